@@ -1,0 +1,125 @@
+// Package callbacks lets an application watch every run of every component: what went in, what came out, what failed.
+//
+// A [Handler] is registered for one run (with a run option of the orchestrator or [InitCallbacks]) or for the whole
+// process ([AppendGlobalHandlers]). The context carries the handlers down to the components. Orchestrators fire them
+// around each component; a component that answers true to components.IsCallbacksEnabled fires them itself:
+//
+//	ctx = callbacks.EnsureRunInfo(ctx, "MyRetriever", components.ComponentOfRetriever)
+//	ctx = callbacks.OnStart(ctx, &retriever.CallbackInput{Query: query})
+//	docs, err := r.search(ctx, query)
+//	if err != nil {
+//		callbacks.OnError(ctx, err)
+//		return nil, err
+//	}
+//	callbacks.OnEnd(ctx, &retriever.CallbackOutput{Docs: docs})
+//
+// Handlers of one firing run one after the other in the goroutine of the component. Ends call them in the order of
+// registration, the handlers of the run before the global ones; starts in the reverse order. What a handler of a start
+// puts into the context is there at the end of the same run.
+package callbacks
+
+import (
+	"context"
+
+	"github.com/weftgo/weft/components"
+	engine "github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/schema"
+)
+
+// RunInfo says what is running: its name, implementation and kind.
+type RunInfo = engine.RunInfo
+
+// CallbackInput is what a component was called with. The package of each component kind has a ConvCallbackInput that
+// turns it into that kind's payload.
+type CallbackInput = engine.CallbackInput
+
+// CallbackOutput is what a component returned. The package of each component kind has a ConvCallbackOutput that turns
+// it into that kind's payload.
+type CallbackOutput = engine.CallbackOutput
+
+// Handler is told about runs. [NewHandlerBuilder] makes one from functions.
+//
+// Each method returns the context to go on with, nil for unchanged. Values are shared and must not be changed. A stream
+// is the handler's own copy: it must be closed, and read in a goroutine of its own, since the component waits for the
+// handler.
+type Handler = engine.Handler
+
+// TimingChecker may be implemented by a [Handler] to say which timings it needs; the others cost nothing then.
+// Handlers made by a [HandlerBuilder] implement it.
+type TimingChecker = engine.TimingChecker
+
+// CallbackTiming is the moment a handler is called at.
+type CallbackTiming = engine.CallbackTiming
+
+// The timings, one for each method of [Handler].
+const (
+	TimingOnStart                = engine.TimingOnStart
+	TimingOnEnd                  = engine.TimingOnEnd
+	TimingOnError                = engine.TimingOnError
+	TimingOnStartWithStreamInput = engine.TimingOnStartWithStreamInput
+	TimingOnEndWithStreamOutput  = engine.TimingOnEndWithStreamOutput
+)
+
+// OnStart tells the handlers of ctx that a run starts. The RunInfo is the one set last by whoever prepared ctx
+// ([EnsureRunInfo], [ReuseHandlers], [InitCallbacks] or an orchestrator); it is consumed, so that a second OnStart on
+// the returned context has a nil RunInfo unless one is set again. The end of the run must be reported on the returned
+// context. Without handlers ctx is returned unchanged. It does not recover panics of handlers.
+func OnStart[T any](ctx context.Context, input T) context.Context {
+	return engine.OnStart(ctx, input)
+}
+
+// OnEnd tells the handlers of ctx that the run started with OnStart returned a value. It does not recover panics of
+// handlers.
+func OnEnd[T any](ctx context.Context, output T) context.Context {
+	return engine.OnEnd(ctx, output)
+}
+
+// OnStartWithStreamInput is [OnStart] for a component that takes a stream. Handlers get copies; the component goes on
+// with the reader returned, which is input itself if no handler wanted one.
+func OnStartWithStreamInput[T any](ctx context.Context, input *schema.StreamReader[T]) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
+	return engine.OnStartWithStreamInput(ctx, input)
+}
+
+// OnEndWithStreamOutput is [OnEnd] for a component that returns a stream. Handlers get copies; the component returns
+// the reader returned here, which is output itself if no handler wanted one. Errors inside the stream are not reported
+// to OnError.
+func OnEndWithStreamOutput[T any](ctx context.Context, output *schema.StreamReader[T]) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
+	return engine.OnEndWithStreamOutput(ctx, output)
+}
+
+// OnError tells the handlers of ctx that the run started with OnStart failed. It does not recover panics of handlers.
+func OnError(ctx context.Context, err error) context.Context {
+	return engine.OnError(ctx, err)
+}
+
+// EnsureRunInfo makes sure that the next start on ctx has a RunInfo. Components that fire their own callbacks call it
+// first: inside an orchestrator, which has set one already, it returns ctx unchanged; elsewhere it sets a nameless one.
+func EnsureRunInfo(ctx context.Context, typ string, comp components.Component) context.Context {
+	return engine.EnsureRunInfo(ctx, typ, comp)
+}
+
+// ReuseHandlers returns a context with the handlers of ctx whose next start is for info. A component that calls
+// another component which does not fire its own callbacks uses it to fire them around the call. Without handlers in
+// ctx it is InitCallbacks(ctx, info).
+func ReuseHandlers(ctx context.Context, info *RunInfo) context.Context {
+	return engine.Reuse(ctx, info)
+}
+
+// InitCallbacks returns a context whose handlers are the given ones and the global ones, and whose next start is for
+// info. Handlers of ctx are not inherited. nil handlers are skipped.
+func InitCallbacks(ctx context.Context, info *RunInfo, handlers ...Handler) context.Context {
+	return engine.Init(ctx, info, handlers...)
+}
+
+// InitCallbackHandlers replaces the global handlers.
+//
+// Deprecated: use [AppendGlobalHandlers].
+func InitCallbackHandlers(handlers []Handler) {
+	engine.SetGlobal(handlers)
+}
+
+// AppendGlobalHandlers adds handlers for all runs of the process. Runs that have begun are not affected. It is safe for
+// concurrent use.
+func AppendGlobalHandlers(handlers ...Handler) {
+	engine.AppendGlobal(handlers...)
+}

@@ -1,0 +1,79 @@
+package model
+
+import (
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/schema"
+)
+
+// TokenUsage counts the tokens of one call.
+type TokenUsage struct {
+	// PromptTokens counts the input, cached tokens included.
+	PromptTokens       int
+	PromptTokenDetails PromptTokenDetails
+	// CompletionTokens counts the answer, reasoning included.
+	CompletionTokens        int
+	TotalTokens             int
+	CompletionTokensDetails CompletionTokensDetails `json:"completion_token_details"`
+}
+
+// CompletionTokensDetails says more about TokenUsage.CompletionTokens.
+type CompletionTokensDetails struct {
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
+}
+
+// PromptTokenDetails says more about TokenUsage.PromptTokens.
+type PromptTokenDetails struct {
+	CachedTokens int
+}
+
+// Config are the settings a call ran with.
+type Config struct {
+	Model       string
+	MaxTokens   int
+	Temperature float32
+	TopP        float32
+	Stop        []string
+}
+
+// CallbackInput is what handlers get when a chat model starts.
+type CallbackInput struct {
+	Messages   []*schema.Message
+	Tools      []*schema.ToolInfo
+	ToolChoice *schema.ToolChoice
+	Config     *Config
+	// Extra holds what a provider wants to tell beyond this.
+	Extra map[string]any
+}
+
+// CallbackOutput is what handlers get when a chat model ends; for a stream, one a chunk.
+type CallbackOutput struct {
+	Message    *schema.Message
+	Config     *Config
+	TokenUsage *TokenUsage
+	// Extra holds what a provider wants to tell beyond this.
+	Extra map[string]any
+}
+
+// ConvCallbackInput returns the payload a chat model started with: a *CallbackInput as it is, messages wrapped in one.
+// Anything else gives nil.
+func ConvCallbackInput(src callbacks.CallbackInput) *CallbackInput {
+	switch v := src.(type) {
+	case *CallbackInput:
+		return v
+	case []*schema.Message:
+		return &CallbackInput{Messages: v}
+	}
+	return nil
+}
+
+// ConvCallbackOutput returns the payload a chat model ended with: a *CallbackOutput as it is, a message wrapped in
+// one. Anything else gives nil.
+func ConvCallbackOutput(src callbacks.CallbackOutput) *CallbackOutput {
+	switch v := src.(type) {
+	case *CallbackOutput:
+		return v
+	case *schema.Message:
+		return &CallbackOutput{Message: v}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package model
+
+import (
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/schema"
+)
+
+// AgenticConfig are the settings a call of an [AgenticModel] ran with.
+type AgenticConfig struct {
+	Model       string
+	MaxTokens   int
+	Temperature float32
+	TopP        float32
+}
+
+// AgenticCallbackInput is what handlers get when an [AgenticModel] starts.
+type AgenticCallbackInput struct {
+	Messages []*schema.AgenticMessage
+	Tools    []*schema.ToolInfo
+	Config   *AgenticConfig
+	// Extra holds what a provider wants to tell beyond this.
+	Extra map[string]any
+}
+
+// AgenticCallbackOutput is what handlers get when an [AgenticModel] ends; for a stream, one a chunk.
+type AgenticCallbackOutput struct {
+	Message    *schema.AgenticMessage
+	Config     *AgenticConfig
+	TokenUsage *TokenUsage
+	// Extra holds what a provider wants to tell beyond this.
+	Extra map[string]any
+}
+
+// ConvAgenticCallbackInput returns the payload an [AgenticModel] started with: an *AgenticCallbackInput as it is,
+// messages wrapped in one. Anything else gives nil.
+func ConvAgenticCallbackInput(src callbacks.CallbackInput) *AgenticCallbackInput {
+	switch v := src.(type) {
+	case *AgenticCallbackInput:
+		return v
+	case []*schema.AgenticMessage:
+		return &AgenticCallbackInput{Messages: v}
+	}
+	return nil
+}
+
+// ConvAgenticCallbackOutput returns the payload an [AgenticModel] ended with: an *AgenticCallbackOutput as it is, a
+// message wrapped in one. Anything else gives nil.
+func ConvAgenticCallbackOutput(src callbacks.CallbackOutput) *AgenticCallbackOutput {
+	switch v := src.(type) {
+	case *AgenticCallbackOutput:
+		return v
+	case *schema.AgenticMessage:
+		return &AgenticCallbackOutput{Message: v}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package model
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/schema"
+)
+
+func TestConvCallback(t *testing.T) {
+	in, out := &CallbackInput{}, &CallbackOutput{}
+	require.Same(t, in, ConvCallbackInput(in))
+	require.Same(t, out, ConvCallbackOutput(out))
+	require.Nil(t, ConvCallbackInput((*CallbackInput)(nil)))
+
+	messages := []*schema.Message{schema.UserMessage("x")}
+	require.Equal(t, &CallbackInput{Messages: messages}, ConvCallbackInput(messages))
+	require.Equal(t, &CallbackOutput{Message: messages[0]}, ConvCallbackOutput(messages[0]))
+	require.Equal(t, &CallbackOutput{}, ConvCallbackOutput((*schema.Message)(nil)))
+
+	for _, other := range []any{nil, "x", CallbackInput{}, CallbackOutput{}, []*schema.AgenticMessage{}} {
+		require.Nil(t, ConvCallbackInput(other))
+		require.Nil(t, ConvCallbackOutput(other))
+	}
+}
+
+func TestConvAgenticCallback(t *testing.T) {
+	in, out := &AgenticCallbackInput{}, &AgenticCallbackOutput{}
+	require.Same(t, in, ConvAgenticCallbackInput(in))
+	require.Same(t, out, ConvAgenticCallbackOutput(out))
+
+	messages := []*schema.AgenticMessage{{}}
+	require.Equal(t, &AgenticCallbackInput{Messages: messages}, ConvAgenticCallbackInput(messages))
+	require.Equal(t, &AgenticCallbackOutput{Message: messages[0]}, ConvAgenticCallbackOutput(messages[0]))
+	require.Equal(t, &AgenticCallbackOutput{}, ConvAgenticCallbackOutput((*schema.AgenticMessage)(nil)))
+
+	for _, other := range []any{nil, "x", AgenticCallbackInput{}, AgenticCallbackOutput{}, []*schema.Message{}} {
+		require.Nil(t, ConvAgenticCallbackInput(other))
+		require.Nil(t, ConvAgenticCallbackOutput(other))
+	}
+}
+
+func TestTokenUsage_JSON(t *testing.T) {
+	text, err := json.Marshal(TokenUsage{CompletionTokensDetails: CompletionTokensDetails{ReasoningTokens: 2}})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"PromptTokens":0,"PromptTokenDetails":{"CachedTokens":0},"CompletionTokens":0,"TotalTokens":0,"completion_token_details":{"reasoning_tokens":2}}`, string(text))
+}

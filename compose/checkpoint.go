@@ -1,0 +1,350 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weftgo/weft/internal/core"
+)
+
+// CheckPointStore keeps checkpoints by ID. See [WithCheckPointStore].
+type CheckPointStore = core.CheckPointStore
+
+// Serializer encodes checkpoints. Unmarshal is given a pointer to what Marshal was given. Both must be safe for
+// concurrent use. The state of a run, and whatever waits in it behind an interface, reaches the serializer with its
+// own types.
+type Serializer interface {
+	Marshal(v any) ([]byte, error)
+	Unmarshal(data []byte, v any) error
+}
+
+// checkpoint is an interrupted run of one graph. It is exported field by field and registered, so that any
+// serializer can store it.
+type checkpoint struct {
+	// Channels are the values that wait for nodes, by the key of the node.
+	Channels map[string]*channel
+	// Inputs are the inputs of the nodes to start, by their keys: merged and mapped, before the pre-handler.
+	Inputs map[string]any
+	State  any
+	// SkipPreHandler names the nodes whose pre-handler ran already.
+	SkipPreHandler map[string]bool
+	RerunNodes     []string
+	SubGraphs      map[string]*checkpoint
+	// The interrupt tree by ID; only the root graph's checkpoint has it.
+	InterruptID2Addr  map[string]core.Address
+	InterruptID2State map[string]core.InterruptState
+}
+
+// channel is what waits for one node, by the key of the predecessor. Controls and Arrived are used in DAGs.
+type channel struct {
+	Values   map[string]any
+	Controls map[string]control
+	Arrived  map[string]bool
+}
+
+// RegisterSerializableType registers T for the default encoding of checkpoints only.
+//
+// Deprecated: use schema.RegisterName, which registers for every encoding.
+func RegisterSerializableType[T any](name string) (err error) {
+	return tmpGenericRegister[T](name)
+}
+
+func (p *plan) codec() Serializer {
+	if p.serializer != nil {
+		return p.serializer
+	}
+	return &tmpInternalSerializer{}
+}
+
+// copyState copies the state of the graph for the checkpoint and for the user: the run may be resumed while the user
+// still looks at it.
+func (r *run) copyState() (any, error) {
+	if r.genState == nil || r.scope.state == nil {
+		return nil, nil
+	}
+	var state any
+	err := r.scope.with(func(s any) (err error) {
+		if r.serializer == nil {
+			state, err = tmpDeepCopy(s)
+			return err
+		}
+		data, err := r.serializer.Marshal(&stateBox{State: s})
+		if err != nil {
+			return err
+		}
+		var box stateBox
+		err = r.serializer.Unmarshal(data, &box)
+		state = box.State
+		return err
+	})
+	return state, err
+}
+
+// stateBox keeps the state's type on its way through a serializer.
+type stateBox struct{ State any }
+
+// storeCheckpoint writes the checkpoint if the call named one.
+func (r *run) storeCheckpoint(cp *checkpoint) error {
+	id := r.checkpointID()
+	if r.opts != nil && r.opts.checkpoint.writeTo != nil {
+		id = r.opts.checkpoint.writeTo
+	}
+	if id == nil {
+		return nil
+	}
+	data, err := r.codec().Marshal(cp)
+	if err == nil {
+		err = r.store.Set(r.ctx, *id, data)
+	}
+	if err != nil {
+		return graphErrorf("failed to set checkpoint: %w, checkPointID: %s", err, *id)
+	}
+	return nil
+}
+
+func (r *run) checkpointID() *string {
+	if r.opts == nil {
+		return nil
+	}
+	return r.opts.checkpoint.id
+}
+
+// loadCheckpoint looks for an interrupted run to go on from. A nested graph has been given its own.
+func (r *run) loadCheckpoint() error {
+	if r.nested || r.opts == nil {
+		return nil
+	}
+	r.modify = r.opts.checkpoint.modify
+	id := r.checkpointID()
+	if (id != nil || r.opts.checkpoint.writeTo != nil) && r.store == nil {
+		return graphErrorf("receive checkpoint id but have not set checkpoint store")
+	}
+	if id == nil || r.opts.checkpoint.forceNew {
+		return nil
+	}
+	data, exists, err := r.store.Get(r.ctx, *id)
+	if err != nil {
+		return graphErrorf("load checkpoint from store fail: %w", err)
+	}
+	if !exists {
+		return nil
+	}
+	cp := &checkpoint{}
+	if err := r.codec().Unmarshal(data, cp); err != nil {
+		return graphErrorf("load checkpoint from store fail: %w", err)
+	}
+	r.resumed = cp
+	r.ctx.frame.Populate(r.ctx, cp.InterruptID2Addr, cp.InterruptID2State)
+	return nil
+}
+
+// deleteCheckpoint removes the checkpoint of a run that resumed from it and succeeded, if that was asked for.
+func (r *run) deleteCheckpoint(ctx context.Context) error {
+	id := r.checkpointID()
+	if !r.deleteOnSuccess || id == nil {
+		return nil
+	}
+	deleter, ok := r.store.(core.CheckPointDeleter)
+	if !ok {
+		return nil
+	}
+	if err := deleter.Delete(ctx, *id); err != nil {
+		return graphErrorf("failed to delete checkpoint: %w, checkPointID: %s", err, *id)
+	}
+	return nil
+}
+
+// modifyState lets the caller change the saved state; data that the caller resumes this very graph with replaces it.
+func (r *run) modifyState() error {
+	if r.modify != nil {
+		if err := r.modify(r.ctx, NodePath{path: r.path}, r.scope.state); err != nil {
+			return graphErrorf("state modifier fail: %w", err)
+		}
+	}
+	interrupted, _, target, data := r.ctx.frame.Resumption()
+	if !interrupted || !target || data == nil {
+		return nil
+	}
+	if err := r.checkStateType(data); err != nil {
+		return err
+	}
+	r.scope.state = data
+	return nil
+}
+
+func (r *run) checkStateType(data any) error {
+	if !typeFits(data, r.stateType) {
+		return graphErrorf("resume data of type %T cannot replace the graph's state of type %v", data, r.stateType)
+	}
+	return nil
+}
+
+// saveChannels saves what waits on the links.
+func (r *run) saveChannels(cp *checkpoint) error {
+	cp.Channels = map[string]*channel{}
+	for i := range r.links {
+		l, ls := &r.links[i], &r.linkStates[i]
+		if !ls.has && !ls.arrived && ls.control == controlWaiting {
+			continue
+		}
+		from, to := &r.nodes[l.from], &r.nodes[l.to]
+		ch := cp.Channels[to.key]
+		if ch == nil {
+			ch = &channel{Values: map[string]any{}, Controls: map[string]control{}, Arrived: map[string]bool{}}
+			cp.Channels[to.key] = ch
+		}
+		if ls.has {
+			v, err := storable(from.output(), ls.value, ls.stream)
+			ls.stream = nil
+			if err != nil {
+				return graphErrorf("save the output of node '%s': %w", from.key, err)
+			}
+			ch.Values[from.key] = v
+		}
+		if ls.control != controlWaiting {
+			ch.Controls[from.key] = ls.control
+		}
+		if ls.arrived {
+			ch.Arrived[from.key] = true
+		}
+	}
+	return nil
+}
+
+// restore puts the links back as they were.
+func (r *run) restore() error {
+	for i := range r.links {
+		l, ls := &r.links[i], &r.linkStates[i]
+		from, to := &r.nodes[l.from], &r.nodes[l.to]
+		ch := r.resumed.Channels[to.key]
+		if ch == nil {
+			continue
+		}
+		if v, ok := ch.Values[from.key]; ok {
+			value, s, err := r.revive(from.output(), v)
+			if err != nil {
+				return graphErrorf("restore the output of node '%s': %w", from.key, err)
+			}
+			ls.value, ls.stream, ls.has = value, s, true
+		}
+		state := &r.nodeStates[l.to]
+		if ls.control = ch.Controls[from.key]; ls.control != controlWaiting {
+			state.waitingControls--
+		}
+		if ls.control == controlReady {
+			state.readyControls++
+		}
+		if ls.arrived = ch.Arrived[from.key]; ls.arrived {
+			state.waitingDatas--
+		}
+	}
+	if r.dag {
+		for i := range r.nodes {
+			n := &r.nodeStates[i]
+			n.skipped = r.nodes[i].controls > 0 && n.waitingControls == 0 && n.readyControls == 0
+		}
+	}
+	return nil
+}
+
+// revive turns a stored value into what the run needs: itself or a stream of it. nil is an empty stream.
+func (r *run) revive(k kind, v any) (any, stream, error) {
+	v, err := k.Check(v)
+	if err != nil || !r.streaming {
+		return v, nil, err
+	}
+	if k.IsNil(v) {
+		return nil, k.Empty(), nil
+	}
+	s, err := k.Single(v)
+	return nil, s, err
+}
+
+// resuming reports whether the tasks of the checkpoint are still to be made.
+func (r *run) resuming() bool { return r.resumed != nil }
+
+// restoredTasks makes the tasks that the checkpoint names.
+func (r *run) restoredTasks(batch []*task) ([]*task, error) {
+	cp := r.resumed
+	r.resumed = nil
+	again := make(map[string]bool, len(cp.RerunNodes))
+	for _, key := range cp.RerunNodes {
+		again[key] = true
+	}
+	for i := firstNode; i < len(r.nodes); i++ {
+		n := &r.nodes[i]
+		saved, hasInput := cp.Inputs[n.key]
+		if !hasInput && !again[n.key] {
+			continue
+		}
+		t := &r.tasks[i]
+		*t = task{node: n, opts: r.opts.of(i), skipPre: cp.SkipPreHandler[n.key], checkpoint: cp.SubGraphs[n.key]}
+		var err error
+		if hasInput {
+			t.value, t.stream, err = r.revive(n.input(), saved)
+		} else if t.value = n.input().Zero(); r.streaming {
+			t.stream, err = n.input().Single(t.value)
+		}
+		if err != nil {
+			return batch, graphErrorf("restore the input of node '%s': %w", n.key, err)
+		}
+		r.nodeStates[i].fired = r.dag
+		r.keepOriginal(t, !hasInput)
+		batch = append(batch, t)
+	}
+	if len(batch) == 0 {
+		return batch, graphError(errors.New("the checkpoint names no node of this graph to go on with: was the graph changed?"))
+	}
+	return batch, nil
+}
+
+// MigrateCheckpointState changes the states in a stored checkpoint: migrate is called with the state of the root
+// graph and of every nested one that has a state, and returns the new state and whether it changed. The result is
+// data itself if nothing changed. A nil serializer stands for the default encoding.
+func MigrateCheckpointState(data []byte, serializer Serializer, migrate func(state any) (any, bool, error)) ([]byte, error) {
+	if migrate == nil {
+		return nil, errors.New("migrate checkpoint state: the migrate function is nil")
+	}
+	if serializer == nil {
+		serializer = &tmpInternalSerializer{}
+	}
+	cp := &checkpoint{}
+	if err := serializer.Unmarshal(data, cp); err != nil {
+		return nil, fmt.Errorf("migrate checkpoint state: decode: %w", err)
+	}
+	changed, err := cp.migrate(migrate)
+	if err != nil {
+		return nil, err
+	}
+	if !changed {
+		return data, nil
+	}
+	out, err := serializer.Marshal(cp)
+	if err != nil {
+		return nil, fmt.Errorf("migrate checkpoint state: encode: %w", err)
+	}
+	return out, nil
+}
+
+func (c *checkpoint) migrate(migrate func(state any) (any, bool, error)) (changed bool, err error) {
+	if c.State != nil {
+		state, altered, err := migrate(c.State)
+		if err != nil {
+			return false, err
+		}
+		if altered {
+			c.State, changed = state, true
+		}
+	}
+	for _, key := range sortedKeys(c.SubGraphs) {
+		if sub := c.SubGraphs[key]; sub != nil {
+			altered, err := sub.migrate(migrate)
+			if err != nil {
+				return false, err
+			}
+			changed = changed || altered
+		}
+	}
+	return changed, nil
+}

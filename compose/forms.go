@@ -1,0 +1,250 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+// action is the body of a node: the two forms a run needs, made from whatever the user supplied. A run of values
+// calls Invoke only, a run of streams Transform only. Both report to the callback handlers of ctx and turn panics
+// into errors. opts are the call options for this node (nil, or values of the option type).
+type action interface {
+	Invoke(ctx context.Context, in any, opts []any) (any, error)
+	Transform(ctx context.Context, in stream, opts []any) (stream, error)
+	// OptionType is the type of call option that the body takes, nil for none.
+	OptionType() reflect.Type
+}
+
+// forms is the action of a typed function in up to four forms: value or stream in, value or stream out. Missing
+// forms are derived from those that are there.
+type forms[I, O, P any] struct {
+	invoke    Invoke[I, O, P]
+	stream    Stream[I, O, P]
+	collect   Collect[I, O, P]
+	transform Transform[I, O, P]
+	// silent: the function reports to the callback handlers itself.
+	silent bool
+	// noOptions: P stands for nothing, the function takes no options.
+	noOptions bool
+}
+
+func (f *forms[I, O, P]) OptionType() reflect.Type {
+	if f.noOptions {
+		return nil
+	}
+	return reflect.TypeFor[P]()
+}
+
+// Invoke prefers the form with the least conversion: value to value, then a stream to join at the end, then a
+// stream to make at the start, then both.
+func (f *forms[I, O, P]) Invoke(ctx context.Context, in any, rawOpts []any) (any, error) {
+	input, err := valueAs[I](in)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := typedOptions[P](rawOpts)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.invoke != nil:
+		return boxed(f.callInvoke(ctx, input, opts))
+	case f.stream != nil:
+		return boxed(joined(f.callStream(ctx, input, opts)))
+	case f.collect != nil:
+		return boxed(f.callCollect(ctx, singleOf(input), opts))
+	case f.transform != nil:
+		return boxed(joined(f.callTransform(ctx, singleOf(input), opts)))
+	}
+	return nil, errNoForm
+}
+
+// Transform is Invoke for a run of streams: stream to stream, then an input to join, then an output to make a
+// stream of, then both.
+func (f *forms[I, O, P]) Transform(ctx context.Context, in stream, rawOpts []any) (stream, error) {
+	input, err := streamAs[I](in)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := typedOptions[P](rawOpts)
+	if err != nil {
+		input.Close()
+		return nil, err
+	}
+	switch {
+	case f.transform != nil:
+		return opened(f.callTransform(ctx, input, opts))
+	case f.stream != nil:
+		v, err := joinStream(input)
+		if err != nil {
+			return nil, err
+		}
+		return opened(f.callStream(ctx, v, opts))
+	case f.collect != nil:
+		return singled(f.callCollect(ctx, input, opts))
+	case f.invoke != nil:
+		v, err := joinStream(input)
+		if err != nil {
+			return nil, err
+		}
+		return singled(f.callInvoke(ctx, v, opts))
+	}
+	input.Close()
+	return nil, errNoForm
+}
+
+var (
+	errNoForm    = errors.New("the function of this node is nil")
+	errNilStream = errors.New("the function returned a nil stream without an error")
+)
+
+func boxed[O any](v O, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func joined[O any](s *schema.StreamReader[O], err error) (O, error) {
+	if err != nil {
+		var zero O
+		return zero, err
+	}
+	return joinStream(s)
+}
+
+func opened[O any](s *schema.StreamReader[O], err error) (stream, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func singled[O any](v O, err error) (stream, error) {
+	if err != nil {
+		return nil, err
+	}
+	return singleOf(v), nil
+}
+
+func typedOptions[P any](raw []any) ([]P, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	opts := make([]P, len(raw))
+	for i, o := range raw {
+		p, ok := o.(P)
+		if !ok {
+			return nil, fmt.Errorf("unexpected component option type, expected:%s, actual:%s",
+				reflect.TypeFor[P](), reflect.TypeOf(o))
+		}
+		opts[i] = p
+	}
+	return opts, nil
+}
+
+// The four call functions run the user's own form between its callbacks: what handlers see is what that very
+// function takes and returns. A handler that panics fails the node.
+
+func (f *forms[I, O, P]) callInvoke(ctx context.Context, in I, opts []P) (out O, err error) {
+	if !f.reports(ctx) {
+		return guarded(func() (O, error) { return f.invoke(ctx, in, opts...) })
+	}
+	if ctx, err = callbacks.FireStart(ctx, in); err != nil {
+		return out, err
+	}
+	out, err = guarded(func() (O, error) { return f.invoke(ctx, in, opts...) })
+	return reportEnd(ctx, out, err)
+}
+
+func (f *forms[I, O, P]) callStream(ctx context.Context, in I, opts []P) (out *schema.StreamReader[O], err error) {
+	if !f.reports(ctx) {
+		return guardedStream(func() (*schema.StreamReader[O], error) { return f.stream(ctx, in, opts...) })
+	}
+	if ctx, err = callbacks.FireStart(ctx, in); err != nil {
+		return nil, err
+	}
+	out, err = guardedStream(func() (*schema.StreamReader[O], error) { return f.stream(ctx, in, opts...) })
+	return reportEndStream(ctx, out, err)
+}
+
+func (f *forms[I, O, P]) callCollect(ctx context.Context, in *schema.StreamReader[I], opts []P) (out O, err error) {
+	if !f.reports(ctx) {
+		return guarded(func() (O, error) { return f.collect(ctx, in, opts...) })
+	}
+	if ctx, in, err = reportStartStream(ctx, in); err != nil {
+		in.Close()
+		return out, err
+	}
+	out, err = guarded(func() (O, error) { return f.collect(ctx, in, opts...) })
+	return reportEnd(ctx, out, err)
+}
+
+func (f *forms[I, O, P]) callTransform(ctx context.Context, in *schema.StreamReader[I], opts []P) (out *schema.StreamReader[O], err error) {
+	if !f.reports(ctx) {
+		return guardedStream(func() (*schema.StreamReader[O], error) { return f.transform(ctx, in, opts...) })
+	}
+	if ctx, in, err = reportStartStream(ctx, in); err != nil {
+		in.Close()
+		return nil, err
+	}
+	out, err = guardedStream(func() (*schema.StreamReader[O], error) { return f.transform(ctx, in, opts...) })
+	return reportEndStream(ctx, out, err)
+}
+
+func (f *forms[I, O, P]) reports(ctx context.Context) bool {
+	return !f.silent && callbacks.FromContext(ctx).Active()
+}
+
+func guarded[O any](call func() (O, error)) (out O, err error) {
+	defer safe.Recover(&err)
+	return call()
+}
+
+func guardedStream[O any](call func() (*schema.StreamReader[O], error)) (out *schema.StreamReader[O], err error) {
+	defer safe.Recover(&err)
+	if out, err = call(); err == nil && out == nil {
+		err = errNilStream
+	}
+	return out, err
+}
+
+func reportStartStream[I any](ctx context.Context, in *schema.StreamReader[I]) (context.Context, *schema.StreamReader[I], error) {
+	return callbacks.FireStartStream(ctx, in, callbacks.Copies[I], callbacks.InputView[I])
+}
+
+// reportEnd tells the handlers how the function ended.
+func reportEnd[O any](ctx context.Context, out O, err error) (O, error) {
+	if err != nil {
+		return out, reportError(ctx, err)
+	}
+	_, err = callbacks.FireEnd(ctx, out)
+	return out, err
+}
+
+func reportEndStream[O any](ctx context.Context, out *schema.StreamReader[O], err error) (*schema.StreamReader[O], error) {
+	if err != nil {
+		return nil, reportError(ctx, err)
+	}
+	_, out, err = callbacks.FireEndStream(ctx, out, callbacks.Copies[O], callbacks.OutputView[O])
+	if err != nil {
+		out.Close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// reportError tells the handlers that the function failed. What failed stays the error; a panic of a handler is
+// joined to it.
+func reportError(ctx context.Context, err error) error {
+	if _, panicked := callbacks.FireError(ctx, err); panicked != nil {
+		return errors.Join(err, panicked)
+	}
+	return err
+}

@@ -1,0 +1,273 @@
+package compose
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/weftgo/weft/components"
+)
+
+// START is the key of the virtual node whose output is the input of the graph.
+const START = "start"
+
+// END is the key of the virtual node whose input is the output of the graph.
+const END = "end"
+
+// AnyGraph is a [Graph], [Chain] or [Workflow] of any types: what can be a node of another graph.
+type AnyGraph interface {
+	// describe gives the graph as the body of a node, without an action: that is made by compiling.
+	describe() body
+	// compilePlan makes the immutable plan of the graph. Compiling again makes another one.
+	compilePlan(opts *graphCompileOptions) (*plan, error)
+}
+
+// edge is a connection in a builder: control (the target waits for the source), data (the source's output is input
+// of the target), or both.
+type edge struct {
+	from, to      string
+	control, data bool
+	mappings      []*FieldMapping
+}
+
+// branchUse is a branch at its node.
+type branchUse struct {
+	from   string
+	branch *GraphBranch
+	// names translates a key that the condition returns into a node key, for chains. nil: they are the same.
+	names map[string]string
+	// noData: the chosen nodes declare their inputs themselves (workflows).
+	noData bool
+}
+
+func (b *branchUse) target(name string) string {
+	if key, ok := b.names[name]; ok {
+		return key
+	}
+	return name
+}
+
+// graph is the builder that Graph, Chain and Workflow share. The first error sticks.
+type graph struct {
+	component components.Component
+	in, out   kind
+	nodes     []*node
+	byKey     map[string]*node
+	edges     []*edge
+	branches  []*branchUse
+	// mappers build the inputs of workflow nodes that take parts of their predecessors' outputs.
+	mappers map[string]*inputMapper
+	newGraphOptions
+	rawOpts  []NewGraphOption
+	err      error
+	compiled bool
+}
+
+func newGraphBuilder(component components.Component, in, out kind, opts []NewGraphOption) *graph {
+	g := &graph{component: component, in: in, out: out, byKey: map[string]*node{},
+		mappers: map[string]*inputMapper{}, rawOpts: slices.Clone(opts)}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&g.newGraphOptions)
+		}
+	}
+	if g.stateType != nil && g.genState == nil {
+		g.err = errors.New("WithGenLocalState got a nil function")
+	}
+	return g
+}
+
+// change runs a mutation unless the builder is broken or compiled, and keeps its error.
+func (g *graph) change(mutate func() error) error {
+	if g.compiled {
+		return ErrGraphCompiled
+	}
+	if g.err == nil {
+		g.err = mutate()
+	}
+	return g.err
+}
+
+func (g *graph) addNode(key string, b body, opts []GraphAddNodeOpt) error {
+	return g.change(func() error {
+		if key == START || key == END {
+			return fmt.Errorf("node '%s' is reserved, cannot add manually", key)
+		}
+		if _, exists := g.byKey[key]; exists {
+			return fmt.Errorf("node '%s' already present", key)
+		}
+		n, err := newNode(key, b, opts)
+		if err != nil {
+			return err
+		}
+		if n.opts.key != "" && g.component != ComponentOfChain {
+			return errors.New("only chain support node key option")
+		}
+		if err := n.checkHandlers(g.stateType, g.stateType != nil); err != nil {
+			return err
+		}
+		g.nodes = append(g.nodes, n)
+		g.byKey[key] = n
+		return nil
+	})
+}
+
+func (g *graph) addEdge(e *edge) error {
+	return g.change(func() error {
+		if err := g.checkEndpoints("edge", e.from, e.to); err != nil {
+			return err
+		}
+		for _, other := range g.edges {
+			if other.from != e.from || other.to != e.to {
+				continue
+			}
+			if e.control && other.control {
+				return fmt.Errorf("control edge[%s]-[%s] have been added yet", e.from, e.to)
+			}
+			if e.data && other.data {
+				return fmt.Errorf("data edge[%s]-[%s] have been added yet", e.from, e.to)
+			}
+		}
+		g.edges = append(g.edges, e)
+		return g.inferFrom(g.inferAlongEdge(e))
+	})
+}
+
+func (g *graph) addBranch(use *branchUse) error {
+	return g.change(func() error {
+		if err := use.branch.check(); err != nil {
+			return fmt.Errorf("branch of node '%s': %w", use.from, err)
+		}
+		for _, end := range sortedKeys(use.branch.endNodes) {
+			if err := g.checkEndpoints("branch", use.from, use.target(end)); err != nil {
+				return err
+			}
+		}
+		g.branches = append(g.branches, use)
+		return g.inferFrom(g.inferAlongBranch(use))
+	})
+}
+
+func (g *graph) checkEndpoints(what, from, to string) error {
+	if from == END {
+		return errors.New("END cannot be a start node")
+	}
+	if to == START {
+		return errors.New("START cannot be an end node")
+	}
+	if from != START && g.byKey[from] == nil {
+		return fmt.Errorf("%s start node '%s' needs to be added to graph first", what, from)
+	}
+	if to != END && g.byKey[to] == nil {
+		return fmt.Errorf("%s end node '%s' needs to be added to graph first", what, to)
+	}
+	return nil
+}
+
+func (g *graph) outputOf(key string) kind {
+	if key == START {
+		return g.in
+	}
+	return g.byKey[key].output()
+}
+
+func (g *graph) inputOf(key string) kind {
+	if key == END {
+		return g.out
+	}
+	return g.byKey[key].input()
+}
+
+// inferFrom takes what checking a new connection gave. If that told the type of a passthrough, every other
+// connection may now tell more, and is checked until nothing new is learned.
+func (g *graph) inferFrom(learned bool, err error) error {
+	for learned && err == nil {
+		learned = false
+		for _, e := range g.edges {
+			l, err := g.inferAlongEdge(e)
+			if err != nil {
+				return err
+			}
+			learned = learned || l
+		}
+		for _, b := range g.branches {
+			l, err := g.inferAlongBranch(b)
+			if err != nil {
+				return err
+			}
+			learned = learned || l
+		}
+	}
+	return err
+}
+
+func (g *graph) inferAlongEdge(e *edge) (learned bool, err error) {
+	if !e.data || len(e.mappings) > 0 {
+		return false, nil
+	}
+	return g.inferBetween(e.from, e.to)
+}
+
+func (g *graph) inferBetween(from, to string) (learned bool, err error) {
+	out, in := g.outputOf(from), g.inputOf(to)
+	switch {
+	case out == nil && in == nil:
+		return false, nil
+	case out == nil:
+		return g.byKey[from].infer(in), nil
+	case in == nil:
+		return g.byKey[to].infer(out), nil
+	case assignable(out.Type(), in.Type()) == never:
+		return false, fmt.Errorf("graph edge[%s]-[%s]: start node's output type[%s] and end node's input type[%s] mismatch",
+			from, to, out.Type(), in.Type())
+	}
+	return false, nil
+}
+
+func (g *graph) inferAlongBranch(b *branchUse) (learned bool, err error) {
+	want := b.branch.value
+	out := g.outputOf(b.from)
+	if out == nil {
+		learned = g.byKey[b.from].infer(want)
+	} else if assignable(out.Type(), want.Type()) == never {
+		return false, fmt.Errorf("condition's input type[%s] and start node[%s]'s output type[%s] are mismatched",
+			want.Type(), b.from, out.Type())
+	}
+	if b.noData {
+		return learned, nil
+	}
+	for _, end := range sortedKeys(b.branch.endNodes) {
+		l, err := g.inferBetween(b.from, b.target(end))
+		if err != nil {
+			return false, err
+		}
+		learned = learned || l
+	}
+	return learned, nil
+}
+
+// infer gives a passthrough its type.
+func (n *node) infer(k kind) bool {
+	if !n.isPassthrough() || n.in != nil {
+		return false
+	}
+	n.in, n.out = k, k
+	return true
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func typeOf(k kind) reflect.Type {
+	if k == nil {
+		return nil
+	}
+	return k.Type()
+}

@@ -1,0 +1,119 @@
+package compose
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/components"
+)
+
+// GraphCompileCallback is told about every graph that was compiled.
+type GraphCompileCallback interface {
+	// OnFinish is called synchronously after a successful compile. The info is the callee's own.
+	OnFinish(ctx context.Context, info *GraphInfo)
+}
+
+// globalCompileCallbacks hear of every graph that is compiled on its own.
+var globalCompileCallbacks atomic.Pointer[[]GraphCompileCallback]
+
+// InitGraphCompileCallbacks replaces the callbacks that hear of every top-level compile, before those given with
+// [WithGraphCompileCallbacks]. A nested graph is described as part of the graph around it. It is safe for concurrent
+// use.
+func InitGraphCompileCallbacks(cbs []GraphCompileCallback) {
+	copied := slices.Clone(cbs)
+	globalCompileCallbacks.Store(&copied)
+}
+
+// GraphInfo describes a compiled graph.
+type GraphInfo struct {
+	CompileOptions []GraphCompileOption
+	Nodes          map[string]GraphNodeInfo
+	// Edges and DataEdges list the successors of each node: those that wait for it and those that get its output.
+	// Branches are separate.
+	Edges, DataEdges      map[string][]string
+	Branches              map[string][]GraphBranch
+	InputType, OutputType reflect.Type
+	Name                  string
+	NewGraphOptions       []NewGraphOption
+	// GenStateFn makes the state of a run, nil without one.
+	GenStateFn func(context.Context) any
+}
+
+// GraphNodeInfo describes a node of a compiled graph.
+type GraphNodeInfo struct {
+	Component components.Component
+	// Instance is the component, lambda or graph that was added, nil for a passthrough.
+	Instance         any
+	GraphAddNodeOpts []GraphAddNodeOpt
+	// InputType and OutputType are the component's own, before input and output keys.
+	InputType, OutputType reflect.Type
+	Name                  string
+	InputKey, OutputKey   string
+	// GraphInfo describes a nested graph.
+	GraphInfo *GraphInfo
+	// Mappings are the field mappings into the node, in workflows.
+	Mappings []*FieldMapping
+}
+
+func (g *graph) describeCompiled(p *plan, opts *graphCompileOptions) *GraphInfo {
+	info := &GraphInfo{
+		CompileOptions:  slices.Clone(opts.given),
+		Nodes:           make(map[string]GraphNodeInfo, len(g.nodes)),
+		Edges:           map[string][]string{},
+		DataEdges:       map[string][]string{},
+		Branches:        map[string][]GraphBranch{},
+		InputType:       g.in.Type(),
+		OutputType:      g.out.Type(),
+		Name:            opts.name,
+		NewGraphOptions: slices.Clone(g.rawOpts),
+		GenStateFn:      g.genState,
+	}
+	for _, n := range g.nodes {
+		described := GraphNodeInfo{
+			Component:        n.component,
+			Instance:         n.instance,
+			GraphAddNodeOpts: slices.Clone(n.rawOpts),
+			InputType:        typeOf(n.in),
+			OutputType:       typeOf(n.out),
+			Name:             n.opts.name,
+			InputKey:         n.opts.inputKey,
+			OutputKey:        n.opts.outputKey,
+		}
+		if sub := p.nodes[p.byKey[n.key]].sub; sub != nil {
+			described.GraphInfo = sub.compileInfo
+		}
+		for _, e := range g.edges {
+			if e.to == n.key {
+				described.Mappings = append(described.Mappings, e.mappings...)
+			}
+		}
+		info.Nodes[n.key] = described
+	}
+	for _, e := range g.edges {
+		if e.control {
+			info.Edges[e.from] = append(info.Edges[e.from], e.to)
+		}
+		if e.data {
+			info.DataEdges[e.from] = append(info.DataEdges[e.from], e.to)
+		}
+	}
+	for _, b := range g.branches {
+		info.Branches[b.from] = append(info.Branches[b.from], *b.branch)
+	}
+	return info
+}
+
+// tellCompiled tells the compile callbacks of a graph that was compiled on its own.
+func (p *plan) tellCompiled(ctx context.Context, opts *graphCompileOptions) {
+	var all []GraphCompileCallback
+	if global := globalCompileCallbacks.Load(); global != nil {
+		all = append(all, *global...)
+	}
+	for _, cb := range append(all, opts.callbacks...) {
+		if cb != nil {
+			cb.OnFinish(ctx, p.compileInfo)
+		}
+	}
+}

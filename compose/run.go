@@ -1,0 +1,674 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
+)
+
+// invocation is what a run of a plan is given.
+type invocation struct {
+	value     any    // the input of a run of values
+	stream    stream // the input of a run of streams
+	streaming bool
+	opts      []Option
+	// nested: the run is a node of another one. checkpoint is then what that one kept for it.
+	nested     bool
+	checkpoint *checkpoint
+	// path and modify are for the state modifier: the node keys down to the nested graph.
+	path   []string
+	modify StateModifier
+}
+
+// run is one run of a plan. Its loop is the scheduler: it alone decides what runs next, so nothing in it is locked.
+type run struct {
+	*plan
+	*arena
+	// ctx is the graph's context: the parent of everything that runs in it.
+	ctx       *runContext
+	frame     *core.Frame
+	scope     *stateScope
+	streaming bool
+	nested    bool
+	opts      *routedOptions
+	steps     int
+	maxSteps  int
+
+	// siblings is the parent of nodes that run at the same time, made when they first do.
+	siblings *siblingContext
+	// failed is the first task that failed.
+	failed atomic.Pointer[task]
+	// received is how many predecessors delivered for the node that was gathered last.
+	received int
+
+	outside *outsideInterrupt
+	pause   pause
+	// resumed is the checkpoint that the run starts from, until its tasks are made.
+	resumed *checkpoint
+	path    []string
+	modify  StateModifier
+	// last are the nodes that completed last, for the error of a run that got stuck.
+	last []string
+}
+
+// siblingContext is cancelled when one of the nodes that run at the same time fails.
+type siblingContext struct {
+	context.Context
+	cancel context.CancelCauseFunc
+}
+
+var errRunEnded = errors.New("the graph run has ended")
+
+// run executes the plan once, as the root of a run or as a node of another one. Every panic of user code comes back as an error.
+func (p *plan) run(ctx context.Context, inv *invocation) (value any, out stream, err error) {
+	r := &run{plan: p, streaming: inv.streaming, nested: inv.nested, maxSteps: p.maxSteps,
+		resumed: inv.checkpoint, path: inv.path, modify: inv.modify}
+	r.ctx = newRunContext(ctx)
+	if !inv.nested {
+		r.ctx.frame = core.FrameFrom(ctx).Enter(ctx, &p.segment)
+	}
+	r.frame = &r.ctx.frame
+	r.outside = outsideInterruptFrom(ctx)
+
+	setupErr := r.setUp(inv)
+	resumed := r.resuming()
+	r.ctx.callbacks = r.startedCallbacks()
+	if err = r.reportStart(inv); err == nil {
+		err = setupErr
+	}
+	if err != nil {
+		closeStream(inv.stream)
+	} else {
+		value, out, err = r.execute(inv)
+	}
+	if err == nil && resumed {
+		err = r.deleteCheckpoint(ctx)
+	}
+	return r.reportEnd(value, out, err)
+}
+
+// setUp routes the options, loads a checkpoint and makes the state: all that comes before the start is reported.
+func (r *run) setUp(inv *invocation) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = graphError(safe.NewPanicError(v, debug.Stack()))
+		}
+	}()
+	if r.opts, err = r.plan.route(inv.opts); err != nil {
+		return graphErrorf("graph extract option fail: %w", err)
+	}
+	if r.opts != nil && r.opts.maxSteps > 0 {
+		if r.dag {
+			return graphErrorf("cannot set max run steps in dag")
+		}
+		r.maxSteps = r.opts.maxSteps
+	}
+	if r.maxSteps < 1 {
+		return graphErrorf("max run steps limit must be at least 1")
+	}
+	if err := r.loadCheckpoint(); err != nil {
+		return err
+	}
+	return r.makeState()
+}
+
+func (r *run) startedCallbacks() callbacks.State {
+	inherited := &r.ctx.callbacks
+	if r.nested { // the node's RunInfo is pending already
+		if !inherited.Active() {
+			return *inherited
+		}
+		return inherited.Started()
+	}
+	next := inherited.WithInfo(&r.info)
+	if r.opts != nil && len(r.opts.handlers) > 0 {
+		next = inherited.Append(&r.info, r.opts.handlers...)
+	}
+	return next.Started()
+}
+
+// makeState gives the run its state: the saved one, or else a new one.
+func (r *run) makeState() error {
+	r.scope = r.ctx.scope
+	if r.genState == nil {
+		return nil
+	}
+	r.scope = &stateScope{outer: r.ctx.scope}
+	r.ctx.scope = r.scope
+	if r.resumed != nil && r.resumed.State != nil {
+		r.scope.state = r.resumed.State
+		return r.modifyState()
+	}
+	r.scope.state = r.genState(r.ctx)
+	return nil
+}
+
+func (r *run) reportStart(inv *invocation) error {
+	if !r.ctx.callbacks.Active() {
+		return nil
+	}
+	var next context.Context
+	var err error
+	if inv.streaming && inv.stream != nil {
+		next, inv.stream, err = r.in.ReportStart(r.ctx, inv.stream)
+	} else {
+		next, err = callbacks.FireStart[any](r.ctx, inv.value)
+	}
+	if next != context.Context(r.ctx) { // a handler added something: below it everything stays as it was
+		below := *r.ctx
+		below.Context = next
+		r.ctx = &below
+		r.frame = &below.frame
+	}
+	if err != nil {
+		return graphError(err)
+	}
+	return nil
+}
+
+func (r *run) reportEnd(value any, out stream, err error) (any, stream, error) {
+	if !r.ctx.callbacks.Active() {
+		return value, out, err
+	}
+	switch {
+	case err != nil:
+		if _, panicked := callbacks.FireError(r.ctx, err); panicked != nil && !isInterrupt(err) {
+			err = errors.Join(err, panicked)
+		}
+	case out != nil:
+		out, err = r.out.ReportEnd(r.ctx, out)
+	default:
+		_, err = callbacks.FireEnd[any](r.ctx, value)
+	}
+	if err != nil {
+		value, out = nil, nil
+		var already *RunError
+		if !isInterrupt(err) && !errors.As(err, &already) {
+			err = graphError(err)
+		}
+	}
+	return value, out, err
+}
+
+// execute runs the nodes from the input, or from the checkpoint that was loaded, to END, an interrupt or a failure.
+func (r *run) execute(inv *invocation) (value any, out stream, err error) {
+	r.arena = r.plan.newArena()
+	defer func() {
+		if v := recover(); v != nil {
+			err = graphError(safe.NewPanicError(v, debug.Stack()))
+		}
+		if err != nil {
+			value, out = nil, nil
+		}
+		r.tearDown(err)
+	}()
+	if r.resumed != nil {
+		closeStream(inv.stream) // the input was given to the run that is being resumed
+		if err := r.restore(); err != nil {
+			return nil, nil, err
+		}
+	} else if err := r.distribute(&r.nodes[startIndex], inv.value, inv.stream); err != nil {
+		return nil, nil, err
+	}
+	return r.loop()
+}
+
+// tearDown cancels what still runs after a failure, waits for it, and closes the streams that nobody will read.
+func (r *run) tearDown(err error) {
+	if err != nil && r.siblings != nil {
+		r.siblings.cancel(err)
+	}
+	for err != nil && r.running > 0 {
+		t := <-r.arena.ended
+		r.running--
+		t.phase.Store(taskSeen)
+	}
+	for i := range r.tasks {
+		t := &r.tasks[i]
+		if phase := t.phase.Load(); phase == taskPrepared || phase == taskSeen {
+			closeStream(t.stream)
+			t.original.close()
+		}
+	}
+	r.closePending()
+	r.releaseSiblings(err)
+	r.arena.release()
+}
+
+// releaseSiblings ends the context of the nodes, except where something may still work under it: nodes that END did
+// not wait for, and whatever feeds the stream that the run returned. There it ends when nobody can see it any more.
+func (r *run) releaseSiblings(err error) {
+	s := r.siblings
+	if s == nil {
+		return
+	}
+	if err == nil && (r.streaming || r.running > 0 || r.abandoned > 0) {
+		runtime.AddCleanup(s, func(cancel context.CancelCauseFunc) { cancel(errRunEnded) }, s.cancel)
+		return
+	}
+	s.cancel(errRunEnded)
+}
+
+// taskContext is the parent of the nodes' contexts.
+func (r *run) taskContext() context.Context {
+	if r.siblings != nil {
+		return r.siblings
+	}
+	return r.ctx
+}
+
+// reportFailure is called by the goroutine of a task that failed.
+func (r *run) reportFailure(t *task) {
+	if r.failed.CompareAndSwap(nil, t) && r.siblings != nil {
+		r.siblings.cancel(t.err)
+	}
+}
+
+// loop starts what is ready, waits, and hands outputs on, until there is a result.
+func (r *run) loop() (any, stream, error) {
+	for {
+		if r.reachedEnd() && !r.pause.blocksEnd() {
+			return r.finish()
+		}
+		r.pause.before = r.listedBefore()
+		if r.pause.requested() {
+			if r.running > 0 {
+				if err := r.await(r.running); err != nil {
+					return nil, nil, err
+				}
+				continue
+			}
+			return nil, nil, r.suspend()
+		}
+		if len(r.ready) == 0 && r.running == 0 && !r.resuming() {
+			return nil, nil, r.stuck()
+		}
+		if err := r.start(); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+func (r *run) reachedEnd() bool { return len(r.ready) > 0 && r.ready[0] == endIndex }
+
+// finish takes the result. What else is ready is not started.
+func (r *run) finish() (any, stream, error) {
+	for r.awaitSideNodes && r.running > 0 {
+		t := <-r.arena.ended
+		r.running--
+		t.phase.Store(taskSeen)
+		if t.err != nil && t.signal == nil && t.nested == nil {
+			return nil, nil, t.err
+		}
+	}
+	return r.gather(&r.nodes[endIndex])
+}
+
+func (r *run) stuck() error {
+	if r.last == nil {
+		return graphErrorf("no tasks to execute after graph start")
+	}
+	return graphErrorf("no tasks to execute, last completed nodes: %v", joinNames(r.last))
+}
+
+func joinNames(names []string) string {
+	text := "["
+	for i, n := range names {
+		if i > 0 {
+			text += ", "
+		}
+		text += n
+	}
+	return text + "]"
+}
+
+// start runs everything that is ready and waits: in a run of steps for all of it, in an eager run for whatever ends
+// first.
+func (r *run) start() error {
+	if err := r.ctx.Err(); err != nil {
+		return graphError(contextDone(r.ctx))
+	}
+	if !r.dag && r.steps >= r.maxSteps {
+		return graphError(ErrExceedMaxSteps)
+	}
+	r.steps++
+	batch, err := r.makeTasks()
+	if err != nil {
+		return err
+	}
+	inline := r.outside == nil && len(batch) > 0 && (!r.eager || len(batch) == 1 && r.running == 0)
+	if len(batch) > 1 || r.running > 0 || !inline && len(batch) > 0 {
+		r.needSiblings()
+	}
+	for _, t := range batch {
+		t.prepare(r)
+	}
+	spawn := batch
+	if inline {
+		spawn = batch[1:]
+	}
+	for _, t := range spawn {
+		r.spawn(t)
+	}
+	if inline {
+		t := batch[0]
+		t.execute()
+		r.collect()
+		r.complete(t)
+	}
+	wait := min(1, r.running)
+	if !r.eager {
+		wait = r.running
+	} else if inline {
+		wait = 0
+	}
+	return r.await(wait)
+}
+
+func contextDone(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause != nil && cause != err {
+		return fmt.Errorf("context has been canceled: %w: %w", err, cause)
+	}
+	return fmt.Errorf("context has been canceled: %w", err)
+}
+
+func (r *run) needSiblings() {
+	if r.siblings == nil {
+		ctx, cancel := context.WithCancelCause(r.ctx)
+		r.siblings = &siblingContext{Context: ctx, cancel: cancel}
+	}
+	if r.arena.ended == nil {
+		r.arena.ended = make(chan *task, len(r.nodes))
+	}
+}
+
+// spawn runs a task on a goroutine of its own.
+func (r *run) spawn(t *task) {
+	t.phase.Store(taskRunning)
+	r.running++
+	ended := r.arena.ended
+	go func() {
+		t.execute()
+		if t.phase.CompareAndSwap(taskRunning, taskEnded) {
+			ended <- t
+			return
+		}
+		closeStream(t.stream) // abandoned: nobody wants the result
+	}()
+}
+
+// makeTasks builds the inputs of the ready nodes.
+func (r *run) makeTasks() ([]*task, error) {
+	batch := r.batch[:0]
+	defer func() { r.batch = batch }()
+	if r.resuming() {
+		var err error
+		batch, err = r.restoredTasks(batch)
+		return batch, err
+	}
+	for _, i := range r.ready {
+		n := &r.nodes[i]
+		value, s, err := r.gather(n)
+		if err != nil {
+			return nil, err
+		}
+		t := &r.tasks[i]
+		*t = task{node: n, value: value, stream: s, opts: r.opts.of(i)}
+		r.keepOriginal(t, r.received == 0)
+		batch = append(batch, t)
+	}
+	r.ready = r.ready[:0]
+	return batch, nil
+}
+
+// await waits until n more tasks have ended, takes all that have, and hands on their outputs.
+func (r *run) await(n int) error {
+	if r.outside != nil {
+		r.awaitOutside(n)
+	} else {
+		for ; n > 0; n-- {
+			r.complete(<-r.arena.ended)
+			r.running--
+		}
+	}
+	r.collect()
+	return r.settle()
+}
+
+// collect takes what has ended without waiting.
+func (r *run) collect() {
+	for r.running > 0 {
+		select {
+		case t := <-r.arena.ended:
+			r.running--
+			r.complete(t)
+		default:
+			return
+		}
+	}
+}
+
+func (r *run) complete(t *task) {
+	t.phase.Store(taskSeen)
+	r.completed = append(r.completed, t)
+}
+
+// settle deals with the tasks that ended: a failure ends the run, interrupts are noted, outputs are handed on.
+func (r *run) settle() error {
+	if failed := r.failed.Load(); failed != nil {
+		return failed.err
+	}
+	completed := r.completed
+	slices.SortFunc(completed, func(a, b *task) int { return a.node.index - b.node.index })
+	r.completed = r.completed[:0]
+	if len(completed) > 0 {
+		r.last = r.last[:0]
+	}
+	for _, t := range completed {
+		r.last = append(r.last, t.node.key)
+		if t.err != nil {
+			r.pause.interrupted = append(r.pause.interrupted, t)
+			continue
+		}
+		t.original.close()
+		value, s := t.value, t.stream
+		t.value, t.stream = nil, nil
+		if err := r.distribute(t.node, value, s); err != nil {
+			return err
+		}
+		if t.node.interruptAfter || r.outside.fired() {
+			r.pause.after = append(r.pause.after, t.node.key)
+		}
+	}
+	return nil
+}
+
+// distribute hands a node's output to its branches and successors.
+func (r *run) distribute(n *planNode, value any, s stream) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = graphError(safe.NewPanicError(v, debug.Stack()))
+		}
+	}()
+	chosen, s, err := r.branch(n, value, s)
+	if err != nil {
+		closeStream(s)
+		return graphErrorf("calculate next step fail, node: %s, error: %w", n.key, err)
+	}
+	targets := 0
+	for i, li := range n.outLinks {
+		if l := &r.links[li]; l.edgeData || l.branchData && chosen[i] {
+			targets++
+		}
+	}
+	var copies []stream
+	switch {
+	case s == nil:
+	case targets == 0:
+		s.Close()
+	case targets > 1:
+		copies = n.output().Copy(s, targets)
+	}
+	next := 0
+	for i, li := range n.outLinks {
+		l := &r.links[li]
+		taken := len(n.branches) > 0 && chosen[i]
+		switch {
+		case l.edgeData || l.branchData && taken:
+			if copies != nil {
+				s = copies[next]
+				next++
+			}
+			r.deliver(li, value, s)
+		case r.dag:
+			r.arrive(li)
+		}
+		if l.edgeControl || taken {
+			r.permit(li, controlReady)
+		} else {
+			r.permit(li, controlSkipped)
+		}
+	}
+	return nil
+}
+
+// branch asks the node's branches. It returns which outLinks they chose and the stream to go on with.
+func (r *run) branch(n *planNode, value any, s stream) ([]bool, stream, error) {
+	if len(n.branches) == 0 {
+		return nil, s, nil
+	}
+	var copies []stream
+	if s != nil {
+		copies = n.output().Copy(s, len(n.branches)+1)
+		s = copies[len(n.branches)]
+	}
+	chosen := slices.Grow(r.chosen[:0], len(n.outLinks))[:len(n.outLinks)]
+	clear(chosen)
+	r.chosen = chosen
+	for i := range n.branches {
+		b := &n.branches[i]
+		v := value
+		var own stream
+		var err error
+		if copies != nil {
+			own = copies[i]
+			if b.convert {
+				own = b.value.Typed(n.output().Untyped(own), b.value.Check)
+			}
+		} else if b.checked {
+			v, err = b.value.Check(value)
+		}
+		var keys []string
+		if err == nil {
+			keys, err = b.decide(r.ctx, v, own)
+		}
+		if err != nil {
+			for _, c := range copies[min(i+1, len(copies)):] {
+				c.Close()
+			}
+			return chosen, nil, err
+		}
+		for _, key := range keys {
+			chosen[b.targets[key]] = true
+		}
+	}
+	return chosen, s, nil
+}
+
+// gather builds a node's input from what its predecessors delivered.
+func (r *run) gather(n *planNode) (value any, s stream, err error) {
+	outputs := r.take(n)
+	r.received = len(outputs)
+	if n.mapper != nil {
+		if r.streaming {
+			s, err = n.mapper.streams(outputs)
+		} else {
+			value, err = n.mapper.values(outputs)
+		}
+	} else if r.streaming {
+		s, err = mergeOutputStreams(n, outputs)
+	} else {
+		value, err = mergeOutputs(n, outputs)
+	}
+	if err != nil {
+		for _, out := range outputs {
+			closeStream(out.stream)
+		}
+		return nil, nil, graphError(err)
+	}
+	return value, s, nil
+}
+
+func mergeOutputs(n *planNode, outputs []mapped) (any, error) {
+	switch len(outputs) {
+	case 0:
+		return n.input().Zero(), nil
+	case 1:
+		return convertValue(n, &outputs[0])
+	}
+	values := make([]any, len(outputs))
+	for i := range outputs {
+		v, err := convertValue(n, &outputs[i])
+		if err != nil {
+			return nil, err
+		}
+		values[i] = v
+	}
+	return mergeValues(values)
+}
+
+func convertValue(n *planNode, out *mapped) (any, error) {
+	if !out.link.checked {
+		return out.value, nil
+	}
+	return n.input().Check(out.value)
+}
+
+func mergeOutputStreams(n *planNode, outputs []mapped) (stream, error) {
+	in := n.input()
+	switch len(outputs) {
+	case 0:
+		return in.Single(in.Zero())
+	case 1:
+		return convertStream(in, &outputs[0]), nil
+	}
+	source := outputs[0].output
+	streams := make([]stream, len(outputs))
+	var names []string
+	for i := range outputs {
+		if t := outputs[i].output.Type(); t != source.Type() {
+			return nil, fmt.Errorf("(mergeStream) chunk type mismatch. expect: %v, got: %v", source.Type(), t)
+		}
+		streams[i] = outputs[i].stream
+		if n.namedMerge {
+			names = append(names, outputs[i].from)
+		}
+	}
+	if err := checkMergeable(source.Type()); err != nil {
+		return nil, err
+	}
+	outputs[0].stream = source.Merge(streams, names)
+	return convertStream(in, &outputs[0]), nil
+}
+
+func convertStream(in kind, out *mapped) stream {
+	if !out.link.convert {
+		return out.stream
+	}
+	return in.Typed(out.output.Untyped(out.stream), in.Check)
+}
+
+func closeStream(s stream) {
+	if s != nil {
+		s.Close()
+	}
+}

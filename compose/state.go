@@ -1,0 +1,80 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+)
+
+// GenLocalState makes the state of one run of a graph. It is called once per fresh run, before anything else of the
+// run; a resumed run gets the saved state instead.
+type GenLocalState[S any] func(ctx context.Context) (state S)
+
+type newGraphOptions struct {
+	genState  func(ctx context.Context) any
+	stateType reflect.Type
+}
+
+// NewGraphOption configures a new graph, chain or workflow.
+type NewGraphOption func(ngo *newGraphOptions)
+
+// WithGenLocalState gives every run of the graph a state of its own, made by gls. Nodes reach it with
+// [ProcessState], handlers get it as an argument. For runs that may be interrupted the type must be serializable:
+// see schema.RegisterName.
+func WithGenLocalState[S any](gls GenLocalState[S]) NewGraphOption {
+	return func(o *newGraphOptions) {
+		o.stateType = reflect.TypeFor[S]()
+		o.genState = nil
+		if gls != nil {
+			o.genState = func(ctx context.Context) any { return gls(ctx) }
+		}
+	}
+}
+
+// stateScope is the state of one run, linked to the states of the runs around it.
+type stateScope struct {
+	mu    sync.Mutex
+	state any
+	outer *stateScope
+}
+
+// with runs f on the locked state.
+func (s *stateScope) with(f func(state any) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f(s.state)
+}
+
+type scopeKey struct{}
+
+func scopeFrom(ctx context.Context) *stateScope {
+	s, _ := ctx.Value(scopeKey{}).(*stateScope)
+	return s
+}
+
+// ProcessState runs handler on the graph's state, locked against every other use of it. The states of the running
+// graphs are searched from the innermost outwards for the first that is an S; S may be an interface. The lock is not
+// reentrant: handler must not call ProcessState for the same state. It is an error when ctx has no state or none of
+// type S.
+func ProcessState[S any](ctx context.Context, handler func(context.Context, S) error) error {
+	innermost := scopeFrom(ctx)
+	if innermost == nil {
+		return errors.New("get state from context fail: have not set state")
+	}
+	for scope := innermost; scope != nil; scope = scope.outer {
+		// The state's type never changes during a run, its value may: the type decides here, under the lock the value.
+		if state, ok := scope.peek().(S); ok {
+			return scope.with(func(any) error { return handler(ctx, state) })
+		}
+	}
+	return fmt.Errorf("get state from context fail: cannot find state with type: %v in states chain, current state type: %T",
+		reflect.TypeFor[S](), innermost.peek())
+}
+
+func (s *stateScope) peek() any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}

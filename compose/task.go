@@ -1,0 +1,291 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
+)
+
+// task is one execution of a node. The scheduler makes it, the goroutine that runs the node owns it until it ends.
+// value and stream hold the input first, the output at the end; which of them is used depends on the run.
+type task struct {
+	run    *run
+	node   *planNode
+	value  any
+	stream stream
+	err    error
+
+	// ctx is for the node's state handlers, body for what runs in the node: it has the node's RunInfo, too.
+	ctx, body *runContext
+	opts      *nodeOptions
+	// skipPre: the pre-handler ran before the interrupt that this run resumes from.
+	skipPre bool
+	// checkpoint is that of the nested graph to resume.
+	checkpoint *checkpoint
+	// original is the input before the pre-handler, kept only where an interrupt from outside may need it.
+	original *savedInput
+
+	signal *core.InterruptSignal // the node asked for an interrupt
+	nested *nestedInterrupt      // so did a graph in the node
+	phase  atomic.Int32
+}
+
+// The phases of a task. Between running and ended its goroutine and an interrupt from outside may both decide.
+const (
+	taskPrepared int32 = iota
+	taskRunning
+	taskEnded     // the scheduler has not seen it yet
+	taskAbandoned // nobody waits for it any more
+	taskSeen
+)
+
+// prepare makes the contexts and runs the pre-handler, unless the handler first has to read a stream to its end: that
+// must not hold up the other nodes, so it is left to the node's own goroutine.
+func (t *task) prepare(r *run) {
+	n := t.node
+	t.run = r
+	parent := r.taskContext()
+	frame := r.frame.Enter(parent, &n.segment)
+	t.body = &runContext{Context: parent, frame: frame, scope: r.scope}
+	t.body.callbacks = t.bodyCallbacks(callbacks.FromContext(parent))
+	t.ctx = t.body
+	if (n.pre != nil || n.post != nil) && t.body.callbacks.Active() {
+		t.ctx = &runContext{Context: parent, frame: frame, scope: r.scope}
+		if s := callbacks.FromContext(parent); s != nil {
+			t.ctx.callbacks = *s
+		}
+	}
+	if !t.joinsForPre() {
+		t.runPre()
+	}
+}
+
+func (t *task) bodyCallbacks(inherited *callbacks.State) callbacks.State {
+	n := t.node
+	if n.action == nil && n.sub == nil {
+		return callbacks.State{} // a passthrough tells nobody
+	}
+	var state callbacks.State
+	if t.opts != nil && len(t.opts.handlers) > 0 {
+		state = inherited.Append(&n.info, t.opts.handlers...)
+	} else {
+		state = inherited.WithInfo(&n.info)
+	}
+	if n.sub == nil && !n.silent {
+		state = state.Started()
+	}
+	return state
+}
+
+func (t *task) joinsForPre() bool {
+	return t.run.streaming && t.node.pre != nil && t.node.pre.onValue != nil
+}
+
+func (t *task) runPre() {
+	if t.node.pre == nil || t.skipPre {
+		return
+	}
+	if err := t.handle("pre", t.node.pre, t.node.input()); err != nil {
+		t.fail(fmt.Errorf("run node[%s] pre processor fail: %w", t.node.key, err))
+	}
+}
+
+// execute runs the node, state handlers included. It never panics.
+func (t *task) execute() {
+	defer func() {
+		if v := recover(); v != nil {
+			t.fail(safe.NewPanicError(v, debug.Stack()))
+		}
+		if t.err != nil && t.stream != nil {
+			t.stream.Close()
+			t.stream = nil
+		}
+	}()
+	if t.err == nil && t.joinsForPre() {
+		t.runPre()
+	}
+	if t.err != nil {
+		return
+	}
+	if err := t.runBody(); err != nil {
+		t.fail(err)
+		return
+	}
+	if t.node.post != nil {
+		if err := t.handle("post", t.node.post, t.node.output()); err != nil {
+			t.fail(fmt.Errorf("run node[%s] post processor fail: %w", t.node.key, err))
+		}
+	}
+}
+
+func (t *task) runBody() (err error) {
+	n, streaming := t.node, t.run.streaming
+	if n.inputKey != "" {
+		if err := t.unwrapInput(); err != nil {
+			return err
+		}
+	}
+	var opts []any
+	if t.opts != nil {
+		opts = t.opts.component
+	}
+	switch {
+	case n.sub != nil:
+		err = t.runNested()
+	case n.action == nil: // a passthrough
+	case streaming:
+		in := t.stream
+		t.stream = nil
+		t.stream, err = n.action.Transform(t.body, in, opts)
+	default:
+		t.value, err = n.action.Invoke(t.body, t.value, opts)
+	}
+	if err != nil || n.outputKey == "" {
+		return err
+	}
+	if streaming {
+		t.stream = n.out.WithKey(t.stream, n.outputKey)
+	} else {
+		t.value = map[string]any{n.outputKey: t.value}
+	}
+	return nil
+}
+
+func (t *task) unwrapInput() error {
+	key := t.node.inputKey
+	if t.run.streaming {
+		m, err := streamAs[map[string]any](t.stream)
+		if err != nil {
+			return err
+		}
+		t.stream = t.node.in.FromKey(m, key)
+		return nil
+	}
+	m, err := valueAs[map[string]any](t.value)
+	if err != nil {
+		return err
+	}
+	v, ok := m[key]
+	if !ok {
+		return fmt.Errorf("cannot find input key: %s", key)
+	}
+	t.value = v
+	return nil
+}
+
+func (t *task) runNested() error {
+	inv := invocation{value: t.value, stream: t.stream, streaming: t.run.streaming, nested: true,
+		checkpoint: t.checkpoint, modify: t.run.modify, path: append(slices.Clip(t.run.path), t.node.key)}
+	if t.opts != nil {
+		inv.opts = t.opts.graph
+	}
+	t.stream = nil
+	var err error
+	t.value, t.stream, err = t.node.sub.run(t.body, &inv)
+	return err
+}
+
+// handle runs a state handler on the task's value or stream, converting between the form that the handler has and
+// the one that the run has.
+func (t *task) handle(which string, h *stateHandler, k kind) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = handlerPanic(which, v)
+		}
+	}()
+	streaming := t.run.streaming
+	if h.onStream == nil {
+		if streaming {
+			in := t.stream
+			t.stream = nil
+			if t.value, err = k.Concat(in); err != nil {
+				return fmt.Errorf("concat stream reader fail: %w", err)
+			}
+		}
+		err = t.run.scope.with(func(state any) error {
+			t.value, err = h.onValue(t.ctx, t.value, state)
+			return err
+		})
+		if err == nil && streaming {
+			t.stream, err = k.Single(t.value)
+			t.value = nil
+		}
+		return err
+	}
+	if !streaming {
+		if t.stream, err = k.Single(t.value); err != nil {
+			return err
+		}
+	}
+	in := t.stream
+	t.stream = nil
+	if h.value.Type() != k.Type() { // a passthrough: its handlers are on any
+		in = k.Untyped(in)
+	}
+	var out stream
+	err = t.run.scope.with(func(state any) error {
+		out, err = h.onStream(t.ctx, in, state)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if h.value.Type() != k.Type() {
+		out = k.Typed(h.value.Untyped(out), k.Check)
+	}
+	t.stream = out
+	if streaming {
+		return nil
+	}
+	t.stream = nil
+	if t.value, err = k.Concat(out); err != nil {
+		return fmt.Errorf("concat stream reader fail: %w", err)
+	}
+	return nil
+}
+
+func handlerPanic(which string, v any) error {
+	said := fmt.Errorf("panic in %s handler: %v", which, v)
+	if err, ok := v.(error); ok {
+		said = fmt.Errorf("panic in %s handler: %w", which, err)
+	}
+	return safe.NewPanicError(said, debug.Stack())
+}
+
+// fail ends the task with an error, which may ask for an interrupt. The first task that really fails cancels the
+// others.
+func (t *task) fail(err error) {
+	t.err = err
+	if errors.As(err, &t.nested) {
+		return
+	}
+	signal, interrupted := core.SignalFrom(err, t.body.frame.Address)
+	if interrupted && signal != nil {
+		t.signal = ownSignal(t.body, err, signal)
+		return
+	}
+	t.err = nodeError(t.node.key, err)
+	t.run.reportFailure(t)
+}
+
+// ownSignal is the signal of the code at ctx's address. A graph that ran inside that code on its own has a signal from
+// its root down: the code passes it on.
+func ownSignal(ctx context.Context, err error, signal *core.InterruptSignal) *core.InterruptSignal {
+	var root core.InterruptContextsProvider
+	if !errors.As(err, &root) {
+		return signal
+	}
+	subs := []*core.InterruptSignal{signal}
+	if signal.ID == "" {
+		subs = signal.Subs
+	}
+	own, _ := core.Interrupt(ctx, nil, nil, subs)
+	return own
+}

@@ -1,0 +1,183 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/schema"
+)
+
+// boundTool is a tool inside its callbacks and middlewares, ready to be called. One of the families is set.
+type boundTool struct {
+	info     callbacks.RunInfo // with the tool's own name
+	silent   bool
+	text     *toolFamily[string]
+	enhanced *toolFamily[*schema.ToolResult]
+	// arguments maps aliases to the names that the tool knows.
+	arguments map[string]string
+}
+
+// toolFamily is a tool by the type of its result. A form that the tool does not have is derived from the other.
+type toolFamily[R any] struct {
+	invoke toolCallFunc[R]
+	stream toolCallFunc[*schema.StreamReader[R]]
+	// joining is the text of an error from joining a stream.
+	joining string
+}
+
+func (f *toolFamily[R]) value(ctx context.Context, in *ToolInput) (R, error) {
+	if f.invoke != nil {
+		return f.invoke(ctx, in)
+	}
+	s, err := f.stream(ctx, in)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	v, err := concatStream(s)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", f.joining, err)
+	}
+	return v, err
+}
+
+func (f *toolFamily[R]) chunks(ctx context.Context, in *ToolInput) (*schema.StreamReader[R], error) {
+	if f.stream != nil {
+		return f.stream(ctx, in)
+	}
+	v, err := f.invoke(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return singleOf(v), nil
+}
+
+// bindTool puts a tool into its callbacks and middlewares; the first middleware is outermost. A tool that gives
+// multi-modal results in some form is called in that form only.
+func bindTool(t tool.BaseTool, name string, middlewares []ToolMiddleware) (*boundTool, error) {
+	silent := components.IsCallbacksEnabled(t)
+	b := &boundTool{
+		info:   callbacks.RunInfo{Name: name, Type: callbacks.TypeName(t), Component: components.ComponentOfTool},
+		silent: silent,
+	}
+	enhanced := toolFamily[*schema.ToolResult]{joining: "failed to concat EnhancedStreamableTool output message stream"}
+	if et, ok := t.(tool.EnhancedInvokableTool); ok {
+		enhanced.invoke = bindEnhancedInvokable(et, silent, middlewares)
+	}
+	if et, ok := t.(tool.EnhancedStreamableTool); ok {
+		enhanced.stream = bindEnhancedStreamable(et, silent, middlewares)
+	}
+	if enhanced.invoke != nil || enhanced.stream != nil {
+		b.enhanced = &enhanced
+		return b, nil
+	}
+	text := toolFamily[string]{joining: "failed to concat StreamableTool output message stream"}
+	if it, ok := t.(tool.InvokableTool); ok {
+		text.invoke = bindInvokable(it, silent, middlewares)
+	}
+	if st, ok := t.(tool.StreamableTool); ok {
+		text.stream = bindStreamable(st, silent, middlewares)
+	}
+	if text.invoke == nil && text.stream == nil {
+		return nil, fmt.Errorf("tool %s is not invokable, streamable, enhanced invokable or enhanced streamable", name)
+	}
+	b.text = &text
+	return b, nil
+}
+
+var errNilToolOutput = errors.New("a tool middleware returned neither an output nor an error")
+
+// toolCallFunc is a tool's function inside its callbacks.
+type toolCallFunc[R any] func(ctx context.Context, in *ToolInput) (R, error)
+
+func bindInvokable(t tool.InvokableTool, silent bool, middlewares []ToolMiddleware) toolCallFunc[string] {
+	f := &forms[string, string, tool.Option]{invoke: t.InvokableRun, silent: silent}
+	return wrapCall(func(ctx context.Context, in *ToolInput) (string, error) {
+		return f.callInvoke(ctx, in.Arguments, in.CallOptions)
+	}, wrapsOf(middlewares, func(m *ToolMiddleware) InvokableToolMiddleware { return m.Invokable }),
+		func(v string) *ToolOutput { return &ToolOutput{Result: v} },
+		func(out *ToolOutput) (string, bool) { return out.Result, true })
+}
+
+func bindStreamable(t tool.StreamableTool, silent bool, middlewares []ToolMiddleware) toolCallFunc[*schema.StreamReader[string]] {
+	f := &forms[string, string, tool.Option]{stream: t.StreamableRun, silent: silent}
+	return wrapCall(func(ctx context.Context, in *ToolInput) (*schema.StreamReader[string], error) {
+		return f.callStream(ctx, in.Arguments, in.CallOptions)
+	}, wrapsOf(middlewares, func(m *ToolMiddleware) StreamableToolMiddleware { return m.Streamable }),
+		func(s *schema.StreamReader[string]) *StreamToolOutput { return &StreamToolOutput{Result: s} },
+		func(out *StreamToolOutput) (*schema.StreamReader[string], bool) { return out.Result, out.Result != nil })
+}
+
+func bindEnhancedInvokable(t tool.EnhancedInvokableTool, silent bool, middlewares []ToolMiddleware) toolCallFunc[*schema.ToolResult] {
+	f := &forms[*schema.ToolArgument, *schema.ToolResult, tool.Option]{invoke: t.InvokableRun, silent: silent}
+	return wrapCall(func(ctx context.Context, in *ToolInput) (*schema.ToolResult, error) {
+		return f.callInvoke(ctx, &schema.ToolArgument{Text: in.Arguments}, in.CallOptions)
+	}, wrapsOf(middlewares, func(m *ToolMiddleware) EnhancedInvokableToolMiddleware { return m.EnhancedInvokable }),
+		func(v *schema.ToolResult) *EnhancedInvokableToolOutput {
+			return &EnhancedInvokableToolOutput{Result: v}
+		},
+		func(out *EnhancedInvokableToolOutput) (*schema.ToolResult, bool) { return out.Result, true })
+}
+
+func bindEnhancedStreamable(t tool.EnhancedStreamableTool, silent bool, middlewares []ToolMiddleware) toolCallFunc[*schema.StreamReader[*schema.ToolResult]] {
+	f := &forms[*schema.ToolArgument, *schema.ToolResult, tool.Option]{stream: t.StreamableRun, silent: silent}
+	return wrapCall(func(ctx context.Context, in *ToolInput) (*schema.StreamReader[*schema.ToolResult], error) {
+		return f.callStream(ctx, &schema.ToolArgument{Text: in.Arguments}, in.CallOptions)
+	}, wrapsOf(middlewares, func(m *ToolMiddleware) EnhancedStreamableToolMiddleware { return m.EnhancedStreamable }),
+		func(s *schema.StreamReader[*schema.ToolResult]) *EnhancedStreamableToolOutput {
+			return &EnhancedStreamableToolOutput{Result: s}
+		},
+		func(out *EnhancedStreamableToolOutput) (*schema.StreamReader[*schema.ToolResult], bool) {
+			return out.Result, out.Result != nil
+		})
+}
+
+// wrapCall puts middlewares around a call. Their endpoints carry the result R in an output struct O: pack and unpack
+// go between the two.
+func wrapCall[R, O any, E ~func(context.Context, *ToolInput) (*O, error), W ~func(E) E](
+	call toolCallFunc[R], wraps []W, pack func(R) *O, unpack func(*O) (R, bool)) toolCallFunc[R] {
+
+	if len(wraps) == 0 {
+		return call
+	}
+	var endpoint E = func(ctx context.Context, in *ToolInput) (*O, error) {
+		v, err := call(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return pack(v), nil
+	}
+	for _, wrap := range wraps {
+		endpoint = wrap(endpoint)
+	}
+	return func(ctx context.Context, in *ToolInput) (v R, err error) {
+		out, err := endpoint(ctx, in)
+		if err != nil {
+			return v, err
+		}
+		if out == nil {
+			return v, errNilToolOutput
+		}
+		v, ok := unpack(out)
+		if !ok {
+			return v, errNilToolOutput
+		}
+		return v, nil
+	}
+}
+
+// wrapsOf picks one function out of each middleware that has it, the innermost first.
+func wrapsOf[E any, W ~func(E) E](middlewares []ToolMiddleware, pick func(*ToolMiddleware) W) []W {
+	var wraps []W
+	for i := range slices.Backward(middlewares) {
+		if w := pick(&middlewares[i]); w != nil {
+			wraps = append(wraps, w)
+		}
+	}
+	return wraps
+}

@@ -1,0 +1,231 @@
+package compose
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+// GetToolCallID returns the ID of the tool call that ctx belongs to, "" outside one.
+func GetToolCallID(ctx context.Context) string {
+	id, _ := ctx.Value(toolCallKey{}).(string)
+	return id
+}
+
+// toolBatch is the calls of one message.
+type toolBatch struct {
+	node    *ToolsNode
+	ctx     context.Context
+	input   *schema.Message
+	options toolsNodeOptions
+	calls   []toolCall
+}
+
+// toolCall is one call with its result: a value or a stream, of text or of multi-modal parts. It lives in one block
+// with its context and input.
+type toolCall struct {
+	ctx     runContext
+	segment core.AddressSegment
+	input   ToolInput
+	tool    *boundTool
+	unknown func(ctx context.Context, name, input string) (string, error)
+
+	index        int
+	name, callID string
+
+	// done: the result is there without running the tool. early: it was started before this node.
+	done, early  bool
+	enhanced     bool
+	text         string
+	result       *schema.ToolResult
+	textStream   *schema.StreamReader[string]
+	resultStream *schema.StreamReader[*schema.ToolResult]
+	err          error
+}
+
+// enter makes the context of the call.
+func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bool) {
+	c.segment = core.AddressSegment{Type: AddressSegmentTool, ID: c.name, SubID: c.callID}
+	c.ctx.frame = core.FrameFrom(ctx).Enter(ctx, &c.segment)
+	c.ctx.callbacks = c.ctx.callbacks.WithInfo(info)
+	if !silent {
+		c.ctx.callbacks = c.ctx.callbacks.Started()
+	}
+	c.ctx.toolCallID = c.callID
+}
+
+// run executes all calls that have no result yet, in the caller's goroutine and as many more as may run at once.
+func (b *toolBatch) run(execute func(*toolCall)) {
+	if b.node.conf.ExecuteSequentially {
+		for i := range b.calls {
+			c := &b.calls[i]
+			b.guard(c, execute)
+			if c.failed() {
+				return // the results of the others would be lost with this one
+			}
+		}
+		return
+	}
+	workers := len(b.calls)
+	if limit := b.node.conf.MaxParallelCalls; limit > 0 {
+		workers = min(workers, limit)
+	}
+	if workers == 1 {
+		for i := range b.calls {
+			b.guard(&b.calls[i], execute)
+		}
+		return
+	}
+	var next atomic.Int32
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(b.calls); i = int(next.Add(1)) - 1 {
+			b.guard(&b.calls[i], execute)
+		}
+	}
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
+
+// guard runs one call and turns a panic of a middleware into its error.
+func (b *toolBatch) guard(c *toolCall, execute func(*toolCall)) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.err = safe.NewPanicError(v, debug.Stack())
+		}
+	}()
+	execute(c)
+}
+
+func (c *toolCall) failed() bool {
+	if c.err == nil {
+		return false
+	}
+	_, interrupted := core.SignalFrom(c.err, c.ctx.frame.Address)
+	return !interrupted
+}
+
+// invoke gets the value of the call.
+func (c *toolCall) invoke() {
+	switch {
+	case c.early:
+		c.join()
+	case c.done:
+	case c.unknown != nil:
+		c.text, c.err = c.unknown(&c.ctx, c.name, c.input.Arguments)
+	case c.tool.enhanced != nil:
+		c.enhanced = true
+		c.result, c.err = c.tool.enhanced.value(&c.ctx, &c.input)
+	default:
+		c.text, c.err = c.tool.text.value(&c.ctx, &c.input)
+	}
+}
+
+// stream gets the stream of the call.
+func (c *toolCall) stream() {
+	switch {
+	case c.early:
+	case c.done:
+	case c.unknown != nil:
+		if c.text, c.err = c.unknown(&c.ctx, c.name, c.input.Arguments); c.err == nil {
+			c.textStream = singleOf(c.text)
+		}
+	case c.tool.enhanced != nil:
+		c.enhanced = true
+		c.resultStream, c.err = c.tool.enhanced.chunks(&c.ctx, &c.input)
+	default:
+		c.textStream, c.err = c.tool.text.chunks(&c.ctx, &c.input)
+	}
+}
+
+// join turns the stream of the call into its value. An interrupt inside the stream stays one.
+func (c *toolCall) join() {
+	var err error
+	what := "eager tool result"
+	switch {
+	case c.textStream != nil:
+		c.text, err = concatStream(c.textStream)
+		c.textStream = nil
+	case c.resultStream != nil:
+		what = "eager enhanced tool result"
+		c.result, err = concatStream(c.resultStream)
+		c.resultStream = nil
+	}
+	if err != nil {
+		c.err = fmt.Errorf("failed to collect %s for %s: %w", what, c.callID, err)
+	}
+}
+
+// message is the tool message of a call's value.
+func (c *toolCall) message() (*schema.Message, error) {
+	if c.enhanced {
+		return c.resultMessage(c.result)
+	}
+	return c.textMessage(c.text), nil
+}
+
+func (c *toolCall) textMessage(content string) *schema.Message {
+	return &schema.Message{Role: schema.Tool, Content: content, ToolCallID: c.callID, ToolName: c.name}
+}
+
+func (c *toolCall) resultMessage(result *schema.ToolResult) (*schema.Message, error) {
+	parts, err := result.ToMessageInputParts()
+	if err != nil {
+		return nil, fmt.Errorf("result of tool[name:%s id:%s]: %w", c.name, c.callID, err)
+	}
+	m := c.textMessage("")
+	m.UserInputMultiContent = parts
+	return m, nil
+}
+
+// messages is the stream of the call as chunks with a place for each of n calls.
+func (c *toolCall) messages(n int) *schema.StreamReader[[]*schema.Message] {
+	index := c.index
+	place := func(m *schema.Message) []*schema.Message {
+		out := make([]*schema.Message, n)
+		out[index] = m
+		return out
+	}
+	switch {
+	case c.resultStream != nil:
+		return schema.StreamReaderWithConvert(c.resultStream, func(chunk *schema.ToolResult) ([]*schema.Message, error) {
+			m, err := c.resultMessage(chunk)
+			return place(m), err
+		})
+	case c.textStream != nil:
+		return schema.StreamReaderWithConvert(c.textStream, func(chunk string) ([]*schema.Message, error) {
+			return place(c.textMessage(chunk)), nil
+		})
+	case c.enhanced:
+		return schema.StreamReaderWithConvert(singleOf(c.result), func(chunk *schema.ToolResult) ([]*schema.Message, error) {
+			m, err := c.resultMessage(chunk)
+			return place(m), err
+		})
+	}
+	return singleOf(place(c.textMessage(c.text)))
+}
+
+func (c *toolCall) closeStreams() {
+	if c.textStream != nil {
+		c.textStream.Close()
+	}
+	if c.resultStream != nil {
+		c.resultStream.Close()
+	}
+}
+
+func (b *toolBatch) closeStreams() {
+	for i := range b.calls {
+		b.calls[i].closeStreams()
+	}
+}

@@ -1,0 +1,69 @@
+package compose
+
+import (
+	"context"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/schema"
+)
+
+// ToolInput is one call of a tool on its way through the middlewares, which may change it.
+type ToolInput struct {
+	// Name is the tool as the model called it: an alias stays an alias.
+	Name string
+	// Arguments are what the tool gets: after argument aliases and the arguments handler.
+	Arguments string
+	// CallID is the model's ID of the call; not every model gives one.
+	CallID      string
+	CallOptions []tool.Option
+}
+
+// ToolOutput is the result of an invokable tool.
+type ToolOutput struct{ Result string }
+
+// StreamToolOutput is the result of a streamable tool.
+type StreamToolOutput struct {
+	Result *schema.StreamReader[string]
+}
+
+// EnhancedInvokableToolOutput is the result of an enhanced invokable tool.
+type EnhancedInvokableToolOutput struct{ Result *schema.ToolResult }
+
+// EnhancedStreamableToolOutput is the result of an enhanced streamable tool.
+type EnhancedStreamableToolOutput struct {
+	Result *schema.StreamReader[*schema.ToolResult]
+}
+
+// InvokableToolEndpoint runs one call of an invokable tool.
+type InvokableToolEndpoint func(ctx context.Context, input *ToolInput) (*ToolOutput, error)
+
+// StreamableToolEndpoint runs one call of a streamable tool.
+type StreamableToolEndpoint func(ctx context.Context, input *ToolInput) (*StreamToolOutput, error)
+
+// EnhancedInvokableToolEndpoint runs one call of an enhanced invokable tool.
+type EnhancedInvokableToolEndpoint func(ctx context.Context, input *ToolInput) (*EnhancedInvokableToolOutput, error)
+
+// EnhancedStreamableToolEndpoint runs one call of an enhanced streamable tool.
+type EnhancedStreamableToolEndpoint func(ctx context.Context, input *ToolInput) (*EnhancedStreamableToolOutput, error)
+
+// InvokableToolMiddleware wraps the calls of invokable tools.
+type InvokableToolMiddleware func(InvokableToolEndpoint) InvokableToolEndpoint
+
+// StreamableToolMiddleware wraps the calls of streamable tools.
+type StreamableToolMiddleware func(StreamableToolEndpoint) StreamableToolEndpoint
+
+// EnhancedInvokableToolMiddleware wraps the calls of enhanced invokable tools.
+type EnhancedInvokableToolMiddleware func(EnhancedInvokableToolEndpoint) EnhancedInvokableToolEndpoint
+
+// EnhancedStreamableToolMiddleware wraps the calls of enhanced streamable tools.
+type EnhancedStreamableToolMiddleware func(EnhancedStreamableToolEndpoint) EnhancedStreamableToolEndpoint
+
+// ToolMiddleware wraps the calls of a tools node's tools, each kind of tool with its own function; nil leaves that
+// kind alone. Only the kinds that a tool implements itself count: a tool that can only be invoked goes through
+// Invokable even where its result is streamed.
+type ToolMiddleware struct {
+	Invokable          InvokableToolMiddleware
+	Streamable         StreamableToolMiddleware
+	EnhancedInvokable  EnhancedInvokableToolMiddleware
+	EnhancedStreamable EnhancedStreamableToolMiddleware
+}

@@ -1,0 +1,123 @@
+package compose
+
+import (
+	"fmt"
+
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/schema"
+)
+
+// ToolsInterruptAndRerunExtra is the info of a tools node's interrupt.
+type ToolsInterruptAndRerunExtra struct {
+	// ToolCalls are all calls of the message.
+	ToolCalls []schema.ToolCall
+	// ExecutedTools and ExecutedEnhancedTools have the results of the calls that are done, by call ID. They will not
+	// run again.
+	ExecutedTools         map[string]string
+	ExecutedEnhancedTools map[string]*schema.ToolResult
+	// RerunTools are the IDs of the calls that will run again.
+	RerunTools []string
+	// RerunExtraMap has what those calls said when they asked for the interrupt, by call ID.
+	RerunExtraMap map[string]any
+}
+
+// toolsState is what an interrupted tools node needs to go on. Results are kept by the place of the call in the
+// message: models do not always give every call an ID of its own.
+type toolsState struct {
+	Input    *schema.Message
+	Executed []executedCall
+}
+
+// executedCall is the result of a call that was done, at its place in the message.
+type executedCall struct {
+	Done     bool
+	Enhanced bool
+	Text     string
+	Result   *schema.ToolResult
+}
+
+// restoreInput takes the message of an interrupted run in place of the given one.
+func (b *toolBatch) restoreInput() *toolsState {
+	interrupted, ok, saved := GetInterruptState[*toolsState](b.ctx)
+	if !interrupted || !ok || saved.Input == nil {
+		return nil
+	}
+	b.input = saved.Input
+	return saved
+}
+
+// restoreResults marks the calls that were done before the interrupt.
+func (b *toolBatch) restoreResults(saved *toolsState) {
+	if saved == nil {
+		return
+	}
+	for i, e := range saved.Executed {
+		if i < len(b.calls) && e.Done {
+			c := &b.calls[i]
+			c.done, c.enhanced, c.text, c.result = true, e.Enhanced, e.Text, e.Result
+		}
+	}
+}
+
+// outcome reports the first call that failed or, if some asked for an interrupt, the interrupt of the node. format is
+// that of the error of a failed call: name, call ID, cause.
+func (b *toolBatch) outcome(format string) error {
+	interrupted := false
+	for i := range b.calls {
+		c := &b.calls[i]
+		if c.failed() {
+			b.closeStreams()
+			return fmt.Errorf(format, c.name, c.callID, c.err)
+		}
+		interrupted = interrupted || c.err != nil
+	}
+	if !interrupted {
+		return nil
+	}
+	return b.interrupt(format)
+}
+
+func (b *toolBatch) interrupt(format string) error {
+	extra := &ToolsInterruptAndRerunExtra{
+		ToolCalls:             b.input.ToolCalls,
+		ExecutedTools:         map[string]string{},
+		ExecutedEnhancedTools: map[string]*schema.ToolResult{},
+		RerunExtraMap:         map[string]any{},
+	}
+	state := &toolsState{Input: b.input, Executed: make([]executedCall, len(b.calls))}
+	var errs []error
+	for i := range b.calls {
+		c := &b.calls[i]
+		if c.err == nil {
+			c.join()
+		}
+		if c.failed() {
+			b.closeStreams()
+			return fmt.Errorf(format, c.name, c.callID, c.err)
+		}
+		if c.err != nil {
+			errs = append(errs, c.addressed())
+			extra.RerunTools = append(extra.RerunTools, c.callID)
+			if info, _ := core.IsInterruptRerunError(c.err); info != nil {
+				extra.RerunExtraMap[c.callID] = info
+			}
+			continue
+		}
+		state.Executed[i] = executedCall{Done: true, Enhanced: c.enhanced, Text: c.text, Result: c.result}
+		if c.enhanced {
+			extra.ExecutedEnhancedTools[c.callID] = c.result
+		} else {
+			extra.ExecutedTools[c.callID] = c.text
+		}
+	}
+	return CompositeInterrupt(b.ctx, extra, state, errs...)
+}
+
+// addressed gives a legacy interrupt the address of the call, and one of a graph that the tool ran a place below it.
+func (c *toolCall) addressed() error {
+	signal, _ := core.SignalFrom(c.err, c.ctx.frame.Address)
+	if signal == nil {
+		return c.err
+	}
+	return ownSignal(&c.ctx, c.err, signal)
+}

@@ -1,0 +1,131 @@
+package broadcast
+
+import (
+	"io"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/internal/pull"
+)
+
+// A Cursor reads a log from its position on. Poll and Clone belong to one goroutine at a time, Close to any.
+type Cursor[T any] struct {
+	log   *log[T]
+	at    atomic.Pointer[block[T]] // nil once closed
+	i     int                      // next item of at
+	place place                    // under log.mu
+}
+
+var _ pull.Source[int] = (*Cursor[int])(nil)
+
+// New returns a cursor at the next item of src, which it takes over.
+func New[T any](src pull.Source[T]) *Cursor[T] {
+	first := newBlock[T](firstBlock)
+	c := &Cursor[T]{log: &log[T]{src: src, queue: new(queue), tail: first, open: 1}}
+	c.at.Store(first)
+	return c
+}
+
+// Clone returns another cursor at the same position of the same log.
+func (c *Cursor[T]) Clone() *Cursor[T] {
+	clone := &Cursor[T]{log: c.log, i: c.i}
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	if at := c.at.Load(); at != nil {
+		clone.at.Store(at)
+		c.log.open++
+	}
+	return clone
+}
+
+// Poll takes the next item, from the log or else from the source, see [pull.Source].
+func (c *Cursor[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
+	fetched := false
+	for {
+		at := c.at.Load()
+		if at == nil {
+			return pull.Item[T]{Err: pull.ErrClosed}, true
+		}
+		if c.i < int(at.n.Load()) {
+			item = at.items[c.i]
+			c.i++
+			return item, true
+		}
+		if next := at.next.Load(); next != nil && c.i == len(at.items) {
+			c.at.CompareAndSwap(at, next) // unless closed meanwhile
+			c.i = 0
+			continue
+		}
+		switch c.decide(at, w, fetched) {
+		case end:
+			return pull.Item[T]{Err: io.EOF}, true
+		case wait:
+			return item, false
+		case fetch:
+			c.log.fetch()
+			fetched = true
+		}
+	}
+}
+
+// What a cursor at the end of the log does.
+type step int
+
+const (
+	look step = iota // again: something has changed
+	end
+	wait
+	fetch
+)
+
+// decide finds out what to do at the end of the log, in block at. After a fetch of its own that brought nothing the
+// cursor waits, unless the source has called meanwhile.
+func (c *Cursor[T]) decide(at *block[T], w pull.Waker, fetched bool) step {
+	l := c.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case c.at.Load() == nil, c.i < int(at.n.Load()), at.next.Load() != nil:
+		return look
+	case l.ended:
+		return end
+	case l.fetching, fetched && !l.woken:
+		l.enter(&c.place, w)
+		return wait
+	}
+	l.fetching, l.woken = true, false
+	return fetch
+}
+
+// Prompt reports whether the source is prompt.
+func (c *Cursor[T]) Prompt() bool { return c.log.src.Prompt() }
+
+// CloseLogWhenUnreachable has the source closed once no cursor of the log can be reached any more, closed or not.
+func (c *Cursor[T]) CloseLogWhenUnreachable() {
+	l := c.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.cleanup {
+		l.cleanup = true
+		runtime.AddCleanup(l, func(src pull.Source[T]) { src.Close() }, l.src)
+	}
+}
+
+// Close drops the cursor, and the source with the last one, see [pull.Source].
+func (c *Cursor[T]) Close() {
+	if c.at.Swap(nil) == nil {
+		return
+	}
+	l := c.log
+	l.mu.Lock()
+	l.open--
+	last := l.open == 0
+	if c.place.waker != nil {
+		c.place.waker.Wake()
+	}
+	l.leave(&c.place)
+	l.mu.Unlock()
+	if last {
+		l.src.Close()
+	}
+}

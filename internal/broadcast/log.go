@@ -1,0 +1,133 @@
+// Package broadcast lets any number of readers see every item of one source, each at its own speed.
+//
+// Package schema makes the copies of a stream of it: each copy is a [Cursor] on one log.
+// It must never read the source ahead of the fastest reader, nor keep an item that every reader has passed.
+package broadcast
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/internal/pull"
+)
+
+// errAborted stands for an item whose making ended the goroutine that asked for it (runtime.Goexit).
+var errAborted = errors.New("stream source was aborted while another reader fetched from it")
+
+// Sizes of the blocks of a log, doubling: short streams are cheap, long ones cost few allocations.
+const (
+	firstBlock = 4
+	lastBlock  = 64
+)
+
+// A log holds what was taken from a source in a list of blocks. It refers to the last block only and each cursor to
+// the one it is in, so what all cursors have passed is collected.
+type log[T any] struct {
+	src pull.Source[T]
+	*queue
+
+	tail     *block[T] // under queue.mu, as the rest
+	used     int       // items in tail
+	open     int       // cursors not closed
+	fetching bool      // a cursor is asking the source
+	ended    bool      // no item will follow
+	cleanup  bool      // the source is closed when the log is unreachable
+}
+
+// A block is filled front to back by the fetching cursor; items before n are never written again.
+type block[T any] struct {
+	n     atomic.Int32
+	next  atomic.Pointer[block[T]]
+	items []pull.Item[T]
+}
+
+func newBlock[T any](size int) *block[T] { return &block[T]{items: make([]pull.Item[T], size)} }
+
+// fetch asks the source once and publishes what it has. If it has nothing it will wake the queue. The caller has set
+// fetching and holds no lock.
+func (l *log[T]) fetch() {
+	item, ok, aborted := pull.Item[T]{Err: errAborted}, true, true
+	defer func() {
+		l.mu.Lock()
+		l.fetching = false
+		if ok {
+			l.publish(item)
+			l.ended = l.ended || aborted
+			l.wakeAll()
+		}
+		l.mu.Unlock()
+	}()
+	item, ok = l.src.Poll(l.queue)
+	aborted = false
+}
+
+// publish appends item, with mu locked. The item of a closed source is its last one.
+func (l *log[T]) publish(item pull.Item[T]) {
+	if item.Err == io.EOF {
+		l.ended = true
+		return
+	}
+	l.ended = item.Err == pull.ErrClosed
+	if l.used == len(l.tail.items) {
+		next := newBlock[T](min(2*l.used, lastBlock))
+		l.tail.next.Store(next)
+		l.tail, l.used = next, 0
+	}
+	l.tail.items[l.used] = item
+	l.used++
+	l.tail.n.Store(int32(l.used))
+}
+
+// A queue is where cursors wait. The source keeps it as its waker; it does not refer to the log, so that a source with
+// a live producer does not keep a log alive that nobody reads.
+type queue struct {
+	mu    sync.Mutex
+	list  []*place
+	woken bool // the source has called since it was asked last
+}
+
+// A place is where a cursor leaves its waker.
+type place struct {
+	waker  pull.Waker
+	listed bool
+}
+
+// Wake is called by the source when it is worth asking again.
+func (q *queue) Wake() {
+	q.mu.Lock()
+	q.woken = true
+	q.wakeAll()
+	q.mu.Unlock()
+}
+
+// wakeAll wakes every cursor that waits, with mu locked: one alone may have gone away and not ask the source.
+func (q *queue) wakeAll() {
+	for i, p := range q.list {
+		p.waker.Wake()
+		p.listed, p.waker, q.list[i] = false, nil, nil
+	}
+	q.list = q.list[:0]
+}
+
+// enter lists p, with mu locked, or takes it out if there is nobody to wake.
+func (q *queue) enter(p *place, w pull.Waker) {
+	if w == nil {
+		q.leave(p)
+		return
+	}
+	p.waker = w
+	if !p.listed {
+		p.listed = true
+		q.list = append(q.list, p)
+	}
+}
+
+func (q *queue) leave(p *place) {
+	if p.listed {
+		q.list = slices.DeleteFunc(q.list, func(other *place) bool { return other == p })
+	}
+	p.listed, p.waker = false, nil
+}

@@ -1,0 +1,171 @@
+package broadcast
+
+import (
+	"io"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/internal/pipe"
+	"github.com/weftgo/weft/internal/pull"
+)
+
+func item(v int) pull.Item[int] { return pull.Item[int]{Value: v} }
+
+type calls int
+
+func (c *calls) Wake() { *c++ }
+
+// counted counts how often its pipe was asked and closed.
+type counted struct {
+	*pipe.Pipe[int]
+	polls, closes int
+}
+
+func (c *counted) Poll(w pull.Waker) (pull.Item[int], bool) {
+	c.polls++
+	return c.Pipe.Poll(w)
+}
+
+func (c *counted) Close() {
+	c.closes++
+	c.Pipe.Close()
+}
+
+func newCounted() *counted { return &counted{Pipe: pipe.New[int](200)} }
+
+func requirePoll(t *testing.T, c *Cursor[int], want pull.Item[int]) {
+	t.Helper()
+	got, ok := c.Poll(nil)
+	require.True(t, ok)
+	require.Equal(t, want, got)
+}
+
+func TestCursors_ReadTheSourceOnce(t *testing.T) {
+	src := newCounted()
+	first := New[int](src)
+	second := first.Clone()
+	for i := range 150 { // over several blocks
+		src.Send(item(i))
+		requirePoll(t, first, item(i))
+	}
+	third := first.Clone()
+	for i := range 150 {
+		requirePoll(t, second, item(i))
+	}
+	require.Equal(t, 150, src.polls)
+	src.CloseWrite()
+	for _, c := range []*Cursor[int]{first, second, third} {
+		requirePoll(t, c, pull.Item[int]{Err: io.EOF})
+		requirePoll(t, c, pull.Item[int]{Err: io.EOF})
+		c.Close()
+	}
+	require.Equal(t, 151, src.polls, "the end is remembered")
+	require.Equal(t, 1, src.closes)
+}
+
+func TestCursors_AllAreWokenByTheSource(t *testing.T) {
+	src := newCounted()
+	first := New[int](src)
+	second := first.Clone()
+	var a, b calls
+	for range 3 { // registered once however often they ask
+		_, ok := first.Poll(&a)
+		require.False(t, ok)
+		_, ok = second.Poll(&b)
+		require.False(t, ok)
+	}
+	src.Send(item(1))
+	require.EqualValues(t, 1, a)
+	require.EqualValues(t, 1, b)
+	requirePoll(t, first, item(1))
+
+	_, ok := first.Poll(&a)
+	require.False(t, ok)
+	_, ok = first.Poll(nil) // nobody waits any more
+	require.False(t, ok)
+	require.Empty(t, first.log.list)
+	src.Send(item(2))
+	require.EqualValues(t, 1, a)
+}
+
+func TestClose_WakesItsCursorOnly(t *testing.T) {
+	src := newCounted()
+	first := New[int](src)
+	second := first.Clone()
+	var a, b calls
+	first.Poll(&a)
+	second.Poll(&b)
+	first.Close()
+	first.Close()
+	require.EqualValues(t, 1, a)
+	require.Zero(t, b)
+	requirePoll(t, first, pull.Item[int]{Err: pull.ErrClosed})
+	requirePoll(t, first.Clone(), pull.Item[int]{Err: pull.ErrClosed})
+	require.Zero(t, src.closes)
+	second.Close()
+	require.EqualValues(t, 1, b)
+	require.Equal(t, 1, src.closes)
+}
+
+func TestClosedSourceEndsTheLog(t *testing.T) {
+	src := newCounted()
+	first := New[int](src)
+	second := first.Clone()
+	src.Pipe.Close()
+	for _, c := range []*Cursor[int]{first, second} {
+		requirePoll(t, c, pull.Item[int]{Err: pull.ErrClosed})
+		requirePoll(t, c, pull.Item[int]{Err: io.EOF})
+	}
+}
+
+// called is a source that calls its waker before it answers that it has nothing.
+type called struct {
+	counted
+	calling bool
+}
+
+func (c *called) Poll(w pull.Waker) (pull.Item[int], bool) {
+	got, ok := c.counted.Poll(w)
+	if !ok && !c.calling {
+		c.calling = true
+		c.Send(item(1))
+	}
+	return got, ok
+}
+
+func TestWakeDuringAFetchIsNotLost(t *testing.T) {
+	src := &called{counted: counted{Pipe: pipe.New[int](4)}}
+	requirePoll(t, New[int](src), item(1))
+}
+
+// slow answers when it is released.
+type slow struct {
+	counted
+	release chan struct{}
+}
+
+func (s *slow) Poll(w pull.Waker) (pull.Item[int], bool) {
+	<-s.release
+	return s.counted.Poll(w)
+}
+
+func TestFetchHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &slow{counted: counted{Pipe: pipe.New[int](4)}, release: make(chan struct{})}
+		src.Send(item(1))
+		first := New[int](src)
+		second, third := first.Clone(), first.Clone()
+		go requirePoll(t, first, item(1))
+		synctest.Wait()
+		var w calls
+		_, ok := second.Poll(&w)
+		require.False(t, ok)
+		third.Close()
+		close(src.release)
+		synctest.Wait()
+		require.EqualValues(t, 1, w)
+		requirePoll(t, second, item(1))
+	})
+}

@@ -1,0 +1,244 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+)
+
+// targets are the interrupt points that the caller wants to resume, with the data for each. A targets value in a
+// context is never changed: adding to it makes a new one.
+type targets map[string]any
+
+type targetsKey struct{}
+
+func targetsFrom(ctx context.Context) targets {
+	t, _ := ctx.Value(targetsKey{}).(targets)
+	return t
+}
+
+// BatchResumeWithData returns a context that targets the interrupts named by the keys of resumeData, in addition to
+// those that ctx targets already. A nil value targets the interrupt without data.
+func BatchResumeWithData(ctx context.Context, resumeData map[string]any) context.Context {
+	merged := maps.Clone(targetsFrom(ctx))
+	if merged == nil {
+		merged = make(targets, len(resumeData))
+	}
+	maps.Copy(merged, resumeData)
+	return context.WithValue(ctx, targetsKey{}, merged)
+}
+
+// point is one interrupt of the run that is being resumed.
+type point struct {
+	id       string
+	state    InterruptState
+	taken    bool // the state was handed to the code at the point's address
+	answered bool // the caller's data was handed over, too
+}
+
+// pointTree holds interrupt points by address, a level a segment.
+type pointTree struct {
+	points   []*point
+	children map[AddressSegment]*pointTree
+}
+
+func (t *pointTree) child(s AddressSegment) *pointTree {
+	if t == nil {
+		return nil
+	}
+	return t.children[s]
+}
+
+func (t *pointTree) insert(addr Address, p *point) {
+	for _, s := range addr {
+		next := t.children[s]
+		if next == nil {
+			next = &pointTree{}
+			if t.children == nil {
+				t.children = map[AddressSegment]*pointTree{}
+			}
+			t.children[s] = next
+		}
+		t = next
+	}
+	t.points = append(t.points, p)
+}
+
+func (t *pointTree) any(match func(*point) bool) bool {
+	if t == nil {
+		return false
+	}
+	for _, p := range t.points {
+		if match(p) {
+			return true
+		}
+	}
+	for _, c := range t.children {
+		if c.any(match) {
+			return true
+		}
+	}
+	return false
+}
+
+// tracker keeps, for one root run, which interrupts of the earlier run are still open. Everything that runs below
+// the root shares it, so that an interrupt is handed over once; two runs from one context have a tracker each.
+type tracker struct {
+	mu   sync.Mutex
+	root pointTree
+	byID map[string]*point
+}
+
+func (tr *tracker) add(id2Addr map[string]Address, id2State map[string]InterruptState) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	for id, addr := range id2Addr {
+		if _, known := tr.byID[id]; known {
+			continue
+		}
+		p := &point{id: id, state: id2State[id]}
+		tr.byID[id] = p
+		tr.root.insert(addr, p)
+	}
+}
+
+// entry is what a frame found when it was entered.
+type entry struct {
+	interrupted bool
+	state       InterruptState
+	target      bool
+	data        any
+}
+
+// take hands over what is open at the root of points. It returns nil when the address has nothing to do with the
+// resume.
+func (tr *tracker) take(points *pointTree, wanted targets) *entry {
+	if points == nil {
+		return nil
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	var e entry
+	for _, p := range points.points {
+		if p.taken {
+			continue
+		}
+		p.taken = true
+		e.interrupted, e.state = true, p.state
+		if data, ok := wanted[p.id]; ok && !p.answered {
+			p.answered = true
+			e.target, e.data = true, data
+		}
+		break
+	}
+	if !e.target {
+		e.target = points.anyBelow(func(p *point) bool {
+			if len(wanted) == 0 {
+				return !p.taken
+			}
+			_, ok := wanted[p.id]
+			return ok && !p.answered
+		})
+	}
+	if !e.interrupted && !e.target {
+		return nil
+	}
+	return &e
+}
+
+func (t *pointTree) anyBelow(match func(*point) bool) bool {
+	for _, c := range t.children {
+		if c.any(match) {
+			return true
+		}
+	}
+	return false
+}
+
+// PopulateInterruptState returns a context of a resumed run: the interrupt points of the earlier run, by absolute
+// address, wait there for the code that enters those addresses. Below a run that is resumed already, the points are
+// added to that run's; points it knows keep their progress. The frame of ctx is looked up anew, so that a point at
+// ctx's own address is handed over, too.
+func PopulateInterruptState(ctx context.Context, id2Addr map[string]Address, id2State map[string]InterruptState) context.Context {
+	c := &frameContext{Context: ctx}
+	f := FrameFrom(ctx)
+	if f != nil {
+		c.frame = *f
+	}
+	c.frame.Populate(ctx, id2Addr, id2State)
+	return c
+}
+
+// Populate is [PopulateInterruptState] on a frame that is not in a context yet.
+func (f *Frame) Populate(ctx context.Context, id2Addr map[string]Address, id2State map[string]InterruptState) {
+	if len(id2Addr) == 0 {
+		return
+	}
+	if f.tracker == nil {
+		f.tracker = &tracker{byID: make(map[string]*point, len(id2Addr))}
+	}
+	f.tracker.add(id2Addr, id2State)
+	f.points = &f.tracker.root
+	for _, s := range f.Address() {
+		f.points = f.points.child(s)
+	}
+	if e := f.tracker.take(f.points, targetsFrom(ctx)); e != nil && e.interrupted {
+		// The root of a resumed run is always meant by the resume, whatever else is targeted.
+		e.target = true
+		f.entry = e
+	}
+}
+
+// Resumption returns what a resumed run holds for the frame's address: whether it was interrupted and with which
+// state, and whether the resume is meant for it or something below and with which data.
+func (f *Frame) Resumption() (interrupted bool, state InterruptState, target bool, data any) {
+	if f == nil || f.entry == nil {
+		return false, InterruptState{}, false, nil
+	}
+	e := f.entry
+	return e.interrupted, e.state, e.target, e.data
+}
+
+// GetInterruptState tells whether the code at ctx's address was interrupted in the run that is being resumed, and
+// the state it left. hasState is true only for a non-nil state of type T.
+func GetInterruptState[T any](ctx context.Context) (wasInterrupted bool, hasState bool, state T) {
+	interrupted, held, _, _ := FrameFrom(ctx).Resumption()
+	if !interrupted || held.State == nil {
+		return interrupted, false, state
+	}
+	state, hasState = held.State.(T)
+	return true, hasState, state
+}
+
+// GetResumeContext tells whether the resume is meant for the code at ctx's address or something below it, and the
+// caller's data for exactly this address. hasData is true only for non-nil data of type T.
+func GetResumeContext[T any](ctx context.Context) (isResumeTarget bool, hasData bool, data T) {
+	_, _, target, held := FrameFrom(ctx).Resumption()
+	if !target || held == nil {
+		return target, false, data
+	}
+	data, hasData = held.(T)
+	return true, hasData, data
+}
+
+// GetNextResumptionPoints returns the IDs of the segments right below ctx's address that have an open interrupt at
+// or below them. It is an error to ask outside a resumed run.
+func GetNextResumptionPoints(ctx context.Context) (map[string]bool, error) {
+	f := FrameFrom(ctx)
+	if f == nil || f.tracker == nil {
+		return nil, errors.New("GetNextResumptionPoints: failed to get resume info from context")
+	}
+	f.tracker.mu.Lock()
+	defer f.tracker.mu.Unlock()
+	next := map[string]bool{}
+	if f.points == nil {
+		return next, nil
+	}
+	for segment, sub := range f.points.children {
+		if sub.any(func(p *point) bool { return !p.taken }) {
+			next[segment.ID] = true
+		}
+	}
+	return next, nil
+}

@@ -1,0 +1,188 @@
+// Package pipe is a bounded queue between the senders and the one consumer of a stream.
+//
+// Package schema makes its pipes of it and package merge the buffers of its pumps.
+// It must never keep a sender waiting after the consumer has closed, nor lose an item that was accepted.
+package pipe
+
+import (
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/internal/pull"
+)
+
+// Who closed a pipe; it can be both.
+const (
+	closedByWriter uint32 = 1 << iota
+	closedByReader
+)
+
+// nobody is the value of wanted while no sender waits.
+const nobody = math.MaxInt64
+
+// A Pipe holds items in a ring. Items are counted from the beginning of the stream: those before head are taken, those
+// before tail put in. Senders share a mutex; the consumer takes items without it, as the ring's only reader, and locks
+// it only when the ring is empty or a sender waits for room.
+//
+// A sender puts its item into the ring first and then waits until the item is within the capacity. So the consumer
+// finds the item of a waiting sender at hand, as with a channel, and capacity 0 needs no code of its own. An item put
+// in while the consumer's goroutine is parked on the pipe is handed to it: it counts as taken.
+type Pipe[T any] struct {
+	capacity int64
+	ring     []pull.Item[T]
+	closed   atomic.Uint32
+
+	head atomic.Int64 // written by the consumer alone
+	out  int          // place of head in the ring
+	seen int64        // the tail as the consumer saw it last
+
+	wanted atomic.Int64 // where head has to get for the sender that waits
+	tail   atomic.Int64 // written under mu, as the following
+	in     int          // place of tail in the ring
+	handed int64        // items before this one count as taken
+	mu     sync.Mutex
+	room   sync.Cond  // head has got to wanted or the pipe was closed
+	waker  pull.Waker // of the consumer that found the ring empty
+}
+
+var _ pull.Source[int] = (*Pipe[int])(nil)
+
+// New returns a pipe that buffers capacity items; with 0 each Send waits until its item is taken.
+func New[T any](capacity int) *Pipe[T] {
+	slots := capacity + 2 // one for the item of a waiting sender, one for an item handed over
+	p := &Pipe[T]{capacity: int64(capacity), ring: make([]pull.Item[T], slots)}
+	p.wanted.Store(nobody)
+	p.room.L = &p.mu
+	return p
+}
+
+// Send hands item to the consumer and waits for room. It reports true if the pipe is closed and the item dropped.
+// Any number of goroutines may send.
+func (p *Pipe[T]) Send(item pull.Item[T]) (closed bool) {
+	p.mu.Lock()
+	pos := p.tail.Load()
+	for !p.hasRoom(pos) && p.closed.Load() == 0 { // the item of an earlier sender hangs over the capacity
+		p.awaitRoom(pos)
+		pos = p.tail.Load()
+	}
+	if p.closed.Load() != 0 {
+		p.mu.Unlock()
+		return true
+	}
+	waker := p.put(item)
+	if p.hasRoom(pos + 1) {
+		p.mu.Unlock()
+		wake(waker)
+		return false
+	}
+	wake(waker)
+	for !p.hasRoom(pos+1) && p.closed.Load() == 0 {
+		p.awaitRoom(pos + 1)
+	}
+	closed = p.closed.Load()&closedByReader != 0 && p.head.Load() <= pos
+	p.mu.Unlock()
+	return closed
+}
+
+// put adds item to the ring, with mu locked, and returns the waker of the consumer if that waits.
+func (p *Pipe[T]) put(item pull.Item[T]) pull.Waker {
+	p.ring[p.in] = item
+	if p.in++; p.in == len(p.ring) {
+		p.in = 0
+	}
+	tail := p.tail.Add(1)
+	waker := p.waker
+	p.waker = nil
+	if parker, ok := waker.(pull.Parker); ok && parker != nil {
+		p.handed = tail
+	}
+	return waker
+}
+
+// hasRoom reports, with mu locked, whether the items before end are within the capacity.
+func (p *Pipe[T]) hasRoom(end int64) bool {
+	return end-p.handed <= p.capacity || end-p.head.Load() <= p.capacity
+}
+
+// awaitRoom waits, with mu locked, until the items before end may be within the capacity or the pipe is closed.
+func (p *Pipe[T]) awaitRoom(end int64) {
+	p.wanted.Store(min(p.wanted.Load(), end-p.capacity))
+	if !p.hasRoom(end) { // again: the consumer moves head first and looks at wanted then
+		p.room.Wait()
+	}
+}
+
+// Poll takes the next item, see [pull.Source].
+func (p *Pipe[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
+	head := p.head.Load()
+	if head == p.seen {
+		if p.seen = p.tail.Load(); head == p.seen {
+			return p.pollEmpty(w)
+		}
+	}
+	if p.closed.Load()&closedByReader != 0 {
+		return pull.Item[T]{Err: pull.ErrClosed}, true
+	}
+	slot := &p.ring[p.out]
+	item = *slot
+	*slot = pull.Item[T]{}
+	if p.out++; p.out == len(p.ring) {
+		p.out = 0
+	}
+	head++
+	p.head.Store(head)
+	if head >= p.wanted.Load() {
+		p.mu.Lock()
+		p.wanted.Store(nobody)
+		p.room.Broadcast()
+		p.mu.Unlock()
+	}
+	return item, true
+}
+
+// pollEmpty looks again, with the senders locked out, and leaves the waker with them if there is still nothing.
+func (p *Pipe[T]) pollEmpty(w pull.Waker) (item pull.Item[T], ok bool) {
+	p.mu.Lock()
+	closed := p.closed.Load()
+	switch {
+	case closed&closedByReader != 0:
+		p.mu.Unlock()
+		return pull.Item[T]{Err: pull.ErrClosed}, true
+	case p.tail.Load() != p.seen:
+		p.mu.Unlock()
+		return p.Poll(w)
+	case closed&closedByWriter != 0:
+		p.mu.Unlock()
+		return pull.Item[T]{Err: io.EOF}, true
+	}
+	p.waker = w
+	p.mu.Unlock()
+	return item, false
+}
+
+// Prompt reports true: no user code runs in a pipe.
+func (p *Pipe[T]) Prompt() bool { return true }
+
+// CloseWrite ends the stream after the items that were accepted. It may be called by any goroutine and repeatedly.
+func (p *Pipe[T]) CloseWrite() { p.close(closedByWriter) }
+
+// Close tells the senders that nobody reads any more, see [pull.Source].
+func (p *Pipe[T]) Close() { p.close(closedByReader) }
+
+func (p *Pipe[T]) close(by uint32) {
+	p.mu.Lock()
+	p.closed.Or(by)
+	p.room.Broadcast()
+	waker := p.waker
+	p.waker = nil
+	p.mu.Unlock()
+	wake(waker)
+}
+
+func wake(w pull.Waker) {
+	if w != nil {
+		w.Wake()
+	}
+}

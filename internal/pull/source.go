@@ -1,0 +1,32 @@
+// Package pull is the contract between the stages of a stream: how one stage asks the stage before it for an item
+// without waiting, and how it learns that asking again is worth while.
+//
+// The stream kinds (pipe, broadcast log, merge queue, and the converters of package schema) implement [Source]; only
+// the reader at the very end waits, on a [Parker], so that waiting, waking, closing and cancelling exist once.
+// It must never start a goroutine or hold an item.
+package pull
+
+import "errors"
+
+// ErrClosed is the item a closed source answers with, however often it is asked. It never leaves the library: a
+// reader translates it, so an error item of a user cannot be mistaken for it.
+var ErrClosed = errors.New("stream source is closed")
+
+// Item is what travels through a stream: a value, an error, or both. An item whose Err is io.EOF itself is the end.
+type Item[T any] struct {
+	Value T
+	Err   error
+}
+
+// A Source is a stage of a stream that items are taken from. It has one consumer at a time.
+type Source[T any] interface {
+	// Poll takes the next item if there is one. With ok false there is none yet, and w is woken once when it is
+	// worth asking again. Only the waker of the latest call is kept; with nil nobody is woken. Poll never waits, except
+	// for the user's code that some stages run (see Prompt), and never panics.
+	Poll(w Waker) (item Item[T], ok bool)
+	// Prompt reports that Poll runs no user code, here or in a stage before, and so returns at once.
+	Prompt() bool
+	// Close gives the source up, tells its producer and wakes whoever waits for it. It may be called by any
+	// goroutine, at any time and repeatedly; afterwards Poll answers ErrClosed.
+	Close()
+}

@@ -1,0 +1,76 @@
+package schema
+
+// ResponseMeta is what a provider tells about one response of a chat model.
+type ResponseMeta struct {
+	// FinishReason says why the model stopped, in the provider's words: "stop", "length", "tool_calls", …
+	FinishReason string `json:"finish_reason,omitempty"`
+	// Usage is nil when the provider did not tell.
+	Usage *TokenUsage `json:"usage,omitempty"`
+	// LogProbs is nil unless it was asked for.
+	LogProbs *LogProbs `json:"logprobs,omitempty"`
+}
+
+// TokenUsage counts the tokens of one request. Streamed counts are running totals, so that joining chunks takes the
+// maximum of each field.
+type TokenUsage struct {
+	// PromptTokens counts everything sent, cached or not.
+	PromptTokens       int                `json:"prompt_tokens"`
+	PromptTokenDetails PromptTokenDetails `json:"prompt_token_details"`
+	// CompletionTokens counts everything generated, reasoning included.
+	CompletionTokens        int                     `json:"completion_tokens"`
+	TotalTokens             int                     `json:"total_tokens"`
+	CompletionTokensDetails CompletionTokensDetails `json:"completion_token_details"`
+}
+
+// PromptTokenDetails breaks down the prompt tokens.
+type PromptTokenDetails struct {
+	// CachedTokens were read from the provider's prompt cache.
+	CachedTokens int `json:"cached_tokens"`
+}
+
+// CompletionTokensDetails breaks down the generated tokens.
+type CompletionTokensDetails struct {
+	// ReasoningTokens were spent on thinking.
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
+}
+
+// LogProbs holds the log probabilities of the generated tokens.
+type LogProbs struct {
+	Content []LogProb `json:"content"`
+}
+
+// LogProb is one generated token and how likely it was.
+type LogProb struct {
+	Token   string  `json:"token"`
+	LogProb float64 `json:"logprob"`
+	// Bytes is the UTF-8 form of the token, for tokens that are parts of a character.
+	Bytes []int64 `json:"bytes,omitempty"`
+	// TopLogProbs are the most likely tokens at this place.
+	TopLogProbs []TopLogProb `json:"top_logprobs"`
+}
+
+// TopLogProb is one candidate token and how likely it was.
+type TopLogProb struct {
+	Token   string  `json:"token"`
+	LogProb float64 `json:"logprob"`
+	Bytes   []int64 `json:"bytes,omitempty"`
+}
+
+// maxTokenUsage adds u to the total, which is the field-wise maximum of what was added, and returns it. The first
+// total is nil; a nil u adds nothing.
+func maxTokenUsage(total, u *TokenUsage) *TokenUsage {
+	if u == nil {
+		return total
+	}
+	if total == nil {
+		total = &TokenUsage{}
+	}
+	atLeast(&total.PromptTokens, u.PromptTokens)
+	atLeast(&total.PromptTokenDetails.CachedTokens, u.PromptTokenDetails.CachedTokens)
+	atLeast(&total.CompletionTokens, u.CompletionTokens)
+	atLeast(&total.CompletionTokensDetails.ReasoningTokens, u.CompletionTokensDetails.ReasoningTokens)
+	atLeast(&total.TotalTokens, u.TotalTokens)
+	return total
+}
+
+func atLeast(total *int, n int) { *total = max(*total, n) }

@@ -1,0 +1,136 @@
+package schema
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// requireClosed collects garbage until the producer is told that nobody reads.
+func requireClosed(t *testing.T, sw *StreamWriter[int]) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return sw.Send(0, nil) // the pipe has room for all attempts
+	}, 10*time.Second, time.Millisecond)
+}
+
+// requireOpen collects garbage and checks that the producer may go on.
+func requireOpen(t *testing.T, sw *StreamWriter[int]) {
+	t.Helper()
+	for range 5 {
+		canary, collected := new([64]byte), make(chan struct{})
+		runtime.AddCleanup(canary, func(c chan struct{}) { close(c) }, collected)
+		runtime.GC()
+		<-collected
+	}
+	require.False(t, sw.Send(0, nil))
+}
+
+func TestAutomaticClose_S40_UnreachableReader(t *testing.T) {
+	for name, use := range map[string]func(sr *StreamReader[int]){
+		"pipe": func(sr *StreamReader[int]) {
+			sr.SetAutomaticClose()
+			sr.SetAutomaticClose()
+		},
+		"read before": func(sr *StreamReader[int]) {
+			sr.SetAutomaticClose()
+			_, _ = sr.Recv()
+		},
+		"waited before": func(sr *StreamReader[int]) {
+			sr.SetAutomaticClose()
+			_, _ = sr.Recv()
+			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			defer cancel()
+			_, _ = sr.RecvContext(ctx)
+		},
+		"convert": func(sr *StreamReader[int]) {
+			StreamReaderWithConvert(sr, identity[int]).SetAutomaticClose()
+		},
+		"marked before convert": func(sr *StreamReader[int]) {
+			sr.SetAutomaticClose()
+			StreamReaderWithConvert(sr, identity[int])
+		},
+		"merge": func(sr *StreamReader[int]) {
+			merged(sr, sent[int]()).SetAutomaticClose()
+		},
+		"merge with a running pump": func(sr *StreamReader[int]) {
+			m := merged(StreamReaderWithConvert(sr, identity[int]), sent[int]())
+			m.SetAutomaticClose()
+			_, _ = m.Recv()
+		},
+		"marked before merge": func(sr *StreamReader[int]) {
+			sr.SetAutomaticClose()
+			merged(sr, sent[int]())
+		},
+		"all copies": func(sr *StreamReader[int]) {
+			for _, c := range sr.Copy(3) {
+				c.SetAutomaticClose()
+				_, _ = c.Recv()
+			}
+		},
+		"marked before copy": func(sr *StreamReader[int]) {
+			sr.SetAutomaticClose()
+			_, _ = sr.Copy(3)[0].Recv()
+		},
+		"one copy marked, the others gone": func(sr *StreamReader[int]) {
+			sr.Copy(3)[0].SetAutomaticClose()
+		},
+		"copy of a copy": func(sr *StreamReader[int]) {
+			sr.SetAutomaticClose()
+			copies := sr.Copy(2)
+			copies[0].Close()
+			copies = copies[1].Copy(2)
+			copies[0].Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sr, sw := Pipe[int](1 << 16)
+			sw.Send(1, nil)
+			use(sr)
+			sr = nil
+			requireClosed(t, sw)
+		})
+	}
+}
+
+func TestAutomaticClose_S40_LeavesWhatIsReachable(t *testing.T) {
+	sr, sw := Pipe[int](8)
+	sr.SetAutomaticClose()
+	copies := sr.Copy(3)
+	sr = nil
+	copies[0].Close()
+	copies[0] = nil
+	copies[1].SetAutomaticClose()
+	copies[1] = nil // leaked
+	requireOpen(t, sw)
+	requireRecv(t, copies[2], 0)
+	copies[2].Close()
+	require.True(t, sw.Send(1, nil))
+}
+
+func TestAutomaticClose_LeakedCopyCountsAsClosed(t *testing.T) {
+	sr, sw := Pipe[int](1 << 16)
+	copies := sr.Copy(2)
+	copies[0].SetAutomaticClose()
+	copies[0] = nil
+	copies[1].Close()
+	requireClosed(t, sw)
+	runtime.KeepAlive(copies)
+}
+
+func TestAutomaticClose_ExplicitCloseStaysAllowed(t *testing.T) {
+	sr, sw := Pipe[int](1)
+	sr.SetAutomaticClose()
+	sr.Close()
+	sr.Close()
+	sr.SetAutomaticClose()
+	require.True(t, sw.Send(1, nil))
+
+	arr := StreamReaderFromArray([]int{1})
+	arr.SetAutomaticClose()
+	requireRecv(t, arr, 1)
+}

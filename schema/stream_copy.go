@@ -1,0 +1,40 @@
+package schema
+
+import "github.com/weftgo/weft/internal/broadcast"
+
+// Copy returns n readers that each yield every item this reader has not yielded yet, and takes the reader over. The
+// copies are independent: each may be read in a goroutine of its own, at its own speed, and must be closed; items are
+// kept until the slowest open copy has read them. The source is read when a copy asks for an item that none has asked
+// for yet, and closed when all copies are. A copy can be copied again; that adds readers to the same backlog.
+//
+// With n < 2 the reader itself is returned, in a slice.
+func (sr *StreamReader[T]) Copy(n int) []*StreamReader[T] {
+	if n < 2 {
+		return []*StreamReader[T]{sr}
+	}
+	copies := make([]*StreamReader[T], n)
+	if sr != nil && sr.src == nil {
+		for i := range copies {
+			copies[i] = StreamReaderFromArray(sr.rest)
+		}
+		return copies
+	}
+	src, auto := sr.take()
+	cursor, ok := src.(*broadcast.Cursor[T])
+	if ok {
+		defer cursor.Close() // its clones go on
+		cursor = cursor.Clone()
+	} else {
+		cursor = broadcast.New(src)
+	}
+	for i := range copies {
+		if i > 0 {
+			cursor = cursor.Clone()
+		}
+		copies[i] = newReader[T](cursor)
+		if auto {
+			copies[i].SetAutomaticClose()
+		}
+	}
+	return copies
+}
