@@ -90,7 +90,9 @@ func callsMessage(input *schema.AgenticMessage) *schema.Message {
 	return m
 }
 
-// resultMessage turns a tool message into an agentic one.
+// AgenticToolMessage turns the message of a tool result into an agentic one: a user message with one block.
+func AgenticToolMessage(m *schema.Message) *schema.AgenticMessage { return resultMessage(m, nil) }
+
 func resultMessage(m *schema.Message, meta *schema.StreamingMeta) *schema.AgenticMessage {
 	block := resultBlock(m)
 	block.StreamingMeta = meta

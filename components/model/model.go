@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-//go:generate env GOWORK=off go tool -modfile=../../tools/go.mod mockgen -destination=../../internal/mock/components/model/model.go -package=model . BaseChatModel,ChatModel,ToolCallingChatModel
+//go:generate env GOWORK=off go tool -modfile=../../tools/go.mod mockgen -destination=../../internal/mock/components/model/model.go -package=model . ChatModel,ToolCallingChatModel
 
 type messageType interface {
 	*schema.Message | *schema.AgenticMessage

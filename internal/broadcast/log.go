@@ -56,6 +56,8 @@ func (l *log[T]) fetch() {
 		if ok {
 			l.publish(item)
 			l.ended = l.ended || aborted
+		}
+		if ok || l.woken { // the fetching cursor may have been closed and not ask again
 			l.wakeAll()
 		}
 		l.mu.Unlock()

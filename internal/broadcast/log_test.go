@@ -144,11 +144,47 @@ func TestWakeDuringAFetchIsNotLost(t *testing.T) {
 type slow struct {
 	counted
 	release chan struct{}
+	late    func() // called once, when the answer is made
 }
 
 func (s *slow) Poll(w pull.Waker) (pull.Item[int], bool) {
 	<-s.release
-	return s.counted.Poll(w)
+	got, ok := s.counted.Poll(w)
+	if late := s.late; late != nil {
+		s.late = nil
+		late()
+	}
+	return got, ok
+}
+
+// A source may call while one cursor asks it and another waits. If the first is closed meanwhile, it is for the other
+// to ask again.
+func TestWakeDuringTheFetchOfAClosedCursorIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &slow{counted: counted{Pipe: pipe.New[int](4)}, release: make(chan struct{})}
+		first := New[int](src)
+		second := first.Clone()
+		go func() {
+			got, ok := first.Poll(nil)
+			require.True(t, ok)
+			require.Equal(t, pull.Item[int]{Err: pull.ErrClosed}, got)
+		}()
+		synctest.Wait()
+		var w calls
+		_, ok := second.Poll(&w)
+		require.False(t, ok)
+		src.late = func() {
+			src.Send(item(1))
+			require.EqualValues(t, 1, w)
+			_, ok := second.Poll(&w) // it looks while the first is fetching still
+			require.False(t, ok)
+			first.Close()
+		}
+		close(src.release)
+		synctest.Wait()
+		require.EqualValues(t, 2, w)
+		requirePoll(t, second, item(1))
+	})
 }
 
 func TestFetchHoldsUpNobody(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // payload is a value that does not fit an interface without an allocation.
-type payload struct{ a, b, c int }
+type payload struct{ a, b int }
 
 // quiet is a handler that does nothing.
 type quiet struct{}

@@ -31,8 +31,7 @@ func (c *stateContext) Value(key any) any {
 
 // WithState returns a context with the given state.
 func WithState(ctx context.Context, s State) context.Context {
-	c := newStateContext(ctx, s)
-	return c
+	return newStateContext(ctx, s)
 }
 
 func newStateContext(ctx context.Context, s State) *stateContext {

@@ -16,7 +16,7 @@ import (
 func TestFire_K6_NoManagerNoOp(t *testing.T) {
 	j := &journal{}
 	withGlobals(t, &recorder{"g", j})
-	ctx := context.WithValue(background, 1, 1)
+	ctx := context.WithValue(background, testKey("k"), 1)
 	sr := schema.StreamReaderFromArray([]int{1})
 
 	require.True(t, ctx == OnStart(ctx, 1))
@@ -122,15 +122,15 @@ func TestFire_K12_ContextIsThreaded(t *testing.T) {
 	j := &journal{}
 	a := &funcs{
 		onStart: func(ctx context.Context, _ *RunInfo, _ CallbackInput) context.Context {
-			return context.WithValue(ctx, "a", fmt.Sprint(ctx.Value("b"))) //nolint:staticcheck // a test's own key
+			return context.WithValue(ctx, testKey("a"), fmt.Sprint(ctx.Value(testKey("b"))))
 		},
 		onEnd: func(ctx context.Context, info *RunInfo, _ CallbackOutput) context.Context {
-			j.add("a=%v b=%v %s", ctx.Value("a"), ctx.Value("b"), infoName(info))
+			j.add("a=%v b=%v %s", ctx.Value(testKey("a")), ctx.Value(testKey("b")), infoName(info))
 			return ctx
 		},
 	}
 	b := &funcs{onStart: func(ctx context.Context, _ *RunInfo, _ CallbackInput) context.Context {
-		return context.WithValue(ctx, "b", 1) //nolint:staticcheck // a test's own key
+		return context.WithValue(ctx, testKey("b"), 1)
 	}}
 	ctx := Init(background, &RunInfo{Name: "1"}, a, b)
 	OnEnd(OnStart(ctx, 1), 2)

@@ -12,6 +12,9 @@ import (
 
 var background = context.Background()
 
+// testKey is a key of a context value.
+type testKey string
+
 // end fires OnEnd and returns who was told, for which run.
 func end(ctx context.Context, j *journal) []string {
 	OnEnd(ctx, "")
@@ -197,7 +200,7 @@ func (n *nodeContext) Value(key any) any {
 func TestState_EmbeddedInAnotherContext(t *testing.T) {
 	j := &journal{}
 	root := (*State)(nil).Append(&RunInfo{Name: "node"}, &recorder{"a", j})
-	node := &nodeContext{context.WithValue(background, 1, "kept"), root.Started()}
+	node := &nodeContext{context.WithValue(background, testKey("k"), "kept"), root.Started()}
 
 	ctx, err := FireStart(node, "in")
 	require.NoError(t, err)
@@ -206,7 +209,7 @@ func TestState_EmbeddedInAnotherContext(t *testing.T) {
 
 	inner := OnStart(Reuse(ctx, &RunInfo{Name: "inner"}), "x")
 	OnEnd(inner, "y")
-	require.Equal(t, "kept", inner.Value(1))
+	require.Equal(t, "kept", inner.Value(testKey("k")))
 	_, err = FireEnd(ctx, "out")
 	require.NoError(t, err)
 	require.Equal(t, []string{"a start inner x", "a end inner y", "a end node out"}, j.take())

@@ -320,6 +320,8 @@ func TestInfer_TypesThatCannotBeDescribed(t *testing.T) {
 	described[struct{ A, B node2 }](t)
 }
 
+var _, _ = embedsItself{}.embedsItself, node2{}.hidden
+
 type node2 struct {
 	Parent *node2 `json:"-"`
 	Next   *node2 `jsonschema:"-"`

@@ -1,0 +1,152 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/prompt"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// ErrExceedMaxIterations ends a run, wrapped, whose model still calls tools when no iteration is left.
+var ErrExceedMaxIterations = errors.New("exceeds max iterations")
+
+// defaultMaxIterations is how often an agent with tools may call its model.
+const defaultMaxIterations = 20
+
+// ToolsConfig says what tools an agent has.
+type ToolsConfig struct {
+	compose.ToolsNodeConfig
+}
+
+// TypedGenModelInput makes the messages of the first model call of a run.
+type TypedGenModelInput[M MessageType] func(ctx context.Context, instruction string, input *TypedAgentInput[M]) ([]M, error)
+
+// GenModelInput is the function for ordinary messages.
+type GenModelInput = TypedGenModelInput[*schema.Message]
+
+// TypedChatModelAgentConfig configures a [TypedChatModelAgent].
+type TypedChatModelAgentConfig[M MessageType] struct {
+	// Name and Description tell the agent apart for events, callbacks and other agents.
+	Name, Description string
+	// Instruction is the system prompt; none if empty. See GenModelInput.
+	Instruction string
+	// Model answers. Required. What tools there are is told with each call (model.WithTools).
+	Model model.BaseModel[M]
+	// ToolsConfig has the tools that the model may call.
+	ToolsConfig ToolsConfig
+	// GenModelInput replaces how a run's first messages are made. The default puts the instruction, as a system
+	// message, in front of the input. For ordinary messages it formats the instruction as an f-string with the
+	// session values, if there are any: {Name} becomes the value of Name, and braces of other meaning must be doubled.
+	GenModelInput TypedGenModelInput[M]
+	// MaxIterations limits how often the model is called in a run of an agent with tools. Default 20.
+	MaxIterations int
+}
+
+// ChatModelAgentConfig configures a [ChatModelAgent].
+type ChatModelAgentConfig = TypedChatModelAgentConfig[*schema.Message]
+
+// TypedChatModelAgent lets a model answer, runs the tools that it calls, and calls it again with the results until it
+// calls no more (ReAct, https://arxiv.org/abs/2210.03629). It is safe for concurrent use: runs share nothing that
+// changes.
+type TypedChatModelAgent[M MessageType] struct {
+	conf TypedChatModelAgentConfig[M]
+	// prepared is the compiled agent, made by the first run that succeeds to.
+	prepared atomic.Pointer[agentPlan[M]]
+}
+
+// ChatModelAgent is the agent on ordinary messages.
+type ChatModelAgent = TypedChatModelAgent[*schema.Message]
+
+// NewChatModelAgent makes an agent on ordinary messages. config and its slices may be changed afterwards.
+func NewChatModelAgent(ctx context.Context, config *ChatModelAgentConfig) (*ChatModelAgent, error) {
+	return NewTypedChatModelAgent(ctx, config)
+}
+
+// NewTypedChatModelAgent is [NewChatModelAgent] for any kind of message.
+func NewTypedChatModelAgent[M MessageType](_ context.Context, config *TypedChatModelAgentConfig[M]) (*TypedChatModelAgent[M], error) {
+	if config == nil {
+		return nil, errors.New("agent config is nil")
+	}
+	if config.Model == nil {
+		return nil, errors.New("agent 'Model' is required")
+	}
+	a := &TypedChatModelAgent[M]{conf: *config}
+	a.conf.ToolsConfig.Tools = slices.Clone(config.ToolsConfig.Tools)
+	a.conf.ToolsConfig.ToolCallMiddlewares = slices.Clone(config.ToolsConfig.ToolCallMiddlewares)
+	if a.conf.MaxIterations <= 0 {
+		a.conf.MaxIterations = defaultMaxIterations
+	}
+	if a.conf.GenModelInput == nil {
+		a.conf.GenModelInput = defaultGenModelInput[M]
+	}
+	return a, nil
+}
+
+// Name returns the configured name.
+func (a *TypedChatModelAgent[M]) Name(_ context.Context) string { return a.conf.Name }
+
+// Description returns the configured description.
+func (a *TypedChatModelAgent[M]) Description(_ context.Context) string { return a.conf.Description }
+
+// GetType returns "ChatModel".
+func (a *TypedChatModelAgent[M]) GetType() string { return "ChatModel" }
+
+// Run starts a run. See [TypedAgent]. To stop it, cancel ctx.
+func (a *TypedChatModelAgent[M]) Run(ctx context.Context, input *TypedAgentInput[M], opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+	return a.produce(ctx, input, nil, opts)
+}
+
+func (a *TypedChatModelAgent[M]) produce(ctx context.Context, input *TypedAgentInput[M], onEvent func(*TypedAgentEvent[M]), opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+	r := newAgentRun(ctx, a, input, onEvent, opts)
+	go r.execute()
+	return &r.iterator
+}
+
+// plan returns the compiled agent. A failure is not kept: a tool that could not tell its info now may do so for the
+// next run.
+func (a *TypedChatModelAgent[M]) plan(ctx context.Context) (*agentPlan[M], error) {
+	if p := a.prepared.Load(); p != nil {
+		return p, nil
+	}
+	p, err := newAgentPlan(ctx, &a.conf)
+	if err != nil {
+		return nil, err
+	}
+	a.prepared.CompareAndSwap(nil, p)
+	return a.prepared.Load(), nil
+}
+
+// defaultGenModelInput puts the instruction in front of the input.
+func defaultGenModelInput[M MessageType](ctx context.Context, instruction string, input *TypedAgentInput[M]) ([]M, error) {
+	messages := make([]M, 0, len(input.Messages)+1)
+	if instruction != "" {
+		instruction, err := formatInstruction[M](ctx, instruction)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, opsOf[M]().system(instruction))
+	}
+	return append(messages, input.Messages...), nil
+}
+
+// formatInstruction fills in session values, for ordinary messages.
+func formatInstruction[M MessageType](ctx context.Context, instruction string) (string, error) {
+	var m M
+	if _, ordinary := any(m).(*schema.Message); !ordinary || sessionFrom(ctx).empty() {
+		return instruction, nil
+	}
+	template := prompt.FromMessages(schema.FString, schema.SystemMessage(instruction))
+	formatted, err := template.Format(ctx, GetSessionValues(ctx))
+	if err != nil {
+		return "", fmt.Errorf("defaultGenModelInput: failed to format instruction using FString template: %w "+
+			"(the instruction is a template because the session has values; "+
+			"if its braces mean something else, double them or set GenModelInput)", err)
+	}
+	return formatted[0].Content, nil
+}

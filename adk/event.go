@@ -1,0 +1,229 @@
+package adk
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"fmt"
+	"io"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// TypedMessageVariant is a message, whole or as a stream.
+type TypedMessageVariant[M MessageType] struct {
+	// IsStreaming tells which of Message and MessageStream is set.
+	IsStreaming bool
+	Message     M
+	// MessageStream belongs to the consumer of the event. One who does not read it should close it.
+	MessageStream *schema.StreamReader[M]
+	// Role is Assistant for the output of a model and Tool for the result of a tool. Ordinary messages only.
+	Role schema.RoleType
+	// AgenticRole is assistant for the output of a model and user for the result of a tool. Agentic messages only.
+	AgenticRole schema.AgenticRoleType
+	// ToolName is the tool whose result this is. Ordinary messages only.
+	ToolName string
+}
+
+// MessageVariant is the variant of ordinary messages.
+type MessageVariant = TypedMessageVariant[*schema.Message]
+
+// GetMessage returns the whole message. A stream is read to its end and closed; its first error is returned.
+func (mv *TypedMessageVariant[M]) GetMessage() (M, error) {
+	if !mv.IsStreaming || mv.MessageStream == nil {
+		return mv.Message, nil
+	}
+	return opsOf[M]().concat(mv.MessageStream)
+}
+
+// storedVariant is what is encoded of a variant: a stream as the message it joins to.
+type storedVariant[M MessageType] struct {
+	IsStreaming   bool
+	Message       M
+	MessageStream M
+	Role          schema.RoleType
+	AgenticRole   schema.AgenticRoleType
+	ToolName      string
+}
+
+// GobEncode implements gob.GobEncoder. It reads a stream to its end.
+func (mv *TypedMessageVariant[M]) GobEncode() ([]byte, error) {
+	stored := storedVariant[M]{
+		IsStreaming: mv.IsStreaming,
+		Message:     mv.Message,
+		Role:        mv.Role,
+		AgenticRole: mv.AgenticRole,
+		ToolName:    mv.ToolName,
+	}
+	if mv.IsStreaming && mv.MessageStream != nil {
+		var err error
+		if stored.MessageStream, err = mv.drain(); err != nil {
+			return nil, err
+		}
+	}
+	var buf bytes.Buffer
+	err := gob.NewEncoder(&buf).Encode(&stored)
+	return buf.Bytes(), err
+}
+
+func (mv *TypedMessageVariant[M]) drain() (joined M, err error) {
+	ops := opsOf[M]()
+	defer mv.MessageStream.Close()
+	var chunks []M
+	for {
+		chunk, err := mv.MessageStream.Recv()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return joined, fmt.Errorf("%s: %w", ops.streamError, err)
+		}
+		chunks = append(chunks, chunk)
+	}
+	if joined, err = ops.concat(schema.StreamReaderFromArray(chunks)); err != nil {
+		return joined, fmt.Errorf("%s: %w", ops.concatError, err)
+	}
+	return joined, nil
+}
+
+// GobDecode implements gob.GobDecoder. What was a stream becomes a stream of one chunk.
+func (mv *TypedMessageVariant[M]) GobDecode(b []byte) error {
+	var stored storedVariant[M]
+	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&stored); err != nil {
+		return err
+	}
+	*mv = TypedMessageVariant[M]{
+		IsStreaming: stored.IsStreaming,
+		Message:     stored.Message,
+		Role:        stored.Role,
+		AgenticRole: stored.AgenticRole,
+		ToolName:    stored.ToolName,
+	}
+	if !opsOf[M]().isNil(stored.MessageStream) {
+		mv.MessageStream = schema.StreamReaderFromArray([]M{stored.MessageStream})
+	}
+	return nil
+}
+
+// TypedAgentOutput is what an agent says.
+type TypedAgentOutput[M MessageType] struct {
+	MessageOutput *TypedMessageVariant[M]
+	// CustomizedOutput is whatever a custom agent wants to say besides.
+	CustomizedOutput any
+}
+
+// AgentOutput is the output of agents on ordinary messages.
+type AgentOutput = TypedAgentOutput[*schema.Message]
+
+// RunStep is one agent on the way from the outermost agent to the one that speaks.
+type RunStep struct{ agentName string }
+
+// String returns the name of the agent.
+func (r *RunStep) String() string { return r.agentName }
+
+// Equals reports whether both steps name the same agent.
+func (r *RunStep) Equals(r1 RunStep) bool { return r.agentName == r1.agentName }
+
+// GobEncode implements gob.GobEncoder.
+func (r *RunStep) GobEncode() ([]byte, error) { return []byte(r.agentName), nil }
+
+// GobDecode implements gob.GobDecoder.
+func (r *RunStep) GobDecode(b []byte) error {
+	r.agentName = string(b)
+	return nil
+}
+
+// TypedAgentEvent is one thing that happened in a run: an output, an action or the error that ended it. Any of them
+// may be nil. The event and its RunPath belong to the consumer; messages and actions are shared with the run and must
+// not be changed.
+type TypedAgentEvent[M MessageType] struct {
+	// AgentName is the agent that speaks, RunPath the way to it from the outermost agent. A run that was not started
+	// by a [Runner] leaves them empty.
+	AgentName string
+	RunPath   []RunStep
+	Output    *TypedAgentOutput[M]
+	Action    *AgentAction
+	Err       error
+}
+
+// AgentEvent is the event of agents on ordinary messages.
+type AgentEvent = TypedAgentEvent[*schema.Message]
+
+func (e *TypedAgentEvent[M]) closeStreams() {
+	if e != nil && e.Output != nil && e.Output.MessageOutput != nil {
+		if s := e.Output.MessageOutput.MessageStream; s != nil {
+			s.Close()
+		}
+	}
+}
+
+// messageEvent is an event with its message, in one block.
+type messageEvent[M MessageType] struct {
+	event   TypedAgentEvent[M]
+	output  TypedAgentOutput[M]
+	variant TypedMessageVariant[M]
+}
+
+func newMessageEvent[M MessageType](m M, s *schema.StreamReader[M]) *messageEvent[M] {
+	e := &messageEvent[M]{variant: TypedMessageVariant[M]{IsStreaming: s != nil, Message: m, MessageStream: s}}
+	e.output.MessageOutput = &e.variant
+	e.event.Output = &e.output
+	return e
+}
+
+// EventFromMessage makes an event of a message or, if msgStream is not nil, of a stream.
+func EventFromMessage(msg Message, msgStream *schema.StreamReader[Message], role schema.RoleType, toolName string) *AgentEvent {
+	e := newMessageEvent(msg, msgStream)
+	e.variant.Role, e.variant.ToolName = role, toolName
+	return &e.event
+}
+
+// EventFromAgenticMessage is [EventFromMessage] for agentic messages.
+func EventFromAgenticMessage(msg AgenticMessage, msgStream AgenticMessageStream, agenticRole schema.AgenticRoleType) *TypedAgentEvent[AgenticMessage] {
+	e := newMessageEvent(msg, msgStream)
+	e.variant.AgenticRole = agenticRole
+	return &e.event
+}
+
+// GetMessage returns the whole message of an event, nil if it has none. It waits for the end of a stream; the event
+// stays readable. The event returned is e.
+func GetMessage(e *AgentEvent) (Message, *AgentEvent, error) { return TypedGetMessage(e) }
+
+// TypedGetMessage is [GetMessage] for both kinds of message.
+func TypedGetMessage[M MessageType](e *TypedAgentEvent[M]) (M, *TypedAgentEvent[M], error) {
+	var none M
+	if e == nil || e.Output == nil || e.Output.MessageOutput == nil {
+		return none, e, nil
+	}
+	v := e.Output.MessageOutput
+	if !v.IsStreaming || v.MessageStream == nil {
+		return v.Message, e, nil
+	}
+	copies := v.MessageStream.Copy(2)
+	v.MessageStream = copies[0]
+	m, err := opsOf[M]().concat(copies[1])
+	return m, e, err
+}
+
+// TypedAgentInput is what an agent is asked.
+type TypedAgentInput[M MessageType] struct {
+	Messages []M
+	// EnableStreaming asks for messages as streams where the model and the tools can stream.
+	EnableStreaming bool
+}
+
+// AgentInput is the input of agents on ordinary messages.
+type AgentInput = TypedAgentInput[*schema.Message]
+
+// TypedAgent is anything that answers messages with events.
+type TypedAgent[M MessageType] interface {
+	// Name tells agents apart.
+	Name(ctx context.Context) string
+	// Description tells other agents what this one is good for.
+	Description(ctx context.Context) string
+	// Run starts a run and returns at once. The iterator ends when the run has ended; an error is its last event.
+	Run(ctx context.Context, input *TypedAgentInput[M], options ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
+}
+
+// Agent is an agent on ordinary messages.
+type Agent = TypedAgent[*schema.Message]

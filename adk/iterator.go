@@ -1,0 +1,86 @@
+package adk
+
+import (
+	"iter"
+
+	"github.com/weftgo/weft/internal/eventring"
+)
+
+// AsyncIterator reads what a run produces. It is unbounded: the run never waits for its reader. It is safe for
+// concurrent use; each item goes to one caller.
+type AsyncIterator[T any] struct {
+	ring *eventring.Ring[T]
+	// take is how an item is read, where that is not just the ring.
+	take func() (T, bool)
+	drop func()
+}
+
+// Next waits for the next item. It returns false when everything was delivered and nothing more comes.
+func (ai *AsyncIterator[T]) Next() (T, bool) {
+	if ai == nil || ai.ring == nil && ai.take == nil {
+		var none T
+		return none, false
+	}
+	if ai.take != nil {
+		return ai.take()
+	}
+	return ai.ring.Take()
+}
+
+// All returns an iterator over the items for a range loop. A loop that ends early closes the AsyncIterator.
+func (ai *AsyncIterator[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		defer ai.Close()
+		for {
+			item, ok := ai.Next()
+			if !ok || !yield(item) {
+				return
+			}
+		}
+	}
+}
+
+// Close says that nobody reads any more: what is waiting is dropped, streams in it are closed, a waiting Next returns
+// false. The run goes on to its end. Closing is optional and may be repeated.
+func (ai *AsyncIterator[T]) Close() {
+	switch {
+	case ai == nil:
+	case ai.drop != nil:
+		ai.drop()
+	case ai.ring != nil:
+		for _, item := range ai.ring.Abandon() {
+			if s, ok := any(item).(interface{ closeStreams() }); ok {
+				s.closeStreams()
+			}
+		}
+	}
+}
+
+// MarshalJSON encodes an iterator as {}: it travels in callback payloads, which trace handlers encode.
+func (ai *AsyncIterator[T]) MarshalJSON() ([]byte, error) { return []byte("{}"), nil }
+
+// AsyncGenerator writes what an [AsyncIterator] reads.
+type AsyncGenerator[T any] struct {
+	ring *eventring.Ring[T]
+}
+
+// Send adds an item. It never waits. It panics after Close.
+func (ag *AsyncGenerator[T]) Send(v T) {
+	if !ag.ring.Put(v) {
+		panic("send on closed channel")
+	}
+}
+
+// Close says that no more items come. It may be repeated.
+func (ag *AsyncGenerator[T]) Close() { ag.ring.Close() }
+
+// NewAsyncIteratorPair makes the two ends of a queue.
+func NewAsyncIteratorPair[T any]() (*AsyncIterator[T], *AsyncGenerator[T]) {
+	pair := &struct {
+		ring      eventring.Ring[T]
+		iterator  AsyncIterator[T]
+		generator AsyncGenerator[T]
+	}{}
+	pair.iterator.ring, pair.generator.ring = &pair.ring, &pair.ring
+	return &pair.iterator, &pair.generator
+}

@@ -1,0 +1,59 @@
+package adk
+
+import (
+	"encoding/hex"
+	"math/rand/v2"
+)
+
+// messageIDKey is where a message keeps its ID.
+const messageIDKey = "_eino_msg_id"
+
+// GetMessageID returns the ID that the runtime gave a message, "" if it has none. Model outputs and tool results of
+// an agent have one: the same on the event and in the history.
+func GetMessageID[M MessageType](msg M) string {
+	ops := opsOf[M]()
+	if ops.isNil(msg) {
+		return ""
+	}
+	id, _ := ops.extra(msg)[messageIDKey].(string)
+	return id
+}
+
+// EnsureMessageID gives a message an ID if it has none. It replaces msg.Extra by a copy with the ID, so that a map that
+// is shared with other messages stays as it is.
+func EnsureMessageID[M MessageType](msg M) {
+	ops := opsOf[M]()
+	if ops.isNil(msg) || GetMessageID(msg) != "" {
+		return
+	}
+	ops.replaceExtra(msg, ops.extra(ops.setExtra(msg, messageIDKey, newMessageID())))
+}
+
+// identified returns the message itself if it has an ID, else a copy with one.
+func (ops *messageOps[M]) identified(m M, id string) M {
+	if GetMessageID(m) != "" {
+		return m
+	}
+	return ops.setExtra(m, messageIDKey, id)
+}
+
+// newMessageID makes a version 4 UUID (RFC 9562). IDs name messages; they are no secrets.
+func newMessageID() string {
+	var b [16]byte
+	for i, word := 0, uint64(0); i < len(b); i++ {
+		if i%8 == 0 {
+			word = rand.Uint64()
+		}
+		b[i] = byte(word >> (i % 8 * 8))
+	}
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	var text [36]byte
+	hex.Encode(text[0:8], b[0:4])
+	hex.Encode(text[9:13], b[4:6])
+	hex.Encode(text[14:18], b[6:8])
+	hex.Encode(text[19:23], b[8:10])
+	hex.Encode(text[24:36], b[10:16])
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	return string(text[:])
+}

@@ -1,0 +1,173 @@
+package adk
+
+import (
+	"context"
+	"maps"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// messageOps is everything in which the two kinds of message differ. The rest of the package is written once.
+type messageOps[M MessageType] struct {
+	system       func(text string) M
+	user         func(text string) M
+	isNil        func(m M) bool
+	hasToolCalls func(m M) bool
+	extra        func(m M) map[string]any
+	// withExtra returns a shallow copy with another Extra.
+	withExtra func(m M, extra map[string]any) M
+	// replaceExtra changes the message itself.
+	replaceExtra func(m M, extra map[string]any)
+	concat       func(chunks *schema.StreamReader[M]) (M, error)
+	// modelVariant marks a variant as the output of a model.
+	modelVariant func(v *TypedMessageVariant[M])
+	// toolMessage and toolVariant make the message of a tool result and mark its variant.
+	toolMessage func(callID, name, text string) M
+	toolResult  func(callID, name string, result *schema.ToolResult) (M, error)
+	toolVariant func(v *TypedMessageVariant[M], toolName string)
+	// toolCallOf tells which call a tool message answers.
+	toolCallOf func(m M) (toolName, callID string)
+
+	streamError, concatError string
+
+	addModelNode func(g *compose.Graph[[]M, M], key string, m model.BaseModel[M], opts ...compose.GraphAddNodeOpt) error
+	addToolsNode func(ctx context.Context, g *compose.Graph[[]M, M], key string, conf *compose.ToolsNodeConfig, opts ...compose.GraphAddNodeOpt) error
+}
+
+// opsOf returns the operations on M.
+func opsOf[M MessageType]() *messageOps[M] {
+	var ops any = &agenticOps
+	if _, ok := any((*messageOps[M])(nil)).(*messageOps[*schema.Message]); ok {
+		ops = &chatOps
+	}
+	return ops.(*messageOps[M])
+}
+
+var chatOps = messageOps[*schema.Message]{
+	system:       schema.SystemMessage,
+	user:         schema.UserMessage,
+	isNil:        func(m *schema.Message) bool { return m == nil },
+	hasToolCalls: func(m *schema.Message) bool { return len(m.ToolCalls) > 0 },
+	extra:        func(m *schema.Message) map[string]any { return m.Extra },
+	withExtra: func(m *schema.Message, extra map[string]any) *schema.Message {
+		c := *m
+		c.Extra = extra
+		return &c
+	},
+	replaceExtra: func(m *schema.Message, extra map[string]any) { m.Extra = extra },
+	concat:       schema.ConcatMessageStream,
+	modelVariant: func(v *TypedMessageVariant[*schema.Message]) { v.Role = schema.Assistant },
+	toolMessage: func(callID, name, text string) *schema.Message {
+		return &schema.Message{Role: schema.Tool, Content: text, ToolCallID: callID, ToolName: name}
+	},
+	toolResult: func(callID, name string, result *schema.ToolResult) (*schema.Message, error) {
+		parts, err := result.ToMessageInputParts()
+		if err != nil {
+			return nil, err
+		}
+		return &schema.Message{Role: schema.Tool, ToolCallID: callID, ToolName: name, UserInputMultiContent: parts}, nil
+	},
+	toolVariant: func(v *TypedMessageVariant[*schema.Message], toolName string) {
+		v.Role, v.ToolName = schema.Tool, toolName
+	},
+	toolCallOf:  func(m *schema.Message) (toolName, callID string) { return m.ToolName, m.ToolCallID },
+	streamError: "error receiving message stream",
+	concatError: "cannot concat message stream",
+	addModelNode: func(g *compose.Graph[[]*schema.Message, *schema.Message], key string, m model.BaseModel[*schema.Message], opts ...compose.GraphAddNodeOpt) error {
+		return g.AddChatModelNode(key, m, opts...)
+	},
+	addToolsNode: func(ctx context.Context, g *compose.Graph[[]*schema.Message, *schema.Message], key string, conf *compose.ToolsNodeConfig, opts ...compose.GraphAddNodeOpt) error {
+		tn, err := compose.NewToolNode(ctx, conf)
+		if err != nil {
+			return err
+		}
+		return g.AddToolsNode(key, tn, opts...)
+	},
+}
+
+var agenticOps = messageOps[*schema.AgenticMessage]{
+	system: schema.SystemAgenticMessage,
+	user:   schema.UserAgenticMessage,
+	isNil:  func(m *schema.AgenticMessage) bool { return m == nil },
+	hasToolCalls: func(m *schema.AgenticMessage) bool {
+		for _, b := range m.ContentBlocks {
+			if b != nil && b.FunctionToolCall != nil {
+				return true
+			}
+		}
+		return false
+	},
+	extra: func(m *schema.AgenticMessage) map[string]any { return m.Extra },
+	withExtra: func(m *schema.AgenticMessage, extra map[string]any) *schema.AgenticMessage {
+		c := *m
+		c.Extra = extra
+		return &c
+	},
+	replaceExtra: func(m *schema.AgenticMessage, extra map[string]any) { m.Extra = extra },
+	concat:       concatAgenticStream,
+	modelVariant: func(v *TypedMessageVariant[*schema.AgenticMessage]) { v.AgenticRole = schema.AgenticRoleTypeAssistant },
+	toolMessage: func(callID, name, text string) *schema.AgenticMessage {
+		return compose.AgenticToolMessage(chatOps.toolMessage(callID, name, text))
+	},
+	toolResult: func(callID, name string, result *schema.ToolResult) (*schema.AgenticMessage, error) {
+		m, err := chatOps.toolResult(callID, name, result)
+		if err != nil {
+			return nil, err
+		}
+		return compose.AgenticToolMessage(m), nil
+	},
+	toolVariant: func(v *TypedMessageVariant[*schema.AgenticMessage], _ string) {
+		v.AgenticRole = schema.AgenticRoleTypeUser
+	},
+	toolCallOf: func(m *schema.AgenticMessage) (toolName, callID string) {
+		for _, b := range m.ContentBlocks {
+			switch {
+			case b == nil:
+			case b.FunctionToolResult != nil:
+				return b.FunctionToolResult.Name, b.FunctionToolResult.CallID
+			case b.ToolSearchFunctionToolResult != nil:
+				return b.ToolSearchFunctionToolResult.Name, b.ToolSearchFunctionToolResult.CallID
+			}
+		}
+		return "", ""
+	},
+	streamError: "error receiving agentic message stream",
+	concatError: "cannot concat agentic message stream",
+	addModelNode: func(g *compose.Graph[[]*schema.AgenticMessage, *schema.AgenticMessage], key string, m model.BaseModel[*schema.AgenticMessage], opts ...compose.GraphAddNodeOpt) error {
+		return g.AddAgenticModelNode(key, m, opts...)
+	},
+	addToolsNode: func(ctx context.Context, g *compose.Graph[[]*schema.AgenticMessage, *schema.AgenticMessage], key string, conf *compose.ToolsNodeConfig, opts ...compose.GraphAddNodeOpt) error {
+		tn, err := compose.NewAgenticToolsNode(ctx, conf)
+		if err != nil {
+			return err
+		}
+		return g.AddAgenticToolsNode(key, tn, opts...)
+	},
+}
+
+func concatAgenticStream(s *schema.StreamReader[*schema.AgenticMessage]) (*schema.AgenticMessage, error) {
+	var joined schema.AgenticMessageAccumulator
+	for chunk, err := range s.All() {
+		if err != nil {
+			return nil, err
+		}
+		if err := joined.Add(chunk); err != nil {
+			return nil, err
+		}
+	}
+	return joined.Message()
+}
+
+// setExtra returns a copy of the message with one more entry in Extra. The message itself stays as it is: it may be
+// shared with other runs.
+func (ops *messageOps[M]) setExtra(m M, key string, value any) M {
+	extra := ops.extra(m)
+	if len(extra) == 0 {
+		return ops.withExtra(m, map[string]any{key: value})
+	}
+	extra = maps.Clone(extra)
+	extra[key] = value
+	return ops.withExtra(m, extra)
+}

@@ -1,0 +1,84 @@
+package adk
+
+import (
+	"slices"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
+)
+
+// AgentRunOption is an option of one run. It is immutable and may be used for many runs.
+type AgentRunOption struct {
+	apply  any // func(*T)
+	agents []string
+}
+
+// DesignateAgent makes the option act on the agents with the given names only. Calls add up.
+func (o AgentRunOption) DesignateAgent(name ...string) AgentRunOption {
+	o.agents = append(slices.Clip(o.agents), name...)
+	return o
+}
+
+// WrapImplSpecificOptFn makes an option of one kind of agent: optFn sets a field of that agent's own options T.
+func WrapImplSpecificOptFn[T any](optFn func(*T)) AgentRunOption {
+	if optFn == nil {
+		return AgentRunOption{}
+	}
+	return AgentRunOption{apply: optFn}
+}
+
+// GetImplSpecificOptions applies the options made for T to base, in order, and returns base. A nil base becomes a new
+// zero value. Options for other types are ignored.
+func GetImplSpecificOptions[T any](base *T, opts ...AgentRunOption) *T {
+	if base == nil {
+		base = new(T)
+	}
+	for i := range opts {
+		if set, ok := opts[i].apply.(func(*T)); ok {
+			set(base)
+		}
+	}
+	return base
+}
+
+// optionsFor leaves out the options that are meant for other agents.
+func optionsFor(agent string, opts []AgentRunOption) []AgentRunOption {
+	meant := func(o AgentRunOption) bool { return len(o.agents) == 0 || slices.Contains(o.agents, agent) }
+	if !slices.ContainsFunc(opts, func(o AgentRunOption) bool { return !meant(o) }) {
+		return opts
+	}
+	var kept []AgentRunOption
+	for _, o := range opts {
+		if meant(o) {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// runnerOptions are read by the runner, whatever agents an option names.
+type runnerOptions struct {
+	sessionValues map[string]any
+}
+
+// WithSessionValues puts values into the session before the run starts (see [AddSessionValue]). Of several such
+// options the last one counts.
+func WithSessionValues(v map[string]any) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.sessionValues = v })
+}
+
+// chatModelAgentOptions are read by chat model agents.
+type chatModelAgentOptions struct {
+	model []model.Option
+	tools []tool.Option
+}
+
+// WithChatModelOptions passes options to the model of every call. Of several such options the last one counts.
+func WithChatModelOptions(opts []model.Option) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.model = opts })
+}
+
+// WithToolOptions passes options to every tool call. Of several such options the last one counts.
+func WithToolOptions(opts []tool.Option) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.tools = opts })
+}

@@ -1,0 +1,126 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/schema"
+)
+
+// CheckPointStore keeps runs by ID. It is the same type as compose.CheckPointStore.
+type CheckPointStore = core.CheckPointStore
+
+// CheckPointDeleter is what a store may also offer.
+type CheckPointDeleter = core.CheckPointDeleter
+
+// TypedRunnerConfig configures a [TypedRunner].
+type TypedRunnerConfig[M MessageType] struct {
+	// Agent is what runs.
+	Agent TypedAgent[M]
+	// EnableStreaming asks the agent for messages as streams.
+	EnableStreaming bool
+	// CheckPointStore keeps runs that stopped so that they can go on later.
+	CheckPointStore CheckPointStore
+}
+
+// RunnerConfig configures a [Runner].
+type RunnerConfig = TypedRunnerConfig[*schema.Message]
+
+// TypedRunner runs an agent as the outermost one: each run has a session of its own, and its events say which agent
+// speaks. It is safe for concurrent use.
+type TypedRunner[M MessageType] struct {
+	agent     TypedAgent[M]
+	streaming bool
+	store     CheckPointStore
+}
+
+// Runner runs agents on ordinary messages.
+type Runner = TypedRunner[*schema.Message]
+
+// NewRunner makes a runner. It never fails: what is wrong with the configuration is an error event of each run.
+func NewRunner(_ context.Context, conf RunnerConfig) *Runner { return NewTypedRunner(conf) }
+
+// NewTypedRunner is [NewRunner] for any kind of message.
+func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
+	return &TypedRunner[M]{agent: conf.Agent, streaming: conf.EnableStreaming, store: conf.CheckPointStore}
+}
+
+// Query runs the agent on one user message.
+func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+	return r.Run(ctx, []M{opsOf[M]().user(query)}, opts...)
+}
+
+// Run runs the agent on messages. It returns at once; the run goes on until its end whether or not the events are
+// read. An error is the last event. To stop a run, cancel ctx.
+func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+	if r.agent == nil {
+		return failed[M](errors.New("runner: the agent is nil: set RunnerConfig.Agent"))
+	}
+	run := &runnerRun[M]{Context: ctx}
+	if len(opts) > 0 {
+		run.session.add(GetImplSpecificOptions[runnerOptions](nil, opts...).sessionValues)
+	}
+	name := r.agent.Name(run)
+	run.path[0] = RunStep{agentName: name}
+	input := &TypedAgentInput[M]{Messages: messages, EnableStreaming: r.streaming}
+	opts = optionsFor(name, opts)
+	if p, ok := r.agent.(producer[M]); ok {
+		return p.produce(run, input, run.stamp, opts)
+	}
+	return stamped(r.agent.Run(run, input, opts...), run.stamp)
+}
+
+// producer is an agent of this package: it passes its events through a function instead of another queue.
+type producer[M MessageType] interface {
+	produce(ctx context.Context, input *TypedAgentInput[M], onEvent func(*TypedAgentEvent[M]), opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
+}
+
+// runnerRun is one run, and the context of everything in it.
+type runnerRun[M MessageType] struct {
+	context.Context
+	session session
+	path    [1]RunStep
+}
+
+func (r *runnerRun[M]) Value(key any) any {
+	if _, ok := key.(sessionKey); ok {
+		return &r.session
+	}
+	return r.Context.Value(key)
+}
+
+// stamp says on an event that does not say it itself which agent speaks.
+func (r *runnerRun[M]) stamp(e *TypedAgentEvent[M]) {
+	if e == nil || len(e.RunPath) > 0 {
+		return
+	}
+	e.AgentName = r.path[0].agentName
+	e.RunPath = slices.Clip(r.path[:])
+}
+
+// stamped is an iterator that passes each event through a function on its way to the reader.
+func stamped[M MessageType](events *AsyncIterator[*TypedAgentEvent[M]], onEvent func(*TypedAgentEvent[M])) *AsyncIterator[*TypedAgentEvent[M]] {
+	if events == nil {
+		return failed[M](errors.New("runner: the agent returned no iterator"))
+	}
+	return &AsyncIterator[*TypedAgentEvent[M]]{
+		take: func() (*TypedAgentEvent[M], bool) {
+			e, ok := events.Next()
+			if ok {
+				onEvent(e)
+			}
+			return e, ok
+		},
+		drop: events.Close,
+	}
+}
+
+// failed is the iterator of a run that could not start.
+func failed[M MessageType](err error) *AsyncIterator[*TypedAgentEvent[M]] {
+	it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
+	gen.Send(&TypedAgentEvent[M]{Err: err})
+	gen.Close()
+	return it
+}

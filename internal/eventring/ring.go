@@ -1,0 +1,99 @@
+// Package eventring is the unbounded queue between a run and whoever reads its events.
+//
+// The run puts items in and never waits; readers wait for them. Room is reused, so that a queue whose reader keeps up
+// never grows, and items that were taken are let go at once.
+// It must never start a goroutine or know what an item is.
+package eventring
+
+import "sync"
+
+const firstSize = 8
+
+// Ring is a first-in, first-out queue. The zero value is ready. It is safe for any number of writers and readers; each
+// item goes to one reader. A Ring must not be copied.
+type Ring[T any] struct {
+	mu     sync.Mutex
+	filled sync.Cond
+	once   bool
+	// items[head : head+count], around the end, are waiting.
+	items       []T
+	head, count int
+	closed      bool
+	// deaf: readers are gone, items are dropped.
+	deaf bool
+}
+
+// lock must be used instead of mu.Lock: it also readies the condition.
+func (r *Ring[T]) lock() {
+	r.mu.Lock()
+	if !r.once {
+		r.once = true
+		r.filled.L = &r.mu
+	}
+}
+
+// Put adds an item. It reports false if the ring is closed; the item is dropped then. An item for readers that are
+// gone is dropped, too, but that is no mistake of the writer.
+func (r *Ring[T]) Put(item T) bool {
+	r.lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	if r.deaf {
+		return true
+	}
+	if r.count == len(r.items) {
+		r.grow()
+	}
+	r.items[(r.head+r.count)&(len(r.items)-1)] = item
+	r.count++
+	r.filled.Signal()
+	return true
+}
+
+// grow doubles the room; its size is always a power of two.
+func (r *Ring[T]) grow() {
+	bigger := make([]T, max(firstSize, 2*len(r.items)))
+	n := copy(bigger, r.items[r.head:])
+	copy(bigger[n:], r.items[:r.head])
+	r.items, r.head = bigger, 0
+}
+
+// Take waits for the next item. It returns false once the ring is closed and empty.
+func (r *Ring[T]) Take() (item T, ok bool) {
+	r.lock()
+	defer r.mu.Unlock()
+	for r.count == 0 {
+		if r.closed || r.deaf {
+			return item, false
+		}
+		r.filled.Wait()
+	}
+	var none T
+	item, r.items[r.head] = r.items[r.head], none
+	r.head = (r.head + 1) & (len(r.items) - 1)
+	r.count--
+	return item, true
+}
+
+// Close says that no more items come. What is in the ring can still be taken. Closing again does nothing.
+func (r *Ring[T]) Close() {
+	r.lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.filled.Broadcast()
+}
+
+// Abandon says that nobody takes items any more. It returns what was waiting; further items are dropped.
+func (r *Ring[T]) Abandon() []T {
+	r.lock()
+	defer r.mu.Unlock()
+	left := make([]T, 0, r.count)
+	for i := range r.count {
+		left = append(left, r.items[(r.head+i)&(len(r.items)-1)])
+	}
+	r.items, r.head, r.count, r.deaf = nil, 0, 0, true
+	r.filled.Broadcast()
+	return left
+}
