@@ -18,7 +18,7 @@ type agentRun[M MessageType] struct {
 	agent    *TypedChatModelAgent[M]
 	input    *TypedAgentInput[M]
 	options  chatModelAgentOptions
-	onEvent  func(*TypedAgentEvent[M])
+	outer    layer[M]
 	events   eventring.Ring[*TypedAgentEvent[M]]
 	iterator AsyncIterator[*TypedAgentEvent[M]]
 	messages []M
@@ -40,8 +40,8 @@ func agentRunFrom[M MessageType](ctx context.Context) *agentRun[M] {
 	return r
 }
 
-func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], input *TypedAgentInput[M], onEvent func(*TypedAgentEvent[M]), opts []AgentRunOption) *agentRun[M] {
-	r := &agentRun[M]{Context: ctx, agent: a, input: input, onEvent: onEvent}
+func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], input *TypedAgentInput[M], outer layer[M], opts []AgentRunOption) *agentRun[M] {
+	r := &agentRun[M]{Context: ctx, agent: a, input: input, outer: outer}
 	r.iterator.ring = &r.events
 	if len(opts) > 0 {
 		GetImplSpecificOptions(&r.options, opts...)
@@ -51,8 +51,8 @@ func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], 
 
 // send publishes an event. After the end of the run, where only tools that outlived it can still speak, it is dropped.
 func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
-	if r.onEvent != nil {
-		r.onEvent(e)
+	if r.outer != nil {
+		r.outer.pass(e)
 	}
 	if !r.events.Put(e) {
 		e.closeStreams()

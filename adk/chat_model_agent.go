@@ -102,8 +102,8 @@ func (a *TypedChatModelAgent[M]) Run(ctx context.Context, input *TypedAgentInput
 	return a.produce(ctx, input, nil, opts)
 }
 
-func (a *TypedChatModelAgent[M]) produce(ctx context.Context, input *TypedAgentInput[M], onEvent func(*TypedAgentEvent[M]), opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	r := newAgentRun(ctx, a, input, onEvent, opts)
+func (a *TypedChatModelAgent[M]) produce(ctx context.Context, input *TypedAgentInput[M], outer layer[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+	r := newAgentRun(ctx, a, input, outer, opts)
 	go r.execute()
 	return &r.iterator
 }

@@ -26,15 +26,16 @@ func EnsureMessageID[M MessageType](msg M) {
 	if ops.isNil(msg) || GetMessageID(msg) != "" {
 		return
 	}
-	ops.replaceExtra(msg, ops.extra(ops.setExtra(msg, messageIDKey, newMessageID())))
+	ops.replaceExtra(msg, ops.extraWith(msg, messageIDKey, newMessageID()))
 }
 
-// identified returns the message itself if it has an ID, else a copy with one.
+// identified returns the message itself if it has an ID, else a copy with one: the message may be shared with other
+// runs.
 func (ops *messageOps[M]) identified(m M, id string) M {
 	if GetMessageID(m) != "" {
 		return m
 	}
-	return ops.setExtra(m, messageIDKey, id)
+	return ops.withExtra(m, ops.extraWith(m, messageIDKey, id))
 }
 
 // newMessageID makes a version 4 UUID (RFC 9562). IDs name messages; they are no secrets.

@@ -160,14 +160,13 @@ func concatAgenticStream(s *schema.StreamReader[*schema.AgenticMessage]) (*schem
 	return joined.Message()
 }
 
-// setExtra returns a copy of the message with one more entry in Extra. The message itself stays as it is: it may be
-// shared with other runs.
-func (ops *messageOps[M]) setExtra(m M, key string, value any) M {
+// extraWith returns what Extra is with one more entry. The message's own map stays as it is: it may be shared.
+func (ops *messageOps[M]) extraWith(m M, key string, value any) map[string]any {
 	extra := ops.extra(m)
 	if len(extra) == 0 {
-		return ops.withExtra(m, map[string]any{key: value})
+		return map[string]any{key: value}
 	}
 	extra = maps.Clone(extra)
 	extra[key] = value
-	return ops.withExtra(m, extra)
+	return extra
 }

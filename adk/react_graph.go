@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -16,6 +15,9 @@ const (
 	modelNode = "ChatModel"
 	toolsNode = "ToolNode"
 )
+
+// historyRoom is how many messages fit into the history of a run before it grows.
+const historyRoom = 4
 
 // agentPlan is an agent made ready to run: its graph, compiled once. It is immutable and shared by all runs; what
 // belongs to a run is in agentRun and agentState.
@@ -40,7 +42,9 @@ func newAgentPlan[M MessageType](ctx context.Context, conf *TypedChatModelAgentC
 	withTools := len(p.toolInfos) > 0
 	g := compose.NewGraph[[]M, M](compose.WithGenLocalState(func(ctx context.Context) *agentState[M] {
 		r := agentRunFrom[M](ctx)
-		return &agentState[M]{Messages: slices.Clip(r.messages), RemainingIterations: r.agent.conf.MaxIterations}
+		// The history is copied with room for the answers to come: what GenModelInput returned may be shared.
+		history := append(make([]M, 0, len(r.messages)+historyRoom), r.messages...)
+		return &agentState[M]{Messages: history, RemainingIterations: r.agent.conf.MaxIterations}
 	}))
 	chain := newModelChain(conf.Model, p.toolInfos, withTools)
 	if err := ops.addModelNode(g, modelNode, chain, compose.WithNodeName(modelNode)); err != nil {
@@ -85,9 +89,12 @@ func (p *agentPlan[M]) addTools(ctx context.Context, g *compose.Graph[[]M, M], c
 // appendToolResults puts the results of a round into the history, with the IDs that their events had.
 func appendToolResults[M MessageType](_ context.Context, results []M, state *agentState[M]) ([]M, error) {
 	ops := opsOf[M]()
-	for i, m := range results {
+	for _, m := range results { // made by the tools node for this run alone
+		if ops.isNil(m) || GetMessageID(m) != "" {
+			continue
+		}
 		toolName, callID := ops.toolCallOf(m)
-		results[i] = ops.identified(m, state.takeToolMessageID(toolName, callID))
+		ops.replaceExtra(m, ops.extraWith(m, messageIDKey, state.takeToolMessageID(toolName, callID)))
 	}
 	state.Messages = append(state.Messages, results...)
 	return results, nil

@@ -64,17 +64,22 @@ func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRun
 	}
 	name := r.agent.Name(run)
 	run.path[0] = RunStep{agentName: name}
-	input := &TypedAgentInput[M]{Messages: messages, EnableStreaming: r.streaming}
+	run.input = TypedAgentInput[M]{Messages: messages, EnableStreaming: r.streaming}
 	opts = optionsFor(name, opts)
 	if p, ok := r.agent.(producer[M]); ok {
-		return p.produce(run, input, run.stamp, opts)
+		return p.produce(run, &run.input, run, opts)
 	}
-	return stamped(r.agent.Run(run, input, opts...), run.stamp)
+	return through(r.agent.Run(run, &run.input, opts...), run)
 }
 
-// producer is an agent of this package: it passes its events through a function instead of another queue.
+// layer is what surrounds an agent: every event of the agent goes through it, once, on its way to the reader.
+type layer[M MessageType] interface {
+	pass(e *TypedAgentEvent[M])
+}
+
+// producer is an agent of this package: it passes its events through the layer itself, instead of another queue.
 type producer[M MessageType] interface {
-	produce(ctx context.Context, input *TypedAgentInput[M], onEvent func(*TypedAgentEvent[M]), opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
+	produce(ctx context.Context, input *TypedAgentInput[M], outer layer[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
 }
 
 // runnerRun is one run, and the context of everything in it.
@@ -82,6 +87,7 @@ type runnerRun[M MessageType] struct {
 	context.Context
 	session session
 	path    [1]RunStep
+	input   TypedAgentInput[M]
 }
 
 func (r *runnerRun[M]) Value(key any) any {
@@ -91,8 +97,8 @@ func (r *runnerRun[M]) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-// stamp says on an event that does not say it itself which agent speaks.
-func (r *runnerRun[M]) stamp(e *TypedAgentEvent[M]) {
+// pass says on an event that does not say it itself which agent speaks.
+func (r *runnerRun[M]) pass(e *TypedAgentEvent[M]) {
 	if e == nil || len(e.RunPath) > 0 {
 		return
 	}
@@ -100,8 +106,8 @@ func (r *runnerRun[M]) stamp(e *TypedAgentEvent[M]) {
 	e.RunPath = slices.Clip(r.path[:])
 }
 
-// stamped is an iterator that passes each event through a function on its way to the reader.
-func stamped[M MessageType](events *AsyncIterator[*TypedAgentEvent[M]], onEvent func(*TypedAgentEvent[M])) *AsyncIterator[*TypedAgentEvent[M]] {
+// through takes the events of any other agent through the layer, when they are read.
+func through[M MessageType](events *AsyncIterator[*TypedAgentEvent[M]], outer layer[M]) *AsyncIterator[*TypedAgentEvent[M]] {
 	if events == nil {
 		return failed[M](errors.New("runner: the agent returned no iterator"))
 	}
@@ -109,7 +115,7 @@ func stamped[M MessageType](events *AsyncIterator[*TypedAgentEvent[M]], onEvent 
 		take: func() (*TypedAgentEvent[M], bool) {
 			e, ok := events.Next()
 			if ok {
-				onEvent(e)
+				outer.pass(e)
 			}
 			return e, ok
 		},

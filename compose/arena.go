@@ -19,9 +19,11 @@ type arena struct {
 	ended chan *task
 	// completed are the tasks whose end was seen in this round, in that order.
 	completed []*task
-	batch     []*task  // scratch for starting
-	outputs   []mapped // scratch for gathering inputs
-	chosen    []bool   // scratch for branches: the outLinks of a node that its branches chose
+	// last are the nodes that completed last, for the error of a run that got stuck.
+	last    []int
+	batch   []*task  // scratch for starting
+	outputs []mapped // scratch for gathering inputs
+	chosen  []bool   // scratch for branches: the outLinks of a node that its branches chose
 }
 
 // linkState is what waits on a link.
@@ -69,6 +71,7 @@ func (a *arena) reset() {
 	clear(a.outputs[:cap(a.outputs)])
 	clear(a.completed[:cap(a.completed)])
 	clear(a.batch[:cap(a.batch)])
+	a.last = a.last[:0]
 	a.ready, a.completed, a.outputs, a.batch = a.ready[:0], a.completed[:0], a.outputs[:0], a.batch[:0]
 	for i := range a.nodeStates {
 		n := &a.plan.nodes[i]

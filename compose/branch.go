@@ -28,9 +28,9 @@ type StreamGraphMultiBranchCondition[T any] func(ctx context.Context, in *schema
 // several nodes.
 type GraphBranch struct {
 	value kind
-	// Exactly one is set. Both return the chosen keys in no particular order, possibly repeated.
-	onValue  func(ctx context.Context, v any) ([]string, error)
-	onStream func(ctx context.Context, s stream) ([]string, error)
+	// Exactly one is set.
+	onValue  func(ctx context.Context, v any) (choice, error)
+	onStream func(ctx context.Context, s stream) (choice, error)
 	endNodes map[string]bool
 	problem  error
 }
@@ -43,7 +43,7 @@ func NewGraphBranch[T any](condition GraphBranchCondition[T], endNodes map[strin
 	if condition == nil {
 		return brokenBranch[T](endNodes)
 	}
-	return valueBranch(endNodes, func(ctx context.Context, in T) ([]string, error) { return one(condition(ctx, in)) })
+	return valueBranch(endNodes, func(ctx context.Context, in T) (choice, error) { return one(condition(ctx, in)) })
 }
 
 // NewGraphMultiBranch makes a branch that follows any number of endNodes (all true).
@@ -51,7 +51,7 @@ func NewGraphMultiBranch[T any](condition GraphMultiBranchCondition[T], endNodes
 	if condition == nil {
 		return brokenBranch[T](endNodes)
 	}
-	return valueBranch(endNodes, func(ctx context.Context, in T) ([]string, error) { return many(condition(ctx, in)) })
+	return valueBranch(endNodes, func(ctx context.Context, in T) (choice, error) { return many(condition(ctx, in)) })
 }
 
 // NewStreamGraphBranch is [NewGraphBranch] for a condition on the stream.
@@ -59,7 +59,7 @@ func NewStreamGraphBranch[T any](condition StreamGraphBranchCondition[T], endNod
 	if condition == nil {
 		return brokenBranch[T](endNodes)
 	}
-	return streamBranch(endNodes, func(ctx context.Context, in *schema.StreamReader[T]) ([]string, error) {
+	return streamBranch(endNodes, func(ctx context.Context, in *schema.StreamReader[T]) (choice, error) {
 		return one(condition(ctx, in))
 	})
 }
@@ -69,41 +69,61 @@ func NewStreamGraphMultiBranch[T any](condition StreamGraphMultiBranchCondition[
 	if condition == nil {
 		return brokenBranch[T](endNodes)
 	}
-	return streamBranch(endNodes, func(ctx context.Context, in *schema.StreamReader[T]) ([]string, error) {
+	return streamBranch(endNodes, func(ctx context.Context, in *schema.StreamReader[T]) (choice, error) {
 		return many(condition(ctx, in))
 	})
 }
 
-func one(key string, err error) ([]string, error) { return []string{key}, err }
-
-func many(keys map[string]bool, err error) ([]string, error) {
-	return slices.Sorted(maps.Keys(keys)), err
+// choice is what a condition chose: one key, or any number of them.
+type choice struct {
+	key   string
+	multi bool
+	keys  []string
 }
 
-func valueBranch[T any](endNodes map[string]bool, condition func(context.Context, T) ([]string, error)) *GraphBranch {
+func one(key string, err error) (choice, error) { return choice{key: key}, err }
+
+func many(keys map[string]bool, err error) (choice, error) {
+	return choice{multi: true, keys: slices.Sorted(maps.Keys(keys))}, err
+}
+
+// all yields the chosen keys.
+func (c *choice) all(yield func(string) bool) {
+	if !c.multi {
+		yield(c.key)
+		return
+	}
+	for _, key := range c.keys {
+		if !yield(key) {
+			return
+		}
+	}
+}
+
+func valueBranch[T any](endNodes map[string]bool, condition func(context.Context, T) (choice, error)) *GraphBranch {
 	return &GraphBranch{
 		value:    kindOf[T]{},
 		endNodes: maps.Clone(endNodes),
-		onValue: func(ctx context.Context, v any) (keys []string, err error) {
+		onValue: func(ctx context.Context, v any) (chosen choice, err error) {
 			defer safe.Recover(&err)
 			in, err := valueAs[T](v)
 			if err != nil {
-				return nil, err
+				return chosen, err
 			}
 			return condition(ctx, in)
 		},
 	}
 }
 
-func streamBranch[T any](endNodes map[string]bool, condition func(context.Context, *schema.StreamReader[T]) ([]string, error)) *GraphBranch {
+func streamBranch[T any](endNodes map[string]bool, condition func(context.Context, *schema.StreamReader[T]) (choice, error)) *GraphBranch {
 	return &GraphBranch{
 		value:    kindOf[T]{},
 		endNodes: maps.Clone(endNodes),
-		onStream: func(ctx context.Context, s stream) (keys []string, err error) {
+		onStream: func(ctx context.Context, s stream) (chosen choice, err error) {
 			defer safe.Recover(&err)
 			in, err := streamAs[T](s)
 			if err != nil {
-				return nil, err
+				return chosen, err
 			}
 			return condition(ctx, in)
 		},
@@ -132,33 +152,31 @@ func (gb *GraphBranch) check() error {
 
 // decide runs the condition on a value or, in a run of streams, on a stream that is the condition's own. Between
 // the two forms it joins the stream or makes one of a single chunk.
-func (gb *GraphBranch) decide(ctx context.Context, v any, s stream) ([]string, error) {
-	var keys []string
-	var err error
+func (gb *GraphBranch) decide(ctx context.Context, v any, s stream) (chosen choice, err error) {
 	switch {
 	case gb.onValue != nil && s != nil:
 		if v, err = gb.value.Concat(s); err != nil {
-			return nil, fmt.Errorf("branch invoke run error: concat stream reader fail: %w", err)
+			return chosen, fmt.Errorf("branch invoke run error: concat stream reader fail: %w", err)
 		}
 		fallthrough
 	case gb.onValue != nil:
-		if keys, err = gb.onValue(ctx, v); err != nil {
-			return nil, fmt.Errorf("branch invoke run error: %w", err)
+		if chosen, err = gb.onValue(ctx, v); err != nil {
+			return chosen, fmt.Errorf("branch invoke run error: %w", err)
 		}
 	default:
 		if s == nil {
 			if s, err = gb.value.Single(v); err != nil {
-				return nil, fmt.Errorf("branch collect run error: %w", err)
+				return chosen, fmt.Errorf("branch collect run error: %w", err)
 			}
 		}
-		if keys, err = gb.onStream(ctx, s); err != nil {
-			return nil, fmt.Errorf("branch collect run error: %w", err)
+		if chosen, err = gb.onStream(ctx, s); err != nil {
+			return chosen, fmt.Errorf("branch collect run error: %w", err)
 		}
 	}
-	for _, key := range keys {
+	for key := range chosen.all {
 		if !gb.endNodes[key] {
-			return nil, fmt.Errorf("branch invocation returns unintended end node: %s", key)
+			return chosen, fmt.Errorf("branch invocation returns unintended end node: %s", key)
 		}
 	}
-	return keys, nil
+	return chosen, nil
 }

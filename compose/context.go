@@ -37,8 +37,8 @@ func (c *runContext) Value(key any) any {
 type toolCallKey struct{}
 
 // newRunContext starts from what ctx says.
-func newRunContext(ctx context.Context) *runContext {
-	c := &runContext{Context: ctx, scope: scopeFrom(ctx)}
+func newRunContext(ctx context.Context) runContext {
+	c := runContext{Context: ctx, scope: scopeFrom(ctx)}
 	if f := core.FrameFrom(ctx); f != nil {
 		c.frame = *f
 	}

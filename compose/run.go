@@ -55,8 +55,8 @@ type run struct {
 	resumed *checkpoint
 	path    []string
 	modify  StateModifier
-	// last are the nodes that completed last, for the error of a run that got stuck.
-	last []string
+	// own is the memory of ctx.
+	own runContext
 }
 
 // siblingContext is cancelled when one of the nodes that run at the same time fails.
@@ -68,26 +68,27 @@ type siblingContext struct {
 var errRunEnded = errors.New("the graph run has ended")
 
 // run executes the plan once, as the root of a run or as a node of another one. Every panic of user code comes back as an error.
-func (p *plan) run(ctx context.Context, inv *invocation) (value any, out stream, err error) {
+func (p *plan) run(ctx context.Context, inv invocation) (value any, out stream, err error) {
 	r := &run{plan: p, streaming: inv.streaming, nested: inv.nested, maxSteps: p.maxSteps,
 		resumed: inv.checkpoint, path: inv.path, modify: inv.modify}
-	r.ctx = newRunContext(ctx)
+	r.own = newRunContext(ctx)
+	r.ctx = &r.own
 	if !inv.nested {
 		r.ctx.frame = core.FrameFrom(ctx).Enter(ctx, &p.segment)
 	}
 	r.frame = &r.ctx.frame
 	r.outside = outsideInterruptFrom(ctx)
 
-	setupErr := r.setUp(inv)
+	setupErr := r.setUp(inv.opts)
 	resumed := r.resuming()
 	r.ctx.callbacks = r.startedCallbacks()
-	if err = r.reportStart(inv); err == nil {
+	if err = r.reportStart(&inv); err == nil {
 		err = setupErr
 	}
 	if err != nil {
 		closeStream(inv.stream)
 	} else {
-		value, out, err = r.execute(inv)
+		value, out, err = r.execute(&inv)
 	}
 	if err == nil && resumed {
 		err = r.deleteCheckpoint(ctx)
@@ -96,13 +97,13 @@ func (p *plan) run(ctx context.Context, inv *invocation) (value any, out stream,
 }
 
 // setUp routes the options, loads a checkpoint and makes the state: all that comes before the start is reported.
-func (r *run) setUp(inv *invocation) (err error) {
+func (r *run) setUp(opts []Option) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = graphError(safe.NewPanicError(v, debug.Stack()))
 		}
 	}()
-	if r.opts, err = r.plan.route(inv.opts); err != nil {
+	if r.opts, err = r.plan.route(opts); err != nil {
 		return graphErrorf("graph extract option fail: %w", err)
 	}
 	if r.opts != nil && r.opts.maxSteps > 0 {
@@ -313,21 +314,18 @@ func (r *run) finish() (any, stream, error) {
 }
 
 func (r *run) stuck() error {
-	if r.last == nil {
+	if len(r.last) == 0 {
 		return graphErrorf("no tasks to execute after graph start")
 	}
-	return graphErrorf("no tasks to execute, last completed nodes: %v", joinNames(r.last))
+	return graphErrorf("no tasks to execute, last completed nodes: %v", r.keysOf(r.last))
 }
 
-func joinNames(names []string) string {
-	text := "["
-	for i, n := range names {
-		if i > 0 {
-			text += ", "
-		}
-		text += n
+func (r *run) keysOf(nodes []int) string {
+	keys := make([]string, len(nodes))
+	for i, n := range nodes {
+		keys[i] = r.nodes[n].key
 	}
-	return text + "]"
+	return NodePath{path: keys}.String()
 }
 
 // start runs everything that is ready and waits: in a run of steps for all of it, in an eager run for whatever ends
@@ -474,7 +472,7 @@ func (r *run) settle() error {
 		r.last = r.last[:0]
 	}
 	for _, t := range completed {
-		r.last = append(r.last, t.node.key)
+		r.last = append(r.last, t.node.index)
 		if t.err != nil {
 			r.pause.interrupted = append(r.pause.interrupted, t)
 			continue
@@ -567,9 +565,9 @@ func (r *run) branch(n *planNode, value any, s stream) ([]bool, stream, error) {
 		} else if b.checked {
 			v, err = b.value.Check(value)
 		}
-		var keys []string
+		var decision choice
 		if err == nil {
-			keys, err = b.decide(r.ctx, v, own)
+			decision, err = b.decide(r.ctx, v, own)
 		}
 		if err != nil {
 			for _, c := range copies[min(i+1, len(copies)):] {
@@ -577,7 +575,7 @@ func (r *run) branch(n *planNode, value any, s stream) ([]bool, stream, error) {
 			}
 			return chosen, nil, err
 		}
-		for _, key := range keys {
+		for key := range decision.all {
 			chosen[b.targets[key]] = true
 		}
 	}

@@ -10,8 +10,11 @@ import (
 
 type memStore map[string][]byte
 
-func (m memStore) Get(_ context.Context, id string) ([]byte, bool, error) { v, ok := m[id]; return v, ok, nil }
-func (m memStore) Set(_ context.Context, id string, v []byte) error      { m[id] = v; return nil }
+func (m memStore) Get(_ context.Context, id string) ([]byte, bool, error) {
+	v, ok := m[id]
+	return v, ok, nil
+}
+func (m memStore) Set(_ context.Context, id string, v []byte) error { m[id] = v; return nil }
 
 func lam(s string) *Lambda {
 	return InvokableLambda(func(_ context.Context, in string) (string, error) { return in + s, nil })

@@ -188,7 +188,7 @@ func (t *task) runNested() error {
 	}
 	t.stream = nil
 	var err error
-	t.value, t.stream, err = t.node.sub.run(t.body, &inv)
+	t.value, t.stream, err = t.node.sub.run(t.body, inv)
 	return err
 }
 

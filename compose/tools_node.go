@@ -294,7 +294,7 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 	for i := range calls {
 		c := &b.calls[i]
 		c.index, c.name, c.callID = i, calls[i].Function.Name, calls[i].ID
-		c.ctx = *inherited
+		c.ctx = inherited
 		if c.done {
 			continue
 		}

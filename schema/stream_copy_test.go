@@ -234,23 +234,25 @@ func TestCopy_S21_ManyCopiesHalfClosingEarly(t *testing.T) {
 }
 
 func TestCopy_CloseAndRecvOfOneCopyAtOnce(t *testing.T) {
+	var wg sync.WaitGroup
 	for range 200 {
 		src, sw := Pipe[int](2)
-		go func() {
+		wg.Go(func() {
 			for !sw.Send(1, nil) {
 			}
-		}()
+		})
 		for _, c := range src.Copy(3) {
-			go c.Close()
-			go func() {
+			wg.Go(c.Close)
+			wg.Go(func() {
 				for {
 					if _, err := c.Recv(); err != nil {
 						return
 					}
 				}
-			}()
+			})
 		}
 	}
+	wg.Wait()
 }
 
 func TestCopy_S45_PanicOfTheSourceReachesEveryCopyOnce(t *testing.T) {

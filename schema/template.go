@@ -1,12 +1,20 @@
 package schema
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/weftgo/weft/internal/format"
+)
 
 // FormatType chooses the template language of a message.
 type FormatType uint8
 
 const (
-	// FString replaces {name} by the value of name. Literal braces are doubled. See [Message.Format].
+	// FString replaces {name} by the value of name, {name.field} and {name[key]} by what is found in it, and takes
+	// formats as in {name:.2f}. Literal braces, as in JSON, are doubled: {{ and }}. A missing name is an error.
 	FString FormatType = 0
 	// GoTemplate is text/template. A missing key is an error.
 	GoTemplate FormatType = 1
@@ -29,3 +37,85 @@ var (
 	_ MessagesTemplate        = (*Message)(nil)
 	_ AgenticMessagesTemplate = (*AgenticMessage)(nil)
 )
+
+// MessagesPlaceholder returns a template that stands for the variable key, which must be a []*Message: a conversation
+// so far, for example. The very slice is returned, and nothing in it is rendered. Without the variable the result is
+// empty if the placeholder is optional, and an error otherwise.
+func MessagesPlaceholder(key string, optional bool) MessagesTemplate {
+	return &placeholder[Message]{key: key, optional: optional, what: "messages"}
+}
+
+// AgenticMessagesPlaceholder is [MessagesPlaceholder] for a variable that is a []*AgenticMessage.
+func AgenticMessagesPlaceholder(key string, optional bool) AgenticMessagesTemplate {
+	return &placeholder[AgenticMessage]{key: key, optional: optional, what: "agentic messages"}
+}
+
+type placeholder[M any] struct {
+	key      string
+	optional bool
+	what     string
+}
+
+// Format returns the variable.
+func (p *placeholder[M]) Format(_ context.Context, vs map[string]any, _ FormatType) ([]*M, error) {
+	v, ok := vs[p.key]
+	switch {
+	case !ok && p.optional:
+		return []*M{}, nil
+	case !ok:
+		return nil, fmt.Errorf("message placeholder format: %s not found", p.key)
+	}
+	messages, ok := v.([]*M)
+	if !ok {
+		return nil, fmt.Errorf("only %s can be used to format message placeholder, key: %s, actual type: %v",
+			p.what, p.key, reflect.TypeOf(v))
+	}
+	return messages, nil
+}
+
+var errNilTemplate = errors.New("message template is nil")
+
+// renderer renders the texts of one message. After the first error it does nothing.
+type renderer struct {
+	language format.Language
+	vs       map[string]any
+	err      error
+}
+
+func newRenderer(vs map[string]any, formatType FormatType) *renderer {
+	r := &renderer{vs: vs}
+	switch formatType {
+	case FString:
+		r.language = format.FString
+	case GoTemplate:
+		r.language = format.GoTemplate
+	case Jinja2:
+		r.language = format.Jinja2
+	default:
+		r.err = fmt.Errorf("unknown format type: %v", formatType)
+	}
+	return r
+}
+
+// text renders a text in its place. The names say where that is.
+func (r *renderer) text(text *string, list string, index int, field string) {
+	if r.err != nil || *text == "" {
+		return
+	}
+	rendered, err := format.Render(r.language, *text, r.vs)
+	switch {
+	case err == nil:
+		*text = rendered
+	case list == "":
+		r.err = fmt.Errorf("failed to format %s: %w", field, err)
+	default:
+		r.err = fmt.Errorf("failed to format %s[%d].%s: %w", list, index, field, err)
+	}
+}
+
+// optional is text for a text that may be missing.
+func (r *renderer) optional(text *string, list string, index int, field string) {
+	if text != nil {
+		r.text(text, list, index, field)
+	}
+}

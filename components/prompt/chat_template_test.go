@@ -137,7 +137,7 @@ func TestFormat_P2_FirstErrorWins(t *testing.T) {
 
 func TestFormat_P2_MissingVariable(t *testing.T) {
 	_, err := FromMessages(schema.FString, schema.UserMessage("{missing}")).Format(background, map[string]any{})
-	require.EqualError(t, err, "could not find key: missing")
+	require.ErrorContains(t, err, "could not find key: missing")
 }
 
 func TestFormat_P3_NoTemplates(t *testing.T) {

@@ -7,7 +7,7 @@ package eventring
 
 import "sync"
 
-const firstSize = 8
+const firstSize = 4
 
 // Ring is a first-in, first-out queue. The zero value is ready. It is safe for any number of writers and readers; each
 // item goes to one reader. A Ring must not be copied.
@@ -18,7 +18,9 @@ type Ring[T any] struct {
 	// items[head : head+count], around the end, are waiting.
 	items       []T
 	head, count int
-	closed      bool
+	// first is the room of short queues, so that they allocate nothing.
+	first  [firstSize]T
+	closed bool
 	// deaf: readers are gone, items are dropped.
 	deaf bool
 }
@@ -54,9 +56,14 @@ func (r *Ring[T]) Put(item T) bool {
 
 // grow doubles the room; its size is always a power of two.
 func (r *Ring[T]) grow() {
-	bigger := make([]T, max(firstSize, 2*len(r.items)))
+	if r.items == nil {
+		r.items = r.first[:]
+		return
+	}
+	bigger := make([]T, 2*len(r.items))
 	n := copy(bigger, r.items[r.head:])
 	copy(bigger[n:], r.items[:r.head])
+	clear(r.items)
 	r.items, r.head = bigger, 0
 }
 
@@ -93,6 +100,7 @@ func (r *Ring[T]) Abandon() []T {
 	for i := range r.count {
 		left = append(left, r.items[(r.head+i)&(len(r.items)-1)])
 	}
+	clear(r.items)
 	r.items, r.head, r.count, r.deaf = nil, 0, 0, true
 	r.filled.Broadcast()
 	return left

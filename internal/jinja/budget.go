@@ -12,7 +12,7 @@ import (
 
 // What one rendering may use.
 const (
-	maxSteps = 20_000_000 // in units of about 100 ns
+	maxSteps = 10_000_000 // in units of about 100 ns
 	maxNodes = 100_000    // values in a value, strings counting one for every 64 bytes
 	maxDepth = 100        // calls in calls, and values in values
 

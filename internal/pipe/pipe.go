@@ -34,17 +34,17 @@ type Pipe[T any] struct {
 	ring     []pull.Item[T]
 	closed   atomic.Uint32
 
-	head atomic.Int64 // written by the consumer alone
-	out  int          // place of head in the ring
-	seen int64        // the tail as the consumer saw it last
-
+	head   atomic.Int64 // written by the consumer alone, which owns the next two
+	out    int          // place of head in the ring
+	seen   int64        // the tail when the consumer looked last
 	wanted atomic.Int64 // where head has to get for the sender that waits
-	tail   atomic.Int64 // written under mu, as the following
-	in     int          // place of tail in the ring
-	handed int64        // items before this one count as taken
-	mu     sync.Mutex
-	room   sync.Cond  // head has got to wanted or the pipe was closed
-	waker  pull.Waker // of the consumer that found the ring empty
+
+	mu    sync.Mutex
+	tail  int64
+	in    int        // place of tail in the ring
+	taken int64      // items before this one are known to be taken, or were handed over
+	room  sync.Cond  // head has got to wanted or the pipe was closed
+	waker pull.Waker // of the consumer that found the ring empty
 }
 
 var _ pull.Source[int] = (*Pipe[int])(nil)
@@ -62,26 +62,25 @@ func New[T any](capacity int) *Pipe[T] {
 // Any number of goroutines may send.
 func (p *Pipe[T]) Send(item pull.Item[T]) (closed bool) {
 	p.mu.Lock()
-	pos := p.tail.Load()
-	for !p.hasRoom(pos) && p.closed.Load() == 0 { // the item of an earlier sender hangs over the capacity
-		p.awaitRoom(pos)
-		pos = p.tail.Load()
+	for !p.hasRoom(p.tail) && p.closed.Load() == 0 { // the item of an earlier sender hangs over the capacity
+		p.awaitRoom(p.tail)
 	}
 	if p.closed.Load() != 0 {
 		p.mu.Unlock()
 		return true
 	}
 	waker := p.put(item)
-	if p.hasRoom(pos + 1) {
+	end := p.tail
+	if p.hasRoom(end) {
 		p.mu.Unlock()
 		wake(waker)
 		return false
 	}
 	wake(waker)
-	for !p.hasRoom(pos+1) && p.closed.Load() == 0 {
-		p.awaitRoom(pos + 1)
+	for !p.hasRoom(end) && p.closed.Load() == 0 {
+		p.awaitRoom(end)
 	}
-	closed = p.closed.Load()&closedByReader != 0 && p.head.Load() <= pos
+	closed = p.closed.Load()&closedByReader != 0 && p.head.Load() < end
 	p.mu.Unlock()
 	return closed
 }
@@ -92,18 +91,21 @@ func (p *Pipe[T]) put(item pull.Item[T]) pull.Waker {
 	if p.in++; p.in == len(p.ring) {
 		p.in = 0
 	}
-	tail := p.tail.Add(1)
+	p.tail++
 	waker := p.waker
 	p.waker = nil
 	if parker, ok := waker.(pull.Parker); ok && parker != nil {
-		p.handed = tail
+		p.taken = p.tail
 	}
 	return waker
 }
 
 // hasRoom reports, with mu locked, whether the items before end are within the capacity.
 func (p *Pipe[T]) hasRoom(end int64) bool {
-	return end-p.handed <= p.capacity || end-p.head.Load() <= p.capacity
+	if end-p.taken > p.capacity {
+		p.taken = max(p.taken, p.head.Load())
+	}
+	return end-p.taken <= p.capacity
 }
 
 // awaitRoom waits, with mu locked, until the items before end may be within the capacity or the pipe is closed.
@@ -118,8 +120,8 @@ func (p *Pipe[T]) awaitRoom(end int64) {
 func (p *Pipe[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 	head := p.head.Load()
 	if head == p.seen {
-		if p.seen = p.tail.Load(); head == p.seen {
-			return p.pollEmpty(w)
+		if end := p.look(w); end != nil || head == p.seen {
+			return pull.Item[T]{Err: end}, end != nil
 		}
 	}
 	if p.closed.Load()&closedByReader != 0 {
@@ -142,24 +144,23 @@ func (p *Pipe[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 	return item, true
 }
 
-// pollEmpty looks again, with the senders locked out, and leaves the waker with them if there is still nothing.
-func (p *Pipe[T]) pollEmpty(w pull.Waker) (item pull.Item[T], ok bool) {
+// look finds out whether items have been put in since the last look. If not, it returns why none will be, or leaves the
+// waker with the senders.
+func (p *Pipe[T]) look(w pull.Waker) (end error) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	closed := p.closed.Load()
 	switch {
 	case closed&closedByReader != 0:
-		p.mu.Unlock()
-		return pull.Item[T]{Err: pull.ErrClosed}, true
-	case p.tail.Load() != p.seen:
-		p.mu.Unlock()
-		return p.Poll(w)
+		return pull.ErrClosed
+	case p.tail != p.seen:
+		p.seen = p.tail
 	case closed&closedByWriter != 0:
-		p.mu.Unlock()
-		return pull.Item[T]{Err: io.EOF}, true
+		return io.EOF
+	default:
+		p.waker = w
 	}
-	p.waker = w
-	p.mu.Unlock()
-	return item, false
+	return nil
 }
 
 // Prompt reports true: no user code runs in a pipe.

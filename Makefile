@@ -1,0 +1,44 @@
+# make test is everything that must pass. It needs Go and make alone; what else it uses, Go downloads.
+
+GO      ?= go
+MODULES := $(shell $(GO) list -m -f '{{.Dir}}')
+BIN     := $(CURDIR)/bin
+
+.PHONY: test fmt vet staticcheck unit stdjson fuzz bench generate tools
+
+test: fmt vet staticcheck stdjson unit
+
+# The tools have a module of their own, so that users of Weft do not get them.
+tools:
+	@cd tools && GOWORK=off $(GO) build -o $(BIN)/ honnef.co/go/tools/cmd/staticcheck go.uber.org/mock/mockgen ./testcount
+
+fmt:
+	@unformatted=$$(gofmt -l $(MODULES)); \
+	if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
+
+vet:
+	@for m in $(MODULES); do (cd $$m && $(GO) vet ./...) || exit 1; done
+
+staticcheck: tools
+	@for m in $(MODULES); do (cd $$m && $(BIN)/staticcheck ./...) || exit 1; done
+
+# unit runs the tests of every module with the race detector and prints the counts.
+unit: tools
+	@for m in $(MODULES); do (cd $$m && $(GO) test -race -timeout 10m -json ./... || true); done | $(BIN)/testcount
+
+# stdjson tests what encodes JSON with encoding/json in place of the JIT.
+stdjson:
+	@$(GO) test -tags weft_stdjson -timeout 10m ./internal/... ./schema/... ./components/... ./compose/...
+
+# fuzz runs every fuzz target for FUZZTIME.
+FUZZTIME ?= 20s
+fuzz:
+	@for d in $$(grep -rl '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$d/*_test.go | cut -c6-); do \
+	    (cd $$d && $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) .) || exit 1; done; done
+
+bench:
+	@for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchmem ./...) || exit 1; done
+
+generate: tools
+	@PATH="$(BIN):$$PATH" $(GO) generate ./...

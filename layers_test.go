@@ -1,0 +1,116 @@
+package weft_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/weftgo/weft/"
+
+// layers gives each part of the module its height. A package may import what is at its own height or below. The
+// longest prefix counts.
+var layers = map[string]int{
+	"internal":           0, // machinery
+	"schema":             1, // data
+	"components":         2, // interfaces
+	"internal/callbacks": 2, // observation: tells handlers about components and streams
+	"callbacks":          3,
+	"internal/mock":      9, // tests only
+	"compose":            4, // engine
+	"adk":                5, // agents
+	"adk/middlewares":    6, // batteries
+	"adk/prebuilt":       6,
+	"flow":               6,
+	"utils/callbacks":    6,
+}
+
+func layerOf(pkg string) (height int, known bool) {
+	best := ""
+	for prefix, h := range layers {
+		if (pkg == prefix || strings.HasPrefix(pkg, prefix+"/")) && len(prefix) > len(best) {
+			best, height, known = prefix, h, true
+		}
+	}
+	return height, known
+}
+
+// goOutput decodes the stream of JSON values that a go command prints.
+func goOutput[T any](t *testing.T, args ...string) []T {
+	t.Helper()
+	out, err := exec.Command("go", args...).Output()
+	if err != nil {
+		t.Fatalf("go %s: %v", strings.Join(args, " "), err)
+	}
+	var all []T
+	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+		var v T
+		if err := dec.Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func TestLayers_ImportsPointDownwards(t *testing.T) {
+	type listed struct {
+		ImportPath string
+		Imports    []string
+	}
+	checked := 0
+	for _, pkg := range goOutput[listed](t, "list", "-json=ImportPath,Imports", "./...") {
+		from, inside := strings.CutPrefix(pkg.ImportPath, module)
+		if !inside {
+			continue
+		}
+		height, known := layerOf(from)
+		if !known {
+			t.Errorf("package %s is in no layer: give it one", from)
+			continue
+		}
+		for _, imp := range pkg.Imports {
+			to, inside := strings.CutPrefix(imp, module)
+			if !inside {
+				continue
+			}
+			checked++
+			if h, _ := layerOf(to); h > height {
+				t.Errorf("%s imports %s, which lies above it", from, to)
+			}
+		}
+	}
+	if checked < 20 {
+		t.Fatalf("only %d imports were checked: go list did not see the module", checked)
+	}
+}
+
+// TestDependencies_OfTheCoreStayFew: a new direct dependency is a decision, not an accident. Those of tests count, as
+// users' module graphs contain them.
+func TestDependencies_OfTheCoreStayFew(t *testing.T) {
+	allowed := []string{
+		"github.com/bytedance/sonic",         // JSON
+		"github.com/eino-contrib/jsonschema", // its Schema is in the API
+		"github.com/google/uuid",             // IDs of interrupts
+		"github.com/nikolalohinski/gonja/v2", // Jinja2 templates
+		"github.com/stretchr/testify",        // tests
+		"github.com/wk8/go-ordered-map/v2",   // the properties of a jsonschema.Schema
+		"go.uber.org/goleak",                 // tests
+		"go.uber.org/mock",                   // tests
+	}
+	type gomod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	for _, mod := range goOutput[gomod](t, "mod", "edit", "-json") {
+		for _, r := range mod.Require {
+			if !r.Indirect && !slices.Contains(allowed, r.Path) {
+				t.Errorf("new direct dependency %s: the core has few on purpose", r.Path)
+			}
+		}
+	}
+}
