@@ -47,7 +47,7 @@ func (c *Chain[I, O]) compilePlan(opts *graphCompileOptions) (*plan, error) {
 			return nil, fmt.Errorf("pre node keys not set, number of nodes in chain= %d", len(c.g.nodes))
 		}
 		for _, tail := range c.tails {
-			if err := c.g.AddEdge(tail, END); err != nil {
+			if err := c.g.connect(tail, END); err != nil {
 				return nil, err
 			}
 		}
@@ -103,7 +103,7 @@ func (c *Chain[I, O]) connect(key string) error {
 		tails = []string{START}
 	}
 	for _, tail := range tails {
-		if err := c.g.AddEdge(tail, key); err != nil {
+		if err := c.g.connect(tail, key); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (c *Chain[I, O]) AppendParallel(p *Parallel) *Chain[I, O] {
 			if err := c.g.addNode(key, n.body, n.opts); err != nil {
 				return fmt.Errorf("add parallel node to chain failed, key=%s, err: %w", key, err)
 			}
-			if err := c.g.AddEdge(head, key); err != nil {
+			if err := c.g.connect(head, key); err != nil {
 				return fmt.Errorf("add parallel edge failed, from=%s, to=%s, err: %w", head, key, err)
 			}
 			tails = append(tails, key)

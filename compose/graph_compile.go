@@ -15,7 +15,12 @@ func NewGraph[I, O any](opts ...NewGraphOption) *Graph[I, O] {
 
 // AddEdge makes the output of one node an input of another. [START] and [END] stand for the input and the output of
 // the graph. The types must fit; see the package comment.
-func (g *graph) AddEdge(startNode, endNode string) (err error) {
+func (g *Graph[I, O]) AddEdge(startNode, endNode string) (err error) {
+	return g.connect(startNode, endNode)
+}
+
+// connect adds an edge for control and data.
+func (g *graph) connect(startNode, endNode string) error {
 	return g.addEdge(&edge{from: startNode, to: endNode, control: true, data: true})
 }
 

@@ -1,0 +1,206 @@
+package callbacks
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/components/document"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/prompt"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func infoOf(kind components.Component) *callbacks.RunInfo {
+	return &callbacks.RunInfo{Component: kind}
+}
+
+// fireAll calls every method directly, whatever Needed says.
+func fireAll(h callbacks.Handler, info *callbacks.RunInfo, in callbacks.CallbackInput, out callbacks.CallbackOutput) {
+	ctx := context.Background()
+	h.OnStart(ctx, info, in)
+	h.OnEnd(ctx, info, out)
+	h.OnError(ctx, info, errors.New("x"))
+	h.OnStartWithStreamInput(ctx, info, schema.StreamReaderFromArray([]callbacks.CallbackInput{in}))
+	h.OnEndWithStreamOutput(ctx, info, schema.StreamReaderFromArray([]callbacks.CallbackOutput{out}))
+}
+
+func TestHelper_H6_EveryKindGetsItsPayloads(t *testing.T) {
+	calls := map[string]int{}
+	seen := func(name string, ok bool) {
+		require.True(t, ok, name)
+		calls[name]++
+	}
+	h := NewHandlerHelper().
+		Prompt(&PromptCallbackHandler{
+			OnStart: func(ctx context.Context, _ *callbacks.RunInfo, in *prompt.CallbackInput) context.Context {
+				seen("prompt", in.Variables["k"] == 1)
+				return ctx
+			},
+			OnError: func(ctx context.Context, _ *callbacks.RunInfo, err error) context.Context {
+				seen("prompt", err != nil)
+				return ctx
+			},
+		}).
+		ChatModel(&ModelCallbackHandler{
+			OnEnd: func(ctx context.Context, _ *callbacks.RunInfo, out *model.CallbackOutput) context.Context {
+				seen("model", out.Message.Content == "hi")
+				return ctx
+			},
+			OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo, out *schema.StreamReader[*model.CallbackOutput]) context.Context {
+				chunk, err := out.Recv()
+				seen("model", err == nil && chunk.Message.Content == "hi")
+				out.Close()
+				return ctx
+			},
+		}).
+		Loader(&LoaderCallbackHandler{
+			OnStart: func(ctx context.Context, _ *callbacks.RunInfo, in *document.LoaderCallbackInput) context.Context {
+				seen("loader", in.Source.URI == "u")
+				return ctx
+			},
+		}).
+		Tool(&ToolCallbackHandler{
+			OnEnd: func(ctx context.Context, _ *callbacks.RunInfo, out *tool.CallbackOutput) context.Context {
+				seen("tool", out.Response == "r")
+				return ctx
+			},
+		}).
+		Agent(&AgentCallbackHandler{
+			OnStart: func(ctx context.Context, _ *callbacks.RunInfo, in *adk.AgentCallbackInput) context.Context {
+				seen("agent", in.Input.EnableStreaming)
+				return ctx
+			},
+		}).
+		AgenticPrompt(&AgenticPromptCallbackHandler{
+			OnStart: func(ctx context.Context, _ *callbacks.RunInfo, in *prompt.CallbackInput) context.Context {
+				seen("agentic prompt", in.Variables["k"] == 2)
+				return ctx
+			},
+			OnAgenticEnd: func(ctx context.Context, _ *callbacks.RunInfo, out *prompt.AgenticCallbackOutput) context.Context {
+				seen("agentic prompt", len(out.Result) == 1)
+				return ctx
+			},
+		}).Handler()
+
+	fireAll(h, infoOf(components.ComponentOfPrompt), map[string]any{"k": 1}, []*schema.Message{})
+	fireAll(h, infoOf(components.ComponentOfChatModel), []*schema.Message{}, schema.AssistantMessage("hi", nil))
+	fireAll(h, infoOf(components.ComponentOfLoader), document.Source{URI: "u"}, []*schema.Document{})
+	fireAll(h, infoOf(components.ComponentOfTool), "{}", "r")
+	fireAll(h, infoOf(adk.ComponentOfAgent), &adk.AgentCallbackInput{Input: &adk.AgentInput{EnableStreaming: true}}, &adk.AgentCallbackOutput{})
+	fireAll(h, infoOf(components.ComponentOfAgenticPrompt),
+		&prompt.AgenticCallbackInput{Variables: map[string]any{"k": 2}}, []*schema.AgenticMessage{schema.UserAgenticMessage("x")})
+	require.Equal(t, map[string]int{"prompt": 2, "model": 2, "loader": 1, "tool": 1, "agent": 1, "agentic prompt": 2}, calls)
+}
+
+func TestHelper_H5_UnexpectedPayloadsAreNil(t *testing.T) {
+	nils := 0
+	h := NewHandlerHelper().ToolsNode(&ToolsNodeCallbackHandlers{
+		OnStart: func(ctx context.Context, _ *callbacks.RunInfo, in *schema.Message) context.Context {
+			if in == nil {
+				nils++
+			}
+			return ctx
+		},
+		OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo, out *schema.StreamReader[[]*schema.Message]) context.Context {
+			defer out.Close()
+			if chunk, err := out.Recv(); err == nil && chunk == nil {
+				nils++
+			}
+			return ctx
+		},
+	}).Handler()
+	fireAll(h, infoOf(compose.ComponentOfToolsNode), "not a message", 7)
+	require.Equal(t, 2, nils)
+}
+
+func TestHelper_H1_H3_Needed(t *testing.T) {
+	helper := NewHandlerHelper()
+	checker := helper.Handler().(callbacks.TimingChecker)
+	ctx := context.Background()
+	agentic := infoOf(components.ComponentOfAgenticModel)
+	require.False(t, checker.Needed(ctx, nil, callbacks.TimingOnStart))
+	require.False(t, checker.Needed(ctx, agentic, callbacks.TimingOnStart))
+
+	helper.AgenticModel(&AgenticModelCallbackHandler{
+		OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *model.AgenticCallbackInput) context.Context {
+			return ctx
+		},
+	})
+	require.True(t, checker.Needed(ctx, agentic, callbacks.TimingOnStart), "H2: the handler is a live view")
+	require.False(t, checker.Needed(ctx, agentic, callbacks.TimingOnEnd))
+	require.False(t, checker.Needed(ctx, agentic, callbacks.TimingOnStartWithStreamInput))
+	require.False(t, checker.Needed(ctx, infoOf("Custom"), callbacks.TimingOnStart))
+
+	helper.AgenticModel(nil)
+	require.False(t, checker.Needed(ctx, agentic, callbacks.TimingOnStart))
+
+	helper.Graph(callbacks.NewHandlerBuilder().OnEndFn(func(ctx context.Context, _ *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
+		return ctx
+	}).Build())
+	require.True(t, checker.Needed(ctx, infoOf(compose.ComponentOfGraph), callbacks.TimingOnEnd))
+	require.False(t, checker.Needed(ctx, infoOf(compose.ComponentOfGraph), callbacks.TimingOnStart))
+	require.False(t, (*ModelCallbackHandler)(nil).Needed(ctx, agentic, callbacks.TimingOnStart))
+}
+
+func TestHelper_UnsetSlotsReturnTheContextAndCloseStreams(t *testing.T) {
+	h := NewHandlerHelper().ChatModel(&ModelCallbackHandler{}).Handler()
+	ctx := context.WithValue(context.Background(), struct{}{}, 1)
+	for _, info := range []*callbacks.RunInfo{nil, infoOf("Custom"), infoOf(components.ComponentOfChatModel)} {
+		require.Equal(t, ctx, h.OnStart(ctx, info, nil))
+		require.Equal(t, ctx, h.OnEnd(ctx, info, nil))
+		require.Equal(t, ctx, h.OnError(ctx, info, nil))
+		in, inWriter := schema.Pipe[callbacks.CallbackInput](1)
+		require.Equal(t, ctx, h.OnStartWithStreamInput(ctx, info, in))
+		require.True(t, inWriter.Send(nil, nil), "the stream was not closed")
+		out, outWriter := schema.Pipe[callbacks.CallbackOutput](1)
+		require.Equal(t, ctx, h.OnEndWithStreamOutput(ctx, info, out))
+		require.True(t, outWriter.Send(nil, nil), "the stream was not closed")
+	}
+}
+
+func TestHelper_SettersRaceWithRuns(t *testing.T) {
+	helper := NewHandlerHelper()
+	h := helper.Handler()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 1000 {
+			helper.Tool(&ToolCallbackHandler{OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *tool.CallbackInput) context.Context { return ctx }})
+		}
+	})
+	wg.Go(func() {
+		for range 1000 {
+			h.OnStart(context.Background(), infoOf(components.ComponentOfTool), "{}")
+		}
+	})
+	wg.Wait()
+}
+
+// In a graph the helper gets real payloads, and every kind its own.
+func TestHelper_InAGraph(t *testing.T) {
+	var kinds []components.Component
+	note := func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		kinds = append(kinds, info.Component)
+		return ctx
+	}
+	start := callbacks.NewHandlerBuilder().OnStartFn(note).Build()
+	h := NewHandlerHelper().Chain(start).Lambda(start).Handler()
+	chain := compose.NewChain[string, string]()
+	chain.AppendLambda(compose.InvokableLambda(func(_ context.Context, in string) (string, error) { return in, nil }))
+	r, err := chain.Compile(context.Background())
+	require.NoError(t, err)
+	_, err = r.Invoke(context.Background(), "x", compose.WithCallbacks(h))
+	require.NoError(t, err)
+	require.Equal(t, []components.Component{compose.ComponentOfChain, compose.ComponentOfLambda}, kinds)
+}
