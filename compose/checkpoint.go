@@ -244,6 +244,11 @@ func (r *run) restore() error {
 			n := &r.nodeStates[i]
 			n.skipped = r.nodes[i].controls > 0 && n.waitingControls == 0 && n.readyControls == 0
 		}
+		r.queueIfReady(endIndex)
+		return nil
+	}
+	for li := range r.links {
+		r.arrive(li)
 	}
 	return nil
 }

@@ -276,7 +276,7 @@ func (r *run) reportFailure(t *task) {
 // loop starts what is ready, waits, and hands outputs on, until there is a result.
 func (r *run) loop() (any, stream, error) {
 	for {
-		if r.reachedEnd() && !r.pause.blocksEnd() {
+		if r.reachedEnd() && !r.pause.blocksEnd() && !r.resuming() {
 			return r.finish()
 		}
 		r.pause.before = r.listedBefore()

@@ -21,8 +21,14 @@ func (p *pause) requested() bool {
 // blocksEnd: a node that asked for an interrupt is owed one, even if another one led to END.
 func (p *pause) blocksEnd() bool { return len(p.interrupted) > 0 }
 
+// stepUnfinished: the step of a run of steps is to be gone on with. What the finished nodes of the step sent stays on
+// the links then, so that it meets what the others will send.
+func (r *run) stepUnfinished() bool {
+	return !r.dag && len(r.pause.interrupted)+len(r.pause.timedOut) > 0
+}
+
 func (r *run) listedBefore() []string {
-	if !r.interrupts {
+	if !r.interrupts || r.resuming() || r.stepUnfinished() {
 		return nil
 	}
 	var keys []string
@@ -144,8 +150,11 @@ func (r *run) saveInterrupted(cp *checkpoint, info *InterruptInfo) ([]*core.Inte
 	return subs, nil
 }
 
-// saveReady saves the inputs of the nodes that would have run next.
+// saveReady saves the inputs of the nodes that would have run next. If END is one of them no other would have.
 func (r *run) saveReady(cp *checkpoint) error {
+	if r.stepUnfinished() || r.reachedEnd() {
+		return nil
+	}
 	for _, i := range r.ready {
 		n := &r.nodes[i]
 		value, s, err := r.gather(n)
