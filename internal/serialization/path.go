@@ -39,7 +39,8 @@ func (e *pathError) Unwrap() error { return e.err }
 
 // describe completes the path with the type of the value it begins at.
 func describe(err error, v any) error {
-	if e, ok := errors.AsType[*pathError](err); ok {
+	var e *pathError
+	if errors.As(err, &e) {
 		return within(e, rootName(reflect.TypeOf(v)))
 	}
 	return err

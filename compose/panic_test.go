@@ -1,0 +1,217 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+var errBoom = errors.New("boom")
+
+// panicState panics where a run touches it.
+type panicState struct{}
+
+// Every piece of user code that a graph calls may panic: the caller gets an error that names the place, wraps the
+// panic value, and nothing hangs or leaks.
+func TestPanic_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
+	boom := func() { panic(errBoom) }
+	cases := []struct {
+		name  string
+		where string // must be in the text
+		build func(t *testing.T) Runnable[string, string]
+		opts  []Option
+	}{
+		{name: "node", where: "node path: [n]", build: func(t *testing.T) Runnable[string, string] {
+			g := NewGraph[string, string]()
+			require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(context.Context, string) (string, error) { boom(); return "", nil })))
+			line(t, g, "n")
+			return compiled[string, string](t, g)
+		}},
+		{name: "parallel node", where: "node path: [b]", build: func(t *testing.T) Runnable[string, string] {
+			g := NewGraph[string, string]()
+			require.NoError(t, g.AddLambdaNode("a", keyedSuffix("a")))
+			require.NoError(t, g.AddLambdaNode("b", InvokableLambda(func(context.Context, string) (map[string]any, error) { boom(); return nil, nil })))
+			require.NoError(t, g.AddLambdaNode("j", InvokableLambda(func(context.Context, map[string]any) (string, error) { return "", nil })))
+			for _, k := range []string{"a", "b"} {
+				require.NoError(t, g.AddEdge(START, k))
+				require.NoError(t, g.AddEdge(k, "j"))
+			}
+			require.NoError(t, g.AddEdge("j", END))
+			return compiled[string, string](t, g)
+		}},
+		{name: "nested node", where: "node path: [sub, n]", build: func(t *testing.T) Runnable[string, string] {
+			inner := NewChain[string, string]()
+			inner.AppendLambda(InvokableLambda(func(context.Context, string) (string, error) { boom(); return "", nil }), WithNodeKey("n"))
+			g := NewGraph[string, string]()
+			require.NoError(t, g.AddGraphNode("sub", inner))
+			line(t, g, "sub")
+			return compiled[string, string](t, g)
+		}},
+		{name: "pre handler", where: "panic in pre handler: boom", build: func(t *testing.T) Runnable[string, string] {
+			return stateGraph(t, WithStatePreHandler(func(context.Context, string, *panicState) (string, error) { boom(); return "", nil }))
+		}},
+		{name: "post handler", where: "panic in post handler: boom", build: func(t *testing.T) Runnable[string, string] {
+			return stateGraph(t, WithStatePostHandler(func(context.Context, string, *panicState) (string, error) { boom(); return "", nil }))
+		}},
+		{name: "stream pre handler", where: "panic in pre handler: boom", build: func(t *testing.T) Runnable[string, string] {
+			return stateGraph(t, WithStreamStatePreHandler(func(context.Context, *schema.StreamReader[string], *panicState) (*schema.StreamReader[string], error) {
+				boom()
+				return nil, nil
+			}))
+		}},
+		{name: "branch", where: "calculate next step fail, node: n", build: func(t *testing.T) Runnable[string, string] {
+			g := NewGraph[string, string]()
+			require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+			require.NoError(t, g.AddEdge(START, "n"))
+			require.NoError(t, g.AddBranch("n", NewGraphBranch(func(context.Context, string) (string, error) { boom(); return "", nil }, map[string]bool{END: true})))
+			return compiled[string, string](t, g)
+		}},
+		{name: "stream branch", where: "calculate next step fail, node: n", build: func(t *testing.T) Runnable[string, string] {
+			g := NewGraph[string, string]()
+			require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+			require.NoError(t, g.AddEdge(START, "n"))
+			require.NoError(t, g.AddBranch("n", NewStreamGraphBranch(func(context.Context, *schema.StreamReader[string]) (string, error) { boom(); return "", nil }, map[string]bool{END: true})))
+			return compiled[string, string](t, g)
+		}},
+		{name: "state generator", where: "GraphRunError", build: func(t *testing.T) Runnable[string, string] {
+			g := NewGraph[string, string](WithGenLocalState(func(context.Context) *panicState { boom(); return nil }))
+			require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+			line(t, g, "n")
+			return compiled[string, string](t, g)
+		}},
+		{name: "field mapping extractor", where: "RunError", build: func(t *testing.T) Runnable[string, string] {
+			wf := NewWorkflow[string, string]()
+			wf.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in map[string]any) (string, error) { return "", nil })).
+				AddInput(START, ToField("x", WithCustomExtractor(func(any) (any, error) { boom(); return nil, nil })))
+			wf.End().AddInput("n")
+			return compiled[string, string](t, wf)
+		}},
+		{name: "start callback", where: "boom", opts: []Option{WithCallbacks(callbacks.NewHandlerBuilder().
+			OnStartFn(func(context.Context, *callbacks.RunInfo, callbacks.CallbackInput) context.Context { boom(); return nil }).
+			OnStartWithStreamInputFn(func(context.Context, *callbacks.RunInfo, *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+				boom()
+				return nil
+			}).Build())}, build: plainGraph},
+		{name: "end callback of a node", where: "node path: [n]", opts: []Option{WithCallbacks(callbacks.NewHandlerBuilder().
+			OnEndFn(func(context.Context, *callbacks.RunInfo, callbacks.CallbackOutput) context.Context {
+				boom()
+				return nil
+			}).Build()).DesignateNode("n")},
+			build: plainGraph},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for _, err := range fails(t, c.build(t), "x", c.opts...) {
+				require.ErrorIs(t, err, errBoom)
+				var p *safe.PanicError
+				require.ErrorAs(t, err, &p)
+				require.True(t, strings.Contains(err.Error(), c.where), "%q is not in:\n%s", c.where, err)
+			}
+		})
+	}
+}
+
+func stateGraph(t *testing.T, opts ...GraphAddNodeOpt) Runnable[string, string] {
+	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *panicState { return &panicState{} }))
+	require.NoError(t, g.AddLambdaNode("n", suffix("n"), opts...))
+	line(t, g, "n")
+	return compiled[string, string](t, g)
+}
+
+func plainGraph(t *testing.T) Runnable[string, string] {
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+	line(t, g, "n")
+	return compiled[string, string](t, g)
+}
+
+type mergedByPanic struct{ n int }
+
+func TestPanic_InAMergeFunction(t *testing.T) {
+	RegisterValuesMergeFunc(func([]mergedByPanic) (mergedByPanic, error) { panic(errBoom) })
+	g := NewGraph[string, mergedByPanic]()
+	for _, k := range []string{"a", "b"} {
+		require.NoError(t, g.AddLambdaNode(k, InvokableLambda(func(context.Context, string) (mergedByPanic, error) { return mergedByPanic{1}, nil })))
+		require.NoError(t, g.AddEdge(START, k))
+		require.NoError(t, g.AddEdge(k, END))
+	}
+	_, err := compiled[string, mergedByPanic](t, g).Invoke(context.Background(), "x")
+	require.ErrorIs(t, err, errBoom)
+}
+
+type panicSerializer struct{}
+
+func (panicSerializer) Marshal(any) ([]byte, error) { panic(errBoom) }
+func (panicSerializer) Unmarshal([]byte, any) error { panic(errBoom) }
+
+func TestPanic_InTheSerializer(t *testing.T) {
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+	line(t, g, "n")
+	s := newStore()
+	r := compiled[string, string](t, g, WithCheckPointStore(s), WithSerializer(panicSerializer{}), WithInterruptBeforeNodes([]string{"n"}))
+	_, err := r.Invoke(context.Background(), "x", WithCheckPointID("id"))
+	require.ErrorIs(t, err, errBoom)
+	_, ok := ExtractInterruptInfo(err)
+	require.False(t, ok, "a checkpoint that was not written must not look like an interrupt")
+	s.data["id"] = []byte("x")
+	_, err = r.Invoke(context.Background(), "x", WithCheckPointID("id"))
+	require.ErrorIs(t, err, errBoom)
+}
+
+// What is nil must be found when the graph is built.
+func TestNil_IsAnErrorAtConstruction(t *testing.T) {
+	var noModel *nilModel
+	cases := map[string]func(g *Graph[string, string]) error{
+		"lambda": func(g *Graph[string, string]) error { return g.AddLambdaNode("n", nil) },
+		"lambda func": func(g *Graph[string, string]) error {
+			return g.AddLambdaNode("n", InvokableLambda[string, string](nil))
+		},
+		"model":      func(g *Graph[string, string]) error { return g.AddChatModelNode("n", nil) },
+		"typed nil":  func(g *Graph[string, string]) error { return g.AddChatModelNode("n", noModel) },
+		"graph":      func(g *Graph[string, string]) error { return g.AddGraphNode("n", nil) },
+		"tools node": func(g *Graph[string, string]) error { return g.AddToolsNode("n", nil) },
+		"branch":     func(g *Graph[string, string]) error { return g.AddBranch(START, nil) },
+		"condition": func(g *Graph[string, string]) error {
+			return g.AddBranch(START, NewGraphBranch[string](nil, map[string]bool{END: true}))
+		},
+		"empty key": func(g *Graph[string, string]) error { return g.AddLambdaNode("", suffix("")) },
+		"false end node": func(g *Graph[string, string]) error {
+			return g.AddBranch(START, NewGraphBranch(func(context.Context, string) (string, error) { return END, nil }, map[string]bool{END: false}))
+		},
+	}
+	for name, build := range cases {
+		t.Run(name, func(t *testing.T) { require.Error(t, build(NewGraph[string, string]())) })
+	}
+	_, err := AnyLambda[string, string, any](nil, nil, nil, nil)
+	require.EqualError(t, err, "needs to have at least one of four lambda types: invoke/stream/collect/transform, got none")
+	_, err = NewToolNode(context.Background(), nil)
+	require.Error(t, err)
+	_, err = compiled[string, string](t, func() *Graph[string, string] {
+		g := NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode("n", suffix("")))
+		line(t, g, "n")
+		return g
+	}()).Transform(context.Background(), nil)
+	require.Error(t, err)
+}
+
+type nilModel struct{ model.BaseChatModel }
+
+func TestNil_StreamFromANodeIsItsError(t *testing.T) {
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("n", StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) { return nil, nil })))
+	line(t, g, "n")
+	for _, err := range fails(t, compiled[string, string](t, g), "x") {
+		require.ErrorIs(t, err, errNilStream)
+		require.Contains(t, err.Error(), "node path: [n]")
+	}
+}
