@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -125,6 +126,8 @@ func TestContentString_NilSafe(t *testing.T) {
 	for _, b := range onePayloadEach() {
 		empty := &ContentBlock{Type: b.Type}
 		require.Equal(t, "type: "+string(b.Type)+"\n", empty.String())
+		require.Empty(t, empty.payload().(fmt.Stringer).String(), b.Type)
+		require.Equal(t, "type: "+string(b.Type)+"\n"+b.payload().(fmt.Stringer).String(), b.String())
 	}
 	require.Empty(t, (*ContentBlock)(nil).String())
 	require.Empty(t, (*AgenticResponseMeta)(nil).String())

@@ -463,15 +463,17 @@ func TestConcatToolResults_C45_C46(t *testing.T) {
 	}
 	image := ToolOutputPart{Type: ToolPartTypeImage, Image: &ToolOutputImage{MessagePartCommon{URL: pointer("u")}}}
 	file := ToolOutputPart{Type: ToolPartTypeFile, File: &ToolOutputFile{}}
+	audio := ToolOutputPart{Type: ToolPartTypeAudio, Audio: &ToolOutputAudio{MessagePartCommon{URL: pointer("u")}}}
+	video := ToolOutputPart{Type: ToolPartTypeVideo, Video: &ToolOutputVideo{MessagePartCommon{URL: pointer("u")}}}
 	got, err := ConcatToolResults([]*ToolResult{
 		{Parts: []ToolOutputPart{toolText("a", map[string]any{"k": "1"}), toolText("b", nil)}},
 		nil,
 		{Parts: []ToolOutputPart{toolText("c", map[string]any{"k": "2"}), image, image}},
-		{Parts: []ToolOutputPart{toolText("d", map[string]any{}), file}},
+		{Parts: []ToolOutputPart{toolText("d", map[string]any{}), file, audio, video}},
 	})
 	require.NoError(t, err)
 	require.Equal(t, []ToolOutputPart{
-		toolText("abc", map[string]any{"k": "12"}), image, image, toolText("d", map[string]any{}), file,
+		toolText("abc", map[string]any{"k": "12"}), image, image, toolText("d", map[string]any{}), file, audio, video,
 	}, got.Parts)
 	got.Parts[1].Image.URL = pointer("changed")
 	require.Equal(t, "u", *image.Image.URL)

@@ -37,6 +37,14 @@ type point struct {
 	answered bool // the caller's data was handed over, too
 }
 
+// learn takes the state from the checkpoint of the run that the point belongs to. What a run around that one stored
+// about the point has none.
+func (p *point) learn(state InterruptState) {
+	if !p.taken && p.state.State == nil && p.state.LayerSpecificPayload == nil {
+		p.state = state
+	}
+}
+
 // pointTree holds interrupt points by address, a level a segment.
 type pointTree struct {
 	points   []*point
@@ -94,7 +102,8 @@ func (tr *tracker) add(id2Addr map[string]Address, id2State map[string]Interrupt
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	for id, addr := range id2Addr {
-		if _, known := tr.byID[id]; known {
+		if known := tr.byID[id]; known != nil {
+			known.learn(id2State[id])
 			continue
 		}
 		p := &point{id: id, state: id2State[id]}

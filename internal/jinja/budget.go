@@ -29,6 +29,8 @@ var (
 	ErrTooLarge = errors.New("template makes a value that is too large")
 	// ErrTooDeep is returned when macros, loops or blocks call themselves too deeply.
 	ErrTooDeep = errors.New("template recurses too deeply")
+
+	errChannel = errors.New("templates cannot read channels")
 )
 
 // budgetName is the variable that holds the budget. No template can name it.
@@ -73,9 +75,23 @@ func (b *budget) print(n int) error {
 
 // use spends the steps of going through v.
 func (b *budget) use(v *exec.Value) error {
+	if isChannel(v) {
+		return b.fail(errChannel)
+	}
 	n, _ := size(v)
 	return b.spend(1 + n)
 }
+
+// iterate spends the steps of a loop over v.
+func (b *budget) iterate(v *exec.Value) error {
+	if isChannel(v) {
+		return b.fail(errChannel)
+	}
+	return b.spend(1 + stepsPerIteration*length(v))
+}
+
+// isChannel reports whether v is a channel, which the engine would read until it is closed, if ever.
+func isChannel(v *exec.Value) bool { return v.Val.Kind() == reflect.Chan }
 
 // accept checks a value that the template has made.
 func (b *budget) accept(v *exec.Value) error {

@@ -213,7 +213,7 @@ var guardFunctions = map[string]exec.FilterFunction{
 		return in
 	},
 	iteratedFilter: func(e *exec.Evaluator, in *exec.Value, _ *exec.VarArgs) *exec.Value {
-		if err := budgetOf(e.Environment).spend(1 + stepsPerIteration*length(in)); err != nil {
+		if err := budgetOf(e.Environment).iterate(in); err != nil {
 			return exec.AsValue(err)
 		}
 		return in

@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// assign replaces dst by src, or by what comes nearest to it in the type of dst.
-func assign(dst, src reflect.Value) error {
+// assignTo replaces dst by src, or by what comes nearest to it in the type of dst.
+func assignTo(dst, src reflect.Value) error {
 	if !src.IsValid() {
 		dst.SetZero()
 		return nil

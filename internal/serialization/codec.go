@@ -42,9 +42,10 @@ func (b codecBuilder) codec(t reflect.Type) codec {
 	if c, ok := b[t]; ok {
 		return c
 	}
+	if c := opaqueCodec(t); c != nil {
+		return b.add(t, c)
+	}
 	switch {
-	case isOpaque(t):
-		return b.add(t, &opaqueCodec{typ: t})
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !isOpaque(t.Elem()):
 		return b.add(t, bytesCodec{})
 	case t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8 && !isOpaque(t.Elem()):

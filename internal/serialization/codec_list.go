@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-func index(err error, i int) error { return within(err, "["+strconv.Itoa(i)+"]") }
+func atIndex(err error, i int) error { return within(err, "["+strconv.Itoa(i)+"]") }
 
 type sliceCodec struct{ elem codec }
 
@@ -29,7 +29,7 @@ func (e *encoder) list(elem codec, v reflect.Value) error {
 			e.buf = append(e.buf, ',')
 		}
 		if err := elem.encode(e, v.Index(i)); err != nil {
-			return index(err, i)
+			return atIndex(err, i)
 		}
 	}
 	e.buf = append(e.buf, ']')
@@ -62,7 +62,7 @@ func (c *sliceCodec) decode(d *decoder, v reflect.Value) error {
 		}
 		v.SetLen(i + 1)
 		if err := c.elem.decode(d, v.Index(i)); err != nil {
-			return index(err, i)
+			return atIndex(err, i)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (c *arrayCodec) decode(d *decoder, v reflect.Value) error {
 			return d.errorf("wrong number of elements for %s", v.Type())
 		}
 		if err := c.elem.decode(d, v.Index(i)); err != nil {
-			return index(err, i)
+			return atIndex(err, i)
 		}
 	}
 }

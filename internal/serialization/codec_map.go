@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-func key(err error, k string) error { return within(err, "["+strconv.Quote(k)+"]") }
+func atKey(err error, k string) error { return within(err, "["+strconv.Quote(k)+"]") }
 
 // mapCodec writes a map sorted by its keys: as an object if they are strings of valid UTF-8, else as a list of pairs.
 type mapCodec struct {
@@ -71,7 +71,7 @@ func (c *mapCodec) object(e *encoder, entries []namedEntry) error {
 		e.quoted(entry.name)
 		e.buf = append(e.buf, ':')
 		if err := c.elem.encode(e, entry.elem); err != nil {
-			return key(err, entry.name)
+			return atKey(err, entry.name)
 		}
 	}
 	e.buf = append(e.buf, '}')
@@ -137,7 +137,7 @@ func (c *mapCodec) decodeObject(d *decoder, v, k, elem reflect.Value) error {
 			return err
 		}
 		if err := c.elem.decode(d, elem); err != nil {
-			return key(err, k.String())
+			return atKey(err, k.String())
 		}
 		v.SetMapIndex(k, elem)
 	}
@@ -158,10 +158,10 @@ func (c *mapCodec) decodePairs(d *decoder, v, k reflect.Value) error {
 		}
 		k.SetZero()
 		if err := c.key.decode(d, k); err != nil {
-			return index(err, i)
+			return atIndex(err, i)
 		}
 		if !k.Comparable() {
-			return index(d.errorf("%s cannot be a map key", k), i)
+			return atIndex(d.errorf("%s cannot be a map key", k), i)
 		}
 		if err := d.expect(','); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (c *mapCodec) decodePairs(d *decoder, v, k reflect.Value) error {
 			return err
 		}
 		if err := c.elem.decode(d, elem); err != nil {
-			return index(err, i)
+			return atIndex(err, i)
 		}
 		v.SetMapIndex(k, elem)
 		if err := d.expect(']'); err != nil {
@@ -246,7 +246,7 @@ func (e *encoder) object(m map[string]any) error {
 		e.quoted(k)
 		e.buf = append(e.buf, ':')
 		if err := e.any(m[k]); err != nil {
-			return key(err, k)
+			return atKey(err, k)
 		}
 	}
 	e.buf = append(e.buf, '}')
@@ -279,7 +279,7 @@ func (d *decoder) object() (map[string]any, error) {
 			return nil, err
 		}
 		if m[name], err = d.any(); err != nil {
-			return nil, key(err, name)
+			return nil, atKey(err, name)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/weftgo/weft/internal/json"
 )
 
+// An opaque type is written by methods of its own.
+
 var (
 	jsonMarshaler     = reflect.TypeFor[stdjson.Marshaler]()
 	jsonUnmarshaler   = reflect.TypeFor[stdjson.Unmarshaler]()
@@ -18,17 +20,26 @@ var (
 	binaryUnmarshaler = reflect.TypeFor[encoding.BinaryUnmarshaler]()
 )
 
-// isOpaque reports whether values of t are written by their own methods: JSON, or, for structs that show nothing of
-// themselves, text or binary.
-func isOpaque(t reflect.Type) bool {
-	return hasPair(t, jsonMarshaler, jsonUnmarshaler) || isClosed(t) && (hasText(t) || hasBinary(t))
+func isOpaque(t reflect.Type) bool { return opaqueCodec(t) != nil }
+
+// opaqueCodec returns the codec of an opaque type, otherwise nil. Methods for JSON count on any type, those for text or
+// bytes only on structs that show nothing else of themselves.
+func opaqueCodec(t reflect.Type) codec {
+	switch {
+	case hasMethods(t, jsonMarshaler, jsonUnmarshaler):
+		return jsonCodec{}
+	case !isClosed(t):
+		return nil
+	case hasMethods(t, textMarshaler, textUnmarshaler):
+		return textCodec{}
+	case hasMethods(t, binaryMarshaler, binaryUnmarshaler):
+		return binaryCodec{}
+	}
+	return nil
 }
 
-func hasText(t reflect.Type) bool   { return hasPair(t, textMarshaler, textUnmarshaler) }
-func hasBinary(t reflect.Type) bool { return hasPair(t, binaryMarshaler, binaryUnmarshaler) }
-
-// hasPair reports whether t or *t has both methods.
-func hasPair(t reflect.Type, marshaler, unmarshaler reflect.Type) bool {
+// hasMethods reports whether *t, and so possibly t, implements both interfaces.
+func hasMethods(t reflect.Type, marshaler, unmarshaler reflect.Type) bool {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface {
 		return false
 	}
@@ -49,60 +60,62 @@ func isClosed(t reflect.Type) bool {
 	return true
 }
 
-// opaqueCodec has the methods of a type do the work.
-type opaqueCodec struct{ typ reflect.Type }
+// methods returns a pointer to v, or to a copy, as the interface M.
+func methods[M any](v reflect.Value) M { return addressable(v).Addr().Interface().(M) }
 
-func (c *opaqueCodec) encode(e *encoder, v reflect.Value) error {
-	switch m := addressable(v).Addr().Interface().(type) {
-	case stdjson.Marshaler:
-		return e.ownJSON(m)
-	case encoding.TextMarshaler:
-		text, err := m.MarshalText()
-		e.text(string(text))
-		return err
-	case encoding.BinaryMarshaler:
-		b, err := m.MarshalBinary()
-		e.bytes(b)
-		return err
-	}
-	panic("not opaque: " + c.typ.String())
-}
+type jsonCodec struct{}
 
-func (e *encoder) ownJSON(m stdjson.Marshaler) error {
-	text, err := m.MarshalJSON()
+func (jsonCodec) encode(e *encoder, v reflect.Value) error {
+	text, err := methods[stdjson.Marshaler](v).MarshalJSON()
 	if err != nil {
 		return err
 	}
 	if !json.Valid(text) {
-		return fmt.Errorf("%T.MarshalJSON returned what is not JSON", m)
+		return fmt.Errorf("MarshalJSON of %s returned what is not JSON", v.Type())
 	}
 	e.buf = append(e.buf, text...)
 	return nil
 }
 
-func (c *opaqueCodec) decode(d *decoder, v reflect.Value) error {
-	switch m := v.Addr().Interface().(type) {
-	case stdjson.Unmarshaler:
-		text, err := d.raw()
-		if err != nil {
-			return err
-		}
-		if !json.Valid(text) {
-			return d.errorf("bad JSON for %s", c.typ)
-		}
-		return m.UnmarshalJSON(text)
-	case encoding.TextUnmarshaler:
-		s, err := d.string()
-		if err != nil {
-			return err
-		}
-		return m.UnmarshalText([]byte(s))
-	case encoding.BinaryUnmarshaler:
-		b, err := d.bytes()
-		if err != nil {
-			return err
-		}
-		return m.UnmarshalBinary(b)
+func (jsonCodec) decode(d *decoder, v reflect.Value) error {
+	text, err := d.raw()
+	if err != nil {
+		return err
 	}
-	panic("not opaque: " + c.typ.String())
+	if !json.Valid(text) {
+		return d.errorf("bad JSON for %s", v.Type())
+	}
+	return methods[stdjson.Unmarshaler](v).UnmarshalJSON(text)
+}
+
+type textCodec struct{}
+
+func (textCodec) encode(e *encoder, v reflect.Value) error {
+	text, err := methods[encoding.TextMarshaler](v).MarshalText()
+	e.text(string(text))
+	return err
+}
+
+func (textCodec) decode(d *decoder, v reflect.Value) error {
+	text, err := d.string()
+	if err != nil {
+		return err
+	}
+	return methods[encoding.TextUnmarshaler](v).UnmarshalText([]byte(text))
+}
+
+type binaryCodec struct{}
+
+func (binaryCodec) encode(e *encoder, v reflect.Value) error {
+	b, err := methods[encoding.BinaryMarshaler](v).MarshalBinary()
+	e.bytes(b)
+	return err
+}
+
+func (binaryCodec) decode(d *decoder, v reflect.Value) error {
+	b, err := d.bytes()
+	if err != nil {
+		return err
+	}
+	return methods[encoding.BinaryUnmarshaler](v).UnmarshalBinary(b)
 }

@@ -71,5 +71,5 @@ func (interfaceCodec) decode(d *decoder, v reflect.Value) error {
 	if err != nil || got == nil {
 		return err
 	}
-	return assign(v, reflect.ValueOf(got))
+	return assignTo(v, reflect.ValueOf(got))
 }

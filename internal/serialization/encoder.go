@@ -2,73 +2,17 @@ package serialization
 
 import (
 	"encoding/base64"
-	"errors"
 	"math"
 	"reflect"
 	"strconv"
 	"unicode/utf8"
-	"unsafe"
-)
-
-const (
-	trackDepth = 100   // of nesting, from where on a value is encoded again, looking for cycles
-	maxDepth   = 10000 // of nesting
-)
-
-var (
-	errDeep    = errors.New("nested deeply")
-	errTooDeep = errors.New("nested too deeply")
-	errCycle   = errors.New("cycle: the value contains itself")
 )
 
 // An encoder appends values to a buffer.
 type encoder struct {
-	buf   []byte
-	depth int
-	seen  map[visit]bool // what the value being encoded is inside of; nil while nothing is deep
-	keys  []string       // of the maps being encoded
-}
-
-// A visit is a pointer, map or slice being encoded.
-type visit struct {
-	ptr unsafe.Pointer
-	len int
-	typ reflect.Type
-}
-
-// enter is called before encoding what v points to, leave after it.
-func (e *encoder) enter(v reflect.Value) error {
-	e.depth++
-	if e.seen == nil {
-		if e.depth > trackDepth {
-			return errDeep
-		}
-		return nil
-	}
-	at := visitOf(v)
-	if e.seen[at] {
-		return errCycle
-	}
-	if e.depth > maxDepth {
-		return errTooDeep
-	}
-	e.seen[at] = true
-	return nil
-}
-
-func (e *encoder) leave(v reflect.Value) {
-	e.depth--
-	if e.seen != nil {
-		delete(e.seen, visitOf(v))
-	}
-}
-
-func visitOf(v reflect.Value) visit {
-	at := visit{ptr: v.UnsafePointer(), typ: v.Type()}
-	if v.Kind() == reflect.Slice {
-		at.len = v.Len()
-	}
-	return at
+	nesting
+	buf  []byte
+	keys []string // of the maps being encoded
 }
 
 // any writes a value whose type is not known from the context.

@@ -46,7 +46,8 @@ func (i *InternalSerializer) Marshal(v any) (data []byte, err error) {
 	start := len(e.buf)
 	err = e.any(v)
 	if errors.Is(err, errDeep) { // once more, looking for a cycle
-		e.buf, e.depth, e.seen = e.buf[:start], 0, map[visit]bool{}
+		e.buf = e.buf[:start]
+		e.track()
 		err = e.any(v)
 	}
 	if err != nil {
@@ -81,7 +82,7 @@ func (i *InternalSerializer) Unmarshal(data []byte, v any) (err error) {
 	if err := d.footer(); err != nil {
 		return err
 	}
-	return assign(target.Elem(), reflect.ValueOf(value))
+	return assignTo(target.Elem(), reflect.ValueOf(value))
 }
 
 // header reads the document up to its value.
