@@ -3,164 +3,120 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weftgo/weft/internal/concat"
 )
 
-// payloadJoin joins the payloads of the chunks of one block.
-type payloadJoin interface {
-	// add takes the payload of b. It returns errNoPayload itself if there is none.
-	add(b *ContentBlock) error
-	// put makes the joined payload that of b.
-	put(b *ContentBlock) error
+// blockListJoin joins the blocks of the chunks of one message: either all are finished, or all are streamed.
+type blockListJoin struct {
+	whole    []*ContentBlock
+	streamed map[int]*blockJoin // by index
+	last     *blockJoin         // of the index seen last: nearly always that of the next chunk, too
+	lastAt   int
+	err      error // of the first chunk of a block that did not fit
 }
 
-var errNoPayload = errors.New("content is nil")
+var (
+	errWholeAfterStreamed = errors.New("found non-streaming block after streaming blocks")
+	errStreamedAfterWhole = errors.New("found streaming block after non-streaming blocks")
+)
 
-// newPayloadJoin returns the join for blocks of a type, or nil if there is no such type.
-func newPayloadJoin(t ContentBlockType) payloadJoin {
-	switch t {
-	case ContentBlockTypeReasoning:
-		return &payload[Reasoning]{
-			field:   func(b *ContentBlock) **Reasoning { return &b.Reasoning },
-			join:    &reasoningJoin{},
-			rebuild: true,
+func (j *blockListJoin) add(blocks []*ContentBlock) error {
+	for _, b := range blocks {
+		switch {
+		case b == nil:
+		case b.StreamingMeta == nil && j.streamed != nil:
+			return errWholeAfterStreamed
+		case b.StreamingMeta == nil:
+			j.whole = append(j.whole, b)
+		case j.whole != nil:
+			return errStreamedAfterWhole
+		default:
+			j.addStreamed(b)
 		}
-	case ContentBlockTypeUserInputText:
-		return once(func(b *ContentBlock) **UserInputText { return &b.UserInputText }, "user input texts")
-	case ContentBlockTypeUserInputImage:
-		return once(func(b *ContentBlock) **UserInputImage { return &b.UserInputImage }, "user input images")
-	case ContentBlockTypeUserInputAudio:
-		return once(func(b *ContentBlock) **UserInputAudio { return &b.UserInputAudio }, "user input audios")
-	case ContentBlockTypeUserInputVideo:
-		return once(func(b *ContentBlock) **UserInputVideo { return &b.UserInputVideo }, "user input videos")
-	case ContentBlockTypeUserInputFile:
-		return once(func(b *ContentBlock) **UserInputFile { return &b.UserInputFile }, "user input files")
-	case ContentBlockTypeAssistantGenText:
-		return joined(func(b *ContentBlock) **AssistantGenText { return &b.AssistantGenText }, &genTextJoin{})
-	case ContentBlockTypeAssistantGenImage:
-		return joined(
-			func(b *ContentBlock) **AssistantGenImage { return &b.AssistantGenImage },
-			&genMediaJoin[AssistantGenImage]{kind: "image"},
-		)
-	case ContentBlockTypeAssistantGenAudio:
-		return joined(
-			func(b *ContentBlock) **AssistantGenAudio { return &b.AssistantGenAudio },
-			&genMediaJoin[AssistantGenAudio]{kind: "audio"},
-		)
-	case ContentBlockTypeAssistantGenVideo:
-		return joined(
-			func(b *ContentBlock) **AssistantGenVideo { return &b.AssistantGenVideo },
-			&genMediaJoin[AssistantGenVideo]{kind: "video"},
-		)
-	case ContentBlockTypeFunctionToolCall:
-		return joined(func(b *ContentBlock) **FunctionToolCall { return &b.FunctionToolCall }, &functionCallJoin{})
-	case ContentBlockTypeFunctionToolResult:
-		return joined(
-			func(b *ContentBlock) **FunctionToolResult { return &b.FunctionToolResult },
-			&functionResultJoin{},
-		)
-	case ContentBlockTypeToolSearchResult:
-		return once(
-			func(b *ContentBlock) **ToolSearchFunctionToolResult { return &b.ToolSearchFunctionToolResult },
-			"tool search results",
-		)
-	case ContentBlockTypeServerToolCall:
-		return joined(func(b *ContentBlock) **ServerToolCall { return &b.ServerToolCall }, &serverCallJoin{})
-	case ContentBlockTypeServerToolResult:
-		return joined(func(b *ContentBlock) **ServerToolResult { return &b.ServerToolResult }, &serverResultJoin{})
-	case ContentBlockTypeMCPToolCall:
-		return joined(func(b *ContentBlock) **MCPToolCall { return &b.MCPToolCall }, &mcpCallJoin{})
-	case ContentBlockTypeMCPToolResult:
-		return joined(func(b *ContentBlock) **MCPToolResult { return &b.MCPToolResult }, &mcpResultJoin{})
-	case ContentBlockTypeMCPListToolsResult:
-		return joined(func(b *ContentBlock) **MCPListToolsResult { return &b.MCPListToolsResult }, &mcpListJoin{})
-	case ContentBlockTypeMCPToolApprovalRequest:
-		return joined(
-			func(b *ContentBlock) **MCPToolApprovalRequest { return &b.MCPToolApprovalRequest },
-			&approvalRequestJoin{},
-		)
-	case ContentBlockTypeMCPToolApprovalResponse:
-		return once(
-			func(b *ContentBlock) **MCPToolApprovalResponse { return &b.MCPToolApprovalResponse },
-			"mcp tool approval responses",
-		)
 	}
 	return nil
 }
 
-// joiner joins payloads of one kind.
-type joiner[P any] interface {
-	add(p *P) error
-	result() (*P, error)
-}
-
-// payload is the payloadJoin of payloads P, which are found in a field of the block.
-type payload[P any] struct {
-	field   func(*ContentBlock) **P
-	join    joiner[P]
-	rebuild bool // also if there is only one chunk, whose payload is otherwise taken as it is
-	first   *P
-	chunks  int
-}
-
-func (j *payload[P]) add(b *ContentBlock) error {
-	p := *j.field(b)
-	if p == nil {
-		return errNoPayload
+func (j *blockListJoin) addStreamed(b *ContentBlock) {
+	index := b.StreamingMeta.Index
+	if j.last == nil || j.lastAt != index {
+		j.last, j.lastAt = j.at(index, b.Type), index
 	}
-	j.chunks++
-	if j.chunks == 1 {
-		j.first = p
+	if err := j.last.add(b); err != nil && j.err == nil {
+		j.err = err
 	}
-	return j.join.add(p)
 }
 
-func (j *payload[P]) put(b *ContentBlock) error {
-	if j.chunks == 1 && !j.rebuild {
-		*j.field(b) = j.first
-		return nil
+func (j *blockListJoin) at(index int, t ContentBlockType) *blockJoin {
+	if join, ok := j.streamed[index]; ok {
+		return join
+	}
+	if j.streamed == nil {
+		j.streamed = map[int]*blockJoin{}
+	}
+	join := &blockJoin{blockType: t, payload: newPayloadJoin(t)}
+	j.streamed[index] = join
+	return join
+}
+
+func (j *blockListJoin) result() ([]*ContentBlock, error) {
+	if j.err != nil {
+		return nil, j.err
+	}
+	if j.streamed == nil {
+		return slices.Clone(j.whole), nil
+	}
+	blocks := make([]*ContentBlock, 0, len(j.streamed))
+	for _, index := range slices.Sorted(maps.Keys(j.streamed)) {
+		b, err := j.streamed[index].block()
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks, nil
+}
+
+// blockJoin joins the chunks of one block.
+type blockJoin struct {
+	blockType ContentBlockType // that of the first chunk
+	payload   payloadJoin      // nil if there is no such type
+	extra     concat.Map
+}
+
+func (j *blockJoin) add(b *ContentBlock) error {
+	switch {
+	case j.payload == nil:
+		return fmt.Errorf("unknown content block type: %s", j.blockType)
+	case b.Type != j.blockType:
+		return fmt.Errorf("content block type mismatch: expected '%s', but got '%s'", j.blockType, b.Type)
+	}
+	switch err := j.payload.add(b); err {
+	case nil:
+	case errNoPayload:
+		return fmt.Errorf("'%s' %w", j.blockType, err)
+	default:
+		return j.wrap(err)
+	}
+	addFilled(&j.extra, b.Extra)
+	return nil
+}
+
+func (j *blockJoin) block() (*ContentBlock, error) {
+	b := &ContentBlock{Type: j.blockType}
+	if err := j.payload.put(b); err != nil {
+		return nil, j.wrap(err)
 	}
 	var err error
-	*j.field(b), err = j.join.result()
-	return err
-}
-
-func joined[P any](field func(*ContentBlock) **P, join joiner[P]) payloadJoin {
-	return &payload[P]{field: field, join: join}
-}
-
-// once is the join of payloads that cannot be streamed.
-func once[P any](field func(*ContentBlock) **P, plural string) payloadJoin {
-	return joined[P](field, &onceJoin[P]{plural: plural})
-}
-
-type onceJoin[P any] struct {
-	plural string
-	only   *P
-}
-
-func (j *onceJoin[P]) add(p *P) error {
-	if j.only != nil {
-		return fmt.Errorf("cannot concat multiple %s", j.plural)
+	if b.Extra, err = j.extra.Result(); err != nil {
+		return nil, fmt.Errorf("failed to concat content block extras: %w", err)
 	}
-	j.only = p
-	return nil
+	return b, nil
 }
 
-func (j *onceJoin[P]) result() (*P, error) { return j.only, nil }
-
-// claim is what one chunk says about a field that must have one value over all chunks.
-type claim struct {
-	field *string // the value so far
-	value string
-	what  string // the field's name in errors
-}
-
-// agree notes claims of a chunk of the kind given. The first that contradicts an earlier one is an error.
-func agree(kind string, claims ...claim) error {
-	for _, c := range claims {
-		if !single(c.field, c.value) {
-			return fmt.Errorf("expected %s '%s' for %s, but got '%s'", c.what, *c.field, kind, c.value)
-		}
-	}
-	return nil
+func (j *blockJoin) wrap(err error) error {
+	return fmt.Errorf("failed to concat '%s' content blocks: %w", j.blockType, err)
 }

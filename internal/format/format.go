@@ -60,7 +60,7 @@ func compile(language Language, text string) (template, error) {
 	case FString:
 		return fstring.Compile(text)
 	case GoTemplate:
-		return compileGo(text)
+		return compileGo(text, maxLength)
 	default:
 		return jinja.Compile(text)
 	}

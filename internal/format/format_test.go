@@ -82,8 +82,9 @@ func TestRender_F17_GoTemplate(t *testing.T) {
 }
 
 // Whatever a template tries, it ends soon and with an error.
-func TestRender_Hostile(t *testing.T) {
-	vars := map[string]any{"big": strings.Repeat("big ", 1<<20)}
+func TestExecute_Hostile(t *testing.T) {
+	const limit = 1 << 20
+	vars := map[string]any{"big": strings.Repeat("big ", 1<<14)}
 	for name, tt := range map[string]struct {
 		language Language
 		text     string
@@ -100,15 +101,31 @@ func TestRender_Hostile(t *testing.T) {
 		"output":          {GoTemplate, "{{range 100}}{{$.big}}{{end}}", "too long"},
 		"f-string output": {FString, strings.Repeat("{big}", 100), "too long"},
 		"jinja output":    {Jinja2, "{% for i in range(100) %}{{ big }}{% endfor %}", "too long"},
-		"jinja unclosed":  {Jinja2, "{{ a", "not closed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			_, err := Render(tt.language, tt.text, vars)
+			tmpl, err := compile(tt.language, tt.text)
+			if tt.language == GoTemplate {
+				tmpl, err = compileGo(tt.text, limit)
+			}
+			require.NoError(t, err)
+			_, err = tmpl.Execute(vars, limit)
 			require.ErrorContains(t, err, tt.want)
 			require.Less(t, time.Since(start), 20*time.Second)
 		})
 	}
+}
+
+func TestRender_Limit(t *testing.T) {
+	vars := map[string]any{"big": strings.Repeat("big ", 1<<22)}
+	for language, text := range map[Language]string{FString: "{big}", GoTemplate: "{{.big}}", Jinja2: "{{ big }}"} {
+		_, err := Render(language, strings.Repeat(text, 4), vars)
+		require.NoError(t, err)
+		_, err = Render(language, strings.Repeat(text, 5), vars)
+		require.ErrorContains(t, err, "too long")
+	}
+	_, err := Render(Jinja2, "{{ a", nil)
+	require.ErrorContains(t, err, "not closed")
 }
 
 func TestCache(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"text/template/parse"
 )
 
-// maxSteps is how many times loops and nested templates of a Go template may go round.
-const maxSteps = 1_000_000
+// maxSteps is how many times a Go template may write, counting each round of a loop and each nested template.
+const maxSteps = 500_000
 
 var (
 	errTooLong     = errors.New("rendered template is too long")
@@ -22,29 +22,31 @@ type goTemplate struct {
 }
 
 // boundedFuncs are the built-in functions that make text, without the ability to make more and more of it.
-var boundedFuncs = texttemplate.FuncMap{
-	"html":     bounded(func(args ...any) string { return texttemplate.HTMLEscaper(args...) }),
-	"js":       bounded(func(args ...any) string { return texttemplate.JSEscaper(args...) }),
-	"urlquery": bounded(func(args ...any) string { return texttemplate.URLQueryEscaper(args...) }),
-	"print":    bounded(fmt.Sprint),
-	"println":  bounded(fmt.Sprintln),
-	"printf": func(format string, args ...any) (string, error) {
-		return bounded(func(args ...any) string { return fmt.Sprintf(format, args...) })(args...)
-	},
-}
-
-func bounded(f func(...any) string) func(...any) (string, error) {
-	return func(args ...any) (string, error) {
-		text := f(args...)
-		if len(text) > maxLength {
+func boundedFuncs(limit int) texttemplate.FuncMap {
+	check := func(text string) (string, error) {
+		if len(text) > limit {
 			return "", errTooLong
 		}
 		return text, nil
 	}
+	bounded := func(f func(...any) string) func(...any) (string, error) {
+		return func(args ...any) (string, error) { return check(f(args...)) }
+	}
+	return texttemplate.FuncMap{
+		"html":     bounded(texttemplate.HTMLEscaper),
+		"js":       bounded(texttemplate.JSEscaper),
+		"urlquery": bounded(texttemplate.URLQueryEscaper),
+		"print":    bounded(fmt.Sprint),
+		"println":  bounded(fmt.Sprintln),
+		"printf": func(format string, args ...any) (string, error) {
+			return check(fmt.Sprintf(format, args...))
+		},
+	}
 }
 
-func compileGo(text string) (template, error) {
-	t, err := texttemplate.New("template").Option("missingkey=error").Funcs(boundedFuncs).Parse(text)
+// compileGo parses a template whose functions make texts of at most limit bytes each.
+func compileGo(text string, limit int) (template, error) {
+	t, err := texttemplate.New("template").Option("missingkey=error").Funcs(boundedFuncs(limit)).Parse(text)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,6 @@
 package serialization
 
-import (
-	"reflect"
-	"strconv"
-)
-
-func atIndex(err error, i int) error { return within(err, "["+strconv.Itoa(i)+"]") }
+import "reflect"
 
 type sliceCodec struct{ elem codec }
 

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
-
-func atKey(err error, k string) error { return within(err, "["+strconv.Quote(k)+"]") }
 
 // mapCodec writes a map sorted by its keys: as an object if they are strings of valid UTF-8, else as a list of pairs.
 type mapCodec struct {
@@ -85,12 +82,11 @@ func (c *mapCodec) pairs(e *encoder, v reflect.Value) error {
 	for iter := v.MapRange(); iter.Next(); {
 		e.buf = append(e.buf[:start], '[')
 		if err := c.key.encode(e, iter.Key()); err != nil {
-			return within(err, "[key]")
+			return atMapKey(err, iter.Key())
 		}
-		name := string(e.buf[start+1:])
 		e.buf = append(e.buf, ',')
 		if err := c.elem.encode(e, iter.Value()); err != nil {
-			return within(err, "["+name+"]")
+			return atMapKey(err, iter.Key())
 		}
 		pairs = append(pairs, append(bytes.Clone(e.buf[start:]), ']'))
 	}

@@ -1,7 +1,6 @@
 package serialization
 
 import (
-	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -221,10 +220,10 @@ func (p *mapPlan) copy(c *copier, dst, src reflect.Value) error {
 	for iter := src.MapRange(); iter.Next(); {
 		k, elem := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
 		if err := p.key.copy(c, k, iter.Key()); err != nil {
-			return within(err, "[key]")
+			return atMapKey(err, iter.Key())
 		}
 		if err := p.elem.copy(c, elem, iter.Value()); err != nil {
-			return within(err, fmt.Sprintf("[%v]", iter.Key()))
+			return atMapKey(err, iter.Key())
 		}
 		dst.SetMapIndex(k, elem)
 	}

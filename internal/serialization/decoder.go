@@ -16,7 +16,8 @@ type decoder struct {
 	data    []byte
 	pos     int
 	depth   int
-	scratch []byte // of a string with escapes
+	root    reflect.Type // of the document's value, if that is tagged
+	scratch []byte       // of a string with escapes
 }
 
 func (d *decoder) errorf(format string, args ...any) error {
@@ -320,6 +321,9 @@ func (d *decoder) tagged() (any, error) {
 	t, err := typeByName(expr)
 	if err != nil {
 		return nil, err
+	}
+	if d.depth == 1 {
+		d.root = t
 	}
 	if err := d.expect(','); err != nil {
 		return nil, err

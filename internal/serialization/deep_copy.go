@@ -22,7 +22,7 @@ func DeepCopy(v any) (copied any, err error) {
 		copied, err = c.any(v)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("failed to copy: %w", describe(err, v))
+		return nil, fmt.Errorf("failed to copy: %w", describe(err, reflect.TypeOf(v)))
 	}
 	return copied, nil
 }

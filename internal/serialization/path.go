@@ -1,10 +1,10 @@
 package serialization
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,6 +23,17 @@ func within(err error, step string) error {
 	return &pathError{path: []string{step}, err: err}
 }
 
+func atIndex(err error, i int) error { return within(err, "["+strconv.Itoa(i)+"]") }
+
+func atKey(err error, key string) error { return within(err, "["+strconv.Quote(key)+"]") }
+
+func atMapKey(err error, key reflect.Value) error {
+	if key.Kind() == reflect.String {
+		return atKey(err, key.String())
+	}
+	return within(err, fmt.Sprintf("[%v]", key))
+}
+
 // shownSteps is how many steps of a path are shown at either end.
 const shownSteps = 16
 
@@ -37,18 +48,15 @@ func (e *pathError) Error() string {
 
 func (e *pathError) Unwrap() error { return e.err }
 
-// describe completes the path with the type of the value it begins at.
-func describe(err error, v any) error {
-	var e *pathError
-	if errors.As(err, &e) {
-		return within(e, rootName(reflect.TypeOf(v)))
+// describe completes the path with the type of the value it begins at, which may be unknown.
+func describe(err error, root reflect.Type) error {
+	e, ok := err.(*pathError)
+	if !ok {
+		return err
 	}
-	return err
-}
-
-func rootName(t reflect.Type) string {
-	if name := base(t).Name(); name != "" {
-		return name
+	name := "value"
+	if root != nil && base(root).Name() != "" {
+		name = base(root).Name()
 	}
-	return "value"
+	return within(e, name)
 }

@@ -51,7 +51,7 @@ func (i *InternalSerializer) Marshal(v any) (data []byte, err error) {
 		err = e.any(v)
 	}
 	if err != nil {
-		return nil, describe(err, v)
+		return nil, describe(err, reflect.TypeOf(v))
 	}
 	e.buf = append(e.buf, '}')
 	return bytes.Clone(e.buf), nil
@@ -77,7 +77,7 @@ func (i *InternalSerializer) Unmarshal(data []byte, v any) (err error) {
 	}
 	value, err := d.any()
 	if err != nil {
-		return err
+		return describe(err, d.root)
 	}
 	if err := d.footer(); err != nil {
 		return err

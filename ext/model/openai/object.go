@@ -1,0 +1,106 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// An object is a JSON object whose fields are written in the order in which they were set: equal conversations give
+// equal bytes, which is what prompt caches go by, and a field that this package does not know can be put anywhere.
+type object []field
+
+type field struct {
+	key   string
+	value any
+}
+
+// set sets or replaces a field. A nil value removes it.
+func (o *object) set(key string, value any) {
+	i := slices.IndexFunc(*o, func(f field) bool { return f.key == key })
+	switch {
+	case value == nil && i >= 0:
+		*o = slices.Delete(*o, i, i+1)
+	case value == nil:
+	case i >= 0:
+		(*o)[i].value = value
+	default:
+		*o = append(*o, field{key, value})
+	}
+}
+
+// setText sets a field unless the text is empty.
+func (o *object) setText(key, text string) {
+	if text != "" {
+		o.set(key, text)
+	}
+}
+
+// merge sets fields that came from outside, in the order of their names.
+func (o *object) merge(fields map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		o.set(key, fields[key])
+	}
+}
+
+// setPtr sets a field unless the pointer is nil.
+func setPtr[T any](o *object, key string, value *T) {
+	if value != nil {
+		o.set(key, *value)
+	}
+}
+
+func (o object) encode() ([]byte, error) {
+	var b bytes.Buffer
+	if err := writeJSON(&b, o); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// writeJSON writes objects in their order and everything else as encoding/json does, without escaping HTML.
+func writeJSON(b *bytes.Buffer, v any) error {
+	switch v := v.(type) {
+	case object:
+		return writeObject(b, v)
+	case []object:
+		b.WriteByte('[')
+		for i, item := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := writeObject(b, item); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+		return nil
+	}
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - 1) // the encoder's newline
+	return nil
+}
+
+func writeObject(b *bytes.Buffer, o object) error {
+	b.WriteByte('{')
+	for i, f := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := writeJSON(b, f.key); err != nil {
+			return err
+		}
+		b.WriteByte(':')
+		if err := writeJSON(b, f.value); err != nil {
+			return fmt.Errorf("field %q: %w", f.key, err)
+		}
+	}
+	b.WriteByte('}')
+	return nil
+}

@@ -1,0 +1,79 @@
+package openai
+
+import (
+	"maps"
+
+	"github.com/weftgo/weft/components/model"
+)
+
+// callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
+type callOptions struct {
+	Config
+	extraHeaders map[string]string
+}
+
+func option(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
+
+// WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and in place of those of the same
+// name; nil removes a field.
+func WithExtraFields(fields map[string]any) model.Option {
+	return option(func(o *callOptions) { o.ExtraFields = merged(o.ExtraFields, fields) })
+}
+
+// WithExtraHeaders sends headers in addition to Config.Headers and in place of those of the same name.
+func WithExtraHeaders(headers map[string]string) model.Option {
+	return option(func(o *callOptions) { o.extraHeaders = merged(o.extraHeaders, headers) })
+}
+
+// WithReasoningEffort replaces Config.ReasoningEffort.
+func WithReasoningEffort(effort string) model.Option {
+	return option(func(o *callOptions) { o.ReasoningEffort = effort })
+}
+
+// WithVerbosity replaces Config.Verbosity.
+func WithVerbosity(verbosity string) model.Option {
+	return option(func(o *callOptions) { o.Verbosity = verbosity })
+}
+
+// WithResponseFormat replaces Config.ResponseFormat; nil means text.
+func WithResponseFormat(format *ResponseFormat) model.Option {
+	return option(func(o *callOptions) { o.ResponseFormat = format })
+}
+
+// WithParallelToolCalls replaces Config.ParallelToolCalls.
+func WithParallelToolCalls(parallel bool) model.Option {
+	return option(func(o *callOptions) { o.ParallelToolCalls = &parallel })
+}
+
+// WithSeed replaces Config.Seed.
+func WithSeed(seed int) model.Option {
+	return option(func(o *callOptions) { o.Seed = &seed })
+}
+
+// WithLogProbs replaces Config.LogProbs and Config.TopLogProbs.
+func WithLogProbs(top int) model.Option {
+	return option(func(o *callOptions) { o.LogProbs, o.TopLogProbs = true, top })
+}
+
+// WithServiceTier replaces Config.ServiceTier.
+func WithServiceTier(tier string) model.Option {
+	return option(func(o *callOptions) { o.ServiceTier = tier })
+}
+
+// WithUser replaces Config.User.
+func WithUser(user string) model.Option {
+	return option(func(o *callOptions) { o.User = user })
+}
+
+// WithMetadata replaces Config.Metadata.
+func WithMetadata(metadata map[string]string) model.Option {
+	return option(func(o *callOptions) { o.Metadata = metadata })
+}
+
+// merged returns base with more set in it, and leaves both as they are.
+func merged[V any](base, more map[string]V) map[string]V {
+	all := make(map[string]V, len(base)+len(more))
+	maps.Copy(all, base)
+	maps.Copy(all, more)
+	return all
+}

@@ -1,0 +1,113 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// validate returns everything that is wrong with the configuration.
+func (c *Config) validate() error {
+	return errors.Join(
+		c.validateTarget(),
+		c.validateKey(),
+		c.validateTransport(),
+		c.validateRequest(),
+	)
+}
+
+func (c *Config) validateTarget() error {
+	if c.Azure == nil {
+		return errors.Join(
+			validateURL("BaseURL", c.baseURL()),
+			check(c.Model != "", "Model is required: set it to the server's name of the model, such as \"gpt-5-mini\""),
+		)
+	}
+	return errors.Join(
+		check(c.BaseURL == "", "BaseURL and Azure are both set: give the address as Azure.Endpoint"),
+		validateURL("Azure.Endpoint", c.Azure.Endpoint),
+		check(c.Azure.APIVersion != "", "Azure.APIVersion is required: set it to a version such as \"2024-10-21\""),
+		check(c.Azure.Deployment != "", "Azure.Deployment is required: set it to the name of the deployment"),
+	)
+}
+
+// validateURL does not repeat the URL, which may have a password in it.
+func validateURL(name, text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%s must be a URL with http or https and a host, such as %q", name, DefaultBaseURL)
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("%s must have no query and no fragment: use QueryParams", name)
+	}
+	return check(!strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/chat/completions"),
+		name+" must not contain /chat/completions, which is added to it")
+}
+
+func (c *Config) validateKey() error {
+	switch {
+	case c.APIKey != "" && c.TokenSource != nil:
+		return errors.New("APIKey and TokenSource are both set: choose one")
+	case strings.ContainsFunc(c.APIKey, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return errors.New("APIKey contains white space: trim it")
+	case c.APIKey == "" && c.TokenSource == nil && c.official() && !c.hasOwnAuth():
+		return errors.New("APIKey is required: set it, or TokenSource, or BaseURL to a server that needs none")
+	}
+	return nil
+}
+
+// hasOwnAuth reports whether the headers authenticate the requests.
+func (c *Config) hasOwnAuth() bool {
+	for name := range c.Headers {
+		if strings.EqualFold(name, "Authorization") || strings.EqualFold(name, azureKeyHeader) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Config) validateTransport() error {
+	return errors.Join(
+		check(c.Timeout >= 0, "Timeout must not be negative: use 0 for none"),
+		check(c.MaxRetries == nil || *c.MaxRetries >= 0, "MaxRetries must not be negative: use 0 for none"),
+	)
+}
+
+// validateRequest checks what options of a call can change, too.
+func (c *Config) validateRequest() error {
+	errs := []error{
+		check(c.MaxTokens == nil || *c.MaxTokens > 0, "MaxTokens must be positive: leave it nil for no limit"),
+		check(c.TopLogProbs >= 0, "TopLogProbs must not be negative"),
+		check(c.LogProbs || c.TopLogProbs == 0, "TopLogProbs needs LogProbs to be true"),
+		c.ResponseFormat.validate(),
+	}
+	switch c.MaxTokensField {
+	case "", MaxTokensFieldMaxTokens, MaxTokensFieldMaxCompletionTokens:
+	default:
+		errs = append(errs, fmt.Errorf("MaxTokensField is %q: use one of its constants", c.MaxTokensField))
+	}
+	switch c.ToolResultMedia {
+	case ToolResultMediaInUserMessage, ToolResultMediaInline:
+	default:
+		errs = append(errs, fmt.Errorf("ToolResultMedia is %q: use one of its constants", c.ToolResultMedia))
+	}
+	switch c.ReasoningReplay {
+	case ReasoningReplayAuto, ReasoningReplayNever, ReasoningReplayAsReasoning, ReasoningReplayAsReasoningContent:
+	default:
+		errs = append(errs, fmt.Errorf("ReasoningReplay is %q: use one of its constants", c.ReasoningReplay))
+	}
+	if _, err := json.Marshal(c.ExtraFields); err != nil {
+		errs = append(errs, fmt.Errorf("ExtraFields cannot be sent as JSON: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+func check(ok bool, text string) error {
+	if ok {
+		return nil
+	}
+	return errors.New(text)
+}
