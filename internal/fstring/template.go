@@ -54,7 +54,7 @@ func Compile(text string) (*Template, error) {
 		}
 		end := strings.IndexByte(rest, '}')
 		if brace == '}' || end < 0 {
-			return nil, fmt.Errorf("Single '%c' encountered in format string (offset %d; %s)", brace, offset, bracesHint)
+			return nil, &singleBrace{brace, offset}
 		}
 		f, err := parseField(rest[:end], offset, &numbering)
 		if err != nil {
@@ -96,6 +96,16 @@ func (t *Template) Execute(vars map[string]any, limit int) (string, error) {
 		return "", ErrTooLong
 	}
 	return b.String(), nil
+}
+
+// singleBrace is a brace that is neither part of a field nor doubled.
+type singleBrace struct {
+	brace  byte
+	offset int
+}
+
+func (e *singleBrace) Error() string {
+	return fmt.Sprintf("Single '%c' encountered in format string (offset %d; %s)", e.brace, e.offset, bracesHint)
 }
 
 // numbering checks that a template either numbers its positional fields or leaves it to be done.

@@ -105,17 +105,20 @@ func (c *mapCodec) decode(d *decoder, v reflect.Value) error {
 		return err
 	}
 	defer d.leave()
-	t := v.Type()
-	v.Set(reflect.MakeMap(t))
-	k, elem := reflect.New(t.Key()).Elem(), reflect.Value{}
+	v.Set(reflect.MakeMap(v.Type()))
+	k, err := d.newValue(v.Type().Key())
+	if err != nil {
+		return err
+	}
 	if c.named && d.peek() == '{' {
-		return c.decodeObject(d, v, k, elem)
+		return c.decodeObject(d, v, k)
 	}
 	return c.decodePairs(d, v, k)
 }
 
-func (c *mapCodec) decodeObject(d *decoder, v, k, elem reflect.Value) error {
+func (c *mapCodec) decodeObject(d *decoder, v, k reflect.Value) error {
 	d.pos++
+	var elem reflect.Value
 	for first := true; ; first = false {
 		more, err := d.more('}', first)
 		if err != nil || !more {

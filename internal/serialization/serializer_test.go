@@ -533,7 +533,7 @@ func TestUnmarshal_BadDocuments(t *testing.T) {
 		`{"weft":1,"value":["[2]int",[1]]}`, `{"weft":1,"value":["[2]int",[1,2,3]]}`, `{"weft":1,"value":["map","AA=="]}`,
 		`{"weft":1,"value":["[1000000000]int",[]]}`, `{"weft":1,"value":["[][1000000]int",[[],[]]]}`, `{"weft":1,"value":["*[100000000]int8",""]}`,
 		`{"weft":1,"value":["[4000000000]int",[]]}`, `{"weft":1,"value":["[9][999999999][999999999]int",[]]}`,
-		`{"weft":1,"value":["map[[]int]int",{}]}`, `{"weft":1,"value":["map[any]int",[[["[]any",[]],1]]]}`, `{"weft":1,"value":["map[string",{}]}`,
+		`{"weft":1,"value":["map[[]int]int",{}]}`, `{"weft":1,"value":["map[[100000000]int]int",[]]}`, `{"weft":1,"value":["map[any]int",[[["[]any",[]],1]]]}`, `{"weft":1,"value":["map[string",{}]}`,
 		`{"weft":1,"value":["[]uint8","%%%"]}`, `{"weft":1,"value":["int extra",1]}`, `{"weft":1,"value":["\"int\"",1]}`,
 		`{"weft":1,"value":["pair",{"A":1,}]}`, `{"weft":1,"value":["pair",{"A" 1}]}`, `{"weft":1,"value":["pair",[]]}`,
 		`{"weft":1,"value":["pair",{"X":}]}`, `{"weft":1,"value":["pair",{"X":]}]}`, `{"weft":1,"value":{"a":1.0,"b"}}`,
