@@ -57,7 +57,11 @@ func newNode(key string, b body, rawOpts []GraphAddNodeOpt) (*node, error) {
 	if b.problem != nil {
 		return nil, fmt.Errorf("node '%s': %w", key, b.problem)
 	}
-	return &node{body: b, key: key, opts: newNodeOptions(rawOpts), rawOpts: rawOpts}, nil
+	n := &node{body: b, key: key, opts: newNodeOptions(rawOpts), rawOpts: rawOpts}
+	if n.isPassthrough() && n.opts.inputKey != "" && n.opts.outputKey != "" {
+		n.in, n.out = kindOf[any]{}, kindOf[any]{} // no neighbour can tell what goes from key to key
+	}
+	return n, nil
 }
 
 // checkHandlers holds the node's state handlers against the graph's state and the node's own types.

@@ -27,6 +27,13 @@ func DeepCopy(v any) (copied any, err error) {
 	return copied, nil
 }
 
+// Copy is [DeepCopy] for a value whose type is known.
+func Copy[T any](v T) (T, error) {
+	copied, err := DeepCopy(v)
+	typed, _ := copied.(T)
+	return typed, err
+}
+
 // A copier walks through the value that is copied.
 type copier struct{ nesting }
 

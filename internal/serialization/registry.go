@@ -11,27 +11,41 @@ import (
 // builtinPrefix is what the names of predeclared types begin with in the registry.
 const builtinPrefix = "_eino_"
 
-// types is an immutable state of the registry. A type has one name that it is written with; it may be read by others.
+// types is a state of the registry. A type is written with its first name; it may be read by others.
 type types struct {
-	byName   map[string]reflect.Type
-	byType   map[reflect.Type]string
-	defaults map[reflect.Type]bool // may be registered again under another name
+	byName map[string]reflect.Type
+	byType map[reflect.Type]string
+	shared map[reflect.Type]bool // may have several names
 }
 
-// The registry is replaced by every registration, so that reading it needs no lock.
+// The registry is read from an immutable copy, which a registration makes outdated and the next reader makes anew: so
+// neither many registrations nor many readers cost much.
 var (
-	registry   atomic.Pointer[types]
-	registryMu sync.Mutex // held while the registry is replaced
+	registryMu sync.Mutex
+	registry   = withBuiltins() // under registryMu
+	snapshot   atomic.Pointer[types]
 )
 
-func init() {
-	r := &types{byName: map[string]reflect.Type{}, byType: map[reflect.Type]string{}, defaults: map[reflect.Type]bool{}}
+func withBuiltins() types {
+	r := types{byName: map[string]reflect.Type{}, byType: map[reflect.Type]string{}, shared: map[reflect.Type]bool{}}
 	for name, t := range builtins {
 		r.byName[builtinPrefix+name] = t
 		r.byType[t] = builtinPrefix + name
-		r.defaults[t] = true
+		r.shared[t] = true
 	}
-	registry.Store(r)
+	return r
+}
+
+// registered returns the current state, which does not change.
+func registered() *types {
+	if s := snapshot.Load(); s != nil {
+		return s
+	}
+	registryMu.Lock()
+	defer registryMu.Unlock()
+	s := &types{byName: maps.Clone(registry.byName), byType: maps.Clone(registry.byType)}
+	snapshot.Store(s)
+	return s
 }
 
 // GenericRegister makes T a type that may stand behind an interface, written as key. Pointers are removed: T and *T are
@@ -42,40 +56,35 @@ func GenericRegister[T any](key string) error {
 
 // Register is [GenericRegister] of a type known at run time.
 func Register(t reflect.Type, key string) error {
-	return register(t, key, false)
+	t = base(t)
+	registryMu.Lock()
+	defer registryMu.Unlock()
+	known, err := registry.check(t, key)
+	if err != nil || known {
+		return err
+	}
+	registry.byName[key] = t
+	if _, ok := registry.byType[t]; !ok {
+		registry.byType[t] = key
+	}
+	snapshot.Store(nil)
+	return nil
 }
 
-// RegisterDefault registers a type that the library knows without being asked. Another registration of it adds a
-// second name, which it can be read by.
-func RegisterDefault(t reflect.Type, key string) error {
-	return register(t, key, true)
+// Share lets t have several names: a type that the library registers without being asked must not stand in the way of
+// a program that does it, too.
+func Share(t reflect.Type) {
+	registryMu.Lock()
+	defer registryMu.Unlock()
+	registry.shared[base(t)] = true
 }
 
 // Check returns the error that [Register] would return.
 func Check(t reflect.Type, key string) error {
-	_, err := registry.Load().check(base(t), key)
-	return err
-}
-
-func register(t reflect.Type, key string, isDefault bool) error {
-	t = base(t)
 	registryMu.Lock()
 	defer registryMu.Unlock()
-	old := registry.Load()
-	known, err := old.check(t, key)
-	if err != nil || known {
-		return err
-	}
-	next := &types{byName: maps.Clone(old.byName), byType: maps.Clone(old.byType), defaults: maps.Clone(old.defaults)}
-	next.byName[key] = t
-	if _, ok := next.byType[t]; !ok {
-		next.byType[t] = key
-	}
-	if isDefault {
-		next.defaults[t] = true
-	}
-	registry.Store(next)
-	return nil
+	_, err := registry.check(base(t), key)
+	return err
 }
 
 // check reports whether the pair is registered, or why it cannot be.
@@ -89,7 +98,7 @@ func (r *types) check(t reflect.Type, key string) (known bool, err error) {
 		}
 		return true, nil
 	}
-	if other, ok := r.byType[t]; ok && !r.defaults[t] {
+	if other, ok := r.byType[t]; ok && !r.shared[t] {
 		return false, fmt.Errorf("type[%s] already registered to %s", t, other)
 	}
 	return false, nil

@@ -60,10 +60,11 @@ func TestRegister_R6_Builtins(t *testing.T) {
 	require.NoError(t, GenericRegister[int]("_eino_int"))
 }
 
-func TestRegisterDefault_YieldsToUsers(t *testing.T) {
+func TestShare_AllowsSeveralNames(t *testing.T) {
 	type item struct{ A int }
 	typ := reflect.TypeFor[item]()
-	require.NoError(t, RegisterDefault(typ, "library/item"))
+	require.NoError(t, Register(typ, "library/item"))
+	Share(typ)
 	data := encode(t, item{1})
 	require.NoError(t, GenericRegister[*item]("users/item"))
 	require.NoError(t, GenericRegister[item]("users/item"))

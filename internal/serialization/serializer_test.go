@@ -100,7 +100,7 @@ func init() {
 		GenericRegister[named]("named"), GenericRegister[number]("number"), GenericRegister[pair]("pair"),
 		GenericRegister[shape]("shape"), GenericRegister[square]("square"), GenericRegister[*circle]("circle"),
 		GenericRegister[everything]("everything"), GenericRegister[*node]("node"), GenericRegister[opaque]("a \"strange\" name"),
-		GenericRegister[tags]("tags"), GenericRegister[uid]("map"), RegisterDefault(reflect.TypeFor[time.Time](), "time.Time"),
+		GenericRegister[tags]("tags"), GenericRegister[uid]("map"), GenericRegister[time.Time]("time.Time"),
 	} {
 		if err != nil {
 			panic(err)

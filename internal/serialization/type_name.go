@@ -41,7 +41,7 @@ func typeName(t reflect.Type) (string, error) {
 	if name, ok := namesOfTypes.Load(t); ok {
 		return name.(string), nil
 	}
-	name, err := appendType(nil, t, registry.Load())
+	name, err := appendType(nil, t, registered())
 	if err != nil {
 		return "", err
 	}
@@ -113,7 +113,7 @@ func typeByName(expr []byte) (reflect.Type, error) {
 	if t, ok := typesOfNames.Load(string(expr)); ok {
 		return t.(reflect.Type), nil
 	}
-	p := typeParser{rest: string(expr), types: registry.Load()}
+	p := typeParser{rest: string(expr), types: registered()}
 	t, err := p.parse(0)
 	if err == nil && p.rest != "" {
 		err = errors.New("bad type expression")
@@ -203,7 +203,7 @@ func (p *typeParser) named() (reflect.Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		return p.registered(name)
+		return p.lookup(name)
 	}
 	n := bareLen(p.rest)
 	name := p.rest[:n]
@@ -211,10 +211,10 @@ func (p *typeParser) named() (reflect.Type, error) {
 	if t, ok := builtins[name]; ok {
 		return t, nil
 	}
-	return p.registered(name)
+	return p.lookup(name)
 }
 
-func (p *typeParser) registered(name string) (reflect.Type, error) {
+func (p *typeParser) lookup(name string) (reflect.Type, error) {
 	if t, ok := p.types.byName[name]; ok {
 		return t, nil
 	}

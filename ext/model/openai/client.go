@@ -27,9 +27,9 @@ func (c *Config) baseURL() string {
 	return c.BaseURL
 }
 
-// official reports whether the server is OpenAI's own or Azure's, which know the API exactly as documented. What other
-// servers do differently is not expected of them.
-func (c *Config) official() bool {
+// isOfficial reports whether the server is OpenAI's own or Azure's, which know the API exactly as documented. What
+// other servers do differently is not expected of them.
+func (c *Config) isOfficial() bool {
 	u, err := url.Parse(c.baseURL())
 	if c.Azure != nil || err != nil {
 		return true

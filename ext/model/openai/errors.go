@@ -59,7 +59,7 @@ func (e *APIError) Error() string {
 func newAPIError(resp *http.Response, hide redactor) *APIError {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(resp.Body) // what is there of it
-	e := parseError(body)
+	e := parseError(body, errorDepth)
 	if e == nil {
 		e = &APIError{Message: excerpt(body)}
 	}
@@ -105,30 +105,34 @@ func (w *word) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// errorDepth is how deep the known forms wrap an error.
+const errorDepth = 4
+
 // parseError makes an error of JSON in any of the known forms, and returns nil if it is none of them.
-func parseError(data []byte) *APIError {
+func parseError(data []byte, depth int) *APIError {
 	var (
 		text string
 		list []json.RawMessage
 		body errorBody
 	)
 	switch data = bytes.TrimSpace(data); {
-	case len(data) == 0:
+	case len(data) == 0 || depth == 0:
 		return nil
-	case data[0] == '"' && json.Unmarshal(data, &text) == nil:
+	case data[0] == '"' && json.Unmarshal(data, &text) == nil && text != "":
 		return &APIError{Message: text}
 	case data[0] == '[' && json.Unmarshal(data, &list) == nil && len(list) > 0:
-		return parseError(list[0])
+		return parseError(list[0], depth-1)
 	case data[0] != '{' || decode(data, &body) != nil:
 		return nil
 	}
-	e := parseError(body.Error)
+	e := parseError(body.Error, depth-1)
 	if e == nil {
-		e = parseError(body.Detail)
+		e = parseError(body.Detail, depth-1)
 	}
 	if e == nil {
-		e = &APIError{Message: body.Message}
+		e = new(APIError)
 	}
+	e.Message = cmp.Or(e.Message, body.Message)
 	e.Type = cmp.Or(e.Type, body.Type)
 	e.Code = cmp.Or(e.Code, string(body.Code))
 	e.Param = cmp.Or(e.Param, body.Param)

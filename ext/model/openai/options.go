@@ -9,6 +9,7 @@ import (
 // callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
 type callOptions struct {
 	Config
+	official     bool // see isOfficial
 	extraHeaders map[string]string
 }
 

@@ -56,16 +56,13 @@ func (f *ResponseFormat) validate() error {
 // wire is the format as it is sent.
 func (f *ResponseFormat) wire() object {
 	o := object{{"type", f.Type}}
-	if s := f.JSONSchema; f.Type == "json_schema" {
-		o.set("json_schema", schemaObject(s))
+	if f.Type != "json_schema" {
+		return o
 	}
-	return o
-}
-
-func schemaObject(s *ResponseSchema) object {
-	o := object{{"name", s.Name}}
-	o.setText("description", s.Description)
-	o.set("schema", s.Schema)
-	o.set("strict", s.Strict)
+	s := object{{"name", f.JSONSchema.Name}}
+	s.setText("description", f.JSONSchema.Description)
+	s.set("schema", f.JSONSchema.Schema)
+	s.set("strict", f.JSONSchema.Strict)
+	o.set("json_schema", s)
 	return o
 }

@@ -60,7 +60,7 @@ func credentials(values map[string]string) (secrets []string) {
 	return secrets
 }
 
-var credentialNames = []string{"auth", "key", "token", "secret", "cookie", "password", "credential", "sig", "code"}
+var credentialNames = []string{"auth", "key", "token", "secret", "cookie", "password", "credential", "signature"}
 
 // failure is the error for what went wrong on the way to the server or back.
 func (r redactor) failure(doing string, err error) error {

@@ -16,6 +16,7 @@ func (c *Config) validate() error {
 		c.validateKey(),
 		c.validateTransport(),
 		c.validateRequest(),
+		c.validateExtraFields(),
 	)
 }
 
@@ -53,7 +54,7 @@ func (c *Config) validateKey() error {
 		return errors.New("APIKey and TokenSource are both set: choose one")
 	case strings.ContainsFunc(c.APIKey, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return errors.New("APIKey contains white space: trim it")
-	case c.APIKey == "" && c.TokenSource == nil && c.official() && !c.hasOwnAuth():
+	case c.APIKey == "" && c.TokenSource == nil && c.isOfficial() && !c.hasOwnAuth():
 		return errors.New("APIKey is required: set it, or TokenSource, or BaseURL to a server that needs none")
 	}
 	return nil
@@ -99,10 +100,14 @@ func (c *Config) validateRequest() error {
 	default:
 		errs = append(errs, fmt.Errorf("ReasoningReplay is %q: use one of its constants", c.ReasoningReplay))
 	}
-	if _, err := json.Marshal(c.ExtraFields); err != nil {
-		errs = append(errs, fmt.Errorf("ExtraFields cannot be sent as JSON: %w", err))
-	}
 	return errors.Join(errs...)
+}
+
+func (c *Config) validateExtraFields() error {
+	if _, err := json.Marshal(c.ExtraFields); err != nil {
+		return fmt.Errorf("ExtraFields cannot be sent as JSON: %w", err)
+	}
+	return nil
 }
 
 func check(ok bool, text string) error {

@@ -1,0 +1,543 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/schema"
+)
+
+func TestGraph_BuildErrors(t *testing.T) {
+	ok := func(context.Context, string) (string, error) { return END, nil }
+	state := func(context.Context) *counters { return &counters{} }
+	pre := WithStatePreHandler(func(_ context.Context, in string, _ *counters) (string, error) { return in, nil })
+	cases := []struct {
+		rule, want string
+		build      func(g *Graph[string, string]) error
+		opts       []NewGraphOption
+	}{
+		{rule: "B-1", want: "node 'end' is reserved, cannot add manually", build: func(g *Graph[string, string]) error { return g.AddLambdaNode(END, suffix("")) }},
+		{rule: "B-1", want: "node 'start' is reserved, cannot add manually", build: func(g *Graph[string, string]) error { return g.AddPassthroughNode(START) }},
+		{rule: "B-1", want: "node 'n' already present", build: func(g *Graph[string, string]) error {
+			_ = g.AddLambdaNode("n", suffix(""))
+			return g.AddLambdaNode("n", suffix(""))
+		}},
+		{rule: "B-4", want: "edge start node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error { return g.AddEdge("a", END) }},
+		{rule: "B-4", want: "edge end node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error { return g.AddEdge(START, "a") }},
+		{rule: "B-4", want: "END cannot be a start node", build: func(g *Graph[string, string]) error { return g.AddEdge(END, "a") }},
+		{rule: "B-4", want: "START cannot be an end node", build: func(g *Graph[string, string]) error { return g.AddEdge("a", START) }},
+		{rule: "B-4", want: "branch start node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error {
+			return g.AddBranch("a", NewGraphBranch(ok, map[string]bool{END: true}))
+		}},
+		{rule: "B-4", want: "branch end node 'b' needs to be added to graph first", build: func(g *Graph[string, string]) error {
+			return g.AddBranch(START, NewGraphBranch(ok, map[string]bool{"b": true}))
+		}},
+		{rule: "B-5", want: "control edge[start]-[n] have been added yet", build: func(g *Graph[string, string]) error {
+			_ = g.AddLambdaNode("n", suffix(""))
+			_ = g.AddEdge(START, "n")
+			return g.AddEdge(START, "n")
+		}},
+		{rule: "B-6", want: "only chain support node key option", build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), WithNodeKey("k")) }},
+		{rule: "B-7", want: "node 'n' needs state but graph state is not enabled", build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre) }},
+		{rule: "B-7", want: "node[n]'s pre handler state type[*compose.counters] is different from graph[*compose.propState]",
+			build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre) },
+			opts:  []NewGraphOption{WithGenLocalState(func(context.Context) *propState { return nil })}},
+		{rule: "B-8", want: "node[n]'s pre handler type[string] is different from its input type[int]", opts: []NewGraphOption{WithGenLocalState(state)},
+			build: func(g *Graph[string, string]) error {
+				return g.AddLambdaNode("n", InvokableLambda(func(context.Context, int) (string, error) { return "", nil }), pre)
+			}},
+		{rule: "B-8", want: "node[n]'s pre handler type[string] is different from its input type[map[string]interface {}]", opts: []NewGraphOption{WithGenLocalState(state)},
+			build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre, WithInputKey("k")) }},
+		{rule: "B-8", want: "node[n]'s post handler type[int] is different from its output type[string]", opts: []NewGraphOption{WithGenLocalState(state)},
+			build: func(g *Graph[string, string]) error {
+				return g.AddLambdaNode("n", suffix(""), WithStatePostHandler(func(_ context.Context, out int, _ *counters) (int, error) { return out, nil }))
+			}},
+		{rule: "B-8", want: "passthrough node[n]'s pre handler type isn't any", opts: []NewGraphOption{WithGenLocalState(state)},
+			build: func(g *Graph[string, string]) error { return g.AddPassthroughNode("n", pre) }},
+		{rule: "T-1", want: "graph edge[start]-[n]: start node's output type[string] and end node's input type[int] mismatch", build: func(g *Graph[string, string]) error {
+			_ = g.AddLambdaNode("n", InvokableLambda(func(context.Context, int) (string, error) { return "", nil }))
+			return g.AddEdge(START, "n")
+		}},
+		{rule: "T-2", want: "condition's input type[int] and start node[start]'s output type[string] are mismatched", build: func(g *Graph[string, string]) error {
+			return g.AddBranch(START, NewGraphBranch(func(context.Context, int) (string, error) { return END, nil }, map[string]bool{END: true}))
+		}},
+	}
+	for _, c := range cases {
+		t.Run(c.rule+" "+c.want, func(t *testing.T) {
+			g := NewGraph[string, string](c.opts...)
+			require.EqualError(t, c.build(g), c.want)
+			// B-2: the first error sticks.
+			require.EqualError(t, g.AddLambdaNode("other", suffix("")), c.want)
+			_, err := g.Compile(context.Background())
+			require.EqualError(t, err, c.want)
+		})
+	}
+}
+
+func TestGraph_CompileErrors(t *testing.T) {
+	ctx := context.Background()
+	g := NewGraph[string, string]()
+	_, err := g.Compile(ctx)
+	require.EqualError(t, err, "start node not set")
+	require.NoError(t, g.AddLambdaNode("n", suffix("")))
+	require.NoError(t, g.AddEdge(START, "n"))
+	_, err = g.Compile(ctx)
+	require.EqualError(t, err, "end node not set")
+	require.NoError(t, g.AddEdge("n", END))
+	_, err = g.Compile(ctx, WithNodeTriggerMode(AllPredecessor), WithMaxRunSteps(5))
+	require.EqualError(t, err, "cannot set max run steps in dag mode")
+	_, err = g.Compile(ctx, WithNodeTriggerMode("sometimes"))
+	require.Error(t, err)
+
+	loop := NewGraph[string, string]()
+	for _, k := range []string{"a", "b"} {
+		require.NoError(t, loop.AddLambdaNode(k, suffix(k)))
+	}
+	for _, e := range [][2]string{{START, "a"}, {"a", "b"}, {"b", "a"}, {"b", END}} {
+		require.NoError(t, loop.AddEdge(e[0], e[1]))
+	}
+	_, err = loop.Compile(ctx, WithNodeTriggerMode(AllPredecessor))
+	require.ErrorIs(t, err, DAGInvalidLoopErr)
+	require.ErrorContains(t, err, "DAG is invalid, has loop: [a->b->a]")
+	_, err = loop.Compile(ctx)
+	require.NoError(t, err, "the same graph may go by steps")
+
+	untyped := NewGraph[string, string]()
+	require.NoError(t, untyped.AddLambdaNode("n", suffix("")))
+	require.NoError(t, untyped.AddPassthroughNode("p"))
+	line(t, untyped, "n")
+	_, err = untyped.Compile(ctx)
+	require.EqualError(t, err, "some node's input or output types cannot be inferred: [p]")
+}
+
+func TestGraph_B3_CompiledGraphsDoNotChange(t *testing.T) {
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+	line(t, g, "n")
+	r := compiled[string, string](t, g)
+	require.ErrorIs(t, g.AddLambdaNode("m", suffix("m")), ErrGraphCompiled)
+	require.ErrorIs(t, g.AddEdge("n", "n"), ErrGraphCompiled)
+	require.ErrorIs(t, g.AddBranch("n", nil), ErrGraphCompiled)
+	again := compiled[string, string](t, g, WithGraphName("again"))
+	forms4(t, r, "x", "xn")
+	forms4(t, again, "x", "xn")
+}
+
+// Nodes, lambdas and graphs hold nothing of the graph that they are in.
+func TestGraph_SharedPartsDoNotInterfere(t *testing.T) {
+	shared := suffix("s")
+	inner := NewChain[string, string]()
+	inner.AppendLambda(shared)
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("a", shared, WithNodeName("A")))
+	require.NoError(t, g.AddLambdaNode("b", shared, WithNodeName("B")))
+	require.NoError(t, g.AddGraphNode("c", inner))
+	require.NoError(t, g.AddGraphNode("d", inner))
+	line(t, g, "a", "b", "c", "d")
+	var names []string
+	r := compiled[string, string](t, g)
+	_, err := r.Invoke(context.Background(), "x", WithCallbacks(onStart(func(name string) { names = append(names, name) })))
+	require.NoError(t, err)
+	require.Equal(t, []string{"", "A", "B", "", "", "", ""}, names)
+	forms4(t, r, "x", "xssss")
+}
+
+type named interface{ Name() string }
+
+type person string
+
+func (p person) Name() string { return string(p) }
+
+func TestGraph_T3_RuntimeChecks(t *testing.T) {
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("any", InvokableLambda(func(_ context.Context, in string) (any, error) {
+		switch in {
+		case "nil":
+			return nil, nil
+		case "int":
+			return 7, nil
+		}
+		return person(in), nil
+	})))
+	require.NoError(t, g.AddLambdaNode("named", InvokableLambda(func(_ context.Context, in named) (string, error) {
+		if in == nil {
+			return "nobody", nil
+		}
+		return in.Name(), nil
+	})))
+	line(t, g, "any", "named")
+	r := compiled[string, string](t, g)
+	forms4(t, r, "Ann", "Ann")
+	forms4(t, r, "nil", "nobody") // a nil passes the check where the target can be nil
+	for _, err := range fails(t, r, "int") {
+		require.ErrorContains(t, err, "runtime type check fail, expected type: <nil>, actual type: int")
+	}
+}
+
+func TestGraph_T4_PassthroughTypes(t *testing.T) {
+	g := NewGraph[string, string]()
+	for _, k := range []string{"p", "q", "r"} {
+		require.NoError(t, g.AddPassthroughNode(k))
+	}
+	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+	// In an order that gives the middle its type last.
+	require.NoError(t, g.AddEdge("p", "q"))
+	require.NoError(t, g.AddEdge("q", "r"))
+	require.NoError(t, g.AddEdge("r", "n"))
+	require.NoError(t, g.AddEdge("n", END))
+	require.NoError(t, g.AddEdge(START, "p"))
+	forms4(t, compiled[string, string](t, g), "x", "xn")
+
+	branched := NewGraph[string, string]()
+	require.NoError(t, branched.AddPassthroughNode("p"))
+	require.NoError(t, branched.AddPassthroughNode("q"))
+	require.NoError(t, branched.AddBranch("p", NewGraphBranch(func(context.Context, int) (string, error) { return "q", nil }, map[string]bool{"q": true})))
+	require.Error(t, branched.AddEdge(START, "p"), "the branch gave the passthrough its type")
+}
+
+func TestGraph_T8_TypedNilsAreValues(t *testing.T) {
+	type ptr = *counters
+	g := NewGraph[ptr, map[string]any]()
+	pass := InvokableLambda(func(_ context.Context, in ptr) (ptr, error) { return in, nil })
+	require.NoError(t, g.AddLambdaNode("a", pass))
+	require.NoError(t, g.AddLambdaNode("b", pass, WithOutputKey("k")))
+	line(t, g, "a", "b")
+	forms4(t, compiled[ptr, map[string]any](t, g), nil, map[string]any{"k": ptr(nil)})
+}
+
+func TestGraph_N1_N2_Keys(t *testing.T) {
+	g := NewGraph[map[string]any, map[string]any]()
+	require.NoError(t, g.AddLambdaNode("n", suffix("n"), WithInputKey("in"), WithOutputKey("out")))
+	require.NoError(t, g.AddPassthroughNode("p", WithInputKey("out"), WithOutputKey("end")))
+	line(t, g, "n", "p")
+	r := compiled[map[string]any, map[string]any](t, g)
+	forms4(t, r, map[string]any{"in": "x", "other": 1}, map[string]any{"end": "xn"})
+	_, err := r.Invoke(context.Background(), map[string]any{"other": 1})
+	require.ErrorContains(t, err, "cannot find input key: in")
+	_, err = r.Stream(context.Background(), map[string]any{"other": 1})
+	require.ErrorContains(t, err, "stream reader is empty, concat fail")
+	_, err = r.Stream(context.Background(), map[string]any{"in": 1})
+	require.ErrorContains(t, err, "key[in]'s value type[int] isn't expected type[string]")
+	// In a stream the chunks without the key are dropped.
+	s, err := r.Transform(context.Background(), schema.StreamReaderFromArray([]map[string]any{{"other": 1}, {"in": "a"}, {"in": "b"}}))
+	require.NoError(t, err)
+	out, err := concatStream(s)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"end": "abn"}, out)
+}
+
+func TestGraph_X3_StepLimit(t *testing.T) {
+	loop := func(opts ...GraphCompileOption) Runnable[int, int] {
+		g := NewGraph[int, int]()
+		require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in int) (int, error) { return in - 1, nil })))
+		require.NoError(t, g.AddEdge(START, "n"))
+		require.NoError(t, g.AddBranch("n", NewGraphBranch(func(_ context.Context, in int) (string, error) {
+			if in > 0 {
+				return "n", nil
+			}
+			return END, nil
+		}, map[string]bool{"n": true, END: true})))
+		return compiled[int, int](t, g, opts...)
+	}
+	run := func(r Runnable[int, int], n int, opts ...Option) error {
+		_, err := r.Invoke(context.Background(), n, opts...)
+		return err
+	}
+	require.NoError(t, run(loop(), 11), "one node: 11 steps")
+	require.ErrorIs(t, run(loop(), 12), ErrExceedMaxSteps)
+	require.NoError(t, run(loop(WithMaxRunSteps(3)), 3))
+	require.ErrorIs(t, run(loop(WithMaxRunSteps(3)), 4), ErrExceedMaxSteps)
+	require.NoError(t, run(loop(), 30, WithRuntimeMaxSteps(5), WithRuntimeMaxSteps(30)), "the last one counts")
+	require.NoError(t, run(loop(), 5, WithRuntimeMaxSteps(30), WithRuntimeMaxSteps(-1)), "the last positive one counts")
+
+	dag := NewGraph[string, string]()
+	require.NoError(t, dag.AddLambdaNode("n", suffix("n")))
+	line(t, dag, "n")
+	_, err := compiled[string, string](t, dag, WithNodeTriggerMode(AllPredecessor)).Invoke(context.Background(), "x", WithRuntimeMaxSteps(5))
+	require.ErrorContains(t, err, "cannot set max run steps in dag")
+}
+
+func TestGraph_X9_X10(t *testing.T) {
+	ran := false
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("a", suffix("a")))
+	require.NoError(t, g.AddLambdaNode("b", InvokableLambda(func(_ context.Context, in string) (string, error) { ran = true; return in, nil })))
+	for _, e := range [][2]string{{START, "a"}, {"a", END}, {"a", "b"}, {"b", END}} {
+		require.NoError(t, g.AddEdge(e[0], e[1]))
+	}
+	forms4(t, compiled[string, string](t, g), "x", "xa")
+	require.False(t, ran, "END was reached before")
+
+	stuck := NewGraph[string, string]()
+	require.NoError(t, stuck.AddLambdaNode("a", suffix("a")))
+	require.NoError(t, stuck.AddEdge(START, "a"))
+	require.NoError(t, stuck.AddBranch("a", NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) { return nil, nil }, map[string]bool{END: true})))
+	for _, err := range fails(t, compiled[string, string](t, stuck), "x") {
+		require.EqualError(t, err, "[GraphRunError] no tasks to execute, last completed nodes: [a]")
+	}
+	atStart := NewGraph[string, string]()
+	require.NoError(t, atStart.AddBranch(START, NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) { return nil, nil }, map[string]bool{END: true})))
+	for _, err := range fails(t, compiled[string, string](t, atStart), "x") {
+		require.EqualError(t, err, "[GraphRunError] no tasks to execute after graph start")
+	}
+}
+
+func TestGraph_X16_FanIn(t *testing.T) {
+	two := func(a, b any) Runnable[string, any] {
+		g := NewGraph[string, any]()
+		for k, v := range map[string]any{"a": a, "b": b} {
+			require.NoError(t, g.AddLambdaNode(k, InvokableLambda(func(context.Context, string) (any, error) { return v, nil })))
+			require.NoError(t, g.AddEdge(START, k))
+			require.NoError(t, g.AddEdge(k, END))
+		}
+		return compiled[string, any](t, g)
+	}
+	invoke := func(a, b any) (any, error) { return two(a, b).Invoke(context.Background(), "x") }
+	out, err := invoke(map[string]int{"a": 1}, map[string]int{"b": 2})
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"a": 1, "b": 2}, out)
+	_, err = invoke(map[string]any{"k": 1}, map[string]any{"k": 2})
+	require.ErrorContains(t, err, "(values merge map) duplicated key ('k') found")
+	_, err = invoke("a", "b")
+	require.ErrorContains(t, err, "(mergeValues) unsupported type: string")
+	_, err = invoke(map[string]int{}, map[string]any{})
+	require.ErrorContains(t, err, "(values merge map) field type mismatch. expected: '")
+	out, err = invoke(nil, map[string]any{"b": 2})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"b": 2}, out, "a nil is no value to merge")
+	out, err = invoke(nil, nil)
+	require.NoError(t, err)
+	require.Nil(t, out)
+
+	type merged struct{ text string }
+	RegisterValuesMergeFunc(func(vs []merged) (merged, error) {
+		var texts []string
+		for _, v := range vs {
+			texts = append(texts, v.text)
+		}
+		return merged{strings.Join(texts, "+")}, nil
+	})
+	g := NewGraph[string, merged]()
+	for _, k := range []string{"c", "a", "b"} {
+		require.NoError(t, g.AddLambdaNode(k, InvokableLambda(func(_ context.Context, in string) (merged, error) { return merged{in + k}, nil })))
+	}
+	for _, k := range []string{"a", "b", "c"} {
+		require.NoError(t, g.AddEdge(START, k))
+		require.NoError(t, g.AddEdge(k, END))
+	}
+	r := compiled[string, merged](t, g)
+	for range 20 {
+		out, err := r.Invoke(context.Background(), "")
+		require.NoError(t, err)
+		require.Equal(t, merged{"c+a+b"}, out, "values are merged in the order in which the nodes were added")
+	}
+}
+
+func TestGraph_X17_StreamFanIn(t *testing.T) {
+	build := func(a, b *Lambda, opts ...GraphCompileOption) Runnable[string, any] {
+		g := NewGraph[string, any]()
+		require.NoError(t, g.AddLambdaNode("a", a))
+		require.NoError(t, g.AddLambdaNode("b", b))
+		for _, k := range []string{"a", "b"} {
+			require.NoError(t, g.AddEdge(START, k))
+			require.NoError(t, g.AddEdge(k, END))
+		}
+		return compiled[string, any](t, g, opts...)
+	}
+	_, err := build(suffix(""), suffix("")).Stream(context.Background(), "x")
+	require.ErrorContains(t, err, "(mergeValues | stream type) unsupported chunk type: string")
+	_, err = build(suffix(""), keyedSuffix("k")).Stream(context.Background(), "x")
+	require.ErrorContains(t, err, "(mergeStream) chunk type mismatch. expect: string, got: map[string]interface {}")
+
+	s, err := build(keyedSuffix("a"), keyedSuffix("b"), WithFanInMergeConfig(map[string]FanInMergeConfig{
+		END: {StreamMergeWithSourceEOF: true}, "unknown": {},
+	})).Stream(context.Background(), "x")
+	require.NoError(t, err)
+	defer s.Close()
+	ended := map[string]bool{}
+	for {
+		_, err := s.Recv()
+		if err == io.EOF {
+			break
+		}
+		if name, ok := schema.GetSourceName(err); ok {
+			ended[name] = true
+		}
+	}
+	require.Equal(t, map[string]bool{"a": true, "b": true}, ended)
+}
+
+// … X-23 and the direct edge beside a branch.
+func TestGraph_Skipping(t *testing.T) {
+	for _, steps := range []bool{false, true} {
+		opts := []GraphCompileOption{WithNodeTriggerMode(AllPredecessor)}
+		if steps {
+			opts = append(opts, WithEagerExecutionDisabled())
+		}
+		choose := func(keys ...string) GraphMultiBranchCondition[string] {
+			return func(context.Context, string) (map[string]bool, error) {
+				chosen := map[string]bool{}
+				for _, k := range keys {
+					chosen[k] = true
+				}
+				return chosen, nil
+			}
+		}
+		build := func(chosen ...string) Runnable[string, string] {
+			g := NewGraph[string, string]()
+			for _, k := range []string{"a", "b", "c", "d"} {
+				require.NoError(t, g.AddLambdaNode(k, suffix(k)))
+			}
+			require.NoError(t, g.AddEdge(START, "a"))
+			require.NoError(t, g.AddBranch("a", NewGraphMultiBranch(choose(chosen...), map[string]bool{"b": true, "c": true})))
+			require.NoError(t, g.AddEdge("b", "d"))
+			require.NoError(t, g.AddEdge("c", END))
+			require.NoError(t, g.AddEdge("d", END))
+			return compiled[string, string](t, g, opts...)
+		}
+		forms4(t, build("b"), "x", "xabd")
+		forms4(t, build("c"), "x", "xac")
+		for _, err := range fails(t, build(), "x") {
+			require.ErrorContains(t, err, "no tasks to execute")
+		}
+
+		direct := NewGraph[string, string]()
+		for _, k := range []string{"a", "b", "c"} {
+			require.NoError(t, direct.AddLambdaNode(k, suffix(k)))
+		}
+		require.NoError(t, direct.AddEdge(START, "a"))
+		require.NoError(t, direct.AddEdge("a", "b"))
+		require.NoError(t, direct.AddBranch("a", NewGraphMultiBranch(choose(), map[string]bool{"b": true, "c": true})))
+		require.NoError(t, direct.AddEdge("c", "b"))
+		require.NoError(t, direct.AddEdge("b", END))
+		forms4(t, compiled[string, string](t, direct, opts...), "x", "xab") // the edge wins over the branch that does not choose b
+	}
+}
+
+func TestGraph_R3_R4_BranchErrors(t *testing.T) {
+	build := func(b *GraphBranch) Runnable[string, string] {
+		g := NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode("n", suffix("")))
+		require.NoError(t, g.AddEdge(START, "n"))
+		require.NoError(t, g.AddBranch("n", b))
+		return compiled[string, string](t, g)
+	}
+	ends := map[string]bool{END: true}
+	for want, b := range map[string]*GraphBranch{
+		"[GraphRunError] calculate next step fail, node: n, error: branch invoke run error: boom": NewGraphBranch(func(context.Context, string) (string, error) { return "", errBoom }, ends),
+		"[GraphRunError] calculate next step fail, node: n, error: branch collect run error: boom": NewStreamGraphBranch(func(_ context.Context, s *schema.StreamReader[string]) (string, error) {
+			s.Close()
+			return "", errBoom
+		}, ends),
+		"[GraphRunError] calculate next step fail, node: n, error: branch invocation returns unintended end node: x": NewGraphBranch(func(context.Context, string) (string, error) { return "x", nil }, ends),
+	} {
+		for _, err := range fails(t, build(b), "x") {
+			require.EqualError(t, err, want)
+		}
+	}
+	b := NewGraphBranch(func(context.Context, string) (string, error) { return END, nil }, ends)
+	b.GetEndNode()["other"] = true
+	require.Equal(t, map[string]bool{END: true}, b.GetEndNode(), "the caller got the branch's own map")
+	false2 := NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) { return map[string]bool{END: false}, nil }, ends)
+	forms4(t, build(false2), "x", "x") // the keys count, not the values
+}
+
+func TestErrors_E1_E2_Paths(t *testing.T) {
+	deep := NewGraph[string, string]()
+	require.NoError(t, deep.AddLambdaNode("n", InvokableLambda(func(context.Context, string) (string, error) { return "", errBoom })))
+	line(t, deep, "n")
+	mid := NewGraph[string, string]()
+	require.NoError(t, mid.AddGraphNode("deep", deep))
+	line(t, mid, "deep")
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddGraphNode("mid", mid))
+	line(t, g, "mid")
+	for _, err := range fails(t, compiled[string, string](t, g), "x") {
+		require.EqualError(t, err, "[NodeRunError] boom\n------------------------\nnode path: [mid, deep, n]")
+		var failed *RunError
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, []string{"mid", "deep", "n"}, failed.Path())
+		require.Equal(t, NodeRunError, failed.Kind())
+		require.Equal(t, errBoom, errors.Unwrap(err))
+	}
+
+	// Text that a node puts around the error of a graph that it runs stays, and the inner error is not changed.
+	innerRun := compiled[string, string](t, deep)
+	var innerErr error
+	outer := NewGraph[string, string]()
+	require.NoError(t, outer.AddLambdaNode("o", InvokableLambda(func(ctx context.Context, in string) (string, error) {
+		_, innerErr = innerRun.Invoke(ctx, in)
+		return "", fmt.Errorf("OUTER: %w", innerErr)
+	})))
+	line(t, outer, "o")
+	_, err := compiled[string, string](t, outer).Invoke(context.Background(), "x")
+	require.ErrorContains(t, err, "OUTER")
+	require.ErrorContains(t, err, "node path: [o, n]")
+	require.ErrorIs(t, err, errBoom)
+	require.NotContains(t, innerErr.Error(), "o, n")
+}
+
+func TestState_S2_S3_S4(t *testing.T) {
+	type iface interface{ get() int }
+	ctx := context.Background()
+	require.EqualError(t, ProcessState(ctx, func(context.Context, *counters) error { return nil }), "get state from context fail: have not set state")
+
+	inner := NewGraph[string, string](WithGenLocalState(func(context.Context) *propState { return &propState{} }))
+	require.NoError(t, inner.AddLambdaNode("i", InvokableLambda(func(ctx context.Context, in string) (string, error) {
+		err := ProcessState(ctx, func(_ context.Context, s *counters) error { s.Pre++; return nil }) // of the outer graph
+		if err == nil {
+			err = ProcessState(ctx, func(_ context.Context, s *propState) error { s.Pres = append(s.Pres, in); return nil })
+		}
+		missing := ProcessState(ctx, func(context.Context, iface) error { return nil })
+		require.ErrorContains(t, missing, "cannot find state with type: compose.iface in states chain, current state type: *compose.propState")
+		return in, err
+	})))
+	line(t, inner, "i")
+	var state *counters
+	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { state = &counters{}; return state }))
+	require.NoError(t, g.AddGraphNode("sub", inner))
+	line(t, g, "sub")
+	r := compiled[string, string](t, g)
+	_, err := r.Invoke(ctx, "x")
+	require.NoError(t, err)
+	require.Equal(t, 1, state.Pre)
+}
+
+func TestState_S5_S6_Handlers(t *testing.T) {
+	build := func(opts ...GraphAddNodeOpt) Runnable[string, string] {
+		g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
+		require.NoError(t, g.AddLambdaNode("n", streamSuffix("n"), opts...))
+		line(t, g, "n")
+		return compiled[string, string](t, g)
+	}
+	count := func(_ context.Context, in string, s *counters) (string, error) {
+		s.Pre++
+		return fmt.Sprint(in, s.Pre), nil
+	}
+	stream := func(_ context.Context, in *schema.StreamReader[string], s *counters) (*schema.StreamReader[string], error) {
+		s.Post++
+		return schema.StreamReaderWithConvert(in, func(c string) (string, error) { return c + "s", nil }), nil
+	}
+	forms4(t, build(WithStatePreHandler(count), WithStatePostHandler(count)), "x", "x1n2")
+	forms4(t, build(WithStreamStatePreHandler(stream), WithStreamStatePostHandler(stream)), "x", "xsns")
+	for _, err := range fails(t, build(WithStatePreHandler(func(context.Context, string, *counters) (string, error) { return "", errBoom })), "x") {
+		require.EqualError(t, err, "[NodeRunError] run node[n] pre processor fail: boom\n------------------------\nnode path: [n]")
+	}
+	for _, err := range fails(t, build(WithStatePostHandler(func(context.Context, string, *counters) (string, error) { return "", errBoom })), "x") {
+		require.EqualError(t, err, "[NodeRunError] run node[n] post processor fail: boom\n------------------------\nnode path: [n]")
+	}
+	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
+	require.NoError(t, g.AddPassthroughNode("p",
+		WithStatePreHandler(func(_ context.Context, in any, _ *counters) (any, error) { return in.(string) + "!", nil }),
+		WithStreamStatePostHandler(func(_ context.Context, out *schema.StreamReader[any], _ *counters) (*schema.StreamReader[any], error) {
+			return out, nil
+		})))
+	line(t, g, "p")
+	forms4(t, compiled[string, string](t, g), "x", "x!")
+}

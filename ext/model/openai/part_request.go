@@ -1,0 +1,254 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/weftgo/weft/schema"
+)
+
+func textPart(text string) object { return object{{"type", "text"}, {"text", text}} }
+
+// text returns the text of a text part.
+func (o object) text() (text string, ok bool) {
+	if len(o) < 2 || o[0].value != "text" {
+		return "", false
+	}
+	text, ok = o[1].value.(string)
+	return text, ok
+}
+
+func rawJSON(text string) any {
+	if !json.Valid([]byte(text)) {
+		return text
+	}
+	return json.RawMessage(text)
+}
+
+// inputParts returns the parts of what is given to the model, in either of the two forms.
+func inputParts(m *schema.Message) ([]object, error) {
+	parts := m.UserInputMultiContent
+	if len(m.MultiContent) > 0 {
+		if len(parts) > 0 {
+			return nil, errors.New("MultiContent and UserInputMultiContent are both set: use the latter")
+		}
+		for _, old := range m.MultiContent {
+			parts = append(parts, modernPart(old))
+		}
+	}
+	if len(m.AssistantGenMultiContent) > 0 {
+		return nil, errors.New("AssistantGenMultiContent is for messages of the assistant: use UserInputMultiContent")
+	}
+	out := make([]object, 0, len(parts))
+	for i := range parts {
+		o, err := inputPart(&parts[i])
+		if err != nil {
+			return nil, fmt.Errorf("part %d (%s): %w", i, parts[i].Type, err)
+		}
+		o.merge(extraFields(parts[i].Extra))
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func inputPart(p *schema.MessageInputPart) (object, error) {
+	switch {
+	case p.Type == schema.ChatMessagePartTypeText:
+		return textPart(p.Text), nil
+	case p.Type == schema.ChatMessagePartTypeImageURL && p.Image != nil:
+		return imagePart(&p.Image.MessagePartCommon, p.Image.Detail)
+	case p.Type == schema.ChatMessagePartTypeAudioURL && p.Audio != nil:
+		return audioPart(&p.Audio.MessagePartCommon)
+	case p.Type == schema.ChatMessagePartTypeVideoURL && p.Video != nil:
+		return videoPart(&p.Video.MessagePartCommon)
+	case p.Type == schema.ChatMessagePartTypeFileURL && p.File != nil:
+		return filePart(&p.File.MessagePartCommon, p.File.Name)
+	case p.Type == schema.ChatMessagePartTypeToolSearchResult:
+		return nil, errors.New("the Chat Completions API has no tool search")
+	}
+	return nil, errors.New("the part is empty or of a type that cannot be given to a model")
+}
+
+// outputParts returns what the assistant said: the text, and the media, which are sent like those of users. The text is
+// Content; texts among the parts count when there is none. Audio is not sent back, its transcript is the text.
+func outputParts(m *schema.Message) (text string, media []object, err error) {
+	if len(m.UserInputMultiContent) > 0 {
+		return "", nil, errors.New("UserInputMultiContent is not for messages of the assistant: use AssistantGenMultiContent")
+	}
+	var texts strings.Builder
+	add := func(i int, part object, err2 error) {
+		if text, ok := part.text(); ok {
+			texts.WriteString(text)
+		} else if err2 == nil {
+			media = append(media, part)
+		} else if err == nil {
+			err = fmt.Errorf("part %d: %w", i, err2)
+		}
+	}
+	for i, p := range m.AssistantGenMultiContent {
+		switch {
+		case p.Type == schema.ChatMessagePartTypeText:
+			add(i, textPart(p.Text), nil)
+		case p.Type == schema.ChatMessagePartTypeImageURL && p.Image != nil:
+			o, err := imagePart(&p.Image.MessagePartCommon, "")
+			add(i, o, err)
+		case p.Type == schema.ChatMessagePartTypeVideoURL && p.Video != nil:
+			o, err := videoPart(&p.Video.MessagePartCommon)
+			add(i, o, err)
+		}
+	}
+	for i, old := range m.MultiContent {
+		p := modernPart(old)
+		o, err := inputPart(&p)
+		add(i, o, err)
+	}
+	if m.Content != "" {
+		return m.Content, media, err
+	}
+	return texts.String(), media, err
+}
+
+func imagePart(media *schema.MessagePartCommon, detail schema.ImageURLDetail) (object, error) {
+	url, err := mediaURL(media)
+	if err != nil {
+		return nil, err
+	}
+	image := object{{"url", url}}
+	image.setText("detail", string(detail))
+	return object{{"type", "image_url"}, {"image_url", image}}, nil
+}
+
+// videoPart returns a part that is not in the API, but that many compatible servers know.
+func videoPart(media *schema.MessagePartCommon) (object, error) {
+	url, err := mediaURL(media)
+	if err != nil {
+		return nil, err
+	}
+	return object{{"type", "video_url"}, {"video_url", object{{"url", url}}}}, nil
+}
+
+// audioPart returns the data, which is all that the API takes, or the address, which some compatible servers do.
+func audioPart(media *schema.MessagePartCommon) (object, error) {
+	url, err := mediaURL(media)
+	if err != nil {
+		return nil, err
+	}
+	mimeType, data, ok := splitDataURL(url)
+	if !ok {
+		return object{{"type", "audio_url"}, {"audio_url", object{{"url", url}}}}, nil
+	}
+	return object{{"type", "input_audio"}, {"input_audio", object{{"data", data}, {"format", audioFormat(mimeType)}}}}, nil
+}
+
+func audioFormat(mimeType string) string {
+	mimeType, _, _ = strings.Cut(mimeType, ";")
+	format := strings.TrimPrefix(strings.ToLower(mimeType), "audio/")
+	switch format = strings.TrimPrefix(format, "x-"); format {
+	case "wave", "vnd.wave":
+		return "wav"
+	case "mpeg", "mpeg3":
+		return "mp3"
+	}
+	return format
+}
+
+// filePart returns the data with a name, or the ID of a file that was uploaded.
+func filePart(media *schema.MessagePartCommon, name string) (object, error) {
+	url, err := mediaURL(media)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(url, "file-") {
+		return object{{"type", "file"}, {"file", object{{"file_id", url}}}}, nil
+	}
+	if mimeType, _, ok := splitDataURL(url); ok && name == "" {
+		name = "file" + extension(mimeType)
+	}
+	var file object
+	file.setText("filename", name)
+	file.set("file_data", url)
+	return object{{"type", "file"}, {"file", file}}, nil
+}
+
+// extension returns the shortest file name extension of a media type, which does not depend on the machine for those
+// that matter.
+func extension(mimeType string) string {
+	switch mimeType {
+	case "application/pdf":
+		return ".pdf"
+	case "text/plain":
+		return ".txt"
+	}
+	if all, err := mime.ExtensionsByType(mimeType); err == nil && len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// mediaURL returns the address of a medium, or its data as a data URL.
+func mediaURL(media *schema.MessagePartCommon) (string, error) {
+	hasURL := media.URL != nil && *media.URL != ""
+	hasData := media.Base64Data != nil && *media.Base64Data != ""
+	switch {
+	case hasURL && hasData:
+		return "", errors.New("URL and Base64Data are both set: choose one")
+	case hasURL:
+		return *media.URL, nil
+	case !hasData:
+		return "", errors.New("URL or Base64Data is required")
+	}
+	data := *media.Base64Data
+	if strings.HasPrefix(data, "data:") {
+		return data, nil
+	}
+	mimeType := media.MIMEType
+	if mimeType == "" {
+		mimeType = sniff(data)
+	}
+	if mimeType == "" {
+		return "", errors.New("MIMEType is required with Base64Data")
+	}
+	return "data:" + mimeType + ";base64," + data, nil
+}
+
+// sniff returns the media type that the data itself tells, or "".
+func sniff(data string) string {
+	head, err := base64.StdEncoding.DecodeString(data[:min(len(data), 684)&^3])
+	if err != nil {
+		return ""
+	}
+	found, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	if found == "application/octet-stream" || found == "text/plain" {
+		return ""
+	}
+	return found
+}
+
+// modernPart is the part in place of a deprecated one.
+func modernPart(p schema.ChatMessagePart) schema.MessageInputPart {
+	out := schema.MessageInputPart{Type: p.Type, Text: p.Text}
+	common := func(url, uri, mimeType string, extra map[string]any) schema.MessagePartCommon {
+		if url == "" {
+			url = uri
+		}
+		return schema.MessagePartCommon{URL: &url, MIMEType: mimeType, Extra: extra}
+	}
+	if m := p.ImageURL; m != nil {
+		out.Image = &schema.MessageInputImage{MessagePartCommon: common(m.URL, m.URI, m.MIMEType, m.Extra), Detail: m.Detail}
+	}
+	if m := p.AudioURL; m != nil {
+		out.Audio = &schema.MessageInputAudio{MessagePartCommon: common(m.URL, m.URI, m.MIMEType, m.Extra)}
+	}
+	if m := p.VideoURL; m != nil {
+		out.Video = &schema.MessageInputVideo{MessagePartCommon: common(m.URL, m.URI, m.MIMEType, m.Extra)}
+	}
+	if m := p.FileURL; m != nil {
+		out.File = &schema.MessageInputFile{MessagePartCommon: common(m.URL, m.URI, m.MIMEType, m.Extra), Name: m.Name}
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// ReasoningReplay says how the thinking of earlier answers (ReasoningContent and what belongs to it) is sent back.
+//
+// The API has no field for it, but compatible servers have: some want it back, above all between tool calls, and some
+// reject it.
+type ReasoningReplay string
+
+const (
+	// ReasoningReplayAuto sends the thinking of answers that came through this package in the fields in which it came.
+	// Thinking of other origin is not sent, and none to OpenAI and Azure, which show no thinking and take none.
+	ReasoningReplayAuto ReasoningReplay = ""
+	// ReasoningReplayNever sends none.
+	ReasoningReplayNever ReasoningReplay = "never"
+	// ReasoningReplayAsReasoning sends every ReasoningContent in the field "reasoning".
+	ReasoningReplayAsReasoning ReasoningReplay = "reasoning"
+	// ReasoningReplayAsReasoningContent sends every ReasoningContent in the field "reasoning_content".
+	ReasoningReplayAsReasoningContent ReasoningReplay = "reasoning_content"
+)
+
+// GetReasoningDetails returns the thinking of the message as the structured list of OpenRouter ("reasoning_details"),
+// joined if it was streamed. It has what the plain text in ReasoningContent lacks: signatures and encrypted parts.
+func GetReasoningDetails(m *schema.Message) []json.RawMessage {
+	return mergeDetails(splitObjects(extraText(m, reasoningDetailsKey)))
+}
+
+// takeReasoning puts the thinking of an answer into the message. The name of the field it came in is noted once.
+func (a *assembler) takeReasoning(m *schema.Message, from *answer) {
+	field, text := string(ReasoningReplayAsReasoningContent), from.ReasoningContent
+	if text == "" || a.reasoningField == string(ReasoningReplayAsReasoning) && from.Reasoning != "" {
+		field, text = string(ReasoningReplayAsReasoning), from.Reasoning
+	}
+	if text != "" && a.reasoningField == "" {
+		a.reasoningField = field
+		addExtra(m, reasoningFieldKey, field)
+	}
+	m.ReasoningContent = text + from.Content.reasoning
+	addExtra(m, reasoningDetailsKey, joinObjects(from.ReasoningDetails))
+}
+
+// replayReasoning sets the thinking of a message in the object that is sent for it.
+func (c *call) replayReasoning(o *object, m *schema.Message) {
+	field := string(c.conf.ReasoningReplay)
+	switch c.conf.ReasoningReplay {
+	case ReasoningReplayNever:
+		return
+	case ReasoningReplayAuto:
+		if c.conf.official {
+			return
+		}
+		field = extraText(m, reasoningFieldKey)
+	}
+	if field != "" {
+		o.setText(field, reasoningText(m))
+	}
+	if details := GetReasoningDetails(m); len(details) > 0 {
+		o.set("reasoning_details", details)
+	}
+}
+
+// reasoningText returns the thinking of a message in either of the places for it.
+func reasoningText(m *schema.Message) string {
+	if m.ReasoningContent != "" {
+		return m.ReasoningContent
+	}
+	var b strings.Builder
+	for _, part := range m.AssistantGenMultiContent {
+		if part.Type == schema.ChatMessagePartTypeReasoning && part.Reasoning != nil {
+			b.WriteString(part.Reasoning.Text)
+		}
+	}
+	return b.String()
+}
+
+// A reasoningDetail is an object of OpenRouter's list.
+type reasoningDetail struct {
+	Type      string `json:"type"`
+	Index     *int   `json:"index"`
+	ID        string `json:"id"`
+	Text      string `json:"text"`
+	Summary   string `json:"summary"`
+	Signature string `json:"signature"`
+}
+
+// continuedBy reports whether next is the next piece of the same text. The signature is the last piece.
+func (d *reasoningDetail) continuedBy(next *reasoningDetail) bool {
+	streamed := d.Type == "reasoning.text" || d.Type == "reasoning.summary"
+	sameIndex := d.Index == nil && next.Index == nil || d.Index != nil && next.Index != nil && *d.Index == *next.Index
+	sameID := d.ID == "" || next.ID == "" || d.ID == next.ID
+	return streamed && d.Type == next.Type && sameIndex && sameID && d.Signature == ""
+}
+
+// mergeDetails joins the pieces of texts that were streamed.
+func mergeDetails(pieces []json.RawMessage) (merged []json.RawMessage) {
+	var (
+		run  []json.RawMessage // pieces of one text
+		last reasoningDetail
+	)
+	for _, piece := range pieces {
+		var next reasoningDetail
+		if decode(piece, &next) != nil {
+			continue
+		}
+		if len(run) > 0 && !last.continuedBy(&next) {
+			merged = append(merged, joinDetail(run))
+			run = run[:0]
+		}
+		run = append(run, piece)
+		last = next
+	}
+	if len(run) > 0 {
+		merged = append(merged, joinDetail(run))
+	}
+	return merged
+}
+
+// joinDetail returns one object with the fields of all pieces and their texts joined.
+func joinDetail(pieces []json.RawMessage) json.RawMessage {
+	if len(pieces) == 1 {
+		return pieces[0]
+	}
+	var text, summary strings.Builder
+	all := make(map[string]json.RawMessage)
+	for _, piece := range pieces {
+		var d reasoningDetail
+		var fields map[string]json.RawMessage
+		_, _ = decode(piece, &d), json.Unmarshal(piece, &fields) // both did so before
+		text.WriteString(d.Text)
+		summary.WriteString(d.Summary)
+		for key, value := range fields {
+			if string(value) != "null" {
+				all[key] = value
+			}
+		}
+	}
+	for key, joined := range map[string]*strings.Builder{"text": &text, "summary": &summary} {
+		if joined.Len() > 0 {
+			all[key], _ = json.Marshal(joined.String())
+		}
+	}
+	raw, _ := json.Marshal(all) // it came from JSON
+	return raw
+}

@@ -1,0 +1,120 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxResponse is how large a response, or one event of a stream, may be. Images come as one line of base64.
+const maxResponse = 128 << 20
+
+// errDone is the end that the server announced.
+var errDone = errors.New("done")
+
+var errTooLarge = fmt.Errorf("the response is larger than %d MB", maxResponse>>20)
+
+// A source yields the JSON documents of a response, and then errDone if the server has said that this is all, or io.EOF
+// if it has not. A document is valid until the next call.
+type source interface {
+	next() ([]byte, error)
+}
+
+// A document is the source of a response that is not streamed.
+type document struct {
+	r    io.Reader
+	read bool
+}
+
+func (d *document) next() ([]byte, error) {
+	if d.read {
+		return nil, errDone
+	}
+	d.read = true
+	data, err := io.ReadAll(io.LimitReader(d.r, maxResponse+1))
+	if len(data) > maxResponse {
+		return nil, errTooLarge
+	}
+	if err == nil && len(bytes.TrimSpace(data)) == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return data, err
+}
+
+// events is the source of an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). It is
+// lenient: data counts as complete as soon as it is a JSON object, for servers that save the blank line behind it, and
+// an object or an "error:" that stands alone in a line counts as data, as that is how some servers tell of errors.
+type events struct {
+	r    *bufio.Reader
+	line []byte
+	data []byte
+}
+
+func newEvents(r io.Reader) *events { return &events{r: bufio.NewReader(r)} }
+
+var done = []byte("[DONE]")
+
+func (e *events) next() ([]byte, error) {
+	e.data = e.data[:0]
+	for {
+		line, err := e.readLine()
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		e.take(line)
+		switch {
+		case bytes.HasPrefix(e.data, done):
+			return nil, errDone
+		case isObject(e.data), len(line) == 0 && err == nil && len(bytes.TrimSpace(e.data)) > 0:
+			return e.data, nil
+		case err == io.EOF && len(e.data) > 0:
+			return nil, io.ErrUnexpectedEOF
+		case err == io.EOF:
+			return nil, io.EOF
+		case len(e.data) > maxResponse:
+			return nil, errTooLarge
+		}
+	}
+}
+
+// take adds a line to the data of the event, if it has any.
+func (e *events) take(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	switch {
+	case bytes.HasPrefix(line, []byte("{")):
+		value = line
+	case string(name) == "error":
+		value = append(append([]byte(`{"error":`), value...), '}')
+	case string(name) != "data":
+		return
+	}
+	if len(e.data) > 0 {
+		e.data = append(e.data, '\n')
+	}
+	e.data = append(e.data, bytes.TrimPrefix(value, []byte(" "))...)
+}
+
+func isObject(data []byte) bool {
+	return len(data) > 0 && data[0] == '{' && data[len(data)-1] == '}' && json.Valid(data)
+}
+
+// readLine returns the next line without its end. The last one, which may be cut, comes with io.EOF.
+func (e *events) readLine() ([]byte, error) {
+	e.line = e.line[:0]
+	for {
+		part, err := e.r.ReadSlice('\n')
+		e.line = append(e.line, part...)
+		switch {
+		case len(e.line) > maxResponse:
+			return nil, errTooLarge
+		case err == bufio.ErrBufferFull:
+			continue
+		case err != nil:
+			return e.line, err
+		}
+		return bytes.TrimRight(e.line, "\r\n"), nil
+	}
+}

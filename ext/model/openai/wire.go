@@ -1,0 +1,224 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// What servers answer. Only names are relied on: a field that is missing, null or of another type than expected counts
+// as not there, since servers that call themselves compatible differ in such details.
+
+// decode decodes an object, leaving out what is of another type than expected.
+func decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) && mismatch.Field != "" {
+		return nil
+	}
+	return err
+}
+
+// A completion is a whole answer, or a chunk of a streamed one.
+type completion struct {
+	ID                string   `json:"id"`
+	Object            string   `json:"object"`
+	Model             string   `json:"model"`
+	ServiceTier       string   `json:"service_tier"`
+	SystemFingerprint string   `json:"system_fingerprint"`
+	Provider          string   `json:"provider"` // OpenRouter
+	Choices           []choice `json:"choices"`
+	Usage             *usage   `json:"usage"`
+	XGroq             struct {
+		Usage *usage          `json:"usage"`
+		Error json.RawMessage `json:"error"`
+	} `json:"x_groq"`
+	Error json.RawMessage `json:"error"`
+}
+
+// failure returns the error that the server put in place of an answer, or behind a part of it.
+func (c *completion) failure(data []byte) *APIError {
+	if c.Object == "error" {
+		return parseError(data, errorDepth)
+	}
+	for _, raw := range []json.RawMessage{c.Error, c.XGroq.Error} {
+		if e := parseError(raw, errorDepth); e != nil {
+			return e
+		}
+	}
+	choice := c.choice()
+	if choice == nil {
+		return nil
+	}
+	if e := parseError(choice.Error, errorDepth); e != nil {
+		return e
+	}
+	if choice.FinishReason == "error" {
+		return &APIError{Message: "the server ended the answer with an error"}
+	}
+	return nil
+}
+
+// choice returns the first of the alternative answers.
+func (c *completion) choice() *choice {
+	for i := range c.Choices {
+		if c.Choices[i].Index == 0 {
+			return &c.Choices[i]
+		}
+	}
+	return nil
+}
+
+// usage returns the token counts, from wherever the server puts them.
+func (c *completion) usage() *usage {
+	switch choice := c.choice(); {
+	case c.Usage != nil:
+		return c.Usage
+	case c.XGroq.Usage != nil:
+		return c.XGroq.Usage
+	case choice != nil:
+		return choice.Usage
+	}
+	return nil
+}
+
+type choice struct {
+	Index        int              `json:"index"`
+	Message      *answer          `json:"message"`
+	Delta        *answer          `json:"delta"`
+	FinishReason string           `json:"finish_reason"`
+	LogProbs     *schema.LogProbs `json:"logprobs"`
+	Usage        *usage           `json:"usage"` // Moonshot
+	Error        json.RawMessage  `json:"error"` // OpenRouter
+}
+
+func (c *choice) answer() *answer {
+	if c.Delta != nil {
+		return c.Delta
+	}
+	return c.Message
+}
+
+type answer struct {
+	Content          content           `json:"content"`
+	Reasoning        string            `json:"reasoning"`
+	ReasoningContent string            `json:"reasoning_content"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
+	Refusal          string            `json:"refusal"`
+	ToolCalls        []toolCall        `json:"tool_calls"`
+	Annotations      []json.RawMessage `json:"annotations"`
+	Images           []contentPart     `json:"images"` // OpenRouter
+	Audio            struct {
+		Data       string `json:"data"`
+		Transcript string `json:"transcript"`
+	} `json:"audio"`
+}
+
+// content is a text, or a list of parts.
+type content struct {
+	text, reasoning string
+	images          []string
+}
+
+type contentPart struct {
+	Text     string `json:"text"`
+	ImageURL struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
+	Thinking []struct {
+		Text string `json:"text"`
+	} `json:"thinking"` // Mistral
+}
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &c.text) == nil {
+		return nil
+	}
+	var parts []contentPart
+	if decodeList(data, &parts) != nil {
+		return nil
+	}
+	var text, reasoning strings.Builder
+	for _, part := range parts {
+		text.WriteString(part.Text)
+		for _, thought := range part.Thinking {
+			reasoning.WriteString(thought.Text)
+		}
+		if part.ImageURL.URL != "" {
+			c.images = append(c.images, part.ImageURL.URL)
+		}
+	}
+	c.text, c.reasoning = text.String(), reasoning.String()
+	return nil
+}
+
+// decodeList is decode for a list.
+func decodeList[T any](data []byte, list *[]T) error {
+	var wrapped struct{ List []T }
+	err := decode(append(append([]byte(`{"List":`), data...), '}'), &wrapped)
+	*list = wrapped.List
+	return err
+}
+
+type toolCall struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string    `json:"name"`
+		Arguments arguments `json:"arguments"`
+	} `json:"function"`
+	ExtraContent json.RawMessage `json:"extra_content"` // Google: signatures of the thinking before the call
+}
+
+// arguments are JSON text; some servers send the JSON itself.
+type arguments string
+
+func (a *arguments) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) != nil {
+		text = string(data)
+	}
+	*a = arguments(text) // "" for null
+	return nil
+}
+
+// usage counts tokens.
+type usage struct {
+	PromptTokens        int `json:"prompt_tokens"`
+	CompletionTokens    int `json:"completion_tokens"`
+	TotalTokens         int `json:"total_tokens"`
+	PromptTokensDetails struct {
+		CachedTokens int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionTokensDetails struct {
+		ReasoningTokens int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	PromptCacheHitTokens int `json:"prompt_cache_hit_tokens"` // DeepSeek
+	CachedTokens         int `json:"cached_tokens"`           // Moonshot
+}
+
+// tokens returns the counts in the sense of schema.TokenUsage, where the generated tokens include the reasoning. Some
+// servers count that aside, which the total tells.
+func (u *usage) tokens() *schema.TokenUsage {
+	if u == nil {
+		return nil
+	}
+	t := &schema.TokenUsage{
+		PromptTokens:     u.PromptTokens,
+		CompletionTokens: u.CompletionTokens,
+		TotalTokens:      u.TotalTokens,
+	}
+	t.PromptTokenDetails.CachedTokens = max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens, u.CachedTokens)
+	reasoning := u.CompletionTokensDetails.ReasoningTokens
+	t.CompletionTokensDetails.ReasoningTokens = reasoning
+	if t.PromptTokens+t.CompletionTokens+reasoning == t.TotalTokens {
+		t.CompletionTokens += reasoning
+	}
+	if t.TotalTokens == 0 {
+		t.TotalTokens = t.PromptTokens + t.CompletionTokens
+	}
+	return t
+}
