@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/serialization"
+	"github.com/weftgo/weft/schema"
 )
 
 // CheckPointStore keeps checkpoints by ID. See [WithCheckPointStore].
@@ -43,18 +45,28 @@ type channel struct {
 	Arrived  map[string]bool
 }
 
+func init() {
+	schema.RegisterName[*checkpoint]("_weft_compose_checkpoint")
+	schema.RegisterName[*channel]("_weft_compose_channel")
+	schema.RegisterName[control]("_weft_compose_control")
+	schema.RegisterName[core.InterruptState]("_weft_interrupt_state")
+	schema.RegisterName[*InterruptInfo]("_weft_compose_interrupt_info")
+	schema.RegisterName[*toolsState]("_weft_compose_tools_state")
+	schema.RegisterName[*ToolsInterruptAndRerunExtra]("_weft_compose_tools_extra")
+}
+
 // RegisterSerializableType registers T for the default encoding of checkpoints only.
 //
 // Deprecated: use schema.RegisterName, which registers for every encoding.
 func RegisterSerializableType[T any](name string) (err error) {
-	return tmpGenericRegister[T](name)
+	return serialization.GenericRegister[T](name)
 }
 
 func (p *plan) codec() Serializer {
 	if p.serializer != nil {
 		return p.serializer
 	}
-	return &tmpInternalSerializer{}
+	return &serialization.InternalSerializer{}
 }
 
 // copyState copies the state of the graph for the checkpoint and for the user: the run may be resumed while the user
@@ -66,7 +78,7 @@ func (r *run) copyState() (any, error) {
 	var state any
 	err := r.scope.with(func(s any) (err error) {
 		if r.serializer == nil {
-			state, err = tmpDeepCopy(s)
+			state, err = serialization.DeepCopy(s)
 			return err
 		}
 		data, err := r.serializer.Marshal(&stateBox{State: s})
@@ -312,7 +324,7 @@ func MigrateCheckpointState(data []byte, serializer Serializer, migrate func(sta
 		return nil, errors.New("migrate checkpoint state: the migrate function is nil")
 	}
 	if serializer == nil {
-		serializer = &tmpInternalSerializer{}
+		serializer = &serialization.InternalSerializer{}
 	}
 	cp := &checkpoint{}
 	if err := serializer.Unmarshal(data, cp); err != nil {

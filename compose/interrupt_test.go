@@ -2,7 +2,6 @@ package compose
 
 import (
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"strings"
@@ -333,7 +332,7 @@ func TestInterrupt_E3_IsNeverWrappedAndAPlainErrorWins(t *testing.T) {
 // counters is a graph state for tests.
 type counters struct{ Pre, Post int }
 
-func init() { gob.Register(&counters{}) }
+func init() { schema.RegisterName[*counters]("_weft_compose_test_counters") }
 
 func TestResume_U2_U3_StateModifierAndStateData(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {

@@ -2,7 +2,6 @@ package compose
 
 import (
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -320,7 +319,7 @@ type propTrace struct {
 	state    *propState
 }
 
-func init() { gob.Register(&propState{}); gob.Register(map[string]any{}) }
+func init() { schema.RegisterName[*propState]("_weft_compose_prop_state") }
 
 // build makes the real graph.
 func (g *propGraph) build(t *testing.T, store CheckPointStore, trace *propTrace) Runnable[propValue, propValue] {

@@ -3,6 +3,7 @@ package compose
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftgo/weft/internal/core"
 )
@@ -69,6 +70,9 @@ func isInterrupt(err error) bool {
 
 // suspend ends the run so that it can go on later: everything that is not done is put into a checkpoint.
 func (r *run) suspend() error {
+	byPlace := func(a, b *task) int { return a.node.index - b.node.index }
+	slices.SortFunc(r.pause.interrupted, byPlace)
+	slices.SortFunc(r.pause.timedOut, byPlace)
 	state, err := r.copyState()
 	if err != nil {
 		return graphErrorf("failed to copy state: %w", err)

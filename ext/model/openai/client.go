@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -91,11 +92,12 @@ func limitErrorBody(req *http.Request, next option.MiddlewareNext) (*http.Respon
 
 // A response is an answer of the server whose body is being read.
 type response struct {
-	header http.Header
-	body   io.ReadCloser
-	ctx    context.Context
-	stop   func() bool
-	hide   redactor
+	header  http.Header
+	body    io.ReadCloser
+	ctx     context.Context
+	unwatch func() bool
+	once    sync.Once
+	hide    redactor
 }
 
 // post sends the body of a request and returns a response with a status of success. The caller closes it. The body
@@ -134,15 +136,22 @@ func (m *ChatModel) post(ctx context.Context, body []byte, headers map[string]st
 		return nil, hide.failure("request", err)
 	}
 	r := &response{header: resp.Header, body: resp.Body, ctx: ctx, hide: hide}
-	r.stop = context.AfterFunc(ctx, func() { resp.Body.Close() })
+	r.unwatch = context.AfterFunc(ctx, r.closeBody)
 	return r, nil
 }
 
 func (r *response) Read(p []byte) (int, error) { return r.body.Read(p) }
 
-func (r *response) Close() error {
-	r.stop()
-	return r.body.Close()
+// close may be called repeatedly and by any goroutine.
+func (r *response) close() {
+	r.unwatch()
+	r.closeBody()
+}
+
+// closeBody swallows panics of a user's transport: nobody is left to be told.
+func (r *response) closeBody() {
+	defer func() { _ = recover() }()
+	r.once.Do(func() { r.body.Close() })
 }
 
 // failure is the error for what went wrong while the response was read.

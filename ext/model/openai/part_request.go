@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -75,42 +76,46 @@ func inputPart(p *schema.MessageInputPart) (object, error) {
 }
 
 // outputParts returns what the assistant said: the text, and the media, which are sent like those of users. The text is
-// Content; texts among the parts count when there is none. Audio is not sent back, its transcript is the text.
+// Content; texts among the parts count when there is none. Audio is not sent back, as its transcript is the text.
 func outputParts(m *schema.Message) (text string, media []object, err error) {
 	if len(m.UserInputMultiContent) > 0 {
 		return "", nil, errors.New("UserInputMultiContent is not for messages of the assistant: use AssistantGenMultiContent")
 	}
 	var texts strings.Builder
-	add := func(i int, part object, err2 error) {
-		if text, ok := part.text(); ok {
-			texts.WriteString(text)
-		} else if err2 == nil {
-			media = append(media, part)
-		} else if err == nil {
-			err = fmt.Errorf("part %d: %w", i, err2)
+	for i, p := range assistantParts(m) {
+		if p.Type == schema.ChatMessagePartTypeText {
+			texts.WriteString(p.Text)
+			continue
 		}
+		o, err := inputPart(&p)
+		if err != nil {
+			return "", nil, fmt.Errorf("part %d (%s): %w", i, p.Type, err)
+		}
+		o.merge(extraFields(p.Extra))
+		media = append(media, o)
 	}
-	for i, p := range m.AssistantGenMultiContent {
+	return cmp.Or(m.Content, texts.String()), media, nil
+}
+
+// assistantParts returns the texts, images and videos of the assistant as if a user gave them to the model.
+func assistantParts(m *schema.Message) (parts []schema.MessageInputPart) {
+	for _, p := range m.AssistantGenMultiContent {
+		in := schema.MessageInputPart{Type: p.Type, Text: p.Text, Extra: p.Extra}
 		switch {
 		case p.Type == schema.ChatMessagePartTypeText:
-			add(i, textPart(p.Text), nil)
 		case p.Type == schema.ChatMessagePartTypeImageURL && p.Image != nil:
-			o, err := imagePart(&p.Image.MessagePartCommon, "")
-			add(i, o, err)
+			in.Image = &schema.MessageInputImage{MessagePartCommon: p.Image.MessagePartCommon}
 		case p.Type == schema.ChatMessagePartTypeVideoURL && p.Video != nil:
-			o, err := videoPart(&p.Video.MessagePartCommon)
-			add(i, o, err)
+			in.Video = &schema.MessageInputVideo{MessagePartCommon: p.Video.MessagePartCommon}
+		default:
+			continue
 		}
+		parts = append(parts, in)
 	}
-	for i, old := range m.MultiContent {
-		p := modernPart(old)
-		o, err := inputPart(&p)
-		add(i, o, err)
+	for _, old := range m.MultiContent {
+		parts = append(parts, modernPart(old))
 	}
-	if m.Content != "" {
-		return m.Content, media, err
-	}
-	return texts.String(), media, err
+	return parts
 }
 
 func imagePart(media *schema.MessagePartCommon, detail schema.ImageURLDetail) (object, error) {

@@ -19,7 +19,7 @@ type assembler struct {
 	finished       bool // some chunk had a finish reason
 }
 
-// message returns what a completion adds to the message, or nil if that is nothing.
+// message returns what a completion adds to the message, or nil if a chunk adds nothing.
 func (a *assembler) message(c *completion) *schema.Message {
 	m := &schema.Message{Role: schema.Assistant}
 	a.takeInfo(m, c)
@@ -29,7 +29,7 @@ func (a *assembler) message(c *completion) *schema.Message {
 	if choice := c.choice(); choice != nil {
 		a.takeChoice(m, choice)
 	}
-	if saysNothing(m) {
+	if !a.whole && saysNothing(m) {
 		return nil
 	}
 	return m

@@ -86,3 +86,6 @@ func (e *callError) GoString() string { return e.text }
 func (e *callError) Is(target error) bool { return errors.Is(e.cause, target) }
 
 func (e *callError) As(target any) bool { return errors.As(e.cause, target) }
+
+// excerpt is a text for people out of a response that was not understood.
+func (r redactor) excerpt(data []byte) string { return shorten(r.text(excerpt(data))) }

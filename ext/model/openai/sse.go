@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // maxResponse is how large a response, or one event of a stream, may be. Images come as one line of base64.
@@ -64,16 +65,20 @@ func (e *events) next() ([]byte, error) {
 		if err != nil && err != io.EOF {
 			return nil, err
 		}
+		first := len(e.data) == 0
 		e.take(line)
+		ends := err == io.EOF || len(line) == 0
 		switch {
 		case bytes.HasPrefix(e.data, done):
 			return nil, errDone
-		case isObject(e.data), len(line) == 0 && err == nil && len(bytes.TrimSpace(e.data)) > 0:
+		case (first || ends) && isObject(e.data):
 			return e.data, nil
 		case err == io.EOF && len(e.data) > 0:
 			return nil, io.ErrUnexpectedEOF
 		case err == io.EOF:
 			return nil, io.EOF
+		case ends && len(e.data) > 0:
+			return e.data, nil
 		case len(e.data) > maxResponse:
 			return nil, errTooLarge
 		}
@@ -87,7 +92,7 @@ func (e *events) take(line []byte) {
 	case bytes.HasPrefix(line, []byte("{")):
 		value = line
 	case string(name) == "error":
-		value = append(append([]byte(`{"error":`), value...), '}')
+		value = slices.Concat([]byte(`{"error":`), value, []byte("}"))
 	case string(name) != "data":
 		return
 	}
