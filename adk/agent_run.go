@@ -8,7 +8,6 @@ import (
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/eventring"
 	"github.com/weftgo/weft/internal/safe"
-	"github.com/weftgo/weft/schema"
 )
 
 // agentRun is one run of a chat model agent. It is the context of the run, too, so that hooks, model and tools find
@@ -23,6 +22,8 @@ type agentRun[M MessageType] struct {
 	iterator AsyncIterator[*TypedAgentEvent[M]]
 	messages []M
 	plan     *agentPlan[M]
+	// graphOptions pass the run's options on to the nodes.
+	graphOptions []compose.Option
 }
 
 type agentRunKey[M MessageType] struct{}
@@ -83,7 +84,24 @@ func (r *agentRun[M]) guarded() (err error) {
 }
 
 // react runs the graph from the input to the final message.
-func (r *agentRun[M]) react() (err error) {
+func (r *agentRun[M]) react() error {
+	if err := r.prepare(); err != nil {
+		return err
+	}
+	if !r.input.EnableStreaming {
+		_, err := r.plan.graph.Invoke(r, r.messages, r.graphOptions...)
+		return err
+	}
+	final, err := r.plan.graph.Stream(r, r.messages, r.graphOptions...)
+	if err != nil {
+		return err
+	}
+	_, err = opsOf[M]().concat(final)
+	return err
+}
+
+// prepare makes what the graph starts from.
+func (r *agentRun[M]) prepare() (err error) {
 	if r.input == nil {
 		return errors.New("the agent input is nil")
 	}
@@ -94,20 +112,10 @@ func (r *agentRun[M]) react() (err error) {
 	if r.messages, err = conf.GenModelInput(r, conf.Instruction, r.input); err != nil {
 		return err
 	}
-	var opts []compose.Option
 	if len(r.options.tools) > 0 {
-		opts = append(opts, compose.WithToolsNodeOption(compose.WithToolOption(r.options.tools...)))
+		r.graphOptions = []compose.Option{compose.WithToolsNodeOption(compose.WithToolOption(r.options.tools...))}
 	}
-	if !r.input.EnableStreaming {
-		_, err = r.plan.graph.Invoke(r, r.messages, opts...)
-		return err
-	}
-	var final *schema.StreamReader[M]
-	if final, err = r.plan.graph.Stream(r, r.messages, opts...); err != nil {
-		return err
-	}
-	_, err = opsOf[M]().concat(final)
-	return err
+	return nil
 }
 
 // lastEvent is the event of a run that did not reach its final message.

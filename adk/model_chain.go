@@ -61,7 +61,18 @@ type call[M MessageType] func(ctx context.Context, r *agentRun[M], history []M, 
 // turn takes the history from the state, calls the model and adds the answer.
 func (c *modelChain[M]) turn(ctx context.Context, do call[M]) (answer M, err error) {
 	r := agentRunFrom[M](ctx)
-	var history []M
+	history, err := c.nextHistory(ctx)
+	if err != nil {
+		return answer, err
+	}
+	if answer, err = do(ctx, r, history, c.options(r)); err != nil {
+		return answer, err
+	}
+	return answer, remember(ctx, answer)
+}
+
+// nextHistory is what the model sees. An agent with tools counts down its iterations.
+func (c *modelChain[M]) nextHistory(ctx context.Context) (history []M, err error) {
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		if c.limited {
 			if s.RemainingIterations <= 0 {
@@ -72,17 +83,19 @@ func (c *modelChain[M]) turn(ctx context.Context, do call[M]) (answer M, err err
 		history = slices.Clip(s.Messages)
 		return nil
 	})
-	if err != nil {
-		return answer, err
+	return history, err
+}
+
+// options are those of the run, and then what tools there are.
+func (c *modelChain[M]) options(r *agentRun[M]) []model.Option {
+	if len(r.options.model) == 0 {
+		return c.tools
 	}
-	opts := c.tools
-	if len(r.options.model) > 0 {
-		opts = append(slices.Clip(r.options.model), c.tools...)
-	}
-	if answer, err = do(ctx, r, history, opts); err != nil {
-		return answer, err
-	}
-	return answer, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+	return append(slices.Clip(r.options.model), c.tools...)
+}
+
+func remember[M MessageType](ctx context.Context, answer M) error {
+	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.Messages = append(s.Messages, answer)
 		return nil
 	})

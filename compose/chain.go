@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/weftgo/weft/internal/callbacks"
 )
@@ -18,7 +17,7 @@ type Chain[I, O any] struct {
 	// count is how many indexes are taken: it numbers the keys.
 	count int
 	err   error
-	// added: END is connected, for a compile that is repeated.
+	// ended: the tails are connected to END, by the first compile.
 	ended bool
 }
 
@@ -240,7 +239,7 @@ func (cb *ChainBranch) add(key string, b body, opts []GraphAddNodeOpt) *ChainBra
 func (cb *ChainBranch) branchOf(names map[string]string) *GraphBranch {
 	b := cb.condition
 	b.endNodes = make(map[string]bool, len(names))
-	for name := range maps.Keys(names) {
+	for name := range names {
 		b.endNodes[name] = true
 	}
 	return &b

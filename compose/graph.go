@@ -62,6 +62,8 @@ type graph struct {
 	rawOpts  []NewGraphOption
 	err      error
 	compiled bool
+	// compiling finds graphs that contain themselves.
+	compiling bool
 }
 
 func newGraphBuilder(component components.Component, in, out kind, opts []NewGraphOption) *graph {

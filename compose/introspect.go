@@ -100,9 +100,19 @@ func (g *graph) describeCompiled(p *plan, opts *graphCompileOptions) *GraphInfo 
 		}
 	}
 	for _, b := range g.branches {
-		info.Branches[b.from] = append(info.Branches[b.from], *b.branch)
+		info.Branches[b.from] = append(info.Branches[b.from], b.described())
 	}
 	return info
+}
+
+// described is the branch with the nodes that it may choose by their keys.
+func (b *branchUse) described() GraphBranch {
+	described := *b.branch
+	described.endNodes = make(map[string]bool, len(b.branch.endNodes))
+	for name := range b.branch.endNodes {
+		described.endNodes[b.target(name)] = true
+	}
+	return described
 }
 
 // tellCompiled tells the compile callbacks of a graph that was compiled on its own.

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -115,6 +116,11 @@ func (g *graph) compilePlan(opts *graphCompileOptions) (*plan, error) {
 	if g.err != nil {
 		return nil, g.err
 	}
+	if g.compiling {
+		return nil, errors.New("the graph contains itself")
+	}
+	g.compiling = true
+	defer func() { g.compiling = false }()
 	if err := opts.check(g); err != nil {
 		return nil, err
 	}
@@ -168,10 +174,10 @@ func (g *graph) checkComplete() error {
 		}
 	}
 	if !starts {
-		return fmt.Errorf("start node not set")
+		return errors.New("start node not set")
 	}
 	if !ends {
-		return fmt.Errorf("end node not set")
+		return errors.New("end node not set")
 	}
 	var untyped []string
 	for _, n := range g.nodes {

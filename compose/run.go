@@ -16,13 +16,13 @@ import (
 
 // invocation is what a run of a plan is given.
 type invocation struct {
-	value     any    // the input of a run of values
-	stream    stream // the input of a run of streams
-	streaming bool
-	opts      []Option
-	// nested: the run is a node of another one. checkpoint is then what that one kept for it.
-	nested     bool
-	checkpoint *checkpoint
+	input       any    // of a run of values
+	inputStream stream // of a run of streams
+	streaming   bool
+	given       []Option
+	// nested: the run is a node of another one. saved is then the checkpoint that that one kept for it.
+	nested bool
+	saved  *checkpoint
 	// path and modify are for the state modifier: the node keys down to the nested graph.
 	path   []string
 	modify StateModifier
@@ -32,15 +32,15 @@ type invocation struct {
 type run struct {
 	*plan
 	*arena
-	// ctx is the graph's context: the parent of everything that runs in it.
-	ctx       *runContext
-	frame     *core.Frame
-	scope     *stateScope
-	streaming bool
-	nested    bool
-	opts      *routedOptions
-	steps     int
-	maxSteps  int
+	invocation
+	// ctx is the graph's context: the parent of everything that runs in it. own is its memory.
+	ctx      *runContext
+	own      runContext
+	frame    *core.Frame
+	scope    *stateScope
+	opts     *routedOptions
+	steps    int
+	maxSteps int
 
 	// siblings is the parent of nodes that run at the same time, made when they first do.
 	siblings *siblingContext
@@ -53,10 +53,8 @@ type run struct {
 	pause   pause
 	// resumed is the checkpoint that the run starts from, until its tasks are made.
 	resumed *checkpoint
-	path    []string
-	modify  StateModifier
-	// own is the memory of ctx.
-	own runContext
+	// fromCheckpoint: the run started from one.
+	fromCheckpoint bool
 }
 
 // siblingContext is cancelled when one of the nodes that run at the same time fails.
@@ -67,31 +65,48 @@ type siblingContext struct {
 
 var errRunEnded = errors.New("the graph run has ended")
 
-// run executes the plan once, as the root of a run or as a node of another one. Every panic of user code comes back as an error.
-func (p *plan) run(ctx context.Context, inv invocation) (value any, out stream, err error) {
-	r := &run{plan: p, streaming: inv.streaming, nested: inv.nested, maxSteps: p.maxSteps,
-		resumed: inv.checkpoint, path: inv.path, modify: inv.modify}
+// newRun readies a run of the plan, as the root of a run or as a node of another one.
+func (p *plan) newRun(ctx context.Context, given []Option, nested bool) *run {
+	r := &run{plan: p, maxSteps: p.maxSteps}
+	r.given, r.nested = given, nested
 	r.own = newRunContext(ctx)
 	r.ctx = &r.own
-	if !inv.nested {
+	if !nested {
 		r.ctx.frame = core.FrameFrom(ctx).Enter(ctx, &p.segment)
 	}
 	r.frame = &r.ctx.frame
 	r.outside = outsideInterruptFrom(ctx)
+	return r
+}
 
-	setupErr := r.setUp(inv.opts)
-	resumed := r.resuming()
+// do executes the plan once. Every panic of user code comes back as an error. It and what lies between it and the
+// nodes is kept small: it is on the stack of everything that runs in a graph.
+func (r *run) do() (value any, out stream, err error) {
+	if err = r.begin(); err == nil {
+		value, out, err = r.execute()
+	}
+	return r.end(value, out, err)
+}
+
+// begin does what comes before the nodes. A failure is reported to the callback handlers like that of a run.
+func (r *run) begin() error {
+	r.resumed = r.saved
+	setupErr := r.setUp(r.given)
+	r.fromCheckpoint = r.resuming()
 	r.ctx.callbacks = r.startedCallbacks()
-	if err = r.reportStart(&inv); err == nil {
+	err := r.reportStart()
+	if err == nil {
 		err = setupErr
 	}
 	if err != nil {
-		closeStream(inv.stream)
-	} else {
-		value, out, err = r.execute(&inv)
+		closeStream(r.inputStream)
 	}
-	if err == nil && resumed {
-		err = r.deleteCheckpoint(ctx)
+	return err
+}
+
+func (r *run) end(value any, out stream, err error) (any, stream, error) {
+	if err == nil && r.fromCheckpoint {
+		err = r.deleteCheckpoint(r.ctx)
 	}
 	return r.reportEnd(value, out, err)
 }
@@ -152,16 +167,16 @@ func (r *run) makeState() error {
 	return nil
 }
 
-func (r *run) reportStart(inv *invocation) error {
+func (r *run) reportStart() error {
 	if !r.ctx.callbacks.Active() {
 		return nil
 	}
 	var next context.Context
 	var err error
-	if inv.streaming && inv.stream != nil {
-		next, inv.stream, err = r.in.ReportStart(r.ctx, inv.stream)
+	if r.inputStream != nil {
+		next, r.inputStream, err = r.in.ReportStart(r.ctx, r.inputStream)
 	} else {
-		next, err = callbacks.FireStart[any](r.ctx, inv.value)
+		next, err = callbacks.FireStart(r.ctx, r.input)
 	}
 	if next != context.Context(r.ctx) { // a handler added something: below it everything stays as it was
 		below := *r.ctx
@@ -200,7 +215,7 @@ func (r *run) reportEnd(value any, out stream, err error) (any, stream, error) {
 }
 
 // execute runs the nodes from the input, or from the checkpoint that was loaded, to END, an interrupt or a failure.
-func (r *run) execute(inv *invocation) (value any, out stream, err error) {
+func (r *run) execute() (value any, out stream, err error) {
 	r.arena = r.plan.newArena()
 	defer func() {
 		if v := recover(); v != nil {
@@ -212,11 +227,11 @@ func (r *run) execute(inv *invocation) (value any, out stream, err error) {
 		r.tearDown(err)
 	}()
 	if r.resumed != nil {
-		closeStream(inv.stream) // the input was given to the run that is being resumed
+		closeStream(r.inputStream) // the input was given to the run that is being resumed
 		if err := r.restore(); err != nil {
 			return nil, nil, err
 		}
-	} else if err := r.distribute(&r.nodes[startIndex], inv.value, inv.stream); err != nil {
+	} else if err := r.distribute(&r.nodes[startIndex], r.input, r.inputStream); err != nil {
 		return nil, nil, err
 	}
 	return r.loop()

@@ -26,7 +26,9 @@ type Runnable[I, O any] interface {
 type runnable[I, O any] struct{ plan *plan }
 
 func (r *runnable[I, O]) Invoke(ctx context.Context, input I, opts ...Option) (output O, err error) {
-	v, _, err := r.plan.run(ctx, invocation{value: input, opts: opts})
+	call := r.plan.newRun(ctx, opts, false)
+	call.input = input
+	v, _, err := call.do()
 	if err != nil {
 		return output, err
 	}
@@ -57,7 +59,9 @@ func (r *runnable[I, O]) Transform(ctx context.Context, input *schema.StreamRead
 	if input == nil {
 		return nil, graphErrorf("the input stream is nil")
 	}
-	_, s, err := r.plan.run(ctx, invocation{stream: input, streaming: true, opts: opts})
+	call := r.plan.newRun(ctx, opts, false)
+	call.inputStream, call.streaming = input, true
+	_, s, err := call.do()
 	if err != nil {
 		return nil, err
 	}

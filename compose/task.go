@@ -180,15 +180,18 @@ func (t *task) unwrapInput() error {
 	return nil
 }
 
-func (t *task) runNested() error {
-	inv := invocation{value: t.value, stream: t.stream, streaming: t.run.streaming, nested: true,
-		checkpoint: t.checkpoint, modify: t.run.modify, path: append(slices.Clip(t.run.path), t.node.key)}
+func (t *task) runNested() (err error) {
+	var opts []Option
 	if t.opts != nil {
-		inv.opts = t.opts.graph
+		opts = t.opts.graph
 	}
+	outer := t.run
+	nested := t.node.sub.newRun(t.body, opts, true)
+	nested.input, nested.inputStream, nested.streaming = t.value, t.stream, outer.streaming
+	nested.saved, nested.modify = t.checkpoint, outer.modify
+	nested.path = append(slices.Clip(outer.path), t.node.key)
 	t.stream = nil
-	var err error
-	t.value, t.stream, err = t.node.sub.run(t.body, inv)
+	t.value, t.stream, err = nested.do()
 	return err
 }
 

@@ -114,29 +114,13 @@ func (q *Queue[T]) enqueue(in *input[T]) {
 	q.count++
 }
 
+// end takes in out of the stream. A wake that came late may have left it in the ring.
 func (q *Queue[T]) end(in *input[T]) {
 	q.mu.Lock()
 	in.ended = true
 	q.open--
-	if in.queued { // by a wake that came late
-		q.drop(in)
-	}
 	q.mu.Unlock()
 	in.src.Close()
-}
-
-// drop takes in out of the ring, with mu locked, by going once around it.
-func (q *Queue[T]) drop(in *input[T]) {
-	in.queued = false
-	for range q.count {
-		other := q.ready[q.first]
-		q.first = (q.first + 1) % len(q.ready)
-		q.count--
-		if other != in {
-			q.ready[(q.first+q.count)%len(q.ready)] = other
-			q.count++
-		}
-	}
 }
 
 // Prompt reports true: user code runs in pumps.
@@ -172,7 +156,10 @@ func (q *Queue[T]) Close() {
 
 // poll asks the source. A source that someone else has closed says so once and ends.
 func (in *input[T]) poll() (item pull.Item[T], ok bool) {
-	if in.ending {
+	switch {
+	case in.ended:
+		return item, false
+	case in.ending:
 		return pull.Item[T]{Err: io.EOF}, true
 	}
 	item, ok = in.src.Poll(in)

@@ -103,7 +103,7 @@ func TestQueue_Close(t *testing.T) {
 	}
 }
 
-// A wake that comes while its input is asked queues it; if the answer is the end, it must leave the ring again.
+// A wake that comes while its input is asked queues it; if the answer is the end, it must not be asked again.
 func TestQueue_LateWakeOfAnEndedInput(t *testing.T) {
 	pipes, srcs := open(3)
 	q := New(srcs, nil, nil)
@@ -118,7 +118,9 @@ func TestQueue_LateWakeOfAnEndedInput(t *testing.T) {
 	require.False(t, ok)
 	ended.Wake()
 	require.Zero(t, q.count)
-	q.Close()
+	pipes[1].CloseWrite()
+	pipes[2].CloseWrite()
+	requirePoll(t, q, pull.Item[int]{Err: io.EOF})
 }
 
 // waking calls its input, and the others, whenever it is asked.

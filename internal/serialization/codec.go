@@ -42,33 +42,14 @@ func (b codecBuilder) codec(t reflect.Type) codec {
 	if c, ok := b[t]; ok {
 		return c
 	}
-	if c := opaqueCodec(t); c != nil {
+	if c := leafCodec(t); c != nil {
 		return b.add(t, c)
 	}
-	switch {
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !isOpaque(t.Elem()):
-		return b.add(t, bytesCodec{})
-	case t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8 && !isOpaque(t.Elem()):
-		return b.add(t, byteArrayCodec{})
-	}
 	switch t.Kind() {
-	case reflect.Bool:
-		return b.add(t, boolCodec{})
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return b.add(t, intCodec{})
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return b.add(t, uintCodec{})
-	case reflect.Float32, reflect.Float64:
-		return b.add(t, floatCodec{bits: t.Bits()})
-	case reflect.Complex64, reflect.Complex128:
-		return b.add(t, complexCodec{bits: t.Bits() / 2})
-	case reflect.String:
-		return b.add(t, stringCodec{})
-	case reflect.Interface:
-		return b.add(t, interfaceCodec{})
 	case reflect.Pointer:
 		c := &pointerCodec{wrapped: isNullable(t.Elem())}
-		b.add(t, c).(*pointerCodec).elem = b.codec(t.Elem())
+		b.add(t, c)
+		c.elem = b.codec(t.Elem())
 		return c
 	case reflect.Slice:
 		c := &sliceCodec{}
@@ -76,8 +57,7 @@ func (b codecBuilder) codec(t reflect.Type) codec {
 		c.elem = b.codec(t.Elem())
 		return c
 	case reflect.Array:
-		c := &arrayCodec{elem: b.codec(t.Elem())}
-		return b.add(t, c)
+		return b.add(t, &arrayCodec{elem: b.codec(t.Elem())})
 	case reflect.Map:
 		return b.mapCodec(t)
 	case reflect.Struct:
@@ -86,10 +66,45 @@ func (b codecBuilder) codec(t reflect.Type) codec {
 	return b.add(t, unsupportedCodec{typ: t})
 }
 
+// add makes c known before the codecs it consists of are made, which may need it.
 func (b codecBuilder) add(t reflect.Type, c codec) codec {
 	b[t] = c
 	return c
 }
+
+// leafCodec is the codec of a type that needs no other, or nil.
+func leafCodec(t reflect.Type) codec {
+	if c := opaqueCodec(t); c != nil {
+		return c
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return boolCodec{}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return intCodec{}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return uintCodec{}
+	case reflect.Float32, reflect.Float64:
+		return floatCodec{bits: t.Bits()}
+	case reflect.Complex64, reflect.Complex128:
+		return complexCodec{bits: t.Bits() / 2}
+	case reflect.String:
+		return stringCodec{}
+	case reflect.Interface:
+		return interfaceCodec{}
+	case reflect.Slice:
+		if isByte(t.Elem()) {
+			return bytesCodec{}
+		}
+	case reflect.Array:
+		if isByte(t.Elem()) {
+			return byteArrayCodec{}
+		}
+	}
+	return nil
+}
+
+func isByte(t reflect.Type) bool { return t.Kind() == reflect.Uint8 && !isOpaque(t) }
 
 // isNullable reports whether a value of t may be written as null.
 func isNullable(t reflect.Type) bool {

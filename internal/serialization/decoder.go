@@ -177,8 +177,6 @@ func (d *decoder) escaped() ([]byte, error) {
 		case c == '"':
 			d.pos++
 			return d.scratch, nil
-		case c < ' ':
-			return nil, d.errorf("control character in a string")
 		case c == '\\':
 			if err := d.escape(); err != nil {
 				return nil, err

@@ -111,9 +111,9 @@ func (g generator) text() string {
 func (g generator) utf8() string { return fmt.Sprintf("%q", g.text()) }
 
 func TestRandomValues_RoundTrip(t *testing.T) {
-	rounds := uint64(20000)
+	rounds := uint64(5000)
 	if testing.Short() {
-		rounds = 2000
+		rounds = 500
 	}
 	for seed := range rounds {
 		g := generator{rand.New(rand.NewPCG(seed, 2))}

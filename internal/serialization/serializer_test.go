@@ -322,6 +322,18 @@ func TestOpaque_R13(t *testing.T) {
 	requireSame(t, *big.NewInt(1 << 40))
 }
 
+// bits has binary methods only.
+type bits struct{ b []byte }
+
+func (b bits) MarshalBinary() ([]byte, error)     { return b.b, nil }
+func (b *bits) UnmarshalBinary(data []byte) error { b.b = data; return nil }
+
+func TestOpaque_BinaryMethods(t *testing.T) {
+	require.NoError(t, GenericRegister[bits]("bits"))
+	requireSame(t, &bits{[]byte{0, 255}})
+	requireSame(t, []bits{{[]byte{1}}})
+}
+
 type badJSON struct{ Mode string }
 
 func (b badJSON) MarshalJSON() ([]byte, error) {
@@ -396,6 +408,12 @@ func TestUnmarshal_R16_Adaptation(t *testing.T) {
 	check(5.0, 5)
 	check(7, 7.0)
 	check(ptr(int32(5)), ptr(int64(5)))
+	check(uint8(5), int64(5))
+	check(uint8(5), uint32(5))
+	check(5, uint16(5))
+	check(5.0, uint16(5))
+	check(uint8(5), 5.0)
+	check(1.5, float32(1.5))
 	check("s", myString("s"))
 	check(named("s"), "s")
 	check([]int{1}, myInts{1})
@@ -416,6 +434,8 @@ func TestUnmarshal_R16_Adaptation(t *testing.T) {
 	refuse([]byte("x"), new(string), "[]uint8 to string")
 	refuse(300, new(int8), "int to int8")
 	refuse(-1, new(uint), "int to uint")
+	refuse(uint16(300), new(uint8), "uint16 to uint8")
+	refuse(-1.0, new(uint), "float64 to uint")
 	refuse(1.5, new(int), "float64 to int")
 	refuse([]int{1}, new([1]int), "[]int to [1]int")
 	refuse(1, new(shape), "int to serialization.shape")

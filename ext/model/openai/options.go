@@ -13,62 +13,62 @@ type callOptions struct {
 	extraHeaders map[string]string
 }
 
-func option(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
+func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
 
 // WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and in place of those of the same
 // name; nil removes a field.
 func WithExtraFields(fields map[string]any) model.Option {
-	return option(func(o *callOptions) { o.ExtraFields = merged(o.ExtraFields, fields) })
+	return setting(func(o *callOptions) { o.ExtraFields = merged(o.ExtraFields, fields) })
 }
 
 // WithExtraHeaders sends headers in addition to Config.Headers and in place of those of the same name.
 func WithExtraHeaders(headers map[string]string) model.Option {
-	return option(func(o *callOptions) { o.extraHeaders = merged(o.extraHeaders, headers) })
+	return setting(func(o *callOptions) { o.extraHeaders = merged(o.extraHeaders, headers) })
 }
 
 // WithReasoningEffort replaces Config.ReasoningEffort.
 func WithReasoningEffort(effort string) model.Option {
-	return option(func(o *callOptions) { o.ReasoningEffort = effort })
+	return setting(func(o *callOptions) { o.ReasoningEffort = effort })
 }
 
 // WithVerbosity replaces Config.Verbosity.
 func WithVerbosity(verbosity string) model.Option {
-	return option(func(o *callOptions) { o.Verbosity = verbosity })
+	return setting(func(o *callOptions) { o.Verbosity = verbosity })
 }
 
 // WithResponseFormat replaces Config.ResponseFormat; nil means text.
 func WithResponseFormat(format *ResponseFormat) model.Option {
-	return option(func(o *callOptions) { o.ResponseFormat = format })
+	return setting(func(o *callOptions) { o.ResponseFormat = format })
 }
 
 // WithParallelToolCalls replaces Config.ParallelToolCalls.
 func WithParallelToolCalls(parallel bool) model.Option {
-	return option(func(o *callOptions) { o.ParallelToolCalls = &parallel })
+	return setting(func(o *callOptions) { o.ParallelToolCalls = &parallel })
 }
 
 // WithSeed replaces Config.Seed.
 func WithSeed(seed int) model.Option {
-	return option(func(o *callOptions) { o.Seed = &seed })
+	return setting(func(o *callOptions) { o.Seed = &seed })
 }
 
 // WithLogProbs replaces Config.LogProbs and Config.TopLogProbs.
 func WithLogProbs(top int) model.Option {
-	return option(func(o *callOptions) { o.LogProbs, o.TopLogProbs = true, top })
+	return setting(func(o *callOptions) { o.LogProbs, o.TopLogProbs = true, top })
 }
 
 // WithServiceTier replaces Config.ServiceTier.
 func WithServiceTier(tier string) model.Option {
-	return option(func(o *callOptions) { o.ServiceTier = tier })
+	return setting(func(o *callOptions) { o.ServiceTier = tier })
 }
 
 // WithUser replaces Config.User.
 func WithUser(user string) model.Option {
-	return option(func(o *callOptions) { o.User = user })
+	return setting(func(o *callOptions) { o.User = user })
 }
 
 // WithMetadata replaces Config.Metadata.
 func WithMetadata(metadata map[string]string) model.Option {
-	return option(func(o *callOptions) { o.Metadata = metadata })
+	return setting(func(o *callOptions) { o.Metadata = metadata })
 }
 
 // merged returns base with more set in it, and leaves both as they are.

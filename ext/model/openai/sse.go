@@ -5,18 +5,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 )
 
-// maxResponse is how large a response, or one event of a stream, may be. Images come as one line of base64.
+// maxResponse is how many bytes a response, or one event of a stream, may have. Images come as one line of base64.
 const maxResponse = 128 << 20
 
 // errDone is the end that the server announced.
 var errDone = errors.New("done")
 
-var errTooLarge = fmt.Errorf("the response is larger than %d MB", maxResponse>>20)
+var errTooLarge = errors.New("the response is too large")
 
 // A source yields the JSON documents of a response, and then errDone if the server has said that this is all, or io.EOF
 // if it has not. A document is valid until the next call.
@@ -26,8 +25,9 @@ type source interface {
 
 // A document is the source of a response that is not streamed.
 type document struct {
-	r    io.Reader
-	read bool
+	r     io.Reader
+	limit int
+	read  bool
 }
 
 func (d *document) next() ([]byte, error) {
@@ -35,8 +35,8 @@ func (d *document) next() ([]byte, error) {
 		return nil, errDone
 	}
 	d.read = true
-	data, err := io.ReadAll(io.LimitReader(d.r, maxResponse+1))
-	if len(data) > maxResponse {
+	data, err := io.ReadAll(io.LimitReader(d.r, int64(d.limit)+1))
+	if len(data) > d.limit {
 		return nil, errTooLarge
 	}
 	if err == nil && len(bytes.TrimSpace(data)) == 0 {
@@ -49,12 +49,13 @@ func (d *document) next() ([]byte, error) {
 // lenient: data counts as complete as soon as it is a JSON object, for servers that save the blank line behind it, and
 // an object or an "error:" that stands alone in a line counts as data, as that is how some servers tell of errors.
 type events struct {
-	r    *bufio.Reader
-	line []byte
-	data []byte
+	r     *bufio.Reader
+	limit int // of an event
+	line  []byte
+	data  []byte
 }
 
-func newEvents(r io.Reader) *events { return &events{r: bufio.NewReader(r)} }
+func newEvents(r io.Reader, limit int) *events { return &events{r: bufio.NewReader(r), limit: limit} }
 
 var done = []byte("[DONE]")
 
@@ -79,7 +80,7 @@ func (e *events) next() ([]byte, error) {
 			return nil, io.EOF
 		case ends && len(e.data) > 0:
 			return e.data, nil
-		case len(e.data) > maxResponse:
+		case len(e.data) > e.limit:
 			return nil, errTooLarge
 		}
 	}
@@ -113,7 +114,7 @@ func (e *events) readLine() ([]byte, error) {
 		part, err := e.r.ReadSlice('\n')
 		e.line = append(e.line, part...)
 		switch {
-		case len(e.line) > maxResponse:
+		case len(e.line) > e.limit:
 			return nil, errTooLarge
 		case err == bufio.ErrBufferFull:
 			continue

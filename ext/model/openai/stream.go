@@ -53,9 +53,9 @@ func (m *ChatModel) open(ctx context.Context, c *call, in []*schema.Message) (*s
 	mediaType, _, _ := mime.ParseMediaType(resp.header.Get("Content-Type"))
 	isJSON := strings.HasSuffix(mediaType, "/json") || strings.HasSuffix(mediaType, "+json")
 	if isJSON || !c.stream && mediaType != "text/event-stream" {
-		s.source, s.assembler.whole = &document{r: resp}, true
+		s.source, s.assembler.whole = &document{r: resp, limit: maxResponse}, true
 	} else {
-		s.source = newEvents(resp)
+		s.source = newEvents(resp, maxResponse)
 	}
 	return s, nil
 }
