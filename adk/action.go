@@ -1,7 +1,5 @@
 package adk
 
-import "github.com/weftgo/weft/internal/core"
-
 // AgentAction is what an agent wants the runtime to do.
 type AgentAction struct {
 	// Exit ends the run.
@@ -14,8 +12,6 @@ type AgentAction struct {
 	BreakLoop *BreakLoopAction
 	// CustomizedAction is for custom agents among themselves.
 	CustomizedAction any
-
-	signal *core.InterruptSignal
 }
 
 // TransferToAgentAction names the agent that takes over.

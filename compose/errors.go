@@ -17,6 +17,8 @@ var ErrGraphCompiled = errors.New("graph has been compiled, cannot be modified")
 var ErrChainCompiled = errors.New("chain has been compiled, cannot be modified")
 
 // DAGInvalidLoopErr is returned, wrapped, when a graph that must not have a cycle has one.
+//
+//lint:ignore ST1012 the name is part of the API
 var DAGInvalidLoopErr = errors.New("DAG is invalid, has loop")
 
 // RunErrorKind tells whether a run failed in a node or in the graph around the nodes.

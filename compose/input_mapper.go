@@ -15,6 +15,8 @@ type inputMapper struct {
 	input   kind
 	byFrom  map[string][]fieldMapper
 	statics []staticField
+	// whole: the one mapping gives the whole input, not a field of it.
+	whole bool
 }
 
 // fieldMapper is one compiled mapping.
@@ -43,16 +45,16 @@ type staticValue struct {
 func (g *graph) newInputMapper(key string, statics []staticValue) (*inputMapper, error) {
 	m := &inputMapper{input: g.inputOf(key), byFrom: map[string][]fieldMapper{}}
 	taken := pathSet{}
-	whole, mapped := false, false
+	mapped := false
 	for _, e := range g.edges {
 		if e.to != key || !e.data {
 			continue
 		}
-		if whole || mapped && fillsWhole(e.mappings) {
+		whole := fillsWhole(e.mappings)
+		if m.whole || whole && (mapped || len(e.mappings) > 1) {
 			return nil, fmt.Errorf("entire output has already been mapped for node: %s", key)
 		}
-		whole = fillsWhole(e.mappings)
-		mapped = true
+		m.whole, mapped = whole, true
 		for _, fm := range e.mappings {
 			if conflict := taken.take(fm.ToPath()); conflict != nil {
 				return nil, fmt.Errorf("two terminal field paths conflict for node %s: %v, %v", key, []string(conflict), []string(fm.ToPath()))
@@ -63,7 +65,7 @@ func (g *graph) newInputMapper(key string, statics []staticValue) (*inputMapper,
 		}
 	}
 	for _, s := range statics {
-		if whole {
+		if m.whole {
 			return nil, fmt.Errorf("entire output has already been mapped for node: %s", key)
 		}
 		if conflict := taken.take(s.path); conflict != nil {
@@ -79,7 +81,7 @@ func (g *graph) newInputMapper(key string, statics []staticValue) (*inputMapper,
 	return m, nil
 }
 
-// fillsWhole reports whether the mappings of one edge give the whole input.
+// fillsWhole reports whether one of the mappings of an edge gives the whole input.
 func fillsWhole(mappings []*FieldMapping) bool {
 	for _, m := range mappings {
 		if m.to == "" {
@@ -205,9 +207,12 @@ func (f *fieldMapper) extract(output any) (reflect.Value, error) {
 	return v, nil
 }
 
-// newInput is an empty input that fields can be written to.
+// newInput is an empty input that the mappings write to.
 func (m *inputMapper) newInput() reflect.Value {
 	dst := reflect.New(m.input.Type()).Elem()
+	if m.whole {
+		return dst
+	}
 	switch dst.Kind() {
 	case reflect.Map:
 		dst.Set(reflect.MakeMap(dst.Type()))
@@ -237,38 +242,39 @@ func (m *inputMapper) values(outputs []mapped) (in any, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if f.to == "" {
-				if !v.IsValid() {
-					return m.input.Check(nil)
-				}
-				return m.input.Check(v.Interface())
-			}
 			write(dst, f.target, v)
 		}
 	}
-	for i := range m.statics {
-		write(dst, m.statics[i].target, m.statics[i].value)
-	}
+	m.writeStatics(dst)
 	return dst.Interface(), nil
 }
 
+func (m *inputMapper) writeStatics(dst reflect.Value) {
+	for i := range m.statics {
+		write(dst, m.statics[i].target, m.statics[i].value)
+	}
+}
+
 // streams builds the input of a run of streams: each chunk of a predecessor becomes a value that has only the fields
-// mapped from it, the static values are a chunk of their own.
-func (m *inputMapper) streams(outputs []mapped) (in stream, err error) {
+// mapped from it, the static values are a chunk of their own. named as for [kind.Merge].
+func (m *inputMapper) streams(outputs []mapped, named bool) (in stream, err error) {
 	defer safe.Recover(&err)
 	parts := make([]stream, 0, len(outputs)+1)
+	var names []string
 	for _, out := range outputs {
 		fields := m.byFrom[out.from]
 		parts = append(parts, m.input.Typed(out.output.Untyped(out.stream), func(chunk any) (any, error) {
 			return m.mapChunk(fields, chunk)
 		}))
+		if named {
+			names = append(names, out.from)
+		}
+	}
+	if len(parts) > 1 {
+		parts = append(parts[:0], m.input.Merge(parts, names))
 	}
 	if len(m.statics) > 0 || len(parts) == 0 {
-		dst := m.newInput()
-		for i := range m.statics {
-			write(dst, m.statics[i].target, m.statics[i].value)
-		}
-		s, err := m.input.Single(dst.Interface())
+		s, err := m.staticChunk()
 		if err != nil {
 			return nil, err
 		}
@@ -278,6 +284,13 @@ func (m *inputMapper) streams(outputs []mapped) (in stream, err error) {
 		return parts[0], nil
 	}
 	return m.input.Merge(parts, nil), nil
+}
+
+// staticChunk is the static values alone.
+func (m *inputMapper) staticChunk() (stream, error) {
+	dst := m.newInput()
+	m.writeStatics(dst)
+	return m.input.Single(dst.Interface())
 }
 
 func (m *inputMapper) mapChunk(fields []fieldMapper, chunk any) (out any, err error) {
@@ -294,12 +307,6 @@ func (m *inputMapper) mapChunk(fields []fieldMapper, chunk any) (out any, err er
 			return nil, err
 		}
 		found = true
-		if f.to == "" {
-			if !v.IsValid() {
-				return m.input.Zero(), nil
-			}
-			return v.Interface(), nil
-		}
 		write(dst, f.target, v)
 	}
 	if !found {

@@ -179,6 +179,11 @@ func (g *graph) checkComplete() error {
 	if !ends {
 		return errors.New("end node not set")
 	}
+	return g.checkTyped()
+}
+
+// checkTyped finds passthroughs whose type nothing around them tells.
+func (g *graph) checkTyped() error {
 	var untyped []string
 	for _, n := range g.nodes {
 		if n.in == nil || n.out == nil {

@@ -149,8 +149,6 @@ func (g *propGraph) choose(bi int, v propValue) []int {
 	return chosen
 }
 
-func (g *propGraph) hasEdge(from, to int) bool { return slices.Contains(g.edges, [2]int{from, to}) }
-
 // successors are the targets of edges and branches, and which of them a value goes to.
 func (g *propGraph) successors(from int, v propValue) (all []int, chosen map[int]bool) {
 	chosen = map[int]bool{}

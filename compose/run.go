@@ -603,7 +603,7 @@ func (r *run) gather(n *planNode) (value any, s stream, err error) {
 	r.received = len(outputs)
 	if n.mapper != nil {
 		if r.streaming {
-			s, err = n.mapper.streams(outputs)
+			s, err = n.mapper.streams(outputs, n.namedMerge)
 		} else {
 			value, err = n.mapper.values(outputs)
 		}

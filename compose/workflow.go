@@ -210,6 +210,9 @@ func (wf *Workflow[I, O]) link() error {
 			}
 		}
 	}
+	if err := wf.g.checkTyped(); err != nil {
+		return err
+	}
 	for _, n := range wf.nodes {
 		mapper, err := wf.g.newInputMapper(n.key, n.statics)
 		if err != nil {

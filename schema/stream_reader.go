@@ -54,7 +54,7 @@ func newReader[T any](src pull.Source[T]) *StreamReader[T] { return &StreamReade
 // After Close, Recv returns [ErrRecvAfterClosed], also a Recv that is waiting already. A reader made from an array
 // is lenient: it can be read after Close.
 func (sr *StreamReader[T]) Recv() (T, error) {
-	return sr.recv(nil)
+	return sr.recv(noContext)
 }
 
 // RecvContext is [StreamReader.Recv] that gives up waiting when ctx ends. The error then wraps ctx.Err() and the
@@ -67,6 +67,9 @@ func (sr *StreamReader[T]) RecvContext(ctx context.Context) (T, error) {
 	}
 	return sr.recv(ctx)
 }
+
+// noContext is for waiting as long as it takes.
+var noContext context.Context
 
 func (sr *StreamReader[T]) recv(ctx context.Context) (T, error) {
 	var zero T

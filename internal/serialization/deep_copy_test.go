@@ -110,6 +110,7 @@ func TestDeepCopy_FaultyMethods(t *testing.T) {
 		badJSON
 		secret int
 	}
+	_ = hiding{}.secret // has to be there, so that a plain copy will not do
 	_, err := DeepCopy(map[string]any{"k": hiding{badJSON: badJSON{"panic"}}})
 	require.ErrorContains(t, err, "panic error: boom")
 	_, err = DeepCopy(map[string]any{"k": hiding{badJSON: badJSON{"error"}}})

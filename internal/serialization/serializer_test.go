@@ -20,8 +20,6 @@ type (
 	named    string
 	number   int32
 	tags     []string
-	labels   map[string]int
-	grid     [2][3]int16
 	uid      [16]byte
 	pair     struct{ A, B int }
 	shape    interface{ Area() float64 }
@@ -133,7 +131,6 @@ func requireSame[T any](t *testing.T, v T) {
 	t.Helper()
 	require.Equal(t, v, decode[T](t, encode(t, v)))
 	require.Equal(t, any(v), decode[any](t, encode(t, v)))
-	type holder struct{ V any }
 	require.Equal(t, map[string]any{"v": v}, decode[map[string]any](t, encode(t, map[string]any{"v": v})))
 	copied, err := DeepCopy(v)
 	require.NoError(t, err)

@@ -156,7 +156,8 @@ func TestHelper_H1_H3_Needed(t *testing.T) {
 
 func TestHelper_UnsetSlotsReturnTheContextAndCloseStreams(t *testing.T) {
 	h := NewHandlerHelper().ChatModel(&ModelCallbackHandler{}).Handler()
-	ctx := context.WithValue(context.Background(), struct{}{}, 1)
+	type key struct{}
+	ctx := context.WithValue(context.Background(), key{}, 1)
 	for _, info := range []*callbacks.RunInfo{nil, infoOf("Custom"), infoOf(components.ComponentOfChatModel)} {
 		require.Equal(t, ctx, h.OnStart(ctx, info, nil))
 		require.Equal(t, ctx, h.OnEnd(ctx, info, nil))
