@@ -110,14 +110,16 @@ const errorDepth = 4
 
 // parseError makes an error of JSON in any of the known forms, and returns nil if it is none of them.
 func parseError(data []byte, depth int) *APIError {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || depth == 0 {
+		return nil
+	}
 	var (
 		text string
 		list []json.RawMessage
 		body errorBody
 	)
-	switch data = bytes.TrimSpace(data); {
-	case len(data) == 0 || depth == 0:
-		return nil
+	switch {
 	case data[0] == '"' && json.Unmarshal(data, &text) == nil && text != "":
 		return &APIError{Message: text}
 	case data[0] == '[' && json.Unmarshal(data, &list) == nil && len(list) > 0:

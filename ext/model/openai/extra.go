@@ -48,21 +48,23 @@ type ResponseInfo struct {
 // messages that were joined from chunks, or read from JSON.
 func GetResponseInfo(m *schema.Message) ResponseInfo {
 	var info ResponseInfo
-	for key, value := range info.fields() {
-		*value = extraText(m, key)
+	for _, f := range infoFields {
+		*f.of(&info) = extraText(m, f.key)
 	}
 	return info
 }
 
-func (info *ResponseInfo) fields() map[string]*string {
-	return map[string]*string{
-		responseIDKey:        &info.ID,
-		requestIDKey:         &info.RequestID,
-		responseModelKey:     &info.Model,
-		providerKey:          &info.Provider,
-		serviceTierKey:       &info.ServiceTier,
-		systemFingerprintKey: &info.SystemFingerprint,
-	}
+// infoFields are the fields of a ResponseInfo and where messages keep them.
+var infoFields = [...]struct {
+	key string
+	of  func(*ResponseInfo) *string
+}{
+	{responseIDKey, func(i *ResponseInfo) *string { return &i.ID }},
+	{requestIDKey, func(i *ResponseInfo) *string { return &i.RequestID }},
+	{responseModelKey, func(i *ResponseInfo) *string { return &i.Model }},
+	{providerKey, func(i *ResponseInfo) *string { return &i.Provider }},
+	{serviceTierKey, func(i *ResponseInfo) *string { return &i.ServiceTier }},
+	{systemFingerprintKey, func(i *ResponseInfo) *string { return &i.SystemFingerprint }},
 }
 
 // GetRefusal returns what the model said when it refused to answer; Content is empty then.

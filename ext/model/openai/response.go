@@ -47,11 +47,10 @@ func (a *assembler) takeInfo(m *schema.Message, c *completion) {
 		Model: c.Model, Provider: c.Provider,
 		ServiceTier: c.ServiceTier, SystemFingerprint: c.SystemFingerprint,
 	}
-	told := a.told.fields()
-	for key, value := range info.fields() {
-		if *told[key] == "" {
-			*told[key] = *value
-			addExtra(m, key, *value)
+	for _, f := range infoFields {
+		if told, value := f.of(&a.told), *f.of(&info); *told == "" {
+			*told = value
+			addExtra(m, f.key, value)
 		}
 	}
 }
