@@ -2,7 +2,6 @@ package adk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -147,11 +146,12 @@ func (c *modelChain[M]) stream(ctx context.Context, r *agentRun[M], history []M,
 		return answer, c.nothing("stream")
 	}
 	ops := opsOf[M]()
-	copies := ops.identifiedStream(s).Copy(2)
+	id := newMessageID()
+	copies := s.Copy(2)
 	var none M
-	e := newMessageEvent(none, copies[0])
+	e := newMessageEvent(none, ops.identifiedStream(copies[0], id))
 	ops.modelVariant(&e.variant)
-	copies[0].SetAutomaticClose()
+	e.variant.MessageStream.SetAutomaticClose()
 	r.send(&e.event)
 	if answer, err = ops.concat(copies[1]); err != nil {
 		return answer, err
@@ -159,25 +159,21 @@ func (c *modelChain[M]) stream(ctx context.Context, r *agentRun[M], history []M,
 	if ops.isNil(answer) {
 		return answer, c.nothing("message")
 	}
-	return answer, nil
+	return ops.identified(answer, id), nil
 }
 
 func (c *modelChain[M]) nothing(what string) error {
 	return fmt.Errorf("the model (type %q) returned neither a %s nor an error", c.typ, what)
 }
 
-// identifiedStream gives the first chunk an ID, which the joined message then has, too: in a copy, as the chunk may be
-// shared.
-func (ops *messageOps[M]) identifiedStream(s *schema.StreamReader[M]) *schema.StreamReader[M] {
+// identifiedStream gives the first chunk an ID, in a copy, as the chunk may be shared.
+func (ops *messageOps[M]) identifiedStream(s *schema.StreamReader[M], id string) *schema.StreamReader[M] {
 	first := true
 	return schema.StreamReaderWithConvert(s, func(chunk M) (M, error) {
-		if !first {
+		if !first || ops.isNil(chunk) {
 			return chunk, nil
 		}
-		if ops.isNil(chunk) {
-			return chunk, errors.New("the model sent a nil chunk")
-		}
 		first = false
-		return ops.identified(chunk, newMessageID()), nil
+		return ops.identified(chunk, id), nil
 	})
 }

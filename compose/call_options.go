@@ -232,12 +232,25 @@ func (p *plan) routeToNodes(routed *routedOptions, opt *Option) error {
 	return nil
 }
 
+// optionType is the type of call option that the node takes, nil for none.
+func (n *planNode) optionType() reflect.Type {
+	if n.action == nil {
+		return nil
+	}
+	return n.action.OptionType()
+}
+
+// takes reports whether a component option is for such nodes. A node without options takes not even a nil one.
+func (n *planNode) takes(opt *Option) bool {
+	return opt.componentType != nil && opt.componentType == n.optionType()
+}
+
 // offer gives a component option that names no node to every node that takes its type.
 func (n *planNode) offer(to *nodeOptions, opt *Option) {
 	switch {
 	case n.sub != nil:
 		to.graph = append(to.graph, Option{component: opt.component, componentType: opt.componentType})
-	case n.action != nil && n.action.OptionType() == opt.componentType:
+	case n.takes(opt):
 		to.component = append(to.component, opt.component...)
 	}
 }
@@ -262,12 +275,8 @@ func (n *planNode) designate(to *nodeOptions, opt *Option, path []string) error 
 	if len(opt.component) == 0 {
 		return nil
 	}
-	var takes reflect.Type
-	if n.action != nil {
-		takes = n.action.OptionType()
-	}
-	if takes != opt.componentType {
-		return fmt.Errorf("option type[%s] is different from which the designated node[%s] expects[%s]", opt.componentType, n.key, takes)
+	if !n.takes(opt) {
+		return fmt.Errorf("option type[%v] is different from which the designated node[%s] expects[%v]", opt.componentType, n.key, n.optionType())
 	}
 	to.component = append(to.component, opt.component...)
 	return nil

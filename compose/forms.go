@@ -141,7 +141,7 @@ func typedOptions[P any](raw []any) ([]P, error) {
 	for i, o := range raw {
 		p, ok := o.(P)
 		if !ok {
-			return nil, fmt.Errorf("unexpected component option type, expected:%s, actual:%s",
+			return nil, fmt.Errorf("unexpected component option type, expected:%v, actual:%v",
 				reflect.TypeFor[P](), reflect.TypeOf(o))
 		}
 		opts[i] = p
@@ -153,66 +153,81 @@ func typedOptions[P any](raw []any) ([]P, error) {
 // function takes and returns. A handler that panics fails the node.
 
 func (f *forms[I, O, P]) callInvoke(ctx context.Context, in I, opts []P) (out O, err error) {
-	if !f.reports(ctx) {
-		return guarded(func() (O, error) { return f.invoke(ctx, in, opts...) })
+	if f.reports(ctx) {
+		return reportValue(ctx, in, func(ctx context.Context) (O, error) { return f.invoke(ctx, in, opts...) })
 	}
-	if ctx, err = callbacks.FireStart(ctx, in); err != nil {
-		return out, err
-	}
-	out, err = guarded(func() (O, error) { return f.invoke(ctx, in, opts...) })
-	return reportEnd(ctx, out, err)
+	defer safe.Recover(&err)
+	return f.invoke(ctx, in, opts...)
 }
 
 func (f *forms[I, O, P]) callStream(ctx context.Context, in I, opts []P) (out *schema.StreamReader[O], err error) {
-	if !f.reports(ctx) {
-		return guardedStream(func() (*schema.StreamReader[O], error) { return f.stream(ctx, in, opts...) })
+	if f.reports(ctx) {
+		return reportStream(ctx, in, func(ctx context.Context) (*schema.StreamReader[O], error) { return f.stream(ctx, in, opts...) })
 	}
-	if ctx, err = callbacks.FireStart(ctx, in); err != nil {
-		return nil, err
-	}
-	out, err = guardedStream(func() (*schema.StreamReader[O], error) { return f.stream(ctx, in, opts...) })
-	return reportEndStream(ctx, out, err)
+	defer safe.Recover(&err)
+	return notNil(f.stream(ctx, in, opts...))
 }
 
 func (f *forms[I, O, P]) callCollect(ctx context.Context, in *schema.StreamReader[I], opts []P) (out O, err error) {
-	if !f.reports(ctx) {
-		return guarded(func() (O, error) { return f.collect(ctx, in, opts...) })
+	if f.reports(ctx) {
+		if ctx, in, err = reportStartStream(ctx, in); err != nil {
+			in.Close()
+			return out, err
+		}
+		out, err = guarded(ctx, func(ctx context.Context) (O, error) { return f.collect(ctx, in, opts...) })
+		return reportEnd(ctx, out, err)
 	}
-	if ctx, in, err = reportStartStream(ctx, in); err != nil {
-		in.Close()
-		return out, err
-	}
-	out, err = guarded(func() (O, error) { return f.collect(ctx, in, opts...) })
-	return reportEnd(ctx, out, err)
+	defer safe.Recover(&err)
+	return f.collect(ctx, in, opts...)
 }
 
 func (f *forms[I, O, P]) callTransform(ctx context.Context, in *schema.StreamReader[I], opts []P) (out *schema.StreamReader[O], err error) {
-	if !f.reports(ctx) {
-		return guardedStream(func() (*schema.StreamReader[O], error) { return f.transform(ctx, in, opts...) })
+	if f.reports(ctx) {
+		if ctx, in, err = reportStartStream(ctx, in); err != nil {
+			in.Close()
+			return nil, err
+		}
+		out, err = guarded(ctx, func(ctx context.Context) (*schema.StreamReader[O], error) {
+			return notNil(f.transform(ctx, in, opts...))
+		})
+		return reportEndStream(ctx, out, err)
 	}
-	if ctx, in, err = reportStartStream(ctx, in); err != nil {
-		in.Close()
-		return nil, err
-	}
-	out, err = guardedStream(func() (*schema.StreamReader[O], error) { return f.transform(ctx, in, opts...) })
-	return reportEndStream(ctx, out, err)
+	defer safe.Recover(&err)
+	return notNil(f.transform(ctx, in, opts...))
 }
 
 func (f *forms[I, O, P]) reports(ctx context.Context) bool {
 	return !f.silent && callbacks.FromContext(ctx).Active()
 }
 
-func guarded[O any](call func() (O, error)) (out O, err error) {
+// guarded turns a panic into an error at once, so that the handlers hear of it.
+func guarded[O any](ctx context.Context, call func(ctx context.Context) (O, error)) (out O, err error) {
 	defer safe.Recover(&err)
-	return call()
+	return call(ctx)
 }
 
-func guardedStream[O any](call func() (*schema.StreamReader[O], error)) (out *schema.StreamReader[O], err error) {
-	defer safe.Recover(&err)
-	if out, err = call(); err == nil && out == nil {
+func notNil[O any](s *schema.StreamReader[O], err error) (*schema.StreamReader[O], error) {
+	if err == nil && s == nil {
 		err = errNilStream
 	}
-	return out, err
+	return s, err
+}
+
+// reportValue and reportStream put a function that takes a value between its callbacks.
+func reportValue[I, O any](ctx context.Context, in I, call func(ctx context.Context) (O, error)) (out O, err error) {
+	if ctx, err = callbacks.FireStart(ctx, in); err != nil {
+		return out, err
+	}
+	out, err = guarded(ctx, call)
+	return reportEnd(ctx, out, err)
+}
+
+func reportStream[I, O any](ctx context.Context, in I, call func(ctx context.Context) (*schema.StreamReader[O], error)) (out *schema.StreamReader[O], err error) {
+	if ctx, err = callbacks.FireStart(ctx, in); err != nil {
+		return nil, err
+	}
+	out, err = guarded(ctx, func(ctx context.Context) (*schema.StreamReader[O], error) { return notNil(call(ctx)) })
+	return reportEndStream(ctx, out, err)
 }
 
 func reportStartStream[I any](ctx context.Context, in *schema.StreamReader[I]) (context.Context, *schema.StreamReader[I], error) {

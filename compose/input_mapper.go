@@ -24,6 +24,8 @@ type fieldMapper struct {
 	*FieldMapping
 	source []accessor
 	target []accessor
+	// output is the type that the source is in.
+	output reflect.Type
 	// want is the type at the target; check says that it must be compared with the value's at run time.
 	want  reflect.Type
 	check bool
@@ -143,7 +145,7 @@ func (m *inputMapper) compile(fm *FieldMapping, output kind) (fieldMapper, error
 	if err != nil {
 		return c, fmt.Errorf("static check failed for mapping %s: %w", fm, err)
 	}
-	c.source = source
+	c.source, c.output = source, output.Type()
 	if have == nil { // behind an interface
 		c.check = true
 		return c, nil
@@ -184,7 +186,7 @@ func (f *fieldMapper) extract(output any) (reflect.Value, error) {
 		v = reflect.ValueOf(extracted)
 	} else if len(f.source) > 0 {
 		if !v.IsValid() {
-			return v, fmt.Errorf("intermediate source value on path=%v is nil for type [%v]", names(f.source[:1]), reflect.TypeFor[any]())
+			return v, fmt.Errorf("intermediate source value on path=%v is nil for type [%v]", names(f.source[:1]), f.output)
 		}
 		var err error
 		if v, err = read(v, f.source); err != nil {

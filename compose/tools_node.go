@@ -338,7 +338,7 @@ func (b *toolBatch) arguments(c *toolCall, arguments string) (_ string, err erro
 	if handler == nil {
 		return arguments, nil
 	}
-	handled, err := guarded(func() (string, error) { return handler(b.ctx, c.tool.info.Name, arguments) })
+	handled, err := guarded(b.ctx, func(ctx context.Context) (string, error) { return handler(ctx, c.tool.info.Name, arguments) })
 	if err != nil {
 		return "", fmt.Errorf("failed to executed tool[name:%s arguments:%s] arguments handler: %w", c.name, arguments, err)
 	}

@@ -81,7 +81,9 @@ func (e *APIError) redact(hide redactor) *APIError {
 // has the same form, or is just a text.
 type errorBody struct {
 	Message  string          `json:"message"`
+	Msg      string          `json:"msg"` // FastAPI
 	Type     string          `json:"type"`
+	Status   string          `json:"status"` // Google
 	Param    string          `json:"param"`
 	Code     word            `json:"code"`
 	Error    json.RawMessage `json:"error"`
@@ -134,8 +136,8 @@ func parseError(data []byte, depth int) *APIError {
 	if e == nil {
 		e = new(APIError)
 	}
-	e.Message = cmp.Or(e.Message, body.Message)
-	e.Type = cmp.Or(e.Type, body.Type)
+	e.Message = cmp.Or(e.Message, body.Message, body.Msg)
+	e.Type = cmp.Or(e.Type, body.Type, body.Status)
 	e.Code = cmp.Or(e.Code, string(body.Code))
 	e.Param = cmp.Or(e.Param, body.Param)
 	if raw := body.Metadata.Raw; raw != "" {

@@ -1,0 +1,285 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseError_Dialects(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		want *APIError
+	}{
+		"OpenAI": {
+			`{"error":{"message":"too fast","type":"requests","param":"model","code":"rate_limit_exceeded"}}`,
+			&APIError{Message: "too fast", Type: "requests", Param: "model", Code: "rate_limit_exceeded"},
+		},
+		"nulls":               {`{"error":{"message":"no","type":"t","param":null,"code":null}}`, &APIError{Message: "no", Type: "t"}},
+		"text":                {`{"error":"model not found"}`, &APIError{Message: "model not found"}},
+		"text with code":      {`{"code":"bad","error":"no such model"}`, &APIError{Message: "no such model", Code: "bad"}},
+		"numeric code":        {`{"error":{"message":"down","code":502}}`, &APIError{Message: "down", Code: "502", StatusCode: 502}},
+		"without error":       {`{"object":"error","message":"long","type":"BadRequestError","code":400}`, &APIError{Message: "long", Type: "BadRequestError", Code: "400", StatusCode: 400}},
+		"detail":              {`{"detail":"Not Found"}`, &APIError{Message: "Not Found"}},
+		"list of details":     {`{"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]}`, &APIError{Message: "field required", Type: "missing"}},
+		"list":                {`[{"error":{"code":400,"message":"bad key","status":"INVALID_ARGUMENT"}}]`, &APIError{Message: "bad key", Code: "400", StatusCode: 400, Type: "INVALID_ARGUMENT"}},
+		"provider behind":     {`{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"slow down"}}}`, &APIError{Message: "Provider returned error: slow down", Code: "429", StatusCode: 429}},
+		"odd types":           {`{"error":{"message":{"a":1},"type":3,"code":true,"param":[1]}}`, nil},
+		"null":                {`null`, nil},
+		"empty object":        {`{"error":{}}`, nil},
+		"empty text":          {`{"error":""}`, nil},
+		"no JSON":             {`<html>`, nil},
+		"nested without end":  {strings.Repeat(`{"error":`, 1000), nil},
+		"nested without need": {strings.Repeat(`{"error":`, 9) + `"x"` + strings.Repeat("}", 9), nil},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, parseError([]byte(c.body), errorDepth)) })
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		name, value string
+		want        time.Duration
+	}{
+		{"Retry-After", "20", 20 * time.Second},
+		{"Retry-After", "0.5", 500 * time.Millisecond},
+		{"Retry-After", "Wed, 02 Jan 2030 03:05:05 GMT", time.Minute},
+		{"Retry-After", "Wed, 02 Jan 2020 03:05:05 GMT", 0},
+		{"Retry-After", "soon", 0},
+		{"Retry-After", "-3", 0},
+		{"Retry-After", "NaN", 0},
+		{"Retry-After", "1e300", maxRetryAfter},
+		{"Retry-After", "", 0},
+		{"Retry-After-Ms", "1500", 1500 * time.Millisecond},
+	} {
+		h := http.Header{}
+		h.Set(c.name, c.value)
+		require.Equal(t, c.want, retryAfter(h, now), c)
+	}
+}
+
+func TestAPIError_FromTheServer(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		w.Header().Set("X-Request-Id", "req-9")
+		w.WriteHeader(http.StatusTooManyRequests)
+		fmt.Fprint(w, `{"error":{"message":"too fast","type":"requests","code":"rate_limit_exceeded"}}`)
+	})
+	want := &APIError{
+		StatusCode: 429, Message: "too fast", Type: "requests", Code: "rate_limit_exceeded",
+		RetryAfter: 30 * time.Second, RequestID: "req-9",
+	}
+	for name, call := range calls(m) {
+		err := call(t.Context())
+		var got *APIError
+		require.ErrorAs(t, err, &got, name)
+		require.Equal(t, want, got)
+		require.EqualError(t, err, "openai: status 429: too fast (type requests, code rate_limit_exceeded, request id req-9, retry after 30s)")
+	}
+}
+
+// calls returns the ways to call a model.
+func calls(m *ChatModel) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"generate": func(ctx context.Context) error {
+			_, err := m.Generate(ctx, question)
+			return err
+		},
+		"stream": func(ctx context.Context) error {
+			sr, err := m.Stream(ctx, question)
+			if err != nil {
+				return err
+			}
+			for _, err := range sr.All() {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func TestAPIError_WithoutJSON(t *testing.T) {
+	for body, message := range map[string]string{
+		"":                              "openai: status 502: Bad Gateway",
+		"<html>\n  bad\tgateway</html>": "openai: status 502: <html> bad gateway</html>",
+		strings.Repeat("ä", 5000):       "openai: status 502: " + strings.Repeat("ä", 500) + "…",
+	} {
+		m := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			fmt.Fprint(w, body)
+		})
+		for name, call := range calls(m) {
+			require.EqualError(t, call(t.Context()), message, name)
+		}
+	}
+}
+
+func TestAPIError_BodyWithoutEnd(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+				return
+			}
+		}
+	})
+	_, err := m.Generate(t.Context(), question)
+	var got *APIError
+	require.ErrorAs(t, err, &got)
+	require.Equal(t, 500, got.StatusCode)
+}
+
+// TestSecrets_NeverInErrors lets everybody say the key who can.
+func TestSecrets_NeverInErrors(t *testing.T) {
+	const queryKey = "query-secret/42"
+	configured := func(c *Config) {
+		c.QueryParams = map[string]string{"subscription-key": queryKey}
+		c.Headers = map[string]string{"X-Auth": "Basic header-secret-7"}
+	}
+	leak := strings.Join([]string{testKey, url.QueryEscape(testKey), queryKey, "Basic header-secret-7", "header-secret-7"}, " ")
+	status := func(body string) roundTrip {
+		return func(req *http.Request) (*http.Response, error) {
+			resp, err := whole(body)(req)
+			resp.StatusCode = http.StatusUnauthorized
+			return resp, err
+		}
+	}
+	quoted := fmt.Sprintf(`{"error":{"message":%q,"type":%q,"code":%q,"param":%q}}`, leak, leak, leak, leak)
+	long := strings.Repeat("x", maxExcerpt-len(testKey)/2) + testKey
+	for name, transport := range map[string]roundTrip{
+		"error response":         status(quoted),
+		"error response in text": status(leak),
+		"long error response":    status(long),
+		"transport":              func(*http.Request) (*http.Response, error) { return nil, errors.New("cannot send " + leak) },
+		"malformed":              answering("", strings.NewReader("data: {"+leak+"\n\n")),
+		"malformed and long":     answering("", strings.NewReader("data: {"+long+"\n\n")),
+		"error event":            streaming("data: " + quoted + "\n\n"),
+		"read": answering("text/event-stream", io.MultiReader(strings.NewReader(chunk("a")),
+			&failing{errors.New("broken: " + leak)})),
+	} {
+		for kind, call := range calls(newModel(t, transport, configured)) {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				requireNoSecret(t, call(t.Context()))
+			})
+		}
+	}
+	t.Run("token", func(t *testing.T) {
+		m := newModel(t, roundTrip(func(req *http.Request) (*http.Response, error) {
+			return status(`{"error":"bad ` + req.Header.Get("Authorization") + `"}`)(req)
+		}), func(c *Config) {
+			c.APIKey, c.TokenSource = "", func(context.Context) (string, error) { return testKey, nil }
+		})
+		_, err := m.Generate(t.Context(), question)
+		requireNoSecret(t, err)
+		require.ErrorContains(t, err, "Bearer [redacted]")
+	})
+	t.Run("extra header", func(t *testing.T) {
+		_, err := newModel(t, status(leak)).Generate(t.Context(), question, WithExtraHeaders(map[string]string{"Proxy-Authorization": "Basic header-secret-7"}))
+		require.NotContains(t, err.Error(), "header-secret-7")
+	})
+	t.Run("password in the address", func(t *testing.T) {
+		m := newModel(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("no route to https://user:header-secret-7@host")
+		}),
+			func(c *Config) { c.BaseURL = "https://user:header-secret-7@host/v1" })
+		_, err := m.Generate(t.Context(), question)
+		requireNoSecret(t, err)
+	})
+}
+
+type failing struct{ err error }
+
+func (f *failing) Read([]byte) (int, error) { return 0, f.err }
+
+func requireNoSecret(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+			requireClean(t, fmt.Sprintf(format, e))
+		}
+	}
+}
+
+func requireClean(t *testing.T, text string) {
+	t.Helper()
+	for _, secret := range []string{testKey, url.QueryEscape(testKey), testKey[:len(testKey)/2], "query-secret", "header-secret"} {
+		require.NotContains(t, text, secret)
+	}
+}
+
+func TestSecrets_NeverPrinted(t *testing.T) {
+	conf := Config{
+		APIKey: testKey, Model: "gpt-x",
+		Headers: map[string]string{"X-Auth": "header-secret"}, QueryParams: map[string]string{"key": "query-secret"},
+	}
+	m, err := NewChatModel(t.Context(), &conf)
+	require.NoError(t, err)
+	var logged strings.Builder
+	log := slog.New(slog.NewJSONHandler(&logged, nil))
+	for _, v := range []any{conf, &conf, m, *m, []any{m, conf}} {
+		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+			text := fmt.Sprintf(format, v)
+			requireClean(t, text)
+			require.Contains(t, text, "gpt-x")
+		}
+		log.Info("it", "v", v)
+	}
+	requireClean(t, logged.String())
+}
+
+func TestErrors_EventsInTheStream(t *testing.T) {
+	for name, c := range map[string]struct {
+		event, message string
+		status         int
+	}{
+		"error event":           {"event: error\ndata: {\"error\":{\"message\":\"down\",\"code\":503}}\n\n", "down", 503},
+		"error with an answer":  {`data: {"id":"x","error":{"code":"server_error","message":"down"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}` + "\n\n", "down", 0},
+		"error of the choice":   {`data: {"choices":[{"error":{"code":502,"message":"down"}}]}` + "\n\n", "down", 502},
+		"finish reason":         {`data: {"choices":[{"delta":{},"finish_reason":"error"}]}` + "\n\n", "the server ended the answer with an error", 0},
+		"text":                  {`data: {"error":"down"}` + "\n\n", "down", 0},
+		"object":                {`data: {"object":"error","message":"down","code":400}` + "\n\n", "down", 400},
+		"Groq":                  {`data: {"choices":[],"x_groq":{"id":"1","error":"down"}}` + "\n\n", "down", 0},
+		"error in the name":     {`error: {"code":500,"message":"down"}` + "\n\n", "down", 500},
+		"object without prefix": {`{"error":{"message":"down"}}` + "\n", "down", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := requireOneError(t, stream(t, newModel(t, streaming(chunk("a")+c.event+chunk("b")+doneChunk))))
+			require.Equal(t, "a", text)
+			var got *APIError
+			require.ErrorAs(t, err, &got)
+			require.Equal(t, c.message, got.Message)
+			require.Equal(t, c.status, got.StatusCode)
+			require.Equal(t, "req-1", got.RequestID)
+		})
+	}
+	_, err := newModel(t, whole(`{"error":{"message":"down","code":503}}`)).Generate(t.Context(), question)
+	var got *APIError
+	require.ErrorAs(t, err, &got)
+	require.Equal(t, 503, got.StatusCode)
+}
+
+func TestErrors_NullErrorIsNone(t *testing.T) {
+	body := `data: {"error":null,"choices":[{"index":0,"delta":{"content":"a"},"error":null}],"x_groq":null}` + "\n\n" + doneChunk
+	require.Equal(t, "a", joined(t, stream(t, newModel(t, streaming(body)))).Content)
+}
+
+func TestErrors_Malformed(t *testing.T) {
+	for _, event := range []string{"data: {\"choices\":[}\n\n", "data: nonsense\n\n", "data: [1]\n\n", "data: \"x\"\n\n"} {
+		text, err := requireOneError(t, stream(t, newModel(t, streaming(chunk("a")+event+chunk("b")+doneChunk))))
+		require.Equal(t, "a", text)
+		require.ErrorContains(t, err, "openai: decode the response: ", event)
+	}
+}
