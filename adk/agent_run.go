@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 
 	"github.com/weftgo/weft/compose"
@@ -97,7 +98,7 @@ func (r *agentRun[M]) react() error {
 	if err != nil {
 		return err
 	}
-	_, err = opsOf[M]().concat(final)
+	_, err = opsOf[M]().concat(r, final)
 	return err
 }
 
@@ -107,7 +108,7 @@ func (r *agentRun[M]) prepare() (err error) {
 		return errors.New("the agent input is nil")
 	}
 	if r.plan, err = r.agent.plan(r); err != nil {
-		return err
+		return fmt.Errorf("ChatModelAgent getRunFunc error: %w", err)
 	}
 	conf := &r.agent.conf
 	if r.messages, err = conf.GenModelInput(r, conf.Instruction, r.input); err != nil {

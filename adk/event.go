@@ -33,7 +33,7 @@ func (mv *TypedMessageVariant[M]) GetMessage() (M, error) {
 	if !mv.IsStreaming || mv.MessageStream == nil {
 		return mv.Message, nil
 	}
-	return opsOf[M]().concat(mv.MessageStream)
+	return opsOf[M]().concat(context.Background(), mv.MessageStream)
 }
 
 // storedVariant is what is encoded of a variant: a stream as the message it joins to.
@@ -66,24 +66,24 @@ func (mv *TypedMessageVariant[M]) GobEncode() ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-func (mv *TypedMessageVariant[M]) drain() (joined M, err error) {
+func (mv *TypedMessageVariant[M]) drain() (whole M, err error) {
 	ops := opsOf[M]()
 	defer mv.MessageStream.Close()
-	var chunks []M
+	join := ops.newJoin()
 	for {
 		chunk, err := mv.MessageStream.Recv()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return joined, fmt.Errorf("%s: %w", ops.streamError, err)
+			return whole, fmt.Errorf("%s: %w", ops.streamError, err)
 		}
-		chunks = append(chunks, chunk)
+		_ = join.Add(chunk) // Message tells
 	}
-	if joined, err = ops.concat(schema.StreamReaderFromArray(chunks)); err != nil {
-		return joined, fmt.Errorf("%s: %w", ops.concatError, err)
+	if whole, err = join.Message(); err != nil {
+		return whole, fmt.Errorf("%s: %w", ops.concatError, err)
 	}
-	return joined, nil
+	return whole, nil
 }
 
 // GobDecode implements gob.GobDecoder. What was a stream becomes a stream of one chunk.
@@ -201,7 +201,7 @@ func TypedGetMessage[M MessageType](e *TypedAgentEvent[M]) (M, *TypedAgentEvent[
 	}
 	copies := v.MessageStream.Copy(2)
 	v.MessageStream = copies[0]
-	m, err := opsOf[M]().concat(copies[1])
+	m, err := opsOf[M]().concat(context.Background(), copies[1])
 	return m, e, err
 }
 

@@ -49,10 +49,15 @@ func (ai *AsyncIterator[T]) Close() {
 		ai.drop()
 	case ai.ring != nil:
 		for _, item := range ai.ring.Abandon() {
-			if s, ok := any(item).(interface{ closeStreams() }); ok {
-				s.closeStreams()
-			}
+			discard(item)
 		}
+	}
+}
+
+// discard closes the streams of an item that nobody will read.
+func discard[T any](item T) {
+	if s, ok := any(item).(interface{ closeStreams() }); ok {
+		s.closeStreams()
 	}
 }
 
@@ -64,11 +69,15 @@ type AsyncGenerator[T any] struct {
 	ring *eventring.Ring[T]
 }
 
-// Send adds an item. It never waits. It panics after Close.
+// Send adds an item. It never waits. It panics after Close. If the iterator was closed, the item is dropped.
 func (ag *AsyncGenerator[T]) Send(v T) {
-	if !ag.ring.Put(v) {
+	if ag.ring.Put(v) {
+		return
+	}
+	if ag.ring.Closed() {
 		panic("send on closed channel")
 	}
+	discard(v)
 }
 
 // Close says that no more items come. It may be repeated.

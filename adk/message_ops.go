@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"io"
 	"maps"
 
 	"github.com/weftgo/weft/components/model"
@@ -20,13 +21,16 @@ type messageOps[M MessageType] struct {
 	withExtra func(m M, extra map[string]any) M
 	// replaceExtra changes the message itself.
 	replaceExtra func(m M, extra map[string]any)
-	concat       func(chunks *schema.StreamReader[M]) (M, error)
+	// newJoin starts to join the chunks of a message.
+	newJoin func() chunkJoin[M]
 	// modelVariant marks a variant as the output of a model.
 	modelVariant func(v *TypedMessageVariant[M])
 	// toolMessage and toolVariant make the message of a tool result and mark its variant.
 	toolMessage func(callID, name, text string) M
 	toolResult  func(callID, name string, result *schema.ToolResult) (M, error)
 	toolVariant func(v *TypedMessageVariant[M], toolName string)
+	// markChunk makes a tool message a chunk of one, if the kind of message tells chunks apart.
+	markChunk func(m M)
 	// toolCallOf tells which call a tool message answers.
 	toolCallOf func(m M) (toolName, callID string)
 
@@ -57,7 +61,7 @@ var chatOps = messageOps[*schema.Message]{
 		return &c
 	},
 	replaceExtra: func(m *schema.Message, extra map[string]any) { m.Extra = extra },
-	concat:       schema.ConcatMessageStream,
+	newJoin:      func() chunkJoin[*schema.Message] { return new(schema.MessageAccumulator) },
 	modelVariant: func(v *TypedMessageVariant[*schema.Message]) { v.Role = schema.Assistant },
 	toolMessage: func(callID, name, text string) *schema.Message {
 		return &schema.Message{Role: schema.Tool, Content: text, ToolCallID: callID, ToolName: name}
@@ -72,6 +76,7 @@ var chatOps = messageOps[*schema.Message]{
 	toolVariant: func(v *TypedMessageVariant[*schema.Message], toolName string) {
 		v.Role, v.ToolName = schema.Tool, toolName
 	},
+	markChunk:   func(*schema.Message) {},
 	toolCallOf:  func(m *schema.Message) (toolName, callID string) { return m.ToolName, m.ToolCallID },
 	streamError: "error receiving message stream",
 	concatError: "cannot concat message stream",
@@ -106,7 +111,7 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 		return &c
 	},
 	replaceExtra: func(m *schema.AgenticMessage, extra map[string]any) { m.Extra = extra },
-	concat:       concatAgenticStream,
+	newJoin:      func() chunkJoin[*schema.AgenticMessage] { return new(schema.AgenticMessageAccumulator) },
 	modelVariant: func(v *TypedMessageVariant[*schema.AgenticMessage]) { v.AgenticRole = schema.AgenticRoleTypeAssistant },
 	toolMessage: func(callID, name, text string) *schema.AgenticMessage {
 		return compose.AgenticToolMessage(chatOps.toolMessage(callID, name, text))
@@ -120,6 +125,11 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 	},
 	toolVariant: func(v *TypedMessageVariant[*schema.AgenticMessage], _ string) {
 		v.AgenticRole = schema.AgenticRoleTypeUser
+	},
+	markChunk: func(m *schema.AgenticMessage) {
+		for _, b := range m.ContentBlocks {
+			b.StreamingMeta = &schema.StreamingMeta{Index: 0}
+		}
 	},
 	toolCallOf: func(m *schema.AgenticMessage) (toolName, callID string) {
 		for _, b := range m.ContentBlocks {
@@ -147,17 +157,28 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 	},
 }
 
-func concatAgenticStream(s *schema.StreamReader[*schema.AgenticMessage]) (*schema.AgenticMessage, error) {
-	var joined schema.AgenticMessageAccumulator
-	for chunk, err := range s.All() {
+// chunkJoin joins the chunks of a message while they come.
+type chunkJoin[M MessageType] interface {
+	Add(chunk M) error
+	Message() (M, error)
+}
+
+// concat reads a stream to its end, closes it and returns the message that it was. It gives up when ctx ends, whether
+// or not the producer does: the error is that of ctx then.
+func (ops *messageOps[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
+	defer s.Close()
+	join := ops.newJoin()
+	for {
+		chunk, err := s.RecvContext(ctx)
+		if err == io.EOF {
+			return join.Message()
+		}
 		if err != nil {
-			return nil, err
+			return whole, err
 		}
-		if err := joined.Add(chunk); err != nil {
-			return nil, err
-		}
+		// An error of the stream itself, which may still come, tells more than one of joining.
+		_ = join.Add(chunk)
 	}
-	return joined.Message()
 }
 
 // extraWith returns what Extra is with one more entry. The message's own map stays as it is: it may be shared.

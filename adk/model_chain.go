@@ -9,6 +9,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -103,10 +104,10 @@ func remember[M MessageType](ctx context.Context, answer M) error {
 // generate calls the model and sends the answer as an event.
 func (c *modelChain[M]) generate(ctx context.Context, r *agentRun[M], history []M, opts []model.Option) (answer M, err error) {
 	if c.silent {
-		answer, err = c.model.Generate(ctx, history, opts...)
+		answer, err = c.ask(ctx, history, opts)
 	} else {
 		ctx = callbacks.OnStart(ctx, history)
-		if answer, err = c.model.Generate(ctx, history, opts...); err != nil {
+		if answer, err = c.ask(ctx, history, opts); err != nil {
 			callbacks.OnError(ctx, err)
 		} else {
 			callbacks.OnEnd(ctx, answer)
@@ -116,9 +117,6 @@ func (c *modelChain[M]) generate(ctx context.Context, r *agentRun[M], history []
 		return answer, err
 	}
 	ops := opsOf[M]()
-	if ops.isNil(answer) {
-		return answer, c.nothing("message")
-	}
 	answer = ops.identified(answer, newMessageID())
 	e := newMessageEvent(ops.withExtra(answer, ops.extra(answer)), nil)
 	ops.modelVariant(&e.variant)
@@ -130,20 +128,17 @@ func (c *modelChain[M]) generate(ctx context.Context, r *agentRun[M], history []
 func (c *modelChain[M]) stream(ctx context.Context, r *agentRun[M], history []M, opts []model.Option) (answer M, err error) {
 	var s *schema.StreamReader[M]
 	if c.silent {
-		s, err = c.model.Stream(ctx, history, opts...)
+		s, err = c.askStream(ctx, history, opts)
 	} else {
 		ctx = callbacks.OnStart(ctx, history)
-		if s, err = c.model.Stream(ctx, history, opts...); err != nil {
+		if s, err = c.askStream(ctx, history, opts); err != nil {
 			callbacks.OnError(ctx, err)
-		} else if s != nil {
+		} else {
 			_, s = callbacks.OnEndWithStreamOutput(ctx, s)
 		}
 	}
 	if err != nil {
 		return answer, err
-	}
-	if s == nil {
-		return answer, c.nothing("stream")
 	}
 	ops := opsOf[M]()
 	id := newMessageID()
@@ -153,13 +148,30 @@ func (c *modelChain[M]) stream(ctx context.Context, r *agentRun[M], history []M,
 	ops.modelVariant(&e.variant)
 	e.variant.MessageStream.SetAutomaticClose()
 	r.send(&e.event)
-	if answer, err = ops.concat(copies[1]); err != nil {
+	if answer, err = ops.concat(ctx, copies[1]); err != nil {
 		return answer, err
 	}
-	if ops.isNil(answer) {
-		return answer, c.nothing("message")
-	}
 	return ops.identified(answer, id), nil
+}
+
+// ask calls the user's model. A panic becomes an error here, so that the callback handlers hear of it.
+func (c *modelChain[M]) ask(ctx context.Context, history []M, opts []model.Option) (answer M, err error) {
+	defer safe.Recover(&err)
+	answer, err = c.model.Generate(ctx, history, opts...)
+	if err == nil && opsOf[M]().isNil(answer) {
+		err = c.nothing("message")
+	}
+	return answer, err
+}
+
+// askStream is ask for an answer as a stream.
+func (c *modelChain[M]) askStream(ctx context.Context, history []M, opts []model.Option) (s *schema.StreamReader[M], err error) {
+	defer safe.Recover(&err)
+	s, err = c.model.Stream(ctx, history, opts...)
+	if err == nil && s == nil {
+		err = c.nothing("stream")
+	}
+	return s, err
 }
 
 func (c *modelChain[M]) nothing(what string) error {

@@ -68,6 +68,7 @@ func newAgentPlan[M MessageType](ctx context.Context, conf *TypedChatModelAgentC
 func (p *agentPlan[M]) addTools(ctx context.Context, g *compose.Graph[[]M, M], conf *TypedChatModelAgentConfig[M]) error {
 	ops := opsOf[M]()
 	tools := conf.ToolsConfig.ToolsNodeConfig
+	tools.UnknownToolsHandler = unknownToolEventSender[M](tools.UnknownToolsHandler)
 	tools.ToolCallMiddlewares = append([]compose.ToolMiddleware{toolEventSender[M]()}, tools.ToolCallMiddlewares...)
 	err := ops.addToolsNode(ctx, g, toolsNode, &tools,
 		compose.WithNodeName(toolsNode), compose.WithStatePostHandler(appendToolResults[M]))

@@ -3,9 +3,11 @@ package adk
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"slices"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -54,22 +56,32 @@ func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentR
 
 // Run runs the agent on messages. It returns at once; the run goes on until its end whether or not the events are
 // read. An error is the last event. To stop a run, cancel ctx.
-func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	if r.agent == nil {
-		return failed[M](errors.New("runner: the agent is nil: set RunnerConfig.Agent"))
-	}
+func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) (events *AsyncIterator[*TypedAgentEvent[M]]) {
 	run := &runnerRun[M]{Context: ctx}
+	if r.agent == nil {
+		return failed(&TypedAgentEvent[M]{Err: errors.New("runner: the agent is nil: set RunnerConfig.Agent")})
+	}
+	defer func() {
+		if v := recover(); v != nil { // in the methods of a custom agent
+			events = run.failed(safe.NewPanicError(v, debug.Stack()))
+		}
+	}()
 	if len(opts) > 0 {
 		run.session.add(GetImplSpecificOptions[runnerOptions](nil, opts...).sessionValues)
 	}
 	name := r.agent.Name(run)
 	run.path[0] = RunStep{agentName: name}
-	run.input = TypedAgentInput[M]{Messages: messages, EnableStreaming: r.streaming}
+	// Clipped, because agents append to the messages, and the caller may use the slice for several runs.
+	run.input = TypedAgentInput[M]{Messages: slices.Clip(messages), EnableStreaming: r.streaming}
 	opts = optionsFor(name, opts)
 	if p, ok := r.agent.(producer[M]); ok {
 		return p.produce(run, &run.input, run, opts)
 	}
-	return through(r.agent.Run(run, &run.input, opts...), run)
+	events = r.agent.Run(run, &run.input, opts...)
+	if events == nil {
+		return run.failed(errors.New("runner: the agent returned no iterator"))
+	}
+	return through(events, run)
 }
 
 // layer is what surrounds an agent: every event of the agent goes through it, once, on its way to the reader.
@@ -99,34 +111,44 @@ func (r *runnerRun[M]) Value(key any) any {
 
 // pass says on an event that does not say it itself which agent speaks.
 func (r *runnerRun[M]) pass(e *TypedAgentEvent[M]) {
-	if e == nil || len(e.RunPath) > 0 {
+	if len(e.RunPath) > 0 {
 		return
 	}
 	e.AgentName = r.path[0].agentName
 	e.RunPath = slices.Clip(r.path[:])
 }
 
-// through takes the events of any other agent through the layer, when they are read.
+// failed is the iterator of a run whose agent could not even start.
+func (r *runnerRun[M]) failed(err error) *AsyncIterator[*TypedAgentEvent[M]] {
+	e := &TypedAgentEvent[M]{Err: err}
+	r.pass(e)
+	return failed(e)
+}
+
+func failed[M MessageType](e *TypedAgentEvent[M]) *AsyncIterator[*TypedAgentEvent[M]] {
+	it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
+	gen.Send(e)
+	gen.Close()
+	return it
+}
+
+// through takes the events of any other agent through the layer, when they are read. The layer gets copies: such an
+// agent may keep its events, or send one in several runs. Events that are nil are left out.
 func through[M MessageType](events *AsyncIterator[*TypedAgentEvent[M]], outer layer[M]) *AsyncIterator[*TypedAgentEvent[M]] {
-	if events == nil {
-		return failed[M](errors.New("runner: the agent returned no iterator"))
-	}
 	return &AsyncIterator[*TypedAgentEvent[M]]{
 		take: func() (*TypedAgentEvent[M], bool) {
-			e, ok := events.Next()
-			if ok {
-				outer.pass(e)
+			for {
+				e, ok := events.Next()
+				if !ok {
+					return nil, false
+				}
+				if e != nil {
+					passed := *e
+					outer.pass(&passed)
+					return &passed, true
+				}
 			}
-			return e, ok
 		},
 		drop: events.Close,
 	}
-}
-
-// failed is the iterator of a run that could not start.
-func failed[M MessageType](err error) *AsyncIterator[*TypedAgentEvent[M]] {
-	it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
-	gen.Send(&TypedAgentEvent[M]{Err: err})
-	gen.Close()
-	return it
 }

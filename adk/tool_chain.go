@@ -11,10 +11,10 @@ import (
 // history gets the same ID.
 func toolEventSender[M MessageType]() compose.ToolMiddleware {
 	ops := opsOf[M]()
-	text := func(in *compose.ToolInput) func(string) (M, error) {
+	textOf := func(in *compose.ToolInput) func(string) (M, error) {
 		return func(result string) (M, error) { return ops.toolMessage(in.CallID, in.Name, result), nil }
 	}
-	parts := func(in *compose.ToolInput) func(*schema.ToolResult) (M, error) {
+	partsOf := func(in *compose.ToolInput) func(*schema.ToolResult) (M, error) {
 		return func(result *schema.ToolResult) (M, error) { return ops.toolResult(in.CallID, in.Name, result) }
 	}
 	return compose.ToolMiddleware{
@@ -33,7 +33,7 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 				if err != nil || out == nil || out.Result == nil {
 					return out, err
 				}
-				out.Result, err = sendToolStream(ctx, in, out.Result, text(in))
+				out.Result, err = sendToolStream(ctx, in, out.Result, textOf(in))
 				return out, err
 			}
 		},
@@ -56,10 +56,28 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 				if err != nil || out == nil || out.Result == nil {
 					return out, err
 				}
-				out.Result, err = sendToolStream(ctx, in, out.Result, parts(in))
+				out.Result, err = sendToolStream(ctx, in, out.Result, partsOf(in))
 				return out, err
 			}
 		},
+	}
+}
+
+// unknownHandler answers calls of tools that do not exist.
+type unknownHandler = func(ctx context.Context, name, input string) (string, error)
+
+// unknownToolEventSender does for these answers what the middleware does for results: no middleware sees them.
+func unknownToolEventSender[M MessageType](handle unknownHandler) unknownHandler {
+	if handle == nil {
+		return nil
+	}
+	return func(ctx context.Context, name, input string) (string, error) {
+		answer, err := handle(ctx, name, input)
+		if err != nil {
+			return answer, err
+		}
+		in := &compose.ToolInput{Name: name, Arguments: input, CallID: compose.GetToolCallID(ctx)}
+		return answer, sendToolEvent(ctx, in, opsOf[M]().toolMessage(in.CallID, name, answer))
 	}
 }
 
@@ -88,11 +106,15 @@ func sendToolStream[M MessageType, R any](ctx context.Context, in *compose.ToolI
 	var none M
 	e := newMessageEvent(none, schema.StreamReaderWithConvert(copies[0], func(chunk R) (M, error) {
 		m, err := toMessage(chunk)
-		if err == nil && first {
+		if err != nil {
+			return m, err
+		}
+		ops.markChunk(m)
+		if first {
 			first = false
 			ops.replaceExtra(m, map[string]any{messageIDKey: id})
 		}
-		return m, err
+		return m, nil
 	}))
 	ops.toolVariant(&e.variant, in.Name)
 	e.variant.MessageStream.SetAutomaticClose()

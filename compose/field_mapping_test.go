@@ -427,17 +427,6 @@ func TestFieldMapping_W11_StaticValues(t *testing.T) {
 	require.ErrorContains(t, err, "successor input type should be struct or map, actual: string")
 }
 
-// A static value that is a map is the same in every run: what is written beside it must not get into it.
-func TestFieldMapping_StaticMapsAreNotChanged(t *testing.T) {
-	fixed := kv{"fixed": 1}
-	wf := NewWorkflow[string, kv]()
-	wf.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in kv) (kv, error) { return in, nil })).
-		AddInput(START, ToFieldPath(FieldPath{"other"})).SetStaticValue(FieldPath{"s"}, fixed)
-	wf.End().AddInput("n")
-	forms4(t, compiled[string, kv](t, wf), "x", kv{"other": "x", "s": kv{"fixed": 1}})
-	require.Equal(t, kv{"fixed": 1}, fixed)
-}
-
 // Mappings of one predecessor are applied in the order they were declared, those of several in the order of nodes.
 func TestFieldMapping_Order(t *testing.T) {
 	var order []string

@@ -48,6 +48,8 @@ func compile[I, O any](ctx context.Context, g AnyGraph, opts []GraphCompileOptio
 	if err != nil {
 		return nil, err
 	}
-	p.tellCompiled(ctx, conf)
+	if err := p.tellCompiled(ctx, conf); err != nil {
+		return nil, err
+	}
 	return &runnable[I, O]{plan: p}, nil
 }

@@ -7,11 +7,13 @@ import (
 	"sync/atomic"
 
 	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/internal/safe"
 )
 
 // GraphCompileCallback is told about every graph that was compiled.
 type GraphCompileCallback interface {
-	// OnFinish is called synchronously after a successful compile. The info is the callee's own.
+	// OnFinish is called synchronously after a successful compile. The callbacks of a compile share the info; the
+	// graph does not look at it again. A panic fails the compile.
 	OnFinish(ctx context.Context, info *GraphInfo)
 }
 
@@ -116,7 +118,8 @@ func (b *branchUse) described() GraphBranch {
 }
 
 // tellCompiled tells the compile callbacks of a graph that was compiled on its own.
-func (p *plan) tellCompiled(ctx context.Context, opts *graphCompileOptions) {
+func (p *plan) tellCompiled(ctx context.Context, opts *graphCompileOptions) (err error) {
+	defer safe.Recover(&err)
 	var all []GraphCompileCallback
 	if global := globalCompileCallbacks.Load(); global != nil {
 		all = append(all, *global...)
@@ -126,4 +129,5 @@ func (p *plan) tellCompiled(ctx context.Context, opts *graphCompileOptions) {
 			cb.OnFinish(ctx, p.compileInfo)
 		}
 	}
+	return nil
 }

@@ -233,13 +233,7 @@ func (kindOf[T]) ReportEnd(ctx context.Context, s stream) (stream, error) {
 	return opened(reportEndStream(ctx, s.(*schema.StreamReader[T]), nil))
 }
 
-func (kindOf[T]) IsNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	rv := reflect.ValueOf(v)
-	return nilable(rv.Type()) && rv.IsNil()
-}
+func (kindOf[T]) IsNil(v any) bool { return isNil(v) }
 
 // keyed is the kind of inputs and outputs that go through a key.
 var keyed kind = kindOf[map[string]any]{}

@@ -349,13 +349,9 @@ func TestConcat_P5_P7_Registered(t *testing.T) {
 			chunks[i].V = i + 1
 		}
 		out, err := compiled[lastWins, lastWins](t, g).Collect(context.Background(), schema.StreamReaderFromArray(chunks))
-		if err != nil {
-			require.ErrorContains(t, err, "cannot concat multiple non-zero value of type compose.lastWins")
-			return -1
-		}
+		require.NoError(t, err)
 		return out.V
 	}
-	require.Equal(t, -1, join(3))
 	RegisterStreamChunkConcatFunc(func(vs []lastWins) (lastWins, error) { return vs[0], nil })
 	require.Equal(t, 1, join(3))
 	RegisterStreamChunkConcatFunc(func(vs []lastWins) (lastWins, error) { return vs[len(vs)-1], nil })

@@ -160,6 +160,9 @@ func (r *run) makeState() error {
 	r.scope = &stateScope{outer: r.ctx.scope}
 	r.ctx.scope = r.scope
 	if r.resumed != nil && r.resumed.State != nil {
+		if !typeFits(r.resumed.State, r.stateType) {
+			return graphErrorf("the checkpoint has a state of type %T, the graph one of type %v", r.resumed.State, r.stateType)
+		}
 		r.scope.state = r.resumed.State
 		return r.modifyState()
 	}
@@ -568,22 +571,11 @@ func (r *run) branch(n *planNode, value any, s stream) ([]bool, stream, error) {
 	clear(chosen)
 	r.chosen = chosen
 	for i := range n.branches {
-		b := &n.branches[i]
-		v := value
 		var own stream
-		var err error
 		if copies != nil {
 			own = copies[i]
-			if b.convert {
-				own = b.value.Typed(n.output().Untyped(own), b.value.Check)
-			}
-		} else if b.checked {
-			v, err = b.value.Check(value)
 		}
-		var decision choice
-		if err == nil {
-			decision, err = b.decide(r.ctx, v, own)
-		}
+		decision, err := r.ask(n, i, value, own)
 		if err != nil {
 			for _, c := range copies[min(i+1, len(copies)):] {
 				c.Close()
@@ -591,10 +583,26 @@ func (r *run) branch(n *planNode, value any, s stream) ([]bool, stream, error) {
 			return chosen, nil, err
 		}
 		for key := range decision.all {
-			chosen[b.targets[key]] = true
+			chosen[n.branches[i].targets[key]] = true
 		}
 	}
 	return chosen, s, nil
+}
+
+// ask runs the condition of one of the node's branches on the node's output or on a copy of its stream.
+func (r *run) ask(n *planNode, i int, value any, own stream) (choice, error) {
+	b := &n.branches[i]
+	switch {
+	case own != nil && b.convert:
+		own = b.value.Typed(n.output().Untyped(own), b.value.Check)
+	case own == nil && b.checked:
+		checked, err := b.value.Check(value)
+		if err != nil {
+			return choice{}, fmt.Errorf("branch[%s]-[%d] pre handler fail: %w", n.key, i, err)
+		}
+		value = checked
+	}
+	return b.decide(r.ctx, value, own)
 }
 
 // gather builds a node's input from what its predecessors delivered.

@@ -3,8 +3,10 @@ module github.com/weftgo/weft/examples
 go 1.26.0
 
 require (
+	github.com/stretchr/testify v1.12.1
 	github.com/weftgo/weft v0.0.0
 	github.com/weftgo/weft/ext/model/openai v0.0.0
+	go.uber.org/goleak v1.3.0
 )
 
 require (
@@ -34,6 +36,7 @@ require (
 	github.com/tidwall/sjson v1.2.5 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/arch v0.0.0-20210923205945-b76863e36670 // indirect
 	golang.org/x/exp v0.0.0-20240719175910-8a7402abbf56 // indirect
 	golang.org/x/sys v0.48.0 // indirect

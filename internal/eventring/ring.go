@@ -34,16 +34,13 @@ func (r *Ring[T]) lock() {
 	}
 }
 
-// Put adds an item. It reports false if the ring is closed; the item is dropped then. An item for readers that are
-// gone is dropped, too, but that is no mistake of the writer.
+// Put adds an item. It reports false if the item was dropped: the ring is closed, or its readers are gone. Only the
+// former is a mistake of the writer; Closed tells them apart.
 func (r *Ring[T]) Put(item T) bool {
 	r.lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.closed || r.deaf {
 		return false
-	}
-	if r.deaf {
-		return true
 	}
 	if r.count == len(r.items) {
 		r.grow()
@@ -90,6 +87,13 @@ func (r *Ring[T]) Close() {
 	defer r.mu.Unlock()
 	r.closed = true
 	r.filled.Broadcast()
+}
+
+// Closed reports whether Close was called.
+func (r *Ring[T]) Closed() bool {
+	r.lock()
+	defer r.mu.Unlock()
+	return r.closed
 }
 
 // Abandon says that nobody takes items any more. It returns what was waiting; further items are dropped.

@@ -15,11 +15,12 @@ type assembler struct {
 	calls          callTracker
 	told           ResponseInfo // what earlier chunks said
 	reasoningField string
+	begun          bool // there was a message
 	answered       bool // some chunk had an answer, and not only usage
 	finished       bool // some chunk had a finish reason
 }
 
-// message returns what a completion adds to the message, or nil if a chunk adds nothing.
+// message returns what a completion adds to the message, or nil if that is nothing. The first one is always something.
 func (a *assembler) message(c *completion) *schema.Message {
 	m := &schema.Message{Role: schema.Assistant}
 	a.takeInfo(m, c)
@@ -29,9 +30,10 @@ func (a *assembler) message(c *completion) *schema.Message {
 	if choice := c.choice(); choice != nil {
 		a.takeChoice(m, choice)
 	}
-	if !a.whole && saysNothing(m) {
+	if a.begun && saysNothing(m) {
 		return nil
 	}
+	a.begun = true
 	return m
 }
 

@@ -146,7 +146,7 @@ func TestServer_ConnectionIsUsedAgain(t *testing.T) {
 	transport := new(http.Transport)
 	defer transport.CloseIdleConnections()
 	m := newModel(t, transport, func(c *Config) { c.BaseURL = server.URL })
-	idle := make(chan error)
+	idle := make(chan error, 3)
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{PutIdleConn: func(err error) { idle <- err }})
 	for range 3 {
 		sr, err := m.Stream(ctx, question)

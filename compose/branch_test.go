@@ -1,0 +1,105 @@
+package compose
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// Two branches on one node of type any, one of them for another type: it compiles and fails when the value is there.
+func TestBranch_R4_RuntimeCheck(t *testing.T) {
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("any", InvokableLambda(func(_ context.Context, in string) (any, error) { return in, nil })))
+	require.NoError(t, g.AddEdge(START, "any"))
+	ends := map[string]bool{END: true}
+	require.NoError(t, g.AddBranch("any", NewGraphBranch(choose(END), ends)))
+	require.NoError(t, g.AddBranch("any", NewGraphBranch(func(context.Context, int) (string, error) { return END, nil }, ends)))
+	r := compiled[string, string](t, g)
+	for _, err := range fails(t, r, "x") {
+		require.ErrorContains(t, err, "runtime type check fail, expected type: int, actual type: string")
+		require.ErrorContains(t, err, "calculate next step fail, node: any, error: ")
+	}
+	_, err := r.Invoke(context.Background(), "x")
+	require.ErrorContains(t, err, "branch[any]-[1] pre handler fail: ")
+}
+
+// conditions run in the order they were added, with the graph's own context.
+func TestBranch_R1_Order(t *testing.T) {
+	var order []string
+	g := NewGraph[string, kv](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
+	for _, k := range []string{"a", "b"} {
+		require.NoError(t, g.AddLambdaNode(k, keyedSuffix(k)))
+		require.NoError(t, g.AddEdge(k, END))
+		require.NoError(t, g.AddBranch(START, NewGraphBranch(func(ctx context.Context, _ string) (string, error) {
+			order = append(order, k+" at "+GetCurrentAddress(ctx).String())
+			return k, ProcessState(ctx, func(_ context.Context, s *counters) error { s.Pre++; return nil })
+		}, map[string]bool{k: true})))
+	}
+	r := compiled[string, kv](t, g, WithGraphName("g"))
+	for range 5 {
+		order = nil
+		out, err := r.Invoke(context.Background(), "x")
+		require.NoError(t, err)
+		require.Equal(t, kv{"a": "xa", "b": "xb"}, out)
+		require.Equal(t, []string{"a at runnable:g", "b at runnable:g"}, order)
+	}
+}
+
+// a stream condition owns its copy, a value condition gets the joined stream; the node after gets the chunks.
+func TestBranch_R2_Streams(t *testing.T) {
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("n", streamSuffix("-")))
+	ends := map[string]bool{"n": true}
+	require.NoError(t, g.AddBranch(START, NewStreamGraphBranch(func(_ context.Context, in *schema.StreamReader[string]) (string, error) {
+		defer in.Close()
+		first, err := in.Recv()
+		require.Equal(t, "a", first)
+		return "n", err
+	}, ends)))
+	require.NoError(t, g.AddBranch(START, NewGraphBranch(func(_ context.Context, in string) (string, error) {
+		require.Equal(t, "ab", in)
+		return "n", nil
+	}, ends)))
+	require.NoError(t, g.AddEdge("n", END))
+	sr, closed := tracked("a", "b")
+	s, err := compiled[string, string](t, g).Transform(context.Background(), sr)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a-", "b-"}, readAll(t, s))
+	<-closed
+}
+
+// S-1: the state is made once a run, before the start is reported.
+func TestState_S1_MadeOncePerRun(t *testing.T) {
+	var made atomic.Int32
+	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters {
+		made.Add(1)
+		return &counters{}
+	}))
+	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+	line(t, g, "n")
+	r := compiled[string, string](t, g)
+	require.Zero(t, made.Load())
+	forms4(t, r, "x", "xn")
+	require.EqualValues(t, 4, made.Load())
+}
+
+// A checkpoint whose state is not the graph's is an error, not a state that handlers choke on.
+func TestState_OfAnotherTypeInACheckpoint(t *testing.T) {
+	s := newStore()
+	build := func(state NewGraphOption) Runnable[string, string] {
+		g := NewGraph[string, string](state)
+		require.NoError(t, g.AddLambdaNode("asks", asks("?")))
+		line(t, g, "asks")
+		return compiled[string, string](t, g, WithCheckPointStore(s))
+	}
+	_, err := build(WithGenLocalState(func(context.Context) *counters { return &counters{} })).
+		Invoke(context.Background(), "x", WithCheckPointID("id"))
+	interrupted(t, err)
+	_, err = build(WithGenLocalState(func(context.Context) *propState { return &propState{} })).
+		Invoke(context.Background(), "x", WithCheckPointID("id"))
+	require.ErrorContains(t, err, "the checkpoint has a state of type *compose.counters, the graph one of type *compose.propState")
+}
