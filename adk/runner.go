@@ -70,7 +70,7 @@ func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRun
 		run.session.add(GetImplSpecificOptions[runnerOptions](nil, opts...).sessionValues)
 	}
 	name := r.agent.Name(run)
-	run.path[0] = RunStep{agentName: name}
+	run.step.agentName = name
 	// Clipped, because agents append to the messages, and the caller may use the slice for several runs.
 	run.input = TypedAgentInput[M]{Messages: slices.Clip(messages), EnableStreaming: r.streaming}
 	opts = optionsFor(name, opts)
@@ -98,7 +98,7 @@ type producer[M MessageType] interface {
 type runnerRun[M MessageType] struct {
 	context.Context
 	session session
-	path    [1]RunStep
+	step    RunStep
 	input   TypedAgentInput[M]
 }
 
@@ -114,8 +114,8 @@ func (r *runnerRun[M]) pass(e *TypedAgentEvent[M]) {
 	if len(e.RunPath) > 0 {
 		return
 	}
-	e.AgentName = r.path[0].agentName
-	e.RunPath = slices.Clip(r.path[:])
+	e.AgentName = r.step.agentName
+	e.RunPath = []RunStep{r.step}
 }
 
 // failed is the iterator of a run whose agent could not even start.

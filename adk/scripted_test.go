@@ -28,7 +28,7 @@ import (
 type dialect[M MessageType] struct {
 	answer func(text string, calls ...wanted) M
 	// chunk is a piece of an answer.
-	chunk func(text string) M
+	chunk func(text string, calls ...wanted) M
 	// nothing is a nil message.
 	nothing M
 	line    func(m M) string
@@ -39,16 +39,43 @@ type wanted struct{ name, id, args string }
 
 func (w wanted) String() string { return fmt.Sprintf("[%s#%s %s]", w.name, w.id, w.args) }
 
+func chatAnswer(text string, calls ...wanted) *schema.Message {
+	m := schema.AssistantMessage(text, nil)
+	for _, c := range calls {
+		m.ToolCalls = append(m.ToolCalls, schema.ToolCall{
+			ID: c.id, Type: "function", Function: schema.FunctionCall{Name: c.name, Arguments: c.args}})
+	}
+	return m
+}
+
+func agenticAnswer(text string, calls ...wanted) *schema.AgenticMessage {
+	m := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}
+	if text != "" {
+		m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlock(&schema.AssistantGenText{Text: text}))
+	}
+	for _, c := range calls {
+		m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlock(
+			&schema.FunctionToolCall{CallID: c.id, Name: c.name, Arguments: c.args}))
+	}
+	return m
+}
+
+// agenticChunk numbers the blocks: text is block 0, calls follow.
+func agenticChunk(text string, calls ...wanted) *schema.AgenticMessage {
+	m := agenticAnswer(text, calls...)
+	first := 0
+	if text == "" {
+		first = 1
+	}
+	for i, b := range m.ContentBlocks {
+		b.StreamingMeta = &schema.StreamingMeta{Index: first + i}
+	}
+	return m
+}
+
 var chatDialect = dialect[*schema.Message]{
-	answer: func(text string, calls ...wanted) *schema.Message {
-		m := schema.AssistantMessage(text, nil)
-		for _, c := range calls {
-			m.ToolCalls = append(m.ToolCalls, schema.ToolCall{
-				ID: c.id, Type: "function", Function: schema.FunctionCall{Name: c.name, Arguments: c.args}})
-		}
-		return m
-	},
-	chunk: func(text string) *schema.Message { return schema.AssistantMessage(text, nil) },
+	answer: chatAnswer,
+	chunk:  chatAnswer,
 	line: func(m *schema.Message) string {
 		if m == nil {
 			return "nil"
@@ -67,21 +94,8 @@ var chatDialect = dialect[*schema.Message]{
 }
 
 var agenticDialect = dialect[*schema.AgenticMessage]{
-	answer: func(text string, calls ...wanted) *schema.AgenticMessage {
-		m := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}
-		if text != "" {
-			m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlock(&schema.AssistantGenText{Text: text}))
-		}
-		for _, c := range calls {
-			m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlock(
-				&schema.FunctionToolCall{CallID: c.id, Name: c.name, Arguments: c.args}))
-		}
-		return m
-	},
-	chunk: func(text string) *schema.AgenticMessage {
-		return &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{
-			schema.NewContentBlockChunk(&schema.AssistantGenText{Text: text}, &schema.StreamingMeta{Index: 0})}}
-	},
+	answer: agenticAnswer,
+	chunk:  agenticChunk,
 	line: func(m *schema.AgenticMessage) string {
 		if m == nil {
 			return "nil"

@@ -102,6 +102,9 @@ type link struct {
 func (l *link) control() bool { return l.edgeControl || l.branchControl }
 func (l *link) data() bool    { return l.edgeData || l.branchData }
 
+// carries reports whether an output goes over the link; taken says whether a branch chose the target.
+func (l *link) carries(taken bool) bool { return l.edgeData || l.branchData && taken }
+
 // planBranch is a branch at a node.
 type planBranch struct {
 	*GraphBranch

@@ -195,59 +195,67 @@ func (t *task) runNested() (err error) {
 	return err
 }
 
-// handle runs a state handler on the task's value or stream, converting between the form that the handler has and
-// the one that the run has.
+// handle runs a state handler on the task's value or stream.
 func (t *task) handle(which string, h *stateHandler, k kind) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = handlerPanic(which, v)
 		}
 	}()
-	streaming := t.run.streaming
-	if h.onStream == nil {
-		if streaming {
-			in := t.stream
-			t.stream = nil
-			if t.value, err = k.Concat(in); err != nil {
-				return fmt.Errorf("concat stream reader fail: %w", err)
-			}
+	if h.onValue != nil {
+		return t.handleValue(h, k)
+	}
+	return t.handleStream(h, k)
+}
+
+// handleValue joins the stream of a run of streams for the handler and makes one of its result. The state is not
+// locked meanwhile.
+func (t *task) handleValue(h *stateHandler, k kind) (err error) {
+	if in := t.stream; in != nil {
+		t.stream = nil
+		if t.value, err = k.Concat(in); err != nil {
+			return fmt.Errorf("concat stream reader fail: %w", err)
 		}
-		err = t.run.scope.with(func(state any) error {
-			t.value, err = h.onValue(t.ctx, t.value, state)
-			return err
-		})
-		if err == nil && streaming {
-			t.stream, err = k.Single(t.value)
-			t.value = nil
-		}
+	}
+	err = t.run.scope.with(func(state any) (err error) {
+		t.value, err = h.onValue(t.ctx, t.value, state)
 		return err
+	})
+	if err == nil && t.run.streaming {
+		t.stream, err = k.Single(t.value)
+		t.value = nil
 	}
-	if !streaming {
-		if t.stream, err = k.Single(t.value); err != nil {
+	return err
+}
+
+// handleStream makes a stream of the value of a run of values for the handler and joins its result.
+func (t *task) handleStream(h *stateHandler, k kind) (err error) {
+	in := t.stream
+	if !t.run.streaming {
+		if in, err = k.Single(t.value); err != nil {
 			return err
 		}
 	}
-	in := t.stream
 	t.stream = nil
-	if h.value.Type() != k.Type() { // a passthrough: its handlers are on any
+	other := h.value.Type() != k.Type() // the handler of a passthrough is on any
+	if other {
 		in = k.Untyped(in)
 	}
 	var out stream
-	err = t.run.scope.with(func(state any) error {
+	err = t.run.scope.with(func(state any) (err error) {
 		out, err = h.onStream(t.ctx, in, state)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if h.value.Type() != k.Type() {
+	if other {
 		out = k.Typed(h.value.Untyped(out), k.Check)
 	}
-	t.stream = out
-	if streaming {
+	if t.run.streaming {
+		t.stream = out
 		return nil
 	}
-	t.stream = nil
 	if t.value, err = k.Concat(out); err != nil {
 		return fmt.Errorf("concat stream reader fail: %w", err)
 	}

@@ -88,7 +88,7 @@ func (m *ChatModel) Generate(ctx context.Context, in []*schema.Message, opts ...
 }
 
 func (m *ChatModel) generate(ctx context.Context, c *call, in []*schema.Message) (out *model.CallbackOutput, err error) {
-	defer recoverTo(&err)
+	defer m.hide.recoverTo(&err)
 	s, err := m.open(ctx, c, in)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (m *ChatModel) stream(ctx context.Context, c *call, in []*schema.Message) (
 			stop()
 		}
 	}()
-	defer recoverTo(&err)
+	defer m.hide.recoverTo(&err)
 	s, err := m.open(ctx, c, in)
 	if err != nil {
 		return nil, err

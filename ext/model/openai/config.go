@@ -99,7 +99,8 @@ type AzureConfig struct {
 	Endpoint string
 	// APIVersion is for example "2024-10-21". Required.
 	APIVersion string
-	// Deployment is the name of the deployed model. Required.
+	// Deployment is the name of the deployed model. Required. It is part of the address, so model.WithModel does not
+	// lead to another one.
 	Deployment string
 }
 

@@ -163,6 +163,7 @@ func TestSecrets_NeverInErrors(t *testing.T) {
 		"error response in text": status(leak),
 		"long error response":    status(long),
 		"transport":              func(*http.Request) (*http.Response, error) { return nil, errors.New("cannot send " + leak) },
+		"panic":                  func(*http.Request) (*http.Response, error) { panic("cannot send " + leak) },
 		"malformed":              answering("", strings.NewReader("data: {"+leak+"\n\n")),
 		"malformed and long":     answering("", strings.NewReader("data: {"+long+"\n\n")),
 		"error event":            streaming("data: " + quoted + "\n\n"),

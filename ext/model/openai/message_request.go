@@ -2,6 +2,7 @@ package openai
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -120,35 +121,44 @@ func (c *call) toolMessage(m *schema.Message) (o object, media []object, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	o = object{{"role", "tool"}, {"tool_call_id", m.ToolCallID}}
-	if c.conf.ToolResultMedia == ToolResultMediaInline && len(parts) > 0 {
-		if m.Content != "" {
-			parts = append([]object{textPart(m.Content)}, parts...)
-		}
-		o.set("content", parts)
-		return o, nil, nil
-	}
-	texts := make([]string, 0, 1)
 	if m.Content != "" {
-		texts = append(texts, m.Content)
+		parts = append([]object{textPart(m.Content)}, parts...)
 	}
+	o = object{{"role", "tool"}, {"tool_call_id", m.ToolCallID}}
+	var texts []string
 	for _, part := range parts {
 		if text, ok := part.text(); ok {
 			texts = append(texts, text)
-			continue
+		} else {
+			media = append(media, part)
 		}
-		media = append(media, part)
+	}
+	if len(media) > 0 && c.conf.ToolResultMedia == ToolResultMediaInline {
+		o.set("content", parts)
+		return o, nil, nil
 	}
 	if len(media) > 0 {
-		title := fmt.Sprintf("Media returned by tool call %s", m.ToolCallID)
-		if m.ToolName != "" {
-			title += " of " + m.ToolName
-		}
-		media = append([]object{textPart(title + ":")}, media...)
+		media = append([]object{mediaTitle(m)}, media...)
 		if len(texts) == 0 {
 			texts = append(texts, "See the media in the next user message.")
 		}
 	}
 	o.set("content", strings.Join(texts, "\n"))
 	return o, media, nil
+}
+
+// mediaTitle tells the model where media come from.
+func mediaTitle(m *schema.Message) object {
+	title := "Media returned by tool call " + m.ToolCallID
+	if m.ToolName != "" {
+		title += " of " + m.ToolName
+	}
+	return textPart(title + ":")
+}
+
+func rawJSON(text string) any {
+	if !json.Valid([]byte(text)) {
+		return text
+	}
+	return json.RawMessage(text)
 }

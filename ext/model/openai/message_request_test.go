@@ -97,26 +97,6 @@ func TestMessages_UserParts(t *testing.T) {
 	require.JSONEq(t, `[{"role":"user","content":[{"type":"text","text":"first"},{"type":"text","text":"second"}]}]`, got)
 }
 
-func TestMessages_DeprecatedParts(t *testing.T) {
-	parts := []schema.ChatMessagePart{
-		{Type: schema.ChatMessagePartTypeText, Text: "a"},
-		{Type: schema.ChatMessagePartTypeImageURL, ImageURL: &schema.ChatMessageImageURL{URL: "https://i", Detail: schema.ImageURLDetailHigh}},
-		{Type: schema.ChatMessagePartTypeAudioURL, AudioURL: &schema.ChatMessageAudioURL{URI: "data:audio/wav;base64,AAAA"}},
-		{Type: schema.ChatMessagePartTypeVideoURL, VideoURL: &schema.ChatMessageVideoURL{URL: "https://v"}},
-		{Type: schema.ChatMessagePartTypeFileURL, FileURL: &schema.ChatMessageFileURL{URI: "file-1", Name: "n"}},
-	}
-	got := sentMessages(t, unchanged, &schema.Message{Role: schema.User, MultiContent: parts}, &schema.Message{Role: schema.Assistant, MultiContent: parts[:2]})
-	require.JSONEq(t, `[{"role":"user","content":[
-		{"type":"text","text":"a"},
-		{"type":"image_url","image_url":{"url":"https://i","detail":"high"}},
-		{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},
-		{"type":"video_url","video_url":{"url":"https://v"}},
-		{"type":"file","file":{"file_id":"file-1"}}]},
-		{"role":"assistant","content":[
-		{"type":"text","text":"a"},
-		{"type":"image_url","image_url":{"url":"https://i","detail":"high"}}]}]`, got)
-}
-
 func TestMessages_AssistantMedia(t *testing.T) {
 	url := "https://i"
 	parts := []schema.MessageOutputPart{
@@ -170,7 +150,7 @@ func TestMessages_MediaOfToolResults(t *testing.T) {
 	t.Run("inline", func(t *testing.T) {
 		require.JSONEq(t, `[
 			{"role":"tool","tool_call_id":"1","content":[{"type":"text","text":"north"},`+img("1")+`,{"type":"text","text":"south"}]},
-			{"role":"tool","tool_call_id":"5","content":[{"type":"text","text":"first"},{"type":"text","text":"second"}]},
+			{"role":"tool","tool_call_id":"5","content":"first\nsecond"},
 			{"role":"tool","tool_call_id":"6","content":"only text"}]`,
 			sentMessages(t, func(c *Config) { c.ToolResultMedia = ToolResultMediaInline }, history[1],
 				&schema.Message{Role: schema.Tool, ToolCallID: "5", Content: "first", UserInputMultiContent: []schema.MessageInputPart{text("second")}},
@@ -191,7 +171,6 @@ func TestMessages_Errors(t *testing.T) {
 	}
 	both := atURL("https://i")
 	both.Base64Data = both.URL
-	old := []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeText}}
 	for want, in := range map[string][]*schema.Message{
 		"there are no messages":                                    nil,
 		"message 0 is nil":                                         {nil},
@@ -202,7 +181,6 @@ func TestMessages_Errors(t *testing.T) {
 		"MIMEType is required":                                     user(image(inBase64("AAAA", ""))),
 		"part 0 (image_url): the part is empty":                    user(schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL}),
 		"part 0 (tool_search_result): the Chat Completions API":    user(schema.MessageInputPart{Type: schema.ChatMessagePartTypeToolSearchResult}),
-		"MultiContent and UserInputMultiContent are both set":      {{Role: schema.User, MultiContent: old, UserInputMultiContent: []schema.MessageInputPart{text("")}}},
 		"AssistantGenMultiContent is for messages of the":          {{Role: schema.User, AssistantGenMultiContent: []schema.MessageOutputPart{{}}}},
 		"UserInputMultiContent is not for messages of the":         {{Role: schema.Assistant, UserInputMultiContent: []schema.MessageInputPart{text("")}}},
 		`message 0 (role "assistant"): part 0 (image_url): URL or`: {{Role: schema.Assistant, AssistantGenMultiContent: []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeImageURL, Image: new(schema.MessageOutputImage)}}}},

@@ -3,7 +3,6 @@ package openai
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -24,23 +23,14 @@ func (o object) text() (text string, ok bool) {
 	return text, ok
 }
 
-func rawJSON(text string) any {
-	if !json.Valid([]byte(text)) {
-		return text
-	}
-	return json.RawMessage(text)
-}
-
 // inputParts returns the parts of what is given to the model, in either of the two forms.
 func inputParts(m *schema.Message) ([]object, error) {
 	parts := m.UserInputMultiContent
-	if len(m.MultiContent) > 0 {
+	if old := deprecatedParts(m); len(old) > 0 {
 		if len(parts) > 0 {
 			return nil, errors.New("MultiContent and UserInputMultiContent are both set: use the latter")
 		}
-		for _, old := range m.MultiContent {
-			parts = append(parts, modernPart(old))
-		}
+		parts = old
 	}
 	if len(m.AssistantGenMultiContent) > 0 {
 		return nil, errors.New("AssistantGenMultiContent is for messages of the assistant: use UserInputMultiContent")
@@ -112,10 +102,7 @@ func assistantParts(m *schema.Message) (parts []schema.MessageInputPart) {
 		}
 		parts = append(parts, in)
 	}
-	for _, old := range m.MultiContent {
-		parts = append(parts, modernPart(old))
-	}
-	return parts
+	return append(parts, deprecatedParts(m)...)
 }
 
 func imagePart(media *schema.MessagePartCommon, detail schema.ImageURLDetail) (object, error) {
@@ -232,28 +219,4 @@ func sniff(data string) string {
 		return ""
 	}
 	return found
-}
-
-// modernPart is the part in place of a deprecated one.
-func modernPart(p schema.ChatMessagePart) schema.MessageInputPart {
-	out := schema.MessageInputPart{Type: p.Type, Text: p.Text}
-	common := func(url, uri, mimeType string, extra map[string]any) schema.MessagePartCommon {
-		if url == "" {
-			url = uri
-		}
-		return schema.MessagePartCommon{URL: &url, MIMEType: mimeType, Extra: extra}
-	}
-	if m := p.ImageURL; m != nil {
-		out.Image = &schema.MessageInputImage{MessagePartCommon: common(m.URL, m.URI, m.MIMEType, m.Extra), Detail: m.Detail}
-	}
-	if m := p.AudioURL; m != nil {
-		out.Audio = &schema.MessageInputAudio{MessagePartCommon: common(m.URL, m.URI, m.MIMEType, m.Extra)}
-	}
-	if m := p.VideoURL; m != nil {
-		out.Video = &schema.MessageInputVideo{MessagePartCommon: common(m.URL, m.URI, m.MIMEType, m.Extra)}
-	}
-	if m := p.FileURL; m != nil {
-		out.File = &schema.MessageInputFile{MessagePartCommon: common(m.URL, m.URI, m.MIMEType, m.Extra), Name: m.Name}
-	}
-	return out
 }

@@ -2,7 +2,9 @@ package openai
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -69,6 +71,19 @@ func (r redactor) failure(doing string, err error) error {
 		err = inner.Err
 	}
 	return &callError{text: r.text("openai: " + doing + ": " + err.Error()), cause: err}
+}
+
+// recoverTo makes a panic, of a user's HTTP client for example, an error. It must be deferred.
+func (r redactor) recoverTo(err *error) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	cause, ok := v.(error)
+	if !ok {
+		cause = fmt.Errorf("%v", v)
+	}
+	*err = &callError{text: r.text(fmt.Sprintf("openai: panic: %v\n%s", v, debug.Stack())), cause: cause}
 }
 
 // A callError has a text without secrets. Its cause, which may have one with secrets, can be asked for by errors.Is and

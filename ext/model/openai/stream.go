@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ const (
 	// streamBuffer is how many chunks are read ahead of a slow consumer.
 	streamBuffer = 16
 	// probeInterval is how long a silent server can keep a stream from noticing that nobody reads it any more.
-	probeInterval = 50 * time.Millisecond
+	probeInterval = 100 * time.Millisecond
 	// drainTime is how long a server may take to end a response after it has said that it is done. A connection whose
 	// response has ended can be used again.
 	drainTime = 50 * time.Millisecond
@@ -49,15 +48,25 @@ func (m *ChatModel) open(ctx context.Context, c *call, in []*schema.Message) (*s
 		config:           c.callbackConfig(),
 		allowMissingDone: c.conf.AllowMissingDone,
 	}
-	// Some servers stream unasked and some do not when asked.
-	mediaType, _, _ := mime.ParseMediaType(resp.header.Get("Content-Type"))
-	isJSON := strings.HasSuffix(mediaType, "/json") || strings.HasSuffix(mediaType, "+json")
-	if isJSON || !c.stream && mediaType != "text/event-stream" {
-		s.source, s.assembler.whole = &document{r: resp, limit: maxResponse}, true
-	} else {
+	if isStream(resp.header.Get("Content-Type"), c.stream) {
 		s.source = newEvents(resp, maxResponse)
+	} else {
+		s.source, s.assembler.whole = &document{r: resp, limit: maxResponse}, true
 	}
 	return s, nil
+}
+
+// isStream reports whether a response is a stream. Some servers stream unasked, some do not when asked; a page in HTML
+// comes from something in between.
+func isStream(contentType string, asked bool) bool {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	switch {
+	case mediaType == "text/event-stream":
+		return true
+	case mediaType == "text/html", strings.HasSuffix(mediaType, "json"):
+		return false
+	}
+	return asked
 }
 
 // next returns the next message, io.EOF behind the last one, or an error, after which it must not be called.
@@ -144,7 +153,7 @@ func (s *streamer) run(w *schema.StreamWriter[*model.CallbackOutput], stop conte
 
 // send sends the chunks until their end or until nobody reads them.
 func (s *streamer) send(w *schema.StreamWriter[*model.CallbackOutput], p *probe) (err error) {
-	defer recoverTo(&err)
+	defer s.from.hide.recoverTo(&err)
 	for {
 		m, err := s.next()
 		if err == io.EOF {
@@ -207,14 +216,4 @@ func withoutProbes(out *model.CallbackOutput) (*model.CallbackOutput, error) {
 		return nil, schema.ErrNoValue
 	}
 	return out, nil
-}
-
-// recoverTo makes a panic, of a user's HTTP client for example, an error. It must be deferred.
-func recoverTo(err *error) {
-	if v := recover(); v != nil {
-		*err = fmt.Errorf("openai: panic: %v\n%s", v, debug.Stack())
-		if cause, ok := v.(error); ok {
-			*err = fmt.Errorf("openai: panic: %w\n%s", cause, debug.Stack())
-		}
-	}
 }

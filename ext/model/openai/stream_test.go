@@ -180,7 +180,6 @@ func (f *faulty) Close() error {
 var errFault = errors.New("fault")
 
 func TestPanics(t *testing.T) {
-	type sr = *schema.StreamReader[*schema.Message]
 	for name, m := range map[string]*ChatModel{
 		"transport": newModel(t, roundTrip(func(*http.Request) (*http.Response, error) { panic(errFault) })),
 		"token source": newModel(t, streaming(""), func(c *Config) {
@@ -271,6 +270,10 @@ func TestStream_ServersThatDoNotDoAsAsked(t *testing.T) {
 	for _, contentType := range []string{"application/json", "text/html", ""} {
 		_, err = newModel(t, answering(contentType, strings.NewReader("<html>log in</html>"))).Generate(t.Context(), question)
 		require.ErrorContains(t, err, "<html>log in</html>", contentType)
+		if contentType != "" {
+			_, err = requireOneError(t, stream(t, newModel(t, answering(contentType, strings.NewReader("<html>log in</html>")))))
+			require.ErrorContains(t, err, "<html>log in</html>", contentType)
+		}
 		_, err = newModel(t, answering(contentType, strings.NewReader(""))).Generate(t.Context(), question)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF, contentType)
 	}

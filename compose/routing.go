@@ -1,0 +1,108 @@
+package compose
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/weftgo/weft/internal/safe"
+)
+
+// distribute hands a node's output to its branches and successors.
+func (r *run) distribute(n *planNode, value any, s stream) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = graphError(safe.NewPanicError(v, debug.Stack()))
+		}
+	}()
+	chosen, s, err := r.branch(n, value, s)
+	if err != nil {
+		return graphErrorf("calculate next step fail, node: %s, error: %w", n.key, err)
+	}
+	copies := r.split(n, s, chosen)
+	for i, li := range n.outLinks {
+		l, taken := &r.links[li], len(chosen) > 0 && chosen[i]
+		switch {
+		case l.carries(taken) && s != nil:
+			r.deliver(li, nil, copies[0])
+			copies = copies[1:]
+		case l.carries(taken):
+			r.deliver(li, value, nil)
+		case r.dag:
+			r.arrive(li)
+		}
+		if l.edgeControl || taken {
+			r.permit(li, controlReady)
+		} else {
+			r.permit(li, controlSkipped)
+		}
+	}
+	return nil
+}
+
+// split makes a copy of an output stream for each link that carries it. Without one the stream is closed.
+func (r *run) split(n *planNode, s stream, chosen []bool) []stream {
+	if s == nil {
+		return nil
+	}
+	receivers := 0
+	for i, li := range n.outLinks {
+		if r.links[li].carries(len(chosen) > 0 && chosen[i]) {
+			receivers++
+		}
+	}
+	if receivers == 0 {
+		s.Close()
+		return nil
+	}
+	return n.output().Copy(s, receivers)
+}
+
+// branch asks the node's branches. It returns which outLinks they chose and the stream to go on with.
+func (r *run) branch(n *planNode, value any, s stream) ([]bool, stream, error) {
+	if len(n.branches) == 0 {
+		return nil, s, nil
+	}
+	var copies []stream
+	if s != nil {
+		copies = n.output().Copy(s, len(n.branches)+1)
+		s = copies[len(n.branches)]
+	}
+	chosen := slices.Grow(r.chosen[:0], len(n.outLinks))[:len(n.outLinks)]
+	clear(chosen)
+	r.chosen = chosen
+	for i := range n.branches {
+		var own stream
+		if copies != nil {
+			own = copies[i]
+		}
+		decision, err := r.ask(n, i, value, own)
+		if err != nil {
+			for _, c := range copies[min(i+1, len(copies)):] {
+				c.Close()
+			}
+			closeStream(s)
+			return chosen, nil, err
+		}
+		for key := range decision.all {
+			chosen[n.branches[i].targets[key]] = true
+		}
+	}
+	return chosen, s, nil
+}
+
+// ask runs the condition of one of the node's branches on the node's output or on a copy of its stream.
+func (r *run) ask(n *planNode, i int, value any, own stream) (choice, error) {
+	b := &n.branches[i]
+	switch {
+	case own != nil && b.convert:
+		own = b.value.Typed(n.output().Untyped(own), b.value.Check)
+	case own == nil && b.checked:
+		checked, err := b.value.Check(value)
+		if err != nil {
+			return choice{}, fmt.Errorf("branch[%s]-[%d] pre handler fail: %w", n.key, i, err)
+		}
+		value = checked
+	}
+	return b.decide(r.ctx, value, own)
+}
