@@ -61,6 +61,14 @@ func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
 	}
 }
 
+// sendMessage is send for an event with a message, which brings its own room for the path.
+func (r *agentRun[M]) sendMessage(e *messageEvent[M]) {
+	if r.outer != nil {
+		e.event.RunPath = e.path[:0]
+	}
+	r.send(&e.event)
+}
+
 // execute is the run's goroutine. Whatever happens the last event is out and the iterator closed at its end, even if
 // user code ends the goroutine.
 func (r *agentRun[M]) execute() {

@@ -162,6 +162,8 @@ type messageEvent[M MessageType] struct {
 	event   TypedAgentEvent[M]
 	output  TypedAgentOutput[M]
 	variant TypedMessageVariant[M]
+	// path is room for the RunPath of an event of the outermost agent.
+	path [1]RunStep
 }
 
 func newMessageEvent[M MessageType](m M, s *schema.StreamReader[M]) *messageEvent[M] {

@@ -120,7 +120,7 @@ func (c *modelChain[M]) generate(ctx context.Context, r *agentRun[M], history []
 	answer = ops.identified(answer, newMessageID())
 	e := newMessageEvent(ops.withExtra(answer, ops.extra(answer)), nil)
 	ops.modelVariant(&e.variant)
-	r.send(&e.event)
+	r.sendMessage(e)
 	return answer, nil
 }
 
@@ -147,7 +147,7 @@ func (c *modelChain[M]) stream(ctx context.Context, r *agentRun[M], history []M,
 	e := newMessageEvent(none, ops.identifiedStream(copies[0], id))
 	ops.modelVariant(&e.variant)
 	e.variant.MessageStream.SetAutomaticClose()
-	r.send(&e.event)
+	r.sendMessage(e)
 	if answer, err = ops.concat(ctx, copies[1]); err != nil {
 		return answer, err
 	}

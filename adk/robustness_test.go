@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -495,3 +498,25 @@ func TestRobust_ErrorsKeepTheirIdentity(t *testing.T) {
 type codedError struct{ code int }
 
 func (e *codedError) Error() string { return fmt.Sprint("code ", e.code) }
+
+// TestRobust_L6_GoexitInAWorker: of two tools at once, the one that is not on the run's own goroutine ends its
+// goroutine. It must not count as a tool that returned an empty text.
+func TestRobust_L6_GoexitInAWorker(t *testing.T) { bubbled(t, testGoexitWorker[ordinary], testGoexitWorker[agentic]) }
+
+func testGoexitWorker[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	var started sync.WaitGroup
+	started.Add(2)
+	leaves := &toolFunc{"echo", func(context.Context, string) (string, error) {
+		started.Done()
+		started.Wait()
+		if !strings.Contains(string(debug.Stack()), "agentRun") {
+			runtime.Goexit()
+		}
+		return "fine", nil
+	}}
+	m := says(d.answer("", wanted{"echo", "1", ""}, wanted{"echo", "2", ""}), d.answer("done"))
+	all := read(t, ask(t.Context(), TypedAgent[M](setup(t, m, []tool.BaseTool{leaves})), streaming))
+	require.ErrorContains(t, failure(t, all), "Goexit")
+	require.Equal(t, 1, m.calls())
+}

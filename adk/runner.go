@@ -115,7 +115,7 @@ func (r *runnerRun[M]) pass(e *TypedAgentEvent[M]) {
 		return
 	}
 	e.AgentName = r.step.agentName
-	e.RunPath = []RunStep{r.step}
+	e.RunPath = append(e.RunPath, r.step)
 }
 
 // failed is the iterator of a run whose agent could not even start.

@@ -92,7 +92,7 @@ func sendToolEvent[M MessageType](ctx context.Context, in *compose.ToolInput, m 
 	if err := rememberToolMessageID[M](ctx, in, id); err != nil {
 		return err
 	}
-	r.send(&e.event)
+	r.sendMessage(e)
 	return nil
 }
 
@@ -121,7 +121,7 @@ func sendToolStream[M MessageType, R any](ctx context.Context, in *compose.ToolI
 	if err := rememberToolMessageID[M](ctx, in, id); err != nil {
 		return nil, err
 	}
-	r.send(&e.event)
+	r.sendMessage(e)
 	return copies[1], nil
 }
 

@@ -21,9 +21,10 @@ type arena struct {
 	completed []*task
 	// last are the nodes that completed last, for the error of a run that got stuck.
 	last    []int
-	batch   []*task  // scratch for starting
-	outputs []mapped // scratch for gathering inputs
-	chosen  []bool   // scratch for branches: the outLinks of a node that its branches chose
+	batch   []*task   // scratch for starting
+	outputs []mapped  // scratch for gathering inputs
+	single  [1]stream // scratch for the output of a node with one receiver
+	chosen  []bool    // scratch for branches: the outLinks of a node that its branches chose
 }
 
 // linkState is what waits on a link.
@@ -67,6 +68,7 @@ func (p *plan) newArena() *arena {
 
 func (a *arena) reset() {
 	clear(a.linkStates)
+	a.single[0] = nil
 	clear(a.tasks)
 	clear(a.outputs[:cap(a.outputs)])
 	clear(a.completed[:cap(a.completed)])

@@ -480,26 +480,25 @@ func TestCallbacks_K5_K16a_Interrupts(t *testing.T) {
 	line(t, g, "sub")
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		r := compiled[string, string](t, g, WithGraphName("g"), WithCheckPointStore(newStore()))
-		attempt := func(ctx context.Context) (string, error, string, heard) {
+		attempt := func(ctx context.Context) (out, moments string, h heard, err error) {
 			var got []moment
-			var h heard
-			out, err := call(r, ctx, WithCheckPointID("id"), WithCallbacks(recorder(&got), h.handler()))
+			out, err = call(r, ctx, WithCheckPointID("id"), WithCallbacks(recorder(&got), h.handler()))
 			var sb strings.Builder
 			for _, m := range got {
 				sb.WriteString(strings.TrimSuffix(m.timing, " stream") + " " + m.name + "|")
 			}
-			return out, err, sb.String(), h
+			return out, sb.String(), h, err
 		}
 		const interruptedRun = "start g|start sub|start node|error node|error sub|error g|"
-		_, err, moments, h := attempt(context.Background())
+		_, moments, h, err := attempt(context.Background())
 		interrupted(t, err)
 		require.Equal(t, interruptedRun, moments)
 		require.Equal(t, []callbacks.CallbackInput{"x"}, h.ins)
-		_, err, moments, h = attempt(context.Background())
+		_, moments, h, err = attempt(context.Background())
 		interrupted(t, err)
 		require.Equal(t, interruptedRun, moments)
 		require.Equal(t, []callbacks.CallbackInput{""}, h.ins, "not an untyped nil")
-		out, err, moments, _ := attempt(answers(t, err, func(any) any { return "!" }))
+		out, moments, _, err := attempt(answers(t, err, func(any) any { return "!" }))
 		require.NoError(t, err)
 		require.Equal(t, "x!", out)
 		require.Equal(t, "start g|start sub|start node|end node|end sub|end g|", moments)

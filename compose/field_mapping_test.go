@@ -14,12 +14,14 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
+var _ = leaf{}.hidden
+
 type (
 	mapKey string
 	leaf   struct {
 		Text   string
 		Number int
-		hidden string
+		hidden string // paths must not reach it
 	}
 	branchy struct {
 		Leaf    leaf

@@ -51,9 +51,13 @@ func (r *run) split(n *planNode, s stream, chosen []bool) []stream {
 			receivers++
 		}
 	}
-	if receivers == 0 {
+	switch receivers {
+	case 0:
 		s.Close()
 		return nil
+	case 1:
+		r.single[0] = s
+		return r.single[:]
 	}
 	return n.output().Copy(s, receivers)
 }

@@ -36,7 +36,7 @@ func (c *Config) isOfficial() bool {
 		return true
 	}
 	host := "." + strings.ToLower(u.Hostname())
-	return strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com")
+	return strings.HasSuffix(host, ".api.openai.com") || strings.Contains(host, ".openai.azure.")
 }
 
 // newService returns the SDK's service for the configured server. The environment has no say in it: a key that is

@@ -53,54 +53,63 @@ func setPtr[T any](o *object, key string, value *T) {
 }
 
 func (o object) encode() ([]byte, error) {
-	var b bytes.Buffer
-	if err := writeJSON(&b, o); err != nil {
+	var w objectWriter
+	w.values = json.NewEncoder(&w.buf)
+	w.values.SetEscapeHTML(false)
+	if err := w.object(o); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return w.buf.Bytes(), nil
 }
 
-// writeJSON writes objects in their order and everything else as encoding/json does, without escaping HTML.
-func writeJSON(b *bytes.Buffer, v any) error {
-	switch v := v.(type) {
-	case object:
-		return writeObject(b, v)
-	case []object:
-		b.WriteByte('[')
-		for i, item := range v {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := writeObject(b, item); err != nil {
-				return err
-			}
-		}
-		b.WriteByte(']')
-		return nil
-	}
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	b.Truncate(b.Len() - 1) // the encoder's newline
-	return nil
+// An objectWriter writes objects in their order and everything else as encoding/json does, without escaping HTML.
+type objectWriter struct {
+	buf    bytes.Buffer
+	values *json.Encoder // into buf
 }
 
-func writeObject(b *bytes.Buffer, o object) error {
-	b.WriteByte('{')
+func (w *objectWriter) object(o object) error {
+	w.buf.WriteByte('{')
 	for i, f := range o {
 		if i > 0 {
-			b.WriteByte(',')
+			w.buf.WriteByte(',')
 		}
-		if err := writeJSON(b, f.key); err != nil {
+		if err := w.value(f.key); err != nil {
 			return err
 		}
-		b.WriteByte(':')
-		if err := writeJSON(b, f.value); err != nil {
+		w.buf.WriteByte(':')
+		if err := w.value(f.value); err != nil {
 			return fmt.Errorf("field %q: %w", f.key, err)
 		}
 	}
-	b.WriteByte('}')
+	w.buf.WriteByte('}')
+	return nil
+}
+
+func (w *objectWriter) value(v any) error {
+	switch v := v.(type) {
+	case object:
+		return w.object(v)
+	case []object:
+		return w.list(v)
+	}
+	if err := w.values.Encode(v); err != nil {
+		return err
+	}
+	w.buf.Truncate(w.buf.Len() - 1) // the encoder's newline
+	return nil
+}
+
+func (w *objectWriter) list(items []object) error {
+	w.buf.WriteByte('[')
+	for i, item := range items {
+		if i > 0 {
+			w.buf.WriteByte(',')
+		}
+		if err := w.object(item); err != nil {
+			return err
+		}
+	}
+	w.buf.WriteByte(']')
 	return nil
 }

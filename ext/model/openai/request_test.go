@@ -130,3 +130,19 @@ func TestRequest_BadOptionsAreErrorsOfTheCall(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+func BenchmarkRequest(b *testing.B) {
+	m := newModel(b, streaming(""))
+	history := []*schema.Message{schema.SystemMessage("You are helpful.")}
+	for range 25 {
+		history = append(history,
+			schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "f", Arguments: `{"a":1}`}}}),
+			schema.ToolMessage("the result", "1"))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.newCall(true, nil).body(history); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
