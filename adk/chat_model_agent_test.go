@@ -308,6 +308,77 @@ func checkToolChunks(t *testing.T, chunks, whole any) {
 	require.Len(t, whole.(agentic).ContentBlocks, 1)
 }
 
+func TestChatModelAgent_PartsOfEnhancedResults(t *testing.T) {
+	matrix(t, testParts[ordinary], testParts[agentic])
+}
+
+func testParts[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	run := func(parts ...schema.ToolOutputPart) []observed[M] {
+		enhanced := &enhancedToolFunc{"echo", func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) {
+			return &schema.ToolResult{Parts: parts}, nil
+		}}
+		m := says(d.answer("", wanted{"echo", "c1", ""}), d.answer("done"))
+		all := read(t, ask(context.Background(), TypedAgent[M](setup(t, m, []tool.BaseTool{enhanced})), streaming))
+		if len(all) == 3 {
+			kept := opsOf[M]().withExtra(m.histories[1][2], opsOf[M]().extra(all[1].message))
+			if am, is := any(kept).(agentic); is {
+				am.ContentBlocks[0].StreamingMeta = nil // it tells chunks of different calls apart
+			}
+			require.Equal(t, kept, all[1].message, "event and history say the same")
+		}
+		return all
+	}
+	all := run(schema.ToolOutputPart{Type: "nonsense"})
+	require.Equal(t, []string{"assistant: [echo#c1 ]", "error"}, linesOf(all), "what cannot be converted fails the call")
+
+	url := "http://example.com/x.png"
+	all = run(schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: "a"}, schema.ToolOutputPart{Type: schema.ToolPartTypeImage,
+		Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}})
+	require.Len(t, all, 3)
+	switch m := any(all[1].message).(type) {
+	case ordinary:
+		require.Empty(t, m.Content)
+		require.Equal(t, url, *m.UserInputMultiContent[1].Image.URL)
+	case agentic:
+		require.Len(t, m.ContentBlocks, 1)
+		require.Equal(t, url, m.ContentBlocks[0].FunctionToolResult.Content[1].Image.URL)
+	}
+
+	all = run(schema.ToolOutputPart{Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: &schema.ToolSearchResult{}})
+	require.Len(t, all, 3)
+	if m, is := any(all[1].message).(agentic); is {
+		require.Equal(t, "c1", m.ContentBlocks[0].ToolSearchFunctionToolResult.CallID)
+		require.Equal(t, "echo", m.ContentBlocks[0].ToolSearchFunctionToolResult.Name)
+	}
+}
+
+func TestChatModelAgent_W7_EventsCarryTheProcessedResult(t *testing.T) {
+	matrix(t, testProcessed[ordinary], testProcessed[agentic])
+}
+
+func testProcessed[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	quote := compose.ToolMiddleware{Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
+		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
+			out, err := next(ctx, in)
+			if err == nil {
+				out.Result = "'" + out.Result + "'"
+			}
+			return out, err
+		}
+	}}
+	m := says(d.answer("", wanted{"alias", "c1", "x"}), d.answer("done"))
+	a := setup(t, m, []tool.BaseTool{echo("echo")}, func(c *TypedChatModelAgentConfig[M]) {
+		c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{quote}
+		c.ToolsConfig.ToolAliases = map[string]compose.ToolAliasConfig{"echo": {NameAliases: []string{"alias"}}}
+	})
+	all := read(t, ask(context.Background(), TypedAgent[M](a), streaming))
+	require.Equal(t, []string{"assistant: [alias#c1 x]", "tool alias#c1: '<x>'", "assistant: done"}, linesOf(all))
+	require.Equal(t, linesOf(all)[1], m.transcript()[1][2])
+	require.Equal(t, all[1].id(), GetMessageID(m.histories[1][2]), "by the name that the model used")
+}
+
 func TestChatModelAgent_W8_UnknownToolsHandlerSendsAnEvent(t *testing.T) {
 	matrix(t, testUnknownTool[ordinary], testUnknownTool[agentic])
 }

@@ -231,6 +231,16 @@ func testNils[M MessageType](t *testing.T, streaming bool) {
 		require.Len(t, all, 1, name)
 		failure(t, all)
 	}
+	for _, nothing := range []tool.BaseTool{
+		&streamToolFunc{"echo", func(context.Context, string) (*schema.StreamReader[string], error) { return nil, nil }},
+		&enhancedStreamToolFunc{"echo", func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+			return nil, nil
+		}},
+	} {
+		m := says(d.answer("", wanted{"echo", "1", ""}), d.answer("done"))
+		all := read(t, ask(t.Context(), TypedAgent[M](setup(t, m, []tool.BaseTool{nothing})), streaming))
+		require.Equal(t, []string{"assistant: [echo#1 ]", "error"}, linesOf(all))
+	}
 	a := setup(t, says(d.answer("done")), nil)
 	require.ErrorContains(t, failure(t, read(t, a.Run(t.Context(), nil))), "input is nil")
 	require.Error(t, failure(t, read(t, a.Run(nil, &TypedAgentInput[M]{EnableStreaming: streaming})))) //nolint:staticcheck // that is the point
@@ -501,7 +511,9 @@ func (e *codedError) Error() string { return fmt.Sprint("code ", e.code) }
 
 // TestRobust_L6_GoexitInAWorker: of two tools at once, the one that is not on the run's own goroutine ends its
 // goroutine. It must not count as a tool that returned an empty text.
-func TestRobust_L6_GoexitInAWorker(t *testing.T) { bubbled(t, testGoexitWorker[ordinary], testGoexitWorker[agentic]) }
+func TestRobust_L6_GoexitInAWorker(t *testing.T) {
+	bubbled(t, testGoexitWorker[ordinary], testGoexitWorker[agentic])
+}
 
 func testGoexitWorker[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()

@@ -43,6 +43,18 @@ func (sw *StreamWriter[T]) Send(chunk T, err error) (closed bool) {
 	return sw.pipe.Send(pull.Item[T]{Value: chunk, Err: err})
 }
 
+// OnReaderClose has f called once when the reader is closed, or at once if it is closed already. It is for a producer
+// that waits for something else than Send, such as a server, and would not notice that nobody reads any more. f runs
+// in the goroutine that closes the reader and must be quick: a context.CancelFunc, say. It replaces an f given before.
+func (sw *StreamWriter[T]) OnReaderClose(f func()) {
+	switch {
+	case sw != nil && sw.pipe != nil:
+		sw.pipe.OnReaderClose(f)
+	case f != nil:
+		f()
+	}
+}
+
 // Close ends the stream: the reader gets what was sent, then io.EOF. Closing again does nothing.
 func (sw *StreamWriter[T]) Close() {
 	if sw != nil && sw.pipe != nil {

@@ -186,3 +186,29 @@ func TestPipe_NoLostWakeup(t *testing.T) {
 		})
 	}
 }
+
+func TestPipe_OnReaderClose(t *testing.T) {
+	sr, sw := Pipe[int](1)
+	calls := 0
+	sw.OnReaderClose(func() { t.Error("replaced") })
+	sw.OnReaderClose(func() { calls++ })
+	sw.Close()
+	require.Zero(t, calls, "the writer's own close is not the reader's")
+	sr.Close()
+	sr.Close()
+	require.Equal(t, 1, calls)
+	sw.OnReaderClose(func() { calls++ })
+	require.Equal(t, 2, calls, "closed already")
+	sw.OnReaderClose(nil)
+
+	// The close of the last copy reaches the writer.
+	sr, sw = Pipe[int](1)
+	sw.OnReaderClose(func() { calls++ })
+	copies := sr.Copy(2)
+	copies[0].Close()
+	require.Equal(t, 2, calls)
+	copies[1].Close()
+	require.Equal(t, 3, calls)
+	(*StreamWriter[int])(nil).OnReaderClose(func() { calls++ })
+	require.Equal(t, 4, calls)
+}

@@ -39,12 +39,13 @@ type Pipe[T any] struct {
 	seen   int64        // the tail when the consumer looked last
 	wanted atomic.Int64 // where head has to get for the sender that waits
 
-	mu    sync.Mutex
-	tail  int64
-	in    int        // place of tail in the ring
-	taken int64      // items before this one are known to be taken, or were handed over
-	room  sync.Cond  // head has got to wanted or the pipe was closed
-	waker pull.Waker // of the consumer that found the ring empty
+	mu     sync.Mutex
+	tail   int64
+	in     int        // place of tail in the ring
+	taken  int64      // items before this one are known to be taken, or were handed over
+	room   sync.Cond  // head has got to wanted or the pipe was closed
+	waker  pull.Waker // of the consumer that found the ring empty
+	onGone func()     // for the senders, once the consumer has closed
 }
 
 var _ pull.Source[int] = (*Pipe[int])(nil)
@@ -178,8 +179,29 @@ func (p *Pipe[T]) close(by uint32) {
 	p.room.Broadcast()
 	waker := p.waker
 	p.waker = nil
+	var gone func()
+	if by == closedByReader {
+		gone, p.onGone = p.onGone, nil
+	}
 	p.mu.Unlock()
 	wake(waker)
+	if gone != nil {
+		gone()
+	}
+}
+
+// OnReaderClose has f called once when the consumer closes, in the goroutine that closes, or at once if it has closed.
+// It replaces an earlier f; nil takes it away.
+func (p *Pipe[T]) OnReaderClose(f func()) {
+	p.mu.Lock()
+	closed := p.closed.Load()&closedByReader != 0
+	if !closed {
+		p.onGone = f
+	}
+	p.mu.Unlock()
+	if closed && f != nil {
+		f()
+	}
 }
 
 func wake(w pull.Waker) {

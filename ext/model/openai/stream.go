@@ -16,8 +16,6 @@ import (
 const (
 	// streamBuffer is how many chunks are read ahead of a slow consumer.
 	streamBuffer = 16
-	// probeInterval is how long a silent server can keep a stream from noticing that nobody reads it any more.
-	probeInterval = 100 * time.Millisecond
 	// drainTime is how long a server may take to end a response after it has said that it is done. A connection whose
 	// response has ended can be used again.
 	drainTime = 50 * time.Millisecond
@@ -130,18 +128,17 @@ func (s *streamer) whole() (*schema.Message, error) {
 // streamBuffer chunks are waiting for the reader.
 func (s *streamer) start(stop context.CancelFunc) *schema.StreamReader[*model.CallbackOutput] {
 	sr, sw := schema.Pipe[*model.CallbackOutput](streamBuffer)
+	sw.OnReaderClose(stop) // also while the server is silent
 	go s.run(sw, stop)
-	reader := schema.StreamReaderWithConvert(sr, withoutProbes)
-	reader.SetAutomaticClose()
-	return reader
+	sr.SetAutomaticClose()
+	return sr
 }
 
 func (s *streamer) run(w *schema.StreamWriter[*model.CallbackOutput], stop context.CancelFunc) {
 	defer stop()
 	defer s.from.close()
-	p := newProbe(w, stop)
-	err := s.send(w, p)
-	p.timer.Stop()
+	err := s.send(w)
+	w.OnReaderClose(nil) // from here on a close is the normal end, after which the connection is to be used again
 	if err != nil {
 		w.Send(nil, err)
 	}
@@ -152,7 +149,7 @@ func (s *streamer) run(w *schema.StreamWriter[*model.CallbackOutput], stop conte
 }
 
 // send sends the chunks until their end or until nobody reads them.
-func (s *streamer) send(w *schema.StreamWriter[*model.CallbackOutput], p *probe) (err error) {
+func (s *streamer) send(w *schema.StreamWriter[*model.CallbackOutput]) (err error) {
 	defer s.from.hide.recoverTo(&err)
 	for {
 		m, err := s.next()
@@ -165,7 +162,6 @@ func (s *streamer) send(w *schema.StreamWriter[*model.CallbackOutput], p *probe)
 		if w.Send(s.output(m), nil) {
 			return context.Canceled
 		}
-		p.timer.Reset(probeInterval)
 	}
 }
 
@@ -191,29 +187,4 @@ func (s *streamer) output(m *schema.Message) *model.CallbackOutput {
 		}
 	}
 	return out
-}
-
-// A probe notices that the reader of a stream was closed while the server is silent: a writer learns that only by
-// sending, so an item without meaning is sent from time to time.
-type probe struct{ timer *time.Timer }
-
-func newProbe(w *schema.StreamWriter[*model.CallbackOutput], stop context.CancelFunc) *probe {
-	p := new(probe)
-	p.timer = time.AfterFunc(time.Hour, func() {
-		if w.Send(nil, nil) {
-			stop()
-			return
-		}
-		p.timer.Reset(probeInterval)
-	})
-	p.timer.Reset(probeInterval)
-	return p
-}
-
-// withoutProbes leaves the items of probes out of a stream.
-func withoutProbes(out *model.CallbackOutput) (*model.CallbackOutput, error) {
-	if out == nil {
-		return nil, schema.ErrNoValue
-	}
-	return out, nil
 }

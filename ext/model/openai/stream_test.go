@@ -59,7 +59,7 @@ func TestStream_ChunksComeAtOnce(t *testing.T) {
 			m, err := sr.Recv()
 			require.NoError(t, err)
 			require.Equal(t, text, m.Content)
-			time.Sleep(10 * probeInterval) // the items of probes are not seen
+			time.Sleep(time.Second)
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestStream_CloseStopsTheRequest(t *testing.T) {
 				start := time.Now()
 				sr.Close()
 				<-w.closed
-				require.LessOrEqual(t, time.Since(start), probeInterval)
+				require.Zero(t, time.Since(start))
 			})
 		})
 	}
