@@ -3,6 +3,7 @@ package compose
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -213,5 +215,36 @@ func TestNil_StreamFromANodeIsItsError(t *testing.T) {
 	for _, err := range fails(t, compiled[string, string](t, g), "x") {
 		require.ErrorIs(t, err, errNilStream)
 		require.Contains(t, err.Error(), "node path: [n]")
+	}
+}
+
+// Goexit is what a mock does that fails its test. On a goroutine of the graph's own it must not be lost.
+func TestGoexit_OfANodeOrToolBesideOthers(t *testing.T) {
+	for mode, opts := range modes {
+		g := fan(t, func(g *Graph[string, string], key string) error {
+			return g.AddLambdaNode(key, InvokableLambda(func(ctx context.Context, in string) (string, error) {
+				if key == "exits" {
+					runtime.Goexit()
+				}
+				return in, nil
+			}), WithOutputKey(key))
+		}, "a", "exits")
+		for _, err := range fails(t, compiled[string, string](t, g, opts...), "x") {
+			require.ErrorIs(t, err, errGoexit, mode)
+			require.ErrorContains(t, err, "node path: [exits]")
+		}
+	}
+	exits := &invokable{"exits", func(context.Context, string, ...tool.Option) (string, error) { runtime.Goexit(); return "", nil }}
+	for _, limit := range []int{0, 2} {
+		tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{exits, echo("ok")}, MaxParallelCalls: limit})
+		done := make(chan error, 1)
+		go func() { // the caller's own goroutine takes a call, too
+			defer func() { done <- nil }()
+			_, err := tn.Invoke(context.Background(), calls("ok", "exits", "ok", "ok"))
+			done <- err
+		}()
+		if err := <-done; err != nil {
+			require.ErrorIs(t, err, errGoexit)
+		}
 	}
 }

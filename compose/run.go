@@ -413,12 +413,14 @@ func (r *run) spawn(t *task) {
 	r.running++
 	ended := r.arena.ended
 	go func() {
+		defer func() { // also when the node ends the goroutine
+			if t.phase.CompareAndSwap(taskRunning, taskEnded) {
+				ended <- t
+				return
+			}
+			closeStream(t.stream) // abandoned: nobody wants the result
+		}()
 		t.execute()
-		if t.phase.CompareAndSwap(taskRunning, taskEnded) {
-			ended <- t
-			return
-		}
-		closeStream(t.stream) // abandoned: nobody wants the result
 	}()
 }
 

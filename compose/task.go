@@ -99,9 +99,12 @@ func (t *task) runPre() {
 
 // execute runs the node, state handlers included. It never panics.
 func (t *task) execute() {
+	finished := false
 	defer func() {
 		if v := recover(); v != nil {
 			t.fail(safe.NewPanicError(v, debug.Stack()))
+		} else if !finished {
+			t.fail(errGoexit)
 		}
 		if t.err != nil && t.stream != nil {
 			t.stream.Close()
@@ -111,17 +114,25 @@ func (t *task) execute() {
 	if t.err == nil && t.joinsForPre() {
 		t.runPre()
 	}
-	if t.err != nil {
-		return
+	if t.err == nil {
+		t.runBodyAndPost()
 	}
+	finished = true
+}
+
+// errGoexit is the error of user code that ended its goroutine, as a failing mock does with FailNow.
+var errGoexit = errors.New("the goroutine was ended by runtime.Goexit")
+
+func (t *task) runBodyAndPost() {
 	if err := t.runBody(); err != nil {
 		t.fail(err)
 		return
 	}
-	if t.node.post != nil {
-		if err := t.handle("post", t.node.post, t.node.output()); err != nil {
-			t.fail(fmt.Errorf("run node[%s] post processor fail: %w", t.node.key, err))
-		}
+	if t.node.post == nil {
+		return
+	}
+	if err := t.handle("post", t.node.post, t.node.output()); err != nil {
+		t.fail(fmt.Errorf("run node[%s] post processor fail: %w", t.node.key, err))
 	}
 }
 

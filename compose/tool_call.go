@@ -93,18 +93,24 @@ func (b *toolBatch) run(execute func(*toolCall)) {
 	for range workers - 1 {
 		wg.Go(work)
 	}
+	defer wg.Wait() // also if a tool ends this goroutine
 	work()
 	wg.Wait()
+	work() // what a worker left whose goroutine was ended by its tool
 }
 
 // guard runs one call and turns a panic of a middleware into its error.
 func (b *toolBatch) guard(c *toolCall, execute func(*toolCall)) {
+	finished := false
 	defer func() {
 		if v := recover(); v != nil {
 			c.err = safe.NewPanicError(v, debug.Stack())
+		} else if !finished {
+			c.err = errGoexit
 		}
 	}()
 	execute(c)
+	finished = true
 }
 
 func (c *toolCall) failed() bool {
