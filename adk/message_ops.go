@@ -168,8 +168,12 @@ type chunkJoin[M MessageType] interface {
 func (ops *messageOps[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
 	defer s.Close()
 	join := ops.newJoin()
+	recv := s.Recv
+	if ctx.Done() != nil {
+		recv = func() (M, error) { return s.RecvContext(ctx) }
+	}
 	for {
-		chunk, err := s.RecvContext(ctx)
+		chunk, err := recv()
 		if err == io.EOF {
 			return join.Message()
 		}
