@@ -47,7 +47,7 @@ func (c *Cursor[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 			return pull.Item[T]{Err: pull.ErrClosed}, true
 		}
 		if c.i < int(at.n.Load()) {
-			item = at.items[c.i]
+			item = at.get(c.i)
 			c.i++
 			return item, true
 		}

@@ -41,10 +41,35 @@ type log[T any] struct {
 type block[T any] struct {
 	n     atomic.Int32
 	next  atomic.Pointer[block[T]]
-	items []pull.Item[T]
+	items []T
+	// errs are the errors of the items, nil while there is none: it would triple the size of a block of pointers.
+	errs atomic.Pointer[[]error]
 }
 
-func newBlock[T any](size int) *block[T] { return &block[T]{items: make([]pull.Item[T], size)} }
+func newBlock[T any](size int) *block[T] { return &block[T]{items: make([]T, size)} }
+
+// put writes item i. It is seen by others once n is beyond i.
+func (b *block[T]) put(i int, item pull.Item[T]) {
+	b.items[i] = item.Value
+	if item.Err == nil {
+		return
+	}
+	errs := b.errs.Load()
+	if errs == nil {
+		made := make([]error, len(b.items))
+		errs = &made
+		b.errs.Store(errs)
+	}
+	(*errs)[i] = item.Err
+}
+
+func (b *block[T]) get(i int) pull.Item[T] {
+	item := pull.Item[T]{Value: b.items[i]}
+	if errs := b.errs.Load(); errs != nil {
+		item.Err = (*errs)[i]
+	}
+	return item
+}
 
 // fetch asks the source once and publishes what it has. If it has nothing it will wake the queue. The caller has set
 // fetching and holds no lock.
@@ -78,7 +103,7 @@ func (l *log[T]) publish(item pull.Item[T]) {
 		l.tail.next.Store(next)
 		l.tail, l.used = next, 0
 	}
-	l.tail.items[l.used] = item
+	l.tail.put(l.used, item)
 	l.used++
 	l.tail.n.Store(int32(l.used))
 }
