@@ -23,7 +23,8 @@ type TypedRunnerConfig[M MessageType] struct {
 	Agent TypedAgent[M]
 	// EnableStreaming asks the agent for messages as streams.
 	EnableStreaming bool
-	// CheckPointStore keeps runs that stopped so that they can go on later.
+	// CheckPointStore is to keep runs that stopped so that they can go on later. It is not used yet: in this version
+	// an interrupt ends an agent's run with an event, and only graphs (package compose) can be resumed.
 	CheckPointStore CheckPointStore
 }
 
