@@ -9,8 +9,8 @@ type agentState[M MessageType] struct {
 	Messages []M
 	// RemainingIterations counts down the model calls of an agent with tools.
 	RemainingIterations int
-	// ToolMsgIDs has the IDs of the events of tool results that are not in Messages yet: tool name, call ID, IDs in the
-	// order of the events.
+	// ToolMsgIDs has the message IDs of the tool events whose results are not in Messages yet, in the order of the
+	// events.
 	ToolMsgIDs []toolMessageID
 }
 

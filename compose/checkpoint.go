@@ -271,7 +271,7 @@ func (r *run) revive(k kind, v any) (any, stream, error) {
 	if err != nil || !r.streaming {
 		return v, nil, err
 	}
-	if k.IsNil(v) {
+	if isNil(v) {
 		return nil, k.Empty(), nil
 	}
 	s, err := k.Single(v)

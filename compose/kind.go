@@ -43,8 +43,6 @@ type kind interface {
 	// ReportStart and ReportEnd fire the callbacks of a stream and return the stream to go on with.
 	ReportStart(ctx context.Context, s stream) (context.Context, stream, error)
 	ReportEnd(ctx context.Context, s stream) (stream, error)
-	// IsNil reports whether v is a nil of the type: checkpoints store it as an untyped nil.
-	IsNil(v any) bool
 }
 
 // kindOf is the kind of T. It has no size: an interface that holds it costs nothing.
@@ -232,8 +230,6 @@ func widened[T any](ctx context.Context, s *schema.StreamReader[T], err error) (
 func (kindOf[T]) ReportEnd(ctx context.Context, s stream) (stream, error) {
 	return opened(reportEndStream(ctx, s.(*schema.StreamReader[T]), nil))
 }
-
-func (kindOf[T]) IsNil(v any) bool { return isNil(v) }
 
 // keyed is the kind of inputs and outputs that go through a key.
 var keyed kind = kindOf[map[string]any]{}

@@ -186,7 +186,7 @@ func storable(k kind, value any, s stream) (any, error) {
 		}
 		value = joined
 	}
-	if k.IsNil(value) {
+	if isNil(value) {
 		return nil, nil
 	}
 	return value, nil

@@ -21,10 +21,7 @@ type (
 )
 
 // restore puts the registry back when the test ends.
-func restore(t *testing.T) {
-	before := registry.entries.Load()
-	t.Cleanup(func() { registry.entries.Store(before) })
-}
+func restore(t *testing.T) { t.Cleanup(joins.Snapshot()) }
 
 func TestItems_C2_Builtins(t *testing.T) {
 	joined, err := Items([]string{"a", "", "b"})

@@ -7,21 +7,16 @@ package concat
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/weftgo/weft/internal/registry"
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// registry maps a type to its join function. Readers take the current map without a lock; writers replace it.
-var registry struct {
-	mu      sync.Mutex
-	entries atomic.Pointer[map[reflect.Type]entry]
-}
+// joins are the join functions by type.
+var joins registry.Map[reflect.Type, entry]
 
 // entry is one join function in the two forms it is called in.
 type entry struct {
@@ -35,14 +30,7 @@ func Register[T any](fn func([]T) (T, error)) {
 	if fn == nil {
 		panic(fmt.Sprintf("concat: nil function registered for %v", reflect.TypeFor[T]()))
 	}
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	next := map[reflect.Type]entry{}
-	if current := registry.entries.Load(); current != nil {
-		next = maps.Clone(*current)
-	}
-	next[reflect.TypeFor[T]()] = newEntry(fn)
-	registry.entries.Store(&next)
+	joins.Set(reflect.TypeFor[T](), newEntry(fn))
 }
 
 func newEntry[T any](fn func([]T) (T, error)) entry {
@@ -58,10 +46,7 @@ func newEntry[T any](fn func([]T) (T, error)) entry {
 	}
 }
 
-func lookup(t reflect.Type) (entry, bool) {
-	e, ok := (*registry.entries.Load())[t]
-	return e, ok
-}
+func lookup(t reflect.Type) (entry, bool) { return joins.Get(t) }
 
 // call runs a join function, which may be a user's, and turns a panic of it into an error.
 func call[T any](fn func([]T) (T, error), items []T) (joined T, err error) {

@@ -38,3 +38,13 @@ func (m *Map[K, V]) Set(k K, v V) {
 	next[k] = v
 	m.current.Store(&next)
 }
+
+// Snapshot returns a function that puts the map back to what it is now, for tests that register things.
+func (m *Map[K, V]) Snapshot() (restore func()) {
+	before := m.current.Load()
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.current.Store(before)
+	}
+}

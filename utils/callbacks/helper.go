@@ -13,22 +13,19 @@ package callbacks
 
 import (
 	"context"
-	"maps"
-	"sync"
-	"sync/atomic"
 
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/registry"
 	"github.com/weftgo/weft/schema"
 )
 
 // HandlerHelper collects handlers by the kind of component. Its setters may be called at any time, also while graphs
 // run with its handler: they are seen from the next firing on.
 type HandlerHelper struct {
-	mu sync.Mutex
-	// byKind is replaced, never changed.
-	byKind atomic.Pointer[map[components.Component]kindHandler]
+	// byKind has nil for a kind whose handler was taken away.
+	byKind registry.Map[components.Component, kindHandler]
 }
 
 // kindHandler handles the components of one kind.
@@ -79,18 +76,7 @@ func set[I, O any](c *HandlerHelper, kind components.Component, h *typed[I, O]) 
 }
 
 func (c *HandlerHelper) put(kind components.Component, h kindHandler) *HandlerHelper {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	next := map[components.Component]kindHandler{}
-	if current := c.byKind.Load(); current != nil {
-		next = maps.Clone(*current)
-	}
-	if h == nil {
-		delete(next, kind)
-	} else {
-		next[kind] = h
-	}
-	c.byKind.Store(&next)
+	c.byKind.Set(kind, h)
 	return c
 }
 
@@ -98,11 +84,11 @@ func (c *HandlerHelper) put(kind components.Component, h kindHandler) *HandlerHe
 type dispatcher HandlerHelper
 
 func (d *dispatcher) handler(info *callbacks.RunInfo) kindHandler {
-	byKind := d.byKind.Load()
-	if info == nil || byKind == nil {
+	if info == nil {
 		return nil
 	}
-	return (*byKind)[info.Component]
+	h, _ := d.byKind.Get(info.Component)
+	return h
 }
 
 func (d *dispatcher) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
