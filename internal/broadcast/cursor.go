@@ -21,7 +21,8 @@ var _ pull.Source[int] = (*Cursor[int])(nil)
 // New returns a cursor at the next item of src, which it takes over.
 func New[T any](src pull.Source[T]) *Cursor[T] {
 	first := newBlock[T](firstBlock)
-	c := &Cursor[T]{log: &log[T]{src: src, queue: new(queue), tail: first, open: 1}}
+	leaf, _ := src.(pull.Leaf)
+	c := &Cursor[T]{log: &log[T]{src: src, queue: new(queue), leaf: leaf, tail: first, open: 1}}
 	c.at.Store(first)
 	return c
 }
@@ -90,6 +91,12 @@ func (c *Cursor[T]) decide(at *block[T], w pull.Waker, fetched bool) step {
 	case l.ended:
 		return end
 	case l.fetching, fetched && !l.woken:
+		l.enter(&c.place, w)
+		return wait
+	case l.leaf != nil:
+		if l.take() {
+			return look
+		}
 		l.enter(&c.place, w)
 		return wait
 	}

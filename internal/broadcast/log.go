@@ -1,7 +1,8 @@
 // Package broadcast lets any number of readers see every item of one source, each at its own speed.
 //
 // Package schema makes the copies of a stream of it: each copy is a [Cursor] on one log.
-// It must never read the source ahead of the fastest reader, nor keep an item that every reader has passed.
+// It must never read the source ahead of the fastest reader, except for what a leaf has ready, nor keep an item that
+// every reader has passed.
 package broadcast
 
 import (
@@ -26,7 +27,8 @@ const (
 // A log holds what was taken from a source in a list of blocks. It refers to the last block only and each cursor to
 // the one it is in, so what all cursors have passed is collected.
 type log[T any] struct {
-	src pull.Source[T]
+	src  pull.Source[T]
+	leaf pull.Leaf // src, if it can be asked under queue.mu
 	*queue
 
 	tail     *block[T] // under queue.mu, as the rest
@@ -89,6 +91,24 @@ func (l *log[T]) fetch() {
 	}()
 	item, ok = l.src.Poll(l.queue)
 	aborted = false
+}
+
+// take asks a leaf, with mu locked, and publishes what it has. If it has nothing it will wake the queue.
+func (l *log[T]) take() bool {
+	item, ok := l.src.Poll(l.queue)
+	if !ok {
+		return false
+	}
+	l.publish(item)
+	for range l.leaf.Ready() {
+		if l.ended {
+			break
+		}
+		item, _ = l.src.Poll(nil)
+		l.publish(item)
+	}
+	l.wakeAll()
+	return true
 }
 
 // publish appends item, with mu locked. The item of a closed source is its last one.

@@ -120,6 +120,31 @@ func TestClosedSourceEndsTheLog(t *testing.T) {
 	}
 }
 
+// Ready hides that of the pipe: a source that does more than a pipe is no leaf.
+func (c *counted) Ready() {}
+
+func TestLeafIsReadAheadByHalfItsCapacityAtMost(t *testing.T) {
+	src := pipe.New[int](4)
+	for i := range 4 {
+		require.False(t, src.Send(item(i)))
+	}
+	first := New[int](src)
+	second := first.Clone()
+	requirePoll(t, first, item(0)) // took 1 and 2 as well
+	for i := 4; i < 7; i++ {
+		require.False(t, src.Send(item(i)))
+	}
+	for i := range 7 {
+		requirePoll(t, second, item(i))
+		if i > 0 {
+			requirePoll(t, first, item(i))
+		}
+	}
+	src.Close()
+	requirePoll(t, first, pull.Item[int]{Err: pull.ErrClosed})
+	requirePoll(t, second, pull.Item[int]{Err: pull.ErrClosed})
+}
+
 // called is a source that calls its waker before it answers that it has nothing.
 type called struct {
 	counted

@@ -77,7 +77,13 @@ func (p *Pipe[T]) Send(item pull.Item[T]) (closed bool) {
 		wake(waker)
 		return false
 	}
-	wake(waker)
+	if _, parker := waker.(pull.Parker); parker {
+		wake(waker)
+	} else if waker != nil { // it may take a lock that is held around Poll
+		p.mu.Unlock()
+		wake(waker)
+		p.mu.Lock()
+	}
 	for !p.hasRoom(end) && p.closed.Load() == 0 {
 		p.awaitRoom(end)
 	}
@@ -166,6 +172,9 @@ func (p *Pipe[T]) look(w pull.Waker) (end error) {
 
 // Prompt reports true: no user code runs in a pipe.
 func (p *Pipe[T]) Prompt() bool { return true }
+
+// Ready returns how many items are known to be there, half the capacity at most, see [pull.Leaf].
+func (p *Pipe[T]) Ready() int { return int(min(p.seen-p.head.Load(), p.capacity/2)) }
 
 // CloseWrite ends the stream after the items that were accepted. It may be called by any goroutine and repeatedly.
 func (p *Pipe[T]) CloseWrite() { p.close(closedByWriter) }

@@ -30,3 +30,11 @@ type Source[T any] interface {
 	// goroutine, at any time and repeatedly; afterwards Poll answers ErrClosed.
 	Close()
 }
+
+// A Leaf is a source without a stage before it that locks nothing but itself in Poll and calls wakers without a lock.
+// So it may be polled under a lock that Wake takes, and several times in a row.
+type Leaf interface {
+	// Ready returns how many items the next calls of Poll will find at hand, but no more than may be taken before
+	// they are asked for. It is for the consumer alone.
+	Ready() int
+}
