@@ -12,6 +12,9 @@ type AgentAction struct {
 	BreakLoop *BreakLoopAction
 	// CustomizedAction is for custom agents among themselves.
 	CustomizedAction any
+
+	// signal is the tree behind Interrupted.
+	signal *InterruptSignal
 }
 
 // TransferToAgentAction names the agent that takes over.

@@ -4,46 +4,56 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/eventring"
 	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
 )
 
-// agentRun is one run of a chat model agent. It is the context of the run, too, so that hooks, model and tools find
-// it in one step.
+// agentRun is one run of a chat model agent. It is a context, too, so that hooks, model and tools find it in one step.
 type agentRun[M MessageType] struct {
 	context.Context
+	// ctx is the run itself, or what BeforeAgent made of it.
+	ctx      context.Context
 	agent    *TypedChatModelAgent[M]
 	input    *TypedAgentInput[M]
 	options  chatModelAgentOptions
 	outer    layer[M]
 	events   eventring.Ring[*TypedAgentEvent[M]]
 	iterator AsyncIterator[*TypedAgentEvent[M]]
+
+	// What the run works with: that of the agent, or what BeforeAgent made of it.
+	graph          *reactGraph[M]
+	instruction    string
+	returnDirectly map[string]bool
+	toolSearchTool *schema.ToolInfo
+
 	messages []M
-	plan     *agentPlan[M]
-	// graphOptions pass the run's options on to the nodes.
-	graphOptions []compose.Option
+	// stoodIn is the failover model that answered last.
+	stoodIn *modelTarget[M]
+	// speculation is the tool calls of the last answer that run already.
+	speculation *speculation
+	// rejected: the final answer was.
+	rejected bool
+	// resume is what an interrupted run goes on from; checkpoint is what this one leaves when it is interrupted.
+	resume     *resumption[M]
+	checkpoint []byte
 }
 
-type agentRunKey[M MessageType] struct{}
-
 func (r *agentRun[M]) Value(key any) any {
-	if _, ok := key.(agentRunKey[M]); ok {
+	if _, ok := key.(agentRunKey); ok {
 		return r
 	}
 	return r.Context.Value(key)
 }
 
-// agentRunFrom returns the innermost run of an agent on M.
-func agentRunFrom[M MessageType](ctx context.Context) *agentRun[M] {
-	r, _ := ctx.Value(agentRunKey[M]{}).(*agentRun[M])
-	return r
-}
-
 func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], input *TypedAgentInput[M], outer layer[M], opts []AgentRunOption) *agentRun[M] {
 	r := &agentRun[M]{Context: ctx, agent: a, input: input, outer: outer}
+	r.ctx = r
 	r.iterator.ring = &r.events
 	if len(opts) > 0 {
 		GetImplSpecificOptions(&r.options, opts...)
@@ -69,76 +79,160 @@ func (r *agentRun[M]) sendMessage(e *messageEvent[M]) {
 	r.send(&e.event)
 }
 
+// start begins the run. Hooks before it run in the caller's goroutine, the rest in one of its own.
+func (r *agentRun[M]) start() {
+	if len(r.agent.handlers.beforeAgent) > 0 {
+		if err := r.guarded(r.setUp); err != nil {
+			r.send(r.lastEvent(err))
+			r.events.Close()
+			return
+		}
+	}
+	go r.execute()
+}
+
 // execute is the run's goroutine. Whatever happens the last event is out and the iterator closed at its end, even if
 // user code ends the goroutine.
 func (r *agentRun[M]) execute() {
-	reserveStack(len(r.messages))
+	reserveStack(len(r.returnDirectly))
 	defer r.events.Close()
-	if err := r.guarded(); err != nil {
+	defer func() { r.speculation.close() }()
+	if err := r.guarded(r.react); err != nil {
 		r.send(r.lastEvent(err))
 	}
 }
 
-func (r *agentRun[M]) guarded() (err error) {
+func (r *agentRun[M]) guarded(do func() error) (err error) {
 	finished := false
 	defer func() {
 		if v := recover(); v != nil {
 			err = safe.NewPanicError(v, debug.Stack())
-		} else if !finished { // runtime.Goexit: execute will not go on
+		} else if !finished { // runtime.Goexit: the caller will not go on
 			r.send(r.lastEvent(errors.New("the goroutine of the run was ended by runtime.Goexit in user code")))
 		}
 	}()
-	err = r.react()
+	err = do()
 	finished = true
+	return err
+}
+
+// setUp finds out what the run works with.
+func (r *agentRun[M]) setUp() error {
+	p, err := r.agent.plan(r)
+	if err != nil {
+		return fmt.Errorf("ChatModelAgent getRunFunc error: %w", err)
+	}
+	r.graph, r.instruction, r.returnDirectly = p.graph, p.instruction, p.returnDirectly
+	if len(r.agent.handlers.beforeAgent)+len(r.agent.handlers.wrapTool) == 0 {
+		return nil
+	}
+	if err := r.applyHandlers(p); err != nil {
+		return fmt.Errorf("ChatModelAgent getRunFunc error: %w", err)
+	}
+	return nil
+}
+
+// applyHandlers lets BeforeAgent change what the run works with. What it returns decides, also where it is empty.
+func (r *agentRun[M]) applyHandlers(p *agentPlan[M]) error {
+	ctx, rc, err := r.agent.handlers.runBeforeAgent(r, &ChatModelAgentContext{
+		Instruction:    p.instruction,
+		Tools:          slices.Clone(p.tools),
+		ReturnDirectly: maps.Clone(p.returnDirectly),
+	})
+	if err != nil {
+		return err
+	}
+	tools := slices.Clone(rc.Tools)
+	for _, h := range slices.Backward(r.agent.handlers.wrapTool) {
+		wrap := h.TypedChatModelAgentMiddleware.(toolWrapper)
+		for i := range tools {
+			wrapped, err := wrap.WrapTool(ctx, tools[i])
+			if err != nil {
+				return h.failed("WrapTool", err)
+			}
+			if wrapped != nil {
+				tools[i] = wrapped
+			}
+		}
+	}
+	r.ctx, r.instruction, r.toolSearchTool = ctx, rc.Instruction, rc.ToolSearchTool
+	r.returnDirectly = maps.Clone(rc.ReturnDirectly)
+	r.graph, err = p.graphFor(ctx, tools)
 	return err
 }
 
 // react runs the graph from the input to the final message.
 func (r *agentRun[M]) react() error {
+	if r.graph == nil {
+		if err := r.setUp(); err != nil {
+			return err
+		}
+	}
 	if err := r.prepare(); err != nil {
 		return err
 	}
-	if !r.input.EnableStreaming {
-		_, err := r.plan.graph.Invoke(r, r.messages, r.graphOptions...)
+	final, err := r.runGraph()
+	if err != nil || r.agent.conf.OutputKey == "" {
 		return err
 	}
-	final, err := r.plan.graph.Stream(r, r.messages, r.graphOptions...)
-	if err != nil {
-		return err
-	}
-	_, err = opsOf[M]().concat(r, final)
-	return err
+	AddSessionValue(r.ctx, r.agent.conf.OutputKey, opsOf[M]().text(final))
+	return nil
 }
 
 // prepare makes what the graph starts from.
 func (r *agentRun[M]) prepare() (err error) {
+	if r.resume != nil {
+		return r.resume.check(r)
+	}
 	if r.input == nil {
 		return errors.New("the agent input is nil")
 	}
-	if r.plan, err = r.agent.plan(r); err != nil {
-		return fmt.Errorf("ChatModelAgent getRunFunc error: %w", err)
-	}
-	conf := &r.agent.conf
-	if r.messages, err = conf.GenModelInput(r, conf.Instruction, r.input); err != nil {
-		return err
-	}
+	r.messages, err = r.agent.conf.GenModelInput(r.ctx, r.instruction, r.input)
+	return err
+}
+
+func (r *agentRun[M]) runGraph() (final M, err error) {
+	opts := runGraphOptions
 	if len(r.options.tools) > 0 {
-		r.graphOptions = []compose.Option{compose.WithToolsNodeOption(compose.WithToolOption(r.options.tools...))}
+		opts = append(slices.Clip(opts), compose.WithToolsNodeOption(compose.WithToolOption(r.options.tools...)))
 	}
-	return nil
+	if r.resume != nil {
+		opts = append(slices.Clip(opts), r.resume.options()...)
+	}
+	if !r.input.EnableStreaming {
+		return r.graph.Invoke(r.ctx, r.messages, opts...)
+	}
+	s, err := r.graph.Stream(r.ctx, r.messages, opts...)
+	if err != nil {
+		return final, err
+	}
+	return opsOf[M]().concat(r.ctx, s)
 }
 
 // lastEvent is the event of a run that did not reach its final message.
 func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
-	info, interrupted := compose.ExtractInterruptInfo(err)
-	if !interrupted {
-		return &TypedAgentEvent[M]{Err: err}
+	if info, interrupted := compose.ExtractInterruptInfo(err); interrupted {
+		return r.interruptEvent(info, err)
 	}
-	return &TypedAgentEvent[M]{
-		AgentName: r.agent.conf.Name,
-		Action:    &AgentAction{Interrupted: &InterruptInfo{Data: info, InterruptContexts: info.InterruptContexts}},
-	}
+	return &TypedAgentEvent[M]{Err: err}
 }
+
+// returnsDirectly reports whether the result of a tool, by its name or an alias, ends the run.
+func (r *agentRun[M]) returnsDirectly(name string) bool {
+	if own, ok := r.graph.canonical[name]; ok {
+		name = own
+	}
+	return r.returnDirectly[name]
+}
+
+// adopt makes the tools that an accepted answer has started those of the run.
+func (r *agentRun[M]) adopt(s *speculation) {
+	r.speculation.close()
+	r.speculation = s
+}
+
+// stopped reports whether the run has been told to stop at once.
+func (r *agentRun[M]) stopped() bool { return false }
 
 // reserveStack makes the goroutine's stack as large as a run needs down to its model, while there is hardly anything
 // on it. Growing it later would mean to adjust every frame in between, which took a third of the time of a short run.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/prompt"
+	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
@@ -22,6 +25,16 @@ const defaultMaxIterations = 20
 // ToolsConfig says what tools an agent has.
 type ToolsConfig struct {
 	compose.ToolsNodeConfig
+	// ReturnDirectly has the names of tools whose result ends the run, in place of another answer of the model.
+	// Entries that are false do not count. If a message calls several of them, the first call counts.
+	ReturnDirectly map[string]bool
+	// EmitInternalEvents has the events of agents that run as tools (see [NewAgentTool]) appear among those of this
+	// agent.
+	EmitInternalEvents bool
+	// EagerExecution starts a tool as soon as its arguments have come, while the model still streams. It has an effect
+	// in runs with streaming only. A tool may have run for an answer that is rejected afterwards, by a retry for
+	// example: its context is cancelled then and its result dropped, but what it has done is done.
+	EagerExecution bool
 }
 
 // TypedGenModelInput makes the messages of the first model call of a run.
@@ -44,8 +57,19 @@ type TypedChatModelAgentConfig[M MessageType] struct {
 	// message, in front of the input. For ordinary messages it formats the instruction as an f-string with the
 	// session values, if there are any: {Name} becomes the value of Name, and braces of other meaning must be doubled.
 	GenModelInput TypedGenModelInput[M]
-	// MaxIterations limits how often the model is called in a run of an agent with tools. Default 20.
+	// Exit is a tool that ends the run with its result, such as [ExitTool].
+	Exit tool.BaseTool
+	// OutputKey, if not empty, is the session value that a successful run leaves the text of its last message in.
+	OutputKey string
+	// MaxIterations limits the turns of the model in a run of an agent with tools, or with a middleware that judges
+	// final answers. Retries do not count. Default 20.
 	MaxIterations int
+	// Middlewares and Handlers change how the agent works.
+	Middlewares []AgentMiddleware
+	Handlers    []TypedChatModelAgentMiddleware[M]
+	// ModelRetryConfig and ModelFailoverConfig, if not nil, say what happens when a call of the model fails.
+	ModelRetryConfig    *TypedModelRetryConfig[M]
+	ModelFailoverConfig *ModelFailoverConfig[M]
 }
 
 // ChatModelAgentConfig configures a [ChatModelAgent].
@@ -55,9 +79,21 @@ type ChatModelAgentConfig = TypedChatModelAgentConfig[*schema.Message]
 // calls no more (ReAct, https://arxiv.org/abs/2210.03629). It is safe for concurrent use: runs share nothing that
 // changes.
 type TypedChatModelAgent[M MessageType] struct {
-	conf TypedChatModelAgentConfig[M]
+	conf     TypedChatModelAgentConfig[M]
+	handlers *handlerSet[M]
 	// prepared is the compiled agent, made by the first run that succeeds to.
 	prepared atomic.Pointer[agentPlan[M]]
+	family   family[M]
+}
+
+// family is the agents around an agent, to which it can hand a run over. It is fixed by the first run.
+type family[M MessageType] struct {
+	mu            sync.Mutex
+	frozen        bool
+	subAgents     []TypedAgent[M]
+	subAgentsSet  bool
+	parent        TypedAgent[M]
+	noWayToParent bool
 }
 
 // ChatModelAgent is the agent on ordinary messages.
@@ -73,19 +109,32 @@ func NewTypedChatModelAgent[M MessageType](_ context.Context, config *TypedChatM
 	if config == nil {
 		return nil, errors.New("agent config is nil")
 	}
+	if failover := config.ModelFailoverConfig; failover != nil {
+		switch {
+		case failover.GetFailoverModel == nil:
+			return nil, errors.New("ModelFailoverConfig.GetFailoverModel is required when ModelFailoverConfig is set")
+		case failover.ShouldFailover == nil:
+			return nil, errors.New("ModelFailoverConfig.ShouldFailover is required when ModelFailoverConfig is set")
+		}
+	}
 	if config.Model == nil {
 		return nil, errors.New("agent 'Model' is required")
 	}
 	a := &TypedChatModelAgent[M]{conf: *config}
 	a.conf.ToolsConfig.Tools = slices.Clone(config.ToolsConfig.Tools)
 	a.conf.ToolsConfig.ToolCallMiddlewares = slices.Clone(config.ToolsConfig.ToolCallMiddlewares)
+	a.conf.ToolsConfig.ReturnDirectly = maps.Clone(config.ToolsConfig.ReturnDirectly)
+	a.conf.Middlewares = slices.Clone(config.Middlewares)
+	a.conf.Handlers = slices.Clone(config.Handlers)
 	if a.conf.MaxIterations <= 0 {
 		a.conf.MaxIterations = defaultMaxIterations
 	}
 	if a.conf.GenModelInput == nil {
 		a.conf.GenModelInput = defaultGenModelInput[M]
 	}
-	return a, nil
+	var err error
+	a.handlers, err = newHandlerSet(a.conf.Middlewares, a.conf.Handlers)
+	return a, err
 }
 
 // Name returns the configured name.
@@ -97,14 +146,67 @@ func (a *TypedChatModelAgent[M]) Description(_ context.Context) string { return 
 // GetType returns "ChatModel".
 func (a *TypedChatModelAgent[M]) GetType() string { return "ChatModel" }
 
-// Run starts a run. See [TypedAgent]. To stop it, cancel ctx.
+var errFrozen = errors.New("agent has been frozen after run")
+
+// OnSetSubAgents tells the agent to which agents it can hand a run over. It must be called before the first run.
+func (a *TypedChatModelAgent[M]) OnSetSubAgents(_ context.Context, subAgents []TypedAgent[M]) error {
+	return a.family.change(func(f *family[M]) error {
+		if f.subAgentsSet {
+			return errors.New("agent's sub-agents has already been set")
+		}
+		f.subAgentsSet, f.subAgents = true, slices.Clone(subAgents)
+		return nil
+	})
+}
+
+// OnSetAsSubAgent tells the agent which agent it can hand a run back to. It must be called before the first run.
+func (a *TypedChatModelAgent[M]) OnSetAsSubAgent(_ context.Context, parent TypedAgent[M]) error {
+	return a.family.change(func(f *family[M]) error {
+		if f.parent != nil {
+			return errors.New("agent has already been set as a sub-agent of another agent")
+		}
+		f.parent = parent
+		return nil
+	})
+}
+
+// OnDisallowTransferToParent takes the way back away. It must be called before the first run.
+func (a *TypedChatModelAgent[M]) OnDisallowTransferToParent(_ context.Context) error {
+	return a.family.change(func(f *family[M]) error {
+		f.noWayToParent = true
+		return nil
+	})
+}
+
+func (f *family[M]) change(how func(*family[M]) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.frozen {
+		return errFrozen
+	}
+	return how(f)
+}
+
+// freeze ends the time for changes and returns whom the agent can hand a run over to.
+func (f *family[M]) freeze() []TypedAgent[M] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.frozen = true
+	targets := slices.Clone(f.subAgents)
+	if f.parent != nil && !f.noWayToParent {
+		targets = append(targets, f.parent)
+	}
+	return targets
+}
+
+// Run starts a run. See [TypedAgent]. BeforeAgent hooks are called before it returns. To stop a run, cancel ctx.
 func (a *TypedChatModelAgent[M]) Run(ctx context.Context, input *TypedAgentInput[M], opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	return a.produce(ctx, input, nil, opts)
 }
 
 func (a *TypedChatModelAgent[M]) produce(ctx context.Context, input *TypedAgentInput[M], outer layer[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	r := newAgentRun(ctx, a, input, outer, opts)
-	go r.execute()
+	r.start()
 	return &r.iterator
 }
 
@@ -114,7 +216,7 @@ func (a *TypedChatModelAgent[M]) plan(ctx context.Context) (*agentPlan[M], error
 	if p := a.prepared.Load(); p != nil {
 		return p, nil
 	}
-	p, err := newAgentPlan(ctx, &a.conf)
+	p, err := newAgentPlan(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/schema"
 )
 
 // Address is the path of running code from the root of the run.
@@ -53,4 +54,53 @@ type ResumeInfo struct {
 	// this agent.
 	IsResumeTarget bool
 	ResumeData     any
+}
+
+// Interrupt makes the event with which an agent stops its run so that it can go on later. info tells the user why.
+func Interrupt(ctx context.Context, info any) *AgentEvent {
+	return TypedInterrupt[*schema.Message](ctx, info)
+}
+
+// StatefulInterrupt is [Interrupt] with a state that the agent gets back when it is resumed. Its type must be
+// registered: see schema.RegisterName.
+func StatefulInterrupt(ctx context.Context, info any, state any) *AgentEvent {
+	return TypedStatefulInterrupt[*schema.Message](ctx, info, state)
+}
+
+// CompositeInterrupt is [StatefulInterrupt] for an agent that was interrupted because others in it were. Without
+// signals of others it is the interrupt of the agent itself.
+func CompositeInterrupt(ctx context.Context, info any, state any, subInterruptSignals ...*InterruptSignal) *AgentEvent {
+	return TypedCompositeInterrupt[*schema.Message](ctx, info, state, subInterruptSignals...)
+}
+
+// TypedInterrupt is [Interrupt] for any kind of message.
+func TypedInterrupt[M MessageType](ctx context.Context, info any) *TypedAgentEvent[M] {
+	return TypedCompositeInterrupt[M](ctx, info, nil)
+}
+
+// TypedStatefulInterrupt is [StatefulInterrupt] for any kind of message.
+func TypedStatefulInterrupt[M MessageType](ctx context.Context, info any, state any) *TypedAgentEvent[M] {
+	return TypedCompositeInterrupt[M](ctx, info, state)
+}
+
+// TypedCompositeInterrupt is [CompositeInterrupt] for any kind of message.
+func TypedCompositeInterrupt[M MessageType](ctx context.Context, info any, state any, subInterruptSignals ...*InterruptSignal) *TypedAgentEvent[M] {
+	signal, err := core.Interrupt(ctx, info, state, subInterruptSignals)
+	if err != nil {
+		return &TypedAgentEvent[M]{Err: err}
+	}
+	return &TypedAgentEvent[M]{Action: &AgentAction{
+		Interrupted: &InterruptInfo{InterruptContexts: interruptContexts(signal)},
+		signal:      signal,
+	}}
+}
+
+// interruptContexts are the root causes of a signal, with addresses of agents and tools.
+func interruptContexts(signal *InterruptSignal) []*InterruptCtx {
+	return core.ToInterruptContexts(signal, []AddressSegmentType{AddressSegmentAgent, AddressSegmentTool})
+}
+
+// FromInterruptContexts makes one tree of interrupt points out of their root causes, nil of none.
+func FromInterruptContexts(contexts []*InterruptCtx) *InterruptSignal {
+	return core.FromInterruptContexts(contexts)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"maps"
+	"strings"
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
@@ -16,7 +17,14 @@ type messageOps[M MessageType] struct {
 	user         func(text string) M
 	isNil        func(m M) bool
 	hasToolCalls func(m M) bool
-	extra        func(m M) map[string]any
+	// toolCalls are the calls of a message, in their order; callChunks those of a chunk, with their place in the stream.
+	toolCalls  func(m M) []schema.ToolCall
+	callChunks func(m M) []schema.ToolCall
+	// text is what a message says.
+	text func(m M) string
+	// empty makes the message of a model that said nothing.
+	empty func() M
+	extra func(m M) map[string]any
 	// withExtra returns a shallow copy with another Extra.
 	withExtra func(m M, extra map[string]any) M
 	// replaceExtra changes the message itself.
@@ -37,7 +45,7 @@ type messageOps[M MessageType] struct {
 	streamError, concatError string
 
 	addModelNode func(g *compose.Graph[[]M, M], key string, m model.BaseModel[M], opts ...compose.GraphAddNodeOpt) error
-	addToolsNode func(ctx context.Context, g *compose.Graph[[]M, M], key string, conf *compose.ToolsNodeConfig, opts ...compose.GraphAddNodeOpt) error
+	addToolsNode func(ctx context.Context, g *compose.Graph[[]M, M], key string, conf *compose.ToolsNodeConfig, opts ...compose.GraphAddNodeOpt) (*compose.ToolsNode, error)
 }
 
 // opsOf returns the operations on M.
@@ -54,7 +62,16 @@ var chatOps = messageOps[*schema.Message]{
 	user:         schema.UserMessage,
 	isNil:        func(m *schema.Message) bool { return m == nil },
 	hasToolCalls: func(m *schema.Message) bool { return len(m.ToolCalls) > 0 },
-	extra:        func(m *schema.Message) map[string]any { return m.Extra },
+	toolCalls:    func(m *schema.Message) []schema.ToolCall { return m.ToolCalls },
+	callChunks: func(m *schema.Message) []schema.ToolCall {
+		if m == nil {
+			return nil
+		}
+		return m.ToolCalls
+	},
+	text:  func(m *schema.Message) string { return m.Content },
+	empty: func() *schema.Message { return &schema.Message{Role: schema.Assistant} },
+	extra: func(m *schema.Message) map[string]any { return m.Extra },
 	withExtra: func(m *schema.Message, extra map[string]any) *schema.Message {
 		c := *m
 		c.Extra = extra
@@ -83,12 +100,12 @@ var chatOps = messageOps[*schema.Message]{
 	addModelNode: func(g *compose.Graph[[]*schema.Message, *schema.Message], key string, m model.BaseModel[*schema.Message], opts ...compose.GraphAddNodeOpt) error {
 		return g.AddChatModelNode(key, m, opts...)
 	},
-	addToolsNode: func(ctx context.Context, g *compose.Graph[[]*schema.Message, *schema.Message], key string, conf *compose.ToolsNodeConfig, opts ...compose.GraphAddNodeOpt) error {
+	addToolsNode: func(ctx context.Context, g *compose.Graph[[]*schema.Message, *schema.Message], key string, conf *compose.ToolsNodeConfig, opts ...compose.GraphAddNodeOpt) (*compose.ToolsNode, error) {
 		tn, err := compose.NewToolNode(ctx, conf)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return g.AddToolsNode(key, tn, opts...)
+		return tn, g.AddToolsNode(key, tn, opts...)
 	},
 }
 
@@ -103,6 +120,12 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 			}
 		}
 		return false
+	},
+	toolCalls:  func(m *schema.AgenticMessage) []schema.ToolCall { return agenticCalls(m, false) },
+	callChunks: func(m *schema.AgenticMessage) []schema.ToolCall { return agenticCalls(m, true) },
+	text:       agenticText,
+	empty: func() *schema.AgenticMessage {
+		return &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}
 	},
 	extra: func(m *schema.AgenticMessage) map[string]any { return m.Extra },
 	withExtra: func(m *schema.AgenticMessage, extra map[string]any) *schema.AgenticMessage {
@@ -148,12 +171,12 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 	addModelNode: func(g *compose.Graph[[]*schema.AgenticMessage, *schema.AgenticMessage], key string, m model.BaseModel[*schema.AgenticMessage], opts ...compose.GraphAddNodeOpt) error {
 		return g.AddAgenticModelNode(key, m, opts...)
 	},
-	addToolsNode: func(ctx context.Context, g *compose.Graph[[]*schema.AgenticMessage, *schema.AgenticMessage], key string, conf *compose.ToolsNodeConfig, opts ...compose.GraphAddNodeOpt) error {
+	addToolsNode: func(ctx context.Context, g *compose.Graph[[]*schema.AgenticMessage, *schema.AgenticMessage], key string, conf *compose.ToolsNodeConfig, opts ...compose.GraphAddNodeOpt) (*compose.ToolsNode, error) {
 		tn, err := compose.NewAgenticToolsNode(ctx, conf)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return g.AddAgenticToolsNode(key, tn, opts...)
+		return compose.InternalToolsOf(tn), g.AddAgenticToolsNode(key, tn, opts...)
 	},
 }
 
@@ -168,10 +191,7 @@ type chunkJoin[M MessageType] interface {
 func (ops *messageOps[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
 	defer s.Close()
 	join := ops.newJoin()
-	recv := s.Recv
-	if ctx.Done() != nil {
-		recv = func() (M, error) { return s.RecvContext(ctx) }
-	}
+	recv := receiver(ctx, s)
 	for {
 		chunk, err := recv()
 		if err == io.EOF {
@@ -183,6 +203,45 @@ func (ops *messageOps[M]) concat(ctx context.Context, s *schema.StreamReader[M])
 		// An error of the stream itself, which may still come, tells more than one of joining.
 		_ = join.Add(chunk)
 	}
+}
+
+// receiver returns Recv of a stream that gives up when ctx ends.
+func receiver[T any](ctx context.Context, s *schema.StreamReader[T]) func() (T, error) {
+	if ctx.Done() == nil {
+		return s.Recv
+	}
+	return func() (T, error) { return s.RecvContext(ctx) }
+}
+
+// agenticCalls are the function calls of a message; those of a chunk have their place in the stream.
+func agenticCalls(m *schema.AgenticMessage, chunk bool) []schema.ToolCall {
+	if m == nil {
+		return nil
+	}
+	var calls []schema.ToolCall
+	for _, b := range m.ContentBlocks {
+		if b == nil || b.FunctionToolCall == nil {
+			continue
+		}
+		c := b.FunctionToolCall
+		call := schema.ToolCall{ID: c.CallID, Function: schema.FunctionCall{Name: c.Name, Arguments: c.Arguments}, Extra: b.Extra}
+		if chunk && b.StreamingMeta != nil {
+			call.Index = &b.StreamingMeta.Index
+		}
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// agenticText joins the texts that a model generated with newlines.
+func agenticText(m *schema.AgenticMessage) string {
+	var texts []string
+	for _, b := range m.ContentBlocks {
+		if b != nil && b.AssistantGenText != nil {
+			texts = append(texts, b.AssistantGenText.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
 }
 
 // extraWith returns what Extra is with one more entry. The message's own map stays as it is: it may be shared.

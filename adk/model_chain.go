@@ -2,190 +2,215 @@ package adk
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 
-	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/callbacks"
-	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
-// modelChain is the model as the graph sees it: around the user's model, from the outside in, lie the history in the
-// state, the sender of events, the ID of the message, and the callbacks. It reports to the callback handlers itself,
-// once per call of the user's model.
+// modelChain is the model as the graph sees it. Around the user's model lie, from the outside in:
+//
+//	the state and its hooks            (this file)
+//	failover and retry                 (model_attempts.go)
+//	the tap of the eager tools         (eager.go)
+//	the sender of events               (model_attempt.go)
+//	the WrapModel of the middlewares
+//	message ID and callbacks           (model_target.go)
+//
+// It reports to the callback handlers itself, once per call of the user's model.
 type modelChain[M MessageType] struct {
-	model   model.BaseModel[M]
-	typ     string
-	silent  bool // the user's model reports by itself
-	limited bool // an agent with tools counts its iterations
-	// tools is the option that tells the model what tools there are.
+	handlers *handlerSet[M]
+	retry    *TypedModelRetryConfig[M]
+	failover *ModelFailoverConfig[M]
+	target   *modelTarget[M]
+	// limited: an agent with tools, or with a gate before the final answer, counts its iterations.
+	limited bool
+	infos   []*schema.ToolInfo
+	// tools is the option that tells the model about infos.
 	tools []model.Option
+	// eager, if not nil, runs tool calls while the model streams.
+	eager *eagerTools
 }
 
-func newModelChain[M MessageType](m model.BaseModel[M], tools []*schema.ToolInfo, limited bool) *modelChain[M] {
+func newModelChain[M MessageType](conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M], infos []*schema.ToolInfo) *modelChain[M] {
 	return &modelChain[M]{
-		model:   m,
-		typ:     callbacks.TypeName(m),
-		silent:  components.IsCallbacksEnabled(m),
-		limited: limited,
-		tools:   []model.Option{model.WithTools(tools)},
+		handlers: handlers,
+		retry:    conf.ModelRetryConfig,
+		failover: conf.ModelFailoverConfig,
+		target:   newModelTarget(conf.Model),
+		limited:  len(infos) > 0 || len(handlers.finalAnswer) > 0,
+		infos:    infos,
+		tools:    []model.Option{model.WithTools(infos)},
 	}
 }
 
 // GetType returns the type of the user's model.
-func (c *modelChain[M]) GetType() string { return c.typ }
+func (c *modelChain[M]) GetType() string { return c.target.typ }
 
 // IsCallbacksEnabled keeps the graph from reporting a second time.
 func (c *modelChain[M]) IsCallbacksEnabled() bool { return true }
 
 // Generate answers the history in the state. The node's own input is not used: hooks may have changed the history.
 func (c *modelChain[M]) Generate(ctx context.Context, _ []M, _ ...model.Option) (M, error) {
-	return c.turn(ctx, c.generate)
+	return c.turn(ctx, false)
 }
 
 // Stream is Generate with the answer as a stream: the event has the live one, the graph gets the whole message.
 func (c *modelChain[M]) Stream(ctx context.Context, _ []M, _ ...model.Option) (*schema.StreamReader[M], error) {
-	answer, err := c.turn(ctx, c.stream)
+	answer, err := c.turn(ctx, true)
 	if err != nil {
 		return nil, err
 	}
 	return schema.StreamReaderFromArray([]M{answer}), nil
 }
 
-// call is one call of the model with a history; it sends the event and returns the whole answer.
-type call[M MessageType] func(ctx context.Context, r *agentRun[M], history []M, opts []model.Option) (M, error)
-
-// turn takes the history from the state, calls the model and adds the answer.
-func (c *modelChain[M]) turn(ctx context.Context, do call[M]) (answer M, err error) {
-	r := agentRunFrom[M](ctx)
-	history, err := c.nextHistory(ctx)
+// turn is one turn of the model: it takes the history from the state, has it answered and adds the answer. The last
+// message of the history is the result.
+func (c *modelChain[M]) turn(ctx context.Context, streaming bool) (last M, err error) {
+	t := modelTurn[M]{chain: c, run: agentRunFrom[M](ctx), ctx: ctx, streaming: streaming}
+	if err := t.begin(ctx); err != nil {
+		return last, err
+	}
+	if !c.handlers.aroundModel() {
+		answer, err := t.answer(ctx)
+		if err != nil {
+			return last, err
+		}
+		return answer, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+			s.Messages = append(s.Messages, answer)
+			return nil
+		})
+	}
+	mc := c.contextFor(t.run.options.model)
+	if ctx, err = t.hookBefore(ctx, mc); err != nil {
+		return last, err
+	}
+	answer, err := t.answer(ctx)
 	if err != nil {
-		return answer, err
+		return last, err
 	}
-	if answer, err = do(ctx, r, history, c.options(r)); err != nil {
-		return answer, err
-	}
-	return answer, remember(ctx, answer)
+	return t.hookAfter(ctx, answer, mc)
 }
 
-// nextHistory is what the model sees. An agent with tools counts down its iterations.
-func (c *modelChain[M]) nextHistory(ctx context.Context) (history []M, err error) {
-	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+// modelTurn is what the layers of one turn share.
+type modelTurn[M MessageType] struct {
+	chain     *modelChain[M]
+	run       *agentRun[M]
+	ctx       context.Context // of the node; hooks may go on with another
+	streaming bool
+	input     []M
+	options   []model.Option
+	// view is the state as the hooks see it, if there are any.
+	view *TypedChatModelAgentState[M]
+	// open is the attempt that has not been judged yet.
+	open *modelAttempt[M]
+}
+
+// begin counts the turn and takes input and options from the state.
+func (t *modelTurn[M]) begin(ctx context.Context) error {
+	c, r := t.chain, t.run
+	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		if c.limited {
 			if s.RemainingIterations <= 0 {
 				return ErrExceedMaxIterations
 			}
 			s.RemainingIterations--
 		}
-		history = slices.Clip(s.Messages)
+		if !s.ToolsInitialised {
+			s.ToolsInitialised = true
+			if s.ToolInfos = c.infos; len(c.infos) == 0 {
+				s.ToolInfos = toolsOf(r.options.model)
+			}
+		}
+		t.input = slices.Clip(s.Messages)
+		t.options = c.optionsFor(r, s.ToolInfos, s.DeferredToolInfos)
+		if c.handlers.aroundModel() {
+			t.view = s.view()
+		}
 		return nil
 	})
-	return history, err
 }
 
-// options are those of the run, and then what tools there are.
-func (c *modelChain[M]) options(r *agentRun[M]) []model.Option {
-	if len(r.options.model) == 0 {
-		return c.tools
+// optionsFor are those of the run, and then what tools there are. The model learns of tools in no other way.
+func (c *modelChain[M]) optionsFor(r *agentRun[M], tools, deferred []*schema.ToolInfo) []model.Option {
+	told := c.tools
+	if !sameSlice(tools, c.infos) {
+		told = []model.Option{model.WithTools(tools)}
 	}
-	return append(slices.Clip(r.options.model), c.tools...)
+	if len(r.options.model) == 0 && r.toolSearchTool == nil && deferred == nil {
+		return told
+	}
+	opts := slices.Clip(r.options.model)
+	if r.toolSearchTool != nil {
+		opts = append(opts, model.WithToolSearchTool(r.toolSearchTool))
+	}
+	opts = append(opts, told...)
+	if deferred != nil {
+		opts = append(opts, model.WithDeferredTools(deferred))
+	}
+	return opts
 }
 
-func remember[M MessageType](ctx context.Context, answer M) error {
-	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+func sameSlice[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// toolsOf returns the tools that options tell a model about.
+func toolsOf(opts []model.Option) []*schema.ToolInfo {
+	if len(opts) == 0 {
+		return nil
+	}
+	return model.GetCommonOptions(nil, opts...).Tools
+}
+
+// contextFor is what hooks are told about a call with the given options.
+func (c *modelChain[M]) contextFor(opts []model.Option) *TypedModelContext[M] {
+	mc := &TypedModelContext[M]{Tools: c.infos, ModelRetryConfig: c.retry, ModelFailoverConfig: c.failover}
+	if tools := toolsOf(opts); tools != nil {
+		mc.Tools = tools
+	}
+	return mc
+}
+
+// hookBefore runs the hooks before the turn and keeps what they make of the state.
+func (t *modelTurn[M]) hookBefore(ctx context.Context, mc *TypedModelContext[M]) (context.Context, error) {
+	ctx, view, err := t.chain.handlers.runBeforeModel(ctx, t.view, mc)
+	if err != nil {
+		return ctx, err
+	}
+	t.input = slices.Clip(view.Messages)
+	t.options = t.chain.optionsFor(t.run, view.ToolInfos, view.DeferredToolInfos)
+	return ctx, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.adopt(view)
+		return nil
+	})
+}
+
+// hookAfter adds the answer, runs the hooks after the turn and keeps what they make of the state.
+func (t *modelTurn[M]) hookAfter(ctx context.Context, answer M, mc *TypedModelContext[M]) (last M, err error) {
+	var view *TypedChatModelAgentState[M]
+	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.Messages = append(s.Messages, answer)
+		view = s.view()
 		return nil
 	})
-}
-
-// generate calls the model and sends the answer as an event.
-func (c *modelChain[M]) generate(ctx context.Context, r *agentRun[M], history []M, opts []model.Option) (answer M, err error) {
-	if c.silent {
-		answer, err = c.ask(ctx, history, opts)
-	} else {
-		ctx = callbacks.OnStart(ctx, history)
-		if answer, err = c.ask(ctx, history, opts); err != nil {
-			callbacks.OnError(ctx, err)
-		} else {
-			callbacks.OnEnd(ctx, answer)
-		}
-	}
 	if err != nil {
-		return answer, err
+		return last, err
 	}
-	ops := opsOf[M]()
-	answer = ops.identified(answer, newMessageID())
-	e := newMessageEvent(ops.withExtra(answer, ops.extra(answer)), nil)
-	ops.modelVariant(&e.variant)
-	r.sendMessage(e)
-	return answer, nil
-}
-
-// stream calls the model, sends the live stream as an event, and joins its own copy.
-func (c *modelChain[M]) stream(ctx context.Context, r *agentRun[M], history []M, opts []model.Option) (answer M, err error) {
-	var s *schema.StreamReader[M]
-	if c.silent {
-		s, err = c.askStream(ctx, history, opts)
-	} else {
-		ctx = callbacks.OnStart(ctx, history)
-		if s, err = c.askStream(ctx, history, opts); err != nil {
-			callbacks.OnError(ctx, err)
-		} else {
-			_, s = callbacks.OnEndWithStreamOutput(ctx, s)
-		}
+	if view, err = t.chain.handlers.runAfterModel(ctx, view, mc); err != nil {
+		return last, err
 	}
-	if err != nil {
-		return answer, err
+	if len(view.Messages) == 0 {
+		return last, errors.New("no messages left in state after model call")
 	}
-	ops := opsOf[M]()
-	id := newMessageID()
-	copies := s.Copy(2)
-	var none M
-	e := newMessageEvent(none, ops.identifiedStream(copies[0], id))
-	ops.modelVariant(&e.variant)
-	e.variant.MessageStream.SetAutomaticClose()
-	r.sendMessage(e)
-	if answer, err = ops.concat(ctx, copies[1]); err != nil {
-		return answer, err
+	last = view.Messages[len(view.Messages)-1]
+	if opsOf[M]().isNil(last) {
+		return last, errors.New("the last message in state after model call is nil")
 	}
-	return ops.identified(answer, id), nil
-}
-
-// ask calls the user's model. A panic becomes an error here, so that the callback handlers hear of it.
-func (c *modelChain[M]) ask(ctx context.Context, history []M, opts []model.Option) (answer M, err error) {
-	defer safe.Recover(&err)
-	answer, err = c.model.Generate(ctx, history, opts...)
-	if err == nil && opsOf[M]().isNil(answer) {
-		err = c.nothing("message")
-	}
-	return answer, err
-}
-
-// askStream is ask for an answer as a stream.
-func (c *modelChain[M]) askStream(ctx context.Context, history []M, opts []model.Option) (s *schema.StreamReader[M], err error) {
-	defer safe.Recover(&err)
-	s, err = c.model.Stream(ctx, history, opts...)
-	if err == nil && s == nil {
-		err = c.nothing("stream")
-	}
-	return s, err
-}
-
-func (c *modelChain[M]) nothing(what string) error {
-	return fmt.Errorf("the model (type %q) returned neither a %s nor an error", c.typ, what)
-}
-
-// identifiedStream gives the first chunk an ID, in a copy, as the chunk may be shared.
-func (ops *messageOps[M]) identifiedStream(s *schema.StreamReader[M], id string) *schema.StreamReader[M] {
-	first := true
-	return schema.StreamReaderWithConvert(s, func(chunk M) (M, error) {
-		if !first || ops.isNil(chunk) {
-			return chunk, nil
-		}
-		first = false
-		return ops.identified(chunk, id), nil
+	return last, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.adopt(view)
+		return nil
 	})
 }

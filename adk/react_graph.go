@@ -2,8 +2,9 @@ package adk
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
+	"slices"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -12,109 +13,294 @@ import (
 
 // The nodes of the ReAct graph. Callback handlers see them as RunInfo.Name.
 const (
-	modelNode = "ChatModel"
-	toolsNode = "ToolNode"
+	modelNode          = "ChatModel"
+	toolsNode          = "ToolNode"
+	afterToolCallsNode = "AfterToolCalls"
+	returnDirectlyNode = "ToolNodeToEndConverter"
+	finalAnswerNode    = "FinalAnswer"
+	rejectionNode      = "FinalAnswerRejection"
 )
 
 // historyRoom is how many messages fit into the history of a run before it grows.
 const historyRoom = 4
 
-// agentPlan is an agent made ready to run: its graph, compiled once. It is immutable and shared by all runs; what
+// reactGraph is the loop of an agent for one list of tools, compiled. It is immutable and shared by all runs; what
 // belongs to a run is in agentRun and agentState.
-type agentPlan[M MessageType] struct {
-	graph     compose.Runnable[[]M, M]
-	toolInfos []*schema.ToolInfo
+type reactGraph[M MessageType] struct {
+	compose.Runnable[[]M, M]
+	tools []tool.BaseTool
+	infos []*schema.ToolInfo
+	// canonical has the tools' own names by alias.
+	canonical map[string]string
 }
 
-// newAgentPlan builds the graph
+// newReactGraph builds the graph
 //
-//	START → ChatModel → (tool calls?) → ToolNode → ChatModel …
-//	                  → END
+//	START → ChatModel → (tool calls?) → ToolNode → AfterToolCalls → (return directly?) → ChatModel …
+//	                  → [FinalAnswer] → END                       → ToolNodeToEndConverter → [FinalAnswer] → END
 //
-// and without tools only START → ChatModel → END: then the first answer is the last, whatever it calls.
-func newAgentPlan[M MessageType](ctx context.Context, conf *TypedChatModelAgentConfig[M]) (*agentPlan[M], error) {
-	ops := opsOf[M]()
-	p := &agentPlan[M]{}
-	var err error
-	if p.toolInfos, err = toolInfos(ctx, conf.ToolsConfig.Tools); err != nil {
+// and without tools only START → ChatModel → [FinalAnswer] → END: then the first answer is the last, whatever it calls.
+// FinalAnswer is there for middlewares that judge answers, or want to hear of the end. A rejected answer goes by
+// FinalAnswerRejection to ChatModel.
+func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []tool.BaseTool) (*reactGraph[M], error) {
+	conf, ops := &p.agent.conf, opsOf[M]()
+	b := reactBuilder[M]{
+		plan: p,
+		out:  &reactGraph[M]{tools: slices.Clone(tools)},
+		graph: compose.NewGraph[[]M, M](compose.WithGenLocalState(func(ctx context.Context) *agentState[M] {
+			r := agentRunFrom[M](ctx)
+			// The history is copied with room for the answers to come: what GenModelInput returned may be shared.
+			history := append(make([]M, 0, len(r.messages)+historyRoom), r.messages...)
+			return &agentState[M]{Messages: history, AgentName: conf.Name, RemainingIterations: conf.MaxIterations}
+		})),
+		final: compose.END,
+	}
+	infos, err := toolInfos(ctx, tools)
+	if err != nil {
 		return nil, err
 	}
-	withTools := len(p.toolInfos) > 0
-	g := compose.NewGraph[[]M, M](compose.WithGenLocalState(func(ctx context.Context) *agentState[M] {
-		r := agentRunFrom[M](ctx)
-		// The history is copied with room for the answers to come: what GenModelInput returned may be shared.
-		history := append(make([]M, 0, len(r.messages)+historyRoom), r.messages...)
-		return &agentState[M]{Messages: history, RemainingIterations: r.agent.conf.MaxIterations}
-	}))
-	chain := newModelChain(conf.Model, p.toolInfos, withTools)
-	if err := ops.addModelNode(g, modelNode, chain, compose.WithNodeName(modelNode)); err != nil {
-		return nil, err
+	b.out.infos = infos
+	b.chain = newModelChain(conf, p.agent.handlers, infos)
+	if p.agent.handlers.judgesAnswers() {
+		b.addFinalAnswer()
 	}
-	if err := g.AddEdge(compose.START, modelNode); err != nil {
-		return nil, err
-	}
-	if withTools {
-		err = p.addTools(ctx, g, conf)
+	b.add(ops.addModelNode(b.graph, modelNode, b.chain, compose.WithNodeName(modelNode)))
+	b.add(b.graph.AddEdge(compose.START, modelNode))
+	if len(tools) > 0 {
+		b.addTools(ctx)
 	} else {
-		err = g.AddEdge(modelNode, compose.END)
+		b.add(b.graph.AddEdge(modelNode, b.final))
 	}
-	if err != nil {
-		return nil, err
+	if b.err != nil {
+		return nil, b.err
 	}
-	p.graph, err = g.Compile(ctx, compose.WithGraphName(conf.Name), compose.WithMaxRunSteps(math.MaxInt))
-	return p, err
+	b.out.Runnable, err = b.graph.Compile(ctx, compose.WithGraphName(conf.Name), compose.WithMaxRunSteps(math.MaxInt),
+		compose.WithCheckPointStore(runStore[M]{}))
+	return b.out, err
 }
 
-func (p *agentPlan[M]) addTools(ctx context.Context, g *compose.Graph[[]M, M], conf *TypedChatModelAgentConfig[M]) error {
-	ops := opsOf[M]()
-	tools := conf.ToolsConfig.ToolsNodeConfig
-	tools.UnknownToolsHandler = unknownToolEventSender[M](tools.UnknownToolsHandler)
-	tools.ToolCallMiddlewares = append([]compose.ToolMiddleware{toolEventSender[M]()}, tools.ToolCallMiddlewares...)
-	err := ops.addToolsNode(ctx, g, toolsNode, &tools,
-		compose.WithNodeName(toolsNode), compose.WithStatePostHandler(appendToolResults[M]))
-	if err != nil {
-		return err
+// reactBuilder adds the nodes and keeps the first error.
+type reactBuilder[M MessageType] struct {
+	plan  *agentPlan[M]
+	out   *reactGraph[M]
+	graph *compose.Graph[[]M, M]
+	chain *modelChain[M]
+	// final is where a last message goes.
+	final string
+	err   error
+}
+
+func (b *reactBuilder[M]) add(err error) {
+	if b.err == nil {
+		b.err = err
 	}
-	branch := compose.NewGraphBranch(func(_ context.Context, answer M) (string, error) {
+}
+
+func (b *reactBuilder[M]) addTools(ctx context.Context) {
+	conf, ops := &b.plan.agent.conf, opsOf[M]()
+	config := conf.ToolsConfig.ToolsNodeConfig
+	config.Tools = b.out.tools
+	config.UnknownToolsHandler = unknownToolEventSender[M](config.UnknownToolsHandler)
+	config.ToolCallMiddlewares = b.plan.middlewares
+	node, err := ops.addToolsNode(ctx, b.graph, toolsNode, &config,
+		compose.WithNodeName(toolsNode), compose.WithStatePreHandler(chooseReturnDirectly[M]))
+	b.add(err)
+	if b.err != nil {
+		return
+	}
+	if conf.ToolsConfig.EagerExecution {
+		b.chain.eager = newEagerTools(node, &config)
+		compose.InternalSetEarlyToolCalls(node, adoptEarlyCalls[M])
+	}
+	b.out.canonical = canonicalNames(b.out.infos, conf.ToolsConfig.ToolAliases)
+	b.add(b.graph.AddLambdaNode(afterToolCallsNode, compose.InvokableLambda(afterToolCalls[M]), compose.WithNodeName(afterToolCallsNode)))
+	b.add(b.graph.AddLambdaNode(returnDirectlyNode, compose.InvokableLambda(returnDirectly[M]), compose.WithNodeName(returnDirectlyNode)))
+	b.add(b.graph.AddBranch(modelNode, compose.NewGraphBranch(func(_ context.Context, answer M) (string, error) {
 		if ops.hasToolCalls(answer) {
 			return toolsNode, nil
 		}
-		return compose.END, nil
-	}, map[string]bool{toolsNode: true, compose.END: true})
-	if err := g.AddBranch(modelNode, branch); err != nil {
-		return err
-	}
-	return g.AddEdge(toolsNode, modelNode)
+		return b.final, nil
+	}, map[string]bool{toolsNode: true, b.final: true})))
+	b.add(b.graph.AddEdge(toolsNode, afterToolCallsNode))
+	b.add(b.graph.AddBranch(afterToolCallsNode, compose.NewGraphBranch(func(ctx context.Context, _ []M) (next string, err error) {
+		next = modelNode
+		return next, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+			if s.HasReturnDirectly {
+				next = returnDirectlyNode
+			}
+			return nil
+		})
+	}, map[string]bool{modelNode: true, returnDirectlyNode: true})))
+	b.add(b.graph.AddEdge(returnDirectlyNode, b.final))
 }
 
-// appendToolResults puts the results of a round into the history, with the IDs that their events had.
-func appendToolResults[M MessageType](_ context.Context, results []M, state *agentState[M]) ([]M, error) {
+// afterToolCalls puts the results of a round into the history, with the IDs that their events had, lets out the event
+// of the one that ends the run, and runs the hooks.
+func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error) {
+	r := agentRunFrom[M](ctx)
+	r.speculation.close()
+	r.speculation = nil
+	handlers := r.agent.handlers
+	var directly *TypedAgentEvent[M]
+	var view *TypedChatModelAgentState[M]
+	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.remember(results)
+		directly, s.ReturnDirectlyEvent = s.ReturnDirectlyEvent, nil
+		if len(handlers.afterToolCalls) > 0 {
+			view = s.view()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if directly != nil {
+		r.send(directly)
+	}
+	if view != nil {
+		calls := callsContext(view.Messages, len(results))
+		if ctx, view, err = handlers.runAfterToolCalls(ctx, view, calls); err != nil {
+			return nil, err
+		}
+		err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+			s.adopt(view)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if hook := r.options.afterToolCalls; hook != nil {
+		if err := hook(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// remember appends the results of a round to the history.
+func (s *agentState[M]) remember(results []M) {
 	ops := opsOf[M]()
 	for _, m := range results { // made by the tools node for this run alone
 		if ops.isNil(m) || GetMessageID(m) != "" {
 			continue
 		}
 		toolName, callID := ops.toolCallOf(m)
-		ops.replaceExtra(m, ops.extraWith(m, messageIDKey, state.takeToolMessageID(toolName, callID)))
+		ops.replaceExtra(m, ops.extraWith(m, messageIDKey, s.takeToolMessageID(toolName, callID)))
 	}
-	state.Messages = append(state.Messages, results...)
-	return results, nil
+	for _, byCall := range s.ToolMsgIDs {
+		clear(byCall) // of calls that share their ID with another one
+	}
+	clear(s.ToolGenActions)
+	s.Messages = append(s.Messages, results...)
 }
 
-func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
-	infos := make([]*schema.ToolInfo, 0, len(tools))
-	for i, t := range tools {
-		if t == nil {
-			return nil, fmt.Errorf("tool at index %d is nil", i)
+// callsContext lists the calls of the assistant message before the last n messages.
+func callsContext[M MessageType](messages []M, n int) *ToolCallsContext {
+	ops := opsOf[M]()
+	tc := &ToolCallsContext{}
+	if i := len(messages) - n - 1; i >= 0 && !ops.isNil(messages[i]) {
+		for _, call := range ops.toolCalls(messages[i]) {
+			tc.ToolCalls = append(tc.ToolCalls, ToolContext{Name: call.Function.Name, CallID: call.ID})
 		}
-		info, err := t.Info(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("info of the tool at index %d: %w", i, err)
-		}
-		if info == nil {
-			return nil, fmt.Errorf("the tool at index %d returned neither an info nor an error", i)
-		}
-		infos = append(infos, info)
 	}
-	return infos, nil
+	return tc
+}
+
+// addFinalAnswer adds what runs between the last message and the end.
+func (b *reactBuilder[M]) addFinalAnswer() {
+	b.final = finalAnswerNode
+	b.add(b.graph.AddLambdaNode(finalAnswerNode, compose.InvokableLambda(judgeAnswer[M]), compose.WithNodeName(finalAnswerNode)))
+	b.add(b.graph.AddLambdaNode(rejectionNode, compose.InvokableLambda(func(_ context.Context, m M) ([]M, error) {
+		return []M{m}, nil
+	}), compose.WithNodeName(rejectionNode)))
+	b.add(b.graph.AddBranch(finalAnswerNode, compose.NewGraphBranch(func(ctx context.Context, _ M) (string, error) {
+		if agentRunFrom[M](ctx).rejected {
+			return rejectionNode, nil
+		}
+		return compose.END, nil
+	}, map[string]bool{rejectionNode: true, compose.END: true})))
+	b.add(b.graph.AddEdge(rejectionNode, modelNode))
+}
+
+// judgeAnswer runs the hooks for the last message of a run.
+func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
+	r := agentRunFrom[M](ctx)
+	handlers := r.agent.handlers
+	var view *TypedChatModelAgentState[M]
+	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		view = s.view()
+		return nil
+	})
+	if err != nil {
+		return last, err
+	}
+	decision, view, err := handlers.runFinalAnswer(ctx, view)
+	if err != nil {
+		return last, err
+	}
+	r.rejected = decision == RejectFinalAnswer
+	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.adopt(view)
+		if r.rejected {
+			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = false, ""
+		}
+		view = s.view()
+		return nil
+	})
+	if err != nil || r.rejected {
+		return last, err
+	}
+	return last, handlers.runAfterAgent(ctx, view)
+}
+
+var errNoDirectResult = errors.New("return directly tool call result not found")
+
+// chooseReturnDirectly looks for a call whose result ends the run, before the tools run.
+func chooseReturnDirectly[M MessageType](ctx context.Context, answer M, s *agentState[M]) (M, error) {
+	r := agentRunFrom[M](ctx)
+	s.HasReturnDirectly, s.ReturnDirectlyToolCallID = false, ""
+	if len(r.returnDirectly) == 0 {
+		return answer, nil
+	}
+	for _, call := range opsOf[M]().toolCalls(answer) {
+		if r.returnsDirectly(call.Function.Name) {
+			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = true, call.ID
+			break
+		}
+	}
+	return answer, nil
+}
+
+// returnDirectly finds the result that ends the run.
+func returnDirectly[M MessageType](ctx context.Context, results []M) (result M, err error) {
+	r, ops := agentRunFrom[M](ctx), opsOf[M]()
+	var wanted string
+	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		wanted = s.ReturnDirectlyToolCallID
+		return nil
+	})
+	if err != nil {
+		return result, err
+	}
+	for _, m := range results {
+		if ops.isNil(m) {
+			continue
+		}
+		if name, callID := ops.toolCallOf(m); callID == wanted && r.returnsDirectly(name) {
+			return m, nil
+		}
+	}
+	return result, errNoDirectResult
+}
+
+// canonicalNames has the tools' own names by alias.
+func canonicalNames(infos []*schema.ToolInfo, aliases map[string]compose.ToolAliasConfig) map[string]string {
+	names := map[string]string{}
+	for _, info := range infos {
+		for _, alias := range aliases[info.Name].NameAliases {
+			names[alias] = info.Name
+		}
+	}
+	return names
 }

@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"context"
 	"slices"
 
 	"github.com/weftgo/weft/components/model"
@@ -69,8 +70,10 @@ func WithSessionValues(v map[string]any) AgentRunOption {
 
 // chatModelAgentOptions are read by chat model agents.
 type chatModelAgentOptions struct {
-	model []model.Option
-	tools []tool.Option
+	model           []model.Option
+	tools           []tool.Option
+	afterToolCalls  func(context.Context) error
+	historyModifier func(context.Context, []Message) []Message
 }
 
 // WithChatModelOptions passes options to the model of every call. Of several such options the last one counts.
@@ -81,4 +84,17 @@ func WithChatModelOptions(opts []model.Option) AgentRunOption {
 // WithToolOptions passes options to every tool call. Of several such options the last one counts.
 func WithToolOptions(opts []tool.Option) AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.tools = opts })
+}
+
+// WithAfterToolCallsHook has fn called after all tool calls of a message, with their results in the history, before
+// the run goes on. It is called in the run's goroutine; its error ends the run. Of several such options the last one
+// counts.
+func WithAfterToolCallsHook(fn func(ctx context.Context) error) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.afterToolCalls = fn })
+}
+
+// WithHistoryModifier rewrites the history of a resumed run before it goes on. [ChatModelAgentResumeData] does the same
+// for one agent among several, and wins. Ordinary messages only.
+func WithHistoryModifier(f func(context.Context, []Message) []Message) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.historyModifier = f })
 }

@@ -1,31 +1,114 @@
 package adk
 
-import "slices"
+import (
+	"slices"
 
-// agentState is what a run of a chat model agent has to remember: the state of its ReAct graph. All of it can be
-// saved.
+	"github.com/weftgo/weft/schema"
+)
+
+// agentState is what a run of a chat model agent has to remember: the state of its ReAct graph. All of it is saved
+// with an interrupted run.
 type agentState[M MessageType] struct {
 	// Messages is the history that the model sees.
 	Messages []M
-	// RemainingIterations counts down the model calls of an agent with tools.
+	// Extra has the run-local values.
+	Extra map[string]any
+	// ToolInfos and DeferredToolInfos are what the model is told about, once ToolsInitialised.
+	ToolInfos         []*schema.ToolInfo
+	DeferredToolInfos []*schema.ToolInfo
+	ToolsInitialised  bool
+	// HasReturnDirectly says that the result of the call ReturnDirectlyToolCallID ends the run. Its event is held in
+	// ReturnDirectlyEvent until the other calls are done.
+	HasReturnDirectly        bool
+	ReturnDirectlyToolCallID string
+	ReturnDirectlyEvent      *TypedAgentEvent[M]
+	// ToolGenActions are actions for tool events to come, by call ID, or by the tool's name without one.
+	ToolGenActions map[string]*AgentAction
+	AgentName      string
+	// RemainingIterations counts down the turns of the model.
 	RemainingIterations int
-	// ToolMsgIDs has the message IDs of the tool events whose results are not in Messages yet, in the order of the
-	// events.
-	ToolMsgIDs []toolMessageID
+	// RetryAttempt is which retry of the current turn runs.
+	RetryAttempt int
+	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and call ID.
+	ToolMsgIDs map[string]map[string]string
 }
 
-// toolMessageID is the message ID that the event of a tool result has.
-type toolMessageID struct {
-	ToolName, CallID, MessageID string
+// State is the state of a run on ordinary messages, for compose.ProcessState in tools and hooks. Prefer the states
+// that hooks are given, and run-local values ([SetRunLocalValue]).
+type State = agentState[*schema.Message]
+
+func init() {
+	schema.RegisterName[*State]("_eino_adk_react_state")
+	schema.RegisterName[*agentState[*schema.AgenticMessage]]("_eino_adk_agentic_state")
+	schema.RegisterName[*TypedAgentEvent[*schema.AgenticMessage]]("_eino_adk_agentic_event")
+}
+
+// view is the state as hooks see it. Appending to its slices does not write into the state's.
+func (s *agentState[M]) view() *TypedChatModelAgentState[M] {
+	return &TypedChatModelAgentState[M]{
+		Messages:          slices.Clip(s.Messages),
+		ToolInfos:         slices.Clip(s.ToolInfos),
+		DeferredToolInfos: slices.Clip(s.DeferredToolInfos),
+	}
+}
+
+// adopt takes over what hooks made of a view.
+func (s *agentState[M]) adopt(v *TypedChatModelAgentState[M]) {
+	s.Messages, s.ToolInfos, s.DeferredToolInfos = v.Messages, v.ToolInfos, v.DeferredToolInfos
+}
+
+// setToolMessageID remembers the message ID of the event of a tool result.
+func (s *agentState[M]) setToolMessageID(toolName, callID, messageID string) {
+	if s.ToolMsgIDs == nil {
+		s.ToolMsgIDs = map[string]map[string]string{}
+	}
+	byCall := s.ToolMsgIDs[toolName]
+	if byCall == nil {
+		byCall = make(map[string]string, s.callsInProgress())
+		s.ToolMsgIDs[toolName] = byCall
+	}
+	byCall[callID] = messageID
+}
+
+// callsInProgress is how many calls the last message makes.
+func (s *agentState[M]) callsInProgress() int {
+	ops := opsOf[M]()
+	if n := len(s.Messages); n > 0 && !ops.isNil(s.Messages[n-1]) {
+		return len(ops.toolCalls(s.Messages[n-1]))
+	}
+	return 0
 }
 
 // takeToolMessageID returns the ID that the event of a tool result had, or a new one.
 func (s *agentState[M]) takeToolMessageID(toolName, callID string) string {
-	i := slices.IndexFunc(s.ToolMsgIDs, func(t toolMessageID) bool { return t.ToolName == toolName && t.CallID == callID })
-	if i < 0 {
+	byCall := s.ToolMsgIDs[toolName]
+	id, ok := byCall[callID]
+	if !ok {
 		return newMessageID()
 	}
-	id := s.ToolMsgIDs[i].MessageID
-	s.ToolMsgIDs = slices.Delete(s.ToolMsgIDs, i, i+1)
+	delete(byCall, callID)
 	return id
+}
+
+// setAction remembers the action for the event of a tool result.
+func (s *agentState[M]) setAction(key string, action *AgentAction) {
+	if s.ToolGenActions == nil {
+		s.ToolGenActions = map[string]*AgentAction{}
+	}
+	s.ToolGenActions[key] = action
+}
+
+// takeAction returns the action for the event of a tool result, nil if there is none.
+func (s *agentState[M]) takeAction(toolName, callID string) *AgentAction {
+	if len(s.ToolGenActions) == 0 {
+		return nil
+	}
+	key := callID
+	action, ok := s.ToolGenActions[key]
+	if !ok {
+		key = toolName
+		action = s.ToolGenActions[key]
+	}
+	delete(s.ToolGenActions, key)
+	return action
 }

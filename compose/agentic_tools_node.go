@@ -77,7 +77,7 @@ func callsMessage(input *schema.AgenticMessage) *schema.Message {
 	}
 	m := &schema.Message{Role: schema.Assistant}
 	for _, block := range input.ContentBlocks {
-		if block == nil || block.Type != schema.ContentBlockTypeFunctionToolCall || block.FunctionToolCall == nil {
+		if block == nil || block.FunctionToolCall == nil {
 			continue
 		}
 		call := block.FunctionToolCall

@@ -40,8 +40,10 @@ type toolCall struct {
 	index        int
 	name, callID string
 
-	// done: the result is there without running the tool. early: it was started before this node.
-	done, early  bool
+	// done: the result is there without running the tool.
+	done bool
+	// early, if not nil, waits for the call, which was started before this node.
+	early        EarlyToolCall
 	enhanced     bool
 	text         string
 	result       *schema.ToolResult
@@ -124,9 +126,11 @@ func (c *toolCall) failed() bool {
 // invoke gets the value of the call.
 func (c *toolCall) invoke() {
 	switch {
-	case c.early:
-		c.join()
 	case c.done:
+	case c.early != nil:
+		if c.adopt(); c.err == nil {
+			c.join()
+		}
 	case c.unknown != nil:
 		c.text, c.err = c.unknown(&c.ctx, c.name, c.input.Arguments)
 	case c.tool.enhanced != nil:
@@ -140,8 +144,9 @@ func (c *toolCall) invoke() {
 // stream gets the stream of the call.
 func (c *toolCall) stream() {
 	switch {
-	case c.early:
 	case c.done:
+	case c.early != nil:
+		c.adopt()
 	case c.unknown != nil:
 		if c.text, c.err = c.unknown(&c.ctx, c.name, c.input.Arguments); c.err == nil {
 			c.textStream = singleOf(c.text)

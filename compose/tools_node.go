@@ -41,12 +41,10 @@ type ToolsNode struct {
 	conf  ToolsNodeConfig
 	table *toolTable
 	// derived is the table of the last call options that changed the tools.
-	derived  atomic.Pointer[derivedTable]
-	provider toolExecutionProvider
+	derived atomic.Pointer[derivedTable]
+	// provider finds the calls of a message that were started before.
+	provider func(ctx context.Context, input *schema.Message) ([]EarlyToolCall, error)
 }
-
-// toolExecutionProvider returns results of calls that run already, by call ID.
-type toolExecutionProvider = func(ctx context.Context, input *schema.Message) (map[string]*schema.StreamReader[string], map[string]*schema.StreamReader[*schema.ToolResult], error)
 
 // NewToolNode makes a tools node. It calls Info of every tool; what is wrong with a tool or an alias is an error here.
 // conf and its slices may be changed afterwards.
@@ -66,12 +64,6 @@ func NewToolNode(ctx context.Context, conf *ToolsNodeConfig) (*ToolsNode, error)
 
 // GetType returns "".
 func (tn *ToolsNode) GetType() string { return "" }
-
-// InternalSetToolExecutionProvider sets what is asked for results before the tools of a message run. It is for the
-// agent runtime and must be called before the node is used.
-func InternalSetToolExecutionProvider(tn *ToolsNode, provider func(ctx context.Context, input *schema.Message) (map[string]*schema.StreamReader[string], map[string]*schema.StreamReader[*schema.ToolResult], error)) {
-	tn.provider = provider
-}
 
 // toolTable finds tools by name and alias.
 type toolTable struct {
@@ -262,28 +254,6 @@ func (tn *ToolsNode) begin(ctx context.Context, input *schema.Message, opts []To
 	return b, nil
 }
 
-// askProvider takes the results of calls that run already.
-func (b *toolBatch) askProvider() error {
-	if b.node.provider == nil {
-		return nil
-	}
-	texts, results, err := b.node.provider(b.ctx, b.input)
-	if err != nil {
-		return err
-	}
-	for i := range b.input.ToolCalls {
-		c, id := &b.calls[i], b.input.ToolCalls[i].ID
-		if s, ok := texts[id]; ok && s != nil {
-			c.textStream, c.done, c.early = s, true, true
-			delete(texts, id)
-		} else if s, ok := results[id]; ok && s != nil {
-			c.resultStream, c.done, c.early, c.enhanced = s, true, true, true
-			delete(results, id)
-		}
-	}
-	return nil
-}
-
 // prepare finds the tools and their arguments. Nothing runs if one of the calls cannot.
 func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 	table, err := b.node.tableFor(b.ctx, &b.options)
@@ -295,7 +265,8 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 		c := &b.calls[i]
 		c.index, c.name, c.callID = i, calls[i].Function.Name, calls[i].ID
 		c.ctx = inherited
-		if c.done {
+		if c.early != nil {
+			c.enter(b.ctx, &callbacks.RunInfo{Name: c.name, Component: components.ComponentOfTool}, true)
 			continue
 		}
 		if err := b.bind(c, &calls[i], table); err != nil {

@@ -126,3 +126,14 @@ func AppendAddressSegment(ctx context.Context, segType AddressSegmentType, segID
 	c.frame = FrameFrom(ctx).Enter(ctx, &AddressSegment{ID: segID, Type: segType, SubID: subID})
 	return c
 }
+
+// Beside returns a context for code that belongs beside the running one: under the same parent, at another segment.
+func Beside(ctx context.Context, segType AddressSegmentType, segID string) context.Context {
+	var parent *Frame
+	if f := FrameFrom(ctx); f != nil {
+		parent = f.parent
+	}
+	beside := &frameContext{Context: ctx}
+	beside.frame = parent.Enter(ctx, &AddressSegment{Type: segType, ID: segID})
+	return beside
+}

@@ -1,0 +1,222 @@
+package adktest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/schema"
+)
+
+// Model is a model that follows a script: one [Reply] a call, in the order in which calls come. It is safe for
+// concurrent use. A call that the script does not expect fails the test, and so does a script that was not used up.
+type Model[M adk.MessageType] struct {
+	report *reporter
+	script []Reply
+
+	mu        sync.Mutex
+	calls     []ModelCall[M]
+	toolCalls int // how many were numbered
+}
+
+var (
+	_ model.BaseModel[*schema.Message]        = (*Model[*schema.Message])(nil)
+	_ model.BaseModel[*schema.AgenticMessage] = (*Model[*schema.AgenticMessage])(nil)
+)
+
+// ModelCall is one call of a [Model].
+type ModelCall[M adk.MessageType] struct {
+	Messages []M
+	// Lines are the messages as they were at the time of the call. See [Line].
+	Lines []string
+	// Options are the common options, never nil. Implementation has all options, for GetImplSpecificOptions.
+	Options        *model.Options
+	Implementation []model.Option
+	Streaming      bool
+}
+
+// Tools are the names of the tools that were offered.
+func (c *ModelCall[M]) Tools() []string {
+	names := make([]string, 0, len(c.Options.Tools))
+	for _, info := range c.Options.Tools {
+		if info != nil {
+			names = append(names, info.Name)
+		}
+	}
+	return names
+}
+
+// NewModel makes a model of ordinary messages.
+func NewModel(t TB, script ...Reply) *Model[*schema.Message] {
+	t.Helper()
+	return NewTypedModel[*schema.Message](t, script...)
+}
+
+// NewTypedModel is [NewModel] for any kind of message. It panics if the script has a reply that no model of that kind
+// gives, or one after a repeated one.
+func NewTypedModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
+	t.Helper()
+	for i, r := range script {
+		for _, c := range r.chunks {
+			if _, ok := c.raw.(M); c.raw != nil && !ok {
+				panic(fmt.Sprintf("adktest: reply %d of the script of a model of %T is a %T", i+1, *new(M), c.raw))
+			}
+		}
+		if r.repeated && i < len(script)-1 {
+			panic(fmt.Sprintf("adktest: reply %d of the script is repeated, so reply %d is never given", i+1, i+2))
+		}
+	}
+	m := &Model[M]{report: newReporter(t), script: slices.Clone(script)}
+	// Cleanups run last in, first out: this one can still report.
+	t.Cleanup(func() {
+		t.Helper()
+		m.usedUp()
+	})
+	return m
+}
+
+func (m *Model[M]) usedUp() {
+	m.report.t.Helper()
+	used := len(m.Calls())
+	if used < len(m.script) && !m.script[used].repeated {
+		m.report.errorf("adktest: the model was called %s, and its script has %d replies", times(used), len(m.script))
+	}
+}
+
+// Calls are the calls until now.
+func (m *Model[M]) Calls() []ModelCall[M] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.calls)
+}
+
+// Generate gives the next reply at once.
+func (m *Model[M]) Generate(ctx context.Context, messages []M, opts ...model.Option) (none M, err error) {
+	r, err := m.next(messages, opts, false)
+	if err != nil {
+		return none, err
+	}
+	chunks, err := r.begin(ctx, input(messages))
+	if err != nil {
+		return none, err
+	}
+	if err := r.whole(ctx, len(chunks)); err != nil {
+		return none, err
+	}
+	if chunks[0].raw == nil {
+		return m.atOnce(chunks), nil
+	}
+	converted := m.converted(chunks)
+	if len(converted) == 1 {
+		return converted[0], nil
+	}
+	return join(converted)
+}
+
+// Stream gives the next reply in chunks.
+func (m *Model[M]) Stream(ctx context.Context, messages []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	r, err := m.next(messages, opts, true)
+	if err != nil {
+		return nil, err
+	}
+	chunks, err := r.begin(ctx, input(messages))
+	if err != nil {
+		return nil, err
+	}
+	return stream(ctx, r, m.converted(chunks)), nil
+}
+
+// next records a call, checks it and finds the reply.
+func (m *Model[M]) next(messages []M, opts []model.Option, streaming bool) (*Reply, error) {
+	call := ModelCall[M]{
+		Messages:       slices.Clone(messages),
+		Lines:          Lines(messages),
+		Options:        model.GetCommonOptions(nil, opts...),
+		Implementation: opts,
+		Streaming:      streaming,
+	}
+	m.mu.Lock()
+	turn := len(m.calls)
+	m.calls = append(m.calls, call)
+	m.mu.Unlock()
+
+	last := len(m.script) - 1
+	if turn > last && (last < 0 || !m.script[last].repeated) {
+		err := fmt.Errorf("adktest: call %d of the model is one too many: its script has %d replies", turn+1, len(m.script))
+		m.report.errorf("%v%s", err, listed("it was asked", call.Lines))
+		return nil, err
+	}
+	r := &m.script[min(turn, last)]
+	m.check(turn, r, &call)
+	return r, nil
+}
+
+// check reports what a reply did not expect. The model replies all the same: the run should come to its end.
+func (m *Model[M]) check(turn int, r *Reply, call *ModelCall[M]) {
+	if r.seeingOf != nil {
+		if got := r.seeingOf(call.Lines); !slices.Equal(got, r.seeing) {
+			m.report.errorf("adktest: call %d of the model has other messages than expected%s", turn+1, drift(got, r.seeing))
+		}
+	}
+	if got := call.Tools(); r.anyTools && !slices.Equal(got, r.offered) {
+		m.report.errorf("adktest: call %d of the model offers other tools than expected%s", turn+1, drift(got, r.offered))
+	}
+}
+
+// numbered gives IDs to calls that have none.
+func (m *Model[M]) numbered(calls []ToolCall) []ToolCall {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	calls = slices.Clone(calls)
+	for i := range calls {
+		m.toolCalls++
+		if calls[i].ID == "" {
+			calls[i].ID = fmt.Sprintf("call_%d", m.toolCalls)
+		}
+	}
+	return calls
+}
+
+// converted makes messages of chunks.
+func (m *Model[M]) converted(chunks []chunk) []M {
+	out := make([]M, len(chunks))
+	block := 1
+	for i, c := range chunks {
+		if c.raw != nil {
+			out[i] = c.raw.(M)
+			continue
+		}
+		out[i] = answer[M](c.text, m.numbered(c.calls), true, block)
+		block += len(c.calls)
+	}
+	return out
+}
+
+// atOnce makes one message of chunks that are no messages.
+func (m *Model[M]) atOnce(chunks []chunk) M {
+	var text string
+	var calls []ToolCall
+	for _, c := range chunks {
+		text += c.text
+		calls = append(calls, c.calls...)
+	}
+	return answer[M](text, m.numbered(calls), false, 0)
+}
+
+// input is what a [Does] gets of a model's call.
+func input[M adk.MessageType](messages []M) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	return partsOf(messages[len(messages)-1]).text
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

@@ -1,0 +1,131 @@
+package adk
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+// agentPlan is an agent made ready to run, at its first run. It is shared by all runs.
+type agentPlan[M MessageType] struct {
+	agent          *TypedChatModelAgent[M]
+	instruction    string
+	tools          []tool.BaseTool
+	returnDirectly map[string]bool
+	// middlewares wrap every tool call, the first one outermost.
+	middlewares []compose.ToolMiddleware
+	// graph is for the tools above; derived is the last one that was made for other tools.
+	graph   *reactGraph[M]
+	derived atomic.Pointer[reactGraph[M]]
+}
+
+func newAgentPlan[M MessageType](ctx context.Context, a *TypedChatModelAgent[M]) (*agentPlan[M], error) {
+	conf := &a.conf
+	p := &agentPlan[M]{
+		agent:          a,
+		tools:          slices.Clip(conf.ToolsConfig.Tools),
+		returnDirectly: maps.Clone(conf.ToolsConfig.ReturnDirectly),
+		middlewares:    toolMiddlewares(conf, a.handlers),
+	}
+	if p.returnDirectly == nil {
+		p.returnDirectly = map[string]bool{}
+	}
+	instructions := []string{conf.Instruction}
+	if targets := a.family.freeze(); len(targets) > 0 {
+		p.tools = append(p.tools, newTransferTool())
+		p.returnDirectly[TransferToAgentToolName] = true
+		instructions = append(instructions, transferInstruction(ctx, targets))
+	}
+	if conf.Exit != nil {
+		info, err := toolInfo(ctx, conf.Exit)
+		if err != nil {
+			return nil, fmt.Errorf("exit tool: %w", err)
+		}
+		p.tools = append(p.tools, conf.Exit)
+		p.returnDirectly[info.Name] = true
+	}
+	for _, m := range conf.Middlewares {
+		p.tools = append(p.tools, m.AdditionalTools...)
+		instructions = append(instructions, m.AdditionalInstruction)
+	}
+	instructions = slices.DeleteFunc(instructions, func(s string) bool { return s == "" })
+	p.instruction = strings.Join(instructions, "\n\n")
+	var err error
+	p.graph, err = newReactGraph(ctx, p, p.tools)
+	return p, err
+}
+
+// toolMiddlewares are all that wrap tool calls, from the outside in.
+func toolMiddlewares[M MessageType](conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M]) []compose.ToolMiddleware {
+	var all []compose.ToolMiddleware
+	if !handlers.toolSender {
+		all = append(all, toolEventSender[M]())
+	}
+	all = append(all, conf.ToolsConfig.ToolCallMiddlewares...)
+	for _, m := range conf.Middlewares {
+		if w := m.WrapToolCall; w.Invokable != nil || w.Streamable != nil || w.EnhancedInvokable != nil || w.EnhancedStreamable != nil {
+			all = append(all, w)
+		}
+	}
+	return append(all, handlerToolMiddlewares(handlers)...)
+}
+
+// graphFor returns the graph for the tools of a run. Runs that change the tools in the same way share one.
+func (p *agentPlan[M]) graphFor(ctx context.Context, tools []tool.BaseTool) (*reactGraph[M], error) {
+	if sameTools(tools, p.graph.tools) {
+		return p.graph, nil
+	}
+	if d := p.derived.Load(); d != nil && sameTools(tools, d.tools) {
+		return d, nil
+	}
+	g, err := newReactGraph(ctx, p, tools)
+	if err != nil {
+		return nil, err
+	}
+	p.derived.Store(g)
+	return g, nil
+}
+
+// sameTools reports whether both lists hold the same instances. Tools of types that cannot be compared never count as
+// the same.
+func sameTools(a, b []tool.BaseTool) bool {
+	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool {
+		t := reflect.TypeOf(x)
+		return t == reflect.TypeOf(y) && (t == nil || t.Comparable() && x == y)
+	})
+}
+
+func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
+	infos := make([]*schema.ToolInfo, 0, len(tools))
+	for i, t := range tools {
+		info, err := toolInfo(ctx, t)
+		if err != nil {
+			return nil, fmt.Errorf("tool at index %d: %w", i, err)
+		}
+		infos = append(infos, info)
+	}
+	return infos, nil
+}
+
+func toolInfo(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err error) {
+	defer safe.Recover(&err)
+	if t == nil {
+		return nil, fmt.Errorf("the tool is nil")
+	}
+	if info, err = t.Info(ctx); err != nil {
+		return nil, fmt.Errorf("its Info: %w", err)
+	}
+	if info == nil {
+		return nil, fmt.Errorf("its Info returned neither an info nor an error")
+	}
+	return info, nil
+}

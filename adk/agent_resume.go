@@ -1,0 +1,149 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/schema"
+)
+
+// ChatModelAgentInterruptInfo is the Data of the interrupt of a chat model agent.
+type ChatModelAgentInterruptInfo struct {
+	// Info tells where in the agent's graph the run stopped.
+	Info *compose.InterruptInfo
+	// Data is the saved run.
+	Data []byte
+}
+
+// ChatModelAgentResumeData is what a chat model agent can be given when it is resumed.
+type ChatModelAgentResumeData struct {
+	// HistoryModifier rewrites the history before the run goes on. Ordinary messages only.
+	HistoryModifier func(ctx context.Context, history []Message) []Message
+}
+
+func init() {
+	schema.RegisterName[*ChatModelAgentInterruptInfo]("_eino_adk_chat_model_agent_interrupt_info")
+}
+
+// graphCheckPointID is the only ID that a graph saves its run under: each run has a store of its own.
+const graphCheckPointID = "run"
+
+var runGraphOptions = []compose.Option{compose.WithCheckPointID(graphCheckPointID)}
+
+// runStore keeps the checkpoint of a graph in the run that it belongs to.
+type runStore[M MessageType] struct{}
+
+func (runStore[M]) Get(ctx context.Context, _ string) ([]byte, bool, error) {
+	r := agentRunFrom[M](ctx)
+	if r == nil || r.resume == nil {
+		return nil, false, nil
+	}
+	return r.resume.saved, true, nil
+}
+
+func (runStore[M]) Set(ctx context.Context, _ string, checkPoint []byte) error {
+	r, err := runOf[M](ctx, "saving a run")
+	if err == nil {
+		r.checkpoint = checkPoint
+	}
+	return err
+}
+
+// interruptEvent is the last event of a run that was interrupted.
+func (r *agentRun[M]) interruptEvent(info *compose.InterruptInfo, cause error) *TypedAgentEvent[M] {
+	name := r.agent.conf.Name
+	if r.checkpoint == nil {
+		return &TypedAgentEvent[M]{Err: fmt.Errorf("agent '%s': interrupt occurred but checkpoint data is missing: %w", name, cause)}
+	}
+	inner, _ := core.SignalFrom(cause, func() core.Address { return core.GetCurrentAddress(r) })
+	var subs []*InterruptSignal
+	switch {
+	case inner == nil:
+	case inner.ID == "":
+		subs = inner.Subs
+	default:
+		subs = []*InterruptSignal{inner}
+	}
+	e := TypedCompositeInterrupt[M](r.Context, info, r.checkpoint, subs...)
+	e.AgentName = name
+	if e.Action != nil && e.Action.Interrupted != nil {
+		e.Action.Interrupted.Data = &ChatModelAgentInterruptInfo{Info: info, Data: r.checkpoint}
+	}
+	return e
+}
+
+// resumption is what an interrupted run goes on from.
+type resumption[M MessageType] struct {
+	info  *ResumeInfo
+	saved []byte
+	data  *ChatModelAgentResumeData
+}
+
+// Resume goes on with an interrupted run. info must have what the run left: see [ChatModelAgentInterruptInfo]. The
+// streaming mode is that of info, and GenModelInput is not called again.
+func (a *TypedChatModelAgent[M]) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+	return a.reproduce(ctx, info, nil, opts)
+}
+
+func (a *TypedChatModelAgent[M]) reproduce(ctx context.Context, info *ResumeInfo, outer layer[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+	r := newAgentRun(ctx, a, &TypedAgentInput[M]{}, outer, opts)
+	r.resume = &resumption[M]{info: info}
+	if info != nil {
+		r.input.EnableStreaming = info.EnableStreaming
+	}
+	r.start()
+	return &r.iterator
+}
+
+// check finds what the run left in the info.
+func (s *resumption[M]) check(r *agentRun[M]) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("ChatModelAgent.Resume: agent '%s' was asked to resume but "+format, append([]any{r.agent.conf.Name}, args...)...)
+	}
+	if s.info == nil {
+		return refuse("info is nil")
+	}
+	if s.info.InterruptState == nil {
+		return refuse("has no state")
+	}
+	var ok bool
+	if s.saved, ok = s.info.InterruptState.([]byte); !ok {
+		return refuse("has invalid interrupt state type: %T", s.info.InterruptState)
+	}
+	if s.info.ResumeData != nil {
+		if s.data, ok = s.info.ResumeData.(*ChatModelAgentResumeData); !ok {
+			return refuse("has invalid resume data type: %T", s.info.ResumeData)
+		}
+	}
+	if modify := r.historyModifier(); modify != nil {
+		if _, ordinary := any(r).(*agentRun[*schema.Message]); !ordinary {
+			return errors.New("a history modifier works on ordinary messages only")
+		}
+	}
+	return nil
+}
+
+// historyModifier is that of the resume data, or else of the options.
+func (r *agentRun[M]) historyModifier() func(context.Context, []Message) []Message {
+	if r.resume.data != nil && r.resume.data.HistoryModifier != nil {
+		return r.resume.data.HistoryModifier
+	}
+	return r.options.historyModifier
+}
+
+// options rewrite the saved history.
+func (s *resumption[M]) options() []compose.Option {
+	return []compose.Option{compose.WithStateModifier(func(ctx context.Context, _ compose.NodePath, state any) error {
+		r := agentRunFrom[M](ctx)
+		saved, ok := state.(*State)
+		modify := r.historyModifier()
+		if !ok || modify == nil {
+			return nil
+		}
+		saved.Messages = modify(ctx, saved.Messages)
+		return nil
+	})}
+}

@@ -1,0 +1,30 @@
+// Package checkpoint has stores for checkpoints: what an interrupted, cancelled or crashed run needs to go on later.
+//
+// [NewMemoryStore] keeps them in the process, for tests and for runs that need not outlive it. [NewFileStore] keeps
+// them in a directory that several processes may share: a crash at any point leaves the old checkpoint or the new one.
+// Both go wherever a store is asked for:
+//
+//	store, err := checkpoint.NewFileStore("/var/lib/assistant/checkpoints")
+//	…
+//	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, CheckPointStore: store})
+//
+// Both also keep a [Journal] for each ID: short records that are appended while a run goes on, so that a step costs
+// what the step is, and not what the run has become.
+//
+// A store of your own needs the two methods of [Store]; [Deleter] and [Journal] are optional. Package checkpointtest
+// tests it.
+package checkpoint
+
+import "github.com/weftgo/weft/internal/core"
+
+// Store keeps checkpoints by ID. It is the same type as adk.CheckPointStore and compose.CheckPointStore.
+type Store = core.CheckPointStore
+
+// Deleter is what a store may also offer.
+type Deleter = core.CheckPointDeleter
+
+// Journal is what a store may also offer: an append-only list of records for each ID.
+type Journal = core.CheckPointJournal
+
+// ErrJournalDamaged is wrapped by the error of a [Journal] in which a record was damaged after it was written.
+var ErrJournalDamaged = core.ErrJournalDamaged

@@ -1,0 +1,192 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// AppendRecord adds a record to the journal of the ID. It costs what the record and the one before it are long. Where
+// a crash cut off an append before, it reads the journal once and cuts off what is left of it; it refuses to go on
+// with a journal in which that shows damage. It waits while another goroutine or process uses the journal.
+func (s *FileStore) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
+	err := checkLength(record)
+	if err == nil {
+		err = s.withJournal(ctx, checkPointID, os.O_RDWR|os.O_CREATE, func(f *os.File) error { return appendTo(f, record) })
+	}
+	return failed("append to the journal of", checkPointID, err)
+}
+
+// ReadRecords returns the records of the ID. If the journal is damaged, those before the damage come with the error.
+func (s *FileStore) ReadRecords(ctx context.Context, checkPointID string) (records [][]byte, err error) {
+	// Open for writing, as some network file systems lock only such files.
+	err = s.withJournal(ctx, checkPointID, os.O_RDWR, func(f *os.File) error {
+		file, err := io.ReadAll(f)
+		if err == nil {
+			records, _, err = decodeJournal(file)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return records, failed("read the journal of", checkPointID, err)
+}
+
+// RemoveRecords removes the journal of the ID. A record that is being appended at the same time goes with it.
+func (s *FileStore) RemoveRecords(ctx context.Context, checkPointID string) error {
+	return failed("remove the journal of", checkPointID, remove(ctx, s.path(checkPointID, journalFile)))
+}
+
+// withJournal opens a journal and locks it against goroutines and processes while do runs.
+func (s *FileStore) withJournal(ctx context.Context, checkPointID string, flag int, do func(*os.File) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	path := s.path(checkPointID, journalFile)
+	unlock, err := s.busy.lock(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	f, err := os.OpenFile(path, flag, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // unlocks
+	if err := lock(ctx, f); err != nil {
+		return err
+	}
+	return do(f)
+}
+
+// lock waits for the lock on a file. It asks again and again, as a wait in the kernel would not end with the context.
+func lock(ctx context.Context, f *os.File) error {
+	const longest = 20 * time.Millisecond
+	for pause := 100 * time.Microsecond; ; pause = min(2*pause, longest) {
+		locked, err := tryLock(f)
+		if locked || err != nil {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// appendTo adds a record to a journal that nobody else uses.
+func appendTo(f *os.File, payload []byte) error {
+	salt, end, err := journalEnd(f)
+	if err != nil {
+		return err
+	}
+	if end == 0 {
+		if salt, err = begin(f); err != nil {
+			return err
+		}
+		end = preambleSize
+	}
+	if end == preambleSize {
+		// Whoever made the file may have crashed before its name was on disk.
+		if err := syncDir(filepath.Dir(f.Name())); err != nil {
+			return err
+		}
+	}
+	frame := salt.appendRecord(make([]byte, 0, frameSize(uint32(len(payload)))), end, payload)
+	if err := writeSynced(f, frame, end); err != nil {
+		_ = f.Truncate(end) // a service to readers: the next append would do it too
+		return err
+	}
+	return nil
+}
+
+func writeSynced(f *os.File, data []byte, offset int64) error {
+	if _, err := f.WriteAt(data, offset); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// begin writes the preamble. It is on disk before any record is, so that a file with records has an intact one.
+func begin(f *os.File) (salt journalSalt, err error) {
+	_, _ = rand.Read(salt[:]) // never fails
+	return salt, writeSynced(f, preamble(salt), 0)
+}
+
+// journalEnd returns the salt of a journal and where its last intact record ends: 0 if not even the preamble is
+// there. It cuts off what follows.
+func journalEnd(f *os.File) (salt journalSalt, end int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return salt, 0, err
+	}
+	size := info.Size()
+	if size > preambleSize {
+		var first [preambleSize]byte
+		if _, err := f.ReadAt(first[:], 0); err != nil {
+			return salt, 0, err
+		}
+		if salt, err = readPreamble(first[:]); err != nil {
+			return salt, 0, err
+		}
+		intact, err := endsInRecord(f, salt, size)
+		if intact || err != nil {
+			return salt, size, err
+		}
+	}
+	file, err := io.ReadAll(f)
+	if err != nil {
+		return salt, 0, err
+	}
+	if _, end, err = decodeJournal(file); err != nil {
+		return salt, 0, fmt.Errorf("%w (remove the records to begin again)", err)
+	}
+	if end > 0 {
+		salt = journalSalt(file[12:20])
+	}
+	if end < size {
+		if err := f.Truncate(end); err != nil {
+			return salt, 0, err
+		}
+	}
+	return salt, end, nil
+}
+
+// endsInRecord reports whether the last bytes of a journal are an intact record.
+func endsInRecord(f *os.File, salt journalSalt, size int64) (bool, error) {
+	var ends [recordHead]byte
+	if size < preambleSize+recordHead+recordTail {
+		return false, nil
+	}
+	if _, err := f.ReadAt(ends[4:], size-4); err != nil {
+		return false, err
+	}
+	length := binary.LittleEndian.Uint32(ends[4:])
+	start := size - frameSize(length)
+	if start < preambleSize {
+		return false, nil
+	}
+	if _, err := f.ReadAt(ends[:], start); err != nil {
+		return false, err
+	}
+	if binary.LittleEndian.Uint32(ends[:]) != length || binary.LittleEndian.Uint32(ends[4:]) != salt.headSum(start, length) {
+		return false, nil
+	}
+	frame := make([]byte, frameSize(length))
+	if _, err := f.ReadAt(frame, start); err != nil {
+		return false, err
+	}
+	_, intact := salt.record(frame, start)
+	return intact, nil
+}

@@ -1,0 +1,27 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package checkpoint
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// tryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
+func tryLock(f *os.File) (locked bool, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	var flockErr error
+	err = conn.Control(func(fd uintptr) { flockErr = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB) })
+	switch {
+	case err != nil:
+		return false, err
+	case errors.Is(flockErr, syscall.EWOULDBLOCK) || errors.Is(flockErr, syscall.EINTR):
+		return false, nil
+	default:
+		return flockErr == nil, flockErr
+	}
+}

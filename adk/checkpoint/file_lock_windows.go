@@ -1,0 +1,41 @@
+package checkpoint
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
+
+const (
+	lockFailImmediately = 1
+	lockExclusive       = 2
+	errLockViolation    = syscall.Errno(33)
+)
+
+// tryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
+// The lock is on one byte far behind the end, as nobody else could read a byte that is locked.
+func tryLock(f *os.File) (locked bool, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	at := syscall.Overlapped{OffsetHigh: 1 << 30}
+	var ok uintptr
+	var callErr error
+	err = conn.Control(func(fd uintptr) {
+		ok, _, callErr = lockFileEx.Call(fd, lockFailImmediately|lockExclusive, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
+	})
+	switch {
+	case err != nil:
+		return false, err
+	case ok != 0:
+		return true, nil
+	case errors.Is(callErr, errLockViolation) || errors.Is(callErr, syscall.ERROR_IO_PENDING):
+		return false, nil
+	default:
+		return false, callErr
+	}
+}

@@ -1,0 +1,123 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// MemoryStore keeps checkpoints in memory. It copies what it takes and what it gives. It is safe for concurrent use;
+// the zero value is an empty store. A call whose context has ended does nothing and returns the error of the context.
+type MemoryStore struct {
+	mu          sync.RWMutex
+	checkpoints map[string][]byte
+	journals    map[string][][]byte
+}
+
+var (
+	_ Store   = (*MemoryStore)(nil)
+	_ Deleter = (*MemoryStore)(nil)
+	_ Journal = (*MemoryStore)(nil)
+)
+
+// NewMemoryStore makes an empty store.
+func NewMemoryStore() *MemoryStore { return &MemoryStore{} }
+
+// Get returns a copy of the checkpoint, and false when there is none with that ID.
+func (s *MemoryStore) Get(ctx context.Context, checkPointID string) ([]byte, bool, error) {
+	if err := ended(ctx, "get", checkPointID); err != nil {
+		return nil, false, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	checkPoint, ok := s.checkpoints[checkPointID]
+	return bytes.Clone(checkPoint), ok, nil
+}
+
+// Set stores a copy of the checkpoint.
+func (s *MemoryStore) Set(ctx context.Context, checkPointID string, checkPoint []byte) error {
+	if err := ended(ctx, "set", checkPointID); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.checkpoints == nil {
+		s.checkpoints = map[string][]byte{}
+	}
+	s.checkpoints[checkPointID] = owned(checkPoint)
+	return nil
+}
+
+// Delete removes the checkpoint. Its journal stays.
+func (s *MemoryStore) Delete(ctx context.Context, checkPointID string) error {
+	if err := ended(ctx, "delete", checkPointID); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.checkpoints, checkPointID)
+	return nil
+}
+
+// AppendRecord adds a copy of the record.
+func (s *MemoryStore) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
+	if err := ended(ctx, "append to the journal of", checkPointID); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.journals == nil {
+		s.journals = map[string][][]byte{}
+	}
+	s.journals[checkPointID] = append(s.journals[checkPointID], owned(record))
+	return nil
+}
+
+// ReadRecords returns copies of the records.
+func (s *MemoryStore) ReadRecords(ctx context.Context, checkPointID string) ([][]byte, error) {
+	if err := ended(ctx, "read the journal of", checkPointID); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	records := slices.Clone(s.journals[checkPointID])
+	for i, r := range records {
+		records[i] = bytes.Clone(r)
+	}
+	return records, nil
+}
+
+// RemoveRecords removes all records.
+func (s *MemoryStore) RemoveRecords(ctx context.Context, checkPointID string) error {
+	if err := ended(ctx, "remove the journal of", checkPointID); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.journals, checkPointID)
+	return nil
+}
+
+// owned is a copy that is not nil, so that an empty checkpoint reads the same from every store.
+func owned(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
+
+// ended is the error of a call whose context has ended.
+func ended(ctx context.Context, doing, checkPointID string) error {
+	return failed(doing, checkPointID, ctx.Err())
+}
+
+// failed says of an error what was being done to which checkpoint. An ID may be anything: it is quoted, and a long one
+// is cut.
+func failed(doing, checkPointID string, err error) error {
+	const most = 80
+	switch {
+	case err == nil:
+		return nil
+	case len(checkPointID) > most:
+		return fmt.Errorf("%s checkpoint %q… (%d bytes): %w", doing, checkPointID[:most], len(checkPointID), err)
+	default:
+		return fmt.Errorf("%s checkpoint %q: %w", doing, checkPointID, err)
+	}
+}

@@ -1,0 +1,56 @@
+package adk
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/schema"
+)
+
+// SendToolGenAction has the event of the current tool call carry an action. toolName is for callers outside a tool
+// call. A tool that streams must call it before it returns its stream.
+func SendToolGenAction(ctx context.Context, toolName string, action *AgentAction) error {
+	key := compose.GetToolCallID(ctx)
+	if key == "" {
+		key = toolName
+	}
+	err := processShared(ctx, func(_ *map[string]any, setAction func(string, *AgentAction) error) error {
+		return setAction(key, action)
+	})
+	if err != nil {
+		return fmt.Errorf("SendToolGenAction failed: %w", err)
+	}
+	return nil
+}
+
+// ToolInfoExit describes [ExitTool].
+var ToolInfoExit = &schema.ToolInfo{
+	Name: "exit",
+	Desc: "Exit the agent process and return the final result.",
+	ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+		"final_result": {Desc: "the final result to return", Required: true, Type: schema.String},
+	}),
+}
+
+// ExitTool lets a model end the run, with its arguments as the result. Set it as Exit of an agent's configuration.
+type ExitTool struct{}
+
+// Info returns [ToolInfoExit].
+func (et ExitTool) Info(_ context.Context) (*schema.ToolInfo, error) { return ToolInfoExit, nil }
+
+// InvokableRun returns the final_result of the arguments, and gives the event of it an exit action.
+func (et ExitTool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
+	var arguments struct {
+		FinalResult string `json:"final_result"`
+	}
+	if err := json.Unmarshal([]byte(argumentsInJSON), &arguments); err != nil {
+		return "", fmt.Errorf("arguments of the exit tool: %w", err)
+	}
+	if err := SendToolGenAction(ctx, ToolInfoExit.Name, NewExitAction()); err != nil {
+		return "", err
+	}
+	return arguments.FinalResult, nil
+}

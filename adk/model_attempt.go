@@ -1,0 +1,254 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+// modelAttempt is one call of a model with its outcome. Where another call may follow (retry, failover), the end of
+// its event stream waits for the verdict on it, and so does the event of an answer that is no stream.
+type modelAttempt[M MessageType] struct {
+	turn *modelTurn[M]
+	// judged: a verdict will come.
+	judged bool
+	// decided is closed with the verdict. After that, took is what ends the event stream in place of its own end.
+	decided chan struct{}
+	took    error
+	// held is the event of an answer that has not been accepted yet.
+	held *messageEvent[M]
+	// speculation is the tools that run already.
+	speculation *speculation
+
+	message M
+	err     error
+}
+
+// try calls the target once. The attempt stays open until it is accepted or rejected.
+func (t *modelTurn[M]) try(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) *modelAttempt[M] {
+	c := t.chain
+	a := &modelAttempt[M]{turn: t, judged: c.retry != nil || c.failover != nil}
+	if a.judged {
+		a.decided = make(chan struct{})
+	}
+	t.open = a
+	a.err = func() (err error) {
+		defer safe.Recover(&err)
+		if t.streaming {
+			return a.stream(ctx, target, input, opts)
+		}
+		return a.generate(ctx, target, input, opts)
+	}()
+	return a
+}
+
+// wrapped is the target inside the middlewares that wrap models. Those are asked for every call.
+func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], opts []model.Option) (context.Context, model.BaseModel[M], error) {
+	handlers := a.turn.chain.handlers
+	var m model.BaseModel[M] = identifiedModel[M]{target}
+	if handlers.modelSender {
+		ctx = context.WithValue(ctx, attemptKey[M]{}, a)
+	}
+	mc := a.turn.chain.contextFor(opts)
+	for i := len(handlers.wrapModel) - 1; i >= 0; i-- {
+		next, err := handlers.wrapModel[i].WrapModel(ctx, m, mc)
+		if err != nil {
+			return ctx, nil, err
+		}
+		if next != nil {
+			m = next
+		}
+	}
+	return ctx, m, nil
+}
+
+func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (err error) {
+	handlers, ops := a.turn.chain.handlers, opsOf[M]()
+	if len(handlers.wrapModel) == 0 {
+		a.message, err = identifiedModel[M]{target}.Generate(ctx, input, opts...)
+	} else {
+		ctx, m, werr := a.wrapped(ctx, target, opts)
+		if werr != nil {
+			return werr
+		}
+		a.message, err = m.Generate(ctx, input, opts...)
+	}
+	if err != nil {
+		return err
+	}
+	if ops.isNil(a.message) {
+		return noAnswer(target.typ, "message")
+	}
+	if !handlers.modelSender {
+		a.sendMessage(a.message)
+	}
+	return nil
+}
+
+func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (err error) {
+	handlers, ops := a.turn.chain.handlers, opsOf[M]()
+	var s *schema.StreamReader[M]
+	var id string // for an answer that has none yet
+	if len(handlers.wrapModel) == 0 {
+		s, err = target.Stream(ctx, input, opts...)
+		id = newMessageID()
+	} else {
+		streamCtx, m, werr := a.wrapped(ctx, target, opts)
+		if werr != nil {
+			return werr
+		}
+		s, err = m.Stream(streamCtx, input, opts...)
+	}
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return noAnswer(target.typ, "stream")
+	}
+	if !handlers.modelSender {
+		s = a.sendStream(s, id)
+	}
+	if err := a.read(ctx, s); err != nil {
+		return err
+	}
+	if id != "" {
+		a.message = ops.identified(a.message, id)
+	}
+	return nil
+}
+
+// read takes the answer from its stream and lets the eager tools look on. On an error the message is what came
+// before.
+func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (err error) {
+	defer s.Close()
+	ops := opsOf[M]()
+	a.speculation = startSpeculation(a.turn)
+	join := ops.newJoin()
+	recv := receiver(ctx, s)
+	chunks := 0
+	for {
+		chunk, err := recv()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			a.speculation.abort(err)
+			if chunks > 0 {
+				a.message, _ = join.Message()
+			}
+			return err
+		}
+		chunks++
+		// An error of the stream itself, which may still come, tells more than one of joining.
+		_ = join.Add(chunk)
+		if a.speculation != nil {
+			a.speculation.feed(ops.callChunks(chunk))
+		}
+	}
+	if chunks == 0 {
+		a.message = ops.empty()
+		return nil
+	}
+	if a.message, err = join.Message(); err != nil {
+		a.speculation.abort(err)
+		return err
+	}
+	return nil
+}
+
+// sendMessage sends the answer as an event, or holds it until it is accepted. The event has a shallow copy: outer
+// layers may change the answer.
+func (a *modelAttempt[M]) sendMessage(answer M) {
+	ops := opsOf[M]()
+	e := newMessageEvent(ops.withExtra(answer, ops.extra(answer)), nil)
+	ops.modelVariant(&e.variant)
+	if retry := a.turn.chain.retry; a.judged && retry != nil && retry.ShouldRetry != nil {
+		a.held = e
+		return
+	}
+	a.turn.run.sendMessage(e)
+}
+
+// sendStream sends the answer as an event while it comes, and returns the stream to go on with. A first chunk without
+// ID gets the given one, if it is not "".
+func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id string) *schema.StreamReader[M] {
+	ops := opsOf[M]()
+	copies := s.Copy(2)
+	identify := func(chunk M) (M, error) { return chunk, nil }
+	if id != "" {
+		identify = ops.identifyFirst(id)
+	}
+	events := copies[0]
+	switch {
+	case a.judged:
+		end := a.endOfStream()
+		events = schema.StreamReaderWithConvert(events, identify,
+			schema.WithErrWrapper(end), schema.WithOnEOF(func() (any, error) { return nil, end(io.EOF) }))
+	case id != "":
+		events = schema.StreamReaderWithConvert(events, identify)
+	}
+	var none M
+	e := newMessageEvent(none, events)
+	ops.modelVariant(&e.variant)
+	e.variant.MessageStream.SetAutomaticClose()
+	a.turn.run.sendMessage(e)
+	return copies[1]
+}
+
+// endOfStream returns what an end or error of the event stream becomes: it waits for the verdict, and what that puts in
+// place of the end comes once. A cancelled stream needs no verdict.
+func (a *modelAttempt[M]) endOfStream() func(own error) error {
+	told := false
+	return func(own error) error {
+		if errors.Is(own, ErrStreamCanceled) {
+			return own
+		}
+		<-a.decided
+		if a.took == nil || told && own == io.EOF {
+			return own
+		}
+		told = true
+		return a.took
+	}
+}
+
+// accept lets the attempt stand: its event goes out or ends as it would, and its tools count.
+func (a *modelAttempt[M]) accept() {
+	if a.held != nil {
+		a.turn.run.sendMessage(a.held)
+		a.held = nil
+	}
+	if a.speculation != nil {
+		a.turn.run.adopt(a.speculation)
+	}
+	a.decide(nil)
+}
+
+// fail closes the attempt whose error is that of the turn.
+func (a *modelAttempt[M]) fail() {
+	a.speculation.abort(a.err)
+	a.decide(nil)
+}
+
+// reject closes the attempt because another call follows, or would if it were allowed. The consumer of its event is
+// told so.
+func (a *modelAttempt[M]) reject(because *WillRetryError) {
+	a.held = nil
+	a.speculation.abort(because)
+	a.decide(because)
+}
+
+func (a *modelAttempt[M]) decide(took error) {
+	if a.turn.open != a {
+		return
+	}
+	a.turn.open = nil
+	if a.judged {
+		a.took = took
+		close(a.decided)
+	}
+}

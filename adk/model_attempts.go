@@ -1,0 +1,199 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/backoff"
+	"github.com/weftgo/weft/internal/core"
+)
+
+// answer calls the model, and others where failover says so, until an answer or the last error stands.
+func (t *modelTurn[M]) answer(ctx context.Context) (answer M, err error) {
+	defer func() {
+		if t.open != nil { // a panic of the user's code, or the end of the goroutine
+			t.open.fail()
+		}
+	}()
+	target := t.chain.target
+	if t.run.stoodIn != nil {
+		target = t.run.stoodIn
+	}
+	last, err := t.tryWithRetries(ctx, target, t.input)
+	for n := uint(1); err != nil && t.failsOver(ctx, n, last, err); n++ {
+		last.reject(&WillRetryError{ErrStr: err.Error(), RetryAttempt: int(n) - 1, err: err})
+		var input []M
+		if target, input, err = t.nextModel(ctx, n, last.message, err); err != nil {
+			return answer, err
+		}
+		if last, err = t.tryWithRetries(ctx, target, input); err == nil {
+			t.run.stoodIn = target
+		}
+	}
+	if err != nil {
+		last.fail()
+		return answer, err
+	}
+	last.accept()
+	return last.message, nil
+}
+
+// failsOver reports whether another model is to be tried.
+func (t *modelTurn[M]) failsOver(ctx context.Context, n uint, last *modelAttempt[M], err error) bool {
+	failover := t.chain.failover
+	if failover == nil || n > failover.MaxRetries || ctx.Err() != nil || isFinal(err) {
+		return false
+	}
+	return failover.ShouldFailover(ctx, last.message, err)
+}
+
+// nextModel asks for the model to try now, and its input.
+func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err error) (*modelTarget[M], []M, error) {
+	m, input, chooseErr := t.chain.failover.GetFailoverModel(ctx, &FailoverContext[M]{
+		FailoverAttempt: n, InputMessages: t.input, LastOutputMessage: partial, LastErr: err,
+	})
+	if chooseErr != nil {
+		return nil, nil, chooseErr
+	}
+	if m == nil {
+		return nil, nil, fmt.Errorf("failover GetFailoverModel returned nil model at attempt %d", n)
+	}
+	if input == nil {
+		input = t.input
+	}
+	if m == t.chain.target.model {
+		return t.chain.target, input, nil
+	}
+	return standIn(ctx, m), input, nil
+}
+
+// isFinal reports whether an error is none of the model: interrupts, and streams that a cancel has ended.
+func isFinal(err error) bool {
+	if errors.Is(err, ErrStreamCanceled) {
+		return true
+	}
+	_, interrupted := core.SignalFrom(err, func() core.Address { return nil })
+	return interrupted
+}
+
+// verdict is what becomes of an attempt.
+type verdict[M MessageType] struct {
+	again bool
+	// err is that of the turn if the attempt stands or no other is allowed.
+	err error
+	// rejected: a good answer was not good enough.
+	rejected bool
+	decision *TypedRetryDecision[M]
+}
+
+// tryWithRetries calls one model until an attempt stands. The last attempt is left open, unless it was rejected.
+func (t *modelTurn[M]) tryWithRetries(ctx context.Context, target *modelTarget[M], input []M) (a *modelAttempt[M], err error) {
+	retry, opts := t.chain.retry, t.options
+	for n := 0; ; n++ {
+		if err := ctx.Err(); err != nil && a != nil {
+			return a, err
+		}
+		a = t.try(ctx, target, input, opts)
+		if retry == nil {
+			return a, a.err
+		}
+		v := judge(ctx, retry, a, n, input, opts)
+		if !v.again {
+			return a, v.err
+		}
+		cause := a.err
+		if v.rejected {
+			cause = fmt.Errorf("model output rejected by ShouldRetry at attempt %d", n+1)
+		}
+		exhausted := n >= retry.MaxRetries
+		if !exhausted || v.decision != nil {
+			because := &WillRetryError{ErrStr: cause.Error(), RetryAttempt: n, err: a.err}
+			if v.decision != nil {
+				because.rejectReason = v.decision.RejectReason
+			}
+			a.reject(because)
+		}
+		if exhausted {
+			return a, &RetryExhaustedError{LastErr: cause, TotalRetries: retry.MaxRetries}
+		}
+		if input, opts, err = t.heed(ctx, v.decision, input, opts); err != nil {
+			return a, err
+		}
+		if err := backoff.Wait(ctx, pause(ctx, retry, v.decision, n+1)); err != nil {
+			return a, err
+		}
+		t.countRetry(ctx, n+1)
+	}
+}
+
+// judge decides on an attempt, the n-th from 0.
+func judge[M MessageType](ctx context.Context, retry *TypedModelRetryConfig[M], a *modelAttempt[M], n int, input []M, opts []model.Option) verdict[M] {
+	stands := verdict[M]{err: a.err}
+	if a.err != nil && (isFinal(a.err) || a.turn.run.stopped()) {
+		return stands
+	}
+	if retry.ShouldRetry == nil {
+		if a.err == nil || ctx.Err() != nil || retry.IsRetryAble != nil && !retry.IsRetryAble(ctx, a.err) {
+			return stands
+		}
+		return verdict[M]{again: true}
+	}
+	d := retry.ShouldRetry(ctx, &TypedRetryContext[M]{
+		RetryAttempt: n + 1, InputMessages: input, Options: opts, OutputMessage: a.message, Err: a.err,
+	})
+	switch {
+	case d == nil:
+		return stands
+	case d.Retry:
+		return verdict[M]{again: true, rejected: a.err == nil, decision: d}
+	case d.RewriteError != nil:
+		stands.err = d.RewriteError
+	}
+	return stands
+}
+
+// heed takes over what the decision says about the input and the options of the attempts to come.
+func (t *modelTurn[M]) heed(ctx context.Context, d *TypedRetryDecision[M], input []M, opts []model.Option) ([]M, []model.Option, error) {
+	if d == nil {
+		return input, opts, nil
+	}
+	if len(d.AdditionalOptions) > 0 {
+		opts = append(slices.Clip(opts), d.AdditionalOptions...)
+		t.options = opts
+	}
+	if d.ModifiedInputMessages == nil {
+		return input, opts, nil
+	}
+	input = slices.Clip(d.ModifiedInputMessages)
+	if !d.PersistModifiedInputMessages {
+		return input, opts, nil
+	}
+	return input, opts, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.Messages = input
+		return nil
+	})
+}
+
+// pause is how long to wait before retry number n.
+func pause[M MessageType](ctx context.Context, retry *TypedModelRetryConfig[M], d *TypedRetryDecision[M], n int) time.Duration {
+	switch {
+	case d != nil && d.Backoff != 0:
+		return d.Backoff
+	case retry.BackoffFunc != nil:
+		return retry.BackoffFunc(ctx, n)
+	}
+	return backoff.Default(n)
+}
+
+// countRetry notes in the state which retry runs.
+func (t *modelTurn[M]) countRetry(ctx context.Context, n int) {
+	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.RetryAttempt = n
+		return nil
+	})
+}

@@ -1,0 +1,126 @@
+package adk
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+// modelTarget is a user's model inside its callbacks: what an agent, and its failover, call.
+type modelTarget[M MessageType] struct {
+	model  model.BaseModel[M]
+	typ    string
+	silent bool // the model reports by itself
+	// info replaces the run info of the node, for a model that is not the agent's own.
+	info *callbacks.RunInfo
+}
+
+func newModelTarget[M MessageType](m model.BaseModel[M]) *modelTarget[M] {
+	return &modelTarget[M]{model: m, typ: callbacks.TypeName(m), silent: components.IsCallbacksEnabled(m)}
+}
+
+// standIn makes the target of a model that is called in place of the agent's own.
+func standIn[M MessageType](ctx context.Context, m model.BaseModel[M]) *modelTarget[M] {
+	t := newModelTarget(m)
+	if pending := callbacks.FromContext(ctx).Pending(); pending != nil {
+		t.info = &callbacks.RunInfo{Name: pending.Name, Type: t.typ, Component: pending.Component}
+	}
+	return t
+}
+
+func (t *modelTarget[M]) enter(ctx context.Context) context.Context {
+	if t.info == nil {
+		return ctx
+	}
+	return callbacks.Reuse(ctx, t.info)
+}
+
+// Generate calls the model. Callback handlers hear of a panic, too.
+func (t *modelTarget[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+	ctx = t.enter(ctx)
+	if t.silent {
+		return t.generate(ctx, input, opts)
+	}
+	ctx = callbacks.OnStart(ctx, input)
+	answer, err := t.generate(ctx, input, opts)
+	if err != nil {
+		callbacks.OnError(ctx, err)
+	} else {
+		callbacks.OnEnd(ctx, answer)
+	}
+	return answer, err
+}
+
+// Stream is Generate for an answer as a stream.
+func (t *modelTarget[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	ctx = t.enter(ctx)
+	if t.silent {
+		return t.stream(ctx, input, opts)
+	}
+	ctx = callbacks.OnStart(ctx, input)
+	s, err := t.stream(ctx, input, opts)
+	if err != nil {
+		callbacks.OnError(ctx, err)
+		return nil, err
+	}
+	_, s = callbacks.OnEndWithStreamOutput(ctx, s)
+	return s, nil
+}
+
+func (t *modelTarget[M]) generate(ctx context.Context, input []M, opts []model.Option) (answer M, err error) {
+	defer safe.Recover(&err)
+	answer, err = t.model.Generate(ctx, input, opts...)
+	if err == nil && opsOf[M]().isNil(answer) {
+		err = noAnswer(t.typ, "message")
+	}
+	return answer, err
+}
+
+func (t *modelTarget[M]) stream(ctx context.Context, input []M, opts []model.Option) (s *schema.StreamReader[M], err error) {
+	defer safe.Recover(&err)
+	s, err = t.model.Stream(ctx, input, opts...)
+	if err == nil && s == nil {
+		err = noAnswer(t.typ, "stream")
+	}
+	return s, err
+}
+
+func noAnswer(typ, what string) error {
+	return fmt.Errorf("the model (type %q) returned neither a %s nor an error", typ, what)
+}
+
+// identifiedModel gives answers their message ID, in copies: the model may return the same message in several runs.
+type identifiedModel[M MessageType] struct{ *modelTarget[M] }
+
+func (m identifiedModel[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+	answer, err := m.modelTarget.Generate(ctx, input, opts...)
+	if ops := opsOf[M](); !ops.isNil(answer) {
+		answer = ops.identified(answer, newMessageID())
+	}
+	return answer, err
+}
+
+func (m identifiedModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	s, err := m.modelTarget.Stream(ctx, input, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return schema.StreamReaderWithConvert(s, opsOf[M]().identifyFirst(newMessageID())), nil
+}
+
+// identifyFirst returns a function that gives the first chunk it sees the ID, in a copy.
+func (ops *messageOps[M]) identifyFirst(id string) func(M) (M, error) {
+	first := true
+	return func(chunk M) (M, error) {
+		if !first || ops.isNil(chunk) {
+			return chunk, nil
+		}
+		first = false
+		return ops.identified(chunk, id), nil
+	}
+}

@@ -1,0 +1,57 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weftgo/weft/compose"
+)
+
+// anyRun is a run on messages of either kind.
+type anyRun interface {
+	// shared calls f with what states of both kinds have in common.
+	shared(ctx context.Context, f func(extra *map[string]any, setAction func(key string, action *AgentAction) error) error) error
+}
+
+type agentRunKey struct{}
+
+// innermostRun returns the innermost run of a chat model agent, nil outside one.
+func innermostRun(ctx context.Context) anyRun {
+	r, _ := ctx.Value(agentRunKey{}).(anyRun)
+	return r
+}
+
+// agentRunFrom returns the innermost run if it is one on M, else nil.
+func agentRunFrom[M MessageType](ctx context.Context) *agentRun[M] {
+	r, _ := ctx.Value(agentRunKey{}).(*agentRun[M])
+	return r
+}
+
+// runOf is agentRunFrom for code that users may call outside a run.
+func runOf[M MessageType](ctx context.Context, doing string) (*agentRun[M], error) {
+	if r := agentRunFrom[M](ctx); r != nil {
+		return r, nil
+	}
+	var none M
+	return nil, fmt.Errorf("%s: there is no run of a chat model agent on %T around", doing, none)
+}
+
+var errOutsideRun = errors.New("must be called within a ChatModelAgent Run() or Resume() execution context")
+
+func (r *agentRun[M]) shared(ctx context.Context, f func(*map[string]any, func(string, *AgentAction) error) error) error {
+	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		return f(&s.Extra, func(key string, action *AgentAction) error {
+			s.setAction(key, action)
+			return nil
+		})
+	})
+}
+
+func processShared(ctx context.Context, f func(extra *map[string]any, setAction func(string, *AgentAction) error) error) error {
+	r := innermostRun(ctx)
+	if r == nil {
+		return errOutsideRun
+	}
+	return r.shared(ctx, f)
+}

@@ -1,0 +1,219 @@
+package adk
+
+import (
+	"context"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// toolEventSender is the outermost middleware of every tool: it sends the result as an event. The result in the
+// history gets the same ID.
+func toolEventSender[M MessageType]() compose.ToolMiddleware {
+	return compose.ToolMiddleware{
+		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
+			return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
+				out, err := next(ctx, in)
+				if err != nil || out == nil {
+					return out, err
+				}
+				return out, sendToolText[M](ctx, in.Name, in.CallID, out.Result)
+			}
+		},
+		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
+			return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
+				out, err := next(ctx, in)
+				if err != nil || out == nil || out.Result == nil {
+					return out, err
+				}
+				out.Result, err = sendToolTextStream[M](ctx, in.Name, in.CallID, out.Result)
+				return out, err
+			}
+		},
+		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
+			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedInvokableToolOutput, error) {
+				out, err := next(ctx, in)
+				if err != nil || out == nil {
+					return out, err
+				}
+				return out, sendToolResult[M](ctx, in.Name, in.CallID, out.Result)
+			}
+		},
+		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
+			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedStreamableToolOutput, error) {
+				out, err := next(ctx, in)
+				if err != nil || out == nil || out.Result == nil {
+					return out, err
+				}
+				out.Result, err = sendToolResultStream[M](ctx, in.Name, in.CallID, out.Result)
+				return out, err
+			}
+		},
+	}
+}
+
+// unknownHandler answers calls of tools that do not exist.
+type unknownHandler = func(ctx context.Context, name, input string) (string, error)
+
+// unknownToolEventSender does for these answers what the middleware does for results: no middleware sees them.
+func unknownToolEventSender[M MessageType](handle unknownHandler) unknownHandler {
+	if handle == nil {
+		return nil
+	}
+	return func(ctx context.Context, name, input string) (string, error) {
+		answer, err := handle(ctx, name, input)
+		if err != nil {
+			return answer, err
+		}
+		return answer, sendToolText[M](ctx, name, compose.GetToolCallID(ctx), answer)
+	}
+}
+
+// eventSenderToolWrapper is the sender of tool events at a place of the user's choice.
+type eventSenderToolWrapper[M MessageType] struct {
+	TypedBaseChatModelAgentMiddleware[M]
+}
+
+// NewEventSenderToolWrapper returns a middleware that sends the events of tool results from its place among the
+// middlewares, with the result as it is there. An agent with one has no other sender. As the last middleware it sends
+// what the tool itself gave.
+func NewEventSenderToolWrapper() ChatModelAgentMiddleware {
+	return NewTypedEventSenderToolWrapper[*schema.Message]()
+}
+
+// NewTypedEventSenderToolWrapper is [NewEventSenderToolWrapper] for any kind of message.
+func NewTypedEventSenderToolWrapper[M MessageType]() TypedChatModelAgentMiddleware[M] {
+	return &eventSenderToolWrapper[M]{}
+}
+
+func (*eventSenderToolWrapper[M]) WrapInvokableToolCall(_ context.Context, endpoint InvokableToolCallEndpoint, tc *ToolContext) (InvokableToolCallEndpoint, error) {
+	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
+		result, err := endpoint(ctx, arguments, opts...)
+		if err != nil {
+			return result, err
+		}
+		return result, sendToolText[M](ctx, tc.Name, tc.CallID, result)
+	}, nil
+}
+
+func (*eventSenderToolWrapper[M]) WrapStreamableToolCall(_ context.Context, endpoint StreamableToolCallEndpoint, tc *ToolContext) (StreamableToolCallEndpoint, error) {
+	return func(ctx context.Context, arguments string, opts ...tool.Option) (*schema.StreamReader[string], error) {
+		s, err := endpoint(ctx, arguments, opts...)
+		if err != nil || s == nil {
+			return s, err
+		}
+		return sendToolTextStream[M](ctx, tc.Name, tc.CallID, s)
+	}, nil
+}
+
+func (*eventSenderToolWrapper[M]) WrapEnhancedInvokableToolCall(_ context.Context, endpoint EnhancedInvokableToolCallEndpoint, tc *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
+		result, err := endpoint(ctx, argument, opts...)
+		if err != nil {
+			return result, err
+		}
+		return result, sendToolResult[M](ctx, tc.Name, tc.CallID, result)
+	}, nil
+}
+
+func (*eventSenderToolWrapper[M]) WrapEnhancedStreamableToolCall(_ context.Context, endpoint EnhancedStreamableToolCallEndpoint, tc *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
+	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+		s, err := endpoint(ctx, argument, opts...)
+		if err != nil || s == nil {
+			return s, err
+		}
+		return sendToolResultStream[M](ctx, tc.Name, tc.CallID, s)
+	}, nil
+}
+
+func sendToolText[M MessageType](ctx context.Context, name, callID, text string) error {
+	return sendToolEvent(ctx, name, callID, opsOf[M]().toolMessage(callID, name, text))
+}
+
+func sendToolResult[M MessageType](ctx context.Context, name, callID string, result *schema.ToolResult) error {
+	m, err := opsOf[M]().toolResult(callID, name, result)
+	if err != nil {
+		return err
+	}
+	return sendToolEvent(ctx, name, callID, m)
+}
+
+func sendToolTextStream[M MessageType](ctx context.Context, name, callID string, s *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+	return sendToolStream(ctx, name, callID, s, func(chunk string) (M, error) {
+		return opsOf[M]().toolMessage(callID, name, chunk), nil
+	})
+}
+
+func sendToolResultStream[M MessageType](ctx context.Context, name, callID string, s *schema.StreamReader[*schema.ToolResult]) (*schema.StreamReader[*schema.ToolResult], error) {
+	return sendToolStream(ctx, name, callID, s, func(chunk *schema.ToolResult) (M, error) {
+		return opsOf[M]().toolResult(callID, name, chunk)
+	})
+}
+
+// sendToolEvent sends the result of a call.
+func sendToolEvent[M MessageType](ctx context.Context, name, callID string, m M) error {
+	id := newMessageID()
+	ops := opsOf[M]()
+	ops.replaceExtra(m, map[string]any{messageIDKey: id})
+	return publishToolEvent(ctx, name, callID, id, newMessageEvent(m, nil))
+}
+
+// sendToolStream sends the result of a call while it comes, and returns the stream to go on with.
+func sendToolStream[M MessageType, R any](ctx context.Context, name, callID string, s *schema.StreamReader[R], toMessage func(R) (M, error)) (*schema.StreamReader[R], error) {
+	ops := opsOf[M]()
+	id := newMessageID()
+	copies := s.Copy(2)
+	first := true
+	var none M
+	e := newMessageEvent(none, schema.StreamReaderWithConvert(copies[0], func(chunk R) (M, error) {
+		m, err := toMessage(chunk)
+		if err != nil {
+			return m, err
+		}
+		ops.markChunk(m)
+		if first {
+			first = false
+			ops.replaceExtra(m, map[string]any{messageIDKey: id})
+		}
+		return m, nil
+	}))
+	e.variant.MessageStream.SetAutomaticClose()
+	if err := publishToolEvent(ctx, name, callID, id, e); err != nil {
+		return nil, err
+	}
+	return copies[1], nil
+}
+
+// publishToolEvent completes the event of a result and sends it. Held back are the events of a call that was started
+// early, until its message stands, and the one whose result ends the run, until the other calls are done.
+func publishToolEvent[M MessageType](ctx context.Context, name, callID, id string, e *messageEvent[M]) error {
+	r, err := runOf[M](ctx, "sending the event of a tool result")
+	if err != nil {
+		return err
+	}
+	opsOf[M]().toolVariant(&e.variant, name)
+	if call := r.earlyCall(ctx); call != nil {
+		return call.hold(heldEvent{
+			publish: func() error { return r.publishToolEvent(ctx, name, callID, id, e) },
+			drop:    e.event.closeStreams,
+		})
+	}
+	return r.publishToolEvent(ctx, name, callID, id, e)
+}
+
+func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id string, e *messageEvent[M]) error {
+	send := true
+	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.setToolMessageID(name, callID, id)
+		e.event.Action = s.takeAction(name, callID)
+		if s.HasReturnDirectly && s.ReturnDirectlyToolCallID == callID && r.returnsDirectly(name) && s.ReturnDirectlyEvent == nil {
+			s.ReturnDirectlyEvent, send = &e.event, false
+		}
+		return nil
+	})
+	if err == nil && send {
+		r.sendMessage(e)
+	}
+	return err
+}

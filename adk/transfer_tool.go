@@ -1,0 +1,82 @@
+package adk
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/internal/language"
+	"github.com/weftgo/weft/schema"
+)
+
+// What a model is told about handing a run over to another agent.
+const (
+	TransferToAgentToolName        = "transfer_to_agent"
+	TransferToAgentToolDesc        = "Transfer the question to another agent."
+	TransferToAgentToolDescChinese = "将问题移交给其他 Agent。"
+
+	// TransferToAgentInstruction is formatted with the list of agents and the name of the tool.
+	TransferToAgentInstruction = `You work together with these other agents:%s
+
+Decide who answers:
+- If your own description fits the question best, answer it yourself.
+- If the description of another agent fits it better, call the function '%s' with the name of that agent. Write nothing else then, only the call.`
+	// TransferToAgentInstructionChinese is the same in Chinese.
+	TransferToAgentInstructionChinese = `与你协作的其他 Agent 有：%s
+
+请决定由谁来回答：
+- 如果你自己的描述最符合这个问题，就由你来回答。
+- 如果另一个 Agent 的描述更符合，就调用函数 '%s' 并传入该 Agent 的名称。此时只输出这个函数调用，不要输出其他任何内容。`
+)
+
+const (
+	agentLine        = "\n- Agent name: %s\n  Agent description: %s"
+	agentLineChinese = "\n- Agent 名称：%s\n  Agent 描述：%s"
+
+	transferred        = "successfully transferred to agent [%s]"
+	transferredChinese = "成功移交任务至 agent [%s]"
+)
+
+// transferInstruction tells a model about the agents that it can hand the run over to.
+func transferInstruction[M MessageType](ctx context.Context, targets []TypedAgent[M]) string {
+	var list strings.Builder
+	for _, a := range targets {
+		fmt.Fprintf(&list, language.Select(agentLine, agentLineChinese), a.Name(ctx), a.Description(ctx))
+	}
+	return fmt.Sprintf(language.Select(TransferToAgentInstruction, TransferToAgentInstructionChinese),
+		list.String(), TransferToAgentToolName)
+}
+
+// transferTool lets a model hand the run over.
+type transferTool struct{}
+
+func newTransferTool() tool.BaseTool { return transferTool{} }
+
+func (transferTool) Info(_ context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{
+		Name: TransferToAgentToolName,
+		Desc: language.Select(TransferToAgentToolDesc, TransferToAgentToolDescChinese),
+		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+			"agent_name": {Desc: "the name of the agent to transfer to", Required: true, Type: schema.String},
+		}),
+	}, nil
+}
+
+func (transferTool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
+	var arguments struct {
+		AgentName string `json:"agent_name"`
+	}
+	if err := json.Unmarshal([]byte(argumentsInJSON), &arguments); err != nil {
+		return "", fmt.Errorf("arguments of %s: %w", TransferToAgentToolName, err)
+	}
+	if err := SendToolGenAction(ctx, TransferToAgentToolName, NewTransferToAgentAction(arguments.AgentName)); err != nil {
+		return "", err
+	}
+	return transferResult(arguments.AgentName), nil
+}
+
+func transferResult(destAgentName string) string {
+	return fmt.Sprintf(language.Select(transferred, transferredChinese), destAgentName)
+}
