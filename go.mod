@@ -3,6 +3,7 @@ module github.com/weftgo/weft
 go 1.25.0
 
 require (
+	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/bytedance/sonic v1.15.5
 	github.com/eino-contrib/jsonschema v1.0.3
 	github.com/google/uuid v1.6.0

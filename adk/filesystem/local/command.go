@@ -1,0 +1,112 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/internal/safe"
+)
+
+var (
+	errTimeout    = errors.New("the command ran too long")
+	errReaderGone = errors.New("the reader of the command's output is closed")
+)
+
+// lateOutput is how long output is waited for after a command has ended or was killed. It never ends when a process
+// in the background has inherited the pipe.
+const lateOutput = 200 * time.Millisecond
+
+// A command is a running process with all that it starts.
+type command struct {
+	cmd  *exec.Cmd
+	ctx  context.Context
+	stop context.CancelCauseFunc // kills it
+	free func()                  // gives back what belongs to ctx
+	out  *output                 // nil in the background
+	done func()
+}
+
+// start starts a command. Without out it runs in the background: no output, and not bound to ctx.
+func (l *Local) start(ctx context.Context, line string, out *output) (*command, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(line) == "" {
+		return nil, errors.New("command is required")
+	}
+	if strings.IndexByte(line, 0) >= 0 {
+		return nil, errors.New("command has a NUL byte")
+	}
+	if err := l.validate(line); err != nil {
+		return nil, fmt.Errorf("command refused: %w", err)
+	}
+	c := l.newCommand(ctx, line, out)
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	err := context.Cause(l.open)
+	if err == nil {
+		err = c.cmd.Start()
+	}
+	if err != nil {
+		c.free()
+		return nil, fmt.Errorf("starting the command: %w", err)
+	}
+	l.commands.Add(1)
+	return c, nil
+}
+
+func (l *Local) validate(line string) (err error) {
+	defer safe.Recover(&err)
+	if l.config.ValidateCommand == nil {
+		return nil
+	}
+	return l.config.ValidateCommand(line)
+}
+
+func (l *Local) newCommand(ctx context.Context, line string, out *output) *command {
+	c := &command{out: out, done: l.commands.Done}
+	if out == nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	c.ctx, c.stop = context.WithCancelCause(ctx)
+	unlink := context.AfterFunc(l.open, func() { c.stop(context.Cause(l.open)) })
+	timer := func() bool { return true }
+	if out != nil && l.config.Timeout > 0 {
+		timer = time.AfterFunc(l.config.Timeout, func() { c.stop(errTimeout) }).Stop
+	}
+	c.free = func() {
+		timer()
+		unlink()
+		c.stop(nil)
+	}
+	c.cmd = shellCommand(c.ctx, l.config.Shell, line)
+	c.cmd.Dir, c.cmd.Env = l.config.Root, l.config.Env
+	c.cmd.WaitDelay = lateOutput
+	if out != nil {
+		c.cmd.Stdout, c.cmd.Stderr = out, out
+	}
+	isolate(c.cmd)
+	return c
+}
+
+// wait waits until the command has ended. The error is for a command that was stopped, or that the system lost.
+func (c *command) wait() (exitCode int, err error) {
+	defer c.done()
+	defer c.free()
+	err = c.cmd.Wait()
+	state := c.cmd.ProcessState
+	exited := (*exec.ExitError)(nil)
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay) && c.ctx.Err() == nil:
+		return exitStatus(state), nil
+	case c.ctx.Err() != nil:
+		return -1, fmt.Errorf("command stopped: %w", context.Cause(c.ctx))
+	case errors.As(err, &exited):
+		return exitStatus(state), nil
+	}
+	return -1, fmt.Errorf("command: %w", err)
+}

@@ -1,0 +1,87 @@
+package filesystem_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/adk/filesystem/internal/conformance"
+)
+
+func TestInMemoryBackend(t *testing.T) {
+	conformance.Run(t, func(*testing.T) conformance.Backend { return filesystem.NewInMemoryBackend() })
+}
+
+func TestInMemoryBackend_IM2_ModifiedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, b := t.Context(), filesystem.NewInMemoryBackend()
+		stamp := func() string { return time.Now().Format(time.RFC3339Nano) }
+		ls := func(path string) (at string) {
+			got, err := b.LsInfo(ctx, &filesystem.LsInfoRequest{Path: path})
+			require.NoError(t, err)
+			require.Len(t, got, 1)
+			return got[0].ModifiedAt
+		}
+
+		require.NoError(t, b.Write(ctx, &filesystem.WriteRequest{FilePath: "/d/old", Content: "x"}))
+		first := stamp()
+		time.Sleep(time.Hour)
+		require.NoError(t, b.Write(ctx, &filesystem.WriteRequest{FilePath: "/d/sub/new", Content: "x"}))
+		second := stamp()
+		require.Equal(t, first, ls("/d/old"))
+		require.Equal(t, second, ls("/"), "a directory is as new as the newest file below it")
+
+		time.Sleep(time.Hour)
+		require.NoError(t, b.Edit(ctx, &filesystem.EditRequest{FilePath: "/d/old", OldString: "x", NewString: "y"}))
+		require.Equal(t, stamp(), ls("/d/old"), "IM-12: an edit counts")
+		require.Equal(t, stamp(), ls("/"))
+	})
+}
+
+func TestInMemoryBackend_NulBytesAreText(t *testing.T) {
+	ctx, b := t.Context(), filesystem.NewInMemoryBackend()
+	require.NoError(t, b.Write(ctx, &filesystem.WriteRequest{FilePath: "/f", Content: "a\x00b\n"}))
+	got, err := b.GrepRaw(ctx, &filesystem.GrepRequest{Pattern: "b"})
+	require.NoError(t, err)
+	require.Equal(t, []filesystem.GrepMatch{{Content: "a\x00b", Path: "/f", Line: 1}}, got)
+}
+
+// TestInMemoryBackend_IM13_Concurrent is for the race detector, and for the deadlock of a search that locks again while
+// a writer waits.
+func TestInMemoryBackend_IM13_Concurrent(t *testing.T) {
+	ctx, b := t.Context(), filesystem.NewInMemoryBackend()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := range 50 {
+				p := fmt.Sprintf("/d%d/f%d", i%4, n%5)
+				_ = b.Write(ctx, &filesystem.WriteRequest{FilePath: p, Content: "one\ntwo\n"})
+				_ = b.Edit(ctx, &filesystem.EditRequest{FilePath: p, OldString: "two", NewString: "three"})
+				_, _ = b.GrepRaw(ctx, &filesystem.GrepRequest{Pattern: "t", BeforeLines: 1, AfterLines: 1})
+				_, _ = b.LsInfo(ctx, &filesystem.LsInfoRequest{})
+				_, _ = b.GlobInfo(ctx, &filesystem.GlobInfoRequest{Pattern: "**"})
+				_ = b.Delete(ctx, &filesystem.DeleteRequest{FilePath: p})
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func ExampleInMemoryBackend() {
+	ctx := context.Background()
+	var backend filesystem.Backend = filesystem.NewInMemoryBackend()
+
+	_ = backend.Write(ctx, &filesystem.WriteRequest{FilePath: "/notes/todo.md", Content: "- buy milk\n- write tests\n"})
+	_ = backend.Edit(ctx, &filesystem.EditRequest{FilePath: "/notes/todo.md", OldString: "milk", NewString: "bread"})
+	matches, _ := backend.GrepRaw(ctx, &filesystem.GrepRequest{Pattern: "buy|sell", Glob: "*.md"})
+	for _, m := range matches {
+		fmt.Printf("%s:%d: %s\n", m.Path, m.Line, m.Content)
+	}
+	// Output: /notes/todo.md:1: - buy bread
+}

@@ -1,0 +1,39 @@
+package filesystem
+
+import (
+	"context"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// Shell runs commands and returns when they have ended.
+type Shell interface {
+	// Execute runs a command. A command that fails is not an error: its exit code tells. When ctx ends, the command is
+	// stopped.
+	Execute(ctx context.Context, input *ExecuteRequest) (result *ExecuteResponse, err error)
+}
+
+// StreamingShell runs commands and tells their output while they run.
+type StreamingShell interface {
+	// ExecuteStreaming starts a command. The output of the chunks, joined, is that of the command; the last chunk with
+	// an exit code says how it ended. Closing the stream stops the command.
+	ExecuteStreaming(ctx context.Context, input *ExecuteRequest) (result *schema.StreamReader[*ExecuteResponse], err error)
+}
+
+// ExecuteRequest is a command to run.
+type ExecuteRequest struct {
+	// Command is a line for the shell.
+	Command string
+	// RunInBackendGround starts the command and does not wait for it.
+	RunInBackendGround bool
+}
+
+// ExecuteResponse is the outcome of a command, or a piece of it.
+type ExecuteResponse struct {
+	// Output is what the command wrote.
+	Output string
+	// ExitCode is 0 for success; nil if it is not known (yet).
+	ExitCode *int
+	// Truncated is true if Output is not everything.
+	Truncated bool
+}
