@@ -1,0 +1,29 @@
+package agent
+
+import (
+	"errors"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/schema"
+)
+
+// ChatModelWithTools returns a model that knows the tools: toolCallingModel with them, or else cm, which is changed
+// by that. Without tools the model is returned untouched. It is an error if both models are nil.
+//
+//lint:ignore SA1019 the API still has it
+func ChatModelWithTools(cm model.ChatModel, toolCallingModel model.ToolCallingChatModel, toolInfos []*schema.ToolInfo) (model.BaseChatModel, error) {
+	switch {
+	case toolCallingModel == nil && cm == nil:
+		return nil, errors.New("no chat model provided")
+	case toolCallingModel == nil && len(toolInfos) == 0:
+		return cm, nil
+	case toolCallingModel == nil:
+		if err := cm.BindTools(toolInfos); err != nil {
+			return nil, err
+		}
+		return cm, nil
+	case len(toolInfos) == 0:
+		return toolCallingModel, nil
+	}
+	return toolCallingModel.WithTools(toolInfos)
+}

@@ -1,0 +1,224 @@
+package multiquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/mock/gomock"
+
+	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/components/prompt"
+	"github.com/weftgo/weft/components/retriever"
+	mockmodel "github.com/weftgo/weft/internal/mock/components/model"
+	"github.com/weftgo/weft/schema"
+)
+
+var (
+	background = context.Background()
+	errBoom    = errors.New("boom")
+)
+
+// digits has a document for every digit of a query.
+type digits struct {
+	mu      sync.Mutex
+	queries []string
+	topK    []int
+}
+
+func (d *digits) Retrieve(_ context.Context, query string, opts ...retriever.Option) ([]*schema.Document, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.queries = append(d.queries, query)
+	if o := retriever.GetCommonOptions(nil, opts...); o.TopK != nil {
+		d.topK = append(d.topK, *o.TopK)
+	}
+	if strings.Contains(query, "!") {
+		return nil, fmt.Errorf("no results for %s: %w", query, errBoom)
+	}
+	var docs []*schema.Document
+	for _, c := range query {
+		docs = append(docs, &schema.Document{ID: string(c)})
+	}
+	return docs, nil
+}
+
+func ids(docs []*schema.Document) string {
+	var all strings.Builder
+	for _, d := range docs {
+		all.WriteString(d.ID)
+	}
+	return all.String()
+}
+
+// answering is a model that gives one answer, by Generate alone.
+func answering(t *testing.T, content string, prompts ...*string) *mockmodel.MockChatModel {
+	m := mockmodel.NewMockChatModel(gomock.NewController(t))
+	m.EXPECT().Generate(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, in []*schema.Message, _ ...any) (*schema.Message, error) {
+		for _, p := range prompts {
+			*p = in[0].Content
+		}
+		return schema.AssistantMessage(content, nil), nil
+	}).AnyTimes()
+	return m
+}
+
+func saying(queries ...string) func(context.Context, string) ([]string, error) {
+	return func(context.Context, string) ([]string, error) { return queries, nil }
+}
+
+func newRetriever(t *testing.T, conf *Config) retriever.Retriever {
+	t.Helper()
+	r, err := NewRetriever(background, conf)
+	require.NoError(t, err)
+	return r
+}
+
+func TestMultiQuery_V2_Configuration(t *testing.T) {
+	_, err := NewRetriever(background, nil)
+	require.ErrorContains(t, err, "config is nil")
+	_, err = NewRetriever(background, &Config{RewriteHandler: saying()})
+	require.EqualError(t, err, "OrigRetriever is required")
+	_, err = NewRetriever(background, &Config{OrigRetriever: &digits{}})
+	require.EqualError(t, err, "at least one of RewriteHandler and RewriteLLM must not be empty")
+	typ, _ := components.GetType(newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteHandler: saying()}))
+	require.Equal(t, "MultiQuery", typ)
+}
+
+func TestMultiQuery_V3_V4_Model(t *testing.T) {
+	answer := "12\n23\n34\n14\n23\n45"
+	for name, conf := range map[string]*Config{
+		"RewriteLLM":   {RewriteLLM: answering(t, answer)},
+		"RewriteModel": {RewriteModel: answering(t, answer), RewriteLLM: answering(t, "99")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &digits{}
+			conf.OrigRetriever = d
+			docs, err := newRetriever(t, conf).Retrieve(background, "q")
+			require.NoError(t, err)
+			require.Equal(t, "1234", ids(docs))
+			require.ElementsMatch(t, []string{"12", "23", "34", "14"}, d.queries, "the limit comes before equal queries are dropped")
+		})
+	}
+}
+
+func TestMultiQuery_V3_Templates(t *testing.T) {
+	var asked string
+	conf := &Config{OrigRetriever: &digits{}, RewriteLLM: answering(t, "1", &asked), QueryVar: "ignored"}
+	_, err := newRetriever(t, conf).Retrieve(background, "why {{ x }}?")
+	require.NoError(t, err)
+	require.Contains(t, asked, "why {{ x }}?")
+	require.Contains(t, asked, "one query per line")
+
+	for variable, text := range map[string]string{"": "about {query}", "q": "about {q}"} {
+		conf = &Config{OrigRetriever: &digits{}, RewriteLLM: answering(t, "1", &asked), QueryVar: variable,
+			RewriteTemplate: prompt.FromMessages(schema.FString, schema.UserMessage(text))}
+		_, err = newRetriever(t, conf).Retrieve(background, "this")
+		require.NoError(t, err)
+		require.Equal(t, "about this", asked)
+	}
+}
+
+func TestMultiQuery_V3_TheHandlerComesFirst(t *testing.T) {
+	d := &digits{}
+	docs, err := newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, "9"), RewriteHandler: saying("1")}).Retrieve(background, "q")
+	require.NoError(t, err)
+	require.Equal(t, "1", ids(docs))
+}
+
+func TestMultiQuery_DoBetter3_Lines(t *testing.T) {
+	d := &digits{}
+	_, err := newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, " 1 \r\n\n\t\n2\n\n3\n"), MaxQueriesNum: 3}).Retrieve(background, "q")
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"1", "2", "3"}, d.queries)
+
+	d = &digits{}
+	parse := func(context.Context, *schema.Message) ([]string, error) { return []string{"4"}, nil }
+	_, err = newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, "x"), LLMOutputParser: parse}).Retrieve(background, "q")
+	require.NoError(t, err)
+	require.Equal(t, []string{"4"}, d.queries)
+}
+
+func TestMultiQuery_V4_MaxQueriesNum(t *testing.T) {
+	for limit, want := range map[int]int{-3: 5, 0: 5, 1: 1, 7: 7, 100: 9} {
+		d := &digits{}
+		_, err := newRetriever(t, &Config{OrigRetriever: d, MaxQueriesNum: limit,
+			RewriteHandler: saying("1", "2", "3", "4", "5", "6", "7", "8", "9")}).Retrieve(background, "q")
+		require.NoError(t, err)
+		require.Len(t, d.queries, want)
+	}
+}
+
+func TestMultiQuery_V5_ResultsAndErrors(t *testing.T) {
+	docs, err := newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteHandler: saying("31", "12", "34")}).Retrieve(background, "q")
+	require.NoError(t, err)
+	require.Equal(t, "3124", ids(docs), "in the order of the queries, each once")
+
+	docs, err = newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteHandler: saying()}).Retrieve(background, "q")
+	require.NoError(t, err)
+	require.Nil(t, docs)
+
+	for range 20 {
+		_, err = newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteHandler: saying("1", "!a", "!b")}).Retrieve(background, "q")
+		require.EqualError(t, err, "no results for !a: boom")
+	}
+	failing := func(context.Context, string) ([]string, error) { return nil, errBoom }
+	_, err = newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteHandler: failing}).Retrieve(background, "q")
+	require.ErrorIs(t, err, errBoom)
+}
+
+func TestMultiQuery_DoBetter3_OptionsAreForwarded(t *testing.T) {
+	d := &digits{}
+	_, err := newRetriever(t, &Config{OrigRetriever: d, RewriteHandler: saying("1", "2")}).Retrieve(background, "q", retriever.WithTopK(3))
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 3}, d.topK)
+}
+
+func TestMultiQuery_V6_Callbacks(t *testing.T) {
+	var heard []string
+	h := callbacks.NewHandlerBuilder().
+		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+			heard = append(heard, fmt.Sprintf("%s/%s/%s", info.Component, info.Name, info.Type))
+			if info.Type == "FusionFunc" {
+				heard = append(heard, fmt.Sprint(len(in.([][]*schema.Document))))
+			}
+			return ctx
+		}).
+		OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
+			if info.Type == "FusionFunc" {
+				heard = append(heard, ids(out.([]*schema.Document)))
+			}
+			return ctx
+		}).
+		OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
+			heard = append(heard, "error "+info.Name)
+			return ctx
+		}).Build()
+	ctx := callbacks.InitCallbacks(background, nil, h)
+	conf := &Config{OrigRetriever: &digits{}, RewriteHandler: saying("12")}
+	_, err := newRetriever(t, conf).Retrieve(ctx, "q")
+	require.NoError(t, err)
+	require.Equal(t, []string{"Chain/QueryRewrite/", "Lambda/CustomQueryRewriter/", "Retriever/Retriever/",
+		"Lambda/FusionFuncLambda/FusionFunc", "1", "12"}, heard)
+
+	heard = nil
+	_, err = newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteLLM: answering(t, "1")}).Retrieve(ctx, "q")
+	require.NoError(t, err)
+	require.Equal(t, []string{"Chain/QueryRewrite/", "Lambda/Converter/", "ChatTemplate//Default", "ChatModel//MockChatModel", "Lambda/OutputParser/"}, heard[:5])
+
+	for name, fuse := range map[string]func(context.Context, [][]*schema.Document) ([]*schema.Document, error){
+		"error": func(context.Context, [][]*schema.Document) ([]*schema.Document, error) { return nil, errBoom },
+		"panic": func(context.Context, [][]*schema.Document) ([]*schema.Document, error) { panic(errBoom) },
+	} {
+		heard = nil
+		conf.FusionFunc = fuse
+		_, err = newRetriever(t, conf).Retrieve(ctx, "q")
+		require.ErrorIs(t, err, errBoom, name)
+		require.Equal(t, "error FusionFuncLambda", heard[len(heard)-1])
+	}
+}
