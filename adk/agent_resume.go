@@ -85,37 +85,33 @@ type resumption[M MessageType] struct {
 // Resume goes on with an interrupted run. info must have what the run left: see [ChatModelAgentInterruptInfo]. The
 // streaming mode is that of info, and GenModelInput is not called again.
 func (a *TypedChatModelAgent[M]) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	return a.reproduce(ctx, info, nil, opts)
+	if info == nil {
+		h := new(hub[M])
+		h.send(&TypedAgentEvent[M]{Err: (&resumption[M]{}).refuse(a.conf.Name, "info is nil")})
+		h.ring.Close()
+		return h.open()
+	}
+	return launch(ctx, a, assignment[M]{resume: info, opts: opts})
 }
 
-func (a *TypedChatModelAgent[M]) reproduce(ctx context.Context, info *ResumeInfo, outer layer[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	r := newAgentRun(ctx, a, &TypedAgentInput[M]{}, outer, opts)
-	r.resume = &resumption[M]{info: info}
-	if info != nil {
-		r.input.EnableStreaming = info.EnableStreaming
-	}
-	r.start()
-	return &r.iterator
+// refuse is the error of a run that cannot be resumed.
+func (s *resumption[M]) refuse(agent, format string, args ...any) error {
+	return fmt.Errorf("ChatModelAgent.Resume: agent '%s' was asked to resume but %s", agent, fmt.Sprintf(format, args...))
 }
 
 // check finds what the run left in the info.
 func (s *resumption[M]) check(r *agentRun[M]) error {
-	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("ChatModelAgent.Resume: agent '%s' was asked to resume but "+format, append([]any{r.agent.conf.Name}, args...)...)
-	}
-	if s.info == nil {
-		return refuse("info is nil")
-	}
+	name := r.agent.conf.Name
 	if s.info.InterruptState == nil {
-		return refuse("has no state")
+		return s.refuse(name, "has no state")
 	}
 	var ok bool
 	if s.saved, ok = s.info.InterruptState.([]byte); !ok {
-		return refuse("has invalid interrupt state type: %T", s.info.InterruptState)
+		return s.refuse(name, "has invalid interrupt state type: %T", s.info.InterruptState)
 	}
 	if s.info.ResumeData != nil {
 		if s.data, ok = s.info.ResumeData.(*ChatModelAgentResumeData); !ok {
-			return refuse("has invalid resume data type: %T", s.info.ResumeData)
+			return s.refuse(name, "has invalid resume data type: %T", s.info.ResumeData)
 		}
 	}
 	if modify := r.historyModifier(); modify != nil {

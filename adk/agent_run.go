@@ -7,9 +7,9 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/eventring"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -18,13 +18,13 @@ import (
 type agentRun[M MessageType] struct {
 	context.Context
 	// ctx is the run itself, or what BeforeAgent made of it.
-	ctx      context.Context
-	agent    *TypedChatModelAgent[M]
-	input    *TypedAgentInput[M]
-	options  chatModelAgentOptions
-	outer    layer[M]
-	events   eventring.Ring[*TypedAgentEvent[M]]
-	iterator AsyncIterator[*TypedAgentEvent[M]]
+	ctx     context.Context
+	agent   *TypedChatModelAgent[M]
+	input   *TypedAgentInput[M]
+	options chatModelAgentOptions
+	out     sink[M]
+	// over: what is sent now comes from tools that outlived the run.
+	over atomic.Bool
 
 	// What the run works with: that of the agent, or what BeforeAgent made of it.
 	graph          *reactGraph[M]
@@ -51,51 +51,44 @@ func (r *agentRun[M]) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], input *TypedAgentInput[M], outer layer[M], opts []AgentRunOption) *agentRun[M] {
-	r := &agentRun[M]{Context: ctx, agent: a, input: input, outer: outer}
+func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], do assignment[M]) *agentRun[M] {
+	r := &agentRun[M]{Context: ctx, agent: a, input: do.input, out: do.out}
 	r.ctx = r
-	r.iterator.ring = &r.events
-	if len(opts) > 0 {
-		GetImplSpecificOptions(&r.options, opts...)
+	if len(do.opts) > 0 {
+		GetImplSpecificOptions(&r.options, do.opts...)
 	}
 	return r
 }
 
 // send publishes an event. After the end of the run, where only tools that outlived it can still speak, it is dropped.
 func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
-	if r.outer != nil {
-		r.outer.pass(e)
-	}
-	if !r.events.Put(e) {
+	if r.over.Load() {
 		e.closeStreams()
+		return
 	}
+	r.out.send(e)
 }
 
-// sendMessage is send for an event with a message, which brings its own room for the path.
-func (r *agentRun[M]) sendMessage(e *messageEvent[M]) {
-	if r.outer != nil {
-		e.event.RunPath = e.path[:0]
+// begin starts the run. Hooks before it run in the caller's goroutine.
+func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
+	r := newAgentRun(ctx, a, do)
+	if do.resume != nil {
+		r.resume = &resumption[M]{info: do.resume}
+		r.input = &TypedAgentInput[M]{EnableStreaming: do.resume.EnableStreaming}
 	}
-	r.send(&e.event)
-}
-
-// start begins the run. Hooks before it run in the caller's goroutine, the rest in one of its own.
-func (r *agentRun[M]) start() {
-	if len(r.agent.handlers.beforeAgent) > 0 {
+	if len(a.handlers.beforeAgent) > 0 {
 		if err := r.guarded(r.setUp); err != nil {
 			r.send(r.lastEvent(err))
-			r.events.Close()
-			return
+			return done{}
 		}
 	}
-	go r.execute()
+	return r
 }
 
-// execute is the run's goroutine. Whatever happens the last event is out and the iterator closed at its end, even if
-// user code ends the goroutine.
+// execute does the run. Whatever happens the last event is out at its end.
 func (r *agentRun[M]) execute() {
 	reserveStack(len(r.returnDirectly))
-	defer r.events.Close()
+	defer r.over.Store(true)
 	defer func() { r.speculation.close() }()
 	if err := r.guarded(r.react); err != nil {
 		r.send(r.lastEvent(err))

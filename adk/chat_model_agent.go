@@ -201,13 +201,7 @@ func (f *family[M]) freeze() []TypedAgent[M] {
 
 // Run starts a run. See [TypedAgent]. BeforeAgent hooks are called before it returns. To stop a run, cancel ctx.
 func (a *TypedChatModelAgent[M]) Run(ctx context.Context, input *TypedAgentInput[M], opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	return a.produce(ctx, input, nil, opts)
-}
-
-func (a *TypedChatModelAgent[M]) produce(ctx context.Context, input *TypedAgentInput[M], outer layer[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	r := newAgentRun(ctx, a, input, outer, opts)
-	r.start()
-	return &r.iterator
+	return launch(ctx, a, assignment[M]{input: input, opts: opts})
 }
 
 // plan returns the compiled agent. A failure is not kept: a tool that could not tell its info now may do so for the

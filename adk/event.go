@@ -170,6 +170,7 @@ func newMessageEvent[M MessageType](m M, s *schema.StreamReader[M]) *messageEven
 	e := &messageEvent[M]{variant: TypedMessageVariant[M]{IsStreaming: s != nil, Message: m, MessageStream: s}}
 	e.output.MessageOutput = &e.variant
 	e.event.Output = &e.output
+	e.event.RunPath = e.path[:0]
 	return e
 }
 
@@ -229,3 +230,13 @@ type TypedAgent[M MessageType] interface {
 
 // Agent is an agent on ordinary messages.
 type Agent = TypedAgent[*schema.Message]
+
+// TypedResumableAgent is an agent that can go on with an interrupted run.
+type TypedResumableAgent[M MessageType] interface {
+	TypedAgent[M]
+	// Resume goes on with the run of info, as Run starts one.
+	Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
+}
+
+// ResumableAgent is a resumable agent on ordinary messages.
+type ResumableAgent = TypedResumableAgent[*schema.Message]

@@ -54,6 +54,8 @@ type ResumeInfo struct {
 	// this agent.
 	IsResumeTarget bool
 	ResumeData     any
+	// ImplicitResume is true if the caller named no interrupt point at all.
+	ImplicitResume bool
 }
 
 // Interrupt makes the event with which an agent stops its run so that it can go on later. info tells the user why.

@@ -10,19 +10,13 @@ import (
 // concurrent use; each item goes to one caller.
 type AsyncIterator[T any] struct {
 	ring *eventring.Ring[T]
-	// take is how an item is read, where that is not just the ring.
-	take func() (T, bool)
-	drop func()
 }
 
 // Next waits for the next item. It returns false when everything was delivered and nothing more comes.
 func (ai *AsyncIterator[T]) Next() (T, bool) {
-	if ai == nil || ai.ring == nil && ai.take == nil {
+	if ai == nil || ai.ring == nil {
 		var none T
 		return none, false
-	}
-	if ai.take != nil {
-		return ai.take()
 	}
 	return ai.ring.Take()
 }
@@ -43,14 +37,11 @@ func (ai *AsyncIterator[T]) All() iter.Seq[T] {
 // Close says that nobody reads any more: what is waiting is dropped, streams in it are closed, a waiting Next returns
 // false. The run goes on to its end. Closing is optional and may be repeated.
 func (ai *AsyncIterator[T]) Close() {
-	switch {
-	case ai == nil:
-	case ai.drop != nil:
-		ai.drop()
-	case ai.ring != nil:
-		for _, item := range ai.ring.Abandon() {
-			discard(item)
-		}
+	if ai == nil || ai.ring == nil {
+		return
+	}
+	for _, item := range ai.ring.Abandon() {
+		discard(item)
 	}
 }
 

@@ -254,3 +254,5 @@ func (ops *messageOps[M]) extraWith(m M, key string, value any) map[string]any {
 	extra[key] = value
 	return extra
 }
+
+func isEOF(err error) bool { return err == io.EOF }

@@ -170,7 +170,7 @@ func (a *modelAttempt[M]) sendMessage(answer M) {
 		a.held = e
 		return
 	}
-	a.turn.run.sendMessage(e)
+	a.turn.run.send(&e.event)
 }
 
 // sendStream sends the answer as an event while it comes, and returns the stream to go on with. A first chunk without
@@ -195,7 +195,7 @@ func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id string) *sche
 	e := newMessageEvent(none, events)
 	ops.modelVariant(&e.variant)
 	e.variant.MessageStream.SetAutomaticClose()
-	a.turn.run.sendMessage(e)
+	a.turn.run.send(&e.event)
 	return copies[1]
 }
 
@@ -219,7 +219,7 @@ func (a *modelAttempt[M]) endOfStream() func(own error) error {
 // accept lets the attempt stand: its event goes out or ends as it would, and its tools count.
 func (a *modelAttempt[M]) accept() {
 	if a.held != nil {
-		a.turn.run.sendMessage(a.held)
+		a.turn.run.send(&a.held.event)
 		a.held = nil
 	}
 	if a.speculation != nil {

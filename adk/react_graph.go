@@ -256,9 +256,14 @@ func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 
 var errNoDirectResult = errors.New("return directly tool call result not found")
 
-// chooseReturnDirectly looks for a call whose result ends the run, before the tools run.
-func chooseReturnDirectly[M MessageType](ctx context.Context, answer M, s *agentState[M]) (M, error) {
+// chooseReturnDirectly looks for a call whose result ends the run, before the tools run. The calls are those of the last
+// message: a node that goes on after an interrupt has no other input.
+func chooseReturnDirectly[M MessageType](ctx context.Context, _ M, s *agentState[M]) (answer M, err error) {
 	r := agentRunFrom[M](ctx)
+	if len(s.Messages) == 0 {
+		return answer, errors.New("no messages left in state before the tools run")
+	}
+	answer = s.Messages[len(s.Messages)-1]
 	s.HasReturnDirectly, s.ReturnDirectlyToolCallID = false, ""
 	if len(r.returnDirectly) == 0 {
 		return answer, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftgo/weft/compose"
 )
@@ -12,6 +13,9 @@ import (
 type anyRun interface {
 	// shared calls f with what states of both kinds have in common.
 	shared(ctx context.Context, f func(extra *map[string]any, setAction func(key string, action *AgentAction) error) error) error
+	// agentToolOptions are those for an agent that runs as a tool, streaming whether it is to stream.
+	agentToolOptions(name string) []AgentRunOption
+	streaming() bool
 }
 
 type agentRunKey struct{}
@@ -54,4 +58,19 @@ func processShared(ctx context.Context, f func(extra *map[string]any, setAction 
 		return errOutsideRun
 	}
 	return r.shared(ctx, f)
+}
+
+func (r *agentRun[M]) agentToolOptions(name string) []AgentRunOption {
+	return r.options.agentTools[name]
+}
+
+func (r *agentRun[M]) streaming() bool { return r.input.EnableStreaming }
+
+// history is what the model has seen and said up to now.
+func (r *agentRun[M]) history(ctx context.Context) (messages []M, err error) {
+	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		messages = slices.Clip(s.Messages)
+		return nil
+	})
+	return messages, err
 }

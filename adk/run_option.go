@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 )
@@ -42,15 +43,19 @@ func GetImplSpecificOptions[T any](base *T, opts ...AgentRunOption) *T {
 	return base
 }
 
+// meant reports whether the option acts on an agent.
+func (o *AgentRunOption) meant(agent string) bool {
+	return len(o.agents) == 0 || slices.Contains(o.agents, agent)
+}
+
 // optionsFor leaves out the options that are meant for other agents.
 func optionsFor(agent string, opts []AgentRunOption) []AgentRunOption {
-	meant := func(o AgentRunOption) bool { return len(o.agents) == 0 || slices.Contains(o.agents, agent) }
-	if !slices.ContainsFunc(opts, func(o AgentRunOption) bool { return !meant(o) }) {
+	if !slices.ContainsFunc(opts, func(o AgentRunOption) bool { return !o.meant(agent) }) {
 		return opts
 	}
 	var kept []AgentRunOption
 	for _, o := range opts {
-		if meant(o) {
+		if o.meant(agent) {
 			kept = append(kept, o)
 		}
 	}
@@ -59,7 +64,9 @@ func optionsFor(agent string, opts []AgentRunOption) []AgentRunOption {
 
 // runnerOptions are read by the runner, whatever agents an option names.
 type runnerOptions struct {
-	sessionValues map[string]any
+	sessionValues        map[string]any
+	checkPointID         *string
+	skipTransferMessages bool
 }
 
 // WithSessionValues puts values into the session before the run starts (see [AddSessionValue]). Of several such
@@ -68,12 +75,36 @@ func WithSessionValues(v map[string]any) AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.sessionValues = v })
 }
 
+// WithCheckPointID has a run that stops saved under id, if the runner has a store. Any string is an ID. Of several
+// such options the last one counts.
+func WithCheckPointID(id string) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.checkPointID = &id })
+}
+
+// WithSkipTransferMessages leaves the calls and results of transfers out of what the next agents see.
+func WithSkipTransferMessages() AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.skipTransferMessages = true })
+}
+
+// WithCallbacks adds callback handlers to a run. They hear of the agents, and of models, tools and graphs inside them.
+// Calls add up.
+func WithCallbacks(handlers ...callbacks.Handler) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *agentOptions) { o.handlers = append(o.handlers, handlers...) })
+}
+
+// WithAgentToolRunOptions gives options to agents that run as tools, by the name of the tool. Of several such options
+// the last one counts.
+func WithAgentToolRunOptions(opts map[string][]AgentRunOption) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.agentTools = opts })
+}
+
 // chatModelAgentOptions are read by chat model agents.
 type chatModelAgentOptions struct {
 	model           []model.Option
 	tools           []tool.Option
 	afterToolCalls  func(context.Context) error
 	historyModifier func(context.Context, []Message) []Message
+	agentTools      map[string][]AgentRunOption
 }
 
 // WithChatModelOptions passes options to the model of every call. Of several such options the last one counts.

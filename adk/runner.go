@@ -3,19 +3,22 @@ package adk
 import (
 	"context"
 	"errors"
-	"runtime/debug"
+	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/weftgo/weft/internal/core"
-	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
-// CheckPointStore keeps runs by ID. It is the same type as compose.CheckPointStore.
+// CheckPointStore keeps runs by ID. It is the same type as compose.CheckPointStore. Package adk/checkpoint has some.
 type CheckPointStore = core.CheckPointStore
 
 // CheckPointDeleter is what a store may also offer.
 type CheckPointDeleter = core.CheckPointDeleter
+
+// ErrCheckpointStoreNil says that something needs a store and has none.
+var ErrCheckpointStoreNil = errors.New("checkpoint store is nil")
 
 // TypedRunnerConfig configures a [TypedRunner].
 type TypedRunnerConfig[M MessageType] struct {
@@ -23,16 +26,15 @@ type TypedRunnerConfig[M MessageType] struct {
 	Agent TypedAgent[M]
 	// EnableStreaming asks the agent for messages as streams.
 	EnableStreaming bool
-	// CheckPointStore is to keep runs that stopped so that they can go on later. It is not used yet: in this version
-	// an interrupt ends an agent's run with an event, and only graphs (package compose) can be resumed.
+	// CheckPointStore keeps runs that stopped, so that they can go on later: those with [WithCheckPointID].
 	CheckPointStore CheckPointStore
 }
 
 // RunnerConfig configures a [Runner].
 type RunnerConfig = TypedRunnerConfig[*schema.Message]
 
-// TypedRunner runs an agent as the outermost one: each run has a session of its own, and its events say which agent
-// speaks. It is safe for concurrent use.
+// TypedRunner runs an agent as the outermost one: each run has a session of its own, its events say which agent
+// speaks, and it can be saved and resumed. It is safe for concurrent use.
 type TypedRunner[M MessageType] struct {
 	agent     TypedAgent[M]
 	streaming bool
@@ -55,101 +57,126 @@ func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentR
 	return r.Run(ctx, []M{opsOf[M]().user(query)}, opts...)
 }
 
-// Run runs the agent on messages. It returns at once; the run goes on until its end whether or not the events are
-// read. An error is the last event. To stop a run, cancel ctx.
-func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) (events *AsyncIterator[*TypedAgentEvent[M]]) {
-	run := &runnerRun[M]{Context: ctx}
-	if r.agent == nil {
-		return failed(&TypedAgentEvent[M]{Err: errors.New("runner: the agent is nil: set RunnerConfig.Agent")})
+// Run runs the agent on messages. It returns when the agent has begun; the run goes on to its end whether or not the
+// events are read. An error is the last event. To stop a run, cancel ctx, or see [WithCancel].
+func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+	run, err := newRunnerRun(ctx, r, opts)
+	if err != nil {
+		return run.refuse(err)
 	}
-	defer func() {
-		if v := recover(); v != nil { // in the methods of a custom agent
-			events = run.failed(safe.NewPanicError(v, debug.Stack()))
-		}
-	}()
-	if len(opts) > 0 {
-		run.session.add(GetImplSpecificOptions[runnerOptions](nil, opts...).sessionValues)
-	}
-	name := r.agent.Name(run)
-	run.step.agentName = name
+	run.session.add(run.root.options.sessionValues)
 	// Clipped, because agents append to the messages, and the caller may use the slice for several runs.
 	run.input = TypedAgentInput[M]{Messages: slices.Clip(messages), EnableStreaming: r.streaming}
-	opts = optionsFor(name, opts)
-	if p, ok := r.agent.(producer[M]); ok {
-		return p.produce(run, &run.input, run, opts)
-	}
-	events = r.agent.Run(run, &run.input, opts...)
-	if events == nil {
-		return run.failed(errors.New("runner: the agent returned no iterator"))
-	}
-	return through(events, run)
+	run.root.input = &run.input
+	return run.start(func() task { return run.exec.begin(&run.input, nil) })
 }
 
-// layer is what surrounds an agent: every event of the agent goes through it, once, on its way to the reader.
-type layer[M MessageType] interface {
-	pass(e *TypedAgentEvent[M])
-}
-
-// producer is an agent of this package: it passes its events through the layer itself, instead of another queue.
-type producer[M MessageType] interface {
-	produce(ctx context.Context, input *TypedAgentInput[M], outer layer[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
-}
-
-// runnerRun is one run, and the context of everything in it.
+// runnerRun is one run of a runner, in one block.
 type runnerRun[M MessageType] struct {
-	context.Context
+	runner  *TypedRunner[M]
 	session session
-	step    RunStep
+	root    rootRun[M]
+	exec    execution[M]
+	hub     hub[M]
 	input   TypedAgentInput[M]
+	step    [1]RunStep
+	// interrupted is the interrupt that the run has ended with.
+	interrupted *InterruptSignal
 }
 
-func (r *runnerRun[M]) Value(key any) any {
-	if _, ok := key.(sessionKey); ok {
-		return &r.session
+func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []AgentRunOption) (*runnerRun[M], error) {
+	run := &runnerRun[M]{runner: r}
+	if r.agent == nil {
+		return run, errors.New("runner: the agent is nil: set RunnerConfig.Agent")
 	}
-	return r.Context.Value(key)
+	run.root.session = &run.session
+	run.exec = execution[M]{Context: ctx, run: &run.root, out: run, opts: opts}
+	if talksToOthers(r.agent) {
+		run.root.recording.Store(true)
+	}
+	if _, alone := r.agent.(*TypedChatModelAgent[M]); !alone {
+		run.exec.lane = newLane[M]()
+	}
+	return run, guardHook(func() error { run.root.read(opts); return nil })
 }
 
-// pass says on an event that does not say it itself which agent speaks.
-func (r *runnerRun[M]) pass(e *TypedAgentEvent[M]) {
-	if len(e.RunPath) > 0 {
+// newRootRun is for agents that run without a runner.
+func newRootRun[M MessageType](input *TypedAgentInput[M], opts []AgentRunOption) *rootRun[M] {
+	root := &rootRun[M]{session: new(session), input: input}
+	root.read(opts)
+	root.session.add(root.options.sessionValues)
+	return root
+}
+
+func (root *rootRun[M]) read(opts []AgentRunOption) {
+	if len(opts) > 0 {
+		GetImplSpecificOptions(&root.options, opts...)
+	}
+}
+
+// talksToOthers reports whether other agents may want to see what an agent has said.
+func talksToOthers[M MessageType](agent TypedAgent[M]) bool {
+	f, ok := any(agent).(*flowAgent)
+	if !ok {
+		return false
+	}
+	_, workflow := f.agent.(interface{ passesOptionsOn() })
+	return workflow || len(f.subAgents) > 0 || f.parentAgent() != nil
+}
+
+// start begins the run in the caller's goroutine and goes on in one of its own.
+func (run *runnerRun[M]) start(begin func() task) *AsyncIterator[*TypedAgentEvent[M]] {
+	if err := guardHook(func() error { run.exec.setAgent(run.runner.agent); return nil }); err != nil {
+		return run.refuse(err)
+	}
+	run.step[0].agentName = run.exec.name
+	run.exec.path = run.step[:]
+	go run.hub.drive(begin())
+	return run.hub.open()
+}
+
+// refuse ends a run that could not even begin.
+func (run *runnerRun[M]) refuse(err error) *AsyncIterator[*TypedAgentEvent[M]] {
+	run.hub.send(&TypedAgentEvent[M]{Err: err})
+	run.hub.ring.Close()
+	return run.hub.open()
+}
+
+// send passes an event to the reader. An interrupt is saved before.
+func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
+	if e.Action == nil || e.Action.Interrupted == nil {
+		run.hub.send(e)
 		return
 	}
-	e.AgentName = r.step.agentName
-	e.RunPath = append(e.RunPath, r.step)
-}
-
-// failed is the iterator of a run whose agent could not even start.
-func (r *runnerRun[M]) failed(err error) *AsyncIterator[*TypedAgentEvent[M]] {
-	e := &TypedAgentEvent[M]{Err: err}
-	r.pass(e)
-	return failed(e)
-}
-
-func failed[M MessageType](e *TypedAgentEvent[M]) *AsyncIterator[*TypedAgentEvent[M]] {
-	it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
-	gen.Send(e)
-	gen.Close()
-	return it
-}
-
-// through takes the events of any other agent through the layer, when they are read. The layer gets copies: such an
-// agent may keep its events, or send one in several runs. Events that are nil are left out.
-func through[M MessageType](events *AsyncIterator[*TypedAgentEvent[M]], outer layer[M]) *AsyncIterator[*TypedAgentEvent[M]] {
-	return &AsyncIterator[*TypedAgentEvent[M]]{
-		take: func() (*TypedAgentEvent[M], bool) {
-			for {
-				e, ok := events.Next()
-				if !ok {
-					return nil, false
-				}
-				if e != nil {
-					passed := *e
-					outer.pass(&passed)
-					return &passed, true
-				}
-			}
-		},
-		drop: events.Close,
+	if run.interrupted != nil {
+		run.hub.send(&TypedAgentEvent[M]{Err: errors.New("multiple interrupt actions should not happen in Runner")})
+		return
 	}
+	signal := e.Action.signal
+	if signal == nil {
+		signal = FromInterruptContexts(e.Action.Interrupted.InterruptContexts)
+	}
+	if signal == nil {
+		run.hub.send(&TypedAgentEvent[M]{Err: errors.New("an interrupt event was not made by Interrupt, StatefulInterrupt or CompositeInterrupt")})
+		return
+	}
+	run.interrupted = signal
+	if err := run.save(signal, e.Action.Interrupted.Data); err != nil {
+		run.hub.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to save checkpoint: %w", err)})
+	}
+	run.hub.send(&TypedAgentEvent[M]{
+		AgentName: e.AgentName,
+		RunPath:   e.RunPath,
+		Output:    e.Output,
+		Action: &AgentAction{
+			Interrupted: &InterruptInfo{Data: e.Action.Interrupted.Data, InterruptContexts: interruptContexts(signal)},
+			signal:      signal,
+		},
+	})
+}
+
+// isNilStore reports whether there is no store, also where a nil pointer was given as one.
+func isNilStore(store CheckPointStore) bool {
+	v := reflect.ValueOf(store)
+	return store == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }

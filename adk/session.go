@@ -63,9 +63,11 @@ func GetSessionValue(ctx context.Context, key string) (any, bool) {
 }
 
 // GetSessionValues returns a copy of all values of the session. It is never nil.
-func GetSessionValues(ctx context.Context) map[string]any {
+func GetSessionValues(ctx context.Context) map[string]any { return sessionFrom(ctx).all() }
+
+func (s *session) all() map[string]any {
 	all := map[string]any{}
-	if s := sessionFrom(ctx); s != nil {
+	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		maps.Copy(all, s.values)

@@ -213,7 +213,7 @@ func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id str
 		return nil
 	})
 	if err == nil && send {
-		r.sendMessage(e)
+		r.send(&e.event)
 	}
 	return err
 }

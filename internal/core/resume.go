@@ -251,3 +251,6 @@ func GetNextResumptionPoints(ctx context.Context) (map[string]bool, error) {
 	}
 	return next, nil
 }
+
+// HasTargets reports whether the resume names interrupt points.
+func HasTargets(ctx context.Context) bool { return len(targetsFrom(ctx)) > 0 }

@@ -1,0 +1,262 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/schema"
+)
+
+// AgentToolOptions is what the options of [NewAgentTool] change.
+type AgentToolOptions struct {
+	fullHistory bool
+	inputSchema *schema.ParamsOneOf
+}
+
+// AgentToolOption is an option of [NewAgentTool].
+type AgentToolOption func(*AgentToolOptions)
+
+// WithFullChatHistoryAsInput gives the agent what the calling agent has seen, retold as a transfer would, in place of
+// the arguments of the call. Ordinary messages only.
+func WithFullChatHistoryAsInput() AgentToolOption {
+	return func(o *AgentToolOptions) { o.fullHistory = true }
+}
+
+// WithAgentInputSchema replaces the parameters of the tool. The agent gets the arguments as they are, as the text of a
+// user message. The default is one string, request, that becomes the user message.
+func WithAgentInputSchema(schema *schema.ParamsOneOf) AgentToolOption {
+	return func(o *AgentToolOptions) { o.inputSchema = schema }
+}
+
+// NewAgentTool makes a tool of an agent: a call runs it, and the text of its last event is the result. The agent shares
+// the session values of the calling agent, but nothing of what was said. An interrupt in it interrupts the call, and a
+// resume goes on inside the agent. What it wants the runtime to do (exit, transfer) does not reach the calling agent.
+func NewAgentTool(ctx context.Context, agent Agent, options ...AgentToolOption) tool.BaseTool {
+	return NewTypedAgentTool(ctx, agent, options...)
+}
+
+// NewTypedAgentTool is [NewAgentTool] for any kind of message.
+func NewTypedAgentTool[M MessageType](_ context.Context, agent TypedAgent[M], options ...AgentToolOption) tool.BaseTool {
+	t := &agentTool[M]{agent: agent}
+	for _, opt := range options {
+		if opt != nil {
+			opt(&t.options)
+		}
+	}
+	return t
+}
+
+type agentTool[M MessageType] struct {
+	agent   TypedAgent[M]
+	options AgentToolOptions
+}
+
+var defaultAgentToolParams = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+	"request": {Desc: "request to be processed", Required: true, Type: schema.String},
+})
+
+// Info describes the agent.
+func (t *agentTool[M]) Info(ctx context.Context) (*schema.ToolInfo, error) {
+	if t.agent == nil {
+		return nil, errors.New("agent tool: the agent is nil")
+	}
+	info := &schema.ToolInfo{Name: t.agent.Name(ctx), Desc: t.agent.Description(ctx), ParamsOneOf: t.options.inputSchema}
+	if info.Name == "" {
+		return nil, errors.New("agent tool requires an agent with a non-empty Name")
+	}
+	if info.Desc == "" {
+		return nil, fmt.Errorf("agent tool requires an agent with a non-empty Description: agent '%s' has none", info.Name)
+	}
+	if info.ParamsOneOf == nil {
+		info.ParamsOneOf = defaultAgentToolParams
+	}
+	return info, nil
+}
+
+// InvokableRun runs the agent. It works outside a run, too.
+func (t *agentTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
+	if t.agent == nil {
+		return "", errors.New("agent tool: the agent is nil")
+	}
+	c := &agentToolRun[M]{tool: t, ctx: ctx, caller: innermostRun(ctx)}
+	var opts []AgentRunOption
+	if c.caller != nil {
+		opts = c.caller.agentToolOptions(t.agent.Name(ctx))
+	}
+	root := newRootRun[M](nil, opts)
+	if shared := sessionFrom(ctx); shared != nil {
+		root.session = shared
+		shared.add(root.options.sessionValues)
+	}
+	if talksToOthers(t.agent) {
+		root.recording.Store(true)
+	}
+	x := &execution[M]{Context: ctx, run: root, out: c, opts: opts, lane: newLane[M]()}
+	x.setAgent(t.agent)
+	x.path = []RunStep{{agentName: x.name}}
+	begun, err := c.begin(x, argumentsInJSON)
+	if err != nil {
+		return "", err
+	}
+	begun.execute()
+	return c.result(x)
+}
+
+// agentToolRun is one call.
+type agentToolRun[M MessageType] struct {
+	tool   *agentTool[M]
+	ctx    context.Context
+	caller anyRun
+	last   *TypedAgentEvent[M]
+	err    error
+}
+
+// begin starts the agent, or lets it go on where it was interrupted.
+func (c *agentToolRun[M]) begin(x *execution[M], arguments string) (task, error) {
+	interrupted, hasState, state := tool.GetInterruptState[[]byte](c.ctx)
+	if interrupted && !hasState {
+		return nil, fmt.Errorf("agent tool '%s' interrupt has happened, but cannot find interrupt state", x.name)
+	}
+	if !interrupted {
+		input, err := c.input(arguments)
+		if err != nil {
+			return nil, err
+		}
+		x.run.input = input
+		return x.begin(input, nil), nil
+	}
+	saved, err := openRun(state)
+	if err != nil {
+		return nil, fmt.Errorf("agent tool '%s': %w", x.name, err)
+	}
+	if x.run.input, err = inputIn[M](saved); err != nil {
+		return nil, fmt.Errorf("agent tool '%s': %w", x.name, err)
+	}
+	items, err := restoreItems[M](saved.History)
+	if err != nil {
+		return nil, fmt.Errorf("agent tool '%s': %w", x.name, err)
+	}
+	x.lane.restore(items)
+	return x.beginResume(saved.Streaming), nil
+}
+
+// input is what the agent is asked.
+func (c *agentToolRun[M]) input(arguments string) (*TypedAgentInput[M], error) {
+	input := &TypedAgentInput[M]{EnableStreaming: c.caller != nil && c.caller.streaming()}
+	switch {
+	case c.tool.options.fullHistory:
+		messages, err := c.history()
+		input.Messages = messages
+		return input, err
+	case c.tool.options.inputSchema != nil:
+		input.Messages = []M{opsOf[M]().user(arguments)}
+		return input, nil
+	}
+	var request struct {
+		Request string `json:"request"`
+	}
+	if err := json.Unmarshal([]byte(arguments), &request); err != nil {
+		return nil, fmt.Errorf("arguments of agent tool '%s': %w", c.tool.agent.Name(c.ctx), err)
+	}
+	input.Messages = []M{opsOf[M]().user(request.Request)}
+	return input, nil
+}
+
+// history is what the calling agent has seen up to the message with the call, and a transfer to the agent.
+func (c *agentToolRun[M]) history() ([]M, error) {
+	var none M
+	if _, ordinary := any(none).(Message); !ordinary {
+		return nil, errors.New("fullChatHistoryAsInput is only supported for *schema.Message agents")
+	}
+	caller, ok := c.caller.(*agentRun[Message])
+	if !ok {
+		return nil, errors.New("fullChatHistoryAsInput needs a calling ChatModelAgent")
+	}
+	seen, err := caller.history(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(seen); n > 0 {
+		seen = seen[:n-1]
+	}
+	call, result := GenTransferMessages(c.ctx, c.tool.agent.Name(c.ctx))
+	var messages []Message
+	for _, m := range append(slices.Clip(seen), call, result) {
+		switch {
+		case m == nil || m.Role == schema.System:
+		case m.Role == schema.Assistant || m.Role == schema.Tool:
+			messages = append(messages, retell(caller.agent.conf.Name, m))
+		default:
+			messages = append(messages, m)
+		}
+	}
+	return any(messages).([]M), nil
+}
+
+// send takes the events of the agent. Only the last one counts; all but interrupts are shown to the caller's reader if
+// that wants to see them.
+func (c *agentToolRun[M]) send(e *TypedAgentEvent[M]) {
+	if c.err != nil {
+		e.closeStreams()
+		return
+	}
+	c.last.closeStreams()
+	c.last, c.err = e, e.Err
+	if e.Action != nil && e.Action.Interrupted != nil {
+		return
+	}
+	if outer, ok := c.caller.(*agentRun[M]); ok && outer.agent.conf.ToolsConfig.EmitInternalEvents {
+		shown := copyEvent(e)
+		var path []RunStep
+		if x := executionFrom[M](outer); x != nil {
+			path = x.path
+		}
+		shown.RunPath = append(slices.Clip(path), e.RunPath...)
+		outer.send(shown)
+	}
+}
+
+// result is that of the call.
+func (c *agentToolRun[M]) result(x *execution[M]) (string, error) {
+	switch {
+	case c.err != nil:
+		return "", c.err
+	case c.last == nil:
+		return "", errors.New("no event returned")
+	case c.last.Action != nil && c.last.Action.Interrupted != nil:
+		return "", c.interrupt(x)
+	case c.last.Output == nil || c.last.Output.MessageOutput == nil:
+		return "", nil
+	}
+	m, err := c.last.Output.MessageOutput.GetMessage()
+	if err != nil || opsOf[M]().isNil(m) {
+		return "", err
+	}
+	return opsOf[M]().text(m), nil
+}
+
+// interrupt is that of the call, around that of the agent.
+func (c *agentToolRun[M]) interrupt(x *execution[M]) error {
+	d := &runDocument{}
+	err := setInput(d, x.run.input)
+	if err == nil && x.run.recording.Load() {
+		d.History, err = saveItems(x.lane.own())
+	}
+	var sealed []byte
+	if err == nil {
+		sealed, err = d.seal()
+	}
+	if err != nil {
+		return fmt.Errorf("agent tool '%s': saving its run: %w", x.name, err)
+	}
+	signal := c.last.Action.signal
+	if signal == nil {
+		signal = core.FromInterruptContexts(c.last.Action.Interrupted.InterruptContexts)
+	}
+	return tool.CompositeInterrupt(c.ctx, "agent tool interrupt", sealed, signal)
+}

@@ -1,0 +1,382 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+// rootRun is what all agents of one run share.
+type rootRun[M MessageType] struct {
+	session *session
+	// input is that of the outermost agent.
+	input   *TypedAgentInput[M]
+	options runnerOptions
+	// recording: there are agents that may want to see what others said.
+	recording atomic.Bool
+}
+
+// An execution is one agent at work in a run. It is the context of the agent, and the sink of its events: it says who
+// speaks, and remembers what was said and how the agent ended.
+type execution[M MessageType] struct {
+	context.Context
+	run    *rootRun[M]
+	parent *execution[M]
+	out    sink[M]
+	agent  TypedAgent[M]
+	flow   *flowAgent // around agent, or nil
+
+	name string
+	// path is the way from the outermost agent to this one. It is shared by all events and never written again.
+	path    []RunStep
+	segment core.AddressSegment
+	frame   core.Frame
+	lane    *lane[M]
+	opts    []AgentRunOption
+	// inherits: the callback handlers of the parent are in the context already.
+	inherits bool
+
+	agentCtx context.Context
+	task     task
+
+	// mu lets one event through at a time, here and in the layers around: tools send theirs at any time.
+	mu       sync.Mutex
+	watchers []*hub[M]
+	// last is the action of the last event of the agent's own.
+	last *AgentAction
+}
+
+type executionKey struct{}
+
+// executionFrom returns the innermost execution on M, nil outside a run.
+func executionFrom[M MessageType](ctx context.Context) *execution[M] {
+	x, _ := ctx.Value(executionKey{}).(*execution[M])
+	return x
+}
+
+func (x *execution[M]) Value(key any) any {
+	switch key.(type) {
+	case executionKey:
+		return x
+	case core.FrameKey:
+		return &x.frame
+	case sessionKey:
+		return x.run.session
+	}
+	return x.Context.Value(key)
+}
+
+// ClearRunCtx returns a context for a run of its own inside another: session values are hidden, and the next agent is
+// an outermost one, which gets its own input. Address, cancellation and callbacks stay.
+func ClearRunCtx(ctx context.Context) context.Context { return clearedRun{ctx} }
+
+type clearedRun struct{ context.Context }
+
+func (c clearedRun) Value(key any) any {
+	switch key.(type) {
+	case executionKey, sessionKey:
+		return nil
+	}
+	return c.Context.Value(key)
+}
+
+// setAgent finds out whom the execution is about.
+func (x *execution[M]) setAgent(agent TypedAgent[M]) {
+	x.agent = agent
+	if f, ok := any(agent).(*flowAgent); ok {
+		x.flow = f
+		x.agent = any(f.agent).(TypedAgent[M])
+	}
+	x.name = agent.Name(x.Context)
+	x.segment = core.AddressSegment{Type: AddressSegmentAgent, ID: x.name}
+	x.frame = core.FrameFrom(x.Context).Enter(x.Context, &x.segment)
+}
+
+// child makes the execution of an agent below x. ctx is that of x's agent, or x itself for one that takes over.
+func (x *execution[M]) child(ctx context.Context, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
+	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, opts: opts}
+	if c.lane == nil { // an agent that is run by a hook or tool of one that is alone
+		c.lane = newLane[M]()
+	}
+	c.setAgent(agent)
+	c.path = append(slices.Clip(x.path), RunStep{agentName: c.name})
+	return c
+}
+
+// begin makes the agent start, with a new input or to go on. Hooks and custom agents may run user code here.
+func (x *execution[M]) begin(input *TypedAgentInput[M], resume *ResumeInfo) task {
+	x.task = x.started(input, resume)
+	return x
+}
+
+func (x *execution[M]) started(input *TypedAgentInput[M], resume *ResumeInfo) (t task) {
+	defer func() {
+		if v := recover(); v != nil {
+			t = x.failing(safe.NewPanicError(v, debug.Stack()))
+		}
+	}()
+	x.agentCtx = x
+	var err error
+	if resume == nil {
+		input, err = x.inputOf(input)
+	}
+	if callbackErr := x.fireStart(input, resume); err == nil {
+		err = callbackErr
+	}
+	if err != nil {
+		return x.failing(err)
+	}
+	do := assignment[M]{input: input, resume: resume, out: x, opts: x.optionsForAgent()}
+	if s, ok := x.agent.(starter[M]); ok {
+		return s.begin(x.agentCtx, do)
+	}
+	return beginCustom(x.agentCtx, x.agent, do)
+}
+
+// optionsForAgent are those that reach the agent; the agents in a workflow sort them out themselves.
+func (x *execution[M]) optionsForAgent() []AgentRunOption {
+	if _, ok := x.agent.(interface{ passesOptionsOn() }); ok {
+		return x.opts
+	}
+	return optionsFor(x.name, x.opts)
+}
+
+// execute lets the agent work to its end, and whoever it hands the run over to.
+func (x *execution[M]) execute() {
+	func() {
+		defer x.closeWatchers()
+		x.guard(x.task.execute)
+	}()
+	if x.flow != nil {
+		handOver(any(x).(*execution[*schema.Message]))
+	}
+}
+
+// guard runs code of the agent. A panic becomes an error event.
+func (x *execution[M]) guard(do func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			x.send(&TypedAgentEvent[M]{Err: safe.NewPanicError(v, debug.Stack())})
+		}
+	}()
+	do()
+}
+
+// send passes an event of the agent on.
+func (x *execution[M]) send(e *TypedAgentEvent[M]) {
+	if e == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	own := len(e.RunPath) == 0
+	if own {
+		e.AgentName, e.RunPath = x.name, append(e.RunPath, x.path...)
+	} else {
+		own = slices.Equal(e.RunPath, x.path)
+	}
+	if own {
+		x.last = e.Action
+		if x.run.recording.Load() && (e.Action == nil || e.Action.Interrupted == nil) {
+			x.lane.add(e.AgentName, e)
+		}
+	}
+	for _, w := range x.watchers {
+		w.send(copyEvent(e))
+	}
+	x.out.send(e)
+}
+
+// outcome is how the agent ended: the action of its last event, or that of the agent that took over.
+func (x *execution[M]) outcome() *AgentAction {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.last
+}
+
+// copyEvent returns an event that another reader may have. Streams are split.
+func copyEvent[M MessageType](e *TypedAgentEvent[M]) *TypedAgentEvent[M] {
+	c := *e
+	c.RunPath = slices.Clone(e.RunPath)
+	if e.Output == nil {
+		return &c
+	}
+	output := *e.Output
+	c.Output = &output
+	if v := e.Output.MessageOutput; v != nil {
+		variant := *v
+		output.MessageOutput = &variant
+		if v.MessageStream != nil {
+			copies := v.MessageStream.Copy(2)
+			v.MessageStream, variant.MessageStream = copies[0], copies[1]
+			v.MessageStream.SetAutomaticClose()
+			variant.MessageStream.SetAutomaticClose()
+		}
+	}
+	return &c
+}
+
+// failing is a task that only tells of an error.
+func (x *execution[M]) failing(err error) task { return failing[M]{x, err} }
+
+type failing[M MessageType] struct {
+	out sink[M]
+	err error
+}
+
+func (f failing[M]) execute() { f.out.send(&TypedAgentEvent[M]{Err: f.err}) }
+
+// beginCustom starts an agent that is not of this package.
+func beginCustom[M MessageType](ctx context.Context, agent TypedAgent[M], do assignment[M]) task {
+	var events *AsyncIterator[*TypedAgentEvent[M]]
+	if do.resume == nil {
+		events = agent.Run(ctx, do.input, do.opts...)
+	} else {
+		resumable, ok := agent.(TypedResumableAgent[M])
+		if !ok {
+			return failing[M]{do.out, notResumable(agent.Name(ctx))}
+		}
+		events = resumable.Resume(ctx, do.resume, do.opts...)
+	}
+	if events == nil {
+		return failing[M]{do.out, errors.New("the agent returned no iterator")}
+	}
+	return customRun[M]{events: events, out: do.out}
+}
+
+// customRun takes the events of an agent that runs by itself. The layers get copies: such an agent may keep its events,
+// or send one in several runs.
+type customRun[M MessageType] struct {
+	events *AsyncIterator[*TypedAgentEvent[M]]
+	out    sink[M]
+}
+
+func (c customRun[M]) execute() {
+	defer c.events.Close()
+	for {
+		e, ok := c.events.Next()
+		if !ok {
+			return
+		}
+		if e != nil {
+			passed := *e
+			c.out.send(&passed)
+		}
+	}
+}
+
+// inputOf is the input of the agent: that of the run for the outermost one, otherwise what was said up to now.
+func (x *execution[M]) inputOf(given *TypedAgentInput[M]) (*TypedAgentInput[M], error) {
+	if x.parent == nil && (x.flow == nil || x.flow.rewriter == nil) {
+		return given, nil
+	}
+	ordinary, ok := any(x).(*execution[*schema.Message])
+	if !ok {
+		return given, nil
+	}
+	rebuilt, err := rebuildInput(ordinary)
+	if err != nil {
+		return nil, err
+	}
+	return any(rebuilt).(*TypedAgentInput[M]), nil
+}
+
+// agentOptions are read for each agent that an option is meant for.
+type agentOptions struct {
+	handlers []callbacks.Handler
+}
+
+// handlers are those that options add for this agent and that its context does not have yet.
+func (x *execution[M]) handlers() []callbacks.Handler {
+	var added agentOptions
+	for i := range x.opts {
+		set, ok := x.opts[i].apply.(func(*agentOptions))
+		if !ok || !x.opts[i].meant(x.name) {
+			continue
+		}
+		if !x.hasAbove(&x.opts[i]) {
+			set(&added)
+		}
+	}
+	return added.handlers
+}
+
+// hasAbove reports whether an option has added its handlers to a context that x inherits.
+func (x *execution[M]) hasAbove(o *AgentRunOption) bool {
+	for p := x; p.inherits && p.parent != nil; {
+		p = p.parent
+		if o.meant(p.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// fireStart tells the callback handlers that the agent starts, and gives them its events to read.
+func (x *execution[M]) fireStart(input *TypedAgentInput[M], resume *ResumeInfo) error {
+	state := callbacks.FromContext(x.Context).Append(nil, x.handlers()...)
+	if !state.Active() {
+		return nil
+	}
+	typ, _ := components.GetType(x.agent)
+	state = state.WithInfo(&callbacks.RunInfo{Name: x.name, Type: typ, Component: componentOf[M]()})
+	ctx := callbacks.WithState(x, state)
+	if ordinary, ok := any(x).(*execution[*schema.Message]); ok {
+		in, _ := any(input).(*AgentInput)
+		return fire(ordinary, ctx, &AgentCallbackInput{Input: in, ResumeInfo: resume},
+			func(events *AsyncIterator[*AgentEvent]) *AgentCallbackOutput {
+				return &AgentCallbackOutput{Events: events}
+			})
+	}
+	return fire(x, ctx, &TypedAgentCallbackInput[M]{Input: input, ResumeInfo: resume},
+		func(events *AsyncIterator[*TypedAgentEvent[M]]) *TypedAgentCallbackOutput[M] {
+			return &TypedAgentCallbackOutput[M]{Events: events}
+		})
+}
+
+// fire makes the calls with the payloads of the kind of message.
+func fire[M MessageType, I, O any](x *execution[M], ctx context.Context, in I, output func(*AsyncIterator[*TypedAgentEvent[M]]) O) error {
+	ctx, startErr := callbacks.FireStart(ctx, in)
+	x.agentCtx = ctx
+	_, endErr := callbacks.FireEndCopies(ctx, output(nil), func(_ O, n int) []O {
+		outputs := make([]O, n)
+		for i := range outputs {
+			outputs[i] = output(x.watch())
+		}
+		return outputs
+	})
+	return errors.Join(startErr, endErr)
+}
+
+func componentOf[M MessageType]() components.Component {
+	var none M
+	if _, ordinary := any(none).(*schema.Message); ordinary {
+		return ComponentOfAgent
+	}
+	return ComponentOfAgenticAgent
+}
+
+// watch opens another reader of the agent's events.
+func (x *execution[M]) watch() *AsyncIterator[*TypedAgentEvent[M]] {
+	h := new(hub[M])
+	x.watchers = append(x.watchers, h)
+	return h.open()
+}
+
+func (x *execution[M]) closeWatchers() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, w := range x.watchers {
+		w.ring.Close()
+	}
+	x.watchers = nil
+}

@@ -1,0 +1,199 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/weftgo/weft/components"
+)
+
+// OnSubAgents is what an agent may implement to learn about the agents around it. It is called when they are set.
+type OnSubAgents interface {
+	OnSetSubAgents(ctx context.Context, subAgents []Agent) error
+	OnSetAsSubAgent(ctx context.Context, parent Agent) error
+	OnDisallowTransferToParent(ctx context.Context) error
+}
+
+// flowAgent is an agent with the agents around it: those that it can hand a run over to.
+type flowAgent struct {
+	agent     Agent
+	subAgents []*flowAgent
+	rewriter  HistoryRewriter
+	// sealed: the agent must not hand the run back to its parent.
+	sealed bool
+
+	mu     sync.Mutex
+	parent *flowAgent
+}
+
+// AgentOption changes how an agent takes part in a run with others, see [AgentWithOptions].
+type AgentOption func(options *flowAgent)
+
+// WithDisallowTransferToParent forbids an agent to hand a run back to the agent that it is a sub-agent of.
+func WithDisallowTransferToParent() AgentOption {
+	return func(f *flowAgent) { f.sealed = true }
+}
+
+// WithHistoryRewriter replaces how the input of an agent is made when a run reaches it from other agents. The default
+// keeps the messages of the user and of the agent itself, and retells those of other agents as user messages.
+func WithHistoryRewriter(h HistoryRewriter) AgentOption {
+	return func(f *flowAgent) { f.rewriter = h }
+}
+
+// AgentWithOptions returns the agent with options. The agent itself is not changed.
+func AgentWithOptions(ctx context.Context, agent Agent, opts ...AgentOption) Agent {
+	return toFlow(ctx, agent, opts...)
+}
+
+// toFlow wraps an agent; one that is wrapped already is copied.
+func toFlow(_ context.Context, agent Agent, opts ...AgentOption) *flowAgent {
+	f := &flowAgent{agent: agent}
+	if wrapped, ok := agent.(*flowAgent); ok {
+		f.agent, f.subAgents, f.rewriter, f.sealed = wrapped.agent, slices.Clone(wrapped.subAgents), wrapped.rewriter, wrapped.sealed
+		f.parent = wrapped.parentAgent()
+	}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(f)
+		}
+	}
+	return f
+}
+
+// SetSubAgents returns the agent with sub-agents, to which it can hand a run over. An agent that implements
+// [OnSubAgents], as a [ChatModelAgent] does, is told; the sub-agents are told their parent. They can be set once.
+func SetSubAgents(ctx context.Context, agent Agent, subAgents []Agent) (ResumableAgent, error) {
+	if agent == nil {
+		return nil, errors.New("SetSubAgents: the agent is nil")
+	}
+	f := toFlow(ctx, agent)
+	if len(f.subAgents) > 0 {
+		return nil, errors.New("agent's sub-agents has already been set")
+	}
+	if on, ok := f.agent.(OnSubAgents); ok {
+		if err := on.OnSetSubAgents(ctx, subAgents); err != nil {
+			return nil, err
+		}
+	}
+	for i, sub := range subAgents {
+		if sub == nil {
+			return nil, fmt.Errorf("SetSubAgents: the sub-agent at index %d is nil", i)
+		}
+		child := toFlow(ctx, sub)
+		if err := child.adoptedBy(ctx, f); err != nil {
+			return nil, err
+		}
+		f.subAgents = append(f.subAgents, child)
+	}
+	return f, nil
+}
+
+// adoptedBy makes f a sub-agent of parent.
+func (f *flowAgent) adoptedBy(ctx context.Context, parent *flowAgent) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.parent != nil {
+		return errors.New("agent has already been set as a sub-agent of another agent")
+	}
+	f.parent = parent
+	on, ok := f.agent.(OnSubAgents)
+	if !ok {
+		return nil
+	}
+	if err := on.OnSetAsSubAgent(ctx, parent.agent); err != nil {
+		return err
+	}
+	if f.sealed {
+		return on.OnDisallowTransferToParent(ctx)
+	}
+	return nil
+}
+
+func (f *flowAgent) parentAgent() *flowAgent {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.parent
+}
+
+// Name returns the name of the agent.
+func (f *flowAgent) Name(ctx context.Context) string { return f.agent.Name(ctx) }
+
+// Description returns the description of the agent.
+func (f *flowAgent) Description(ctx context.Context) string { return f.agent.Description(ctx) }
+
+// GetType returns the type of the agent.
+func (f *flowAgent) GetType() string {
+	typ, _ := components.GetType(f.agent)
+	return typ
+}
+
+// Run runs the agent and those that it hands the run over to.
+func (f *flowAgent) Run(ctx context.Context, input *AgentInput, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+	return launch(ctx, f, assignment[Message]{input: input, opts: opts})
+}
+
+// Resume goes on with an interrupted run.
+func (f *flowAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+	return launch(ctx, f, assignment[Message]{resume: info, opts: opts})
+}
+
+// begin starts the agent by itself: as the outermost one, or below the agent of ctx.
+func (f *flowAgent) begin(ctx context.Context, do assignment[Message]) task {
+	var x *execution[Message]
+	if parent := executionFrom[Message](ctx); parent != nil {
+		parent.run.recording.Store(true)
+		x = parent.child(ctx, f, do.out, do.opts)
+		x.inherits = true
+	} else {
+		run := newRootRun(do.input, do.opts)
+		run.recording.Store(true)
+		x = &execution[Message]{Context: ctx, run: run, out: do.out, opts: do.opts, lane: newLane[Message]()}
+		x.setAgent(f)
+		x.path = []RunStep{{agentName: x.name}}
+	}
+	if do.resume != nil {
+		return x.beginResume(do.resume.EnableStreaming)
+	}
+	return x.begin(do.input, nil)
+}
+
+// handOver runs the agent that x's agent wants to go on with, if there is one.
+func handOver(x *execution[Message]) {
+	action := x.outcome()
+	if action == nil || action.Interrupted != nil || action.Exit || action.TransferToAgent == nil {
+		return
+	}
+	name := action.TransferToAgent.DestAgentName
+	target := x.flow.transferTarget(x, name)
+	if target == nil {
+		x.out.send(x.named(&AgentEvent{Err: fmt.Errorf("transfer failed: agent '%s' not found when transferring from '%s'", name, x.name)}))
+		return
+	}
+	next := x.child(x, target, x.out, x.opts)
+	next.begin(nil, nil).execute()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.last = next.outcome()
+}
+
+// named gives an event about x its name and path.
+func (x *execution[M]) named(e *TypedAgentEvent[M]) *TypedAgentEvent[M] {
+	e.AgentName, e.RunPath = x.name, slices.Clone(x.path)
+	return e
+}
+
+// transferTarget finds an agent among the sub-agents, or the parent.
+func (f *flowAgent) transferTarget(ctx context.Context, name string) *flowAgent {
+	for _, sub := range f.subAgents {
+		if sub.Name(ctx) == name {
+			return sub
+		}
+	}
+	if parent := f.parentAgent(); parent != nil && !f.sealed && parent.Name(ctx) == name {
+		return parent
+	}
+	return nil
+}

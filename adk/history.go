@@ -1,0 +1,191 @@
+package adk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// history is what agents of one run have said, for the agents after them. It is split into lanes: agents that run at
+// the same time do not see each other.
+type history[M MessageType] struct {
+	mu   sync.Mutex
+	next int // sequence number of the next entry
+}
+
+// lane is one line of the history: what its parent had when it began, and its own entries.
+type lane[M MessageType] struct {
+	history *history[M]
+	parent  *lane[M]
+	before  int // how many entries of the parent it sees
+	entries []*historyItem[M]
+}
+
+// historyItem is one thing that an agent has said.
+type historyItem[M MessageType] struct {
+	seq      int
+	agent    string
+	message  M
+	stream   *schema.StreamReader[M]
+	transfer bool
+	once     sync.Once
+	err      error
+}
+
+func newLane[M MessageType]() *lane[M] { return &lane[M]{history: new(history[M])} }
+
+// fork begins a lane for an agent that runs beside others.
+func (l *lane[M]) fork() *lane[M] {
+	l.history.mu.Lock()
+	defer l.history.mu.Unlock()
+	return &lane[M]{history: l.history, parent: l, before: len(l.entries)}
+}
+
+// join takes over what the lanes that ran beside each other have, in the order in which it was said.
+func (l *lane[M]) join(lanes []*lane[M]) {
+	l.history.mu.Lock()
+	defer l.history.mu.Unlock()
+	var all []*historyItem[M]
+	for _, b := range lanes {
+		all = append(all, b.entries...)
+	}
+	slices.SortFunc(all, func(a, b *historyItem[M]) int { return cmp.Compare(a.seq, b.seq) })
+	l.entries = append(l.entries, all...)
+}
+
+// add records the message of an event. A stream is split: the event keeps one half.
+func (l *lane[M]) add(agent string, e *TypedAgentEvent[M]) {
+	if e.Output == nil || e.Output.MessageOutput == nil {
+		return
+	}
+	v := e.Output.MessageOutput
+	item := &historyItem[M]{agent: agent, message: v.Message}
+	item.transfer = e.Action != nil && e.Action.TransferToAgent != nil
+	if v.IsStreaming && v.MessageStream != nil {
+		copies := v.MessageStream.Copy(2)
+		v.MessageStream, item.stream = copies[0], copies[1]
+		v.MessageStream.SetAutomaticClose()
+		item.stream.SetAutomaticClose()
+	}
+	l.append(item)
+}
+
+func (l *lane[M]) append(item *historyItem[M]) {
+	l.history.mu.Lock()
+	defer l.history.mu.Unlock()
+	item.seq = l.history.next
+	l.history.next++
+	l.entries = append(l.entries, item)
+}
+
+// visible is what an agent on this lane sees.
+func (l *lane[M]) visible() []*historyItem[M] {
+	l.history.mu.Lock()
+	defer l.history.mu.Unlock()
+	return l.upTo(len(l.entries))
+}
+
+func (l *lane[M]) upTo(n int) []*historyItem[M] {
+	var all []*historyItem[M]
+	if l.parent != nil {
+		all = l.parent.upTo(l.before)
+	}
+	return append(all, l.entries[:n]...)
+}
+
+// own is what was said on this lane.
+func (l *lane[M]) own() []*historyItem[M] {
+	l.history.mu.Lock()
+	defer l.history.mu.Unlock()
+	return l.entries[:len(l.entries):len(l.entries)]
+}
+
+// restore fills a lane that has nothing yet.
+func (l *lane[M]) restore(items []*historyItem[M]) {
+	l.history.mu.Lock()
+	defer l.history.mu.Unlock()
+	l.entries = items
+	for _, item := range items {
+		l.history.next = max(l.history.next, item.seq+1)
+	}
+}
+
+// whole returns the message, of a stream what it joins to. With an error it is what came before.
+func (i *historyItem[M]) whole() (M, error) {
+	i.once.Do(func() {
+		if i.stream != nil {
+			i.message, i.err = opsOf[M]().joinPartly(i.stream)
+			i.stream = nil
+		}
+	})
+	return i.message, i.err
+}
+
+// joinPartly reads a stream to its end and closes it. With an error it returns what came before.
+func (ops *messageOps[M]) joinPartly(s *schema.StreamReader[M]) (M, error) {
+	defer s.Close()
+	join := ops.newJoin()
+	chunks := 0
+	for {
+		chunk, err := s.Recv()
+		if err != nil {
+			whole, joinErr := join.Message()
+			if chunks == 0 {
+				whole, joinErr = ops.empty(), nil
+			}
+			if !isEOF(err) {
+				return whole, err
+			}
+			return whole, joinErr
+		}
+		chunks++
+		_ = join.Add(chunk)
+	}
+}
+
+// HistoryEntry is one message that an agent gets to see when the run reaches it.
+type HistoryEntry struct {
+	// IsUserInput is true for the messages that the run was started with.
+	IsUserInput bool
+	// AgentName is who said it, otherwise.
+	AgentName string
+	Message   Message
+}
+
+// HistoryRewriter makes the input of an agent out of what was said before it was reached.
+type HistoryRewriter func(ctx context.Context, entries []*HistoryEntry) ([]Message, error)
+
+// entriesOf lists the input of a run and what was said since. Answers that did not count are left out and, if wanted,
+// the messages of a transfer.
+func entriesOf(input *AgentInput, said []*historyItem[Message], skipTransfers bool) ([]*HistoryEntry, error) {
+	var entries []*HistoryEntry
+	if input != nil {
+		for _, m := range input.Messages {
+			entries = append(entries, &HistoryEntry{IsUserInput: true, Message: m})
+		}
+	}
+	for _, item := range said {
+		m, err := item.whole()
+		var retried *WillRetryError
+		switch {
+		case errors.As(err, &retried):
+			continue
+		case err != nil:
+			return nil, err
+		case m == nil:
+			continue
+		}
+		if skipTransfers && item.transfer {
+			if n := len(entries); m.Role == schema.Tool && n > 0 && !entries[n-1].IsUserInput {
+				entries = entries[:n-1] // the call
+			}
+			continue
+		}
+		entries = append(entries, &HistoryEntry{AgentName: item.agent, Message: m})
+	}
+	return entries, nil
+}

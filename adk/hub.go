@@ -1,0 +1,71 @@
+package adk
+
+import (
+	"context"
+
+	"github.com/weftgo/weft/internal/eventring"
+)
+
+// A sink takes the events of a run on their way to the reader. Layers around agents are sinks that pass events on.
+type sink[M MessageType] interface {
+	send(e *TypedAgentEvent[M])
+}
+
+// A task is a run that has begun. execute does the rest of it in the caller's goroutine, and returns when the last
+// event is out.
+type task interface {
+	execute()
+}
+
+// assignment is what an agent is to do: answer the input, or go on with an interrupted run.
+type assignment[M MessageType] struct {
+	input  *TypedAgentInput[M]
+	resume *ResumeInfo
+	out    sink[M]
+	opts   []AgentRunOption
+}
+
+// A starter is an agent that runs in the goroutine of whoever runs it. All agents of this package do, so that a run
+// has one goroutine however deeply its agents are nested.
+type starter[M MessageType] interface {
+	begin(ctx context.Context, do assignment[M]) task
+}
+
+// hub is where the events of a run leave the runtime.
+type hub[M MessageType] struct {
+	ring     eventring.Ring[*TypedAgentEvent[M]]
+	iterator AsyncIterator[*TypedAgentEvent[M]]
+}
+
+// open returns the reader's end.
+func (h *hub[M]) open() *AsyncIterator[*TypedAgentEvent[M]] {
+	h.iterator.ring = &h.ring
+	return &h.iterator
+}
+
+// send delivers an event, or drops it when the run is over or nobody reads.
+func (h *hub[M]) send(e *TypedAgentEvent[M]) {
+	if !h.ring.Put(e) {
+		e.closeStreams()
+	}
+}
+
+// drive runs a task to its end. The iterator ends with it, even if user code ends the goroutine.
+func (h *hub[M]) drive(t task) {
+	defer h.ring.Close()
+	t.execute()
+}
+
+// launch begins what do describes and runs it in a goroutine of its own.
+func launch[M MessageType](ctx context.Context, s starter[M], do assignment[M]) *AsyncIterator[*TypedAgentEvent[M]] {
+	h := new(hub[M])
+	do.out = h
+	t := s.begin(ctx, do)
+	go h.drive(t)
+	return h.open()
+}
+
+// done is a task that is over.
+type done struct{}
+
+func (done) execute() {}

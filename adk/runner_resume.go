@@ -1,0 +1,201 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weftgo/weft/internal/core"
+)
+
+// ResumeParams says what a resumed run is given.
+type ResumeParams struct {
+	// Targets has data for interrupt points, by their ID (see InterruptCtx). A point that is not among them interrupts
+	// again; IDs that do not exist are ignored.
+	Targets map[string]any
+}
+
+// Resume goes on with the run that was saved under checkPointID, and names no interrupt point: what stopped finds out
+// that it was interrupted, and decides for itself. If it stops again, it is saved under the same ID. The streaming mode
+// is that of the saved run; agent, models and tools may be new ones of the same names.
+func (r *TypedRunner[M]) Resume(ctx context.Context, checkPointID string, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
+	return r.ResumeWithParams(ctx, checkPointID, nil, opts...)
+}
+
+// ResumeWithParams is [TypedRunner.Resume] with data for chosen interrupt points. nil params name none.
+func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID string, params *ResumeParams, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
+	run, err := newRunnerRun(ctx, r, opts)
+	if err != nil {
+		return nil, err
+	}
+	run.root.options.checkPointID = &checkPointID
+	saved, err := r.load(ctx, checkPointID)
+	if err != nil {
+		return nil, err
+	}
+	if err := run.restore(ctx, saved, params); err != nil {
+		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
+	}
+	run.session.add(run.root.options.sessionValues)
+	return run.start(func() task {
+		if interrupted, _, target, _ := run.exec.frame.Resumption(); !interrupted && !target {
+			return run.exec.failing(errNoInterruptedChild)
+		}
+		return run.exec.beginResume(saved.Streaming)
+	}), nil
+}
+
+// load reads a saved run from the store.
+func (r *TypedRunner[M]) load(ctx context.Context, id string) (*runDocument, error) {
+	if isNilStore(r.store) {
+		return nil, fmt.Errorf("failed to resume: %w", errStoreNilForResume)
+	}
+	data, exists, err := r.store.Get(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
+	}
+	if !exists {
+		return nil, fmt.Errorf("failed to load from checkpoint: checkpoint[%s] not exist", id)
+	}
+	saved, err := openRun(data)
+	if err != nil {
+		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
+	}
+	return saved, nil
+}
+
+// errStoreNilForResume has the text that callers know, and matches [ErrCheckpointStoreNil].
+var errStoreNilForResume = storeNil{}
+
+type storeNil struct{}
+
+func (storeNil) Error() string { return "store is nil" }
+func (storeNil) Unwrap() error { return ErrCheckpointStoreNil }
+
+// restore puts a saved run back together.
+func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, params *ResumeParams) error {
+	addresses, states, err := saved.points()
+	if err != nil {
+		return err
+	}
+	if params != nil && len(params.Targets) > 0 {
+		ctx = core.BatchResumeWithData(ctx, params.Targets)
+	}
+	run.exec.Context = core.PopulateInterruptState(ctx, addresses, states)
+	values, err := saved.values()
+	if err != nil {
+		return err
+	}
+	run.session.add(values)
+	input, err := inputIn[M](saved)
+	if err != nil {
+		return err
+	}
+	run.input = *input
+	run.root.input = &run.input
+	if run.exec.lane == nil {
+		return nil
+	}
+	items, err := restoreItems[M](saved.History)
+	if err != nil {
+		return err
+	}
+	run.exec.lane.restore(items)
+	return nil
+}
+
+// save stores the run, if there is a store and an ID.
+func (run *runnerRun[M]) save(signal *InterruptSignal, data any) error {
+	id := run.root.options.checkPointID
+	if id == nil || isNilStore(run.runner.store) {
+		return nil
+	}
+	d := &runDocument{}
+	err := setInput(d, run.root.input)
+	if err == nil {
+		err = d.setValues(run.session.all())
+	}
+	if err == nil && run.exec.lane != nil {
+		d.History, err = saveItems(run.exec.lane.visible())
+	}
+	if err == nil {
+		err = d.setPoints(signal)
+	}
+	if err == nil {
+		d.Data, err = encodeData(data)
+	}
+	if err != nil {
+		return err
+	}
+	sealed, err := d.seal()
+	if err != nil {
+		return err
+	}
+	return run.runner.store.Set(run.exec.Context, *id, sealed)
+}
+
+// encodeData saves what a custom agent said to the user; agents of this package have it in their state.
+func encodeData(data any) ([]byte, error) {
+	switch data.(type) {
+	case *ChatModelAgentInterruptInfo, *WorkflowInterruptInfo:
+		return nil, nil
+	}
+	return encodeValue(data, "Data of the interrupt")
+}
+
+var errNoInterruptedChild = errors.New("no child agents leading to interrupted agent were found")
+
+func notResumable(name string) error {
+	return fmt.Errorf("failed to resume agent: agent '%s' is an interrupt point but is not a ResumableAgent", name)
+}
+
+// beginResume lets the agent of x, or the one below it that was interrupted, go on.
+func (x *execution[M]) beginResume(streaming bool) task {
+	interrupted, state, target, data := x.frame.Resumption()
+	info := &ResumeInfo{
+		EnableStreaming: streaming,
+		InterruptInfo:   &InterruptInfo{},
+		WasInterrupted:  interrupted,
+		InterruptState:  state.State,
+		IsResumeTarget:  target,
+		ResumeData:      data,
+		ImplicitResume:  !core.HasTargets(x.Context),
+	}
+	if interrupted {
+		return x.begin(nil, info)
+	}
+	next, err := core.GetNextResumptionPoints(x)
+	if err != nil {
+		return x.failing(err)
+	}
+	if x.flow != nil && (len(x.flow.subAgents) > 0 || x.flow.parentAgent() != nil) {
+		return resumeBelow(any(x).(*execution[Message]), next, streaming)
+	}
+	if _, ok := x.agent.(TypedResumableAgent[M]); ok {
+		return x.begin(nil, info)
+	}
+	return x.failing(fmt.Errorf("failed to resume agent: agent '%s' does not implement ResumableAgent interface, but an agent "+
+		"inside it was interrupted: your custom agent wrapper must implement the ResumableAgent interface", x.name))
+}
+
+// resumeBelow lets the agent go on that x's agent had handed the run over to.
+func resumeBelow(x *execution[Message], next map[string]bool, streaming bool) task {
+	var found *flowAgent
+	candidates := x.flow.subAgents
+	if parent := x.flow.parentAgent(); parent != nil {
+		candidates = append(candidates[:len(candidates):len(candidates)], parent)
+	}
+	for _, a := range candidates {
+		if !next[a.Name(x)] {
+			continue
+		}
+		if found != nil {
+			return x.failing(errors.New("agent has multiple child agents leading to interruption, but concurrent transfer is not supported"))
+		}
+		found = a
+	}
+	if found == nil {
+		return x.failing(errNoInterruptedChild)
+	}
+	return x.child(x, found, x.out, x.opts).beginResume(streaming)
+}

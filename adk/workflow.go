@@ -1,0 +1,285 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// SequentialAgentConfig configures a sequential agent.
+type SequentialAgentConfig struct {
+	Name, Description string
+	// SubAgents run one after another. Each sees what those before it said.
+	SubAgents []Agent
+}
+
+// LoopAgentConfig configures a loop agent.
+type LoopAgentConfig struct {
+	Name, Description string
+	// SubAgents run one after another, again and again, until one of them exits or breaks the loop
+	// ([NewBreakLoopAction]).
+	SubAgents []Agent
+	// MaxIterations limits the rounds. 0 means no limit.
+	MaxIterations int
+}
+
+// WorkflowInterruptInfo is the Data of the interrupt of a workflow agent.
+type WorkflowInterruptInfo struct {
+	OrigInput *AgentInput
+	// SequentialInterruptIndex is the sub-agent that stopped a sequence or loop, and SequentialInterruptInfo what it said.
+	SequentialInterruptIndex int
+	SequentialInterruptInfo  *InterruptInfo
+	// LoopIterations counts the rounds of a loop before this one.
+	LoopIterations int
+	// ParallelInterruptInfo has what each of the sub-agents said that stopped at the same time, by its place.
+	ParallelInterruptInfo map[int]*InterruptInfo
+}
+
+// The states of interrupted workflows.
+type (
+	sequentialState struct{ InterruptIndex int }
+	loopState       struct{ LoopIterations, SubAgentIndex int }
+)
+
+func init() {
+	schema.RegisterName[*WorkflowInterruptInfo]("_eino_adk_workflow_interrupt_info")
+	schema.RegisterName[*sequentialState]("eino_adk_sequential_workflow_state")
+	schema.RegisterName[*loopState]("eino_adk_loop_workflow_state")
+}
+
+// NewSequentialAgent makes an agent that runs others one after another. It ends early when one of them fails, exits
+// or is interrupted.
+func NewSequentialAgent(ctx context.Context, config *SequentialAgentConfig) (ResumableAgent, error) {
+	if config == nil {
+		return nil, errors.New("NewSequentialAgent: the config is nil")
+	}
+	w := &chainAgent{workflow: workflow{name: config.Name, description: config.Description}, rounds: 1}
+	return w.complete(ctx, w, config.SubAgents)
+}
+
+// NewLoopAgent makes an agent that runs others one after another, again and again.
+func NewLoopAgent(ctx context.Context, config *LoopAgentConfig) (ResumableAgent, error) {
+	if config == nil {
+		return nil, errors.New("NewLoopAgent: the config is nil")
+	}
+	w := &chainAgent{workflow: workflow{name: config.Name, description: config.Description}, loop: true, rounds: config.MaxIterations}
+	return w.complete(ctx, w, config.SubAgents)
+}
+
+// workflow is what workflow agents have in common.
+type workflow struct {
+	name, description string
+	children          []*flowAgent
+}
+
+func (w *workflow) Name(_ context.Context) string        { return w.name }
+func (w *workflow) Description(_ context.Context) string { return w.description }
+
+// passesOptionsOn: options designate the children.
+func (w *workflow) passesOptionsOn() {}
+
+// complete adds the children to the agent that w is part of.
+func (w *workflow) complete(ctx context.Context, self Agent, subAgents []Agent) (ResumableAgent, error) {
+	f := toFlow(ctx, self)
+	for i, sub := range subAgents {
+		if sub == nil {
+			return nil, fmt.Errorf("agent '%s': the sub-agent at index %d is nil", w.name, i)
+		}
+		child := toFlow(ctx, sub, WithDisallowTransferToParent())
+		if err := child.adoptedBy(ctx, f); err != nil {
+			return nil, fmt.Errorf("agent '%s': sub-agent at index %d: %w", w.name, i, err)
+		}
+		w.children = append(w.children, child)
+	}
+	return f, nil
+}
+
+// noState is the error of a workflow that is resumed without what it left.
+func (w *workflow) noState(state any) error {
+	if state == nil {
+		return fmt.Errorf("workflow agent '%s' was asked to resume but has no state", w.name)
+	}
+	return fmt.Errorf("workflow agent '%s': unsupported workflow agent state type: %T", w.name, state)
+}
+
+// chainAgent runs its children in turn: once, or in a loop.
+type chainAgent struct {
+	workflow
+	loop   bool
+	rounds int // 0 for a loop without end
+}
+
+// GetType returns "Sequential" or "Loop".
+func (w *chainAgent) GetType() string {
+	if w.loop {
+		return "Loop"
+	}
+	return "Sequential"
+}
+
+// Run runs the workflow by itself.
+func (w *chainAgent) Run(ctx context.Context, input *AgentInput, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+	return launch(ctx, w, assignment[Message]{input: input, opts: opts})
+}
+
+// Resume goes on with an interrupted workflow.
+func (w *chainAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+	return launch(ctx, w, assignment[Message]{resume: info, opts: opts})
+}
+
+func (w *chainAgent) begin(ctx context.Context, do assignment[Message]) task {
+	r := &chainRun{agent: w, ctx: ctx, do: do, parent: executionFrom[Message](ctx)}
+	if r.parent == nil {
+		return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': it must run as an agent of a run", w.name)}
+	}
+	r.path = slices.Clip(r.parent.path)
+	if do.resume == nil {
+		return r
+	}
+	switch state := do.resume.InterruptState.(type) {
+	case *sequentialState:
+		r.index = state.InterruptIndex
+	case *loopState:
+		r.round, r.index = state.LoopIterations, state.SubAgentIndex
+	default:
+		return failing[Message]{do.out, w.noState(state)}
+	}
+	if r.index < 0 || r.index > len(w.children) || r.round < 0 {
+		return failing[Message]{do.out, w.noState(do.resume.InterruptState)}
+	}
+	r.resuming = true
+	for range r.round {
+		r.extendPath(len(w.children))
+	}
+	r.extendPath(r.index)
+	return r
+}
+
+// chainRun is one run of a chain of agents.
+type chainRun struct {
+	agent  *chainAgent
+	ctx    context.Context
+	do     assignment[Message]
+	parent *execution[Message]
+
+	round, index int
+	// path leads over all agents that have run to the one that runs.
+	path []RunStep
+	// resuming: the agent at index may have been interrupted.
+	resuming bool
+
+	// What the agent at index has done.
+	failed    bool
+	broken    bool
+	interrupt *AgentEvent
+}
+
+// extendPath adds the first n children to the path.
+func (r *chainRun) extendPath(n int) {
+	for _, child := range r.agent.children[:n] {
+		r.path = append(r.path, RunStep{agentName: child.Name(r.ctx)})
+	}
+}
+
+func (r *chainRun) execute() {
+	w := r.agent
+	for ; w.rounds == 0 || r.round < w.rounds; r.round++ {
+		for ; r.index < len(w.children); r.index++ {
+			if stop := r.runChild(w.children[r.index]); stop {
+				return
+			}
+		}
+		r.index = 0
+		if len(w.children) == 0 {
+			return
+		}
+	}
+}
+
+// runChild runs one agent and reports whether the chain ends with it.
+func (r *chainRun) runChild(child *flowAgent) (stop bool) {
+	x := r.parent.child(r.ctx, child, r, r.do.opts)
+	x.inherits = true
+	r.path = append(r.path, RunStep{agentName: x.name}) // shares memory with the paths before it
+	x.path = r.path[:len(r.path):len(r.path)]
+	if r.resuming {
+		r.resuming = false
+		if interrupted, _, target, _ := x.frame.Resumption(); interrupted || target {
+			x.beginResume(r.do.resume.EnableStreaming).execute()
+			return r.ended(x)
+		}
+	}
+	x.begin(nil, nil).execute()
+	return r.ended(x)
+}
+
+// ended decides how the chain goes on after an agent.
+func (r *chainRun) ended(x *execution[Message]) (stop bool) {
+	if r.interrupt != nil {
+		r.do.out.send(r.composite())
+		return true
+	}
+	last := x.outcome()
+	return r.failed || r.broken || last != nil && last.Exit
+}
+
+// send passes the events of the running agent on.
+func (r *chainRun) send(e *AgentEvent) {
+	if e.Err != nil {
+		r.failed = true
+	}
+	if a := e.Action; a != nil {
+		if a.Interrupted != nil {
+			r.interrupt = e
+			return
+		}
+		if b := a.BreakLoop; r.agent.loop && b != nil && !b.Done && !r.broken {
+			r.broken = true
+			action, done := *a, *b
+			done.Done, done.CurrentIterations = true, r.round
+			action.BreakLoop = &done
+			e.Action = &action
+		}
+	}
+	r.do.out.send(e)
+}
+
+// composite is the interrupt of the chain, around that of the running agent.
+func (r *chainRun) composite() *AgentEvent {
+	data := &WorkflowInterruptInfo{
+		OrigInput:                r.do.input,
+		SequentialInterruptIndex: r.index,
+		SequentialInterruptInfo:  r.interrupt.Action.Interrupted,
+		LoopIterations:           r.round,
+	}
+	e := CompositeInterrupt(r.ctx, r.agent.GetType()+" workflow interrupted", r.state(), signalsOf(r.interrupt)...)
+	e.AgentName, e.RunPath = r.interrupt.AgentName, r.interrupt.RunPath
+	e.Action.Interrupted.Data = data
+	return e
+}
+
+// state is what the chain needs to go on at the running agent.
+func (r *chainRun) state() any {
+	if r.agent.loop {
+		return &loopState{LoopIterations: r.round, SubAgentIndex: r.index}
+	}
+	return &sequentialState{InterruptIndex: r.index}
+}
+
+// signalsOf returns the interrupt of an event.
+func signalsOf(e *AgentEvent) []*InterruptSignal {
+	signal := e.Action.signal
+	if signal == nil {
+		signal = FromInterruptContexts(e.Action.Interrupted.InterruptContexts)
+	}
+	switch {
+	case signal == nil:
+		return nil
+	case signal.ID == "":
+		return signal.Subs
+	}
+	return []*InterruptSignal{signal}
+}

@@ -1,0 +1,171 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// ParallelAgentConfig configures a parallel agent.
+type ParallelAgentConfig struct {
+	Name, Description string
+	// SubAgents run at the same time. They see what was said before, but not each other.
+	SubAgents []Agent
+}
+
+// NewParallelAgent makes an agent that runs others at the same time. Their events come as they happen. An error or exit
+// of one does not stop the others; if some are interrupted, the agent is when all have ended.
+func NewParallelAgent(ctx context.Context, config *ParallelAgentConfig) (ResumableAgent, error) {
+	if config == nil {
+		return nil, errors.New("NewParallelAgent: the config is nil")
+	}
+	w := &parallelAgent{workflow{name: config.Name, description: config.Description}}
+	return w.complete(ctx, w, config.SubAgents)
+}
+
+// parallelState is what an interrupted parallel agent leaves, for each of its children.
+type parallelState struct {
+	Branches []parallelBranch
+}
+
+type parallelBranch struct {
+	Said        []savedItem
+	Interrupted bool
+}
+
+func init() {
+	schema.RegisterName[*parallelState]("eino_adk_parallel_workflow_state")
+	schema.RegisterName[savedItem]("_weft_adk_history_item")
+	schema.RegisterName[parallelBranch]("_weft_adk_parallel_branch")
+}
+
+type parallelAgent struct{ workflow }
+
+// GetType returns "Parallel".
+func (w *parallelAgent) GetType() string { return "Parallel" }
+
+// Run runs the workflow by itself.
+func (w *parallelAgent) Run(ctx context.Context, input *AgentInput, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+	return launch(ctx, w, assignment[Message]{input: input, opts: opts})
+}
+
+// Resume goes on with an interrupted workflow.
+func (w *parallelAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+	return launch(ctx, w, assignment[Message]{resume: info, opts: opts})
+}
+
+func (w *parallelAgent) begin(ctx context.Context, do assignment[Message]) task {
+	r := &parallelRun{agent: w, ctx: ctx, do: do, parent: executionFrom[Message](ctx)}
+	if r.parent == nil {
+		return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': it must run as an agent of a run", w.name)}
+	}
+	var saved *parallelState
+	if do.resume != nil {
+		var ok bool
+		if saved, ok = do.resume.InterruptState.(*parallelState); !ok || len(saved.Branches) != len(w.children) {
+			return failing[Message]{do.out, w.noState(do.resume.InterruptState)}
+		}
+	}
+	r.branches = make([]branch, len(w.children))
+	for i, child := range w.children {
+		b := &r.branches[i]
+		b.run = r
+		b.exec = r.parent.child(ctx, child, b, do.opts)
+		b.exec.inherits = true
+		b.exec.lane = r.parent.lane.fork()
+		if saved == nil {
+			continue
+		}
+		items, err := restoreItems[Message](saved.Branches[i].Said)
+		if err != nil {
+			return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': branch %d: %w", w.name, i, err)}
+		}
+		b.exec.lane.restore(items)
+		b.finished = !saved.Branches[i].Interrupted
+	}
+	return r
+}
+
+// parallelRun is one run of agents beside each other.
+type parallelRun struct {
+	agent    *parallelAgent
+	ctx      context.Context
+	do       assignment[Message]
+	parent   *execution[Message]
+	branches []branch
+}
+
+// branch is one of the agents at work.
+type branch struct {
+	run  *parallelRun
+	exec *execution[Message]
+	// finished: it ended before the run was interrupted.
+	finished  bool
+	interrupt *AgentEvent
+}
+
+func (r *parallelRun) execute() {
+	var all sync.WaitGroup
+	for i := range r.branches {
+		if b := &r.branches[i]; !b.finished {
+			all.Go(b.execute)
+		}
+	}
+	all.Wait()
+	lanes := make([]*lane[Message], len(r.branches))
+	interrupted := false
+	for i := range r.branches {
+		lanes[i] = r.branches[i].exec.lane
+		interrupted = interrupted || r.branches[i].interrupt != nil
+	}
+	if interrupted {
+		r.do.out.send(r.composite())
+		return
+	}
+	r.parent.lane.join(lanes)
+}
+
+func (b *branch) execute() {
+	x := b.exec
+	if resume := b.run.do.resume; resume != nil {
+		if interrupted, _, target, _ := x.frame.Resumption(); interrupted || target {
+			x.beginResume(resume.EnableStreaming).execute()
+			return
+		}
+	}
+	x.begin(nil, nil).execute()
+}
+
+// send passes an event of the branch on.
+func (b *branch) send(e *AgentEvent) {
+	if e.Action != nil && e.Action.Interrupted != nil {
+		b.interrupt = e
+		return
+	}
+	b.run.do.out.send(e)
+}
+
+// composite is the interrupt of the agent, around those of its branches.
+func (r *parallelRun) composite() *AgentEvent {
+	state := &parallelState{Branches: make([]parallelBranch, len(r.branches))}
+	data := &WorkflowInterruptInfo{OrigInput: r.do.input, ParallelInterruptInfo: map[int]*InterruptInfo{}}
+	var signals []*InterruptSignal
+	for i := range r.branches {
+		b := &r.branches[i]
+		said, err := saveItems(b.exec.lane.own())
+		if err != nil {
+			return &AgentEvent{Err: fmt.Errorf("workflow agent '%s': saving branch %d: %w", r.agent.name, i, err)}
+		}
+		state.Branches[i] = parallelBranch{Said: said, Interrupted: b.interrupt != nil}
+		if b.interrupt != nil {
+			data.ParallelInterruptInfo[i] = b.interrupt.Action.Interrupted
+			signals = append(signals, signalsOf(b.interrupt)...)
+		}
+	}
+	e := CompositeInterrupt(r.ctx, "Parallel workflow interrupted", state, signals...)
+	e.Action.Interrupted.Data = data
+	return e
+}
