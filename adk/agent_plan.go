@@ -66,7 +66,7 @@ func newAgentPlan[M MessageType](ctx context.Context, a *TypedChatModelAgent[M])
 
 // toolMiddlewares are all that wrap tool calls, from the outside in.
 func toolMiddlewares[M MessageType](conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M]) []compose.ToolMiddleware {
-	var all []compose.ToolMiddleware
+	all := []compose.ToolMiddleware{watchedTools[M]()}
 	if !handlers.toolSender {
 		all = append(all, toolEventSender[M]())
 	}
@@ -76,6 +76,7 @@ func toolMiddlewares[M MessageType](conf *TypedChatModelAgentConfig[M], handlers
 			all = append(all, w)
 		}
 	}
+	all = append(all, abortableTools[M]())
 	return append(all, handlerToolMiddlewares(handlers)...)
 }
 

@@ -86,10 +86,7 @@ type resumption[M MessageType] struct {
 // streaming mode is that of info, and GenModelInput is not called again.
 func (a *TypedChatModelAgent[M]) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	if info == nil {
-		h := new(hub[M])
-		h.send(&TypedAgentEvent[M]{Err: (&resumption[M]{}).refuse(a.conf.Name, "info is nil")})
-		h.ring.Close()
-		return h.open()
+		return new(hub[M]).refuse((&resumption[M]{}).refuse(a.conf.Name, "info is nil"))
 	}
 	return launch(ctx, a, assignment[M]{resume: info, opts: opts})
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -23,6 +24,11 @@ type agentRun[M MessageType] struct {
 	input   *TypedAgentInput[M]
 	options chatModelAgentOptions
 	out     sink[M]
+	// view is which cancel the run has to obey, nil if there is none. A run that somebody else's hook or tool has started
+	// is abortable only: it is stopped with those, and nobody hears of it.
+	view      *cancelscope.View
+	abortable bool
+	detached  func()
 	// over: what is sent now comes from tools that outlived the run.
 	over atomic.Bool
 
@@ -45,14 +51,30 @@ type agentRun[M MessageType] struct {
 }
 
 func (r *agentRun[M]) Value(key any) any {
-	if _, ok := key.(agentRunKey); ok {
+	switch key.(type) {
+	case agentRunKey:
 		return r
+	case cancelKey:
+		if r.view != nil {
+			return inside{r.view}
+		}
 	}
 	return r.Context.Value(key)
 }
 
+// inside is the cancel that code in a run sees, for what it runs by itself.
+type inside struct{ view *cancelscope.View }
+
 func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], do assignment[M]) *agentRun[M] {
-	r := &agentRun[M]{Context: ctx, agent: a, input: do.input, out: do.out}
+	r := &agentRun[M]{agent: a, input: do.input, out: do.out, detached: func() {}}
+	switch v := ctx.Value(cancelKey{}).(type) {
+	case *cancelscope.View:
+		r.view = v
+	case inside:
+		r.view, r.abortable = v.view.Nested(), true
+		ctx, r.detached = detach(ctx)
+	}
+	r.Context = ctx
 	r.ctx = r
 	if len(do.opts) > 0 {
 		GetImplSpecificOptions(&r.options, do.opts...)
@@ -62,7 +84,7 @@ func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], 
 
 // send publishes an event. After the end of the run, where only tools that outlived it can still speak, it is dropped.
 func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
-	if r.over.Load() {
+	if r.over.Load() || r.view.Now() && (r.abortable || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
 		e.closeStreams()
 		return
 	}
@@ -89,10 +111,13 @@ func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) ta
 func (r *agentRun[M]) execute() {
 	reserveStack(len(r.returnDirectly))
 	defer r.over.Store(true)
+	defer r.detached()
 	defer func() { r.speculation.close() }()
-	if err := r.guarded(r.react); err != nil {
-		r.send(r.lastEvent(err))
+	err := r.guarded(r.react)
+	if err == nil || r.abortable && r.view.Now() {
+		return
 	}
+	r.send(r.lastEvent(err))
 }
 
 func (r *agentRun[M]) guarded(do func() error) (err error) {
@@ -207,6 +232,11 @@ func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 	if info, interrupted := compose.ExtractInterruptInfo(err); interrupted {
 		return r.interruptEvent(info, err)
 	}
+	if r.view.Now() { // whatever went wrong, it did because the run is to stop
+		e := TypedInterrupt[M](r.Context, infoStopped)
+		e.AgentName = r.agent.conf.Name
+		return e
+	}
 	return &TypedAgentEvent[M]{Err: err}
 }
 
@@ -225,7 +255,7 @@ func (r *agentRun[M]) adopt(s *speculation) {
 }
 
 // stopped reports whether the run has been told to stop at once.
-func (r *agentRun[M]) stopped() bool { return false }
+func (r *agentRun[M]) stopped() bool { return r.view.Now() }
 
 // reserveStack makes the goroutine's stack as large as a run needs down to its model, while there is hardly anything
 // on it. Growing it later would mean to adjust every frame in between, which took a third of the time of a short run.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/schema"
 )
@@ -83,6 +83,12 @@ func (t *agentTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 	if t.agent == nil {
 		return "", errors.New("agent tool: the agent is nil")
 	}
+	view := agentToolView(ctx)
+	if view != nil {
+		var stop func()
+		ctx, stop = detach(ctx)
+		defer stop()
+	}
 	c := &agentToolRun[M]{tool: t, ctx: ctx, caller: innermostRun(ctx)}
 	var opts []AgentRunOption
 	if c.caller != nil {
@@ -96,7 +102,7 @@ func (t *agentTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 	if talksToOthers(t.agent) {
 		root.recording.Store(true)
 	}
-	x := &execution[M]{Context: ctx, run: root, out: c, opts: opts, lane: newLane[M]()}
+	x := &execution[M]{Context: ctx, run: root, out: c, opts: opts, lane: newLane[M](), view: view}
 	x.setAgent(t.agent)
 	x.path = []RunStep{{agentName: x.name}}
 	begun, err := c.begin(x, argumentsInJSON)
@@ -105,6 +111,23 @@ func (t *agentTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 	}
 	begun.execute()
 	return c.result(x)
+}
+
+// agentToolView is the cancel that an agent has to obey as a tool: that of the calling agent where it is recursive. The
+// call is told that it stops by itself. A caller that can only be aborted hides the agent.
+func agentToolView(ctx context.Context) *cancelscope.View {
+	caller := innermostRun(ctx)
+	if caller == nil {
+		return cancelViewFrom(ctx).Nested()
+	}
+	view, abortable := caller.cancelView()
+	if view == nil || abortable {
+		return nil
+	}
+	if call, ok := ctx.Value(watchedCallKey{}).(*watchedCall); ok {
+		call.aware.Store(true)
+	}
+	return view.Nested()
 }
 
 // agentToolRun is one call.
@@ -254,9 +277,5 @@ func (c *agentToolRun[M]) interrupt(x *execution[M]) error {
 	if err != nil {
 		return fmt.Errorf("agent tool '%s': saving its run: %w", x.name, err)
 	}
-	signal := c.last.Action.signal
-	if signal == nil {
-		signal = core.FromInterruptContexts(c.last.Action.Interrupted.InterruptContexts)
-	}
-	return tool.CompositeInterrupt(c.ctx, "agent tool interrupt", sealed, signal)
+	return tool.CompositeInterrupt(c.ctx, "agent tool interrupt", sealed, signalOf(c.last))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
@@ -42,6 +43,8 @@ type execution[M MessageType] struct {
 	frame   core.Frame
 	lane    *lane[M]
 	opts    []AgentRunOption
+	// view is which cancel the agent has to obey, nil if there is none.
+	view *cancelscope.View
 	// inherits: the callback handlers of the parent are in the context already.
 	inherits bool
 
@@ -71,6 +74,8 @@ func (x *execution[M]) Value(key any) any {
 		return &x.frame
 	case sessionKey:
 		return x.run.session
+	case cancelKey:
+		return x.view
 	}
 	return x.Context.Value(key)
 }
@@ -103,7 +108,7 @@ func (x *execution[M]) setAgent(agent TypedAgent[M]) {
 
 // child makes the execution of an agent below x. ctx is that of x's agent, or x itself for one that takes over.
 func (x *execution[M]) child(ctx context.Context, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
-	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, opts: opts}
+	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, opts: opts, view: x.view.Nested()}
 	if c.lane == nil { // an agent that is run by a hook or tool of one that is alone
 		c.lane = newLane[M]()
 	}

@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -69,8 +70,9 @@ func retell(agent string, m Message) Message {
 		}
 	}
 	told := schema.UserMessage(text.String())
-	told.MultiContent = append([]schema.ChatMessagePart(nil), m.MultiContent...)
-	told.UserInputMultiContent = append([]schema.MessageInputPart(nil), m.UserInputMultiContent...)
+	//lint:ignore SA1019 older callers still send it
+	told.MultiContent = slices.Clone(m.MultiContent)
+	told.UserInputMultiContent = slices.Clone(m.UserInputMultiContent)
 	for i := range m.AssistantGenMultiContent {
 		if part, ok := inputPart(&m.AssistantGenMultiContent[i]); ok {
 			told.UserInputMultiContent = append(told.UserInputMultiContent, part)

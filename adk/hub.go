@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weftgo/weft/internal/eventring"
 )
@@ -56,12 +57,40 @@ func (h *hub[M]) drive(t task) {
 	t.execute()
 }
 
-// launch begins what do describes and runs it in a goroutine of its own.
+// launch begins what do describes and runs it in a goroutine of its own. It is for agents that run without a runner.
 func launch[M MessageType](ctx context.Context, s starter[M], do assignment[M]) *AsyncIterator[*TypedAgentEvent[M]] {
 	h := new(hub[M])
+	if ctx == nil {
+		return h.refuse(errNilContext)
+	}
 	do.out = h
-	t := s.begin(ctx, do)
-	go h.drive(t)
+	var options runnerOptions
+	err := guardHook(func() error { GetImplSpecificOptions(&options, do.opts...); return nil })
+	if err != nil {
+		return h.refuse(err)
+	}
+	gate, opts, err := newCancelGate[M](options.cancel, do.opts)
+	if err != nil {
+		return h.refuse(err)
+	}
+	if gate == nil {
+		t := s.begin(ctx, do)
+		go h.drive(t)
+		return h.open()
+	}
+	d := &directRun[M]{hub: h, gate: gate}
+	do.opts, do.out = opts, d
+	d.task = s.begin(context.WithValue(ctx, cancelKey{}, gate.view()), do)
+	go h.drive(d)
+	return h.open()
+}
+
+var errNilContext = errors.New("the context is nil: pass context.Background() if there is none")
+
+// refuse ends a run that could not even begin.
+func (h *hub[M]) refuse(err error) *AsyncIterator[*TypedAgentEvent[M]] {
+	h.send(&TypedAgentEvent[M]{Err: err})
+	h.ring.Close()
 	return h.open()
 }
 

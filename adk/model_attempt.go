@@ -23,6 +23,8 @@ type modelAttempt[M MessageType] struct {
 	held *messageEvent[M]
 	// speculation is the tools that run already.
 	speculation *speculation
+	// watched is the call of a model that streams, in a run that can be cancelled.
+	watched *watchedCall
 
 	message M
 	err     error
@@ -69,13 +71,13 @@ func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], o
 func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (err error) {
 	handlers, ops := a.turn.chain.handlers, opsOf[M]()
 	if len(handlers.wrapModel) == 0 {
-		a.message, err = identifiedModel[M]{target}.Generate(ctx, input, opts...)
+		a.message, err = a.call(ctx, identifiedModel[M]{target}, input, opts)
 	} else {
 		ctx, m, werr := a.wrapped(ctx, target, opts)
 		if werr != nil {
 			return werr
 		}
-		a.message, err = m.Generate(ctx, input, opts...)
+		a.message, err = a.call(ctx, m, input, opts)
 	}
 	if err != nil {
 		return err
@@ -94,14 +96,14 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], in
 	var s *schema.StreamReader[M]
 	var id string // for an answer that has none yet
 	if len(handlers.wrapModel) == 0 {
-		s, err = target.Stream(ctx, input, opts...)
+		s, err = a.open(ctx, target, input, opts)
 		id = newMessageID()
 	} else {
 		streamCtx, m, werr := a.wrapped(ctx, target, opts)
 		if werr != nil {
 			return werr
 		}
-		s, err = m.Stream(streamCtx, input, opts...)
+		s, err = a.open(streamCtx, m, input, opts)
 	}
 	if err != nil {
 		return err
@@ -109,6 +111,7 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], in
 	if s == nil {
 		return noAnswer(target.typ, "stream")
 	}
+	defer a.release()
 	if !handlers.modelSender {
 		s = a.sendStream(s, id)
 	}
@@ -119,6 +122,37 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], in
 		a.message = ops.identified(a.message, id)
 	}
 	return nil
+}
+
+// call has the model answer. In a run that can be cancelled it does so in a goroutine of its own.
+func (a *modelAttempt[M]) call(ctx context.Context, m model.BaseModel[M], input []M, opts []model.Option) (M, error) {
+	if a.turn.run.view == nil {
+		return m.Generate(ctx, input, opts...)
+	}
+	w := watch(ctx, a.turn.run.view)
+	defer w.release()
+	return do(w, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) }, func(M) {})
+}
+
+// open is call for an answer as a stream. The context of the model ends with the stream.
+func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], input []M, opts []model.Option) (*schema.StreamReader[M], error) {
+	if a.turn.run.view == nil {
+		return m.Stream(ctx, input, opts...)
+	}
+	a.watched = watch(ctx, a.turn.run.view)
+	s, err := do(a.watched, func(ctx context.Context) (*schema.StreamReader[M], error) { return m.Stream(ctx, input, opts...) },
+		func(s *schema.StreamReader[M]) { s.Close() })
+	if err != nil {
+		a.release()
+	}
+	return s, err
+}
+
+func (a *modelAttempt[M]) release() {
+	if a.watched != nil {
+		a.watched.release()
+		a.watched = nil
+	}
 }
 
 // read takes the answer from its stream and lets the eager tools look on. On an error the message is what came

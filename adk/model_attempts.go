@@ -74,9 +74,11 @@ func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err err
 
 // isFinal reports whether an error is none of the model: interrupts, and streams that a cancel has ended.
 func isFinal(err error) bool {
-	if errors.Is(err, ErrStreamCanceled) {
-		return true
-	}
+	return errors.Is(err, ErrStreamCanceled) || errors.Is(err, errStopped) || isInterrupt(err)
+}
+
+// isInterrupt reports whether an error asks for an interrupt.
+func isInterrupt(err error) bool {
 	_, interrupted := core.SignalFrom(err, func() core.Address { return nil })
 	return interrupted
 }

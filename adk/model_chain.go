@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -67,9 +68,33 @@ func (c *modelChain[M]) Stream(ctx context.Context, _ []M, _ ...model.Option) (*
 }
 
 // turn is one turn of the model: it takes the history from the state, has it answered and adds the answer. The last
-// message of the history is the result.
+// message of the history is the result. A cancelled run stops here, before the turn or after an answer with tool calls.
 func (c *modelChain[M]) turn(ctx context.Context, streaming bool) (last M, err error) {
 	t := modelTurn[M]{chain: c, run: agentRunFrom[M](ctx), ctx: ctx, streaming: streaming}
+	if t.run.resume != nil {
+		if last, answered, err := t.resumed(ctx); answered || err != nil {
+			return last, err
+		}
+	}
+	if t.run.view == nil {
+		return t.take(ctx)
+	}
+	if t.run.view.Now() {
+		return last, compose.Interrupt(ctx, infoStopped)
+	}
+	last, err = t.take(ctx)
+	switch {
+	case err != nil && t.run.view.Now() && !isInterrupt(err):
+		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
+	case err == nil && t.run.view.At(cancelscope.Mode(CancelAfterChatModel)) && c.limited && opsOf[M]().hasToolCalls(last):
+		return last, errors.Join(pauseAt[M](ctx, afterChatModel), compose.Interrupt(ctx, infoAfterChatModel))
+	}
+	return last, err
+}
+
+// take is the turn itself.
+func (t *modelTurn[M]) take(ctx context.Context) (last M, err error) {
+	c := t.chain
 	if err := t.begin(ctx); err != nil {
 		return last, err
 	}
@@ -94,6 +119,35 @@ func (c *modelChain[M]) turn(ctx context.Context, streaming bool) (last M, err e
 	return t.hookAfter(ctx, answer, mc)
 }
 
+// resumed returns the answer that the run had when it was stopped.
+func (t *modelTurn[M]) resumed(ctx context.Context) (last M, answered bool, err error) {
+	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		if s.Paused == afterChatModel && len(s.Messages) > 0 {
+			last, answered = s.Messages[len(s.Messages)-1], true
+			s.Paused = running
+		}
+		return nil
+	})
+	return last, answered, err
+}
+
+// undo makes the state what it was before the turn: a resumed run takes it anew.
+func (t *modelTurn[M]) undo(ctx context.Context) error {
+	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.Messages, s.ToolInfos, s.DeferredToolInfos = t.before.Messages, t.before.ToolInfos, t.before.DeferredToolInfos
+		s.ToolsInitialised, s.RemainingIterations = t.before.ToolsInitialised, t.before.RemainingIterations
+		return nil
+	})
+}
+
+// pauseAt notes in the state how far the run has got.
+func pauseAt[M MessageType](ctx context.Context, point safePoint) error {
+	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.Paused = point
+		return nil
+	})
+}
+
 // modelTurn is what the layers of one turn share.
 type modelTurn[M MessageType] struct {
 	chain     *modelChain[M]
@@ -102,6 +156,8 @@ type modelTurn[M MessageType] struct {
 	streaming bool
 	input     []M
 	options   []model.Option
+	// before is the state before the turn, in a run that can be cancelled.
+	before agentState[M]
 	// view is the state as the hooks see it, if there are any.
 	view *TypedChatModelAgentState[M]
 	// open is the attempt that has not been judged yet.
@@ -112,6 +168,10 @@ type modelTurn[M MessageType] struct {
 func (t *modelTurn[M]) begin(ctx context.Context) error {
 	c, r := t.chain, t.run
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		if r.view != nil {
+			t.before = *s
+			t.before.Messages = slices.Clip(s.Messages)
+		}
 		if c.limited {
 			if s.RemainingIterations <= 0 {
 				return ErrExceedMaxIterations

@@ -7,6 +7,7 @@ import (
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -60,7 +61,11 @@ func (t *modelTarget[M]) Generate(ctx context.Context, input []M, opts ...model.
 func (t *modelTarget[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 	ctx = t.enter(ctx)
 	if t.silent {
-		return t.stream(ctx, input, opts)
+		s, err := t.stream(ctx, input, opts)
+		if err != nil {
+			return nil, err
+		}
+		return cutOff(cancelViewOf[M](ctx), s), nil
 	}
 	ctx = callbacks.OnStart(ctx, input)
 	s, err := t.stream(ctx, input, opts)
@@ -68,7 +73,7 @@ func (t *modelTarget[M]) Stream(ctx context.Context, input []M, opts ...model.Op
 		callbacks.OnError(ctx, err)
 		return nil, err
 	}
-	_, s = callbacks.OnEndWithStreamOutput(ctx, s)
+	_, s = callbacks.OnEndWithStreamOutput(ctx, cutOff(cancelViewOf[M](ctx), s))
 	return s, nil
 }
 
@@ -123,4 +128,12 @@ func (ops *messageOps[M]) identifyFirst(id string) func(M) (M, error) {
 		first = false
 		return ops.identified(chunk, id), nil
 	}
+}
+
+// cancelViewOf returns the cancel that the run of ctx has to obey.
+func cancelViewOf[M MessageType](ctx context.Context) *cancelscope.View {
+	if r := agentRunFrom[M](ctx); r != nil {
+		return r.view
+	}
+	return nil
 }

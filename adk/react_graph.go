@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -140,6 +141,11 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 	r := agentRunFrom[M](ctx)
 	r.speculation.close()
 	r.speculation = nil
+	if r.resume != nil {
+		if done, err := resumedAfterTools[M](ctx); done || err != nil {
+			return results, err
+		}
+	}
 	handlers := r.agent.handlers
 	var directly *TypedAgentEvent[M]
 	var view *TypedChatModelAgentState[M]
@@ -175,7 +181,21 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 			return nil, err
 		}
 	}
+	if r.view.At(cancelscope.Mode(CancelAfterToolCalls)) {
+		return nil, errors.Join(pauseAt[M](ctx, afterTools), compose.Interrupt(ctx, infoAfterToolCalls))
+	}
 	return results, nil
+}
+
+// resumedAfterTools reports whether the run was stopped here, when everything was done.
+func resumedAfterTools[M MessageType](ctx context.Context) (done bool, err error) {
+	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		if done = s.Paused == afterTools; done {
+			s.Paused = running
+		}
+		return nil
+	})
+	return done, err
 }
 
 // remember appends the results of a round to the history.

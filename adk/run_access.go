@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/cancelscope"
 )
 
 // anyRun is a run on messages of either kind.
@@ -16,6 +17,8 @@ type anyRun interface {
 	// agentToolOptions are those for an agent that runs as a tool, streaming whether it is to stream.
 	agentToolOptions(name string) []AgentRunOption
 	streaming() bool
+	// cancelView is which cancel the run has to obey, and whether it can only be aborted.
+	cancelView() (view *cancelscope.View, abortable bool)
 }
 
 type agentRunKey struct{}
@@ -74,3 +77,5 @@ func (r *agentRun[M]) history(ctx context.Context) (messages []M, err error) {
 	})
 	return messages, err
 }
+
+func (r *agentRun[M]) cancelView() (*cancelscope.View, bool) { return r.view, r.abortable }

@@ -7,12 +7,15 @@ import (
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/cancelscope"
 )
 
 // AgentRunOption is an option of one run. It is immutable and may be used for many runs.
 type AgentRunOption struct {
 	apply  any // func(*T)
 	agents []string
+	// cancels: it is for the outermost agent alone.
+	cancels bool
 }
 
 // DesignateAgent makes the option act on the agents with the given names only. Calls add up.
@@ -67,6 +70,7 @@ type runnerOptions struct {
 	sessionValues        map[string]any
 	checkPointID         *string
 	skipTransferMessages bool
+	cancel               *cancelscope.Control
 }
 
 // WithSessionValues puts values into the session before the run starts (see [AddSessionValue]). Of several such

@@ -62,7 +62,7 @@ func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentR
 func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	run, err := newRunnerRun(ctx, r, opts)
 	if err != nil {
-		return run.refuse(err)
+		return run.hub.refuse(err)
 	}
 	run.session.add(run.root.options.sessionValues)
 	// Clipped, because agents append to the messages, and the caller may use the slice for several runs.
@@ -80,14 +80,19 @@ type runnerRun[M MessageType] struct {
 	hub     hub[M]
 	input   TypedAgentInput[M]
 	step    [1]RunStep
-	// interrupted is the interrupt that the run has ended with.
-	interrupted *InterruptSignal
+	task    task
+	gate    *cancelGate[M]
+	// interrupted: the run has ended with an interrupt.
+	interrupted bool
 }
 
 func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []AgentRunOption) (*runnerRun[M], error) {
 	run := &runnerRun[M]{runner: r}
 	if r.agent == nil {
 		return run, errors.New("runner: the agent is nil: set RunnerConfig.Agent")
+	}
+	if ctx == nil {
+		return run, errNilContext
 	}
 	run.root.session = &run.session
 	run.exec = execution[M]{Context: ctx, run: &run.root, out: run, opts: opts}
@@ -97,7 +102,15 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	if _, alone := r.agent.(*TypedChatModelAgent[M]); !alone {
 		run.exec.lane = newLane[M]()
 	}
-	return run, guardHook(func() error { run.root.read(opts); return nil })
+	err := guardHook(func() error { run.root.read(opts); return nil })
+	if err != nil {
+		return run, err
+	}
+	if run.gate, run.exec.opts, err = newCancelGate[M](run.root.options.cancel, opts); run.gate != nil {
+		run.exec.view = run.gate.view()
+		run.gate.save = func(signal *InterruptSignal) (string, error) { return run.save(signal, nil) }
+	}
+	return run, err
 }
 
 // newRootRun is for agents that run without a runner.
@@ -127,41 +140,44 @@ func talksToOthers[M MessageType](agent TypedAgent[M]) bool {
 // start begins the run in the caller's goroutine and goes on in one of its own.
 func (run *runnerRun[M]) start(begin func() task) *AsyncIterator[*TypedAgentEvent[M]] {
 	if err := guardHook(func() error { run.exec.setAgent(run.runner.agent); return nil }); err != nil {
-		return run.refuse(err)
+		return run.hub.refuse(err)
 	}
 	run.step[0].agentName = run.exec.name
 	run.exec.path = run.step[:]
-	go run.hub.drive(begin())
+	run.task = begin()
+	go run.hub.drive(run)
 	return run.hub.open()
 }
 
-// refuse ends a run that could not even begin.
-func (run *runnerRun[M]) refuse(err error) *AsyncIterator[*TypedAgentEvent[M]] {
-	run.hub.send(&TypedAgentEvent[M]{Err: err})
-	run.hub.ring.Close()
-	return run.hub.open()
+// execute does the run. Then there is nothing left to cancel.
+func (run *runnerRun[M]) execute() {
+	defer run.gate.end()
+	run.task.execute()
 }
 
-// send passes an event to the reader. An interrupt is saved before.
+// send passes an event to the reader. An interrupt is saved before; that of a cancelled run is its end.
 func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
-	if e.Action == nil || e.Action.Interrupted == nil {
+	switch {
+	case run.gate != nil && run.gate.over:
+		e.closeStreams()
+		return
+	case e.Action == nil || e.Action.Interrupted == nil:
 		run.hub.send(e)
 		return
-	}
-	if run.interrupted != nil {
+	case run.interrupted:
 		run.hub.send(&TypedAgentEvent[M]{Err: errors.New("multiple interrupt actions should not happen in Runner")})
 		return
 	}
-	signal := e.Action.signal
-	if signal == nil {
-		signal = FromInterruptContexts(e.Action.Interrupted.InterruptContexts)
-	}
+	signal, data := signalOf(e), e.Action.Interrupted.Data
 	if signal == nil {
 		run.hub.send(&TypedAgentEvent[M]{Err: errors.New("an interrupt event was not made by Interrupt, StatefulInterrupt or CompositeInterrupt")})
 		return
 	}
-	run.interrupted = signal
-	if err := run.save(signal, e.Action.Interrupted.Data); err != nil {
+	run.interrupted = true
+	if run.gate.stopped(signal, &run.hub) {
+		return
+	}
+	if _, err := run.save(signal, data); err != nil {
 		run.hub.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to save checkpoint: %w", err)})
 	}
 	run.hub.send(&TypedAgentEvent[M]{
@@ -169,7 +185,7 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 		RunPath:   e.RunPath,
 		Output:    e.Output,
 		Action: &AgentAction{
-			Interrupted: &InterruptInfo{Data: e.Action.Interrupted.Data, InterruptContexts: interruptContexts(signal)},
+			Interrupted: &InterruptInfo{Data: data, InterruptContexts: interruptContexts(signal)},
 			signal:      signal,
 		},
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weftgo/weft/internal/core"
 )
@@ -104,11 +105,11 @@ func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, params
 	return nil
 }
 
-// save stores the run, if there is a store and an ID.
-func (run *runnerRun[M]) save(signal *InterruptSignal, data any) error {
+// save stores the run, if there is a store and an ID, and returns the ID.
+func (run *runnerRun[M]) save(signal *InterruptSignal, data any) (string, error) {
 	id := run.root.options.checkPointID
 	if id == nil || isNilStore(run.runner.store) {
-		return nil
+		return "", nil
 	}
 	d := &runDocument{}
 	err := setInput(d, run.root.input)
@@ -125,14 +126,20 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, data any) error {
 		d.Data, err = encodeData(data)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	sealed, err := d.seal()
 	if err != nil {
-		return err
+		return "", err
 	}
-	return run.runner.store.Set(run.exec.Context, *id, sealed)
+	// The run may have ended because its context did: it is saved all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
+	defer cancel()
+	return *id, run.runner.store.Set(ctx, *id, sealed)
 }
+
+// savingTime is how long a store may take.
+const savingTime = time.Minute
 
 // encodeData saves what a custom agent said to the user; agents of this package have it in their state.
 func encodeData(data any) ([]byte, error) {

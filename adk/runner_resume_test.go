@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,12 +25,15 @@ func (m memory) Set(_ context.Context, id string, b []byte) error { m[id] = b; r
 
 // replies is a model that answers in turn.
 type replies struct {
+	mu   sync.Mutex
 	n    int
 	all  []*schema.Message
 	seen [][]*schema.Message
 }
 
 func (r *replies) next(input []*schema.Message) *schema.Message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.seen = append(r.seen, input)
 	m := r.all[min(r.n, len(r.all)-1)]
 	r.n++

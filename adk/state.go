@@ -31,7 +31,18 @@ type agentState[M MessageType] struct {
 	RetryAttempt int
 	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and call ID.
 	ToolMsgIDs map[string]map[string]string
+	// Paused says what was done already at the safe point where the run was stopped.
+	Paused safePoint
 }
+
+// safePoint is where a run can be stopped without giving anything up.
+type safePoint int
+
+const (
+	running safePoint = iota
+	afterChatModel
+	afterTools
+)
 
 // State is the state of a run on ordinary messages, for compose.ProcessState in tools and hooks. Prefer the states
 // that hooks are given, and run-local values ([SetRunLocalValue]).
@@ -39,6 +50,7 @@ type State = agentState[*schema.Message]
 
 func init() {
 	schema.RegisterName[*State]("_eino_adk_react_state")
+	schema.RegisterName[safePoint]("_weft_adk_safe_point")
 	schema.RegisterName[*agentState[*schema.AgenticMessage]]("_eino_adk_agentic_state")
 	schema.RegisterName[*TypedAgentEvent[*schema.AgenticMessage]]("_eino_adk_agentic_event")
 }

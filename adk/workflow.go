@@ -188,6 +188,10 @@ func (r *chainRun) execute() {
 	w := r.agent
 	for ; w.rounds == 0 || r.round < w.rounds; r.round++ {
 		for ; r.index < len(w.children); r.index++ {
+			if r.parent.view.Requested() {
+				r.do.out.send(CompositeInterrupt(r.ctx, w.GetType()+" workflow cancel at transition", r.state()))
+				return
+			}
 			if stop := r.runChild(w.children[r.index]); stop {
 				return
 			}
@@ -271,10 +275,7 @@ func (r *chainRun) state() any {
 
 // signalsOf returns the interrupt of an event.
 func signalsOf(e *AgentEvent) []*InterruptSignal {
-	signal := e.Action.signal
-	if signal == nil {
-		signal = FromInterruptContexts(e.Action.Interrupted.InterruptContexts)
-	}
+	signal := signalOf(e)
 	switch {
 	case signal == nil:
 		return nil

@@ -65,8 +65,12 @@ func (w *parallelAgent) begin(ctx context.Context, do assignment[Message]) task 
 	var saved *parallelState
 	if do.resume != nil {
 		var ok bool
-		if saved, ok = do.resume.InterruptState.(*parallelState); !ok || len(saved.Branches) != len(w.children) {
+		saved, ok = do.resume.InterruptState.(*parallelState)
+		if !ok || len(saved.Branches) != 0 && len(saved.Branches) != len(w.children) {
 			return failing[Message]{do.out, w.noState(do.resume.InterruptState)}
+		}
+		if len(saved.Branches) == 0 { // it was stopped before it began
+			saved = nil
 		}
 	}
 	r.branches = make([]branch, len(w.children))
@@ -108,6 +112,10 @@ type branch struct {
 }
 
 func (r *parallelRun) execute() {
+	if r.parent.view.Requested() {
+		r.do.out.send(CompositeInterrupt(r.ctx, "Parallel workflow cancel before spawn", &parallelState{}))
+		return
+	}
 	var all sync.WaitGroup
 	for i := range r.branches {
 		if b := &r.branches[i]; !b.finished {

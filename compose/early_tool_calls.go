@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weftgo/weft/schema"
 )
@@ -9,6 +10,11 @@ import (
 // EarlyToolCall waits for a tool call that was started before the tools node and returns its result, as text or as
 // multi-modal parts. An error is that of the call; one that asks for an interrupt interrupts it.
 type EarlyToolCall func(ctx context.Context) (text *schema.StreamReader[string], result *schema.StreamReader[*schema.ToolResult], err error)
+
+// ErrToolCallGivenUp is what a middleware returns for a call that it does not wait for any more, because the run
+// is to stop. The tools node is interrupted then, with the results that are there; in the resumed run the call starts
+// anew, and does not find that it was interrupted. It is for the agent runtime.
+var ErrToolCallGivenUp = errors.New("the tool call was given up because the run is to stop")
 
 // InternalSetEarlyToolCalls sets what is asked, before the tools of a message run, for the calls that were started
 // already: one for each call of the message, by its place, nil for a call that the node has to run. A nil slice means

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -116,12 +117,15 @@ func (b *toolBatch) guard(c *toolCall, execute func(*toolCall)) {
 }
 
 func (c *toolCall) failed() bool {
-	if c.err == nil {
+	if c.err == nil || c.givenUp() {
 		return false
 	}
 	_, interrupted := core.SignalFrom(c.err, c.ctx.frame.Address)
 	return !interrupted
 }
+
+// givenUp reports whether the call is to run again in a resumed run without having asked for it.
+func (c *toolCall) givenUp() bool { return errors.Is(c.err, ErrToolCallGivenUp) }
 
 // invoke gets the value of the call.
 func (c *toolCall) invoke() {

@@ -96,7 +96,9 @@ func (b *toolBatch) interrupt(format string) error {
 			return fmt.Errorf(format, c.name, c.callID, c.err)
 		}
 		if c.err != nil {
-			errs = append(errs, c.addressed())
+			if !c.givenUp() {
+				errs = append(errs, c.addressed())
+			}
 			extra.RerunTools = append(extra.RerunTools, c.callID)
 			if info, _ := core.IsInterruptRerunError(c.err); info != nil {
 				extra.RerunExtraMap[c.callID] = info

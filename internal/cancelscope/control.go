@@ -1,0 +1,268 @@
+// Package cancelscope is the state of a request to stop something that runs: how it shall stop, who is meant, and what
+// came of it.
+//
+// Package adk stops the runs of agents with it.
+// It must never start a goroutine, nor call back with its lock held.
+package cancelscope
+
+import (
+	"sync"
+	"time"
+)
+
+// A Mode says where to stop: at one of the safe points whose bits are set, or, without bits, at once.
+type Mode int
+
+// A Request asks a run to stop.
+type Request struct {
+	Mode Mode
+	// Recursive means what runs inside the run, too.
+	Recursive bool
+	// Timeout is how long to wait for a safe point before the run is stopped at once. Not positive: without limit.
+	Timeout time.Duration
+}
+
+// An Outcome is what came of the requests.
+type Outcome int
+
+// The outcomes.
+const (
+	Pending Outcome = iota
+	// Stopped: the run stopped because of them.
+	Stopped
+	// Ended: it ended before they took effect.
+	Ended
+)
+
+// Info describes the merged requests.
+type Info struct {
+	Mode      Mode
+	Recursive bool
+	Immediate bool
+	// Escalated: the run was to stop at a safe point first; TimedOut: because it took too long.
+	Escalated, TimedOut bool
+}
+
+// A Control belongs to one run. The zero value is ready. It is safe for concurrent use.
+type Control struct {
+	mu        sync.Mutex
+	used      bool
+	requested bool
+	info      Info
+	deadline  time.Time
+	timer     *time.Timer
+	outcome   Outcome
+	done      chan struct{}
+	watchers  map[*watcher]struct{}
+}
+
+// watcher is called when a view is to stop at once.
+type watcher struct {
+	nested bool
+	call   func()
+}
+
+// Use claims the control for a run. It reports false if another has.
+func (c *Control) Use() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.used
+	c.used = true
+	return first
+}
+
+// Ask merges a request. It reports false if the outcome stands already.
+func (c *Control) Ask(r Request) bool {
+	c.mu.Lock()
+	if c.outcome != Pending {
+		c.mu.Unlock()
+		return false
+	}
+	first := !c.requested
+	c.requested = true
+	c.info.Recursive = c.info.Recursive || r.Recursive
+	switch {
+	case r.Mode == 0:
+		c.info.Escalated = c.info.Escalated || !first && !c.info.Immediate
+		if !c.info.TimedOut {
+			c.info.Mode = 0
+		}
+		c.info.Immediate = true
+	case !c.info.Immediate:
+		c.info.Mode |= r.Mode
+		c.limit(r.Timeout)
+	}
+	calls := c.due()
+	c.mu.Unlock()
+	call(calls)
+	return true
+}
+
+// limit sets the timer to the earliest deadline, with mu locked.
+func (c *Control) limit(timeout time.Duration) {
+	if timeout <= 0 {
+		return
+	}
+	deadline := time.Now().Add(timeout)
+	if c.timer != nil && !deadline.Before(c.deadline) {
+		return
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.deadline = deadline
+	c.timer = time.AfterFunc(timeout, c.expire)
+}
+
+func (c *Control) expire() {
+	c.mu.Lock()
+	if c.outcome != Pending || c.info.Immediate {
+		c.mu.Unlock()
+		return
+	}
+	c.info.Immediate, c.info.Escalated, c.info.TimedOut = true, true, true
+	calls := c.due()
+	c.mu.Unlock()
+	call(calls)
+}
+
+// due takes the watchers that are to be called now, with mu locked.
+func (c *Control) due() (calls []func()) {
+	if !c.info.Immediate {
+		return nil
+	}
+	for w := range c.watchers {
+		if !w.nested || c.info.Recursive {
+			calls = append(calls, w.call)
+			delete(c.watchers, w)
+		}
+	}
+	return calls
+}
+
+func call(calls []func()) {
+	for _, f := range calls {
+		f()
+	}
+}
+
+// Settle fixes the outcome, if none is fixed yet, and returns what was asked for. Without a request the outcome cannot
+// be Stopped: it is Ended then.
+func (c *Control) Settle(o Outcome) (Info, Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.outcome == Pending {
+		if !c.requested {
+			o = Ended
+		}
+		c.outcome = o
+		if c.timer != nil {
+			c.timer.Stop()
+		}
+		close(c.doneLocked())
+	}
+	return c.info, c.outcome
+}
+
+// Peek returns what was asked for and whether the run is to be stopped because of it.
+func (c *Control) Peek() (info Info, stop bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.info, c.requested && c.outcome == Pending
+}
+
+// Done is closed when the outcome is fixed.
+func (c *Control) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.doneLocked()
+}
+
+func (c *Control) doneLocked() chan struct{} {
+	if c.done == nil {
+		c.done = make(chan struct{})
+	}
+	return c.done
+}
+
+// State returns what was asked for, whether anything was, and the outcome.
+func (c *Control) State() (info Info, requested bool, outcome Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.info, c.requested, c.outcome
+}
+
+// A View is how a part of the run sees the control: the outermost part obeys every request, a nested one only those
+// that are recursive. A nil view sees nothing.
+type View struct {
+	control *Control
+	nested  bool
+}
+
+// Root returns the view of the outermost part.
+func (c *Control) Root() *View { return &View{control: c} }
+
+// Nested returns the view of a part inside.
+func (v *View) Nested() *View {
+	if v == nil || v.nested {
+		return v
+	}
+	return &View{control: v.control, nested: true}
+}
+
+// Control returns what the view is of.
+func (v *View) Control() *Control { return v.control }
+
+// Requested reports whether the part is to stop, in whatever way.
+func (v *View) Requested() bool {
+	if v == nil {
+		return false
+	}
+	info, requested, outcome := v.control.State()
+	return requested && outcome != Ended && (!v.nested || info.Recursive)
+}
+
+// At reports whether the part is to stop at the safe point with the given bit. It is at every one if it is to stop at
+// once.
+func (v *View) At(point Mode) bool {
+	if !v.Requested() {
+		return false
+	}
+	info, _, _ := v.control.State()
+	return info.Immediate || info.Mode&point != 0
+}
+
+// Now reports whether the part is to stop at once.
+func (v *View) Now() bool {
+	if !v.Requested() {
+		return false
+	}
+	info, _, _ := v.control.State()
+	return info.Immediate
+}
+
+// OnNow has f called once when the part is to stop at once, in the goroutine that asks for it, or right now if it is.
+// The returned function takes f back.
+func (v *View) OnNow(f func()) (stop func()) {
+	if v == nil {
+		return func() {}
+	}
+	c := v.control
+	w := &watcher{nested: v.nested, call: f}
+	c.mu.Lock()
+	if c.requested && c.info.Immediate && (!v.nested || c.info.Recursive) {
+		c.mu.Unlock()
+		f()
+		return func() {}
+	}
+	if c.watchers == nil {
+		c.watchers = map[*watcher]struct{}{}
+	}
+	c.watchers[w] = struct{}{}
+	c.mu.Unlock()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.watchers, w)
+	}
+}

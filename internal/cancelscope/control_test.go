@@ -1,0 +1,80 @@
+package cancelscope
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestAsk_C3_Merges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c Control
+		v := c.Root()
+		require.False(t, v.Requested())
+		require.True(t, c.Ask(Request{Mode: 2, Timeout: time.Minute}))
+		require.True(t, c.Ask(Request{Mode: 4, Timeout: time.Second}))
+		require.True(t, c.Ask(Request{Mode: 4, Recursive: true, Timeout: time.Hour}))
+		require.True(t, v.At(2) && v.At(4) && !v.Now())
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.True(t, v.Now(), "the earliest deadline wins")
+		info, outcome := c.Settle(Stopped)
+		require.Equal(t, Stopped, outcome)
+		require.Equal(t, Info{Mode: 6, Recursive: true, Immediate: true, Escalated: true, TimedOut: true}, info)
+		require.False(t, c.Ask(Request{}))
+	})
+}
+
+func TestAsk_C5_ImmediateAbsorbs(t *testing.T) {
+	var c Control
+	c.Ask(Request{Mode: 2})
+	c.Ask(Request{Timeout: time.Nanosecond})
+	info, _, _ := c.State()
+	require.Equal(t, Info{Immediate: true, Escalated: true}, info)
+
+	var plain Control
+	plain.Ask(Request{})
+	plain.Ask(Request{Mode: 2})
+	info, _, _ = plain.State()
+	require.Equal(t, Info{Immediate: true}, info)
+}
+
+func TestViews(t *testing.T) {
+	var c Control
+	root, nested := c.Root(), c.Root().Nested()
+	var called []string
+	root.OnNow(func() { called = append(called, "root") })
+	nested.OnNow(func() { called = append(called, "nested") })
+	stop := root.OnNow(func() { called = append(called, "taken back") })
+	stop()
+	c.Ask(Request{})
+	require.Equal(t, []string{"root"}, called)
+	require.False(t, nested.Now())
+	c.Ask(Request{Recursive: true})
+	require.Equal(t, []string{"root", "nested"}, called)
+	require.True(t, nested.Now())
+	nested.OnNow(func() { called = append(called, "late") })
+	require.Equal(t, "late", called[2])
+
+	var none *View
+	require.False(t, none.Requested() || none.Now() || none.At(2))
+	none.OnNow(func() { t.Error("called") })()
+	require.Nil(t, none.Nested())
+}
+
+func TestSettle(t *testing.T) {
+	var c Control
+	require.True(t, c.Use())
+	require.False(t, c.Use())
+	_, outcome := c.Settle(Stopped)
+	require.Equal(t, Ended, outcome, "nobody asked")
+	_, outcome = c.Settle(Stopped)
+	require.Equal(t, Ended, outcome)
+	<-c.Done()
+	require.False(t, c.Ask(Request{}))
+}
