@@ -137,7 +137,9 @@ type cancelGate[M MessageType] struct {
 	control *cancelscope.Control
 	// save stores the run and returns under which ID, "" if there is no store.
 	save func(signal *InterruptSignal) (id string, err error)
-	over bool
+	// outcome, if not nil, is told about the error.
+	outcome *runOutcome
+	over    bool
 }
 
 // newCancelGate returns the gate for the options of a run, and the options for the agents in it.
@@ -179,6 +181,10 @@ func (g *cancelGate[M]) stopped(signal *InterruptSignal, out sink[M]) bool {
 			out.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to save checkpoint on cancel: %w", err)})
 		}
 		cancelled.CheckPointID = id
+	}
+	if g.outcome != nil {
+		cancelled.CheckPointID = g.outcome.shownID
+		g.outcome.cancelled = cancelled
 	}
 	out.send(&TypedAgentEvent[M]{Err: cancelled})
 	g.control.Settle(cancelscope.Stopped)

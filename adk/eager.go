@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -23,6 +26,7 @@ type eagerTools struct {
 // the tools node has adopted them, because the attempt may be rejected and the message changed by hooks: their events
 // are held until then.
 type speculation struct {
+	run     anyRun
 	tools   *eagerTools
 	ctx     context.Context
 	options []tool.Option
@@ -44,7 +48,7 @@ func startSpeculation[M MessageType](t *modelTurn[M]) *speculation {
 		return nil
 	}
 	// The calls belong to the tools node: to its address, and to the context of the run rather than that of the turn.
-	s := &speculation{tools: tools, ctx: core.Beside(t.ctx, compose.AddressSegmentNode, toolsNode), options: t.run.options.tools}
+	s := &speculation{run: t.run, tools: tools, ctx: core.Beside(t.ctx, compose.AddressSegmentNode, toolsNode), options: t.run.options.tools}
 	s.idle.L = &s.mu
 	return s
 }
@@ -70,7 +74,7 @@ func (s *speculation) start(tc schema.ToolCall) {
 	if s.aborted != nil || s.find(tc.ID) != nil {
 		return
 	}
-	call := &earlyCall{call: tc, done: make(chan struct{})}
+	call := &earlyCall{run: s.run, call: tc, done: make(chan struct{})}
 	call.ctx, call.cancel = context.WithCancelCause(context.WithValue(s.ctx, earlyCallKey{}, call))
 	s.calls = append(s.calls, call)
 	if s.tools.limit > 0 && s.running >= s.tools.limit {
@@ -92,27 +96,47 @@ func (s *speculation) find(id string) *earlyCall {
 
 // work runs a call, and then those that wait.
 func (s *speculation) work(call *earlyCall) {
+	defer func() {
+		if call == nil {
+			return
+		}
+		if next := s.next(); next != nil { // the tool has ended this goroutine
+			go s.work(next)
+		}
+	}()
 	for call != nil {
 		s.runOne(call)
-		s.mu.Lock()
-		call = nil
-		if len(s.waiting) > 0 {
-			call, s.waiting = s.waiting[0], s.waiting[1:]
-		} else if s.running--; s.running == 0 {
-			s.idle.Broadcast()
-		}
-		s.mu.Unlock()
+		call = s.next()
 	}
 }
 
+// next takes the call that waits longest. If there is none, one call less is running.
+func (s *speculation) next() (call *earlyCall) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) > 0 {
+		call, s.waiting = s.waiting[0], s.waiting[1:]
+	} else if s.running--; s.running == 0 {
+		s.idle.Broadcast()
+	}
+	return call
+}
+
 func (s *speculation) runOne(call *earlyCall) {
-	call.err = errors.New("the tool ended its goroutine (runtime.Goexit)") // unless it comes back
 	defer call.finish()
 	if cause := context.Cause(call.ctx); cause != nil {
 		call.err = cause
 		return
 	}
-	call.text, call.result, _, call.err = compose.InternalStreamSingleToolCall(s.tools.node, call.ctx, call.call, s.options...)
+	call.err = errors.New("the tool ended its goroutine (runtime.Goexit)") // unless it comes back
+	call.text, call.result, call.err = s.tools.run(call.ctx, call.call, s.options)
+}
+
+// run runs one call, like the tools node does.
+func (e *eagerTools) run(ctx context.Context, call schema.ToolCall, opts []tool.Option) (text *schema.StreamReader[string], result *schema.StreamReader[*schema.ToolResult], err error) {
+	defer safe.Recover(&err)
+	text, result, _, err = compose.InternalStreamSingleToolCall(e.node, ctx, call, opts...)
+	return text, result, err
 }
 
 // abort gives everything up: nothing more starts, what runs is cancelled, what there is is dropped.
@@ -137,36 +161,44 @@ func (s *speculation) abort(cause error) {
 }
 
 // adoptInto returns the early calls that are calls of the message, by their place in it, and gives up the others.
-func (s *speculation) adoptInto(calls []schema.ToolCall) []compose.EarlyToolCall {
+func (s *speculation) adoptInto(ctx context.Context, calls []schema.ToolCall) ([]compose.EarlyToolCall, error) {
 	s.mu.Lock()
 	if s.tools.limit == 1 { // the node must not run one beside them
-		for s.running > 0 {
-			s.idle.Wait()
-		}
+		s.waitIdle(ctx)
 	}
 	early, aborted := s.calls, s.aborted != nil
 	s.aborted = errMessageChanged // nothing starts any more
 	s.mu.Unlock()
-	if aborted {
-		return nil
+	if err := context.Cause(ctx); aborted || err != nil {
+		return nil, err
 	}
 	adopted := make([]compose.EarlyToolCall, len(calls))
 	for _, c := range early {
-		var places []int
+		places := 0
 		for i := range calls {
-			if calls[i].ID == c.call.ID && calls[i].Function == c.call.Function {
-				places = append(places, i)
+			if c.is(&calls[i]) {
+				adopted[i] = c.await
+				places++
 			}
 		}
-		if len(places) == 0 {
+		if places == 0 {
 			c.discard(errMessageChanged)
-			continue
 		}
-		for n, i := range places {
-			adopted[i] = c.waiter(n, len(places))
-		}
+		c.readers = places
 	}
-	return adopted
+	return adopted, nil
+}
+
+// waitIdle waits until no call runs, or ctx ends. s.mu is locked.
+func (s *speculation) waitIdle(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.idle.Broadcast()
+	})()
+	for s.running > 0 && ctx.Err() == nil {
+		s.idle.Wait()
+	}
 }
 
 // publish lets out what the adopted calls have held back, and what they will send.
@@ -179,14 +211,15 @@ func (s *speculation) publish() error {
 	return nil
 }
 
-// close frees what the contexts of the calls hold. It is called when the results have been read, or the run is over.
+// close frees what the calls hold: their contexts, and results that nobody has taken. It is called when the results
+// have been read, or the run goes on without them.
 func (s *speculation) close() {
 	if s == nil {
 		return
 	}
 	s.abort(errRunOver)
 	for _, c := range s.calls {
-		c.cancel(errRunOver)
+		c.close(errRunOver)
 	}
 }
 
@@ -197,6 +230,7 @@ var (
 
 // earlyCall is one tool call that was started early.
 type earlyCall struct {
+	run    anyRun
 	call   schema.ToolCall
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -205,14 +239,16 @@ type earlyCall struct {
 	text   *schema.StreamReader[string]
 	result *schema.StreamReader[*schema.ToolResult]
 	err    error
+	// readers is how many places in the message have not taken the result yet.
+	readers int
 
-	mu        sync.Mutex
-	held      []heldEvent
-	published bool
-	dropped   bool
+	mu   sync.Mutex
+	held []heldEvent
+	// published: nothing is held any more. dropped: nobody wants the result. closed: nor will anybody come for it.
+	published, dropped, closed bool
 }
 
-// heldEvent is an event that is out only once its call counts.
+// heldEvent is an event, or the action of one, that is out only once its call counts.
 type heldEvent struct {
 	publish func() error
 	drop    func()
@@ -220,44 +256,85 @@ type heldEvent struct {
 
 type earlyCallKey struct{}
 
-// earlyCall returns the early call that ctx belongs to, nil in an ordinary one.
+// earlyCallIn returns the early call of the run that ctx belongs to, nil in an ordinary one. A run inside the tool of
+// an early call is no part of it.
+func earlyCallIn(ctx context.Context, run anyRun) *earlyCall {
+	c, _ := ctx.Value(earlyCallKey{}).(*earlyCall)
+	if c == nil || c.run != run {
+		return nil
+	}
+	return c
+}
+
 func (r *agentRun[M]) earlyCall(ctx context.Context) *earlyCall {
 	if !r.agent.conf.ToolsConfig.EagerExecution {
 		return nil
 	}
-	c, _ := ctx.Value(earlyCallKey{}).(*earlyCall)
-	return c
+	return earlyCallIn(ctx, r)
+}
+
+// is reports whether the call is the one of the message. White space may have come after the arguments were complete.
+func (c *earlyCall) is(call *schema.ToolCall) bool {
+	return call.ID == c.call.ID && call.Function.Name == c.call.Function.Name &&
+		strings.TrimRight(call.Function.Arguments, " \t\r\n") == strings.TrimRight(c.call.Function.Arguments, " \t\r\n")
 }
 
 // hold publishes an event when the call is adopted, at once if it has been.
 func (c *earlyCall) hold(e heldEvent) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.published:
-		return e.publish()
-	case c.dropped:
-		e.drop()
-		return nil
+	published, dropped := c.published, c.dropped
+	if !published && !dropped {
+		c.held = append(c.held, e)
 	}
-	c.held = append(c.held, e)
+	c.mu.Unlock()
+	switch {
+	case published:
+		return e.publish()
+	case dropped:
+		e.drop()
+	}
 	return nil
 }
 
-func (c *earlyCall) release() error {
+// holdAction is hold for the action of an event, which may be held already.
+func (c *earlyCall) holdAction(publish func() error) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dropped {
-		return nil
+	published, dropped := c.published, c.dropped
+	if !published && !dropped {
+		c.held = slices.Insert(c.held, 0, heldEvent{publish: publish, drop: func() {}})
 	}
-	c.published = true
-	for _, e := range c.held {
+	c.mu.Unlock()
+	if published {
+		return publish()
+	}
+	return nil
+}
+
+// release publishes what is held, in its order. Nothing is locked then: user code may hold the state of the run.
+func (c *earlyCall) release() error {
+	for {
+		e, ok := c.takeHeld()
+		if !ok {
+			return nil
+		}
 		if err := e.publish(); err != nil {
 			return err
 		}
 	}
-	c.held = nil
-	return nil
+}
+
+func (c *earlyCall) takeHeld() (e heldEvent, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dropped {
+		return e, false
+	}
+	if len(c.held) == 0 {
+		c.published = true
+		return e, false
+	}
+	e, c.held = c.held[0], c.held[1:]
+	return e, true
 }
 
 // discard cancels the call and drops what it gave or will give.
@@ -268,11 +345,24 @@ func (c *earlyCall) discard(cause error) {
 		return
 	}
 	c.dropped = true
-	c.cancel(cause)
 	for _, e := range c.held {
 		e.drop()
 	}
 	c.held = nil
+	c.end(cause)
+}
+
+// close is for when nobody will ask for the result any more.
+func (c *earlyCall) close(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end(cause)
+}
+
+// end cancels the call and closes its streams, unless somebody has taken them. c.mu is locked.
+func (c *earlyCall) end(cause error) {
+	c.closed = true
+	c.cancel(cause)
 	select {
 	case <-c.done:
 		c.closeStreams()
@@ -285,7 +375,7 @@ func (c *earlyCall) finish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.done)
-	if c.dropped {
+	if c.closed {
 		c.closeStreams()
 	}
 }
@@ -297,32 +387,33 @@ func (c *earlyCall) closeStreams() {
 	if c.result != nil {
 		c.result.Close()
 	}
+	c.text, c.result = nil, nil
 }
 
-// waiter returns what waits for the call, for place n of those in the message that share it.
-func (c *earlyCall) waiter(n, places int) compose.EarlyToolCall {
-	return func(ctx context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
-		select {
-		case <-c.done:
-		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
-		}
-		if c.err != nil {
-			if isFinal(c.err) {
-				return nil, nil, c.err
-			}
-			return nil, nil, fmt.Errorf("eager tool call %s failed: %w", c.call.ID, c.err)
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return share(&c.text, n, places), share(&c.result, n, places), nil
+// await waits for the call and returns its result, or a copy if others will come for it.
+func (c *earlyCall) await(ctx context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
 	}
+	if c.err != nil {
+		if isFinal(c.err) {
+			return nil, nil, c.err
+		}
+		return nil, nil, fmt.Errorf("eager tool call %s failed: %w", c.call.ID, c.err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.readers--
+	return take(&c.text, c.readers), take(&c.result, c.readers), nil
 }
 
-// share takes a copy for one of several readers, and the stream itself for the last.
-func share[T any](s **schema.StreamReader[T], n, places int) *schema.StreamReader[T] {
+// take returns the stream itself if there are no others to come, else a copy.
+func take[T any](s **schema.StreamReader[T], others int) *schema.StreamReader[T] {
 	own := *s
-	if own == nil || n == places-1 && places == 1 {
+	*s = nil
+	if own == nil || others == 0 {
 		return own
 	}
 	copies := own.Copy(2)

@@ -21,6 +21,17 @@ func adoptEarlyCalls[M MessageType](ctx context.Context, input *schema.Message) 
 	if r == nil || r.speculation == nil {
 		return nil, nil
 	}
-	adopted := r.speculation.adoptInto(input.ToolCalls)
+	adopted, err := r.speculation.adoptInto(ctx, input.ToolCalls)
+	if err != nil {
+		return nil, err
+	}
 	return adopted, r.speculation.publish()
+}
+
+// keepSpeculation gives up the calls that run already if the message that the run goes on with makes none.
+func (r *agentRun[M]) keepSpeculation(last M) {
+	if r.speculation != nil && !opsOf[M]().hasToolCalls(last) {
+		r.speculation.close()
+		r.speculation = nil
+	}
 }

@@ -11,15 +11,25 @@ import (
 )
 
 // SendToolGenAction has the event of the current tool call carry an action. toolName is for callers outside a tool
-// call. A tool that streams must call it before it returns its stream.
+// call. A tool that streams must call it before it returns its stream: once the event is out it is an error.
 func SendToolGenAction(ctx context.Context, toolName string, action *AgentAction) error {
 	key := compose.GetToolCallID(ctx)
 	if key == "" {
 		key = toolName
 	}
-	err := processShared(ctx, func(_ *map[string]any, setAction func(string, *AgentAction) error) error {
-		return setAction(key, action)
-	})
+	set := func() error {
+		return processShared(ctx, func(_ *map[string]any, setAction func(string, *AgentAction) error) error {
+			return setAction(key, action)
+		})
+	}
+	err := errOutsideRun
+	if run := innermostRun(ctx); run != nil {
+		if call := earlyCallIn(ctx, run); call != nil {
+			err = call.holdAction(set)
+		} else {
+			err = set()
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("SendToolGenAction failed: %w", err)
 	}

@@ -10,6 +10,8 @@ import (
 // handlerSet is the middlewares of an agent, sorted by what they do: a hook runs only those that have it.
 type handlerSet[M MessageType] struct {
 	structs []AgentMiddleware // ordinary messages only
+	// present: there is a middleware.
+	present bool
 
 	beforeAgent    []handler[M]
 	beforeModel    []handler[M]
@@ -39,7 +41,7 @@ func (h *handler[M]) failed(hook string, err error) error {
 }
 
 func newHandlerSet[M MessageType](structs []AgentMiddleware, all []TypedChatModelAgentMiddleware[M]) (*handlerSet[M], error) {
-	s := &handlerSet[M]{}
+	s := &handlerSet[M]{present: len(structs)+len(all) > 0}
 	for _, m := range structs {
 		if m.BeforeChatModel != nil || m.AfterChatModel != nil {
 			s.structs = append(s.structs, m)

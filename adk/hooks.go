@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weftgo/weft/internal/safe"
 )
@@ -44,7 +45,7 @@ func (s *handlerSet[M]) runBeforeModel(ctx context.Context, state *TypedChatMode
 			if err != nil {
 				return ctx, state, err
 			}
-			ctx, state.Messages = orElse(nextCtx, ctx), messages
+			ctx, state = orElse(nextCtx, ctx), state.withMessages(messages)
 		}
 		nextCtx, next, err := h.BeforeModelRewriteState(ctx, state, mc)
 		if err != nil {
@@ -64,7 +65,7 @@ func (s *handlerSet[M]) runAfterModel(ctx context.Context, state *TypedChatModel
 			if err != nil {
 				return state, err
 			}
-			ctx, state.Messages = orElse(nextCtx, ctx), messages
+			ctx, state = orElse(nextCtx, ctx), state.withMessages(messages)
 		}
 		nextCtx, next, err := h.AfterModelRewriteState(ctx, state, mc)
 		if err != nil {
@@ -131,6 +132,16 @@ func runStructHook[M MessageType](ctx context.Context, hook func(context.Context
 		return nil
 	}
 	return hook(ctx, s)
+}
+
+// withMessages is a state with another history. The one that hooks have seen stays as it is. nil changes nothing.
+func (s *TypedChatModelAgentState[M]) withMessages(messages []M) *TypedChatModelAgentState[M] {
+	if messages == nil {
+		return s
+	}
+	next := *s
+	next.Messages = slices.Clip(messages)
+	return &next
 }
 
 func orElse(ctx, unchanged context.Context) context.Context {

@@ -1,9 +1,11 @@
 package adk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"maps"
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/internal/safe"
@@ -19,8 +21,9 @@ type modelAttempt[M MessageType] struct {
 	// decided is closed with the verdict. After that, took is what ends the event stream in place of its own end.
 	decided chan struct{}
 	took    error
-	// held is the event of an answer that has not been accepted yet.
-	held *messageEvent[M]
+	// held is the event of an answer that has not been accepted yet. sentID is the ID of the answer in it.
+	held   *messageEvent[M]
+	sentID string
 	// speculation is the tools that run already.
 	speculation *speculation
 	// watched is the call of a model that streams, in a run that can be cancelled.
@@ -55,7 +58,7 @@ func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], o
 	if handlers.modelSender {
 		ctx = context.WithValue(ctx, attemptKey[M]{}, a)
 	}
-	mc := a.turn.chain.contextFor(opts)
+	mc := a.turn.chain.contextFor(toolsIn(opts))
 	for i := len(handlers.wrapModel) - 1; i >= 0; i-- {
 		next, err := handlers.wrapModel[i].WrapModel(ctx, m, mc)
 		if err != nil {
@@ -85,6 +88,9 @@ func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], 
 	if ops.isNil(a.message) {
 		return noAnswer(target.typ, "message")
 	}
+	if GetMessageID(a.message) == "" { // a middleware gave an answer of its own
+		a.message = ops.identified(a.message, cmp.Or(a.sentID, newMessageID()))
+	}
 	if !handlers.modelSender {
 		a.sendMessage(a.message)
 	}
@@ -94,10 +100,9 @@ func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], 
 func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (err error) {
 	handlers, ops := a.turn.chain.handlers, opsOf[M]()
 	var s *schema.StreamReader[M]
-	var id string // for an answer that has none yet
+	id := newMessageID() // for an answer that has none yet
 	if len(handlers.wrapModel) == 0 {
 		s, err = a.open(ctx, target, input, opts)
-		id = newMessageID()
 	} else {
 		streamCtx, m, werr := a.wrapped(ctx, target, opts)
 		if werr != nil {
@@ -112,15 +117,17 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], in
 		return noAnswer(target.typ, "stream")
 	}
 	defer a.release()
-	if !handlers.modelSender {
+	switch {
+	case handlers.modelSender: // it has sent already
+	case len(handlers.wrapModel) == 0:
 		s = a.sendStream(s, id)
+	default: // the answer may be a middleware's, or begin with what a middleware put before the model's
+		s = a.sendStream(schema.StreamReaderWithConvert(s, ops.identifyOnce(id)), "")
 	}
 	if err := a.read(ctx, s); err != nil {
 		return err
 	}
-	if id != "" {
-		a.message = ops.identified(a.message, id)
-	}
+	a.message = ops.identified(a.message, id)
 	return nil
 }
 
@@ -195,12 +202,17 @@ func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (
 }
 
 // sendMessage sends the answer as an event, or holds it until it is accepted. The event has a shallow copy: outer
-// layers may change the answer.
+// layers may change the answer, and its Extra while the consumer reads the event's.
 func (a *modelAttempt[M]) sendMessage(answer M) {
 	ops := opsOf[M]()
-	e := newMessageEvent(ops.withExtra(answer, ops.extra(answer)), nil)
+	extra := ops.extra(answer)
+	if a.turn.chain.handlers.present {
+		extra = maps.Clone(extra)
+	}
+	e := newMessageEvent(ops.withExtra(answer, extra), nil)
 	ops.modelVariant(&e.variant)
-	if retry := a.turn.chain.retry; a.judged && retry != nil && retry.ShouldRetry != nil {
+	a.sentID = GetMessageID(answer)
+	if a.judged {
 		a.held = e
 		return
 	}

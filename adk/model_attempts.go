@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -60,13 +61,16 @@ func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err err
 	if chooseErr != nil {
 		return nil, nil, chooseErr
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	if m == nil {
 		return nil, nil, fmt.Errorf("failover GetFailoverModel returned nil model at attempt %d", n)
 	}
 	if input == nil {
 		input = t.input
 	}
-	if m == t.chain.target.model {
+	if reflect.ValueOf(m).Comparable() && m == t.chain.target.model {
 		return t.chain.target, input, nil
 	}
 	return standIn(ctx, m), input, nil

@@ -103,12 +103,13 @@ func (t *modelTurn[M]) take(ctx context.Context) (last M, err error) {
 		if err != nil {
 			return last, err
 		}
+		t.run.keepSpeculation(answer)
 		return answer, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 			s.Messages = append(s.Messages, answer)
 			return nil
 		})
 	}
-	mc := c.contextFor(t.run.options.model)
+	mc := c.contextFor(c.toolsOf(t.run))
 	if ctx, err = t.hookBefore(ctx, mc); err != nil {
 		return last, err
 	}
@@ -178,11 +179,10 @@ func (t *modelTurn[M]) begin(ctx context.Context) error {
 			}
 			s.RemainingIterations--
 		}
+		s.RetryAttempt = 0
 		if !s.ToolsInitialised {
 			s.ToolsInitialised = true
-			if s.ToolInfos = c.infos; len(c.infos) == 0 {
-				s.ToolInfos = toolsOf(r.options.model)
-			}
+			s.ToolInfos = c.toolsOf(r)
 		}
 		t.input = slices.Clip(s.Messages)
 		t.options = c.optionsFor(r, s.ToolInfos, s.DeferredToolInfos)
@@ -196,7 +196,7 @@ func (t *modelTurn[M]) begin(ctx context.Context) error {
 // optionsFor are those of the run, and then what tools there are. The model learns of tools in no other way.
 func (c *modelChain[M]) optionsFor(r *agentRun[M], tools, deferred []*schema.ToolInfo) []model.Option {
 	told := c.tools
-	if !sameSlice(tools, c.infos) {
+	if !slices.Equal(tools, c.infos) {
 		told = []model.Option{model.WithTools(tools)}
 	}
 	if len(r.options.model) == 0 && r.toolSearchTool == nil && deferred == nil {
@@ -213,25 +213,23 @@ func (c *modelChain[M]) optionsFor(r *agentRun[M], tools, deferred []*schema.Too
 	return opts
 }
 
-func sameSlice[T any](a, b []T) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+// toolsOf are the tools that a run tells the model about unless hooks change them: those of the agent, or else of the
+// caller's options.
+func (c *modelChain[M]) toolsOf(r *agentRun[M]) []*schema.ToolInfo {
+	if len(c.infos) > 0 || len(r.options.model) == 0 {
+		return c.infos
+	}
+	return toolsIn(r.options.model)
 }
 
-// toolsOf returns the tools that options tell a model about.
-func toolsOf(opts []model.Option) []*schema.ToolInfo {
-	if len(opts) == 0 {
-		return nil
-	}
+// toolsIn are the tools that options tell a model about.
+func toolsIn(opts []model.Option) []*schema.ToolInfo {
 	return model.GetCommonOptions(nil, opts...).Tools
 }
 
-// contextFor is what hooks are told about a call with the given options.
-func (c *modelChain[M]) contextFor(opts []model.Option) *TypedModelContext[M] {
-	mc := &TypedModelContext[M]{Tools: c.infos, ModelRetryConfig: c.retry, ModelFailoverConfig: c.failover}
-	if tools := toolsOf(opts); tools != nil {
-		mc.Tools = tools
-	}
-	return mc
+// contextFor is what hooks are told about a call with the given tools.
+func (c *modelChain[M]) contextFor(tools []*schema.ToolInfo) *TypedModelContext[M] {
+	return &TypedModelContext[M]{Tools: tools, ModelRetryConfig: c.retry, ModelFailoverConfig: c.failover}
 }
 
 // hookBefore runs the hooks before the turn and keeps what they make of the state.
@@ -269,6 +267,7 @@ func (t *modelTurn[M]) hookAfter(ctx context.Context, answer M, mc *TypedModelCo
 	if opsOf[M]().isNil(last) {
 		return last, errors.New("the last message in state after model call is nil")
 	}
+	t.run.keepSpeculation(last)
 	return last, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.adopt(view)
 		return nil

@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
@@ -127,6 +128,26 @@ func (ops *messageOps[M]) identifyFirst(id string) func(M) (M, error) {
 		}
 		first = false
 		return ops.identified(chunk, id), nil
+	}
+}
+
+// identifyOnce is identifyFirst for streams in which a later chunk may have an ID of its own: that would be joined
+// with the one of the first chunk.
+func (ops *messageOps[M]) identifyOnce(id string) func(M) (M, error) {
+	first, given := true, false
+	return func(chunk M) (M, error) {
+		switch {
+		case ops.isNil(chunk):
+		case first:
+			first = false
+			given = GetMessageID(chunk) == ""
+			return ops.identified(chunk, id), nil
+		case given && GetMessageID(chunk) != "":
+			extra := maps.Clone(ops.extra(chunk))
+			delete(extra, messageIDKey)
+			return ops.withExtra(chunk, extra), nil
+		}
+		return chunk, nil
 	}
 }
 

@@ -49,8 +49,7 @@ var errOutsideRun = errors.New("must be called within a ChatModelAgent Run() or 
 func (r *agentRun[M]) shared(ctx context.Context, f func(*map[string]any, func(string, *AgentAction) error) error) error {
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		return f(&s.Extra, func(key string, action *AgentAction) error {
-			s.setAction(key, action)
-			return nil
+			return s.setAction(key, action)
 		})
 	})
 }

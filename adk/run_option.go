@@ -71,6 +71,7 @@ type runnerOptions struct {
 	checkPointID         *string
 	skipTransferMessages bool
 	cancel               *cancelscope.Control
+	outcome              *runOutcome
 }
 
 // WithSessionValues puts values into the session before the run starts (see [AddSessionValue]). Of several such

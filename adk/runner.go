@@ -109,6 +109,7 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	if run.gate, run.exec.opts, err = newCancelGate[M](run.root.options.cancel, opts); run.gate != nil {
 		run.exec.view = run.gate.view()
 		run.gate.save = func(signal *InterruptSignal) (string, error) { return run.save(signal, nil) }
+		run.gate.outcome = run.root.options.outcome
 	}
 	return run, err
 }
@@ -151,6 +152,9 @@ func (run *runnerRun[M]) start(begin func() task) *AsyncIterator[*TypedAgentEven
 
 // execute does the run. Then there is nothing left to cancel.
 func (run *runnerRun[M]) execute() {
+	if o := run.root.options.outcome; o != nil {
+		defer close(o.ended)
+	}
 	defer run.gate.end()
 	run.task.execute()
 }
@@ -176,6 +180,9 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	run.interrupted = true
 	if run.gate.stopped(signal, &run.hub) {
 		return
+	}
+	if o := run.root.options.outcome; o != nil {
+		o.interrupts = interruptContexts(signal)
 	}
 	if _, err := run.save(signal, data); err != nil {
 		run.hub.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to save checkpoint: %w", err)})

@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weftgo/weft/schema"
@@ -55,18 +56,19 @@ func init() {
 	schema.RegisterName[*TypedAgentEvent[*schema.AgenticMessage]]("_eino_adk_agentic_event")
 }
 
-// view is the state as hooks see it. Appending to its slices does not write into the state's.
+// view is the state as hooks see it. Appending to its slices does not write into the state's. The lists of tools are
+// copies: those of the state may be the agent's, which all runs share.
 func (s *agentState[M]) view() *TypedChatModelAgentState[M] {
 	return &TypedChatModelAgentState[M]{
 		Messages:          slices.Clip(s.Messages),
-		ToolInfos:         slices.Clip(s.ToolInfos),
-		DeferredToolInfos: slices.Clip(s.DeferredToolInfos),
+		ToolInfos:         slices.Clone(s.ToolInfos),
+		DeferredToolInfos: slices.Clone(s.DeferredToolInfos),
 	}
 }
 
-// adopt takes over what hooks made of a view.
+// adopt takes over what hooks made of a view. The history will grow, but not into what the hooks may keep behind it.
 func (s *agentState[M]) adopt(v *TypedChatModelAgentState[M]) {
-	s.Messages, s.ToolInfos, s.DeferredToolInfos = v.Messages, v.ToolInfos, v.DeferredToolInfos
+	s.Messages, s.ToolInfos, s.DeferredToolInfos = slices.Clip(v.Messages), v.ToolInfos, v.DeferredToolInfos
 }
 
 // setToolMessageID remembers the message ID of the event of a tool result.
@@ -102,12 +104,30 @@ func (s *agentState[M]) takeToolMessageID(toolName, callID string) string {
 	return id
 }
 
-// setAction remembers the action for the event of a tool result.
-func (s *agentState[M]) setAction(key string, action *AgentAction) {
+// setAction remembers the action for the event of a tool result. It must not be out yet.
+func (s *agentState[M]) setAction(key string, action *AgentAction) error {
+	for _, byCall := range s.ToolMsgIDs {
+		if _, out := byCall[key]; out && s.callsWith(key) <= 1 {
+			return fmt.Errorf("the event of tool call %s is out already: a tool that streams must give it an action before it returns its stream", key)
+		}
+	}
 	if s.ToolGenActions == nil {
 		s.ToolGenActions = map[string]*AgentAction{}
 	}
 	s.ToolGenActions[key] = action
+	return nil
+}
+
+// callsWith is how many calls of the last message have an ID. More than one is a mistake of the model.
+func (s *agentState[M]) callsWith(id string) (n int) {
+	if last := len(s.Messages) - 1; last >= 0 && !opsOf[M]().isNil(s.Messages[last]) {
+		for _, call := range opsOf[M]().toolCalls(s.Messages[last]) {
+			if call.ID == id {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // takeAction returns the action for the event of a tool result, nil if there is none.

@@ -1,0 +1,298 @@
+package adk
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/internal/safe"
+)
+
+// TurnLoopConfig configures a [TurnLoop] on items T and messages M. The functions are called by the goroutine of the
+// loop, one at a time; slices that they are given are theirs to keep.
+type TurnLoopConfig[T any, M MessageType] struct {
+	// GenInput plans a turn from the items that wait, in the order in which they were pushed. Required.
+	GenInput func(ctx context.Context, loop *TurnLoop[T, M], items []T) (*GenInputResult[T, M], error)
+	// GenResume plans the turn that goes on with a saved run: from the items of that run, those that waited behind it,
+	// and those that were pushed since. Required if a checkpoint with a run is found.
+	GenResume func(ctx context.Context, loop *TurnLoop[T, M], interruptedItems, unhandledItems, newItems []T) (*GenResumeResult[T, M], error)
+	// PrepareAgent returns the agent of the turn. Required.
+	PrepareAgent func(ctx context.Context, loop *TurnLoop[T, M], consumed []T) (TypedAgent[M], error)
+	// OnAgentEvents reads the events of a turn. An error ends the loop. When it returns, what still runs of the turn is
+	// cancelled. The default reads to the end, and returns the first error.
+	OnAgentEvents func(ctx context.Context, tc *TurnContext[T, M], events *AsyncIterator[*TypedAgentEvent[M]]) error
+	// Store keeps what is left when the loop ends, under CheckpointID. T must be a type that encoding/gob can encode.
+	Store        CheckPointStore
+	CheckpointID string
+}
+
+// GenInputResult is the plan of a turn.
+type GenInputResult[T any, M MessageType] struct {
+	// RunCtx is the context of the turn, that of the loop if nil.
+	RunCtx context.Context
+	// Input is what the agent is asked.
+	Input   *TypedAgentInput[M]
+	RunOpts []AgentRunOption
+	// Consumed are the items of the turn, Remaining those that wait for the next one. Others are dropped.
+	Consumed, Remaining []T
+}
+
+// GenResumeResult is the plan of a turn that goes on with a saved run.
+type GenResumeResult[T any, M MessageType] struct {
+	RunCtx  context.Context
+	RunOpts []AgentRunOption
+	// ResumeParams are those of the resume; nil names no interrupt point.
+	ResumeParams        *ResumeParams
+	Consumed, Remaining []T
+}
+
+// TurnContext tells about the turn that runs.
+type TurnContext[T any, M MessageType] struct {
+	Loop     *TurnLoop[T, M]
+	Consumed []T
+	// Preempted is closed when a push, and Stopped when a stop, has cancelled the turn.
+	Preempted <-chan struct{}
+	Stopped   <-chan struct{}
+	// StopCause returns that of the stop, after Stopped is closed.
+	StopCause func() string
+}
+
+// TurnLoopExitState is what is left of a loop that has ended. Every pushed item was consumed by a turn, dropped by
+// GenInput or a preempted turn, or is in exactly one of the lists.
+type TurnLoopExitState[T any, M MessageType] struct {
+	// ExitReason is why the loop ended; nil after a stop that let the last turn end.
+	ExitReason error
+	// UnhandledItems were not part of a turn.
+	UnhandledItems []T
+	// InterruptedItems are those of the turn that was interrupted. CanceledItems is the same list.
+	InterruptedItems []T
+	CanceledItems    []T
+	// StopCause is that of [WithStopCause].
+	StopCause string
+	// CheckpointAttempted says that the loop was saved, and CheckpointErr what went wrong then, or when an old checkpoint
+	// was deleted. Without an error every item of the lists is in the store. Checkpointed is CheckpointAttempted.
+	CheckpointAttempted bool
+	Checkpointed        bool
+	CheckpointErr       error
+	// TakeLateItems returns the items that were pushed too late. After that, pushing panics.
+	TakeLateItems func() []T
+}
+
+// InterruptError ends a loop whose agent was interrupted.
+type InterruptError struct {
+	InterruptContexts []*InterruptCtx
+}
+
+func (e *InterruptError) Error() string {
+	return fmt.Sprintf("agent interrupted: %d context(s)", len(e.InterruptContexts))
+}
+
+// GetInterruptContexts returns InterruptContexts.
+func (e *InterruptError) GetInterruptContexts() []*InterruptCtx { return e.InterruptContexts }
+
+// TurnLoop takes items that are pushed at any time, plans a turn from them, runs an agent, and so on, until it is
+// stopped. Its methods may be called by any goroutine and from its callbacks, except for Wait.
+type TurnLoop[T any, M MessageType] struct {
+	cfg TurnLoopConfig[T, M]
+	ctx context.Context
+	// wake tells the goroutine of the loop to look again.
+	wake chan struct{}
+	done chan struct{}
+
+	mu      sync.Mutex
+	started bool
+	ended   bool
+	buffer  []T
+	late    []T
+	sealed  bool
+	// strategies is how many strategies of pushes look at the present turn.
+	strategies int
+	turn       *turn[T, M]
+	stop       stopState
+	// stored is the checkpoint that no turn has been started from yet.
+	stored *turnDocument[T]
+	exit   TurnLoopExitState[T, M]
+}
+
+// NewTurnLoop makes a loop. It panics without GenInput or PrepareAgent.
+func NewTurnLoop[T any, M MessageType](cfg TurnLoopConfig[T, M]) *TurnLoop[T, M] {
+	if cfg.GenInput == nil {
+		panic("adk: NewTurnLoop: GenInput is required")
+	}
+	if cfg.PrepareAgent == nil {
+		panic("adk: NewTurnLoop: PrepareAgent is required")
+	}
+	if cfg.OnAgentEvents == nil {
+		cfg.OnAgentEvents = readToTheEnd[T, M]
+	}
+	return &TurnLoop[T, M]{cfg: cfg, wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// readToTheEnd is the default of OnAgentEvents.
+func readToTheEnd[T any, M MessageType](_ context.Context, _ *TurnContext[T, M], events *AsyncIterator[*TypedAgentEvent[M]]) error {
+	for e := range events.All() {
+		if e.Err != nil {
+			return e.Err
+		}
+	}
+	return nil
+}
+
+// Run starts the loop, once, and returns. It ends with ctx. What a checkpoint holds comes first.
+func (l *TurnLoop[T, M]) Run(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.started {
+		return
+	}
+	l.started = true
+	l.ctx = ctx
+	go l.loop()
+}
+
+// Wait waits for the end of the loop; before Run it waits for that, too. All callers get the same state.
+func (l *TurnLoop[T, M]) Wait() *TurnLoopExitState[T, M] {
+	<-l.done
+	return &l.exit
+}
+
+// loop is the goroutine of the loop.
+func (l *TurnLoop[T, M]) loop() {
+	defer close(l.done)
+	var end turnEnd
+	defer func() {
+		if v := recover(); v != nil {
+			end = turnEnd{reason: safe.NewPanicError(v, debug.Stack())}
+		}
+		l.finish(end)
+	}()
+	end = l.turns()
+}
+
+// turns runs turn after turn and returns why there is no more.
+func (l *TurnLoop[T, M]) turns() turnEnd {
+	if err := l.load(); err != nil {
+		return turnEnd{reason: err}
+	}
+	for {
+		planned, end := l.next()
+		if planned == nil {
+			return end
+		}
+		if end = l.runTurn(planned); end.last {
+			return end
+		}
+	}
+}
+
+// next waits for something to do, and returns the turn to plan, or nil if there is none any more.
+func (l *TurnLoop[T, M]) next() (*turn[T, M], turnEnd) {
+	var idle *time.Timer
+	defer func() {
+		if idle != nil {
+			idle.Stop()
+		}
+	}()
+	for {
+		t, end, wait := l.look()
+		if !wait {
+			return t, end
+		}
+		var expired <-chan time.Time
+		if d := l.idleLimit(); d > 0 {
+			if idle == nil {
+				idle = time.NewTimer(d)
+			}
+			expired = idle.C
+		}
+		select {
+		case <-l.wake:
+		case <-l.ctx.Done():
+		case <-expired:
+			if l.stopIfIdle() {
+				return nil, turnEnd{save: true}
+			}
+			idle = nil
+		}
+	}
+}
+
+// look takes what there is to do. wait: there is nothing now.
+func (l *TurnLoop[T, M]) look() (t *turn[T, M], end turnEnd, wait bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.ctx.Err() != nil:
+		return nil, turnEnd{reason: l.ctx.Err()}, false
+	case l.stop.requested:
+		return nil, turnEnd{save: true}, false
+	case l.strategies > 0:
+		return nil, turnEnd{}, true
+	case l.stored != nil && l.stored.HasRunnerState:
+		t = newTurn(l, l.buffer)
+		t.resumed = l.stored
+	case len(l.buffer) > 0:
+		t = newTurn(l, l.buffer)
+	default:
+		return nil, turnEnd{}, true
+	}
+	l.buffer = nil
+	l.turn = t
+	return t, turnEnd{}, false
+}
+
+// signal tells the goroutine of the loop to look again.
+func (l *TurnLoop[T, M]) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// finish ends the loop: from here on items are late.
+func (l *TurnLoop[T, M]) finish(end turnEnd) {
+	l.mu.Lock()
+	l.ended = true
+	if t := l.turn; t != nil {
+		t.close()
+		l.turn = nil
+	}
+	unhandled := l.buffer
+	l.buffer = nil
+	stored, skip, cause := l.stored, l.stop.skipCheckpoint, l.stop.cause
+	l.mu.Unlock()
+
+	exit := &l.exit
+	exit.ExitReason, exit.StopCause = end.reason, cause
+	exit.UnhandledItems = slices.Clone(unhandled)
+	interrupted, _ := end.interrupted.([]T)
+	saved := turnDocument[T]{RunnerCheckpoint: end.checkpoint, HasRunnerState: len(end.checkpoint) > 0}
+	if stored != nil { // no turn was started from it
+		saved.RunnerCheckpoint, saved.HasRunnerState = stored.RunnerCheckpoint, stored.HasRunnerState
+		interrupted = stored.CanceledItems
+		if stored.HasRunnerState {
+			exit.UnhandledItems = append(slices.Clone(stored.UnhandledItems), unhandled...)
+		}
+		end.save = true
+	}
+	exit.InterruptedItems = slices.Clone(interrupted)
+	exit.CanceledItems = exit.InterruptedItems
+	saved.UnhandledItems, saved.CanceledItems = exit.UnhandledItems, exit.InterruptedItems
+	l.saveOrDelete(&saved, end.save && !skip)
+	exit.Checkpointed = exit.CheckpointAttempted
+	exit.TakeLateItems = l.takeLate
+}
+
+// takeLate returns the items that came too late.
+func (l *TurnLoop[T, M]) takeLate() []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.sealed {
+		l.sealed = true
+		l.late = slices.Clone(l.late)
+	}
+	return l.late
+}

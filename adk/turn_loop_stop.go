@@ -1,0 +1,123 @@
+package adk
+
+import (
+	"time"
+
+	"github.com/weftgo/weft/internal/cancelscope"
+)
+
+// stopConfig is what the options of a stop change.
+type stopConfig struct {
+	cancel         *cancelscope.Request
+	idle           time.Duration
+	skipCheckpoint bool
+	cause          string
+}
+
+// StopOption is an option of [TurnLoop.Stop].
+type StopOption func(*stopConfig)
+
+// WithImmediate stops the agent of the present turn, and those in it, at once.
+func WithImmediate() StopOption { return stopWith(cancelscope.Request{Recursive: true}) }
+
+// WithGraceful stops the agent of the present turn, and those in it, at the first safe point.
+func WithGraceful() StopOption {
+	return stopWith(cancelscope.Request{Mode: AnySafePoint.mode(), Recursive: true})
+}
+
+// WithGracefulTimeout is [WithGraceful] that does not wait longer than gracePeriod. It panics if that is not positive.
+func WithGracefulTimeout(gracePeriod time.Duration) StopOption {
+	if gracePeriod <= 0 {
+		panic("adk: WithGracefulTimeout: gracePeriod must be positive")
+	}
+	return stopWith(cancelscope.Request{Mode: AnySafePoint.mode(), Recursive: true, Timeout: gracePeriod})
+}
+
+// WithAgentCancel cancels the agent of the present turn with the options of a cancel: at once and not those in it, if
+// there are none.
+func WithAgentCancel(opts ...AgentCancelOption) StopOption { return stopWith(requestOf(opts)) }
+
+func stopWith(r cancelscope.Request) StopOption {
+	return func(c *stopConfig) { c.cancel = &r }
+}
+
+// UntilIdleFor stops the loop once it has had nothing to do for that long. It panics if duration is not positive. Of
+// several the first one counts, and a stop without it acts at once.
+func UntilIdleFor(duration time.Duration) StopOption {
+	if duration <= 0 {
+		panic("adk: UntilIdleFor: duration must be positive")
+	}
+	return func(c *stopConfig) { c.idle = duration }
+}
+
+// WithSkipCheckpoint has the loop not saved when it ends, and an old checkpoint deleted.
+func WithSkipCheckpoint() StopOption { return func(c *stopConfig) { c.skipCheckpoint = true } }
+
+// WithStopCause says why the loop is stopped. Of several the first that is not empty counts.
+func WithStopCause(cause string) StopOption { return func(c *stopConfig) { c.cause = cause } }
+
+// stopState is the merged stops.
+type stopState struct {
+	requested      bool
+	idle           time.Duration
+	skipCheckpoint bool
+	cause          string
+}
+
+// Stop ends the loop after the present turn. It returns at once and may be called again, to stop sooner. Without an
+// option the agent of the turn is left alone. Items that wait are unhandled items of the exit state.
+func (l *TurnLoop[T, M]) Stop(opts ...StopOption) {
+	var conf stopConfig
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&conf)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return
+	}
+	l.stop.skipCheckpoint = l.stop.skipCheckpoint || conf.skipCheckpoint
+	if l.stop.cause == "" {
+		l.stop.cause = conf.cause
+	}
+	defer l.signal()
+	if conf.idle > 0 {
+		if l.stop.idle == 0 {
+			l.stop.idle = conf.idle
+		}
+		return
+	}
+	l.stop.requested = true
+	if t := l.turn; t != nil && t.cancel != nil && !t.over && conf.cancel != nil {
+		if _, contributed := t.cancel(asCancelOption(*conf.cancel)); contributed && !t.stops {
+			t.stops = true
+			close(t.stopped)
+		}
+	}
+}
+
+func (l *TurnLoop[T, M]) stopCause() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stop.cause
+}
+
+// idleLimit is how long the loop may have nothing to do, 0 for as long as it takes.
+func (l *TurnLoop[T, M]) idleLimit() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stop.idle
+}
+
+// stopIfIdle stops the loop unless something has come.
+func (l *TurnLoop[T, M]) stopIfIdle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.buffer) > 0 || l.strategies > 0 {
+		return false
+	}
+	l.stop.requested = true
+	return true
+}

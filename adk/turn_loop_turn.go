@@ -1,0 +1,338 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/safe"
+)
+
+// turn is one turn of a loop, from its plan to its end. Its fields are under the loop's lock, but for those that only the
+// loop's goroutine uses.
+type turn[T any, M MessageType] struct {
+	loop *TurnLoop[T, M]
+	// items are all that were taken for the turn.
+	items []T
+	// resumed is the checkpoint that the turn goes on from, if it does.
+	resumed *turnDocument[T]
+
+	ctx     context.Context
+	context *TurnContext[T, M]
+	// cancel is set once the agent is about to start, and over when the turn is.
+	cancel AgentCancelFunc
+	over   bool
+	// waiting are preempts that came while the turn was planned.
+	waiting  []preempt
+	acks     map[chan struct{}]*time.Timer
+	preempts bool
+	stops    bool
+
+	preempted, stopped chan struct{}
+}
+
+// turnEnd is how a turn has ended, as far as it concerns the loop.
+type turnEnd struct {
+	// last: the loop ends with it.
+	last        bool
+	reason      error
+	interrupted any // []T
+	checkpoint  []byte
+	save        bool
+}
+
+func newTurn[T any, M MessageType](l *TurnLoop[T, M], items []T) *turn[T, M] {
+	return &turn[T, M]{loop: l, items: items, preempted: make(chan struct{}), stopped: make(chan struct{}),
+		acks: map[chan struct{}]*time.Timer{}}
+}
+
+// turnPlan is what GenInput or GenResume has decided.
+type turnPlan[T any, M MessageType] struct {
+	ctx                 context.Context
+	input               *TypedAgentInput[M]
+	params              *ResumeParams
+	opts                []AgentRunOption
+	consumed, remaining []T
+}
+
+// runTurn plans a turn and runs its agent.
+func (l *TurnLoop[T, M]) runTurn(t *turn[T, M]) turnEnd {
+	plan, err := l.plan(t)
+	var agent TypedAgent[M]
+	if err == nil {
+		agent, err = guarded(func() (TypedAgent[M], error) {
+			return l.cfg.PrepareAgent(plan.ctx, l, slices.Clone(plan.consumed))
+		})
+	}
+	if err == nil && agent == nil {
+		err = errors.New("PrepareAgent returned no agent")
+	}
+	if err == nil && l.begin(t, plan) {
+		return l.work(t, plan, agent)
+	}
+	l.abandon(t)
+	if err == nil {
+		err = l.ctx.Err()
+	}
+	return turnEnd{last: true, reason: err, save: err == nil}
+}
+
+// plan calls GenInput or GenResume.
+func (l *TurnLoop[T, M]) plan(t *turn[T, M]) (*turnPlan[T, M], error) {
+	plan := &turnPlan[T, M]{ctx: l.ctx}
+	if s := t.resumed; s != nil {
+		if l.cfg.GenResume == nil {
+			return nil, errors.New("GenResume is required for resume")
+		}
+		result, err := guarded(func() (*GenResumeResult[T, M], error) {
+			return l.cfg.GenResume(l.ctx, l, slices.Clone(s.CanceledItems), slices.Clone(s.UnhandledItems), slices.Clone(t.items))
+		})
+		if err != nil {
+			return nil, err
+		}
+		if result == nil {
+			return nil, errors.New("GenResumeResult is nil")
+		}
+		plan.params, plan.opts, plan.consumed, plan.remaining = result.ResumeParams, result.RunOpts, slices.Clone(result.Consumed), slices.Clone(result.Remaining)
+		plan.ctx = orElse(result.RunCtx, l.ctx)
+		return plan, nil
+	}
+	result, err := guarded(func() (*GenInputResult[T, M], error) { return l.cfg.GenInput(l.ctx, l, slices.Clone(t.items)) })
+	switch {
+	case err != nil:
+		return nil, err
+	case result == nil:
+		return nil, errors.New("GenInputResult is nil")
+	case result.Input == nil:
+		return nil, errors.New("agent input is nil")
+	}
+	plan.input, plan.opts, plan.consumed, plan.remaining = result.Input, result.RunOpts, slices.Clone(result.Consumed), slices.Clone(result.Remaining)
+	plan.ctx = orElse(result.RunCtx, l.ctx)
+	return plan, nil
+}
+
+// guarded runs a callback and turns a panic into an error.
+func guarded[R any](call func() (R, error)) (result R, err error) {
+	defer safe.Recover(&err)
+	return call()
+}
+
+// abandon gives up a turn whose agent has not started: its items wait again.
+func (l *TurnLoop[T, M]) abandon(t *turn[T, M]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buffer = append(slices.Clip(t.items), l.buffer...)
+	t.close()
+	l.turn = nil
+}
+
+// begin makes the turn the active one. It reports false if the loop was stopped meanwhile.
+func (l *TurnLoop[T, M]) begin(t *turn[T, M], plan *turnPlan[T, M]) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stop.requested || l.ctx.Err() != nil {
+		return false
+	}
+	t.ctx = plan.ctx
+	t.context = &TurnContext[T, M]{
+		Loop: l, Consumed: slices.Clone(plan.consumed), Preempted: t.preempted, Stopped: t.stopped, StopCause: l.stopCause,
+	}
+	return true
+}
+
+// commit makes the plan of a turn whose agent has started final: the items that it leaves wait again, and the
+// checkpoint that it goes on from is used up.
+func (l *TurnLoop[T, M]) commit(plan *turnPlan[T, M]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buffer = append(slices.Clip(plan.remaining), l.buffer...)
+	l.stored = nil
+}
+
+// work runs the agent of a turn.
+func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAgent[M]) turnEnd {
+	option, cancel := WithCancel()
+	outcome := &runOutcome{ended: make(chan struct{})}
+	if l.cfg.Store != nil && l.cfg.CheckpointID != "" {
+		outcome.shownID = l.cfg.CheckpointID
+	}
+	store := &turnStore{}
+	if isNilStore(l.cfg.Store) {
+		store = nil
+	}
+	opts := append(slices.Clip(plan.opts), option, WithCheckPointID(graphCheckPointID),
+		WrapImplSpecificOptFn(func(o *runnerOptions) { o.outcome = outcome }))
+	l.mu.Lock()
+	t.cancel = cancel
+	for _, p := range t.waiting {
+		t.submit(p)
+	}
+	t.waiting = nil
+	l.mu.Unlock()
+
+	conf := TypedRunnerConfig[M]{Agent: agent}
+	if store != nil {
+		conf.CheckPointStore = store
+	}
+	var events *AsyncIterator[*TypedAgentEvent[M]]
+	if t.resumed == nil {
+		l.commit(plan)
+		conf.EnableStreaming = plan.input.EnableStreaming
+		events = NewTypedRunner(conf).Run(plan.ctx, plan.input.Messages, opts...)
+	} else {
+		store = &turnStore{data: t.resumed.RunnerCheckpoint}
+		conf.CheckPointStore = store
+		var err error
+		if events, err = NewTypedRunner(conf).ResumeWithParams(plan.ctx, graphCheckPointID, plan.params, opts...); err != nil {
+			l.abandon(t)
+			return turnEnd{last: true, reason: fmt.Errorf("failed to resume agent: %w", err)}
+		}
+		l.commit(plan)
+	}
+	callbackErr := l.read(t, events)
+	torn := l.tearDown(t, cancel, outcome, events)
+	l.over(t)
+	return l.judge(t, plan, outcome, callbackErr, torn, store)
+}
+
+// read lets the user read the events.
+func (l *TurnLoop[T, M]) read(t *turn[T, M], events *AsyncIterator[*TypedAgentEvent[M]]) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = safe.NewPanicError(v, debug.Stack())
+		}
+	}()
+	return l.cfg.OnAgentEvents(t.ctx, t.context, events)
+}
+
+// tearDown waits for the end of the run. What still runs is cancelled: the user does not want to hear more of it. It
+// reports whether that was so.
+func (l *TurnLoop[T, M]) tearDown(t *turn[T, M], cancel AgentCancelFunc, outcome *runOutcome, events *AsyncIterator[*TypedAgentEvent[M]]) (torn bool) {
+	if events.ring.Closed() { // also of a run that could not begin
+		return false
+	}
+	select {
+	case <-outcome.ended:
+	default:
+		l.mu.Lock()
+		meant := t.preempts || t.stops
+		l.mu.Unlock()
+		if !meant {
+			torn = true
+			cancel(WithRecursive())
+		}
+		events.Close()
+		<-outcome.ended
+	}
+	events.Close()
+	return torn
+}
+
+// over ends the turn: preempts that come now find none.
+func (l *TurnLoop[T, M]) over(t *turn[T, M]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.close()
+	l.turn = nil
+}
+
+// judge decides how the loop goes on.
+func (l *TurnLoop[T, M]) judge(t *turn[T, M], plan *turnPlan[T, M], outcome *runOutcome, callbackErr error, torn bool, store *turnStore) turnEnd {
+	cancelled := outcome.cancelled
+	if torn {
+		cancelled = nil
+	}
+	end := turnEnd{last: true, reason: callbackErr}
+	switch {
+	case cancelled != nil && t.stops:
+		var told *CancelError
+		if callbackErr == nil || errors.As(callbackErr, &told) {
+			end.reason = cancelled
+		}
+	case t.preempts:
+		return turnEnd{}
+	case outcome.interrupts != nil:
+		if callbackErr == nil {
+			end.reason = &InterruptError{InterruptContexts: outcome.interrupts}
+		}
+	case l.ctx.Err() != nil:
+		end.reason = l.ctx.Err()
+		return end
+	case callbackErr != nil:
+		return end
+	default:
+		return turnEnd{}
+	}
+	end.interrupted, end.save = plan.consumed, true
+	if store != nil {
+		end.checkpoint = store.data
+	}
+	return end
+}
+
+// close lets everybody know that the turn is over, with the loop's lock held.
+func (t *turn[T, M]) close() {
+	t.over = true
+	for ack, timer := range t.acks {
+		if timer != nil {
+			timer.Stop()
+		}
+		close(ack)
+	}
+	clear(t.acks)
+	t.waiting = nil
+}
+
+// runOutcome is what a run leaves for whoever is not its reader.
+type runOutcome struct {
+	cancelled  *CancelError
+	interrupts []*InterruptCtx
+	// shownID is what a CancelError says about where the run is saved.
+	shownID string
+	ended   chan struct{}
+}
+
+// turnStore keeps the run of one turn.
+type turnStore struct{ data []byte }
+
+func (s *turnStore) Get(context.Context, string) ([]byte, bool, error) {
+	return s.data, s.data != nil, nil
+}
+
+func (s *turnStore) Set(_ context.Context, _ string, data []byte) error {
+	s.data = data
+	return nil
+}
+
+// preempt is a push that wants the turn to end.
+type preempt struct {
+	request cancelscope.Request
+	ack     chan struct{}
+}
+
+// submit cancels the agent of an active turn, with the loop's lock held.
+func (t *turn[T, M]) submit(p preempt) {
+	if _, contributed := t.cancel(asCancelOption(p.request)); contributed && !t.preempts {
+		t.preempts = true
+		close(t.preempted)
+	}
+	if p.ack != nil {
+		t.release(p.ack)
+	}
+}
+
+// release closes an ack, with the loop's lock held.
+func (t *turn[T, M]) release(ack chan struct{}) {
+	if _, ok := t.acks[ack]; ok {
+		delete(t.acks, ack)
+		close(ack)
+	}
+}
+
+func asCancelOption(r cancelscope.Request) AgentCancelOption {
+	return func(c *agentCancelConfig) { c.request = r }
+}
