@@ -265,10 +265,12 @@ func (c *agentToolRun[M]) result(x *execution[M]) (string, error) {
 
 // interrupt is that of the call, around that of the agent.
 func (c *agentToolRun[M]) interrupt(x *execution[M]) error {
-	d := &runDocument{}
-	err := setInput(d, x.run.input)
-	if err == nil && x.run.recording.Load() {
-		d.History, err = saveItems(x.lane.own())
+	d := &runDocument{Streaming: x.run.input.EnableStreaming}
+	var err error
+	if _, alone := x.agent.(*TypedChatModelAgent[M]); !alone || x.flow != nil {
+		if err = setInput(d, x.run.input); err == nil {
+			d.History, err = saveItems(x.lane.own())
+		}
 	}
 	var sealed []byte
 	if err == nil {

@@ -49,7 +49,9 @@ type savedPoint struct {
 	ID      string
 	Address core.Address
 	State   []byte
-	Layer   []byte
+	// Raw: State is the state itself, which was bytes.
+	Raw   bool
+	Layer []byte
 }
 
 // seal encodes the document.
@@ -218,7 +220,10 @@ func (d *runDocument) setPoints(signal *InterruptSignal) error {
 	for id, address := range addresses {
 		p := savedPoint{ID: id, Address: address}
 		var err error
-		if p.State, err = encodeValue(states[id].State, "state of the interrupt at %s", address); err != nil {
+		if p.State, p.Raw = states[id].State.([]byte); !p.Raw {
+			p.State, err = encodeValue(states[id].State, "state of the interrupt at %s", address)
+		}
+		if err != nil {
 			return err
 		}
 		if p.Layer, err = encodeValue(states[id].LayerSpecificPayload, "payload of the interrupt at %s", address); err != nil {
@@ -234,9 +239,12 @@ func (d *runDocument) points() (map[string]core.Address, map[string]core.Interru
 	states := make(map[string]core.InterruptState, len(d.Points))
 	for i := range d.Points {
 		p := &d.Points[i]
-		state, err := decodeValue(p.State, "state of the interrupt at %s", p.Address)
-		if err != nil {
-			return nil, nil, err
+		var state any = p.State
+		if !p.Raw {
+			var err error
+			if state, err = decodeValue(p.State, "state of the interrupt at %s", p.Address); err != nil {
+				return nil, nil, err
+			}
 		}
 		layer, err := decodeValue(p.Layer, "payload of the interrupt at %s", p.Address)
 		if err != nil {

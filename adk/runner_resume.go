@@ -111,13 +111,12 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, data any) (string, error)
 	if id == nil || isNilStore(run.runner.store) {
 		return "", nil
 	}
-	d := &runDocument{}
-	err := setInput(d, run.root.input)
-	if err == nil {
-		err = d.setValues(run.session.all())
-	}
-	if err == nil && run.exec.lane != nil {
-		d.History, err = saveItems(run.exec.lane.visible())
+	d := &runDocument{Streaming: run.input.EnableStreaming}
+	err := d.setValues(run.session.all())
+	if err == nil && run.exec.lane != nil { // a chat model agent alone has all messages in its own state
+		if err = setInput(d, run.root.input); err == nil {
+			d.History, err = saveItems(run.exec.lane.visible())
+		}
 	}
 	if err == nil {
 		err = d.setPoints(signal)
