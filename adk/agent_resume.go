@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/core"
@@ -31,7 +32,10 @@ func init() {
 // graphCheckPointID is the only ID that a graph saves its run under: each run has a store of its own.
 const graphCheckPointID = "run"
 
-var runGraphOptions = []compose.Option{compose.WithCheckPointID(graphCheckPointID)}
+var (
+	runGraphOptions       = []compose.Option{compose.WithCheckPointID(graphCheckPointID)}
+	streamingGraphOptions = append(slices.Clip(runGraphOptions), compose.WithToolsNodeOption(compose.InternalToolsByStream()))
+)
 
 // runStore keeps the checkpoint of a graph in the run that it belongs to.
 type runStore[M MessageType] struct{}

@@ -209,22 +209,19 @@ func (r *agentRun[M]) prepare() (err error) {
 	return err
 }
 
+// runGraph runs the loop. Its values are whole messages; what streams are the events of models and tools.
 func (r *agentRun[M]) runGraph() (final M, err error) {
 	opts := runGraphOptions
+	if r.input.EnableStreaming {
+		opts = streamingGraphOptions
+	}
 	if len(r.options.tools) > 0 {
 		opts = append(slices.Clip(opts), compose.WithToolsNodeOption(compose.WithToolOption(r.options.tools...)))
 	}
 	if r.resume != nil {
 		opts = append(slices.Clip(opts), r.resume.options()...)
 	}
-	if !r.input.EnableStreaming {
-		return r.graph.Invoke(r.ctx, r.messages, opts...)
-	}
-	s, err := r.graph.Stream(r.ctx, r.messages, opts...)
-	if err != nil {
-		return final, err
-	}
-	return opsOf[M]().concat(r.ctx, s)
+	return r.graph.Invoke(r.ctx, r.messages, opts...)
 }
 
 // lastEvent is the event of a run that did not reach its final message.

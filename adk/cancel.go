@@ -118,9 +118,7 @@ func (h *CancelHandle) Wait() error {
 // WithCancel returns an option for one run, and the function that cancels that run.
 func WithCancel() (AgentRunOption, AgentCancelFunc) {
 	control := new(cancelscope.Control)
-	option := WrapImplSpecificOptFn(func(o *runnerOptions) { o.cancel = control })
-	option.cancels = true
-	return option, func(opts ...AgentCancelOption) (*CancelHandle, bool) {
+	return AgentRunOption{cancel: control}, func(opts ...AgentCancelOption) (*CancelHandle, bool) {
 		var conf agentCancelConfig
 		for _, opt := range opts {
 			if opt != nil {
@@ -132,31 +130,42 @@ func WithCancel() (AgentRunOption, AgentCancelFunc) {
 }
 
 // cancelGate stands between the outermost agent of a run and the reader: it turns the interrupt of a cancelled run into
-// its [CancelError], and fixes what came of the cancel. A nil gate does nothing.
+// its [CancelError], and fixes what came of the cancel. A gate without a control does nothing.
 type cancelGate[M MessageType] struct {
 	control *cancelscope.Control
-	// save stores the run and returns under which ID, "" if there is no store.
-	save func(signal *InterruptSignal) (id string, err error)
+	// saver, if not nil, stores the run.
+	saver runSaver
 	// outcome, if not nil, is told about the error.
 	outcome *runOutcome
 	over    bool
 }
 
-// newCancelGate returns the gate for the options of a run, and the options for the agents in it.
-func newCancelGate[M MessageType](control *cancelscope.Control, opts []AgentRunOption) (*cancelGate[M], []AgentRunOption, error) {
-	if control == nil {
-		return nil, opts, nil
+// runSaver stores a run and returns under which ID, "" if there is no store.
+type runSaver interface {
+	save(signal *InterruptSignal, data any) (id string, err error)
+}
+
+// open finds the cancel among the options of a run, and returns the options for the agents in it.
+func (g *cancelGate[M]) open(opts []AgentRunOption) ([]AgentRunOption, error) {
+	isCancel := func(o AgentRunOption) bool { return o.cancel != nil }
+	i := slices.IndexFunc(opts, isCancel)
+	if i < 0 {
+		return opts, nil
 	}
+	control := opts[i].cancel
 	if !control.Use() {
-		return nil, opts, errCancelReused
+		return opts, errCancelReused
 	}
-	rest := slices.DeleteFunc(slices.Clone(opts), func(o AgentRunOption) bool { return o.cancels })
-	return &cancelGate[M]{control: control}, rest, nil
+	g.control = control
+	if len(opts) == 1 {
+		return nil, nil
+	}
+	return slices.DeleteFunc(slices.Clone(opts), isCancel), nil
 }
 
 // view is that of the outermost agent.
 func (g *cancelGate[M]) view() *cancelscope.View {
-	if g == nil {
+	if g.control == nil {
 		return nil
 	}
 	return g.control.Root()
@@ -164,7 +173,7 @@ func (g *cancelGate[M]) view() *cancelscope.View {
 
 // stopped takes the interrupt of a run and reports whether it was cancelled. The last events go to out then.
 func (g *cancelGate[M]) stopped(signal *InterruptSignal, out sink[M]) bool {
-	if g == nil {
+	if g.control == nil {
 		return false
 	}
 	info, outcome := g.control.Peek()
@@ -175,8 +184,8 @@ func (g *cancelGate[M]) stopped(signal *InterruptSignal, out sink[M]) bool {
 	g.over = true
 	cancelled := cancelError(info)
 	cancelled.InterruptContexts = interruptContexts(signal)
-	if g.save != nil {
-		id, err := g.save(signal)
+	if g.saver != nil {
+		id, err := g.saver.save(signal, nil)
 		if err != nil {
 			out.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to save checkpoint on cancel: %w", err)})
 		}
@@ -193,7 +202,7 @@ func (g *cancelGate[M]) stopped(signal *InterruptSignal, out sink[M]) bool {
 
 // end fixes that the run ended by itself, if nothing is fixed yet.
 func (g *cancelGate[M]) end() {
-	if g != nil {
+	if g.control != nil {
 		g.control.Settle(cancelscope.Ended)
 	}
 }
@@ -209,7 +218,7 @@ func signalOf[M MessageType](e *TypedAgentEvent[M]) *InterruptSignal {
 // directRun is a run without a runner that can be cancelled.
 type directRun[M MessageType] struct {
 	hub  *hub[M]
-	gate *cancelGate[M]
+	gate cancelGate[M]
 	task task
 }
 
@@ -265,7 +274,7 @@ func CancelRequested(ctx context.Context) (done <-chan struct{}, mode func() (Ca
 		return nil, func() (CancelMode, bool) { return 0, false }
 	}
 	now := make(chan struct{})
-	view.OnNow(func() { close(now) })
+	view.OnNow(cancelscope.StopFunc(func() { close(now) }))
 	return now, func() (CancelMode, bool) {
 		info, _, _ := view.Control().State()
 		return CancelMode(info.Mode), view.Requested()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,91 +20,126 @@ const patience = time.Second
 // errStopped says that a call was given up because the run is to stop at once.
 var errStopped = errors.New("the call was given up because the run was cancelled")
 
-// watchedCall is a call of a model or tool in a run that can be cancelled. It runs in a goroutine of its own, because
-// it may ignore that it is to stop.
+// watchedCall is a call of a model or tool in a run that can be cancelled, and its context. The call runs in a goroutine
+// of its own, because it may ignore that it is to stop.
 type watchedCall struct {
+	context.Context
 	view   *cancelscope.View
-	ctx    context.Context
-	life   context.Context // what ctx was made of
+	life   context.Context // what the context was made of
 	cancel context.CancelCauseFunc
-	now    chan struct{}
-	stop   func()
 	// aware: there is an agent inside that stops by itself.
 	aware atomic.Bool
+
+	mu      sync.Mutex
+	changed sync.Cond
+	ended   bool // the call is over, or nobody waits for it any more
+	stop    bool
+	timeout bool
 }
 
 type watchedCallKey struct{}
 
-// watch prepares a call. Its context ends, with the cause, when the run is to stop at once; release must be called.
+func (c *watchedCall) Value(key any) any {
+	if _, ok := key.(watchedCallKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// StopNow ends the context of the call, with the cause, and the wait for it.
+func (c *watchedCall) StopNow() {
+	info, _, _ := c.view.Control().State()
+	c.cancel(cancelError(info))
+	c.note(&c.stop)
+}
+
+// note sets one of the conditions of the wait.
+func (c *watchedCall) note(what *bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*what = true
+	c.changed.Broadcast()
+}
+
+// watch prepares a call. Its context ends when the run is to stop at once; release must be called.
 func watch(ctx context.Context, view *cancelscope.View) *watchedCall {
-	c := &watchedCall{view: view, life: ctx, now: make(chan struct{})}
-	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(ctx, watchedCallKey{}, c))
-	c.stop = view.OnNow(func() {
-		info, _, _ := view.Control().State()
-		c.cancel(cancelError(info))
-		close(c.now)
-	})
+	c := &watchedCall{view: view, life: ctx}
+	c.changed.L = &c.mu
+	c.Context, c.cancel = context.WithCancelCause(ctx)
+	view.OnNow(c)
 	return c
 }
 
 func (c *watchedCall) release() {
-	c.stop()
+	c.view.Forget(c)
 	c.cancel(nil)
 }
 
+var errCallEnded = errors.New("the call ended its goroutine (runtime.Goexit)")
+
+// pendingCall is the result of a call to come.
+type pendingCall[T any] struct {
+	call  *watchedCall
+	run   func(ctx context.Context) (T, error)
+	drop  func(T)
+	value T
+	err   error
+}
+
 // do runs the call and waits for it, or until it is to stop. A result that comes too late is dropped.
-func do[T any](c *watchedCall, call func(ctx context.Context) (T, error), drop func(T)) (T, error) {
-	type outcome struct {
-		value T
-		err   error
+func do[T any](c *watchedCall, run func(ctx context.Context) (T, error), drop func(T)) (value T, err error) {
+	p := &pendingCall[T]{call: c, run: run, drop: drop, err: errCallEnded}
+	go p.work()
+	if !c.wait() {
+		return value, errStopped
 	}
-	result := make(chan outcome, 1)
-	var late atomic.Bool
-	go func() {
-		out := outcome{err: errors.New("the call ended its goroutine (runtime.Goexit)")}
-		defer func() {
-			if v := recover(); v != nil {
-				out = outcome{err: safe.NewPanicError(v, debug.Stack())}
-			}
-			if late.Swap(true) {
-				if out.err == nil {
-					drop(out.value)
-				}
-				return
-			}
-			result <- out
-		}()
-		v, err := call(c.ctx)
-		out = outcome{v, err}
+	if p.err != nil && c.view.Now() && !isInterrupt(p.err) {
+		return value, errStopped
+	}
+	return p.value, p.err
+}
+
+func (p *pendingCall[T]) work() {
+	defer func() {
+		if v := recover(); v != nil {
+			p.err = safe.NewPanicError(v, debug.Stack())
+		}
+		if !p.call.end() && p.err == nil {
+			p.drop(p.value)
+		}
 	}()
-	var none T
-	select {
-	case out := <-result:
-		if out.err != nil && c.view.Now() && !isInterrupt(out.err) {
-			return none, errStopped
-		}
-		return out.value, out.err
-	case <-c.now:
+	p.value, p.err = p.run(p.call)
+}
+
+// end says that the call is over. It reports false if nobody waits for it.
+func (c *watchedCall) end() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return false
 	}
-	if c.aware.Load() {
-		timer := time.NewTimer(patience)
+	c.ended = true
+	c.changed.Broadcast()
+	return true
+}
+
+// wait reports whether the call has ended before it was to be given up. A call that stops by itself gets time for it.
+func (c *watchedCall) wait() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.ended && !c.stop {
+		c.changed.Wait()
+	}
+	if !c.ended && c.aware.Load() {
+		timer := time.AfterFunc(patience, func() { c.note(&c.timeout) })
 		defer timer.Stop()
-		select {
-		case out := <-result:
-			if out.err == nil || isInterrupt(out.err) {
-				return out.value, out.err
-			}
-			return none, errStopped
-		case <-timer.C:
+		for !c.ended && !c.timeout {
+			c.changed.Wait()
 		}
 	}
-	if late.Swap(true) { // it has just come
-		out := <-result
-		if out.err == nil || isInterrupt(out.err) {
-			return out.value, out.err
-		}
-	}
-	return none, errStopped
+	ended := c.ended
+	c.ended = true
+	return ended
 }
 
 // detach returns a context for an agent inside a watched call, which is not to end because that call is given up, but
@@ -232,6 +268,6 @@ func cutOff[T any](view *cancelscope.View, s *schema.StreamReader[T]) *schema.St
 		return s
 	}
 	s, abort := schema.StreamReaderWithAbort(s)
-	view.OnNow(func() { abort(ErrStreamCanceled) })
+	view.OnNow(cancelscope.StopFunc(func() { abort(ErrStreamCanceled) }))
 	return s
 }

@@ -302,15 +302,19 @@ type agentOptions struct {
 
 // handlers are those that options add for this agent and that its context does not have yet.
 func (x *execution[M]) handlers() []callbacks.Handler {
-	var added agentOptions
+	var added *agentOptions
 	for i := range x.opts {
 		set, ok := x.opts[i].apply.(func(*agentOptions))
-		if !ok || !x.opts[i].meant(x.name) {
+		if !ok || !x.opts[i].meant(x.name) || x.hasAbove(&x.opts[i]) {
 			continue
 		}
-		if !x.hasAbove(&x.opts[i]) {
-			set(&added)
+		if added == nil {
+			added = new(agentOptions)
 		}
+		set(added)
+	}
+	if added == nil {
+		return nil
 	}
 	return added.handlers
 }

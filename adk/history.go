@@ -162,21 +162,28 @@ type HistoryRewriter func(ctx context.Context, entries []*HistoryEntry) ([]Messa
 // entriesOf lists the input of a run and what was said since. Answers that did not count are left out and, if wanted,
 // the messages of a transfer.
 func entriesOf(input *AgentInput, said []*historyItem[Message], skipTransfers bool) ([]*HistoryEntry, error) {
-	var entries []*HistoryEntry
+	var asked []Message
 	if input != nil {
-		for _, m := range input.Messages {
-			entries = append(entries, &HistoryEntry{IsUserInput: true, Message: m})
-		}
+		asked = input.Messages
+	}
+	block := make([]HistoryEntry, 0, len(asked)+len(said))
+	entries := make([]*HistoryEntry, 0, cap(block))
+	add := func(e HistoryEntry) {
+		block = append(block, e)
+		entries = append(entries, &block[len(block)-1])
+	}
+	for _, m := range asked {
+		add(HistoryEntry{IsUserInput: true, Message: m})
 	}
 	for _, item := range said {
 		m, err := item.whole()
-		var retried *WillRetryError
-		switch {
-		case errors.As(err, &retried):
-			continue
-		case err != nil:
+		if err != nil {
+			if errors.As(err, new(*WillRetryError)) {
+				continue
+			}
 			return nil, err
-		case m == nil:
+		}
+		if m == nil {
 			continue
 		}
 		if skipTransfers && item.transfer {
@@ -185,7 +192,7 @@ func entriesOf(input *AgentInput, said []*historyItem[Message], skipTransfers bo
 			}
 			continue
 		}
-		entries = append(entries, &HistoryEntry{AgentName: item.agent, Message: m})
+		add(HistoryEntry{AgentName: item.agent, Message: m})
 	}
 	return entries, nil
 }

@@ -2,7 +2,6 @@ package adk
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -49,24 +48,33 @@ func retold(self string, entries []*HistoryEntry) []Message {
 	return messages
 }
 
+// retoldRoom is for the words around what is retold.
+const retoldRoom = 48
+
 // retell turns the message of another agent into one of the user.
 func retell(agent string, m Message) Message {
 	if m == nil {
 		return nil
 	}
 	var text strings.Builder
-	text.WriteString("For context:")
+	text.Grow(retoldRoom + len(agent) + len(m.Content) + len(m.ToolName))
+	write := func(parts ...string) {
+		for _, p := range parts {
+			text.WriteString(p)
+		}
+	}
+	write("For context:")
 	switch m.Role {
 	case schema.Assistant:
 		if m.Content != "" {
-			fmt.Fprintf(&text, " [%s] said: %s.", agent, m.Content)
+			write(" [", agent, "] said: ", m.Content, ".")
 		}
 		for _, call := range m.ToolCalls {
-			fmt.Fprintf(&text, " [%s] called tool: `%s` with arguments: %s.", agent, call.Function.Name, call.Function.Arguments)
+			write(" [", agent, "] called tool: `", call.Function.Name, "` with arguments: ", call.Function.Arguments, ".")
 		}
 	case schema.Tool:
 		if m.Content != "" {
-			fmt.Fprintf(&text, " [%s] `%s` tool returned result: %s.", agent, m.ToolName, m.Content)
+			write(" [", agent, "] `", m.ToolName, "` tool returned result: ", m.Content, ".")
 		}
 	}
 	told := schema.UserMessage(text.String())

@@ -64,24 +64,20 @@ func launch[M MessageType](ctx context.Context, s starter[M], do assignment[M]) 
 		return h.refuse(errNilContext)
 	}
 	do.out = h
-	var options runnerOptions
-	err := guardHook(func() error { GetImplSpecificOptions(&options, do.opts...); return nil })
+	d := directRun[M]{hub: h}
+	opts, err := d.gate.open(do.opts)
 	if err != nil {
 		return h.refuse(err)
 	}
-	gate, opts, err := newCancelGate[M](options.cancel, do.opts)
-	if err != nil {
-		return h.refuse(err)
-	}
-	if gate == nil {
+	if d.gate.control == nil {
 		t := s.begin(ctx, do)
 		go h.drive(t)
 		return h.open()
 	}
-	d := &directRun[M]{hub: h, gate: gate}
-	do.opts, do.out = opts, d
-	d.task = s.begin(context.WithValue(ctx, cancelKey{}, gate.view()), do)
-	go h.drive(d)
+	run := &d
+	do.opts, do.out = opts, run
+	run.task = s.begin(context.WithValue(ctx, cancelKey{}, run.gate.view()), do)
+	go h.drive(run)
 	return h.open()
 }
 

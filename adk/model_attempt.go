@@ -41,14 +41,16 @@ func (t *modelTurn[M]) try(ctx context.Context, target *modelTarget[M], input []
 		a.decided = make(chan struct{})
 	}
 	t.open = a
-	a.err = func() (err error) {
-		defer safe.Recover(&err)
-		if t.streaming {
-			return a.stream(ctx, target, input, opts)
-		}
-		return a.generate(ctx, target, input, opts)
-	}()
+	a.err = a.run(ctx, target, input, opts)
 	return a
+}
+
+func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (err error) {
+	defer safe.Recover(&err)
+	if a.turn.run.input.EnableStreaming {
+		return a.stream(ctx, target, input, opts)
+	}
+	return a.generate(ctx, target, input, opts)
 }
 
 // wrapped is the target inside the middlewares that wrap models. Those are asked for every call.
@@ -197,6 +199,9 @@ func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (
 	if a.message, err = join.Message(); err != nil {
 		a.speculation.abort(err)
 		return err
+	}
+	if chunks == 1 && a.turn.chain.handlers.present { // the message may be the chunk, which the event has, too
+		a.message = ops.withExtra(a.message, maps.Clone(ops.extra(a.message)))
 	}
 	return nil
 }

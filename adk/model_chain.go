@@ -53,14 +53,15 @@ func (c *modelChain[M]) GetType() string { return c.target.typ }
 // IsCallbacksEnabled keeps the graph from reporting a second time.
 func (c *modelChain[M]) IsCallbacksEnabled() bool { return true }
 
-// Generate answers the history in the state. The node's own input is not used: hooks may have changed the history.
+// Generate answers the history in the state. The node's own input is not used: hooks may have changed the history. In a
+// run that streams the model does, and the event has the live stream.
 func (c *modelChain[M]) Generate(ctx context.Context, _ []M, _ ...model.Option) (M, error) {
-	return c.turn(ctx, false)
+	return c.turn(ctx)
 }
 
-// Stream is Generate with the answer as a stream: the event has the live one, the graph gets the whole message.
+// Stream is Generate for a graph that streams, which that of an agent does not.
 func (c *modelChain[M]) Stream(ctx context.Context, _ []M, _ ...model.Option) (*schema.StreamReader[M], error) {
-	answer, err := c.turn(ctx, true)
+	answer, err := c.turn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +70,8 @@ func (c *modelChain[M]) Stream(ctx context.Context, _ []M, _ ...model.Option) (*
 
 // turn is one turn of the model: it takes the history from the state, has it answered and adds the answer. The last
 // message of the history is the result. A cancelled run stops here, before the turn or after an answer with tool calls.
-func (c *modelChain[M]) turn(ctx context.Context, streaming bool) (last M, err error) {
-	t := modelTurn[M]{chain: c, run: agentRunFrom[M](ctx), ctx: ctx, streaming: streaming}
+func (c *modelChain[M]) turn(ctx context.Context) (last M, err error) {
+	t := modelTurn[M]{chain: c, run: agentRunFrom[M](ctx), ctx: ctx}
 	if t.run.resume != nil {
 		if last, answered, err := t.resumed(ctx); answered || err != nil {
 			return last, err
@@ -151,12 +152,11 @@ func pauseAt[M MessageType](ctx context.Context, point safePoint) error {
 
 // modelTurn is what the layers of one turn share.
 type modelTurn[M MessageType] struct {
-	chain     *modelChain[M]
-	run       *agentRun[M]
-	ctx       context.Context // of the node; hooks may go on with another
-	streaming bool
-	input     []M
-	options   []model.Option
+	chain   *modelChain[M]
+	run     *agentRun[M]
+	ctx     context.Context // of the node; hooks may go on with another
+	input   []M
+	options []model.Option
 	// before is the state before the turn, in a run that can be cancelled.
 	before agentState[M]
 	// view is the state as the hooks see it, if there are any.

@@ -49,7 +49,8 @@ func (m sendingModel[M]) Generate(ctx context.Context, input []M, opts ...model.
 		return answer, err
 	}
 	answer, err = m.inner.Generate(ctx, input, opts...)
-	if err == nil && !opsOf[M]().isNil(answer) {
+	if ops := opsOf[M](); err == nil && !ops.isNil(answer) {
+		answer = ops.identified(answer, newMessageID())
 		a.sendMessage(answer)
 	}
 	return answer, err
@@ -64,5 +65,5 @@ func (m sendingModel[M]) Stream(ctx context.Context, input []M, opts ...model.Op
 	if err != nil || s == nil {
 		return s, err
 	}
-	return a.sendStream(s, ""), nil
+	return a.sendStream(schema.StreamReaderWithConvert(s, opsOf[M]().identifyOnce(newMessageID())), ""), nil
 }

@@ -62,10 +62,10 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 	}
 	b.out.infos = infos
 	b.chain = newModelChain(conf, p.agent.handlers, infos)
+	b.add(ops.addModelNode(b.graph, modelNode, b.chain, compose.WithNodeName(modelNode)))
 	if p.agent.handlers.judgesAnswers() {
 		b.addFinalAnswer()
 	}
-	b.add(ops.addModelNode(b.graph, modelNode, b.chain, compose.WithNodeName(modelNode)))
 	b.add(b.graph.AddEdge(compose.START, modelNode))
 	if len(tools) > 0 {
 		b.addTools(ctx)

@@ -47,11 +47,28 @@ func runOf[M MessageType](ctx context.Context, doing string) (*agentRun[M], erro
 var errOutsideRun = errors.New("must be called within a ChatModelAgent Run() or Resume() execution context")
 
 func (r *agentRun[M]) shared(ctx context.Context, f func(*map[string]any, func(string, *AgentAction) error) error) error {
+	if !r.hasState(ctx) {
+		return errNoState
+	}
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		return f(&s.Extra, func(key string, action *AgentAction) error {
 			return s.setAction(key, action)
 		})
 	})
+}
+
+var errNoState = errors.New("the run has no state yet: it gets one after BeforeAgent")
+
+// hasState reports whether the state that ctx leads to is that of the run, and not of a run around it.
+func (r *agentRun[M]) hasState(ctx context.Context) bool {
+	if innermostRun(r.Context) == nil {
+		return true
+	}
+	stateOf := func(ctx context.Context) (found *agentState[M]) {
+		_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error { found = s; return nil })
+		return found
+	}
+	return stateOf(ctx) != stateOf(r.Context)
 }
 
 func processShared(ctx context.Context, f func(extra *map[string]any, setAction func(string, *AgentAction) error) error) error {

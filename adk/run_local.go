@@ -3,9 +3,11 @@ package adk
 import (
 	"bytes"
 	"context"
+	"encoding"
 	"encoding/gob"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/weftgo/weft/internal/safe"
@@ -62,16 +64,21 @@ var savable sync.Map // reflect.Type → struct{}
 // probeSaving reports why a value could not be saved.
 func probeSaving(value any) error {
 	t := reflect.TypeOf(value)
-	if _, ok := savable.Load(t); ok {
+	if _, ok := savable.Load(t); ok && !isNilPointer(value) {
 		return nil
 	}
 	if err := encodeProbe(value); err != nil {
 		return err
 	}
-	if t != nil && isClosed(t, nil) {
+	if t != nil && (t.Kind() == reflect.Pointer && isClosed(t.Elem(), nil) || isClosed(t, nil)) {
 		savable.Store(t, struct{}{})
 	}
 	return nil
+}
+
+func isNilPointer(value any) bool {
+	v := reflect.ValueOf(value)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func encodeProbe(value any) (err error) {
@@ -80,25 +87,33 @@ func encodeProbe(value any) (err error) {
 	return gob.NewEncoder(&buf).Encode(map[string]any{"": value})
 }
 
-// isClosed reports whether a type holds no interface, so that one value tells about all of them.
-func isClosed(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[t] {
-		return true
-	}
-	if seen == nil {
-		seen = map[reflect.Type]bool{}
-	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Interface, reflect.Func, reflect.Chan:
+var encoders = []reflect.Type{
+	reflect.TypeFor[gob.GobEncoder](), reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
+}
+
+// isClosed reports whether one value of a type tells about all of them: there is no interface in it, no pointer that
+// must not be nil, and no method that encodes it. outer are the types around it; one that holds itself is not closed.
+func isClosed(t reflect.Type, outer []reflect.Type) bool {
+	if slices.Contains(outer, t) || slices.ContainsFunc(encoders, func(e reflect.Type) bool {
+		return t.Implements(e) || reflect.PointerTo(t).Implements(e)
+	}) {
 		return false
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return isClosed(t.Elem(), seen)
+	}
+	outer = append(slices.Clip(outer), t)
+	switch t.Kind() {
+	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Pointer:
+		return false
+	case reflect.Slice, reflect.Array:
+		return isClosed(t.Elem(), outer)
 	case reflect.Map:
-		return isClosed(t.Key(), seen) && isClosed(t.Elem(), seen)
+		return isClosed(t.Key(), outer) && isClosed(t.Elem(), outer)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if !isClosed(t.Field(i).Type, seen) {
+			field := t.Field(i).Type
+			if field.Kind() == reflect.Pointer { // nil is left out
+				field = field.Elem()
+			}
+			if !isClosed(field, outer) {
 				return false
 			}
 		}

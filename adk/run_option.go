@@ -14,8 +14,8 @@ import (
 type AgentRunOption struct {
 	apply  any // func(*T)
 	agents []string
-	// cancels: it is for the outermost agent alone.
-	cancels bool
+	// cancel is for the outermost agent alone.
+	cancel *cancelscope.Control
 }
 
 // DesignateAgent makes the option act on the agents with the given names only. Calls add up.
@@ -70,7 +70,6 @@ type runnerOptions struct {
 	sessionValues        map[string]any
 	checkPointID         *string
 	skipTransferMessages bool
-	cancel               *cancelscope.Control
 	outcome              *runOutcome
 }
 

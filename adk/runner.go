@@ -81,7 +81,7 @@ type runnerRun[M MessageType] struct {
 	input   TypedAgentInput[M]
 	step    [1]RunStep
 	task    task
-	gate    *cancelGate[M]
+	gate    cancelGate[M]
 	// interrupted: the run has ended with an interrupt.
 	interrupted bool
 }
@@ -106,12 +106,12 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	if err != nil {
 		return run, err
 	}
-	if run.gate, run.exec.opts, err = newCancelGate[M](run.root.options.cancel, opts); run.gate != nil {
-		run.exec.view = run.gate.view()
-		run.gate.save = func(signal *InterruptSignal) (string, error) { return run.save(signal, nil) }
-		run.gate.outcome = run.root.options.outcome
+	if run.exec.opts, err = run.gate.open(opts); err != nil {
+		return run, err
 	}
-	return run, err
+	run.exec.view = run.gate.view()
+	run.gate.saver, run.gate.outcome = run, run.root.options.outcome
+	return run, nil
 }
 
 // newRootRun is for agents that run without a runner.
@@ -162,7 +162,7 @@ func (run *runnerRun[M]) execute() {
 // send passes an event to the reader. An interrupt is saved before; that of a cancelled run is its end.
 func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	switch {
-	case run.gate != nil && run.gate.over:
+	case run.gate.over:
 		e.closeStreams()
 		return
 	case e.Action == nil || e.Action.Interrupted == nil:

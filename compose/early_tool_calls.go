@@ -57,6 +57,12 @@ func InternalSetToolExecutionProvider(tn *ToolsNode, provider func(ctx context.C
 // InternalToolsOf returns the tools node inside an agentic one. It is for the agent runtime.
 func InternalToolsOf(atn *AgenticToolsNode) *ToolsNode { return atn.tools }
 
+// InternalToolsByStream has Invoke of a tools node call the streaming side of tools that have one, and join the results.
+// It is for the agent runtime, whose middlewares show the streams to the user.
+func InternalToolsByStream() ToolsNodeOption {
+	return func(o *toolsNodeOptions) { o.byStream = true }
+}
+
 // askProvider finds the calls that run already.
 func (b *toolBatch) askProvider() error {
 	if b.node.provider == nil {

@@ -163,20 +163,30 @@ func (c *toolCall) stream() {
 	}
 }
 
+// gather gets the value of the call by its stream.
+func (c *toolCall) gather() {
+	if c.stream(); c.err == nil {
+		c.join()
+	}
+}
+
 // join turns the stream of the call into its value. An interrupt inside the stream stays one.
 func (c *toolCall) join() {
 	var err error
-	what := "eager tool result"
+	what := "tool result"
 	switch {
 	case c.textStream != nil:
 		c.text, err = concatStream(c.textStream)
 		c.textStream = nil
 	case c.resultStream != nil:
-		what = "eager enhanced tool result"
+		what = "enhanced tool result"
 		c.result, err = concatStream(c.resultStream)
 		c.resultStream = nil
 	}
 	if err != nil {
+		if c.early != nil {
+			what = "eager " + what
+		}
 		c.err = fmt.Errorf("failed to collect %s for %s: %w", what, c.callID, err)
 	}
 }

@@ -105,6 +105,7 @@ func toolInfo(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err 
 
 type toolsNodeOptions struct {
 	toolOptions []tool.Option
+	byStream    bool
 	tools       []tool.BaseTool
 	aliases     map[string]ToolAliasConfig
 }
@@ -176,7 +177,11 @@ func (tn *ToolsNode) Invoke(ctx context.Context, input *schema.Message, opts ...
 	if err != nil {
 		return nil, err
 	}
-	b.run((*toolCall).invoke)
+	execute := (*toolCall).invoke
+	if b.options.byStream {
+		execute = (*toolCall).gather
+	}
+	b.run(execute)
 	if err := b.outcome("failed to invoke tool[name:%s id:%s]: %w"); err != nil {
 		return nil, err
 	}

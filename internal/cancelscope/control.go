@@ -6,6 +6,7 @@
 package cancelscope
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -52,14 +53,18 @@ type Control struct {
 	deadline  time.Time
 	timer     *time.Timer
 	outcome   Outcome
-	done      chan struct{}
-	watchers  map[*watcher]struct{}
+	done      chan struct{} // made for whoever waits
+	watchers  []watcher
+	root      View
 }
 
-// watcher is called when a view is to stop at once.
+// A Stopper is told when it is to stop at once. StopNow must be quick.
+type Stopper interface{ StopNow() }
+
+// watcher is a stopper with what it obeys.
 type watcher struct {
+	Stopper
 	nested bool
-	call   func()
 }
 
 // Use claims the control for a run. It reports false if another has.
@@ -92,9 +97,9 @@ func (c *Control) Ask(r Request) bool {
 		c.info.Mode |= r.Mode
 		c.limit(r.Timeout)
 	}
-	calls := c.due()
+	due := c.due()
 	c.mu.Unlock()
-	call(calls)
+	stop(due)
 	return true
 }
 
@@ -121,28 +126,29 @@ func (c *Control) expire() {
 		return
 	}
 	c.info.Immediate, c.info.Escalated, c.info.TimedOut = true, true, true
-	calls := c.due()
+	due := c.due()
 	c.mu.Unlock()
-	call(calls)
+	stop(due)
 }
 
-// due takes the watchers that are to be called now, with mu locked.
-func (c *Control) due() (calls []func()) {
+// due takes the stoppers that are to stop now, with mu locked.
+func (c *Control) due() (due []watcher) {
 	if !c.info.Immediate {
 		return nil
 	}
-	for w := range c.watchers {
-		if !w.nested || c.info.Recursive {
-			calls = append(calls, w.call)
-			delete(c.watchers, w)
+	c.watchers = slices.DeleteFunc(c.watchers, func(w watcher) bool {
+		now := !w.nested || c.info.Recursive
+		if now {
+			due = append(due, w)
 		}
-	}
-	return calls
+		return now
+	})
+	return due
 }
 
-func call(calls []func()) {
-	for _, f := range calls {
-		f()
+func stop(due []watcher) {
+	for _, w := range due {
+		w.StopNow()
 	}
 }
 
@@ -159,7 +165,9 @@ func (c *Control) Settle(o Outcome) (Info, Outcome) {
 		if c.timer != nil {
 			c.timer.Stop()
 		}
-		close(c.doneLocked())
+		if c.done != nil {
+			close(c.done)
+		}
 	}
 	return c.info, c.outcome
 }
@@ -175,12 +183,11 @@ func (c *Control) Peek() (info Info, stop bool) {
 func (c *Control) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.doneLocked()
-}
-
-func (c *Control) doneLocked() chan struct{} {
 	if c.done == nil {
 		c.done = make(chan struct{})
+		if c.outcome != Pending {
+			close(c.done)
+		}
 	}
 	return c.done
 }
@@ -200,7 +207,12 @@ type View struct {
 }
 
 // Root returns the view of the outermost part.
-func (c *Control) Root() *View { return &View{control: c} }
+func (c *Control) Root() *View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.root.control = c
+	return &c.root
+}
 
 // Nested returns the view of a part inside.
 func (v *View) Nested() *View {
@@ -241,28 +253,36 @@ func (v *View) Now() bool {
 	return info.Immediate
 }
 
-// OnNow has f called once when the part is to stop at once, in the goroutine that asks for it, or right now if it is.
-// The returned function takes f back.
-func (v *View) OnNow(f func()) (stop func()) {
+// OnNow has s stopped, once, when the part is to stop at once, in the goroutine that asks for it, or right now if it
+// is. [View.Forget] takes s back.
+func (v *View) OnNow(s Stopper) {
 	if v == nil {
-		return func() {}
+		return
 	}
 	c := v.control
-	w := &watcher{nested: v.nested, call: f}
 	c.mu.Lock()
-	if c.requested && c.info.Immediate && (!v.nested || c.info.Recursive) {
-		c.mu.Unlock()
-		f()
-		return func() {}
+	now := c.requested && c.info.Immediate && (!v.nested || c.info.Recursive)
+	if !now {
+		c.watchers = append(c.watchers, watcher{s, v.nested})
 	}
-	if c.watchers == nil {
-		c.watchers = map[*watcher]struct{}{}
-	}
-	c.watchers[w] = struct{}{}
 	c.mu.Unlock()
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.watchers, w)
+	if now {
+		s.StopNow()
 	}
 }
+
+// Forget takes a stopper back.
+func (v *View) Forget(s Stopper) {
+	if v == nil {
+		return
+	}
+	v.control.mu.Lock()
+	defer v.control.mu.Unlock()
+	v.control.watchers = slices.DeleteFunc(v.control.watchers, func(w watcher) bool { return w.Stopper == s })
+}
+
+// StopFunc is a function as a [Stopper]. It cannot be forgotten.
+type StopFunc func()
+
+// StopNow calls the function.
+func (f StopFunc) StopNow() { f() }

@@ -48,24 +48,33 @@ func TestViews(t *testing.T) {
 	var c Control
 	root, nested := c.Root(), c.Root().Nested()
 	var called []string
-	root.OnNow(func() { called = append(called, "root") })
-	nested.OnNow(func() { called = append(called, "nested") })
-	stop := root.OnNow(func() { called = append(called, "taken back") })
-	stop()
+	on := func(v *View, what string) { v.OnNow(StopFunc(func() { called = append(called, what) })) }
+	on(root, "root")
+	on(nested, "nested")
+	taken := &stopper{}
+	root.OnNow(taken)
+	root.Forget(taken)
 	c.Ask(Request{})
 	require.Equal(t, []string{"root"}, called)
 	require.False(t, nested.Now())
 	c.Ask(Request{Recursive: true})
 	require.Equal(t, []string{"root", "nested"}, called)
 	require.True(t, nested.Now())
-	nested.OnNow(func() { called = append(called, "late") })
+	on(nested, "late")
 	require.Equal(t, "late", called[2])
+	require.False(t, taken.stopped)
 
 	var none *View
 	require.False(t, none.Requested() || none.Now() || none.At(2))
-	none.OnNow(func() { t.Error("called") })()
+	on(none, "none")
+	none.Forget(taken)
+	require.Len(t, called, 3)
 	require.Nil(t, none.Nested())
 }
+
+type stopper struct{ stopped bool }
+
+func (s *stopper) StopNow() { s.stopped = true }
 
 func TestSettle(t *testing.T) {
 	var c Control
