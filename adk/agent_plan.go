@@ -66,7 +66,7 @@ func newAgentPlan[M MessageType](ctx context.Context, a *TypedChatModelAgent[M])
 
 // toolMiddlewares are all that wrap tool calls, from the outside in.
 func toolMiddlewares[M MessageType](conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M]) []compose.ToolMiddleware {
-	all := []compose.ToolMiddleware{watchedTools[M]()}
+	all := []compose.ToolMiddleware{durableTools[M](), watchedTools[M]()}
 	if !handlers.toolSender {
 		all = append(all, toolEventSender[M]())
 	}
@@ -100,8 +100,7 @@ func (p *agentPlan[M]) graphFor(ctx context.Context, tools []tool.BaseTool) (*re
 // the same.
 func sameTools(a, b []tool.BaseTool) bool {
 	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool {
-		t := reflect.TypeOf(x)
-		return t == reflect.TypeOf(y) && (t == nil || t.Comparable() && x == y)
+		return reflect.TypeOf(x) == reflect.TypeOf(y) && (x == nil || reflect.ValueOf(x).Comparable() && x == y)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weftgo/weft/compose"
@@ -48,6 +49,15 @@ type agentRun[M MessageType] struct {
 	// resume is what an interrupted run goes on from; checkpoint is what this one leaves when it is interrupted.
 	resume     *resumption[M]
 	checkpoint []byte
+
+	// journal is where the steps of the run are saved, if they are; visit tells the run from others in it, journaled
+	// is the history as it was saved last, and restored how far the run had got before its process died.
+	journal   *runJournal
+	visit     visit
+	journaled []M
+	given     int // how many messages a resumed run began with
+	restored  *restoredAgent[M]
+	actions   sync.Map // of calls whose results are not saved yet, by call ID
 }
 
 func (r *agentRun[M]) Value(key any) any {
@@ -58,6 +68,8 @@ func (r *agentRun[M]) Value(key any) any {
 		if r.view != nil {
 			return inside{r.view}
 		}
+	case journalKey:
+		return nil
 	}
 	return r.Context.Value(key)
 }
@@ -97,6 +109,10 @@ func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) ta
 	if do.resume != nil {
 		r.resume = &resumption[M]{info: do.resume}
 		r.input = &TypedAgentInput[M]{EnableStreaming: do.resume.EnableStreaming}
+	}
+	if err := r.findJournal(); err != nil {
+		r.send(r.lastEvent(err))
+		return done{}
 	}
 	if len(a.handlers.beforeAgent) > 0 {
 		if err := r.guarded(r.setUp); err != nil {
@@ -186,7 +202,9 @@ func (r *agentRun[M]) react() error {
 			return err
 		}
 	}
-	if err := r.prepare(); err != nil {
+	if r.restored != nil {
+		r.retell()
+	} else if err := r.prepare(); err != nil {
 		return err
 	}
 	final, err := r.runGraph()
@@ -233,6 +251,12 @@ func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 		e := TypedInterrupt[M](r.Context, infoStopped)
 		e.AgentName = r.agent.conf.Name
 		return e
+	}
+	if cause := context.Cause(r.Context); cause != nil && !errors.Is(err, cause) { // what failed did not say why
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	if ended := r.Context.Err(); ended != nil && !errors.Is(err, ended) { // the cause is one of the caller's own
+		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	return &TypedAgentEvent[M]{Err: err}
 }

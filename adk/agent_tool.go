@@ -99,6 +99,9 @@ func (t *agentTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 		root.session = shared
 		shared.add(root.options.sessionValues)
 	}
+	if c.caller != nil {
+		root.journal = c.caller.steps()
+	}
 	if talksToOthers(t.agent) {
 		root.recording.Store(true)
 	}

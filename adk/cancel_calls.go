@@ -223,13 +223,21 @@ func gathered[T any](ctx context.Context, s *schema.StreamReader[T]) (*schema.St
 	if s == nil {
 		return nil, nil
 	}
+	items, err := gatheredItems(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return schema.StreamReaderFromArray(items), nil
+}
+
+// gatheredItems reads a stream to its end and closes it.
+func gatheredItems[T any](ctx context.Context, s *schema.StreamReader[T]) (items []T, err error) {
 	defer s.Close()
 	recv := receiver(ctx, s)
-	var items []T
 	for {
 		item, err := recv()
 		if isEOF(err) {
-			return schema.StreamReaderFromArray(items), nil
+			return items, nil
 		}
 		if err != nil {
 			return nil, err

@@ -144,6 +144,9 @@ type TypedAgentEvent[M MessageType] struct {
 	Output    *TypedAgentOutput[M]
 	Action    *AgentAction
 	Err       error
+
+	// replayed: it happened in the earlier life of a run that goes on.
+	replayed bool
 }
 
 // AgentEvent is the event of agents on ordinary messages.

@@ -24,6 +24,8 @@ type rootRun[M MessageType] struct {
 	options runnerOptions
 	// recording: there are agents that may want to see what others said.
 	recording atomic.Bool
+	// journal is where the steps of the run are saved, nil if they are not.
+	journal *runJournal
 }
 
 // An execution is one agent at work in a run. It is the context of the agent, and the sink of its events: it says who
@@ -76,6 +78,8 @@ func (x *execution[M]) Value(key any) any {
 		return x.run.session
 	case cancelKey:
 		return x.view
+	case journalKey:
+		return x.run.journal
 	}
 	return x.Context.Value(key)
 }

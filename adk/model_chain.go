@@ -72,23 +72,31 @@ func (c *modelChain[M]) Stream(ctx context.Context, _ []M, _ ...model.Option) (*
 // message of the history is the result. A cancelled run stops here, before the turn or after an answer with tool calls.
 func (c *modelChain[M]) turn(ctx context.Context) (last M, err error) {
 	t := modelTurn[M]{chain: c, run: agentRunFrom[M](ctx), ctx: ctx}
-	if t.run.resume != nil {
+	if t.run.resume != nil || t.run.restored != nil {
 		if last, answered, err := t.resumed(ctx); answered || err != nil {
 			return last, err
 		}
 	}
 	if t.run.view == nil {
-		return t.take(ctx)
+		return t.saved(t.take(ctx))
 	}
 	if t.run.view.Now() {
 		return last, compose.Interrupt(ctx, infoStopped)
 	}
-	last, err = t.take(ctx)
+	last, err = t.saved(t.take(ctx))
 	switch {
 	case err != nil && t.run.view.Now() && !isInterrupt(err):
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && t.run.view.At(cancelscope.Mode(CancelAfterChatModel)) && c.limited && opsOf[M]().hasToolCalls(last):
 		return last, errors.Join(pauseAt[M](ctx, afterChatModel), compose.Interrupt(ctx, infoAfterChatModel))
+	}
+	return last, err
+}
+
+// saved saves a turn that was taken, in a run whose steps are.
+func (t *modelTurn[M]) saved(last M, err error) (M, error) {
+	if err == nil && t.run.journal != nil {
+		err = t.run.saveTurn(t.ctx)
 	}
 	return last, err
 }

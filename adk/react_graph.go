@@ -50,6 +50,10 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 		out:  &reactGraph[M]{tools: slices.Clone(tools)},
 		graph: compose.NewGraph[[]M, M](compose.WithGenLocalState(func(ctx context.Context) *agentState[M] {
 			r := agentRunFrom[M](ctx)
+			if s := r.restored; s != nil {
+				return &agentState[M]{Messages: slices.Clip(s.messages), AgentName: conf.Name, RemainingIterations: s.remaining,
+					Extra: s.extra, Paused: afterChatModel}
+			}
 			// The history is copied with room for the answers to come: what GenModelInput returned may be shared.
 			history := append(make([]M, 0, len(r.messages)+historyRoom), r.messages...)
 			return &agentState[M]{Messages: history, AgentName: conf.Name, RemainingIterations: conf.MaxIterations}
@@ -141,7 +145,7 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 	r := agentRunFrom[M](ctx)
 	r.speculation.close()
 	r.speculation = nil
-	if r.resume != nil {
+	if r.resume != nil || r.restored != nil {
 		if done, err := resumedAfterTools[M](ctx); done || err != nil {
 			return results, err
 		}

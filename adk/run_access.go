@@ -19,6 +19,8 @@ type anyRun interface {
 	streaming() bool
 	// cancelView is which cancel the run has to obey, and whether it can only be aborted.
 	cancelView() (view *cancelscope.View, abortable bool)
+	// steps is where the steps of the run are saved.
+	steps() *runJournal
 }
 
 type agentRunKey struct{}
@@ -95,3 +97,5 @@ func (r *agentRun[M]) history(ctx context.Context) (messages []M, err error) {
 }
 
 func (r *agentRun[M]) cancelView() (*cancelscope.View, bool) { return r.view, r.abortable }
+
+func (r *agentRun[M]) steps() *runJournal { return r.journal }

@@ -28,6 +28,8 @@ type TypedRunnerConfig[M MessageType] struct {
 	EnableStreaming bool
 	// CheckPointStore keeps runs that stopped, so that they can go on later: those with [WithCheckPointID].
 	CheckPointStore CheckPointStore
+	// Durability says when they are saved.
+	Durability Durability
 }
 
 // RunnerConfig configures a [Runner].
@@ -39,6 +41,7 @@ type TypedRunner[M MessageType] struct {
 	agent     TypedAgent[M]
 	streaming bool
 	store     CheckPointStore
+	durable   bool
 }
 
 // Runner runs agents on ordinary messages.
@@ -49,7 +52,8 @@ func NewRunner(_ context.Context, conf RunnerConfig) *Runner { return NewTypedRu
 
 // NewTypedRunner is [NewRunner] for any kind of message.
 func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
-	return &TypedRunner[M]{agent: conf.Agent, streaming: conf.EnableStreaming, store: conf.CheckPointStore}
+	return &TypedRunner[M]{agent: conf.Agent, streaming: conf.EnableStreaming, store: conf.CheckPointStore,
+		durable: conf.Durability == EveryStep && !isNilStore(conf.CheckPointStore)}
 }
 
 // Query runs the agent on one user message.
@@ -68,6 +72,9 @@ func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRun
 	// Clipped, because agents append to the messages, and the caller may use the slice for several runs.
 	run.input = TypedAgentInput[M]{Messages: slices.Clip(messages), EnableStreaming: r.streaming}
 	run.root.input = &run.input
+	if err := run.openJournal(nil); err != nil {
+		return run.hub.refuse(err)
+	}
 	return run.start(func() task { return run.exec.begin(&run.input, nil) })
 }
 
@@ -82,8 +89,10 @@ type runnerRun[M MessageType] struct {
 	step    [1]RunStep
 	task    task
 	gate    cancelGate[M]
-	// interrupted: the run has ended with an interrupt.
-	interrupted bool
+	// interrupted: the run has ended with an interrupt; failed: with an error.
+	interrupted, failed bool
+	// replayed is the last event, if that happened in an earlier life.
+	replayed *TypedAgentEvent[M]
 }
 
 func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []AgentRunOption) (*runnerRun[M], error) {
@@ -157,6 +166,7 @@ func (run *runnerRun[M]) execute() {
 	}
 	defer run.gate.end()
 	run.task.execute()
+	run.finishJournal()
 }
 
 // send passes an event to the reader. An interrupt is saved before; that of a cancelled run is its end.
@@ -165,7 +175,12 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	case run.gate.over:
 		e.closeStreams()
 		return
+	case e.replayed:
+		run.replayed = e
+		return
 	case e.Action == nil || e.Action.Interrupted == nil:
+		run.replayed = nil
+		run.failed = run.failed || e.Err != nil
 		run.hub.send(e)
 		return
 	case run.interrupted:

@@ -30,7 +30,7 @@ func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID stri
 		return nil, err
 	}
 	run.root.options.checkPointID = &checkPointID
-	saved, err := r.load(ctx, checkPointID)
+	saved, err := run.load(ctx, checkPointID)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +39,9 @@ func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID stri
 	}
 	run.session.add(run.root.options.sessionValues)
 	return run.start(func() task {
+		if len(saved.Points) == 0 { // it was not interrupted: its process died
+			return run.exec.begin(&run.input, nil)
+		}
 		if interrupted, _, target, _ := run.exec.frame.Resumption(); !interrupted && !target {
 			return run.exec.failing(errNoInterruptedChild)
 		}
@@ -46,23 +49,78 @@ func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID stri
 	}), nil
 }
 
-// load reads a saved run from the store.
-func (r *TypedRunner[M]) load(ctx context.Context, id string) (*runDocument, error) {
-	if isNilStore(r.store) {
+// load reads a saved run from the store: a run whose steps were saved, or one that was interrupted.
+func (run *runnerRun[M]) load(ctx context.Context, id string) (*runDocument, error) {
+	store := run.runner.store
+	if isNilStore(store) {
 		return nil, fmt.Errorf("failed to resume: %w", errStoreNilForResume)
 	}
-	data, exists, err := r.store.Get(ctx, id)
+	journal := newRunJournal(store, id)
+	data, err := journal.replay(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
+		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
 	}
-	if !exists {
-		return nil, fmt.Errorf("failed to load from checkpoint: checkpoint[%s] not exist", id)
+	died := data != nil
+	if !died {
+		var exists bool
+		if data, exists, err = store.Get(ctx, id); err != nil {
+			return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
+		} else if !exists || isWholeJournal(data) {
+			return nil, fmt.Errorf("failed to load from checkpoint: checkpoint[%s] not exist", id)
+		}
 	}
 	saved, err := openRun(data)
 	if err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
 	}
-	return saved, nil
+	if died {
+		run.root.journal = journal
+		return saved, nil
+	}
+	return saved, run.openJournal(data)
+}
+
+// openJournal begins to save the steps of the run, if that is wanted: with what it begins from, a checkpoint or its
+// input.
+func (run *runnerRun[M]) openJournal(checkpoint []byte) (err error) {
+	id := run.root.options.checkPointID
+	if !run.runner.durable || id == nil {
+		return nil
+	}
+	if checkpoint == nil {
+		d := &runDocument{Streaming: run.input.EnableStreaming}
+		if err = setInput(d, &run.input); err == nil {
+			err = d.setValues(run.session.all())
+		}
+		if err == nil {
+			checkpoint, err = d.seal()
+		}
+		if err != nil {
+			return fmt.Errorf("failed to save a step: %w", err)
+		}
+	}
+	journal := newRunJournal(run.runner.store, *id)
+	if err := journal.remove(run.exec.Context); err != nil { // of a run before this one
+		return fmt.Errorf("failed to save a step: %w", err)
+	}
+	run.root.journal = journal
+	return journal.append(run.exec.Context, &stepRecord{Kind: stepBegin, Run: checkpoint})
+}
+
+// finishJournal delivers the result of a run that had only to be told again, and removes the steps of one that has
+// succeeded.
+func (run *runnerRun[M]) finishJournal() {
+	if run.replayed != nil && !run.failed && !run.interrupted {
+		run.hub.send(run.replayed)
+	}
+	if run.root.journal == nil || run.failed || run.interrupted || run.gate.over {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
+	defer cancel()
+	if err := run.root.journal.remove(ctx); err != nil {
+		run.hub.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to remove the steps of the run: %w", err)})
+	}
 }
 
 // errStoreNilForResume has the text that callers know, and matches [ErrCheckpointStoreNil].
@@ -134,7 +192,13 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, data any) (string, error)
 	// The run may have ended because its context did: it is saved all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
-	return *id, run.runner.store.Set(ctx, *id, sealed)
+	if err := run.runner.store.Set(ctx, *id, sealed); err != nil {
+		return "", err
+	}
+	if run.root.journal != nil { // everything is in the checkpoint
+		return *id, run.root.journal.remove(ctx)
+	}
+	return *id, nil
 }
 
 // savingTime is how long a store may take.

@@ -47,7 +47,10 @@ const (
 
 // State is the state of a run on ordinary messages, for compose.ProcessState in tools and hooks. Prefer the states
 // that hooks are given, and run-local values ([SetRunLocalValue]).
-type State = agentState[*schema.Message]
+type State = TypedState[*schema.Message]
+
+// TypedState is [State] for any kind of message.
+type TypedState[M MessageType] = agentState[M]
 
 func init() {
 	schema.RegisterName[*State]("_eino_adk_react_state")

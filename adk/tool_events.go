@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"io"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -140,15 +141,29 @@ func sendToolResult[M MessageType](ctx context.Context, name, callID string, res
 }
 
 func sendToolTextStream[M MessageType](ctx context.Context, name, callID string, s *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
-	return sendToolStream(ctx, name, callID, s, func(chunk string) (M, error) {
+	return sendToolStream(ctx, name, callID, notEmpty(s, ""), func(chunk string) (M, error) {
 		return opsOf[M]().toolMessage(callID, name, chunk), nil
 	})
 }
 
 func sendToolResultStream[M MessageType](ctx context.Context, name, callID string, s *schema.StreamReader[*schema.ToolResult]) (*schema.StreamReader[*schema.ToolResult], error) {
-	return sendToolStream(ctx, name, callID, s, func(chunk *schema.ToolResult) (M, error) {
+	return sendToolStream(ctx, name, callID, notEmpty(s, &schema.ToolResult{}), func(chunk *schema.ToolResult) (M, error) {
 		return opsOf[M]().toolResult(callID, name, chunk)
 	})
+}
+
+// notEmpty puts a chunk that says nothing into a stream without chunks: a tool may have nothing to say.
+func notEmpty[T any](s *schema.StreamReader[T], nothing T) *schema.StreamReader[T] {
+	empty := true
+	return schema.StreamReaderWithConvert(s, func(chunk T) (T, error) {
+		empty = false
+		return chunk, nil
+	}, schema.WithOnEOF(func() (any, error) {
+		if empty {
+			return nothing, nil
+		}
+		return nil, io.EOF
+	}))
 }
 
 // sendToolEvent sends the result of a call.
@@ -193,6 +208,9 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 		return err
 	}
 	opsOf[M]().toolVariant(&e.variant, name)
+	if r.journal != nil {
+		e.event.replayed = ctx.Value(replayedCallKey{}) != nil
+	}
 	if call := r.earlyCall(ctx); call != nil {
 		return call.hold(heldEvent{
 			publish: func() error { return r.publishToolEvent(ctx, name, callID, id, e) },
@@ -207,6 +225,7 @@ func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id str
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.setToolMessageID(name, callID, id)
 		e.event.Action = s.takeAction(name, callID)
+		r.noteAction(callID, e.event.Action)
 		if s.HasReturnDirectly && s.ReturnDirectlyToolCallID == callID && r.returnsDirectly(name) && s.ReturnDirectlyEvent == nil {
 			s.ReturnDirectlyEvent, send = &e.event, false
 		}

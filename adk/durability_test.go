@@ -1,0 +1,202 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/schema"
+)
+
+// recalling answers by how many tool results it has seen.
+type recalling struct{ replies }
+
+func (r *recalling) reply(input []*schema.Message) *schema.Message {
+	results := 0
+	for _, m := range input {
+		if m.Role == schema.Tool {
+			results++
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.n++
+	r.seen = append(r.seen, input)
+	return r.all[min(results, len(r.all)-1)]
+}
+
+func (r *recalling) Generate(_ context.Context, input []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+	return r.reply(input), nil
+}
+
+func (r *recalling) Stream(_ context.Context, input []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	return schema.StreamReaderFromArray([]*schema.Message{r.reply(input)}), nil
+}
+
+func recall(all ...*schema.Message) *recalling { return &recalling{replies{all: all}} }
+
+// dying is a store whose process dies after some writes: nothing is written any more.
+type dying struct {
+	CheckPointStore
+	left *atomic.Int32
+}
+
+var errDied = errors.New("the process died")
+
+func (d dying) Set(ctx context.Context, id string, data []byte) error {
+	if d.left.Add(-1) < 0 {
+		return errDied
+	}
+	return d.CheckPointStore.Set(ctx, id, data)
+}
+
+// dyingJournal is one that has a journal.
+type dyingJournal struct {
+	*checkpoint.MemoryStore
+	left *atomic.Int32
+}
+
+func (d dyingJournal) AppendRecord(ctx context.Context, id string, record []byte) error {
+	if d.left.Add(-1) < 0 {
+		return errDied
+	}
+	return d.MemoryStore.AppendRecord(ctx, id, record)
+}
+
+func (d dyingJournal) Set(ctx context.Context, id string, data []byte) error {
+	if d.left.Add(-1) < 0 {
+		return errDied
+	}
+	return d.MemoryStore.Set(ctx, id, data)
+}
+
+// idempotentTool may be called again.
+type idempotentTool struct{ *toolFunc }
+
+func (idempotentTool) Idempotent() bool { return true }
+
+// TestDurability_DieAtEveryStep: wherever the process dies, the resumed run comes to the same end, and neither the model
+// nor a tool is called again for what was saved.
+func TestDurability_DieAtEveryStep(t *testing.T) {
+	for _, journal := range []bool{true, false} {
+		for _, streaming := range []bool{true, false} {
+			for steps := 1; ; steps++ {
+				if done := dieAt(t, steps, journal, streaming); done {
+					require.Greater(t, steps, 8)
+					break
+				}
+			}
+		}
+	}
+}
+
+func dieAt(t *testing.T, steps int, journal, streaming bool) (done bool) {
+	t.Helper()
+	var calls atomic.Int32
+	keys := map[string]bool{}
+	work := idempotentTool{&toolFunc{"work", func(ctx context.Context, args string) (string, error) {
+		calls.Add(1)
+		keys[GetIdempotencyKey(ctx)] = true
+		return "worked on " + args, nil
+	}}}
+	inner := newOrdinary(t, "inner", recall(callOf("work", "i1", "b"), schema.AssistantMessage("inner done", nil)), work)
+	outer := recall(callOf("work", "o1", "a"), callOf("inner", "o2", `{"request":"do"}`), schema.AssistantMessage("outer done", nil))
+	last := recall(schema.AssistantMessage("last done", nil))
+	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{
+		newOrdinary(t, "outer", outer, work, NewAgentTool(t.Context(), inner)), newOrdinary(t, "last", last)}})
+	require.NoError(t, err)
+
+	var left atomic.Int32
+	left.Store(int32(steps))
+	memoryStore := checkpoint.NewMemoryStore()
+	var store CheckPointStore = dyingJournal{memoryStore, &left}
+	if !journal {
+		store = dying{CheckPointStore: memory{}, left: &left}
+	}
+	r := NewRunner(t.Context(), RunnerConfig{Agent: seq, EnableStreaming: streaming, CheckPointStore: store, Durability: EveryStep})
+	died := false
+	for e := range r.Query(t.Context(), "hi", WithCheckPointID("1")).All() {
+		if e.Err != nil {
+			require.ErrorIs(t, e.Err, errDied)
+			died = true
+		}
+	}
+	if !died {
+		return true
+	}
+	before, modelCalls := calls.Load(), outer.n+last.n
+	left.Store(1000)
+	it, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err, "died after %d steps", steps)
+	var text string
+	for e := range it.All() {
+		require.NoError(t, e.Err, "died after %d steps", steps)
+		m, _, err := GetMessage(e)
+		require.NoError(t, err)
+		text = e.AgentName + ": " + m.Content
+	}
+	require.Equal(t, "last: last done", text, "died after %d steps", steps)
+	what := fmt.Sprintf("died after %d steps: %d tool and %d model calls before", steps, before, modelCalls)
+	require.LessOrEqual(t, calls.Load(), int32(3), what)
+	require.LessOrEqual(t, outer.n+last.n, 5, what)
+	require.Len(t, keys, 2, what)
+	require.Len(t, last.seen[len(last.seen)-1], 6, what)
+	_, err = r.Resume(t.Context(), "1")
+	require.ErrorContains(t, err, "not exist", "a run that has succeeded leaves nothing")
+	return false
+}
+
+func TestDurability_OutcomeUnknown(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcome *ToolOutcome
+		want    []string
+		fails   string
+	}{
+		"result": {&ToolOutcome{Result: "paid already"}, []string{"a: paid already", "a: done"}, ""},
+		"rerun":  {&ToolOutcome{Rerun: true}, []string{"a: paid", "a: done"}, ""},
+		"failed": {&ToolOutcome{Err: "no money"}, nil, "no money"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := checkpoint.NewMemoryStore()
+			var left atomic.Int32
+			left.Store(1000)
+			var key string
+			pay := &toolFunc{"pay", func(ctx context.Context, _ string) (string, error) {
+				if key == "" {
+					key = GetIdempotencyKey(ctx)
+					left.Store(0)
+				}
+				return "paid", nil
+			}}
+			m := recall(callOf("pay", "c", "{}"), schema.AssistantMessage("done", nil))
+			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, tool.BaseTool(pay)),
+				CheckPointStore: dyingJournal{store, &left}, Durability: EveryStep})
+			for range r.Query(t.Context(), "hi", WithCheckPointID("1")).All() { //nolint:revive // to its end
+			}
+			left.Store(1000)
+			it, err := r.Resume(t.Context(), "1")
+			require.NoError(t, err)
+			_, last := drainAll(t, it)
+			ic := last.Action.Interrupted.InterruptContexts[0]
+			require.Equal(t, &OutcomeUnknown{ToolName: "pay", CallID: "c", Arguments: "{}", IdempotencyKey: key}, ic.Info)
+			it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{ic.ID: c.outcome}})
+			require.NoError(t, err)
+			if c.fails != "" {
+				for e := range it.All() {
+					last = e
+				}
+				require.ErrorContains(t, last.Err, c.fails)
+				return
+			}
+			texts, _ := drainAll(t, it)
+			require.Equal(t, c.want, texts)
+		})
+	}
+}

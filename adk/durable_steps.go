@@ -1,0 +1,292 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/concat"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/schema"
+)
+
+// restoredAgent is how far an agent had got in the earlier life of a run.
+type restoredAgent[M MessageType] struct {
+	messages  []M
+	given     int
+	remaining int
+	extra     map[string]any
+}
+
+// findJournal finds out whether the steps of the run are saved, and how far it has got.
+func (r *agentRun[M]) findJournal() error {
+	r.journal, _ = r.Context.Value(journalKey{}).(*runJournal)
+	if r.journal == nil {
+		return nil
+	}
+	r.visit = r.journal.visit(core.GetCurrentAddress(r.Context).String())
+	last := r.journal.turns[r.visit]
+	if last == nil {
+		return nil
+	}
+	restored := &restoredAgent[M]{given: last.Given, remaining: last.Remaining, extra: last.Extra}
+	for i, v := range last.Messages {
+		m, ok := v.(M)
+		if !ok {
+			return fmt.Errorf("agent '%s': saved message %d is %T", r.agent.conf.Name, i, v)
+		}
+		restored.messages = append(restored.messages, m)
+	}
+	if len(restored.messages) == 0 {
+		return fmt.Errorf("agent '%s': a saved turn has no messages", r.agent.conf.Name)
+	}
+	r.restored, r.resume = restored, nil
+	r.journaled = restored.messages
+	if session := sessionFrom(r.Context); session != nil {
+		session.add(last.Values)
+	}
+	return nil
+}
+
+// retell sends the events of the steps that were done, for other agents and to tell how the agent ended.
+func (r *agentRun[M]) retell() {
+	ops := opsOf[M]()
+	for _, m := range r.restored.messages[min(r.restored.given, len(r.restored.messages)):] {
+		if ops.isNil(m) {
+			continue
+		}
+		e := newMessageEvent(m, nil)
+		if name, _ := ops.toolCallOf(m); name != "" {
+			ops.toolVariant(&e.variant, name)
+		} else {
+			ops.modelVariant(&e.variant)
+		}
+		e.event.replayed = true
+		r.send(&e.event)
+	}
+}
+
+// saveTurn saves the state after a turn of the model.
+func (r *agentRun[M]) saveTurn(ctx context.Context) error {
+	s := &stepRecord{Kind: stepTurn, Agent: r.visit.agent, Visit: r.visit.n}
+	var messages []M
+	err := compose.ProcessState(ctx, func(_ context.Context, state *agentState[M]) error {
+		messages = state.Messages[:len(state.Messages):len(state.Messages)]
+		s.Remaining, s.Extra = state.RemainingIterations, maps.Clone(state.Extra)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for s.Keep < len(messages) && s.Keep < len(r.journaled) && any(messages[s.Keep]) == any(r.journaled[s.Keep]) {
+		s.Keep++
+	}
+	for _, m := range messages[s.Keep:] {
+		s.Messages = append(s.Messages, m)
+	}
+	switch {
+	case r.restored != nil:
+		s.Given = r.restored.given
+	case r.resume == nil:
+		s.Given = len(r.messages)
+	case r.journaled == nil: // what was there when the run was resumed has been told
+		r.given = len(messages) - 1
+		fallthrough
+	default:
+		s.Given = r.given
+	}
+	s.Values = sessionFrom(ctx).all()
+	if err := r.journal.append(ctx, s); err != nil {
+		return err
+	}
+	r.journaled = messages
+	return nil
+}
+
+// durableTools saves the results of tool calls, answers those that were done in the earlier life of the run, and gives
+// every call its idempotency key.
+func durableTools[M MessageType]() compose.ToolMiddleware {
+	return compose.ToolMiddleware{
+		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
+			return durableTool[M](next,
+				func(_ context.Context, out *compose.ToolOutput, s *stepRecord) error { s.Text = out.Result; return nil },
+				func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.ToolOutput, error) {
+					return &compose.ToolOutput{Result: s.Text}, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
+				})
+		},
+		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
+			return durableTool[M](next,
+				func(ctx context.Context, out *compose.StreamToolOutput, s *stepRecord) (err error) {
+					out.Result, err = joinedStep(ctx, out.Result, &s.Text)
+					return err
+				},
+				func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.StreamToolOutput, error) {
+					out := &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{s.Text})}
+					return out, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
+				})
+		},
+		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
+			return durableTool[M](next,
+				func(_ context.Context, out *compose.EnhancedInvokableToolOutput, s *stepRecord) error {
+					s.Result = out.Result
+					return nil
+				},
+				func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.EnhancedInvokableToolOutput, error) {
+					return &compose.EnhancedInvokableToolOutput{Result: s.Result}, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
+				})
+		},
+		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
+			return durableTool[M](next,
+				func(ctx context.Context, out *compose.EnhancedStreamableToolOutput, s *stepRecord) (err error) {
+					out.Result, err = joinedStep(ctx, out.Result, &s.Result)
+					return err
+				},
+				func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.EnhancedStreamableToolOutput, error) {
+					out := &compose.EnhancedStreamableToolOutput{Result: schema.StreamReaderFromArray([]*schema.ToolResult{s.Result})}
+					return out, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
+				})
+		},
+	}
+}
+
+// joinedStep reads a stream to its end, joins it into a step, and returns it anew.
+func joinedStep[T any](ctx context.Context, s *schema.StreamReader[T], into *T) (*schema.StreamReader[T], error) {
+	if s == nil {
+		return nil, nil
+	}
+	items, err := gatheredItems(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	switch len(items) {
+	case 0:
+	case 1:
+		*into = items[0]
+	default:
+		if *into, err = concat.Items(items); err != nil {
+			return nil, err
+		}
+	}
+	return schema.StreamReaderFromArray(items), nil
+}
+
+// replayedCallKey marks the context of a call that is only answered.
+type replayedCallKey struct{}
+
+// durableTool saves one kind of call: note puts an output into a step, answer makes one of a step.
+func durableTool[M MessageType, O any](next func(context.Context, *compose.ToolInput) (*O, error),
+	note func(context.Context, *O, *stepRecord) error,
+	answer func(context.Context, *compose.ToolInput, *stepRecord) (*O, error),
+) func(context.Context, *compose.ToolInput) (*O, error) {
+	return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
+		r := agentRunFrom[M](ctx)
+		if r == nil || r.journal == nil {
+			return next(ctx, in)
+		}
+		call, err := r.callKey(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		ctx = context.WithValue(ctx, idempotencyKey{}, idempotencyKeyOf(r.journal.id, r.visit, call))
+		if known := r.journal.calls[callOfVisit{r.visit, call}]; known != nil && known.Kind == stepResult {
+			if known.Action != nil {
+				if err := SendToolGenAction(ctx, in.Name, known.Action); err != nil {
+					return nil, err
+				}
+			}
+			return answer(context.WithValue(ctx, replayedCallKey{}, true), in, known)
+		}
+		done := &stepRecord{Kind: stepResult, Agent: r.visit.agent, Visit: r.visit.n, Call: call}
+		switch decided, err := r.decide(ctx, in, call); {
+		case err != nil:
+			return nil, err
+		case decided != nil:
+			done.Text = decided.Result
+			done.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
+			if err := r.journal.append(ctx, done); err != nil {
+				return nil, err
+			}
+			return answer(ctx, in, done)
+		}
+		if err := r.journal.append(ctx, &stepRecord{Kind: stepStart, Agent: r.visit.agent, Visit: r.visit.n, Call: call}); err != nil {
+			return nil, err
+		}
+		out, err := next(ctx, in)
+		if err == nil && out != nil {
+			err = note(ctx, out, done)
+		}
+		if err != nil {
+			failed := &stepRecord{Kind: stepFailed, Agent: r.visit.agent, Visit: r.visit.n, Call: call}
+			return nil, errors.Join(err, r.journal.append(context.WithoutCancel(ctx), failed))
+		}
+		done.Action = r.actionOf(in.CallID)
+		return out, r.journal.append(ctx, done)
+	}
+}
+
+// callKey tells a call from the others of its agent.
+func (r *agentRun[M]) callKey(ctx context.Context, in *compose.ToolInput) (key string, err error) {
+	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		key = fmt.Sprintf("%d %q %q %q", s.RemainingIterations, in.CallID, in.Name, in.Arguments)
+		return nil
+	})
+	return key, err
+}
+
+// decide finds out about a call that had begun in the earlier life of the run. With neither an outcome nor an error the
+// tool is to be called.
+func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, call string) (*ToolOutcome, error) {
+	asked, hasState, _ := tool.GetInterruptState[*OutcomeUnknown](ctx)
+	known := r.journal.calls[callOfVisit{r.visit, call}]
+	if !(asked && hasState) && (known == nil || known.Kind != stepStart || r.idempotent(in.Name)) {
+		return nil, nil
+	}
+	if _, ok, outcome := tool.GetResumeContext[*ToolOutcome](ctx); ok {
+		switch {
+		case outcome.Rerun:
+			return nil, nil
+		case outcome.Err != "":
+			return nil, errors.New(outcome.Err)
+		}
+		return outcome, nil
+	}
+	unknown := &OutcomeUnknown{ToolName: in.Name, CallID: in.CallID, Arguments: in.Arguments, IdempotencyKey: GetIdempotencyKey(ctx)}
+	return nil, tool.StatefulInterrupt(ctx, unknown, unknown)
+}
+
+// idempotent reports whether a tool may be called again. An agent goes on where it was.
+func (r *agentRun[M]) idempotent(name string) bool {
+	if own, ok := r.graph.canonical[name]; ok {
+		name = own
+	}
+	for i, info := range r.graph.infos {
+		if info.Name != name {
+			continue
+		}
+		switch t := r.graph.tools[i].(type) {
+		case IdempotentTool:
+			return t.Idempotent()
+		case interface{ isAgentTool() }:
+			return true
+		}
+	}
+	return false
+}
+
+func (t *agentTool[M]) isAgentTool() {}
+
+// noteAction remembers the action of a call until its result is saved.
+func (r *agentRun[M]) noteAction(callID string, action *AgentAction) {
+	if r.journal != nil && action != nil {
+		r.actions.Store(callID, action)
+	}
+}
+
+func (r *agentRun[M]) actionOf(callID string) *AgentAction {
+	action, _ := r.actions.LoadAndDelete(callID)
+	a, _ := action.(*AgentAction)
+	return a
+}

@@ -1,0 +1,61 @@
+package agentsmd
+
+import (
+	"context"
+	"errors"
+	"log"
+
+	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
+)
+
+// ReadRequest asks for a file.
+type ReadRequest = filesystem.ReadRequest
+
+// FileContent is the content of a file.
+type FileContent = filesystem.FileContent
+
+// Backend is where the files are. A [filesystem.Backend] is one.
+//
+// If a backend has the method LsInfo of [filesystem.Backend] as well, files are read again only when their size or time
+// of change differs; else they are read for each run.
+type Backend interface {
+	// Read returns a file. The error for a missing file wraps fs.ErrNotExist.
+	Read(ctx context.Context, req *ReadRequest) (*FileContent, error)
+}
+
+// Config configures [New].
+type Config struct {
+	// Backend is where the files are. Required.
+	Backend Backend
+	// AgentsMDFiles are the files to show, in this order. A file that does not exist is passed over. Required.
+	AgentsMDFiles []string
+	// AllAgentsMDMaxBytes bounds the size of all files together. Once it is exceeded no more imports are followed, and
+	// files of the list that would exceed it are left out, but for the first. Default 0: no bound.
+	AllAgentsMDMaxBytes int
+	// ImportRoot is the directory that imports must not leave. It compares paths as they are written; links are up to
+	// the backend. Default: imports may lead anywhere.
+	ImportRoot string
+	// OnLoadWarning is told what was passed over: missing files, circular imports, imports more than 5 deep or out of
+	// the root, files that are too large. A file that stays missing is told about once. It may be called by several
+	// goroutines at once. Default: the standard logger.
+	OnLoadWarning func(filePath string, err error)
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c == nil:
+		return errors.New("[agentsmd]: config is required")
+	case typednil.Is(c.Backend):
+		return errors.New("[agentsmd]: backend is required")
+	case len(c.AgentsMDFiles) == 0:
+		return errors.New("[agentsmd]: at least one agent file path is required")
+	case c.AllAgentsMDMaxBytes < 0:
+		return errors.New("[agentsmd]: AllAgentMDDocsMaxBytes must be non-negative")
+	}
+	return nil
+}
+
+func logWarning(filePath string, err error) {
+	log.Printf("[agentsmd] warning: %s: %v", filePath, err)
+}

@@ -1,0 +1,43 @@
+package approval
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Ledger remembers which decisions were used, so that none is used twice: a saved run can be resumed again and again. It
+// must be safe for concurrent use.
+type Ledger interface {
+	// Use reports whether the hash of a decision is used for the first time. It may forget it after until.
+	Use(ctx context.Context, hash string, until time.Time) (first bool, err error)
+}
+
+// memoryLedger is a ledger for one process.
+type memoryLedger struct {
+	mu   sync.Mutex
+	used map[string]time.Time
+	next time.Time // when to look for what can be forgotten
+}
+
+// NewMemoryLedger makes a ledger for one process. Middlewares that may resume each other's runs should share one.
+func NewMemoryLedger() Ledger { return &memoryLedger{used: map[string]time.Time{}} }
+
+func (l *memoryLedger) Use(_ context.Context, hash string, until time.Time) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if now.After(l.next) {
+		for h, u := range l.used {
+			if now.After(u) {
+				delete(l.used, h)
+			}
+		}
+		l.next = now.Add(time.Minute)
+	}
+	if _, again := l.used[hash]; again {
+		return false, nil
+	}
+	l.used[hash] = until
+	return true, nil
+}

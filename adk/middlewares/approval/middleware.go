@@ -1,0 +1,214 @@
+package approval
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/language"
+	"github.com/weftgo/weft/schema"
+)
+
+const (
+	defaultExpiry = 24 * time.Hour
+	grantedKey    = "_weft_approval_granted "
+
+	rejected              = "The user rejected this call of the tool. Do not try it again unless the user asks for it."
+	rejectedChinese       = "用户拒绝了此次工具调用。除非用户要求，请勿重试。"
+	rejectedReason        = "The user rejected this call of the tool: %s"
+	rejectedReasonChinese = "用户拒绝了此次工具调用：%s"
+)
+
+// Config configures [New]. Tools or Ask is required.
+type Config struct {
+	// Tools are asked for, by name. A tool that is called by an alias is always asked for.
+	Tools []string
+	// Ask says whether to ask for a call, in place of Tools. Its error fails the call.
+	Ask func(ctx context.Context, call *adk.ToolContext, arguments string) (bool, error)
+	// Expiry is how long a decision is good after the question. Default: a day.
+	Expiry time.Duration
+	// Key, if set, must have signed decisions. See [Decision.Sign].
+	Key []byte
+	// Ledger keeps decisions from being used twice. Default: one of this middleware's own, in memory.
+	Ledger Ledger
+}
+
+type middleware[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	conf Config
+}
+
+// New makes the middleware for agents on ordinary messages.
+func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, error) {
+	return NewTyped[*schema.Message](ctx, config)
+}
+
+// NewTyped makes the middleware. It fails if the configuration names no tools. One middleware may serve any number of
+// agents and runs at once. Put it first among the handlers that wrap tools: those before it run before the question.
+func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
+	if config == nil || len(config.Tools) == 0 && config.Ask == nil {
+		return nil, errors.New("approval: say what to ask for, by Tools or Ask")
+	}
+	if len(config.Tools) > 0 && config.Ask != nil {
+		return nil, errors.New("approval: set Tools or Ask, not both")
+	}
+	if config.Expiry < 0 {
+		return nil, errors.New("approval: Expiry must not be negative")
+	}
+	m := &middleware[M]{conf: *config}
+	m.conf.Tools = slices.Clone(config.Tools)
+	m.conf.Key = slices.Clone(config.Key)
+	if m.conf.Expiry == 0 {
+		m.conf.Expiry = defaultExpiry
+	}
+	if typednil.Is(m.conf.Ledger) {
+		m.conf.Ledger = NewMemoryLedger()
+	}
+	return m, nil
+}
+
+// toolsKey is where the context has the tools of the run.
+type toolsKey struct{}
+
+// BeforeAgent remembers the tools, whose names tell aliases.
+func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+	if runCtx != nil && m.conf.Ask == nil {
+		ctx = context.WithValue(ctx, toolsKey{}, runCtx.Tools)
+	}
+	return ctx, runCtx, nil
+}
+
+// mustAsk reports whether a call needs an approval.
+func (m *middleware[M]) mustAsk(ctx context.Context, tCtx *adk.ToolContext, arguments string) (bool, error) {
+	if m.conf.Ask != nil {
+		return m.conf.Ask(ctx, tCtx, arguments)
+	}
+	if slices.Contains(m.conf.Tools, tCtx.Name) {
+		return true, nil
+	}
+	tools, _ := ctx.Value(toolsKey{}).([]tool.BaseTool)
+	for _, t := range tools {
+		if info, err := t.Info(ctx); err == nil && info != nil && info.Name == tCtx.Name {
+			return false, nil
+		}
+	}
+	return true, nil // an alias, maybe of a tool that must be asked for
+}
+
+// outcome is what is to be done with a call.
+type outcome struct {
+	arguments string
+	// refusal, if not empty, is the result in place of the tool's.
+	refusal string
+	// key is where the run remembers that the call may run.
+	key string
+}
+
+// decide finds out whether a call may run. The error is an interrupt where it has to be asked.
+func (m *middleware[M]) decide(ctx context.Context, tCtx *adk.ToolContext, arguments string) (outcome, error) {
+	as := outcome{arguments: arguments}
+	ask, err := m.mustAsk(ctx, tCtx, arguments)
+	if err != nil || !ask {
+		return as, err
+	}
+	address := compose.GetCurrentAddress(ctx)
+	c := call{address.String(), tCtx.Name, tCtx.CallID, arguments}
+	as.key = grantedKey + c.place + " " + c.id
+	wasInterrupted, isOurs, asked := tool.GetInterruptState[*pending](ctx)
+	switch {
+	case wasInterrupted && !isOurs:
+		// The tool was interrupted itself, after it was allowed to run.
+		if value, _, err := adk.GetRunLocalValue(ctx, as.key); err == nil {
+			if g, ok := value.(granted); ok {
+				as.arguments = g.Arguments
+				return as, nil
+			}
+		}
+		return as, m.ask(ctx, c, newPending(""))
+	case !isOurs:
+		return as, m.ask(ctx, c, newPending(""))
+	}
+	d := decisionFrom(ctx)
+	if d == nil {
+		return as, m.ask(ctx, c, asked)
+	}
+	refused, err := m.refuse(ctx, asked, asked.request(c), d)
+	if err != nil {
+		return as, err
+	}
+	if refused != "" {
+		return as, m.ask(ctx, c, newPending(refused))
+	}
+	return as.with(ctx, d), nil
+}
+
+// with takes a decision over.
+func (o outcome) with(ctx context.Context, d *Decision) outcome {
+	switch d.Verdict {
+	case Rejected:
+		o.refusal = language.Select(rejected, rejectedChinese)
+		if d.Text != "" {
+			o.refusal = fmt.Sprintf(language.Select(rejectedReason, rejectedReasonChinese), d.Text)
+		}
+		return o
+	case Edited:
+		o.arguments = d.Arguments
+	}
+	// Outside a run nothing can be remembered: a tool that is interrupted is asked for again.
+	_ = adk.SetRunLocalValue(ctx, o.key, granted{o.arguments})
+	return o
+}
+
+// finished forgets a call that has run.
+func (o outcome) finished(ctx context.Context, err error) {
+	if o.key != "" && err == nil {
+		_ = adk.DeleteRunLocalValue(ctx, o.key)
+	}
+}
+
+func (m *middleware[M]) ask(ctx context.Context, c call, p *pending) error {
+	return tool.StatefulInterrupt(ctx, p.request(c), p)
+}
+
+func decisionFrom(ctx context.Context) *Decision {
+	if _, ok, d := tool.GetResumeContext[*Decision](ctx); ok {
+		return d
+	}
+	if _, ok, d := tool.GetResumeContext[Decision](ctx); ok {
+		return &d
+	}
+	return nil
+}
+
+// refuse says why a decision does not count, "" if it does. A decision that counts is used up.
+func (m *middleware[M]) refuse(ctx context.Context, p *pending, r *Request, d *Decision) (why string, err error) {
+	until := p.Asked.Add(m.conf.Expiry)
+	switch {
+	case subtle.ConstantTimeCompare([]byte(r.Hash), []byte(d.Hash)) != 1:
+		return "the decision is for another call", nil
+	case len(m.conf.Key) > 0 && !d.signedWith(m.conf.Key):
+		return "the decision is not signed with the right key", nil
+	case time.Now().After(until):
+		return "the decision came too late", nil
+	case d.Verdict != Approved && d.Verdict != Rejected && d.Verdict != Edited:
+		return fmt.Sprintf("the verdict %q is unknown", d.Verdict), nil
+	case d.Verdict == Edited && !json.Valid([]byte(d.Arguments)):
+		return "the edited arguments are no JSON", nil
+	}
+	first, err := m.conf.Ledger.Use(ctx, d.Hash, until)
+	if err != nil {
+		return "", fmt.Errorf("approval: whether the decision was used before: %w", err)
+	}
+	if !first {
+		return "the decision was used before", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,116 @@
+package approval
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"time"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// Request is a question: may this call run?
+type Request struct {
+	Tool      string `json:"tool"`
+	CallID    string `json:"call_id"`
+	Arguments string `json:"arguments"`
+	// Hash binds a decision to the request.
+	Hash string `json:"hash"`
+	// Refused says why the decision about the request before was not taken, "" if there was none.
+	Refused string `json:"refused,omitempty"`
+}
+
+// Verdict is what a decision says.
+type Verdict string
+
+// The verdicts.
+const (
+	Approved Verdict = "approved"
+	Rejected Verdict = "rejected"
+	Edited   Verdict = "edited"
+)
+
+// Decision answers a [Request]. It may travel as JSON.
+type Decision struct {
+	Verdict Verdict `json:"verdict"`
+	// Hash is the request's.
+	Hash string `json:"hash"`
+	// Text is what the model is told about a rejection.
+	Text string `json:"text,omitempty"`
+	// Arguments take the place of the model's, if they were edited.
+	Arguments string `json:"arguments,omitempty"`
+	// Signature is what [Decision.Sign] makes.
+	Signature string `json:"signature,omitempty"`
+}
+
+// Approve lets the call run as it is.
+func (r *Request) Approve() *Decision { return &Decision{Verdict: Approved, Hash: r.Hash} }
+
+// Reject has the model told that the call was rejected, and why.
+func (r *Request) Reject(text string) *Decision {
+	return &Decision{Verdict: Rejected, Hash: r.Hash, Text: text}
+}
+
+// Edit lets the call run with other arguments, which must be JSON.
+func (r *Request) Edit(arguments string) *Decision {
+	return &Decision{Verdict: Edited, Hash: r.Hash, Arguments: arguments}
+}
+
+// Sign signs the decision with the key of [Config.Key] and returns it. The key belongs where decisions are made, and
+// not on the way from there.
+func (d *Decision) Sign(key []byte) *Decision {
+	d.Signature = hex.EncodeToString(d.mac(key))
+	return d
+}
+
+func (d *Decision) mac(key []byte) []byte {
+	return digest(hmac.New(sha256.New, key), string(d.Verdict), d.Hash, d.Text, d.Arguments)
+}
+
+func (d *Decision) signedWith(key []byte) bool {
+	signature, err := hex.DecodeString(d.Signature)
+	return err == nil && hmac.Equal(signature, d.mac(key))
+}
+
+// pending is what the run remembers of a request.
+type pending struct {
+	Nonce   string
+	Asked   time.Time
+	Refused string
+}
+
+// granted is what the run remembers of a call that may run, for when the tool itself is interrupted.
+type granted struct{ Arguments string }
+
+func init() {
+	schema.RegisterName[*pending]("_weft_approval_pending")
+	schema.RegisterName[granted]("_weft_approval_granted")
+	schema.RegisterName[*Request]("_weft_approval_request")
+}
+
+func newPending(refused string) *pending {
+	return &pending{Nonce: rand.Text(), Asked: time.Now(), Refused: refused}
+}
+
+// call is a call of a tool, at a place in a run.
+type call struct{ place, tool, id, arguments string }
+
+// request makes the question.
+func (p *pending) request(c call) *Request {
+	sum := digest(sha256.New(), p.Nonce, c.place, c.tool, c.id, c.arguments)
+	return &Request{Tool: c.tool, CallID: c.id, Arguments: c.arguments, Hash: hex.EncodeToString(sum), Refused: p.Refused}
+}
+
+// digest hashes texts, so that no two lists of texts look the same.
+func digest(h hash.Hash, texts ...string) []byte {
+	var size [8]byte
+	for _, text := range texts {
+		binary.BigEndian.PutUint64(size[:], uint64(len(text)))
+		h.Write(size[:])
+		h.Write([]byte(text))
+	}
+	return h.Sum(nil)
+}

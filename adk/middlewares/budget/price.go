@@ -1,0 +1,71 @@
+package budget
+
+import (
+	"fmt"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/schema"
+)
+
+// Price is what a model costs, for a million tokens.
+type Price struct {
+	// Input is for tokens of the prompt, CachedInput for those that the provider had cached; 0 stands for Input.
+	Input, CachedInput float64
+	// Output is for tokens of the answer, reasoning included.
+	Output float64
+}
+
+const perTokens = 1_000_000
+
+// of is the price of a call.
+func (p Price) of(u schema.TokenUsage) float64 {
+	cachedPrice := p.CachedInput
+	if cachedPrice == 0 {
+		cachedPrice = p.Input
+	}
+	cached := u.PromptTokenDetails.CachedTokens
+	return (float64(u.PromptTokens-cached)*p.Input + float64(cached)*cachedPrice + float64(u.CompletionTokens)*p.Output) / perTokens
+}
+
+// price finds the price of the model of a call. Without one no limit on money can be kept.
+func (c *Config) price(opts []model.Option, needed bool) (Price, error) {
+	if len(c.Prices) == 0 && !needed {
+		return Price{}, nil
+	}
+	name := c.Model
+	if chosen := model.GetCommonOptions(nil, opts...).Model; chosen != nil {
+		name = *chosen
+	}
+	p, ok := c.Prices[name]
+	if !ok {
+		p, ok = c.Prices[""]
+	}
+	if !ok && needed {
+		return p, fmt.Errorf("budget: there is a limit on money and no price for model %q: add it to Prices, or one for all models under the empty name", name)
+	}
+	return p, nil
+}
+
+// meter turns what a provider tells about a call, which may come in pieces, into what to spend.
+type meter struct {
+	price Price
+	seen  schema.TokenUsage
+}
+
+// more is what is new.
+func (m *meter) more(u *schema.TokenUsage) (s Spent, ok bool) {
+	if u == nil {
+		return s, false
+	}
+	before := m.seen
+	m.seen.PromptTokens = max(before.PromptTokens, u.PromptTokens)
+	m.seen.CompletionTokens = max(before.CompletionTokens, u.CompletionTokens)
+	m.seen.TotalTokens = max(before.TotalTokens, u.TotalTokens)
+	m.seen.PromptTokenDetails.CachedTokens = max(before.PromptTokenDetails.CachedTokens, u.PromptTokenDetails.CachedTokens)
+	s = Spent{Tokens: total(m.seen) - total(before), Money: m.price.of(m.seen) - m.price.of(before)}
+	return s, s != Spent{}
+}
+
+func total(u schema.TokenUsage) int64 {
+	return int64(max(u.TotalTokens, u.PromptTokens+u.CompletionTokens))
+}

@@ -1,0 +1,139 @@
+package patchtoolcalls_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/internal/messagetest"
+	"github.com/weftgo/weft/adk/middlewares/patchtoolcalls"
+	"github.com/weftgo/weft/schema"
+)
+
+func TestPatch_PT2_PT3(t *testing.T) {
+	messagetest.Both(t, testPatch[*schema.Message], testPatch[*schema.AgenticMessage])
+}
+
+func testPatch[M adk.MessageType](t *testing.T) {
+	m, err := patchtoolcalls.NewTyped[M](t.Context(), &patchtoolcalls.Config{
+		PatchedContentGenerator: func(_ context.Context, name, id string) (string, error) { return "none of " + name + " " + id, nil }})
+	require.NoError(t, err)
+	many := make([]string, 20)
+	manyWant := []string{"user: hi", ""}
+	for i := range many {
+		many[i] = fmt.Sprint("c", i)
+		manyWant = append(manyWant, "tool t#"+many[i]+": none of t "+many[i])
+	}
+	manyWant[1] = adktest.Line(messagetest.Calling[M](many...))
+	for name, c := range map[string]struct {
+		in   []M
+		want []string // nil: the same state
+	}{
+		"empty":                {},
+		"nothing is missing":   {in: []M{messagetest.User[M]("hi"), messagetest.Calling[M]("a", "b"), messagetest.Result[M]("b", "ok"), messagetest.Result[M]("a", "ok")}},
+		"nil messages":         {in: []M{*new(M), messagetest.User[M]("hi")}},
+		"all are missing":      {[]M{messagetest.User[M]("hi"), messagetest.Calling[M](many...)}, manyWant},
+		"one is missing":       {[]M{messagetest.User[M]("hi"), messagetest.Calling[M]("a", "b"), messagetest.Result[M]("a", "ok")}, []string{"user: hi", "assistant: [t#a {}] [t#b {}]", "tool t#b: none of t b", "tool t#a: ok"}},
+		"a user comes between": {[]M{messagetest.Calling[M]("a"), messagetest.User[M]("stop"), messagetest.Result[M]("a", "ok")}, []string{"assistant: [t#a {}]", "tool t#a: none of t a", "user: stop", "tool t#a: ok"}},
+		"in two places": {[]M{messagetest.Calling[M]("a"), messagetest.User[M]("x"), messagetest.Calling[M]("b", "c"), messagetest.Result[M]("b", "ok"), messagetest.User[M]("y")},
+			[]string{"assistant: [t#a {}]", "tool t#a: none of t a", "user: x", "assistant: [t#b {}] [t#c {}]", "tool t#c: none of t c", "tool t#b: ok", "user: y"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := strings.Join(adktest.Lines(c.in), "\n")
+			state := &adk.TypedChatModelAgentState[M]{Messages: c.in, ToolInfos: []*schema.ToolInfo{{Name: "t"}}}
+			ctx, got, err := m.BeforeModelRewriteState(t.Context(), state, nil)
+			require.NoError(t, err)
+			require.NotNil(t, ctx)
+			require.Equal(t, before, strings.Join(adktest.Lines(c.in), "\n"), "the input stays as it is")
+			if c.want == nil {
+				require.Same(t, state, got)
+				return
+			}
+			require.NotSame(t, state, got)
+			require.Equal(t, c.want, adktest.Lines(got.Messages))
+			require.Equal(t, state.ToolInfos, got.ToolInfos)
+			_, again, err := m.BeforeModelRewriteState(t.Context(), got, nil)
+			require.NoError(t, err)
+			require.Same(t, got, again, "what is patched stays as it is")
+		})
+	}
+}
+
+func TestPatch_PT5_AgenticBlocks(t *testing.T) {
+	m, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(), nil)
+	require.NoError(t, err)
+	asking := messagetest.Calling[*schema.AgenticMessage]("a", "s")
+	asking.ContentBlocks = append(asking.ContentBlocks, nil, &schema.ContentBlock{Type: schema.ContentBlockTypeFunctionToolCall})
+	state := &adk.TypedChatModelAgentState[*schema.AgenticMessage]{Messages: []*schema.AgenticMessage{asking, {
+		Role: schema.AgenticRoleTypeUser, ContentBlocks: []*schema.ContentBlock{nil,
+			schema.NewContentBlock(&schema.ToolSearchFunctionToolResult{CallID: "s"}),
+			schema.NewContentBlock(&schema.FunctionToolResult{CallID: "a"})}}}}
+	_, got, err := m.BeforeModelRewriteState(t.Context(), state, nil)
+	require.NoError(t, err)
+	require.Same(t, state, got)
+}
+
+func TestPatch_PT6_Content(t *testing.T) {
+	m, err := patchtoolcalls.New(t.Context(), nil)
+	require.NoError(t, err)
+	state := &adk.ChatModelAgentState{Messages: []*schema.Message{messagetest.Calling[*schema.Message]("a")}}
+	_, got, err := m.BeforeModelRewriteState(t.Context(), state, nil)
+	require.NoError(t, err)
+	require.Contains(t, got.Messages[1].Content, "tool t with id a was cancelled")
+	require.Equal(t, "t", got.Messages[1].ToolName)
+
+	require.NoError(t, adk.SetLanguage(adk.LanguageChinese))
+	defer func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) }()
+	_, got, err = m.BeforeModelRewriteState(t.Context(), state, nil)
+	require.NoError(t, err)
+	require.Contains(t, got.Messages[1].Content, "取消")
+
+	boom := errors.New("boom")
+	m, err = patchtoolcalls.New(t.Context(), &patchtoolcalls.Config{PatchedContentGenerator: func(context.Context, string, string) (string, error) { return "", boom }})
+	require.NoError(t, err)
+	ctx, _, err := m.BeforeModelRewriteState(t.Context(), state, nil)
+	require.ErrorIs(t, err, boom)
+	require.Equal(t, t.Context(), ctx)
+}
+
+func TestPatch_InARun(t *testing.T) {
+	m, err := patchtoolcalls.New(t.Context(), nil)
+	require.NoError(t, err)
+	model := adktest.NewModel(t, adktest.Says("fine").Seeing("user: weather?", "assistant: [t#a {}]",
+		"tool t#a: The call of tool t with id a was cancelled: another message arrived before it finished.", "user: never mind"))
+	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Model: model, Handlers: []adk.ChatModelAgentMiddleware{m}})
+	require.NoError(t, err)
+	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent})
+	adktest.Collect(t, runner.Run(t.Context(), []adk.Message{schema.UserMessage("weather?"), messagetest.Calling[*schema.Message]("a"), schema.UserMessage("never mind")})).
+		ExpectText("fine")
+}
+
+func TestPatch_NothingToDoCostsNothing(t *testing.T) {
+	m, err := patchtoolcalls.New(t.Context(), nil)
+	require.NoError(t, err)
+	state := &adk.ChatModelAgentState{Messages: messagetest.Conversation[*schema.Message](1000)}
+	got := testing.AllocsPerRun(10, func() { _, _, _ = m.BeforeModelRewriteState(t.Context(), state, nil) })
+	require.LessOrEqual(t, got, 10.0)
+}
+
+func BenchmarkPatch(b *testing.B) {
+	for _, n := range []int{10, 100, 1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			m, err := patchtoolcalls.New(b.Context(), nil)
+			require.NoError(b, err)
+			state := &adk.ChatModelAgentState{Messages: messagetest.Conversation[*schema.Message](n)}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := m.BeforeModelRewriteState(b.Context(), state, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package plantask
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/internal/language"
+	"github.com/weftgo/weft/schema"
+)
+
+// The names of the tools.
+const (
+	TaskCreateToolName = "TaskCreate"
+	TaskGetToolName    = "TaskGet"
+	TaskUpdateToolName = "TaskUpdate"
+	TaskListToolName   = "TaskList"
+)
+
+func newTools(l *list) []tool.BaseTool {
+	return []tool.BaseTool{
+		&taskTool[createArguments]{TaskCreateToolName, createDesc, createDescChinese, createParams, l, l.create},
+		&taskTool[getArguments]{TaskGetToolName, getDesc, getDescChinese, getParams, l, l.get},
+		&taskTool[updateArguments]{TaskUpdateToolName, updateDesc, updateDescChinese, updateParams, l, l.update},
+		&taskTool[struct{}]{TaskListToolName, listDesc, listDescChinese, listParams, l, l.render},
+	}
+}
+
+// A taskTool is a tool on a list. T are its arguments.
+type taskTool[T any] struct {
+	name          string
+	desc, chinese string
+	params        func() map[string]*schema.ParameterInfo
+	list          *list
+	run           func(ctx context.Context, in *T) (string, error)
+}
+
+// Info describes the tool, in the language of the process.
+func (t *taskTool[T]) Info(context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{Name: t.name, Desc: language.Select(t.desc, t.chinese),
+		ParamsOneOf: schema.NewParamsOneOfByParams(t.params())}, nil
+}
+
+// InvokableRun runs the tool, one at a time on a list. Errors start with the tool's name.
+func (t *taskTool[T]) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
+	var in T
+	if err := json.UnmarshalString(argumentsInJSON, &in); err != nil {
+		return "", fmt.Errorf("%s unmarshal arguments failed, err: %w", t.name, err)
+	}
+	unlock, err := t.list.lock(ctx)
+	if err != nil {
+		return "", fmt.Errorf("%s wait for other calls failed, err: %w", t.name, err)
+	}
+	defer unlock()
+	result, err := t.run(ctx, &in)
+	if err != nil {
+		return "", fmt.Errorf("%s %w", t.name, err)
+	}
+	return json.MarshalString(struct {
+		Result string `json:"result"`
+	}{result})
+}
+
+// param describes an argument.
+func param(t schema.DataType, required bool, english, chinese string) *schema.ParameterInfo {
+	return &schema.ParameterInfo{Type: t, Required: required, Desc: language.Select(english, chinese)}
+}

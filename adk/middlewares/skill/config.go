@@ -1,0 +1,132 @@
+package skill
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/schema"
+)
+
+// TypedAgentHubOptions is what an agent is asked for with.
+type TypedAgentHubOptions[M adk.MessageType] struct {
+	// Model is the one that the skill asks for, nil if it asks for none.
+	Model model.BaseModel[M]
+}
+
+// AgentHubOptions is what an agent on ordinary messages is asked for with.
+type AgentHubOptions = TypedAgentHubOptions[*schema.Message]
+
+// TypedAgentHub has the agents that carry out forked skills.
+type TypedAgentHub[M adk.MessageType] interface {
+	// Get returns an agent. The name is that of the skill's front matter, "" if it has none; opts is never nil.
+	Get(ctx context.Context, name string, opts *TypedAgentHubOptions[M]) (adk.TypedAgent[M], error)
+}
+
+// AgentHub is a hub of agents on ordinary messages.
+type AgentHub = TypedAgentHub[*schema.Message]
+
+// TypedModelHub has the models that skills ask for.
+type TypedModelHub[M adk.MessageType] interface {
+	// Get returns a model by the name in a skill's front matter.
+	Get(ctx context.Context, name string) (model.BaseModel[M], error)
+}
+
+// ModelHub is a hub of models on ordinary messages.
+type ModelHub = TypedModelHub[*schema.Message]
+
+// SystemPromptFunc returns the text that is put behind the agent's instruction. It is called once, at construction.
+type SystemPromptFunc func(ctx context.Context, toolName string) string
+
+// ToolDescriptionFunc returns the description of the tool. It is called at the start of each run.
+type ToolDescriptionFunc func(ctx context.Context, skills []FrontMatter) string
+
+// TypedSubAgentInput is what there is to make the messages for an agent that carries out a skill.
+type TypedSubAgentInput[M adk.MessageType] struct {
+	Skill Skill
+	Mode  ContextMode
+	// RawArguments are the arguments of the tool call, as the model wrote them.
+	RawArguments string
+	// SkillContent is what the tool would return if the skill were not forked.
+	SkillContent string
+	// History is the conversation up to the tool call, a slice of its own. Only with [ContextModeForkWithContext], as
+	// ToolCallID.
+	History    []M
+	ToolCallID string
+}
+
+// SubAgentInput is a TypedSubAgentInput with ordinary messages.
+type SubAgentInput = TypedSubAgentInput[*schema.Message]
+
+// TypedSubAgentOutput is what an agent that carried out a skill came up with.
+type TypedSubAgentOutput[M adk.MessageType] struct {
+	Skill        Skill
+	Mode         ContextMode
+	RawArguments string
+	// Messages are all messages of the agent, Results those of their texts that are not empty.
+	Messages []M
+	Results  []string
+}
+
+// SubAgentOutput is a TypedSubAgentOutput with ordinary messages.
+type SubAgentOutput = TypedSubAgentOutput[*schema.Message]
+
+// TypedConfig configures [NewTyped]. Only Backend is required.
+type TypedConfig[M adk.MessageType] struct {
+	// Backend knows the skills.
+	Backend Backend
+	// SkillToolName is the name of the tool. Default "skill".
+	SkillToolName *string
+	// UseChinese has the built-in system prompt in Chinese, whatever the language of the process.
+	UseChinese bool
+
+	// AgentHub has the agents for forked skills. Without it a forked skill is an error when it is called.
+	AgentHub TypedAgentHub[M]
+	// ModelHub has the models that skills ask for. Without it a skill that is not forked goes on with the model there
+	// is, and a forked one that asks for a model is an error.
+	ModelHub TypedModelHub[M]
+
+	// CustomSystemPrompt replaces the text that is put behind the instruction.
+	CustomSystemPrompt SystemPromptFunc
+	// CustomToolDescription replaces the description of the tool.
+	CustomToolDescription ToolDescriptionFunc
+	// CustomToolParams adds to the tool's parameters. It gets the default ones and returns all; nil leaves them as
+	// they are. The parameter "skill" is always there and required.
+	CustomToolParams func(ctx context.Context, defaults map[string]*schema.ParameterInfo) (map[string]*schema.ParameterInfo, error)
+	// BuildContent makes what the model gets of a skill that it called with rawArgs.
+	BuildContent func(ctx context.Context, skill Skill, rawArgs string) (string, error)
+	// BuildForkMessages makes the messages for an agent that carries out a skill. Default: the skill's text as a
+	// message of the user; with [ContextModeForkWithContext] the history and the skill's text as the tool's result.
+	BuildForkMessages func(ctx context.Context, in TypedSubAgentInput[M]) ([]M, error)
+	// FormatForkResult makes the tool's result of what the agent came up with. Default: all results.
+	FormatForkResult func(ctx context.Context, in TypedSubAgentOutput[M]) (string, error)
+}
+
+// Config is the configuration for agents on ordinary messages.
+type Config = TypedConfig[*schema.Message]
+
+const defaultToolName = "skill"
+
+// complete returns a copy whose hubs are set or nil, and the name of the tool.
+func (c *TypedConfig[M]) complete() (own TypedConfig[M], toolName string, err error) {
+	switch {
+	case c == nil:
+		return own, "", errors.New("config is required")
+	case typednil.Is(c.Backend):
+		return own, "", errors.New("backend is required")
+	}
+	own = *c
+	if typednil.Is(own.AgentHub) {
+		own.AgentHub = nil
+	}
+	if typednil.Is(own.ModelHub) {
+		own.ModelHub = nil
+	}
+	toolName = defaultToolName
+	if c.SkillToolName != nil && *c.SkillToolName != "" {
+		toolName = *c.SkillToolName
+	}
+	return own, toolName, nil
+}

@@ -1,0 +1,175 @@
+package summarization
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/schema"
+)
+
+const (
+	defaultContextTokens = 160000
+	defaultMaxRetries    = 3
+)
+
+// TypedTokenCounterInput is what is counted.
+type TypedTokenCounterInput[M adk.MessageType] struct {
+	Messages []M
+	Tools    []*schema.ToolInfo
+}
+
+// The functions of a configuration.
+type (
+	// TypedTokenCounterFunc counts tokens.
+	TypedTokenCounterFunc[M adk.MessageType] func(ctx context.Context, input *TypedTokenCounterInput[M]) (int, error)
+	// TypedGenModelInputFunc makes what the summarizing model gets.
+	TypedGenModelInputFunc[M adk.MessageType] func(ctx context.Context, sysInstruction, userInstruction M, originalMsgs []M) ([]M, error)
+	// TypedGetFailoverModelFunc chooses the model of a failover attempt, and what it gets.
+	TypedGetFailoverModelFunc[M adk.MessageType] func(ctx context.Context, failoverCtx *TypedFailoverContext[M]) (failoverModel model.BaseModel[M], failoverModelInputMsgs []M, failoverErr error)
+	// TypedFinalizeFunc makes the new history of the old one and what the model answered.
+	TypedFinalizeFunc[M adk.MessageType] func(ctx context.Context, originalMessages []M, summary M) ([]M, error)
+	// TypedCallbackFunc hears of a summarization. Both states are for reading.
+	TypedCallbackFunc[M adk.MessageType] func(ctx context.Context, before, after adk.TypedChatModelAgentState[M]) error
+)
+
+// TypedConfig configures [NewTyped].
+type TypedConfig[M adk.MessageType] struct {
+	// Model writes the summary. Required.
+	Model model.BaseModel[M]
+	// ModelOptions are options of its calls.
+	ModelOptions []model.Option
+
+	// TokenCounter counts the tokens of the history. Default: what the provider told with the last answer, and
+	// estimates of what came after it.
+	TokenCounter TypedTokenCounterFunc[M]
+	// Trigger says when to summarize. Default: above 160000 tokens.
+	Trigger *TriggerCondition
+	// EmitInternalEvents sends an event before and after a summarization, and for each attempt. Their
+	// Action.CustomizedAction is a *[TypedCustomizedAction].
+	EmitInternalEvents bool
+
+	// UserInstruction is what the model is told to do. Default: the text of this package.
+	UserInstruction string
+	// TranscriptFilePath is where the model can read the whole history later. It is told to it with the summary; writing
+	// the file is up to the application.
+	TranscriptFilePath string
+
+	// GenModelInput makes what the model gets. Default: a system message, the history without its leading system
+	// messages, and the instruction.
+	GenModelInput TypedGenModelInputFunc[M]
+	// Finalize makes the new history. Default: the leading system messages and the summary as a user message.
+	Finalize TypedFinalizeFunc[M]
+	// Callback is called after Finalize. Its error ends the run.
+	Callback TypedCallbackFunc[M]
+
+	// Retry says what happens when a call fails. nil: it is not tried again.
+	Retry *TypedRetryConfig[M]
+	// Failover says what happens when all calls have failed. nil: the run fails.
+	Failover *TypedFailoverConfig[M]
+}
+
+// TriggerCondition says when to summarize: when one of the limits is exceeded. A limit of 0 is none; one must be set.
+type TriggerCondition struct {
+	// ContextTokens is the number of tokens above which the history is summarized.
+	ContextTokens int
+	// ContextMessages is the number of messages above which it is.
+	ContextMessages int
+}
+
+// TypedRetryConfig says how failed calls of the model are tried again.
+type TypedRetryConfig[M adk.MessageType] struct {
+	// MaxRetries is how often. Default, for nil: 3.
+	MaxRetries *int
+	// ShouldRetry decides about an outcome. Default: errors are tried again.
+	ShouldRetry func(ctx context.Context, resp M, err error) bool
+	// BackoffFunc is how long to wait before retry number attempt, from 1. Default: a second, doubled each time up to
+	// ten, and up to half of that more at random.
+	BackoffFunc func(ctx context.Context, attempt int, resp M, err error) time.Duration
+}
+
+// TypedFailoverConfig says how other models are tried.
+type TypedFailoverConfig[M adk.MessageType] struct {
+	// MaxRetries is how many attempts there are. Default, for nil: 3.
+	MaxRetries *int
+	// ShouldFailover decides about an outcome, of the model or of an attempt. Default: on errors.
+	ShouldFailover func(ctx context.Context, resp M, err error) bool
+	// BackoffFunc is how long to wait after attempt number attempt, from 1. Default: as in [TypedRetryConfig].
+	BackoffFunc func(ctx context.Context, attempt int, resp M, err error) time.Duration
+	// GetFailoverModel chooses the model of an attempt. Its error fails the attempt. Default: the model again.
+	GetFailoverModel TypedGetFailoverModelFunc[M]
+}
+
+// TypedFailoverContext is what a failover attempt starts from.
+type TypedFailoverContext[M adk.MessageType] struct {
+	// Attempt counts from 1.
+	Attempt int
+	// SystemInstruction and UserInstruction are those of the default input.
+	SystemInstruction, UserInstruction M
+	// OriginalMessages is the history.
+	OriginalMessages []M
+	// LastModelResponse and LastErr are the outcome before.
+	LastModelResponse M
+	LastErr           error
+}
+
+// The names for ordinary messages.
+type (
+	// Config is [TypedConfig] for ordinary messages.
+	Config = TypedConfig[*schema.Message]
+	// TokenCounterInput is [TypedTokenCounterInput] for ordinary messages.
+	TokenCounterInput = TypedTokenCounterInput[*schema.Message]
+	// TokenCounterFunc is [TypedTokenCounterFunc] for ordinary messages.
+	TokenCounterFunc = TypedTokenCounterFunc[*schema.Message]
+	// GenModelInputFunc is [TypedGenModelInputFunc] for ordinary messages.
+	GenModelInputFunc = TypedGenModelInputFunc[*schema.Message]
+	// GetFailoverModelFunc is [TypedGetFailoverModelFunc] for ordinary messages.
+	GetFailoverModelFunc = TypedGetFailoverModelFunc[*schema.Message]
+	// FinalizeFunc is [TypedFinalizeFunc] for ordinary messages.
+	FinalizeFunc = TypedFinalizeFunc[*schema.Message]
+	// CallbackFunc is [TypedCallbackFunc] for ordinary messages.
+	CallbackFunc = TypedCallbackFunc[*schema.Message]
+	// RetryConfig is [TypedRetryConfig] for ordinary messages.
+	RetryConfig = TypedRetryConfig[*schema.Message]
+	// FailoverConfig is [TypedFailoverConfig] for ordinary messages.
+	FailoverConfig = TypedFailoverConfig[*schema.Message]
+	// FailoverContext is [TypedFailoverContext] for ordinary messages.
+	FailoverContext = TypedFailoverContext[*schema.Message]
+)
+
+func (c *TypedConfig[M]) validate() error {
+	switch {
+	case c == nil:
+		return errors.New("config is required")
+	case typednil.Is(c.Model):
+		return errors.New("model is required")
+	}
+	if t := c.Trigger; t != nil {
+		switch {
+		case t.ContextTokens < 0:
+			return errors.New("contextTokens must be non-negative")
+		case t.ContextMessages < 0:
+			return errors.New("contextMessages must be non-negative")
+		case t.ContextTokens == 0 && t.ContextMessages == 0:
+			return errors.New("at least one of contextTokens or contextMessages must be non-negative")
+		}
+	}
+	if r := c.Retry; r != nil && r.MaxRetries != nil && *r.MaxRetries < 0 {
+		return errors.New("retry.MaxRetries must be non-negative")
+	}
+	if f := c.Failover; f != nil && f.MaxRetries != nil && *f.MaxRetries < 0 {
+		return errors.New("failover.MaxRetries must be non-negative")
+	}
+	return nil
+}
+
+// orElse is a number that may be left out.
+func orElse(n *int, fallback int) int {
+	if n == nil {
+		return fallback
+	}
+	return *n
+}

@@ -1,0 +1,171 @@
+package adk
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+func directly[M MessageType](names ...string) func(*TypedChatModelAgentConfig[M]) {
+	return func(c *TypedChatModelAgentConfig[M]) {
+		c.ToolsConfig.ReturnDirectly = map[string]bool{"not this": false}
+		for _, name := range names {
+			c.ToolsConfig.ReturnDirectly[name] = true
+		}
+	}
+}
+
+// TestReturnDirectly_RD: which call ends the run, and when its event comes.
+func TestReturnDirectly_RD(t *testing.T) { bubbled(t, testDirectly[ordinary], testDirectly[agentic]) }
+
+func testDirectly[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	clock := &clocked{start: time.Now()}
+	tools := []tool.BaseTool{clock.takes("a", 1), clock.takes("b", 2), clock.takes("c", 3), echo("not this"),
+		&streamToolFunc{"s", func(context.Context, string) (*schema.StreamReader[string], error) {
+			return schema.StreamReaderFromArray([]string{"x", "y"}), nil
+		}}}
+	for name, c := range map[string]struct {
+		calls  []wanted
+		direct []string
+		want   []string
+		change func(*TypedChatModelAgentConfig[M])
+	}{
+		"RD-2 the fastest comes last": {calls: []wanted{{"a", "1", ""}, {"b", "2", ""}, {"c", "3", ""}}, direct: []string{"a"},
+			want: []string{"tool b#2: <>", "tool c#3: <>", "tool a#1: <>"}},
+		"R-6 the first of several": {calls: []wanted{{"c", "3", ""}, {"a", "1", ""}, {"b", "2", ""}}, direct: []string{"a", "b"},
+			want: []string{"tool b#2: <>", "tool c#3: <>", "tool a#1: <>"}},
+		"the same tool twice": {calls: []wanted{{"a", "1", ""}, {"a", "2", ""}}, direct: []string{"a"},
+			want: []string{"tool a#2: <>", "tool a#1: <>"}},
+		"do better 20 false": {calls: []wanted{{"not this", "1", ""}}, want: []string{"tool not this#1: <>", ended}},
+		"a tool that streams": {calls: []wanted{{"s", "1", ""}, {"b", "2", ""}}, direct: []string{"s"},
+			want: []string{"tool b#2: <>", "tool s#1: xy"}},
+		"do better 20 alias": {calls: []wanted{{"also a", "1", ""}, {"b", "2", ""}}, direct: []string{"a"},
+			want: []string{"tool b#2: <>", "tool also a#1: <>"}, change: func(c *TypedChatModelAgentConfig[M]) {
+				c.ToolsConfig.ToolAliases = map[string]compose.ToolAliasConfig{"a": {NameAliases: []string{"also a"}}}
+			}},
+		"RD-1 added for the run": {calls: []wanted{{"a", "1", ""}}, want: []string{"tool a#1: <>"}, change: with[M](&hooked[M]{
+			beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+				rc.ReturnDirectly["a"] = true
+				return ctx, rc, nil
+			}})},
+		"do better 19 cleared for the run": {calls: []wanted{{"a", "1", ""}}, direct: []string{"a"}, want: []string{"tool a#1: <>", ended}, change: with[M](&hooked[M]{
+			beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+				rc.ReturnDirectly = nil
+				return ctx, rc, nil
+			}})},
+	} {
+		m := says(d.answer("", c.calls...), d.answer("done"))
+		var final []string
+		h := &hooked[M]{afterAgent: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, error) {
+			final = d.lines(s.Messages)
+			return ctx, nil
+		}}
+		change := []func(*TypedChatModelAgentConfig[M]){directly[M](c.direct...), with[M](h)}
+		if c.change != nil {
+			change = append(change, c.change)
+		}
+		a := setup(t, m, tools, change...)
+		for range 2 { // L-4: what is changed for a run is of that run
+			m.histories = nil
+			all := read(t, bare(t.Context(), a, streaming))
+			require.ElementsMatch(t, c.want, linesOf(all)[1:], name)
+			require.Equal(t, c.want[len(c.want)-1], linesOf(all)[len(all)-1], name)
+			require.Len(t, final, 2+len(c.calls)+m.calls()-1, "%s: all results are in the history", name)
+			checkIDs(t, name, all)
+		}
+	}
+}
+
+// TestReturnDirectly_RD3_Resume: an event that was held when another call interrupted is sent after the resumption.
+func TestReturnDirectly_RD3_Resume(t *testing.T) {
+	bubbled(t, testDirectResume[ordinary], testDirectResume[agentic])
+}
+
+func testDirectResume[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	for _, eager := range []bool{false, true} {
+		var ran diary
+		runs := 0
+		direct := &toolFunc{"a", func(ctx context.Context, args string) (string, error) {
+			runs++
+			return "<" + args + ">", SendToolGenAction(ctx, "a", NewExitAction())
+		}}
+		m := says(d.answer("", wanted{"a", "1", object}, wanted{"b", "2", object}))
+		a := setup(t, m, []tool.BaseTool{direct, asksFirst("b", &ran)}, directly[M]("a"), func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
+		all := read(t, bare(t.Context(), a, streaming))
+		require.Equal(t, []string{`assistant: [a#1 {"q":1}] [b#2 {"q":1}]`, "no message"}, linesOf(all))
+		rest := read(t, goesOn(t.Context(), t, a, all, streaming))
+		require.Equal(t, []string{`tool b#2: <{"q":1}>`, `tool a#1: <{"q":1}>`}, linesOf(rest))
+		require.True(t, rest[1].Action.Exit)
+		require.Equal(t, 1, runs)
+		require.Equal(t, 1, m.calls())
+	}
+}
+
+// TestExit_X1_X2: the exit tool ends a run of either kind, also beside other calls.
+func TestExit_X1_X2(t *testing.T) { bubbled(t, testExit[ordinary], testExit[agentic]) }
+
+func testExit[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	exits := func(c *TypedChatModelAgentConfig[M]) { c.Exit, c.OutputKey = ExitTool{}, "out" }
+	for _, eager := range []bool{false, true} {
+		m := says(d.answer("", wanted{"exit", "1", `{"final_result":"bye"}`}, wanted{"t", "2", ""}))
+		a := setup(t, m, []tool.BaseTool{echo("t")}, exits, func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
+		all := read(t, ask(t.Context(), TypedAgent[M](a), streaming))
+		require.Equal(t, []string{"tool t#2: <>", "tool exit#1: bye"}, linesOf(all)[1:])
+		require.True(t, all[2].Action.Exit)
+		require.Nil(t, all[1].Action)
+		require.Equal(t, []string{"t", "exit"}, toolNames(m.options[0]))
+		require.Equal(t, 1, m.calls())
+	}
+	m := says(d.answer("", wanted{"exit", "1", "{"}))
+	require.ErrorContains(t, endError(t, read(t, ask(t.Context(), TypedAgent[M](setup[M](t, m, nil, exits)), streaming))), "arguments of the exit tool")
+}
+
+// TestActions_A1_A2: an action is of the call that it was made in, and cannot come after its event.
+func TestActions_A1_A2(t *testing.T) { bubbled(t, testToolActions[ordinary], testToolActions[agentic]) }
+
+func testToolActions[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	own := func(ctx context.Context, args string) *AgentAction { return &AgentAction{CustomizedAction: args} }
+	acts := &toolFunc{"acts", func(ctx context.Context, args string) (string, error) {
+		return args, SendToolGenAction(ctx, "other name", own(ctx, args))
+	}}
+	var late error
+	tooLate := &streamToolFunc{"late", func(ctx context.Context, args string) (*schema.StreamReader[string], error) {
+		s, w := schema.Pipe[string](1)
+		if err := SendToolGenAction(ctx, "late", own(ctx, args)); err != nil {
+			return nil, err
+		}
+		go func() {
+			time.Sleep(time.Second)
+			late = SendToolGenAction(ctx, "late", own(ctx, "too late"))
+			w.Send("x", nil)
+			w.Close()
+		}()
+		return s, nil
+	}}
+	for _, eager := range []bool{false, true} {
+		late = nil
+		m := says(d.answer("", wanted{"acts", "1", `{"n":1}`}, wanted{"acts", "2", `{"n":2}`}, wanted{"late", "3", `{"n":3}`}),
+			d.answer("", wanted{"echo", "1", ""}), d.answer("done"))
+		a := setup(t, m, []tool.BaseTool{acts, tooLate, echo("echo")}, func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
+		all := read(t, bare(t.Context(), a, streaming))
+		actions := map[string]any{}
+		for _, o := range all {
+			if o.Action != nil {
+				actions[d.line(o.message)] = o.Action.CustomizedAction
+			}
+		}
+		require.Equal(t, map[string]any{`tool acts#1: {"n":1}`: `{"n":1}`, `tool acts#2: {"n":2}`: `{"n":2}`, "tool late#3: x": `{"n":3}`}, actions, "R-9")
+		require.ErrorContains(t, late, "is out already", "do better 33")
+	}
+	require.ErrorContains(t, SendToolGenAction(t.Context(), "x", nil), "SendToolGenAction failed", "A-3")
+}
