@@ -125,7 +125,6 @@ func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) ta
 
 // execute does the run. Whatever happens the last event is out at its end.
 func (r *agentRun[M]) execute() {
-	reserveStack(len(r.returnDirectly))
 	defer r.over.Store(true)
 	defer r.detached()
 	defer func() { r.speculation.close() }()
@@ -197,6 +196,20 @@ func (r *agentRun[M]) applyHandlers(p *agentPlan[M]) error {
 
 // react runs the graph from the input to the final message.
 func (r *agentRun[M]) react() error {
+	if err := r.ready(); err != nil {
+		return err
+	}
+	final, err := r.runGraph()
+	if err == nil && r.agent.conf.OutputKey != "" {
+		AddSessionValue(r.ctx, r.agent.conf.OutputKey, opsOf[M]().text(final))
+	}
+	return err
+}
+
+// ready does what comes before the graph. Inlined it would lie on the stack below the whole run.
+//
+//go:noinline
+func (r *agentRun[M]) ready() error {
 	if r.graph == nil {
 		if err := r.setUp(); err != nil {
 			return err
@@ -204,15 +217,9 @@ func (r *agentRun[M]) react() error {
 	}
 	if r.restored != nil {
 		r.retell()
-	} else if err := r.prepare(); err != nil {
-		return err
+		return nil
 	}
-	final, err := r.runGraph()
-	if err != nil || r.agent.conf.OutputKey == "" {
-		return err
-	}
-	AddSessionValue(r.ctx, r.agent.conf.OutputKey, opsOf[M]().text(final))
-	return nil
+	return r.prepare()
 }
 
 // prepare makes what the graph starts from.
@@ -229,6 +236,13 @@ func (r *agentRun[M]) prepare() (err error) {
 
 // runGraph runs the loop. Its values are whole messages; what streams are the events of models and tools.
 func (r *agentRun[M]) runGraph() (final M, err error) {
+	return r.graph.Invoke(r.ctx, r.messages, r.graphOptions()...)
+}
+
+// graphOptions are those of the run.
+//
+//go:noinline
+func (r *agentRun[M]) graphOptions() []compose.Option {
 	opts := runGraphOptions
 	if r.input.EnableStreaming {
 		opts = streamingGraphOptions
@@ -239,7 +253,7 @@ func (r *agentRun[M]) runGraph() (final M, err error) {
 	if r.resume != nil {
 		opts = append(slices.Clip(opts), r.resume.options()...)
 	}
-	return r.graph.Invoke(r.ctx, r.messages, opts...)
+	return opts
 }
 
 // lastEvent is the event of a run that did not reach its final message.
@@ -277,13 +291,3 @@ func (r *agentRun[M]) adopt(s *speculation) {
 
 // stopped reports whether the run has been told to stop at once.
 func (r *agentRun[M]) stopped() bool { return r.view.Now() }
-
-// reserveStack makes the goroutine's stack as large as a run needs down to its model, while there is hardly anything
-// on it. Growing it later would mean to adjust every frame in between, which took a third of the time of a short run.
-//
-//go:noinline
-func reserveStack(i int) byte {
-	var room [2400]byte
-	room[i%len(room)]++ // keeps the compiler from leaving it out
-	return room[(i+1)%len(room)]
-}

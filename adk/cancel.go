@@ -148,15 +148,21 @@ type runSaver interface {
 // open finds the cancel among the options of a run, and returns the options for the agents in it.
 func (g *cancelGate[M]) open(opts []AgentRunOption) ([]AgentRunOption, error) {
 	isCancel := func(o AgentRunOption) bool { return o.cancel != nil }
-	i := slices.IndexFunc(opts, isCancel)
-	if i < 0 {
+	if !slices.ContainsFunc(opts, isCancel) {
 		return opts, nil
 	}
-	control := opts[i].cancel
-	if !control.Use() {
-		return opts, errCancelReused
+	for i := range opts { // the last one counts, as of other options; a run never obeys two
+		control := opts[i].cancel
+		if control == nil || control == g.control {
+			continue
+		}
+		if !control.Use() {
+			g.end()
+			return opts, errCancelReused
+		}
+		g.end()
+		g.control = control
 	}
-	g.control = control
 	if len(opts) == 1 {
 		return nil, nil
 	}
@@ -176,9 +182,9 @@ func (g *cancelGate[M]) stopped(signal *InterruptSignal, out sink[M]) bool {
 	if g.control == nil {
 		return false
 	}
-	info, outcome := g.control.Peek()
-	if !outcome {
-		g.control.Settle(cancelscope.Ended)
+	info, stopped := g.control.Decide()
+	if !stopped {
+		g.control.Settle()
 		return false
 	}
 	g.over = true
@@ -188,22 +194,27 @@ func (g *cancelGate[M]) stopped(signal *InterruptSignal, out sink[M]) bool {
 		id, err := g.saver.save(signal, nil)
 		if err != nil {
 			out.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to save checkpoint on cancel: %w", err)})
+			if g.outcome != nil {
+				g.outcome.saveErr = err
+			}
 		}
 		cancelled.CheckPointID = id
 	}
-	if g.outcome != nil {
-		cancelled.CheckPointID = g.outcome.shownID
-		g.outcome.cancelled = cancelled
+	if o := g.outcome; o != nil {
+		if cancelled.CheckPointID != "" {
+			cancelled.CheckPointID = o.shownID()
+		}
+		o.cancelled = cancelled
 	}
 	out.send(&TypedAgentEvent[M]{Err: cancelled})
-	g.control.Settle(cancelscope.Stopped)
+	g.control.Settle()
 	return true
 }
 
 // end fixes that the run ended by itself, if nothing is fixed yet.
 func (g *cancelGate[M]) end() {
 	if g.control != nil {
-		g.control.Settle(cancelscope.Ended)
+		g.control.Settle()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/internal/cancelscope"
 )
 
 // OnSubAgents is what an agent may implement to learn about the agents around it. It is called when they are set.
@@ -143,14 +144,18 @@ func (f *flowAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentR
 // begin starts the agent by itself: as the outermost one, or below the agent of ctx.
 func (f *flowAgent) begin(ctx context.Context, do assignment[Message]) task {
 	var x *execution[Message]
+	own, _ := ctx.Value(cancelKey{}).(*cancelscope.View) // that of the option of this run, if there is one
 	if parent := executionFrom[Message](ctx); parent != nil {
 		parent.run.recording.Store(true)
 		x = parent.child(ctx, f, do.out, do.opts)
 		x.inherits = true
+		if own != nil && own != parent.view { // it has an option of its own
+			x.view = own
+		}
 	} else {
 		run := newRootRun(do.input, do.opts)
 		run.recording.Store(true)
-		x = &execution[Message]{Context: ctx, run: run, out: do.out, opts: do.opts, lane: newLane[Message]()}
+		x = &execution[Message]{Context: ctx, run: run, out: do.out, opts: do.opts, lane: newLane[Message](), view: own}
 		x.setAgent(f)
 		x.path = []RunStep{{agentName: x.name}}
 	}

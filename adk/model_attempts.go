@@ -14,13 +14,30 @@ import (
 	"github.com/weftgo/weft/internal/core"
 )
 
-// answer calls the model, and others where failover says so, until an answer or the last error stands.
+// answer has the history answered.
 func (t *modelTurn[M]) answer(ctx context.Context) (answer M, err error) {
-	defer func() {
-		if t.open != nil { // a panic of the user's code, or the end of the goroutine
-			t.open.fail()
-		}
-	}()
+	defer t.failOpen()
+	if t.chain.retry != nil || t.chain.failover != nil {
+		return t.insist(ctx)
+	}
+	a := t.try(ctx, t.chain.target, t.input, t.options)
+	if a.err != nil {
+		a.fail()
+		return answer, a.err
+	}
+	a.accept()
+	return a.message, nil
+}
+
+// failOpen closes the attempt that a panic of the user's code, or the end of the goroutine, has left.
+func (t *modelTurn[M]) failOpen() {
+	if t.open != nil {
+		t.open.fail()
+	}
+}
+
+// insist calls the model, and others where failover says so, until an answer or the last error stands.
+func (t *modelTurn[M]) insist(ctx context.Context) (answer M, err error) {
 	target := t.chain.target
 	if t.run.stoodIn != nil {
 		target = t.run.stoodIn

@@ -87,6 +87,7 @@ type runnerRun[M MessageType] struct {
 	hub     hub[M]
 	input   TypedAgentInput[M]
 	step    [1]RunStep
+	begin   func() task
 	task    task
 	gate    cancelGate[M]
 	// interrupted: the run has ended with an interrupt; failed: with an error.
@@ -154,7 +155,11 @@ func (run *runnerRun[M]) start(begin func() task) *AsyncIterator[*TypedAgentEven
 	}
 	run.step[0].agentName = run.exec.name
 	run.exec.path = run.step[:]
-	run.task = begin()
+	if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); ok && len(a.handlers.beforeAgent) == 0 {
+		run.begin = begin // no code of the user's is to run in the caller's goroutine
+	} else {
+		run.task = begin()
+	}
 	go run.hub.drive(run)
 	return run.hub.open()
 }
@@ -165,6 +170,9 @@ func (run *runnerRun[M]) execute() {
 		defer close(o.ended)
 	}
 	defer run.gate.end()
+	if run.begin != nil {
+		run.task = run.begin()
+	}
 	run.task.execute()
 	run.finishJournal()
 }

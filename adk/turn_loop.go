@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -114,6 +115,8 @@ type TurnLoop[T any, M MessageType] struct {
 	stop       stopState
 	// stored is the checkpoint that no turn has been started from yet.
 	stored *turnDocument[T]
+	// loaded: it is known what the store has. Before that it must not be overwritten or deleted.
+	loaded bool
 	exit   TurnLoopExitState[T, M]
 }
 
@@ -149,7 +152,7 @@ func (l *TurnLoop[T, M]) Run(ctx context.Context) {
 		return
 	}
 	l.started = true
-	l.ctx = ctx
+	l.ctx = orElse(ctx, context.Background())
 	go l.loop()
 }
 
@@ -162,7 +165,7 @@ func (l *TurnLoop[T, M]) Wait() *TurnLoopExitState[T, M] {
 // loop is the goroutine of the loop.
 func (l *TurnLoop[T, M]) loop() {
 	defer close(l.done)
-	var end turnEnd
+	end := turnEnd{reason: errLoopExit} // what a callback that ends its goroutine leaves
 	defer func() {
 		if v := recover(); v != nil {
 			end = turnEnd{reason: safe.NewPanicError(v, debug.Stack())}
@@ -171,6 +174,8 @@ func (l *TurnLoop[T, M]) loop() {
 	}()
 	end = l.turns()
 }
+
+var errLoopExit = errors.New("a callback ended the goroutine of the TurnLoop (runtime.Goexit)")
 
 // turns runs turn after turn and returns why there is no more.
 func (l *TurnLoop[T, M]) turns() turnEnd {
@@ -256,7 +261,10 @@ func (l *TurnLoop[T, M]) signal() {
 func (l *TurnLoop[T, M]) finish(end turnEnd) {
 	l.mu.Lock()
 	l.ended = true
-	if t := l.turn; t != nil {
+	if t := l.turn; t != nil { // it was never begun, or its callback ended the goroutine
+		if t.cancel == nil {
+			l.buffer = slices.Concat(t.items, l.buffer)
+		}
 		t.close()
 		l.turn = nil
 	}
@@ -267,21 +275,24 @@ func (l *TurnLoop[T, M]) finish(end turnEnd) {
 
 	exit := &l.exit
 	exit.ExitReason, exit.StopCause = end.reason, cause
-	exit.UnhandledItems = slices.Clone(unhandled)
+	exit.UnhandledItems = given(unhandled)
 	interrupted, _ := end.interrupted.([]T)
 	saved := turnDocument[T]{RunnerCheckpoint: end.checkpoint, HasRunnerState: len(end.checkpoint) > 0}
 	if stored != nil { // no turn was started from it
 		saved.RunnerCheckpoint, saved.HasRunnerState = stored.RunnerCheckpoint, stored.HasRunnerState
 		interrupted = stored.CanceledItems
 		if stored.HasRunnerState {
-			exit.UnhandledItems = append(slices.Clone(stored.UnhandledItems), unhandled...)
+			exit.UnhandledItems = given(slices.Concat(stored.UnhandledItems, unhandled))
 		}
 		end.save = true
 	}
-	exit.InterruptedItems = slices.Clone(interrupted)
+	exit.InterruptedItems = given(interrupted)
 	exit.CanceledItems = exit.InterruptedItems
 	saved.UnhandledItems, saved.CanceledItems = exit.UnhandledItems, exit.InterruptedItems
 	l.saveOrDelete(&saved, end.save && !skip)
+	if exit.CheckpointAttempted && exit.CheckpointErr == nil {
+		exit.CheckpointErr = end.saveErr
+	}
 	exit.Checkpointed = exit.CheckpointAttempted
 	exit.TakeLateItems = l.takeLate
 }
@@ -292,7 +303,10 @@ func (l *TurnLoop[T, M]) takeLate() []T {
 	defer l.mu.Unlock()
 	if !l.sealed {
 		l.sealed = true
-		l.late = slices.Clone(l.late)
+		l.late = given(l.late)
 	}
 	return l.late
 }
+
+// given returns a copy of items for a user, who may append to it.
+func given[T any](items []T) []T { return slices.Clip(slices.Clone(items)) }

@@ -33,12 +33,18 @@ func (l *TurnLoop[T, M]) load() error {
 	if err := l.probe(); err != nil {
 		return err
 	}
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
 	id := l.cfg.CheckpointID
-	data, exists, err := l.cfg.Store.Get(l.ctx, id)
+	var data []byte
+	var exists bool
+	err := guardHook(func() (err error) { data, exists, err = l.cfg.Store.Get(l.ctx, id); return err })
 	if err != nil {
 		return fmt.Errorf("failed to load checkpoint[%s]: %w", id, err)
 	}
 	if !exists || len(data) == 0 {
+		l.loaded = true
 		return nil
 	}
 	d, err := openTurns[T](data)
@@ -50,9 +56,10 @@ func (l *TurnLoop[T, M]) load() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stored = d
-	if !d.HasRunnerState {
-		l.buffer = append(slices.Clone(d.UnhandledItems), l.buffer...)
+	l.stored, l.loaded = d, true
+	if !d.HasRunnerState { // the items of a run that could not be saved begin anew
+		l.buffer = slices.Concat(d.CanceledItems, d.UnhandledItems, l.buffer)
+		d.CanceledItems = nil
 	}
 	return nil
 }
@@ -70,7 +77,7 @@ func (l *TurnLoop[T, M]) probe() error {
 
 // saveOrDelete saves the loop, or deletes what was saved before.
 func (l *TurnLoop[T, M]) saveOrDelete(d *turnDocument[T], save bool) {
-	if !l.stores() {
+	if !l.loaded {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), savingTime)

@@ -23,8 +23,9 @@ type turn[T any, M MessageType] struct {
 
 	ctx     context.Context
 	context *TurnContext[T, M]
-	// cancel is set once the agent is about to start, and over when the turn is.
+	// cancel is set once it is certain that the agent starts, over when the turn is.
 	cancel AgentCancelFunc
+	option AgentRunOption
 	over   bool
 	// waiting are preempts that came while the turn was planned.
 	waiting  []preempt
@@ -43,6 +44,8 @@ type turnEnd struct {
 	interrupted any // []T
 	checkpoint  []byte
 	save        bool
+	// saveErr is why the run itself could not be saved.
+	saveErr error
 }
 
 func newTurn[T any, M MessageType](l *TurnLoop[T, M], items []T) *turn[T, M] {
@@ -65,7 +68,7 @@ func (l *TurnLoop[T, M]) runTurn(t *turn[T, M]) turnEnd {
 	var agent TypedAgent[M]
 	if err == nil {
 		agent, err = guarded(func() (TypedAgent[M], error) {
-			return l.cfg.PrepareAgent(plan.ctx, l, slices.Clone(plan.consumed))
+			return l.cfg.PrepareAgent(plan.ctx, l, given(plan.consumed))
 		})
 	}
 	if err == nil && agent == nil {
@@ -89,7 +92,7 @@ func (l *TurnLoop[T, M]) plan(t *turn[T, M]) (*turnPlan[T, M], error) {
 			return nil, errors.New("GenResume is required for resume")
 		}
 		result, err := guarded(func() (*GenResumeResult[T, M], error) {
-			return l.cfg.GenResume(l.ctx, l, slices.Clone(s.CanceledItems), slices.Clone(s.UnhandledItems), slices.Clone(t.items))
+			return l.cfg.GenResume(l.ctx, l, given(s.CanceledItems), given(s.UnhandledItems), given(t.items))
 		})
 		if err != nil {
 			return nil, err
@@ -101,7 +104,7 @@ func (l *TurnLoop[T, M]) plan(t *turn[T, M]) (*turnPlan[T, M], error) {
 		plan.ctx = orElse(result.RunCtx, l.ctx)
 		return plan, nil
 	}
-	result, err := guarded(func() (*GenInputResult[T, M], error) { return l.cfg.GenInput(l.ctx, l, slices.Clone(t.items)) })
+	result, err := guarded(func() (*GenInputResult[T, M], error) { return l.cfg.GenInput(l.ctx, l, given(t.items)) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -130,7 +133,8 @@ func (l *TurnLoop[T, M]) abandon(t *turn[T, M]) {
 	l.turn = nil
 }
 
-// begin makes the turn the active one. It reports false if the loop was stopped meanwhile.
+// begin makes the turn the active one, which preempts and stops cancel from here on. It reports false if the loop was
+// stopped meanwhile.
 func (l *TurnLoop[T, M]) begin(t *turn[T, M], plan *turnPlan[T, M]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,8 +143,13 @@ func (l *TurnLoop[T, M]) begin(t *turn[T, M], plan *turnPlan[T, M]) bool {
 	}
 	t.ctx = plan.ctx
 	t.context = &TurnContext[T, M]{
-		Loop: l, Consumed: slices.Clone(plan.consumed), Preempted: t.preempted, Stopped: t.stopped, StopCause: l.stopCause,
+		Loop: l, Consumed: given(plan.consumed), Preempted: t.preempted, Stopped: t.stopped, StopCause: l.stopCause,
 	}
+	t.option, t.cancel = WithCancel()
+	for _, p := range t.waiting {
+		t.submit(p)
+	}
+	t.waiting = nil
 	return true
 }
 
@@ -155,25 +164,15 @@ func (l *TurnLoop[T, M]) commit(plan *turnPlan[T, M]) {
 
 // work runs the agent of a turn.
 func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAgent[M]) turnEnd {
-	option, cancel := WithCancel()
-	outcome := &runOutcome{ended: make(chan struct{})}
-	if l.cfg.Store != nil && l.cfg.CheckpointID != "" {
-		outcome.shownID = l.cfg.CheckpointID
-	}
+	outcome := &runOutcome{ended: make(chan struct{}), shownID: t.shownID}
 	store := &turnStore{}
 	if isNilStore(l.cfg.Store) {
 		store = nil
 	}
-	opts := append(slices.Clip(plan.opts), option, WithCheckPointID(graphCheckPointID),
+	opts := append(slices.Clip(plan.opts), t.option, WithCheckPointID(graphCheckPointID),
 		WrapImplSpecificOptFn(func(o *runnerOptions) { o.outcome = outcome }))
-	l.mu.Lock()
-	t.cancel = cancel
-	for _, p := range t.waiting {
-		t.submit(p)
-	}
-	t.waiting = nil
-	l.mu.Unlock()
-
+	ctx, stop := context.WithCancel(plan.ctx) // for agents that do not know what a cancel is
+	defer stop()
 	conf := TypedRunnerConfig[M]{Agent: agent}
 	if store != nil {
 		conf.CheckPointStore = store
@@ -182,20 +181,25 @@ func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAg
 	if t.resumed == nil {
 		l.commit(plan)
 		conf.EnableStreaming = plan.input.EnableStreaming
-		events = NewTypedRunner(conf).Run(plan.ctx, plan.input.Messages, opts...)
+		events = NewTypedRunner(conf).Run(ctx, plan.input.Messages, opts...)
 	} else {
 		store = &turnStore{data: t.resumed.RunnerCheckpoint}
 		conf.CheckPointStore = store
 		var err error
-		if events, err = NewTypedRunner(conf).ResumeWithParams(plan.ctx, graphCheckPointID, plan.params, opts...); err != nil {
+		if events, err = NewTypedRunner(conf).ResumeWithParams(ctx, graphCheckPointID, plan.params, opts...); err != nil {
 			l.abandon(t)
 			return turnEnd{last: true, reason: fmt.Errorf("failed to resume agent: %w", err)}
 		}
 		l.commit(plan)
 	}
-	callbackErr := l.read(t, events)
-	torn := l.tearDown(t, cancel, outcome, events)
-	l.over(t)
+	var torn bool
+	callbackErr := func() error {
+		defer func() { // also when the callback ends the goroutine
+			torn = l.tearDown(t, stop, outcome, events)
+			l.over(t)
+		}()
+		return l.read(t, events)
+	}()
 	return l.judge(t, plan, outcome, callbackErr, torn, store)
 }
 
@@ -211,7 +215,8 @@ func (l *TurnLoop[T, M]) read(t *turn[T, M], events *AsyncIterator[*TypedAgentEv
 
 // tearDown waits for the end of the run. What still runs is cancelled: the user does not want to hear more of it. It
 // reports whether that was so.
-func (l *TurnLoop[T, M]) tearDown(t *turn[T, M], cancel AgentCancelFunc, outcome *runOutcome, events *AsyncIterator[*TypedAgentEvent[M]]) (torn bool) {
+func (l *TurnLoop[T, M]) tearDown(t *turn[T, M], stop context.CancelFunc, outcome *runOutcome, events *AsyncIterator[*TypedAgentEvent[M]]) (torn bool) {
+	defer events.Close()
 	if events.ring.Closed() { // also of a run that could not begin
 		return false
 	}
@@ -223,12 +228,12 @@ func (l *TurnLoop[T, M]) tearDown(t *turn[T, M], cancel AgentCancelFunc, outcome
 		l.mu.Unlock()
 		if !meant {
 			torn = true
-			cancel(WithRecursive())
+			t.cancel(WithRecursive())
+			stop()
 		}
 		events.Close()
 		<-outcome.ended
 	}
-	events.Close()
 	return torn
 }
 
@@ -249,8 +254,7 @@ func (l *TurnLoop[T, M]) judge(t *turn[T, M], plan *turnPlan[T, M], outcome *run
 	end := turnEnd{last: true, reason: callbackErr}
 	switch {
 	case cancelled != nil && t.stops:
-		var told *CancelError
-		if callbackErr == nil || errors.As(callbackErr, &told) {
+		if callbackErr == nil {
 			end.reason = cancelled
 		}
 	case t.preempts:
@@ -267,11 +271,22 @@ func (l *TurnLoop[T, M]) judge(t *turn[T, M], plan *turnPlan[T, M], outcome *run
 	default:
 		return turnEnd{}
 	}
-	end.interrupted, end.save = plan.consumed, true
+	end.interrupted, end.save, end.saveErr = plan.consumed, true, outcome.saveErr
 	if store != nil {
 		end.checkpoint = store.data
 	}
 	return end
+}
+
+// shownID is where the run of a cancelled turn will be found: that of a preempted one nowhere.
+func (t *turn[T, M]) shownID() string {
+	l := t.loop
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.stores() || !t.stops || l.stop.skipCheckpoint {
+		return ""
+	}
+	return l.cfg.CheckpointID
 }
 
 // close lets everybody know that the turn is over, with the loop's lock held.
@@ -291,8 +306,10 @@ func (t *turn[T, M]) close() {
 type runOutcome struct {
 	cancelled  *CancelError
 	interrupts []*InterruptCtx
+	// saveErr is why the run could not be saved.
+	saveErr error
 	// shownID is what a CancelError says about where the run is saved.
-	shownID string
+	shownID func() string
 	ended   chan struct{}
 }
 
