@@ -143,11 +143,22 @@ func (t *modelTurn[M]) resumed(ctx context.Context) (last M, answered bool, err 
 
 // undo makes the state what it was before the turn: a resumed run takes it anew.
 func (t *modelTurn[M]) undo(ctx context.Context) error {
+	if !t.before.taken { // it had not begun
+		return nil
+	}
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		s.Messages, s.ToolInfos, s.DeferredToolInfos = t.before.Messages, t.before.ToolInfos, t.before.DeferredToolInfos
-		s.ToolsInitialised, s.RemainingIterations = t.before.ToolsInitialised, t.before.RemainingIterations
+		s.adopt(&t.before.view)
+		s.ToolsInitialised, s.RemainingIterations = t.before.toolsInitialised, t.before.remainingIterations
 		return nil
 	})
+}
+
+// stateBefore is what a turn changes in the state.
+type stateBefore[M MessageType] struct {
+	view                TypedChatModelAgentState[M]
+	toolsInitialised    bool
+	remainingIterations int
+	taken               bool
 }
 
 // pauseAt notes in the state how far the run has got.
@@ -166,7 +177,7 @@ type modelTurn[M MessageType] struct {
 	input   []M
 	options []model.Option
 	// before is the state before the turn, in a run that can be cancelled.
-	before agentState[M]
+	before stateBefore[M]
 	// view is the state as the hooks see it, if there are any.
 	view *TypedChatModelAgentState[M]
 	// open is the attempt that has not been judged yet.
@@ -178,8 +189,10 @@ func (t *modelTurn[M]) begin(ctx context.Context) error {
 	c, r := t.chain, t.run
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		if r.view != nil {
-			t.before = *s
-			t.before.Messages = slices.Clip(s.Messages)
+			t.before = stateBefore[M]{
+				view:             TypedChatModelAgentState[M]{slices.Clip(s.Messages), s.ToolInfos, s.DeferredToolInfos},
+				toolsInitialised: s.ToolsInitialised, remainingIterations: s.RemainingIterations, taken: true,
+			}
 		}
 		if c.limited {
 			if s.RemainingIterations <= 0 {
