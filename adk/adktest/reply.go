@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/internal/backoff"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -147,7 +148,7 @@ func (r *Reply) begin(ctx context.Context, input string) ([]chunk, error) {
 	if r.signal != nil {
 		<-r.signal
 	}
-	if err := wait(ctx, r.after); err != nil {
+	if err := backoff.Wait(ctx, r.after); err != nil {
 		return nil, err
 	}
 	if r.panics != nil {
@@ -178,7 +179,7 @@ func (r *Reply) end(ctx context.Context) error {
 // whole goes through a reply that is given at once, with all its waits.
 func (r *Reply) whole(ctx context.Context, chunks int) error {
 	for range max(0, chunks-1) {
-		if err := wait(ctx, r.between); err != nil {
+		if err := backoff.Wait(ctx, r.between); err != nil {
 			return err
 		}
 	}
@@ -200,7 +201,7 @@ func stream[T any](ctx context.Context, r *Reply, chunks []T) *schema.StreamRead
 		for i, c := range chunks {
 			err := ctx.Err()
 			if i > 0 {
-				err = wait(ctx, r.between)
+				err = backoff.Wait(ctx, r.between)
 			}
 			if err != nil {
 				writer.Send(*new(T), err)
@@ -213,18 +214,4 @@ func stream[T any](ctx context.Context, r *Reply, chunks []T) *schema.StreamRead
 		}
 	}()
 	return reader
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -2,15 +2,13 @@ package filesystem
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/adk/middlewares/internal/toolresult"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/language"
-	"github.com/weftgo/weft/schema"
 )
 
 const (
@@ -52,59 +50,7 @@ func newOffloader(c *Config) *offloader {
 	return o
 }
 
-func (o *offloader) middleware() compose.ToolMiddleware {
-	return compose.ToolMiddleware{Invokable: o.invokable, Streamable: o.streamable}
-}
-
-func (o *offloader) invokable(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-	return func(ctx context.Context, input *compose.ToolInput) (*compose.ToolOutput, error) {
-		output, err := next(ctx, input)
-		if err != nil || output == nil {
-			return output, err
-		}
-		result, err := o.handle(ctx, input, output.Result)
-		if err != nil {
-			return nil, err
-		}
-		return &compose.ToolOutput{Result: result}, nil
-	}
-}
-
-func (o *offloader) streamable(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-	return func(ctx context.Context, input *compose.ToolInput) (*compose.StreamToolOutput, error) {
-		output, err := next(ctx, input)
-		if err != nil {
-			return nil, err
-		}
-		if output == nil || output.Result == nil {
-			return nil, errors.New("stream is nil")
-		}
-		whole, err := readAll(ctx, output.Result)
-		if err != nil {
-			return nil, err
-		}
-		result, err := o.handle(ctx, input, whole)
-		if err != nil {
-			return nil, err
-		}
-		return &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{result})}, nil
-	}
-}
-
-func readAll(ctx context.Context, stream *schema.StreamReader[string]) (string, error) {
-	defer stream.Close()
-	var b strings.Builder
-	for {
-		chunk, err := stream.RecvContext(ctx)
-		if err == io.EOF {
-			return b.String(), nil
-		}
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(chunk)
-	}
-}
+func (o *offloader) middleware() compose.ToolMiddleware { return toolresult.Rewrite(o.handle) }
 
 // handle returns what the model gets of a result.
 func (o *offloader) handle(ctx context.Context, input *compose.ToolInput, result string) (string, error) {

@@ -3,13 +3,12 @@ package reduction
 import (
 	"context"
 	"errors"
-	"io"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/adk/middlewares/internal/toolresult"
 	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/language"
@@ -85,7 +84,7 @@ var NewToolResultMiddleware = func(_ context.Context, cfg *ToolResultConfig) (ad
 	o := newOldOffloading(cfg)
 	return adk.AgentMiddleware{
 		BeforeChatModel: clearing.beforeChatModel,
-		WrapToolCall:    compose.ToolMiddleware{Invokable: o.invokable, Streamable: o.streamable},
+		WrapToolCall:    toolresult.Rewrite(o.moved),
 	}, nil
 }
 
@@ -187,38 +186,6 @@ func newOldOffloading(cfg *ToolResultConfig) *oldOffloading {
 	return o
 }
 
-func (o *oldOffloading) invokable(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-	return func(ctx context.Context, input *compose.ToolInput) (*compose.ToolOutput, error) {
-		out, err := next(ctx, input)
-		if err != nil || out == nil {
-			return out, err
-		}
-		result, err := o.moved(ctx, input, out.Result)
-		if err != nil {
-			return nil, err
-		}
-		return &compose.ToolOutput{Result: result}, nil
-	}
-}
-
-func (o *oldOffloading) streamable(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-	return func(ctx context.Context, input *compose.ToolInput) (*compose.StreamToolOutput, error) {
-		out, err := next(ctx, input)
-		if err != nil || out == nil || out.Result == nil {
-			return out, err
-		}
-		whole, err := readAll(ctx, out.Result)
-		if err != nil {
-			return nil, err
-		}
-		result, err := o.moved(ctx, input, whole)
-		if err != nil {
-			return nil, err
-		}
-		return &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{result})}, nil
-	}
-}
-
 // moved is what the model gets of a result.
 func (o *oldOffloading) moved(ctx context.Context, input *compose.ToolInput, result string) (string, error) {
 	if len(result) <= o.maxBytes {
@@ -233,19 +200,4 @@ func (o *oldOffloading) moved(ctx context.Context, input *compose.ToolInput, res
 	}
 	return fill(language.Select(movedNotice, movedNoticeChinese),
 		"{id}", input.CallID, "{path}", file, "{tool}", o.tool, "{first}", prefix(result, previewBytes)), nil
-}
-
-func readAll(ctx context.Context, stream *schema.StreamReader[string]) (string, error) {
-	defer stream.Close()
-	var b strings.Builder
-	for {
-		chunk, err := stream.RecvContext(ctx)
-		if err == io.EOF {
-			return b.String(), nil
-		}
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(chunk)
-	}
 }
