@@ -53,6 +53,7 @@ type Control struct {
 	deadline  time.Time
 	timer     *time.Timer
 	outcome   Outcome
+	settled   bool
 	done      chan struct{} // made for whoever waits
 	watchers  []watcher
 	root      View
@@ -152,40 +153,53 @@ func stop(due []watcher) {
 	}
 }
 
-// Settle fixes the outcome, if none is fixed yet, and returns what was asked for. Without a request the outcome cannot
-// be Stopped: it is Ended then.
-func (c *Control) Settle(o Outcome) (Info, Outcome) {
+// Decide fixes the outcome, if none is fixed yet, for a run that can stop now: Stopped if it was asked to. It returns
+// what was asked for, which further requests do not change, and whether the run has stopped because of it.
+func (c *Control) Decide() (info Info, stopped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.outcome == Pending {
-		if !c.requested {
-			o = Ended
+		o := Ended
+		if c.requested {
+			o = Stopped
 		}
-		c.outcome = o
-		if c.timer != nil {
-			c.timer.Stop()
-		}
-		if c.done != nil {
-			close(c.done)
-		}
+		c.fix(o)
 	}
-	return c.info, c.outcome
+	return c.info, c.outcome == Stopped
 }
 
-// Peek returns what was asked for and whether the run is to be stopped because of it.
-func (c *Control) Peek() (info Info, stop bool) {
+// fix sets the outcome, with mu locked.
+func (c *Control) fix(o Outcome) {
+	c.outcome = o
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+// Settle lets everybody know the outcome. If none is fixed yet, the run has ended by itself.
+func (c *Control) Settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.info, c.requested && c.outcome == Pending
+	if c.outcome == Pending {
+		c.fix(Ended)
+	}
+	if c.settled {
+		return
+	}
+	c.settled = true
+	c.watchers = nil
+	if c.done != nil {
+		close(c.done)
+	}
 }
 
-// Done is closed when the outcome is fixed.
+// Done is closed when the outcome is fixed and what follows from it is done.
 func (c *Control) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.done == nil {
 		c.done = make(chan struct{})
-		if c.outcome != Pending {
+		if c.settled {
 			close(c.done)
 		}
 	}

@@ -23,8 +23,8 @@ func TestAsk_C3_Merges(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.True(t, v.Now(), "the earliest deadline wins")
-		info, outcome := c.Settle(Stopped)
-		require.Equal(t, Stopped, outcome)
+		info, stopped := c.Decide()
+		require.True(t, stopped)
 		require.Equal(t, Info{Mode: 6, Recursive: true, Immediate: true, Escalated: true, TimedOut: true}, info)
 		require.False(t, c.Ask(Request{}))
 	})
@@ -80,10 +80,17 @@ func TestSettle(t *testing.T) {
 	var c Control
 	require.True(t, c.Use())
 	require.False(t, c.Use())
-	_, outcome := c.Settle(Stopped)
-	require.Equal(t, Ended, outcome, "nobody asked")
-	_, outcome = c.Settle(Stopped)
-	require.Equal(t, Ended, outcome)
-	<-c.Done()
+	_, stopped := c.Decide()
+	require.False(t, stopped, "nobody asked")
 	require.False(t, c.Ask(Request{}))
+	_, stopped = c.Decide()
+	require.False(t, stopped)
+	select {
+	case <-c.Done():
+		t.Fatal("what follows from the outcome is not done")
+	default:
+	}
+	c.Settle()
+	c.Settle()
+	<-c.Done()
 }
