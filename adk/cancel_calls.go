@@ -8,8 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -199,11 +201,13 @@ func watchedTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 		if r == nil || r.view == nil {
 			return next(ctx, in)
 		}
-		if r.view.Now() {
-			return nil, compose.ErrToolCallGivenUp
+		interrupted, _, state := tool.GetInterruptState[any](ctx)
+		if r.view.Now() && !(interrupted && hasPointsInside(ctx)) { // an agent inside stops by itself, and keeps what it has
+			return nil, givenUp(ctx, interrupted, state)
 		}
 		call := watch(ctx, r.view)
 		defer call.release()
+		call.aware.Store(interrupted && hasPointsInside(ctx))
 		out, err := do(call, func(ctx context.Context) (*O, error) {
 			out, err := next(ctx, in)
 			if err == nil && out != nil {
@@ -212,10 +216,25 @@ func watchedTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 			return out, err
 		}, func(*O) {})
 		if errors.Is(err, errStopped) {
-			return nil, compose.ErrToolCallGivenUp
+			return nil, givenUp(ctx, interrupted, state)
 		}
 		return out, err
 	}
+}
+
+// givenUp is the error of a call that was given up. One that went on from an interrupt is interrupted again, so that its
+// state is not lost.
+func givenUp(ctx context.Context, interrupted bool, state any) error {
+	if interrupted && !hasPointsInside(ctx) {
+		return tool.StatefulInterrupt(ctx, infoStopped, state)
+	}
+	return compose.ErrToolCallGivenUp
+}
+
+// hasPointsInside reports whether something inside the running code was interrupted.
+func hasPointsInside(ctx context.Context) bool {
+	next, err := core.GetNextResumptionPoints(ctx)
+	return err == nil && len(next) > 0
 }
 
 // gathered reads a stream to its end and returns its items as a stream.

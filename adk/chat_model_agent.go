@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/weftgo/weft/components/model"
-	"github.com/weftgo/weft/components/prompt"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
@@ -237,8 +236,8 @@ func formatInstruction[M MessageType](ctx context.Context, instruction string) (
 	if _, ordinary := any(m).(*schema.Message); !ordinary || sessionFrom(ctx).empty() {
 		return instruction, nil
 	}
-	template := prompt.FromMessages(schema.FString, schema.SystemMessage(instruction))
-	formatted, err := template.Format(ctx, GetSessionValues(ctx))
+	// Not with a chat template, which would tell the callback handlers of the agent that it starts and ends.
+	formatted, err := schema.SystemMessage(instruction).Format(ctx, GetSessionValues(ctx), schema.FString)
 	if err != nil {
 		return "", fmt.Errorf("defaultGenModelInput: failed to format instruction using FString template: %w "+
 			"(the instruction is a template because the session has values; "+

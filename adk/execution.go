@@ -325,9 +325,8 @@ func (x *execution[M]) handlers() []callbacks.Handler {
 
 // hasAbove reports whether an option has added its handlers to a context that x inherits.
 func (x *execution[M]) hasAbove(o *AgentRunOption) bool {
-	for p := x; p.inherits && p.parent != nil; {
-		p = p.parent
-		if o.meant(p.name) {
+	for p := x; p.parent != nil; p = p.parent {
+		if p.inherits && o.meant(p.parent.name) {
 			return true
 		}
 	}

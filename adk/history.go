@@ -178,8 +178,8 @@ func entriesOf(input *AgentInput, said []*historyItem[Message], skipTransfers bo
 	for _, item := range said {
 		m, err := item.whole()
 		if err != nil {
-			if errors.As(err, new(*WillRetryError)) {
-				continue
+			if errors.As(err, new(*WillRetryError)) || errors.Is(err, ErrStreamCanceled) {
+				continue // it was said again: by the next attempt, or when the cancelled run went on
 			}
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/weftgo/weft/internal/core"
@@ -137,8 +138,10 @@ func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, params
 	if err != nil {
 		return err
 	}
-	if params != nil && len(params.Targets) > 0 {
-		ctx = core.BatchResumeWithData(ctx, params.Targets)
+	if params != nil {
+		if known := knownTargets(params.Targets, addresses); len(known) > 0 {
+			ctx = core.BatchResumeWithData(ctx, known)
+		}
 	}
 	run.exec.Context = core.PopulateInterruptState(ctx, addresses, states)
 	values, err := saved.values()
@@ -161,6 +164,16 @@ func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, params
 	}
 	run.exec.lane.restore(items)
 	return nil
+}
+
+// knownTargets leaves out the targets that are none of the interrupt points of a saved run.
+func knownTargets(targets map[string]any, points map[string]core.Address) map[string]any {
+	known := maps.Clone(targets)
+	maps.DeleteFunc(known, func(id string, _ any) bool {
+		_, ok := points[id]
+		return !ok
+	})
+	return known
 }
 
 // save stores the run, if there is a store and an ID, and returns the ID.
@@ -239,7 +252,12 @@ func (x *execution[M]) beginResume(streaming bool) task {
 		return x.failing(err)
 	}
 	if x.flow != nil && (len(x.flow.subAgents) > 0 || x.flow.parentAgent() != nil) {
-		return resumeBelow(any(x).(*execution[Message]), next, streaming)
+		if below := resumeBelow(any(x).(*execution[Message]), next, streaming); below != nil {
+			return below
+		}
+		if _, alone := x.agent.(*TypedChatModelAgent[M]); alone {
+			return x.failing(errNoInterruptedChild)
+		}
 	}
 	if _, ok := x.agent.(TypedResumableAgent[M]); ok {
 		return x.begin(nil, info)
@@ -248,7 +266,8 @@ func (x *execution[M]) beginResume(streaming bool) task {
 		"inside it was interrupted: your custom agent wrapper must implement the ResumableAgent interface", x.name))
 }
 
-// resumeBelow lets the agent go on that x's agent had handed the run over to.
+// resumeBelow lets the agent go on that x's agent had handed the run over to. It returns nil if there is none: then the
+// interrupted agent is inside x's own.
 func resumeBelow(x *execution[Message], next map[string]bool, streaming bool) task {
 	var found *flowAgent
 	candidates := x.flow.subAgents
@@ -265,7 +284,7 @@ func resumeBelow(x *execution[Message], next map[string]bool, streaming bool) ta
 		found = a
 	}
 	if found == nil {
-		return x.failing(errNoInterruptedChild)
+		return nil
 	}
 	return x.child(x, found, x.out, x.opts).beginResume(streaming)
 }

@@ -305,7 +305,7 @@ func (w *world) stopOptions() []StopOption {
 // TestTurnLoop_15_7_EveryItemEndsInOnePlace drives loops at random, several on one store after each other. In the end
 // every item is in exactly one place, no turn has run beside another, and nothing runs any more (the bubble ends).
 func TestTurnLoop_15_7_EveryItemEndsInOnePlace(t *testing.T) {
-	seeds := uint64(3000)
+	seeds := uint64(2000)
 	if testing.Short() {
 		seeds = 200
 	}

@@ -91,6 +91,7 @@ func TestTurnLoop_L13_L14_KindsOfPreempt(t *testing.T) {
 				_, ack := l.Push("2", test.opts...)
 				<-ack
 				time.Sleep(2 * time.Second)
+				synctest.Wait()
 				require.Equal(t, test.instant, cancelled != nil)
 				close(m.release)
 				synctest.Wait()

@@ -230,6 +230,7 @@ func TestTurnLoop_15_6_EarlyReturn(t *testing.T) {
 		}
 		l := s.run("1")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Len(t, s.turns, 5)
 		require.Zero(t, running)
 		l.Stop()

@@ -174,7 +174,14 @@ type chainRun struct {
 	// What the agent at index has done.
 	failed    bool
 	broken    bool
+	exited    bool // by its last event, or by that of an agent inside
 	interrupt *AgentEvent
+}
+
+// wasInterrupted reports whether the agent, or one inside it, has to go on.
+func (x *execution[M]) wasInterrupted() bool {
+	interrupted, _, target, _ := x.frame.Resumption()
+	return interrupted || target
 }
 
 // extendPath adds the first n children to the path.
@@ -188,11 +195,15 @@ func (r *chainRun) execute() {
 	w := r.agent
 	for ; w.rounds == 0 || r.round < w.rounds; r.round++ {
 		for ; r.index < len(w.children); r.index++ {
-			if r.parent.view.Requested() {
+			x := r.next(w.children[r.index])
+			// An agent that goes on is inside, not at a transition: only it knows what it has done.
+			resumes := r.resuming && x.wasInterrupted()
+			r.resuming = false
+			if !resumes && r.parent.view.Requested() {
 				r.do.out.send(CompositeInterrupt(r.ctx, w.GetType()+" workflow cancel at transition", r.state()))
 				return
 			}
-			if stop := r.runChild(w.children[r.index]); stop {
+			if stop := r.runChild(x, resumes); stop {
 				return
 			}
 		}
@@ -203,31 +214,32 @@ func (r *chainRun) execute() {
 	}
 }
 
-// runChild runs one agent and reports whether the chain ends with it.
-func (r *chainRun) runChild(child *flowAgent) (stop bool) {
+// next makes the execution of the next agent.
+func (r *chainRun) next(child *flowAgent) *execution[Message] {
 	x := r.parent.child(r.ctx, child, r, r.do.opts)
 	x.inherits = true
 	r.path = append(r.path, RunStep{agentName: x.name}) // shares memory with the paths before it
 	x.path = r.path[:len(r.path):len(r.path)]
-	if r.resuming {
-		r.resuming = false
-		if interrupted, _, target, _ := x.frame.Resumption(); interrupted || target {
-			x.beginResume(r.do.resume.EnableStreaming).execute()
-			return r.ended(x)
-		}
+	return x
+}
+
+// runChild runs one agent and reports whether the chain ends with it.
+func (r *chainRun) runChild(x *execution[Message], resumes bool) (stop bool) {
+	if resumes {
+		x.beginResume(r.do.resume.EnableStreaming).execute()
+	} else {
+		x.begin(nil, nil).execute()
 	}
-	x.begin(nil, nil).execute()
-	return r.ended(x)
+	return r.ended()
 }
 
 // ended decides how the chain goes on after an agent.
-func (r *chainRun) ended(x *execution[Message]) (stop bool) {
+func (r *chainRun) ended() (stop bool) {
 	if r.interrupt != nil {
 		r.do.out.send(r.composite())
 		return true
 	}
-	last := x.outcome()
-	return r.failed || r.broken || last != nil && last.Exit
+	return r.failed || r.broken || r.exited
 }
 
 // send passes the events of the running agent on.
@@ -235,6 +247,7 @@ func (r *chainRun) send(e *AgentEvent) {
 	if e.Err != nil {
 		r.failed = true
 	}
+	r.exited = e.Action != nil && e.Action.Exit
 	if a := e.Action; a != nil {
 		if a.Interrupted != nil {
 			r.interrupt = e

@@ -73,6 +73,7 @@ func (w *parallelAgent) begin(ctx context.Context, do assignment[Message]) task 
 			saved = nil
 		}
 	}
+	r.spawned = saved != nil
 	r.branches = make([]branch, len(w.children))
 	for i, child := range w.children {
 		b := &r.branches[i]
@@ -100,6 +101,8 @@ type parallelRun struct {
 	do       assignment[Message]
 	parent   *execution[Message]
 	branches []branch
+	// spawned: the branches have begun in an earlier life of the run.
+	spawned bool
 }
 
 // branch is one of the agents at work.
@@ -112,7 +115,7 @@ type branch struct {
 }
 
 func (r *parallelRun) execute() {
-	if r.parent.view.Requested() {
+	if !r.spawned && r.parent.view.Requested() {
 		r.do.out.send(CompositeInterrupt(r.ctx, "Parallel workflow cancel before spawn", &parallelState{}))
 		return
 	}
@@ -139,7 +142,7 @@ func (r *parallelRun) execute() {
 func (b *branch) execute() {
 	x := b.exec
 	if resume := b.run.do.resume; resume != nil {
-		if interrupted, _, target, _ := x.frame.Resumption(); interrupted || target {
+		if x.wasInterrupted() {
 			x.beginResume(resume.EnableStreaming).execute()
 			return
 		}

@@ -1,0 +1,191 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/schema"
+)
+
+func TestCancel_C1_X13_DirectRunOfAFlow(t *testing.T) {
+	for _, recursive := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newStuck(schema.AssistantMessage("child done", nil))
+			seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{
+				newOrdinary(t, "child", m), newOrdinary(t, "after", &replies{all: []Message{schema.AssistantMessage("after", nil)}})}})
+			require.NoError(t, err)
+			option, cancel := WithCancel()
+			it := seq.Run(t.Context(), &AgentInput{Messages: []Message{schema.UserMessage("hi")}}, option)
+			<-m.entered
+			var opts []AgentCancelOption
+			if recursive {
+				opts = append(opts, WithRecursive())
+			}
+			handle, contributed := cancel(opts...)
+			require.True(t, contributed)
+			if recursive {
+				require.NoError(t, handle.Wait(), "a model that ignores its context is not waited for")
+			}
+			close(m.release)
+			require.NoError(t, handle.Wait())
+			out := collect(t, it)
+			require.NotNil(t, out.err)
+			require.Equal(t, recursive, len(out.texts) == 0)
+		})
+	}
+}
+
+func TestCancel_C2_C4_ManyCallersAndWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newStuck(schema.AssistantMessage("done", nil))
+		option, cancel := WithCancel()
+		it := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m)}).Query(t.Context(), "hi", option)
+		<-m.entered
+		var all sync.WaitGroup
+		var merged atomic.Int32
+		for range 50 {
+			all.Go(func() {
+				handle, contributed := cancel()
+				if contributed {
+					merged.Add(1)
+				}
+				require.NoError(t, handle.Wait(), "nobody has to read the events")
+			})
+		}
+		all.Wait()
+		require.Positive(t, merged.Load())
+		require.NotNil(t, collect(t, it).err)
+		close(m.release)
+	})
+}
+
+// slowStore is a store that is told when something is saved, and waits.
+type slowStore struct {
+	memory
+	saving, goOn chan struct{}
+}
+
+func (s *slowStore) Set(ctx context.Context, id string, b []byte) error {
+	close(s.saving)
+	<-s.goOn
+	return s.memory.Set(ctx, id, b)
+}
+
+func TestCancel_C2_TheOutcomeIsFixedBeforeTheRunIsSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newStuck(callOf("echo", "c", "x"))
+		store := &slowStore{memory{}, make(chan struct{}), make(chan struct{})}
+		option, cancel := WithCancel()
+		it := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, echo("echo")), CheckPointStore: store}).
+			Query(t.Context(), "hi", WithCheckPointID("1"), option)
+		<-m.entered
+		first, _ := cancel(WithAgentCancelMode(CancelAfterChatModel), WithAgentCancelTimeout(time.Minute))
+		close(m.release)
+		<-store.saving
+		second, contributed := cancel()
+		require.False(t, contributed)
+		time.Sleep(time.Hour)
+		close(store.goOn)
+		require.NoError(t, first.Wait())
+		require.NoError(t, second.Wait())
+		require.Equal(t, &AgentCancelInfo{Mode: CancelAfterChatModel}, collect(t, it).err.Info)
+	})
+}
+
+func TestCancel_C8_C12_BusinessInterrupts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		agent := asking("a")
+		agent.run = func(ctx context.Context, _ *AgentInput, send func(*AgentEvent)) {
+			<-release
+			send(StatefulInterrupt(ctx, "why", "state"))
+		}
+		store := memory{}
+		r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: store})
+		option, cancel := WithCancel()
+		it := r.Query(t.Context(), "hi", WithCheckPointID("1"), option)
+		handle, _ := cancel(WithAgentCancelMode(CancelAfterToolCalls))
+		close(release)
+		require.NoError(t, handle.Wait())
+		out := collect(t, it)
+		require.Equal(t, "why", out.err.InterruptContexts[0].Info, "it is absorbed")
+		resumed, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
+		require.NoError(t, err)
+		require.Equal(t, []string{"a: a got yes"}, collect(t, resumed).texts)
+
+		option, cancel = WithCancel()
+		_, last := drainAll(t, r.Query(t.Context(), "hi", option))
+		require.NotNil(t, last.Action.Interrupted)
+		handle, contributed := cancel()
+		require.False(t, contributed)
+		require.ErrorIs(t, handle.Wait(), ErrExecutionEnded)
+	})
+}
+
+func TestCancel_C9_SavingFails(t *testing.T) {
+	store := newDeletable()
+	store.failSet = errors.New("full")
+	option, cancel := WithCancel()
+	handle, _ := cancel()
+	var errs []error
+	for e := range NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", &replies{}), CheckPointStore: store}).
+		Query(t.Context(), "hi", WithCheckPointID("1"), option).All() {
+		errs = append(errs, e.Err)
+	}
+	require.Len(t, errs, 2)
+	require.ErrorIs(t, errs[0], store.failSet)
+	require.ErrorContains(t, errs[0], "failed to save checkpoint on cancel: ")
+	var cancelled *CancelError
+	require.ErrorAs(t, errs[1], &cancelled)
+	require.Empty(t, cancelled.CheckPointID)
+	require.Len(t, cancelled.GetInterruptContexts(), 1)
+	require.NoError(t, handle.Wait())
+}
+
+// A tool that goes on from an interrupt keeps its state when the run is cancelled again before it could.
+func TestCancel_C24_AnInterruptedCallKeepsItsState(t *testing.T) {
+	m := &replies{all: []Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}
+	store := memory{}
+	r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store})
+	drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+	option, cancel := WithCancel()
+	cancel()
+	it, err := r.Resume(t.Context(), "1", option)
+	require.NoError(t, err)
+	out := collect(t, it)
+	require.Equal(t, "agent:a;tool:ask:c1", out.err.InterruptContexts[0].Address.String())
+	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a: told yes", "a: done"}, collect(t, it).texts)
+}
+
+// A parallel agent that is cancelled when it has just been resumed keeps what its branches have.
+func TestCancel_C20_ResumedParallelKeepsItsBranches(t *testing.T) {
+	quick := &replies{all: []Message{schema.AssistantMessage("quick done", nil)}}
+	slow := &replies{all: []Message{callOf("ask", "c", "x"), schema.AssistantMessage("slow done", nil)}}
+	par, err := NewParallelAgent(t.Context(), &ParallelAgentConfig{Name: "par", SubAgents: []Agent{
+		newOrdinary(t, "quick", quick), newOrdinary(t, "slow", slow, askTool("ask"))}})
+	require.NoError(t, err)
+	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{par}})
+	require.NoError(t, err)
+	store := memory{}
+	r := NewRunner(t.Context(), RunnerConfig{Agent: seq, CheckPointStore: store})
+	drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+	option, cancel := WithCancel()
+	cancel(WithRecursive())
+	it, err := r.Resume(t.Context(), "1", option)
+	require.NoError(t, err)
+	out := collect(t, it)
+	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"slow: told yes", "slow: slow done"}, collect(t, it).texts)
+	require.Equal(t, 1, quick.n)
+	require.Equal(t, 2, slow.n)
+}

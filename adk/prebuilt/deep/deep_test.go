@@ -1,0 +1,472 @@
+package deep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/adk/prebuilt/planexecute"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/schema"
+)
+
+// paths runs a test for both kinds of message, with and without streaming.
+func paths(t *testing.T, ordinary, agentic func(t *testing.T, streaming bool)) {
+	for _, streaming := range []bool{false, true} {
+		t.Run(fmt.Sprintf("ordinary,streaming=%v", streaming), func(t *testing.T) { ordinary(t, streaming) })
+		t.Run(fmt.Sprintf("agentic,streaming=%v", streaming), func(t *testing.T) { agentic(t, streaming) })
+	}
+}
+
+func newDeep[M adk.MessageType](t *testing.T, cfg *TypedConfig[M]) adk.TypedResumableAgent[M] {
+	t.Helper()
+	if cfg.Name == "" {
+		cfg.Name, cfg.Description = "deep", "does it all"
+	}
+	a, err := NewTyped(t.Context(), cfg)
+	require.NoError(t, err)
+	return a
+}
+
+func ask[M adk.MessageType](t *testing.T, a adk.TypedAgent[M], streaming bool, opts ...adk.AgentRunOption) *adktest.Events[M] {
+	t.Helper()
+	if streaming {
+		return adktest.AskStreaming(t.Context(), t, a, "Go.", opts...)
+	}
+	return adktest.Ask(t.Context(), t, a, "Go.", opts...)
+}
+
+func gives(agent, description string) adktest.Reply {
+	return adktest.Calls(adktest.Call("task", fmt.Sprintf(`{"subagent_type":%q,"description":%q}`, agent, description)))
+}
+
+func worker[M adk.MessageType](t *testing.T, name string, m model.BaseModel[M], tools ...tool.BaseTool) adk.TypedAgent[M] {
+	t.Helper()
+	a, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{
+		Name: name, Description: "does " + name, Model: m, ToolsConfig: adktest.Tools(tools...)})
+	require.NoError(t, err)
+	return a
+}
+
+type nothing struct{ filesystem.Backend }
+
+func TestNew_19_Configuration(t *testing.T) {
+	m := func() model.BaseModel[*schema.Message] { return adktest.NewModel(t) }
+	for _, c := range []struct {
+		name   string
+		config *Config
+		err    string
+	}{
+		{"nil", nil, "deep: the config is nil"},
+		{"no model", &Config{}, "Config.ChatModel is required"},
+		{"nil agent", &Config{ChatModel: m(), SubAgents: []adk.Agent{nil}}, "Config.SubAgents[0] is nil"},
+		{"no name", &Config{ChatModel: m(), SubAgents: []adk.Agent{worker(t, "", m())}}, "failed to new task tool: sub-agent at index 0 has no name"},
+		{"one name twice", &Config{ChatModel: m(), SubAgents: []adk.Agent{worker(t, "a", m()), worker(t, "a", m())}},
+			`failed to new task tool: two sub-agents have the name "a"`},
+		{"nil pointer", &Config{ChatModel: m(), SubAgents: []adk.Agent{(*adk.ChatModelAgent)(nil)}}, "nil pointer"},
+		{"nil backend", &Config{ChatModel: m(), Backend: (*nothing)(nil)}, "backend should not be nil"},
+		{"both shells", &Config{ChatModel: m(), Backend: filesystem.NewInMemoryBackend(), Shell: shell{}, StreamingShell: shell{}},
+			"shell and streaming shell should not be both set"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, err := New(t.Context(), c.config)
+			require.ErrorContains(t, err, c.err)
+			require.True(t, a == nil, "the interface itself is nil")
+		})
+	}
+}
+
+type shell struct{}
+
+func (shell) Execute(context.Context, *filesystem.ExecuteRequest) (*filesystem.ExecuteResponse, error) {
+	return &filesystem.ExecuteResponse{Output: "a file"}, nil
+}
+
+func (shell) ExecuteStreaming(context.Context, *filesystem.ExecuteRequest) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
+	return nil, errors.New("not used")
+}
+
+func TestNew_DP1_ToolsInOrder(t *testing.T) {
+	files := []string{"ls", "read_file", "write_file", "edit_file", "glob", "grep"}
+	own := adktest.Tools(adktest.NewTool("own"))
+	late := &addition[*schema.Message]{tool: adktest.NewTool("late")}
+	backend := filesystem.NewInMemoryBackend()
+	for _, c := range []struct {
+		name   string
+		config Config
+		want   []string
+	}{
+		{"default", Config{}, []string{"write_todos", "task"}},
+		{"all", Config{ToolsConfig: own, Backend: backend, Shell: shell{}, Handlers: []adk.ChatModelAgentMiddleware{late}},
+			append(append([]string{"own", "write_todos"}, files...), "execute", "task", "late")},
+		{"DP-4: shell alone", Config{Shell: shell{}}, []string{"write_todos", "execute", "task"}},
+		{"DP-5: nobody to give tasks to", Config{WithoutGeneralSubAgent: true}, []string{"write_todos"}},
+		{"DP-5: a sub-agent only", Config{WithoutGeneralSubAgent: true, SubAgents: []adk.Agent{worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))}},
+			[]string{"write_todos", "task"}},
+		{"nothing", Config{WithoutGeneralSubAgent: true, WithoutWriteTodos: true}, []string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.config.ChatModel = adktest.NewModel(t, adktest.Says("ok").Offered(c.want...))
+			a := newDeep(t, &c.config)
+			require.IsType(t, (*adk.ChatModelAgent)(nil), a)
+			ask(t, a, false).ExpectText("ok")
+		})
+	}
+}
+
+func testInput[M adk.MessageType](t *testing.T, streaming bool) {
+	// Braces stay as they are, also where the session has values.
+	values := adk.WithSessionValues(map[string]any{"x": 1})
+	m := adktest.NewTypedModel[M](t, adktest.Says("ok").Seeing("system: Mind {x} and {y}.", "user: Go."))
+	a := newDeep(t, &TypedConfig[M]{ChatModel: m, Instruction: "Mind {x} and {y}.", WithoutGeneralSubAgent: true, OutputKey: "out"})
+	k := &kept[M]{TypedResumableAgent: a}
+	ask[M](t, k, streaming, values).ExpectText("ok")
+	require.Equal(t, "ok", k.values["out"])
+
+	builtIn := adktest.NewTypedModel[M](t, adktest.Says("ok"))
+	k = &kept[M]{TypedResumableAgent: newDeep(t, &TypedConfig[M]{ChatModel: builtIn})}
+	ask[M](t, k, streaming).ExpectText("ok")
+	require.Equal(t, "system: "+instruction+"\n\n"+taskInstruction, builtIn.Calls()[0].Lines[0])
+	require.Empty(t, k.values)
+}
+
+func TestNew_DP2_Input(t *testing.T) {
+	paths(t, testInput[*schema.Message], testInput[*schema.AgenticMessage])
+}
+
+// kept remembers the session at the end of a run.
+type kept[M adk.MessageType] struct {
+	adk.TypedResumableAgent[M]
+	values map[string]any
+}
+
+func (k *kept[M]) Run(ctx context.Context, input *adk.TypedAgentInput[M], opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
+	events, out := adk.NewAsyncIteratorPair[*adk.TypedAgentEvent[M]]()
+	inner := k.TypedResumableAgent.Run(ctx, input, opts...)
+	go func() {
+		defer out.Close()
+		for e := range inner.All() {
+			out.Send(e)
+		}
+		k.values = adk.GetSessionValues(ctx)
+	}()
+	return events
+}
+
+func testTodos[M adk.MessageType](t *testing.T, streaming bool) {
+	list := `[{"content":"Run <all> tests","activeForm":"Running <all> tests","status":"pending"}]`
+	m := adktest.NewTypedModel[M](t,
+		adktest.Calls(adktest.Call("write_todos", `{"todos":`+list+`}`)),
+		adktest.Says("ok").SeeingLast("tool write_todos#call_1: Updated todo list to "+list))
+	k := &kept[M]{TypedResumableAgent: newDeep(t, &TypedConfig[M]{ChatModel: m})}
+	ask[M](t, k, streaming).ExpectText("ok")
+	require.Equal(t, []TODO{{"Run <all> tests", "Running <all> tests", "pending"}}, k.values[SessionKeyTodos])
+}
+
+func TestTodos_DP3(t *testing.T) {
+	paths(t, testTodos[*schema.Message], testTodos[*schema.AgenticMessage])
+
+	todos := newTodosTool()
+	info, err := todos.Info(t.Context())
+	require.NoError(t, err)
+	s, err := info.ToJSONSchema()
+	require.NoError(t, err)
+	require.Equal(t, []string{"todos"}, s.Required)
+	items, _ := s.Properties.Get("todos")
+	status, ok := items.Items.Properties.Get("status")
+	require.True(t, ok)
+	require.Equal(t, []any{"pending", "in_progress", "completed"}, status.Enum)
+
+	result, err := todos.InvokableRun(t.Context(), `{}`)
+	require.NoError(t, err, "it works outside a run")
+	require.Equal(t, "Updated todo list to []", result)
+	_, err = todos.InvokableRun(t.Context(), `{`)
+	require.ErrorContains(t, err, "arguments of write_todos")
+}
+
+func TestLanguage_I5_Chinese(t *testing.T) {
+	require.NoError(t, adk.SetLanguage(adk.LanguageChinese))
+	t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })
+	m := adktest.NewModel(t, adktest.Calls(adktest.Call("write_todos", `{"todos":[]}`)),
+		adktest.Says("ok").SeeingLast("tool write_todos#call_1: 已更新待办列表为 []"))
+	ask(t, newDeep(t, &Config{ChatModel: m}), false).ExpectText("ok")
+	call := m.Calls()[0]
+	require.Equal(t, "system: "+instructionChinese+"\n\n"+taskInstructionChinese, call.Lines[0])
+	require.Equal(t, todosDescChinese, call.Options.Tools[0].Desc)
+	require.Contains(t, call.Options.Tools[1].Desc, "- general-purpose: "+generalAgentDescChinese+"\n")
+}
+
+func testTask[M adk.MessageType](t *testing.T, streaming bool) {
+	outer := adktest.NewTypedModel[M](t, gives("search", "Find it. \"Quickly\" & <well>."), adktest.Says("done").SeeingLast("tool task#call_1: found"))
+	inner := adktest.NewTypedModel[M](t, adktest.Streams("fo", "und").Seeing(`user: Find it. "Quickly" & <well>.`))
+	k := &kept[M]{TypedResumableAgent: newDeep(t, &TypedConfig[M]{ChatModel: outer, SubAgents: []adk.TypedAgent[M]{worker[M](t, "search", inner, leaves{})}})}
+	ask[M](t, k, streaming).ExpectText("done").ExpectToolCalls("task")
+	require.Equal(t, streaming, inner.Calls()[0].Streaming, "the mode is passed on")
+}
+
+// leaves is a tool that leaves something in the session.
+type leaves struct{}
+
+func (leaves) Info(context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{Name: "leave", Desc: "leaves a value"}, nil
+}
+
+func (leaves) InvokableRun(ctx context.Context, in string, _ ...tool.Option) (string, error) {
+	adk.AddSessionValue(ctx, "left", in)
+	return "left", nil
+}
+
+func TestTask_DP5(t *testing.T) {
+	paths(t, testTask[*schema.Message], testTask[*schema.AgenticMessage])
+
+	t.Run("missing description", func(t *testing.T) {
+		m := adktest.NewModel(t, adktest.Calls(adktest.Call("task", `{"subagent_type":"search"}`)), adktest.Says("done"))
+		inner := adktest.NewModel(t, adktest.Says("found").Seeing("user:"))
+		ask(t, newDeep(t, &Config{ChatModel: m, SubAgents: []adk.Agent{worker(t, "search", model.BaseModel[*schema.Message](inner))}}), false).ExpectText("done")
+	})
+	t.Run("session", func(t *testing.T) {
+		m := adktest.NewModel(t, gives("search", "x"), adktest.Says("done"))
+		inner := adktest.NewModel(t, adktest.Calls(adktest.Call("leave", "{}")), adktest.Says("ok"))
+		k := &kept[*schema.Message]{TypedResumableAgent: newDeep(t, &Config{ChatModel: m,
+			SubAgents: []adk.Agent{worker(t, "search", model.BaseModel[*schema.Message](inner), leaves{})}})}
+		ask(t, adk.Agent(k), false).ExpectText("done")
+		require.Equal(t, "{}", k.values["left"])
+	})
+	for arguments, text := range map[string]string{
+		`{"subagent_type":`:        "failed to unmarshal task tool input json: ",
+		`{"subagent_type":"who?"}`: "subagent type who? not found",
+	} {
+		m := adktest.NewModel(t, adktest.Calls(adktest.Call("task", arguments)))
+		require.ErrorContains(t, ask(t, newDeep(t, &Config{ChatModel: m}), false).Err(), text)
+	}
+}
+
+func TestTask_20_Parameters(t *testing.T) {
+	task, err := newTaskTool(t.Context(), &Config{ChatModel: adktest.NewModel(t)}, nil)
+	require.NoError(t, err)
+	info, err := task.Info(t.Context())
+	require.NoError(t, err)
+	s, err := info.ToJSONSchema()
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"subagent_type", "description"}, s.Required)
+}
+
+func testGeneral[M adk.MessageType](t *testing.T, streaming bool) {
+	own := adktest.NewTool("own", adktest.Says("used"))
+	fails := errors.New("busy")
+	m := adktest.NewTypedModel[M](t,
+		gives("general-purpose", "Look.").Offered("own", "write_todos", "task", "late"),
+		adktest.Fails(fails),
+		adktest.Calls(adktest.Call("own", "{}")).Offered("own", "write_todos", "late").Seeing("system: Mind.", "user: Look."),
+		adktest.Says("seen"),
+		adktest.Says("done").SeeingLast("tool task#call_1: seen"))
+	retried := 0
+	a := newDeep(t, &TypedConfig[M]{ChatModel: m, Instruction: "Mind.", ToolsConfig: adktest.Tools(own), OutputKey: "out",
+		Handlers: []adk.TypedChatModelAgentMiddleware[M]{&addition[M]{tool: adktest.NewTool("late")}},
+		ModelRetryConfig: &adk.TypedModelRetryConfig[M]{MaxRetries: 1, IsRetryAble: func(context.Context, error) bool {
+			retried++
+			return true
+		}, BackoffFunc: func(context.Context, int) time.Duration { return 0 }}})
+	k := &kept[M]{TypedResumableAgent: a}
+	ask[M](t, k, streaming).ExpectText("done")
+	require.Len(t, own.Calls(), 1)
+	require.Equal(t, 1, retried, "the agent retries, too")
+	require.Equal(t, "done", k.values["out"])
+}
+
+func TestTask_DP6_GeneralAgent(t *testing.T) {
+	paths(t, testGeneral[*schema.Message], testGeneral[*schema.AgenticMessage])
+
+	t.Run("overridden", func(t *testing.T) {
+		m := adktest.NewModel(t, gives("general-purpose", "x"), adktest.Says("done").SeeingLast("tool task#call_1: mine"))
+		mine := worker(t, "general-purpose", model.BaseModel[*schema.Message](adktest.NewModel(t, adktest.Says("mine"))))
+		var offered []string
+		agents := []adk.Agent{mine}
+		a := newDeep(t, &Config{ChatModel: m, SubAgents: agents, TaskToolDescriptionGenerator: func(ctx context.Context, available []adk.Agent) (string, error) {
+			offered = nil
+			for _, a := range available {
+				offered = append(offered, a.Name(ctx))
+			}
+			return "mine", nil
+		}})
+		ask(t, a, false).ExpectText("done")
+		require.Equal(t, []string{"general-purpose"}, offered)
+		require.Equal(t, "mine", m.Calls()[0].Options.Tools[1].Desc)
+	})
+}
+
+func TestTask_20_SubAgentsAreNotAppendedTo(t *testing.T) {
+	room := make([]adk.Agent, 1, 4)
+	room[0] = worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))
+	newDeep(t, &Config{ChatModel: adktest.NewModel(t), SubAgents: room})
+	require.Nil(t, room[:2][1])
+}
+
+func TestTask_DP7_Description(t *testing.T) {
+	m := adktest.NewModel(t, adktest.Says("ok"))
+	a := worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))
+	ask(t, newDeep(t, &Config{ChatModel: m, SubAgents: []adk.Agent{a}}), false).ExpectText("ok")
+	desc := m.Calls()[0].Options.Tools[1].Desc
+	require.Contains(t, desc, "\n- a: does a\n- general-purpose: "+generalAgentDesc+"\n")
+	require.NotContains(t, desc, "{other_agents}")
+
+	broken := errors.New("no idea")
+	failing := newDeep(t, &Config{ChatModel: adktest.NewModel(t), TaskToolDescriptionGenerator: func(context.Context, []adk.Agent) (string, error) { return "", broken }})
+	ask(t, failing, false).ExpectError(broken)
+}
+
+// binding is a scripted model that takes tools.
+type binding struct {
+	*adktest.Model[*schema.Message]
+}
+
+func (b binding) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return b, nil }
+
+func TestTask_DP8_InternalEventsOfAPlan(t *testing.T) {
+	planner, err := planexecute.NewPlanner(t.Context(), &planexecute.PlannerConfig{
+		ToolCallingChatModel: binding{adktest.NewModel(t, adktest.Calls(adktest.Call("plan", `{"steps":["a"]}`)))}})
+	require.NoError(t, err)
+	executor, err := planexecute.NewExecutor(t.Context(), &planexecute.ExecutorConfig{Model: adktest.NewModel(t, adktest.Says("did a"))})
+	require.NoError(t, err)
+	replanner, err := planexecute.NewReplanner(t.Context(), &planexecute.ReplannerConfig{
+		ChatModel: binding{adktest.NewModel(t, adktest.Calls(adktest.Call("respond", `{"response":"ok"}`)))}})
+	require.NoError(t, err)
+	plan, err := planexecute.New(t.Context(), &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner})
+	require.NoError(t, err)
+	m := adktest.NewModel(t, gives("plan_execute_replan", "Do it."), adktest.Says("done"))
+	var names []string
+	a := newDeep(t, &Config{ChatModel: m, SubAgents: []adk.Agent{plan}, ToolsConfig: adk.ToolsConfig{EmitInternalEvents: true}})
+	for _, e := range ask(t, a, false).ExpectText("done").All() {
+		names = append(names, e.AgentName)
+	}
+	require.Equal(t, "deep planner executor replanner replanner deep deep", strings.Join(names, " "))
+}
+
+// approval is a tool that asks its user.
+type approval struct{ *adktest.Tool }
+
+func (approval) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
+	if interrupted, _, _ := tool.GetInterruptState[any](ctx); !interrupted {
+		return "", tool.Interrupt(ctx, "may I?")
+	}
+	if target, has, data := tool.GetResumeContext[string](ctx); target && has {
+		return "told " + data, nil
+	}
+	return "", tool.Interrupt(ctx, "again")
+}
+
+func testResume[M adk.MessageType](t *testing.T, streaming bool) {
+	for _, who := range []string{"search", "general-purpose", "deep itself"} {
+		asks := adktest.Calls(adktest.Call("ask", "{}"))
+		said := adktest.Says("allowed").SeeingLast("tool ask#call_1: told yes")
+		cfg := &TypedConfig[M]{ToolsConfig: adktest.Tools(approval{adktest.NewTool("ask")})}
+		todos := adktest.Calls(adktest.Call("write_todos", `{"todos":[{"content":"a","activeForm":"b","status":"pending"}]}`))
+		switch who {
+		case "search":
+			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, gives(who, "Ask."), adktest.Says("done").SeeingLast("tool task#call_2: allowed"))
+			cfg.SubAgents = []adk.TypedAgent[M]{worker[M](t, who, adktest.NewTypedModel[M](t, asks, said), approval{adktest.NewTool("ask")})}
+		case "general-purpose":
+			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, gives(who, "Ask."), asks,
+				adktest.Says("allowed").SeeingLast("tool ask#call_3: told yes"), adktest.Says("done").SeeingLast("tool task#call_2: allowed"))
+		default:
+			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, asks, adktest.Says("done").SeeingLast("tool ask#call_2: told yes"))
+		}
+		store := adktest.NewStore()
+		runner := func() *adk.TypedRunner[M] {
+			k := &kept[M]{TypedResumableAgent: newDeep(t, cfg)}
+			return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: k, EnableStreaming: streaming, CheckPointStore: store})
+		}
+		events := adktest.Collect(t, runner().Query(t.Context(), "Go.", adk.WithCheckPointID("1"))).All()
+		last := events[len(events)-1]
+		require.NotNil(t, last.Action, last.String())
+		require.Len(t, last.Action.Interrupted.InterruptContexts, 1)
+		point := last.Action.Interrupted.InterruptContexts[0]
+		require.Equal(t, "may I?", point.Info)
+		resumed, err := runner().ResumeWithParams(t.Context(), "1", &adk.ResumeParams{Targets: map[string]any{point.ID: "yes"}})
+		require.NoError(t, err)
+		adktest.Collect(t, resumed).ExpectText("done")
+	}
+}
+
+func TestResume_DP5_InsideATask(t *testing.T) {
+	paths(t, testResume[*schema.Message], testResume[*schema.AgenticMessage])
+}
+
+func testCancel[M adk.MessageType](t *testing.T, streaming bool) {
+	option, cancel := adk.WithCancel()
+	echo := adktest.NewTool("echo", adktest.Does(func(_ context.Context, in string) (string, error) {
+		cancel(adk.WithAgentCancelMode(adk.CancelAfterToolCalls), adk.WithRecursive())
+		return in, nil
+	}))
+	inner := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("echo", `"x"`)), adktest.Says("found"))
+	a := newDeep(t, &TypedConfig[M]{ChatModel: adktest.NewTypedModel[M](t, gives("search", "x"), adktest.Says("done")),
+		SubAgents: []adk.TypedAgent[M]{worker[M](t, "search", inner, echo)}})
+	r := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: a, EnableStreaming: streaming, CheckPointStore: adktest.NewStore()})
+	var stopped *adk.CancelError
+	require.ErrorAs(t, adktest.Collect(t, r.Query(t.Context(), "Go.", adk.WithCheckPointID("1"), option)).Err(), &stopped)
+	resumed, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	adktest.Collect(t, resumed).ExpectText("done")
+	require.Len(t, echo.Calls(), 1, "what was done is not done again")
+}
+
+func TestCancel_DP5_InsideATask(t *testing.T) {
+	paths(t, testCancel[*schema.Message], testCancel[*schema.AgenticMessage])
+}
+
+func TestFiles_DP4(t *testing.T) {
+	backend := filesystem.NewInMemoryBackend()
+	m := adktest.NewModel(t,
+		adktest.Calls(adktest.Call("write_file", `{"file_path":"/a","content":"x"}`)),
+		gives("general-purpose", "Read."),
+		adktest.Calls(adktest.Call("read_file", `{"file_path":"/a"}`)),
+		adktest.Says("It has an x."),
+		adktest.Says("done"))
+	ask(t, newDeep(t, &Config{ChatModel: m, Backend: backend}), false).ExpectText("done")
+	require.Contains(t, m.Calls()[3].Lines[len(m.Calls()[3].Lines)-1], "x")
+}
+
+// tireless gives one task and then answers, whoever asks.
+type tireless struct{}
+
+func (m tireless) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+	asked, last := in[1].Content, in[len(in)-1]
+	switch {
+	case last.Role == schema.Tool:
+		return schema.AssistantMessage("done: "+last.Content, nil), nil
+	case strings.HasPrefix(asked, "part "):
+		return schema.AssistantMessage("did "+asked, nil), nil
+	}
+	return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "task",
+		Arguments: fmt.Sprintf(`{"subagent_type":"general-purpose","description":"part %s"}`, asked)}}}), nil
+}
+
+func (m tireless) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	answer, err := m.Generate(ctx, in, opts...)
+	return schema.StreamReaderFromArray([]*schema.Message{answer}), err
+}
+
+func TestRun_Concurrently(t *testing.T) {
+	a := newDeep(t, &Config{ChatModel: tireless{}})
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: i%2 == 0})
+			events := adktest.Collect(t, r.Query(t.Context(), fmt.Sprint(i)))
+			if got, want := events.Text(), fmt.Sprintf("done: did part %d", i); got != want || events.Err() != nil {
+				t.Errorf("run %d ended with %q, %v", i, got, events.Err())
+			}
+		})
+	}
+	all.Wait()
+}
