@@ -26,9 +26,12 @@ staticcheck: tools
 unit: tools
 	@for m in $(MODULES); do (cd $$m && $(GO) test -race -timeout 10m -json ./... || true); done | $(BIN)/testcount
 
-# stdjson tests with encoding/json in place of the JIT, and without the race detector, which hides allocations.
+# stdjson builds everything with encoding/json in place of the JIT, and tests what uses JSON, without the race detector,
+# which hides allocations.
+JSON_USERS = $(shell $(GO) list -f '{{$$p := .ImportPath}}{{range .Imports}}{{if eq . "github.com/weftgo/weft/internal/json"}}{{$$p}}{{end}}{{end}}' ./...)
 stdjson:
-	@$(GO) test -tags weft_stdjson -timeout 10m ./...
+	@$(GO) build -tags weft_stdjson ./...
+	@$(GO) test -tags weft_stdjson -timeout 10m ./internal/json ./compose $(JSON_USERS)
 
 # fuzz runs every fuzz target for FUZZTIME.
 FUZZTIME ?= 20s

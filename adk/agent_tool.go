@@ -238,6 +238,7 @@ func (c *agentToolRun[M]) send(e *TypedAgentEvent[M]) {
 	}
 	if outer, ok := c.caller.(*agentRun[M]); ok && outer.agent.conf.ToolsConfig.EmitInternalEvents {
 		shown := copyEvent(e)
+		shown.shown = true
 		var path []RunStep
 		if x := executionFrom[M](outer); x != nil {
 			path = x.path

@@ -169,6 +169,15 @@ func (g *cancelGate[M]) open(opts []AgentRunOption) ([]AgentRunOption, error) {
 	return slices.DeleteFunc(slices.Clone(opts), isCancel), nil
 }
 
+// endCancels fixes what came of the cancels of a run that could not begin.
+func endCancels(opts []AgentRunOption) {
+	for i := range opts {
+		if c := opts[i].cancel; c != nil && c.Use() {
+			c.Settle()
+		}
+	}
+}
+
 // view is that of the outermost agent.
 func (g *cancelGate[M]) view() *cancelscope.View {
 	if g.control == nil {

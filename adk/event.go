@@ -147,6 +147,8 @@ type TypedAgentEvent[M MessageType] struct {
 
 	// replayed: it happened in the earlier life of a run that goes on.
 	replayed bool
+	// shown: it is of an agent that runs as a tool, and only for the reader.
+	shown bool
 }
 
 // AgentEvent is the event of agents on ordinary messages.

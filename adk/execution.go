@@ -47,6 +47,8 @@ type execution[M MessageType] struct {
 	opts    []AgentRunOption
 	// view is which cancel the agent has to obey, nil if there is none.
 	view *cancelscope.View
+	// abortable: somebody's hook or tool runs the agent. It is stopped with those, and nobody hears of it.
+	abortable bool
 	// inherits: the callback handlers of the parent are in the context already.
 	inherits bool
 
@@ -77,6 +79,9 @@ func (x *execution[M]) Value(key any) any {
 	case sessionKey:
 		return x.run.session
 	case cancelKey:
+		if x.abortable {
+			return inside{x.view}
+		}
 		return x.view
 	case journalKey:
 		return x.run.journal
@@ -112,7 +117,7 @@ func (x *execution[M]) setAgent(agent TypedAgent[M]) {
 
 // child makes the execution of an agent below x. ctx is that of x's agent, or x itself for one that takes over.
 func (x *execution[M]) child(ctx context.Context, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
-	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, opts: opts, view: x.view.Nested()}
+	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, opts: opts, view: x.view.Nested(), abortable: x.abortable}
 	if c.lane == nil { // an agent that is run by a hook or tool of one that is alone
 		c.lane = newLane[M]()
 	}

@@ -63,6 +63,7 @@ func (h *hub[M]) drive(t task) {
 func launch[M MessageType](ctx context.Context, s starter[M], do assignment[M]) *AsyncIterator[*TypedAgentEvent[M]] {
 	h := new(hub[M])
 	if ctx == nil {
+		endCancels(do.opts)
 		return h.refuse(errNilContext)
 	}
 	do.out = h

@@ -185,10 +185,19 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 			return nil, err
 		}
 	}
-	if r.view.At(cancelscope.Mode(CancelAfterToolCalls)) {
+	if r.view.At(cancelscope.Mode(CancelAfterToolCalls)) && !endsRun[M](ctx) {
 		return nil, errors.Join(pauseAt[M](ctx, afterTools), compose.Interrupt(ctx, infoAfterToolCalls))
 	}
 	return results, nil
+}
+
+// endsRun reports whether the round has a result that ends the run: then there is nothing left to stop.
+func endsRun[M MessageType](ctx context.Context) (ends bool) {
+	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		ends = s.HasReturnDirectly
+		return nil
+	})
+	return ends
 }
 
 // resumedAfterTools reports whether the run was stopped here, when everything was done.

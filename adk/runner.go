@@ -66,6 +66,7 @@ func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentR
 func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	run, err := newRunnerRun(ctx, r, opts)
 	if err != nil {
+		endCancels(opts)
 		return run.hub.refuse(err)
 	}
 	run.session.add(run.root.options.sessionValues)
@@ -73,6 +74,7 @@ func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRun
 	run.input = TypedAgentInput[M]{Messages: slices.Clip(messages), EnableStreaming: r.streaming}
 	run.root.input = &run.input
 	if err := run.openJournal(nil); err != nil {
+		run.gate.end()
 		return run.hub.refuse(err)
 	}
 	return run.start(func() task { return run.exec.begin(&run.input, nil) })
@@ -151,6 +153,7 @@ func talksToOthers[M MessageType](agent TypedAgent[M]) bool {
 // start begins the run in the caller's goroutine and goes on in one of its own.
 func (run *runnerRun[M]) start(begin func() task) *AsyncIterator[*TypedAgentEvent[M]] {
 	if err := guardHook(func() error { run.exec.setAgent(run.runner.agent); return nil }); err != nil {
+		run.gate.end()
 		return run.hub.refuse(err)
 	}
 	run.step[0].agentName = run.exec.name
@@ -208,6 +211,9 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 		o.interrupts = interruptContexts(signal)
 	}
 	if _, err := run.save(signal, data); err != nil {
+		if o := run.root.options.outcome; o != nil {
+			o.saveErr = err
+		}
 		run.hub.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to save checkpoint: %w", err)})
 	}
 	run.hub.send(&TypedAgentEvent[M]{

@@ -28,14 +28,17 @@ func (r *TypedRunner[M]) Resume(ctx context.Context, checkPointID string, opts .
 func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID string, params *ResumeParams, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
 	run, err := newRunnerRun(ctx, r, opts)
 	if err != nil {
+		endCancels(opts)
 		return nil, err
 	}
 	run.root.options.checkPointID = &checkPointID
 	saved, err := run.load(ctx, checkPointID)
 	if err != nil {
+		run.gate.end()
 		return nil, err
 	}
 	if err := run.restore(ctx, saved, params); err != nil {
+		run.gate.end()
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
 	}
 	run.session.add(run.root.options.sessionValues)

@@ -244,6 +244,10 @@ func (r *chainRun) ended() (stop bool) {
 
 // send passes the events of the running agent on.
 func (r *chainRun) send(e *AgentEvent) {
+	if e.shown {
+		r.do.out.send(e)
+		return
+	}
 	if e.Err != nil {
 		r.failed = true
 	}

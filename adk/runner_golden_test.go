@@ -1,0 +1,127 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/internal/envelope"
+	"github.com/weftgo/weft/schema"
+)
+
+// goldenRun is a run of this release that a tool of an agent inside a sequence has interrupted.
+const goldenRun = "testdata/run-v1.golden"
+
+func goldenRunner(t *testing.T, store CheckPointStore) *Runner {
+	t.Helper()
+	before := newOrdinary(t, "before", &replies{all: []*schema.Message{schema.AssistantMessage("first", nil)}})
+	asking := newOrdinary(t, "asking", recall(callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)), askTool("ask"))
+	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{before, asking}})
+	require.NoError(t, err)
+	return NewRunner(t.Context(), RunnerConfig{Agent: seq, CheckPointStore: store})
+}
+
+// TestRunner_GoldenCheckpoint: what this release has saved can be resumed. WEFT_WRITE_GOLDEN=1 writes the file anew,
+// which is for a new format only: files of released formats stay.
+func TestRunner_GoldenCheckpoint(t *testing.T) {
+	if os.Getenv("WEFT_WRITE_GOLDEN") != "" {
+		store := memory{}
+		drainAll(t, goldenRunner(t, store).Query(t.Context(), "hi", WithCheckPointID("1"), WithSessionValues(map[string]any{"user": "me"})))
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(goldenRun, store["1"], 0o644))
+	}
+	data, err := os.ReadFile(goldenRun)
+	require.NoError(t, err)
+	saved, err := openRun(data)
+	require.NoError(t, err)
+	targets := map[string]any{}
+	for _, p := range saved.Points {
+		if p.Address[len(p.Address)-1].Type == AddressSegmentTool {
+			targets[p.ID] = "yes"
+		}
+	}
+	require.Len(t, targets, 1)
+	it, err := goldenRunner(t, memory{"1": data}).ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: targets})
+	require.NoError(t, err)
+	texts, _ := drainAll(t, it)
+	require.Equal(t, []string{"asking: told yes", "asking: done"}, texts)
+}
+
+// TestRunner_R9_DamagedCheckpoints: each kind of damage is an error of its own, and none is a panic.
+func TestRunner_R9_DamagedCheckpoints(t *testing.T) {
+	data, err := os.ReadFile(goldenRun)
+	require.NoError(t, err)
+	resume := func(data []byte) error {
+		_, err := goldenRunner(t, memory{"1": data}).Resume(t.Context(), "1")
+		return err
+	}
+	newer := runKind
+	newer.Version++
+	require.ErrorIs(t, resume(newer.Seal(runCodec, nil)), envelope.ErrNewer)
+	require.ErrorIs(t, resume([]byte("something else")), envelope.ErrForeign)
+	require.ErrorContains(t, resume(runKind.Seal("other", nil)), `encoded by "other"`)
+	for n := 1; n < len(data); n += 97 {
+		require.ErrorIs(t, resume(data[:n]), envelope.ErrTruncated, "%d bytes", n)
+	}
+	for i := 11; i < len(data); i += 53 {
+		flipped := append([]byte(nil), data...)
+		flipped[i] ^= 4
+		require.Error(t, resume(flipped), "byte %d", i)
+	}
+	require.EqualError(t, func() error {
+		_, err := goldenRunner(t, memory{}).Resume(t.Context(), "1")
+		return err
+	}(), "failed to load from checkpoint: checkpoint[1] not exist")
+	_, err = goldenRunner(t, nil).Resume(t.Context(), "1")
+	require.ErrorIs(t, err, ErrCheckpointStoreNil)
+}
+
+// FuzzOpenRun: bytes that somebody else has written are an error.
+func FuzzOpenRun(f *testing.F) {
+	if data, err := os.ReadFile(goldenRun); err == nil {
+		f.Add(data)
+	}
+	f.Add(runKind.Seal(runCodec, []byte("no gob")))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		if d, err := openRun(data); err == nil {
+			_, _, _ = d.points()
+			_, _ = d.values()
+			_, _ = inputIn[Message](d)
+			_, _ = restoreItems[Message](d.History)
+		}
+	})
+}
+
+// TestRunner_R17_UnregisteredValuesAreNamed: what cannot be saved is named, and the interrupt comes all the same.
+func TestRunner_R17_UnregisteredValuesAreNamed(t *testing.T) {
+	type mine struct{ A int }
+	agent := newOrdinary(t, "a", recall(callOf("ask", "c1", "x")), askTool("ask"))
+	r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: memory{}})
+	var errs []error
+	interrupted := false
+	for e := range r.Query(context.Background(), "hi", WithCheckPointID("1"), WithSessionValues(map[string]any{"key": mine{1}})).All() {
+		if e.Err != nil {
+			errs = append(errs, e.Err)
+		}
+		interrupted = e.Action != nil && e.Action.Interrupted != nil
+	}
+	require.True(t, interrupted)
+	require.ErrorContains(t, errors.Join(errs...), `failed to save checkpoint: session value "key"`)
+}
+
+// TestCancel_ARefusedRunHasEnded: whoever waits for the cancel of a run that could not begin is told.
+func TestCancel_ARefusedRunHasEnded(t *testing.T) {
+	option, cancel := WithCancel()
+	for range NewRunner(t.Context(), RunnerConfig{}).Query(t.Context(), "hi", option).All() { //nolint:revive // to its end
+	}
+	handle, _ := cancel()
+	require.ErrorIs(t, handle.Wait(), ErrExecutionEnded)
+	option, cancel = WithCancel()
+	_, err := goldenRunner(t, memory{}).Resume(t.Context(), "none", option)
+	require.Error(t, err)
+	handle, _ = cancel()
+	require.ErrorIs(t, handle.Wait(), ErrExecutionEnded)
+}
