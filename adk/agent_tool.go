@@ -60,6 +60,9 @@ var defaultAgentToolParams = schema.NewParamsOneOfByParams(map[string]*schema.Pa
 	"request": {Desc: "request to be processed", Required: true, Type: schema.String},
 })
 
+// GetType returns "AgentTool".
+func (t *agentTool[M]) GetType() string { return "AgentTool" }
+
 // Info describes the agent.
 func (t *agentTool[M]) Info(ctx context.Context) (*schema.ToolInfo, error) {
 	if t.agent == nil {

@@ -132,7 +132,7 @@ func (c *watchedCall) wait() bool {
 	for !c.ended && !c.stop {
 		c.changed.Wait()
 	}
-	if !c.ended && c.aware.Load() {
+	if info, _, _ := c.view.Control().State(); !c.ended && info.Recursive && c.aware.Load() {
 		timer := time.AfterFunc(patience, func() { c.note(&c.timeout) })
 		defer timer.Stop()
 		for !c.ended && !c.timeout {

@@ -269,8 +269,8 @@ func isWholeJournal(data []byte) bool {
 }
 
 // GetIdempotencyKey returns a key for the tool call of ctx that is the same whenever the call is repeated: after a retry
-// of the model with the same call, a failover, or a resume. It is "" outside a tool call of an agent. Services that
-// take such keys do nothing twice then.
+// of the model with the same call, a failover, or a resume. Services that take such keys do nothing twice then. It is ""
+// outside a tool call of an agent, and in runs that are not saved at every step.
 func GetIdempotencyKey(ctx context.Context) string {
 	key, _ := ctx.Value(idempotencyKey{}).(string)
 	return key
