@@ -107,8 +107,13 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 	config.Tools = b.out.tools
 	config.UnknownToolsHandler = unknownToolEventSender[M](config.UnknownToolsHandler)
 	config.ToolCallMiddlewares = b.plan.middlewares
-	node, err := ops.addToolsNode(ctx, b.graph, toolsNode, &config,
-		compose.WithNodeName(toolsNode), compose.WithStatePreHandler(chooseReturnDirectly[M]))
+	// Only a run that may return a result directly pays for looking.
+	directly := len(b.plan.returnDirectly) > 0 || len(b.plan.agent.handlers.beforeAgent) > 0
+	nodeOpts := []compose.GraphAddNodeOpt{compose.WithNodeName(toolsNode)}
+	if directly {
+		nodeOpts = append(nodeOpts, compose.WithStatePreHandler(chooseReturnDirectly[M]))
+	}
+	node, err := ops.addToolsNode(ctx, b.graph, toolsNode, &config, nodeOpts...)
 	b.add(err)
 	if b.err != nil {
 		return
@@ -119,14 +124,23 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 	}
 	b.out.canonical = canonicalNames(b.out.infos, conf.ToolsConfig.ToolAliases)
 	b.add(b.graph.AddLambdaNode(afterToolCallsNode, compose.InvokableLambda(afterToolCalls[M]), compose.WithNodeName(afterToolCallsNode)))
-	b.add(b.graph.AddLambdaNode(returnDirectlyNode, compose.InvokableLambda(returnDirectly[M]), compose.WithNodeName(returnDirectlyNode)))
+	b.add(b.graph.AddEdge(toolsNode, afterToolCallsNode))
 	b.add(b.graph.AddBranch(modelNode, compose.NewGraphBranch(func(_ context.Context, answer M) (string, error) {
 		if ops.hasToolCalls(answer) {
 			return toolsNode, nil
 		}
 		return b.final, nil
 	}, map[string]bool{toolsNode: true, b.final: true})))
-	b.add(b.graph.AddEdge(toolsNode, afterToolCallsNode))
+	if directly {
+		b.addReturnDirectly()
+	} else {
+		b.add(b.graph.AddEdge(afterToolCallsNode, modelNode))
+	}
+}
+
+// addReturnDirectly adds the way from the results of a round to the end of the run.
+func (b *reactBuilder[M]) addReturnDirectly() {
+	b.add(b.graph.AddLambdaNode(returnDirectlyNode, compose.InvokableLambda(returnDirectly[M]), compose.WithNodeName(returnDirectlyNode)))
 	b.add(b.graph.AddBranch(afterToolCallsNode, compose.NewGraphBranch(func(ctx context.Context, _ []M) (next string, err error) {
 		next = modelNode
 		return next, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
