@@ -22,8 +22,7 @@ const patience = time.Second
 // errStopped says that a call was given up because the run is to stop at once.
 var errStopped = errors.New("the call was given up because the run was cancelled")
 
-// watchedCall is a call of a model or tool in a run that can be cancelled, and its context. The call runs in a goroutine
-// of its own, because it may ignore that it is to stop.
+// watchedCall is a call of a model or tool in a run that can be cancelled, and its context.
 type watchedCall struct {
 	context.Context
 	view   *cancelscope.View
@@ -37,6 +36,7 @@ type watchedCall struct {
 	ended   bool // the call is over, or nobody waits for it any more
 	stop    bool
 	timeout bool
+	cuts    []func(error) // cut the call's streams off
 }
 
 type watchedCallKey struct{}
@@ -48,11 +48,21 @@ func (c *watchedCall) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// StopNow ends the context of the call, with the cause, and the wait for it.
+// StopNow cuts the call's streams off, ends its context, with the cause, and the wait for it. In this order: a stream
+// tells its readers that the run was cancelled, and not what a model makes of the end of its context.
 func (c *watchedCall) StopNow() {
+	for _, cut := range c.stopped() {
+		cut(ErrStreamCanceled)
+	}
 	info, _, _ := c.view.Control().State()
 	c.cancel(cancelError(info))
+}
+
+func (c *watchedCall) stopped() (cuts []func(error)) {
 	c.note(&c.stop)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cuts
 }
 
 // note sets one of the conditions of the wait.
@@ -63,13 +73,17 @@ func (c *watchedCall) note(what *bool) {
 	c.changed.Broadcast()
 }
 
-// watch prepares a call. Its context ends when the run is to stop at once; release must be called.
-func watch(ctx context.Context, view *cancelscope.View) *watchedCall {
-	c := &watchedCall{view: view, life: ctx}
-	c.changed.L = &c.mu
-	c.Context, c.cancel = context.WithCancelCause(ctx)
-	view.OnNow(c)
-	return c
+// onStop has a stream of the call cut off when the call is stopped.
+func (c *watchedCall) onStop(cut func(error)) {
+	c.mu.Lock()
+	stopped := c.stop
+	if !stopped {
+		c.cuts = append(c.cuts, cut)
+	}
+	c.mu.Unlock()
+	if stopped {
+		cut(ErrStreamCanceled)
+	}
 }
 
 func (c *watchedCall) release() {
@@ -79,23 +93,34 @@ func (c *watchedCall) release() {
 
 var errCallEnded = errors.New("the call ended its goroutine (runtime.Goexit)")
 
-// pendingCall is the result of a call to come.
+// pendingCall is a watched call with its result to come.
 type pendingCall[T any] struct {
-	call  *watchedCall
+	watchedCall
 	run   func(ctx context.Context) (T, error)
 	drop  func(T)
 	value T
 	err   error
 }
 
-// do runs the call and waits for it, or until it is to stop. A result that comes too late is dropped.
-func do[T any](c *watchedCall, run func(ctx context.Context) (T, error), drop func(T)) (value T, err error) {
-	p := &pendingCall[T]{call: c, run: run, drop: drop, err: errCallEnded}
+// watch prepares a call. Its context ends when the run is to stop at once; release must be called. A result that comes
+// when nobody waits for it any more is dropped.
+func watch[T any](ctx context.Context, view *cancelscope.View, run func(ctx context.Context) (T, error), drop func(T)) *pendingCall[T] {
+	p := &pendingCall[T]{run: run, drop: drop, err: errCallEnded}
+	p.view, p.life = view, ctx
+	p.changed.L = &p.mu
+	p.Context, p.cancel = context.WithCancelCause(ctx)
+	view.OnNow(&p.watchedCall)
+	return p
+}
+
+// do runs the call and waits for it, or until it is to stop. The call has a goroutine of its own, because it may ignore
+// that it is to stop.
+func (p *pendingCall[T]) do() (value T, err error) {
 	go p.work()
-	if !c.wait() {
+	if !p.wait() {
 		return value, errStopped
 	}
-	if p.err != nil && c.view.Now() && !isInterrupt(p.err) {
+	if p.err != nil && p.view.Now() && !isInterrupt(p.err) {
 		return value, errStopped
 	}
 	return p.value, p.err
@@ -106,11 +131,11 @@ func (p *pendingCall[T]) work() {
 		if v := recover(); v != nil {
 			p.err = safe.NewPanicError(v, debug.Stack())
 		}
-		if !p.call.end() && p.err == nil {
+		if !p.end() && p.err == nil {
 			p.drop(p.value)
 		}
 	}()
-	p.value, p.err = p.run(p.call)
+	p.value, p.err = p.run(&p.watchedCall)
 }
 
 // end says that the call is over. It reports false if nobody waits for it.
@@ -205,16 +230,16 @@ func watchedTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 		if r.view.Now() && !(interrupted && hasPointsInside(ctx)) { // an agent inside stops by itself, and keeps what it has
 			return nil, givenUp(ctx, interrupted, state)
 		}
-		call := watch(ctx, r.view)
-		defer call.release()
-		call.aware.Store(interrupted && hasPointsInside(ctx))
-		out, err := do(call, func(ctx context.Context) (*O, error) {
+		call := watch(ctx, r.view, func(ctx context.Context) (*O, error) {
 			out, err := next(ctx, in)
 			if err == nil && out != nil {
 				err = finish(ctx, out)
 			}
 			return out, err
 		}, func(*O) {})
+		defer call.release()
+		call.aware.Store(interrupted && hasPointsInside(ctx))
+		out, err := call.do()
 		if errors.Is(err, errStopped) {
 			return nil, givenUp(ctx, interrupted, state)
 		}
@@ -252,9 +277,9 @@ func gathered[T any](ctx context.Context, s *schema.StreamReader[T]) (*schema.St
 // gatheredItems reads a stream to its end and closes it.
 func gatheredItems[T any](ctx context.Context, s *schema.StreamReader[T]) (items []T, err error) {
 	defer s.Close()
-	recv := receiver(ctx, s)
+	recv := receiverOf(ctx, s)
 	for {
-		item, err := recv()
+		item, err := recv.next()
 		if isEOF(err) {
 			return items, nil
 		}
@@ -271,8 +296,8 @@ func abortableTools[M MessageType]() compose.ToolMiddleware {
 		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
 				out, err := next(ctx, in)
-				if r := agentRunFrom[M](ctx); err == nil && out != nil && out.Result != nil && r != nil {
-					out.Result = cutOff(r.view, out.Result)
+				if err == nil && out != nil && out.Result != nil {
+					out.Result = cutOff[M](ctx, out.Result)
 				}
 				return out, err
 			}
@@ -280,8 +305,8 @@ func abortableTools[M MessageType]() compose.ToolMiddleware {
 		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedStreamableToolOutput, error) {
 				out, err := next(ctx, in)
-				if r := agentRunFrom[M](ctx); err == nil && out != nil && out.Result != nil && r != nil {
-					out.Result = cutOff(r.view, out.Result)
+				if err == nil && out != nil && out.Result != nil {
+					out.Result = cutOff[M](ctx, out.Result)
 				}
 				return out, err
 			}
@@ -289,12 +314,17 @@ func abortableTools[M MessageType]() compose.ToolMiddleware {
 	}
 }
 
-// cutOff returns a stream that ends with [ErrStreamCanceled] when the run is to stop at once.
-func cutOff[T any](view *cancelscope.View, s *schema.StreamReader[T]) *schema.StreamReader[T] {
-	if view == nil {
+// cutOff returns a stream that ends with [ErrStreamCanceled] when the run is to stop at once, if that happens during the
+// call which the stream is of.
+func cutOff[M MessageType, T any](ctx context.Context, s *schema.StreamReader[T]) *schema.StreamReader[T] {
+	if r := agentRunFrom[M](ctx); r == nil || r.view == nil {
+		return s
+	}
+	call, _ := ctx.Value(watchedCallKey{}).(*watchedCall)
+	if call == nil {
 		return s
 	}
 	s, abort := schema.StreamReaderWithAbort(s)
-	view.OnNow(cancelscope.StopFunc(func() { abort(ErrStreamCanceled) }))
+	call.onStop(abort)
 	return s
 }

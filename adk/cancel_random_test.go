@@ -94,6 +94,8 @@ func (p *player) answer(ctx context.Context, in []Message) (Message, error) {
 		}), nil
 	case "inner", "inner2":
 		return callOf(name, id, `{"request":"do"}`), nil
+	case "transfer":
+		return callOf(TransferToAgentToolName, id, `{"agent_name":"helper"}`), nil
 	default:
 		return callOf(name, id, id), nil
 	}
@@ -145,7 +147,9 @@ func (s *stage) build() Agent {
 	par, err := NewParallelAgent(t.Context(), &ParallelAgentConfig{Name: "par", SubAgents: []Agent{
 		agent("left", nil, "work"), agent("right", nil, "two", "work")}})
 	require.NoError(t, err)
-	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, par, agent("last", nil, "work")}})
+	boss, err := SetSubAgents(t.Context(), agent("boss", nil, "work", "transfer"), []Agent{agent("helper", nil, "two")})
+	require.NoError(t, err)
+	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, par, boss, agent("last", nil, "work")}})
 	require.NoError(t, err)
 	return seq
 }
@@ -209,7 +213,7 @@ func TestCancel_C7_C16_C24_AtAnyMoment(t *testing.T) {
 				}
 				time.Sleep(time.Second) // what was given up
 				synctest.Wait()
-				for _, name := range []string{"first", "left", "right", "last"} {
+				for _, name := range []string{"first", "left", "right", "helper", "last"} {
 					require.Equal(t, 1, said[name+" done"], "%s: %v", name, said)
 				}
 				for call, n := range s.done {

@@ -149,6 +149,39 @@ func TestCancel_C22_C24_ImmediateWhileTheModelIsStuck(t *testing.T) {
 	}
 }
 
+// candid is a model whose stream says what the end of its context was.
+type candid struct{ *replies }
+
+func (c candid) Stream(ctx context.Context, _ []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	r, w := schema.Pipe[*schema.Message](2)
+	w.Send(schema.AssistantMessage("half", nil), nil)
+	go func() {
+		defer w.Close()
+		<-ctx.Done()
+		w.Send(nil, ctx.Err())
+	}()
+	return r, nil
+}
+
+func TestCancel_C7_AStreamSaysThatTheRunWasCancelled(t *testing.T) {
+	for range 100 { // the model and the cancel race
+		synctest.Test(t, func(t *testing.T) {
+			option, cancel := WithCancel()
+			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", candid{}), EnableStreaming: true})
+			it := r.Query(t.Context(), "hi", option)
+			e, ok := it.Next()
+			require.True(t, ok)
+			s := e.Output.MessageOutput.MessageStream
+			_, err := s.Recv()
+			require.NoError(t, err)
+			cancel()
+			_, err = s.Recv()
+			require.ErrorIs(t, err, ErrStreamCanceled)
+			require.NotNil(t, collect(t, it).err)
+		})
+	}
+}
+
 func TestCancel_C24_FinishedToolResultsAreKept(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -191,9 +191,9 @@ type chunkJoin[M MessageType] interface {
 func (ops *messageOps[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
 	defer s.Close()
 	join := ops.newJoin()
-	recv := receiver(ctx, s)
+	recv := receiverOf(ctx, s)
 	for {
-		chunk, err := recv()
+		chunk, err := recv.next()
 		if err == io.EOF {
 			return join.Message()
 		}
@@ -205,12 +205,24 @@ func (ops *messageOps[M]) concat(ctx context.Context, s *schema.StreamReader[M])
 	}
 }
 
-// receiver returns Recv of a stream that gives up when ctx ends.
-func receiver[T any](ctx context.Context, s *schema.StreamReader[T]) func() (T, error) {
+// receiver reads a stream and gives up when ctx ends.
+type receiver[T any] struct {
+	ctx context.Context // nil: it never ends
+	s   *schema.StreamReader[T]
+}
+
+func receiverOf[T any](ctx context.Context, s *schema.StreamReader[T]) receiver[T] {
 	if ctx.Done() == nil {
-		return s.Recv
+		ctx = nil
 	}
-	return func() (T, error) { return s.RecvContext(ctx) }
+	return receiver[T]{ctx, s}
+}
+
+func (r receiver[T]) next() (T, error) {
+	if r.ctx == nil {
+		return r.s.Recv()
+	}
+	return r.s.RecvContext(r.ctx)
 }
 
 // agenticCalls are the function calls of a message; those of a chunk have their place in the stream.

@@ -36,7 +36,11 @@ type modelAttempt[M MessageType] struct {
 // try calls the target once. The attempt stays open until it is accepted or rejected.
 func (t *modelTurn[M]) try(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) *modelAttempt[M] {
 	c := t.chain
-	a := &modelAttempt[M]{turn: t, judged: c.retry != nil || c.failover != nil}
+	a := &t.first
+	if a.turn != nil {
+		a = new(modelAttempt[M])
+	}
+	a.turn, a.judged = t, c.retry != nil || c.failover != nil
 	if a.judged {
 		a.decided = make(chan struct{})
 	}
@@ -138,9 +142,10 @@ func (a *modelAttempt[M]) call(ctx context.Context, m model.BaseModel[M], input 
 	if a.turn.run.view == nil {
 		return m.Generate(ctx, input, opts...)
 	}
-	w := watch(ctx, a.turn.run.view)
-	defer w.release()
-	return do(w, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) }, func(M) {})
+	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) },
+		func(M) {})
+	defer call.release()
+	return call.do()
 }
 
 // open is call for an answer as a stream. The context of the model ends with the stream.
@@ -148,9 +153,10 @@ func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], input 
 	if a.turn.run.view == nil {
 		return m.Stream(ctx, input, opts...)
 	}
-	a.watched = watch(ctx, a.turn.run.view)
-	s, err := do(a.watched, func(ctx context.Context) (*schema.StreamReader[M], error) { return m.Stream(ctx, input, opts...) },
+	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (*schema.StreamReader[M], error) { return m.Stream(ctx, input, opts...) },
 		func(s *schema.StreamReader[M]) { s.Close() })
+	a.watched = &call.watchedCall
+	s, err := call.do()
 	if err != nil {
 		a.release()
 	}
@@ -171,10 +177,10 @@ func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (
 	ops := opsOf[M]()
 	a.speculation = startSpeculation(a.turn)
 	join := ops.newJoin()
-	recv := receiver(ctx, s)
+	recv := receiverOf(ctx, s)
 	chunks := 0
 	for {
-		chunk, err := recv()
+		chunk, err := recv.next()
 		if err == io.EOF {
 			break
 		}

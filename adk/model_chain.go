@@ -182,6 +182,8 @@ type modelTurn[M MessageType] struct {
 	view *TypedChatModelAgentState[M]
 	// open is the attempt that has not been judged yet.
 	open *modelAttempt[M]
+	// first is the first attempt: most turns need no other.
+	first modelAttempt[M]
 }
 
 // begin counts the turn and takes input and options from the state.

@@ -8,7 +8,6 @@ import (
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/internal/callbacks"
-	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -66,7 +65,7 @@ func (t *modelTarget[M]) Stream(ctx context.Context, input []M, opts ...model.Op
 		if err != nil {
 			return nil, err
 		}
-		return cutOff(cancelViewOf[M](ctx), s), nil
+		return cutOff[M](ctx, s), nil
 	}
 	ctx = callbacks.OnStart(ctx, input)
 	s, err := t.stream(ctx, input, opts)
@@ -74,7 +73,7 @@ func (t *modelTarget[M]) Stream(ctx context.Context, input []M, opts ...model.Op
 		callbacks.OnError(ctx, err)
 		return nil, err
 	}
-	_, s = callbacks.OnEndWithStreamOutput(ctx, cutOff(cancelViewOf[M](ctx), s))
+	_, s = callbacks.OnEndWithStreamOutput(ctx, cutOff[M](ctx, s))
 	return s, nil
 }
 
@@ -149,12 +148,4 @@ func (ops *messageOps[M]) identifyOnce(id string) func(M) (M, error) {
 		}
 		return chunk, nil
 	}
-}
-
-// cancelViewOf returns the cancel that the run of ctx has to obey.
-func cancelViewOf[M MessageType](ctx context.Context) *cancelscope.View {
-	if r := agentRunFrom[M](ctx); r != nil {
-		return r.view
-	}
-	return nil
 }

@@ -112,10 +112,15 @@ func (c *converter[T, D]) apply(in pull.Item[T]) (out pull.Item[D], ok bool) {
 }
 
 // end is the item at the end of the source.
-func (c *converter[T, D]) end() (out pull.Item[D]) {
+func (c *converter[T, D]) end() pull.Item[D] {
 	if c.options.onEOF == nil {
 		return pull.Item[D]{Err: io.EOF}
 	}
+	return c.askedEnd()
+}
+
+// askedEnd is the item that the user's function makes of the end.
+func (c *converter[T, D]) askedEnd() (out pull.Item[D]) {
 	v, err := c.options.onEOF()
 	if err != nil || v == nil {
 		return pull.Item[D]{Err: err}

@@ -38,10 +38,11 @@ const (
 //
 // The zero value is an empty stream.
 type StreamReader[T any] struct {
-	rest   []T              // what is left to read, if src is nil
-	src    pull.Source[T]   // nil: the reader was made from an array
-	parker pull.Parker      // made when the reader waits for the first time
-	auto   *runtime.Cleanup // set by SetAutomaticClose
+	rest   []T             // what is left to read, if src is nil
+	src    pull.Source[T]  // nil: the reader was made from an array
+	parker pull.Parker     // made when the reader waits for the first time
+	auto   runtime.Cleanup // set by SetAutomaticClose, if closes
+	closes bool
 	state  atomic.Int32
 }
 
@@ -168,9 +169,7 @@ func (sr *StreamReader[T]) Close() {
 		return
 	}
 	sr.state.CompareAndSwap(readerOpen, readerClosed)
-	if sr.auto != nil {
-		sr.auto.Stop()
-	}
+	sr.auto.Stop()
 	sr.src.Close()
 }
 
@@ -178,11 +177,11 @@ func (sr *StreamReader[T]) Close() {
 // several copies it has the source closed when they all are unreachable, or closed. Readers that are made of this one
 // inherit the mark. Readers made from an array need none. Calling it again does nothing.
 func (sr *StreamReader[T]) SetAutomaticClose() {
-	if sr == nil || sr.src == nil || sr.auto != nil || sr.state.Load() != readerOpen {
+	if sr == nil || sr.src == nil || sr.closes || sr.state.Load() != readerOpen {
 		return
 	}
-	cleanup := runtime.AddCleanup(sr, func(src pull.Source[T]) { src.Close() }, sr.src)
-	sr.auto = &cleanup
+	sr.closes = true
+	sr.auto = runtime.AddCleanup(sr, func(src pull.Source[T]) { src.Close() }, sr.src)
 	if cursor, ok := sr.src.(*broadcast.Cursor[T]); ok {
 		cursor.CloseLogWhenUnreachable()
 	}
@@ -196,10 +195,8 @@ func (sr *StreamReader[T]) take() (src pull.Source[T], auto bool) {
 	case sr.src == nil:
 		return &array[T]{rest: sr.rest}, false
 	case sr.state.CompareAndSwap(readerOpen, readerHandedOver):
-		if auto = sr.auto != nil; auto {
-			sr.auto.Stop()
-		}
-		return sr.src, auto
+		sr.auto.Stop()
+		return sr.src, sr.closes
 	case sr.state.Load() == readerClosed:
 		return sr.src, false
 	}

@@ -101,6 +101,9 @@ func (j *toolCallJoin) result() ([]ToolCall, error) {
 	for _, call := range j.whole {
 		calls = append(calls, cloneToolCall(call))
 	}
+	if len(j.indexed) == 0 {
+		return calls, nil
+	}
 	for _, index := range slices.Sorted(maps.Keys(j.indexed)) {
 		calls = append(calls, j.indexed[index].ToolCall())
 	}

@@ -20,7 +20,7 @@ var _ pull.Source[int] = (*Cursor[int])(nil)
 
 // New returns a cursor at the next item of src, which it takes over.
 func New[T any](src pull.Source[T]) *Cursor[T] {
-	first := newBlock[T](firstBlock)
+	first := newFirstBlock[T]()
 	leaf, _ := src.(pull.Leaf)
 	c := &Cursor[T]{log: &log[T]{src: src, queue: new(queue), leaf: leaf, tail: first, open: 1}}
 	c.at.Store(first)

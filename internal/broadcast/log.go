@@ -50,6 +50,16 @@ type block[T any] struct {
 
 func newBlock[T any](size int) *block[T] { return &block[T]{items: make([]T, size)} }
 
+// newFirstBlock makes the block that most short streams need, with its items in it.
+func newFirstBlock[T any]() *block[T] {
+	b := &struct {
+		block[T]
+		room [firstBlock]T
+	}{}
+	b.items = b.room[:]
+	return &b.block
+}
+
 // put writes item i. It is seen by others once n is beyond i.
 func (b *block[T]) put(i int, item pull.Item[T]) {
 	b.items[i] = item.Value
