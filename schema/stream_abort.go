@@ -13,7 +13,11 @@ import (
 func StreamReaderWithAbort[T any](sr *StreamReader[T]) (reader *StreamReader[T], abort func(err error)) {
 	src, auto := sr.take()
 	a := &abortable[T]{src: src}
-	reader = newReader[T](a)
+	if leaf, ok := src.(pull.Leaf); ok {
+		reader = newReader[T](abortableLeaf[T]{a, leaf})
+	} else {
+		reader = newReader[T](a)
+	}
 	if auto {
 		reader.SetAutomaticClose()
 	}
@@ -77,6 +81,12 @@ func (a *abortable[T]) abort(err error) {
 	if waker != nil {
 		waker.Wake()
 	}
+}
+
+// abortableLeaf is the stage after a leaf: it can be asked like one.
+type abortableLeaf[T any] struct {
+	*abortable[T]
+	pull.Leaf
 }
 
 func (a *abortable[T]) Prompt() bool { return a.src.Prompt() }
