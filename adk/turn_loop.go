@@ -12,8 +12,8 @@ import (
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// TurnLoopConfig configures a [TurnLoop] on items T and messages M. The functions are called by the goroutine of the
-// loop, one at a time; slices that they are given are theirs to keep.
+// TurnLoopConfig configures a [TurnLoop] on items T and messages M. The functions are called one at a time, not by the
+// caller of a method; slices that they are given are theirs to keep.
 type TurnLoopConfig[T any, M MessageType] struct {
 	// GenInput plans a turn from the items that wait, in the order in which they were pushed. Required.
 	GenInput func(ctx context.Context, loop *TurnLoop[T, M], items []T) (*GenInputResult[T, M], error)
@@ -95,17 +95,20 @@ func (e *InterruptError) Error() string {
 func (e *InterruptError) GetInterruptContexts() []*InterruptCtx { return e.InterruptContexts }
 
 // TurnLoop takes items that are pushed at any time, plans a turn from them, runs an agent, and so on, until it is
-// stopped. Its methods may be called by any goroutine and from its callbacks, except for Wait.
+// stopped. Its methods may be called by any goroutine and from its callbacks, except for Wait. While it has nothing to
+// do it has no goroutine.
 type TurnLoop[T any, M MessageType] struct {
-	cfg TurnLoopConfig[T, M]
-	ctx context.Context
-	// wake tells the goroutine of the loop to look again.
-	wake chan struct{}
+	cfg  TurnLoopConfig[T, M]
+	ctx  context.Context
 	done chan struct{}
 
 	mu      sync.Mutex
 	started bool
 	ended   bool
+	// awake: the loop has its goroutine.
+	awake bool
+	// forget takes the watch of ctx back.
+	forget  func() bool
 	buffer  []T
 	late    []T
 	sealed  bool
@@ -115,8 +118,9 @@ type TurnLoop[T any, M MessageType] struct {
 	stop       stopState
 	// stored is the checkpoint that no turn has been started from yet.
 	stored *turnDocument[T]
-	// loaded: it is known what the store has. Before that it must not be overwritten or deleted.
-	loaded bool
+	// asked: the store was asked for it. loaded: it is known what the store has; before that it must not be overwritten
+	// or deleted.
+	asked, loaded bool
 	exit   TurnLoopExitState[T, M]
 }
 
@@ -131,7 +135,7 @@ func NewTurnLoop[T any, M MessageType](cfg TurnLoopConfig[T, M]) *TurnLoop[T, M]
 	if cfg.OnAgentEvents == nil {
 		cfg.OnAgentEvents = readToTheEnd[T, M]
 	}
-	return &TurnLoop[T, M]{cfg: cfg, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	return &TurnLoop[T, M]{cfg: cfg, done: make(chan struct{})}
 }
 
 // readToTheEnd is the default of OnAgentEvents.
@@ -153,7 +157,12 @@ func (l *TurnLoop[T, M]) Run(ctx context.Context) {
 	}
 	l.started = true
 	l.ctx = orElse(ctx, context.Background())
-	go l.loop()
+	l.forget = context.AfterFunc(l.ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.signal()
+	})
+	l.signal()
 }
 
 // Wait waits for the end of the loop; before Run it waits for that, too. All callers get the same state.
@@ -162,25 +171,38 @@ func (l *TurnLoop[T, M]) Wait() *TurnLoopExitState[T, M] {
 	return &l.exit
 }
 
-// loop is the goroutine of the loop.
+// signal has the loop look for something to do, with the lock held.
+func (l *TurnLoop[T, M]) signal() {
+	if l.started && !l.ended && !l.awake {
+		l.awake = true
+		go l.loop()
+	}
+}
+
+// loop is the goroutine of the loop, which goes when there is nothing to do.
 func (l *TurnLoop[T, M]) loop() {
-	defer close(l.done)
-	end := turnEnd{reason: errLoopExit} // what a callback that ends its goroutine leaves
+	end := turnEnd{last: true, reason: errLoopExit} // what a callback that ends its goroutine leaves
 	defer func() {
 		if v := recover(); v != nil {
-			end = turnEnd{reason: safe.NewPanicError(v, debug.Stack())}
+			end = turnEnd{last: true, reason: safe.NewPanicError(v, debug.Stack())}
 		}
-		l.finish(end)
+		if end.last {
+			defer close(l.done)
+			l.finish(end)
+		}
 	}()
 	end = l.turns()
 }
 
 var errLoopExit = errors.New("a callback ended the goroutine of the TurnLoop (runtime.Goexit)")
 
-// turns runs turn after turn and returns why there is no more.
+// turns runs turn after turn, until there is nothing to do or the loop ends.
 func (l *TurnLoop[T, M]) turns() turnEnd {
-	if err := l.load(); err != nil {
-		return turnEnd{reason: err}
+	if !l.asked {
+		l.asked = true
+		if err := l.load(); err != nil {
+			return turnEnd{last: true, reason: err}
+		}
 	}
 	for {
 		planned, end := l.next()
@@ -193,67 +215,46 @@ func (l *TurnLoop[T, M]) turns() turnEnd {
 	}
 }
 
-// next waits for something to do, and returns the turn to plan, or nil if there is none any more.
-func (l *TurnLoop[T, M]) next() (*turn[T, M], turnEnd) {
-	var idle *time.Timer
-	defer func() {
-		if idle != nil {
-			idle.Stop()
-		}
-	}()
-	for {
-		t, end, wait := l.look()
-		if !wait {
-			return t, end
-		}
-		var expired <-chan time.Time
-		if d := l.idleLimit(); d > 0 {
-			if idle == nil {
-				idle = time.NewTimer(d)
-			}
-			expired = idle.C
-		}
-		select {
-		case <-l.wake:
-		case <-l.ctx.Done():
-		case <-expired:
-			if l.stopIfIdle() {
-				return nil, turnEnd{save: true}
-			}
-			idle = nil
-		}
-	}
-}
-
-// look takes what there is to do. wait: there is nothing now.
-func (l *TurnLoop[T, M]) look() (t *turn[T, M], end turnEnd, wait bool) {
+// next returns the turn to plan. Without one the loop has ended, or has nothing to do and gives its goroutine up.
+func (l *TurnLoop[T, M]) next() (t *turn[T, M], end turnEnd) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.ctx.Err() != nil:
-		return nil, turnEnd{reason: l.ctx.Err()}, false
+		return nil, turnEnd{last: true, reason: l.ctx.Err()}
 	case l.stop.requested:
-		return nil, turnEnd{save: true}, false
+		return nil, turnEnd{last: true, save: true}
 	case l.strategies > 0:
-		return nil, turnEnd{}, true
+		l.rest()
+		return nil, turnEnd{}
 	case l.stored != nil && l.stored.HasRunnerState:
 		t = newTurn(l, l.buffer)
 		t.resumed = l.stored
 	case len(l.buffer) > 0:
 		t = newTurn(l, l.buffer)
 	default:
-		return nil, turnEnd{}, true
+		l.rest()
+		return nil, turnEnd{}
 	}
 	l.buffer = nil
 	l.turn = t
-	return t, turnEnd{}, false
+	l.stop.stopTimer()
+	return t, turnEnd{}
 }
 
-// signal tells the goroutine of the loop to look again.
-func (l *TurnLoop[T, M]) signal() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
+// rest makes the loop idle, with the lock held: whoever has something to do signals.
+func (l *TurnLoop[T, M]) rest() {
+	l.awake = false
+	if l.stop.idle > 0 && l.stop.timer == nil {
+		var timer *time.Timer
+		timer = time.AfterFunc(l.stop.idle, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.stop.timer == timer { // not stopped too late
+				l.idled()
+			}
+		})
+		l.stop.timer = timer
 	}
 }
 
@@ -261,6 +262,8 @@ func (l *TurnLoop[T, M]) signal() {
 func (l *TurnLoop[T, M]) finish(end turnEnd) {
 	l.mu.Lock()
 	l.ended = true
+	l.forget()
+	l.stop.stopTimer()
 	if t := l.turn; t != nil { // it was never begun, or its callback ended the goroutine
 		if t.cancel == nil {
 			l.buffer = slices.Concat(t.items, l.buffer)

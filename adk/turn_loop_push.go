@@ -147,8 +147,8 @@ func (l *TurnLoop[T, M]) choose(conf pushConfig[T, M]) (*turn[T, M], pushConfig[
 	defer func() {
 		if !finished { // a panic of the strategy: the item was not pushed
 			l.mu.Lock()
+			defer l.mu.Unlock()
 			l.strategies--
-			l.mu.Unlock()
 			l.signal()
 		}
 	}()

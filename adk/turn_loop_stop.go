@@ -60,8 +60,16 @@ func WithStopCause(cause string) StopOption { return func(c *stopConfig) { c.cau
 type stopState struct {
 	requested      bool
 	idle           time.Duration
+	timer          *time.Timer // runs while the loop is idle, if there is a limit
 	skipCheckpoint bool
 	cause          string
+}
+
+func (s *stopState) stopTimer() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
 }
 
 // Stop ends the loop after the present turn. It returns at once and may be called again, to stop sooner. Without an
@@ -104,20 +112,11 @@ func (l *TurnLoop[T, M]) stopCause() string {
 	return l.stop.cause
 }
 
-// idleLimit is how long the loop may have nothing to do, 0 for as long as it takes.
-func (l *TurnLoop[T, M]) idleLimit() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.stop.idle
-}
-
-// stopIfIdle stops the loop unless something has come.
-func (l *TurnLoop[T, M]) stopIfIdle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.buffer) > 0 || l.strategies > 0 {
-		return false
+// idled stops a loop that has had nothing to do for as long as it may, with the lock held.
+func (l *TurnLoop[T, M]) idled() {
+	l.stop.timer = nil
+	if l.strategies == 0 {
+		l.stop.requested = true
 	}
-	l.stop.requested = true
-	return true
+	l.signal()
 }

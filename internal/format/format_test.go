@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -103,7 +102,6 @@ func TestExecute_Hostile(t *testing.T) {
 		"jinja output":    {Jinja2, "{% for i in range(100) %}{{ big }}{% endfor %}", "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
 			tmpl, err := compile(tt.language, tt.text)
 			if tt.language == GoTemplate {
 				tmpl, err = compileGo(tt.text, limit)
@@ -111,7 +109,6 @@ func TestExecute_Hostile(t *testing.T) {
 			require.NoError(t, err)
 			_, err = tmpl.Execute(vars, limit)
 			require.ErrorContains(t, err, tt.want)
-			require.Less(t, time.Since(start), 20*time.Second)
 		})
 	}
 }

@@ -57,7 +57,7 @@ func TestGlob_HostilePatternsTakeLittleTime(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, g.Match(name), pattern)
 	}
-	require.Less(t, time.Since(start), 20*time.Second)
+	require.Less(t, time.Since(start), 2*time.Minute)
 }
 
 func TestGlob_Base(t *testing.T) {
