@@ -2,8 +2,6 @@ package adk
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -266,20 +264,4 @@ func (w *wholeJournal) set(ctx context.Context, id string) error {
 func isWholeJournal(data []byte) bool {
 	_, _, _, err := journalKind.Open(data)
 	return err == nil
-}
-
-// GetIdempotencyKey returns a key for the tool call of ctx that is the same whenever the call is repeated: after a retry
-// of the model with the same call, a failover, or a resume. Services that take such keys do nothing twice then. It is ""
-// outside a tool call of an agent, and in runs that are not saved at every step.
-func GetIdempotencyKey(ctx context.Context) string {
-	key, _ := ctx.Value(idempotencyKey{}).(string)
-	return key
-}
-
-type idempotencyKey struct{}
-
-// idempotencyKeyOf makes the key out of what a repeated call has in common.
-func idempotencyKeyOf(run string, v visit, call string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %q", run, v.agent, v.n, call))
-	return hex.EncodeToString(sum[:])
 }

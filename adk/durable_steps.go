@@ -106,8 +106,7 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 	return nil
 }
 
-// durableTools saves the results of tool calls, answers those that were done in the earlier life of the run, and gives
-// every call its idempotency key.
+// durableTools saves the results of tool calls, and answers those that were done in the earlier life of the run.
 func durableTools[M MessageType]() compose.ToolMiddleware {
 	return compose.ToolMiddleware{
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
@@ -190,7 +189,6 @@ func durableTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 		if err != nil {
 			return nil, err
 		}
-		ctx = context.WithValue(ctx, idempotencyKey{}, idempotencyKeyOf(r.journal.id, r.visit, call))
 		if known := r.journal.calls[callOfVisit{r.visit, call}]; known != nil && known.Kind == stepResult {
 			if known.Action != nil {
 				if err := SendToolGenAction(ctx, in.Name, known.Action); err != nil {

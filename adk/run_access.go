@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/schema"
 )
 
 // anyRun is a run on messages of either kind.
@@ -21,6 +22,10 @@ type anyRun interface {
 	cancelView() (view *cancelscope.View, abortable bool)
 	// steps is where the steps of the run are saved.
 	steps() *runJournal
+	// outside is the context that the run was started with.
+	outside() context.Context
+	// idempotencyKey is that of a tool call of the run.
+	idempotencyKey(ctx context.Context, call schema.ToolCall) string
 }
 
 type agentRunKey struct{}
@@ -99,3 +104,5 @@ func (r *agentRun[M]) history(ctx context.Context) (messages []M, err error) {
 func (r *agentRun[M]) cancelView() (*cancelscope.View, bool) { return r.view, r.abortable }
 
 func (r *agentRun[M]) steps() *runJournal { return r.journal }
+
+func (r *agentRun[M]) outside() context.Context { return r.Context }

@@ -14,8 +14,8 @@ type runContext struct {
 	frame     core.Frame
 	callbacks callbacks.State
 	scope     *stateScope
-	// toolCallID is set for tool calls.
-	toolCallID string
+	// call is set for tool calls.
+	call *toolCall
 }
 
 func (c *runContext) Value(key any) any {
@@ -27,8 +27,8 @@ func (c *runContext) Value(key any) any {
 	case scopeKey:
 		return c.scope
 	case toolCallKey:
-		if c.toolCallID != "" {
-			return c.toolCallID
+		if c.call != nil {
+			return c.call
 		}
 	}
 	return c.Context.Value(key)

@@ -16,8 +16,21 @@ import (
 
 // GetToolCallID returns the ID of the tool call that ctx belongs to, "" outside one.
 func GetToolCallID(ctx context.Context) string {
-	id, _ := ctx.Value(toolCallKey{}).(string)
-	return id
+	if call, _ := ctx.Value(toolCallKey{}).(*toolCall); call != nil {
+		return call.callID
+	}
+	return ""
+}
+
+// InternalToolCall returns the tool call that ctx belongs to, as the tool is given it, and false outside one. Each call
+// has an id of its own for as long as it runs. It is for the agent runtime.
+func InternalToolCall(ctx context.Context) (call schema.ToolCall, id any, ok bool) {
+	c, _ := ctx.Value(toolCallKey{}).(*toolCall)
+	if c == nil {
+		return call, nil, false
+	}
+	call = schema.ToolCall{ID: c.callID, Function: schema.FunctionCall{Name: c.name, Arguments: c.arguments}}
+	return call, c, true
 }
 
 // toolBatch is the calls of one message.
@@ -40,6 +53,8 @@ type toolCall struct {
 
 	index        int
 	name, callID string
+	// arguments are those of input, which middlewares may write to.
+	arguments string
 
 	// done: the result is there without running the tool.
 	done bool
@@ -61,7 +76,7 @@ func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bo
 	if !silent {
 		c.ctx.callbacks = c.ctx.callbacks.Started()
 	}
-	c.ctx.toolCallID = c.callID
+	c.ctx.call = c
 }
 
 // run executes all calls that have no result yet, in the caller's goroutine and as many more as may run at once.

@@ -304,6 +304,7 @@ func (b *toolBatch) bind(c *toolCall, tc *schema.ToolCall, table *toolTable) err
 			return err
 		}
 	}
+	c.arguments = arguments
 	c.input = ToolInput{Name: c.name, Arguments: arguments, CallID: c.callID, CallOptions: b.options.toolOptions}
 	return nil
 }
