@@ -18,8 +18,10 @@ type ResumeParams struct {
 }
 
 // Resume goes on with the run that was saved under checkPointID, and names no interrupt point: what stopped finds out
-// that it was interrupted, and decides for itself. If it stops again, it is saved under the same ID. The streaming mode
-// is that of the saved run; agent, models and tools may be new ones of the same names.
+// that it was interrupted, and decides for itself. If it stops again, it is saved under the same ID. If it ends, the
+// checkpoint stays as it was, and resuming it again repeats what came after it; a run that is saved at every step
+// ([EveryStep]) takes its checkpoint away when it succeeds. The streaming mode is that of the saved run; agent, models
+// and tools may be new ones of the same names.
 func (r *TypedRunner[M]) Resume(ctx context.Context, checkPointID string, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
 	return r.ResumeWithParams(ctx, checkPointID, nil, opts...)
 }
@@ -111,8 +113,8 @@ func (run *runnerRun[M]) openJournal(checkpoint []byte) (err error) {
 	return journal.append(run.exec.Context, &stepRecord{Kind: stepBegin, Run: checkpoint})
 }
 
-// finishJournal delivers the result of a run that had only to be told again, and removes the steps of one that has
-// succeeded.
+// finishJournal delivers the result of a run that had only to be told again, and removes what was saved of one that has
+// succeeded: its steps, and the checkpoint that it went on from.
 func (run *runnerRun[M]) finishJournal() {
 	if run.replayed != nil && !run.failed && !run.interrupted {
 		run.hub.send(run.replayed)
@@ -122,7 +124,14 @@ func (run *runnerRun[M]) finishJournal() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
-	if err := run.root.journal.remove(ctx); err != nil {
+	var err error
+	if deleter, ok := run.runner.store.(CheckPointDeleter); ok { // first: the steps alone can be told again
+		err = deleter.Delete(ctx, run.root.journal.id)
+	}
+	if err == nil {
+		err = run.root.journal.remove(ctx)
+	}
+	if err != nil {
 		run.hub.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to remove the steps of the run: %w", err)})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -177,4 +178,42 @@ func TestRuntime_TransferAndResume(t *testing.T) {
 	require.NoError(t, err)
 	texts, _ = drainAll(t, it)
 	require.Equal(t, []string{"child: told yes", "child: child done"}, texts)
+}
+
+// R12: a run that has ended does not take its checkpoint away, so that it can be resumed from there again. One that is
+// saved at every step does: nothing that it has done is to be done twice.
+func TestRunner_R12_TheCheckpointOfARunThatHasEnded(t *testing.T) {
+	for name, durability := range map[string]Durability{"on interrupt": OnInterrupt, "every step": EveryStep} {
+		t.Run(name, func(t *testing.T) {
+			for _, store := range []CheckPointStore{checkpoint.NewMemoryStore(), newDeletable(), memory{}} {
+				m := recall(callOf("ask", "c1", "x"), callOf("ask", "c2", "y"), schema.AssistantMessage("done", nil))
+				r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store, Durability: durability})
+				_, last := drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("")))
+				first, _, err := store.Get(t.Context(), "")
+				require.NoError(t, err)
+				require.NotEmpty(t, first, "R6: an empty string is an ID")
+				resume := func() *AsyncIterator[*AgentEvent] {
+					point := last.Action.Interrupted.InterruptContexts[0].ID
+					it, err := r.ResumeWithParams(t.Context(), "", &ResumeParams{Targets: map[string]any{point: "yes"}})
+					require.NoError(t, err)
+					return it
+				}
+				_, last = drainAll(t, resume())
+				second, _, err := store.Get(t.Context(), "")
+				require.NoError(t, err)
+				require.NotEqual(t, first, second, "it has stopped again, and is saved under the same ID")
+
+				done := []string{"a: told yes", "a: done"}
+				texts, _ := drainAll(t, resume())
+				require.Equal(t, done, texts)
+				if durability == EveryStep {
+					_, err := r.Resume(t.Context(), "")
+					require.ErrorContains(t, err, "checkpoint[] not exist")
+					continue
+				}
+				texts, _ = drainAll(t, resume())
+				require.Equal(t, done, texts)
+			}
+		})
+	}
 }
