@@ -151,6 +151,8 @@ func (f *flowAgent) begin(ctx context.Context, do assignment[Message]) task {
 		x.inherits = true
 		if own != nil && own != parent.view { // it has an option of its own
 			x.view = own
+		} else if _, ok := parent.agent.(cancelscope.Container); ok {
+			x.view = parent.view
 		}
 	} else {
 		run := newRootRun(do.input, do.opts)
@@ -177,11 +179,23 @@ func handOver(x *execution[Message]) {
 		x.out.send(x.named(&AgentEvent{Err: fmt.Errorf("transfer failed: agent '%s' not found when transferring from '%s'", name, x.name)}))
 		return
 	}
-	next := x.child(x, target, x.out, x.opts)
+	next := successor(x, target)
 	next.begin(nil, nil).execute()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.last = next.outcome()
+}
+
+// successor makes the execution of the agent that takes over from x. An agent that the run comes back to obeys the
+// cancels that it did before: the outermost one is the outermost one.
+func successor(x *execution[Message], target *flowAgent) *execution[Message] {
+	next := x.child(x, target, x.out, x.opts)
+	for above := x; above != nil; above = above.parent {
+		if above.flow == target {
+			next.view = above.view
+		}
+	}
+	return next
 }
 
 // named gives an event about x its name and path.

@@ -298,5 +298,5 @@ func resumeBelow(x *execution[Message], next map[string]bool, streaming bool) ta
 	if found == nil {
 		return nil
 	}
-	return x.child(x, found, x.out, x.opts).beginResume(streaming)
+	return successor(x, found).beginResume(streaming)
 }

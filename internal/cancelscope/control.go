@@ -236,6 +236,9 @@ func (v *View) Nested() *View {
 	return &View{control: v.control, nested: true}
 }
 
+// A Container is an agent that is nothing by itself: the agent in it obeys the requests in its place.
+type Container interface{ ObeyedInside() }
+
 // Control returns what the view is of.
 func (v *View) Control() *Control { return v.control }
 

@@ -356,6 +356,43 @@ func TestCancel_Recursive(t *testing.T) {
 	})
 }
 
+// A cancel that is not recursive is one of the supervisor: at its first turn, and when it goes on after a worker.
+func TestCancel_NotRecursive(t *testing.T) {
+	modes(t, func(t *testing.T, streaming bool) {
+		for _, by := range []string{"boss", "worker"} {
+			option, cancel := adk.WithCancel()
+			cancels := adktest.NewTool("cancel", adktest.Does(func(_ context.Context, in string) (string, error) {
+				cancel(adk.WithAgentCancelMode(adk.CancelAfterToolCalls | adk.CancelAfterChatModel))
+				return in, nil
+			}))
+			look := adktest.NewTool("look", adktest.Says("seen"))
+			calls := func(name string) adktest.Reply { return adktest.Calls(adktest.Call(name, `"x"`)) }
+			first := calls("look")
+			if by == "boss" {
+				first = calls("cancel")
+			}
+			boss := adktest.NewModel(t, first, handsOver("worker"), calls("look"), adktest.Says("Done."))
+			worker := adktest.NewModel(t, calls(map[string]string{"boss": "look", "worker": "cancel"}[by]), adktest.Says("My part."))
+			r := run(t, assembled(t, agent(t, "boss", boss, cancels, look), agent(t, "worker", worker, cancels, look)), streaming)
+			events := adktest.Collect(t, r.Query(t.Context(), "Go.", adk.WithCheckPointID("1"), option))
+			var stopped *adk.CancelError
+			require.ErrorAs(t, events.Err(), &stopped)
+			before := spoken(events)
+			want := "boss: tool cancel#"
+			if by == "worker" { // which has its say
+				require.Contains(t, before, "worker: assistant: My part.")
+				want = "boss: assistant: [look#"
+			}
+			require.True(t, strings.HasPrefix(before[len(before)-2], want), "%v", before)
+
+			resumed, err := r.Resume(t.Context(), "1")
+			require.NoError(t, err)
+			after := spoken(adktest.Collect(t, resumed))
+			require.Equal(t, "boss: assistant: Done.", after[len(after)-1])
+		}
+	})
+}
+
 // talkative always answers, whoever asks.
 type talkative struct{ to string }
 
