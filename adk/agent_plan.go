@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -117,15 +117,13 @@ func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, 
 }
 
 func toolInfo(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err error) {
-	defer safe.Recover(&err)
 	if t == nil {
-		return nil, fmt.Errorf("the tool is nil")
+		return nil, errors.New("the tool is nil")
 	}
-	if info, err = t.Info(ctx); err != nil {
-		return nil, fmt.Errorf("its Info: %w", err)
+	defer blame("Info", &err)
+	info, err = t.Info(ctx)
+	if err == nil && info == nil {
+		err = errors.New("it returned neither an info nor an error")
 	}
-	if info == nil {
-		return nil, fmt.Errorf("its Info returned neither an info nor an error")
-	}
-	return info, nil
+	return info, err
 }

@@ -140,6 +140,7 @@ func (s *resumption[M]) options() []compose.Option {
 		if !ok || modify == nil {
 			return nil
 		}
+		defer blamePanic("HistoryModifier")
 		saved.Messages = modify(ctx, saved.Messages)
 		return nil
 	})}

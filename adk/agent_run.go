@@ -141,7 +141,7 @@ func (r *agentRun[M]) guarded(do func() error) (err error) {
 		if v := recover(); v != nil {
 			err = safe.NewPanicError(v, debug.Stack())
 		} else if !finished { // runtime.Goexit: the caller will not go on
-			r.send(r.lastEvent(errors.New("the goroutine of the run was ended by runtime.Goexit in user code")))
+			r.send(r.lastEvent(r.failed(errors.New("the goroutine of the run was ended by runtime.Goexit in user code"))))
 		}
 	}()
 	err = do()
@@ -153,16 +153,21 @@ func (r *agentRun[M]) guarded(do func() error) (err error) {
 func (r *agentRun[M]) setUp() error {
 	p, err := r.agent.plan(r)
 	if err != nil {
-		return fmt.Errorf("ChatModelAgent getRunFunc error: %w", err)
+		return fmt.Errorf("ChatModelAgent getRunFunc error: %w", r.failed(err))
 	}
 	r.graph, r.instruction, r.returnDirectly = p.graph, p.instruction, p.returnDirectly
 	if len(r.agent.handlers.beforeAgent)+len(r.agent.handlers.wrapTool) == 0 {
 		return nil
 	}
 	if err := r.applyHandlers(p); err != nil {
-		return fmt.Errorf("ChatModelAgent getRunFunc error: %w", err)
+		return fmt.Errorf("ChatModelAgent getRunFunc error: %w", r.failed(err))
 	}
 	return nil
+}
+
+// failed says whose run failed.
+func (r *agentRun[M]) failed(err error) error {
+	return fmt.Errorf("agent '%s': %w", r.agent.conf.Name, err)
 }
 
 // applyHandlers lets BeforeAgent change what the run works with. What it returns decides, also where it is empty.
@@ -177,14 +182,9 @@ func (r *agentRun[M]) applyHandlers(p *agentPlan[M]) error {
 	}
 	tools := slices.Clone(rc.Tools)
 	for _, h := range slices.Backward(r.agent.handlers.wrapTool) {
-		wrap := h.TypedChatModelAgentMiddleware.(toolWrapper)
 		for i := range tools {
-			wrapped, err := wrap.WrapTool(ctx, tools[i])
-			if err != nil {
-				return h.failed("WrapTool", err)
-			}
-			if wrapped != nil {
-				tools[i] = wrapped
+			if tools[i], err = h.doWrapTool(ctx, tools[i]); err != nil {
+				return err
 			}
 		}
 	}
@@ -228,15 +228,25 @@ func (r *agentRun[M]) prepare() (err error) {
 		return r.resume.check(r)
 	}
 	if r.input == nil {
-		return errors.New("the agent input is nil")
+		return r.failed(errors.New("the agent input is nil"))
 	}
-	r.messages, err = r.agent.conf.GenModelInput(r.ctx, r.instruction, r.input)
-	return err
+	if r.messages, err = r.genModelInput(); err != nil {
+		return r.failed(err)
+	}
+	return nil
+}
+
+func (r *agentRun[M]) genModelInput() (messages []M, err error) {
+	defer blame("GenModelInput", &err)
+	return r.agent.conf.GenModelInput(r.ctx, r.instruction, r.input)
 }
 
 // runGraph runs the loop. Its values are whole messages; what streams are the events of models and tools.
 func (r *agentRun[M]) runGraph() (final M, err error) {
-	return r.graph.Invoke(r.ctx, r.messages, r.graphOptions()...)
+	if final, err = r.graph.Invoke(r.ctx, r.messages, r.graphOptions()...); err != nil {
+		return final, r.failed(err)
+	}
+	return final, nil
 }
 
 // graphOptions are those of the run.

@@ -9,7 +9,7 @@ import (
 
 // handlerSet is the middlewares of an agent, sorted by what they do: a hook runs only those that have it.
 type handlerSet[M MessageType] struct {
-	structs []AgentMiddleware // ordinary messages only
+	structs []structHooks // ordinary messages only
 	// present: there is a middleware.
 	present bool
 
@@ -35,6 +35,12 @@ type handler[M MessageType] struct {
 	index int
 }
 
+// structHooks is an [AgentMiddleware] with its place in the configuration.
+type structHooks struct {
+	AgentMiddleware
+	index int
+}
+
 // failed says which middleware failed in which hook.
 func (h *handler[M]) failed(hook string, err error) error {
 	return fmt.Errorf("handler[%d] (%T) %s failed: %w", h.index, h.TypedChatModelAgentMiddleware, hook, err)
@@ -42,9 +48,9 @@ func (h *handler[M]) failed(hook string, err error) error {
 
 func newHandlerSet[M MessageType](structs []AgentMiddleware, all []TypedChatModelAgentMiddleware[M]) (*handlerSet[M], error) {
 	s := &handlerSet[M]{present: len(structs)+len(all) > 0}
-	for _, m := range structs {
+	for i, m := range structs {
 		if m.BeforeChatModel != nil || m.AfterChatModel != nil {
-			s.structs = append(s.structs, m)
+			s.structs = append(s.structs, structHooks{m, i})
 		}
 	}
 	var none M

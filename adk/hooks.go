@@ -2,79 +2,55 @@ package adk
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
-	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
 )
 
-// guardHook runs user code of a hook and turns a panic into an error, so that it can be told whose it was.
-func guardHook(hook func() error) (err error) {
-	defer safe.Recover(&err)
-	return hook()
-}
-
-// beforeAgent runs the hooks of that name. The contexts that they return chain.
-func (s *handlerSet[M]) runBeforeAgent(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+// runBeforeAgent runs the hooks of that name. The contexts that they return chain.
+func (s *handlerSet[M]) runBeforeAgent(ctx context.Context, rc *ChatModelAgentContext) (_ context.Context, _ *ChatModelAgentContext, err error) {
 	for i := range s.beforeAgent {
-		h := &s.beforeAgent[i]
-		err := guardHook(func() error {
-			nextCtx, next, err := h.BeforeAgent(ctx, rc)
-			if err == nil {
-				ctx, rc = orElse(nextCtx, ctx), orElsePtr(next, rc)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, nil, h.failed("BeforeAgent", err)
+		if ctx, rc, err = s.beforeAgent[i].doBeforeAgent(ctx, rc); err != nil {
+			return nil, nil, err
 		}
 	}
 	return ctx, rc, nil
 }
 
 // runBeforeModel runs what comes before a turn of the model.
-func (s *handlerSet[M]) runBeforeModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+func (s *handlerSet[M]) runBeforeModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
 	for i := range s.structs {
-		if err := runStructHook(ctx, s.structs[i].BeforeChatModel, state); err != nil {
+		if err := runStructHook(ctx, s.structs[i].index, "BeforeChatModel", s.structs[i].BeforeChatModel, state); err != nil {
 			return ctx, state, err
 		}
 	}
 	for i := range s.beforeModel {
 		h := &s.beforeModel[i]
-		if r, ok := h.TypedChatModelAgentMiddleware.(beforeModelHistoryRewriter[M]); ok {
-			nextCtx, messages, err := r.BeforeModelRewriteHistory(ctx, state.Messages)
-			if err != nil {
-				return ctx, state, err
-			}
-			ctx, state = orElse(nextCtx, ctx), state.withMessages(messages)
-		}
-		nextCtx, next, err := h.BeforeModelRewriteState(ctx, state, mc)
-		if err != nil {
+		if ctx, state, err = h.doBeforeModelHistory(ctx, state); err != nil {
 			return ctx, state, err
 		}
-		ctx, state = orElse(nextCtx, ctx), orElsePtr(next, state)
+		if ctx, state, err = h.doBeforeModel(ctx, state, mc); err != nil {
+			return ctx, state, err
+		}
 	}
 	return ctx, state, nil
 }
 
 // runAfterModel runs what comes after a turn of the model.
-func (s *handlerSet[M]) runAfterModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (*TypedChatModelAgentState[M], error) {
+func (s *handlerSet[M]) runAfterModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (_ *TypedChatModelAgentState[M], err error) {
 	for i := range s.afterModel {
 		h := &s.afterModel[i]
-		if r, ok := h.TypedChatModelAgentMiddleware.(afterModelHistoryRewriter[M]); ok {
-			nextCtx, messages, err := r.AfterModelRewriteHistory(ctx, state.Messages)
-			if err != nil {
-				return state, err
-			}
-			ctx, state = orElse(nextCtx, ctx), state.withMessages(messages)
-		}
-		nextCtx, next, err := h.AfterModelRewriteState(ctx, state, mc)
-		if err != nil {
+		if ctx, state, err = h.doAfterModelHistory(ctx, state); err != nil {
 			return state, err
 		}
-		ctx, state = orElse(nextCtx, ctx), orElsePtr(next, state)
+		if ctx, state, err = h.doAfterModel(ctx, state, mc); err != nil {
+			return state, err
+		}
 	}
 	for i := range s.structs {
-		if err := runStructHook(ctx, s.structs[i].AfterChatModel, state); err != nil {
+		if err := runStructHook(ctx, s.structs[i].index, "AfterChatModel", s.structs[i].AfterChatModel, state); err != nil {
 			return state, err
 		}
 	}
@@ -83,25 +59,21 @@ func (s *handlerSet[M]) runAfterModel(ctx context.Context, state *TypedChatModel
 
 // runAfterToolCalls runs the hooks between the results of a round and whatever comes next. The context is for the
 // run's own hook.
-func (s *handlerSet[M]) runAfterToolCalls(ctx context.Context, state *TypedChatModelAgentState[M], tc *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+func (s *handlerSet[M]) runAfterToolCalls(ctx context.Context, state *TypedChatModelAgentState[M], tc *ToolCallsContext) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
 	for i := range s.afterToolCalls {
-		nextCtx, next, err := s.afterToolCalls[i].AfterToolCallsRewriteState(ctx, state, tc)
-		if err != nil {
+		if ctx, state, err = s.afterToolCalls[i].doAfterToolCalls(ctx, state, tc); err != nil {
 			return ctx, state, err
 		}
-		ctx, state = orElse(nextCtx, ctx), orElsePtr(next, state)
 	}
 	return ctx, state, nil
 }
 
 // runFinalAnswer has the answer judged, until one rejects it.
-func (s *handlerSet[M]) runFinalAnswer(ctx context.Context, state *TypedChatModelAgentState[M]) (FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+func (s *handlerSet[M]) runFinalAnswer(ctx context.Context, state *TypedChatModelAgentState[M]) (decision FinalAnswerDecision, _ *TypedChatModelAgentState[M], err error) {
 	for i := range s.finalAnswer {
-		nextCtx, decision, next, err := s.finalAnswer[i].BeforeFinalAnswer(ctx, state)
-		if err != nil {
+		if ctx, decision, state, err = s.finalAnswer[i].doFinalAnswer(ctx, state); err != nil {
 			return decision, state, err
 		}
-		ctx, state = orElse(nextCtx, ctx), orElsePtr(next, state)
 		if decision == RejectFinalAnswer {
 			return RejectFinalAnswer, state, nil
 		}
@@ -110,28 +82,107 @@ func (s *handlerSet[M]) runFinalAnswer(ctx context.Context, state *TypedChatMode
 }
 
 // runAfterAgent tells that the run has succeeded.
-func (s *handlerSet[M]) runAfterAgent(ctx context.Context, state *TypedChatModelAgentState[M]) error {
+func (s *handlerSet[M]) runAfterAgent(ctx context.Context, state *TypedChatModelAgentState[M]) (err error) {
 	for i := range s.afterAgent {
-		h := &s.afterAgent[i]
-		err := guardHook(func() error {
-			next, err := h.AfterAgent(ctx, state)
-			ctx = orElse(next, ctx)
+		if ctx, err = s.afterAgent[i].doAfterAgent(ctx, state); err != nil {
 			return err
-		})
-		if err != nil {
-			return h.failed("AfterAgent", err)
 		}
 	}
 	return nil
 }
 
-// runStructHook runs a function of an [AgentMiddleware], which exists for ordinary messages only.
-func runStructHook[M MessageType](ctx context.Context, hook func(context.Context, *ChatModelAgentState) error, state *TypedChatModelAgentState[M]) error {
+// Each hook of one middleware: nil leaves what there is unchanged, and an error tells whose it is.
+
+func (h *handler[M]) doBeforeAgent(ctx context.Context, rc *ChatModelAgentContext) (_ context.Context, _ *ChatModelAgentContext, err error) {
+	defer h.blame("BeforeAgent", &err)
+	nextCtx, next, err := h.BeforeAgent(ctx, rc)
+	return orElse(nextCtx, ctx), orElsePtr(next, rc), err
+}
+
+func (h *handler[M]) doWrapTool(ctx context.Context, t tool.BaseTool) (_ tool.BaseTool, err error) {
+	defer h.blame("WrapTool", &err)
+	wrapped, err := h.TypedChatModelAgentMiddleware.(toolWrapper).WrapTool(ctx, t)
+	if wrapped == nil {
+		wrapped = t
+	}
+	return wrapped, err
+}
+
+func (h *handler[M]) doBeforeModelHistory(ctx context.Context, state *TypedChatModelAgentState[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+	r, ok := h.TypedChatModelAgentMiddleware.(beforeModelHistoryRewriter[M])
+	if !ok {
+		return ctx, state, nil
+	}
+	defer h.blame("BeforeModelRewriteHistory", &err)
+	nextCtx, messages, err := r.BeforeModelRewriteHistory(ctx, state.Messages)
+	return orElse(nextCtx, ctx), state.withMessages(messages), err
+}
+
+func (h *handler[M]) doBeforeModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+	defer h.blame("BeforeModelRewriteState", &err)
+	nextCtx, next, err := h.BeforeModelRewriteState(ctx, state, mc)
+	return orElse(nextCtx, ctx), orElsePtr(next, state), err
+}
+
+func (h *handler[M]) doWrapModel(ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (_ model.BaseModel[M], err error) {
+	defer h.blame("WrapModel", &err)
+	wrapped, err := h.WrapModel(ctx, m, mc)
+	if wrapped == nil {
+		wrapped = m
+	}
+	return wrapped, err
+}
+
+func (h *handler[M]) doAfterModelHistory(ctx context.Context, state *TypedChatModelAgentState[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+	r, ok := h.TypedChatModelAgentMiddleware.(afterModelHistoryRewriter[M])
+	if !ok {
+		return ctx, state, nil
+	}
+	defer h.blame("AfterModelRewriteHistory", &err)
+	nextCtx, messages, err := r.AfterModelRewriteHistory(ctx, state.Messages)
+	return orElse(nextCtx, ctx), state.withMessages(messages), err
+}
+
+func (h *handler[M]) doAfterModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+	defer h.blame("AfterModelRewriteState", &err)
+	nextCtx, next, err := h.AfterModelRewriteState(ctx, state, mc)
+	return orElse(nextCtx, ctx), orElsePtr(next, state), err
+}
+
+func (h *handler[M]) doAfterToolCalls(ctx context.Context, state *TypedChatModelAgentState[M], tc *ToolCallsContext) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+	defer h.blame("AfterToolCallsRewriteState", &err)
+	nextCtx, next, err := h.AfterToolCallsRewriteState(ctx, state, tc)
+	return orElse(nextCtx, ctx), orElsePtr(next, state), err
+}
+
+func (h *handler[M]) doFinalAnswer(ctx context.Context, state *TypedChatModelAgentState[M]) (_ context.Context, decision FinalAnswerDecision, _ *TypedChatModelAgentState[M], err error) {
+	defer h.blame("BeforeFinalAnswer", &err)
+	nextCtx, decision, next, err := h.BeforeFinalAnswer(ctx, state)
+	return orElse(nextCtx, ctx), decision, orElsePtr(next, state), err
+}
+
+func (h *handler[M]) doAfterAgent(ctx context.Context, state *TypedChatModelAgentState[M]) (_ context.Context, err error) {
+	defer h.blame("AfterAgent", &err)
+	next, err := h.AfterAgent(ctx, state)
+	return orElse(next, ctx), err
+}
+
+// runStructHook runs a function of the [AgentMiddleware] at a place in the configuration. They exist for ordinary
+// messages only.
+func runStructHook[M MessageType](ctx context.Context, place int, name string, hook func(context.Context, *ChatModelAgentState) error, state *TypedChatModelAgentState[M]) error {
 	s, ok := any(state).(*ChatModelAgentState)
 	if hook == nil || !ok {
 		return nil
 	}
-	return hook(ctx, s)
+	if err := guardStructHook(ctx, name, hook, s); err != nil {
+		return fmt.Errorf("middleware[%d] %w", place, err)
+	}
+	return nil
+}
+
+func guardStructHook(ctx context.Context, name string, hook func(context.Context, *ChatModelAgentState) error, state *ChatModelAgentState) (err error) {
+	defer blame(name, &err)
+	return hook(ctx, state)
 }
 
 // withMessages is a state with another history. The one that hooks have seen stays as it is. nil changes nothing.

@@ -58,20 +58,16 @@ func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], input
 }
 
 // wrapped is the target inside the middlewares that wrap models. Those are asked for every call.
-func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], opts []model.Option) (context.Context, model.BaseModel[M], error) {
+func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], opts []model.Option) (_ context.Context, m model.BaseModel[M], err error) {
 	handlers := a.turn.chain.handlers
-	var m model.BaseModel[M] = identifiedModel[M]{target}
+	m = identifiedModel[M]{target}
 	if handlers.modelSender {
 		ctx = context.WithValue(ctx, attemptKey[M]{}, a)
 	}
 	mc := a.turn.chain.contextFor(toolsIn(opts))
 	for i := len(handlers.wrapModel) - 1; i >= 0; i-- {
-		next, err := handlers.wrapModel[i].WrapModel(ctx, m, mc)
-		if err != nil {
+		if m, err = handlers.wrapModel[i].doWrapModel(ctx, m, mc); err != nil {
 			return ctx, nil, err
-		}
-		if next != nil {
-			m = next
 		}
 	}
 	return ctx, m, nil

@@ -67,16 +67,17 @@ func (t *modelTurn[M]) failsOver(ctx context.Context, n uint, last *modelAttempt
 	if failover == nil || n > failover.MaxRetries || ctx.Err() != nil || isFinal(err) {
 		return false
 	}
+	defer blamePanic("ShouldFailover")
 	return failover.ShouldFailover(ctx, last.message, err)
 }
 
 // nextModel asks for the model to try now, and its input.
 func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err error) (*modelTarget[M], []M, error) {
-	m, input, chooseErr := t.chain.failover.GetFailoverModel(ctx, &FailoverContext[M]{
+	m, input, err := t.getFailoverModel(ctx, &FailoverContext[M]{
 		FailoverAttempt: n, InputMessages: t.input, LastOutputMessage: partial, LastErr: err,
 	})
-	if chooseErr != nil {
-		return nil, nil, chooseErr
+	if err != nil {
+		return nil, nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -91,6 +92,11 @@ func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err err
 		return t.chain.target, input, nil
 	}
 	return standIn(ctx, m), input, nil
+}
+
+func (t *modelTurn[M]) getFailoverModel(ctx context.Context, fc *FailoverContext[M]) (_ model.BaseModel[M], _ []M, err error) {
+	defer blame("GetFailoverModel", &err)
+	return t.chain.failover.GetFailoverModel(ctx, fc)
 }
 
 // isFinal reports whether an error is none of the model: interrupts, and streams that a cancel has ended.
@@ -161,12 +167,12 @@ func judge[M MessageType](ctx context.Context, retry *TypedModelRetryConfig[M], 
 		return stands
 	}
 	if retry.ShouldRetry == nil {
-		if a.err == nil || ctx.Err() != nil || retry.IsRetryAble != nil && !retry.IsRetryAble(ctx, a.err) {
+		if a.err == nil || ctx.Err() != nil || !retry.retryable(ctx, a.err) {
 			return stands
 		}
 		return verdict[M]{again: true}
 	}
-	d := retry.ShouldRetry(ctx, &TypedRetryContext[M]{
+	d := retry.decide(ctx, &TypedRetryContext[M]{
 		RetryAttempt: n + 1, InputMessages: input, Options: opts, OutputMessage: a.message, Err: a.err,
 	})
 	switch {
@@ -178,6 +184,18 @@ func judge[M MessageType](ctx context.Context, retry *TypedModelRetryConfig[M], 
 		stands.err = d.RewriteError
 	}
 	return stands
+}
+
+// decide asks ShouldRetry.
+func (c *TypedModelRetryConfig[M]) decide(ctx context.Context, rc *TypedRetryContext[M]) *TypedRetryDecision[M] {
+	defer blamePanic("ShouldRetry")
+	return c.ShouldRetry(ctx, rc)
+}
+
+// retryable asks IsRetryAble, without which every error is.
+func (c *TypedModelRetryConfig[M]) retryable(ctx context.Context, err error) bool {
+	defer blamePanic("IsRetryAble")
+	return c.IsRetryAble == nil || c.IsRetryAble(ctx, err)
 }
 
 // heed takes over what the decision says about the input and the options of the attempts to come.
@@ -208,6 +226,7 @@ func pause[M MessageType](ctx context.Context, retry *TypedModelRetryConfig[M], 
 	case d != nil && d.Backoff != 0:
 		return d.Backoff
 	case retry.BackoffFunc != nil:
+		defer blamePanic("BackoffFunc")
 		return retry.BackoffFunc(ctx, n)
 	}
 	return backoff.Default(n)

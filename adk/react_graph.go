@@ -194,15 +194,22 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 			return nil, err
 		}
 	}
-	if hook := r.options.afterToolCalls; hook != nil {
-		if err := hook(ctx); err != nil {
-			return nil, err
-		}
+	if err := r.options.runAfterToolCalls(ctx); err != nil {
+		return nil, err
 	}
 	if r.view.At(cancelscope.Mode(CancelAfterToolCalls)) && !endsRun[M](ctx) {
 		return nil, errors.Join(pauseAt[M](ctx, afterTools), compose.Interrupt(ctx, infoAfterToolCalls))
 	}
 	return results, nil
+}
+
+// runAfterToolCalls runs the caller's own hook.
+func (o *chatModelAgentOptions) runAfterToolCalls(ctx context.Context) (err error) {
+	if o.afterToolCalls == nil {
+		return nil
+	}
+	defer blame("WithAfterToolCallsHook", &err)
+	return o.afterToolCalls(ctx)
 }
 
 // endsRun reports whether the round has a result that ends the run: then there is nothing left to stop.

@@ -15,7 +15,8 @@ func handlerToolMiddlewares[M MessageType](s *handlerSet[M]) []compose.ToolMiddl
 	for _, h := range s.wrapInvokable {
 		wrap := wrapEndpoint(textArgument, func(v string) *compose.ToolOutput { return &compose.ToolOutput{Result: v} },
 			func(out *compose.ToolOutput) string { return out.Result },
-			func(ctx context.Context, e endpoint[string, string], tc *ToolContext) (endpoint[string, string], error) {
+			func(ctx context.Context, e endpoint[string, string], tc *ToolContext) (_ endpoint[string, string], err error) {
+				defer h.blame("WrapInvokableToolCall", &err)
 				w, err := h.WrapInvokableToolCall(ctx, InvokableToolCallEndpoint(e), tc)
 				return endpoint[string, string](w), err
 			})
@@ -25,7 +26,8 @@ func handlerToolMiddlewares[M MessageType](s *handlerSet[M]) []compose.ToolMiddl
 		type result = *schema.StreamReader[string]
 		wrap := wrapEndpoint(textArgument, func(v result) *compose.StreamToolOutput { return &compose.StreamToolOutput{Result: v} },
 			func(out *compose.StreamToolOutput) result { return out.Result },
-			func(ctx context.Context, e endpoint[string, result], tc *ToolContext) (endpoint[string, result], error) {
+			func(ctx context.Context, e endpoint[string, result], tc *ToolContext) (_ endpoint[string, result], err error) {
+				defer h.blame("WrapStreamableToolCall", &err)
 				w, err := h.WrapStreamableToolCall(ctx, StreamableToolCallEndpoint(e), tc)
 				return endpoint[string, result](w), err
 			})
@@ -37,7 +39,8 @@ func handlerToolMiddlewares[M MessageType](s *handlerSet[M]) []compose.ToolMiddl
 			return &compose.EnhancedInvokableToolOutput{Result: v}
 		},
 			func(out *compose.EnhancedInvokableToolOutput) result { return out.Result },
-			func(ctx context.Context, e endpoint[*schema.ToolArgument, result], tc *ToolContext) (endpoint[*schema.ToolArgument, result], error) {
+			func(ctx context.Context, e endpoint[*schema.ToolArgument, result], tc *ToolContext) (_ endpoint[*schema.ToolArgument, result], err error) {
+				defer h.blame("WrapEnhancedInvokableToolCall", &err)
 				w, err := h.WrapEnhancedInvokableToolCall(ctx, EnhancedInvokableToolCallEndpoint(e), tc)
 				return endpoint[*schema.ToolArgument, result](w), err
 			})
@@ -51,7 +54,8 @@ func handlerToolMiddlewares[M MessageType](s *handlerSet[M]) []compose.ToolMiddl
 			return &compose.EnhancedStreamableToolOutput{Result: v}
 		},
 			func(out *compose.EnhancedStreamableToolOutput) result { return out.Result },
-			func(ctx context.Context, e endpoint[*schema.ToolArgument, result], tc *ToolContext) (endpoint[*schema.ToolArgument, result], error) {
+			func(ctx context.Context, e endpoint[*schema.ToolArgument, result], tc *ToolContext) (_ endpoint[*schema.ToolArgument, result], err error) {
+				defer h.blame("WrapEnhancedStreamableToolCall", &err)
 				w, err := h.WrapEnhancedStreamableToolCall(ctx, EnhancedStreamableToolCallEndpoint(e), tc)
 				return endpoint[*schema.ToolArgument, result](w), err
 			})
