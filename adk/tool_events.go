@@ -57,17 +57,25 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 // unknownHandler answers calls of tools that do not exist.
 type unknownHandler = func(ctx context.Context, name, input string) (string, error)
 
-// unknownToolEventSender does for these answers what the middleware does for results: no middleware sees them.
+// unknownToolEventSender does for these answers what the middlewares of the agent's own do for results, because no
+// middleware sees them: their events are sent, and an immediate cancel does not wait for them.
 func unknownToolEventSender[M MessageType](handle unknownHandler) unknownHandler {
 	if handle == nil {
 		return nil
 	}
-	return func(ctx context.Context, name, input string) (string, error) {
-		answer, err := handle(ctx, name, input)
+	call := watchedTool[M](func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
+		answer, err := handle(ctx, in.Name, in.Arguments)
 		if err != nil {
-			return answer, err
+			return nil, err
 		}
-		return answer, sendToolText[M](ctx, name, compose.GetToolCallID(ctx), answer)
+		return &compose.ToolOutput{Result: answer}, sendToolText[M](ctx, in.Name, in.CallID, answer)
+	}, func(context.Context, *compose.ToolOutput) error { return nil })
+	return func(ctx context.Context, name, input string) (string, error) {
+		out, err := call(ctx, &compose.ToolInput{Name: name, Arguments: input, CallID: compose.GetToolCallID(ctx)})
+		if err != nil {
+			return "", err
+		}
+		return out.Result, nil
 	}
 }
 
