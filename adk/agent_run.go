@@ -44,6 +44,8 @@ type agentRun[M MessageType] struct {
 	stoodIn *modelTarget[M]
 	// speculation is the tool calls of the last answer that run already.
 	speculation *speculation
+	// stopsInTools: the run has been told to stop before the tools, and some of them run already.
+	stopsInTools bool
 	// rejected: the final answer was.
 	rejected bool
 	// resume is what an interrupted run goes on from; checkpoint is what this one leaves when it is interrupted.

@@ -160,6 +160,24 @@ func (s *speculation) abort(cause error) {
 	}
 }
 
+// stop has no more calls started, and reports whether some have been.
+func (s *speculation) stop() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.aborted != nil {
+		return false
+	}
+	for _, c := range s.waiting {
+		c.discard(errStopped)
+	}
+	s.calls = slices.DeleteFunc(s.calls, func(c *earlyCall) bool { return slices.Contains(s.waiting, c) })
+	s.waiting = nil
+	return len(s.calls) > 0
+}
+
 // adoptInto returns the early calls that are calls of the message, by their place in it, and gives up the others.
 func (s *speculation) adoptInto(ctx context.Context, calls []schema.ToolCall) ([]compose.EarlyToolCall, error) {
 	s.mu.Lock()

@@ -25,7 +25,19 @@ func adoptEarlyCalls[M MessageType](ctx context.Context, input *schema.Message) 
 	if err != nil {
 		return nil, err
 	}
+	if r.stopsInTools {
+		for i := range adopted {
+			if adopted[i] == nil {
+				adopted[i] = giveUp
+			}
+		}
+	}
 	return adopted, r.speculation.publish()
+}
+
+// giveUp stands for a call that is not to run now.
+func giveUp(context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
+	return nil, nil, compose.ErrToolCallGivenUp
 }
 
 // keepSpeculation gives up the calls that run already if the message that the run goes on with makes none.

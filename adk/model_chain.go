@@ -88,6 +88,10 @@ func (c *modelChain[M]) turn(ctx context.Context) (last M, err error) {
 	case err != nil && t.run.view.Now() && !isInterrupt(err):
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && t.run.view.At(cancelscope.Mode(CancelAfterChatModel)) && c.limited && opsOf[M]().hasToolCalls(last):
+		if t.run.speculation.stop() { // the tools node stops the run, with the results of the calls that run already
+			t.run.stopsInTools = true
+			return last, nil
+		}
 		return last, errors.Join(pauseAt[M](ctx, afterChatModel), compose.Interrupt(ctx, infoAfterChatModel))
 	}
 	return last, err

@@ -197,7 +197,7 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 	if err := r.options.runAfterToolCalls(ctx); err != nil {
 		return nil, err
 	}
-	if r.view.At(cancelscope.Mode(CancelAfterToolCalls)) && !endsRun[M](ctx) {
+	if (r.stopsInTools || r.view.At(cancelscope.Mode(CancelAfterToolCalls))) && !endsRun[M](ctx) {
 		return nil, errors.Join(pauseAt[M](ctx, afterTools), compose.Interrupt(ctx, infoAfterToolCalls))
 	}
 	return results, nil
