@@ -32,7 +32,8 @@ type ToolsConfig struct {
 	EmitInternalEvents bool
 	// EagerExecution starts a tool as soon as its arguments have come, while the model still streams. It has an effect
 	// in runs with streaming only. A tool may have run for an answer that is rejected afterwards, by a retry for
-	// example: its context is cancelled then and its result dropped, but what it has done is done.
+	// example: its context is cancelled then and its result dropped, but what it has done is done. In runs that are
+	// saved at [EveryStep] it is for tools that are an [IdempotentTool].
 	EagerExecution bool
 }
 

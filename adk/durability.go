@@ -27,7 +27,8 @@ const (
 	// process died can be resumed after its last step. Models and tools that were done are not called again; hooks and
 	// custom agents are. A tool that had begun but not ended comes back as an interrupt ([OutcomeUnknown]), unless it is
 	// an [IdempotentTool]. Events of earlier steps are not delivered again. What was saved is removed when the run
-	// succeeds, and so is the checkpoint that it went on from, if the store is a [CheckPointDeleter]. A store that offers
+	// succeeds, and so is the checkpoint that it went on from, if the store is a [CheckPointDeleter]. Of an agent that
+	// runs tools eagerly, only an IdempotentTool is started before the answer that calls it is saved. A store that offers
 	// [CheckPointJournal] gets one record for a step, another one everything anew.
 	EveryStep
 )

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -199,4 +201,78 @@ func TestDurability_OutcomeUnknown(t *testing.T) {
 			require.Equal(t, c.want, texts)
 		})
 	}
+}
+
+// TestDurability_EagerCallsAreMadeOnce: wherever the process dies, a tool that must not be called twice is not, though
+// it is to start before the answer that calls it is saved, and the model calls it by another ID when it is asked again.
+// One that may be repeated does start early.
+func TestDurability_EagerCallsAreMadeOnce(t *testing.T) {
+	for _, idempotent := range []bool{false, true} {
+		for steps := 1; ; steps++ {
+			done := false
+			synctest.Test(t, func(t *testing.T) { done = dieWhileEager(t, steps, idempotent) })
+			if done {
+				require.Greater(t, steps, 4)
+				break
+			}
+		}
+	}
+}
+
+func dieWhileEager(t *testing.T, steps int, idempotent bool) (done bool) {
+	calls, asked, early := 0, 0, false
+	var answered atomic.Bool
+	m := &modelFunc[Message]{stream: func(_ context.Context, h []Message, _ ...model.Option) (*schema.StreamReader[Message], error) {
+		asked++
+		answered.Store(false)
+		s, w := schema.Pipe[Message](0)
+		go func(id string) {
+			defer w.Close()
+			if h[len(h)-1].Role == schema.Tool {
+				w.Send(chatAnswer("done"), nil)
+				return
+			}
+			w.Send(chunkAt[Message](0, wanted{"pay", id, object}), nil)
+			time.Sleep(time.Minute)
+			answered.Store(true)
+		}(fmt.Sprint("call ", asked))
+		return s, nil
+	}}
+	fn := &toolFunc{"pay", func(context.Context, string) (string, error) {
+		calls++
+		early = early || !answered.Load()
+		return "paid", nil
+	}}
+	var pay tool.BaseTool = fn
+	if idempotent {
+		pay = idempotentTool{fn}
+	}
+	var left atomic.Int32
+	left.Store(int32(steps))
+	r := NewRunner(t.Context(), RunnerConfig{Agent: setup(t, m, []tool.BaseTool{pay}, eagerly[Message]), EnableStreaming: true,
+		CheckPointStore: dyingJournal{checkpoint.NewMemoryStore(), &left}, Durability: EveryStep})
+	all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+	died := all[len(all)-1].Err != nil
+	require.Equal(t, idempotent && steps > 1, early, "died after %d steps", steps)
+	if !died {
+		require.Equal(t, 1, calls)
+		return true
+	}
+	left.Store(1000)
+	it, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	all = read(t, it)
+	if last := all[len(all)-1]; last.Action != nil && last.Action.Interrupted != nil { // it has begun, and that is all that is known
+		ic := last.Action.Interrupted.InterruptContexts[0]
+		require.IsType(t, &OutcomeUnknown{}, ic.Info)
+		it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{ic.ID: &ToolOutcome{Result: "paid"}}})
+		require.NoError(t, err)
+		all = read(t, it)
+	}
+	require.NoError(t, all[len(all)-1].Err, "died after %d steps", steps)
+	require.Equal(t, "assistant: done", linesOf(all)[len(all)-1], "died after %d steps", steps)
+	if !idempotent {
+		require.Equal(t, 1, calls, "died after %d steps", steps)
+	}
+	return false
 }

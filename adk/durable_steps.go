@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -255,23 +256,31 @@ func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, call st
 	return nil, tool.StatefulInterrupt(ctx, unknown, unknown)
 }
 
-// idempotent reports whether a tool may be called again. An agent goes on where it was.
+// idempotent reports whether a call that had begun may be repeated. An agent goes on where it was.
 func (r *agentRun[M]) idempotent(name string) bool {
+	if _, ok := r.toolNamed(name).(interface{ isAgentTool() }); ok {
+		return true
+	}
+	return r.repeatable(name)
+}
+
+// repeatable reports whether a tool says that it may be called again.
+func (r *agentRun[M]) repeatable(name string) bool {
+	t, ok := r.toolNamed(name).(IdempotentTool)
+	return ok && t.Idempotent()
+}
+
+// toolNamed finds a tool by its name or an alias, nil if there is none.
+func (r *agentRun[M]) toolNamed(name string) tool.BaseTool {
 	if own, ok := r.graph.canonical[name]; ok {
 		name = own
 	}
-	for i, info := range r.graph.infos {
-		if info.Name != name {
-			continue
-		}
-		switch t := r.graph.tools[i].(type) {
-		case IdempotentTool:
-			return t.Idempotent()
-		case interface{ isAgentTool() }:
-			return true
+	for i, info := range slices.Backward(r.graph.infos) { // the last one is called
+		if info.Name == name {
+			return r.graph.tools[i]
 		}
 	}
-	return false
+	return nil
 }
 
 func (t *agentTool[M]) isAgentTool() {}

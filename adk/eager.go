@@ -30,6 +30,8 @@ type speculation struct {
 	tools   *eagerTools
 	ctx     context.Context
 	options []tool.Option
+	// allowed, if not nil, says which tools may be started.
+	allowed func(name string) bool
 
 	joins callJoins
 
@@ -49,6 +51,11 @@ func startSpeculation[M MessageType](t *modelTurn[M]) *speculation {
 	}
 	// The calls belong to the tools node: to its address, and to the context of the run rather than that of the turn.
 	s := &speculation{run: t.run, tools: tools, ctx: core.Beside(t.ctx, compose.AddressSegmentNode, toolsNode), options: t.run.options.tools}
+	if t.run.journal != nil {
+		// Should the process die before the answer is saved, the model would be asked again, and nothing would tell
+		// that a call of its next answer has been made already.
+		s.allowed = t.run.repeatable
+	}
 	s.idle.L = &s.mu
 	return s
 }
@@ -61,7 +68,7 @@ func (s *speculation) feed(pieces []schema.ToolCall) {
 			s.abort(err)
 			return
 		}
-		if call != nil {
+		if call != nil && (s.allowed == nil || s.allowed(call.Function.Name)) {
 			s.start(*call)
 		}
 	}
