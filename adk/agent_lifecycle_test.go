@@ -1,0 +1,152 @@
+package adk
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/components/tool"
+)
+
+// TestLifecycle_L3_Frozen: the agents around an agent are fixed by its first run, and set only once before.
+func TestLifecycle_L3_Frozen(t *testing.T) {
+	t.Run("ordinary", testFrozen[ordinary])
+	t.Run("agentic", testFrozen[agentic])
+}
+
+func testFrozen[M MessageType](t *testing.T) {
+	d := dialectOf[M]()
+	newAgent := func() *TypedChatModelAgent[M] { return setup(t, says(d.answer("done")), nil) }
+	ctx := t.Context()
+	a, other := newAgent(), TypedAgent[M](newAgent())
+	require.NoError(t, a.OnSetSubAgents(ctx, []TypedAgent[M]{other}))
+	require.EqualError(t, a.OnSetSubAgents(ctx, nil), "agent's sub-agents has already been set")
+	require.NoError(t, a.OnSetAsSubAgent(ctx, other))
+	require.EqualError(t, a.OnSetAsSubAgent(ctx, other), "agent has already been set as a sub-agent of another agent")
+	require.NoError(t, a.OnDisallowTransferToParent(ctx))
+	for name, run := range map[string]func(a *TypedChatModelAgent[M]) *AsyncIterator[*TypedAgentEvent[M]]{
+		"run": func(a *TypedChatModelAgent[M]) *AsyncIterator[*TypedAgentEvent[M]] { return bare(ctx, a, false) },
+		"resume": func(a *TypedChatModelAgent[M]) *AsyncIterator[*TypedAgentEvent[M]] {
+			return a.Resume(ctx, &ResumeInfo{})
+		},
+	} {
+		a := newAgent()
+		read(t, run(a))
+		const frozen = "agent has been frozen after run"
+		require.EqualError(t, a.OnSetSubAgents(ctx, nil), frozen, name)
+		require.EqualError(t, a.OnSetAsSubAgent(ctx, other), frozen, name)
+		require.EqualError(t, a.OnDisallowTransferToParent(ctx), frozen, name)
+	}
+}
+
+// TestLifecycle_L5_ToolsOutOfNothing: an agent whose configuration has neither tools nor results that end the run gets
+// both from BeforeAgent, in a run and in a resumed one.
+func TestLifecycle_L5_ToolsOutOfNothing(t *testing.T) {
+	bubbled(t, testOutOfNothing[ordinary], testOutOfNothing[agentic])
+}
+
+func testOutOfNothing[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	var ran diary
+	h := &hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+		rc.Tools = append(rc.Tools, asksFirst("t", &ran))
+		rc.ReturnDirectly["t"] = true
+		return ctx, rc, nil
+	}}
+	m := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"))
+	a := setup(t, m, nil, with[M](h))
+	first := read(t, bare(t.Context(), a, streaming))
+	require.Equal(t, []string{asked, "no message"}, linesOf(first))
+	require.Equal(t, []string{"t"}, toolNames(m.options[0]))
+	require.Equal(t, []string{answered}, linesOf(read(t, goesOn(t.Context(), t, a, first, streaming))))
+	require.Equal(t, []string{"t#c1 resumed=false", "t#c1 resumed=true"}, ran.all())
+	require.Equal(t, 1, m.calls())
+}
+
+// TestLifecycle_L12_Resume: what a resumed run takes from where: its streaming mode from the info, its history from
+// what was saved, and neither input nor instruction anew.
+func TestLifecycle_L12_Resume(t *testing.T) {
+	bubbled(t, testResumeTakes[ordinary], testResumeTakes[agentic])
+}
+
+func testResumeTakes[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	inputs, instruction := 0, "first"
+	var failing error
+	h := &hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+		rc.Instruction = instruction
+		return ctx, rc, failing
+	}}
+	m := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"))
+	a := setup(t, m, []tool.BaseTool{asksFirst("t", &diary{})}, with[M](h), func(c *TypedChatModelAgentConfig[M]) {
+		c.GenModelInput = func(ctx context.Context, instruction string, input *TypedAgentInput[M]) ([]M, error) {
+			inputs++
+			return defaultGenModelInput(ctx, instruction, input)
+		}
+	})
+	first := read(t, bare(t.Context(), a, streaming))
+	instruction = "second"
+	rest := read(t, goesOn(t.Context(), t, a, first, !streaming))
+	require.Equal(t, []string{answered, ended}, linesOf(rest))
+	require.Equal(t, !streaming, rest[1].Output.MessageOutput.IsStreaming)
+	require.Equal(t, 1, inputs)
+	require.Equal(t, []string{"system: first", "user: hi", asked, answered}, m.transcript()[1])
+
+	failing = errBroken
+	require.ErrorIs(t, endError(t, read(t, a.Resume(t.Context(), &ResumeInfo{InterruptState: 7}))), errBroken, "BeforeAgent comes before the checks")
+}
+
+// TestLifecycle_L12_HistoryModifier: a modifier rewrites the saved history once; the one of the resume data wins.
+func TestLifecycle_L12_HistoryModifier(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		for name, c := range map[string]struct {
+			data *ChatModelAgentResumeData
+			opts []AgentRunOption
+			want []string
+		}{
+			"none":   {nil, nil, nil},
+			"data":   {&ChatModelAgentResumeData{HistoryModifier: signs("data")}, nil, []string{"data"}},
+			"option": {nil, []AgentRunOption{WithHistoryModifier(signs("option"))}, []string{"option"}},
+			"both":   {&ChatModelAgentResumeData{HistoryModifier: signs("data")}, []AgentRunOption{WithHistoryModifier(signs("option"))}, []string{"data"}},
+			"empty":  {&ChatModelAgentResumeData{}, []AgentRunOption{WithHistoryModifier(signs("option"))}, []string{"option"}},
+		} {
+			m := says(chatAnswer("", wanted{"t", "c1", object}), chatAnswer("", wanted{"t", "c2", object}), chatAnswer("done"))
+			a := setup(t, m, []tool.BaseTool{asksOnce()})
+			first := read(t, bare(t.Context(), a, streaming))
+			last := first[len(first)-1].Action.Interrupted
+			info := &ResumeInfo{EnableStreaming: streaming, InterruptInfo: last, WasInterrupted: true, IsResumeTarget: true,
+				InterruptState: last.Data.(*ChatModelAgentInterruptInfo).Data}
+			if c.data != nil {
+				info.ResumeData = c.data
+			}
+			rest := read(t, a.Resume(t.Context(), info, c.opts...))
+			require.NoError(t, rest[len(rest)-1].Err, name)
+			var signed []string
+			for _, line := range m.transcript()[2] {
+				if len(line) > 8 && line[:8] == "system: " {
+					signed = append(signed, line[8:])
+				}
+			}
+			require.Equal(t, c.want, signed, "%s: once, though the model is called twice", name)
+		}
+	}
+}
+
+// signs puts a line in front of a history.
+func signs(who string) func(context.Context, []Message) []Message {
+	return func(_ context.Context, history []Message) []Message {
+		return append([]Message{opsOf[Message]().system(who)}, history...)
+	}
+}
+
+// asksOnce is a tool that interrupts its first call only.
+func asksOnce() tool.BaseTool {
+	calls := 0
+	return &toolFunc{"t", func(ctx context.Context, args string) (string, error) {
+		if calls++; calls == 1 {
+			return "", tool.Interrupt(ctx, "may I?")
+		}
+		return "<" + args + ">", nil
+	}}
+}
