@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/middlewares/internal/messagetest"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -39,8 +41,14 @@ func open[M adk.MessageType](t *testing.T, conf approval.Config, m *adktest.Mode
 	t.Helper()
 	handler, err := approval.NewTyped[M](t.Context(), &conf)
 	require.NoError(t, err)
-	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "a", Model: m,
-		ToolsConfig: adktest.Tools(tools...), Handlers: []adk.TypedChatModelAgentMiddleware[M]{handler}})
+	return openFor(t, &adk.TypedChatModelAgentConfig[M]{Model: m, ToolsConfig: adktest.Tools(tools...),
+		Handlers: []adk.TypedChatModelAgentMiddleware[M]{handler}})
+}
+
+func openFor[M adk.MessageType](t *testing.T, conf *adk.TypedChatModelAgentConfig[M]) *desk[M] {
+	t.Helper()
+	conf.Name = "a"
+	agent, err := adk.NewTypedChatModelAgent(t.Context(), conf)
 	require.NoError(t, err)
 	d := &desk[M]{t: t, store: adktest.NewStore()}
 	d.runner = adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: d.store, EnableStreaming: true})
@@ -278,4 +286,37 @@ func TestWhichTools(t *testing.T) {
 		require.Equal(t, asked, err != nil, name)
 	}
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _, _ = m.BeforeModelRewriteState(ctx, nil, nil) }), 1.0)
+}
+
+// changesTools adds tools to a run and takes one away.
+type changesTools struct {
+	*adk.BaseChatModelAgentMiddleware
+	add    []tool.BaseTool
+	remove tool.BaseTool
+}
+
+func (c *changesTools) BeforeAgent(ctx context.Context, rc *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+	next := *rc
+	next.Tools = append(slices.DeleteFunc(slices.Clone(rc.Tools), func(t tool.BaseTool) bool { return t == c.remove }), c.add...)
+	return ctx, &next, nil
+}
+
+func TestWhichTools_OfMiddlewaresAfterIt(t *testing.T) {
+	handler, err := approval.New(t.Context(), &approval.Config{Tools: []string{"danger"}})
+	require.NoError(t, err)
+	removed, free, danger := adktest.NewTool("removed"), adktest.NewTool("free"), adktest.NewTool("danger")
+	tools := adktest.Tools(removed)
+	tools.ToolAliases = map[string]compose.ToolAliasConfig{"danger": {NameAliases: []string{"removed"}}}
+	d := openFor(t, &adk.ChatModelAgentConfig{ToolsConfig: tools,
+		Model: adktest.NewModel(t, adktest.Calls(adktest.Call("free", "1"), adktest.Call("danger", "2"), adktest.Call("removed", "3")),
+			adktest.Calls(adktest.Call("free", "4")), adktest.Says("done")),
+		Handlers: []adk.ChatModelAgentMiddleware{handler, &changesTools{add: []tool.BaseTool{free, danger}, remove: removed}}})
+	requests, _ := d.asked()
+	require.Len(t, requests, 2)
+	require.Contains(t, requests, "call_2")
+	require.Contains(t, requests, "call_3", "an alias now, though it was a tool's name before")
+	d.answer(map[string]any{"call_2": requests["call_2"].Approve(), "call_3": requests["call_3"].Approve()})
+	d.events.ExpectText("done")
+	require.Equal(t, []string{"1", "4"}, free.Arguments(), "asked for neither before nor after the resume")
+	require.ElementsMatch(t, []string{"2", "3"}, danger.Arguments())
 }

@@ -75,32 +75,16 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 	return m, nil
 }
 
-// toolsKey is where the context has the tools of the run.
-type toolsKey struct{}
-
-// BeforeAgent remembers the tools, whose names tell aliases.
-func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
-	if runCtx != nil && m.conf.Ask == nil {
-		ctx = context.WithValue(ctx, toolsKey{}, runCtx.Tools)
-	}
-	return ctx, runCtx, nil
-}
-
 // mustAsk reports whether a call needs an approval.
 func (m *middleware[M]) mustAsk(ctx context.Context, tCtx *adk.ToolContext, arguments string) (bool, error) {
-	if m.conf.Ask != nil {
+	switch {
+	case m.conf.Ask != nil:
 		return m.conf.Ask(ctx, tCtx, arguments)
-	}
-	if slices.Contains(m.conf.Tools, tCtx.Name) {
+	case slices.Contains(m.conf.Tools, tCtx.Name):
 		return true, nil
 	}
-	tools, _ := ctx.Value(toolsKey{}).([]tool.BaseTool)
-	for _, t := range tools {
-		if info, err := t.Info(ctx); err == nil && info != nil && info.Name == tCtx.Name {
-			return false, nil
-		}
-	}
-	return true, nil // an alias, maybe of a tool that must be asked for
+	// A name that no tool has is an alias, maybe of a tool that must be asked for.
+	return !toolsOf(ctx).has(ctx, tCtx.Name), nil
 }
 
 // outcome is what is to be done with a call.
