@@ -1,6 +1,10 @@
 package filesystem
 
-import "context"
+import (
+	"context"
+
+	"github.com/weftgo/weft/adk/internal/filerequest"
+)
 
 // Backend is a store of files. Methods must be safe for concurrent use, must honour ctx, and must not keep requests.
 type Backend interface {
@@ -115,11 +119,8 @@ type EditRequest struct {
 	ReplaceAll bool
 }
 
-// DeleteRequest removes a file.
-type DeleteRequest struct {
-	// FilePath is the file. Directories are not removed.
-	FilePath string
-}
+// DeleteRequest removes a file: the one at its field FilePath, a string. Directories are not removed.
+type DeleteRequest = filerequest.DeleteRequest
 
 // FileContent is what [Backend.Read] returns.
 type FileContent struct {
