@@ -1,0 +1,66 @@
+package toolerrors
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/language"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+const (
+	failed        = "The call of the tool failed: "
+	failedChinese = "工具调用失败："
+)
+
+// Config configures [New]. Its zero value has every error told.
+type Config struct {
+	// Tell decides about an error: what the model reads in its place, or, with ok false, that the error ends the run. It
+	// is called while the call runs, by several calls at once. Default: every error is told, with its text, which may say
+	// more of the machine than a model should know.
+	Tell func(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool)
+}
+
+type middleware[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	tell func(ctx context.Context, call *adk.ToolContext, err error) (string, bool)
+}
+
+// New makes the middleware for agents on ordinary messages. A nil config is that of zero values.
+func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, error) {
+	return NewTyped[*schema.Message](ctx, config)
+}
+
+// NewTyped makes the middleware. The error is always nil. One middleware may serve any number of agents and runs at once.
+func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
+	m := &middleware[M]{tell: tellText}
+	if config != nil && config.Tell != nil {
+		m.tell = config.Tell
+	}
+	return m, nil
+}
+
+func tellText(_ context.Context, _ *adk.ToolContext, err error) (string, bool) {
+	return language.Select(failed, failedChinese) + err.Error(), true
+}
+
+// told is what the model reads in place of an error. ok is false if the error stays one.
+func (m *middleware[M]) told(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool) {
+	if err == nil || stopsTheRun(ctx, err) {
+		return "", false
+	}
+	return m.tell(ctx, call, err)
+}
+
+// stopsTheRun reports whether an error is the way in which a run stops, or a panic, which is for programmers to read. A
+// tool that has run out of a time of its own has failed; one whose context has ended was stopped.
+func stopsTheRun(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || errors.Is(err, adk.ErrStreamCanceled) || errors.As(err, new(*safe.PanicError)) {
+		return true
+	}
+	_, interrupted := core.SignalFrom(err, func() core.Address { return nil }) // cancelled agents inside a tool, too
+	return interrupted
+}
