@@ -17,13 +17,9 @@ func SendToolGenAction(ctx context.Context, toolName string, action *AgentAction
 	if key == "" {
 		key = toolName
 	}
-	set := func() error {
-		return processShared(ctx, func(_ *map[string]any, setAction func(string, *AgentAction) error) error {
-			return setAction(key, action)
-		})
-	}
-	err := errOutsideRun
-	if run := innermostRun(ctx); run != nil {
+	run, err := runForValues(ctx)
+	if err == nil {
+		set := func() error { return run.setAction(ctx, key, action) }
 		if call := earlyCallIn(ctx, run); call != nil {
 			err = call.holdAction(set)
 		} else {

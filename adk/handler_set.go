@@ -106,10 +106,11 @@ func (s *handlerSet[M]) sort(h handler[M], base reflect.Type) {
 	}
 }
 
-// aroundModel reports whether anything runs before or after a turn of the model.
-func (s *handlerSet[M]) aroundModel() bool {
-	return len(s.structs)+len(s.beforeModel)+len(s.afterModel) > 0
-}
+// beforeTurn reports whether anything runs before a turn of the model.
+func (s *handlerSet[M]) beforeTurn() bool { return len(s.structs)+len(s.beforeModel) > 0 }
+
+// afterTurn reports whether anything runs after a turn of the model.
+func (s *handlerSet[M]) afterTurn() bool { return len(s.structs)+len(s.afterModel) > 0 }
 
 // judgesAnswers reports whether anything runs between the last message and the end of the run.
 func (s *handlerSet[M]) judgesAnswers() bool { return len(s.finalAnswer)+len(s.afterAgent) > 0 }

@@ -64,7 +64,10 @@ func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], o
 	if handlers.modelSender {
 		ctx = context.WithValue(ctx, attemptKey[M]{}, a)
 	}
-	mc := a.turn.chain.contextFor(toolsIn(opts))
+	if len(handlers.wrapModel) == 0 {
+		return ctx, m, nil
+	}
+	mc := a.turn.hookContext(toolsIn(opts))
 	for i := len(handlers.wrapModel) - 1; i >= 0; i-- {
 		if m, err = handlers.wrapModel[i].doWrapModel(ctx, m, mc); err != nil {
 			return ctx, nil, err

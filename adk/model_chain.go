@@ -111,18 +111,14 @@ func (t *modelTurn[M]) take(ctx context.Context) (last M, err error) {
 	if err := t.begin(ctx); err != nil {
 		return last, err
 	}
-	if !c.handlers.aroundModel() {
+	if !c.handlers.beforeTurn() && !c.handlers.afterTurn() {
 		answer, err := t.answer(ctx)
 		if err != nil {
 			return last, err
 		}
-		t.run.keepSpeculation(answer)
-		return answer, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-			s.Messages = append(s.Messages, answer)
-			return nil
-		})
+		return answer, t.keep(ctx, answer)
 	}
-	mc := c.contextFor(c.toolsOf(t.run))
+	mc := t.hookContext(c.toolsOf(t.run))
 	if ctx, err = t.hookBefore(ctx, mc); err != nil {
 		return last, err
 	}
@@ -184,6 +180,8 @@ type modelTurn[M MessageType] struct {
 	before stateBefore[M]
 	// view is the state as the hooks see it, if there are any.
 	view *TypedChatModelAgentState[M]
+	// told is what hooks were told about the turn.
+	told *TypedModelContext[M]
 	// open is the attempt that has not been judged yet.
 	open *modelAttempt[M]
 	// first is the first attempt: most turns need no other.
@@ -212,9 +210,10 @@ func (t *modelTurn[M]) begin(ctx context.Context) error {
 			s.ToolInfos = c.toolsOf(r)
 		}
 		t.input = slices.Clip(s.Messages)
-		t.options = c.optionsFor(r, s.ToolInfos, s.DeferredToolInfos)
-		if c.handlers.aroundModel() {
-			t.view = s.view()
+		if c.handlers.beforeTurn() {
+			t.view = s.view() // and the options are those of what the hooks make of it
+		} else {
+			t.options = c.optionsFor(r, s.ToolInfos, s.DeferredToolInfos)
 		}
 		return nil
 	})
@@ -229,7 +228,8 @@ func (c *modelChain[M]) optionsFor(r *agentRun[M], tools, deferred []*schema.Too
 	if len(r.options.model) == 0 && r.toolSearchTool == nil && deferred == nil {
 		return told
 	}
-	opts := slices.Clip(r.options.model)
+	opts := make([]model.Option, 0, len(r.options.model)+len(told)+2)
+	opts = append(opts, r.options.model...)
 	if r.toolSearchTool != nil {
 		opts = append(opts, model.WithToolSearchTool(r.toolSearchTool))
 	}
@@ -254,14 +254,22 @@ func toolsIn(opts []model.Option) []*schema.ToolInfo {
 	return model.GetCommonOptions(nil, opts...).Tools
 }
 
-// contextFor is what hooks are told about a call with the given tools.
-func (c *modelChain[M]) contextFor(tools []*schema.ToolInfo) *TypedModelContext[M] {
-	return &TypedModelContext[M]{Tools: tools, ModelRetryConfig: c.retry, ModelFailoverConfig: c.failover}
+// hookContext is what hooks are told about a call with the given tools. Hooks of one turn share it as long as the tools
+// are the same.
+func (t *modelTurn[M]) hookContext(tools []*schema.ToolInfo) *TypedModelContext[M] {
+	if t.told == nil || !slices.Equal(t.told.Tools, tools) {
+		t.told = &TypedModelContext[M]{Tools: tools, ModelRetryConfig: t.chain.retry, ModelFailoverConfig: t.chain.failover}
+	}
+	return t.told
 }
 
 // hookBefore runs the hooks before the turn and keeps what they make of the state.
 func (t *modelTurn[M]) hookBefore(ctx context.Context, mc *TypedModelContext[M]) (context.Context, error) {
-	ctx, view, err := t.chain.handlers.runBeforeModel(ctx, t.view, mc)
+	handlers := t.chain.handlers
+	if !handlers.beforeTurn() {
+		return ctx, nil
+	}
+	ctx, view, err := handlers.runBeforeModel(ctx, t.view, mc)
 	if err != nil {
 		return ctx, err
 	}
@@ -275,6 +283,10 @@ func (t *modelTurn[M]) hookBefore(ctx context.Context, mc *TypedModelContext[M])
 
 // hookAfter adds the answer, runs the hooks after the turn and keeps what they make of the state.
 func (t *modelTurn[M]) hookAfter(ctx context.Context, answer M, mc *TypedModelContext[M]) (last M, err error) {
+	handlers := t.chain.handlers
+	if !handlers.afterTurn() {
+		return answer, t.keep(ctx, answer)
+	}
 	var view *TypedChatModelAgentState[M]
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.Messages = append(s.Messages, answer)
@@ -284,7 +296,7 @@ func (t *modelTurn[M]) hookAfter(ctx context.Context, answer M, mc *TypedModelCo
 	if err != nil {
 		return last, err
 	}
-	if view, err = t.chain.handlers.runAfterModel(ctx, view, mc); err != nil {
+	if view, err = handlers.runAfterModel(ctx, view, mc); err != nil {
 		return last, err
 	}
 	if len(view.Messages) == 0 {
@@ -297,6 +309,15 @@ func (t *modelTurn[M]) hookAfter(ctx context.Context, answer M, mc *TypedModelCo
 	t.run.keepSpeculation(last)
 	return last, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.adopt(view)
+		return nil
+	})
+}
+
+// keep adds the answer to the history as it is.
+func (t *modelTurn[M]) keep(ctx context.Context, answer M) error {
+	t.run.keepSpeculation(answer)
+	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.Messages = append(s.Messages, answer)
 		return nil
 	})
 }

@@ -13,8 +13,12 @@ import (
 
 // anyRun is a run on messages of either kind.
 type anyRun interface {
-	// shared calls f with what states of both kinds have in common.
-	shared(ctx context.Context, f func(extra *map[string]any, setAction func(key string, action *AgentAction) error) error) error
+	// runLocal, setRunLocal and deleteRunLocal are for the run-local values.
+	runLocal(ctx context.Context, key string) (value any, ok bool, err error)
+	setRunLocal(ctx context.Context, key string, value any) error
+	deleteRunLocal(ctx context.Context, key string) error
+	// setAction remembers the action for the event of a tool result.
+	setAction(ctx context.Context, key string, action *AgentAction) error
 	// agentToolOptions are those for an agent that runs as a tool, streaming whether it is to stream.
 	agentToolOptions(name string) []AgentRunOption
 	streaming() bool
@@ -53,15 +57,45 @@ func runOf[M MessageType](ctx context.Context, doing string) (*agentRun[M], erro
 
 var errOutsideRun = errors.New("must be called within a ChatModelAgent Run() or Resume() execution context")
 
-func (r *agentRun[M]) shared(ctx context.Context, f func(*map[string]any, func(string, *AgentAction) error) error) error {
+func (r *agentRun[M]) runLocal(ctx context.Context, key string) (value any, ok bool, err error) {
+	if !r.hasState(ctx) {
+		return nil, false, errNoState
+	}
+	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		value, ok = s.Extra[key]
+		return nil
+	})
+	return value, ok, err
+}
+
+func (r *agentRun[M]) setRunLocal(ctx context.Context, key string, value any) error {
 	if !r.hasState(ctx) {
 		return errNoState
 	}
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		return f(&s.Extra, func(key string, action *AgentAction) error {
-			return s.setAction(key, action)
-		})
+		if s.Extra == nil {
+			s.Extra = map[string]any{}
+		}
+		s.Extra[key] = value
+		return nil
 	})
+}
+
+func (r *agentRun[M]) deleteRunLocal(ctx context.Context, key string) error {
+	if !r.hasState(ctx) {
+		return errNoState
+	}
+	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		delete(s.Extra, key)
+		return nil
+	})
+}
+
+func (r *agentRun[M]) setAction(ctx context.Context, key string, action *AgentAction) error {
+	if !r.hasState(ctx) {
+		return errNoState
+	}
+	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error { return s.setAction(key, action) })
 }
 
 var errNoState = errors.New("the run has no state yet: it gets one after BeforeAgent")
@@ -78,12 +112,13 @@ func (r *agentRun[M]) hasState(ctx context.Context) bool {
 	return stateOf(ctx) != stateOf(r.Context)
 }
 
-func processShared(ctx context.Context, f func(extra *map[string]any, setAction func(string, *AgentAction) error) error) error {
+// runForValues is the innermost run, whose state has what code of either kind of message may set.
+func runForValues(ctx context.Context) (anyRun, error) {
 	r := innermostRun(ctx)
 	if r == nil {
-		return errOutsideRun
+		return nil, errOutsideRun
 	}
-	return r.shared(ctx, f)
+	return r, nil
 }
 
 func (r *agentRun[M]) agentToolOptions(name string) []AgentRunOption {

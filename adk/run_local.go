@@ -21,13 +21,10 @@ func SetRunLocalValue(ctx context.Context, key string, value any) error {
 		return fmt.Errorf("SetRunLocalValue failed: the value of %q is not gob-serializable: type %T: %w "+
 			"(register the type with schema.RegisterName, or keep the value in a context with context.WithValue)", key, value, err)
 	}
-	err := processShared(ctx, func(extra *map[string]any, _ func(string, *AgentAction) error) error {
-		if *extra == nil {
-			*extra = map[string]any{}
-		}
-		(*extra)[key] = value
-		return nil
-	})
+	r, err := runForValues(ctx)
+	if err == nil {
+		err = r.setRunLocal(ctx, key, value)
+	}
 	if err != nil {
 		return fmt.Errorf("SetRunLocalValue failed: %w", err)
 	}
@@ -36,10 +33,10 @@ func SetRunLocalValue(ctx context.Context, key string, value any) error {
 
 // GetRunLocalValue returns a value that [SetRunLocalValue] has set in this run.
 func GetRunLocalValue(ctx context.Context, key string) (value any, ok bool, err error) {
-	err = processShared(ctx, func(extra *map[string]any, _ func(string, *AgentAction) error) error {
-		value, ok = (*extra)[key]
-		return nil
-	})
+	r, err := runForValues(ctx)
+	if err == nil {
+		value, ok, err = r.runLocal(ctx, key)
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("GetRunLocalValue failed: %w", err)
 	}
@@ -48,10 +45,10 @@ func GetRunLocalValue(ctx context.Context, key string) (value any, ok bool, err 
 
 // DeleteRunLocalValue removes a value. That there is none is no error.
 func DeleteRunLocalValue(ctx context.Context, key string) error {
-	err := processShared(ctx, func(extra *map[string]any, _ func(string, *AgentAction) error) error {
-		delete(*extra, key)
-		return nil
-	})
+	r, err := runForValues(ctx)
+	if err == nil {
+		err = r.deleteRunLocal(ctx, key)
+	}
 	if err != nil {
 		return fmt.Errorf("DeleteRunLocalValue failed: %w", err)
 	}

@@ -69,9 +69,13 @@ func (s *agentState[M]) view() *TypedChatModelAgentState[M] {
 	}
 }
 
-// adopt takes over what hooks made of a view. The history will grow, but not into what the hooks may keep behind it.
+// adopt takes over what hooks made of a view. The history will grow, but not into what the hooks may keep behind it: one
+// that is the state's own still has the state's room to grow, another has none.
 func (s *agentState[M]) adopt(v *TypedChatModelAgentState[M]) {
-	s.Messages, s.ToolInfos, s.DeferredToolInfos = slices.Clip(v.Messages), v.ToolInfos, v.DeferredToolInfos
+	if len(v.Messages) == 0 || len(v.Messages) != len(s.Messages) || &v.Messages[0] != &s.Messages[0] {
+		s.Messages = slices.Clip(v.Messages)
+	}
+	s.ToolInfos, s.DeferredToolInfos = v.ToolInfos, v.DeferredToolInfos
 }
 
 // setToolMessageID remembers the message ID of the event of a tool result.

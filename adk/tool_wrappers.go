@@ -98,9 +98,7 @@ func wrapEndpoint[A, R, O any](form argumentForm[A], pack func(R) *O, unpack fun
 	return func(next func(context.Context, *compose.ToolInput) (*O, error)) func(context.Context, *compose.ToolInput) (*O, error) {
 		return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
 			inner := func(ctx context.Context, arguments A, opts ...tool.Option) (result R, err error) {
-				changed := *in
-				changed.Arguments, changed.CallOptions = form.text(arguments), opts
-				out, err := next(ctx, &changed)
+				out, err := next(ctx, withArguments(in, form.text(arguments), opts))
 				if err != nil || out == nil {
 					return result, err
 				}
@@ -120,4 +118,14 @@ func wrapEndpoint[A, R, O any](form argumentForm[A], pack func(R) *O, unpack fun
 			return pack(result), nil
 		}
 	}
+}
+
+// withArguments is a call with the arguments and options that a wrapper passes on: itself, if they are its own.
+func withArguments(in *compose.ToolInput, arguments string, opts []tool.Option) *compose.ToolInput {
+	if arguments == in.Arguments && len(opts) == len(in.CallOptions) && (len(opts) == 0 || &opts[0] == &in.CallOptions[0]) {
+		return in
+	}
+	changed := *in
+	changed.Arguments, changed.CallOptions = arguments, opts
+	return &changed
 }
