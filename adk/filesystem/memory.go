@@ -37,7 +37,12 @@ var (
 )
 
 // cleanPath makes the absolute path that a path of a request stands for.
-func cleanPath(p string) string { return path.Clean("/" + p) }
+func cleanPath(p string) string {
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p
+	}
+	return path.Clean(p)
+}
 
 // below cuts the directory dir off the clean path p; ok is false if p does not lie in dir.
 func below(dir, p string) (rel string, ok bool) {

@@ -200,12 +200,12 @@ type limitedModel[M adk.MessageType] struct {
 }
 
 // begin asks for a call.
-func (l *limitedModel[M]) begin(opts []model.Option) (*meter, error) {
+func (l *limitedModel[M]) begin(opts []model.Option) (meter, error) {
 	price, err := l.conf.price(opts, l.account.limitsMoney())
 	if err != nil {
-		return nil, err
+		return meter{}, err
 	}
-	return &meter{price: price}, l.account.begin(Spent{ModelCalls: 1})
+	return meter{price: price}, l.account.begin(Spent{ModelCalls: 1})
 }
 
 func (l *limitedModel[M]) count(meter *meter, m M) {
@@ -224,7 +224,7 @@ func (l *limitedModel[M]) Generate(ctx context.Context, input []M, opts ...model
 	if answer == none {
 		return answer, err
 	}
-	l.count(meter, answer)
+	l.count(&meter, answer)
 	if limit, final := ctx.Value(finalKey{}).(string); final && err == nil {
 		answer = message.WithExtra(answer, cutShortKey, limit)
 	}
@@ -242,7 +242,7 @@ func (l *limitedModel[M]) Stream(ctx context.Context, input []M, opts ...model.O
 	}
 	limit, mark := ctx.Value(finalKey{}).(string)
 	return schema.StreamReaderWithConvert(stream, func(chunk M) (M, error) {
-		l.count(meter, chunk)
+		l.count(&meter, chunk)
 		var none M
 		if mark && chunk != none {
 			mark = false // once: the texts of chunks are joined

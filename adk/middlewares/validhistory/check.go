@@ -18,8 +18,8 @@ func Check[M adk.MessageType](messages []M, o Options) []Problem {
 
 // sound reports whether a history is valid. It says the same as Check, and is quick about it.
 func sound[M adk.MessageType](messages []M, o Options) bool {
-	var calls []message.Call
-	var results []message.Call
+	var room [2][few]message.Call
+	calls, results := room[0][:0], room[1][:0]
 	talked, others := false, false // something else than system messages was there
 	for i := 0; i < len(messages); {
 		m := messages[i]

@@ -95,23 +95,23 @@ func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.
 	if state == nil {
 		return ctx, nil, nil
 	}
+	initialized := isInitialized(ctx)
+	if initialized && reminded(state.Messages) && (m.byModel || len(m.missing(ctx, state)) == 0) {
+		return ctx, state, nil
+	}
 	next := *state
-	changed := m.remind(&next)
-	if !isInitialized(ctx) {
+	m.remind(&next)
+	if !initialized {
 		if m.byModel {
 			m.index.defers(&next.ToolInfos, &next.DeferredToolInfos)
 		} else {
 			next.ToolInfos = m.index.without(next.ToolInfos, false)
 		}
-		changed = true
 		// Outside a run there is nothing to remember it by: it is done again, with the same outcome.
 		_ = adk.SetRunLocalValue(ctx, initializedKey, true)
 	}
-	if !m.byModel && m.offer(ctx, &next) {
-		changed = true
-	}
-	if !changed {
-		return ctx, state, nil
+	if !m.byModel {
+		next.ToolInfos = append(slices.Clip(next.ToolInfos), m.missing(ctx, &next)...)
 	}
 	return ctx, &next, nil
 }

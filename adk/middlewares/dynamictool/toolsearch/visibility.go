@@ -26,9 +26,9 @@ func reminderText(infos []*schema.ToolInfo) string {
 }
 
 // remind puts the names of the dynamic tools behind the system messages, if they are not in the history.
-func (m *middleware[M]) remind(state *adk.TypedChatModelAgentState[M]) (changed bool) {
-	if slices.ContainsFunc(state.Messages, isReminder[M]) {
-		return false
+func (m *middleware[M]) remind(state *adk.TypedChatModelAgentState[M]) {
+	if reminded(state.Messages) {
+		return
 	}
 	at := slices.IndexFunc(state.Messages, func(msg M) bool { return message.KindOf(msg) != message.System })
 	if at < 0 {
@@ -36,7 +36,10 @@ func (m *middleware[M]) remind(state *adk.TypedChatModelAgentState[M]) (changed 
 	}
 	reminder := message.WithExtra(message.NewUser[M](m.reminder), reminderKey, true)
 	state.Messages = slices.Concat(state.Messages[:at], []M{reminder}, state.Messages[at:])
-	return true
+}
+
+func reminded[M adk.MessageType](history []M) bool {
+	return slices.ContainsFunc(history, isReminder[M])
 }
 
 func isReminder[M adk.MessageType](m M) bool {
@@ -71,19 +74,18 @@ func has(infos []*schema.ToolInfo, name string) bool {
 	return slices.ContainsFunc(infos, func(info *schema.ToolInfo) bool { return info != nil && info.Name == name })
 }
 
-// offer adds the dynamic tools that were selected to those that the model is offered.
-func (m *middleware[M]) offer(ctx context.Context, state *adk.TypedChatModelAgentState[M]) (changed bool) {
+// missing are the dynamic tools that were selected and that the model is not offered yet.
+func (m *middleware[M]) missing(ctx context.Context, state *adk.TypedChatModelAgentState[M]) (infos []*schema.ToolInfo) {
 	selected, ok := ctx.Value(selectionKey[M]{m}).(*selection[M])
 	if !ok { // outside a run
 		selected = newSelection[M](m.index)
 	}
 	for _, info := range selected.after(state.Messages) {
 		if !has(state.ToolInfos, info.Name) {
-			state.ToolInfos = append(slices.Clip(state.ToolInfos), info)
-			changed = true
+			infos = append(infos, info)
 		}
 	}
-	return changed
+	return infos
 }
 
 // selectionKey is where the context of a run has the selection of one middleware.
@@ -111,11 +113,12 @@ func (s *selection[M]) after(history []M) []*schema.ToolInfo {
 	if s.seen > len(history) || s.seen > 0 && history[s.seen-1] != s.last {
 		s.seen = 0
 	}
+	var room [8]message.Call // for the usual number of them, without an allocation
 	for _, m := range history[s.seen:] {
-		for _, c := range message.Calls(m) {
+		for _, c := range message.AppendCalls(room[:0], m) {
 			s.add(c.Name)
 		}
-		for _, r := range message.Results(m) {
+		for _, r := range message.AppendResults(room[:0], m) {
 			if r.Name == toolName {
 				text, _ := message.ResultText(m, r.ID)
 				s.addMatches(text)
