@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/internal/serialization"
 )
 
 // SetRunLocalValue keeps a value for the rest of the run, for all its hooks and tools. It is saved with an interrupted
@@ -80,6 +81,10 @@ func isNilPointer(value any) bool {
 
 func encodeProbe(value any) (err error) {
 	defer safe.Recover(&err)
+	// What a run is saved with comes first: it finds values that contain themselves, on which gob overflows the stack.
+	if _, err := new(serialization.InternalSerializer).Marshal(value); err != nil {
+		return err
+	}
 	var buf bytes.Buffer
 	return gob.NewEncoder(&buf).Encode(map[string]any{"": value})
 }

@@ -57,6 +57,8 @@ func TestRunLocal_RL1_Values(t *testing.T) {
 }
 
 func testRunLocal[M MessageType](t *testing.T) {
+	itself := map[string]any{}
+	itself["k"] = itself
 	inRun[M](t, func(ctx context.Context) {
 		for i, c := range []struct {
 			value any
@@ -67,7 +69,7 @@ func testRunLocal[M MessageType](t *testing.T) {
 			{[]*registered{{}}, true}, {[]*registered{nil}, false}, {moody{}, true}, {moody{bad: true}, false},
 			{mixed{1}, true}, {mixed{unregistered{}}, false}, {mixed{}, true},
 			{unregistered{1}, false}, {unregistered{1}, false}, {func() {}, false}, {make(chan int), false}, {nil, true},
-			{map[string]any{"k": func() {}}, false},
+			{map[string]any{"k": func() {}}, false}, {itself, false},
 		} {
 			key := fmt.Sprint(i)
 			err := SetRunLocalValue(ctx, key, c.value)

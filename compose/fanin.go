@@ -13,10 +13,10 @@ var valueMergers registry.Map[reflect.Type, func([]any) (any, error)]
 
 // RegisterValuesMergeFunc says how values of type T from several predecessors become one input. Without it only maps
 // can be merged, if their keys are distinct. Registering a type again replaces its function. It is safe for
-// concurrent use.
+// concurrent use, and panics if fn is nil.
 func RegisterValuesMergeFunc[T any](fn func([]T) (T, error)) {
 	if fn == nil {
-		return
+		panic(fmt.Sprintf("compose: nil function registered to merge values of %v", reflect.TypeFor[T]()))
 	}
 	valueMergers.Set(reflect.TypeFor[T](), func(vs []any) (any, error) {
 		typed := make([]T, len(vs))

@@ -316,6 +316,7 @@ func TestGraph_X16_FanIn(t *testing.T) {
 	require.Nil(t, out)
 
 	type merged struct{ text string }
+	require.PanicsWithValue(t, "compose: nil function registered to merge values of compose.merged", func() { RegisterValuesMergeFunc[merged](nil) })
 	RegisterValuesMergeFunc(func(vs []merged) (merged, error) {
 		var texts []string
 		for _, v := range vs {

@@ -75,7 +75,8 @@ func (r *runnable[I, O]) Transform(ctx context.Context, input *schema.StreamRead
 
 // RegisterStreamChunkConcatFunc says how the chunks of a stream of T become one value, where a node or a caller needs
 // a value. Built in are strings (joined), numbers, booleans and times (the last), maps (key by key) and the message
-// types of package schema. Registering a type again replaces its function. It is safe for concurrent use.
+// types of package schema. Registering a type again replaces its function. It is safe for concurrent use, and panics if
+// fn is nil.
 func RegisterStreamChunkConcatFunc[T any](fn func([]T) (T, error)) {
 	concat.Register(fn)
 }

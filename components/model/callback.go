@@ -66,14 +66,29 @@ func ConvCallbackInput(src callbacks.CallbackInput) *CallbackInput {
 	return nil
 }
 
-// ConvCallbackOutput returns the payload a chat model ended with: a *CallbackOutput as it is, a message wrapped in
-// one. Anything else gives nil.
+// ConvCallbackOutput returns the payload a chat model ended with: a *CallbackOutput as it is, a message wrapped in one,
+// with the usage that it tells. Anything else gives nil.
 func ConvCallbackOutput(src callbacks.CallbackOutput) *CallbackOutput {
 	switch v := src.(type) {
 	case *CallbackOutput:
 		return v
 	case *schema.Message:
-		return &CallbackOutput{Message: v}
+		return &CallbackOutput{Message: v, TokenUsage: usageOf(v)}
 	}
 	return nil
+}
+
+// usageOf is the usage that a message tells, nil if it tells none.
+func usageOf(m *schema.Message) *TokenUsage {
+	if m == nil || m.ResponseMeta == nil || m.ResponseMeta.Usage == nil {
+		return nil
+	}
+	u := m.ResponseMeta.Usage
+	return &TokenUsage{
+		PromptTokens:            u.PromptTokens,
+		PromptTokenDetails:      PromptTokenDetails{CachedTokens: u.PromptTokenDetails.CachedTokens},
+		CompletionTokens:        u.CompletionTokens,
+		TotalTokens:             u.TotalTokens,
+		CompletionTokensDetails: CompletionTokensDetails{ReasoningTokens: u.CompletionTokensDetails.ReasoningTokens},
+	}
 }

@@ -19,6 +19,14 @@ func TestConvCallback(t *testing.T) {
 	require.Equal(t, &CallbackInput{Messages: messages}, ConvCallbackInput(messages))
 	require.Equal(t, &CallbackOutput{Message: messages[0]}, ConvCallbackOutput(messages[0]))
 	require.Equal(t, &CallbackOutput{}, ConvCallbackOutput((*schema.Message)(nil)))
+	answer := &schema.Message{ResponseMeta: &schema.ResponseMeta{Usage: &schema.TokenUsage{
+		PromptTokens: 5, PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: 4}, CompletionTokens: 3, TotalTokens: 8,
+		CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: 2},
+	}}}
+	require.Equal(t, &CallbackOutput{Message: answer, TokenUsage: &TokenUsage{
+		PromptTokens: 5, PromptTokenDetails: PromptTokenDetails{CachedTokens: 4}, CompletionTokens: 3, TotalTokens: 8,
+		CompletionTokensDetails: CompletionTokensDetails{ReasoningTokens: 2},
+	}}, ConvCallbackOutput(answer))
 
 	for _, other := range []any{nil, "x", CallbackInput{}, CallbackOutput{}, []*schema.AgenticMessage{}} {
 		require.Nil(t, ConvCallbackInput(other))
