@@ -142,7 +142,7 @@ type cancelGate[M MessageType] struct {
 
 // runSaver stores a run and returns under which ID, "" if there is no store.
 type runSaver interface {
-	save(signal *InterruptSignal, data any) (id string, err error)
+	save(signal *InterruptSignal) (id string, err error)
 }
 
 // open finds the cancel among the options of a run, and returns the options for the agents in it.
@@ -200,7 +200,7 @@ func (g *cancelGate[M]) stopped(signal *InterruptSignal, out sink[M]) bool {
 	cancelled := cancelError(info)
 	cancelled.InterruptContexts = interruptContexts(signal)
 	if g.saver != nil {
-		id, err := g.saver.save(signal, nil)
+		id, err := g.saver.save(signal)
 		if err != nil {
 			out.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to save checkpoint on cancel: %w", err)})
 			if g.outcome != nil {

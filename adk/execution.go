@@ -200,6 +200,7 @@ func (x *execution[M]) send(e *TypedAgentEvent[M]) {
 	}
 	if own {
 		x.last = e.Action
+		keepData(e.Action)
 		if x.run.recording.Load() && (e.Action == nil || e.Action.Interrupted == nil) {
 			x.lane.add(e.AgentName, e)
 		}
@@ -208,6 +209,19 @@ func (x *execution[M]) send(e *TypedAgentEvent[M]) {
 		w.send(copyEvent(e))
 	}
 	x.out.send(e)
+}
+
+// keepData has the data of a custom agent's interrupt saved with its point, for its Resume. Agents of this package have
+// it in their state.
+func keepData(a *AgentAction) {
+	if a == nil || a.Interrupted == nil || a.signal == nil {
+		return
+	}
+	switch a.Interrupted.Data.(type) {
+	case nil, *ChatModelAgentInterruptInfo, *WorkflowInterruptInfo:
+	default:
+		a.signal.LayerSpecificPayload = a.Interrupted.Data
+	}
 }
 
 // outcome is how the agent ended: the action of its last event, or that of the agent that took over.

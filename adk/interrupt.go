@@ -46,6 +46,7 @@ type InterruptInfo struct {
 // ResumeInfo is what an agent is told when its run is resumed.
 type ResumeInfo struct {
 	EnableStreaming bool
+	// InterruptInfo has the Data of the agent's own interrupt, if it is a custom agent, and no InterruptContexts.
 	*InterruptInfo
 	// WasInterrupted is true for an agent that was interrupted itself, InterruptState is what it left then.
 	WasInterrupted bool

@@ -83,8 +83,8 @@ func testDirectly[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestReturnDirectly_RD3_Resume: an event that was held when another call interrupted is sent after the resumption.
-func TestReturnDirectly_RD3_Resume(t *testing.T) {
+// TestReturnDirectly_RD3_I19_Resume: an event that was held when another call interrupted is sent after the resumption.
+func TestReturnDirectly_RD3_I19_Resume(t *testing.T) {
 	bubbled(t, testDirectResume[ordinary], testDirectResume[agentic])
 }
 

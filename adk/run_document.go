@@ -28,8 +28,6 @@ type runDocument struct {
 	Values    map[string][]byte
 	History   []savedItem
 	Points    []savedPoint
-	// Data is what the interrupted agent said to the user.
-	Data []byte
 }
 
 // savedItem is one thing that an agent has said.
@@ -50,7 +48,8 @@ type savedPoint struct {
 	Address core.Address
 	State   []byte
 	// Raw: State is the state itself, which was bytes.
-	Raw   bool
+	Raw bool
+	// Layer is the Data of the interrupt.
 	Layer []byte
 }
 
@@ -226,7 +225,7 @@ func (d *runDocument) setPoints(signal *InterruptSignal) error {
 		if err != nil {
 			return err
 		}
-		if p.Layer, err = encodeValue(states[id].LayerSpecificPayload, "payload of the interrupt at %s", address); err != nil {
+		if p.Layer, err = encodeValue(states[id].LayerSpecificPayload, "data of the interrupt at %s", address); err != nil {
 			return err
 		}
 		d.Points = append(d.Points, p)
@@ -246,7 +245,7 @@ func (d *runDocument) points() (map[string]core.Address, map[string]core.Interru
 				return nil, nil, err
 			}
 		}
-		layer, err := decodeValue(p.Layer, "payload of the interrupt at %s", p.Address)
+		layer, err := decodeValue(p.Layer, "data of the interrupt at %s", p.Address)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -210,7 +210,7 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	if o := run.root.options.outcome; o != nil {
 		o.interrupts = interruptContexts(signal)
 	}
-	if _, err := run.save(signal, data); err != nil {
+	if _, err := run.save(signal); err != nil {
 		if o := run.root.options.outcome; o != nil {
 			o.saveErr = err
 		}

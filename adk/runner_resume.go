@@ -49,7 +49,7 @@ func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID stri
 			return run.exec.begin(&run.input, nil)
 		}
 		if interrupted, _, target, _ := run.exec.frame.Resumption(); !interrupted && !target {
-			return run.exec.failing(errNoInterruptedChild)
+			return run.exec.refuse(&ResumeInfo{EnableStreaming: saved.Streaming, InterruptInfo: &InterruptInfo{}}, errNoInterruptedChild)
 		}
 		return run.exec.beginResume(saved.Streaming)
 	}), nil
@@ -189,7 +189,7 @@ func knownTargets(targets map[string]any, points map[string]core.Address) map[st
 }
 
 // save stores the run, if there is a store and an ID, and returns the ID.
-func (run *runnerRun[M]) save(signal *InterruptSignal, data any) (string, error) {
+func (run *runnerRun[M]) save(signal *InterruptSignal) (string, error) {
 	id := run.root.options.checkPointID
 	if id == nil || isNilStore(run.runner.store) {
 		return "", nil
@@ -203,9 +203,6 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, data any) (string, error)
 	}
 	if err == nil {
 		err = d.setPoints(signal)
-	}
-	if err == nil {
-		d.Data, err = encodeData(data)
 	}
 	if err != nil {
 		return "", err
@@ -229,15 +226,6 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, data any) (string, error)
 // savingTime is how long a store may take.
 const savingTime = time.Minute
 
-// encodeData saves what a custom agent said to the user; agents of this package have it in their state.
-func encodeData(data any) ([]byte, error) {
-	switch data.(type) {
-	case *ChatModelAgentInterruptInfo, *WorkflowInterruptInfo:
-		return nil, nil
-	}
-	return encodeValue(data, "Data of the interrupt")
-}
-
 var errNoInterruptedChild = errors.New("no child agents leading to interrupted agent were found")
 
 func notResumable(name string) error {
@@ -249,7 +237,7 @@ func (x *execution[M]) beginResume(streaming bool) task {
 	interrupted, state, target, data := x.frame.Resumption()
 	info := &ResumeInfo{
 		EnableStreaming: streaming,
-		InterruptInfo:   &InterruptInfo{},
+		InterruptInfo:   &InterruptInfo{Data: state.LayerSpecificPayload},
 		WasInterrupted:  interrupted,
 		InterruptState:  state.State,
 		IsResumeTarget:  target,
@@ -261,26 +249,35 @@ func (x *execution[M]) beginResume(streaming bool) task {
 	}
 	next, err := core.GetNextResumptionPoints(x)
 	if err != nil {
-		return x.failing(err)
+		return x.refuse(info, err)
 	}
 	if x.flow != nil && (len(x.flow.subAgents) > 0 || x.flow.parentAgent() != nil) {
-		if below := resumeBelow(any(x).(*execution[Message]), next, streaming); below != nil {
+		if below := resumeBelow(any(x).(*execution[Message]), next, info); below != nil {
 			return below
 		}
 		if _, alone := x.agent.(*TypedChatModelAgent[M]); alone {
-			return x.failing(errNoInterruptedChild)
+			return x.refuse(info, errNoInterruptedChild)
 		}
 	}
 	if _, ok := x.agent.(TypedResumableAgent[M]); ok {
 		return x.begin(nil, info)
 	}
-	return x.failing(fmt.Errorf("failed to resume agent: agent '%s' does not implement ResumableAgent interface, but an agent "+
+	return x.refuse(info, fmt.Errorf("failed to resume agent: agent '%s' does not implement ResumableAgent interface, but an agent "+
 		"inside it was interrupted: your custom agent wrapper must implement the ResumableAgent interface", x.name))
+}
+
+// refuse is the task of an agent that cannot go on. Its callback handlers hear of it.
+func (x *execution[M]) refuse(info *ResumeInfo, why error) task {
+	if err := guardHook(func() error { return x.fireStart(nil, info) }); err != nil {
+		why = errors.Join(why, err)
+	}
+	x.task = x.failing(why)
+	return x
 }
 
 // resumeBelow lets the agent go on that x's agent had handed the run over to. It returns nil if there is none: then the
 // interrupted agent is inside x's own.
-func resumeBelow(x *execution[Message], next map[string]bool, streaming bool) task {
+func resumeBelow(x *execution[Message], next map[string]bool, info *ResumeInfo) task {
 	var found *flowAgent
 	candidates := x.flow.subAgents
 	if parent := x.flow.parentAgent(); parent != nil {
@@ -291,12 +288,12 @@ func resumeBelow(x *execution[Message], next map[string]bool, streaming bool) ta
 			continue
 		}
 		if found != nil {
-			return x.failing(errors.New("agent has multiple child agents leading to interruption, but concurrent transfer is not supported"))
+			return x.refuse(info, errors.New("agent has multiple child agents leading to interruption, but concurrent transfer is not supported"))
 		}
 		found = a
 	}
 	if found == nil {
 		return nil
 	}
-	return successor(x, found).beginResume(streaming)
+	return successor(x, found).beginResume(info.EnableStreaming)
 }

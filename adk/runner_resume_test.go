@@ -89,7 +89,7 @@ func drainAll(t *testing.T, it *AsyncIterator[*AgentEvent]) (texts []string, las
 	return texts, last
 }
 
-func TestRuntime_ResumeOfATool(t *testing.T) {
+func TestRunner_R11_ResumeOfATool(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		m := &replies{all: []*schema.Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}
 		agent := newOrdinary(t, "a", m, askTool("ask"))
@@ -113,7 +113,7 @@ func TestRuntime_ResumeOfATool(t *testing.T) {
 	}
 }
 
-func TestRuntime_ResumeInsideAgentToolInSequence(t *testing.T) {
+func TestInterrupt_I5_R11_InsideAnAgentToolInASequence(t *testing.T) {
 	inner := newOrdinary(t, "inner", &replies{all: []*schema.Message{callOf("ask", "c2", "x"), schema.AssistantMessage("inner done", nil)}}, askTool("ask"))
 	outer := newOrdinary(t, "outer", &replies{all: []*schema.Message{callOf("inner", "c1", `{"request":"do"}`), schema.AssistantMessage("outer done", nil)}},
 		NewAgentTool(t.Context(), inner))
@@ -139,7 +139,7 @@ func TestRuntime_ResumeInsideAgentToolInSequence(t *testing.T) {
 	require.Equal(t, []string{"seq", "before", "outer", "after"}, path)
 }
 
-func TestRuntime_ParallelInterruptsAndResume(t *testing.T) {
+func TestWorkflow_W7_I13_ParallelInterruptsAndResume(t *testing.T) {
 	agent := func(name string) Agent {
 		return newOrdinary(t, name, &replies{all: []*schema.Message{callOf("ask", "c-"+name, "x"), schema.AssistantMessage(name+" done", nil)}}, askTool("ask"))
 	}
@@ -151,18 +151,20 @@ func TestRuntime_ParallelInterruptsAndResume(t *testing.T) {
 	_, last := drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 	require.Len(t, last.Action.Interrupted.InterruptContexts, 2)
 	first := last.Action.Interrupted.InterruptContexts[0]
+	before := []string{first.ID, last.Action.Interrupted.InterruptContexts[1].ID}
 	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{first.ID: "1"}})
 	require.NoError(t, err)
 	texts, last := drainAll(t, it)
 	require.Equal(t, []string{"x: told 1", "x: x done"}, texts)
 	require.Len(t, last.Action.Interrupted.InterruptContexts, 1)
+	require.NotContains(t, before, last.Action.Interrupted.InterruptContexts[0].ID, "I2: it has a new ID")
 	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "2"}})
 	require.NoError(t, err)
 	texts, _ = drainAll(t, it)
 	require.Equal(t, []string{"y: told 2", "y: y done"}, texts)
 }
 
-func TestRuntime_TransferAndResume(t *testing.T) {
+func TestFlow_F3_F5_TransferAndResume(t *testing.T) {
 	child := newOrdinary(t, "child", &replies{all: []*schema.Message{callOf("ask", "c", "x"), schema.AssistantMessage("child done", nil)}}, askTool("ask"))
 	model := &replies{all: []*schema.Message{callOf(TransferToAgentToolName, "t", `{"agent_name":"child"}`)}}
 	parent := newOrdinary(t, "parent", model)
