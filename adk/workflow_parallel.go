@@ -75,23 +75,37 @@ func (w *parallelAgent) begin(ctx context.Context, do assignment[Message]) task 
 	}
 	r.spawned = saved != nil
 	r.branches = make([]branch, len(w.children))
-	for i, child := range w.children {
-		b := &r.branches[i]
-		b.run = r
-		b.exec = r.parent.child(ctx, child, b, do.opts)
-		b.exec.inherits = true
-		b.exec.lane = r.parent.lane.fork()
-		if saved == nil {
-			continue
+	// Those that go on come first: what they left is handed out by name, once.
+	for _, finished := range []bool{false, true} {
+		for i := range r.branches {
+			if finished != (saved != nil && !saved.Branches[i].Interrupted) {
+				continue
+			}
+			if err := r.prepare(i, saved); err != nil {
+				return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': branch %d: %w", w.name, i, err)}
+			}
 		}
-		items, err := restoreItems[Message](saved.Branches[i].Said)
-		if err != nil {
-			return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': branch %d: %w", w.name, i, err)}
-		}
-		b.exec.lane.restore(items)
-		b.finished = !saved.Branches[i].Interrupted
 	}
 	return r
+}
+
+// prepare makes the execution of a branch, with what it had said when the run was saved.
+func (r *parallelRun) prepare(i int, saved *parallelState) error {
+	b := &r.branches[i]
+	b.run = r
+	b.exec = r.parent.child(r.ctx, r.agent.children[i], b, r.do.opts)
+	b.exec.inherits = true
+	b.exec.lane = r.parent.lane.fork()
+	if saved == nil {
+		return nil
+	}
+	items, err := restoreItems[Message](saved.Branches[i].Said)
+	if err != nil {
+		return err
+	}
+	b.exec.lane.restore(items)
+	b.finished = !saved.Branches[i].Interrupted
+	return nil
 }
 
 // parallelRun is one run of agents beside each other.

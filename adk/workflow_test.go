@@ -1,0 +1,149 @@
+package adk
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/schema"
+)
+
+func TestWorkflow_W9_StatesThatAreNone(t *testing.T) {
+	for name, build := range map[string]func() ResumableAgent{
+		"sequence": func() ResumableAgent { return sequenceOf(t, "w", newTheatre().says("a")) },
+		"loop":     func() ResumableAgent { return loopAgentOf(t, "w", 1, newTheatre().says("a")) },
+		"parallel": func() ResumableAgent { return parallelOf(t, "w", newTheatre().says("a")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			// The point is that of an agent of the same name, which left another state.
+			for text, state := range map[string]any{
+				"was asked to resume but has no state":          nil,
+				"unsupported workflow agent state type: string": "state",
+			} {
+				store := memory{}
+				stops := actor("w", func(ctx context.Context, send func(*AgentEvent)) { send(StatefulInterrupt(ctx, "why", state)) })
+				interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: stops, CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
+				r := NewRunner(t.Context(), RunnerConfig{Agent: build(), CheckPointStore: store})
+				require.ErrorContains(t, lastError(resumeWith(t, r, nil)), text)
+			}
+		})
+	}
+	// A state of a workflow that had other children.
+	for name, c := range map[string]struct{ before, now Agent }{
+		"sequence": {sequenceOf(t, "w", newTheatre().says("a"), asking("b"), newTheatre().says("c")), sequenceOf(t, "w")},
+		"loop":     {loopAgentOf(t, "w", 2, newTheatre().says("a"), asking("b")), loopAgentOf(t, "w", 2)},
+		"parallel": {parallelOf(t, "w", newTheatre().says("a"), asking("b")), parallelOf(t, "w", asking("b"))},
+	} {
+		store := memory{}
+		interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: c.before, CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
+		r := NewRunner(t.Context(), RunnerConfig{Agent: c.now, CheckPointStore: store})
+		require.ErrorContains(t, lastError(resumeWith(t, r, nil)), "unsupported workflow agent state type", name)
+	}
+}
+
+// W10, C20: a workflow that is cancelled at a boundary goes on behind it, and repeats nothing.
+func TestWorkflow_W10_C20_CancelAtABoundary(t *testing.T) {
+	for _, mode := range []CancelMode{CancelImmediate, CancelAfterChatModel, CancelAfterToolCalls} {
+		for name, c := range map[string]struct {
+			build  func(a, b Agent) Agent
+			before []string
+			after  []string
+		}{
+			"sequence":                {func(a, b Agent) Agent { return sequenceOf(t, "w", a, b) }, []string{"a: a"}, []string{"b: b"}},
+			"loop":                    {func(a, b Agent) Agent { return loopAgentOf(t, "w", 2, a, b) }, []string{"a: a"}, []string{"b: b", "a: a", "b: b"}},
+			"round":                   {func(a, b Agent) Agent { return loopAgentOf(t, "w", 2, b, a) }, []string{"b: b", "a: a"}, []string{"b: b", "a: a"}},
+			"before a parallel agent": {func(a, b Agent) Agent { return sequenceOf(t, "w", a, parallelOf(t, "p", b)) }, []string{"a: a"}, []string{"b: b"}},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				option, cancel := WithCancel()
+				a := actor("a", func(_ context.Context, send func(*AgentEvent)) {
+					send(said("a"))
+					cancel(WithAgentCancelMode(mode))
+				})
+				r := NewRunner(t.Context(), RunnerConfig{Agent: c.build(a, newTheatre().says("b")), CheckPointStore: memory{}})
+				out := collect(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option))
+				require.NotNil(t, out.err, name)
+				require.Equal(t, c.before, out.texts, name)
+				texts, _ := drainAll(t, resumeWith(t, r, nil))
+				require.Equal(t, c.after, texts, name)
+			})
+		}
+	}
+}
+
+// C20: a parallel agent that was cancelled before it began runs all its branches when it goes on.
+func TestWorkflow_C20_ParallelBeforeItBegins(t *testing.T) {
+	option, cancel := WithCancel()
+	cancel(WithAgentCancelMode(CancelAfterToolCalls))
+	s := newTheatre()
+	r := NewRunner(t.Context(), RunnerConfig{Agent: parallelOf(t, "w", s.says("a"), s.says("b")), CheckPointStore: memory{}})
+	require.NotNil(t, collect(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option)).err)
+	require.Empty(t, s.asked)
+	texts, _ := drainAll(t, resumeWith(t, r, nil))
+	require.ElementsMatch(t, []string{"a: a", "b: b"}, texts)
+}
+
+// Do better 17: children are told apart by their place, not by their name; what they say is joined in the order in which
+// it was said.
+func TestWorkflow_15_17_Parallel(t *testing.T) {
+	// The branch at 0 and the branch at 1 have one name; only the second one was interrupted.
+	runs := 0
+	quick := actor("same", func(_ context.Context, send func(*AgentEvent)) { runs++; send(said("quick")) })
+	r := NewRunner(t.Context(), RunnerConfig{Agent: parallelOf(t, "w", quick, asking("same")), CheckPointStore: memory{}})
+	point := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))[0]
+	texts, _ := drainAll(t, resumeWith(t, r, map[string]any{point.ID: "yes"}))
+	require.Equal(t, []string{"same: same got yes"}, texts)
+	require.Equal(t, 1, runs)
+
+	l := newLane[Message]()
+	forks := []*lane[Message]{l.fork(), l.fork()}
+	for i := range 50 { // in turn, the second lane first
+		forks[(i+1)%2].append(&historyItem[Message]{agent: string(rune('a' + i))})
+	}
+	l.join(forks)
+	for i, item := range l.visible() {
+		require.Equal(t, string(rune('a'+i)), item.agent)
+	}
+	require.Len(t, l.visible(), 50)
+}
+
+// Do better 18: the events of a long loop share their paths' memory with the loop.
+func TestWorkflow_15_18_RunPathsShareMemory(t *testing.T) {
+	const rounds = 300
+	r := &chainRun{agent: &chainAgent{loop: true}, ctx: t.Context(), parent: &execution[Message]{Context: t.Context(), run: &rootRun[Message]{session: new(session)}}}
+	child := toFlow(t.Context(), newTheatre().says("a"))
+	var last *RunStep
+	moved := 0
+	for range rounds {
+		x := r.next(child)
+		if first := &x.path[0]; first != last {
+			moved++
+			last = first
+		}
+	}
+	require.Len(t, r.path, rounds)
+	require.Less(t, moved, 20, "the path grows in place")
+}
+
+// A child whose stream stays open does not hold the workflow's end.
+func TestWorkflow_StreamsStayTheReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream, writer := schema.Pipe[Message](0)
+		go func() {
+			defer writer.Close()
+			time.Sleep(time.Hour)
+			writer.Send(schema.AssistantMessage("late", nil), nil)
+		}()
+		par := parallelOf(t, "w", newTheatre().sendsAll("a", EventFromMessage(nil, stream, schema.Assistant, "")))
+		start := time.Now()
+		var events []*AgentEvent
+		for e := range ask(t.Context(), Agent(par), true).All() {
+			events = append(events, e)
+		}
+		require.Zero(t, time.Since(start))
+		require.Equal(t, "assistant: late", chatDialect.line(readOne(t, events[0]).message))
+	})
+}
