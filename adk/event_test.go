@@ -31,7 +31,7 @@ func brokenStream[M MessageType](err error) *schema.StreamReader[M] {
 
 var errBroken = errors.New("the line broke")
 
-func TestVariant_V2_GetMessage(t *testing.T) {
+func TestVariant_E5_V2_GetMessage(t *testing.T) {
 	t.Run("ordinary", testGetVariant[ordinary])
 	t.Run("agentic", testGetVariant[agentic])
 }
@@ -69,7 +69,7 @@ func roundTrip[M MessageType](t *testing.T, v *TypedMessageVariant[M]) *TypedMes
 	return back
 }
 
-func TestVariant_V3_V4_Gob(t *testing.T) {
+func TestVariant_E7_V3_V4_Gob(t *testing.T) {
 	t.Run("ordinary", testVariantGob[ordinary])
 	t.Run("agentic", testVariantGob[agentic])
 }
@@ -109,7 +109,7 @@ func testVariantGob[M MessageType](t *testing.T) {
 	require.Error(t, new(TypedMessageVariant[M]).GobDecode([]byte("rubbish")))
 }
 
-func TestEvent_V5_FromMessage(t *testing.T) {
+func TestEvent_E4_V5_FromMessage(t *testing.T) {
 	m, s := chatDialect.answer("x"), streamOf[ordinary]("a")
 	e := EventFromMessage(m, nil, schema.Tool, "echo")
 	require.Equal(t, &MessageVariant{Message: m, Role: schema.Tool, ToolName: "echo"}, e.Output.MessageOutput)
@@ -123,7 +123,7 @@ func TestEvent_V5_FromMessage(t *testing.T) {
 	require.False(t, EventFromAgenticMessage(am, nil, "").Output.MessageOutput.IsStreaming)
 }
 
-func TestEvent_V6_GetMessageKeepsTheEventReadable(t *testing.T) {
+func TestEvent_E6_V6_GetMessageKeepsTheEventReadable(t *testing.T) {
 	t.Run("ordinary", testGetEvent[ordinary])
 	t.Run("agentic", testGetEvent[agentic])
 }

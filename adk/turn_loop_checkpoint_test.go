@@ -46,7 +46,7 @@ func TestTurnLoop_L32_L34_WhenTheStoreFails(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L34_L35_SavesOrDeletes(t *testing.T) {
+func TestTurnLoop_L28_L34_L35_SavesOrDeletes(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		do    func(s *scene, l *itemLoop)
@@ -352,5 +352,60 @@ func TestTurnLoop_15_3_ARunThatCannotBeSaved(t *testing.T) {
 		require.Equal(t, [][]string{{"1", "2"}}, s.turns)
 		l.Stop()
 		l.Wait()
+	})
+}
+
+// L33: what is saved is the run and the items, of any type that gob can encode.
+func TestTurnLoop_L33_Content(t *testing.T) {
+	type item struct {
+		Text string
+		Tags map[string]int
+	}
+	store := memory{}
+	loop := func() *TurnLoop[item, Message] {
+		return NewTurnLoop(TurnLoopConfig[item, Message]{
+			GenInput: func(_ context.Context, _ *TurnLoop[item, Message], items []item) (*GenInputResult[item, Message], error) {
+				return &GenInputResult[item, Message]{Input: &AgentInput{}, Consumed: items[:1], Remaining: items[1:]}, nil
+			},
+			PrepareAgent: func(context.Context, *TurnLoop[item, Message], []item) (Agent, error) { return asking("a"), nil },
+			Store:        store, CheckpointID: "id",
+		})
+	}
+	l := loop()
+	first, second := item{"1", map[string]int{"x": 1}}, item{"2", nil}
+	l.Push(first)
+	l.Push(second)
+	l.Run(t.Context())
+	exit := l.Wait()
+	require.ErrorAs(t, exit.ExitReason, new(*InterruptError))
+	require.True(t, exit.CheckpointAttempted)
+	d, err := openTurns[item](store["id"])
+	require.NoError(t, err)
+	require.True(t, d.HasRunnerState)
+	require.NotEmpty(t, d.RunnerCheckpoint)
+	require.Equal(t, []item{first}, d.CanceledItems)
+	require.Equal(t, []item{second}, d.UnhandledItems)
+}
+
+// L37: items that were only waiting come before those that were pushed since, and no turn is resumed.
+func TestTurnLoop_L37_ItemsWithoutARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		s.stored(memory{})
+		l := NewTurnLoop(s.cfg)
+		l.Push("1")
+		l.Push("2")
+		l.Stop()
+		l.Run(t.Context())
+		require.True(t, l.Wait().CheckpointAttempted)
+
+		var resumed [][]string
+		s.resumable(&resumed)
+		l = s.run("3", "4")
+		synctest.Wait()
+		require.Equal(t, [][]string{{"1", "2", "3", "4"}}, s.turns)
+		require.Empty(t, resumed)
+		l.Stop()
+		require.NoError(t, l.Wait().ExitReason)
 	})
 }

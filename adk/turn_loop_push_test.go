@@ -29,7 +29,7 @@ func busy(t *testing.T, s *scene) (*itemLoop, *stuck) {
 	return l, m
 }
 
-func TestTurnLoop_L12_Results(t *testing.T) {
+func TestTurnLoop_L12_L31_Results(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newScene(t)
@@ -56,7 +56,7 @@ func TestTurnLoop_L12_Results(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L13_L14_KindsOfPreempt(t *testing.T) {
+func TestTurnLoop_L13_L14_L21_KindsOfPreempt(t *testing.T) {
 	type P = itemPush
 	for name, test := range map[string]struct {
 		opts []P

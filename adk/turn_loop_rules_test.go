@@ -448,7 +448,7 @@ func drainTurn(events *itemEvents) {
 	}
 }
 
-func TestTurnLoop_L10_L11_Stop(t *testing.T) {
+func TestTurnLoop_L10_L11_L21_Stop(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		answer      *schema.Message
@@ -493,6 +493,85 @@ func TestTurnLoop_L10_L11_Stop(t *testing.T) {
 				require.Equal(t, []string{"2"}, exit.UnhandledItems)
 				require.True(t, exit.CheckpointAttempted)
 			})
+		})
+	}
+}
+
+// panickingStore panics in one of its methods.
+type panickingStore struct {
+	*deletable
+	in string
+}
+
+func (p panickingStore) panicIn(method string) {
+	if p.in == method {
+		panic("boom")
+	}
+}
+
+func (p panickingStore) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	p.panicIn("Get")
+	return p.deletable.Get(ctx, id)
+}
+
+func (p panickingStore) Set(ctx context.Context, id string, b []byte) error {
+	p.panicIn("Set")
+	return p.deletable.Set(ctx, id, b)
+}
+
+func (p panickingStore) Delete(ctx context.Context, id string) error {
+	p.panicIn("Delete")
+	return p.deletable.Delete(ctx, id)
+}
+
+// Do better 13: whatever panics ends the loop with an error, and no item is lost.
+func TestTurnLoop_15_13_PanicsInCallbacks(t *testing.T) {
+	for name, c := range map[string]struct {
+		change     func(s *scene)
+		unhandled  []string
+		checkpoint bool // the panic is one of saving
+	}{
+		"GenInput": {func(s *scene) {
+			s.cfg.GenInput = func(context.Context, *itemLoop, []string) (*itemPlan, error) { panic("boom") }
+		}, []string{"1"}, false},
+		"PrepareAgent": {func(s *scene) {
+			s.cfg.PrepareAgent = func(context.Context, *itemLoop, []string) (Agent, error) { panic("boom") }
+		}, []string{"1"}, false},
+		"OnAgentEvents": {func(s *scene) {
+			s.cfg.OnAgentEvents = func(context.Context, *itemTurn, *itemEvents) error { panic("boom") }
+		}, nil, false},
+		"the agent": {func(s *scene) {
+			s.agent = &custom[Message]{"a", func(context.Context, *AgentInput, []AgentRunOption) *itemEvents { panic("boom") }}
+		}, nil, false},
+		"GenResume": {func(s *scene) {
+			store := memory{}
+			s.stored(store)
+			agent := s.agent
+			s.agent = asking("a")
+			require.ErrorAs(s, s.run("0").Wait().ExitReason, new(*InterruptError))
+			s.agent = agent
+			s.cfg.GenResume = func(context.Context, *itemLoop, []string, []string, []string) (*GenResumeResult[string, Message], error) {
+				panic("boom")
+			}
+		}, []string{"1"}, false},
+		"Store.Get":    {func(s *scene) { s.stored(panickingStore{newDeletable(), "Get"}) }, []string{"1"}, false},
+		"Store.Set":    {func(s *scene) { s.stored(panickingStore{newDeletable(), "Set"}); s.agent = asking("a") }, nil, true},
+		"Store.Delete": {func(s *scene) { s.stored(panickingStore{newDeletable(), "Delete"}) }, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			c.change(s)
+			l := s.run("1")
+			if name == "Store.Delete" {
+				l.Stop(UntilIdleFor(time.Millisecond))
+			}
+			exit := l.Wait()
+			err := exit.ExitReason
+			if c.checkpoint {
+				err = exit.CheckpointErr
+			}
+			require.ErrorContains(t, err, "boom")
+			require.Equal(t, c.unhandled, exit.UnhandledItems)
 		})
 	}
 }

@@ -138,7 +138,7 @@ func TestTurnLoop_L10_StopAtTheStartOfTheAgent(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L27_IdleOptions(t *testing.T) {
+func TestTurnLoop_L27_L28_IdleOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := newScene(t), newWaiting()
 		s.agent = w

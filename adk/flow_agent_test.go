@@ -1,0 +1,348 @@
+package adk
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/schema"
+)
+
+func TestFlow_F2_TargetsOfATransfer(t *testing.T) {
+	notFound := "transfer failed: agent '%s' not found when transferring from '%s'"
+	for name, c := range map[string]struct {
+		build func(s *theatre) Agent
+		last  string // the path of the last agent
+		err   []any
+	}{
+		"a sub-agent": {func(s *theatre) Agent { return flowOf(t, hands(s, "a", "b"), s.says("b")) }, "a b", nil},
+		"the parent": {func(s *theatre) Agent {
+			visits := 0
+			a := actor("a", func(_ context.Context, send func(*AgentEvent)) {
+				if visits++; visits == 1 {
+					send(&AgentEvent{Action: NewTransferToAgentAction("b")})
+					return
+				}
+				send(said("a again"))
+			})
+			return flowOf(t, a, hands(s, "b", "a"))
+		}, "a b a", nil},
+		"the parent, not allowed": {func(s *theatre) Agent {
+			return flowOf(t, hands(s, "a", "b"), AgentWithOptions(t.Context(), hands(s, "b", "a"), WithDisallowTransferToParent()))
+		}, "a b", []any{"a", "b"}},
+		"nobody":    {func(s *theatre) Agent { return flowOf(t, hands(s, "a", "x"), s.says("b")) }, "a", []any{"x", "a"}},
+		"a sibling": {func(s *theatre) Agent { return flowOf(t, hands(s, "a", "b"), hands(s, "b", "c"), s.says("c")) }, "a b", []any{"c", "b"}},
+		"a grandparent": {func(s *theatre) Agent {
+			return flowOf(t, hands(s, "a", "b"), flowOf(t, hands(s, "b", "c"), hands(s, "c", "a")))
+		}, "a b c", []any{"a", "c"}},
+		"the outside of a workflow": {func(s *theatre) Agent {
+			return sequenceOf(t, "w", hands(s, "a", "w"))
+		}, "w a", []any{"w", "a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var last *AgentEvent
+			for e := range ask(t.Context(), c.build(newTheatre()), false).All() {
+				require.True(t, last == nil || last.Err == nil)
+				last = e
+			}
+			require.Equal(t, c.last, pathOf(last))
+			if c.err == nil {
+				require.NoError(t, last.Err)
+				return
+			}
+			require.EqualError(t, last.Err, fmt.Sprintf(notFound, c.err...))
+		})
+	}
+}
+
+// hands makes an agent that hands the run over.
+func hands(s *theatre, name, to string) Agent {
+	return s.sendsAll(name, said(name), &AgentEvent{Action: NewTransferToAgentAction(to)})
+}
+
+// F3: the target starts when the source has ended, and its input is what was said.
+func TestFlow_F3_AfterTheSourceHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTheatre()
+		goOn := make(chan struct{})
+		source := actor("a", func(_ context.Context, send func(*AgentEvent)) {
+			send(&AgentEvent{Action: NewTransferToAgentAction("b")})
+			<-goOn
+			send(&AgentEvent{Output: said("last").Output, Action: NewTransferToAgentAction("b")})
+		})
+		it := ask(t.Context(), Agent(flowOf(t, source, s.says("b"))), false)
+		synctest.Wait()
+		require.Empty(t, s.asked)
+		close(goOn)
+		require.Equal(t, []string{"a:", "a: last", "a b: b"}, pathsOf(t, it))
+		require.Equal(t, []string{"user: hi", retoldLine("a", "last")}, s.asked["b"])
+	})
+}
+
+// F4: an interrupt wins over a transfer in the same event.
+func TestFlow_F4_InterruptWins(t *testing.T) {
+	s := newTheatre()
+	source := actor("a", func(ctx context.Context, send func(*AgentEvent)) {
+		e := Interrupt(ctx, "why")
+		e.Action.TransferToAgent = &TransferToAgentAction{"b"}
+		send(e)
+	})
+	_, last := drainAll(t, ask(t.Context(), Agent(flowOf(t, source, s.says("b"))), false))
+	require.NotNil(t, last.Action.Interrupted)
+	require.Nil(t, last.Action.TransferToAgent, "R5: the other actions are dropped")
+	require.Empty(t, s.asked)
+}
+
+// F5: an agent that was interrupted itself goes on itself; it may hand over then.
+func TestFlow_F5_TheInterruptedAgentGoesOn(t *testing.T) {
+	s := newTheatre()
+	a := asking("a")
+	a.resume = func(_ context.Context, _ *ResumeInfo, send func(*AgentEvent)) {
+		send(said("a again"))
+		send(&AgentEvent{Action: NewTransferToAgentAction("b")})
+	}
+	r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, a, s.says("b")), CheckPointStore: memory{}})
+	interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+	require.Equal(t, []string{"a: a again", "a:", "a b: b"}, pathsOf(t, resumeWith(t, r, nil)))
+	require.Equal(t, []string{"user: hi", retoldLine("a", "a again")}, s.asked["b"])
+}
+
+// F6: what an agent sees of the streams of others.
+func TestFlow_F6_Streams(t *testing.T) {
+	for name, c := range map[string]struct {
+		broken error
+		want   []string
+		fails  bool
+	}{
+		"whole":    {nil, []string{"user: hi", retoldLine("a", "ab"), retoldLine("a", "last")}, false},
+		"retried":  {&WillRetryError{ErrStr: "again"}, []string{"user: hi", retoldLine("a", "last")}, false},
+		"canceled": {&StreamCanceledError{}, []string{"user: hi", retoldLine("a", "last")}, false},
+		"broken":   {errBroken, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stream := streamOf[Message]("a", "b")
+			if c.broken != nil {
+				stream = brokenStream[Message](c.broken)
+			}
+			s := newTheatre()
+			seq := sequenceOf(t, "seq", s.sendsAll("a", EventFromMessage(nil, stream, schema.Assistant, ""),
+				&AgentEvent{Output: &AgentOutput{CustomizedOutput: 1}}, said("last")), s.says("b"))
+			all := read(t, ask(t.Context(), Agent(seq), true))
+			if c.fails {
+				require.ErrorIs(t, all[len(all)-1].Err, errBroken)
+				require.Empty(t, s.asked["b"])
+				return
+			}
+			require.NoError(t, all[len(all)-1].Err)
+			require.Equal(t, c.want, s.asked["b"])
+		})
+	}
+}
+
+// F6: the rewriter sees everything as it was said; what it returns is the input, and its error ends the agent.
+func TestFlow_F6_Rewriter(t *testing.T) {
+	var seen []HistoryEntry
+	rewrite := func(_ context.Context, entries []*HistoryEntry) ([]Message, error) {
+		for _, e := range entries {
+			seen = append(seen, *e)
+		}
+		return []Message{schema.UserMessage("rewritten")}, nil
+	}
+	for _, streaming := range []bool{false, true} {
+		seen = nil
+		s := newTheatre()
+		var input *AgentInput
+		b := &acting{"b", func(_ context.Context, in *AgentInput, _ func(*AgentEvent)) { input = in }}
+		answer := schema.AssistantMessage("a", nil)
+		seq := sequenceOf(t, "seq", s.sendsAll("a", EventFromMessage(answer, nil, schema.Assistant, "")),
+			AgentWithOptions(t.Context(), b, WithHistoryRewriter(rewrite)))
+		drainAll(t, ask(t.Context(), Agent(seq), streaming))
+		require.Equal(t, &AgentInput{Messages: []Message{schema.UserMessage("rewritten")}, EnableStreaming: streaming}, input)
+		require.Equal(t, []HistoryEntry{{IsUserInput: true, Message: schema.UserMessage("hi")}, {AgentName: "a", Message: answer}}, seen)
+	}
+	fails := func(context.Context, []*HistoryEntry) ([]Message, error) { return nil, errBroken }
+	for _, a := range []Agent{
+		AgentWithOptions(t.Context(), newTheatre().says("x"), WithHistoryRewriter(fails)), // also for the outermost one
+		sequenceOf(t, "seq", AgentWithOptions(t.Context(), newTheatre().says("x"), WithHistoryRewriter(fails))),
+	} {
+		require.ErrorIs(t, lastError(ask(t.Context(), a, false)), errBroken)
+	}
+}
+
+func TestFlow_F7_TransferTool(t *testing.T) {
+	defer func() { require.NoError(t, SetLanguage(LanguageEnglish)) }()
+	for _, c := range []struct {
+		language                        Language
+		list, desc, result, instruction string
+	}{
+		{LanguageEnglish, "\n- Agent name: %s\n  Agent description: %s", TransferToAgentToolDesc, "successfully transferred to agent [child]", TransferToAgentInstruction},
+		{LanguageChinese, "\n- Agent 名称：%s\n  Agent 描述：%s", TransferToAgentToolDescChinese, "成功移交任务至 agent [child]", TransferToAgentInstructionChinese},
+	} {
+		require.NoError(t, SetLanguage(c.language))
+		m := says(transferTo("child"))
+		child := says(chatAnswer("done"))
+		flow := flowOf(t, setup(t, m, nil, func(c *ChatModelAgentConfig) { c.Name, c.Description, c.Instruction = "parent", "leads", "Be brief." }),
+			setup(t, child, nil, func(c *ChatModelAgentConfig) { c.Name, c.Description = "child", "helps" }))
+		all := read(t, ask(t.Context(), Agent(flow), false))
+		require.Equal(t, []string{"assistant: [transfer_to_agent#t-child " + `{"agent_name":"child"}` + "]", "tool transfer_to_agent#t-child: " + c.result, "assistant: done"},
+			linesOf(all), "the result ends the turn of the parent")
+		require.Equal(t, "child", all[1].Action.TransferToAgent.DestAgentName)
+		require.Equal(t, 1, m.calls())
+		list := func(name, desc string) string { return fmt.Sprintf(c.list, name, desc) }
+		text := func(agents string) string {
+			return fmt.Sprintf(c.instruction, agents, TransferToAgentToolName)
+		}
+		require.Equal(t, "Be brief.\n\n"+text(list("child", "helps")), m.histories[0][0].Content)
+		require.Equal(t, text(list("parent", "leads")), child.histories[0][0].Content, "a child may hand back")
+
+		require.Equal(t, []string{TransferToAgentToolName}, toolNames(m.options[0]))
+		info, err := newTransferTool().Info(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, c.desc, info.Desc)
+		params, err := info.ToJSONSchema()
+		require.NoError(t, err)
+		require.Equal(t, []string{"agent_name"}, params.Required)
+		p, _ := params.Properties.Get("agent_name")
+		require.Equal(t, []string{"string", "the name of the agent to transfer to"}, []string{p.Type, p.Description})
+	}
+	require.EqualError(t, SetLanguage(7), "invalid language: 7")
+	sealed := says(chatAnswer("done"))
+	only := AgentWithOptions(t.Context(), setup(t, sealed, nil, func(c *ChatModelAgentConfig) { c.Name = "only" }), WithDisallowTransferToParent())
+	drainAll(t, ask(t.Context(), Agent(flowOf(t, setup(t, says(transferTo("only")), nil), only)), false))
+	require.Empty(t, toolNames(sealed.options[0]), "there is nobody that it may hand over to")
+}
+
+func TestHistory_F8_Retold(t *testing.T) {
+	extra := map[string]any{"k": "v"}
+	common := schema.MessagePartCommon{MIMEType: "x/y"}
+	call := schema.ToolCall{ID: "1", Function: schema.FunctionCall{Name: "T", Arguments: "ARGS"}}
+	parts := []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "input"}}
+	chat := []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeText, Text: "old"}}
+	user := schema.UserMessage("asked")
+	own := schema.AssistantMessage("mine", nil)
+	system := schema.SystemMessage("given")
+	entries := []*HistoryEntry{
+		{IsUserInput: true, Message: system},
+		{IsUserInput: true, Message: user},
+		{AgentName: "A", Message: schema.AssistantMessage("C", []schema.ToolCall{call, call})},
+		{AgentName: "me", Message: own},
+		{AgentName: "A", Message: schema.ToolMessage("C", "1", schema.WithToolName("T"))},
+		{AgentName: "A", Message: schema.ToolMessage("", "1", schema.WithToolName("T"))},
+		{AgentName: "A", Message: &schema.Message{Role: schema.Assistant, MultiContent: chat, UserInputMultiContent: parts,
+			AssistantGenMultiContent: []schema.MessageOutputPart{
+				{Type: schema.ChatMessagePartTypeText, Text: "text", Extra: extra},
+				{Type: schema.ChatMessagePartTypeReasoning, Reasoning: &schema.MessageOutputReasoning{Text: "hm"}},
+				{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: common}, Extra: extra},
+				{Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageOutputAudio{MessagePartCommon: common}},
+				{Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageOutputVideo{MessagePartCommon: common}},
+			}}},
+	}
+	got := retold("me", entries)
+	require.Len(t, got, len(entries))
+	require.Same(t, system, got[0])
+	require.Same(t, user, got[1])
+	require.Equal(t, schema.UserMessage("For context: [A] said: C. [A] called tool: `T` with arguments: ARGS. [A] called tool: `T` with arguments: ARGS."), got[2])
+	require.Same(t, own, got[3])
+	require.Equal(t, schema.UserMessage("For context: [A] `T` tool returned result: C."), got[4])
+	require.Equal(t, schema.UserMessage("For context:"), got[5])
+	want := schema.UserMessage("For context:")
+	want.MultiContent = chat
+	want.UserInputMultiContent = append(parts[:1:1],
+		schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: "text", Extra: extra},
+		schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: common}, Extra: extra},
+		schema.MessageInputPart{Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageInputAudio{MessagePartCommon: common}},
+		schema.MessageInputPart{Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageInputVideo{MessagePartCommon: common}})
+	require.Equal(t, want, got[6])
+	got[6].MultiContent[0].Text, got[6].UserInputMultiContent[0].Text = "changed", "changed"
+	require.Equal(t, []string{"old", "input"}, []string{chat[0].Text, parts[0].Text}, "they are copies")
+}
+
+func TestFlow_F9_GenTransferMessages(t *testing.T) {
+	call, result := GenTransferMessages(t.Context(), "dest")
+	require.Equal(t, schema.Assistant, call.Role)
+	require.Empty(t, call.Content)
+	require.Len(t, call.ToolCalls, 1)
+	require.Equal(t, schema.FunctionCall{Name: "transfer_to_agent", Arguments: "dest"}, call.ToolCalls[0].Function)
+	require.Equal(t, schema.ToolMessage("successfully transferred to agent [dest]", call.ToolCalls[0].ID, schema.WithToolName("transfer_to_agent")), result)
+	other, _ := GenTransferMessages(t.Context(), "dest")
+	require.NotEmpty(t, call.ToolCalls[0].ID)
+	require.NotEqual(t, call.ToolCalls[0].ID, other.ToolCalls[0].ID)
+}
+
+func TestFlow_F10_SkipTransferMessages(t *testing.T) {
+	for _, skip := range []bool{false, true} {
+		s := newTheatre()
+		leads := newOrdinary(t, "a", &replies{all: []Message{transferTo("b")}})
+		wrapped := AgentWithDeterministicTransferTo(t.Context(), &DeterministicTransferConfig{Agent: s.says("b"), ToAgentNames: []string{"c"}})
+		seq := sequenceOf(t, "seq", flowOf(t, leads, flowOf(t, wrapped, s.says("c"))), s.says("d"))
+		var opts []AgentRunOption
+		if skip {
+			opts = append(opts, WithSkipTransferMessages().DesignateAgent("nobody")) // O3
+		}
+		drainAll(t, ask(t.Context(), Agent(seq), false, opts...))
+		want := []string{"user: hi", retoldLine("b", "b"), retoldLine("c", "c")}
+		if skip {
+			require.Equal(t, want, s.asked["d"])
+		} else {
+			require.Len(t, s.asked["d"], len(want)+4)
+		}
+	}
+}
+
+type fromParent struct{}
+
+// F11: what a handler puts into the context of an agent is not there in the agent that takes over.
+func TestFlow_F11_ContextValuesOfCallbacks(t *testing.T) {
+	seen := map[string]any{}
+	look := func(name string, e *AgentEvent) Agent {
+		return actor(name, func(ctx context.Context, send func(*AgentEvent)) {
+			seen[name] = ctx.Value(fromParent{})
+			send(e)
+		})
+	}
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		if info.Name != "a" {
+			return ctx
+		}
+		return context.WithValue(ctx, fromParent{}, "a's")
+	}).Build()
+	flow := flowOf(t, look("a", &AgentEvent{Action: NewTransferToAgentAction("b")}), look("b", said("x")))
+	drainAll(t, ask(t.Context(), Agent(flow), false, WithCallbacks(h)))
+	require.Equal(t, map[string]any{"a": "a's", "b": nil}, seen)
+}
+
+func TestFlow_F12_Panics(t *testing.T) {
+	boom := func() *AsyncIterator[*AgentEvent] { panic("boom") }
+	starts := &custom[Message]{"a", func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] { return boom() }}
+	rewrites := AgentWithOptions(t.Context(), newTheatre().says("a"), WithHistoryRewriter(func(context.Context, []*HistoryEntry) ([]Message, error) { panic("boom") }))
+	for name, a := range map[string]Agent{
+		"start": starts, "start of a child": sequenceOf(t, "w", starts), "start of a branch": parallelOf(t, "w", starts),
+		"start of a target": flowOf(t, hands(newTheatre(), "b", "a"), starts), "rewriter": rewrites, "rewriter of a child": sequenceOf(t, "w", rewrites),
+	} {
+		require.ErrorContains(t, lastError(ask(t.Context(), a, false)), "boom", name)
+	}
+}
+
+// F13: agents on agentic messages have names, paths, sessions, callbacks, interrupts and cancels: everything but agents
+// around them.
+func TestFlow_F13_AgenticAgents(t *testing.T) {
+	a := &custom[agentic]{"a", func(ctx context.Context, _ *TypedAgentInput[agentic], _ []AgentRunOption) *AsyncIterator[*TypedAgentEvent[agentic]] {
+		AddSessionValue(ctx, "k", "v")
+		return sends(&TypedAgentEvent[agentic]{Action: NewTransferToAgentAction("b")}, TypedInterrupt[agentic](ctx, "why")).Run(ctx, nil)
+	}}
+	var starts []string
+	store := memory{}
+	r := NewTypedRunner(TypedRunnerConfig[agentic]{Agent: a, CheckPointStore: store})
+	all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), WithCallbacks(startsOf(&starts))))
+	require.Len(t, all, 2, "a transfer leads nowhere")
+	require.Equal(t, "a", pathOf(all[0].TypedAgentEvent))
+	require.Equal(t, "agent:a", all[1].Action.Interrupted.InterruptContexts[0].Address.String())
+	require.Equal(t, []string{"a"}, starts)
+	doc, err := openRun(store["1"])
+	require.NoError(t, err)
+	require.Len(t, doc.Values, 1)
+}
