@@ -32,6 +32,8 @@ type agentRun[M MessageType] struct {
 	detached  func()
 	// over: what is sent now comes from tools that outlived the run.
 	over atomic.Bool
+	// unheard: an event was dropped because the run is to stop at once.
+	unheard atomic.Bool
 
 	// What the run works with: that of the agent, or what BeforeAgent made of it.
 	graph          *reactGraph[M]
@@ -99,6 +101,7 @@ func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], 
 // send publishes an event. After the end of the run, where only tools that outlived it can still speak, it is dropped.
 func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
 	if r.over.Load() || r.view.Now() && (r.abortable || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
+		r.unheard.Store(true)
 		e.closeStreams()
 		return
 	}

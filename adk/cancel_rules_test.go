@@ -189,3 +189,35 @@ func TestCancel_C20_ResumedParallelKeepsItsBranches(t *testing.T) {
 	require.Equal(t, 1, quick.n)
 	require.Equal(t, 2, slow.n)
 }
+
+// TestCancel_C7_C22_AnAnswerThatComesWithTheCancel: the answer of a model that obeys its context by answering is either
+// told, or the run has been cancelled; it is not lost.
+func TestCancel_C7_C22_AnAnswerThatComesWithTheCancel(t *testing.T) {
+	bubbled(t, testAnswerWithCancel[ordinary], testAnswerWithCancel[agentic])
+}
+
+func testAnswerWithCancel[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	for range 50 {
+		option, cancel := WithCancel()
+		m := says(d.answer("done"))
+		m.hook = func(ctx context.Context, turn int, _ []M) error {
+			if turn == 0 {
+				cancel()
+				<-ctx.Done()
+			}
+			return nil
+		}
+		r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, nil), EnableStreaming: streaming, CheckPointStore: memory{}})
+		all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option))
+		if len(all) == 1 && all[0].Err == nil {
+			require.Equal(t, []string{ended}, linesOf(all))
+			continue
+		}
+		require.IsType(t, &CancelError{}, endError(t, all))
+		it, err := r.Resume(t.Context(), "1")
+		require.NoError(t, err)
+		require.Equal(t, []string{ended}, linesOf(read(t, it)))
+		require.Equal(t, []string{"user: hi"}, m.transcript()[1], "the turn is taken anew")
+	}
+}

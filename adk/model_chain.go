@@ -87,6 +87,8 @@ func (c *modelChain[M]) turn(ctx context.Context) (last M, err error) {
 	switch {
 	case err != nil && t.run.view.Now() && !isInterrupt(err):
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
+	case err == nil && t.run.unheard.Load(): // the answer came with the cancel, too late to be told
+		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && t.run.view.At(cancelscope.Mode(CancelAfterChatModel)) && c.limited && opsOf[M]().hasToolCalls(last):
 		if t.run.speculation.stop() { // the tools node stops the run, with the results of the calls that run already
 			t.run.stopsInTools = true

@@ -271,3 +271,32 @@ func testToolAlias[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, `<{"query":"changed"}>`, fmt.Sprint(linesOf(all)[1][len("tool find#1: "):]))
 	require.Equal(t, all[1].id(), GetMessageID(final[2]))
 }
+
+// TestSenders_W5_InACancelledRun: the senders of the user's find their run also where it can be cancelled, when calls
+// run in goroutines of their own, and a cancel does not make their calls fail in another way.
+func TestSenders_W5_InACancelledRun(t *testing.T) {
+	bubbled(t, testSendersCancelled[ordinary], testSendersCancelled[agentic])
+}
+
+func testSendersCancelled[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	for _, cancels := range []bool{false, true} {
+		option, cancel := WithCancel()
+		m := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"))
+		m.hook = func(ctx context.Context, turn int, _ []M) error {
+			if cancels && turn == 1 {
+				cancel()
+				<-ctx.Done()
+			}
+			return nil
+		}
+		a := setup(t, m, []tool.BaseTool{echo("t")}, with[M](loudModel[M](), NewTypedEventSenderModelWrapper[M](), NewTypedEventSenderToolWrapper[M]()))
+		all := read(t, bare(t.Context(), a, streaming, option))
+		if !cancels {
+			require.Equal(t, []string{asked, answered, ended}, linesOf(all))
+			continue
+		}
+		require.Equal(t, []string{asked, answered, "error"}, linesOf(all))
+		require.IsType(t, &CancelError{}, endError(t, all))
+	}
+}
