@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
 )
 
 // TestLifecycle_L3_Frozen: the agents around an agent are fixed by its first run, and set only once before.
@@ -149,4 +150,61 @@ func asksOnce() tool.BaseTool {
 		}
 		return "<" + args + ">", nil
 	}}
+}
+
+// TestOutputKey_O2_JoinFails: an answer whose chunks do not join is the error of the run, and leaves no output.
+func TestOutputKey_O2_JoinFails(t *testing.T) {
+	streamed(t, testJoinFails[ordinary], testJoinFails[agentic])
+}
+
+func testJoinFails[M MessageType](t *testing.T) {
+	d, ops := dialectOf[M](), opsOf[M]()
+	var session map[string]any
+	outer := &custom[M]{name: "outer", run: func(ctx context.Context, input *TypedAgentInput[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+		m := &scripted[M]{answers: [][]M{{d.chunk("a"), ops.user("b")}}} // of two roles
+		a := setup[M](t, m, nil, func(c *TypedChatModelAgentConfig[M]) { c.OutputKey = "out" })
+		last := error(nil)
+		for e := range a.Run(ctx, input, opts...).All() {
+			last = e.Err
+		}
+		require.Error(t, last)
+		session = GetSessionValues(ctx)
+		it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
+		gen.Close()
+		return it
+	}}
+	read(t, ask(t.Context(), TypedAgent[M](outer), true))
+	require.NotContains(t, session, "out")
+}
+
+// TestLifecycle_DoBetter13_ConfigurationIsCopied: what the caller does with the slices and maps of a configuration later
+// is nothing to the agent, and the agent writes into none of them.
+func TestLifecycle_DoBetter13_ConfigurationIsCopied(t *testing.T) {
+	matrix(t, testConfigCopied[ordinary], testConfigCopied[agentic])
+}
+
+func testConfigCopied[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	var notes diary
+	silent := compose.ToolMiddleware{}
+	tools := append(make([]tool.BaseTool, 0, 8), echo("t"))
+	wraps := append(make([]compose.ToolMiddleware, 0, 8), silent)
+	handlers := append(make([]TypedChatModelAgentMiddleware[M], 0, 8), everyHook[M]("h", &notes))
+	middlewares := append(make([]AgentMiddleware, 0, 8), AgentMiddleware{AdditionalInstruction: "be kind"})
+	directly := map[string]bool{"other": true}
+	m := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"))
+	a := setup(t, m, nil, func(c *TypedChatModelAgentConfig[M]) {
+		c.ToolsConfig.Tools, c.ToolsConfig.ToolCallMiddlewares, c.ToolsConfig.ReturnDirectly = tools, wraps, directly
+		c.Handlers, c.Middlewares, c.Exit = handlers, middlewares, ExitTool{}
+	})
+	tools[0], handlers[0], middlewares[0].AdditionalInstruction, directly["t"] = nil, nil, "be rude", true
+	wraps[0].Invokable = func(compose.InvokableToolEndpoint) compose.InvokableToolEndpoint { panic("not this one") }
+	require.Equal(t, []string{asked, answered, ended}, linesOf(read(t, bare(t.Context(), a, streaming))))
+	require.Equal(t, "system: be kind", m.transcript()[0][0])
+	require.Equal(t, []string{"t", "exit"}, toolNames(m.options[0]))
+	require.NotEmpty(t, notes.all())
+	require.Nil(t, tools[:2][1])
+	require.Nil(t, handlers[:2][1])
+	require.Equal(t, compose.ToolMiddleware{}.Invokable == nil, wraps[:2][1].Invokable == nil)
+	require.Equal(t, map[string]bool{"other": true, "t": true}, directly)
 }

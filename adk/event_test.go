@@ -5,6 +5,7 @@ import (
 	"encoding/gob"
 	"encoding/json"
 	"errors"
+	"io"
 	"regexp"
 	"testing"
 
@@ -247,4 +248,16 @@ func testMessageID[M MessageType](t *testing.T) {
 		ids[newMessageID()] = true
 	}
 	require.Len(t, ids, 1000)
+}
+
+// TestStreamCanceled_DoBetter26: errors of this type are equal whatever their pointers are, so that one that was saved
+// and restored still matches.
+func TestStreamCanceled_DoBetter26(t *testing.T) {
+	require.True(t, new(StreamCanceledError).Is(ErrStreamCanceled))
+	require.False(t, new(StreamCanceledError).Is(io.EOF))
+	var buf bytes.Buffer
+	require.NoError(t, gob.NewEncoder(&buf).Encode(map[string]any{"e": ErrStreamCanceled}))
+	var out map[string]any
+	require.NoError(t, gob.NewDecoder(&buf).Decode(&out))
+	require.ErrorIs(t, out["e"].(error), ErrStreamCanceled)
 }

@@ -1,9 +1,11 @@
 package adk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"testing"
 	"testing/synctest"
 
@@ -264,4 +266,19 @@ func TestFailover_Config(t *testing.T) {
 		_, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{ModelFailoverConfig: c.conf})
 		require.EqualError(t, err, c.want)
 	}
+}
+
+// TestFailover_DoBetter28_NoLog: attempts are told to callbacks and in events, and nothing is logged.
+func TestFailover_DoBetter28_NoLog(t *testing.T) {
+	var logged bytes.Buffer
+	before := log.Writer()
+	log.SetOutput(&logged)
+	defer log.SetOutput(before)
+	bad, good := &fickle[Message]{tries: []try[Message]{breaks[Message](errShaky, "a")}}, says(chatAnswer("done"))
+	a := setup[Message](t, bad, nil, retrying[Message](1, nil), standIns[Message](1, &diary{}, good))
+	for _, streaming := range []bool{false, true} {
+		all := read(t, bare(t.Context(), a, streaming))
+		require.Equal(t, ended, linesOf(all)[len(all)-1])
+	}
+	require.Empty(t, logged.String())
 }

@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"encoding/gob"
 	"fmt"
 	"math"
 	"sync"
@@ -216,4 +217,19 @@ func wrongKind[M MessageType](ctx context.Context) error {
 		return TypedSendEvent(ctx, &TypedAgentEvent[AgenticMessage]{})
 	}
 	return SendEvent(ctx, &AgentEvent{})
+}
+
+// TestRunLocal_DoBetter9_ProbesOnce: a type whose values can all be saved is probed once; one that holds an interface is
+// probed each time, because the next value may hold anything.
+func TestRunLocal_DoBetter9_ProbesOnce(t *testing.T) {
+	type plain struct{ N int }
+	gob.Register(plain{})
+	require.NoError(t, probeSaving(plain{1}))
+	var value any = plain{2}
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = probeSaving(value) }))
+
+	type holder struct{ V any }
+	gob.Register(holder{})
+	require.NoError(t, probeSaving(holder{1}))
+	require.Error(t, probeSaving(holder{func() {}}))
 }
