@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -135,7 +136,7 @@ func (x *execution[M]) begin(input *TypedAgentInput[M], resume *ResumeInfo) task
 func (x *execution[M]) started(input *TypedAgentInput[M], resume *ResumeInfo) (t task) {
 	defer func() {
 		if v := recover(); v != nil {
-			t = x.failing(safe.NewPanicError(v, debug.Stack()))
+			t = x.failing(x.failed(safe.NewPanicError(v, debug.Stack())))
 		}
 	}()
 	x.agentCtx = x
@@ -143,8 +144,8 @@ func (x *execution[M]) started(input *TypedAgentInput[M], resume *ResumeInfo) (t
 	if resume == nil {
 		input, err = x.inputOf(input)
 	}
-	if callbackErr := x.fireStart(input, resume); err == nil {
-		err = callbackErr
+	if callbackErr := x.fireStart(input, resume); err == nil && callbackErr != nil {
+		err = x.failed(fmt.Errorf("a callback handler failed: %w", callbackErr))
 	}
 	if err != nil {
 		return x.failing(err)
@@ -179,11 +180,14 @@ func (x *execution[M]) execute() {
 func (x *execution[M]) guard(do func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			x.send(&TypedAgentEvent[M]{Err: safe.NewPanicError(v, debug.Stack())})
+			x.send(&TypedAgentEvent[M]{Err: x.failed(safe.NewPanicError(v, debug.Stack()))})
 		}
 	}()
 	do()
 }
+
+// failed says which agent failed.
+func (x *execution[M]) failed(err error) error { return fmt.Errorf("agent '%s': %w", x.name, err) }
 
 // send passes an event of the agent on.
 func (x *execution[M]) send(e *TypedAgentEvent[M]) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -516,4 +518,86 @@ func nodeSpots[M MessageType]() map[string]*spot[M] {
 			}}
 	}
 	return all
+}
+
+// TestUserCode_CallbackHandlers: a handler that panics ends the run with its error, wherever it is called, or with the
+// error that it was told about; nothing is left.
+func TestUserCode_CallbackHandlers(t *testing.T) {
+	matrix(t, testPanickingHandlers[ordinary], testPanickingHandlers[agentic])
+}
+
+func testPanickingHandlers[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	for _, timing := range []string{"start", "end", "error"} {
+		for _, where := range []string{"agent", "graph", "model", "tool"} {
+			t.Run(timing+" of "+where, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					reached := false
+					panics := func(at string, info *callbacks.RunInfo) {
+						if at == timing && kindOf(info) == where {
+							reached = true
+							panic(errBroken)
+						}
+					}
+					h := callbacks.NewHandlerBuilder().
+						OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+							panics("start", info)
+							return ctx
+						}).
+						OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
+							panics("end", info)
+							return ctx
+						}).
+						OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo, out *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+							out.Close()
+							panics("end", info)
+							return ctx
+						}).
+						OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, _ error) context.Context {
+							panics("error", info)
+							return ctx
+						}).Build()
+					m := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"))
+					m.hook = func(_ context.Context, turn int, _ []M) error {
+						if timing == "error" && where != "tool" {
+							return errShaky
+						}
+						return nil
+					}
+					works := &toolFunc{"t", func(context.Context, string) (string, error) {
+						if timing == "error" {
+							return "", errShaky
+						}
+						return "fine", nil
+					}}
+					ctx := callbacks.InitCallbacks(context.Background(), nil, h)
+					all := readPast(t, ask(ctx, TypedAgent[M](setup(t, m, []tool.BaseTool{works})), streaming))
+					err := endError(t, all)
+					if timing == "error" && where == "agent" { // it never comes
+						require.False(t, reached)
+						require.ErrorIs(t, err, errShaky)
+						return
+					}
+					require.True(t, reached)
+					require.ErrorIs(t, err, errBroken)
+					(&spot[M]{}).checkNames(t, err, "tester")
+				})
+			})
+		}
+	}
+}
+
+// kindOf tells what a callback handler is told about.
+func kindOf(info *callbacks.RunInfo) string {
+	switch info.Component {
+	case ComponentOfAgent, ComponentOfAgenticAgent:
+		return "agent"
+	case compose.ComponentOfGraph:
+		return "graph"
+	case components.ComponentOfChatModel, components.ComponentOfAgenticModel:
+		return "model"
+	case components.ComponentOfTool:
+		return "tool"
+	}
+	return ""
 }
