@@ -1,0 +1,16 @@
+package plantask
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/adk/middlewares/internal/turncost"
+)
+
+func TestTurnCost_NothingToDo(t *testing.T) {
+	m, err := New(t.Context(), &Config{Backend: filesystem.NewInMemoryBackend(), BaseDir: "/tasks"})
+	require.NoError(t, err)
+	turncost.Check(t, m)
+}
