@@ -223,19 +223,20 @@ func (t *modelTurn[M]) begin(ctx context.Context) error {
 
 // optionsFor are those of the run, and then what tools there are. The model learns of tools in no other way.
 func (c *modelChain[M]) optionsFor(r *agentRun[M], tools, deferred []*schema.ToolInfo) []model.Option {
-	told := c.tools
-	if !slices.Equal(tools, c.infos) {
-		told = []model.Option{model.WithTools(tools)}
+	own := slices.Equal(tools, c.infos)
+	if own && len(r.options.model) == 0 && r.toolSearchTool == nil && deferred == nil {
+		return c.tools
 	}
-	if len(r.options.model) == 0 && r.toolSearchTool == nil && deferred == nil {
-		return told
-	}
-	opts := make([]model.Option, 0, len(r.options.model)+len(told)+2)
+	opts := make([]model.Option, 0, len(r.options.model)+3)
 	opts = append(opts, r.options.model...)
 	if r.toolSearchTool != nil {
 		opts = append(opts, model.WithToolSearchTool(r.toolSearchTool))
 	}
-	opts = append(opts, told...)
+	if own {
+		opts = append(opts, c.tools...)
+	} else {
+		opts = append(opts, model.WithTools(tools))
+	}
 	if deferred != nil {
 		opts = append(opts, model.WithDeferredTools(deferred))
 	}
