@@ -52,6 +52,10 @@ type TypedConfig[M adk.MessageType] struct {
 	// Action.CustomizedAction is a *[TypedCustomizedAction].
 	EmitInternalEvents bool
 
+	// MaxInputTokens bounds what the model gets of the history, in estimated tokens, for a model whose window is smaller
+	// than the history may become. What is older than fits is left out, but for earlier summaries; the newest message
+	// always stays. It does not count with GenModelInput. Default: 0, the whole history.
+	MaxInputTokens int
 	// UserInstruction is what the model is told to do. Default: the text of this package.
 	UserInstruction string
 	// TranscriptFilePath is where the model can read the whole history later. It is told to it with the summary; writing
@@ -156,6 +160,9 @@ func (c *TypedConfig[M]) validate() error {
 		case t.ContextTokens == 0 && t.ContextMessages == 0:
 			return errors.New("at least one of contextTokens or contextMessages must be non-negative")
 		}
+	}
+	if c.MaxInputTokens < 0 {
+		return errors.New("maxInputTokens must be non-negative")
 	}
 	if r := c.Retry; r != nil && r.MaxRetries != nil && *r.MaxRetries < 0 {
 		return errors.New("retry.MaxRetries must be non-negative")

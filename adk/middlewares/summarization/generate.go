@@ -47,6 +47,9 @@ func (g *generation[M]) input(ctx context.Context) ([]M, error) {
 		return g.m.conf.GenModelInput(ctx, g.system, g.user, g.original)
 	}
 	_, rest := splitSystem(g.original)
+	if most := g.m.conf.MaxInputTokens; most > 0 {
+		rest = newest(rest, most)
+	}
 	return slices.Concat([]M{g.system}, rest, []M{g.user}), nil
 }
 

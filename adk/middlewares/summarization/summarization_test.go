@@ -42,6 +42,7 @@ func TestConfig_SU1(t *testing.T) {
 		"contextTokens must be non-negative":                                    {Model: m, Trigger: &summarization.TriggerCondition{ContextTokens: -1}},
 		"contextMessages must be non-negative":                                  {Model: m, Trigger: &summarization.TriggerCondition{ContextMessages: -1}},
 		"retry.MaxRetries must be non-negative":                                 {Model: m, Retry: &summarization.RetryConfig{MaxRetries: &minus}},
+		"maxInputTokens must be non-negative":                                   {Model: m, MaxInputTokens: -1},
 		"failover.MaxRetries must be non-negative":                              {Model: m, Failover: &summarization.FailoverConfig{MaxRetries: &minus}},
 		"at least one of contextTokens or contextMessages must be non-negative": {Model: m, Trigger: &summarization.TriggerCondition{}},
 	} {
