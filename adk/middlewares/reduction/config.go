@@ -3,6 +3,7 @@ package reduction
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"slices"
 
@@ -23,6 +24,15 @@ const (
 // Backend is where results are written to. It must be safe for concurrent use.
 type Backend interface {
 	Write(context.Context, *filesystem.WriteRequest) error
+}
+
+// StreamBackend is a [Backend] that takes a file piece by piece. The text of a tool that streams is written to it as it
+// comes from where it is cut on, and is not held in memory. Such a stream that fails later ends with the notice and the
+// error: what was cut off is in the file.
+type StreamBackend interface {
+	Backend
+	// Create opens a file, in place of one that there may be. Close completes it. ctx is that of the call.
+	Create(ctx context.Context, filePath string) (io.WriteCloser, error)
 }
 
 // TypedConfig configures [NewTyped]. Its zero value needs a Backend.

@@ -19,6 +19,8 @@ type chunkKind[T any] interface {
 	cut(chunk T, room int, notice string) T
 	// content is what a file has of the chunks.
 	content(chunks []T) (string, error)
+	// plain: the content is that of the chunks, one after the other.
+	plain() bool
 }
 
 // saver writes the whole of a stream that was cut and says so.
@@ -26,11 +28,13 @@ type saver struct {
 	limit int
 	// save returns the notice.
 	save func(ctx context.Context, content string, err error) string
+	// open starts a file that takes the stream piece by piece; nil if the backend has none.
+	open func(ctx context.Context) *spill
 }
 
 func (m *middleware[M]) saver(t *truncation, detail *ToolDetail) saver {
 	limit := m.conf.MaxLengthForTrunc
-	return saver{limit: limit, save: func(ctx context.Context, content string, err error) string {
+	s := saver{limit: limit, save: func(ctx context.Context, content string, err error) string {
 		path := ""
 		if err == nil {
 			path, err = m.conf.GenTruncOffloadFilePath(ctx, detail)
@@ -40,6 +44,20 @@ func (m *middleware[M]) saver(t *truncation, detail *ToolDetail) saver {
 		}
 		return streamCut(limit, path, m.conf.ReadFileToolName, err)
 	}}
+	if backend, ok := t.backend.(StreamBackend); ok {
+		s.open = func(ctx context.Context) *spill {
+			f := &spill{}
+			if f.path, f.err = m.conf.GenTruncOffloadFilePath(ctx, detail); f.err == nil {
+				f.file, f.err = backend.Create(ctx, f.path)
+			}
+			if f.err != nil {
+				f.file = nil // whatever came with the error
+			}
+			f.notice = func() string { return streamCut(limit, f.path, m.conf.ReadFileToolName, f.err) }
+			return f
+		}
+	}
+	return s
 }
 
 // cutStream passes a stream on until its texts reach the limit. From then on it only collects; at the end it writes
@@ -66,43 +84,107 @@ func cutStream[T any](ctx context.Context, source *schema.StreamReader[T], kind 
 
 // pump runs a stream through a cut. It returns the error that ends the stream.
 func pump[T any](ctx context.Context, source *schema.StreamReader[T], w *schema.StreamWriter[T], kind chunkKind[T], s saver) error {
-	var all []T
-	total, passed := 0, 0 // bytes; chunks that went through
-	before := 0           // the total before the chunk at the limit
-	cut := false
+	p := &cutPump[T]{kind: kind, saver: s}
+	defer func() { p.file.close() }() // also of a stream that nobody reads any more, and after a panic
 	for {
 		chunk, err := source.RecvContext(ctx)
-		if err == io.EOF && cut {
-			content, err := kind.content(all)
-			w.Send(kind.cut(all[passed], s.limit-before, s.save(ctx, content, err)), nil)
-			return nil
-		}
-		if err == io.EOF {
-			return nil
-		}
 		if err != nil {
-			if cut {
-				w.Send(kind.joined(all[passed:]), nil)
+			if p.cut {
+				w.Send(p.last(ctx, err), nil)
+			}
+			if err == io.EOF {
+				return nil
 			}
 			return err
 		}
-		n, empty := kind.size(chunk)
-		if empty {
-			continue
-		}
-		all = append(all, chunk)
-		if cut {
-			continue
-		}
-		if before, total = total, total+n; total >= s.limit {
-			cut = true
-			continue
-		}
-		passed++
-		if w.Send(chunk, nil) {
+		if p.take(ctx, chunk) && w.Send(chunk, nil) {
 			return nil // nobody reads any more
 		}
 	}
+}
+
+// cutPump is what a cut knows of the stream until now.
+type cutPump[T any] struct {
+	kind  chunkKind[T]
+	saver saver
+	// all are the chunks, or with a file the one at the limit alone; passed is how many of them went through.
+	all    []T
+	passed int
+	total  int // bytes
+	before int // the total before the chunk at the limit
+	cut    bool
+	file   *spill
+}
+
+// take reports whether a chunk goes through.
+func (p *cutPump[T]) take(ctx context.Context, chunk T) bool {
+	n, empty := p.kind.size(chunk)
+	switch {
+	case empty:
+		return false
+	case p.file != nil:
+		p.file.write(p.kind.content([]T{chunk}))
+		return false
+	}
+	p.all = append(p.all, chunk)
+	if p.cut {
+		return false
+	}
+	if p.before, p.total = p.total, p.total+n; p.total < p.saver.limit {
+		p.passed++
+		return true
+	}
+	p.cut = true
+	if p.saver.open != nil && p.kind.plain() {
+		p.file = p.saver.open(ctx)
+		p.file.write(p.kind.content(p.all))
+		p.all, p.passed = []T{chunk}, 0
+	}
+	return false
+}
+
+// last is the last chunk of a stream that was cut, which ends with err.
+func (p *cutPump[T]) last(ctx context.Context, err error) T {
+	var notice string
+	switch {
+	case p.file != nil:
+		p.file.close()
+		notice = p.file.notice()
+	case err != io.EOF: // nothing is lost
+		return p.kind.joined(p.all[p.passed:])
+	default:
+		content, err := p.kind.content(p.all)
+		notice = p.saver.save(ctx, content, err)
+	}
+	return p.kind.cut(p.all[p.passed], p.saver.limit-p.before, notice)
+}
+
+// spill is a file that takes a stream piece by piece. After an error it takes nothing more.
+type spill struct {
+	path   string
+	file   io.WriteCloser
+	err    error
+	notice func() string
+}
+
+func (f *spill) write(content string, err error) {
+	if f.err == nil {
+		f.err = err
+	}
+	if f.err == nil {
+		_, f.err = io.WriteString(f.file, content)
+	}
+}
+
+// close completes the file, once.
+func (f *spill) close() {
+	if f == nil || f.file == nil {
+		return
+	}
+	if err := f.file.Close(); f.err == nil {
+		f.err = err
+	}
+	f.file = nil
 }
 
 // textCut cuts streams of texts.
@@ -115,6 +197,8 @@ func (textCut) joined(chunks []string) string { return strings.Join(chunks, "") 
 func (textCut) cut(chunk string, room int, notice string) string { return prefix(chunk, room) + notice }
 
 func (c textCut) content(chunks []string) (string, error) { return c.joined(chunks), nil }
+
+func (textCut) plain() bool { return true }
 
 // partsCut cuts streams of results with parts. Only texts count.
 type partsCut struct{}
@@ -149,6 +233,8 @@ func (partsCut) cut(chunk *schema.ToolResult, room int, notice string) *schema.T
 	last.Parts = append(last.Parts, schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: notice})
 	return last
 }
+
+func (partsCut) plain() bool { return false }
 
 // content joins texts that were torn apart by streaming, so that a file of texts alone has nothing but the text.
 func (c partsCut) content(chunks []*schema.ToolResult) (string, error) {
