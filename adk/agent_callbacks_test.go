@@ -25,10 +25,6 @@ type listener struct {
 	all    sync.WaitGroup
 }
 
-func isAgent(info *callbacks.RunInfo) bool {
-	return info.Component == ComponentOfAgent || info.Component == ComponentOfAgenticAgent
-}
-
 func (l *listener) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,10 +78,10 @@ func listen[M MessageType](l *listener, name string, events *AsyncIterator[*Type
 }
 
 func TestCallbacks_B1_B2_B3_AgentsOfBothKinds(t *testing.T) {
-	matrix(t, testAgentCallbacks[ordinary], testAgentCallbacks[agentic])
+	matrix(t, testListeners[ordinary], testListeners[agentic])
 }
 
-func testAgentCallbacks[M MessageType](t *testing.T, streaming bool) {
+func testListeners[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	m := says(d.answer("", wanted{"ask", "1", "x"}), d.answer("done"))
 	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, []tool.BaseTool{askTool("ask")}), EnableStreaming: streaming, CheckPointStore: memory{}})

@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,22 +164,25 @@ func TestCancel_C21_Streams(t *testing.T) {
 		close(m.release)
 	})
 	control, cancel := WithCancel()
-	view := control.cancel.Root()
-	for _, want := range []error{nil, errBroken} {
-		s := streamOf[Message]("a")
-		if want != nil {
-			s = brokenStream[Message](want)
-		}
-		s = cutOff(view, s)
-		_, err := s.Recv()
-		require.NoError(t, err)
-		_, err = s.Recv()
-		require.True(t, isEOF(err) && want == nil || errors.Is(err, want))
-		s.Close()
+	call := watch[Message](t.Context(), control.cancel.Root(), nil, nil)
+	defer call.release()
+	abortable := func() *schema.StreamReader[Message] {
+		s, abort := schema.StreamReaderWithAbort(streamOf[Message]("a"))
+		call.onStop(abort)
+		return s
 	}
+	whole, cut := abortable(), abortable()
+	_, err := whole.Recv()
+	require.NoError(t, err)
+	_, err = whole.Recv()
+	require.Equal(t, io.EOF, err)
 	cancel()
-	_, err := cutOff(view, streamOf[Message]("a")).Recv()
-	require.ErrorIs(t, err, ErrStreamCanceled, "it has been cancelled already")
+	_, err = whole.Recv()
+	require.Equal(t, io.EOF, err, "it had ended")
+	for _, s := range []*schema.StreamReader[Message]{cut, abortable()} {
+		_, err = s.Recv()
+		require.ErrorIs(t, err, ErrStreamCanceled)
+	}
 }
 
 // C23: a cancel in the middle of a stream that hangs always leaves a CancelError and a saved run.

@@ -222,14 +222,18 @@ func wrongKind[M MessageType](ctx context.Context) error {
 // TestRunLocal_DoBetter9_ProbesOnce: a type whose values can all be saved is probed once; one that holds an interface is
 // probed each time, because the next value may hold anything.
 func TestRunLocal_DoBetter9_ProbesOnce(t *testing.T) {
+	type gobOnly struct{ N int }
+	gob.Register(gobOnly{})
+	require.ErrorContains(t, probeSaving(gobOnly{1}), "schema.RegisterName", "what a run is saved with does not know it")
+
 	type plain struct{ N int }
-	gob.Register(plain{})
+	schema.RegisterName[plain]("_test_run_local_plain")
 	require.NoError(t, probeSaving(plain{1}))
 	var value any = plain{2}
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = probeSaving(value) }))
 
 	type holder struct{ V any }
-	gob.Register(holder{})
+	schema.RegisterName[holder]("_test_run_local_holder")
 	require.NoError(t, probeSaving(holder{1}))
 	require.Error(t, probeSaving(holder{func() {}}))
 }

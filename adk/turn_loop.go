@@ -108,10 +108,10 @@ type TurnLoop[T any, M MessageType] struct {
 	// awake: the loop has its goroutine.
 	awake bool
 	// forget takes the watch of ctx back.
-	forget  func() bool
-	buffer  []T
-	late    []T
-	sealed  bool
+	forget func() bool
+	buffer []T
+	late   []T
+	sealed bool
 	// strategies is how many strategies of pushes look at the present turn.
 	strategies int
 	turn       *turn[T, M]
@@ -121,7 +121,7 @@ type TurnLoop[T any, M MessageType] struct {
 	// asked: the store was asked for it. loaded: it is known what the store has; before that it must not be overwritten
 	// or deleted.
 	asked, loaded bool
-	exit   TurnLoopExitState[T, M]
+	exit          TurnLoopExitState[T, M]
 }
 
 // NewTurnLoop makes a loop. It panics without GenInput or PrepareAgent.
