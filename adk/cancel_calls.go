@@ -97,15 +97,14 @@ var errCallEnded = errors.New("the call ended its goroutine (runtime.Goexit)")
 type pendingCall[T any] struct {
 	watchedCall
 	run   func(ctx context.Context) (T, error)
-	drop  func(T)
 	value T
 	err   error
 }
 
-// watch prepares a call. Its context ends when the run is to stop at once; release must be called. A result that comes
-// when nobody waits for it any more is dropped.
-func watch[T any](ctx context.Context, view *cancelscope.View, run func(ctx context.Context) (T, error), drop func(T)) *pendingCall[T] {
-	p := &pendingCall[T]{run: run, drop: drop, err: errCallEnded}
+// watch prepares a call. Its context ends when the run is to stop at once; release must be called. A stream that comes
+// when nobody waits for it any more is closed.
+func watch[T any](ctx context.Context, view *cancelscope.View, run func(ctx context.Context) (T, error)) *pendingCall[T] {
+	p := &pendingCall[T]{run: run, err: errCallEnded}
 	p.view, p.life = view, ctx
 	p.changed.L = &p.mu
 	p.Context, p.cancel = context.WithCancelCause(ctx)
@@ -131,8 +130,10 @@ func (p *pendingCall[T]) work() {
 		if v := recover(); v != nil {
 			p.err = safe.NewPanicError(v, debug.Stack())
 		}
-		if !p.end() && p.err == nil {
-			p.drop(p.value)
+		if late := !p.end(); late && p.err == nil {
+			if stream, ok := any(p.value).(interface{ Close() }); ok {
+				stream.Close()
+			}
 		}
 	}()
 	p.value, p.err = p.run(&p.watchedCall)
@@ -236,7 +237,7 @@ func watchedTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 				err = finish(ctx, out)
 			}
 			return out, err
-		}, func(*O) {})
+		})
 		defer call.release()
 		call.aware.Store(interrupted && hasPointsInside(ctx))
 		out, err := call.do()

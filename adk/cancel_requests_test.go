@@ -164,7 +164,7 @@ func TestCancel_C21_Streams(t *testing.T) {
 		close(m.release)
 	})
 	control, cancel := WithCancel()
-	call := watch[Message](t.Context(), control.cancel.Root(), nil, nil)
+	call := watch[Message](t.Context(), control.cancel.Root(), nil)
 	defer call.release()
 	abortable := func() *schema.StreamReader[Message] {
 		s, abort := schema.StreamReaderWithAbort(streamOf[Message]("a"))

@@ -141,8 +141,7 @@ func (a *modelAttempt[M]) call(ctx context.Context, m model.BaseModel[M], input 
 	if a.turn.run.view == nil {
 		return m.Generate(ctx, input, opts...)
 	}
-	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) },
-		func(M) {})
+	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) })
 	defer call.release()
 	return call.do()
 }
@@ -152,8 +151,7 @@ func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], input 
 	if a.turn.run.view == nil {
 		return m.Stream(ctx, input, opts...)
 	}
-	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (*schema.StreamReader[M], error) { return m.Stream(ctx, input, opts...) },
-		func(s *schema.StreamReader[M]) { s.Close() })
+	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (*schema.StreamReader[M], error) { return m.Stream(ctx, input, opts...) })
 	a.watched = &call.watchedCall
 	s, err := call.do()
 	if err != nil {
