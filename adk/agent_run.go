@@ -100,12 +100,19 @@ func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], 
 
 // send publishes an event. After the end of the run, where only tools that outlived it can still speak, it is dropped.
 func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
-	if r.over.Load() || r.view.Now() && (r.abortable || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
+	if !r.offer(e) {
 		r.unheard.Store(true)
 		e.closeStreams()
-		return
+	}
+}
+
+// offer publishes an event unless nobody is to hear it any more.
+func (r *agentRun[M]) offer(e *TypedAgentEvent[M]) bool {
+	if r.over.Load() || r.view.Now() && (r.abortable || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
+		return false
 	}
 	r.out.send(e)
+	return true
 }
 
 // begin starts the run. Hooks before it run in the caller's goroutine.

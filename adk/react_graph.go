@@ -165,11 +165,14 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 		}
 	}
 	handlers := r.agent.handlers
-	var directly *TypedAgentEvent[M]
+	var told bool
 	var view *TypedChatModelAgentState[M]
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		if told = s.ReturnDirectlyEvent == nil || r.offer(s.ReturnDirectlyEvent); !told {
+			return nil
+		}
+		s.ReturnDirectlyEvent = nil
 		s.remember(results)
-		directly, s.ReturnDirectlyEvent = s.ReturnDirectlyEvent, nil
 		if len(handlers.afterToolCalls) > 0 {
 			view = s.view()
 		}
@@ -178,8 +181,8 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 	if err != nil {
 		return nil, err
 	}
-	if directly != nil {
-		r.send(directly)
+	if !told { // the resumed run begins here
+		return nil, compose.Interrupt(ctx, infoStopped)
 	}
 	if view != nil {
 		calls := callsContext(view.Messages, len(results))

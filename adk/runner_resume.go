@@ -69,7 +69,7 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (*runDocument, err
 	died := data != nil
 	if !died {
 		var exists bool
-		if data, exists, err = store.Get(ctx, id); err != nil {
+		if err = guardHook(func() (err error) { data, exists, err = store.Get(ctx, id); return err }); err != nil {
 			return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
 		} else if !exists || isWholeJournal(data) {
 			return nil, fmt.Errorf("failed to load from checkpoint: checkpoint[%s] not exist", id)
@@ -126,7 +126,7 @@ func (run *runnerRun[M]) finishJournal() {
 	defer cancel()
 	var err error
 	if deleter, ok := run.runner.store.(CheckPointDeleter); ok { // first: the steps alone can be told again
-		err = deleter.Delete(ctx, run.root.journal.id)
+		err = guardHook(func() error { return deleter.Delete(ctx, run.root.journal.id) })
 	}
 	if err == nil {
 		err = run.root.journal.remove(ctx)
@@ -214,7 +214,7 @@ func (run *runnerRun[M]) save(signal *InterruptSignal) (string, error) {
 	// The run may have ended because its context did: it is saved all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
-	if err := run.runner.store.Set(ctx, *id, sealed); err != nil {
+	if err := guardHook(func() error { return run.runner.store.Set(ctx, *id, sealed) }); err != nil {
 		return "", err
 	}
 	if run.root.journal != nil { // everything is in the checkpoint

@@ -39,7 +39,7 @@ func (a *abortable[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 		return item, true
 	}
 	item, ok = a.src.Poll(w)
-	if !ok || item.Err == pull.ErrClosed { // it may have been cut off meanwhile
+	if !ok || item.Err != nil && item.Err != io.EOF { // it may have been cut off meanwhile, and fail because of that
 		if end, over := a.over(w); over || !ok {
 			return end, over
 		}

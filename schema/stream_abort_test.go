@@ -55,3 +55,19 @@ func TestAbort_BeforeAndAfter(t *testing.T) {
 	require.Equal(t, io.EOF, err)
 	r.Close()
 }
+
+// A stream that fails because it was cut off, while an item is asked for, says that it was cut off.
+func TestAbort_WinsOverTheErrorsThatItCauses(t *testing.T) {
+	var abort func(error)
+	failing := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2}), func(i int) (int, error) {
+		abort(errCut)
+		return 0, errors.New("the producer gave up")
+	})
+	s, cut := StreamReaderWithAbort(failing)
+	abort = cut
+	_, err := s.Recv()
+	require.Equal(t, errCut, err)
+	_, err = s.Recv()
+	require.Equal(t, io.EOF, err)
+	s.Close()
+}

@@ -16,6 +16,8 @@ import (
 type Model[M adk.MessageType] struct {
 	report *reporter
 	script []Reply
+	// recalls: the messages of a call tell which reply is due.
+	recalls bool
 
 	mu        sync.Mutex
 	calls     []ModelCall[M]
@@ -59,6 +61,27 @@ func NewModel(t TB, script ...Reply) *Model[*schema.Message] {
 // gives, or one after a repeated one.
 func NewTypedModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
 	t.Helper()
+	m := newModel[M](t, script)
+	// Cleanups run last in, first out: this one can still report.
+	t.Cleanup(func() {
+		t.Helper()
+		m.usedUp()
+	})
+	return m
+}
+
+// NewRecallingModel is [NewTypedModel] of a model that tells from the messages how far it has come: to messages with n
+// answers of a model it gives reply n+1. So it goes on where another with the same script was interrupted, or died. Its
+// tool calls are numbered by reply: call_1_1, call_1_2, call_2_1, … A script that is not used up is no failure.
+func NewRecallingModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
+	t.Helper()
+	m := newModel[M](t, script)
+	m.recalls = true
+	return m
+}
+
+func newModel[M adk.MessageType](t TB, script []Reply) *Model[M] {
+	t.Helper()
 	for i, r := range script {
 		for _, c := range r.chunks {
 			if _, ok := c.raw.(M); c.raw != nil && !ok {
@@ -69,13 +92,7 @@ func NewTypedModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
 			panic(fmt.Sprintf("adktest: reply %d of the script is repeated, so reply %d is never given", i+1, i+2))
 		}
 	}
-	m := &Model[M]{report: newReporter(t), script: slices.Clone(script)}
-	// Cleanups run last in, first out: this one can still report.
-	t.Cleanup(func() {
-		t.Helper()
-		m.usedUp()
-	})
-	return m
+	return &Model[M]{report: newReporter(t), script: slices.Clone(script)}
 }
 
 func (m *Model[M]) usedUp() {
@@ -95,7 +112,7 @@ func (m *Model[M]) Calls() []ModelCall[M] {
 
 // Generate gives the next reply at once.
 func (m *Model[M]) Generate(ctx context.Context, messages []M, opts ...model.Option) (none M, err error) {
-	r, err := m.next(messages, opts, false)
+	r, ids, err := m.next(messages, opts, false)
 	if err != nil {
 		return none, err
 	}
@@ -107,18 +124,18 @@ func (m *Model[M]) Generate(ctx context.Context, messages []M, opts ...model.Opt
 		return none, err
 	}
 	if chunks[0].raw == nil {
-		return m.atOnce(chunks), nil
+		return atOnce[M](chunks, ids), nil
 	}
-	converted := m.converted(chunks)
-	if len(converted) == 1 {
-		return converted[0], nil
+	messages = converted[M](chunks, ids)
+	if len(messages) == 1 {
+		return messages[0], nil
 	}
-	return join(converted)
+	return join(messages)
 }
 
 // Stream gives the next reply in chunks.
 func (m *Model[M]) Stream(ctx context.Context, messages []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	r, err := m.next(messages, opts, true)
+	r, ids, err := m.next(messages, opts, true)
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +143,11 @@ func (m *Model[M]) Stream(ctx context.Context, messages []M, opts ...model.Optio
 	if err != nil {
 		return nil, err
 	}
-	return stream(ctx, r, m.converted(chunks)), nil
+	return stream(ctx, r, converted[M](chunks, ids)), nil
 }
 
-// next records a call, checks it and finds the reply.
-func (m *Model[M]) next(messages []M, opts []model.Option, streaming bool) (*Reply, error) {
+// next records a call, checks it and finds the reply, with how its tool calls are numbered.
+func (m *Model[M]) next(messages []M, opts []model.Option, streaming bool) (*Reply, numbering, error) {
 	call := ModelCall[M]{
 		Messages:       slices.Clone(messages),
 		Lines:          Lines(messages),
@@ -142,16 +159,31 @@ func (m *Model[M]) next(messages []M, opts []model.Option, streaming bool) (*Rep
 	turn := len(m.calls)
 	m.calls = append(m.calls, call)
 	m.mu.Unlock()
+	ids := m.numbered
+	if m.recalls {
+		turn = answersIn(messages)
+		ids = numberedBy(turn)
+	}
 
 	last := len(m.script) - 1
 	if turn > last && (last < 0 || !m.script[last].repeated) {
 		err := fmt.Errorf("adktest: call %d of the model is one too many: its script has %d replies", turn+1, len(m.script))
 		m.report.errorf("%v%s", err, listed("it was asked", call.Lines))
-		return nil, err
+		return nil, nil, err
 	}
 	r := &m.script[min(turn, last)]
 	m.check(turn, r, &call)
-	return r, nil
+	return r, ids, nil
+}
+
+// answersIn counts the answers of models among messages.
+func answersIn[M adk.MessageType](messages []M) (n int) {
+	for _, m := range messages {
+		if partsOf(m).role == "assistant" {
+			n++
+		}
+	}
+	return n
 }
 
 // check reports what a reply did not expect. The model replies all the same: the run should come to its end.
@@ -166,7 +198,24 @@ func (m *Model[M]) check(turn int, r *Reply, call *ModelCall[M]) {
 	}
 }
 
-// numbered gives IDs to calls that have none.
+// numbering gives IDs to calls that have none. It is for the chunks of one reply, in their order.
+type numbering func(calls []ToolCall) []ToolCall
+
+func numberedBy(turn int) numbering {
+	n := 0
+	return func(calls []ToolCall) []ToolCall {
+		calls = slices.Clone(calls)
+		for i := range calls {
+			n++
+			if calls[i].ID == "" {
+				calls[i].ID = fmt.Sprintf("call_%d_%d", turn+1, n)
+			}
+		}
+		return calls
+	}
+}
+
+// numbered numbers all calls of the model.
 func (m *Model[M]) numbered(calls []ToolCall) []ToolCall {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,7 +230,7 @@ func (m *Model[M]) numbered(calls []ToolCall) []ToolCall {
 }
 
 // converted makes messages of chunks.
-func (m *Model[M]) converted(chunks []chunk) []M {
+func converted[M adk.MessageType](chunks []chunk, ids numbering) []M {
 	out := make([]M, len(chunks))
 	block := 1
 	for i, c := range chunks {
@@ -189,21 +238,21 @@ func (m *Model[M]) converted(chunks []chunk) []M {
 			out[i] = c.raw.(M)
 			continue
 		}
-		out[i] = answer[M](c.text, m.numbered(c.calls), true, block)
+		out[i] = answer[M](c.text, ids(c.calls), true, block)
 		block += len(c.calls)
 	}
 	return out
 }
 
 // atOnce makes one message of chunks that are no messages.
-func (m *Model[M]) atOnce(chunks []chunk) M {
+func atOnce[M adk.MessageType](chunks []chunk, ids numbering) M {
 	var text string
 	var calls []ToolCall
 	for _, c := range chunks {
 		text += c.text
 		calls = append(calls, c.calls...)
 	}
-	return answer[M](text, m.numbered(calls), false, 0)
+	return answer[M](text, ids(calls), false, 0)
 }
 
 // input is what a [Does] gets of a model's call.

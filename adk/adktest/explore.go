@@ -1,0 +1,360 @@
+package adktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// Exploration is a run that [Explore] stops everywhere.
+type Exploration[M adk.MessageType] struct {
+	// Agent makes the agent, with models and tools that report to the probe: what does not report is not stopped. It is
+	// called for every life of every run, as a new process would make its agent.
+	Agent func(p *Probe[M]) adk.TypedAgent[M]
+	// Query is what the agent is asked.
+	Query string
+	// Streaming and Durability are those of the runner. A run that is saved at [adk.EveryStep] is also stopped by the end
+	// of its context, a panic and the death of its process; others can only go on after an interrupt or a cancel.
+	Streaming  bool
+	Durability adk.Durability
+	// Store makes an empty store for a run. The default is one in memory.
+	Store func() adk.CheckPointStore
+	// Answer is what an interrupt of the agent's own is resumed with, such as a question to a human.
+	Answer func(point *adk.InterruptCtx) any
+	// TurnLoop has the agent run as the turn of a [adk.TurnLoop], which is stopped and made anew.
+	TurnLoop bool
+	// Speculative says that tools run before the answer that calls them is complete: an immediate cancel may give the
+	// answer up, and its calls are made again.
+	Speculative bool
+	// Unordered says that a model may see the messages in another order, as it does behind agents that ran side by side.
+	Unordered bool
+}
+
+// Explore proves that a run can stop anywhere and go on. It runs the agent once to learn its boundaries: every call,
+// chunk and answer of a model, every start and end of a tool, every event, every write to the store. Then it runs it
+// again for each boundary and each way to stop there: an interrupt, a cancel in each mode, the end of the context, a
+// panic, the death of the process. It resumes each run with a new agent until it ends, and fails the test unless
+//
+//   - the text of the answer is the same,
+//   - each model was asked the same in the end,
+//   - each call of a tool was made as often as in the undisturbed run, but for those that were given up on the way,
+//   - nothing of the runs goes on.
+//
+// It works in a bubble of testing/synctest, too.
+func Explore[M adk.MessageType](ctx context.Context, t TB, e Exploration[M]) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	x := &explorer[M]{Exploration: e}
+	if x.Store == nil {
+		x.Store = func() adk.CheckPointStore { return checkpoint.NewMemoryStore() }
+	}
+	x.want = newProbe[M]()
+	if err := x.learn(ctx); err != nil {
+		t.Errorf("adktest: the undisturbed run: %v", err)
+		return
+	}
+	for i, kind := range x.boundaries {
+		for _, w := range ways[M]() {
+			if w.durable && e.Durability != adk.EveryStep || !w.usable(kind) {
+				continue
+			}
+			if err := x.stopAndGoOn(ctx, i+1, &w); err != nil {
+				t.Errorf("adktest: stopped at boundary %d of %d (%s) by %s: %v", i+1, len(x.boundaries), kind, w.name, err)
+			}
+		}
+	}
+	if left := goroutinesLeft(before); left > 0 {
+		t.Errorf("adktest: %d goroutines of the runs go on", left)
+	}
+}
+
+// goroutinesLeft waits a little for what is about to end.
+func goroutinesLeft(before int) int {
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return 0
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return runtime.NumGoroutine() - before
+}
+
+// explorer is an exploration with what is known of the undisturbed run.
+type explorer[M adk.MessageType] struct {
+	Exploration[M]
+	boundaries []boundaryKind
+	want       *Probe[M]
+	wantText   string
+}
+
+// learn runs the agent undisturbed, but for its own interrupts.
+func (x *explorer[M]) learn(ctx context.Context) error {
+	x.want.stopAt = -1
+	x.want.watch = func(kind boundaryKind) { x.boundaries = append(x.boundaries, kind) }
+	end, err := x.lives(ctx, x.want, nil)
+	x.want.watch = nil
+	x.wantText = end.text
+	return err
+}
+
+func (x *explorer[M]) stopAndGoOn(ctx context.Context, boundary int, w *way[M]) error {
+	p := newProbe[M]()
+	p.stopAt = boundary
+	end, err := x.lives(ctx, p, w)
+	if err != nil {
+		return err
+	}
+	if end.text != x.wantText {
+		return fmt.Errorf("the run ended with %q; want %q", end.text, x.wantText)
+	}
+	for model, lines := range x.want.seen {
+		got := p.seen[model]
+		if x.Unordered {
+			got, lines = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(lines))
+		}
+		if !slices.Equal(got, lines) {
+			return fmt.Errorf("model %d was asked other messages in the end%s", model, drift(got, lines))
+		}
+	}
+	return x.compareCalls(p, w)
+}
+
+// compareCalls checks how often each call was made.
+func (x *explorer[M]) compareCalls(p *Probe[M], w *way[M]) error {
+	for call := range p.done {
+		if x.want.done[call] == 0 {
+			return fmt.Errorf("the call %s was made, and should not have been", call)
+		}
+	}
+	for call, want := range x.want.done {
+		most := want
+		if _, inFlight := p.inFlight[call]; w.givesUp && (inFlight || x.Speculative) {
+			most++
+		}
+		if got := p.done[call]; got < want || got > most {
+			return fmt.Errorf("the call %s was made %s; want %s", call, times(got), times(want))
+		}
+	}
+	return nil
+}
+
+// lives runs the agent, and resumes it until the run has ended.
+func (x *explorer[M]) lives(ctx context.Context, p *Probe[M], w *way[M]) (end lifeEnd, err error) {
+	store := x.Store()
+	var targets map[string]any
+	for n, begun := 0, false; n < 100; n++ {
+		l := &life[M]{explorer: x, probe: p, store: mortal(store, func(ctx context.Context) error { return p.at(ctx, atStore) })}
+		text := end.text
+		if end, err = l.run(ctx, w, begun, targets); err != nil {
+			return end, err
+		}
+		if end.text == "" {
+			end.text = text
+		}
+		if end.over() {
+			return end, nil
+		}
+		if end.err != nil && !p.stoppedNow() {
+			return end, fmt.Errorf("the run failed: %w", end.err)
+		}
+		w = orUnstopped(w, p)
+		targets = x.answers(end.points, p)
+		if begun = isSaved(ctx, store); !begun && end.text == x.wantText && x.wantText != "" {
+			return end, nil // what followed the answer was to remove what had been saved
+		}
+	}
+	return end, errors.New("the run was resumed 100 times without an end")
+}
+
+// orUnstopped is the way to stop as long as it was not taken.
+func orUnstopped[M adk.MessageType](w *way[M], p *Probe[M]) *way[M] {
+	if p.stopped() {
+		return nil
+	}
+	return w
+}
+
+// answers are the targets to resume with. Of a call of which nobody knows how it ended the probe does.
+func (x *explorer[M]) answers(points []*adk.InterruptCtx, p *Probe[M]) map[string]any {
+	targets := map[string]any{}
+	for _, point := range points {
+		if !point.IsRootCause {
+			continue
+		}
+		unknown, ok := point.Info.(*adk.OutcomeUnknown)
+		switch {
+		case ok:
+			targets[point.ID] = p.outcomeOf(callName(unknown.ToolName, unknown.Arguments))
+		case point.Info == any(infoExplored) || x.Answer == nil:
+			targets[point.ID] = nil
+		default:
+			targets[point.ID] = x.Answer(point)
+		}
+	}
+	return targets
+}
+
+// checkPointID is that of every run: each has a store of its own.
+const checkPointID = "explored"
+
+func isSaved(ctx context.Context, store adk.CheckPointStore) bool {
+	if _, ok, err := store.Get(ctx, checkPointID); ok && err == nil {
+		return true
+	}
+	journal, ok := store.(adk.CheckPointJournal)
+	if !ok {
+		return false
+	}
+	records, err := journal.ReadRecords(ctx, checkPointID)
+	return err == nil && len(records) > 0
+}
+
+// life is the life of one process that runs the agent.
+type life[M adk.MessageType] struct {
+	*explorer[M]
+	probe *Probe[M]
+	store adk.CheckPointStore
+	// end ends the context of the run; cancel cancels it.
+	end    context.CancelFunc
+	cancel func(opts ...adk.AgentCancelOption)
+}
+
+// lifeEnd is how a life ended.
+type lifeEnd struct {
+	// text is that of the last answer, points are the interrupts, and err is the error of the run.
+	text      string
+	points    []*adk.InterruptCtx
+	cancelled bool
+	err       error
+}
+
+func (e *lifeEnd) over() bool { return e.points == nil && !e.cancelled && e.err == nil }
+
+// longest is how long one life may take.
+const longest = time.Minute
+
+func (l *life[M]) run(ctx context.Context, w *way[M], begun bool, targets map[string]any) (lifeEnd, error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	running, end := context.WithCancel(ctx)
+	defer end()
+	l.end = end
+	l.probe.live(w.stopper(l))
+	var ended lifeEnd
+	var err error
+	if l.TurnLoop {
+		ended, err = l.turn(running, targets)
+	} else {
+		ended, err = l.ask(running, begun, targets)
+	}
+	if ctx.Err() != nil {
+		return ended, fmt.Errorf("the run hung: it took longer than %v", longest)
+	}
+	return ended, err
+}
+
+// ask has a runner run the agent, or resume it.
+func (l *life[M]) ask(ctx context.Context, begun bool, targets map[string]any) (end lifeEnd, err error) {
+	option, cancel := adk.WithCancel()
+	l.cancel = func(opts ...adk.AgentCancelOption) { cancel(opts...) }
+	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
+		Agent: l.Agent(l.probe), EnableStreaming: l.Streaming, CheckPointStore: l.store, Durability: l.Durability,
+	})
+	var events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
+	if begun {
+		events, err = runner.ResumeWithParams(ctx, checkPointID, &adk.ResumeParams{Targets: targets}, option)
+		if err != nil && l.probe.stoppedNow() {
+			end.err = err
+			return end, nil
+		}
+		if err != nil {
+			return end, fmt.Errorf("the run cannot be resumed: %w", err)
+		}
+	} else {
+		events = runner.Query(ctx, l.Query, adk.WithCheckPointID(checkPointID), option)
+	}
+	l.read(ctx, events, &end)
+	return end, nil
+}
+
+// read reads the events of a life.
+func (l *life[M]) read(ctx context.Context, events *adk.AsyncIterator[*adk.TypedAgentEvent[M]], end *lifeEnd) {
+	reader := &Events[M]{t: silent{}, from: events}
+	for {
+		e, ok := reader.Next()
+		if !ok {
+			return
+		}
+		if e.Broken == nil {
+			l.probe.show(Line(e.Message))
+		}
+		_ = l.probe.at(ctx, atEvent)
+		var cancelled *adk.CancelError
+		switch {
+		case errors.As(e.Err, &cancelled):
+			end.cancelled = true
+		case e.Err != nil:
+			end.err = e.Err
+		case e.Action != nil && e.Action.Interrupted != nil:
+			end.points = e.Action.Interrupted.InterruptContexts
+		case e.Broken == nil:
+			if p := partsOf(e.Message); p.role == "assistant" && p.text != "" {
+				end.text = p.text
+			}
+		}
+	}
+}
+
+// silent is the TB of what is read without expectations.
+type silent struct{}
+
+func (silent) Helper()               {}
+func (silent) Errorf(string, ...any) {}
+func (silent) Cleanup(func())        {}
+
+// live makes the probe ready for another life.
+func (p *Probe[M]) live(stop *stopper) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead, p.models, p.stop, p.stoppedBefore = nil, 0, stop, p.wasStopped
+	clear(p.open)
+}
+
+func (p *Probe[M]) stopped() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wasStopped
+}
+
+// stoppedNow reports whether the run was stopped in its present life.
+func (p *Probe[M]) stoppedNow() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wasStopped && !p.stoppedBefore
+}
+
+// outcomeOf tells how a call ended of which the run does not know it.
+func (p *Probe[M]) outcomeOf(call string) *adk.ToolOutcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if result, done := p.results[call]; done {
+		return &adk.ToolOutcome{Result: result}
+	}
+	return &adk.ToolOutcome{Rerun: true}
+}
+
+// die is the death of the process: nothing that happens after it has an effect.
+func (p *Probe[M]) die() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead, p.inFlight = errDied, maps.Clone(p.open)
+}
+
+var errDied = errors.New("adktest: the process has died")

@@ -1,0 +1,149 @@
+package adktest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/schema"
+)
+
+// explored are the agents whose runs are stopped everywhere.
+type explored[M adk.MessageType] struct {
+	t *testing.T
+	p *adktest.Probe[M]
+}
+
+// agent makes an agent with a tool "work" and others.
+func (x explored[M]) agent(name string, script []adktest.Reply, change func(*adk.TypedChatModelAgentConfig[M]), tools ...tool.BaseTool) *adk.TypedChatModelAgent[M] {
+	conf := &adk.TypedChatModelAgentConfig[M]{
+		Name: name, Description: "an agent of a test",
+		Model:       x.p.Model(adktest.NewRecallingModel[M](x.t, script...)),
+		ToolsConfig: adktest.Tools(append(tools, x.p.Tool(adktest.NewTool("work")))...),
+	}
+	if change != nil {
+		change(conf)
+	}
+	a, err := adk.NewTypedChatModelAgent(x.t.Context(), conf)
+	require.NoError(x.t, err)
+	return a
+}
+
+// work calls the tool, once for each piece of work.
+func work(pieces ...string) adktest.Reply {
+	var calls []adktest.ToolCall
+	for _, piece := range pieces {
+		calls = append(calls, adktest.Call("work", fmt.Sprintf("%q", piece)))
+	}
+	return adktest.Calls(calls...)
+}
+
+func delegate(to string) adktest.Reply { return adktest.Calls(adktest.Call(to, `{"request":"do it"}`)) }
+
+// react asks twice for work, and then answers.
+func (x explored[M]) react() adk.TypedAgent[M] {
+	return x.agent("react", []adktest.Reply{work("a"), work("b", "c"), adktest.Streams("all ", "done")}, nil)
+}
+
+func (x explored[M]) eager() adk.TypedAgent[M] {
+	return x.agent("eager", []adktest.Reply{adktest.Says("first").Calling(adktest.Call("work", `"a"`)).Calling(adktest.Call("work", `"b"`)), adktest.Streams("all ", "done")},
+		func(conf *adk.TypedChatModelAgentConfig[M]) { conf.ToolsConfig.EagerExecution = true })
+}
+
+// deep has an agent as a tool of an agent that is a tool.
+func (x explored[M]) deep() adk.TypedAgent[M] {
+	inner := x.agent("inner", []adktest.Reply{work("a"), adktest.Says("inner done")}, nil)
+	middle := x.agent("middle", []adktest.Reply{work("b"), delegate("inner"), adktest.Says("middle done")}, nil, adk.NewTypedAgentTool(x.t.Context(), adk.TypedAgent[M](inner)))
+	return x.agent("outer", []adktest.Reply{delegate("middle"), work("c"), adktest.Says("outer done")}, nil, adk.NewTypedAgentTool(x.t.Context(), adk.TypedAgent[M](middle)))
+}
+
+// plan asks a human before it works.
+func (x explored[M]) plan() adk.TypedAgent[M] {
+	ask, err := approval.NewTyped[M](x.t.Context(), &approval.Config{Tools: []string{"work"}})
+	require.NoError(x.t, err)
+	return x.agent("plan", []adktest.Reply{work("a"), work("b", "c"), adktest.Says("as approved")}, func(conf *adk.TypedChatModelAgentConfig[M]) {
+		conf.Handlers = append(conf.Handlers, ask)
+	})
+}
+
+func approve(point *adk.InterruptCtx) any { return point.Info.(*approval.Request).Approve() }
+
+// worker is an agent that does two pieces of work.
+func worker(x explored[*schema.Message], name string) adk.Agent {
+	return x.agent(name, []adktest.Reply{work(name + " 1"), work(name + " 2"), adktest.Says(name + " done")}, nil)
+}
+
+func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
+	return map[string]func(explored[*schema.Message]) adk.Agent{
+		"sequential": func(x explored[*schema.Message]) adk.Agent {
+			a, err := adk.NewSequentialAgent(x.t.Context(), &adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{worker(x, "one"), worker(x, "two")}})
+			require.NoError(x.t, err)
+			return a
+		},
+		"parallel": func(x explored[*schema.Message]) adk.Agent {
+			both, err := adk.NewParallelAgent(x.t.Context(), &adk.ParallelAgentConfig{Name: "parallel", SubAgents: []adk.Agent{worker(x, "left"), worker(x, "right")}})
+			require.NoError(x.t, err)
+			a, err := adk.NewSequentialAgent(x.t.Context(), &adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{both, worker(x, "last")}})
+			require.NoError(x.t, err)
+			return a
+		},
+		"loop": func(x explored[*schema.Message]) adk.Agent {
+			again := x.agent("again", []adktest.Reply{work("1"), adktest.Says("first round"), work("2"), adktest.Says("second round")}, nil)
+			a, err := adk.NewLoopAgent(x.t.Context(), &adk.LoopAgentConfig{Name: "loop", SubAgents: []adk.Agent{again}, MaxIterations: 2})
+			require.NoError(x.t, err)
+			return a
+		},
+		"transfer": func(x explored[*schema.Message]) adk.Agent {
+			boss := x.agent("boss", []adktest.Reply{work("plan"), adktest.Calls(adktest.Call(adk.TransferToAgentToolName, `{"agent_name":"helper"}`))}, nil)
+			a, err := adk.SetSubAgents(x.t.Context(), boss, []adk.Agent{worker(x, "helper")})
+			require.NoError(x.t, err)
+			return a
+		},
+	}
+}
+
+// explore stops the runs of an agent everywhere, in each way of running it.
+func explore[M adk.MessageType](t *testing.T, e adktest.Exploration[M], agent func(explored[M]) adk.TypedAgent[M]) {
+	e.Query = "Do it."
+	e.Agent = func(p *adktest.Probe[M]) adk.TypedAgent[M] { return agent(explored[M]{t, p}) }
+	for _, streaming := range []bool{false, true} {
+		for _, durability := range []adk.Durability{adk.OnInterrupt, adk.EveryStep} {
+			if e.TurnLoop && durability == adk.EveryStep || e.Speculative && !streaming {
+				continue
+			}
+			t.Run(fmt.Sprintf("streaming=%v,durability=%v", streaming, durability), func(t *testing.T) {
+				e.Streaming, e.Durability = streaming, durability
+				adktest.Explore(t.Context(), t, e)
+			})
+		}
+	}
+}
+
+func TestExplore_AgentsOfBothKinds(t *testing.T) {
+	t.Run("ordinary", exploreAgents[*schema.Message])
+	t.Run("agentic", exploreAgents[*schema.AgenticMessage])
+}
+
+func exploreAgents[M adk.MessageType](t *testing.T) {
+	for name, agent := range map[string]func(explored[M]) adk.TypedAgent[M]{
+		"react": explored[M].react, "eager": explored[M].eager, "agent tool two deep": explored[M].deep, "plan with an approval": explored[M].plan,
+	} {
+		t.Run(name, func(t *testing.T) {
+			explore(t, adktest.Exploration[M]{Answer: approve, Speculative: name == "eager"}, agent)
+		})
+		t.Run(name+" in a TurnLoop", func(t *testing.T) {
+			explore(t, adktest.Exploration[M]{Answer: approve, Speculative: name == "eager", TurnLoop: true}, agent)
+		})
+	}
+}
+
+func TestExplore_Workflows(t *testing.T) {
+	for name, agent := range workflows() {
+		t.Run(name, func(t *testing.T) { explore(t, adktest.Exploration[*schema.Message]{Unordered: name == "parallel"}, agent) })
+	}
+}

@@ -1,0 +1,76 @@
+package adktest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/components/tool"
+)
+
+// way is a way to stop a run at a boundary.
+type way[M adk.MessageType] struct {
+	name string
+	// kinds are the boundaries where it can be used, nil for all.
+	kinds []boundaryKind
+	// durable: the run can go on only if it is saved at every step.
+	durable bool
+	// givesUp: calls in flight may be given up or fail, and are made again.
+	givesUp bool
+	stop    func(l *life[M], ctx context.Context) error
+}
+
+// infoExplored is the Info of the interrupts that Explore makes.
+const infoExplored = "stopped by Explore"
+
+func ways[M adk.MessageType]() []way[M] {
+	inCalls := []boundaryKind{atModelCall, atModelChunk, atToolStart, atToolEnd, atStore}
+	return []way[M]{
+		{name: "an interrupt", kinds: []boundaryKind{atToolStart}, stop: func(_ *life[M], ctx context.Context) error {
+			return tool.Interrupt(ctx, infoExplored)
+		}},
+		cancelling[M]("a cancel at once", adk.CancelImmediate),
+		cancelling[M]("a cancel after the model", adk.CancelAfterChatModel),
+		cancelling[M]("a cancel after the tools", adk.CancelAfterToolCalls),
+		cancelling[M]("a cancel at any safe point", adk.CancelAfterChatModel|adk.CancelAfterToolCalls),
+		{name: "the end of its context", durable: true, givesUp: true, stop: func(l *life[M], ctx context.Context) error {
+			l.end()
+			return ctx.Err()
+		}},
+		{name: "a panic", durable: true, givesUp: true, kinds: inCalls, stop: func(*life[M], context.Context) error {
+			panic(infoExplored)
+		}},
+		{name: "the death of the process", durable: true, stop: func(l *life[M], _ context.Context) error {
+			l.probe.die()
+			l.end()
+			return errDied
+		}},
+	}
+}
+
+// cancelling cancels the run and the agents in it. A call whose context ends with that returns.
+func cancelling[M adk.MessageType](name string, mode adk.CancelMode) way[M] {
+	return way[M]{name: name, givesUp: mode == adk.CancelImmediate, stop: func(l *life[M], ctx context.Context) error {
+		l.cancel(adk.WithAgentCancelMode(mode), adk.WithRecursive())
+		return ctx.Err()
+	}}
+}
+
+// usable reports whether the run can be stopped at a boundary in this way.
+func (w *way[M]) usable(kind boundaryKind) bool {
+	return w.kinds == nil || slices.Contains(w.kinds, kind)
+}
+
+// stopper is what the probe calls at the boundary.
+func (w *way[M]) stopper(l *life[M]) *stopper {
+	if w == nil {
+		return nil
+	}
+	return &stopper{w.usable, func(ctx context.Context) error { return w.stop(l, ctx) }}
+}
+
+// stopper stops a run at boundaries of some kinds.
+type stopper struct {
+	usable func(kind boundaryKind) bool
+	stop   func(ctx context.Context) error
+}

@@ -1,0 +1,64 @@
+package adktest
+
+import (
+	"context"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// mortal is a store whose writes are boundaries, and which is out of reach once the process has died.
+func mortal(store adk.CheckPointStore, at func(ctx context.Context) error) adk.CheckPointStore {
+	m := mortalStore{store, at}
+	if journal, ok := store.(adk.CheckPointJournal); ok {
+		return mortalJournal{m, journal}
+	}
+	return m
+}
+
+type mortalStore struct {
+	adk.CheckPointStore
+	at func(ctx context.Context) error
+}
+
+func (m mortalStore) Set(ctx context.Context, id string, data []byte) error {
+	if err := m.at(ctx); err != nil {
+		return err
+	}
+	return m.CheckPointStore.Set(ctx, id, data)
+}
+
+func (m mortalStore) Delete(ctx context.Context, id string) error {
+	deleter, ok := m.CheckPointStore.(checkpoint.Deleter)
+	if !ok {
+		return nil
+	}
+	if err := m.at(ctx); err != nil {
+		return err
+	}
+	return deleter.Delete(ctx, id)
+}
+
+// mortalJournal is one of a store with a journal.
+type mortalJournal struct {
+	mortalStore
+	journal adk.CheckPointJournal
+}
+
+func (m mortalJournal) AppendRecord(ctx context.Context, id string, record []byte) error {
+	if err := m.at(ctx); err != nil {
+		return err
+	}
+	return m.journal.AppendRecord(ctx, id, record)
+}
+
+func (m mortalJournal) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	return m.journal.ReadRecords(ctx, id)
+}
+
+func (m mortalJournal) RemoveRecords(ctx context.Context, id string) error {
+	if err := m.at(ctx); err != nil {
+		return err
+	}
+	return m.journal.RemoveRecords(ctx, id)
+}

@@ -1,0 +1,207 @@
+package adktest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// boundaryKind is a kind of places where a run can be stopped.
+type boundaryKind string
+
+const (
+	atModelCall   boundaryKind = "call of a model"
+	atModelChunk  boundaryKind = "chunk of a model"
+	atModelAnswer boundaryKind = "answer of a model"
+	atToolStart   boundaryKind = "start of a tool"
+	atToolEnd     boundaryKind = "end of a tool"
+	atEvent       boundaryKind = "event"
+	atStore       boundaryKind = "write to the store"
+)
+
+// Probe makes the models and tools of an agent that is explored (see [Explore]) report what they do. It is safe for
+// concurrent use.
+type Probe[M adk.MessageType] struct {
+	mu sync.Mutex
+	// passed is how many boundaries the run has come to. At stopAt it is stopped, or soon after: what runs side by side
+	// does not always come in the same order.
+	passed, stopAt int
+	stop           *stopper
+	// wasStopped: that has happened; stoppedBefore: in an earlier life.
+	wasStopped, stoppedBefore bool
+	// watch is told of every boundary.
+	watch func(kind boundaryKind)
+	// dead is the error of everything that happens after the process has died.
+	dead error
+
+	// done counts the calls of tools that were made, by what they are; results is what they returned.
+	done    map[string]int
+	results map[string]string
+	// open are the calls that were begun and whose results, as lines, nobody has seen yet; inFlight those of which that
+	// was so when the run was stopped.
+	open     map[string]string
+	inFlight map[string]string
+
+	// seen is what each model was asked last. The models of a life are numbered as they are made.
+	models int
+	seen   map[int][]string
+}
+
+func newProbe[M adk.MessageType]() *Probe[M] {
+	return &Probe[M]{
+		done: map[string]int{}, results: map[string]string{}, open: map[string]string{}, seen: map[int][]string{},
+	}
+}
+
+// Model makes a model report to the probe. It must tell from the messages what to answer, because each life of a run has
+// models of its own: see [NewRecallingModel].
+func (p *Probe[M]) Model(m model.BaseModel[M]) model.BaseModel[M] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.models++
+	return &probedModel[M]{m, p, p.models}
+}
+
+// Tool makes a tool report to the probe. No two calls of a run should have the same arguments.
+func (p *Probe[M]) Tool(t tool.InvokableTool) tool.InvokableTool { return &probedTool[M]{t, p} }
+
+// at is called at each boundary. Its error is what the call there returns.
+func (p *Probe[M]) at(ctx context.Context, kind boundaryKind) error {
+	p.mu.Lock()
+	if p.dead != nil {
+		p.mu.Unlock()
+		return p.dead
+	}
+	p.passed++
+	if p.watch != nil {
+		p.watch(kind)
+	}
+	stop := p.stop
+	due := stop != nil && !p.wasStopped && p.passed >= p.stopAt && stop.usable(kind)
+	if due {
+		p.wasStopped = true
+		p.inFlight = maps.Clone(p.open)
+	}
+	p.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return stop.stop(ctx)
+}
+
+// begin notes that a call was begun.
+func (p *Probe[M]) begin(call string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[call] = ""
+}
+
+// show notes that lines were seen: the results among them are no longer in flight.
+func (p *Probe[M]) show(lines ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.open, func(_, result string) bool { return slices.Contains(lines, result) })
+}
+
+// did counts a call that was made.
+func (p *Probe[M]) did(call, result, line string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead != nil {
+		return p.dead
+	}
+	p.done[call]++
+	p.results[call] = result
+	p.open[call] = line
+	return nil
+}
+
+// asked notes what a model was asked.
+func (p *Probe[M]) asked(model int, messages []M) {
+	lines := Lines(messages)
+	p.show(lines...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[model] = lines
+}
+
+type probedModel[M adk.MessageType] struct {
+	inner  model.BaseModel[M]
+	probe  *Probe[M]
+	number int
+}
+
+func (m *probedModel[M]) Generate(ctx context.Context, messages []M, opts ...model.Option) (none M, err error) {
+	if err := m.probe.at(ctx, atModelCall); err != nil {
+		return none, err
+	}
+	m.probe.asked(m.number, messages)
+	answer, err := m.inner.Generate(ctx, messages, opts...)
+	if err == nil {
+		err = m.probe.at(ctx, atModelAnswer)
+	}
+	if err != nil {
+		return none, err
+	}
+	return answer, nil
+}
+
+func (m *probedModel[M]) Stream(ctx context.Context, messages []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	if err := m.probe.at(ctx, atModelCall); err != nil {
+		return nil, err
+	}
+	m.probe.asked(m.number, messages)
+	s, err := m.inner.Stream(ctx, messages, opts...)
+	if err != nil || s == nil {
+		return s, err
+	}
+	return schema.StreamReaderWithConvert(s, func(chunk M) (M, error) { return chunk, m.probe.at(ctx, atModelChunk) },
+		schema.WithOnEOF(func() (any, error) { return nil, m.probe.atEnd(ctx) })), nil
+}
+
+// atEnd is at for the end of a stream.
+func (p *Probe[M]) atEnd(ctx context.Context) error {
+	if err := p.at(ctx, atModelAnswer); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+type probedTool[M adk.MessageType] struct {
+	tool.InvokableTool
+	probe *Probe[M]
+}
+
+func (t *probedTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (string, error) {
+	info, err := t.Info(ctx)
+	if err != nil {
+		return "", err
+	}
+	call := callName(info.Name, argumentsInJSON)
+	t.probe.begin(call)
+	if err := t.probe.at(ctx, atToolStart); err != nil {
+		return "", err
+	}
+	result, err := t.InvokableTool.InvokableRun(ctx, argumentsInJSON, opts...)
+	if err == nil {
+		err = t.probe.did(call, result, fmt.Sprintf("tool %s#%s: %s", info.Name, compose.GetToolCallID(ctx), result))
+	}
+	if err == nil {
+		err = t.probe.at(ctx, atToolEnd)
+	}
+	if err != nil {
+		return "", err
+	}
+	return result, nil
+}
+
+func callName(tool, arguments string) string { return fmt.Sprintf("%s %s", tool, arguments) }
