@@ -282,12 +282,13 @@ func beginCustom[M MessageType](ctx context.Context, agent TypedAgent[M], do ass
 	if events == nil {
 		return failing[M]{do.out, errors.New("the agent returned no iterator")}
 	}
-	return customRun[M]{events: events, out: do.out}
+	return customRun[M]{ctx: ctx, events: events, out: do.out}
 }
 
 // customRun takes the events of an agent that runs by itself. The layers get copies: such an agent may keep its events,
 // or send one in several runs.
 type customRun[M MessageType] struct {
+	ctx    context.Context
 	events *AsyncIterator[*TypedAgentEvent[M]]
 	out    sink[M]
 }
@@ -301,6 +302,7 @@ func (c customRun[M]) execute() {
 		}
 		if e != nil {
 			passed := *e
+			passed.Err = withContextEnd(c.ctx, e.Err)
 			c.out.send(&passed)
 		}
 	}

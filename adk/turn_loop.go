@@ -221,7 +221,7 @@ func (l *TurnLoop[T, M]) next() (t *turn[T, M], end turnEnd) {
 	defer l.mu.Unlock()
 	switch {
 	case l.ctx.Err() != nil:
-		return nil, turnEnd{last: true, reason: l.ctx.Err()}
+		return nil, turnEnd{last: true, reason: contextEnd(l.ctx)}
 	case l.stop.requested:
 		return nil, turnEnd{last: true, save: true}
 	case l.strategies > 0:

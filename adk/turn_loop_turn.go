@@ -79,7 +79,7 @@ func (l *TurnLoop[T, M]) runTurn(t *turn[T, M]) turnEnd {
 	}
 	l.abandon(t)
 	if err == nil {
-		err = l.ctx.Err()
+		err = contextEnd(l.ctx)
 	}
 	return turnEnd{last: true, reason: err, save: err == nil}
 }
@@ -264,7 +264,7 @@ func (l *TurnLoop[T, M]) judge(t *turn[T, M], plan *turnPlan[T, M], outcome *run
 			end.reason = &InterruptError{InterruptContexts: outcome.interrupts}
 		}
 	case l.ctx.Err() != nil:
-		end.reason = l.ctx.Err()
+		end.reason = contextEnd(l.ctx)
 		return end
 	case callbackErr != nil:
 		return end

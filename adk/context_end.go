@@ -1,0 +1,28 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// contextEnd is why ctx has ended, nil while it has not: its error, with the cause of the caller's own if there is one.
+func contextEnd(ctx context.Context) error {
+	ended, cause := ctx.Err(), context.Cause(ctx)
+	if ended == nil || errors.Is(cause, ended) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", ended, cause)
+}
+
+// withContextEnd is err of code that has failed because ctx has ended, and did not say why that was.
+func withContextEnd(ctx context.Context, err error) error {
+	ended := ctx.Err()
+	if ended == nil || !errors.Is(err, ended) {
+		return err
+	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
