@@ -54,6 +54,18 @@ func (c *watchedCall) StopNow() {
 	for _, cut := range c.stopped() {
 		cut(ErrStreamCanceled)
 	}
+	c.endContext()
+}
+
+// endContext ends the call's context; that of a call that was stopped says so.
+func (c *watchedCall) endContext() {
+	c.mu.Lock()
+	stopped := c.stop
+	c.mu.Unlock()
+	if !stopped {
+		c.cancel(nil)
+		return
+	}
 	info, _, _ := c.view.Control().State()
 	c.cancel(cancelError(info))
 }
@@ -88,7 +100,7 @@ func (c *watchedCall) onStop(cut func(error)) {
 
 func (c *watchedCall) release() {
 	c.view.Forget(c)
-	c.cancel(nil)
+	c.endContext()
 }
 
 var errCallEnded = errors.New("the call ended its goroutine (runtime.Goexit)")

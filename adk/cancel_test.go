@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -147,6 +148,16 @@ func TestCancel_C22_C24_ImmediateWhileTheModelIsStuck(t *testing.T) {
 			require.NotEmpty(t, collect(t, again).texts)
 		})
 	}
+}
+
+// TestCancel_15_10_TheCauseOfACallThatIsReleasedAtOnce: a reader whose stream is cut off may be quicker than the cancel: what
+// runs is told of the cancel all the same.
+func TestCancel_15_10_TheCauseOfACallThatIsReleasedAtOnce(t *testing.T) {
+	var control cancelscope.Control
+	call := watch(t.Context(), control.Root(), func(context.Context) (int, error) { return 0, nil }, func(int) {})
+	call.onStop(func(error) { call.release() })
+	control.Ask(cancelscope.Request{})
+	require.ErrorAs(t, context.Cause(&call.watchedCall), new(*CancelError))
 }
 
 // candid is a model whose stream says what the end of its context was.
