@@ -154,7 +154,7 @@ func (s *stage) build() Agent {
 	return seq
 }
 
-// TestCancel_C7_C16_C24_AtAnyMoment cancels a run of many agents again and again, at random moments and in random ways,
+// TestCancel_C7_C16_C24_AtAnyMoment (user-pain G3, H5) cancels a run of many agents again and again, at random moments and in random ways,
 // and resumes it until it ends: each life ends with exactly one CancelError or by itself, the answers are the same as
 // ever, and no call that had finished is made again.
 func TestCancel_C7_C16_C24_AtAnyMoment(t *testing.T) {

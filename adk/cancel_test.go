@@ -225,6 +225,7 @@ func TestCancel_C24_FinishedToolResultsAreKept(t *testing.T) {
 	}
 }
 
+// user-pain G3.
 func TestCancel_C16_RecursiveIntoAgentTools(t *testing.T) {
 	for name, opts := range map[string][]AgentCancelOption{
 		"immediate":  {WithRecursive()},
@@ -265,6 +266,7 @@ func TestCancel_C16_RecursiveIntoAgentTools(t *testing.T) {
 	}
 }
 
+// user-pain G3.
 func TestCancel_C15_NotRecursive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(schema.AssistantMessage("child done", nil))

@@ -216,6 +216,7 @@ func TestFlow_F7_TransferTool(t *testing.T) {
 	require.Empty(t, toolNames(sealed.options[0]), "there is nobody that it may hand over to")
 }
 
+// user-pain H10: images and other parts stay.
 func TestHistory_F8_Retold(t *testing.T) {
 	extra := map[string]any{"k": "v"}
 	common := schema.MessagePartCommon{MIMEType: "x/y"}

@@ -107,6 +107,7 @@ func testOwnLevel[M MessageType](t *testing.T, streaming bool) {
 }
 
 // I10: what was interrupted learns of it once: the same call in the next round of a loop is a new one.
+// user-pain F13.
 func TestInterrupt_I10_Once(t *testing.T) {
 	m := &replies{all: []Message{callOf("ask", "c", "1"), schema.AssistantMessage("one", nil), callOf("ask", "c", "2"), schema.AssistantMessage("two", nil)}}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: loopAgentOf(t, "loop", 2, newOrdinary(t, "a", m, askTool("ask"))), CheckPointStore: memory{}})

@@ -103,6 +103,7 @@ func TestOptions_O4_HistoryModifier(t *testing.T) {
 	require.Equal(t, []string{"user: last", "user: hi"}, chatDialect.lines(m.seen[1])[:2])
 }
 
+// user-pain F11: on Resume, too.
 func TestOptions_O5_SessionValues(t *testing.T) {
 	var seen []map[string]any
 	a := insisting("a")

@@ -20,7 +20,7 @@ func TestRunner_R6_WithoutAnID(t *testing.T) {
 	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a"), CheckPointStore: none}).Query(t.Context(), "hi", WithCheckPointID("1")))
 }
 
-// R10: a resumed run streams if the saved one did, and is saved so again.
+// R10, user-pain F10: a resumed run streams if the saved one did, and is saved so again.
 func TestRunner_R10_StreamingIsThatOfTheSavedRun(t *testing.T) {
 	t.Run("ordinary", testResumedStreaming[ordinary])
 	t.Run("agentic", testResumedStreaming[agentic])
@@ -46,7 +46,7 @@ func testResumedStreaming[M MessageType](t *testing.T) {
 	}
 }
 
-// R11: what was said before the interrupt is there for the agents after it, in a new process too.
+// R11, user-pain F11: what was said before the interrupt is there for the agents after it, in a new process too.
 func TestRunner_R11_TheHistoryIsRestored(t *testing.T) {
 	store := memory{}
 	s := newTheatre()

@@ -302,7 +302,7 @@ func (w *world) stopOptions() []StopOption {
 	return nil
 }
 
-// TestTurnLoop_15_7_EveryItemEndsInOnePlace drives loops at random, several on one store after each other. In the end
+// TestTurnLoop_15_7_EveryItemEndsInOnePlace (user-pain G2) drives loops at random, several on one store after each other. In the end
 // every item is in exactly one place, no turn has run beside another, and nothing runs any more (the bubble ends).
 func TestTurnLoop_15_7_EveryItemEndsInOnePlace(t *testing.T) {
 	seeds := uint64(2000)

@@ -238,6 +238,7 @@ func TestTurnLoop_15_6_EarlyReturn(t *testing.T) {
 	})
 }
 
+// user-pain B8.
 func TestTurnLoop_15_21_NoTimerOutlivesTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, m := busy(t, newScene(t))
