@@ -115,6 +115,15 @@ func (r *agentRun[M]) offer(e *TypedAgentEvent[M]) bool {
 	return true
 }
 
+// tell publishes an event of what counts although the run may have been stopped meanwhile.
+func (r *agentRun[M]) tell(e *TypedAgentEvent[M]) {
+	if r.over.Load() || r.abortable && r.view.Now() {
+		e.closeStreams()
+		return
+	}
+	r.out.send(e)
+}
+
 // begin starts the run. Hooks before it run in the caller's goroutine.
 func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
 	r := newAgentRun(ctx, a, do)

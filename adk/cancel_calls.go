@@ -35,6 +35,7 @@ type watchedCall struct {
 	changed sync.Cond
 	ended   bool // the call is over, or nobody waits for it any more
 	stop    bool
+	settled bool // the call counts: a stop comes too late for it
 	timeout bool
 	cuts    []func(error) // cut the call's streams off
 }
@@ -167,19 +168,52 @@ func (c *watchedCall) end() bool {
 func (c *watchedCall) wait() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for !c.ended && !c.stop {
+	for !c.ended && (!c.stop || c.settled) {
 		c.changed.Wait()
 	}
 	if info, _, _ := c.view.Control().State(); !c.ended && info.Recursive && c.aware.Load() {
 		timer := time.AfterFunc(patience, func() { c.note(&c.timeout) })
 		defer timer.Stop()
-		for !c.ended && !c.timeout {
+		for !c.ended && (!c.timeout || c.settled) {
 			c.changed.Wait()
 		}
 	}
 	ended := c.ended
 	c.ended = true
 	return ended
+}
+
+// settle decides that the call of a tool counts, because its result is about to be told. It reports false if the call
+// was given up before.
+func settle[M MessageType](ctx context.Context) bool {
+	c := ownCall[M](ctx)
+	if c == nil {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settled = !c.ended
+	return c.settled
+}
+
+// isSettled reports whether the call of a tool counts although the run may have been stopped meanwhile.
+func isSettled[M MessageType](ctx context.Context) bool {
+	c := ownCall[M](ctx)
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settled
+}
+
+// ownCall is the call that ctx belongs to, if the innermost run can be cancelled.
+func ownCall[M MessageType](ctx context.Context) *watchedCall {
+	if r := agentRunFrom[M](ctx); r == nil || r.view == nil {
+		return nil
+	}
+	c, _ := ctx.Value(watchedCallKey{}).(*watchedCall)
+	return c
 }
 
 // detach returns a context for an agent inside a watched call, which is not to end because that call is given up, but
@@ -330,10 +364,7 @@ func abortableTools[M MessageType]() compose.ToolMiddleware {
 // cutOff returns a stream that ends with [ErrStreamCanceled] when the run is to stop at once, if that happens during the
 // call which the stream is of.
 func cutOff[M MessageType, T any](ctx context.Context, s *schema.StreamReader[T]) *schema.StreamReader[T] {
-	if r := agentRunFrom[M](ctx); r == nil || r.view == nil {
-		return s
-	}
-	call, _ := ctx.Value(watchedCallKey{}).(*watchedCall)
+	call := ownCall[M](ctx)
 	if call == nil {
 		return s
 	}

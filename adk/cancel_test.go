@@ -154,7 +154,7 @@ func TestCancel_C22_C24_ImmediateWhileTheModelIsStuck(t *testing.T) {
 // runs is told of the cancel all the same.
 func TestCancel_15_10_TheCauseOfACallThatIsReleasedAtOnce(t *testing.T) {
 	var control cancelscope.Control
-	call := watch(t.Context(), control.Root(), func(context.Context) (int, error) { return 0, nil }, func(int) {})
+	call := watch(t.Context(), control.Root(), func(context.Context) (int, error) { return 0, nil })
 	call.onStop(func(error) { call.release() })
 	control.Ask(cancelscope.Request{})
 	require.ErrorAs(t, context.Cause(&call.watchedCall), new(*CancelError))

@@ -165,14 +165,19 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 		}
 	}
 	handlers := r.agent.handlers
-	var told bool
+	var held bool
 	var view *TypedChatModelAgentState[M]
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		if told = s.ReturnDirectlyEvent == nil || r.offer(s.ReturnDirectlyEvent); !told {
+		if s.Paused == directResultHeld {
+			s.Paused, results = running, s.lastResults()
+		} else {
+			s.remember(results)
+		}
+		if held = s.ReturnDirectlyEvent != nil && !r.offer(s.ReturnDirectlyEvent); held {
+			s.Paused = directResultHeld
 			return nil
 		}
 		s.ReturnDirectlyEvent = nil
-		s.remember(results)
 		if len(handlers.afterToolCalls) > 0 {
 			view = s.view()
 		}
@@ -181,7 +186,7 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 	if err != nil {
 		return nil, err
 	}
-	if !told { // the resumed run begins here
+	if held {
 		return nil, compose.Interrupt(ctx, infoStopped)
 	}
 	if view != nil {
@@ -250,6 +255,17 @@ func (s *agentState[M]) remember(results []M) {
 	}
 	clear(s.ToolGenActions)
 	s.Messages = append(s.Messages, results...)
+}
+
+// lastResults are the results of tools at the end of the history.
+func (s *agentState[M]) lastResults() []M {
+	ops, first := opsOf[M](), len(s.Messages)
+	for ; first > 0 && !ops.isNil(s.Messages[first-1]); first-- {
+		if _, callID := ops.toolCallOf(s.Messages[first-1]); callID == "" {
+			break
+		}
+	}
+	return slices.Clip(s.Messages[first:])
 }
 
 // callsContext lists the calls of the assistant message before the last n messages.

@@ -43,6 +43,8 @@ const (
 	running safePoint = iota
 	afterChatModel
 	afterTools
+	// directResultHeld is after the tools, of which one has the result that ends the run, before that is told.
+	directResultHeld
 )
 
 // State is the state of a run on ordinary messages, for compose.ProcessState in tools and hooks. Prefer the states

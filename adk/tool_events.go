@@ -19,6 +19,9 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 				if err != nil || out == nil {
 					return out, err
 				}
+				if !settle[M](ctx) {
+					return nil, errStopped
+				}
 				return out, sendToolText[M](ctx, in.Name, in.CallID, out.Result)
 			}
 		},
@@ -37,6 +40,9 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 				out, err := next(ctx, in)
 				if err != nil || out == nil {
 					return out, err
+				}
+				if !settle[M](ctx) {
+					return nil, errStopped
 				}
 				return out, sendToolResult[M](ctx, in.Name, in.CallID, out.Result)
 			}
@@ -67,6 +73,9 @@ func unknownToolEventSender[M MessageType](handle unknownHandler) unknownHandler
 		answer, err := handle(ctx, in.Name, in.Arguments)
 		if err != nil {
 			return nil, err
+		}
+		if !settle[M](ctx) {
+			return nil, errStopped
 		}
 		return &compose.ToolOutput{Result: answer}, sendToolText[M](ctx, in.Name, in.CallID, answer)
 	}, func(context.Context, *compose.ToolOutput) error { return nil })
@@ -239,7 +248,11 @@ func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id str
 		}
 		return nil
 	})
-	if err == nil && send {
+	switch {
+	case err != nil || !send:
+	case isSettled[M](ctx):
+		r.tell(&e.event)
+	default:
 		r.send(&e.event)
 	}
 	return err

@@ -228,7 +228,7 @@ type life[M adk.MessageType] struct {
 
 // lifeEnd is how a life ended.
 type lifeEnd struct {
-	// text is that of the last answer, points are the interrupts, and err is the error of the run.
+	// text is that of the last message, points are the interrupts, and err is the error of the run.
 	text      string
 	points    []*adk.InterruptCtx
 	cancelled bool
@@ -305,7 +305,7 @@ func (l *life[M]) read(ctx context.Context, events *adk.AsyncIterator[*adk.Typed
 		case e.Action != nil && e.Action.Interrupted != nil:
 			end.points = e.Action.Interrupted.InterruptContexts
 		case e.Broken == nil:
-			if p := partsOf(e.Message); p.role == "assistant" && p.text != "" {
+			if p := partsOf(e.Message); p.text != "" {
 				end.text = p.text
 			}
 		}

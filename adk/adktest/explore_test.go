@@ -55,6 +55,13 @@ func (x explored[M]) eager() adk.TypedAgent[M] {
 		func(conf *adk.TypedChatModelAgentConfig[M]) { conf.ToolsConfig.EagerExecution = true })
 }
 
+// direct ends with the result of a tool.
+func (x explored[M]) direct() adk.TypedAgent[M] {
+	last := x.p.Tool(adktest.NewTool("last"))
+	return x.agent("direct", []adktest.Reply{work("a"), adktest.Calls(adktest.Call("work", `"b"`), adktest.Call("last", `"c"`))},
+		func(conf *adk.TypedChatModelAgentConfig[M]) { conf.ToolsConfig.ReturnDirectly = map[string]bool{"last": true} }, last)
+}
+
 // deep has an agent as a tool of an agent that is a tool.
 func (x explored[M]) deep() adk.TypedAgent[M] {
 	inner := x.agent("inner", []adktest.Reply{work("a"), adktest.Says("inner done")}, nil)
@@ -131,7 +138,7 @@ func TestExplore_AgentsOfBothKinds(t *testing.T) {
 
 func exploreAgents[M adk.MessageType](t *testing.T) {
 	for name, agent := range map[string]func(explored[M]) adk.TypedAgent[M]{
-		"react": explored[M].react, "eager": explored[M].eager, "agent tool two deep": explored[M].deep, "plan with an approval": explored[M].plan,
+		"react": explored[M].react, "eager": explored[M].eager, "return directly": explored[M].direct, "agent tool two deep": explored[M].deep, "plan with an approval": explored[M].plan,
 	} {
 		t.Run(name, func(t *testing.T) {
 			explore(t, adktest.Exploration[M]{Answer: approve, Speculative: name == "eager"}, agent)
