@@ -2,6 +2,7 @@ package filesystem
 
 import (
 	"context"
+	"io"
 
 	"github.com/weftgo/weft/adk/internal/filerequest"
 )
@@ -28,6 +29,14 @@ type Backend interface {
 type Deleter interface {
 	// Delete removes a file. The error for a missing file wraps fs.ErrNotExist.
 	Delete(ctx context.Context, req *DeleteRequest) error
+}
+
+// Creator is a [Backend] that takes files piece by piece too.
+type Creator interface {
+	// Create starts a file, which takes the place of one that there may be when it is closed, as a whole. Before, and
+	// if Write or Close returns an error, the file that was there stays. ctx is for the time until Close: when it ends
+	// before, the file is discarded, and Write and Close return its error.
+	Create(ctx context.Context, filePath string) (io.WriteCloser, error)
 }
 
 // FileInfo describes a file or directory.

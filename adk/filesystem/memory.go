@@ -12,7 +12,7 @@ import (
 	"github.com/weftgo/weft/adk/filesystem/internal/text"
 )
 
-// InMemoryBackend is a [Backend] and [Deleter] that keeps files in memory. Directories exist as far as files lie in
+// InMemoryBackend is a [Backend], [Deleter] and [Creator] that keeps files in memory. Directories exist as far as files lie in
 // them. Paths are those of a tree with the top "/": a missing leading slash is added, and ".." cannot leave the top.
 // It is safe for concurrent use.
 type InMemoryBackend struct {
@@ -34,6 +34,7 @@ func NewInMemoryBackend() *InMemoryBackend {
 var (
 	_ Backend = (*InMemoryBackend)(nil)
 	_ Deleter = (*InMemoryBackend)(nil)
+	_ Creator = (*InMemoryBackend)(nil)
 )
 
 // cleanPath makes the absolute path that a path of a request stands for.

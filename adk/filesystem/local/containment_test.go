@@ -140,6 +140,18 @@ func (y *yard) attack(t testing.TB, ctx context.Context, p string) {
 	_ = y.Edit(ctx, &filesystem.EditRequest{FilePath: p, OldString: "SECRET", NewString: "stolen"})
 	_ = y.Write(ctx, &filesystem.WriteRequest{FilePath: p, Content: "overwritten"})
 	_ = y.Write(ctx, &filesystem.WriteRequest{FilePath: p + "/new/file.txt", Content: "planted"})
+	for _, name := range []string{p, p + "/created/file.txt"} {
+		if w, err := y.Create(ctx, name); err == nil {
+			_, _ = w.Write([]byte("streamed"))
+			_ = w.Close()
+		}
+		given, giveUp := context.WithCancel(ctx)
+		if w, err := y.Create(given, name); err == nil {
+			giveUp()
+			_ = w.Close()
+		}
+		giveUp()
+	}
 	_ = y.Delete(ctx, &filesystem.DeleteRequest{FilePath: p})
 }
 
@@ -191,6 +203,8 @@ func TestLocal_LinksSayWhy(t *testing.T) {
 		require.ErrorIs(t, err, ErrOutsideRoot, p)
 		require.ErrorContains(t, err, "/"+p)
 		err = y.Write(ctx, &filesystem.WriteRequest{FilePath: p})
+		require.ErrorIs(t, err, ErrOutsideRoot, p)
+		_, err = y.Create(ctx, p)
 		require.ErrorIs(t, err, ErrOutsideRoot, p)
 	}
 	got, err := y.Read(ctx, &filesystem.ReadRequest{FilePath: "link-inside"})

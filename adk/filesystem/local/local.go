@@ -19,6 +19,8 @@ type Local struct {
 
 	// writing is held from reading a file to replacing it, so that no edit is lost.
 	writing sync.Mutex
+	// drafts are the files that Create has started and that are not done. writing guards them.
+	drafts map[*fileWriter]bool
 
 	open     context.Context // ends with Close
 	shut     context.CancelCauseFunc
@@ -29,6 +31,7 @@ type Local struct {
 var (
 	_ filesystem.Backend          = (*Local)(nil)
 	_ filesystem.Deleter          = (*Local)(nil)
+	_ filesystem.Creator          = (*Local)(nil)
 	_ filesystem.MultiModalReader = (*Local)(nil)
 	_ filesystem.Shell            = (*Local)(nil)
 	_ filesystem.StreamingShell   = (*Local)(nil)
@@ -46,7 +49,7 @@ func NewBackend(_ context.Context, cfg *Config) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("config.Root: %w", err)
 	}
-	l := &Local{config: config, root: root, prefixes: []string{config.Mount}}
+	l := &Local{config: config, root: root, prefixes: []string{config.Mount}, drafts: map[*fileWriter]bool{}}
 	if cfg.Mount == "" {
 		// A command may tell the path without links, pwd -P for one. It is as good as the other.
 		if real, err := filepath.EvalSymlinks(config.Root); err == nil && filepath.ToSlash(real) != config.Mount {
@@ -57,12 +60,17 @@ func NewBackend(_ context.Context, cfg *Config) (*Local, error) {
 	return l, nil
 }
 
-// Close stops all commands that are running, also those in the background, waits for them, and closes the root. Other
-// methods fail afterwards. Closing again does nothing.
+// Close stops all commands that are running, also those in the background, waits for them, discards the files of Create
+// that are not closed, and closes the root. Other methods fail afterwards. Closing again does nothing.
 func (l *Local) Close() error {
 	l.starting.Lock()
 	l.shut(errClosed)
 	l.starting.Unlock()
 	l.commands.Wait()
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	for w := range l.drafts {
+		_ = w.end(errClosed)
+	}
 	return l.root.Close()
 }

@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 type Backend interface {
 	filesystem.Backend
 	filesystem.Deleter
+	filesystem.Creator
 }
 
 // Run tests backends that newBackend makes. They must be empty, and have the top "/".
@@ -37,6 +39,8 @@ func Run(t *testing.T, newBackend func(t *testing.T) Backend) {
 		"IM11_Write":        testWrite,
 		"IM12_Edit":         testEdit,
 		"Delete":            testDelete,
+		"Create":            testCreate,
+		"Create_Aborted":    testCreateAborted,
 		"EndedContext":      testEndedContext,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -375,6 +379,57 @@ func testDelete(t *testing.T, s *suite) {
 	require.Equal(t, "x", s.content(t, "/d/b"))
 }
 
+func testCreate(t *testing.T, s *suite) {
+	s.write(t, "/old", "old")
+	for path, want := range map[string]string{"/old": "old", "d/../new/er/f": ""} {
+		w, err := s.Create(s.ctx, path)
+		require.NoError(t, err)
+		for _, piece := range []string{"one ", "", "two"} {
+			n, err := io.WriteString(w, piece)
+			require.NoError(t, err)
+			require.Equal(t, len(piece), n)
+		}
+		got, err := s.Read(s.ctx, &filesystem.ReadRequest{FilePath: path})
+		if want == "" {
+			require.ErrorIs(t, err, fs.ErrNotExist, "it is not there before it is closed")
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, want, got.Content)
+		}
+		require.NoError(t, w.Close())
+		require.Equal(t, "one two", s.content(t, path))
+		_, err = w.Write([]byte("more"))
+		require.ErrorIs(t, err, fs.ErrClosed)
+		require.ErrorIs(t, w.Close(), fs.ErrClosed)
+		require.Equal(t, "one two", s.content(t, path))
+	}
+	w, err := s.Create(s.ctx, "/empty")
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.Equal(t, "", s.content(t, "/empty"))
+	require.Equal(t, []string{"empty", "new/er/f", "old"}, s.glob(t, "**", ""))
+}
+
+func testCreateAborted(t *testing.T, s *suite) {
+	s.write(t, "/old", "old")
+	for _, path := range []string{"/old", "/new/er/f"} {
+		ctx, cancel := context.WithCancel(s.ctx)
+		w, err := s.Create(ctx, path)
+		require.NoError(t, err)
+		_, err = w.Write([]byte("half"))
+		require.NoError(t, err)
+		cancel()
+		_, err = w.Write([]byte("more"))
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, w.Close(), context.Canceled)
+		require.ErrorIs(t, w.Close(), context.Canceled)
+	}
+	require.Equal(t, "old", s.content(t, "/old"))
+	got, err := s.LsInfo(s.ctx, &filesystem.LsInfoRequest{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"old"}, paths(got), "nothing is left, no directory either")
+}
+
 func testEndedContext(t *testing.T, s *suite) {
 	s.write(t, "/f", "x")
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -387,6 +442,7 @@ func testEndedContext(t *testing.T, s *suite) {
 		"write":  s.Write(ctx, &filesystem.WriteRequest{FilePath: "/f", Content: "y"}),
 		"edit":   s.Edit(ctx, &filesystem.EditRequest{FilePath: "/f", OldString: "x", NewString: "y"}),
 		"delete": s.Delete(ctx, &filesystem.DeleteRequest{FilePath: "/f"}),
+		"create": second(s.Create(ctx, "/f")),
 	} {
 		require.ErrorIs(t, err, context.Canceled, name)
 	}

@@ -1,0 +1,130 @@
+package local
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// tempPrefix starts the names of files that are being written. They lie beside the file that they will replace.
+const tempPrefix = ".weft-tmp-"
+
+// A draft is a file that is being written. It takes its place as a whole, or not at all. Whoever makes, publishes or
+// discards one holds Local.writing.
+type draft struct {
+	*os.File
+	root         *os.Root
+	temp, target string
+	made         []string // the directories that were made for it, the deepest first
+}
+
+// draft starts a file. It fails if the process may not write the file that is there.
+func (l *Local) draft(name string) (*draft, error) {
+	target, err := l.target(name)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{root: l.root, target: target}
+	old, info, err := l.openFile(target, os.O_WRONLY) // may we?
+	switch {
+	case err == nil:
+		old.Close()
+		mode := info.Mode().Perm()
+		return d, d.open(&mode)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, notADirectory(err)
+	}
+	if dir := path.Dir(name); target == name && dir != "." { // a link that leads nowhere makes no directories
+		d.made = l.missingDirs(dir)
+		if err := l.root.MkdirAll(dir, 0o755); err != nil {
+			d.removeDirs()
+			return nil, notADirectory(err)
+		}
+	}
+	return d, d.open(nil)
+}
+
+// open makes the file, with the permissions of the one that it is to replace.
+func (d *draft) open(mode *fs.FileMode) (err error) {
+	dir, _ := path.Split(d.target)
+	d.temp = dir + tempPrefix + rand.Text()
+	if d.File, err = d.root.OpenFile(d.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+		d.removeDirs()
+		return err
+	}
+	if mode != nil {
+		err = d.Chmod(*mode)
+	}
+	if err != nil {
+		d.discard()
+	}
+	return err
+}
+
+// publish puts the file in its place. If it cannot, nothing is left of it.
+func (d *draft) publish() error {
+	err := d.Close()
+	if err == nil {
+		err = d.root.Rename(d.temp, d.target)
+	}
+	if err != nil {
+		d.discard()
+	}
+	return err
+}
+
+// discard leaves nothing of the file.
+func (d *draft) discard() {
+	_ = d.Close()
+	_ = d.root.Remove(d.temp)
+	d.removeDirs()
+}
+
+// removeDirs removes the directories that were made, as far as nothing else came into them.
+func (d *draft) removeDirs() {
+	for _, dir := range d.made {
+		if info, err := d.root.Lstat(dir); err != nil || !info.IsDir() || d.root.Remove(dir) != nil {
+			return
+		}
+	}
+}
+
+// missingDirs are those on the way to a directory that are not there, the deepest first.
+func (l *Local) missingDirs(dir string) (missing []string) {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if _, err := l.root.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	return missing
+}
+
+// notADirectory keeps an error of writing below a file from being taken for a missing file.
+func notADirectory(err error) error {
+	if missing(err) && !errors.Is(err, fs.ErrNotExist) {
+		return errors.New("a directory on the way to it is a file")
+	}
+	return err
+}
+
+// target is the file that name leads to: name itself, or what it links to. It is not cleaned, as a ".." behind a linked
+// directory means the parent of what that links to. Whether it stays in the root is up to os.Root.
+func (l *Local) target(name string) (string, error) {
+	for range 40 {
+		link, err := l.root.Readlink(name)
+		if err != nil {
+			return name, nil
+		}
+		link = filepath.ToSlash(link)
+		if isAbs(link) {
+			return "", ErrOutsideRoot
+		}
+		dir, _ := path.Split(name)
+		name = dir + link
+	}
+	return "", errors.New("too many levels of symbolic links")
+}
