@@ -26,12 +26,13 @@ type Backend interface {
 	Write(context.Context, *filesystem.WriteRequest) error
 }
 
-// StreamBackend is a [Backend] that takes a file piece by piece. The text of a tool that streams is written to it as it
-// comes from where it is cut on, and is not held in memory. Such a stream that fails later ends with the notice and the
-// error: what was cut off is in the file.
+// StreamBackend is a [Backend] that takes a file piece by piece, like those of the filesystem packages. The text of a tool
+// that streams more than 1 MiB is written to it as it comes, and is not held in memory. Such a stream that fails later ends
+// with the notice and the error: what was cut off is in the file.
 type StreamBackend interface {
 	Backend
-	// Create opens a file, in place of one that there may be. Close completes it. ctx is that of the call.
+	// Create starts a file, in place of one that there may be. Close completes it. ctx ends before Close if the result is
+	// not wanted any more, and the file may be discarded.
 	Create(ctx context.Context, filePath string) (io.WriteCloser, error)
 }
 

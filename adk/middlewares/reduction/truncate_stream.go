@@ -65,14 +65,18 @@ func (m *middleware[M]) saver(t *truncation, detail *ToolDetail) saver {
 func cutStream[T any](ctx context.Context, source *schema.StreamReader[T], kind chunkKind[T], s saver) *schema.StreamReader[T] {
 	out, w := schema.Pipe[T](1)
 	out.SetAutomaticClose()
-	w.OnReaderClose(source.Close)
+	ctx, abandon := context.WithCancel(ctx)
+	w.OnReaderClose(func() {
+		abandon()
+		source.Close()
+	})
 	go func() {
 		defer w.Close()
 		defer source.Close()
 		var err error
 		func() {
 			defer safe.Recover(&err)
-			err = pump(ctx, source, w, kind, s)
+			err = pump(ctx, abandon, source, w, kind, s)
 		}()
 		if err != nil {
 			var none T
@@ -82,10 +86,14 @@ func cutStream[T any](ctx context.Context, source *schema.StreamReader[T], kind 
 	return out
 }
 
-// pump runs a stream through a cut. It returns the error that ends the stream.
-func pump[T any](ctx context.Context, source *schema.StreamReader[T], w *schema.StreamWriter[T], kind chunkKind[T], s saver) error {
+// pump runs a stream through a cut. It returns the error that ends the stream. abandon ends ctx: a file that is closed
+// then is not wanted.
+func pump[T any](ctx context.Context, abandon context.CancelFunc, source *schema.StreamReader[T], w *schema.StreamWriter[T], kind chunkKind[T], s saver) error {
 	p := &cutPump[T]{kind: kind, saver: s}
-	defer func() { p.file.close() }() // also of a stream that nobody reads any more, and after a panic
+	defer func() { // of a stream that nobody reads any more, and after a panic
+		abandon()
+		p.file.close()
+	}()
 	for {
 		chunk, err := source.RecvContext(ctx)
 		if err != nil {
@@ -102,6 +110,10 @@ func pump[T any](ctx context.Context, source *schema.StreamReader[T], w *schema.
 		}
 	}
 }
+
+// heldBytes is how much of a stream is held in memory before it goes to a file that takes it piece by piece. What is held
+// can still be given out if the stream fails.
+const heldBytes = 1 << 20
 
 // cutPump is what a cut knows of the stream until now.
 type cutPump[T any] struct {
@@ -126,19 +138,19 @@ func (p *cutPump[T]) take(ctx context.Context, chunk T) bool {
 		p.file.write(p.kind.content([]T{chunk}))
 		return false
 	}
-	p.all = append(p.all, chunk)
-	if p.cut {
-		return false
+	before := p.total
+	p.all, p.total = append(p.all, chunk), before+n
+	if !p.cut {
+		if p.total < p.saver.limit {
+			p.passed++
+			return true
+		}
+		p.before, p.cut = before, true
 	}
-	if p.before, p.total = p.total, p.total+n; p.total < p.saver.limit {
-		p.passed++
-		return true
-	}
-	p.cut = true
-	if p.saver.open != nil && p.kind.plain() {
+	if p.total > heldBytes && p.saver.open != nil && p.kind.plain() {
 		p.file = p.saver.open(ctx)
 		p.file.write(p.kind.content(p.all))
-		p.all, p.passed = []T{chunk}, 0
+		p.all, p.passed = []T{p.all[p.passed]}, 0
 	}
 	return false
 }
