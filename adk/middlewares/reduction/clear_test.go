@@ -106,7 +106,7 @@ func testClearWithoutBackend[M adk.MessageType](t *testing.T) {
 	require.Equal(t, []string{"tool t#b: [Old tool result content cleared]", "tool t#k: rk", "tool t#a: [Old tool result content cleared]", "user: u", "tool t#missing: too late"}, got[1:6])
 }
 
-func TestClear_OwnHandler(t *testing.T) {
+func TestClear_RC1_RC11_OwnHandler(t *testing.T) {
 	messagetest.Both(t, testClearOwnHandler[*schema.Message], testClearOwnHandler[*schema.AgenticMessage])
 }
 

@@ -147,6 +147,75 @@ func TestTruncate_RT5_Text(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 }
 
+func TestTruncate_RT1_PassedThrough(t *testing.T) {
+	ctx, args := t.Context(), &schema.ToolArgument{Text: "args"}
+	result := &schema.ToolResult{Parts: []schema.ToolOutputPart{text("long")}}
+	texts, parts := schema.StreamReaderFromArray([]string{"long"}), schema.StreamReaderFromArray([]*schema.ToolResult{result})
+	for name, c := range map[string]*reduction.Config{
+		"skipped":  {SkipTruncation: true, MaxLengthForTrunc: 1},
+		"excluded": {Backend: files{}, MaxLengthForTrunc: 1, TruncExcludeTools: []string{"t"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := middleware(t, c)
+			out, err := invoke(t, m, "long", nil)
+			require.NoError(t, err)
+			require.Equal(t, "long", out)
+			s, err := streamText(t, m, texts)
+			require.NoError(t, err)
+			require.Same(t, texts, s)
+			require.Same(t, parts, streamParts(t, m, parts))
+			e, err := m.WrapEnhancedInvokableToolCall(ctx, func(_ context.Context, got *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+				require.Same(t, args, got)
+				return result, nil
+			}, call)
+			require.NoError(t, err)
+			got, err := e(ctx, args)
+			require.NoError(t, err)
+			require.Same(t, result, got)
+		})
+	}
+
+	// Arguments reach a tool as they are, also where its results are cut; its errors never reach a handler.
+	m := middleware(t, own(nil, &reduction.TruncResult{NeedTrunc: true}, errors.New("must not be asked")))
+	enhanced, err := m.WrapEnhancedInvokableToolCall(ctx, func(_ context.Context, got *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+		require.Same(t, args, got)
+		return nil, errBoom
+	}, call)
+	require.NoError(t, err)
+	_, err = enhanced(ctx, args)
+	require.Equal(t, errBoom, err)
+	streaming, err := m.WrapEnhancedStreamableToolCall(ctx, func(_ context.Context, got *schema.ToolArgument, _ ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+		require.Same(t, args, got)
+		return nil, errBoom
+	}, call)
+	require.NoError(t, err)
+	_, err = streaming(ctx, args)
+	require.Equal(t, errBoom, err)
+	_, err = invoke(t, m, "", errBoom)
+	require.Equal(t, errBoom, err)
+}
+
+// A tool with an entry of its own that says nothing about truncation is cut like all others, also when it streams. A
+// stream that breaks off is not: what there was of it comes whole, and then its error.
+func TestTruncate_RT10_StreamsOfAToolWithAnEntry(t *testing.T) {
+	f := files{}
+	m := middleware(t, &reduction.Config{Backend: files{}, MaxLengthForTrunc: 3, ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {Backend: f}}})
+	s, err := streamText(t, m, schema.StreamReaderFromArray([]string{"a", "bcd"}))
+	require.NoError(t, err)
+	got, err := items(s)
+	require.NoError(t, err)
+	require.Contains(t, got[len(got)-1], "saved to: /tmp/trunc/id")
+	require.Equal(t, files{"/tmp/trunc/id": "abcd"}, f)
+
+	clear(f)
+	s, err = streamText(t, m, broken("a", "bcd", "e"))
+	require.NoError(t, err)
+	got, err = items(s)
+	require.ErrorIs(t, err, errBoom)
+	require.Equal(t, "abcde", strings.Join(got, ""))
+	require.Empty(t, f)
+}
+
 func TestTruncate_NothingToDoCostsLittle(t *testing.T) {
 	m := middleware(t, &reduction.Config{Backend: files{}})
 	e, err := m.WrapInvokableToolCall(t.Context(), func(context.Context, string, ...tool.Option) (string, error) { return "short", nil }, call)
@@ -345,7 +414,7 @@ func own(b reduction.Backend, result *reduction.TruncResult, err error) *reducti
 		}}}}
 }
 
-func TestTruncate_RT2_RT3_OwnHandler(t *testing.T) {
+func TestTruncate_RT2_RT3_RT4_OwnHandler(t *testing.T) {
 	changed := &schema.ToolResult{Parts: []schema.ToolOutputPart{text("new"), text("er")}}
 	f := files{}
 	for name, c := range map[string]struct {
@@ -381,7 +450,7 @@ func TestTruncate_RT2_RT3_OwnHandler(t *testing.T) {
 	require.Equal(t, files{"p": "c"}, f)
 }
 
-func TestTruncate_RT2_StreamsWithOwnHandler(t *testing.T) {
+func TestTruncate_RT2_RT4_StreamsWithOwnHandler(t *testing.T) {
 	m := middleware(t, own(nil, &reduction.TruncResult{}, nil))
 	s, err := streamText(t, m, broken("a", "b"))
 	require.NoError(t, err)
