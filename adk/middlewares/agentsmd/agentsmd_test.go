@@ -98,7 +98,7 @@ func TestNew_AM1(t *testing.T) {
 	}
 }
 
-func TestInsert_AM2_AM4_BothKindsOfMessage(t *testing.T) {
+func TestInsert_AM2_AM4_AM13_BothKindsOfMessage(t *testing.T) {
 	t.Run("message", testInsert[*schema.Message])
 	t.Run("agentic", testInsert[*schema.AgenticMessage])
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -298,6 +299,31 @@ func testAgent[M adk.MessageType](t *testing.T) {
 	})
 	require.NoError(t, err)
 	adktest.Ask(t.Context(), t, agent, "Change it.").ExpectText("Done.")
+}
+
+func TestAgent_FM5_ResultsPassThrough(t *testing.T) {
+	t.Run("message", testPassThrough[*schema.Message])
+	t.Run("agentic", testPassThrough[*schema.AgenticMessage])
+}
+
+func testPassThrough[M adk.MessageType](t *testing.T) {
+	long := strings.Repeat("x", 200_000)
+	backend := stored(t, nil)
+	m, err := NewTyped[M](t.Context(), &MiddlewareConfig{Backend: backend})
+	require.NoError(t, err)
+	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{
+		Name: "clerk",
+		Model: adktest.NewTypedModel[M](t,
+			adktest.Calls(adktest.Call("whole", "{}"), adktest.Call("streamed", "{}")),
+			adktest.Says("Done.").SeeingLast("tool whole#call_1: "+long, "tool streamed#call_2: "+long)),
+		ToolsConfig: adktest.Tools(adktest.NewTool("whole", adktest.Says(long)), adktest.NewStreamTool("streamed", adktest.Says(long))),
+		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{m},
+	})
+	require.NoError(t, err)
+	adktest.AskStreaming(t.Context(), t, agent, "Go.").ExpectText("Done.")
+	left, err := backend.GlobInfo(t.Context(), &GlobInfoRequest{Pattern: "/**"})
+	require.NoError(t, err)
+	require.Empty(t, left, "nothing is moved into files")
 }
 
 var errBackend = errors.New("disk on fire")

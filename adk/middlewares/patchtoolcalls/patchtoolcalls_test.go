@@ -65,6 +65,42 @@ func testPatch[M adk.MessageType](t *testing.T) {
 	}
 }
 
+func TestPatch_PT1_NilConfig(t *testing.T) {
+	messagetest.Both(t, testNilConfig[*schema.Message], testNilConfig[*schema.AgenticMessage])
+}
+
+func testNilConfig[M adk.MessageType](t *testing.T) {
+	m, err := patchtoolcalls.NewTyped[M](t.Context(), nil)
+	require.NoError(t, err)
+	for _, empty := range []*adk.TypedChatModelAgentState[M]{{}, {Messages: []M{}}} {
+		_, got, err := m.BeforeModelRewriteState(t.Context(), empty, nil)
+		require.NoError(t, err)
+		require.Same(t, empty, got)
+	}
+}
+
+func TestPatch_PT4_Messages(t *testing.T) {
+	content := func(context.Context, string, string) (string, error) { return "gone", nil }
+	ordinary, err := patchtoolcalls.New(t.Context(), &patchtoolcalls.Config{PatchedContentGenerator: content})
+	require.NoError(t, err)
+	_, got, err := ordinary.BeforeModelRewriteState(t.Context(), &adk.ChatModelAgentState{Messages: []*schema.Message{messagetest.Calling[*schema.Message]("a")}}, nil)
+	require.NoError(t, err)
+	require.Equal(t, schema.ToolMessage("gone", "a", schema.WithToolName("t")), got.Messages[1])
+
+	agentic, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(), &patchtoolcalls.Config{PatchedContentGenerator: content})
+	require.NoError(t, err)
+	_, patched, err := agentic.BeforeModelRewriteState(t.Context(), &adk.TypedChatModelAgentState[*schema.AgenticMessage]{
+		Messages: []*schema.AgenticMessage{messagetest.Calling[*schema.AgenticMessage]("a", "b")}}, nil)
+	require.NoError(t, err)
+	require.Len(t, patched.Messages, 3, "one message a call")
+	result := patched.Messages[1]
+	require.Equal(t, schema.AgenticRoleTypeUser, result.Role)
+	require.Len(t, result.ContentBlocks, 1)
+	require.Equal(t, schema.ContentBlockTypeFunctionToolResult, result.ContentBlocks[0].Type)
+	require.Equal(t, &schema.FunctionToolResult{CallID: "a", Name: "t", Content: []*schema.FunctionToolResultContentBlock{
+		{Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: "gone"}}}}, result.ContentBlocks[0].FunctionToolResult)
+}
+
 func TestPatch_PT5_AgenticBlocks(t *testing.T) {
 	m, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(), nil)
 	require.NoError(t, err)

@@ -144,7 +144,24 @@ func TestInfo_I5_Language(t *testing.T) {
 	}
 }
 
-func TestCreate_PK3_PK6(t *testing.T) {
+func TestInfo_PK15_Descriptions(t *testing.T) {
+	for desc, wants := range map[string][]string{
+		createDesc:        {"three steps or more", "several things", "plan mode", "When not to use it", "subject:", "description:", "activeForm: always", "metadata:", "Call TaskList before"},
+		getDesc:           {"everything", "Blocked by", "before you start"},
+		listDesc:          {"Lists all tasks", "how far the work is", "order of their IDs"},
+		updateDesc:        {"pending → in_progress → completed", "deleted removes", "only when all of it is done", "read it with TaskGet before", `{"taskId": "1", "status": "completed"}`, `"addBlockedBy": ["1"]`},
+		createDescChinese: {"三个或更多", "多项", "计划模式", "何时不使用", "subject：", "description：", "activeForm：务必", "metadata：", "先调用 TaskList"},
+		getDescChinese:    {"全部信息", "Blocked by", "开始之前"},
+		listDescChinese:   {"整体进度", "ID 从小到大"},
+		updateDescChinese: {"pending → in_progress → completed", "deleted 会", "全部完成后才能", "先用 TaskGet", `{"taskId": "1", "status": "completed"}`, `"addBlockedBy": ["1"]`},
+	} {
+		for _, want := range wants {
+			require.Contains(t, desc, want)
+		}
+	}
+}
+
+func TestCreate_PK3_PK4_PK6(t *testing.T) {
 	b := newBoard(t, nil)
 	b.does("TaskCreate", `{"subject":"<b> & co","description":"d"}`, "Task #1 created successfully: <b> & co")
 	require.JSONEq(t, `{"id":"1","subject":"<b> & co","description":"d","status":"pending","blocks":[],"blockedBy":[]}`, b.file("1.json"))

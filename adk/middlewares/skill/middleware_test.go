@@ -115,6 +115,20 @@ func TestBeforeAgent_SK2_SK3(t *testing.T) {
 	require.Nil(t, none)
 }
 
+func TestPrompts_SK15(t *testing.T) {
+	for text, wants := range map[string][]string{
+		systemPrompt("skill", false): {"when you need it", "When to use", "Call the tool 'skill'", "follow it", "absolute paths", "**Example:**"},
+		systemPrompt("skill", true):  {"需要时再加载", "何时使用", "调用工具 'skill'", "照其执行", "绝对路径", "**示例：**"},
+		toolDescriptionBase:          {"check whether", "exact name", "at once", "Do not merely announce", "Only the skills in the list", "already following", "base directory"},
+		toolDescriptionBaseChinese:   {"先检查", "准确名称", "立即调用", "不要只是宣布", "只存在列表中", "已经在执行", "基础目录"},
+	} {
+		for _, want := range wants {
+			require.Contains(t, text, want)
+		}
+		require.NotContains(t, text, "<tool_name>")
+	}
+}
+
 func TestInfo_SK4(t *testing.T) {
 	b := withSkills(slides, Skill{FrontMatter: FrontMatter{Name: "letters", Description: "writes letters"}})
 	loader := newTool(t, &Config{Backend: b})

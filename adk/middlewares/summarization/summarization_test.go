@@ -157,7 +157,7 @@ func TestTokens_MediaAndReasoning(t *testing.T) {
 	}
 }
 
-func TestSummarize_SU5_SU8(t *testing.T) {
+func TestSummarize_SU5_SU8_SU11(t *testing.T) {
 	messagetest.Both(t, testSummarize[*schema.Message], testSummarize[*schema.AgenticMessage])
 }
 
@@ -187,7 +187,7 @@ func testSummarize[M adk.MessageType](t *testing.T) {
 	require.Equal(t, got.Messages, after)
 }
 
-func TestSummarize_OwnInputAndFinalize(t *testing.T) {
+func TestSummarize_SU5_SU8_SU11_OwnFunctions(t *testing.T) {
 	c := &summarization.Config{Model: adktest.NewModel(t, adktest.Says("raw").Seeing("user: mine"), adktest.Says("raw")),
 		GenModelInput: func(_ context.Context, sys, user *schema.Message, original []*schema.Message) ([]*schema.Message, error) {
 			require.Equal(t, schema.System, sys.Role)
@@ -345,6 +345,62 @@ func finalized(t *testing.T, summary string, messages ...*schema.Message) string
 }
 
 const block = "<all_user_messages>\n    - made up\n</all_user_messages>"
+
+// languages runs a test in both languages.
+func languages(t *testing.T, test func(t *testing.T, chinese bool)) {
+	for _, chinese := range []bool{false, true} {
+		t.Run(fmt.Sprintf("chinese=%v", chinese), func(t *testing.T) {
+			if chinese {
+				require.NoError(t, adk.SetLanguage(adk.LanguageChinese))
+				t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })
+			}
+			test(t, chinese)
+		})
+	}
+}
+
+func TestPrompts_SU16(t *testing.T) {
+	languages(t, func(t *testing.T, chinese bool) {
+		instructions := []string{"text only", "do not call any tool", "Request and intent", "Key concepts", "Files and code", "Errors and fixes", "Problem solving", "All user messages",
+			"Pending tasks", "Current work", "Next step", "quotation", "instructions for summaries"}
+		system, finals := "summaries", []string{"goes on from an earlier one", "read the whole conversation in: /t.txt", "Do not ask", "do not recap"}
+		if chinese {
+			instructions = []string{"只用文字", "不要调用任何工具", "请求与意图", "关键概念", "文件与代码", "错误与修复", "问题解决", "所有用户消息", "待办任务", "当前工作", "下一步", "引用原文", "关于摘要的指示"}
+			system, finals = "摘要", []string{"延续自", "请阅读完整对话记录：/t.txt", "不要就以上内容向用户提问", "不要复述"}
+		}
+		mdl := adktest.NewModel(t, adktest.Says("s"))
+		got, err := made(t, &summarization.Config{Model: mdl, TranscriptFilePath: "/t.txt"}).Summarize(t.Context(), state(schema.UserMessage("hi")))
+		require.NoError(t, err)
+		lines := mdl.Calls()[0].Lines
+		require.Contains(t, lines[0], system)
+		asked := lines[len(lines)-1]
+		for _, want := range append(instructions, "<analysis>", "</analysis>", "<summary>", "</summary>", "<all_user_messages>", "</all_user_messages>") {
+			require.Contains(t, asked, want)
+		}
+		for _, want := range finals {
+			require.Contains(t, got[0].Content, want)
+		}
+	})
+}
+
+func TestFinalize_SU13_AsByDefaultWithoutTheTranscript(t *testing.T) {
+	messagetest.Both(t, testDefaultFinalize[*schema.Message], testDefaultFinalize[*schema.AgenticMessage])
+}
+
+func testDefaultFinalize[M adk.MessageType](t *testing.T) {
+	original := []M{messagetest.System[M]("sys"), messagetest.User[M]("one"), messagetest.User[M]("two"), messagetest.Assistant[M]("ho")}
+	raw := "<summary>all\n" + block + "</summary>"
+	finalized, err := summarization.DefaultFinalize(t.Context(), original, messagetest.Assistant[M](raw))
+	require.NoError(t, err)
+	without, err := made(t, &summarization.TypedConfig[M]{Model: adktest.NewTypedModel[M](t, adktest.Says(raw))}).Summarize(t.Context(), state(original...))
+	require.NoError(t, err)
+	require.Equal(t, adktest.Lines(without), adktest.Lines(finalized))
+	with, err := made(t, &summarization.TypedConfig[M]{Model: adktest.NewTypedModel[M](t, adktest.Says(raw)), TranscriptFilePath: "/t.txt"}).Summarize(t.Context(), state(original...))
+	require.NoError(t, err)
+	require.Contains(t, adktest.Line(with[1]), "/t.txt")
+	require.NotContains(t, adktest.Line(finalized[1]), "/t.txt")
+	require.Contains(t, adktest.Line(finalized[1]), "    - one\n    - two\n")
+}
 
 func TestFinalize_SU9(t *testing.T) {
 	for _, bad := range []*schema.Message{schema.UserMessage("x"), schema.AssistantMessage(" ", nil), nil} {

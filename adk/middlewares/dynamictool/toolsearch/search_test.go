@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
@@ -101,4 +102,21 @@ func TestTool_TS3_TS4(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"query"}, s.Required)
 	require.Equal(t, description, info.Desc)
+}
+
+func TestInfo_TS12_Description(t *testing.T) {
+	for language, wants := range map[adk.Language][]string{
+		adk.LanguageEnglish: {"<available-deferred-tools>", "before you call it", "Two ways", "Both ways load", "do not select it again", `"select:read_file,edit_file"`,
+			`"select:slack_send_message"`, "+slack send", "at most 5", "max_results", "Good:", "Bad:"},
+		adk.LanguageChinese: {"<available-deferred-tools>", "之前，必须先", "两种", "都会加载", "不要再用 select", `"select:read_file,edit_file"`,
+			`"select:slack_send_message"`, "+slack send", "最多 5", "max_results", "正确示例", "错误示例"},
+	} {
+		require.NoError(t, adk.SetLanguage(language))
+		t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })
+		info, err := newSearchTool(newIndex(nil), false).Info(t.Context())
+		require.NoError(t, err)
+		for _, want := range wants {
+			require.Contains(t, info.Desc, want)
+		}
+	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/summarization"
 	"github.com/weftgo/weft/adk/middlewares/toolerrors"
 	"github.com/weftgo/weft/adk/middlewares/validhistory"
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
@@ -103,6 +104,42 @@ func TestInstances_G4_ServeRunsAtTheSameTime(t *testing.T) {
 				running.Go(func() { adktest.Ask(t.Context(), t, agent, "hi").ExpectText(fmt.Sprint("done ", i)) })
 			}
 			running.Wait()
+		})
+	}
+}
+
+func TestResume_G5_ToolsAreThereAgain(t *testing.T) {
+	messagetest.Both(t, testResume[*schema.Message], testResume[*schema.AgenticMessage])
+}
+
+// asking is a tool that interrupts until it is answered.
+type asking struct{ *adktest.Tool }
+
+func (asking) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
+	if target, has, answer := tool.GetResumeContext[string](ctx); target && has {
+		return answer, nil
+	}
+	return "", tool.Interrupt(ctx, "may I?")
+}
+
+func testResume[M adk.MessageType](t *testing.T) {
+	for name, m := range every[M](t) {
+		t.Run(name, func(t *testing.T) {
+			scripted := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("done").SeeingLast("tool ask#call_1: yes"))
+			agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "a", Model: model.BaseModel[M](scripted),
+				ToolsConfig: adktest.Tools(asking{adktest.NewTool("ask")}), Handlers: []adk.TypedChatModelAgentMiddleware[M]{m}})
+			require.NoError(t, err)
+			runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: adktest.NewStore()})
+			events := adktest.Collect(t, runner.Run(t.Context(), []M{messagetest.User[M]("hi")}, adk.WithCheckPointID("1"))).All()
+			points := events[len(events)-1].Action.Interrupted.InterruptContexts
+			require.Len(t, points, 1, "that of the tool alone")
+			require.Equal(t, "may I?", points[0].Info)
+			resumed, err := runner.ResumeWithParams(t.Context(), "1", &adk.ResumeParams{Targets: map[string]any{points[0].ID: "yes"}})
+			require.NoError(t, err)
+			adktest.Collect(t, resumed).ExpectText("done")
+			calls := scripted.Calls()
+			require.Equal(t, calls[0].Tools(), calls[1].Tools())
+			require.Equal(t, calls[0].Lines, calls[1].Lines[:len(calls[0].Lines)], "nothing is injected twice")
 		})
 	}
 }
