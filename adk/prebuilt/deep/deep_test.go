@@ -1,7 +1,9 @@
 package deep
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"strings"
@@ -206,6 +208,39 @@ func TestLanguage_I5_Chinese(t *testing.T) {
 	require.Contains(t, call.Options.Tools[1].Desc, "- general-purpose: "+generalAgentDescChinese+"\n")
 }
 
+func TestPrompts_DP11(t *testing.T) {
+	for text, wants := range map[string][]string{
+		instruction: {"helpful assistant", "command-line", "security", "Never guess or make up a URL", "Be short", "no emojis", "Create files only where", "objective", "never how long",
+			"Read what you are going to change", "no extra features", "injection", "Finish what you began", "side by side", "not with commands in a shell", "path:line", "<system-reminder>"},
+		taskInstruction:  {"Delegate when", "Do not delegate when", "The life of a task", "side by side"},
+		taskDesc:         {"{other_agents}", "Always give subagent_type", "Notes:", "Examples:"},
+		todosDesc:        {"Use it when", "Do not use it when", "Examples:", "pending", "in_progress", "completed", "exactly one entry is in_progress", "content:", "activeForm:", "only if it is done completely"},
+		generalAgentDesc: {"research", "searching", "many steps", "all tools"},
+		instructionChinese: {"命令行", "安全", "绝不猜测或编造 URL", "简", "表情符号", "只创建工作所必需的文件", "客观", "不要估计所需时间", "之前", "不添加额外功能", "注入", "善始善终",
+			"并行执行", "而不是 shell 命令", "路径:行号", "<system-reminder>"},
+		taskInstructionChinese:  {"适合委派", "不适合委派", "任务的生命周期", "并行执行"},
+		taskDescChinese:         {"{other_agents}", "必须给出 subagent_type", "示例"},
+		todosDescChinese:        {"何时使用", "何时不使用", "示例", "pending", "恰好有一项处于 in_progress", "content", "activeForm", "完全做完才能设为 completed"},
+		generalAgentDescChinese: {"研究", "搜索", "多步骤", "工具"},
+	} {
+		for _, want := range wants {
+			require.Contains(t, text, want)
+		}
+	}
+}
+
+// The names are in checkpoints.
+func TestTODO_DP10_Names(t *testing.T) {
+	for name, value := range map[string]any{"_eino_adk_prebuilt_deep_todo": TODO{Content: "x"}, "_eino_adk_prebuilt_deep_todo_slice": []TODO{{Content: "x"}}} {
+		var saved bytes.Buffer
+		require.NoError(t, gob.NewEncoder(&saved).Encode(&value))
+		require.Contains(t, saved.String(), name)
+		var restored any
+		require.NoError(t, gob.NewDecoder(&saved).Decode(&restored))
+		require.Equal(t, value, restored)
+	}
+}
+
 func testTask[M adk.MessageType](t *testing.T, streaming bool) {
 	outer := adktest.NewTypedModel[M](t, gives("search", "Find it. \"Quickly\" & <well>."), adktest.Says("done").SeeingLast("tool task#call_1: found"))
 	inner := adktest.NewTypedModel[M](t, adktest.Streams("fo", "und").Seeing(`user: Find it. "Quickly" & <well>.`))
@@ -226,7 +261,13 @@ func (leaves) InvokableRun(ctx context.Context, in string, _ ...tool.Option) (st
 	return "left", nil
 }
 
-func TestTask_DP5(t *testing.T) {
+// An agent of the one kind of message takes sub-agents of that kind only: DP-9 is checked by the compiler.
+var (
+	_ = Config{SubAgents: []adk.Agent(nil)}
+	_ = TypedConfig[*schema.AgenticMessage]{SubAgents: []adk.TypedAgent[*schema.AgenticMessage](nil)}
+)
+
+func TestTask_DP5_DP9(t *testing.T) {
 	paths(t, testTask[*schema.Message], testTask[*schema.AgenticMessage])
 
 	t.Run("missing description", func(t *testing.T) {

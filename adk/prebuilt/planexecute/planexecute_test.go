@@ -1,7 +1,9 @@
 package planexecute
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/prompt"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
@@ -319,7 +322,7 @@ func done(steps ...ExecutedStep) adk.AgentRunOption {
 	return adk.WithSessionValues(values)
 }
 
-func TestExecutor_PE4_Input(t *testing.T) {
+func TestExecutor_PE4_PE5_Input(t *testing.T) {
 	modes(t, func(t *testing.T, streaming bool) {
 		m := adktest.NewModel(t, adktest.Says("kneaded"))
 		s := &session{Agent: executorOf(t, m)}
@@ -341,6 +344,41 @@ func TestExecutor_PE4_Input(t *testing.T) {
 	ask(t, a, false, done()).ExpectText("ok")
 	require.Equal(t, "knead", got.Plan.FirstStep())
 	require.Empty(t, got.ExecutedSteps)
+}
+
+func TestPrompts_PE11(t *testing.T) {
+	values := map[string]any{"input": []*schema.Message{schema.UserMessage("q")}, "plan": "p", "executed_steps": "e", "step": "s", "plan_tool": "PLAN", "respond_tool": "RESPOND"}
+	for _, c := range []struct {
+		prompt *prompt.DefaultChatTemplate
+		wants  []string
+	}{
+		{PlannerPrompt, []string{"expert planner", "specific", "self-contained", "whatever it builds on comes before it", "A good plan"}},
+		{ExecutorPrompt, []string{"careful", "executor", "## Objective\n", "## The plan\np", "results\ne", "## Your step\ns"}},
+		{ReplannerPrompt, []string{"exactly one", "call 'RESPOND'", "call 'PLAN'", "remaining steps only", "How to decide", "How to plan"}},
+	} {
+		messages, err := c.prompt.Format(t.Context(), values)
+		require.NoError(t, err)
+		text := strings.Join(adktest.Lines(messages), "\n")
+		for _, want := range c.wants {
+			require.Contains(t, text, want)
+		}
+	}
+}
+
+// The names are in checkpoints.
+func TestSession_PE9_Names(t *testing.T) {
+	for name, value := range map[string]any{
+		"_eino_adk_plan_execute_default_plan":   &defaultPlan{Steps: []string{"a"}},
+		"_eino_adk_plan_execute_executed_step":  ExecutedStep{"a", "b"},
+		"_eino_adk_plan_execute_executed_steps": []ExecutedStep{{"a", "b"}},
+	} {
+		var saved bytes.Buffer
+		require.NoError(t, gob.NewEncoder(&saved).Encode(&value))
+		require.Contains(t, saved.String(), name)
+		var restored any
+		require.NoError(t, gob.NewDecoder(&saved).Decode(&restored))
+		require.Equal(t, value, restored)
+	}
 }
 
 func TestSession_18_MissingOrOfAnotherType(t *testing.T) {

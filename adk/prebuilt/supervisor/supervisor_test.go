@@ -130,6 +130,24 @@ func ask(t *testing.T, a adk.Agent, streaming bool, opts ...adk.AgentRunOption) 
 	return adktest.Ask(t.Context(), t, a, "Go.", opts...)
 }
 
+func TestNew_SV1_WorkersGoBackAndKnowNobodyElse(t *testing.T) {
+	modes(t, func(t *testing.T, streaming bool) {
+		boss := adktest.NewModel(t, handsOver("one").Offered("transfer_to_agent", "exit"), handsOver("two"), adktest.Says("Done."))
+		one, two := adktest.NewModel(t, adktest.Says("1").Offered("exit")), adktest.NewModel(t, adktest.Says("2").Offered("exit"))
+		a := assembled(t, agent(t, "boss", boss), agent(t, "one", one), agent(t, "two", two))
+		events := ask(t, a, streaming).ExpectText("Done.")
+		var speakers []string
+		for _, e := range events.All() {
+			if len(speakers) == 0 || speakers[len(speakers)-1] != e.AgentName {
+				speakers = append(speakers, e.AgentName)
+			}
+		}
+		require.Equal(t, []string{"boss", "one", "boss", "two", "boss"}, speakers)
+		require.Contains(t, boss.Calls()[0].Lines[0], "one")
+		require.Contains(t, boss.Calls()[0].Lines[0], "two")
+	})
+}
+
 func TestRun_SV3_OrderOfEvents(t *testing.T) {
 	modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("worker").Offered("transfer_to_agent", "exit"), adktest.Says("All done."))
