@@ -54,7 +54,7 @@ func TestInMemoryBackend_NulBytesAreText(t *testing.T) {
 
 // TestInMemoryBackend_IM13_Concurrent is for the race detector, and for the deadlock of a search that locks again while
 // a writer waits.
-func TestInMemoryBackend_IM13_Concurrent(t *testing.T) {
+func TestInMemoryBackend_IM13_Row11_Concurrent(t *testing.T) {
 	ctx, b := t.Context(), filesystem.NewInMemoryBackend()
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -71,6 +71,34 @@ func TestInMemoryBackend_IM13_Concurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// endsAfter is a context that ends when it was asked so many times.
+type endsAfter struct {
+	context.Context
+	checks int
+}
+
+func (c *endsAfter) Err() error {
+	if c.checks--; c.checks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestInMemoryBackend_Row29_Grep(t *testing.T) {
+	b := filesystem.NewInMemoryBackend()
+	for i := range 20 {
+		require.NoError(t, b.Write(t.Context(), &filesystem.WriteRequest{FilePath: fmt.Sprintf("/%02d", 19-i), Content: "x\n"}))
+	}
+	matches, err := b.GrepRaw(t.Context(), &filesystem.GrepRequest{Pattern: "x"})
+	require.NoError(t, err)
+	require.Len(t, matches, 20)
+	for i, m := range matches {
+		require.Equal(t, fmt.Sprintf("/%02d", i), m.Path, "by path")
+	}
+	_, err = b.GrepRaw(&endsAfter{Context: t.Context(), checks: 10}, &filesystem.GrepRequest{Pattern: "x"})
+	require.ErrorIs(t, err, context.Canceled, "while it searches")
 }
 
 func ExampleInMemoryBackend() {

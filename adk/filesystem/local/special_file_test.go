@@ -24,6 +24,8 @@ func TestLocal_NamedPipesDoNotHang(t *testing.T) {
 	_, err = l.MultiModalRead(ctx, &filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: "pipe.png"}})
 	require.ErrorIs(t, err, errNotRegular)
 	require.Error(t, l.Write(ctx, &filesystem.WriteRequest{FilePath: "pipe.png"}))
+	_, err = l.Create(ctx, "pipe.png")
+	require.Error(t, err)
 	require.ErrorIs(t, l.Edit(ctx, &filesystem.EditRequest{FilePath: "pipe.png", OldString: "x"}), errNotRegular)
 	_, err = l.GrepRaw(ctx, &filesystem.GrepRequest{Pattern: "x", Path: "pipe.png"})
 	require.ErrorIs(t, err, errNotRegular)

@@ -182,7 +182,7 @@ func TestLoad_AM5_AM6(t *testing.T) {
 	require.Equal(t, []string{"/a.md", "/none.md", "/empty.md", "/nothing.md", "/b.md"}, b.reads)
 }
 
-func TestImports_AM7(t *testing.T) {
+func TestImports_AM7_Row39(t *testing.T) {
 	for text, want := range map[string][]string{
 		"see @docs/style.md and @notes.txt":                     {"docs/style.md", "notes.txt"},
 		"@a.md,@b.mdx;(@c.yaml) @d.yml @e.json @f.toml @G.MD":   {"a.md", "b.mdx", "c.yaml", "d.yml", "e.json", "f.toml", "G.MD"},
@@ -246,7 +246,7 @@ func TestLoad_AM10_Budget(t *testing.T) {
 	}
 }
 
-func TestLoad_ImportRoot(t *testing.T) {
+func TestLoad_Row39_ImportRoot(t *testing.T) {
 	b := newStore(t, map[string]string{"/p/a.md": "@../secret.md @/etc/passwd @sub/b.md", "/p/sub/b.md": "@../c.md", "/p/c.md": "c", "/secret.md": "s", "/etc/passwd": "s"})
 	sections, warned, err := load(t, &Config{Backend: b, AgentsMDFiles: []string{"/p/a.md"}, ImportRoot: "/p"})
 	require.NoError(t, err)
@@ -280,7 +280,7 @@ func TestFormat_AM12(t *testing.T) {
 	require.Contains(t, render(files), "/a.md 的内容：\n\nbe kind")
 }
 
-func TestCache_ReadsOnlyWhatChanged(t *testing.T) {
+func TestCache_Row26_ReadsOnlyWhatChanged(t *testing.T) {
 	b := listing{newStore(t, map[string]string{"/a.md": "@b.md", "/b.md": "old"})}
 	var w warnings
 	m, err := New(t.Context(), &Config{Backend: b, AgentsMDFiles: []string{"/a.md", "/late.md"}, OnLoadWarning: w.add})

@@ -109,7 +109,7 @@ func TestOffload_OF3_Message(t *testing.T) {
 	}
 }
 
-func TestOffload_OF4_Sample(t *testing.T) {
+func TestOffload_OF4_Row17_Sample(t *testing.T) {
 	require.Equal(t, "1: a\n2: \n3: b\n", sample("a\n\nb\n"))
 	require.Equal(t, 10, strings.Count(sample(strings.Repeat("x\n", 50)), "\n"))
 	long := strings.Repeat("é", 200_000)

@@ -199,7 +199,7 @@ func TestTools_FM3_Config(t *testing.T) {
 	require.EqualError(t, err, `two tools have the name "grep": give each ToolConfig its own`)
 }
 
-func TestTools_FM3_EveryToolByItsOwnConfig(t *testing.T) {
+func TestTools_FM3_Row38_EveryToolByItsOwnConfig(t *testing.T) {
 	c := &MiddlewareConfig{Backend: filesystem.NewInMemoryBackend(), Shell: &fakeShell{}}
 	for i, field := range []**ToolConfig{&c.LsToolConfig, &c.ReadFileToolConfig, &c.WriteFileToolConfig, &c.EditFileToolConfig,
 		&c.GlobToolConfig, &c.GrepToolConfig, &c.ExecuteToolConfig} {
@@ -226,7 +226,7 @@ func TestTools_I5_Chinese(t *testing.T) {
 	}
 }
 
-func TestTools_Schemas(t *testing.T) {
+func TestTools_Row34_Schemas(t *testing.T) {
 	want := map[string][]string{ // required parameters
 		"ls": {}, "read_file": {"file_path"}, "write_file": {"content", "file_path"}, "edit_file": {"file_path", "new_string", "old_string"},
 		"glob": {"pattern"}, "grep": {"pattern"}, "execute": {"command"},

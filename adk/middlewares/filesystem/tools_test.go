@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestLs_Listing(t *testing.T) {
+func TestLs_Row36_Listing(t *testing.T) {
 	c := &MiddlewareConfig{Backend: stored(t, map[string]string{"/b.txt": "", "/a/x": "", "/c.txt": ""})}
 	got, err := run(t, c, "ls", `{"path":"/"}`)
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestLs_Listing(t *testing.T) {
 	require.Equal(t, "No files found", got)
 }
 
-func TestGlob_Listing(t *testing.T) {
+func TestGlob_Row36_Listing(t *testing.T) {
 	c := &MiddlewareConfig{Backend: stored(t, map[string]string{"/d/b.go": "", "/d/a.go": "", "/e/c.go": ""})}
 	got, err := run(t, c, "glob", `{"pattern":"**/*.go"}`)
 	require.NoError(t, err)
@@ -239,7 +239,7 @@ func TestGrep_FT5_Output(t *testing.T) {
 	require.Equal(t, "Found 1 file\n/a/c.go", got)
 }
 
-func TestGrep_MarkContextLines(t *testing.T) {
+func TestGrep_Row35_MarkContextLines(t *testing.T) {
 	c := &MiddlewareConfig{Backend: stored(t, map[string]string{"/f": "one\nTWO\nthree"}), MarkContextLines: true}
 	got, err := run(t, c, "grep", `{"pattern":"two","-i":true,"-C":1,"output_mode":"content"}`)
 	require.NoError(t, err)
@@ -269,7 +269,7 @@ func TestExecute_FT6(t *testing.T) {
 	}
 }
 
-func TestExecute_FT7_Background(t *testing.T) {
+func TestExecute_FT7_Row38_Background(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
 		shell := &fakeShell{}
 		_, err := run(t, &MiddlewareConfig{Shell: shell, BackgroundCommands: allowed}, "execute", `{"command":"x","run_in_background":true}`)
@@ -339,7 +339,7 @@ func TestExecute_FT7_StreamingErrors(t *testing.T) {
 	s.Close()
 }
 
-func TestExecute_FT7_ClosingTheResultStopsTheCommand(t *testing.T) {
+func TestExecute_FT7_Row21_ClosingTheResultStopsTheCommand(t *testing.T) {
 	r, w := schema.Pipe[*filesystem.ExecuteResponse](0)
 	stopped := make(chan struct{})
 	go func() {

@@ -150,7 +150,7 @@ func TestPatch_InARun(t *testing.T) {
 		ExpectText("fine")
 }
 
-func TestPatch_NothingToDoCostsNothing(t *testing.T) {
+func TestPatch_Row31_NothingToDoCostsNothing(t *testing.T) {
 	m, err := patchtoolcalls.New(t.Context(), nil)
 	require.NoError(t, err)
 	state := &adk.ChatModelAgentState{Messages: messagetest.Conversation[*schema.Message](1000)}

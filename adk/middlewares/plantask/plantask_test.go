@@ -348,14 +348,14 @@ func (b absolute) LsInfo(ctx context.Context, r *LsInfoRequest) ([]FileInfo, err
 	return infos, err
 }
 
-func TestBackend_PathsOfAnyForm(t *testing.T) {
+func TestBackend_Row13_PathsOfAnyForm(t *testing.T) {
 	b := newBoard(t, nil)
 	b.tools = toolsOn(t, absolute{b.backend}, "/tasks")
 	b.create(2)
 	b.does("TaskList", `{}`, `#1 [pending] a\n#2 [pending] b\n`)
 }
 
-func TestBackend_Local(t *testing.T) {
+func TestBackend_Row13_Local(t *testing.T) {
 	dir := t.TempDir()
 	files, err := local.NewBackend(t.Context(), &local.Config{Root: dir})
 	require.NoError(t, err)
@@ -368,7 +368,7 @@ func TestBackend_Local(t *testing.T) {
 	b.does("TaskList", `{}`, "No tasks found.")
 }
 
-func TestTools_ConcurrentCallsOfSeveralRuns(t *testing.T) {
+func TestTools_Row14_ConcurrentCallsOfSeveralRuns(t *testing.T) {
 	b := newBoard(t, nil)
 	m, err := New(t.Context(), &Config{Backend: b.backend, BaseDir: "/tasks"})
 	require.NoError(t, err)
@@ -448,7 +448,7 @@ func testAgent[M adk.MessageType](t *testing.T) {
 	adktest.Ask(t.Context(), t, agent, "Plan dinner.").ExpectText("Done.")
 }
 
-func TestCompareIDs(t *testing.T) {
+func TestCompareIDs_Row14(t *testing.T) {
 	ids := []string{"10", "2", "100000000000000000000", "1", "99999999999999999999"}
 	slices.SortFunc(ids, compareIDs)
 	require.Equal(t, []string{"1", "2", "10", "99999999999999999999", "100000000000000000000"}, ids)

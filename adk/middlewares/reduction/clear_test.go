@@ -2,10 +2,13 @@ package reduction_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
@@ -85,7 +88,7 @@ func testClear[M adk.MessageType](t *testing.T) {
 	require.Equal(t, "tool t#c3: result c3", got[11])
 }
 
-func TestClear_PlaceholdersAreNotOffloaded(t *testing.T) {
+func TestClear_Row1_PlaceholdersAreNotOffloaded(t *testing.T) {
 	f := files{}
 	do := clearing(t, &reduction.Config{Backend: f, TokenCounter: perMessage[*schema.Message], MaxTokensForClear: 1})
 	placeholder := fmt.Sprintf(savedTo, "c0")
@@ -147,7 +150,49 @@ func testClearOwnHandler[M adk.MessageType](t *testing.T) {
 	require.NotNil(t, ctx)
 }
 
-func TestClear_RC3_Rewriter(t *testing.T) {
+func TestClear_Row3_BackendOfTheTool(t *testing.T) {
+	messagetest.Both(t, testClearBackend[*schema.Message], testClearBackend[*schema.AgenticMessage])
+}
+
+func testClearBackend[M adk.MessageType](t *testing.T) {
+	all, mine := files{}, files{}
+	clearing(t, &reduction.TypedConfig[M]{Backend: all, TokenCounter: perMessage[M], MaxTokensForClear: 1,
+		ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {Backend: mine}}})(rounds[M](2)...)
+	require.Empty(t, all)
+	require.Equal(t, files{"/tmp/clear/c0": "result c0"}, mine)
+}
+
+// TestClear_Row4_SharedMessages is for the race detector, too: others hold the same messages.
+func TestClear_Row4_SharedMessages(t *testing.T) {
+	messagetest.Both(t, testClearShared[*schema.Message], testClearShared[*schema.AgenticMessage])
+}
+
+func testClearShared[M adk.MessageType](t *testing.T) {
+	messages := rounds[M](3)
+	before := everything(t, messages)
+	m, err := reduction.NewTyped(t.Context(), &reduction.TypedConfig[M]{SkipTruncation: true, TokenCounter: perMessage[M], MaxTokensForClear: 1})
+	require.NoError(t, err)
+	var clearing sync.WaitGroup
+	for range 4 {
+		clearing.Go(func() {
+			_, got, err := m.BeforeModelRewriteState(t.Context(), &adk.TypedChatModelAgentState[M]{Messages: messages}, nil)
+			assert.NoError(t, err)
+			assert.NotEqual(t, adktest.Lines(messages), adktest.Lines(got.Messages))
+		})
+	}
+	clearing.Wait()
+	require.Equal(t, before, everything(t, messages))
+}
+
+// everything is what there is of messages, with what a transcript does not show.
+func everything[M adk.MessageType](t *testing.T, messages []M) string {
+	t.Helper()
+	text, err := json.Marshal(messages)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestClear_RC3_Row2_Rewriter(t *testing.T) {
 	messagetest.Both(t, testClearRewriter[*schema.Message], testClearRewriter[*schema.AgenticMessage])
 }
 
@@ -202,7 +247,7 @@ func testClearAtLeast[M adk.MessageType](t *testing.T) {
 	require.Equal(t, 1, processed)
 }
 
-func TestClear_FailedAttemptIsRemembered(t *testing.T) {
+func TestClear_Row32_FailedAttemptIsRemembered(t *testing.T) {
 	handled := 0
 	m := middleware(t, &reduction.Config{SkipTruncation: true, TokenCounter: byLength[*schema.Message], MaxTokensForClear: 1, ClearAtLeastTokens: 1 << 20,
 		ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {ClearHandler: func(context.Context, *reduction.ToolDetail) (*reduction.ClearResult, error) {
@@ -231,7 +276,7 @@ func (r *rejecting) BeforeFinalAnswer(ctx context.Context, s *adk.ChatModelAgent
 	return ctx, adk.RejectFinalAnswer, s, nil
 }
 
-func TestClear_MediaStays(t *testing.T) {
+func TestClear_Row5_MediaStays(t *testing.T) {
 	url, data := "http://u", "AAAA"
 	input := []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "look"},
 		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}, Detail: schema.ImageURLDetailHigh}},

@@ -36,7 +36,7 @@ func TestLegacyClear_RL1(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestLegacyOffload_RL2(t *testing.T) {
+func TestLegacyOffload_RL2_Row19_Row24(t *testing.T) {
 	for _, c := range []*reduction.ToolResultConfig{nil, {}} {
 		_, err := reduction.NewToolResultMiddleware(t.Context(), c)
 		require.Error(t, err)

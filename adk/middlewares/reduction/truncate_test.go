@@ -259,7 +259,7 @@ func TestTruncate_RT5_Parts(t *testing.T) {
 	}
 }
 
-func TestTruncate_RT6_RT7_Stream(t *testing.T) {
+func TestTruncate_RT6_RT7_Row23_Stream(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   []string
 		want []string
@@ -474,7 +474,36 @@ func TestTruncate_RT2_RT4_StreamsWithOwnHandler(t *testing.T) {
 	require.True(t, w.Send("x", nil), "a stream that is not delivered is closed")
 }
 
-func TestTruncate_RD2_WhichTools(t *testing.T) {
+// The copy of a stream that a handler got is closed, whether the handler has read it or not.
+func TestTruncate_Row21_CopiesAreClosed(t *testing.T) {
+	for name, result := range map[string]*reduction.TruncResult{
+		"stays":         nil,
+		"by a result":   {NeedTrunc: true, ToolResult: textOf("new")},
+		"by nothing":    {NeedTrunc: true},
+		"not offloaded": {NeedTrunc: true, NeedOffload: true, ToolResult: textOf("new")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := middleware(t, &reduction.Config{SkipTruncation: true, ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {
+					TruncHandler: func(context.Context, *reduction.ToolDetail) (*reduction.TruncResult, error) { return result, nil }}}})
+				source, w := schema.Pipe[string](1)
+				defer w.Close()
+				s, err := streamText(t, m, source)
+				if err == nil {
+					s.Close()
+				}
+				synctest.Wait()
+				require.True(t, w.Send("x", nil), "nobody reads any more")
+			})
+		})
+	}
+}
+
+func textOf(s string) *schema.ToolResult {
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{text(s)}}
+}
+
+func TestTruncate_RD2_Row3_WhichTools(t *testing.T) {
 	f, mine := files{}, files{}
 	never := func(context.Context, *reduction.ToolDetail) (*reduction.TruncResult, error) {
 		panic("must not be asked")

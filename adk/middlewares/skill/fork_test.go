@@ -237,7 +237,7 @@ func TestFork_SK12_NothingSaid(t *testing.T) {
 	require.Equal(t, "Skill \"slides\" completed (sub-agent execution).\n\nResult:\n", got)
 }
 
-func TestFork_Interrupt_BothKindsOfMessage(t *testing.T) {
+func TestFork_Row16_Interrupt_BothKindsOfMessage(t *testing.T) {
 	for _, mode := range []ContextMode{ContextModeFork, ContextModeForkWithContext} {
 		t.Run("message "+string(mode), func(t *testing.T) { testInterrupt[*schema.Message](t, mode) })
 		t.Run("agentic "+string(mode), func(t *testing.T) { testInterrupt[*schema.AgenticMessage](t, mode) })

@@ -37,7 +37,7 @@ func loads[M adk.MessageType](id, name, content string) []M {
 	return []M{messagetest.Assistant[M]("", call), messagetest.Result[M](id, content)}
 }
 
-func TestPreserveSkills_SU15(t *testing.T) {
+func TestPreserveSkills_SU15_Row10(t *testing.T) {
 	messagetest.Both(t, testPreserveSkills[*schema.Message], testPreserveSkills[*schema.AgenticMessage])
 }
 

@@ -52,7 +52,7 @@ func TestConfig_SU1(t *testing.T) {
 	}
 }
 
-func TestTrigger_SU2(t *testing.T) {
+func TestTrigger_SU2_Row6(t *testing.T) {
 	three := []*schema.Message{schema.UserMessage("a"), schema.AssistantMessage("b", nil), schema.UserMessage("c")}
 	for name, c := range map[string]struct {
 		trigger *summarization.TriggerCondition
@@ -213,7 +213,7 @@ func TestSummarize_SU5_SU8_SU11_OwnFunctions(t *testing.T) {
 	require.EqualError(t, err, "failed to generate model input: boom")
 }
 
-func TestRetry_SU6(t *testing.T) {
+func TestRetry_SU6_Row7(t *testing.T) {
 	one, none := 1, 0
 	always := func(context.Context, *schema.Message, error) bool { return true }
 	for name, c := range map[string]struct {
@@ -402,7 +402,7 @@ func testDefaultFinalize[M adk.MessageType](t *testing.T) {
 	require.Contains(t, adktest.Line(finalized[1]), "    - one\n    - two\n")
 }
 
-func TestFinalize_SU9(t *testing.T) {
+func TestFinalize_SU9_Row8(t *testing.T) {
 	for _, bad := range []*schema.Message{schema.UserMessage("x"), schema.AssistantMessage(" ", nil), nil} {
 		_, err := summarization.DefaultFinalize(t.Context(), []*schema.Message{schema.UserMessage("x")}, bad)
 		require.EqualError(t, err, "summary content is empty")
@@ -420,7 +420,7 @@ func TestFinalize_SU9(t *testing.T) {
 	}
 }
 
-func TestFinalize_SU10_UserMessages(t *testing.T) {
+func TestFinalize_SU10_Row9_UserMessages(t *testing.T) {
 	user := schema.UserMessage
 	marked := func(text, key string) *schema.Message {
 		m := user(text)
@@ -451,7 +451,7 @@ func TestFinalize_SU10_UserMessages(t *testing.T) {
 	require.Contains(t, got, "    - "+strings.Repeat("x", 20)+"…[199960 characters truncated]…"+strings.Repeat("x", 20)+"\n", "no more than there is room for")
 }
 
-func TestFinalize_AgenticResultsAreNoUserMessages(t *testing.T) {
+func TestFinalize_Row9_AgenticResultsAreNoUserMessages(t *testing.T) {
 	mixed := messagetest.Result[*schema.AgenticMessage]("x", "result")
 	mixed.ContentBlocks = append(mixed.ContentBlocks, schema.NewContentBlock(&schema.UserInputText{Text: "words"}))
 	got, err := summarization.DefaultFinalize(t.Context(), []*schema.AgenticMessage{messagetest.Result[*schema.AgenticMessage]("x", "result"), mixed},
@@ -470,7 +470,7 @@ func TestLanguage_Chinese(t *testing.T) {
 	require.Contains(t, got[0].Content, "本次对话延续自")
 }
 
-func TestSummarize_NothingToDoCostsLittle(t *testing.T) {
+func TestSummarize_Row25_NothingToDoCostsLittle(t *testing.T) {
 	messagetest.Both(t, testCosts[*schema.Message], testCosts[*schema.AgenticMessage])
 }
 

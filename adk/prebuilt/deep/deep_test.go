@@ -62,7 +62,7 @@ func worker[M adk.MessageType](t *testing.T, name string, m model.BaseModel[M], 
 
 type nothing struct{ filesystem.Backend }
 
-func TestNew_19_Configuration(t *testing.T) {
+func TestNew_Row19_Configuration(t *testing.T) {
 	m := func() model.BaseModel[*schema.Message] { return adktest.NewModel(t) }
 	for _, c := range []struct {
 		name   string
@@ -292,7 +292,7 @@ func TestTask_DP5_DP9(t *testing.T) {
 	}
 }
 
-func TestTask_20_Parameters(t *testing.T) {
+func TestTask_Row20_Parameters(t *testing.T) {
 	task, err := newTaskTool(t.Context(), &Config{ChatModel: adktest.NewModel(t)}, nil)
 	require.NoError(t, err)
 	info, err := task.Info(t.Context())
@@ -325,7 +325,7 @@ func testGeneral[M adk.MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, "done", k.values["out"])
 }
 
-func TestTask_DP6_GeneralAgent(t *testing.T) {
+func TestTask_DP6_Row20_GeneralAgent(t *testing.T) {
 	paths(t, testGeneral[*schema.Message], testGeneral[*schema.AgenticMessage])
 
 	t.Run("overridden", func(t *testing.T) {
@@ -346,11 +346,27 @@ func TestTask_DP6_GeneralAgent(t *testing.T) {
 	})
 }
 
-func TestTask_20_SubAgentsAreNotAppendedTo(t *testing.T) {
+func TestTask_Row20_SubAgentsAreNotAppendedTo(t *testing.T) {
 	room := make([]adk.Agent, 1, 4)
 	room[0] = worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))
 	newDeep(t, &Config{ChatModel: adktest.NewModel(t), SubAgents: room})
 	require.Nil(t, room[:2][1])
+}
+
+func TestAddition_Row4_LeavesWhatItGets(t *testing.T) {
+	a := &addition[*schema.Message]{tool: adktest.NewTool("more"), instruction: "Mind."}
+	ctx, none, err := a.BeforeAgent(t.Context(), nil)
+	require.NoError(t, err)
+	require.NotNil(t, ctx)
+	require.Nil(t, none)
+	given := &adk.ChatModelAgentContext{Instruction: "Be brief.", Tools: append(make([]tool.BaseTool, 0, 4), adktest.NewTool("own"))}
+	_, got, err := a.BeforeAgent(t.Context(), given)
+	require.NoError(t, err)
+	require.Equal(t, "Be brief.\n\nMind.", got.Instruction)
+	require.Len(t, got.Tools, 2)
+	require.Equal(t, "Be brief.", given.Instruction)
+	require.Len(t, given.Tools, 1)
+	require.Nil(t, given.Tools[:2][1])
 }
 
 func TestTask_DP7_Description(t *testing.T) {

@@ -158,7 +158,7 @@ func TestToolInfos(t *testing.T) {
 	}
 }
 
-func TestNew_19_Configuration(t *testing.T) {
+func TestNew_Row19_Configuration(t *testing.T) {
 	a := executorOf(t, adktest.NewModel(t))
 	failing := calling(t)
 	failing.err = errors.New("no tools here")
@@ -208,7 +208,7 @@ func TestNew_PE1_Names(t *testing.T) {
 	require.Equal(t, "plan_execute_replan", a.Name(t.Context()))
 }
 
-func TestPlanner_PE3_Tool(t *testing.T) {
+func TestPlanner_PE3_Row18_Tool(t *testing.T) {
 	modes(t, func(t *testing.T, streaming bool) {
 		one := func(args string) *schema.Message {
 			zero := 0
@@ -381,7 +381,7 @@ func TestSession_PE9_Names(t *testing.T) {
 	}
 }
 
-func TestSession_18_MissingOrOfAnotherType(t *testing.T) {
+func TestSession_Row18_MissingOrOfAnotherType(t *testing.T) {
 	input, plan := []adk.Message{schema.UserMessage("x")}, &defaultPlan{Steps: []string{"a"}}
 	for _, c := range []struct {
 		name   string
@@ -445,6 +445,17 @@ func TestReplanner_PE6_PE7(t *testing.T) {
 			})
 		}
 	})
+}
+
+// Compiling a graph takes thousands of allocations.
+func TestPlanner_Row28_NothingIsCompiledInARun(t *testing.T) {
+	m := calling(t, plans("a").Repeated())
+	planner, err := NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: m})
+	require.NoError(t, err)
+	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: planner})
+	allocs := testing.AllocsPerRun(10, func() { adktest.Collect(t, runner.Query(t.Context(), "Bake bread.")).ExpectNoError() })
+	require.Less(t, allocs, 400.0)
+	require.Len(t, *m.bound, 1)
 }
 
 func TestNew_PE8_Whole(t *testing.T) {

@@ -77,7 +77,7 @@ var backToBoss = []string{
 	"worker: tool transfer_to_agent: successfully transferred to agent [boss]; transfer to boss",
 }
 
-func TestNew_19_Configuration(t *testing.T) {
+func TestNew_Row19_Configuration(t *testing.T) {
 	says := func() model.BaseModel[*schema.Message] { return adktest.NewModel(t) }
 	taken := agent(t, "taken", says())
 	assembled(t, agent(t, "other", says()), taken)

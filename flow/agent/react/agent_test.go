@@ -18,7 +18,7 @@ import (
 	template "github.com/weftgo/weft/utils/callbacks"
 )
 
-func TestReact_R2_ModelSeesTheHistory(t *testing.T) {
+func TestReact_R2_R3_ModelSeesTheHistory(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(turn{}.calls("a#1 x"), say("let ", "me ", "see ").calls("a#2 y", "b#3 z"), say("do", "ne"))
 		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"}, streamTool{name: "b", run: chunks("b1", "b2")}))

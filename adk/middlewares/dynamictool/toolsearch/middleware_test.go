@@ -208,7 +208,7 @@ func (r *rewriter) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModel
 }
 
 // What was selected stays when the history is rewritten, and tools that another middleware adds are not taken away.
-func TestAgent_SelectionSurvivesSummarization(t *testing.T) {
+func TestAgent_Row22_SelectionSurvivesSummarization(t *testing.T) {
 	model := adktest.NewModel(t,
 		adktest.Calls(adktest.Call("tool_search", `{"query":"select:A"}`)).Offered("static", "tool_search"),
 		adktest.Calls(adktest.Call("static", `{}`)).Offered("tool_search", "A", "late").Seeing("user: summary"),
@@ -265,7 +265,7 @@ func (p *probe) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModelAge
 	return ctx, s, err
 }
 
-func TestAgent_AllocationsOfATurnWithNothingToDo(t *testing.T) {
+func TestAgent_Row30_AllocationsOfATurnWithNothingToDo(t *testing.T) {
 	p := &probe{inner: newMiddleware[adk.Message](t, false)}
 	model := adktest.NewModel(t, adktest.Calls(adktest.Call("tool_search", `{"query":"select:A"}`)), adktest.Says("Done."))
 	adktest.Ask(t.Context(), t, newAgent(t, model, p), "Do A.").ExpectText("Done.")

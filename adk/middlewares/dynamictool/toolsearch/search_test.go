@@ -70,7 +70,7 @@ func TestNameParts_TS7(t *testing.T) {
 	}
 }
 
-func TestTool_TS3_TS4(t *testing.T) {
+func TestTool_TS3_TS4_Row22(t *testing.T) {
 	x := newIndex(described("slack_send", "", "github", ""))
 	byName := newSearchTool(x, false).(tool.InvokableTool)
 	require.NotImplements(t, (*tool.EnhancedInvokableTool)(nil), byName)

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type thing [100]byte
 
-func TestCache_MeasuresOnceAndLetsGo(t *testing.T) {
+func TestCache_Row25_MeasuresOnceAndLetsGo(t *testing.T) {
 	var c Cache[thing]
 	measured := 0
 	measure := func(*thing) int { measured++; return 7 }
