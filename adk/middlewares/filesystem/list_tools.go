@@ -32,7 +32,7 @@ func lsSlot(c *MiddlewareConfig) slot {
 				return "", err
 			}
 			return listing(infos, c.MarkDirectories), nil
-		}),
+		}, noneRequired[lsArguments]()),
 	}
 }
 

@@ -20,9 +20,13 @@ func TestLs_Row36_Listing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a\nb.txt\nc.txt", got)
 	c.MarkDirectories = true
-	got, err = run(t, c, "ls", `{}`)
-	require.NoError(t, err)
-	require.Equal(t, "a/\nb.txt\nc.txt", got)
+	for _, none := range []string{`{}`, ``, ` `, `null`} {
+		got, err = run(t, c, "ls", none)
+		require.NoError(t, err)
+		require.Equal(t, "a/\nb.txt\nc.txt", got)
+	}
+	_, err = run(t, c, "ls", `{"path":`)
+	require.ErrorContains(t, err, "failed to unmarshal arguments, toolName=ls")
 	got, err = run(t, c, "ls", `{"path":"/nowhere"}`)
 	require.NoError(t, err)
 	require.Equal(t, "No files found", got)

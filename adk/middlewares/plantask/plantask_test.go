@@ -190,7 +190,10 @@ func TestGet_PK5_PK7(t *testing.T) {
 
 func TestList_PK8(t *testing.T) {
 	b := newBoard(t, nil)
-	b.does("TaskList", `{}`, "No tasks found.")
+	for _, none := range []string{`{}`, ``, " \n", `null`} {
+		b.does("TaskList", none, "No tasks found.")
+	}
+	b.fails("TaskGet", ``, "validate task ID failed")
 	b = newBoard(t, map[string]string{
 		"10.json": `{"subject":"ten","status":"pending","blockedBy":["2","9"]}`,
 		"2.json":  `{"subject":"two","status":"in_progress","owner":"me"}`,

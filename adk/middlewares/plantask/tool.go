@@ -3,6 +3,7 @@ package plantask
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/json"
@@ -45,6 +46,9 @@ func (t *taskTool[T]) Info(context.Context) (*schema.ToolInfo, error) {
 // InvokableRun runs the tool, one at a time on a list. Errors start with the tool's name.
 func (t *taskTool[T]) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
 	var in T
+	if strings.TrimSpace(argumentsInJSON) == "" {
+		argumentsInJSON = "{}" // some models write nothing for no arguments
+	}
 	if err := json.UnmarshalString(argumentsInJSON, &in); err != nil {
 		return "", fmt.Errorf("%s unmarshal arguments failed, err: %w", t.name, err)
 	}
