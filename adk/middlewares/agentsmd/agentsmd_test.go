@@ -90,6 +90,7 @@ func TestNew_AM1(t *testing.T) {
 		"[agentsmd]: config is required":                          nil,
 		"[agentsmd]: backend is required":                         {AgentsMDFiles: []string{"a"}, Backend: nilBackend},
 		"[agentsmd]: at least one agent file path is required":    {Backend: b},
+		"[agentsmd]: AgentsMDFiles has an empty path":             {Backend: b, AgentsMDFiles: []string{"a", ""}},
 		"[agentsmd]: AllAgentMDDocsMaxBytes must be non-negative": {Backend: b, AgentsMDFiles: []string{"a"}, AllAgentsMDMaxBytes: -1},
 	} {
 		m, err := New(t.Context(), c)

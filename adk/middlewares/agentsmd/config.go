@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log"
+	"slices"
 
 	"github.com/weftgo/weft/adk/filesystem"
 	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
@@ -50,6 +51,8 @@ func (c *Config) validate() error {
 		return errors.New("[agentsmd]: backend is required")
 	case len(c.AgentsMDFiles) == 0:
 		return errors.New("[agentsmd]: at least one agent file path is required")
+	case slices.Contains(c.AgentsMDFiles, ""):
+		return errors.New("[agentsmd]: AgentsMDFiles has an empty path")
 	case c.AllAgentsMDMaxBytes < 0:
 		return errors.New("[agentsmd]: AllAgentMDDocsMaxBytes must be non-negative")
 	}

@@ -47,7 +47,8 @@ type TypedConfig[M adk.MessageType] struct {
 
 	// ReadFileToolName is the tool that the model is told to read files with. Default read_file.
 	ReadFileToolName string
-	// RootDir is the directory of the files. Default /tmp.
+	// RootDir is the directory of the files. Default /tmp. A backend on one directory, such as a local one, needs one
+	// below that: results that are too long cannot be saved otherwise.
 	RootDir string
 	// GenTruncOffloadFilePath says where a long result goes. Default: RootDir/trunc/<ID of the call>, with characters
 	// that lead out of it replaced, or a random name if the call has no ID.
