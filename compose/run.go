@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -55,12 +54,6 @@ type run struct {
 	resumed *checkpoint
 	// fromCheckpoint: the run started from one.
 	fromCheckpoint bool
-}
-
-// siblingContext is cancelled when one of the nodes that run at the same time fails.
-type siblingContext struct {
-	context.Context
-	cancel context.CancelCauseFunc
 }
 
 var errRunEnded = errors.New("the graph run has ended")
@@ -263,17 +256,12 @@ func (r *run) tearDown(err error) {
 }
 
 // releaseSiblings ends the context of the nodes, except where something may still work under it: nodes that END did
-// not wait for, and whatever feeds the stream that the run returned. There it ends when nobody can see it any more.
+// not wait for, and whatever feeds the stream that the run returned.
 func (r *run) releaseSiblings(err error) {
-	s := r.siblings
-	if s == nil {
+	if r.siblings == nil || err == nil && (r.streaming || r.running > 0 || r.abandoned > 0) {
 		return
 	}
-	if err == nil && (r.streaming || r.running > 0 || r.abandoned > 0) {
-		runtime.AddCleanup(s, func(cancel context.CancelCauseFunc) { cancel(errRunEnded) }, s.cancel)
-		return
-	}
-	s.cancel(errRunEnded)
+	r.siblings.release(errRunEnded)
 }
 
 // taskContext is the parent of the nodes' contexts.
@@ -399,8 +387,7 @@ func contextDone(ctx context.Context) error {
 
 func (r *run) needSiblings() {
 	if r.siblings == nil {
-		ctx, cancel := context.WithCancelCause(r.ctx)
-		r.siblings = &siblingContext{Context: ctx, cancel: cancel}
+		r.siblings = &siblingContext{Context: r.ctx}
 	}
 	if r.arena.ended == nil {
 		r.arena.ended = make(chan *task, len(r.nodes))

@@ -1,0 +1,70 @@
+package compose
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+)
+
+// siblingContext is the context of things that run at the same time. When one of them fails it is cancelled, so that
+// the others do not work for nothing. It costs nothing until one of them asks when it ends.
+type siblingContext struct {
+	context.Context // of what they run in
+	ending          atomic.Pointer[ending]
+}
+
+// ending is what ends a siblingContext.
+type ending struct {
+	context.Context
+	cancel context.CancelCauseFunc
+}
+
+func (s *siblingContext) Done() <-chan struct{} { return s.end().Done() }
+
+func (s *siblingContext) Err() error { return s.current().Err() }
+
+func (s *siblingContext) Value(key any) any { return s.current().Value(key) }
+
+func (s *siblingContext) cancel(cause error) { s.end().cancel(cause) }
+
+// release cancels the context once all siblings have ended. Where something may still work under it, and must not be
+// disturbed, it is not called: the context then goes when nobody can see it any more.
+func (s *siblingContext) release(cause error) {
+	if e := s.ending.Load(); e != nil {
+		e.cancel(cause)
+	}
+}
+
+func (s *siblingContext) current() context.Context {
+	if e := s.ending.Load(); e != nil {
+		return e
+	}
+	return s.Context
+}
+
+func (s *siblingContext) end() *ending {
+	if e := s.ending.Load(); e != nil {
+		return e
+	}
+	e, forget := newEnding(s.Context)
+	if !s.ending.CompareAndSwap(nil, e) {
+		e.cancel(nil)
+		forget()
+		return s.ending.Load()
+	}
+	runtime.AddCleanup(s, func(forget func() bool) { forget() }, forget)
+	return e
+}
+
+// newEnding returns what ends with parent or before. forget takes it off the parent, where it would otherwise stay as
+// long as that lives. It is no cancellation because it happens on a goroutine of the garbage collector, and closing a
+// channel there kills a process that made the channel in a test with synthetic time.
+func newEnding(parent context.Context) (e *ending, forget func() bool) {
+	_, limited := parent.Deadline()
+	if limited || parent.Done() == nil { // it does not live long, or has nothing to keep
+		ctx, cancel := context.WithCancelCause(parent)
+		return &ending{ctx, cancel}, func() bool { return false }
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
+	return &ending{ctx, cancel}, context.AfterFunc(parent, func() { cancel(context.Cause(parent)) })
+}
