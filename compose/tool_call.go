@@ -40,6 +40,31 @@ type toolBatch struct {
 	input   *schema.Message
 	options toolsNodeOptions
 	calls   []toolCall
+
+	// siblings is the parent of calls that run at the same time. failed is the first of them that failed.
+	siblings siblingContext
+	failed   atomic.Pointer[toolCall]
+}
+
+// callContext is the parent of the calls' contexts.
+func (b *toolBatch) callContext() context.Context {
+	if b.workers() == 1 {
+		return b.ctx
+	}
+	b.siblings.Context = b.ctx
+	return &b.siblings
+}
+
+// workers is how many calls may run at once.
+func (b *toolBatch) workers() int {
+	limit := b.node.conf.MaxParallelCalls
+	switch {
+	case b.node.conf.ExecuteSequentially:
+		return 1
+	case limit > 0:
+		return min(len(b.calls), limit)
+	}
+	return len(b.calls)
 }
 
 // toolCall is one call with its result: a value or a stream, of text or of multi-modal parts. It lives in one block
@@ -79,31 +104,19 @@ func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bo
 	c.ctx.call = c
 }
 
-// run executes all calls that have no result yet, in the caller's goroutine and as many more as may run at once.
+// run executes the calls that have no result yet, in the caller's goroutine and as many more as may run at once. After
+// a failure no further call starts: its result would be lost.
 func (b *toolBatch) run(execute func(*toolCall)) {
-	if b.node.conf.ExecuteSequentially {
-		for i := range b.calls {
-			c := &b.calls[i]
-			b.guard(c, execute)
-			if c.failed() {
-				return // the results of the others would be lost with this one
-			}
-		}
-		return
-	}
-	workers := len(b.calls)
-	if limit := b.node.conf.MaxParallelCalls; limit > 0 {
-		workers = min(workers, limit)
-	}
+	workers := b.workers()
 	if workers == 1 {
-		for i := range b.calls {
+		for i := 0; i < len(b.calls) && b.failed.Load() == nil; i++ {
 			b.guard(&b.calls[i], execute)
 		}
 		return
 	}
 	var next atomic.Int32
 	work := func() {
-		for i := int(next.Add(1)) - 1; i < len(b.calls); i = int(next.Add(1)) - 1 {
+		for i := int(next.Add(1)) - 1; i < len(b.calls) && b.failed.Load() == nil; i = int(next.Add(1)) - 1 {
 			b.guard(&b.calls[i], execute)
 		}
 	}
@@ -126,9 +139,41 @@ func (b *toolBatch) guard(c *toolCall, execute func(*toolCall)) {
 		} else if !finished {
 			c.err = errGoexit
 		}
+		if c.failed() {
+			b.reportFailure(c)
+		}
 	}()
 	execute(c)
 	finished = true
+}
+
+// reportFailure cancels the calls that run beside the first one that fails.
+func (b *toolBatch) reportFailure(c *toolCall) {
+	if b.failed.CompareAndSwap(nil, c) && b.siblings.Context != nil {
+		b.siblings.cancel(&siblingCallError{c})
+	}
+}
+
+// siblingCallError is the cause of the cancellation of the calls beside one that failed.
+type siblingCallError struct{ failed *toolCall }
+
+func (e *siblingCallError) Error() string {
+	return fmt.Sprintf("cancelled because tool[name:%s id:%s] of the same message failed: %v", e.failed.name, e.failed.callID, e.failed.err)
+}
+
+func (e *siblingCallError) Unwrap() error { return e.failed.err }
+
+// gaveWay reports whether the call failed only because another one did before.
+func (b *toolBatch) gaveWay(c *toolCall) bool {
+	first := b.failed.Load()
+	if first == nil || first == c || b.siblings.Context == nil {
+		return false
+	}
+	cause := context.Cause(&b.siblings)
+	if because, ok := cause.(*siblingCallError); !ok || because.failed != first {
+		return false // the run has ended for all of them
+	}
+	return errors.Is(c.err, context.Canceled) || errors.Is(c.err, cause)
 }
 
 func (c *toolCall) failed() bool {

@@ -59,13 +59,13 @@ func (b *toolBatch) restoreResults(saved *toolsState) {
 	}
 }
 
-// outcome reports the first call that failed or, if some asked for an interrupt, the interrupt of the node. format is
+// outcome reports the first call, in the order of the message, that failed by itself or, if some asked for an interrupt, the interrupt of the node. format is
 // that of the error of a failed call: name, call ID, cause.
 func (b *toolBatch) outcome(format string) error {
 	interrupted := false
 	for i := range b.calls {
 		c := &b.calls[i]
-		if c.failed() {
+		if c.failed() && !b.gaveWay(c) {
 			b.closeStreams()
 			return fmt.Errorf(format, c.name, c.callID, c.err)
 		}

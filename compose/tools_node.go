@@ -24,7 +24,8 @@ type ToolsNodeConfig struct {
 	// UnknownToolsHandler answers calls of tools that do not exist. Without it such a call is an error and no tool
 	// of the message runs.
 	UnknownToolsHandler func(ctx context.Context, name, input string) (string, error)
-	// ExecuteSequentially runs the calls of a message one after another, in their order. The default is all at once.
+	// ExecuteSequentially runs the calls of a message one after another, in their order, up to the first that fails.
+	// The default is all at once; then the failure of one cancels the contexts of the others.
 	ExecuteSequentially bool
 	// MaxParallelCalls limits how many calls of a message run at once. Zero means no limit.
 	MaxParallelCalls int
@@ -266,6 +267,7 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 		return err
 	}
 	inherited := newRunContext(b.ctx)
+	inherited.Context = b.callContext()
 	for i := range calls {
 		c := &b.calls[i]
 		c.index, c.name, c.callID = i, calls[i].Function.Name, calls[i].ID
