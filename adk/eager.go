@@ -81,7 +81,7 @@ func (s *speculation) start(tc schema.ToolCall) {
 	if s.aborted != nil || s.find(tc.ID) != nil {
 		return
 	}
-	call := &earlyCall{run: s.run, call: tc, done: make(chan struct{})}
+	call := &earlyCall{run: s.run, call: tc, life: s.ctx, done: make(chan struct{})}
 	call.ctx, call.cancel = context.WithCancelCause(context.WithValue(s.ctx, earlyCallKey{}, call))
 	s.calls = append(s.calls, call)
 	if s.tools.limit > 0 && s.running >= s.tools.limit {
@@ -257,6 +257,7 @@ var (
 type earlyCall struct {
 	run    anyRun
 	call   schema.ToolCall
+	life   context.Context // what ctx was made of
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -415,11 +416,17 @@ func (c *earlyCall) closeStreams() {
 	c.text, c.result = nil, nil
 }
 
-// await waits for the call and returns its result, or a copy if others will come for it.
+// await waits for the call and returns its result, or a copy if others will come for it. The end of ctx cancels the call;
+// if only ctx has ended, because a call beside it failed, it is waited for all the same.
 func (c *earlyCall) await(ctx context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
 	select {
 	case <-c.done:
 	case <-ctx.Done():
+		c.close(context.Cause(ctx))
+		select {
+		case <-c.done:
+		case <-c.life.Done():
+		}
 		return nil, nil, context.Cause(ctx)
 	}
 	if c.err != nil {
