@@ -28,6 +28,8 @@ type toolFamily[R any] struct {
 	stream toolCallFunc[*schema.StreamReader[R]]
 	// joining is the text of an error from joining a stream.
 	joining string
+	// nothing is the result of a tool whose stream ends without a chunk: it had nothing to say.
+	nothing R
 }
 
 func (f *toolFamily[R]) value(ctx context.Context, in *ToolInput) (R, error) {
@@ -39,7 +41,7 @@ func (f *toolFamily[R]) value(ctx context.Context, in *ToolInput) (R, error) {
 		var none R
 		return none, err
 	}
-	v, err := concatStream(s)
+	v, err := joinToolStream(s, f.nothing)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", f.joining, err)
 	}
@@ -57,6 +59,15 @@ func (f *toolFamily[R]) chunks(ctx context.Context, in *ToolInput) (*schema.Stre
 	return singleOf(v), nil
 }
 
+// joinToolStream is the value of a tool's stream, nothing if there was no chunk.
+func joinToolStream[R any](s *schema.StreamReader[R], nothing R) (R, error) {
+	v, err := concatStream(s)
+	if errors.Is(err, errEmptyStream) {
+		return nothing, nil
+	}
+	return v, err
+}
+
 // bindTool puts a tool into its callbacks and middlewares; the first middleware is outermost. A tool that gives
 // multi-modal results in some form is called in that form only.
 func bindTool(t tool.BaseTool, name string, middlewares []ToolMiddleware) (*boundTool, error) {
@@ -65,7 +76,9 @@ func bindTool(t tool.BaseTool, name string, middlewares []ToolMiddleware) (*boun
 		info:   callbacks.RunInfo{Name: name, Type: callbacks.TypeName(t), Component: components.ComponentOfTool},
 		silent: silent,
 	}
-	enhanced := toolFamily[*schema.ToolResult]{joining: "failed to concat EnhancedStreamableTool output message stream"}
+	enhanced := toolFamily[*schema.ToolResult]{
+		joining: "failed to concat EnhancedStreamableTool output message stream", nothing: &schema.ToolResult{},
+	}
 	if et, ok := t.(tool.EnhancedInvokableTool); ok {
 		enhanced.invoke = bindEnhancedInvokable(et, silent, middlewares)
 	}

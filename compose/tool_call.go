@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -236,11 +237,11 @@ func (c *toolCall) join() {
 	what := "tool result"
 	switch {
 	case c.textStream != nil:
-		c.text, err = concatStream(c.textStream)
+		c.text, err = joinToolStream(c.textStream, "")
 		c.textStream = nil
 	case c.resultStream != nil:
 		what = "enhanced tool result"
-		c.result, err = concatStream(c.resultStream)
+		c.result, err = joinToolStream(c.resultStream, &schema.ToolResult{})
 		c.resultStream = nil
 	}
 	if err != nil {
@@ -275,29 +276,38 @@ func (c *toolCall) resultMessage(result *schema.ToolResult) (*schema.Message, er
 
 // messages is the stream of the call as chunks with a place for each of n calls.
 func (c *toolCall) messages(n int) *schema.StreamReader[[]*schema.Message] {
-	index := c.index
-	place := func(m *schema.Message) []*schema.Message {
-		out := make([]*schema.Message, n)
-		out[index] = m
-		return out
-	}
+	text := func(chunk string) (*schema.Message, error) { return c.textMessage(chunk), nil }
 	switch {
 	case c.resultStream != nil:
-		return schema.StreamReaderWithConvert(c.resultStream, func(chunk *schema.ToolResult) ([]*schema.Message, error) {
-			m, err := c.resultMessage(chunk)
-			return place(m), err
-		})
+		return placedMessages(c.resultStream, &schema.ToolResult{}, c.resultMessage, c.index, n)
 	case c.textStream != nil:
-		return schema.StreamReaderWithConvert(c.textStream, func(chunk string) ([]*schema.Message, error) {
-			return place(c.textMessage(chunk)), nil
-		})
+		return placedMessages(c.textStream, "", text, c.index, n)
 	case c.enhanced:
-		return schema.StreamReaderWithConvert(singleOf(c.result), func(chunk *schema.ToolResult) ([]*schema.Message, error) {
-			m, err := c.resultMessage(chunk)
-			return place(m), err
-		})
+		return placedMessages(singleOf(c.result), nil, c.resultMessage, c.index, n)
 	}
-	return singleOf(place(c.textMessage(c.text)))
+	return placedMessages(singleOf(c.text), "", text, c.index, n)
+}
+
+// placedMessages turns the chunks of a call into messages at their place among n. A stream that ends without any gives
+// a message with nothing: every call has a result.
+func placedMessages[R any](s *schema.StreamReader[R], nothing R, message func(R) (*schema.Message, error), index, n int) *schema.StreamReader[[]*schema.Message] {
+	empty := true
+	place := func(chunk R) ([]*schema.Message, error) {
+		empty = false
+		m, err := message(chunk)
+		out := make([]*schema.Message, n)
+		out[index] = m
+		return out, err
+	}
+	return schema.StreamReaderWithConvert(s, place, schema.WithErrWrapper(func(err error) error {
+		empty = false
+		return err
+	}), schema.WithOnEOF(func() (any, error) {
+		if !empty {
+			return nil, io.EOF
+		}
+		return place(nothing)
+	}))
 }
 
 func (c *toolCall) closeStreams() {

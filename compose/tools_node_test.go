@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -171,6 +172,49 @@ func TestToolsNode_L3_Chunks(t *testing.T) {
 		require.Equal(t, 1, set)
 	}
 	require.Equal(t, map[int]int{0: 2, 1: 1}, chunksOf)
+}
+
+// A tool that streams may have nothing to say: that is an empty result, as of one that does not stream.
+func TestToolsNode_L4_EmptyStreams(t *testing.T) {
+	tools := []tool.BaseTool{
+		&streamable{"str", func(context.Context, string) (*schema.StreamReader[string], error) {
+			return schema.StreamReaderFromArray[string](nil), nil
+		}},
+		&enhancedStream{"est", func(context.Context, string) (*schema.StreamReader[*schema.ToolResult], error) {
+			return schema.StreamReaderFromArray[*schema.ToolResult](nil), nil
+		}},
+		&streamable{"broken", func(context.Context, string) (*schema.StreamReader[string], error) {
+			sr, sw := schema.Pipe[string](1)
+			sw.Send("", errBoom)
+			sw.Close()
+			return sr, nil
+		}},
+		&invokable{"ask", func(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
+			return "", tool.Interrupt(ctx, "q")
+		}},
+	}
+	tn := toolsNode(t, ToolsNodeConfig{Tools: tools})
+	out := runTools(t, tn, calls("str", "est"))
+	require.Equal(t, out, runTools(t, tn, calls("str", "est"), InternalToolsByStream()))
+	for i, name := range []string{"str", "est"} {
+		require.Equal(t, schema.Tool, out[i].Role)
+		require.Equal(t, fmt.Sprintf("c%d", i), out[i].ToolCallID)
+		require.Equal(t, name, out[i].ToolName)
+		require.Empty(t, textOf(out[i]))
+	}
+	// An error is not nothing.
+	s, err := tn.Stream(context.Background(), calls("broken"))
+	require.NoError(t, err)
+	_, err = s.Recv()
+	require.ErrorIs(t, err, errBoom)
+	_, err = s.Recv()
+	require.Equal(t, io.EOF, err)
+	// Beside an interrupt it is a result that is kept.
+	_, err = tn.Stream(context.Background(), calls("str", "ask", "est"))
+	info, ok := IsInterruptRerunError(err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, map[string]string{"c0": ""}, info.(*ToolsInterruptAndRerunExtra).ExecutedTools)
+	require.Equal(t, map[string]*schema.ToolResult{"c2": {}}, info.(*ToolsInterruptAndRerunExtra).ExecutedEnhancedTools)
 }
 
 func TestToolsNode_L1_L9_BadInput(t *testing.T) {
