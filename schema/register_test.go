@@ -6,6 +6,7 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,12 +93,21 @@ func TestRegister_R3_Conflicts(t *testing.T) {
 	require.Equal(t, "type[schema.Message] already registered to _eino_message", panicText(func() { RegisterName[Message]("mine") }))
 	requireBoth(t, a{1})
 
-	gob.RegisterName("R3 gob", b{})
-	require.Contains(t, panicText(func() { RegisterName[b]("R3 b") }), "gob: registering duplicate names")
-	require.Contains(t, panicText(func() { RegisterName[registered]("R3 gob") }), "already registered to")
-	RegisterName[b]("R3 gob") // nothing was left behind by the failures
-	requireBoth(t, b{1})
+	// What gob knows under another name. Registrations stay, so each run of the test takes a type of its own.
+	n := registrations.Add(1)
+	known, taken := fmt.Sprint("R3 gob ", n), fmt.Sprint("R3 b ", n)
+	fresh := reflect.StructOf([]reflect.StructField{{Name: fmt.Sprint("B", n), Type: reflect.TypeFor[int]()}})
+	gob.RegisterName(known, reflect.Zero(fresh).Interface())
+	require.ErrorContains(t, register(fresh, taken), "gob: registering duplicate names")
+	require.Contains(t, panicText(func() { RegisterName[registered](known) }), "already registered to")
+	require.NoError(t, register(fresh, known), "something was left behind by the failures")
+	v := reflect.New(fresh).Elem()
+	v.Field(0).SetInt(1)
+	requireBoth(t, v.Interface())
 }
+
+// registrations counts the types that tests have made.
+var registrations atomic.Int64
 
 func TestRegister_R4_Composites(t *testing.T) {
 	type local struct{ N int }

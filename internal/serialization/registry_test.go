@@ -24,7 +24,7 @@ func TestRegister_R3_Conflicts(t *testing.T) {
 	require.NoError(t, GenericRegister[a]("R3 a"))
 	require.NoError(t, GenericRegister[a]("R3 a"), "the same pair again")
 	require.EqualError(t, GenericRegister[b]("R3 a"), "key[R3 a] already registered to serialization.a")
-	require.EqualError(t, GenericRegister[*a]("R3 b"), "type[serialization.a] already registered to R3 a")
+	require.EqualError(t, GenericRegister[*a]("R3 c"), "type[serialization.a] already registered to R3 a")
 	require.EqualError(t, Check(reflect.TypeFor[b](), "R3 a"), "key[R3 a] already registered to serialization.a")
 	require.NoError(t, Check(reflect.TypeFor[b](), "R3 b"))
 	require.EqualError(t, GenericRegister[b](""), "cannot register serialization.b under an empty key")
