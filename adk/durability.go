@@ -127,8 +127,7 @@ func newRunJournal(store CheckPointStore, id string) *runJournal {
 
 // replay takes over the steps of an earlier life, and returns what the run had begun with, nil if there are none.
 func (j *runJournal) replay(ctx context.Context) (run []byte, err error) {
-	var records [][]byte
-	err = guardHook(func() (err error) { records, err = j.store.ReadRecords(ctx, j.id); return err })
+	records, err := j.store.ReadRecords(ctx, j.id)
 	if err != nil {
 		return nil, err
 	}
@@ -181,12 +180,13 @@ func (j *runJournal) visit(agent string) visit {
 }
 
 // append saves a step.
-func (j *runJournal) append(ctx context.Context, s *stepRecord) error {
+func (j *runJournal) append(ctx context.Context, s *stepRecord) (err error) {
+	defer blameStore(&err)
 	data, err := encodeValue(s, "step of %s", s.Agent)
 	if err == nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		err = guardHook(func() error { return j.store.AppendRecord(ctx, j.id, data) })
+		err = j.store.AppendRecord(ctx, j.id, data)
 	}
 	if err != nil {
 		return fmt.Errorf("failed to save a step: %w", err)
@@ -194,9 +194,7 @@ func (j *runJournal) append(ctx context.Context, s *stepRecord) error {
 	return nil
 }
 
-func (j *runJournal) remove(ctx context.Context) error {
-	return guardHook(func() error { return j.store.RemoveRecords(ctx, j.id) })
-}
+func (j *runJournal) remove(ctx context.Context) error { return j.store.RemoveRecords(ctx, j.id) }
 
 // journalKey asks a context where steps are saved. Agents that hooks and tools run by themselves are not.
 type journalKey struct{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/safe"
 )
 
 // OnSubAgents is what an agent may implement to learn about the agents around it. It is called when they are set.
@@ -66,7 +67,8 @@ func toFlow(_ context.Context, agent Agent, opts ...AgentOption) *flowAgent {
 
 // SetSubAgents returns the agent with sub-agents, to which it can hand a run over. An agent that implements
 // [OnSubAgents], as a [ChatModelAgent] does, is told; the sub-agents are told their parent. They can be set once.
-func SetSubAgents(ctx context.Context, agent Agent, subAgents []Agent) (ResumableAgent, error) {
+func SetSubAgents(ctx context.Context, agent Agent, subAgents []Agent) (_ ResumableAgent, err error) {
+	defer safe.Recover(&err)
 	if agent == nil {
 		return nil, errors.New("SetSubAgents: the agent is nil")
 	}
@@ -92,8 +94,9 @@ func SetSubAgents(ctx context.Context, agent Agent, subAgents []Agent) (Resumabl
 	return f, nil
 }
 
-// adoptedBy makes f a sub-agent of parent.
-func (f *flowAgent) adoptedBy(ctx context.Context, parent *flowAgent) error {
+// adoptedBy makes f a sub-agent of parent. A panic of the agent, which may be a nil pointer, becomes an error.
+func (f *flowAgent) adoptedBy(ctx context.Context, parent *flowAgent) (err error) {
+	defer safe.Recover(&err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.parent != nil {

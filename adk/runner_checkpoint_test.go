@@ -152,6 +152,10 @@ func TestBadInput_15_13(t *testing.T) {
 		"NewLoopAgent, nil":           func() (any, error) { return NewLoopAgent(ctx, nil) },
 		"NewParallelAgent, nil":       func() (any, error) { return NewParallelAgent(ctx, nil) },
 		"a nil child":                 func() (any, error) { return NewParallelAgent(ctx, &ParallelAgentConfig{SubAgents: []Agent{nil}}) },
+		"a nil pointer as a child": func() (any, error) {
+			return NewLoopAgent(ctx, &LoopAgentConfig{SubAgents: []Agent{(*ChatModelAgent)(nil)}})
+		},
+		"a nil pointer, SetSubAgents": func() (any, error) { return SetSubAgents(ctx, (*ChatModelAgent)(nil), []Agent{asking("a")}) },
 		"NewChatModelAgent, nil":      func() (any, error) { return NewChatModelAgent(ctx, nil) },
 		"agent tool, Info":            func() (any, error) { return NewAgentTool(ctx, nil).Info(ctx) },
 		"agent tool, InvokableRun": func() (any, error) {
@@ -170,6 +174,8 @@ func TestBadInput_15_13(t *testing.T) {
 		"nil context":                asker(t, "a").Run(noContext, in),
 		"nil context, runner":        NewRunner(ctx, RunnerConfig{Agent: asker(t, "a")}).Query(noContext, "hi"),
 		"nil agent":                  NewRunner(ctx, RunnerConfig{}).Query(ctx, "hi"),
+		"a nil pointer":              NewRunner(ctx, RunnerConfig{Agent: (*ChatModelAgent)(nil)}).Query(ctx, "hi"),
+		"AgentWithOptions, nil":      NewRunner(ctx, RunnerConfig{Agent: AgentWithOptions(ctx, nil)}).Query(ctx, "hi"),
 		"resume without info":        asker(t, "a").Resume(ctx, nil),
 		"resume without state":       asker(t, "a").Resume(ctx, &ResumeInfo{WasInterrupted: true}),
 		"resume with another state":  asker(t, "a").Resume(ctx, &ResumeInfo{WasInterrupted: true, InterruptState: 7}),

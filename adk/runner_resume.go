@@ -56,7 +56,8 @@ func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID stri
 }
 
 // load reads a saved run from the store: a run whose steps were saved, or one that was interrupted.
-func (run *runnerRun[M]) load(ctx context.Context, id string) (*runDocument, error) {
+func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocument, err error) {
+	defer blameStore(&err)
 	store := run.runner.store
 	if isNilStore(store) {
 		return nil, fmt.Errorf("failed to resume: %w", errStoreNilForResume)
@@ -69,14 +70,13 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (*runDocument, err
 	died := data != nil
 	if !died {
 		var exists bool
-		if err = guardHook(func() (err error) { data, exists, err = store.Get(ctx, id); return err }); err != nil {
+		if data, exists, err = store.Get(ctx, id); err != nil {
 			return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
 		} else if !exists || isWholeJournal(data) {
 			return nil, fmt.Errorf("failed to load from checkpoint: checkpoint[%s] not exist", id)
 		}
 	}
-	saved, err := openRun(data)
-	if err != nil {
+	if saved, err = openRun(data); err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
 	}
 	if died {
@@ -89,6 +89,7 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (*runDocument, err
 // openJournal begins to save the steps of the run, if that is wanted: with what it begins from, a checkpoint or its
 // input.
 func (run *runnerRun[M]) openJournal(checkpoint []byte) (err error) {
+	defer blameStore(&err)
 	id := run.root.options.checkPointID
 	if !run.runner.durable || id == nil {
 		return nil
@@ -122,18 +123,22 @@ func (run *runnerRun[M]) finishJournal() {
 	if run.root.journal == nil || run.failed || run.interrupted || run.gate.over {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
-	defer cancel()
-	var err error
-	if deleter, ok := run.runner.store.(CheckPointDeleter); ok { // first: the steps alone can be told again
-		err = guardHook(func() error { return deleter.Delete(ctx, run.root.journal.id) })
-	}
-	if err == nil {
-		err = run.root.journal.remove(ctx)
-	}
-	if err != nil {
+	if err := run.forget(); err != nil {
 		run.hub.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to remove the steps of the run: %w", err)})
 	}
+}
+
+// forget removes what was saved of the run.
+func (run *runnerRun[M]) forget() (err error) {
+	defer blameStore(&err)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
+	defer cancel()
+	if deleter, ok := run.runner.store.(CheckPointDeleter); ok { // first: the steps alone can be told again
+		if err := deleter.Delete(ctx, run.root.journal.id); err != nil {
+			return err
+		}
+	}
+	return run.root.journal.remove(ctx)
 }
 
 // errStoreNilForResume has the text that callers know, and matches [ErrCheckpointStoreNil].
@@ -189,13 +194,14 @@ func knownTargets(targets map[string]any, points map[string]core.Address) map[st
 }
 
 // save stores the run, if there is a store and an ID, and returns the ID.
-func (run *runnerRun[M]) save(signal *InterruptSignal) (string, error) {
+func (run *runnerRun[M]) save(signal *InterruptSignal) (savedAs string, err error) {
+	defer blameStore(&err)
 	id := run.root.options.checkPointID
 	if id == nil || isNilStore(run.runner.store) {
 		return "", nil
 	}
 	d := &runDocument{Streaming: run.input.EnableStreaming}
-	err := d.setValues(run.session.all())
+	err = d.setValues(run.session.all())
 	if err == nil && run.exec.lane != nil { // a chat model agent alone has all messages in its own state
 		if err = setInput(d, run.root.input); err == nil {
 			d.History, err = saveItems(run.exec.lane.visible())
@@ -214,7 +220,7 @@ func (run *runnerRun[M]) save(signal *InterruptSignal) (string, error) {
 	// The run may have ended because its context did: it is saved all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
-	if err := guardHook(func() error { return run.runner.store.Set(ctx, *id, sealed) }); err != nil {
+	if err := run.runner.store.Set(ctx, *id, sealed); err != nil {
 		return "", err
 	}
 	if run.root.journal != nil { // everything is in the checkpoint
