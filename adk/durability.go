@@ -99,6 +99,7 @@ type runJournal struct {
 	id    string
 
 	mu     sync.Mutex
+	closed bool
 	visits map[string]int
 	turns  map[visit]*stepRecord // with all messages
 	calls  map[callOfVisit]*stepRecord
@@ -186,12 +187,25 @@ func (j *runJournal) append(ctx context.Context, s *stepRecord) (err error) {
 	if err == nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
+		if j.closed {
+			return errRunSaved
+		}
 		err = j.store.AppendRecord(ctx, j.id, data)
 	}
 	if err != nil {
 		return fmt.Errorf("failed to save a step: %w", err)
 	}
 	return nil
+}
+
+// errRunSaved is for calls that were given up and come back when nobody waits for them any more.
+var errRunSaved = errors.New("failed to save a step: the run has ended")
+
+// close ends the journal: what outlives the run must not write to what is left of it, nor to what is saved in its place.
+func (j *runJournal) close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
 }
 
 func (j *runJournal) remove(ctx context.Context) error { return j.store.RemoveRecords(ctx, j.id) }

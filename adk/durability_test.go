@@ -276,3 +276,47 @@ func dieWhileEager(t *testing.T, steps int, idempotent bool) (done bool) {
 	}
 	return false
 }
+
+// TestDurability_C22_LateSteps: a call that was given up comes back when its run is saved already, or when it is over:
+// it leaves nothing behind that a resume would take for steps of the run.
+func TestDurability_C22_LateSteps(t *testing.T) {
+	for name, newStore := range map[string]func() CheckPointStore{
+		"journal": func() CheckPointStore { return checkpoint.NewMemoryStore() },
+		"whole":   func() CheckPointStore { return newDeletable() },
+	} {
+		for _, nested := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/nested=%v", name, nested), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { testLateSteps(t, newStore(), nested) })
+			})
+		}
+	}
+}
+
+func testLateSteps(t *testing.T, store CheckPointStore, nested bool) {
+	release := make(chan struct{})
+	calls := 0
+	deaf := idempotentTool{&toolFunc{"work", func(context.Context, string) (string, error) {
+		if calls++; calls == 1 {
+			<-release
+		}
+		return "worked", nil
+	}}}
+	agent := newOrdinary(t, "a", recall(callOf("work", "c", "x"), chatAnswer("done")), deaf)
+	if nested { // it goes on to its end when nobody waits for it
+		agent = newOrdinary(t, "outer", recall(callOf("a", "o", `{"request":"do"}`), chatAnswer("done")), NewAgentTool(t.Context(), agent))
+	}
+	r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: store, Durability: EveryStep})
+	option, cancel := WithCancel()
+	it := r.Query(t.Context(), "hi", WithCheckPointID("1"), option)
+	synctest.Wait()
+	handle, _ := cancel()
+	require.NoError(t, handle.Wait())
+	require.Equal(t, "1", collect(t, it).err.CheckPointID)
+	close(release)
+	synctest.Wait()
+	it, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	texts, _ := drainAll(t, it)
+	require.Contains(t, texts[len(texts)-1], "done")
+	require.Equal(t, 2, calls)
+}

@@ -120,7 +120,11 @@ func (run *runnerRun[M]) finishJournal() {
 	if run.replayed != nil && !run.failed && !run.interrupted {
 		run.hub.send(run.replayed)
 	}
-	if run.root.journal == nil || run.failed || run.interrupted || run.gate.over {
+	if run.root.journal == nil {
+		return
+	}
+	run.root.journal.close()
+	if run.failed || run.interrupted || run.gate.over {
 		return
 	}
 	if err := run.forget(); err != nil {
@@ -220,6 +224,9 @@ func (run *runnerRun[M]) save(signal *InterruptSignal) (savedAs string, err erro
 	// The run may have ended because its context did: it is saved all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
+	if run.root.journal != nil {
+		run.root.journal.close()
+	}
 	if err := run.runner.store.Set(ctx, *id, sealed); err != nil {
 		return "", err
 	}
