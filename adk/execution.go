@@ -112,16 +112,22 @@ func (x *execution[M]) setAgent(agent TypedAgent[M]) {
 		x.agent = any(f.agent).(TypedAgent[M])
 	}
 	x.name = agent.Name(x.Context)
-	x.segment = core.AddressSegment{Type: AddressSegmentAgent, ID: x.name}
+	x.segment.Type, x.segment.ID = AddressSegmentAgent, x.name
 	x.frame = core.FrameFrom(x.Context).Enter(x.Context, &x.segment)
 }
 
 // child makes the execution of an agent below x. ctx is that of x's agent, or x itself for one that takes over.
 func (x *execution[M]) child(ctx context.Context, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
+	return x.childAt(ctx, "", agent, out, opts)
+}
+
+// childAt is child for one of several agents of one name that work at the same time: place tells their addresses apart.
+func (x *execution[M]) childAt(ctx context.Context, place string, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
 	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, opts: opts, view: x.view.Nested(), abortable: x.abortable}
 	if c.lane == nil { // an agent that is run by a hook or tool of one that is alone
 		c.lane = newLane[M]()
 	}
+	c.segment.SubID = place
 	c.setAgent(agent)
 	c.path = append(slices.Clip(x.path), RunStep{agentName: c.name})
 	return c

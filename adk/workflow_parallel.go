@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/weftgo/weft/schema"
@@ -12,7 +13,8 @@ import (
 // ParallelAgentConfig configures a parallel agent.
 type ParallelAgentConfig struct {
 	Name, Description string
-	// SubAgents run at the same time. They see what was said before, but not each other.
+	// SubAgents run at the same time. They see what was said before, but not each other. Several may have one name: the
+	// addresses of the second and further ones tell their number.
 	SubAgents []Agent
 }
 
@@ -75,25 +77,33 @@ func (w *parallelAgent) begin(ctx context.Context, do assignment[Message]) task 
 	}
 	r.spawned = saved != nil
 	r.branches = make([]branch, len(w.children))
-	// Those that go on come first: what they left is handed out by name, once.
-	for _, finished := range []bool{false, true} {
-		for i := range r.branches {
-			if finished != (saved != nil && !saved.Branches[i].Interrupted) {
-				continue
-			}
-			if err := r.prepare(i, saved); err != nil {
-				return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': branch %d: %w", w.name, i, err)}
-			}
+	for i := range r.branches {
+		if err := r.prepare(i, saved); err != nil {
+			return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': branch %d: %w", w.name, i, err)}
 		}
 	}
 	return r
+}
+
+// place tells a branch from those before it that have its name: an interrupt in it is found by its address.
+func (r *parallelRun) place(i int) string {
+	name, before := r.agent.children[i].Name(r.ctx), 0
+	for _, other := range r.agent.children[:i] {
+		if other.Name(r.ctx) == name {
+			before++
+		}
+	}
+	if before == 0 {
+		return ""
+	}
+	return strconv.Itoa(before + 1)
 }
 
 // prepare makes the execution of a branch, with what it had said when the run was saved.
 func (r *parallelRun) prepare(i int, saved *parallelState) error {
 	b := &r.branches[i]
 	b.run = r
-	b.exec = r.parent.child(r.ctx, r.agent.children[i], b, r.do.opts)
+	b.exec = r.parent.childAt(r.ctx, r.place(i), r.agent.children[i], b, r.do.opts)
 	b.exec.inherits = true
 	b.exec.lane = r.parent.lane.fork()
 	if saved == nil {

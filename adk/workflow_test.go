@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,47 @@ func TestWorkflow_15_17_Parallel(t *testing.T) {
 	texts, _ := drainAll(t, resumeWith(t, r, map[string]any{point.ID: "yes"}))
 	require.Equal(t, []string{"same: same got yes"}, texts)
 	require.Equal(t, 1, runs)
+
+	// Three of one name were interrupted, each with a state of its own; they are answered in any order.
+	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}} {
+		store := memory{}
+		var same []Agent
+		for i := range 3 {
+			a := insisting("same")
+			a.run = func(ctx context.Context, _ *AgentInput, send func(*AgentEvent)) {
+				send(StatefulInterrupt(ctx, i, fmt.Sprint("state ", i)))
+			}
+			a.resume = func(ctx context.Context, info *ResumeInfo, send func(*AgentEvent)) {
+				require.Equal(t, fmt.Sprint("state ", i), info.InterruptState)
+				if info.ResumeData == nil {
+					send(StatefulInterrupt(ctx, i, info.InterruptState))
+					return
+				}
+				send(said(fmt.Sprint(i, " got ", info.ResumeData)))
+			}
+			same = append(same, a)
+		}
+		r := NewRunner(t.Context(), RunnerConfig{Agent: parallelOf(t, "w", same...), CheckPointStore: store})
+		points := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+		require.Len(t, points, 3)
+		require.Equal(t, "agent:w;agent:same", points[0].Address.String())
+		require.Equal(t, "agent:w;agent:same:2", points[1].Address.String())
+		require.Equal(t, "agent:w;agent:same:3", points[2].Address.String())
+		for n, who := range order {
+			var target string
+			for _, p := range points {
+				if p.Info == who {
+					target = p.ID
+				}
+			}
+			texts, last := drainAll(t, resumeWith(t, r, map[string]any{target: who}))
+			require.Equal(t, []string{fmt.Sprintf("same: %d got %d", who, who)}, texts)
+			if n < 2 {
+				points = last.Action.Interrupted.InterruptContexts
+				require.Len(t, points, 2-n)
+			}
+		}
+	}
 
 	l := newLane[Message]()
 	forks := []*lane[Message]{l.fork(), l.fork()}
