@@ -294,13 +294,17 @@ func watchedTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 	}
 }
 
-// givenUp is the error of a call that was given up. One that went on from an interrupt is interrupted again, so that its
-// state is not lost.
+// givenUp is the error of a call that was given up. One that went on from an interrupt is interrupted again, with all that
+// was interrupted inside it, so that its state is not lost.
 func givenUp(ctx context.Context, interrupted bool, state any) error {
-	if interrupted && !hasPointsInside(ctx) {
-		return tool.StatefulInterrupt(ctx, infoStopped, state)
+	if !interrupted {
+		return compose.ErrToolCallGivenUp
 	}
-	return compose.ErrToolCallGivenUp
+	var inside []error
+	for _, signal := range core.InterruptedBelow(ctx, infoStopped) {
+		inside = append(inside, signal)
+	}
+	return tool.CompositeInterrupt(ctx, infoStopped, state, inside...)
 }
 
 // hasPointsInside reports whether something inside the running code was interrupted.

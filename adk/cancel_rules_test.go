@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -164,6 +165,54 @@ func TestCancel_C24_AnInterruptedCallKeepsItsState(t *testing.T) {
 	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a: told yes", "a: done"}, collect(t, it).texts)
+}
+
+// An agent tool that goes on from an interrupt keeps what it has, too, when it is given up by a cancel that does not mean
+// it: the agent inside does not begin anew.
+func TestCancel_C24_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			stuckOnce := 0
+			ask := &toolFunc{"ask", func(ctx context.Context, args string) (string, error) {
+				_, answered, answer := tool.GetResumeContext[string](ctx)
+				_, has, state := tool.GetInterruptState[string](ctx)
+				if !answered {
+					return "", tool.StatefulInterrupt(ctx, "may I?", "asked")
+				}
+				if stuckOnce++; late && stuckOnce == 1 {
+					<-release
+				}
+				require.True(t, has)
+				return "told " + answer + " " + state, nil
+			}}
+			deepest := recall(callOf("echo", "d", "x"), callOf("ask", "d2", "x"), chatAnswer("deepest done"))
+			inner := newOrdinary(t, "inner", recall(callOf("deepest", "i", `{"request":"do"}`), chatAnswer("inner done")),
+				NewAgentTool(t.Context(), newOrdinary(t, "deepest", deepest, echo("echo"), ask)))
+			r := NewRunner(t.Context(), RunnerConfig{CheckPointStore: memory{},
+				Agent: newOrdinary(t, "a", recall(callOf("inner", "o", `{"request":"do"}`), chatAnswer("done")), NewAgentTool(t.Context(), inner))})
+			points := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+			option, cancel := WithCancel()
+			if !late {
+				cancel()
+			}
+			it := resumeWith(t, r, map[string]any{points[0].ID: "yes"}, option)
+			synctest.Wait()
+			cancel()
+			out := collect(t, it)
+			require.NotNil(t, out.err)
+			close(release)
+			synctest.Wait()
+			again := out.err.InterruptContexts
+			require.Len(t, again, 1)
+			require.Equal(t, points[0].Address, again[0].Address)
+			asked := deepest.n
+			texts, _ := drainAll(t, resumeWith(t, r, map[string]any{again[0].ID: "sure"}))
+			require.Equal(t, []string{"a: inner done", "a: done"}, texts)
+			require.Equal(t, asked+1, deepest.n, "it goes on after its interrupt")
+			require.Equal(t, "tool ask#d2: told sure asked", chatDialect.line(deepest.seen[deepest.n-1][len(deepest.seen[deepest.n-1])-1]))
+		})
+	}
 }
 
 // A parallel agent that is cancelled when it has just been resumed keeps what its branches have.

@@ -1,9 +1,11 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 )
 
@@ -250,6 +252,34 @@ func GetNextResumptionPoints(ctx context.Context) (map[string]bool, error) {
 		}
 	}
 	return next, nil
+}
+
+// InterruptedBelow returns the interrupts of the earlier run below ctx's address, with their IDs and states, for code that
+// is stopped again before it could go on from them. info is what they tell now.
+func InterruptedBelow(ctx context.Context, info any) []*InterruptSignal {
+	f := FrameFrom(ctx)
+	if f == nil || f.tracker == nil || f.points == nil {
+		return nil
+	}
+	f.tracker.mu.Lock()
+	defer f.tracker.mu.Unlock()
+	return f.points.signalsBelow(f.Address(), info)
+}
+
+func (t *pointTree) signalsBelow(addr Address, info any) (signals []*InterruptSignal) {
+	segments := slices.SortedFunc(maps.Keys(t.children), func(a, b AddressSegment) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID), cmp.Compare(a.SubID, b.SubID))
+	})
+	for _, segment := range segments {
+		child, at := t.children[segment], append(slices.Clip(addr), segment)
+		below := child.signalsBelow(at, info)
+		for _, p := range child.points {
+			below = []*InterruptSignal{{ID: p.id, Address: at, InterruptInfo: InterruptInfo{Info: info, IsRootCause: len(below) == 0},
+				InterruptState: p.state, Subs: below}}
+		}
+		signals = append(signals, below...)
+	}
+	return signals
 }
 
 // HasTargets reports whether the resume names interrupt points.
