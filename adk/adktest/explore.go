@@ -295,20 +295,24 @@ func (l *life[M]) read(ctx context.Context, events *adk.AsyncIterator[*adk.Typed
 		if e.Broken == nil {
 			l.probe.show(Line(e.Message))
 		}
-		_ = l.probe.at(ctx, atEvent)
-		var cancelled *adk.CancelError
-		switch {
-		case errors.As(e.Err, &cancelled):
-			end.cancelled = true
-		case e.Err != nil:
-			end.err = e.Err
-		case e.Action != nil && e.Action.Interrupted != nil:
-			end.points = e.Action.Interrupted.InterruptContexts
-		case e.Broken == nil:
-			if p := partsOf(e.Message); p.text != "" {
-				end.text = p.text
-			}
+		end.note(e.Err, e.Action)
+		if p := partsOf(e.Message); e.Broken == nil && p.text != "" {
+			end.text = p.text
 		}
+		_ = l.probe.at(ctx, atEvent)
+	}
+}
+
+// note takes over how a run ended, if an event says it.
+func (e *lifeEnd) note(err error, action *adk.AgentAction) {
+	var cancelled *adk.CancelError
+	switch {
+	case errors.As(err, &cancelled):
+		e.cancelled = true
+	case err != nil:
+		e.err = err
+	case action != nil && action.Interrupted != nil:
+		e.points = action.Interrupted.InterruptContexts
 	}
 }
 

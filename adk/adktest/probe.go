@@ -95,7 +95,15 @@ func (p *Probe[M]) at(ctx context.Context, kind boundaryKind) error {
 	if !due {
 		return nil
 	}
+	defer p.noteBegun()
 	return stop.stop(ctx)
+}
+
+// noteBegun adds the calls in flight that were begun while the run was being stopped.
+func (p *Probe[M]) noteBegun() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.Copy(p.inFlight, p.open)
 }
 
 // begin notes that a call was begun.
