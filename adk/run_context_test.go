@@ -60,7 +60,7 @@ func (s *theatre) saysAfter(name string, wait <-chan struct{}, out chan<- struct
 			<-wait
 		}
 		send(said(name))
-		time.Sleep(1) // in a bubble: until the event is out
+		time.Sleep(time.Nanosecond) // in a bubble: until the event is out
 		if out != nil {
 			close(out)
 		}
@@ -151,7 +151,7 @@ func testInnerRuns(t *testing.T) {
 					send(e)
 				}
 				send(said(text))
-				time.Sleep(1) // until it is out
+				time.Sleep(time.Nanosecond) // until it is out
 			}
 		}}
 		starts := 0

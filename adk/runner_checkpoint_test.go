@@ -31,12 +31,12 @@ func testResumedStreaming[M MessageType](t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		store := memory{}
 		a := setup(t, says(d.answer("", wanted{"ask", "1", "x"}), d.answer("done")), []tool.BaseTool{askTool("ask")})
-		all := read(t, NewTypedRunner(TypedRunnerConfig[M]{Agent: a, EnableStreaming: streaming, CheckPointStore: store}).
+		read(t, NewTypedRunner(TypedRunnerConfig[M]{Agent: a, EnableStreaming: streaming, CheckPointStore: store}).
 			Query(t.Context(), "hi", WithCheckPointID("1")))
 		r := NewTypedRunner(TypedRunnerConfig[M]{Agent: a, EnableStreaming: !streaming, CheckPointStore: store})
 		it, err := r.Resume(t.Context(), "1") // it stops again
 		require.NoError(t, err)
-		all = read(t, it)
+		all := read(t, it)
 		point := all[len(all)-1].Action.Interrupted.InterruptContexts[0]
 		it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}})
 		require.NoError(t, err)
