@@ -114,8 +114,9 @@ func (x *explorer[M]) stopAndGoOn(ctx context.Context, boundary int, w *way[M]) 
 	if end.text != x.wantText {
 		return fmt.Errorf("the run ended with %q; want %q", end.text, x.wantText)
 	}
-	for model, lines := range x.want.seen {
-		got := p.seen[model]
+	got := p.record()
+	for model, lines := range x.want.record().seen {
+		got := got.seen[model]
 		if x.Unordered {
 			got, lines = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(lines))
 		}
@@ -123,23 +124,24 @@ func (x *explorer[M]) stopAndGoOn(ctx context.Context, boundary int, w *way[M]) 
 			return fmt.Errorf("model %d was asked other messages in the end%s", model, drift(got, lines))
 		}
 	}
-	return x.compareCalls(p, w)
+	return x.compareCalls(got, w)
 }
 
 // compareCalls checks how often each call was made.
-func (x *explorer[M]) compareCalls(p *Probe[M], w *way[M]) error {
-	for call := range p.done {
-		if x.want.done[call] == 0 {
+func (x *explorer[M]) compareCalls(got record, w *way[M]) error {
+	wanted := x.want.record().done
+	for call := range got.done {
+		if wanted[call] == 0 {
 			return fmt.Errorf("the call %s was made, and should not have been", call)
 		}
 	}
-	for call, want := range x.want.done {
+	for call, want := range wanted {
 		most := want
-		if _, inFlight := p.inFlight[call]; w.givesUp && (inFlight || x.Speculative) {
+		if _, inFlight := got.inFlight[call]; w.givesUp && (inFlight || x.Speculative) {
 			most++
 		}
-		if got := p.done[call]; got < want || got > most {
-			return fmt.Errorf("the call %s was made %s; want %s", call, times(got), times(want))
+		if n := got.done[call]; n < want || n > most {
+			return fmt.Errorf("the call %s was made %s; want %s", call, times(n), times(want))
 		}
 	}
 	return nil
@@ -150,7 +152,7 @@ func (x *explorer[M]) lives(ctx context.Context, p *Probe[M], w *way[M]) (end li
 	store := x.Store()
 	var targets map[string]any
 	for n, begun := 0, false; n < 100; n++ {
-		l := &life[M]{explorer: x, probe: p, store: mortal(store, func(ctx context.Context) error { return p.at(ctx, atStore) })}
+		l := newLife(x, p, store)
 		text := end.text
 		if end, err = l.run(ctx, w, begun, targets); err != nil {
 			return end, err
@@ -219,11 +221,18 @@ func isSaved(ctx context.Context, store adk.CheckPointStore) bool {
 // life is the life of one process that runs the agent.
 type life[M adk.MessageType] struct {
 	*explorer[M]
-	probe *Probe[M]
-	store adk.CheckPointStore
+	probe  *Probe[M]
+	number int
+	store  adk.CheckPointStore
 	// end ends the context of the run; cancel cancels it.
 	end    context.CancelFunc
 	cancel func(opts ...adk.AgentCancelOption)
+}
+
+func newLife[M adk.MessageType](x *explorer[M], p *Probe[M], store adk.CheckPointStore) *life[M] {
+	l := &life[M]{explorer: x, probe: p}
+	l.store = mortal(store, func(ctx context.Context) error { return p.at(ctx, l.number, atStore) })
+	return l
 }
 
 // lifeEnd is how a life ended.
@@ -246,7 +255,7 @@ func (l *life[M]) run(ctx context.Context, w *way[M], begun bool, targets map[st
 	running, end := context.WithCancel(ctx)
 	defer end()
 	l.end = end
-	l.probe.live(w.stopper(l))
+	l.number = l.probe.live(w.stopper(l))
 	var ended lifeEnd
 	var err error
 	if l.TurnLoop {
@@ -299,7 +308,7 @@ func (l *life[M]) read(ctx context.Context, events *adk.AsyncIterator[*adk.Typed
 		if p := partsOf(e.Message); e.Broken == nil && p.text != "" {
 			end.text = p.text
 		}
-		_ = l.probe.at(ctx, atEvent)
+		_ = l.probe.at(ctx, l.number, atEvent)
 	}
 }
 
@@ -324,11 +333,13 @@ func (silent) Errorf(string, ...any) {}
 func (silent) Cleanup(func())        {}
 
 // live makes the probe ready for another life.
-func (p *Probe[M]) live(stop *stopper) {
+func (p *Probe[M]) live(stop *stopper) (number int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dead, p.models, p.stop, p.stoppedBefore = nil, 0, stop, p.wasStopped
+	p.lives++
+	p.models, p.stop, p.stoppedBefore = 0, stop, p.wasStopped
 	clear(p.open)
+	return p.lives
 }
 
 func (p *Probe[M]) stopped() bool {
@@ -358,7 +369,7 @@ func (p *Probe[M]) outcomeOf(call string) *adk.ToolOutcome {
 func (p *Probe[M]) die() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dead, p.inFlight = errDied, maps.Clone(p.open)
+	p.diedIn, p.inFlight = p.lives, maps.Clone(p.open)
 }
 
 var errDied = errors.New("adktest: the process has died")

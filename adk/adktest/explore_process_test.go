@@ -96,7 +96,7 @@ func TestExploreProcess_Child(t *testing.T) {
 		Agent: func(p *Probe[*schema.Message]) adk.TypedAgent[*schema.Message] { return processAgent(t, p, effects) },
 		Query: "Do it.", Streaming: os.Getenv(childStreaming) == "true", Durability: adk.EveryStep,
 	}}
-	l := &life[*schema.Message]{explorer: x, probe: p, store: mortal(files, func(ctx context.Context) error { return p.at(ctx, atStore) })}
+	l := newLife(x, p, files)
 	targets := map[string]any(nil)
 	for {
 		end, err := l.ask(t.Context(), isSaved(t.Context(), files), targets)

@@ -40,8 +40,8 @@ type Probe[M adk.MessageType] struct {
 	wasStopped, stoppedBefore bool
 	// watch is told of every boundary.
 	watch func(kind boundaryKind)
-	// dead is the error of everything that happens after the process has died.
-	dead error
+	// diedIn is the life in which the process has died: nothing that is of it, or of one before, has an effect any more.
+	diedIn int
 
 	// done counts the calls of tools that were made, by what they are; results is what they returned.
 	done    map[string]int
@@ -51,14 +51,16 @@ type Probe[M adk.MessageType] struct {
 	open     map[string]string
 	inFlight map[string]string
 
-	// seen is what each model was asked last. The models of a life are numbered as they are made.
-	models int
-	seen   map[int][]string
+	// seen is what each model was asked last. The models of a life are numbered as they are made. Calls that were given up
+	// may outlive the life that they are of, and do not count then.
+	lives, models int
+	seen          map[int][]string
 }
 
 func newProbe[M adk.MessageType]() *Probe[M] {
 	return &Probe[M]{
-		done: map[string]int{}, results: map[string]string{}, open: map[string]string{}, seen: map[int][]string{},
+		diedIn: -1,
+		done:   map[string]int{}, results: map[string]string{}, open: map[string]string{}, seen: map[int][]string{},
 	}
 }
 
@@ -68,18 +70,22 @@ func (p *Probe[M]) Model(m model.BaseModel[M]) model.BaseModel[M] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.models++
-	return &probedModel[M]{m, p, p.models}
+	return &probedModel[M]{m, p, p.lives, p.models}
 }
 
 // Tool makes a tool report to the probe. No two calls of a run should have the same arguments.
-func (p *Probe[M]) Tool(t tool.InvokableTool) tool.InvokableTool { return &probedTool[M]{t, p} }
+func (p *Probe[M]) Tool(t tool.InvokableTool) tool.InvokableTool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &probedTool[M]{t, p, p.lives}
+}
 
 // at is called at each boundary. Its error is what the call there returns.
-func (p *Probe[M]) at(ctx context.Context, kind boundaryKind) error {
+func (p *Probe[M]) at(ctx context.Context, life int, kind boundaryKind) error {
 	p.mu.Lock()
-	if p.dead != nil {
+	if life <= p.diedIn {
 		p.mu.Unlock()
-		return p.dead
+		return errDied
 	}
 	p.passed++
 	if p.watch != nil {
@@ -121,11 +127,11 @@ func (p *Probe[M]) show(lines ...string) {
 }
 
 // did counts a call that was made.
-func (p *Probe[M]) did(call, result, line string) error {
+func (p *Probe[M]) did(life int, call, result, line string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.dead != nil {
-		return p.dead
+	if life <= p.diedIn {
+		return errDied
 	}
 	p.done[call]++
 	p.results[call] = result
@@ -134,28 +140,43 @@ func (p *Probe[M]) did(call, result, line string) error {
 }
 
 // asked notes what a model was asked.
-func (p *Probe[M]) asked(model int, messages []M) {
+func (p *Probe[M]) asked(life, model int, messages []M) {
 	lines := Lines(messages)
 	p.show(lines...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.seen[model] = lines
+	if life == p.lives {
+		p.seen[model] = lines
+	}
+}
+
+// record is what a probe has seen of a run.
+type record struct {
+	done     map[string]int
+	inFlight map[string]string
+	seen     map[int][]string
+}
+
+func (p *Probe[M]) record() record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return record{maps.Clone(p.done), maps.Clone(p.inFlight), maps.Clone(p.seen)}
 }
 
 type probedModel[M adk.MessageType] struct {
-	inner  model.BaseModel[M]
-	probe  *Probe[M]
-	number int
+	inner        model.BaseModel[M]
+	probe        *Probe[M]
+	life, number int
 }
 
 func (m *probedModel[M]) Generate(ctx context.Context, messages []M, opts ...model.Option) (none M, err error) {
-	if err := m.probe.at(ctx, atModelCall); err != nil {
+	if err := m.probe.at(ctx, m.life, atModelCall); err != nil {
 		return none, err
 	}
-	m.probe.asked(m.number, messages)
+	m.probe.asked(m.life, m.number, messages)
 	answer, err := m.inner.Generate(ctx, messages, opts...)
 	if err == nil {
-		err = m.probe.at(ctx, atModelAnswer)
+		err = m.probe.at(ctx, m.life, atModelAnswer)
 	}
 	if err != nil {
 		return none, err
@@ -164,21 +185,21 @@ func (m *probedModel[M]) Generate(ctx context.Context, messages []M, opts ...mod
 }
 
 func (m *probedModel[M]) Stream(ctx context.Context, messages []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	if err := m.probe.at(ctx, atModelCall); err != nil {
+	if err := m.probe.at(ctx, m.life, atModelCall); err != nil {
 		return nil, err
 	}
-	m.probe.asked(m.number, messages)
+	m.probe.asked(m.life, m.number, messages)
 	s, err := m.inner.Stream(ctx, messages, opts...)
 	if err != nil || s == nil {
 		return s, err
 	}
-	return schema.StreamReaderWithConvert(s, func(chunk M) (M, error) { return chunk, m.probe.at(ctx, atModelChunk) },
-		schema.WithOnEOF(func() (any, error) { return nil, m.probe.atEnd(ctx) })), nil
+	return schema.StreamReaderWithConvert(s, func(chunk M) (M, error) { return chunk, m.probe.at(ctx, m.life, atModelChunk) },
+		schema.WithOnEOF(func() (any, error) { return nil, m.probe.atEnd(ctx, m.life) })), nil
 }
 
 // atEnd is at for the end of a stream.
-func (p *Probe[M]) atEnd(ctx context.Context) error {
-	if err := p.at(ctx, atModelAnswer); err != nil {
+func (p *Probe[M]) atEnd(ctx context.Context, life int) error {
+	if err := p.at(ctx, life, atModelAnswer); err != nil {
 		return err
 	}
 	return io.EOF
@@ -187,6 +208,7 @@ func (p *Probe[M]) atEnd(ctx context.Context) error {
 type probedTool[M adk.MessageType] struct {
 	tool.InvokableTool
 	probe *Probe[M]
+	life  int
 }
 
 func (t *probedTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (string, error) {
@@ -196,15 +218,15 @@ func (t *probedTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string
 	}
 	call := callName(info.Name, argumentsInJSON)
 	t.probe.begin(call)
-	if err := t.probe.at(ctx, atToolStart); err != nil {
+	if err := t.probe.at(ctx, t.life, atToolStart); err != nil {
 		return "", err
 	}
 	result, err := t.InvokableTool.InvokableRun(ctx, argumentsInJSON, opts...)
 	if err == nil {
-		err = t.probe.did(call, result, fmt.Sprintf("tool %s#%s: %s", info.Name, compose.GetToolCallID(ctx), result))
+		err = t.probe.did(t.life, call, result, fmt.Sprintf("tool %s#%s: %s", info.Name, compose.GetToolCallID(ctx), result))
 	}
 	if err == nil {
-		err = t.probe.at(ctx, atToolEnd)
+		err = t.probe.at(ctx, t.life, atToolEnd)
 	}
 	if err != nil {
 		return "", err
