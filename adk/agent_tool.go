@@ -48,7 +48,13 @@ func NewTypedAgentTool[M MessageType](_ context.Context, agent TypedAgent[M], op
 			opt(&t.options)
 		}
 	}
+	_ = json.Unmarshal([]byte("{}"), new(agentToolRequest)) // compiles the decoder now, and not in the first call
 	return t
+}
+
+// agentToolRequest is the arguments of an agent tool without a schema of its own.
+type agentToolRequest struct {
+	Request string `json:"request"`
 }
 
 type agentTool[M MessageType] struct {
@@ -186,9 +192,7 @@ func (c *agentToolRun[M]) input(arguments string) (*TypedAgentInput[M], error) {
 		input.Messages = []M{opsOf[M]().user(arguments)}
 		return input, nil
 	}
-	var request struct {
-		Request string `json:"request"`
-	}
+	var request agentToolRequest
 	if err := json.Unmarshal([]byte(arguments), &request); err != nil {
 		return nil, fmt.Errorf("arguments of agent tool '%s': %w", c.tool.agent.Name(c.ctx), err)
 	}
