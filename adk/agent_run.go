@@ -42,6 +42,8 @@ type agentRun[M MessageType] struct {
 	toolSearchTool *schema.ToolInfo
 
 	messages []M
+	// turn is the turn of the model that is taken, or was last.
+	turn modelTurn[M]
 	// stoodIn is the failover model that answered last.
 	stoodIn *modelTarget[M]
 	// speculation is the tool calls of the last answer that run already.
@@ -136,7 +138,7 @@ func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) ta
 		return done{}
 	}
 	if len(a.handlers.beforeAgent) > 0 {
-		if err := r.guarded(r.setUp); err != nil {
+		if err := r.setUpGuarded(); err != nil {
 			r.send(r.lastEvent(err))
 			return done{}
 		}
@@ -146,26 +148,33 @@ func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) ta
 
 // execute does the run. Whatever happens the last event is out at its end.
 func (r *agentRun[M]) execute() {
-	defer r.over.Store(true)
-	defer r.detached()
-	defer func() { r.speculation.close() }()
-	err := r.guarded(r.react)
-	if err == nil || r.abortable && r.view.Now() {
-		return
+	defer r.end()
+	if err := r.react(); err != nil && !(r.abortable && r.view.Now()) {
+		r.send(r.lastEvent(err))
 	}
-	r.send(r.lastEvent(err))
 }
 
-func (r *agentRun[M]) guarded(do func() error) (err error) {
+func (r *agentRun[M]) end() {
+	r.speculation.close()
+	r.detached()
+	r.over.Store(true)
+}
+
+// guard is to be deferred by what runs user code. It turns a panic into the error, and tells of user code that ended
+// the goroutine: then finished has not become true, and the caller will not go on.
+func (r *agentRun[M]) guard(finished *bool, err *error) {
+	if v := recover(); v != nil {
+		*err = safe.NewPanicError(v, debug.Stack())
+	} else if !*finished {
+		r.send(r.lastEvent(r.failed(errors.New("the goroutine of the run was ended by runtime.Goexit in user code"))))
+	}
+}
+
+// setUpGuarded is setUp before the run has begun.
+func (r *agentRun[M]) setUpGuarded() (err error) {
 	finished := false
-	defer func() {
-		if v := recover(); v != nil {
-			err = safe.NewPanicError(v, debug.Stack())
-		} else if !finished { // runtime.Goexit: the caller will not go on
-			r.send(r.lastEvent(r.failed(errors.New("the goroutine of the run was ended by runtime.Goexit in user code"))))
-		}
-	}()
-	err = do()
+	defer r.guard(&finished, &err)
+	err = r.setUp()
 	finished = true
 	return err
 }
@@ -215,21 +224,32 @@ func (r *agentRun[M]) applyHandlers(p *agentPlan[M]) error {
 	return err
 }
 
-// react runs the graph from the input to the final message.
-func (r *agentRun[M]) react() error {
-	if err := r.ready(); err != nil {
-		return err
+// react runs the graph from the input to the final message. The values in it are whole messages; what streams are the
+// events of models and tools.
+func (r *agentRun[M]) react() (err error) {
+	finished := false
+	defer r.guard(&finished, &err)
+	if err = r.ready(); err == nil {
+		var final M
+		final, err = r.graph.Invoke(r.ctx, r.messages, r.graphOptions()...)
+		err = r.concluded(final, err)
 	}
-	final, err := r.runGraph()
-	if err == nil && r.agent.conf.OutputKey != "" {
-		AddSessionValue(r.ctx, r.agent.conf.OutputKey, opsOf[M]().text(final))
-	}
+	finished = true
 	return err
 }
 
-// ready does what comes before the graph. Inlined it would lie on the stack below the whole run.
-//
-//go:noinline
+// concluded says whose run failed, or keeps what it came to.
+func (r *agentRun[M]) concluded(final M, err error) error {
+	if err != nil {
+		return r.failed(err)
+	}
+	if key := r.agent.conf.OutputKey; key != "" {
+		AddSessionValue(r.ctx, key, opsOf[M]().text(final))
+	}
+	return nil
+}
+
+// ready does what comes before the graph.
 func (r *agentRun[M]) ready() error {
 	if r.graph == nil {
 		if err := r.setUp(); err != nil {
@@ -260,14 +280,6 @@ func (r *agentRun[M]) prepare() (err error) {
 func (r *agentRun[M]) genModelInput() (messages []M, err error) {
 	defer blame("GenModelInput", &err)
 	return r.agent.conf.GenModelInput(r.ctx, r.instruction, r.input)
-}
-
-// runGraph runs the loop. Its values are whole messages; what streams are the events of models and tools.
-func (r *agentRun[M]) runGraph() (final M, err error) {
-	if final, err = r.graph.Invoke(r.ctx, r.messages, r.graphOptions()...); err != nil {
-		return final, r.failed(err)
-	}
-	return final, nil
 }
 
 // graphOptions are those of the run.

@@ -173,23 +173,21 @@ func (x *execution[M]) optionsForAgent() []AgentRunOption {
 
 // execute lets the agent work to its end, and whoever it hands the run over to.
 func (x *execution[M]) execute() {
-	func() {
-		defer x.closeWatchers()
-		x.guard(x.task.execute)
-	}()
+	x.work()
 	if x.flow != nil {
 		handOver(any(x).(*execution[*schema.Message]))
 	}
 }
 
-// guard runs code of the agent. A panic becomes an error event.
-func (x *execution[M]) guard(do func()) {
+// work lets the agent itself work. A panic becomes an error event.
+func (x *execution[M]) work() {
 	defer func() {
 		if v := recover(); v != nil {
 			x.send(&TypedAgentEvent[M]{Err: x.failed(safe.NewPanicError(v, debug.Stack()))})
 		}
+		x.closeWatchers()
 	}()
-	do()
+	x.task.execute()
 }
 
 // failed says which agent failed.

@@ -33,11 +33,12 @@ type modelAttempt[M MessageType] struct {
 	err     error
 }
 
-// try calls the target once. The attempt stays open until it is accepted or rejected.
-func (t *modelTurn[M]) try(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) *modelAttempt[M] {
+// newAttempt opens an attempt. It stays open until it is accepted or rejected. One whose event streams, or that a
+// middleware may hold, outlives the turn.
+func (t *modelTurn[M]) newAttempt() *modelAttempt[M] {
 	c := t.chain
 	a := &t.first
-	if a.turn != nil {
+	if a.turn != nil || t.run.input.EnableStreaming || c.handlers.modelSender {
 		a = new(modelAttempt[M])
 	}
 	a.turn, a.judged = t, c.retry != nil || c.failover != nil
@@ -45,16 +46,24 @@ func (t *modelTurn[M]) try(ctx context.Context, target *modelTarget[M], input []
 		a.decided = make(chan struct{})
 	}
 	t.open = a
-	a.err = a.run(ctx, target, input, opts)
 	return a
 }
 
-func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (err error) {
-	defer safe.Recover(&err)
-	if a.turn.run.input.EnableStreaming {
-		return a.stream(ctx, target, input, opts)
+// run calls the target once and keeps how it went.
+func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) {
+	defer safe.Recover(&a.err)
+	switch r := a.turn.run; {
+	case r.input.EnableStreaming:
+		a.err = a.stream(ctx, target, input, opts)
+		return
+	case r.view == nil && len(a.turn.chain.handlers.wrapModel) == 0: // nothing more than it needs is on the stack
+		a.message, a.err = target.Generate(ctx, input, opts...)
+	default:
+		a.message, a.err = a.generate(ctx, target, input, opts)
 	}
-	return a.generate(ctx, target, input, opts)
+	if a.err == nil {
+		a.err = a.generated(target)
+	}
 }
 
 // wrapped is the target inside the middlewares that wrap models. Those are asked for every call.
@@ -76,27 +85,31 @@ func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], o
 	return ctx, m, nil
 }
 
-func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (err error) {
-	handlers, ops := a.turn.chain.handlers, opsOf[M]()
-	if len(handlers.wrapModel) == 0 {
-		a.message, err = a.call(ctx, identifiedModel[M]{target}, input, opts)
-	} else {
-		ctx, m, werr := a.wrapped(ctx, target, opts)
-		if werr != nil {
-			return werr
-		}
-		a.message, err = a.call(ctx, m, input, opts)
-	}
+// generate calls the target inside the middlewares. A call in a run that can be cancelled is given up when that is to
+// stop at once.
+func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (answer M, err error) {
+	ctx, m, err := a.wrapped(ctx, target, opts)
 	if err != nil {
-		return err
+		return answer, err
 	}
+	if a.turn.run.view == nil {
+		return m.Generate(ctx, input, opts...)
+	}
+	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) })
+	defer call.release()
+	return call.do()
+}
+
+// generated checks the answer and sends it.
+func (a *modelAttempt[M]) generated(target *modelTarget[M]) error {
+	ops := opsOf[M]()
 	if ops.isNil(a.message) {
 		return noAnswer(target.typ, "message")
 	}
 	if GetMessageID(a.message) == "" { // a middleware gave an answer of its own
 		a.message = ops.identified(a.message, cmp.Or(a.sentID, newMessageID()))
 	}
-	if !handlers.modelSender {
+	if !a.turn.chain.handlers.modelSender {
 		a.sendMessage(a.message)
 	}
 	return nil
@@ -136,17 +149,7 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], in
 	return nil
 }
 
-// call has the model answer. In a run that can be cancelled it does so in a goroutine of its own.
-func (a *modelAttempt[M]) call(ctx context.Context, m model.BaseModel[M], input []M, opts []model.Option) (M, error) {
-	if a.turn.run.view == nil {
-		return m.Generate(ctx, input, opts...)
-	}
-	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) })
-	defer call.release()
-	return call.do()
-}
-
-// open is call for an answer as a stream. The context of the model ends with the stream.
+// open is generate for an answer as a stream. The context of the model ends with the stream.
 func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], input []M, opts []model.Option) (*schema.StreamReader[M], error) {
 	if a.turn.run.view == nil {
 		return m.Stream(ctx, input, opts...)

@@ -20,7 +20,8 @@ func (t *modelTurn[M]) answer(ctx context.Context) (answer M, err error) {
 	if t.chain.retry != nil || t.chain.failover != nil {
 		return t.insist(ctx)
 	}
-	a := t.try(ctx, t.chain.target, t.input, t.options)
+	a := t.newAttempt()
+	a.run(ctx, t.chain.target, t.input, t.options)
 	if a.err != nil {
 		a.fail()
 		return answer, a.err
@@ -127,7 +128,8 @@ func (t *modelTurn[M]) tryWithRetries(ctx context.Context, target *modelTarget[M
 		if err := ctx.Err(); err != nil && a != nil {
 			return a, err
 		}
-		a = t.try(ctx, target, input, opts)
+		a = t.newAttempt()
+		a.run(ctx, target, input, opts)
 		if retry == nil {
 			return a, a.err
 		}

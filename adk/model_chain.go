@@ -69,29 +69,58 @@ func (c *modelChain[M]) Stream(ctx context.Context, _ []M, _ ...model.Option) (*
 }
 
 // turn is one turn of the model: it takes the history from the state, has it answered and adds the answer. The last
-// message of the history is the result. A cancelled run stops here, before the turn or after an answer with tool calls.
+// message of the history is the result.
 func (c *modelChain[M]) turn(ctx context.Context) (last M, err error) {
-	t := modelTurn[M]{chain: c, run: agentRunFrom[M](ctx), ctx: ctx}
+	t := c.newTurn(ctx)
+	if last, answered, err := t.begin(ctx); answered || err != nil {
+		return last, err
+	}
+	if c.handlers.beforeTurn() || c.handlers.afterTurn() {
+		last, err = t.answerWithHooks(ctx)
+	} else if last, err = t.answer(ctx); err == nil {
+		err = t.keep(ctx, last)
+	}
+	return t.end(ctx, last, err)
+}
+
+// newTurn makes the turn in the run, which has one at a time.
+func (c *modelChain[M]) newTurn(ctx context.Context) *modelTurn[M] {
+	r := agentRunFrom[M](ctx)
+	t := &r.turn
+	*t = modelTurn[M]{chain: c, run: r, ctx: ctx}
+	return t
+}
+
+// begin readies the turn, unless the run had its answer already when it was stopped. A run that is to stop at once stops
+// here.
+func (t *modelTurn[M]) begin(ctx context.Context) (last M, answered bool, err error) {
 	if t.run.resume != nil || t.run.restored != nil {
-		if last, answered, err := t.resumed(ctx); answered || err != nil {
-			return last, err
+		if last, answered, err = t.resumed(ctx); answered || err != nil {
+			return last, answered, err
 		}
 	}
-	if t.run.view == nil {
-		return t.saved(t.take(ctx))
+	if t.run.stopped() {
+		return last, false, compose.Interrupt(ctx, infoStopped)
 	}
-	if t.run.view.Now() {
-		return last, compose.Interrupt(ctx, infoStopped)
+	return last, false, t.takeInput(ctx)
+}
+
+// end saves the turn, in a run whose steps are. A cancelled run stops here: after an answer with tool calls, or before a
+// turn that the cancel has broken off.
+func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
+	r := t.run
+	if err == nil && r.journal != nil {
+		err = r.saveTurn(t.ctx)
 	}
-	last, err = t.saved(t.take(ctx))
 	switch {
-	case err != nil && t.run.view.Now() && !isInterrupt(err):
+	case r.view == nil:
+	case err != nil && r.view.Now() && !isInterrupt(err):
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
-	case err == nil && t.run.unheard.Load(): // the answer came with the cancel, too late to be told
+	case err == nil && r.unheard.Load(): // the answer came with the cancel, too late to be told
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
-	case err == nil && t.run.view.At(cancelscope.Mode(CancelAfterChatModel)) && c.limited && opsOf[M]().hasToolCalls(last):
-		if t.run.speculation.stop() { // the tools node stops the run, with the results of the calls that run already
-			t.run.stopsInTools = true
+	case err == nil && r.view.At(cancelscope.Mode(CancelAfterChatModel)) && t.chain.limited && opsOf[M]().hasToolCalls(last):
+		if r.speculation.stop() { // the tools node stops the run, with the results of the calls that run already
+			r.stopsInTools = true
 			return last, nil
 		}
 		return last, errors.Join(pauseAt[M](ctx, afterChatModel), compose.Interrupt(ctx, infoAfterChatModel))
@@ -99,28 +128,9 @@ func (c *modelChain[M]) turn(ctx context.Context) (last M, err error) {
 	return last, err
 }
 
-// saved saves a turn that was taken, in a run whose steps are.
-func (t *modelTurn[M]) saved(last M, err error) (M, error) {
-	if err == nil && t.run.journal != nil {
-		err = t.run.saveTurn(t.ctx)
-	}
-	return last, err
-}
-
-// take is the turn itself.
-func (t *modelTurn[M]) take(ctx context.Context) (last M, err error) {
-	c := t.chain
-	if err := t.begin(ctx); err != nil {
-		return last, err
-	}
-	if !c.handlers.beforeTurn() && !c.handlers.afterTurn() {
-		answer, err := t.answer(ctx)
-		if err != nil {
-			return last, err
-		}
-		return answer, t.keep(ctx, answer)
-	}
-	mc := t.hookContext(c.toolsOf(t.run))
+// answerWithHooks is answer between the hooks before and after the turn.
+func (t *modelTurn[M]) answerWithHooks(ctx context.Context) (last M, err error) {
+	mc := t.hookContext(t.chain.toolsOf(t.run))
 	if ctx, err = t.hookBefore(ctx, mc); err != nil {
 		return last, err
 	}
@@ -186,12 +196,12 @@ type modelTurn[M MessageType] struct {
 	told *TypedModelContext[M]
 	// open is the attempt that has not been judged yet.
 	open *modelAttempt[M]
-	// first is the first attempt: most turns need no other.
+	// first is the first attempt, of which nothing outlives the turn: most turns need no other.
 	first modelAttempt[M]
 }
 
-// begin counts the turn and takes input and options from the state.
-func (t *modelTurn[M]) begin(ctx context.Context) error {
+// takeInput counts the turn and takes input and options from the state.
+func (t *modelTurn[M]) takeInput(ctx context.Context) error {
 	c, r := t.chain, t.run
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		if r.view != nil {

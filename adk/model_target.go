@@ -41,39 +41,50 @@ func (t *modelTarget[M]) enter(ctx context.Context) context.Context {
 	return callbacks.Reuse(ctx, t.info)
 }
 
-// Generate calls the model. Callback handlers hear of a panic, too.
-func (t *modelTarget[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+// Generate calls the model and gives the answer its message ID, in a copy: the model may return the same message in
+// several runs. Callback handlers hear of a panic, too.
+func (t *modelTarget[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (answer M, err error) {
+	ctx = t.started(ctx, input)
+	answer, err = t.generate(ctx, input, opts)
+	return t.ended(ctx, answer, err)
+}
+
+func (t *modelTarget[M]) started(ctx context.Context, input []M) context.Context {
 	ctx = t.enter(ctx)
 	if t.silent {
-		return t.generate(ctx, input, opts)
+		return ctx
 	}
-	ctx = callbacks.OnStart(ctx, input)
-	answer, err := t.generate(ctx, input, opts)
-	if err != nil {
+	return callbacks.OnStart(ctx, input)
+}
+
+func (t *modelTarget[M]) ended(ctx context.Context, answer M, err error) (M, error) {
+	switch {
+	case t.silent:
+	case err != nil:
 		callbacks.OnError(ctx, err)
-	} else {
+	default:
 		callbacks.OnEnd(ctx, answer)
+	}
+	if ops := opsOf[M](); !ops.isNil(answer) {
+		answer = ops.identified(answer, newMessageID())
 	}
 	return answer, err
 }
 
 // Stream is Generate for an answer as a stream.
 func (t *modelTarget[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	ctx = t.enter(ctx)
-	if t.silent {
-		s, err := t.stream(ctx, input, opts)
-		if err != nil {
-			return nil, err
-		}
-		return cutOff[M](ctx, s), nil
-	}
-	ctx = callbacks.OnStart(ctx, input)
+	ctx = t.started(ctx, input)
 	s, err := t.stream(ctx, input, opts)
 	if err != nil {
-		callbacks.OnError(ctx, err)
+		if !t.silent {
+			callbacks.OnError(ctx, err)
+		}
 		return nil, err
 	}
-	_, s = callbacks.OnEndWithStreamOutput(ctx, cutOff[M](ctx, s))
+	s = cutOff[M](ctx, s)
+	if !t.silent {
+		_, s = callbacks.OnEndWithStreamOutput(ctx, s)
+	}
 	return s, nil
 }
 
@@ -99,16 +110,8 @@ func noAnswer(typ, what string) error {
 	return fmt.Errorf("the model (type %q) returned neither a %s nor an error", typ, what)
 }
 
-// identifiedModel gives answers their message ID, in copies: the model may return the same message in several runs.
+// identifiedModel gives answers their message ID also where they stream: the first chunk has it, in a copy.
 type identifiedModel[M MessageType] struct{ *modelTarget[M] }
-
-func (m identifiedModel[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
-	answer, err := m.modelTarget.Generate(ctx, input, opts...)
-	if ops := opsOf[M](); !ops.isNil(answer) {
-		answer = ops.identified(answer, newMessageID())
-	}
-	return answer, err
-}
 
 func (m identifiedModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 	s, err := m.modelTarget.Stream(ctx, input, opts...)

@@ -1,20 +1,26 @@
 package compose
 
-import "slices"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // arena is the memory of one run, sized to the plan and reused by later runs: where values wait between nodes, and
 // what is ready. Only the run's scheduler touches it; nodes get their task alone.
 type arena struct {
-	plan       *plan
+	*plan
 	linkStates []linkState
 	nodeStates []nodeState
-	tasks      []task
+	// tasks has one for each node that has run in this or an earlier run.
+	tasks []*task
 	// ready are the nodes to start next, in the order of the plan.
 	ready []int
 	// running counts the tasks that were started and whose end was not seen yet.
 	running int
 	// abandoned counts the tasks that an interrupt from outside gave up while they ran.
 	abandoned int
+	// failed is the first task that failed.
+	failed atomic.Pointer[task]
 	// ended takes the tasks that end on goroutines of their own. It has room for all, so that a task never waits.
 	ended chan *task
 	// completed are the tasks whose end was seen in this round, in that order.
@@ -47,47 +53,51 @@ const (
 
 // nodeState counts what a node of a DAG still waits for. It follows from the links and is not stored.
 type nodeState struct {
-	waitingControls, readyControls, waitingDatas int
+	waitingControls, readyControls, waitingDatas int32
 	skipped, fired, queued                       bool
 }
 
-func (p *plan) newArena() *arena {
-	if a, ok := p.arenas.Get().(*arena); ok {
-		return a
-	}
-	a := &arena{
-		plan:       p,
-		linkStates: make([]linkState, len(p.links)),
-		nodeStates: make([]nodeState, len(p.nodes)),
-		tasks:      make([]task, len(p.nodes)),
-		ready:      make([]int, 0, len(p.nodes)),
-	}
+// fit makes the memory for runs of a plan.
+func (a *arena) fit(p *plan) {
+	a.plan = p
+	a.linkStates = make([]linkState, len(p.links))
+	a.nodeStates = make([]nodeState, len(p.nodes))
+	a.tasks = make([]*task, len(p.nodes))
+	a.ready = make([]int, 0, len(p.nodes))
 	a.reset()
-	return a
 }
 
 func (a *arena) reset() {
 	clear(a.linkStates)
 	a.single[0] = nil
-	clear(a.tasks)
+	for _, t := range a.tasks {
+		if t != nil {
+			*t = task{}
+		}
+	}
 	clear(a.outputs[:cap(a.outputs)])
 	clear(a.completed[:cap(a.completed)])
 	clear(a.batch[:cap(a.batch)])
+	a.failed.Store(nil)
 	a.last = a.last[:0]
 	a.ready, a.completed, a.outputs, a.batch = a.ready[:0], a.completed[:0], a.outputs[:0], a.batch[:0]
 	for i := range a.nodeStates {
-		n := &a.plan.nodes[i]
-		a.nodeStates[i] = nodeState{waitingControls: n.controls, waitingDatas: n.datas}
+		n := &a.nodes[i]
+		a.nodeStates[i] = nodeState{waitingControls: int32(n.controls), waitingDatas: int32(n.datas)}
 	}
 }
 
-// release gives the arena back. A run that leaves tasks behind keeps its arena: the tasks may still write to it.
-func (a *arena) release() {
-	if a.running > 0 || a.abandoned > 0 {
-		return
+// task returns the task of a node, as good as new.
+func (a *arena) task(i int) *task {
+	t := a.tasks[i]
+	if t == nil {
+		t = new(task)
+		a.tasks[i] = t
+	} else {
+		*t = task{}
 	}
-	a.reset()
-	a.plan.arenas.Put(a)
+	t.node = &a.nodes[i]
+	return t
 }
 
 // deliver puts an output on a link; s is nil in a run of values.
@@ -102,8 +112,8 @@ func (a *arena) deliver(li int, v any, s stream) {
 
 // arrive notes that nothing more comes over the link's data side.
 func (a *arena) arrive(li int) {
-	l, ls := &a.plan.links[li], &a.linkStates[li]
-	if !a.plan.dag {
+	l, ls := &a.links[li], &a.linkStates[li]
+	if !a.dag {
 		if ls.has {
 			a.queue(l.to)
 		}
@@ -119,8 +129,8 @@ func (a *arena) arrive(li int) {
 
 // permit notes what the source of a link says about running the target. Only DAGs ask.
 func (a *arena) permit(li int, c control) {
-	l, ls := &a.plan.links[li], &a.linkStates[li]
-	if !a.plan.dag || ls.control != controlWaiting || !l.control() {
+	l, ls := &a.links[li], &a.linkStates[li]
+	if !a.dag || ls.control != controlWaiting || !l.control() {
 		return
 	}
 	ls.control = c
@@ -135,7 +145,7 @@ func (a *arena) permit(li int, c control) {
 // queueIfReady decides about a node of a DAG once it has heard from all predecessors. A node that nobody permits is
 // skipped and says so to its successors.
 func (a *arena) queueIfReady(i int) {
-	n, pn := &a.nodeStates[i], &a.plan.nodes[i]
+	n, pn := &a.nodeStates[i], &a.nodes[i]
 	if n.fired || n.skipped || n.waitingControls > 0 {
 		return
 	}
@@ -152,7 +162,7 @@ func (a *arena) queueIfReady(i int) {
 // data from is.
 func (a *arena) someDataSkipped(pn *planNode) bool {
 	for _, li := range pn.inLinks {
-		if ls := &a.linkStates[li]; ls.arrived && !ls.has && a.nodeStates[a.plan.links[li].from].skipped {
+		if ls := &a.linkStates[li]; ls.arrived && !ls.has && a.nodeStates[a.links[li].from].skipped {
 			return true
 		}
 	}
@@ -161,7 +171,7 @@ func (a *arena) someDataSkipped(pn *planNode) bool {
 
 func (a *arena) skip(i int) {
 	a.nodeStates[i].skipped = true
-	for _, li := range a.plan.nodes[i].outLinks {
+	for _, li := range a.nodes[i].outLinks {
 		a.permit(li, controlSkipped)
 		a.arrive(li)
 	}
@@ -180,15 +190,15 @@ func (a *arena) queue(i int) {
 // predecessors and valid until the next take.
 func (a *arena) take(n *planNode) []mapped {
 	a.nodeStates[n.index].queued = false
-	a.nodeStates[n.index].fired = a.plan.dag
+	a.nodeStates[n.index].fired = a.dag
 	a.outputs = a.outputs[:0]
 	for _, li := range n.inLinks {
 		ls := &a.linkStates[li]
 		if !ls.has {
 			continue
 		}
-		from := &a.plan.nodes[a.plan.links[li].from]
-		a.outputs = append(a.outputs, mapped{from: from.key, value: ls.value, stream: ls.stream, output: from.output(), link: &a.plan.links[li]})
+		from := &a.nodes[a.links[li].from]
+		a.outputs = append(a.outputs, mapped{from: from.key, value: ls.value, stream: ls.stream, output: from.output(), link: &a.links[li]})
 		ls.value, ls.stream, ls.has = nil, nil, false
 	}
 	return a.outputs

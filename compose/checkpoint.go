@@ -295,8 +295,8 @@ func (r *run) restoredTasks(batch []*task) ([]*task, error) {
 		if !hasInput && !again[n.key] {
 			continue
 		}
-		t := &r.tasks[i]
-		*t = task{node: n, opts: r.opts.of(i), skipPre: cp.SkipPreHandler[n.key], checkpoint: cp.SubGraphs[n.key]}
+		t := r.task(i)
+		t.opts, t.skipPre, t.checkpoint = r.opts.of(i), cp.SkipPreHandler[n.key], cp.SubGraphs[n.key]
 		var err error
 		if hasInput {
 			t.value, t.stream, err = r.revive(n.input(), saved)

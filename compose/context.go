@@ -34,6 +34,12 @@ func (c *runContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// graphContext is the context of a graph, with the state that everything in the graph shares.
+type graphContext struct {
+	runContext
+	state stateScope
+}
+
 type toolCallKey struct{}
 
 // newRunContext starts from what ctx says.

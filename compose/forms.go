@@ -12,8 +12,9 @@ import (
 )
 
 // action is the body of a node: the two forms a run needs, made from whatever the user supplied. A run of values
-// calls Invoke only, a run of streams Transform only. Both report to the callback handlers of ctx and turn panics
-// into errors. opts are the call options for this node (nil, or values of the option type).
+// calls Invoke only, a run of streams Transform only. Both report to the callback handlers of ctx, also that the user's
+// function panicked. Where nobody listens a panic is left to the task. opts are the call options for this node (nil, or
+// values of the option type).
 type action interface {
 	Invoke(ctx context.Context, in any, opts []any) (any, error)
 	Transform(ctx context.Context, in stream, opts []any) (stream, error)
@@ -52,17 +53,26 @@ func (f *forms[I, O, P]) Invoke(ctx context.Context, in any, rawOpts []any) (any
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case f.invoke != nil:
-		return boxed(f.callInvoke(ctx, input, opts))
-	case f.stream != nil:
-		return boxed(joined(f.callStream(ctx, input, opts)))
-	case f.collect != nil:
-		return boxed(f.callCollect(ctx, singleOf(input), opts))
-	case f.transform != nil:
-		return boxed(joined(f.callTransform(ctx, singleOf(input), opts)))
+	if f.invoke == nil {
+		return boxed(f.derivedInvoke(ctx, input, opts))
 	}
-	return nil, errNoForm
+	if f.reports(ctx) {
+		return boxed(f.reportInvoke(ctx, input, opts))
+	}
+	return boxed(f.invoke(ctx, input, opts...))
+}
+
+// derivedInvoke gets a value from the other forms.
+func (f *forms[I, O, P]) derivedInvoke(ctx context.Context, input I, opts []P) (out O, err error) {
+	switch {
+	case f.stream != nil:
+		return joined(f.callStream(ctx, input, opts))
+	case f.collect != nil:
+		return f.callCollect(ctx, singleOf(input), opts)
+	case f.transform != nil:
+		return joined(f.callTransform(ctx, singleOf(input), opts))
+	}
+	return out, errNoForm
 }
 
 // Transform is Invoke for a run of streams: stream to stream, then an input to join, then an output to make a
@@ -154,10 +164,17 @@ func typedOptions[P any](raw []any) ([]P, error) {
 
 func (f *forms[I, O, P]) callInvoke(ctx context.Context, in I, opts []P) (out O, err error) {
 	if f.reports(ctx) {
-		return reportValue(ctx, in, func(ctx context.Context) (O, error) { return f.invoke(ctx, in, opts...) })
+		return f.reportInvoke(ctx, in, opts)
 	}
 	defer safe.Recover(&err)
 	return f.invoke(ctx, in, opts...)
+}
+
+// reportInvoke is left out of line, so that calls nobody listens to have a small stack.
+//
+//go:noinline
+func (f *forms[I, O, P]) reportInvoke(ctx context.Context, in I, opts []P) (O, error) {
+	return reportValue(ctx, in, func(ctx context.Context) (O, error) { return f.invoke(ctx, in, opts...) })
 }
 
 func (f *forms[I, O, P]) callStream(ctx context.Context, in I, opts []P) (out *schema.StreamReader[O], err error) {

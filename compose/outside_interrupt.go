@@ -111,7 +111,7 @@ func (r *run) awaitOutside(n int) {
 		case <-r.outside.expired:
 			r.abandon()
 			return
-		case t := <-r.arena.ended:
+		case t := <-r.ended:
 			r.running--
 			r.complete(t)
 		}
@@ -121,9 +121,8 @@ func (r *run) awaitOutside(n int) {
 // abandon gives the running nodes up. Nested graphs are waited for: they see the same deadline and come back with
 // what they have saved.
 func (r *run) abandon() {
-	for i := range r.tasks {
-		t := &r.tasks[i]
-		if t.node == nil || t.node.sub != nil || !t.phase.CompareAndSwap(taskRunning, taskAbandoned) {
+	for _, t := range r.tasks {
+		if t == nil || t.node == nil || t.node.sub != nil || !t.phase.CompareAndSwap(taskRunning, taskAbandoned) {
 			continue
 		}
 		r.running--
@@ -131,7 +130,7 @@ func (r *run) abandon() {
 		r.pause.timedOut = append(r.pause.timedOut, t)
 	}
 	for r.running > 0 {
-		t := <-r.arena.ended
+		t := <-r.ended
 		r.running--
 		r.complete(t)
 	}

@@ -45,7 +45,8 @@ type plan struct {
 	awaitSideNodes  bool
 
 	compileInfo *GraphInfo
-	arenas      sync.Pool
+	// runs is the memory of runs that have ended.
+	runs sync.Pool
 }
 
 // planNode is a node of a plan.

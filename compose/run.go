@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"sync/atomic"
 
 	"github.com/weftgo/weft/internal/callbacks"
 	"github.com/weftgo/weft/internal/core"
@@ -27,14 +26,18 @@ type invocation struct {
 	modify StateModifier
 }
 
-// run is one run of a plan. Its loop is the scheduler: it alone decides what runs next, so nothing in it is locked.
+// run is one run of a plan, in memory that later runs use again. Its loop is the scheduler: it alone decides what runs
+// next, so nothing in it is locked.
 type run struct {
-	*plan
-	*arena
+	arena
 	invocation
-	// ctx is the graph's context: the parent of everything that runs in it. own is its memory.
+	progress
+}
+
+// progress is what a run knows of itself.
+type progress struct {
+	// ctx is the graph's context: the parent of everything that runs in it.
 	ctx      *runContext
-	own      runContext
 	frame    *core.Frame
 	scope    *stateScope
 	opts     *routedOptions
@@ -43,8 +46,6 @@ type run struct {
 
 	// siblings is the parent of nodes that run at the same time, made when they first do.
 	siblings *siblingContext
-	// failed is the first task that failed.
-	failed atomic.Pointer[task]
 	// received is how many predecessors delivered for the node that was gathered last.
 	received int
 
@@ -54,31 +55,58 @@ type run struct {
 	resumed *checkpoint
 	// fromCheckpoint: the run started from one.
 	fromCheckpoint bool
+
+	// How the run ended: with a value or a stream, or an error.
+	value  any
+	stream stream
+	err    error
 }
 
 var errRunEnded = errors.New("the graph run has ended")
 
-// newRun readies a run of the plan, as the root of a run or as a node of another one.
+// newRun readies a run of the plan, as the root of a run or as a node of another one. It must be followed by do and
+// outcome.
 func (p *plan) newRun(ctx context.Context, given []Option, nested bool) *run {
-	r := &run{plan: p, maxSteps: p.maxSteps}
-	r.given, r.nested = given, nested
-	r.own = newRunContext(ctx)
-	r.ctx = &r.own
-	if !nested {
-		r.ctx.frame = core.FrameFrom(ctx).Enter(ctx, &p.segment)
+	r, ok := p.runs.Get().(*run)
+	if !ok {
+		r = new(run)
+		r.fit(p)
 	}
-	r.frame = &r.ctx.frame
+	r.given, r.nested, r.maxSteps = given, nested, p.maxSteps
+	own := &graphContext{runContext: newRunContext(ctx)}
+	r.ctx, r.scope = &own.runContext, own.scope
+	if p.genState != nil {
+		own.state.outer = own.scope
+		own.scope, r.scope = &own.state, &own.state
+	}
+	if !nested {
+		own.frame = core.FrameFrom(ctx).Enter(ctx, &p.segment)
+	}
+	r.frame = &own.frame
 	r.outside = outsideInterruptFrom(ctx)
 	return r
 }
 
-// do executes the plan once. Every panic of user code comes back as an error. It and what lies between it and the
-// nodes is kept small: it is on the stack of everything that runs in a graph.
-func (r *run) do() (value any, out stream, err error) {
-	if err = r.begin(); err == nil {
-		value, out, err = r.execute()
+// outcome returns how the run ended, and gives its memory back. A run that leaves tasks behind keeps it: they may still
+// write to it.
+func (r *run) outcome() (value any, s stream, err error) {
+	value, s, err = r.value, r.stream, r.err
+	if r.running > 0 || r.abandoned > 0 {
+		return value, s, err
 	}
-	return r.end(value, out, err)
+	r.reset()
+	r.invocation, r.progress = invocation{}, progress{}
+	r.runs.Put(r)
+	return value, s, err
+}
+
+// do executes the plan once. Every panic of user code becomes the error. It and what lies between it and the nodes is
+// kept small: it is on the stack of everything that runs in a graph.
+func (r *run) do() {
+	if r.err = r.begin(); r.err == nil {
+		r.execute()
+	}
+	r.end()
 }
 
 // begin does what comes before the nodes. A failure is reported to the callback handlers like that of a run.
@@ -97,11 +125,11 @@ func (r *run) begin() error {
 	return err
 }
 
-func (r *run) end(value any, out stream, err error) (any, stream, error) {
-	if err == nil && r.fromCheckpoint {
-		err = r.deleteCheckpoint(r.ctx)
+func (r *run) end() {
+	if r.err == nil && r.fromCheckpoint {
+		r.err = r.deleteCheckpoint(r.ctx)
 	}
-	return r.reportEnd(value, out, err)
+	r.reportEnd()
 }
 
 // setUp routes the options, loads a checkpoint and makes the state: all that comes before the start is reported.
@@ -146,12 +174,9 @@ func (r *run) startedCallbacks() callbacks.State {
 
 // makeState gives the run its state: the saved one, or else a new one.
 func (r *run) makeState() error {
-	r.scope = r.ctx.scope
 	if r.genState == nil {
 		return nil
 	}
-	r.scope = &stateScope{outer: r.ctx.scope}
-	r.ctx.scope = r.scope
 	if r.resumed != nil && r.resumed.State != nil {
 		if !typeFits(r.resumed.State, r.stateType) {
 			return graphErrorf("the checkpoint has a state of type %T, the graph one of type %v", r.resumed.State, r.stateType)
@@ -186,51 +211,49 @@ func (r *run) reportStart() error {
 	return nil
 }
 
-func (r *run) reportEnd(value any, out stream, err error) (any, stream, error) {
+func (r *run) reportEnd() {
 	if !r.ctx.callbacks.Active() {
-		return value, out, err
+		return
 	}
 	switch {
-	case err != nil:
-		if _, panicked := callbacks.FireError(r.ctx, err); panicked != nil && !isInterrupt(err) {
-			err = errors.Join(err, panicked)
+	case r.err != nil:
+		if _, panicked := callbacks.FireError(r.ctx, r.err); panicked != nil && !isInterrupt(r.err) {
+			r.err = errors.Join(r.err, panicked)
 		}
-	case out != nil:
-		out, err = r.out.ReportEnd(r.ctx, out)
+	case r.stream != nil:
+		r.stream, r.err = r.out.ReportEnd(r.ctx, r.stream)
 	default:
-		_, err = callbacks.FireEnd[any](r.ctx, value)
+		_, r.err = callbacks.FireEnd[any](r.ctx, r.value)
 	}
-	if err != nil {
-		value, out = nil, nil
+	if r.err != nil {
+		r.value, r.stream = nil, nil
 		var already *RunError
-		if !isInterrupt(err) && !errors.As(err, &already) {
-			err = graphError(err)
+		if !isInterrupt(r.err) && !errors.As(r.err, &already) {
+			r.err = graphError(r.err)
 		}
 	}
-	return value, out, err
 }
 
 // execute runs the nodes from the input, or from the checkpoint that was loaded, to END, an interrupt or a failure.
-func (r *run) execute() (value any, out stream, err error) {
-	r.arena = r.plan.newArena()
+func (r *run) execute() {
 	defer func() {
 		if v := recover(); v != nil {
-			err = graphError(safe.NewPanicError(v, debug.Stack()))
+			r.err = graphError(safe.NewPanicError(v, debug.Stack()))
 		}
-		if err != nil {
-			value, out = nil, nil
-		}
-		r.tearDown(err)
+		r.tearDown(r.err)
 	}()
+	if r.err = r.enter(); r.err == nil {
+		r.err = r.loop()
+	}
+}
+
+// enter puts what the run starts from before its nodes.
+func (r *run) enter() error {
 	if r.resumed != nil {
 		closeStream(r.inputStream) // the input was given to the run that is being resumed
-		if err := r.restore(); err != nil {
-			return nil, nil, err
-		}
-	} else if err := r.distribute(&r.nodes[startIndex], r.input, r.inputStream); err != nil {
-		return nil, nil, err
+		return r.restore()
 	}
-	return r.loop()
+	return r.distribute(&r.nodes[startIndex], r.input, r.inputStream)
 }
 
 // tearDown cancels what still runs after a failure, waits for it, and closes the streams that nobody will read.
@@ -239,12 +262,14 @@ func (r *run) tearDown(err error) {
 		r.siblings.cancel(err)
 	}
 	for err != nil && r.running > 0 {
-		t := <-r.arena.ended
+		t := <-r.ended
 		r.running--
 		t.phase.Store(taskSeen)
 	}
-	for i := range r.tasks {
-		t := &r.tasks[i]
+	for _, t := range r.tasks {
+		if t == nil {
+			continue
+		}
 		if phase := t.phase.Load(); phase == taskPrepared || phase == taskSeen {
 			closeStream(t.stream)
 			t.original.close()
@@ -252,7 +277,6 @@ func (r *run) tearDown(err error) {
 	}
 	r.closePending()
 	r.releaseSiblings(err)
-	r.arena.release()
 }
 
 // releaseSiblings ends the context of the nodes, except where something may still work under it: nodes that END did
@@ -279,27 +303,32 @@ func (r *run) reportFailure(t *task) {
 	}
 }
 
-// loop starts what is ready, waits, and hands outputs on, until there is a result.
-func (r *run) loop() (any, stream, error) {
+// loop starts what is ready, waits, and hands outputs on, until there is a result. The first of the tasks that start
+// together runs here.
+func (r *run) loop() error {
 	for {
 		if r.reachedEnd() && !r.pause.blocksEnd() && !r.resuming() {
 			return r.finish()
 		}
 		r.pause.before = r.listedBefore()
 		if r.pause.requested() {
-			if r.running > 0 {
-				if err := r.await(r.running); err != nil {
-					return nil, nil, err
-				}
-				continue
+			if r.running == 0 {
+				return r.suspend()
 			}
-			return nil, nil, r.suspend()
+			if err := r.await(r.running); err != nil {
+				return err
+			}
+			continue
 		}
-		if len(r.ready) == 0 && r.running == 0 && !r.resuming() {
-			return nil, nil, r.stuck()
+		own, err := r.launch()
+		if err != nil {
+			return err
 		}
-		if err := r.start(); err != nil {
-			return nil, nil, err
+		if own != nil {
+			own.execute()
+		}
+		if err := r.join(own); err != nil {
+			return err
 		}
 	}
 }
@@ -307,16 +336,17 @@ func (r *run) loop() (any, stream, error) {
 func (r *run) reachedEnd() bool { return len(r.ready) > 0 && r.ready[0] == endIndex }
 
 // finish takes the result. What else is ready is not started.
-func (r *run) finish() (any, stream, error) {
+func (r *run) finish() (err error) {
 	for r.awaitSideNodes && r.running > 0 {
-		t := <-r.arena.ended
+		t := <-r.ended
 		r.running--
 		t.phase.Store(taskSeen)
 		if t.err != nil && t.signal == nil && t.nested == nil {
-			return nil, nil, t.err
+			return t.err
 		}
 	}
-	return r.gather(&r.nodes[endIndex])
+	r.value, r.stream, err = r.gather(&r.nodes[endIndex])
+	return err
 }
 
 func (r *run) stuck() error {
@@ -334,19 +364,21 @@ func (r *run) keysOf(nodes []int) string {
 	return NodePath{path: keys}.String()
 }
 
-// start runs everything that is ready and waits: in a run of steps for all of it, in an eager run for whatever ends
-// first.
-func (r *run) start() error {
+// launch makes the tasks that are ready and starts them, up to the one, if any, that it returns for the caller to run.
+func (r *run) launch() (own *task, err error) {
+	if len(r.ready) == 0 && r.running == 0 && !r.resuming() {
+		return nil, r.stuck()
+	}
 	if err := r.ctx.Err(); err != nil {
-		return graphError(contextDone(r.ctx))
+		return nil, graphError(contextDone(r.ctx))
 	}
 	if !r.dag && r.steps >= r.maxSteps {
-		return graphError(ErrExceedMaxSteps)
+		return nil, graphError(ErrExceedMaxSteps)
 	}
 	r.steps++
 	batch, err := r.makeTasks()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	inline := r.outside == nil && len(batch) > 0 && (!r.eager || len(batch) == 1 && r.running == 0)
 	if len(batch) > 1 || r.running > 0 || !inline && len(batch) > 0 {
@@ -355,24 +387,28 @@ func (r *run) start() error {
 	for _, t := range batch {
 		t.prepare(r)
 	}
-	spawn := batch
 	if inline {
-		spawn = batch[1:]
+		own, batch = batch[0], batch[1:]
 	}
-	for _, t := range spawn {
+	for _, t := range batch {
 		r.spawn(t)
 	}
-	if inline {
-		t := batch[0]
-		t.execute()
+	return own, nil
+}
+
+// join waits for what was launched, of which the caller ran one: in a run of steps for all of it, in an eager run for
+// whatever ends first.
+func (r *run) join(own *task) error {
+	wait := r.running
+	if own != nil {
 		r.collect()
-		r.complete(t)
-	}
-	wait := min(1, r.running)
-	if !r.eager {
+		r.complete(own)
 		wait = r.running
-	} else if inline {
-		wait = 0
+		if r.eager {
+			wait = 0
+		}
+	} else if r.eager {
+		wait = min(1, wait)
 	}
 	return r.await(wait)
 }
@@ -389,8 +425,8 @@ func (r *run) needSiblings() {
 	if r.siblings == nil {
 		r.siblings = &siblingContext{Context: r.ctx}
 	}
-	if r.arena.ended == nil {
-		r.arena.ended = make(chan *task, len(r.nodes))
+	if r.ended == nil {
+		r.ended = make(chan *task, len(r.nodes))
 	}
 }
 
@@ -398,7 +434,7 @@ func (r *run) needSiblings() {
 func (r *run) spawn(t *task) {
 	t.phase.Store(taskRunning)
 	r.running++
-	ended := r.arena.ended
+	ended := r.ended
 	go func() {
 		defer func() { // also when the node ends the goroutine
 			if t.phase.CompareAndSwap(taskRunning, taskEnded) {
@@ -426,8 +462,8 @@ func (r *run) makeTasks() ([]*task, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := &r.tasks[i]
-		*t = task{node: n, value: value, stream: s, opts: r.opts.of(i)}
+		t := r.task(i)
+		t.value, t.stream, t.opts = value, s, r.opts.of(i)
 		r.keepOriginal(t, r.received == 0)
 		batch = append(batch, t)
 	}
@@ -441,7 +477,7 @@ func (r *run) await(n int) error {
 		r.awaitOutside(n)
 	} else {
 		for ; n > 0; n-- {
-			r.complete(<-r.arena.ended)
+			r.complete(<-r.ended)
 			r.running--
 		}
 	}
@@ -453,7 +489,7 @@ func (r *run) await(n int) error {
 func (r *run) collect() {
 	for r.running > 0 {
 		select {
-		case t := <-r.arena.ended:
+		case t := <-r.ended:
 			r.running--
 			r.complete(t)
 		default:

@@ -28,7 +28,8 @@ type runnable[I, O any] struct{ plan *plan }
 func (r *runnable[I, O]) Invoke(ctx context.Context, input I, opts ...Option) (output O, err error) {
 	call := r.plan.newRun(ctx, opts, false)
 	call.input = input
-	v, _, err := call.do()
+	call.do()
+	v, _, err := call.outcome()
 	if err != nil {
 		return output, err
 	}
@@ -61,7 +62,8 @@ func (r *runnable[I, O]) Transform(ctx context.Context, input *schema.StreamRead
 	}
 	call := r.plan.newRun(ctx, opts, false)
 	call.inputStream, call.streaming = input, true
-	_, s, err := call.do()
+	call.do()
+	_, s, err := call.outcome()
 	if err != nil {
 		return nil, err
 	}

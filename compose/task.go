@@ -115,7 +115,11 @@ func (t *task) execute() {
 		t.runPre()
 	}
 	if t.err == nil {
-		t.runBodyAndPost()
+		if err := t.runBody(); err != nil {
+			t.fail(err)
+		} else {
+			t.runPost()
+		}
 	}
 	finished = true
 }
@@ -123,11 +127,7 @@ func (t *task) execute() {
 // errGoexit is the error of user code that ended its goroutine, as a failing mock does with FailNow.
 var errGoexit = errors.New("the goroutine was ended by runtime.Goexit")
 
-func (t *task) runBodyAndPost() {
-	if err := t.runBody(); err != nil {
-		t.fail(err)
-		return
-	}
+func (t *task) runPost() {
 	if t.node.post == nil {
 		return
 	}
@@ -202,7 +202,8 @@ func (t *task) runNested() (err error) {
 	nested.saved, nested.modify = t.checkpoint, outer.modify
 	nested.path = append(slices.Clip(outer.path), t.node.key)
 	t.stream = nil
-	t.value, t.stream, err = nested.do()
+	nested.do()
+	t.value, t.stream, err = nested.outcome()
 	return err
 }
 
