@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/core"
@@ -28,14 +27,6 @@ type ChatModelAgentResumeData struct {
 func init() {
 	schema.RegisterName[*ChatModelAgentInterruptInfo]("_eino_adk_chat_model_agent_interrupt_info")
 }
-
-// graphCheckPointID is the only ID that a graph saves its run under: each run has a store of its own.
-const graphCheckPointID = "run"
-
-var (
-	runGraphOptions       = []compose.Option{compose.WithCheckPointID(graphCheckPointID)}
-	streamingGraphOptions = append(slices.Clip(runGraphOptions), compose.WithToolsNodeOption(compose.InternalToolsByStream()))
-)
 
 // runStore keeps the checkpoint of a graph in the run that it belongs to.
 type runStore[M MessageType] struct{}

@@ -42,6 +42,8 @@ type agentRun[M MessageType] struct {
 	toolSearchTool *schema.ToolInfo
 
 	messages []M
+	// state is that of the graph, in a run that starts anew.
+	state agentState[M]
 	// turn is the turn of the model that is taken, or was last.
 	turn modelTurn[M]
 	// stoodIn is the failover model that answered last.
@@ -283,18 +285,12 @@ func (r *agentRun[M]) genModelInput() (messages []M, err error) {
 }
 
 // graphOptions are those of the run.
-//
-//go:noinline
-func (r *agentRun[M]) graphOptions() []compose.Option {
-	opts := runGraphOptions
-	if r.input.EnableStreaming {
-		opts = streamingGraphOptions
-	}
+func (r *agentRun[M]) graphOptions() (opts []compose.Option) {
 	if len(r.options.tools) > 0 {
-		opts = append(slices.Clip(opts), compose.WithToolsNodeOption(compose.WithToolOption(r.options.tools...)))
+		opts = append(opts, compose.WithToolsNodeOption(compose.WithToolOption(r.options.tools...)))
 	}
 	if r.resume != nil {
-		opts = append(slices.Clip(opts), r.resume.options()...)
+		opts = append(opts, r.resume.options()...)
 	}
 	return opts
 }

@@ -56,7 +56,8 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 			}
 			// The history is copied with room for the answers to come: what GenModelInput returned may be shared.
 			history := append(make([]M, 0, len(r.messages)+historyRoom), r.messages...)
-			return &agentState[M]{Messages: history, AgentName: conf.Name, RemainingIterations: conf.MaxIterations}
+			r.state = agentState[M]{Messages: history, AgentName: conf.Name, RemainingIterations: conf.MaxIterations}
+			return &r.state
 		})),
 		final: compose.END,
 	}
@@ -80,7 +81,7 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 		return nil, b.err
 	}
 	b.out.Runnable, err = b.graph.Compile(ctx, compose.WithGraphName(conf.Name), compose.WithMaxRunSteps(math.MaxInt),
-		compose.WithCheckPointStore(runStore[M]{}))
+		compose.InternalWithOwnCheckPoint(runStore[M]{}))
 	return b.out, err
 }
 
@@ -118,6 +119,7 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 	if b.err != nil {
 		return
 	}
+	compose.InternalSetToolsByStream(node, func(ctx context.Context) bool { return agentRunFrom[M](ctx).input.EnableStreaming })
 	if conf.ToolsConfig.EagerExecution {
 		b.chain.eager = newEagerTools(node, &config)
 		compose.InternalSetEarlyToolCalls(node, adoptEarlyCalls[M])
@@ -244,16 +246,16 @@ func resumedAfterTools[M MessageType](ctx context.Context) (done bool, err error
 func (s *agentState[M]) remember(results []M) {
 	ops := opsOf[M]()
 	for _, m := range results { // made by the tools node for this run alone
-		if ops.isNil(m) || GetMessageID(m) != "" {
-			continue
+		if !ops.isNil(m) && GetMessageID(m) == "" {
+			s.identifyResult(m)
 		}
-		toolName, callID := ops.toolCallOf(m)
-		ops.replaceExtra(m, ops.extraWith(m, messageIDKey, s.takeToolMessageID(toolName, callID)))
 	}
 	for _, byCall := range s.ToolMsgIDs {
 		clear(byCall) // of calls that share their ID with another one
 	}
 	clear(s.ToolGenActions)
+	clear(s.sent)
+	s.sent = s.sent[:0]
 	s.Messages = append(s.Messages, results...)
 }
 

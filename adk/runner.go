@@ -77,7 +77,7 @@ func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRun
 		run.gate.end()
 		return run.hub.refuse(err)
 	}
-	return run.start(func() task { return run.exec.begin(&run.input, nil) })
+	return run.start()
 }
 
 // runnerRun is one run of a runner, in one block.
@@ -89,9 +89,11 @@ type runnerRun[M MessageType] struct {
 	hub     hub[M]
 	input   TypedAgentInput[M]
 	step    [1]RunStep
-	begin   func() task
-	task    task
-	gate    cancelGate[M]
+	// saved is what the run goes on from, nil for a new one.
+	saved *runDocument
+	// task is what the run does, once it has begun.
+	task task
+	gate cancelGate[M]
 	// interrupted: the run has ended with an interrupt; failed: with an error.
 	interrupted, failed bool
 	// replayed is the last event, if that happened in an earlier life.
@@ -151,20 +153,31 @@ func talksToOthers[M MessageType](agent TypedAgent[M]) bool {
 }
 
 // start begins the run in the caller's goroutine and goes on in one of its own.
-func (run *runnerRun[M]) start(begin func() task) *AsyncIterator[*TypedAgentEvent[M]] {
+func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 	if err := guardHook(func() error { run.exec.setAgent(run.runner.agent); return nil }); err != nil {
 		run.gate.end()
 		return run.hub.refuse(err)
 	}
 	run.step[0].agentName = run.exec.name
 	run.exec.path = run.step[:]
-	if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); ok && len(a.handlers.beforeAgent) == 0 {
-		run.begin = begin // no code of the user's is to run in the caller's goroutine
-	} else {
-		run.task = begin()
+	// Without hooks there is no code of the user's to run in the caller's goroutine, and the beginning can wait.
+	if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); !ok || len(a.handlers.beforeAgent) > 0 {
+		run.task = run.begin()
 	}
 	go run.hub.drive(run)
 	return run.hub.open()
+}
+
+// begin makes the agent start or go on.
+func (run *runnerRun[M]) begin() task {
+	if run.saved == nil || len(run.saved.Points) == 0 { // it is new, or its process died
+		return run.exec.begin(&run.input, nil)
+	}
+	streaming := run.saved.Streaming
+	if interrupted, _, target, _ := run.exec.frame.Resumption(); !interrupted && !target {
+		return run.exec.refuse(&ResumeInfo{EnableStreaming: streaming, InterruptInfo: &InterruptInfo{}}, errNoInterruptedChild)
+	}
+	return run.exec.beginResume(streaming)
 }
 
 // execute does the run. Then there is nothing left to cancel.
@@ -173,7 +186,7 @@ func (run *runnerRun[M]) execute() {
 		defer close(o.ended)
 	}
 	defer run.gate.end()
-	if run.begin != nil {
+	if run.task == nil {
 		run.task = run.begin()
 	}
 	run.task.execute()

@@ -44,15 +44,8 @@ func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID stri
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
 	}
 	run.session.add(run.root.options.sessionValues)
-	return run.start(func() task {
-		if len(saved.Points) == 0 { // it was not interrupted: its process died
-			return run.exec.begin(&run.input, nil)
-		}
-		if interrupted, _, target, _ := run.exec.frame.Resumption(); !interrupted && !target {
-			return run.exec.refuse(&ResumeInfo{EnableStreaming: saved.Streaming, InterruptInfo: &InterruptInfo{}}, errNoInterruptedChild)
-		}
-		return run.exec.beginResume(saved.Streaming)
-	}), nil
+	run.saved = saved
+	return run.start(), nil
 }
 
 // load reads a saved run from the store: a run whose steps were saved, or one that was interrupted.

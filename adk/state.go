@@ -34,6 +34,15 @@ type agentState[M MessageType] struct {
 	ToolMsgIDs map[string]map[string]string
 	// Paused says what was done already at the safe point where the run was stopped.
 	Paused safePoint
+
+	// sent has the Extra of the events of ToolMsgIDs, by ID, for the messages in the history. It is not saved.
+	sent []sentExtra
+}
+
+// sentExtra is the Extra of a message in an event, which nobody changes any more.
+type sentExtra struct {
+	id    string
+	extra map[string]any
 }
 
 // safePoint is where a run can be stopped without giving anything up.
@@ -111,6 +120,23 @@ func (s *agentState[M]) takeToolMessageID(toolName, callID string) string {
 	}
 	delete(byCall, callID)
 	return id
+}
+
+// identifyResult gives the message of a tool result the ID that its event had. They share the Extra where they can.
+func (s *agentState[M]) identifyResult(m M) {
+	ops := opsOf[M]()
+	id := s.takeToolMessageID(ops.toolCallOf(m))
+	if len(ops.extra(m)) == 0 {
+		for i := range s.sent {
+			if s.sent[i].id == id {
+				ops.replaceExtra(m, s.sent[i].extra)
+				s.sent[i] = s.sent[len(s.sent)-1]
+				s.sent = s.sent[:len(s.sent)-1]
+				return
+			}
+		}
+	}
+	ops.replaceExtra(m, ops.extraWith(m, messageIDKey, id))
 }
 
 // setAction remembers the action for the event of a tool result. It must not be out yet.

@@ -241,6 +241,9 @@ func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id str
 	send := true
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.setToolMessageID(name, callID, id)
+		if m := e.variant.Message; !r.agent.handlers.present && !opsOf[M]().isNil(m) {
+			s.sent = append(s.sent, sentExtra{id, opsOf[M]().extra(m)})
+		}
 		e.event.Action = s.takeAction(name, callID)
 		r.noteAction(callID, e.event.Action)
 		if s.HasReturnDirectly && s.ReturnDirectlyToolCallID == callID && r.returnsDirectly(name) && s.ReturnDirectlyEvent == nil {

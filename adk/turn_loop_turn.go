@@ -162,6 +162,9 @@ func (l *TurnLoop[T, M]) commit(plan *turnPlan[T, M]) {
 	l.stored = nil
 }
 
+// turnCheckPointID is the only ID in the store of a turn.
+const turnCheckPointID = "turn"
+
 // work runs the agent of a turn.
 func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAgent[M]) turnEnd {
 	outcome := &runOutcome{ended: make(chan struct{}), shownID: t.shownID}
@@ -169,7 +172,7 @@ func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAg
 	if isNilStore(l.cfg.Store) {
 		store = nil
 	}
-	opts := append(slices.Clip(plan.opts), t.option, WithCheckPointID(graphCheckPointID),
+	opts := append(slices.Clip(plan.opts), t.option, WithCheckPointID(turnCheckPointID),
 		WrapImplSpecificOptFn(func(o *runnerOptions) { o.outcome = outcome }))
 	ctx, stop := context.WithCancel(plan.ctx) // for agents that do not know what a cancel is
 	defer stop()
@@ -186,7 +189,7 @@ func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAg
 		store = &turnStore{data: t.resumed.RunnerCheckpoint}
 		conf.CheckPointStore = store
 		var err error
-		if events, err = NewTypedRunner(conf).ResumeWithParams(ctx, graphCheckPointID, plan.params, opts...); err != nil {
+		if events, err = NewTypedRunner(conf).ResumeWithParams(ctx, turnCheckPointID, plan.params, opts...); err != nil {
 			l.abandon(t)
 			return turnEnd{last: true, reason: fmt.Errorf("failed to resume agent: %w", err)}
 		}

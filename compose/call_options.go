@@ -143,7 +143,7 @@ func WithStateModifier(sm StateModifier) Option {
 	return Option{checkpoint: checkpointOption{modify: sm}}
 }
 
-// routedOptions are the options of a call, sorted by who gets them. nil: there are none.
+// routedOptions are the options of a call, sorted by who gets them.
 type routedOptions struct {
 	handlers   []callbacks.Handler
 	maxSteps   int
@@ -159,27 +159,23 @@ type nodeOptions struct {
 }
 
 func (o *routedOptions) of(node int) *nodeOptions {
-	if o == nil || o.nodes == nil {
+	if o.nodes == nil {
 		return nil
 	}
 	return &o.nodes[node]
 }
 
-// route sorts the options. With an error it still returns what it found of handlers, so that they hear of it.
-func (p *plan) route(opts []Option) (*routedOptions, error) {
-	if len(opts) == 0 {
-		return nil, nil
-	}
-	routed := &routedOptions{}
+// route sorts the options. With an error it still leaves what it found of handlers, so that they hear of it.
+func (p *plan) route(opts []Option, routed *routedOptions) error {
 	for i := range opts {
 		routed.takeForGraph(&opts[i])
 	}
 	for i := range opts {
 		if err := p.routeToNodes(routed, &opts[i]); err != nil {
-			return routed, err
+			return err
 		}
 	}
-	return routed, nil
+	return nil
 }
 
 // takeForGraph takes what acts on the graph that is called.

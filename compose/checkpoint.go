@@ -99,8 +99,8 @@ type stateBox struct{ State any }
 // storeCheckpoint writes the checkpoint if the call named one.
 func (r *run) storeCheckpoint(cp *checkpoint) error {
 	id := r.checkpointID()
-	if r.opts != nil && r.opts.checkpoint.writeTo != nil {
-		id = r.opts.checkpoint.writeTo
+	if writeTo := r.opts.checkpoint.writeTo; writeTo != nil {
+		id = writeTo
 	}
 	if id == nil {
 		return nil
@@ -115,19 +115,22 @@ func (r *run) storeCheckpoint(cp *checkpoint) error {
 	return nil
 }
 
+// checkpointID is what the run is saved under, nil if it is not.
 func (r *run) checkpointID() *string {
-	if r.opts == nil {
-		return nil
+	if id := r.opts.checkpoint.id; id != nil {
+		return id
 	}
-	return r.opts.checkpoint.id
+	return r.ownCheckpoint
 }
 
 // loadCheckpoint looks for an interrupted run to go on from. A nested graph has been given its own.
 func (r *run) loadCheckpoint() error {
-	if r.nested || r.opts == nil {
+	if r.nested {
 		return nil
 	}
-	r.modify = r.opts.checkpoint.modify
+	if modify := r.opts.checkpoint.modify; modify != nil {
+		r.modify = modify
+	}
 	id := r.checkpointID()
 	if (id != nil || r.opts.checkpoint.writeTo != nil) && r.store == nil {
 		return graphErrorf("receive checkpoint id but have not set checkpoint store")

@@ -26,6 +26,7 @@ type graphCompileOptions struct {
 	callbacks       []GraphCompileCallback
 	fanIn           map[string]FanInMergeConfig
 	store           CheckPointStore
+	checkpointID    *string
 	serializer      Serializer
 	interruptBefore []string
 	interruptAfter  []string
@@ -97,6 +98,12 @@ func WithFanInMergeConfig(confs map[string]FanInMergeConfig) GraphCompileOption 
 // WithCheckPointStore lets interrupted runs be saved and resumed (see [WithCheckPointID]).
 func WithCheckPointStore(store CheckPointStore) GraphCompileOption {
 	return func(o *graphCompileOptions) { o.store = store }
+}
+
+// InternalWithOwnCheckPoint is [WithCheckPointStore] for a store that has a place for each run by itself: every run is
+// saved there, and goes on from there, without being told so. It is for the agent runtime.
+func InternalWithOwnCheckPoint(store CheckPointStore) GraphCompileOption {
+	return func(o *graphCompileOptions) { o.store, o.checkpointID = store, new(string) }
 }
 
 // WithSerializer replaces the encoding of checkpoints.

@@ -57,10 +57,11 @@ func InternalSetToolExecutionProvider(tn *ToolsNode, provider func(ctx context.C
 // InternalToolsOf returns the tools node inside an agentic one. It is for the agent runtime.
 func InternalToolsOf(atn *AgenticToolsNode) *ToolsNode { return atn.tools }
 
-// InternalToolsByStream has Invoke of a tools node call the streaming side of tools that have one, and join the results.
-// It is for the agent runtime, whose middlewares show the streams to the user.
-func InternalToolsByStream() ToolsNodeOption {
-	return func(o *toolsNodeOptions) { o.byStream = true }
+// InternalSetToolsByStream has Invoke of a tools node call the streaming side of tools that have one, and join the
+// results, where byStream says so. It is for the agent runtime, whose middlewares show the streams to the user, and must
+// be called before the node is used.
+func InternalSetToolsByStream(tn *ToolsNode, byStream func(ctx context.Context) bool) {
+	tn.byStream = byStream
 }
 
 // askProvider finds the calls that run already.

@@ -39,6 +39,7 @@ type plan struct {
 	stateType reflect.Type
 
 	store           CheckPointStore
+	ownCheckpoint   *string // what every run is saved under unless its call says otherwise
 	serializer      Serializer
 	interrupts      bool // some node has interruptBefore or interruptAfter
 	deleteOnSuccess bool
@@ -140,6 +141,7 @@ func (g *graph) compilePlan(opts *graphCompileOptions) (*plan, error) {
 		genState:        g.genState,
 		stateType:       g.stateType,
 		store:           opts.store,
+		ownCheckpoint:   opts.checkpointID,
 		serializer:      opts.serializer,
 		deleteOnSuccess: opts.deleteOnSuccess,
 		awaitSideNodes:  opts.awaitSideNodes,

@@ -40,7 +40,7 @@ type progress struct {
 	ctx      *runContext
 	frame    *core.Frame
 	scope    *stateScope
-	opts     *routedOptions
+	opts     routedOptions
 	steps    int
 	maxSteps int
 
@@ -139,10 +139,10 @@ func (r *run) setUp(opts []Option) (err error) {
 			err = graphError(safe.NewPanicError(v, debug.Stack()))
 		}
 	}()
-	if r.opts, err = r.plan.route(opts); err != nil {
+	if err := r.route(opts, &r.opts); err != nil {
 		return graphErrorf("graph extract option fail: %w", err)
 	}
-	if r.opts != nil && r.opts.maxSteps > 0 {
+	if r.opts.maxSteps > 0 {
 		if r.dag {
 			return graphErrorf("cannot set max run steps in dag")
 		}
@@ -166,7 +166,7 @@ func (r *run) startedCallbacks() callbacks.State {
 		return inherited.Started()
 	}
 	next := inherited.WithInfo(&r.info)
-	if r.opts != nil && len(r.opts.handlers) > 0 {
+	if len(r.opts.handlers) > 0 {
 		next = inherited.Append(&r.info, r.opts.handlers...)
 	}
 	return next.Started()

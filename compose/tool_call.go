@@ -41,6 +41,8 @@ type toolBatch struct {
 	input   *schema.Message
 	options toolsNodeOptions
 	calls   []toolCall
+	// single is the memory of a batch of one call, which most are.
+	single [1]toolCall
 
 	// siblings is the parent of calls that run at the same time. failed is the first of them that failed.
 	siblings siblingContext

@@ -28,7 +28,8 @@ var bothForms = map[string]func(*ToolsNode, context.Context, *schema.Message) er
 		return err
 	},
 	"by stream": func(tn *ToolsNode, ctx context.Context, in *schema.Message) error {
-		_, err := tn.Invoke(ctx, in, InternalToolsByStream())
+		InternalSetToolsByStream(tn, func(context.Context) bool { return true })
+		_, err := tn.Invoke(ctx, in)
 		return err
 	},
 }

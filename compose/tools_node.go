@@ -45,6 +45,8 @@ type ToolsNode struct {
 	derived atomic.Pointer[derivedTable]
 	// provider finds the calls of a message that were started before.
 	provider func(ctx context.Context, input *schema.Message) ([]EarlyToolCall, error)
+	// byStream says whether Invoke calls the streaming side of tools.
+	byStream func(ctx context.Context) bool
 }
 
 // NewToolNode makes a tools node. It calls Info of every tool; what is wrong with a tool or an alias is an error here.
@@ -106,7 +108,6 @@ func toolInfo(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err 
 
 type toolsNodeOptions struct {
 	toolOptions []tool.Option
-	byStream    bool
 	tools       []tool.BaseTool
 	aliases     map[string]ToolAliasConfig
 }
@@ -179,7 +180,7 @@ func (tn *ToolsNode) Invoke(ctx context.Context, input *schema.Message, opts ...
 		return nil, err
 	}
 	execute := (*toolCall).invoke
-	if b.options.byStream {
+	if tn.byStream != nil && tn.byStream(ctx) {
 		execute = (*toolCall).gather
 	}
 	b.run(execute)
@@ -219,7 +220,8 @@ func InternalStreamSingleToolCall(tn *ToolsNode, ctx context.Context, tc schema.
 	if tc.Function.Name == "" {
 		return nil, nil, false, errors.New("the tool call names no tool")
 	}
-	b := &toolBatch{node: tn, ctx: ctx, calls: make([]toolCall, 1), options: toolsNodeOptions{toolOptions: opts}}
+	b := &toolBatch{node: tn, ctx: ctx, options: toolsNodeOptions{toolOptions: opts}}
+	b.calls = b.single[:]
 	if err := b.prepare([]schema.ToolCall{tc}); err != nil {
 		return nil, nil, false, err
 	}
@@ -246,7 +248,9 @@ func (tn *ToolsNode) begin(ctx context.Context, input *schema.Message, opts []To
 	if len(b.input.ToolCalls) == 0 {
 		return nil, errors.New("no tool call found in input message")
 	}
-	b.calls = make([]toolCall, len(b.input.ToolCalls))
+	if b.calls = b.single[:]; len(b.input.ToolCalls) > 1 {
+		b.calls = make([]toolCall, len(b.input.ToolCalls))
+	}
 	if saved == nil {
 		if err := b.askProvider(); err != nil {
 			return nil, err

@@ -195,7 +195,9 @@ func TestToolsNode_L4_EmptyStreams(t *testing.T) {
 	}
 	tn := toolsNode(t, ToolsNodeConfig{Tools: tools})
 	out := runTools(t, tn, calls("str", "est"))
-	require.Equal(t, out, runTools(t, tn, calls("str", "est"), InternalToolsByStream()))
+	byStream := toolsNode(t, ToolsNodeConfig{Tools: tools})
+	InternalSetToolsByStream(byStream, func(context.Context) bool { return true })
+	require.Equal(t, out, runTools(t, byStream, calls("str", "est")))
 	for i, name := range []string{"str", "est"} {
 		require.Equal(t, schema.Tool, out[i].Role)
 		require.Equal(t, fmt.Sprintf("c%d", i), out[i].ToolCallID)
