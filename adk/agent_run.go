@@ -7,7 +7,6 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/weftgo/weft/compose"
@@ -23,13 +22,13 @@ type agentRun[M MessageType] struct {
 	ctx     context.Context
 	agent   *TypedChatModelAgent[M]
 	input   *TypedAgentInput[M]
-	options chatModelAgentOptions
+	options *chatModelAgentOptions
 	out     sink[M]
 	// view is which cancel the run has to obey, nil if there is none. A run that somebody else's hook or tool has started
 	// is abortable only: it is stopped with those, and nobody hears of it.
 	view      *cancelscope.View
 	abortable bool
-	detached  func()
+	detached  func() // ends the context of a run that must be stopped with others, nil for one that ends by itself
 	// over: what is sent now comes from tools that outlived the run.
 	over atomic.Bool
 	// unheard: an event was dropped because the run is to stop at once.
@@ -44,8 +43,10 @@ type agentRun[M MessageType] struct {
 	messages []M
 	// state is that of the graph, in a run that starts anew.
 	state agentState[M]
-	// turn is the turn of the model that is taken, or was last.
-	turn modelTurn[M]
+	// turn is the turn of the model that is taken, or was last; before is the state before it, in a run that can be
+	// cancelled.
+	turn   modelTurn[M]
+	before *stateBefore[M]
 	// stoodIn is the failover model that answered last.
 	stoodIn *modelTarget[M]
 	// speculation is the tool calls of the last answer that run already.
@@ -58,14 +59,10 @@ type agentRun[M MessageType] struct {
 	resume     *resumption[M]
 	checkpoint []byte
 
-	// journal is where the steps of the run are saved, if they are; visit tells the run from others in it, journaled
-	// is the history as it was saved last, and restored how far the run had got before its process died.
-	journal   *runJournal
-	visit     visit
-	journaled []M
-	given     int // how many messages a resumed run began with
-	restored  *restoredAgent[M]
-	actions   sync.Map // of calls whose results are not saved yet, by call ID
+	// durable is nil if the steps of the run are not saved, and restored is how far the run had got before its process
+	// died.
+	durable  *durableRun[M]
+	restored *restoredAgent[M]
 }
 
 func (r *agentRun[M]) Value(key any) any {
@@ -86,7 +83,7 @@ func (r *agentRun[M]) Value(key any) any {
 type inside struct{ view *cancelscope.View }
 
 func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], do assignment[M]) *agentRun[M] {
-	r := &agentRun[M]{agent: a, input: do.input, out: do.out, detached: func() {}}
+	r := &agentRun[M]{agent: a, input: do.input, out: do.out, options: &noAgentOptions}
 	switch v := ctx.Value(cancelKey{}).(type) {
 	case *cancelscope.View:
 		r.view = v
@@ -97,7 +94,7 @@ func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], 
 	r.Context = ctx
 	r.ctx = r
 	if len(do.opts) > 0 {
-		GetImplSpecificOptions(&r.options, do.opts...)
+		r.options = GetImplSpecificOptions(new(chatModelAgentOptions), do.opts...)
 	}
 	return r
 }
@@ -158,7 +155,9 @@ func (r *agentRun[M]) execute() {
 
 func (r *agentRun[M]) end() {
 	r.speculation.close()
-	r.detached()
+	if r.detached != nil {
+		r.detached()
+	}
 	r.over.Store(true)
 }
 

@@ -81,6 +81,8 @@ type ChatModelAgentConfig = TypedChatModelAgentConfig[*schema.Message]
 type TypedChatModelAgent[M MessageType] struct {
 	conf     TypedChatModelAgentConfig[M]
 	handlers *handlerSet[M]
+	// ownInput: what GenModelInput returns is the run's alone, with room to grow.
+	ownInput bool
 	// prepared is the compiled agent, made by the first run that succeeds to.
 	prepared atomic.Pointer[agentPlan[M]]
 	family   family[M]
@@ -131,6 +133,7 @@ func NewTypedChatModelAgent[M MessageType](_ context.Context, config *TypedChatM
 	}
 	if a.conf.GenModelInput == nil {
 		a.conf.GenModelInput = defaultGenModelInput[M]
+		a.ownInput = true
 	}
 	var err error
 	a.handlers, err = newHandlerSet(a.conf.Middlewares, a.conf.Handlers)
@@ -220,7 +223,7 @@ func (a *TypedChatModelAgent[M]) plan(ctx context.Context) (*agentPlan[M], error
 
 // defaultGenModelInput puts the instruction in front of the input.
 func defaultGenModelInput[M MessageType](ctx context.Context, instruction string, input *TypedAgentInput[M]) ([]M, error) {
-	messages := make([]M, 0, len(input.Messages)+1)
+	messages := make([]M, 0, len(input.Messages)+1+historyRoom)
 	if instruction != "" {
 		instruction, err := formatInstruction[M](ctx, instruction)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -22,14 +23,26 @@ type restoredAgent[M MessageType] struct {
 	extra     map[string]any
 }
 
+// durableRun is what a run whose steps are saved needs for that.
+type durableRun[M MessageType] struct {
+	journal *runJournal
+	// visit tells the run from others in the journal.
+	visit visit
+	// journaled is the history as it was saved last.
+	journaled []M
+	given     int // how many messages a resumed run began with
+	// actions are those of calls whose results are not saved yet, by call ID.
+	actions sync.Map
+}
+
 // findJournal finds out whether the steps of the run are saved, and how far it has got.
 func (r *agentRun[M]) findJournal() error {
-	r.journal, _ = r.Context.Value(journalKey{}).(*runJournal)
-	if r.journal == nil {
+	journal, _ := r.Context.Value(journalKey{}).(*runJournal)
+	if journal == nil {
 		return nil
 	}
-	r.visit = r.journal.visit(core.GetCurrentAddress(r.Context).String())
-	last := r.journal.turns[r.visit]
+	r.durable = &durableRun[M]{journal: journal, visit: journal.visit(core.GetCurrentAddress(r.Context).String())}
+	last := r.durable.journal.turns[r.durable.visit]
 	if last == nil {
 		return nil
 	}
@@ -45,7 +58,7 @@ func (r *agentRun[M]) findJournal() error {
 		return fmt.Errorf("agent '%s': a saved turn has no messages", r.agent.conf.Name)
 	}
 	r.restored, r.resume = restored, nil
-	r.journaled = restored.messages
+	r.durable.journaled = restored.messages
 	if session := sessionFrom(r.Context); session != nil {
 		session.add(last.Values)
 	}
@@ -72,7 +85,7 @@ func (r *agentRun[M]) retell() {
 
 // saveTurn saves the state after a turn of the model.
 func (r *agentRun[M]) saveTurn(ctx context.Context) error {
-	s := &stepRecord{Kind: stepTurn, Agent: r.visit.agent, Visit: r.visit.n}
+	s := &stepRecord{Kind: stepTurn, Agent: r.durable.visit.agent, Visit: r.durable.visit.n}
 	var messages []M
 	err := compose.ProcessState(ctx, func(_ context.Context, state *agentState[M]) error {
 		messages = state.Messages[:len(state.Messages):len(state.Messages)]
@@ -82,7 +95,7 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for s.Keep < len(messages) && s.Keep < len(r.journaled) && any(messages[s.Keep]) == any(r.journaled[s.Keep]) {
+	for s.Keep < len(messages) && s.Keep < len(r.durable.journaled) && any(messages[s.Keep]) == any(r.durable.journaled[s.Keep]) {
 		s.Keep++
 	}
 	for _, m := range messages[s.Keep:] {
@@ -93,17 +106,17 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 		s.Given = r.restored.given
 	case r.resume == nil:
 		s.Given = len(r.messages)
-	case r.journaled == nil: // what was there when the run was resumed has been told
-		r.given = len(messages) - 1
+	case r.durable.journaled == nil: // what was there when the run was resumed has been told
+		r.durable.given = len(messages) - 1
 		fallthrough
 	default:
-		s.Given = r.given
+		s.Given = r.durable.given
 	}
 	s.Values = sessionFrom(ctx).all()
-	if err := r.journal.append(ctx, s); err != nil {
+	if err := r.durable.journal.append(ctx, s); err != nil {
 		return err
 	}
-	r.journaled = messages
+	r.durable.journaled = messages
 	return nil
 }
 
@@ -183,14 +196,14 @@ func durableTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 ) func(context.Context, *compose.ToolInput) (*O, error) {
 	return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
 		r := agentRunFrom[M](ctx)
-		if r == nil || r.journal == nil {
+		if r == nil || r.durable == nil {
 			return next(ctx, in)
 		}
 		call, err := r.callKey(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		if known := r.journal.calls[callOfVisit{r.visit, call}]; known != nil && known.Kind == stepResult {
+		if known := r.durable.journal.calls[callOfVisit{r.durable.visit, call}]; known != nil && known.Kind == stepResult {
 			if known.Action != nil {
 				if err := SendToolGenAction(ctx, in.Name, known.Action); err != nil {
 					return nil, err
@@ -198,19 +211,19 @@ func durableTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 			}
 			return answer(context.WithValue(ctx, replayedCallKey{}, true), in, known)
 		}
-		done := &stepRecord{Kind: stepResult, Agent: r.visit.agent, Visit: r.visit.n, Call: call}
+		done := &stepRecord{Kind: stepResult, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}
 		switch decided, err := r.decide(ctx, in, call); {
 		case err != nil:
 			return nil, err
 		case decided != nil:
 			done.Text = decided.Result
 			done.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
-			if err := r.journal.append(ctx, done); err != nil {
+			if err := r.durable.journal.append(ctx, done); err != nil {
 				return nil, err
 			}
 			return answer(ctx, in, done)
 		}
-		if err := r.journal.append(ctx, &stepRecord{Kind: stepStart, Agent: r.visit.agent, Visit: r.visit.n, Call: call}); err != nil {
+		if err := r.durable.journal.append(ctx, &stepRecord{Kind: stepStart, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}); err != nil {
 			return nil, err
 		}
 		out, err := next(ctx, in)
@@ -218,11 +231,11 @@ func durableTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 			err = note(ctx, out, done)
 		}
 		if err != nil {
-			failed := &stepRecord{Kind: stepFailed, Agent: r.visit.agent, Visit: r.visit.n, Call: call}
-			return nil, errors.Join(err, r.journal.append(context.WithoutCancel(ctx), failed))
+			failed := &stepRecord{Kind: stepFailed, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}
+			return nil, errors.Join(err, r.durable.journal.append(context.WithoutCancel(ctx), failed))
 		}
 		done.Action = r.actionOf(in.CallID)
-		return out, r.journal.append(ctx, done)
+		return out, r.durable.journal.append(ctx, done)
 	}
 }
 
@@ -239,7 +252,7 @@ func (r *agentRun[M]) callKey(ctx context.Context, in *compose.ToolInput) (key s
 // tool is to be called.
 func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, call string) (*ToolOutcome, error) {
 	asked, hasState, _ := tool.GetInterruptState[*OutcomeUnknown](ctx)
-	known := r.journal.calls[callOfVisit{r.visit, call}]
+	known := r.durable.journal.calls[callOfVisit{r.durable.visit, call}]
 	if !(asked && hasState) && (known == nil || known.Kind != stepStart || r.idempotent(in.Name)) {
 		return nil, nil
 	}
@@ -287,13 +300,13 @@ func (t *agentTool[M]) isAgentTool() {}
 
 // noteAction remembers the action of a call until its result is saved.
 func (r *agentRun[M]) noteAction(callID string, action *AgentAction) {
-	if r.journal != nil && action != nil {
-		r.actions.Store(callID, action)
+	if r.durable != nil && action != nil {
+		r.durable.actions.Store(callID, action)
 	}
 }
 
 func (r *agentRun[M]) actionOf(callID string) *AgentAction {
-	action, _ := r.actions.LoadAndDelete(callID)
+	action, _ := r.durable.actions.LoadAndDelete(callID)
 	a, _ := action.(*AgentAction)
 	return a
 }

@@ -54,8 +54,8 @@ func (r *agentRun[M]) idempotencyKey(ctx context.Context, call schema.ToolCall) 
 // newCallSeed tells the run from all others. One that is saved at every step finds its seed again when the process dies
 // before it is saved.
 func (r *agentRun[M]) newCallSeed() string {
-	if r.journal == nil {
+	if r.durable == nil {
 		return newMessageID()
 	}
-	return fmt.Sprintf("%q %q %d", r.journal.id, r.visit.agent, r.visit.n)
+	return fmt.Sprintf("%q %q %d", r.durable.journal.id, r.durable.visit.agent, r.durable.visit.n)
 }

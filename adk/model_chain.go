@@ -109,7 +109,7 @@ func (t *modelTurn[M]) begin(ctx context.Context) (last M, answered bool, err er
 // turn that the cancel has broken off.
 func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 	r := t.run
-	if err == nil && r.journal != nil {
+	if err == nil && r.durable != nil {
 		err = r.saveTurn(t.ctx)
 	}
 	switch {
@@ -155,12 +155,13 @@ func (t *modelTurn[M]) resumed(ctx context.Context) (last M, answered bool, err 
 
 // undo makes the state what it was before the turn: a resumed run takes it anew.
 func (t *modelTurn[M]) undo(ctx context.Context) error {
-	if !t.before.taken { // it had not begun
+	if !t.undoable { // it had not begun
 		return nil
 	}
+	before := t.run.before
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		s.adopt(&t.before.view)
-		s.ToolsInitialised, s.RemainingIterations = t.before.toolsInitialised, t.before.remainingIterations
+		s.adopt(&before.view)
+		s.ToolsInitialised, s.RemainingIterations = before.toolsInitialised, before.remainingIterations
 		return nil
 	})
 }
@@ -170,7 +171,6 @@ type stateBefore[M MessageType] struct {
 	view                TypedChatModelAgentState[M]
 	toolsInitialised    bool
 	remainingIterations int
-	taken               bool
 }
 
 // pauseAt notes in the state how far the run has got.
@@ -188,8 +188,8 @@ type modelTurn[M MessageType] struct {
 	ctx     context.Context // of the node; hooks may go on with another
 	input   []M
 	options []model.Option
-	// before is the state before the turn, in a run that can be cancelled.
-	before stateBefore[M]
+	// undoable: the state before the turn was kept.
+	undoable bool
 	// view is the state as the hooks see it, if there are any.
 	view *TypedChatModelAgentState[M]
 	// told is what hooks were told about the turn.
@@ -205,9 +205,13 @@ func (t *modelTurn[M]) takeInput(ctx context.Context) error {
 	c, r := t.chain, t.run
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		if r.view != nil {
-			t.before = stateBefore[M]{
+			t.undoable = true
+			if r.before == nil {
+				r.before = new(stateBefore[M])
+			}
+			*r.before = stateBefore[M]{
 				view:             TypedChatModelAgentState[M]{slices.Clip(s.Messages), s.ToolInfos, s.DeferredToolInfos},
-				toolsInitialised: s.ToolsInitialised, remainingIterations: s.RemainingIterations, taken: true,
+				toolsInitialised: s.ToolsInitialised, remainingIterations: s.RemainingIterations,
 			}
 		}
 		if c.limited {

@@ -54,8 +54,10 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 				return &agentState[M]{Messages: slices.Clip(s.messages), AgentName: conf.Name, RemainingIterations: s.remaining,
 					Extra: s.extra, Paused: afterChatModel}
 			}
-			// The history is copied with room for the answers to come: what GenModelInput returned may be shared.
-			history := append(make([]M, 0, len(r.messages)+historyRoom), r.messages...)
+			history := r.messages
+			if !p.agent.ownInput { // it may be shared
+				history = append(make([]M, 0, len(history)+historyRoom), history...)
+			}
 			r.state = agentState[M]{Messages: history, AgentName: conf.Name, RemainingIterations: conf.MaxIterations}
 			return &r.state
 		})),

@@ -138,6 +138,11 @@ func (r *agentRun[M]) history(ctx context.Context) (messages []M, err error) {
 
 func (r *agentRun[M]) cancelView() (*cancelscope.View, bool) { return r.view, r.abortable }
 
-func (r *agentRun[M]) steps() *runJournal { return r.journal }
+func (r *agentRun[M]) steps() *runJournal {
+	if r.durable == nil {
+		return nil
+	}
+	return r.durable.journal
+}
 
 func (r *agentRun[M]) outside() context.Context { return r.Context }

@@ -111,6 +111,8 @@ type chatModelAgentOptions struct {
 	agentTools      map[string][]AgentRunOption
 }
 
+var noAgentOptions chatModelAgentOptions // which nobody writes to
+
 // WithChatModelOptions passes options to the model of every call. Of several such options the last one counts.
 func WithChatModelOptions(opts []model.Option) AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.model = opts })

@@ -225,7 +225,7 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 		return err
 	}
 	opsOf[M]().toolVariant(&e.variant, name)
-	if r.journal != nil {
+	if r.durable != nil {
 		e.event.replayed = ctx.Value(replayedCallKey{}) != nil
 	}
 	if call := r.earlyCall(ctx); call != nil {
