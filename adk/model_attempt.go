@@ -235,18 +235,14 @@ func (a *modelAttempt[M]) sendMessage(answer M) {
 func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id string) *schema.StreamReader[M] {
 	ops := opsOf[M]()
 	copies := s.Copy(2)
-	identify := func(chunk M) (M, error) { return chunk, nil }
-	if id != "" {
-		identify = ops.identifyFirst(id)
-	}
 	events := copies[0]
-	switch {
-	case a.judged:
+	if id != "" {
+		events = schema.StreamReaderWithFirst(events, ops.identify(id))
+	}
+	if a.judged {
 		end := a.endOfStream()
-		events = schema.StreamReaderWithConvert(events, identify,
+		events = schema.StreamReaderWithConvert(events, func(chunk M) (M, error) { return chunk, nil },
 			schema.WithErrWrapper(end), schema.WithOnEOF(func() (any, error) { return nil, end(io.EOF) }))
-	case id != "":
-		events = schema.StreamReaderWithConvert(events, identify)
 	}
 	var none M
 	e := newMessageEvent(none, events)

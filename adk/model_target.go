@@ -118,22 +118,20 @@ func (m identifiedModel[M]) Stream(ctx context.Context, input []M, opts ...model
 	if err != nil {
 		return nil, err
 	}
-	return schema.StreamReaderWithConvert(s, opsOf[M]().identifyFirst(newMessageID())), nil
+	return schema.StreamReaderWithFirst(s, opsOf[M]().identify(newMessageID())), nil
 }
 
-// identifyFirst returns a function that gives the first chunk it sees the ID, in a copy.
-func (ops *messageOps[M]) identifyFirst(id string) func(M) (M, error) {
-	first := true
-	return func(chunk M) (M, error) {
-		if !first || ops.isNil(chunk) {
-			return chunk, nil
+// identify returns a function that gives the first chunk of a stream the ID, in a copy.
+func (ops *messageOps[M]) identify(id string) func(M) M {
+	return func(chunk M) M {
+		if ops.isNil(chunk) {
+			return chunk
 		}
-		first = false
-		return ops.identified(chunk, id), nil
+		return ops.identified(chunk, id)
 	}
 }
 
-// identifyOnce is identifyFirst for streams in which a later chunk may have an ID of its own: that would be joined
+// identifyOnce is identify for streams in which a later chunk may have an ID of its own: that would be joined
 // with the one of the first chunk.
 func (ops *messageOps[M]) identifyOnce(id string) func(M) (M, error) {
 	first, given := true, false

@@ -48,13 +48,21 @@ func (a *MessageAccumulator) Add(chunk *Message) error {
 	}
 	a.chunks++
 	a.content.add(chunk.Content)
-	a.reasoning.add(chunk.ReasoningContent)
-	for i := range chunk.MultiContent {
-		a.multiContent = append(a.multiContent, chunk.MultiContent[i].clone())
+	if chunk.ReasoningContent != "" {
+		a.reasoning.add(chunk.ReasoningContent)
 	}
-	a.userParts.add(chunk.UserInputMultiContent)
-	a.outputParts.add(chunk.AssistantGenMultiContent)
-	a.toolCalls.add(chunk.ToolCalls)
+	if len(chunk.ToolCalls) > 0 {
+		a.toolCalls.add(chunk.ToolCalls)
+	}
+	if len(chunk.AssistantGenMultiContent) > 0 {
+		a.outputParts.add(chunk.AssistantGenMultiContent)
+	}
+	if len(chunk.UserInputMultiContent)+len(chunk.MultiContent) > 0 {
+		a.userParts.add(chunk.UserInputMultiContent)
+		for i := range chunk.MultiContent {
+			a.multiContent = append(a.multiContent, chunk.MultiContent[i].clone())
+		}
+	}
 	if chunk.ResponseMeta != nil {
 		if a.meta == nil {
 			a.meta = &responseMetaJoin{}
@@ -67,9 +75,13 @@ func (a *MessageAccumulator) Add(chunk *Message) error {
 
 // identify checks that the chunk belongs to the message.
 func (a *MessageAccumulator) identify(chunk *Message) error {
-	switch {
-	case chunk == nil:
+	if chunk == nil {
 		return fmt.Errorf("unexpected nil chunk in message stream, index: %d", a.chunks)
+	}
+	if chunk.Role == a.role && chunk.Name == a.name && chunk.ToolCallID == a.toolCallID && chunk.ToolName == a.toolName {
+		return nil
+	}
+	switch {
 	case !single(&a.role, chunk.Role):
 		return differ("roles", a.role, chunk.Role)
 	case !single(&a.name, chunk.Name):

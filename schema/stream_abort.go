@@ -13,7 +13,7 @@ import (
 func StreamReaderWithAbort[T any](sr *StreamReader[T]) (reader *StreamReader[T], abort func(err error)) {
 	src, auto := sr.take()
 	a := &abortable[T]{src: src}
-	if leaf, ok := src.(pull.Leaf); ok {
+	if leaf, ok := src.(pull.Leaf[T]); ok {
 		reader = newReader[T](abortableLeaf[T]{a, leaf})
 	} else {
 		reader = newReader[T](a)
@@ -86,7 +86,17 @@ func (a *abortable[T]) abort(err error) {
 // abortableLeaf is the stage after a leaf: it can be asked like one.
 type abortableLeaf[T any] struct {
 	*abortable[T]
-	pull.Leaf
+	leaf pull.Leaf[T]
+}
+
+// Drain leaves what is at hand to Poll once the stream has been cut off.
+func (a abortableLeaf[T]) Drain(to pull.Sink[T]) {
+	a.mu.Lock()
+	over := a.ended || a.cut != nil
+	a.mu.Unlock()
+	if !over {
+		a.leaf.Drain(to)
+	}
 }
 
 func (a *abortable[T]) Prompt() bool { return a.src.Prompt() }

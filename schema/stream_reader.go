@@ -40,6 +40,7 @@ const (
 type StreamReader[T any] struct {
 	rest   []T             // what is left to read, if src is nil
 	src    pull.Source[T]  // nil: the reader was made from an array
+	first  func(T) T       // what is done to the first value, nil after that
 	parker pull.Parker     // made when the reader waits for the first time
 	auto   runtime.Cleanup // set by SetAutomaticClose, if closes
 	closes bool
@@ -93,6 +94,8 @@ func (sr *StreamReader[T]) recv(ctx context.Context) (T, error) {
 			return zero, interrupted(ctx)
 		case item.Err == pull.ErrClosed:
 			return zero, ErrRecvAfterClosed
+		case sr.first != nil:
+			item = sr.applyFirst(item)
 		}
 		return item.Value, item.Err
 	}
@@ -189,9 +192,18 @@ func (sr *StreamReader[T]) SetAutomaticClose() {
 
 // take hands the source of the reader over to a successor, and says whether it is to be closed automatically.
 func (sr *StreamReader[T]) take() (src pull.Source[T], auto bool) {
-	switch {
-	case sr == nil:
+	if sr == nil {
 		return &failure[T]{err: errNilReader}, false
+	}
+	src, auto = sr.takeSource()
+	if sr.first != nil {
+		src = firstStage(src, sr.first)
+	}
+	return src, auto
+}
+
+func (sr *StreamReader[T]) takeSource() (src pull.Source[T], auto bool) {
+	switch {
 	case sr.src == nil:
 		return &array[T]{rest: sr.rest}, false
 	case sr.state.CompareAndSwap(readerOpen, readerHandedOver):

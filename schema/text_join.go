@@ -12,14 +12,11 @@ type textJoin struct {
 const minTextBuffer = 64
 
 func (t *textJoin) add(s string) {
-	switch {
-	case s == "":
-		return
-	case t.b.Len() > 0:
-	case t.only == "":
-		t.only = s
-		return
-	default:
+	if t.b.Len() == 0 {
+		if t.only == "" || s == "" {
+			t.only += s
+			return
+		}
 		t.grow(len(t.only) + len(s))
 		t.b.WriteString(t.only)
 	}

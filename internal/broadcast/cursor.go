@@ -21,7 +21,7 @@ var _ pull.Source[int] = (*Cursor[int])(nil)
 // New returns a cursor at the next item of src, which it takes over.
 func New[T any](src pull.Source[T]) *Cursor[T] {
 	first := newFirstBlock[T]()
-	leaf, _ := src.(pull.Leaf)
+	leaf, _ := src.(pull.Leaf[T])
 	c := &Cursor[T]{log: &log[T]{src: src, queue: new(queue), leaf: leaf, tail: first, open: 1}}
 	c.at.Store(first)
 	return c

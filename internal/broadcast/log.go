@@ -28,7 +28,7 @@ const (
 // the one it is in, so what all cursors have passed is collected.
 type log[T any] struct {
 	src  pull.Source[T]
-	leaf pull.Leaf // src, if it can be asked under queue.mu
+	leaf pull.Leaf[T] // src, if it can be asked under queue.mu
 	*queue
 
 	tail     *block[T] // under queue.mu, as the rest
@@ -109,33 +109,39 @@ func (l *log[T]) take() bool {
 	if !ok {
 		return false
 	}
-	l.publish(item)
-	for range l.leaf.Ready() {
-		if l.ended {
-			break
-		}
-		item, _ = l.src.Poll(nil)
-		l.publish(item)
+	l.Put(item)
+	if !l.ended {
+		l.leaf.Drain(l)
 	}
+	l.show()
 	l.wakeAll()
 	return true
 }
 
-// publish appends item, with mu locked. The item of a closed source is its last one.
+// publish appends item, with mu locked, and shows it to the cursors.
 func (l *log[T]) publish(item pull.Item[T]) {
+	l.Put(item)
+	l.show()
+}
+
+// show lets the cursors see what was appended, with mu locked.
+func (l *log[T]) show() { l.tail.n.Store(int32(l.used)) }
+
+// Put appends item, with mu locked. The item of a closed source is its last one.
+func (l *log[T]) Put(item pull.Item[T]) {
 	if item.Err == io.EOF {
 		l.ended = true
 		return
 	}
 	l.ended = item.Err == pull.ErrClosed
 	if l.used == len(l.tail.items) {
+		l.show()
 		next := newBlock[T](min(2*l.used, lastBlock))
 		l.tail.next.Store(next)
 		l.tail, l.used = next, 0
 	}
 	l.tail.put(l.used, item)
 	l.used++
-	l.tail.n.Store(int32(l.used))
 }
 
 // A queue is where cursors wait. The source keeps it as its waker; it does not refer to the log, so that a source with

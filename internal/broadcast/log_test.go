@@ -120,8 +120,8 @@ func TestClosedSourceEndsTheLog(t *testing.T) {
 	}
 }
 
-// Ready hides that of the pipe: a source that does more than a pipe is no leaf.
-func (c *counted) Ready() {}
+// Drain hides that of the pipe: a source that does more than a pipe is no leaf.
+func (c *counted) Drain() {}
 
 func TestLeafIsReadAheadByHalfItsCapacityAtMost(t *testing.T) {
 	src := pipe.New[int](4)

@@ -134,13 +134,24 @@ func (p *Pipe[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 	if p.closed.Load()&closedByReader != 0 {
 		return pull.Item[T]{Err: pull.ErrClosed}, true
 	}
+	item = p.next()
+	p.advance(head + 1)
+	return item, true
+}
+
+// next empties the slot at head.
+func (p *Pipe[T]) next() pull.Item[T] {
 	slot := &p.ring[p.out]
-	item = *slot
+	item := *slot
 	*slot = pull.Item[T]{}
 	if p.out++; p.out == len(p.ring) {
 		p.out = 0
 	}
-	head++
+	return item
+}
+
+// advance tells the senders how far the consumer has got.
+func (p *Pipe[T]) advance(head int64) {
 	p.head.Store(head)
 	if head >= p.wanted.Load() {
 		p.mu.Lock()
@@ -148,7 +159,6 @@ func (p *Pipe[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 		p.room.Broadcast()
 		p.mu.Unlock()
 	}
-	return item, true
 }
 
 // look finds out whether items have been put in since the last look. If not, it returns why none will be, or leaves the
@@ -173,8 +183,19 @@ func (p *Pipe[T]) look(w pull.Waker) (end error) {
 // Prompt reports true: no user code runs in a pipe.
 func (p *Pipe[T]) Prompt() bool { return true }
 
-// Ready returns how many items are known to be there, half the capacity at most, see [pull.Leaf].
-func (p *Pipe[T]) Ready() int { return int(min(p.seen-p.head.Load(), p.capacity/2)) }
+// Drain takes the items that are known to be there, half the capacity at most, see [pull.Leaf]. A sender that waits for
+// room learns of them all at once.
+func (p *Pipe[T]) Drain(to pull.Sink[T]) {
+	head := p.head.Load()
+	n := min(p.seen-head, p.capacity/2)
+	if n <= 0 || p.closed.Load()&closedByReader != 0 {
+		return
+	}
+	for range n {
+		to.Put(p.next())
+	}
+	p.advance(head + n)
+}
 
 // CloseWrite ends the stream after the items that were accepted. It may be called by any goroutine and repeatedly.
 func (p *Pipe[T]) CloseWrite() { p.close(closedByWriter) }

@@ -32,9 +32,12 @@ type Source[T any] interface {
 }
 
 // A Leaf is a source without a stage before it that locks nothing but itself in Poll and calls wakers without a lock.
-// So it may be polled under a lock that Wake takes, and several times in a row.
-type Leaf interface {
-	// Ready returns how many items the next calls of Poll will find at hand, but no more than may be taken before
-	// they are asked for. It is for the consumer alone.
-	Ready() int
+// So it may be polled under a lock that Wake takes, and be emptied at once.
+type Leaf[T any] interface {
+	// Drain puts the items that are at hand into to, but no more than may be taken before they are asked for. It is for
+	// the consumer alone.
+	Drain(to Sink[T])
 }
+
+// A Sink takes items.
+type Sink[T any] interface{ Put(item Item[T]) }
