@@ -37,7 +37,8 @@ type watchedCall struct {
 	stop    bool
 	settled bool // the call counts: a stop comes too late for it
 	timeout bool
-	cuts    []func(error) // cut the call's streams off
+	cuts    []func(error)  // cut the call's streams off
+	first   [1]func(error) // room for the only one of most calls
 }
 
 type watchedCallKey struct{}
@@ -91,6 +92,9 @@ func (c *watchedCall) onStop(cut func(error)) {
 	c.mu.Lock()
 	stopped := c.stop
 	if !stopped {
+		if c.cuts == nil {
+			c.cuts = c.first[:0]
+		}
 		c.cuts = append(c.cuts, cut)
 	}
 	c.mu.Unlock()

@@ -2,6 +2,7 @@ package adk
 
 import (
 	"encoding/hex"
+	"maps"
 	"math/rand/v2"
 )
 
@@ -26,16 +27,34 @@ func EnsureMessageID[M MessageType](msg M) {
 	if ops.isNil(msg) || GetMessageID(msg) != "" {
 		return
 	}
-	ops.replaceExtra(msg, ops.extraWith(msg, messageIDKey, newMessageID()))
+	ops.replaceExtra(msg, ops.markedExtra(msg, newMark()))
 }
 
-// identified returns the message itself if it has an ID, else a copy with one: the message may be shared with other
-// runs.
-func (ops *messageOps[M]) identified(m M, id string) M {
+// A mark is the Extra of a message that has nothing but its ID. It is never written to, so that messages can share it.
+type mark = map[string]any
+
+func newMark() mark { return markOf(newMessageID()) }
+
+func markOf(id string) mark { return mark{messageIDKey: id} }
+
+// identified returns the message itself if it has an ID, else a copy with that of the mark: the message may be shared
+// with other runs.
+func (ops *messageOps[M]) identified(m M, with mark) M {
 	if GetMessageID(m) != "" {
 		return m
 	}
-	return ops.withExtra(m, ops.extraWith(m, messageIDKey, id))
+	return ops.withExtra(m, ops.markedExtra(m, with))
+}
+
+// markedExtra returns what Extra is with a mark. The message's own map stays as it is: it may be shared.
+func (ops *messageOps[M]) markedExtra(m M, with mark) map[string]any {
+	extra := ops.extra(m)
+	if len(extra) == 0 {
+		return with
+	}
+	extra = maps.Clone(extra)
+	maps.Copy(extra, with)
+	return extra
 }
 
 // newMessageID makes a version 4 UUID (RFC 9562). IDs name messages; they are no secrets.

@@ -3,7 +3,6 @@ package adk
 import (
 	"context"
 	"io"
-	"maps"
 	"strings"
 
 	"github.com/weftgo/weft/components/model"
@@ -254,17 +253,6 @@ func agenticText(m *schema.AgenticMessage) string {
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-// extraWith returns what Extra is with one more entry. The message's own map stays as it is: it may be shared.
-func (ops *messageOps[M]) extraWith(m M, key string, value any) map[string]any {
-	extra := ops.extra(m)
-	if len(extra) == 0 {
-		return map[string]any{key: value}
-	}
-	extra = maps.Clone(extra)
-	extra[key] = value
-	return extra
 }
 
 func isEOF(err error) bool { return err == io.EOF }

@@ -107,7 +107,7 @@ func (a *modelAttempt[M]) generated(target *modelTarget[M]) error {
 		return noAnswer(target.typ, "message")
 	}
 	if GetMessageID(a.message) == "" { // a middleware gave an answer of its own
-		a.message = ops.identified(a.message, cmp.Or(a.sentID, newMessageID()))
+		a.message = ops.identified(a.message, markOf(cmp.Or(a.sentID, newMessageID())))
 	}
 	if !a.turn.chain.handlers.modelSender {
 		a.sendMessage(a.message)
@@ -118,7 +118,7 @@ func (a *modelAttempt[M]) generated(target *modelTarget[M]) error {
 func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (err error) {
 	handlers, ops := a.turn.chain.handlers, opsOf[M]()
 	var s *schema.StreamReader[M]
-	id := newMessageID() // for an answer that has none yet
+	id := newMark() // for an answer that has none yet
 	if len(handlers.wrapModel) == 0 {
 		s, err = a.open(ctx, target, input, opts)
 	} else {
@@ -140,10 +140,13 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], in
 	case len(handlers.wrapModel) == 0:
 		s = a.sendStream(s, id)
 	default: // the answer may be a middleware's, or begin with what a middleware put before the model's
-		s = a.sendStream(schema.StreamReaderWithConvert(s, ops.identifyOnce(id)), "")
+		s = a.sendStream(schema.StreamReaderWithConvert(s, ops.identifyOnce(id)), nil)
 	}
 	if err := a.read(ctx, s); err != nil {
 		return err
+	}
+	if handlers.present { // and may change it
+		id = maps.Clone(id)
 	}
 	a.message = ops.identified(a.message, id)
 	return nil
@@ -231,12 +234,12 @@ func (a *modelAttempt[M]) sendMessage(answer M) {
 }
 
 // sendStream sends the answer as an event while it comes, and returns the stream to go on with. A first chunk without
-// ID gets the given one, if it is not "".
-func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id string) *schema.StreamReader[M] {
+// ID gets the given one, if there is one.
+func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id mark) *schema.StreamReader[M] {
 	ops := opsOf[M]()
 	copies := s.Copy(2)
 	events := copies[0]
-	if id != "" {
+	if id != nil {
 		events = schema.StreamReaderWithFirst(events, ops.identify(id))
 	}
 	if a.judged {

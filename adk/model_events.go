@@ -50,7 +50,7 @@ func (m sendingModel[M]) Generate(ctx context.Context, input []M, opts ...model.
 	}
 	answer, err = m.inner.Generate(ctx, input, opts...)
 	if ops := opsOf[M](); err == nil && !ops.isNil(answer) {
-		answer = ops.identified(answer, newMessageID())
+		answer = ops.identified(answer, newMark())
 		a.sendMessage(answer)
 	}
 	return answer, err
@@ -65,5 +65,5 @@ func (m sendingModel[M]) Stream(ctx context.Context, input []M, opts ...model.Op
 	if err != nil || s == nil {
 		return s, err
 	}
-	return a.sendStream(schema.StreamReaderWithConvert(s, opsOf[M]().identifyOnce(newMessageID())), ""), nil
+	return a.sendStream(schema.StreamReaderWithConvert(s, opsOf[M]().identifyOnce(newMark())), nil), nil
 }

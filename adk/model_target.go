@@ -65,8 +65,8 @@ func (t *modelTarget[M]) ended(ctx context.Context, answer M, err error) (M, err
 	default:
 		callbacks.OnEnd(ctx, answer)
 	}
-	if ops := opsOf[M](); !ops.isNil(answer) {
-		answer = ops.identified(answer, newMessageID())
+	if ops := opsOf[M](); !ops.isNil(answer) && GetMessageID(answer) == "" {
+		answer = ops.identified(answer, newMark())
 	}
 	return answer, err
 }
@@ -118,22 +118,22 @@ func (m identifiedModel[M]) Stream(ctx context.Context, input []M, opts ...model
 	if err != nil {
 		return nil, err
 	}
-	return schema.StreamReaderWithFirst(s, opsOf[M]().identify(newMessageID())), nil
+	return schema.StreamReaderWithFirst(s, opsOf[M]().identify(newMark())), nil
 }
 
-// identify returns a function that gives the first chunk of a stream the ID, in a copy.
-func (ops *messageOps[M]) identify(id string) func(M) M {
+// identify returns a function that gives the first chunk of a stream its ID, in a copy.
+func (ops *messageOps[M]) identify(with mark) func(M) M {
 	return func(chunk M) M {
 		if ops.isNil(chunk) {
 			return chunk
 		}
-		return ops.identified(chunk, id)
+		return ops.identified(chunk, with)
 	}
 }
 
 // identifyOnce is identify for streams in which a later chunk may have an ID of its own: that would be joined
 // with the one of the first chunk.
-func (ops *messageOps[M]) identifyOnce(id string) func(M) (M, error) {
+func (ops *messageOps[M]) identifyOnce(with mark) func(M) (M, error) {
 	first, given := true, false
 	return func(chunk M) (M, error) {
 		switch {
@@ -141,7 +141,7 @@ func (ops *messageOps[M]) identifyOnce(id string) func(M) (M, error) {
 		case first:
 			first = false
 			given = GetMessageID(chunk) == ""
-			return ops.identified(chunk, id), nil
+			return ops.identified(chunk, with), nil
 		case given && GetMessageID(chunk) != "":
 			extra := maps.Clone(ops.extra(chunk))
 			delete(extra, messageIDKey)

@@ -127,7 +127,7 @@ func testManyReaders[M MessageType](t *testing.T) {
 		return &modelFunc[M]{stream: func(ctx context.Context, h []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 			s, err := m.Stream(ctx, h, opts...)
 			return schema.StreamReaderWithConvert(s, func(c M) (M, error) {
-				return ops.withExtra(c, ops.extraWith(c, "k", "v")), nil
+				return ops.withExtra(c, ops.markedExtra(c, map[string]any{"k": "v"})), nil
 			}), err
 		}}, nil
 	}, afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {

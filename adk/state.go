@@ -136,7 +136,7 @@ func (s *agentState[M]) identifyResult(m M) {
 			}
 		}
 	}
-	ops.replaceExtra(m, ops.extraWith(m, messageIDKey, id))
+	ops.replaceExtra(m, ops.markedExtra(m, markOf(id)))
 }
 
 // setAction remembers the action for the event of a tool result. It must not be out yet.

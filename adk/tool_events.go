@@ -187,7 +187,7 @@ func notEmpty[T any](s *schema.StreamReader[T], nothing T) *schema.StreamReader[
 func sendToolEvent[M MessageType](ctx context.Context, name, callID string, m M) error {
 	id := newMessageID()
 	ops := opsOf[M]()
-	ops.replaceExtra(m, map[string]any{messageIDKey: id})
+	ops.replaceExtra(m, markOf(id))
 	return publishToolEvent(ctx, name, callID, id, newMessageEvent(m, nil))
 }
 
@@ -206,7 +206,7 @@ func sendToolStream[M MessageType, R any](ctx context.Context, name, callID stri
 		ops.markChunk(m)
 		if first {
 			first = false
-			ops.replaceExtra(m, map[string]any{messageIDKey: id})
+			ops.replaceExtra(m, markOf(id))
 		}
 		return m, nil
 	}))

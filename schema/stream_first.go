@@ -3,16 +3,15 @@ package schema
 import "github.com/weftgo/weft/internal/pull"
 
 // StreamReaderWithFirst returns a reader that yields what f makes of the first value of sr, and then what sr does. It
-// takes sr over. f runs inside Recv and must not panic; error items before the first value are passed on. Unlike with
-// [StreamReaderWithConvert] the items after the first cost nothing.
+// takes sr over, and may return sr itself. f runs inside Recv and must not panic; error items before the first value are
+// passed on. Unlike with [StreamReaderWithConvert] the items after the first cost nothing.
 func StreamReaderWithFirst[T any](sr *StreamReader[T], f func(T) T) *StreamReader[T] {
-	src, auto := sr.take()
-	reader := newReader(src)
-	reader.first = f
-	if auto {
-		reader.SetAutomaticClose()
+	if sr == nil || sr.src == nil || sr.first != nil {
+		src, _ := sr.take()
+		sr = newReader(src)
 	}
-	return reader
+	sr.first = f
+	return sr
 }
 
 // applyFirst is called for each item until the first value.

@@ -69,13 +69,20 @@ func TestStreamReaderWithFirst_ChangesTheFirstValueOnly(t *testing.T) {
 	}
 }
 
+func TestStreamReaderWithFirst_OnceMore(t *testing.T) {
+	sr := StreamReaderWithFirst(StreamReaderFromArray([]string{"a", "b"}), func(v string) string { return v + "1" })
+	sr = StreamReaderWithFirst(sr, func(v string) string { return v + "2" })
+	for _, want := range []string{"a12", "b"} {
+		v, err := sr.Recv()
+		require.NoError(t, err)
+		require.Equal(t, want, v)
+	}
+}
+
 func TestStreamReaderWithFirst_TakesOver(t *testing.T) {
 	sr, sw := Pipe[int](1)
-	first := StreamReaderWithFirst(sr, func(v int) int { return v })
-	_, err := sr.Recv()
-	require.ErrorIs(t, err, errHandedOver)
-	first.Close()
+	StreamReaderWithFirst(sr, func(v int) int { return v }).Close()
 	require.True(t, sw.Send(1, nil), "closing the reader closes what it was made of")
-	_, err = StreamReaderWithFirst[int](nil, func(v int) int { return v }).Recv()
+	_, err := StreamReaderWithFirst[int](nil, func(v int) int { return v }).Recv()
 	require.ErrorIs(t, err, errNilReader)
 }

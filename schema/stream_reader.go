@@ -184,7 +184,7 @@ func (sr *StreamReader[T]) SetAutomaticClose() {
 		return
 	}
 	sr.closes = true
-	sr.auto = runtime.AddCleanup(sr, func(src pull.Source[T]) { src.Close() }, sr.src)
+	sr.auto = runtime.AddCleanup(sr, pull.CloseUnreachable, pull.Closer(sr.src))
 	if cursor, ok := sr.src.(*broadcast.Cursor[T]); ok {
 		cursor.CloseLogWhenUnreachable()
 	}

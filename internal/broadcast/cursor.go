@@ -114,7 +114,7 @@ func (c *Cursor[T]) CloseLogWhenUnreachable() {
 	defer l.mu.Unlock()
 	if !l.cleanup {
 		l.cleanup = true
-		runtime.AddCleanup(l, func(src pull.Source[T]) { src.Close() }, l.src)
+		runtime.AddCleanup(l, pull.CloseUnreachable, pull.Closer(l.src))
 	}
 }
 

@@ -31,6 +31,12 @@ type Source[T any] interface {
 	Close()
 }
 
+// A Closer is a source of any type.
+type Closer interface{ Close() }
+
+// CloseUnreachable is what runtime.AddCleanup is given for a source. It is not generic, and so needs no closure.
+func CloseUnreachable(src Closer) { src.Close() }
+
 // A Leaf is a source without a stage before it that locks nothing but itself in Poll and calls wakers without a lock.
 // So it may be polled under a lock that Wake takes, and be emptied at once.
 type Leaf[T any] interface {
