@@ -34,14 +34,20 @@ type anyRun interface {
 
 type agentRunKey struct{}
 
-// innermostRun returns the innermost run of a chat model agent, nil outside one.
+// innermostRun returns the innermost run of a chat model agent, nil outside one. Code of users may bring a nil ctx.
 func innermostRun(ctx context.Context) anyRun {
+	if ctx == nil {
+		return nil
+	}
 	r, _ := ctx.Value(agentRunKey{}).(anyRun)
 	return r
 }
 
 // agentRunFrom returns the innermost run if it is one on M, else nil.
 func agentRunFrom[M MessageType](ctx context.Context) *agentRun[M] {
+	if ctx == nil {
+		return nil
+	}
 	r, _ := ctx.Value(agentRunKey{}).(*agentRun[M])
 	return r
 }

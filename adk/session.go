@@ -14,7 +14,11 @@ type session struct {
 
 type sessionKey struct{}
 
+// sessionFrom returns the session of the run around, nil outside one. Code of users may bring a nil ctx.
 func sessionFrom(ctx context.Context) *session {
+	if ctx == nil {
+		return nil
+	}
 	s, _ := ctx.Value(sessionKey{}).(*session)
 	return s
 }

@@ -58,6 +58,8 @@ func (e *RunError) Error() string {
 	return text + "\n------------------------\nnode path: [" + strings.Join(e.path, ", ") + "]"
 }
 
+var errNilContext = errors.New("the context is nil: pass context.Background() if there is none")
+
 func graphError(err error) error { return &RunError{kind: GraphRunError, err: err} }
 
 func graphErrorf(format string, args ...any) error { return graphError(fmt.Errorf(format, args...)) }

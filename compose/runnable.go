@@ -26,6 +26,9 @@ type Runnable[I, O any] interface {
 type runnable[I, O any] struct{ plan *plan }
 
 func (r *runnable[I, O]) Invoke(ctx context.Context, input I, opts ...Option) (output O, err error) {
+	if ctx == nil {
+		return output, graphError(errNilContext)
+	}
 	call := r.plan.newRun(ctx, opts, false)
 	call.input = input
 	call.do()
@@ -59,6 +62,10 @@ func (r *runnable[I, O]) Collect(ctx context.Context, input *schema.StreamReader
 func (r *runnable[I, O]) Transform(ctx context.Context, input *schema.StreamReader[I], opts ...Option) (*schema.StreamReader[O], error) {
 	if input == nil {
 		return nil, graphErrorf("the input stream is nil")
+	}
+	if ctx == nil {
+		input.Close()
+		return nil, graphError(errNilContext)
 	}
 	call := r.plan.newRun(ctx, opts, false)
 	call.inputStream, call.streaming = input, true

@@ -49,7 +49,11 @@ func (s *stateScope) with(f func(state any) error) error {
 
 type scopeKey struct{}
 
+// scopeFrom returns the state of the innermost run around, nil outside a run. Code of users may bring a nil ctx.
 func scopeFrom(ctx context.Context) *stateScope {
+	if ctx == nil {
+		return nil
+	}
 	s, _ := ctx.Value(scopeKey{}).(*stateScope)
 	return s
 }

@@ -17,16 +17,25 @@ import (
 
 // GetToolCallID returns the ID of the tool call that ctx belongs to, "" outside one.
 func GetToolCallID(ctx context.Context) string {
-	if call, _ := ctx.Value(toolCallKey{}).(*toolCall); call != nil {
+	if call := toolCallFrom(ctx); call != nil {
 		return call.callID
 	}
 	return ""
 }
 
+// toolCallFrom returns the tool call that ctx belongs to, nil outside one. Code of users may bring a nil ctx.
+func toolCallFrom(ctx context.Context) *toolCall {
+	if ctx == nil {
+		return nil
+	}
+	c, _ := ctx.Value(toolCallKey{}).(*toolCall)
+	return c
+}
+
 // InternalToolCall returns the tool call that ctx belongs to, as the tool is given it, and false outside one. Each call
 // has an id of its own for as long as it runs. It is for the agent runtime.
 func InternalToolCall(ctx context.Context) (call schema.ToolCall, id any, ok bool) {
-	c, _ := ctx.Value(toolCallKey{}).(*toolCall)
+	c := toolCallFrom(ctx)
 	if c == nil {
 		return call, nil, false
 	}

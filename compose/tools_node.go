@@ -232,6 +232,9 @@ func InternalStreamSingleToolCall(tn *ToolsNode, ctx context.Context, tc schema.
 
 // begin checks the message and gets its calls ready.
 func (tn *ToolsNode) begin(ctx context.Context, input *schema.Message, opts []ToolsNodeOption) (*toolBatch, error) {
+	if ctx == nil {
+		return nil, errNilContext
+	}
 	b := &toolBatch{node: tn, ctx: ctx, input: input}
 	for _, opt := range opts {
 		if opt != nil {

@@ -62,8 +62,11 @@ type Frame struct {
 	entry  *entry
 }
 
-// FrameFrom returns the frame of ctx, nil outside any address.
+// FrameFrom returns the frame of ctx, nil outside any address. A nil ctx, which only code of users can bring, is outside.
 func FrameFrom(ctx context.Context) *Frame {
+	if ctx == nil {
+		return nil
+	}
 	f, _ := ctx.Value(FrameKey{}).(*Frame)
 	return f
 }
@@ -122,9 +125,18 @@ func GetCurrentAddress(ctx context.Context) Address { return FrameFrom(ctx).Addr
 // AppendAddressSegment returns a context one segment below ctx's address. See [Frame.Enter] for what that means in a
 // resumed run.
 func AppendAddressSegment(ctx context.Context, segType AddressSegmentType, segID string, subID string) context.Context {
+	ctx = orBackground(ctx)
 	c := &frameContext{Context: ctx}
 	c.frame = FrameFrom(ctx).Enter(ctx, &AddressSegment{ID: segID, Type: segType, SubID: subID})
 	return c
+}
+
+// orBackground is ctx, or the empty context for none: what code of users derives a context from.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
 }
 
 // Beside returns a context for code that belongs beside the running one: under the same parent, at another segment.

@@ -23,6 +23,7 @@ func targetsFrom(ctx context.Context) targets {
 // BatchResumeWithData returns a context that targets the interrupts named by the keys of resumeData, in addition to
 // those that ctx targets already. A nil value targets the interrupt without data.
 func BatchResumeWithData(ctx context.Context, resumeData map[string]any) context.Context {
+	ctx = orBackground(ctx)
 	merged := maps.Clone(targetsFrom(ctx))
 	if merged == nil {
 		merged = make(targets, len(resumeData))
