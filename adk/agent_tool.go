@@ -8,7 +8,6 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/cancelscope"
-	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -48,7 +47,7 @@ func NewTypedAgentTool[M MessageType](_ context.Context, agent TypedAgent[M], op
 			opt(&t.options)
 		}
 	}
-	_ = json.Unmarshal([]byte("{}"), new(agentToolRequest)) // compiles the decoder now, and not in the first call
+	compileArguments[agentToolRequest]()
 	return t
 }
 
@@ -192,8 +191,8 @@ func (c *agentToolRun[M]) input(arguments string) (*TypedAgentInput[M], error) {
 		input.Messages = []M{opsOf[M]().user(arguments)}
 		return input, nil
 	}
-	var request agentToolRequest
-	if err := json.Unmarshal([]byte(arguments), &request); err != nil {
+	request, err := decodeArguments[agentToolRequest](arguments)
+	if err != nil {
 		return nil, fmt.Errorf("arguments of agent tool '%s': %w", c.tool.agent.Name(c.ctx), err)
 	}
 	input.Messages = []M{opsOf[M]().user(request.Request)}

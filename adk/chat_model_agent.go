@@ -135,6 +135,10 @@ func NewTypedChatModelAgent[M MessageType](_ context.Context, config *TypedChatM
 		a.conf.GenModelInput = defaultGenModelInput[M]
 		a.ownInput = true
 	}
+	switch a.conf.Exit.(type) {
+	case ExitTool, *ExitTool:
+		compileArguments[exitArguments]()
+	}
 	var err error
 	a.handlers, err = newHandlerSet(a.conf.Middlewares, a.conf.Handlers)
 	return a, err
@@ -158,6 +162,7 @@ func (a *TypedChatModelAgent[M]) OnSetSubAgents(_ context.Context, subAgents []T
 			return errors.New("agent's sub-agents has already been set")
 		}
 		f.subAgentsSet, f.subAgents = true, slices.Clone(subAgents)
+		compileArguments[transferArguments]()
 		return nil
 	})
 }

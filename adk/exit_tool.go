@@ -6,7 +6,6 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -47,12 +46,14 @@ type ExitTool struct{}
 // Info returns [ToolInfoExit].
 func (et ExitTool) Info(_ context.Context) (*schema.ToolInfo, error) { return ToolInfoExit, nil }
 
+type exitArguments struct {
+	FinalResult string `json:"final_result"`
+}
+
 // InvokableRun returns the final_result of the arguments, and gives the event of it an exit action.
 func (et ExitTool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	var arguments struct {
-		FinalResult string `json:"final_result"`
-	}
-	if err := json.Unmarshal([]byte(argumentsInJSON), &arguments); err != nil {
+	arguments, err := decodeArguments[exitArguments](argumentsInJSON)
+	if err != nil {
 		return "", fmt.Errorf("arguments of the exit tool: %w", err)
 	}
 	if err := SendToolGenAction(ctx, ToolInfoExit.Name, NewExitAction()); err != nil {

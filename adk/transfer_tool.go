@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
 )
@@ -64,11 +63,13 @@ func (transferTool) Info(_ context.Context) (*schema.ToolInfo, error) {
 	}, nil
 }
 
+type transferArguments struct {
+	AgentName string `json:"agent_name"`
+}
+
 func (transferTool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	var arguments struct {
-		AgentName string `json:"agent_name"`
-	}
-	if err := json.Unmarshal([]byte(argumentsInJSON), &arguments); err != nil {
+	arguments, err := decodeArguments[transferArguments](argumentsInJSON)
+	if err != nil {
 		return "", fmt.Errorf("arguments of %s: %w", TransferToAgentToolName, err)
 	}
 	if err := SendToolGenAction(ctx, TransferToAgentToolName, NewTransferToAgentAction(arguments.AgentName)); err != nil {
