@@ -13,136 +13,259 @@ import (
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
 )
 
-// agentHeard is what a callback handler hears of agents.
-type agentHeard[M MessageType] struct {
-	mu      sync.Mutex
-	reading sync.WaitGroup
-	// deaf: the events are not read.
+// listener is a handler that notes what it hears of agents, and reads their events.
+type listener[M MessageType] struct {
+	// deaf: it does not read them.
 	deaf bool
 
-	infos   []callbacks.RunInfo
+	mu      sync.Mutex
+	reading sync.WaitGroup
+	calls   []string
 	inputs  []*TypedAgentInput[M]
 	resumes []*ResumeInfo
-	// heard are the events that the handler has read, by run.
-	heard  [][]string
-	errors int
+	// heard are the runs of agents whose events it reads, in the order in which they began to speak.
+	heard []*hearing[M]
 }
 
-// input returns the payload of an agent's start.
-func (h *agentHeard[M]) input(in callbacks.CallbackInput) (*TypedAgentInput[M], *ResumeInfo) {
-	if ordinary := ConvAgentCallbackInput(in); ordinary != nil {
-		input, _ := any(ordinary.Input).(*TypedAgentInput[M])
-		return input, ordinary.ResumeInfo
-	}
-	typed := ConvTypedCallbackInput[M](in)
-	return typed.Input, typed.ResumeInfo
-}
-
-func (h *agentHeard[M]) events(out callbacks.CallbackOutput) *AsyncIterator[*TypedAgentEvent[M]] {
-	if ordinary := ConvAgentCallbackOutput(out); ordinary != nil {
-		return any(ordinary.Events).(*AsyncIterator[*TypedAgentEvent[M]])
-	}
-	return ConvTypedCallbackOutput[M](out).Events
+// hearing is what a listener has read of one run of an agent.
+type hearing[M MessageType] struct {
+	agent  string
+	events []observed[M]
 }
 
 func isAgent(info *callbacks.RunInfo) bool {
 	return info.Component == ComponentOfAgent || info.Component == ComponentOfAgenticAgent
 }
 
-func (h *agentHeard[M]) handler(t *testing.T) callbacks.Handler {
+// agentOnly makes a handler out of functions for agents alone. They may be nil.
+func agentOnly(start func(*callbacks.RunInfo, callbacks.CallbackInput), end func(*callbacks.RunInfo, callbacks.CallbackOutput), failed func(*callbacks.RunInfo)) callbacks.Handler {
 	return callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
-			if isAgent(info) {
-				input, resume := h.input(in)
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				h.infos, h.inputs, h.resumes = append(h.infos, *info), append(h.inputs, input), append(h.resumes, resume)
+			if isAgent(info) && start != nil {
+				start(info, in)
 			}
 			return ctx
 		}).
 		OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
-			if isAgent(info) && !h.deaf {
-				events := h.events(out)
-				h.reading.Go(func() { h.read(t, events) })
+			if isAgent(info) && end != nil {
+				end(info, out)
 			}
 			return ctx
 		}).
 		OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, _ error) context.Context {
-			if isAgent(info) {
-				h.errors++
+			if isAgent(info) && failed != nil {
+				failed(info)
 			}
 			return ctx
 		}).Build()
 }
 
-func (h *agentHeard[M]) read(t *testing.T, events *AsyncIterator[*TypedAgentEvent[M]]) {
-	lines := linesOf(read(t, events))
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.heard = append(h.heard, lines)
+func (l *listener[M]) handler(t *testing.T) callbacks.Handler {
+	return agentOnly(
+		func(info *callbacks.RunInfo, in callbacks.CallbackInput) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			input, resume := inputOf[M](in)
+			l.calls = append(l.calls, fmt.Sprintf("start %s:%s:%s", info.Name, info.Type, info.Component))
+			l.inputs, l.resumes = append(l.inputs, input), append(l.resumes, resume)
+		},
+		func(info *callbacks.RunInfo, out callbacks.CallbackOutput) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.calls = append(l.calls, "end "+info.Name)
+			if l.deaf {
+				return
+			}
+			events, h := eventsOf[M](out), &hearing[M]{agent: info.Name}
+			l.heard = append(l.heard, h)
+			l.reading.Go(func() { h.events = read(t, events) })
+		},
+		func(info *callbacks.RunInfo) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.calls = append(l.calls, "error "+info.Name)
+		})
 }
 
-// TestCallbacks_CB1_CB2_CB3_Runs: handlers hear of each run of an agent once, with its input or what it goes on from;
-// each has its own copy of the events, which ends with the run, also of one that fails. One that is not read holds up
-// nothing.
-func TestCallbacks_CB1_CB2_CB3_Runs(t *testing.T) {
-	bubbled(t, testAgentCallbacks[ordinary], testAgentCallbacks[agentic])
-}
-
-func testAgentCallbacks[M MessageType](t *testing.T, streaming bool) {
-	component := ComponentOfAgent
-	if _, is := any(*new(M)).(agentic); is {
-		component = ComponentOfAgenticAgent
+// inputOf takes the payload of a start apart: one type for each kind of message.
+func inputOf[M MessageType](in callbacks.CallbackInput) (*TypedAgentInput[M], *ResumeInfo) {
+	if ordinary := ConvAgentCallbackInput(in); ordinary != nil {
+		return any(ordinary.Input).(*TypedAgentInput[M]), ordinary.ResumeInfo
 	}
-	d := dialectOf[M]()
-	for _, n := range []int{1, 3} { // handlers that read
-		heard := make([]agentHeard[M], n)
-		deaf := &agentHeard[M]{deaf: true}
-		opts := []AgentRunOption{WithCallbacks(deaf.handler(t))}
-		for i := range heard {
-			opts = append(opts, WithCallbacks(heard[i].handler(t)))
+	agentic := ConvAgenticCallbackInput(in)
+	return any(agentic.Input).(*TypedAgentInput[M]), agentic.ResumeInfo
+}
+
+// eventsOf is the payload of an end.
+func eventsOf[M MessageType](out callbacks.CallbackOutput) *AsyncIterator[*TypedAgentEvent[M]] {
+	if ordinary := ConvAgentCallbackOutput(out); ordinary != nil {
+		return any(ordinary.Events).(*AsyncIterator[*TypedAgentEvent[M]])
+	}
+	return any(ConvAgenticCallbackOutput(out).Events).(*AsyncIterator[*TypedAgentEvent[M]])
+}
+
+// of are the events of the runs of one agent, each with the agent that it is from.
+func (l *listener[M]) of(agent string) (lines []string) {
+	l.reading.Wait()
+	for _, h := range l.heard {
+		if h.agent == agent {
+			lines = append(lines, signed(h.events)...)
 		}
-		m := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"))
-		a := setup(t, m, []tool.BaseTool{asksFirst("t", &diary{})})
-		store := memory{}
-		r := NewTypedRunner(TypedRunnerConfig[M]{Agent: a, EnableStreaming: streaming, CheckPointStore: store})
+	}
+	return lines
+}
+
+// signed are the lines of events, each with the agent that it is from.
+func signed[M MessageType](events []observed[M]) (lines []string) {
+	for i, line := range linesOf(events) {
+		lines = append(lines, events[i].AgentName+": "+line)
+	}
+	return lines
+}
+
+// expectedComponent is how agents on one kind of message are told from others.
+func expectedComponent[M MessageType]() string {
+	if _, is := any(*new(M)).(agentic); is {
+		return string(ComponentOfAgenticAgent)
+	}
+	return string(ComponentOfAgent)
+}
+
+// TestCallbacks_CB1_CB2_CB3_B1_B2_B3_Runs: handlers hear of each run of an agent once, with its input or what it goes on
+// from; each has its own copy of the events, which ends with the run. One that is not read holds up nothing.
+func TestCallbacks_CB1_CB2_CB3_B1_B2_B3_Runs(t *testing.T) {
+	bubbled(t, testListeners[ordinary], testListeners[agentic])
+}
+
+func testListeners[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	start := "start tester:ChatModel:" + expectedComponent[M]()
+	for _, n := range []int{1, 3} { // handlers that read
+		listeners := make([]listener[M], n)
+		deaf := &listener[M]{deaf: true}
+		opts := []AgentRunOption{WithCallbacks(deaf.handler(t))}
+		for i := range listeners {
+			opts = append(opts, WithCallbacks(listeners[i].handler(t)))
+		}
+		m := says(d.answer("", wanted{"ask", "1", "x"}), d.answer("done"))
+		r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, []tool.BaseTool{askTool("ask")}), EnableStreaming: streaming, CheckPointStore: memory{}})
 		first := read(t, r.Query(t.Context(), "hi", append(opts, WithCheckPointID("1"))...))
-		it, err := r.Resume(t.Context(), "1", opts...)
+		point := first[len(first)-1].Action.Interrupted.InterruptContexts[0]
+		it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}}, opts...)
 		require.NoError(t, err)
 		rest := read(t, it)
-		want := [][]string{{asked, "no message"}, {answered, ended}}
-		require.Equal(t, want, [][]string{linesOf(first), linesOf(rest)})
+		want := []string{"tester: assistant: [ask#1 x]", "tester: no message", "tester: tool ask#1: told yes", "tester: assistant: done"}
+		require.Equal(t, want, append(signed(first), signed(rest)...))
 		synctest.Wait()
-		for i := range heard {
-			h := &heard[i]
-			h.reading.Wait()
-			require.Equal(t, []callbacks.RunInfo{{Name: "tester", Type: "ChatModel", Component: component}, {Name: "tester", Type: "ChatModel", Component: component}}, h.infos)
-			require.Equal(t, []string{"user: hi"}, d.lines(h.inputs[0].Messages))
-			require.Nil(t, h.resumes[0])
-			require.Nil(t, h.inputs[1], "CB-2: a resumed run has no input")
-			require.NotNil(t, h.resumes[1])
-			require.ElementsMatch(t, want, h.heard)
+		for i := range listeners {
+			l := &listeners[i]
+			require.Equal(t, want, l.of("tester"), "each has a copy of its own")
+			require.Len(t, l.heard, 2)
+			require.Equal(t, []string{start, "end tester", start, "end tester"}, l.calls)
+			require.Equal(t, []string{"user: hi"}, d.lines(l.inputs[0].Messages))
+			require.Nil(t, l.resumes[0])
+			require.Nil(t, l.inputs[1], "CB-2: a resumed run has no input")
+			require.True(t, l.resumes[1].WasInterrupted)
 		}
 	}
-	bare1 := &agentHeard[M]{}
-	ctx := callbacks.InitCallbacks(t.Context(), nil, bare1.handler(t))
-	require.Len(t, read(t, bare(ctx, setup(t, says(d.answer("done")), nil), streaming)), 1)
-	require.Empty(t, bare1.infos, "CB-1: not for an agent that runs without a runner")
+}
 
-	fails := &agentHeard[M]{}
-	panics := says(d.answer("x"))
+func TestCallbacks_CB1_NotWithoutARunner(t *testing.T) {
+	bubbled(t, testBareCallbacks[ordinary], testBareCallbacks[agentic])
+}
+
+func testBareCallbacks[M MessageType](t *testing.T, streaming bool) {
+	var l listener[M]
+	ctx := callbacks.InitCallbacks(t.Context(), nil, l.handler(t))
+	require.Len(t, read(t, bare(ctx, setup(t, says(dialectOf[M]().answer("done")), nil), streaming)), 1)
+	require.Empty(t, l.calls)
+}
+
+// TestCallbacks_CB2_DoBetter32_AFailedRun: the iterator closes on every path, and the error is an event like others.
+func TestCallbacks_CB2_DoBetter32_AFailedRun(t *testing.T) {
+	bubbled(t, testFailedCallbacks[ordinary], testFailedCallbacks[agentic])
+}
+
+func testFailedCallbacks[M MessageType](t *testing.T, streaming bool) {
+	var l listener[M]
+	panics := says(dialectOf[M]().answer("x"))
 	panics.hook = func(context.Context, int, []M) error { panic(errBroken) }
-	all := read(t, ask(t.Context(), TypedAgent[M](setup(t, panics, nil)), streaming, WithCallbacks(fails.handler(t))))
-	fails.reading.Wait()
-	require.Equal(t, [][]string{linesOf(all)}, fails.heard, "do better 32: the iterator closes on every path")
-	require.Zero(t, fails.errors, "OnError is for components")
+	all := read(t, ask(t.Context(), TypedAgent[M](setup(t, panics, nil)), streaming, WithCallbacks(l.handler(t))))
+	require.Equal(t, signed(all), l.of("tester"))
+	require.Error(t, failure(t, all))
+	require.Equal(t, []string{"start tester:ChatModel:" + expectedComponent[M](), "end tester"}, l.calls, "OnError is for components")
+}
 
-	custom := &agentHeard[M]{}
-	read(t, ask(t.Context(), TypedAgent[M](sends[M]()), streaming, WithCallbacks(custom.handler(t))))
-	custom.reading.Wait()
-	require.Equal(t, []callbacks.RunInfo{{Name: "custom", Component: component}}, custom.infos, "without GetType the type is empty")
+func TestCallbacks_CB1_WithoutGetTypeTheTypeIsEmpty(t *testing.T) {
+	bubbled(t, testCustomCallbacks[ordinary], testCustomCallbacks[agentic])
+}
+
+func testCustomCallbacks[M MessageType](t *testing.T, streaming bool) {
+	var l listener[M]
+	read(t, ask(t.Context(), TypedAgent[M](sends[M]()), streaming, WithCallbacks(l.handler(t))))
+	l.reading.Wait()
+	require.Equal(t, []string{"start custom::" + expectedComponent[M](), "end custom"}, l.calls)
+}
+
+// B2: the input is the rebuilt one.
+func TestCallbacks_B2_TheRebuiltInput(t *testing.T) {
+	var l listener[ordinary]
+	s := newTheatre()
+	drainAll(t, ask(t.Context(), Agent(sequenceOf(t, "seq", s.says("a"), s.says("b"))), false, WithCallbacks(l.handler(t))))
+	l.reading.Wait()
+	require.Len(t, l.inputs, 3)
+	require.Equal(t, []string{"user: hi", retoldLine("a", "a")}, chatDialect.lines(l.inputs[2].Messages))
+}
+
+// B3: the end comes when the agent begins to speak, and nobody has to read its events.
+func TestCallbacks_B3_TheEndIsLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		h := agentOnly(nil, func(*callbacks.RunInfo, callbacks.CallbackOutput) { ended = true }, nil)
+		w := newWaiting()
+		it := ask(t.Context(), w.Agent, false, WithCallbacks(h))
+		<-w.entered
+		synctest.Wait()
+		require.True(t, ended)
+		close(w.release)
+		drainAll(t, it)
+	})
+}
+
+// B4: an agent's events are its own, with those shown of agents in its tools, and not those of the agents that take over;
+// a workflow's are those of its children.
+func TestCallbacks_B4_WhoseEvents(t *testing.T) {
+	var l listener[ordinary]
+	inner := setup(t, says(chatAnswer("deep")), nil, func(c *ChatModelAgentConfig) { c.Name = "inner" })
+	a := setup(t, says(chatAnswer("", wanted{"inner", "1", `{"request":"do"}`}), transferTo("b")), []tool.BaseTool{NewAgentTool(t.Context(), inner)},
+		func(c *ChatModelAgentConfig) { c.Name, c.ToolsConfig.EmitInternalEvents = "a", true })
+	s := newTheatre()
+	seq := sequenceOf(t, "seq", flowOf(t, a, s.says("b")), s.says("c"))
+	drainAll(t, ask(t.Context(), Agent(seq), false, WithCallbacks(l.handler(t))))
+	own := []string{`a: assistant: [inner#1 {"request":"do"}]`, "inner: assistant: deep", "a: tool inner#1: deep",
+		`a: assistant: [transfer_to_agent#t-b {"agent_name":"b"}]`, "a: tool transfer_to_agent#t-b: successfully transferred to agent [b]"}
+	require.Equal(t, own, l.of("a"))
+	require.Equal(t, []string{"inner: assistant: deep"}, l.of("inner"))
+	require.Equal(t, []string{"b: assistant: b"}, l.of("b"))
+	require.Equal(t, append(own, "b: assistant: b", "c: assistant: c"), l.of("seq"))
+}
+
+// B5: handlers of an agent hear of what is in it, each of them with its component.
+func TestCallbacks_B5_InnerComponents(t *testing.T) {
+	heard := map[components.Component]int{}
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		heard[info.Component]++
+		return ctx
+	}).Build()
+	a := setup(t, says(chatAnswer("", wanted{"echo", "1", "x"}), chatAnswer("done")), []tool.BaseTool{echo("echo")})
+	drainAll(t, ask(t.Context(), Agent(a), false, WithCallbacks(h).DesignateAgent("tester")))
+	for component, n := range map[components.Component]int{ComponentOfAgent: 1, components.ComponentOfChatModel: 2, components.ComponentOfTool: 1} {
+		require.Equal(t, n, heard[component], component)
+	}
+	require.Greater(t, len(heard), 3, "and the graph")
 }
 
 // TestCallbacks_CB4_WithCallbacks: handlers of an option hear of the agents that the option is meant for, and of all
@@ -188,4 +311,55 @@ func TestCallbacks_CB4_WithCallbacks(t *testing.T) {
 		})
 		require.Equal(t, []int{1, 1, 1}, []int{got["Agent seq"], got["Agent outer"], got["Agent last"]}, "once, though several that are designated contain it: %v", got)
 	}
+}
+
+func TestCallbacks_B7_EarlyFailures(t *testing.T) {
+	fails := func(context.Context, []*HistoryEntry) ([]Message, error) { return nil, errBroken }
+	var l listener[ordinary]
+	a := AgentWithOptions(t.Context(), newTheatre().says("a"), WithHistoryRewriter(fails))
+	require.ErrorIs(t, lastError(ask(t.Context(), a, false, WithCallbacks(l.handler(t)))), errBroken)
+	l.reading.Wait()
+	require.Equal(t, []string{"start a::Agent", "end a"}, l.calls)
+	require.Len(t, l.heard, 1)
+	require.ErrorIs(t, failure(t, l.heard[0].events), errBroken)
+
+	// The agent to go on with is not there any more.
+	store := memory{}
+	boss := func() Agent { return newOrdinary(t, "boss", &replies{all: []Message{transferTo("a")}}) }
+	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, boss(), asking("a")), CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
+	l = listener[ordinary]{}
+	r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, boss(), asking("b")), CheckPointStore: store})
+	require.ErrorIs(t, lastError(resumeWith(t, r, nil, WithCallbacks(l.handler(t)))), errNoInterruptedChild)
+	l.reading.Wait()
+	require.Equal(t, []string{"start boss:ChatModel:Agent", "end boss"}, l.calls)
+	require.Len(t, l.heard, 1)
+	require.ErrorIs(t, failure(t, l.heard[0].events), errNoInterruptedChild)
+}
+
+func TestCallbacks_B8_Conversions(t *testing.T) {
+	in, out := &AgentCallbackInput{}, &AgentCallbackOutput{}
+	agenticIn, agenticOut := &AgenticCallbackInput{}, &AgenticCallbackOutput{}
+	require.Same(t, in, ConvAgentCallbackInput(in))
+	require.Same(t, out, ConvAgentCallbackOutput(out))
+	require.Same(t, agenticIn, ConvAgenticCallbackInput(agenticIn))
+	require.Same(t, agenticOut, ConvAgenticCallbackOutput(agenticOut))
+	for _, other := range []any{nil, "x", *in, *out, *agenticIn, *agenticOut, &schema.Message{}} {
+		require.Nil(t, ConvAgentCallbackInput(other))
+		require.Nil(t, ConvAgentCallbackOutput(other))
+		require.Nil(t, ConvTypedCallbackInput[agentic](other))
+		require.Nil(t, ConvTypedCallbackOutput[agentic](other))
+	}
+	require.Nil(t, ConvAgentCallbackInput(agenticIn))
+	require.Nil(t, ConvAgenticCallbackInput(in))
+}
+
+func TestCallbacks_B9_Order(t *testing.T) {
+	var order []string
+	numbered := func(n string) callbacks.Handler {
+		return agentOnly(
+			func(*callbacks.RunInfo, callbacks.CallbackInput) { order = append(order, "start "+n) },
+			func(*callbacks.RunInfo, callbacks.CallbackOutput) { order = append(order, "end "+n) }, nil)
+	}
+	drainAll(t, ask(t.Context(), newTheatre().says("a"), false, WithCallbacks(numbered("1"), numbered("2")), WithCallbacks(numbered("3"))))
+	require.Equal(t, []string{"start 3", "start 2", "start 1", "end 1", "end 2", "end 3"}, order)
 }
