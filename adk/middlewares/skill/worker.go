@@ -119,7 +119,7 @@ func (w *worker[M]) note(event *adk.TypedAgentEvent[M]) *adk.TypedAgentEvent[M] 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.said = append(w.said, m)
-	if text := message.AssistantText(m); text != "" {
+	if text := message.Text(m); text != "" {
 		w.results = append(w.results, text)
 	}
 	return &passed

@@ -164,7 +164,7 @@ func finalText[M adk.MessageType](messages []M, name string) (text string, byToo
 	}
 	last := messages[len(messages)-1]
 	if message.KindOf(last) != message.Result {
-		return message.AssistantText(last), false, true
+		return message.Text(last), false, true
 	}
 	for _, m := range slices.Backward(messages) {
 		if message.KindOf(m) != message.Result {
@@ -198,7 +198,7 @@ func answerText[M adk.MessageType](m M) string {
 		text, _ := message.ResultText(m, r.ID)
 		return text
 	}
-	return message.AssistantText(m)
+	return message.Text(m)
 }
 
 // answerTool takes the value.

@@ -38,7 +38,7 @@ func finalize[M adk.MessageType](_ context.Context, original []M, summary M, ext
 func summaryText[M adk.MessageType](summary M, context []M, transcript string) (string, error) {
 	content := ""
 	if message.KindOf(summary) == message.Assistant {
-		content = message.AssistantText(summary)
+		content = message.Text(summary)
 	}
 	if strings.TrimSpace(content) == "" {
 		return "", errors.New("summary content is empty")

@@ -58,7 +58,7 @@ func withUserMessages[M adk.MessageType](summary string, messages []M) string {
 func userTexts[M adk.MessageType](messages []M) (texts []string, dropped bool) {
 	var all []string
 	for _, m := range messages {
-		if text := message.UserText(m); text != "" && isUsers(m) {
+		if text := message.Text(m); text != "" && isUsers(m) {
 			all = append(all, text)
 		}
 	}

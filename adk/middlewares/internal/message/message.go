@@ -224,53 +224,34 @@ func of[M adk.MessageType](chat func() *schema.Message, agentic func() *schema.A
 	return any(agentic()).(M)
 }
 
-// AssistantText is what a model says: the texts of its parts joined by newlines, else the content.
-func AssistantText[M adk.MessageType](m M) string {
+// Text is what a message says: the texts of its parts joined by newlines, without any its content.
+func Text[M adk.MessageType](m M) string {
 	var texts []string
+	add := func(text string) {
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
 	switch m := any(m).(type) {
 	case *schema.Message:
 		if m == nil {
 			return ""
 		}
 		for i := range m.AssistantGenMultiContent {
-			if p := &m.AssistantGenMultiContent[i]; p.Type == schema.ChatMessagePartTypeText && p.Text != "" {
-				texts = append(texts, p.Text)
+			if p := &m.AssistantGenMultiContent[i]; p.Type == schema.ChatMessagePartTypeText {
+				add(p.Text)
 			}
-		}
-		if len(texts) == 0 {
-			return m.Content
-		}
-	case *schema.AgenticMessage:
-		if m == nil {
-			return ""
-		}
-		for _, b := range m.ContentBlocks {
-			if b != nil && b.AssistantGenText != nil && b.AssistantGenText.Text != "" {
-				texts = append(texts, b.AssistantGenText.Text)
-			}
-		}
-	}
-	return strings.Join(texts, "\n")
-}
-
-// UserText is what a user says: the texts of its parts joined by newlines, else the content.
-func UserText[M adk.MessageType](m M) string {
-	var texts []string
-	switch m := any(m).(type) {
-	case *schema.Message:
-		if m == nil {
-			return ""
 		}
 		for i := range m.UserInputMultiContent {
-			if p := &m.UserInputMultiContent[i]; p.Type == schema.ChatMessagePartTypeText && p.Text != "" {
-				texts = append(texts, p.Text)
+			if p := &m.UserInputMultiContent[i]; p.Type == schema.ChatMessagePartTypeText {
+				add(p.Text)
 			}
 		}
 		//lint:ignore SA1019 stored messages still have it
 		for i := range m.MultiContent {
 			//lint:ignore SA1019 as above
-			if p := &m.MultiContent[i]; p.Type == schema.ChatMessagePartTypeText && p.Text != "" {
-				texts = append(texts, p.Text)
+			if p := &m.MultiContent[i]; p.Type == schema.ChatMessagePartTypeText {
+				add(p.Text)
 			}
 		}
 		if len(texts) == 0 {
@@ -281,8 +262,12 @@ func UserText[M adk.MessageType](m M) string {
 			return ""
 		}
 		for _, b := range m.ContentBlocks {
-			if b != nil && b.UserInputText != nil && b.UserInputText.Text != "" {
-				texts = append(texts, b.UserInputText.Text)
+			switch {
+			case b == nil:
+			case b.AssistantGenText != nil:
+				add(b.AssistantGenText.Text)
+			case b.UserInputText != nil:
+				add(b.UserInputText.Text)
 			}
 		}
 	}
@@ -294,7 +279,7 @@ func ResultText[M adk.MessageType](m M, callID string) (string, bool) {
 	switch m := any(m).(type) {
 	case *schema.Message:
 		if m != nil && m.Role == schema.Tool && m.ToolCallID == callID {
-			return UserText(m), true
+			return Text(m), true
 		}
 	case *schema.AgenticMessage:
 		if m == nil {

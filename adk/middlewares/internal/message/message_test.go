@@ -25,13 +25,13 @@ func alike[M adk.MessageType](t *testing.T, assistant M) {
 	require.Equal(t, Other, KindOf(none))
 	require.Zero(t, CountCalls(none))
 	require.Empty(t, Results(none))
-	require.Empty(t, AssistantText(none)+UserText(none))
+	require.Empty(t, Text(none))
 	require.Nil(t, Extra(none))
 	require.Nil(t, Usage(none))
 
 	require.Equal(t, System, KindOf(NewSystem[M]("s")))
 	require.Equal(t, User, KindOf(NewUser[M]("u")))
-	require.Equal(t, "u", UserText(NewUser[M]("u")))
+	require.Equal(t, "u", Text(NewUser[M]("u")))
 	result := NewResult[M](Call{ID: "1", Name: "t"}, "r")
 	require.Equal(t, Result, KindOf(result))
 	require.Equal(t, []Call{{ID: "1", Name: "t"}}, Results(result))
@@ -42,7 +42,7 @@ func alike[M adk.MessageType](t *testing.T, assistant M) {
 	require.False(t, ok)
 
 	require.Equal(t, Assistant, KindOf(assistant))
-	require.Equal(t, "hi", AssistantText(assistant))
+	require.Equal(t, "hi", Text(assistant))
 	require.Equal(t, []Call{{"1", "t", "{}"}}, Calls(assistant))
 
 	marked := WithExtra(assistant, "k", 1)
@@ -51,4 +51,24 @@ func alike[M adk.MessageType](t *testing.T, assistant M) {
 	again := WithExtra(marked, "l", 2)
 	require.Len(t, Extra(marked), 1)
 	require.Len(t, Extra(again), 2)
+}
+
+func TestText_PartsBeforeContent(t *testing.T) {
+	image := schema.ChatMessagePartTypeImageURL
+	for want, m := range map[string]*schema.Message{
+		"a\nb": {Content: "c", AssistantGenMultiContent: []schema.MessageOutputPart{
+			{Type: schema.ChatMessagePartTypeText, Text: "a"}, {Type: image, Text: "no"},
+			{Type: schema.ChatMessagePartTypeText}, {Type: schema.ChatMessagePartTypeText, Text: "b"}}},
+		"u": {Content: "c", UserInputMultiContent: []schema.MessageInputPart{
+			{Type: image, Text: "no"}, {Type: schema.ChatMessagePartTypeText, Text: "u"}}},
+		//lint:ignore SA1019 stored messages still have it
+		"old": {Content: "c", MultiContent: []schema.ChatMessagePart{
+			{Type: image, Text: "no"}, {Type: schema.ChatMessagePartTypeText, Text: "old"}}},
+		"c": {Content: "c", UserInputMultiContent: []schema.MessageInputPart{{Type: image}}},
+	} {
+		require.Equal(t, want, Text(m))
+	}
+	require.Equal(t, "a\nu", Text(&schema.AgenticMessage{ContentBlocks: []*schema.ContentBlock{
+		nil, schema.NewContentBlock(&schema.AssistantGenText{Text: "a"}), schema.NewContentBlock(&schema.AssistantGenText{}),
+		schema.NewContentBlock(&schema.UserInputText{Text: "u"})}}))
 }
