@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/adk/prebuilt/internal/prebuilttest"
 	"github.com/weftgo/weft/adk/prebuilt/planexecute"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
@@ -42,10 +43,7 @@ func newDeep[M adk.MessageType](t *testing.T, cfg *TypedConfig[M]) adk.TypedResu
 
 func ask[M adk.MessageType](t *testing.T, a adk.TypedAgent[M], streaming bool, opts ...adk.AgentRunOption) *adktest.Events[M] {
 	t.Helper()
-	if streaming {
-		return adktest.AskStreaming(t.Context(), t, a, "Go.", opts...)
-	}
-	return adktest.Ask(t.Context(), t, a, "Go.", opts...)
+	return prebuilttest.Ask(t, a, streaming, "Go.", opts...)
 }
 
 func gives(agent, description string) adktest.Reply {
@@ -409,29 +407,16 @@ func TestTask_DP8_InternalEventsOfAPlan(t *testing.T) {
 	require.Equal(t, "deep planner executor replanner replanner deep deep", strings.Join(names, " "))
 }
 
-// approval is a tool that asks its user.
-type approval struct{ *adktest.Tool }
-
-func (approval) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
-	if interrupted, _, _ := tool.GetInterruptState[any](ctx); !interrupted {
-		return "", tool.Interrupt(ctx, "may I?")
-	}
-	if target, has, data := tool.GetResumeContext[string](ctx); target && has {
-		return "told " + data, nil
-	}
-	return "", tool.Interrupt(ctx, "again")
-}
-
 func testResume[M adk.MessageType](t *testing.T, streaming bool) {
 	for _, who := range []string{"search", "general-purpose", "deep itself"} {
 		asks := adktest.Calls(adktest.Call("ask", "{}"))
 		said := adktest.Says("allowed").SeeingLast("tool ask#call_1: told yes")
-		cfg := &TypedConfig[M]{ToolsConfig: adktest.Tools(approval{adktest.NewTool("ask")})}
+		cfg := &TypedConfig[M]{ToolsConfig: adktest.Tools(prebuilttest.Approval())}
 		todos := adktest.Calls(adktest.Call("write_todos", `{"todos":[{"content":"a","activeForm":"b","status":"pending"}]}`))
 		switch who {
 		case "search":
 			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, gives(who, "Ask."), adktest.Says("done").SeeingLast("tool task#call_2: allowed"))
-			cfg.SubAgents = []adk.TypedAgent[M]{worker[M](t, who, adktest.NewTypedModel[M](t, asks, said), approval{adktest.NewTool("ask")})}
+			cfg.SubAgents = []adk.TypedAgent[M]{worker[M](t, who, adktest.NewTypedModel[M](t, asks, said), prebuilttest.Approval())}
 		case "general-purpose":
 			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, gives(who, "Ask."), asks,
 				adktest.Says("allowed").SeeingLast("tool ask#call_3: told yes"), adktest.Says("done").SeeingLast("tool task#call_2: allowed"))

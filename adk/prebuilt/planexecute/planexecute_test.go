@@ -16,6 +16,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/prebuilt/internal/prebuilttest"
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
@@ -86,18 +87,9 @@ func whole(t *testing.T, planner, executor, replanner adk.Agent) adk.ResumableAg
 	return a
 }
 
-func modes(t *testing.T, test func(t *testing.T, streaming bool)) {
-	for _, streaming := range []bool{false, true} {
-		t.Run(fmt.Sprintf("streaming=%v", streaming), func(t *testing.T) { test(t, streaming) })
-	}
-}
-
 func ask(t *testing.T, a adk.Agent, streaming bool, opts ...adk.AgentRunOption) *adktest.Events[*schema.Message] {
 	t.Helper()
-	if streaming {
-		return adktest.AskStreaming(t.Context(), t, a, "Bake bread.", opts...)
-	}
-	return adktest.Ask(t.Context(), t, a, "Bake bread.", opts...)
+	return prebuilttest.Ask(t, a, streaming, "Bake bread.", opts...)
 }
 
 func spoken(events *adktest.Events[*schema.Message]) (lines []string) {
@@ -209,7 +201,7 @@ func TestNew_PE1_Names(t *testing.T) {
 }
 
 func TestPlanner_PE3_Row18_Tool(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		one := func(args string) *schema.Message {
 			zero := 0
 			return schema.AssistantMessage("", []schema.ToolCall{{Index: &zero, ID: "1", Function: schema.FunctionCall{Name: "plan", Arguments: args}}})
@@ -240,7 +232,7 @@ func TestPlanner_PE3_Row18_Tool(t *testing.T) {
 }
 
 func TestPlanner_PE2_FormattedOutputWins(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		m := adktest.NewModel(t, adktest.Streams(`{"steps":["kn`, `ead"]}`))
 		a, err := NewPlanner(t.Context(), &PlannerConfig{ChatModelWithFormattedOutput: m, ToolCallingChatModel: calling(t),
 			GenInputFn: func(_ context.Context, in []adk.Message) ([]adk.Message, error) {
@@ -280,7 +272,7 @@ func (e *early) Run(ctx context.Context, input *adk.AgentInput, opts ...adk.Agen
 
 func TestPlanner_PE3_Errors(t *testing.T) {
 	broken := errors.New("line is busy")
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, c := range []struct {
 			name  string
 			reply adktest.Reply
@@ -323,7 +315,7 @@ func done(steps ...ExecutedStep) adk.AgentRunOption {
 }
 
 func TestExecutor_PE4_PE5_Input(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		m := adktest.NewModel(t, adktest.Says("kneaded"))
 		s := &session{Agent: executorOf(t, m)}
 		ask(t, s, streaming, done(ExecutedStep{"buy flour", "2 kg"})).ExpectText("kneaded")
@@ -406,7 +398,7 @@ func TestSession_Row18_MissingOrOfAnotherType(t *testing.T) {
 }
 
 func TestReplanner_PE6_PE7(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		t.Run("plans", func(t *testing.T) {
 			m := calling(t, plans("bake").Offered("plan", "respond"))
 			a, err := NewReplanner(t.Context(), &ReplannerConfig{ChatModel: m})
@@ -459,7 +451,7 @@ func TestPlanner_Row28_NothingIsCompiledInARun(t *testing.T) {
 }
 
 func TestNew_PE8_Whole(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		executor := adktest.NewModel(t, adktest.Says("a fine dough"), adktest.Says("a loaf"))
 		a := whole(t, newPlanner(t, plans("knead", "bake")), executorOf(t, executor), newReplanner(t, plans("bake"), responds("Bread!")))
 		events := ask(t, a, streaming)
@@ -498,26 +490,13 @@ func TestNew_PE8_CustomReplannerExits(t *testing.T) {
 	require.Equal(t, "tool exit#call_1: ok; exit", lines[len(lines)-1])
 }
 
-// approval is a tool that asks its user.
-type approval struct{ *adktest.Tool }
-
-func (approval) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
-	if interrupted, _, _ := tool.GetInterruptState[any](ctx); !interrupted {
-		return "", tool.Interrupt(ctx, "may I?")
-	}
-	if target, has, data := tool.GetResumeContext[string](ctx); target && has {
-		return "told " + data, nil
-	}
-	return "", tool.Interrupt(ctx, "again")
-}
-
 func TestResume_PE9_Executor(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		executor := adktest.NewModel(t, adktest.Says("a fine dough"), adktest.Calls(adktest.Call("ask", "{}")),
 			adktest.Says("a loaf").SeeingLast("tool ask#call_1: told yes"))
 		store := adktest.NewStore()
 		runner := func(planner, replanner adk.Agent) *adk.Runner {
-			a := whole(t, planner, executorOf(t, executor, approval{adktest.NewTool("ask")}), replanner)
+			a := whole(t, planner, executorOf(t, executor, prebuilttest.Approval()), replanner)
 			return adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: store})
 		}
 		first := runner(newPlanner(t, plans("knead", "bake")), newReplanner(t, plans("bake")))
@@ -549,7 +528,7 @@ func TestResume_PE9_Executor(t *testing.T) {
 }
 
 func TestCancel_PE10(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, who := range []string{"planner", "executor", "replanner"} {
 				replies := map[string]adktest.Reply{"planner": plans("knead"), "executor": adktest.Says("dough"), "replanner": responds("Bread!")}
@@ -628,7 +607,7 @@ func (m selfReporting) Stream(ctx context.Context, in []*schema.Message, opts ..
 
 func TestCallbacks_PE3_OfTheModel(t *testing.T) {
 	broken := errors.New("line is busy")
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, c := range []struct {
 			name  string
 			wrap  func(binding) model.ToolCallingChatModel

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/prebuilt/internal/prebuilttest"
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
@@ -38,21 +39,6 @@ func assembled(t *testing.T, supervisor adk.Agent, workers ...adk.Agent) adk.Res
 func handsOver(to string) adktest.Reply {
 	return adktest.Calls(adktest.Call(adk.TransferToAgentToolName, fmt.Sprintf(`{"agent_name":%q}`, to)))
 }
-
-// approval is a tool that asks its user.
-type approval struct{ *adktest.Tool }
-
-func (approval) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
-	if interrupted, _, _ := tool.GetInterruptState[any](ctx); !interrupted {
-		return "", tool.Interrupt(ctx, "may I?")
-	}
-	if target, has, answer := tool.GetResumeContext[string](ctx); target && has {
-		return "told " + answer, nil
-	}
-	return "", tool.Interrupt(ctx, "again")
-}
-
-func newApproval() tool.BaseTool { return approval{adktest.NewTool("ask")} }
 
 // spoken are the events as "name: line", without the IDs of transfers.
 func spoken(events *adktest.Events[*schema.Message]) (lines []string) {
@@ -115,23 +101,13 @@ func TestNew_SV2_IsTheSupervisorToTheOutside(t *testing.T) {
 	require.Equal(t, "Supervisor", typ)
 }
 
-// modes runs a test with and without streaming.
-func modes(t *testing.T, test func(t *testing.T, streaming bool)) {
-	for _, streaming := range []bool{false, true} {
-		t.Run(fmt.Sprintf("streaming=%v", streaming), func(t *testing.T) { test(t, streaming) })
-	}
-}
-
 func ask(t *testing.T, a adk.Agent, streaming bool, opts ...adk.AgentRunOption) *adktest.Events[*schema.Message] {
 	t.Helper()
-	if streaming {
-		return adktest.AskStreaming(t.Context(), t, a, "Go.", opts...)
-	}
-	return adktest.Ask(t.Context(), t, a, "Go.", opts...)
+	return prebuilttest.Ask(t, a, streaming, "Go.", opts...)
 }
 
 func TestNew_SV1_WorkersGoBackAndKnowNobodyElse(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("one").Offered("transfer_to_agent", "exit"), handsOver("two"), adktest.Says("Done."))
 		one, two := adktest.NewModel(t, adktest.Says("1").Offered("exit")), adktest.NewModel(t, adktest.Says("2").Offered("exit"))
 		a := assembled(t, agent(t, "boss", boss), agent(t, "one", one), agent(t, "two", two))
@@ -149,7 +125,7 @@ func TestNew_SV1_WorkersGoBackAndKnowNobodyElse(t *testing.T) {
 }
 
 func TestRun_SV3_OrderOfEvents(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("worker").Offered("transfer_to_agent", "exit"), adktest.Says("All done."))
 		worker := adktest.NewModel(t, adktest.Streams("My ", "part.").Offered("exit"))
 		events := ask(t, assembled(t, agent(t, "boss", boss), agent(t, "worker", worker)), streaming)
@@ -165,7 +141,7 @@ func TestRun_SV3_OrderOfEvents(t *testing.T) {
 }
 
 func TestRun_SV4_ExitIsFinal(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		exits := adktest.Calls(adktest.Call("exit", `{"final_result":"That is all."}`))
 		inner := assembled(t, agent(t, "lead", adktest.NewModel(t, handsOver("worker"))), agent(t, "worker", adktest.NewModel(t, exits)))
 		a := assembled(t, agent(t, "boss", adktest.NewModel(t, handsOver("lead"))), inner)
@@ -176,7 +152,7 @@ func TestRun_SV4_ExitIsFinal(t *testing.T) {
 }
 
 func TestRun_SV4_ExitInsideAToolIsNot(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		expert := agent(t, "expert", adktest.NewModel(t, adktest.Calls(adktest.Call("exit", `{"final_result":"42"}`))))
 		worker, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 			Name: "worker", Description: "asks", Model: adktest.NewModel(t, adktest.Calls(adktest.Call("expert", `{"request":"?"}`)), adktest.Says("It is 42.")),
@@ -235,10 +211,10 @@ func (s shared) resumed(targets map[string]any, opts ...adk.AgentRunOption) *adk
 }
 
 func TestResume_SV5_Worker(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("worker"), adktest.Says("Done."))
 		worker := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("I was allowed.").SeeingLast("tool ask#call_1: told yes"))
-		r := run(t, assembled(t, agent(t, "boss", boss), agent(t, "worker", worker, newApproval())), streaming)
+		r := run(t, assembled(t, agent(t, "boss", boss), agent(t, "worker", worker, prebuilttest.Approval())), streaming)
 		point := r.interrupted()
 		require.Equal(t, "may I?", point.Info)
 
@@ -255,9 +231,9 @@ func TestResume_SV5_Worker(t *testing.T) {
 }
 
 func TestResume_SV5_SupervisorItself(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), handsOver("worker"), adktest.Says("Done."))
-		r := run(t, assembled(t, agent(t, "boss", boss, newApproval()), agent(t, "worker", adktest.NewModel(t, adktest.Says("My part.")))), streaming)
+		r := run(t, assembled(t, agent(t, "boss", boss, prebuilttest.Approval()), agent(t, "worker", adktest.NewModel(t, adktest.Says("My part.")))), streaming)
 		point := r.interrupted()
 		lines := spoken(r.resumed(map[string]any{point.ID: "yes"}))
 		require.Equal(t, "boss: tool ask#call_1: told yes", lines[0])
@@ -274,11 +250,11 @@ type renamed struct {
 func (r renamed) Name(context.Context) string { return r.name }
 
 func TestResume_SV5_Nested(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, wrapped := range []bool{false, true} {
 			name := "lead"
 			var inner adk.Agent = assembled(t, agent(t, "lead", adktest.NewModel(t, handsOver("worker"), adktest.Says("Team done."))),
-				agent(t, "worker", adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("My part.")), newApproval()))
+				agent(t, "worker", adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("My part.")), prebuilttest.Approval()))
 			if wrapped {
 				name = "team"
 				inner = renamed{inner.(adk.ResumableAgent), name}
@@ -336,7 +312,7 @@ func (c *traced) handler() callbacks.Handler {
 func TestCallbacks_SV2_OneWhole(t *testing.T) {
 	boss := adktest.NewModel(t, handsOver("worker"), adktest.Says("Done."))
 	worker := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("My part."))
-	r := run(t, assembled(t, agent(t, "boss", boss), agent(t, "worker", worker, newApproval())), false)
+	r := run(t, assembled(t, agent(t, "boss", boss), agent(t, "worker", worker, prebuilttest.Approval())), false)
 	var first, second traced
 	point := r.interrupted(adk.WithCallbacks(first.handler()))
 	require.Equal(t, []string{
@@ -352,7 +328,7 @@ func TestCallbacks_SV2_OneWhole(t *testing.T) {
 }
 
 func TestCancel_Recursive(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("worker"), adktest.Says("Done."))
 		worker := adktest.NewModel(t, adktest.Calls(adktest.Call("echo", `"x"`)), adktest.Says("My part."))
 		option, cancel := adk.WithCancel()
@@ -376,7 +352,7 @@ func TestCancel_Recursive(t *testing.T) {
 
 // A cancel that is not recursive is one of the supervisor: at its first turn, and when it goes on after a worker.
 func TestCancel_NotRecursive(t *testing.T) {
-	modes(t, func(t *testing.T, streaming bool) {
+	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, by := range []string{"boss", "worker"} {
 			option, cancel := adk.WithCancel()
 			cancels := adktest.NewTool("cancel", adktest.Does(func(_ context.Context, in string) (string, error) {
