@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -21,25 +20,16 @@ import (
 // stage is a run of many agents: a sequence with agent tools in each other, and a parallel part. Models answer by what
 // they see, so that a resumed run needs no memory of theirs; each model and tool call has a name.
 type stage struct {
-	t   *testing.T
-	mu  sync.Mutex
-	rng *rand.Rand
+	*dice
+	t  *testing.T
+	mu sync.Mutex
 	// done counts the calls that have returned what the run kept.
 	done map[string]int
 }
 
-func (s *stage) roll(n int) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rng.IntN(n)
-}
-
 func (s *stage) sleep(ctx context.Context) error {
-	s.mu.Lock()
-	d := time.Duration(1 + s.rng.IntN(10_000_000)) // never ends at the moment of a cancel
-	careless := s.rng.IntN(3) == 0
-	s.mu.Unlock()
-	if careless {
+	d := time.Duration(1 + s.roll(10_000_000)) // never ends at the moment of a cancel
+	if s.roll(3) == 0 {                        // a careless one
 		time.Sleep(d)
 		return nil
 	}
@@ -158,75 +148,64 @@ func (s *stage) build() Agent {
 // and resumes it until it ends: each life ends with exactly one CancelError or by itself, the answers are the same as
 // ever, and no call that had finished is made again.
 func TestCancel_C7_C16_C24_AtAnyMoment(t *testing.T) {
-	seeds := uint64(600)
-	if testing.Short() {
-		seeds = 60
-	}
-	for seed := range seeds {
-		ok := t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &stage{t: t, rng: rand.New(rand.NewPCG(seed, 2)), done: map[string]int{}}
-				store := memory{}
-				agent := s.build()
-				streaming := seed%2 == 0
-				r := NewRunner(t.Context(), RunnerConfig{Agent: agent, EnableStreaming: streaming, CheckPointStore: store})
-				said := map[string]int{}
-				for life := 0; ; life++ {
-					option, cancel := WithCancel()
-					var it *AsyncIterator[*AgentEvent]
-					if life == 0 {
-						it = r.Query(t.Context(), "hi", WithCheckPointID("1"), option)
-					} else {
-						var err error
-						it, err = r.Resume(t.Context(), "1", option)
-						require.NoError(t, err)
-					}
-					asked := life < 6
-					var handle *CancelHandle
-					if asked {
-						delay := time.Duration(s.roll(60)) * time.Millisecond
-						mode := []CancelMode{CancelImmediate, CancelImmediate, CancelAfterChatModel, CancelAfterToolCalls}[s.roll(4)]
-						opts := []AgentCancelOption{WithAgentCancelMode(mode)}
-						if s.roll(4) > 0 {
-							opts = append(opts, WithRecursive())
-						}
-						if s.roll(2) > 0 {
-							opts = append(opts, WithAgentCancelTimeout(time.Duration(1+s.roll(20))*time.Millisecond))
-						}
-						time.Sleep(delay)
-						handle, _ = cancel(opts...)
-					}
-					cancelled := s.hear(it, said)
-					if asked {
-						err := handle.Wait()
-						if cancelled == nil {
-							require.ErrorIs(t, err, ErrExecutionEnded)
-						} else if err != nil {
-							require.ErrorIs(t, err, ErrCancelTimeout)
-						}
-					}
-					if cancelled == nil {
-						break
-					}
-					require.Equal(t, "1", cancelled.CheckPointID)
-					require.NotEmpty(t, cancelled.InterruptContexts)
+	forSeeds(t, 600, func(t *testing.T, seed uint64, d *dice) {
+		s := &stage{dice: d, t: t, done: map[string]int{}}
+		store := memory{}
+		agent := s.build()
+		streaming := seed%2 == 0
+		r := NewRunner(t.Context(), RunnerConfig{Agent: agent, EnableStreaming: streaming, CheckPointStore: store})
+		said := map[string]int{}
+		for life := 0; ; life++ {
+			option, cancel := WithCancel()
+			var it *AsyncIterator[*AgentEvent]
+			if life == 0 {
+				it = r.Query(t.Context(), "hi", WithCheckPointID("1"), option)
+			} else {
+				var err error
+				it, err = r.Resume(t.Context(), "1", option)
+				require.NoError(t, err)
+			}
+			asked := life < 6
+			var handle *CancelHandle
+			if asked {
+				delay := time.Duration(s.roll(60)) * time.Millisecond
+				mode := []CancelMode{CancelImmediate, CancelImmediate, CancelAfterChatModel, CancelAfterToolCalls}[s.roll(4)]
+				opts := []AgentCancelOption{WithAgentCancelMode(mode)}
+				if s.roll(4) > 0 {
+					opts = append(opts, WithRecursive())
 				}
-				time.Sleep(time.Second) // what was given up
-				synctest.Wait()
-				for _, name := range []string{"first", "left", "right", "helper", "last"} {
-					require.Equal(t, 1, said[name+" done"], "%s: %v", name, said)
+				if s.roll(2) > 0 {
+					opts = append(opts, WithAgentCancelTimeout(time.Duration(1+s.roll(20))*time.Millisecond))
 				}
-				for call, n := range s.done {
-					if !streaming || call[:4] == "tool" { // a stream may be cut off after its model has returned it
-						require.Equal(t, 1, n, call)
-					}
+				time.Sleep(delay)
+				handle, _ = cancel(opts...)
+			}
+			cancelled := s.hear(it, said)
+			if asked {
+				err := handle.Wait()
+				if cancelled == nil {
+					require.ErrorIs(t, err, ErrExecutionEnded)
+				} else if err != nil {
+					require.ErrorIs(t, err, ErrCancelTimeout)
 				}
-			})
-		})
-		if !ok {
-			return
+			}
+			if cancelled == nil {
+				break
+			}
+			require.Equal(t, "1", cancelled.CheckPointID)
+			require.NotEmpty(t, cancelled.InterruptContexts)
 		}
-	}
+		time.Sleep(time.Second) // what was given up
+		synctest.Wait()
+		for _, name := range []string{"first", "left", "right", "helper", "last"} {
+			require.Equal(t, 1, said[name+" done"], "%s: %v", name, said)
+		}
+		for call, n := range s.done {
+			if !streaming || call[:4] == "tool" { // a stream may be cut off after its model has returned it
+				require.Equal(t, 1, n, call)
+			}
+		}
+	})
 }
 
 // hear reads a life to its end and counts the whole messages.

@@ -3,12 +3,9 @@ package adk
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -20,8 +17,8 @@ import (
 // world is a loop under random pushes, stops and failures, and a loop after it on the same store, and so on. It knows
 // where each item is.
 type world struct {
+	*dice
 	t     *testing.T
-	rng   *rand.Rand
 	store *deletable
 	agent *ChatModelAgent
 
@@ -64,12 +61,6 @@ func asStream(m Message, err error) (*schema.StreamReader[Message], error) {
 		return nil, err
 	}
 	return schema.StreamReaderFromArray([]Message{m}), nil
-}
-
-func (w *world) roll(n int) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.rng.IntN(n)
 }
 
 func (w *world) nap(ctx context.Context) {
@@ -305,46 +296,35 @@ func (w *world) stopOptions() []StopOption {
 // TestTurnLoop_15_7_EveryItemEndsInOnePlace (user-pain G2) drives loops at random, several on one store after each other. In the end
 // every item is in exactly one place, no turn has run beside another, and nothing runs any more (the bubble ends).
 func TestTurnLoop_15_7_EveryItemEndsInOnePlace(t *testing.T) {
-	seeds := uint64(2000)
-	if testing.Short() {
-		seeds = 200
-	}
-	for seed := range seeds {
-		ok := t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 1)), fate: map[int]string{}}
-				if seed%3 != 0 {
-					w.store = newDeletable()
-				}
-				// One turn at a time: the agent's model and tools run between the hooks.
-				inside := 0
-				w.agent = setup(t, model.BaseModel[Message](whimsical{w}), nil, func(c *ChatModelAgentConfig) {
-					c.ToolsConfig.Tools = append(c.ToolsConfig.Tools, &toolFunc{"echo", func(ctx context.Context, _ string) (string, error) {
-						w.nap(ctx)
-						return "ok", nil
-					}}, askTool("ask"))
-					c.MaxIterations = 6
-					c.Handlers = []ChatModelAgentMiddleware{&hooked[Message]{
-						beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
-							inside++ // a data race, if turns overlapped
-							return ctx, rc, nil
-						},
-					}}
-				})
-				for range 1 + w.roll(4) {
-					w.live(t.Context())
-				}
-				if w.store != nil {
-					w.ends("stored", w.held...)
-				}
-				for i := range w.pushed {
-					require.Contains(t, w.fate, i, "item %d is lost", i)
-				}
-				require.Len(t, w.fate, w.pushed)
-			})
-		})
-		if !ok {
-			return
+	forSeeds(t, 2000, func(t *testing.T, seed uint64, d *dice) {
+		w := &world{dice: d, t: t, fate: map[int]string{}}
+		if seed%3 != 0 {
+			w.store = newDeletable()
 		}
-	}
+		// One turn at a time: the agent's model and tools run between the hooks.
+		inside := 0
+		w.agent = setup(t, model.BaseModel[Message](whimsical{w}), nil, func(c *ChatModelAgentConfig) {
+			c.ToolsConfig.Tools = append(c.ToolsConfig.Tools, &toolFunc{"echo", func(ctx context.Context, _ string) (string, error) {
+				w.nap(ctx)
+				return "ok", nil
+			}}, askTool("ask"))
+			c.MaxIterations = 6
+			c.Handlers = []ChatModelAgentMiddleware{&hooked[Message]{
+				beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+					inside++ // a data race, if turns overlapped
+					return ctx, rc, nil
+				},
+			}}
+		})
+		for range 1 + w.roll(4) {
+			w.live(t.Context())
+		}
+		if w.store != nil {
+			w.ends("stored", w.held...)
+		}
+		for i := range w.pushed {
+			require.Contains(t, w.fate, i, "item %d is lost", i)
+		}
+		require.Len(t, w.fate, w.pushed)
+	})
 }
