@@ -43,6 +43,33 @@ func ExampleInferTool() {
 	// [LocalFunc] failed to invoke tool, toolName=add, err=a must not be negative
 }
 
+type listArgs struct {
+	Path string `json:"path,omitempty"`
+}
+
+// A tool that requires nothing takes what some models write for no arguments.
+func ExampleWithUnmarshalArguments() {
+	orNothing := utils.WithUnmarshalArguments(func(_ context.Context, arguments string) (any, error) {
+		var in listArgs
+		if arguments == "" {
+			return in, nil
+		}
+		err := json.Unmarshal([]byte(arguments), &in)
+		return in, err
+	})
+	list, err := utils.InferTool("list", "lists a directory", func(_ context.Context, in listArgs) (string, error) {
+		return fmt.Sprintf("the files of %q", in.Path), nil
+	}, orNothing)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(list.InvokableRun(context.Background(), ""))
+	fmt.Println(list.InvokableRun(context.Background(), `{"path":"docs"}`))
+	// Output:
+	// the files of "" <nil>
+	// the files of "docs" <nil>
+}
+
 func ExampleWrapToolWithErrorHandler() {
 	ctx := context.Background()
 	adder, _ := utils.InferTool("add", "adds two numbers", add)

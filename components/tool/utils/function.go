@@ -14,6 +14,9 @@
 // The New functions take a description made by hand. Either way the tool decodes its arguments from JSON, calls the
 // function and encodes its result; a panic of the function becomes an error. The tools are safe for concurrent use if
 // the function is.
+//
+// Arguments that are no JSON are an error, the empty text included. Some models write that in place of {} for a tool that
+// requires nothing: [WithUnmarshalArguments] is the place to accept it.
 package utils
 
 import (

@@ -28,7 +28,8 @@ type toolOptions struct {
 // Option configures how a tool is made of a function.
 type Option func(o *toolOptions)
 
-// WithUnmarshalArguments replaces JSON as the way arguments are decoded.
+// WithUnmarshalArguments replaces JSON as the way arguments are decoded. It gets the text as the model wrote it, which may
+// be empty.
 func WithUnmarshalArguments(um UnmarshalArguments) Option {
 	return func(o *toolOptions) { o.unmarshal = um }
 }
