@@ -27,11 +27,11 @@ const (
 	rejectedReasonChinese = "用户拒绝了此次工具调用：%s"
 )
 
-// Config configures [New]. Tools or Ask is required.
+// Config configures [New]. One of Tools and Ask is required.
 type Config struct {
 	// Tools are asked for, by name. A tool that is called by an alias is always asked for.
 	Tools []string
-	// Ask says whether to ask for a call, in place of Tools. Its error fails the call.
+	// Ask says whether to ask for a call, in place of Tools. Its error fails the call. Several calls may call it at once.
 	Ask func(ctx context.Context, call *adk.ToolContext, arguments string) (bool, error)
 	// Expiry is how long a decision is good after the question. Default: a day.
 	Expiry time.Duration
@@ -51,8 +51,9 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 	return NewTyped[*schema.Message](ctx, config)
 }
 
-// NewTyped makes the middleware. It fails if the configuration names no tools. One middleware may serve any number of
-// agents and runs at once. Put it first among the handlers that wrap tools: those before it run before the question.
+// NewTyped makes the middleware. It fails if config has neither Tools nor Ask, or both, or a negative Expiry. One middleware
+// may serve any number of agents and runs at once. Put it first among the handlers that wrap tools: those before it run
+// before the question.
 func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
 	if config == nil || len(config.Tools) == 0 && config.Ask == nil {
 		return nil, errors.New("approval: say what to ask for, by Tools or Ask")

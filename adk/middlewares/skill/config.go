@@ -73,7 +73,7 @@ type TypedSubAgentOutput[M adk.MessageType] struct {
 // SubAgentOutput is a TypedSubAgentOutput with ordinary messages.
 type SubAgentOutput = TypedSubAgentOutput[*schema.Message]
 
-// TypedConfig configures [NewTyped]. Only Backend is required.
+// TypedConfig configures [NewTyped]. Only Backend is required. What is set may be called by several runs at once.
 type TypedConfig[M adk.MessageType] struct {
 	// Backend knows the skills.
 	Backend Backend
@@ -88,14 +88,16 @@ type TypedConfig[M adk.MessageType] struct {
 	// is, and a forked one that asks for a model is an error.
 	ModelHub TypedModelHub[M]
 
-	// CustomSystemPrompt replaces the text that is put behind the instruction.
+	// CustomSystemPrompt replaces the text that is put behind the instruction. Default: the text of this package.
 	CustomSystemPrompt SystemPromptFunc
-	// CustomToolDescription replaces the description of the tool.
+	// CustomToolDescription replaces the description of the tool. Default: a text of this package with the names and
+	// descriptions of all skills.
 	CustomToolDescription ToolDescriptionFunc
 	// CustomToolParams adds to the tool's parameters. It gets the default ones and returns all; nil leaves them as
 	// they are. The parameter "skill" is always there and required.
 	CustomToolParams func(ctx context.Context, defaults map[string]*schema.ParameterInfo) (map[string]*schema.ParameterInfo, error)
-	// BuildContent makes what the model gets of a skill that it called with rawArgs.
+	// BuildContent makes what the model gets of a skill that it called with rawArgs. Default: the name, the directory and
+	// the text of the skill.
 	BuildContent func(ctx context.Context, skill Skill, rawArgs string) (string, error)
 	// BuildForkMessages makes the messages for an agent that carries out a skill. Default: the skill's text as a
 	// message of the user; with [ContextModeForkWithContext] the history and the skill's text as the tool's result.

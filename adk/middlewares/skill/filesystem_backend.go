@@ -44,7 +44,8 @@ type readSkill struct {
 
 // NewBackendFromFilesystem returns a backend for the skills in <BaseDir>/<directory>/SKILL.md. Files are read when they
 // are new or their size or time of change differs; if the file backend does not tell the time, they are read each
-// time. Skills are listed by name. A directory that does not exist has no skills.
+// time. Skills are listed by name. A directory that does not exist has no skills. It fails if config is nil, or has no
+// Backend or no BaseDir. The backend is safe for concurrent use if the one of the files is.
 func NewBackendFromFilesystem(_ context.Context, config *BackendFromFilesystemConfig) (Backend, error) {
 	switch {
 	case config == nil:

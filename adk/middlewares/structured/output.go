@@ -47,7 +47,7 @@ type Config[T any] struct {
 	Description string
 	// NativeOptions makes the options with which a provider is given the schema. Required for Native.
 	NativeOptions func(s *jsonschema.Schema) []model.Option
-	// Check says what the schema cannot. The model is shown its error.
+	// Check says what the schema cannot. The model is shown its error. Several runs may call it at once.
 	Check func(ctx context.Context, value T) error
 	// MaxRepairs is how often an answer that does not fit is sent back. Default, for nil: 2.
 	MaxRepairs *int
@@ -64,7 +64,8 @@ type Output[T any] struct {
 	tool    *answerTool[T]
 }
 
-// New describes T. It fails if T has no schema: it contains itself, a channel or a function.
+// New describes T. It fails if T has no schema (it contains itself, a channel or a function), for a mode that there is not,
+// for Native without NativeOptions, and for a negative MaxRepairs.
 func New[T any](config *Config[T]) (o *Output[T], err error) {
 	defer safe.Recover(&err)
 	o = &Output[T]{}

@@ -36,7 +36,7 @@ type (
 	TypedCallbackFunc[M adk.MessageType] func(ctx context.Context, before, after adk.TypedChatModelAgentState[M]) error
 )
 
-// TypedConfig configures [NewTyped].
+// TypedConfig configures [NewTyped]. Only Model is required. Its functions may be called by several runs at once.
 type TypedConfig[M adk.MessageType] struct {
 	// Model writes the summary. Required.
 	Model model.BaseModel[M]

@@ -65,8 +65,6 @@ var backToBoss = []string{
 
 func TestNew_Row19_Configuration(t *testing.T) {
 	says := func() model.BaseModel[*schema.Message] { return adktest.NewModel(t) }
-	taken := agent(t, "taken", says())
-	assembled(t, agent(t, "other", says()), taken)
 	for _, c := range []struct {
 		name   string
 		config *Config
@@ -90,6 +88,22 @@ func TestNew_Row19_Configuration(t *testing.T) {
 			require.True(t, a == nil, "the interface itself is nil")
 		})
 	}
+}
+
+func TestNew_SV1_WorkersMayBePartOfSeveralSystems(t *testing.T) {
+	shared := agent(t, "shared", adktest.NewModel(t, adktest.Says("My part.").Repeated()))
+	for _, name := range []string{"one", "two", "one again"} {
+		boss := adktest.NewModel(t, handsOver("shared"), adktest.Says("Done."))
+		lines := spoken(ask(t, assembled(t, agent(t, name, boss), shared), false).ExpectText("Done."))
+		require.Contains(t, lines, "shared: tool transfer_to_agent: successfully transferred to agent ["+name+"]; transfer to "+name)
+	}
+}
+
+func TestNew_Row19_ASupervisorThatHasRun(t *testing.T) {
+	ran := agent(t, "ran", adktest.NewModel(t, adktest.Says("alone")))
+	ask(t, ran, false).ExpectText("alone")
+	_, err := New(t.Context(), &Config{Supervisor: ran, SubAgents: []adk.Agent{agent(t, "worker", adktest.NewModel(t))}})
+	require.ErrorContains(t, err, "agent 'ran': agent has been frozen after run")
 }
 
 func TestNew_SV2_IsTheSupervisorToTheOutside(t *testing.T) {
