@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRegister_R1_PointersAreRemoved(t *testing.T) {
+func TestRegister_R1_Z1_PointersAreRemoved(t *testing.T) {
 	type item struct{ A int }
 	require.NoError(t, GenericRegister[**item]("R1 item"))
 	require.NoError(t, GenericRegister[item]("R1 item"))
@@ -18,7 +18,7 @@ func TestRegister_R1_PointersAreRemoved(t *testing.T) {
 	requireSame(t, &item{1})
 }
 
-func TestRegister_R3_Conflicts(t *testing.T) {
+func TestRegister_R3_Z1_Conflicts(t *testing.T) {
 	type a struct{}
 	type b struct{}
 	require.NoError(t, GenericRegister[a]("R3 a"))
@@ -83,7 +83,7 @@ func TestRegister_NamesThatLookLikeTypes(t *testing.T) {
 	requireSame(t, map[string]any{"a": a{1}, "as": []a{{2}}, "b": &b{3}, "bs": []b{{4}}, "c": map[a]c{{1}: {2}}, "int": 5})
 }
 
-func TestRegister_WhileOthersEncode(t *testing.T) {
+func TestRegister_DoBetter15_5_WhileOthersEncode(t *testing.T) {
 	var wg sync.WaitGroup
 	data := encode(t, full())
 	for range 4 {

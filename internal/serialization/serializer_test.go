@@ -20,6 +20,7 @@ type (
 	named    string
 	number   int32
 	tags     []string
+	labels   map[named]any
 	uid      [16]byte
 	pair     struct{ A, B int }
 	shape    interface{ Area() float64 }
@@ -98,7 +99,7 @@ func init() {
 		GenericRegister[named]("named"), GenericRegister[number]("number"), GenericRegister[pair]("pair"),
 		GenericRegister[shape]("shape"), GenericRegister[square]("square"), GenericRegister[*circle]("circle"),
 		GenericRegister[everything]("everything"), GenericRegister[*node]("node"), GenericRegister[opaque]("a \"strange\" name"),
-		GenericRegister[tags]("tags"), GenericRegister[uid]("map"), GenericRegister[time.Time]("time.Time"),
+		GenericRegister[tags]("tags"), GenericRegister[labels]("labels"), GenericRegister[uid]("map"), GenericRegister[time.Time]("time.Time"),
 	} {
 		if err != nil {
 			panic(err)
@@ -139,7 +140,7 @@ func requireSame[T any](t *testing.T, v T) {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestRoundTrip_R12_Exact(t *testing.T) {
+func TestRoundTrip_R12_R18_Z2_Exact(t *testing.T) {
 	t.Run("scalars", func(t *testing.T) {
 		requireSame(t, true)
 		requireSame(t, 0)
@@ -210,6 +211,10 @@ func TestRoundTrip_R12_Exact(t *testing.T) {
 		requireSame(t, uid{1, 2, 3})
 		requireSame(t, map[string]uid{"a": {4}})
 		requireSame(t, &uid{9})
+		requireSame(t, labels{"a": tags{"b"}, "c": nil})
+		requireSame(t, labels(nil))
+		requireSame(t, &labels{})
+		requireSame(t, []any{tags{"a"}, labels{"k": uid{1}}, uid{2}, &tags{}})
 	})
 }
 
@@ -226,7 +231,7 @@ func full() everything {
 	}
 }
 
-func TestRoundTrip_R12_Struct(t *testing.T) {
+func TestRoundTrip_R12_Z2_Struct(t *testing.T) {
 	requireSame(t, full())
 	requireSame(t, &everything{})
 	requireSame(t, []everything{{}, full()})
@@ -238,12 +243,12 @@ func TestRoundTrip_R12_Struct(t *testing.T) {
 	require.Equal(t, full(), copied)
 }
 
-func TestRoundTrip_NaN(t *testing.T) {
+func TestRoundTrip_R18_NaN(t *testing.T) {
 	require.True(t, math.IsNaN(decode[float64](t, encode(t, math.NaN()))))
 	require.Len(t, decode[map[float64]int](t, encode(t, map[float64]int{math.NaN(): 1, math.NaN(): 2})), 2)
 }
 
-func TestNil_TopLevelIntoAnything(t *testing.T) {
+func TestNil_R18_TopLevelIntoAnything(t *testing.T) {
 	data := encode(t, nil)
 	i, p, s, m, st, a := 5, ptr(1), []int{1}, map[string]int{"a": 1}, pair{1, 1}, any(1)
 	for _, target := range []any{&i, &p, &s, &m, &st, &a} {
@@ -252,7 +257,7 @@ func TestNil_TopLevelIntoAnything(t *testing.T) {
 	}
 }
 
-func TestTypes_R10_MustBeRegisteredBehindInterfaces(t *testing.T) {
+func TestTypes_R10_Z1_MustBeRegisteredBehindInterfaces(t *testing.T) {
 	type unknown struct{ X int }
 	type unknownScalar int
 	type unknownSlice []int
@@ -295,7 +300,7 @@ func TestTypes_R11_StaticTypesNeedNoRegistration(t *testing.T) {
 	requireSame(t, root{tree{leaf{1}, &leaf{2}, []leaf{{3}}, map[string]leaf{"x": {4}}}})
 }
 
-func TestOpaque_R13(t *testing.T) {
+func TestOpaque_R13_Z2(t *testing.T) {
 	require.NoError(t, GenericRegister[big.Int]("big"))
 	require.NoError(t, GenericRegister[netip.Addr]("addr"))
 	type holder struct {
@@ -355,7 +360,7 @@ func TestOpaque_FaultyMethods(t *testing.T) {
 	require.ErrorContains(t, err, "failed to unmarshal: panic error: decode boom")
 }
 
-func TestStructs_R14_Compatibility(t *testing.T) {
+func TestStructs_R14_Z2_Compatibility(t *testing.T) {
 	type v1 struct {
 		Kept, Removed string
 		Deep          map[string]any
@@ -371,7 +376,7 @@ func TestStructs_R14_Compatibility(t *testing.T) {
 	require.Equal(t, v2{Kept: "k"}, decode[v2](t, []byte(renamed)))
 }
 
-func TestUnmarshal_R16_Target(t *testing.T) {
+func TestUnmarshal_R16_Z3_Target(t *testing.T) {
 	data := encode(t, 1)
 	for _, target := range []any{nil, 1, pair{}, (*int)(nil)} {
 		require.EqualError(t, codecUnderTest.Unmarshal(data, target), "failed to unmarshal: value must be a non-nil pointer")
@@ -384,7 +389,7 @@ func TestUnmarshal_R16_Target(t *testing.T) {
 	require.Equal(t, pair{B: 1}, st)
 }
 
-func TestUnmarshal_R16_Adaptation(t *testing.T) {
+func TestUnmarshal_R16_Z3_Adaptation(t *testing.T) {
 	type myString string
 	type myInts []int
 	type otherPair struct{ A, B int }
@@ -460,7 +465,7 @@ func TestUnsupported_R17(t *testing.T) {
 	require.Equal(t, original.C, copied.(holder).C)
 }
 
-func TestErrors_NameThePath(t *testing.T) {
+func TestErrors_R18_NameThePath(t *testing.T) {
 	type secret struct{}
 	type item struct{ X any }
 	type State struct {
@@ -481,7 +486,7 @@ func TestErrors_NameThePath(t *testing.T) {
 	require.ErrorContains(t, err, `failed to unmarshal: State.Items[1].X: unknown type: "no such type"`)
 }
 
-func TestCycles_AreErrors(t *testing.T) {
+func TestCycles_R18_AreErrors(t *testing.T) {
 	loop := &node{Name: "a", Next: &node{Name: "b"}}
 	loop.Next.Next = loop
 	self := map[string]any{}
@@ -505,7 +510,7 @@ func TestCycles_AreErrors(t *testing.T) {
 	}
 }
 
-func TestCycles_SharedPointersAreNone(t *testing.T) {
+func TestCycles_R18_SharedPointersAreNone(t *testing.T) {
 	shared := &node{Name: "s"}
 	requireSame(t, &node{Next: shared, Kids: []*node{shared, shared}, Any: shared})
 }
@@ -540,7 +545,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-func TestUnmarshal_BadDocuments(t *testing.T) {
+func TestUnmarshal_DoBetter34_BadDocuments(t *testing.T) {
 	for _, doc := range []string{
 		``, ` `, `null`, `{}`, `[]`, `{"weft":1}`, `{"weft":1,"value":}`, `{"weft":1,"value":1.0`, `{"weft":1,"value":1.0}x`,
 		`{"weft":0,"value":null}`, `{"weft":"1","value":null}`, `{"weft":1,"value":tru}`, `{"weft":1,"value":nul}`,
@@ -577,7 +582,7 @@ func TestUnmarshal_HandWritten(t *testing.T) {
 	require.Equal(t, pair{A: 2}, decode[pair](t, []byte(`{"weft":1,"value":["pair",{"B":1,"A":2,"B":0}]}`)))
 }
 
-func TestFormat_IsCompact(t *testing.T) {
+func TestFormat_DoBetter34_DoBetter15_5_IsCompact(t *testing.T) {
 	v := map[string]any{"s": "x", "n": 1, "f": 1.0, "b": true, "z": nil, "p": &pair{A: 1}, "l": []any{"a"}, "raw": []byte("hi")}
 	require.Equal(t, `{"weft":1,"value":{"b":true,"f":1.0,"l":["[]any",["a"]],"n":["int",1],"p":["*pair",{"A":1}],"raw":["[]uint8","aGk="],"s":"x","z":null}}`, string(encode(t, v)))
 	require.Equal(t, `{"weft":1,"value":["[]*pair",[{"A":1},null,{"B":2}]]}`, string(encode(t, []*pair{{A: 1}, nil, {B: 2}})))
