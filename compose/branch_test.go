@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -70,6 +71,37 @@ func TestBranch_R2_Streams(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a-", "b-"}, readAll(t, s))
 	<-closed
+}
+
+// a branch may begin at START and lead to END. The node it chooses gets what the branch was asked about.
+func TestBranch_R5_FromStartToEnd(t *testing.T) {
+	for mode, opts := range modes {
+		t.Run(mode, func(t *testing.T) {
+			g := NewGraph[string, string]()
+			require.NoError(t, g.AddLambdaNode("n", streamSuffix("n")))
+			chooses := func(_ context.Context, in string) (string, error) {
+				if strings.HasPrefix(in, "long") {
+					return "n", nil
+				}
+				return END, nil
+			}
+			ends := map[string]bool{"n": true, END: true}
+			require.NoError(t, g.AddBranch(START, NewGraphBranch(chooses, ends)))
+			require.NoError(t, g.AddBranch("n", NewGraphBranch(choose(END), map[string]bool{END: true})))
+			r := compiled[string, string](t, g, opts...)
+			forms4(t, r, "short", "short")
+			forms4(t, r, "long", "longn")
+		})
+	}
+}
+
+// the branch of a workflow says only what runs: the chosen node gets what it declares, here nothing.
+func TestBranch_R5_OfAWorkflowPassesNothing(t *testing.T) {
+	wf := NewWorkflow[string, string]()
+	wf.AddLambdaNode("chosen", InvokableLambda(func(_ context.Context, in string) (string, error) { return "<" + in + ">", nil }))
+	wf.AddBranch(START, NewGraphBranch(choose("chosen"), map[string]bool{"chosen": true}))
+	wf.End().AddInput("chosen")
+	forms4(t, compiled[string, string](t, wf), "x", "<>")
 }
 
 // S-1: the state is made once a run, before the start is reported.

@@ -150,7 +150,7 @@ func TestFieldMapping_W9_TargetConstruction(t *testing.T) {
 	forms4(t, compiled[kv, map[string]*leaf](t, direct[kv, map[string]*leaf](MapFields("k", "l"))), kv{"k": nil}, map[string]*leaf{"l": nil})
 }
 
-func TestFieldMapping_W5_StaticChecks(t *testing.T) {
+func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
 	mapping := func(m *FieldMapping) string { c, _ := m.of(START); return c.String() }
 	compileErr := func(wf AnyGraph) error {
 		_, err := wf.compilePlan(newCompileOptions(nil))

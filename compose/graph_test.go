@@ -80,7 +80,7 @@ func TestGraph_BuildErrors(t *testing.T) {
 	}
 }
 
-func TestGraph_CompileErrors(t *testing.T) {
+func TestGraph_B9_B11_B12_T4_CompileErrors(t *testing.T) {
 	ctx := context.Background()
 	g := NewGraph[string, string]()
 	_, err := g.Compile(ctx)
@@ -127,6 +127,55 @@ func TestGraph_B3_CompiledGraphsDoNotChange(t *testing.T) {
 	again := compiled[string, string](t, g, WithGraphName("again"))
 	forms4(t, r, "x", "xn")
 	forms4(t, again, "x", "xn")
+}
+
+func TestGraph_B13_UnknownKeysAreIgnored(t *testing.T) {
+	for _, opts := range modes {
+		g := NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+		line(t, g, "n")
+		unknown := []string{"nobody", ""}
+		r := compiled[string, string](t, g, append(opts, WithInterruptBeforeNodes(unknown), WithInterruptAfterNodes(unknown),
+			WithFanInMergeConfig(map[string]FanInMergeConfig{"nobody": {StreamMergeWithSourceEOF: true}}))...)
+		forms4(t, r, "x", "xn")
+	}
+}
+
+// B-14: a nested graph is compiled with what its node says, and has nothing of the options of the graph around it.
+func TestGraph_B14_NestedGraphsInheritNoOptions(t *testing.T) {
+	// It takes twelve steps, has a node that the lists name, and its result depends on the trigger mode.
+	inner := NewGraph[string, string]()
+	require.NoError(t, inner.AddLambdaNode("n", suffix("n")))
+	require.NoError(t, inner.AddLambdaNode("late", suffix("l")))
+	require.NoError(t, inner.AddEdge(START, "n"))
+	require.NoError(t, inner.AddBranch("n", NewGraphBranch(func(_ context.Context, in string) (string, error) {
+		if len(in) > 12 {
+			return "late", nil
+		}
+		return "n", nil
+	}, map[string]bool{"n": true, "late": true})))
+	require.NoError(t, inner.AddEdge("late", END))
+	nest := func(opts ...GraphAddNodeOpt) *Graph[string, string] {
+		g := NewGraph[string, string]()
+		require.NoError(t, g.AddGraphNode("sub", inner, opts...))
+		line(t, g, "sub")
+		return g
+	}
+	const result = "xnnnnnnnnnnnnl"
+	ownLimit := WithGraphCompileOptions(WithMaxRunSteps(13), WithGraphName("inner"))
+	forms4(t, compiled[string, string](t, nest(ownLimit), WithMaxRunSteps(1),
+		WithInterruptBeforeNodes([]string{"n"}), WithInterruptAfterNodes([]string{"n", "late"})), "x", result)
+	forms4(t, compiled[string, string](t, nest(ownLimit), WithNodeTriggerMode(AllPredecessor)), "x", result)
+	for _, err := range fails(t, compiled[string, string](t, nest(), WithMaxRunSteps(100)), "x") {
+		require.ErrorIs(t, err, ErrExceedMaxSteps, "two nodes: twelve steps")
+		require.ErrorContains(t, err, "node path: [sub]")
+	}
+	// Its own options are checked when the outer graph is compiled.
+	_, err := nest(WithGraphCompileOptions(WithNodeTriggerMode(AllPredecessor))).Compile(context.Background())
+	require.ErrorIs(t, err, DAGInvalidLoopErr)
+	_, err = compiled[string, string](t, nest(ownLimit, WithGraphCompileOptions(WithInterruptAfterNodes([]string{"n"})))).
+		Invoke(context.Background(), "x")
+	require.Equal(t, []string{"n"}, interrupted(t, err).SubGraphs["sub"].AfterNodes)
 }
 
 // Nodes, lambdas and graphs hold nothing of the graph that they are in.
@@ -230,6 +279,36 @@ func TestGraph_N1_N2_Keys(t *testing.T) {
 	out, err := concatStream(s)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"end": "abn"}, out)
+}
+
+// T-5: a key makes that side of the node a map, for every check of types.
+func TestGraph_T5_KeysChangeTheTypes(t *testing.T) {
+	connect := func(build func(g *Graph[string, string]) error) error {
+		g := NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode("keyed", suffix(""), WithInputKey("in"), WithOutputKey("out")))
+		return build(g)
+	}
+	for want, build := range map[string]func(g *Graph[string, string]) error{
+		"graph edge[start]-[keyed]: start node's output type[string] and end node's input type[map[string]interface {}] mismatch": func(g *Graph[string, string]) error {
+			return g.AddEdge(START, "keyed")
+		},
+		"graph edge[keyed]-[end]: start node's output type[map[string]interface {}] and end node's input type[string] mismatch": func(g *Graph[string, string]) error {
+			return g.AddEdge("keyed", END)
+		},
+		"condition's input type[string] and start node[keyed]'s output type[map[string]interface {}] are mismatched": func(g *Graph[string, string]) error {
+			return g.AddBranch("keyed", NewGraphBranch(choose(END), map[string]bool{END: true}))
+		},
+	} {
+		require.EqualError(t, connect(build), want)
+	}
+	// A passthrough with keys needs nobody to tell it its type; a nested graph has them, too.
+	inner := NewGraph[string, string]()
+	require.NoError(t, inner.AddEdge(START, END))
+	g := NewGraph[kv, kv]()
+	require.NoError(t, g.AddPassthroughNode("p", WithInputKey("a"), WithOutputKey("b")))
+	require.NoError(t, g.AddGraphNode("sub", inner, WithInputKey("b"), WithOutputKey("c")))
+	line(t, g, "p", "sub")
+	forms4(t, compiled[kv, kv](t, g), kv{"a": "x"}, kv{"c": "x"})
 }
 
 func TestGraph_X3_StepLimit(t *testing.T) {

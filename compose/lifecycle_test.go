@@ -17,7 +17,7 @@ import (
 )
 
 // When a node fails, the nodes that run beside it are cancelled with the failure as the cause, and waited for.
-func TestLifecycle_SiblingsOfAFailureAreCancelledAndJoined(t *testing.T) {
+func TestLifecycle_X11_SiblingsOfAFailureAreCancelledAndJoined(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			var left atomic.Int32

@@ -1,0 +1,223 @@
+package compose
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// neither START nor END takes a step: n nodes in a row need n.
+func TestSteps_X2_StartAndEndAreNone(t *testing.T) {
+	const n = 4
+	g := NewGraph[string, string]()
+	var keys []string
+	for i := range n {
+		keys = append(keys, fmt.Sprint("n", i))
+		require.NoError(t, g.AddLambdaNode(keys[i], suffix(fmt.Sprint(i))))
+	}
+	line(t, g, keys...)
+	forms4(t, compiled[string, string](t, g, WithMaxRunSteps(n)), "x", "x0123")
+	for _, err := range fails(t, compiled[string, string](t, g, WithMaxRunSteps(n-1)), "x") {
+		require.ErrorIs(t, err, ErrExceedMaxSteps)
+	}
+}
+
+// a step is over when all its nodes have returned, post-handlers included; by dependencies nobody waits for
+// nodes that do not concern it.
+func TestSteps_X4_AStepEndsWhenItsNodesReturned(t *testing.T) {
+	for mode, want := range map[string]time.Duration{"steps": 15 * time.Second, "dag": time.Second, "dag steps": 15 * time.Second} {
+		t.Run(mode, func(t *testing.T) {
+			forEachRunKind(t, func(t *testing.T, call caller) {
+				synctest.Test(t, func(t *testing.T) {
+					begin := time.Now()
+					var started time.Duration
+					g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
+					require.NoError(t, g.AddLambdaNode("fast", sleeper(time.Second, "f")))
+					require.NoError(t, g.AddLambdaNode("slow", sleeper(10*time.Second, "s"), WithOutputKey("slow"),
+						WithStatePostHandler(func(_ context.Context, out kv, _ *counters) (kv, error) {
+							time.Sleep(5 * time.Second)
+							return out, nil
+						})))
+					require.NoError(t, g.AddLambdaNode("next", InvokableLambda(func(_ context.Context, in string) (string, error) {
+						started = time.Since(begin)
+						return in + "n", nil
+					}), WithOutputKey("next")))
+					require.NoError(t, g.AddLambdaNode("join", joinKeys("slow", "next")))
+					for _, e := range [][2]string{{START, "fast"}, {START, "slow"}, {"fast", "next"}, {"next", "join"}, {"join", END}} {
+						require.NoError(t, g.AddEdge(e[0], e[1]))
+					}
+					if mode != "steps" { // there join would run with what came first
+						require.NoError(t, g.AddEdge("slow", "join"))
+					}
+					_, err := call(compiled[string, string](t, g, modes[mode]...), context.Background())
+					require.NoError(t, err)
+					require.Equal(t, want, started)
+				})
+			})
+		})
+	}
+}
+
+// in a run of streams a node has returned when its reader is there: the next ones run while it still produces.
+func TestSteps_X4_StreamsGoOnAcrossSteps(t *testing.T) {
+	for mode, opts := range modes {
+		t.Run(mode, func(t *testing.T) {
+			g := NewGraph[string, string]()
+			read := make(chan string)
+			require.NoError(t, g.AddLambdaNode("source", StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
+				sr, sw := schema.Pipe[string](0)
+				go func() {
+					defer sw.Close()
+					sw.Send("1", nil)
+					sw.Send("after "+<-read, nil) // only once the last node has seen the first chunk
+				}()
+				return sr, nil
+			})))
+			require.NoError(t, g.AddLambdaNode("through", streamSuffix("-")))
+			require.NoError(t, g.AddLambdaNode("last", TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+				first, err := in.Recv()
+				if err != nil {
+					return nil, err
+				}
+				read <- first
+				return in, nil
+			})))
+			line(t, g, "source", "through", "last")
+			s, err := compiled[string, string](t, g, opts...).Stream(context.Background(), "x")
+			require.NoError(t, err)
+			require.Equal(t, []string{"after 1--"}, readAll(t, s))
+		})
+	}
+}
+
+// goroutine names the goroutine that it is called on.
+func goroutine() string {
+	buf := make([]byte, 64)
+	name, _, _ := bytes.Cut(buf[:runtime.Stack(buf, false)], []byte("["))
+	return string(name)
+}
+
+// what is ready at the same time runs at the same time, each on a goroutine of its own; one may be the caller's,
+// and is where that holds nobody up.
+func TestSteps_X5_ReadyNodesRunSideBySide(t *testing.T) {
+	for mode, opts := range modes {
+		for _, n := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s/%d nodes", mode, n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { // a node that waits for one that never starts is a deadlock
+					var all []string
+					for i := range n {
+						all = append(all, fmt.Sprint(i))
+					}
+					arrived, meet := &atomic.Int32{}, make(chan struct{})
+					on := make([]string, n)
+					g := fan(t, func(g *Graph[string, string], key string) error {
+						return g.AddLambdaNode(key, InvokableLambda(func(_ context.Context, in string) (string, error) {
+							on[key[0]-'0'] = goroutine()
+							if int(arrived.Add(1)) == n {
+								close(meet)
+							}
+							<-meet
+							return in, nil
+						}), WithOutputKey(key))
+					}, all...)
+					r := compiled[string, string](t, g, opts...)
+					run := func(ctx context.Context) (onCaller int) {
+						arrived.Store(0)
+						meet = make(chan struct{})
+						out, err := r.Invoke(ctx, "x")
+						require.NoError(t, err)
+						require.Equal(t, strings.Repeat("[x]", n), out)
+						seen := map[string]bool{}
+						for _, id := range on {
+							seen[id] = true
+							if id == goroutine() {
+								onCaller++
+							}
+						}
+						require.Len(t, seen, n)
+						return onCaller
+					}
+					want := 1
+					if mode == "dag" && n > 1 { // the caller must be free to take what ends first
+						want = 0
+					}
+					require.Equal(t, want, run(context.Background()))
+					ctx, _ := WithGraphInterrupt(context.Background())
+					require.Zero(t, run(ctx), "a node on the caller's goroutine cannot be given up")
+				})
+			})
+		}
+	}
+}
+
+// of several failures that which came first is the run's; those who were cancelled by it do not count.
+func TestSteps_X11_TheFirstFailureCounts(t *testing.T) {
+	for mode, opts := range modes {
+		t.Run(mode, func(t *testing.T) {
+			forEachRunKind(t, func(t *testing.T, call caller) {
+				synctest.Test(t, func(t *testing.T) {
+					begin := time.Now()
+					g := fan(t, func(g *Graph[string, string], key string) error {
+						return g.AddLambdaNode(key, InvokableLambda(func(ctx context.Context, _ string) (string, error) {
+							switch key {
+							case "first":
+								time.Sleep(time.Second)
+							case "second": // does not look at its context
+								time.Sleep(5 * time.Second)
+							case "cancelled":
+								<-ctx.Done()
+							}
+							return "", errors.New(key + " failed")
+						}), WithOutputKey(key))
+					}, "cancelled", "second", "first")
+					_, err := call(compiled[string, string](t, g, opts...), context.Background())
+					require.EqualError(t, err, "[NodeRunError] first failed\n------------------------\nnode path: [first]")
+					require.Equal(t, 5*time.Second, time.Since(begin), "the others were waited for")
+				})
+			})
+		})
+	}
+}
+
+// by dependencies a node runs once, however many ways lead to it and however far apart they end.
+func TestSteps_X25_ANodeFiresOnce(t *testing.T) {
+	for _, mode := range []string{"dag", "dag steps"} {
+		t.Run(mode, func(t *testing.T) {
+			forEachRunKind(t, func(t *testing.T, call caller) {
+				synctest.Test(t, func(t *testing.T) {
+					var fired atomic.Int32
+					g := NewGraph[string, string]()
+					require.NoError(t, g.AddLambdaNode("join", InvokableLambda(func(_ context.Context, in kv) (string, error) {
+						fired.Add(1)
+						return fmt.Sprint(in["a"], in["b"], in["c"]), nil
+					})))
+					for i, k := range []string{"a", "b", "c"} {
+						require.NoError(t, g.AddLambdaNode(k, sleeper(time.Duration(i)*time.Second, k), WithOutputKey(k)))
+						require.NoError(t, g.AddEdge(START, k))
+						require.NoError(t, g.AddEdge(k, "join"))
+						require.NoError(t, g.AddBranch(k, NewGraphBranch(func(context.Context, kv) (string, error) { return "join", nil }, map[string]bool{"join": true})))
+					}
+					require.NoError(t, g.AddEdge("join", END))
+					r := compiled[string, string](t, g, modes[mode]...)
+					for range 2 { // the second run finds nothing of the first
+						out, err := call(r, context.Background())
+						require.NoError(t, err)
+						require.Equal(t, "xaxbxc", out)
+					}
+					require.EqualValues(t, 2, fired.Load())
+				})
+			})
+		})
+	}
+}
