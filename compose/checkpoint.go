@@ -45,7 +45,11 @@ type channel struct {
 	Arrived  map[string]bool
 }
 
+// emptyStream stands in a checkpoint for a stream that ended without a chunk.
+type emptyStream struct{}
+
 func init() {
+	schema.RegisterName[emptyStream]("_weft_compose_empty_stream")
 	schema.RegisterName[*checkpoint]("_weft_compose_checkpoint")
 	schema.RegisterName[*channel]("_weft_compose_channel")
 	schema.RegisterName[control]("_weft_compose_control")
@@ -268,14 +272,18 @@ func (r *run) restore() error {
 	return nil
 }
 
-// revive turns a stored value into what the run needs: itself or a stream of it. nil is an empty stream.
+// revive turns a stored value into what the run needs: itself or a stream of it. A run of values has nothing but nil
+// for a stream that was empty.
 func (r *run) revive(k kind, v any) (any, stream, error) {
+	if v == (emptyStream{}) {
+		if r.streaming {
+			return nil, k.Empty(), nil
+		}
+		v = nil
+	}
 	v, err := k.Check(v)
 	if err != nil || !r.streaming {
 		return v, nil, err
-	}
-	if isNil(v) {
-		return nil, k.Empty(), nil
 	}
 	s, err := k.Single(v)
 	return nil, s, err

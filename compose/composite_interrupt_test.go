@@ -132,29 +132,6 @@ func TestInterrupt_I1_I2_I3_Errors(t *testing.T) {
 	require.False(t, is)
 }
 
-// H-4: a stream without a chunk that waits at an interrupt is stored as nil and comes back empty.
-func TestCheckpoint_H4_EmptyStream(t *testing.T) {
-	g := NewGraph[string, string]()
-	require.NoError(t, g.AddLambdaNode("nothing", StreamableLambda(func(context.Context, string) (*schema.StreamReader[map[string]any], error) {
-		return schema.StreamReaderFromArray[map[string]any](nil), nil
-	})))
-	require.NoError(t, g.AddLambdaNode("counts", CollectableLambda(func(_ context.Context, in *schema.StreamReader[map[string]any]) (string, error) {
-		defer in.Close()
-		n := 0
-		for range in.All() {
-			n++
-		}
-		return fmt.Sprint(n, " chunks"), nil
-	})))
-	line(t, g, "nothing", "counts")
-	r := compiled[string, string](t, g, WithCheckPointStore(newStore()), WithInterruptBeforeNodes([]string{"counts"}))
-	_, err := r.Stream(context.Background(), "x", WithCheckPointID("id"))
-	interrupted(t, err)
-	s, err := r.Stream(context.Background(), "x", WithCheckPointID("id"))
-	require.NoError(t, err)
-	require.Equal(t, []string{"0 chunks"}, readAll(t, s))
-}
-
 // a node that only takes data is skipped with the node that it takes them from.
 func TestWorkflow_X20_SkippedByItsData(t *testing.T) {
 	wf := NewWorkflow[string, kv]()

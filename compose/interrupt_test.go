@@ -420,15 +420,6 @@ func TestCheckpoint_Options(t *testing.T) {
 		require.Equal(t, 1, s.sets)
 		require.Empty(t, s.deleted)
 	})
-	t.Run("deleted on success if asked for", func(t *testing.T) {
-		s := newStore()
-		r := build(WithCheckPointStore(s), WithCheckPointDeletion())
-		_, err := r.Invoke(ctx, "x", WithCheckPointID("id"))
-		interrupted(t, err)
-		_, err = r.Invoke(ctx, "", WithCheckPointID("id"))
-		require.NoError(t, err)
-		require.Equal(t, []string{"id"}, s.deleted)
-	})
 	t.Run("store errors", func(t *testing.T) {
 		s := newStore()
 		s.fail = errors.New("disk")

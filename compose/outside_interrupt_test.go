@@ -2,6 +2,8 @@ package compose
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,6 +148,179 @@ func TestOutsideInterrupt_G4_FinishedSiblingsAreKept(t *testing.T) {
 			})
 		})
 	}
+}
+
+// G-3: every node of the run keeps its original input, in nested graphs, too: what runs again gets it, through its
+// pre-handler, whether it was given up or asked for an interrupt itself.
+func TestOutsideInterrupt_G3_OriginalInputsAreKept(t *testing.T) {
+	pre := WithStatePreHandler(func(_ context.Context, in string, s *counters) (string, error) {
+		s.Pre++
+		return fmt.Sprint(in, s.Pre), nil
+	})
+	state := WithGenLocalState(func(context.Context) *counters { return &counters{} })
+	cases := map[string]func(t *testing.T) *Graph[string, string]{
+		"given up": func(t *testing.T) *Graph[string, string] {
+			g := NewGraph[string, string](state)
+			require.NoError(t, g.AddLambdaNode("n", sleeper(time.Hour, "!"), pre))
+			line(t, g, "n")
+			return g
+		},
+		"a node asks": func(t *testing.T) *Graph[string, string] {
+			g := NewGraph[string, string](state)
+			require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(ctx context.Context, in string) (string, error) {
+				if was, _, _ := GetInterruptState[any](ctx); was {
+					return in + "!", nil
+				}
+				return "", Interrupt(ctx, "q")
+			}), pre))
+			line(t, g, "n")
+			return g
+		},
+	}
+	for name, build := range cases {
+		for _, nested := range []bool{false, true} {
+			for mode, opts := range modes {
+				t.Run(fmt.Sprintf("%s/nested=%v/%s", name, nested, mode), func(t *testing.T) {
+					forEachRunKind(t, func(t *testing.T, call caller) {
+						synctest.Test(t, func(t *testing.T) {
+							g := build(t)
+							if nested {
+								inner := g
+								g = NewGraph[string, string]()
+								require.NoError(t, g.AddGraphNode("sub", inner))
+								line(t, g, "sub")
+							}
+							r := compiled[string, string](t, g, append(opts, WithCheckPointStore(newStore()))...)
+							_, err := after(time.Second, r, func(ctx context.Context) (string, error) {
+								return call(r, ctx, WithCheckPointID("id"))
+							}, WithGraphInterruptTimeout(0))
+							interrupted(t, err)
+							out, err := call(r, context.Background(), WithCheckPointID("id"))
+							require.NoError(t, err)
+							require.Equal(t, "x2!", out)
+							time.Sleep(2 * time.Hour) // let nodes that were given up end
+						})
+					})
+				})
+			}
+		}
+	}
+}
+
+// G-3: a stream is kept whole, however much of it the node has read.
+func TestOutsideInterrupt_G3_StreamsAreKeptWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries atomic.Int32
+		var got []string
+		g := lineOf(t, TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+			defer in.Close()
+			if tries.Add(1) == 1 {
+				_, err := in.Recv()
+				time.Sleep(time.Hour)
+				return nil, err
+			}
+			got = readAll(t, in)
+			return singleOf("done"), nil
+		}))
+		r := compiled[string, string](t, g, WithCheckPointStore(newStore()))
+		_, err := after(time.Second, r, func(ctx context.Context) (string, error) {
+			return r.Collect(ctx, schema.StreamReaderFromArray([]string{"a", "b", "c"}), WithCheckPointID("id"))
+		}, WithGraphInterruptTimeout(0))
+		interrupted(t, err)
+		out, err := r.Collect(context.Background(), singleOf(""), WithCheckPointID("id"))
+		require.NoError(t, err)
+		require.Equal(t, "done", out)
+		require.Equal(t, []string{"abc"}, got)
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// DoBetter 18: a zero value that was made up for a node without an input is not kept as if it had been given.
+func TestOutsideInterrupt_DoBetter18_MadeUpInputsAreNotKept(t *testing.T) {
+	forEachRunKind(t, func(t *testing.T, call caller) {
+		synctest.Test(t, func(t *testing.T) {
+			var tries atomic.Int32
+			var inputs [3]string
+			g := lineOf(t, InvokableLambda(func(ctx context.Context, in string) (string, error) {
+				try := tries.Add(1)
+				inputs[try-1] = in
+				switch try {
+				case 1:
+					return "", Interrupt(ctx, "q")
+				case 2:
+					time.Sleep(time.Hour)
+				}
+				return "done", nil
+			}))
+			s := newStore()
+			r := compiled[string, string](t, g, WithCheckPointStore(s))
+			_, err := call(r, context.Background(), WithCheckPointID("id")) // loses the input
+			interrupted(t, err)
+			require.NotContains(t, decoded(t, s.data["id"]).Inputs, "n")
+			_, err = after(time.Second, r, func(ctx context.Context) (string, error) {
+				return call(r, ctx, WithCheckPointID("id"))
+			}, WithGraphInterruptTimeout(0))
+			require.Equal(t, []string{"n"}, interrupted(t, err).RerunNodes)
+			require.NotContains(t, decoded(t, s.data["id"]).Inputs, "n")
+			_, err = call(r, context.Background(), WithCheckPointID("id"))
+			require.NoError(t, err)
+			synctest.Wait()
+			require.Equal(t, [3]string{"x", "", ""}, inputs)
+			time.Sleep(2 * time.Hour)
+		})
+	})
+
+	// The same for a node that only waits for another one.
+	synctest.Test(t, func(t *testing.T) {
+		wf := NewWorkflow[string, string]()
+		wf.AddLambdaNode("n", sleeper(time.Hour, "n")).AddDependency(START)
+		wf.End().AddInput("n")
+		s := newStore()
+		r := compiled[string, string](t, wf, WithCheckPointStore(s))
+		_, err := after(time.Second, r, func(ctx context.Context) (string, error) {
+			return r.Invoke(ctx, "x", WithCheckPointID("id"))
+		}, WithGraphInterruptTimeout(0))
+		interrupted(t, err)
+		require.NotContains(t, decoded(t, s.data["id"]).Inputs, "n")
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// DoBetter 23: what is kept of a stream is let go as soon as the node has returned, not at the end of the run; and
+// without an interrupt from outside nothing is kept.
+func TestOutsideInterrupt_DoBetter23_KeptStreamsAreReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, closed := tracked("a", "b", "c")
+		g := NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode("drops", TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+			in.Close()
+			return singleOf("x"), nil
+		})))
+		require.NoError(t, g.AddLambdaNode("later", InvokableLambda(func(_ context.Context, in string) (string, error) {
+			synctest.Wait()
+			select {
+			case <-closed:
+				return in + " released", nil
+			default:
+				return in + " kept", nil
+			}
+		})))
+		line(t, g, "drops", "later")
+		ctx, _ := WithGraphInterrupt(context.Background())
+		out, err := compiled[string, string](t, g).Collect(ctx, in)
+		require.NoError(t, err)
+		require.Equal(t, "x released", out)
+	})
+
+	in, closed := tracked("a", "b", "c")
+	g := lineOf(t, TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+		in.Close()
+		<-closed // the node had the only reader
+		return singleOf("x"), nil
+	}))
+	out, err := compiled[string, string](t, g).Collect(context.Background(), in)
+	require.NoError(t, err)
+	require.Equal(t, "x", out)
 }
 
 func TestOutsideInterrupt_CallingAgainOnlyShortens(t *testing.T) {

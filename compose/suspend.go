@@ -174,12 +174,12 @@ func (r *run) saveReady(cp *checkpoint) error {
 }
 
 // storable is what goes into a checkpoint for a value or a stream: streams are joined, and a nil of any type becomes
-// an untyped one, which every serializer can take.
+// an untyped one, which every serializer can take. A nil is a value: a stream without any has a value of its own.
 func storable(k kind, value any, s stream) (any, error) {
 	if s != nil {
 		joined, err := k.Concat(s)
 		if errors.Is(err, errEmptyStream) {
-			return nil, nil
+			return emptyStream{}, nil
 		}
 		if err != nil {
 			return nil, err
