@@ -52,7 +52,7 @@ func batch() *Lambda {
 	})
 }
 
-func TestInterrupt_BatchOfProcesses(t *testing.T) {
+func TestInterrupt_S21_5_BatchOfProcesses(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("batch", batch()))
 	line(t, g, "batch")

@@ -256,7 +256,7 @@ func TestInterrupt_LegacySentinels(t *testing.T) {
 
 // A runnable that is called inside a lambda and interrupts makes the lambda's node interrupt, even if the lambda does
 // nothing about it.
-func TestInterrupt_OfARunnableInsideALambda(t *testing.T) {
+func TestInterrupt_S21_6_OfARunnableInsideALambda(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		inner := NewGraph[string, string]()
 		require.NoError(t, inner.AddLambdaNode("y", asks("q")))
