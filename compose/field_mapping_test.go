@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -586,4 +588,70 @@ func TestFieldMapping_FailuresAreGraphErrors(t *testing.T) {
 	var at *RunError
 	require.True(t, errors.As(err, &at))
 	require.Equal(t, GraphRunError, at.Kind())
+}
+
+// DoBetter 30: what a mapping reads and writes is looked up once, at compile: a chunk costs its new value and little
+// else, however deep the paths are.
+func TestFieldMapping_DoBetter30_ChunksAreCheap(t *testing.T) {
+	if raceEnabled {
+		t.Skip("allocations are counted without the race detector")
+	}
+	type deep struct {
+		A struct {
+			B struct{ C struct{ Text string } }
+		}
+	}
+	wf := direct[deep, deep](MapFieldPaths(FieldPath{"A", "B", "C", "Text"}, FieldPath{"A", "B", "C", "Text"}))
+	p, err := wf.compilePlan(newCompileOptions(nil))
+	require.NoError(t, err)
+	m := p.nodes[endIndex].mapper
+	var chunk deep
+	chunk.A.B.C.Text = "x"
+	var boxed any = chunk
+	got := testing.AllocsPerRun(100, func() {
+		if out, err := m.mapChunk(m.byFrom[START], boxed); err != nil || out != boxed {
+			t.Error(out, err)
+		}
+	})
+	require.LessOrEqual(t, got, 2.0)
+}
+
+// DoBetter 30: functions may be registered while runs join and merge.
+func TestFieldMapping_DoBetter30_RegisterWhileRunning(t *testing.T) {
+	type own map[string]int
+	g := NewGraph[string, own]()
+	for _, k := range []string{"a", "b"} {
+		require.NoError(t, g.AddLambdaNode(k, InvokableLambda(func(context.Context, string) (own, error) { return own{k: 1}, nil })))
+		require.NoError(t, g.AddEdge(START, k))
+		require.NoError(t, g.AddEdge(k, END))
+	}
+	r := compiled[string, own](t, g)
+	sum := func(all []own) (own, error) {
+		out := own{}
+		for _, m := range all {
+			maps.Copy(out, m)
+		}
+		return out, nil
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				out, err := r.Collect(context.Background(), singleOf("x"))
+				if err != nil || len(out) != 2 {
+					t.Error(out, err)
+				}
+				if out, err = r.Invoke(context.Background(), "x"); err != nil || len(out) != 2 {
+					t.Error(out, err)
+				}
+			}
+		})
+		wg.Go(func() {
+			for range 50 {
+				RegisterValuesMergeFunc(sum)
+				RegisterStreamChunkConcatFunc(sum)
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -220,3 +220,53 @@ func TestSteps_X25_ANodeFiresOnce(t *testing.T) {
 		})
 	}
 }
+
+// DoBetter 31: a state handler that has to join a slow stream first holds up nobody but its own node.
+func TestSteps_DoBetter31_SlowStreamsHoldUpNobody(t *testing.T) {
+	state := WithGenLocalState(func(context.Context) *counters { return &counters{} })
+	slow := StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) {
+		sr, sw := schema.Pipe[string](0)
+		go func() {
+			defer sw.Close()
+			for _, c := range []string{in, "slow"} {
+				time.Sleep(5 * time.Second)
+				sw.Send(c, nil)
+			}
+		}()
+		return sr, nil
+	})
+	handler := func(_ context.Context, v string, _ *counters) (string, error) { return v, nil }
+	cases := map[string]func(g *Graph[string, string]) error{
+		"a pre-handler": func(g *Graph[string, string]) error {
+			return errors.Join(g.AddLambdaNode("slow", slow), g.AddLambdaNode("reads", streamSuffix("r"), WithStatePreHandler(handler), WithOutputKey("reads")),
+				g.AddEdge("slow", "reads"))
+		},
+		"a post-handler": func(g *Graph[string, string]) error {
+			return errors.Join(g.AddLambdaNode("slow", slow, WithStatePostHandler(handler)), g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
+				g.AddEdge("slow", "reads"))
+		},
+	}
+	for name, build := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				var started time.Duration
+				g := NewGraph[string, string](state)
+				require.NoError(t, build(g))
+				require.NoError(t, g.AddLambdaNode("fast", sleeper(time.Second, "f")))
+				require.NoError(t, g.AddLambdaNode("next", InvokableLambda(func(_ context.Context, in string) (string, error) {
+					started = time.Since(begin)
+					return in, nil
+				}), WithOutputKey("next")))
+				require.NoError(t, g.AddLambdaNode("join", joinKeys("reads", "next")))
+				for _, e := range [][2]string{{START, "slow"}, {START, "fast"}, {"fast", "next"}, {"reads", "join"}, {"next", "join"}, {"join", END}} {
+					require.NoError(t, g.AddEdge(e[0], e[1]))
+				}
+				s, err := compiled[string, string](t, g, WithNodeTriggerMode(AllPredecessor)).Stream(context.Background(), "x")
+				require.NoError(t, err)
+				_ = readAll(t, s)
+				require.Equal(t, time.Second, started)
+			})
+		})
+	}
+}
