@@ -18,7 +18,7 @@ var environment = sync.OnceValue(func() *exec.Environment {
 	return &exec.Environment{
 		Context:           exec.NewContext(functions()),
 		Filters:           exec.NewFilterSet(filters()),
-		Tests:             builtins.Tests,
+		Tests:             tests(),
 		ControlStructures: exec.NewControlStructureSet(statements()),
 		Methods:           methods(),
 	}
@@ -40,6 +40,15 @@ func statements() map[string]parser.ControlStructureParser {
 		all[name] = disabled(name)
 	}
 	return all
+}
+
+// tests are the engine's and empty: whether nothing is in a value.
+func tests() *exec.TestSet {
+	return exec.NewTestSet(map[string]exec.TestFunction{
+		"empty": func(_ *exec.Context, in *exec.Value, _ *exec.VarArgs) (bool, error) {
+			return in.IsNil() || in.IsIterable() && in.Len() == 0, nil
+		},
+	}).Update(builtins.Tests)
 }
 
 // functions are the global ones.

@@ -2,11 +2,13 @@ package jinja
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,7 +40,7 @@ func variables() map[string]any {
 	}
 }
 
-func TestRender(t *testing.T) {
+func TestRender_F18(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", ""},
 		{"plain", "plain"},
@@ -96,7 +98,7 @@ func TestRender(t *testing.T) {
 	require.Equal(t, ".", got)
 }
 
-func TestRender_Errors(t *testing.T) {
+func TestRender_DoBetter15_2_Errors(t *testing.T) {
 	vars := variables()
 	vars["err"] = errors.New("failed")
 	vars["ch"] = make(chan int)
@@ -184,9 +186,14 @@ func TestRender_F19_Disabled(t *testing.T) {
 }
 
 // Whatever a template tries, it ends soon and with an error.
-func TestRender_Hostile(t *testing.T) {
+func TestRender_DoBetter15_2_Hostile(t *testing.T) {
 	vars := variables()
 	vars["big"] = strings.Repeat("big ", limit/8)
+	bomb := "a0: &a0 [x, x]\n" // each line is twice the one before, if it is written out
+	for i := 1; i < 40; i++ {
+		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i, i, i-1, i-1)
+	}
+	vars["bomb"] = bomb
 	grow := func(body string) string {
 		return "{% set ns = namespace(x='ab') %}{% for i in range(60) %}" + body + "{% endfor %}"
 	}
@@ -228,6 +235,9 @@ func TestRender_Hostile(t *testing.T) {
 		"macro, swallowed":  {"{% macro f(x) %}{{ f(x)|default('') }}{{ f(x)|default('') }}{% endmacro %}{{ f(1) }}", ErrTooDeep},
 		"recursive loop":    {"{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}", ErrTooDeep},
 		"self":              {"{% block b %}{{ self.b() }}{{ self.b() }}{% endblock %}", ErrTooDeep},
+		"yaml of itself":    {"{% set ns = namespace() %}{% set ns.ns = [ns] %}{{ [ns]|toyaml }}", nil},
+		"yaml aliases":      {"{{ bomb|fromyaml }}", nil},
+		"doubling add":      {grow("{% set ns.x = ns.x|add(ns.x) %}"), ErrTooLarge},
 		"printed namespace": {"{% set ns = namespace() %}{% set ns.ns = [ns] %}{% for i in range(90000) %}{{ [ns, ns] }}{{ ns.ns == ns.ns }}{% endfor %}", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,6 +248,65 @@ func TestRender_Hostile(t *testing.T) {
 			}
 			require.Less(t, time.Since(start), 2*time.Minute)
 		})
+	}
+}
+
+// F-20: everything of the language is there by its name. What a name does with these arguments does not matter here.
+func TestRender_F20_Names(t *testing.T) {
+	for _, statement := range []string{
+		"{% autoescape true %}{% endautoescape %}", "{% block b %}{% endblock %}", "{% filter upper %}{% endfilter %}", "{% for i in l %}{% endfor %}",
+		"{% if a %}{% endif %}", "{% macro f() %}{% endmacro %}", "{% raw %}{% endraw %}", "{% set x = 1 %}", "{% with x=1 %}{% endwith %}",
+	} {
+		_, err := render(statement, variables())
+		require.NoError(t, err, statement)
+	}
+	for _, global := range []string{"cycler", "dict", "joiner", "lipsum", "namespace", "range", "gonja.version"} {
+		got, err := render("{{ "+global+" is defined }}", nil)
+		require.NoError(t, err)
+		require.Equal(t, "True", got, global)
+	}
+	classics := "abs attr batch capitalize center default d dictsort e escape filesizeformat first float forceescape format groupby indent int " +
+		"items join last length count list lower map max min pprint random reject rejectattr replace reverse round safe select selectattr slice " +
+		"sort string striptags sum title tojson trim truncate unique upper urlencode urlize wordcount wordwrap xmlattr "
+	for _, filter := range strings.Fields(classics + "add append basename bool concat dir fail flatten fromjson fromyaml get ifelse " +
+		"insert keys match panic split toyaml try unset values") {
+		if _, err := render("{{ a|"+filter+" }}", variables()); err != nil {
+			assert.NotContains(t, err.Error(), "not found", filter)
+		}
+	}
+	for _, test := range strings.Fields("callable defined divisibleby eq equalto even ge gt in iterable le lower lt mapping ne none number odd " +
+		"sameas sequence string undefined upper empty") {
+		if _, err := render("{{ a is "+test+" 1 }}", variables()); err != nil {
+			assert.NotContains(t, err.Error(), "not found", test)
+		}
+	}
+	got, err := render("{{ 1 is == 1 }}", nil)
+	require.NoError(t, err)
+	require.Equal(t, "True", got)
+}
+
+// F-20: the filters and tests that other engines do not have.
+func TestRender_F20_Filters(t *testing.T) {
+	for text, want := range map[string]string{
+		"{{ 1|add(2) }} {{ 1|add(0.5) }} {{ a|add('y') }}":                          "3 1.5 xy",
+		"{{ {'k': 1}|insert('q', 2) }} {{ {'k': 1}|insert('k', 2) }}":               "{'k': 1, 'q': 2} {'k': 2}",
+		"{{ {'k': 1, 'q': 2}|unset('k') }} {{ {'k': 1}|unset('no') }}":              "{'q': 2} {'k': 1}",
+		"{{ m|insert('q', 2)|unset('k') }}":                                         "{'z': [1, 'a'], 'q': 2}",
+		"{{ ('k: [1, two]'|fromyaml).k[1] }}":                                       "two",
+		"{{ {'k': [1, 'two']}|toyaml }}":                                            "k:\n    - 1\n    - two\n",
+		"{{ ('['|fromjson)|try is none }} {{ a|try }}":                              "True x",
+		"{{ '' is empty }} {{ [] is empty }} {{ {} is empty }} {{ none is empty }}": "True True True True",
+		"{{ a is empty }} {{ l is empty }} {{ 0 is empty }}":                        "False False False",
+	} {
+		got, err := render(text, variables())
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for text, want := range map[string]string{
+		"{{ a|insert('k', 1) }}": "insert: not a dict", "{{ l|unset('k') }}": "unset: not a dict", "{{ '['|fromyaml }}": "fromyaml: ",
+	} {
+		_, err := render(text, variables())
+		require.ErrorContains(t, err, want)
 	}
 }
 

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/nikolalohinski/gonja/v2/exec"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/weftgo/weft/internal/json"
 )
 
 // ownFilters are those beyond Jinja2's own.
 var ownFilters = map[string]exec.FilterFunction{
+	"add":      addFilter,
 	"append":   appendFilter,
 	"basename": textFilter(path.Base),
 	"bool":     boolFilter,
@@ -22,12 +24,17 @@ var ownFilters = map[string]exec.FilterFunction{
 	"fail":     failFilter,
 	"flatten":  flattenFilter,
 	"fromjson": fromJSONFilter,
+	"fromyaml": fromYAMLFilter,
 	"get":      getFilter,
 	"ifelse":   ifElseFilter,
+	"insert":   insertFilter,
 	"keys":     keysFilter,
 	"match":    matchFilter,
 	"panic":    failFilter,
 	"split":    splitFilter,
+	"toyaml":   toYAMLFilter,
+	"try":      tryFilter,
+	"unset":    unsetFilter,
 	"values":   valuesFilter,
 }
 
@@ -81,6 +88,21 @@ func concatFilter(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec
 	return exec.AsValue(all)
 }
 
+// addFilter adds numbers; anything else is joined as text.
+func addFilter(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value {
+	if in.IsError() {
+		return in
+	}
+	other := argument(params, 0)
+	switch {
+	case in.IsInteger() && other.IsInteger():
+		return exec.AsValue(in.Integer() + other.Integer())
+	case in.IsNumber() && other.IsNumber():
+		return exec.AsValue(in.Float() + other.Float())
+	}
+	return exec.AsValue(in.String() + other.String())
+}
+
 func flattenFilter(_ *exec.Evaluator, in *exec.Value, _ *exec.VarArgs) *exec.Value {
 	if !in.IsList() {
 		return exec.AsValue(fmt.Errorf("flatten: %w", errNoList))
@@ -128,6 +150,72 @@ func fromJSONFilter(_ *exec.Evaluator, in *exec.Value, _ *exec.VarArgs) *exec.Va
 		return exec.AsValue(fmt.Errorf("fromjson: %w", err))
 	}
 	return exec.AsValue(v)
+}
+
+func fromYAMLFilter(_ *exec.Evaluator, in *exec.Value, _ *exec.VarArgs) *exec.Value {
+	if in.IsError() {
+		return in
+	}
+	var v any
+	if err := yaml.Unmarshal([]byte(in.String()), &v); err != nil {
+		return exec.AsValue(fmt.Errorf("fromyaml: %w", err))
+	}
+	return exec.AsValue(v)
+}
+
+func toYAMLFilter(_ *exec.Evaluator, in *exec.Value, _ *exec.VarArgs) *exec.Value {
+	if in.IsError() {
+		return in
+	}
+	v := in.ToGoSimpleType(true)
+	err, failed := v.(error)
+	var text []byte
+	if !failed {
+		text, err = yaml.Marshal(v)
+	}
+	if err != nil {
+		return exec.AsValue(fmt.Errorf("toyaml: %w", err))
+	}
+	return exec.AsValue(string(text))
+}
+
+// tryFilter gives none where the value cannot be had.
+func tryFilter(_ *exec.Evaluator, in *exec.Value, _ *exec.VarArgs) *exec.Value {
+	if in.IsError() {
+		return exec.AsValue(nil)
+	}
+	return in
+}
+
+// insertFilter gives a copy of a dict with one more entry.
+func insertFilter(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value {
+	if !in.IsDict() {
+		return exec.AsValue(fmt.Errorf("insert: %w", errNoDict))
+	}
+	key := argument(params, 0)
+	dict := without(in, key)
+	dict.Pairs = append(dict.Pairs, &exec.Pair{Key: key, Value: argument(params, 1)})
+	return exec.AsValue(dict)
+}
+
+// unsetFilter gives a copy of a dict without an entry.
+func unsetFilter(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value {
+	if !in.IsDict() {
+		return exec.AsValue(fmt.Errorf("unset: %w", errNoDict))
+	}
+	return exec.AsValue(without(in, argument(params, 0)))
+}
+
+func without(in, key *exec.Value) *exec.Dict {
+	dict := exec.NewDict()
+	text := key.String() // the engine's comparison is slow, and nearly all keys differ
+	in.Iterate(func(_, _ int, k, v *exec.Value) bool {
+		if k.String() != text || !k.EqualValueTo(key) {
+			dict.Pairs = append(dict.Pairs, &exec.Pair{Key: k, Value: v})
+		}
+		return true
+	}, func() {})
+	return dict
 }
 
 func getFilter(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value {
