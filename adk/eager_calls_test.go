@@ -10,9 +10,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestEagerCalls_E5_E9_Pieces: which calls are complete, by the pieces that they come in. Each line of pieces is
+// TestEagerCalls_E5_E9_C23_Pieces: which calls are complete, by the pieces that they come in. Each line of pieces is
 // index id name arguments, with - for none; what is wanted is what starts after each of them.
-func TestEagerCalls_E5_E9_Pieces(t *testing.T) {
+func TestEagerCalls_E5_E9_C23_Pieces(t *testing.T) {
 	for name, c := range map[string]struct {
 		pieces string
 		starts string // one line a piece

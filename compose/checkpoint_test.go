@@ -73,7 +73,7 @@ func requireStaysEmpty[T any](t *testing.T) {
 
 // H-5: an input that is a typed nil is stored as a plain one, which gob can encode, in nested graphs, too; the node
 // gets its typed nil back.
-func TestCheckpoint_H5_H6_TypedNilInputs(t *testing.T) {
+func TestCheckpoint_H5_H6_R23_TypedNilInputs(t *testing.T) {
 	pass := func(got *[]any) *Lambda {
 		return InvokableLambda(func(_ context.Context, in *counters) (*counters, error) {
 			*got = append(*got, in)

@@ -367,7 +367,7 @@ func TestGraph_X9_X10(t *testing.T) {
 	}
 }
 
-func TestGraph_X16_FanIn(t *testing.T) {
+func TestGraph_X16_SchemaX5_FanIn(t *testing.T) {
 	two := func(a, b any) Runnable[string, any] {
 		g := NewGraph[string, any]()
 		for k, v := range map[string]any{"a": a, "b": b} {

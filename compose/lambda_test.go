@@ -281,7 +281,7 @@ func TestLambda_P3_MessageParser(t *testing.T) {
 	require.Equal(t, components.Component("Lambda"), ComponentOfLambda)
 }
 
-func TestConcat_P4_Streams(t *testing.T) {
+func TestConcat_P4_SchemaX1_Streams(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 	line(t, g, "n")
@@ -412,4 +412,43 @@ func TestLambda_P6_ErrorsBelongToTheReader(t *testing.T) {
 	require.Equal(t, []string{"reader"}, at.Path())
 	require.ErrorIs(t, err, errBoom)
 	require.NotErrorIs(t, err, io.EOF)
+}
+
+// X-2 of the data layer: a nil in a stream of an interface type is an element like any other on every way: copied to
+// two nodes, merged, behind a key, seen as any and as another interface.
+func TestLambda_SchemaX2_NilElementsOfStreams(t *testing.T) {
+	nils := StreamableLambda(func(context.Context, string) (*schema.StreamReader[fmt.Stringer], error) {
+		return schema.StreamReaderFromArray([]fmt.Stringer{nil, nil, nil}), nil
+	})
+	counts := CollectableLambda(func(_ context.Context, in *schema.StreamReader[any]) (map[string]int, error) {
+		n := 0
+		for _, chunk := range readAll(t, in) {
+			if chunk == nil {
+				n++
+			}
+		}
+		return map[string]int{"any": n}, nil
+	})
+	keyedCounts := CollectableLambda(func(_ context.Context, in *schema.StreamReader[map[string]any]) (map[string]int, error) {
+		n := map[string]int{}
+		for _, chunk := range readAll(t, in) {
+			for key, v := range chunk {
+				require.Nil(t, v)
+				n[key]++
+			}
+		}
+		return n, nil
+	})
+	g := NewGraph[string, map[string]int]()
+	require.NoError(t, g.AddLambdaNode("a", nils, WithOutputKey("a")))
+	require.NoError(t, g.AddLambdaNode("b", nils, WithOutputKey("b")))
+	require.NoError(t, g.AddLambdaNode("c", nils))
+	require.NoError(t, g.AddLambdaNode("keyed", keyedCounts))
+	require.NoError(t, g.AddLambdaNode("counts", counts))
+	for _, e := range [][2]string{{START, "a"}, {START, "b"}, {START, "c"}, {"a", "keyed"}, {"b", "keyed"}, {"c", "counts"}, {"keyed", END}, {"counts", END}} {
+		require.NoError(t, g.AddEdge(e[0], e[1]))
+	}
+	out, err := compiled[string, map[string]int](t, g, WithNodeTriggerMode(AllPredecessor)).Collect(context.Background(), singleOf("x"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"a": 3, "b": 3, "any": 3}, out)
 }

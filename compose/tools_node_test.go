@@ -152,7 +152,7 @@ func TestToolsNode_L2_L4_EveryKindBothWays(t *testing.T) {
 	}
 }
 
-func TestToolsNode_L3_Chunks(t *testing.T) {
+func TestToolsNode_L3_SchemaX4_Chunks(t *testing.T) {
 	tn := toolsNode(t, ToolsNodeConfig{Tools: allKinds()})
 	s, err := tn.Stream(context.Background(), calls("str:x", "inv:y"))
 	require.NoError(t, err)

@@ -302,7 +302,7 @@ func TestConcatAgentic_A21_Errors(t *testing.T) {
 	}
 }
 
-func TestAgenticMessageAccumulator(t *testing.T) {
+func TestAgenticMessageAccumulator_DoBetter15_3(t *testing.T) {
 	var acc AgenticMessageAccumulator
 	m, err := acc.Message()
 	require.NoError(t, err)
@@ -331,7 +331,7 @@ func TestAgenticMessageAccumulator(t *testing.T) {
 	require.Equal(t, err, again)
 }
 
-func TestConcatAgentic_Linear(t *testing.T) {
+func TestConcatAgentic_DoBetter15_3_Linear(t *testing.T) {
 	const n = 4000
 	data := strings.Repeat("x", 100)
 	for name, c := range map[string]func(i int) *AgenticMessage{
@@ -367,4 +367,27 @@ func BenchmarkConcatAgenticMessages(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// Values that are behind an interface are joined like any others, and what is reported of conflicts is the first one.
+func TestConcatAgentic_DoBetter15_3_Payloads(t *testing.T) {
+	type mine struct{ N int }
+	extended := mustConcatAgentic(t,
+		&AgenticMessage{ContentBlocks: []*ContentBlock{NewContentBlockChunk(&AssistantGenText{Text: "a", Extension: mine{1}}, &StreamingMeta{})}},
+		&AgenticMessage{ContentBlocks: []*ContentBlock{NewContentBlockChunk(&AssistantGenText{Text: "b", Extension: mine{}}, &StreamingMeta{})}})
+	require.Equal(t, mine{1}, extended.ContentBlocks[0].AssistantGenText.Extension, "the value itself")
+
+	arguments := func(v any) *AgenticMessage {
+		return &AgenticMessage{ContentBlocks: []*ContentBlock{NewContentBlockChunk(&ServerToolCall{Name: "n", Arguments: v}, &StreamingMeta{})}}
+	}
+	joined := mustConcatAgentic(t, arguments(map[string]any{"q": "a"}), arguments(map[string]any{"q": "b", "n": 1}))
+	require.Equal(t, map[string]any{"q": "ab", "n": 1}, joined.ContentBlocks[0].ServerToolCall.Arguments)
+
+	conflict := func(index int, id string) *ContentBlock {
+		return NewContentBlockChunk(&FunctionToolCall{CallID: id}, &StreamingMeta{Index: index})
+	}
+	require.Contains(t, agenticError(t,
+		&AgenticMessage{ContentBlocks: []*ContentBlock{conflict(3, "c"), conflict(1, "a"), conflict(2, "b")}},
+		&AgenticMessage{ContentBlocks: []*ContentBlock{conflict(3, "z"), conflict(1, "x"), conflict(2, "y")}}),
+		"expected call ID 'c' for function tool call, but got 'z'")
 }

@@ -122,7 +122,7 @@ func TestContentString_A33(t *testing.T) {
 	require.Equal(t, "unknown block type: new\n", (&FunctionToolResultContentBlock{Type: "new"}).String())
 }
 
-func TestContentString_NilSafe(t *testing.T) {
+func TestContentString_DoBetter15_4_NilSafe(t *testing.T) {
 	for _, b := range onePayloadEach() {
 		empty := &ContentBlock{Type: b.Type}
 		require.Equal(t, "type: "+string(b.Type)+"\n", empty.String())

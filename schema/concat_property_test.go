@@ -182,7 +182,7 @@ func measure(f func()) (time.Duration, uint64) {
 	return elapsed, after.TotalAlloc - before.TotalAlloc
 }
 
-func TestConcatMessages_Allocations(t *testing.T) {
+func TestConcatMessages_DoBetter15_3_Allocations(t *testing.T) {
 	chunks := make([]*Message, 1000)
 	for i := range chunks {
 		chunks[i] = AssistantMessage("some ", nil)

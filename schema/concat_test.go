@@ -447,7 +447,7 @@ func TestConcatMessageStream_C41(t *testing.T) {
 }
 
 // The types of this package are registered for streams and for maps.
-func TestConcat_Registered(t *testing.T) {
+func TestConcat_X3_Registered(t *testing.T) {
 	m, err := concat.Items([]map[string]any{
 		{"m": UserMessage("a"), "l": []*Message{nil, UserMessage("1")}, "a": UserAgenticMessage("x"), "al": []*AgenticMessage{nil}, "t": &ToolResult{}},
 		{"m": UserMessage("b"), "l": []*Message{nil, UserMessage("2")}, "a": &AgenticMessage{}, "al": []*AgenticMessage{UserAgenticMessage("y")}, "t": &ToolResult{Parts: []ToolOutputPart{toolText("t", nil)}}},

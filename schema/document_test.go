@@ -42,7 +42,7 @@ func TestDocument_D1_ZeroValues(t *testing.T) {
 }
 
 // What went through JSON is still understood.
-func TestDocument_LenientGetters(t *testing.T) {
+func TestDocument_DoBetter15_4_LenientGetters(t *testing.T) {
 	d := (&Document{ID: "1", Content: "c"}).WithSubIndexes([]string{"a", "b"}).WithScore(2).WithExtraInfo("e").WithDSLInfo(map[string]any{"q": "x"}).
 		WithDenseVector([]float64{1, 2.5}).WithSparseVector(map[int]float64{3: 0.1, -1: 2})
 	data, err := json.Marshal(d)

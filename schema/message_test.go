@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"encoding"
+	"encoding/gob"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -24,7 +26,7 @@ func TestMessage_M1_Constructors(t *testing.T) {
 		ToolMessage("r", "id", WithToolName("first"), WithToolName("second")))
 }
 
-func TestMessage_M2_JSON(t *testing.T) {
+func TestMessage_M2_M3_JSON(t *testing.T) {
 	data, err := json.Marshal(&Message{})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"role":"","content":""}`, string(data))
@@ -60,6 +62,23 @@ func TestMessage_M2_JSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &back))
 	require.Equal(t, 0, *back.ToolCalls[0].Index)
 	require.Equal(t, "u", *back.UserInputMultiContent[0].Image.URL)
+}
+
+// M-3: a message is encoded by its fields alone.
+func TestMessage_M3_PlainStruct(t *testing.T) {
+	for _, v := range []any{Message{}, &Message{}, ToolCall{}, &ToolCall{}} {
+		for name, own := range map[string]bool{
+			"MarshalJSON": is[json.Marshaler](v), "UnmarshalJSON": is[json.Unmarshaler](v), "GobEncode": is[gob.GobEncoder](v), "GobDecode": is[gob.GobDecoder](v),
+			"MarshalText": is[encoding.TextMarshaler](v), "MarshalBinary": is[encoding.BinaryMarshaler](v),
+		} {
+			require.False(t, own, "%T has %s", v, name)
+		}
+	}
+}
+
+func is[T any](v any) bool {
+	_, ok := v.(T)
+	return ok
 }
 
 func TestMessage_M4_String(t *testing.T) {

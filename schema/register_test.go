@@ -82,7 +82,7 @@ func panicText(f func()) (text string) {
 	return ""
 }
 
-func TestRegister_R3_Conflicts(t *testing.T) {
+func TestRegister_R3_DoBetter15_5_Conflicts(t *testing.T) {
 	type a struct{ A int }
 	type b struct{ B int }
 	RegisterName[a]("R3 a")
@@ -170,7 +170,7 @@ func message() *Message {
 	}
 }
 
-func TestSerializer_KeepsMessagesWhole(t *testing.T) {
+func TestSerializer_R22_KeepsMessagesWhole(t *testing.T) {
 	require.Equal(t, message(), serialized(t, message()), "with fields that JSON leaves out and pointers to zero")
 	var decoded Message
 	var s serialization.InternalSerializer
@@ -183,6 +183,24 @@ func TestSerializer_KeepsMessagesWhole(t *testing.T) {
 	require.Equal(t, message(), copied)
 }
 
+// what gob alone would lose is kept: pointers to zero, pointers in interfaces, nil elements.
+func TestSerializer_R22_DoBetter15_5_KeepsWhatGobLoses(t *testing.T) {
+	code := int64(0)
+	for _, v := range []any{
+		ToolCall{Index: new(int)},
+		&AgenticMessage{ContentBlocks: []*ContentBlock{nil, NewContentBlock(&MCPToolResult{Error: &MCPToolCallError{Code: &code}})}},
+		&AgenticMessage{ContentBlocks: []*ContentBlock{NewContentBlock(&Reasoning{
+			OpenAIExtension: &openai.ReasoningExtension{Content: []*openai.ReasoningContent{{Index: new(int), Text: "t"}, nil}},
+		})}},
+		MessagePartCommon{URL: new(string), Base64Data: new(string)},
+		&Document{ID: "d"}, Document{ID: "d"}, []*Document{nil, {ID: "d"}},
+		[]*Message{nil, {}}, []*AgenticMessage{{}, nil},
+		map[string]any{"document": &Document{ID: "d"}, "none": (*Message)(nil)},
+	} {
+		require.Equal(t, v, serialized(t, v))
+	}
+}
+
 func TestGob_R20_Works(t *testing.T) {
 	msg := &Message{Role: User, Content: "x", Extra: map[string]any{"n": 1, "s": "x", "l": []string{"a"}, "nil": nil}}
 	require.Equal(t, msg, gobbed(t, msg))
@@ -191,7 +209,7 @@ func TestGob_R20_Works(t *testing.T) {
 	require.Equal(t, agentic, gobbed(t, agentic))
 }
 
-func TestGob_R21_CommonTypesAreRegistered(t *testing.T) {
+func TestGob_R21_DoBetter15_5_CommonTypesAreRegistered(t *testing.T) {
 	for _, v := range []any{
 		map[string]any{"a": []any{"x", 1}}, []any{1, "a"}, []map[string]any{{"a": 1}}, map[string]string{"a": "b"},
 		map[int]float64{1: 0.5}, []*Document{{ID: "d"}}, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),

@@ -30,7 +30,7 @@ func requireOpen(t *testing.T, sw *StreamWriter[int]) {
 	require.False(t, sw.Send(0, nil))
 }
 
-func TestAutomaticClose_S40_UnreachableReader(t *testing.T) {
+func TestAutomaticClose_S40_X6_DoBetter15_1_7_UnreachableReader(t *testing.T) {
 	for name, use := range map[string]func(sr *StreamReader[int]){
 		"pipe": func(sr *StreamReader[int]) {
 			sr.SetAutomaticClose()
@@ -112,7 +112,7 @@ func TestAutomaticClose_S40_LeavesWhatIsReachable(t *testing.T) {
 	require.True(t, sw.Send(1, nil))
 }
 
-func TestAutomaticClose_LeakedCopyCountsAsClosed(t *testing.T) {
+func TestAutomaticClose_DoBetter15_1_7_LeakedCopyCountsAsClosed(t *testing.T) {
 	sr, sw := Pipe[int](1 << 16)
 	copies := sr.Copy(2)
 	copies[0].SetAutomaticClose()

@@ -120,7 +120,7 @@ func TestConvert_S38_OnEOFMayBlock(t *testing.T) {
 	})
 }
 
-func TestConvert_S39_NilElements(t *testing.T) {
+func TestConvert_S39_X2_DoBetter15_1_1_NilElements(t *testing.T) {
 	sr := StreamReaderWithConvert(StreamReaderFromArray([]error{nil, io.EOF}), func(err error) (any, error) {
 		if err == nil {
 			return nil, nil

@@ -233,7 +233,7 @@ func TestCopy_S21_ManyCopiesHalfClosingEarly(t *testing.T) {
 	}
 }
 
-func TestCopy_CloseAndRecvOfOneCopyAtOnce(t *testing.T) {
+func TestCopy_DoBetter15_1_6_CloseAndRecvOfOneCopyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 200 {
 		src, sw := Pipe[int](2)
@@ -255,7 +255,7 @@ func TestCopy_CloseAndRecvOfOneCopyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestCopy_S45_PanicOfTheSourceReachesEveryCopyOnce(t *testing.T) {
+func TestCopy_S45_DoBetter15_1_6_PanicOfTheSourceReachesEveryCopyOnce(t *testing.T) {
 	src := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2, 3}), func(v int) (int, error) {
 		if v == 2 {
 			panic("two")
@@ -323,7 +323,7 @@ func TestCopy_NoLostWakeup(t *testing.T) {
 	}
 }
 
-func TestCopy_Allocations(t *testing.T) {
+func TestCopy_DoBetter15_1_6_Allocations(t *testing.T) {
 	n := testing.AllocsPerRun(10, func() {
 		for _, c := range produce(16, benchItems, new(int)).Copy(4) {
 			drain(t, c)

@@ -47,7 +47,7 @@ func TestMerge_S25_OrderOfArrival(t *testing.T) {
 	})
 }
 
-func TestMerge_SourcesTakeTurns(t *testing.T) {
+func TestMerge_DoBetter15_1_2_SourcesTakeTurns(t *testing.T) {
 	full := func(from int) *StreamReader[int] {
 		items := make([]got[int], 10)
 		for i := range items {
@@ -128,7 +128,7 @@ func TestMerge_S27_PanicEndsTheSourceOnly(t *testing.T) {
 	require.ErrorContains(t, errs[0], "panic error: two, \nstack: ")
 }
 
-func TestMerge_S28_CloseReachesEverySourceAtOnce(t *testing.T) {
+func TestMerge_S28_DoBetter15_1_3_CloseReachesEverySourceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var writers []*StreamWriter[int]
 		open := func() *StreamReader[int] {
@@ -261,7 +261,7 @@ func TestNamedMerge_S31_SourceEOF(t *testing.T) {
 	}
 }
 
-func TestNamedMerge_S32_NamesByPosition(t *testing.T) {
+func TestNamedMerge_S32_DoBetter15_1_8_NamesByPosition(t *testing.T) {
 	two := func() []*StreamReader[int] { return []*StreamReader[int]{sent[int](), sent[int]()} }
 	require.Empty(t, readAll(t, InternalMergeNamedStreamReaders(two(), nil)))
 	require.Equal(t, []got[int]{{err: newSourceEOF("a")}, {err: newSourceEOF("")}}, readAll(t, InternalMergeNamedStreamReaders(two(), []string{"a"})))
@@ -288,7 +288,7 @@ func TestNamedMerge_S32_EndIsAnOrdinaryErrorItem(t *testing.T) {
 	}
 }
 
-func TestMerge_Allocations(t *testing.T) {
+func TestMerge_DoBetter15_1_2_Allocations(t *testing.T) {
 	n := testing.AllocsPerRun(10, func() {
 		srs := make([]*StreamReader[*int], 8)
 		for i := range srs {

@@ -153,7 +153,7 @@ func TestRecv_WaitsForTheProducer(t *testing.T) {
 	})
 }
 
-func TestClose_TellsTheProducerAndIsIdempotent(t *testing.T) {
+func TestClose_S6_DoBetter15_1_4_TellsTheProducerAndIsIdempotent(t *testing.T) {
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		sw.Send(1, nil)
 		requireRecv(t, sr, 1)
@@ -178,7 +178,7 @@ func TestClose_DropsWhatIsBuffered(t *testing.T) {
 	})
 }
 
-func TestClose_WakesAWaitingRecvAndSend(t *testing.T) {
+func TestClose_S6_DoBetter15_1_5_WakesAWaitingRecvAndSend(t *testing.T) {
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		recv := make(chan error, 1)
 		go func() {
@@ -192,7 +192,7 @@ func TestClose_WakesAWaitingRecvAndSend(t *testing.T) {
 	})
 }
 
-func TestClose_ByManyGoroutines(t *testing.T) {
+func TestClose_DoBetter15_1_4_ByManyGoroutines(t *testing.T) {
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		go func() {
 			defer sw.Close()
@@ -233,7 +233,7 @@ func TestRecv_S45_LoopReachesTheEndAfterErrors(t *testing.T) {
 	})
 }
 
-func TestRecvContext_GivesUpAndLosesNothing(t *testing.T) {
+func TestRecvContext_DoBetter15_1_9_GivesUpAndLosesNothing(t *testing.T) {
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		defer sr.Close()
 		for i := range 3 {
@@ -285,7 +285,7 @@ func TestRecvContext_AbandonedWaitIsNoReceiver(t *testing.T) {
 	})
 }
 
-func TestAll(t *testing.T) {
+func TestAll_DoBetter15_1_9(t *testing.T) {
 	boom := errors.New("boom")
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		sw.Send(1, nil)
@@ -323,7 +323,7 @@ func TestAll_ClosesOnBreakAndStopsWhenClosedInside(t *testing.T) {
 	})
 }
 
-func TestNilAndZeroReaders(t *testing.T) {
+func TestReaders_DoBetter15_1_8_NilAndZero(t *testing.T) {
 	var none *StreamReader[int]
 	_, err := none.Recv()
 	require.Equal(t, errNilReader, err)

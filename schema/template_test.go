@@ -90,7 +90,7 @@ func inputMessage(t string) *Message {
 	}
 }
 
-func TestMessageFormat_F4_F5_F7(t *testing.T) {
+func TestMessageFormat_F4_F5_F7_DoBetter15_2(t *testing.T) {
 	vs := map[string]any{"a": "x"}
 	template := inputMessage("<{a}>")
 	for range 2 { // the second rendering must not see the first
@@ -105,7 +105,7 @@ func TestMessageFormat_F4_F5_F7(t *testing.T) {
 	require.Equal(t, []*Message{inputMessage("<y>")}, got)
 }
 
-func TestMessageFormat_F7_Concurrent(t *testing.T) {
+func TestMessageFormat_F7_DoBetter15_2_Concurrent(t *testing.T) {
 	template := inputMessage("<{a}>")
 	var wg sync.WaitGroup
 	for range 64 {
@@ -132,7 +132,7 @@ func TestMessageFormat_Languages(t *testing.T) {
 	}
 }
 
-func TestMessageFormat_F6_Errors(t *testing.T) {
+func TestMessageFormat_F6_DoBetter15_2_Errors(t *testing.T) {
 	for _, tt := range []struct {
 		message *Message
 		want    string

@@ -70,7 +70,7 @@ func TestParamsOneOf_T3_JSONSchema(t *testing.T) {
 	require.Nil(t, s)
 }
 
-func TestParamsOneOf_NilParameter(t *testing.T) {
+func TestParamsOneOf_DoBetter15_4_NilParameter(t *testing.T) {
 	for want, params := range map[string]map[string]*ParameterInfo{
 		"tool parameter a: parameter info is nil":     {"a": nil},
 		"tool parameter a.b: parameter info is nil":   {"a": {Type: Object, SubParams: map[string]*ParameterInfo{"b": nil}}},
@@ -151,6 +151,29 @@ func TestToolInfo_T12_GobRoundTrip(t *testing.T) {
 	_, err := ToolInfo{Extra: map[string]any{"k": unknownExtra{}}}.GobEncode()
 	require.ErrorContains(t, err, "unknownExtra")
 	require.Error(t, new(ToolInfo).GobDecode([]byte("junk")))
+}
+
+// A ToolInfo held by value, in a field or an interface, keeps its parameters, too.
+func TestToolInfo_DoBetter15_4_ByValue(t *testing.T) {
+	info := ToolInfo{Name: "n", ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{"p": {Type: String}})}
+	byPointer, err := json.Marshal(&info)
+	require.NoError(t, err)
+	for _, v := range []any{info, any(info)} {
+		byValue, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.JSONEq(t, string(byPointer), string(byValue))
+	}
+	type holder struct{ Tools []ToolInfo }
+	data, err := json.Marshal(holder{[]ToolInfo{info}})
+	require.NoError(t, err)
+	var back holder
+	require.NoError(t, json.Unmarshal(data, &back))
+	require.Equal(t, info, back.Tools[0])
+	var buf bytes.Buffer
+	require.NoError(t, gob.NewEncoder(&buf).Encode(holder{[]ToolInfo{info}}))
+	back = holder{}
+	require.NoError(t, gob.NewDecoder(&buf).Decode(&back))
+	require.Equal(t, info, back.Tools[0])
 }
 
 func TestMCPListToolsItem_Gob(t *testing.T) {

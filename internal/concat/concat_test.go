@@ -144,7 +144,7 @@ func TestRegister_C1_Replaces(t *testing.T) {
 }
 
 // A registered function wins over the map rule, at the top and below.
-func TestRegister_MapTypes(t *testing.T) {
+func TestRegister_DoBetter15_3_MapTypes(t *testing.T) {
 	restore(t)
 	Register(func(items []namedMap) (namedMap, error) { return namedMap{"n": len(items)}, nil })
 	Register(func(items []map[string]any) (map[string]any, error) { return map[string]any{"m": len(items)}, nil })
@@ -202,7 +202,7 @@ func TestItems_C4_Maps(t *testing.T) {
 }
 
 // Nils say nothing: wherever they stand, and whatever their type.
-func TestItems_C6_Nils(t *testing.T) {
+func TestItems_C6_DoBetter15_3_Nils(t *testing.T) {
 	var (
 		typed *unregistered
 		value = &unregistered{1}
@@ -253,7 +253,7 @@ func TestItems_C4_Errors(t *testing.T) {
 }
 
 // Of several conflicts the one that came first is reported, every time.
-func TestItems_ErrorsAreDeterministic(t *testing.T) {
+func TestItems_DoBetter15_3_ErrorsAreDeterministic(t *testing.T) {
 	chunks := []map[string]any{{}, {}, {}}
 	for i := range 50 {
 		chunks[0][fmt.Sprint("k", i)] = "text"
@@ -322,7 +322,7 @@ func TestMap(t *testing.T) {
 	require.NotEqual(t, reflect.ValueOf(result).Pointer(), reflect.ValueOf(again).Pointer())
 }
 
-func TestRegister_Concurrent(t *testing.T) {
+func TestRegister_DoBetter15_3_Concurrent(t *testing.T) {
 	restore(t)
 	var wg sync.WaitGroup
 	for range 8 {

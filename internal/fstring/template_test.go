@@ -153,7 +153,7 @@ func TestExecute_Errors(t *testing.T) {
 }
 
 // Whoever writes JSON into a prompt must be told where and what to do.
-func TestExecute_JSONHint(t *testing.T) {
+func TestExecute_DoBetter15_2_JSONHint(t *testing.T) {
 	_, err := render(`Answer like {"name": "x"}.`, nil)
 	require.ErrorContains(t, err, "offset 12")
 	require.ErrorContains(t, err, "must be doubled: {{ }}")
