@@ -121,6 +121,39 @@ func TestPanic_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
 	}
 }
 
+// DoBetter 13.1.8 of the components: a component that panics has an error for its handlers, before it is the run's.
+func TestPanic_DoBetter13_1_8_ComponentsReportIt(t *testing.T) {
+	var errs []string
+	handler := callbacks.NewHandlerBuilder().OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
+		var p *safe.PanicError
+		require.ErrorAs(t, err, &p)
+		require.ErrorIs(t, err, errBoom)
+		errs = append(errs, info.Name)
+		return ctx
+	}).Build()
+	panics := func(context.Context, string) (string, error) { panic(errBoom) }
+	streams := func(context.Context, string) (*schema.StreamReader[string], error) { panic(errBoom) }
+	for name, l := range map[string]*Lambda{"values": InvokableLambda(panics), "streams": StreamableLambda(streams)} {
+		t.Run(name, func(t *testing.T) {
+			g := NewGraph[string, string]()
+			require.NoError(t, g.AddLambdaNode("n", l, WithNodeName("node")))
+			line(t, g, "n")
+			errs = nil
+			fails(t, compiled[string, string](t, g, WithGraphName("graph")), "x", WithCallbacks(handler))
+			require.Equal(t, []string{"node", "graph", "node", "graph"}, errs)
+		})
+	}
+
+	g := NewGraph[*schema.Message, []*schema.Message]()
+	require.NoError(t, g.AddToolsNode("tools", toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{
+		&invokable{"bad", func(context.Context, string, ...tool.Option) (string, error) { panic(errBoom) }},
+	}}), WithNodeName("node")))
+	line(t, g, "tools")
+	errs = nil
+	fails(t, compiled[*schema.Message, []*schema.Message](t, g, WithGraphName("graph")), calls("bad"), WithCallbacks(handler))
+	require.Equal(t, []string{"bad", "node", "graph", "bad", "node", "graph"}, errs)
+}
+
 func stateGraph(t *testing.T, opts ...GraphAddNodeOpt) Runnable[string, string] {
 	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *panicState { return &panicState{} }))
 	require.NoError(t, g.AddLambdaNode("n", suffix("n"), opts...))

@@ -318,7 +318,7 @@ func TestToolsNode_L8_TheFirstFailureByIndex(t *testing.T) {
 	})
 }
 
-func TestToolsNode_PanicsInAnyCallAreErrors(t *testing.T) {
+func TestToolsNode_DoBetter24_PanicsInAnyCallAreErrors(t *testing.T) {
 	panicking := &invokable{"p", func(context.Context, string, ...tool.Option) (string, error) { panic(errBoom) }}
 	for _, sequential := range []bool{false, true} {
 		tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{panicking, echo("ok")}, ExecuteSequentially: sequential})

@@ -50,7 +50,7 @@ func TestOptions_M3_NilPointersAreStored(t *testing.T) {
 	require.Nil(t, base.ToolSearchTool)
 }
 
-func TestOptions_O6_ReferencesAndCopies(t *testing.T) {
+func TestOptions_O6_DoBetter13_3_11_ReferencesAndCopies(t *testing.T) {
 	stop := []string{"."}
 	opts := []Option{WithTemperature(1), WithTopP(1), WithMaxTokens(1), WithModel("m"), WithStop(stop), WithToolChoice(schema.ToolChoiceForced)}
 	first := GetCommonOptions(nil, opts...)

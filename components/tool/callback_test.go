@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestConvCallback(t *testing.T) {
+func TestConvCallback_DoBetter13_1_10(t *testing.T) {
 	in, out := &CallbackInput{}, &CallbackOutput{}
 	require.Same(t, in, ConvCallbackInput(in))
 	require.Same(t, out, ConvCallbackOutput(out))

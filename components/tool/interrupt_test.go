@@ -67,14 +67,14 @@ func TestInterrupt_T6_Composite(t *testing.T) {
 	require.Equal(t, "c", signal.Subs[2].ID)
 }
 
-func TestInterrupt_CompositeTakesLegacyInterrupts(t *testing.T) {
+func TestInterrupt_DoBetter13_3_9_CompositeTakesLegacyInterrupts(t *testing.T) {
 	wrapped := &core.AddressedError{Address: core.Address{{Type: "node", ID: "n"}}, Err: core.ErrInterruptAndRerun}
 	signal := signalOf(t, CompositeInterrupt(background, nil, nil, core.ErrInterruptAndRerun, wrapped))
 	require.Len(t, signal.Subs, 2)
 	require.Equal(t, wrapped.Address, signal.Subs[1].Address)
 }
 
-func TestInterrupt_T7_NotAnInterrupt(t *testing.T) {
+func TestInterrupt_T7_DoBetter13_3_9_NotAnInterrupt(t *testing.T) {
 	broken := errors.New("broken")
 	err := CompositeInterrupt(background, "why", nil, Interrupt(background, "a"), broken)
 	require.EqualError(t, err, "composite interrupt but one of the sub error is not interrupt error: broken")

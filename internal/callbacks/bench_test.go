@@ -45,7 +45,7 @@ func startAndEnd(ctx context.Context) {
 	sink = OnEnd(ctx, payload{b: 1})
 }
 
-func TestAllocations(t *testing.T) {
+func TestAllocations_DoBetter13_1_1(t *testing.T) {
 	wrapped := context.WithValue(background, info, info)
 	node := func(handlers ...Handler) context.Context {
 		s := (*State)(nil).Init(info, handlers...)

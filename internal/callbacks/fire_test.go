@@ -118,7 +118,7 @@ func TestFire_K11_TimingChecker(t *testing.T) {
 	}, asked, "once a firing, with the run started already")
 }
 
-func TestFire_K12_ContextIsThreaded(t *testing.T) {
+func TestFire_K12_DoBetter13_1_4_ContextIsThreaded(t *testing.T) {
 	j := &journal{}
 	a := &funcs{
 		onStart: func(ctx context.Context, _ *RunInfo, _ CallbackInput) context.Context {
@@ -181,7 +181,7 @@ func TestFire_K17_PanicsPassOnFunctions(t *testing.T) {
 	require.PanicsWithValue(t, "boom", func() { OnEnd(Init(background, nil, c), 1) })
 }
 
-func TestFire_PanicsAreIsolated(t *testing.T) {
+func TestFire_DoBetter13_1_7_PanicsAreIsolated(t *testing.T) {
 	j := &journal{}
 	cause := errors.New("cause")
 	bad := &funcs{

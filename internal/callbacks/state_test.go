@@ -90,7 +90,7 @@ func TestAppend_K1_NoSharedTail(t *testing.T) {
 	require.Len(t, end(base, j), 6)
 }
 
-func TestInit_CallersSliceIsNotTouched(t *testing.T) {
+func TestInit_DoBetter13_1_2_CallersSliceIsNotTouched(t *testing.T) {
 	j := &journal{}
 	withGlobals(t, &recorder{"g", j})
 	handlers := make([]Handler, 1, 4)
@@ -137,7 +137,7 @@ func TestGlobals_K5_Reset(t *testing.T) {
 	require.Empty(t, end(Init(background, nil), j))
 }
 
-func TestGlobals_ConcurrentAppend(t *testing.T) {
+func TestGlobals_DoBetter13_1_3_ConcurrentAppend(t *testing.T) {
 	j := &journal{}
 	withGlobals(t)
 	var wg sync.WaitGroup
@@ -152,7 +152,7 @@ func TestGlobals_ConcurrentAppend(t *testing.T) {
 	require.Len(t, end(Init(background, nil), j), 50, "no addition is lost")
 }
 
-func TestInit_NilHandlersAreSkipped(t *testing.T) {
+func TestInit_DoBetter13_1_4_NilHandlersAreSkipped(t *testing.T) {
 	j := &journal{}
 	require.Nil(t, FromContext(Init(background, nil, nil, nil)))
 	ctx := Init(background, &RunInfo{Name: "1"}, nil, &recorder{"a", j}, nil)

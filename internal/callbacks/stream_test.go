@@ -56,7 +56,7 @@ func TestStream_K14_HandlerOwnsItsCopy(t *testing.T) {
 	require.True(t, w.Send(2, nil))
 }
 
-func TestStream_NilElements(t *testing.T) {
+func TestStream_DoBetter13_1_5_NilElements(t *testing.T) {
 	j := &journal{}
 	ctx := Init(background, &RunInfo{}, &recorder{"a", j})
 	_, rest := OnEndWithStreamOutput(ctx, schema.StreamReaderFromArray([]error{nil, io.ErrUnexpectedEOF}))
@@ -64,7 +64,7 @@ func TestStream_NilElements(t *testing.T) {
 	require.Equal(t, []string{"a streamend  [<nil> unexpected EOF]"}, j.take())
 }
 
-func TestStream_NilStream(t *testing.T) {
+func TestStream_DoBetter13_1_4_NilStream(t *testing.T) {
 	j := &journal{}
 	ctx := Init(background, &RunInfo{}, &recorder{"a", j})
 	_, rest := OnStartWithStreamInput[int](ctx, nil)
@@ -74,7 +74,7 @@ func TestStream_NilStream(t *testing.T) {
 	require.Empty(t, j.take())
 }
 
-func TestStream_ForgottenCopyIsClosed(t *testing.T) {
+func TestStream_DoBetter13_1_6_ForgottenCopyIsClosed(t *testing.T) {
 	forget := &funcs{onStreamEnd: func(ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {
 		_, _ = output.Recv()
 		return ctx

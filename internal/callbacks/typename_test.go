@@ -28,7 +28,7 @@ func generic[T any](T) {}
 
 var atPackageLevel = func() {}
 
-func TestTypeName(t *testing.T) {
+func TestTypeName_DoBetter13_1_9(t *testing.T) {
 	one, p := named{}, &named{}
 	pp := &p
 	fn := declared

@@ -47,7 +47,7 @@ func TestOptions_O4_OthersAreIgnored(t *testing.T) {
 	require.Equal(t, &common{}, ApplyImpl[common](nil, opts))
 }
 
-func TestOptions_O5_NoOps(t *testing.T) {
+func TestOptions_O5_DoBetter13_3_10_NoOps(t *testing.T) {
 	opts := []Option{{}, wrap[implA](nil), Option(Common[common](nil))}
 	require.Equal(t, &common{"base"}, ApplyCommon(&common{"base"}, opts))
 	require.Equal(t, &implA{4}, ApplyImpl(&implA{4}, opts))

@@ -36,7 +36,7 @@ func fireAll(h callbacks.Handler, info *callbacks.RunInfo, in callbacks.Callback
 	h.OnEndWithStreamOutput(ctx, info, schema.StreamReaderFromArray([]callbacks.CallbackOutput{out}))
 }
 
-func TestHelper_H6_EveryKindGetsItsPayloads(t *testing.T) {
+func TestHelper_H6_DoBetter13_2_1_EveryKindGetsItsPayloads(t *testing.T) {
 	calls := map[string]int{}
 	seen := func(name string, ok bool) {
 		require.True(t, ok, name)
@@ -154,7 +154,7 @@ func TestHelper_H1_H3_Needed(t *testing.T) {
 	require.False(t, (*ModelCallbackHandler)(nil).Needed(ctx, agentic, callbacks.TimingOnStart))
 }
 
-func TestHelper_UnsetSlotsReturnTheContextAndCloseStreams(t *testing.T) {
+func TestHelper_DoBetter13_2_3_UnsetSlotsReturnTheContextAndCloseStreams(t *testing.T) {
 	h := NewHandlerHelper().ChatModel(&ModelCallbackHandler{}).Handler()
 	type key struct{}
 	ctx := context.WithValue(context.Background(), key{}, 1)
@@ -171,7 +171,7 @@ func TestHelper_UnsetSlotsReturnTheContextAndCloseStreams(t *testing.T) {
 	}
 }
 
-func TestHelper_SettersRaceWithRuns(t *testing.T) {
+func TestHelper_DoBetter13_2_5_SettersRaceWithRuns(t *testing.T) {
 	helper := NewHandlerHelper()
 	h := helper.Handler()
 	var wg sync.WaitGroup
@@ -189,6 +189,33 @@ func TestHelper_SettersRaceWithRuns(t *testing.T) {
 }
 
 // In a graph the helper gets real payloads, and every kind its own.
+// A workflow has a slot of its own, in a real run and until it is taken away.
+func TestHelper_DoBetter13_2_4_Workflow(t *testing.T) {
+	var heard []components.Component
+	note := func(_ context.Context, info *callbacks.RunInfo) { heard = append(heard, info.Component) }
+	helper := NewHandlerHelper().Workflow(callbacks.NewHandlerBuilder().
+		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+			note(ctx, info)
+			return ctx
+		}).
+		OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
+			note(ctx, info)
+			return ctx
+		}).Build())
+	wf := compose.NewWorkflow[string, string]()
+	wf.AddLambdaNode("n", compose.InvokableLambda(func(_ context.Context, in string) (string, error) { return in, nil })).AddInput(compose.START)
+	wf.End().AddInput("n")
+	r, err := wf.Compile(context.Background())
+	require.NoError(t, err)
+	_, err = r.Invoke(context.Background(), "x", compose.WithCallbacks(helper.Handler()))
+	require.NoError(t, err)
+	require.Equal(t, []components.Component{compose.ComponentOfWorkflow, compose.ComponentOfWorkflow}, heard)
+	helper.Workflow(nil)
+	_, err = r.Invoke(context.Background(), "x", compose.WithCallbacks(helper.Handler()))
+	require.NoError(t, err)
+	require.Len(t, heard, 2)
+}
+
 func TestHelper_InAGraph(t *testing.T) {
 	var kinds []components.Component
 	note := func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {

@@ -39,7 +39,7 @@ func TestTextParser_D2(t *testing.T) {
 	require.True(t, broken == err)
 }
 
-func TestTextParser_ReaderLimits(t *testing.T) {
+func TestTextParser_DoBetter13_4_9_ReaderLimits(t *testing.T) {
 	_, err := TextParser{}.Parse(background, nil)
 	require.EqualError(t, err, "text parser: reader is nil")
 
@@ -75,7 +75,7 @@ func TestExtParser_D3_Defaults(t *testing.T) {
 	}
 }
 
-func TestExtParser_D4_Selection(t *testing.T) {
+func TestExtParser_D4_DoBetter13_4_9_Selection(t *testing.T) {
 	p, err := NewExtParser(background, &ExtParserConfig{
 		Parsers:        map[string]Parser{".md": label("md"), ".MD": label("MD"), ".html": label("html"), "": label("none"), ".nil": nil},
 		FallbackParser: label("fallback"),
@@ -122,7 +122,7 @@ func TestExtParser_D5_OptionsAndMeta(t *testing.T) {
 	require.ErrorIs(t, err, inner.err)
 }
 
-func TestExtParser_D6_MapsAreCopies(t *testing.T) {
+func TestExtParser_D6_DoBetter13_4_9_MapsAreCopies(t *testing.T) {
 	mine := map[string]Parser{".md": label("md")}
 	p, err := NewExtParser(background, &ExtParserConfig{Parsers: mine})
 	require.NoError(t, err)

@@ -117,7 +117,7 @@ func TestErrorHandler_E1_SameShape(t *testing.T) {
 	require.Nil(t, WrapToolWithErrorHandler(nil, describeError))
 }
 
-func TestErrorHandler_E2_ErrorBecomesResult(t *testing.T) {
+func TestErrorHandler_E2_DoBetter13_3_2_ErrorBecomesResult(t *testing.T) {
 	const want = "handled: broken"
 	wantResult := &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: want}}}
 	for _, inner := range combinations(errors.New("broken")) {
@@ -204,7 +204,7 @@ func TestErrorHandler_SuccessPasses(t *testing.T) {
 	require.Contains(t, got, "handled: [LocalFunc] failed to unmarshal arguments in json")
 }
 
-func TestErrorHandler_TypeAndCallbacksAreForwarded(t *testing.T) {
+func TestErrorHandler_DoBetter13_3_3_TypeAndCallbacksAreForwarded(t *testing.T) {
 	typ, ok := components.GetType(WrapToolWithErrorHandler(selfReportingTool{}, describeError))
 	require.True(t, ok)
 	require.Equal(t, "Self", typ)

@@ -48,7 +48,7 @@ func echo[T any](got *T, opts ...Option) tool.InvokableTool {
 	}, opts...)
 }
 
-func TestTools_U1_Type(t *testing.T) {
+func TestTools_U1_DoBetter13_3_5_Type(t *testing.T) {
 	for name, want := range map[string]string{
 		"google_search_3": "GoogleSearch3",
 		"_HTTP_HOST_":     "HttpHost",
@@ -145,7 +145,7 @@ func TestTools_U3_FreshInstanceForEachCall(t *testing.T) {
 	require.Equal(t, args{}, got)
 }
 
-func TestTools_U3_DecodedStringsAreCopies(t *testing.T) {
+func TestTools_U3_DoBetter13_3_6_DecodedStringsAreCopies(t *testing.T) {
 	var got args
 	buf := []byte(`{"s":["kept"]}`)
 	_, err := echo(&got).InvokableRun(background, unsafe.String(&buf[0], len(buf)))
@@ -177,7 +177,7 @@ func TestTools_U4_CustomDecoding(t *testing.T) {
 
 type label string
 
-func TestTools_U5_Encoding(t *testing.T) {
+func TestTools_U5_DoBetter13_3_6_Encoding(t *testing.T) {
 	text := "x"
 	for name, tc := range map[string]struct {
 		out  any
@@ -384,7 +384,7 @@ func failing(err error, opts ...Option) map[string]tool.BaseTool {
 	}
 }
 
-func TestTools_ErrorTexts(t *testing.T) {
+func TestTools_DoBetter13_3_7_ErrorTexts(t *testing.T) {
 	cause := errors.New("cause")
 	for prefix, built := range failing(cause) {
 		t.Run(prefix, func(t *testing.T) {
@@ -457,7 +457,7 @@ func TestTools_InterruptsStayDetectable(t *testing.T) {
 	}
 }
 
-func TestTools_NilArgumentIsEmpty(t *testing.T) {
+func TestTools_DoBetter13_3_4_NilArgumentIsEmpty(t *testing.T) {
 	kinds := failing(nil)
 	_, err := kinds["[EnhancedLocalFunc]"].(tool.EnhancedInvokableTool).InvokableRun(background, nil)
 	require.ErrorContains(t, err, "[EnhancedLocalFunc] failed to unmarshal arguments in json, toolName=t, err=")
@@ -465,7 +465,7 @@ func TestTools_NilArgumentIsEmpty(t *testing.T) {
 	require.ErrorContains(t, err, "[EnhancedLocalStreamFunc] failed to unmarshal arguments in json, toolName=t, err=")
 }
 
-func TestTools_NilStream(t *testing.T) {
+func TestTools_DoBetter13_3_4_NilStream(t *testing.T) {
 	for prefix, built := range failing(nil) {
 		err := runAny(built, "1")
 		if strings.Contains(prefix, "Stream") {
@@ -481,7 +481,7 @@ type panicOnJSON struct{}
 func (panicOnJSON) MarshalJSON() ([]byte, error) { panic("marshal") }
 func (*panicOnJSON) UnmarshalJSON([]byte) error  { panic("unmarshal") }
 
-func TestTools_PanicsBecomeErrors(t *testing.T) {
+func TestTools_DoBetter13_3_8_PanicsBecomeErrors(t *testing.T) {
 	boom := func(context.Context, int) (int, error) { panic("boom") }
 	marshal := WithMarshalOutput(func(context.Context, any) (string, error) { panic("boom") })
 	unmarshal := WithUnmarshalArguments(func(context.Context, string) (any, error) { panic("boom") })

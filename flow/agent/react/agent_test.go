@@ -178,7 +178,7 @@ type silentTool struct{ toolFunc }
 
 func (silentTool) Info(context.Context) (*schema.ToolInfo, error) { return nil, nil }
 
-func TestReact_R9_NewAgent(t *testing.T) {
+func TestReact_R9_DoBetter2_NewAgent(t *testing.T) {
 	_, err := NewAgent(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	_, err = NewAgent(background, &AgentConfig{})

@@ -56,7 +56,7 @@ func numbered(_ context.Context, parent string, num int) ([]string, error) {
 	return ids, nil
 }
 
-func TestParent_V11_Configuration(t *testing.T) {
+func TestParent_V11_DoBetter2_Configuration(t *testing.T) {
 	_, err := NewIndexer(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	for want, conf := range map[string]*Config{

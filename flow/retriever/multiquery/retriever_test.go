@@ -79,7 +79,7 @@ func newRetriever(t *testing.T, conf *Config) retriever.Retriever {
 	return r
 }
 
-func TestMultiQuery_V2_Configuration(t *testing.T) {
+func TestMultiQuery_V2_DoBetter2_Configuration(t *testing.T) {
 	_, err := NewRetriever(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	_, err = NewRetriever(background, &Config{RewriteHandler: saying()})

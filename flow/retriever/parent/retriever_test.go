@@ -22,7 +22,7 @@ func (s search) Retrieve(_ context.Context, _ string, opts ...retriever.Option) 
 	return s(opts...)
 }
 
-func TestParent_V10_Configuration(t *testing.T) {
+func TestParent_V10_DoBetter2_Configuration(t *testing.T) {
 	_, err := NewRetriever(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	_, err = NewRetriever(background, &Config{OrigDocGetter: func(context.Context, []string) ([]*schema.Document, error) { return nil, nil }})
@@ -31,7 +31,7 @@ func TestParent_V10_Configuration(t *testing.T) {
 	require.EqualError(t, err, "orig doc getter is required")
 }
 
-func TestParent_V10_Documents(t *testing.T) {
+func TestParent_V10_DoBetter8_Documents(t *testing.T) {
 	part := func(parent any) *schema.Document {
 		return &schema.Document{MetaData: map[string]any{"parent": parent, "other": "z"}}
 	}

@@ -66,7 +66,7 @@ func newRetriever(t *testing.T, conf *Config) retriever.Retriever {
 	return r
 }
 
-func TestRouter_V7_Configuration(t *testing.T) {
+func TestRouter_V7_DoBetter2_Configuration(t *testing.T) {
 	_, err := NewRetriever(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	_, err = NewRetriever(background, &Config{})
@@ -93,7 +93,7 @@ func TestRouter_V7_AtRun(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 }
 
-func TestRouter_V7_OptionsAndNames(t *testing.T) {
+func TestRouter_V7_DoBetter6_OptionsAndNames(t *testing.T) {
 	var topK, calls int
 	var got map[string][]*schema.Document
 	r := newRetriever(t, &Config{
@@ -112,7 +112,7 @@ func TestRouter_V7_OptionsAndNames(t *testing.T) {
 	require.Equal(t, map[string][]*schema.Document{"a": list("1"), "b": list("2")}, got)
 }
 
-func TestRouter_V8_AllByDefault(t *testing.T) {
+func TestRouter_V8_DoBetter1_AllByDefault(t *testing.T) {
 	r := newRetriever(t, &Config{Retrievers: map[string]retriever.Retriever{"b": search{docs: list("2")}, "a": search{docs: list("1")}}})
 	for range 10 {
 		docs, err := r.Retrieve(background, "q")
@@ -153,7 +153,7 @@ func TestRouter_V6_Callbacks(t *testing.T) {
 	require.Equal(t, "error RouterLambda no retriever has been selected", heard[1])
 }
 
-func TestRouter_V9_RankFusion(t *testing.T) {
+func TestRouter_V9_DoBetter6_RankFusion(t *testing.T) {
 	_, err := rrf(background, nil)
 	require.EqualError(t, err, "no documents")
 

@@ -72,7 +72,7 @@ func TestConcurrent_V1_EveryTaskGetsItsResult(t *testing.T) {
 	ConcurrentRetrieveWithCallback(background, nil)
 }
 
-func TestConcurrent_V1_Callbacks(t *testing.T) {
+func TestConcurrent_V1_DoBetter5_Callbacks(t *testing.T) {
 	var mu sync.Mutex
 	var heard []string
 	note := func(format string, args ...any) {

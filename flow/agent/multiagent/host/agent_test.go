@@ -131,7 +131,7 @@ func joined(t *testing.T, chunks []*schema.Message) string {
 	return m.Content
 }
 
-func TestHost_Validation(t *testing.T) {
+func TestHost_DoBetter9_Validation(t *testing.T) {
 	good := func() *MultiAgentConfig {
 		return &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a")}, Specialists: []*Specialist{specialist("a", says("x"))}}
 	}
@@ -243,7 +243,7 @@ func TestHost_A4_UnknownSpecialist(t *testing.T) {
 	})
 }
 
-func TestHost_A5_SeveralSpecialists(t *testing.T) {
+func TestHost_A5_DoBetter9_SeveralSpecialists(t *testing.T) {
 	conf := func() *MultiAgentConfig {
 		return &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("c", "a", "c")}, Specialists: []*Specialist{
 			specialist("a", says("from ", "a")), specialist("b", says("from b")), specialist("c", says("from ", "c"))}}
