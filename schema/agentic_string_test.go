@@ -68,7 +68,7 @@ func TestContentBlockString_A31(t *testing.T) {
 	require.Equal(t, "type: reasoning\n      stream_index: 0\n", NewContentBlockChunk[Reasoning](nil, &StreamingMeta{}).String())
 }
 
-func TestContentString_A32(t *testing.T) {
+func TestContentString_A32_DoBetter15_4(t *testing.T) {
 	for _, tt := range []struct {
 		v    interface{ String() string }
 		want string

@@ -270,7 +270,7 @@ func TestConcatMessages_C20_C22_ToolCallOrder(t *testing.T) {
 	}, got.ToolCalls)
 }
 
-func TestConcatMessages_C21_ToolCallMerge(t *testing.T) {
+func TestConcatMessages_C21_DoBetter15_3_ToolCallMerge(t *testing.T) {
 	got := mustConcat(t,
 		calls(ToolCall{Index: pointer(0), Function: FunctionCall{Arguments: `{"a"`}}),
 		calls(ToolCall{Index: pointer(1), ID: "other", Function: FunctionCall{Arguments: "x"}}, ToolCall{Index: pointer(0), ID: "id", Type: "function"}),
@@ -300,7 +300,7 @@ func TestToolCallAccumulator_ErrorLeavesItUnchanged(t *testing.T) {
 
 func parts(ps ...MessageOutputPart) *Message { return &Message{AssistantGenMultiContent: ps} }
 
-func TestConcatMessages_C30_C31_OutputParts(t *testing.T) {
+func TestConcatMessages_C30_C31_DoBetter15_3_OutputParts(t *testing.T) {
 	at := func(i int) *MessageStreamingMeta { return &MessageStreamingMeta{Index: i} }
 	text := func(s string, meta *MessageStreamingMeta) MessageOutputPart {
 		return MessageOutputPart{Type: ChatMessagePartTypeText, Text: s, StreamingMeta: meta}
@@ -375,7 +375,7 @@ func TestConcatMessages_C32_OutputPartExtra(t *testing.T) {
 		prefix+"failed to concat audio extra: ")
 }
 
-func TestConcatMessages_C35_InputParts(t *testing.T) {
+func TestConcatMessages_C35_DoBetter15_3_InputParts(t *testing.T) {
 	text := func(s string, extra map[string]any) MessageInputPart {
 		return MessageInputPart{Type: ChatMessagePartTypeText, Text: s, Extra: extra}
 	}

@@ -15,7 +15,7 @@ type parsed struct {
 	Title string `json:"title"`
 }
 
-func TestMessageJSONParser_P1_Defaults(t *testing.T) {
+func TestMessageJSONParser_P1_DoBetter15_4_Defaults(t *testing.T) {
 	config := &MessageJSONParseConfig{}
 	for _, p := range []MessageParser[parsed]{
 		NewMessageJSONParser[parsed](nil), NewMessageJSONParser[parsed](config), &MessageJSONParser[parsed]{},
@@ -27,7 +27,7 @@ func TestMessageJSONParser_P1_Defaults(t *testing.T) {
 	require.Equal(t, &MessageJSONParseConfig{}, config)
 }
 
-func TestMessageJSONParser_P2_Sources(t *testing.T) {
+func TestMessageJSONParser_P2_DoBetter15_4_Sources(t *testing.T) {
 	m := AssistantMessage(`{"id": 1}`, []ToolCall{{Function: FunctionCall{Arguments: `{"id": 2}`}}, {Function: FunctionCall{Arguments: `{"id": 3}`}}})
 	got, err := NewMessageJSONParser[parsed](&MessageJSONParseConfig{ParseFrom: MessageParseFromToolCall}).Parse(ctx, m)
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestMessageJSONParser_P2_Sources(t *testing.T) {
 	require.ErrorContains(t, err, "nil")
 }
 
-func TestMessageJSONParser_P3_KeyPath(t *testing.T) {
+func TestMessageJSONParser_P3_DoBetter15_4_KeyPath(t *testing.T) {
 	const text = `{"other": {"a": [1, "]}"], "b": "{"}, "data": {"list": [{"id": 7}, {"id": 8, "title": "t"}], "": {"id": 9}, "n": null}} trailing`
 	parse := func(path string) (parsed, error) {
 		return NewMessageJSONParser[parsed](&MessageJSONParseConfig{ParseKeyPath: path}).Parse(ctx, UserMessage(text))

@@ -10,7 +10,7 @@ func toolText(s string, extra map[string]any) ToolOutputPart {
 	return ToolOutputPart{Type: ToolPartTypeText, Text: s, Extra: extra}
 }
 
-func TestConcatToolResults_C45_C46(t *testing.T) {
+func TestConcatToolResults_C45_C46_DoBetter15_3(t *testing.T) {
 	for _, chunks := range [][]*ToolResult{nil, {}, {nil}, {{}, nil, {Parts: []ToolOutputPart{}}}} {
 		got, err := ConcatToolResults(chunks)
 		require.NoError(t, err)
