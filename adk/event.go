@@ -172,11 +172,21 @@ type messageEvent[M MessageType] struct {
 }
 
 func newMessageEvent[M MessageType](m M, s *schema.StreamReader[M]) *messageEvent[M] {
-	e := &messageEvent[M]{variant: TypedMessageVariant[M]{IsStreaming: s != nil, Message: m, MessageStream: s}}
+	return new(messageEvent[M]).of(m, s)
+}
+
+func (e *messageEvent[M]) of(m M, s *schema.StreamReader[M]) *messageEvent[M] {
+	e.variant.IsStreaming, e.variant.Message, e.variant.MessageStream = s != nil, m, s
 	e.output.MessageOutput = &e.variant
 	e.event.Output = &e.output
 	e.event.RunPath = e.path[:0]
 	return e
+}
+
+// messageInEvent is an event with a message V of its own, in one block.
+type messageInEvent[M MessageType, V any] struct {
+	messageEvent[M]
+	message V
 }
 
 // EventFromMessage makes an event of a message or, if msgStream is not nil, of a stream.

@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"maps"
 	"math/rand/v2"
@@ -60,20 +61,18 @@ func (ops *messageOps[M]) markedExtra(m M, with mark) map[string]any {
 // newMessageID makes a version 4 UUID (RFC 9562). IDs name messages; they are no secrets.
 func newMessageID() string {
 	var b [16]byte
-	for i, word := 0, uint64(0); i < len(b); i++ {
-		if i%8 == 0 {
-			word = rand.Uint64()
-		}
-		b[i] = byte(word >> (i % 8 * 8))
-	}
+	binary.LittleEndian.PutUint64(b[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(b[8:], rand.Uint64())
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	var text [36]byte
-	hex.Encode(text[0:8], b[0:4])
-	hex.Encode(text[9:13], b[4:6])
-	hex.Encode(text[14:18], b[6:8])
-	hex.Encode(text[19:23], b[8:10])
-	hex.Encode(text[24:36], b[10:16])
+	var digits [32]byte
+	hex.Encode(digits[:], b[:])
+	var text [36]byte // as 8-4-4-4-12 digits
+	copy(text[:8], digits[:8])
+	copy(text[9:13], digits[8:12])
+	copy(text[14:18], digits[12:16])
+	copy(text[19:23], digits[16:20])
+	copy(text[24:], digits[20:])
 	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
 	return string(text[:])
 }

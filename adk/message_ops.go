@@ -26,14 +26,17 @@ type messageOps[M MessageType] struct {
 	extra func(m M) map[string]any
 	// withExtra returns a shallow copy with another Extra.
 	withExtra func(m M, extra map[string]any) M
+	// copyEvent makes an event of such a copy.
+	copyEvent func(m M, extra map[string]any) *messageEvent[M]
 	// replaceExtra changes the message itself.
 	replaceExtra func(m M, extra map[string]any)
 	// newJoin starts to join the chunks of a message.
 	newJoin func() chunkJoin[M]
 	// modelVariant marks a variant as the output of a model.
 	modelVariant func(v *TypedMessageVariant[M])
-	// toolMessage and toolVariant make the message of a tool result and mark its variant.
+	// toolMessage, toolEvent and toolVariant make the message of a tool result, or an event of it, and mark its variant.
 	toolMessage func(callID, name, text string) M
+	toolEvent   func(callID, name, text string, extra map[string]any) *messageEvent[M]
 	toolResult  func(callID, name string, result *schema.ToolResult) (M, error)
 	toolVariant func(v *TypedMessageVariant[M], toolName string)
 	// markChunk makes a tool message a chunk of one, if the kind of message tells chunks apart.
@@ -76,11 +79,22 @@ var chatOps = messageOps[*schema.Message]{
 		c.Extra = extra
 		return &c
 	},
+	copyEvent: func(m *schema.Message, extra map[string]any) *messageEvent[*schema.Message] {
+		e := &messageInEvent[*schema.Message, schema.Message]{message: *m}
+		e.message.Extra = extra
+		return e.of(&e.message, nil)
+	},
 	replaceExtra: func(m *schema.Message, extra map[string]any) { m.Extra = extra },
 	newJoin:      func() chunkJoin[*schema.Message] { return new(schema.MessageAccumulator) },
 	modelVariant: func(v *TypedMessageVariant[*schema.Message]) { v.Role = schema.Assistant },
 	toolMessage: func(callID, name, text string) *schema.Message {
 		return &schema.Message{Role: schema.Tool, Content: text, ToolCallID: callID, ToolName: name}
+	},
+	toolEvent: func(callID, name, text string, extra map[string]any) *messageEvent[*schema.Message] {
+		e := &messageInEvent[*schema.Message, schema.Message]{
+			message: schema.Message{Role: schema.Tool, Content: text, ToolCallID: callID, ToolName: name, Extra: extra},
+		}
+		return e.of(&e.message, nil)
 	},
 	toolResult: func(callID, name string, result *schema.ToolResult) (*schema.Message, error) {
 		parts, err := result.ToMessageInputParts()
@@ -132,11 +146,21 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 		c.Extra = extra
 		return &c
 	},
+	copyEvent: func(m *schema.AgenticMessage, extra map[string]any) *messageEvent[*schema.AgenticMessage] {
+		e := &messageInEvent[*schema.AgenticMessage, schema.AgenticMessage]{message: *m}
+		e.message.Extra = extra
+		return e.of(&e.message, nil)
+	},
 	replaceExtra: func(m *schema.AgenticMessage, extra map[string]any) { m.Extra = extra },
 	newJoin:      func() chunkJoin[*schema.AgenticMessage] { return new(schema.AgenticMessageAccumulator) },
 	modelVariant: func(v *TypedMessageVariant[*schema.AgenticMessage]) { v.AgenticRole = schema.AgenticRoleTypeAssistant },
 	toolMessage: func(callID, name, text string) *schema.AgenticMessage {
 		return compose.AgenticToolMessage(chatOps.toolMessage(callID, name, text))
+	},
+	toolEvent: func(callID, name, text string, extra map[string]any) *messageEvent[*schema.AgenticMessage] {
+		m := compose.AgenticToolMessage(chatOps.toolMessage(callID, name, text))
+		m.Extra = extra
+		return newMessageEvent(m, nil)
 	},
 	toolResult: func(callID, name string, result *schema.ToolResult) (*schema.AgenticMessage, error) {
 		m, err := chatOps.toolResult(callID, name, result)

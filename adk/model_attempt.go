@@ -223,7 +223,7 @@ func (a *modelAttempt[M]) sendMessage(answer M) {
 	if a.turn.chain.handlers.present {
 		extra = maps.Clone(extra)
 	}
-	e := newMessageEvent(ops.withExtra(answer, extra), nil)
+	e := ops.copyEvent(answer, extra)
 	ops.modelVariant(&e.variant)
 	a.sentID = GetMessageID(answer)
 	if a.judged {

@@ -146,7 +146,8 @@ func (*eventSenderToolWrapper[M]) WrapEnhancedStreamableToolCall(_ context.Conte
 }
 
 func sendToolText[M MessageType](ctx context.Context, name, callID, text string) error {
-	return sendToolEvent(ctx, name, callID, opsOf[M]().toolMessage(callID, name, text))
+	id := newMessageID()
+	return publishToolEvent(ctx, name, callID, id, opsOf[M]().toolEvent(callID, name, text, markOf(id)))
 }
 
 func sendToolResult[M MessageType](ctx context.Context, name, callID string, result *schema.ToolResult) error {
@@ -154,7 +155,9 @@ func sendToolResult[M MessageType](ctx context.Context, name, callID string, res
 	if err != nil {
 		return err
 	}
-	return sendToolEvent(ctx, name, callID, m)
+	id := newMessageID()
+	opsOf[M]().replaceExtra(m, markOf(id))
+	return publishToolEvent(ctx, name, callID, id, newMessageEvent(m, nil))
 }
 
 func sendToolTextStream[M MessageType](ctx context.Context, name, callID string, s *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
@@ -181,14 +184,6 @@ func notEmpty[T any](s *schema.StreamReader[T], nothing T) *schema.StreamReader[
 		}
 		return nil, io.EOF
 	}))
-}
-
-// sendToolEvent sends the result of a call.
-func sendToolEvent[M MessageType](ctx context.Context, name, callID string, m M) error {
-	id := newMessageID()
-	ops := opsOf[M]()
-	ops.replaceExtra(m, markOf(id))
-	return publishToolEvent(ctx, name, callID, id, newMessageEvent(m, nil))
 }
 
 // sendToolStream sends the result of a call while it comes, and returns the stream to go on with.
