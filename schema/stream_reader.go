@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftgo/weft/internal/broadcast"
+	"github.com/weftgo/weft/internal/pipe"
 	"github.com/weftgo/weft/internal/pull"
 )
 
@@ -82,7 +83,7 @@ func (sr *StreamReader[T]) recv(ctx context.Context) (T, error) {
 		return sr.recvArray()
 	}
 	for sr.state.Load() == readerOpen {
-		item, ok := sr.src.Poll(sr.waker())
+		item, ok := sr.poll(sr.waker())
 		if !ok && sr.wait(ctx) {
 			continue
 		}
@@ -100,6 +101,14 @@ func (sr *StreamReader[T]) recv(ctx context.Context) (T, error) {
 		return item.Value, item.Err
 	}
 	return zero, sr.refusal()
+}
+
+// poll asks the source, a pipe without the detour of an interface call on a generic type.
+func (sr *StreamReader[T]) poll(w pull.Waker) (pull.Item[T], bool) {
+	if p, ok := sr.src.(*pipe.Pipe[T]); ok {
+		return p.Poll(w)
+	}
+	return sr.src.Poll(w)
 }
 
 func (sr *StreamReader[T]) waker() pull.Waker {

@@ -63,6 +63,11 @@ func New[T any](capacity int) *Pipe[T] {
 // Any number of goroutines may send.
 func (p *Pipe[T]) Send(item pull.Item[T]) (closed bool) {
 	p.mu.Lock()
+	if p.tail-p.taken < p.capacity && p.waker == nil && p.closed.Load() == 0 { // nobody waits
+		p.put(item)
+		p.mu.Unlock()
+		return false
+	}
 	for !p.hasRoom(p.tail) && p.closed.Load() == 0 { // the item of an earlier sender hangs over the capacity
 		p.awaitRoom(p.tail)
 	}
@@ -70,7 +75,8 @@ func (p *Pipe[T]) Send(item pull.Item[T]) (closed bool) {
 		p.mu.Unlock()
 		return true
 	}
-	waker := p.put(item)
+	p.put(item)
+	waker := p.takeWaker()
 	end := p.tail
 	if p.hasRoom(end) {
 		p.mu.Unlock()
@@ -92,13 +98,17 @@ func (p *Pipe[T]) Send(item pull.Item[T]) (closed bool) {
 	return closed
 }
 
-// put adds item to the ring, with mu locked, and returns the waker of the consumer if that waits.
-func (p *Pipe[T]) put(item pull.Item[T]) pull.Waker {
+// put adds item to the ring, with mu locked.
+func (p *Pipe[T]) put(item pull.Item[T]) {
 	p.ring[p.in] = item
 	if p.in++; p.in == len(p.ring) {
 		p.in = 0
 	}
 	p.tail++
+}
+
+// takeWaker returns, with mu locked, the waker of the consumer if that waits. A parked one is given all that is there.
+func (p *Pipe[T]) takeWaker() pull.Waker {
 	waker := p.waker
 	p.waker = nil
 	if parker, ok := waker.(pull.Parker); ok && parker != nil {
@@ -154,11 +164,15 @@ func (p *Pipe[T]) next() pull.Item[T] {
 func (p *Pipe[T]) advance(head int64) {
 	p.head.Store(head)
 	if head >= p.wanted.Load() {
-		p.mu.Lock()
-		p.wanted.Store(nobody)
-		p.room.Broadcast()
-		p.mu.Unlock()
+		p.wakeSenders()
 	}
+}
+
+func (p *Pipe[T]) wakeSenders() {
+	p.mu.Lock()
+	p.wanted.Store(nobody)
+	p.room.Broadcast()
+	p.mu.Unlock()
 }
 
 // look finds out whether items have been put in since the last look. If not, it returns why none will be, or leaves the
