@@ -269,6 +269,9 @@ func cancelError(info cancelscope.Info) *CancelError {
 type cancelKey struct{}
 
 func cancelViewFrom(ctx context.Context) *cancelscope.View {
+	if ctx == nil {
+		return nil
+	}
 	switch v := ctx.Value(cancelKey{}).(type) {
 	case *cancelscope.View:
 		return v

@@ -91,8 +91,13 @@ func (x *execution[M]) Value(key any) any {
 }
 
 // ClearRunCtx returns a context for a run of its own inside another: session values are hidden, and the next agent is
-// an outermost one, which gets its own input. Address, cancellation and callbacks stay.
-func ClearRunCtx(ctx context.Context) context.Context { return clearedRun{ctx} }
+// an outermost one, which gets its own input. Address, cancellation and callbacks stay. Of nil it is nil.
+func ClearRunCtx(ctx context.Context) context.Context {
+	if ctx == nil {
+		return nil
+	}
+	return clearedRun{ctx}
+}
 
 type clearedRun struct{ context.Context }
 

@@ -39,5 +39,10 @@ func TestNilContext_IsOutsideARun(t *testing.T) {
 	require.False(t, ok)
 	require.Empty(t, GetSessionValues(noContext))
 	require.Empty(t, GetIdempotencyKey(noContext))
+	require.Nil(t, ClearRunCtx(noContext))
+	done, mode := CancelRequested(noContext)
+	require.Nil(t, done)
+	_, requested := mode()
+	require.False(t, requested)
 	require.Equal(t, "agent:a", compose.GetCurrentAddress(AppendAddressSegment(noContext, AddressSegmentAgent, "a")).String())
 }

@@ -168,51 +168,68 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 			return results, err
 		}
 	}
-	handlers := r.agent.handlers
-	var held bool
-	var view *TypedChatModelAgentState[M]
+	var direct *TypedAgentEvent[M]
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		if s.Paused == directResultHeld {
 			s.Paused, results = running, s.lastResults()
 		} else {
 			s.remember(results)
 		}
-		if held = s.ReturnDirectlyEvent != nil && !r.offer(s.ReturnDirectlyEvent); held {
-			s.Paused = directResultHeld
-			return nil
-		}
-		s.ReturnDirectlyEvent = nil
-		if len(handlers.afterToolCalls) > 0 {
-			view = s.view()
-		}
+		direct = s.ReturnDirectlyEvent
 		return nil
 	})
+	if err == nil && direct != nil {
+		err = r.tellDirectResult(ctx, direct)
+	}
+	if err == nil && len(r.agent.handlers.afterToolCalls) > 0 {
+		ctx, err = r.hookAfterToolCalls(ctx, len(results))
+	}
+	if err == nil {
+		err = r.options.runAfterToolCalls(ctx)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if held {
-		return nil, compose.Interrupt(ctx, infoStopped)
-	}
-	if view != nil {
-		calls := callsContext(view.Messages, len(results))
-		if ctx, view, err = handlers.runAfterToolCalls(ctx, view, calls); err != nil {
-			return nil, err
-		}
-		err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-			s.adopt(view)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := r.options.runAfterToolCalls(ctx); err != nil {
 		return nil, err
 	}
 	if (r.stopsInTools || r.view.At(cancelscope.Mode(CancelAfterToolCalls))) && !endsRun[M](ctx) {
 		return nil, errors.Join(pauseAt[M](ctx, afterTools), compose.Interrupt(ctx, infoAfterToolCalls))
 	}
 	return results, nil
+}
+
+// tellDirectResult lets out the event of the result that ends the run. A run that is to stop at once stops with it.
+func (r *agentRun[M]) tellDirectResult(ctx context.Context, e *TypedAgentEvent[M]) error {
+	told := r.offer(e)
+	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		if told {
+			s.ReturnDirectlyEvent = nil
+		} else {
+			s.Paused = directResultHeld
+		}
+		return nil
+	})
+	if err == nil && !told {
+		err = compose.Interrupt(ctx, infoStopped)
+	}
+	return err
+}
+
+// hookAfterToolCalls runs the hooks after a round with n results and keeps what they make of the state.
+func (r *agentRun[M]) hookAfterToolCalls(ctx context.Context, n int) (context.Context, error) {
+	var view *TypedChatModelAgentState[M]
+	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		view = s.view()
+		return nil
+	})
+	if err != nil {
+		return ctx, err
+	}
+	if ctx, view, err = r.agent.handlers.runAfterToolCalls(ctx, view, callsContext(view.Messages, n)); err != nil {
+		return ctx, err
+	}
+	return ctx, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.adopt(view)
+		return nil
+	})
 }
 
 // runAfterToolCalls runs the caller's own hook.
@@ -322,7 +339,10 @@ func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 		if r.rejected {
 			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = false, ""
 		}
-		view = s.view()
+		if !r.rejected && len(handlers.afterAgent) > 0 {
+			view = s.view()
+			view.Messages = slices.Clip(slices.Clone(view.Messages)) // nothing is taken over from what they do to it
+		}
 		return nil
 	})
 	if err != nil || r.rejected {

@@ -116,6 +116,13 @@ func TestEvents_DoBetter17_TheStateIsFreeMeanwhile(t *testing.T) {
 }
 
 func testFreeState[M MessageType](t *testing.T, streaming bool) {
+	const asked = "assistant: [whole#1 ] [stream#2 ] [own#3 ]"
+	requireFreeState[M](t, streaming, "", asked, "tool whole#1: <>", "tool stream#2: s", "no message", "tool own#3: own", ended)
+	requireFreeState[M](t, streaming, "whole", asked, "tool stream#2: s", "no message", "tool own#3: own", "tool whole#1: <>")
+}
+
+// requireFreeState runs an agent in which the result of the tool direct, if that is not "", ends the run.
+func requireFreeState[M MessageType](t *testing.T, streaming bool, direct string, want ...string) {
 	d := dialectOf[M]()
 	calls := d.answer("", wanted{"whole", "1", ""}, wanted{"stream", "2", ""}, wanted{"own", "3", ""})
 	tools := []tool.BaseTool{
@@ -134,6 +141,7 @@ func testFreeState[M MessageType](t *testing.T, streaming bool) {
 	}}
 	a := setup(t, says(calls, d.answer("done")), tools, with[M](look), retrying[M](1, nil), func(c *TypedChatModelAgentConfig[M]) {
 		c.ToolsConfig.ExecuteSequentially = true
+		c.ToolsConfig.ReturnDirectly = map[string]bool{direct: true}
 	})
 	input := &TypedAgentInput[M]{Messages: []M{opsOf[M]().user("hi")}, EnableStreaming: streaming}
 	a.begin(t.Context(), assignment[M]{input: input, out: p}).execute()
@@ -141,8 +149,31 @@ func testFreeState[M MessageType](t *testing.T, streaming bool) {
 	for _, e := range p.events {
 		all = append(all, readOne(t, e))
 	}
-	require.Equal(t, []string{"assistant: [whole#1 ] [stream#2 ] [own#3 ]",
-		"tool whole#1: <>", "tool stream#2: s", "no message", "tool own#3: own", ended}, linesOf(all))
+	require.Equal(t, want, linesOf(all))
+}
+
+// TestAfterAgent_DoBetter31_TheHistoryIsItsOwn: what the last hook writes into the history reaches nobody.
+func TestAfterAgent_DoBetter31_TheHistoryIsItsOwn(t *testing.T) {
+	bubbled(t, testOwnHistory[ordinary], testOwnHistory[agentic])
+}
+
+func testOwnHistory[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	var judged []M
+	h := &hooked[M]{
+		finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+			judged = s.Messages
+			return ctx, AcceptFinalAnswer, s, nil
+		},
+		afterAgent: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, error) {
+			s.Messages[0] = opsOf[M]().user("another")
+			return ctx, nil
+		},
+	}
+	m := says(d.answer("yes"))
+	read(t, bare(t.Context(), setup(t, m, nil, with[M](h)), streaming))
+	require.Equal(t, [][]string{{"user: hi"}}, m.transcript())
+	require.Equal(t, []string{"user: hi", "assistant: yes"}, d.lines(judged))
 }
 
 // joinCounter counts how often chunks that carry it are joined.
