@@ -8,14 +8,21 @@ import (
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// distribute hands a node's output to its branches and successors.
-func (r *run) distribute(n *planNode, value any, s stream) (err error) {
+// distribute hands a node's output to its branches and successors. decided is nil unless the branches have been asked.
+func (r *run) distribute(n *planNode, value any, s stream, decided *decision) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = graphError(safe.NewPanicError(v, debug.Stack()))
 		}
 	}()
-	chosen, s, err := r.branch(n, value, s)
+	var chosen []bool
+	if decided != nil {
+		chosen, err = decided.chosen, decided.err
+	} else if len(n.branches) > 0 {
+		r.chosen = slices.Grow(r.chosen[:0], len(n.outLinks))[:len(n.outLinks)]
+		chosen = r.chosen
+		s, err = r.branch(n, value, s, chosen)
+	}
 	if err != nil {
 		return graphErrorf("calculate next step fail, node: %s, error: %w", n.key, err)
 	}
@@ -62,19 +69,32 @@ func (r *run) split(n *planNode, s stream, chosen []bool) []stream {
 	return n.output().Copy(s, receivers)
 }
 
-// branch asks the node's branches. It returns which outLinks they chose and the stream to go on with.
-func (r *run) branch(n *planNode, value any, s stream) ([]bool, stream, error) {
-	if len(n.branches) == 0 {
-		return nil, s, nil
+// decision is what the branches of a node have chosen: which of its outLinks.
+type decision struct {
+	chosen []bool
+	err    error
+}
+
+// decide asks the branches, in the goroutine of a node that streams: a condition may wait for the stream, and the
+// scheduler must not.
+func (t *task) decide() {
+	if !t.run.streaming || len(t.node.branches) == 0 {
+		return
 	}
+	s := t.stream
+	t.stream = nil
+	t.decided = &decision{chosen: make([]bool, len(t.node.outLinks))}
+	t.stream, t.decided.err = t.run.branch(t.node, nil, s, t.decided.chosen)
+}
+
+// branch asks the node's branches. It notes in chosen which outLinks they chose and returns the stream to go on with.
+func (r *run) branch(n *planNode, value any, s stream, chosen []bool) (stream, error) {
 	var copies []stream
 	if s != nil {
 		copies = n.output().Copy(s, len(n.branches)+1)
 		s = copies[len(n.branches)]
 	}
-	chosen := slices.Grow(r.chosen[:0], len(n.outLinks))[:len(n.outLinks)]
 	clear(chosen)
-	r.chosen = chosen
 	for i := range n.branches {
 		var own stream
 		if copies != nil {
@@ -86,13 +106,13 @@ func (r *run) branch(n *planNode, value any, s stream) ([]bool, stream, error) {
 				c.Close()
 			}
 			closeStream(s)
-			return chosen, nil, err
+			return nil, err
 		}
 		for key := range decision.all {
 			chosen[n.branches[i].targets[key]] = true
 		}
 	}
-	return chosen, s, nil
+	return s, nil
 }
 
 // ask runs the condition of one of the node's branches on the node's output or on a copy of its stream.

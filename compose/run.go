@@ -253,7 +253,7 @@ func (r *run) enter() error {
 		closeStream(r.inputStream) // the input was given to the run that is being resumed
 		return r.restore()
 	}
-	return r.distribute(&r.nodes[startIndex], r.input, r.inputStream)
+	return r.distribute(&r.nodes[startIndex], r.input, r.inputStream, nil)
 }
 
 // tearDown cancels what still runs after a failure, waits for it, and closes the streams that nobody will read.
@@ -523,7 +523,7 @@ func (r *run) settle() error {
 		t.original.close()
 		value, s := t.value, t.stream
 		t.value, t.stream = nil, nil
-		if err := r.distribute(t.node, value, s); err != nil {
+		if err := r.distribute(t.node, value, s, t.decided); err != nil {
 			return err
 		}
 		if t.node.interruptAfter || r.outside.fired() {

@@ -245,6 +245,19 @@ func TestSteps_DoBetter31_SlowStreamsHoldUpNobody(t *testing.T) {
 			return errors.Join(g.AddLambdaNode("slow", slow, WithStatePostHandler(handler)), g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
 				g.AddEdge("slow", "reads"))
 		},
+		"a condition": func(g *Graph[string, string]) error {
+			return errors.Join(g.AddLambdaNode("slow", slow), g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
+				g.AddBranch("slow", NewGraphBranch(choose("reads"), map[string]bool{"reads": true})))
+		},
+		"a condition on the stream": func(g *Graph[string, string]) error {
+			patient := func(_ context.Context, s *schema.StreamReader[string]) (string, error) {
+				_, err := s.Recv()
+				s.Close()
+				return "reads", err
+			}
+			return errors.Join(g.AddLambdaNode("slow", slow), g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
+				g.AddBranch("slow", NewStreamGraphBranch(patient, map[string]bool{"reads": true})))
+		},
 	}
 	for name, build := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -32,6 +32,9 @@ type task struct {
 	// original is the input before the pre-handler, kept only where an interrupt from outside may need it.
 	original *savedInput
 
+	// decided is what the node's branches chose, if they were asked here.
+	decided *decision
+
 	signal *core.InterruptSignal // the node asked for an interrupt
 	nested *nestedInterrupt      // so did a graph in the node
 	phase  atomic.Int32
@@ -120,6 +123,9 @@ func (t *task) execute() {
 		} else {
 			t.runPost()
 		}
+	}
+	if t.err == nil {
+		t.decide()
 	}
 	finished = true
 }
