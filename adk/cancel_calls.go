@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,9 @@ const patience = time.Second
 
 // errStopped says that a call was given up because the run is to stop at once.
 var errStopped = errors.New("the call was given up because the run was cancelled")
+
+// errLeftBehind is errStopped for a call that has not ended by then.
+var errLeftBehind = fmt.Errorf("%w, and may still be running", errStopped)
 
 // watchedCall is a call of a model or tool in a run that can be cancelled, and its context.
 type watchedCall struct {
@@ -134,7 +138,7 @@ func watch[T any](ctx context.Context, view *cancelscope.View, run func(ctx cont
 func (p *pendingCall[T]) do() (value T, err error) {
 	go p.work()
 	if !p.wait() {
-		return value, errStopped
+		return value, errLeftBehind
 	}
 	if p.err != nil && p.view.Now() && !isInterrupt(p.err) {
 		return value, errStopped
@@ -291,6 +295,9 @@ func watchedTool[M MessageType, O any](next func(context.Context, *compose.ToolI
 		defer call.release()
 		call.aware.Store(interrupted && hasPointsInside(ctx))
 		out, err := call.do()
+		if err == errLeftBehind {
+			r.warnOfLeftBehind(ctx, "tool", in.Name, "call", in.CallID)
+		}
 		if errors.Is(err, errStopped) {
 			return nil, givenUp(ctx, interrupted, state)
 		}

@@ -109,7 +109,7 @@ func (r *deterministicRun) isolated(inner *flowAgent, do assignment[Message]) ta
 	}
 	x := outer.child(r.ctx, inner, r, do.opts)
 	x.inherits = true
-	x.run = &rootRun[Message]{session: outer.run.session, input: outer.run.input, options: outer.run.options, journal: outer.run.journal}
+	x.run = &rootRun[Message]{session: outer.run.session, input: outer.run.input, options: outer.run.options, journal: outer.run.journal, diagnostics: outer.run.diagnostics}
 	x.run.recording.Store(true)
 	x.lane = newLane[Message]()
 	r.own, r.caller = x.lane, outer.lane

@@ -26,7 +26,8 @@ type rootRun[M MessageType] struct {
 	// recording: there are agents that may want to see what others said.
 	recording atomic.Bool
 	// journal is where the steps of the run are saved, nil if they are not.
-	journal *runJournal
+	journal     *runJournal
+	diagnostics diagnostics
 }
 
 // An execution is one agent at work in a run. It is the context of the agent, and the sink of its events: it says who

@@ -97,7 +97,11 @@ func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], 
 	}
 	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) })
 	defer call.release()
-	return call.do()
+	answer, err = call.do()
+	if err == errLeftBehind {
+		a.turn.run.warnOfLeftBehind(ctx, "model", target.typ)
+	}
+	return answer, err
 }
 
 // generated checks the answer and sends it.
@@ -160,6 +164,9 @@ func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], input 
 	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (*schema.StreamReader[M], error) { return m.Stream(ctx, input, opts...) })
 	a.watched = &call.watchedCall
 	s, err := call.do()
+	if err == errLeftBehind {
+		a.turn.run.warnOfLeftBehind(ctx, "model", a.turn.chain.target.typ)
+	}
 	if err != nil {
 		a.release()
 	}

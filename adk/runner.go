@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 
@@ -30,6 +31,10 @@ type TypedRunnerConfig[M MessageType] struct {
 	CheckPointStore CheckPointStore
 	// Durability says when they are saved.
 	Durability Durability
+	// Logger is told, at level Warn, what a run has nobody else to tell: resume targets that do not exist, options that
+	// name agents but act on the whole run, and calls of models and tools that were given up by a cancel and may still be
+	// running. The default is nil: nothing is logged.
+	Logger *slog.Logger
 }
 
 // RunnerConfig configures a [Runner].
@@ -38,10 +43,11 @@ type RunnerConfig = TypedRunnerConfig[*schema.Message]
 // TypedRunner runs an agent as the outermost one: each run has a session of its own, its events say which agent
 // speaks, and it can be saved and resumed. It is safe for concurrent use.
 type TypedRunner[M MessageType] struct {
-	agent     TypedAgent[M]
-	streaming bool
-	store     CheckPointStore
-	durable   bool
+	agent       TypedAgent[M]
+	streaming   bool
+	store       CheckPointStore
+	durable     bool
+	diagnostics diagnostics
 }
 
 // Runner runs agents on ordinary messages.
@@ -53,7 +59,7 @@ func NewRunner(_ context.Context, conf RunnerConfig) *Runner { return NewTypedRu
 // NewTypedRunner is [NewRunner] for any kind of message.
 func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
 	return &TypedRunner[M]{agent: conf.Agent, streaming: conf.EnableStreaming, store: conf.CheckPointStore,
-		durable: conf.Durability == EveryStep && !isNilStore(conf.CheckPointStore)}
+		diagnostics: diagnostics{conf.Logger}, durable: conf.Durability == EveryStep && !isNilStore(conf.CheckPointStore)}
 }
 
 // Query runs the agent on one user message.
@@ -108,7 +114,7 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	if ctx == nil {
 		return run, errNilContext
 	}
-	run.root.session = &run.session
+	run.root.session, run.root.diagnostics = &run.session, r.diagnostics
 	run.exec = execution[M]{Context: ctx, run: &run.root, out: run, opts: opts}
 	if talksToOthers(r.agent) {
 		run.root.recording.Store(true)
@@ -120,6 +126,7 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	if err != nil {
 		return run, err
 	}
+	r.diagnostics.warnOfDesignations(ctx, opts)
 	if run.exec.opts, err = run.gate.open(opts); err != nil {
 		return run, err
 	}
@@ -185,12 +192,19 @@ func (run *runnerRun[M]) execute() {
 	if o := run.root.options.outcome; o != nil {
 		defer close(o.ended)
 	}
-	defer run.gate.end()
+	finished := false
+	defer func() {
+		if !finished && !run.failed { // runtime.Goexit, and nobody was told
+			run.hub.send(&TypedAgentEvent[M]{Err: errors.New("the goroutine of the run was ended by runtime.Goexit in user code")})
+		}
+		run.gate.end()
+	}()
 	if run.task == nil {
 		run.task = run.begin()
 	}
 	run.task.execute()
 	run.finishJournal()
+	finished = true
 }
 
 // send passes an event to the reader. An interrupt is saved before; that of a cancelled run is its end.

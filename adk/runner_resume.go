@@ -153,7 +153,9 @@ func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, params
 		return err
 	}
 	if params != nil {
-		if known := knownTargets(params.Targets, addresses); len(known) > 0 {
+		known := knownTargets(params.Targets, addresses)
+		run.root.diagnostics.warnOfTargets(ctx, *run.root.options.checkPointID, params.Targets, known)
+		if len(known) > 0 {
 			ctx = core.BatchResumeWithData(ctx, known)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -25,6 +26,9 @@ type TurnLoopConfig[T any, M MessageType] struct {
 	// OnAgentEvents reads the events of a turn. An error ends the loop. When it returns, what still runs of the turn is
 	// cancelled. The default reads to the end, and returns the first error.
 	OnAgentEvents func(ctx context.Context, tc *TurnContext[T, M], events *AsyncIterator[*TypedAgentEvent[M]]) error
+	// Logger is told what the turns have nobody else to tell, see [RunnerConfig], and the errors of turns that were
+	// preempted. The default is nil: nothing is logged.
+	Logger *slog.Logger
 	// Store keeps what is left when the loop ends, under CheckpointID. T must be a type that encoding/gob can encode.
 	Store        CheckPointStore
 	CheckpointID string

@@ -176,7 +176,7 @@ func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAg
 		WrapImplSpecificOptFn(func(o *runnerOptions) { o.outcome = outcome }))
 	ctx, stop := context.WithCancel(plan.ctx) // for agents that do not know what a cancel is
 	defer stop()
-	conf := TypedRunnerConfig[M]{Agent: agent}
+	conf := TypedRunnerConfig[M]{Agent: agent, Logger: l.cfg.Logger}
 	if store != nil {
 		conf.CheckPointStore = store
 	}
@@ -261,6 +261,9 @@ func (l *TurnLoop[T, M]) judge(t *turn[T, M], plan *turnPlan[T, M], outcome *run
 			end.reason = cancelled
 		}
 	case t.preempts:
+		if callbackErr != nil {
+			diagnostics{l.cfg.Logger}.warn(l.ctx, "a turn that was preempted ended with an error", "error", callbackErr)
+		}
 		return turnEnd{}
 	case outcome.interrupts != nil:
 		if callbackErr == nil {
