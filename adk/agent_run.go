@@ -232,7 +232,7 @@ func (r *agentRun[M]) react() (err error) {
 	defer r.guard(&finished, &err)
 	if err = r.ready(); err == nil {
 		var final M
-		final, err = r.graph.Invoke(r.ctx, r.messages, r.graphOptions()...)
+		final, err = r.graph.Invoke(r.ctx, slices.Clip(r.messages), r.graphOptions()...)
 		err = r.concluded(final, err)
 	}
 	finished = true

@@ -3,6 +3,7 @@ package adk
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/weftgo/weft/internal/jsonscan"
@@ -81,13 +82,8 @@ func (c *callJoin) add(piece *schema.ToolCall) error {
 	}
 	c.arguments.WriteString(piece.Function.Arguments)
 	c.scan.Feed(piece.Function.Arguments)
-	for key, value := range piece.Extra { // the first one counts
-		if c.call.Extra == nil {
-			c.call.Extra = map[string]any{}
-		}
-		if _, ok := c.call.Extra[key]; !ok {
-			c.call.Extra[key] = value
-		}
+	if len(c.call.Extra) == 0 && len(piece.Extra) > 0 {
+		c.call.Extra = maps.Clone(piece.Extra)
 	}
 	return nil
 }

@@ -83,13 +83,13 @@ func piece(line string) *schema.ToolCall {
 	return call
 }
 
-// TestEagerCalls_E5_Types: types conflict like names do, and Extra is that of the first.
+// TestEagerCalls_E5_Types: types conflict like names do, and Extra is that of the first piece with one.
 func TestEagerCalls_E5_Types(t *testing.T) {
 	var joins callJoins
 	zero := 0
 	_, err := joins.add(&schema.ToolCall{Index: &zero, Type: "function", ID: "a", Extra: map[string]any{"k": 1}})
 	require.NoError(t, err)
-	call, err := joins.add(&schema.ToolCall{Index: &zero, Extra: map[string]any{"k": 2}, Function: schema.FunctionCall{Name: "f", Arguments: "{}"}})
+	call, err := joins.add(&schema.ToolCall{Index: &zero, Extra: map[string]any{"k": 2, "more": 3}, Function: schema.FunctionCall{Name: "f", Arguments: "{}"}})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"k": 1}, call.Extra)
 	_, err = joins.add(&schema.ToolCall{Index: &zero, Type: "other"})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
@@ -235,4 +236,26 @@ func testJoinedOnce[M MessageType](change ...func(*TypedChatModelAgentConfig[M])
 		require.Equal(t, 3, chunks)
 		require.EqualValues(t, 1, joins.Load())
 	}
+}
+
+// TestState_WhatACallbackHandlerAppendsStays: the input that the handlers of the graph see has no room of the history's
+// behind it.
+func TestState_WhatACallbackHandlerAppendsStays(t *testing.T) {
+	bubbled(t, testAppendingHandler[ordinary], testAppendingHandler[agentic])
+}
+
+func testAppendingHandler[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	var kept []M
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, _ *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+		if messages, ok := in.([]M); ok && kept == nil {
+			kept = append(messages, opsOf[M]().user("kept"))
+		}
+		return ctx
+	}).Build()
+	m := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"))
+	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, []tool.BaseTool{echo("t")}), EnableStreaming: streaming})
+	read(t, r.Query(t.Context(), "hi", WithCallbacks(h)))
+	require.Equal(t, []string{"user: hi", "user: kept"}, d.lines(kept))
+	require.Equal(t, [][]string{{"user: hi"}, {"user: hi", asked, answered}}, m.transcript())
 }
