@@ -116,6 +116,25 @@ func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, 
 	return infos, nil
 }
 
+// lastOfEachName is what the model is told: of several tools with one name the last one is called, and providers refuse
+// to be told of two.
+func lastOfEachName(infos []*schema.ToolInfo) []*schema.ToolInfo {
+	last := make(map[string]int, len(infos))
+	for i, info := range infos {
+		last[info.Name] = i
+	}
+	if len(last) == len(infos) {
+		return infos
+	}
+	var told []*schema.ToolInfo
+	for i, info := range infos {
+		if last[info.Name] == i {
+			told = append(told, info)
+		}
+	}
+	return told
+}
+
 func toolInfo(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err error) {
 	if t == nil {
 		return nil, errors.New("the tool is nil")

@@ -599,6 +599,21 @@ func testOptions[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
+// TestAgent_L16_OfToolsWithOneNameTheLastIsTold: and called. Providers refuse two of one name.
+func TestAgent_L16_OfToolsWithOneNameTheLastIsTold(t *testing.T) {
+	bubbled(t, testOneName[ordinary], testOneName[agentic])
+}
+
+func testOneName[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	first := &toolFunc{"t", func(context.Context, string) (string, error) { return "first", nil }}
+	second := &toolFunc{"t", func(context.Context, string) (string, error) { return "second", nil }}
+	m := says(d.answer("", wanted{"t", "c", object}), d.answer("done"))
+	all := read(t, bare(t.Context(), setup(t, m, []tool.BaseTool{first, echo("u"), second}), streaming))
+	require.Contains(t, linesOf(all), "tool t#c: second")
+	require.Equal(t, []string{"u", "t"}, toolNames(m.options[0]))
+}
+
 // fired is what a callback handler was told.
 type fired struct {
 	timing, name, typ string

@@ -68,7 +68,7 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 		return nil, err
 	}
 	b.out.infos = infos
-	b.chain = newModelChain(conf, p.agent.handlers, infos)
+	b.chain = newModelChain(conf, p.agent.handlers, lastOfEachName(infos))
 	b.add(ops.addModelNode(b.graph, modelNode, b.chain, compose.WithNodeName(modelNode)))
 	if p.agent.handlers.judgesAnswers() {
 		b.addFinalAnswer()

@@ -295,5 +295,5 @@ func testDynamicTools[M MessageType](t *testing.T, streaming bool) {
 		rc.Tools = append(rc.Tools[:0], &toolFunc{"new", func(context.Context, string) (string, error) { return "first", nil }}, echo("new"))
 	}, echo("old"))
 	require.Equal(t, []string{"tool nick#1: <handled>", "tool what#2: no what", ended}, lines[1:], "L-4: of two with one name the last runs")
-	require.Equal(t, []string{"new", "new"}, toolNames(m.options[0]))
+	require.Equal(t, []string{"new"}, toolNames(m.options[0]))
 }
