@@ -193,8 +193,8 @@ func (c *watchedCall) wait() bool {
 
 // settle decides that the call of a tool counts, because its result is about to be told. It reports false if the call
 // was given up before.
-func settle[M MessageType](ctx context.Context) bool {
-	c := ownCall[M](ctx)
+func (r *agentRun[M]) settle(ctx context.Context) bool {
+	c := r.ownCall(ctx)
 	if c == nil {
 		return true
 	}
@@ -205,8 +205,8 @@ func settle[M MessageType](ctx context.Context) bool {
 }
 
 // isSettled reports whether the call of a tool counts although the run may have been stopped meanwhile.
-func isSettled[M MessageType](ctx context.Context) bool {
-	c := ownCall[M](ctx)
+func (r *agentRun[M]) isSettled(ctx context.Context) bool {
+	c := r.ownCall(ctx)
 	if c == nil {
 		return false
 	}
@@ -215,9 +215,9 @@ func isSettled[M MessageType](ctx context.Context) bool {
 	return c.settled
 }
 
-// ownCall is the call that ctx belongs to, if the innermost run can be cancelled.
-func ownCall[M MessageType](ctx context.Context) *watchedCall {
-	if r := agentRunFrom[M](ctx); r == nil || r.view == nil {
+// ownCall is the call of the run that ctx belongs to, if the run can be cancelled.
+func (r *agentRun[M]) ownCall(ctx context.Context) *watchedCall {
+	if r == nil || r.view == nil {
 		return nil
 	}
 	c, _ := ctx.Value(watchedCallKey{}).(*watchedCall)
@@ -379,7 +379,7 @@ func abortableTools[M MessageType]() compose.ToolMiddleware {
 // cutOff returns a stream that ends with [ErrStreamCanceled] when the run is to stop at once, if that happens during the
 // call which the stream is of.
 func cutOff[M MessageType, T any](ctx context.Context, s *schema.StreamReader[T]) *schema.StreamReader[T] {
-	call := ownCall[M](ctx)
+	call := agentRunFrom[M](ctx).ownCall(ctx)
 	if call == nil {
 		return s
 	}

@@ -269,12 +269,7 @@ func (s *agentState[M]) remember(results []M) {
 			s.identifyResult(m)
 		}
 	}
-	for _, byCall := range s.ToolMsgIDs {
-		clear(byCall) // of calls that share their ID with another one
-	}
-	clear(s.ToolGenActions)
-	clear(s.sent)
-	s.sent = s.sent[:0]
+	s.forgetToolEvents()
 	s.Messages = append(s.Messages, results...)
 }
 

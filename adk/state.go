@@ -111,6 +111,16 @@ func (s *agentState[M]) callsInProgress() int {
 	return 0
 }
 
+// forgetToolEvents drops what is left of calls that share their ID with another one.
+func (s *agentState[M]) forgetToolEvents() {
+	for _, byCall := range s.ToolMsgIDs {
+		clear(byCall)
+	}
+	clear(s.ToolGenActions)
+	clear(s.sent)
+	s.sent = s.sent[:0]
+}
+
 // takeToolMessageID returns the ID that the event of a tool result had, or a new one.
 func (s *agentState[M]) takeToolMessageID(toolName, callID string) string {
 	byCall := s.ToolMsgIDs[toolName]

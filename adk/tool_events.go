@@ -19,7 +19,7 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 				if err != nil || out == nil {
 					return out, err
 				}
-				if !settle[M](ctx) {
+				if !agentRunFrom[M](ctx).settle(ctx) {
 					return nil, errStopped
 				}
 				return out, sendToolText[M](ctx, in.Name, in.CallID, out.Result)
@@ -41,7 +41,7 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 				if err != nil || out == nil {
 					return out, err
 				}
-				if !settle[M](ctx) {
+				if !agentRunFrom[M](ctx).settle(ctx) {
 					return nil, errStopped
 				}
 				return out, sendToolResult[M](ctx, in.Name, in.CallID, out.Result)
@@ -74,7 +74,7 @@ func unknownToolEventSender[M MessageType](handle unknownHandler) unknownHandler
 		if err != nil {
 			return nil, err
 		}
-		if !settle[M](ctx) {
+		if !agentRunFrom[M](ctx).settle(ctx) {
 			return nil, errStopped
 		}
 		return &compose.ToolOutput{Result: answer}, sendToolText[M](ctx, in.Name, in.CallID, answer)
@@ -248,7 +248,7 @@ func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id str
 	})
 	switch {
 	case err != nil || !send:
-	case isSettled[M](ctx):
+	case r.isSettled(ctx):
 		r.tell(&e.event)
 	default:
 		r.send(&e.event)

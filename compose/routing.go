@@ -101,6 +101,9 @@ func (r *run) branch(n *planNode, value any, s stream, chosen []bool) (stream, e
 			own = copies[i]
 		}
 		decision, err := r.ask(n, i, value, own)
+		if err == nil {
+			err = n.branches[i].note(&decision, chosen)
+		}
 		if err != nil {
 			for _, c := range copies[min(i+1, len(copies)):] {
 				c.Close()
@@ -108,11 +111,20 @@ func (r *run) branch(n *planNode, value any, s stream, chosen []bool) (stream, e
 			closeStream(s)
 			return nil, err
 		}
-		for key := range decision.all {
-			chosen[n.branches[i].targets[key]] = true
-		}
 	}
 	return s, nil
+}
+
+// note sets the places of the nodes that were chosen.
+func (b *planBranch) note(c *choice, chosen []bool) error {
+	for key := range c.all {
+		place, ok := b.targets[key]
+		if !ok {
+			return fmt.Errorf("branch invocation returns unintended end node: %s", key)
+		}
+		chosen[place] = true
+	}
+	return nil
 }
 
 // ask runs the condition of one of the node's branches on the node's output or on a copy of its stream.

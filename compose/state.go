@@ -68,13 +68,23 @@ func ProcessState[S any](ctx context.Context, handler func(context.Context, S) e
 		return errors.New("get state from context fail: have not set state")
 	}
 	for scope := innermost; scope != nil; scope = scope.outer {
-		// The state's type never changes during a run, its value may: the type decides here, under the lock the value.
-		if state, ok := scope.peek().(S); ok {
-			return scope.with(func(any) error { return handler(ctx, state) })
+		if fits, err := processIn(ctx, scope, handler); fits {
+			return err
 		}
 	}
 	return fmt.Errorf("get state from context fail: cannot find state with type: %v in states chain, current state type: %T",
 		reflect.TypeFor[S](), innermost.peek())
+}
+
+// processIn runs handler on the state of one graph, if that is an S.
+func processIn[S any](ctx context.Context, scope *stateScope, handler func(context.Context, S) error) (fits bool, err error) {
+	scope.mu.Lock()
+	defer scope.mu.Unlock()
+	state, fits := scope.state.(S)
+	if !fits {
+		return false, nil
+	}
+	return true, handler(ctx, state)
 }
 
 func (s *stateScope) peek() any {

@@ -18,7 +18,7 @@ import (
 // GetToolCallID returns the ID of the tool call that ctx belongs to, "" outside one.
 func GetToolCallID(ctx context.Context) string {
 	if call := toolCallFrom(ctx); call != nil {
-		return call.callID
+		return call.callID()
 	}
 	return ""
 }
@@ -39,7 +39,7 @@ func InternalToolCall(ctx context.Context) (call schema.ToolCall, id any, ok boo
 	if c == nil {
 		return call, nil, false
 	}
-	call = schema.ToolCall{ID: c.callID, Function: schema.FunctionCall{Name: c.name, Arguments: c.arguments}}
+	call = schema.ToolCall{ID: c.callID(), Function: schema.FunctionCall{Name: c.name(), Arguments: c.arguments}}
 	return call, c, true
 }
 
@@ -88,8 +88,7 @@ type toolCall struct {
 	tool    *boundTool
 	unknown func(ctx context.Context, name, input string) (string, error)
 
-	index        int
-	name, callID string
+	index int
 	// arguments are those of input, which middlewares may write to.
 	arguments string
 
@@ -105,9 +104,13 @@ type toolCall struct {
 	err          error
 }
 
+// The name and the ID of the call are those that the model wrote.
+
+func (c *toolCall) name() string   { return c.segment.ID }
+func (c *toolCall) callID() string { return c.segment.SubID }
+
 // enter makes the context of the call.
 func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bool) {
-	c.segment = core.AddressSegment{Type: AddressSegmentTool, ID: c.name, SubID: c.callID}
 	c.ctx.frame = core.FrameFrom(ctx).Enter(ctx, &c.segment)
 	c.ctx.callbacks = c.ctx.callbacks.WithInfo(info)
 	if !silent {
@@ -170,7 +173,7 @@ func (b *toolBatch) reportFailure(c *toolCall) {
 type siblingCallError struct{ failed *toolCall }
 
 func (e *siblingCallError) Error() string {
-	return fmt.Sprintf("cancelled because tool[name:%s id:%s] of the same message failed: %v", e.failed.name, e.failed.callID, e.failed.err)
+	return fmt.Sprintf("cancelled because tool[name:%s id:%s] of the same message failed: %v", e.failed.name(), e.failed.callID(), e.failed.err)
 }
 
 func (e *siblingCallError) Unwrap() error { return e.failed.err }
@@ -208,7 +211,7 @@ func (c *toolCall) invoke() {
 			c.join()
 		}
 	case c.unknown != nil:
-		c.text, c.err = c.unknown(&c.ctx, c.name, c.input.Arguments)
+		c.text, c.err = c.unknown(&c.ctx, c.name(), c.input.Arguments)
 	case c.tool.enhanced != nil:
 		c.enhanced = true
 		c.result, c.err = c.tool.enhanced.value(&c.ctx, &c.input)
@@ -224,7 +227,7 @@ func (c *toolCall) stream() {
 	case c.early != nil:
 		c.adopt()
 	case c.unknown != nil:
-		if c.text, c.err = c.unknown(&c.ctx, c.name, c.input.Arguments); c.err == nil {
+		if c.text, c.err = c.unknown(&c.ctx, c.name(), c.input.Arguments); c.err == nil {
 			c.textStream = singleOf(c.text)
 		}
 	case c.tool.enhanced != nil:
@@ -259,7 +262,7 @@ func (c *toolCall) join() {
 		if c.early != nil {
 			what = "eager " + what
 		}
-		c.err = fmt.Errorf("failed to collect %s for %s: %w", what, c.callID, err)
+		c.err = fmt.Errorf("failed to collect %s for %s: %w", what, c.callID(), err)
 	}
 }
 
@@ -272,13 +275,13 @@ func (c *toolCall) message() (*schema.Message, error) {
 }
 
 func (c *toolCall) textMessage(content string) *schema.Message {
-	return &schema.Message{Role: schema.Tool, Content: content, ToolCallID: c.callID, ToolName: c.name}
+	return &schema.Message{Role: schema.Tool, Content: content, ToolCallID: c.callID(), ToolName: c.name()}
 }
 
 func (c *toolCall) resultMessage(result *schema.ToolResult) (*schema.Message, error) {
 	parts, err := result.ToMessageInputParts()
 	if err != nil {
-		return nil, fmt.Errorf("result of tool[name:%s id:%s]: %w", c.name, c.callID, err)
+		return nil, fmt.Errorf("result of tool[name:%s id:%s]: %w", c.name(), c.callID(), err)
 	}
 	m := c.textMessage("")
 	m.UserInputMultiContent = parts

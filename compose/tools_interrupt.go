@@ -67,7 +67,7 @@ func (b *toolBatch) outcome(format string) error {
 		c := &b.calls[i]
 		if c.failed() && !b.gaveWay(c) {
 			b.closeStreams()
-			return fmt.Errorf(format, c.name, c.callID, c.err)
+			return fmt.Errorf(format, c.name(), c.callID(), c.err)
 		}
 		interrupted = interrupted || c.err != nil
 	}
@@ -93,23 +93,23 @@ func (b *toolBatch) interrupt(format string) error {
 		}
 		if c.failed() {
 			b.closeStreams()
-			return fmt.Errorf(format, c.name, c.callID, c.err)
+			return fmt.Errorf(format, c.name(), c.callID(), c.err)
 		}
 		if c.err != nil {
 			if !c.givenUp() {
 				errs = append(errs, c.addressed())
 			}
-			extra.RerunTools = append(extra.RerunTools, c.callID)
+			extra.RerunTools = append(extra.RerunTools, c.callID())
 			if info, _ := core.IsInterruptRerunError(c.err); info != nil {
-				extra.RerunExtraMap[c.callID] = info
+				extra.RerunExtraMap[c.callID()] = info
 			}
 			continue
 		}
 		state.Executed[i] = executedCall{Done: true, Enhanced: c.enhanced, Text: c.text, Result: c.result}
 		if c.enhanced {
-			extra.ExecutedEnhancedTools[c.callID] = c.result
+			extra.ExecutedEnhancedTools[c.callID()] = c.result
 		} else {
-			extra.ExecutedTools[c.callID] = c.text
+			extra.ExecutedTools[c.callID()] = c.text
 		}
 	}
 	return CompositeInterrupt(b.ctx, extra, state, errs...)

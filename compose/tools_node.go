@@ -11,6 +11,7 @@ import (
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -277,10 +278,11 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 	inherited.Context = b.callContext()
 	for i := range calls {
 		c := &b.calls[i]
-		c.index, c.name, c.callID = i, calls[i].Function.Name, calls[i].ID
+		c.index = i
+		c.segment = core.AddressSegment{Type: AddressSegmentTool, ID: calls[i].Function.Name, SubID: calls[i].ID}
 		c.ctx = inherited
 		if c.early != nil {
-			c.enter(b.ctx, &callbacks.RunInfo{Name: c.name, Component: components.ComponentOfTool}, true)
+			c.enter(b.ctx, &callbacks.RunInfo{Name: c.name(), Component: components.ComponentOfTool}, true)
 			continue
 		}
 		if err := b.bind(c, &calls[i], table); err != nil {
@@ -294,18 +296,18 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 const unknownToolType = "UnknownTool"
 
 func (b *toolBatch) bind(c *toolCall, tc *schema.ToolCall, table *toolTable) error {
-	c.tool = table.byName[c.name]
+	c.tool = table.byName[c.name()]
 	arguments := tc.Function.Arguments
 	if c.tool == nil {
 		if b.node.conf.UnknownToolsHandler == nil {
-			return fmt.Errorf("tool %s not found in toolsNode indexes", c.name)
+			return fmt.Errorf("tool %s not found in toolsNode indexes", c.name())
 		}
 		c.unknown = b.node.conf.UnknownToolsHandler
-		c.enter(b.ctx, &callbacks.RunInfo{Name: c.name, Type: unknownToolType, Component: components.ComponentOfTool}, true)
+		c.enter(b.ctx, &callbacks.RunInfo{Name: c.name(), Type: unknownToolType, Component: components.ComponentOfTool}, true)
 	} else {
 		info := &c.tool.info
-		if info.Name != c.name {
-			info = &callbacks.RunInfo{Name: c.name, Type: info.Type, Component: info.Component}
+		if info.Name != c.name() {
+			info = &callbacks.RunInfo{Name: c.name(), Type: info.Type, Component: info.Component}
 		}
 		c.enter(b.ctx, info, c.tool.silent)
 		var err error
@@ -314,7 +316,7 @@ func (b *toolBatch) bind(c *toolCall, tc *schema.ToolCall, table *toolTable) err
 		}
 	}
 	c.arguments = arguments
-	c.input = ToolInput{Name: c.name, Arguments: arguments, CallID: c.callID, CallOptions: b.options.toolOptions}
+	c.input = ToolInput{Name: c.name(), Arguments: arguments, CallID: c.callID(), CallOptions: b.options.toolOptions}
 	return nil
 }
 
@@ -326,7 +328,7 @@ func (b *toolBatch) arguments(c *toolCall, arguments string) (_ string, err erro
 	}
 	handled, err := guarded(b.ctx, func(ctx context.Context) (string, error) { return handler(ctx, c.tool.info.Name, arguments) })
 	if err != nil {
-		return "", fmt.Errorf("failed to executed tool[name:%s arguments:%s] arguments handler: %w", c.name, arguments, err)
+		return "", fmt.Errorf("failed to executed tool[name:%s arguments:%s] arguments handler: %w", c.name(), arguments, err)
 	}
 	return handled, nil
 }
