@@ -27,8 +27,14 @@ type agentRun[M MessageType] struct {
 	// view is which cancel the run has to obey, nil if there is none. A run that somebody else's hook or tool has started
 	// is abortable only: it is stopped with those, and nobody hears of it.
 	view      *cancelscope.View
-	abortable bool
 	detached  func() // ends the context of a run that must be stopped with others, nil for one that ends by itself
+	abortable bool
+	// undoable: the turn can be taken back. That is so once it has begun, in a run that can be cancelled.
+	undoable bool
+	// stopsInTools: the run has been told to stop before the tools, and some of them run already.
+	stopsInTools bool
+	// rejected: the final answer was.
+	rejected bool
 	// over: what is sent now comes from tools that outlived the run.
 	over atomic.Bool
 	// unheard: an event was dropped because the run is to stop at once.
@@ -43,18 +49,13 @@ type agentRun[M MessageType] struct {
 	messages []M
 	// state is that of the graph, in a run that starts anew.
 	state agentState[M]
-	// turn is the turn of the model that is taken, or was last; before is the state before it, in a run that can be
-	// cancelled.
+	// turn is the turn of the model that is taken, or was last; before is the state before it, if it is undoable.
 	turn   modelTurn[M]
 	before *stateBefore[M]
 	// stoodIn is the failover model that answered last.
 	stoodIn *modelTarget[M]
 	// speculation is the tool calls of the last answer that run already.
 	speculation *speculation
-	// stopsInTools: the run has been told to stop before the tools, and some of them run already.
-	stopsInTools bool
-	// rejected: the final answer was.
-	rejected bool
 	// resume is what an interrupted run goes on from; checkpoint is what this one leaves when it is interrupted.
 	resume     *resumption[M]
 	checkpoint []byte

@@ -52,9 +52,16 @@ func (h *hub[M]) send(e *TypedAgentEvent[M]) {
 	}
 }
 
-// drive runs a task to its end. The iterator ends with it, even if user code ends the goroutine.
+// drive runs a task to its end, in a goroutine of its own. The iterator ends with it, even if user code ends the
+// goroutine.
 func (h *hub[M]) drive(t task) {
-	reserveStack()
+	go func() {
+		reserveStack()
+		h.run(t)
+	}()
+}
+
+func (h *hub[M]) run(t task) {
 	defer h.ring.Close()
 	t.execute()
 }
@@ -74,13 +81,13 @@ func launch[M MessageType](ctx context.Context, s starter[M], do assignment[M]) 
 	}
 	if d.gate.control == nil {
 		t := s.begin(ctx, do)
-		go h.drive(t)
+		h.drive(t)
 		return h.open()
 	}
 	run := &d
 	do.opts, do.out = opts, run
 	run.task = s.begin(context.WithValue(ctx, cancelKey{}, run.gate.view()), do)
-	go h.drive(run)
+	h.drive(run)
 	return h.open()
 }
 

@@ -16,9 +16,8 @@ import (
 // its event stream waits for the verdict on it, and so does the event of an answer that is no stream.
 type modelAttempt[M MessageType] struct {
 	turn *modelTurn[M]
-	// judged: a verdict will come.
-	judged bool
-	// decided is closed with the verdict. After that, took is what ends the event stream in place of its own end.
+	// decided is closed with the verdict, nil if none will come. After that, took is what ends the event stream in place
+	// of its own end.
 	decided chan struct{}
 	took    error
 	// held is the event of an answer that has not been accepted yet. sentID is the ID of the answer in it.
@@ -41,13 +40,16 @@ func (t *modelTurn[M]) newAttempt() *modelAttempt[M] {
 	if a.turn != nil || t.run.input.EnableStreaming || c.handlers.modelSender {
 		a = new(modelAttempt[M])
 	}
-	a.turn, a.judged = t, c.retry != nil || c.failover != nil
-	if a.judged {
+	a.turn = t
+	if c.retry != nil || c.failover != nil {
 		a.decided = make(chan struct{})
 	}
 	t.open = a
 	return a
 }
+
+// judged reports whether a verdict will come.
+func (a *modelAttempt[M]) judged() bool { return a.decided != nil }
 
 // run calls the target once and keeps how it went.
 func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) {
@@ -233,7 +235,7 @@ func (a *modelAttempt[M]) sendMessage(answer M) {
 	e := ops.copyEvent(answer, extra)
 	ops.modelVariant(&e.variant)
 	a.sentID = GetMessageID(answer)
-	if a.judged {
+	if a.judged() {
 		a.held = e
 		return
 	}
@@ -249,7 +251,7 @@ func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id mark) *schema
 	if id != nil {
 		events = schema.StreamReaderWithFirst(events, ops.identify(id))
 	}
-	if a.judged {
+	if a.judged() {
 		end := a.endOfStream()
 		events = schema.StreamReaderWithConvert(events, func(chunk M) (M, error) { return chunk, nil },
 			schema.WithErrWrapper(end), schema.WithOnEOF(func() (any, error) { return nil, end(io.EOF) }))
@@ -310,7 +312,7 @@ func (a *modelAttempt[M]) decide(took error) {
 		return
 	}
 	a.turn.open = nil
-	if a.judged {
+	if a.judged() {
 		a.took = took
 		close(a.decided)
 	}

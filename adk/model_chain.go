@@ -88,6 +88,7 @@ func (c *modelChain[M]) newTurn(ctx context.Context) *modelTurn[M] {
 	r := agentRunFrom[M](ctx)
 	t := &r.turn
 	*t = modelTurn[M]{chain: c, run: r, ctx: ctx}
+	r.undoable = false
 	return t
 }
 
@@ -155,7 +156,7 @@ func (t *modelTurn[M]) resumed(ctx context.Context) (last M, answered bool, err 
 
 // undo makes the state what it was before the turn: a resumed run takes it anew.
 func (t *modelTurn[M]) undo(ctx context.Context) error {
-	if !t.undoable { // it had not begun
+	if !t.run.undoable { // it had not begun
 		return nil
 	}
 	before := t.run.before
@@ -188,8 +189,6 @@ type modelTurn[M MessageType] struct {
 	ctx     context.Context // of the node; hooks may go on with another
 	input   []M
 	options []model.Option
-	// undoable: the state before the turn was kept.
-	undoable bool
 	// view is the state as the hooks see it, if there are any.
 	view *TypedChatModelAgentState[M]
 	// told is what hooks were told about the turn.
@@ -205,7 +204,7 @@ func (t *modelTurn[M]) takeInput(ctx context.Context) error {
 	c, r := t.chain, t.run
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		if r.view != nil {
-			t.undoable = true
+			r.undoable = true
 			if r.before == nil {
 				r.before = new(stateBefore[M])
 			}

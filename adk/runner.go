@@ -122,17 +122,25 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	if _, alone := r.agent.(*TypedChatModelAgent[M]); !alone {
 		run.exec.lane = newLane[M]()
 	}
-	err := guardHook(func() error { run.root.read(opts); return nil })
-	if err != nil {
-		return run, err
-	}
-	r.diagnostics.warnOfDesignations(ctx, opts)
-	if run.exec.opts, err = run.gate.open(opts); err != nil {
-		return run, err
+	if len(opts) > 0 {
+		if err := run.readOptions(opts); err != nil {
+			return run, err
+		}
 	}
 	run.exec.view = run.gate.view()
 	run.gate.saver, run.gate.outcome = run, run.root.options.outcome
 	return run, nil
+}
+
+// readOptions keeps those for the runner, and finds out whether the run can be cancelled.
+func (run *runnerRun[M]) readOptions(opts []AgentRunOption) error {
+	err := guardHook(func() error { run.root.read(opts); return nil })
+	if err != nil {
+		return err
+	}
+	run.root.diagnostics.warnOfDesignations(run.exec.Context, opts)
+	run.exec.opts, err = run.gate.open(opts)
+	return err
 }
 
 // newRootRun is for agents that run without a runner.
@@ -171,7 +179,7 @@ func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 	if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); !ok || len(a.handlers.beforeAgent) > 0 {
 		run.task = run.begin()
 	}
-	go run.hub.drive(run)
+	run.hub.drive(run)
 	return run.hub.open()
 }
 

@@ -14,12 +14,12 @@ const firstSize = 4
 type Ring[T any] struct {
 	mu     sync.Mutex
 	filled sync.Cond
-	once   bool
 	// items[head : head+count], around the end, are waiting.
 	items       []T
 	head, count int
 	// first is the room of short queues, so that they allocate nothing.
 	first  [firstSize]T
+	once   bool
 	closed bool
 	// deaf: readers are gone, items are dropped.
 	deaf bool
