@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/weftgo/weft/components/model"
@@ -67,7 +68,7 @@ func (m *demoModel) plan(messages []*schema.Message) *schema.Message {
 	}
 	var answer []string
 	for _, result := range results {
-		answer = append(answer, conclude(result))
+		answer = append(answer, conclude(question, result))
 	}
 	return schema.AssistantMessage(strings.Join(answer, "\n"), nil)
 }
@@ -121,14 +122,17 @@ func searched(question string) string {
 	return question
 }
 
-// conclude turns the result of a tool into a sentence.
-func conclude(result *schema.Message) string {
+// conclude turns the result of a tool into a sentence that answers the question.
+func conclude(question string, result *schema.Message) string {
 	first, rest, _ := strings.Cut(strings.TrimSpace(result.Content), "\n")
 	switch result.ToolName {
 	case "count_lines":
 		largest := strings.Fields(rest)
 		if len(largest) < 2 {
 			return "There is no Go code here."
+		}
+		if lines, ok := linesOf(rest, question); ok {
+			return lines
 		}
 		return fmt.Sprintf("The project has %s. The largest package is %s with %s lines.", first, largest[1], largest[0])
 	case "list_files":
@@ -144,4 +148,16 @@ func conclude(result *schema.Message) string {
 		return "It begins:\n" + strings.Join(lines[:min(12, len(lines))], "\n")
 	}
 	return result.Content
+}
+
+// linesOf says how large the packages are that the question names.
+func linesOf(counts, question string) (answer string, ok bool) {
+	asked := strings.FieldsFunc(question, func(r rune) bool { return strings.ContainsRune(" \t\n,;:?!\"'`()", r) })
+	var all []string
+	for line := range strings.Lines(counts) {
+		if f := strings.Fields(line); len(f) == 2 && slices.Contains(asked, f[1]) {
+			all = append(all, fmt.Sprintf("Package %s has %s lines.", f[1], f[0]))
+		}
+	}
+	return strings.Join(all, " "), len(all) > 0
 }

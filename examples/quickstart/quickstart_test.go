@@ -70,6 +70,7 @@ func ask(t *testing.T, ctx context.Context, question string) (string, error) {
 func TestQuickstart_DemoModel(t *testing.T) {
 	project(t)
 	for question, wants := range map[string][]string{
+		"How large is lib?":       {"Package lib has 6 lines.", "→ count_lines({})"},
 		"":                        {"The project has 9 lines in 2 Go files of 2 packages", "The largest package is lib with 6 lines", "→ count_lines({})", "[2 model calls, "},
 		`where is "Answer"?`:      {"There are 2 matches", "lib/lib.go:3: // Answer is the answer.", "lib/lib.go:4: const Answer = 42"},
 		"list the files":          {"There are 4 files", "go.mod"},
