@@ -183,10 +183,13 @@ func (e *messageEvent[M]) of(m M, s *schema.StreamReader[M]) *messageEvent[M] {
 	return e
 }
 
-// messageInEvent is an event with a message V of its own, in one block.
-type messageInEvent[M MessageType, V any] struct {
-	messageEvent[M]
-	message V
+// messageInEvent makes an event with a message of its own, V, in one block. M is *V.
+func messageInEvent[M MessageType, V any](message V) *messageEvent[M] {
+	e := &struct {
+		messageEvent[M]
+		message V
+	}{message: message}
+	return e.of(any(&e.message).(M), nil)
 }
 
 // EventFromMessage makes an event of a message or, if msgStream is not nil, of a stream.

@@ -80,21 +80,19 @@ var chatOps = messageOps[*schema.Message]{
 		return &c
 	},
 	copyEvent: func(m *schema.Message, extra map[string]any) *messageEvent[*schema.Message] {
-		e := &messageInEvent[*schema.Message, schema.Message]{message: *m}
-		e.message.Extra = extra
-		return e.of(&e.message, nil)
+		c := *m
+		c.Extra = extra
+		return messageInEvent[*schema.Message](c)
 	},
 	replaceExtra: func(m *schema.Message, extra map[string]any) { m.Extra = extra },
 	newJoin:      func() chunkJoin[*schema.Message] { return new(schema.MessageAccumulator) },
 	modelVariant: func(v *TypedMessageVariant[*schema.Message]) { v.Role = schema.Assistant },
 	toolMessage: func(callID, name, text string) *schema.Message {
-		return &schema.Message{Role: schema.Tool, Content: text, ToolCallID: callID, ToolName: name}
+		m := toolText(callID, name, text, nil)
+		return &m
 	},
 	toolEvent: func(callID, name, text string, extra map[string]any) *messageEvent[*schema.Message] {
-		e := &messageInEvent[*schema.Message, schema.Message]{
-			message: schema.Message{Role: schema.Tool, Content: text, ToolCallID: callID, ToolName: name, Extra: extra},
-		}
-		return e.of(&e.message, nil)
+		return messageInEvent[*schema.Message](toolText(callID, name, text, extra))
 	},
 	toolResult: func(callID, name string, result *schema.ToolResult) (*schema.Message, error) {
 		parts, err := result.ToMessageInputParts()
@@ -122,6 +120,11 @@ var chatOps = messageOps[*schema.Message]{
 	},
 }
 
+// toolText is the message of a result that is text.
+func toolText(callID, name, text string, extra map[string]any) schema.Message {
+	return schema.Message{Role: schema.Tool, Content: text, ToolCallID: callID, ToolName: name, Extra: extra}
+}
+
 var agenticOps = messageOps[*schema.AgenticMessage]{
 	system: schema.SystemAgenticMessage,
 	user:   schema.UserAgenticMessage,
@@ -147,9 +150,9 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 		return &c
 	},
 	copyEvent: func(m *schema.AgenticMessage, extra map[string]any) *messageEvent[*schema.AgenticMessage] {
-		e := &messageInEvent[*schema.AgenticMessage, schema.AgenticMessage]{message: *m}
-		e.message.Extra = extra
-		return e.of(&e.message, nil)
+		c := *m
+		c.Extra = extra
+		return messageInEvent[*schema.AgenticMessage](c)
 	},
 	replaceExtra: func(m *schema.AgenticMessage, extra map[string]any) { m.Extra = extra },
 	newJoin:      func() chunkJoin[*schema.AgenticMessage] { return new(schema.AgenticMessageAccumulator) },
