@@ -168,9 +168,12 @@ func (r *agentRun[M]) guard(finished *bool, err *error) {
 	if v := recover(); v != nil {
 		*err = safe.NewPanicError(v, debug.Stack())
 	} else if !*finished {
-		r.send(r.lastEvent(r.failed(errors.New("the goroutine of the run was ended by runtime.Goexit in user code"))))
+		r.send(r.lastEvent(r.failed(errGoexit)))
 	}
 }
+
+// errGoexit is the error of a run that will not end otherwise.
+var errGoexit = errors.New("the goroutine of the run was ended by runtime.Goexit in user code")
 
 // setUpGuarded is setUp before the run has begun.
 func (r *agentRun[M]) setUpGuarded() (err error) {

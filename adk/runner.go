@@ -203,7 +203,7 @@ func (run *runnerRun[M]) execute() {
 	finished := false
 	defer func() {
 		if !finished && !run.failed { // runtime.Goexit, and nobody was told
-			run.hub.send(&TypedAgentEvent[M]{Err: errors.New("the goroutine of the run was ended by runtime.Goexit in user code")})
+			run.hub.send(&TypedAgentEvent[M]{Err: errGoexit})
 		}
 		run.gate.end()
 	}()

@@ -3,41 +3,23 @@ package compose
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
 
-// graphsOnly writes down what is reported of graphs, without nodes.
-func graphsOnly(moments *[]string) callbacks.Handler {
-	note := func(ctx context.Context, timing string, info *callbacks.RunInfo) context.Context {
-		if info.Component == ComponentOfGraph {
-			*moments = append(*moments, timing+" "+info.Name)
+// ofGraphs are the moments that are reported of graphs, without nodes.
+func ofGraphs(all []moment) (of []string) {
+	for _, m := range all {
+		if m.component == string(ComponentOfGraph) {
+			of = append(of, strings.TrimSuffix(m.timing, " stream")+" "+m.name)
 		}
-		return ctx
 	}
-	return callbacks.NewHandlerBuilder().
-		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
-			return note(ctx, "start", info)
-		}).
-		OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
-			return note(ctx, "end", info)
-		}).
-		OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, _ error) context.Context {
-			return note(ctx, "error", info)
-		}).
-		OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
-			in.Close()
-			return note(ctx, "start", info)
-		}).
-		OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo, out *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
-			out.Close()
-			return note(ctx, "end", info)
-		}).Build()
+	return of
 }
 
 // Three graphs in one another, each with a node that asks, resumed one after the other: each attempt starts the graphs
@@ -73,20 +55,20 @@ func TestInterrupt_S21_3_ThreeLevels(t *testing.T) {
 				}
 				ctx := context.Background()
 				for _, a := range attempts {
-					var moments []string
-					_, err := call(r, ctx, WithCheckPointID("id"), WithCallbacks(graphsOnly(&moments)))
+					var moments []moment
+					_, err := call(r, ctx, WithCheckPointID("id"), WithCallbacks(recorder(&moments)))
 					causes := interrupted(t, err).InterruptContexts
 					require.Len(t, causes, 1)
 					require.Equal(t, a.asked, causes[0].Info)
 					require.Equal(t, a.address, causes[0].Address.String())
-					require.Equal(t, a.moments, moments)
+					require.Equal(t, a.moments, ofGraphs(moments))
 					ctx = ResumeWithData(context.Background(), causes[0].ID, "!")
 				}
-				var moments []string
-				out, err := call(r, ctx, WithCheckPointID("id"), WithCallbacks(graphsOnly(&moments)))
+				var moments []moment
+				out, err := call(r, ctx, WithCheckPointID("id"), WithCallbacks(recorder(&moments)))
 				require.NoError(t, err)
 				require.Equal(t, "x-root!-mid!-inner!", out)
-				require.Equal(t, []string{"start root", "start " + mid, "start " + inner, "end " + inner, "end " + mid, "end root"}, moments)
+				require.Equal(t, []string{"start root", "start " + mid, "start " + inner, "end " + inner, "end " + mid, "end root"}, ofGraphs(moments))
 			})
 		})
 	}
