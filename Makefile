@@ -4,6 +4,9 @@ GO      ?= go
 MODULES := $(shell $(GO) list -m -f '{{.Dir}}')
 BIN     := $(CURDIR)/bin
 
+# vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
+RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
+
 .PHONY: test fmt vet staticcheck unit stdjson fuzz bench generate tools
 
 test: fmt vet staticcheck stdjson unit
@@ -17,14 +20,15 @@ fmt:
 	if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
 
 vet:
-	@for m in $(MODULES); do (cd $$m && $(GO) vet ./...) || exit 1; done
+	@for m in $(MODULES); do (cd $$m && $(RACE) $(GO) vet ./...) || exit 1; done
 
 staticcheck: tools
-	@for m in $(MODULES); do (cd $$m && $(BIN)/staticcheck ./...) || exit 1; done
+	@for m in $(MODULES); do (cd $$m && $(RACE) $(BIN)/staticcheck ./...) || exit 1; done
 
-# unit runs the tests of every module with the race detector and prints the counts.
+# unit runs the tests of every module with the race detector and prints the counts. Linking without the tables for
+# debuggers takes a third less time.
 unit: tools
-	@for m in $(MODULES); do (cd $$m && $(GO) test -race -timeout 10m -json ./... || true); done | $(BIN)/testcount
+	@for m in $(MODULES); do (cd $$m && $(RACE) $(GO) test -ldflags=-w -timeout 10m -json ./... || true); done | $(BIN)/testcount
 
 # stdjson builds everything with encoding/json in place of the JIT, and tests what uses JSON, without the race detector,
 # which hides allocations.

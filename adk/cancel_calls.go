@@ -274,35 +274,42 @@ func watchedTools[M MessageType]() compose.ToolMiddleware {
 	}
 }
 
+// toolCall is how one kind of tool is called.
+type toolCall[O any] = func(context.Context, *compose.ToolInput) (*O, error)
+
 // watchedTool watches one kind of endpoint. finish completes an output inside the call.
-func watchedTool[M MessageType, O any](next func(context.Context, *compose.ToolInput) (*O, error), finish func(context.Context, *O) error) func(context.Context, *compose.ToolInput) (*O, error) {
+func watchedTool[M MessageType, O any](next toolCall[O], finish func(context.Context, *O) error) toolCall[O] {
 	return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
-		r := agentRunFrom[M](ctx)
-		if r == nil || r.view == nil {
-			return next(ctx, in)
+		if r := agentRunFrom[M](ctx); r != nil && r.view != nil {
+			return callWatched(ctx, r, in, next, finish)
 		}
-		interrupted, _, state := tool.GetInterruptState[any](ctx)
-		if r.view.Now() && !(interrupted && hasPointsInside(ctx)) { // an agent inside stops by itself, and keeps what it has
-			return nil, givenUp(ctx, interrupted, state)
-		}
-		call := watch(ctx, r.view, func(ctx context.Context) (*O, error) {
-			out, err := next(ctx, in)
-			if err == nil && out != nil {
-				err = finish(ctx, out)
-			}
-			return out, err
-		})
-		defer call.release()
-		call.aware.Store(interrupted && hasPointsInside(ctx))
-		out, err := call.do()
-		if err == errLeftBehind {
-			r.warnOfLeftBehind(ctx, "tool", in.Name, "call", in.CallID)
-		}
-		if errors.Is(err, errStopped) {
-			return nil, givenUp(ctx, interrupted, state)
+		return next(ctx, in)
+	}
+}
+
+// callWatched calls a tool in a run that can be cancelled.
+func callWatched[M MessageType, O any](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next toolCall[O], finish func(context.Context, *O) error) (*O, error) {
+	interrupted, _, state := tool.GetInterruptState[any](ctx)
+	if r.view.Now() && !(interrupted && hasPointsInside(ctx)) { // an agent inside stops by itself, and keeps what it has
+		return nil, givenUp(ctx, interrupted, state)
+	}
+	call := watch(ctx, r.view, func(ctx context.Context) (*O, error) {
+		out, err := next(ctx, in)
+		if err == nil && out != nil {
+			err = finish(ctx, out)
 		}
 		return out, err
+	})
+	defer call.release()
+	call.aware.Store(interrupted && hasPointsInside(ctx))
+	out, err := call.do()
+	if err == errLeftBehind {
+		r.warnOfLeftBehind(ctx, "tool", in.Name, "call", in.CallID)
 	}
+	if errors.Is(err, errStopped) {
+		return nil, givenUp(ctx, interrupted, state)
+	}
+	return out, err
 }
 
 // givenUp is the error of a call that was given up. One that went on from an interrupt is interrupted again, with all that

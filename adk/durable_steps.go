@@ -124,43 +124,47 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 func durableTools[M MessageType]() compose.ToolMiddleware {
 	return compose.ToolMiddleware{
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-			return durableTool[M](next,
-				func(_ context.Context, out *compose.ToolOutput, s *stepRecord) error { s.Text = out.Result; return nil },
-				func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.ToolOutput, error) {
+			return durableTool[M](next, toolStep[compose.ToolOutput]{
+				note: func(_ context.Context, out *compose.ToolOutput, s *stepRecord) error { s.Text = out.Result; return nil },
+				answer: func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.ToolOutput, error) {
 					return &compose.ToolOutput{Result: s.Text}, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
-				})
+				},
+			})
 		},
 		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-			return durableTool[M](next,
-				func(ctx context.Context, out *compose.StreamToolOutput, s *stepRecord) (err error) {
+			return durableTool[M](next, toolStep[compose.StreamToolOutput]{
+				note: func(ctx context.Context, out *compose.StreamToolOutput, s *stepRecord) (err error) {
 					out.Result, err = joinedStep(ctx, out.Result, &s.Text)
 					return err
 				},
-				func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.StreamToolOutput, error) {
+				answer: func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.StreamToolOutput, error) {
 					out := &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{s.Text})}
 					return out, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
-				})
+				},
+			})
 		},
 		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
-			return durableTool[M](next,
-				func(_ context.Context, out *compose.EnhancedInvokableToolOutput, s *stepRecord) error {
+			return durableTool[M](next, toolStep[compose.EnhancedInvokableToolOutput]{
+				note: func(_ context.Context, out *compose.EnhancedInvokableToolOutput, s *stepRecord) error {
 					s.Result = out.Result
 					return nil
 				},
-				func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.EnhancedInvokableToolOutput, error) {
+				answer: func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.EnhancedInvokableToolOutput, error) {
 					return &compose.EnhancedInvokableToolOutput{Result: s.Result}, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
-				})
+				},
+			})
 		},
 		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
-			return durableTool[M](next,
-				func(ctx context.Context, out *compose.EnhancedStreamableToolOutput, s *stepRecord) (err error) {
+			return durableTool[M](next, toolStep[compose.EnhancedStreamableToolOutput]{
+				note: func(ctx context.Context, out *compose.EnhancedStreamableToolOutput, s *stepRecord) (err error) {
 					out.Result, err = joinedStep(ctx, out.Result, &s.Result)
 					return err
 				},
-				func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.EnhancedStreamableToolOutput, error) {
+				answer: func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.EnhancedStreamableToolOutput, error) {
 					out := &compose.EnhancedStreamableToolOutput{Result: schema.StreamReaderFromArray([]*schema.ToolResult{s.Result})}
 					return out, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
-				})
+				},
+			})
 		},
 	}
 }
@@ -189,54 +193,61 @@ func joinedStep[T any](ctx context.Context, s *schema.StreamReader[T], into *T) 
 // replayedCallKey marks the context of a call that is only answered.
 type replayedCallKey struct{}
 
-// durableTool saves one kind of call: note puts an output into a step, answer makes one of a step.
-func durableTool[M MessageType, O any](next func(context.Context, *compose.ToolInput) (*O, error),
-	note func(context.Context, *O, *stepRecord) error,
-	answer func(context.Context, *compose.ToolInput, *stepRecord) (*O, error),
-) func(context.Context, *compose.ToolInput) (*O, error) {
+// durableTool saves one kind of call.
+func durableTool[M MessageType, O any](next toolCall[O], step toolStep[O]) toolCall[O] {
 	return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
-		r := agentRunFrom[M](ctx)
-		if r == nil || r.durable == nil {
-			return next(ctx, in)
+		if r := agentRunFrom[M](ctx); r != nil && r.durable != nil {
+			return callDurably(ctx, r, in, next, step)
 		}
-		call, err := r.callKey(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		if known := r.durable.journal.calls[callOfVisit{r.durable.visit, call}]; known != nil && known.Kind == stepResult {
-			if known.Action != nil {
-				if err := SendToolGenAction(ctx, in.Name, known.Action); err != nil {
-					return nil, err
-				}
-			}
-			return answer(context.WithValue(ctx, replayedCallKey{}, true), in, known)
-		}
-		done := &stepRecord{Kind: stepResult, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}
-		switch decided, err := r.decide(ctx, in, call); {
-		case err != nil:
-			return nil, err
-		case decided != nil:
-			done.Text = decided.Result
-			done.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
-			if err := r.durable.journal.append(ctx, done); err != nil {
+		return next(ctx, in)
+	}
+}
+
+// toolStep is how the result of one kind of tool is saved: note puts an output into a step, answer makes one of a step.
+type toolStep[O any] struct {
+	note   func(context.Context, *O, *stepRecord) error
+	answer func(context.Context, *compose.ToolInput, *stepRecord) (*O, error)
+}
+
+// callDurably calls a tool in a run whose steps are saved.
+func callDurably[M MessageType, O any](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next toolCall[O], step toolStep[O]) (*O, error) {
+	call, err := r.callKey(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if known := r.durable.journal.calls[callOfVisit{r.durable.visit, call}]; known != nil && known.Kind == stepResult {
+		if known.Action != nil {
+			if err := SendToolGenAction(ctx, in.Name, known.Action); err != nil {
 				return nil, err
 			}
-			return answer(ctx, in, done)
 		}
-		if err := r.durable.journal.append(ctx, &stepRecord{Kind: stepStart, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}); err != nil {
+		return step.answer(context.WithValue(ctx, replayedCallKey{}, true), in, known)
+	}
+	done := &stepRecord{Kind: stepResult, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}
+	switch decided, err := r.decide(ctx, in, call); {
+	case err != nil:
+		return nil, err
+	case decided != nil:
+		done.Text = decided.Result
+		done.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
+		if err := r.durable.journal.append(ctx, done); err != nil {
 			return nil, err
 		}
-		out, err := next(ctx, in)
-		if err == nil && out != nil {
-			err = note(ctx, out, done)
-		}
-		if err != nil {
-			failed := &stepRecord{Kind: stepFailed, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}
-			return nil, errors.Join(err, r.durable.journal.append(context.WithoutCancel(ctx), failed))
-		}
-		done.Action = r.actionOf(in.CallID)
-		return out, r.durable.journal.append(ctx, done)
+		return step.answer(ctx, in, done)
 	}
+	if err := r.durable.journal.append(ctx, &stepRecord{Kind: stepStart, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}); err != nil {
+		return nil, err
+	}
+	out, err := next(ctx, in)
+	if err == nil && out != nil {
+		err = step.note(ctx, out, done)
+	}
+	if err != nil {
+		failed := &stepRecord{Kind: stepFailed, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}
+		return nil, errors.Join(err, r.durable.journal.append(context.WithoutCancel(ctx), failed))
+	}
+	done.Action = r.actionOf(in.CallID)
+	return out, r.durable.journal.append(ctx, done)
 }
 
 // callKey tells a call from the others of its agent.

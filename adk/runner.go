@@ -215,21 +215,25 @@ func (run *runnerRun[M]) execute() {
 	finished = true
 }
 
-// send passes an event to the reader. An interrupt is saved before; that of a cancelled run is its end.
+// send passes an event to the reader.
 func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	switch {
 	case run.gate.over:
 		e.closeStreams()
-		return
 	case e.replayed:
 		run.replayed = e
-		return
 	case e.Action == nil || e.Action.Interrupted == nil:
 		run.replayed = nil
 		run.failed = run.failed || e.Err != nil
 		run.hub.send(e)
-		return
-	case run.interrupted:
+	default:
+		run.sendInterrupt(e)
+	}
+}
+
+// sendInterrupt saves an interrupt and passes it on. That of a cancelled run is its end.
+func (run *runnerRun[M]) sendInterrupt(e *TypedAgentEvent[M]) {
+	if run.interrupted {
 		run.hub.send(&TypedAgentEvent[M]{Err: errors.New("multiple interrupt actions should not happen in Runner")})
 		return
 	}

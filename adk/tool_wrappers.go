@@ -94,8 +94,8 @@ var partsArgument = argumentForm[*schema.ToolArgument]{
 // and return an output struct O around R.
 func wrapEndpoint[A, R, O any](form argumentForm[A], pack func(R) *O, unpack func(*O) R,
 	hook func(context.Context, endpoint[A, R], *ToolContext) (endpoint[A, R], error),
-) func(next func(context.Context, *compose.ToolInput) (*O, error)) func(context.Context, *compose.ToolInput) (*O, error) {
-	return func(next func(context.Context, *compose.ToolInput) (*O, error)) func(context.Context, *compose.ToolInput) (*O, error) {
+) func(next toolCall[O]) toolCall[O] {
+	return func(next toolCall[O]) toolCall[O] {
 		return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
 			inner := func(ctx context.Context, arguments A, opts ...tool.Option) (result R, err error) {
 				out, err := next(ctx, withArguments(in, form.text(arguments), opts))

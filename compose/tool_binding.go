@@ -36,13 +36,15 @@ func (f *toolFamily[R]) value(ctx context.Context, in *ToolInput) (R, error) {
 	if f.invoke != nil {
 		return f.invoke(ctx, in)
 	}
+	return f.joined(ctx, in)
+}
+
+func (f *toolFamily[R]) joined(ctx context.Context, in *ToolInput) (v R, err error) {
 	s, err := f.stream(ctx, in)
 	if err != nil {
-		var none R
-		return none, err
+		return v, err
 	}
-	v, err := joinToolStream(s, f.nothing)
-	if err != nil {
+	if v, err = joinToolStream(s, f.nothing); err != nil {
 		err = fmt.Errorf("%s: %w", f.joining, err)
 	}
 	return v, err

@@ -122,13 +122,16 @@ func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bo
 // run executes the calls that have no result yet, in the caller's goroutine and as many more as may run at once. After
 // a failure no further call starts: its result would be lost.
 func (b *toolBatch) run(execute func(*toolCall)) {
-	workers := b.workers()
-	if workers == 1 {
-		for i := 0; i < len(b.calls) && b.failed.Load() == nil; i++ {
-			b.guard(&b.calls[i], execute)
-		}
+	if workers := b.workers(); workers > 1 {
+		b.runParallel(workers, execute)
 		return
 	}
+	for i := 0; i < len(b.calls) && b.failed.Load() == nil; i++ {
+		b.guard(&b.calls[i], execute)
+	}
+}
+
+func (b *toolBatch) runParallel(workers int, execute func(*toolCall)) {
 	var next atomic.Int32
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(b.calls) && b.failed.Load() == nil; i = int(next.Add(1)) - 1 {
