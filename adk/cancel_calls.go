@@ -26,7 +26,7 @@ var errStopped = errors.New("the call was given up because the run was cancelled
 // errLeftBehind is errStopped for a call that has not ended by then.
 var errLeftBehind = fmt.Errorf("%w, and may still be running", errStopped)
 
-// watchedCall is a call of a model or tool in a run that can be cancelled, and its context.
+// watchedCall is a call of a model, a tool or a hook in a run that can be cancelled, and its context.
 type watchedCall struct {
 	context.Context
 	view   *cancelscope.View
@@ -114,6 +114,50 @@ func (c *watchedCall) release() {
 
 var errCallEnded = errors.New("the call ended its goroutine (runtime.Goexit)")
 
+// stoppable returns a context for code of users that runs in the run's own goroutine: hooks, and what decides on other
+// attempts. It ends when the run is to stop at once. That code is waited for all the same.
+func (r *agentRun[M]) stoppable(ctx context.Context) (_ context.Context, release func()) {
+	if r == nil || r.view == nil {
+		return ctx, noRelease
+	}
+	c := new(watchedCall)
+	c.open(ctx, r.view)
+	return c, c.release
+}
+
+func noRelease() {}
+
+// stoppedOr is an error of such code, or the interrupt of a run that has been stopped meanwhile.
+func (r *agentRun[M]) stoppedOr(ctx context.Context, err error) error {
+	if err != nil && r != nil && r.stopped() && !isInterrupt(err) {
+		return compose.Interrupt(ctx, infoStopped)
+	}
+	return err
+}
+
+// stoppableInput has a GenModelInput of the user's run in such a context.
+func stoppableInput[M MessageType](generate TypedGenModelInput[M]) TypedGenModelInput[M] {
+	return func(ctx context.Context, instruction string, input *TypedAgentInput[M]) ([]M, error) {
+		ctx, release := agentRunFrom[M](ctx).stoppable(ctx)
+		defer release()
+		return generate(ctx, instruction, input)
+	}
+}
+
+// stoppableArguments has a ToolArgumentsHandler run in a context that ends when the run is to stop at once.
+func stoppableArguments[M MessageType](handle func(ctx context.Context, name, arguments string) (string, error)) func(context.Context, string, string) (string, error) {
+	if handle == nil {
+		return nil
+	}
+	return func(ctx context.Context, name, arguments string) (string, error) {
+		r := agentRunFrom[M](ctx)
+		stoppable, release := r.stoppable(ctx)
+		defer release()
+		arguments, err := handle(stoppable, name, arguments)
+		return arguments, r.stoppedOr(ctx, err)
+	}
+}
+
 // pendingCall is a watched call with its result to come.
 type pendingCall[T any] struct {
 	watchedCall
@@ -126,11 +170,16 @@ type pendingCall[T any] struct {
 // when nobody waits for it any more is closed.
 func watch[T any](ctx context.Context, view *cancelscope.View, run func(ctx context.Context) (T, error)) *pendingCall[T] {
 	p := &pendingCall[T]{run: run, err: errCallEnded}
-	p.view, p.life = view, ctx
-	p.changed.L = &p.mu
-	p.Context, p.cancel = context.WithCancelCause(ctx)
-	view.OnNow(&p.watchedCall)
+	p.open(ctx, view)
 	return p
+}
+
+// open has the call's context end when the run is to stop at once.
+func (c *watchedCall) open(ctx context.Context, view *cancelscope.View) {
+	c.view, c.life = view, ctx
+	c.changed.L = &c.mu
+	c.Context, c.cancel = context.WithCancelCause(ctx)
+	view.OnNow(c)
 }
 
 // do runs the call and waits for it, or until it is to stop. The call has a goroutine of its own, because it may ignore
@@ -229,7 +278,7 @@ func (r *agentRun[M]) ownCall(ctx context.Context) *watchedCall {
 func detach(ctx context.Context) (detached context.Context, stop func()) {
 	call, _ := ctx.Value(watchedCallKey{}).(*watchedCall)
 	if call == nil {
-		return ctx, func() {}
+		return ctx, noRelease
 	}
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	follow := func(leader context.Context) func() bool {

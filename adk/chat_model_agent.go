@@ -134,6 +134,8 @@ func NewTypedChatModelAgent[M MessageType](_ context.Context, config *TypedChatM
 	if a.conf.GenModelInput == nil {
 		a.conf.GenModelInput = defaultGenModelInput[M]
 		a.ownInput = true
+	} else {
+		a.conf.GenModelInput = stoppableInput(a.conf.GenModelInput)
 	}
 	switch a.conf.Exit.(type) {
 	case ExitTool, *ExitTool:

@@ -112,5 +112,10 @@ func (s *handlerSet[M]) beforeTurn() bool { return len(s.structs)+len(s.beforeMo
 // afterTurn reports whether anything runs after a turn of the model.
 func (s *handlerSet[M]) afterTurn() bool { return len(s.structs)+len(s.afterModel) > 0 }
 
+// aroundModel reports whether anything runs in a turn besides the model.
+func (s *handlerSet[M]) aroundModel() bool {
+	return s.beforeTurn() || s.afterTurn() || len(s.wrapModel) > 0
+}
+
 // judgesAnswers reports whether anything runs between the last message and the end of the run.
 func (s *handlerSet[M]) judgesAnswers() bool { return len(s.finalAnswer)+len(s.afterAgent) > 0 }

@@ -26,6 +26,8 @@ type modelChain[M MessageType] struct {
 	retry    *TypedModelRetryConfig[M]
 	failover *ModelFailoverConfig[M]
 	target   *modelTarget[M]
+	// consulting: code of users runs in a turn besides the model.
+	consulting bool
 	// limited: an agent with tools, or with a gate before the final answer, counts its iterations.
 	limited bool
 	infos   []*schema.ToolInfo
@@ -37,13 +39,14 @@ type modelChain[M MessageType] struct {
 
 func newModelChain[M MessageType](conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M], infos []*schema.ToolInfo) *modelChain[M] {
 	return &modelChain[M]{
-		handlers: handlers,
-		retry:    conf.ModelRetryConfig,
-		failover: conf.ModelFailoverConfig,
-		target:   newModelTarget(conf.Model),
-		limited:  len(infos) > 0 || len(handlers.finalAnswer) > 0,
-		infos:    infos,
-		tools:    []model.Option{model.WithTools(infos)},
+		handlers:   handlers,
+		retry:      conf.ModelRetryConfig,
+		failover:   conf.ModelFailoverConfig,
+		target:     newModelTarget(conf.Model),
+		consulting: handlers.aroundModel() || conf.ModelRetryConfig != nil || conf.ModelFailoverConfig != nil,
+		limited:    len(infos) > 0 || len(handlers.finalAnswer) > 0,
+		infos:      infos,
+		tools:      []model.Option{model.WithTools(infos)},
 	}
 }
 
@@ -72,6 +75,11 @@ func (c *modelChain[M]) Stream(ctx context.Context, _ []M, _ ...model.Option) (*
 // message of the history is the result.
 func (c *modelChain[M]) turn(ctx context.Context) (last M, err error) {
 	t := c.newTurn(ctx)
+	if c.consulting {
+		stoppable, release := t.run.stoppable(ctx)
+		defer release()
+		ctx = stoppable
+	}
 	if last, answered, err := t.begin(ctx); answered || err != nil {
 		return last, err
 	}

@@ -109,6 +109,7 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 	config := conf.ToolsConfig.ToolsNodeConfig
 	config.Tools = b.out.tools
 	config.UnknownToolsHandler = unknownToolEventSender[M](config.UnknownToolsHandler)
+	config.ToolArgumentsHandler = stoppableArguments[M](config.ToolArgumentsHandler)
 	config.ToolCallMiddlewares = b.plan.middlewares
 	// Only a run that may return a result directly pays for looking.
 	directly := len(b.plan.returnDirectly) > 0 || len(b.plan.agent.handlers.beforeAgent) > 0
@@ -170,7 +171,7 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 	}
 	var direct *TypedAgentEvent[M]
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		if s.Paused == directResultHeld {
+		if s.Paused == resultsKept {
 			s.Paused, results = running, s.lastResults()
 		} else {
 			s.remember(results)
@@ -181,11 +182,8 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 	if err == nil && direct != nil {
 		err = r.tellDirectResult(ctx, direct)
 	}
-	if err == nil && len(r.agent.handlers.afterToolCalls) > 0 {
-		ctx, err = r.hookAfterToolCalls(ctx, len(results))
-	}
 	if err == nil {
-		err = r.options.runAfterToolCalls(ctx)
+		err = r.hookAfterToolCalls(ctx, len(results))
 	}
 	if err != nil {
 		return nil, err
@@ -203,7 +201,7 @@ func (r *agentRun[M]) tellDirectResult(ctx context.Context, e *TypedAgentEvent[M
 		if told {
 			s.ReturnDirectlyEvent = nil
 		} else {
-			s.Paused = directResultHeld
+			s.Paused = resultsKept
 		}
 		return nil
 	})
@@ -213,8 +211,29 @@ func (r *agentRun[M]) tellDirectResult(ctx context.Context, e *TypedAgentEvent[M
 	return err
 }
 
-// hookAfterToolCalls runs the hooks after a round with n results and keeps what they make of the state.
-func (r *agentRun[M]) hookAfterToolCalls(ctx context.Context, n int) (context.Context, error) {
+// hookAfterToolCalls runs the hooks after a round with n results, and the caller's own. What a cancel has broken off is
+// done again when the run goes on.
+func (r *agentRun[M]) hookAfterToolCalls(ctx context.Context, n int) error {
+	if len(r.agent.handlers.afterToolCalls) == 0 && r.options.afterToolCalls == nil {
+		return nil
+	}
+	hooksCtx, release := r.stoppable(ctx)
+	defer release()
+	hooksCtx, err := r.rewriteAfterToolCalls(hooksCtx, n)
+	if err == nil {
+		err = r.options.runAfterToolCalls(hooksCtx)
+	}
+	if err = r.stoppedOr(ctx, err); isInterrupt(err) {
+		err = errors.Join(pauseAt[M](ctx, resultsKept), err)
+	}
+	return err
+}
+
+// rewriteAfterToolCalls keeps what the hooks make of the state.
+func (r *agentRun[M]) rewriteAfterToolCalls(ctx context.Context, n int) (context.Context, error) {
+	if len(r.agent.handlers.afterToolCalls) == 0 {
+		return ctx, nil
+	}
 	var view *TypedChatModelAgentState[M]
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		view = s.view()
@@ -324,9 +343,11 @@ func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 	if err != nil {
 		return last, err
 	}
-	decision, view, err := handlers.runFinalAnswer(ctx, view)
+	hooksCtx, release := r.stoppable(ctx)
+	defer release()
+	decision, view, err := handlers.runFinalAnswer(hooksCtx, view)
 	if err != nil {
-		return last, err
+		return last, r.stoppedOr(ctx, err)
 	}
 	r.rejected = decision == RejectFinalAnswer
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
@@ -343,7 +364,7 @@ func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 	if err != nil || r.rejected {
 		return last, err
 	}
-	return last, handlers.runAfterAgent(ctx, view)
+	return last, r.stoppedOr(ctx, handlers.runAfterAgent(hooksCtx, view))
 }
 
 var errNoDirectResult = errors.New("return directly tool call result not found")

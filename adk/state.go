@@ -52,8 +52,9 @@ const (
 	running safePoint = iota
 	afterChatModel
 	afterTools
-	// directResultHeld is after the tools, of which one has the result that ends the run, before that is told.
-	directResultHeld
+	// resultsKept is after the tools, with their results in the history, before what comes then has been done: the result
+	// that ends the run is told, and the hooks run.
+	resultsKept
 )
 
 // State is the state of a run on ordinary messages, for compose.ProcessState in tools and hooks. Prefer the states

@@ -46,8 +46,8 @@ type spot[M MessageType] struct {
 	path func(streaming bool) bool
 	// resumed: the spot is in a resumed run.
 	resumed bool
-	// inCall: the code is in a call of the model or a tool, which an immediate cancel gives up.
-	inCall bool
+	// waitedFor: an immediate cancel does not reach the code.
+	waitedFor bool
 }
 
 // TestUserCode_EverySpotEveryDeed: the run ends with one error that tells whose code did it, and leaves nothing.
@@ -163,7 +163,7 @@ func hookSpots[M MessageType]() map[string]*spot[M] {
 		}}
 	}
 	type state = *TypedChatModelAgentState[M]
-	return map[string]*spot[M]{
+	all := map[string]*spot[M]{
 		"BeforeAgent": hook("BeforeAgent", func(do deed) *hooked[M] {
 			return &hooked[M]{beforeAgent: func(ctx context.Context, _ *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
 				return nil, nil, do(ctx)
@@ -203,10 +203,12 @@ func hookSpots[M MessageType]() map[string]*spot[M] {
 		"AfterModelRewriteHistory": {names: []string{"handler[0]", "AfterModelRewriteHistory failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Handlers = append(c.Handlers, &earlyHooks[M]{after: do})
 		}},
-		"WrapTool": {names: []string{"handler[0]", "WrapTool failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"WrapTool": {waitedFor: true, names: []string{"handler[0]", "WrapTool failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Handlers = append(c.Handlers, &earlyHooks[M]{tool: do})
 		}},
 	}
+	all["BeforeAgent"].waitedFor = true
+	return all
 }
 
 // earlyHooks has the hooks of early versions.
@@ -322,11 +324,11 @@ func good() map[string]tool.BaseTool {
 func wrapSpots[M MessageType]() map[string]*spot[M] {
 	all := map[string]*spot[M]{}
 	for kind, f := range forms(nil) {
-		all[f.hook] = &spot[M]{inCall: true, names: []string{"handler[0]", f.hook + " failed", "bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		all[f.hook] = &spot[M]{names: []string{"handler[0]", f.hook + " failed", "bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.Tools = []tool.BaseTool{good()[kind]}
 			c.Handlers = append(c.Handlers, &callHooks[M]{hook: do})
 		}}
-		all["wrapped "+kind+" call"] = &spot[M]{inCall: true, names: []string{"bad", "c1"}, nothing: strings.Replace(f.nothing, "nil stream", "neither an output nor an error", 1), grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		all["wrapped "+kind+" call"] = &spot[M]{names: []string{"bad", "c1"}, nothing: strings.Replace(f.nothing, "nil stream", "neither an output nor an error", 1), grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.Tools = []tool.BaseTool{good()[kind]}
 			c.Handlers = append(c.Handlers, &callHooks[M]{inside: do})
 		}}
@@ -337,7 +339,7 @@ func wrapSpots[M MessageType]() map[string]*spot[M] {
 // structSpots are the functions of an AgentMiddleware.
 func structSpots[M MessageType]() map[string]*spot[M] {
 	all := map[string]*spot[M]{
-		"WrapToolCall": {inCall: true, names: []string{"bad", "c1"}, nothing: "neither an output nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"WrapToolCall": {names: []string{"bad", "c1"}, nothing: "neither an output nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Middlewares = []AgentMiddleware{{WrapToolCall: compose.ToolMiddleware{Invokable: outputOf(do)}}}
 		}},
 	}
@@ -376,15 +378,15 @@ func modelSpots[M MessageType]() map[string]*spot[M] {
 		}
 	}
 	return map[string]*spot[M]{
-		"Generate": {inCall: true, path: whole, nothing: "neither a message nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"Generate": {path: whole, nothing: "neither a message nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Model = &modelFunc[M]{generate: func(ctx context.Context, _ []M, _ ...model.Option) (M, error) { return d.nothing, do(ctx) }}
 		}},
-		"Stream": {inCall: true, path: live, nothing: "neither a stream nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"Stream": {path: live, nothing: "neither a stream nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Model = &modelFunc[M]{stream: func(ctx context.Context, _ []M, _ ...model.Option) (*schema.StreamReader[M], error) {
 				return nil, do(ctx)
 			}}
 		}},
-		"stream of the model": {inCall: true, path: live, nothing: "nil", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"stream of the model": {path: live, nothing: "nil", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			streamOf(func(ctx context.Context, chunk M) (M, error) {
 				if d.line(chunk) == "assistant: b" {
 					return d.nothing, do(ctx)
@@ -442,17 +444,17 @@ func judgeSpots[M MessageType]() map[string]*spot[M] {
 // toolSpots are the tools themselves.
 func toolSpots[M MessageType]() map[string]*spot[M] {
 	all := map[string]*spot[M]{
-		"Info": {names: []string{"tool at index 0", "Info"}, nothing: "neither an info nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"Info": {waitedFor: true, names: []string{"tool at index 0", "Info"}, nothing: "neither an info nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.Tools = []tool.BaseTool{infoTool{echo("bad"), do}}
 		}},
-		"Info of the exit tool": {names: []string{"exit tool", "Info"}, nothing: "neither an info nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"Info of the exit tool": {waitedFor: true, names: []string{"exit tool", "Info"}, nothing: "neither an info nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Exit = infoTool{echo("bad"), do}
 		}},
-		"exit tool": {inCall: true, names: []string{"bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"exit tool": {names: []string{"bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.Tools = nil
 			c.Exit = forms(do)["invokable"].tool
 		}},
-		"stream of a tool": {inCall: true, names: []string{"bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"stream of a tool": {names: []string{"bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.Tools = []tool.BaseTool{&streamToolFunc{"bad", func(ctx context.Context, _ string) (*schema.StreamReader[string], error) {
 				return schema.StreamReaderWithConvert(schema.StreamReaderFromArray([]string{"a", "b"}), func(s string) (string, error) {
 					if s == "a" {
@@ -462,7 +464,7 @@ func toolSpots[M MessageType]() map[string]*spot[M] {
 				}), nil
 			}}}
 		}},
-		"stream of an enhanced tool": {inCall: true, names: []string{"bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"stream of an enhanced tool": {names: []string{"bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.Tools = []tool.BaseTool{&enhancedStreamToolFunc{"bad", func(ctx context.Context, _ *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
 				return schema.StreamReaderWithConvert(schema.StreamReaderFromArray([]string{"a", "b"}), func(s string) (*schema.ToolResult, error) {
 					if s == "a" {
@@ -474,7 +476,7 @@ func toolSpots[M MessageType]() map[string]*spot[M] {
 		}},
 	}
 	for kind, f := range forms(nil) {
-		all[kind+" tool"] = &spot[M]{inCall: true, names: []string{"bad", "c1"}, nothing: f.nothing, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		all[kind+" tool"] = &spot[M]{names: []string{"bad", "c1"}, nothing: f.nothing, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.Tools = []tool.BaseTool{forms(do)[kind].tool}
 		}}
 	}
@@ -492,14 +494,14 @@ func (i infoTool) Info(ctx context.Context) (*schema.ToolInfo, error) { return n
 // nodeSpots are what is around the calls of a message, and around a resumed run.
 func nodeSpots[M MessageType]() map[string]*spot[M] {
 	all := map[string]*spot[M]{
-		"UnknownToolsHandler": {inCall: true, names: []string{"bad"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"UnknownToolsHandler": {names: []string{"bad"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.Tools = []tool.BaseTool{echo("other")}
 			c.ToolsConfig.UnknownToolsHandler = func(ctx context.Context, _, _ string) (string, error) { return "", do(ctx) }
 		}},
 		"ToolArgumentsHandler": {names: []string{"bad", "arguments handler"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.ToolArgumentsHandler = func(ctx context.Context, _, _ string) (string, error) { return "", do(ctx) }
 		}},
-		"ToolCallMiddlewares": {inCall: true, names: []string{"bad", "c1"}, nothing: "neither an output nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"ToolCallMiddlewares": {names: []string{"bad", "c1"}, nothing: "neither an output nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Invokable: outputOf(do)}}
 		}},
 		"WithAfterToolCallsHook": {names: []string{"WithAfterToolCallsHook"}, grow: func(*TypedChatModelAgentConfig[M], deed) {},

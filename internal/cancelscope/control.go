@@ -147,8 +147,9 @@ func (c *Control) due() (due []watcher) {
 	return due
 }
 
+// stop begins with the innermost: what runs inside something began after it.
 func stop(due []watcher) {
-	for _, w := range due {
+	for _, w := range slices.Backward(due) {
 		w.StopNow()
 	}
 }

@@ -1,0 +1,145 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/schema"
+)
+
+// TestCancel_C24_InAHook: what had ended before the hook is neither lost nor done again.
+func TestCancel_C24_InAHook(t *testing.T) {
+	type state = *ChatModelAgentState
+	type wait = func(context.Context) error
+	for _, c := range []struct {
+		name string
+		hook func(w wait) *hooked[*schema.Message]
+		opts func(w wait) []AgentRunOption
+		// turns is how many answers the model gives in all: a turn that was broken off is taken again.
+		turns int
+	}{
+		{name: "before the model", turns: 2, hook: func(w wait) *hooked[*schema.Message] {
+			return &hooked[*schema.Message]{beforeModel: func(ctx context.Context, s state, _ *ModelContext) (context.Context, state, error) {
+				if len(s.Messages) == 1 {
+					return ctx, s, nil
+				}
+				return ctx, s, w(ctx)
+			}}
+		}},
+		{name: "after the model", turns: 3, hook: func(w wait) *hooked[*schema.Message] {
+			return &hooked[*schema.Message]{afterModel: func(ctx context.Context, s state, _ *ModelContext) (context.Context, state, error) {
+				return ctx, s, w(ctx)
+			}}
+		}},
+		{name: "after tool calls", turns: 2, hook: func(w wait) *hooked[*schema.Message] {
+			return &hooked[*schema.Message]{afterToolCalls: func(ctx context.Context, s state, _ *ToolCallsContext) (context.Context, state, error) {
+				return ctx, s, w(ctx)
+			}}
+		}},
+		{name: "the run's own after tool calls", turns: 2, opts: func(w wait) []AgentRunOption {
+			return []AgentRunOption{WithAfterToolCallsHook(w)}
+		}},
+		{name: "before the final answer", turns: 2, hook: func(w wait) *hooked[*schema.Message] {
+			return &hooked[*schema.Message]{finalAnswer: func(ctx context.Context, s state) (context.Context, FinalAnswerDecision, state, error) {
+				return ctx, AcceptFinalAnswer, s, w(ctx)
+			}}
+		}},
+		{name: "after the agent", turns: 2, hook: func(w wait) *hooked[*schema.Message] {
+			return &hooked[*schema.Message]{afterAgent: func(ctx context.Context, _ state) (context.Context, error) {
+				return ctx, w(ctx)
+			}}
+		}},
+	} {
+		for _, streaming := range []bool{false, true} {
+			t.Run(c.name+map[bool]string{true: ", streaming"}[streaming], func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					waited, called := false, 0
+					waitOnce := func(ctx context.Context) error {
+						if waited {
+							return nil
+						}
+						waited = true
+						<-ctx.Done()
+						require.ErrorAs(t, context.Cause(ctx), new(*CancelError))
+						return ctx.Err()
+					}
+					var seen [][]*schema.Message
+					answer := func(_ context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+						seen = append(seen, history)
+						if len(history) == 1 {
+							return callOf("count", "c1", "x"), nil
+						}
+						return schema.AssistantMessage("done", nil), nil
+					}
+					m := &modelFunc[*schema.Message]{answer, func(ctx context.Context, history []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+						m, err := answer(ctx, history, opts...)
+						return schema.StreamReaderFromArray([]*schema.Message{m}), err
+					}}
+					conf := &ChatModelAgentConfig{Name: "a", Model: m}
+					conf.ToolsConfig.Tools = []tool.BaseTool{&toolFunc{"count", func(context.Context, string) (string, error) {
+						called++
+						return "1", nil
+					}}}
+					if c.hook != nil {
+						conf.Handlers = []ChatModelAgentMiddleware{c.hook(waitOnce)}
+					}
+					agent, err := NewChatModelAgent(t.Context(), conf)
+					require.NoError(t, err)
+					var opts []AgentRunOption
+					if c.opts != nil {
+						opts = c.opts(waitOnce)
+					}
+					r := NewRunner(t.Context(), RunnerConfig{Agent: agent, EnableStreaming: streaming, CheckPointStore: memory{}})
+					option, cancel := WithCancel()
+					go func() {
+						synctest.Wait()
+						cancel()
+					}()
+					out := collect(t, r.Query(t.Context(), "hi", append(opts, option, WithCheckPointID("1"))...))
+					require.NotNil(t, out.err)
+					require.Equal(t, "1", out.err.CheckPointID)
+
+					it, err := r.Resume(t.Context(), "1", opts...)
+					require.NoError(t, err)
+					texts, _ := drainAll(t, it)
+					all := append(out.texts, texts...)
+					require.Equal(t, "a: done", all[len(all)-1])
+					require.Equal(t, 1, called)
+					require.Len(t, seen, c.turns)
+					last := seen[len(seen)-1]
+					require.Len(t, last, 3)
+					require.Equal(t, []schema.RoleType{schema.User, schema.Assistant, schema.Tool}, []schema.RoleType{last[0].Role, last[1].Role, last[2].Role})
+				})
+			})
+		}
+	}
+}
+
+// TestCancel_C22_WhileItWaitsForARetry: an immediate cancel does not wait for the pause to be over.
+func TestCancel_C22_WhileItWaitsForARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &modelFunc[*schema.Message]{generate: func(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
+			return nil, errors.New("busy")
+		}}
+		agent, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "a", Model: m, ModelRetryConfig: &ModelRetryConfig{
+			MaxRetries: 3, BackoffFunc: func(context.Context, int) time.Duration { return time.Hour },
+		}})
+		require.NoError(t, err)
+		option, cancel := WithCancel()
+		started := time.Now()
+		it := agent.Run(t.Context(), &AgentInput{Messages: []Message{schema.UserMessage("hi")}}, option)
+		synctest.Wait()
+		handle, counts := cancel()
+		require.True(t, counts)
+		require.NoError(t, handle.Wait())
+		require.NotNil(t, collect(t, it).err)
+		require.Zero(t, time.Since(started))
+	})
+}
