@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/skill"
 	"github.com/weftgo/weft/adk/middlewares/summarization"
 	"github.com/weftgo/weft/adk/middlewares/toolerrors"
+	"github.com/weftgo/weft/adk/middlewares/tooltimeout"
 	"github.com/weftgo/weft/adk/middlewares/validhistory"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
@@ -54,6 +56,7 @@ func every[M adk.MessageType](t *testing.T) map[string]adk.TypedChatModelAgentMi
 	add("summarization")(summarization.NewTyped(ctx, &summarization.TypedConfig[M]{Model: adktest.NewTypedModel[M](t)}))
 	add("toolerrors")(toolerrors.NewTyped[M](ctx, nil))
 	add("toolsearch")(toolsearch.NewTyped[M](ctx, &toolsearch.Config{DynamicTools: []tool.BaseTool{adktest.NewTool("hidden")}}))
+	add("tooltimeout")(tooltimeout.NewTyped[M](ctx, &tooltimeout.Config{Timeout: time.Hour}))
 	add("validhistory")(validhistory.NewTyped[M](ctx, nil))
 	return all
 }
