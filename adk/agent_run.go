@@ -27,7 +27,7 @@ type agentRun[M MessageType] struct {
 	// view is which cancel the run has to obey, nil if there is none. A run that somebody else's hook or tool has started
 	// is abortable only: it is stopped with those, and nobody hears of it.
 	view      *cancelscope.View
-	detached  func() // ends the context of a run that must be stopped with others, nil for one that ends by itself
+	release   func() // of contexts that the run has made, nil if there are none
 	abortable bool
 	// undoable: the turn can be taken back. That is so once it has begun, in a run that can be cancelled.
 	undoable bool
@@ -90,7 +90,7 @@ func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], 
 		r.view = v
 	case inside:
 		r.view, r.abortable = v.view.Nested(), true
-		ctx, r.detached = detach(ctx)
+		ctx, r.release = detach(ctx)
 	}
 	r.Context = ctx
 	r.ctx = r
@@ -133,15 +133,14 @@ func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) ta
 		r.resume = &resumption[M]{info: do.resume}
 		r.input = &TypedAgentInput[M]{EnableStreaming: do.resume.EnableStreaming}
 	}
-	if err := r.findJournal(); err != nil {
-		r.send(r.lastEvent(err))
-		return done{}
+	err := r.findJournal()
+	if err == nil && len(a.handlers.beforeAgent) > 0 {
+		err = r.setUpGuarded()
 	}
-	if len(a.handlers.beforeAgent) > 0 {
-		if err := r.setUpGuarded(); err != nil {
-			r.send(r.lastEvent(err))
-			return done{}
-		}
+	if err != nil {
+		r.send(r.lastEvent(err))
+		r.end()
+		return done{}
 	}
 	return r
 }
@@ -156,10 +155,21 @@ func (r *agentRun[M]) execute() {
 
 func (r *agentRun[M]) end() {
 	r.speculation.close()
-	if r.detached != nil {
-		r.detached()
+	if r.release != nil {
+		r.release()
 	}
 	r.over.Store(true)
+}
+
+// atEnd has f called when the run is over.
+func (r *agentRun[M]) atEnd(f func()) {
+	before := r.release
+	r.release = func() {
+		f()
+		if before != nil {
+			before()
+		}
+	}
 }
 
 // guard is to be deferred by what runs user code. It turns a panic into the error, and tells of user code that ended
@@ -207,7 +217,15 @@ func (r *agentRun[M]) failed(err error) error {
 
 // applyHandlers lets BeforeAgent change what the run works with. What it returns decides, also where it is empty.
 func (r *agentRun[M]) applyHandlers(p *agentPlan[M]) error {
-	ctx, rc, err := r.agent.handlers.runBeforeAgent(r, &ChatModelAgentContext{
+	var ctx context.Context = r
+	if r.view != nil {
+		call := new(watchedCall)
+		call.open(r, r.view)
+		defer r.view.Forget(call) // what BeforeAgent returns is the context of the whole run: a cancel must not end it later
+		r.atEnd(func() { call.cancel(nil) })
+		ctx = call
+	}
+	ctx, rc, err := r.agent.handlers.runBeforeAgent(ctx, &ChatModelAgentContext{
 		Instruction:    p.instruction,
 		Tools:          slices.Clone(p.tools),
 		ReturnDirectly: maps.Clone(p.returnDirectly),

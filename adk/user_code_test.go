@@ -46,7 +46,7 @@ type spot[M MessageType] struct {
 	path func(streaming bool) bool
 	// resumed: the spot is in a resumed run.
 	resumed bool
-	// waitedFor: an immediate cancel does not reach the code.
+	// waitedFor: an immediate cancel does not reach the code, which runs before the run.
 	waitedFor bool
 }
 
@@ -163,7 +163,7 @@ func hookSpots[M MessageType]() map[string]*spot[M] {
 		}}
 	}
 	type state = *TypedChatModelAgentState[M]
-	all := map[string]*spot[M]{
+	return map[string]*spot[M]{
 		"BeforeAgent": hook("BeforeAgent", func(do deed) *hooked[M] {
 			return &hooked[M]{beforeAgent: func(ctx context.Context, _ *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
 				return nil, nil, do(ctx)
@@ -203,12 +203,10 @@ func hookSpots[M MessageType]() map[string]*spot[M] {
 		"AfterModelRewriteHistory": {names: []string{"handler[0]", "AfterModelRewriteHistory failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Handlers = append(c.Handlers, &earlyHooks[M]{after: do})
 		}},
-		"WrapTool": {waitedFor: true, names: []string{"handler[0]", "WrapTool failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+		"WrapTool": {names: []string{"handler[0]", "WrapTool failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Handlers = append(c.Handlers, &earlyHooks[M]{tool: do})
 		}},
 	}
-	all["BeforeAgent"].waitedFor = true
-	return all
 }
 
 // earlyHooks has the hooks of early versions.
