@@ -41,6 +41,7 @@ const (
 type StreamReader[T any] struct {
 	rest   []T             // what is left to read, if src is nil
 	src    pull.Source[T]  // nil: the reader was made from an array
+	pipe   *pipe.Pipe[T]   // src, if it is one
 	first  func(T) T       // what is done to the first value, nil after that
 	parker pull.Parker     // made when the reader waits for the first time
 	auto   runtime.Cleanup // set by SetAutomaticClose, if closes
@@ -48,7 +49,10 @@ type StreamReader[T any] struct {
 	state  atomic.Int32
 }
 
-func newReader[T any](src pull.Source[T]) *StreamReader[T] { return &StreamReader[T]{src: src} }
+func newReader[T any](src pull.Source[T]) *StreamReader[T] {
+	p, _ := src.(*pipe.Pipe[T])
+	return &StreamReader[T]{src: src, pipe: p}
+}
 
 // Recv returns the next item and waits for it. An item is a value, an error, or both. The end of the stream is io.EOF
 // itself (compare with ==), returned again by every further Recv; any other error is an item like others, and the
@@ -57,6 +61,11 @@ func newReader[T any](src pull.Source[T]) *StreamReader[T] { return &StreamReade
 // After Close, Recv returns [ErrRecvAfterClosed], also a Recv that is waiting already. A reader made from an array
 // is lenient: it can be read after Close.
 func (sr *StreamReader[T]) Recv() (T, error) {
+	if sr != nil && sr.pipe != nil && sr.first == nil && sr.state.Load() == readerOpen {
+		if item, ok := sr.pipe.Take(); ok {
+			return item.Value, item.Err
+		}
+	}
 	return sr.recv(noContext)
 }
 
@@ -105,8 +114,8 @@ func (sr *StreamReader[T]) recv(ctx context.Context) (T, error) {
 
 // poll asks the source, a pipe without the detour of an interface call on a generic type.
 func (sr *StreamReader[T]) poll(w pull.Waker) (pull.Item[T], bool) {
-	if p, ok := sr.src.(*pipe.Pipe[T]); ok {
-		return p.Poll(w)
+	if sr.pipe != nil {
+		return sr.pipe.Poll(w)
 	}
 	return sr.src.Poll(w)
 }

@@ -133,20 +133,29 @@ func (p *Pipe[T]) awaitRoom(end int64) {
 	}
 }
 
-// Poll takes the next item, see [pull.Source].
-func (p *Pipe[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
+// Take takes an item that is known to be there, without asking the senders.
+func (p *Pipe[T]) Take() (item pull.Item[T], ok bool) {
 	head := p.head.Load()
-	if head == p.seen {
-		if end := p.look(w); end != nil || head == p.seen {
-			return pull.Item[T]{Err: end}, end != nil
-		}
-	}
-	if p.closed.Load()&closedByReader != 0 {
-		return pull.Item[T]{Err: pull.ErrClosed}, true
+	if head == p.seen || p.closed.Load()&closedByReader != 0 {
+		return item, false
 	}
 	item = p.next()
 	p.advance(head + 1)
 	return item, true
+}
+
+// Poll takes the next item, see [pull.Source].
+func (p *Pipe[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
+	if item, ok = p.Take(); ok {
+		return item, true
+	}
+	if end := p.look(w); end != nil {
+		return pull.Item[T]{Err: end}, true
+	}
+	if item, ok = p.Take(); !ok && p.head.Load() != p.seen { // the reader has been closed meanwhile
+		return pull.Item[T]{Err: pull.ErrClosed}, true
+	}
+	return item, ok
 }
 
 // next empties the slot at head.
