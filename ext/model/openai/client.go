@@ -134,6 +134,8 @@ func (m *ChatModel) post(ctx context.Context, body []byte, headers map[string]st
 		return nil, newAPIError(resp, hide)
 	case err != nil:
 		return nil, hide.failure("request", err)
+	case resp.StatusCode >= http.StatusMultipleChoices: // a redirect that leads nowhere is none to the client
+		return nil, newAPIError(resp, hide)
 	}
 	r := &response{header: resp.Header, body: resp.Body, ctx: ctx, hide: hide}
 	r.unwatch = context.AfterFunc(ctx, r.closeBody)

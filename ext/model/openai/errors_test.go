@@ -255,6 +255,7 @@ func TestErrors_EventsInTheStream(t *testing.T) {
 		"Groq":                  {`data: {"choices":[],"x_groq":{"id":"1","error":"down"}}` + "\n\n", "down", 0},
 		"error in the name":     {`error: {"code":500,"message":"down"}` + "\n\n", "down", 500},
 		"object without prefix": {`{"error":{"message":"down"}}` + "\n", "down", 0},
+		"fields of the error":   {"event: error\ndata: {\"code\":500,\"message\":\"down\"}\n\n", "down", 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := requireOneError(t, stream(t, newModel(t, streaming(chunk("a")+c.event+chunk("b")+doneChunk))))
@@ -270,6 +271,44 @@ func TestErrors_EventsInTheStream(t *testing.T) {
 	var got *APIError
 	require.ErrorAs(t, err, &got)
 	require.Equal(t, 503, got.StatusCode)
+}
+
+// TestErrors_InPlaceOfAnAnswer: a document of success that is an error in one of the forms without "error" around it.
+func TestErrors_InPlaceOfAnAnswer(t *testing.T) {
+	for body, message := range map[string]string{
+		`{"code":"InvalidModel","message":"no such model","request_id":"1"}`: "no such model",
+		`{"detail":"not authenticated"}`:                                     "not authenticated",
+		`{"message":"forbidden"}`:                                            "forbidden",
+	} {
+		for _, kind := range []string{"generate", "stream"} {
+			var got *APIError
+			require.ErrorAs(t, calls(newModel(t, whole(body)))[kind](t.Context()), &got, "%s of %s", kind, body)
+			require.Equal(t, message, got.Message)
+		}
+	}
+}
+
+// TestErrors_TextsThatAreNone: events of a stream that have neither an answer nor an error.
+func TestErrors_TextsThatAreNone(t *testing.T) {
+	for _, event := range []string{
+		`{"message":"processing"}`, `{"type":"ping"}`, `{"code":0,"message":""}`,
+		`{"object":"chat.completion.chunk","code":"x","message":"y"}`, `{"usage":{"total_tokens":1},"code":"x","message":"y"}`,
+	} {
+		body := chunk("a") + "data: " + event + "\n\n" + stopChunk + doneChunk
+		require.Equal(t, "a", joined(t, stream(t, newModel(t, streaming(body)))).Content, event)
+	}
+}
+
+// TestErrors_StatusWithoutAnAnswer: what is neither an answer nor an error by its status names the status.
+func TestErrors_StatusWithoutAnAnswer(t *testing.T) {
+	for _, status := range []int{http.StatusMultipleChoices, http.StatusNotModified, http.StatusTemporaryRedirect} {
+		m := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		for kind, call := range calls(m) {
+			var got *APIError
+			require.ErrorAs(t, call(t.Context()), &got, "%s: %d", kind, status)
+			require.Equal(t, status, got.StatusCode)
+		}
+	}
 }
 
 func TestErrors_NullErrorIsNone(t *testing.T) {

@@ -165,6 +165,12 @@ func TestResponse_RefusalIsSentBack(t *testing.T) {
 	require.JSONEq(t, `[{"role":"assistant","refusal":"no"}]`, sentMessages(t, unchanged, m))
 }
 
+func TestResponse_ByteOrderMark(t *testing.T) {
+	m, err := newModel(t, whole("\uFEFF"+`{"choices":[{"message":{"content":"a"}}]}`)).Generate(t.Context(), question)
+	require.NoError(t, err)
+	require.Equal(t, "a", m.Content)
+}
+
 func TestResponse_EmptyAnswerIsAMessage(t *testing.T) {
 	m := answerOf(t, `{"choices":[{"message":null}]}`)
 	require.Equal(t, schema.Assistant, m.Role)

@@ -15,6 +15,9 @@ const maxResponse = 128 << 20
 // errDone is the end that the server announced.
 var errDone = errors.New("done")
 
+// byteOrderMark is at the start of what some servers send, and says nothing.
+var byteOrderMark = []byte("\uFEFF")
+
 var errTooLarge = errors.New("the response is too large")
 
 // A source yields the JSON documents of a response, and then errDone if the server has said that this is all, or io.EOF
@@ -42,7 +45,7 @@ func (d *document) next() ([]byte, error) {
 	if err == nil && len(bytes.TrimSpace(data)) == 0 {
 		err = io.ErrUnexpectedEOF
 	}
-	return data, err
+	return bytes.TrimPrefix(data, byteOrderMark), err
 }
 
 // events is the source of an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). It is
@@ -67,7 +70,7 @@ func (e *events) next() ([]byte, error) {
 			return nil, err
 		}
 		first := len(e.data) == 0
-		e.take(line)
+		e.take(bytes.TrimPrefix(line, byteOrderMark))
 		ends := err == io.EOF || len(line) == 0
 		switch {
 		case bytes.HasPrefix(e.data, done):

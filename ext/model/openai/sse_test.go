@@ -30,6 +30,7 @@ func TestEvents(t *testing.T) {
 		"bare object":                {"{\"error\":1}\n", []string{`{"error":1}`}, io.EOF},
 		"error in the name":          {"error: {\"m\":1}\n\n", []string{`{"error": {"m":1}}`}, io.EOF},
 		"long line":                  {"data: {\"a\":\"" + strings.Repeat("x", 10000) + "\"}\n\n", []string{`{"a":"` + strings.Repeat("x", 10000) + `"}`}, io.EOF},
+		"byte order mark":            {"\uFEFFdata: {\"a\":1}\n\ndata: [DONE]\n\n", []string{`{"a":1}`}, errDone},
 		"nothing counts behind done": {"data: [DONE]\n\ndata: {}\n\n", nil, errDone},
 	} {
 		for kind, r := range map[string]io.Reader{

@@ -100,7 +100,7 @@ func (s *streamer) message(data []byte) (*schema.Message, error) {
 	if err := decode(data, &c); err != nil {
 		return nil, s.from.failure("decode the response", fmt.Errorf("%w in %q", err, s.from.hide.excerpt(data)))
 	}
-	if e := c.failure(data); e != nil {
+	if e := c.failure(data, s.assembler.whole); e != nil {
 		e.RequestID = s.assembler.requestID
 		return nil, e.redact(s.from.hide)
 	}

@@ -38,8 +38,9 @@ type completion struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// failure returns the error that the server put in place of an answer, or behind a part of it.
-func (c *completion) failure(data []byte) *APIError {
+// failure returns the error that the server put in place of an answer, or behind a part of it. whole says that data is
+// all there is.
+func (c *completion) failure(data []byte, whole bool) *APIError {
 	if c.Object == "error" {
 		return parseError(data, errorDepth)
 	}
@@ -50,7 +51,7 @@ func (c *completion) failure(data []byte) *APIError {
 	}
 	choice := c.choice()
 	if choice == nil {
-		return nil
+		return c.bareFailure(data, whole)
 	}
 	if e := parseError(choice.Error, errorDepth); e != nil {
 		return e
@@ -59,6 +60,19 @@ func (c *completion) failure(data []byte) *APIError {
 		return &APIError{Message: "the server ended the answer with an error"}
 	}
 	return nil
+}
+
+// bareFailure returns the error of a document that is nothing else, such as {"code":500,"message":"down"}. A text alone
+// is one only in place of a whole answer: in a stream it may be there to keep the connection open.
+func (c *completion) bareFailure(data []byte, whole bool) *APIError {
+	if c.Object != "" || c.Usage != nil || c.XGroq.Usage != nil {
+		return nil
+	}
+	e := parseError(data, errorDepth)
+	if e == nil || e.Message == "" || !whole && e.Code == "" && e.Type == "" {
+		return nil
+	}
+	return e
 }
 
 // choice returns the first of the alternative answers.
