@@ -114,6 +114,9 @@ func (m *ChatModel) post(ctx context.Context, body []byte, headers map[string]st
 	}
 	if m.conf.TokenSource != nil {
 		opts = append(opts, option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			if req.Header.Get("Authorization") != "" { // of the call or of Config.Headers: it is meant to be sent
+				return next(req)
+			}
 			token, err := m.conf.TokenSource(req.Context())
 			if err != nil {
 				return nil, fmt.Errorf("get a token: %w", err)

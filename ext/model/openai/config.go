@@ -20,7 +20,8 @@ type Config struct {
 	// none.
 	APIKey string
 	// TokenSource returns the bearer token for a request, in place of APIKey: for Microsoft Entra ID, Google and other
-	// providers whose tokens expire. It is called for every attempt, by several goroutines, and should cache.
+	// providers whose tokens expire. It is called for every attempt, by several goroutines, and should cache. It is not
+	// asked where Headers or WithExtraHeaders set Authorization.
 	TokenSource func(ctx context.Context) (string, error)
 	// BaseURL is the place below which the server has chat/completions, for example "http://localhost:11434/v1".
 	// Default [DefaultBaseURL].

@@ -11,6 +11,7 @@ import (
 	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -130,6 +131,28 @@ func TestTarget_ExtraHeaders(t *testing.T) {
 	req, _ := capture(t, func(c *Config) { c.Headers = map[string]string{"A": "1", "B": "1"} }, question,
 		WithExtraHeaders(map[string]string{"B": "2", "C": "2"}), WithExtraHeaders(map[string]string{"C": "3"}))
 	require.Equal(t, []string{"1", "2", "3"}, []string{req.Header.Get("A"), req.Header.Get("B"), req.Header.Get("C")})
+}
+
+// TestTokenSource_GivesWayToHeaders: who sets the header for a call, such as for another tenant, gets it.
+func TestTokenSource_GivesWayToHeaders(t *testing.T) {
+	withToken := func(c *Config) {
+		c.APIKey, c.TokenSource = "", func(context.Context) (string, error) { return "token", nil }
+	}
+	both := func(c *Config) { withToken(c); c.Headers = map[string]string{"authorization": "Bearer config"} }
+	ofCall := WithExtraHeaders(map[string]string{"Authorization": "Bearer call"})
+	for _, c := range []struct {
+		change func(*Config)
+		opts   []model.Option
+		want   string
+	}{
+		{withToken, nil, "Bearer token"},
+		{both, nil, "Bearer config"},
+		{withToken, []model.Option{ofCall}, "Bearer call"},
+		{both, []model.Option{ofCall}, "Bearer call"},
+	} {
+		req, _ := capture(t, c.change, question, c.opts...)
+		require.Equal(t, []string{c.want}, req.Header.Values("Authorization"))
+	}
 }
 
 func TestTokenSource_IsAskedForEveryAttempt(t *testing.T) {
