@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/serialization"
@@ -231,8 +232,36 @@ func (r *run) saveChannels(cp *checkpoint) error {
 	return nil
 }
 
+// checkKnown refuses a checkpoint of another version of the graph if going on from it would lose something without a
+// word: a node that is to run, or an output that waits for a node.
+func (r *run) checkKnown() error {
+	const changed = ": was the graph changed since?"
+	cp := r.resumed
+	for _, key := range append(slices.Clip(cp.RerunNodes), sortedKeys(cp.Inputs)...) {
+		if r.byKey[key] < firstNode {
+			return graphErrorf("the checkpoint goes on with node '%s', which is not in this graph"+changed, key)
+		}
+	}
+	for _, to := range sortedKeys(cp.Channels) {
+		i, ok := r.byKey[to]
+		ch := cp.Channels[to]
+		if !ok || ch == nil {
+			continue
+		}
+		for _, from := range sortedKeys(ch.Values) {
+			if !slices.ContainsFunc(r.nodes[i].inLinks, func(li int) bool { return r.nodes[r.links[li].from].key == from }) {
+				return graphErrorf("the checkpoint has an output of node '%s' for node '%s', which takes none of it in this graph"+changed, from, to)
+			}
+		}
+	}
+	return nil
+}
+
 // restore puts the links back as they were.
 func (r *run) restore() error {
+	if err := r.checkKnown(); err != nil {
+		return err
+	}
 	for i := range r.links {
 		l, ls := &r.links[i], &r.linkStates[i]
 		from, to := &r.nodes[l.from], &r.nodes[l.to]

@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -446,4 +447,43 @@ func TestResume_U4_NodesToRun(t *testing.T) {
 		require.Equal(t, "done", out)
 		require.Equal(t, [][]string{{"x1"}, {"2"}, {"2done"}, {""}}, chunks)
 	})
+}
+
+// A checkpoint of another version of the graph is refused where going on from it would lose something without a word.
+func TestResume_ChangedGraph(t *testing.T) {
+	build := func(t *testing.T, opts []GraphCompileOption, st CheckPointStore, done, asking string) Runnable[string, string] {
+		g := NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode(done, suffix("d"), WithOutputKey("d")))
+		require.NoError(t, g.AddLambdaNode(asking, asks("q"), WithOutputKey("a")))
+		require.NoError(t, g.AddLambdaNode("other", asks("q"), WithOutputKey("o")))
+		require.NoError(t, g.AddLambdaNode("join", joinKeys("d", "a", "o")))
+		for _, k := range []string{done, asking, "other"} {
+			require.NoError(t, g.AddEdge(START, k))
+			require.NoError(t, g.AddEdge(k, "join"))
+		}
+		require.NoError(t, g.AddEdge("join", END))
+		return compiled[string, string](t, g, append(slices.Clip(opts), WithCheckPointStore(st))...)
+	}
+	for mode, opts := range modes {
+		for _, c := range []struct{ done, asking, want string }{
+			{"done", "asking", ""},
+			{"done", "renamed", "the checkpoint goes on with node 'asking', which is not in this graph"},
+			{"renamed", "asking", "the checkpoint has an output of node 'done' for node 'join', which takes none of it in this graph"},
+		} {
+			t.Run(mode+"/"+c.done+" "+c.asking, func(t *testing.T) {
+				forEachRunKind(t, func(t *testing.T, call caller) {
+					st := newStore()
+					_, err := call(build(t, opts, st, "done", "asking"), context.Background(), WithCheckPointID("id"))
+					ctx := answers(t, err, func(any) any { return "!" })
+					out, err := call(build(t, opts, st, c.done, c.asking), ctx, WithCheckPointID("id"))
+					if c.want == "" {
+						require.NoError(t, err)
+						require.Equal(t, "[xd][x!][x!]", out)
+						return
+					}
+					require.ErrorContains(t, err, c.want)
+				})
+			})
+		}
+	}
 }
