@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/weftgo/weft/schema"
@@ -176,4 +178,24 @@ func objectMembers(text string) ([]objectMember, bool) {
 		return nil, false
 	}
 	return members, true
+}
+
+// sameAliases reports whether both mean the same aliases; nil, which stands for others, is the same as nil only.
+func sameAliases(a, b map[string]ToolAliasConfig) bool {
+	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, func(x, y ToolAliasConfig) bool {
+		return slices.Equal(x.NameAliases, y.NameAliases) && maps.EqualFunc(x.ArgumentsAliases, y.ArgumentsAliases, slices.Equal[[]string])
+	})
+}
+
+// cloneAliases copies all that a caller might change.
+func cloneAliases(aliases map[string]ToolAliasConfig) map[string]ToolAliasConfig {
+	clones := maps.Clone(aliases)
+	for name, conf := range clones {
+		clone := ToolAliasConfig{NameAliases: slices.Clone(conf.NameAliases), ArgumentsAliases: maps.Clone(conf.ArgumentsAliases)}
+		for key, names := range clone.ArgumentsAliases {
+			clone.ArgumentsAliases[key] = slices.Clone(names)
+		}
+		clones[name] = clone
+	}
+	return clones
 }

@@ -134,8 +134,9 @@ func WithToolAliases(toolAliases map[string]ToolAliasConfig) ToolsNodeOption {
 
 // derivedTable is a table made for call options. It is kept because callers pass the same tools again and again.
 type derivedTable struct {
-	tools   []tool.BaseTool
-	aliases uintptr
+	tools []tool.BaseTool
+	// aliases are a copy of those of the options, nil for the node's own.
+	aliases map[string]ToolAliasConfig
 	table   *toolTable
 }
 
@@ -154,23 +155,21 @@ func (tn *ToolsNode) tableFor(ctx context.Context, o *toolsNodeOptions) (*toolTa
 	if o.aliases != nil {
 		aliases = o.aliases
 	}
-	key := reflect.ValueOf(aliases).Pointer()
-	if d := tn.derived.Load(); d != nil && d.aliases == key && sameTools(d.tools, tools) {
+	if d := tn.derived.Load(); d != nil && sameAliases(d.aliases, o.aliases) && sameTools(d.tools, tools) {
 		return d.table, nil
 	}
 	table, err := tn.newTable(ctx, tools, aliases)
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert tool list from call option: %w", err)
 	}
-	tn.derived.Store(&derivedTable{tools: slices.Clone(tools), aliases: key, table: table})
+	tn.derived.Store(&derivedTable{tools: slices.Clone(tools), aliases: cloneAliases(o.aliases), table: table})
 	return table, nil
 }
 
-// sameTools reports whether both lists hold the same instances. Tools of types that cannot be compared never count as
-// the same.
+// sameTools reports whether both lists hold the same instances. Tools that cannot be compared never count as the same.
 func sameTools(a, b []tool.BaseTool) bool {
 	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool {
-		return reflect.TypeOf(x) == reflect.TypeOf(y) && reflect.TypeOf(x).Comparable() && x == y
+		return reflect.TypeOf(x) == reflect.TypeOf(y) && reflect.ValueOf(x).Comparable() && x == y
 	})
 }
 

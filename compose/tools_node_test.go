@@ -481,6 +481,12 @@ func (c *countedTool) Info(ctx context.Context) (*schema.ToolInfo, error) {
 	return c.invokable.Info(ctx)
 }
 
+// toolOfAnything is of a type that can be compared, while its values may not.
+type toolOfAnything struct {
+	*invokable
+	of any
+}
+
 func TestToolsNode_L13_CallOptions(t *testing.T) {
 	other := &countedTool{invokable: echo("other")}
 	type toolOptions struct{ suffix string }
@@ -505,6 +511,18 @@ func TestToolsNode_L13_CallOptions(t *testing.T) {
 	_, err = runToolsErr(t, tn, calls("A:x"), aliases)
 	require.ErrorContains(t, err, "tool A not found", "the given aliases take the place of all others")
 	require.Equal(t, "x0", runTools(t, tn, calls("A:x"), WithToolList())[0].Content)
+
+	given := map[string]ToolAliasConfig{"a": {NameAliases: []string{"C"}}}
+	runTools(t, tn, calls("C:x"), WithToolAliases(given))
+	given["a"].NameAliases[0] = "D"
+	require.Equal(t, "x0", runTools(t, tn, calls("D:x"), WithToolAliases(given))[0].Content, "they were changed meanwhile")
+	_, err = runToolsErr(t, tn, calls("C:x"), WithToolAliases(given))
+	require.ErrorContains(t, err, "tool C not found")
+
+	byValue := WithToolList(toolOfAnything{invokable: echo("v"), of: []string{"cannot be compared"}})
+	for range 2 {
+		require.Equal(t, "vx", runTools(t, tn, calls("v:x"), byValue)[0].Content)
+	}
 
 	_, err = runToolsErr(t, tn, calls("a"), WithToolList(toolBase("bare")))
 	require.ErrorContains(t, err, "failed to convert tool list from call option: tool bare is not")
