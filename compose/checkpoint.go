@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/internal/serialization"
 	"github.com/weftgo/weft/schema"
 )
@@ -169,10 +170,15 @@ func (r *run) deleteCheckpoint(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	if err := deleter.Delete(ctx, *id); err != nil {
+	if err := deleteGuarded(ctx, deleter, *id); err != nil {
 		return graphErrorf("failed to delete checkpoint: %w, checkPointID: %s", err, *id)
 	}
 	return nil
+}
+
+func deleteGuarded(ctx context.Context, deleter core.CheckPointDeleter, id string) (err error) {
+	defer safe.Recover(&err)
+	return deleter.Delete(ctx, id)
 }
 
 // modifyState lets the caller change the saved state; data that the caller resumes this very graph with replaces it.

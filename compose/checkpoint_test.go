@@ -276,6 +276,45 @@ func TestCheckpoint_DoBetter36_DeletedOnSuccess(t *testing.T) {
 	})
 }
 
+// badDeleter is a store whose Delete goes wrong.
+type badDeleter struct {
+	*store
+	how func() error
+}
+
+func (d badDeleter) Delete(context.Context, string) error { return d.how() }
+
+// A checkpoint that cannot be deleted makes the run fail, and what it had to give is closed.
+func TestCheckpoint_DoBetter36_DeletionFails(t *testing.T) {
+	var closed <-chan struct{}
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddLambdaNode("n", asks("q")))
+	require.NoError(t, g.AddLambdaNode("s", StreamableLambda(func(_ context.Context, in string) (sr *schema.StreamReader[string], err error) {
+		sr, closed = tracked(in, in)
+		return sr, nil
+	})))
+	line(t, g, "n", "s")
+	for name, how := range map[string]func() error{
+		"error": func() error { return errors.New("cannot delete") },
+		"panic": func() error { panic("cannot delete") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEachRunKind(t, func(t *testing.T, call caller) {
+				r := compiled[string, string](t, g, WithCheckPointStore(badDeleter{newStore(), how}), WithCheckPointDeletion())
+				for _, opts := range [][]Option{nil, {WithCallbacks(callbacks.NewHandlerBuilder().OnErrorFn(
+					func(ctx context.Context, _ *callbacks.RunInfo, _ error) context.Context { return ctx }).Build())}} {
+					_, err := call(r, context.Background(), WithCheckPointID("id"))
+					ctx := answers(t, err, func(any) any { return "!" })
+					_, err = call(r, ctx, append(opts, WithCheckPointID("id"))...)
+					require.ErrorContains(t, err, "cannot delete")
+					require.ErrorContains(t, err, "checkPointID: id")
+					<-closed
+				}
+			})
+		})
+	}
+}
+
 // lineOf is a graph of one node.
 func lineOf(t *testing.T, l *Lambda) *Graph[string, string] {
 	g := NewGraph[string, string]()

@@ -37,6 +37,9 @@ func resolve(t reflect.Type, path FieldPath, target bool) ([]accessor, reflect.T
 			if !f.IsExported() {
 				return nil, nil, fmt.Errorf("type[%v] has an unexported field[%s]", t, name)
 			}
+			if target && !canMakeEmbedded(t, f.Index) {
+				return nil, nil, fmt.Errorf("type[%v] has field[%s] behind an embedded pointer to an unexported type, which cannot be set", t, name)
+			}
 			steps = append(steps, accessor{name: name, field: f.Index})
 			t = f.Type
 		case t.Kind() == reflect.Interface && !target:
@@ -56,6 +59,21 @@ func resolve(t reflect.Type, path FieldPath, target bool) ([]accessor, reflect.T
 		}
 	}
 	return steps, t, nil
+}
+
+// canMakeEmbedded reports whether every pointer on the way to a promoted field can be set.
+func canMakeEmbedded(t reflect.Type, index []int) bool {
+	for _, i := range index[:len(index)-1] {
+		f := t.Field(i)
+		if t = f.Type; t.Kind() != reflect.Pointer {
+			continue
+		}
+		if !f.IsExported() {
+			return false
+		}
+		t = t.Elem()
+	}
+	return true
 }
 
 // errInterfaceOnTarget is a target path through an interface other than any.

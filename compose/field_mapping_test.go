@@ -175,6 +175,10 @@ func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
 			"static check failed for mapping [from hidden(field) of start]: type[compose.leaf] has an unexported field[hidden]"},
 		{"unexported target", compileErr(direct[any, leaf](ToField("hidden"))),
 			"static check failed for mapping [from start to hidden(field)]: type[compose.leaf] has an unexported field[hidden]"},
+		{"target behind an unexported pointer", compileErr(direct[string, promoted](ToField("Text"))),
+			"static check failed for mapping [from start to Text(field)]: type[compose.promoted] has field[Text] behind an embedded pointer to an unexported type, which cannot be set"},
+		{"target in an unexported struct", compileErr(direct[string, struct{ leaf }](ToField("Text"))), ""},
+		{"source behind an unexported pointer", compileErr(direct[promoted, string](FromField("Text"))), ""},
 		{"W-14", compileErr(direct[FieldMapping, any](FromField("from"))),
 			"static check failed for mapping [from from(field) of start]: type[compose.FieldMapping] has an unexported field[from]"},
 		{"W-14", compileErr(direct[any, *FieldMapping](ToField("to"))),
@@ -203,9 +207,18 @@ func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
 		{"empty ToField is the whole", compileErr(direct[string, int](ToField(""))), "static check failed for mapping [from start], field[string]-[int] is absolutely not assignable"},
 	}
 	for _, c := range checks {
-		t.Run(c.name, func(t *testing.T) { require.EqualError(t, c.err, c.want) })
+		t.Run(c.name, func(t *testing.T) {
+			if c.want == "" {
+				require.NoError(t, c.err)
+				return
+			}
+			require.EqualError(t, c.err, c.want)
+		})
 	}
 }
+
+// promoted has the fields of an unexported struct behind a pointer.
+type promoted struct{ *leaf }
 
 // Overlaps between the inputs of a node, in the order they were declared.
 func TestFieldMapping_W5_Overlaps(t *testing.T) {

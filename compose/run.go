@@ -127,7 +127,9 @@ func (r *run) begin() error {
 
 func (r *run) end() {
 	if r.err == nil && r.fromCheckpoint {
-		r.err = r.deleteCheckpoint(r.ctx)
+		if r.err = r.deleteCheckpoint(r.ctx); r.err != nil {
+			closeStream(r.stream) // of the result that nobody gets
+		}
 	}
 	r.reportEnd()
 }
