@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weftgo/weft/compose"
@@ -35,8 +36,10 @@ type agentRun[M MessageType] struct {
 	stopsInTools bool
 	// rejected: the final answer was.
 	rejected bool
+	// mu lets one event out at a time, and none after the end: tools, and what they have started, send theirs at any time.
+	mu sync.Mutex
 	// over: what is sent now comes from tools that outlived the run.
-	over atomic.Bool
+	over bool
 	// unheard: an event was dropped because the run is to stop at once.
 	unheard atomic.Bool
 
@@ -110,7 +113,9 @@ func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
 
 // offer publishes an event unless nobody is to hear it any more.
 func (r *agentRun[M]) offer(e *TypedAgentEvent[M]) bool {
-	if r.over.Load() || r.view.Now() && (r.abortable || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.view.Now() && (r.abortable || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
 		return false
 	}
 	r.out.send(e)
@@ -119,7 +124,9 @@ func (r *agentRun[M]) offer(e *TypedAgentEvent[M]) bool {
 
 // tell publishes an event of what counts although the run may have been stopped meanwhile.
 func (r *agentRun[M]) tell(e *TypedAgentEvent[M]) {
-	if r.over.Load() || r.abortable && r.view.Now() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.abortable && r.view.Now() {
 		e.closeStreams()
 		return
 	}
@@ -138,8 +145,8 @@ func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) ta
 		err = r.setUpGuarded()
 	}
 	if err != nil {
+		defer r.end()
 		r.send(r.lastEvent(err))
-		r.end()
 		return done{}
 	}
 	return r
@@ -158,7 +165,9 @@ func (r *agentRun[M]) end() {
 	if r.release != nil {
 		r.release()
 	}
-	r.over.Store(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
 }
 
 // atEnd has f called when the run is over.
