@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -176,17 +177,30 @@ func handOver(x *execution[Message]) {
 	if action == nil || action.Interrupted != nil || action.Exit || action.TransferToAgent == nil {
 		return
 	}
-	name := action.TransferToAgent.DestAgentName
-	target := x.flow.transferTarget(x, name)
-	if target == nil {
-		x.out.send(x.named(&AgentEvent{Err: fmt.Errorf("transfer failed: agent '%s' not found when transferring from '%s'", name, x.name)}))
+	next, err := successorNamed(x, action.TransferToAgent.DestAgentName)
+	if err != nil {
+		x.out.send(x.named(&AgentEvent{Err: err}))
 		return
 	}
-	next := successor(x, target)
 	next.begin(nil, nil).execute()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.last = next.outcome()
+}
+
+// successorNamed finds the agent that takes over from x, and makes its execution. It asks agents for their names: a panic
+// of one becomes the error.
+func successorNamed(x *execution[Message], name string) (next *execution[Message], err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = x.failed(fmt.Errorf("transfer to '%s': %w", name, safe.NewPanicError(v, debug.Stack())))
+		}
+	}()
+	target := x.flow.transferTarget(x, name)
+	if target == nil {
+		return nil, fmt.Errorf("transfer failed: agent '%s' not found when transferring from '%s'", name, x.name)
+	}
+	return successor(x, target), nil
 }
 
 // successor makes the execution of the agent that takes over from x. An agent that the run comes back to obeys the

@@ -301,3 +301,50 @@ func TestFlow_F13_AgenticAgents(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, doc.Values, 1)
 }
+
+// nameless is an agent that panics when it is asked for its name, once it is told to.
+type nameless struct {
+	*interruptible
+	gone *bool
+}
+
+func (a nameless) Name(context.Context) string {
+	if *a.gone {
+		panic(errBroken)
+	}
+	return a.name
+}
+
+// TestFlow_F2_ANameThatPanics: agents are asked for their names where a run is handed over or resumed, too. That is the
+// error of the run, also beside other agents, in a goroutine of their own.
+func TestFlow_F2_ANameThatPanics(t *testing.T) {
+	for name, around := range map[string]func(Agent) Agent{
+		"alone":    func(a Agent) Agent { return a },
+		"sequence": func(a Agent) Agent { return sequenceOf(t, "w", a) },
+		"parallel": func(a Agent) Agent { return parallelOf(t, "w", a, newTheatre().says("c")) },
+	} {
+		t.Run(name+", handed over", func(t *testing.T) {
+			gone := false
+			a := actor("a", func(_ context.Context, send func(*AgentEvent)) {
+				gone = true
+				send(&AgentEvent{Action: NewTransferToAgentAction("b")})
+			})
+			agent := around(flowOf(t, a, nameless{asking("b"), &gone}))
+			err := onlyError(t, read(t, ask(t.Context(), agent, false)))
+			require.ErrorIs(t, err, errBroken)
+			require.ErrorContains(t, err, "agent 'a'")
+		})
+		t.Run(name+", resumed", func(t *testing.T) {
+			gone := false
+			agent := around(flowOf(t, hands(newTheatre(), "a", "b"), nameless{asking("b"), &gone}))
+			r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: memory{}})
+			interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+			gone = true
+			it, err := r.Resume(t.Context(), "1")
+			require.NoError(t, err)
+			err = onlyError(t, read(t, it))
+			require.ErrorIs(t, err, errBroken)
+			require.ErrorContains(t, err, "agent 'a'")
+		})
+	}
+}

@@ -536,3 +536,30 @@ func testGoexitWorker[M MessageType](t *testing.T, streaming bool) {
 	require.ErrorContains(t, failure(t, all), "Goexit")
 	require.Equal(t, 1, m.calls())
 }
+
+// TestRobust_L6_GoexitInABranch: an agent that runs beside others has a goroutine of its own. If it ends that, it has not
+// answered.
+func TestRobust_L6_GoexitInABranch(t *testing.T) {
+	leaves := &custom[ordinary]{"leaves", func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] {
+		runtime.Goexit()
+		return nil
+	}}
+	c := newTheatre()
+	err := onlyError(t, read(t, ask(t.Context(), Agent(sequenceOf(t, "s", parallelOf(t, "w", leaves, newTheatre().says("b")), c.says("c"))), false)))
+	require.ErrorContains(t, err, "agent 'leaves'")
+	require.ErrorContains(t, err, "Goexit")
+	require.Empty(t, c.asked, "the sequence does not go on without the answer")
+}
+
+// onlyError is that of a run in which agents beside the failing one go on.
+func onlyError[M MessageType](t testing.TB, all []observed[M]) (err error) {
+	t.Helper()
+	for _, o := range all {
+		if o.Err != nil {
+			require.NoError(t, err, "there is one error")
+			err = o.Err
+		}
+	}
+	require.Error(t, err)
+	return err
+}

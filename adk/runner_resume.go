@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"time"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
 )
 
 // ResumeParams says what a resumed run is given.
@@ -241,7 +243,12 @@ func notResumable(name string) error {
 }
 
 // beginResume lets the agent of x, or the one below it that was interrupted, go on.
-func (x *execution[M]) beginResume(streaming bool) task {
+func (x *execution[M]) beginResume(streaming bool) (t task) {
+	defer func() { // the agents around it are asked for their names
+		if v := recover(); v != nil {
+			t = x.failing(x.failed(safe.NewPanicError(v, debug.Stack())))
+		}
+	}()
 	interrupted, state, target, data := x.frame.Resumption()
 	info := &ResumeInfo{
 		EnableStreaming: streaming,

@@ -135,6 +135,7 @@ type branch struct {
 	exec *execution[Message]
 	// finished: it ended before the run was interrupted.
 	finished  bool
+	failed    bool
 	interrupt *AgentEvent
 }
 
@@ -163,15 +164,20 @@ func (r *parallelRun) execute() {
 	r.parent.lane.join(lanes)
 }
 
+// execute does the work of the branch, in a goroutine of its own, whose end the other branches do not notice.
 func (b *branch) execute() {
-	x := b.exec
-	if resume := b.run.do.resume; resume != nil {
-		if x.wasInterrupted() {
-			x.beginResume(resume.EnableStreaming).execute()
-			return
+	ended := false
+	defer func() {
+		if !ended && !b.failed { // runtime.Goexit, and nobody was told
+			b.send(b.exec.named(&AgentEvent{Err: b.exec.failed(errGoexit)}))
 		}
+	}()
+	if resume := b.run.do.resume; resume != nil && b.exec.wasInterrupted() {
+		b.exec.beginResume(resume.EnableStreaming).execute()
+	} else {
+		b.exec.begin(nil, nil).execute()
 	}
-	x.begin(nil, nil).execute()
+	ended = true
 }
 
 // send passes an event of the branch on.
@@ -180,6 +186,7 @@ func (b *branch) send(e *AgentEvent) {
 		b.interrupt = e
 		return
 	}
+	b.failed = b.failed || e.Err != nil
 	b.run.do.out.send(e)
 }
 
