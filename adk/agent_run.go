@@ -30,7 +30,7 @@ type agentRun[M MessageType] struct {
 	view      *cancelscope.View
 	release   func() // of contexts that the run has made, nil if there are none
 	abortable bool
-	// undoable: the turn can be taken back. That is so once it has begun, in a run that can be cancelled.
+	// undoable: the turn can be taken back. That is so once it has begun.
 	undoable bool
 	// stopsInTools: the run has been told to stop before the tools, and some of them run already.
 	stopsInTools bool
@@ -54,7 +54,7 @@ type agentRun[M MessageType] struct {
 	state agentState[M]
 	// turn is the turn of the model that is taken, or was last; before is the state before it, if it is undoable.
 	turn   modelTurn[M]
-	before *stateBefore[M]
+	before stateBefore[M]
 	// stoodIn is the failover model that answered last.
 	stoodIn *modelTarget[M]
 	// speculation is the tool calls of the last answer that run already.

@@ -122,8 +122,10 @@ func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 		err = r.saveTurn(t.ctx)
 	}
 	switch {
+	case err != nil && isInterrupt(err): // of the model, or of code around it: the resumed run takes the turn anew
+		return last, errors.Join(t.undo(ctx), err)
 	case r.view == nil:
-	case err != nil && r.view.Now() && !isInterrupt(err):
+	case err != nil && r.view.Now():
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && r.unheard.Load(): // the answer came with the cancel, too late to be told
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
@@ -167,7 +169,7 @@ func (t *modelTurn[M]) undo(ctx context.Context) error {
 	if !t.run.undoable { // it had not begun
 		return nil
 	}
-	before := t.run.before
+	before := &t.run.before
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.adopt(&before.view)
 		s.ToolsInitialised, s.RemainingIterations = before.toolsInitialised, before.remainingIterations
@@ -211,15 +213,10 @@ type modelTurn[M MessageType] struct {
 func (t *modelTurn[M]) takeInput(ctx context.Context) error {
 	c, r := t.chain, t.run
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		if r.view != nil {
-			r.undoable = true
-			if r.before == nil {
-				r.before = new(stateBefore[M])
-			}
-			*r.before = stateBefore[M]{
-				view:             TypedChatModelAgentState[M]{slices.Clip(s.Messages), s.ToolInfos, s.DeferredToolInfos},
-				toolsInitialised: s.ToolsInitialised, remainingIterations: s.RemainingIterations,
-			}
+		r.undoable = true
+		r.before = stateBefore[M]{
+			view:             TypedChatModelAgentState[M]{slices.Clip(s.Messages), s.ToolInfos, s.DeferredToolInfos},
+			toolsInitialised: s.ToolsInitialised, remainingIterations: s.RemainingIterations,
 		}
 		if c.limited {
 			if s.RemainingIterations <= 0 {

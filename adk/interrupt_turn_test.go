@@ -1,0 +1,108 @@
+package adk
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// TestInterrupt_L12_InATurnOfTheModel: the model, or a hook around it, may ask. The resumed run takes the turn anew, as
+// if it had not begun: the history is the same, what hooks had made of it is not there twice, and it costs no iteration.
+func TestInterrupt_L12_InATurnOfTheModel(t *testing.T) {
+	bubbled(t, testTurnInterrupt[ordinary], testTurnInterrupt[agentic])
+}
+
+func testTurnInterrupt[M MessageType](t *testing.T, streaming bool) {
+	type state = *TypedChatModelAgentState[M]
+	ops := opsOf[M]()
+	for name, c := range map[string]struct {
+		hook func(ask func(context.Context) error) *hooked[M]
+		// answers is how many times the model answers the turn.
+		answers int
+	}{
+		"before the model": {func(ask func(context.Context) error) *hooked[M] {
+			return &hooked[M]{beforeModel: func(ctx context.Context, s state, _ *TypedModelContext[M]) (context.Context, state, error) {
+				return ctx, s, ask(ctx)
+			}}
+		}, 1},
+		"around the model, behind a hook that has written": {func(ask func(context.Context) error) *hooked[M] {
+			return &hooked[M]{wrapModel: func(ctx context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+				return m, ask(ctx)
+			}, beforeModel: func(ctx context.Context, s state, _ *TypedModelContext[M]) (context.Context, state, error) {
+				s.Messages = append(s.Messages, ops.user("by the way"))
+				return ctx, s, nil
+			}}
+		}, 1},
+		"after the model": {func(ask func(context.Context) error) *hooked[M] {
+			return &hooked[M]{afterModel: func(ctx context.Context, s state, _ *TypedModelContext[M]) (context.Context, state, error) {
+				return ctx, s, ask(ctx)
+			}}
+		}, 2},
+	} {
+		d, asked, turns := dialectOf[M](), 0, 0
+		ask := func(ctx context.Context) error {
+			if was, _, left := compose.GetInterruptState[string](ctx); was {
+				require.Equal(t, "asked", left, name)
+				return nil
+			}
+			if turns++; turns == 2 { // the first turn calls the tool
+				asked++
+				return compose.StatefulInterrupt(ctx, "may I?", "asked")
+			}
+			return nil
+		}
+		m := says(d.answer("", wanted{"echo", "1", ""}), d.answer("done"), d.answer("done"))
+		a := setup(t, m, []tool.BaseTool{echo("echo")}, with[M](c.hook(ask)), func(conf *TypedChatModelAgentConfig[M]) {
+			conf.MaxIterations = 2
+		})
+		all := read(t, bare(t.Context(), a, streaming))
+		all = read(t, goesOn(t.Context(), t, a, all, streaming))
+		require.NoError(t, all[len(all)-1].Err, name)
+		require.Equal(t, []string{"assistant: done"}, linesOf(all), name)
+		require.Equal(t, 1, asked, name)
+		require.Equal(t, 1+c.answers, m.calls(), name)
+		seen := m.transcript()
+		for _, again := range seen[2:] {
+			require.Equal(t, seen[1], again, name)
+		}
+	}
+}
+
+// TestInterrupt_L12_OfTheModelItself: that of a model without anything around it.
+func TestInterrupt_L12_OfTheModelItself(t *testing.T) {
+	bubbled(t, testModelInterrupt[ordinary], testModelInterrupt[agentic])
+}
+
+func testModelInterrupt[M MessageType](t *testing.T, streaming bool) {
+	calls := 0
+	asks := func(ctx context.Context) error {
+		if calls++; calls == 1 {
+			return compose.Interrupt(ctx, "may I?")
+		}
+		return nil
+	}
+	m := says(dialectOf[M]().answer("done"))
+	a := setup[M](t, &modelFunc[M]{
+		func(ctx context.Context, history []M, opts ...model.Option) (none M, err error) {
+			if err := asks(ctx); err != nil {
+				return none, err
+			}
+			return m.Generate(ctx, history, opts...)
+		},
+		func(ctx context.Context, history []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+			if err := asks(ctx); err != nil {
+				return nil, err
+			}
+			return m.Stream(ctx, history, opts...)
+		},
+	}, []tool.BaseTool{echo("echo")}, func(conf *TypedChatModelAgentConfig[M]) { conf.MaxIterations = 1 })
+	all := read(t, bare(t.Context(), a, streaming))
+	all = read(t, goesOn(t.Context(), t, a, all, streaming))
+	require.Equal(t, []string{"assistant: done"}, linesOf(all))
+}
