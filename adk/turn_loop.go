@@ -14,7 +14,8 @@ import (
 )
 
 // TurnLoopConfig configures a [TurnLoop] on items T and messages M. The functions are called one at a time, not by the
-// caller of a method; slices that they are given are theirs to keep.
+// caller of a method; slices that they are given are theirs to keep. Their context ends with the loop, and that of who
+// plans a turn, which is the first three, when the loop is to stop at once meanwhile.
 type TurnLoopConfig[T any, M MessageType] struct {
 	// GenInput plans a turn from the items that wait, in the order in which they were pushed. Required.
 	GenInput func(ctx context.Context, loop *TurnLoop[T, M], items []T) (*GenInputResult[T, M], error)
@@ -36,7 +37,7 @@ type TurnLoopConfig[T any, M MessageType] struct {
 
 // GenInputResult is the plan of a turn.
 type GenInputResult[T any, M MessageType] struct {
-	// RunCtx is the context of the turn, that of the loop if nil.
+	// RunCtx is the context of the turn, that of the loop if nil. The agent's ends with both.
 	RunCtx context.Context
 	// Input is what the agent is asked.
 	Input   *TypedAgentInput[M]
@@ -105,6 +106,10 @@ type TurnLoop[T any, M MessageType] struct {
 	cfg  TurnLoopConfig[T, M]
 	ctx  context.Context
 	done chan struct{}
+	// life is the context of the callbacks and, unless they say otherwise, of the turns. It ends with the loop, and when
+	// that is to stop at once while a turn is planned.
+	life    context.Context
+	endLife context.CancelCauseFunc
 
 	mu      sync.Mutex
 	started bool
@@ -161,6 +166,7 @@ func (l *TurnLoop[T, M]) Run(ctx context.Context) {
 	}
 	l.started = true
 	l.ctx = orElse(ctx, context.Background())
+	l.life, l.endLife = context.WithCancelCause(l.ctx)
 	l.forget = context.AfterFunc(l.ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -264,12 +270,13 @@ func (l *TurnLoop[T, M]) rest() {
 
 // finish ends the loop: from here on items are late.
 func (l *TurnLoop[T, M]) finish(end turnEnd) {
+	defer l.endLife(nil)
 	l.mu.Lock()
 	l.ended = true
 	l.forget()
 	l.stop.stopTimer()
 	if t := l.turn; t != nil { // it was never begun, or its callback ended the goroutine
-		if t.cancel == nil {
+		if !t.begun {
 			l.buffer = slices.Concat(t.items, l.buffer)
 		}
 		t.close()

@@ -183,7 +183,7 @@ func (l *TurnLoop[T, M]) preempt(t *turn[T, M], conf pushConfig[T, M]) <-chan st
 
 // deliver cancels the agent of the turn, or does when it starts, with the loop's lock held.
 func (t *turn[T, M]) deliver(p preempt) {
-	if t.cancel == nil {
+	if !t.begun {
 		t.waiting = append(t.waiting, p)
 		return
 	}

@@ -98,8 +98,8 @@ func (l *TurnLoop[T, M]) Stop(opts ...StopOption) {
 		return
 	}
 	l.stop.requested = true
-	if t := l.turn; t != nil && t.cancel != nil && !t.over && conf.cancel != nil {
-		if _, contributed := t.cancel(asCancelOption(*conf.cancel)); contributed && !t.stops {
+	if t := l.turn; t != nil && !t.over && conf.cancel != nil {
+		if _, contributed := t.cancel(asCancelOption(*conf.cancel)); contributed && t.begun && !t.stops {
 			t.stops = true
 			close(t.stopped)
 		}

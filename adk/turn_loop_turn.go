@@ -23,9 +23,10 @@ type turn[T any, M MessageType] struct {
 
 	ctx     context.Context
 	context *TurnContext[T, M]
-	// cancel is set once it is certain that the agent starts, over when the turn is.
+	// cancel is for the agent. Before that has begun, which is certain then, it is for who plans the turn.
 	cancel AgentCancelFunc
 	option AgentRunOption
+	begun  bool
 	over   bool
 	// waiting are preempts that came while the turn was planned.
 	waiting  []preempt
@@ -49,8 +50,23 @@ type turnEnd struct {
 }
 
 func newTurn[T any, M MessageType](l *TurnLoop[T, M], items []T) *turn[T, M] {
-	return &turn[T, M]{loop: l, items: items, preempted: make(chan struct{}), stopped: make(chan struct{}),
+	t := &turn[T, M]{loop: l, items: items, preempted: make(chan struct{}), stopped: make(chan struct{}),
 		acks: map[chan struct{}]*time.Timer{}}
+	t.option, t.cancel = WithCancel()
+	t.option.cancel.Root().OnNow(t)
+	return t
+}
+
+// StopNow ends the context of who plans the turn.
+func (t *turn[T, M]) StopNow() {
+	info, _, _ := t.option.cancel.State()
+	t.loop.endLife(cancelError(info))
+}
+
+// gaveUp reports whether an error of who plans the turn says that the loop was to stop at once.
+func (t *turn[T, M]) gaveUp(err error) bool {
+	return t.loop.ctx.Err() == nil && t.loop.life.Err() != nil &&
+		(errors.Is(err, context.Canceled) || errors.As(err, new(*CancelError)))
 }
 
 // turnPlan is what GenInput or GenResume has decided.
@@ -78,7 +94,7 @@ func (l *TurnLoop[T, M]) runTurn(t *turn[T, M]) turnEnd {
 		return l.work(t, plan, agent)
 	}
 	l.abandon(t)
-	if err == nil {
+	if err == nil || t.gaveUp(err) {
 		err = contextEnd(l.ctx)
 	}
 	return turnEnd{last: true, reason: err, save: err == nil}
@@ -86,13 +102,13 @@ func (l *TurnLoop[T, M]) runTurn(t *turn[T, M]) turnEnd {
 
 // plan calls GenInput or GenResume.
 func (l *TurnLoop[T, M]) plan(t *turn[T, M]) (*turnPlan[T, M], error) {
-	plan := &turnPlan[T, M]{ctx: l.ctx}
+	plan := &turnPlan[T, M]{ctx: l.life}
 	if s := t.resumed; s != nil {
 		if l.cfg.GenResume == nil {
 			return nil, errors.New("GenResume is required for resume")
 		}
 		result, err := guarded(func() (*GenResumeResult[T, M], error) {
-			return l.cfg.GenResume(l.ctx, l, given(s.CanceledItems), given(s.UnhandledItems), given(t.items))
+			return l.cfg.GenResume(l.life, l, given(s.CanceledItems), given(s.UnhandledItems), given(t.items))
 		})
 		if err != nil {
 			return nil, err
@@ -101,10 +117,10 @@ func (l *TurnLoop[T, M]) plan(t *turn[T, M]) (*turnPlan[T, M], error) {
 			return nil, errors.New("GenResumeResult is nil")
 		}
 		plan.params, plan.opts, plan.consumed, plan.remaining = result.ResumeParams, result.RunOpts, slices.Clone(result.Consumed), slices.Clone(result.Remaining)
-		plan.ctx = orElse(result.RunCtx, l.ctx)
+		plan.ctx = orElse(result.RunCtx, l.life)
 		return plan, nil
 	}
-	result, err := guarded(func() (*GenInputResult[T, M], error) { return l.cfg.GenInput(l.ctx, l, given(t.items)) })
+	result, err := guarded(func() (*GenInputResult[T, M], error) { return l.cfg.GenInput(l.life, l, given(t.items)) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -114,7 +130,7 @@ func (l *TurnLoop[T, M]) plan(t *turn[T, M]) (*turnPlan[T, M], error) {
 		return nil, errors.New("agent input is nil")
 	}
 	plan.input, plan.opts, plan.consumed, plan.remaining = result.Input, result.RunOpts, slices.Clone(result.Consumed), slices.Clone(result.Remaining)
-	plan.ctx = orElse(result.RunCtx, l.ctx)
+	plan.ctx = orElse(result.RunCtx, l.life)
 	return plan, nil
 }
 
@@ -145,7 +161,8 @@ func (l *TurnLoop[T, M]) begin(t *turn[T, M], plan *turnPlan[T, M]) bool {
 	t.context = &TurnContext[T, M]{
 		Loop: l, Consumed: given(plan.consumed), Preempted: t.preempted, Stopped: t.stopped, StopCause: l.stopCause,
 	}
-	t.option, t.cancel = WithCancel()
+	t.begun = true
+	t.option.cancel.Root().Forget(t)
 	for _, p := range t.waiting {
 		t.submit(p)
 	}
@@ -174,8 +191,11 @@ func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAg
 	}
 	opts := append(slices.Clip(plan.opts), t.option, WithCheckPointID(turnCheckPointID),
 		WrapImplSpecificOptFn(func(o *runnerOptions) { o.outcome = outcome }))
-	ctx, stop := context.WithCancel(plan.ctx) // for agents that do not know what a cancel is
+	ctx, end := context.WithCancelCause(plan.ctx)
+	stop := func() { end(nil) } // for agents that do not know what a cancel is
 	defer stop()
+	// The turn ends with the loop's context, also if its own is not made of that.
+	defer context.AfterFunc(l.ctx, func() { end(context.Cause(l.ctx)) })()
 	conf := TypedRunnerConfig[M]{Agent: agent, Logger: l.cfg.Logger}
 	if store != nil {
 		conf.CheckPointStore = store
@@ -298,6 +318,7 @@ func (t *turn[T, M]) shownID() string {
 // close lets everybody know that the turn is over, with the loop's lock held.
 func (t *turn[T, M]) close() {
 	t.over = true
+	t.option.cancel.Settle()
 	for ack, timer := range t.acks {
 		if timer != nil {
 			timer.Stop()
