@@ -26,6 +26,8 @@ type ChatModelAgentResumeData struct {
 
 func init() {
 	schema.RegisterName[*ChatModelAgentInterruptInfo]("_eino_adk_chat_model_agent_interrupt_info")
+	schema.RegisterName[*notBegun[*schema.Message]]("_weft_adk_not_begun")
+	schema.RegisterName[*notBegun[*schema.AgenticMessage]]("_weft_adk_agentic_not_begun")
 }
 
 // runStore keeps the checkpoint of a graph in the run that it belongs to.
@@ -68,6 +70,35 @@ func (r *agentRun[M]) interruptEvent(info *compose.InterruptInfo, cause error) *
 		e.Action.Interrupted.Data = &ChatModelAgentInterruptInfo{Info: info, Data: r.checkpoint}
 	}
 	return e
+}
+
+// notBegun is the state of a run that was stopped before its graph had one. It is begun anew.
+type notBegun[M MessageType] struct{ Messages []M }
+
+// stoppedEvent is the last event of a run that was stopped outside its graph. It can be begun again, or go on from what
+// it was resumed with.
+func (r *agentRun[M]) stoppedEvent() *TypedAgentEvent[M] {
+	var state any
+	var inside []*InterruptSignal
+	switch {
+	case r.resume != nil:
+		state, inside = r.resume.info.InterruptState, core.InterruptedBelow(r.Context, infoStopped)
+	case r.input != nil:
+		state = &notBegun[M]{Messages: r.input.Messages}
+	}
+	e := TypedCompositeInterrupt[M](r.Context, infoStopped, state, inside...)
+	e.AgentName = r.agent.conf.Name
+	return e
+}
+
+// resumeFrom has the run go on from what an interrupted one has left.
+func (r *agentRun[M]) resumeFrom(info *ResumeInfo) {
+	r.input = &TypedAgentInput[M]{EnableStreaming: info.EnableStreaming}
+	if s, ok := info.InterruptState.(*notBegun[M]); ok {
+		r.input.Messages = s.Messages
+		return
+	}
+	r.resume = &resumption[M]{info: info}
 }
 
 // resumption is what an interrupted run goes on from.

@@ -137,8 +137,7 @@ func (r *agentRun[M]) tell(e *TypedAgentEvent[M]) {
 func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
 	r := newAgentRun(ctx, a, do)
 	if do.resume != nil {
-		r.resume = &resumption[M]{info: do.resume}
-		r.input = &TypedAgentInput[M]{EnableStreaming: do.resume.EnableStreaming}
+		r.resumeFrom(do.resume)
 	}
 	err := r.findJournal()
 	if err == nil && len(a.handlers.beforeAgent) > 0 {
@@ -331,9 +330,7 @@ func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 		return r.interruptEvent(info, err)
 	}
 	if r.view.Now() { // whatever went wrong, it did because the run is to stop
-		e := TypedInterrupt[M](r.Context, infoStopped)
-		e.AgentName = r.agent.conf.Name
-		return e
+		return r.stoppedEvent()
 	}
 	if cause := context.Cause(r.Context); cause != nil && !errors.Is(err, cause) { // what failed did not say why
 		err = fmt.Errorf("%w: %w", cause, err)

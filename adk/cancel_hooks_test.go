@@ -22,9 +22,18 @@ func TestCancel_C24_InAHook(t *testing.T) {
 		name string
 		hook func(w wait) *hooked[*schema.Message]
 		opts func(w wait) []AgentRunOption
+		gen  func(w wait) GenModelInput
 		// turns is how many answers the model gives in all: a turn that was broken off is taken again.
 		turns int
 	}{
+		{name: "before the agent", turns: 2, hook: func(w wait) *hooked[*schema.Message] {
+			return &hooked[*schema.Message]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+				return ctx, rc, w(ctx)
+			}}
+		}},
+		{name: "making the input", turns: 2, gen: func(w wait) GenModelInput {
+			return func(ctx context.Context, _ string, in *AgentInput) ([]Message, error) { return in.Messages, w(ctx) }
+		}},
 		{name: "before the model", turns: 2, hook: func(w wait) *hooked[*schema.Message] {
 			return &hooked[*schema.Message]{beforeModel: func(ctx context.Context, s state, _ *ModelContext) (context.Context, state, error) {
 				if len(s.Messages) == 1 {
@@ -87,6 +96,9 @@ func TestCancel_C24_InAHook(t *testing.T) {
 						called++
 						return "1", nil
 					}}}
+					if c.gen != nil {
+						conf.GenModelInput = c.gen(waitOnce)
+					}
 					if c.hook != nil {
 						conf.Handlers = []ChatModelAgentMiddleware{c.hook(waitOnce)}
 					}
@@ -120,6 +132,45 @@ func TestCancel_C24_InAHook(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestCancel_C24_BeforeAResumedAgent: a run that was stopped before it could go on goes on from where it was.
+func TestCancel_C24_BeforeAResumedAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := 0
+		conf := &ChatModelAgentConfig{Name: "a", Model: &replies{all: []*schema.Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}}
+		conf.ToolsConfig.Tools = []tool.BaseTool{askTool("ask")}
+		conf.Handlers = []ChatModelAgentMiddleware{&hooked[*schema.Message]{
+			beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+				if begun++; begun == 2 {
+					<-ctx.Done()
+					return ctx, rc, ctx.Err()
+				}
+				return ctx, rc, nil
+			},
+		}}
+		agent, err := NewChatModelAgent(t.Context(), conf)
+		require.NoError(t, err)
+		r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: memory{}})
+		_, last := drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+		params := &ResumeParams{Targets: map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "yes"}}
+
+		option, cancel := WithCancel()
+		go func() {
+			synctest.Wait()
+			cancel()
+		}()
+		it, err := r.ResumeWithParams(t.Context(), "1", params, option)
+		require.NoError(t, err)
+		out := collect(t, it)
+		require.NotNil(t, out.err)
+		require.Empty(t, out.texts)
+
+		it, err = r.ResumeWithParams(t.Context(), "1", params)
+		require.NoError(t, err)
+		texts, _ := drainAll(t, it)
+		require.Equal(t, []string{"a: told yes", "a: done"}, texts)
+	})
 }
 
 // TestCancel_C22_WhileItWaitsForARetry: an immediate cancel does not wait for the pause to be over.
