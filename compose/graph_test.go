@@ -589,6 +589,24 @@ func TestState_S2_S3_S4(t *testing.T) {
 	require.Equal(t, 1, state.Pre)
 }
 
+// S-3: who holds the state of a nested graph may use that of the graph around it.
+func TestState_S3_OuterStateUnderTheInnerLock(t *testing.T) {
+	count := func(ctx context.Context) error {
+		return ProcessState(ctx, func(_ context.Context, s *counters) error { s.Pre++; return nil })
+	}
+	inner := NewGraph[string, string](WithGenLocalState(func(context.Context) *propState { return &propState{} }))
+	require.NoError(t, inner.AddLambdaNode("i", InvokableLambda(func(ctx context.Context, in string) (string, error) {
+		return in, ProcessState(ctx, func(ctx context.Context, _ *propState) error { return count(ctx) })
+	}), WithStatePreHandler(func(ctx context.Context, in string, _ *propState) (string, error) { return in, count(ctx) })))
+	line(t, inner, "i")
+	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
+	require.NoError(t, g.AddGraphNode("sub", inner, WithStatePostHandler(func(_ context.Context, out string, s *counters) (string, error) {
+		return fmt.Sprint(out, s.Pre), nil
+	})))
+	line(t, g, "sub")
+	forms4(t, compiled[string, string](t, g), "x", "x2")
+}
+
 func TestState_S5_S6_Handlers(t *testing.T) {
 	build := func(opts ...GraphAddNodeOpt) Runnable[string, string] {
 		g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))

@@ -36,7 +36,7 @@ func WithGenLocalState[S any](gls GenLocalState[S]) NewGraphOption {
 // stateScope is the state of one run, linked to the states of the runs around it.
 type stateScope struct {
 	mu    sync.Mutex
-	state any
+	state any // set before anything else can see the scope; what it refers to is under mu
 	outer *stateScope
 }
 
@@ -73,22 +73,17 @@ func ProcessState[S any](ctx context.Context, handler func(context.Context, S) e
 		}
 	}
 	return fmt.Errorf("get state from context fail: cannot find state with type: %v in states chain, current state type: %T",
-		reflect.TypeFor[S](), innermost.peek())
+		reflect.TypeFor[S](), innermost.state)
 }
 
-// processIn runs handler on the state of one graph, if that is an S.
+// processIn runs handler on the state of one graph, if that is an S. A state of another type is passed by without its
+// lock, which the caller may hold.
 func processIn[S any](ctx context.Context, scope *stateScope, handler func(context.Context, S) error) (fits bool, err error) {
-	scope.mu.Lock()
-	defer scope.mu.Unlock()
 	state, fits := scope.state.(S)
 	if !fits {
 		return false, nil
 	}
+	scope.mu.Lock()
+	defer scope.mu.Unlock()
 	return true, handler(ctx, state)
-}
-
-func (s *stateScope) peek() any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state
 }
