@@ -77,10 +77,10 @@ func newService(c *Config) sdk.ChatCompletionService {
 	return sdk.NewChatCompletionService(opts...)
 }
 
-// limitErrorBody keeps the SDK, which reads error responses whole, from reading one that does not end.
+// limitErrorBody keeps the SDK and newAPIError, which read error responses whole, from reading one that does not end.
 func limitErrorBody(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	resp, err := next(req)
-	if err == nil && resp.StatusCode >= http.StatusBadRequest {
+	if err == nil && resp.StatusCode >= http.StatusMultipleChoices {
 		body := resp.Body
 		resp.Body = struct {
 			io.Reader

@@ -127,18 +127,20 @@ func TestAPIError_WithoutJSON(t *testing.T) {
 }
 
 func TestAPIError_BodyWithoutEnd(t *testing.T) {
-	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusInternalServerError)
-		for r.Context().Err() == nil {
-			if _, err := w.Write(make([]byte, 1<<16)); err != nil {
-				return
+	for _, status := range []int{http.StatusInternalServerError, http.StatusMultipleChoices} {
+		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+					return
+				}
 			}
-		}
-	})
-	_, err := m.Generate(t.Context(), question)
-	var got *APIError
-	require.ErrorAs(t, err, &got)
-	require.Equal(t, 500, got.StatusCode)
+		})
+		_, err := m.Generate(t.Context(), question)
+		var got *APIError
+		require.ErrorAs(t, err, &got)
+		require.Equal(t, status, got.StatusCode)
+	}
 }
 
 // TestSecrets_NeverInErrors lets everybody say the key who can.
