@@ -294,7 +294,7 @@ func TestErrors_InPlaceOfAnAnswer(t *testing.T) {
 func TestErrors_TextsThatAreNone(t *testing.T) {
 	for _, event := range []string{
 		`{"message":"processing"}`, `{"type":"ping"}`, `{"code":0,"message":""}`,
-		`{"object":"chat.completion.chunk","code":"x","message":"y"}`, `{"usage":{"total_tokens":1},"code":"x","message":"y"}`,
+		`{"object":"chat.completion.chunk","code":"x","message":"y"}`, `{"choices":[{"index":1}],"code":"x","message":"y"}`, `{"usage":{"total_tokens":1},"code":"x","message":"y"}`,
 	} {
 		body := chunk("a") + "data: " + event + "\n\n" + stopChunk + doneChunk
 		require.Equal(t, "a", joined(t, stream(t, newModel(t, streaming(body)))).Content, event)

@@ -65,7 +65,7 @@ func (c *completion) failure(data []byte, whole bool) *APIError {
 // bareFailure returns the error of a document that is nothing else, such as {"code":500,"message":"down"}. A text alone
 // is one only in place of a whole answer: in a stream it may be there to keep the connection open.
 func (c *completion) bareFailure(data []byte, whole bool) *APIError {
-	if c.Object != "" || c.Usage != nil || c.XGroq.Usage != nil {
+	if c.Object != "" || len(c.Choices) > 0 || c.Usage != nil || c.XGroq.Usage != nil {
 		return nil
 	}
 	e := parseError(data, errorDepth)
