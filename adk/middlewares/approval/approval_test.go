@@ -83,10 +83,12 @@ func (d *desk[M]) question(callID string) *approval.Request {
 // answer resumes the run with what is said about calls.
 func (d *desk[M]) answer(answers map[string]any) {
 	d.t.Helper()
-	_, ids := d.asked()
 	targets := map[string]any{}
-	for callID, answer := range answers {
-		targets[ids[callID]] = answer
+	if len(answers) > 0 {
+		_, ids := d.asked()
+		for callID, answer := range answers {
+			targets[ids[callID]] = answer
+		}
 	}
 	events, err := d.runner.ResumeWithParams(d.t.Context(), "1", &adk.ResumeParams{Targets: targets})
 	require.NoError(d.t, err)
@@ -256,6 +258,91 @@ func TestToolThatIsInterruptedItself(t *testing.T) {
 	d.answer(map[string]any{"own": "go on"})
 	d.events.ExpectText("done")
 	require.Equal(t, []string{`{"edited":true}`, `{"edited":true}`}, tl.seen, "the edited arguments stay")
+}
+
+// slow is a tool that does not end until its context does, as often as it is told to.
+type slow struct {
+	second
+	times   int
+	entered chan struct{}
+}
+
+func (s *slow) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
+	s.seen = append(s.seen, arguments)
+	if len(s.seen) > s.times {
+		return "ok", nil
+	}
+	s.entered <- struct{}{}
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// slowStream is slow with a result that begins and then does not end.
+type slowStream struct{ slow }
+
+func (s *slowStream) InvokableRun() {} // it is no invokable tool
+
+func (s *slowStream) StreamableRun(ctx context.Context, arguments string, _ ...tool.Option) (*schema.StreamReader[string], error) {
+	s.seen = append(s.seen, arguments)
+	if len(s.seen) > s.times {
+		return schema.StreamReaderFromArray([]string{"ok"}), nil
+	}
+	r, w := schema.Pipe[string](1)
+	w.Send("o", nil)
+	go func() {
+		defer w.Close()
+		s.entered <- struct{}{}
+		<-ctx.Done()
+	}()
+	return r, nil
+}
+
+// TestCancelOfAnApprovedCall: a call that was given up because the run was cancelled is made again when that goes on,
+// without another question, but not twice from what was saved once.
+func TestCancelOfAnApprovedCall(t *testing.T) {
+	for name, build := range map[string]func(chan struct{}) (tool.BaseTool, *slow){
+		"whole": func(entered chan struct{}) (tool.BaseTool, *slow) {
+			tl := &slow{times: 2, entered: entered}
+			return tl, tl
+		},
+		"streaming": func(entered chan struct{}) (tool.BaseTool, *slow) {
+			tl := &slowStream{slow{times: 2, entered: entered}}
+			return tl, &tl.slow
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tl, slow := build(make(chan struct{}))
+				m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done"))
+				d := open(t, approval.Config{Tools: []string{"t"}}, m, tl)
+				_, ids := d.asked()
+				params := &adk.ResumeParams{Targets: map[string]any{ids["call_1"]: d.question("call_1").Edit(`{"a":1}`)}}
+				for range slow.times {
+					option, cancel := adk.WithCancel()
+					events, err := d.runner.ResumeWithParams(t.Context(), "1", params, option)
+					require.NoError(t, err)
+					<-slow.entered
+					cancel()
+					var last error
+					for e := range events.All() {
+						last = e.Err
+					}
+					require.ErrorAs(t, last, new(*adk.CancelError))
+					params = nil
+				}
+				saved, _, err := d.store.Get(t.Context(), "1")
+				require.NoError(t, err)
+				d.answer(nil)
+				d.events.ExpectText("done")
+				require.Equal(t, []string{`{"a":1}`, `{"a":1}`, `{"a":1}`}, slow.seen)
+
+				require.NoError(t, d.store.Set(t.Context(), "1", saved))
+				d.answer(nil)
+				require.Equal(t, "the decision was used before", d.question("call_1").Refused)
+				require.Len(t, slow.seen, 3)
+			})
+		})
+	}
 }
 
 func TestWhichTools(t *testing.T) {

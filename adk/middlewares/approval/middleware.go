@@ -2,6 +2,7 @@ package approval
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,9 @@ import (
 const (
 	defaultExpiry = 24 * time.Hour
 	grantedKey    = "_weft_approval_granted "
+
+	tooLate    = "the decision came too late"
+	usedBefore = "the decision was used before"
 
 	rejected              = "The user rejected this call of the tool. Do not try it again unless the user asks for it."
 	rejectedChinese       = "用户拒绝了此次工具调用。除非用户要求，请勿重试。"
@@ -111,11 +115,9 @@ func (m *middleware[M]) decide(ctx context.Context, tCtx *adk.ToolContext, argum
 	switch {
 	case wasInterrupted && !isOurs:
 		// The tool was interrupted itself, after it was allowed to run.
-		if value, _, err := adk.GetRunLocalValue(ctx, as.key); err == nil {
-			if g, ok := value.(granted); ok {
-				as.arguments = g.Arguments
-				return as, nil
-			}
+		if g, ok := as.grant(ctx); ok {
+			as.arguments = g.Arguments
+			return as, nil
 		}
 		return as, m.ask(ctx, c, newPending(""))
 	case !isOurs:
@@ -123,6 +125,9 @@ func (m *middleware[M]) decide(ctx context.Context, tCtx *adk.ToolContext, argum
 	}
 	d := decisionFrom(ctx)
 	if d == nil {
+		if g, ok := as.grant(ctx); ok && g.Hash == asked.request(c).Hash {
+			return m.repeat(ctx, as, c, asked, g)
+		}
 		return as, m.ask(ctx, c, asked)
 	}
 	refused, err := m.refuse(ctx, asked, asked.request(c), d)
@@ -135,6 +140,38 @@ func (m *middleware[M]) decide(ctx context.Context, tCtx *adk.ToolContext, argum
 	return as.with(ctx, d), nil
 }
 
+// repeat lets a call run again that was given up because the run was cancelled, once for each time that it was.
+func (m *middleware[M]) repeat(ctx context.Context, as outcome, c call, asked *pending, g granted) (outcome, error) {
+	until := asked.Asked.Add(m.conf.Expiry)
+	if time.Now().After(until) {
+		return as, m.ask(ctx, c, newPending(tooLate))
+	}
+	switch first, err := m.use(ctx, g.Again, until); {
+	case err != nil:
+		return as, err
+	case !first:
+		return as, m.ask(ctx, c, newPending(usedBefore))
+	}
+	return as.granted(ctx, g.Arguments, g.Hash), nil
+}
+
+// grant is what the run remembers of the call.
+func (o outcome) grant(ctx context.Context) (g granted, ok bool) {
+	value, _, err := adk.GetRunLocalValue(ctx, o.key)
+	if err != nil {
+		return g, false
+	}
+	g, ok = value.(granted)
+	return g, ok
+}
+
+// granted lets the call run. Outside a run nothing can be remembered: a tool that is interrupted is asked for again.
+func (o outcome) granted(ctx context.Context, arguments, hash string) outcome {
+	o.arguments = arguments
+	_ = adk.SetRunLocalValue(ctx, o.key, granted{arguments, hash, rand.Text()})
+	return o
+}
+
 // with takes a decision over.
 func (o outcome) with(ctx context.Context, d *Decision) outcome {
 	switch d.Verdict {
@@ -145,16 +182,14 @@ func (o outcome) with(ctx context.Context, d *Decision) outcome {
 		}
 		return o
 	case Edited:
-		o.arguments = d.Arguments
+		return o.granted(ctx, d.Arguments, d.Hash)
 	}
-	// Outside a run nothing can be remembered: a tool that is interrupted is asked for again.
-	_ = adk.SetRunLocalValue(ctx, o.key, granted{o.arguments})
-	return o
+	return o.granted(ctx, o.arguments, d.Hash)
 }
 
-// finished forgets a call that has run.
-func (o outcome) finished(ctx context.Context, err error) {
-	if o.key != "" && err == nil {
+// finished forgets a call that has run. One whose result is a stream has not yet.
+func (o outcome) finished(ctx context.Context, result any, err error) {
+	if _, streams := result.(interface{ Close() }); o.key != "" && err == nil && !streams {
 		_ = adk.DeleteRunLocalValue(ctx, o.key)
 	}
 }
@@ -182,18 +217,23 @@ func (m *middleware[M]) refuse(ctx context.Context, p *pending, r *Request, d *D
 	case len(m.conf.Key) > 0 && !d.signedWith(m.conf.Key):
 		return "the decision is not signed with the right key", nil
 	case time.Now().After(until):
-		return "the decision came too late", nil
+		return tooLate, nil
 	case d.Verdict != Approved && d.Verdict != Rejected && d.Verdict != Edited:
 		return fmt.Sprintf("the verdict %q is unknown", d.Verdict), nil
 	case d.Verdict == Edited && !json.Valid([]byte(d.Arguments)):
 		return "the edited arguments are no JSON", nil
 	}
-	first, err := m.conf.Ledger.Use(ctx, d.Hash, until)
+	first, err := m.use(ctx, d.Hash, until)
+	if err == nil && !first {
+		why = usedBefore
+	}
+	return why, err
+}
+
+func (m *middleware[M]) use(ctx context.Context, hash string, until time.Time) (first bool, err error) {
+	first, err = m.conf.Ledger.Use(ctx, hash, until)
 	if err != nil {
-		return "", fmt.Errorf("approval: whether the decision was used before: %w", err)
+		err = fmt.Errorf("approval: whether the decision was used before: %w", err)
 	}
-	if !first {
-		return "the decision was used before", nil
-	}
-	return "", nil
+	return first, err
 }

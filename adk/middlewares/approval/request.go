@@ -82,8 +82,13 @@ type pending struct {
 	Refused string
 }
 
-// granted is what the run remembers of a call that may run, for when the tool itself is interrupted.
-type granted struct{ Arguments string }
+// granted is what the run remembers of a call that may run, for when the tool itself is interrupted, or the call given
+// up because the run was cancelled.
+type granted struct {
+	Arguments string
+	// Hash is that of the request. Again is what a repeated call uses up in its place.
+	Hash, Again string
+}
 
 func init() {
 	schema.RegisterName[*pending]("_weft_approval_pending")

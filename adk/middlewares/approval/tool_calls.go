@@ -19,7 +19,7 @@ func guarded[M adk.MessageType, R any](ctx context.Context, m *middleware[M], tC
 		return refused(o.refusal), nil
 	}
 	result, err = run(o.arguments)
-	o.finished(ctx, err)
+	o.finished(ctx, result, err)
 	return result, err
 }
 
