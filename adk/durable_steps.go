@@ -282,7 +282,7 @@ func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, call st
 
 // idempotent reports whether a call that had begun may be repeated. An agent goes on where it was.
 func (r *agentRun[M]) idempotent(name string) bool {
-	if _, ok := r.toolNamed(name).(interface{ isAgentTool() }); ok {
+	if _, ok := r.toolNamed(name).(core.GoesOn); ok {
 		return true
 	}
 	return r.repeatable(name)
@@ -307,7 +307,8 @@ func (r *agentRun[M]) toolNamed(name string) tool.BaseTool {
 	return nil
 }
 
-func (t *agentTool[M]) isAgentTool() {}
+// GoesOn says that the steps of the agent are saved with those of the run.
+func (t *agentTool[M]) GoesOn() {}
 
 // noteAction remembers the action of a call until its result is saved.
 func (r *agentRun[M]) noteAction(callID string, action *AgentAction) {

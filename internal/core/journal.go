@@ -22,3 +22,7 @@ type CheckPointJournal interface {
 	// RemoveRecords removes all records; that there are none is no error.
 	RemoveRecords(ctx context.Context, checkPointID string) error
 }
+
+// GoesOn is implemented by tools that are agents: all that a call does is steps of the run, so that one that had begun
+// when the process died goes on where it was.
+type GoesOn interface{ GoesOn() }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
@@ -87,6 +88,11 @@ func (t *taskTool[M]) Info(ctx context.Context) (*schema.ToolInfo, error) {
 		}),
 	}, nil
 }
+
+// GoesOn says that a task goes on where it was when the process died: its steps are the agent's.
+func (t *taskTool[M]) GoesOn() {}
+
+var _ core.GoesOn = (*taskTool[adk.Message])(nil)
 
 // InvokableRun has an agent do a task.
 func (t *taskTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (string, error) {
