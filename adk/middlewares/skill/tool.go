@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
@@ -19,7 +20,10 @@ type skillTool[M adk.MessageType] struct {
 	description string
 }
 
-var _ tool.InvokableTool = (*skillTool[*schema.Message])(nil)
+var (
+	_ tool.InvokableTool = (*skillTool[*schema.Message])(nil)
+	_ core.GoesOn        = (*skillTool[*schema.Message])(nil)
+)
 
 func (m *middleware[M]) newTool(description string) *skillTool[M] {
 	return &skillTool[M]{middleware: m, description: description}
@@ -88,6 +92,10 @@ func (t *skillTool[M]) params(ctx context.Context) (map[string]*schema.Parameter
 	params[key] = name
 	return params, nil
 }
+
+// GoesOn says that a call whose process died may be made again: loading a skill does nothing, and the steps of an agent
+// that carries it out are its own.
+func (*skillTool[M]) GoesOn() {}
 
 // InvokableRun loads a skill, or has it carried out.
 func (t *skillTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
