@@ -203,6 +203,43 @@ func TestDurability_OutcomeUnknown(t *testing.T) {
 	}
 }
 
+// TestDurability_C22_TransferAndExit: where a run goes next is not asked of anybody, wherever the process dies.
+func TestDurability_C22_TransferAndExit(t *testing.T) {
+	for steps := int32(1); ; steps++ {
+		d, left := &chatDialect, new(atomic.Int32)
+		left.Store(steps)
+		// Each answers by what it is asked, as the process may have died before its answer was saved.
+		calling := func(name, tool, args string) *ChatModelAgentConfig {
+			call := d.answer("", wanted{tool, "1", args})
+			return &ChatModelAgentConfig{Name: name, Description: name, Model: &modelFunc[Message]{
+				generate: func(context.Context, []Message, ...model.Option) (Message, error) { return call, nil }}}
+		}
+		leaving := calling("b", "exit", `{"final_result":"bye"}`)
+		leaving.Exit = ExitTool{}
+		a, err := NewChatModelAgent(t.Context(), calling("a", TransferToAgentToolName, `{"agent_name":"b"}`))
+		require.NoError(t, err)
+		b, err := NewChatModelAgent(t.Context(), leaving)
+		require.NoError(t, err)
+		r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, a, b), CheckPointStore: dyingJournal{checkpoint.NewMemoryStore(), left}, Durability: EveryStep})
+		all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+		died := all[len(all)-1].Err != nil
+		if died {
+			left.Store(1000)
+			it, err := r.Resume(t.Context(), "1")
+			require.NoError(t, err)
+			all = read(t, it)
+		}
+		last := all[len(all)-1]
+		require.NoError(t, last.Err, "died after %d steps", steps)
+		require.NotNil(t, last.Action, "died after %d steps", steps)
+		require.True(t, last.Action.Exit, "died after %d steps", steps)
+		if !died {
+			require.Greater(t, steps, int32(6))
+			return
+		}
+	}
+}
+
 // TestDurability_EagerCallsAreMadeOnce: wherever the process dies, a tool that must not be called twice is not, though
 // it is to start before the answer that calls it is saved, and the model calls it by another ID when it is asked again.
 // One that may be repeated does start early.

@@ -46,6 +46,9 @@ type ExitTool struct{}
 // Info returns [ToolInfoExit].
 func (et ExitTool) Info(_ context.Context) (*schema.ToolInfo, error) { return ToolInfoExit, nil }
 
+// Idempotent reports true: the call only says what is to come.
+func (et ExitTool) Idempotent() bool { return true }
+
 type exitArguments struct {
 	FinalResult string `json:"final_result"`
 }

@@ -63,6 +63,9 @@ func (transferTool) Info(_ context.Context) (*schema.ToolInfo, error) {
 	}, nil
 }
 
+// Idempotent reports true: the call only says what is to come.
+func (transferTool) Idempotent() bool { return true }
+
 type transferArguments struct {
 	AgentName string `json:"agent_name"`
 }
