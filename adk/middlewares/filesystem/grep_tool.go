@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
 )
@@ -80,7 +81,7 @@ func grepSlot(c *MiddlewareConfig) slot {
 				return renderCounts(matches, page), nil
 			}
 			return renderFiles(matches, page), nil
-		}),
+		}, utils.WithIdempotent()),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
 )
@@ -32,7 +33,7 @@ func lsSlot(c *MiddlewareConfig) slot {
 				return "", err
 			}
 			return listing(infos, c.MarkDirectories), nil
-		}, noneRequired[lsArguments]()),
+		}, noneRequired[lsArguments](), utils.WithIdempotent()),
 	}
 }
 
@@ -61,7 +62,7 @@ func globSlot(c *MiddlewareConfig) slot {
 				return "", err
 			}
 			return listing(infos, false), nil
-		}),
+		}, utils.WithIdempotent()),
 	}
 }
 

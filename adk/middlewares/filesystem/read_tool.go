@@ -56,7 +56,7 @@ func readFileSlot(c *MiddlewareConfig) (slot, error) {
 				return "", err
 			}
 			return numbered(content, &req), nil
-		}),
+		}, utils.WithIdempotent()),
 	}
 	if !c.UseMultiModalRead || c.Backend == nil {
 		return s, nil
@@ -72,7 +72,7 @@ func readFileSlot(c *MiddlewareConfig) (slot, error) {
 	s.build = func(info *schema.ToolInfo) tool.BaseTool {
 		return utils.NewEnhancedTool(info, func(ctx context.Context, in readFileArguments) (*schema.ToolResult, error) {
 			return readMultiModal(ctx, reader, &in)
-		})
+		}, utils.WithIdempotent())
 	}
 	return s, nil
 }

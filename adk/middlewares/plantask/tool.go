@@ -21,10 +21,10 @@ const (
 
 func newTools(l *list) []tool.BaseTool {
 	return []tool.BaseTool{
-		&taskTool[createArguments]{TaskCreateToolName, createDesc, createDescChinese, createParams, l, l.create},
-		&taskTool[getArguments]{TaskGetToolName, getDesc, getDescChinese, getParams, l, l.get},
-		&taskTool[updateArguments]{TaskUpdateToolName, updateDesc, updateDescChinese, updateParams, l, l.update},
-		&taskTool[struct{}]{TaskListToolName, listDesc, listDescChinese, listParams, l, l.render},
+		&taskTool[createArguments]{TaskCreateToolName, createDesc, createDescChinese, createParams, l, l.create, false},
+		&taskTool[getArguments]{TaskGetToolName, getDesc, getDescChinese, getParams, l, l.get, true},
+		&taskTool[updateArguments]{TaskUpdateToolName, updateDesc, updateDescChinese, updateParams, l, l.update, false},
+		&taskTool[struct{}]{TaskListToolName, listDesc, listDescChinese, listParams, l, l.render, true},
 	}
 }
 
@@ -35,7 +35,11 @@ type taskTool[T any] struct {
 	params        func() map[string]*schema.ParameterInfo
 	list          *list
 	run           func(ctx context.Context, in *T) (string, error)
+	reads         bool // and does nothing else
 }
+
+// Idempotent reports whether a call may be made again where its process died.
+func (t *taskTool[T]) Idempotent() bool { return t.reads }
 
 // Info describes the tool, in the language of the process.
 func (t *taskTool[T]) Info(context.Context) (*schema.ToolInfo, error) {

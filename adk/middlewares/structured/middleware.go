@@ -212,6 +212,9 @@ func (a *answerTool[T]) Info(context.Context) (*schema.ToolInfo, error) {
 	return &info, nil
 }
 
+// Idempotent reports true: the call only says what the value is.
+func (a *answerTool[T]) Idempotent() bool { return true }
+
 // InvokableRun returns the value, or what is wrong with it.
 func (a *answerTool[T]) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
 	_, err := a.output.Parse(ctx, arguments)

@@ -57,6 +57,9 @@ func (t *todosTool) Info(context.Context) (*schema.ToolInfo, error) {
 	return &info, nil
 }
 
+// Idempotent reports true: each call brings the whole list.
+func (t *todosTool) Idempotent() bool { return true }
+
 // InvokableRun keeps the list in the session.
 func (t *todosTool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
 	arguments := struct {

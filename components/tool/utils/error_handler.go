@@ -109,6 +109,11 @@ func (t handled) Info(ctx context.Context) (*schema.ToolInfo, error) { return t.
 func (t handled) GetType() string                                    { return callbacks.TypeName(t.inner) }
 func (t handled) IsCallbacksEnabled() bool                           { return components.IsCallbacksEnabled(t.inner) }
 
+func (t handled) Idempotent() bool {
+	inner, ok := t.inner.(interface{ Idempotent() bool })
+	return ok && inner.Idempotent()
+}
+
 // answer returns the text for an error; ok is false if the error is to pass.
 func (h ErrorHandler) answer(ctx context.Context, err error) (text string, ok bool) {
 	if err == nil {

@@ -51,6 +51,9 @@ func (t *localTool) Info(context.Context) (*schema.ToolInfo, error) { return t.i
 // GetType returns the name of the tool in camel case.
 func (t *localTool) GetType() string { return snakeToCamel(t.name()) }
 
+// Idempotent reports whether the tool was made with [WithIdempotent].
+func (t *localTool) Idempotent() bool { return t.options.idempotent }
+
 func (t *localTool) name() string {
 	if t.info == nil {
 		return ""

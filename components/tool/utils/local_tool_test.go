@@ -73,6 +73,17 @@ func TestTools_U1_DoBetter13_3_5_Type(t *testing.T) {
 	}
 }
 
+func TestWithIdempotent(t *testing.T) {
+	type idempotent interface{ Idempotent() bool }
+	for _, built := range fourKinds(infoOf("t")) {
+		require.False(t, built.(idempotent).Idempotent())
+	}
+	reads := NewTool(infoOf("t"), func(context.Context, int) (int, error) { return 0, nil }, WithIdempotent())
+	require.True(t, any(reads).(idempotent).Idempotent())
+	require.True(t, WrapToolWithErrorHandler(reads, nil).(idempotent).Idempotent())
+	require.False(t, WrapToolWithErrorHandler(&invokeTool{}, nil).(idempotent).Idempotent())
+}
+
 func fourKinds(info *schema.ToolInfo) []tool.BaseTool {
 	return []tool.BaseTool{
 		NewTool(info, func(context.Context, int) (int, error) { return 0, nil }),

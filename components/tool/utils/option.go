@@ -23,6 +23,7 @@ type toolOptions struct {
 	unmarshal      UnmarshalArguments
 	marshal        MarshalOutput
 	schemaModifier SchemaModifierFn
+	idempotent     bool
 }
 
 // Option configures how a tool is made of a function.
@@ -43,6 +44,12 @@ func WithMarshalOutput(m MarshalOutput) Option {
 // WithSchemaModifier has the inferred schema changed before it is used.
 func WithSchemaModifier(modifier SchemaModifierFn) Option {
 	return func(o *toolOptions) { o.schemaModifier = modifier }
+}
+
+// WithIdempotent says that calling the tool again with the same arguments does no harm, as with one that only reads. A run
+// that is saved at every step repeats such a call if its process died in the middle of it, and asks about any other.
+func WithIdempotent() Option {
+	return func(o *toolOptions) { o.idempotent = true }
 }
 
 func newToolOptions(opts []Option) toolOptions {

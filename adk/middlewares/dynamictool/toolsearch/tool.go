@@ -73,6 +73,9 @@ func (s searcher) find(arguments string) ([]*schema.ToolInfo, error) {
 	return s.search(in.Query, in.MaxResults), nil
 }
 
+// Idempotent reports true: a search only reads.
+func (nameSearch) Idempotent() bool { return true }
+
 // InvokableRun returns the names of the tools that it finds.
 func (s nameSearch) InvokableRun(_ context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
 	infos, err := s.find(argumentsInJSON)
@@ -85,6 +88,9 @@ func (s nameSearch) InvokableRun(_ context.Context, argumentsInJSON string, _ ..
 	}
 	return json.MarshalString(found)
 }
+
+// Idempotent reports true: a search only reads.
+func (infoSearch) Idempotent() bool { return true }
 
 // InvokableRun returns the tools that it finds.
 func (s infoSearch) InvokableRun(_ context.Context, toolArgument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {

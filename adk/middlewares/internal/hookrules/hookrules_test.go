@@ -146,3 +146,25 @@ func testResume[M adk.MessageType](t *testing.T) {
 		})
 	}
 }
+
+// TestTools_ThatOnlyRead: a run whose process died in such a call makes it again without a question.
+func TestTools_ThatOnlyRead(t *testing.T) {
+	repeated := map[string]bool{}
+	for name, m := range every[*schema.Message](t) {
+		_, rc, err := m.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
+		require.NoError(t, err, name)
+		for _, tl := range rc.Tools {
+			info, err := tl.Info(t.Context())
+			require.NoError(t, err, name)
+			again, ok := tl.(adk.IdempotentTool)
+			repeated[info.Name] = ok && again.Idempotent()
+		}
+	}
+	delete(repeated, "hidden") // of the test itself
+	require.Equal(t, map[string]bool{
+		"ls": true, "read_file": true, "glob": true, "grep": true, "write_file": false, "edit_file": false,
+		"TaskGet": true, "TaskList": true, "TaskCreate": false, "TaskUpdate": false,
+		"tool_search": true,
+		"skill":       false, // goes on where it was
+	}, repeated)
+}
