@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/same"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -96,12 +96,9 @@ func (p *agentPlan[M]) graphFor(ctx context.Context, tools []tool.BaseTool) (*re
 	return g, nil
 }
 
-// sameTools reports whether both lists hold the same instances. Tools of types that cannot be compared never count as
-// the same.
+// sameTools reports whether both lists hold the same instances. Tools that cannot be compared never count as the same.
 func sameTools(a, b []tool.BaseTool) bool {
-	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool {
-		return reflect.TypeOf(x) == reflect.TypeOf(y) && (x == nil || reflect.ValueOf(x).Comparable() && x == y)
-	})
+	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool { return same.Value(x, y) })
 }
 
 func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/backoff"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/same"
 )
 
 // answer has the history answered.
@@ -89,7 +89,7 @@ func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err err
 	if input == nil {
 		input = t.input
 	}
-	if reflect.ValueOf(m).Comparable() && m == t.chain.target.model {
+	if same.Value(m, t.chain.target.model) {
 		return t.chain.target, input, nil
 	}
 	return standIn(ctx, m), input, nil

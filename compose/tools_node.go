@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/weftgo/weft/internal/callbacks"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/internal/same"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -168,9 +168,7 @@ func (tn *ToolsNode) tableFor(ctx context.Context, o *toolsNodeOptions) (*toolTa
 
 // sameTools reports whether both lists hold the same instances. Tools that cannot be compared never count as the same.
 func sameTools(a, b []tool.BaseTool) bool {
-	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool {
-		return reflect.TypeOf(x) == reflect.TypeOf(y) && reflect.ValueOf(x).Comparable() && x == y
-	})
+	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool { return same.Value(x, y) })
 }
 
 // Invoke runs the calls of an assistant message and waits for all results.

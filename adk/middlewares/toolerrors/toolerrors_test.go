@@ -32,12 +32,6 @@ func newAgent[M adk.MessageType](t *testing.T, name string, conf *toolerrors.Con
 	return agent
 }
 
-// everyKind makes the same tool in every form.
-func everyKind(script ...adktest.Reply) map[string]tool.BaseTool {
-	return map[string]tool.BaseTool{"tool": adktest.NewTool("t", script...), "stream": adktest.NewStreamTool("t", script...),
-		"enhanced": adktest.NewEnhancedTool("t", script...), "enhanced stream": adktest.NewEnhancedStreamTool("t", script...)}
-}
-
 func TestErrorsAreRead(t *testing.T) {
 	messagetest.Both(t, testErrorsAreRead[*schema.Message], testErrorsAreRead[*schema.AgenticMessage])
 }
@@ -46,7 +40,7 @@ func testErrorsAreRead[M adk.MessageType](t *testing.T) {
 	for name, ask := range map[string]func(context.Context, adktest.TB, adk.TypedAgent[M], string, ...adk.AgentRunOption) *adktest.Events[M]{
 		"whole": adktest.Ask[M], "streaming": adktest.AskStreaming[M],
 	} {
-		for kind, tl := range everyKind(adktest.Fails(errBoom), adktest.Says("ok")) {
+		for kind, tl := range messagetest.EveryTool(adktest.Fails(errBoom), adktest.Says("ok")) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				m := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("t", "{}")),
 					adktest.Calls(adktest.Call("t", "{}")).SeeingLast("tool t#call_1: The call of the tool failed: boom"),
@@ -69,7 +63,7 @@ func TestErrorsInsideStreams(t *testing.T) {
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: "+c.want))
-				adktest.AskStreaming(t.Context(), t, newAgent(t, "a", nil, m, everyKind(c.script)[kind]), "hi").ExpectText("done")
+				adktest.AskStreaming(t.Context(), t, newAgent(t, "a", nil, m, messagetest.EveryTool(c.script)[kind]), "hi").ExpectText("done")
 			})
 		}
 	}
@@ -99,7 +93,7 @@ func TestErrorsInsideStreams_EndThem(t *testing.T) {
 }
 
 func TestTell(t *testing.T) {
-	for kind, tl := range everyKind(adktest.Fails(errBoom), adktest.Streams("a").ThenFails(errBoom)) {
+	for kind, tl := range messagetest.EveryTool(adktest.Fails(errBoom), adktest.Streams("a").ThenFails(errBoom)) {
 		t.Run(kind, func(t *testing.T) {
 			for range 2 {
 				var seen *adk.ToolContext
@@ -143,11 +137,11 @@ func TestInterruptsPass(t *testing.T) {
 }
 
 func TestCancelAndContextPass(t *testing.T) {
-	for kind := range everyKind() {
+	for kind := range messagetest.EveryTool() {
 		for name, blocked := range map[string]adktest.Reply{"call": adktest.Blocks(), "stream": adktest.Streams("a").ThenBlocks()} {
 			t.Run(kind+"/"+name+"/cancel", func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					agent := newAgent(t, "a", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))), everyKind(blocked)[kind])
+					agent := newAgent(t, "a", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))), messagetest.EveryTool(blocked)[kind])
 					option, cancel := adk.WithCancel()
 					runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, EnableStreaming: true})
 					events := adktest.Watch(t, runner.Query(t.Context(), "hi", option))
@@ -160,7 +154,7 @@ func TestCancelAndContextPass(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 					defer cancel()
-					agent := newAgent(t, "a", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))), everyKind(blocked)[kind])
+					agent := newAgent(t, "a", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))), messagetest.EveryTool(blocked)[kind])
 					adktest.AskStreaming(ctx, t, agent, "hi").ExpectError(context.DeadlineExceeded)
 				})
 			})

@@ -33,25 +33,19 @@ func newAgent[M adk.MessageType](t *testing.T, name string, conf *tooltimeout.Co
 	return agent
 }
 
-// everyKind makes the same tool in every form.
-func everyKind(script ...adktest.Reply) map[string]tool.BaseTool {
-	return map[string]tool.BaseTool{"tool": adktest.NewTool("t", script...), "stream": adktest.NewStreamTool("t", script...),
-		"enhanced": adktest.NewEnhancedTool("t", script...), "enhanced stream": adktest.NewEnhancedStreamTool("t", script...)}
-}
-
 func TestCallsThatHang(t *testing.T) {
 	messagetest.Both(t, testCallsThatHang[*schema.Message], testCallsThatHang[*schema.AgenticMessage])
 }
 
 func testCallsThatHang[M adk.MessageType](t *testing.T) {
 	ignores := func(context.Context, string) (string, error) { time.Sleep(time.Hour); return "late", nil }
-	for kind := range everyKind() {
+	for kind := range messagetest.EveryTool() {
 		for name, reply := range map[string]adktest.Reply{"gives up": adktest.Blocks(), "ignores its context": adktest.Does(ignores)} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					begun := time.Now()
 					m := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("t", "{}")))
-					err := adktest.AskStreaming(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{everyKind(reply)[kind]}), "hi").Err()
+					err := adktest.AskStreaming(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{messagetest.EveryTool(reply)[kind]}), "hi").Err()
 					var late *tooltimeout.Error
 					require.ErrorAs(t, err, &late)
 					require.Equal(t, &tooltimeout.Error{ToolName: "t", CallID: "call_1", Timeout: time.Second}, late)
@@ -68,7 +62,7 @@ func testCallsThatHang[M adk.MessageType](t *testing.T) {
 
 func TestWithToolErrorsTheModelReadsIt(t *testing.T) {
 	const text = "The call of the tool failed: the call of tool 't' took longer than 1s and was given up"
-	for kind := range everyKind() {
+	for kind := range messagetest.EveryTool() {
 		replies := map[string]adktest.Reply{text: adktest.Blocks()}
 		if kind == "stream" || kind == "enhanced stream" {
 			replies["one \n"+text] = adktest.Streams("one ").ThenBlocks()
@@ -79,7 +73,7 @@ func TestWithToolErrorsTheModelReadsIt(t *testing.T) {
 					told, err := toolerrors.New(t.Context(), nil)
 					require.NoError(t, err)
 					m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: "+want))
-					adktest.AskStreaming(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{everyKind(reply)[kind]}, told), "hi").ExpectText("done")
+					adktest.AskStreaming(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{messagetest.EveryTool(reply)[kind]}, told), "hi").ExpectText("done")
 				})
 			})
 		}
@@ -87,7 +81,7 @@ func TestWithToolErrorsTheModelReadsIt(t *testing.T) {
 }
 
 func TestCallsInTime(t *testing.T) {
-	for kind, tl := range everyKind(adktest.Streams("one ", "two").Every(400 * time.Millisecond)) {
+	for kind, tl := range messagetest.EveryTool(adktest.Streams("one ", "two").Every(400 * time.Millisecond)) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: one two"))
@@ -139,14 +133,14 @@ func TestOf(t *testing.T) {
 }
 
 func TestCancelPasses(t *testing.T) {
-	for kind := range everyKind() {
+	for kind := range messagetest.EveryTool() {
 		for name, blocked := range map[string]adktest.Reply{"call": adktest.Blocks(), "stream": adktest.Streams("a").ThenBlocks()} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
 					option, cancel := adk.WithCancel()
 					runner := adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: true,
-						Agent: newAgent(t, "a", second, m, []tool.BaseTool{everyKind(blocked)[kind]})})
+						Agent: newAgent(t, "a", second, m, []tool.BaseTool{messagetest.EveryTool(blocked)[kind]})})
 					events := adktest.Watch(t, runner.Query(t.Context(), "hi", option))
 					synctest.Wait()
 					cancel()
@@ -198,7 +192,7 @@ func TestPanicsAndGoexitAreErrors(t *testing.T) {
 		"oh":             adktest.Panics("oh"),
 		"runtime.Goexit": adktest.Does(func(context.Context, string) (string, error) { runtime.Goexit(); return "", nil }),
 	} {
-		for kind, tl := range everyKind(reply) {
+		for kind, tl := range messagetest.EveryTool(reply) {
 			t.Run(want+"/"+kind, func(t *testing.T) {
 				m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
 				require.ErrorContains(t, adktest.Ask(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{tl}), "hi").Err(), want)

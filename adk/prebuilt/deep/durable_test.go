@@ -1,58 +1,15 @@
 package deep
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
-	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/components/model"
-	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/adk/internal/durabletest"
 	"github.com/weftgo/weft/schema"
 )
-
-// dying is a store that is out of reach once the process has died, after a number of steps.
-type dying struct {
-	*checkpoint.MemoryStore
-	left int
-}
-
-var errDied = errors.New("the process has died")
-
-func (d *dying) AppendRecord(ctx context.Context, id string, record []byte) error {
-	if d.left--; d.left < 0 {
-		return errDied
-	}
-	return d.MemoryStore.AppendRecord(ctx, id, record)
-}
-
-// again is a tool that may be called again.
-type again struct{ tool.InvokableTool }
-
-func (again) Idempotent() bool { return true }
-
-// deciding answers by what it is asked: it calls a tool, and with the result it is done.
-type deciding struct {
-	call  schema.ToolCall
-	asked int
-}
-
-func (d *deciding) Generate(_ context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {
-	d.asked++
-	if history[len(history)-1].Role == schema.Tool {
-		return schema.AssistantMessage("done", nil), nil
-	}
-	return schema.AssistantMessage("", []schema.ToolCall{d.call}), nil
-}
-
-func (d *deciding) Stream(ctx context.Context, history []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	m, err := d.Generate(ctx, history, opts...)
-	return schema.StreamReaderFromArray([]*schema.Message{m}), err
-}
 
 // TestTask_Durable: a task whose process died goes on inside, after whatever step that was, and asks nobody what became
 // of it. At most the step that could not be saved is done again.
@@ -68,24 +25,11 @@ func TestTask_Durable(t *testing.T) {
 }
 
 func testDurableTask(t *testing.T, streaming bool, steps int) (died bool) {
-	store, echo := &dying{checkpoint.NewMemoryStore(), steps}, adktest.NewTool("echo")
-	outer := &deciding{call: schema.ToolCall{ID: "1", Function: schema.FunctionCall{Name: "task", Arguments: `{"subagent_type":"search","description":"x"}`}}}
-	inner := &deciding{call: schema.ToolCall{ID: "2", Function: schema.FunctionCall{Name: "echo", Arguments: `"x"`}}}
-	a := newDeep(t, &Config{ChatModel: outer, SubAgents: []adk.Agent{worker[*schema.Message](t, "search", inner, again{echo})}})
-	r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: store, Durability: adk.EveryStep})
-	events := adktest.Collect(t, r.Query(t.Context(), "Go.", adk.WithCheckPointID("1")))
-	if died = events.Err() != nil; died {
-		require.ErrorIs(t, events.Err(), errDied)
-		store.left = 1000
-		resumed, err := r.Resume(t.Context(), "1")
-		require.NoError(t, err)
-		events = adktest.Collect(t, resumed)
-	}
-	for _, e := range events.All() {
-		require.NoError(t, e.Err, "died after %d steps", steps)
-		require.True(t, e.Action == nil || e.Action.Interrupted == nil, "died after %d steps: it asks", steps)
-	}
-	events.ExpectText("done")
-	require.LessOrEqual(t, outer.asked+inner.asked+len(echo.Calls()), 6, "died after %d steps", steps)
+	echo := adktest.NewTool("echo")
+	outer := durabletest.NewModel("1", "task", `{"subagent_type":"search","description":"x"}`)
+	inner := durabletest.NewModel("2", "echo", `"x"`)
+	a := newDeep(t, &Config{ChatModel: outer, SubAgents: []adk.Agent{worker[*schema.Message](t, "search", inner, durabletest.Again{InvokableTool: echo})}})
+	died = durabletest.Survive(t, a, streaming, steps)
+	require.LessOrEqual(t, outer.Asked+inner.Asked+len(echo.Calls()), 6, "died after %d steps", steps)
 	return died
 }

@@ -1,4 +1,4 @@
-// Package messagetest makes messages of either kind for tests.
+// Package messagetest makes messages of either kind, and tools of every kind, for tests.
 //
 // The tests of middlewares use it, so that each runs for both kinds of message.
 // It must never be used outside of tests.
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -16,6 +18,12 @@ import (
 func Both(t *testing.T, ordinary, agentic func(*testing.T)) {
 	t.Run("ordinary", ordinary)
 	t.Run("agentic", agentic)
+}
+
+// EveryTool is the tool "t" in every form.
+func EveryTool(script ...adktest.Reply) map[string]tool.BaseTool {
+	return map[string]tool.BaseTool{"tool": adktest.NewTool("t", script...), "stream": adktest.NewStreamTool("t", script...),
+		"enhanced": adktest.NewEnhancedTool("t", script...), "enhanced stream": adktest.NewEnhancedStreamTool("t", script...)}
 }
 
 // Call is a call of the tool "t" with the arguments "{}".
