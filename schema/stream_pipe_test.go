@@ -160,9 +160,11 @@ func TestPipe_ManySenders(t *testing.T) {
 	}
 }
 
-// TestPipe_NoLostWakeup lets both sides run at random paces. A lost wake-up would be a deadlock, which synctest reports.
+// TestPipe_NoLostWakeup lets the senders and the reader run at random paces. A lost wake-up would be a deadlock, which
+// synctest reports.
 func TestPipe_NoLostWakeup(t *testing.T) {
-	for seed := range 200 {
+	const each = 50
+	for seed := range 400 {
 		synctest.Test(t, func(t *testing.T) {
 			pace := func(i int) {
 				if d := (i*7919 + seed*104729) % 5; d > 1 {
@@ -170,19 +172,25 @@ func TestPipe_NoLostWakeup(t *testing.T) {
 				}
 			}
 			sr, sw := Pipe[int](seed % 4)
-			go func() {
-				defer sw.Close()
-				for i := range 50 {
-					pace(i)
-					sw.Send(i, nil)
-				}
-			}()
-			for i := range 50 {
-				pace(i * 31)
-				requireRecv(t, sr, i)
+			var senders sync.WaitGroup
+			for s := range 1 + seed/4%3 {
+				senders.Go(func() {
+					for i := range each {
+						pace(i + s)
+						sw.Send(i, nil)
+					}
+				})
 			}
-			requireRecvError(t, sr, io.EOF)
-			sr.Close()
+			go func() {
+				senders.Wait()
+				sw.Close()
+			}()
+			received := 0
+			for range sr.All() {
+				received++
+				pace(received * 31)
+			}
+			require.Equal(t, (1+seed/4%3)*each, received)
 		})
 	}
 }

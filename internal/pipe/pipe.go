@@ -6,7 +6,6 @@ package pipe
 
 import (
 	"io"
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -19,16 +18,14 @@ const (
 	closedByReader
 )
 
-// nobody is the value of wanted while no sender waits.
-const nobody = math.MaxInt64
-
 // A Pipe holds items in a ring. Items are counted from the beginning of the stream: those before head are taken, those
 // before tail put in. Senders share a mutex; the consumer takes items without it, as the ring's only reader, and locks
-// it only when the ring is empty or a sender waits for room.
+// it only when the ring is empty.
 //
 // A sender puts its item into the ring first and then waits until the item is within the capacity. So the consumer
-// finds the item of a waiting sender at hand, as with a channel, and capacity 0 needs no code of its own. An item put
-// in while the consumer's goroutine is parked on the pipe is handed to it: it counts as taken.
+// finds the item of a waiting sender at hand, as with a channel, and capacity 0 needs no code of its own. Only one item
+// hangs over the capacity like that; further senders queue up behind it. An item put in while the consumer's goroutine
+// is parked on the pipe is handed to it: it counts as taken.
 type Pipe[T any] struct {
 	capacity int64
 	ring     []pull.Item[T]
@@ -37,15 +34,17 @@ type Pipe[T any] struct {
 	head   atomic.Int64 // written by the consumer alone, which owns the next two
 	out    int          // place of head in the ring
 	seen   int64        // the tail when the consumer looked last
-	wanted atomic.Int64 // where head has to get for the sender that waits
+	wanted atomic.Int64 // where head has to get for the sender whose item hangs over; 0 if there is none
 
-	mu     sync.Mutex
-	tail   int64
-	in     int        // place of tail in the ring
-	taken  int64      // items before this one are known to be taken, or were handed over
-	room   sync.Cond  // head has got to wanted or the pipe was closed
-	waker  pull.Waker // of the consumer that found the ring empty
-	onGone func()     // for the senders, once the consumer has closed
+	mu      sync.Mutex
+	tail    int64
+	in      int          // place of tail in the ring
+	taken   int64        // items before this one are known to be taken, or were handed over
+	hanging pull.Parker  // of the sender whose item hangs over, from the first one on
+	queue   atomic.Int32 // senders that wait for their turn to put an item in
+	turn    sync.Cond    // where they wait: no sender's item hangs over, or the pipe was closed
+	waker   pull.Waker   // of the consumer that found the ring empty
+	onGone  func()       // for the senders, once the consumer has closed
 }
 
 var _ pull.Source[int] = (*Pipe[int])(nil)
@@ -54,8 +53,7 @@ var _ pull.Source[int] = (*Pipe[int])(nil)
 func New[T any](capacity int) *Pipe[T] {
 	slots := capacity + 2 // one for the item of a waiting sender, one for an item handed over
 	p := &Pipe[T]{capacity: int64(capacity), ring: make([]pull.Item[T], slots)}
-	p.wanted.Store(nobody)
-	p.room.L = &p.mu
+	p.turn.L = &p.mu
 	return p
 }
 
@@ -68,34 +66,20 @@ func (p *Pipe[T]) Send(item pull.Item[T]) (closed bool) {
 		p.mu.Unlock()
 		return false
 	}
-	for !p.hasRoom(p.tail) && p.closed.Load() == 0 { // the item of an earlier sender hangs over the capacity
-		p.awaitRoom(p.tail)
-	}
+	p.awaitTurn()
 	if p.closed.Load() != 0 {
 		p.mu.Unlock()
 		return true
 	}
 	p.put(item)
 	waker := p.takeWaker()
-	end := p.tail
-	if p.hasRoom(end) {
-		p.mu.Unlock()
-		wake(waker)
-		return false
+	end, fits := p.tail, p.hasRoom(p.tail)
+	if !fits {
+		p.hangOver()
 	}
-	if _, parker := waker.(pull.Parker); parker {
-		wake(waker)
-	} else if waker != nil { // it may take a lock that is held around Poll
-		p.mu.Unlock()
-		wake(waker)
-		p.mu.Lock()
-	}
-	for !p.hasRoom(end) && p.closed.Load() == 0 {
-		p.awaitRoom(end)
-	}
-	closed = p.closed.Load()&closedByReader != 0 && p.head.Load() < end
 	p.mu.Unlock()
-	return closed
+	wake(waker) // it may take a lock that is held around Poll
+	return !fits && p.awaitRoom(end)
 }
 
 // put adds item to the ring, with mu locked.
@@ -125,12 +109,39 @@ func (p *Pipe[T]) hasRoom(end int64) bool {
 	return end-p.taken <= p.capacity
 }
 
-// awaitRoom waits, with mu locked, until the items before end may be within the capacity or the pipe is closed.
-func (p *Pipe[T]) awaitRoom(end int64) {
-	p.wanted.Store(min(p.wanted.Load(), end-p.capacity))
-	if !p.hasRoom(end) { // again: the consumer moves head first and looks at wanted then
-		p.room.Wait()
+// awaitTurn waits, with mu locked, until no sender has an item that hangs over the capacity, or the pipe is closed.
+func (p *Pipe[T]) awaitTurn() {
+	if p.wanted.Load() == 0 {
+		return
 	}
+	p.queue.Add(1) // before the look at wanted, which a sender that leaves resets before it looks at queue
+	for p.wanted.Load() != 0 && p.closed.Load() == 0 {
+		p.turn.Wait()
+	}
+	p.queue.Add(-1)
+}
+
+// hangOver readies, with mu locked, the wait of the sender whose item is now the last.
+func (p *Pipe[T]) hangOver() {
+	if p.hanging == nil {
+		p.hanging = pull.NewParker()
+	}
+	p.wanted.Store(p.tail - p.capacity)
+}
+
+// awaitRoom waits until the item before end, which hangs over the capacity, is within it or the pipe is closed. It
+// reports whether the item was dropped.
+func (p *Pipe[T]) awaitRoom(end int64) (dropped bool) {
+	for p.head.Load() < end-p.capacity && p.closed.Load() == 0 {
+		p.hanging.Park()
+	}
+	p.wanted.Store(0)
+	if p.queue.Load() > 0 {
+		p.mu.Lock()
+		p.turn.Broadcast()
+		p.mu.Unlock()
+	}
+	return p.closed.Load()&closedByReader != 0 && p.head.Load() < end
 }
 
 // Take takes an item that is known to be there, without asking the senders.
@@ -140,7 +151,7 @@ func (p *Pipe[T]) Take() (item pull.Item[T], ok bool) {
 		return item, false
 	}
 	item = p.next()
-	p.advance(head + 1)
+	p.advance(head, head+1)
 	return item, true
 }
 
@@ -169,19 +180,12 @@ func (p *Pipe[T]) next() pull.Item[T] {
 	return item
 }
 
-// advance tells the senders how far the consumer has got.
-func (p *Pipe[T]) advance(head int64) {
-	p.head.Store(head)
-	if head >= p.wanted.Load() {
-		p.wakeSenders()
+// advance moves head from one place to another and wakes the sender that waits for one between them.
+func (p *Pipe[T]) advance(from, to int64) {
+	p.head.Store(to)
+	if wanted := p.wanted.Load(); from < wanted && wanted <= to {
+		p.hanging.Wake()
 	}
-}
-
-func (p *Pipe[T]) wakeSenders() {
-	p.mu.Lock()
-	p.wanted.Store(nobody)
-	p.room.Broadcast()
-	p.mu.Unlock()
 }
 
 // look finds out whether items have been put in since the last look. If not, it returns why none will be, or leaves the
@@ -217,7 +221,7 @@ func (p *Pipe[T]) Drain(to pull.Sink[T]) {
 	for range n {
 		to.Put(p.next())
 	}
-	p.advance(head + n)
+	p.advance(head, head+n)
 }
 
 // CloseWrite ends the stream after the items that were accepted. It may be called by any goroutine and repeatedly.
@@ -229,7 +233,10 @@ func (p *Pipe[T]) Close() { p.close(closedByReader) }
 func (p *Pipe[T]) close(by uint32) {
 	p.mu.Lock()
 	p.closed.Or(by)
-	p.room.Broadcast()
+	p.turn.Broadcast()
+	if p.wanted.Load() != 0 {
+		p.hanging.Wake()
+	}
 	waker := p.waker
 	p.waker = nil
 	var gone func()
