@@ -7,38 +7,31 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/weftgo/weft/internal/concat"
 )
 
 // ConcatResponseMetaExtensions joins the metadata of the chunks of one response: of each field the last value that is
 // not zero. Nil chunks are ignored. A single chunk is returned as it is; none is an error.
 func ConcatResponseMetaExtensions(chunks []*ResponseMetaExtension) (*ResponseMetaExtension, error) {
-	chunks = withoutNils(chunks)
-	switch len(chunks) {
-	case 0:
-		return nil, errors.New("no response meta extension found")
-	case 1:
-		return chunks[0], nil
-	}
-	joined := &ResponseMetaExtension{}
-	for _, c := range chunks {
-		update(&joined.ID, c.ID)
-		update(&joined.Status, c.Status)
-		update(&joined.Error, c.Error)
-		update(&joined.IncompleteDetails, c.IncompleteDetails)
-		update(&joined.PreviousResponseID, c.PreviousResponseID)
-		update(&joined.Reasoning, c.Reasoning)
-		update(&joined.ServiceTier, c.ServiceTier)
-		update(&joined.CreatedAt, c.CreatedAt)
-		update(&joined.PromptCacheRetention, c.PromptCacheRetention)
-	}
-	return joined, nil
+	return concat.Chunks(chunks, "response meta extension", func(joined, c *ResponseMetaExtension) {
+		concat.Last(&joined.ID, c.ID)
+		concat.Last(&joined.Status, c.Status)
+		concat.Last(&joined.Error, c.Error)
+		concat.Last(&joined.IncompleteDetails, c.IncompleteDetails)
+		concat.Last(&joined.PreviousResponseID, c.PreviousResponseID)
+		concat.Last(&joined.Reasoning, c.Reasoning)
+		concat.Last(&joined.ServiceTier, c.ServiceTier)
+		concat.Last(&joined.CreatedAt, c.CreatedAt)
+		concat.Last(&joined.PromptCacheRetention, c.PromptCacheRetention)
+	})
 }
 
 // ConcatAssistantGenTextExtensions joins what came with the chunks of one text: refusals are appended, annotations
 // are listed by Index, which is zero in the result. Two annotations with one Index are an error, and so is a list
 // without chunks. Nil chunks are ignored.
 func ConcatAssistantGenTextExtensions(chunks []*AssistantGenTextExtension) (*AssistantGenTextExtension, error) {
-	chunks = withoutNils(chunks)
+	chunks = concat.NonNil(chunks)
 	if len(chunks) == 0 {
 		return nil, errors.New("no assistant generated text extension found")
 	}
@@ -50,7 +43,7 @@ func ConcatAssistantGenTextExtensions(chunks []*AssistantGenTextExtension) (*Ass
 			refusal.WriteString(c.Refusal.Reason)
 			joined.Refusal = &OutputRefusal{}
 		}
-		for _, a := range withoutNils(c.Annotations) {
+		for _, a := range concat.NonNil(c.Annotations) {
 			if seen[a.Index] {
 				return nil, fmt.Errorf("duplicate annotation index %d", a.Index)
 			}
@@ -73,14 +66,14 @@ func ConcatAssistantGenTextExtensions(chunks []*AssistantGenTextExtension) (*Ass
 // which is nil in the result; contents without are listed as they came, one each. Mixing both is an error, and so is
 // a list without chunks. Nil chunks are ignored.
 func ConcatReasoningExtensions(chunks []*ReasoningExtension) (*ReasoningExtension, error) {
-	chunks = withoutNils(chunks)
+	chunks = concat.NonNil(chunks)
 	if len(chunks) == 0 {
 		return nil, errors.New("no reasoning extension found")
 	}
 	joined := &ReasoningExtension{}
 	texts := map[int]*strings.Builder{}
 	for _, c := range chunks {
-		for _, content := range withoutNils(c.Content) {
+		for _, content := range concat.NonNil(c.Content) {
 			if content.Index == nil {
 				joined.Content = append(joined.Content, &ReasoningContent{Text: content.Text})
 				continue
@@ -100,20 +93,4 @@ func ConcatReasoningExtensions(chunks []*ReasoningExtension) (*ReasoningExtensio
 		joined.Content = append(joined.Content, &ReasoningContent{Text: texts[index].String()})
 	}
 	return joined, nil
-}
-
-// update takes v unless it is zero.
-func update[T comparable](field *T, v T) {
-	var zero T
-	if v != zero {
-		*field = v
-	}
-}
-
-func withoutNils[T any](chunks []*T) []*T {
-	isNil := func(c *T) bool { return c == nil }
-	if !slices.ContainsFunc(chunks, isNil) {
-		return chunks
-	}
-	return slices.DeleteFunc(slices.Clone(chunks), isNil)
 }
