@@ -1,9 +1,6 @@
 package serialization
 
-import (
-	"reflect"
-	"sync"
-)
+import "reflect"
 
 // A codec writes and reads the values of one type. It is made once for a type, by reflection, and used ever after.
 type codec interface {
@@ -12,64 +9,34 @@ type codec interface {
 	decode(d *decoder, v reflect.Value) error
 }
 
-var (
-	codecs   sync.Map // reflect.Type → codec
-	codecsMu sync.Mutex
-)
+var codecs = perType[codec]{make: makeCodec}
 
-// codecOf returns the codec of t.
-func codecOf(t reflect.Type) codec {
-	if c, ok := codecs.Load(t); ok {
-		return c.(codec)
-	}
-	codecsMu.Lock()
-	defer codecsMu.Unlock()
-	b := codecBuilder{}
-	c := b.codec(t)
-	for t, c := range b { // only now are those of recursive types complete
-		codecs.LoadOrStore(t, c)
-	}
-	return c
-}
-
-// A codecBuilder holds the codecs made for a type and what it consists of.
-type codecBuilder map[reflect.Type]codec
-
-func (b codecBuilder) codec(t reflect.Type) codec {
-	if c, ok := codecs.Load(t); ok {
-		return c.(codec)
-	}
-	if c, ok := b[t]; ok {
-		return c
-	}
+func makeCodec(b building[codec], t reflect.Type) codec {
 	if c := leafCodec(t); c != nil {
-		return b.add(t, c)
+		return c
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		c := &pointerCodec{wrapped: isNullable(t.Elem())}
 		b.add(t, c)
-		c.elem = b.codec(t.Elem())
+		c.elem = b.of(t.Elem())
 		return c
 	case reflect.Slice:
 		c := &sliceCodec{}
 		b.add(t, c)
-		c.elem = b.codec(t.Elem())
+		c.elem = b.of(t.Elem())
 		return c
 	case reflect.Array:
-		return b.add(t, &arrayCodec{elem: b.codec(t.Elem())})
+		c := &arrayCodec{}
+		b.add(t, c)
+		c.elem = b.of(t.Elem())
+		return c
 	case reflect.Map:
-		return b.mapCodec(t)
+		return makeMapCodec(b, t)
 	case reflect.Struct:
-		return b.structCodec(t)
+		return makeStructCodec(b, t)
 	}
-	return b.add(t, unsupportedCodec{typ: t})
-}
-
-// add makes c known before the codecs it consists of are made, which may need it.
-func (b codecBuilder) add(t reflect.Type, c codec) codec {
-	b[t] = c
-	return c
+	return unsupportedCodec{typ: t}
 }
 
 // leafCodec is the codec of a type that needs no other, or nil.

@@ -14,13 +14,13 @@ type mapCodec struct {
 	named     bool // keys are plain strings
 }
 
-func (b codecBuilder) mapCodec(t reflect.Type) codec {
+func makeMapCodec(b building[codec], t reflect.Type) codec {
 	if t == reflect.TypeFor[map[string]any]() {
-		return b.add(t, anyMapCodec{})
+		return anyMapCodec{}
 	}
 	c := &mapCodec{named: t.Key().Kind() == reflect.String && !isOpaque(t.Key())}
 	b.add(t, c)
-	c.key, c.elem = b.codec(t.Key()), b.codec(t.Elem())
+	c.key, c.elem = b.of(t.Key()), b.of(t.Elem())
 	return c
 }
 

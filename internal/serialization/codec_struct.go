@@ -15,7 +15,7 @@ type field struct {
 	codec codec
 }
 
-func (b codecBuilder) structCodec(t reflect.Type) codec {
+func makeStructCodec(b building[codec], t reflect.Type) codec {
 	c := &structCodec{byName: map[string]int{}}
 	b.add(t, c)
 	for i := range t.NumField() {
@@ -24,7 +24,7 @@ func (b codecBuilder) structCodec(t reflect.Type) codec {
 			continue
 		}
 		c.byName[f.Name] = len(c.fields)
-		c.fields = append(c.fields, field{name: f.Name, head: `"` + f.Name + `":`, index: i, codec: b.codec(f.Type)})
+		c.fields = append(c.fields, field{name: f.Name, head: `"` + f.Name + `":`, index: i, codec: b.of(f.Type)})
 	}
 	return c
 }

@@ -16,8 +16,7 @@ type plan interface {
 var assign plan = assignPlan{}
 
 var (
-	plans    sync.Map // reflect.Type → plan
-	plansMu  sync.Mutex
+	plans    = perType[plan]{make: makePlan}
 	ownPlans sync.Map // reflect.Type → plan: those of RegisterCopy
 )
 
@@ -28,60 +27,38 @@ func RegisterCopy[T any](copyTo func(dst, src *T) error) {
 	}))
 }
 
-func planOf(t reflect.Type) plan {
-	if p, ok := plans.Load(t); ok {
-		return p.(plan)
-	}
-	plansMu.Lock()
-	defer plansMu.Unlock()
-	b := planBuilder{}
-	p := b.plan(t)
-	for t, p := range b { // only now are those of recursive types complete
-		plans.LoadOrStore(t, p)
-	}
-	return p
-}
-
-// A planBuilder holds the plans made for a type and what it consists of.
-type planBuilder map[reflect.Type]plan
-
-func (b planBuilder) plan(t reflect.Type) plan {
-	if p, ok := plans.Load(t); ok {
-		return p.(plan)
-	}
-	if p, ok := b[t]; ok {
-		return p
-	}
+func makePlan(b building[plan], t reflect.Type) plan {
 	if p := specialPlan(t); p != nil {
-		b[t] = p
 		return p
 	}
 	switch t.Kind() {
 	case reflect.Interface:
-		b[t] = interfacePlan{}
+		return interfacePlan{}
 	case reflect.Pointer:
 		p := &pointerPlan{}
-		b[t] = p
-		p.elem = b.plan(t.Elem())
+		b.add(t, p)
+		p.elem = b.of(t.Elem())
+		return p
 	case reflect.Slice:
 		p := &slicePlan{}
-		b[t] = p
-		p.elem = b.plan(t.Elem())
+		b.add(t, p)
+		p.elem = b.of(t.Elem())
+		return p
 	case reflect.Map:
 		p := &mapPlan{}
-		b[t] = p
-		p.key, p.elem = b.plan(t.Key()), b.plan(t.Elem())
+		b.add(t, p)
+		p.key, p.elem = b.of(t.Key()), b.of(t.Elem())
+		return p
 	case reflect.Array:
-		b[t] = assign
-		if elem := b.plan(t.Elem()); elem != assign {
-			b[t] = arrayPlan{elem}
+		p := &arrayPlan{}
+		b.add(t, p)
+		if p.elem = b.of(t.Elem()); p.elem != assign {
+			return p
 		}
 	case reflect.Struct:
-		b.structPlan(t)
-	default:
-		b[t] = assign
+		return makeStructPlan(b, t)
 	}
-	return b[t]
+	return assign
 }
 
 // specialPlan is the plan of a type that is not copied by its kind, or nil.
@@ -93,7 +70,7 @@ func specialPlan(t reflect.Type) plan {
 		return assign
 	}
 	if isOpaque(t) && hidesFields(t, map[reflect.Type]bool{}) {
-		return encodedPlan{codecOf(t)}
+		return encodedPlan{codecs.of(t)}
 	}
 	return nil
 }
@@ -194,7 +171,7 @@ func (p *slicePlan) copy(c *copier, dst, src reflect.Value) error {
 
 type arrayPlan struct{ elem plan }
 
-func (p arrayPlan) copy(c *copier, dst, src reflect.Value) error { return c.elems(p.elem, dst, src) }
+func (p *arrayPlan) copy(c *copier, dst, src reflect.Value) error { return c.elems(p.elem, dst, src) }
 
 func (c *copier) elems(p plan, dst, src reflect.Value) error {
 	for i := range src.Len() {
@@ -242,9 +219,9 @@ type fieldPlan struct {
 	plan  plan
 }
 
-func (b planBuilder) structPlan(t reflect.Type) {
+func makeStructPlan(b building[plan], t reflect.Type) plan {
 	p := &structPlan{whole: true}
-	b[t] = p
+	b.add(t, p)
 	for i := range t.NumField() {
 		p.whole = p.whole && t.Field(i).IsExported()
 	}
@@ -253,13 +230,14 @@ func (b planBuilder) structPlan(t reflect.Type) {
 		if !f.IsExported() {
 			continue
 		}
-		if fp := b.plan(f.Type); fp != assign || !p.whole {
+		if fp := b.of(f.Type); fp != assign || !p.whole {
 			p.fields = append(p.fields, fieldPlan{f.Name, i, fp})
 		}
 	}
 	if p.whole && len(p.fields) == 0 {
-		b[t] = assign
+		return assign
 	}
+	return p
 }
 
 func (p *structPlan) copy(c *copier, dst, src reflect.Value) error {

@@ -330,7 +330,7 @@ func (d *decoder) tagged() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := codecOf(t).decode(d, v); err != nil {
+	if err := codecs.of(t).decode(d, v); err != nil {
 		return nil, err
 	}
 	return v.Interface(), d.expect(']')

@@ -48,7 +48,7 @@ func (c *copier) any(v any) (any, error) {
 		return c.anySlice(v)
 	}
 	src := reflect.ValueOf(v)
-	p := planOf(src.Type())
+	p := plans.of(src.Type())
 	if p == assign {
 		return v, nil
 	}

@@ -105,6 +105,18 @@ func TestDeepCopy_DoBetter15_5_PrefersFieldsToEncodings(t *testing.T) {
 	require.EqualError(t, err, `failed to copy: value["k"][1].Inner: no words`)
 }
 
+// twins is an array that leads to itself.
+type twins [2]*twins
+
+func TestDeepCopy_RecursiveArray(t *testing.T) {
+	original := twins{{&twins{}, nil}, nil}
+	copied, err := Copy(original)
+	require.NoError(t, err)
+	require.Equal(t, original, copied)
+	require.NotSame(t, original[0], copied[0])
+	require.NotSame(t, original[0][0], copied[0][0], "of the inner array, too")
+}
+
 func TestDeepCopy_FaultyMethods(t *testing.T) {
 	type hiding struct {
 		badJSON

@@ -56,7 +56,7 @@ func (e *encoder) tagged(v reflect.Value) error {
 	e.buf = append(e.buf, '[')
 	e.quoted(name)
 	e.buf = append(e.buf, ',')
-	if err := codecOf(v.Type()).encode(e, v); err != nil {
+	if err := codecs.of(v.Type()).encode(e, v); err != nil {
 		return err
 	}
 	e.buf = append(e.buf, ']')
