@@ -36,10 +36,14 @@ type agentRun[M MessageType] struct {
 	stopsInTools bool
 	// rejected: the final answer was.
 	rejected bool
+	// lastAction is that of the event of the last message, if that is the result of a tool.
+	lastAction *AgentAction
 	// mu lets one event out at a time, and none after the end: tools, and what they have started, send theirs at any time.
 	mu sync.Mutex
 	// over: what is sent now comes from tools that outlived the run.
 	over bool
+	// told: an event with output is out.
+	told bool
 	// unheard: an event was dropped because the run is to stop at once.
 	unheard atomic.Bool
 
@@ -118,6 +122,7 @@ func (r *agentRun[M]) offer(e *TypedAgentEvent[M]) bool {
 	if r.over || r.view.Now() && (r.abortable || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
 		return false
 	}
+	r.told = r.told || e.Output != nil
 	r.out.send(e)
 	return true
 }
@@ -130,6 +135,7 @@ func (r *agentRun[M]) tell(e *TypedAgentEvent[M]) {
 		e.closeStreams()
 		return
 	}
+	r.told = r.told || e.Output != nil
 	r.out.send(e)
 }
 
@@ -277,7 +283,26 @@ func (r *agentRun[M]) concluded(final M, err error) error {
 	if key := r.agent.conf.OutputKey; key != "" {
 		AddSessionValue(r.ctx, key, opsOf[M]().text(final))
 	}
+	if r.resume != nil && !r.told { // the run was interrupted after its last message
+		r.tellAgain(final, r.lastAction, fromCheckpoint)
+	}
 	return nil
+}
+
+// tellAgain sends the event of a message of the run's earlier life, for other agents and to tell how the agent ended.
+func (r *agentRun[M]) tellAgain(m M, action *AgentAction, from replay) {
+	ops := opsOf[M]()
+	if ops.isNil(m) {
+		return
+	}
+	e := newMessageEvent(m, nil)
+	if name, _ := ops.toolCallOf(m); name != "" {
+		ops.toolVariant(&e.variant, name)
+	} else {
+		ops.modelVariant(&e.variant)
+	}
+	e.event.replayed, e.event.Action = from, action
+	r.send(&e.event)
 }
 
 // ready does what comes before the graph.

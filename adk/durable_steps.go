@@ -65,21 +65,10 @@ func (r *agentRun[M]) findJournal() error {
 	return nil
 }
 
-// retell sends the events of the steps that were done, for other agents and to tell how the agent ended.
+// retell tells the steps that were done again.
 func (r *agentRun[M]) retell() {
-	ops := opsOf[M]()
 	for _, m := range r.restored.messages[min(r.restored.given, len(r.restored.messages)):] {
-		if ops.isNil(m) {
-			continue
-		}
-		e := newMessageEvent(m, nil)
-		if name, _ := ops.toolCallOf(m); name != "" {
-			ops.toolVariant(&e.variant, name)
-		} else {
-			ops.modelVariant(&e.variant)
-		}
-		e.event.replayed = true
-		r.send(&e.event)
+		r.tellAgain(m, nil, fromSteps)
 	}
 }
 

@@ -145,11 +145,22 @@ type TypedAgentEvent[M MessageType] struct {
 	Action    *AgentAction
 	Err       error
 
-	// replayed: it happened in the earlier life of a run that goes on.
-	replayed bool
+	// replayed says whether it happened in the earlier life of a run that goes on.
+	replayed replay
 	// shown: it is of an agent that runs as a tool, and only for the reader.
 	shown bool
 }
+
+// replay says how an event of an earlier life comes to be told again.
+type replay uint8
+
+const (
+	notReplayed replay = iota
+	// fromSteps: the process died, and only the saved steps know of it.
+	fromSteps
+	// fromCheckpoint: the run was interrupted, and the saved history has it.
+	fromCheckpoint
+)
 
 // AgentEvent is the event of agents on ordinary messages.
 type AgentEvent = TypedAgentEvent[*schema.Message]

@@ -73,20 +73,26 @@ func (c *modelChain[M]) Stream(ctx context.Context, _ []M, _ ...model.Option) (*
 
 // turn is one turn of the model: it takes the history from the state, has it answered and adds the answer. The last
 // message of the history is the result.
-func (c *modelChain[M]) turn(ctx context.Context) (last M, err error) {
+func (c *modelChain[M]) turn(ctx context.Context) (M, error) {
 	t := c.newTurn(ctx)
 	if c.consulting {
 		stoppable, release := t.run.stoppable(ctx)
 		defer release()
 		ctx = stoppable
 	}
-	if last, answered, err := t.begin(ctx); answered || err != nil {
+	last, answered, err := t.begin(ctx)
+	if answered || err != nil {
 		return last, err
 	}
-	if c.handlers.beforeTurn() || c.handlers.afterTurn() {
+	switch {
+	case t.reached == answerKept:
+		last, err = t.hookAfter(ctx, last, t.hookContext(c.toolsOf(t.run)))
+	case c.handlers.beforeTurn() || c.handlers.afterTurn():
 		last, err = t.answerWithHooks(ctx)
-	} else if last, err = t.answer(ctx); err == nil {
-		err = t.keep(ctx, last)
+	default:
+		if last, err = t.answer(ctx); err == nil {
+			err = t.keep(ctx, last)
+		}
 	}
 	return t.end(ctx, last, err)
 }
@@ -100,11 +106,11 @@ func (c *modelChain[M]) newTurn(ctx context.Context) *modelTurn[M] {
 	return t
 }
 
-// begin readies the turn, unless the run had its answer already when it was stopped. A run that is to stop at once stops
-// here.
+// begin readies the turn, unless the run had done it already when it was stopped. If it had its answer but not the hooks
+// after it, they are what is left of the turn. A run that is to stop at once stops here.
 func (t *modelTurn[M]) begin(ctx context.Context) (last M, answered bool, err error) {
 	if t.run.resume != nil || t.run.restored != nil {
-		if last, answered, err = t.resumed(ctx); answered || err != nil {
+		if last, answered, err = t.resumed(ctx); answered || t.reached == answerKept || err != nil {
 			return last, answered, err
 		}
 	}
@@ -122,11 +128,11 @@ func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 		err = r.saveTurn(t.ctx)
 	}
 	switch {
-	case err != nil && isInterrupt(err): // of the model, or of code around it: the resumed run takes the turn anew
-		return last, errors.Join(t.undo(ctx), err)
+	case err != nil && isInterrupt(err): // of the model, or of code around it
+		return last, errors.Join(t.goBack(ctx), err)
 	case r.view == nil:
 	case err != nil && r.view.Now():
-		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
+		return last, errors.Join(t.goBack(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && r.unheard.Load(): // the answer came with the cancel, too late to be told
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && r.view.At(cancelscope.Mode(CancelAfterChatModel)) && t.chain.limited && opsOf[M]().hasToolCalls(last):
@@ -153,15 +159,28 @@ func (t *modelTurn[M]) answerWithHooks(ctx context.Context) (last M, err error) 
 }
 
 // resumed returns the answer that the run had when it was stopped.
-func (t *modelTurn[M]) resumed(ctx context.Context) (last M, answered bool, err error) {
+func (t *modelTurn[M]) resumed(ctx context.Context) (last M, done bool, err error) {
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		if s.Paused == afterChatModel && len(s.Messages) > 0 {
-			last, answered = s.Messages[len(s.Messages)-1], true
-			s.Paused = running
+		if s.Paused != afterChatModel && s.Paused != answerKept || len(s.Messages) == 0 {
+			return nil
+		}
+		t.reached, s.Paused = s.Paused, running
+		last = s.Messages[len(s.Messages)-1]
+		if t.reached == answerKept {
+			s.Messages = slices.Clip(s.Messages[:len(s.Messages)-1])
 		}
 		return nil
 	})
-	return last, answered, err
+	return last, t.reached == afterChatModel, err
+}
+
+// goBack makes the state one that a resumed run can go on from: after an answer that has been told, or else before the
+// turn.
+func (t *modelTurn[M]) goBack(ctx context.Context) error {
+	if t.reached != running && !t.run.unheard.Load() {
+		return pauseAt[M](ctx, t.reached)
+	}
+	return t.undo(ctx)
 }
 
 // undo makes the state what it was before the turn: a resumed run takes it anew.
@@ -201,6 +220,8 @@ type modelTurn[M MessageType] struct {
 	options []model.Option
 	// view is the state as the hooks see it, if there are any.
 	view *TypedChatModelAgentState[M]
+	// reached is how far the turn has got: to its answer (answerKept), and through the hooks after it (afterChatModel).
+	reached safePoint
 	// told is what hooks were told about the turn.
 	told *TypedModelContext[M]
 	// open is the attempt that has not been judged yet.
@@ -312,6 +333,7 @@ func (t *modelTurn[M]) hookAfter(ctx context.Context, answer M, mc *TypedModelCo
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.Messages = append(s.Messages, answer)
 		view = s.view()
+		t.reached = answerKept
 		return nil
 	})
 	if err != nil {
@@ -330,6 +352,7 @@ func (t *modelTurn[M]) hookAfter(ctx context.Context, answer M, mc *TypedModelCo
 	t.run.keepSpeculation(last)
 	return last, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.adopt(view)
+		t.reached = afterChatModel
 		return nil
 	})
 }
@@ -339,6 +362,7 @@ func (t *modelTurn[M]) keep(ctx context.Context, answer M) error {
 	t.run.keepSpeculation(answer)
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.Messages = append(s.Messages, answer)
+		t.reached = afterChatModel
 		return nil
 	})
 }

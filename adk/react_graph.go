@@ -199,7 +199,7 @@ func (r *agentRun[M]) tellDirectResult(ctx context.Context, e *TypedAgentEvent[M
 	told := r.offer(e)
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		if told {
-			s.ReturnDirectlyEvent = nil
+			s.ReturnDirectlyEvent, s.ReturnDirectlyAction = nil, e.Action
 		} else {
 			s.Paused = resultsKept
 		}
@@ -292,6 +292,21 @@ func (s *agentState[M]) remember(results []M) {
 	s.Messages = append(s.Messages, results...)
 }
 
+// finalMessage is the last message of a run that has got there.
+func (s *agentState[M]) finalMessage() (last M) {
+	if s.HasReturnDirectly {
+		for _, m := range s.lastResults() {
+			if _, callID := opsOf[M]().toolCallOf(m); callID == s.ReturnDirectlyToolCallID {
+				return m
+			}
+		}
+	}
+	if n := len(s.Messages); n > 0 {
+		last = s.Messages[n-1]
+	}
+	return last
+}
+
 // lastResults are the results of tools at the end of the history.
 func (s *agentState[M]) lastResults() []M {
 	ops, first := opsOf[M](), len(s.Messages)
@@ -337,6 +352,9 @@ func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 	handlers := r.agent.handlers
 	var view *TypedChatModelAgentState[M]
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		if opsOf[M]().isNil(last) { // the node goes on after an interrupt
+			last = s.finalMessage()
+		}
 		view = s.view()
 		return nil
 	})
@@ -354,6 +372,9 @@ func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 		s.adopt(view)
 		if r.rejected {
 			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = false, ""
+		}
+		if r.lastAction = nil; s.HasReturnDirectly {
+			r.lastAction = s.ReturnDirectlyAction
 		}
 		if !r.rejected && len(handlers.afterAgent) > 0 {
 			view = s.view()
@@ -395,7 +416,7 @@ func returnDirectly[M MessageType](ctx context.Context, results []M) (result M, 
 	r, ops := agentRunFrom[M](ctx), opsOf[M]()
 	var wanted string
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		wanted = s.ReturnDirectlyToolCallID
+		wanted, r.lastAction = s.ReturnDirectlyToolCallID, s.ReturnDirectlyAction
 		return nil
 	})
 	if err != nil {

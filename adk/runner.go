@@ -220,7 +220,7 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	switch {
 	case run.gate.over:
 		e.closeStreams()
-	case e.replayed:
+	case e.replayed != notReplayed:
 		run.replayed = e
 	case e.Action == nil || e.Action.Interrupted == nil:
 		run.replayed = nil

@@ -19,10 +19,11 @@ type agentState[M MessageType] struct {
 	DeferredToolInfos []*schema.ToolInfo
 	ToolsInitialised  bool
 	// HasReturnDirectly says that the result of the call ReturnDirectlyToolCallID ends the run. Its event is held in
-	// ReturnDirectlyEvent until the other calls are done.
+	// ReturnDirectlyEvent until the other calls are done. Then only its action is kept.
 	HasReturnDirectly        bool
 	ReturnDirectlyToolCallID string
 	ReturnDirectlyEvent      *TypedAgentEvent[M]
+	ReturnDirectlyAction     *AgentAction
 	// ToolGenActions are actions for tool events to come, by call ID, or by the tool's name without one.
 	ToolGenActions map[string]*AgentAction
 	AgentName      string
@@ -55,6 +56,8 @@ const (
 	// resultsKept is after the tools, with their results in the history, before what comes then has been done: the result
 	// that ends the run is told, and the hooks run.
 	resultsKept
+	// answerKept is after an answer of the model, with it in the history, before the hooks after it have been done.
+	answerKept
 )
 
 // State is the state of a run on ordinary messages, for compose.ProcessState in tools and hooks. Prefer the states

@@ -220,8 +220,8 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 		return err
 	}
 	opsOf[M]().toolVariant(&e.variant, name)
-	if r.durable != nil {
-		e.event.replayed = ctx.Value(replayedCallKey{}) != nil
+	if r.durable != nil && ctx.Value(replayedCallKey{}) != nil {
+		e.event.replayed = fromSteps
 	}
 	if call := r.earlyCall(ctx); call != nil {
 		return call.hold(heldEvent{
