@@ -2,12 +2,15 @@ package adk
 
 import (
 	"context"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/serialization"
+	"github.com/weftgo/weft/schema"
 )
 
 // TestLifecycle_L3_Frozen: the agents around an agent are fixed by its first run, and set only once before.
@@ -207,4 +210,64 @@ func testConfigCopied[M MessageType](t *testing.T, streaming bool) {
 	require.Nil(t, handlers[:2][1])
 	require.Equal(t, compose.ToolMiddleware{}.Invokable == nil, wraps[:2][1].Invokable == nil)
 	require.Equal(t, map[string]bool{"other": true, "t": true}, directly)
+}
+
+// TestState_ST3_WhereTheRunIs: the bytes that the graph has saved are the state of the agent's point and the data of its
+// event.
+func TestState_ST3_WhereTheRunIs(t *testing.T) {
+	matrix(t, testWhereTheRunIs[ordinary], testWhereTheRunIs[agentic])
+}
+
+func testWhereTheRunIs[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	a := setup(t, says(d.answer("", wanted{"t", "1", object})), []tool.BaseTool{asksFirst("t", &diary{})})
+	all := read(t, bare(t.Context(), a, streaming))
+	last := all[len(all)-1]
+	require.Equal(t, "tester", last.AgentName)
+	data := last.Action.Interrupted.Data.(*ChatModelAgentInterruptInfo)
+	require.NotEmpty(t, data.Data)
+	require.Equal(t, data.Data, last.Action.signal.InterruptState.State)
+	require.NotNil(t, data.Info)
+
+	asking, err := compose.NewChain[string, string]().AppendLambda(compose.InvokableLambda(
+		func(ctx context.Context, _ string) (string, error) { return "", compose.Interrupt(ctx, "not yet") })).Compile(t.Context())
+	require.NoError(t, err)
+	// a run that was interrupted where there is no graph yet has nothing that it could go on from
+	a = setup(t, says(d.answer("done")), nil, func(c *TypedChatModelAgentConfig[M]) {
+		c.GenModelInput = func(ctx context.Context, _ string, _ *TypedAgentInput[M]) ([]M, error) {
+			_, err := asking.Invoke(ctx, "")
+			return nil, err
+		}
+	})
+	require.ErrorContains(t, endError(t, read(t, bare(t.Context(), a, streaming))), "interrupt occurred but checkpoint data is missing")
+}
+
+// TestState_ST2_WhatIsSaved: a state comes back as it was, but for what is of the process.
+func TestState_ST2_WhatIsSaved(t *testing.T) {
+	t.Run("ordinary", testSavedState[ordinary])
+	t.Run("agentic", testSavedState[agentic])
+}
+
+func testSavedState[M MessageType](t *testing.T) {
+	d := dialectOf[M]()
+	held := &newMessageEvent(d.answer("held"), nil).event
+	held.Action = NewExitAction()
+	held.RunPath = nil
+	s := &agentState[M]{
+		Messages:  []M{opsOf[M]().user("hi"), d.answer("a", wanted{"t", "1", object})},
+		Extra:     map[string]any{"k": 1, "why": &WillRetryError{ErrStr: "again", RetryAttempt: 2}},
+		ToolInfos: []*schema.ToolInfo{{Name: "t"}}, DeferredToolInfos: []*schema.ToolInfo{{Name: "later"}}, ToolsInitialised: true,
+		HasReturnDirectly: true, ReturnDirectlyToolCallID: "1", ReturnDirectlyEvent: held,
+		ToolGenActions: map[string]*AgentAction{"1": NewTransferToAgentAction("b")},
+		AgentName:      "tester", RemainingIterations: 3, RetryAttempt: 1,
+		ToolMsgIDs: map[string]map[string]string{"t": {"1": "id"}}, Paused: resultsKept,
+	}
+	for i, f := 0, reflect.ValueOf(*s); i < f.NumField(); i++ {
+		require.Equal(t, f.Type().Field(i).IsExported(), !f.Field(i).IsZero(), f.Type().Field(i).Name)
+	}
+	data, err := new(serialization.InternalSerializer).Marshal(s)
+	require.NoError(t, err)
+	var back any
+	require.NoError(t, new(serialization.InternalSerializer).Unmarshal(data, &back))
+	require.Equal(t, s, back)
 }

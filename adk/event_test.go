@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -260,4 +262,62 @@ func TestStreamCanceled_DoBetter26(t *testing.T) {
 	var out map[string]any
 	require.NoError(t, gob.NewDecoder(&buf).Decode(&out))
 	require.ErrorIs(t, out["e"].(error), ErrStreamCanceled)
+}
+
+func TestEvent_V7_V8_Copies(t *testing.T) {
+	t.Run("ordinary", testEventCopies[ordinary])
+	t.Run("agentic", testEventCopies[agentic])
+}
+
+// testEventCopies: what a copy shares with its event and what it does not.
+func testEventCopies[M MessageType](t *testing.T) {
+	d := dialectOf[M]()
+	e := &newMessageEvent(d.answer("whole"), nil).event
+	e.AgentName, e.RunPath = "a", []RunStep{{"a"}}
+	e.Action, e.Err, e.Output.CustomizedOutput = NewExitAction(), errBroken, &struct{ n int }{1}
+	c := copyEvent(e)
+	require.Equal(t, e, c)
+	require.Same(t, e.Action, c.Action)
+	require.Same(t, e.Output.CustomizedOutput, c.Output.CustomizedOutput)
+	require.True(t, e.Output.MessageOutput.Message == c.Output.MessageOutput.Message)
+	c.RunPath[0].agentName, c.Output.MessageOutput.ToolName, c.Output.CustomizedOutput = "b", "t", nil
+	require.Equal(t, "a", e.RunPath[0].agentName)
+	require.Empty(t, e.Output.MessageOutput.ToolName)
+	require.NotNil(t, e.Output.CustomizedOutput)
+
+	require.Equal(t, &TypedAgentEvent[M]{Err: errBroken}, copyEvent(&TypedAgentEvent[M]{Err: errBroken}))
+	require.NotNil(t, copyEvent(&TypedAgentEvent[M]{Output: &TypedAgentOutput[M]{}}).Output)
+
+	s := &newMessageEvent(d.nothing, streamOf[M]("a", "b")).event
+	other := copyEvent(s)
+	require.NotSame(t, s.Output.MessageOutput.MessageStream, other.Output.MessageOutput.MessageStream)
+	for _, reader := range []*TypedAgentEvent[M]{other, s} {
+		require.Equal(t, "assistant: ab", d.line(readOne(t, reader).message), "each has all of the stream")
+	}
+
+	// V-8: whoever forgets both has read enough.
+	r, w := schema.Pipe[M](1)
+	copyEvent(&newMessageEvent(d.nothing, r).event)
+	r = nil
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return w.Send(d.chunk("x"), nil)
+	}, 10*time.Second, time.Millisecond, "the producer learns that nobody reads")
+	w.Close()
+}
+
+// TestMessages_T3_Text: what a message says, for output keys and agents as tools.
+func TestMessages_T3_Text(t *testing.T) {
+	for _, m := range []*schema.Message{chatAnswer("said", wanted{"t", "1", "{}"}), {Content: "said", ReasoningContent: "thought"}} {
+		require.Equal(t, "said", chatOps.text(m))
+	}
+	for want, blocks := range map[string][]*schema.ContentBlock{
+		"": nil,
+		"one\ntwo": {nil, schema.NewContentBlock(&schema.AssistantGenText{Text: "one"}),
+			schema.NewContentBlock(&schema.FunctionToolCall{Name: "t"}), schema.NewContentBlock(&schema.Reasoning{Text: "thought"}),
+			schema.NewContentBlock(&schema.AssistantGenText{Text: "two"}), {Type: schema.ContentBlockTypeAssistantGenText}},
+		"\n": {schema.NewContentBlock(&schema.AssistantGenText{}), schema.NewContentBlock(&schema.AssistantGenText{})},
+	} {
+		require.Equal(t, want, agenticOps.text(&schema.AgenticMessage{ContentBlocks: blocks}))
+	}
 }

@@ -282,3 +282,25 @@ func TestFailover_DoBetter28_NoLog(t *testing.T) {
 	}
 	require.Empty(t, logged.String())
 }
+
+// TestFailover_ST4_NotSaved: which model stood in is not saved: a run that goes on asks its own model first.
+func TestFailover_ST4_NotSaved(t *testing.T) {
+	bubbled(t, testStandInNotSaved[ordinary], testStandInNotSaved[agentic])
+}
+
+func testStandInNotSaved[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	var order diary
+	noted := func(name string, m *scripted[M], err error) *scripted[M] {
+		m.hook = func(context.Context, int, []M) error { order.add("%s", name); return err }
+		return m
+	}
+	own := noted("own", says(d.answer("never")), errShaky)
+	other := noted("other", says(d.answer("", wanted{"e", "1", object}), d.answer("", wanted{"t", "2", object}), d.answer("done")), nil)
+	a := setup[M](t, own, []tool.BaseTool{echo("e"), asksFirst("t", &diary{})}, standIns[M](1, &diary{}, other))
+	all := read(t, bare(t.Context(), a, streaming))
+	require.Equal(t, []string{"own", "other", "other"}, order.all(), "F-1")
+	rest := read(t, goesOn(t.Context(), t, a, all, streaming))
+	require.Equal(t, ended, linesOf(rest)[len(rest)-1])
+	require.Equal(t, []string{"own", "other", "other", "own", "other"}, order.all())
+}

@@ -253,6 +253,9 @@ func (h *historian[M]) AfterModelRewriteHistory(ctx context.Context, ms []M) (co
 
 // TestHooks_S7_EarlyNames: the hooks of early versions are found by their methods.
 func TestHooks_S7_EarlyNames(t *testing.T) {
+	var _ HandlerMiddleware = &historian[Message]{} // S-6
+	var _ ChatModelAgentMiddleware = struct{ *BaseHandlerMiddleware }{}
+	var _ = func(c *AgentContext) *ChatModelAgentContext { return c }
 	bubbled(t, testEarlyHooks[ordinary], testEarlyHooks[agentic])
 }
 
@@ -479,4 +482,74 @@ func TestHooks_ST1_StateIsNotLocked(t *testing.T) {
 	require.Equal(t, []string{"assistant: [t#1 ]", "tool t#1: <>", "assistant: done"}, linesOf(all))
 	require.Equal(t, 2*4+1+1+1+1, n)
 	require.Equal(t, "user: from the hook", m.transcript()[1][3])
+}
+
+// TestHooks_H13_ArgumentsAndErrors: a wrapper of any form of tool gets the arguments byte for byte, and the tool's own
+// error.
+func TestHooks_H13_ArgumentsAndErrors(t *testing.T) {
+	bubbled(t, testWrappedErrors[ordinary], testWrappedErrors[agentic])
+}
+
+func testWrappedErrors[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	failed := errors.New("out of order")
+	const args = " {\"q\": 1}\n"
+	for name, bad := range map[string]tool.BaseTool{
+		"invokable":          &toolFunc{"t", func(context.Context, string) (string, error) { return "", failed }},
+		"streamable":         &streamToolFunc{"t", func(context.Context, string) (*schema.StreamReader[string], error) { return nil, failed }},
+		"enhanced invokable": &enhancedToolFunc{"t", func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) { return nil, failed }},
+		"enhanced streamable": &enhancedStreamToolFunc{"t", func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+			return nil, failed
+		}},
+	} {
+		seen := &seesErrors[M]{}
+		a := setup(t, says(d.answer("", wanted{"t", "1", args})), []tool.BaseTool{bad}, with[M](seen))
+		require.ErrorIs(t, endError(t, read(t, bare(t.Context(), a, streaming))), failed, name)
+		require.Equal(t, []string{fmt.Sprintf("%q %v", args, true)}, seen.notes.all(), name)
+		require.ErrorIs(t, seen.err, failed, name)
+	}
+}
+
+// seesErrors notes what the wrapper of a tool call gets: the arguments, and whether an error was all.
+type seesErrors[M MessageType] struct {
+	*TypedBaseChatModelAgentMiddleware[M]
+	notes diary
+	err   error
+}
+
+func (s *seesErrors[M]) note(args string, nothing bool, err error) {
+	s.err = err
+	s.notes.add("%q %v", args, nothing)
+}
+
+func (s *seesErrors[M]) WrapInvokableToolCall(_ context.Context, e InvokableToolCallEndpoint, _ *ToolContext) (InvokableToolCallEndpoint, error) {
+	return func(ctx context.Context, args string, opts ...tool.Option) (string, error) {
+		text, err := e(ctx, args, opts...)
+		s.note(args, text == "", err)
+		return text, err
+	}, nil
+}
+
+func (s *seesErrors[M]) WrapStreamableToolCall(_ context.Context, e StreamableToolCallEndpoint, _ *ToolContext) (StreamableToolCallEndpoint, error) {
+	return func(ctx context.Context, args string, opts ...tool.Option) (*schema.StreamReader[string], error) {
+		r, err := e(ctx, args, opts...)
+		s.note(args, r == nil, err)
+		return r, err
+	}, nil
+}
+
+func (s *seesErrors[M]) WrapEnhancedInvokableToolCall(_ context.Context, e EnhancedInvokableToolCallEndpoint, _ *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+	return func(ctx context.Context, arg *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
+		r, err := e(ctx, arg, opts...)
+		s.note(arg.Text, r == nil, err)
+		return r, err
+	}, nil
+}
+
+func (s *seesErrors[M]) WrapEnhancedStreamableToolCall(_ context.Context, e EnhancedStreamableToolCallEndpoint, _ *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
+	return func(ctx context.Context, arg *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+		r, err := e(ctx, arg, opts...)
+		s.note(arg.Text, r == nil, err)
+		return r, err
+	}, nil
 }

@@ -233,6 +233,7 @@ func testRetryInputs[M MessageType](t *testing.T, streaming bool) {
 		for _, hooks := range []bool{false, true} {
 			m := says(d.answer("no"), d.answer("no"), d.answer("", wanted{"t", "1", ""}), d.answer("done"))
 			var kept []*TypedRetryContext[M]
+			var after [][]string
 			room := make([]M, 1, 9)
 			room[0] = user("changed")
 			extra := make([]model.Option, 0, 9)
@@ -247,7 +248,12 @@ func testRetryInputs[M MessageType](t *testing.T, streaming bool) {
 				}
 			}), func(c *TypedChatModelAgentConfig[M]) {
 				if hooks {
-					c.Handlers = append(c.Handlers, everyHook[M]("h", &diary{}))
+					h := everyHook[M]("h", &diary{})
+					h.afterModel = func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+						after = append(after, d.lines(s.Messages))
+						return ctx, s, nil
+					}
+					c.Handlers = append(c.Handlers, h)
 				}
 			})
 			require.Equal(t, ended, func() string { l := linesOf(read(t, bare(t.Context(), a, streaming))); return l[len(l)-1] }())
@@ -256,6 +262,10 @@ func testRetryInputs[M MessageType](t *testing.T, streaming bool) {
 				first = "user: changed"
 			}
 			require.Equal(t, [][]string{{"user: hi"}, {"user: changed"}, {"user: changed"}, {first, "assistant: [t#1 ]", "tool t#1: <>"}}, m.transcript())
+			if hooks {
+				called := []string{first, "assistant: [t#1 ]"}
+				require.Equal(t, [][]string{called, append(called, "tool t#1: <>", ended)}, after, "H-9")
+			}
 			var temperatures []float32
 			for i := range m.options {
 				var temperature float32

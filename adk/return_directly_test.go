@@ -39,7 +39,7 @@ func testDirectly[M MessageType](t *testing.T, streaming bool) {
 	}{
 		"RD-2 the fastest comes last": {calls: []wanted{{"a", "1", ""}, {"b", "2", ""}, {"c", "3", ""}}, direct: []string{"a"},
 			want: []string{"tool b#2: <>", "tool c#3: <>", "tool a#1: <>"}},
-		"R-6 the first of several": {calls: []wanted{{"c", "3", ""}, {"a", "1", ""}, {"b", "2", ""}}, direct: []string{"a", "b"},
+		"R-6 S-10 the first of several": {calls: []wanted{{"c", "3", ""}, {"a", "1", ""}, {"b", "2", ""}}, direct: []string{"a", "b"},
 			want: []string{"tool b#2: <>", "tool c#3: <>", "tool a#1: <>"}},
 		"the same tool twice": {calls: []wanted{{"a", "1", ""}, {"a", "2", ""}}, direct: []string{"a"},
 			want: []string{"tool a#2: <>", "tool a#1: <>"}},
@@ -168,4 +168,46 @@ func testToolActions[M MessageType](t *testing.T, streaming bool) {
 		require.ErrorContains(t, late, "is out already", "do better 33")
 	}
 	require.ErrorContains(t, SendToolGenAction(t.Context(), "x", nil), "SendToolGenAction failed", "A-3")
+}
+
+// TestReturnDirectly_RD4_FinalMessage: the result that ends the run is its final message, of whatever form it is.
+func TestReturnDirectly_RD4_FinalMessage(t *testing.T) {
+	bubbled(t, testDirectFinal[ordinary], testDirectFinal[agentic])
+}
+
+func testDirectFinal[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	found := []schema.ToolOutputPart{{Type: schema.ToolPartTypeToolSearchResult,
+		ToolSearchResult: &schema.ToolSearchResult{Tools: []*schema.ToolInfo{{Name: "found"}}}}}
+	for name, c := range map[string]struct {
+		direct tool.BaseTool
+		want   string
+	}{
+		"text": {echo("a"), "<>"},
+		"parts": {&enhancedToolFunc{"a", func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) {
+			return &schema.ToolResult{Parts: found}, nil
+		}}, ""},
+	} {
+		m := says(d.answer("", wanted{"b", "1", ""}, wanted{"a", "2", ""}))
+		a := setup(t, m, []tool.BaseTool{c.direct, echo("b")}, directly[M]("a"))
+		graph, err := a.plan(t.Context())
+		require.NoError(t, err)
+		var final M
+		r := newAgentRun(t.Context(), a, assignment[M]{
+			input: &TypedAgentInput[M]{Messages: []M{opsOf[M]().user("hi")}, EnableStreaming: streaming}, out: new(hub[M])})
+		require.NoError(t, r.ready())
+		final, err = graph.graph.Invoke(r.ctx, r.messages)
+		r.end()
+		require.NoError(t, err, name)
+		toolName, callID := opsOf[M]().toolCallOf(final)
+		require.Equal(t, []string{"a", "2"}, []string{toolName, callID}, name)
+		switch f := any(final).(type) {
+		case *schema.Message:
+			require.Equal(t, schema.Tool, f.Role)
+			require.Equal(t, c.want, f.Content)
+		case *schema.AgenticMessage:
+			require.Equal(t, schema.AgenticRoleTypeUser, f.Role)
+			require.Equal(t, name == "parts", f.ContentBlocks[0].ToolSearchFunctionToolResult != nil)
+		}
+	}
 }

@@ -224,13 +224,20 @@ func TestToInterruptContexts_I8_I12(t *testing.T) {
 	require.Empty(t, ToInterruptContexts(nil, nil))
 }
 
-func TestFromInterruptContexts_RebuildsTheTree(t *testing.T) {
+// TestFromInterruptContexts_I7_RebuildsTheTree: ancestors that root causes share are one again, in the order of the causes.
+func TestFromInterruptContexts_I7_RebuildsTheTree(t *testing.T) {
 	top := tree(t)
 	back := FromInterruptContexts(ToInterruptContexts(top, nil))
 	require.Equal(t, top.ID, back.ID)
 	require.Len(t, back.Subs, 1)
 	require.Len(t, back.Subs[0].Subs, 2)
+	for i, sub := range top.Subs[0].Subs {
+		require.Equal(t, sub.ID, back.Subs[0].Subs[i].ID)
+		require.Equal(t, sub.Address, back.Subs[0].Subs[i].Address)
+		require.Equal(t, sub.InterruptInfo, back.Subs[0].Subs[i].InterruptInfo)
+	}
 	require.Nil(t, FromInterruptContexts(nil))
+	require.Nil(t, FromInterruptContexts([]*InterruptCtx{nil}))
 
 	addrs, states := SignalToPersistenceMaps(top)
 	require.Len(t, addrs, 4)
@@ -240,13 +247,29 @@ func TestFromInterruptContexts_RebuildsTheTree(t *testing.T) {
 	require.NotNil(t, states)
 }
 
-func TestInterruptCtx_EqualsWithoutID(t *testing.T) {
-	one, two := ToInterruptContexts(tree(t), nil), ToInterruptContexts(tree(t), nil)
-	require.NotEqual(t, one[0].ID, two[0].ID)
-	require.True(t, one[0].EqualsWithoutID(two[0]))
-	require.False(t, one[0].EqualsWithoutID(two[1]))
+// TestInterruptCtx_I6_EqualsWithoutID: everything but the ID counts, up to the root.
+func TestInterruptCtx_I6_EqualsWithoutID(t *testing.T) {
+	fresh := func() *InterruptCtx { return ToInterruptContexts(tree(t), nil)[0] }
+	one, two := fresh(), fresh()
+	require.NotEqual(t, one.ID, two.ID)
+	require.True(t, one.EqualsWithoutID(two))
 	require.True(t, (*InterruptCtx)(nil).EqualsWithoutID(nil))
-	require.False(t, one[0].EqualsWithoutID(nil))
+	require.False(t, one.EqualsWithoutID(nil))
+	require.False(t, (*InterruptCtx)(nil).EqualsWithoutID(one))
+	for name, change := range map[string]func(*InterruptCtx){
+		"address":       func(ic *InterruptCtx) { ic.Address = at("elsewhere") },
+		"info":          func(ic *InterruptCtx) { ic.Info = []string{"other"} },
+		"root cause":    func(ic *InterruptCtx) { ic.IsRootCause = !ic.IsRootCause },
+		"no parent":     func(ic *InterruptCtx) { ic.Parent = nil },
+		"grandparent's": func(ic *InterruptCtx) { ic.Parent.Parent.Info = "other" },
+	} {
+		changed := fresh()
+		change(changed)
+		require.False(t, one.EqualsWithoutID(changed), name)
+		require.False(t, changed.EqualsWithoutID(one), name)
+	}
+	one.Info, two.Info = []string{"a"}, []string{"a"}
+	require.True(t, one.EqualsWithoutID(two), "infos are compared deeply")
 }
 
 func TestTexts(t *testing.T) {
