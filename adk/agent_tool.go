@@ -266,7 +266,7 @@ func (c *agentToolRun[M]) result(x *execution[M]) (string, error) {
 	case c.last.Output == nil || c.last.Output.MessageOutput == nil:
 		return "", nil
 	}
-	m, err := c.last.Output.MessageOutput.GetMessage()
+	m, err := c.last.Output.MessageOutput.whole(c.ctx)
 	if err != nil || opsOf[M]().isNil(m) {
 		return "", err
 	}
@@ -279,7 +279,7 @@ func (c *agentToolRun[M]) interrupt(x *execution[M]) error {
 	var err error
 	if _, alone := x.agent.(*TypedChatModelAgent[M]); !alone || x.flow != nil {
 		if err = setInput(d, x.run.input); err == nil {
-			d.History, err = saveItems(x.lane.own())
+			d.History, err = saveItems(x, x.lane.own())
 		}
 	}
 	var sealed []byte

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/weftgo/weft/internal/backoff"
 )
 
 // contextEnd is why ctx has ended, nil while it has not: its error, with the cause of the caller's own if there is one.
@@ -25,4 +28,20 @@ func withContextEnd(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err
+}
+
+// endsLater returns a context that ends some time after ctx does, for what is about to be done when ctx ends.
+func endsLater(ctx context.Context, after time.Duration) (later context.Context, stop func()) {
+	if ctx.Done() == nil {
+		return ctx, noRelease
+	}
+	later, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	forget := context.AfterFunc(ctx, func() {
+		_ = backoff.Wait(later, after)
+		cancel(context.Cause(ctx))
+	})
+	return later, func() {
+		forget()
+		cancel(nil)
+	}
 }

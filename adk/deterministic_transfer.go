@@ -156,7 +156,7 @@ func (r *deterministicRun) send(e *AgentEvent) {
 		r.out.send(e)
 		return
 	}
-	said, err := saveItems(r.own.own())
+	said, err := saveItems(r.ctx, r.own.own())
 	if err != nil {
 		r.out.send(&AgentEvent{Err: err})
 		return

@@ -30,10 +30,15 @@ type MessageVariant = TypedMessageVariant[*schema.Message]
 
 // GetMessage returns the whole message. A stream is read to its end and closed; its first error is returned.
 func (mv *TypedMessageVariant[M]) GetMessage() (M, error) {
+	return mv.whole(context.Background())
+}
+
+// whole is GetMessage that gives a stream up when ctx ends.
+func (mv *TypedMessageVariant[M]) whole(ctx context.Context) (M, error) {
 	if !mv.IsStreaming || mv.MessageStream == nil {
 		return mv.Message, nil
 	}
-	return opsOf[M]().concat(context.Background(), mv.MessageStream)
+	return opsOf[M]().concat(ctx, mv.MessageStream)
 }
 
 // storedVariant is what is encoded of a variant: a stream as the message it joins to.

@@ -177,6 +177,10 @@ func handOver(x *execution[Message]) {
 	if action == nil || action.Interrupted != nil || action.Exit || action.TransferToAgent == nil {
 		return
 	}
+	if err := contextEnd(x); err != nil { // the agents may not look, and hand the run over to each other without an end
+		x.out.send(x.named(&AgentEvent{Err: x.failed(err)}))
+		return
+	}
 	next, err := successorNamed(x, action.TransferToAgent.DestAgentName)
 	if err != nil {
 		x.out.send(x.named(&AgentEvent{Err: err}))

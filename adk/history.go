@@ -114,24 +114,26 @@ func (l *lane[M]) restore(items []*historyItem[M]) {
 	}
 }
 
-// whole returns the message, of a stream what it joins to. With an error it is what came before.
-func (i *historyItem[M]) whole() (M, error) {
+// whole returns the message, of a stream what it joins to. With an error it is what came before. It gives a stream up
+// when ctx ends.
+func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
 	i.once.Do(func() {
 		if i.stream != nil {
-			i.message, i.err = opsOf[M]().joinPartly(i.stream)
+			i.message, i.err = opsOf[M]().joinPartly(ctx, i.stream)
 			i.stream = nil
 		}
 	})
 	return i.message, i.err
 }
 
-// joinPartly reads a stream to its end and closes it. With an error it returns what came before.
-func (ops *messageOps[M]) joinPartly(s *schema.StreamReader[M]) (M, error) {
+// joinPartly reads a stream to its end and closes it. With an error, also that of ctx, it returns what came before.
+func (ops *messageOps[M]) joinPartly(ctx context.Context, s *schema.StreamReader[M]) (M, error) {
 	defer s.Close()
 	join := ops.newJoin()
+	recv := receiverOf(ctx, s)
 	chunks := 0
 	for {
-		chunk, err := s.Recv()
+		chunk, err := recv.next()
 		if err != nil {
 			whole, joinErr := join.Message()
 			if chunks == 0 {
@@ -161,7 +163,7 @@ type HistoryRewriter func(ctx context.Context, entries []*HistoryEntry) ([]Messa
 
 // entriesOf lists the input of a run and what was said since. Answers that did not count are left out and, if wanted,
 // the messages of a transfer.
-func entriesOf(input *AgentInput, said []*historyItem[Message], skipTransfers bool) ([]*HistoryEntry, error) {
+func entriesOf(ctx context.Context, input *AgentInput, said []*historyItem[Message], skipTransfers bool) ([]*HistoryEntry, error) {
 	var asked []Message
 	if input != nil {
 		asked = input.Messages
@@ -176,7 +178,7 @@ func entriesOf(input *AgentInput, said []*historyItem[Message], skipTransfers bo
 		add(HistoryEntry{IsUserInput: true, Message: m})
 	}
 	for _, item := range said {
-		m, err := item.whole()
+		m, err := item.whole(ctx)
 		if err != nil {
 			if errors.As(err, new(*WillRetryError)) || errors.Is(err, ErrStreamCanceled) {
 				continue // it was said again: by the next attempt, or when the cancelled run went on

@@ -12,7 +12,7 @@ import (
 
 // rebuildInput makes the input of an agent that the run has reached from another: what the user and the agents said.
 func rebuildInput(x *execution[Message]) (*AgentInput, error) {
-	entries, err := entriesOf(x.run.input, x.lane.visible(), x.run.options.skipTransferMessages)
+	entries, err := entriesOf(x, x.run.input, x.lane.visible(), x.run.options.skipTransferMessages)
 	if err != nil {
 		return nil, err
 	}

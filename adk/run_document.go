@@ -2,6 +2,7 @@ package adk
 
 import (
 	"bytes"
+	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -167,11 +168,13 @@ func (d *runDocument) values() (map[string]any, error) {
 	return values, nil
 }
 
-// saveItems saves what agents have said. Streams are read to their end.
-func saveItems[M MessageType](items []*historyItem[M]) ([]savedItem, error) {
+// saveItems saves what agents have said. Streams are read to their end, or for a little while when ctx has ended.
+func saveItems[M MessageType](ctx context.Context, items []*historyItem[M]) ([]savedItem, error) {
+	ctx, stop := endsLater(ctx, patience)
+	defer stop()
 	saved := make([]savedItem, 0, len(items))
 	for i, item := range items {
-		m, streamErr := item.whole()
+		m, streamErr := item.whole(ctx)
 		s := savedItem{Seq: item.seq, Agent: item.agent, Transfer: item.transfer}
 		var v any
 		if !opsOf[M]().isNil(m) {

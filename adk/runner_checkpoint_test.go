@@ -3,6 +3,8 @@ package adk
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -93,7 +95,7 @@ func TestRunner_R16_StreamsAreSaved(t *testing.T) {
 			items, err := restoreItems[Message](doc.History)
 			require.NoError(t, err)
 			require.Len(t, items, 1)
-			m, err := items[0].whole()
+			m, err := items[0].whole(t.Context())
 			require.Equal(t, c.text, m.Content)
 			if c.err == nil {
 				require.NoError(t, err)
@@ -213,4 +215,34 @@ func TestDeterministicTransfer_D1(t *testing.T) {
 		_, resumable := a.(ResumableAgent)
 		require.Equal(t, c.resumable, resumable, name)
 	}
+}
+
+// TestRunner_R16_AStreamWithoutAnEnd: a stream that does not end when the context of the run does costs its own end, and
+// not the interrupt: what came of it is saved.
+func TestRunner_R16_AStreamWithoutAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		asks := actor("asks", func(ctx context.Context, send func(*AgentEvent)) {
+			r, w := schema.Pipe[Message](1)
+			w.Send(schema.AssistantMessage("half", nil), nil)
+			send(EventFromMessage(nil, r, schema.Assistant, ""))
+			send(Interrupt(ctx, "may I?"))
+		})
+		store := memory{}
+		r := NewRunner(ctx, RunnerConfig{Agent: sequenceOf(t, "w", asks), CheckPointStore: store})
+		var last *AgentEvent
+		for e := range r.Query(ctx, "hi", WithCheckPointID("1")).All() {
+			require.NoError(t, e.Err)
+			last = e
+		}
+		require.NotNil(t, last.Action.Interrupted)
+		doc, err := openRun(store["1"])
+		require.NoError(t, err)
+		items, err := restoreItems[Message](doc.History)
+		require.NoError(t, err)
+		m, err := items[0].whole(t.Context())
+		require.Equal(t, "half", m.Content)
+		require.ErrorContains(t, err, context.DeadlineExceeded.Error())
+	})
 }

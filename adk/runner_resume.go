@@ -205,7 +205,7 @@ func (run *runnerRun[M]) save(signal *InterruptSignal) (savedAs string, err erro
 	err = d.setValues(run.session.all())
 	if err == nil && run.exec.lane != nil { // a chat model agent alone has all messages in its own state
 		if err = setInput(d, run.root.input); err == nil {
-			d.History, err = saveItems(run.exec.lane.visible())
+			d.History, err = saveItems(run.exec.Context, run.exec.lane.visible())
 		}
 	}
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,11 +138,35 @@ func endless(t *testing.T) map[string]Agent {
 	}
 }
 
+// deaf are runs without an end, of agents that do not look whether their context has ended.
+func deaf(t *testing.T) map[string]Agent {
+	neverDone := actor("custom", func(_ context.Context, send func(*AgentEvent)) {
+		r, w := schema.Pipe[Message](1)
+		w.Send(chatAnswer("half"), nil)
+		send(EventFromMessage(nil, r, schema.Assistant, ""))
+	})
+	idle := func(name string, action *AgentAction) Agent {
+		return actor(name, func(_ context.Context, send func(*AgentEvent)) {
+			time.Sleep(100 * time.Millisecond)
+			send(&AgentEvent{Action: action})
+		})
+	}
+	outer := newOrdinary(t, "outer", recall(callOf("custom", "o", `{"request":"do"}`), chatAnswer("done")), NewAgentTool(t.Context(), neverDone))
+	return map[string]Agent{
+		"stream in a sequence":     sequenceOf(t, "w", neverDone, newOrdinary(t, "next", recall(chatAnswer("done")))),
+		"stream in a tool":         outer,
+		"deaf agents in a loop":    loopAgentOf(t, "w", 0, idle("a", nil), idle("b", nil)),
+		"deaf agents in transfers": flowOf(t, idle("a", NewTransferToAgentAction("b")), idle("b", NewTransferToAgentAction("a"))),
+	}
+}
+
 // TestUserPain_G4_TheReason: the cause that a context was cancelled with is that of the last error, whatever was at work,
 // with a cancel option or without, in a runner, in a loop, and without either.
 func TestUserPain_G4_TheReason(t *testing.T) {
 	reason := errors.New("the user has gone home")
-	for name, agent := range endless(t) {
+	agents := endless(t)
+	maps.Copy(agents, deaf(t))
+	for name, agent := range agents {
 		for _, streaming := range []bool{false, true} {
 			for host, run := range map[string]func(t *testing.T, ctx context.Context, agent Agent, streaming bool) error{
 				"runner": func(t *testing.T, ctx context.Context, agent Agent, streaming bool) error {

@@ -203,6 +203,10 @@ func (r *chainRun) execute() {
 				r.do.out.send(CompositeInterrupt(r.ctx, w.GetType()+" workflow cancel at transition", r.state()))
 				return
 			}
+			if err := contextEnd(r.ctx); err != nil && !resumes { // the agents may not look, and a loop has no end
+				r.do.out.send(&AgentEvent{Err: r.parent.failed(err)})
+				return
+			}
 			if stop := r.runChild(x, resumes); stop {
 				return
 			}

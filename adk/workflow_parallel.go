@@ -197,7 +197,7 @@ func (r *parallelRun) composite() *AgentEvent {
 	var signals []*InterruptSignal
 	for i := range r.branches {
 		b := &r.branches[i]
-		said, err := saveItems(b.exec.lane.own())
+		said, err := saveItems(r.ctx, b.exec.lane.own())
 		if err != nil {
 			return &AgentEvent{Err: fmt.Errorf("workflow agent '%s': saving branch %d: %w", r.agent.name, i, err)}
 		}
