@@ -64,8 +64,12 @@ func TestCancel_C24_InAHook(t *testing.T) {
 			}}
 		}},
 	} {
-		for _, streaming := range []bool{false, true} {
-			t.Run(c.name+map[bool]string{true: ", streaming"}[streaming], func(t *testing.T) {
+		for i, name := range []string{c.name, c.name + ", streaming", c.name + ", the cause", c.name + ", streaming, the cause"} {
+			streaming, tell := i%2 == 1, context.Context.Err
+			if i > 1 {
+				tell = context.Cause
+			}
+			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					waited, called := false, 0
 					waitOnce := func(ctx context.Context) error {
@@ -75,7 +79,7 @@ func TestCancel_C24_InAHook(t *testing.T) {
 						waited = true
 						<-ctx.Done()
 						require.ErrorAs(t, context.Cause(ctx), new(*CancelError))
-						return ctx.Err()
+						return tell(ctx)
 					}
 					var seen [][]*schema.Message
 					answer := func(_ context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {

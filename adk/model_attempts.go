@@ -105,10 +105,11 @@ func isFinal(err error) bool {
 	return errors.Is(err, ErrStreamCanceled) || errors.Is(err, errStopped) || isInterrupt(err)
 }
 
-// isInterrupt reports whether an error asks for an interrupt.
+// isInterrupt reports whether an error asks for an interrupt. The cause of a context that a cancel has ended does not,
+// although it is a [CancelError]: it tells of no place where anything stopped.
 func isInterrupt(err error) bool {
-	_, interrupted := core.SignalFrom(err, func() core.Address { return nil })
-	return interrupted
+	signal, interrupted := core.SignalFrom(err, func() core.Address { return nil })
+	return interrupted && signal != nil
 }
 
 // verdict is what becomes of an attempt.
