@@ -153,17 +153,24 @@ func (r *agentRun[M]) historyModifier() func(context.Context, []Message) []Messa
 	return r.options.historyModifier
 }
 
-// options rewrite the saved history.
+// modifyHistory rewrites the saved history, if that is wanted.
+func (r *agentRun[M]) modifyHistory(ctx context.Context, saved *State) {
+	if modify := r.historyModifier(); modify != nil {
+		defer blamePanic("HistoryModifier")
+		saved.Messages = modify(ctx, saved.Messages)
+	}
+}
+
+// options look at the saved history, and rewrite it.
 func (s *resumption[M]) options() []compose.Option {
 	return []compose.Option{compose.WithStateModifier(func(ctx context.Context, _ compose.NodePath, state any) error {
 		r := agentRunFrom[M](ctx)
-		saved, ok := state.(*State)
-		modify := r.historyModifier()
-		if !ok || modify == nil {
-			return nil
+		if saved, ok := state.(*State); ok {
+			r.modifyHistory(ctx, saved)
 		}
-		defer blamePanic("HistoryModifier")
-		saved.Messages = modify(ctx, saved.Messages)
+		if saved, ok := state.(*agentState[M]); ok && r.durable != nil {
+			r.durable.given = len(saved.Messages)
+		}
 		return nil
 	})}
 }

@@ -283,7 +283,7 @@ func (r *agentRun[M]) concluded(final M, err error) error {
 	if key := r.agent.conf.OutputKey; key != "" {
 		AddSessionValue(r.ctx, key, opsOf[M]().text(final))
 	}
-	if r.resume != nil && !r.told { // the run was interrupted after its last message
+	if (r.resume != nil || r.restored != nil) && !r.told { // the run had its last message in an earlier life
 		r.tellAgain(final, r.lastAction, fromCheckpoint)
 	}
 	return nil

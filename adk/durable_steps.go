@@ -30,7 +30,7 @@ type durableRun[M MessageType] struct {
 	visit visit
 	// journaled is the history as it was saved last.
 	journaled []M
-	given     int // how many messages a resumed run began with
+	given     int // how many messages a resumed run began with, which have been told
 	// actions are those of calls whose results are not saved yet, by call ID.
 	actions sync.Map
 }
@@ -65,11 +65,31 @@ func (r *agentRun[M]) findJournal() error {
 	return nil
 }
 
-// retell tells the steps that were done again.
+// retell tells the steps that were done again. What was told before the run was saved whole, such as some of the results
+// of a round that was interrupted, is known.
 func (r *agentRun[M]) retell() {
+	ops, known := opsOf[M](), r.knownMessages()
 	for _, m := range r.restored.messages[min(r.restored.given, len(r.restored.messages)):] {
-		r.tellAgain(m, nil, fromSteps)
+		if !ops.isNil(m) && ops.said(m) && !known[GetMessageID(m)] {
+			r.tellAgain(m, nil, fromSteps)
+		}
 	}
+}
+
+// knownMessages has the IDs of what other agents can see when the run goes on.
+func (r *agentRun[M]) knownMessages() map[string]bool {
+	x := executionFrom[M](r.Context)
+	if x == nil || x.lane == nil {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, item := range x.lane.visible() {
+		if m, _ := item.whole(r.Context); !opsOf[M]().isNil(m) {
+			known[GetMessageID(m)] = true
+		}
+	}
+	delete(known, "")
+	return known
 }
 
 // saveTurn saves the state after a turn of the model.
@@ -95,9 +115,6 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 		s.Given = r.restored.given
 	case r.resume == nil:
 		s.Given = len(r.messages)
-	case r.durable.journaled == nil: // what was there when the run was resumed has been told
-		r.durable.given = len(messages) - 1
-		fallthrough
 	default:
 		s.Given = r.durable.given
 	}

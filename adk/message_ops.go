@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/weftgo/weft/components/model"
@@ -19,6 +20,8 @@ type messageOps[M MessageType] struct {
 	// toolCalls are the calls of a message, in their order; callChunks those of a chunk, with their place in the stream.
 	toolCalls  func(m M) []schema.ToolCall
 	callChunks func(m M) []schema.ToolCall
+	// said reports whether a message is an answer or a result, rather than what users and hooks put into a history.
+	said func(m M) bool
 	// text is what a message says.
 	text func(m M) string
 	// empty makes the message of a model that said nothing.
@@ -71,6 +74,7 @@ var chatOps = messageOps[*schema.Message]{
 		}
 		return m.ToolCalls
 	},
+	said:  func(m *schema.Message) bool { return m.Role == schema.Assistant || m.Role == schema.Tool },
 	text:  func(m *schema.Message) string { return m.Content },
 	empty: func() *schema.Message { return &schema.Message{Role: schema.Assistant} },
 	extra: func(m *schema.Message) map[string]any { return m.Extra },
@@ -139,7 +143,12 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 	},
 	toolCalls:  func(m *schema.AgenticMessage) []schema.ToolCall { return agenticCalls(m, false) },
 	callChunks: func(m *schema.AgenticMessage) []schema.ToolCall { return agenticCalls(m, true) },
-	text:       agenticText,
+	said: func(m *schema.AgenticMessage) bool {
+		return m.Role == schema.AgenticRoleTypeAssistant || slices.ContainsFunc(m.ContentBlocks, func(b *schema.ContentBlock) bool {
+			return b != nil && (b.FunctionToolResult != nil || b.ToolSearchFunctionToolResult != nil)
+		})
+	},
+	text: agenticText,
 	empty: func() *schema.AgenticMessage {
 		return &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}
 	},

@@ -33,7 +33,8 @@ type Exploration[M adk.MessageType] struct {
 	// Speculative says that tools run before the answer that calls them is complete: an immediate cancel may give the
 	// answer up, and its calls are made again.
 	Speculative bool
-	// Unordered says that a model may see the messages in another order, as it does behind agents that ran side by side.
+	// Unordered says that a model may see the messages in another order, as it does behind agents, or tools of another
+	// agent, that ran side by side.
 	Unordered bool
 }
 

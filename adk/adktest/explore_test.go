@@ -1,14 +1,19 @@
 package adktest_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
@@ -80,6 +85,78 @@ func (x explored[M]) plan() adk.TypedAgent[M] {
 	})
 }
 
+// shaky asks a model twice that breaks off every other time, and another one that always does.
+func (x explored[M]) shaky() adk.TypedAgent[M] {
+	return x.agent("shaky", []adktest.Reply{work("a"), work("b", "c"), adktest.Streams("all ", "done")}, func(conf *adk.TypedChatModelAgentConfig[M]) {
+		works := conf.Model
+		conf.Model = &breaking[M]{BaseModel: works, every: 1}
+		conf.ModelRetryConfig = &adk.TypedModelRetryConfig[M]{MaxRetries: 5, BackoffFunc: func(context.Context, int) time.Duration { return 0 }}
+		conf.ModelFailoverConfig = &adk.ModelFailoverConfig[M]{
+			MaxRetries:     1,
+			ShouldFailover: func(context.Context, M, error) bool { return true },
+			GetFailoverModel: func(context.Context, *adk.FailoverContext[M]) (model.BaseModel[M], []M, error) {
+				return &breaking[M]{BaseModel: works, every: 2}, nil, nil
+			},
+		}
+	})
+}
+
+// breaking is a model whose first of every so many calls breaks off.
+type breaking[M adk.MessageType] struct {
+	model.BaseModel[M]
+	every int32
+	calls atomic.Int32
+}
+
+var errBreaks = errors.New("the model breaks off")
+
+func (m *breaking[M]) breaks() bool { return (m.calls.Add(1)-1)%m.every == 0 }
+
+func (m *breaking[M]) Generate(ctx context.Context, messages []M, opts ...model.Option) (answer M, err error) {
+	if m.breaks() {
+		return answer, errBreaks
+	}
+	return m.BaseModel.Generate(ctx, messages, opts...)
+}
+
+func (m *breaking[M]) Stream(ctx context.Context, messages []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	if !m.breaks() {
+		return m.BaseModel.Stream(ctx, messages, opts...)
+	}
+	return adktest.NewRecallingModel[M](silent{}, adktest.Says("half").ThenFails(errBreaks).Repeated()).Stream(ctx, nil)
+}
+
+// silent is the TB of a model that is no test's.
+type silent struct{}
+
+func (silent) Helper()               {}
+func (silent) Errorf(string, ...any) {}
+func (silent) Cleanup(func())        {}
+
+// judged has its first answer rejected.
+func (x explored[M]) judged() adk.TypedAgent[M] {
+	return x.agent("judged", []adktest.Reply{work("a"), adktest.Says("poor"), work("b"), adktest.Says("better")}, func(conf *adk.TypedChatModelAgentConfig[M]) {
+		conf.Handlers = append(conf.Handlers, &strict[M]{})
+	})
+}
+
+// strict rejects the answer "poor" once, and says so.
+type strict[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+}
+
+func (*strict[M]) BeforeFinalAnswer(ctx context.Context, s *adk.TypedChatModelAgentState[M]) (context.Context, adk.FinalAnswerDecision, *adk.TypedChatModelAgentState[M], error) {
+	if lines := adktest.Lines(s.Messages); lines[len(lines)-1] != "assistant: poor" {
+		return ctx, adk.AcceptFinalAnswer, s, nil
+	}
+	var no any = schema.UserMessage("No.")
+	if _, ordinary := no.(M); !ordinary {
+		no = schema.UserAgenticMessage("No.")
+	}
+	s.Messages = append(s.Messages, no.(M))
+	return ctx, adk.RejectFinalAnswer, s, nil
+}
+
 func approve(point *adk.InterruptCtx) any { return point.Info.(*approval.Request).Approve() }
 
 // worker is an agent that does two pieces of work.
@@ -104,6 +181,16 @@ func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
 		"loop": func(x explored[*schema.Message]) adk.Agent {
 			again := x.agent("again", []adktest.Reply{work("1"), adktest.Says("first round"), work("2"), adktest.Says("second round")}, nil)
 			a, err := adk.NewLoopAgent(x.t.Context(), &adk.LoopAgentConfig{Name: "loop", SubAgents: []adk.Agent{again}, MaxIterations: 2})
+			require.NoError(x.t, err)
+			return a
+		},
+		"sequential with a plan": func(x explored[*schema.Message]) adk.Agent {
+			a, err := adk.NewSequentialAgent(x.t.Context(), &adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{x.plan(), worker(x, "two")}})
+			require.NoError(x.t, err)
+			return a
+		},
+		"sequential with a judge": func(x explored[*schema.Message]) adk.Agent {
+			a, err := adk.NewSequentialAgent(x.t.Context(), &adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{x.judged(), worker(x, "two")}})
 			require.NoError(x.t, err)
 			return a
 		},
@@ -141,6 +228,7 @@ func TestExplore_AgentsOfBothKinds(t *testing.T) {
 func exploreAgents[M adk.MessageType](t *testing.T) {
 	for name, agent := range map[string]func(explored[M]) adk.TypedAgent[M]{
 		"react": explored[M].react, "eager": explored[M].eager, "return directly": explored[M].direct, "agent tool two deep": explored[M].deep, "plan with an approval": explored[M].plan,
+		"retry and failover": explored[M].shaky, "rejected answer": explored[M].judged,
 	} {
 		t.Run(name, func(t *testing.T) {
 			explore(t, adktest.Exploration[M]{Answer: approve, Speculative: name == "eager"}, agent)
@@ -157,7 +245,7 @@ func exploreAgents[M adk.MessageType](t *testing.T) {
 func TestExplore_Workflows(t *testing.T) {
 	for name, agent := range workflows() {
 		t.Run(name, func(t *testing.T) {
-			explore(t, adktest.Exploration[*schema.Message]{Unordered: name == "parallel"}, agent)
+			explore(t, adktest.Exploration[*schema.Message]{Answer: approve, Unordered: name == "parallel" || name == "sequential with a plan"}, agent)
 		})
 	}
 }
