@@ -257,7 +257,7 @@ func testSavedState[M MessageType](t *testing.T) {
 		Messages:  []M{opsOf[M]().user("hi"), d.answer("a", wanted{"t", "1", object})},
 		Extra:     map[string]any{"k": 1, "why": &WillRetryError{ErrStr: "again", RetryAttempt: 2}},
 		ToolInfos: []*schema.ToolInfo{{Name: "t"}}, DeferredToolInfos: []*schema.ToolInfo{{Name: "later"}}, ToolsInitialised: true,
-		HasReturnDirectly: true, ReturnDirectlyToolCallID: "1", ReturnDirectlyEvent: held,
+		HasReturnDirectly: true, ReturnDirectlyToolCallID: "1", ReturnDirectlyEvent: held, ReturnDirectlyAction: NewExitAction(),
 		ToolGenActions: map[string]*AgentAction{"1": NewTransferToAgentAction("b")},
 		AgentName:      "tester", RemainingIterations: 3, RetryAttempt: 1,
 		ToolMsgIDs: map[string]map[string]string{"t": {"1": "id"}}, Paused: resultsKept,
