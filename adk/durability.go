@@ -14,7 +14,11 @@ import (
 )
 
 // CheckPointJournal is what a store may also offer: records that are appended, so that saving a step costs as much as
-// the step. The stores of package adk/checkpoint do.
+// the step. The stores of package adk/checkpoint do. Its methods are
+//
+//	AppendRecord(ctx context.Context, checkPointID string, record []byte) error
+//	ReadRecords(ctx context.Context, checkPointID string) ([][]byte, error)
+//	RemoveRecords(ctx context.Context, checkPointID string) error
 type CheckPointJournal = core.CheckPointJournal
 
 // Durability says when a run with [WithCheckPointID] is saved.

@@ -7,10 +7,12 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Address is the path of running code from the root of the run.
+// Address is the path of running code from the root of the run: a slice of [AddressSegment]. Its String is that of the
+// segments, such as "agent:travel;tool:book_hotel:call_1".
 type Address = core.Address
 
-// AddressSegment is one element of an [Address].
+// AddressSegment is one element of an [Address]: the Type of a thing, its ID among its siblings, and a SubID that tells
+// apart several runs of it, such as the calls of one tool.
 type AddressSegment = core.AddressSegment
 
 // AddressSegmentType says what a segment names.
@@ -29,7 +31,9 @@ func AppendAddressSegment(ctx context.Context, segType AddressSegmentType, segID
 	return core.AppendAddressSegment(ctx, segType, segID, "")
 }
 
-// InterruptCtx is one interrupt point of a run, with the points around it as parents.
+// InterruptCtx is one interrupt point of a run, with the points around it as parents. It has the ID that
+// an answer is keyed by, the Address, the Info that was given with the interrupt, IsRootCause (true for the point that
+// asked, false for what is around it), and the Parent, nil for the outermost one.
 type InterruptCtx = core.InterruptCtx
 
 // InterruptSignal is the tree of interrupts of a run.

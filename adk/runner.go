@@ -12,10 +12,16 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// CheckPointStore keeps runs by ID. It is the same type as compose.CheckPointStore. Package adk/checkpoint has some.
+// CheckPointStore keeps runs by ID. It is the same type as compose.CheckPointStore. Package adk/checkpoint has some. Its
+// methods are
+//
+//	Get(ctx context.Context, checkPointID string) (checkPoint []byte, found bool, err error)
+//	Set(ctx context.Context, checkPointID string, checkPoint []byte) error
 type CheckPointStore = core.CheckPointStore
 
-// CheckPointDeleter is what a store may also offer.
+// CheckPointDeleter is what a store may also offer. Its method is
+//
+//	Delete(ctx context.Context, checkPointID string) error
 type CheckPointDeleter = core.CheckPointDeleter
 
 // ErrCheckpointStoreNil says that something needs a store and has none.

@@ -26,7 +26,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// RunInfo says what is running: its name, implementation and kind.
+// RunInfo says what is running: its Name, as the application gave it (it may be empty), its Type, the implementation,
+// such as "OpenAI", and its Component, the kind, such as components.ComponentOfChatModel.
 type RunInfo = engine.RunInfo
 
 // CallbackInput is what a component was called with. The package of each component kind has a ConvCallbackInput that
@@ -37,7 +38,8 @@ type CallbackInput = engine.CallbackInput
 // it into that kind's payload.
 type CallbackOutput = engine.CallbackOutput
 
-// Handler is told about runs. [NewHandlerBuilder] makes one from functions.
+// Handler is told about runs. [NewHandlerBuilder] makes one from functions. Its methods are OnStart, OnEnd, OnError,
+// OnStartWithStreamInput and OnEndWithStreamOutput, with the parameters of the functions that the builder takes.
 //
 // Each method returns the context to go on with, nil for unchanged. Values are shared and must not be changed. A stream
 // is the handler's own copy: it must be closed, and read in a goroutine of its own, since the component waits for the
@@ -45,7 +47,9 @@ type CallbackOutput = engine.CallbackOutput
 type Handler = engine.Handler
 
 // TimingChecker may be implemented by a [Handler] to say which timings it needs; the others cost nothing then.
-// Handlers made by a [HandlerBuilder] implement it.
+// Handlers made by a [HandlerBuilder] implement it. Its method is
+//
+//	Needed(ctx context.Context, info *RunInfo, timing CallbackTiming) bool
 type TimingChecker = engine.TimingChecker
 
 // CallbackTiming is the moment a handler is called at.

@@ -12,7 +12,10 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// CheckPointStore keeps checkpoints by ID. See [WithCheckPointStore].
+// CheckPointStore keeps checkpoints by ID. See [WithCheckPointStore]. Package adk/checkpoint has some. Its methods are
+//
+//	Get(ctx context.Context, checkPointID string) (checkPoint []byte, found bool, err error)
+//	Set(ctx context.Context, checkPointID string, checkPoint []byte) error
 type CheckPointStore = core.CheckPointStore
 
 // Serializer encodes checkpoints. Unmarshal is given a pointer to what Marshal was given. Both must be safe for

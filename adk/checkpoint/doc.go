@@ -17,13 +17,23 @@ package checkpoint
 
 import "github.com/weftgo/weft/internal/core"
 
-// Store keeps checkpoints by ID. It is the same type as adk.CheckPointStore and compose.CheckPointStore.
+// Store keeps checkpoints by ID. It is the same type as adk.CheckPointStore and compose.CheckPointStore. Its
+// methods are
+//
+//	Get(ctx context.Context, checkPointID string) (checkPoint []byte, found bool, err error)
+//	Set(ctx context.Context, checkPointID string, checkPoint []byte) error
 type Store = core.CheckPointStore
 
-// Deleter is what a store may also offer.
+// Deleter is what a store may also offer. Its method is
+//
+//	Delete(ctx context.Context, checkPointID string) error
 type Deleter = core.CheckPointDeleter
 
-// Journal is what a store may also offer: an append-only list of records for each ID.
+// Journal is what a store may also offer: an append-only list of records for each ID. Its methods are
+//
+//	AppendRecord(ctx context.Context, checkPointID string, record []byte) error
+//	ReadRecords(ctx context.Context, checkPointID string) ([][]byte, error)
+//	RemoveRecords(ctx context.Context, checkPointID string) error
 type Journal = core.CheckPointJournal
 
 // ErrJournalDamaged is wrapped by the error of a [Journal] in which a record was damaged after it was written.
