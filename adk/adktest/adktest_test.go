@@ -373,3 +373,18 @@ func TestStore_FailsAndTells(t *testing.T) {
 	require.Equal(t, "x", string(got))
 	require.Equal(t, []string{"set a", "get a", "set a", "delete a", "get a"}, s.Log())
 }
+
+// What a transcript says about an interrupt is what the points ask, in the order of the calls.
+func TestEvents_LineOfAnInterruptIsItsQuestions(t *testing.T) {
+	asks := func(name string) *Tool {
+		return NewTool(name, Does(func(ctx context.Context, _ string) (string, error) {
+			return "", tool.Interrupt(ctx, "may I "+name+"?")
+		}))
+	}
+	m := NewModel(t, Calls(Call("pay", `{}`), Call("send", `{}`)))
+	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
+		Name: "assistant", Model: m, ToolsConfig: Tools(asks("pay"), asks("send"))})
+	require.NoError(t, err)
+	Ask(t.Context(), t, agent, "Pay, and tell them.").Expect(
+		"assistant: [pay#call_1 {}] [send#call_2 {}]", "interrupt: may I pay?, may I send?")
+}

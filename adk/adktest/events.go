@@ -25,7 +25,7 @@ type Event[M adk.MessageType] struct {
 // String is the event as a line: that of its message (see [Line]), or one of
 //
 //	error: …
-//	interrupt: …
+//	interrupt: … (the info of each point that waits, with ", " between them)
 //	transfer to …
 //	exit
 //	break loop
@@ -58,7 +58,7 @@ func actions(a *adk.AgentAction) (all []string) {
 		return nil
 	}
 	if a.Interrupted != nil {
-		all = append(all, fmt.Sprintf("interrupt: %v", a.Interrupted.Data))
+		all = append(all, "interrupt: "+asked(a.Interrupted))
 	}
 	if a.TransferToAgent != nil {
 		all = append(all, "transfer to "+a.TransferToAgent.DestAgentName)
@@ -73,6 +73,20 @@ func actions(a *adk.AgentAction) (all []string) {
 		all = append(all, fmt.Sprintf("action: %v", a.CustomizedAction))
 	}
 	return all
+}
+
+// asked is what the points of an interrupt want to know. Beside them Data is the saved run, which nobody can compare.
+func asked(stopped *adk.InterruptInfo) string {
+	if len(stopped.InterruptContexts) == 0 {
+		return fmt.Sprint(stopped.Data)
+	}
+	var all []string
+	for _, point := range stopped.InterruptContexts {
+		if point != nil {
+			all = append(all, fmt.Sprint(point.Info))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // Events are the events of one run. Next, Wait and Until read them as they come; all other methods read to the end of
