@@ -223,7 +223,7 @@ func TestActions(t *testing.T) {
 	require.Equal(t, &BreakLoopAction{From: "a"}, NewBreakLoopAction("a").BreakLoop)
 }
 
-func TestMessageID_ID1(t *testing.T) {
+func TestMessageID_ID1_I2_I3_I4(t *testing.T) {
 	t.Run("ordinary", testMessageID[ordinary])
 	t.Run("agentic", testMessageID[agentic])
 }

@@ -14,11 +14,13 @@ import (
 	"github.com/weftgo/weft/adk/filesystem/internal/conformance"
 )
 
+// The parts of the suite have the rules in their names: IM-1, IM-2, IM-3, IM-4, IM-5, IM-6, IM-7, IM-8, IM-9, IM-10, IM-11
+// and IM-12. What only this backend promises is below.
 func TestInMemoryBackend(t *testing.T) {
 	conformance.Run(t, func(*testing.T) conformance.Backend { return filesystem.NewInMemoryBackend() })
 }
 
-func TestInMemoryBackend_IM2_ModifiedAt(t *testing.T) {
+func TestInMemoryBackend_IM2_IM11_IM12_ModifiedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, b := t.Context(), filesystem.NewInMemoryBackend()
 		stamp := func() string { return time.Now().Format(time.RFC3339Nano) }
@@ -34,7 +36,7 @@ func TestInMemoryBackend_IM2_ModifiedAt(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.NoError(t, b.Write(ctx, &filesystem.WriteRequest{FilePath: "/d/sub/new", Content: "x"}))
 		second := stamp()
-		require.Equal(t, first, ls("/d/old"))
+		require.Equal(t, first, ls("/d/old"), "IM-11: the time of the write")
 		require.Equal(t, second, ls("/"), "a directory is as new as the newest file below it")
 
 		time.Sleep(time.Hour)

@@ -346,7 +346,7 @@ func (*forgetful) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModelA
 	return ctx, s, nil
 }
 
-func TestAgent_AM2_AM3_OneTextForTheRun(t *testing.T) {
+func TestAgent_AM2_AM3_G2_OneTextForTheRun(t *testing.T) {
 	b := newStore(t, map[string]string{"/a.md": "be kind"})
 	m, err := New(t.Context(), &Config{Backend: b, AgentsMDFiles: []string{"/a.md"}})
 	require.NoError(t, err)

@@ -111,7 +111,7 @@ func TestInstances_G4_ServeRunsAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestResume_G5_ToolsAreThereAgain(t *testing.T) {
+func TestResume_G2_G5_ToolsAndAdditionsAreThereOnce(t *testing.T) {
 	messagetest.Both(t, testResume[*schema.Message], testResume[*schema.AgenticMessage])
 }
 
