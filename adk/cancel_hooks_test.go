@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,21 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
+
+// stoppedWays are the ways to run, and what code returns whose context has ended: its error, or, as clients of net/http
+// do, its cause.
+var stoppedWays = []struct {
+	name      string
+	streaming bool
+	err       func(context.Context) error
+}{
+	{"", false, context.Context.Err},
+	{", streaming", true, context.Context.Err},
+	{", the cause", false, causeOf},
+	{", streaming, the cause", true, causeOf},
+}
+
+func causeOf(ctx context.Context) error { return fmt.Errorf("get: %w", context.Cause(ctx)) }
 
 // TestCancel_C24_InAHook: what had ended before the hook is neither lost nor done again.
 func TestCancel_C24_InAHook(t *testing.T) {
@@ -64,12 +80,9 @@ func TestCancel_C24_InAHook(t *testing.T) {
 			}}
 		}},
 	} {
-		for i, name := range []string{c.name, c.name + ", streaming", c.name + ", the cause", c.name + ", streaming, the cause"} {
-			streaming, tell := i%2 == 1, context.Context.Err
-			if i > 1 {
-				tell = context.Cause
-			}
-			t.Run(name, func(t *testing.T) {
+		for _, way := range stoppedWays {
+			streaming := way.streaming
+			t.Run(c.name+way.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					waited, called := false, 0
 					waitOnce := func(ctx context.Context) error {
@@ -79,7 +92,7 @@ func TestCancel_C24_InAHook(t *testing.T) {
 						waited = true
 						<-ctx.Done()
 						require.ErrorAs(t, context.Cause(ctx), new(*CancelError))
-						return tell(ctx)
+						return way.err(ctx)
 					}
 					var seen [][]*schema.Message
 					answer := func(_ context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {
@@ -195,4 +208,79 @@ func TestCancel_C22_WhileItWaitsForARetry(t *testing.T) {
 		require.NotNil(t, collect(t, it).err)
 		require.Zero(t, time.Since(started))
 	})
+}
+
+// TestCancel_C24_CallsThatReturnTheCause: what had ended before is not done again.
+func TestCancel_C24_CallsThatReturnTheCause(t *testing.T) {
+	for _, in := range []string{"model", "tool", "stream"} {
+		for _, way := range stoppedWays {
+			if in == "stream" && !way.streaming {
+				continue
+			}
+			t.Run(in+way.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { testCauseReturned(t, in, way.streaming, way.err) })
+			})
+		}
+	}
+}
+
+func testCauseReturned(t *testing.T, in string, streaming bool, fails func(context.Context) error) {
+	stopped, first, second := false, 0, 0
+	wait := func(ctx context.Context, where string) error {
+		if stopped || where != in {
+			return nil
+		}
+		stopped = true
+		<-ctx.Done()
+		return fails(ctx)
+	}
+	answer := func(ctx context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+		switch len(history) {
+		case 1:
+			return callOf("first", "c1", "x"), nil
+		case 3:
+			return callOf("second", "c2", "y"), wait(ctx, "model")
+		}
+		return schema.AssistantMessage("done", nil), nil
+	}
+	stream := func(ctx context.Context, history []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+		m, err := answer(ctx, history, opts...)
+		if err != nil || len(history) != 3 {
+			return schema.StreamReaderFromArray([]*schema.Message{m}), err
+		}
+		r, w := schema.Pipe[*schema.Message](1)
+		go func() {
+			defer w.Close()
+			if err := wait(ctx, "stream"); err != nil {
+				w.Send(nil, err)
+				return
+			}
+			w.Send(m, nil)
+		}()
+		return r, nil
+	}
+	conf := &ChatModelAgentConfig{Name: "a", Model: &modelFunc[*schema.Message]{answer, stream}}
+	conf.ToolsConfig.Tools = []tool.BaseTool{
+		&toolFunc{"first", func(context.Context, string) (string, error) { first++; return "1", nil }},
+		&toolFunc{"second", func(ctx context.Context, _ string) (string, error) {
+			second++
+			return "2", wait(ctx, "tool")
+		}},
+	}
+	agent, err := NewChatModelAgent(t.Context(), conf)
+	require.NoError(t, err)
+	r := NewRunner(t.Context(), RunnerConfig{Agent: agent, EnableStreaming: streaming, CheckPointStore: memory{}})
+	option, cancel := WithCancel()
+	go func() {
+		synctest.Wait()
+		cancel()
+	}()
+	out := collect(t, r.Query(t.Context(), "hi", option, WithCheckPointID("1")))
+	require.NotNil(t, out.err)
+	it, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	texts, _ := drainAll(t, it)
+	require.Equal(t, "a: done", texts[len(texts)-1])
+	require.Equal(t, 1, first, "it had ended before")
+	require.Equal(t, map[bool]int{false: 1, true: 2}[in == "tool"], second)
 }

@@ -105,11 +105,10 @@ func isFinal(err error) bool {
 	return errors.Is(err, ErrStreamCanceled) || errors.Is(err, errStopped) || isInterrupt(err)
 }
 
-// isInterrupt reports whether an error asks for an interrupt. The cause of a context that a cancel has ended does not,
-// although it is a [CancelError]: it tells of no place where anything stopped.
+// isInterrupt reports whether an error asks for an interrupt.
 func isInterrupt(err error) bool {
-	signal, interrupted := core.SignalFrom(err, func() core.Address { return nil })
-	return interrupted && signal != nil
+	_, interrupted := core.SignalFrom(err, func() core.Address { return nil })
+	return interrupted
 }
 
 // verdict is what becomes of an attempt.

@@ -41,7 +41,7 @@ func IsInterruptRerunError(err error) (any, bool) {
 
 // SignalFrom resolves any error that asks for an interrupt into a signal with an ID and an address. Legacy
 // interrupts get the address they were wrapped with, or else addr. An error of a finished root run is rebuilt from
-// its contexts; many such trees may come from one error. ok is false for an error that is no interrupt.
+// its contexts, if it has any; many such trees may come from one error. ok is false for an error that is no interrupt.
 func SignalFrom(err error, addr func() Address) (signal *InterruptSignal, ok bool) {
 	if errors.As(err, &signal) {
 		if signal.ID != "" || len(signal.Subs) > 0 {
@@ -56,7 +56,10 @@ func SignalFrom(err error, addr func() Address) (signal *InterruptSignal, ok boo
 	}
 	var provider InterruptContextsProvider
 	if errors.As(err, &provider) {
-		return FromInterruptContexts(provider.GetInterruptContexts()), true
+		// Without contexts it only says that something was stopped: such as the cause of a context that a cancel has ended.
+		if signal = FromInterruptContexts(provider.GetInterruptContexts()); signal != nil {
+			return signal, true
+		}
 	}
 	if errors.Is(err, ErrInterruptAndRerun) {
 		return &InterruptSignal{

@@ -61,6 +61,9 @@ func stopsTheRun(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, adk.ErrStreamCanceled) || errors.As(err, new(*safe.PanicError)) {
 		return true
 	}
-	_, interrupted := core.SignalFrom(err, func() core.Address { return nil }) // cancelled agents inside a tool, too
+	if errors.As(err, new(*adk.CancelError)) { // of an agent inside the tool
+		return true
+	}
+	_, interrupted := core.SignalFrom(err, func() core.Address { return nil })
 	return interrupted
 }

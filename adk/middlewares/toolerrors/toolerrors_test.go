@@ -166,6 +166,9 @@ func TestStreamsThatWereCutOffPass(t *testing.T) {
 	m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
 	adktest.Ask(t.Context(), t, newAgent(t, "a", never(t), m, adktest.NewTool("t", adktest.Fails(adk.ErrStreamCanceled))), "hi").
 		ExpectError(adk.ErrStreamCanceled)
+	cancelled := &adk.CancelError{Info: &adk.AgentCancelInfo{}}
+	m = adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
+	adktest.Ask(t.Context(), t, newAgent(t, "a", never(t), m, adktest.NewTool("t", adktest.Fails(cancelled))), "hi").ExpectError(cancelled)
 }
 
 func TestTimeoutOfTheToolItself(t *testing.T) {
