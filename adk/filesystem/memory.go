@@ -47,14 +47,16 @@ func cleanPath(p string) string {
 
 // below cuts the directory dir off the clean path p; ok is false if p does not lie in dir.
 func below(dir, p string) (rel string, ok bool) {
-	return strings.CutPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+	rel, ok = strings.CutPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+	return rel, ok && rel != "" // there may be a file at the top
 }
 
 func (f memoryFile) info(name string) FileInfo {
 	return FileInfo{Path: name, Size: int64(len(f.content)), ModifiedAt: f.modified.Format(time.RFC3339Nano)}
 }
 
-// LsInfo lists a directory, sorted by name. ModifiedAt of a directory is that of the newest file below it.
+// LsInfo lists a directory, sorted by name. ModifiedAt of a directory is that of the newest file below it. A path that is
+// a file and a directory, as nothing forbids here, is listed as the directory.
 func (b *InMemoryBackend) LsInfo(ctx context.Context, req *LsInfoRequest) ([]FileInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -63,9 +65,6 @@ func (b *InMemoryBackend) LsInfo(ctx context.Context, req *LsInfoRequest) ([]Fil
 
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if file, ok := b.files[dir]; ok {
-		return []FileInfo{file.info(path.Base(dir))}, nil
-	}
 	var entries []FileInfo
 	newest := make(map[string]time.Time) // of the directories
 	for p, file := range b.files {
@@ -79,6 +78,9 @@ func (b *InMemoryBackend) LsInfo(ctx context.Context, req *LsInfoRequest) ([]Fil
 		} else if t, known := newest[name]; !known || file.modified.After(t) {
 			newest[name] = file.modified
 		}
+	}
+	if file, ok := b.files[dir]; ok && len(entries)+len(newest) == 0 {
+		return []FileInfo{file.info(path.Base(dir))}, nil
 	}
 	for name, modified := range newest {
 		entries = append(entries, FileInfo{Path: name, IsDir: true, ModifiedAt: modified.Format(time.RFC3339Nano)})

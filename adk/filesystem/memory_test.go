@@ -46,6 +46,26 @@ func TestInMemoryBackend_IM2_IM11_IM12_ModifiedAt(t *testing.T) {
 	})
 }
 
+// A write without a path, which a model may well ask for, makes a file at the top. It must not hide the others.
+func TestInMemoryBackend_IM2_AFileThatIsADirectory(t *testing.T) {
+	ctx, b := t.Context(), filesystem.NewInMemoryBackend()
+	for _, path := range []string{"", "/d", "/d/f"} {
+		require.NoError(t, b.Write(ctx, &filesystem.WriteRequest{FilePath: path, Content: "at " + path}))
+	}
+	for path, want := range map[string][]string{"/": {"d", "d"}, "/d": {"f"}, "/d/f": {"f"}} {
+		got, err := b.LsInfo(ctx, &filesystem.LsInfoRequest{Path: path})
+		require.NoError(t, err)
+		var names []string
+		for _, info := range got {
+			names = append(names, info.Path)
+		}
+		require.Equal(t, want, names, path)
+	}
+	matches, err := b.GrepRaw(ctx, &filesystem.GrepRequest{Pattern: "at"})
+	require.NoError(t, err)
+	require.Len(t, matches, 3, "nothing is searched twice")
+}
+
 func TestInMemoryBackend_NulBytesAreText(t *testing.T) {
 	ctx, b := t.Context(), filesystem.NewInMemoryBackend()
 	require.NoError(t, b.Write(ctx, &filesystem.WriteRequest{FilePath: "/f", Content: "a\x00b\n"}))
