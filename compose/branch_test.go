@@ -2,12 +2,14 @@ package compose
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -134,4 +136,39 @@ func TestState_OfAnotherTypeInACheckpoint(t *testing.T) {
 	_, err = build(WithGenLocalState(func(context.Context) *propState { return &propState{} })).
 		Invoke(context.Background(), "x", WithCheckPointID("id"))
 	require.ErrorContains(t, err, "the checkpoint has a state of type *compose.counters, the graph one of type *compose.propState")
+}
+
+// S-7: the context of a state handler has the address of its node, with what it is resumed with, but not the node's
+// RunInfo: what a handler starts on it has none.
+func TestState_S7_ContextOfHandlers(t *testing.T) {
+	forEachRunKind(t, func(t *testing.T, call caller) {
+		var seen, started []string
+		see := func(which string) StatePreHandler[string, *counters] {
+			return func(ctx context.Context, v string, _ *counters) (string, error) {
+				was, _, saved := GetInterruptState[string](ctx)
+				_, _, answer := GetResumeContext[string](ctx)
+				seen = append(seen, fmt.Sprint(which, " ", GetCurrentAddress(ctx), " ", was, saved, answer))
+				callbacks.OnStart(ctx, which)
+				return v, nil
+			}
+		}
+		g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
+		require.NoError(t, g.AddLambdaNode("n", asks("q"), WithNodeName("N"), WithStatePreHandler(see("pre")),
+			WithStatePostHandler(StatePostHandler[string, *counters](see("post")))))
+		line(t, g, "n")
+		handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+			if which := fmt.Sprint(in); which == "pre" || which == "post" {
+				require.Nil(t, info, "the graph's start took its own, the node's is not here")
+				started = append(started, which)
+			}
+			return ctx
+		}).Build()
+		r := compiled[string, string](t, g, WithGraphName("g"), WithCheckPointStore(newStore()))
+		_, err := call(r, context.Background(), WithCheckPointID("id"), WithCallbacks(handler))
+		out, err := call(r, answers(t, err, func(any) any { return "!" }), WithCheckPointID("id"), WithCallbacks(handler))
+		require.NoError(t, err)
+		require.Equal(t, "x!", out)
+		require.Equal(t, []string{"pre runnable:g;node:n false", "pre runnable:g;node:n truex!", "post runnable:g;node:n truex!"}, seen)
+		require.Equal(t, []string{"pre", "pre", "post"}, started)
+	})
 }

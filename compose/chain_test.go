@@ -246,7 +246,7 @@ func TestChain_C8_RunsInSteps(t *testing.T) {
 }
 
 // C-8: what was compiled keeps running, but the mistake of appending later is told.
-func TestChain_C8_AppendingAfterCompileIsReported(t *testing.T) {
+func TestChain_C8_DoBetter19_AppendingAfterCompileIsReported(t *testing.T) {
 	appends := map[string]func(c *Chain[string, string]){
 		"node":     func(c *Chain[string, string]) { c.AppendLambda(suffix("b")) },
 		"branch":   func(c *Chain[string, string]) { c.AppendBranch(NewChainBranch(choose("a"))) },

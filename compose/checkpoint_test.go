@@ -526,3 +526,89 @@ func TestResume_ChangedGraph(t *testing.T) {
 		}
 	}
 }
+
+// H-9: what a nested graph has to keep is in the checkpoint around it, whatever store it was given, and serves one
+// run. A runnable inside a node is a run of its own: it begins anew unless it keeps a checkpoint itself.
+func TestCheckpoint_H9_WhoKeepsIt(t *testing.T) {
+	forEachRunKind(t, func(t *testing.T, call caller) {
+		outer, own := newStore(), newStore()
+		inner := NewGraph[string, string]()
+		ran := 0
+		require.NoError(t, inner.AddLambdaNode("done", InvokableLambda(func(_ context.Context, in string) (string, error) {
+			ran++
+			return in + "d", nil
+		})))
+		require.NoError(t, inner.AddLambdaNode("ask", InvokableLambda(func(ctx context.Context, in string) (string, error) {
+			if _, has, saved := GetInterruptState[string](ctx); has {
+				in = saved
+			}
+			if _, has, answer := GetResumeContext[string](ctx); has {
+				return in + answer, nil
+			}
+			return "", StatefulInterrupt(ctx, "q", in)
+		})))
+		line(t, inner, "done", "ask")
+
+		// The graph is in a loop: the second time it finds nothing of the first.
+		g := NewGraph[string, string]()
+		require.NoError(t, g.AddGraphNode("sub", inner, WithGraphCompileOptions(WithCheckPointStore(own))))
+		require.NoError(t, g.AddEdge(START, "sub"))
+		require.NoError(t, g.AddBranch("sub", NewGraphBranch(func(_ context.Context, in string) (string, error) {
+			if len(in) < 4 {
+				return "sub", nil
+			}
+			return END, nil
+		}, map[string]bool{"sub": true, END: true})))
+		r := compiled[string, string](t, g, WithCheckPointStore(outer))
+		_, err := call(r, context.Background(), WithCheckPointID("id"))
+		_, err = call(r, answers(t, err, func(any) any { return "!" }), WithCheckPointID("id"))
+		require.Equal(t, 2, ran)
+		out, err := call(r, answers(t, err, func(any) any { return "?" }), WithCheckPointID("id"))
+		require.NoError(t, err)
+		require.Equal(t, "xd!d?", out)
+		require.Equal(t, 2, ran, "what was done ran again")
+		require.Empty(t, own.data)
+		require.Len(t, outer.data, 1)
+
+		for _, keeps := range []bool{false, true} {
+			ran = 0
+			innerRun := compiled[string, string](t, inner, WithCheckPointStore(own))
+			g := lineOf(t, InvokableLambda(func(ctx context.Context, in string) (string, error) {
+				if keeps {
+					return innerRun.Invoke(ctx, "x", WithCheckPointID("own"))
+				}
+				return innerRun.Invoke(ctx, "x")
+			}))
+			r := compiled[string, string](t, g, WithCheckPointStore(newStore()))
+			_, err := call(r, context.Background(), WithCheckPointID("id"))
+			out, err := call(r, answers(t, err, func(any) any { return "!" }), WithCheckPointID("id"))
+			require.NoError(t, err, "its points resolve through the context in any case")
+			require.Equal(t, "xd!", out)
+			require.Equal(t, map[bool]int{false: 2, true: 1}[keeps], ran)
+		}
+	})
+}
+
+// DoBetter 16: a checkpoint without a state, of a graph that has one by now, goes on with a new one.
+func TestResume_DoBetter16_AStateThatWasNotSaved(t *testing.T) {
+	count := InvokableLambda(func(ctx context.Context, in string) (out string, err error) {
+		err = ProcessState(ctx, func(_ context.Context, s *counters) error { out = fmt.Sprint(in, s.Pre); return nil })
+		return out, err
+	})
+	build := func(t *testing.T, st CheckPointStore, last *Lambda, opts ...NewGraphOption) Runnable[string, string] {
+		g := NewGraph[string, string](opts...)
+		require.NoError(t, g.AddLambdaNode("ask", asks("q")))
+		require.NoError(t, g.AddLambdaNode("n", last))
+		line(t, g, "ask", "n")
+		return compiled[string, string](t, g, WithCheckPointStore(st))
+	}
+	forEachRunKind(t, func(t *testing.T, call caller) {
+		st := newStore()
+		_, err := call(build(t, st, suffix("")), context.Background(), WithCheckPointID("id"))
+		withState := build(t, st, count, WithGenLocalState(func(context.Context) *counters { return &counters{Pre: 5} }))
+		modify := WithStateModifier(func(context.Context, NodePath, any) error { return errBoom })
+		out, err := call(withState, answers(t, err, func(any) any { return "!" }), WithCheckPointID("id"), modify)
+		require.NoError(t, err, "there is no saved state to modify")
+		require.Equal(t, "x!5", out)
+	})
+}

@@ -371,7 +371,7 @@ func TestFieldMapping_W8_TargetsFromSeveralNodes(t *testing.T) {
 	require.ErrorContains(t, err, "cannot concat multiple non-zero value of type compose.plain")
 }
 
-func TestFieldMapping_W10_Extractors(t *testing.T) {
+func TestFieldMapping_W10_DoBetter8_Extractors(t *testing.T) {
 	upper := WithCustomExtractor(func(in any) (any, error) { return strings.ToUpper(in.(string)), nil })
 	forms4(t, compiled[string, string](t, direct[string, string](ToField("", upper))), "x", "X")
 	forms4(t, compiled[string, kv](t, direct[string, kv](ToField("up", upper), ToField("as is"))), "x", kv{"up": "X", "as is": "x"})
@@ -403,7 +403,7 @@ func TestFieldMapping_W10_Extractors(t *testing.T) {
 	forms4(t, compiled[string, string](t, direct[string, string](ToField("", nil, WithCustomExtractor(nil)))), "x", "x")
 }
 
-func TestFieldMapping_W11_StaticValues(t *testing.T) {
+func TestFieldMapping_W11_DoBetter11_StaticValues(t *testing.T) {
 	wf := NewWorkflow[string, kv]()
 	wf.End().AddInput(START, ToFieldPath(FieldPath{"a", "in"})).
 		SetStaticValue(FieldPath{"a", "fixed"}, 1).
@@ -445,7 +445,7 @@ func TestFieldMapping_W11_StaticValues(t *testing.T) {
 }
 
 // Mappings of one predecessor are applied in the order they were declared, those of several in the order of nodes.
-func TestFieldMapping_Order(t *testing.T) {
+func TestFieldMapping_DoBetter11_Order(t *testing.T) {
 	var order []string
 	extract := func(name string) FieldMappingOption {
 		return WithCustomExtractor(func(any) (any, error) { order = append(order, name); return name, nil })

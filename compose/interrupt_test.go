@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -85,7 +88,7 @@ func fan(t *testing.T, add func(g *Graph[string, string], key string) error, key
 	return g
 }
 
-func TestInterrupt_ParallelNestedGraphsAllResume(t *testing.T) {
+func TestInterrupt_I9_DoBetter1_ParallelNestedGraphsAllResume(t *testing.T) {
 	for mode, opts := range modes {
 		forEachRunKind(t, func(t *testing.T, call caller) {
 			g := fan(t, func(g *Graph[string, string], key string) error {
@@ -138,7 +141,7 @@ func TestInterrupt_OneOfSeveralIsResumedTheOthersAskAgain(t *testing.T) {
 
 // A node that is to be interrupted before it runs becomes ready while another one, still running, asks for an
 // interrupt: neither may be lost.
-func TestInterrupt_BeforeANodeWhileASiblingAsks(t *testing.T) {
+func TestInterrupt_DoBetter2_BeforeANodeWhileASiblingAsks(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		g := NewGraph[string, string]()
 		release := make(chan struct{})
@@ -207,7 +210,7 @@ func TestInterrupt_I4_BeforeAndAfterNodes(t *testing.T) {
 }
 
 // A stream run that is interrupted while a value from START still waits for a later node.
-func TestInterrupt_WhileAValueFromStartWaits(t *testing.T) {
+func TestInterrupt_DoBetter3_WhileAValueFromStartWaits(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		wf := NewWorkflow[string, string]()
 		wf.AddLambdaNode("ask", asks("q")).AddInput(START)
@@ -223,7 +226,7 @@ func TestInterrupt_WhileAValueFromStartWaits(t *testing.T) {
 	})
 }
 
-func TestInterrupt_LegacySentinels(t *testing.T) {
+func TestInterrupt_DoBetter9_LegacySentinels(t *testing.T) {
 	for name, legacy := range map[string]error{
 		"sentinel": InterruptAndRerun,
 		"extra":    NewInterruptAndRerunErr("extra"),
@@ -256,7 +259,7 @@ func TestInterrupt_LegacySentinels(t *testing.T) {
 
 // A runnable that is called inside a lambda and interrupts makes the lambda's node interrupt, even if the lambda does
 // nothing about it.
-func TestInterrupt_S21_6_OfARunnableInsideALambda(t *testing.T) {
+func TestInterrupt_S21_6_DoBetter10_OfARunnableInsideALambda(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		inner := NewGraph[string, string]()
 		require.NoError(t, inner.AddLambdaNode("y", asks("q")))
@@ -281,7 +284,7 @@ func TestInterrupt_S21_6_OfARunnableInsideALambda(t *testing.T) {
 }
 
 // A resume context is a value: it may be used again, and by runs at the same time.
-func TestInterrupt_AResumeContextCanBeUsedAgain(t *testing.T) {
+func TestInterrupt_DoBetter14_AResumeContextCanBeUsedAgain(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", asks("q")))
 	line(t, g, "n")
@@ -354,7 +357,7 @@ func TestResume_U2_U3_StateModifierAndStateData(t *testing.T) {
 		info := interrupted(t, err)
 		require.Equal(t, &counters{Pre: 1}, info.State)
 		require.Equal(t, &counters{Pre: 1}, info.SubGraphs["sub"].State)
-		require.Empty(t, info.AfterNodes, "a nested graph that was interrupted did not finish")
+		require.Empty(t, info.AfterNodes, "DoBetter 17: a nested graph that was interrupted did not finish")
 
 		var paths []string
 		out, err := call(r, context.Background(), WithCheckPointID("id"), WithStateModifier(func(_ context.Context, path NodePath, s any) error {
@@ -396,7 +399,7 @@ func TestCheckpoint_Options(t *testing.T) {
 		require.Contains(t, s.data, "b")
 		require.NotContains(t, s.data, "a")
 	})
-	t.Run("H-2 force new run, in any place", func(t *testing.T) {
+	t.Run("H-2, DoBetter 6: force new run, in any place", func(t *testing.T) {
 		s := newStore()
 		r := build(WithCheckPointStore(s))
 		_, err := r.Invoke(ctx, "x", WithCheckPointID("id"))
@@ -484,4 +487,147 @@ func TestCheckpoint_H7_Migrate(t *testing.T) {
 	stop := errors.New("stop")
 	_, err = MigrateCheckpointState(s.data["id"], nil, func(any) (any, bool, error) { return nil, false, stop })
 	require.ErrorIs(t, err, stop)
+}
+
+// I-5: before an interrupt all that runs is waited for, also where nodes need not wait for each other. What the others
+// gave is saved and does not run again; if one of them fails, that is the run's error.
+func TestInterrupt_I5_WhatRunsIsWaitedFor(t *testing.T) {
+	sources := map[string]struct {
+		opts []GraphCompileOption
+		node func(t *testing.T) *Lambda
+	}{
+		"a node asks":     {nil, func(*testing.T) *Lambda { return asks("q") }},
+		"after a node":    {[]GraphCompileOption{WithInterruptAfterNodes([]string{"stops"})}, func(*testing.T) *Lambda { return suffix("!") }},
+		"before the next": {[]GraphCompileOption{WithInterruptBeforeNodes([]string{"next"})}, func(*testing.T) *Lambda { return suffix("!") }},
+	}
+	for mode, opts := range modes {
+		for name, source := range sources {
+			for _, fail := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/fail=%v", mode, name, fail), func(t *testing.T) {
+					forEachRunKind(t, func(t *testing.T, call caller) {
+						synctest.Test(t, func(t *testing.T) {
+							ran := 0
+							g := NewGraph[string, string]()
+							require.NoError(t, g.AddLambdaNode("stops", source.node(t)))
+							require.NoError(t, g.AddLambdaNode("next", suffix("n"), WithOutputKey("next")))
+							require.NoError(t, g.AddLambdaNode("slow", InvokableLambda(func(_ context.Context, in string) (string, error) {
+								time.Sleep(time.Minute)
+								ran++
+								if fail {
+									return "", errBoom
+								}
+								return in + "s", nil
+							})))
+							require.NoError(t, g.AddLambdaNode("after slow", suffix("a"), WithOutputKey("slow")))
+							require.NoError(t, g.AddLambdaNode("join", joinKeys("next", "slow")))
+							for _, e := range [][2]string{{START, "stops"}, {START, "slow"}, {"stops", "next"}, {"slow", "after slow"},
+								{"next", "join"}, {"after slow", "join"}, {"join", END}} {
+								require.NoError(t, g.AddEdge(e[0], e[1]))
+							}
+							r := compiled[string, string](t, g, append(slices.Concat(opts, source.opts), WithCheckPointStore(newStore()))...)
+							begin := time.Now()
+							_, err := call(r, context.Background(), WithCheckPointID("id"))
+							require.Equal(t, time.Minute, time.Since(begin))
+							if fail {
+								require.EqualError(t, err, "[NodeRunError] boom\n------------------------\nnode path: [slow]")
+								return
+							}
+							out, err := call(r, answers(t, err, func(any) any { return "!" }), WithCheckPointID("id"))
+							require.NoError(t, err)
+							require.Equal(t, "[x!n][xsa]", out)
+							require.Equal(t, 1, ran)
+						})
+					})
+				})
+			}
+		}
+	}
+}
+
+// I-11: the caller gets a copy of the state also where nothing is saved. A state that cannot be copied is an error, and
+// so is one that cannot be saved, but only where it is to be.
+func TestInterrupt_I11_DoBetter35_StatesThatCannotBeKept(t *testing.T) {
+	type node struct {
+		F    func()
+		Next *node
+	}
+	cycle := func() *node {
+		n := &node{}
+		n.Next = n
+		return n
+	}
+	withFunc := func() *node { return &node{F: func() {}} }
+	cases := []struct {
+		name  string
+		state func() *node
+		opts  []GraphCompileOption
+		saved bool
+		want  []string // in the error; none: it is an interrupt
+	}{
+		{"a cycle", cycle, nil, false, []string{"[GraphRunError] failed to copy state: ", "node.Next: cycle"}},
+		{"a cycle, saved", cycle, nil, true, []string{"[GraphRunError] failed to copy state: ", "node.Next: cycle"}},
+		{"a func", withFunc, nil, false, nil},
+		{"a func, saved", withFunc, nil, true, []string{"[GraphRunError] failed to set checkpoint: ", "State", "unknown type: compose.node", "schema.RegisterName"}},
+		{"a serializer that cannot", withFunc, []GraphCompileOption{WithSerializer(&gobSerializer{})}, false, []string{"[GraphRunError] failed to copy state: "}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			forEachRunKind(t, func(t *testing.T, call caller) {
+				g := NewGraph[string, string](WithGenLocalState(func(context.Context) *node { return c.state() }))
+				require.NoError(t, g.AddLambdaNode("n", asks("q")))
+				line(t, g, "n")
+				var opts []Option
+				if c.saved {
+					opts = []Option{WithCheckPointID("id")}
+				}
+				_, err := call(compiled[string, string](t, g, append(c.opts, WithCheckPointStore(newStore()))...), context.Background(), opts...)
+				if c.want == nil {
+					interrupted(t, err)
+					return
+				}
+				for _, want := range c.want {
+					require.ErrorContains(t, err, want)
+				}
+				_, ok := ExtractInterruptInfo(err)
+				require.False(t, ok)
+			})
+		})
+	}
+}
+
+// U-10: calling again without targets asks the same again, in the same places.
+func TestResume_U10_WithoutTargets(t *testing.T) {
+	for mode, opts := range modes {
+		t.Run(mode, func(t *testing.T) {
+			forEachRunKind(t, func(t *testing.T, call caller) {
+				inner := lineOf(t, asks("inner"))
+				g := NewGraph[string, string]()
+				require.NoError(t, g.AddLambdaNode("n", asks("outer"), WithOutputKey("n")))
+				require.NoError(t, g.AddGraphNode("sub", inner, WithOutputKey("sub")))
+				require.NoError(t, g.AddLambdaNode("join", joinKeys("n", "sub")))
+				for _, k := range []string{"n", "sub"} {
+					require.NoError(t, g.AddEdge(START, k))
+					require.NoError(t, g.AddEdge(k, "join"))
+				}
+				require.NoError(t, g.AddEdge("join", END))
+				r := compiled[string, string](t, g, append(slices.Clip(opts), WithCheckPointStore(newStore()))...)
+				var first []*InterruptCtx
+				for range 3 {
+					_, err := call(r, context.Background(), WithCheckPointID("id"))
+					asked := interrupted(t, err).InterruptContexts
+					require.Len(t, asked, 2)
+					if first == nil {
+						first = asked
+					}
+					for i := range asked {
+						require.True(t, first[i].EqualsWithoutID(asked[i]), "%v and %v", first[i], asked[i])
+					}
+				}
+				_, err := call(r, context.Background(), WithCheckPointID("id"))
+				out, err := call(r, answers(t, err, func(any) any { return "!" }), WithCheckPointID("id"))
+				require.NoError(t, err)
+				require.Equal(t, "[x!][x!]", out)
+			})
+		})
+	}
 }

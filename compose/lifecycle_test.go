@@ -17,7 +17,7 @@ import (
 )
 
 // When a node fails, the nodes that run beside it are cancelled with the failure as the cause, and waited for.
-func TestLifecycle_X11_SiblingsOfAFailureAreCancelledAndJoined(t *testing.T) {
+func TestLifecycle_X11_DoBetter20_SiblingsOfAFailureAreCancelledAndJoined(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			var left atomic.Int32
@@ -58,7 +58,7 @@ func TestLifecycle_ADoneContextEndsTheRun(t *testing.T) {
 }
 
 // A stream run must not cancel the producers that still feed its result.
-func TestLifecycle_ProducersOfAResultOutliveTheRun(t *testing.T) {
+func TestLifecycle_DoBetter20_ProducersOfAResultOutliveTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		producer := func(key string) *Lambda {
 			return StreamableLambda(func(ctx context.Context, in string) (*schema.StreamReader[map[string]any], error) {
@@ -94,7 +94,7 @@ func TestLifecycle_ProducersOfAResultOutliveTheRun(t *testing.T) {
 }
 
 // Every stream that nobody will read is closed, so that its producer learns of it.
-func TestLifecycle_UnreadStreamsAreClosed(t *testing.T) {
+func TestLifecycle_DoBetter22_UnreadStreamsAreClosed(t *testing.T) {
 	// source gives a stream whose producer blocks until the stream is read or closed.
 	source := func(closed *<-chan struct{}) *Lambda {
 		return StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
@@ -186,7 +186,7 @@ func TestLifecycle_UnreadStreamsAreClosed(t *testing.T) {
 	}
 }
 
-func TestLifecycle_TheInputOfAResumeIsClosed(t *testing.T) {
+func TestLifecycle_DoBetter22_TheInputOfAResumeIsClosed(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 	line(t, g, "n")
@@ -234,8 +234,8 @@ func TestLifecycle_P6_ErrorsInsideStreams(t *testing.T) {
 	require.ErrorContains(t, err, "node path: [joins]")
 }
 
-// X-8 and WithAwaitSideNodes: what END does not depend on is left alone, or waited for.
-func TestLifecycle_SideNodes(t *testing.T) {
+// X-8, DoBetter 33: what END does not depend on is left alone, or waited for.
+func TestLifecycle_X8_DoBetter33_SideNodes(t *testing.T) {
 	build := func(release <-chan struct{}, ended *atomic.Bool, opts ...GraphCompileOption) Runnable[string, string] {
 		g := NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode("side", InvokableLambda(func(ctx context.Context, in string) (string, error) {

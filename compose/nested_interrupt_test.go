@@ -23,8 +23,8 @@ func ofGraphs(all []moment) (of []string) {
 }
 
 // Three graphs in one another, each with a node that asks, resumed one after the other: each attempt starts the graphs
-// that it enters and fails those that are interrupted.
-func TestInterrupt_S21_3_ThreeLevels(t *testing.T) {
+// that it enters and fails those that are interrupted. I-9: a nested graph adds the place of its node only.
+func TestInterrupt_S21_3_I9_ThreeLevels(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			forEachRunKind(t, func(t *testing.T, call caller) {
@@ -75,8 +75,9 @@ func TestInterrupt_S21_3_ThreeLevels(t *testing.T) {
 }
 
 // A loop of a model and tools: two calls of one tool ask, they are answered one by one, and a later call of the same
-// tool finds nothing of them.
-func TestInterrupt_S21_4_ReActLoop(t *testing.T) {
+// tool finds nothing of them. U-8 (and T11 of the components): a call that is not resumed asks again, one that is done
+// does not run again.
+func TestInterrupt_S21_4_U8_ReActLoop(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		t.Run(fmt.Sprintf("streaming=%v", streaming), func(t *testing.T) {
 			var seen []string // by the tool and by its node, in each of their runs
@@ -150,7 +151,8 @@ func TestInterrupt_S21_4_ReActLoop(t *testing.T) {
 }
 
 // A tool that runs a graph of its own, which keeps no checkpoint, is a resume target because what asked lies in it.
-func TestInterrupt_S21_6_AToolAroundAGraph(t *testing.T) {
+// I-9: the address says which tool, which call and which runnable.
+func TestInterrupt_S21_6_I9_AToolAroundAGraph(t *testing.T) {
 	inner := NewGraph[string, string]()
 	require.NoError(t, inner.AddLambdaNode("leaf", InvokableLambda(func(ctx context.Context, in string) (string, error) {
 		if _, has, answer := GetResumeContext[string](ctx); has {

@@ -323,7 +323,7 @@ func TestOutsideInterrupt_DoBetter23_KeptStreamsAreReleased(t *testing.T) {
 	require.Equal(t, "x", out)
 }
 
-func TestOutsideInterrupt_CallingAgainOnlyShortens(t *testing.T) {
+func TestOutsideInterrupt_G6_DoBetter21_CallingAgainOnlyShortens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode("a", sleeper(time.Hour, "a")))

@@ -23,7 +23,7 @@ type panicState struct{}
 
 // Every piece of user code that a graph calls may panic: the caller gets an error that names the place, wraps the
 // panic value, and nothing hangs or leaks.
-func TestPanic_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
+func TestPanic_X14_DoBetter7_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
 	boom := func() { panic(errBoom) }
 	cases := []struct {
 		name  string
@@ -203,7 +203,7 @@ func TestPanic_InTheSerializer(t *testing.T) {
 }
 
 // What is nil must be found when the graph is built.
-func TestNil_IsAnErrorAtConstruction(t *testing.T) {
+func TestNil_DoBetter8_19b_IsAnErrorAtConstruction(t *testing.T) {
 	var noModel *nilModel
 	cases := map[string]func(g *Graph[string, string]) error{
 		"lambda": func(g *Graph[string, string]) error { return g.AddLambdaNode("n", nil) },

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -281,5 +282,147 @@ func TestSteps_DoBetter31_SlowStreamsHoldUpNobody(t *testing.T) {
 				require.Equal(t, time.Second, started)
 			})
 		})
+	}
+}
+
+// the context is looked at before a step begins: what runs by then is waited for, nothing new starts, and the
+// input of what would have been next is closed.
+func TestSteps_X1_X12_ContextsAreLookedAtBetweenSteps(t *testing.T) {
+	for mode, opts := range modes {
+		t.Run(mode, func(t *testing.T) {
+			forEachRunKind(t, func(t *testing.T, call caller) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(context.Background())
+					begin := time.Now()
+					var ran []string
+					g := NewGraph[string, string]()
+					require.NoError(t, g.AddLambdaNode("cancels", InvokableLambda(func(_ context.Context, in string) (string, error) {
+						cancel()
+						return in, nil
+					}), WithOutputKey("cancels")))
+					require.NoError(t, g.AddLambdaNode("ignores", sleeper(5*time.Second, "i"), WithOutputKey("ignores")))
+					require.NoError(t, g.AddLambdaNode("next", InvokableLambda(func(_ context.Context, in kv) (string, error) {
+						ran = append(ran, "next")
+						return "n", nil
+					})))
+					require.NoError(t, g.AddLambdaNode("also next", InvokableLambda(func(_ context.Context, in kv) (string, error) {
+						ran = append(ran, "also next")
+						return "n", nil
+					})))
+					for _, e := range [][2]string{{START, "cancels"}, {START, "ignores"}, {"cancels", "next"}, {"ignores", "also next"}, {"also next", END}} {
+						require.NoError(t, g.AddEdge(e[0], e[1]))
+					}
+					_, err := call(compiled[string, string](t, g, opts...), ctx)
+					require.EqualError(t, err, "[GraphRunError] context has been canceled: context canceled")
+					require.ErrorIs(t, err, context.Canceled)
+					require.Equal(t, 5*time.Second, time.Since(begin), "what ran was not waited for")
+					require.Empty(t, ran)
+				})
+			})
+		})
+	}
+}
+
+// between steps only. A node that leads to END makes a run of a done context succeed, one that gives the error of
+// its context fails as itself.
+func TestSteps_X12_ANodeMayIgnoreItsContext(t *testing.T) {
+	for _, ignores := range []bool{true, false} {
+		forEachRunKind(t, func(t *testing.T, call caller) {
+			ctx, cancel := context.WithCancel(context.Background())
+			r := compiled[string, string](t, lineOf(t, InvokableLambda(func(ctx context.Context, in string) (string, error) {
+				cancel()
+				if ignores {
+					return in + "n", nil
+				}
+				return "", ctx.Err()
+			})))
+			out, err := call(r, ctx)
+			if ignores {
+				require.NoError(t, err)
+				require.Equal(t, "xn", out)
+				return
+			}
+			require.EqualError(t, err, "[NodeRunError] context canceled\n------------------------\nnode path: [n]")
+			require.ErrorIs(t, err, context.Canceled)
+		})
+	}
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, err := range []error{
+		func() error {
+			_, err := compiled[string, string](t, lineOf(t, suffix("n"))).Invoke(done, "x")
+			return err
+		}(),
+		func() error {
+			_, err := compiled[string, string](t, lineOf(t, suffix("n"))).Stream(done, "x")
+			return err
+		}(),
+	} {
+		require.EqualError(t, err, "[GraphRunError] context has been canceled: context canceled")
+	}
+}
+
+// the pre-handlers of all nodes that start together run one after another, before the first of these nodes does;
+// one that fails or panics is the failure of its node, and the others still run. X-7: post-handlers run one at a time
+// as their nodes end, not for a node that failed.
+func TestSteps_X6_X7_Handlers(t *testing.T) {
+	for mode, opts := range modes {
+		for _, bad := range []string{"", "error", "panic"} {
+			t.Run(mode+"/"+bad, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var mu sync.Mutex
+					var events []string
+					note := func(event string) {
+						mu.Lock()
+						defer mu.Unlock()
+						events = append(events, event)
+					}
+					handler := func(what, key string) func(context.Context, string, *counters) (string, error) {
+						return func(_ context.Context, v string, s *counters) (string, error) {
+							s.Pre++
+							require.Equal(t, 1, s.Pre, "two handlers at once")
+							time.Sleep(time.Second)
+							s.Pre--
+							note(what + " " + key)
+							switch {
+							case what == "post" || key != "b":
+							case bad == "error":
+								return "", errBoom
+							case bad == "panic":
+								panic(errBoom)
+							}
+							return v, nil
+						}
+					}
+					g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
+					for i, k := range []string{"a", "b", "c"} {
+						require.NoError(t, g.AddLambdaNode(k, InvokableLambda(func(_ context.Context, in string) (string, error) {
+							note("run " + k)
+							time.Sleep(time.Duration(10-2*i) * time.Second) // c ends first
+							return in, nil
+						}), WithStatePreHandler(handler("pre", k)), WithStatePostHandler(handler("post", k))))
+						require.NoError(t, g.AddEdge(START, k))
+					}
+					require.NoError(t, g.AddLambdaNode("join", suffix("j"), WithStatePreHandler(handler("pre", "join"))))
+					require.NoError(t, g.AddEdge("a", "join")) // with the slowest
+					require.NoError(t, g.AddEdge("join", END))
+					out, err := compiled[string, string](t, g, opts...).Invoke(context.Background(), "x")
+					require.GreaterOrEqual(t, len(events), 3)
+					require.Equal(t, []string{"pre a", "pre b", "pre c"}, events[:3])
+					if bad != "" {
+						require.ErrorIs(t, err, errBoom)
+						require.ErrorContains(t, err, "node path: [b]")
+						require.Subset(t, events, []string{"run a", "run c"})
+						require.NotContains(t, events, "run b")
+						require.NotContains(t, events, "post b")
+						return
+					}
+					require.NoError(t, err)
+					require.Equal(t, "xj", out)
+					require.ElementsMatch(t, []string{"run a", "run b", "run c"}, events[3:6])
+					require.Equal(t, []string{"post c", "post b", "post a", "pre join"}, events[6:])
+				})
+			})
+		}
 	}
 }

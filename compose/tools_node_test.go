@@ -343,7 +343,7 @@ func TestToolsNode_DoBetter24_PanicsInAnyCallAreErrors(t *testing.T) {
 	}
 }
 
-func TestToolsNode_SequentialStopsAtAFailure(t *testing.T) {
+func TestToolsNode_DoBetter24_SequentialStopsAtAFailure(t *testing.T) {
 	var ran []string
 	tl := &invokable{"t", func(_ context.Context, args string, _ ...tool.Option) (string, error) {
 		ran = append(ran, args)
@@ -357,7 +357,7 @@ func TestToolsNode_SequentialStopsAtAFailure(t *testing.T) {
 	require.Equal(t, []string{"1", "bad"}, ran)
 }
 
-func TestToolsNode_StreamsOfOtherCallsAreClosedOnFailure(t *testing.T) {
+func TestToolsNode_DoBetter22_StreamsOfOtherCallsAreClosedOnFailure(t *testing.T) {
 	var closed <-chan struct{}
 	tools := []tool.BaseTool{
 		&streamable{"str", func(context.Context, string) (*schema.StreamReader[string], error) {
@@ -502,7 +502,7 @@ func TestToolsNode_L13_CallOptions(t *testing.T) {
 	list := WithToolList(other)
 	require.Equal(t, "otherx", runTools(t, tn, calls("O:x"), list)[0].Content, "the node's aliases apply to the list")
 	runTools(t, tn, calls("other:x"), list)
-	require.EqualValues(t, 1, other.infos.Load(), "the same list was bound again")
+	require.EqualValues(t, 1, other.infos.Load(), "DoBetter 32: the same list was bound again")
 	_, err := runToolsErr(t, tn, calls("a"), list)
 	require.ErrorContains(t, err, "tool a not found")
 

@@ -240,7 +240,7 @@ func TestWorkflow_StreamFanInWithSourceEOF(t *testing.T) {
 }
 
 // Compiling twice, and one workflow as two nodes, leave each other alone.
-func TestWorkflow_PartsAreUsedManyTimes(t *testing.T) {
+func TestWorkflow_DoBetter4_PartsAreUsedManyTimes(t *testing.T) {
 	type pair struct{ A, B string }
 	inner := NewWorkflow[string, pair]()
 	inner.AddLambdaNode("a", suffix("a")).AddInput(START)
