@@ -439,7 +439,7 @@ func (m *selfReporting) Generate(ctx context.Context, in []*schema.Message, opts
 }
 
 // K-3: a component that reports itself is heard once, with the node's RunInfo.
-func TestComponentNodes_K3_SelfReporting(t *testing.T) {
+func TestComponentNodes_K3_ComponentsC3_SelfReporting(t *testing.T) {
 	g := NewGraph[[]*schema.Message, *schema.Message]()
 	answer := schema.AssistantMessage("hi", nil)
 	require.NoError(t, g.AddChatModelNode("n", &selfReporting{fakeModel[*schema.Message]{newMarks(), answer}}, WithNodeName("node")))

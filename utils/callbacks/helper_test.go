@@ -3,6 +3,8 @@ package callbacks
 import (
 	"context"
 	"errors"
+	"reflect"
+	"strings"
 	"sync"
 	"testing"
 
@@ -154,7 +156,56 @@ func TestHelper_H1_H3_Needed(t *testing.T) {
 	require.False(t, (*ModelCallbackHandler)(nil).Needed(ctx, agentic, callbacks.TimingOnStart))
 }
 
-func TestHelper_DoBetter13_2_3_UnsetSlotsReturnTheContextAndCloseStreams(t *testing.T) {
+// H-4: what is set is needed, and a stream input never is, whatever the kind.
+func TestHelper_H4_TypedNeeded(t *testing.T) {
+	type needs interface {
+		Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool
+	}
+	timings := map[string]callbacks.CallbackTiming{
+		"OnStart": callbacks.TimingOnStart, "OnEnd": callbacks.TimingOnEnd, "OnError": callbacks.TimingOnError,
+		"OnStartWithStreamInput": callbacks.TimingOnStartWithStreamInput, "OnEndWithStreamOutput": callbacks.TimingOnEndWithStreamOutput,
+	}
+	for _, h := range []needs{
+		&PromptCallbackHandler{}, &ModelCallbackHandler{}, &EmbeddingCallbackHandler{}, &IndexerCallbackHandler{}, &RetrieverCallbackHandler{},
+		&LoaderCallbackHandler{}, &TransformerCallbackHandler{}, &ToolCallbackHandler{}, &ToolsNodeCallbackHandlers{}, &AgenticPromptCallbackHandler{},
+		&AgenticModelCallbackHandler{}, &AgenticToolsNodeCallbackHandlers{}, &AgentCallbackHandler{}, &AgenticAgentCallbackHandler{},
+	} {
+		v := reflect.ValueOf(h).Elem()
+		require.Positive(t, v.NumField())
+		for i := range v.NumField() {
+			f := v.Field(i)
+			f.Set(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value { return args[:1] }))
+			set := strings.Replace(v.Type().Field(i).Name, "Agentic", "", 1) // OnAgenticStart is for the same moment as OnStart
+			for name, timing := range timings {
+				require.Equal(t, name == set, h.Needed(context.Background(), infoOf("any"), timing), "%T with %s: %s", h, set, name)
+			}
+			f.SetZero()
+		}
+	}
+}
+
+// H-7: setting a slot again replaces what was in it.
+func TestHelper_H7_TheLastSetterCounts(t *testing.T) {
+	var heard []string
+	says := func(what string) *ToolCallbackHandler {
+		return &ToolCallbackHandler{OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *tool.CallbackInput) context.Context {
+			heard = append(heard, what)
+			return ctx
+		}}
+	}
+	helper := NewHandlerHelper().Tool(says("first")).Tool(says("second"))
+	fireAll(helper.Handler(), infoOf(components.ComponentOfTool), "{}", "r")
+	require.Equal(t, []string{"second"}, heard)
+	seed := &AgenticCallbackHandler{OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *adk.AgenticCallbackInput) context.Context {
+		heard = append(heard, "seed")
+		return ctx
+	}}
+	helper.AgenticAgent(&AgenticAgentCallbackHandler{}).Agentic(seed) // two names of one slot
+	fireAll(helper.Handler(), infoOf(adk.ComponentOfAgenticAgent), &adk.AgenticCallbackInput{}, &adk.AgenticCallbackOutput{})
+	require.Equal(t, []string{"second", "seed"}, heard)
+}
+
+func TestHelper_DoBetter13_2_2_DoBetter13_2_3_UnsetSlotsReturnTheContextAndCloseStreams(t *testing.T) {
 	h := NewHandlerHelper().ChatModel(&ModelCallbackHandler{}).Handler()
 	type key struct{}
 	ctx := context.WithValue(context.Background(), key{}, 1)

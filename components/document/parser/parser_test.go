@@ -16,7 +16,7 @@ import (
 
 var background = context.Background()
 
-func TestTextParser_D2(t *testing.T) {
+func TestTextParser_D2_D7(t *testing.T) {
 	for _, p := range []Parser{TextParser{}, &TextParser{}} {
 		f, err := os.Open("testdata/test.md")
 		require.NoError(t, err)
