@@ -25,7 +25,12 @@ func NewNodePath(nodeKeyPath ...string) *NodePath {
 }
 
 // GetPath returns the keys.
-func (p *NodePath) GetPath() []string { return slices.Clone(p.path) }
+func (p *NodePath) GetPath() []string {
+	if p == nil {
+		return nil
+	}
+	return slices.Clone(p.path)
+}
 
 // String renders the path as [outer, inner].
 func (p NodePath) String() string { return "[" + strings.Join(p.path, ", ") + "]" }
@@ -66,11 +71,7 @@ func (o Option) DesignateNode(nodeKey ...string) Option {
 func (o Option) DesignateNodeWithPath(path ...*NodePath) Option {
 	o.paths = slices.Clip(o.paths)
 	for _, p := range path {
-		var keys []string
-		if p != nil {
-			keys = p.GetPath()
-		}
-		o.paths = append(o.paths, keys)
+		o.paths = append(o.paths, p.GetPath())
 	}
 	return o
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/components/prompt"
 	"github.com/weftgo/weft/components/retriever"
 	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -35,12 +36,21 @@ func componentBody[I, O, P any](component components.Component, instance any, bi
 		b.problem = fmt.Errorf("the %s is nil", component)
 		return b
 	}
+	var err error
+	if b.typ, b.silent, err = introduce(instance); err != nil {
+		b.problem = err
+		return b
+	}
 	f := bind()
-	b.silent = components.IsCallbacksEnabled(instance)
 	f.silent = b.silent
-	b.typ = callbacks.TypeName(instance)
 	b.action = &f
 	return b
+}
+
+// introduce asks a component for its type and whether it reports itself.
+func introduce(component any) (typ string, silent bool, err error) {
+	defer safe.Recover(&err)
+	return callbacks.TypeName(component), components.IsCallbacksEnabled(component), nil
 }
 
 func chatModelBody(m model.BaseChatModel) body {

@@ -202,6 +202,115 @@ func TestPanic_InTheSerializer(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 }
 
+// badErr is an error that panics when it is looked into, as one does that is a nil pointer behind an interface.
+type badErr struct{ cause error }
+
+func (e *badErr) Error() string { return "bad: " + e.cause.Error() }
+func (e *badErr) Unwrap() error { return e.cause }
+
+// An error that panics when it is looked into is an error like any other, wherever code of users returns it or panics
+// with it: nobody is to guard errors.Is.
+func TestPanic_ErrorsThatPanic(t *testing.T) {
+	var bad *badErr
+	give := map[string]func() error{"returned": func() error { return bad }, "thrown": func() error { panic(error(bad)) }}
+	graphs := map[string]func(t *testing.T, fails func() error) *Graph[string, string]{
+		"nodes side by side": func(t *testing.T, fails func() error) *Graph[string, string] {
+			return fan(t, func(g *Graph[string, string], key string) error {
+				return g.AddLambdaNode(key, InvokableLambda(func(context.Context, string) (string, error) { return "", fails() }), WithOutputKey(key))
+			}, "a", "b", "c")
+		},
+		"a pre-handler": func(t *testing.T, fails func() error) *Graph[string, string] {
+			g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
+			require.NoError(t, g.AddLambdaNode("n", suffix("n"), WithStatePreHandler(func(context.Context, string, *counters) (string, error) { return "", fails() })))
+			line(t, g, "n")
+			return g
+		},
+		"a branch": func(t *testing.T, fails func() error) *Graph[string, string] {
+			g := NewGraph[string, string]()
+			require.NoError(t, g.AddBranch(START, NewGraphBranch(func(context.Context, string) (string, error) { return "", fails() }, map[string]bool{END: true})))
+			return g
+		},
+		"tools side by side": func(t *testing.T, fails func() error) *Graph[string, string] {
+			tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{&invokable{"bad", func(context.Context, string, ...tool.Option) (string, error) { return "", fails() }}}})
+			g := NewGraph[string, string]()
+			require.NoError(t, g.AddLambdaNode("calls", InvokableLambda(func(context.Context, string) (*schema.Message, error) { return calls("bad", "bad", "bad"), nil })))
+			require.NoError(t, g.AddToolsNode("tools", tn))
+			require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(context.Context, []*schema.Message) (string, error) { return "", nil })))
+			line(t, g, "calls", "tools", "n")
+			return g
+		},
+	}
+	listens := WithCallbacks(callbacks.NewHandlerBuilder().OnErrorFn(func(ctx context.Context, _ *callbacks.RunInfo, err error) context.Context {
+		_ = errors.Is(err, errBoom)
+		panic(error(bad))
+	}).Build())
+	for where, build := range graphs {
+		for how, fail := range give {
+			for name, opts := range map[string][]Option{"": nil, ", with a handler that panics": {listens}} {
+				t.Run(where+", "+how+name, func(t *testing.T) {
+					outer := NewGraph[string, string]()
+					require.NoError(t, outer.AddGraphNode("sub", build(t, fail)))
+					line(t, outer, "sub")
+					for _, err := range fails(t, compiled[string, string](t, outer), "x", opts...) {
+						require.NotErrorIs(t, err, errBoom, "looking into it does not panic any more")
+						require.ErrorContains(t, err, "an error of type *")
+						require.ErrorContains(t, err, "that panics when it is looked into: runtime error: invalid memory address")
+						require.ErrorContains(t, err, "node path: [sub")
+					}
+				})
+			}
+		}
+	}
+}
+
+// Components that panic when they are asked what they are fail where they are given, with their place.
+func TestPanic_ComponentsThatCannotSayWhatTheyAre(t *testing.T) {
+	for _, m := range []*mute{{typ: true}, {enabled: true}} {
+		g := NewGraph[[]*schema.Message, *schema.Message]()
+		err := g.AddChatModelNode("n", m)
+		require.ErrorIs(t, err, errBoom)
+		require.ErrorContains(t, err, "node 'n': ")
+		_, err = g.Compile(context.Background())
+		require.ErrorIs(t, err, errBoom)
+
+		tl := &muteTool{invokable{"t", func(context.Context, string, ...tool.Option) (string, error) { return "", nil }}, m}
+		_, err = NewToolNode(context.Background(), &ToolsNodeConfig{Tools: []tool.BaseTool{tl}})
+		require.ErrorIs(t, err, errBoom)
+		require.ErrorContains(t, err, "tool t: ")
+		_, err = toolsNode(t, ToolsNodeConfig{}).Invoke(context.Background(), calls("t"), WithToolList(tl))
+		require.ErrorIs(t, err, errBoom)
+	}
+	_, err := NewToolNode(context.Background(), &ToolsNodeConfig{Tools: []tool.BaseTool{echo("e")},
+		ToolCallMiddlewares: []ToolMiddleware{{Invokable: func(InvokableToolEndpoint) InvokableToolEndpoint { panic(errBoom) }}}})
+	require.ErrorIs(t, err, errBoom)
+	require.ErrorContains(t, err, "tool e: ")
+}
+
+// mute panics when it is asked what it is.
+type mute struct {
+	model.BaseChatModel
+	typ, enabled bool
+}
+
+func (m *mute) GetType() string {
+	if m.typ {
+		panic(errBoom)
+	}
+	return "Mute"
+}
+
+func (m *mute) IsCallbacksEnabled() bool {
+	if m.enabled {
+		panic(errBoom)
+	}
+	return false
+}
+
+type muteTool struct {
+	invokable
+	*mute
+}
+
 // What is nil must be found when the graph is built.
 func TestNil_DoBetter8_19b_IsAnErrorAtConstruction(t *testing.T) {
 	var noModel *nilModel

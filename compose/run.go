@@ -131,6 +131,7 @@ func (r *run) end() {
 			closeStream(r.stream) // of the result that nobody gets
 		}
 	}
+	r.err = safe.Sound(r.err)
 	r.reportEnd()
 }
 

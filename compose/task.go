@@ -291,6 +291,7 @@ func handlerPanic(which string, v any) error {
 // fail ends the task with an error, which may ask for an interrupt. The first task that really fails cancels the
 // others.
 func (t *task) fail(err error) {
+	err = safe.Sound(err)
 	t.err = err
 	if errors.As(err, &t.nested) {
 		return

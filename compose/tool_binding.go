@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -72,7 +74,12 @@ func joinToolStream[R any](s *schema.StreamReader[R], nothing R) (R, error) {
 
 // bindTool puts a tool into its callbacks and middlewares; the first middleware is outermost. A tool that gives
 // multi-modal results in some form is called in that form only.
-func bindTool(t tool.BaseTool, name string, middlewares []ToolMiddleware) (*boundTool, error) {
+func bindTool(t tool.BaseTool, name string, middlewares []ToolMiddleware) (_ *boundTool, err error) {
+	defer func() { // of the tool's GetType or IsCallbacksEnabled, or a middleware
+		if v := recover(); v != nil {
+			err = fmt.Errorf("tool %s: %w", name, safe.NewPanicError(v, debug.Stack()))
+		}
+	}()
 	silent := components.IsCallbacksEnabled(t)
 	b := &boundTool{
 		info:   callbacks.RunInfo{Name: name, Type: callbacks.TypeName(t), Component: components.ComponentOfTool},

@@ -157,6 +157,7 @@ func (b *toolBatch) guard(c *toolCall, execute func(*toolCall)) {
 		} else if !finished {
 			c.err = errGoexit
 		}
+		c.err = safe.Sound(c.err)
 		if c.failed() {
 			b.reportFailure(c)
 		}

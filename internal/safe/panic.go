@@ -6,6 +6,7 @@
 package safe
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 )
@@ -17,10 +18,14 @@ type PanicError struct {
 }
 
 // NewPanicError wraps the value of a recovered panic. A value that is a [PanicError] already, because it was
-// recovered and thrown again on its way up, is returned unchanged: its stack is the one that tells something.
+// recovered and thrown again on its way up, is returned unchanged: its stack is the one that tells something. An error
+// that is not [Sound] is replaced by its text.
 func NewPanicError(value any, stack []byte) error {
-	if err, ok := value.(*PanicError); ok {
-		return err
+	switch v := value.(type) {
+	case *PanicError:
+		return v
+	case error:
+		value = Sound(v)
 	}
 	return &PanicError{Value: value, Stack: stack}
 }
@@ -34,6 +39,31 @@ func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
+
+// Sound returns an error that code of users made. If looking into it panics, as it does for a nil pointer with a method
+// Unwrap, an error with its text is returned in its place: errors.Is and errors.As are called where a panic could not
+// be told apart from another one, or would end the process.
+func Sound(err error) (sound error) {
+	if err == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			sound = fmt.Errorf("%v (an error of type %T that panics when it is looked into: %v)", err, err, v)
+		}
+	}()
+	_ = errors.Is(err, errProbe)
+	var probe *probeError
+	_ = errors.As(err, &probe)
+	return err
+}
+
+// A probeError is in no chain of errors: to look for one is to look at all of it.
+type probeError struct{}
+
+func (*probeError) Error() string { return "" }
+
+var errProbe error = &probeError{}
 
 // Recover stores the panic in flight, if there is one, in *err. It must be deferred directly:
 //

@@ -2,6 +2,7 @@ package safe
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -26,7 +27,44 @@ func TestRecover(t *testing.T) {
 	if err := run(io.ErrClosedPipe); !errors.Is(err, io.ErrClosedPipe) {
 		t.Fatalf("an error used as panic value is hidden: %v", err)
 	}
+	if err := run(&badErr{}); errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "an error of type *safe.badErr that panics") {
+		t.Fatalf("an error that panics came through: %v", err)
+	}
 	if again := run(err); again != err {
 		t.Fatalf("a panic thrown again was wrapped twice: %v", again)
+	}
+}
+
+// badErr panics when it is looked into and has no cause.
+type badErr struct{ cause *badErr }
+
+func (e *badErr) Error() string { return "bad" }
+func (e *badErr) Unwrap() error { return e.cause.cause }
+
+type badIs struct{}
+
+func (badIs) Error() string { panic("Error") }
+func (badIs) Is(error) bool { panic("Is") }
+
+type badAs struct{}
+
+func (badAs) Error() string { return "as" }
+func (badAs) As(any) bool   { panic("As") }
+
+func TestSound(t *testing.T) {
+	var gone *badErr
+	for _, err := range []error{nil, io.EOF, fmt.Errorf("wrapped: %w", io.EOF), errors.Join(io.EOF, io.ErrUnexpectedEOF)} {
+		if Sound(err) != err {
+			t.Errorf("%v was replaced", err)
+		}
+	}
+	for _, err := range []error{gone, badIs{}, badAs{}, fmt.Errorf("wrapped: %w", gone), errors.Join(io.EOF, badAs{})} {
+		sound := Sound(err)
+		if sound == nil || errors.Is(sound, io.ErrClosedPipe) || errors.As(sound, new(*PanicError)) {
+			t.Errorf("%#v became %v", err, sound)
+		}
+		if !strings.Contains(sound.Error(), "that panics when it is looked into: ") {
+			t.Errorf("%#v became %v", err, sound)
+		}
 	}
 }
