@@ -50,6 +50,32 @@ func TestGlobalHandlers(t *testing.T) {
 	require.Equal(t, [5]int{TimingOnStart: 1, TimingOnEnd: 1}, calls)
 }
 
+// A nil context has no handlers, and contexts made of it are as good as any.
+func TestNilContext(t *testing.T) {
+	var none context.Context
+	require.Nil(t, OnStart(none, 1))
+	require.Nil(t, OnEnd(none, 1))
+	require.Nil(t, OnError(none, nil))
+	in := schema.StreamReaderFromArray([]int{1})
+	ctx, same := OnEndWithStreamOutput(none, in)
+	require.Nil(t, ctx)
+	require.Same(t, in, same)
+	started := 0
+	h := NewHandlerBuilder().OnStartFn(func(ctx context.Context, _ *RunInfo, _ CallbackInput) context.Context {
+		started++
+		return ctx
+	}).Build()
+	ctx = InitCallbacks(none, &RunInfo{}, h)
+	require.NoError(t, ctx.Err())
+	OnStart(ctx, 1)
+	require.Equal(t, 1, started)
+	t.Cleanup(func() { InitCallbackHandlers(nil) })
+	AppendGlobalHandlers(h)
+	OnStart(EnsureRunInfo(none, "T", ""), 1)
+	OnStart(ReuseHandlers(none, &RunInfo{}), 1)
+	require.Equal(t, 3, started)
+}
+
 func TestAllocations_BuilderHandlers(t *testing.T) {
 	same := func(ctx context.Context, _ *RunInfo, _ CallbackInput) context.Context { return ctx }
 	one := InitCallbacks(background, &RunInfo{}, NewHandlerBuilder().OnStartFn(same).OnEndFn(

@@ -80,4 +80,10 @@ func TestChatModelWithTools_F1(t *testing.T) {
 	require.ErrorIs(t, err, boom)
 	_, err = ChatModelWithTools(nil, &callingModel{boundModel{err: boom}}, infos)
 	require.ErrorIs(t, err, boom)
+	for _, err := range []error{
+		func() error { _, err := ChatModelWithTools(nil, (*callingModel)(nil), infos); return err }(),
+		func() error { _, err := ChatModelWithTools((*boundModel)(nil), nil, infos); return err }(),
+	} {
+		require.ErrorContains(t, err, "panic error: runtime error: invalid memory address")
+	}
 }

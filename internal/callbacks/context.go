@@ -10,8 +10,11 @@ import (
 // answer it there.
 type Key struct{}
 
-// FromContext returns the state of a context, nil if it has none.
+// FromContext returns the state of a context, nil if it has none. Code of users may bring a nil ctx.
 func FromContext(ctx context.Context) *State {
+	if ctx == nil {
+		return nil
+	}
 	s, _ := ctx.Value(Key{}).(*State)
 	return s
 }
@@ -37,6 +40,9 @@ func WithState(ctx context.Context, s State) context.Context {
 func newStateContext(ctx context.Context, s State) *stateContext {
 	if outer, ok := ctx.(*stateContext); ok {
 		ctx = outer.Context // its state would be hidden
+	}
+	if ctx == nil {
+		ctx = context.Background()
 	}
 	return &stateContext{Context: ctx, state: s}
 }

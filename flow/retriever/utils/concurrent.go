@@ -101,7 +101,9 @@ func (t *RetrieveTask) run(ctx context.Context) {
 	finished = true
 }
 
-func (t *RetrieveTask) retrieve(ctx context.Context) ([]*schema.Document, error) {
+func (t *RetrieveTask) retrieve(ctx context.Context) (_ []*schema.Document, err error) {
+	defer t.describe(&err)
+	defer safe.Recover(&err) // of the retriever's GetType or IsCallbacksEnabled
 	if t.Retriever == nil {
 		return nil, fmt.Errorf("retrieve, query: %s, error: the retriever is nil", t.Query)
 	}
@@ -114,16 +116,17 @@ func (t *RetrieveTask) retrieve(ctx context.Context) ([]*schema.Document, error)
 }
 
 func (t *RetrieveTask) guarded(ctx context.Context) (docs []*schema.Document, err error) {
-	defer func() {
-		if err == nil {
-			return
-		}
-		if panicked, ok := err.(*safe.PanicError); ok {
-			err = &panicError{query: t.Query, panicked: panicked}
-		}
-	}()
+	defer t.describe(&err)
 	defer safe.Recover(&err)
 	return t.Retriever.Retrieve(ctx, t.Query, t.RetrieveOptions...)
+}
+
+// describe makes an error one that can be looked into, and says of a panic in which query it was.
+func (t *RetrieveTask) describe(err *error) {
+	*err = safe.Sound(*err)
+	if panicked, ok := (*err).(*safe.PanicError); ok {
+		*err = &panicError{query: t.Query, panicked: panicked}
+	}
 }
 
 // panicError is the panic of a retriever. Its stack is in the error it wraps.

@@ -72,6 +72,49 @@ func TestConcurrent_V1_EveryTaskGetsItsResult(t *testing.T) {
 	ConcurrentRetrieveWithCallback(background, nil)
 }
 
+// mute panics when it is asked what it is.
+type mute struct {
+	search
+	enabled bool
+}
+
+func (m mute) GetType() string {
+	if !m.enabled {
+		panic(errBoom)
+	}
+	return "Mute"
+}
+
+func (m mute) IsCallbacksEnabled() bool { panic(errBoom) }
+
+// gone is an error that panics when it is looked into, as its pointer is nil.
+type gone struct{ cause error }
+
+func (g *gone) Error() string { return "gone" }
+func (g *gone) Unwrap() error { return g.cause }
+
+// Whatever of a retriever panics, its methods or those of its error: it is its task's error.
+func TestConcurrent_V1_PanicsBesideTheRetrieval(t *testing.T) {
+	for _, enabled := range []bool{false, true} {
+		tasks := []*RetrieveTask{{Retriever: mute{search(echo("x").Retrieve), enabled}, Query: "q"}}
+		ConcurrentRetrieveWithCallback(background, tasks)
+		require.ErrorIs(t, tasks[0].Err, errBoom)
+		require.EqualError(t, tasks[0].Err, "retrieve panic, query: q, error: boom")
+	}
+	for _, f := range []search{
+		func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
+			return nil, (*gone)(nil)
+		},
+		func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
+			panic(error((*gone)(nil)))
+		},
+	} {
+		tasks := []*RetrieveTask{{Retriever: f, Query: "q"}}
+		ConcurrentRetrieveWithCallback(background, tasks)
+		require.ErrorContains(t, tasks[0].Err, "an error of type *utils.gone that panics when it is looked into")
+	}
+}
+
 func TestConcurrent_V1_DoBetter5_Callbacks(t *testing.T) {
 	var mu sync.Mutex
 	var heard []string
