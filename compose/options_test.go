@@ -213,3 +213,7 @@ func TestCallbacks_K6_ContextTree(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "/g/a", "pre": "/g", "branch": "/g", "i": "/g/sub/i"}, seen)
 	require.Equal(t, []string{"/g/a", "/g/sub/i", "/g/sub", "/g"}, ends)
 }
+
+func TestNodePath_NilIsEmpty(t *testing.T) {
+	require.Empty(t, (*NodePath)(nil).GetPath())
+}

@@ -94,6 +94,8 @@ type toolCall struct {
 
 	// done: the result is there without running the tool.
 	done bool
+	// interruptID is that of the interrupt which the call left in the run that this one resumes.
+	interruptID string
 	// early, if not nil, waits for the call, which was started before this node.
 	early        EarlyToolCall
 	enhanced     bool
@@ -111,7 +113,7 @@ func (c *toolCall) callID() string { return c.segment.SubID }
 
 // enter makes the context of the call.
 func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bool) {
-	c.ctx.frame = core.FrameFrom(ctx).Enter(ctx, &c.segment)
+	c.ctx.frame = core.FrameFrom(ctx).EnterAs(ctx, &c.segment, c.interruptID)
 	c.ctx.callbacks = c.ctx.callbacks.WithInfo(info)
 	if !silent {
 		c.ctx.callbacks = c.ctx.callbacks.Started()

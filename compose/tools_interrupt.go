@@ -28,12 +28,14 @@ type toolsState struct {
 	Executed []executedCall
 }
 
-// executedCall is the result of a call that was done, at its place in the message.
+// executedCall is the result of a call that was done, or the interrupt of one that asked for it, at its place in the
+// message.
 type executedCall struct {
-	Done     bool
-	Enhanced bool
-	Text     string
-	Result   *schema.ToolResult
+	Done        bool
+	Enhanced    bool
+	Text        string
+	Result      *schema.ToolResult
+	InterruptID string
 }
 
 // restoreInput takes the message of an interrupted run in place of the given one.
@@ -46,15 +48,15 @@ func (b *toolBatch) restoreInput() *toolsState {
 	return saved
 }
 
-// restoreResults marks the calls that were done before the interrupt.
+// restoreResults marks the calls that were done before the interrupt, and says of the others which interrupt is theirs.
 func (b *toolBatch) restoreResults(saved *toolsState) {
 	if saved == nil {
 		return
 	}
 	for i, e := range saved.Executed {
-		if i < len(b.calls) && e.Done {
+		if i < len(b.calls) {
 			c := &b.calls[i]
-			c.done, c.enhanced, c.text, c.result = true, e.Enhanced, e.Text, e.Result
+			c.done, c.enhanced, c.text, c.result, c.interruptID = e.Done, e.Enhanced, e.Text, e.Result, e.InterruptID
 		}
 	}
 }
@@ -97,7 +99,11 @@ func (b *toolBatch) interrupt(format string) error {
 		}
 		if c.err != nil {
 			if !c.givenUp() {
-				errs = append(errs, c.addressed())
+				asks := c.addressed()
+				errs = append(errs, asks)
+				if signal, ok := asks.(*core.InterruptSignal); ok {
+					state.Executed[i].InterruptID = signal.ID
+				}
 			}
 			extra.RerunTools = append(extra.RerunTools, c.callID())
 			if info, _ := core.IsInterruptRerunError(c.err); info != nil {

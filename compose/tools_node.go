@@ -257,11 +257,11 @@ func (tn *ToolsNode) begin(ctx context.Context, input *schema.Message, opts []To
 			return nil, err
 		}
 	}
+	b.restoreResults(saved)
 	if err := b.prepare(b.input.ToolCalls); err != nil {
 		b.closeStreams()
 		return nil, err
 	}
-	b.restoreResults(saved)
 	return b, nil
 }
 
@@ -278,6 +278,9 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 		c.index = i
 		c.segment = core.AddressSegment{Type: AddressSegmentTool, ID: calls[i].Function.Name, SubID: calls[i].ID}
 		c.ctx = inherited
+		if c.done { // whatever is open at its address is of another call
+			continue
+		}
 		if c.early != nil {
 			c.enter(b.ctx, &callbacks.RunInfo{Name: c.name(), Component: components.ComponentOfTool}, true)
 			continue

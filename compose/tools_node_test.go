@@ -743,3 +743,45 @@ func BenchmarkToolsNode_16Calls(b *testing.B) {
 		}
 	}
 }
+
+// Calls that a model gave no ID of their own: each finds its own question and answer again, and one that is done
+// takes nothing of the others.
+func TestToolsNode_L15_CallsWithoutIDs(t *testing.T) {
+	asks := &invokable{"asks", func(ctx context.Context, args string, _ ...tool.Option) (string, error) {
+		was, has, saved := tool.GetInterruptState[string](ctx)
+		if was && (!has || saved != args) {
+			return "", fmt.Errorf("%s has the state of %q", args, saved)
+		}
+		if target, _, answer := tool.GetResumeContext[string](ctx); target {
+			return args + answer, nil
+		}
+		return "", tool.StatefulInterrupt(ctx, args, args)
+	}}
+	g := NewGraph[*schema.Message, []*schema.Message]()
+	require.NoError(t, g.AddToolsNode("tools", toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{asks}})))
+	line(t, g, "tools")
+	message := calls("asks:a", "asks:b", "asks:c")
+	for i := range message.ToolCalls {
+		message.ToolCalls[i].ID = ""
+	}
+	for name, next := range map[string]func(n int) []int{
+		"the first": func(int) []int { return []int{0} },
+		"the last":  func(n int) []int { return []int{n - 1} },
+		"all":       func(n int) []int { return []int{0, 1, 2}[:n] },
+	} {
+		for range 5 { // they must not depend on the order of a map
+			r := compiled[*schema.Message, []*schema.Message](t, g, WithCheckPointStore(newStore()))
+			out, err := r.Invoke(context.Background(), message, WithCheckPointID("id"))
+			for round := 0; err != nil; round++ {
+				require.Less(t, round, 3, name)
+				open := interrupted(t, err).InterruptContexts
+				data := map[string]any{}
+				for _, i := range next(len(open)) {
+					data[open[i].ID] = fmt.Sprint(" is ", open[i].Info)
+				}
+				out, err = r.Invoke(BatchResumeWithData(context.Background(), data), nil, WithCheckPointID("id"))
+			}
+			require.Equal(t, []string{"a is a", "b is b", "c is c"}, []string{out[0].Content, out[1].Content, out[2].Content}, name)
+		}
+	}
+}

@@ -75,13 +75,19 @@ func FrameFrom(ctx context.Context) *Frame {
 // that address left behind, so that entering the same address again looks like a first visit. The segment must not
 // be changed afterwards.
 func (f *Frame) Enter(ctx context.Context, segment *AddressSegment) Frame {
+	return f.EnterAs(ctx, segment, "")
+}
+
+// EnterAs is [Frame.Enter] for code that knows which interrupt it left: places that have the same address can be told
+// apart by that. An empty interruptID stands for any.
+func (f *Frame) EnterAs(ctx context.Context, segment *AddressSegment, interruptID string) Frame {
 	child := Frame{parent: f, segment: segment}
 	if f == nil || f.tracker == nil {
 		return child
 	}
 	child.tracker = f.tracker
 	child.points = f.points.child(*segment)
-	child.entry = child.tracker.take(child.points, targetsFrom(ctx))
+	child.entry = child.tracker.take(child.points, targetsFrom(ctx), interruptID)
 	return child
 }
 

@@ -123,9 +123,9 @@ type entry struct {
 	data        any
 }
 
-// take hands over what is open at the root of points. It returns nil when the address has nothing to do with the
-// resume.
-func (tr *tracker) take(points *pointTree, wanted targets) *entry {
+// take hands over what is open at the root of points, or only the interrupt with the given ID. It returns nil when the
+// address has nothing to do with the resume.
+func (tr *tracker) take(points *pointTree, wanted targets, id string) *entry {
 	if points == nil {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (tr *tracker) take(points *pointTree, wanted targets) *entry {
 	defer tr.mu.Unlock()
 	var e entry
 	for _, p := range points.points {
-		if p.taken {
+		if p.taken || id != "" && p.id != id {
 			continue
 		}
 		p.taken = true
@@ -195,7 +195,7 @@ func (f *Frame) Populate(ctx context.Context, id2Addr map[string]Address, id2Sta
 	for _, s := range f.Address() {
 		f.points = f.points.child(s)
 	}
-	if e := f.tracker.take(f.points, targetsFrom(ctx)); e != nil && e.interrupted {
+	if e := f.tracker.take(f.points, targetsFrom(ctx), ""); e != nil && e.interrupted {
 		// The root of a resumed run is always meant by the resume, whatever else is targeted.
 		e.target = true
 		f.entry = e
