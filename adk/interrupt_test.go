@@ -301,3 +301,19 @@ func testAddedTools[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"tool ask#1: told yes", "assistant: done"}, linesOf(read(t, it)))
 	require.Equal(t, []string{"echo", "ask"}, toolNames(m.options[1]))
 }
+
+// TestInterrupt_R9_I13_CallsOfOneID: of interrupted calls with one ID, or none, as some models make them, each is resumed
+// by itself: what is done stays out of the way of the others.
+func TestInterrupt_R9_I13_CallsOfOneID(t *testing.T) {
+	for _, id := range []string{"", "c"} {
+		m := &replies{all: []Message{chatAnswer("", wanted{"ask", id, "p"}, wanted{"ask", id, "q"}), schema.AssistantMessage("done", nil)}}
+		r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: memory{}})
+		points := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+		require.Len(t, points, 2)
+		points = interruptOf(t, resumeWith(t, r, map[string]any{points[0].ID: "one"}))
+		require.Len(t, points, 1)
+		require.Equal(t, "again", points[0].Info, "its state was kept")
+		texts, _ := drainAll(t, resumeWith(t, r, map[string]any{points[0].ID: "two"}))
+		require.Equal(t, []string{"a: told two", "a: done"}, texts)
+	}
+}
