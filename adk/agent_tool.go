@@ -153,10 +153,12 @@ type agentToolRun[M MessageType] struct {
 // begin starts the agent, or lets it go on where it was interrupted.
 func (c *agentToolRun[M]) begin(x *execution[M], arguments string) (task, error) {
 	interrupted, hasState, state := tool.GetInterruptState[[]byte](c.ctx)
-	if interrupted && !hasState {
-		return nil, fmt.Errorf("agent tool '%s' interrupt has happened, but cannot find interrupt state", x.name)
+	_, around, _ := tool.GetInterruptState[any](c.ctx) // that of a wrapper which stopped the call before it got here
+	if interrupted && !hasState && !around {
+		return nil, fmt.Errorf("agent tool '%s' interrupt has happened, but cannot find interrupt state: "+
+			"a wrapper that interrupts its calls must do so with a state of its own (tool.StatefulInterrupt)", x.name)
 	}
-	if !interrupted {
+	if !hasState {
 		input, err := c.input(arguments)
 		if err != nil {
 			return nil, err

@@ -88,8 +88,12 @@ func (m *middleware[M]) mustAsk(ctx context.Context, tCtx *adk.ToolContext, argu
 	case slices.Contains(m.conf.Tools, tCtx.Name):
 		return true, nil
 	}
-	// A name that no tool has is an alias, maybe of a tool that must be asked for.
-	return !toolsOf(ctx).has(ctx, tCtx.Name), nil
+	// A name that no tool has is an alias, maybe of a tool that must be asked for. A tool that cannot tell its name because
+	// the run has ended is none: a question would hide that.
+	if toolsOf(ctx).has(ctx, tCtx.Name) {
+		return false, nil
+	}
+	return true, ctx.Err()
 }
 
 // outcome is what is to be done with a call.

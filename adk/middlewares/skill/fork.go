@@ -31,7 +31,7 @@ func (f *fork[M]) run(ctx context.Context) (string, error) {
 		return "", err
 	}
 	w := &worker[M]{TypedAgent: agent, skill: f.skill.Name}
-	if resumed, _, _ := tool.GetInterruptState[any](ctx); !resumed {
+	if _, goesOn, _ := tool.GetInterruptState[[]byte](ctx); !goesOn { // another state is that of a wrapper
 		if w.messages, err = f.messages(ctx); err != nil {
 			return "", err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
@@ -283,4 +284,25 @@ func testInterrupt[M adk.MessageType](t *testing.T, mode ContextMode) {
 	require.NoError(t, err)
 	adktest.Collect(t, events).ExpectText("Done.")
 	require.Len(t, painter.Calls(), 2, "nothing is done twice")
+}
+
+// TestFork_BehindApproval: a skill that may run is carried out with all that it has to know.
+func TestFork_BehindApproval(t *testing.T) {
+	painter := adktest.NewModel(t, adktest.Says("Painted.").SeeingLast("user: Launching skill: slides\nBase directory for this skill: /skills/slides\n\nUse few words."))
+	hub := agentHub[*schema.Message](func(name string, _ model.BaseChatModel) (adk.Agent, error) {
+		return adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{Name: name, Model: painter})
+	})
+	skills, err := NewMiddleware(t.Context(), &Config{Backend: withSkills(forked(ContextModeFork)), AgentHub: hub})
+	require.NoError(t, err)
+	ask, err := approval.New(t.Context(), &approval.Config{Tools: []string{"skill"}})
+	require.NoError(t, err)
+	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "artist", Handlers: []adk.ChatModelAgentMiddleware{ask, skills},
+		Model: adktest.NewModel(t, adktest.Calls(adktest.Call("skill", `{"skill":"slides"}`)), adktest.Says("Done."))})
+	require.NoError(t, err)
+	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, CheckPointStore: adktest.NewStore()})
+	stopped := adktest.Collect(t, runner.Query(t.Context(), "Make slides.", adk.WithCheckPointID("1"))).ExpectNoError().All()
+	point := stopped[len(stopped)-1].Action.Interrupted.InterruptContexts[0]
+	events, err := runner.ResumeWithParams(t.Context(), "1", &adk.ResumeParams{Targets: map[string]any{point.ID: point.Info.(*approval.Request).Approve()}})
+	require.NoError(t, err)
+	adktest.Collect(t, events).ExpectText("Done.")
 }
