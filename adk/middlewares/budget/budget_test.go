@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/middlewares/budget"
 	"github.com/weftgo/weft/adk/middlewares/internal/messagetest"
 	"github.com/weftgo/weft/components/model"
@@ -263,4 +264,37 @@ func (a answering) Generate(context.Context, []*schema.Message, ...model.Option)
 
 func (a answering) Stream(context.Context, []*schema.Message, ...model.Option) (*schema.StreamReader[*schema.Message], error) {
 	return schema.StreamReaderFromArray([]*schema.Message{a.answer}), nil
+}
+
+// A handler before this one that interrupts the calls, such as approval, does not make them free.
+func TestToolCalls_InterruptedBeforeTheyWereAskedFor(t *testing.T) {
+	ask, err := approval.New(t.Context(), &approval.Config{Tools: []string{"ask"}})
+	require.NoError(t, err)
+	limit := made[*schema.Message](t, budget.Config{Limits: budget.Limits{ToolCalls: 1}})
+	for name, handlers := range map[string][]adk.ChatModelAgentMiddleware{"before": {ask, limit}, "behind": {limit, ask}} {
+		t.Run(name, func(t *testing.T) {
+			called := adktest.NewTool("ask", adktest.Says("yes"))
+			agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Handlers: handlers, ToolsConfig: adktest.Tools(called),
+				Model: adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Calls(adktest.Call("ask", "{}")))})
+			require.NoError(t, err)
+			runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, CheckPointStore: adktest.NewStore()})
+			events := adktest.Collect(t, runner.Query(t.Context(), "hi", adk.WithCheckPointID("1")))
+			for {
+				all := events.All()
+				stopped := all[len(all)-1].Action
+				if stopped == nil || stopped.Interrupted == nil {
+					break
+				}
+				point := stopped.Interrupted.InterruptContexts[0]
+				resumed, err := runner.ResumeWithParams(t.Context(), "1", &adk.ResumeParams{Targets: map[string]any{
+					point.ID: point.Info.(*approval.Request).Approve()}})
+				require.NoError(t, err)
+				events = adktest.Collect(t, resumed)
+			}
+			var exceeded *budget.ExceededError
+			require.ErrorAs(t, events.Err(), &exceeded)
+			require.Equal(t, 1, exceeded.Spent.ToolCalls)
+			require.Len(t, called.Calls(), 1)
+		})
+	}
 }
