@@ -152,26 +152,20 @@ func everything[M adk.MessageType](t *testing.T, w *world, watchModel func(model
 }
 
 func TestAllMiddlewares_StopAnywhere(t *testing.T) {
-	messagetest.Both(t, testStopAnywhere[*schema.Message], testStopAnywhere[*schema.AgenticMessage])
+	t.Run("ordinary, streaming", func(t *testing.T) { testStopAnywhere[*schema.Message](t, true, adk.OnInterrupt) })
+	t.Run("agentic, every step", func(t *testing.T) { testStopAnywhere[*schema.AgenticMessage](t, false, adk.EveryStep) })
 }
 
-func testStopAnywhere[M adk.MessageType](t *testing.T) {
-	for _, way := range []struct {
-		streaming  bool
-		durability adk.Durability
-	}{{true, adk.OnInterrupt}, {false, adk.EveryStep}} {
-		t.Run(fmt.Sprintf("%+v", way), func(t *testing.T) {
-			var worlds sync.Map
-			adktest.Explore(t.Context(), t, adktest.Exploration[M]{
-				Query: "Go.", Streaming: way.streaming, Durability: way.durability,
-				Answer: func(point *adk.InterruptCtx) any { return point.Info.(*approval.Request).Approve() },
-				Agent: func(p *adktest.Probe[M]) adk.TypedAgent[M] {
-					w, _ := worlds.LoadOrStore(p, newWorld(t))
-					return everything(t, w.(*world), p.Model, p.Tool)
-				},
-			})
-		})
-	}
+func testStopAnywhere[M adk.MessageType](t *testing.T, streaming bool, durability adk.Durability) {
+	var worlds sync.Map
+	adktest.Explore(t.Context(), t, adktest.Exploration[M]{
+		Query: "Go.", Streaming: streaming, Durability: durability,
+		Answer: func(point *adk.InterruptCtx) any { return point.Info.(*approval.Request).Approve() },
+		Agent: func(p *adktest.Probe[M]) adk.TypedAgent[M] {
+			w, _ := worlds.LoadOrStore(p, newWorld(t))
+			return everything(t, w.(*world), p.Model, p.Tool)
+		},
+	})
 }
 
 func unwatched[T any](x T) T { return x }
