@@ -129,7 +129,7 @@ func noRelease() {}
 
 // stoppedOr is an error of such code, or the interrupt of a run that has been stopped meanwhile.
 func (r *agentRun[M]) stoppedOr(ctx context.Context, err error) error {
-	if err != nil && r != nil && r.stopped() && !isInterrupt(err) {
+	if err != nil && r != nil && r.stopped() && !core.IsInterrupt(err) {
 		return compose.Interrupt(ctx, infoStopped)
 	}
 	return err
@@ -189,7 +189,7 @@ func (p *pendingCall[T]) do() (value T, err error) {
 	if !p.wait() {
 		return value, errLeftBehind
 	}
-	if p.err != nil && p.view.Now() && !isInterrupt(p.err) {
+	if p.err != nil && p.view.Now() && !core.IsInterrupt(p.err) {
 		return value, errStopped
 	}
 	return p.value, p.err

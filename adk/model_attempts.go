@@ -102,13 +102,7 @@ func (t *modelTurn[M]) getFailoverModel(ctx context.Context, fc *FailoverContext
 
 // isFinal reports whether an error is none of the model: interrupts, and streams that a cancel has ended.
 func isFinal(err error) bool {
-	return errors.Is(err, ErrStreamCanceled) || errors.Is(err, errStopped) || isInterrupt(err)
-}
-
-// isInterrupt reports whether an error asks for an interrupt.
-func isInterrupt(err error) bool {
-	_, interrupted := core.SignalFrom(err, func() core.Address { return nil })
-	return interrupted
+	return errors.Is(err, ErrStreamCanceled) || errors.Is(err, errStopped) || core.IsInterrupt(err)
 }
 
 // verdict is what becomes of an attempt.

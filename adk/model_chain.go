@@ -8,6 +8,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -128,7 +129,7 @@ func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 		err = r.saveTurn(t.ctx)
 	}
 	switch {
-	case err != nil && isInterrupt(err): // of the model, or of code around it
+	case core.IsInterrupt(err): // of the model, or of code around it
 		return last, errors.Join(t.goBack(ctx), err)
 	case r.view == nil:
 	case err != nil && r.view.Now():

@@ -9,6 +9,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -223,7 +224,7 @@ func (r *agentRun[M]) hookAfterToolCalls(ctx context.Context, n int) error {
 	if err == nil {
 		err = r.options.runAfterToolCalls(hooksCtx)
 	}
-	if err = r.stoppedOr(ctx, err); isInterrupt(err) {
+	if err = r.stoppedOr(ctx, err); core.IsInterrupt(err) {
 		err = errors.Join(pauseAt[M](ctx, resultsKept), err)
 	}
 	return err

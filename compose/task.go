@@ -296,8 +296,7 @@ func (t *task) fail(err error) {
 	if errors.As(err, &t.nested) {
 		return
 	}
-	signal, interrupted := core.SignalFrom(err, t.body.frame.Address)
-	if interrupted && signal != nil {
+	if signal, interrupted := core.SignalFrom(err, t.body.frame.Address); interrupted {
 		t.signal = ownSignal(t.body, err, signal)
 		return
 	}

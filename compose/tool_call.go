@@ -201,8 +201,7 @@ func (c *toolCall) failed() bool {
 	if c.err == nil || c.givenUp() {
 		return false
 	}
-	_, interrupted := core.SignalFrom(c.err, c.ctx.frame.Address)
-	return !interrupted
+	return !core.IsInterrupt(c.err)
 }
 
 // givenUp reports whether the call is to run again in a resumed run without having asked for it.

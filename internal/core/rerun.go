@@ -71,6 +71,12 @@ func SignalFrom(err error, addr func() Address) (signal *InterruptSignal, ok boo
 	return nil, false
 }
 
+// IsInterrupt reports whether an error asks for an interrupt.
+func IsInterrupt(err error) bool {
+	_, interrupted := SignalFrom(err, func() Address { return nil })
+	return interrupted
+}
+
 func legacyAddress(err error, addr func() Address) Address {
 	var at *AddressedError
 	if errors.As(err, &at) {
@@ -90,9 +96,9 @@ func CompositeInterrupt(ctx context.Context, notInterrupt string, info, state an
 		}
 		sub, ok := SignalFrom(err, func() Address { return GetCurrentAddress(ctx) })
 		switch {
+		case !ok && errors.As(err, new(InterruptContextsProvider)): // of a child that has nothing to go on with
 		case !ok:
 			return fmt.Errorf("%s: %w", notInterrupt, err)
-		case sub == nil:
 		case sub.ID == "":
 			subs = append(subs, sub.Subs...)
 		default:

@@ -39,7 +39,7 @@ func limited[M adk.MessageType, R any](ctx context.Context, m *middleware[M], tC
 		}
 	}
 	result, err = call()
-	if err != nil && isInterrupt(err) {
+	if core.IsInterrupt(err) {
 		_ = adk.SetRunLocalValue(ctx, key, true)
 	}
 	return result, err
@@ -55,11 +55,6 @@ func wasCounted(ctx context.Context, key string) bool {
 		_ = adk.DeleteRunLocalValue(ctx, key)
 	}
 	return counted || err != nil
-}
-
-func isInterrupt(err error) bool {
-	_, interrupted := core.SignalFrom(err, func() core.Address { return nil })
-	return interrupted
 }
 
 func refusedText(text string) string { return text }

@@ -61,9 +61,6 @@ func stopsTheRun(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, adk.ErrStreamCanceled) || errors.As(err, new(*safe.PanicError)) {
 		return true
 	}
-	if errors.As(err, new(*adk.CancelError)) { // of an agent inside the tool
-		return true
-	}
-	_, interrupted := core.SignalFrom(err, func() core.Address { return nil })
-	return interrupted
+	// A CancelError is that of an agent inside the tool.
+	return errors.As(err, new(*adk.CancelError)) || core.IsInterrupt(err)
 }
