@@ -100,10 +100,10 @@ var workloads = []struct {
 	events        int
 	mostAllocs    float64
 }{
-	{name: "W1_NoTools", events: 1, mostAllocs: 18},
-	{name: "W2_OneTool", calls: 1, events: 3, mostAllocs: 48},
-	{name: "W4_16ParallelTools", calls: 16, events: 18, mostAllocs: 200},
-	{name: "W5_1000Chunks", chunks: 1000, events: 1, mostAllocs: 100},
+	{name: "W1_NoTools", events: 1, mostAllocs: 17},
+	{name: "W2_OneTool", calls: 1, events: 3, mostAllocs: 44},
+	{name: "W4_16ParallelTools", calls: 16, events: 18, mostAllocs: 185},
+	{name: "W5_1000Chunks", chunks: 1000, events: 1, mostAllocs: 90},
 }
 
 func TestAllocs_Budgets(t *testing.T) {

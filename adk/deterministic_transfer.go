@@ -17,7 +17,7 @@ type DeterministicTransferConfig struct {
 }
 
 // AgentWithDeterministicTransferTo returns an agent that hands the run over when the given one has ended, whatever that
-// said, unless it exits or is interrupted. It is resumable if the given one is.
+// said, unless it exits, fails or is interrupted. It is resumable if the given one is.
 func AgentWithDeterministicTransferTo(_ context.Context, config *DeterministicTransferConfig) Agent {
 	a := &deterministicAgent{}
 	if config != nil && config.Agent != nil {
@@ -89,7 +89,9 @@ type deterministicRun struct {
 	ctx   context.Context
 	out   sink[Message]
 	inner task
-	last  *AgentAction
+	// last and failed are of the last event.
+	last   *AgentAction
+	failed bool
 	// own is what an agent with sub-agents and the agents after it say among themselves, caller the lane around.
 	own, caller *lane[Message]
 }
@@ -130,7 +132,7 @@ func (r *deterministicRun) isolated(inner *flowAgent, do assignment[Message]) ta
 
 func (r *deterministicRun) execute() {
 	r.inner.execute()
-	if r.last != nil && (r.last.Interrupted != nil || r.last.Exit) {
+	if r.failed || r.last != nil && (r.last.Interrupted != nil || r.last.Exit) {
 		return
 	}
 	for _, name := range r.agent.targets {
@@ -144,7 +146,7 @@ func (r *deterministicRun) execute() {
 
 // send passes the events of the agent on.
 func (r *deterministicRun) send(e *AgentEvent) {
-	r.last = e.Action
+	r.last, r.failed = e.Action, e.Err != nil
 	if r.own == nil {
 		r.out.send(e)
 		return

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -150,9 +151,18 @@ func (gb *GraphBranch) check() error {
 	return nil
 }
 
-// decide runs the condition on a value or, in a run of streams, on a stream that is the condition's own. Between
-// the two forms it joins the stream or makes one of a single chunk.
-func (gb *GraphBranch) decide(ctx context.Context, v any, s stream) (chosen choice, err error) {
+// decide runs the condition. It cannot interrupt the run: a checkpoint has no place where only a branch is left to do.
+func (gb *GraphBranch) decide(ctx context.Context, v any, s stream) (choice, error) {
+	chosen, err := gb.choose(ctx, v, s)
+	if err = safe.Sound(err); core.IsInterrupt(err) {
+		err = fmt.Errorf("a branch cannot interrupt a run, which a node before it can: %v", err)
+	}
+	return chosen, err
+}
+
+// choose runs the condition on a value or, in a run of streams, on a stream that is the condition's own. Between the two
+// forms it joins the stream or makes one of a single chunk.
+func (gb *GraphBranch) choose(ctx context.Context, v any, s stream) (chosen choice, err error) {
 	switch {
 	case gb.onValue != nil && s != nil:
 		if v, err = gb.value.Concat(s); err != nil {

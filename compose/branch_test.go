@@ -172,3 +172,23 @@ func TestState_S7_ContextOfHandlers(t *testing.T) {
 		require.Equal(t, []string{"pre", "pre", "post"}, started)
 	})
 }
+
+// TestBranch_CannotInterrupt: not in a graph of its own, and not in one that is a node, which would begin anew without
+// its input.
+func TestBranch_CannotInterrupt(t *testing.T) {
+	inner := NewGraph[string, string]()
+	require.NoError(t, inner.AddLambdaNode("a", suffix("a")))
+	require.NoError(t, inner.AddEdge(START, "a"))
+	require.NoError(t, inner.AddBranch("a", NewGraphBranch(func(ctx context.Context, _ string) (string, error) {
+		return "", Interrupt(ctx, "where to?")
+	}, map[string]bool{END: true})))
+	outer := NewGraph[string, string]()
+	require.NoError(t, outer.AddGraphNode("sub", inner))
+	line(t, outer, "sub")
+	for _, g := range []*Graph[string, string]{inner, outer} {
+		_, err := compiled[string, string](t, g, WithCheckPointStore(newStore())).Invoke(t.Context(), "x", WithCheckPointID("id"))
+		require.ErrorContains(t, err, "a branch cannot interrupt a run")
+		_, isInterrupt := ExtractInterruptInfo(err)
+		require.False(t, isInterrupt)
+	}
+}

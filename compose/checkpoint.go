@@ -394,6 +394,7 @@ func MigrateCheckpointState(data []byte, serializer Serializer, migrate func(sta
 }
 
 func (c *checkpoint) migrate(migrate func(state any) (any, bool, error)) (changed bool, err error) {
+	defer safe.Recover(&err)
 	if c.State != nil {
 		state, altered, err := migrate(c.State)
 		if err != nil {

@@ -485,6 +485,8 @@ func TestCheckpoint_H7_Migrate(t *testing.T) {
 	require.Equal(t, "x7", out)
 
 	stop := errors.New("stop")
+	_, err = MigrateCheckpointState(s.data["id"], nil, func(any) (any, bool, error) { panic("boom") })
+	require.ErrorContains(t, err, "boom")
 	_, err = MigrateCheckpointState(s.data["id"], nil, func(any) (any, bool, error) { return nil, false, stop })
 	require.ErrorIs(t, err, stop)
 }

@@ -26,6 +26,9 @@ func WithGraphInterruptTimeout(timeout time.Duration) GraphInterruptOption {
 // A run with such a context keeps the original input of every running node, so that nodes which are given up run
 // again with it.
 func WithGraphInterrupt(parent context.Context) (ctx context.Context, interrupt func(opts ...GraphInterruptOption)) {
+	if parent == nil {
+		parent = context.Background()
+	}
 	o := &outsideInterrupt{expired: make(chan struct{})}
 	return context.WithValue(parent, outsideKey{}, o), o.request
 }
@@ -41,8 +44,10 @@ func outsideInterruptFrom(ctx context.Context) *outsideInterrupt {
 type outsideInterrupt struct {
 	mu        sync.Mutex
 	requested bool
-	deadline  time.Time
-	timer     *time.Timer
+	// runs counts the graphs that run. There is a timer only while there are any.
+	runs     int
+	deadline time.Time
+	timer    *time.Timer
 	// expired is closed when the nodes' time is over.
 	expired chan struct{}
 	over    bool
@@ -66,18 +71,54 @@ func (o *outsideInterrupt) request(opts ...GraphInterruptOption) {
 		return
 	}
 	deadline := time.Now().Add(*conf.timeout)
-	if o.timer != nil && !deadline.Before(o.deadline) {
+	if o.deadline.IsZero() || deadline.Before(o.deadline) {
+		o.deadline = deadline
+		o.setTimer()
+	}
+}
+
+// begin is called when a graph of the run begins, and end when it ends.
+func (o *outsideInterrupt) begin() {
+	if o == nil {
 		return
 	}
-	if o.timer != nil {
-		o.timer.Stop()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.runs++; o.runs == 1 {
+		o.setTimer()
 	}
-	o.deadline = deadline
-	o.timer = time.AfterFunc(*conf.timeout, func() {
+}
+
+func (o *outsideInterrupt) end() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.runs--; o.runs == 0 {
+		o.stopTimer()
+	}
+}
+
+// setTimer must be called with the lock held.
+func (o *outsideInterrupt) setTimer() {
+	o.stopTimer()
+	if o.runs == 0 || o.deadline.IsZero() || o.over {
+		return
+	}
+	o.timer = time.AfterFunc(time.Until(o.deadline), func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.expire()
 	})
+}
+
+// stopTimer must be called with the lock held.
+func (o *outsideInterrupt) stopTimer() {
+	if o.timer != nil {
+		o.timer.Stop()
+		o.timer = nil
+	}
 }
 
 // expire must be called with the lock held.

@@ -351,3 +351,26 @@ func TestOutsideInterrupt_UnusedChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "[xa][xb]", out)
 }
+
+// TestOutsideInterrupt_LeavesNoTimer: that of the nodes' time ends with the run, and comes back if the run goes on under
+// the same context.
+func TestOutsideInterrupt_LeavesNoTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode("a", sleeper(10*time.Second, "a")))
+		require.NoError(t, g.AddLambdaNode("b", sleeper(time.Hour, "b")))
+		line(t, g, "a", "b")
+		r := compiled[string, string](t, g, WithCheckPointStore(newStore()))
+		ctx, interrupt := WithGraphInterrupt(nil) //nolint:staticcheck // code of users may bring a nil context
+		time.AfterFunc(time.Second, func() { interrupt(WithGraphInterruptTimeout(time.Minute)) })
+		_, err := r.Invoke(ctx, "x", WithCheckPointID("id"))
+		interrupted(t, err)
+		require.Nil(t, outsideInterruptFrom(ctx).timer)
+
+		begun := time.Now()
+		_, err = r.Invoke(ctx, "", WithCheckPointID("id"))
+		interrupted(t, err)
+		require.Equal(t, 51*time.Second, time.Since(begun))
+		time.Sleep(time.Hour) // let the node that was given up end
+	})
+}

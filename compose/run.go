@@ -84,6 +84,7 @@ func (p *plan) newRun(ctx context.Context, given []Option, nested bool) *run {
 	}
 	r.frame = &own.frame
 	r.outside = outsideInterruptFrom(ctx)
+	r.outside.begin()
 	return r
 }
 
@@ -91,6 +92,7 @@ func (p *plan) newRun(ctx context.Context, given []Option, nested bool) *run {
 // write to it.
 func (r *run) outcome() (value any, s stream, err error) {
 	value, s, err = r.value, r.stream, r.err
+	r.outside.end()
 	if r.running > 0 || r.abandoned > 0 {
 		return value, s, err
 	}

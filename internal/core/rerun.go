@@ -73,6 +73,9 @@ func SignalFrom(err error, addr func() Address) (signal *InterruptSignal, ok boo
 
 // IsInterrupt reports whether an error asks for an interrupt.
 func IsInterrupt(err error) bool {
+	if err == nil {
+		return false
+	}
 	_, interrupted := SignalFrom(err, func() Address { return nil })
 	return interrupted
 }

@@ -184,11 +184,17 @@ func TestRun_SV4_ExitInsideAToolIsNot(t *testing.T) {
 	})
 }
 
+// TestRun_WorkerFails: that is the end, as it is in every run. Saved steps let the worker try again.
 func TestRun_WorkerFails(t *testing.T) {
 	broken := errors.New("out of paper")
-	a := assembled(t, agent(t, "boss", adktest.NewModel(t, handsOver("worker"), adktest.Says("Sorry."))),
-		agent(t, "worker", adktest.NewModel(t, adktest.Fails(broken))))
-	adktest.Ask(t.Context(), t, a, "Go.").ExpectError(broken)
+	a := assembled(t, agent(t, "boss", adktest.NewModel(t, handsOver("worker"), adktest.Says("Done."))),
+		agent(t, "worker", adktest.NewModel(t, adktest.Fails(broken), adktest.Says("It is 42."))))
+	r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, CheckPointStore: adktest.NewStore(), Durability: adk.EveryStep})
+	all := adktest.Collect(t, r.Query(t.Context(), "Go.", adk.WithCheckPointID("1"))).ExpectError(broken).All()
+	require.ErrorIs(t, all[len(all)-1].Err, broken, "an error is the last event")
+	events, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	adktest.Collect(t, events).ExpectNoError().ExpectText("Done.")
 }
 
 // shared runs a system with a store.
