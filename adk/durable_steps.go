@@ -70,7 +70,7 @@ func (r *agentRun[M]) findJournal() error {
 func (r *agentRun[M]) retell() {
 	ops, known := opsOf[M](), r.knownMessages()
 	for _, m := range r.restored.messages[min(r.restored.given, len(r.restored.messages)):] {
-		if !ops.isNil(m) && ops.said(m) && !known[GetMessageID(m)] {
+		if (ops.isAnswer(m) || ops.isResult(m)) && !known[GetMessageID(m)] {
 			r.tellAgain(m, nil, fromSteps)
 		}
 	}

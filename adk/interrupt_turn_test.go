@@ -99,3 +99,35 @@ func testModelInterrupt[M MessageType](t *testing.T, streaming bool) {
 	all = read(t, goesOn(t.Context(), t, a, all, streaming))
 	require.Equal(t, []string{"assistant: done"}, linesOf(all))
 }
+
+// TestInterrupt_L12_AnAnswerThatWasTalkedTo: a history that was changed while the run waited, and does not end with the
+// answer any more, is answered anew.
+func TestInterrupt_L12_AnAnswerThatWasTalkedTo(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		asked := 0
+		m := &replies{all: []*schema.Message{schema.AssistantMessage("one", nil), schema.AssistantMessage("two", nil)}}
+		a := newHooked(t, m, &hooked[*schema.Message]{
+			afterModel: func(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+				if asked++; asked == 1 {
+					return ctx, s, compose.Interrupt(ctx, "is it good?")
+				}
+				return ctx, s, nil
+			}})
+		r := NewRunner(t.Context(), RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: memory{}})
+		drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+		it, err := r.Resume(t.Context(), "1", WithHistoryModifier(func(_ context.Context, all []Message) []Message {
+			return append(all, schema.UserMessage("no, better"))
+		}))
+		require.NoError(t, err)
+		texts, _ := drainAll(t, it)
+		require.Equal(t, []string{"a: two"}, texts)
+		require.Equal(t, []string{"hi", "one", "no, better"}, []string{m.seen[1][0].Content, m.seen[1][1].Content, m.seen[1][2].Content})
+	}
+}
+
+func newHooked(t *testing.T, m model.BaseChatModel, h ChatModelAgentMiddleware) *ChatModelAgent {
+	t.Helper()
+	a, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "a", Description: "a", Model: m, Handlers: []ChatModelAgentMiddleware{h}})
+	require.NoError(t, err)
+	return a
+}

@@ -20,8 +20,9 @@ type messageOps[M MessageType] struct {
 	// toolCalls are the calls of a message, in their order; callChunks those of a chunk, with their place in the stream.
 	toolCalls  func(m M) []schema.ToolCall
 	callChunks func(m M) []schema.ToolCall
-	// said reports whether a message is an answer or a result, rather than what users and hooks put into a history.
-	said func(m M) bool
+	// isAnswer reports whether a message is one of a model, and isResult whether it is one of a tool. Others are what users
+	// and hooks put into a history.
+	isAnswer, isResult func(m M) bool
 	// text is what a message says.
 	text func(m M) string
 	// empty makes the message of a model that said nothing.
@@ -74,10 +75,13 @@ var chatOps = messageOps[*schema.Message]{
 		}
 		return m.ToolCalls
 	},
-	said:  func(m *schema.Message) bool { return m.Role == schema.Assistant || m.Role == schema.Tool },
-	text:  func(m *schema.Message) string { return m.Content },
-	empty: func() *schema.Message { return &schema.Message{Role: schema.Assistant} },
-	extra: func(m *schema.Message) map[string]any { return m.Extra },
+	isAnswer: func(m *schema.Message) bool { // some models name no role
+		return m != nil && m.Role != schema.User && m.Role != schema.System && m.Role != schema.Tool
+	},
+	isResult: func(m *schema.Message) bool { return m != nil && m.Role == schema.Tool },
+	text:     func(m *schema.Message) string { return m.Content },
+	empty:    func() *schema.Message { return &schema.Message{Role: schema.Assistant} },
+	extra:    func(m *schema.Message) map[string]any { return m.Extra },
 	withExtra: func(m *schema.Message, extra map[string]any) *schema.Message {
 		c := *m
 		c.Extra = extra
@@ -143,8 +147,11 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 	},
 	toolCalls:  func(m *schema.AgenticMessage) []schema.ToolCall { return agenticCalls(m, false) },
 	callChunks: func(m *schema.AgenticMessage) []schema.ToolCall { return agenticCalls(m, true) },
-	said: func(m *schema.AgenticMessage) bool {
-		return m.Role == schema.AgenticRoleTypeAssistant || slices.ContainsFunc(m.ContentBlocks, func(b *schema.ContentBlock) bool {
+	isAnswer: func(m *schema.AgenticMessage) bool {
+		return m != nil && m.Role != schema.AgenticRoleTypeUser && m.Role != schema.AgenticRoleTypeSystem
+	},
+	isResult: func(m *schema.AgenticMessage) bool {
+		return m != nil && slices.ContainsFunc(m.ContentBlocks, func(b *schema.ContentBlock) bool {
 			return b != nil && (b.FunctionToolResult != nil || b.ToolSearchFunctionToolResult != nil)
 		})
 	},

@@ -81,11 +81,10 @@ func (c *modelChain[M]) turn(ctx context.Context) (M, error) {
 		defer release()
 		ctx = stoppable
 	}
-	last, answered, err := t.begin(ctx)
-	if answered || err != nil {
-		return last, err
-	}
+	last, err := t.begin(ctx)
 	switch {
+	case err != nil || t.reached == afterChatModel:
+		return last, err
 	case t.reached == answerKept:
 		last, err = t.hookAfter(ctx, last, t.hookContext(c.toolsOf(t.run)))
 	case c.handlers.beforeTurn() || c.handlers.afterTurn():
@@ -109,16 +108,16 @@ func (c *modelChain[M]) newTurn(ctx context.Context) *modelTurn[M] {
 
 // begin readies the turn, unless the run had done it already when it was stopped. If it had its answer but not the hooks
 // after it, they are what is left of the turn. A run that is to stop at once stops here.
-func (t *modelTurn[M]) begin(ctx context.Context) (last M, answered bool, err error) {
+func (t *modelTurn[M]) begin(ctx context.Context) (last M, err error) {
 	if t.run.resume != nil || t.run.restored != nil {
-		if last, answered, err = t.resumed(ctx); answered || t.reached == answerKept || err != nil {
-			return last, answered, err
+		if last, err = t.resumed(ctx); err != nil || t.reached != running {
+			return last, err
 		}
 	}
 	if t.run.stopped() {
-		return last, false, compose.Interrupt(ctx, infoStopped)
+		return last, compose.Interrupt(ctx, infoStopped)
 	}
-	return last, false, t.takeInput(ctx)
+	return last, t.takeInput(ctx)
 }
 
 // end saves the turn, in a run whose steps are. A cancelled run stops here: after an answer with tool calls, or before a
@@ -159,20 +158,25 @@ func (t *modelTurn[M]) answerWithHooks(ctx context.Context) (last M, err error) 
 	return t.hookAfter(ctx, answer, mc)
 }
 
-// resumed returns the answer that the run had when it was stopped.
-func (t *modelTurn[M]) resumed(ctx context.Context) (last M, done bool, err error) {
-	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		if s.Paused != afterChatModel && s.Paused != answerKept || len(s.Messages) == 0 {
+// resumed returns the answer that the run had when it was stopped. If somebody has said more since, there is none: a
+// history may be changed when a run is resumed.
+func (t *modelTurn[M]) resumed(ctx context.Context) (last M, err error) {
+	return last, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		end := len(s.Messages) - 1
+		if s.Paused != afterChatModel && s.Paused != answerKept || end < 0 {
 			return nil
 		}
-		t.reached, s.Paused = s.Paused, running
-		last = s.Messages[len(s.Messages)-1]
-		if t.reached == answerKept {
-			s.Messages = slices.Clip(s.Messages[:len(s.Messages)-1])
+		reached := s.Paused
+		s.Paused = running
+		if !opsOf[M]().isAnswer(s.Messages[end]) {
+			return nil
+		}
+		last, t.reached = s.Messages[end], reached
+		if reached == answerKept {
+			s.Messages = slices.Clip(s.Messages[:end])
 		}
 		return nil
 	})
-	return last, t.reached == afterChatModel, err
 }
 
 // goBack makes the state one that a resumed run can go on from: after an answer that has been told, or else before the
