@@ -60,11 +60,33 @@ func (s *siblingContext) end() *ending {
 // long as that lives. It is no cancellation because it happens on a goroutine of the garbage collector, and closing a
 // channel there kills a process that made the channel in a test with synthetic time.
 func newEnding(parent context.Context) (e *ending, forget func() bool) {
-	_, limited := parent.Deadline()
-	if limited || parent.Done() == nil { // it does not live long, or has nothing to keep
+	l := &leash{Context: parent, forget: func() bool { return false }}
+	if parent.Done() == nil {
 		ctx, cancel := context.WithCancelCause(parent)
-		return &ending{ctx, cancel}, func() bool { return false }
+		return &ending{ctx, cancel}, l.forget
 	}
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
-	return &ending{ctx, cancel}, context.AfterFunc(parent, func() { cancel(context.Cause(parent)) })
+	ctx, cancel := context.WithCancelCause(l)
+	return &ending{ctx, cancel}, l.forget
+}
+
+// leash is a context of which a single one is made, that can be taken off it without being cancelled.
+type leash struct {
+	context.Context
+	forget func() bool
+}
+
+// neverDone keeps package context from looking through a leash.
+var neverDone = make(chan struct{})
+
+func (l *leash) Done() <-chan struct{} {
+	if l.Err() != nil {
+		return l.Context.Done()
+	}
+	return neverDone
+}
+
+// AfterFunc is how package context has one context end with another.
+func (l *leash) AfterFunc(end func()) (stop func() bool) {
+	l.forget = context.AfterFunc(l.Context, end)
+	return l.forget
 }

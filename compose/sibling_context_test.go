@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -22,27 +23,74 @@ func TestSiblingContext_IsFreeUntilAsked(t *testing.T) {
 }
 
 // Contexts that nobody sees any more leave nothing behind, and are no danger to tests with synthetic time: the garbage
-// collector works outside of their bubble.
+// collector works outside of their bubble. A parent with a deadline may live for days, too.
 func TestSiblingContext_IsCollected(t *testing.T) {
-	parent, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	_ = parent.Done() // made out here
-	collected := make(chan struct{})
-	synctest.Test(t, func(t *testing.T) {
-		func() {
-			s := &siblingContext{Context: parent}
-			_ = s.Done()
-			runtime.AddCleanup(s.ending.Load(), func(c chan struct{}) { close(c) }, collected)
-		}()
-		runtime.GC()
-	})
-	for range 100 {
-		runtime.GC()
-		select {
-		case <-collected:
-			return
-		case <-time.After(50 * time.Millisecond):
-		}
+	for name, limit := range map[string]time.Duration{"no deadline": 0, "deadline": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			parent, cancel := context.WithCancel(context.Background())
+			if limit > 0 {
+				parent, cancel = context.WithTimeout(context.Background(), limit)
+			}
+			defer cancel()
+			_ = parent.Done() // made out here
+			collected := make(chan struct{})
+			synctest.Test(t, func(t *testing.T) {
+				func() {
+					s := &siblingContext{Context: parent}
+					_ = s.Done()
+					runtime.AddCleanup(s.ending.Load(), func(c chan struct{}) { close(c) }, collected)
+				}()
+				runtime.GC()
+			})
+			for range 100 {
+				runtime.GC()
+				select {
+				case <-collected:
+					return
+				case <-time.After(50 * time.Millisecond):
+				}
+			}
+			t.Fatal("the context was not collected")
+		})
 	}
-	t.Fatal("the context was not collected")
+}
+
+// Siblings see how their parent ends as if they ran under it.
+func TestSiblingContext_EndsAsItsParentDoes(t *testing.T) {
+	because := errors.New("because")
+	for name, tc := range map[string]struct {
+		parent func(context.Context) (context.Context, context.CancelFunc)
+		err    error
+		cause  error
+	}{
+		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Minute)
+		}, context.DeadlineExceeded, context.DeadlineExceeded},
+		"deadline with a cause": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeoutCause(ctx, time.Minute, because)
+		}, context.DeadlineExceeded, because},
+		"cancel with a cause": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(time.Minute, func() { cancel(because) })
+			return ctx, func() { cancel(nil) }
+		}, context.Canceled, because},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				parent, cancel := tc.parent(t.Context())
+				defer cancel()
+				before := &siblingContext{Context: parent}
+				child, release := context.WithCancel(before)
+				defer release()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				after := &siblingContext{Context: parent} // nobody asked before the end
+				for _, ctx := range []context.Context{before, child, after} {
+					<-ctx.Done()
+					require.Equal(t, tc.err, ctx.Err())
+					require.Equal(t, tc.cause, context.Cause(ctx))
+				}
+			})
+		})
+	}
 }
