@@ -3,6 +3,7 @@ package compose
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -125,4 +126,49 @@ func requireMemory(t *testing.T, in string, out map[string]any, err error) {
 		return
 	}
 	t.Errorf("%s: got %v, %v", in, out, err)
+}
+
+// TestRun_MemoryOfNestedGraphsIsLinear: a level costs the same wherever it is.
+func TestRun_MemoryOfNestedGraphsIsLinear(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector empties pools at random")
+	}
+	memory := func(levels int) (bytes uint64) {
+		var inner AnyGraph = passing(t, nil)
+		for range levels - 2 {
+			inner = passing(t, inner)
+		}
+		r, err := passing(t, inner).Compile(t.Context())
+		require.NoError(t, err)
+		const runs = 50
+		for i := range 2 * runs {
+			if i == runs { // the pools are full
+				bytes = allocated()
+			}
+			_, err := r.Invoke(t.Context(), "x")
+			require.NoError(t, err)
+		}
+		return (allocated() - bytes) / runs
+	}
+	few, many := memory(20), memory(200)
+	require.Less(t, many, 15*few, "ten times the levels")
+}
+
+func allocated() uint64 {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.TotalAlloc
+}
+
+// passing is a graph with one node: inner, or a function.
+func passing(t *testing.T, inner AnyGraph) *Graph[string, string] {
+	g := NewGraph[string, string]()
+	if inner == nil {
+		require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in string) (string, error) { return in, nil })))
+	} else {
+		require.NoError(t, g.AddGraphNode("n", inner))
+	}
+	require.NoError(t, g.AddEdge(START, "n"))
+	require.NoError(t, g.AddEdge("n", END))
+	return g
 }

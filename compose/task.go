@@ -206,7 +206,9 @@ func (t *task) runNested() (err error) {
 	nested := t.node.sub.newRun(t.body, opts, true)
 	nested.input, nested.inputStream, nested.streaming = t.value, t.stream, outer.streaming
 	nested.saved, nested.modify = t.checkpoint, outer.modify
-	nested.path = append(slices.Clip(outer.path), t.node.key)
+	if nested.modify != nil { // who else would ask
+		nested.path = append(slices.Clip(outer.path), t.node.key)
+	}
 	t.stream = nil
 	nested.do()
 	t.value, t.stream, err = nested.outcome()
