@@ -184,6 +184,13 @@ func (j *runJournal) visit(agent string) visit {
 	return v
 }
 
+// appendDone saves what has happened, also when the context has ended meanwhile: nobody could tell later that it has.
+func (j *runJournal) appendDone(ctx context.Context, s *stepRecord) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), savingTime)
+	defer cancel()
+	return j.append(ctx, s)
+}
+
 // append saves a step.
 func (j *runJournal) append(ctx context.Context, s *stepRecord) (err error) {
 	defer blameStore(&err)

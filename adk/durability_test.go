@@ -357,3 +357,59 @@ func testLateSteps(t *testing.T, store CheckPointStore, nested bool) {
 	require.Contains(t, texts[len(texts)-1], "done")
 	require.Equal(t, 2, calls)
 }
+
+// TestDurability_WhatEndsWithTheContextIsSaved: a tool or a model that has ended when the context of the run ends, and
+// before that is saved, has ended all the same: it is not called again, and nobody is asked what became of it.
+func TestDurability_WhatEndsWithTheContextIsSaved(t *testing.T) {
+	for _, place := range []string{"model", "tool"} {
+		t.Run(place, func(t *testing.T) {
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			m := &endingModel{recall(callOf("pay", "1", "a"), schema.AssistantMessage("done", nil)), func() {
+				if place == "model" {
+					end()
+				}
+			}}
+			calls := 0
+			pay := &toolFunc{"pay", func(context.Context, string) (string, error) {
+				calls++
+				if place == "tool" {
+					end()
+				}
+				return "paid", nil
+			}}
+			r := NewRunner(t.Context(), RunnerConfig{CheckPointStore: checkpoint.NewMemoryStore(), Durability: EveryStep,
+				Agent: newOrdinary(t, "a", m, pay)})
+			var last error
+			for e := range r.Query(ctx, "hi", WithCheckPointID("1")).All() {
+				last = e.Err
+			}
+			require.ErrorIs(t, last, context.Canceled)
+
+			it, err := r.Resume(t.Context(), "1")
+			require.NoError(t, err)
+			var text string
+			for e := range it.All() {
+				require.NoError(t, e.Err)
+				require.Nil(t, e.Action, "nobody is asked")
+				msg, _, err := GetMessage(e)
+				require.NoError(t, err)
+				text = msg.Content
+			}
+			require.Equal(t, "done", text)
+			require.Equal(t, 1, calls)
+			require.Equal(t, 2, m.n, "calls of the model")
+		})
+	}
+}
+
+// endingModel is one after whose answers something happens.
+type endingModel struct {
+	*recalling
+	then func()
+}
+
+func (m *endingModel) Generate(_ context.Context, input []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+	defer m.then()
+	return m.reply(input), nil
+}

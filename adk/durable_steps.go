@@ -119,7 +119,7 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 		s.Given = r.durable.given
 	}
 	s.Values = sessionFrom(ctx).all()
-	if err := r.durable.journal.append(ctx, s); err != nil {
+	if err := r.durable.journal.appendDone(ctx, s); err != nil {
 		return err
 	}
 	r.durable.journaled = messages
@@ -250,10 +250,10 @@ func callDurably[M MessageType, O any](ctx context.Context, r *agentRun[M], in *
 	}
 	if err != nil {
 		failed := &stepRecord{Kind: stepFailed, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}
-		return nil, errors.Join(err, r.durable.journal.append(context.WithoutCancel(ctx), failed))
+		return nil, errors.Join(err, r.durable.journal.appendDone(ctx, failed))
 	}
 	done.Action = r.actionOf(in.CallID)
-	return out, r.durable.journal.append(ctx, done)
+	return out, r.durable.journal.appendDone(ctx, done)
 }
 
 // callKey tells a call from the others of its agent.
