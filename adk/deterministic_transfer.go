@@ -89,7 +89,7 @@ type deterministicRun struct {
 	ctx   context.Context
 	out   sink[Message]
 	inner task
-	// last and failed are of the last event.
+	// last is the action of the last event. failed: there was an error, of any of the agents inside.
 	last   *AgentAction
 	failed bool
 	// own is what an agent with sub-agents and the agents after it say among themselves, caller the lane around.
@@ -146,13 +146,17 @@ func (r *deterministicRun) execute() {
 
 // send passes the events of the agent on.
 func (r *deterministicRun) send(e *AgentEvent) {
-	r.last, r.failed = e.Action, e.Err != nil
+	if e.shown {
+		r.out.send(e)
+		return
+	}
+	r.last, r.failed = e.Action, r.failed || e.Err != nil
 	if r.own == nil {
 		r.out.send(e)
 		return
 	}
 	if e.Action == nil || e.Action.Interrupted == nil {
-		if r.caller != nil {
+		if r.caller != nil && e.replayed != fromCheckpoint {
 			r.caller.add(e.AgentName, e)
 		}
 		r.out.send(e)
