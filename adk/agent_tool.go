@@ -239,8 +239,10 @@ func (c *agentToolRun[M]) send(e *TypedAgentEvent[M]) {
 		e.closeStreams()
 		return
 	}
-	c.last.closeStreams()
-	c.last, c.err = e, e.Err
+	if !e.shown { // of an agent further inside it is for the reader only
+		c.last.closeStreams()
+		c.last, c.err = e, e.Err
+	}
 	if e.Action != nil && e.Action.Interrupted != nil {
 		return
 	}
@@ -253,6 +255,9 @@ func (c *agentToolRun[M]) send(e *TypedAgentEvent[M]) {
 		}
 		shown.RunPath = append(slices.Clip(path), e.RunPath...)
 		outer.send(shown)
+	}
+	if e.shown {
+		e.closeStreams()
 	}
 }
 

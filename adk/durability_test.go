@@ -14,6 +14,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -412,4 +413,38 @@ type endingModel struct {
 func (m *endingModel) Generate(_ context.Context, input []*schema.Message, _ ...model.Option) (*schema.Message, error) {
 	defer m.then()
 	return m.reply(input), nil
+}
+
+// TestDurability_AShownErrorIsNoFailure: the error of an agent in a tool that its caller has got over is shown to the
+// reader. The run succeeds all the same, and what was saved of it is removed; so do the agents around the caller.
+func TestDurability_AShownErrorIsNoFailure(t *testing.T) {
+	calling := func(name string, inner Agent, answer string) *ChatModelAgent {
+		m := recall(callOf(inner.Name(t.Context()), "1", `{"request":"do"}`), schema.AssistantMessage(answer, nil))
+		return setup(t, m, []tool.BaseTool{NewAgentTool(t.Context(), inner)}, func(c *ChatModelAgentConfig) {
+			c.Name, c.ToolsConfig.EmitInternalEvents = name, true
+		})
+	}
+	for _, depth := range []int{1, 2} {
+		agent := calling("forgiving", sends(&AgentEvent{Err: errors.New("broken")}), "got over it")
+		agent.conf.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
+			return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
+				out, err := next(ctx, in)
+				if err != nil {
+					out = &compose.ToolOutput{Result: "it failed"}
+				}
+				return out, nil
+			}
+		}}}
+		want := []string{"assistant: [custom#1 {\"request\":\"do\"}]", "error", "tool custom#1: it failed", "assistant: got over it"}
+		if depth == 2 {
+			agent = calling("outer", agent, "done")
+			want = append(append([]string{"assistant: [forgiving#1 {\"request\":\"do\"}]"}, want...), "tool forgiving#1: got over it", "assistant: done")
+		}
+		store := checkpoint.NewMemoryStore()
+		r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: store, Durability: EveryStep})
+		require.Equal(t, want, linesOf(read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))))
+		records, err := store.ReadRecords(t.Context(), "1")
+		require.NoError(t, err)
+		require.Len(t, records, 0)
+	}
 }

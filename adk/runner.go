@@ -230,7 +230,7 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 		run.replayed = e
 	case e.Action == nil || e.Action.Interrupted == nil:
 		run.replayed = nil
-		run.failed = run.failed || e.Err != nil
+		run.failed = run.failed || e.Err != nil && !e.shown
 		run.hub.send(e)
 	default:
 		run.sendInterrupt(e)

@@ -186,7 +186,7 @@ func (b *branch) send(e *AgentEvent) {
 		b.interrupt = e
 		return
 	}
-	b.failed = b.failed || e.Err != nil
+	b.failed = b.failed || e.Err != nil && !e.shown
 	b.run.do.out.send(e)
 }
 
