@@ -352,9 +352,11 @@ func (r *agentRun[M]) graphOptions() (opts []compose.Option) {
 // lastEvent is the event of a run that did not reach its final message.
 func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 	if info, interrupted := compose.ExtractInterruptInfo(err); interrupted {
+		r.takeBack()
 		return r.interruptEvent(info, err)
 	}
 	if r.view.Now() { // whatever went wrong, it did because the run is to stop
+		r.takeBack()
 		return r.stoppedEvent()
 	}
 	if cause := context.Cause(r.Context); cause != nil && !errors.Is(err, cause) { // what failed did not say why
@@ -364,6 +366,13 @@ func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	return &TypedAgentEvent[M]{Err: err}
+}
+
+// takeBack has other agents not see what broke off, in a run that will go on.
+func (r *agentRun[M]) takeBack() {
+	if x := executionFrom[M](r.Context); x != nil && x.lane != nil {
+		x.lane.takeBack(r.agent.conf.Name)
+	}
 }
 
 // returnsDirectly reports whether the result of a tool, by its name or an alias, ends the run.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
@@ -269,4 +270,44 @@ func testAnswerWithCancel[M MessageType](t *testing.T, streaming bool) {
 		require.Equal(t, []string{ended}, linesOf(read(t, it)))
 		require.Equal(t, []string{"user: hi"}, m.transcript()[1], "the turn is taken anew")
 	}
+}
+
+// TestCancel_F6_AStreamThatBrokeOffWithTheCancel: a turn whose stream broke off, in a run that is stopped before anything
+// else comes of that, is taken anew: what there was of it is nothing that the agents after it see.
+func TestCancel_F6_AStreamThatBrokeOffWithTheCancel(t *testing.T) {
+	broken := errors.New("broken")
+	option, cancel := WithCancel()
+	stops := &TypedModelRetryConfig[Message]{MaxRetries: 1, ShouldRetry: func(_ context.Context, rc *TypedRetryContext[Message]) *TypedRetryDecision[Message] {
+		if rc.Err != nil {
+			cancel(WithRecursive())
+		}
+		return nil
+	}}
+	m := &breaksOnce{says(chatAnswer("one done")), broken}
+	s := newTheatre()
+	seq := sequenceOf(t, "seq", setup(t, model.BaseModel[Message](m), nil, func(c *ChatModelAgentConfig) { c.Name, c.ModelRetryConfig = "one", stops }), s.says("two"))
+	r := NewRunner(t.Context(), RunnerConfig{Agent: seq, EnableStreaming: true, CheckPointStore: memory{}})
+	require.IsType(t, &CancelError{}, endError(t, read(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option))))
+	it, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	require.Equal(t, []string{"assistant: one done", "assistant: two"}, linesOf(read(t, it)))
+	require.Equal(t, []string{"user: hi", retoldLine("one", "one done")}, s.asked["two"])
+}
+
+// breaksOnce is a model whose first stream breaks off.
+type breaksOnce struct {
+	*scripted[Message]
+	with error
+}
+
+func (m *breaksOnce) Stream(ctx context.Context, history []Message, opts ...model.Option) (*schema.StreamReader[Message], error) {
+	if m.with == nil {
+		return m.scripted.Stream(ctx, history, opts...)
+	}
+	s, w := schema.Pipe[Message](2)
+	w.Send(chatAnswer("half"), nil)
+	w.Send(nil, m.with)
+	w.Close()
+	m.with = nil
+	return s, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weftgo/weft/schema"
 )
@@ -34,6 +35,8 @@ type historyItem[M MessageType] struct {
 	transfer bool
 	once     sync.Once
 	err      error
+	// takenBack: if its stream broke off, the agent says it again.
+	takenBack atomic.Bool
 }
 
 func newLane[M MessageType]() *lane[M] { return &lane[M]{history: new(history[M])} }
@@ -114,6 +117,15 @@ func (l *lane[M]) restore(items []*historyItem[M]) {
 	}
 }
 
+// takeBack is for an agent that was stopped: what of its words broke off will be said again when it goes on.
+func (l *lane[M]) takeBack(agent string) {
+	for _, item := range l.own() {
+		if item.agent == agent {
+			item.takenBack.Store(true)
+		}
+	}
+}
+
 // whole returns the message, of a stream what it joins to. With an error it is what came before. It gives a stream up
 // when ctx ends.
 func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
@@ -123,6 +135,9 @@ func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
 			i.stream = nil
 		}
 	})
+	if i.err != nil && i.takenBack.Load() && !saidAgain(i.err) {
+		return i.message, ErrStreamCanceled
+	}
 	return i.message, i.err
 }
 
@@ -147,6 +162,12 @@ func (ops *messageOps[M]) joinPartly(ctx context.Context, s *schema.StreamReader
 		chunks++
 		_ = join.Add(chunk)
 	}
+}
+
+// saidAgain reports whether what ended with an error was said again: by the next attempt, or when the cancelled run went
+// on.
+func saidAgain(err error) bool {
+	return errors.As(err, new(*WillRetryError)) || errors.Is(err, ErrStreamCanceled)
 }
 
 // HistoryEntry is one message that an agent gets to see when the run reaches it.
@@ -180,8 +201,8 @@ func entriesOf(ctx context.Context, input *AgentInput, said []*historyItem[Messa
 	for _, item := range said {
 		m, err := item.whole(ctx)
 		if err != nil {
-			if errors.As(err, new(*WillRetryError)) || errors.Is(err, ErrStreamCanceled) {
-				continue // it was said again: by the next attempt, or when the cancelled run went on
+			if saidAgain(err) {
+				continue
 			}
 			return nil, err
 		}
