@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -387,4 +388,24 @@ func TestEvents_LineOfAnInterruptIsItsQuestions(t *testing.T) {
 	require.NoError(t, err)
 	Ask(t.Context(), t, agent, "Pay, and tell them.").Expect(
 		"assistant: [pay#call_1 {}] [send#call_2 {}]", "interrupt: may I pay?, may I send?")
+}
+
+// TestProbe_CallsInFlight: a call is in flight if it was begun when the run was stopped, or comes while the run ends, until
+// its result is seen.
+func TestProbe_CallsInFlight(t *testing.T) {
+	p := newProbe[*schema.Message]()
+	p.stopAt = 1
+	inFlight := func() []string { return slices.Sorted(maps.Keys(p.record().inFlight)) }
+	first := p.live(&stopper{func(boundaryKind) bool { return true }, func(context.Context) error { return nil }})
+	p.begin(first, "early")
+	require.NoError(t, p.at(t.Context(), first, atToolStart))
+	p.begin(first, "late")
+	p.begin(first, "beside")
+	require.Equal(t, []string{"beside", "early", "late"}, inFlight())
+	require.NoError(t, p.did(first, "beside", "done", "line"))
+	p.show("line")
+	require.Equal(t, []string{"early", "late"}, inFlight())
+	p.begin(p.live(nil), "next")
+	p.begin(first, "outlives")
+	require.Equal(t, []string{"early", "late"}, inFlight())
 }

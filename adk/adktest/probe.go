@@ -112,18 +112,30 @@ func (p *Probe[M]) noteBegun() {
 	maps.Copy(p.inFlight, p.open)
 }
 
-// begin notes that a call was begun.
-func (p *Probe[M]) begin(call string) {
+// begunLate marks calls in flight that were begun after the run had been stopped, in what ran beside it.
+const begunLate = "begun late"
+
+// begin notes that a call was begun. One that comes while a stopped run ends is in flight until its result is seen.
+func (p *Probe[M]) begin(life int, call string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open[call] = ""
+	if p.wasStopped && !p.stoppedBefore && life == p.lives {
+		p.inFlight[call] = begunLate
+	}
 }
 
 // show notes that lines were seen: the results among them are no longer in flight.
 func (p *Probe[M]) show(lines ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	maps.DeleteFunc(p.open, func(_, result string) bool { return slices.Contains(lines, result) })
+	maps.DeleteFunc(p.open, func(call, result string) bool {
+		seen := slices.Contains(lines, result)
+		if seen && p.inFlight[call] == begunLate {
+			delete(p.inFlight, call)
+		}
+		return seen
+	})
 }
 
 // did counts a call that was made.
@@ -217,7 +229,7 @@ func (t *probedTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string
 		return "", err
 	}
 	call := callName(info.Name, argumentsInJSON)
-	t.probe.begin(call)
+	t.probe.begin(t.life, call)
 	if err := t.probe.at(ctx, t.life, atToolStart); err != nil {
 		return "", err
 	}
