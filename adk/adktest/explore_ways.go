@@ -24,7 +24,7 @@ type way[M adk.MessageType] struct {
 const infoExplored = "stopped by Explore"
 
 func ways[M adk.MessageType]() []way[M] {
-	inCalls := []boundaryKind{atModelCall, atModelChunk, atToolStart, atToolEnd, atStore}
+	inCalls := []boundaryKind{atModelCall, atModelChunk, atToolStart, atToolEnd, atStore, atHook}
 	return []way[M]{
 		{name: "an interrupt", kinds: []boundaryKind{atToolStart}, stop: func(_ *life[M], ctx context.Context) error {
 			return tool.Interrupt(ctx, infoExplored)

@@ -26,6 +26,7 @@ const (
 	atToolEnd     boundaryKind = "end of a tool"
 	atEvent       boundaryKind = "event"
 	atStore       boundaryKind = "write to the store"
+	atHook        boundaryKind = "hook"
 )
 
 // Probe makes the models and tools of an agent that is explored (see [Explore]) report what they do. It is safe for

@@ -1,0 +1,306 @@
+package adktest_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/adk/prebuilt/supervisor"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/schema"
+)
+
+// tree makes a random tree of agents. The same seed makes the same tree.
+type tree struct {
+	explored[*schema.Message]
+	rnd *rand.Rand
+	// names and pieces number the agents and the calls.
+	names, pieces int
+	// told is what the tree is made of.
+	told                   *strings.Builder
+	unordered, speculative bool
+	// beside is how many parallel agents are around. A branch that fails counts as done when another one asks (W7): there
+	// are no questions in them.
+	beside int
+}
+
+func newTree(t *testing.T, p *adktest.Probe[*schema.Message], seed uint64) *tree {
+	return &tree{explored: explored[*schema.Message]{t, p}, rnd: rand.New(rand.NewPCG(seed, 1)), told: new(strings.Builder)}
+}
+
+func (g *tree) chance(percent int) bool { return g.rnd.IntN(100) < percent }
+
+func (g *tree) name(kind string) string {
+	g.names++
+	return fmt.Sprintf("%s%d", kind, g.names)
+}
+
+// once is for an agent that is begun once in a run; others are begun as often as their visits say.
+const once = 1
+
+// agentAt makes an agent with at most depth levels below it.
+func (g *tree) agentAt(depth, visits int) adk.Agent {
+	if depth == 0 {
+		return g.leaf(depth, visits)
+	}
+	kinds := []func(*tree, int, int) adk.Agent{
+		(*tree).leaf, (*tree).leaf, (*tree).leaf, (*tree).chain, (*tree).sideBySide, (*tree).loop,
+		(*tree).handsOver, (*tree).supervised, (*tree).deterministic,
+	}
+	return kinds[g.rnd.IntN(len(kinds))](g, depth, visits)
+}
+
+func (g *tree) children(depth, n int, visits int) (all []adk.Agent) {
+	g.told.WriteString("(")
+	for range n {
+		all = append(all, g.agentAt(depth-1, visits))
+	}
+	g.told.WriteString(")")
+	return all
+}
+
+func (g *tree) tell(format string, args ...any) { fmt.Fprintf(g.told, " "+format, args...) }
+
+func (g *tree) chain(depth, visits int) adk.Agent {
+	name := g.name("chain")
+	g.tell("%s", name)
+	a, err := adk.NewSequentialAgent(g.t.Context(), &adk.SequentialAgentConfig{Name: name, Description: "chain", SubAgents: g.children(depth, 2+g.rnd.IntN(2), visits)})
+	require.NoError(g.t, err)
+	return a
+}
+
+func (g *tree) sideBySide(depth, visits int) adk.Agent {
+	g.unordered = true
+	name := g.name("parallel")
+	g.tell("%s", name)
+	g.beside++
+	branches := g.children(depth, 2+g.rnd.IntN(2), visits)
+	g.beside--
+	both, err := adk.NewParallelAgent(g.t.Context(), &adk.ParallelAgentConfig{Name: name, Description: "parallel", SubAgents: branches})
+	require.NoError(g.t, err)
+	g.tell("then")
+	a, err := adk.NewSequentialAgent(g.t.Context(), &adk.SequentialAgentConfig{Name: g.name("chain"), Description: "chain", SubAgents: []adk.Agent{both, g.leaf(0, visits)}})
+	require.NoError(g.t, err)
+	return a
+}
+
+func (g *tree) loop(depth, visits int) adk.Agent {
+	name := g.name("loop")
+	g.tell("%s", name)
+	a, err := adk.NewLoopAgent(g.t.Context(), &adk.LoopAgentConfig{Name: name, Description: "loop", SubAgents: g.children(depth, 1+g.rnd.IntN(2), 2*visits), MaxIterations: 2})
+	require.NoError(g.t, err)
+	return a
+}
+
+func transferTo(name string) adktest.Reply {
+	return adktest.Calls(adktest.Call(adk.TransferToAgentToolName, fmt.Sprintf(`{"agent_name":%q}`, name)))
+}
+
+// handsOver is a boss that hands over to one of its helpers, who may hand back.
+func (g *tree) handsOver(depth, visits int) adk.Agent {
+	name := g.name("boss")
+	g.tell("%s", name)
+	helpers := g.children(depth, 1+g.rnd.IntN(2), visits)
+	to := helpers[g.rnd.IntN(len(helpers))].Name(g.t.Context())
+	var script []adktest.Reply
+	for range visits {
+		if g.chance(50) {
+			script = append(script, g.work(name))
+		}
+		script = append(script, transferTo(to))
+	}
+	boss := g.agent(name, script, g.whims(false))
+	a, err := adk.SetSubAgents(g.t.Context(), boss, helpers)
+	require.NoError(g.t, err)
+	return a
+}
+
+// supervised is a boss that hands over to each of its workers in turn.
+func (g *tree) supervised(depth, visits int) adk.Agent {
+	if visits > 1 {
+		return g.leaf(depth, visits)
+	}
+	name := g.name("supervisor")
+	g.tell("%s", name)
+	workers := g.children(depth, 1+g.rnd.IntN(2), once)
+	var script []adktest.Reply
+	for _, w := range workers {
+		if g.chance(30) {
+			script = append(script, g.work(name))
+		}
+		script = append(script, transferTo(w.Name(g.t.Context())))
+	}
+	script = append(script, g.last(name))
+	boss := g.agent(name, script, g.whims(false))
+	a, err := supervisor.New(g.t.Context(), &supervisor.Config{Supervisor: boss, SubAgents: workers})
+	require.NoError(g.t, err)
+	return a
+}
+
+// deterministic is a boss whose helper hands back when it is done, whatever it says.
+func (g *tree) deterministic(depth, visits int) adk.Agent {
+	if visits > 1 {
+		return g.leaf(depth, visits)
+	}
+	name := g.name("head")
+	g.tell("%s", name)
+	workers := g.children(depth, 1, once)
+	worker := adk.AgentWithDeterministicTransferTo(g.t.Context(), &adk.DeterministicTransferConfig{Agent: workers[0], ToAgentNames: []string{name}})
+	script := []adktest.Reply{transferTo(workers[0].Name(g.t.Context())), g.work(name), g.last(name)}
+	boss := g.agent(name, script, g.whims(false))
+	a, err := adk.SetSubAgents(g.t.Context(), boss, []adk.Agent{worker})
+	require.NoError(g.t, err)
+	return a
+}
+
+// work is a turn with calls.
+func (g *tree) work(agent string) adktest.Reply {
+	var calls []adktest.ToolCall
+	n := 1 + g.rnd.IntN(3)
+	if n > 1 {
+		g.unordered = true
+	}
+	for range n {
+		g.pieces++
+		calls = append(calls, adktest.Call("work", fmt.Sprintf("%q", fmt.Sprintf("%s %d", agent, g.pieces))))
+	}
+	if g.chance(30) {
+		r := adktest.Says("working")
+		for _, c := range calls {
+			r = r.Calling(c)
+		}
+		return r
+	}
+	return adktest.Calls(calls...)
+}
+
+func (g *tree) last(agent string) adktest.Reply {
+	if g.chance(50) {
+		return adktest.Streams(agent, " done")
+	}
+	return adktest.Says(agent + " done")
+}
+
+// whims are random features of an agent.
+func (g *tree) whims(eager bool) func(conf *adk.ChatModelAgentConfig) {
+	ask, shaky := g.chance(15) && g.beside == 0, g.chance(15)
+	if ask {
+		g.tell("+approval")
+	}
+	if shaky {
+		g.tell("+shaky")
+	}
+	if eager {
+		g.tell("+eager")
+		g.speculative = true
+	}
+	hooks := g.chance(30)
+	if hooks {
+		g.tell("+hooks")
+	}
+	return func(conf *adk.ChatModelAgentConfig) {
+		if hooks {
+			conf.Handlers = append(conf.Handlers, g.p.Middleware())
+		}
+		if ask {
+			h, err := approval.New(g.t.Context(), &approval.Config{Tools: []string{"work"}})
+			require.NoError(g.t, err)
+			conf.Handlers = append(conf.Handlers, h)
+		}
+		conf.Handlers = append(conf.Handlers, &strict[*schema.Message]{}) // of answers that only some agents give
+		if shaky {
+			works := conf.Model
+			conf.Model = &breaking[*schema.Message]{BaseModel: works, every: 1}
+			conf.ModelRetryConfig = &adk.ModelRetryConfig{MaxRetries: 2, BackoffFunc: func(context.Context, int) time.Duration { return 0 }}
+			conf.ModelFailoverConfig = &adk.ModelFailoverConfig[*schema.Message]{
+				MaxRetries:     1,
+				ShouldFailover: func(context.Context, *schema.Message, error) bool { return true },
+				GetFailoverModel: func(context.Context, *adk.FailoverContext[*schema.Message]) (model.BaseModel[*schema.Message], []*schema.Message, error) {
+					return &breaking[*schema.Message]{BaseModel: works, every: 2}, nil, nil
+				},
+			}
+		}
+		conf.ToolsConfig.EagerExecution = eager
+	}
+}
+
+// leaf is a chat model agent, which may have agents as tools.
+func (g *tree) leaf(depth, visits int) adk.Agent {
+	name := g.name("agent")
+	g.tell("%s", name)
+	var script []adktest.Reply
+	var tools []tool.BaseTool
+	direct := g.chance(15)
+	judged := g.chance(20)
+	for range visits {
+		for range g.rnd.IntN(3) {
+			script = append(script, g.work(name))
+		}
+		if depth > 0 && g.chance(60) {
+			g.tell("[")
+			inner := g.agentAt(depth-1, once)
+			g.tell("]")
+			tools = append(tools, adk.NewAgentTool(g.t.Context(), inner))
+			call := adktest.Calls(adktest.Call(inner.Name(g.t.Context()), `{"request":"do it"}`))
+			if g.chance(50) {
+				g.unordered = true
+				g.pieces++
+				call = call.Calling(adktest.Call("work", fmt.Sprintf("%q", fmt.Sprintf("%s %d", name, g.pieces))))
+			}
+			script = append(script, call)
+		}
+		if judged {
+			script = append(script, adktest.Says("poor"))
+		}
+		if direct {
+			g.pieces++
+			script = append(script, adktest.Calls(adktest.Call("last", fmt.Sprintf("%q", fmt.Sprintf("%s %d", name, g.pieces)))))
+		} else {
+			script = append(script, g.last(name))
+		}
+	}
+	if judged {
+		g.tell("+judged")
+	}
+	if direct {
+		g.tell("+direct")
+		tools = append(tools, g.p.Tool(adktest.NewTool("last")))
+	}
+	whims := g.whims(g.chance(15))
+	return g.agent(name, script, func(conf *adk.ChatModelAgentConfig) {
+		whims(conf)
+		if direct {
+			conf.ToolsConfig.ReturnDirectly = map[string]bool{"last": true}
+		}
+	}, tools...)
+}
+
+// TestExplore_RandomTrees: runs of trees that nobody thought of can stop anywhere, too.
+func TestExplore_RandomTrees(t *testing.T) {
+	for _, seed := range randomSeeds {
+		dry := newTree(t, new(adktest.Probe[*schema.Message]), seed)
+		dry.agentAt(randomDepth, once)
+		e := adktest.Exploration[*schema.Message]{
+			Query: "Do it.", Answer: approve, Streaming: seed&1 == 1, Durability: adk.Durability(seed >> 1 & 1),
+			Agent: func(p *adktest.Probe[*schema.Message]) adk.Agent {
+				return newTree(t, p, seed).agentAt(randomDepth, once)
+			},
+		}
+		e.Unordered, e.Speculative = dry.unordered, dry.speculative && e.Streaming
+		t.Run(fmt.Sprintf("%d:%s", seed, dry.told), func(t *testing.T) { adktest.Explore(t.Context(), t, e) })
+	}
+}
+
+// randomSeeds are of small trees of many kinds. A search takes any others, and greater depths: minutes.
+var randomSeeds = []uint64{0, 1, 2, 4, 5, 8, 12, 13}
+
+const randomDepth = 2
