@@ -85,7 +85,7 @@ func waits(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 func endless(t *testing.T) map[string]Agent {
 	waiting := &toolFunc{"wait", func(ctx context.Context, _ string) (string, error) { return "", waits(ctx) }}
 	streams := &streamToolFunc{"wait", func(ctx context.Context, _ string) (*schema.StreamReader[string], error) {
-		r, w := schema.Pipe[string](1)
+		r, w := schema.Pipe[string](2) // who sends more than fits has to see himself that nobody reads any more
 		w.Send("half", nil)
 		context.AfterFunc(ctx, func() { w.Send("", ctx.Err()); w.Close() })
 		return r, nil
@@ -96,7 +96,7 @@ func endless(t *testing.T) map[string]Agent {
 	deaf := &modelFunc[Message]{
 		generate: func(ctx context.Context, _ []Message, _ ...model.Option) (Message, error) { return nil, waits(ctx) },
 		stream: func(ctx context.Context, _ []Message, _ ...model.Option) (*schema.StreamReader[Message], error) {
-			r, w := schema.Pipe[Message](1)
+			r, w := schema.Pipe[Message](2)
 			w.Send(chatAnswer("half"), nil)
 			context.AfterFunc(ctx, func() { w.Send(nil, ctx.Err()); w.Close() })
 			return r, nil
