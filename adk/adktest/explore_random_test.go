@@ -301,6 +301,6 @@ func TestExplore_RandomTrees(t *testing.T) {
 }
 
 // randomSeeds are of small trees of many kinds. A search takes any others, and greater depths: minutes.
-var randomSeeds = []uint64{0, 1, 2, 4, 5, 8, 12, 13}
+var randomSeeds = []uint64{1, 2, 5, 12, 13, 62, 231}
 
 const randomDepth = 2
