@@ -300,7 +300,8 @@ func TestExplore_RandomTrees(t *testing.T) {
 	}
 }
 
-// randomSeeds are of small trees of many kinds. A search takes any others, and greater depths: minutes.
-var randomSeeds = []uint64{1, 2, 5, 12, 13, 62, 231}
+// randomSeeds are of small trees of many kinds, without tools that run early in a run that streams: what those have begun
+// when it is stopped depends on the time. A search takes any others, and greater depths: minutes.
+var randomSeeds = []uint64{2, 12, 62, 231}
 
 const randomDepth = 2
