@@ -122,8 +122,7 @@ func (r *agentRun[M]) offer(e *TypedAgentEvent[M]) bool {
 	if r.over || r.view.Now() && (r.abortable || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
 		return false
 	}
-	r.told = r.told || e.Output != nil
-	r.out.send(e)
+	r.publish(e)
 	return true
 }
 
@@ -135,6 +134,11 @@ func (r *agentRun[M]) tell(e *TypedAgentEvent[M]) {
 		e.closeStreams()
 		return
 	}
+	r.publish(e)
+}
+
+// publish must be called with mu locked.
+func (r *agentRun[M]) publish(e *TypedAgentEvent[M]) {
 	r.told = r.told || e.Output != nil
 	r.out.send(e)
 }
