@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync/atomic"
+	"weak"
 )
 
 // siblingContext is the context of things that run at the same time. When one of them fails it is cancelled, so that
@@ -73,6 +74,8 @@ func newEnding(parent context.Context) (e *ending, forget func() bool) {
 type leash struct {
 	context.Context
 	forget func() bool
+	// end ends the one that was made, which refers to the leash.
+	end *func()
 }
 
 // neverDone keeps package context from looking through a leash.
@@ -85,8 +88,15 @@ func (l *leash) Done() <-chan struct{} {
 	return neverDone
 }
 
-// AfterFunc is how package context has one context end with another.
+// AfterFunc is how package context has one context end with another. What the other one keeps, and forget, does not
+// refer to the one: whatever was made of that would live as long otherwise.
 func (l *leash) AfterFunc(end func()) (stop func() bool) {
-	l.forget = context.AfterFunc(l.Context, end)
+	l.end = &end
+	here := weak.Make(l.end)
+	l.forget = context.AfterFunc(l.Context, func() {
+		if end := here.Value(); end != nil {
+			(*end)()
+		}
+	})
 	return l.forget
 }

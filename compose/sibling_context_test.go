@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 )
@@ -54,6 +55,29 @@ func TestSiblingContext_IsCollected(t *testing.T) {
 		})
 	}
 }
+
+// Nor is a context kept by what it was cancelled for, or by a context that somebody has made of it and not cancelled.
+func TestSiblingContext_IsCollectedWithWhatRefersToIt(t *testing.T) {
+	parent, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for name, use := range map[string]func(s *siblingContext){
+		"cause":   func(s *siblingContext) { s.cancel(&referring{s}) },
+		"context": func(s *siblingContext) { context.AfterFunc(s, func() { _ = s.Err() }) },
+	} {
+		s := &siblingContext{Context: parent}
+		gone := weak.Make(s)
+		use(s)
+		s = nil
+		require.Eventually(t, func() bool {
+			runtime.GC()
+			return gone.Value() == nil
+		}, 5*time.Second, time.Millisecond, name)
+	}
+}
+
+type referring struct{ to *siblingContext }
+
+func (*referring) Error() string { return "because of it" }
 
 // Siblings see how their parent ends as if they ran under it.
 func TestSiblingContext_EndsAsItsParentDoes(t *testing.T) {

@@ -102,3 +102,5 @@ func (a abortableLeaf[T]) Drain(to pull.Sink[T]) {
 func (a *abortable[T]) Prompt() bool { return a.src.Prompt() }
 
 func (a *abortable[T]) Close() { a.src.Close() }
+
+func (a *abortable[T]) Producer() pull.Closer { return a.src.Producer() }

@@ -27,6 +27,8 @@ func (a *array[T]) Prompt() bool { return true }
 
 func (a *array[T]) Close() {}
 
+func (a *array[T]) Producer() pull.Closer { return nil }
+
 // failure is the source of a stream that never was one: an error, then the end.
 type failure[T any] struct{ err error }
 
@@ -41,3 +43,5 @@ func (f *failure[T]) Poll(pull.Waker) (item pull.Item[T], ok bool) {
 func (f *failure[T]) Prompt() bool { return true }
 
 func (f *failure[T]) Close() {}
+
+func (f *failure[T]) Producer() pull.Closer { return nil }

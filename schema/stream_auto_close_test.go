@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 )
@@ -133,4 +134,66 @@ func TestAutomaticClose_ExplicitCloseStaysAllowed(t *testing.T) {
 	arr := StreamReaderFromArray([]int{1})
 	arr.SetAutomaticClose()
 	requireRecv(t, arr, 1)
+}
+
+// TestAutomaticClose_S40_ReadersThatTheirOwnStreamRefersTo: code of users on the way may refer to the reader itself, such as
+// to a context that leads to it. That must not keep the reader, and what it refers to, for ever.
+func TestAutomaticClose_S40_ReadersThatTheirOwnStreamRefersTo(t *testing.T) {
+	for name, make := range map[string]func(owner *owner) *StreamReader[int]{
+		"convert": func(o *owner) *StreamReader[int] {
+			return StreamReaderWithConvert(sent(got[int]{v: 1}), func(v int) (int, error) { return v, o.err })
+		},
+		"copies of a convert": func(o *owner) *StreamReader[int] {
+			return StreamReaderWithConvert(sent(got[int]{v: 1}), func(v int) (int, error) { return v, o.err }).Copy(2)[0]
+		},
+		"convert of a copy": func(o *owner) *StreamReader[int] {
+			return StreamReaderWithConvert(sent(got[int]{v: 1}).Copy(2)[0], func(v int) (int, error) { return v, o.err })
+		},
+		"abort": func(o *owner) *StreamReader[int] {
+			sr, abort := StreamReaderWithAbort(StreamReaderWithConvert(sent(got[int]{v: 1}), func(v int) (int, error) { return v, o.err }))
+			o.abort = abort
+			return sr
+		},
+		"merge": func(o *owner) *StreamReader[int] {
+			return merged(StreamReaderWithConvert(sent(got[int]{v: 1}), func(v int) (int, error) { return v, o.err }), sent(got[int]{v: 2}))
+		},
+		"pipe whose writer is gone": func(o *owner) *StreamReader[int] {
+			sr, sw := Pipe[int](1)
+			sw.OnReaderClose(func() { o.err = nil })
+			return sr
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := new(owner)
+			gone := weak.Make(o)
+			o.stream = make(o)
+			o.stream.SetAutomaticClose()
+			o = nil
+			require.Eventually(t, func() bool {
+				runtime.GC()
+				return gone.Value() == nil
+			}, 10*time.Second, time.Millisecond)
+		})
+	}
+}
+
+type owner struct {
+	stream *StreamReader[int]
+	abort  func(error)
+	err    error
+}
+
+// TestAutomaticClose_S40_ACopyIsGoneOnce: a copy that was closed under its reader does not count again when that becomes
+// unreachable.
+func TestAutomaticClose_S40_ACopyIsGoneOnce(t *testing.T) {
+	sr, sw := Pipe[int](8)
+	copies := sr.Copy(2)
+	copies[0].SetAutomaticClose()
+	_, abort := StreamReaderWithAbort(copies[0])
+	abort(context.Canceled)
+	copies[0] = nil
+	requireOpen(t, sw)
+	requireRecv(t, copies[1], 0)
+	copies[1].Close()
+	require.True(t, sw.Send(1, nil))
 }

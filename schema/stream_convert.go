@@ -135,3 +135,5 @@ func (c *converter[T, D]) askedEnd() (out pull.Item[D]) {
 func (c *converter[T, D]) Prompt() bool { return false }
 
 func (c *converter[T, D]) Close() { c.src.Close() }
+
+func (c *converter[T, D]) Producer() pull.Closer { return c.src.Producer() }

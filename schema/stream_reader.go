@@ -197,12 +197,17 @@ func (sr *StreamReader[T]) Close() {
 // SetAutomaticClose has the source of the stream closed when the reader becomes unreachable without Close. On one of
 // several copies it has the source closed when they all are unreachable, or closed. Readers that are made of this one
 // inherit the mark. Readers made from an array need none. Calling it again does nothing.
+//
+// It is for the producer: a writer that cannot be reached either is not closed, see [StreamWriter.OnReaderClose]. Functions
+// on the way may refer to the reader.
 func (sr *StreamReader[T]) SetAutomaticClose() {
 	if sr == nil || sr.src == nil || sr.closes || sr.state.Load() != readerOpen {
 		return
 	}
 	sr.closes = true
-	sr.auto = runtime.AddCleanup(sr, pull.CloseUnreachable, pull.Closer(sr.src))
+	if p := sr.src.Producer(); p != nil {
+		sr.auto = runtime.AddCleanup(sr, pull.CloseUnreachable, p)
+	}
 	if cursor, ok := sr.src.(*broadcast.Cursor[T]); ok {
 		cursor.CloseLogWhenUnreachable()
 	}

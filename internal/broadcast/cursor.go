@@ -13,7 +13,8 @@ type Cursor[T any] struct {
 	log   *log[T]
 	at    atomic.Pointer[block[T]] // nil once closed
 	i     int                      // next item of at
-	place place                    // under log.mu
+	place place                    // under log.mu, like seat
+	seat  *seat                    // made when it is asked for
 }
 
 var _ pull.Source[int] = (*Cursor[int])(nil)
@@ -22,7 +23,7 @@ var _ pull.Source[int] = (*Cursor[int])(nil)
 func New[T any](src pull.Source[T]) *Cursor[T] {
 	first := newFirstBlock[T]()
 	leaf, _ := src.(pull.Leaf[T])
-	c := &Cursor[T]{log: &log[T]{src: src, queue: new(queue), leaf: leaf, tail: first, open: 1}}
+	c := &Cursor[T]{log: &log[T]{src: src, queue: &queue{open: 1}, leaf: leaf, tail: first}}
 	c.at.Store(first)
 	return c
 }
@@ -110,12 +111,29 @@ func (c *Cursor[T]) Prompt() bool { return c.log.src.Prompt() }
 // CloseLogWhenUnreachable has the source closed once no cursor of the log can be reached any more, closed or not.
 func (c *Cursor[T]) CloseLogWhenUnreachable() {
 	l := c.log
+	producer := l.src.Producer()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.cleanup {
+	if producer != nil && !l.cleanup {
 		l.cleanup = true
-		runtime.AddCleanup(l, pull.CloseUnreachable, pull.Closer(l.src))
+		runtime.AddCleanup(l, pull.CloseUnreachable, producer)
 	}
+}
+
+// Producer is the cursor's seat: the producer is told when the last cursor has gone.
+func (c *Cursor[T]) Producer() pull.Closer {
+	l := c.log
+	producer := l.src.Producer() // without the lock: a source may wake the queue with its own locked
+	if producer == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.producer = producer
+	if c.seat == nil {
+		c.seat = &seat{queue: l.queue, left: c.at.Load() == nil}
+	}
+	return c.seat
 }
 
 // Close drops the cursor, and the source with the last one, see [pull.Source].
@@ -125,6 +143,9 @@ func (c *Cursor[T]) Close() {
 	}
 	l := c.log
 	l.mu.Lock()
+	if c.seat != nil {
+		c.seat.left = true
+	}
 	l.open--
 	last := l.open == 0
 	if c.place.waker != nil {

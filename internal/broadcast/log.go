@@ -33,7 +33,6 @@ type log[T any] struct {
 
 	tail     *block[T] // under queue.mu, as the rest
 	used     int       // items in tail
-	open     int       // cursors not closed
 	fetching bool      // a cursor is asking the source
 	ended    bool      // no item will follow
 	cleanup  bool      // the source is closed when the log is unreachable
@@ -144,12 +143,35 @@ func (l *log[T]) Put(item pull.Item[T]) {
 	l.used++
 }
 
-// A queue is where cursors wait. The source keeps it as its waker; it does not refer to the log, so that a source with
-// a live producer does not keep a log alive that nobody reads.
+// A queue is where cursors wait and are counted. The source keeps it as its waker, and seats refer to it; it does not refer
+// to the log, so that neither a live producer nor a cleanup keeps a log alive that nobody reads.
 type queue struct {
-	mu    sync.Mutex
-	list  []*place
-	woken bool // the source has called since it was asked last
+	mu       sync.Mutex
+	list     []*place
+	woken    bool        // the source has called since it was asked last
+	open     int         // cursors not closed
+	producer pull.Closer // of the source, once there are seats
+}
+
+// A seat stands for a cursor that may become unreachable. It does not refer to the cursor, or the log.
+type seat struct {
+	queue *queue
+	left  bool // under queue.mu: the cursor was closed
+}
+
+// Close says that the cursor is gone. The last one to go has the producer told.
+func (s *seat) Close() {
+	q := s.queue
+	q.mu.Lock()
+	last := !s.left && q.open == 1
+	if !s.left {
+		s.left = true
+		q.open--
+	}
+	q.mu.Unlock()
+	if last {
+		q.producer.Close()
+	}
 }
 
 // A place is where a cursor leaves its waker.

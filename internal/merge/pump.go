@@ -42,6 +42,11 @@ func (p *pump[T]) Close() {
 	p.src.Close()
 }
 
+// Producer is also the buffer: a pump that waits for room in it has to learn that nobody reads.
+func (p *pump[T]) Producer() pull.Closer {
+	return withProducer(pull.Closers{p.buffer.Producer()}, p.src)
+}
+
 func run[T any](src pull.Source[T], buffer *pipe.Pipe[T]) {
 	aborted := true
 	defer func() {

@@ -154,6 +154,25 @@ func (q *Queue[T]) Close() {
 	}
 }
 
+// Producer is those of all sources.
+func (q *Queue[T]) Producer() pull.Closer {
+	var all pull.Closers
+	for _, in := range q.inputs {
+		all = withProducer(all, in.src)
+	}
+	if all == nil {
+		return nil
+	}
+	return all
+}
+
+func withProducer[T any](all pull.Closers, src pull.Source[T]) pull.Closers {
+	if p := src.Producer(); p != nil {
+		all = append(all, p)
+	}
+	return all
+}
+
 // poll asks the source. A source that someone else has closed says so once and ends.
 func (in *input[T]) poll() (item pull.Item[T], ok bool) {
 	switch {

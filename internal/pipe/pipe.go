@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/weftgo/weft/internal/pull"
 )
@@ -209,6 +210,18 @@ func (p *Pipe[T]) look(w pull.Waker) (end error) {
 
 // Prompt reports true: no user code runs in a pipe.
 func (p *Pipe[T]) Prompt() bool { return true }
+
+// Producer refers to the pipe weakly: senders that there are keep it, and without any there is nobody to tell.
+func (p *Pipe[T]) Producer() pull.Closer { return senders[T]{weak.Make(p)} }
+
+type senders[T any] struct{ pipe weak.Pointer[Pipe[T]] }
+
+// Close closes the pipe for its reader.
+func (s senders[T]) Close() {
+	if p := s.pipe.Value(); p != nil {
+		p.Close()
+	}
+}
 
 // Drain takes the items that are known to be there, half the capacity at most, see [pull.Leaf]. A sender that waits for
 // room learns of them all at once.

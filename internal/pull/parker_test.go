@@ -51,8 +51,9 @@ func (l *late) Poll(w Waker) (Item[int], bool) {
 	return Item[int]{Value: l.asked}, true
 }
 
-func (l *late) Prompt() bool { return true }
-func (l *late) Close()       {}
+func (l *late) Prompt() bool     { return true }
+func (l *late) Close()           {}
+func (l *late) Producer() Closer { return nil }
 
 func TestWait(t *testing.T) {
 	src, p := new(late), NewParker()

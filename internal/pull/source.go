@@ -29,13 +29,27 @@ type Source[T any] interface {
 	// Close gives the source up, tells its producer and wakes whoever waits for it. It may be called by any
 	// goroutine, at any time and repeatedly; afterwards Poll answers ErrClosed.
 	Close()
+	// Producer is what is to be closed, for the producer's sake, when nobody can reach the stage any more; nil if there
+	// is no producer to tell. It must not keep code of users alive: a cleanup keeps it, and that code may refer to the very
+	// reader that the cleanup is for, which would then never become unreachable.
+	Producer() Closer
 }
 
-// A Closer is a source of any type.
+// A Closer is what can be closed, by any goroutine and repeatedly.
 type Closer interface{ Close() }
 
-// CloseUnreachable is what runtime.AddCleanup is given for a source. It is not generic, and so needs no closure.
-func CloseUnreachable(src Closer) { src.Close() }
+// CloseUnreachable is what runtime.AddCleanup is given for a producer. It is not generic, and so needs no closure.
+func CloseUnreachable(producer Closer) { producer.Close() }
+
+// Closers are several producers.
+type Closers []Closer
+
+// Close closes them all.
+func (c Closers) Close() {
+	for _, closer := range c {
+		closer.Close()
+	}
+}
 
 // A Leaf is a source without a stage before it that locks nothing but itself in Poll and calls wakers without a lock.
 // So it may be polled under a lock that Wake takes, and be emptied at once.
