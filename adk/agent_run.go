@@ -374,9 +374,17 @@ func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 
 // takeBack has other agents not see what broke off, in a run that will go on.
 func (r *agentRun[M]) takeBack() {
-	if x := executionFrom[M](r.Context); x != nil && x.lane != nil {
-		x.lane.takeBack(r.agent.conf.Name)
+	if l := r.lane(); l != nil {
+		l.takeBack(r.agent.conf.Name)
 	}
+}
+
+// lane is where other agents see what the run says, nil if there are none that do.
+func (r *agentRun[M]) lane() *lane[M] {
+	if x := executionFrom[M](r.Context); x != nil && x.run.recording.Load() {
+		return x.lane
+	}
+	return nil
 }
 
 // returnsDirectly reports whether the result of a tool, by its name or an alias, ends the run.

@@ -40,6 +40,7 @@ type watchedCall struct {
 	ended   bool // the call is over, or nobody waits for it any more
 	stop    bool
 	settled bool // the call counts: a stop comes too late for it
+	ending  bool // its stream is about to be told: a stop cuts that off
 	timeout bool
 	cuts    []func(error)  // cut the call's streams off
 	first   [1]func(error) // room for the only one of most calls
@@ -65,10 +66,7 @@ func (c *watchedCall) StopNow() {
 
 // endContext ends the call's context; that of a call that was stopped says so.
 func (c *watchedCall) endContext() {
-	c.mu.Lock()
-	stopped := c.stop
-	c.mu.Unlock()
-	if !stopped {
+	if !c.wasStopped() {
 		c.cancel(nil)
 		return
 	}
@@ -89,6 +87,16 @@ func (c *watchedCall) note(what *bool) {
 	defer c.mu.Unlock()
 	*what = true
 	c.changed.Broadcast()
+}
+
+// wasStopped reports whether the call is to stop. Of nil it is false.
+func (c *watchedCall) wasStopped() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stop
 }
 
 // onStop has a stream of the call cut off when the call is stopped.
@@ -221,14 +229,15 @@ func (c *watchedCall) end() bool {
 	return true
 }
 
-// wait reports whether the call has ended before it was to be given up. A call that stops by itself gets time for it.
+// wait reports whether the call has ended before it was to be given up. A call that stops by itself, or whose stream is
+// read, gets time for it.
 func (c *watchedCall) wait() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.ended && (!c.stop || c.settled) {
 		c.changed.Wait()
 	}
-	if info, _, _ := c.view.Control().State(); !c.ended && info.Recursive && c.aware.Load() {
+	if !c.ended && (c.ending || c.stopsByItself()) {
 		timer := time.AfterFunc(patience, func() { c.note(&c.timeout) })
 		defer timer.Stop()
 		for !c.ended && (!c.timeout || c.settled) {
@@ -240,17 +249,35 @@ func (c *watchedCall) wait() bool {
 	return ended
 }
 
+// stopsByItself reports whether there is an agent inside that has heard of the stop.
+func (c *watchedCall) stopsByItself() bool {
+	info, _, _ := c.view.Control().State()
+	return info.Recursive && c.aware.Load()
+}
+
 // settle decides that the call of a tool counts, because its result is about to be told. It reports false if the call
 // was given up before.
 func (r *agentRun[M]) settle(ctx context.Context) bool {
-	c := r.ownCall(ctx)
+	return r.ownCall(ctx).unlessEnded(func(c *watchedCall) { c.settled = true })
+}
+
+// settleStream is settle for a call with a stream, which counts if that comes to its end.
+func (r *agentRun[M]) settleStream(ctx context.Context) bool {
+	return r.ownCall(ctx).unlessEnded(func(c *watchedCall) { c.ending = true })
+}
+
+// unlessEnded reports whether somebody waits for the call, and decides on it then. Without a call it is true.
+func (c *watchedCall) unlessEnded(decide func(*watchedCall)) bool {
 	if c == nil {
 		return true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settled = !c.ended
-	return c.settled
+	if c.ended {
+		return false
+	}
+	decide(c)
+	return true
 }
 
 // isSettled reports whether the call of a tool counts although the run may have been stopped meanwhile.
@@ -380,12 +407,13 @@ func hasPointsInside(ctx context.Context) bool {
 	return err == nil && len(next) > 0
 }
 
-// gathered reads a stream to its end and returns its items as a stream.
+// gathered reads the stream of a watched call to its end and returns its items as a stream.
 func gathered[T any](ctx context.Context, s *schema.StreamReader[T]) (*schema.StreamReader[T], error) {
 	if s == nil {
 		return nil, nil
 	}
-	items, err := gatheredItems(ctx, s)
+	call, _ := ctx.Value(watchedCallKey{}).(*watchedCall)
+	items, err := gatheredItems(ctx, s, call)
 	if err != nil {
 		return nil, err
 	}
@@ -393,9 +421,10 @@ func gathered[T any](ctx context.Context, s *schema.StreamReader[T]) (*schema.St
 }
 
 // gatheredItems reads a stream to its end and closes it.
-func gatheredItems[T any](ctx context.Context, s *schema.StreamReader[T]) (items []T, err error) {
-	defer s.Close()
+func gatheredItems[T any](ctx context.Context, s *schema.StreamReader[T], call *watchedCall) (items []T, err error) {
 	recv := receiverOf(ctx, s)
+	recv.call = call
+	defer recv.close()
 	for {
 		item, err := recv.next()
 		if isEOF(err) {

@@ -180,7 +180,7 @@ func joinedStep[T any](ctx context.Context, s *schema.StreamReader[T], into *T) 
 	if s == nil {
 		return nil, nil
 	}
-	items, err := gatheredItems(ctx, s)
+	items, err := gatheredItems(ctx, s, nil)
 	if err != nil {
 		return nil, err
 	}

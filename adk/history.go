@@ -35,8 +35,8 @@ type historyItem[M MessageType] struct {
 	transfer bool
 	once     sync.Once
 	err      error
-	// takenBack: if its stream broke off, the agent says it again.
-	takenBack atomic.Bool
+	// takenBack: if its stream broke off, the agent says it again. undone: it does in any case.
+	takenBack, undone atomic.Bool
 }
 
 func newLane[M MessageType]() *lane[M] { return &lane[M]{history: new(history[M])} }
@@ -126,9 +126,29 @@ func (l *lane[M]) takeBack(agent string) {
 	}
 }
 
+// nextSeq is the sequence number of what is said next.
+func (l *lane[M]) nextSeq() int {
+	l.history.mu.Lock()
+	defer l.history.mu.Unlock()
+	return l.history.next
+}
+
+// undo is for an agent that says again what it has said from a sequence number on.
+func (l *lane[M]) undo(agent string, from int) {
+	for _, item := range l.own() {
+		if item.agent == agent && item.seq >= from {
+			item.undone.Store(true)
+		}
+	}
+}
+
 // whole returns the message, of a stream what it joins to. With an error it is what came before. It gives a stream up
 // when ctx ends.
 func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
+	if i.undone.Load() {
+		var none M
+		return none, ErrStreamCanceled
+	}
 	i.once.Do(func() {
 		if i.stream != nil {
 			i.message, i.err = opsOf[M]().joinPartly(ctx, i.stream)

@@ -247,26 +247,6 @@ func (ops *messageOps[M]) concat(ctx context.Context, s *schema.StreamReader[M])
 	}
 }
 
-// receiver reads a stream and gives up when ctx ends.
-type receiver[T any] struct {
-	ctx context.Context // nil: it never ends
-	s   *schema.StreamReader[T]
-}
-
-func receiverOf[T any](ctx context.Context, s *schema.StreamReader[T]) receiver[T] {
-	if ctx.Done() == nil {
-		ctx = nil
-	}
-	return receiver[T]{ctx, s}
-}
-
-func (r receiver[T]) next() (T, error) {
-	if r.ctx == nil {
-		return r.s.Recv()
-	}
-	return r.s.RecvContext(r.ctx)
-}
-
 // agenticCalls are the function calls of a message; those of a chunk have their place in the stream.
 func agenticCalls(m *schema.AgenticMessage, chunk bool) []schema.ToolCall {
 	if m == nil {

@@ -185,11 +185,12 @@ func (a *modelAttempt[M]) release() {
 // read takes the answer from its stream and lets the eager tools look on. On an error the message is what came
 // before.
 func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (err error) {
-	defer s.Close()
+	recv := receiverOf(ctx, s)
+	recv.call = a.watched
+	defer recv.close()
 	ops := opsOf[M]()
 	a.speculation = startSpeculation(a.turn)
 	join := ops.newJoin()
-	recv := receiverOf(ctx, s)
 	chunks := 0
 	for {
 		chunk, err := recv.next()

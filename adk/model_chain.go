@@ -194,6 +194,9 @@ func (t *modelTurn[M]) undo(ctx context.Context) error {
 		return nil
 	}
 	before := &t.run.before
+	if l := t.run.lane(); l != nil {
+		l.undo(t.run.agent.conf.Name, before.said)
+	}
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.adopt(&before.view)
 		s.ToolsInitialised, s.RemainingIterations = before.toolsInitialised, before.remainingIterations
@@ -206,6 +209,8 @@ type stateBefore[M MessageType] struct {
 	view                TypedChatModelAgentState[M]
 	toolsInitialised    bool
 	remainingIterations int
+	// said is how much all agents of the run had said.
+	said int
 }
 
 // pauseAt notes in the state how far the run has got.
@@ -238,11 +243,15 @@ type modelTurn[M MessageType] struct {
 // takeInput counts the turn and takes input and options from the state.
 func (t *modelTurn[M]) takeInput(ctx context.Context) error {
 	c, r := t.chain, t.run
+	said := 0
+	if l := r.lane(); l != nil {
+		said = l.nextSeq()
+	}
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		r.undoable = true
 		r.before = stateBefore[M]{
 			view:             TypedChatModelAgentState[M]{slices.Clip(s.Messages), s.ToolInfos, s.DeferredToolInfos},
-			toolsInitialised: s.ToolsInitialised, remainingIterations: s.RemainingIterations,
+			toolsInitialised: s.ToolsInitialised, remainingIterations: s.RemainingIterations, said: said,
 		}
 		if c.limited {
 			if s.RemainingIterations <= 0 {

@@ -1,0 +1,47 @@
+package adk
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weftgo/weft/schema"
+)
+
+// receiver reads a stream and gives up when ctx ends.
+type receiver[T any] struct {
+	ctx context.Context // nil: it never ends
+	s   *schema.StreamReader[T]
+	// call is that of the model or tool whose stream it is, if its run can be cancelled.
+	call    *watchedCall
+	release func() // of ctx, nil if it is not the receiver's own
+}
+
+func receiverOf[T any](ctx context.Context, s *schema.StreamReader[T]) receiver[T] {
+	if ctx.Done() == nil {
+		ctx = nil
+	}
+	return receiver[T]{ctx: ctx, s: s}
+}
+
+// next is the next item. A stream whose run was stopped meanwhile is read on: it has been cut off, or has come to its end
+// before, which the reader of the event may have seen. The run goes by that, too.
+func (r *receiver[T]) next() (item T, err error) {
+	if r.ctx == nil {
+		return r.s.Recv()
+	}
+	item, err = r.s.RecvContext(r.ctx)
+	if err != nil && r.call.wasStopped() && errors.Is(err, context.Cause(r.ctx)) {
+		r.ctx, r.release = context.WithTimeout(context.WithoutCancel(r.ctx), patience)
+		r.call = nil
+		item, err = r.s.RecvContext(r.ctx)
+	}
+	return item, err
+}
+
+// close closes the stream.
+func (r *receiver[T]) close() {
+	r.s.Close()
+	if r.release != nil {
+		r.release()
+	}
+}
