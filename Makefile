@@ -31,11 +31,11 @@ unit: tools
 	@for m in $(MODULES); do (cd $$m && $(RACE) $(GO) test -ldflags=-w -timeout 10m -json ./... || true); done | $(BIN)/testcount
 
 # stdjson builds everything with encoding/json in place of the JIT, and tests what uses JSON, without the race detector,
-# which hides allocations.
+# which hides allocations. What stops runs everywhere is in it, too: with the detector there is time for half of that only.
 JSON_USERS = $(shell $(GO) list -f '{{$$p := .ImportPath}}{{range .Imports}}{{if eq . "github.com/weftgo/weft/internal/json"}}{{$$p}}{{end}}{{end}}' ./...)
 stdjson:
 	@$(GO) build -tags weft_stdjson ./...
-	@$(GO) test -tags weft_stdjson -timeout 10m ./internal/json ./compose $(JSON_USERS)
+	@$(GO) test -tags weft_stdjson -timeout 10m ./internal/json ./compose $(JSON_USERS) ./adk/adktest ./adk/middlewares/internal/hookrules
 
 # fuzz runs every fuzz target for FUZZTIME.
 FUZZTIME ?= 20s

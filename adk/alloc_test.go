@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -107,7 +108,7 @@ var workloads = []struct {
 }
 
 func TestAllocs_Budgets(t *testing.T) {
-	if raceEnabled {
+	if racedetector.Enabled {
 		t.Skip("pools forget under the race detector")
 	}
 	for _, w := range workloads {

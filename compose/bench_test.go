@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -120,7 +121,7 @@ func BenchmarkInterruptAndResume(b *testing.B) {
 // of its output.
 // DoBetter 25 … 29: a node costs a few allocations, and a longer graph in proportion.
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if racedetector.Enabled {
 		t.Skip("allocations are counted without the race detector")
 	}
 	ctx := context.Background()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -606,7 +607,7 @@ func TestFieldMapping_FailuresAreGraphErrors(t *testing.T) {
 // DoBetter 30: what a mapping reads and writes is looked up once, at compile: a chunk costs its new value and little
 // else, however deep the paths are.
 func TestFieldMapping_DoBetter30_ChunksAreCheap(t *testing.T) {
-	if raceEnabled {
+	if racedetector.Enabled {
 		t.Skip("allocations are counted without the race detector")
 	}
 	type deep struct {

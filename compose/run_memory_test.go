@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -130,7 +131,7 @@ func requireMemory(t *testing.T, in string, out map[string]any, err error) {
 
 // TestRun_MemoryOfNestedGraphsIsLinear: a level costs the same wherever it is.
 func TestRun_MemoryOfNestedGraphsIsLinear(t *testing.T) {
-	if raceEnabled {
+	if racedetector.Enabled {
 		t.Skip("the race detector empties pools at random")
 	}
 	memory := func(levels int) (bytes uint64) {

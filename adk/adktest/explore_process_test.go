@@ -19,6 +19,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -127,10 +128,14 @@ func child(t *testing.T, dir string, boundary int, streaming bool) (killed bool)
 // TestExploreProcess_Killed: a process that is killed at any boundary leaves a run with which another goes on. No call
 // of a tool is made twice.
 func TestExploreProcess_Killed(t *testing.T) {
+	next := 2
+	if racedetector.Enabled {
+		next = 7
+	}
 	for first, streaming := range []bool{false, true} { // the odd boundaries of the one, the even ones of the other
 		boundary := 1 + first
 		for killedAt(t, boundary, streaming) {
-			boundary += 2
+			boundary += next
 		}
 		require.Greater(t, boundary, 30)
 	}

@@ -33,8 +33,8 @@ type tree struct {
 	beside int
 }
 
-func newTree(t *testing.T, p *adktest.Probe[*schema.Message], seed uint64) *tree {
-	return &tree{explored: explored[*schema.Message]{t, p}, rnd: rand.New(rand.NewPCG(seed, 1)), told: new(strings.Builder)}
+func newTree(t *testing.T, p *adktest.Probe[*schema.Message], made *made[*schema.Message], seed uint64) *tree {
+	return &tree{explored: explored[*schema.Message]{t, p, made}, rnd: rand.New(rand.NewPCG(seed, 1)), told: new(strings.Builder)}
 }
 
 func (g *tree) chance(percent int) bool { return g.rnd.IntN(100) < percent }
@@ -287,21 +287,25 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 // TestExplore_RandomTrees: runs of trees that nobody thought of can stop anywhere, too.
 func TestExplore_RandomTrees(t *testing.T) {
 	for _, seed := range randomSeeds {
-		dry := newTree(t, new(adktest.Probe[*schema.Message]), seed)
+		made := new(made[*schema.Message])
+		dry := newTree(t, new(adktest.Probe[*schema.Message]), made, seed)
 		dry.agentAt(randomDepth, once)
 		e := adktest.Exploration[*schema.Message]{
 			Query: "Do it.", Answer: approve, Streaming: seed&1 == 1, Durability: adk.Durability(seed >> 1 & 1),
 			Agent: func(p *adktest.Probe[*schema.Message]) adk.Agent {
-				return newTree(t, p, seed).agentAt(randomDepth, once)
+				return newTree(t, p, made, seed).agentAt(randomDepth, once)
 			},
 		}
 		e.Unordered, e.Speculative = dry.unordered, dry.speculative && e.Streaming
-		t.Run(fmt.Sprintf("%d:%s", seed, dry.told), func(t *testing.T) { adktest.Explore(t.Context(), t, e) })
+		t.Run(fmt.Sprintf("%d:%s", seed, dry.told), func(t *testing.T) {
+			adktest.Explore(t.Context(), t, e)
+			dry = nil
+			made.requireCollected(t)
+		})
 	}
 }
 
-// randomSeeds are of small trees of many kinds, without tools that run early in a run that streams: what those have begun
-// when it is stopped depends on the time. A search takes any others, and greater depths: minutes.
-var randomSeeds = []uint64{2, 12, 62, 231}
+// randomSeeds are of small trees of many kinds. A search takes any others, and greater depths: minutes.
+var randomSeeds = []uint64{1, 2, 5, 12, 13, 62, 231}
 
 const randomDepth = 2

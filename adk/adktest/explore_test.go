@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,13 +18,48 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 
 // explored are the agents whose runs are stopped everywhere.
 type explored[M adk.MessageType] struct {
-	t *testing.T
-	p *adktest.Probe[M]
+	t    *testing.T
+	p    *adktest.Probe[M]
+	made *made[M]
+}
+
+// made are the agents that were made for the lives of all runs.
+type made[M adk.MessageType] struct {
+	mu   sync.Mutex
+	seen []weak.Pointer[adk.TypedChatModelAgent[M]]
+}
+
+func (m *made[M]) add(a *adk.TypedChatModelAgent[M]) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen = append(m.seen, weak.Make(a))
+}
+
+// requireCollected collects garbage until nothing refers to the agents: no run is kept that has ended, however it did and
+// whatever of it was not read.
+func (m *made[M]) requireCollected(t *testing.T) {
+	t.Helper()
+	left := 0
+	for range 100 {
+		runtime.GC()
+		left = 0
+		for _, a := range m.seen {
+			if a.Value() != nil {
+				left++
+			}
+		}
+		if left == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d of %d agents are still reachable after their runs", left, len(m.seen))
 }
 
 // agent makes an agent with a tool "work" and others.
@@ -36,6 +74,7 @@ func (x explored[M]) agent(name string, script []adktest.Reply, change func(*adk
 	}
 	a, err := adk.NewTypedChatModelAgent(x.t.Context(), conf)
 	require.NoError(x.t, err)
+	x.made.add(a)
 	return a
 }
 
@@ -206,15 +245,20 @@ func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
 // explore stops the runs of an agent everywhere, in each way of running it.
 func explore[M adk.MessageType](t *testing.T, e adktest.Exploration[M], agent func(explored[M]) adk.TypedAgent[M]) {
 	e.Query = "Do it."
-	e.Agent = func(p *adktest.Probe[M]) adk.TypedAgent[M] { return agent(explored[M]{t, p}) }
+	made := new(made[M])
+	e.Agent = func(p *adktest.Probe[M]) adk.TypedAgent[M] { return agent(explored[M]{t, p, made}) }
 	for _, streaming := range []bool{false, true} {
 		for _, durability := range []adk.Durability{adk.OnInterrupt, adk.EveryStep} {
 			if e.TurnLoop && durability == adk.EveryStep || e.Speculative && !streaming {
 				continue
 			}
+			if racedetector.Enabled && streaming == (durability == adk.EveryStep) && !e.Speculative {
+				continue // half of it: without the detector there is time for all
+			}
 			t.Run(fmt.Sprintf("streaming=%v,durability=%v", streaming, durability), func(t *testing.T) {
 				e.Streaming, e.Durability = streaming, durability
 				adktest.Explore(t.Context(), t, e)
+				made.requireCollected(t)
 			})
 		}
 	}

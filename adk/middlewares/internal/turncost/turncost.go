@@ -12,6 +12,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -26,7 +27,7 @@ const rounds = 8
 // detector, which makes pools forget.
 func Check(t *testing.T, handlers ...adk.ChatModelAgentMiddleware) {
 	t.Helper()
-	if raceEnabled {
+	if racedetector.Enabled {
 		t.Skip("pools forget under the race detector")
 	}
 	turn, call := cost(t, nil)
