@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -101,6 +102,42 @@ func TestTurnLoop_L13_L14_L21_KindsOfPreempt(t *testing.T) {
 				l.Stop()
 				require.NoError(t, l.Wait().ExitReason)
 			})
+		})
+	}
+}
+
+// TestTurnLoop_L14_TurnsKnowWhyTheyEnd: whoever reads that the run was cancelled can ask whether a push or a stop did it,
+// however long the cancel itself takes.
+func TestTurnLoop_L14_TurnsKnowWhyTheyEnd(t *testing.T) {
+	for name, cancel := range map[string]func(*itemLoop){
+		"preempt": func(l *itemLoop) { l.Push("2", WithPreemptCancel[string, Message]()) },
+		"stop":    func(l *itemLoop) { l.Stop(WithImmediate()) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, seen := newScene(t), make(chan struct{})
+			var preempted, stopped bool
+			s.cfg.OnAgentEvents = func(_ context.Context, tc *itemTurn, events *itemEvents) error {
+				for e := range events.All() {
+					if e.Err != nil {
+						preempted, stopped = closedNow(tc.Preempted), closedNow(tc.Stopped)
+						close(seen)
+					}
+				}
+				return nil
+			}
+			prepare := s.cfg.PrepareAgent
+			s.cfg.PrepareAgent = func(ctx context.Context, l *itemLoop, items []string) (Agent, error) {
+				if items[0] == "1" {
+					l.turn.control.Root().OnNow(cancelscope.StopFunc(func() { <-seen })) // the first to begin is the last to stop
+				}
+				return prepare(ctx, l, items)
+			}
+			l, m := busy(t, s)
+			cancel(l)
+			close(m.release)
+			require.Equal(t, []bool{name == "preempt", name == "stop"}, []bool{preempted, stopped}, name)
+			l.Stop()
+			l.Wait()
 		})
 	}
 }

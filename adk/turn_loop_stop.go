@@ -98,11 +98,13 @@ func (l *TurnLoop[T, M]) Stop(opts ...StopOption) {
 		return
 	}
 	l.stop.requested = true
-	if t := l.turn; t != nil && !t.over && conf.cancel != nil {
-		if _, contributed := t.cancel(asCancelOption(*conf.cancel)); contributed && t.begun && !t.stops {
-			t.stops = true
-			close(t.stopped)
-		}
+	t := l.turn
+	switch {
+	case t == nil || t.over || conf.cancel == nil:
+	case t.begun:
+		t.cancel(*conf.cancel, &t.stops, t.stopped)
+	default:
+		t.control.Ask(*conf.cancel)
 	}
 }
 

@@ -23,11 +23,10 @@ type turn[T any, M MessageType] struct {
 
 	ctx     context.Context
 	context *TurnContext[T, M]
-	// cancel is for the agent. Before that has begun, which is certain then, it is for who plans the turn.
-	cancel AgentCancelFunc
-	option AgentRunOption
-	begun  bool
-	over   bool
+	// control is for the agent. Before that has begun, which is certain then, it is for who plans the turn.
+	control cancelscope.Control
+	begun   bool
+	over    bool
 	// waiting are preempts that came while the turn was planned.
 	waiting  []preempt
 	acks     map[chan struct{}]*time.Timer
@@ -52,14 +51,13 @@ type turnEnd struct {
 func newTurn[T any, M MessageType](l *TurnLoop[T, M], items []T) *turn[T, M] {
 	t := &turn[T, M]{loop: l, items: items, preempted: make(chan struct{}), stopped: make(chan struct{}),
 		acks: map[chan struct{}]*time.Timer{}}
-	t.option, t.cancel = WithCancel()
-	t.option.cancel.Root().OnNow(t)
+	t.control.Root().OnNow(t)
 	return t
 }
 
 // StopNow ends the context of who plans the turn.
 func (t *turn[T, M]) StopNow() {
-	info, _, _ := t.option.cancel.State()
+	info, _, _ := t.control.State()
 	t.loop.endLife(cancelError(info))
 }
 
@@ -162,7 +160,7 @@ func (l *TurnLoop[T, M]) begin(t *turn[T, M], plan *turnPlan[T, M]) bool {
 		Loop: l, Consumed: given(plan.consumed), Preempted: t.preempted, Stopped: t.stopped, StopCause: l.stopCause,
 	}
 	t.begun = true
-	t.option.cancel.Root().Forget(t)
+	t.control.Root().Forget(t)
 	for _, p := range t.waiting {
 		t.submit(p)
 	}
@@ -189,7 +187,7 @@ func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAg
 	if isNilStore(l.cfg.Store) {
 		store = nil
 	}
-	opts := append(slices.Clip(plan.opts), t.option, WithCheckPointID(turnCheckPointID),
+	opts := append(slices.Clip(plan.opts), AgentRunOption{cancel: &t.control}, WithCheckPointID(turnCheckPointID),
 		WrapImplSpecificOptFn(func(o *runnerOptions) { o.outcome = outcome }))
 	ctx, end := context.WithCancelCause(plan.ctx)
 	stop := func() { end(nil) } // for agents that do not know what a cancel is
@@ -251,7 +249,7 @@ func (l *TurnLoop[T, M]) tearDown(t *turn[T, M], stop context.CancelFunc, outcom
 		l.mu.Unlock()
 		if !meant {
 			torn = true
-			t.cancel(WithRecursive())
+			t.control.Ask(cancelscope.Request{Recursive: true})
 			stop()
 		}
 		events.Close()
@@ -318,7 +316,7 @@ func (t *turn[T, M]) shownID() string {
 // close lets everybody know that the turn is over, with the loop's lock held.
 func (t *turn[T, M]) close() {
 	t.over = true
-	t.option.cancel.Settle()
+	t.control.Settle()
 	for ack, timer := range t.acks {
 		if timer != nil {
 			timer.Stop()
@@ -360,12 +358,20 @@ type preempt struct {
 
 // submit cancels the agent of an active turn, with the loop's lock held.
 func (t *turn[T, M]) submit(p preempt) {
-	if _, contributed := t.cancel(asCancelOption(p.request)); contributed && !t.preempts {
-		t.preempts = true
-		close(t.preempted)
-	}
+	t.cancel(p.request, &t.preempts, t.preempted)
 	if p.ack != nil {
 		t.release(p.ack)
+	}
+}
+
+// cancel asks the agent to stop, with the loop's lock held. If that is not too late, *does becomes true and told is closed
+// once: before there can be an event that says so.
+func (t *turn[T, M]) cancel(r cancelscope.Request, does *bool, told chan struct{}) {
+	if !*does {
+		r.Told = told
+	}
+	if t.control.Ask(r) {
+		*does = true
 	}
 }
 
@@ -375,8 +381,4 @@ func (t *turn[T, M]) release(ack chan struct{}) {
 		delete(t.acks, ack)
 		close(ack)
 	}
-}
-
-func asCancelOption(r cancelscope.Request) AgentCancelOption {
-	return func(c *agentCancelConfig) { c.request = r }
 }

@@ -21,6 +21,8 @@ type Request struct {
 	Recursive bool
 	// Timeout is how long to wait for a safe point before the run is stopped at once. Not positive: without limit.
 	Timeout time.Duration
+	// Told, if not nil, is closed if the request is accepted, before anything stops because of it.
+	Told chan<- struct{}
 }
 
 // An Outcome is what came of the requests.
@@ -83,6 +85,9 @@ func (c *Control) Ask(r Request) bool {
 	if c.outcome != Pending {
 		c.mu.Unlock()
 		return false
+	}
+	if r.Told != nil {
+		close(r.Told)
 	}
 	first := !c.requested
 	c.requested = true

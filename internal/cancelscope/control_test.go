@@ -94,3 +94,20 @@ func TestSettle(t *testing.T) {
 	c.Settle()
 	<-c.Done()
 }
+
+// TestAsk_Told: whoever asks is told before anything stops, and only if it is not too late.
+func TestAsk_Told(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c Control
+		told, late := make(chan struct{}), make(chan struct{})
+		c.Root().OnNow(StopFunc(func() { <-told }))
+		require.True(t, c.Ask(Request{Told: told}))
+		c.Settle()
+		require.False(t, c.Ask(Request{Told: late}))
+		select {
+		case <-late:
+			t.Fatal("it is too late")
+		default:
+		}
+	})
+}
