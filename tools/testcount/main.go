@@ -1,5 +1,5 @@
 // Command testcount reads the output of go test -json, prints what failed and one line a package, and ends with the
-// counts: N passed, N failed, N skipped. It exits with 1 if anything failed.
+// counts: N passed, N failed, N skipped. It exits with 1 if anything failed or nothing ran.
 package main
 
 import (
@@ -19,7 +19,7 @@ type event struct {
 func main() {
 	passed, failed, skipped, broken := count(os.Stdin, os.Stdout)
 	fmt.Printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped)
-	if failed > 0 || broken {
+	if failed > 0 || broken || passed == 0 {
 		os.Exit(1)
 	}
 }
