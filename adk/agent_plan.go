@@ -17,7 +17,7 @@ import (
 
 // agentPlan is an agent made ready to run, at its first run. It is shared by all runs.
 type agentPlan[M MessageType] struct {
-	agent          *TypedChatModelAgent[M]
+	agent          *chatModelAgent[M]
 	instruction    string
 	tools          []tool.BaseTool
 	returnDirectly map[string]bool
@@ -28,7 +28,7 @@ type agentPlan[M MessageType] struct {
 	derived atomic.Pointer[reactGraph[M]]
 }
 
-func newAgentPlan[M MessageType](ctx context.Context, a *TypedChatModelAgent[M]) (*agentPlan[M], error) {
+func newAgentPlan[M MessageType](ctx context.Context, a *chatModelAgent[M]) (*agentPlan[M], error) {
 	conf := &a.conf
 	p := &agentPlan[M]{
 		agent:          a,

@@ -108,9 +108,8 @@ type resumption[M MessageType] struct {
 	data  *ChatModelAgentResumeData
 }
 
-// Resume goes on with an interrupted run. info must have what the run left: see [ChatModelAgentInterruptInfo]. The
-// streaming mode is that of info, and GenModelInput is not called again.
-func (a *TypedChatModelAgent[M]) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+// resume is [TypedChatModelAgent.Resume].
+func (a *chatModelAgent[M]) resume(ctx context.Context, info *ResumeInfo, opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	if info == nil {
 		return new(hub[M]).refuse((&resumption[M]{}).refuse(a.conf.Name, "info is nil"))
 	}

@@ -21,7 +21,7 @@ type agentRun[M MessageType] struct {
 	context.Context
 	// ctx is the run itself, or what BeforeAgent made of it.
 	ctx     context.Context
-	agent   *TypedChatModelAgent[M]
+	agent   *chatModelAgent[M]
 	input   *TypedAgentInput[M]
 	options *chatModelAgentOptions
 	out     sink[M]
@@ -90,7 +90,7 @@ func (r *agentRun[M]) Value(key any) any {
 // inside is the cancel that code in a run sees, for what it runs by itself.
 type inside struct{ view *cancelscope.View }
 
-func newAgentRun[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], do assignment[M]) *agentRun[M] {
+func newAgentRun[M MessageType](ctx context.Context, a *chatModelAgent[M], do assignment[M]) *agentRun[M] {
 	r := &agentRun[M]{agent: a, input: do.input, out: do.out, options: &noAgentOptions}
 	switch v := ctx.Value(cancelKey{}).(type) {
 	case *cancelscope.View:
@@ -144,7 +144,7 @@ func (r *agentRun[M]) publish(e *TypedAgentEvent[M]) {
 }
 
 // begin starts the run. Hooks before it run in the caller's goroutine.
-func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
+func (a *chatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
 	r := newAgentRun(ctx, a, do)
 	if do.resume != nil {
 		r.resumeFrom(do.resume)

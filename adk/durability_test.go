@@ -426,7 +426,7 @@ func TestDurability_AShownErrorIsNoFailure(t *testing.T) {
 	}
 	for _, depth := range []int{1, 2} {
 		agent := calling("forgiving", sends(&AgentEvent{Err: errors.New("broken")}), "got over it")
-		agent.conf.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
+		agent.agent.(*chatModelAgent[Message]).conf.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 			return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
 				out, err := next(ctx, in)
 				if err != nil {

@@ -70,7 +70,7 @@ func (r *agentRun[M]) findJournal() error {
 func (r *agentRun[M]) retell() {
 	ops, known := opsOf[M](), r.knownMessages()
 	for _, m := range r.restored.messages[min(r.restored.given, len(r.restored.messages)):] {
-		if (ops.isAnswer(m) || ops.isResult(m)) && !known[GetMessageID(m)] {
+		if (ops.isAnswer(m) || ops.isResult(m)) && !known[ops.id(m)] {
 			r.tellAgain(m, nil, fromSteps)
 		}
 	}
@@ -85,7 +85,7 @@ func (r *agentRun[M]) knownMessages() map[string]bool {
 	known := map[string]bool{}
 	for _, item := range x.lane.visible() {
 		if m, _ := item.whole(r.Context); !opsOf[M]().isNil(m) {
-			known[GetMessageID(m)] = true
+			known[opsOf[M]().id(m)] = true
 		}
 	}
 	delete(known, "")

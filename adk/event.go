@@ -38,7 +38,7 @@ func (mv *TypedMessageVariant[M]) whole(ctx context.Context) (M, error) {
 	if !mv.IsStreaming || mv.MessageStream == nil {
 		return mv.Message, nil
 	}
-	return opsOf[M]().concat(ctx, mv.MessageStream)
+	return engineOf[M]().concat(ctx, mv.MessageStream)
 }
 
 // storedVariant is what is encoded of a variant: a stream as the message it joins to.
@@ -53,6 +53,10 @@ type storedVariant[M MessageType] struct {
 
 // GobEncode implements gob.GobEncoder. It reads a stream to its end.
 func (mv *TypedMessageVariant[M]) GobEncode() ([]byte, error) {
+	return engineOf[M]().encodeVariant(mv)
+}
+
+func (compiled[M]) encodeVariant(mv *TypedMessageVariant[M]) ([]byte, error) {
 	stored := storedVariant[M]{
 		IsStreaming: mv.IsStreaming,
 		Message:     mv.Message,
@@ -62,7 +66,7 @@ func (mv *TypedMessageVariant[M]) GobEncode() ([]byte, error) {
 	}
 	if mv.IsStreaming && mv.MessageStream != nil {
 		var err error
-		if stored.MessageStream, err = mv.drain(); err != nil {
+		if stored.MessageStream, err = drainVariant(mv); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +75,7 @@ func (mv *TypedMessageVariant[M]) GobEncode() ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-func (mv *TypedMessageVariant[M]) drain() (whole M, err error) {
+func drainVariant[M MessageType](mv *TypedMessageVariant[M]) (whole M, err error) {
 	ops := opsOf[M]()
 	defer mv.MessageStream.Close()
 	join := ops.newJoin()
@@ -93,6 +97,10 @@ func (mv *TypedMessageVariant[M]) drain() (whole M, err error) {
 
 // GobDecode implements gob.GobDecoder. What was a stream becomes a stream of one chunk.
 func (mv *TypedMessageVariant[M]) GobDecode(b []byte) error {
+	return engineOf[M]().decodeVariant(mv, b)
+}
+
+func (compiled[M]) decodeVariant(mv *TypedMessageVariant[M], b []byte) error {
 	var stored storedVariant[M]
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&stored); err != nil {
 		return err
@@ -238,7 +246,7 @@ func TypedGetMessage[M MessageType](e *TypedAgentEvent[M]) (M, *TypedAgentEvent[
 	}
 	copies := v.MessageStream.Copy(2)
 	v.MessageStream = copies[0]
-	m, err := opsOf[M]().concat(context.Background(), copies[1])
+	m, err := engineOf[M]().concat(context.Background(), copies[1])
 	return m, e, err
 }
 

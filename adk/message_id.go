@@ -12,23 +12,29 @@ const messageIDKey = "_eino_msg_id"
 
 // GetMessageID returns the ID that the runtime gave a message, "" if it has none. Model outputs and tool results of
 // an agent have one: the same on the event and in the history.
-func GetMessageID[M MessageType](msg M) string {
-	ops := opsOf[M]()
-	if ops.isNil(msg) {
-		return ""
-	}
-	id, _ := ops.extra(msg)[messageIDKey].(string)
-	return id
-}
+func GetMessageID[M MessageType](msg M) string { return engineOf[M]().messageID(msg) }
+
+func (compiled[M]) messageID(m M) string { return opsOf[M]().id(m) }
 
 // EnsureMessageID gives a message an ID if it has none. It replaces msg.Extra by a copy with the ID, so that a map that
 // is shared with other messages stays as it is.
-func EnsureMessageID[M MessageType](msg M) {
+func EnsureMessageID[M MessageType](msg M) { engineOf[M]().ensureMessageID(msg) }
+
+func (compiled[M]) ensureMessageID(m M) {
 	ops := opsOf[M]()
-	if ops.isNil(msg) || GetMessageID(msg) != "" {
+	if ops.isNil(m) || ops.id(m) != "" {
 		return
 	}
-	ops.replaceExtra(msg, ops.markedExtra(msg, newMark()))
+	ops.replaceExtra(m, ops.markedExtra(m, newMark()))
+}
+
+// id is GetMessageID.
+func (ops *messageOps[M]) id(m M) string {
+	if ops.isNil(m) {
+		return ""
+	}
+	id, _ := ops.extra(m)[messageIDKey].(string)
+	return id
 }
 
 // A mark is the Extra of a message that has nothing but its ID. It is never written to, so that messages can share it.
@@ -41,7 +47,7 @@ func markOf(id string) mark { return mark{messageIDKey: id} }
 // identified returns the message itself if it has an ID, else a copy with that of the mark: the message may be shared
 // with other runs.
 func (ops *messageOps[M]) identified(m M, with mark) M {
-	if GetMessageID(m) != "" {
+	if ops.id(m) != "" {
 		return m
 	}
 	return ops.withExtra(m, ops.markedExtra(m, with))

@@ -112,7 +112,7 @@ func (a *modelAttempt[M]) generated(target *modelTarget[M]) error {
 	if ops.isNil(a.message) {
 		return noAnswer(target.typ, "message")
 	}
-	if GetMessageID(a.message) == "" { // a middleware gave an answer of its own
+	if ops.id(a.message) == "" { // a middleware gave an answer of its own
 		a.message = ops.identified(a.message, markOf(cmp.Or(a.sentID, newMessageID())))
 	}
 	if !a.turn.chain.handlers.modelSender {
@@ -235,7 +235,7 @@ func (a *modelAttempt[M]) sendMessage(answer M) {
 	}
 	e := ops.copyEvent(answer, extra)
 	ops.modelVariant(&e.variant)
-	a.sentID = GetMessageID(answer)
+	a.sentID = ops.id(answer)
 	if a.judged() {
 		a.held = e
 		return

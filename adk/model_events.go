@@ -22,6 +22,10 @@ func NewEventSenderModelWrapper() ChatModelAgentMiddleware {
 
 // NewTypedEventSenderModelWrapper is [NewEventSenderModelWrapper] for any kind of message.
 func NewTypedEventSenderModelWrapper[M MessageType]() TypedChatModelAgentMiddleware[M] {
+	return engineOf[M]().newModelEventSender()
+}
+
+func (compiled[M]) newModelEventSender() TypedChatModelAgentMiddleware[M] {
 	return &eventSenderModelWrapper[M]{}
 }
 

@@ -65,7 +65,7 @@ func (t *modelTarget[M]) ended(ctx context.Context, answer M, err error) (M, err
 	default:
 		callbacks.OnEnd(ctx, answer)
 	}
-	if ops := opsOf[M](); !ops.isNil(answer) && GetMessageID(answer) == "" {
+	if ops := opsOf[M](); !ops.isNil(answer) && ops.id(answer) == "" {
 		answer = ops.identified(answer, newMark())
 	}
 	return answer, err
@@ -140,9 +140,9 @@ func (ops *messageOps[M]) identifyOnce(with mark) func(M) (M, error) {
 		case ops.isNil(chunk):
 		case first:
 			first = false
-			given = GetMessageID(chunk) == ""
+			given = ops.id(chunk) == ""
 			return ops.identified(chunk, with), nil
-		case given && GetMessageID(chunk) != "":
+		case given && ops.id(chunk) != "":
 			extra := maps.Clone(ops.extra(chunk))
 			delete(extra, messageIDKey)
 			return ops.withExtra(chunk, extra), nil

@@ -285,7 +285,7 @@ func resumedAfterTools[M MessageType](ctx context.Context) (done bool, err error
 func (s *agentState[M]) remember(results []M) {
 	ops := opsOf[M]()
 	for _, m := range results { // made by the tools node for this run alone
-		if !ops.isNil(m) && GetMessageID(m) == "" {
+		if !ops.isNil(m) && ops.id(m) == "" {
 			s.identifyResult(m)
 		}
 	}

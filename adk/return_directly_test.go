@@ -189,7 +189,7 @@ func testDirectFinal[M MessageType](t *testing.T, streaming bool) {
 		}}, ""},
 	} {
 		m := says(d.answer("", wanted{"b", "1", ""}, wanted{"a", "2", ""}))
-		a := setup(t, m, []tool.BaseTool{c.direct, echo("b")}, directly[M]("a"))
+		a := setup(t, m, []tool.BaseTool{c.direct, echo("b")}, directly[M]("a")).agent.(*chatModelAgent[M])
 		graph, err := a.plan(t.Context())
 		require.NoError(t, err)
 		var final M

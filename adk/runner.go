@@ -70,12 +70,18 @@ func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
 
 // Query runs the agent on one user message.
 func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	return r.Run(ctx, []M{opsOf[M]().user(query)}, opts...)
+	return r.Run(ctx, []M{engineOf[M]().userMessage(query)}, opts...)
 }
 
 // Run runs the agent on messages. It returns when the agent has begun; the run goes on to its end whether or not the
 // events are read. An error is the last event. To stop a run, cancel ctx, or see [WithCancel].
 func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+	return engineOf[M]().run(ctx, r, messages, opts)
+}
+
+func (compiled[M]) userMessage(text string) M { return opsOf[M]().user(text) }
+
+func (compiled[M]) run(ctx context.Context, r *TypedRunner[M], messages []M, opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	run, err := newRunnerRun(ctx, r, opts)
 	if err != nil {
 		endCancels(opts)
@@ -182,7 +188,7 @@ func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 	run.step[0].agentName = run.exec.name
 	run.exec.path = run.step[:]
 	// Without hooks there is no code of the user's to run in the caller's goroutine, and the beginning can wait.
-	if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); !ok || len(a.handlers.beforeAgent) > 0 {
+	if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); !ok || a.agent.hooksBeforeAgent() {
 		run.task = run.begin()
 	}
 	run.hub.drive(run)

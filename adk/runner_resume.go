@@ -30,6 +30,10 @@ func (r *TypedRunner[M]) Resume(ctx context.Context, checkPointID string, opts .
 
 // ResumeWithParams is [TypedRunner.Resume] with data for chosen interrupt points. nil params name none.
 func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID string, params *ResumeParams, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
+	return engineOf[M]().resume(ctx, r, checkPointID, params, opts)
+}
+
+func (compiled[M]) resume(ctx context.Context, r *TypedRunner[M], checkPointID string, params *ResumeParams, opts []AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
 	run, err := newRunnerRun(ctx, r, opts)
 	if err != nil {
 		endCancels(opts)

@@ -102,6 +102,10 @@ func NewEventSenderToolWrapper() ChatModelAgentMiddleware {
 
 // NewTypedEventSenderToolWrapper is [NewEventSenderToolWrapper] for any kind of message.
 func NewTypedEventSenderToolWrapper[M MessageType]() TypedChatModelAgentMiddleware[M] {
+	return engineOf[M]().newToolEventSender()
+}
+
+func (compiled[M]) newToolEventSender() TypedChatModelAgentMiddleware[M] {
 	return &eventSenderToolWrapper[M]{}
 }
 
