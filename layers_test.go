@@ -116,3 +116,32 @@ func TestDependencies_OfTheCoreStayFew(t *testing.T) {
 		}
 	}
 }
+
+// TestRuntime_IsCompiledOnce: packages that use agents and runners do not compile the runtime for themselves. See
+// docs/decisions/0009.
+func TestRuntime_IsCompiledOnce(t *testing.T) {
+	type listed struct{ Export string }
+	functions := func(pkg string) string {
+		t.Helper()
+		out, err := exec.Command("go", "tool", "nm", goOutput[listed](t, "list", "-export", "-json=Export", pkg)[0].Export).Output()
+		if err != nil {
+			t.Fatalf("go tool nm: %v", err)
+		}
+		return string(out)
+	}
+	runtime := []string{"/adk.(*agentRun[", "/adk.(*runnerRun[", "/adk.(*execution[", "/compose.(*runnable["}
+	own := functions("./adk")
+	for _, name := range runtime {
+		if !strings.Contains(own, name) {
+			t.Errorf("package adk has no %s: has it another name now?", name)
+		}
+	}
+	for _, pkg := range []string{"./adk/adktest", "./adk/turnloop", "./adk/prebuilt/supervisor", "./adk/prebuilt/deep", "./adk/middlewares/budget"} {
+		compiled := functions(pkg)
+		for _, name := range runtime {
+			if strings.Contains(compiled, name) {
+				t.Errorf("package %s compiles %s", pkg, name)
+			}
+		}
+	}
+}
