@@ -375,7 +375,7 @@ func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 // takeBack has other agents not see what broke off, in a run that will go on.
 func (r *agentRun[M]) takeBack() {
 	if l := r.lane(); l != nil {
-		l.takeBack(r.agent.conf.Name)
+		l.discount(r.agent.conf.Name, 0, standsIfWhole)
 	}
 }
 

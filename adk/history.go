@@ -35,9 +35,18 @@ type historyItem[M MessageType] struct {
 	transfer bool
 	once     sync.Once
 	err      error
-	// takenBack: if its stream broke off, the agent says it again. undone: it does in any case.
-	takenBack, undone atomic.Bool
+	// standing is whether it counts.
+	standing atomic.Int32
 }
+
+// Whether something that was said counts. An agent that is stopped and goes on later may say it again.
+const (
+	stands int32 = iota
+	// standsIfWhole: if its stream broke off, the agent says it again.
+	standsIfWhole
+	// saidAnew: the agent says it again in any case.
+	saidAnew
+)
 
 func newLane[M MessageType]() *lane[M] { return &lane[M]{history: new(history[M])} }
 
@@ -117,15 +126,6 @@ func (l *lane[M]) restore(items []*historyItem[M]) {
 	}
 }
 
-// takeBack is for an agent that was stopped: what of its words broke off will be said again when it goes on.
-func (l *lane[M]) takeBack(agent string) {
-	for _, item := range l.own() {
-		if item.agent == agent {
-			item.takenBack.Store(true)
-		}
-	}
-}
-
 // nextSeq is the sequence number of what is said next.
 func (l *lane[M]) nextSeq() int {
 	l.history.mu.Lock()
@@ -133,11 +133,12 @@ func (l *lane[M]) nextSeq() int {
 	return l.history.next
 }
 
-// undo is for an agent that says again what it has said from a sequence number on.
-func (l *lane[M]) undo(agent string, from int) {
+// discount is for an agent that was stopped: what it has said from a sequence number on has another standing now. One that
+// counts less already stays as it is.
+func (l *lane[M]) discount(agent string, from int, standing int32) {
 	for _, item := range l.own() {
 		if item.agent == agent && item.seq >= from {
-			item.undone.Store(true)
+			item.standing.Store(max(item.standing.Load(), standing))
 		}
 	}
 }
@@ -145,7 +146,7 @@ func (l *lane[M]) undo(agent string, from int) {
 // whole returns the message, of a stream what it joins to. With an error it is what came before. It gives a stream up
 // when ctx ends.
 func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
-	if i.undone.Load() {
+	if i.standing.Load() == saidAnew {
 		var none M
 		return none, ErrStreamCanceled
 	}
@@ -155,7 +156,7 @@ func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
 			i.stream = nil
 		}
 	})
-	if i.err != nil && i.takenBack.Load() && !saidAgain(i.err) {
+	if i.err != nil && i.standing.Load() == standsIfWhole && !saidAgain(i.err) {
 		return i.message, ErrStreamCanceled
 	}
 	return i.message, i.err

@@ -195,7 +195,7 @@ func (t *modelTurn[M]) undo(ctx context.Context) error {
 	}
 	before := &t.run.before
 	if l := t.run.lane(); l != nil {
-		l.undo(t.run.agent.conf.Name, before.said)
+		l.discount(t.run.agent.conf.Name, before.said, saidAnew)
 	}
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.adopt(&before.view)
