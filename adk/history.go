@@ -41,7 +41,7 @@ type historyItem[M MessageType] struct {
 
 // Whether something that was said counts. An agent that is stopped and goes on later may say it again.
 const (
-	stands int32 = iota
+	_ int32 = iota // it does
 	// standsIfWhole: if its stream broke off, the agent says it again.
 	standsIfWhole
 	// saidAnew: the agent says it again in any case.
