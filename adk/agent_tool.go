@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -73,7 +74,8 @@ var defaultAgentToolParams = schema.NewParamsOneOfByParams(map[string]*schema.Pa
 func (t *agentTool[M]) GetType() string { return "AgentTool" }
 
 // Info describes the agent.
-func (t *agentTool[M]) Info(ctx context.Context) (*schema.ToolInfo, error) {
+func (t *agentTool[M]) Info(ctx context.Context) (_ *schema.ToolInfo, err error) {
+	defer safe.Recover(&err)
 	if t.agent == nil {
 		return nil, errors.New("agent tool: the agent is nil")
 	}

@@ -93,41 +93,50 @@ func NewTypedChatModelAgent[M MessageType](_ context.Context, config *TypedChatM
 }
 
 // Name returns the configured name.
-func (a *TypedChatModelAgent[M]) Name(_ context.Context) string { return a.agent.name() }
+func (a *TypedChatModelAgent[M]) Name(_ context.Context) string { return a.made().name() }
 
 // Description returns the configured description.
-func (a *TypedChatModelAgent[M]) Description(_ context.Context) string { return a.agent.description() }
+func (a *TypedChatModelAgent[M]) Description(_ context.Context) string { return a.made().description() }
 
 // GetType returns "ChatModel".
 func (a *TypedChatModelAgent[M]) GetType() string { return "ChatModel" }
 
 // OnSetSubAgents tells the agent to which agents it can hand a run over. It must be called before the first run.
 func (a *TypedChatModelAgent[M]) OnSetSubAgents(_ context.Context, subAgents []TypedAgent[M]) error {
-	return a.agent.setSubAgents(subAgents)
+	return a.made().setSubAgents(subAgents)
 }
 
 // OnSetAsSubAgent tells the agent which agent it can hand a run back to. It must be called before the first run.
 func (a *TypedChatModelAgent[M]) OnSetAsSubAgent(_ context.Context, parent TypedAgent[M]) error {
-	return a.agent.setParent(parent)
+	return a.made().setParent(parent)
 }
 
 // OnDisallowTransferToParent takes the way back away. It must be called before the first run.
 func (a *TypedChatModelAgent[M]) OnDisallowTransferToParent(_ context.Context) error {
-	return a.agent.disallowTransferToParent()
+	return a.made().disallowTransferToParent()
 }
 
 // Run starts a run. See [TypedAgent]. BeforeAgent hooks are called before it returns. To stop a run, cancel ctx.
 func (a *TypedChatModelAgent[M]) Run(ctx context.Context, input *TypedAgentInput[M], opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	return a.agent.launch(ctx, assignment[M]{input: input, opts: opts})
+	return a.made().launch(ctx, assignment[M]{input: input, opts: opts})
 }
 
 // Resume goes on with an interrupted run. info must have what the run left: see [ChatModelAgentInterruptInfo]. The
 // streaming mode is that of info, and GenModelInput is not called again.
 func (a *TypedChatModelAgent[M]) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	return a.agent.resume(ctx, info, opts)
+	return a.made().resume(ctx, info, opts)
 }
 
 // begin makes it a starter.
 func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
-	return a.agent.begin(ctx, do)
+	return a.made().begin(ctx, do)
+}
+
+// made returns the agent, and panics with what is to be done if there is none. Runners, workflows and tools make an error of
+// that.
+func (a *TypedChatModelAgent[M]) made() chatAgent[M] {
+	if a == nil || a.agent == nil {
+		panic("adk: a ChatModelAgent is made by NewChatModelAgent or NewTypedChatModelAgent; this one is a nil pointer or a zero value")
+	}
+	return a.agent
 }

@@ -186,6 +186,14 @@ func TestBadInput_15_13(t *testing.T) {
 	} {
 		require.Error(t, lastError(it), name)
 	}
+	for _, agent := range []*ChatModelAgent{nil, {}} {
+		_, inTool := NewAgentTool(ctx, agent).Info(ctx)
+		_, inSequence := NewSequentialAgent(ctx, &SequentialAgentConfig{Name: "s", SubAgents: []Agent{agent}})
+		inRunner := lastError(NewRunner(ctx, RunnerConfig{Agent: agent}).Query(ctx, "hi"))
+		for _, err := range []error{inTool, inSequence, inRunner} {
+			require.ErrorContains(t, err, "made by NewChatModelAgent")
+		}
+	}
 	require.NotPanics(t, func() { lastError(sequenceOf(t, "w").Resume(ctx, nil)) })
 	_, err := NewRunner(ctx, RunnerConfig{CheckPointStore: memory{}}).ResumeWithParams(ctx, "1", nil)
 	require.ErrorContains(t, err, "agent is nil")
