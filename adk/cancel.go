@@ -119,14 +119,19 @@ func (h *CancelHandle) Wait() error {
 func WithCancel() (AgentRunOption, AgentCancelFunc) {
 	control := new(cancelscope.Control)
 	return AgentRunOption{cancel: control}, func(opts ...AgentCancelOption) (*CancelHandle, bool) {
-		var conf agentCancelConfig
-		for _, opt := range opts {
-			if opt != nil {
-				opt(&conf)
-			}
-		}
-		return &CancelHandle{control}, control.Ask(conf.request)
+		return &CancelHandle{control}, control.Ask(requestOf(opts))
 	}
+}
+
+// requestOf is what the options of a cancel ask for.
+func requestOf(opts []AgentCancelOption) cancelscope.Request {
+	var conf agentCancelConfig
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&conf)
+		}
+	}
+	return conf.request
 }
 
 // cancelGate stands between the outermost agent of a run and the reader: it turns the interrupt of a cancelled run into

@@ -228,15 +228,11 @@ type chunkJoin[M MessageType] interface {
 	Message() (M, error)
 }
 
-func (compiled[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (M, error) {
-	return opsOf[M]().concat(ctx, s)
-}
-
 // concat reads a stream to its end, closes it and returns the message that it was. It gives up when ctx ends, whether
 // or not the producer does: the error is that of ctx then.
-func (ops *messageOps[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
+func (compiled[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
 	defer s.Close()
-	join := ops.newJoin()
+	join := opsOf[M]().newJoin()
 	recv := receiverOf(ctx, s)
 	for {
 		chunk, err := recv.next()

@@ -66,16 +66,6 @@ func preemptWith[T any, M MessageType](r cancelscope.Request) PushOption[T, M] {
 	return func(c *pushConfig[T, M]) { c.preempt = &r }
 }
 
-func requestOf(opts []AgentCancelOption) cancelscope.Request {
-	var conf agentCancelConfig
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&conf)
-		}
-	}
-	return conf.request
-}
-
 // WithPreemptDelay lets the turn go on for a while before it is preempted. The item is there at once. It does nothing
 // by itself.
 func WithPreemptDelay[T any, M MessageType](delay time.Duration) PushOption[T, M] {
