@@ -64,6 +64,7 @@ func (r *agentRun[M]) interruptEvent(info *compose.InterruptInfo, cause error) *
 	default:
 		subs = []*InterruptSignal{inner}
 	}
+	r.recordStop(true)
 	e := TypedCompositeInterrupt[M](r.Context, info, r.checkpoint, subs...)
 	e.AgentName = name
 	if e.Action != nil && e.Action.Interrupted != nil {
@@ -86,6 +87,7 @@ func (r *agentRun[M]) stoppedEvent() *TypedAgentEvent[M] {
 	case r.input != nil:
 		state = &notBegun[M]{Messages: r.input.Messages}
 	}
+	r.recordStop(false)
 	e := TypedCompositeInterrupt[M](r.Context, infoStopped, state, inside...)
 	e.AgentName = r.agent.conf.Name
 	return e

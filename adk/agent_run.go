@@ -42,8 +42,8 @@ type agentRun[M MessageType] struct {
 	mu sync.Mutex
 	// over: what is sent now comes from tools that outlived the run.
 	over bool
-	// told: an event with output is out.
-	told bool
+	// answered: the run itself has emitted a model or tool message, as opposed to events that user code sends.
+	answered atomic.Bool
 	// unheard: an event was dropped because the run is to stop at once.
 	unheard atomic.Bool
 
@@ -81,7 +81,7 @@ func (r *agentRun[M]) Value(key any) any {
 		if r.view != nil {
 			return inside{r.view}
 		}
-	case journalKey:
+	case scopeKey:
 		return nil
 	}
 	return r.Context.Value(key)
@@ -139,7 +139,6 @@ func (r *agentRun[M]) tell(e *TypedAgentEvent[M]) {
 
 // publish must be called with mu locked.
 func (r *agentRun[M]) publish(e *TypedAgentEvent[M]) {
-	r.told = r.told || e.Output != nil
 	r.out.send(e)
 }
 
@@ -164,9 +163,11 @@ func (a *chatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
 // execute does the run. Whatever happens the last event is out at its end.
 func (r *agentRun[M]) execute() {
 	defer r.end()
-	if err := r.react(); err != nil && !(r.abortable && r.view.Now()) {
+	err := r.react()
+	if err != nil && !(r.abortable && r.view.Now()) {
 		r.send(r.lastEvent(err))
 	}
+	r.recordEnd()
 }
 
 func (r *agentRun[M]) end() {
@@ -287,7 +288,7 @@ func (r *agentRun[M]) concluded(final M, err error) error {
 	if key := r.agent.conf.OutputKey; key != "" {
 		AddSessionValue(r.ctx, key, opsOf[M]().text(final))
 	}
-	if (r.resume != nil || r.restored != nil) && !r.told { // the run had its last message in an earlier life
+	if (r.resume != nil || r.restored != nil) && !r.answered.Load() { // the run had its last message in an earlier life
 		r.tellAgain(final, r.lastAction, fromCheckpoint)
 	}
 	return nil
@@ -306,6 +307,7 @@ func (r *agentRun[M]) tellAgain(m M, action *AgentAction, from replay) {
 		ops.modelVariant(&e.variant)
 	}
 	e.event.replayed, e.event.Action = from, action
+	r.answered.Store(true)
 	r.send(&e.event)
 }
 

@@ -113,13 +113,13 @@ func (t *agentTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 		root.session = shared
 		shared.add(root.options.sessionValues)
 	}
-	if c.caller != nil {
-		root.journal = c.caller.steps()
-	}
 	if talksToOthers(t.agent) {
 		root.recording.Store(true)
 	}
 	x := &execution[M]{Context: ctx, run: root, out: c, opts: opts, lane: newLane[M](), view: view}
+	if c.caller != nil {
+		x.scope = c.caller.scopeOf(ctx)
+	}
 	x.setAgent(t.agent)
 	x.path = []RunStep{{agentName: x.name}}
 	begun, err := c.begin(x, argumentsInJSON)

@@ -26,13 +26,6 @@ func blame(function string, err *error) {
 	}
 }
 
-// blameStore makes the panic of a store the error of whoever called it. It must be deferred directly.
-func blameStore(err *error) {
-	if v := recover(); v != nil {
-		*err = fmt.Errorf("the checkpoint store panicked: %w", safe.NewPanicError(v, debug.Stack()))
-	}
-}
-
 // blame is the function blame for a hook of the middleware.
 func (h *handler[M]) blame(hook string, err *error) {
 	if v := recover(); v != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/concat"
@@ -25,9 +26,7 @@ type restoredAgent[M MessageType] struct {
 
 // durableRun is what a run whose steps are saved needs for that.
 type durableRun[M MessageType] struct {
-	journal *runJournal
-	// visit tells the run from others in the journal.
-	visit visit
+	visit *journal.Visit
 	// journaled is the history as it was saved last.
 	journaled []M
 	given     int // how many messages a resumed run began with, which have been told
@@ -37,12 +36,12 @@ type durableRun[M MessageType] struct {
 
 // findJournal finds out whether the steps of the run are saved, and how far it has got.
 func (r *agentRun[M]) findJournal() error {
-	journal, _ := r.Context.Value(journalKey{}).(*runJournal)
-	if journal == nil {
+	scope, _ := r.Context.Value(scopeKey{}).(*journal.Scope)
+	if scope == nil {
 		return nil
 	}
-	r.durable = &durableRun[M]{journal: journal, visit: journal.visit(core.GetCurrentAddress(r.Context).String())}
-	last := r.durable.journal.turns[r.durable.visit]
+	r.durable = &durableRun[M]{visit: scope.Begin(core.GetCurrentAddress(r.Context).String(), r.resume != nil)}
+	last := r.durable.visit.LastTurn()
 	if last == nil {
 		return nil
 	}
@@ -63,6 +62,24 @@ func (r *agentRun[M]) findJournal() error {
 		session.add(last.Values)
 	}
 	return nil
+}
+
+// recordEnd says that the run has ended, unless it stopped, for a resumed run to go on with.
+func (r *agentRun[M]) recordEnd() {
+	if r.durable != nil {
+		r.durable.visit.End()
+	}
+}
+
+// recordStop says that the run stopped, and whether its state is in the interrupt.
+func (r *agentRun[M]) recordStop(hasState bool) {
+	switch {
+	case r.durable == nil:
+	case hasState:
+		r.durable.visit.Suspend()
+	default:
+		r.durable.visit.Park()
+	}
 }
 
 // retell tells the steps that were done again. What was told before the run was saved whole, such as some of the results
@@ -94,7 +111,7 @@ func (r *agentRun[M]) knownMessages() map[string]bool {
 
 // saveTurn saves the state after a turn of the model.
 func (r *agentRun[M]) saveTurn(ctx context.Context) error {
-	s := &stepRecord{Kind: stepTurn, Agent: r.durable.visit.agent, Visit: r.durable.visit.n}
+	s := new(journal.Record)
 	var messages []M
 	err := compose.ProcessState(ctx, func(_ context.Context, state *agentState[M]) error {
 		messages = state.Messages[:len(state.Messages):len(state.Messages)]
@@ -119,7 +136,7 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 		s.Given = r.durable.given
 	}
 	s.Values = sessionFrom(ctx).all()
-	if err := r.durable.journal.appendDone(ctx, s); err != nil {
+	if err := r.durable.visit.SaveTurn(ctx, s); err != nil {
 		return err
 	}
 	r.durable.journaled = messages
@@ -131,19 +148,22 @@ func durableTools[M MessageType]() compose.ToolMiddleware {
 	return compose.ToolMiddleware{
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 			return durableTool[M](next, toolStep[compose.ToolOutput]{
-				note: func(_ context.Context, out *compose.ToolOutput, s *stepRecord) error { s.Text = out.Result; return nil },
-				answer: func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.ToolOutput, error) {
+				note: func(_ context.Context, out *compose.ToolOutput, s *journal.Record) error {
+					s.Text = out.Result
+					return nil
+				},
+				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.ToolOutput, error) {
 					return &compose.ToolOutput{Result: s.Text}, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
 				},
 			})
 		},
 		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
 			return durableTool[M](next, toolStep[compose.StreamToolOutput]{
-				note: func(ctx context.Context, out *compose.StreamToolOutput, s *stepRecord) (err error) {
+				note: func(ctx context.Context, out *compose.StreamToolOutput, s *journal.Record) (err error) {
 					out.Result, err = joinedStep(ctx, out.Result, &s.Text)
 					return err
 				},
-				answer: func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.StreamToolOutput, error) {
+				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.StreamToolOutput, error) {
 					out := &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{s.Text})}
 					return out, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
 				},
@@ -151,22 +171,22 @@ func durableTools[M MessageType]() compose.ToolMiddleware {
 		},
 		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
 			return durableTool[M](next, toolStep[compose.EnhancedInvokableToolOutput]{
-				note: func(_ context.Context, out *compose.EnhancedInvokableToolOutput, s *stepRecord) error {
+				note: func(_ context.Context, out *compose.EnhancedInvokableToolOutput, s *journal.Record) error {
 					s.Result = out.Result
 					return nil
 				},
-				answer: func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.EnhancedInvokableToolOutput, error) {
+				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.EnhancedInvokableToolOutput, error) {
 					return &compose.EnhancedInvokableToolOutput{Result: s.Result}, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
 				},
 			})
 		},
 		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
 			return durableTool[M](next, toolStep[compose.EnhancedStreamableToolOutput]{
-				note: func(ctx context.Context, out *compose.EnhancedStreamableToolOutput, s *stepRecord) (err error) {
+				note: func(ctx context.Context, out *compose.EnhancedStreamableToolOutput, s *journal.Record) (err error) {
 					out.Result, err = joinedStep(ctx, out.Result, &s.Result)
 					return err
 				},
-				answer: func(ctx context.Context, in *compose.ToolInput, s *stepRecord) (*compose.EnhancedStreamableToolOutput, error) {
+				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.EnhancedStreamableToolOutput, error) {
 					out := &compose.EnhancedStreamableToolOutput{Result: schema.StreamReaderFromArray([]*schema.ToolResult{s.Result})}
 					return out, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
 				},
@@ -211,66 +231,83 @@ func durableTool[M MessageType, O any](next toolCall[O], step toolStep[O]) toolC
 
 // toolStep is how the result of one kind of tool is saved: note puts an output into a step, answer makes one of a step.
 type toolStep[O any] struct {
-	note   func(context.Context, *O, *stepRecord) error
-	answer func(context.Context, *compose.ToolInput, *stepRecord) (*O, error)
+	note   func(context.Context, *O, *journal.Record) error
+	answer func(context.Context, *compose.ToolInput, *journal.Record) (*O, error)
 }
+
+// recordedCallKey asks a context which recorded tool call it belongs to.
+type recordedCallKey struct{}
 
 // callDurably calls a tool in a run whose steps are saved.
 func callDurably[M MessageType, O any](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next toolCall[O], step toolStep[O]) (*O, error) {
-	call, err := r.callKey(ctx, in)
+	call, err := r.recordedCall(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if known := r.durable.journal.calls[callOfVisit{r.durable.visit, call}]; known != nil && known.Kind == stepResult {
-		if known.Action != nil {
-			if err := SendToolGenAction(ctx, in.Name, known.Action); err != nil {
+	known := call.Known()
+	if known != nil && known.Kind == journal.KindResult {
+		if action, _ := known.Action.(*AgentAction); action != nil {
+			if err := sendToolGenAction(ctx, in.Name, action); err != nil {
 				return nil, err
 			}
 		}
 		return step.answer(context.WithValue(ctx, replayedCallKey{}, true), in, known)
 	}
-	done := &stepRecord{Kind: stepResult, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}
-	switch decided, err := r.decide(ctx, in, call); {
+	switch decided, err := r.decide(ctx, in, known); {
 	case err != nil:
+		if core.IsInterrupt(err) {
+			call.Suspend()
+		}
 		return nil, err
 	case decided != nil:
-		done.Text = decided.Result
-		done.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
-		if err := r.durable.journal.append(ctx, done); err != nil {
+		var done *journal.Record
+		err := call.Finish(ctx, func(s *journal.Record) {
+			s.Text, done = decided.Result, s
+			s.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
+		})
+		if err != nil {
 			return nil, err
 		}
 		return step.answer(ctx, in, done)
 	}
-	if err := r.durable.journal.append(ctx, &stepRecord{Kind: stepStart, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}); err != nil {
+	if err := call.Start(ctx); err != nil {
 		return nil, err
 	}
-	out, err := next(ctx, in)
+	out, err := next(context.WithValue(ctx, recordedCallKey{}, call), in)
+	noted := new(journal.Record)
 	if err == nil && out != nil {
-		err = step.note(ctx, out, done)
+		err = step.note(ctx, out, noted)
 	}
+	action := r.actionOf(ctx, in)
 	if err != nil {
-		failed := &stepRecord{Kind: stepFailed, Agent: r.durable.visit.agent, Visit: r.durable.visit.n, Call: call}
-		return nil, errors.Join(err, r.durable.journal.appendDone(ctx, failed))
+		if core.IsInterrupt(err) {
+			call.Suspend()
+		}
+		return nil, errors.Join(err, call.Fail(ctx))
 	}
-	done.Action = r.actionOf(in.CallID)
-	return out, r.durable.journal.appendDone(ctx, done)
+	return out, call.Finish(ctx, func(s *journal.Record) {
+		s.Text, s.Result = noted.Text, noted.Result
+		if action != nil {
+			s.Action = action
+		}
+	})
 }
 
-// callKey tells a call from the others of its agent.
-func (r *agentRun[M]) callKey(ctx context.Context, in *compose.ToolInput) (key string, err error) {
+// recordedCall is the call in the journal.
+func (r *agentRun[M]) recordedCall(ctx context.Context, in *compose.ToolInput) (call *journal.Call, err error) {
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		key = fmt.Sprintf("%d %q %q %q", s.RemainingIterations, in.CallID, in.Name, in.Arguments)
+		key := fmt.Sprintf("%d %q %q %q", s.RemainingIterations, in.CallID, in.Name, in.Arguments)
+		call = r.durable.visit.Call(key, s.RemainingIterations)
 		return nil
 	})
-	return key, err
+	return call, err
 }
 
 // decide finds out about a call that had begun in the earlier life of the run. With neither an outcome nor an error the
 // tool is to be called.
-func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, call string) (*ToolOutcome, error) {
+func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, known *journal.Record) (*ToolOutcome, error) {
 	asked, hasState, _ := tool.GetInterruptState[*OutcomeUnknown](ctx)
-	known := r.durable.journal.calls[callOfVisit{r.durable.visit, call}]
-	if !(asked && hasState) && (known == nil || known.Kind != stepStart || r.idempotent(in.Name)) {
+	if !(asked && hasState) && (known == nil || known.Kind != journal.KindStart || r.idempotent(in.Name)) {
 		return nil, nil
 	}
 	if _, ok, outcome := tool.GetResumeContext[*ToolOutcome](ctx); ok {
@@ -316,15 +353,25 @@ func (r *agentRun[M]) toolNamed(name string) tool.BaseTool {
 // GoesOn says that the steps of the agent are saved with those of the run.
 func (t *agentTool[M]) GoesOn() {}
 
-// noteAction remembers the action of a call until its result is saved.
+// noteAction remembers the action of a call until its result is saved: that of an early call is published only later.
 func (r *agentRun[M]) noteAction(callID string, action *AgentAction) {
 	if r.durable != nil && action != nil {
 		r.durable.actions.Store(callID, action)
 	}
 }
 
-func (r *agentRun[M]) actionOf(callID string) *AgentAction {
-	action, _ := r.durable.actions.LoadAndDelete(callID)
-	a, _ := action.(*AgentAction)
-	return a
+// actionOf takes the action of a call that has ended. One that code outside of the tool has set for the tool's name may
+// not be published yet.
+func (r *agentRun[M]) actionOf(ctx context.Context, in *compose.ToolInput) *AgentAction {
+	if action, ok := r.durable.actions.LoadAndDelete(in.CallID); ok {
+		return action.(*AgentAction)
+	}
+	var action *AgentAction
+	if r.earlyCall(ctx) != nil {
+		_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+			action = s.ToolGenActions[in.Name]
+			return nil
+		})
+	}
+	return action
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/internal/callbacks"
 	"github.com/weftgo/weft/internal/cancelscope"
@@ -26,7 +27,7 @@ type rootRun[M MessageType] struct {
 	// recording: there are agents that may want to see what others said.
 	recording atomic.Bool
 	// journal is where the steps of the run are saved, nil if they are not.
-	journal     *runJournal
+	journal     *journal.Journal
 	diagnostics diagnostics
 }
 
@@ -46,7 +47,9 @@ type execution[M MessageType] struct {
 	segment core.AddressSegment
 	frame   core.Frame
 	lane    *lane[M]
-	opts    []AgentRunOption
+	// scope is where the agent is recorded, nil if it is not.
+	scope *journal.Scope
+	opts  []AgentRunOption
 	// view is which cancel the agent has to obey, nil if there is none.
 	view *cancelscope.View
 	// abortable: somebody's hook or tool runs the agent. It is stopped with those, and nobody hears of it.
@@ -85,8 +88,8 @@ func (x *execution[M]) Value(key any) any {
 			return inside{x.view}
 		}
 		return x.view
-	case journalKey:
-		return x.run.journal
+	case scopeKey:
+		return x.scope
 	}
 	return x.Context.Value(key)
 }
@@ -129,7 +132,7 @@ func (x *execution[M]) child(ctx context.Context, agent TypedAgent[M], out sink[
 
 // childAt is child for one of several agents of one name that work at the same time: place tells their addresses apart.
 func (x *execution[M]) childAt(ctx context.Context, place string, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
-	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, opts: opts, view: x.view.Nested(), abortable: x.abortable}
+	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, scope: x.scope, opts: opts, view: x.view.Nested(), abortable: x.abortable}
 	if c.lane == nil { // an agent that is run by a hook or tool of one that is alone
 		c.lane = newLane[M]()
 	}

@@ -12,6 +12,14 @@ import (
 // SendToolGenAction has the event of the current tool call carry an action. toolName is for callers outside a tool
 // call. A tool that streams must call it before it returns its stream: once the event is out it is an error.
 func SendToolGenAction(ctx context.Context, toolName string, action *AgentAction) error {
+	if run := innermostRun(ctx); run != nil {
+		run.noteAction(compose.GetToolCallID(ctx), action)
+	}
+	return sendToolGenAction(ctx, toolName, action)
+}
+
+// sendToolGenAction is SendToolGenAction for a call whose action is recorded already.
+func sendToolGenAction(ctx context.Context, toolName string, action *AgentAction) error {
 	key := compose.GetToolCallID(ctx)
 	if key == "" {
 		key = toolName

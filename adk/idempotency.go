@@ -57,5 +57,5 @@ func (r *agentRun[M]) newCallSeed() string {
 	if r.durable == nil {
 		return newMessageID()
 	}
-	return fmt.Sprintf("%q %q %d", r.durable.journal.id, r.durable.visit.agent, r.durable.visit.n)
+	return fmt.Sprintf("%q %q", r.durable.visit.Journal().ID(), r.durable.visit.Position())
 }

@@ -240,6 +240,7 @@ func (a *modelAttempt[M]) sendMessage(answer M) {
 		a.held = e
 		return
 	}
+	a.turn.run.answered.Store(true)
 	a.turn.run.send(&e.event)
 }
 
@@ -261,6 +262,7 @@ func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id mark) *schema
 	e := newMessageEvent(none, events)
 	ops.modelVariant(&e.variant)
 	e.variant.MessageStream.SetAutomaticClose()
+	a.turn.run.answered.Store(true)
 	a.turn.run.send(&e.event)
 	return copies[1]
 }
@@ -285,6 +287,7 @@ func (a *modelAttempt[M]) endOfStream() func(own error) error {
 // accept lets the attempt stand: its event goes out or ends as it would, and its tools count.
 func (a *modelAttempt[M]) accept() {
 	if a.held != nil {
+		a.turn.run.answered.Store(true)
 		a.turn.run.send(&a.held.event)
 		a.held = nil
 	}

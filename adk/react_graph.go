@@ -198,6 +198,7 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 // tellDirectResult lets out the event of the result that ends the run. A run that is to stop at once stops with it.
 func (r *agentRun[M]) tellDirectResult(ctx context.Context, e *TypedAgentEvent[M]) error {
 	told := r.offer(e)
+	r.answered.Store(r.answered.Load() || told)
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		if told {
 			s.ReturnDirectlyEvent, s.ReturnDirectlyAction = nil, e.Action

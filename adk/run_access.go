@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/schema"
@@ -19,13 +20,15 @@ type anyRun interface {
 	deleteRunLocal(ctx context.Context, key string) error
 	// setAction remembers the action for the event of a tool result.
 	setAction(ctx context.Context, key string, action *AgentAction) error
+	// noteAction has the action of a call recorded with its result.
+	noteAction(callID string, action *AgentAction)
 	// agentToolOptions are those for an agent that runs as a tool, streaming whether it is to stream.
 	agentToolOptions(name string) []AgentRunOption
 	streaming() bool
 	// cancelView is which cancel the run has to obey, and whether it can only be aborted.
 	cancelView() (view *cancelscope.View, abortable bool)
-	// steps is where the steps of the run are saved.
-	steps() *runJournal
+	// scopeOf is where an agent is recorded that runs in ctx as a tool, nil if the steps of the run are not saved.
+	scopeOf(ctx context.Context) *journal.Scope
 	// outside is the context that the run was started with.
 	outside() context.Context
 	// idempotencyKey is that of a tool call of the run.
@@ -144,11 +147,14 @@ func (r *agentRun[M]) history(ctx context.Context) (messages []M, err error) {
 
 func (r *agentRun[M]) cancelView() (*cancelscope.View, bool) { return r.view, r.abortable }
 
-func (r *agentRun[M]) steps() *runJournal {
+func (r *agentRun[M]) scopeOf(ctx context.Context) *journal.Scope {
 	if r.durable == nil {
 		return nil
 	}
-	return r.durable.journal
+	if call, _ := ctx.Value(recordedCallKey{}).(*journal.Call); call != nil && call.Visit() == r.durable.visit {
+		return call.Scope()
+	}
+	return r.durable.visit.Scope()
 }
 
 func (r *agentRun[M]) outside() context.Context { return r.Context }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/envelope"
 	"github.com/weftgo/weft/internal/serialization"
@@ -29,6 +30,25 @@ type runDocument struct {
 	Values    map[string][]byte
 	History   []savedItem
 	Points    []savedPoint
+	// Steps are the records of the journal that the points do not contain, and Resumable says where in the journal what
+	// goes on at an address was recorded.
+	Steps     [][]byte
+	Resumable map[string]string
+}
+
+// setRest closes the journal of the run, if it has one, and keeps what it has besides the points.
+func (d *runDocument) setRest(steps *journal.Journal) error {
+	if steps == nil {
+		return nil
+	}
+	steps.Close()
+	rest, err := steps.Rest()
+	d.Steps, d.Resumable = rest.Records, rest.Resumable
+	return err
+}
+
+func (d *runDocument) rest() journal.Rest {
+	return journal.Rest{Records: d.Steps, Resumable: d.Resumable}
 }
 
 // savedItem is one thing that an agent has said.

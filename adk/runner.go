@@ -91,7 +91,7 @@ func (compiled[M]) run(ctx context.Context, r *TypedRunner[M], messages []M, opt
 	// Clipped, because agents append to the messages, and the caller may use the slice for several runs.
 	run.input = TypedAgentInput[M]{Messages: slices.Clip(messages), EnableStreaming: r.streaming}
 	run.root.input = &run.input
-	if err := run.openJournal(nil); err != nil {
+	if err := run.openJournal(); err != nil {
 		run.gate.end()
 		return run.hub.refuse(err)
 	}

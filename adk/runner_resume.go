@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
-	"time"
 
+	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
 )
@@ -56,13 +56,13 @@ func (compiled[M]) resume(ctx context.Context, r *TypedRunner[M], checkPointID s
 
 // load reads a saved run from the store: a run whose steps were saved, or one that was interrupted.
 func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocument, err error) {
-	defer blameStore(&err)
+	defer journal.BlameStore(&err)
 	store := run.runner.store
 	if isNilStore(store) {
 		return nil, fmt.Errorf("failed to resume: %w", errStoreNilForResume)
 	}
-	journal := newRunJournal(store, id)
-	data, err := journal.replay(ctx)
+	steps := journal.New(store, id)
+	data, err := steps.Replay(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
 	}
@@ -71,46 +71,63 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 		var exists bool
 		if data, exists, err = store.Get(ctx, id); err != nil {
 			return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
-		} else if !exists || isWholeJournal(data) {
+		} else if !exists || journal.IsWhole(data) {
 			return nil, fmt.Errorf("failed to load from checkpoint: checkpoint[%s] not exist", id)
 		}
 	}
 	if saved, err = openRun(data); err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
 	}
-	if died {
-		run.root.journal = journal
-		return saved, nil
+	if err := steps.Adopt(saved.rest()); err != nil {
+		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
 	}
-	return saved, run.openJournal(data)
+	switch {
+	case died, run.runner.durable:
+		run.keepSteps(steps)
+	case len(saved.Steps)+len(saved.Resumable) > 0: // it goes on without saving more of them
+		run.keepSteps(steps)
+	}
+	if !died && run.runner.durable {
+		return saved, steps.Begin(ctx, data)
+	}
+	return saved, nil
 }
 
-// openJournal begins to save the steps of the run, if that is wanted: with what it begins from, a checkpoint or its
-// input.
-func (run *runnerRun[M]) openJournal(checkpoint []byte) (err error) {
-	defer blameStore(&err)
-	id := run.root.options.checkPointID
-	if !run.runner.durable || id == nil {
+// keepSteps has the steps of the run recorded.
+func (run *runnerRun[M]) keepSteps(steps *journal.Journal) {
+	run.root.journal, run.exec.scope = steps, steps.Root()
+}
+
+// openJournal readies the store for a new run: what is left of a run before it under the same ID must not be resumed in
+// its place. If the steps of the run are to be saved, its input is the first.
+func (run *runnerRun[M]) openJournal() error {
+	id, store := run.root.options.checkPointID, run.runner.store
+	if id == nil || isNilStore(store) {
 		return nil
 	}
-	if checkpoint == nil {
-		d := &runDocument{Streaming: run.input.EnableStreaming}
-		if err = setInput(d, &run.input); err == nil {
-			err = d.setValues(run.session.all())
+	if !run.runner.durable {
+		if _, ok := store.(CheckPointJournal); ok { // in another store the checkpoint replaces them
+			if err := journal.New(store, *id).Remove(run.exec.Context); err != nil {
+				return fmt.Errorf("failed to remove the steps of an earlier run with ID %q: %w", *id, err)
+			}
 		}
-		if err == nil {
-			checkpoint, err = d.seal()
-		}
-		if err != nil {
-			return fmt.Errorf("failed to save a step: %w", err)
-		}
+		return nil
 	}
-	journal := newRunJournal(run.runner.store, *id)
-	if err := journal.remove(run.exec.Context); err != nil { // of a run before this one
+	d := &runDocument{Streaming: run.input.EnableStreaming}
+	err := setInput(d, &run.input)
+	if err == nil {
+		err = d.setValues(run.session.all())
+	}
+	var input []byte
+	if err == nil {
+		input, err = d.seal()
+	}
+	if err != nil {
 		return fmt.Errorf("failed to save a step: %w", err)
 	}
-	run.root.journal = journal
-	return journal.append(run.exec.Context, &stepRecord{Kind: stepBegin, Run: checkpoint})
+	steps := journal.New(store, *id)
+	run.keepSteps(steps)
+	return steps.Begin(run.exec.Context, input)
 }
 
 // finishJournal delivers the result of a run that had only to be told again, and removes what was saved of one that has
@@ -122,7 +139,7 @@ func (run *runnerRun[M]) finishJournal() {
 	if run.root.journal == nil {
 		return
 	}
-	run.root.journal.close()
+	run.root.journal.Close()
 	if run.failed || run.interrupted || run.gate.over {
 		return
 	}
@@ -133,15 +150,15 @@ func (run *runnerRun[M]) finishJournal() {
 
 // forget removes what was saved of the run.
 func (run *runnerRun[M]) forget() (err error) {
-	defer blameStore(&err)
+	defer journal.BlameStore(&err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
 	if deleter, ok := run.runner.store.(CheckPointDeleter); ok { // first: the steps alone can be told again
-		if err := deleter.Delete(ctx, run.root.journal.id); err != nil {
+		if err := deleter.Delete(ctx, run.root.journal.ID()); err != nil {
 			return err
 		}
 	}
-	return run.root.journal.remove(ctx)
+	return run.root.journal.Remove(ctx)
 }
 
 // errStoreNilForResume has the text that callers know, and matches [ErrCheckpointStoreNil].
@@ -200,7 +217,7 @@ func knownTargets(targets map[string]any, points map[string]core.Address) map[st
 
 // save stores the run, if there is a store and an ID, and returns the ID.
 func (run *runnerRun[M]) save(signal *InterruptSignal) (savedAs string, err error) {
-	defer blameStore(&err)
+	defer journal.BlameStore(&err)
 	id := run.root.options.checkPointID
 	if id == nil || isNilStore(run.runner.store) {
 		return "", nil
@@ -215,6 +232,9 @@ func (run *runnerRun[M]) save(signal *InterruptSignal) (savedAs string, err erro
 	if err == nil {
 		err = d.setPoints(signal)
 	}
+	if err == nil {
+		err = d.setRest(run.root.journal)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -225,20 +245,14 @@ func (run *runnerRun[M]) save(signal *InterruptSignal) (savedAs string, err erro
 	// The run may have ended because its context did: it is saved all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
-	if run.root.journal != nil {
-		run.root.journal.close()
-	}
 	if err := run.runner.store.Set(ctx, *id, sealed); err != nil {
 		return "", err
 	}
 	if run.root.journal != nil { // everything is in the checkpoint
-		return *id, run.root.journal.remove(ctx)
+		return *id, run.root.journal.Remove(ctx)
 	}
 	return *id, nil
 }
-
-// savingTime is how long a store may take.
-const savingTime = time.Minute
 
 var errNoInterruptedChild = errors.New("no child agents leading to interrupted agent were found")
 

@@ -241,19 +241,24 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 }
 
 func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id string, e *messageEvent[M]) error {
-	send := true
+	send, replayed := true, e.event.replayed != notReplayed
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.setToolMessageID(name, callID, id)
 		if m := e.variant.Message; !r.agent.handlers.present && !opsOf[M]().isNil(m) {
 			s.sent = append(s.sent, sentExtra{id, opsOf[M]().extra(m)})
 		}
 		e.event.Action = s.takeAction(name, callID)
-		r.noteAction(callID, e.event.Action)
+		if !replayed && r.earlyCall(ctx) == nil { // of an early call the result is recorded already
+			r.noteAction(callID, e.event.Action)
+		}
 		if s.HasReturnDirectly && s.ReturnDirectlyToolCallID == callID && r.returnsDirectly(name) && s.ReturnDirectlyEvent == nil {
 			s.ReturnDirectlyEvent, send = &e.event, false
 		}
 		return nil
 	})
+	if err == nil && send {
+		r.answered.Store(true)
+	}
 	switch {
 	case err != nil || !send:
 	case r.isSettled(ctx):

@@ -222,6 +222,9 @@ func (r *chainRun) execute() {
 func (r *chainRun) next(child *flowAgent) *execution[Message] {
 	x := r.parent.child(r.ctx, child, r, r.do.opts)
 	x.inherits = true
+	if x.scope != nil { // an agent is recorded anew in each round, and for each of its places in the chain
+		x.scope = x.scope.Inside(fmt.Sprintf("%d:%d", r.round, r.index))
+	}
 	r.path = append(r.path, RunStep{agentName: x.name}) // shares memory with the paths before it
 	x.path = r.path[:len(r.path):len(r.path)]
 	return x

@@ -1,0 +1,249 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// payer is an agent that pays once, looks and is done; hooks of it call atHook.
+func payer(t *testing.T, name string, paid *atomic.Int32, keys *[]string, atHook func()) Agent {
+	t.Helper()
+	pay := &toolFunc{"pay", func(ctx context.Context, _ string) (string, error) {
+		paid.Add(1)
+		*keys = append(*keys, GetIdempotencyKey(ctx))
+		return "paid", nil
+	}}
+	look := &toolFunc{"look", func(context.Context, string) (string, error) { return "seen", nil }}
+	a, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: name, Description: "pays",
+		Model:       recall(callOf("pay", "c1", `{"amount":100}`), callOf("look", "c2", "{}"), schema.AssistantMessage("done", nil)),
+		ToolsConfig: ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{pay, look}}},
+		Handlers: []ChatModelAgentMiddleware{&hooked[Message]{
+			beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+				atHook()
+				return ctx, rc, nil
+			}}}})
+	require.NoError(t, err)
+	return a
+}
+
+// agentsAround are the ways in which a payer is part of a run.
+func agentsAround(t *testing.T) map[string]func(Agent) Agent {
+	one := []func(Agent) (Agent, error){
+		func(a Agent) (Agent, error) { return a, nil },
+		func(a Agent) (Agent, error) {
+			return NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{a}})
+		},
+		func(a Agent) (Agent, error) {
+			return NewLoopAgent(t.Context(), &LoopAgentConfig{Name: "loop", SubAgents: []Agent{a}, MaxIterations: 1})
+		},
+		func(a Agent) (Agent, error) {
+			return NewParallelAgent(t.Context(), &ParallelAgentConfig{Name: "par", SubAgents: []Agent{a}})
+		},
+		func(a Agent) (Agent, error) {
+			return newOrdinary(t, "boss", recall(callOf("a", "b1", `{"request":"x"}`), schema.AssistantMessage("boss done", nil)),
+				NewAgentTool(t.Context(), a)), nil
+		},
+	}
+	around := map[string]func(Agent) Agent{}
+	for i, name := range []string{"alone", "in a sequence", "in a loop", "in parallel", "as a tool"} {
+		around[name] = func(a Agent) Agent {
+			agent, err := one[i](a)
+			require.NoError(t, err)
+			return agent
+		}
+	}
+	return around
+}
+
+// TestDurability_ACancelDuringReplayForgetsNothing: a run dies behind a payment, is resumed, is cancelled before its
+// agents have replayed their steps, and is resumed again: the payment is not made a second time, and its key is the same.
+func TestDurability_ACancelDuringReplayForgetsNothing(t *testing.T) {
+	modes := map[string][]AgentCancelOption{
+		"at once":                     nil,
+		"at once, recursive":          {WithRecursive()},
+		"after tool calls, recursive": {WithAgentCancelMode(CancelAfterToolCalls), WithRecursive()},
+		"after the model":             {WithAgentCancelMode(CancelAfterChatModel)},
+	}
+	around := agentsAround(t)
+	for _, kind := range slices.Sorted(maps.Keys(around)) {
+		for _, mode := range slices.Sorted(maps.Keys(modes)) {
+			t.Run(kind+"/"+mode, func(t *testing.T) {
+				for _, journal := range []bool{true, false} {
+					for _, inHook := range []bool{false, true} {
+						for steps := int32(3); steps < 9; steps++ {
+							dieAndCancel(t, around[kind], modes[mode], journal, inHook, steps)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func dieAndCancel(t *testing.T, around func(Agent) Agent, mode []AgentCancelOption, journal, inHook bool, steps int32) {
+	t.Helper()
+	var left, paid atomic.Int32
+	var keys []string
+	left.Store(steps)
+	var store CheckPointStore = dyingJournal{checkpoint.NewMemoryStore(), &left}
+	if !journal {
+		store = dying{CheckPointStore: memory{}, left: &left}
+	}
+	atHook := func() {}
+	a := around(payer(t, "a", &paid, &keys, func() { atHook() }))
+	r := NewRunner(t.Context(), RunnerConfig{Agent: a, CheckPointStore: store, Durability: EveryStep})
+	if err := lastError(r.Query(t.Context(), "go", WithCheckPointID("1"))); err == nil {
+		return
+	}
+	left.Store(1000)
+	before := paid.Load()
+	option, cancel := WithCancel()
+	if inHook {
+		atHook = func() { cancel(mode...) }
+	} else {
+		cancel(mode...)
+	}
+	it, err := r.Resume(t.Context(), "1", option)
+	require.NoError(t, err)
+	var cancelled *CancelError
+	if err := lastError(it); err == nil || !errors.As(err, &cancelled) {
+		return // it ended, or asks what became of the payment
+	}
+	atHook = func() {}
+	it, err = r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	what := fmt.Sprintf("died after %d steps, journal %v, in the hook %v", steps, journal, inHook)
+	for e := range it.All() {
+		require.NoError(t, e.Err, what)
+		if e.Action != nil && e.Action.Interrupted != nil { // the call had begun: nobody knows
+			require.IsType(t, &OutcomeUnknown{}, e.Action.Interrupted.InterruptContexts[0].Info, what)
+			require.Equal(t, before, paid.Load(), what)
+			return
+		}
+	}
+	require.Equal(t, int32(1), paid.Load(), what)
+	require.Len(t, keys, 1, what)
+}
+
+// TestIdempotencyKey_DiffersBetweenRoundsThatStopped: a loop pays once a round, and its model numbers its calls anew in
+// each answer. Interrupted in each round or not, each payment has a key of its own, and the same one in both cases.
+func TestIdempotencyKey_DiffersBetweenRoundsThatStopped(t *testing.T) {
+	keysOf := func(durability Durability, ask bool) (keys []string) {
+		pay := &toolFunc{"pay", func(ctx context.Context, _ string) (string, error) {
+			if asked, _, _ := tool.GetInterruptState[any](ctx); ask && !asked {
+				return "", tool.Interrupt(ctx, "may I?")
+			}
+			keys = append(keys, GetIdempotencyKey(ctx))
+			return "paid", nil
+		}}
+		a := newOrdinary(t, "a", &modelFunc[Message]{generate: func(_ context.Context, in []Message, _ ...model.Option) (Message, error) {
+			if in[len(in)-1].Role == schema.Tool {
+				return schema.AssistantMessage("round done", nil), nil
+			}
+			return callOf("pay", "call_0", `{"amount":100}`), nil
+		}}, pay)
+		loop, err := NewLoopAgent(t.Context(), &LoopAgentConfig{Name: "l", SubAgents: []Agent{a}, MaxIterations: 3})
+		require.NoError(t, err)
+		r := NewRunner(t.Context(), RunnerConfig{Agent: loop, CheckPointStore: checkpoint.NewMemoryStore(), Durability: durability})
+		it := r.Query(t.Context(), "pay", WithCheckPointID("1"))
+		for range 4 {
+			_, last := drainAll(t, it)
+			if last.Action == nil || last.Action.Interrupted == nil {
+				break
+			}
+			it = resumeWith(t, r, map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "yes"})
+		}
+		return keys
+	}
+	plain, asked := keysOf(EveryStep, false), keysOf(EveryStep, true)
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(plain))), 3)
+	require.Equal(t, plain, asked)
+	for _, ask := range []bool{false, true} {
+		require.Len(t, slices.Compact(slices.Sorted(slices.Values(keysOf(OnInterrupt, ask)))), 3)
+	}
+}
+
+// TestRunner_ANewRunReplacesOneThatDied: whatever durability the new run has, resuming it does not bring back the old
+// one that died under the same ID.
+func TestRunner_ANewRunReplacesOneThatDied(t *testing.T) {
+	for _, journal := range []bool{true, false} {
+		var left, paid atomic.Int32
+		var keys []string
+		left.Store(3)
+		var store CheckPointStore = dyingJournal{checkpoint.NewMemoryStore(), &left}
+		if !journal {
+			store = dying{CheckPointStore: memory{}, left: &left}
+		}
+		old := NewRunner(t.Context(), RunnerConfig{Agent: payer(t, "a", &paid, &keys, func() {}), CheckPointStore: store, Durability: EveryStep})
+		require.ErrorIs(t, lastError(old.Query(t.Context(), "pay", WithCheckPointID("1"))), errDied)
+		left.Store(1000)
+		paid.Store(0)
+		asking := newOrdinary(t, "a", recall(callOf("ask", "c1", "{}"), schema.AssistantMessage("you allowed it", nil)), askTool("ask"))
+		r := NewRunner(t.Context(), RunnerConfig{Agent: asking, CheckPointStore: store})
+		_, last := drainAll(t, r.Query(t.Context(), "ask me", WithCheckPointID("1")))
+		texts, _ := drainAll(t, resumeWith(t, r, map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "yes"}))
+		require.Equal(t, "a: you allowed it", texts[len(texts)-1])
+		require.Zero(t, paid.Load())
+	}
+}
+
+// TestDurability_AnEarlyHandOverIsSaved: a transfer that was started while the model still streamed is carried out by
+// the resumed run, wherever the process dies.
+func TestDurability_AnEarlyHandOverIsSaved(t *testing.T) {
+	for steps := int32(1); ; steps++ {
+		died := false
+		synctest.Test(t, func(t *testing.T) { died = transferEarlyAndDie(t, steps) })
+		if !died {
+			require.Greater(t, steps, int32(4))
+			return
+		}
+	}
+}
+
+func transferEarlyAndDie(t *testing.T, steps int32) (died bool) {
+	t.Helper()
+	var left atomic.Int32
+	left.Store(steps)
+	desk, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "desk", Description: "desk",
+		ToolsConfig: ToolsConfig{EagerExecution: true},
+		Model: &modelFunc[Message]{stream: func(context.Context, []Message, ...model.Option) (*schema.StreamReader[Message], error) {
+			s, w := schema.Pipe[Message](2)
+			go func() {
+				defer w.Close()
+				call := callOf(TransferToAgentToolName, "c", `{"agent_name":"worker"}`)
+				call.ToolCalls[0].Index = new(int)
+				w.Send(call, nil)
+				time.Sleep(time.Second) // the usage chunk at the end of a real stream, for example
+				w.Send(schema.AssistantMessage("", nil), nil)
+			}()
+			return s, nil
+		}}})
+	require.NoError(t, err)
+	worker := newOrdinary(t, "worker", recall(schema.AssistantMessage("the work is done", nil)))
+	r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, desk, worker), EnableStreaming: true, Durability: EveryStep,
+		CheckPointStore: dyingJournal{checkpoint.NewMemoryStore(), &left}})
+	if err := lastError(r.Query(t.Context(), "go", WithCheckPointID("1"))); err == nil {
+		return false
+	}
+	left.Store(1000)
+	it, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	texts, _ := drainAll(t, it)
+	require.Equal(t, "worker: the work is done", texts[len(texts)-1], "died after %d steps", steps)
+	return true
+}

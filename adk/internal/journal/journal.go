@@ -1,0 +1,287 @@
+// Package journal records the steps of a run while they happen, so that a run whose process died goes on after its last
+// step: answers of models and results of tool calls, each under the agent and the call that it belongs to.
+//
+// Package adk writes to it as its agents work, asks it for what earlier processes recorded, and puts what is not used up
+// into the checkpoint of a run that stops.
+// It must never know what an agent is, nor interpret the messages, values and actions in its records.
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/serialization"
+)
+
+// SavingTime is how long a store may take to record what has happened already, whatever has become of the run.
+const SavingTime = time.Minute
+
+// ErrClosed is returned by appends after [Journal.Close]: by calls that outlive their run.
+var ErrClosed = errors.New("failed to save a step: the run has ended")
+
+// A Journal belongs to one run in one process. It is safe for concurrent use after [Journal.Adopt] or [Journal.Begin].
+type Journal struct {
+	store core.CheckPointJournal
+	id    string
+	root  Scope
+
+	// mu guards all fields below and those of scopes, visits and calls. It is held while a record is written, so that
+	// the store and what is known here agree. The store must not call back.
+	mu sync.Mutex
+	// recording: records are written to the store. Without it they are kept here only, for the next checkpoint.
+	recording bool
+	closed    bool
+	// read are the records of earlier processes until they are adopted.
+	read []*Record
+	// known is what earlier processes recorded, by position of the visit. It does not change after Adopt.
+	known map[string]*steps
+	// now is known and what this process recorded, without what is used up.
+	now map[string]*steps
+	// visits are those that this process began, by position.
+	visits map[string]*Visit
+	// resumable are the positions of visits that stopped, by the address at which they are resumed.
+	resumable map[string]string
+}
+
+// steps are the records of one visit that still matter: its last turn, with all messages, and the calls of that turn.
+type steps struct {
+	turn  *Record
+	calls []*Record
+}
+
+// New makes the journal of a run. A store without a journal of its own gets all records in one value.
+func New(store core.CheckPointStore, id string) *Journal {
+	j := &Journal{id: id, known: map[string]*steps{}, now: map[string]*steps{}, visits: map[string]*Visit{}}
+	var ok bool
+	if j.store, ok = store.(core.CheckPointJournal); !ok {
+		j.store = &whole{store: store}
+	}
+	j.root.journal = j
+	return j
+}
+
+// ID returns the ID of the run.
+func (j *Journal) ID() string { return j.id }
+
+// Root returns the scope of the run's outermost agent.
+func (j *Journal) Root() *Scope { return &j.root }
+
+// Replay reads the records of earlier processes and returns what the run began with, nil if there are no records. What
+// is appended from now on follows them in the store. [Journal.Adopt] must be called next.
+func (j *Journal) Replay(ctx context.Context) (run []byte, err error) {
+	defer BlameStore(&err)
+	records, err := j.store.ReadRecords(ctx, j.id)
+	if err != nil {
+		return nil, err
+	}
+	for i, data := range records {
+		r, err := decode(data)
+		if err != nil {
+			return nil, fmt.Errorf("step %d: %w", i, err)
+		}
+		if r.Kind == KindBegin {
+			run, j.read = r.Run, nil
+			continue
+		}
+		j.read = append(j.read, r)
+	}
+	if len(records) > 0 && run == nil {
+		return nil, errors.New("the first step is missing")
+	}
+	j.recording = run != nil
+	return run, nil
+}
+
+// Adopt takes over what a checkpoint had of earlier records (see [Journal.Rest]), and then the records that Replay read.
+func (j *Journal) Adopt(rest Rest) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.resumable = maps.Clone(rest.Resumable)
+	for i, data := range rest.Records {
+		r, err := decode(data)
+		if err == nil {
+			err = take(j.known, r)
+		}
+		if err != nil {
+			return fmt.Errorf("step %d before the checkpoint: %w", i, err)
+		}
+	}
+	for i, r := range j.read {
+		if err := take(j.known, r); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
+	j.read = nil
+	for position, s := range j.known {
+		j.now[position] = &steps{s.turn, slices.Clone(s.calls)}
+	}
+	return nil
+}
+
+// take adds a record to what is known. A turn leaves only those calls that belong to it or to turns after it.
+func take(known map[string]*steps, r *Record) error {
+	s := known[r.Visit]
+	if s == nil {
+		s = new(steps)
+		known[r.Visit] = s
+	}
+	if r.Kind != KindTurn {
+		s.calls = append(s.calls, r)
+		return nil
+	}
+	whole := *r
+	if s.turn != nil {
+		if r.Keep > len(s.turn.Messages) {
+			return errors.New("it keeps more messages than there are")
+		}
+		before := s.turn.Messages[:r.Keep]
+		if r.Keep < len(s.turn.Messages) {
+			before = slices.Clip(before)
+		}
+		whole.Messages = append(before, r.Messages...)
+	}
+	whole.Keep = 0
+	s.turn = &whole
+	s.calls = slices.DeleteFunc(s.calls, func(c *Record) bool { return c.Round > r.Remaining })
+	return nil
+}
+
+// Begin starts recording a run, with what it begins from: its input, or a checkpoint. Records of a run before it under
+// the same ID are removed.
+func (j *Journal) Begin(ctx context.Context, run []byte) error {
+	if err := j.Remove(ctx); err != nil {
+		return fmt.Errorf("failed to save a step: %w", err)
+	}
+	j.recording = true
+	return j.append(ctx, &Record{Kind: KindBegin, Run: run})
+}
+
+// Remove removes all records from the store.
+func (j *Journal) Remove(ctx context.Context) (err error) {
+	defer BlameStore(&err)
+	return j.store.RemoveRecords(ctx, j.id)
+}
+
+// Close ends the journal: what outlives the run must not write to what is left of it, nor to what is saved in its place.
+func (j *Journal) Close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+}
+
+// appendDone records what has happened, also when the context has ended meanwhile: nobody could find out later.
+func (j *Journal) appendDone(ctx context.Context, r *Record) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SavingTime)
+	defer cancel()
+	return j.append(ctx, r)
+}
+
+func (j *Journal) append(ctx context.Context, r *Record) (err error) {
+	defer BlameStore(&err)
+	data, err := encode(r)
+	if err != nil {
+		return fmt.Errorf("failed to save a step: step of %s: %w", r.Visit, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return ErrClosed
+	}
+	if j.recording {
+		if err := j.store.AppendRecord(ctx, j.id, data); err != nil {
+			return fmt.Errorf("failed to save a step: %w", err)
+		}
+	}
+	switch r.Kind {
+	case KindTurn, KindResult, KindFailed: // not that it began: one that a cancel gives up is made again without a question
+		return take(j.now, r)
+	}
+	return nil
+}
+
+// Rest is what a checkpoint keeps of the journal of a run that stops: the records that its saved state does not contain.
+type Rest struct {
+	Records   [][]byte
+	Resumable map[string]string
+}
+
+// Rest returns what the checkpoint of the run has to keep. The journal must be closed: what is recorded later would be
+// lost.
+//
+// Which records those are depends on how far the visit got that they belong to:
+//
+//	not begun by this process    all
+//	running, abandoned           all; it begins again, and replays them
+//	parked                       all; it is resumed with what it was resumed with before
+//	suspended                    the calls after its last turn; its saved state has the rest
+//	ended                        none, unless it ran in a call that is made again
+func (j *Journal) Rest() (rest Rest, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	rest.Resumable = maps.Clone(j.resumable)
+	if rest.Resumable == nil {
+		rest.Resumable = map[string]string{}
+	}
+	for _, v := range j.visits {
+		delete(rest.Resumable, v.address)
+	}
+	for position, v := range j.visits {
+		if v.resumed && v.phase != visitEnded || v.phase == visitParked || v.isSuspended() {
+			rest.Resumable[v.address] = position
+		}
+	}
+	for _, position := range slices.Sorted(maps.Keys(j.now)) {
+		s := j.now[position]
+		v := j.visits[position]
+		if v != nil && v.phase == visitEnded && !v.scope.isRepeated() {
+			continue
+		}
+		if s.turn != nil && (v == nil || !v.isSuspended()) {
+			if rest.Records, err = appendEncoded(rest.Records, s.turn); err != nil {
+				return rest, err
+			}
+		}
+		for _, c := range s.calls {
+			if rest.Records, err = appendEncoded(rest.Records, c); err != nil {
+				return rest, err
+			}
+		}
+	}
+	return rest, nil
+}
+
+func appendEncoded(records [][]byte, r *Record) ([][]byte, error) {
+	data, err := encode(r)
+	if err != nil {
+		return nil, fmt.Errorf("step of %s: %w", r.Visit, err)
+	}
+	return append(records, data), nil
+}
+
+// forgetBelow drops what was recorded inside a call that has its result. mu is locked.
+func (j *Journal) forgetBelow(scope string) {
+	inside := func(position string) bool { return strings.HasPrefix(position, scope) }
+	maps.DeleteFunc(j.now, func(position string, _ *steps) bool { return inside(position) })
+	maps.DeleteFunc(j.visits, func(position string, _ *Visit) bool { return inside(position) })
+}
+
+func encode(r *Record) ([]byte, error) { return new(serialization.InternalSerializer).Marshal(r) }
+
+func decode(data []byte) (*Record, error) {
+	var v any
+	if err := new(serialization.InternalSerializer).Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	r, ok := v.(*Record)
+	if !ok {
+		return nil, fmt.Errorf("it is %T", v)
+	}
+	return r, nil
+}
