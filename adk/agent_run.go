@@ -25,11 +25,10 @@ type agentRun[M MessageType] struct {
 	input   *TypedAgentInput[M]
 	options *chatModelAgentOptions
 	out     sink[M]
-	// view is which cancel the run has to obey, nil if there is none. A run that somebody else's hook or tool has started
-	// is abortable only: it is stopped with those, and nobody hears of it.
-	view      *cancelscope.View
-	release   func() // of contexts that the run has made, nil if there are none
-	abortable bool
+	// view is which cancel the run has to obey, nil if there is none. A run that a hook or tool of another has started
+	// can be aborted only: it emits nothing then, not even an interrupt.
+	view    *cancelscope.View
+	release func() // of contexts that the run has made, nil if there are none
 	// undoable: the turn can be taken back. That is so once it has begun.
 	undoable bool
 	// stopsInTools: the run has been told to stop before the tools, and some of them run already.
@@ -79,7 +78,7 @@ func (r *agentRun[M]) Value(key any) any {
 		return r
 	case cancelKey:
 		if r.view != nil {
-			return inside{r.view}
+			return r.view.AbortOnly()
 		}
 	case scopeKey:
 		return nil
@@ -87,16 +86,9 @@ func (r *agentRun[M]) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-// inside is the cancel that code in a run sees, for what it runs by itself.
-type inside struct{ view *cancelscope.View }
-
 func newAgentRun[M MessageType](ctx context.Context, a *chatModelAgent[M], do assignment[M]) *agentRun[M] {
 	r := &agentRun[M]{agent: a, input: do.input, out: do.out, options: &noAgentOptions}
-	switch v := ctx.Value(cancelKey{}).(type) {
-	case *cancelscope.View:
-		r.view = v
-	case inside:
-		r.view, r.abortable = v.view.Nested(), true
+	if r.view = cancelViewFrom(ctx); r.view.IsAbortOnly() {
 		ctx, r.release = detach(ctx)
 	}
 	r.Context = ctx
@@ -119,7 +111,7 @@ func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
 func (r *agentRun[M]) offer(e *TypedAgentEvent[M]) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over || r.view.Now() && (r.abortable || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
+	if r.over || r.view.Now() && (r.view.IsAbortOnly() || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
 		return false
 	}
 	r.publish(e)
@@ -130,7 +122,7 @@ func (r *agentRun[M]) offer(e *TypedAgentEvent[M]) bool {
 func (r *agentRun[M]) tell(e *TypedAgentEvent[M]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over || r.abortable && r.view.Now() {
+	if r.over || r.view.IsAbortOnly() && r.view.Now() {
 		e.closeStreams()
 		return
 	}
@@ -164,7 +156,7 @@ func (a *chatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
 func (r *agentRun[M]) execute() {
 	defer r.end()
 	err := r.react()
-	if err != nil && !(r.abortable && r.view.Now()) {
+	if err != nil && !(r.view.IsAbortOnly() && r.view.Now()) {
 		r.send(r.lastEvent(err))
 	}
 	r.recordEnd()

@@ -137,8 +137,8 @@ func agentToolView(ctx context.Context) *cancelscope.View {
 	if caller == nil {
 		return cancelViewFrom(ctx).Nested()
 	}
-	view, abortable := caller.cancelView()
-	if view == nil || abortable {
+	view := caller.cancelView()
+	if view == nil || view.IsAbortOnly() {
 		return nil
 	}
 	if call, ok := ctx.Value(watchedCallKey{}).(*watchedCall); ok {

@@ -277,13 +277,8 @@ func cancelViewFrom(ctx context.Context) *cancelscope.View {
 	if ctx == nil {
 		return nil
 	}
-	switch v := ctx.Value(cancelKey{}).(type) {
-	case *cancelscope.View:
-		return v
-	case inside:
-		return v.view.Nested()
-	}
-	return nil
+	view, _ := ctx.Value(cancelKey{}).(*cancelscope.View)
+	return view
 }
 
 // What the interrupts of a cancel say.

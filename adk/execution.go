@@ -52,8 +52,6 @@ type execution[M MessageType] struct {
 	opts  []AgentRunOption
 	// view is which cancel the agent has to obey, nil if there is none.
 	view *cancelscope.View
-	// abortable: somebody's hook or tool runs the agent. It is stopped with those, and nobody hears of it.
-	abortable bool
 	// inherits: the callback handlers of the parent are in the context already.
 	inherits bool
 
@@ -84,9 +82,6 @@ func (x *execution[M]) Value(key any) any {
 	case sessionKey:
 		return x.run.session
 	case cancelKey:
-		if x.abortable {
-			return inside{x.view}
-		}
 		return x.view
 	case scopeKey:
 		return x.scope
@@ -132,7 +127,7 @@ func (x *execution[M]) child(ctx context.Context, agent TypedAgent[M], out sink[
 
 // childAt is child for one of several agents of one name that work at the same time: place tells their addresses apart.
 func (x *execution[M]) childAt(ctx context.Context, place string, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
-	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, scope: x.scope, opts: opts, view: x.view.Nested(), abortable: x.abortable}
+	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, scope: x.scope, opts: opts, view: x.view.Nested()}
 	if c.lane == nil { // an agent that is run by a hook or tool of one that is alone
 		c.lane = newLane[M]()
 	}
@@ -218,7 +213,7 @@ func (x *execution[M]) send(e *TypedAgentEvent[M]) {
 	if own {
 		x.last = e.Action
 		keepData(e.Action)
-		if x.run.recording.Load() && e.replayed != fromCheckpoint && (e.Action == nil || e.Action.Interrupted == nil) {
+		if x.lane != nil && x.run.recording.Load() && e.replayed != fromCheckpoint && (e.Action == nil || e.Action.Interrupted == nil) {
 			x.lane.add(e.AgentName, e)
 		}
 	}

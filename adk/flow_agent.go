@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/weftgo/weft/components"
-	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/safe"
 )
 
@@ -148,14 +147,21 @@ func (f *flowAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentR
 // begin starts the agent by itself: as the outermost one, or below the agent of ctx.
 func (f *flowAgent) begin(ctx context.Context, do assignment[Message]) task {
 	var x *execution[Message]
-	own, _ := ctx.Value(cancelKey{}).(*cancelscope.View) // that of the option of this run, if there is one
+	own := cancelViewFrom(ctx)
+	release := noRelease
+	if own.IsAbortOnly() {
+		ctx, release = detach(ctx)
+	}
 	if parent := executionFrom[Message](ctx); parent != nil {
 		parent.run.recording.Store(true)
 		x = parent.child(ctx, f, do.out, do.opts)
 		x.inherits = true
-		if own != nil && own != parent.view { // it has an option of its own
+		if parent.lane == nil {
+			x.lane.seed(ctx)
+		}
+		if own != nil && own != parent.view { // it has an option of its own, or a hook or tool runs it
 			x.view = own
-		} else if _, ok := parent.agent.(cancelscope.Container); ok {
+		} else if _, ok := parent.agent.(container); ok {
 			x.view = parent.view
 		}
 	} else {
@@ -165,11 +171,28 @@ func (f *flowAgent) begin(ctx context.Context, do assignment[Message]) task {
 		x.setAgent(f)
 		x.path = []RunStep{{agentName: x.name}}
 	}
+	var begun task
 	if do.resume != nil {
-		return x.beginResume(do.resume.EnableStreaming)
+		begun = x.beginResume(do.resume.EnableStreaming)
+	} else {
+		begun = x.begin(do.input, nil)
 	}
-	return x.begin(do.input, nil)
+	return releasing{begun, release}
 }
+
+// releasing is a task that frees a context when it is done.
+type releasing struct {
+	task
+	release func()
+}
+
+func (t releasing) execute() {
+	defer t.release()
+	t.task.execute()
+}
+
+// A container is an agent that is nothing by itself: the agent in it obeys cancels in its place.
+type container interface{ ObeyedInside() }
 
 // handOver runs the agent that x's agent wants to go on with, if there is one.
 func handOver(x *execution[Message]) {

@@ -94,6 +94,24 @@ func (l *lane[M]) append(item *historyItem[M]) {
 	l.entries = append(l.entries, item)
 }
 
+// seed fills the lane of an agent that a hook or tool of a chat model agent runs, which is alone in its run and records
+// nothing: with what that has said so far, its call of the tool included. Before the lane is used.
+func (l *lane[M]) seed(ctx context.Context) {
+	r := agentRunFrom[M](ctx)
+	if r == nil || !r.hasState(ctx) {
+		return
+	}
+	said, err := r.history(ctx)
+	if err != nil || len(said) <= len(r.messages) {
+		return
+	}
+	for _, m := range said[len(r.messages):] {
+		item := &historyItem[M]{agent: r.agent.conf.Name, message: m}
+		item.once.Do(func() {})
+		l.append(item)
+	}
+}
+
 // visible is what an agent on this lane sees.
 func (l *lane[M]) visible() []*historyItem[M] {
 	l.history.mu.Lock()

@@ -25,8 +25,8 @@ type anyRun interface {
 	// agentToolOptions are those for an agent that runs as a tool, streaming whether it is to stream.
 	agentToolOptions(name string) []AgentRunOption
 	streaming() bool
-	// cancelView is which cancel the run has to obey, and whether it can only be aborted.
-	cancelView() (view *cancelscope.View, abortable bool)
+	// cancelView is which cancel the run has to obey.
+	cancelView() *cancelscope.View
 	// scopeOf is where an agent is recorded that runs in ctx as a tool, nil if the steps of the run are not saved.
 	scopeOf(ctx context.Context) *journal.Scope
 	// outside is the context that the run was started with.
@@ -145,7 +145,7 @@ func (r *agentRun[M]) history(ctx context.Context) (messages []M, err error) {
 	return messages, err
 }
 
-func (r *agentRun[M]) cancelView() (*cancelscope.View, bool) { return r.view, r.abortable }
+func (r *agentRun[M]) cancelView() *cancelscope.View { return r.view }
 
 func (r *agentRun[M]) scopeOf(ctx context.Context) *journal.Scope {
 	if r.durable == nil {

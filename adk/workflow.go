@@ -200,7 +200,9 @@ func (r *chainRun) execute() {
 			resumes := r.resuming && x.wasInterrupted()
 			r.resuming = false
 			if !resumes && r.parent.view.Requested() {
-				r.do.out.send(CompositeInterrupt(r.ctx, w.GetType()+" workflow cancel at transition", r.state()))
+				if !r.parent.view.IsAbortOnly() {
+					r.do.out.send(CompositeInterrupt(r.ctx, w.GetType()+" workflow cancel at transition", r.state()))
+				}
 				return
 			}
 			if err := contextEnd(r.ctx); err != nil && !resumes { // the agents may not look, and a loop has no end

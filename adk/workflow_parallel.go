@@ -141,7 +141,9 @@ type branch struct {
 
 func (r *parallelRun) execute() {
 	if !r.spawned && r.parent.view.Requested() {
-		r.do.out.send(CompositeInterrupt(r.ctx, "Parallel workflow cancel before spawn", &parallelState{}))
+		if !r.parent.view.IsAbortOnly() {
+			r.do.out.send(CompositeInterrupt(r.ctx, "Parallel workflow cancel before spawn", &parallelState{}))
+		}
 		return
 	}
 	var all sync.WaitGroup

@@ -48,7 +48,7 @@ type Info struct {
 
 // A Control belongs to one run. The zero value is ready. It is safe for concurrent use.
 type Control struct {
-	mu        sync.Mutex
+	mu        sync.Mutex // guards all fields below
 	used      bool
 	requested bool
 	info      Info
@@ -58,7 +58,7 @@ type Control struct {
 	settled   bool
 	done      chan struct{} // made for whoever waits
 	watchers  []watcher
-	root      View
+	views     [reaches]View
 }
 
 // A Stopper is told when it is to stop at once. StopNow must be quick.
@@ -67,7 +67,7 @@ type Stopper interface{ StopNow() }
 // watcher is a stopper with what it obeys.
 type watcher struct {
 	Stopper
-	nested bool
+	reach reach
 }
 
 // Use claims the control for a run. It reports false if another has.
@@ -143,7 +143,7 @@ func (c *Control) due() (due []watcher) {
 		return nil
 	}
 	c.watchers = slices.DeleteFunc(c.watchers, func(w watcher) bool {
-		now := !w.nested || c.info.Recursive
+		now := w.reach.obeys(c.info)
 		if now {
 			due = append(due, w)
 		}
@@ -219,34 +219,61 @@ func (c *Control) State() (info Info, requested bool, outcome Outcome) {
 	return c.info, c.requested, c.outcome
 }
 
-// A View is how a part of the run sees the control: the outermost part obeys every request, a nested one only those
-// that are recursive. A nil view sees nothing.
+// A View is how a part of the run sees the control. A nil view sees nothing.
 type View struct {
 	control *Control
-	nested  bool
+	reach   reach
 }
 
+// reach says which requests a part obeys:
+//
+//	outermost  every one
+//	nested     those that are recursive
+//	abortOnly  those that are recursive and immediate: it runs inside somebody's code, which could do nothing with a
+//	           part that stopped in the middle
+type reach int
+
+const (
+	outermost reach = iota
+	nested
+	abortOnly
+	reaches
+)
+
 // Root returns the view of the outermost part.
-func (c *Control) Root() *View {
+func (c *Control) Root() *View { return c.view(outermost) }
+
+func (c *Control) view(r reach) *View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.root.control = c
-	return &c.root
+	c.views[r] = View{c, r}
+	return &c.views[r]
 }
 
 // Nested returns the view of a part inside.
-func (v *View) Nested() *View {
-	if v == nil || v.nested {
+func (v *View) Nested() *View { return v.within(nested) }
+
+// AbortOnly returns the view of a part that code inside has started by itself.
+func (v *View) AbortOnly() *View { return v.within(abortOnly) }
+
+// within returns the view of a part that obeys no more than r and v.
+func (v *View) within(r reach) *View {
+	if v == nil || v.reach >= r {
 		return v
 	}
-	return &View{control: v.control, nested: true}
+	return v.control.view(r)
 }
 
-// A Container is an agent that is nothing by itself: the agent in it obeys the requests in its place.
-type Container interface{ ObeyedInside() }
+// IsAbortOnly reports whether the part is either aborted or left to its end.
+func (v *View) IsAbortOnly() bool { return v != nil && v.reach == abortOnly }
 
 // Control returns what the view is of.
 func (v *View) Control() *Control { return v.control }
+
+// obeys reports whether a part with this reach obeys what is asked for.
+func (r reach) obeys(info Info) bool {
+	return r == outermost || info.Recursive && (r == nested || info.Immediate)
+}
 
 // Requested reports whether the part is to stop, in whatever way.
 func (v *View) Requested() bool {
@@ -254,7 +281,7 @@ func (v *View) Requested() bool {
 		return false
 	}
 	info, requested, outcome := v.control.State()
-	return requested && outcome != Ended && (!v.nested || info.Recursive)
+	return requested && outcome != Ended && v.reach.obeys(info)
 }
 
 // At reports whether the part is to stop at the safe point with the given bit. It is at every one if it is to stop at
@@ -284,9 +311,9 @@ func (v *View) OnNow(s Stopper) {
 	}
 	c := v.control
 	c.mu.Lock()
-	now := c.requested && c.info.Immediate && (!v.nested || c.info.Recursive)
+	now := c.requested && c.info.Immediate && v.reach.obeys(c.info)
 	if !now {
-		c.watchers = append(c.watchers, watcher{s, v.nested})
+		c.watchers = append(c.watchers, watcher{s, v.reach})
 	}
 	c.mu.Unlock()
 	if now {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/safe"
 )
 
@@ -67,8 +66,6 @@ func New(ctx context.Context, conf *Config) (agent adk.ResumableAgent, err error
 
 // system is a supervisor with its workers. It is an agent around them, so that callback handlers see one whole.
 type system struct{ adk.ResumableAgent }
-
-var _ cancelscope.Container = (*system)(nil)
 
 // ObeyedInside has a cancel of the system be one of its supervisor.
 func (*system) ObeyedInside() {}
