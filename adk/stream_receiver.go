@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/weftgo/weft/schema"
 )
@@ -14,6 +15,8 @@ type receiver[T any] struct {
 	// call is that of the model or tool whose stream it is, if its run can be cancelled.
 	call    *watchedCall
 	release func() // of ctx, nil if it is not the receiver's own
+	// ended is the error with which the wait was given up because ctx has ended.
+	ended error
 }
 
 func receiverOf[T any](ctx context.Context, s *schema.StreamReader[T]) receiver[T] {
@@ -35,12 +38,20 @@ func (r *receiver[T]) next() (item T, err error) {
 		r.call = nil
 		item, err = r.s.RecvContext(r.ctx)
 	}
+	if err != nil && err != io.EOF && r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()) {
+		r.ended = err
+	}
 	return item, err
 }
 
-// close closes the stream.
+// close closes the stream. If the reader left because its context has ended, the stream ends for the readers of events,
+// too: they may never come, and its producer would wait for them.
 func (r *receiver[T]) close() {
-	r.s.Close()
+	if r.ended != nil {
+		r.s.Abandon(r.ended)
+	} else {
+		r.s.Close()
+	}
 	if r.release != nil {
 		r.release()
 	}

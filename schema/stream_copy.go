@@ -2,6 +2,19 @@ package schema
 
 import "github.com/weftgo/weft/internal/broadcast"
 
+// Abandon closes the reader, and the stream for all other copies of it: each yields what the source had ready, then err,
+// and then io.EOF. The source is closed, so that its producer does not wait for a reader that may never come. It may be
+// called by any goroutine. On a reader that is no copy, and after the end of the stream, it is Close.
+func (sr *StreamReader[T]) Abandon(err error) {
+	if sr == nil {
+		return
+	}
+	if cursor, ok := sr.src.(*broadcast.Cursor[T]); ok && err != nil && sr.state.Load() == readerOpen {
+		cursor.CutOff(err)
+	}
+	sr.Close()
+}
+
 // Copy returns n readers that each yield every item this reader has not yielded yet, and takes the reader over. The
 // copies are independent: each may be read in a goroutine of its own, at its own speed, and must be closed; items are
 // kept until the slowest open copy has read them. The source is read when a copy asks for an item that none has asked

@@ -331,3 +331,36 @@ func TestCopy_DoBetter15_1_6_Allocations(t *testing.T) {
 	})
 	require.LessOrEqual(t, n, 400.0, fmt.Sprintf("allocations for %d items", benchItems))
 }
+
+// TestAbandon_EndsTheOtherCopies: who leaves for good takes the producer along; the other copies keep what there was.
+func TestAbandon_EndsTheOtherCopies(t *testing.T) {
+	left := errors.New("left")
+	r, w := Pipe[int](3)
+	copies := r.Copy(3)
+	for i := range 3 {
+		require.False(t, w.Send(i, nil))
+	}
+	first, err := copies[0].Recv()
+	require.NoError(t, err)
+	require.Zero(t, first)
+	copies[0].Abandon(left)
+	require.True(t, w.Send(9, nil))
+	for _, c := range copies[1:] {
+		for i := range 3 {
+			item, err := c.Recv()
+			require.NoError(t, err)
+			require.Equal(t, i, item)
+		}
+		_, err := c.Recv()
+		require.ErrorIs(t, err, left)
+		_, err = c.Recv()
+		require.Equal(t, io.EOF, err)
+	}
+	_, err = copies[0].Recv()
+	require.ErrorIs(t, err, ErrRecvAfterClosed)
+	var none *StreamReader[int]
+	none.Abandon(left)
+	alone, w := Pipe[int](1)
+	alone.Abandon(left)
+	require.True(t, w.Send(1, nil))
+}

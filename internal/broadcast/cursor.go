@@ -136,6 +136,28 @@ func (c *Cursor[T]) Producer() pull.Closer {
 	return c.seat
 }
 
+// CutOff ends the log for all its cursors: each reads what the source had ready, then err, and then the end. The source is
+// closed. It may be called by any goroutine; after the end of the source it has no effect.
+func (c *Cursor[T]) CutOff(err error) {
+	l := c.log
+	l.mu.Lock()
+	if l.ended || l.cut != nil {
+		l.mu.Unlock()
+		return
+	}
+	l.cut = err
+	for l.leaf != nil && !l.ended {
+		item, ok := l.src.Poll(nil)
+		if !ok {
+			break
+		}
+		l.publish(item)
+	}
+	l.mu.Unlock()
+	l.src.Close()
+	l.Wake()
+}
+
 // Close drops the cursor, and the source with the last one, see [pull.Source].
 func (c *Cursor[T]) Close() {
 	if c.at.Swap(nil) == nil {

@@ -35,6 +35,7 @@ type log[T any] struct {
 	used     int       // items in tail
 	fetching bool      // a cursor is asking the source
 	ended    bool      // no item will follow
+	cut      error     // stands for the end that CutOff has made, nil if it has not been called
 	cleanup  bool      // the source is closed when the log is unreachable
 }
 
@@ -132,7 +133,9 @@ func (l *log[T]) Put(item pull.Item[T]) {
 		l.ended = true
 		return
 	}
-	l.ended = item.Err == pull.ErrClosed
+	if l.ended = item.Err == pull.ErrClosed; l.ended && l.cut != nil {
+		item.Err = l.cut
+	}
 	if l.used == len(l.tail.items) {
 		l.show()
 		next := newBlock[T](min(2*l.used, lastBlock))

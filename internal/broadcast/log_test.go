@@ -1,6 +1,7 @@
 package broadcast
 
 import (
+	"errors"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -229,4 +230,52 @@ func TestFetchHoldsUpNobody(t *testing.T) {
 		require.EqualValues(t, 1, w)
 		requirePoll(t, second, item(1))
 	})
+}
+
+func TestCutOff_EndsAllCursorsBehindWhatTheSourceHad(t *testing.T) {
+	gone := errors.New("gone")
+	for _, leaf := range []bool{true, false} {
+		p := pipe.New[int](200)
+		var src pull.Source[int] = p
+		if !leaf {
+			src = &counted{Pipe: p}
+		}
+		left, reads := New[int](src), (*Cursor[int])(nil)
+		reads = left.Clone()
+		p.Send(item(1))
+		requirePoll(t, left, item(1))
+		p.Send(item(2))
+		var woken calls
+		if !leaf {
+			_, _ = reads.Poll(nil)
+			requirePoll(t, reads, item(2))
+			_, ok := reads.Poll(&woken)
+			require.False(t, ok)
+		}
+		left.CutOff(gone)
+		left.CutOff(io.ErrUnexpectedEOF)
+		left.Close()
+		require.True(t, p.Send(item(3)), "the producer does not wait for anybody")
+		if leaf {
+			requirePoll(t, reads, item(1))
+			requirePoll(t, reads, item(2))
+		} else {
+			require.EqualValues(t, 1, woken)
+		}
+		requirePoll(t, reads, pull.Item[int]{Err: gone})
+		requirePoll(t, reads, pull.Item[int]{Err: io.EOF})
+	}
+}
+
+func TestCutOff_AfterTheEndChangesNothing(t *testing.T) {
+	src := newCounted()
+	c := New[int](src)
+	src.Send(item(1))
+	src.CloseWrite()
+	other := c.Clone()
+	requirePoll(t, c, item(1))
+	requirePoll(t, c, pull.Item[int]{Err: io.EOF})
+	c.CutOff(errors.New("late"))
+	requirePoll(t, other, item(1))
+	requirePoll(t, other, pull.Item[int]{Err: io.EOF})
 }
