@@ -31,8 +31,6 @@ type agentRun[M MessageType] struct {
 	release func() // of contexts that the run has made, nil if there are none
 	// undoable: the turn can be taken back. That is so once it has begun.
 	undoable bool
-	// stopsInTools: the run has been told to stop before the tools, and some of them run already.
-	stopsInTools bool
 	// rejected: the final answer was.
 	rejected bool
 	// lastAction is that of the event of the last message, if that is the result of a tool.

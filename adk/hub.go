@@ -86,7 +86,15 @@ func launch[M MessageType](ctx context.Context, s starter[M], do assignment[M]) 
 	}
 	run := &d
 	do.opts, do.out = opts, run
+	begun := false
+	defer func() {
+		if !begun { // user code has ended the caller's goroutine
+			run.gate.end()
+			h.ring.Close()
+		}
+	}()
 	run.task = s.begin(context.WithValue(ctx, cancelKey{}, run.gate.view()), do)
+	begun = true
 	h.drive(run)
 	return h.open()
 }

@@ -136,8 +136,7 @@ func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 	case err == nil && r.unheard.Load(): // the answer came with the cancel, too late to be told
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && r.view.At(cancelscope.Mode(CancelAfterChatModel)) && t.chain.limited && opsOf[M]().hasToolCalls(last):
-		if r.speculation.stop() { // the tools node stops the run, with the results of the calls that run already
-			r.stopsInTools = true
+		if r.speculation.drain() { // the run stops behind the results of the calls that run already
 			return last, nil
 		}
 		return last, errors.Join(pauseAt[M](ctx, afterChatModel), compose.Interrupt(ctx, infoAfterChatModel))

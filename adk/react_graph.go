@@ -163,6 +163,7 @@ func (b *reactBuilder[M]) addReturnDirectly() {
 // of the one that ends the run, and runs the hooks.
 func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error) {
 	r := agentRunFrom[M](ctx)
+	stops := r.speculation.stopsRun()
 	r.speculation.close()
 	r.speculation = nil
 	if r.resume != nil || r.restored != nil {
@@ -189,7 +190,7 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 	if err != nil {
 		return nil, err
 	}
-	if (r.stopsInTools || r.view.At(cancelscope.Mode(CancelAfterToolCalls))) && !endsRun[M](ctx) {
+	if (stops || r.view.At(cancelscope.Mode(CancelAfterToolCalls))) && !endsRun[M](ctx) {
 		return nil, errors.Join(pauseAt[M](ctx, afterTools), compose.Interrupt(ctx, infoAfterToolCalls))
 	}
 	return results, nil

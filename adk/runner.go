@@ -112,10 +112,35 @@ type runnerRun[M MessageType] struct {
 	// task is what the run does, once it has begun.
 	task task
 	gate cancelGate[M]
-	// interrupted: the run has ended with an interrupt; failed: with an error.
-	interrupted, failed bool
-	// replayed is the last event, if that happened in an earlier life.
+	end  runEnd
+	// replayed is the last event, if an earlier process emitted it. It is emitted again if no other follows.
 	replayed *TypedAgentEvent[M]
+}
+
+// runEnd is what the run has come to, by the events of its agents. Those after a cancel are dropped.
+//
+//	from     to           when
+//	running  failed       an error
+//	running  interrupted  an interrupt
+//	running  cancelled    an interrupt of a run that was asked to stop
+//	failed   interrupted  the interrupt of an agent that ran beside the one that failed
+//	failed   cancelled    as before
+//
+// A run that is still running when its agents have ended has succeeded.
+type runEnd int
+
+const (
+	runRunning runEnd = iota
+	runFailed
+	runInterrupted
+	runCancelled
+)
+
+// become makes the transition of the table. What the table has not changes nothing.
+func (e *runEnd) become(to runEnd) {
+	if *e == runRunning || *e == runFailed && to != runRunning {
+		*e = to
+	}
 }
 
 func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []AgentRunOption) (*runnerRun[M], error) {
@@ -185,14 +210,30 @@ func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 		run.gate.end()
 		return run.hub.refuse(err)
 	}
+	begun := false
+	defer func() {
+		if !begun { // user code has ended the caller's goroutine: nobody will read, but somebody may wait for the end
+			run.gate.end()
+			run.hub.ring.Close()
+			run.outcomeEnds()
+		}
+	}()
 	run.step[0].agentName = run.exec.name
 	run.exec.path = run.step[:]
 	// Without hooks there is no code of the user's to run in the caller's goroutine, and the beginning can wait.
 	if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); !ok || a.agent.hooksBeforeAgent() {
 		run.task = run.begin()
 	}
+	begun = true
 	run.hub.drive(run)
 	return run.hub.open()
+}
+
+// outcomeEnds tells whoever waits for the outcome that it stands.
+func (run *runnerRun[M]) outcomeEnds() {
+	if o := run.root.options.outcome; o != nil {
+		close(o.ended)
+	}
 }
 
 // begin makes the agent start or go on.
@@ -209,12 +250,10 @@ func (run *runnerRun[M]) begin() task {
 
 // execute does the run. Then there is nothing left to cancel.
 func (run *runnerRun[M]) execute() {
-	if o := run.root.options.outcome; o != nil {
-		defer close(o.ended)
-	}
+	defer run.outcomeEnds()
 	finished := false
 	defer func() {
-		if !finished && !run.failed { // runtime.Goexit, and nobody was told
+		if !finished && run.end != runFailed { // runtime.Goexit, without an error event
 			run.hub.send(&TypedAgentEvent[M]{Err: errGoexit})
 		}
 		run.gate.end()
@@ -230,13 +269,15 @@ func (run *runnerRun[M]) execute() {
 // send passes an event to the reader.
 func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	switch {
-	case run.gate.over:
+	case run.end == runCancelled:
 		e.closeStreams()
 	case e.replayed != notReplayed:
 		run.replayed = e
 	case e.Action == nil || e.Action.Interrupted == nil:
 		run.replayed = nil
-		run.failed = run.failed || e.Err != nil && !e.shown
+		if e.Err != nil && !e.shown {
+			run.end.become(runFailed)
+		}
 		run.hub.send(e)
 	default:
 		run.sendInterrupt(e)
@@ -245,7 +286,7 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 
 // sendInterrupt saves an interrupt and passes it on. That of a cancelled run is its end.
 func (run *runnerRun[M]) sendInterrupt(e *TypedAgentEvent[M]) {
-	if run.interrupted {
+	if run.end == runInterrupted {
 		run.hub.send(&TypedAgentEvent[M]{Err: errors.New("multiple interrupt actions should not happen in Runner")})
 		return
 	}
@@ -254,10 +295,11 @@ func (run *runnerRun[M]) sendInterrupt(e *TypedAgentEvent[M]) {
 		run.hub.send(&TypedAgentEvent[M]{Err: errors.New("an interrupt event was not made by Interrupt, StatefulInterrupt or CompositeInterrupt")})
 		return
 	}
-	run.interrupted = true
 	if run.gate.stopped(signal, &run.hub) {
+		run.end.become(runCancelled)
 		return
 	}
+	run.end.become(runInterrupted)
 	if o := run.root.options.outcome; o != nil {
 		o.interrupts = interruptContexts(signal)
 	}

@@ -133,14 +133,14 @@ func (run *runnerRun[M]) openJournal() error {
 // finishJournal delivers the result of a run that had only to be told again, and removes what was saved of one that has
 // succeeded: its steps, and the checkpoint that it went on from.
 func (run *runnerRun[M]) finishJournal() {
-	if run.replayed != nil && !run.failed && !run.interrupted {
+	if run.replayed != nil && run.end == runRunning {
 		run.hub.send(run.replayed)
 	}
 	if run.root.journal == nil {
 		return
 	}
 	run.root.journal.Close()
-	if run.failed || run.interrupted || run.gate.over {
+	if run.end != runRunning {
 		return
 	}
 	if err := run.forget(); err != nil {
