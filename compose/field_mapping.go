@@ -77,7 +77,8 @@ func WithCustomExtractor(extractor func(input any) (any, error)) FieldMappingOpt
 // FromField maps a field of the predecessor's output to the whole input.
 func FromField(from string) *FieldMapping { return &FieldMapping{from: from} }
 
-// ToField maps the predecessor's whole output to a field of the input.
+// ToField maps the predecessor's whole output to a field of the input. The input must be a struct, a map, or any, which
+// becomes a map[string]any.
 func ToField(to string, opts ...FieldMappingOption) *FieldMapping {
 	return newMapping("", to, opts)
 }

@@ -153,6 +153,50 @@ func TestFieldMapping_W9_TargetConstruction(t *testing.T) {
 	forms4(t, compiled[kv, map[string]*leaf](t, direct[kv, map[string]*leaf](MapFields("k", "l"))), kv{"k": nil}, map[string]*leaf{"l": nil})
 }
 
+// Fields that are mapped into an input of type any make it a map[string]any.
+func TestFieldMapping_AnyBecomesAMap(t *testing.T) {
+	ctx := context.Background()
+	forms4(t, compiled[string, any](t, direct[string, any](ToField("q"))), "x", any(kv{"q": "x"}))
+	forms4(t, compiled[string, any](t, direct[string, any](ToFieldPath(FieldPath{"a", "b", "c"}))), "x", any(kv{"a": kv{"b": kv{"c": "x"}}}))
+	forms4(t, compiled[any, any](t, direct[any, any](ToField("q"))), nil, any(kv{"q": nil}))
+
+	several := NewWorkflow[string, any]()
+	several.AddLambdaNode("up", suffix("!")).AddInput(START)
+	several.End().AddInput(START, ToFieldPath(FieldPath{"in", "q"})).AddInput("up", ToFieldPath(FieldPath{"in", "a"})).
+		SetStaticValue(FieldPath{"in", "s"}, 1).SetStaticValue(FieldPath{"k"}, "v")
+	forms4(t, compiled[string, any](t, several), "x", any(kv{"in": kv{"q": "x", "a": "x!", "s": 1}, "k": "v"}))
+
+	same := InvokableLambda(func(_ context.Context, in any) (any, error) { return in, nil })
+	lambda := NewWorkflow[string, any]()
+	lambda.AddLambdaNode("n", same).AddInput(START, ToField("q")).SetStaticValue(FieldPath{"k"}, "v")
+	lambda.End().AddInput("n")
+	forms4(t, compiled[string, any](t, lambda), "x", any(kv{"q": "x", "k": "v"}))
+
+	alone := NewWorkflow[string, any]()
+	alone.AddLambdaNode("n", same).AddDependency(START).SetStaticValue(FieldPath{"a", "b"}, 1)
+	alone.End().AddInput("n")
+	forms4(t, compiled[string, any](t, alone), "x", any(kv{"a": kv{"b": 1}}))
+
+	// What is mapped from a node that was skipped is absent.
+	skipped := NewWorkflow[string, any]()
+	skipped.AddLambdaNode("a", suffix("a")).AddInputWithOptions(START, nil, WithNoDirectDependency())
+	skipped.AddLambdaNode("b", suffix("b")).AddInputWithOptions(START, nil, WithNoDirectDependency())
+	skipped.AddBranch(START, NewGraphBranch(choose("b"), map[string]bool{"a": true, "b": true}))
+	skipped.End().AddInput("a", ToField("a")).AddInput("b", ToField("b"))
+	forms4(t, compiled[string, any](t, skipped), "x", any(kv{"b": "xb"}))
+
+	// In a stream every chunk is a map of its own.
+	s, err := compiled[string, any](t, direct[string, any](ToField("q"))).
+		Transform(ctx, schema.StreamReaderFromArray([]string{"a", "b"}))
+	require.NoError(t, err)
+	require.Equal(t, []any{kv{"q": "a"}, kv{"q": "b"}}, readAll(t, s))
+
+	taken := NewWorkflow[string, any]()
+	taken.End().AddInput(START, ToField("q")).SetStaticValue(FieldPath{"q", "r"}, 1)
+	_, err = taken.Compile(ctx)
+	require.EqualError(t, err, "two terminal field paths conflict for node end: [q], [q r]")
+}
+
 func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
 	mapping := func(m *FieldMapping) string { c, _ := m.of(START); return c.String() }
 	compileErr := func(wf AnyGraph) error {
@@ -165,7 +209,8 @@ func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
 		want string
 	}{
 		{"successor kind", compileErr(direct[string, string](ToField("a"))), "static check fail: successor input type should be struct or map, actual: string"},
-		{"successor interface", compileErr(direct[string, any](ToField("a"))), "static check fail: successor input type should be struct or map, actual: interface {}"},
+		{"successor any", compileErr(direct[string, any](ToField("a"))), ""},
+		{"successor interface", compileErr(direct[string, named](ToField("a"))), "static check fail: successor input type should be struct or map, actual: compose.named"},
 		{"predecessor kind", compileErr(direct[string, string](FromField("a"))), "static check fail: predecessor output type should be struct or map, actual: string"},
 		{"successor before predecessor", compileErr(direct[string, string](MapFields("a", "b"))), "static check fail: successor input type should be struct or map, actual: string"},
 		{"no such source", compileErr(direct[*schema.Message, any](FromField("None"))),

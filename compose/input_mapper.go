@@ -98,7 +98,7 @@ func (m *inputMapper) addInput(e *edge, output kind) error {
 		return nil
 	}
 	for _, fm := range e.mappings {
-		if fm.to != "" && (m.input == nil || !isStructOrMap(m.input.Type())) {
+		if fm.to != "" && (m.input == nil || !isFillable(m.input.Type())) {
 			return fmt.Errorf("static check fail: successor input type should be struct or map, actual: %v", typeOf(m.input))
 		}
 	}
@@ -123,6 +123,9 @@ func isStructOrMap(t reflect.Type) bool {
 	}
 	return t.Kind() == reflect.Struct || t.Kind() == reflect.Map
 }
+
+// isFillable also takes any, in which fields make a map[string]any.
+func isFillable(t reflect.Type) bool { return isStructOrMap(t) || t == reflect.TypeFor[any]() }
 
 // isReadable also takes interfaces: what is in them is known at run time.
 func isReadable(t reflect.Type) bool { return isStructOrMap(t) || t.Kind() == reflect.Interface }
@@ -160,7 +163,7 @@ func (m *inputMapper) compile(fm *FieldMapping, output kind) (fieldMapper, error
 }
 
 func (m *inputMapper) addStatic(s staticValue) error {
-	if m.input == nil || !isStructOrMap(m.input.Type()) {
+	if m.input == nil || !isFillable(m.input.Type()) {
 		return fmt.Errorf("static check fail: successor input type should be struct or map, actual: %v", typeOf(m.input))
 	}
 	target, want, err := resolve(m.input.Type(), s.path, true)
@@ -220,6 +223,8 @@ func (m *inputMapper) newInput() reflect.Value {
 		dst.Set(reflect.MakeMap(dst.Type()))
 	case reflect.Pointer:
 		dst.Set(reflect.New(dst.Type().Elem()))
+	case reflect.Interface:
+		dst.Set(reflect.ValueOf(map[string]any{}))
 	}
 	return dst
 }

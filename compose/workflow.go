@@ -129,7 +129,8 @@ func (n *WorkflowNode) AddDependency(fromNodeKey string) *WorkflowNode {
 	return n.addInput(fromNodeKey, nil, true, false)
 }
 
-// SetStaticValue sets a field of the node's input to a constant. The input must be a struct or a map.
+// SetStaticValue sets a field of the node's input to a constant. The input must be a struct, a map, or any, which
+// becomes a map[string]any.
 func (n *WorkflowNode) SetStaticValue(path FieldPath, value any) *WorkflowNode {
 	if len(path) == 0 {
 		n.fail(fmt.Errorf("static value of node '%s': the path is empty", n.key))
