@@ -287,7 +287,7 @@ func TestCallbacks_CB4_WithCallbacks(t *testing.T) {
 			rec.wg.Wait()
 			n := map[string]int{}
 			for _, f := range rec.seen {
-				if f.timing == "start" {
+				if f.timing == "start" || f.timing == "start-stream" {
 					n[fmt.Sprint(f.component, " ", f.name)]++
 				}
 			}

@@ -724,11 +724,53 @@ func testCallbacks[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, fired{"start", "echo", "toolFunc", components.ComponentOfTool, "string"}, tools[0])
 	require.Equal(t, fired{"end", "echo", "toolFunc", components.ComponentOfTool, "string"}, tools[1])
 
-	graphs := rec.of(compose.ComponentOfGraph)
-	require.Len(t, graphs, 2, "%v", rec.seen)
-	for _, g := range graphs {
-		require.Equal(t, "tester", g.name)
+	start, messages := "start", fmt.Sprintf("%T", []M(nil))
+	if streaming {
+		start, messages = "start-stream", "<nil>"
 	}
+	graph := compose.ComponentOfGraph
+	require.Equal(t, []fired{{start, "tester", "", graph, messages}, {end, "tester", "", graph, fmt.Sprintf("%T", none)}}, rec.of(graph))
+	node := compose.ComponentOfToolsNode
+	if kind == components.ComponentOfAgenticModel {
+		node = compose.ComponentOfAgenticToolsNode
+	}
+	require.Equal(t, []fired{{"start", "ToolNode", "", node, fmt.Sprintf("%T", none)},
+		{end, "ToolNode", "", node, fmt.Sprintf("%T", []M(nil))}}, rec.of(node))
+}
+
+// A streaming agent's graph and tools node end with a stream for callback handlers, also in a resumed run.
+func TestChatModelAgent_StreamingRunsReportStreams(t *testing.T) {
+	bubbled(t, testStreamReports[ordinary], testStreamReports[agentic])
+}
+
+func testStreamReports[M MessageType](t *testing.T, streaming bool) {
+	d := dialectOf[M]()
+	rec := &recorder{}
+	m := says(d.answer("", wanted{"ask", "1", "x"}, wanted{"echo", "2", "x"}), d.answer("done"))
+	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, []tool.BaseTool{askTool("ask"), echo("echo")}),
+		EnableStreaming: streaming, CheckPointStore: memory{}})
+	first := read(t, r.Query(t.Context(), "hi", WithCallbacks(rec.handler()), WithCheckPointID("1")))
+	point := first[len(first)-1].Action.Interrupted.InterruptContexts[0]
+	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}}, WithCallbacks(rec.handler()))
+	require.NoError(t, err)
+	read(t, it)
+	timings := func(of components.Component) (all []string) {
+		for _, f := range rec.of(of) {
+			all = append(all, f.timing)
+		}
+		return all
+	}
+	node := compose.ComponentOfToolsNode
+	if _, is := any(*new(M)).(agentic); is {
+		node = compose.ComponentOfAgenticToolsNode
+	}
+	if streaming {
+		require.Equal(t, []string{"start-stream", "error", "start-stream", "end-stream"}, timings(compose.ComponentOfGraph))
+		require.Equal(t, []string{"start", "error", "start", "end-stream"}, timings(node))
+		return
+	}
+	require.Equal(t, []string{"start", "error", "start", "end"}, timings(compose.ComponentOfGraph))
+	require.Equal(t, []string{"start", "error", "start", "end"}, timings(node))
 }
 
 // reporting is a model that fires its own callbacks.

@@ -84,8 +84,13 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 		return nil, b.err
 	}
 	b.out.Runnable, err = b.graph.Compile(ctx, compose.WithGraphName(conf.Name), compose.WithMaxRunSteps(math.MaxInt),
-		compose.InternalWithOwnCheckPoint(runStore[M]{}))
+		compose.InternalWithOwnCheckPoint(runStore[M]{}), compose.InternalWithStreamReports(streams[M]))
 	return b.out, err
+}
+
+// streams reports whether the run that ctx belongs to streams what its models and tools say.
+func streams[M MessageType](ctx context.Context) bool {
+	return agentRunFrom[M](ctx).input.EnableStreaming
 }
 
 // reactBuilder adds the nodes and keeps the first error.
@@ -123,7 +128,7 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 	if b.err != nil {
 		return
 	}
-	compose.InternalSetToolsByStream(node, func(ctx context.Context) bool { return agentRunFrom[M](ctx).input.EnableStreaming })
+	compose.InternalSetToolsByStream(node, streams[M])
 	if conf.ToolsConfig.EagerExecution {
 		b.chain.eager = newEagerTools(node, &config)
 		compose.InternalSetEarlyToolCalls(node, adoptEarlyCalls[M])

@@ -544,6 +544,11 @@ func testPanickingHandlers[M MessageType](t *testing.T, streaming bool) {
 							panics("start", info)
 							return ctx
 						}).
+						OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+							in.Close()
+							panics("start", info)
+							return ctx
+						}).
 						OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
 							panics("end", info)
 							return ctx

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,6 +33,7 @@ type graphCompileOptions struct {
 	interruptAfter  []string
 	deleteOnSuccess bool
 	awaitSideNodes  bool
+	reportStreams   func(ctx context.Context) bool
 
 	given []GraphCompileOption
 }
@@ -104,6 +106,13 @@ func WithCheckPointStore(store CheckPointStore) GraphCompileOption {
 // saved there, and goes on from there, without being told so. It is for the agent runtime.
 func InternalWithOwnCheckPoint(store CheckPointStore) GraphCompileOption {
 	return func(o *graphCompileOptions) { o.store, o.checkpointID = store, new(string) }
+}
+
+// InternalWithStreamReports has runs by Invoke report their input and output to callback handlers as streams of one
+// chunk where asStreams says so, which is asked only if there are handlers. It is for the agent runtime, whose nodes
+// work on whole messages also where models and tools stream.
+func InternalWithStreamReports(asStreams func(ctx context.Context) bool) GraphCompileOption {
+	return func(o *graphCompileOptions) { o.reportStreams = asStreams }
 }
 
 // WithSerializer replaces the encoding of checkpoints.

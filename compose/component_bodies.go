@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -81,13 +82,14 @@ func agenticChatTemplateBody(t prompt.AgenticChatTemplate) body {
 
 func toolsNodeBody(tn *ToolsNode) body {
 	return componentBody(ComponentOfToolsNode, tn, func() forms[*schema.Message, []*schema.Message, ToolsNodeOption] {
-		return forms[*schema.Message, []*schema.Message, ToolsNodeOption]{invoke: tn.Invoke, stream: tn.Stream}
+		return forms[*schema.Message, []*schema.Message, ToolsNodeOption]{invoke: tn.Invoke, stream: tn.Stream, joinsStream: tn.callsByStream}
 	})
 }
 
 func agenticToolsNodeBody(tn *AgenticToolsNode) body {
 	return componentBody(ComponentOfAgenticToolsNode, tn, func() forms[*schema.AgenticMessage, []*schema.AgenticMessage, ToolsNodeOption] {
-		return forms[*schema.AgenticMessage, []*schema.AgenticMessage, ToolsNodeOption]{invoke: tn.Invoke, stream: tn.Stream}
+		return forms[*schema.AgenticMessage, []*schema.AgenticMessage, ToolsNodeOption]{invoke: tn.Invoke, stream: tn.Stream,
+			joinsStream: func(ctx context.Context) bool { return tn.tools != nil && tn.tools.callsByStream(ctx) }}
 	})
 }
 

@@ -58,7 +58,7 @@ func InternalSetToolExecutionProvider(tn *ToolsNode, provider func(ctx context.C
 func InternalToolsOf(atn *AgenticToolsNode) *ToolsNode { return atn.tools }
 
 // InternalSetToolsByStream has Invoke of a tools node call the streaming side of tools that have one, and join the
-// results, where byStream says so. It is for the agent runtime, whose middlewares show the streams to the user, and must
+// results, where byStream says so. Callback handlers are shown the results as a stream then. It is for the agent runtime, whose middlewares show the streams to the user, and must
 // be called before the node is used.
 func InternalSetToolsByStream(tn *ToolsNode, byStream func(ctx context.Context) bool) {
 	tn.byStream = byStream

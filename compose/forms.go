@@ -31,6 +31,8 @@ type forms[I, O, P any] struct {
 	transform Transform[I, O, P]
 	// silent: the function reports to the callback handlers itself.
 	silent bool
+	// joinsStream, if not nil, says whether invoke joins what are streams to callback handlers.
+	joinsStream func(ctx context.Context) bool
 	// noOptions: P stands for nothing, the function takes no options.
 	noOptions bool
 }
@@ -174,7 +176,11 @@ func (f *forms[I, O, P]) callInvoke(ctx context.Context, in I, opts []P) (out O,
 //
 //go:noinline
 func (f *forms[I, O, P]) reportInvoke(ctx context.Context, in I, opts []P) (O, error) {
-	return reportValue(ctx, in, func(ctx context.Context) (O, error) { return f.invoke(ctx, in, opts...) })
+	call := func(ctx context.Context) (O, error) { return f.invoke(ctx, in, opts...) }
+	if f.joinsStream != nil && f.joinsStream(ctx) {
+		return reportJoined(ctx, in, call)
+	}
+	return reportValue(ctx, in, call)
 }
 
 func (f *forms[I, O, P]) callStream(ctx context.Context, in I, opts []P) (out *schema.StreamReader[O], err error) {
@@ -237,6 +243,20 @@ func reportValue[I, O any](ctx context.Context, in I, call func(ctx context.Cont
 	}
 	out, err = guarded(ctx, call)
 	return reportEnd(ctx, out, err)
+}
+
+// reportJoined shows handlers the value at the end as a stream of one chunk.
+func reportJoined[I, O any](ctx context.Context, in I, call func(ctx context.Context) (O, error)) (out O, err error) {
+	s, err := reportStream(ctx, in, func(ctx context.Context) (*schema.StreamReader[O], error) {
+		if out, err = call(ctx); err != nil {
+			return nil, err
+		}
+		return singleOf(out), nil
+	})
+	if err == nil {
+		s.Close()
+	}
+	return out, err
 }
 
 func reportStream[I, O any](ctx context.Context, in I, call func(ctx context.Context) (*schema.StreamReader[O], error)) (out *schema.StreamReader[O], err error) {

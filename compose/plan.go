@@ -44,6 +44,8 @@ type plan struct {
 	interrupts      bool // some node has interruptBefore or interruptAfter
 	deleteOnSuccess bool
 	awaitSideNodes  bool
+	// reportStreams says whether a run of values is reported to callback handlers as one of streams; nil means never.
+	reportStreams func(ctx context.Context) bool
 
 	compileInfo *GraphInfo
 	// runs is the memory of runs that have ended.
@@ -145,6 +147,7 @@ func (g *graph) compilePlan(opts *graphCompileOptions) (*plan, error) {
 		serializer:      opts.serializer,
 		deleteOnSuccess: opts.deleteOnSuccess,
 		awaitSideNodes:  opts.awaitSideNodes,
+		reportStreams:   opts.reportStreams,
 		maxSteps:        opts.maxSteps,
 	}
 	p.eager = p.dag && !opts.steps

@@ -199,9 +199,12 @@ func (r *run) reportStart() error {
 	}
 	var next context.Context
 	var err error
-	if r.inputStream != nil {
+	switch {
+	case r.inputStream != nil:
 		next, r.inputStream, err = r.in.ReportStart(r.ctx, r.inputStream)
-	} else {
+	case r.reportsStreams():
+		next, err = reportStartOf(r.ctx, r.in, r.input)
+	default:
 		next, err = callbacks.FireStart(r.ctx, r.input)
 	}
 	if next != context.Context(r.ctx) { // a handler added something: below it everything stays as it was
@@ -227,6 +230,8 @@ func (r *run) reportEnd() {
 		}
 	case r.stream != nil:
 		r.stream, r.err = r.out.ReportEnd(r.ctx, r.stream)
+	case r.reportsStreams():
+		r.err = reportEndOf(r.ctx, r.out, r.value)
 	default:
 		_, r.err = callbacks.FireEnd[any](r.ctx, r.value)
 	}
@@ -237,6 +242,33 @@ func (r *run) reportEnd() {
 			r.err = graphError(r.err)
 		}
 	}
+}
+
+// reportsStreams reports whether this run of values looks to callback handlers like one of streams.
+func (r *run) reportsStreams() bool {
+	return r.plan.reportStreams != nil && r.plan.reportStreams(r.ctx)
+}
+
+// reportStartOf and reportEndOf show handlers a value as a stream of one chunk.
+
+func reportStartOf(ctx context.Context, k kind, input any) (context.Context, error) {
+	s, err := k.Single(input)
+	if err != nil {
+		return ctx, err
+	}
+	next, rest, err := k.ReportStart(ctx, s)
+	closeStream(rest)
+	return next, err
+}
+
+func reportEndOf(ctx context.Context, k kind, output any) error {
+	s, err := k.Single(output)
+	if err != nil {
+		return err
+	}
+	rest, err := k.ReportEnd(ctx, s)
+	closeStream(rest)
+	return err
 }
 
 // execute runs the nodes from the input, or from the checkpoint that was loaded, to END, an interrupt or a failure.

@@ -178,7 +178,7 @@ func (tn *ToolsNode) Invoke(ctx context.Context, input *schema.Message, opts ...
 		return nil, err
 	}
 	execute := (*toolCall).invoke
-	if tn.byStream != nil && tn.byStream(ctx) {
+	if tn.callsByStream(ctx) {
 		execute = (*toolCall).gather
 	}
 	b.run(execute)
@@ -192,6 +192,11 @@ func (tn *ToolsNode) Invoke(ctx context.Context, input *schema.Message, opts ...
 		}
 	}
 	return out, nil
+}
+
+// callsByStream reports whether Invoke calls the streaming side of tools. Callback handlers see it as Stream then.
+func (tn *ToolsNode) callsByStream(ctx context.Context) bool {
+	return tn.byStream != nil && tn.byStream(ctx)
 }
 
 // Stream starts the calls of an assistant message and returns their results as they come. Each chunk is a slice with
