@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +74,75 @@ func TestSiblingContext_IsCollectedWithWhatRefersToIt(t *testing.T) {
 			return gone.Value() == nil
 		}, 5*time.Second, time.Millisecond, name)
 	}
+}
+
+// Nor is it kept by a parent that lives on, or by its own cleanup, though the parent leads to it: a run refers to the
+// calls that it has started, and those to what they were given.
+func TestSiblingContext_IsCollectedWithARunThatRefersToIt(t *testing.T) {
+	type aRun struct {
+		runContext
+		siblings *siblingContext
+	}
+	for name, derive := range map[string]func(context.Context) (context.Context, context.CancelFunc){
+		"parent lives on": func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} },
+		"parent has a value": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithValue(ctx, referring{}, 1), func() {}
+		},
+		"parent goes with it": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithCancel(context.WithoutCancel(ctx))
+		},
+		"parent is cancelled later": context.WithCancel,
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			parent, later := derive(base)
+			r := &aRun{runContext: newRunContext(parent)}
+			r.siblings = &siblingContext{Context: r}
+			_ = r.siblings.Done()
+			gone := weak.Make(r)
+			r, parent = nil, nil
+			require.Eventually(t, func() bool {
+				runtime.GC()
+				return gone.Value() == nil
+			}, 5*time.Second, time.Millisecond)
+			later()
+		})
+	}
+}
+
+// A parent that lives on does not gather what is left of contexts that nobody sees any more.
+func TestSiblingContext_LeavesItsParent(t *testing.T) {
+	parent := &registering{Context: context.Background(), done: make(chan struct{})}
+	for range 3 {
+		s := &siblingContext{Context: parent}
+		_ = s.Done()
+	}
+	require.Equal(t, 3, parent.count())
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return parent.count() == 0
+	}, 5*time.Second, time.Millisecond)
+}
+
+// registering is a context that ends in a way of its own and counts what is to end with it.
+type registering struct {
+	context.Context
+	done   chan struct{}
+	places sync.Map
+}
+
+func (r *registering) Done() <-chan struct{} { return r.done }
+
+func (r *registering) AfterFunc(f func()) (stop func() bool) {
+	key := new(int)
+	r.places.Store(key, f)
+	return func() bool { r.places.Delete(key); return true }
+}
+
+func (r *registering) count() (n int) {
+	r.places.Range(func(any, any) bool { n++; return true })
+	return n
 }
 
 type referring struct{ to *siblingContext }
