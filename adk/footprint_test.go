@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -161,5 +164,31 @@ func TestOptions_DoBetter34_AgentToolOptionsKeepTheirOrder(t *testing.T) {
 		read(t, ask(t.Context(), Agent(outer), false, WithAgentToolRunOptions(map[string][]AgentRunOption{
 			"other": {flavored("another's")}, "inner": {flavored("1"), flavored("2"), flavored("3")}, "third": {flavored("a third's")}})))
 		require.Equal(t, "3", model.GetImplSpecificOptions(&modelFlavor{"none"}, m.options[0]...).v)
+	}
+}
+
+// Nothing keeps an eager run in memory in which a call failed beside another one, though the caller's context lives on.
+func TestFootprint_EagerRunsWithAFailedCallAreCollected(t *testing.T) {
+	base, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	fails := &toolFunc{"fails", func(context.Context, string) (string, error) { return "", errBroken }}
+	waits := &toolFunc{"waits", func(ctx context.Context, _ string) (string, error) {
+		<-ctx.Done() // so that its context is made
+		return "", context.Cause(ctx)
+	}}
+	type key struct{}
+	for name, beside := range map[string]tool.BaseTool{"fails": fails, "echo": echo("echo"), "waits": waits} {
+		var runs []weak.Pointer[[64]byte]
+		for range 10 {
+			m := says(chatAnswer("", wanted{"fails", "1", object}, wanted{name, "2", object}), chatAnswer("done"))
+			a := setup(t, m, []tool.BaseTool{fails, beside}, func(c *ChatModelAgentConfig) { c.ToolsConfig.EagerExecution = true })
+			mark := new([64]byte)
+			runs = append(runs, weak.Make(mark))
+			require.ErrorIs(t, lastError(ask(context.WithValue(base, key{}, mark), Agent(a), true)), errBroken)
+		}
+		require.Eventually(t, func() bool {
+			runtime.GC()
+			return !slices.ContainsFunc(runs, func(run weak.Pointer[[64]byte]) bool { return run.Value() != nil })
+		}, 5*time.Second, time.Millisecond, name)
 	}
 }
