@@ -48,6 +48,18 @@ func (b *branchUse) target(name string) string {
 	return name
 }
 
+// neighbourhood is what touches a node, in the order it was added: edges into it and out of it, and the branches that
+// it has or that may choose it.
+type neighbourhood struct {
+	in, out  []*edge
+	branches []*branchUse
+}
+
+type (
+	nodePair struct{ from, to string }
+	edgeSort struct{ control, data bool }
+)
+
 // graph is the builder that Graph, Chain and Workflow share. The first error sticks.
 type graph struct {
 	component components.Component
@@ -56,6 +68,11 @@ type graph struct {
 	byKey     map[string]*node
 	edges     []*edge
 	branches  []*branchUse
+	// near has what touches each node; pairs says what the edges between two nodes are.
+	near  map[string]*neighbourhood
+	pairs map[nodePair]edgeSort
+	// learned are the nodes whose types were just inferred: what touches them has to be checked.
+	learned []string
 	// mappers build the inputs of workflow nodes that take parts of their predecessors' outputs.
 	mappers map[string]*inputMapper
 	newGraphOptions
@@ -68,7 +85,8 @@ type graph struct {
 
 func newGraphBuilder(component components.Component, in, out kind, opts []NewGraphOption) *graph {
 	g := &graph{component: component, in: in, out: out, byKey: map[string]*node{},
-		mappers: map[string]*inputMapper{}, rawOpts: slices.Clone(opts)}
+		near:  map[string]*neighbourhood{START: {}, END: {}},
+		pairs: map[nodePair]edgeSort{}, mappers: map[string]*inputMapper{}, rawOpts: slices.Clone(opts)}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&g.newGraphOptions)
@@ -111,6 +129,7 @@ func (g *graph) addNode(key string, b body, opts []GraphAddNodeOpt) error {
 		}
 		g.nodes = append(g.nodes, n)
 		g.byKey[key] = n
+		g.near[key] = &neighbourhood{}
 		return nil
 	})
 }
@@ -120,19 +139,22 @@ func (g *graph) addEdge(e *edge) error {
 		if err := g.checkEndpoints("edge", e.from, e.to); err != nil {
 			return err
 		}
-		for _, other := range g.edges {
-			if other.from != e.from || other.to != e.to {
-				continue
-			}
-			if e.control && other.control {
-				return fmt.Errorf("control edge[%s]-[%s] have been added yet", e.from, e.to)
-			}
-			if e.data && other.data {
-				return fmt.Errorf("data edge[%s]-[%s] have been added yet", e.from, e.to)
-			}
+		pair := nodePair{e.from, e.to}
+		there := g.pairs[pair]
+		if e.control && there.control {
+			return fmt.Errorf("control edge[%s]-[%s] have been added yet", e.from, e.to)
 		}
+		if e.data && there.data {
+			return fmt.Errorf("data edge[%s]-[%s] have been added yet", e.from, e.to)
+		}
+		g.pairs[pair] = edgeSort{control: e.control || there.control, data: e.data || there.data}
+		from, to := g.near[e.from], g.near[e.to]
+		from.out, to.in = append(from.out, e), append(to.in, e)
 		g.edges = append(g.edges, e)
-		return g.inferFrom(g.inferAlongEdge(e))
+		if err := g.inferAlongEdge(e); err != nil {
+			return err
+		}
+		return g.spread()
 	})
 }
 
@@ -141,13 +163,21 @@ func (g *graph) addBranch(use *branchUse) error {
 		if err := use.branch.check(); err != nil {
 			return fmt.Errorf("branch of node '%s': %w", use.from, err)
 		}
+		touched := map[string]bool{use.from: true}
 		for _, end := range sortedKeys(use.branch.endNodes) {
 			if err := g.checkEndpoints("branch", use.from, use.target(end)); err != nil {
 				return err
 			}
+			touched[use.target(end)] = true
+		}
+		for key := range touched {
+			g.near[key].branches = append(g.near[key].branches, use)
 		}
 		g.branches = append(g.branches, use)
-		return g.inferFrom(g.inferAlongBranch(use))
+		if err := g.inferAlongBranch(use); err != nil {
+			return err
+		}
+		return g.spread()
 	})
 }
 
@@ -181,81 +211,82 @@ func (g *graph) inputOf(key string) kind {
 	return g.byKey[key].input()
 }
 
-// inferFrom takes what checking a new connection gave. If that told the type of a passthrough, every other
-// connection may now tell more, and is checked until nothing new is learned.
-func (g *graph) inferFrom(learned bool, err error) error {
-	for learned && err == nil {
-		learned = false
-		for _, e := range g.edges {
-			l, err := g.inferAlongEdge(e)
-			if err != nil {
+// spread checks the connections of nodes whose types were just learned, which may tell those of others, until nothing
+// new is learned.
+func (g *graph) spread() error {
+	for len(g.learned) > 0 {
+		key := g.learned[0]
+		g.learned = g.learned[1:]
+		near := g.near[key]
+		for _, e := range near.in {
+			if err := g.inferAlongEdge(e); err != nil {
 				return err
 			}
-			learned = learned || l
 		}
-		for _, b := range g.branches {
-			l, err := g.inferAlongBranch(b)
-			if err != nil {
+		for _, e := range near.out {
+			if err := g.inferAlongEdge(e); err != nil {
 				return err
 			}
-			learned = learned || l
+		}
+		for _, b := range near.branches {
+			if err := g.inferAlongBranch(b); err != nil {
+				return err
+			}
 		}
 	}
-	return err
+	return nil
 }
 
-func (g *graph) inferAlongEdge(e *edge) (learned bool, err error) {
+func (g *graph) inferAlongEdge(e *edge) error {
 	if !e.data || len(e.mappings) > 0 {
-		return false, nil
+		return nil
 	}
 	return g.inferBetween(e.from, e.to)
 }
 
-func (g *graph) inferBetween(from, to string) (learned bool, err error) {
+func (g *graph) inferBetween(from, to string) error {
 	out, in := g.outputOf(from), g.inputOf(to)
 	switch {
 	case out == nil && in == nil:
-		return false, nil
 	case out == nil:
-		return g.byKey[from].infer(in), nil
+		g.infer(from, in)
 	case in == nil:
-		return g.byKey[to].infer(out), nil
+		g.infer(to, out)
 	case assignable(out.Type(), in.Type()) == never:
-		return false, fmt.Errorf("graph edge[%s]-[%s]: start node's output type[%s] and end node's input type[%s] mismatch",
+		return fmt.Errorf("graph edge[%s]-[%s]: start node's output type[%s] and end node's input type[%s] mismatch",
 			from, to, out.Type(), in.Type())
 	}
-	return false, nil
+	return nil
 }
 
-func (g *graph) inferAlongBranch(b *branchUse) (learned bool, err error) {
+func (g *graph) inferAlongBranch(b *branchUse) error {
 	want := b.branch.value
 	out := g.outputOf(b.from)
 	if out == nil {
-		learned = g.byKey[b.from].infer(want)
+		g.infer(b.from, want)
 	} else if assignable(out.Type(), want.Type()) == never {
-		return false, fmt.Errorf("condition's input type[%s] and start node[%s]'s output type[%s] are mismatched",
+		return fmt.Errorf("condition's input type[%s] and start node[%s]'s output type[%s] are mismatched",
 			want.Type(), b.from, out.Type())
 	}
 	if b.noData {
-		return learned, nil
+		return nil
 	}
 	for _, end := range sortedKeys(b.branch.endNodes) {
-		l, err := g.inferBetween(b.from, b.target(end))
-		if err != nil {
-			return false, err
+		if err := g.inferBetween(b.from, b.target(end)); err != nil {
+			return err
 		}
-		learned = learned || l
 	}
-	return learned, nil
+	return nil
 }
 
 // infer gives a passthrough its type.
-func (n *node) infer(k kind) bool {
+func (g *graph) infer(key string, k kind) {
+	n := g.byKey[key]
 	if !n.isPassthrough() || n.in != nil {
-		return false
+		return
 	}
 	n.in, n.out = k, k
-	return true
+	g.learned = append(g.learned, key)
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -48,8 +48,8 @@ func (g *graph) newInputMapper(key string, statics []staticValue) (*inputMapper,
 	m := &inputMapper{input: g.inputOf(key), byFrom: map[string][]fieldMapper{}}
 	taken := pathSet{}
 	mapped := false
-	for _, e := range g.edges {
-		if e.to != key || !e.data {
+	for _, e := range g.near[key].in {
+		if !e.data {
 			continue
 		}
 		whole := fillsWhole(e.mappings)

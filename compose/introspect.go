@@ -86,10 +86,8 @@ func (g *graph) describeCompiled(p *plan, opts *graphCompileOptions) *GraphInfo 
 		if sub := p.nodes[p.byKey[n.key]].sub; sub != nil {
 			described.GraphInfo = sub.compileInfo
 		}
-		for _, e := range g.edges {
-			if e.to == n.key {
-				described.Mappings = append(described.Mappings, e.mappings...)
-			}
+		for _, e := range g.near[n.key].in {
+			described.Mappings = append(described.Mappings, e.mappings...)
 		}
 		info.Nodes[n.key] = described
 	}

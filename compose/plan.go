@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -238,12 +239,26 @@ func (p *plan) addNodes(g *graph, opts *graphCompileOptions) error {
 		n.index = i
 		n.mapper = g.mappers[n.key]
 		n.namedMerge = opts.fanIn[n.key].StreamMergeWithSourceEOF
-		n.interruptBefore = slices.Contains(opts.interruptBefore, n.key) && i >= firstNode
-		n.interruptAfter = slices.Contains(opts.interruptAfter, n.key) && i >= firstNode
-		p.interrupts = p.interrupts || n.interruptBefore || n.interruptAfter
 		p.byKey[n.key] = i
 	}
+	for n := range p.named(opts.interruptBefore) {
+		n.interruptBefore, p.interrupts = true, true
+	}
+	for n := range p.named(opts.interruptAfter) {
+		n.interruptAfter, p.interrupts = true, true
+	}
 	return nil
+}
+
+// named are the nodes with these keys. Keys without a node are ignored.
+func (p *plan) named(keys []string) iter.Seq[*planNode] {
+	return func(yield func(*planNode) bool) {
+		for _, key := range keys {
+			if i := p.byKey[key]; i >= firstNode && !yield(&p.nodes[i]) {
+				return
+			}
+		}
+	}
 }
 
 // addLinks makes one link for each pair of nodes that an edge or a branch connects.
@@ -307,7 +322,7 @@ func (p *plan) addBranches(g *graph) {
 		pb := planBranch{GraphBranch: b.branch, targets: make(map[string]int, len(b.branch.endNodes))}
 		for name := range b.branch.endNodes {
 			to := p.byKey[b.target(name)]
-			pb.targets[name] = slices.IndexFunc(from.outLinks, func(i int) bool { return p.links[i].to == to })
+			pb.targets[name], _ = slices.BinarySearchFunc(from.outLinks, to, func(i, to int) int { return p.links[i].to - to })
 		}
 		pb.convert, pb.checked = conversion(from.output(), b.branch.value)
 		from.branches = append(from.branches, pb)
