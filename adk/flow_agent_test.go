@@ -12,6 +12,16 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
+// Resume of an agent that is called by itself says how to resume.
+func TestFlow_ResumeOutsideAResumedRun(t *testing.T) {
+	s := newTheatre()
+	for _, a := range []Agent{sequenceOf(t, "outer", s.says("a")), flowOf(t, s.says("outer"), s.says("b"))} {
+		err := lastError(a.(ResumableAgent).Resume(t.Context(), &ResumeInfo{}))
+		require.EqualError(t, err, "agent 'outer' cannot resume: its context does not come from a resumed run; "+
+			"call Resume or ResumeWithParams of a Runner, and hand the context of Resume on to agents inside")
+	}
+}
+
 func TestFlow_F2_TargetsOfATransfer(t *testing.T) {
 	notFound := "transfer failed: agent '%s' not found when transferring from '%s'"
 	for name, c := range map[string]struct {

@@ -281,8 +281,9 @@ func (x *execution[M]) beginResume(streaming bool) (t task) {
 		return x.begin(nil, info)
 	}
 	next, err := core.GetNextResumptionPoints(x)
-	if err != nil {
-		return x.refuse(info, err)
+	if err != nil { // it names a function that no caller knows
+		return x.refuse(info, fmt.Errorf("agent '%s' cannot resume: its context does not come from a resumed run; "+
+			"call Resume or ResumeWithParams of a Runner, and hand the context of Resume on to agents inside", x.name))
 	}
 	if x.flow != nil && (len(x.flow.subAgents) > 0 || x.flow.parentAgent() != nil) {
 		if below := resumeBelow(any(x).(*execution[Message]), next, info); below != nil {

@@ -22,8 +22,8 @@ func (p *pause) requested() bool {
 // blocksEnd: a node that asked for an interrupt is owed one, even if another one led to END.
 func (p *pause) blocksEnd() bool { return len(p.interrupted) > 0 }
 
-// stepUnfinished: the step of a run of steps is to be gone on with. What the finished nodes of the step sent stays on
-// the links then, so that it meets what the others will send.
+// stepUnfinished reports whether a step, in a run of steps, was interrupted midway. What its finished nodes sent stays
+// on the links then, to meet what the other nodes send when the run is resumed.
 func (r *run) stepUnfinished() bool {
 	return !r.dag && len(r.pause.interrupted)+len(r.pause.timedOut) > 0
 }

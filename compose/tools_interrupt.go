@@ -61,25 +61,37 @@ func (b *toolBatch) restoreResults(saved *toolsState) {
 	}
 }
 
-// outcome reports the first call, in the order of the message, that failed by itself or, if some asked for an interrupt, the interrupt of the node. format is
-// that of the error of a failed call: name, call ID, cause.
-func (b *toolBatch) outcome(format string) error {
+// A failure makes the error of a node of one of its calls.
+type failure func(c *toolCall) error
+
+func invokeFailure(c *toolCall) error {
+	return fmt.Errorf("failed to invoke tool[name:%s id:%s]: %w", c.name(), c.callID(), c.err)
+}
+
+func streamFailure(c *toolCall) error {
+	return fmt.Errorf("failed to stream tool call %s: %w", c.callID(), c.err)
+}
+
+// outcome returns the first failure by the order of the calls, else the interrupt of the node if a call asked for one.
+func (b *toolBatch) outcome(failed failure) error {
 	interrupted := false
 	for i := range b.calls {
 		c := &b.calls[i]
 		if c.failed() && !b.gaveWay(c) {
 			b.closeStreams()
-			return fmt.Errorf(format, c.name(), c.callID(), c.err)
+			return failed(c)
 		}
 		interrupted = interrupted || c.err != nil
 	}
 	if !interrupted {
 		return nil
 	}
-	return b.interrupt(format)
+	return b.interrupt(failed)
 }
 
-func (b *toolBatch) interrupt(format string) error {
+// interrupt puts what the node needs to go on into an interrupt. To save a result its stream is read to the end, which
+// may still fail.
+func (b *toolBatch) interrupt(failed failure) error {
 	extra := &ToolsInterruptAndRerunExtra{
 		ToolCalls:             b.input.ToolCalls,
 		ExecutedTools:         map[string]string{},
@@ -95,7 +107,7 @@ func (b *toolBatch) interrupt(format string) error {
 		}
 		if c.failed() {
 			b.closeStreams()
-			return fmt.Errorf(format, c.name(), c.callID(), c.err)
+			return failed(c)
 		}
 		if c.err != nil {
 			if !c.givenUp() {

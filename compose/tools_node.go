@@ -182,7 +182,7 @@ func (tn *ToolsNode) Invoke(ctx context.Context, input *schema.Message, opts ...
 		execute = (*toolCall).gather
 	}
 	b.run(execute)
-	if err := b.outcome("failed to invoke tool[name:%s id:%s]: %w"); err != nil {
+	if err := b.outcome(invokeFailure); err != nil {
 		return nil, err
 	}
 	out := make([]*schema.Message, len(b.calls))
@@ -207,7 +207,7 @@ func (tn *ToolsNode) Stream(ctx context.Context, input *schema.Message, opts ...
 		return nil, err
 	}
 	b.run((*toolCall).stream)
-	if err := b.outcome("failed to stream tool call %[2]s: %[3]w"); err != nil {
+	if err := b.outcome(streamFailure); err != nil {
 		return nil, err
 	}
 	streams := make([]*schema.StreamReader[[]*schema.Message], len(b.calls))
