@@ -46,12 +46,30 @@ type GenInputResult[T any, M MessageType] struct {
 	Consumed, Remaining []T
 }
 
-// GenResumeResult is the plan of a turn that goes on with a saved run.
+// TurnLoopResumeDecision says what becomes of the saved run that a loop found.
+type TurnLoopResumeDecision int
+
+const (
+	// TurnLoopResumeDecisionResume resumes the saved run. It is the default.
+	TurnLoopResumeDecisionResume TurnLoopResumeDecision = iota
+	// TurnLoopResumeDecisionStartNewTurn gives the saved run up and starts a new turn.
+	TurnLoopResumeDecisionStartNewTurn
+)
+
+// GenResumeResult plans the first turn of a loop that found a saved run.
 type GenResumeResult[T any, M MessageType] struct {
+	// Decision is [TurnLoopResumeDecisionResume] or [TurnLoopResumeDecisionStartNewTurn].
+	Decision TurnLoopResumeDecision
+	// Input is what the agent of a new turn is asked; it must be nil to resume. A new turn without Input is planned by
+	// GenInput, from Remaining; if nothing remains, the loop waits.
+	Input *TypedAgentInput[M]
+	// RunCtx is the context of the turn, that of the loop if nil. The agent's ends with both.
 	RunCtx  context.Context
 	RunOpts []AgentRunOption
-	// ResumeParams are those of the resume; nil names no interrupt point.
-	ResumeParams        *ResumeParams
+	// ResumeParams answer the interrupts of the saved run; nil answers none. They must be nil for a new turn.
+	ResumeParams *ResumeParams
+	// Consumed are the items of the turn, Remaining those that wait for the next one. Others are dropped. But if both
+	// are nil for a new turn, all items wait, those of the saved run first: giving up a run never drops its items unasked.
 	Consumed, Remaining []T
 }
 
@@ -66,8 +84,8 @@ type TurnContext[T any, M MessageType] struct {
 	StopCause func() string
 }
 
-// TurnLoopExitState is what is left of a loop that has ended. Every pushed item was consumed by a turn, dropped by
-// GenInput or a preempted turn, or is in exactly one of the lists.
+// TurnLoopExitState is what is left of a loop that has ended. Every item was consumed by a turn, dropped by
+// GenInput, GenResume or a preempted turn, or is in exactly one of the lists.
 type TurnLoopExitState[T any, M MessageType] struct {
 	// ExitReason is why the loop ended; nil after a stop that let the last turn end.
 	ExitReason error

@@ -18,7 +18,7 @@ type turn[T any, M MessageType] struct {
 	loop *TurnLoop[T, M]
 	// items are all that were taken for the turn.
 	items []T
-	// resumed is the checkpoint that the turn goes on from, if it does.
+	// resumed is the saved run that GenResume decides about, if there is one.
 	resumed *turnDocument[T]
 
 	ctx     context.Context
@@ -67,11 +67,13 @@ func (t *turn[T, M]) gaveUp(err error) bool {
 		(errors.Is(err, context.Canceled) || errors.As(err, new(*CancelError)))
 }
 
-// turnPlan is what GenInput or GenResume has decided.
+// turnPlan is what GenInput or GenResume has decided. A plan without input and without resume is to wait for GenInput.
 type turnPlan[T any, M MessageType] struct {
-	ctx                 context.Context
-	input               *TypedAgentInput[M]
+	ctx context.Context
+	// resume is the saved run that the turn resumes, if it does, and params are the answers for it.
+	resume              *turnDocument[T]
 	params              *ResumeParams
+	input               *TypedAgentInput[M]
 	opts                []AgentRunOption
 	consumed, remaining []T
 }
@@ -79,17 +81,17 @@ type turnPlan[T any, M MessageType] struct {
 // runTurn plans a turn and runs its agent.
 func (l *TurnLoop[T, M]) runTurn(t *turn[T, M]) turnEnd {
 	plan, err := l.plan(t)
-	var agent TypedAgent[M]
-	if err == nil {
-		agent, err = guarded(func() (TypedAgent[M], error) {
-			return l.cfg.PrepareAgent(plan.ctx, l, given(plan.consumed))
-		})
-	}
-	if err == nil && agent == nil {
-		err = errors.New("PrepareAgent returned no agent")
-	}
-	if err == nil && l.begin(t, plan) {
-		return l.work(t, plan, agent)
+	switch {
+	case err != nil:
+	case plan.resume == nil && plan.input == nil:
+		if l.replan(t, plan) {
+			return turnEnd{}
+		}
+	default:
+		var agent TypedAgent[M]
+		if agent, err = l.prepare(plan); err == nil && l.begin(t, plan) {
+			return l.work(t, plan, agent)
+		}
 	}
 	l.abandon(t)
 	if err == nil || t.gaveUp(err) {
@@ -98,25 +100,21 @@ func (l *TurnLoop[T, M]) runTurn(t *turn[T, M]) turnEnd {
 	return turnEnd{last: true, reason: err, save: err == nil}
 }
 
+// prepare calls PrepareAgent.
+func (l *TurnLoop[T, M]) prepare(plan *turnPlan[T, M]) (TypedAgent[M], error) {
+	agent, err := guarded(func() (TypedAgent[M], error) {
+		return l.cfg.PrepareAgent(plan.ctx, l, given(plan.consumed))
+	})
+	if err == nil && agent == nil {
+		err = errors.New("PrepareAgent returned no agent")
+	}
+	return agent, err
+}
+
 // plan calls GenInput or GenResume.
 func (l *TurnLoop[T, M]) plan(t *turn[T, M]) (*turnPlan[T, M], error) {
-	plan := &turnPlan[T, M]{ctx: l.life}
-	if s := t.resumed; s != nil {
-		if l.cfg.GenResume == nil {
-			return nil, errors.New("GenResume is required for resume")
-		}
-		result, err := guarded(func() (*GenResumeResult[T, M], error) {
-			return l.cfg.GenResume(l.life, l, given(s.CanceledItems), given(s.UnhandledItems), given(t.items))
-		})
-		if err != nil {
-			return nil, err
-		}
-		if result == nil {
-			return nil, errors.New("GenResumeResult is nil")
-		}
-		plan.params, plan.opts, plan.consumed, plan.remaining = result.ResumeParams, result.RunOpts, slices.Clone(result.Consumed), slices.Clone(result.Remaining)
-		plan.ctx = orElse(result.RunCtx, l.life)
-		return plan, nil
+	if t.resumed != nil {
+		return l.planResume(t)
 	}
 	result, err := guarded(func() (*GenInputResult[T, M], error) { return l.cfg.GenInput(l.life, l, given(t.items)) })
 	switch {
@@ -127,9 +125,62 @@ func (l *TurnLoop[T, M]) plan(t *turn[T, M]) (*turnPlan[T, M], error) {
 	case result.Input == nil:
 		return nil, errors.New("agent input is nil")
 	}
-	plan.input, plan.opts, plan.consumed, plan.remaining = result.Input, result.RunOpts, slices.Clone(result.Consumed), slices.Clone(result.Remaining)
-	plan.ctx = orElse(result.RunCtx, l.life)
+	return &turnPlan[T, M]{
+		ctx: orElse(result.RunCtx, l.life), input: result.Input, opts: result.RunOpts,
+		consumed: slices.Clone(result.Consumed), remaining: slices.Clone(result.Remaining),
+	}, nil
+}
+
+// planResume calls GenResume.
+func (l *TurnLoop[T, M]) planResume(t *turn[T, M]) (*turnPlan[T, M], error) {
+	if l.cfg.GenResume == nil {
+		return nil, errors.New("GenResume is required for resume")
+	}
+	s := t.resumed
+	result, err := guarded(func() (*GenResumeResult[T, M], error) {
+		return l.cfg.GenResume(l.life, l, given(s.CanceledItems), given(s.UnhandledItems), given(t.items))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if result == nil {
+		return nil, errors.New("GenResumeResult is nil")
+	}
+	if err := result.check(); err != nil {
+		return nil, fmt.Errorf("GenResumeResult: %w", err)
+	}
+	plan := &turnPlan[T, M]{
+		ctx: orElse(result.RunCtx, l.life), input: result.Input, params: result.ResumeParams, opts: result.RunOpts,
+		consumed: slices.Clone(result.Consumed), remaining: slices.Clone(result.Remaining),
+	}
+	switch {
+	case result.Decision == TurnLoopResumeDecisionResume:
+		plan.resume = s
+	case result.Consumed == nil && result.Remaining == nil:
+		plan.remaining = slices.Concat(s.CanceledItems, s.UnhandledItems, t.items)
+	}
 	return plan, nil
+}
+
+// check returns what is wrong with a plan that contradicts itself.
+func (r *GenResumeResult[T, M]) check() error {
+	switch r.Decision {
+	case TurnLoopResumeDecisionResume:
+		if r.Input != nil {
+			return errors.New("Input is for TurnLoopResumeDecisionStartNewTurn: set Decision, or leave Input nil")
+		}
+	case TurnLoopResumeDecisionStartNewTurn:
+		if r.ResumeParams != nil {
+			return errors.New("ResumeParams are for TurnLoopResumeDecisionResume: leave them nil to start a new turn")
+		}
+		if r.Input == nil && len(r.Consumed) > 0 {
+			return errors.New("Consumed needs Input: set it, or leave the items in Remaining for GenInput")
+		}
+	default:
+		return fmt.Errorf("unknown Decision %d: use TurnLoopResumeDecisionResume or TurnLoopResumeDecisionStartNewTurn",
+			r.Decision)
+	}
+	return nil
 }
 
 // guarded runs a callback and turns a panic into an error.
@@ -145,6 +196,21 @@ func (l *TurnLoop[T, M]) abandon(t *turn[T, M]) {
 	l.buffer = append(slices.Clip(t.items), l.buffer...)
 	t.close()
 	l.turn = nil
+}
+
+// replan ends a turn that is to be planned anew by GenInput, without the saved run. It reports false if the loop was
+// stopped meanwhile: then the saved run stays as it is.
+func (l *TurnLoop[T, M]) replan(t *turn[T, M], plan *turnPlan[T, M]) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stop.requested || l.ctx.Err() != nil {
+		return false
+	}
+	l.buffer = slices.Concat(plan.remaining, l.buffer)
+	l.stored = nil
+	t.close()
+	l.turn = nil
+	return true
 }
 
 // begin makes the turn the active one, which preempts and stops cancel from here on. It reports false if the loop was
@@ -199,12 +265,12 @@ func (l *TurnLoop[T, M]) work(t *turn[T, M], plan *turnPlan[T, M], agent TypedAg
 		conf.CheckPointStore = store
 	}
 	var events *AsyncIterator[*TypedAgentEvent[M]]
-	if t.resumed == nil {
+	if plan.resume == nil {
 		l.commit(plan)
 		conf.EnableStreaming = plan.input.EnableStreaming
 		events = NewTypedRunner(conf).Run(ctx, plan.input.Messages, opts...)
 	} else {
-		store = &turnStore{data: t.resumed.RunnerCheckpoint}
+		store = &turnStore{data: plan.resume.RunnerCheckpoint}
 		conf.CheckPointStore = store
 		var err error
 		if events, err = NewTypedRunner(conf).ResumeWithParams(ctx, turnCheckPointID, plan.params, opts...); err != nil {

@@ -35,8 +35,16 @@ type (
 	StopOption = adk.StopOption
 	// SafePoint is adk.SafePoint.
 	SafePoint = adk.SafePoint
+	// TurnLoopResumeDecision is adk.TurnLoopResumeDecision.
+	TurnLoopResumeDecision = adk.TurnLoopResumeDecision
 	// InterruptError is adk.InterruptError.
 	InterruptError = adk.InterruptError
+)
+
+// Values of TurnLoopResumeDecision.
+const (
+	TurnLoopResumeDecisionResume       = adk.TurnLoopResumeDecisionResume
+	TurnLoopResumeDecisionStartNewTurn = adk.TurnLoopResumeDecisionStartNewTurn
 )
 
 // NewTurnLoop is adk.NewTurnLoop.
