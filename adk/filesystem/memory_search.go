@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/filesystem/internal/search"
-	"github.com/weftgo/weft/adk/filesystem/internal/text"
 )
 
 // candidate is a file in the scope of a search.
@@ -61,7 +60,7 @@ func (b *InMemoryBackend) GrepRaw(ctx context.Context, req *GrepRequest) ([]Grep
 		if !keep {
 			continue
 		}
-		err = searcher.Search(text.Reader(ctx, strings.NewReader(c.file.content)), func(line int, content string) error {
+		err = searcher.Search(ctx, strings.NewReader(c.file.content), func(line int, content string) error {
 			matches = append(matches, GrepMatch{Content: content, Path: c.path, Line: line})
 			return nil
 		})

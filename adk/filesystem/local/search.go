@@ -90,7 +90,7 @@ func (g *grep) search(ctx context.Context, at place) error {
 		return at.explain(err)
 	}
 	defer f.Close()
-	err = g.searcher.Search(text.Reader(ctx, f), func(line int, content string) error {
+	err = g.searcher.Search(ctx, f, func(line int, content string) error {
 		return g.add(filesystem.GrepMatch{Content: content, Path: at.shown, Line: line})
 	})
 	switch {

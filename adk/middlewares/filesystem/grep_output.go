@@ -1,14 +1,15 @@
 package filesystem
 
 import (
+	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weftgo/weft/adk/filesystem"
+	"github.com/weftgo/weft/internal/safematch"
 )
 
 const noMatches = "No matches found"
@@ -29,13 +30,13 @@ func cut[T any](list []T, p page) []T {
 type lineFormat struct {
 	numbers bool
 	// isMatch tells matching lines from those around them; nil if all are shown alike.
-	isMatch func(line string) bool
+	isMatch *safematch.Matcher
 }
 
-func (f lineFormat) render(matches []filesystem.GrepMatch, p page) string {
+func (f lineFormat) render(matches []filesystem.GrepMatch, p page) (string, error) {
 	matches = cut(matches, p)
 	if len(matches) == 0 {
-		return noMatches
+		return noMatches, nil
 	}
 	var b strings.Builder
 	for i, m := range matches {
@@ -43,8 +44,13 @@ func (f lineFormat) render(matches []filesystem.GrepMatch, p page) string {
 			b.WriteByte('\n')
 		}
 		separator := byte(':')
-		if f.isMatch != nil && !f.isMatch(m.Content) {
-			separator = '-'
+		if f.isMatch != nil {
+			switch found, err := f.isMatch.Match([]byte(m.Content)); {
+			case err != nil:
+				return "", err
+			case !found:
+				separator = '-'
+			}
 		}
 		b.WriteString(m.Path)
 		b.WriteByte(separator)
@@ -54,23 +60,23 @@ func (f lineFormat) render(matches []filesystem.GrepMatch, p page) string {
 		}
 		b.WriteString(m.Content)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // matcherOf returns what tells matching lines from those around them, nil if it cannot be told.
-func matcherOf(req *filesystem.GrepRequest) func(line string) bool {
+func matcherOf(ctx context.Context, req *filesystem.GrepRequest) *safematch.Matcher {
 	if req.EnableMultiline {
 		return nil
 	}
-	pattern := req.Pattern
+	flags := ""
 	if req.CaseInsensitive {
-		pattern = "(?i)" + pattern
+		flags = "i"
 	}
-	re, err := regexp.Compile(pattern)
+	re, err := safematch.Compile(req.Pattern, flags)
 	if err != nil {
 		return nil // the backend knows another syntax
 	}
-	return re.MatchString
+	return re.Matcher(ctx)
 }
 
 func renderFiles(matches []filesystem.GrepMatch, p page) string {

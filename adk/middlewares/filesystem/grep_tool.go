@@ -74,9 +74,9 @@ func grepSlot(c *MiddlewareConfig) slot {
 			case grepContent:
 				line := lineFormat{numbers: in.LineNumbers == nil || *in.LineNumbers}
 				if c.MarkContextLines {
-					line.isMatch = matcherOf(req)
+					line.isMatch = matcherOf(ctx, req)
 				}
-				return line.render(matches, page), nil
+				return line.render(matches, page)
 			case grepCount:
 				return renderCounts(matches, page), nil
 			}

@@ -1,17 +1,17 @@
 // Package search finds files by pattern and lines by regular expression, for backends in memory and on disk. It reads
 // what it is given and knows nothing of where that comes from. It must never need more memory for a file than the query
-// allows, and never more than linear time for a hostile pattern.
+// allows, and never work much longer than its context lasts.
 package search
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
-	"fmt"
 	"io"
-	"regexp"
 
 	"github.com/weftgo/weft/adk/filesystem/internal/text"
+	"github.com/weftgo/weft/internal/safematch"
 )
 
 // Query says which lines to find.
@@ -39,7 +39,7 @@ type Emit func(line int, text string) error
 // A Searcher finds the lines of a [Query] in one text after the other. It is not safe for concurrent use.
 type Searcher struct {
 	query Query
-	re    *regexp.Regexp
+	re    *safematch.Regexp
 	br    *bufio.Reader
 	long  []byte // a line that does not fit the buffer of br
 }
@@ -56,13 +56,9 @@ func NewSearcher(q Query) (*Searcher, error) {
 	if q.Multiline {
 		flags += "ms"
 	}
-	// First without flags, so that the error shows the pattern as it was given.
-	re, err := regexp.Compile(q.Pattern)
-	if err == nil && flags != "" {
-		re, err = regexp.Compile("(?" + flags + ")" + q.Pattern)
-	}
+	re, err := safematch.Compile(q.Pattern, flags)
 	if err != nil {
-		return nil, fmt.Errorf("invalid regex pattern: %w", err)
+		return nil, err
 	}
 	return &Searcher{query: q, re: re, br: bufio.NewReaderSize(nil, 64<<10)}, nil
 }
@@ -70,9 +66,10 @@ func NewSearcher(q Query) (*Searcher, error) {
 // binaryHead is how much of a text is looked at to tell whether it is binary.
 const binaryHead = 8 << 10
 
-// Search tells emit the matching lines of r and their context in order.
-func (s *Searcher) Search(r io.Reader, emit Emit) error {
-	s.br.Reset(r)
+// Search calls emit for the matching lines of r and their context, in order. It gives up soon after ctx has ended, also
+// within a line, and returns the error of ctx.
+func (s *Searcher) Search(ctx context.Context, r io.Reader, emit Emit) error {
+	s.br.Reset(text.Reader(ctx, r))
 	defer s.br.Reset(nil)
 	if s.query.SkipBinary {
 		// An error comes again on reading.
@@ -81,13 +78,14 @@ func (s *Searcher) Search(r io.Reader, emit Emit) error {
 		}
 	}
 	c := &contextLines{query: &s.query, emit: emit}
+	m := s.re.Matcher(ctx)
 	if s.query.Multiline {
-		return s.searchText(c)
+		return s.searchText(m, c)
 	}
-	return s.searchLines(c)
+	return s.searchLines(m, c)
 }
 
-func (s *Searcher) searchLines(c *contextLines) error {
+func (s *Searcher) searchLines(m *safematch.Matcher, c *contextLines) error {
 	for n := 1; ; n++ {
 		line, err := s.readLine()
 		if err == io.EOF {
@@ -96,11 +94,15 @@ func (s *Searcher) searchLines(c *contextLines) error {
 		if err != nil {
 			return err
 		}
+		found, err := m.Match(line)
+		if err != nil {
+			return err
+		}
 		matches := 0
-		if s.re.Match(line) {
+		if found {
 			matches = 1
 		}
-		if matches > 0 && s.query.SkipBinary && bytes.IndexByte(line, 0) >= 0 {
+		if found && s.query.SkipBinary && bytes.IndexByte(line, 0) >= 0 {
 			return nil
 		}
 		if err := c.line(n, line, matches); err != nil {
@@ -140,7 +142,7 @@ func trimNewline(line []byte) []byte {
 }
 
 // searchText matches the whole text. A match counts for every line that it has a byte in.
-func (s *Searcher) searchText(c *contextLines) error {
+func (s *Searcher) searchText(m *safematch.Matcher, c *contextLines) error {
 	data, err := s.readText()
 	if err != nil {
 		return err
@@ -152,7 +154,10 @@ func (s *Searcher) searchText(c *contextLines) error {
 	if s.query.MaxMatches > 0 {
 		limit = s.query.MaxMatches
 	}
-	spans := s.re.FindAllIndex(data, limit)
+	spans, err := m.FindAll(data, limit)
+	if err != nil {
+		return err
+	}
 	for n, start := 1, 0; start < len(data) && (len(spans) > 0 || c.due > 0); n++ {
 		end := len(data)
 		if i := bytes.IndexByte(data[start:], '\n'); i >= 0 {

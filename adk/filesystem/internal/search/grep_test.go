@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,7 +23,7 @@ func grep(t *testing.T, q Query, content string) ([]string, error) {
 	s, err := NewSearcher(q)
 	require.NoError(t, err)
 	var got []string
-	err = s.Search(strings.NewReader(content), func(line int, text string) error {
+	err = s.Search(t.Context(), strings.NewReader(content), func(line int, text string) error {
 		got = append(got, fmt.Sprintf("%d:%s", line, text))
 		return nil
 	})
@@ -117,12 +119,47 @@ func TestSearch_Bounds(t *testing.T) {
 	s, err := NewSearcher(Query{Pattern: "x", Before: 1 << 30, MaxBytes: 1000})
 	require.NoError(t, err)
 	kept := 0
-	require.NoError(t, s.Search(io.MultiReader(strings.NewReader(strings.Repeat("0123456789\n", 100_000)+"x")), func(_ int, text string) error {
+	require.NoError(t, s.Search(t.Context(), io.MultiReader(strings.NewReader(strings.Repeat("0123456789\n", 100_000)+"x")), func(_ int, text string) error {
 		kept += len(text)
 		return nil
 	}))
 	require.Equal(t, 1001, kept)
 }
+
+// A hostile pattern on a long line, or on many lines, works no longer than its context lasts.
+func TestSearch_EndsWithItsContext(t *testing.T) {
+	for name, test := range map[string]struct {
+		query   Query
+		content string
+	}{
+		"a long line": {Query{Pattern: `\pL{1000}$x`}, strings.Repeat("a", 1<<20)},
+		"many lines":  {Query{Pattern: `\pL{1000}$x`}, strings.Repeat(strings.Repeat("a", 1000)+"\n", 60)},
+		"a text":      {Query{Pattern: `a.*b|a`, Multiline: true}, strings.Repeat("a\n", 1<<19)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := NewSearcher(test.query)
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			// The context ends when there is all that the matcher needs: what follows is its work.
+			content := strings.NewReader(test.content)
+			r := readerFunc(func(p []byte) (int, error) {
+				n, err := content.Read(p)
+				if err == io.EOF || name == "many lines" {
+					cancel()
+				}
+				return n, err
+			})
+			start := time.Now()
+			require.ErrorIs(t, s.Search(ctx, r, func(int, string) error { return nil }), context.Canceled)
+			require.Less(t, time.Since(start), 20*time.Second, "it would take minutes otherwise")
+		})
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestSearch_Errors(t *testing.T) {
 	broken := errors.New("the disk is gone")
@@ -130,17 +167,17 @@ func TestSearch_Errors(t *testing.T) {
 		s, err := NewSearcher(Query{Pattern: "x", SkipBinary: true, Multiline: multiline})
 		require.NoError(t, err)
 		ignore := func(int, string) error { return nil }
-		require.ErrorIs(t, s.Search(io.MultiReader(strings.NewReader("x\n"), iotest.ErrReader(broken)), ignore), broken)
+		require.ErrorIs(t, s.Search(t.Context(), io.MultiReader(strings.NewReader("x\n"), iotest.ErrReader(broken)), ignore), broken)
 
 		full := errors.New("enough")
 		calls := 0
-		err = s.Search(strings.NewReader("x\nx\nx\n"), func(int, string) error {
+		err = s.Search(t.Context(), strings.NewReader("x\nx\nx\n"), func(int, string) error {
 			calls++
 			return full
 		})
 		require.ErrorIs(t, err, full)
 		require.Equal(t, 1, calls)
-		require.NoError(t, s.Search(strings.NewReader("x\n"), ignore), "it can be used again")
+		require.NoError(t, s.Search(t.Context(), strings.NewReader("x\n"), ignore), "it can be used again")
 	}
 }
 
@@ -173,7 +210,7 @@ func BenchmarkSearch(b *testing.B) {
 			b.SetBytes(int64(len(content)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := s.Search(strings.NewReader(content), func(int, string) error { return nil }); err != nil {
+				if err := s.Search(b.Context(), strings.NewReader(content), func(int, string) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}
