@@ -6,8 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -98,6 +101,10 @@ type response struct {
 	unwatch func() bool
 	once    sync.Once
 	hide    redactor
+	// idle closes the body when the server has been silent for maxIdle; nil without a limit. silent says that it did.
+	idle    *time.Timer
+	maxIdle time.Duration
+	silent  atomic.Bool
 }
 
 // post sends the body of a request and returns a response with a status of success. The caller closes it. The body
@@ -145,7 +152,28 @@ func (m *ChatModel) post(ctx context.Context, body []byte, headers map[string]st
 	return r, nil
 }
 
-func (r *response) Read(p []byte) (int, error) { return r.body.Read(p) }
+// limitSilence ends the response when the server sends nothing for a time. It is called before the first Read.
+func (r *response) limitSilence(limit time.Duration) {
+	if limit <= 0 {
+		return
+	}
+	r.maxIdle = limit
+	r.idle = time.AfterFunc(limit, func() {
+		r.silent.Store(true)
+		r.closeBody()
+	})
+	r.idle.Stop()
+}
+
+// Read limits only the time that it waits itself: a reader that is slow is no server that is silent.
+func (r *response) Read(p []byte) (int, error) {
+	if r.idle == nil {
+		return r.body.Read(p)
+	}
+	r.idle.Reset(r.maxIdle)
+	defer r.idle.Stop()
+	return r.body.Read(p)
+}
 
 // close may be called repeatedly and by any goroutine.
 func (r *response) close() {
@@ -163,6 +191,9 @@ func (r *response) closeBody() {
 func (r *response) failure(doing string, err error) error {
 	if r.ctx.Err() != nil {
 		return ended(r.ctx)
+	}
+	if r.silent.Load() {
+		err = fmt.Errorf("the server was silent for %s (Config.StreamIdleTimeout): %w", r.maxIdle, os.ErrDeadlineExceeded)
 	}
 	return r.hide.failure(doing, err)
 }

@@ -11,6 +11,9 @@ import (
 // DefaultBaseURL is where requests go when a [Config] names no other place.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
+// defaultStreamIdleTimeout is the default of Config.StreamIdleTimeout.
+const defaultStreamIdleTimeout = 10 * time.Minute
+
 // Config configures a [ChatModel]. Only Model is always required; zero values leave a setting to the server. A Config
 // may be changed after [NewChatModel]; its maps, slices and pointers may not.
 //
@@ -39,6 +42,10 @@ type Config struct {
 	// Timeout limits every attempt, from the connection to the last byte of the answer, streams included. Default: no
 	// limit but that of the context.
 	Timeout time.Duration
+	// StreamIdleTimeout limits how long the server may be silent within a streamed answer; a comment that keeps the
+	// connection alive counts as a sign of life. The error matches os.ErrDeadlineExceeded. Default 10 minutes, as models
+	// that think may be silent for long; point to 0 for no limit.
+	StreamIdleTimeout *time.Duration
 	// MaxRetries is how often a request is sent again after a failed connection or a status of 408, 409, 429 or 5xx,
 	// waiting as long as the server says in Retry-After (if that is not more than two minutes) and otherwise up to 8
 	// seconds. Default 2; point to 0 for none. A stream that has begun is not repeated.
@@ -91,6 +98,14 @@ type Config struct {
 	// AllowMissingDone accepts streams that end after a finish reason without the closing "[DONE]", for servers that
 	// never send one. Otherwise such a stream counts as cut off.
 	AllowMissingDone bool
+}
+
+// streamIdleTimeout is StreamIdleTimeout or its default.
+func (c *Config) streamIdleTimeout() time.Duration {
+	if c.StreamIdleTimeout == nil {
+		return defaultStreamIdleTimeout
+	}
+	return *c.StreamIdleTimeout
 }
 
 // AzureConfig says which Azure OpenAI deployment to use, through the API with api-version. For the newer one (the

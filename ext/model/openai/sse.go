@@ -9,16 +9,11 @@ import (
 	"slices"
 )
 
-// maxResponse is how many bytes a response, or one event of a stream, may have. Images come as one line of base64.
-const maxResponse = 128 << 20
-
 // errDone is the end that the server announced.
 var errDone = errors.New("done")
 
 // byteOrderMark is at the start of what some servers send, and says nothing.
 var byteOrderMark = []byte("\uFEFF")
-
-var errTooLarge = errors.New("the response is too large")
 
 // A source yields the JSON documents of a response, and then errDone if the server has said that this is all, or io.EOF
 // if it has not. A document is valid until the next call.
@@ -54,11 +49,14 @@ func (d *document) next() ([]byte, error) {
 type events struct {
 	r     *bufio.Reader
 	limit int // of an event
+	left  int // how many bytes of the stream may come yet
 	line  []byte
 	data  []byte
 }
 
-func newEvents(r io.Reader, limit int) *events { return &events{r: bufio.NewReader(r), limit: limit} }
+func newEvents(r io.Reader, limit int) *events {
+	return &events{r: bufio.NewReader(r), limit: limit, left: maxStream}
+}
 
 var done = []byte("[DONE]")
 
@@ -116,8 +114,9 @@ func (e *events) readLine() ([]byte, error) {
 	for {
 		part, err := e.r.ReadSlice('\n')
 		e.line = append(e.line, part...)
+		e.left -= len(part)
 		switch {
-		case len(e.line) > e.limit:
+		case len(e.line) > e.limit, e.left < 0:
 			return nil, errTooLarge
 		case err == bufio.ErrBufferFull:
 			continue

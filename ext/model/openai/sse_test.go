@@ -77,6 +77,14 @@ func TestSources_Limit(t *testing.T) {
 			require.Equal(t, errTooLarge, err)
 		})
 	}
+	endless := newEvents(&endlessly{text: "data: {}\n:\n\n"}, 100)
+	endless.left = 10_000
+	var err error
+	for err == nil {
+		_, err = endless.next()
+	}
+	require.Equal(t, errTooLarge, err)
+
 	exact := &document{r: strings.NewReader("{}"), limit: 2}
 	data, err := exact.next()
 	require.NoError(t, err)

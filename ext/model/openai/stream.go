@@ -26,6 +26,7 @@ type streamer struct {
 	from             *response
 	source           source
 	assembler        assembler
+	quota            quota
 	config           *model.Config
 	allowMissingDone bool
 }
@@ -47,9 +48,10 @@ func (m *ChatModel) open(ctx context.Context, c *call, in []*schema.Message) (*s
 		allowMissingDone: c.conf.AllowMissingDone,
 	}
 	if isStream(resp.header.Get("Content-Type"), c.stream) {
-		s.source = newEvents(resp, maxResponse)
+		resp.limitSilence(c.conf.streamIdleTimeout())
+		s.source = newEvents(resp, maxDocument)
 	} else {
-		s.source, s.assembler.whole = &document{r: resp, limit: maxResponse}, true
+		s.source, s.assembler.whole = &document{r: resp, limit: maxDocument}, true
 	}
 	return s, nil
 }
@@ -96,6 +98,9 @@ func (s *streamer) end(reason error) error {
 
 // message returns what a document of the response says, or nil if that is nothing.
 func (s *streamer) message(data []byte) (*schema.Message, error) {
+	if err := s.quota.document(data); err != nil {
+		return nil, s.from.failure("read the response", err)
+	}
 	var c completion
 	if err := decode(data, &c); err != nil {
 		return nil, s.from.failure("decode the response", fmt.Errorf("%w in %q", err, s.from.hide.excerpt(data)))
@@ -104,7 +109,18 @@ func (s *streamer) message(data []byte) (*schema.Message, error) {
 		e.RequestID = s.assembler.requestID
 		return nil, e.redact(s.from.hide)
 	}
-	return s.assembler.message(&c), nil
+	m := s.assembler.message(&c)
+	if m == nil {
+		return nil, nil
+	}
+	calls := len(s.assembler.calls.all)
+	if s.assembler.whole {
+		calls = len(m.ToolCalls)
+	}
+	if err := s.quota.message(m, calls); err != nil {
+		return nil, s.from.failure("read the response", err)
+	}
+	return m, nil
 }
 
 // whole returns the response as one message.

@@ -13,14 +13,21 @@ import (
 // A callTracker tells the tool calls of one answer apart. By the API every chunk of a call has its index, and the first
 // one its ID, type and name. Servers leave out any of these, repeat them, count every call as 0, or give each chunk an
 // ID of its own. What comes out of the tracker is always as the API says, so that it can be joined.
-type callTracker struct{ calls []*trackedCall }
+type callTracker struct {
+	all []*trackedCall
+	// byIndex and byID have the latest call that the server gave an index or ID, and taken all indexes that we gave.
+	byIndex map[int]*trackedCall
+	byID    map[string]*trackedCall
+	taken   map[int]bool
+	// next is larger than all of taken.
+	next int
+}
 
 type trackedCall struct {
-	index     int
-	wireIndex int    // what the server calls it, -1 if nothing
-	wireID    string // "" if the server gave none
-	name      string
-	args      strings.Builder
+	index  int
+	wireID string // "" if the server gave none
+	name   string
+	args   jsonObject
 }
 
 // add returns what a chunk of a streamed call adds to it.
@@ -40,7 +47,7 @@ func (t *callTracker) add(chunk toolCall) schema.ToolCall {
 		out.Function.Name = call.name
 	}
 	out.Function.Arguments = string(chunk.Function.Arguments)
-	call.args.WriteString(out.Function.Arguments)
+	call.args.write(out.Function.Arguments)
 	return out
 }
 
@@ -65,17 +72,16 @@ func (t *callTracker) find(chunk toolCall) *trackedCall {
 
 // candidate returns the latest call that the chunk may belong to: by index, else by ID, else the last one.
 func (t *callTracker) candidate(chunk toolCall) *trackedCall {
-	wireIndex := chunk.wireIndex()
-	for i := len(t.calls) - 1; i >= 0; i-- {
-		call := t.calls[i]
-		if wireIndex >= 0 && call.wireIndex == wireIndex || wireIndex < 0 && chunk.ID != "" && call.wireID == chunk.ID {
-			return call
-		}
+	if wireIndex := chunk.wireIndex(); wireIndex >= 0 {
+		return t.byIndex[wireIndex]
 	}
-	if wireIndex >= 0 || len(t.calls) == 0 {
+	if call := t.byID[chunk.ID]; call != nil {
+		return call
+	}
+	if len(t.all) == 0 {
 		return nil
 	}
-	return t.calls[len(t.calls)-1]
+	return t.all[len(t.all)-1]
 }
 
 // continuedBy reports whether a chunk that may belong to the call does.
@@ -89,30 +95,78 @@ func (c *trackedCall) continuedBy(chunk toolCall) bool {
 	case c.name != "" && c.name != name:
 		return false
 	}
-	return chunk.Function.Arguments == "" || !c.complete()
-}
-
-// complete reports whether the arguments so far are a whole JSON value.
-func (c *trackedCall) complete() bool {
-	args := c.args.String()
-	return strings.HasSuffix(strings.TrimSpace(args), "}") && json.Valid([]byte(args))
+	return chunk.Function.Arguments == "" || !c.args.complete()
 }
 
 func (t *callTracker) start(chunk toolCall) *trackedCall {
-	call := &trackedCall{wireIndex: chunk.wireIndex(), wireID: chunk.ID}
-	taken := false
-	next := 0
-	for _, other := range t.calls {
-		taken = taken || other.index == call.wireIndex
-		next = max(next, other.index+1)
+	if t.all == nil {
+		t.byIndex, t.byID, t.taken = map[int]*trackedCall{}, map[string]*trackedCall{}, map[int]bool{}
 	}
-	call.index = call.wireIndex
-	if taken || call.index < 0 {
-		call.index = next
+	wireIndex := chunk.wireIndex()
+	call := &trackedCall{index: wireIndex, wireID: chunk.ID}
+	if wireIndex < 0 || t.taken[wireIndex] {
+		call.index = t.next
 	}
-	t.calls = append(t.calls, call)
+	t.taken[call.index] = true
+	t.next = max(t.next, call.index+1)
+	if wireIndex >= 0 {
+		t.byIndex[wireIndex] = call
+	}
+	if chunk.ID != "" {
+		t.byID[chunk.ID] = call
+	}
+	t.all = append(t.all, call)
 	return call
 }
+
+// A jsonObject is arguments that come in pieces. It finds out whether they are complete in linear time, however small
+// the pieces are.
+type jsonObject struct {
+	text    strings.Builder
+	depth   int
+	quoted  bool // inside a string
+	escaped bool // behind a backslash in one
+	// balanced says that all brackets have been closed once. The text up to then decides valid; more text makes it false.
+	balanced, valid bool
+}
+
+// write adds a piece.
+func (o *jsonObject) write(piece string) {
+	if o.balanced {
+		o.valid = o.valid && strings.TrimSpace(piece) == ""
+		return
+	}
+	for i := range len(piece) {
+		o.take(piece[i])
+		if o.balanced {
+			o.text.WriteString(piece)
+			o.valid = piece[i] == '}' && json.Valid([]byte(o.text.String()))
+			o.text.Reset()
+			return
+		}
+	}
+	o.text.WriteString(piece)
+}
+
+// take follows the nesting.
+func (o *jsonObject) take(b byte) {
+	switch {
+	case o.escaped:
+		o.escaped = false
+	case o.quoted:
+		o.escaped, o.quoted = b == '\\', b != '"'
+	case b == '"':
+		o.quoted = true
+	case b == '{', b == '[':
+		o.depth++
+	case b == '}', b == ']':
+		o.depth--
+		o.balanced = o.depth <= 0
+	}
+}
+
+// complete reports whether there is a whole object, and nothing else.
+func (o *jsonObject) complete() bool { return o.balanced && o.valid }
 
 // maxCallIndex is the largest index that is taken for one.
 const maxCallIndex = 1 << 20

@@ -73,6 +73,8 @@ func (c *Config) hasOwnAuth() bool {
 func (c *Config) validateTransport() error {
 	return errors.Join(
 		check(c.Timeout >= 0, "Timeout must not be negative: use 0 for none"),
+		check(c.StreamIdleTimeout == nil || *c.StreamIdleTimeout >= 0,
+			"StreamIdleTimeout must not be negative: use 0 for none"),
 		check(c.MaxRetries == nil || *c.MaxRetries >= 0, "MaxRetries must not be negative: use 0 for none"),
 	)
 }
