@@ -22,7 +22,7 @@ func repeated(entry string, n int) string {
 
 // A response that is small on the wire, as gzip makes it, must not fill the memory.
 func TestLimits_ListsOfAResponse(t *testing.T) {
-	const many = 3 << 20
+	const many = 600_000
 	for name, test := range map[string]struct{ body, want string }{
 		"tool calls":        {`{"choices":[{"message":{"tool_calls":[` + repeated("{}", many) + `]}}]}`, "more than 4096 entries in tool_calls"},
 		"choices":           {`{"choices":[` + repeated("{}", many) + `]}`, "more than 1024 entries in choices"},
@@ -53,30 +53,43 @@ func TestLimits_LargeAnswersPass(t *testing.T) {
 	text, _ := json.Marshal(strings.Repeat(`tool_calls":[,,,{\`, 100_000))
 	token := `{"token":"x","logprob":-1,"bytes":[1,2,3],"top_logprobs":[` + repeated(`{"token":"y","logprob":-2,"bytes":[1]}`, 20) + `]}`
 	m := answerOf(t, `{"choices":[{"message":{"content":`+string(text)+`,"tool_calls":[`+
-		repeated(`{"id":"1","function":{"name":"f","arguments":"{}"}}`, 1000)+`]},"logprobs":{"content":[`+repeated(token, 10_000)+`]}}],
+		repeated(`{"id":"1","function":{"name":"f","arguments":"{}"}}`, 1000)+`]},"logprobs":{"content":[`+repeated(token, 1000)+`]}}],
 		"unknown":[`+repeated("0", 200_000)+`]}`)
 	require.Len(t, m.ToolCalls, 1000)
-	require.Len(t, m.ResponseMeta.LogProbs.Content, 10_000)
+	require.Len(t, m.ResponseMeta.LogProbs.Content, 1000)
 	require.Len(t, m.Content, 1_800_000)
 }
 
 // None of the limits of a whole response can be evaded by sending it in pieces.
 func TestLimits_Streams(t *testing.T) {
 	delta := func(fields string) string { return `data: {"choices":[{"delta":{` + fields + `}}]}` + "\n\n" }
-	for name, test := range map[string]struct{ event, want string }{
-		"tool calls": {delta(`"tool_calls":[` + repeated(`{"function":{"name":"f","arguments":"{}"}}`, 1000) + `]`), "more than 4096 tool calls"},
-		"pieces":     {delta(`"tool_calls":[` + repeated(`{}`, 20_000) + `]`), "more than 1000000 pieces"},
-		"media":      {delta(`"images":[` + repeated(`{}`, 20_000) + `]`), "more than 1000000 pieces"},
+	for name, test := range map[string]struct {
+		used        quota // by what came before
+		event, want string
+	}{
+		"tool calls": {quota{}, delta(`"tool_calls":[` + repeated(`{"function":{"name":"f","arguments":"{}"}}`, 1000) + `]`), "more than 4096 tool calls"},
+		"pieces":     {quota{pieces: maxPieces - 10}, delta(`"tool_calls":[` + repeated(`{}`, 5) + `]`), "more than 1000000 pieces"},
+		"media":      {quota{pieces: maxPieces - 10}, delta(`"images":[` + repeated(`{}`, 5) + `]`), "more than 1000000 pieces"},
 		"log probabilities": {
-			`data: {"choices":[{"logprobs":{"content":[` + repeated(`{"top_logprobs":[`+repeated("{}", 300)+`]}`, 60) + `]}}]}` + "\n\n",
+			quota{logProbs: maxLogProbs - 100},
+			`data: {"choices":[{"logprobs":{"content":[{"top_logprobs":[` + repeated("{}", 30) + `]}]}}]}` + "\n\n",
 			"more than 3000000 log probabilities",
 		},
-		"chunks": {"data: {}\n\n", "more than 500000 chunks"},
+		"chunks": {quota{chunks: maxChunks - 10}, "data: {}\n\n", "more than 500000 chunks"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sr := stream(t, newModel(t, answering("text/event-stream", &endlessly{text: test.event})))
-			_, err := requireOneError(t, sr)
+			s := &streamer{
+				from:   &response{ctx: t.Context()},
+				source: newEvents(&endlessly{text: test.event}, 1<<20),
+				quota:  test.used,
+			}
+			var err error
+			events := 0
+			for ; err == nil; events++ {
+				_, err = s.next()
+			}
 			require.ErrorContains(t, err, test.want)
+			require.Greater(t, events, 1)
 		})
 	}
 }
@@ -150,7 +163,7 @@ func completeByHand(args string) bool {
 func TestJSONObject_IsCompleteWhenTheTextIsAnObject(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	complete := 0
-	for range 200_000 {
+	for range 50_000 {
 		var o jsonObject
 		text := ""
 		for range r.IntN(8) {
@@ -169,7 +182,7 @@ func TestJSONObject_IsCompleteWhenTheTextIsAnObject(t *testing.T) {
 // The time for the calls of a stream grows with their number, not with its square.
 func TestToolCalls_ManyPieces(t *testing.T) {
 	var tracker callTracker
-	for i := range 200_000 {
+	for i := range 20_000 {
 		var c toolCall
 		c.Function.Name, c.Function.Arguments = "f", `[{}`
 		if i > 0 {
@@ -179,9 +192,9 @@ func TestToolCalls_ManyPieces(t *testing.T) {
 	}
 	require.Len(t, tracker.all, 1)
 	tracker = callTracker{}
-	for i := range 200_000 {
+	for i := range 20_000 {
 		tracker.add(toolCall{Index: new(i), ID: "x"})
 	}
-	require.Len(t, tracker.all, 200_000)
+	require.Len(t, tracker.all, 20_000)
 	require.IsType(t, schema.ToolCall{}, tracker.add(toolCall{}))
 }
