@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +22,15 @@ var (
 // lateOutput is how long output is waited for after a command has ended or was killed. It never ends when a process
 // in the background has inherited the pipe.
 const lateOutput = 200 * time.Millisecond
+
+// markVariable is the environment variable that has the mark of the command that a process belongs to, behind those of
+// the commands that this process itself runs in.
+const markVariable = "WEFT_COMMAND"
+
+// newMark returns the mark of one command. It begins with that of the backend.
+func (l *Local) newMark() string {
+	return l.mark + "." + strconv.FormatInt(l.started.Add(1), 10) + ";"
+}
 
 // A command is a running process with all that it starts.
 type command struct {
@@ -84,12 +96,18 @@ func (l *Local) newCommand(ctx context.Context, line string, out *output) *comma
 		c.stop(nil)
 	}
 	c.cmd = shellCommand(c.ctx, l.config.Shell, line)
-	c.cmd.Dir, c.cmd.Env = l.config.Root, l.config.Env
+	mark := l.newMark()
+	c.cmd.Dir, c.cmd.Env = l.config.Root, append(slices.Clip(l.config.Env), markVariable+"="+os.Getenv(markVariable)+mark)
 	c.cmd.WaitDelay = lateOutput
 	if out != nil {
 		c.cmd.Stdout, c.cmd.Stderr = out, out
 	}
 	isolate(c.cmd)
+	killGroup := c.cmd.Cancel
+	c.cmd.Cancel = func() error {
+		defer killMarked(mark) // those that have left the group
+		return killGroup()
+	}
 	return c
 }
 

@@ -2,11 +2,13 @@ package local
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weftgo/weft/adk/filesystem"
 )
@@ -26,6 +28,8 @@ type Local struct {
 	shut     context.CancelCauseFunc
 	starting sync.Mutex // guards against starting a command while Close waits
 	commands sync.WaitGroup
+	mark     string // in the environment of all commands
+	started  atomic.Int64
 }
 
 var (
@@ -49,7 +53,7 @@ func NewBackend(_ context.Context, cfg *Config) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("config.Root: %w", err)
 	}
-	l := &Local{config: config, root: root, prefixes: []string{config.Mount}, drafts: map[*fileWriter]bool{}}
+	l := &Local{config: config, root: root, prefixes: []string{config.Mount}, drafts: map[*fileWriter]bool{}, mark: "/" + rand.Text()}
 	if cfg.Mount == "" {
 		// A command may tell the path without links, pwd -P for one. It is as good as the other.
 		if real, err := filepath.EvalSymlinks(config.Root); err == nil && filepath.ToSlash(real) != config.Mount {
@@ -61,12 +65,16 @@ func NewBackend(_ context.Context, cfg *Config) (*Local, error) {
 }
 
 // Close stops all commands that are running, also those in the background, waits for them, discards the files of Create
-// that are not closed, and closes the root. Other methods fail afterwards. Closing again does nothing.
+// that are not closed, and closes the root. On Linux it kills what commands that have ended left in the background, too.
+// Other methods fail afterwards. Closing again does nothing.
 func (l *Local) Close() error {
 	l.starting.Lock()
 	l.shut(errClosed)
 	l.starting.Unlock()
 	l.commands.Wait()
+	if l.started.Load() > 0 {
+		killMarked(l.mark)
+	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	for w := range l.drafts {

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// isolate leaves the command as it is: this platform has no groups of processes.
-func isolate(*exec.Cmd) {}
+// isolate has only the command itself killed when its context ends: this platform has no groups of processes.
+func isolate(cmd *exec.Cmd) { cmd.Cancel = func() error { return cmd.Process.Kill() } }
 
 func exitStatus(state *os.ProcessState) int { return state.ExitCode() }
