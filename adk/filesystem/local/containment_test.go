@@ -266,6 +266,13 @@ func TestLocal_RaceWithTheDisk(t *testing.T) {
 	}
 	wg.Wait()
 	y.requireIntact(t)
+	for _, name := range left(t, y.root) {
+		if info, err := os.Lstat(filepath.Join(y.root, name)); err == nil && info.IsDir() {
+			for _, file := range left(t, filepath.Join(y.root, name)) {
+				require.NotContains(t, file, tempPrefix)
+			}
+		}
+	}
 }
 
 func FuzzLocal_NothingLeadsOut(f *testing.F) {

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -121,6 +122,27 @@ func TestCreate_NothingIsLeft(t *testing.T) {
 		require.ErrorIs(t, w.Close(), context.Canceled)
 		require.Equal(t, []string{"a"}, left(t, root))
 	})
+}
+
+// A directory that is moved away while a file in it is written does not keep the draft of the file.
+func TestCreate_DirectoryIsSwapped(t *testing.T) {
+	for name, finish := range map[string]func(l *Local, w io.WriteCloser) error{
+		"closed":         func(_ *Local, w io.WriteCloser) error { return w.Close() },
+		"backend closed": func(l *Local, _ io.WriteCloser) error { return errors.Join(l.Close(), errors.New("discarded")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, root := newLocal(t)
+			dir, moved := filepath.Join(root, "dir"), filepath.Join(root, "moved")
+			w := create(t, l, "dir/f")
+			if err := os.Rename(dir, moved); err != nil {
+				t.Skipf("this system does not move directories with open files: %v", err)
+			}
+			require.NoError(t, os.Mkdir(dir, 0o755))
+			require.Error(t, finish(l, w))
+			require.Empty(t, left(t, moved))
+			require.NotContains(t, left(t, root), "f")
+		})
+	}
 }
 
 func TestCreate_WhatIsNoFile(t *testing.T) {

@@ -14,12 +14,19 @@ const tempPrefix = ".weft-tmp-"
 
 // A draft is a file that is being written. It takes its place as a whole, or not at all. Whoever makes, publishes or
 // discards one holds Local.writing.
+//
+// It holds its directory open: whatever path leads there later, the draft is found again and does not stay behind.
 type draft struct {
 	*os.File
-	root         *os.Root
-	temp, target string
-	made         []string // the directories that were made for it, the deepest first
+	root *os.Root
+	// dir is the directory of the draft and of the file, at is the path that led there, ending in "/" unless empty.
+	dir        *os.Root
+	at         string
+	temp, name string   // in dir
+	made       []string // the directories that were made for it, the deepest first
 }
+
+var errMoved = errors.New("its directory was moved away meanwhile")
 
 // draft starts a file. It fails if the process may not write the file that is there.
 func (l *Local) draft(name string) (*draft, error) {
@@ -27,7 +34,8 @@ func (l *Local) draft(name string) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &draft{root: l.root, target: target}
+	d := &draft{root: l.root}
+	d.at, d.name = path.Split(target)
 	old, info, err := l.openFile(target, os.O_WRONLY) // may we?
 	switch {
 	case err == nil:
@@ -49,9 +57,13 @@ func (l *Local) draft(name string) (*draft, error) {
 
 // open makes the file, with the permissions of the one that it is to replace.
 func (d *draft) open(mode *fs.FileMode) (err error) {
-	dir, _ := path.Split(d.target)
-	d.temp = dir + tempPrefix + rand.Text()
-	if d.File, err = d.root.OpenFile(d.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+	if d.dir, err = d.root.OpenRoot(d.at + "."); err != nil {
+		d.removeDirs()
+		return err
+	}
+	d.temp = tempPrefix + rand.Text()
+	if d.File, err = d.dir.OpenFile(d.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+		d.dir.Close()
 		d.removeDirs()
 		return err
 	}
@@ -67,19 +79,35 @@ func (d *draft) open(mode *fs.FileMode) (err error) {
 // publish puts the file in its place. If it cannot, nothing is left of it.
 func (d *draft) publish() error {
 	err := d.Close()
+	if err == nil && d.moved() {
+		err = errMoved
+	}
 	if err == nil {
-		err = d.root.Rename(d.temp, d.target)
+		err = d.dir.Rename(d.temp, d.name)
 	}
 	if err != nil {
 		d.discard()
+		return err
 	}
-	return err
+	d.dir.Close()
+	return nil
+}
+
+// moved reports whether the path of the directory leads elsewhere by now.
+func (d *draft) moved() bool {
+	then, err := d.dir.Stat(".")
+	if err != nil {
+		return true
+	}
+	now, err := d.root.Stat(d.at + ".")
+	return err != nil || !os.SameFile(then, now)
 }
 
 // discard leaves nothing of the file.
 func (d *draft) discard() {
 	_ = d.Close()
-	_ = d.root.Remove(d.temp)
+	_ = d.dir.Remove(d.temp)
+	d.dir.Close()
 	d.removeDirs()
 }
 
