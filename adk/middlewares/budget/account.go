@@ -85,10 +85,11 @@ func (e *ExceededError) Unwrap() error { return ErrExceeded }
 
 // Account counts what is spent. It is safe for concurrent use.
 type Account struct {
-	mu     *sync.Mutex // one for all accounts that are below each other
+	mu     *sync.Mutex // guards all but the first four fields; one for all accounts that are below each other
 	limits Limits
 	parent *Account
 	owner  any // the middleware that opened it, nil for one that lasts longer
+	ledger *ledger
 
 	began time.Time
 	spent Spent
@@ -187,8 +188,16 @@ func (a *Account) exceeded(call Spent) error {
 	return nil
 }
 
-// begin asks for a call and spends it. The last answer is not asked for.
-func (a *Account) begin(call Spent) error {
+// begin asks for a call and spends it. The last answer is not asked for. Where an account is stored the call is written
+// down before it begins: it counts also if the process dies in it.
+func (a *Account) begin(ctx context.Context, call Spent) error {
+	if err := a.take(call); err != nil {
+		return err
+	}
+	return a.store(ctx)
+}
+
+func (a *Account) take(call Spent) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.exceeded(call); err != nil && (!a.final || call.ToolCalls > 0) {

@@ -5,5 +5,6 @@
 // each call of a model or a tool the accounts are asked; when a limit is reached the run ends with an [*ExceededError],
 // or, with [Config.FinalAnswer], with one last answer of the model that is given without tools.
 //
-// An account that is to last longer than a run is made by [NewAccount] and put into the context by [NewContext].
+// An account that is to last longer than a run is made by [NewAccount] and put into the context by [NewContext]. One that
+// is to last longer than the process is made by [OpenAccount].
 package budget

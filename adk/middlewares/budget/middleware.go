@@ -167,7 +167,7 @@ func (a *Account) finalTaken() bool {
 // AfterModelRewriteState keeps what was spent.
 func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if a := m.account(ctx); a != nil {
-		if err := a.save(ctx); err != nil {
+		if err := errors.Join(a.store(ctx), a.save(ctx)); err != nil {
 			return ctx, state, err
 		}
 	}
@@ -201,12 +201,12 @@ type limitedModel[M adk.MessageType] struct {
 }
 
 // begin asks for a call.
-func (l *limitedModel[M]) begin(opts []model.Option) (meter, error) {
+func (l *limitedModel[M]) begin(ctx context.Context, opts []model.Option) (meter, error) {
 	price, err := l.conf.price(opts, l.account.limitsMoney())
 	if err != nil {
 		return meter{}, err
 	}
-	return meter{price: price}, l.account.begin(Spent{ModelCalls: 1})
+	return meter{price: price}, l.account.begin(ctx, Spent{ModelCalls: 1})
 }
 
 func (l *limitedModel[M]) count(meter *meter, m M) {
@@ -216,7 +216,7 @@ func (l *limitedModel[M]) count(meter *meter, m M) {
 }
 
 func (l *limitedModel[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (answer M, err error) {
-	meter, err := l.begin(opts)
+	meter, err := l.begin(ctx, opts)
 	if err != nil {
 		return answer, err
 	}
@@ -233,7 +233,7 @@ func (l *limitedModel[M]) Generate(ctx context.Context, input []M, opts ...model
 }
 
 func (l *limitedModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	meter, err := l.begin(opts)
+	meter, err := l.begin(ctx, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func limited[M adk.MessageType, R any](ctx context.Context, m *middleware[M], tC
 	}
 	key := countedKey + tCtx.CallID
 	if !wasCounted(ctx, key) {
-		if err := a.begin(Spent{ToolCalls: 1}); err != nil {
+		if err := a.begin(ctx, Spent{ToolCalls: 1}); err != nil {
 			if m.conf.FinalAnswer && !a.finalTaken() {
 				return refused(language.Select(notCalled, notCalledChinese)), nil
 			}
