@@ -23,5 +23,5 @@ func ExampleOutput_Parse() {
 	fmt.Println(err)
 	// Output:
 	// {Lisbon sun} <nil>
-	// structured: the answer is not valid: sky must be one of [sun rain]
+	// structured: the answer is not valid: sky must be one of "sun", "rain"
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/internal/jsonschemacheck"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -57,6 +58,7 @@ type Config[T any] struct {
 type Output[T any] struct {
 	conf    Config[T]
 	schema  *jsonschema.Schema
+	checker *jsonschemacheck.Checker
 	text    string
 	wraps   bool
 	info    *schema.ToolInfo
@@ -113,6 +115,7 @@ func (o *Output[T]) describe() (err error) {
 		return err
 	}
 	o.text = string(doc)
+	o.checker = jsonschemacheck.New(o.schema)
 	o.info = &schema.ToolInfo{Name: o.conf.Name, Desc: o.conf.Description, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(o.schema)}
 	return nil
 }
@@ -151,7 +154,7 @@ func (o *Output[T]) Parse(ctx context.Context, text string) (value T, err error)
 			raw, generic = []byte(`{"`+wrapped+`":`+string(raw)+`}`), map[string]any{wrapped: generic}
 		}
 	}
-	if problems := validate(o.schema, generic, ""); len(problems) > 0 {
+	if problems := o.checker.Check(generic); len(problems) > 0 {
 		return value, o.invalid(text, problems...)
 	}
 	if err := o.unmarshal(raw, &value); err != nil {

@@ -59,14 +59,14 @@ func TestParse(t *testing.T) {
 		``:                                       "it is empty",
 		`no`:                                     "it is no JSON",
 		`[]`:                                     "the value must be of type object, and is array",
-		`{"sky":"sun"}`:                          "city is missing",
+		`{"sky":"sun"}`:                          "city is required",
 		`{"city":null,"sky":"sun"}`:              "city must be of type string, and is null",
 		`{"city":1,"sky":"sun"}`:                 "city must be of type string, and is number",
-		`{"city":"a","sky":"snow"}`:              "sky must be one of [sun rain]",
+		`{"city":"a","sky":"snow"}`:              "sky must be one of \"sun\", \"rain\"",
 		`{"city":"a","sky":"sun","hours":[1.5]}`: "hours[0] must be of type integer",
 		`{"city":"a","sky":"sun","hours":[1,2,3]}`: "hours must have at most 2 elements",
 		`{"city":"a","sky":"sun","rain":2}`:        "rain must be at most 1",
-		`{"city":"a","sky":"sun","inner":{}}`:      "inner.yes is missing",
+		`{"city":"a","sky":"sun","inner":{}}`:      "inner.yes is required",
 		`{"city":"a","sky":"sun","other":1}`:       "other is unknown",
 	} {
 		v, err := o.Parse(t.Context(), in)
@@ -125,7 +125,7 @@ func testTool[M adk.MessageType](t *testing.T) {
 			"at once":         {adktest.Calls(adktest.Call("final_answer", good)).Offered("t", "final_answer")},
 			"after a tool":    {adktest.Calls(adktest.Call("t", "{}")), adktest.Calls(adktest.Call("final_answer", good))},
 			"with a tool":     {adktest.Calls(adktest.Call("final_answer", good), adktest.Call("t", "{}"))},
-			"repaired":        {adktest.Calls(adktest.Call("final_answer", `{"sky":"sun"}`)), adktest.Calls(adktest.Call("final_answer", good)).SeeingLast("tool final_answer#call_1: The answer is not valid: city is missing. Call the tool again with the whole answer.")},
+			"repaired":        {adktest.Calls(adktest.Call("final_answer", `{"sky":"sun"}`)), adktest.Calls(adktest.Call("final_answer", good)).SeeingLast("tool final_answer#call_1: The answer is not valid: city is required. Call the tool again with the whole answer.")},
 			"told to call it": {adktest.Says("Sunny."), adktest.Calls(adktest.Call("final_answer", good)).SeeingLast("user: This is no final answer: it is no JSON: invalid character 'S' looking for beginning of value. Call the tool final_answer to give it.")},
 			"as a text":       {adktest.Says(good)},
 		} {
