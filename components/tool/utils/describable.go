@@ -121,6 +121,9 @@ func (w *typeWalk) field(f reflect.StructField, alias func(name string) any) err
 	if name == "" {
 		name = f.Name
 	}
+	if err := checkTag(f); err != nil {
+		return fmt.Errorf("at %s: %w", strings.TrimPrefix(strings.Join(w.path, "")+"."+name, "."), err)
+	}
 	if a := alias(name); a != nil {
 		return w.at("."+name, reflect.TypeOf(a))
 	}

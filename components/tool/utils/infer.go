@@ -62,7 +62,12 @@ func reflector(modifier SchemaModifierFn) *jsonschema.Reflector {
 	return &jsonschema.Reflector{
 		Anonymous:      true,
 		DoNotReference: true,
-		SchemaModifier: jsonschema.SchemaModifierFn(modifier),
+		SchemaModifier: func(name string, t reflect.Type, tag reflect.StructTag, s *jsonschema.Schema) {
+			keepCommas(tag, s)
+			if modifier != nil {
+				modifier(name, t, tag, s)
+			}
+		},
 		Mapper: func(reflect.Type) *jsonschema.Schema {
 			if visited++; visited > maxSchemaTypes {
 				panic(errors.New("the type is too large to be described without references"))
