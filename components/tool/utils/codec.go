@@ -2,23 +2,41 @@ package utils
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/internal/modelmistake"
+	"github.com/weftgo/weft/internal/safe"
 )
 
 // decodeArguments makes a T of what the model wrote.
 func decodeArguments[T any](ctx context.Context, t *localTool, arguments string) (input T, err error) {
-	if t.options.unmarshal == nil {
-		input = newInstance[T]()
-		_, err = protect(func() (struct{}, error) { return struct{}{}, json.UnmarshalString(arguments, &input) })
-		if err != nil {
-			return input, t.fail("failed to unmarshal arguments in json, toolName=%s, err=%w", err)
-		}
-		return input, nil
+	if t.options.unmarshal != nil {
+		return decodeByOption[T](ctx, t, arguments)
 	}
+	if t.options.checksArguments || modelmistake.ChecksArguments(ctx) {
+		if arguments, err = t.checked(arguments); err != nil {
+			return input, err
+		}
+	}
+	input = newInstance[T]()
+	_, err = protect(func() (struct{}, error) { return struct{}{}, json.UnmarshalString(arguments, &input) })
+	if err != nil {
+		return input, t.fail("failed to unmarshal arguments in json, toolName=%s, err=%w", t.explain(arguments, err, new(T)))
+	}
+	return input, nil
+}
+
+// decodeByOption is decodeArguments by the function of [WithUnmarshalArguments].
+func decodeByOption[T any](ctx context.Context, t *localTool, arguments string) (input T, err error) {
 	decoded, err := protect(func() (any, error) { return t.options.unmarshal(ctx, arguments) })
 	if err != nil {
+		if !isProgramError(err) {
+			err = &tool.ArgumentsError{Err: err}
+		}
 		return input, t.fail("failed to unmarshal arguments, toolName=%s, err=%w", err)
 	}
 	input, ok := decoded.(T)
@@ -26,6 +44,13 @@ func decodeArguments[T any](ctx context.Context, t *localTool, arguments string)
 		return input, t.fail(t.kind.wrongType+", toolName=%s, expected=%T, given=%T", input, decoded)
 	}
 	return input, nil
+}
+
+// isProgramError reports whether an error is none that the model could mend: a panic, an interrupt, or the end of the
+// call.
+func isProgramError(err error) bool {
+	return errors.As(err, new(*safe.PanicError)) || core.IsInterrupt(err) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // encodeOutput makes the text that the model reads.

@@ -63,7 +63,7 @@ type enhancedInvokable[T any] struct {
 }
 
 func newEnhancedInvokable[T any](info *schema.ToolInfo, fn OptionableEnhancedInvokeFunc[T], opts []Option) *enhancedInvokable[T] {
-	return &enhancedInvokable[T]{localTool{info, enhancedInvokableKind, newToolOptions(opts)}, fn}
+	return &enhancedInvokable[T]{newLocalTool(info, enhancedInvokableKind, opts), fn}
 }
 
 // InvokableRun implements [tool.EnhancedInvokableTool]. No argument is an empty one.
@@ -85,7 +85,7 @@ type enhancedStreamable[T any] struct {
 }
 
 func newEnhancedStreamable[T any](info *schema.ToolInfo, fn OptionableEnhancedStreamFunc[T], opts []Option) *enhancedStreamable[T] {
-	return &enhancedStreamable[T]{localTool{info, enhancedStreamableKind, newToolOptions(opts)}, fn}
+	return &enhancedStreamable[T]{newLocalTool(info, enhancedStreamableKind, opts), fn}
 }
 
 // StreamableRun implements [tool.EnhancedStreamableTool]. No argument is an empty one.

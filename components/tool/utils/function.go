@@ -15,8 +15,35 @@
 // function and encodes its result; a panic of the function becomes an error. The tools are safe for concurrent use if
 // the function is.
 //
-// Arguments that are no JSON are an error, the empty text included. Some models write that in place of {} for a tool that
-// requires nothing: [WithUnmarshalArguments] is the place to accept it.
+// # Tags
+//
+// The json tag names a field, and omitempty makes it optional. A jsonschema tag is a list of words with commas between
+// them, and no spaces around those:
+//
+//	title= description=                          texts for the model
+//	required                                     required in spite of omitempty
+//	nullable                                     null is allowed, too
+//	enum= default= example=                      values; enum and example can be repeated
+//	minLength= maxLength= pattern= format=       of strings
+//	minimum= maximum= exclusiveMinimum=          of numbers
+//	exclusiveMaximum= multipleOf=
+//	minItems= maxItems= uniqueItems=true         of arrays; the words above are those of their elements then
+//	readOnly= writeOnly=                         true or false
+//	type= anchor=                                replace what the Go type says
+//	oneof_required= anyof_required=              groups of fields of which one, or any, is required
+//	oneof_type= anyof_type= oneof_ref= anyof_ref=  alternatives, separated by ;
+//	-                                            leaves the field out
+//
+// A comma in a value is written \\, in the tag; in a title or description it may stand alone where no word follows it.
+// The tag jsonschema_description holds a description as it is, and jsonschema_extras any other key=value. A tag with an
+// unknown word, or with a value that its key cannot have, is an error of the Infer functions.
+//
+// # Arguments that do not fit
+//
+// Arguments that cannot be decoded are a [tool.ArgumentsError], which names the field. So is the empty text, which some
+// models write in place of {}. A tool with [WithArgumentCheck] also refuses what can be decoded but does not fit the
+// schema, and fills in defaults; an agent with ReportMistakes has all its tools do that, and shows the model what was
+// wrong. [WithUnmarshalArguments] replaces all of this.
 package utils
 
 import (

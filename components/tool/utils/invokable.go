@@ -37,7 +37,7 @@ type invokable[T, D any] struct {
 }
 
 func newInvokable[T, D any](info *schema.ToolInfo, fn OptionableInvokeFunc[T, D], opts []Option) *invokable[T, D] {
-	return &invokable[T, D]{localTool{info, invokableKind, newToolOptions(opts)}, fn}
+	return &invokable[T, D]{newLocalTool(info, invokableKind, opts), fn}
 }
 
 // InvokableRun implements [tool.InvokableTool].

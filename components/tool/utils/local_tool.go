@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/jsonschemacheck"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -43,6 +44,12 @@ type localTool struct {
 	info    *schema.ToolInfo
 	kind    kind
 	options toolOptions
+	// checker makes the schema of info ready, once.
+	checker func() (*jsonschemacheck.Checker, error)
+}
+
+func newLocalTool(info *schema.ToolInfo, kind kind, opts []Option) localTool {
+	return localTool{info: info, kind: kind, options: newToolOptions(opts), checker: lazyChecker(info)}
 }
 
 // Info returns the description the tool was made with.

@@ -550,7 +550,8 @@ func FuzzDecodeArguments(f *testing.F) {
 	for _, seed := range []string{`{}`, ``, `null`, `{"m":{"a":1},"s":["x",null],"n":-3}`, `{"n":1}x`, "{\"s\":[\"\xff\"]}", `[[[`, `{"N":1e400}`, `"\ud800"`, "\x00"} {
 		f.Add(seed)
 	}
-	t := &localTool{info: infoOf("t"), kind: invokableKind}
+	local := newLocalTool(infoOf("t"), invokableKind, nil)
+	t := &local
 	f.Fuzz(func(tt *testing.T, arguments string) {
 		valid := json.Valid([]byte(arguments))
 		if _, err := decodeArguments[any](background, t, arguments); err == nil && !valid {

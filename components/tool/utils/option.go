@@ -24,6 +24,8 @@ type toolOptions struct {
 	marshal        MarshalOutput
 	schemaModifier SchemaModifierFn
 	idempotent     bool
+	// checksArguments: the arguments are held against the schema whoever calls.
+	checksArguments bool
 }
 
 // Option configures how a tool is made of a function.

@@ -39,7 +39,7 @@ type streamable[T, D any] struct {
 }
 
 func newStreamable[T, D any](info *schema.ToolInfo, fn OptionableStreamFunc[T, D], opts []Option) *streamable[T, D] {
-	return &streamable[T, D]{localTool{info, streamableKind, newToolOptions(opts)}, fn}
+	return &streamable[T, D]{newLocalTool(info, streamableKind, opts), fn}
 }
 
 // StreamableRun implements [tool.StreamableTool].

@@ -1,0 +1,103 @@
+package utils
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/internal/jsonschemacheck"
+	"github.com/weftgo/weft/schema"
+)
+
+// WithArgumentCheck has the tool hold the arguments of every call against the schema that the model was given: required
+// fields, types, enums, bounds, lengths, patterns, and unknown fields where the schema rules them out. Fields that are
+// left out get the default of the schema, and an empty text counts as {}. Arguments that do not fit are a
+// [tool.ArgumentsError] that names each field, and the function is not called.
+//
+// Without it a tool takes what it can decode, unless the agent that runs it has ReportMistakes set, which checks the
+// arguments of all of its tools made by this package. A tool with [WithUnmarshalArguments] is never checked.
+func WithArgumentCheck() Option {
+	return func(o *toolOptions) { o.checksArguments = true }
+}
+
+// lazyChecker returns a function that makes the schema of a tool ready at its first call. It returns nil if the tool
+// has none.
+func lazyChecker(info *schema.ToolInfo) func() (*jsonschemacheck.Checker, error) {
+	return sync.OnceValues(func() (*jsonschemacheck.Checker, error) {
+		if info == nil {
+			return nil, nil
+		}
+		s, err := protect(info.ToJSONSchema)
+		if err != nil || s == nil {
+			return nil, err
+		}
+		return jsonschemacheck.New(s), nil
+	})
+}
+
+// checked returns the arguments with the defaults of the schema, or says what does not fit.
+func (t *localTool) checked(arguments string) (string, error) {
+	checker, err := t.checker()
+	if err != nil {
+		return "", t.fail("the schema of the tool cannot be read, toolName=%s, err=%w", err)
+	}
+	if checker == nil {
+		return arguments, nil
+	}
+	if strings.TrimSpace(arguments) == "" {
+		arguments = "{}"
+	}
+	value, err := jsonschemacheck.Decode(arguments)
+	if err != nil {
+		return "", t.fail("failed to unmarshal arguments in json, toolName=%s, err=%w", notJSON(err))
+	}
+	completed := checker.ApplyDefaults(value)
+	if problems := checker.Check(value); len(problems) > 0 {
+		return "", t.fail("the arguments do not fit the schema, toolName=%s, err=%w", &tool.ArgumentsError{Problems: problems})
+	}
+	if completed {
+		if arguments, err = json.MarshalString(value); err != nil {
+			return "", t.fail("failed to apply the defaults of the schema, toolName=%s, err=%w", err)
+		}
+	}
+	return arguments, nil
+}
+
+func notJSON(err error) *tool.ArgumentsError {
+	return &tool.ArgumentsError{Problems: []string{"the arguments are not valid JSON: " + err.Error()}, Err: err}
+}
+
+// explain says which fields of the arguments could not be decoded: by the schema, or else by the Go type, of which
+// instance is a pointer to a fresh value.
+func (t *localTool) explain(arguments string, cause error, instance any) error {
+	if isProgramError(cause) {
+		return cause
+	}
+	value, err := jsonschemacheck.Decode(arguments)
+	if err != nil {
+		return &tool.ArgumentsError{Problems: notJSON(err).Problems, Err: cause}
+	}
+	if checker, err := t.checker(); err == nil && checker != nil {
+		if problems := checker.Check(value); len(problems) > 0 {
+			return &tool.ArgumentsError{Problems: problems, Err: cause}
+		}
+	}
+	_, err = protect(func() (struct{}, error) { return struct{}{}, stdjson.Unmarshal([]byte(arguments), instance) })
+	return &tool.ArgumentsError{Problems: []string{mismatch(err, cause)}, Err: cause}
+}
+
+// mismatch names the field that has a value of another type. err is what encoding/json says, which keeps the path.
+func mismatch(err, cause error) string {
+	var typed *stdjson.UnmarshalTypeError
+	switch {
+	case errors.As(err, &typed) && typed.Field != "":
+		return fmt.Sprintf("%s must be of Go type %s, and is %s", typed.Field, typed.Type, typed.Value)
+	case err != nil:
+		cause = err
+	}
+	return strings.Join(strings.Fields(cause.Error()), " ")
+}
