@@ -24,6 +24,7 @@ type chatAgent[M MessageType] interface {
 	setSubAgents(agents []TypedAgent[M]) error
 	setParent(agent TypedAgent[M]) error
 	disallowTransferToParent() error
+	joinFlow()
 }
 
 // chatModelAgent is the agent itself.
@@ -39,12 +40,14 @@ type chatModelAgent[M MessageType] struct {
 
 // family is the agents around an agent, to which it can hand a run over. It is fixed by the first run.
 type family[M MessageType] struct {
-	mu            sync.Mutex
+	mu            sync.Mutex // guards all fields
 	frozen        bool
 	subAgents     []TypedAgent[M]
 	subAgentsSet  bool
 	parent        TypedAgent[M]
 	noWayToParent bool
+	// ofFlow: the agents were set by [SetSubAgents], so that only the agent that it returned can hand a run over.
+	ofFlow bool
 }
 
 func (compiled[M]) newAgent(config *TypedChatModelAgentConfig[M]) (chatAgent[M], error) {
@@ -133,6 +136,19 @@ func (f *family[M]) change(how func(*family[M]) error) error {
 		return errFrozen
 	}
 	return how(f)
+}
+
+func (f *family[M]) isOfFlow() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ofFlow
+}
+
+// joinFlow notes that the agents around the agent were set by [SetSubAgents].
+func (a *chatModelAgent[M]) joinFlow() {
+	a.family.mu.Lock()
+	defer a.family.mu.Unlock()
+	a.family.ofFlow = true
 }
 
 // freeze ends the time for changes and returns whom the agent can hand a run over to.

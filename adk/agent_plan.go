@@ -41,7 +41,7 @@ func newAgentPlan[M MessageType](ctx context.Context, a *chatModelAgent[M]) (*ag
 	}
 	instructions := []string{conf.Instruction}
 	if targets := a.family.freeze(); len(targets) > 0 {
-		p.tools = append(p.tools, newTransferTool())
+		p.tools = append(p.tools, &transferTool[M]{a, targets})
 		p.returnDirectly[TransferToAgentToolName] = true
 		instructions = append(instructions, transferInstruction(ctx, targets))
 	}
@@ -77,7 +77,8 @@ func toolMiddlewares[M MessageType](conf *TypedChatModelAgentConfig[M], handlers
 		}
 	}
 	all = append(all, abortableTools[M]())
-	return append(all, handlerToolMiddlewares(handlers)...)
+	all = append(all, handlerToolMiddlewares(handlers)...)
+	return append(all, mistakenTools[M]())
 }
 
 // graphFor returns the graph for the tools of a run. Runs that change the tools in the same way share one.

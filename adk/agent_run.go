@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/modelmistake"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -80,6 +81,8 @@ func (r *agentRun[M]) Value(key any) any {
 		}
 	case scopeKey:
 		return nil
+	case modelmistake.CheckKey:
+		return r.agent.conf.ToolsConfig.ReportMistakes
 	}
 	return r.Context.Value(key)
 }
@@ -273,7 +276,7 @@ func (r *agentRun[M]) react() (err error) {
 // concluded says whose run failed, or keeps what it came to.
 func (r *agentRun[M]) concluded(final M, err error) error {
 	if err != nil {
-		return r.failed(err)
+		return r.failedBy(err)
 	}
 	if key := r.agent.conf.OutputKey; key != "" {
 		AddSessionValue(r.ctx, key, opsOf[M]().text(final))

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/modelmistake"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -197,14 +199,27 @@ func (c *agentToolRun[M]) input(arguments string) (*TypedAgentInput[M], error) {
 		return input, err
 	case c.tool.options.inputSchema != nil:
 		input.Messages = []M{opsOf[M]().user(arguments)}
-		return input, nil
+		return input, c.checkArguments(arguments)
 	}
-	request, err := decodeArguments[agentToolRequest](arguments)
+	info := &schema.ToolInfo{ParamsOneOf: defaultAgentToolParams}
+	request, err := decodeArguments[agentToolRequest](c.ctx, info, arguments)
 	if err != nil {
 		return nil, fmt.Errorf("arguments of agent tool '%s': %w", c.tool.agent.Name(c.ctx), err)
 	}
 	input.Messages = []M{opsOf[M]().user(request.Request)}
 	return input, nil
+}
+
+// checkArguments holds the arguments against a schema of the user's, if the calling agent wants that.
+func (c *agentToolRun[M]) checkArguments(arguments string) error {
+	if !modelmistake.ChecksArguments(c.ctx) {
+		return nil
+	}
+	info := &schema.ToolInfo{ParamsOneOf: c.tool.options.inputSchema}
+	if _, err := utils.DecodeArguments[any](c.ctx, info, arguments, true); err != nil {
+		return fmt.Errorf("arguments of agent tool '%s': %w", c.tool.agent.Name(c.ctx), err)
+	}
+	return nil
 }
 
 // history is what the calling agent has seen up to the message with the call, and a transfer to the agent.

@@ -30,6 +30,14 @@ type ToolsConfig struct {
 	// example: its context is cancelled then and its result dropped, but what it has done is done. In runs that are
 	// saved at [EveryStep] it is for tools that are an [IdempotentTool].
 	EagerExecution bool
+	// ReportMistakes shows a model its mistakes, as the results of the calls, for it to try again: calls of tools that do
+	// not exist, arguments that do not fit, transfers to nobody. Tools made by components/tool/utils hold their arguments
+	// against their schema then, and apply its defaults. The default is false: each of these is a [ModelMistake] that
+	// ends the run, and tools take what they can decode. An UnknownToolsHandler answers its calls itself.
+	ReportMistakes bool
+	// MaxMistakes is how many answers in a row may be reported, of which every call is a mistake; one good call counts
+	// from the start again. A mistake in the answer after them is a [ModelMistake] that ends the run. Default 3.
+	MaxMistakes int
 }
 
 // TypedGenModelInput makes the messages of the first model call of a run.

@@ -63,7 +63,7 @@ type exitArguments struct {
 
 // InvokableRun returns the final_result of the arguments, and gives the event of it an exit action.
 func (et ExitTool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	arguments, err := decodeArguments[exitArguments](argumentsInJSON)
+	arguments, err := decodeArguments[exitArguments](ctx, ToolInfoExit, argumentsInJSON)
 	if err != nil {
 		return "", fmt.Errorf("arguments of the exit tool: %w", err)
 	}

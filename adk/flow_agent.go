@@ -91,7 +91,29 @@ func SetSubAgents(ctx context.Context, agent Agent, subAgents []Agent) (_ Resuma
 		}
 		f.subAgents = append(f.subAgents, child)
 	}
+	f.noteFlow()
 	return f, nil
+}
+
+// noteFlow has the agent know that it is one of several, which it must run among.
+func (f *flowAgent) noteFlow() {
+	if a, ok := f.agent.(*ChatModelAgent); ok {
+		a.made().joinFlow()
+	}
+}
+
+// runsInFlow reports whether the agent at work in ctx is one of several.
+func runsInFlow[M MessageType](ctx context.Context, agent *chatModelAgent[M]) bool {
+	r := agentRunFrom[M](ctx)
+	if r == nil || r.agent != agent {
+		return false
+	}
+	x := executionFrom[M](r.Context)
+	if x == nil || x.flow == nil {
+		return false
+	}
+	a, ok := any(x.flow.agent).(*TypedChatModelAgent[M])
+	return ok && a.agent == chatAgent[M](agent)
 }
 
 // adoptedBy makes f a sub-agent of parent. A panic of the agent, which may be a nil pointer, becomes an error.
@@ -110,6 +132,7 @@ func (f *flowAgent) adoptedBy(ctx context.Context, parent *flowAgent) (err error
 	if err := on.OnSetAsSubAgent(ctx, parent.agent); err != nil {
 		return err
 	}
+	f.noteFlow()
 	if f.sealed {
 		return on.OnDisallowTransferToParent(ctx)
 	}

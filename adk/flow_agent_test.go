@@ -210,7 +210,7 @@ func TestFlow_F7_TransferTool(t *testing.T) {
 		require.Equal(t, text(list("parent", "leads")), child.histories[0][0].Content, "a child may hand back")
 
 		require.Equal(t, []string{TransferToAgentToolName}, toolNames(m.options[0]))
-		info, err := newTransferTool().Info(t.Context())
+		info, err := (&transferTool[*schema.Message]{}).Info(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, c.desc, info.Desc)
 		params, err := info.ToJSONSchema()

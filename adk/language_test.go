@@ -33,7 +33,7 @@ func TestLanguage_LG1_LG2_Prompts(t *testing.T) {
 		return m.seen[len(m.seen)-1][0].Content
 	}
 	describe := func() string {
-		info, err := newTransferTool().Info(t.Context())
+		info, err := (&transferTool[Message]{}).Info(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "transfer_to_agent", info.Name)
 		return info.Desc

@@ -47,6 +47,8 @@ type messageOps[M MessageType] struct {
 	markChunk func(m M)
 	// toolCallOf tells which call a tool message answers.
 	toolCallOf func(m M) (toolName, callID string)
+	// resultText is the text that the result of a tool begins with.
+	resultText func(m M) string
 
 	streamError, concatError string
 
@@ -112,8 +114,14 @@ var chatOps = messageOps[*schema.Message]{
 	toolVariant: func(v *TypedMessageVariant[*schema.Message], toolName string) {
 		v.Role, v.ToolName = schema.Tool, toolName
 	},
-	markChunk:   func(*schema.Message) {},
-	toolCallOf:  func(m *schema.Message) (toolName, callID string) { return m.ToolName, m.ToolCallID },
+	markChunk:  func(*schema.Message) {},
+	toolCallOf: func(m *schema.Message) (toolName, callID string) { return m.ToolName, m.ToolCallID },
+	resultText: func(m *schema.Message) string {
+		if m.Content == "" && len(m.UserInputMultiContent) > 0 {
+			return m.UserInputMultiContent[0].Text
+		}
+		return m.Content
+	},
 	streamError: "error receiving message stream",
 	concatError: "cannot concat message stream",
 	addModelNode: func(g *compose.Graph[[]*schema.Message, *schema.Message], key string, m model.BaseModel[*schema.Message], opts ...compose.GraphAddNodeOpt) error {
@@ -207,6 +215,17 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 			}
 		}
 		return "", ""
+	},
+	resultText: func(m *schema.AgenticMessage) string {
+		for _, b := range m.ContentBlocks {
+			if b == nil || b.FunctionToolResult == nil {
+				continue
+			}
+			if parts := b.FunctionToolResult.Content; len(parts) > 0 && parts[0] != nil && parts[0].Text != nil {
+				return parts[0].Text.Text
+			}
+		}
+		return ""
 	},
 	streamError: "error receiving agentic message stream",
 	concatError: "cannot concat agentic message stream",

@@ -114,7 +114,7 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 	conf, ops := &b.plan.agent.conf, opsOf[M]()
 	config := conf.ToolsConfig.ToolsNodeConfig
 	config.Tools = b.out.tools
-	config.UnknownToolsHandler = unknownToolEventSender[M](config.UnknownToolsHandler)
+	config.UnknownToolsHandler = unknownToolEventSender[M](reportUnknownTools[M](&conf.ToolsConfig))
 	config.ToolArgumentsHandler = stoppableArguments[M](config.ToolArgumentsHandler)
 	config.ToolCallMiddlewares = b.plan.middlewares
 	// Only a run that may return a result directly pays for looking.
@@ -128,6 +128,9 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 	if b.err != nil {
 		return
 	}
+	compose.InternalSetUnknownToolError(node, func(ctx context.Context, name, callID string, err error) error {
+		return agentRunFrom[M](ctx).unknownTool(name, callID, err)
+	})
 	compose.InternalSetToolsByStream(node, streams[M])
 	if conf.ToolsConfig.EagerExecution {
 		b.chain.eager = newEagerTools(node, &config)
@@ -182,6 +185,9 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 			s.Paused, results = running, s.lastResults()
 		} else {
 			s.remember(results)
+		}
+		if s.HasReturnDirectly && r.agent.conf.ToolsConfig.ReportMistakes {
+			s.continueAfterMistake(results)
 		}
 		direct = s.ReturnDirectlyEvent
 		return nil

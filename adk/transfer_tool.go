@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weftgo/weft/components/tool"
@@ -48,37 +49,80 @@ func transferInstruction[M MessageType](ctx context.Context, targets []TypedAgen
 		list.String(), TransferToAgentToolName)
 }
 
-// transferTool lets a model hand the run over.
-type transferTool struct{}
+// transferTool lets the model of an agent hand the run over to one of the targets.
+type transferTool[M MessageType] struct {
+	agent   *chatModelAgent[M]
+	targets []TypedAgent[M]
+}
 
-func newTransferTool() tool.BaseTool { return transferTool{} }
+// GetType returns "transferToAgent".
+func (*transferTool[M]) GetType() string { return "transferToAgent" }
 
-func (transferTool) Info(_ context.Context) (*schema.ToolInfo, error) {
+func (*transferTool[M]) Info(_ context.Context) (*schema.ToolInfo, error) {
+	return transferToolInfo(), nil
+}
+
+func transferToolInfo() *schema.ToolInfo {
 	return &schema.ToolInfo{
 		Name: TransferToAgentToolName,
 		Desc: language.Select(TransferToAgentToolDesc, TransferToAgentToolDescChinese),
 		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
 			"agent_name": {Desc: "the name of the agent to transfer to", Required: true, Type: schema.String},
 		}),
-	}, nil
+	}
 }
 
 // Idempotent reports true: the call only says what is to come.
-func (transferTool) Idempotent() bool { return true }
+func (*transferTool[M]) Idempotent() bool { return true }
 
 type transferArguments struct {
 	AgentName string `json:"agent_name"`
 }
 
-func (transferTool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	arguments, err := decodeArguments[transferArguments](argumentsInJSON)
+func (t *transferTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
+	arguments, err := decodeArguments[transferArguments](ctx, transferToolInfo(), argumentsInJSON)
 	if err != nil {
 		return "", fmt.Errorf("arguments of %s: %w", TransferToAgentToolName, err)
+	}
+	if err := t.check(ctx, arguments.AgentName); err != nil {
+		return "", err
 	}
 	if err := SendToolGenAction(ctx, TransferToAgentToolName, NewTransferToAgentAction(arguments.AgentName)); err != nil {
 		return "", err
 	}
 	return transferResult(arguments.AgentName), nil
+}
+
+// check reports a target that there is not, and an agent that runs without the agents around it.
+func (t *transferTool[M]) check(ctx context.Context, to string) error {
+	var names []string
+	for _, target := range t.targets {
+		names = append(names, target.Name(ctx))
+	}
+	if !slices.Contains(names, to) {
+		return &transferError{agent: t.agent, from: t.agent.conf.Name, to: to, targets: names}
+	}
+	if t.agent.family.isOfFlow() && !runsInFlow(ctx, t.agent) {
+		return fmt.Errorf("agent '%s' cannot transfer to '%s': it runs without the agents around it; "+
+			"SetSubAgents returns the agent that has them, run that one", t.agent.conf.Name, to)
+	}
+	return nil
+}
+
+// transferError is a transfer to an agent that there is not.
+type transferError struct {
+	agent    any // the agent, to tell it from others of its name
+	from, to string
+	targets  []string
+}
+
+func (e *transferError) Error() string {
+	return fmt.Sprintf("transfer failed: agent '%s' not found when transferring from '%s'", e.to, e.from)
+}
+
+// text says the same to the model.
+func (e *transferError) text() string {
+	return fmt.Sprintf("there is no agent %q to transfer to; the agents are %s", e.to, strings.Join(e.targets, ", "))
 }
 
 func transferResult(destAgentName string) string {

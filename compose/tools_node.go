@@ -48,6 +48,8 @@ type ToolsNode struct {
 	provider func(ctx context.Context, input *schema.Message) ([]EarlyToolCall, error)
 	// byStream says whether Invoke calls the streaming side of tools.
 	byStream func(ctx context.Context) bool
+	// unknownTool, if not nil, makes the error of a call of a tool that does not exist out of the node's own.
+	unknownTool func(ctx context.Context, name, callID string, err error) error
 }
 
 // NewToolNode makes a tools node. It calls Info of every tool; what is wrong with a tool or an alias is an error here.
@@ -305,7 +307,7 @@ func (b *toolBatch) bind(c *toolCall, tc *schema.ToolCall, table *toolTable) err
 	arguments := tc.Function.Arguments
 	if c.tool == nil {
 		if b.node.conf.UnknownToolsHandler == nil {
-			return fmt.Errorf("tool %s not found in toolsNode indexes", c.name())
+			return b.unknownTool(c)
 		}
 		c.unknown = b.node.conf.UnknownToolsHandler
 		c.enter(b.ctx, &callbacks.RunInfo{Name: c.name(), Type: unknownToolType, Component: components.ComponentOfTool}, true)
@@ -323,6 +325,21 @@ func (b *toolBatch) bind(c *toolCall, tc *schema.ToolCall, table *toolTable) err
 	c.arguments = arguments
 	c.input = ToolInput{Name: c.name(), Arguments: arguments, CallID: c.callID(), CallOptions: b.options.toolOptions}
 	return nil
+}
+
+// unknownTool is the error of a call of a tool that does not exist.
+func (b *toolBatch) unknownTool(c *toolCall) error {
+	err := fmt.Errorf("tool %s not found in toolsNode indexes", c.name())
+	if b.node.unknownTool != nil {
+		err = b.node.unknownTool(b.ctx, c.name(), c.callID(), err)
+	}
+	return err
+}
+
+// InternalSetUnknownToolError sets what makes the error of a call of a tool that does not exist, out of the node's own.
+// It is for the agent runtime and must be called before the node is used.
+func InternalSetUnknownToolError(tn *ToolsNode, wrap func(ctx context.Context, name, callID string, err error) error) {
+	tn.unknownTool = wrap
 }
 
 func (b *toolBatch) arguments(c *toolCall, arguments string) (_ string, err error) {

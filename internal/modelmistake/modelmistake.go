@@ -1,21 +1,10 @@
-// Package modelmistake carries what is wrong with a tool call, and whether to look for it, between the layers.
+// Package modelmistake carries to the tools of an agent whether the agent wants their arguments checked.
 //
-// The tools node finds calls of tools that do not exist, tools find arguments that do not fit, and the agent above
-// decides whether the model may try again.
-// It must never decide that itself.
+// The run of an agent answers for it, and the tools made of Go functions ask.
+// It must never say what comes of arguments that do not fit: that is the agent's to decide.
 package modelmistake
 
-import (
-	"context"
-	"fmt"
-)
-
-// UnknownTool is the error of a call of a tool that does not exist.
-type UnknownTool struct{ Tool, CallID string }
-
-func (e *UnknownTool) Error() string {
-	return fmt.Sprintf("tool %s not found in toolsNode indexes", e.Tool)
-}
+import "context"
 
 // CheckKey asks a context, for a bool, whether tools hold their arguments against their schema.
 type CheckKey struct{}

@@ -44,7 +44,11 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 }
 
 func tellText(_ context.Context, _ *adk.ToolContext, err error) (string, bool) {
-	return language.Select(failed, failedChinese) + err.Error(), true
+	text := err.Error()
+	if mistake, ok := err.(*adk.ModelMistake); ok { // not that of an agent inside the tool
+		text = mistake.Text
+	}
+	return language.Select(failed, failedChinese) + text, true
 }
 
 // told is what the model reads in place of an error. ok is false if the error stays one.

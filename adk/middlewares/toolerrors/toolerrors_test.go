@@ -3,6 +3,7 @@ package toolerrors_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -210,4 +211,21 @@ func TestLanguage_Chinese(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })
 	m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: 工具调用失败：boom"))
 	adktest.Ask(t.Context(), t, newAgent(t, "a", nil, m, adktest.NewTool("t", adktest.Fails(errBoom))), "hi").ExpectText("done")
+}
+
+// Of a mistake of the model the model reads what it has to mend, and nothing of the way there.
+func TestText_OfAMistake(t *testing.T) {
+	h, err := toolerrors.New(t.Context(), nil)
+	require.NoError(t, err)
+	mistake := &adk.ModelMistake{Text: "size is required", Err: errors.New("[LocalFunc] failed")}
+	for want, err := range map[string]error{
+		"The call of the tool failed: size is required":           mistake,
+		"The call of the tool failed: inside: [LocalFunc] failed": fmt.Errorf("inside: %w", mistake),
+	} {
+		call, wrapErr := h.WrapInvokableToolCall(t.Context(), func(context.Context, string, ...tool.Option) (string, error) { return "", err }, &adk.ToolContext{})
+		require.NoError(t, wrapErr)
+		got, err := call(t.Context(), "{}")
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
 }

@@ -1,6 +1,7 @@
 package utils
 
 import (
+	"context"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/jsonschemacheck"
+	"github.com/weftgo/weft/internal/modelmistake"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -24,8 +26,34 @@ func WithArgumentCheck() Option {
 	return func(o *toolOptions) { o.checksArguments = true }
 }
 
-// lazyChecker returns a function that makes the schema of a tool ready at its first call. It returns nil if the tool
-// has none.
+// WithEmptyArguments has the tool take the empty text, which some models write for a tool that requires nothing, as {}.
+func WithEmptyArguments() Option {
+	return func(o *toolOptions) { o.emptyIsObject = true }
+}
+
+// DecodeArguments decodes the arguments of a call the way the tools of this package do, for tools that implement the
+// interfaces of package tool by themselves: with a check against the schema of info if check is true or the agent that
+// runs the tool has ReportMistakes set. The error is a [tool.ArgumentsError].
+func DecodeArguments[T any](ctx context.Context, info *schema.ToolInfo, arguments string, check bool) (input T, err error) {
+	s := argumentSchema{lazyChecker(info)}
+	if check || modelmistake.ChecksArguments(ctx) {
+		if arguments, err = s.checked(arguments); err != nil {
+			return input, err
+		}
+	}
+	_, err = protect(func() (struct{}, error) { return struct{}{}, json.UnmarshalString(arguments, &input) })
+	if err != nil {
+		err = s.explain(arguments, err, new(T))
+	}
+	return input, err
+}
+
+// argumentSchema holds arguments against the schema of a tool.
+type argumentSchema struct {
+	// checker makes the schema ready, once. It is nil if the tool has none.
+	checker func() (*jsonschemacheck.Checker, error)
+}
+
 func lazyChecker(info *schema.ToolInfo) func() (*jsonschemacheck.Checker, error) {
 	return sync.OnceValues(func() (*jsonschemacheck.Checker, error) {
 		if info == nil {
@@ -40,10 +68,10 @@ func lazyChecker(info *schema.ToolInfo) func() (*jsonschemacheck.Checker, error)
 }
 
 // checked returns the arguments with the defaults of the schema, or says what does not fit.
-func (t *localTool) checked(arguments string) (string, error) {
-	checker, err := t.checker()
+func (a *argumentSchema) checked(arguments string) (string, error) {
+	checker, err := a.checker()
 	if err != nil {
-		return "", t.fail("the schema of the tool cannot be read, toolName=%s, err=%w", err)
+		return "", fmt.Errorf("the schema of the tool cannot be read: %w", err)
 	}
 	if checker == nil {
 		return arguments, nil
@@ -53,16 +81,14 @@ func (t *localTool) checked(arguments string) (string, error) {
 	}
 	value, err := jsonschemacheck.Decode(arguments)
 	if err != nil {
-		return "", t.fail("failed to unmarshal arguments in json, toolName=%s, err=%w", notJSON(err))
+		return "", notJSON(err)
 	}
 	completed := checker.ApplyDefaults(value)
 	if problems := checker.Check(value); len(problems) > 0 {
-		return "", t.fail("the arguments do not fit the schema, toolName=%s, err=%w", &tool.ArgumentsError{Problems: problems})
+		return "", &tool.ArgumentsError{Problems: problems}
 	}
 	if completed {
-		if arguments, err = json.MarshalString(value); err != nil {
-			return "", t.fail("failed to apply the defaults of the schema, toolName=%s, err=%w", err)
-		}
+		return json.MarshalString(value)
 	}
 	return arguments, nil
 }
@@ -73,7 +99,7 @@ func notJSON(err error) *tool.ArgumentsError {
 
 // explain says which fields of the arguments could not be decoded: by the schema, or else by the Go type, of which
 // instance is a pointer to a fresh value.
-func (t *localTool) explain(arguments string, cause error, instance any) error {
+func (a *argumentSchema) explain(arguments string, cause error, instance any) error {
 	if isProgramError(cause) {
 		return cause
 	}
@@ -81,7 +107,7 @@ func (t *localTool) explain(arguments string, cause error, instance any) error {
 	if err != nil {
 		return &tool.ArgumentsError{Problems: notJSON(err).Problems, Err: cause}
 	}
-	if checker, err := t.checker(); err == nil && checker != nil {
+	if checker, err := a.checker(); err == nil && checker != nil {
 		if problems := checker.Check(value); len(problems) > 0 {
 			return &tool.ArgumentsError{Problems: problems, Err: cause}
 		}

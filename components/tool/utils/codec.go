@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/core"
@@ -17,15 +18,18 @@ func decodeArguments[T any](ctx context.Context, t *localTool, arguments string)
 	if t.options.unmarshal != nil {
 		return decodeByOption[T](ctx, t, arguments)
 	}
+	if t.options.emptyIsObject && strings.TrimSpace(arguments) == "" {
+		arguments = "{}"
+	}
 	if t.options.checksArguments || modelmistake.ChecksArguments(ctx) {
-		if arguments, err = t.checked(arguments); err != nil {
-			return input, err
+		if arguments, err = t.schema.checked(arguments); err != nil {
+			return input, t.fail("the arguments do not fit the schema, toolName=%s, err=%w", err)
 		}
 	}
 	input = newInstance[T]()
 	_, err = protect(func() (struct{}, error) { return struct{}{}, json.UnmarshalString(arguments, &input) })
 	if err != nil {
-		return input, t.fail("failed to unmarshal arguments in json, toolName=%s, err=%w", t.explain(arguments, err, new(T)))
+		return input, t.fail("failed to unmarshal arguments in json, toolName=%s, err=%w", t.schema.explain(arguments, err, new(T)))
 	}
 	return input, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/core"
-	"github.com/weftgo/weft/internal/jsonschemacheck"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -44,12 +43,11 @@ type localTool struct {
 	info    *schema.ToolInfo
 	kind    kind
 	options toolOptions
-	// checker makes the schema of info ready, once.
-	checker func() (*jsonschemacheck.Checker, error)
+	schema  argumentSchema
 }
 
 func newLocalTool(info *schema.ToolInfo, kind kind, opts []Option) localTool {
-	return localTool{info: info, kind: kind, options: newToolOptions(opts), checker: lazyChecker(info)}
+	return localTool{info: info, kind: kind, options: newToolOptions(opts), schema: argumentSchema{lazyChecker(info)}}
 }
 
 // Info returns the description the tool was made with.

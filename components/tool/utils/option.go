@@ -24,6 +24,8 @@ type toolOptions struct {
 	marshal        MarshalOutput
 	schemaModifier SchemaModifierFn
 	idempotent     bool
+	// emptyIsObject: the empty text counts as {}.
+	emptyIsObject bool
 	// checksArguments: the arguments are held against the schema whoever calls.
 	checksArguments bool
 }

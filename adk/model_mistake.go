@@ -1,0 +1,247 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/language"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+// MistakeKind says what a model did wrong.
+type MistakeKind string
+
+const (
+	// MistakeUnknownTool is a call of a tool that does not exist.
+	MistakeUnknownTool MistakeKind = "unknown tool"
+	// MistakeArguments is a call whose arguments cannot be decoded or do not fit the schema of the tool: the tool has
+	// returned a [tool.ArgumentsError].
+	MistakeArguments MistakeKind = "arguments"
+	// MistakeTransfer is a transfer to an agent that the run cannot be handed over to.
+	MistakeTransfer MistakeKind = "transfer"
+)
+
+// ModelMistake is the error of a tool call that the model made wrongly, so that only the model can mend it. A run ends
+// with it, wrapped, unless [ToolsConfig].ReportMistakes has it shown to the model.
+type ModelMistake struct {
+	Kind MistakeKind
+	// Agent is the agent whose model it was. Tool and CallID are those of the call.
+	Agent, Tool, CallID string
+	// Text says to the model what is wrong: "quantity must be at most 10; size is required".
+	Text string
+	// Err is the error of the tools node or the tool.
+	Err error
+}
+
+// Error returns the text of Err.
+func (e *ModelMistake) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ModelMistake) Unwrap() error { return e.Err }
+
+// defaultMaxMistakes is how many answers in a row may be mistaken.
+const defaultMaxMistakes = 3
+
+const (
+	reported        = "The call was not executed: "
+	reportedChinese = "调用未执行："
+)
+
+// isReport reports whether the result of a tool is one that a mistake was reported by.
+func isReport[M MessageType](result M) bool {
+	text := opsOf[M]().resultText(result)
+	return strings.HasPrefix(text, reported) || strings.HasPrefix(text, reportedChinese)
+}
+
+// report returns what the model reads in place of a mistake, or the mistake, if it has to end the run.
+func (r *agentRun[M]) report(ctx context.Context, m *ModelMistake) (string, error) {
+	conf := &r.agent.conf.ToolsConfig
+	if !conf.ReportMistakes {
+		return "", m
+	}
+	limit := conf.MaxMistakes
+	if limit <= 0 {
+		limit = defaultMaxMistakes
+	}
+	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		if s.mistakesInARow() >= limit {
+			return m
+		}
+		return nil
+	})
+	return language.Select(reported, reportedChinese) + m.Text, err
+}
+
+// mistakesInARow counts the answers before the current one of which every call was reported as a mistake. It reads the
+// history, where a resumed run has it, too.
+func (s *agentState[M]) mistakesInARow() (n int) {
+	ops, rest := opsOf[M](), s.Messages
+	last := func() (m M) { return rest[len(rest)-1] }
+	for first := true; ; first = false {
+		results := 0
+		for ; len(rest) > 0 && ops.isResult(last()); rest = rest[:len(rest)-1] {
+			if !isReport(last()) {
+				return n
+			}
+			results++
+		}
+		if results > 0 {
+			n++
+		} else if !first {
+			return n
+		}
+		if len(rest) == 0 || !ops.isAnswer(last()) || !ops.hasToolCalls(last()) {
+			return n
+		}
+		rest = rest[:len(rest)-1]
+	}
+}
+
+// continueAfterMistake has the run go on if the result that was to end it is that of a mistake.
+func (s *agentState[M]) continueAfterMistake(results []M) {
+	ops := opsOf[M]()
+	for _, m := range results {
+		if ops.isNil(m) {
+			continue
+		}
+		if _, callID := ops.toolCallOf(m); callID == s.ReturnDirectlyToolCallID && isReport(m) {
+			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = false, ""
+			return
+		}
+	}
+}
+
+// unknownTool makes the mistake of a call of a tool that does not exist.
+func (r *agentRun[M]) unknownTool(name, callID string, err error) *ModelMistake {
+	text := fmt.Sprintf("there is no tool %q", name)
+	var names []string
+	for _, info := range r.graph.infos {
+		if !slices.Contains(names, info.Name) {
+			names = append(names, info.Name)
+		}
+	}
+	if len(names) > 0 {
+		text += "; the tools are " + strings.Join(names, ", ")
+	}
+	return &ModelMistake{Kind: MistakeUnknownTool, Agent: r.agent.conf.Name, Tool: name, CallID: callID, Text: text, Err: err}
+}
+
+// mistakeOf returns the mistake that the error of a tool stands for, nil if the tool itself has failed.
+func (r *agentRun[M]) mistakeOf(in *compose.ToolInput, err error) *ModelMistake {
+	m := &ModelMistake{Agent: r.agent.conf.Name, Tool: in.Name, CallID: in.CallID, Err: err}
+	if nobody := new(transferError); errors.As(err, &nobody) && nobody.agent == any(r.agent) {
+		m.Kind, m.Text = MistakeTransfer, nobody.text()
+		return m
+	}
+	if wrong := argumentsErrorIn(err); wrong != nil {
+		m.Kind, m.Text = MistakeArguments, wrong.Error()
+		return m
+	}
+	return nil
+}
+
+// argumentsErrorIn finds what a tool says of its own arguments. What agents, graphs and tools inside it have said of
+// theirs is not for this model.
+func argumentsErrorIn(err error) *tool.ArgumentsError {
+	if core.IsInterrupt(err) {
+		return nil
+	}
+	for tools := 0; err != nil; err = errors.Unwrap(err) {
+		switch e := err.(type) {
+		case *tool.ArgumentsError:
+			return e
+		case *utils.ToolError:
+			if tools++; tools > 1 {
+				return nil
+			}
+		case *ModelMistake, *compose.RunError, *safe.PanicError:
+			return nil
+		}
+	}
+	return nil
+}
+
+// mistakenTools is the innermost middleware of every tool: it knows the mistakes of the model among the errors of tools,
+// and reports them or gives them their type.
+func mistakenTools[M MessageType]() compose.ToolMiddleware {
+	return compose.ToolMiddleware{
+		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
+			return mistakenCall[M](next, func(text string) *compose.ToolOutput { return &compose.ToolOutput{Result: text} })
+		},
+		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
+			return mistakenCall[M](next, func(text string) *compose.StreamToolOutput {
+				return &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{text})}
+			})
+		},
+		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
+			return mistakenCall[M](next, func(text string) *compose.EnhancedInvokableToolOutput {
+				return &compose.EnhancedInvokableToolOutput{Result: textResult(text)}
+			})
+		},
+		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
+			return mistakenCall[M](next, func(text string) *compose.EnhancedStreamableToolOutput {
+				results := schema.StreamReaderFromArray([]*schema.ToolResult{textResult(text)})
+				return &compose.EnhancedStreamableToolOutput{Result: results}
+			})
+		},
+	}
+}
+
+func textResult(text string) *schema.ToolResult {
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
+}
+
+// mistakenCall is mistakenTools for one kind of tool. output makes a result of a text.
+func mistakenCall[M MessageType, O any](next toolCall[O], output func(text string) *O) toolCall[O] {
+	return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
+		out, err := next(ctx, in)
+		if err == nil {
+			return out, nil
+		}
+		r := agentRunFrom[M](ctx)
+		if r == nil {
+			return out, err
+		}
+		m := r.mistakeOf(in, err)
+		if m == nil {
+			return out, err
+		}
+		text, err := r.report(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		return output(text), nil
+	}
+}
+
+// reportUnknownTools returns the handler for calls of tools that do not exist: the user's, or that which reports them.
+func reportUnknownTools[M MessageType](conf *ToolsConfig) unknownHandler {
+	if conf.UnknownToolsHandler != nil || !conf.ReportMistakes {
+		return conf.UnknownToolsHandler
+	}
+	return func(ctx context.Context, name, _ string) (string, error) {
+		r := agentRunFrom[M](ctx)
+		err := fmt.Errorf("tool %s not found in toolsNode indexes", name)
+		return r.report(ctx, r.unknownTool(name, compose.GetToolCallID(ctx), err))
+	}
+}
+
+// failedBy is failed for the error of the graph. A transfer of the agent's model to nobody has the text that it has in
+// any agent.
+func (r *agentRun[M]) failedBy(err error) error {
+	if nobody := new(transferError); errors.As(err, &nobody) && nobody.agent == any(r.agent) {
+		if mistake := new(ModelMistake); errors.As(err, &mistake) {
+			return &ModelMistake{Kind: mistake.Kind, Agent: mistake.Agent, Tool: mistake.Tool, CallID: mistake.CallID,
+				Text: mistake.Text, Err: nobody}
+		}
+	}
+	return r.failed(err)
+}
