@@ -67,6 +67,7 @@ func ask(ctx context.Context, out io.Writer, eager bool) error {
 		ToolsConfig: adk.ToolsConfig{
 			ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{weather, traffic}},
 			EagerExecution:  eager,
+			ReportMistakes:  true,
 		},
 	})
 	if err != nil {

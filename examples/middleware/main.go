@@ -84,7 +84,7 @@ func run(ctx context.Context, out io.Writer) error {
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "assistant",
 		Model:       &demo.Model{Answer: answer},
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{calendar}}},
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{calendar}}, ReportMistakes: true},
 		Handlers:    []adk.ChatModelAgentMiddleware{&office{today: "Monday"}},
 	})
 	if err != nil {

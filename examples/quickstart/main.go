@@ -63,7 +63,7 @@ func run(ctx context.Context, question string) error {
 		Description: "answers questions about the code in a directory",
 		Instruction: instruction,
 		Model:       chat,
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}, ReportMistakes: true},
 	})
 	if err != nil {
 		return err

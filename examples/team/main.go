@@ -24,6 +24,7 @@ func newAgent(ctx context.Context, name, description string, tools []tool.BaseTo
 		Model: &demo.Model{Answer: demo.Script(script...)},
 		ToolsConfig: adk.ToolsConfig{
 			ToolsNodeConfig:    compose.ToolsNodeConfig{Tools: tools},
+			ReportMistakes:     true,
 			EmitInternalEvents: true, // show what an agent says that runs as a tool
 		},
 	})

@@ -57,7 +57,7 @@ func newConversation(ctx context.Context, out io.Writer) (*conversation, error) 
 			},
 			demo.Says("I have {results}."),
 		)},
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{search}}},
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{search}}, ReportMistakes: true},
 	})
 	return c, err
 }

@@ -33,7 +33,7 @@ func lsSlot(c *MiddlewareConfig) slot {
 				return "", err
 			}
 			return listing(infos, c.MarkDirectories), nil
-		}, noneRequired[lsArguments](), utils.WithIdempotent()),
+		}, utils.WithEmptyArguments(), utils.WithIdempotent()),
 	}
 }
 

@@ -1,14 +1,11 @@
 package filesystem
 
 import (
-	"context"
 	"fmt"
-	"strings"
 
 	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
-	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
 )
@@ -87,18 +84,6 @@ func (s *slot) customDesc(desc *string) string {
 // invokable makes what builds a tool of a function.
 func invokable[T any](run utils.InvokeFunc[T, string], opts ...utils.Option) func(*schema.ToolInfo) tool.BaseTool {
 	return func(info *schema.ToolInfo) tool.BaseTool { return utils.NewTool(info, run, opts...) }
-}
-
-// noneRequired decodes the arguments of a tool that needs none: for no arguments some models write nothing, no {}.
-func noneRequired[T any]() utils.Option {
-	return utils.WithUnmarshalArguments(func(_ context.Context, arguments string) (any, error) {
-		var in T
-		if strings.TrimSpace(arguments) == "" {
-			return in, nil
-		}
-		err := json.UnmarshalString(arguments, &in)
-		return in, err
-	})
 }
 
 // param describes an argument that may be left out.

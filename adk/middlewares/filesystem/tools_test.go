@@ -26,7 +26,7 @@ func TestLs_Row36_Listing(t *testing.T) {
 		require.Equal(t, "a/\nb.txt\nc.txt", got)
 	}
 	_, err = run(t, c, "ls", `{"path":`)
-	require.ErrorContains(t, err, "failed to unmarshal arguments, toolName=ls")
+	require.ErrorContains(t, err, "failed to unmarshal arguments in json, toolName=ls")
 	got, err = run(t, c, "ls", `{"path":"/nowhere"}`)
 	require.NoError(t, err)
 	require.Equal(t, "No files found", got)

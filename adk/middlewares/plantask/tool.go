@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
@@ -49,11 +50,15 @@ func (t *taskTool[T]) Info(context.Context) (*schema.ToolInfo, error) {
 
 // InvokableRun runs the tool, one at a time on a list. Errors start with the tool's name.
 func (t *taskTool[T]) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	var in T
 	if strings.TrimSpace(argumentsInJSON) == "" {
 		argumentsInJSON = "{}" // some models write nothing for no arguments
 	}
-	if err := json.UnmarshalString(argumentsInJSON, &in); err != nil {
+	info, err := t.Info(ctx)
+	if err != nil {
+		return "", err
+	}
+	in, err := utils.DecodeArguments[T](ctx, info, argumentsInJSON, false)
+	if err != nil {
 		return "", fmt.Errorf("%s unmarshal arguments failed, err: %w", t.name, err)
 	}
 	unlock, err := t.list.lock(ctx)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/core"
-	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
 )
@@ -99,10 +99,16 @@ func (*skillTool[M]) GoesOn() {}
 
 // InvokableRun loads a skill, or has it carried out.
 func (t *skillTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	var arguments struct {
+	type skillArguments struct {
 		Skill string `json:"skill"`
 	}
-	if err := json.UnmarshalString(argumentsInJSON, &arguments); err != nil {
+	params, err := t.params(ctx)
+	if err != nil {
+		return "", fmt.Errorf("failed to build skill tool params: %w", err)
+	}
+	info := &schema.ToolInfo{ParamsOneOf: schema.NewParamsOneOfByParams(params)}
+	arguments, err := utils.DecodeArguments[skillArguments](ctx, info, argumentsInJSON, false)
+	if err != nil {
 		return "", fmt.Errorf("failed to unmarshal arguments: %w", err)
 	}
 	skill, err := t.conf.Backend.Get(ctx, arguments.Skill)

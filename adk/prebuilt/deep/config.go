@@ -23,7 +23,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// SubAgents can be given tasks. One with the name general-purpose takes the place of the built-in agent.
 	SubAgents []adk.TypedAgent[M]
 	// ToolsConfig has tools of your own. The general-purpose agent has them, too. With EmitInternalEvents the events of
-	// agents at work on a task appear among those of this agent.
+	// agents at work on a task appear among those of this agent. ReportMistakes is always on.
 	ToolsConfig adk.ToolsConfig
 	// MaxIteration limits the turns of the model, for the agent and for each task. Default: that of a
 	// [adk.ChatModelAgent].

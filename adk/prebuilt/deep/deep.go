@@ -72,10 +72,12 @@ func (c *TypedConfig[M]) sharedHandlers(ctx context.Context) (handlers []adk.Typ
 
 // agent is what the agent and the general-purpose agent have in common.
 func (c *TypedConfig[M]) agent(handlers []adk.TypedChatModelAgentMiddleware[M]) *adk.TypedChatModelAgentConfig[M] {
+	tools := c.ToolsConfig
+	tools.ReportMistakes = true
 	return &adk.TypedChatModelAgentConfig[M]{
 		Instruction:         c.Instruction,
 		Model:               c.ChatModel,
-		ToolsConfig:         c.ToolsConfig,
+		ToolsConfig:         tools,
 		GenModelInput:       modelInput[M],
 		MaxIterations:       c.MaxIteration,
 		Middlewares:         c.Middlewares,

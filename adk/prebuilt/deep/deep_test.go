@@ -269,8 +269,9 @@ func TestTask_DP5_DP9(t *testing.T) {
 	paths(t, testTask[*schema.Message], testTask[*schema.AgenticMessage])
 
 	t.Run("missing description", func(t *testing.T) {
-		m := adktest.NewModel(t, adktest.Calls(adktest.Call("task", `{"subagent_type":"search"}`)), adktest.Says("done"))
-		inner := adktest.NewModel(t, adktest.Says("found").Seeing("user:"))
+		m := adktest.NewModel(t, adktest.Calls(adktest.Call("task", `{"subagent_type":"search"}`)),
+			adktest.Says("done").SeeingLast("tool task#call_1: The call was not executed: description is required"))
+		inner := adktest.NewModel(t)
 		ask(t, newDeep(t, &Config{ChatModel: m, SubAgents: []adk.Agent{worker(t, "search", model.BaseModel[*schema.Message](inner))}}), false).ExpectText("done")
 	})
 	t.Run("session", func(t *testing.T) {
@@ -281,12 +282,16 @@ func TestTask_DP5_DP9(t *testing.T) {
 		ask(t, adk.Agent(k), false).ExpectText("done")
 		require.Equal(t, "{}", k.values["left"])
 	})
-	for arguments, text := range map[string]string{
-		`{"subagent_type":`:        "failed to unmarshal task tool input json: ",
-		`{"subagent_type":"who?"}`: "subagent type who? not found",
+	for arguments, texts := range map[string][2]string{
+		`{"subagent_type":`:                          {"failed to unmarshal task tool input json: ", "the arguments are not valid JSON: unexpected EOF"},
+		`{"subagent_type":"who?","description":"x"}`: {"subagent type who? not found", "subagent type who? not found, the types are general-purpose"},
 	} {
-		m := adktest.NewModel(t, adktest.Calls(adktest.Call("task", arguments)))
-		require.ErrorContains(t, ask(t, newDeep(t, &Config{ChatModel: m}), false).Err(), text)
+		bad := func() adktest.Reply { return adktest.Calls(adktest.Call("task", arguments)) }
+		report := "tool task#call_3: The call was not executed: " + texts[1]
+		m := adktest.NewModel(t, bad(), bad(), bad(), bad().SeeingLast(report))
+		err := ask(t, newDeep(t, &Config{ChatModel: m}), false).Err()
+		require.ErrorContains(t, err, texts[0])
+		require.ErrorAs(t, err, new(*adk.ModelMistake), "three in a row are reported")
 	}
 }
 

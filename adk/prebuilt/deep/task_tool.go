@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/language"
@@ -79,14 +80,14 @@ func (t *taskTool[M]) Info(ctx context.Context) (*schema.ToolInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the description of the task tool: %w", err)
 	}
-	return &schema.ToolInfo{
-		Name: "task",
-		Desc: desc,
-		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
-			"subagent_type": {Type: schema.String, Required: true, Desc: language.Select("the name of the agent that is to do the task", "执行任务的子智能体名称")},
-			"description":   {Type: schema.String, Required: true, Desc: language.Select("the task, with everything that the agent has to know", "任务内容，包含子智能体需要了解的一切信息")},
-		}),
-	}, nil
+	return &schema.ToolInfo{Name: "task", Desc: desc, ParamsOneOf: taskParams()}, nil
+}
+
+func taskParams() *schema.ParamsOneOf {
+	return schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+		"subagent_type": {Type: schema.String, Required: true, Desc: language.Select("the name of the agent that is to do the task", "执行任务的子智能体名称")},
+		"description":   {Type: schema.String, Required: true, Desc: language.Select("the task, with everything that the agent has to know", "任务内容，包含子智能体需要了解的一切信息")},
+	})
 }
 
 // GoesOn says that a task goes on where it was when the process died: its steps are the agent's.
@@ -94,18 +95,30 @@ func (t *taskTool[M]) GoesOn() {}
 
 var _ core.GoesOn = (*taskTool[adk.Message])(nil)
 
+type taskArguments struct {
+	SubagentType string `json:"subagent_type"`
+	Description  string `json:"description"`
+}
+
+// notFound is the error of a task for an agent that there is not. It says what the model has to write.
+func (t *taskTool[M]) notFound(ctx context.Context, name string) error {
+	var names []string
+	for _, a := range t.agents {
+		names = append(names, a.Name(ctx))
+	}
+	problem := fmt.Sprintf("subagent type %s not found, the types are %s", name, strings.Join(names, ", "))
+	return &tool.ArgumentsError{Problems: []string{problem}}
+}
+
 // InvokableRun has an agent do a task.
 func (t *taskTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (string, error) {
-	var task struct {
-		SubagentType string `json:"subagent_type"`
-		Description  string `json:"description"`
-	}
-	if err := json.UnmarshalString(argumentsInJSON, &task); err != nil {
+	task, err := utils.DecodeArguments[taskArguments](ctx, &schema.ToolInfo{ParamsOneOf: taskParams()}, argumentsInJSON, false)
+	if err != nil {
 		return "", fmt.Errorf("failed to unmarshal task tool input json: %w", err)
 	}
 	agent := t.byName[task.SubagentType]
 	if agent == nil {
-		return "", fmt.Errorf("subagent type %s not found", task.SubagentType)
+		return "", t.notFound(ctx, task.SubagentType)
 	}
 	request, err := json.MarshalString(map[string]string{"request": task.Description})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
@@ -62,10 +63,11 @@ func (t *todosTool) Idempotent() bool { return true }
 
 // InvokableRun keeps the list in the session.
 func (t *todosTool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	arguments := struct {
+	type todos struct {
 		Todos []TODO `json:"todos"`
-	}{}
-	if err := json.UnmarshalString(argumentsInJSON, &arguments); err != nil {
+	}
+	arguments, err := utils.DecodeArguments[todos](ctx, &t.info, argumentsInJSON, false)
+	if err != nil {
 		return "", fmt.Errorf("arguments of write_todos: %w", err)
 	}
 	if arguments.Todos == nil {

@@ -15,7 +15,7 @@ const executorName = "executor"
 type ExecutorConfig struct {
 	// Model answers. Required.
 	Model model.BaseChatModel
-	// ToolsConfig has the tools that the steps are done with.
+	// ToolsConfig has the tools that the steps are done with. ReportMistakes is always on.
 	ToolsConfig adk.ToolsConfig
 	// MaxIterations limits the turns of the model for one step. Default: that of a [adk.ChatModelAgent].
 	MaxIterations int
@@ -40,11 +40,13 @@ func NewExecutor(ctx context.Context, cfg *ExecutorConfig) (adk.Agent, error) {
 			return ExecutorPrompt.Format(ctx, values)
 		}
 	}
+	tools := cfg.ToolsConfig
+	tools.ReportMistakes = true
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        executorName,
 		Description: "an executor agent",
 		Model:       cfg.Model,
-		ToolsConfig: cfg.ToolsConfig,
+		ToolsConfig: tools,
 		GenModelInput: func(ctx context.Context, _ string, _ *adk.AgentInput) ([]adk.Message, error) {
 			work, err := current(ctx)
 			if err != nil {

@@ -2,11 +2,11 @@ package toolsearch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
@@ -58,17 +58,20 @@ func searchInfo() *schema.ToolInfo {
 	}
 }
 
+var errNoQuery = &tool.ArgumentsError{Problems: []string{"query is required"}}
+
 // find runs the search that the arguments ask for.
-func (s searcher) find(arguments string) ([]*schema.ToolInfo, error) {
-	var in struct {
+func (s searcher) find(ctx context.Context, arguments string) ([]*schema.ToolInfo, error) {
+	type searchArguments struct {
 		Query      string `json:"query"`
 		MaxResults int    `json:"max_results"`
 	}
-	if err := json.UnmarshalString(arguments, &in); err != nil {
+	in, err := utils.DecodeArguments[searchArguments](ctx, searchInfo(), arguments, false)
+	if err != nil {
 		return nil, fmt.Errorf("failed to unmarshal tool search arguments: %w", err)
 	}
 	if strings.TrimSpace(in.Query) == "" {
-		return nil, errors.New("query is required")
+		return nil, errNoQuery
 	}
 	return s.search(in.Query, in.MaxResults), nil
 }
@@ -77,8 +80,8 @@ func (s searcher) find(arguments string) ([]*schema.ToolInfo, error) {
 func (nameSearch) Idempotent() bool { return true }
 
 // InvokableRun returns the names of the tools that it finds.
-func (s nameSearch) InvokableRun(_ context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	infos, err := s.find(argumentsInJSON)
+func (s nameSearch) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
+	infos, err := s.find(ctx, argumentsInJSON)
 	if err != nil {
 		return "", err
 	}
@@ -93,11 +96,11 @@ func (s nameSearch) InvokableRun(_ context.Context, argumentsInJSON string, _ ..
 func (infoSearch) Idempotent() bool { return true }
 
 // InvokableRun returns the tools that it finds.
-func (s infoSearch) InvokableRun(_ context.Context, toolArgument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+func (s infoSearch) InvokableRun(ctx context.Context, toolArgument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
 	if toolArgument == nil {
-		return nil, errors.New("query is required")
+		return nil, errNoQuery
 	}
-	infos, err := s.find(toolArgument.Text)
+	infos, err := s.find(ctx, toolArgument.Text)
 	if err != nil {
 		return nil, err
 	}
