@@ -114,23 +114,25 @@ func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, 
 	return infos, nil
 }
 
-// lastOfEachName is what the model is told: of several tools with one name the last one is called, and providers refuse
-// to be told of two.
-func lastOfEachName(infos []*schema.ToolInfo) []*schema.ToolInfo {
+// lastOfEachName returns what the model is shown: of several tools with one name the last one is called, and providers
+// refuse to be shown two. shadowed has the last one for each of the others, by their places.
+func lastOfEachName(infos []*schema.ToolInfo) (shown []*schema.ToolInfo, shadowed map[int]int) {
 	last := make(map[string]int, len(infos))
 	for i, info := range infos {
 		last[info.Name] = i
 	}
 	if len(last) == len(infos) {
-		return infos
+		return infos, nil
 	}
-	var told []*schema.ToolInfo
+	shadowed = map[int]int{}
 	for i, info := range infos {
-		if last[info.Name] == i {
-			told = append(told, info)
+		if j := last[info.Name]; j == i {
+			shown = append(shown, info)
+		} else {
+			shadowed[i] = j
 		}
 	}
-	return told
+	return shown, shadowed
 }
 
 func toolInfo(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err error) {

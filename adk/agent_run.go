@@ -311,6 +311,7 @@ func (r *agentRun[M]) ready() error {
 			return err
 		}
 	}
+	r.warnOfToolNames()
 	if r.restored != nil {
 		r.retell()
 		return nil
@@ -380,6 +381,13 @@ func (r *agentRun[M]) lane() *lane[M] {
 		return x.lane
 	}
 	return nil
+}
+
+// exceededIterations is the error of a run whose model would have to be called once too often.
+func (r *agentRun[M]) exceededIterations() error {
+	conf := &r.agent.conf
+	return fmt.Errorf("%w: agent '%s' called its model %d times without an end; MaxIterations of its config sets the limit",
+		ErrExceedMaxIterations, conf.Name, conf.MaxIterations)
 }
 
 // returnsDirectly reports whether the result of a tool, by its name or an alias, ends the run.

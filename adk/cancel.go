@@ -24,6 +24,21 @@ const (
 	CancelAfterToolCalls CancelMode = 1 << 2
 )
 
+// String names the mode in words.
+func (m CancelMode) String() string {
+	switch m {
+	case CancelImmediate:
+		return "immediate"
+	case CancelAfterChatModel:
+		return "after the answer of the model"
+	case CancelAfterToolCalls:
+		return "after the tool calls"
+	case CancelAfterChatModel | CancelAfterToolCalls:
+		return "after the answer of the model or the tool calls"
+	}
+	return fmt.Sprintf("CancelMode(%d)", int(m))
+}
+
 // What came of a cancel, see [CancelHandle.Wait].
 var (
 	// ErrCancelTimeout says that no safe point came in time, and the run was stopped at once.
@@ -58,7 +73,7 @@ func (e *CancelError) Error() string {
 	if e.Info != nil {
 		info = *e.Info
 	}
-	return fmt.Sprintf("agent canceled: mode=%v, escalated=%v", int(info.Mode), info.Escalated)
+	return fmt.Sprintf("agent canceled: mode=%d, escalated=%v (%v)", int(info.Mode), info.Escalated, info.Mode)
 }
 
 // GetInterruptContexts returns InterruptContexts.

@@ -88,7 +88,7 @@ func TestCancel_C13_AfterChatModel(t *testing.T) {
 		require.Equal(t, []string{"a: "}, out.texts)
 		require.Equal(t, &AgentCancelInfo{Mode: CancelAfterChatModel}, out.err.Info)
 		require.Equal(t, "1", out.err.CheckPointID)
-		require.EqualError(t, out.err, "agent canceled: mode=2, escalated=false")
+		require.EqualError(t, out.err, "agent canceled: mode=2, escalated=false (after the answer of the model)")
 		require.NoError(t, handle.Wait())
 		_, contributed = cancel()
 		require.False(t, contributed)

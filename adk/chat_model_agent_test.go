@@ -455,7 +455,8 @@ func testMaxIterations[M MessageType](t *testing.T, streaming bool) {
 		}
 		err := failure(t, all)
 		require.ErrorIs(t, err, ErrExceedMaxIterations)
-		require.ErrorContains(t, err, "exceeds max iterations")
+		require.ErrorContains(t, err, fmt.Sprintf("exceeds max iterations: agent 'tester' called its model %d times without an end; "+
+			"MaxIterations of its config sets the limit", limit))
 	}
 	for _, limit := range []int{0, -1} {
 		m := says(call)

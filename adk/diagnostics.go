@@ -2,7 +2,9 @@ package adk
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 )
 
 // diagnostics tells whoever operates a program what a run has nobody to tell: what was ignored or given up, and errors
@@ -48,6 +50,52 @@ func (d diagnostics) warnOfTargets(ctx context.Context, checkpoint string, targe
 		if _, ok := known[id]; !ok {
 			d.warn(ctx, "a resume target is none of the interrupt points of the saved run", "checkpoint", checkpoint, "target", id)
 		}
+	}
+}
+
+// warnOfToolNames reports tools of the agent that share a name, once for each list of tools.
+func (r *agentRun[M]) warnOfToolNames() {
+	d, g := diagnosticsFrom[M](r), r.graph
+	if d.to == nil || len(g.shadowed) == 0 || g.warned.Swap(true) {
+		return
+	}
+	for first, last := range g.shadowed {
+		d.warn(r, "two tools have the same name: the model is shown the later one, and calls that",
+			"agent", r.agent.conf.Name, "tool", g.infos[first].Name, "ignored", g.describe(first), "used", g.describe(last))
+	}
+}
+
+// describe tells a tool from another of its name.
+func (g *reactGraph[M]) describe(i int) string {
+	return fmt.Sprintf("tool %d, %T: %s", i, g.tools[i], g.infos[i].Desc)
+}
+
+// warnOfAgentNames reports agents around the agent that share a name, once for each agent.
+func (x *execution[M]) warnOfAgentNames() {
+	d, f := x.run.diagnostics, x.flow
+	if d.to == nil || f == nil || f.warned.Swap(true) {
+		return
+	}
+	_ = guardHook(func() error { // names are the users' code
+		x.compareNames(d, f)
+		return nil
+	})
+}
+
+func (x *execution[M]) compareNames(d diagnostics, f *flowAgent) {
+	around := slices.Clone(f.subAgents)
+	if parent := f.parentAgent(); parent != nil && !f.sealed {
+		around = append(around, parent)
+	}
+	first := map[string]*flowAgent{}
+	for _, a := range around {
+		name := a.Name(x)
+		if other := first[name]; other != nil {
+			d.warn(x, "two agents have the same name: a transfer goes to the first one", "agent", x.name, "name", name,
+				"first", fmt.Sprintf("%T: %s", other.agent, other.Description(x)), "other", fmt.Sprintf("%T: %s", a.agent, a.Description(x)))
+			continue
+		}
+		first[name] = a
 	}
 }
 

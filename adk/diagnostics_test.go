@@ -170,3 +170,22 @@ func TestRunner_GoexitInAStoreIsTold(t *testing.T) {
 	}
 	require.ErrorContains(t, last, "Goexit")
 }
+
+// Tools and agents that share a name: the logger gets both, once.
+func TestDiagnostics_SharedNames(t *testing.T) {
+	var log logbook
+	m := &replies{all: []*schema.Message{schema.AssistantMessage("done", nil)}}
+	first := &toolFunc{"same", nil}
+	second := &enhancedToolFunc{named: "same"}
+	a := newOrdinary(t, "a", m, first, echo("other"), second)
+	worker := func() Agent { return newOrdinary(t, "worker", m) }
+	r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, a, worker(), worker()), Logger: log.logger()})
+	for range 2 {
+		collect(t, r.Query(t.Context(), "hi"))
+	}
+	lines := log.all()
+	require.Len(t, lines, 2)
+	require.Contains(t, lines[0], `two agents have the same name: a transfer goes to the first one" agent=a name=worker first="*adk.TypedChatModelAgent`)
+	require.Contains(t, lines[1], `agent=a tool=same ignored="tool 0, *adk.toolFunc: a tool" used="tool 2, *adk.enhancedToolFunc: a tool"`)
+	collect(t, NewRunner(t.Context(), RunnerConfig{Agent: a}).Query(t.Context(), "hi")) // nobody to tell
+}

@@ -150,6 +150,7 @@ func (x *execution[M]) started(input *TypedAgentInput[M], resume *ResumeInfo) (t
 		}
 	}()
 	x.agentCtx = x
+	x.warnOfAgentNames()
 	var err error
 	if resume == nil {
 		input, err = x.inputOf(input)

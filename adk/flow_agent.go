@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/internal/safe"
@@ -26,8 +27,10 @@ type flowAgent struct {
 	rewriter  HistoryRewriter
 	// sealed: the agent must not hand the run back to its parent.
 	sealed bool
+	// warned: a logger was told of agents that share a name.
+	warned atomic.Bool
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards parent
 	parent *flowAgent
 }
 

@@ -254,7 +254,7 @@ func (t *modelTurn[M]) takeInput(ctx context.Context) error {
 		}
 		if c.limited {
 			if s.RemainingIterations <= 0 {
-				return ErrExceedMaxIterations
+				return r.exceededIterations()
 			}
 			s.RemainingIterations--
 		}

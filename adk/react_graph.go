@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -32,6 +33,10 @@ type reactGraph[M MessageType] struct {
 	compose.Runnable[[]M, M]
 	tools []tool.BaseTool
 	infos []*schema.ToolInfo
+	// shadowed has the tools that a later one of their name takes the place of, and that one, by their places.
+	shadowed map[int]int
+	// warned: a logger was told of them.
+	warned atomic.Bool
 	// canonical has the tools' own names by alias.
 	canonical map[string]string
 }
@@ -69,7 +74,9 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 		return nil, err
 	}
 	b.out.infos = infos
-	b.chain = newModelChain(conf, p.agent.handlers, lastOfEachName(infos))
+	shown, shadowed := lastOfEachName(infos)
+	b.out.shadowed = shadowed
+	b.chain = newModelChain(conf, p.agent.handlers, shown)
 	b.add(ops.addModelNode(b.graph, modelNode, b.chain, compose.WithNodeName(modelNode)))
 	if p.agent.handlers.judgesAnswers() {
 		b.addFinalAnswer()

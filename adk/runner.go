@@ -27,6 +27,10 @@ type CheckPointDeleter = core.CheckPointDeleter
 // ErrCheckpointStoreNil says that something needs a store and has none.
 var ErrCheckpointStoreNil = errors.New("checkpoint store is nil")
 
+// ErrCheckPointNotFound is wrapped by the error of a resume if the store has nothing under the ID. It is the same value
+// as checkpoint.ErrNotFound.
+var ErrCheckPointNotFound = core.ErrCheckPointNotFound
+
 // TypedRunnerConfig configures a [TypedRunner].
 type TypedRunnerConfig[M MessageType] struct {
 	// Agent is what runs.
@@ -37,9 +41,9 @@ type TypedRunnerConfig[M MessageType] struct {
 	CheckPointStore CheckPointStore
 	// Durability says when they are saved.
 	Durability Durability
-	// Logger is told, at level Warn, what a run has nobody else to tell: resume targets that do not exist, options that
-	// name agents but act on the whole run, and calls of models and tools that were given up by a cancel and may still be
-	// running. The default is nil: nothing is logged.
+	// Logger gets, at level Warn, what a run cannot report otherwise: resume targets that do not exist, options that name
+	// agents but act on the whole run, tools and agents that share a name, and calls of models and tools that were given
+	// up by a cancel and may still be running. The default is nil: nothing is logged.
 	Logger *slog.Logger
 }
 

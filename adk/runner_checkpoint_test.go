@@ -137,8 +137,8 @@ func TestResumeInfo_15_15_ImplicitResume(t *testing.T) {
 
 func TestErrors_15_20(t *testing.T) {
 	require.ErrorIs(t, &StreamCanceledError{}, ErrStreamCanceled, "also one that was decoded")
-	require.EqualError(t, &CancelError{}, "agent canceled: mode=0, escalated=false")
-	require.EqualError(t, &CancelError{Info: &AgentCancelInfo{Mode: CancelAfterToolCalls, Escalated: true}}, "agent canceled: mode=4, escalated=true") // C6
+	require.EqualError(t, &CancelError{}, "agent canceled: mode=0, escalated=false (immediate)")
+	require.EqualError(t, &CancelError{Info: &AgentCancelInfo{Mode: CancelAfterToolCalls, Escalated: true}}, "agent canceled: mode=4, escalated=true (after the tool calls)") // C6
 	points := []*InterruptCtx{{ID: "1"}}
 	require.Equal(t, points, (&CancelError{InterruptContexts: points}).GetInterruptContexts())
 	require.Equal(t, points, (&InterruptError{InterruptContexts: points}).GetInterruptContexts())

@@ -1,7 +1,9 @@
 package adk
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"os"
 	"testing"
@@ -71,10 +73,9 @@ func TestRunner_R9_DamagedCheckpoints(t *testing.T) {
 		flipped[i] ^= 4
 		require.Error(t, resume(flipped), "byte %d", i)
 	}
-	require.EqualError(t, func() error {
-		_, err := goldenRunner(t, memory{}).Resume(t.Context(), "1")
-		return err
-	}(), "failed to load from checkpoint: checkpoint[1] not exist")
+	_, err = goldenRunner(t, memory{}).Resume(t.Context(), "1")
+	require.EqualError(t, err, "failed to load from checkpoint: checkpoint[1] not exist")
+	require.ErrorIs(t, err, ErrCheckPointNotFound)
 	_, err = goldenRunner(t, nil).Resume(t.Context(), "1")
 	require.ErrorIs(t, err, ErrCheckpointStoreNil)
 }
@@ -124,4 +125,25 @@ func TestCancel_ARefusedRunHasEnded(t *testing.T) {
 	require.Error(t, err)
 	handle, _ = cancel()
 	require.ErrorIs(t, handle.Wait(), ErrExecutionEnded)
+}
+
+// A checkpoint of Eino is recognised, and the error says what to do.
+func TestRunner_CheckpointsOfEino(t *testing.T) {
+	type serialization struct { // what a checkpoint of its runner looks like from outside
+		RunCtx              *struct{ RunPath []string }
+		EnableStreaming     bool
+		InterruptID2Address map[string][]string
+		InterruptID2State   map[string]struct{ State []byte }
+	}
+	var saved bytes.Buffer
+	require.NoError(t, gob.NewEncoder(&saved).Encode(&serialization{InterruptID2Address: map[string][]string{"1": {"a"}}}))
+	for name, data := range map[string][]byte{
+		"runner": saved.Bytes(),
+		"graph":  []byte(`{"Type":{"PointerNum":1,"StructType":"_eino_checkpoint"},"MapValues":{"State":null}}`),
+	} {
+		_, err := goldenRunner(t, memory{"1": data}).Resume(t.Context(), "1")
+		require.ErrorContains(t, err, "failed to decode checkpoint: it was written by Eino", name)
+		require.ErrorContains(t, err, "finish the runs that are pending with Eino first")
+		require.ErrorIs(t, err, envelope.ErrForeign)
+	}
 }

@@ -72,7 +72,7 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 		if data, exists, err = store.Get(ctx, id); err != nil {
 			return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
 		} else if !exists || journal.IsWhole(data) {
-			return nil, fmt.Errorf("failed to load from checkpoint: checkpoint[%s] not exist", id)
+			return nil, fmt.Errorf("failed to load from checkpoint: %w", &core.CheckPointNotFoundError{ID: id})
 		}
 	}
 	if saved, err = openRun(data); err != nil {

@@ -36,5 +36,9 @@ type Deleter = core.CheckPointDeleter
 //	RemoveRecords(ctx context.Context, checkPointID string) error
 type Journal = core.CheckPointJournal
 
+// ErrNotFound is wrapped by the error of a resume if the store has nothing under the ID: the run has never stopped, or
+// has ended since.
+var ErrNotFound = core.ErrCheckPointNotFound
+
 // ErrJournalDamaged is wrapped by the error of a [Journal] in which a record was damaged after it was written.
 var ErrJournalDamaged = core.ErrJournalDamaged

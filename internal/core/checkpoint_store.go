@@ -1,6 +1,23 @@
 package core
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrCheckPointNotFound says that a store has nothing under an ID.
+var ErrCheckPointNotFound = errors.New("checkpoint not found")
+
+// CheckPointNotFoundError is [ErrCheckPointNotFound] for one ID.
+type CheckPointNotFoundError struct{ ID string }
+
+func (e *CheckPointNotFoundError) Error() string {
+	return fmt.Sprintf("checkpoint[%s] not exist", e.ID)
+}
+
+// Is reports whether the target is ErrCheckPointNotFound.
+func (e *CheckPointNotFoundError) Is(target error) bool { return target == ErrCheckPointNotFound }
 
 // CheckPointStore keeps checkpoints by ID. Implementations must be safe for concurrent use; Set replaces.
 type CheckPointStore interface {
