@@ -55,6 +55,8 @@ const (
 type nodeState struct {
 	waitingControls, readyControls, waitingDatas int32
 	skipped, fired, queued                       bool
+	// handedOn: an output of the node went to its successors, in this run.
+	handedOn bool
 }
 
 // fit makes the memory for runs of a plan.

@@ -49,13 +49,32 @@ func (e *RunError) Path() []string { return slices.Clone(e.path) }
 // Unwrap returns the original error.
 func (e *RunError) Unwrap() error { return e.err }
 
-// Error gives the kind, the original text and, if there is one, the node path.
+// pathRule is what the text of an error has before its node path.
+const pathRule = "\n------------------------\nnode path: "
+
+// Error gives the kind, the original text and, if there is one, the node path, on two lines of its own. [ErrorLine] puts
+// it all on one.
 func (e *RunError) Error() string {
 	text := fmt.Sprintf("[%s] %v", e.kind, e.err)
 	if len(e.path) == 0 {
 		return text
 	}
-	return text + "\n------------------------\nnode path: [" + strings.Join(e.path, ", ") + "]"
+	return text + pathRule + "[" + strings.Join(e.path, ", ") + "]"
+}
+
+// ErrorLine returns the text of an error on one line, for logs and for people: node paths follow what failed after a
+// comma, and other lines are separated by semicolons. It is "" for nil.
+func ErrorLine(err error) string {
+	if err == nil {
+		return ""
+	}
+	var lines []string
+	for line := range strings.Lines(strings.ReplaceAll(err.Error(), pathRule, ", node path: ")) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 var errNilContext = errors.New("the context is nil: pass context.Background() if there is none")

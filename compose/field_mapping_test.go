@@ -248,8 +248,8 @@ func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
 		{"overlap in one input", compileErr(direct[kv, kv](MapFields("x", "a"), MapFields("y", "a"))), "two terminal field paths conflict for node end: [a], [a]"},
 		{"overlap: whole first", compileErr(direct[kv, kv](MapFields("x", "a"), MapFieldPaths(FieldPath{"y"}, FieldPath{"a", "b"}))), "two terminal field paths conflict for node end: [a], [a b]"},
 		{"overlap: part first", compileErr(direct[kv, kv](MapFieldPaths(FieldPath{"y"}, FieldPath{"a", "b"}), MapFields("x", "a"))), "two terminal field paths conflict for node end: [a], [a]"},
-		{"whole twice", compileErr(direct[kv, any](FromField("x"), FromField("y"))), "entire output has already been mapped for node: end"},
-		{"whole and part", compileErr(direct[kv, kv](ToField("a"), FromField("y"))), "entire output has already been mapped for node: end"},
+		{"whole twice", compileErr(direct[kv, any](FromField("x"), FromField("y"))), wholeTaken("end").Error()},
+		{"whole and part", compileErr(direct[kv, kv](ToField("a"), FromField("y"))), wholeTaken("end").Error()},
 		{"empty ToField is the whole", compileErr(direct[string, int](ToField(""))), "static check failed for mapping [from start], field[string]-[int] is absolutely not assignable"},
 	}
 	for _, c := range checks {
@@ -266,6 +266,13 @@ func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
 // promoted has the fields of an unexported struct behind a pointer.
 type promoted struct{ *leaf }
 
+// The error of several inputs that would each fill the whole names the ways out.
+func TestFieldMapping_W5_SeveralWholes(t *testing.T) {
+	require.EqualError(t, wholeTaken("end"), "entire output has already been mapped for node: end: only a single input can fill "+
+		"all of it; give each input a field of its own with ToField (to take one of several alternatives, choose in a lambda "+
+		"before it), or use a Graph, where several nodes may lead to one")
+}
+
 // Overlaps between the inputs of a node, in the order they were declared.
 func TestFieldMapping_W5_Overlaps(t *testing.T) {
 	build := func(end func(n *WorkflowNode)) error {
@@ -276,9 +283,9 @@ func TestFieldMapping_W5_Overlaps(t *testing.T) {
 		_, err := wf.Compile(context.Background())
 		return err
 	}
-	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").AddInput("b") }), "entire output has already been mapped for node: end")
-	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").AddInput("b", ToField("k")) }), "entire output has already been mapped for node: end")
-	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a", ToField("k")).AddInput("b") }), "entire output has already been mapped for node: end")
+	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").AddInput("b") }), wholeTaken("end").Error())
+	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").AddInput("b", ToField("k")) }), wholeTaken("end").Error())
+	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a", ToField("k")).AddInput("b") }), wholeTaken("end").Error())
 	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a", ToField("k")).AddInput("b", ToField("k")) }), "two terminal field paths conflict for node end: [k], [k]")
 	require.EqualError(t, build(func(n *WorkflowNode) {
 		n.AddInput("a", ToFieldPath(FieldPath{"k", "l", "m"})).AddInput("b", ToFieldPath(FieldPath{"k", "l"}))
@@ -290,7 +297,7 @@ func TestFieldMapping_W5_Overlaps(t *testing.T) {
 	require.EqualError(t, build(func(n *WorkflowNode) {
 		n.AddInput("a", ToField("k")).SetStaticValue(FieldPath{"s"}, 1).SetStaticValue(FieldPath{"s", "t"}, 1)
 	}), "two terminal field paths conflict for node end: [s], [s t]")
-	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").SetStaticValue(FieldPath{"k"}, 1) }), "entire output has already been mapped for node: end")
+	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").SetStaticValue(FieldPath{"k"}, 1) }), wholeTaken("end").Error())
 	// An overlap is told before what is wrong with the types.
 	require.EqualError(t, build(func(n *WorkflowNode) {
 		n.AddInput("a", ToField("k")).AddInput("b", MapFieldPaths(FieldPath{"x"}, FieldPath{"k", "l"}))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -686,6 +687,24 @@ func TestGraph_R3_R4_BranchErrors(t *testing.T) {
 	require.Equal(t, map[string]bool{END: true}, b.GetEndNode(), "the caller got the branch's own map")
 	false2 := NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) { return map[string]bool{END: false}, nil }, ends)
 	forms4(t, build(false2), "x", "x") // the keys count, not the values
+}
+
+// ErrorLine says all of an error on one line.
+func TestErrorLine_OneLine(t *testing.T) {
+	failed := nodeError("outer", nodeError("n", errBoom))
+	for want, err := range map[string]error{
+		"":                                    nil,
+		"boom":                                errBoom,
+		"[GraphRunError] boom":                graphError(errBoom),
+		"[NodeRunError] boom, node path: [n]": nodeError("n", errBoom),
+		"[NodeRunError] boom, node path: [outer, n]":                     failed,
+		"agent 'a': [NodeRunError] boom, node path: [outer, n]: gave up": fmt.Errorf("agent 'a': %w: gave up", failed),
+		"boom; [NodeRunError] boom, node path: [outer, n]":               errors.Join(errBoom, failed),
+		"one; two": errors.New("one\r\n\n  two\n"),
+		"[NodeRunError] panic error: boom, node path: [n]": nodeError("n", safe.NewPanicError(errBoom, []byte("a\nb"))),
+	} {
+		require.Equal(t, want, ErrorLine(err))
+	}
 }
 
 func TestErrors_E1_E2_Paths(t *testing.T) {

@@ -54,7 +54,7 @@ func (g *graph) newInputMapper(key string, statics []staticValue) (*inputMapper,
 		}
 		whole := fillsWhole(e.mappings)
 		if m.whole || whole && (mapped || len(e.mappings) > 1) {
-			return nil, fmt.Errorf("entire output has already been mapped for node: %s", key)
+			return nil, wholeTaken(key)
 		}
 		m.whole, mapped = whole, true
 		for _, fm := range e.mappings {
@@ -68,7 +68,7 @@ func (g *graph) newInputMapper(key string, statics []staticValue) (*inputMapper,
 	}
 	for _, s := range statics {
 		if m.whole {
-			return nil, fmt.Errorf("entire output has already been mapped for node: %s", key)
+			return nil, wholeTaken(key)
 		}
 		if conflict := taken.take(s.path); conflict != nil {
 			return nil, fmt.Errorf("two terminal field paths conflict for node %s: %v, %v", key, []string(conflict), []string(s.path))
@@ -81,6 +81,13 @@ func (g *graph) newInputMapper(key string, statics []staticValue) (*inputMapper,
 		return nil, nil
 	}
 	return m, nil
+}
+
+// wholeTaken is the error of a node of which one input fills the whole while there are others.
+func wholeTaken(key string) error {
+	return fmt.Errorf("entire output has already been mapped for node: %s: only a single input can fill all of it; give each "+
+		"input a field of its own with ToField (to take one of several alternatives, choose in a lambda before it), "+
+		"or use a Graph, where several nodes may lead to one", key)
 }
 
 // fillsWhole reports whether one of the mappings of an edge gives the whole input.

@@ -15,6 +15,7 @@ func (r *run) distribute(n *planNode, value any, s stream, decided *decision) (e
 			err = graphError(safe.NewPanicError(v, debug.Stack()))
 		}
 	}()
+	r.nodeStates[n.index].handedOn = true
 	var chosen []bool
 	if decided != nil {
 		chosen, err = decided.chosen, decided.err

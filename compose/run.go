@@ -543,7 +543,7 @@ func (r *run) complete(t *task) {
 // settle deals with the tasks that ended: a failure ends the run, interrupts are noted, outputs are handed on.
 func (r *run) settle() error {
 	if failed := r.failed.Load(); failed != nil {
-		return failed.err
+		return r.explained(failed)
 	}
 	completed := r.completed
 	slices.SortFunc(completed, func(a, b *task) int { return a.node.index - b.node.index })

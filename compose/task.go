@@ -191,7 +191,7 @@ func (t *task) unwrapInput() error {
 	}
 	v, ok := m[key]
 	if !ok {
-		return fmt.Errorf("cannot find input key: %s", key)
+		return noInputKey(key)
 	}
 	t.value = v
 	return nil

@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -78,6 +79,22 @@ func ExampleMessage_Format() {
 	// Ann: 0.5 0.25
 	// ANN: 0.5
 	// failed to format content: could not find key: unknown
+}
+
+// A panic of code that the runtime calls is an error of one line, with the stack beside it.
+func ExamplePanicError() {
+	s := schema.StreamReaderWithConvert(schema.StreamReaderFromArray([]int{1}), func(int) (int, error) { panic("bad") })
+	defer s.Close()
+	_, err := s.Recv()
+	fmt.Println(err)
+
+	var panicked *schema.PanicError
+	if errors.As(err, &panicked) {
+		fmt.Println(panicked.Value, len(panicked.Stack) > 0)
+	}
+	// Output:
+	// panic error: bad
+	// bad true
 }
 
 func ExampleConcatMessages() {

@@ -104,11 +104,20 @@ func (f *field) find(vars map[string]any) (any, error) {
 }
 
 func (f *field) notFound() error {
-	if isIdentifier(f.name) {
-		return fmt.Errorf("could not find key: %s", f.name)
+	text := "could not find key: " + f.name
+	if !isIdentifier(f.name) {
+		text = fmt.Sprintf("%s (offset %d; %s)", text, f.offset, bracesHint)
 	}
-	return fmt.Errorf("could not find key: %s (offset %d; %s)", f.name, f.offset, bracesHint)
+	return &missingKeyError{key: f.name, text: text}
 }
+
+// missingKeyError is the error of a template that needs a variable which was not given.
+type missingKeyError struct{ key, text string }
+
+func (e *missingKeyError) Error() string { return e.text }
+
+// MissingKey is the name of the variable. Whoever knows where it should have come from finds it with errors.As.
+func (e *missingKeyError) MissingKey() string { return e.key }
 
 // isIdentifier reports whether s looks like the name of a variable, as opposed to text that was not meant to be one.
 func isIdentifier(s string) bool {

@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 )
 
-// PanicError is a recovered panic together with the stack of the goroutine that panicked.
+// PanicError is a recovered panic: what was thrown, and the stack of the goroutine that threw it. The stack is not in
+// its text, which is one line.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -31,7 +33,11 @@ func NewPanicError(value any, stack []byte) error {
 }
 
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("panic error: %v, \nstack: %s", e.Value, e.Stack)
+	text := fmt.Sprint(e.Value)
+	if strings.Contains(text, "\n") {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	return "panic error: " + text
 }
 
 // Unwrap returns the panic value if it is an error, so that errors.Is and errors.As see through the panic.

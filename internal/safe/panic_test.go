@@ -21,8 +21,12 @@ func TestRecover(t *testing.T) {
 		t.Fatalf("no panic gave %v", err)
 	}
 	err := run("boom")
-	if !strings.HasPrefix(err.Error(), "panic error: boom, \nstack: ") || !strings.Contains(err.Error(), "panic_test.go") {
-		t.Fatalf("text without value or stack: %v", err)
+	var panicked *PanicError
+	if !errors.As(err, &panicked) || err.Error() != "panic error: boom" || !strings.Contains(string(panicked.Stack), "panic_test.go") {
+		t.Fatalf("no value in the text, or no stack beside it: %v", err)
+	}
+	if err := run(errors.New("one\n  two")); err.Error() != "panic error: one two" {
+		t.Fatalf("the text is more than a line: %v", err)
 	}
 	if err := run(io.ErrClosedPipe); !errors.Is(err, io.ErrClosedPipe) {
 		t.Fatalf("an error used as panic value is hidden: %v", err)
