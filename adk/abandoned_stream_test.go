@@ -16,10 +16,13 @@ import (
 // of the run ends, whatever becomes of the events.
 func TestRun_ProducersEndWithItsContext(t *testing.T) {
 	readers := map[string]func(*AsyncIterator[*AgentEvent]){
-		"never read":   func(*AsyncIterator[*AgentEvent]) {},
-		"closed":       func(it *AsyncIterator[*AgentEvent]) { it.Close() },
-		"first read":   func(it *AsyncIterator[*AgentEvent]) { it.Next() },
-		"chunks read":  func(it *AsyncIterator[*AgentEvent]) { e, _ := it.Next(); _, _ = e.Output.MessageOutput.MessageStream.Recv() },
+		"never read": func(*AsyncIterator[*AgentEvent]) {},
+		"closed":     func(it *AsyncIterator[*AgentEvent]) { it.Close() },
+		"first read": func(it *AsyncIterator[*AgentEvent]) { it.Next() },
+		"chunks read": func(it *AsyncIterator[*AgentEvent]) {
+			e, _ := it.Next()
+			_, _ = e.Output.MessageOutput.MessageStream.Recv()
+		},
 		"all but them": func(it *AsyncIterator[*AgentEvent]) { go read2(it) },
 	}
 	for name, leave := range readers {

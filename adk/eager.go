@@ -56,7 +56,7 @@ type speculation struct {
 	mu      sync.Mutex // guards all fields below, and is taken before that of a call
 	phase   speculationPhase
 	calls   map[string]*earlyCall // by ID
-	order   []*earlyCall // the calls as they were started
+	order   []*earlyCall          // the calls as they were started
 	waiting []*earlyCall
 	running int
 	idle    sync.Cond // running is 0

@@ -641,8 +641,10 @@ func TestCallbacks_PE3_OfTheModel(t *testing.T) {
 					}).
 					OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
 						in.Close()
-						require.Equal(t, callbacks.RunInfo{Name: "planner", Component: compose.ComponentOfChain}, *info)
-						chains++
+						if info.Component == compose.ComponentOfChain { // and not the graph of an agent
+							require.Equal(t, "planner", info.Name)
+							chains++
+						}
 						return ctx
 					}).
 					OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
