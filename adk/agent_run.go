@@ -20,30 +20,25 @@ import (
 // agentRun is one run of a chat model agent. It is a context, too, so that hooks, model and tools find it in one step.
 type agentRun[M MessageType] struct {
 	context.Context
-	// ctx is the run itself, or what BeforeAgent made of it.
-	ctx     context.Context
-	agent   *chatModelAgent[M]
-	input   *TypedAgentInput[M]
-	options *chatModelAgentOptions
-	out     sink[M]
+	// graphCtx is what the graph runs with: the run itself, or what BeforeAgent made of it.
+	graphCtx context.Context
+	agent    *chatModelAgent[M]
+	input    *TypedAgentInput[M]
+	options  *chatModelAgentOptions
+	out      sink[M]
 	// view is which cancel the run has to obey, nil if there is none. A run that a hook or tool of another has started
 	// can be aborted only: it emits nothing then, not even an interrupt.
 	view    *cancelscope.View
 	release func() // of contexts that the run has made, nil if there are none
-	// undoable: the turn can be taken back. That is so once it has begun.
-	undoable bool
-	// rejected: the final answer was.
-	rejected bool
 	// lastAction is that of the event of the last message, if that is the result of a tool.
 	lastAction *AgentAction
-	// mu lets one event out at a time, and none after the end: tools, and what they have started, send theirs at any time.
-	mu sync.Mutex
-	// over: what is sent now comes from tools that outlived the run.
+	mu         sync.Mutex // guards over, and is held while an event is sent: one at a time, and none after the end
+	// over: the run has ended. What is sent now comes from tools that outlived it.
 	over bool
 	// answered: the run itself has emitted a model or tool message, as opposed to events that user code sends.
 	answered atomic.Bool
-	// unheard: an event was dropped because the run is to stop at once.
-	unheard atomic.Bool
+	// phase is how far the turn has got.
+	phase turnProgress
 
 	// What the run works with: that of the agent, or what BeforeAgent made of it.
 	graph          *reactGraph[M]
@@ -54,11 +49,11 @@ type agentRun[M MessageType] struct {
 	messages []M
 	// state is that of the graph, in a run that starts anew.
 	state agentState[M]
-	// turn is the turn of the model that is taken, or was last; before is the state before it, if it is undoable.
+	// turn is the turn of the model that is taken, or was last; before is the state before it, once it has begun.
 	turn   modelTurn[M]
 	before stateBefore[M]
-	// stoodIn is the failover model that answered last.
-	stoodIn *modelTarget[M]
+	// fallback is the failover model that answered last.
+	fallback *modelTarget[M]
 	// speculation is the tool calls of the last answer that run already.
 	speculation *speculation
 	// resume is what an interrupted run goes on from; checkpoint is what this one leaves when it is interrupted.
@@ -93,45 +88,48 @@ func newAgentRun[M MessageType](ctx context.Context, a *chatModelAgent[M], do as
 		ctx, r.release = detach(ctx)
 	}
 	r.Context = ctx
-	r.ctx = r
+	r.graphCtx = r
 	if len(do.opts) > 0 {
 		r.options = GetImplSpecificOptions(new(chatModelAgentOptions), do.opts...)
 	}
 	return r
 }
 
-// send publishes an event. After the end of the run, where only tools that outlived it can still speak, it is dropped.
+// send emits an event. One that comes after the end of the run, from tools that outlive it, or when it is to stop at
+// once, is dropped: the turn that it is of is taken again.
 func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
-	if !r.offer(e) {
-		r.unheard.Store(true)
+	if !r.trySend(e) {
+		r.phase.lose()
 		e.closeStreams()
 	}
 }
 
-// offer publishes an event unless nobody is to hear it any more.
-func (r *agentRun[M]) offer(e *TypedAgentEvent[M]) bool {
+// sendMessage is send for an event of the run's own, with the message of a model or a tool.
+func (r *agentRun[M]) sendMessage(e *TypedAgentEvent[M]) {
+	r.answered.Store(true)
+	r.send(e)
+}
+
+// trySend emits an event, unless the run is over or is to stop at once. What says how it stopped is emitted.
+func (r *agentRun[M]) trySend(e *TypedAgentEvent[M]) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over || r.view.Now() && (r.view.IsAbortOnly() || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
 		return false
 	}
-	r.publish(e)
+	r.out.send(e)
 	return true
 }
 
-// tell publishes an event of what counts although the run may have been stopped meanwhile.
-func (r *agentRun[M]) tell(e *TypedAgentEvent[M]) {
+// sendCommitted emits the event of a tool call that counts although the run may have been stopped meanwhile.
+func (r *agentRun[M]) sendCommitted(e *TypedAgentEvent[M]) {
+	r.answered.Store(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over || r.view.IsAbortOnly() && r.view.Now() {
 		e.closeStreams()
 		return
 	}
-	r.publish(e)
-}
-
-// publish must be called with mu locked.
-func (r *agentRun[M]) publish(e *TypedAgentEvent[M]) {
 	r.out.send(e)
 }
 
@@ -231,10 +229,10 @@ func (r *agentRun[M]) failed(err error) error {
 func (r *agentRun[M]) applyHandlers(p *agentPlan[M]) error {
 	var ctx context.Context = r
 	if r.view != nil {
-		call := new(watchedCall)
-		call.open(r, r.view)
-		defer r.view.Forget(call) // what BeforeAgent returns is the context of the whole run: a cancel must not end it later
-		r.atEnd(func() { call.cancel(nil) })
+		call := new(cancelscope.Call)
+		call.Open(r, r.view, callPolicy)
+		defer call.Keep() // what BeforeAgent returns is the context of the whole run: a cancel must not end it later
+		r.atEnd(call.Release)
 		ctx = call
 	}
 	ctx, rc, err := r.agent.handlers.runBeforeAgent(ctx, &ChatModelAgentContext{
@@ -253,7 +251,7 @@ func (r *agentRun[M]) applyHandlers(p *agentPlan[M]) error {
 			}
 		}
 	}
-	r.ctx, r.instruction, r.toolSearchTool = ctx, rc.Instruction, rc.ToolSearchTool
+	r.graphCtx, r.instruction, r.toolSearchTool = ctx, rc.Instruction, rc.ToolSearchTool
 	r.returnDirectly = maps.Clone(rc.ReturnDirectly)
 	r.graph, err = p.graphFor(ctx, tools)
 	return err
@@ -266,7 +264,7 @@ func (r *agentRun[M]) react() (err error) {
 	defer r.guard(&finished, &err)
 	if err = r.ready(); err == nil {
 		var final M
-		final, err = r.graph.Invoke(r.ctx, slices.Clip(r.messages), r.graphOptions()...)
+		final, err = r.graph.Invoke(r.graphCtx, slices.Clip(r.messages), r.graphOptions()...)
 		err = r.concluded(final, err)
 	}
 	finished = true
@@ -279,16 +277,16 @@ func (r *agentRun[M]) concluded(final M, err error) error {
 		return r.failedBy(err)
 	}
 	if key := r.agent.conf.OutputKey; key != "" {
-		AddSessionValue(r.ctx, key, opsOf[M]().text(final))
+		AddSessionValue(r.graphCtx, key, opsOf[M]().text(final))
 	}
 	if (r.resume != nil || r.restored != nil) && !r.answered.Load() { // the run had its last message in an earlier life
-		r.tellAgain(final, r.lastAction, fromCheckpoint)
+		r.replay(final, r.lastAction, originReplayedHistory)
 	}
 	return nil
 }
 
-// tellAgain sends the event of a message of the run's earlier life, for other agents and to tell how the agent ended.
-func (r *agentRun[M]) tellAgain(m M, action *AgentAction, from replay) {
+// replay sends the event of a message that an earlier process emitted, for other agents and to say how the agent ended.
+func (r *agentRun[M]) replay(m M, action *AgentAction, from eventOrigin) {
 	ops := opsOf[M]()
 	if ops.isNil(m) {
 		return
@@ -299,9 +297,8 @@ func (r *agentRun[M]) tellAgain(m M, action *AgentAction, from replay) {
 	} else {
 		ops.modelVariant(&e.variant)
 	}
-	e.event.replayed, e.event.Action = from, action
-	r.answered.Store(true)
-	r.send(&e.event)
+	e.event.origin, e.event.Action = from, action
+	r.sendMessage(&e.event)
 }
 
 // ready does what comes before the graph.
@@ -313,7 +310,7 @@ func (r *agentRun[M]) ready() error {
 	}
 	r.warnOfToolNames()
 	if r.restored != nil {
-		r.retell()
+		r.replaySteps()
 		return nil
 	}
 	return r.prepare()
@@ -335,7 +332,7 @@ func (r *agentRun[M]) prepare() (err error) {
 
 func (r *agentRun[M]) genModelInput() (messages []M, err error) {
 	defer blame("GenModelInput", &err)
-	return r.agent.conf.GenModelInput(r.ctx, r.instruction, r.input)
+	return r.agent.conf.GenModelInput(r.graphCtx, r.instruction, r.input)
 }
 
 // graphOptions are those of the run.
@@ -352,11 +349,11 @@ func (r *agentRun[M]) graphOptions() (opts []compose.Option) {
 // lastEvent is the event of a run that did not reach its final message.
 func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 	if info, interrupted := compose.ExtractInterruptInfo(err); interrupted {
-		r.takeBack()
+		r.hidePartial()
 		return r.interruptEvent(info, err)
 	}
 	if r.view.Now() { // whatever went wrong, it did because the run is to stop
-		r.takeBack()
+		r.hidePartial()
 		return r.stoppedEvent()
 	}
 	if cause := context.Cause(r.Context); cause != nil && !errors.Is(err, cause) { // what failed did not say why
@@ -368,10 +365,10 @@ func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 	return &TypedAgentEvent[M]{Err: err}
 }
 
-// takeBack has other agents not see what broke off, in a run that will go on.
-func (r *agentRun[M]) takeBack() {
+// hidePartial hides what broke off from other agents: the resumed run says it again.
+func (r *agentRun[M]) hidePartial() {
 	if l := r.lane(); l != nil {
-		l.discount(r.agent.conf.Name, 0, standsIfWhole)
+		l.discard(r.agent.conf.Name, 0, entryCountsIfWhole)
 	}
 }
 

@@ -143,8 +143,8 @@ func agentToolView(ctx context.Context) *cancelscope.View {
 	if view == nil || view.IsAbortOnly() {
 		return nil
 	}
-	if call, ok := ctx.Value(watchedCallKey{}).(*watchedCall); ok {
-		call.aware.Store(true)
+	if call := cancelscope.CallFrom(ctx); call != nil {
+		call.StopsItself(true)
 	}
 	return view.Nested()
 }
@@ -260,16 +260,18 @@ func (c *agentToolRun[M]) send(e *TypedAgentEvent[M]) {
 		e.closeStreams()
 		return
 	}
-	if !e.shown { // of an agent further inside it is for the reader only
+	inner := e.origin == originInner // of an agent further inside: it is for the reader only
+	if !inner {
 		c.last.closeStreams()
 		c.last, c.err = e, e.Err
 	}
 	if e.Action != nil && e.Action.Interrupted != nil {
 		return
 	}
-	if outer, ok := c.caller.(*agentRun[M]); ok && outer.agent.conf.ToolsConfig.EmitInternalEvents {
+	outer, ok := c.caller.(*agentRun[M])
+	if ok && outer.agent.conf.ToolsConfig.EmitInternalEvents && !e.origin.isReplayed() {
 		shown := copyEvent(e)
-		shown.shown = true
+		shown.origin = originInner
 		var path []RunStep
 		if x := executionFrom[M](outer); x != nil {
 			path = x.path
@@ -277,7 +279,7 @@ func (c *agentToolRun[M]) send(e *TypedAgentEvent[M]) {
 		shown.RunPath = append(slices.Clip(path), e.RunPath...)
 		outer.send(shown)
 	}
-	if e.shown {
+	if inner {
 		e.closeStreams()
 	}
 }

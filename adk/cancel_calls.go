@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weftgo/weft/components/tool"
@@ -17,8 +15,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// patience is how long an immediate cancel waits for agents inside a tool call, which stop by themselves.
-const patience = time.Second
+// cancelGrace is how long an immediate cancel waits for agents inside a tool call, which stop by themselves, and for
+// streams that are being emitted.
+const cancelGrace = time.Second
 
 // errStopped says that a call was given up because the run is to stop at once.
 var errStopped = errors.New("the call was given up because the run was cancelled")
@@ -26,98 +25,11 @@ var errStopped = errors.New("the call was given up because the run was cancelled
 // errLeftBehind is errStopped for a call that has not ended by then.
 var errLeftBehind = fmt.Errorf("%w, and may still be running", errStopped)
 
-// watchedCall is a call of a model, a tool or a hook in a run that can be cancelled, and its context.
-type watchedCall struct {
-	context.Context
-	view   *cancelscope.View
-	life   context.Context // what the context was made of
-	cancel context.CancelCauseFunc
-	// aware: there is an agent inside that stops by itself.
-	aware atomic.Bool
-
-	mu      sync.Mutex
-	changed sync.Cond
-	ended   bool // the call is over, or nobody waits for it any more
-	stop    bool
-	settled bool // the call counts: a stop comes too late for it
-	ending  bool // its stream is about to be told: a stop cuts that off
-	timeout bool
-	cuts    []func(error)  // cut the call's streams off
-	first   [1]func(error) // room for the only one of most calls
-}
-
-type watchedCallKey struct{}
-
-func (c *watchedCall) Value(key any) any {
-	if _, ok := key.(watchedCallKey); ok {
-		return c
-	}
-	return c.Context.Value(key)
-}
-
-// StopNow cuts the call's streams off, ends its context, with the cause, and the wait for it. In this order: a stream
-// tells its readers that the run was cancelled, and not what a model makes of the end of its context.
-func (c *watchedCall) StopNow() {
-	for _, cut := range c.stopped() {
-		cut(ErrStreamCanceled)
-	}
-	c.endContext()
-}
-
-// endContext ends the call's context; that of a call that was stopped says so.
-func (c *watchedCall) endContext() {
-	if !c.wasStopped() {
-		c.cancel(nil)
-		return
-	}
-	info, _, _ := c.view.Control().State()
-	c.cancel(cancelError(info))
-}
-
-func (c *watchedCall) stopped() (cuts []func(error)) {
-	c.note(&c.stop)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cuts
-}
-
-// note sets one of the conditions of the wait.
-func (c *watchedCall) note(what *bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	*what = true
-	c.changed.Broadcast()
-}
-
-// wasStopped reports whether the call is to stop. Of nil it is false.
-func (c *watchedCall) wasStopped() bool {
-	if c == nil {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stop
-}
-
-// onStop has a stream of the call cut off when the call is stopped.
-func (c *watchedCall) onStop(cut func(error)) {
-	c.mu.Lock()
-	stopped := c.stop
-	if !stopped {
-		if c.cuts == nil {
-			c.cuts = c.first[:0]
-		}
-		c.cuts = append(c.cuts, cut)
-	}
-	c.mu.Unlock()
-	if stopped {
-		cut(ErrStreamCanceled)
-	}
-}
-
-func (c *watchedCall) release() {
-	c.view.Forget(c)
-	c.endContext()
+// callPolicy is how the calls of models, tools and hooks are stopped.
+var callPolicy = &cancelscope.CallPolicy{
+	Grace: cancelGrace,
+	Cut:   ErrStreamCanceled,
+	Cause: func(info cancelscope.Info) error { return cancelError(info) },
 }
 
 var errCallEnded = errors.New("the call ended its goroutine (runtime.Goexit)")
@@ -128,9 +40,9 @@ func (r *agentRun[M]) stoppable(ctx context.Context) (_ context.Context, release
 	if r == nil || r.view == nil {
 		return ctx, noRelease
 	}
-	c := new(watchedCall)
-	c.open(ctx, r.view)
-	return c, c.release
+	c := new(cancelscope.Call)
+	c.Open(ctx, r.view, callPolicy)
+	return c, c.Release
 }
 
 func noRelease() {}
@@ -166,35 +78,28 @@ func stoppableArguments[M MessageType](handle func(ctx context.Context, name, ar
 	}
 }
 
-// pendingCall is a watched call with its result to come.
+// pendingCall is a call of a model or tool with its result to come.
 type pendingCall[T any] struct {
-	watchedCall
+	cancelscope.Call
+	view  *cancelscope.View
 	run   func(ctx context.Context) (T, error)
 	value T
 	err   error
 }
 
-// watch prepares a call. Its context ends when the run is to stop at once; release must be called. A stream that comes
+// watch prepares a call. Its context ends when the run is to stop at once; Release must be called. A stream that comes
 // when nobody waits for it any more is closed.
 func watch[T any](ctx context.Context, view *cancelscope.View, run func(ctx context.Context) (T, error)) *pendingCall[T] {
-	p := &pendingCall[T]{run: run, err: errCallEnded}
-	p.open(ctx, view)
+	p := &pendingCall[T]{view: view, run: run, err: errCallEnded}
+	p.Open(ctx, view, callPolicy)
 	return p
-}
-
-// open has the call's context end when the run is to stop at once.
-func (c *watchedCall) open(ctx context.Context, view *cancelscope.View) {
-	c.view, c.life = view, ctx
-	c.changed.L = &c.mu
-	c.Context, c.cancel = context.WithCancelCause(ctx)
-	view.OnNow(c)
 }
 
 // do runs the call and waits for it, or until it is to stop. The call has a goroutine of its own, because it may ignore
 // that it is to stop.
 func (p *pendingCall[T]) do() (value T, err error) {
 	go p.work()
-	if !p.wait() {
+	if !p.Wait() {
 		return value, errLeftBehind
 	}
 	if p.err != nil && p.view.Now() && !core.IsInterrupt(p.err) {
@@ -208,102 +113,27 @@ func (p *pendingCall[T]) work() {
 		if v := recover(); v != nil {
 			p.err = safe.NewPanicError(v, debug.Stack())
 		}
-		if late := !p.end(); late && p.err == nil {
+		if late := !p.Return(); late && p.err == nil {
 			if stream, ok := any(p.value).(interface{ Close() }); ok {
 				stream.Close()
 			}
 		}
 	}()
-	p.value, p.err = p.run(&p.watchedCall)
-}
-
-// end says that the call is over. It reports false if nobody waits for it.
-func (c *watchedCall) end() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
-		return false
-	}
-	c.ended = true
-	c.changed.Broadcast()
-	return true
-}
-
-// wait reports whether the call has ended before it was to be given up. A call that stops by itself, or whose stream is
-// read, gets time for it.
-func (c *watchedCall) wait() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for !c.ended && (!c.stop || c.settled) {
-		c.changed.Wait()
-	}
-	if !c.ended && (c.ending || c.stopsByItself()) {
-		timer := time.AfterFunc(patience, func() { c.note(&c.timeout) })
-		defer timer.Stop()
-		for !c.ended && (!c.timeout || c.settled) {
-			c.changed.Wait()
-		}
-	}
-	ended := c.ended
-	c.ended = true
-	return ended
-}
-
-// stopsByItself reports whether there is an agent inside that has heard of the stop.
-func (c *watchedCall) stopsByItself() bool {
-	info, _, _ := c.view.Control().State()
-	return info.Recursive && c.aware.Load()
-}
-
-// settle decides that the call of a tool counts, because its result is about to be told. It reports false if the call
-// was given up before.
-func (r *agentRun[M]) settle(ctx context.Context) bool {
-	return r.ownCall(ctx).unlessEnded(func(c *watchedCall) { c.settled = true })
-}
-
-// settleStream is settle for a call with a stream, which counts if that comes to its end.
-func (r *agentRun[M]) settleStream(ctx context.Context) bool {
-	return r.ownCall(ctx).unlessEnded(func(c *watchedCall) { c.ending = true })
-}
-
-// unlessEnded reports whether somebody waits for the call, and decides on it then. Without a call it is true.
-func (c *watchedCall) unlessEnded(decide func(*watchedCall)) bool {
-	if c == nil {
-		return true
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
-		return false
-	}
-	decide(c)
-	return true
-}
-
-// isSettled reports whether the call of a tool counts although the run may have been stopped meanwhile.
-func (r *agentRun[M]) isSettled(ctx context.Context) bool {
-	c := r.ownCall(ctx)
-	if c == nil {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.settled
+	p.value, p.err = p.run(&p.Call)
 }
 
 // ownCall is the call of the run that ctx belongs to, if the run can be cancelled.
-func (r *agentRun[M]) ownCall(ctx context.Context) *watchedCall {
+func (r *agentRun[M]) ownCall(ctx context.Context) *cancelscope.Call {
 	if r == nil || r.view == nil {
 		return nil
 	}
-	c, _ := ctx.Value(watchedCallKey{}).(*watchedCall)
-	return c
+	return cancelscope.CallFrom(ctx)
 }
 
 // detach returns a context for an agent inside a watched call, which is not to end because that call is given up, but
 // for every other reason.
 func detach(ctx context.Context) (detached context.Context, stop func()) {
-	call, _ := ctx.Value(watchedCallKey{}).(*watchedCall)
+	call := cancelscope.CallFrom(ctx)
 	if call == nil {
 		return ctx, noRelease
 	}
@@ -317,7 +147,7 @@ func detach(ctx context.Context) (detached context.Context, stop func()) {
 			}
 		})
 	}
-	own, outer := follow(ctx), follow(call.life)
+	own, outer := follow(ctx), follow(call.Outside())
 	return detached, func() {
 		own()
 		outer()
@@ -376,8 +206,8 @@ func callWatched[M MessageType, O any](ctx context.Context, r *agentRun[M], in *
 		}
 		return out, err
 	})
-	defer call.release()
-	call.aware.Store(interrupted && hasPointsInside(ctx))
+	defer call.Release()
+	call.StopsItself(interrupted && hasPointsInside(ctx))
 	out, err := call.do()
 	if err == errLeftBehind {
 		r.warnOfLeftBehind(ctx, "tool", in.Name, "call", in.CallID)
@@ -412,8 +242,7 @@ func gathered[T any](ctx context.Context, s *schema.StreamReader[T]) (*schema.St
 	if s == nil {
 		return nil, nil
 	}
-	call, _ := ctx.Value(watchedCallKey{}).(*watchedCall)
-	items, err := gatheredItems(ctx, s, call)
+	items, err := gatheredItems(ctx, s, cancelscope.CallFrom(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -421,7 +250,7 @@ func gathered[T any](ctx context.Context, s *schema.StreamReader[T]) (*schema.St
 }
 
 // gatheredItems reads a stream to its end and closes it.
-func gatheredItems[T any](ctx context.Context, s *schema.StreamReader[T], call *watchedCall) (items []T, err error) {
+func gatheredItems[T any](ctx context.Context, s *schema.StreamReader[T], call *cancelscope.Call) (items []T, err error) {
 	recv := receiverOf(ctx, s)
 	recv.call = call
 	defer recv.close()
@@ -469,6 +298,6 @@ func cutOff[M MessageType, T any](ctx context.Context, s *schema.StreamReader[T]
 		return s
 	}
 	s, abort := schema.StreamReaderWithAbort(s)
-	call.onStop(abort)
+	call.OnStop(abort)
 	return s
 }

@@ -165,10 +165,10 @@ func TestCancel_C21_Streams(t *testing.T) {
 	})
 	control, cancel := WithCancel()
 	call := watch[Message](t.Context(), control.cancel.Root(), nil)
-	defer call.release()
+	defer call.Release()
 	abortable := func() *schema.StreamReader[Message] {
 		s, abort := schema.StreamReaderWithAbort(streamOf[Message]("a"))
-		call.onStop(abort)
+		call.OnStop(abort)
 		return s
 	}
 	whole, cut := abortable(), abortable()

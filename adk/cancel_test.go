@@ -155,9 +155,9 @@ func TestCancel_C22_C24_ImmediateWhileTheModelIsStuck(t *testing.T) {
 func TestCancel_15_10_TheCauseOfACallThatIsReleasedAtOnce(t *testing.T) {
 	var control cancelscope.Control
 	call := watch(t.Context(), control.Root(), func(context.Context) (int, error) { return 0, nil })
-	call.onStop(func(error) { call.release() })
+	call.OnStop(func(error) { call.Release() })
 	control.Ask(cancelscope.Request{})
-	require.ErrorAs(t, context.Cause(&call.watchedCall), new(*CancelError))
+	require.ErrorAs(t, context.Cause(&call.Call), new(*CancelError))
 }
 
 // candid is a model whose stream says what the end of its context was.

@@ -146,7 +146,7 @@ func (r *deterministicRun) execute() {
 
 // send passes the events of the agent on.
 func (r *deterministicRun) send(e *AgentEvent) {
-	if e.shown {
+	if e.origin == originInner {
 		r.out.send(e)
 		return
 	}
@@ -156,7 +156,7 @@ func (r *deterministicRun) send(e *AgentEvent) {
 		return
 	}
 	if e.Action == nil || e.Action.Interrupted == nil {
-		if r.caller != nil && e.replayed != fromCheckpoint {
+		if r.caller != nil && e.origin != originReplayedHistory {
 			r.caller.add(e.AgentName, e)
 		}
 		r.out.send(e)

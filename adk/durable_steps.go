@@ -29,7 +29,7 @@ type durableRun[M MessageType] struct {
 	visit *journal.Visit
 	// journaled is the history as it was saved last.
 	journaled []M
-	given     int // how many messages a resumed run began with, which have been told
+	given     int // how many messages a resumed run began with, whose events are out
 	// actions are those of calls whose results are not saved yet, by call ID.
 	actions sync.Map
 }
@@ -82,13 +82,13 @@ func (r *agentRun[M]) recordStop(hasState bool) {
 	}
 }
 
-// retell tells the steps that were done again. What was told before the run was saved whole, such as some of the results
-// of a round that was interrupted, is known.
-func (r *agentRun[M]) retell() {
+// replaySteps sends the events of the steps that an earlier process recorded. What the saved history has, such as some of
+// the results of a round that was interrupted, is left out.
+func (r *agentRun[M]) replaySteps() {
 	ops, known := opsOf[M](), r.knownMessages()
 	for _, m := range r.restored.messages[min(r.restored.given, len(r.restored.messages)):] {
 		if (ops.isAnswer(m) || ops.isResult(m)) && !known[ops.id(m)] {
-			r.tellAgain(m, nil, fromSteps)
+			r.replay(m, nil, originReplayedSteps)
 		}
 	}
 }

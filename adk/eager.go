@@ -69,7 +69,7 @@ func startSpeculation[M MessageType](t *modelTurn[M]) *speculation {
 		return nil
 	}
 	// The calls belong to the tools node: to its address, and to the context of the run rather than that of the turn.
-	s := &speculation{run: t.run, tools: tools, ctx: core.Beside(t.ctx, compose.AddressSegmentNode, toolsNode), options: t.run.options.tools}
+	s := &speculation{run: t.run, tools: tools, ctx: core.Beside(t.nodeCtx, compose.AddressSegmentNode, toolsNode), options: t.run.options.tools}
 	if t.run.durable != nil {
 		// Should the process die before the answer is saved, the model would be asked again, and nothing would tell
 		// that a call of its next answer has been made already.

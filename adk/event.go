@@ -158,22 +158,28 @@ type TypedAgentEvent[M MessageType] struct {
 	Action    *AgentAction
 	Err       error
 
-	// replayed says whether it happened in the earlier life of a run that goes on.
-	replayed replay
-	// shown: it is of an agent that runs as a tool, and only for the reader.
-	shown bool
+	// origin says where the event comes from.
+	origin eventOrigin
 }
 
-// replay says how an event of an earlier life comes to be told again.
-type replay uint8
+// eventOrigin is where an event comes from, which decides who may see it. It is set before the event is sent.
+//
+//	origin            the reader of the run    agents that come later
+//	live              yes                      yes
+//	replayedSteps     if no other follows      yes: only the saved steps have it
+//	replayedHistory   if no other follows      no: the saved history has it already
+//	inner             yes                      no: it is of an agent that runs as a tool, and decides nothing
+type eventOrigin uint8
 
 const (
-	notReplayed replay = iota
-	// fromSteps: the process died, and only the saved steps know of it.
-	fromSteps
-	// fromCheckpoint: the run was interrupted, and the saved history has it.
-	fromCheckpoint
+	originLive eventOrigin = iota
+	originReplayedSteps
+	originReplayedHistory
+	originInner
 )
+
+// isReplayed reports whether an earlier process emitted the event.
+func (o eventOrigin) isReplayed() bool { return o == originReplayedSteps || o == originReplayedHistory }
 
 // AgentEvent is the event of agents on ordinary messages.
 type AgentEvent = TypedAgentEvent[*schema.Message]

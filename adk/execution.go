@@ -214,7 +214,7 @@ func (x *execution[M]) send(e *TypedAgentEvent[M]) {
 	if own {
 		x.last = e.Action
 		keepData(e.Action)
-		if x.lane != nil && x.run.recording.Load() && e.replayed != fromCheckpoint && (e.Action == nil || e.Action.Interrupted == nil) {
+		if x.lane != nil && x.run.recording.Load() && e.origin != originReplayedHistory && (e.Action == nil || e.Action.Interrupted == nil) {
 			x.lane.add(e.AgentName, e)
 		}
 	}

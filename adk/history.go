@@ -35,18 +35,38 @@ type historyItem[M MessageType] struct {
 	transfer bool
 	once     sync.Once
 	err      error
-	// standing is whether it counts.
+	// standing is an entryStanding.
 	standing atomic.Int32
 }
 
-// Whether something that was said counts. An agent that is stopped and goes on later may say it again.
+// entryStanding says whether what an agent has said counts for the agents after it. An agent that is stopped says it
+// again when it goes on. It only grows.
+//
+//	from           to             when
+//	counts         countsIfWhole  its agent was stopped: what broke off will be said again
+//	counts         superseded     its turn was undone: it will be said again in any case
+//	countsIfWhole  superseded     as before
+type entryStanding int32
+
 const (
-	_ int32 = iota // it does
-	// standsIfWhole: if its stream broke off, the agent says it again.
-	standsIfWhole
-	// saidAnew: the agent says it again in any case.
-	saidAnew
+	entryCounts entryStanding = iota
+	entryCountsIfWhole
+	entrySuperseded
 )
+
+// become moves the entry to a standing, unless it counts less already.
+func (i *historyItem[M]) become(to entryStanding) {
+	for {
+		from := i.standing.Load()
+		if from >= int32(to) || i.standing.CompareAndSwap(from, int32(to)) {
+			return
+		}
+	}
+}
+
+func (i *historyItem[M]) is(standing entryStanding) bool {
+	return entryStanding(i.standing.Load()) == standing
+}
 
 func newLane[M MessageType]() *lane[M] { return &lane[M]{history: new(history[M])} }
 
@@ -151,12 +171,11 @@ func (l *lane[M]) nextSeq() int {
 	return l.history.next
 }
 
-// discount is for an agent that was stopped: what it has said from a sequence number on has another standing now. One that
-// counts less already stays as it is.
-func (l *lane[M]) discount(agent string, from int, standing int32) {
+// discard moves what an agent has said from a sequence number on to another standing.
+func (l *lane[M]) discard(agent string, from int, standing entryStanding) {
 	for _, item := range l.own() {
 		if item.agent == agent && item.seq >= from {
-			item.standing.Store(max(item.standing.Load(), standing))
+			item.become(standing)
 		}
 	}
 }
@@ -164,7 +183,7 @@ func (l *lane[M]) discount(agent string, from int, standing int32) {
 // whole returns the message, of a stream what it joins to. With an error it is what came before. It gives a stream up
 // when ctx ends.
 func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
-	if i.standing.Load() == saidAnew {
+	if i.is(entrySuperseded) {
 		var none M
 		return none, ErrStreamCanceled
 	}
@@ -174,7 +193,7 @@ func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
 			i.stream = nil
 		}
 	})
-	if i.err != nil && i.standing.Load() == standsIfWhole && !saidAgain(i.err) {
+	if i.err != nil && i.is(entryCountsIfWhole) && !saidAgain(i.err) {
 		return i.message, ErrStreamCanceled
 	}
 	return i.message, i.err

@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -15,22 +16,38 @@ import (
 // modelAttempt is one call of a model with its outcome. Where another call may follow (retry, failover), the end of
 // its event stream waits for the verdict on it, and so does the event of an answer that is no stream.
 type modelAttempt[M MessageType] struct {
-	turn *modelTurn[M]
-	// decided is closed with the verdict, nil if none will come. After that, took is what ends the event stream in place
-	// of its own end.
-	decided chan struct{}
-	took    error
+	turn  *modelTurn[M]
+	phase attemptPhase
+	// verdict is closed once the attempt is judged, nil if it never is. Then endErr, if not nil, replaces the end of the
+	// event stream.
+	verdict chan struct{}
+	endErr  error
 	// held is the event of an answer that has not been accepted yet. sentID is the ID of the answer in it.
 	held   *messageEvent[M]
 	sentID string
 	// speculation is the tools that run already.
 	speculation *speculation
 	// watched is the call of a model that streams, in a run that can be cancelled.
-	watched *watchedCall
+	watched *cancelscope.Call
 
 	message M
 	err     error
 }
+
+// attemptPhase is what has become of an attempt. Its turn makes the transitions.
+//
+//	from  to        when
+//	open  accepted  its answer is that of the turn
+//	open  failed    its error is that of the turn
+//	open  rejected  another call follows, or would if it were allowed
+type attemptPhase int
+
+const (
+	attemptOpen attemptPhase = iota
+	attemptAccepted
+	attemptFailed
+	attemptRejected
+)
 
 // newAttempt opens an attempt. It stays open until it is accepted or rejected. One whose event streams, or that a
 // middleware may hold, outlives the turn.
@@ -42,14 +59,14 @@ func (t *modelTurn[M]) newAttempt() *modelAttempt[M] {
 	}
 	a.turn = t
 	if c.retry != nil || c.failover != nil {
-		a.decided = make(chan struct{})
+		a.verdict = make(chan struct{})
 	}
 	t.open = a
 	return a
 }
 
 // judged reports whether a verdict will come.
-func (a *modelAttempt[M]) judged() bool { return a.decided != nil }
+func (a *modelAttempt[M]) judged() bool { return a.verdict != nil }
 
 // run calls the target once and keeps how it went.
 func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) {
@@ -98,7 +115,7 @@ func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], 
 		return m.Generate(ctx, input, opts...)
 	}
 	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) })
-	defer call.release()
+	defer call.Release()
 	answer, err = call.do()
 	if err == errLeftBehind {
 		a.turn.run.warnOfLeftBehind(ctx, "model", target.typ)
@@ -164,7 +181,7 @@ func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], input 
 		return m.Stream(ctx, input, opts...)
 	}
 	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (*schema.StreamReader[M], error) { return m.Stream(ctx, input, opts...) })
-	a.watched = &call.watchedCall
+	a.watched = &call.Call
 	s, err := call.do()
 	if err == errLeftBehind {
 		a.turn.run.warnOfLeftBehind(ctx, "model", a.turn.chain.target.typ)
@@ -177,7 +194,7 @@ func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], input 
 
 func (a *modelAttempt[M]) release() {
 	if a.watched != nil {
-		a.watched.release()
+		a.watched.Release()
 		a.watched = nil
 	}
 }
@@ -240,8 +257,7 @@ func (a *modelAttempt[M]) sendMessage(answer M) {
 		a.held = e
 		return
 	}
-	a.turn.run.answered.Store(true)
-	a.turn.run.send(&e.event)
+	a.turn.run.sendMessage(&e.event)
 }
 
 // sendStream sends the answer as an event while it comes, and returns the stream to go on with. A first chunk without
@@ -262,45 +278,43 @@ func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id mark) *schema
 	e := newMessageEvent(none, events)
 	ops.modelVariant(&e.variant)
 	e.variant.MessageStream.SetAutomaticClose()
-	a.turn.run.answered.Store(true)
-	a.turn.run.send(&e.event)
+	a.turn.run.sendMessage(&e.event)
 	return copies[1]
 }
 
 // endOfStream returns what an end or error of the event stream becomes: it waits for the verdict, and what that puts in
 // place of the end comes once. A cancelled stream needs no verdict.
 func (a *modelAttempt[M]) endOfStream() func(own error) error {
-	told := false
+	replaced := false
 	return func(own error) error {
 		if errors.Is(own, ErrStreamCanceled) {
 			return own
 		}
-		<-a.decided
-		if a.took == nil || told && own == io.EOF {
+		<-a.verdict
+		if a.endErr == nil || replaced && own == io.EOF {
 			return own
 		}
-		told = true
-		return a.took
+		replaced = true
+		return a.endErr
 	}
 }
 
 // accept lets the attempt stand: its event goes out or ends as it would, and its tools count.
 func (a *modelAttempt[M]) accept() {
 	if a.held != nil {
-		a.turn.run.answered.Store(true)
-		a.turn.run.send(&a.held.event)
+		a.turn.run.sendMessage(&a.held.event)
 		a.held = nil
 	}
 	if a.speculation != nil {
 		a.turn.run.adopt(a.speculation)
 	}
-	a.decide(nil)
+	a.judge(attemptAccepted, nil)
 }
 
 // fail closes the attempt whose error is that of the turn.
 func (a *modelAttempt[M]) fail() {
 	a.speculation.abort(a.err)
-	a.decide(nil)
+	a.judge(attemptFailed, nil)
 }
 
 // reject closes the attempt because another call follows, or would if it were allowed. The consumer of its event is
@@ -308,16 +322,18 @@ func (a *modelAttempt[M]) fail() {
 func (a *modelAttempt[M]) reject(because *WillRetryError) {
 	a.held = nil
 	a.speculation.abort(because)
-	a.decide(because)
+	a.judge(attemptRejected, because)
 }
 
-func (a *modelAttempt[M]) decide(took error) {
-	if a.turn.open != a {
+// judge makes the transition to phase. The first one counts.
+func (a *modelAttempt[M]) judge(phase attemptPhase, endErr error) {
+	if a.phase != attemptOpen {
 		return
 	}
+	a.phase = phase
 	a.turn.open = nil
 	if a.judged() {
-		a.took = took
-		close(a.decided)
+		a.endErr = endErr
+		close(a.verdict)
 	}
 }

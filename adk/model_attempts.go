@@ -18,7 +18,7 @@ import (
 func (t *modelTurn[M]) answer(ctx context.Context) (answer M, err error) {
 	defer t.failOpen()
 	if t.chain.retry != nil || t.chain.failover != nil {
-		return t.insist(ctx)
+		return t.generateWithRetry(ctx)
 	}
 	a := t.newAttempt()
 	a.run(ctx, t.chain.target, t.input, t.options)
@@ -37,11 +37,11 @@ func (t *modelTurn[M]) failOpen() {
 	}
 }
 
-// insist calls the model, and others where failover says so, until an answer or the last error stands.
-func (t *modelTurn[M]) insist(ctx context.Context) (answer M, err error) {
+// generateWithRetry calls the model, and others where failover says so, until an answer or the last error stands.
+func (t *modelTurn[M]) generateWithRetry(ctx context.Context) (answer M, err error) {
 	target := t.chain.target
-	if t.run.stoodIn != nil {
-		target = t.run.stoodIn
+	if t.run.fallback != nil {
+		target = t.run.fallback
 	}
 	last, err := t.tryWithRetries(ctx, target, t.input)
 	for n := uint(1); err != nil && t.failsOver(ctx, n, last, err); n++ {
@@ -51,7 +51,7 @@ func (t *modelTurn[M]) insist(ctx context.Context) (answer M, err error) {
 			return answer, err
 		}
 		if last, err = t.tryWithRetries(ctx, target, input); err == nil {
-			t.run.stoodIn = target
+			t.run.fallback = target
 		}
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err err
 	if same.Value(m, t.chain.target.model) {
 		return t.chain.target, input, nil
 	}
-	return standIn(ctx, m), input, nil
+	return newFallback(ctx, m), input, nil
 }
 
 func (t *modelTurn[M]) getFailoverModel(ctx context.Context, fc *FailoverContext[M]) (_ model.BaseModel[M], _ []M, err error) {
@@ -146,7 +146,7 @@ func (t *modelTurn[M]) tryWithRetries(ctx context.Context, target *modelTarget[M
 		if exhausted {
 			return a, &RetryExhaustedError{LastErr: cause, TotalRetries: retry.MaxRetries}
 		}
-		if input, opts, err = t.heed(ctx, v.decision, input, opts); err != nil {
+		if input, opts, err = t.applyDecision(ctx, v.decision, input, opts); err != nil {
 			return a, err
 		}
 		if err := backoff.Wait(ctx, pause(ctx, retry, v.decision, n+1)); err != nil {
@@ -194,8 +194,8 @@ func (c *TypedModelRetryConfig[M]) retryable(ctx context.Context, err error) boo
 	return c.IsRetryAble == nil || c.IsRetryAble(ctx, err)
 }
 
-// heed takes over what the decision says about the input and the options of the attempts to come.
-func (t *modelTurn[M]) heed(ctx context.Context, d *TypedRetryDecision[M], input []M, opts []model.Option) ([]M, []model.Option, error) {
+// applyDecision takes over what the decision says about the input and the options of the attempts to come.
+func (t *modelTurn[M]) applyDecision(ctx context.Context, d *TypedRetryDecision[M], input []M, opts []model.Option) ([]M, []model.Option, error) {
 	if d == nil {
 		return input, opts, nil
 	}

@@ -82,10 +82,10 @@ func (c *modelChain[M]) turn(ctx context.Context) (M, error) {
 		ctx = stoppable
 	}
 	last, err := t.begin(ctx)
-	switch {
-	case err != nil || t.reached == afterChatModel:
+	switch phase := t.run.phase.get(); {
+	case err != nil || phase == turnHooked:
 		return last, err
-	case t.reached == answerKept:
+	case phase == turnAnswered:
 		last, err = t.hookAfter(ctx, last, t.hookContext(c.toolsOf(t.run)))
 	case c.handlers.beforeTurn() || c.handlers.afterTurn():
 		last, err = t.answerWithHooks(ctx)
@@ -101,8 +101,8 @@ func (c *modelChain[M]) turn(ctx context.Context) (M, error) {
 func (c *modelChain[M]) newTurn(ctx context.Context) *modelTurn[M] {
 	r := agentRunFrom[M](ctx)
 	t := &r.turn
-	*t = modelTurn[M]{chain: c, run: r, ctx: ctx}
-	r.undoable = false
+	*t = modelTurn[M]{chain: c, run: r, nodeCtx: ctx}
+	r.phase.begin()
 	return t
 }
 
@@ -110,7 +110,7 @@ func (c *modelChain[M]) newTurn(ctx context.Context) *modelTurn[M] {
 // after it, they are what is left of the turn. A run that is to stop at once stops here.
 func (t *modelTurn[M]) begin(ctx context.Context) (last M, err error) {
 	if t.run.resume != nil || t.run.restored != nil {
-		if last, err = t.resumed(ctx); err != nil || t.reached != running {
+		if last, err = t.resumed(ctx); err != nil || t.resumedAt != resumeAtNode {
 			return last, err
 		}
 	}
@@ -125,7 +125,7 @@ func (t *modelTurn[M]) begin(ctx context.Context) (last M, err error) {
 func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 	r := t.run
 	if err == nil && r.durable != nil {
-		err = r.saveTurn(t.ctx)
+		err = r.saveTurn(t.nodeCtx)
 	}
 	switch {
 	case core.IsInterrupt(err): // of the model, or of code around it
@@ -133,13 +133,13 @@ func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 	case r.view == nil:
 	case err != nil && r.view.Now():
 		return last, errors.Join(t.goBack(ctx), compose.Interrupt(ctx, infoStopped))
-	case err == nil && r.unheard.Load(): // the answer came with the cancel, too late to be told
+	case err == nil && r.phase.get() == turnLost: // the answer came with the cancel, too late to be emitted
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && r.view.At(cancelscope.Mode(CancelAfterChatModel)) && t.chain.limited && opsOf[M]().hasToolCalls(last):
 		if r.speculation.drain() { // the run stops behind the results of the calls that run already
 			return last, nil
 		}
-		return last, errors.Join(pauseAt[M](ctx, afterChatModel), compose.Interrupt(ctx, infoAfterChatModel))
+		return last, errors.Join(stopAt[M](ctx, resumeAfterHooks), compose.Interrupt(ctx, infoAfterChatModel))
 	}
 	return last, err
 }
@@ -162,39 +162,48 @@ func (t *modelTurn[M]) answerWithHooks(ctx context.Context) (last M, err error) 
 func (t *modelTurn[M]) resumed(ctx context.Context) (last M, err error) {
 	return last, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		end := len(s.Messages) - 1
-		if s.Paused != afterChatModel && s.Paused != answerKept || end < 0 {
+		at := s.ResumeAt
+		if at != resumeAfterHooks && at != resumeAfterAnswer || end < 0 {
 			return nil
 		}
-		reached := s.Paused
-		s.Paused = running
+		s.ResumeAt = resumeAtNode
 		if !opsOf[M]().isAnswer(s.Messages[end]) {
 			return nil
 		}
-		last, t.reached = s.Messages[end], reached
-		if reached == answerKept {
-			s.Messages = slices.Clip(s.Messages[:end])
+		last, t.resumedAt = s.Messages[end], at
+		if at == resumeAfterHooks {
+			t.run.phase.advance(turnHooked)
+			return nil
 		}
+		t.run.phase.advance(turnAnswered)
+		s.Messages = slices.Clip(s.Messages[:end])
 		return nil
 	})
 }
 
-// goBack makes the state one that a resumed run can go on from: after an answer that has been told, or else before the
-// turn.
+// goBack makes the state one that a resumed run can go on from: after an answer that has been emitted, or else before
+// the turn.
 func (t *modelTurn[M]) goBack(ctx context.Context) error {
-	if t.reached != running && !t.run.unheard.Load() {
-		return pauseAt[M](ctx, t.reached)
+	switch t.run.phase.get() {
+	case turnAnswered:
+		return stopAt[M](ctx, resumeAfterAnswer)
+	case turnHooked:
+		return stopAt[M](ctx, resumeAfterHooks)
 	}
 	return t.undo(ctx)
 }
 
-// undo makes the state what it was before the turn: a resumed run takes it anew.
+// undo makes the state what it was before the turn: a resumed run takes it again.
 func (t *modelTurn[M]) undo(ctx context.Context) error {
-	if !t.run.undoable { // it had not begun
+	switch {
+	case t.run.phase.get() == turnNotBegun:
 		return nil
+	case t.resumedAt != resumeAtNode: // the turn began in an earlier process, which has emitted its answer
+		return stopAt[M](ctx, resumeAfterAnswer)
 	}
 	before := &t.run.before
 	if l := t.run.lane(); l != nil {
-		l.discount(t.run.agent.conf.Name, before.said, saidAnew)
+		l.discard(t.run.agent.conf.Name, before.said, entrySuperseded)
 	}
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.adopt(&before.view)
@@ -212,10 +221,10 @@ type stateBefore[M MessageType] struct {
 	said int
 }
 
-// pauseAt notes in the state how far the run has got.
-func pauseAt[M MessageType](ctx context.Context, point safePoint) error {
+// stopAt notes in the state what a resumed run does not have to do again.
+func stopAt[M MessageType](ctx context.Context, point resumePoint) error {
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		s.Paused = point
+		s.ResumeAt = point
 		return nil
 	})
 }
@@ -224,15 +233,15 @@ func pauseAt[M MessageType](ctx context.Context, point safePoint) error {
 type modelTurn[M MessageType] struct {
 	chain   *modelChain[M]
 	run     *agentRun[M]
-	ctx     context.Context // of the node; hooks may go on with another
+	nodeCtx context.Context // that of the graph's node; hooks may replace it for what is inside them
 	input   []M
 	options []model.Option
 	// view is the state as the hooks see it, if there are any.
 	view *TypedChatModelAgentState[M]
-	// reached is how far the turn has got: to its answer (answerKept), and through the hooks after it (afterChatModel).
-	reached safePoint
-	// told is what hooks were told about the turn.
-	told *TypedModelContext[M]
+	// resumedAt is where a resumed run goes on in the turn, resumeAtNode if it takes the turn from its beginning.
+	resumedAt resumePoint
+	// about is what hooks are given about the turn.
+	about *TypedModelContext[M]
 	// open is the attempt that has not been judged yet.
 	open *modelAttempt[M]
 	// first is the first attempt, of which nothing outlives the turn: most turns need no other.
@@ -247,7 +256,7 @@ func (t *modelTurn[M]) takeInput(ctx context.Context) error {
 		said = l.nextSeq()
 	}
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		r.undoable = true
+		r.phase.advance(turnAsked)
 		r.before = stateBefore[M]{
 			view:             TypedChatModelAgentState[M]{slices.Clip(s.Messages), s.ToolInfos, s.DeferredToolInfos},
 			toolsInitialised: s.ToolsInitialised, remainingIterations: s.RemainingIterations, said: said,
@@ -312,10 +321,10 @@ func toolsIn(opts []model.Option) []*schema.ToolInfo {
 // hookContext is what hooks are told about a call with the given tools. Hooks of one turn share it as long as the tools
 // are the same.
 func (t *modelTurn[M]) hookContext(tools []*schema.ToolInfo) *TypedModelContext[M] {
-	if t.told == nil || !slices.Equal(t.told.Tools, tools) {
-		t.told = &TypedModelContext[M]{Tools: tools, ModelRetryConfig: t.chain.retry, ModelFailoverConfig: t.chain.failover}
+	if t.about == nil || !slices.Equal(t.about.Tools, tools) {
+		t.about = &TypedModelContext[M]{Tools: tools, ModelRetryConfig: t.chain.retry, ModelFailoverConfig: t.chain.failover}
 	}
-	return t.told
+	return t.about
 }
 
 // hookBefore runs the hooks before the turn and keeps what they make of the state.
@@ -346,7 +355,7 @@ func (t *modelTurn[M]) hookAfter(ctx context.Context, answer M, mc *TypedModelCo
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.Messages = append(s.Messages, answer)
 		view = s.view()
-		t.reached = answerKept
+		t.answered()
 		return nil
 	})
 	if err != nil {
@@ -365,9 +374,16 @@ func (t *modelTurn[M]) hookAfter(ctx context.Context, answer M, mc *TypedModelCo
 	t.run.keepSpeculation(last)
 	return last, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.adopt(view)
-		t.reached = afterChatModel
+		t.run.phase.advance(turnHooked)
 		return nil
 	})
+}
+
+// answered advances a turn whose answer is in the history. A resumed one may have had it.
+func (t *modelTurn[M]) answered() {
+	if t.run.phase.get() == turnAsked {
+		t.run.phase.advance(turnAnswered)
+	}
 }
 
 // keep adds the answer to the history as it is.
@@ -375,7 +391,7 @@ func (t *modelTurn[M]) keep(ctx context.Context, answer M) error {
 	t.run.keepSpeculation(answer)
 	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.Messages = append(s.Messages, answer)
-		t.reached = afterChatModel
+		t.run.phase.advance(turnHooked)
 		return nil
 	})
 }

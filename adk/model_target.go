@@ -25,8 +25,8 @@ func newModelTarget[M MessageType](m model.BaseModel[M]) *modelTarget[M] {
 	return &modelTarget[M]{model: m, typ: callbacks.TypeName(m), silent: components.IsCallbacksEnabled(m)}
 }
 
-// standIn makes the target of a model that is called in place of the agent's own.
-func standIn[M MessageType](ctx context.Context, m model.BaseModel[M]) *modelTarget[M] {
+// newFallback makes the target of a model that is called in place of the agent's own.
+func newFallback[M MessageType](ctx context.Context, m model.BaseModel[M]) *modelTarget[M] {
 	t := newModelTarget(m)
 	if pending := callbacks.FromContext(ctx).Pending(); pending != nil {
 		t.info = &callbacks.RunInfo{Name: pending.Name, Type: t.typ, Component: pending.Component}

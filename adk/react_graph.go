@@ -58,7 +58,7 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 			r := agentRunFrom[M](ctx)
 			if s := r.restored; s != nil {
 				return &agentState[M]{Messages: slices.Clip(s.messages), AgentName: conf.Name, RemainingIterations: s.remaining,
-					Extra: s.extra, Paused: afterChatModel}
+					Extra: s.extra, ResumeAt: resumeAfterHooks}
 			}
 			history := r.messages
 			if !p.agent.ownInput { // it may be shared
@@ -188,8 +188,8 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 	}
 	var direct *TypedAgentEvent[M]
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		if s.Paused == resultsKept {
-			s.Paused, results = running, s.lastResults()
+		if s.ResumeAt == resumeAfterResults {
+			s.ResumeAt, results = resumeAtNode, s.lastResults()
 		} else {
 			s.remember(results)
 		}
@@ -200,7 +200,7 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 		return nil
 	})
 	if err == nil && direct != nil {
-		err = r.tellDirectResult(ctx, direct)
+		err = r.sendDirectResult(ctx, direct)
 	}
 	if err == nil {
 		err = r.hookAfterToolCalls(ctx, len(results))
@@ -209,24 +209,26 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 		return nil, err
 	}
 	if (stops || r.view.At(cancelscope.Mode(CancelAfterToolCalls))) && !endsRun[M](ctx) {
-		return nil, errors.Join(pauseAt[M](ctx, afterTools), compose.Interrupt(ctx, infoAfterToolCalls))
+		return nil, errors.Join(stopAt[M](ctx, resumeAfterTools), compose.Interrupt(ctx, infoAfterToolCalls))
 	}
 	return results, nil
 }
 
-// tellDirectResult lets out the event of the result that ends the run. A run that is to stop at once stops with it.
-func (r *agentRun[M]) tellDirectResult(ctx context.Context, e *TypedAgentEvent[M]) error {
-	told := r.offer(e)
-	r.answered.Store(r.answered.Load() || told)
+// sendDirectResult sends the event of the result that ends the run. A run that is to stop at once stops instead.
+func (r *agentRun[M]) sendDirectResult(ctx context.Context, e *TypedAgentEvent[M]) error {
+	sent := r.trySend(e)
+	if sent {
+		r.answered.Store(true)
+	}
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		if told {
+		if sent {
 			s.ReturnDirectlyEvent, s.ReturnDirectlyAction = nil, e.Action
 		} else {
-			s.Paused = resultsKept
+			s.ResumeAt = resumeAfterResults
 		}
 		return nil
 	})
-	if err == nil && !told {
+	if err == nil && !sent {
 		err = compose.Interrupt(ctx, infoStopped)
 	}
 	return err
@@ -245,7 +247,7 @@ func (r *agentRun[M]) hookAfterToolCalls(ctx context.Context, n int) error {
 		err = r.options.runAfterToolCalls(hooksCtx)
 	}
 	if err = r.stoppedOr(ctx, err); core.IsInterrupt(err) {
-		err = errors.Join(pauseAt[M](ctx, resultsKept), err)
+		err = errors.Join(stopAt[M](ctx, resumeAfterResults), err)
 	}
 	return err
 }
@@ -293,8 +295,8 @@ func endsRun[M MessageType](ctx context.Context) (ends bool) {
 // resumedAfterTools reports whether the run was stopped here, when everything was done.
 func resumedAfterTools[M MessageType](ctx context.Context) (done bool, err error) {
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		if done = s.Paused == afterTools; done {
-			s.Paused = running
+		if done = s.ResumeAt == resumeAfterTools; done {
+			s.ResumeAt = resumeAtNode
 		}
 		return nil
 	})
@@ -355,11 +357,11 @@ func callsContext[M MessageType](messages []M, n int) *ToolCallsContext {
 func (b *reactBuilder[M]) addFinalAnswer() {
 	b.final = finalAnswerNode
 	b.add(b.graph.AddLambdaNode(finalAnswerNode, compose.InvokableLambda(judgeAnswer[M]), compose.WithNodeName(finalAnswerNode)))
-	b.add(b.graph.AddLambdaNode(rejectionNode, compose.InvokableLambda(func(_ context.Context, m M) ([]M, error) {
-		return []M{m}, nil
+	b.add(b.graph.AddLambdaNode(rejectionNode, compose.InvokableLambda(func(context.Context, M) ([]M, error) {
+		return nil, nil // the model answers the history
 	}), compose.WithNodeName(rejectionNode)))
-	b.add(b.graph.AddBranch(finalAnswerNode, compose.NewGraphBranch(func(ctx context.Context, _ M) (string, error) {
-		if agentRunFrom[M](ctx).rejected {
+	b.add(b.graph.AddBranch(finalAnswerNode, compose.NewGraphBranch(func(_ context.Context, accepted M) (string, error) {
+		if opsOf[M]().isNil(accepted) {
 			return rejectionNode, nil
 		}
 		return compose.END, nil
@@ -367,7 +369,7 @@ func (b *reactBuilder[M]) addFinalAnswer() {
 	b.add(b.graph.AddEdge(rejectionNode, modelNode))
 }
 
-// judgeAnswer runs the hooks for the last message of a run.
+// judgeAnswer runs the hooks for the last message of a run and returns it, or nil if they reject it.
 func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 	r := agentRunFrom[M](ctx)
 	handlers := r.agent.handlers
@@ -388,23 +390,24 @@ func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 	if err != nil {
 		return last, r.stoppedOr(ctx, err)
 	}
-	r.rejected = decision == RejectFinalAnswer
+	rejected := decision == RejectFinalAnswer
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.adopt(view)
-		if r.rejected {
+		if rejected {
 			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = false, ""
 		}
 		if r.lastAction = nil; s.HasReturnDirectly {
 			r.lastAction = s.ReturnDirectlyAction
 		}
-		if !r.rejected && len(handlers.afterAgent) > 0 {
+		if !rejected && len(handlers.afterAgent) > 0 {
 			view = s.view()
 			view.Messages = slices.Clip(slices.Clone(view.Messages)) // nothing is taken over from what they do to it
 		}
 		return nil
 	})
-	if err != nil || r.rejected {
-		return last, err
+	if err != nil || rejected {
+		var none M
+		return none, err
 	}
 	return last, r.stoppedOr(ctx, handlers.runAfterAgent(hooksCtx, view))
 }

@@ -196,7 +196,7 @@ func testDirectFinal[M MessageType](t *testing.T, streaming bool) {
 		r := newAgentRun(t.Context(), a, assignment[M]{
 			input: &TypedAgentInput[M]{Messages: []M{opsOf[M]().user("hi")}, EnableStreaming: streaming}, out: new(hub[M])})
 		require.NoError(t, r.ready())
-		final, err = graph.graph.Invoke(r.ctx, r.messages)
+		final, err = graph.graph.Invoke(r.graphCtx, r.messages)
 		r.end()
 		require.NoError(t, err, name)
 		toolName, callID := opsOf[M]().toolCallOf(final)

@@ -200,7 +200,7 @@ func (d *runDocument) values() (map[string]any, error) {
 
 // saveItems saves what agents have said. Streams are read to their end, or for a little while when ctx has ended.
 func saveItems[M MessageType](ctx context.Context, items []*historyItem[M]) ([]savedItem, error) {
-	ctx, stop := endsLater(ctx, patience)
+	ctx, stop := endsLater(ctx, cancelGrace)
 	defer stop()
 	saved := make([]savedItem, 0, len(items))
 	for i, item := range items {

@@ -275,11 +275,11 @@ func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	switch {
 	case run.end == runCancelled:
 		e.closeStreams()
-	case e.replayed != notReplayed:
+	case e.origin.isReplayed():
 		run.replayed = e
 	case e.Action == nil || e.Action.Interrupted == nil:
 		run.replayed = nil
-		if e.Err != nil && !e.shown {
+		if e.Err != nil && e.origin != originInner {
 			run.end.become(runFailed)
 		}
 		run.hub.send(e)

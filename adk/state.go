@@ -33,8 +33,8 @@ type agentState[M MessageType] struct {
 	RetryAttempt int
 	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and call ID.
 	ToolMsgIDs map[string]map[string]string
-	// Paused says what was done already at the safe point where the run was stopped.
-	Paused safePoint
+	// ResumeAt says what was done already where the run stopped.
+	ResumeAt resumePoint
 
 	// sent has the Extra of the events of ToolMsgIDs, by ID, for the messages in the history. It is not saved.
 	sent []sentExtra
@@ -46,18 +46,22 @@ type sentExtra struct {
 	extra map[string]any
 }
 
-// safePoint is where a run can be stopped without giving anything up.
-type safePoint int
+// resumePoint says what a run had done when it stopped between two nodes of its graph, so that a resumed one does not do
+// it again. It is saved with the run; [agentRun] sets it when it stops, and clears it when it goes on.
+type resumePoint int
 
 const (
-	running safePoint = iota
-	afterChatModel
-	afterTools
-	// resultsKept is after the tools, with their results in the history, before what comes then has been done: the result
-	// that ends the run is told, and the hooks run.
-	resultsKept
-	// answerKept is after an answer of the model, with it in the history, before the hooks after it have been done.
-	answerKept
+	// resumeAtNode: the node where it stopped begins anew.
+	resumeAtNode resumePoint = iota
+	// resumeAfterHooks: the answer of the model is in the history, and the hooks after it have run.
+	resumeAfterHooks
+	// resumeAfterTools: the results of the tools are in the history, and all that comes then has been done.
+	resumeAfterTools
+	// resumeAfterResults: the results are in the history; the one that ends the run is to be emitted, and the hooks are to
+	// run.
+	resumeAfterResults
+	// resumeAfterAnswer: the answer of the model is in the history; the hooks after it are to run.
+	resumeAfterAnswer
 )
 
 // State is the state of a run on ordinary messages, for compose.ProcessState in tools and hooks. Prefer the states
@@ -69,7 +73,7 @@ type TypedState[M MessageType] = agentState[M]
 
 func init() {
 	schema.RegisterName[*State]("_eino_adk_react_state")
-	schema.RegisterName[safePoint]("_weft_adk_safe_point")
+	schema.RegisterName[resumePoint]("_weft_adk_resume_point")
 	schema.RegisterName[*agentState[*schema.AgenticMessage]]("_eino_adk_agentic_state")
 	schema.RegisterName[*TypedAgentEvent[*schema.AgenticMessage]]("_eino_adk_agentic_event")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -13,7 +14,7 @@ type receiver[T any] struct {
 	ctx context.Context // nil: it never ends
 	s   *schema.StreamReader[T]
 	// call is that of the model or tool whose stream it is, if its run can be cancelled.
-	call    *watchedCall
+	call    *cancelscope.Call
 	release func() // of ctx, nil if it is not the receiver's own
 	// ended is the error with which the wait was given up because ctx has ended.
 	ended error
@@ -33,8 +34,8 @@ func (r *receiver[T]) next() (item T, err error) {
 		return r.s.Recv()
 	}
 	item, err = r.s.RecvContext(r.ctx)
-	if err != nil && r.call.wasStopped() && errors.Is(err, context.Cause(r.ctx)) {
-		r.ctx, r.release = context.WithTimeout(context.WithoutCancel(r.ctx), patience)
+	if err != nil && r.call.Stopped() && errors.Is(err, context.Cause(r.ctx)) {
+		r.ctx, r.release = context.WithTimeout(context.WithoutCancel(r.ctx), cancelGrace)
 		r.call = nil
 		item, err = r.s.RecvContext(r.ctx)
 	}

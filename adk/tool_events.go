@@ -19,7 +19,7 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 				if err != nil || out == nil {
 					return out, err
 				}
-				if !agentRunFrom[M](ctx).settle(ctx) {
+				if !agentRunFrom[M](ctx).ownCall(ctx).Commit() {
 					return nil, errStopped
 				}
 				return out, sendToolText[M](ctx, in.Name, in.CallID, out.Result)
@@ -41,7 +41,7 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 				if err != nil || out == nil {
 					return out, err
 				}
-				if !agentRunFrom[M](ctx).settle(ctx) {
+				if !agentRunFrom[M](ctx).ownCall(ctx).Commit() {
 					return nil, errStopped
 				}
 				return out, sendToolResult[M](ctx, in.Name, in.CallID, out.Result)
@@ -74,7 +74,7 @@ func unknownToolEventSender[M MessageType](handle unknownHandler) unknownHandler
 		if err != nil {
 			return nil, err
 		}
-		if !agentRunFrom[M](ctx).settle(ctx) {
+		if !agentRunFrom[M](ctx).ownCall(ctx).Commit() {
 			return nil, errStopped
 		}
 		return &compose.ToolOutput{Result: answer}, sendToolText[M](ctx, in.Name, in.CallID, answer)
@@ -192,7 +192,7 @@ func notEmpty[T any](s *schema.StreamReader[T], nothing T) *schema.StreamReader[
 
 // sendToolStream sends the result of a call while it comes, and returns the stream to go on with.
 func sendToolStream[M MessageType, R any](ctx context.Context, name, callID string, s *schema.StreamReader[R], toMessage func(R) (M, error)) (*schema.StreamReader[R], error) {
-	if !agentRunFrom[M](ctx).settleStream(ctx) {
+	if !agentRunFrom[M](ctx).ownCall(ctx).Emit() {
 		s.Close()
 		return nil, errStopped
 	}
@@ -229,7 +229,7 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 	}
 	opsOf[M]().toolVariant(&e.variant, name)
 	if r.durable != nil && ctx.Value(replayedCallKey{}) != nil {
-		e.event.replayed = fromSteps
+		e.event.origin = originReplayedSteps
 	}
 	if call := r.earlyCall(ctx); call != nil {
 		return call.hold(heldEvent{
@@ -241,7 +241,7 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 }
 
 func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id string, e *messageEvent[M]) error {
-	send, replayed := true, e.event.replayed != notReplayed
+	send, replayed := true, e.event.origin.isReplayed()
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.setToolMessageID(name, callID, id)
 		if m := e.variant.Message; !r.agent.handlers.present && !opsOf[M]().isNil(m) {
@@ -256,15 +256,12 @@ func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id str
 		}
 		return nil
 	})
-	if err == nil && send {
-		r.answered.Store(true)
-	}
 	switch {
 	case err != nil || !send:
-	case r.isSettled(ctx):
-		r.tell(&e.event)
+	case r.ownCall(ctx).Committed():
+		r.sendCommitted(&e.event)
 	default:
-		r.send(&e.event)
+		r.sendMessage(&e.event)
 	}
 	return err
 }

@@ -253,7 +253,7 @@ func (r *chainRun) ended() (stop bool) {
 
 // send passes the events of the running agent on.
 func (r *chainRun) send(e *AgentEvent) {
-	if e.shown {
+	if e.origin == originInner {
 		r.do.out.send(e)
 		return
 	}

@@ -188,7 +188,7 @@ func (b *branch) send(e *AgentEvent) {
 		b.interrupt = e
 		return
 	}
-	b.failed = b.failed || e.Err != nil && !e.shown
+	b.failed = b.failed || e.Err != nil && e.origin != originInner
 	b.run.do.out.send(e)
 }
 
