@@ -105,23 +105,23 @@ func (r *run) copyState() (any, error) {
 // stateBox keeps the state's type on its way through a serializer.
 type stateBox struct{ State any }
 
-// storeCheckpoint writes the checkpoint if the call named one.
-func (r *run) storeCheckpoint(cp *checkpoint) error {
+// storeCheckpoint writes the checkpoint if the call named one, and returns its ID.
+func (r *run) storeCheckpoint(cp *checkpoint) (savedAs string, err error) {
 	id := r.checkpointID()
 	if writeTo := r.opts.checkpoint.writeTo; writeTo != nil {
 		id = writeTo
 	}
 	if id == nil {
-		return nil
+		return "", nil
 	}
 	data, err := r.codec().Marshal(cp)
 	if err == nil {
 		err = r.store.Set(r.ctx, *id, data)
 	}
 	if err != nil {
-		return graphErrorf("failed to set checkpoint: %w, checkPointID: %s", err, *id)
+		return "", graphErrorf("failed to set checkpoint: %w, checkPointID: %s", err, *id)
 	}
-	return nil
+	return *id, nil
 }
 
 // checkpointID is what the run is saved under, nil if it is not.

@@ -17,6 +17,8 @@ const (
 	AddressSegmentNode AddressSegmentType = "node"
 	// AddressSegmentTool is a tool call: the name of the tool and the ID of the call.
 	AddressSegmentTool AddressSegmentType = "tool"
+	// AddressSegmentMiddleware is a tool middleware that has a name, by that, below the call.
+	AddressSegmentMiddleware AddressSegmentType = "middleware"
 	// AddressSegmentRunnable is a graph that is called on its own, by its name. A nested graph has none.
 	AddressSegmentRunnable AddressSegmentType = "runnable"
 )
@@ -49,6 +51,9 @@ type InterruptInfo struct {
 	SubGraphs map[string]*InterruptInfo
 	// InterruptContexts are the root causes, with IDs to resume them by. Only the root graph's info has them.
 	InterruptContexts []*InterruptCtx
+	// CheckPointID is what the run was saved under: with it as [WithCheckPointID] the run goes on. It is empty if the run
+	// was not saved, and in the infos of nested graphs.
+	CheckPointID string
 }
 
 // InterruptAndRerun makes a node run again when the run is resumed.

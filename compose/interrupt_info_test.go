@@ -53,6 +53,29 @@ func TestInterrupt_I6_TheResultOfTheRoot(t *testing.T) {
 	}
 }
 
+// The info of a run says what it was saved under, that of a nested graph does not.
+func TestInterrupt_InfoHasTheCheckPointID(t *testing.T) {
+	inner := NewGraph[string, string]()
+	require.NoError(t, inner.AddLambdaNode("n", InvokableLambda(func(ctx context.Context, _ string) (string, error) {
+		return "", Interrupt(ctx, "why")
+	})))
+	line(t, inner, "n")
+	g := NewGraph[string, string]()
+	require.NoError(t, g.AddGraphNode("sub", inner))
+	line(t, g, "sub")
+	r := compiled[string, string](t, g, WithCheckPointStore(newStore()))
+	for want, opts := range map[string][]Option{
+		"":      nil,
+		"one":   {WithCheckPointID("one")},
+		"other": {WithCheckPointID("two"), WithWriteToCheckPointID("other")},
+	} {
+		_, err := r.Invoke(context.Background(), "x", opts...)
+		info := interrupted(t, err)
+		require.Equal(t, want, info.CheckPointID)
+		require.Empty(t, info.SubGraphs["sub"].CheckPointID)
+	}
+}
+
 // I-7: what the info says, of every source of interrupts in one step.
 func TestInterrupt_I7_Info(t *testing.T) {
 	state := func(n int) NewGraphOption {

@@ -108,7 +108,7 @@ func (r *run) suspend() error {
 		return &nestedInterrupt{signal: signal, info: info, checkpoint: cp}
 	}
 	cp.InterruptID2Addr, cp.InterruptID2State = core.SignalToPersistenceMaps(signal)
-	if err := r.storeCheckpoint(cp); err != nil {
+	if info.CheckPointID, err = r.storeCheckpoint(cp); err != nil {
 		return err
 	}
 	info.InterruptContexts = core.ToInterruptContexts(signal, nil)

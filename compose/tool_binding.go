@@ -162,7 +162,7 @@ func bindEnhancedStreamable(t tool.EnhancedStreamableTool, silent bool, middlewa
 // wrapCall puts middlewares around a call. Their endpoints carry the result R in an output struct O: pack and unpack
 // go between the two.
 func wrapCall[R, O any, E ~func(context.Context, *ToolInput) (*O, error), W ~func(E) E](
-	call toolCallFunc[R], wraps []W, pack func(R) *O, unpack func(*O) (R, bool)) toolCallFunc[R] {
+	call toolCallFunc[R], wraps []toolWrap[W], pack func(R) *O, unpack func(*O) (R, bool)) toolCallFunc[R] {
 
 	if len(wraps) == 0 {
 		return call
@@ -174,8 +174,12 @@ func wrapCall[R, O any, E ~func(context.Context, *ToolInput) (*O, error), W ~fun
 		}
 		return pack(v), nil
 	}
-	for _, wrap := range wraps {
-		endpoint = wrap(endpoint)
+	for _, w := range wraps {
+		if w.name == "" {
+			endpoint = w.wrap(endpoint)
+		} else {
+			endpoint = addressedWrap(w.name, w.wrap, endpoint)
+		}
 	}
 	return func(ctx context.Context, in *ToolInput) (v R, err error) {
 		out, err := endpoint(ctx, in)
@@ -193,12 +197,18 @@ func wrapCall[R, O any, E ~func(context.Context, *ToolInput) (*O, error), W ~fun
 	}
 }
 
+// toolWrap is what a middleware has for one kind of tool, with its name.
+type toolWrap[W any] struct {
+	name string
+	wrap W
+}
+
 // wrapsOf picks one function out of each middleware that has it, the innermost first.
-func wrapsOf[E any, W ~func(E) E](middlewares []ToolMiddleware, pick func(*ToolMiddleware) W) []W {
-	var wraps []W
+func wrapsOf[E any, W ~func(E) E](middlewares []ToolMiddleware, pick func(*ToolMiddleware) W) []toolWrap[W] {
+	var wraps []toolWrap[W]
 	for i := range slices.Backward(middlewares) {
 		if w := pick(&middlewares[i]); w != nil {
-			wraps = append(wraps, w)
+			wraps = append(wraps, toolWrap[W]{middlewares[i].Name, w})
 		}
 	}
 	return wraps

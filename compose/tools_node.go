@@ -18,7 +18,8 @@ import (
 
 // ToolsNodeConfig configures a [ToolsNode] or [AgenticToolsNode].
 type ToolsNodeConfig struct {
-	// Tools are what the model may call. Of several with the same name the last one wins.
+	// Tools are what the model may call. Of several with the same name the last one is called, and nothing reports the
+	// others: that lets a list override another one by coming after it. Names in aliases must not be taken twice.
 	Tools []tool.BaseTool
 	// ToolAliases gives tools more names, by the name of the tool. Entries for tools that are not there are ignored.
 	ToolAliases map[string]ToolAliasConfig

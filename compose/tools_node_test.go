@@ -424,6 +424,84 @@ func TestToolsNode_L5_Middlewares(t *testing.T) {
 	require.Equal(t, want, trace, "streaming goes through the kinds that the tools are")
 }
 
+// gateOf lets calls through that were answered, and asks for an answer otherwise. It keeps a state.
+func gateOf(name string) ToolMiddleware {
+	return ToolMiddleware{Name: name, Invokable: func(next InvokableToolEndpoint) InvokableToolEndpoint {
+		return func(ctx context.Context, in *ToolInput) (*ToolOutput, error) {
+			was, _, state := GetInterruptState[string](ctx)
+			resumed, _, answer := GetResumeContext[string](ctx)
+			switch {
+			case !resumed:
+				return nil, StatefulInterrupt(ctx, "may "+in.Name+" run?", name+"'s state")
+			case was && (state != name+"'s state" || answer != "yes, "+name):
+				return nil, fmt.Errorf("the state is %q, the answer %q", state, answer)
+			}
+			return next(context.WithValue(ctx, gateKey{}, name), in)
+		}
+	}}
+}
+
+type gateKey struct{}
+
+// A middleware with a name asks for interrupts at an address of its own, and the tool at that of the call: each finds its
+// own state and answer, and sees that a resume is for what is inside it.
+func TestToolsNode_NamedMiddlewaresHaveAnAddress(t *testing.T) {
+	asking := &invokable{"ask", func(ctx context.Context, args string, _ ...tool.Option) (string, error) {
+		if _, ok, state := GetInterruptState[string](ctx); !ok || state != "the tool's state" {
+			return "", StatefulInterrupt(ctx, "why?", "the tool's state")
+		}
+		_, _, answer := GetResumeContext[string](ctx)
+		return fmt.Sprint(ctx.Value(gateKey{}), ": ", answer), nil
+	}}
+	unnamed := ToolMiddleware{Invokable: func(next InvokableToolEndpoint) InvokableToolEndpoint {
+		return func(ctx context.Context, in *ToolInput) (*ToolOutput, error) {
+			if at := GetCurrentAddress(ctx).String(); at != "runnable:;node:tools;tool:ask:c0" {
+				return nil, errors.New("unnamed middleware at " + at)
+			}
+			return next(ctx, in)
+		}
+	}}
+	tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{asking},
+		ToolCallMiddlewares: []ToolMiddleware{gateOf("outer"), unnamed, gateOf("inner")}})
+	g := NewGraph[*schema.Message, []*schema.Message]()
+	require.NoError(t, g.AddToolsNode("tools", tn))
+	line(t, g, "tools")
+	r := compiled[*schema.Message, []*schema.Message](t, g, WithCheckPointStore(newStore()))
+	ctx := context.Background()
+	for _, step := range []struct{ at, answer string }{
+		{";middleware:outer", "yes, outer"}, {";middleware:inner", "yes, inner"}, {"", "because"},
+	} {
+		_, err := r.Invoke(ctx, calls("ask"), WithCheckPointID("id"))
+		points := interrupted(t, err).InterruptContexts
+		require.Len(t, points, 1)
+		require.Equal(t, "runnable:;node:tools;tool:ask:c0"+step.at, points[0].Address.String())
+		ctx = ResumeWithData(context.Background(), points[0].ID, step.answer)
+	}
+	out, err := r.Invoke(ctx, calls("ask"), WithCheckPointID("id"))
+	require.NoError(t, err)
+	require.Equal(t, "inner: because", out[0].Content)
+}
+
+// What a middleware with a name panics with says so; the panics of what is inside it do not.
+func TestToolsNode_NamedMiddlewaresAreBlamed(t *testing.T) {
+	panics := func(name string) ToolMiddleware {
+		return ToolMiddleware{Name: name, Invokable: func(InvokableToolEndpoint) InvokableToolEndpoint {
+			return func(context.Context, *ToolInput) (*ToolOutput, error) { panic("oops") }
+		}}
+	}
+	passes := ToolMiddleware{Name: "passes", Invokable: func(next InvokableToolEndpoint) InvokableToolEndpoint {
+		return func(ctx context.Context, in *ToolInput) (*ToolOutput, error) { return next(ctx, in) }
+	}}
+	for name, want := range map[string]string{
+		"guilty": "failed to invoke tool[name:t id:c0]: tool middleware 'guilty': panic error: oops",
+		"":       "failed to invoke tool[name:t id:c0]: panic error: oops",
+	} {
+		tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{echo("t")}, ToolCallMiddlewares: []ToolMiddleware{passes, panics(name)}})
+		_, err := tn.Invoke(context.Background(), calls("t"))
+		require.EqualError(t, err, want)
+	}
+}
+
 func TestToolsNode_L10_L11_Arguments(t *testing.T) {
 	conf := ToolsNodeConfig{
 		Tools:       []tool.BaseTool{echo("w")},

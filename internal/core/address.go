@@ -91,6 +91,25 @@ func (f *Frame) EnterAs(ctx context.Context, segment *AddressSegment, interruptI
 	return child
 }
 
+// EnterAround is [Frame.Enter] for code that wraps the code at f. The resume is meant for it, too, where it is meant for
+// what f left, or for anything that is still open below f.
+func (f *Frame) EnterAround(ctx context.Context, segment *AddressSegment) Frame {
+	child := f.Enter(ctx, segment)
+	if child.tracker == nil || child.entry != nil && child.entry.target {
+		return child
+	}
+	inside := f.entry != nil && f.entry.interrupted && f.entry.target
+	if inside || f.tracker.openBelow(f.points, targetsFrom(ctx)) {
+		entered := entry{target: true}
+		if child.entry != nil {
+			entered = *child.entry
+			entered.target = true
+		}
+		child.entry = &entered
+	}
+	return child
+}
+
 // Address renders the frame's path from the root. It is nil for a nil frame.
 func (f *Frame) Address() Address {
 	n := 0

@@ -144,19 +144,30 @@ func (tr *tracker) take(points *pointTree, wanted targets, id string) *entry {
 		}
 		break
 	}
-	if !e.target {
-		e.target = points.anyBelow(func(p *point) bool {
-			if len(wanted) == 0 {
-				return !p.taken
-			}
-			_, ok := wanted[p.id]
-			return ok && !p.answered
-		})
-	}
+	e.target = e.target || points.anyBelow(wanted.open)
 	if !e.interrupted && !e.target {
 		return nil
 	}
 	return &e
+}
+
+// openBelow reports whether the resume is meant for something below points.
+func (tr *tracker) openBelow(points *pointTree, wanted targets) bool {
+	if points == nil {
+		return false
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return points.anyBelow(wanted.open)
+}
+
+// open reports whether the resume is meant for a point that nobody has taken yet.
+func (wanted targets) open(p *point) bool {
+	if len(wanted) == 0 {
+		return !p.taken
+	}
+	_, ok := wanted[p.id]
+	return ok && !p.answered
 }
 
 func (t *pointTree) anyBelow(match func(*point) bool) bool {
