@@ -16,9 +16,10 @@ const (
 	// FString replaces {name} by the value of name, {name.field} and {name[key]} by what is found in it, and takes
 	// formats as in {name:.2f}. Literal braces, as in JSON, are doubled: {{ and }}. A missing name is an error.
 	FString FormatType = 0
-	// GoTemplate is text/template. A missing key is an error.
+	// GoTemplate is text/template. A missing key is an error. A template can call the methods of the variables.
 	GoTemplate FormatType = 1
-	// Jinja2 is Jinja without any access to files or other templates. A missing name renders as nothing.
+	// Jinja2 is Jinja without any access to files or other templates. A missing name renders as nothing. A template can
+	// call the methods of the variables.
 	Jinja2 FormatType = 2
 )
 
