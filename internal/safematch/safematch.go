@@ -1,5 +1,5 @@
-// Package safematch matches regular expressions that strangers wrote, such as a model. The file searches use it. It must
-// never work much longer than its context lasts, whatever the expression and the text are.
+// Package safematch matches regular expressions that strangers wrote, such as a model. The file searches use it. It
+// must never work much longer than its context lasts, whatever the expression and the text are.
 package safematch
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxSteps bounds the steps of an expression. The time for a byte of text, and the memory of the compiled expression,
-	// grow with them.
+	// maxSteps bounds the steps of an expression. The time for a byte of text, and the memory of the compiled
+	// expression, grow with them.
 	maxSteps = 10_000
 	// atOnce is how many steps, times bytes of text, are worked through without looking at the context: 0.1 s at most.
 	atOnce = 1 << 22
