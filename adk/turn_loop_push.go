@@ -46,13 +46,16 @@ type pushConfig[T any, M MessageType] struct {
 type PushOption[T any, M MessageType] func(*pushConfig[T, M])
 
 // WithPreempt ends the present turn at a safe point, so that a new one begins with everything that waits. The items of
-// the ended turn are done with. It panics if safePoint is 0.
+// the ended turn count as consumed. It panics if safePoint is 0.
+//
+// The function of the same name in package turnloop takes the options of a cancel instead, and without any ends the
+// turn at once: it is [WithPreemptCancel].
 func WithPreempt[T any, M MessageType](safePoint SafePoint) PushOption[T, M] {
 	return preemptWith[T, M](cancelscope.Request{Mode: safePoint.mode()})
 }
 
-// WithPreemptTimeout is [WithPreempt] that does not wait longer than timeout for a safe point, if that is positive, and
-// that agents inside the agent of the turn obey, too.
+// WithPreemptTimeout is [WithPreempt] that waits no longer than timeout for a safe point, if that is positive, and that
+// agents inside the agent of the turn obey, too.
 func WithPreemptTimeout[T any, M MessageType](safePoint SafePoint, timeout time.Duration) PushOption[T, M] {
 	return preemptWith[T, M](cancelscope.Request{Mode: safePoint.mode(), Timeout: timeout, Recursive: true})
 }
@@ -66,16 +69,18 @@ func preemptWith[T any, M MessageType](r cancelscope.Request) PushOption[T, M] {
 	return func(c *pushConfig[T, M]) { c.preempt = &r }
 }
 
-// WithPreemptDelay lets the turn go on for a while before it is preempted. The item is there at once. It does nothing
-// by itself.
+// WithPreemptDelay lets the turn run for a while before it is preempted. The item waits from now on. Without a preempt
+// it does nothing.
 func WithPreemptDelay[T any, M MessageType](delay time.Duration) PushOption[T, M] {
 	return func(c *pushConfig[T, M]) { c.delay = delay }
 }
 
-// WithPushStrategy lets fn choose the options, knowing the present turn; ctx is that of the turn. Without an active turn
-// they are context.Background() and nil. fn runs inside Push, and no turn is planned meanwhile. Other options of the
-// push do not count, nor do strategies among those that fn returns.
-func WithPushStrategy[T any, M MessageType](fn func(ctx context.Context, tc *TurnContext[T, M]) []PushOption[T, M]) PushOption[T, M] {
+// WithPushStrategy lets fn choose the options from the present turn; ctx is that of the turn. If no turn runs, they are
+// context.Background() and nil. fn runs inside Push, and no turn is planned meanwhile. Other options of the push do not
+// count, nor do strategies among those that fn returns.
+func WithPushStrategy[T any, M MessageType](
+	fn func(ctx context.Context, tc *TurnContext[T, M]) []PushOption[T, M],
+) PushOption[T, M] {
 	return func(c *pushConfig[T, M]) { c.strategy = fn }
 }
 
@@ -89,42 +94,36 @@ func configOf[T any, M MessageType](opts []PushOption[T, M]) (c pushConfig[T, M]
 }
 
 // Push gives the loop an item, and reports whether it was taken: not if the loop is stopped or its context has ended.
-// It does not wait. With a preempt the channel is closed when that has been delivered, or has turned out to have nothing
-// to end.
+// It does not wait. With a preempt the channel is closed when that has been delivered, or has turned out to have
+// nothing to end.
 func (l *TurnLoop[T, M]) Push(item T, opts ...PushOption[T, M]) (bool, <-chan struct{}) {
 	conf := configOf(opts)
-	target, conf := l.choose(conf)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	target := l.presentTurn()
 	if conf.strategy != nil {
-		l.strategies--
-		l.signal()
+		conf = l.ask(conf.strategy, target)
 	}
-	if l.ended || l.stop.requested || l.started && l.ctx.Err() != nil {
-		if l.sealed {
+	if l.ctx != nil && l.ctx.Err() != nil || !l.queue.Push(item) {
+		if !l.queue.PushLate(item) {
 			panic("TurnLoop: Push called after TakeLateItems")
 		}
-		l.late = append(l.late, item)
 		return false, nil
 	}
-	l.buffer = append(l.buffer, item)
-	l.signal()
 	if conf.preempt == nil {
 		return true, nil
 	}
-	return true, l.preempt(target, conf)
+	if target == nil {
+		return true, l.queue.Preempt(0, 0, nil)
+	}
+	submit := func() { target.cancel(*conf.preempt, target.preempted) }
+	return true, l.queue.Preempt(target.number, conf.delay, submit)
 }
 
-// choose finds the turn that a push is about, and lets a strategy choose the options. The strategy stays in the result
-// as a sign that it ran.
-func (l *TurnLoop[T, M]) choose(conf pushConfig[T, M]) (*turn[T, M], pushConfig[T, M]) {
-	l.mu.Lock()
-	target := l.turn
-	if conf.strategy == nil {
-		l.mu.Unlock()
-		return target, conf
-	}
-	l.strategies++
+// ask has a strategy choose the options of a push, without mu, which is held before and after.
+func (l *TurnLoop[T, M]) ask(
+	strategy func(context.Context, *TurnContext[T, M]) []PushOption[T, M], target *turn[T, M],
+) pushConfig[T, M] {
 	ctx, tc := context.Background(), (*TurnContext[T, M])(nil)
 	if target != nil && target.context != nil {
 		ctx = target.ctx
@@ -132,50 +131,11 @@ func (l *TurnLoop[T, M]) choose(conf pushConfig[T, M]) (*turn[T, M], pushConfig[
 		seen.Consumed = slices.Clone(seen.Consumed)
 		tc = &seen
 	}
+	l.queue.Hold()
 	l.mu.Unlock()
-	finished := false
-	defer func() {
-		if !finished { // a panic of the strategy: the item was not pushed
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.strategies--
-			l.signal()
-		}
-	}()
-	chosen := configOf(conf.strategy(ctx, tc))
-	finished = true
-	chosen.strategy = conf.strategy
-	return target, chosen
-}
-
-// preempt delivers a preempt to a turn, now or later, with the lock held.
-func (l *TurnLoop[T, M]) preempt(t *turn[T, M], conf pushConfig[T, M]) <-chan struct{} {
-	ack := make(chan struct{})
-	if t == nil || t.over {
-		close(ack)
-		return ack
-	}
-	p := preempt{request: *conf.preempt, ack: ack}
-	t.acks[ack] = nil
-	if conf.delay <= 0 {
-		t.deliver(p)
-		return ack
-	}
-	t.acks[ack] = time.AfterFunc(conf.delay, func() {
+	defer func() { // also when the strategy panics
 		l.mu.Lock()
-		defer l.mu.Unlock()
-		if !t.over {
-			t.deliver(p)
-		}
-	})
-	return ack
-}
-
-// deliver cancels the agent of the turn, or does when it starts, with the loop's lock held.
-func (t *turn[T, M]) deliver(p preempt) {
-	if !t.begun {
-		t.waiting = append(t.waiting, p)
-		return
-	}
-	t.submit(p)
+		l.queue.Release()
+	}()
+	return configOf(strategy(ctx, tc))
 }

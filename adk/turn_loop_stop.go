@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/turnqueue"
 )
 
 // stopConfig is what the options of a stop change.
@@ -41,8 +42,8 @@ func stopWith(r cancelscope.Request) StopOption {
 	return func(c *stopConfig) { c.cancel = &r }
 }
 
-// UntilIdleFor stops the loop once it has had nothing to do for that long. It panics if duration is not positive. Of
-// several the first one counts, and a stop without it acts at once.
+// UntilIdleFor stops the loop once it has had nothing to do for that long. It panics if duration is not positive. If it
+// is given several times the first one counts; a stop without it acts at once.
 func UntilIdleFor(duration time.Duration) StopOption {
 	if duration <= 0 {
 		panic("adk: UntilIdleFor: duration must be positive")
@@ -50,26 +51,17 @@ func UntilIdleFor(duration time.Duration) StopOption {
 	return func(c *stopConfig) { c.idle = duration }
 }
 
-// WithSkipCheckpoint has the loop not saved when it ends, and an old checkpoint deleted.
+// WithSkipCheckpoint ends the loop without saving it, and deletes an old checkpoint.
 func WithSkipCheckpoint() StopOption { return func(c *stopConfig) { c.skipCheckpoint = true } }
 
-// WithStopCause says why the loop is stopped. Of several the first that is not empty counts.
+// WithStopCause says why the loop is stopped. If it is given several times the first text that is not empty counts.
 func WithStopCause(cause string) StopOption { return func(c *stopConfig) { c.cause = cause } }
 
-// stopState is the merged stops.
-type stopState struct {
-	requested      bool
-	idle           time.Duration
-	timer          *time.Timer // runs while the loop is idle, if there is a limit
+// stopOrders is what the stops of a loop have asked for, merged. Whether there was one is the phase of the loop's
+// queue.
+type stopOrders struct {
 	skipCheckpoint bool
 	cause          string
-}
-
-func (s *stopState) stopTimer() {
-	if s.timer != nil {
-		s.timer.Stop()
-		s.timer = nil
-	}
 }
 
 // Stop ends the loop after the present turn. It returns at once and may be called again, to stop sooner. Without an
@@ -83,28 +75,26 @@ func (l *TurnLoop[T, M]) Stop(opts ...StopOption) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended {
+	if l.queue.Phase() >= turnqueue.Ended {
 		return
 	}
 	l.stop.skipCheckpoint = l.stop.skipCheckpoint || conf.skipCheckpoint
 	if l.stop.cause == "" {
 		l.stop.cause = conf.cause
 	}
-	defer l.signal()
 	if conf.idle > 0 {
-		if l.stop.idle == 0 {
-			l.stop.idle = conf.idle
-		}
+		l.queue.StopWhenIdleFor(conf.idle)
 		return
 	}
-	l.stop.requested = true
-	t := l.turn
-	switch {
-	case t == nil || t.over || conf.cancel == nil:
-	case t.begun:
-		t.cancel(*conf.cancel, &t.stops, t.stopped)
-	default:
-		t.control.Ask(*conf.cancel)
+	l.queue.Stop()
+	if conf.cancel == nil {
+		return
+	}
+	switch phase := l.queue.Phase(); {
+	case phase.HasBegun():
+		l.turn.cancel(*conf.cancel, l.turn.stopped)
+	case phase.IsPlanned():
+		l.turn.control.Ask(*conf.cancel)
 	}
 }
 
@@ -112,13 +102,4 @@ func (l *TurnLoop[T, M]) stopCause() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stop.cause
-}
-
-// idled stops a loop that has had nothing to do for as long as it may, with the lock held.
-func (l *TurnLoop[T, M]) idled() {
-	l.stop.timer = nil
-	if l.strategies == 0 {
-		l.stop.requested = true
-	}
-	l.signal()
 }

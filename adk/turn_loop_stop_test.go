@@ -245,13 +245,12 @@ func TestTurnLoop_15_21_NoTimerOutlivesTheLoop(t *testing.T) {
 		for range 100 {
 			l.Push("x", WithPreempt[string, Message](AnySafePoint), WithPreemptDelay[string, Message](time.Hour))
 		}
-		turn := l.turn
-		require.Len(t, turn.acks, 100)
+		require.Equal(t, 100, l.queue.Pending())
 		l.Stop(UntilIdleFor(time.Hour))
 		l.Stop(WithGracefulTimeout(time.Hour))
 		l.Stop(WithImmediate())
 		l.Wait()
-		require.Empty(t, turn.acks)
+		require.Zero(t, l.queue.Pending())
 		close(m.release)
 	})
 }

@@ -50,7 +50,10 @@ const (
 // NewTurnLoop is adk.NewTurnLoop.
 func NewTurnLoop[T any](cfg TurnLoopConfig[T]) *TurnLoop[T] { return adk.NewTurnLoop(cfg) }
 
-// WithPreempt is adk.WithPreemptCancel: the options are those of the cancel, and without any the turn ends at once.
+// WithPreempt ends the present turn with the options of a cancel, and at once without any: it is adk.WithPreemptCancel.
+//
+// The function of the same name in package adk takes a safe point instead, at which the turn ends, and never ends it
+// earlier.
 func WithPreempt[T any](agentCancelOpts ...adk.AgentCancelOption) PushOption[T] {
 	return adk.WithPreemptCancel[T, *schema.Message](agentCancelOpts...)
 }
