@@ -41,10 +41,10 @@ type Config struct {
 	// /bin/sh -c, on Windows cmd /S /C.
 	Shell []string
 
-	// Env is the environment of commands as key=value. The default, nil, is [DefaultEnv], which has none of the keys and
-	// tokens that this process may have. os.Environ() gives commands everything, append(DefaultEnv(), …) a little more,
-	// and an empty slice that is not nil nothing. To all of them WEFT_COMMAND is added, by which Close and Timeout find
-	// the processes that a command has started.
+	// Env is the environment of commands as key=value. The default, nil, is [DefaultEnv], which has none of the keys
+	// and tokens that this process may have. os.Environ() gives commands everything, append(DefaultEnv(), …) a little
+	// more, and an empty slice that is not nil nothing. To all of them WEFT_COMMAND is added, by which Close and
+	// Timeout find the processes that a command has started.
 	Env []string
 
 	// Timeout stops commands that run longer, but not those in the background. Default 2 minutes; negative means never.

@@ -234,8 +234,8 @@ func TestLocal_LinksSayWhy(t *testing.T) {
 		"links to files are searched, links to directories are not descended into")
 }
 
-// TestLocal_RaceWithTheDisk swaps a directory and a file for links that lead out, and back, as fast as it can, while the
-// backend works on them.
+// TestLocal_RaceWithTheDisk swaps a directory and a file for links that lead out, and back, as fast as it can, while
+// the backend works on them.
 func TestLocal_RaceWithTheDisk(t *testing.T) {
 	y := newYard(t, "/")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Create starts a file as [Local.Write] would write it: with the directories on the way, with the permissions of the file
-// that it replaces, never outside of the root. The file takes its place when it is closed, and is not to be seen before.
-// When ctx or the backend is over before, or when a write fails, nothing of it stays, also if it is never closed. The
-// writer is safe for concurrent use.
+// Create starts a file as [Local.Write] would write it: with the directories on the way, with the permissions of the
+// file that it replaces, never outside of the root. The file takes its place when it is closed, and is not to be seen
+// before. When ctx or the backend is over before, or when a write fails, nothing of it stays, also if it is never
+// closed. The writer is safe for concurrent use.
 func (l *Local) Create(ctx context.Context, filePath string) (io.WriteCloser, error) {
 	at, err := l.locate(ctx, filePath)
 	if err != nil {

@@ -65,8 +65,8 @@ func NewBackend(_ context.Context, cfg *Config) (*Local, error) {
 }
 
 // Close stops all commands that are running, also those in the background, waits for them, discards the files of Create
-// that are not closed, and closes the root. On Linux it kills what commands that have ended left in the background, too.
-// Other methods fail afterwards. Closing again does nothing.
+// that are not closed, and closes the root. On Linux it kills what commands that have ended left in the background,
+// too. Other methods fail afterwards. Closing again does nothing.
 func (l *Local) Close() error {
 	l.starting.Lock()
 	l.shut(errClosed)

@@ -20,8 +20,8 @@ import (
 // maxLine is how much of a line GrepRaw looks at.
 const maxLine = 1 << 20
 
-// GrepRaw searches files for a regular expression, sorted by path, then by line. Files that look binary are left out, as
-// are files that cannot be read, unless req.Path names them. Of a line longer than 1 MiB only the start is searched.
+// GrepRaw searches files for a regular expression, sorted by path, then by line. Files that look binary are left out,
+// as are files that cannot be read, unless req.Path names them. Of a line longer than 1 MiB only the start is searched.
 // A multiline search leaves out files of more than Config.MaxBytes. More matches than Config.MaxResults, or more text
 // than Config.MaxBytes, are an error.
 func (l *Local) GrepRaw(ctx context.Context, req *filesystem.GrepRequest) ([]filesystem.GrepMatch, error) {
@@ -124,8 +124,8 @@ func relative(dir, name string) string {
 	return strings.TrimPrefix(name, dir+"/")
 }
 
-// GlobInfo finds files, sorted by path. Links to directories are not descended into, unless the request names them. More
-// files than Config.MaxResults are an error.
+// GlobInfo finds files, sorted by path. Links to directories are not descended into, unless the request names them.
+// More files than Config.MaxResults are an error.
 func (l *Local) GlobInfo(ctx context.Context, req *filesystem.GlobInfoRequest) ([]filesystem.FileInfo, error) {
 	glob, err := search.CompileGlob(req.Pattern)
 	if err != nil {

@@ -17,10 +17,10 @@ const exitTimeout = 124
 // Truncated set. The exit code is always set: 128 and the signal's number for a command that was killed, 124 for one
 // that Config.Timeout stopped. Standard input is empty.
 //
-// When ctx ends, the command is killed with the processes it has started, and the error wraps ctx's cause. On Linux these
-// are all that have inherited its environment, also daemons (setsid); on other Unix systems those of its process group;
-// on Windows its child processes. What a command that ends by itself leaves in the background keeps running, as in any
-// shell, until Close kills it (Linux only); its output is not waited for.
+// When ctx ends, the command is killed with the processes it has started, and the error wraps ctx's cause. On Linux
+// these are all that have inherited its environment, also daemons (setsid); on other Unix systems those of its process
+// group; on Windows its child processes. What a command that ends by itself leaves in the background keeps running, as
+// in any shell, until Close kills it (Linux only); its output is not waited for.
 //
 // With RunInBackendGround the command is started, detached from ctx, and Execute returns at once. Its output goes
 // nowhere unless the command sends it to a file. It is killed by Close.
@@ -69,9 +69,9 @@ func (l *Local) background(ctx context.Context, line string) (*filesystem.Execut
 // A chunk is made when the reader of a stream asks for it, of all the output that there is by then.
 type chunk func() (*filesystem.ExecuteResponse, error)
 
-// ExecuteStreaming is like Execute, but tells the output while it comes. The last chunk has the exit code and, of output
-// that is too long, the end. If ctx ends, the stream ends with an error. Closing the stream kills the command. A reader
-// that is slow, or does not read at all, does not stop the command.
+// ExecuteStreaming is like Execute, but tells the output while it comes. The last chunk has the exit code and, of
+// output that is too long, the end. If ctx ends, the stream ends with an error. Closing the stream kills the command. A
+// reader that is slow, or does not read at all, does not stop the command.
 func (l *Local) ExecuteStreaming(ctx context.Context, input *filesystem.ExecuteRequest) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
 	if input.RunInBackendGround {
 		response, err := l.background(ctx, input.Command)

@@ -27,8 +27,8 @@ type Config struct {
 	// Limits are those of a run of an agent with the middleware. An agent that runs below another one may have none: it
 	// spends from the accounts above it all the same.
 	Limits
-	// Prices are the prices of models, by their names; that under "" is for all others. Required for a limit on money: where
-	// there is one, also of an account above, the call of a model without a price fails.
+	// Prices are the prices of models, by their names; that under "" is for all others. Required for a limit on money:
+	// where there is one, also of an account above, the call of a model without a price fails.
 	Prices map[string]Price
 	// Model is the name of the agent's model. An option of the call (model.WithModel) counts before it.
 	Model string

@@ -43,8 +43,8 @@ type Config struct {
 	// limit but that of the context.
 	Timeout time.Duration
 	// StreamIdleTimeout limits how long the server may be silent within a streamed answer; a comment that keeps the
-	// connection alive counts as a sign of life. The error matches os.ErrDeadlineExceeded. Default 10 minutes, as models
-	// that think may be silent for long; point to 0 for no limit.
+	// connection alive counts as a sign of life. The error matches os.ErrDeadlineExceeded. Default 10 minutes, as
+	// models that think may be silent for long; point to 0 for no limit.
 	StreamIdleTimeout *time.Duration
 	// MaxRetries is how often a request is sent again after a failed connection or a status of 408, 409, 429 or 5xx,
 	// waiting as long as the server says in Retry-After (if that is not more than two minutes) and otherwise up to 8

@@ -17,7 +17,8 @@ const (
 	maxStream = 256 << 20
 	// maxChunks is how many events a stream may have: several times the longest answers that models give.
 	maxChunks = 500_000
-	// maxToolCalls is how many tools an answer may call, and maxPieces how many pieces of calls and of media it may have.
+	// maxToolCalls is how many tools an answer may call, and maxPieces how many pieces of calls and of media it may
+	// have.
 	maxToolCalls = 4096
 	maxPieces    = 1_000_000
 	// maxLogProbs is how many log probabilities an answer may have, alternatives included.

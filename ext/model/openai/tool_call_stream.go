@@ -126,7 +126,8 @@ type jsonObject struct {
 	depth   int
 	quoted  bool // inside a string
 	escaped bool // behind a backslash in one
-	// balanced says that all brackets have been closed once. The text up to then decides valid; more text makes it false.
+	// balanced says that all brackets have been closed once. The text up to then decides valid; more text makes it
+	// false.
 	balanced, valid bool
 }
 

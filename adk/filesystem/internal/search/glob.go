@@ -17,8 +17,8 @@ const (
 // A Glob is a pattern for slash-separated paths.
 type Glob struct{ alternatives []string }
 
-// CompileGlob checks a pattern. "*" and "?" do not cross "/", "**" does; "[a-z]" and "{a,b}" work, "\" takes the meaning
-// from the next character.
+// CompileGlob checks a pattern. "*" and "?" do not cross "/", "**" does; "[a-z]" and "{a,b}" work, "\" takes the
+// meaning from the next character.
 func CompileGlob(pattern string) (*Glob, error) {
 	if len(pattern) > maxPattern {
 		return nil, fmt.Errorf("invalid glob pattern: it has %d bytes, at most %d are allowed", len(pattern), maxPattern)
