@@ -33,7 +33,8 @@ func interruptedStore(t *testing.T) *deletable {
 	return store
 }
 
-func TestTurnLoop_L32_L34_WhenTheStoreFails(t *testing.T) {
+// Rules L32, L34.
+func TestTurnLoopSave_StoreErrorIsReportedApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newScene(t), newDeletable()
 		store.failSet = errors.New("full")
@@ -46,7 +47,8 @@ func TestTurnLoop_L32_L34_WhenTheStoreFails(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L28_L34_L35_SavesOrDeletes(t *testing.T) {
+// Rules L28, L34, L35.
+func TestTurnLoopSave_StopsSaveAndFailuresDelete(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		do    func(s *scene, l *itemLoop)
@@ -98,7 +100,8 @@ func actsNot(context.Context, *AgentInput, func(*AgentEvent)) {}
 // noDelete is a store that cannot delete.
 type noDelete struct{ CheckPointStore }
 
-func TestTurnLoop_L35_AStoreWithoutDelete(t *testing.T) {
+// Rule L35.
+func TestTurnLoopSave_StoreWithoutDeleteKeepsTheOldCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := interruptedStore(t)
 		before := bytes.Clone(store.memory["id"])
@@ -117,7 +120,8 @@ func TestTurnLoop_L35_AStoreWithoutDelete(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L36_Loading(t *testing.T) {
+// Rule L36.
+func TestTurnLoopLoad_UnreadableCheckpointEndsTheLoopAndStays(t *testing.T) {
 	seal := func(d turnDocument[string]) []byte {
 		data, err := sealTurns(&d)
 		require.NoError(t, err)
@@ -182,7 +186,8 @@ func TestTurnLoop_L36_Loading(t *testing.T) {
 	}
 }
 
-func TestTurnLoop_L36_ItemsThatCannotBeSaved(t *testing.T) {
+// Rule L36.
+func TestTurnLoopLoad_ItemsThatCannotBeSavedEndTheLoopEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewTurnLoop(TurnLoopConfig[func(), Message]{
 			GenInput: func(context.Context, *TurnLoop[func(), Message], []func()) (*GenInputResult[func(), Message], error) {
@@ -196,7 +201,8 @@ func TestTurnLoop_L36_ItemsThatCannotBeSaved(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L38_ResumeFails(t *testing.T) {
+// Rule L38.
+func TestTurnLoopResume_FailureKeepsTheCheckpointAndNewItems(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		change func(*scene)
@@ -254,7 +260,8 @@ func resumePlan(plan *GenResumeResult[string, Message], err error) func(context.
 	}
 }
 
-func TestTurnLoop_L38_ResumeAndInterruptAgain(t *testing.T) {
+// Rule L38.
+func TestTurnLoopResume_InterruptedAgainIsSavedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := interruptedStore(t)
 		var seen [][]string
@@ -287,7 +294,8 @@ func TestTurnLoop_L38_ResumeAndInterruptAgain(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L38_OtherAgent(t *testing.T) {
+// Rule L38.
+func TestTurnLoopResume_AnotherAgentIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := interruptedStore(t)
 		s := newScene(t)
@@ -300,7 +308,8 @@ func TestTurnLoop_L38_OtherAgent(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L39_StoppedAgainAndAgain(t *testing.T) {
+// Rule L39.
+func TestTurnLoopResume_StopsBeforeItKeepAllItemsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := interruptedStore(t)
 		for _, item := range []string{"3", "4"} {
@@ -328,8 +337,8 @@ func TestTurnLoop_L39_StoppedAgainAndAgain(t *testing.T) {
 	})
 }
 
-// The items of a run that could not be saved are not lost: they begin anew.
-func TestTurnLoop_15_3_ARunThatCannotBeSaved(t *testing.T) {
+// The items of a run that could not be saved are not lost: they begin anew. Rule §15-3.
+func TestTurnLoopSave_ItemsOfARunThatCannotBeSavedBeginAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newScene(t), newDeletable()
 		s.stored(store)
@@ -355,8 +364,8 @@ func TestTurnLoop_15_3_ARunThatCannotBeSaved(t *testing.T) {
 	})
 }
 
-// L33: what is saved is the run and the items, of any type that gob can encode.
-func TestTurnLoop_L33_Content(t *testing.T) {
+// What is saved is the run and the items, of any type that gob can encode. Rule L33.
+func TestTurnLoopSave_KeepsTheRunAndItemsOfAnyGobType(t *testing.T) {
 	type item struct {
 		Text string
 		Tags map[string]int
@@ -387,8 +396,8 @@ func TestTurnLoop_L33_Content(t *testing.T) {
 	require.Equal(t, []item{second}, d.UnhandledItems)
 }
 
-// L37: items that were only waiting come before those that were pushed since, and no turn is resumed.
-func TestTurnLoop_L37_ItemsWithoutARun(t *testing.T) {
+// Items that were only waiting come before those that were pushed since, and no turn is resumed. Rule L37.
+func TestTurnLoopLoad_SavedItemsComeBeforePushedOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		s.stored(memory{})

@@ -293,9 +293,10 @@ func (w *world) stopOptions() []StopOption {
 	return nil
 }
 
-// TestTurnLoop_15_7_EveryItemEndsInOnePlace (user-pain G2) drives loops at random, several on one store after each other. In the end
+// TestTurnLoop_EveryItemEndsInOnePlace drives loops at random, several on one store after each other. In the end
 // every item is in exactly one place, no turn has run beside another, and nothing runs any more (the bubble ends).
-func TestTurnLoop_15_7_EveryItemEndsInOnePlace(t *testing.T) {
+// Rule §15-7.
+func TestTurnLoop_EveryItemEndsInOnePlace(t *testing.T) {
 	forSeeds(t, 2000, func(t *testing.T, seed uint64, d *dice) {
 		w := &world{dice: d, t: t, fate: map[int]string{}}
 		if seed%3 != 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTurnLoop_L26_AStopReachesThePlan: who plans a turn may take long, too. A stop at once, or one whose time is over,
-// ends the context of the plan; the items are as they were.
-func TestTurnLoop_L26_AStopReachesThePlan(t *testing.T) {
+// TestTurnLoopStop_AtOnceCancelsWhoPlans: who plans a turn may take long, too. A stop at once, or one whose time is
+// over, ends the context of the plan; the items are as they were. Rule L26.
+func TestTurnLoopStop_AtOnceCancelsWhoPlans(t *testing.T) {
 	wait := func(ctx context.Context) error {
 		<-ctx.Done()
 		return fmt.Errorf("asking for the history: %w", context.Cause(ctx))
@@ -84,9 +84,9 @@ func TestTurnLoop_L26_AStopReachesThePlan(t *testing.T) {
 	})
 }
 
-// TestTurnLoop_L26_WhatAStopLeavesAlone: a stop that has time does not disturb the plan, an error of the plan's own
-// counts, and once the agent has begun a stop is for that, not for the contexts.
-func TestTurnLoop_L26_WhatAStopLeavesAlone(t *testing.T) {
+// TestTurnLoopStop_LeavesPlansAloneOtherwise: a stop that has time does not disturb the plan, an error of the plan's
+// own counts, and once the agent has begun a stop is for that, not for the contexts. Rule L26.
+func TestTurnLoopStop_LeavesPlansAloneOtherwise(t *testing.T) {
 	t.Run("a stop that has time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newScene(t)
@@ -133,8 +133,8 @@ func TestTurnLoop_L26_WhatAStopLeavesAlone(t *testing.T) {
 	})
 }
 
-// TestTurnLoop_L30_ATurnWithAContextOfItsOwn ends with the loop's, too.
-func TestTurnLoop_L30_ATurnWithAContextOfItsOwn(t *testing.T) {
+// The context of the loop ends a turn also where RunCtx is not made of it. Rule L30.
+func TestTurnLoop_ATurnWithItsOwnContextEndsWithTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		var cause error

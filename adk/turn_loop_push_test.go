@@ -30,7 +30,8 @@ func busy(t *testing.T, s *scene) (*itemLoop, *stuck) {
 	return l, m
 }
 
-func TestTurnLoop_L12_L31_Results(t *testing.T) {
+// Rules L12, L31.
+func TestTurnLoopPush_ReportsWhetherTheItemWasTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newScene(t)
@@ -57,7 +58,8 @@ func TestTurnLoop_L12_L31_Results(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L13_L14_L21_KindsOfPreempt(t *testing.T) {
+// Rules L13, L14, L21.
+func TestTurnLoopPush_EachKindOfPreempt(t *testing.T) {
 	type P = itemPush
 	for name, test := range map[string]struct {
 		opts []P
@@ -106,9 +108,9 @@ func TestTurnLoop_L13_L14_L21_KindsOfPreempt(t *testing.T) {
 	}
 }
 
-// TestTurnLoop_L14_TurnsKnowWhyTheyEnd: whoever reads that the run was cancelled can ask whether a push or a stop did it,
-// however long the cancel itself takes.
-func TestTurnLoop_L14_TurnsKnowWhyTheyEnd(t *testing.T) {
+// TestTurnLoopPush_TurnsKnowWhyTheyEnd: whoever reads that the run was cancelled can ask whether a push or a stop did
+// it, however long the cancel itself takes. Rule L14.
+func TestTurnLoopPush_TurnsKnowWhyTheyEnd(t *testing.T) {
 	for name, cancel := range map[string]func(*itemLoop){
 		"preempt": func(l *itemLoop) { l.Push("2", WithPreemptCancel[string, Message]()) },
 		"stop":    func(l *itemLoop) { l.Stop(WithImmediate()) },
@@ -142,7 +144,8 @@ func TestTurnLoop_L14_TurnsKnowWhyTheyEnd(t *testing.T) {
 	}
 }
 
-func TestTurnLoop_L15_L16_PreemptWhilePlanning(t *testing.T) {
+// Rules L15, L16.
+func TestTurnLoopPush_PreemptWhilePlanningWaitsForTheAgent(t *testing.T) {
 	for _, delay := range []time.Duration{0, time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newScene(t)
@@ -179,7 +182,8 @@ func TestTurnLoop_L15_L16_PreemptWhilePlanning(t *testing.T) {
 	}
 }
 
-func TestTurnLoop_L15_PreemptOfAnAbandonedPlan(t *testing.T) {
+// Rule L15.
+func TestTurnLoopPush_PreemptOfAnAbandonedPlanIsAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		planning := make(chan struct{})
@@ -198,7 +202,8 @@ func TestTurnLoop_L15_PreemptOfAnAbandonedPlan(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L17_PreemptsMerge(t *testing.T) {
+// Rule L17.
+func TestTurnLoopPush_PreemptsMerge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		var cancelled *CancelError
@@ -230,7 +235,8 @@ func TestTurnLoop_L17_PreemptsMerge(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L18_Delay(t *testing.T) {
+// Rule L18.
+func TestTurnLoopPush_DelayHoldsThePreemptBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		l, m := busy(t, s)
@@ -253,7 +259,8 @@ func TestTurnLoop_L18_Delay(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L19_Strategy(t *testing.T) {
+// Rule L19.
+func TestTurnLoopPush_StrategyChoosesTheOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
 		s := newScene(t)
@@ -306,7 +313,8 @@ func TestTurnLoop_L19_Strategy(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L19_StrategyThatPanics(t *testing.T) {
+// Rule L19.
+func TestTurnLoopPush_StrategyThatPanicsPushesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		l := s.run()
@@ -321,7 +329,8 @@ func TestTurnLoop_L19_StrategyThatPanics(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L20_PreemptAgainAndAgain(t *testing.T) {
+// Rule L20.
+func TestTurnLoopPush_PreemptAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newScene(t), newDeletable()
 		s.stored(store)
@@ -348,7 +357,8 @@ func TestTurnLoop_L20_PreemptAgainAndAgain(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L20_APreemptedInterruptDoesNotEndTheLoop(t *testing.T) {
+// Rule L20.
+func TestTurnLoopPush_APreemptedInterruptDoesNotEndTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		release := make(chan struct{})
@@ -368,7 +378,8 @@ func TestTurnLoop_L20_APreemptedInterruptDoesNotEndTheLoop(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_15_8_StopWinsOverPreempt(t *testing.T) {
+// Rule §15-8.
+func TestTurnLoopStop_WinsOverPreempt(t *testing.T) {
 	for name, stopFirst := range map[string]bool{"stop first": true, "preempt first": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

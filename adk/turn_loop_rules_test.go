@@ -170,14 +170,16 @@ func newWaiting() *waiting {
 	return w
 }
 
-func TestTurnLoop_L1_PanicsWithoutCallbacks(t *testing.T) {
+// Rule L1.
+func TestNewTurnLoop_PanicsWithoutCallbacks(t *testing.T) {
 	s := newScene(t)
 	require.PanicsWithValue(t, "adk: NewTurnLoop: GenInput is required", func() { NewTurnLoop(itemConfig{}) })
 	s.cfg.PrepareAgent = nil
 	require.PanicsWithValue(t, "adk: NewTurnLoop: PrepareAgent is required", func() { NewTurnLoop(s.cfg) })
 }
 
-func TestTurnLoop_L13_L23_L27_OptionsPanicWhenMade(t *testing.T) {
+// Rules L13, L23, L27.
+func TestTurnLoop_InvalidOptionsPanicWhenMade(t *testing.T) {
 	point := "adk: SafePoint must not be zero; use AfterToolCalls, AfterChatModel, or AnySafePoint"
 	require.PanicsWithValue(t, point, func() { WithPreempt[string, Message](0) })
 	require.PanicsWithValue(t, point, func() { WithPreemptTimeout[string, Message](0, time.Second) })
@@ -188,7 +190,8 @@ func TestTurnLoop_L13_L23_L27_OptionsPanicWhenMade(t *testing.T) {
 	require.Equal(t, SafePoint(3), AnySafePoint)
 }
 
-func TestTurnLoop_L2_RunsOnceAndAllWaitersGetOneState(t *testing.T) {
+// Rule L2.
+func TestTurnLoop_RunsOnceAndAllWaitersGetOneState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		l := NewTurnLoop(s.cfg)
@@ -211,7 +214,8 @@ func TestTurnLoop_L2_RunsOnceAndAllWaitersGetOneState(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L3_SlicesAreTheReceivers(t *testing.T) {
+// Rule L3.
+func TestTurnLoop_SlicesBelongToWhoIsGivenThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		var given [][]string
@@ -246,7 +250,8 @@ func TestTurnLoop_L3_SlicesAreTheReceivers(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L4_L6_PlansThatFail(t *testing.T) {
+// Rules L4, L6.
+func TestTurnLoopPlan_FailureEndsTheLoopAndKeepsItems(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		change func(*scene)
@@ -285,7 +290,8 @@ func preparing(agent Agent, err error) func(context.Context, *itemLoop, []string
 	return func(context.Context, *itemLoop, []string) (Agent, error) { return agent, err }
 }
 
-func TestTurnLoop_L4_RemainingComesBeforeNewItems(t *testing.T) {
+// Rule L4.
+func TestTurnLoopPlan_RemainingComesBeforeNewItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		s.cfg.GenInput = func(_ context.Context, l *itemLoop, items []string) (*itemPlan, error) {
@@ -302,7 +308,8 @@ func TestTurnLoop_L4_RemainingComesBeforeNewItems(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L5_RunCtxIsThatOfTheTurn(t *testing.T) {
+// Rule L5.
+func TestTurnLoopPlan_RunCtxIsThatOfTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
 		s := newScene(t)
@@ -329,7 +336,8 @@ func TestTurnLoop_L5_RunCtxIsThatOfTheTurn(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L7_CallbackDecides(t *testing.T) {
+// Rule L7.
+func TestTurnLoop_CallbackDecidesWhetherAnErrorEndsTheLoop(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		agent    Agent
@@ -374,7 +382,8 @@ func (p panicking) Name(ctx context.Context) string {
 
 func (p panicking) Run(context.Context, *AgentInput, ...AgentRunOption) *itemEvents { panic("boom") }
 
-func TestTurnLoop_15_13_PanicsAndGoexitEndTheLoop(t *testing.T) {
+// Rule §15-13.
+func TestTurnLoop_PanicsAndGoexitEndTheLoop(t *testing.T) {
 	for name, change := range map[string]func(*scene){
 		"the agent's Name": func(s *scene) { s.agent = panicking{s.agent, true} },
 		"the agent's Run":  func(s *scene) { s.agent = panicking{s.agent, false} },
@@ -403,7 +412,8 @@ func TestTurnLoop_15_13_PanicsAndGoexitEndTheLoop(t *testing.T) {
 	}
 }
 
-func TestTurnLoop_L8_L9_BusinessInterrupt(t *testing.T) {
+// Rules L8, L9.
+func TestTurnLoop_InterruptOfTheAgentEndsTheLoop(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		callback func(context.Context, *itemTurn, *itemEvents) error
@@ -448,7 +458,8 @@ func drainTurn(events *itemEvents) {
 	}
 }
 
-func TestTurnLoop_L10_L11_L21_Stop(t *testing.T) {
+// Rules L10, L11, L21.
+func TestTurnLoopStop_ExitState(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		answer      *schema.Message
@@ -524,8 +535,8 @@ func (p panickingStore) Delete(ctx context.Context, id string) error {
 	return p.deletable.Delete(ctx, id)
 }
 
-// Do better 13: whatever panics ends the loop with an error, and no item is lost.
-func TestTurnLoop_15_13_PanicsInCallbacks(t *testing.T) {
+// Whatever panics ends the loop with an error, and no item is lost. Rule §15-13.
+func TestTurnLoop_PanicsInCallbacksBecomeTheExitReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		change     func(s *scene)
 		unhandled  []string

@@ -11,7 +11,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestTurnLoop_L22_BareStopLetsTheAgentEnd(t *testing.T) {
+// Rule L22.
+func TestTurnLoopStop_WithoutOptionsLetsTheAgentEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := newScene(t), newWaiting()
 		s.agent = w
@@ -31,7 +32,8 @@ func TestTurnLoop_L22_BareStopLetsTheAgentEnd(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L23_L24_KindsOfStop(t *testing.T) {
+// Rules L23, L24.
+func TestTurnLoopStop_EachKind(t *testing.T) {
 	safe := CancelAfterChatModel | CancelAfterToolCalls
 	for name, test := range map[string]struct {
 		stops [][]StopOption
@@ -65,7 +67,8 @@ func TestTurnLoop_L23_L24_KindsOfStop(t *testing.T) {
 	}
 }
 
-func TestTurnLoop_L24_StopWhenIdle(t *testing.T) {
+// Rule L24.
+func TestTurnLoopStop_WhileIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newScene(t).run()
 		synctest.Wait()
@@ -74,7 +77,8 @@ func TestTurnLoop_L24_StopWhenIdle(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L25_StopBeforeRun(t *testing.T) {
+// Rule L25.
+func TestTurnLoopStop_BeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		l := NewTurnLoop(s.cfg)
@@ -91,7 +95,8 @@ func TestTurnLoop_L25_StopBeforeRun(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L26_StopWhilePlanning(t *testing.T) {
+// Rule L26.
+func TestTurnLoopStop_WhilePlanning(t *testing.T) {
 	for _, inPrepare := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newScene(t)
@@ -117,8 +122,8 @@ func TestTurnLoop_L26_StopWhilePlanning(t *testing.T) {
 	}
 }
 
-// A stop that comes when the turn has just begun reaches its agent.
-func TestTurnLoop_L10_StopAtTheStartOfTheAgent(t *testing.T) {
+// A stop that comes when the turn has just begun reaches its agent. Rule L10.
+func TestTurnLoopStop_AtTheStartOfTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		m := newStuck(schema.AssistantMessage("done", nil))
@@ -138,7 +143,8 @@ func TestTurnLoop_L10_StopAtTheStartOfTheAgent(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L27_L28_IdleOptions(t *testing.T) {
+// Rules L27, L28.
+func TestTurnLoopStop_OptionsBesideAnIdleLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := newScene(t), newWaiting()
 		s.agent = w
@@ -174,7 +180,8 @@ func TestTurnLoop_L27_L28_IdleOptions(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L29_AgentsThatIgnoreCancel(t *testing.T) {
+// Rule L29.
+func TestTurnLoopStop_AgentsThatIgnoreCancelEndByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := newScene(t), newWaiting()
 		s.agent = w
@@ -189,7 +196,8 @@ func TestTurnLoop_L29_AgentsThatIgnoreCancel(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L30_ContextEnds(t *testing.T) {
+// Rule L30.
+func TestTurnLoop_EndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newScene(t), newDeletable()
 		s.stored(store)
@@ -209,7 +217,8 @@ func TestTurnLoop_L30_ContextEnds(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_15_6_EarlyReturn(t *testing.T) {
+// Rule §15-6.
+func TestTurnLoop_CallbackThatReturnsEarlyEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		running := 0
@@ -238,8 +247,8 @@ func TestTurnLoop_15_6_EarlyReturn(t *testing.T) {
 	})
 }
 
-// user-pain B8.
-func TestTurnLoop_15_21_NoTimerOutlivesTheLoop(t *testing.T) {
+// Rule §15-21.
+func TestTurnLoop_NoTimerOutlivesTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, m := busy(t, newScene(t))
 		for range 100 {
@@ -255,7 +264,7 @@ func TestTurnLoop_15_21_NoTimerOutlivesTheLoop(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_TwoCancelOptions(t *testing.T) {
+func TestTurnLoop_ACancelOptionInThePlanIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
 		option, cancel := WithCancel()

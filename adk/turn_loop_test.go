@@ -31,7 +31,8 @@ func loopOf(agent func(items []string) Agent, change ...func(*TurnLoopConfig[str
 	return NewTurnLoop(cfg)
 }
 
-func TestTurnLoop_L3_L22_TurnsAndStop(t *testing.T) {
+// Rules L3, L22.
+func TestTurnLoop_TurnsFollowUntilTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns [][]string
 		m := &replies{all: []*schema.Message{schema.AssistantMessage("ok", nil)}}
@@ -57,7 +58,8 @@ func TestTurnLoop_L3_L22_TurnsAndStop(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L13_Preempt(t *testing.T) {
+// Rule L13.
+func TestTurnLoop_PreemptEndsTheTurnAtASafePoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(callOf("echo", "c", "x"), schema.AssistantMessage("second", nil))
 		agent := newOrdinary(t, "a", m, echo("echo"))
@@ -79,7 +81,8 @@ func TestTurnLoop_L13_Preempt(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L10_L38_StopSaveAndResume(t *testing.T) {
+// Rules L10, L38.
+func TestTurnLoop_StopSaveAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(callOf("echo", "c", "x"), schema.AssistantMessage("done", nil))
 		agent := newOrdinary(t, "a", m, echo("echo"))
@@ -129,7 +132,8 @@ func TestTurnLoop_L10_L38_StopSaveAndResume(t *testing.T) {
 	})
 }
 
-func TestTurnLoop_L27_UntilIdle(t *testing.T) {
+// Rule L27.
+func TestTurnLoopStop_UntilIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := newOrdinary(t, "a", &replies{all: []*schema.Message{schema.AssistantMessage("ok", nil)}})
 		l := loopOf(func([]string) Agent { return agent })
