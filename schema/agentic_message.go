@@ -39,6 +39,10 @@ type AgenticMessage struct {
 type AgenticResponseMeta struct {
 	// TokenUsage is nil when the provider did not tell.
 	TokenUsage *TokenUsage `json:"token_usage,omitempty"`
+	// ID, Model and Provider are those of [ResponseMeta], for every provider. The extensions may have more.
+	ID       string `json:"id,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Provider string `json:"provider,omitempty"`
 
 	OpenAIExtension *openai.ResponseMetaExtension `json:"openai_extension,omitempty"`
 	GeminiExtension *gemini.ResponseMetaExtension `json:"gemini_extension,omitempty"`

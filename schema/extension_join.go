@@ -45,8 +45,9 @@ func joinValues(into *any, values []any) error {
 	return nil
 }
 
-// agenticMetaJoin joins response metadata: the highest counts and the provider's extensions.
+// agenticMetaJoin joins response metadata: the last origin, the highest counts and the provider's extensions.
 type agenticMetaJoin struct {
+	origin
 	usage *TokenUsage
 
 	extension extensionType
@@ -58,6 +59,7 @@ type agenticMetaJoin struct {
 }
 
 func (j *agenticMetaJoin) add(meta *AgenticResponseMeta) {
+	j.origin.add(meta.ID, meta.Model, meta.Provider)
 	j.usage = maxTokenUsage(j.usage, meta.TokenUsage)
 	if meta.Extension != nil && j.accept(meta.Extension) {
 		j.values = append(j.values, meta.Extension)
@@ -87,7 +89,7 @@ func (j *agenticMetaJoin) result() (*AgenticResponseMeta, error) {
 	if j.err != nil {
 		return nil, j.err
 	}
-	meta := &AgenticResponseMeta{TokenUsage: clonePointer(j.usage)}
+	meta := &AgenticResponseMeta{TokenUsage: clonePointer(j.usage), ID: j.id, Model: j.model, Provider: j.provider}
 	if err := joinValues(&meta.Extension, j.values); err != nil {
 		return nil, err
 	}

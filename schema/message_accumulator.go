@@ -144,8 +144,9 @@ func cloneParts(parts []ChatMessagePart) []ChatMessagePart {
 	return clones
 }
 
-// responseMetaJoin joins response metadata: the last finish reason, the highest counts, all log probabilities.
+// responseMetaJoin joins response metadata: the last finish reason and origin, the highest counts, all log probabilities.
 type responseMetaJoin struct {
+	origin
 	finishReason string
 	usage        *TokenUsage
 	logProbs     *LogProbs
@@ -155,6 +156,7 @@ func (j *responseMetaJoin) add(meta *ResponseMeta) {
 	if meta.FinishReason != "" {
 		j.finishReason = meta.FinishReason
 	}
+	j.origin.add(meta.ID, meta.Model, meta.Provider)
 	j.usage = maxTokenUsage(j.usage, meta.Usage)
 	if meta.LogProbs == nil {
 		return
@@ -169,7 +171,7 @@ func (j *responseMetaJoin) result() *ResponseMeta {
 	if j == nil {
 		return nil
 	}
-	meta := &ResponseMeta{FinishReason: j.finishReason, Usage: clonePointer(j.usage)}
+	meta := &ResponseMeta{FinishReason: j.finishReason, Usage: clonePointer(j.usage), ID: j.id, Model: j.model, Provider: j.provider}
 	if j.logProbs != nil {
 		meta.LogProbs = &LogProbs{Content: append([]LogProb(nil), j.logProbs.Content...)}
 	}

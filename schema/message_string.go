@@ -35,10 +35,22 @@ func (m *Message) String() string {
 		b.WriteString("\nfinish_reason: ")
 		b.WriteString(m.ResponseMeta.FinishReason)
 		if m.ResponseMeta.Usage != nil {
-			fmt.Fprintf(&b, "\nusage: %v", m.ResponseMeta.Usage)
+			b.WriteString("\nusage: ")
+			writeUsage(&b, m.ResponseMeta.Usage)
 		}
 	}
 	return b.String()
+}
+
+// writeUsage writes the counts in the form that the text has always had: the tokens written to a cache only if there are
+// some.
+func writeUsage(b *strings.Builder, u *TokenUsage) {
+	details := fmt.Sprint(u.PromptTokenDetails.CachedTokens)
+	if written := u.PromptTokenDetails.CacheWriteTokens; written > 0 {
+		details += fmt.Sprintf(" %d", written)
+	}
+	fmt.Fprintf(b, "&{%d {%s} %d %d {%d}}", u.PromptTokens, details, u.CompletionTokens, u.TotalTokens,
+		u.CompletionTokensDetails.ReasoningTokens)
 }
 
 func writeToolCalls(b *strings.Builder, calls []ToolCall) {

@@ -1,5 +1,7 @@
 package schema
 
+import "cmp"
+
 // ResponseMeta is what a provider tells about one response of a chat model.
 type ResponseMeta struct {
 	// FinishReason says why the model stopped, in the provider's words: "stop", "length", "tool_calls", …
@@ -8,6 +10,13 @@ type ResponseMeta struct {
 	Usage *TokenUsage `json:"usage,omitempty"`
 	// LogProbs is nil unless it was asked for.
 	LogProbs *LogProbs `json:"logprobs,omitempty"`
+	// ID is the provider's name for the response, "" when the provider gives none.
+	ID string `json:"id,omitempty"`
+	// Model is the model that answered, which may be another than the one that was asked for: a dated version, or that
+	// of a router.
+	Model string `json:"model,omitempty"`
+	// Provider is who served the response, as the adapter names it: "openai", "anthropic", "aws.bedrock", …
+	Provider string `json:"provider,omitempty"`
 }
 
 // TokenUsage counts the tokens of one request. Streamed counts are running totals, so that joining chunks takes the
@@ -26,6 +35,9 @@ type TokenUsage struct {
 type PromptTokenDetails struct {
 	// CachedTokens were read from the provider's prompt cache.
 	CachedTokens int `json:"cached_tokens"`
+	// CacheWriteTokens were written into the provider's prompt cache, which some bill apart. They are among the prompt
+	// tokens, and not among CachedTokens.
+	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
 }
 
 // CompletionTokensDetails breaks down the generated tokens.
@@ -67,10 +79,18 @@ func maxTokenUsage(total, u *TokenUsage) *TokenUsage {
 	}
 	atLeast(&total.PromptTokens, u.PromptTokens)
 	atLeast(&total.PromptTokenDetails.CachedTokens, u.PromptTokenDetails.CachedTokens)
+	atLeast(&total.PromptTokenDetails.CacheWriteTokens, u.PromptTokenDetails.CacheWriteTokens)
 	atLeast(&total.CompletionTokens, u.CompletionTokens)
 	atLeast(&total.CompletionTokensDetails.ReasoningTokens, u.CompletionTokensDetails.ReasoningTokens)
 	atLeast(&total.TotalTokens, u.TotalTokens)
 	return total
+}
+
+// origin is which response of whom the metadata are about. Of the values in the chunks of a stream the last one counts.
+type origin struct{ id, model, provider string }
+
+func (o *origin) add(id, model, provider string) {
+	o.id, o.model, o.provider = cmp.Or(id, o.id), cmp.Or(model, o.model), cmp.Or(provider, o.provider)
 }
 
 func atLeast(total *int, n int) { *total = max(*total, n) }

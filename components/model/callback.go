@@ -23,7 +23,9 @@ type CompletionTokensDetails struct {
 
 // PromptTokenDetails says more about TokenUsage.PromptTokens.
 type PromptTokenDetails struct {
-	CachedTokens int
+	// CachedTokens were read from the provider's prompt cache, CacheWriteTokens written into it.
+	CachedTokens     int
+	CacheWriteTokens int `json:",omitempty"`
 }
 
 // Config are the settings a call ran with.
@@ -80,13 +82,22 @@ func ConvCallbackOutput(src callbacks.CallbackOutput) *CallbackOutput {
 
 // usageOf is the usage that a message tells, nil if it tells none.
 func usageOf(m *schema.Message) *TokenUsage {
-	if m == nil || m.ResponseMeta == nil || m.ResponseMeta.Usage == nil {
+	if m == nil || m.ResponseMeta == nil {
 		return nil
 	}
-	u := m.ResponseMeta.Usage
+	return usageFrom(m.ResponseMeta.Usage)
+}
+
+// usageFrom is the usage of a message as handlers get it. It is nil for nil.
+func usageFrom(u *schema.TokenUsage) *TokenUsage {
+	if u == nil {
+		return nil
+	}
 	return &TokenUsage{
-		PromptTokens:            u.PromptTokens,
-		PromptTokenDetails:      PromptTokenDetails{CachedTokens: u.PromptTokenDetails.CachedTokens},
+		PromptTokens: u.PromptTokens,
+		PromptTokenDetails: PromptTokenDetails{
+			CachedTokens: u.PromptTokenDetails.CachedTokens, CacheWriteTokens: u.PromptTokenDetails.CacheWriteTokens,
+		},
 		CompletionTokens:        u.CompletionTokens,
 		TotalTokens:             u.TotalTokens,
 		CompletionTokensDetails: CompletionTokensDetails{ReasoningTokens: u.CompletionTokensDetails.ReasoningTokens},

@@ -44,13 +44,17 @@ func ConvAgenticCallbackInput(src callbacks.CallbackInput) *AgenticCallbackInput
 }
 
 // ConvAgenticCallbackOutput returns the payload an [AgenticModel] ended with: an *AgenticCallbackOutput as it is, a
-// message wrapped in one. Anything else gives nil.
+// message wrapped in one, with the usage that it tells. Anything else gives nil.
 func ConvAgenticCallbackOutput(src callbacks.CallbackOutput) *AgenticCallbackOutput {
 	switch v := src.(type) {
 	case *AgenticCallbackOutput:
 		return v
 	case *schema.AgenticMessage:
-		return &AgenticCallbackOutput{Message: v}
+		out := &AgenticCallbackOutput{Message: v}
+		if v != nil && v.ResponseMeta != nil {
+			out.TokenUsage = usageFrom(v.ResponseMeta.TokenUsage)
+		}
+		return out
 	}
 	return nil
 }

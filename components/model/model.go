@@ -34,6 +34,18 @@ type BaseChatModel = BaseModel[*schema.Message]
 // AgenticModel is a model that speaks [schema.AgenticMessage].
 type AgenticModel = BaseModel[*schema.AgenticMessage]
 
+// HasProvider is what a model may also implement to say who serves it, for traces and prices: "openai", "anthropic",
+// "aws.bedrock", "gcp.gemini", or another lower-case name. It is asked often and must not block.
+type HasProvider interface {
+	Provider() string
+}
+
+// HasEndpoint is what a model may also implement to say which server it calls, for traces. The port is 0 if the model
+// does not know it. It is asked often and must not block.
+type HasEndpoint interface {
+	Endpoint() (host string, port int)
+}
+
 // ChatModel is a model whose tools are set once for all its users.
 //
 // Deprecated: BindTools changes the model under calls that are running. Implement [ToolCallingChatModel].

@@ -132,11 +132,11 @@ func TestFinalAnswer_CallsAToolAllTheSame(t *testing.T) {
 
 func TestPrices(t *testing.T) {
 	usage := &schema.TokenUsage{PromptTokens: 1000, CompletionTokens: 100, TotalTokens: 1100}
-	usage.PromptTokenDetails.CachedTokens = 600
+	usage.PromptTokenDetails = schema.PromptTokenDetails{CachedTokens: 600, CacheWriteTokens: 200}
 	answer := &schema.Message{Role: schema.Assistant, Content: "x", ResponseMeta: &schema.ResponseMeta{Usage: usage}}
 	conf := budget.Config{Model: "small", Limits: budget.Limits{Money: 100}, Prices: map[string]budget.Price{
-		"small": {Input: 1000, CachedInput: 100, Output: 5000}, "large": {Input: 10000, Output: 0}}}
-	for name, want := range map[string]float64{"": 0.4 + 0.06 + 0.5, "large": 10} {
+		"small": {Input: 1000, CachedInput: 100, CacheWrite: 2000, Output: 5000}, "large": {Input: 10000, Output: 0}}}
+	for name, want := range map[string]float64{"": 0.2 + 0.06 + 0.4 + 0.5, "large": 10} {
 		account := budget.NewAccount(budget.Limits{})
 		var opts []adk.AgentRunOption
 		if name != "" {

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weftgo/weft/components/model"
@@ -11,6 +12,8 @@ import (
 type Price struct {
 	// Input is for tokens of the prompt, CachedInput for those that the provider had cached; 0 stands for Input.
 	Input, CachedInput float64
+	// CacheWrite is for tokens of the prompt that the provider has put into its cache; 0 stands for Input.
+	CacheWrite float64
 	// Output is for tokens of the answer, reasoning included.
 	Output float64
 }
@@ -19,12 +22,11 @@ const perTokens = 1_000_000
 
 // of is the price of a call.
 func (p Price) of(u schema.TokenUsage) float64 {
-	cachedPrice := p.CachedInput
-	if cachedPrice == 0 {
-		cachedPrice = p.Input
-	}
-	cached := u.PromptTokenDetails.CachedTokens
-	return (float64(u.PromptTokens-cached)*p.Input + float64(cached)*cachedPrice + float64(u.CompletionTokens)*p.Output) / perTokens
+	cached, written := u.PromptTokenDetails.CachedTokens, u.PromptTokenDetails.CacheWriteTokens
+	return (float64(u.PromptTokens-cached-written)*p.Input +
+		float64(cached)*cmp.Or(p.CachedInput, p.Input) +
+		float64(written)*cmp.Or(p.CacheWrite, p.Input) +
+		float64(u.CompletionTokens)*p.Output) / perTokens
 }
 
 // price finds the price of the model of a call. Without one no limit on money can be kept.
@@ -61,7 +63,9 @@ func (m *meter) more(u *schema.TokenUsage) (s Spent, ok bool) {
 	m.seen.PromptTokens = max(before.PromptTokens, u.PromptTokens)
 	m.seen.CompletionTokens = max(before.CompletionTokens, u.CompletionTokens)
 	m.seen.TotalTokens = max(before.TotalTokens, u.TotalTokens)
-	m.seen.PromptTokenDetails.CachedTokens = max(before.PromptTokenDetails.CachedTokens, u.PromptTokenDetails.CachedTokens)
+	details, told := &m.seen.PromptTokenDetails, u.PromptTokenDetails
+	details.CachedTokens = max(details.CachedTokens, told.CachedTokens)
+	details.CacheWriteTokens = max(details.CacheWriteTokens, told.CacheWriteTokens)
 	s = Spent{Tokens: total(m.seen) - total(before), Money: m.price.of(m.seen) - m.price.of(before)}
 	return s, s != Spent{}
 }
