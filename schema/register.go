@@ -162,6 +162,9 @@ func copyParams(dst, src *ParamsOneOf) (err error) {
 	if dst.params, err = serialization.Copy(src.params); err != nil {
 		return err
 	}
+	if src.raw != nil {
+		dst.raw = &rawSchema{text: src.raw.text}
+	}
 	dst.schema, err = serialization.Copy(src.schema)
 	return err
 }

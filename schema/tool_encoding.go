@@ -19,6 +19,8 @@ type toolInfoJSON struct {
 	HasParamsOneOf bool                      `json:"has_params_one_of,omitempty"`
 	Params         map[string]*ParameterInfo `json:"params,omitempty"`
 	JSONSchema     *jsonschema.Schema        `json:"json_schema,omitempty"`
+	// RawJSONSchema is the text of a schema, as a string: nothing of it changes.
+	RawJSONSchema *string `json:"raw_json_schema,omitempty"`
 }
 
 // MarshalJSON encodes the tool with its arguments, in whichever form they are described.
@@ -27,6 +29,9 @@ func (t ToolInfo) MarshalJSON() ([]byte, error) {
 	if t.ParamsOneOf != nil {
 		doc.HasParamsOneOf = true
 		doc.Params, doc.JSONSchema = t.params, t.schema
+		if t.raw != nil {
+			doc.RawJSONSchema = &t.raw.text
+		}
 	}
 	return json.Marshal(doc)
 }
@@ -39,17 +44,21 @@ func (t *ToolInfo) UnmarshalJSON(data []byte) error {
 	}
 	*t = ToolInfo{Name: doc.Name, Desc: doc.Desc, Extra: doc.Extra}
 	if doc.HasParamsOneOf {
-		t.ParamsOneOf = newParamsOneOf(doc.Params, doc.JSONSchema)
+		t.ParamsOneOf = newParamsOneOf(doc.Params, doc.JSONSchema, doc.RawJSONSchema)
 	}
 	return nil
 }
 
 // newParamsOneOf restores decoded parameters. Both encodings leave out an empty map.
-func newParamsOneOf(params map[string]*ParameterInfo, schema *jsonschema.Schema) *ParamsOneOf {
-	if params == nil && schema == nil {
-		params = map[string]*ParameterInfo{}
+func newParamsOneOf(params map[string]*ParameterInfo, schema *jsonschema.Schema, raw *string) *ParamsOneOf {
+	p := &ParamsOneOf{params: params, schema: schema}
+	if raw != nil {
+		p.raw = &rawSchema{text: *raw}
 	}
-	return &ParamsOneOf{params: params, schema: schema}
+	if params == nil && schema == nil && raw == nil {
+		p.params = map[string]*ParameterInfo{}
+	}
+	return p
 }
 
 // toolInfoGob is the gob form of a ToolInfo. Parameters and schema are JSON texts, which keep their order and what
@@ -61,6 +70,9 @@ type toolInfoGob struct {
 	HasParamsOneOf bool
 	Params         []byte
 	JSONSchema     []byte
+	// RawJSONSchema is the text of a schema. HasRawJSONSchema tells an empty one from none.
+	RawJSONSchema    []byte
+	HasRawJSONSchema bool
 }
 
 // GobEncode encodes the tool with its arguments, in whichever form they are described. The types of the values in
@@ -77,6 +89,9 @@ func (t ToolInfo) GobEncode() ([]byte, error) {
 		if doc.JSONSchema, err = json.Marshal(t.schema); err != nil {
 			return nil, fmt.Errorf("failed to marshal JSON schema of tool %q: %w", t.Name, err)
 		}
+	}
+	if doc.HasParamsOneOf && t.raw != nil {
+		doc.RawJSONSchema, doc.HasRawJSONSchema = []byte(t.raw.text), true
 	}
 	var buf bytes.Buffer
 	if err := gob.NewEncoder(&buf).Encode(doc); err != nil {
@@ -109,6 +124,11 @@ func (t *ToolInfo) GobDecode(b []byte) error {
 			return fmt.Errorf("failed to unmarshal JSON schema of tool %q: %w", t.Name, err)
 		}
 	}
-	t.ParamsOneOf = newParamsOneOf(params, schema)
+	var raw *string
+	if doc.HasRawJSONSchema {
+		text := string(doc.RawJSONSchema)
+		raw = &text
+	}
+	t.ParamsOneOf = newParamsOneOf(params, schema, raw)
 	return nil
 }

@@ -9,11 +9,13 @@ import (
 	"github.com/eino-contrib/jsonschema"
 )
 
-// ParamsOneOf describes the arguments of a tool in one of two forms: as a map of [ParameterInfo], or as a JSON schema.
-// Build it with [NewParamsOneOfByParams] or [NewParamsOneOfByJSONSchema]. Nil describes a tool without arguments.
+// ParamsOneOf describes the arguments of a tool in one of three forms: as a map of [ParameterInfo], as a JSON schema, or
+// as the JSON text of one. Build it with [NewParamsOneOfByParams], [NewParamsOneOfByJSONSchema] or
+// [NewParamsOneOfByRawJSON]. Nil describes a tool without arguments.
 type ParamsOneOf struct {
 	params map[string]*ParameterInfo
 	schema *jsonschema.Schema
+	raw    *rawSchema
 }
 
 // NewParamsOneOfByParams describes the arguments by name. It covers what most tools need; for anything else use
@@ -31,14 +33,19 @@ func NewParamsOneOfByJSONSchema(s *jsonschema.Schema) *ParamsOneOf {
 
 // ToJSONSchema returns the JSON schema of the arguments, or nil if there are none.
 //
-// A schema given by the user is returned as it is. One made from [ParameterInfo] is new with every call, with
+// A schema given by the user is returned as it is. One given as a text is decoded by the first call and brought to draft
+// 2020-12; all calls return the same one, which must not be changed, or what is wrong with the text. One made from [ParameterInfo] is new with every call, with
 // properties in the order of their names, so that the caller may change it and equal tools give equal prompts. A nil
 // ParameterInfo anywhere is an error that tells where.
 func (p *ParamsOneOf) ToJSONSchema() (*jsonschema.Schema, error) {
 	if p == nil {
 		return nil, nil
 	}
-	if p.params == nil {
+	switch {
+	case p.params == nil && p.raw != nil:
+		s, _, err := p.raw.read()
+		return s, err
+	case p.params == nil:
 		return p.schema, nil
 	}
 	s := &jsonschema.Schema{Type: string(Object)}

@@ -93,6 +93,9 @@ func tools(t *testing.T) map[string]*ToolInfo {
 		"empty params": {Name: "n", ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{})},
 		"params":       {Name: "n", Extra: map[string]any{"k": "v"}, ParamsOneOf: NewParamsOneOfByParams(nestedParams())},
 		"schema":       {Name: "n", ParamsOneOf: NewParamsOneOfByJSONSchema(&schema)},
+		"raw schema":   {Name: "n", ParamsOneOf: NewParamsOneOfByRawJSON(json.RawMessage(`{ "type":"object",\n"definitions":{"<&>":{"const":null}}, "n":9007199254740993 }`))},
+		"no raw text":  {Name: "n", ParamsOneOf: NewParamsOneOfByRawJSON(nil)},
+		"raw nonsense": {Name: "n", ParamsOneOf: NewParamsOneOfByRawJSON(json.RawMessage("{no"))},
 		"zero":         {},
 	}
 }

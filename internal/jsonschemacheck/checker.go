@@ -6,6 +6,7 @@
 package jsonschemacheck
 
 import (
+	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -28,10 +29,13 @@ type Checker struct {
 	root *jsonschema.Schema
 	// patterns has the regular expressions of the schema that Go can read; the others accept every text.
 	patterns map[string]*regexp.Regexp
-	// anchors and ids are the subschemas that references can name.
-	anchors map[string]*jsonschema.Schema
+	// targets has what references inside the schema lead to, by the schema that they are in.
+	targets map[*jsonschema.Schema]*jsonschema.Schema
 	// nothing has the subschemas that accept no value: those that are written as false.
 	nothing map[*jsonschema.Schema]bool
+	// uncertain has the subschemas that accept too much, because they have, somewhere inside, what the checker knows
+	// nothing of. No value is refused because it fits one of them.
+	uncertain map[*jsonschema.Schema]bool
 	// defaults: there are default values somewhere.
 	defaults bool
 }
@@ -39,22 +43,24 @@ type Checker struct {
 // New makes a schema ready. A nil schema accepts everything.
 func New(s *jsonschema.Schema) *Checker {
 	c := &Checker{
-		root:     s,
-		patterns: map[string]*regexp.Regexp{},
-		anchors:  map[string]*jsonschema.Schema{},
-		nothing:  map[*jsonschema.Schema]bool{},
+		root:      s,
+		patterns:  map[string]*regexp.Regexp{},
+		targets:   map[*jsonschema.Schema]*jsonschema.Schema{},
+		nothing:   map[*jsonschema.Schema]bool{},
+		uncertain: map[*jsonschema.Schema]bool{},
 	}
-	seen := map[*jsonschema.Schema]bool{}
-	var visit func(s *jsonschema.Schema)
-	visit = func(s *jsonschema.Schema) {
-		if s == nil || seen[s] {
-			return
+	links := newLinks()
+	links.visit(s, &url.URL{})
+	for i := 0; i < len(links.references); i++ { // a target outside the keywords brings more of them
+		r := links.references[i]
+		if target := links.resolve(r.from.Ref, r.base); target != nil {
+			c.targets[r.from] = target
 		}
-		seen[s] = true
-		c.collect(s)
-		EachSubschema(s, visit)
 	}
-	visit(s)
+	for _, sub := range links.all {
+		c.collect(sub)
+	}
+	c.spreadUncertainty(links.all)
 	return c
 }
 
@@ -62,17 +68,43 @@ func (c *Checker) collect(s *jsonschema.Schema) {
 	if reflect.DeepEqual(s, jsonschema.FalseSchema) {
 		c.nothing[s] = true
 	}
-	if s.Anchor != "" {
-		c.anchors["#"+s.Anchor] = s
-	}
-	if s.ID != "" {
-		c.anchors[string(s.ID)] = s
-	}
 	c.addPattern(s.Pattern)
 	for pattern := range s.PatternProperties {
 		c.addPattern(pattern)
 	}
 	c.defaults = c.defaults || s.Default != nil
+}
+
+// spreadUncertainty makes every schema uncertain that has an uncertain one in it, or refers to one.
+func (c *Checker) spreadUncertainty(all []*jsonschema.Schema) {
+	around := map[*jsonschema.Schema][]*jsonschema.Schema{}
+	var open []*jsonschema.Schema
+	for _, s := range all {
+		if c.isUncertain(s) {
+			open = append(open, s)
+		}
+		eachSubschema(s, func(sub *jsonschema.Schema) { around[sub] = append(around[sub], s) })
+		if target := c.targets[s]; target != nil {
+			around[target] = append(around[target], s)
+		}
+	}
+	for len(open) > 0 {
+		s := open[len(open)-1]
+		if open = open[:len(open)-1]; !c.uncertain[s] {
+			c.uncertain[s] = true
+			open = append(open, around[s]...)
+		}
+	}
+}
+
+// isUncertain reports whether a schema itself has what the checker knows nothing of.
+func (c *Checker) isUncertain(s *jsonschema.Schema) bool {
+	for _, keyword := range []string{"unevaluatedProperties", "unevaluatedItems", "$recursiveRef"} {
+		if _, ok := s.Extras[keyword]; ok {
+			return true
+		}
+	}
+	return s.DynamicRef != "" || s.Ref != "" && c.targets[s] == nil || s.Pattern != "" && c.patterns[s.Pattern] == nil
 }
 
 func (c *Checker) addPattern(text string) {
@@ -84,8 +116,8 @@ func (c *Checker) addPattern(text string) {
 	}
 }
 
-// EachSubschema calls visit for the schemas directly in s, nil ones included.
-func EachSubschema(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
+// eachSubschema calls visit for the schemas directly in s, nil ones included.
+func eachSubschema(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems} {
 		for _, sub := range list {
 			visit(sub)
@@ -166,7 +198,7 @@ func (w *walk) value(s *jsonschema.Schema, v any, path string) {
 		w.wrong(path, "is not allowed")
 		return
 	}
-	if target := w.checker.resolve(s.Ref); target != nil {
+	if target := w.checker.targets[s]; target != nil {
 		w.value(target, v, path)
 	}
 	if !w.ofType(s, v, path) {
@@ -195,10 +227,10 @@ func (w *walk) combined(s *jsonschema.Schema, v any, path string) {
 	}
 	w.oneOrMore(s.AnyOf, false, v, path)
 	w.oneOrMore(s.OneOf, true, v, path)
-	if s.Not != nil && w.fits(s.Not, v) {
+	if s.Not != nil && !w.checker.uncertain[s.Not] && w.fits(s.Not, v) {
 		w.wrong(path, "fits what is ruled out")
 	}
-	if s.If != nil {
+	if s.If != nil && !w.checker.uncertain[s.If] {
 		if w.fits(s.If, v) {
 			w.value(s.Then, v, path)
 		} else {
@@ -227,7 +259,7 @@ func (w *walk) oneOrMore(alternatives []*jsonschema.Schema, onlyOne bool, v any,
 		w.problems = append(w.problems, w.problemsOf(ofType[0], v, path)...)
 	case fitting == 0:
 		w.wrong(path, "fits none of the alternatives"+typesOfAll(alternatives))
-	case fitting > 1 && onlyOne:
+	case fitting > 1 && onlyOne && !slices.ContainsFunc(alternatives, func(s *jsonschema.Schema) bool { return w.checker.uncertain[s] }):
 		w.wrong(path, "fits more than one of the alternatives")
 	}
 }

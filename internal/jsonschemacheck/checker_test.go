@@ -2,6 +2,7 @@ package jsonschemacheck
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -63,6 +64,9 @@ func TestCheck_EveryKeyword(t *testing.T) {
 		{`{"$defs":{"n":{"$anchor":"here","type":"number"}},"items":{"$ref":"#here"}}`, `[1]`, `["x"]`, "[0] must be of type number, and is string"},
 		{`{"properties":{"next":{"$ref":"#"}},"additionalProperties":false}`, `{"next":{"next":{}}}`, `{"next":{"x":1}}`, "next.x is unknown (known: next)"},
 		{`{"$defs":{"a/b":{"type":"number"}},"$ref":"#/$defs/a~1b"}`, `1`, `"x"`, "the value must be of type number, and is string"},
+		{`{"$id":"https://x.org/a/s.json","$defs":{"n":{"$id":"n.json","type":"number"}},"$ref":"/a/n.json"}`, `1`, `"x"`, "the value must be of type number, and is string"},
+		{`{"const":null}`, `null`, ``, ""},
+		{`{"not":{"$ref":"https://example.com/other.json"}}`, `"who knows"`, ``, ""},
 		{`{"$ref":"https://example.com/other.json"}`, `"what is not here accepts all"`, ``, ""},
 		{`{"$ref":"#"}`, `"a reference to itself ends"`, ``, ""},
 	} {
@@ -73,6 +77,28 @@ func TestCheck_EveryKeyword(t *testing.T) {
 			require.Equal(t, tc.want, problems(t, tc.schema, tc.fails), "%s of %s", tc.fails, tc.schema)
 		}
 	}
+}
+
+// Keywords that the Schema type has no field for are in the Extras.
+func TestCheck_Extras(t *testing.T) {
+	number := map[string]any{"schemas": map[string]any{"n": map[string]any{"type": "number", "not": map[string]any{"const": json.Number("3")}}}}
+	s := &jsonschema.Schema{Ref: "#/components/schemas/n", Extras: map[string]any{"components": number}}
+	require.Len(t, New(s).Check("x"), 1)
+	require.Len(t, New(s).Check(3.0), 1)
+	require.Empty(t, New(s).Check(1.0))
+	null := New(&jsonschema.Schema{Extras: map[string]any{"const": nil}})
+	require.Empty(t, null.Check(nil))
+	require.Equal(t, []string{"the value must be null"}, null.Check(0.0))
+	require.Empty(t, New(&jsonschema.Schema{Not: &jsonschema.Schema{Extras: map[string]any{"unevaluatedItems": false}}}).Check([]any{}))
+}
+
+func TestNew_LongChainsOfReferencesCostLittle(t *testing.T) {
+	defs := jsonschema.Definitions{"end": {DynamicRef: "#x"}}
+	for i := range 20_000 {
+		defs[fmt.Sprint(i)] = &jsonschema.Schema{Ref: fmt.Sprintf("#/$defs/%d", i+1)}
+	}
+	defs["20000"] = &jsonschema.Schema{Ref: "#/$defs/end"}
+	New(&jsonschema.Schema{Ref: "#/$defs/0", Definitions: defs}).Check(1.0)
 }
 
 func TestCheck_NamesThePlace(t *testing.T) {

@@ -15,7 +15,7 @@ func (c *Checker) applyDefaults(s *jsonschema.Schema, value any, depth int) (cha
 	if s == nil || depth > maxDepth {
 		return false
 	}
-	if target := c.resolve(s.Ref); target != nil {
+	if target := c.targets[s]; target != nil {
 		changed = c.applyDefaults(target, value, depth+1)
 	}
 	switch v := value.(type) {
@@ -51,7 +51,7 @@ func (c *Checker) defaultOf(s *jsonschema.Schema) any {
 	if s.Default != nil {
 		return s.Default
 	}
-	if target := c.resolve(s.Ref); target != nil && target.Ref == "" {
+	if target := c.targets[s]; target != nil && target.Ref == "" {
 		return target.Default
 	}
 	if len(s.OneOf) == 2 && s.OneOf[0] != nil && s.OneOf[1] != nil && s.OneOf[1].Type == "null" {

@@ -1,6 +1,7 @@
 package jsonschemacheck
 
 import (
+	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
@@ -8,36 +9,128 @@ import (
 	"github.com/eino-contrib/jsonschema"
 )
 
-// resolve finds what a reference names inside the schema: the schema itself, an anchor, an $id, or a JSON pointer. It is
-// nil for any other.
-func (c *Checker) resolve(ref string) *jsonschema.Schema {
-	if ref == "" {
-		return nil
-	}
-	if ref == "#" {
-		return c.root
-	}
-	if s := c.anchors[ref]; s != nil {
-		return s
-	}
-	pointer, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil
-	}
-	return follow(c.root, strings.Split(pointer, "/"))
+// links is what references in a schema can lead to.
+type links struct {
+	all  []*jsonschema.Schema
+	seen map[*jsonschema.Schema]bool
+	// resources are the schemas with an $id, and the whole, by their URI; anchors are those with a name, by URI and name.
+	// An anchor that there is twice is nil.
+	resources, anchors map[string]*jsonschema.Schema
+	references         []link
 }
 
-// follow walks a JSON pointer through the keywords that hold schemas.
+// link is a reference and what it is relative to.
+type link struct {
+	from *jsonschema.Schema
+	base *url.URL
+}
+
+func newLinks() *links {
+	return &links{
+		seen: map[*jsonschema.Schema]bool{}, resources: map[string]*jsonschema.Schema{}, anchors: map[string]*jsonschema.Schema{},
+	}
+}
+
+func (l *links) visit(s *jsonschema.Schema, base *url.URL) {
+	if s == nil || l.seen[s] {
+		return
+	}
+	l.seen[s] = true
+	l.all = append(l.all, s)
+	if id, err := url.Parse(string(s.ID)); err == nil && s.ID != "" {
+		base = base.ResolveReference(id)
+	}
+	if uri := document(base); len(l.all) == 1 || s.ID != "" {
+		l.resources[uri] = s
+	}
+	dynamic, _ := s.Extras["$dynamicAnchor"].(string)
+	for _, name := range []string{s.Anchor, dynamic} {
+		l.addAnchor(document(base)+"#"+name, s, name)
+	}
+	if s.Ref != "" {
+		l.references = append(l.references, link{s, base})
+	}
+	eachSubschema(s, func(sub *jsonschema.Schema) { l.visit(sub, base) })
+}
+
+func (l *links) addAnchor(uri string, s *jsonschema.Schema, name string) {
+	if name == "" {
+		return
+	}
+	if other, twice := l.anchors[uri]; twice && other != s {
+		s = nil
+	}
+	l.anchors[uri] = s
+}
+
+// document is a URI without its fragment.
+func document(uri *url.URL) string {
+	u := *uri
+	u.Fragment, u.RawFragment = "", ""
+	return u.String()
+}
+
+// resolve finds the schema of a reference. It is nil if that is not in the schema.
+func (l *links) resolve(ref string, base *url.URL) *jsonschema.Schema {
+	uri, err := url.Parse(ref)
+	if err != nil {
+		return nil
+	}
+	uri = base.ResolveReference(uri)
+	resource := l.resources[document(uri)]
+	switch {
+	case resource == nil || uri.Fragment == "":
+		return resource
+	case !strings.HasPrefix(uri.Fragment, "/"):
+		return l.anchors[document(uri)+"#"+uri.Fragment]
+	}
+	steps := strings.Split(uri.Fragment[1:], "/")
+	for i, step := range steps {
+		steps[i] = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+	}
+	target := follow(resource, steps)
+	l.visit(target, base) // one that was in the Extras
+	return target
+}
+
+// follow walks a JSON pointer.
 func follow(s *jsonschema.Schema, steps []string) *jsonschema.Schema {
 	for len(steps) > 0 && s != nil {
-		keyword := unescape(steps[0])
+		keyword := steps[0]
+		if extra, ok := s.Extras[keyword]; ok {
+			return inExtra(extra, steps[1:])
+		}
 		if steps = steps[1:]; len(steps) > 0 {
-			if sub, ok := namedIn(s, keyword, unescape(steps[0])); ok {
+			if sub, ok := namedIn(s, keyword, steps[0]); ok {
 				s, steps = sub, steps[1:]
 				continue
 			}
 		}
 		s = singleIn(s, keyword)
+	}
+	return s
+}
+
+// inExtra makes a schema of what a pointer leads to in a keyword that has no field.
+func inExtra(v any, steps []string) *jsonschema.Schema {
+	for _, step := range steps {
+		switch holder := v.(type) {
+		case map[string]any:
+			v = holder[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(holder) {
+				return nil
+			}
+			v = holder[i]
+		default:
+			return nil
+		}
+	}
+	doc, err := json.Marshal(v)
+	s := new(jsonschema.Schema)
+	if err != nil || v == nil || json.Unmarshal(doc, s) != nil {
+		return nil
 	}
 	return s
 }
@@ -86,12 +179,4 @@ func singleIn(s *jsonschema.Schema, keyword string) *jsonschema.Schema {
 		return s.PropertyNames
 	}
 	return nil
-}
-
-// unescape reads one step of a JSON pointer in a URI fragment.
-func unescape(step string) string {
-	if decoded, err := url.PathUnescape(step); err == nil {
-		step = decoded
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 }

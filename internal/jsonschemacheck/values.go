@@ -75,8 +75,12 @@ func (w *walk) listed(s *jsonschema.Schema, v any, path string) {
 	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return same(e, v) }) {
 		w.wrong(path, "must be one of "+textOf(s.Enum))
 	}
-	if s.Const != nil && !same(s.Const, v) {
-		w.wrong(path, "must be "+textOf([]any{s.Const}))
+	want, isConst := s.Const, s.Const != nil
+	if extra, ok := s.Extras["const"]; ok && extra == nil { // the field cannot hold null
+		isConst = true
+	}
+	if isConst && !same(want, v) {
+		w.wrong(path, "must be "+textOf([]any{want}))
 	}
 }
 
