@@ -10,13 +10,13 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: test fmt vet staticcheck unit stdjson fuzz bench generate tools
+.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz bench generate tools
 
-test: fmt vet staticcheck stdjson unit
+test: fmt vet staticcheck api stdjson unit bench-check
 
 # The tools have a module of their own, so that users of Weft do not get them.
 tools:
-	@cd tools && GOWORK=off $(GO) build -o $(BIN)/ honnef.co/go/tools/cmd/staticcheck go.uber.org/mock/mockgen ./testcount
+	@cd tools && GOWORK=off $(GO) build -o $(BIN)/ honnef.co/go/tools/cmd/staticcheck go.uber.org/mock/mockgen ./testcount ./apicheck ./benchcheck
 
 fmt:
 	@unformatted=$$(gofmt -l $(MODULES)); \
@@ -38,6 +38,20 @@ unit: tools
 JSON_USERS = $(shell $(GO) list -f '{{$$p := .ImportPath}}{{range .Imports}}{{if eq . "github.com/weftgo/weft/internal/json"}}{{$$p}}{{end}}{{end}}' ./...)
 stdjson:
 	@$(GO) test -tags weft_stdjson -timeout 10m ./internal/json ./compose $(JSON_USERS) ./adk/adktest ./adk/middlewares/internal/hookrules
+
+# api holds the exported API against what users of Eino expect, and against what it was: see tools/apicheck.
+api: tools
+	@GOWORK=off $(BIN)/apicheck
+api-update: tools
+	@GOWORK=off $(BIN)/apicheck -update
+
+# bench-check compares the allocations of the benchmarks of the runtime with bench/baseline.txt: see tools/benchcheck.
+MEASURED  := ./adk ./compose ./schema ./internal/callbacks ./internal/eventring ./internal/core ./internal/jsonscan
+BENCHMARKS = $(GO) test -run '^$$' -bench . -benchmem -benchtime 200x -count 2 $(MEASURED)
+bench-check: tools
+	@$(BENCHMARKS) | $(BIN)/benchcheck -baseline bench/baseline.txt
+bench-update: tools
+	@mkdir -p bench && $(BENCHMARKS) | $(BIN)/benchcheck -baseline bench/baseline.txt -update
 
 # fuzz runs every fuzz target for FUZZTIME.
 FUZZTIME ?= 20s
