@@ -95,44 +95,6 @@ func newAgentRun[M MessageType](ctx context.Context, a *chatModelAgent[M], do as
 	return r
 }
 
-// send emits an event. One that comes after the end of the run, from tools that outlive it, or when it is to stop at
-// once, is dropped: the turn that it is of is taken again.
-func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
-	if !r.trySend(e) {
-		r.phase.lose()
-		e.closeStreams()
-	}
-}
-
-// sendMessage is send for an event of the run's own, with the message of a model or a tool.
-func (r *agentRun[M]) sendMessage(e *TypedAgentEvent[M]) {
-	r.answered.Store(true)
-	r.send(e)
-}
-
-// trySend emits an event, unless the run is over or is to stop at once. What says how it stopped is emitted.
-func (r *agentRun[M]) trySend(e *TypedAgentEvent[M]) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over || r.view.Now() && (r.view.IsAbortOnly() || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
-		return false
-	}
-	r.out.send(e)
-	return true
-}
-
-// sendCommitted emits the event of a tool call that counts although the run may have been stopped meanwhile.
-func (r *agentRun[M]) sendCommitted(e *TypedAgentEvent[M]) {
-	r.answered.Store(true)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over || r.view.IsAbortOnly() && r.view.Now() {
-		e.closeStreams()
-		return
-	}
-	r.out.send(e)
-}
-
 // begin starts the run. Hooks before it run in the caller's goroutine.
 func (a *chatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
 	r := newAgentRun(ctx, a, do)
@@ -285,22 +247,6 @@ func (r *agentRun[M]) concluded(final M, err error) error {
 	return nil
 }
 
-// replay sends the event of a message that an earlier process emitted, for other agents and to say how the agent ended.
-func (r *agentRun[M]) replay(m M, action *AgentAction, from eventOrigin) {
-	ops := opsOf[M]()
-	if ops.isNil(m) {
-		return
-	}
-	e := newMessageEvent(m, nil)
-	if name, _ := ops.toolCallOf(m); name != "" {
-		ops.toolVariant(&e.variant, name)
-	} else {
-		ops.modelVariant(&e.variant)
-	}
-	e.event.origin, e.event.Action = from, action
-	r.sendMessage(&e.event)
-}
-
 // ready does what comes before the graph.
 func (r *agentRun[M]) ready() error {
 	if r.graph == nil {
@@ -363,21 +309,6 @@ func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	return &TypedAgentEvent[M]{Err: err}
-}
-
-// hidePartial hides what broke off from other agents: the resumed run says it again.
-func (r *agentRun[M]) hidePartial() {
-	if l := r.lane(); l != nil {
-		l.discard(r.agent.conf.Name, 0, entryCountsIfWhole)
-	}
-}
-
-// lane is where other agents see what the run says, nil if there are none that do.
-func (r *agentRun[M]) lane() *lane[M] {
-	if x := executionFrom[M](r.Context); x != nil && x.run.recording.Load() {
-		return x.lane
-	}
-	return nil
 }
 
 // exceededIterations is the error of a run whose model would have to be called once too often.

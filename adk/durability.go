@@ -1,7 +1,19 @@
 package adk
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
 	"github.com/weftgo/weft/adk/internal/journal"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/concat"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
 )
@@ -63,3 +75,413 @@ type scopeKey struct{}
 
 // savingTime is how long a store may take to save what has happened already.
 const savingTime = journal.SavingTime
+
+// restoredAgent is how far an agent had got in the earlier life of a run.
+type restoredAgent[M MessageType] struct {
+	messages  []M
+	given     int
+	remaining int
+	extra     map[string]any
+}
+
+// durableRun is what a run whose steps are saved needs for that.
+type durableRun[M MessageType] struct {
+	visit *journal.Visit
+	// journaled is the history as it was saved last.
+	journaled []M
+	given     int // how many messages a resumed run began with, whose events are out
+	// actions are those of calls whose results are not saved yet, by call ID.
+	actions sync.Map
+}
+
+// findJournal finds out whether the steps of the run are saved, and how far it has got.
+func (r *agentRun[M]) findJournal() error {
+	scope, _ := r.Context.Value(scopeKey{}).(*journal.Scope)
+	if scope == nil {
+		return nil
+	}
+	r.durable = &durableRun[M]{visit: scope.Begin(core.GetCurrentAddress(r.Context).String(), r.resume != nil)}
+	last := r.durable.visit.LastTurn()
+	if last == nil {
+		return nil
+	}
+	restored := &restoredAgent[M]{given: last.Given, remaining: last.Remaining, extra: last.Extra}
+	for i, v := range last.Messages {
+		m, ok := v.(M)
+		if !ok {
+			return fmt.Errorf("agent '%s': saved message %d is %T", r.agent.conf.Name, i, v)
+		}
+		restored.messages = append(restored.messages, m)
+	}
+	if len(restored.messages) == 0 {
+		return fmt.Errorf("agent '%s': a saved turn has no messages", r.agent.conf.Name)
+	}
+	r.restored, r.resume = restored, nil
+	r.durable.journaled = restored.messages
+	if session := sessionFrom(r.Context); session != nil {
+		session.add(last.Values)
+	}
+	return nil
+}
+
+// recordEnd says that the run has ended, unless it stopped, for a resumed run to go on with.
+func (r *agentRun[M]) recordEnd() {
+	if r.durable != nil {
+		r.durable.visit.End()
+	}
+}
+
+// recordStop says that the run stopped, and whether its state is in the interrupt.
+func (r *agentRun[M]) recordStop(hasState bool) {
+	switch {
+	case r.durable == nil:
+	case hasState:
+		r.durable.visit.Suspend()
+	default:
+		r.durable.visit.Park()
+	}
+}
+
+// replaySteps sends the events of the steps that an earlier process recorded. What the saved history has, such as some of
+// the results of a round that was interrupted, is left out.
+func (r *agentRun[M]) replaySteps() {
+	ops, known := opsOf[M](), r.knownMessages()
+	for _, m := range r.restored.messages[min(r.restored.given, len(r.restored.messages)):] {
+		if (ops.isAnswer(m) || ops.isResult(m)) && !known[ops.id(m)] {
+			r.replay(m, nil, originReplayedSteps)
+		}
+	}
+}
+
+// knownMessages has the IDs of what other agents can see when the run goes on.
+func (r *agentRun[M]) knownMessages() map[string]bool {
+	x := executionFrom[M](r.Context)
+	if x == nil || x.lane == nil {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, item := range x.lane.visible() {
+		if m, _ := item.whole(r.Context); !opsOf[M]().isNil(m) {
+			known[opsOf[M]().id(m)] = true
+		}
+	}
+	delete(known, "")
+	return known
+}
+
+// saveTurn saves the state after a turn of the model.
+func (r *agentRun[M]) saveTurn(ctx context.Context) error {
+	s := new(journal.Record)
+	var messages []M
+	err := compose.ProcessState(ctx, func(_ context.Context, state *agentState[M]) error {
+		messages = state.Messages[:len(state.Messages):len(state.Messages)]
+		s.Remaining, s.Extra = state.RemainingIterations, maps.Clone(state.Extra)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for s.Keep < len(messages) && s.Keep < len(r.durable.journaled) && any(messages[s.Keep]) == any(r.durable.journaled[s.Keep]) {
+		s.Keep++
+	}
+	for _, m := range messages[s.Keep:] {
+		s.Messages = append(s.Messages, m)
+	}
+	switch {
+	case r.restored != nil:
+		s.Given = r.restored.given
+	case r.resume == nil:
+		s.Given = len(r.messages)
+	default:
+		s.Given = r.durable.given
+	}
+	s.Values = sessionFrom(ctx).all()
+	if err := r.durable.visit.SaveTurn(ctx, s); err != nil {
+		return err
+	}
+	r.durable.journaled = messages
+	return nil
+}
+
+// durableTools saves the results of tool calls, and answers those that were done in the earlier life of the run.
+func durableTools[M MessageType]() compose.ToolMiddleware {
+	return compose.ToolMiddleware{
+		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
+			return durableTool[M](next, toolStep[compose.ToolOutput]{
+				note: func(_ context.Context, out *compose.ToolOutput, s *journal.Record) error {
+					s.Text = out.Result
+					return nil
+				},
+				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.ToolOutput, error) {
+					return &compose.ToolOutput{Result: s.Text}, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
+				},
+			})
+		},
+		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
+			return durableTool[M](next, toolStep[compose.StreamToolOutput]{
+				note: func(ctx context.Context, out *compose.StreamToolOutput, s *journal.Record) (err error) {
+					out.Result, err = joinedStep(ctx, out.Result, &s.Text)
+					return err
+				},
+				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.StreamToolOutput, error) {
+					out := &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{s.Text})}
+					return out, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
+				},
+			})
+		},
+		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
+			return durableTool[M](next, toolStep[compose.EnhancedInvokableToolOutput]{
+				note: func(_ context.Context, out *compose.EnhancedInvokableToolOutput, s *journal.Record) error {
+					s.Result = out.Result
+					return nil
+				},
+				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.EnhancedInvokableToolOutput, error) {
+					return &compose.EnhancedInvokableToolOutput{Result: s.Result}, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
+				},
+			})
+		},
+		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
+			return durableTool[M](next, toolStep[compose.EnhancedStreamableToolOutput]{
+				note: func(ctx context.Context, out *compose.EnhancedStreamableToolOutput, s *journal.Record) (err error) {
+					out.Result, err = joinedStep(ctx, out.Result, &s.Result)
+					return err
+				},
+				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.EnhancedStreamableToolOutput, error) {
+					out := &compose.EnhancedStreamableToolOutput{Result: schema.StreamReaderFromArray([]*schema.ToolResult{s.Result})}
+					return out, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
+				},
+			})
+		},
+	}
+}
+
+// joinedStep reads a stream to its end, joins it into a step, and returns it anew.
+func joinedStep[T any](ctx context.Context, s *schema.StreamReader[T], into *T) (*schema.StreamReader[T], error) {
+	if s == nil {
+		return nil, nil
+	}
+	items, err := gatheredItems(ctx, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	switch len(items) {
+	case 0:
+	case 1:
+		*into = items[0]
+	default:
+		if *into, err = concat.Items(items); err != nil {
+			return nil, err
+		}
+	}
+	return schema.StreamReaderFromArray(items), nil
+}
+
+// replayedCallKey marks the context of a call that is only answered.
+type replayedCallKey struct{}
+
+// durableTool saves one kind of call.
+func durableTool[M MessageType, O any](next toolCall[O], step toolStep[O]) toolCall[O] {
+	return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
+		if r := agentRunFrom[M](ctx); r != nil && r.durable != nil {
+			return callDurably(ctx, r, in, next, step)
+		}
+		return next(ctx, in)
+	}
+}
+
+// toolStep is how the result of one kind of tool is saved: note puts an output into a step, answer makes one of a step.
+type toolStep[O any] struct {
+	note   func(context.Context, *O, *journal.Record) error
+	answer func(context.Context, *compose.ToolInput, *journal.Record) (*O, error)
+}
+
+// recordedCallKey asks a context which recorded tool call it belongs to.
+type recordedCallKey struct{}
+
+// callDurably calls a tool in a run whose steps are saved.
+func callDurably[M MessageType, O any](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next toolCall[O], step toolStep[O]) (*O, error) {
+	call, err := r.recordedCall(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	known := call.Known()
+	if known != nil && known.Kind == journal.KindResult {
+		if action, _ := known.Action.(*AgentAction); action != nil {
+			if err := sendToolGenAction(ctx, in.Name, action); err != nil {
+				return nil, err
+			}
+		}
+		return step.answer(context.WithValue(ctx, replayedCallKey{}, true), in, known)
+	}
+	switch decided, err := r.decide(ctx, in, known); {
+	case err != nil:
+		if core.IsInterrupt(err) {
+			call.Suspend()
+		}
+		return nil, err
+	case decided != nil:
+		var done *journal.Record
+		err := call.Finish(ctx, func(s *journal.Record) {
+			s.Text, done = decided.Result, s
+			s.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
+		})
+		if err != nil {
+			return nil, err
+		}
+		return step.answer(ctx, in, done)
+	}
+	if err := call.Start(ctx); err != nil {
+		return nil, err
+	}
+	out, err := next(context.WithValue(ctx, recordedCallKey{}, call), in)
+	noted := new(journal.Record)
+	if err == nil && out != nil {
+		err = step.note(ctx, out, noted)
+	}
+	action := r.actionOf(ctx, in)
+	if err != nil {
+		if core.IsInterrupt(err) {
+			call.Suspend()
+		}
+		return nil, errors.Join(err, call.Fail(ctx))
+	}
+	return out, call.Finish(ctx, func(s *journal.Record) {
+		s.Text, s.Result = noted.Text, noted.Result
+		if action != nil {
+			s.Action = action
+		}
+	})
+}
+
+// recordedCall is the call in the journal.
+func (r *agentRun[M]) recordedCall(ctx context.Context, in *compose.ToolInput) (call *journal.Call, err error) {
+	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		key := fmt.Sprintf("%d %q %q %q", s.RemainingIterations, in.CallID, in.Name, in.Arguments)
+		call = r.durable.visit.Call(key, s.RemainingIterations)
+		return nil
+	})
+	return call, err
+}
+
+// decide finds out about a call that had begun in the earlier life of the run. With neither an outcome nor an error the
+// tool is to be called.
+func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, known *journal.Record) (*ToolOutcome, error) {
+	asked, hasState, _ := tool.GetInterruptState[*OutcomeUnknown](ctx)
+	if !(asked && hasState) && (known == nil || known.Kind != journal.KindStart || r.idempotent(in.Name)) {
+		return nil, nil
+	}
+	if _, ok, outcome := tool.GetResumeContext[*ToolOutcome](ctx); ok {
+		switch {
+		case outcome.Rerun:
+			return nil, nil
+		case outcome.Err != "":
+			return nil, errors.New(outcome.Err)
+		}
+		return outcome, nil
+	}
+	unknown := &OutcomeUnknown{ToolName: in.Name, CallID: in.CallID, Arguments: in.Arguments, IdempotencyKey: GetIdempotencyKey(ctx)}
+	return nil, tool.StatefulInterrupt(ctx, unknown, unknown)
+}
+
+// idempotent reports whether a call that had begun may be repeated. An agent goes on where it was.
+func (r *agentRun[M]) idempotent(name string) bool {
+	if _, ok := r.toolNamed(name).(core.GoesOn); ok {
+		return true
+	}
+	return r.repeatable(name)
+}
+
+// repeatable reports whether a tool says that it may be called again.
+func (r *agentRun[M]) repeatable(name string) bool {
+	t, ok := r.toolNamed(name).(IdempotentTool)
+	return ok && t.Idempotent()
+}
+
+// toolNamed finds a tool by its name or an alias, nil if there is none.
+func (r *agentRun[M]) toolNamed(name string) tool.BaseTool {
+	if own, ok := r.graph.canonical[name]; ok {
+		name = own
+	}
+	for i, info := range slices.Backward(r.graph.infos) { // the last one is called
+		if info.Name == name {
+			return r.graph.tools[i]
+		}
+	}
+	return nil
+}
+
+// GoesOn says that the steps of the agent are saved with those of the run.
+func (t *agentTool[M]) GoesOn() {}
+
+// noteAction remembers the action of a call until its result is saved: that of an early call is published only later.
+func (r *agentRun[M]) noteAction(callID string, action *AgentAction) {
+	if r.durable != nil && action != nil {
+		r.durable.actions.Store(callID, action)
+	}
+}
+
+// actionOf takes the action of a call that has ended. One that code outside of the tool has set for the tool's name may
+// not be published yet.
+func (r *agentRun[M]) actionOf(ctx context.Context, in *compose.ToolInput) *AgentAction {
+	if action, ok := r.durable.actions.LoadAndDelete(in.CallID); ok {
+		return action.(*AgentAction)
+	}
+	var action *AgentAction
+	if r.earlyCall(ctx) != nil {
+		_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+			action = s.ToolGenActions[in.Name]
+			return nil
+		})
+	}
+	return action
+}
+
+// GetIdempotencyKey returns a key for the tool call of ctx that is the same whenever the call is repeated: after a retry
+// of the model with the same call, a failover, or a resume. Services that take such keys do nothing twice then. It is ""
+// outside a tool call of an agent. After the death of the process it is the same if the run is saved at every step (see
+// [EveryStep]); other runs begin anew then.
+func GetIdempotencyKey(ctx context.Context) string {
+	call, id, ok := compose.InternalToolCall(ctx)
+	if !ok {
+		return ""
+	}
+	for r := innermostRun(ctx); r != nil; r = innermostRun(ctx) {
+		outside := r.outside()
+		if _, around, _ := compose.InternalToolCall(outside); around != id {
+			return r.idempotencyKey(ctx, call)
+		}
+		ctx = outside // the call is of an agent around the innermost one
+	}
+	return ""
+}
+
+// callSeedKey is the run-local value that the keys of the calls of a run are made with. It is there once a key was asked
+// for, and saved with the run.
+const callSeedKey = "_weft_call_seed"
+
+// idempotencyKey makes the key out of what a repeated call has in common.
+func (r *agentRun[M]) idempotencyKey(ctx context.Context, call schema.ToolCall) (key string) {
+	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		seed, ok := s.Extra[callSeedKey].(string)
+		if !ok {
+			seed = r.newCallSeed()
+			if s.Extra == nil {
+				s.Extra = map[string]any{}
+			}
+			s.Extra[callSeedKey] = seed
+		}
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %q %q", seed, s.RemainingIterations, call.ID, call.Function.Name, call.Function.Arguments))
+		key = hex.EncodeToString(sum[:])
+		return nil
+	})
+	return key
+}
+
+// newCallSeed tells the run from all others. One that is saved at every step finds its seed again when the process dies
+// before it is saved.
+func (r *agentRun[M]) newCallSeed() string {
+	if r.durable == nil {
+		return newMessageID()
+	}
+	return fmt.Sprintf("%q %q", r.durable.visit.Journal().ID(), r.durable.visit.Position())
+}

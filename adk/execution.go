@@ -2,7 +2,6 @@ package adk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -10,8 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/weftgo/weft/adk/internal/journal"
-	"github.com/weftgo/weft/components"
-	"github.com/weftgo/weft/internal/callbacks"
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
@@ -276,47 +273,6 @@ type failing[M MessageType] struct {
 
 func (f failing[M]) execute() { f.out.send(&TypedAgentEvent[M]{Err: f.err}) }
 
-// beginCustom starts an agent that is not of this package.
-func beginCustom[M MessageType](ctx context.Context, agent TypedAgent[M], do assignment[M]) task {
-	var events *AsyncIterator[*TypedAgentEvent[M]]
-	if do.resume == nil {
-		events = agent.Run(ctx, do.input, do.opts...)
-	} else {
-		resumable, ok := agent.(TypedResumableAgent[M])
-		if !ok {
-			return failing[M]{do.out, notResumable(agent.Name(ctx))}
-		}
-		events = resumable.Resume(ctx, do.resume, do.opts...)
-	}
-	if events == nil {
-		return failing[M]{do.out, errors.New("the agent returned no iterator")}
-	}
-	return customRun[M]{ctx: ctx, events: events, out: do.out}
-}
-
-// customRun takes the events of an agent that runs by itself. The layers get copies: such an agent may keep its events,
-// or send one in several runs.
-type customRun[M MessageType] struct {
-	ctx    context.Context
-	events *AsyncIterator[*TypedAgentEvent[M]]
-	out    sink[M]
-}
-
-func (c customRun[M]) execute() {
-	defer c.events.Close()
-	for {
-		e, ok := c.events.Next()
-		if !ok {
-			return
-		}
-		if e != nil {
-			passed := *e
-			passed.Err = withContextEnd(c.ctx, e.Err)
-			c.out.send(&passed)
-		}
-	}
-}
-
 // inputOf is the input of the agent: that of the run for the outermost one, otherwise what was said up to now.
 func (x *execution[M]) inputOf(given *TypedAgentInput[M]) (*TypedAgentInput[M], error) {
 	if x.parent == nil && (x.flow == nil || x.flow.rewriter == nil) {
@@ -331,98 +287,4 @@ func (x *execution[M]) inputOf(given *TypedAgentInput[M]) (*TypedAgentInput[M], 
 		return nil, err
 	}
 	return any(rebuilt).(*TypedAgentInput[M]), nil
-}
-
-// agentOptions are read for each agent that an option is meant for.
-type agentOptions struct {
-	handlers []callbacks.Handler
-}
-
-// handlers are those that options add for this agent and that its context does not have yet.
-func (x *execution[M]) handlers() []callbacks.Handler {
-	var added *agentOptions
-	for i := range x.opts {
-		set, ok := x.opts[i].apply.(func(*agentOptions))
-		if !ok || !x.opts[i].meant(x.name) || x.hasAbove(&x.opts[i]) {
-			continue
-		}
-		if added == nil {
-			added = new(agentOptions)
-		}
-		set(added)
-	}
-	if added == nil {
-		return nil
-	}
-	return added.handlers
-}
-
-// hasAbove reports whether an option has added its handlers to a context that x inherits.
-func (x *execution[M]) hasAbove(o *AgentRunOption) bool {
-	for p := x; p.parent != nil; p = p.parent {
-		if p.inherits && o.meant(p.parent.name) {
-			return true
-		}
-	}
-	return false
-}
-
-// fireStart tells the callback handlers that the agent starts, and gives them its events to read.
-func (x *execution[M]) fireStart(input *TypedAgentInput[M], resume *ResumeInfo) error {
-	state := callbacks.FromContext(x.Context).Append(nil, x.handlers()...)
-	if !state.Active() {
-		return nil
-	}
-	typ, _ := components.GetType(x.agent)
-	state = state.WithInfo(&callbacks.RunInfo{Name: x.name, Type: typ, Component: componentOf[M]()})
-	ctx := callbacks.WithState(x, state)
-	if ordinary, ok := any(x).(*execution[*schema.Message]); ok {
-		in, _ := any(input).(*AgentInput)
-		return fire(ordinary, ctx, &AgentCallbackInput{Input: in, ResumeInfo: resume},
-			func(events *AsyncIterator[*AgentEvent]) *AgentCallbackOutput {
-				return &AgentCallbackOutput{Events: events}
-			})
-	}
-	return fire(x, ctx, &TypedAgentCallbackInput[M]{Input: input, ResumeInfo: resume},
-		func(events *AsyncIterator[*TypedAgentEvent[M]]) *TypedAgentCallbackOutput[M] {
-			return &TypedAgentCallbackOutput[M]{Events: events}
-		})
-}
-
-// fire makes the calls with the payloads of the kind of message.
-func fire[M MessageType, I, O any](x *execution[M], ctx context.Context, in I, output func(*AsyncIterator[*TypedAgentEvent[M]]) O) error {
-	ctx, startErr := callbacks.FireStart(ctx, in)
-	x.agentCtx = ctx
-	_, endErr := callbacks.FireEndCopies(ctx, output(nil), func(_ O, n int) []O {
-		outputs := make([]O, n)
-		for i := range outputs {
-			outputs[i] = output(x.watch())
-		}
-		return outputs
-	})
-	return errors.Join(startErr, endErr)
-}
-
-func componentOf[M MessageType]() components.Component {
-	var none M
-	if _, ordinary := any(none).(*schema.Message); ordinary {
-		return ComponentOfAgent
-	}
-	return ComponentOfAgenticAgent
-}
-
-// watch opens another reader of the agent's events.
-func (x *execution[M]) watch() *AsyncIterator[*TypedAgentEvent[M]] {
-	h := new(hub[M])
-	x.watchers = append(x.watchers, h)
-	return h.open()
-}
-
-func (x *execution[M]) closeWatchers() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, w := range x.watchers {
-		w.ring.Close()
-	}
-	x.watchers = nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -220,69 +219,8 @@ func (t releasing) execute() {
 // A container is an agent that is nothing by itself: the agent in it obeys cancels in its place.
 type container interface{ ObeyedInside() }
 
-// handOver runs the agent that x's agent wants to go on with, if there is one.
-func handOver(x *execution[Message]) {
-	action := x.outcome()
-	if action == nil || action.Interrupted != nil || action.Exit || action.TransferToAgent == nil {
-		return
-	}
-	if err := contextEnd(x); err != nil { // the agents may not look, and hand the run over to each other without an end
-		x.out.send(x.named(&AgentEvent{Err: x.failed(err)}))
-		return
-	}
-	next, err := successorNamed(x, action.TransferToAgent.DestAgentName)
-	if err != nil {
-		x.out.send(x.named(&AgentEvent{Err: err}))
-		return
-	}
-	next.begin(nil, nil).execute()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.last = next.outcome()
-}
-
-// successorNamed finds the agent that takes over from x, and makes its execution. It asks agents for their names: a panic
-// of one becomes the error.
-func successorNamed(x *execution[Message], name string) (next *execution[Message], err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = x.failed(fmt.Errorf("transfer to '%s': %w", name, safe.NewPanicError(v, debug.Stack())))
-		}
-	}()
-	target := x.flow.transferTarget(x, name)
-	if target == nil {
-		return nil, fmt.Errorf("transfer failed: agent '%s' not found when transferring from '%s'", name, x.name)
-	}
-	return successor(x, target), nil
-}
-
-// successor makes the execution of the agent that takes over from x. An agent that the run comes back to obeys the
-// cancels that it did before: the outermost one is the outermost one.
-func successor(x *execution[Message], target *flowAgent) *execution[Message] {
-	next := x.child(x, target, x.out, x.opts)
-	for above := x; above != nil; above = above.parent {
-		if above.flow == target {
-			next.view = above.view
-		}
-	}
-	return next
-}
-
 // named gives an event about x its name and path.
 func (x *execution[M]) named(e *TypedAgentEvent[M]) *TypedAgentEvent[M] {
 	e.AgentName, e.RunPath = x.name, slices.Clone(x.path)
 	return e
-}
-
-// transferTarget finds an agent among the sub-agents, or the parent.
-func (f *flowAgent) transferTarget(ctx context.Context, name string) *flowAgent {
-	for _, sub := range f.subAgents {
-		if sub.Name(ctx) == name {
-			return sub
-		}
-	}
-	if parent := f.parentAgent(); parent != nil && !f.sealed && parent.Name(ctx) == name {
-		return parent
-	}
-	return nil
 }

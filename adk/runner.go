@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"sync/atomic"
 
 	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/eventring"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -328,4 +330,133 @@ func (run *runnerRun[M]) sendInterrupt(e *TypedAgentEvent[M]) {
 func isNilStore(store CheckPointStore) bool {
 	v := reflect.ValueOf(store)
 	return store == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// A sink takes the events of a run on their way to the reader. Layers around agents are sinks that pass events on.
+type sink[M MessageType] interface {
+	send(e *TypedAgentEvent[M])
+}
+
+// A task is a run that has begun. execute does the rest of it in the caller's goroutine, and returns when the last
+// event is out.
+type task interface {
+	execute()
+}
+
+// assignment is what an agent is to do: answer the input, or go on with an interrupted run.
+type assignment[M MessageType] struct {
+	input  *TypedAgentInput[M]
+	resume *ResumeInfo
+	out    sink[M]
+	opts   []AgentRunOption
+}
+
+// A starter is an agent that runs in the goroutine of whoever runs it. All agents of this package do, so that a run
+// has one goroutine however deeply its agents are nested.
+type starter[M MessageType] interface {
+	begin(ctx context.Context, do assignment[M]) task
+}
+
+// hub is where the events of a run leave the runtime.
+type hub[M MessageType] struct {
+	ring     eventring.Ring[*TypedAgentEvent[M]]
+	iterator AsyncIterator[*TypedAgentEvent[M]]
+}
+
+// open returns the reader's end.
+func (h *hub[M]) open() *AsyncIterator[*TypedAgentEvent[M]] {
+	h.iterator.ring = &h.ring
+	return &h.iterator
+}
+
+// send delivers an event, or drops it when the run is over or nobody reads.
+func (h *hub[M]) send(e *TypedAgentEvent[M]) {
+	if !h.ring.Put(e) {
+		e.closeStreams()
+	}
+}
+
+// drive runs a task to its end, in a goroutine of its own. The iterator ends with it, even if user code ends the
+// goroutine.
+func (h *hub[M]) drive(t task) {
+	go func() {
+		reserveStack()
+		h.run(t)
+	}()
+}
+
+func (h *hub[M]) run(t task) {
+	defer h.ring.Close()
+	t.execute()
+}
+
+// launch begins what do describes and runs it in a goroutine of its own. It is for agents that run without a runner.
+func launch[M MessageType](ctx context.Context, s starter[M], do assignment[M]) *AsyncIterator[*TypedAgentEvent[M]] {
+	h := new(hub[M])
+	if ctx == nil {
+		endCancels(do.opts)
+		return h.refuse(errNilContext)
+	}
+	do.out = h
+	d := directRun[M]{hub: h}
+	opts, err := d.gate.open(do.opts)
+	if err != nil {
+		return h.refuse(err)
+	}
+	if d.gate.control == nil {
+		t := s.begin(ctx, do)
+		h.drive(t)
+		return h.open()
+	}
+	run := &d
+	do.opts, do.out = opts, run
+	begun := false
+	defer func() {
+		if !begun { // user code has ended the caller's goroutine
+			run.gate.end()
+			h.ring.Close()
+		}
+	}()
+	run.task = s.begin(context.WithValue(ctx, cancelKey{}, run.gate.view()), do)
+	begun = true
+	h.drive(run)
+	return h.open()
+}
+
+var errNilContext = errors.New("the context is nil: pass context.Background() if there is none")
+
+// refuse ends a run that could not even begin.
+func (h *hub[M]) refuse(err error) *AsyncIterator[*TypedAgentEvent[M]] {
+	h.send(&TypedAgentEvent[M]{Err: err})
+	h.ring.Close()
+	return h.open()
+}
+
+// done is a task that is over.
+type done struct{}
+
+func (done) execute() {}
+
+// reserveStack makes the goroutine's stack as large as a run needs down to its model, while there is hardly anything
+// on it. Growing it later would mean to adjust every frame in between, which took a third of the time of a short run.
+//
+//go:noinline
+func reserveStack() byte {
+	var room [4400]byte
+	i := int(stackProbe.Load()) // keeps the compiler from leaving it out
+	room[i%len(room)]++
+	return room[(i+1)%len(room)]
+}
+
+var stackProbe atomic.Int32
+
+// runOutcome is what a run leaves for whoever is not its reader.
+type runOutcome struct {
+	cancelled  *CancelError
+	interrupts []*InterruptCtx
+	// saveErr is why the run could not be saved.
+	saveErr error
+	// shownID is what a CancelError says about where the run is saved.
+	shownID func() string
+	ended   chan struct{}
 }

@@ -93,74 +93,6 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 	return saved, nil
 }
 
-// keepSteps has the steps of the run recorded.
-func (run *runnerRun[M]) keepSteps(steps *journal.Journal) {
-	run.root.journal, run.exec.scope = steps, steps.Root()
-}
-
-// openJournal readies the store for a new run: what is left of a run before it under the same ID must not be resumed in
-// its place. If the steps of the run are to be saved, its input is the first.
-func (run *runnerRun[M]) openJournal() error {
-	id, store := run.root.options.checkPointID, run.runner.store
-	if id == nil || isNilStore(store) {
-		return nil
-	}
-	if !run.runner.durable {
-		if _, ok := store.(CheckPointJournal); ok { // in another store the checkpoint replaces them
-			if err := journal.New(store, *id).Remove(run.exec.Context); err != nil {
-				return fmt.Errorf("failed to remove the steps of an earlier run with ID %q: %w", *id, err)
-			}
-		}
-		return nil
-	}
-	d := &runDocument{Streaming: run.input.EnableStreaming}
-	err := setInput(d, &run.input)
-	if err == nil {
-		err = d.setValues(run.session.all())
-	}
-	var input []byte
-	if err == nil {
-		input, err = d.seal()
-	}
-	if err != nil {
-		return fmt.Errorf("failed to save a step: %w", err)
-	}
-	steps := journal.New(store, *id)
-	run.keepSteps(steps)
-	return steps.Begin(run.exec.Context, input)
-}
-
-// finishJournal delivers the result of a run that had only to be told again, and removes what was saved of one that has
-// succeeded: its steps, and the checkpoint that it went on from.
-func (run *runnerRun[M]) finishJournal() {
-	if run.replayed != nil && run.end == runRunning {
-		run.hub.send(run.replayed)
-	}
-	if run.root.journal == nil {
-		return
-	}
-	run.root.journal.Close()
-	if run.end != runRunning {
-		return
-	}
-	if err := run.forget(); err != nil {
-		run.hub.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to remove the steps of the run: %w", err)})
-	}
-}
-
-// forget removes what was saved of the run.
-func (run *runnerRun[M]) forget() (err error) {
-	defer journal.BlameStore(&err)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
-	defer cancel()
-	if deleter, ok := run.runner.store.(CheckPointDeleter); ok { // first: the steps alone can be told again
-		if err := deleter.Delete(ctx, run.root.journal.ID()); err != nil {
-			return err
-		}
-	}
-	return run.root.journal.Remove(ctx)
-}
-
 // errStoreNilForResume has the text that callers know, and matches [ErrCheckpointStoreNil].
 var errStoreNilForResume = storeNil{}
 
@@ -213,45 +145,6 @@ func knownTargets(targets map[string]any, points map[string]core.Address) map[st
 		return !ok
 	})
 	return known
-}
-
-// save stores the run, if there is a store and an ID, and returns the ID.
-func (run *runnerRun[M]) save(signal *InterruptSignal) (savedAs string, err error) {
-	defer journal.BlameStore(&err)
-	id := run.root.options.checkPointID
-	if id == nil || isNilStore(run.runner.store) {
-		return "", nil
-	}
-	d := &runDocument{Streaming: run.input.EnableStreaming}
-	err = d.setValues(run.session.all())
-	if err == nil && run.exec.lane != nil { // a chat model agent alone has all messages in its own state
-		if err = setInput(d, run.root.input); err == nil {
-			d.History, err = saveItems(run.exec.Context, run.exec.lane.visible())
-		}
-	}
-	if err == nil {
-		err = d.setPoints(signal)
-	}
-	if err == nil {
-		err = d.setRest(run.root.journal)
-	}
-	if err != nil {
-		return "", err
-	}
-	sealed, err := d.seal()
-	if err != nil {
-		return "", err
-	}
-	// The run may have ended because its context did: it is saved all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
-	defer cancel()
-	if err := run.runner.store.Set(ctx, *id, sealed); err != nil {
-		return "", err
-	}
-	if run.root.journal != nil { // everything is in the checkpoint
-		return *id, run.root.journal.Remove(ctx)
-	}
-	return *id, nil
 }
 
 var errNoInterruptedChild = errors.New("no child agents leading to interrupted agent were found")

@@ -302,17 +302,6 @@ func (t *turn[T, M]) shownID() string {
 	return l.cfg.CheckpointID
 }
 
-// runOutcome is what a run leaves for whoever is not its reader.
-type runOutcome struct {
-	cancelled  *CancelError
-	interrupts []*InterruptCtx
-	// saveErr is why the run could not be saved.
-	saveErr error
-	// shownID is what a CancelError says about where the run is saved.
-	shownID func() string
-	ended   chan struct{}
-}
-
 // turnStore keeps the run of one turn.
 type turnStore struct{ data []byte }
 

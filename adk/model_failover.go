@@ -1,0 +1,71 @@
+package adk
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/internal/same"
+)
+
+// FailoverContext is what [ModelFailoverConfig].GetFailoverModel knows when it chooses.
+type FailoverContext[M MessageType] struct {
+	// FailoverAttempt counts from 1.
+	FailoverAttempt uint
+	// InputMessages is the input of the turn.
+	InputMessages []M
+	// LastOutputMessage is what the last model said before it failed, nil if nothing.
+	LastOutputMessage M
+	LastErr           error
+}
+
+// ModelFailoverConfig lets another model answer where one failed. With a retry configuration each model is retried
+// first. The functions must be safe for concurrent use.
+type ModelFailoverConfig[M MessageType] struct {
+	// MaxRetries is how many other models a turn may try.
+	MaxRetries uint
+	// ShouldFailover says whether a failure deserves another model. Required. outputMessage is what came before the
+	// error, or nil.
+	ShouldFailover func(ctx context.Context, outputMessage M, outputErr error) bool
+	// GetFailoverModel chooses the model and, if not nil, other input for it. Required. The one that answers stays the
+	// first choice for the rest of the run.
+	GetFailoverModel func(ctx context.Context, failoverCtx *FailoverContext[M]) (failoverModel model.BaseModel[M], failoverModelInputMessages []M, failoverErr error)
+}
+
+// failsOver reports whether another model is to be tried.
+func (t *modelTurn[M]) failsOver(ctx context.Context, n uint, last *modelAttempt[M], err error) bool {
+	failover := t.chain.failover
+	if failover == nil || n > failover.MaxRetries || ctx.Err() != nil || isFinal(err) {
+		return false
+	}
+	defer blamePanic("ShouldFailover")
+	return failover.ShouldFailover(ctx, last.message, err)
+}
+
+// nextModel asks for the model to try now, and its input.
+func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err error) (*modelTarget[M], []M, error) {
+	m, input, err := t.getFailoverModel(ctx, &FailoverContext[M]{
+		FailoverAttempt: n, InputMessages: t.input, LastOutputMessage: partial, LastErr: err,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if m == nil {
+		return nil, nil, fmt.Errorf("failover GetFailoverModel returned nil model at attempt %d", n)
+	}
+	if input == nil {
+		input = t.input
+	}
+	if same.Value(m, t.chain.target.model) {
+		return t.chain.target, input, nil
+	}
+	return newFallback(ctx, m), input, nil
+}
+
+func (t *modelTurn[M]) getFailoverModel(ctx context.Context, fc *FailoverContext[M]) (_ model.BaseModel[M], _ []M, err error) {
+	defer blame("GetFailoverModel", &err)
+	return t.chain.failover.GetFailoverModel(ctx, fc)
+}
