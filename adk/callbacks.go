@@ -79,11 +79,6 @@ func ConvAgenticCallbackOutput(output callbacks.CallbackOutput) *AgenticCallback
 	return ConvTypedCallbackOutput[*schema.AgenticMessage](output)
 }
 
-// agentOptions are read for each agent that an option is meant for.
-type agentOptions struct {
-	handlers []callbacks.Handler
-}
-
 // handlers are those that options add for this agent and that its context does not have yet.
 func (x *execution[M]) handlers() []callbacks.Handler {
 	var added *agentOptions

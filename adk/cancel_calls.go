@@ -3,9 +3,7 @@ package adk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -15,24 +13,12 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// cancelGrace is how long an immediate cancel waits for agents inside a tool call, which stop by themselves, and for
-// streams that are being emitted.
-const cancelGrace = time.Second
-
-// errStopped says that a call was given up because the run is to stop at once.
-var errStopped = errors.New("the call was given up because the run was cancelled")
-
-// errLeftBehind is errStopped for a call that has not ended by then.
-var errLeftBehind = fmt.Errorf("%w, and may still be running", errStopped)
-
 // callPolicy is how the calls of models, tools and hooks are stopped.
 var callPolicy = &cancelscope.CallPolicy{
 	Grace: cancelGrace,
 	Cut:   ErrStreamCanceled,
 	Cause: func(info cancelscope.Info) error { return cancelError(info) },
 }
-
-var errCallEnded = errors.New("the call ended its goroutine (runtime.Goexit)")
 
 // stoppable returns a context for code of users that runs in the run's own goroutine: hooks, and what decides on other
 // attempts. It ends when the run is to stop at once. That code is waited for all the same.
@@ -44,8 +30,6 @@ func (r *agentRun[M]) stoppable(ctx context.Context) (_ context.Context, release
 	c.Open(ctx, r.view, callPolicy)
 	return c, c.Release
 }
-
-func noRelease() {}
 
 // stoppedOr is an error of such code, or the interrupt of a run that has been stopped meanwhile.
 func (r *agentRun[M]) stoppedOr(ctx context.Context, err error) error {

@@ -3,10 +3,17 @@ package adk
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/same"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -147,4 +154,329 @@ func (a *TypedChatModelAgent[M]) made() chatAgent[M] {
 		panic("adk: a ChatModelAgent is made by NewChatModelAgent or NewTypedChatModelAgent; this one is a nil pointer or a zero value")
 	}
 	return a.agent
+}
+
+// chatAgent is a chat model agent as [TypedChatModelAgent] sees it.
+type chatAgent[M MessageType] interface {
+	starter[M]
+	name() string
+	description() string
+	launch(ctx context.Context, do assignment[M]) *AsyncIterator[*TypedAgentEvent[M]]
+	resume(ctx context.Context, info *ResumeInfo, opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
+	// hooksBeforeAgent reports whether code of users runs before the run itself.
+	hooksBeforeAgent() bool
+	setSubAgents(agents []TypedAgent[M]) error
+	setParent(agent TypedAgent[M]) error
+	disallowTransferToParent() error
+	joinFlow()
+}
+
+// chatModelAgent is the agent itself.
+type chatModelAgent[M MessageType] struct {
+	conf     TypedChatModelAgentConfig[M]
+	handlers *handlerSet[M]
+	// ownInput: what GenModelInput returns is the run's alone, with room to grow.
+	ownInput bool
+	// prepared is the compiled agent, made by the first run that succeeds to.
+	prepared atomic.Pointer[agentPlan[M]]
+	family   family[M]
+}
+
+// family is the agents around an agent, to which it can hand a run over. It is fixed by the first run.
+type family[M MessageType] struct {
+	mu            sync.Mutex // guards all fields
+	frozen        bool
+	subAgents     []TypedAgent[M]
+	subAgentsSet  bool
+	parent        TypedAgent[M]
+	noWayToParent bool
+	// ofFlow: the agents were set by [SetSubAgents], so that only the agent that it returned can hand a run over.
+	ofFlow bool
+}
+
+func (compiled[M]) newAgent(config *TypedChatModelAgentConfig[M]) (chatAgent[M], error) {
+	if config == nil {
+		return nil, errors.New("agent config is nil")
+	}
+	if failover := config.ModelFailoverConfig; failover != nil {
+		switch {
+		case failover.GetFailoverModel == nil:
+			return nil, errors.New("ModelFailoverConfig.GetFailoverModel is required when ModelFailoverConfig is set")
+		case failover.ShouldFailover == nil:
+			return nil, errors.New("ModelFailoverConfig.ShouldFailover is required when ModelFailoverConfig is set")
+		}
+	}
+	if config.Model == nil {
+		return nil, errors.New("agent 'Model' is required")
+	}
+	a := &chatModelAgent[M]{conf: *config}
+	a.conf.ToolsConfig.Tools = slices.Clone(config.ToolsConfig.Tools)
+	a.conf.ToolsConfig.ToolCallMiddlewares = slices.Clone(config.ToolsConfig.ToolCallMiddlewares)
+	a.conf.ToolsConfig.ReturnDirectly = maps.Clone(config.ToolsConfig.ReturnDirectly)
+	a.conf.Middlewares = slices.Clone(config.Middlewares)
+	a.conf.Handlers = slices.Clone(config.Handlers)
+	if a.conf.MaxIterations <= 0 {
+		a.conf.MaxIterations = defaultMaxIterations
+	}
+	if a.conf.GenModelInput == nil {
+		a.conf.GenModelInput = defaultGenModelInput[M]
+		a.ownInput = true
+	} else {
+		a.conf.GenModelInput = stoppableInput(a.conf.GenModelInput)
+	}
+	if exit, ok := a.conf.Exit.(interface{ compile() }); ok {
+		exit.compile()
+	}
+	var err error
+	a.handlers, err = newHandlerSet(a.conf.Middlewares, a.conf.Handlers)
+	return a, err
+}
+
+func (a *chatModelAgent[M]) name() string { return a.conf.Name }
+
+func (a *chatModelAgent[M]) description() string { return a.conf.Description }
+
+func (a *chatModelAgent[M]) hooksBeforeAgent() bool { return len(a.handlers.beforeAgent) > 0 }
+
+func (a *chatModelAgent[M]) launch(ctx context.Context, do assignment[M]) *AsyncIterator[*TypedAgentEvent[M]] {
+	return launch(ctx, a, do)
+}
+
+var errFrozen = errors.New("agent has been frozen after run")
+
+func (a *chatModelAgent[M]) setSubAgents(subAgents []TypedAgent[M]) error {
+	return a.family.change(func(f *family[M]) error {
+		if f.subAgentsSet {
+			return errors.New("agent's sub-agents has already been set")
+		}
+		f.subAgentsSet, f.subAgents = true, slices.Clone(subAgents)
+		compileArguments[transferArguments]()
+		return nil
+	})
+}
+
+func (a *chatModelAgent[M]) setParent(parent TypedAgent[M]) error {
+	return a.family.change(func(f *family[M]) error {
+		if f.parent != nil {
+			return errors.New("agent has already been set as a sub-agent of another agent")
+		}
+		f.parent = parent
+		return nil
+	})
+}
+
+func (a *chatModelAgent[M]) disallowTransferToParent() error {
+	return a.family.change(func(f *family[M]) error {
+		f.noWayToParent = true
+		return nil
+	})
+}
+
+func (f *family[M]) change(how func(*family[M]) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.frozen {
+		return errFrozen
+	}
+	return how(f)
+}
+
+func (f *family[M]) isOfFlow() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ofFlow
+}
+
+// joinFlow notes that the agents around the agent were set by [SetSubAgents].
+func (a *chatModelAgent[M]) joinFlow() {
+	a.family.mu.Lock()
+	defer a.family.mu.Unlock()
+	a.family.ofFlow = true
+}
+
+// freeze ends the time for changes and returns whom the agent can hand a run over to.
+func (f *family[M]) freeze() []TypedAgent[M] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.frozen = true
+	targets := slices.Clone(f.subAgents)
+	if f.parent != nil && !f.noWayToParent {
+		targets = append(targets, f.parent)
+	}
+	return targets
+}
+
+// plan returns the compiled agent. A failure is not kept: a tool that could not tell its info now may do so for the
+// next run.
+func (a *chatModelAgent[M]) plan(ctx context.Context) (*agentPlan[M], error) {
+	if p := a.prepared.Load(); p != nil {
+		return p, nil
+	}
+	p, err := newAgentPlan(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	a.prepared.CompareAndSwap(nil, p)
+	return a.prepared.Load(), nil
+}
+
+// defaultGenModelInput puts the instruction in front of the input.
+func defaultGenModelInput[M MessageType](ctx context.Context, instruction string, input *TypedAgentInput[M]) ([]M, error) {
+	messages := make([]M, 0, len(input.Messages)+1+historyRoom)
+	if instruction != "" {
+		instruction, err := formatInstruction[M](ctx, instruction)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, opsOf[M]().system(instruction))
+	}
+	return append(messages, input.Messages...), nil
+}
+
+// formatInstruction fills in session values, for ordinary messages.
+func formatInstruction[M MessageType](ctx context.Context, instruction string) (string, error) {
+	var m M
+	if _, ordinary := any(m).(*schema.Message); !ordinary || sessionFrom(ctx).empty() {
+		return instruction, nil
+	}
+	// Not with a chat template, which would tell the callback handlers of the agent that it starts and ends.
+	formatted, err := schema.SystemMessage(instruction).Format(ctx, GetSessionValues(ctx), schema.FString)
+	if err != nil {
+		return "", fmt.Errorf("defaultGenModelInput: failed to format instruction using FString template: %w "+
+			"(the instruction is a template because the session has values; "+
+			"if its braces mean something else, double them or set GenModelInput)", err)
+	}
+	return formatted[0].Content, nil
+}
+
+// agentPlan is an agent made ready to run, at its first run. It is shared by all runs.
+type agentPlan[M MessageType] struct {
+	agent          *chatModelAgent[M]
+	instruction    string
+	tools          []tool.BaseTool
+	returnDirectly map[string]bool
+	// middlewares wrap every tool call, the first one outermost.
+	middlewares []compose.ToolMiddleware
+	// graph is for the tools above; derived is the last one that was made for other tools.
+	graph   *reactGraph[M]
+	derived atomic.Pointer[reactGraph[M]]
+}
+
+func newAgentPlan[M MessageType](ctx context.Context, a *chatModelAgent[M]) (*agentPlan[M], error) {
+	conf := &a.conf
+	p := &agentPlan[M]{
+		agent:          a,
+		tools:          slices.Clip(conf.ToolsConfig.Tools),
+		returnDirectly: maps.Clone(conf.ToolsConfig.ReturnDirectly),
+		middlewares:    toolMiddlewares(conf, a.handlers),
+	}
+	if p.returnDirectly == nil {
+		p.returnDirectly = map[string]bool{}
+	}
+	instructions := []string{conf.Instruction}
+	if targets := a.family.freeze(); len(targets) > 0 {
+		p.tools = append(p.tools, &transferTool[M]{a, targets})
+		p.returnDirectly[TransferToAgentToolName] = true
+		instructions = append(instructions, transferInstruction(ctx, targets))
+	}
+	if conf.Exit != nil {
+		info, err := toolInfo(ctx, conf.Exit)
+		if err != nil {
+			return nil, fmt.Errorf("exit tool: %w", err)
+		}
+		p.tools = append(p.tools, conf.Exit)
+		p.returnDirectly[info.Name] = true
+	}
+	for _, m := range conf.Middlewares {
+		p.tools = append(p.tools, m.AdditionalTools...)
+		instructions = append(instructions, m.AdditionalInstruction)
+	}
+	instructions = slices.DeleteFunc(instructions, func(s string) bool { return s == "" })
+	p.instruction = strings.Join(instructions, "\n\n")
+	var err error
+	p.graph, err = newReactGraph(ctx, p, p.tools)
+	return p, err
+}
+
+// toolMiddlewares are all that wrap tool calls, from the outside in.
+func toolMiddlewares[M MessageType](conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M]) []compose.ToolMiddleware {
+	all := []compose.ToolMiddleware{durableTools[M](), watchedTools[M]()}
+	if !handlers.toolSender {
+		all = append(all, toolEventSender[M]())
+	}
+	all = append(all, conf.ToolsConfig.ToolCallMiddlewares...)
+	for _, m := range conf.Middlewares {
+		if w := m.WrapToolCall; w.Invokable != nil || w.Streamable != nil || w.EnhancedInvokable != nil || w.EnhancedStreamable != nil {
+			all = append(all, w)
+		}
+	}
+	all = append(all, abortableTools[M]())
+	all = append(all, handlerToolMiddlewares(handlers)...)
+	return append(all, mistakenTools[M]())
+}
+
+// graphFor returns the graph for the tools of a run. Runs that change the tools in the same way share one.
+func (p *agentPlan[M]) graphFor(ctx context.Context, tools []tool.BaseTool) (*reactGraph[M], error) {
+	if sameTools(tools, p.graph.tools) {
+		return p.graph, nil
+	}
+	if d := p.derived.Load(); d != nil && sameTools(tools, d.tools) {
+		return d, nil
+	}
+	g, err := newReactGraph(ctx, p, tools)
+	if err != nil {
+		return nil, err
+	}
+	p.derived.Store(g)
+	return g, nil
+}
+
+// sameTools reports whether both lists hold the same instances. Tools that cannot be compared never count as the same.
+func sameTools(a, b []tool.BaseTool) bool {
+	return slices.EqualFunc(a, b, func(x, y tool.BaseTool) bool { return same.Value(x, y) })
+}
+
+func toolInfos(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
+	infos := make([]*schema.ToolInfo, 0, len(tools))
+	for i, t := range tools {
+		info, err := toolInfo(ctx, t)
+		if err != nil {
+			return nil, fmt.Errorf("tool at index %d: %w", i, err)
+		}
+		infos = append(infos, info)
+	}
+	return infos, nil
+}
+
+// lastOfEachName returns what the model is shown: of several tools with one name the last one is called, and providers
+// refuse to be shown two. shadowed has the last one for each of the others, by their places.
+func lastOfEachName(infos []*schema.ToolInfo) (shown []*schema.ToolInfo, shadowed map[int]int) {
+	last := make(map[string]int, len(infos))
+	for i, info := range infos {
+		last[info.Name] = i
+	}
+	if len(last) == len(infos) {
+		return infos, nil
+	}
+	shadowed = map[int]int{}
+	for i, info := range infos {
+		if j := last[info.Name]; j == i {
+			shown = append(shown, info)
+		} else {
+			shadowed[i] = j
+		}
+	}
+	return shown, shadowed
+}
+
+func toolInfo(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err error) {
+	if t == nil {
+		return nil, errors.New("the tool is nil")
+	}
+	defer blame("Info", &err)
+	info, err = t.Info(ctx)
+	if err == nil && info == nil {
+		err = errors.New("it returned neither an info nor an error")
+	}
+	return info, err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -41,7 +40,7 @@ const (
 // the tools node has adopted them, because the attempt may be rejected and the message changed by hooks: their events
 // are held until then.
 type speculation struct {
-	run     anyRun
+	run     any
 	tools   *eagerTools
 	ctx     context.Context
 	options []tool.Option
@@ -57,23 +56,6 @@ type speculation struct {
 	waiting []*earlyCall
 	running int
 	idle    sync.Cond // running is 0
-}
-
-// startSpeculation returns nil if the agent does not run tools early. Methods of a nil speculation do nothing.
-func startSpeculation[M MessageType](t *modelTurn[M]) *speculation {
-	tools := t.chain.eager
-	if tools == nil {
-		return nil
-	}
-	// The calls belong to the tools node: to its address, and to the context of the run rather than that of the turn.
-	s := &speculation{run: t.run, tools: tools, ctx: core.Beside(t.nodeCtx, compose.AddressSegmentNode, toolsNode), options: t.run.options.tools}
-	if t.run.durable != nil {
-		// Should the process die before the answer is saved, the model would be asked again, and nothing would tell
-		// that a call of its next answer has been made already.
-		s.allowed = t.run.repeatable
-	}
-	s.idle.L = &s.mu
-	return s
 }
 
 // feed takes the pieces of calls in a chunk and starts the calls that they complete.
@@ -286,35 +268,7 @@ func newEagerTools(node *compose.ToolsNode, config *compose.ToolsNodeConfig) *ea
 	return &eagerTools{node: node, limit: limit}
 }
 
-// adoptEarlyCalls gives the tools node the calls of the message that run already. From now on their events are out.
-func adoptEarlyCalls[M MessageType](ctx context.Context, input *schema.Message) ([]compose.EarlyToolCall, error) {
-	r := agentRunFrom[M](ctx)
-	if r == nil || r.speculation == nil {
-		return nil, nil
-	}
-	calls, err := r.speculation.adoptInto(ctx, input.ToolCalls)
-	if err != nil {
-		return nil, err
-	}
-	if r.speculation.stopsRun() {
-		for i := range calls {
-			if calls[i] == nil {
-				calls[i] = giveUp
-			}
-		}
-	}
-	return calls, r.speculation.publish()
-}
-
 // giveUp stands for a call that is not to run now.
 func giveUp(context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
 	return nil, nil, compose.ErrToolCallGivenUp
-}
-
-// keepSpeculation gives up the calls that run already if the message that the run goes on with makes none.
-func (r *agentRun[M]) keepSpeculation(last M) {
-	if r.speculation != nil && !opsOf[M]().hasToolCalls(last) {
-		r.speculation.close()
-		r.speculation = nil
-	}
 }

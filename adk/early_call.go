@@ -15,7 +15,7 @@ import (
 
 // earlyCall is one tool call that was started early.
 type earlyCall struct {
-	run    anyRun
+	run    any
 	call   schema.ToolCall
 	life   context.Context // what ctx was made of
 	ctx    context.Context
@@ -67,19 +67,12 @@ type earlyCallKey struct{}
 
 // earlyCallIn returns the early call of the run that ctx belongs to, nil in an ordinary one. A run inside the tool of
 // an early call is no part of it.
-func earlyCallIn(ctx context.Context, run anyRun) *earlyCall {
+func earlyCallIn(ctx context.Context, run any) *earlyCall {
 	c, _ := ctx.Value(earlyCallKey{}).(*earlyCall)
 	if c == nil || c.run != run {
 		return nil
 	}
 	return c
-}
-
-func (r *agentRun[M]) earlyCall(ctx context.Context) *earlyCall {
-	if !r.agent.conf.ToolsConfig.EagerExecution {
-		return nil
-	}
-	return earlyCallIn(ctx, r)
 }
 
 // is reports whether the call is the one of the message. White space may have come after the arguments were complete.

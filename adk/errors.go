@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/internal/backoff"
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
 )
 
@@ -27,16 +28,6 @@ func blame(function string, err *error) {
 	}
 	if *err != nil {
 		*err = fmt.Errorf("%s failed: %w", function, *err)
-	}
-}
-
-// blame is the function blame for a hook of the middleware.
-func (h *handler[M]) blame(hook string, err *error) {
-	if v := recover(); v != nil {
-		*err = safe.NewPanicError(v, debug.Stack())
-	}
-	if *err != nil {
-		*err = h.failed(hook, *err)
 	}
 }
 
@@ -89,4 +80,19 @@ func endsLater(ctx context.Context, after time.Duration) (later context.Context,
 		forget()
 		cancel(nil)
 	}
+}
+
+func noRelease() {}
+
+var errCallEnded = errors.New("the call ended its goroutine (runtime.Goexit)")
+
+// errStopped says that a call was given up because the run is to stop at once.
+var errStopped = errors.New("the call was given up because the run was cancelled")
+
+// errLeftBehind is errStopped for a call that has not ended by then.
+var errLeftBehind = fmt.Errorf("%w, and may still be running", errStopped)
+
+// isFinal reports whether an error is none of the model: interrupts, and streams that a cancel has ended.
+func isFinal(err error) bool {
+	return errors.Is(err, ErrStreamCanceled) || errors.Is(err, errStopped) || core.IsInterrupt(err)
 }

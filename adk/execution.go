@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -287,4 +288,123 @@ func (x *execution[M]) inputOf(given *TypedAgentInput[M]) (*TypedAgentInput[M], 
 		return nil, err
 	}
 	return any(rebuilt).(*TypedAgentInput[M]), nil
+}
+
+// beginCustom starts an agent that is not of this package.
+func beginCustom[M MessageType](ctx context.Context, agent TypedAgent[M], do assignment[M]) task {
+	var events *AsyncIterator[*TypedAgentEvent[M]]
+	if do.resume == nil {
+		events = agent.Run(ctx, do.input, do.opts...)
+	} else {
+		resumable, ok := agent.(TypedResumableAgent[M])
+		if !ok {
+			return failing[M]{do.out, notResumable(agent.Name(ctx))}
+		}
+		events = resumable.Resume(ctx, do.resume, do.opts...)
+	}
+	if events == nil {
+		return failing[M]{do.out, errors.New("the agent returned no iterator")}
+	}
+	return customRun[M]{ctx: ctx, events: events, out: do.out}
+}
+
+// customRun takes the events of an agent that runs by itself. The layers get copies: such an agent may keep its events,
+// or send one in several runs.
+type customRun[M MessageType] struct {
+	ctx    context.Context
+	events *AsyncIterator[*TypedAgentEvent[M]]
+	out    sink[M]
+}
+
+func (c customRun[M]) execute() {
+	defer c.events.Close()
+	for {
+		e, ok := c.events.Next()
+		if !ok {
+			return
+		}
+		if e != nil {
+			passed := *e
+			passed.Err = withContextEnd(c.ctx, e.Err)
+			c.out.send(&passed)
+		}
+	}
+}
+
+var errNoInterruptedChild = errors.New("no child agents leading to interrupted agent were found")
+
+func notResumable(name string) error {
+	return fmt.Errorf("failed to resume agent: agent '%s' is an interrupt point but is not a ResumableAgent", name)
+}
+
+// beginResume lets the agent of x, or the one below it that was interrupted, go on.
+func (x *execution[M]) beginResume(streaming bool) (t task) {
+	defer func() { // the agents around it are asked for their names
+		if v := recover(); v != nil {
+			t = x.failing(x.failed(safe.NewPanicError(v, debug.Stack())))
+		}
+	}()
+	interrupted, state, target, data := x.frame.Resumption()
+	info := &ResumeInfo{
+		EnableStreaming: streaming,
+		InterruptInfo:   &InterruptInfo{Data: state.LayerSpecificPayload},
+		WasInterrupted:  interrupted,
+		InterruptState:  state.State,
+		IsResumeTarget:  target,
+		ResumeData:      data,
+		ImplicitResume:  !core.HasTargets(x.Context),
+	}
+	if interrupted {
+		return x.begin(nil, info)
+	}
+	next, err := core.GetNextResumptionPoints(x)
+	if err != nil { // it names a function that no caller knows
+		return x.refuse(info, fmt.Errorf("agent '%s' cannot resume: its context does not come from a resumed run; "+
+			"call Resume or ResumeWithParams of a Runner, and hand the context of Resume on to agents inside", x.name))
+	}
+	if x.flow != nil && (len(x.flow.subAgents) > 0 || x.flow.parentAgent() != nil) {
+		if below := resumeBelow(any(x).(*execution[Message]), next, info); below != nil {
+			return below
+		}
+		if _, alone := x.agent.(*TypedChatModelAgent[M]); alone {
+			return x.refuse(info, errNoInterruptedChild)
+		}
+	}
+	if _, ok := x.agent.(TypedResumableAgent[M]); ok {
+		return x.begin(nil, info)
+	}
+	return x.refuse(info, fmt.Errorf("failed to resume agent: agent '%s' does not implement ResumableAgent interface, but an agent "+
+		"inside it was interrupted: your custom agent wrapper must implement the ResumableAgent interface", x.name))
+}
+
+// refuse is the task of an agent that cannot go on. Its callback handlers hear of it.
+func (x *execution[M]) refuse(info *ResumeInfo, why error) task {
+	if err := guardHook(func() error { return x.fireStart(nil, info) }); err != nil {
+		why = errors.Join(why, err)
+	}
+	x.task = x.failing(why)
+	return x
+}
+
+// resumeBelow lets the agent go on that x's agent had handed the run over to. It returns nil if there is none: then the
+// interrupted agent is inside x's own.
+func resumeBelow(x *execution[Message], next map[string]bool, info *ResumeInfo) task {
+	var found *flowAgent
+	candidates := x.flow.subAgents
+	if parent := x.flow.parentAgent(); parent != nil {
+		candidates = append(candidates[:len(candidates):len(candidates)], parent)
+	}
+	for _, a := range candidates {
+		if !next[a.Name(x)] {
+			continue
+		}
+		if found != nil {
+			return x.refuse(info, errors.New("agent has multiple child agents leading to interruption, but concurrent transfer is not supported"))
+		}
+		found = a
+	}
+	if found == nil {
+		return nil
+	}
+	return successor(x, found).beginResume(info.EnableStreaming)
 }

@@ -5,39 +5,8 @@ import (
 	"fmt"
 
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
-
-// SendToolGenAction has the event of the current tool call carry an action. toolName is for callers outside a tool
-// call. A tool that streams must call it before it returns its stream: once the event is out it is an error.
-func SendToolGenAction(ctx context.Context, toolName string, action *AgentAction) error {
-	if run := innermostRun(ctx); run != nil {
-		run.noteAction(compose.GetToolCallID(ctx), action)
-	}
-	return sendToolGenAction(ctx, toolName, action)
-}
-
-// sendToolGenAction is SendToolGenAction for a call whose action is recorded already.
-func sendToolGenAction(ctx context.Context, toolName string, action *AgentAction) error {
-	key := compose.GetToolCallID(ctx)
-	if key == "" {
-		key = toolName
-	}
-	run, err := runForValues(ctx)
-	if err == nil {
-		set := func() error { return run.setAction(ctx, key, action) }
-		if call := earlyCallIn(ctx, run); call != nil {
-			err = call.holdAction(set)
-		} else {
-			err = set()
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("SendToolGenAction failed: %w", err)
-	}
-	return nil
-}
 
 // ToolInfoExit describes [ExitTool].
 var ToolInfoExit = &schema.ToolInfo{
@@ -56,6 +25,9 @@ func (et ExitTool) Info(_ context.Context) (*schema.ToolInfo, error) { return To
 
 // Idempotent reports true: the call only says what is to come.
 func (et ExitTool) Idempotent() bool { return true }
+
+// compile readies the decoder of the arguments, so that the first call does not wait for it.
+func (et ExitTool) compile() { compileArguments[exitArguments]() }
 
 type exitArguments struct {
 	FinalResult string `json:"final_result"`

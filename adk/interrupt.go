@@ -111,3 +111,15 @@ func interruptContexts(signal *InterruptSignal) []*InterruptCtx {
 func FromInterruptContexts(contexts []*InterruptCtx) *InterruptSignal {
 	return core.FromInterruptContexts(contexts)
 }
+
+// WorkflowInterruptInfo is the Data of the interrupt of a workflow agent.
+type WorkflowInterruptInfo struct {
+	OrigInput *AgentInput
+	// SequentialInterruptIndex is the sub-agent that stopped a sequence or loop, and SequentialInterruptInfo what it said.
+	SequentialInterruptIndex int
+	SequentialInterruptInfo  *InterruptInfo
+	// LoopIterations counts the rounds of a loop before this one.
+	LoopIterations int
+	// ParallelInterruptInfo has what each of the sub-agents said that stopped at the same time, by its place.
+	ParallelInterruptInfo map[int]*InterruptInfo
+}

@@ -10,7 +10,6 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/backoff"
-	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -167,11 +166,6 @@ func (t *modelTurn[M]) generateWithRetry(ctx context.Context) (answer M, err err
 	}
 	last.accept()
 	return last.message, nil
-}
-
-// isFinal reports whether an error is none of the model: interrupts, and streams that a cancel has ended.
-func isFinal(err error) bool {
-	return errors.Is(err, ErrStreamCanceled) || errors.Is(err, errStopped) || core.IsInterrupt(err)
 }
 
 // verdict is what becomes of an attempt.

@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/internal/core"
@@ -397,4 +398,97 @@ func (d *runDocument) points() (map[string]core.Address, map[string]core.Interru
 
 func init() {
 	schema.RegisterName[*runDocument]("_weft_adk_run")
+}
+
+// load reads a saved run from the store: a run whose steps were saved, or one that was interrupted.
+func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocument, err error) {
+	defer journal.BlameStore(&err)
+	store := run.runner.store
+	if isNilStore(store) {
+		return nil, fmt.Errorf("failed to resume: %w", errStoreNilForResume)
+	}
+	steps := journal.New(store, id)
+	data, err := steps.Replay(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
+	}
+	died := data != nil
+	if !died {
+		var exists bool
+		if data, exists, err = store.Get(ctx, id); err != nil {
+			return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
+		} else if !exists || journal.IsWhole(data) {
+			return nil, fmt.Errorf("failed to load from checkpoint: %w", &core.CheckPointNotFoundError{ID: id})
+		}
+	}
+	if saved, err = openRun(data); err != nil {
+		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
+	}
+	if err := steps.Adopt(saved.rest()); err != nil {
+		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
+	}
+	switch {
+	case died, run.runner.durable:
+		run.keepSteps(steps)
+	case len(saved.Steps)+len(saved.Resumable) > 0: // it goes on without saving more of them
+		run.keepSteps(steps)
+	}
+	if !died && run.runner.durable {
+		return saved, steps.Begin(ctx, data)
+	}
+	return saved, nil
+}
+
+// errStoreNilForResume has the text that callers know, and matches [ErrCheckpointStoreNil].
+var errStoreNilForResume = storeNil{}
+
+type storeNil struct{}
+
+func (storeNil) Error() string { return "store is nil" }
+func (storeNil) Unwrap() error { return ErrCheckpointStoreNil }
+
+// restore puts a saved run back together.
+func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, params *ResumeParams) error {
+	addresses, states, err := saved.points()
+	if err != nil {
+		return err
+	}
+	if params != nil {
+		known := knownTargets(params.Targets, addresses)
+		run.root.diagnostics.warnOfTargets(ctx, *run.root.options.checkPointID, params.Targets, known)
+		if len(known) > 0 {
+			ctx = core.BatchResumeWithData(ctx, known)
+		}
+	}
+	run.exec.Context = core.PopulateInterruptState(ctx, addresses, states)
+	values, err := saved.values()
+	if err != nil {
+		return err
+	}
+	run.session.add(values)
+	input, err := inputIn[M](saved)
+	if err != nil {
+		return err
+	}
+	run.input = *input
+	run.root.input = &run.input
+	if run.exec.lane == nil {
+		return nil
+	}
+	items, err := restoreItems[M](saved.History)
+	if err != nil {
+		return err
+	}
+	run.exec.lane.restore(items)
+	return nil
+}
+
+// knownTargets leaves out the targets that are none of the interrupt points of a saved run.
+func knownTargets(targets map[string]any, points map[string]core.Address) map[string]any {
+	known := maps.Clone(targets)
+	maps.DeleteFunc(known, func(id string, _ any) bool {
+		_, ok := points[id]
+		return !ok
+	})
+	return known
 }

@@ -135,3 +135,8 @@ func WithAfterToolCallsHook(fn func(ctx context.Context) error) AgentRunOption {
 func WithHistoryModifier(f func(context.Context, []Message) []Message) AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.historyModifier = f })
 }
+
+// agentOptions are read for each agent that an option is meant for.
+type agentOptions struct {
+	handlers []callbacks.Handler
+}

@@ -460,3 +460,45 @@ type runOutcome struct {
 	shownID func() string
 	ended   chan struct{}
 }
+
+// ResumeParams says what a resumed run is given.
+type ResumeParams struct {
+	// Targets has data for interrupt points, by their ID (see InterruptCtx). A point that is not among them interrupts
+	// again; IDs that do not exist are ignored.
+	Targets map[string]any
+}
+
+// Resume goes on with the run that was saved under checkPointID, and names no interrupt point: what stopped finds out
+// that it was interrupted, and decides for itself. If it stops again, it is saved under the same ID. If it ends, the
+// checkpoint stays as it was, and resuming it again repeats what came after it; a run that is saved at every step
+// ([EveryStep]) takes its checkpoint away when it succeeds. The streaming mode is that of the saved run; agent, models
+// and tools may be new ones of the same names.
+func (r *TypedRunner[M]) Resume(ctx context.Context, checkPointID string, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
+	return r.ResumeWithParams(ctx, checkPointID, nil, opts...)
+}
+
+// ResumeWithParams is [TypedRunner.Resume] with data for chosen interrupt points. nil params name none.
+func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID string, params *ResumeParams, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
+	return engineOf[M]().resume(ctx, r, checkPointID, params, opts)
+}
+
+func (compiled[M]) resume(ctx context.Context, r *TypedRunner[M], checkPointID string, params *ResumeParams, opts []AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
+	run, err := newRunnerRun(ctx, r, opts)
+	if err != nil {
+		endCancels(opts)
+		return nil, err
+	}
+	run.root.options.checkPointID = &checkPointID
+	saved, err := run.load(ctx, checkPointID)
+	if err != nil {
+		run.gate.end()
+		return nil, err
+	}
+	if err := run.restore(ctx, saved, params); err != nil {
+		run.gate.end()
+		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
+	}
+	run.session.add(run.root.options.sessionValues)
+	run.saved = saved
+	return run.start(), nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/schema"
@@ -75,3 +76,7 @@ func (e *StreamCanceledError) Is(target error) bool {
 func init() {
 	schema.RegisterName[*StreamCanceledError]("_eino_adk_stream_cancelled_error")
 }
+
+// cancelGrace is how long an immediate cancel waits for agents inside a tool call, which stop by themselves, and for
+// streams that are being emitted.
+const cancelGrace = time.Second

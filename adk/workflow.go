@@ -26,18 +26,6 @@ type LoopAgentConfig struct {
 	MaxIterations int
 }
 
-// WorkflowInterruptInfo is the Data of the interrupt of a workflow agent.
-type WorkflowInterruptInfo struct {
-	OrigInput *AgentInput
-	// SequentialInterruptIndex is the sub-agent that stopped a sequence or loop, and SequentialInterruptInfo what it said.
-	SequentialInterruptIndex int
-	SequentialInterruptInfo  *InterruptInfo
-	// LoopIterations counts the rounds of a loop before this one.
-	LoopIterations int
-	// ParallelInterruptInfo has what each of the sub-agents said that stopped at the same time, by its place.
-	ParallelInterruptInfo map[int]*InterruptInfo
-}
-
 // The states of interrupted workflows.
 type (
 	sequentialState struct{ InterruptIndex int }
