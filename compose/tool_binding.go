@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/tool"
@@ -112,104 +111,41 @@ func bindTool(t tool.BaseTool, name string, middlewares []ToolMiddleware) (_ *bo
 	return b, nil
 }
 
-var errNilToolOutput = errors.New("a tool middleware returned neither an output nor an error")
-
 // toolCallFunc is a tool's function inside its callbacks.
 type toolCallFunc[R any] func(ctx context.Context, in *ToolInput) (R, error)
 
 func bindInvokable(t tool.InvokableTool, silent bool, middlewares []ToolMiddleware) toolCallFunc[string] {
 	f := &forms[string, string, tool.Option]{invoke: t.InvokableRun, silent: silent}
-	return wrapCall(func(ctx context.Context, in *ToolInput) (string, error) {
+	return wrapCall(InternalInvokable, textOutputs, func(ctx context.Context, in *ToolInput) (string, error) {
 		return f.callInvoke(ctx, in.Arguments, in.CallOptions)
-	}, wrapsOf(middlewares, func(m *ToolMiddleware) InvokableToolMiddleware { return m.Invokable }),
-		func(v string) *ToolOutput { return &ToolOutput{Result: v} },
-		func(out *ToolOutput) (string, bool) { return out.Result, true })
+	}, middlewares, func(m *ToolMiddleware) InvokableToolMiddleware { return m.Invokable })
 }
 
-func bindStreamable(t tool.StreamableTool, silent bool, middlewares []ToolMiddleware) toolCallFunc[*schema.StreamReader[string]] {
+func bindStreamable(
+	t tool.StreamableTool, silent bool, middlewares []ToolMiddleware,
+) toolCallFunc[*schema.StreamReader[string]] {
 	f := &forms[string, string, tool.Option]{stream: t.StreamableRun, silent: silent}
-	return wrapCall(func(ctx context.Context, in *ToolInput) (*schema.StreamReader[string], error) {
+	return wrapCall(InternalStreamable, textStreamOutputs, func(ctx context.Context, in *ToolInput) (*schema.StreamReader[string], error) {
 		return f.callStream(ctx, in.Arguments, in.CallOptions)
-	}, wrapsOf(middlewares, func(m *ToolMiddleware) StreamableToolMiddleware { return m.Streamable }),
-		func(s *schema.StreamReader[string]) *StreamToolOutput { return &StreamToolOutput{Result: s} },
-		func(out *StreamToolOutput) (*schema.StreamReader[string], bool) { return out.Result, out.Result != nil })
+	}, middlewares, func(m *ToolMiddleware) StreamableToolMiddleware { return m.Streamable })
 }
 
-func bindEnhancedInvokable(t tool.EnhancedInvokableTool, silent bool, middlewares []ToolMiddleware) toolCallFunc[*schema.ToolResult] {
+func bindEnhancedInvokable(
+	t tool.EnhancedInvokableTool, silent bool, middlewares []ToolMiddleware,
+) toolCallFunc[*schema.ToolResult] {
 	f := &forms[*schema.ToolArgument, *schema.ToolResult, tool.Option]{invoke: t.InvokableRun, silent: silent}
-	return wrapCall(func(ctx context.Context, in *ToolInput) (*schema.ToolResult, error) {
+	return wrapCall(InternalEnhancedInvokable, resultOutputs, func(ctx context.Context, in *ToolInput) (*schema.ToolResult, error) {
 		return f.callInvoke(ctx, &schema.ToolArgument{Text: in.Arguments}, in.CallOptions)
-	}, wrapsOf(middlewares, func(m *ToolMiddleware) EnhancedInvokableToolMiddleware { return m.EnhancedInvokable }),
-		func(v *schema.ToolResult) *EnhancedInvokableToolOutput {
-			return &EnhancedInvokableToolOutput{Result: v}
-		},
-		func(out *EnhancedInvokableToolOutput) (*schema.ToolResult, bool) { return out.Result, true })
+	}, middlewares, func(m *ToolMiddleware) EnhancedInvokableToolMiddleware { return m.EnhancedInvokable })
 }
 
-func bindEnhancedStreamable(t tool.EnhancedStreamableTool, silent bool, middlewares []ToolMiddleware) toolCallFunc[*schema.StreamReader[*schema.ToolResult]] {
+func bindEnhancedStreamable(
+	t tool.EnhancedStreamableTool, silent bool, middlewares []ToolMiddleware,
+) toolCallFunc[*schema.StreamReader[*schema.ToolResult]] {
 	f := &forms[*schema.ToolArgument, *schema.ToolResult, tool.Option]{stream: t.StreamableRun, silent: silent}
-	return wrapCall(func(ctx context.Context, in *ToolInput) (*schema.StreamReader[*schema.ToolResult], error) {
+	call := func(ctx context.Context, in *ToolInput) (*schema.StreamReader[*schema.ToolResult], error) {
 		return f.callStream(ctx, &schema.ToolArgument{Text: in.Arguments}, in.CallOptions)
-	}, wrapsOf(middlewares, func(m *ToolMiddleware) EnhancedStreamableToolMiddleware { return m.EnhancedStreamable }),
-		func(s *schema.StreamReader[*schema.ToolResult]) *EnhancedStreamableToolOutput {
-			return &EnhancedStreamableToolOutput{Result: s}
-		},
-		func(out *EnhancedStreamableToolOutput) (*schema.StreamReader[*schema.ToolResult], bool) {
-			return out.Result, out.Result != nil
-		})
-}
-
-// wrapCall puts middlewares around a call. Their endpoints carry the result R in an output struct O: pack and unpack
-// go between the two.
-func wrapCall[R, O any, E ~func(context.Context, *ToolInput) (*O, error), W ~func(E) E](
-	call toolCallFunc[R], wraps []toolWrap[W], pack func(R) *O, unpack func(*O) (R, bool)) toolCallFunc[R] {
-
-	if len(wraps) == 0 {
-		return call
 	}
-	var endpoint E = func(ctx context.Context, in *ToolInput) (*O, error) {
-		v, err := call(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		return pack(v), nil
-	}
-	for _, w := range wraps {
-		if w.name == "" {
-			endpoint = w.wrap(endpoint)
-		} else {
-			endpoint = addressedWrap(w.name, w.wrap, endpoint)
-		}
-	}
-	return func(ctx context.Context, in *ToolInput) (v R, err error) {
-		out, err := endpoint(ctx, in)
-		if err != nil {
-			return v, err
-		}
-		if out == nil {
-			return v, errNilToolOutput
-		}
-		v, ok := unpack(out)
-		if !ok {
-			return v, errNilToolOutput
-		}
-		return v, nil
-	}
-}
-
-// toolWrap is what a middleware has for one kind of tool, with its name.
-type toolWrap[W any] struct {
-	name string
-	wrap W
-}
-
-// wrapsOf picks one function out of each middleware that has it, the innermost first.
-func wrapsOf[E any, W ~func(E) E](middlewares []ToolMiddleware, pick func(*ToolMiddleware) W) []toolWrap[W] {
-	var wraps []toolWrap[W]
-	for i := range slices.Backward(middlewares) {
-		if w := pick(&middlewares[i]); w != nil {
-			wraps = append(wraps, toolWrap[W]{middlewares[i].Name, w})
-		}
-	}
-	return wraps
+	return wrapCall(InternalEnhancedStreamable, resultStreamOutputs, call,
+		middlewares, func(m *ToolMiddleware) EnhancedStreamableToolMiddleware { return m.EnhancedStreamable })
 }

@@ -2,12 +2,8 @@ package compose
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/core"
-	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -62,9 +58,15 @@ type EnhancedInvokableToolMiddleware func(EnhancedInvokableToolEndpoint) Enhance
 // EnhancedStreamableToolMiddleware wraps the calls of enhanced streamable tools.
 type EnhancedStreamableToolMiddleware func(EnhancedStreamableToolEndpoint) EnhancedStreamableToolEndpoint
 
-// ToolMiddleware wraps the calls of a tools node's tools, each kind of tool with its own function; nil leaves that
-// kind alone. Only the kinds that a tool implements itself count: a tool that can only be invoked goes through
-// Invokable even where its result is streamed.
+// ToolCallEndpoint runs one call of a tool of any kind.
+type ToolCallEndpoint func(ctx context.Context, input *ToolInput) (*ToolCallOutput, error)
+
+// ToolCallMiddleware wraps the calls of tools of every kind.
+type ToolCallMiddleware func(ToolCallEndpoint) ToolCallEndpoint
+
+// ToolMiddleware wraps the calls of a tools node's tools: those of every kind of tool with one function, or each kind
+// with its own; nil leaves calls alone. Only the kinds that a tool implements itself count: a tool that can only be
+// invoked goes through Invokable even where its result is streamed.
 type ToolMiddleware struct {
 	// Name gives the middleware an address segment of its own below that of the call, see [AddressSegmentMiddleware]: it
 	// can ask for an interrupt, and find its state and its answer, without getting into the way of the other middlewares
@@ -75,52 +77,24 @@ type ToolMiddleware struct {
 	Streamable         StreamableToolMiddleware
 	EnhancedInvokable  EnhancedInvokableToolMiddleware
 	EnhancedStreamable EnhancedStreamableToolMiddleware
+	// Every wraps the calls of tools of every kind, outside of the function for the kind if there is one, too.
+	Every ToolCallMiddleware
+
+	forForm func(form InternalToolForm, next ToolCallEndpoint) ToolCallEndpoint
 }
 
-// middlewareContext is the context of a middleware with a name, below the call, or that of what it wraps, at the call.
-type middlewareContext struct {
-	context.Context
-	frame core.Frame
-	// call is the frame of the call in the context of the middleware, nil in that of what it wraps.
-	call *core.Frame
-}
+// InternalToolForm is the form in which a tool is called. It is for the agent runtime.
+type InternalToolForm int
 
-type middlewareKey struct{}
+// The forms that a tool may have.
+const (
+	InternalInvokable InternalToolForm = iota
+	InternalStreamable
+	InternalEnhancedInvokable
+	InternalEnhancedStreamable
+)
 
-func (c *middlewareContext) Value(key any) any {
-	switch key.(type) {
-	case core.FrameKey:
-		return &c.frame
-	case middlewareKey:
-		return c
-	}
-	return c.Context.Value(key)
-}
-
-// addressedWrap puts a middleware with a name around an endpoint.
-func addressedWrap[O any, E ~func(context.Context, *ToolInput) (*O, error), W ~func(E) E](name string, wrap W, next E) E {
-	segment := core.AddressSegment{Type: AddressSegmentMiddleware, ID: name}
-	wrapped := wrap(func(ctx context.Context, in *ToolInput) (_ *O, err error) {
-		defer safe.Recover(&err) // it is not this middleware that panics
-		return next(outsideMiddleware(ctx), in)
-	})
-	return func(ctx context.Context, in *ToolInput) (_ *O, err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				err = fmt.Errorf("tool middleware '%s': %w", name, safe.NewPanicError(v, debug.Stack()))
-			}
-		}()
-		call := core.FrameFrom(ctx)
-		return wrapped(&middlewareContext{Context: ctx, frame: call.EnterAround(ctx, &segment), call: call}, in)
-	}
-}
-
-// outsideMiddleware returns what a middleware calls next with: its own context, with what it put there, at the address
-// of the call. If the middleware has entered an address itself, that stays.
-func outsideMiddleware(ctx context.Context) context.Context {
-	inside, _ := ctx.Value(middlewareKey{}).(*middlewareContext)
-	if inside == nil || inside.call == nil || core.FrameFrom(ctx) != &inside.frame {
-		return ctx
-	}
-	return &middlewareContext{Context: ctx, frame: *inside.call}
+// InternalToolMiddleware makes a middleware for every kind of tool that is told the form. It is for the agent runtime.
+func InternalToolMiddleware(wrap func(form InternalToolForm, next ToolCallEndpoint) ToolCallEndpoint) ToolMiddleware {
+	return ToolMiddleware{forForm: wrap}
 }
