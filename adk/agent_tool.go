@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/cancelscope"
-	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/modelmistake"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
@@ -69,12 +69,16 @@ type agentTool[M MessageType] struct {
 	options AgentToolOptions
 }
 
-var defaultAgentToolParams = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+var defaultAgentToolParams = toolparams.Closed(map[string]*schema.ParameterInfo{
 	"request": {Desc: "request to be processed", Required: true, Type: schema.String},
 })
 
-// GetType returns "AgentTool".
-func (t *agentTool[M]) GetType() string { return "AgentTool" }
+func defaultAgentToolInfo() *schema.ToolInfo {
+	return &schema.ToolInfo{ParamsOneOf: defaultAgentToolParams}
+}
+
+// GetType returns "agentTool".
+func (t *agentTool[M]) GetType() string { return "agentTool" }
 
 // Info describes the agent.
 func (t *agentTool[M]) Info(ctx context.Context) (_ *schema.ToolInfo, err error) {
@@ -202,8 +206,7 @@ func (c *agentToolRun[M]) input(arguments string) (*TypedAgentInput[M], error) {
 		input.Messages = []M{opsOf[M]().user(arguments)}
 		return input, c.checkArguments(arguments)
 	}
-	info := &schema.ToolInfo{ParamsOneOf: defaultAgentToolParams}
-	request, err := decodeArguments[agentToolRequest](c.ctx, info, arguments)
+	request, err := decodeArguments[agentToolRequest](c.ctx, defaultAgentToolInfo, arguments)
 	if err != nil {
 		return nil, fmt.Errorf("arguments of agent tool '%s': %w", c.tool.agent.Name(c.ctx), err)
 	}
@@ -321,23 +324,4 @@ func (c *agentToolRun[M]) interrupt(x *execution[M]) error {
 		return fmt.Errorf("agent tool '%s': saving its run: %w", x.name, err)
 	}
 	return tool.CompositeInterrupt(c.ctx, "agent tool interrupt", sealed, signalOf(c.last))
-}
-
-// compileArguments makes the decoder of a tool's arguments. The first use of one does it otherwise, which takes 2 ms and
-// some 1,400 allocations: a matter for where agents and tools are made, not for the first call.
-func compileArguments[T any]() { _, _ = unmarshalArguments[T]("{}") }
-
-func unmarshalArguments[T any](argumentsInJSON string) (arguments T, err error) {
-	err = json.UnmarshalString(argumentsInJSON, &arguments)
-	return arguments, err
-}
-
-// decodeArguments decodes what the model wrote for a built-in tool.
-func decodeArguments[T any](ctx context.Context, info *schema.ToolInfo, argumentsInJSON string) (arguments T, err error) {
-	if !modelmistake.ChecksArguments(ctx) {
-		if arguments, err = unmarshalArguments[T](argumentsInJSON); err == nil {
-			return arguments, nil
-		}
-	}
-	return utils.DecodeArguments[T](ctx, info, argumentsInJSON, false)
 }

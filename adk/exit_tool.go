@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
@@ -12,10 +13,12 @@ import (
 var ToolInfoExit = &schema.ToolInfo{
 	Name: "exit",
 	Desc: "Exit the agent process and return the final result.",
-	ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+	ParamsOneOf: toolparams.Closed(map[string]*schema.ParameterInfo{
 		"final_result": {Desc: "the final result to return", Required: true, Type: schema.String},
 	}),
 }
+
+func exitToolInfo() *schema.ToolInfo { return ToolInfoExit }
 
 // ExitTool lets a model end the run, with its arguments as the result. Set it as Exit of an agent's configuration.
 type ExitTool struct{}
@@ -35,7 +38,7 @@ type exitArguments struct {
 
 // InvokableRun returns the final_result of the arguments, and gives the event of it an exit action.
 func (et ExitTool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	arguments, err := decodeArguments[exitArguments](ctx, ToolInfoExit, argumentsInJSON)
+	arguments, err := decodeArguments[exitArguments](ctx, exitToolInfo, argumentsInJSON)
 	if err != nil {
 		return "", fmt.Errorf("arguments of the exit tool: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/callbacks"
@@ -216,6 +217,8 @@ func TestFlow_F7_TransferTool(t *testing.T) {
 		params, err := info.ToJSONSchema()
 		require.NoError(t, err)
 		require.Equal(t, []string{"agent_name"}, params.Required)
+		require.Equal(t, jsonschema.FalseSchema, params.AdditionalProperties)
+		require.Equal(t, "transferToAgent", (&transferTool[*schema.Message]{}).GetType())
 		p, _ := params.Properties.Get("agent_name")
 		require.Equal(t, []string{"string", "the name of the agent to transfer to"}, []string{p.Type, p.Description})
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/internal/safe"
@@ -68,7 +69,7 @@ func transferToolInfo() *schema.ToolInfo {
 	return &schema.ToolInfo{
 		Name: TransferToAgentToolName,
 		Desc: language.Select(TransferToAgentToolDesc, TransferToAgentToolDescChinese),
-		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+		ParamsOneOf: toolparams.Closed(map[string]*schema.ParameterInfo{
 			"agent_name": {Desc: "the name of the agent to transfer to", Required: true, Type: schema.String},
 		}),
 	}
@@ -82,7 +83,7 @@ type transferArguments struct {
 }
 
 func (t *transferTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {
-	arguments, err := decodeArguments[transferArguments](ctx, transferToolInfo(), argumentsInJSON)
+	arguments, err := decodeArguments[transferArguments](ctx, transferToolInfo, argumentsInJSON)
 	if err != nil {
 		return "", fmt.Errorf("arguments of %s: %w", TransferToAgentToolName, err)
 	}

@@ -3,6 +3,7 @@ package filesystem
 import (
 	"fmt"
 
+	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/adk/middlewares/internal/typednil"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
@@ -61,7 +62,7 @@ func (s *slot) tool(built bool) (t tool.BaseTool, name string) {
 	case !built || s.build == nil:
 		return nil, ""
 	}
-	info := &schema.ToolInfo{Name: s.name, Desc: s.desc, ParamsOneOf: schema.NewParamsOneOfByParams(s.params)}
+	info := &schema.ToolInfo{Name: s.name, Desc: s.desc, ParamsOneOf: toolparams.Closed(s.params)}
 	if c.Name != "" {
 		info.Name = c.Name
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/json"
@@ -42,10 +43,13 @@ type taskTool[T any] struct {
 // Idempotent reports whether a call may be made again where its process died.
 func (t *taskTool[T]) Idempotent() bool { return t.reads }
 
+// GetType returns the name of the tool as that of a Go type: taskCreateTool.
+func (t *taskTool[T]) GetType() string { return "task" + strings.TrimPrefix(t.name, "Task") + "Tool" }
+
 // Info describes the tool, in the language of the process.
 func (t *taskTool[T]) Info(context.Context) (*schema.ToolInfo, error) {
 	return &schema.ToolInfo{Name: t.name, Desc: language.Select(t.desc, t.chinese),
-		ParamsOneOf: schema.NewParamsOneOfByParams(t.params())}, nil
+		ParamsOneOf: toolparams.Closed(t.params())}, nil
 }
 
 // InvokableRun runs the tool, one at a time on a list. Errors start with the tool's name.

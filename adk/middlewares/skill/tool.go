@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/core"
@@ -63,10 +64,13 @@ func (t *skillTool[M]) Info(ctx context.Context) (*schema.ToolInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to build skill tool params: %w", err)
 	}
-	return &schema.ToolInfo{Name: t.toolName, Desc: description, ParamsOneOf: schema.NewParamsOneOfByParams(params)}, nil
+	return &schema.ToolInfo{Name: t.toolName, Desc: description, ParamsOneOf: params}, nil
 }
 
-func (t *skillTool[M]) params(ctx context.Context) (map[string]*schema.ParameterInfo, error) {
+// GetType returns "skillTool".
+func (t *skillTool[M]) GetType() string { return "skillTool" }
+
+func (t *skillTool[M]) params(ctx context.Context) (*schema.ParamsOneOf, error) {
 	const key = "skill"
 	byDefault := func() *schema.ParameterInfo {
 		return &schema.ParameterInfo{Type: schema.String, Required: true, Desc: language.Select(
@@ -74,7 +78,7 @@ func (t *skillTool[M]) params(ctx context.Context) (map[string]*schema.Parameter
 			"技能的名称，须与可用技能列表中的名称完全一致。")}
 	}
 	if t.conf.CustomToolParams == nil {
-		return map[string]*schema.ParameterInfo{key: byDefault()}, nil
+		return toolparams.Closed(map[string]*schema.ParameterInfo{key: byDefault()}), nil
 	}
 	params, err := t.conf.CustomToolParams(ctx, map[string]*schema.ParameterInfo{key: byDefault()})
 	if err != nil {
@@ -90,7 +94,7 @@ func (t *skillTool[M]) params(ctx context.Context) (map[string]*schema.Parameter
 		name.Required = true
 	}
 	params[key] = name
-	return params, nil
+	return schema.NewParamsOneOfByParams(params), nil
 }
 
 // GoesOn says that a call whose process died may be made again: loading a skill does nothing, and the steps of an agent
@@ -106,7 +110,7 @@ func (t *skillTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 	if err != nil {
 		return "", fmt.Errorf("failed to build skill tool params: %w", err)
 	}
-	info := &schema.ToolInfo{ParamsOneOf: schema.NewParamsOneOfByParams(params)}
+	info := &schema.ToolInfo{ParamsOneOf: params}
 	arguments, err := utils.DecodeArguments[skillArguments](ctx, info, argumentsInJSON, false)
 	if err != nil {
 		return "", fmt.Errorf("failed to unmarshal arguments: %w", err)

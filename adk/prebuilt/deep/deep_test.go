@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
@@ -18,6 +19,7 @@ import (
 	"github.com/weftgo/weft/adk/filesystem"
 	"github.com/weftgo/weft/adk/prebuilt/internal/prebuilttest"
 	"github.com/weftgo/weft/adk/prebuilt/planexecute"
+	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
@@ -303,6 +305,17 @@ func TestTask_Row20_Parameters(t *testing.T) {
 	s, err := info.ToJSONSchema()
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"subagent_type", "description"}, s.Required)
+	require.Equal(t, jsonschema.FalseSchema, s.AdditionalProperties)
+	todos := newTodosTool()
+	info, err = todos.Info(t.Context())
+	require.NoError(t, err)
+	doc, err := info.SchemaJSON()
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(string(doc), `"additionalProperties":false`))
+	for want, built := range map[string]any{"taskTool": task, "WriteTodos": todos} {
+		typ, _ := components.GetType(built)
+		require.Equal(t, want, typ)
+	}
 }
 
 func testGeneral[M adk.MessageType](t *testing.T, streaming bool) {

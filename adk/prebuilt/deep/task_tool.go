@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/core"
@@ -74,6 +75,9 @@ func taskDescription[M adk.MessageType](ctx context.Context, agents []adk.TypedA
 	return strings.Replace(language.Select(taskDesc, taskDescChinese), "{other_agents}", list.String(), 1), nil
 }
 
+// GetType returns "taskTool".
+func (t *taskTool[M]) GetType() string { return "taskTool" }
+
 // Info describes the tool and the agents.
 func (t *taskTool[M]) Info(ctx context.Context) (*schema.ToolInfo, error) {
 	desc, err := t.describe(ctx, slices.Clone(t.agents))
@@ -84,7 +88,7 @@ func (t *taskTool[M]) Info(ctx context.Context) (*schema.ToolInfo, error) {
 }
 
 func taskParams() *schema.ParamsOneOf {
-	return schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+	return toolparams.Closed(map[string]*schema.ParameterInfo{
 		"subagent_type": {Type: schema.String, Required: true, Desc: language.Select("the name of the agent that is to do the task", "执行任务的子智能体名称")},
 		"description":   {Type: schema.String, Required: true, Desc: language.Select("the task, with everything that the agent has to know", "任务内容，包含子智能体需要了解的一切信息")},
 	})

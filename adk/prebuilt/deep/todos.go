@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/json"
@@ -37,7 +38,7 @@ func newTodosTool() tool.InvokableTool {
 	return &todosTool{schema.ToolInfo{
 		Name: "write_todos",
 		Desc: language.Select(todosDesc, todosDescChinese),
-		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+		ParamsOneOf: toolparams.Closed(map[string]*schema.ParameterInfo{
 			"todos": {
 				Type:     schema.Array,
 				Desc:     language.Select("the whole list, as it is to be from now on", "更新后的完整待办列表"),
@@ -51,6 +52,9 @@ func newTodosTool() tool.InvokableTool {
 		}),
 	}}
 }
+
+// GetType returns "WriteTodos".
+func (t *todosTool) GetType() string { return "WriteTodos" }
 
 // Info describes the tool.
 func (t *todosTool) Info(context.Context) (*schema.ToolInfo, error) {

@@ -1,13 +1,16 @@
 package planexecute
 
-import "github.com/weftgo/weft/schema"
+import (
+	"github.com/weftgo/weft/adk/internal/toolparams"
+	"github.com/weftgo/weft/schema"
+)
 
 var (
 	// PlanToolInfo is the tool that a model calls to give a plan, unless a configuration has another.
 	PlanToolInfo = schema.ToolInfo{
 		Name: "plan",
 		Desc: "Gives the plan: the steps to be done, in the order in which they are to be done. Each step says everything that is needed to do it.",
-		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+		ParamsOneOf: toolparams.Closed(map[string]*schema.ParameterInfo{
 			"steps": {
 				Type:     schema.Array,
 				ElemInfo: &schema.ParameterInfo{Type: schema.String},
@@ -21,7 +24,7 @@ var (
 	RespondToolInfo = schema.ToolInfo{
 		Name: "respond",
 		Desc: "Gives the answer to the user. Nothing is done after it.",
-		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+		ParamsOneOf: toolparams.Closed(map[string]*schema.ParameterInfo{
 			"response": {Type: schema.String, Desc: "the complete answer to the user", Required: true},
 		}),
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/json"
@@ -40,6 +41,9 @@ func newSearchTool(x *index, byModel bool) tool.BaseTool {
 	return nameSearch{searcher{x}}
 }
 
+// GetType returns "toolSearchTool".
+func (searcher) GetType() string { return "toolSearchTool" }
+
 // Info describes the tool, in the language of the process.
 func (searcher) Info(context.Context) (*schema.ToolInfo, error) { return searchInfo(), nil }
 
@@ -47,7 +51,7 @@ func searchInfo() *schema.ToolInfo {
 	return &schema.ToolInfo{
 		Name: toolName,
 		Desc: language.Select(description, descriptionChinese),
-		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+		ParamsOneOf: toolparams.Closed(map[string]*schema.ParameterInfo{
 			"query": {Type: schema.String, Required: true, Desc: language.Select(
 				`What to look for: words, or "select:" and names of tools, separated by commas.`,
 				`要查找的内容：关键词，或 "select:" 加以逗号分隔的工具名称。`)},
