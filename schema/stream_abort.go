@@ -101,6 +101,9 @@ func (a abortableLeaf[T]) Drain(to pull.Sink[T]) {
 
 func (a *abortable[T]) Prompt() bool { return a.src.Prompt() }
 
+// Watch is that of the stage before, see [pull.Watchable].
+func (a *abortable[T]) Watch(look func()) bool { return pull.Watch(a.src, look) }
+
 func (a *abortable[T]) Close() { a.src.Close() }
 
 func (a *abortable[T]) Producer() pull.Closer { return a.src.Producer() }

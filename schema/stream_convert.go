@@ -134,6 +134,9 @@ func (c *converter[T, D]) askedEnd() (out pull.Item[D]) {
 
 func (c *converter[T, D]) Prompt() bool { return false }
 
+// Watch is that of the stage before, see [pull.Watchable].
+func (c *converter[T, D]) Watch(look func()) bool { return pull.Watch(c.src, look) }
+
 func (c *converter[T, D]) Close() { c.src.Close() }
 
 func (c *converter[T, D]) Producer() pull.Closer { return c.src.Producer() }

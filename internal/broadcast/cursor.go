@@ -3,6 +3,7 @@ package broadcast
 import (
 	"io"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weftgo/weft/internal/pull"
@@ -13,8 +14,10 @@ type Cursor[T any] struct {
 	log   *log[T]
 	at    atomic.Pointer[block[T]] // nil once closed
 	i     int                      // next item of at
-	place place                    // under log.mu, like seat
+	place place                    // under log.mu, like seat and watching
 	seat  *seat                    // made when it is asked for
+	// watching: the cursor takes what the others have taken, and does not count as one of them.
+	watching bool
 }
 
 var _ pull.Source[int] = (*Cursor[int])(nil)
@@ -51,6 +54,7 @@ func (c *Cursor[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 		if c.i < int(at.n.Load()) {
 			item = at.get(c.i)
 			c.i++
+			c.passedOn()
 			return item, true
 		}
 		if next := at.next.Load(); next != nil && c.i == len(at.items) {
@@ -60,13 +64,23 @@ func (c *Cursor[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 		}
 		switch c.decide(at, w, fetched) {
 		case end:
+			c.passedOn()
 			return pull.Item[T]{Err: io.EOF}, true
+		case abandoned:
+			return pull.Item[T]{Err: pull.ErrClosed}, true
 		case wait:
 			return item, false
 		case fetch:
 			c.log.fetch()
 			fetched = true
 		}
+	}
+}
+
+// passedOn calls who watches, after an item was taken.
+func (c *Cursor[T]) passedOn() {
+	if watchers := c.log.watchers.Load(); watchers != nil && !c.watching {
+		c.log.look()
 	}
 }
 
@@ -78,6 +92,7 @@ const (
 	end
 	wait
 	fetch
+	abandoned // the cursor watches, and all others were closed
 )
 
 // decide finds out what to do at the end of the log, in block at. After a fetch of its own that brought nothing the
@@ -91,6 +106,10 @@ func (c *Cursor[T]) decide(at *block[T], w pull.Waker, fetched bool) step {
 		return look
 	case l.ended:
 		return end
+	case c.watching && l.open == 0:
+		return abandoned
+	case c.watching:
+		return wait
 	case l.fetching, fetched && !l.woken:
 		l.enter(&c.place, w)
 		return wait
@@ -105,8 +124,30 @@ func (c *Cursor[T]) decide(at *block[T], w pull.Waker, fetched bool) step {
 	return fetch
 }
 
-// Prompt reports whether the source is prompt.
-func (c *Cursor[T]) Prompt() bool { return c.log.src.Prompt() }
+// Prompt reports whether the source is prompt. Who watches may be slow.
+func (c *Cursor[T]) Prompt() bool { return c.log.watchers.Load() == nil && c.log.src.Prompt() }
+
+// Watch makes the cursor one that watches the others, see [pull.Watchable].
+func (c *Cursor[T]) Watch(look func()) bool {
+	l := c.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.watching || c.at.Load() == nil || l.open < 2 && !l.ended {
+		return false
+	}
+	c.watching = true
+	l.open--
+	if c.seat != nil {
+		c.seat.left = true
+	}
+	l.leave(&c.place)
+	all := []func(){look}
+	if before := l.watchers.Load(); before != nil {
+		all = append(slices.Clip(*before), look)
+	}
+	l.watchers.Store(&all)
+	return true
+}
 
 // CloseLogWhenUnreachable has the source closed once no cursor of the log can be reached any more, closed or not.
 func (c *Cursor[T]) CloseLogWhenUnreachable() {
@@ -168,8 +209,10 @@ func (c *Cursor[T]) Close() {
 	if c.seat != nil {
 		c.seat.left = true
 	}
-	l.open--
-	last := l.open == 0
+	if !c.watching {
+		l.open--
+	}
+	last := l.open == 0 && !c.watching
 	if c.place.waker != nil {
 		c.place.waker.Wake()
 	}
@@ -177,5 +220,6 @@ func (c *Cursor[T]) Close() {
 	l.mu.Unlock()
 	if last {
 		l.src.Close()
+		l.look()
 	}
 }

@@ -30,6 +30,8 @@ type log[T any] struct {
 	src  pull.Source[T]
 	leaf pull.Leaf[T] // src, if it can be asked under queue.mu
 	*queue
+	// watchers are called when a cursor has got on. The slice is replaced, under queue.mu, and never written.
+	watchers atomic.Pointer[[]func()]
 
 	tail     *block[T] // under queue.mu, as the rest
 	used     int       // items in tail
@@ -103,6 +105,15 @@ func (l *log[T]) fetch() {
 	aborted = false
 }
 
+// look calls who watches. It must be called without a lock.
+func (l *log[T]) look() {
+	if watchers := l.watchers.Load(); watchers != nil {
+		for _, look := range *watchers {
+			look()
+		}
+	}
+}
+
 // take asks a leaf, with mu locked, and publishes what it has. If it has nothing it will wake the queue.
 func (l *log[T]) take() bool {
 	item, ok := l.src.Poll(l.queue)
@@ -152,7 +163,7 @@ type queue struct {
 	mu       sync.Mutex
 	list     []*place
 	woken    bool        // the source has called since it was asked last
-	open     int         // cursors not closed
+	open     int         // cursors not closed that do not watch
 	producer pull.Closer // of the source, once there are seats
 }
 

@@ -35,6 +35,20 @@ type Source[T any] interface {
 	Producer() Closer
 }
 
+// Watchable is a source that several consumers share, or a stage after one.
+type Watchable interface {
+	// Watch has look called whenever another consumer has taken an item, reached the end, or been the last to close the
+	// source, by the goroutine that did. From then on Poll takes what others have taken already, and never asks the
+	// producer. It reports false, and changes nothing, if there are no other consumers.
+	Watch(look func()) bool
+}
+
+// Watch is the Watch of a source, false if it has none.
+func Watch[T any](src Source[T], look func()) bool {
+	w, ok := src.(Watchable)
+	return ok && w.Watch(look)
+}
+
 // A Closer is what can be closed, by any goroutine and repeatedly.
 type Closer interface{ Close() }
 
