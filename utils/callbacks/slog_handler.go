@@ -1,0 +1,414 @@
+package callbacks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/schema"
+)
+
+// SlogOptions configures [NewSlogHandler]. nil stands for its zero value.
+type SlogOptions struct {
+	// ErrorText adds the texts of errors to the records, under "error". They may hold parts of prompts, arguments and
+	// results, which the records have nothing of otherwise.
+	ErrorText bool
+}
+
+// NewSlogHandler makes a callback handler that writes one record at the end of every call of a model, call of a tool and
+// run of an agent, with names, duration and, of models, tokens: at level Info, and at Warn with "error_type" if it failed.
+// The starts are written at level Debug. Nothing of prompts, answers, arguments and results is written.
+//
+//	model call    agent=desk type=OpenAI model=… duration=1.2s streamed=true input_tokens=812 output_tokens=64 …
+//	tool call     agent=desk tool=search call_id=… duration=80ms
+//	agent run     agent=desk duration=1.4s
+//
+// "agent" is the path of agents down to the one that calls: desk/billing. A stream is timed to its end, without a goroutine
+// of its own; one that its reader closed before is marked "closed_early". An interrupt is no error: it is marked
+// "interrupted".
+//
+// The handler is safe for concurrent use. A nil logger stands for slog.Default().
+func NewSlogHandler(logger *slog.Logger, options *SlogOptions) callbacks.Handler {
+	h := &slogHandler{logger: logger}
+	if h.logger == nil {
+		h.logger = slog.Default()
+	}
+	if options != nil {
+		h.options = *options
+	}
+	return h
+}
+
+type slogHandler struct {
+	logger  *slog.Logger
+	options SlogOptions
+}
+
+// Needed implements [callbacks.TimingChecker].
+func (h *slogHandler) Needed(_ context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+	return kindOf(info) != "" && timing != callbacks.TimingOnStartWithStreamInput
+}
+
+// kindOf is the first word of a record, "" for what is not written.
+func kindOf(info *callbacks.RunInfo) string {
+	if info == nil {
+		return ""
+	}
+	switch info.Component {
+	case components.ComponentOfChatModel, components.ComponentOfAgenticModel:
+		return "model call"
+	case components.ComponentOfTool:
+		return "tool call"
+	case adk.ComponentOfAgent, adk.ComponentOfAgenticAgent:
+		return "agent run"
+	}
+	return ""
+}
+
+// slogRun is one run of a component, from its start on.
+type slogRun struct {
+	handler *slogHandler
+	ctx     context.Context
+	kind    string
+	start   time.Time
+	info    *callbacks.RunInfo
+	model   string
+}
+
+type slogRunKey struct{ handler *slogHandler }
+
+// OnStart implements [callbacks.Handler].
+func (h *slogHandler) OnStart(ctx context.Context, info *callbacks.RunInfo, input callbacks.CallbackInput) context.Context {
+	kind := kindOf(info)
+	if kind == "" {
+		return ctx
+	}
+	r := &slogRun{handler: h, kind: kind, start: time.Now(), info: info, model: modelIn(input)}
+	r.ctx = context.WithValue(ctx, slogRunKey{h}, r)
+	if h.logger.Enabled(ctx, slog.LevelDebug) {
+		h.logger.LogAttrs(ctx, slog.LevelDebug, kind+" starts", r.names()...)
+	}
+	return r.ctx
+}
+
+// run returns what OnStart has left.
+func (h *slogHandler) run(ctx context.Context, info *callbacks.RunInfo) *slogRun {
+	r, _ := ctx.Value(slogRunKey{h}).(*slogRun)
+	if r == nil || r.info != info { // a component that ends without a start, inside another
+		return &slogRun{handler: h, kind: kindOf(info), start: time.Now(), info: info, ctx: ctx}
+	}
+	return r
+}
+
+// OnEnd implements [callbacks.Handler].
+func (h *slogHandler) OnEnd(ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput) context.Context {
+	if kindOf(info) == "" {
+		return ctx
+	}
+	r := h.run(ctx, info)
+	switch out := output.(type) {
+	case *adk.AgentCallbackOutput: // the agent has begun to speak
+		go readAgent(r, out.Events)
+	case *adk.AgenticCallbackOutput:
+		go readAgent(r, out.Events)
+	default:
+		var a modelAnswer
+		a.add(output)
+		r.answered(&a, nil)
+	}
+	return ctx
+}
+
+// OnError implements [callbacks.Handler].
+func (h *slogHandler) OnError(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
+	if kindOf(info) != "" {
+		h.run(ctx, info).end(err)
+	}
+	return ctx
+}
+
+// OnStartWithStreamInput implements [callbacks.Handler].
+func (h *slogHandler) OnStartWithStreamInput(ctx context.Context, _ *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+	input.Close()
+	return ctx
+}
+
+// OnEndWithStreamOutput implements [callbacks.Handler].
+func (h *slogHandler) OnEndWithStreamOutput(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+	if kindOf(info) == "" {
+		output.Close()
+		return ctx
+	}
+	r := h.run(ctx, info)
+	a := &modelAnswer{streamed: true}
+	schema.Observe(output, a.add, func(err error) {
+		if errors.Is(err, schema.ErrRecvAfterClosed) {
+			r.answered(a, nil, slog.Bool("closed_early", true))
+			return
+		}
+		r.answered(a, err)
+	})
+	return ctx
+}
+
+// readAgent reads the events of an agent to their end.
+func readAgent[M adk.MessageType](r *slogRun, events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) {
+	defer events.Close()
+	var err error
+	var attrs []slog.Attr
+	for event := range events.All() {
+		if event.Err != nil {
+			err = event.Err
+		}
+		if event.Output != nil && event.Output.MessageOutput != nil {
+			event.Output.MessageOutput.MessageStream.Close()
+		}
+		if len(event.RunPath) > 0 && event.AgentName != r.info.Name || event.Action == nil {
+			continue
+		}
+		if event.Action.Interrupted != nil {
+			attrs = []slog.Attr{slog.Bool("interrupted", true)}
+		} else if to := event.Action.TransferToAgent; to != nil {
+			attrs = []slog.Attr{slog.String("transfer_to", to.DestAgentName)}
+		}
+	}
+	r.end(err, attrs...)
+}
+
+// names are the attributes that say what runs.
+func (r *slogRun) names() []slog.Attr {
+	attrs := make([]slog.Attr, 0, 12)
+	path := agentPath(r.ctx)
+	if r.kind == "agent run" && !strings.HasSuffix("/"+path, "/"+r.info.Name) {
+		path = strings.TrimPrefix(path+"/"+r.info.Name, "/")
+	}
+	add := func(key, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(key, value))
+		}
+	}
+	add("agent", path)
+	switch r.kind {
+	case "model call":
+		add("node", r.info.Name)
+		typ, _, _ := strings.Cut(r.info.Type, "[") // without type parameters
+		add("type", typ)
+		add("model", r.model)
+	case "tool call":
+		add("tool", r.info.Name)
+		add("call_id", compose.GetToolCallID(r.ctx))
+	}
+	return attrs
+}
+
+// agentPath has the agents around the code that ctx is of, the outermost first.
+func agentPath(ctx context.Context) string {
+	var names []string
+	for _, segment := range compose.GetCurrentAddress(ctx) {
+		if segment.Type == adk.AddressSegmentAgent {
+			names = append(names, segment.ID)
+		}
+	}
+	return strings.Join(names, "/")
+}
+
+// answered writes the record of a call that has answered.
+func (r *slogRun) answered(a *modelAnswer, err error, attrs ...slog.Attr) {
+	r.model = cmp.Or(a.model, r.model)
+	r.end(err, append(a.attrs(), attrs...)...)
+}
+
+// end writes the record.
+func (r *slogRun) end(err error, attrs ...slog.Attr) {
+	level, h := slog.LevelInfo, r.handler
+	switch {
+	case err == nil:
+	case isInterrupt(err):
+		attrs = append(attrs, slog.Bool("interrupted", true))
+	default:
+		level = slog.LevelWarn
+		attrs = append(attrs, slog.String("error_type", errorType(err)))
+		if h.options.ErrorText {
+			attrs = append(attrs, slog.String("error", err.Error()))
+		}
+	}
+	if !h.logger.Enabled(r.ctx, level) {
+		return
+	}
+	all := append(r.names(), slog.Duration("duration", time.Since(r.start)))
+	h.logger.LogAttrs(r.ctx, level, r.kind, append(all, attrs...)...)
+}
+
+func isInterrupt(err error) bool {
+	if _, interrupted := compose.IsInterruptRerunError(err); interrupted {
+		return true
+	}
+	_, interrupted := compose.ExtractInterruptInfo(err)
+	return interrupted
+}
+
+// errorType is one of few words for an error, or the type of the innermost error that has one of its own.
+func errorType(err error) string {
+	var mistake *adk.ModelMistake
+	switch {
+	case errors.As(err, new(*adk.CancelError)), errors.Is(err, context.Canceled), errors.Is(err, adk.ErrStreamCanceled):
+		return "canceled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, adk.ErrExceedMaxIterations):
+		return "max_iterations"
+	case errors.Is(err, adk.ErrExceedMaxRetries):
+		return "retries_exhausted"
+	case errors.As(err, new(*safe.PanicError)):
+		return "panic"
+	case errors.As(err, &mistake):
+		return map[adk.MistakeKind]string{
+			adk.MistakeUnknownTool: "unknown_tool", adk.MistakeArguments: "invalid_arguments", adk.MistakeTransfer: "unknown_agent",
+		}[mistake.Kind]
+	}
+	name := "_OTHER"
+	for ; err != nil; err = errors.Unwrap(err) {
+		if t := fmt.Sprintf("%T", err); !strings.HasPrefix(t, "*errors.") && !strings.HasPrefix(t, "*fmt.") && !strings.HasPrefix(t, "*compose.") {
+			name = t
+		}
+	}
+	return name
+}
+
+// modelAnswer is what a record says of the answer of a model, whole or in chunks.
+type modelAnswer struct {
+	usage    *model.TokenUsage
+	model    string
+	finish   string
+	calls    map[string]bool
+	streamed bool
+}
+
+// add takes in an output, or a chunk of one.
+func (a *modelAnswer) add(output callbacks.CallbackOutput) {
+	if out := model.ConvCallbackOutput(output); out != nil {
+		a.addUsage(out.TokenUsage)
+		if out.Config != nil {
+			a.model = cmp.Or(a.model, out.Config.Model)
+		}
+		a.addMessage(out.Message)
+	}
+	if out := model.ConvAgenticCallbackOutput(output); out != nil {
+		a.addUsage(out.TokenUsage)
+		if out.Config != nil {
+			a.model = cmp.Or(a.model, out.Config.Model)
+		}
+		a.addAgentic(out.Message)
+	}
+}
+
+func (a *modelAnswer) addMessage(m *schema.Message) {
+	if m == nil {
+		return
+	}
+	for _, call := range m.ToolCalls {
+		a.addCall(call.ID)
+	}
+	if meta := m.ResponseMeta; meta != nil {
+		a.model, a.finish = cmp.Or(meta.Model, a.model), cmp.Or(meta.FinishReason, a.finish)
+		a.addUsage(model.ConvCallbackOutput(m).TokenUsage)
+	}
+}
+
+func (a *modelAnswer) addAgentic(m *schema.AgenticMessage) {
+	if m == nil {
+		return
+	}
+	for _, b := range m.ContentBlocks {
+		if b != nil && b.FunctionToolCall != nil {
+			a.addCall(b.FunctionToolCall.CallID)
+		}
+	}
+	if meta := m.ResponseMeta; meta != nil {
+		a.model = cmp.Or(meta.Model, a.model)
+		a.addUsage(model.ConvAgenticCallbackOutput(m).TokenUsage)
+	}
+}
+
+// addCall counts a tool call by its ID, which the later chunks of one do not have.
+func (a *modelAnswer) addCall(id string) {
+	if id == "" {
+		return
+	}
+	if a.calls == nil {
+		a.calls = map[string]bool{}
+	}
+	a.calls[id] = true
+}
+
+// addUsage takes in counts, which are running totals.
+func (a *modelAnswer) addUsage(u *model.TokenUsage) {
+	if u == nil {
+		return
+	}
+	if a.usage == nil {
+		a.usage = &model.TokenUsage{}
+	}
+	for _, c := range []struct {
+		total *int
+		n     int
+	}{
+		{&a.usage.PromptTokens, u.PromptTokens},
+		{&a.usage.PromptTokenDetails.CachedTokens, u.PromptTokenDetails.CachedTokens},
+		{&a.usage.PromptTokenDetails.CacheWriteTokens, u.PromptTokenDetails.CacheWriteTokens},
+		{&a.usage.CompletionTokens, u.CompletionTokens},
+		{&a.usage.CompletionTokensDetails.ReasoningTokens, u.CompletionTokensDetails.ReasoningTokens},
+	} {
+		*c.total = max(*c.total, c.n)
+	}
+}
+
+func (a *modelAnswer) attrs() (attrs []slog.Attr) {
+	if a.streamed {
+		attrs = append(attrs, slog.Bool("streamed", true))
+	}
+	if a.finish != "" {
+		attrs = append(attrs, slog.String("finish_reason", a.finish))
+	}
+	if len(a.calls) > 0 {
+		attrs = append(attrs, slog.Int("tool_calls", len(a.calls)))
+	}
+	if a.usage == nil {
+		return attrs
+	}
+	attrs = append(attrs, slog.Int("input_tokens", a.usage.PromptTokens), slog.Int("output_tokens", a.usage.CompletionTokens))
+	for _, more := range []struct {
+		key string
+		n   int
+	}{
+		{"cached_tokens", a.usage.PromptTokenDetails.CachedTokens},
+		{"cache_write_tokens", a.usage.PromptTokenDetails.CacheWriteTokens},
+		{"reasoning_tokens", a.usage.CompletionTokensDetails.ReasoningTokens},
+	} {
+		if more.n > 0 {
+			attrs = append(attrs, slog.Int(more.key, more.n))
+		}
+	}
+	return attrs
+}
+
+// modelIn is the model that a call was asked for.
+func modelIn(input callbacks.CallbackInput) string {
+	if in := model.ConvCallbackInput(input); in != nil && in.Config != nil {
+		return in.Config.Model
+	}
+	if in := model.ConvAgenticCallbackInput(input); in != nil && in.Config != nil {
+		return in.Config.Model
+	}
+	return ""
+}
