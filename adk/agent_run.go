@@ -411,7 +411,7 @@ func SendEvent(ctx context.Context, event *AgentEvent) error { return TypedSendE
 
 // TypedSendEvent is [SendEvent] for any kind of message. The run must be one on that kind.
 func TypedSendEvent[M MessageType](ctx context.Context, event *TypedAgentEvent[M]) error {
-	return engineOf[M]().sendEvent(ctx, event)
+	return runtimeOf[M]().sendEvent(ctx, event)
 }
 
 func (compiled[M]) sendEvent(ctx context.Context, event *TypedAgentEvent[M]) error {

@@ -45,7 +45,7 @@ func NewAgentTool(ctx context.Context, agent Agent, options ...AgentToolOption) 
 
 // NewTypedAgentTool is [NewAgentTool] for any kind of message.
 func NewTypedAgentTool[M MessageType](_ context.Context, agent TypedAgent[M], options ...AgentToolOption) tool.BaseTool {
-	return engineOf[M]().newAgentTool(agent, options)
+	return runtimeOf[M]().newAgentTool(agent, options)
 }
 
 func (compiled[M]) newAgentTool(agent TypedAgent[M], options []AgentToolOption) tool.BaseTool {

@@ -100,7 +100,7 @@ func NewChatModelAgent(ctx context.Context, config *ChatModelAgentConfig) (*Chat
 
 // NewTypedChatModelAgent is [NewChatModelAgent] for any kind of message.
 func NewTypedChatModelAgent[M MessageType](_ context.Context, config *TypedChatModelAgentConfig[M]) (*TypedChatModelAgent[M], error) {
-	agent, err := engineOf[M]().newAgent(config)
+	agent, err := runtimeOf[M]().newAgent(config)
 	if err != nil {
 		return nil, err
 	}

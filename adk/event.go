@@ -38,7 +38,7 @@ func (mv *TypedMessageVariant[M]) whole(ctx context.Context) (M, error) {
 	if !mv.IsStreaming || mv.MessageStream == nil {
 		return mv.Message, nil
 	}
-	return engineOf[M]().concat(ctx, mv.MessageStream)
+	return runtimeOf[M]().concat(ctx, mv.MessageStream)
 }
 
 // storedVariant is what is encoded of a variant: a stream as the message it joins to.
@@ -53,7 +53,7 @@ type storedVariant[M MessageType] struct {
 
 // GobEncode implements gob.GobEncoder. It reads a stream to its end.
 func (mv *TypedMessageVariant[M]) GobEncode() ([]byte, error) {
-	return engineOf[M]().encodeVariant(mv)
+	return runtimeOf[M]().encodeVariant(mv)
 }
 
 func (compiled[M]) encodeVariant(mv *TypedMessageVariant[M]) ([]byte, error) {
@@ -97,7 +97,7 @@ func drainVariant[M MessageType](mv *TypedMessageVariant[M]) (whole M, err error
 
 // GobDecode implements gob.GobDecoder. What was a stream becomes a stream of one chunk.
 func (mv *TypedMessageVariant[M]) GobDecode(b []byte) error {
-	return engineOf[M]().decodeVariant(mv, b)
+	return runtimeOf[M]().decodeVariant(mv, b)
 }
 
 func (compiled[M]) decodeVariant(mv *TypedMessageVariant[M], b []byte) error {
@@ -252,7 +252,7 @@ func TypedGetMessage[M MessageType](e *TypedAgentEvent[M]) (M, *TypedAgentEvent[
 	}
 	copies := v.MessageStream.Copy(2)
 	v.MessageStream = copies[0]
-	m, err := engineOf[M]().concat(context.Background(), copies[1])
+	m, err := runtimeOf[M]().concat(context.Background(), copies[1])
 	return m, e, err
 }
 

@@ -56,7 +56,8 @@ type execution[M MessageType] struct {
 	agentCtx context.Context
 	task     task
 
-	// mu lets one event through at a time, here and in the layers around: tools send theirs at any time.
+	// mu guards the fields below, and is held while an event passes, here and in the layers around: tools send theirs at
+	// any time. It is taken before that of the history, and before that of the execution around.
 	mu       sync.Mutex
 	watchers []*hub[M]
 	// last is the action of the last event of the agent's own.

@@ -16,8 +16,8 @@ import (
 // history is what agents of one run have said, for the agents after them. It is split into lanes: agents that run at
 // the same time do not see each other.
 type history[M MessageType] struct {
-	mu   sync.Mutex
-	next int // sequence number of the next entry
+	mu   sync.Mutex // guards next, and the entries of all lanes
+	next int        // sequence number of the next entry
 }
 
 // lane is one line of the history: what its parent had when it began, and its own entries.

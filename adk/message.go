@@ -37,13 +37,13 @@ const messageIDKey = "_eino_msg_id"
 
 // GetMessageID returns the ID that the runtime gave a message, "" if it has none. Model outputs and tool results of
 // an agent have one: the same on the event and in the history.
-func GetMessageID[M MessageType](msg M) string { return engineOf[M]().messageID(msg) }
+func GetMessageID[M MessageType](msg M) string { return runtimeOf[M]().messageID(msg) }
 
 func (compiled[M]) messageID(m M) string { return opsOf[M]().id(m) }
 
 // EnsureMessageID gives a message an ID if it has none. It replaces msg.Extra by a copy with the ID, so that a map that
 // is shared with other messages stays as it is.
-func EnsureMessageID[M MessageType](msg M) { engineOf[M]().ensureMessageID(msg) }
+func EnsureMessageID[M MessageType](msg M) { runtimeOf[M]().ensureMessageID(msg) }
 
 func (compiled[M]) ensureMessageID(m M) {
 	ops := opsOf[M]()

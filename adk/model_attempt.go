@@ -355,7 +355,7 @@ func NewEventSenderModelWrapper() ChatModelAgentMiddleware {
 
 // NewTypedEventSenderModelWrapper is [NewEventSenderModelWrapper] for any kind of message.
 func NewTypedEventSenderModelWrapper[M MessageType]() TypedChatModelAgentMiddleware[M] {
-	return engineOf[M]().newModelEventSender()
+	return runtimeOf[M]().newModelEventSender()
 }
 
 func (compiled[M]) newModelEventSender() TypedChatModelAgentMiddleware[M] {

@@ -76,13 +76,13 @@ func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
 
 // Query runs the agent on one user message.
 func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	return r.Run(ctx, []M{engineOf[M]().userMessage(query)}, opts...)
+	return r.Run(ctx, []M{runtimeOf[M]().userMessage(query)}, opts...)
 }
 
 // Run runs the agent on messages. It returns when the agent has begun; the run goes on to its end whether or not the
 // events are read. An error is the last event. To stop a run, cancel ctx, or see [WithCancel].
 func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	return engineOf[M]().run(ctx, r, messages, opts)
+	return runtimeOf[M]().run(ctx, r, messages, opts)
 }
 
 func (compiled[M]) userMessage(text string) M { return opsOf[M]().user(text) }
@@ -479,7 +479,7 @@ func (r *TypedRunner[M]) Resume(ctx context.Context, checkPointID string, opts .
 
 // ResumeWithParams is [TypedRunner.Resume] with data for chosen interrupt points. nil params name none.
 func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID string, params *ResumeParams, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
-	return engineOf[M]().resume(ctx, r, checkPointID, params, opts)
+	return runtimeOf[M]().resume(ctx, r, checkPointID, params, opts)
 }
 
 func (compiled[M]) resume(ctx context.Context, r *TypedRunner[M], checkPointID string, params *ResumeParams, opts []AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {

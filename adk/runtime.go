@@ -7,12 +7,12 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// engine is the runtime behind the exported generic types and functions, for one kind of message.
+// agentRuntime is what stands behind the exported generic types and functions, for one kind of message.
 //
 // A package that uses generic code compiles it for itself, with everything that can be reached from there: each package
 // of a user would compile the whole runtime. An interface ends that. So what is exported does nothing but call the
-// engine, and the runtime is compiled with this package alone. See docs/decisions/0009.
-type engine[M MessageType] interface {
+// interface, and the runtime is compiled with this package alone. See docs/decisions/0009.
+type agentRuntime[M MessageType] interface {
 	newAgent(conf *TypedChatModelAgentConfig[M]) (chatAgent[M], error)
 	newAgentTool(agent TypedAgent[M], options []AgentToolOption) tool.BaseTool
 	newModelEventSender() TypedChatModelAgentMiddleware[M]
@@ -30,19 +30,19 @@ type engine[M MessageType] interface {
 	decodeVariant(v *TypedMessageVariant[M], data []byte) error
 }
 
-// compiled is the engine for M.
+// compiled is the runtime for M.
 type compiled[M MessageType] struct{}
 
 // They are any, so that no other package learns what is behind them.
 var (
-	chatEngine    any = engine[*schema.Message](compiled[*schema.Message]{})
-	agenticEngine any = engine[*schema.AgenticMessage](compiled[*schema.AgenticMessage]{})
+	chatRuntime    any = agentRuntime[*schema.Message](compiled[*schema.Message]{})
+	agenticRuntime any = agentRuntime[*schema.AgenticMessage](compiled[*schema.AgenticMessage]{})
 )
 
-// engineOf returns the engine for M.
-func engineOf[M MessageType]() engine[M] {
-	if e, ok := chatEngine.(engine[M]); ok {
+// runtimeOf returns the runtime for M.
+func runtimeOf[M MessageType]() agentRuntime[M] {
+	if e, ok := chatRuntime.(agentRuntime[M]); ok {
 		return e
 	}
-	return agenticEngine.(engine[M])
+	return agenticRuntime.(agentRuntime[M])
 }

@@ -171,7 +171,7 @@ func testWrapperChunks[M MessageType](t *testing.T) {
 		"nothing": {wrap(func(_ context.Context, s *schema.StreamReader[M]) (*schema.StreamReader[M], error) { return s, nil }),
 			[]string{"assistant: a", "assistant: b"}},
 		"joins": {wrap(func(ctx context.Context, s *schema.StreamReader[M]) (*schema.StreamReader[M], error) {
-			whole, err := engineOf[M]().concat(ctx, s)
+			whole, err := runtimeOf[M]().concat(ctx, s)
 			return schema.StreamReaderFromArray([]M{whole}), err
 		}), []string{"assistant: ab"}},
 		"in front": {wrap(func(_ context.Context, s *schema.StreamReader[M]) (*schema.StreamReader[M], error) {
@@ -224,7 +224,7 @@ func testBothEndpoints[M MessageType](t *testing.T, streaming bool) {
 				if err != nil {
 					return none, err
 				}
-				return engineOf[M]().concat(ctx, s)
+				return runtimeOf[M]().concat(ctx, s)
 			},
 			stream: func(ctx context.Context, h []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 				answer, err := m.Generate(ctx, h, opts...)

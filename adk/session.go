@@ -8,7 +8,7 @@ import (
 
 // session is what all agents of one run share. A nil session holds nothing.
 type session struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards values
 	values map[string]any
 }
 

@@ -103,7 +103,7 @@ func NewEventSenderToolWrapper() ChatModelAgentMiddleware {
 
 // NewTypedEventSenderToolWrapper is [NewEventSenderToolWrapper] for any kind of message.
 func NewTypedEventSenderToolWrapper[M MessageType]() TypedChatModelAgentMiddleware[M] {
-	return engineOf[M]().newToolEventSender()
+	return runtimeOf[M]().newToolEventSender()
 }
 
 func (compiled[M]) newToolEventSender() TypedChatModelAgentMiddleware[M] {

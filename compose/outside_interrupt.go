@@ -42,7 +42,7 @@ func outsideInterruptFrom(ctx context.Context) *outsideInterrupt {
 
 // outsideInterrupt is shared by all graphs of the run, so that they all see the same signal and the same deadline.
 type outsideInterrupt struct {
-	mu        sync.Mutex
+	mu        sync.Mutex // guards all fields below
 	requested bool
 	// runs counts the graphs that run. There is a timer only while there are any.
 	runs     int

@@ -96,7 +96,7 @@ func (t *pointTree) any(match func(*point) bool) bool {
 // tracker keeps, for one root run, which interrupts of the earlier run are still open. Everything that runs below
 // the root shares it, so that an interrupt is handed over once; two runs from one context have a tracker each.
 type tracker struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards the fields below
 	root pointTree
 	byID map[string]*point
 }

@@ -12,7 +12,7 @@ const firstSize = 4
 // Ring is a first-in, first-out queue. The zero value is ready. It is safe for any number of writers and readers; each
 // item goes to one reader. A Ring must not be copied.
 type Ring[T any] struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards all fields below
 	filled sync.Cond
 	// items[head : head+count], around the end, are waiting.
 	items       []T

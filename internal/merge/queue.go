@@ -16,7 +16,7 @@ import (
 type Queue[T any] struct {
 	onEnd func(name string) error
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards all fields below
 	inputs []*input[T]
 	ready  []*input[T] // a ring with room for every input
 	first  int         // position in ready

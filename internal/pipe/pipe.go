@@ -37,7 +37,7 @@ type Pipe[T any] struct {
 	seen   int64        // the tail when the consumer looked last
 	wanted atomic.Int64 // where head has to get for the sender whose item hangs over; 0 if there is none
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards what is not atomic below
 	tail    int64
 	in      int          // place of tail in the ring
 	taken   int64        // items before this one are known to be taken, or were handed over
