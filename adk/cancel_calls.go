@@ -139,54 +139,31 @@ func detach(ctx context.Context) (detached context.Context, stop func()) {
 	}
 }
 
-// watchedTools is the outermost middleware of every tool. In a run that can be cancelled it gives up calls in flight,
-// and has streams read to their end inside the call, so that a result is there or is not.
+// watchedTools is a middleware of every tool, inside the one that saves results only. In a run that can be cancelled it
+// gives up calls in flight, and has streams read to their end inside the call, so that a result is there or is not.
 func watchedTools[M MessageType]() compose.ToolMiddleware {
-	return compose.ToolMiddleware{
-		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-			return watchedTool[M](next, func(context.Context, *compose.ToolOutput) error { return nil })
-		},
-		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
-			return watchedTool[M](next, func(context.Context, *compose.EnhancedInvokableToolOutput) error { return nil })
-		},
-		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-			return watchedTool[M](next, func(ctx context.Context, out *compose.StreamToolOutput) (err error) {
-				out.Result, err = gathered(ctx, out.Result)
-				return err
-			})
-		},
-		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
-			return watchedTool[M](next, func(ctx context.Context, out *compose.EnhancedStreamableToolOutput) (err error) {
-				out.Result, err = gathered(ctx, out.Result)
-				return err
-			})
-		},
-	}
+	return compose.ToolMiddleware{Every: watchedTool[M]}
 }
 
-// toolCall is how one kind of tool is called.
-type toolCall[O any] = func(context.Context, *compose.ToolInput) (*O, error)
-
-// watchedTool watches one kind of endpoint. finish completes an output inside the call.
-func watchedTool[M MessageType, O any](next toolCall[O], finish func(context.Context, *O) error) toolCall[O] {
-	return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
+func watchedTool[M MessageType](next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
+	return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
 		if r := agentRunFrom[M](ctx); r != nil && r.view != nil {
-			return callWatched(ctx, r, in, next, finish)
+			return callWatched(ctx, r, in, next)
 		}
 		return next(ctx, in)
 	}
 }
 
 // callWatched calls a tool in a run that can be cancelled.
-func callWatched[M MessageType, O any](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next toolCall[O], finish func(context.Context, *O) error) (*O, error) {
+func callWatched[M MessageType](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
 	interrupted, _, state := tool.GetInterruptState[any](ctx)
 	if r.view.Now() && !(interrupted && hasPointsInside(ctx)) { // an agent inside stops by itself, and keeps what it has
 		return nil, givenUp(ctx, interrupted, state)
 	}
-	call := watch(ctx, r.view, func(ctx context.Context) (*O, error) {
+	call := watch(ctx, r.view, func(ctx context.Context) (*compose.ToolCallOutput, error) {
 		out, err := next(ctx, in)
-		if err == nil && out != nil {
-			err = finish(ctx, out)
+		if err == nil {
+			err = gather(ctx, out)
 		}
 		return out, err
 	})
@@ -221,11 +198,19 @@ func hasPointsInside(ctx context.Context) bool {
 	return err == nil && len(next) > 0
 }
 
-// gathered reads the stream of a watched call to its end and returns its items as a stream.
-func gathered[T any](ctx context.Context, s *schema.StreamReader[T]) (*schema.StreamReader[T], error) {
-	if s == nil {
-		return nil, nil
+// gather reads the stream of a watched call to its end. Its chunks stay as they came.
+func gather(ctx context.Context, out *compose.ToolCallOutput) (err error) {
+	if out.TextStream != nil {
+		out.TextStream, err = gathered(ctx, out.TextStream)
 	}
+	if out.ResultStream != nil && err == nil {
+		out.ResultStream, err = gathered(ctx, out.ResultStream)
+	}
+	return err
+}
+
+// gathered reads a stream to its end and returns its items as a stream.
+func gathered[T any](ctx context.Context, s *schema.StreamReader[T]) (*schema.StreamReader[T], error) {
 	items, err := gatheredItems(ctx, s, cancelscope.CallFrom(ctx))
 	if err != nil {
 		return nil, err
@@ -252,26 +237,21 @@ func gatheredItems[T any](ctx context.Context, s *schema.StreamReader[T], call *
 
 // abortableTools cuts the streams of tools off, for whoever reads them, when the run is to stop at once.
 func abortableTools[M MessageType]() compose.ToolMiddleware {
-	return compose.ToolMiddleware{
-		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
-				out, err := next(ctx, in)
-				if err == nil && out != nil && out.Result != nil {
-					out.Result = cutOff[M](ctx, out.Result)
-				}
-				return out, err
+	return compose.ToolMiddleware{Every: func(next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
+		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
+			out, err := next(ctx, in)
+			if err != nil {
+				return nil, err
 			}
-		},
-		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedStreamableToolOutput, error) {
-				out, err := next(ctx, in)
-				if err == nil && out != nil && out.Result != nil {
-					out.Result = cutOff[M](ctx, out.Result)
-				}
-				return out, err
+			if out.TextStream != nil {
+				out.TextStream = cutOff[M](ctx, out.TextStream)
 			}
-		},
-	}
+			if out.ResultStream != nil {
+				out.ResultStream = cutOff[M](ctx, out.ResultStream)
+			}
+			return out, nil
+		}
+	}}
 }
 
 // cutOff returns a stream that ends with [ErrStreamCanceled] when the run is to stop at once, if that happens during the

@@ -406,12 +406,12 @@ func toolMiddlewares[M MessageType](conf *TypedChatModelAgentConfig[M], handlers
 	}
 	all = append(all, conf.ToolsConfig.ToolCallMiddlewares...)
 	for _, m := range conf.Middlewares {
-		if w := m.WrapToolCall; w.Invokable != nil || w.Streamable != nil || w.EnhancedInvokable != nil || w.EnhancedStreamable != nil {
-			all = append(all, w)
-		}
+		all = append(all, m.WrapToolCall)
 	}
 	all = append(all, abortableTools[M]())
-	all = append(all, handlerToolMiddlewares(handlers)...)
+	if handlers.wrapsToolCalls() {
+		all = append(all, handlerTools(handlers))
+	}
 	return append(all, mistakenTools[M]())
 }
 

@@ -203,63 +203,45 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 	return nil
 }
 
-// durableTools saves the results of tool calls, and answers those that were done in the earlier life of the run.
+// durableTools is the outermost middleware of every tool: it saves the results of calls, and answers those that were done
+// in the earlier life of the run.
 func durableTools[M MessageType]() compose.ToolMiddleware {
-	return compose.ToolMiddleware{
-		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-			return durableTool[M](next, toolStep[compose.ToolOutput]{
-				note: func(_ context.Context, out *compose.ToolOutput, s *journal.Record) error {
-					s.Text = out.Result
-					return nil
-				},
-				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.ToolOutput, error) {
-					return &compose.ToolOutput{Result: s.Text}, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
-				},
-			})
-		},
-		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-			return durableTool[M](next, toolStep[compose.StreamToolOutput]{
-				note: func(ctx context.Context, out *compose.StreamToolOutput, s *journal.Record) (err error) {
-					out.Result, err = joinedStep(ctx, out.Result, &s.Text)
-					return err
-				},
-				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.StreamToolOutput, error) {
-					out := &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{s.Text})}
-					return out, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
-				},
-			})
-		},
-		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
-			return durableTool[M](next, toolStep[compose.EnhancedInvokableToolOutput]{
-				note: func(_ context.Context, out *compose.EnhancedInvokableToolOutput, s *journal.Record) error {
-					s.Result = out.Result
-					return nil
-				},
-				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.EnhancedInvokableToolOutput, error) {
-					return &compose.EnhancedInvokableToolOutput{Result: s.Result}, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
-				},
-			})
-		},
-		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
-			return durableTool[M](next, toolStep[compose.EnhancedStreamableToolOutput]{
-				note: func(ctx context.Context, out *compose.EnhancedStreamableToolOutput, s *journal.Record) (err error) {
-					out.Result, err = joinedStep(ctx, out.Result, &s.Result)
-					return err
-				},
-				answer: func(ctx context.Context, in *compose.ToolInput, s *journal.Record) (*compose.EnhancedStreamableToolOutput, error) {
-					out := &compose.EnhancedStreamableToolOutput{Result: schema.StreamReaderFromArray([]*schema.ToolResult{s.Result})}
-					return out, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
-				},
-			})
-		},
+	return compose.InternalToolMiddleware(func(form compose.InternalToolForm, next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
+		enhanced := form == compose.InternalEnhancedInvokable || form == compose.InternalEnhancedStreamable
+		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
+			if r := agentRunFrom[M](ctx); r != nil && r.durable != nil {
+				return callDurably(ctx, r, in, next, enhanced)
+			}
+			return next(ctx, in)
+		}
+	})
+}
+
+// noteResult puts the result of a call into the step. A stream is read to its end; its chunks stay as they came.
+func noteResult(ctx context.Context, s *journal.Record, out *compose.ToolCallOutput) (err error) {
+	switch {
+	case out.ResultStream != nil:
+		out.ResultStream, err = joinedStep(ctx, out.ResultStream, &s.Result)
+	case out.Result != nil:
+		s.Result = out.Result
+	case out.TextStream != nil:
+		out.TextStream, err = joinedStep(ctx, out.TextStream, &s.Text)
+	default:
+		s.Text = out.Text
 	}
+	return err
+}
+
+// answerStep gives a call the result of a step, and sends its event.
+func answerStep[M MessageType](ctx context.Context, in *compose.ToolInput, s *journal.Record, enhanced bool) (*compose.ToolCallOutput, error) {
+	if enhanced {
+		return &compose.ToolCallOutput{Result: s.Result}, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
+	}
+	return &compose.ToolCallOutput{Text: s.Text}, sendToolText[M](ctx, in.Name, in.CallID, s.Text)
 }
 
 // joinedStep reads a stream to its end, joins it into a step, and returns it anew.
 func joinedStep[T any](ctx context.Context, s *schema.StreamReader[T], into *T) (*schema.StreamReader[T], error) {
-	if s == nil {
-		return nil, nil
-	}
 	items, err := gatheredItems(ctx, s, nil)
 	if err != nil {
 		return nil, err
@@ -279,27 +261,11 @@ func joinedStep[T any](ctx context.Context, s *schema.StreamReader[T], into *T) 
 // replayedCallKey marks the context of a call that is only answered.
 type replayedCallKey struct{}
 
-// durableTool saves one kind of call.
-func durableTool[M MessageType, O any](next toolCall[O], step toolStep[O]) toolCall[O] {
-	return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
-		if r := agentRunFrom[M](ctx); r != nil && r.durable != nil {
-			return callDurably(ctx, r, in, next, step)
-		}
-		return next(ctx, in)
-	}
-}
-
-// toolStep is how the result of one kind of tool is saved: note puts an output into a step, answer makes one of a step.
-type toolStep[O any] struct {
-	note   func(context.Context, *O, *journal.Record) error
-	answer func(context.Context, *compose.ToolInput, *journal.Record) (*O, error)
-}
-
 // recordedCallKey asks a context which recorded tool call it belongs to.
 type recordedCallKey struct{}
 
 // callDurably calls a tool in a run whose steps are saved.
-func callDurably[M MessageType, O any](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next toolCall[O], step toolStep[O]) (*O, error) {
+func callDurably[M MessageType](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next compose.ToolCallEndpoint, enhanced bool) (*compose.ToolCallOutput, error) {
 	call, err := r.recordedCall(ctx, in)
 	if err != nil {
 		return nil, err
@@ -311,7 +277,7 @@ func callDurably[M MessageType, O any](ctx context.Context, r *agentRun[M], in *
 				return nil, err
 			}
 		}
-		return step.answer(context.WithValue(ctx, replayedCallKey{}, true), in, known)
+		return answerStep[M](context.WithValue(ctx, replayedCallKey{}, true), in, known, enhanced)
 	}
 	switch decided, err := r.decide(ctx, in, known); {
 	case err != nil:
@@ -328,15 +294,15 @@ func callDurably[M MessageType, O any](ctx context.Context, r *agentRun[M], in *
 		if err != nil {
 			return nil, err
 		}
-		return step.answer(ctx, in, done)
+		return answerStep[M](ctx, in, done, enhanced)
 	}
 	if err := call.Start(ctx); err != nil {
 		return nil, err
 	}
 	out, err := next(context.WithValue(ctx, recordedCallKey{}, call), in)
 	noted := new(journal.Record)
-	if err == nil && out != nil {
-		err = step.note(ctx, out, noted)
+	if err == nil {
+		err = noteResult(ctx, noted, out)
 	}
 	action := r.actionOf(ctx, in)
 	if err != nil {

@@ -240,6 +240,8 @@ type handlerSet[M MessageType] struct {
 type handler[M MessageType] struct {
 	TypedChatModelAgentMiddleware[M]
 	index int
+	// everyToolCall returns the function that its hooks for tool calls are made of, if they are.
+	everyToolCall func() ToolCallWrapper
 }
 
 // structHooks is an [AgentMiddleware] with its place in the configuration.
@@ -278,6 +280,7 @@ func newHandlerSet[M MessageType](structs []AgentMiddleware, all []TypedChatMode
 func (s *handlerSet[M]) sort(h handler[M], base reflect.Type) {
 	m := h.TypedChatModelAgentMiddleware
 	t := reflect.TypeOf(m)
+	h.everyToolCall = everyToolCallOf(m)
 	_, beforeHistory := m.(beforeModelHistoryRewriter[M])
 	_, afterHistory := m.(afterModelHistoryRewriter[M])
 	_, wrapsTools := m.(toolWrapper)
@@ -311,6 +314,27 @@ func (s *handlerSet[M]) sort(h handler[M], base reflect.Type) {
 	case *eventSenderToolWrapper[M]:
 		s.toolSender = true
 	}
+}
+
+// everyToolCallOf finds the function that the hooks for tool calls of a middleware are made of; nil if one of them is
+// its own.
+func everyToolCallOf[M MessageType](m TypedChatModelAgentMiddleware[M]) func() ToolCallWrapper {
+	hooks, ok := m.(interface{ everyToolCall() ToolCallWrapper })
+	if !ok {
+		return nil
+	}
+	for _, method := range []string{"WrapInvokableToolCall", "WrapStreamableToolCall",
+		"WrapEnhancedInvokableToolCall", "WrapEnhancedStreamableToolCall"} {
+		if overrides(reflect.TypeOf(m), reflect.TypeFor[TypedToolCallHooks[M]](), method) {
+			return nil
+		}
+	}
+	return hooks.everyToolCall
+}
+
+// wrapsToolCalls reports whether there are hooks for tool calls.
+func (s *handlerSet[M]) wrapsToolCalls() bool {
+	return len(s.wrapInvokable)+len(s.wrapStreamable)+len(s.wrapEnhancedInvokable)+len(s.wrapEnhancedStreamable) > 0
 }
 
 // beforeTurn reports whether anything runs before a turn of the model.

@@ -172,54 +172,39 @@ func argumentsErrorIn(err error) *tool.ArgumentsError {
 // mistakenTools is the innermost middleware of every tool: it knows the mistakes of the model among the errors of tools,
 // and reports them or gives them their type.
 func mistakenTools[M MessageType]() compose.ToolMiddleware {
-	return compose.ToolMiddleware{
-		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-			return mistakenCall[M](next, func(text string) *compose.ToolOutput { return &compose.ToolOutput{Result: text} })
-		},
-		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-			return mistakenCall[M](next, func(text string) *compose.StreamToolOutput {
-				return &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{text})}
-			})
-		},
-		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
-			return mistakenCall[M](next, func(text string) *compose.EnhancedInvokableToolOutput {
-				return &compose.EnhancedInvokableToolOutput{Result: textResult(text)}
-			})
-		},
-		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
-			return mistakenCall[M](next, func(text string) *compose.EnhancedStreamableToolOutput {
-				results := schema.StreamReaderFromArray([]*schema.ToolResult{textResult(text)})
-				return &compose.EnhancedStreamableToolOutput{Result: results}
-			})
-		},
-	}
+	return compose.InternalToolMiddleware(func(form compose.InternalToolForm, next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
+		enhanced := form == compose.InternalEnhancedInvokable || form == compose.InternalEnhancedStreamable
+		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
+			out, err := next(ctx, in)
+			if err == nil {
+				return out, nil
+			}
+			text, err := reportedMistake[M](ctx, in, err)
+			switch {
+			case err != nil:
+				return nil, err
+			case enhanced: // so that event and history show the same
+				return &compose.ToolCallOutput{Result: textResult(text)}, nil
+			}
+			return &compose.ToolCallOutput{Text: text}, nil
+		}
+	})
 }
 
 func textResult(text string) *schema.ToolResult {
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
 }
 
-// mistakenCall is mistakenTools for one kind of tool. output makes a result of a text.
-func mistakenCall[M MessageType, O any](next toolCall[O], output func(text string) *O) toolCall[O] {
-	return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
-		out, err := next(ctx, in)
-		if err == nil {
-			return out, nil
-		}
-		r := agentRunFrom[M](ctx)
-		if r == nil {
-			return out, err
-		}
-		m := r.mistakeOf(in, err)
-		if m == nil {
-			return out, err
-		}
-		text, err := r.report(ctx, m)
-		if err != nil {
-			return nil, err
-		}
-		return output(text), nil
+// reportedMistake returns what the model reads in place of the error of a call, or the error.
+func reportedMistake[M MessageType](ctx context.Context, in *compose.ToolInput, err error) (string, error) {
+	r := agentRunFrom[M](ctx)
+	if r == nil {
+		return "", err
 	}
+	if m := r.mistakeOf(in, err); m != nil {
+		return r.report(ctx, m)
+	}
+	return "", err
 }
 
 // reportUnknownTools returns the handler for calls of tools that do not exist: the user's, or that which reports them.

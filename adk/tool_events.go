@@ -5,60 +5,25 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
 
-// toolEventSender is the outermost middleware of every tool: it sends the result as an event. The result in the
-// history gets the same ID.
+// toolEventSender is a middleware of every tool: it sends the result as an event. The result in the history gets the
+// same ID.
 func toolEventSender[M MessageType]() compose.ToolMiddleware {
-	return compose.ToolMiddleware{
-		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
-				out, err := next(ctx, in)
-				if err != nil || out == nil {
-					return out, err
-				}
-				if !agentRunFrom[M](ctx).ownCall(ctx).Commit() {
-					return nil, errStopped
-				}
-				return out, sendToolText[M](ctx, in.Name, in.CallID, out.Result)
+	return compose.ToolMiddleware{Every: func(next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
+		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
+			out, err := next(ctx, in)
+			if err == nil && !out.Streams() && !agentRunFrom[M](ctx).ownCall(ctx).Commit() {
+				err = errStopped
 			}
-		},
-		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
-				out, err := next(ctx, in)
-				if err != nil || out == nil || out.Result == nil {
-					return out, err
-				}
-				out.Result, err = sendToolTextStream[M](ctx, in.Name, in.CallID, out.Result)
-				return out, err
+			if err != nil {
+				return nil, err
 			}
-		},
-		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedInvokableToolOutput, error) {
-				out, err := next(ctx, in)
-				if err != nil || out == nil {
-					return out, err
-				}
-				if !agentRunFrom[M](ctx).ownCall(ctx).Commit() {
-					return nil, errStopped
-				}
-				return out, sendToolResult[M](ctx, in.Name, in.CallID, out.Result)
-			}
-		},
-		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedStreamableToolOutput, error) {
-				out, err := next(ctx, in)
-				if err != nil || out == nil || out.Result == nil {
-					return out, err
-				}
-				out.Result, err = sendToolResultStream[M](ctx, in.Name, in.CallID, out.Result)
-				return out, err
-			}
-		},
-	}
+			return out, sendToolOutput[M](ctx, in.Name, in.CallID, out)
+		}
+	}}
 }
 
 // unknownHandler answers calls of tools that do not exist.
@@ -70,7 +35,7 @@ func unknownToolEventSender[M MessageType](handle unknownHandler) unknownHandler
 	if handle == nil {
 		return nil
 	}
-	call := watchedTool[M](func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
+	call := watchedTool[M](func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
 		answer, err := handle(ctx, in.Name, in.Arguments)
 		if err != nil {
 			return nil, err
@@ -78,20 +43,20 @@ func unknownToolEventSender[M MessageType](handle unknownHandler) unknownHandler
 		if !agentRunFrom[M](ctx).ownCall(ctx).Commit() {
 			return nil, errStopped
 		}
-		return &compose.ToolOutput{Result: answer}, sendToolText[M](ctx, in.Name, in.CallID, answer)
-	}, func(context.Context, *compose.ToolOutput) error { return nil })
+		return &compose.ToolCallOutput{Text: answer}, sendToolText[M](ctx, in.Name, in.CallID, answer)
+	})
 	return func(ctx context.Context, name, input string) (string, error) {
 		out, err := call(ctx, &compose.ToolInput{Name: name, Arguments: input, CallID: compose.GetToolCallID(ctx)})
 		if err != nil {
 			return "", err
 		}
-		return out.Result, nil
+		return out.Text, nil
 	}
 }
 
 // eventSenderToolWrapper is the sender of tool events at a place of the user's choice.
 type eventSenderToolWrapper[M MessageType] struct {
-	TypedBaseChatModelAgentMiddleware[M]
+	TypedToolCallHooks[M]
 }
 
 // NewEventSenderToolWrapper returns a middleware that sends the events of tool results from its place among the
@@ -107,47 +72,31 @@ func NewTypedEventSenderToolWrapper[M MessageType]() TypedChatModelAgentMiddlewa
 }
 
 func (compiled[M]) newToolEventSender() TypedChatModelAgentMiddleware[M] {
-	return &eventSenderToolWrapper[M]{}
+	return &eventSenderToolWrapper[M]{TypedToolCallHooks[M]{Wrap: sendsToolEvent[M]}}
 }
 
-func (*eventSenderToolWrapper[M]) WrapInvokableToolCall(_ context.Context, endpoint InvokableToolCallEndpoint, tc *ToolContext) (InvokableToolCallEndpoint, error) {
-	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
-		result, err := endpoint(ctx, arguments, opts...)
-		if err != nil {
-			return result, err
-		}
-		return result, sendToolText[M](ctx, tc.Name, tc.CallID, result)
-	}, nil
+func sendsToolEvent[M MessageType](ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+	name, callID := call.Name, call.CallID
+	out, err := next(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return out, sendToolOutput[M](ctx, name, callID, out)
 }
 
-func (*eventSenderToolWrapper[M]) WrapStreamableToolCall(_ context.Context, endpoint StreamableToolCallEndpoint, tc *ToolContext) (StreamableToolCallEndpoint, error) {
-	return func(ctx context.Context, arguments string, opts ...tool.Option) (*schema.StreamReader[string], error) {
-		s, err := endpoint(ctx, arguments, opts...)
-		if err != nil || s == nil {
-			return s, err
-		}
-		return sendToolTextStream[M](ctx, tc.Name, tc.CallID, s)
-	}, nil
-}
-
-func (*eventSenderToolWrapper[M]) WrapEnhancedInvokableToolCall(_ context.Context, endpoint EnhancedInvokableToolCallEndpoint, tc *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
-	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
-		result, err := endpoint(ctx, argument, opts...)
-		if err != nil {
-			return result, err
-		}
-		return result, sendToolResult[M](ctx, tc.Name, tc.CallID, result)
-	}, nil
-}
-
-func (*eventSenderToolWrapper[M]) WrapEnhancedStreamableToolCall(_ context.Context, endpoint EnhancedStreamableToolCallEndpoint, tc *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
-	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-		s, err := endpoint(ctx, argument, opts...)
-		if err != nil || s == nil {
-			return s, err
-		}
-		return sendToolResultStream[M](ctx, tc.Name, tc.CallID, s)
-	}, nil
+// sendToolOutput sends the event of a result. A stream is split: one half stays in the output.
+func sendToolOutput[M MessageType](ctx context.Context, name, callID string, out *compose.ToolCallOutput) (err error) {
+	switch {
+	case out.ResultStream != nil:
+		out.ResultStream, err = sendToolResultStream[M](ctx, name, callID, out.ResultStream)
+	case out.Result != nil:
+		err = sendToolResult[M](ctx, name, callID, out.Result)
+	case out.TextStream != nil:
+		out.TextStream, err = sendToolTextStream[M](ctx, name, callID, out.TextStream)
+	default:
+		err = sendToolText[M](ctx, name, callID, out.Text)
+	}
+	return err
 }
 
 func sendToolText[M MessageType](ctx context.Context, name, callID, text string) error {
@@ -295,126 +244,4 @@ func sendToolGenAction(ctx context.Context, toolName string, action *AgentAction
 		return fmt.Errorf("SendToolGenAction failed: %w", err)
 	}
 	return nil
-}
-
-// handlerToolMiddlewares are the Wrap…ToolCall hooks of the middlewares as middlewares of the tools node, the first
-// one outermost. The hooks are asked for every call.
-func handlerToolMiddlewares[M MessageType](s *handlerSet[M]) []compose.ToolMiddleware {
-	var all []compose.ToolMiddleware
-	for _, h := range s.wrapInvokable {
-		wrap := wrapEndpoint(textArgument, func(v string) *compose.ToolOutput { return &compose.ToolOutput{Result: v} },
-			func(out *compose.ToolOutput) string { return out.Result },
-			func(ctx context.Context, e endpoint[string, string], tc *ToolContext) (_ endpoint[string, string], err error) {
-				defer h.blame("WrapInvokableToolCall", &err)
-				w, err := h.WrapInvokableToolCall(ctx, InvokableToolCallEndpoint(e), tc)
-				return endpoint[string, string](w), err
-			})
-		all = append(all, compose.ToolMiddleware{Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint { return wrap(next) }})
-	}
-	for _, h := range s.wrapStreamable {
-		type result = *schema.StreamReader[string]
-		wrap := wrapEndpoint(textArgument, func(v result) *compose.StreamToolOutput { return &compose.StreamToolOutput{Result: v} },
-			func(out *compose.StreamToolOutput) result { return out.Result },
-			func(ctx context.Context, e endpoint[string, result], tc *ToolContext) (_ endpoint[string, result], err error) {
-				defer h.blame("WrapStreamableToolCall", &err)
-				w, err := h.WrapStreamableToolCall(ctx, StreamableToolCallEndpoint(e), tc)
-				return endpoint[string, result](w), err
-			})
-		all = append(all, compose.ToolMiddleware{Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint { return wrap(next) }})
-	}
-	for _, h := range s.wrapEnhancedInvokable {
-		type result = *schema.ToolResult
-		wrap := wrapEndpoint(partsArgument, func(v result) *compose.EnhancedInvokableToolOutput {
-			return &compose.EnhancedInvokableToolOutput{Result: v}
-		},
-			func(out *compose.EnhancedInvokableToolOutput) result { return out.Result },
-			func(ctx context.Context, e endpoint[*schema.ToolArgument, result], tc *ToolContext) (_ endpoint[*schema.ToolArgument, result], err error) {
-				defer h.blame("WrapEnhancedInvokableToolCall", &err)
-				w, err := h.WrapEnhancedInvokableToolCall(ctx, EnhancedInvokableToolCallEndpoint(e), tc)
-				return endpoint[*schema.ToolArgument, result](w), err
-			})
-		all = append(all, compose.ToolMiddleware{EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
-			return wrap(next)
-		}})
-	}
-	for _, h := range s.wrapEnhancedStreamable {
-		type result = *schema.StreamReader[*schema.ToolResult]
-		wrap := wrapEndpoint(partsArgument, func(v result) *compose.EnhancedStreamableToolOutput {
-			return &compose.EnhancedStreamableToolOutput{Result: v}
-		},
-			func(out *compose.EnhancedStreamableToolOutput) result { return out.Result },
-			func(ctx context.Context, e endpoint[*schema.ToolArgument, result], tc *ToolContext) (_ endpoint[*schema.ToolArgument, result], err error) {
-				defer h.blame("WrapEnhancedStreamableToolCall", &err)
-				w, err := h.WrapEnhancedStreamableToolCall(ctx, EnhancedStreamableToolCallEndpoint(e), tc)
-				return endpoint[*schema.ToolArgument, result](w), err
-			})
-		all = append(all, compose.ToolMiddleware{EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
-			return wrap(next)
-		}})
-	}
-	return all
-}
-
-// endpoint is what the four forms of tool calls have in common: arguments A make a result R.
-type endpoint[A, R any] func(ctx context.Context, arguments A, opts ...tool.Option) (R, error)
-
-// argumentForm is how the arguments of a call are given to a tool.
-type argumentForm[A any] struct {
-	of   func(text string) A
-	text func(A) string
-}
-
-var textArgument = argumentForm[string]{
-	of:   func(text string) string { return text },
-	text: func(a string) string { return a },
-}
-
-var partsArgument = argumentForm[*schema.ToolArgument]{
-	of: func(text string) *schema.ToolArgument { return &schema.ToolArgument{Text: text} },
-	text: func(a *schema.ToolArgument) string {
-		if a == nil {
-			return ""
-		}
-		return a.Text
-	},
-}
-
-// wrapEndpoint makes a middleware of the tools node out of a hook. The middleware's endpoints take the whole input
-// and return an output struct O around R.
-func wrapEndpoint[A, R, O any](form argumentForm[A], pack func(R) *O, unpack func(*O) R,
-	hook func(context.Context, endpoint[A, R], *ToolContext) (endpoint[A, R], error),
-) func(next toolCall[O]) toolCall[O] {
-	return func(next toolCall[O]) toolCall[O] {
-		return func(ctx context.Context, in *compose.ToolInput) (*O, error) {
-			inner := func(ctx context.Context, arguments A, opts ...tool.Option) (result R, err error) {
-				out, err := next(ctx, withArguments(in, form.text(arguments), opts))
-				if err != nil || out == nil {
-					return result, err
-				}
-				return unpack(out), nil
-			}
-			wrapped, err := hook(ctx, inner, &ToolContext{Name: in.Name, CallID: in.CallID})
-			if err != nil {
-				return nil, err
-			}
-			if wrapped == nil {
-				wrapped = inner
-			}
-			result, err := wrapped(ctx, form.of(in.Arguments), in.CallOptions...)
-			if err != nil {
-				return nil, err
-			}
-			return pack(result), nil
-		}
-	}
-}
-
-// withArguments is a call with the arguments and options that a wrapper passes on: itself, if they are its own.
-func withArguments(in *compose.ToolInput, arguments string, opts []tool.Option) *compose.ToolInput {
-	if arguments == in.Arguments && len(opts) == len(in.CallOptions) && (len(opts) == 0 || &opts[0] == &in.CallOptions[0]) {
-		return in
-	}
-	changed := *in
-	changed.Arguments, changed.CallOptions = arguments, opts
-	return &changed
 }

@@ -1,0 +1,68 @@
+package adk
+
+import (
+	"context"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// ToolCallWrapper runs one call of a tool of any kind, usually by calling next, before and after which it may do what it
+// likes: change the call, the result or the error, call next not at all or twice. call may be changed; its Name is what
+// the model wrote, and its Arguments are in JSON. It is called by several calls at once.
+type ToolCallWrapper func(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error)
+
+// TypedToolCallHooks is a middleware that wraps the calls of every kind of tool with one function: the four hooks for
+// tool calls are made of it. It is one by itself ([WrapEveryToolCall] makes one), and may be embedded in a middleware
+// that has other hooks, by value and in place of [TypedBaseChatModelAgentMiddleware].
+type TypedToolCallHooks[M MessageType] struct {
+	TypedBaseChatModelAgentMiddleware[M]
+	// Wrap is called for each tool call. nil leaves them alone.
+	Wrap ToolCallWrapper
+}
+
+// ToolCallHooks are the hooks for agents on ordinary messages.
+type ToolCallHooks = TypedToolCallHooks[*schema.Message]
+
+// WrapEveryToolCall returns a middleware that wraps the calls of every kind of tool with one function.
+func WrapEveryToolCall(wrap ToolCallWrapper) ChatModelAgentMiddleware {
+	return &ToolCallHooks{Wrap: wrap}
+}
+
+// everyToolCall is how the runtime finds the function, and spares itself the four hooks.
+func (h *TypedToolCallHooks[M]) everyToolCall() ToolCallWrapper { return h.Wrap }
+
+// WrapInvokableToolCall implements [TypedChatModelAgentMiddleware].
+func (h *TypedToolCallHooks[M]) WrapInvokableToolCall(_ context.Context, endpoint InvokableToolCallEndpoint, tCtx *ToolContext) (InvokableToolCallEndpoint, error) {
+	return wrapOne(h.Wrap, textCalls, endpoint, tCtx), nil
+}
+
+// WrapStreamableToolCall implements [TypedChatModelAgentMiddleware].
+func (h *TypedToolCallHooks[M]) WrapStreamableToolCall(_ context.Context, endpoint StreamableToolCallEndpoint, tCtx *ToolContext) (StreamableToolCallEndpoint, error) {
+	return wrapOne(h.Wrap, textStreamCalls, endpoint, tCtx), nil
+}
+
+// WrapEnhancedInvokableToolCall implements [TypedChatModelAgentMiddleware].
+func (h *TypedToolCallHooks[M]) WrapEnhancedInvokableToolCall(_ context.Context, endpoint EnhancedInvokableToolCallEndpoint, tCtx *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+	return wrapOne(h.Wrap, resultCalls, endpoint, tCtx), nil
+}
+
+// WrapEnhancedStreamableToolCall implements [TypedChatModelAgentMiddleware].
+func (h *TypedToolCallHooks[M]) WrapEnhancedStreamableToolCall(_ context.Context, endpoint EnhancedStreamableToolCallEndpoint, tCtx *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
+	return wrapOne(h.Wrap, resultStreamCalls, endpoint, tCtx), nil
+}
+
+// wrapOne puts a wrapper around the endpoint of one kind of tool.
+func wrapOne[A, R any, E ~func(context.Context, A, ...tool.Option) (R, error)](wrap ToolCallWrapper, form callForm[A, R], endpoint E, tc *ToolContext) E {
+	if wrap == nil {
+		return endpoint
+	}
+	next := func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
+		return form.wrapped(endpoint(ctx, form.argument(in.Arguments), in.CallOptions...))
+	}
+	return func(ctx context.Context, arguments A, opts ...tool.Option) (R, error) {
+		call := &compose.ToolInput{Name: tc.Name, CallID: tc.CallID, Arguments: form.text(arguments), CallOptions: opts}
+		return form.unwrapped(wrap(ctx, call, next))
+	}
+}
