@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/gob"
 	"fmt"
-	"io"
 
 	"github.com/weftgo/weft/schema"
 )
@@ -77,17 +76,9 @@ func (compiled[M]) encodeVariant(mv *TypedMessageVariant[M]) ([]byte, error) {
 
 func drainVariant[M MessageType](mv *TypedMessageVariant[M]) (whole M, err error) {
 	ops := opsOf[M]()
-	defer mv.MessageStream.Close()
-	join := ops.newJoin()
-	for {
-		chunk, err := mv.MessageStream.Recv()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return whole, fmt.Errorf("%s: %w", ops.streamError, err)
-		}
-		_ = join.Add(chunk) // Message tells
+	join, _, err := joinStream(receiver[M]{s: mv.MessageStream}, nil)
+	if err != nil {
+		return whole, fmt.Errorf("%s: %w", ops.streamError, err)
 	}
 	if whole, err = join.Message(); err != nil {
 		return whole, fmt.Errorf("%s: %w", ops.concatError, err)

@@ -203,25 +203,15 @@ func (i *historyItem[M]) whole(ctx context.Context) (M, error) {
 
 // joinPartly reads a stream to its end and closes it. With an error, also that of ctx, it returns what came before.
 func (ops *messageOps[M]) joinPartly(ctx context.Context, s *schema.StreamReader[M]) (M, error) {
-	defer s.Close()
-	join := ops.newJoin()
-	recv := receiverOf(ctx, s)
-	chunks := 0
-	for {
-		chunk, err := recv.next()
-		if err != nil {
-			whole, joinErr := join.Message()
-			if chunks == 0 {
-				whole, joinErr = ops.empty(), nil
-			}
-			if !isEOF(err) {
-				return whole, err
-			}
-			return whole, joinErr
-		}
-		chunks++
-		_ = join.Add(chunk)
+	join, chunks, err := joinStream(receiverOf(ctx, s), nil)
+	if chunks == 0 {
+		return ops.empty(), err
 	}
+	whole, joinErr := join.Message()
+	if err == nil {
+		err = joinErr
+	}
+	return whole, err
 }
 
 // saidAgain reports whether what ended with an error was said again: by the next attempt, or when the cancelled run went

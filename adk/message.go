@@ -347,19 +347,32 @@ type chunkJoin[M MessageType] interface {
 // concat reads a stream to its end, closes it and returns the message that it was. It gives up when ctx ends, whether
 // or not the producer does: the error is that of ctx then.
 func (compiled[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
-	defer s.Close()
-	join := opsOf[M]().newJoin()
-	recv := receiverOf(ctx, s)
+	join, _, err := joinStream(receiverOf(ctx, s), nil)
+	if err != nil {
+		return whole, err
+	}
+	return join.Message()
+}
+
+// joinStream reads a stream to its end, closes it and joins its chunks, of which each, if not nil, sees every one. It
+// returns what came, and how many chunks that was, also with an error: that is of the stream, or of the receiver's
+// context. It tells more than one of joining, which Message of the join has.
+func joinStream[M MessageType](recv receiver[M], each func(chunk M)) (join chunkJoin[M], chunks int, err error) {
+	defer recv.close()
+	join = opsOf[M]().newJoin()
 	for {
 		chunk, err := recv.next()
-		if err == io.EOF {
-			return join.Message()
+		if isEOF(err) {
+			return join, chunks, nil
 		}
 		if err != nil {
-			return whole, err
+			return join, chunks, err
 		}
-		// An error of the stream itself, which may still come, tells more than one of joining.
+		chunks++
 		_ = join.Add(chunk)
+		if each != nil {
+			each(chunk)
+		}
 	}
 }
 

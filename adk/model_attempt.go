@@ -207,35 +207,25 @@ func (a *modelAttempt[M]) release() {
 func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (err error) {
 	recv := receiverOf(ctx, s)
 	recv.call = a.watched
-	defer recv.close()
 	ops := opsOf[M]()
 	a.speculation = startSpeculation(a.turn)
-	join := ops.newJoin()
-	chunks := 0
-	for {
-		chunk, err := recv.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			a.speculation.abort(err)
-			if chunks > 0 {
-				a.message, _ = join.Message()
-			}
-			return err
-		}
-		chunks++
-		// An error of the stream itself, which may still come, tells more than one of joining.
-		_ = join.Add(chunk)
-		if a.speculation != nil {
-			a.speculation.feed(ops.callChunks(chunk))
-		}
+	var lookOn func(chunk M)
+	if a.speculation != nil {
+		lookOn = func(chunk M) { a.speculation.feed(ops.callChunks(chunk)) }
 	}
-	if chunks == 0 {
+	join, chunks, err := joinStream(recv, lookOn)
+	if err == nil && chunks == 0 {
 		a.message = ops.empty()
 		return nil
 	}
-	if a.message, err = join.Message(); err != nil {
+	var joinErr error
+	if chunks > 0 {
+		a.message, joinErr = join.Message()
+	}
+	if err == nil {
+		err = joinErr
+	}
+	if err != nil {
 		a.speculation.abort(err)
 		return err
 	}

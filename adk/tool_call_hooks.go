@@ -31,26 +31,31 @@ func WrapEveryToolCall(wrap ToolCallWrapper) ChatModelAgentMiddleware {
 }
 
 // everyToolCall is how the runtime finds the function, and spares itself the four hooks.
-func (h *TypedToolCallHooks[M]) everyToolCall() ToolCallWrapper { return h.Wrap }
+func (h *TypedToolCallHooks[M]) everyToolCall() ToolCallWrapper {
+	if h == nil {
+		return nil
+	}
+	return h.Wrap
+}
 
 // WrapInvokableToolCall implements [TypedChatModelAgentMiddleware].
 func (h *TypedToolCallHooks[M]) WrapInvokableToolCall(_ context.Context, endpoint InvokableToolCallEndpoint, tCtx *ToolContext) (InvokableToolCallEndpoint, error) {
-	return wrapOne(h.Wrap, textCalls, endpoint, tCtx), nil
+	return wrapOne(h.everyToolCall(), textCalls, endpoint, tCtx), nil
 }
 
 // WrapStreamableToolCall implements [TypedChatModelAgentMiddleware].
 func (h *TypedToolCallHooks[M]) WrapStreamableToolCall(_ context.Context, endpoint StreamableToolCallEndpoint, tCtx *ToolContext) (StreamableToolCallEndpoint, error) {
-	return wrapOne(h.Wrap, textStreamCalls, endpoint, tCtx), nil
+	return wrapOne(h.everyToolCall(), textStreamCalls, endpoint, tCtx), nil
 }
 
 // WrapEnhancedInvokableToolCall implements [TypedChatModelAgentMiddleware].
 func (h *TypedToolCallHooks[M]) WrapEnhancedInvokableToolCall(_ context.Context, endpoint EnhancedInvokableToolCallEndpoint, tCtx *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
-	return wrapOne(h.Wrap, resultCalls, endpoint, tCtx), nil
+	return wrapOne(h.everyToolCall(), resultCalls, endpoint, tCtx), nil
 }
 
 // WrapEnhancedStreamableToolCall implements [TypedChatModelAgentMiddleware].
 func (h *TypedToolCallHooks[M]) WrapEnhancedStreamableToolCall(_ context.Context, endpoint EnhancedStreamableToolCallEndpoint, tCtx *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
-	return wrapOne(h.Wrap, resultStreamCalls, endpoint, tCtx), nil
+	return wrapOne(h.everyToolCall(), resultStreamCalls, endpoint, tCtx), nil
 }
 
 // wrapOne puts a wrapper around the endpoint of one kind of tool.
