@@ -26,6 +26,14 @@ type CheckPointStore = core.CheckPointStore
 //	Delete(ctx context.Context, checkPointID string) error
 type CheckPointDeleter = core.CheckPointDeleter
 
+// CheckPointLister is what a store may also offer: to find runs again whose IDs nobody remembers. Its method is
+//
+//	ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[CheckPointInfo, error]
+type CheckPointLister = core.CheckPointLister
+
+// CheckPointInfo is what a [CheckPointLister] says of one ID: the ID, and when it was written last.
+type CheckPointInfo = core.CheckPointInfo
+
 // ErrCheckpointStoreNil says that something needs a store and has none.
 var ErrCheckpointStoreNil = errors.New("checkpoint store is nil")
 

@@ -11,7 +11,7 @@
 // Both also keep a [Journal] for each ID: short records that are appended while a run goes on, so that a step costs
 // what the step is, and not what the run has become.
 //
-// A store of your own needs the two methods of [Store]; [Deleter] and [Journal] are optional. Package checkpointtest
+// A store of your own needs the two methods of [Store]; [Deleter], [Lister] and [Journal] are optional. Package checkpointtest
 // tests it.
 package checkpoint
 
@@ -28,6 +28,14 @@ type Store = core.CheckPointStore
 //
 //	Delete(ctx context.Context, checkPointID string) error
 type Deleter = core.CheckPointDeleter
+
+// Lister is what a store may also offer: the IDs there are, by prefix, with when they were written last. Its method is
+//
+//	ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error]
+type Lister = core.CheckPointLister
+
+// Info is what a [Lister] says of one ID.
+type Info = core.CheckPointInfo
 
 // Journal is what a store may also offer: an append-only list of records for each ID. Its methods are
 //

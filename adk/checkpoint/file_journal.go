@@ -19,6 +19,9 @@ import (
 func (s *FileStore) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
 	err := checkLength(record)
 	if err == nil {
+		err = s.nameHashed(ctx, checkPointID)
+	}
+	if err == nil {
 		err = s.withJournal(ctx, checkPointID, os.O_RDWR|os.O_CREATE, func(f *os.File) error { return appendTo(f, record) })
 	}
 	return failed("append to the journal of", checkPointID, err)

@@ -1,10 +1,7 @@
 package checkpoint
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,7 +30,8 @@ const abandonedAfter = time.Hour
 // machine at any point leaves the old checkpoint or the new one.
 //
 // Any string is a valid ID. A file's name starts with what is harmless in the ID, for whoever looks into the
-// directory, and goes on with a hash of it. Files are readable by their owner only.
+// directory, and goes on with the ID in letters that every file system keeps, or with a hash of a long one, which then
+// is in a file beside it. Files are readable by their owner only.
 //
 // A call whose context has ended does nothing and returns the error of the context.
 type FileStore struct {
@@ -45,6 +43,7 @@ type FileStore struct {
 var (
 	_ Store   = (*FileStore)(nil)
 	_ Deleter = (*FileStore)(nil)
+	_ Lister  = (*FileStore)(nil)
 	_ Journal = (*FileStore)(nil)
 )
 
@@ -91,7 +90,7 @@ func makeDir(dir string) error {
 func (s *FileStore) sweep() {
 	entries, _ := os.ReadDir(s.dir)
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != temporaryFile || !strings.Contains(e.Name(), checkpointFile) {
+		if filepath.Ext(e.Name()) != temporaryFile || !strings.Contains(e.Name(), checkpointFile) && !strings.Contains(e.Name(), idFile) {
 			continue
 		}
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandonedAfter {
@@ -117,7 +116,11 @@ func (s *FileStore) Get(ctx context.Context, checkPointID string) ([]byte, bool,
 
 // Set stores the checkpoint: whole, or not at all if it fails.
 func (s *FileStore) Set(ctx context.Context, checkPointID string, checkPoint []byte) error {
-	return failed("set", checkPointID, replace(ctx, s.path(checkPointID, checkpointFile), checkPoint))
+	err := s.nameHashed(ctx, checkPointID)
+	if err == nil {
+		err = replace(ctx, s.path(checkPointID, checkpointFile), checkPoint)
+	}
+	return failed("set", checkPointID, err)
 }
 
 // Delete removes the checkpoint. Its journal stays.
@@ -192,34 +195,4 @@ func syncDir(dir string) error {
 		return nil // nor have some network file systems
 	}
 	return err
-}
-
-// path is where the file of an ID lies.
-func (s *FileStore) path(checkPointID, ending string) string {
-	return filepath.Join(s.dir, fileName(checkPointID)+ending)
-}
-
-var nameEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
-
-// fileName is the name for an ID: short, and made of small letters, digits and hyphens, so that no file system
-// mistakes it for another one or for something special.
-func fileName(checkPointID string) string {
-	const most = 40
-	hash := sha256.Sum256([]byte(checkPointID))
-	name := make([]byte, 0, most+64)
-	for _, c := range []byte(checkPointID[:min(len(checkPointID), most)]) {
-		switch {
-		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		default:
-			c = '-'
-		}
-		name = append(name, c)
-	}
-	name = bytes.Trim(name, "-")
-	if len(name) > 0 {
-		name = append(name, '-')
-	}
-	return string(append(name, strings.ToLower(nameEncoding.EncodeToString(hash[:]))...))
 }

@@ -4,21 +4,27 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 )
 
 // MemoryStore keeps checkpoints in memory. It copies what it takes and what it gives. It is safe for concurrent use;
 // the zero value is an empty store. A call whose context has ended does nothing and returns the error of the context.
 type MemoryStore struct {
-	mu          sync.RWMutex
+	mu          sync.RWMutex // guards all fields
 	checkpoints map[string][]byte
 	journals    map[string][][]byte
+	// modified is when a checkpoint or journal was written last, by its ID.
+	modified map[string]time.Time
 }
 
 var (
 	_ Store   = (*MemoryStore)(nil)
 	_ Deleter = (*MemoryStore)(nil)
+	_ Lister  = (*MemoryStore)(nil)
 	_ Journal = (*MemoryStore)(nil)
 )
 
@@ -47,6 +53,7 @@ func (s *MemoryStore) Set(ctx context.Context, checkPointID string, checkPoint [
 		s.checkpoints = map[string][]byte{}
 	}
 	s.checkpoints[checkPointID] = owned(checkPoint)
+	s.written(checkPointID)
 	return nil
 }
 
@@ -58,7 +65,59 @@ func (s *MemoryStore) Delete(ctx context.Context, checkPointID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.checkpoints, checkPointID)
+	s.removed(checkPointID)
 	return nil
+}
+
+// written notes the time, with mu locked.
+func (s *MemoryStore) written(checkPointID string) {
+	if s.modified == nil {
+		s.modified = map[string]time.Time{}
+	}
+	s.modified[checkPointID] = time.Now()
+}
+
+// removed forgets the time of an ID of which nothing is left, with mu locked.
+func (s *MemoryStore) removed(checkPointID string) {
+	if _, ok := s.checkpoints[checkPointID]; !ok && s.journals[checkPointID] == nil {
+		delete(s.modified, checkPointID)
+	}
+}
+
+// ListCheckPoints yields the IDs that begin with a prefix. They are those of when the loop begins.
+func (s *MemoryStore) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		if err := ended(ctx, "list", prefix); err != nil {
+			yield(Info{}, err)
+			return
+		}
+		yieldSorted(ctx, s.infos(prefix), yield)
+	}
+}
+
+func (s *MemoryStore) infos(prefix string) (infos []Info) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for id, modified := range s.modified {
+		if strings.HasPrefix(id, prefix) {
+			infos = append(infos, Info{ID: id, Modified: modified})
+		}
+	}
+	return infos
+}
+
+// yieldSorted yields what was found, in the order of the IDs.
+func yieldSorted(ctx context.Context, infos []Info, yield func(Info, error) bool) {
+	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.ID, b.ID) })
+	for _, info := range infos {
+		if err := ended(ctx, "list", info.ID); err != nil {
+			yield(Info{}, err)
+			return
+		}
+		if !yield(info, nil) {
+			return
+		}
+	}
 }
 
 // AppendRecord adds a copy of the record.
@@ -72,6 +131,7 @@ func (s *MemoryStore) AppendRecord(ctx context.Context, checkPointID string, rec
 		s.journals = map[string][][]byte{}
 	}
 	s.journals[checkPointID] = append(s.journals[checkPointID], owned(record))
+	s.written(checkPointID)
 	return nil
 }
 
@@ -97,6 +157,7 @@ func (s *MemoryStore) RemoveRecords(ctx context.Context, checkPointID string) er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.journals, checkPointID)
+	s.removed(checkPointID)
 	return nil
 }
 

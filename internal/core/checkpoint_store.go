@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"time"
 )
 
 // ErrCheckPointNotFound says that a store has nothing under an ID.
@@ -31,4 +33,18 @@ type CheckPointStore interface {
 type CheckPointDeleter interface {
 	// Delete removes the checkpoint; removing one that is not there is no error.
 	Delete(ctx context.Context, checkPointID string) error
+}
+
+// CheckPointInfo is what a [CheckPointLister] says of one ID.
+type CheckPointInfo struct {
+	ID string
+	// Modified is when its checkpoint or its journal was written last.
+	Modified time.Time
+}
+
+// CheckPointLister is what a store may also offer.
+type CheckPointLister interface {
+	// ListCheckPoints yields the IDs that begin with a prefix and have a checkpoint or a journal, in the order of the
+	// IDs; with "" all of them. What is written or deleted meanwhile may be missing or not. An error is the last item.
+	ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[CheckPointInfo, error]
 }

@@ -4,7 +4,7 @@
 //		checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return mystore.New(t.TempDir()) })
 //	}
 //
-// What a store may offer besides ([checkpoint.Deleter], [checkpoint.Journal]) is tested if it offers it. What a crash
+// What a store may offer besides ([checkpoint.Deleter], [checkpoint.Lister], [checkpoint.Journal]) is tested if it offers it. What a crash
 // leaves cannot be tested from outside: a store has to see to that itself.
 package checkpointtest
 
@@ -40,6 +40,7 @@ func Run(t *testing.T, newStore func(t *testing.T) checkpoint.Store) {
 		t.Run(rule.name, func(t *testing.T) { rule.test(t, newStore(t)) })
 	}
 	t.Run("Delete", func(t *testing.T) { runDelete(t, newStore) })
+	t.Run("List", func(t *testing.T) { runList(t, newStore) })
 	t.Run("Journal", func(t *testing.T) { runJournal(t, newStore) })
 }
 
