@@ -32,6 +32,15 @@ type ToolConfig struct {
 	Disable bool
 }
 
+// ExecuteToolConfig changes the tool execute. A nil ExecuteToolConfig leaves it as it is.
+type ExecuteToolConfig struct {
+	// Name, Desc, CustomTool and Disable are those of [ToolConfig].
+	Name       string
+	Desc       *string
+	CustomTool tool.BaseTool
+	Disable    bool
+}
+
 // MiddlewareConfig configures [New]. Required is Backend, or one of the shells.
 type MiddlewareConfig struct {
 	// Backend is where the files are. Without one there are no file tools, but those that a CustomTool replaces.
@@ -50,7 +59,7 @@ type MiddlewareConfig struct {
 	EditFileToolConfig  *ToolConfig
 	GlobToolConfig      *ToolConfig
 	GrepToolConfig      *ToolConfig
-	ExecuteToolConfig   *ToolConfig
+	ExecuteToolConfig   *ExecuteToolConfig
 
 	// UseMultiModalRead has read_file return images and PDFs as what they are. The backend must be a
 	// [filesystem.MultiModalReader] then.

@@ -32,7 +32,7 @@ func executeSlot(c *MiddlewareConfig) slot {
 	s := slot{
 		name:   ToolNameExecute,
 		desc:   language.Select(ExecuteToolDesc, ExecuteToolDescChinese),
-		config: c.ExecuteToolConfig,
+		config: (*ToolConfig)(c.ExecuteToolConfig),
 		params: map[string]*schema.ParameterInfo{
 			"command": required(schema.String,
 				"Command line for the shell.",

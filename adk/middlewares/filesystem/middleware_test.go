@@ -202,9 +202,10 @@ func TestTools_FM3_Config(t *testing.T) {
 func TestTools_FM3_Row38_EveryToolByItsOwnConfig(t *testing.T) {
 	c := &MiddlewareConfig{Backend: filesystem.NewInMemoryBackend(), Shell: &fakeShell{}}
 	for i, field := range []**ToolConfig{&c.LsToolConfig, &c.ReadFileToolConfig, &c.WriteFileToolConfig, &c.EditFileToolConfig,
-		&c.GlobToolConfig, &c.GrepToolConfig, &c.ExecuteToolConfig} {
+		&c.GlobToolConfig, &c.GrepToolConfig} {
 		*field = &ToolConfig{Name: string(rune('a' + i))}
 	}
+	c.ExecuteToolConfig = &ExecuteToolConfig{Name: "g"}
 	require.Equal(t, []string{"a", "b", "c", "d", "e", "f", "g"}, namesOf(t, toolsOf(t, c)))
 	c = &MiddlewareConfig{Backend: c.Backend}
 	for i, field := range []**string{&c.CustomLsToolDesc, &c.CustomReadFileToolDesc, &c.CustomWriteFileToolDesc,
