@@ -21,11 +21,30 @@ type Config struct {
 	// PatchedContentGenerator makes the text of the result of a call that has none. Its error ends the run. Default: a
 	// sentence that the call was cancelled, in the language of [adk.SetLanguage].
 	PatchedContentGenerator func(ctx context.Context, toolName, toolCallID string) (string, error)
+	// RemoveOrphanResults leaves out results that answer no call of the message before them.
+	RemoveOrphanResults bool
+	// RemoveDuplicateResults leaves out all results of a call but the first.
+	RemoveDuplicateResults bool
+	// MarkSynthetic marks the results that are put in, for [IsSynthetic].
+	MarkSynthetic bool
+	// Strict repairs nothing: a call without a result, a result without a call and a second result end the run with an
+	// [*InvalidError]. The other settings do not count then.
+	Strict bool
 }
 
 type middleware[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
+	conf    Config
 	content func(ctx context.Context, toolName, toolCallID string) (string, error)
+}
+
+// syntheticKey marks a result that was put in.
+const syntheticKey = "_weft_synthetic_result"
+
+// IsSynthetic reports whether a message is a result that was put in with MarkSynthetic set.
+func IsSynthetic[M adk.MessageType](m M) bool {
+	synthetic, _ := message.Extra(m)[syntheticKey].(bool)
+	return synthetic
 }
 
 // New makes the middleware for agents on ordinary messages.
@@ -36,8 +55,11 @@ func New(ctx context.Context, cfg *Config) (adk.ChatModelAgentMiddleware, error)
 // NewTyped makes the middleware. It does not fail. One middleware may serve any number of agents and runs at once.
 func NewTyped[M adk.MessageType](_ context.Context, cfg *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
 	m := &middleware[M]{content: defaultContent}
-	if cfg != nil && cfg.PatchedContentGenerator != nil {
-		m.content = cfg.PatchedContentGenerator
+	if cfg != nil {
+		m.conf = *cfg
+	}
+	if m.conf.PatchedContentGenerator != nil {
+		m.content = m.conf.PatchedContentGenerator
 	}
 	return m, nil
 }
@@ -47,31 +69,52 @@ func defaultContent(_ context.Context, toolName, toolCallID string) (string, err
 }
 
 // BeforeModelRewriteState puts a result behind every call that has none: right behind the message that makes the call,
-// before the results that are there. A history without gaps is left as it is.
+// before the results that are there. Results that have to go are left out first. A history without anything to repair is
+// left as it is.
 func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, nil, nil
 	}
+	messages := state.Messages
+	if m.conf.Strict {
+		return ctx, state, check(messages)
+	}
+	if m.conf.RemoveOrphanResults || m.conf.RemoveDuplicateResults {
+		messages = removeResults(messages, &m.conf)
+	}
+	patched, err := m.patch(ctx, messages)
+	if err != nil || len(patched) == len(state.Messages) && (len(patched) == 0 || &patched[0] == &state.Messages[0]) {
+		return ctx, state, err
+	}
+	changed := *state
+	changed.Messages = patched
+	return ctx, &changed, nil
+}
+
+// patch fills the gaps. A history without any comes back itself.
+func (m *middleware[M]) patch(ctx context.Context, messages []M) ([]M, error) {
 	var patched []M
 	copied := 0 // how many messages are in patched already
 	var scan scan[M]
-	for i := range state.Messages {
-		for _, call := range scan.unanswered(state.Messages, i) {
+	for i := range messages {
+		for _, call := range scan.unanswered(messages, i) {
 			text, err := m.content(ctx, call.Name, call.ID)
 			if err != nil {
-				return ctx, state, err
+				return nil, err
 			}
-			patched = append(patched, state.Messages[copied:i+1]...)
+			result := message.NewResult[M](call, text)
+			if m.conf.MarkSynthetic {
+				result = message.WithExtra(result, syntheticKey, true)
+			}
+			patched = append(patched, messages[copied:i+1]...)
 			copied = i + 1
-			patched = append(patched, message.NewResult[M](call, text))
+			patched = append(patched, result)
 		}
 	}
 	if patched == nil {
-		return ctx, state, nil
+		return messages, nil
 	}
-	changed := *state
-	changed.Messages = append(patched, state.Messages[copied:]...)
-	return ctx, &changed, nil
+	return append(patched, messages[copied:]...), nil
 }
 
 // scan has the room for a pass over a history.

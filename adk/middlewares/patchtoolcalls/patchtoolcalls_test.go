@@ -173,3 +173,73 @@ func BenchmarkPatch(b *testing.B) {
 		})
 	}
 }
+
+func TestResults_RemovedMarkedOrRefused(t *testing.T) {
+	messagetest.Both(t, testResults[*schema.Message], testResults[*schema.AgenticMessage])
+}
+
+func testResults[M adk.MessageType](t *testing.T) {
+	history := []M{
+		messagetest.Result[M]("lost", "of nobody"),
+		messagetest.Calling[M]("a", "b"), messagetest.Result[M]("a", "first"), messagetest.Result[M]("a", "second"), messagetest.Result[M]("x", "of nobody"),
+		messagetest.User[M]("hi"), messagetest.Result[M]("b", "too late"),
+	}
+	const calls, gap = "assistant: [t#a {}] [t#b {}]", "tool t#b: The call of tool t with id b was cancelled: another message arrived before it finished."
+	for name, c := range map[string]struct {
+		conf patchtoolcalls.Config
+		want []string
+	}{
+		"orphans":    {patchtoolcalls.Config{RemoveOrphanResults: true}, []string{calls, gap, "tool t#a: first", "tool t#a: second", "user: hi"}},
+		"duplicates": {patchtoolcalls.Config{RemoveDuplicateResults: true, MarkSynthetic: true}, []string{"tool t#lost: of nobody", calls, gap, "tool t#a: first", "tool t#x: of nobody", "user: hi", "tool t#b: too late"}},
+		"both":       {patchtoolcalls.Config{RemoveOrphanResults: true, RemoveDuplicateResults: true}, []string{calls, gap, "tool t#a: first", "user: hi"}},
+		"neither":    {patchtoolcalls.Config{}, []string{"tool t#lost: of nobody", calls, gap, "tool t#a: first", "tool t#a: second", "tool t#x: of nobody", "user: hi", "tool t#b: too late"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := patchtoolcalls.NewTyped[M](t.Context(), &c.conf)
+			require.NoError(t, err)
+			before := strings.Join(adktest.Lines(history), "\n")
+			_, got, err := m.BeforeModelRewriteState(t.Context(), &adk.TypedChatModelAgentState[M]{Messages: history}, nil)
+			require.NoError(t, err)
+			require.Equal(t, c.want, adktest.Lines(got.Messages))
+			require.Equal(t, before, strings.Join(adktest.Lines(history), "\n"), "the input stays as it is")
+			for _, patched := range got.Messages {
+				require.Equal(t, c.conf.MarkSynthetic && adktest.Line(patched) == gap, patchtoolcalls.IsSynthetic(patched))
+			}
+			_, again, err := m.BeforeModelRewriteState(t.Context(), got, nil)
+			require.NoError(t, err)
+			require.Same(t, got, again)
+		})
+	}
+	m, err := patchtoolcalls.NewTyped[M](t.Context(), &patchtoolcalls.Config{Strict: true, RemoveOrphanResults: true})
+	require.NoError(t, err)
+	_, _, err = m.BeforeModelRewriteState(t.Context(), &adk.TypedChatModelAgentState[M]{Messages: history}, nil)
+	var invalid *patchtoolcalls.InvalidError
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, []string{
+		`message 0: the result of call "lost" of tool "t" answers no call`,
+		`message 1: call "b" of tool "t" has no result`,
+		`message 3: the result of call "a" of tool "t" is the second one of its call`,
+		`message 4: the result of call "x" of tool "t" answers no call`,
+		`message 6: the result of call "b" of tool "t" answers no call`,
+	}, invalid.Problems)
+	valid := &adk.TypedChatModelAgentState[M]{Messages: []M{messagetest.Calling[M]("a"), messagetest.Result[M]("a", "ok")}}
+	_, got, err := m.BeforeModelRewriteState(t.Context(), valid, nil)
+	require.NoError(t, err)
+	require.Same(t, valid, got)
+}
+
+// One agentic message may have several results, and a text beside them.
+func TestResults_InsideAnAgenticMessage(t *testing.T) {
+	m, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(), &patchtoolcalls.Config{RemoveOrphanResults: true, RemoveDuplicateResults: true})
+	require.NoError(t, err)
+	result := func(id string) *schema.ContentBlock {
+		return schema.NewContentBlock(&schema.FunctionToolResult{CallID: id, Name: "t"})
+	}
+	text := schema.NewContentBlock(&schema.UserInputText{Text: "and"})
+	mixed := &schema.AgenticMessage{Role: schema.AgenticRoleTypeUser, ContentBlocks: []*schema.ContentBlock{result("a"), text, result("a"), nil, result("x")}}
+	_, got, err := m.BeforeModelRewriteState(t.Context(), &adk.TypedChatModelAgentState[*schema.AgenticMessage]{
+		Messages: []*schema.AgenticMessage{messagetest.Calling[*schema.AgenticMessage]("a"), mixed}}, nil)
+	require.NoError(t, err)
+	require.Equal(t, []*schema.ContentBlock{result("a"), text, nil}, got.Messages[1].ContentBlocks)
+	require.Len(t, mixed.ContentBlocks, 5)
+}
