@@ -10,8 +10,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// ClientToolCall is the info of an interrupt for a tool call that somebody outside the process carries out: a browser, an
-// editor, the caller of a server. The run stops with it, and is resumed with a [ClientToolResult] for the interrupt's ID.
+// ClientToolCall is the info of an interrupt for a tool call that is carried out outside the process: by a browser, an
+// editor, the caller of a server. The run stops with it, and is resumed with a [ClientToolResult] for the interrupt's
+// ID.
 type ClientToolCall struct {
 	Name   string `json:"name"`
 	CallID string `json:"call_id"`
@@ -69,5 +70,6 @@ func (t *clientTool) InvokableRun(ctx context.Context, argumentsInJSON string, _
 	if _, err := utils.DecodeArguments[any](ctx, t.info, argumentsInJSON, false); err != nil {
 		return "", err
 	}
-	return "", tool.Interrupt(ctx, &ClientToolCall{Name: t.info.Name, CallID: compose.GetToolCallID(ctx), Arguments: argumentsInJSON})
+	call := &ClientToolCall{Name: t.info.Name, CallID: compose.GetToolCallID(ctx), Arguments: argumentsInJSON}
+	return "", tool.Interrupt(ctx, call)
 }

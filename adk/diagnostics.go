@@ -92,7 +92,8 @@ func (x *execution[M]) compareNames(d diagnostics, f *flowAgent) {
 		name := a.Name(x)
 		if other := first[name]; other != nil {
 			d.warn(x, "two agents have the same name: a transfer goes to the first one", "agent", x.name, "name", name,
-				"first", fmt.Sprintf("%T: %s", other.agent, other.Description(x)), "other", fmt.Sprintf("%T: %s", a.agent, a.Description(x)))
+				"first", fmt.Sprintf("%T: %s", other.agent, other.Description(x)),
+				"other", fmt.Sprintf("%T: %s", a.agent, a.Description(x)))
 			continue
 		}
 		first[name] = a

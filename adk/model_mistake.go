@@ -131,7 +131,9 @@ func (r *agentRun[M]) unknownTool(name, callID string, err error) *ModelMistake 
 	if len(names) > 0 {
 		text += "; the tools are " + strings.Join(names, ", ")
 	}
-	return &ModelMistake{Kind: MistakeUnknownTool, Agent: r.agent.conf.Name, Tool: name, CallID: callID, Text: text, Err: err}
+	return &ModelMistake{
+		Kind: MistakeUnknownTool, Agent: r.agent.conf.Name, Tool: name, CallID: callID, Text: text, Err: err,
+	}
 }
 
 // mistakeOf returns the mistake that the error of a tool stands for, nil if the tool itself has failed.

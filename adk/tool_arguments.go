@@ -20,9 +20,9 @@ func unmarshalArguments[T any](argumentsInJSON string) (arguments T, err error) 
 
 // decodeArguments decodes what the model wrote for a built-in tool.
 // describe has the tool's schema, which most calls have no use for.
-func decodeArguments[T any](ctx context.Context, describe func() *schema.ToolInfo, argumentsInJSON string) (arguments T, err error) {
+func decodeArguments[T any](ctx context.Context, describe func() *schema.ToolInfo, argumentsInJSON string) (T, error) {
 	if !modelmistake.ChecksArguments(ctx) {
-		if arguments, err = unmarshalArguments[T](argumentsInJSON); err == nil {
+		if arguments, err := unmarshalArguments[T](argumentsInJSON); err == nil {
 			return arguments, nil
 		}
 	}

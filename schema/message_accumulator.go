@@ -171,7 +171,9 @@ func (j *responseMetaJoin) result() *ResponseMeta {
 	if j == nil {
 		return nil
 	}
-	meta := &ResponseMeta{FinishReason: j.finishReason, Usage: clonePointer(j.usage), ID: j.id, Model: j.model, Provider: j.provider}
+	meta := &ResponseMeta{
+		FinishReason: j.finishReason, Usage: clonePointer(j.usage), ID: j.id, Model: j.model, Provider: j.provider,
+	}
 	if j.logProbs != nil {
 		meta.LogProbs = &LogProbs{Content: append([]LogProb(nil), j.logProbs.Content...)}
 	}

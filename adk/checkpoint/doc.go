@@ -11,8 +11,8 @@
 // Both also keep a [Journal] for each ID: short records that are appended while a run goes on, so that a step costs
 // what the step is, and not what the run has become.
 //
-// A store of your own needs the two methods of [Store]; [Deleter], [Lister] and [Journal] are optional. Package checkpointtest
-// tests it.
+// A store of your own needs the two methods of [Store]; [Deleter], [Lister] and [Journal] are optional. Package
+// checkpointtest tests it.
 package checkpoint
 
 import "github.com/weftgo/weft/internal/core"

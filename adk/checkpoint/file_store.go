@@ -90,11 +90,13 @@ func makeDir(dir string) error {
 func (s *FileStore) sweep() {
 	entries, _ := os.ReadDir(s.dir)
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != temporaryFile || !strings.Contains(e.Name(), checkpointFile) && !strings.Contains(e.Name(), idFile) {
+		name := e.Name()
+		ours := strings.Contains(name, checkpointFile) || strings.Contains(name, idFile)
+		if filepath.Ext(name) != temporaryFile || !ours {
 			continue
 		}
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandonedAfter {
-			_ = os.Remove(filepath.Join(s.dir, e.Name()))
+			_ = os.Remove(filepath.Join(s.dir, name))
 		}
 	}
 }

@@ -51,7 +51,10 @@ func run(ctx context.Context, out io.Writer) error {
 			demo.Calls(demo.Call("download", `{"part":2}`)),
 			demo.Says("All is here: {results}."),
 		)},
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{slow}}, ReportMistakes: true},
+		ToolsConfig: adk.ToolsConfig{
+			ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{slow}},
+			ReportMistakes:  true,
+		},
 	})
 	if err != nil {
 		return err

@@ -77,7 +77,10 @@ func newRunner(ctx context.Context, dir string, b *bank, dies bool) (*adk.Runner
 			demo.Calls(demo.Call("pay", `{"amount":40}`)),
 			demo.Says("The tickets are yours: {results}."),
 		)},
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{price, pay}}, ReportMistakes: true},
+		ToolsConfig: adk.ToolsConfig{
+			ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{price, pay}},
+			ReportMistakes:  true,
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -82,10 +82,13 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
-		Name:        "assistant",
-		Model:       &demo.Model{Answer: answer},
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{calendar}}, ReportMistakes: true},
-		Handlers:    []adk.ChatModelAgentMiddleware{&office{today: "Monday"}},
+		Name:  "assistant",
+		Model: &demo.Model{Answer: answer},
+		ToolsConfig: adk.ToolsConfig{
+			ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{calendar}},
+			ReportMistakes:  true,
+		},
+		Handlers: []adk.ChatModelAgentMiddleware{&office{today: "Monday"}},
 	})
 	if err != nil {
 		return err

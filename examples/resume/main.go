@@ -60,7 +60,10 @@ func newRunner(ctx context.Context, dir string) (*adk.Runner, error) {
 			demo.Calls(demo.Call("book_hotel", `{"city":"Porto","nights":2}`)),
 			demo.Says("Here is what I know: {results}."),
 		)},
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{hotel}}, ReportMistakes: true},
+		ToolsConfig: adk.ToolsConfig{
+			ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{hotel}},
+			ReportMistakes:  true,
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -57,7 +57,10 @@ func newConversation(ctx context.Context, out io.Writer) (*conversation, error) 
 			},
 			demo.Says("I have {results}."),
 		)},
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{search}}, ReportMistakes: true},
+		ToolsConfig: adk.ToolsConfig{
+			ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{search}},
+			ReportMistakes:  true,
+		},
 	})
 	return c, err
 }

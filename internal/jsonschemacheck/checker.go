@@ -187,6 +187,8 @@ func (w *walk) problemsOf(s *jsonschema.Schema, v any, path string) []string {
 
 func (w *walk) fits(s *jsonschema.Schema, v any) bool { return len(w.problemsOf(s, v, "")) == 0 }
 
+func (w *walk) uncertain(s *jsonschema.Schema) bool { return w.checker.uncertain[s] }
+
 // value holds a value against a schema.
 func (w *walk) value(s *jsonschema.Schema, v any, path string) {
 	if *w.steps++; s == nil || *w.steps > maxSteps || w.depth > maxDepth {
@@ -259,7 +261,7 @@ func (w *walk) oneOrMore(alternatives []*jsonschema.Schema, onlyOne bool, v any,
 		w.problems = append(w.problems, w.problemsOf(ofType[0], v, path)...)
 	case fitting == 0:
 		w.wrong(path, "fits none of the alternatives"+typesOfAll(alternatives))
-	case fitting > 1 && onlyOne && !slices.ContainsFunc(alternatives, func(s *jsonschema.Schema) bool { return w.checker.uncertain[s] }):
+	case fitting > 1 && onlyOne && !slices.ContainsFunc(alternatives, w.uncertain):
 		w.wrong(path, "fits more than one of the alternatives")
 	}
 }

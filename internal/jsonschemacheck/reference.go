@@ -27,7 +27,9 @@ type link struct {
 
 func newLinks() *links {
 	return &links{
-		seen: map[*jsonschema.Schema]bool{}, resources: map[string]*jsonschema.Schema{}, anchors: map[string]*jsonschema.Schema{},
+		seen:      map[*jsonschema.Schema]bool{},
+		resources: map[string]*jsonschema.Schema{},
+		anchors:   map[string]*jsonschema.Schema{},
 	}
 }
 
@@ -137,7 +139,9 @@ func inExtra(v any, steps []string) *jsonschema.Schema {
 
 // namedIn finds a schema in a keyword that holds several.
 func namedIn(s *jsonschema.Schema, keyword, name string) (*jsonschema.Schema, bool) {
-	lists := map[string][]*jsonschema.Schema{"allOf": s.AllOf, "anyOf": s.AnyOf, "oneOf": s.OneOf, "prefixItems": s.PrefixItems}
+	lists := map[string][]*jsonschema.Schema{
+		"allOf": s.AllOf, "anyOf": s.AnyOf, "oneOf": s.OneOf, "prefixItems": s.PrefixItems,
+	}
 	if list, ok := lists[keyword]; ok {
 		i, err := strconv.Atoi(name)
 		if err != nil || i < 0 || i >= len(list) {

@@ -13,7 +13,8 @@ func (d *document) normalise(n *node) {
 	}
 	before := n.members
 	for _, rule := range []func(*node){
-		d.dropSchemaURI, d.exposeReference, d.renameID, d.plainRecursion, renameDefinitions, splitDependencies, tupleItems, exclusiveLimits, nullable,
+		d.dropSchemaURI, d.exposeReference, d.renameID, d.plainRecursion,
+		renameDefinitions, splitDependencies, tupleItems, exclusiveLimits, nullable,
 	} {
 		rule(n)
 	}
@@ -28,7 +29,8 @@ func (d *document) dropSchemaURI(n *node) { n.remove("$schema") }
 
 // besideReference are the keywords that count beside a $ref in every draft, or that a reference can lead to.
 var besideReference = []string{
-	"$ref", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "definitions", "$defs",
+	"$ref", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly",
+	"definitions", "$defs",
 }
 
 // exposeReference removes what an old draft ignores beside a $ref, and a new one would not.
@@ -178,9 +180,10 @@ func nullable(n *node) {
 		n.set("type", newArray(append(slices.Clip(types.elems), null)...))
 	}
 	values := n.get("enum")
-	if values != nil && values.kind == isArray && !slices.ContainsFunc(values.elems, func(e *node) bool { return e.is(nil) }) {
-		n.set("enum", newArray(append(slices.Clip(values.elems), &node{})...))
+	if values == nil || values.kind != isArray || slices.ContainsFunc(values.elems, func(e *node) bool { return e.is(nil) }) {
+		return
 	}
+	n.set("enum", newArray(append(slices.Clip(values.elems), &node{})...))
 }
 
 // number reads a JSON number.

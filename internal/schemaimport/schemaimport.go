@@ -81,12 +81,14 @@ type reference struct{ schema, text *node }
 // The keywords that have schemas in them.
 var (
 	withSchema = map[string]bool{
-		"additionalItems": true, "additionalProperties": true, "contains": true, "contentSchema": true, "else": true, "if": true,
-		"items": true, "not": true, "propertyNames": true, "then": true, "unevaluatedItems": true, "unevaluatedProperties": true,
+		"additionalItems": true, "additionalProperties": true, "contains": true, "contentSchema": true, "else": true,
+		"if": true, "items": true, "not": true, "propertyNames": true, "then": true, "unevaluatedItems": true,
+		"unevaluatedProperties": true,
 	}
 	withSchemaList = map[string]bool{"allOf": true, "anyOf": true, "items": true, "oneOf": true, "prefixItems": true}
 	withSchemaMap  = map[string]bool{
-		"$defs": true, "definitions": true, "dependencies": true, "dependentSchemas": true, "patternProperties": true, "properties": true,
+		"$defs": true, "definitions": true, "dependencies": true, "dependentSchemas": true, "patternProperties": true,
+		"properties": true,
 	}
 )
 

@@ -138,13 +138,17 @@ func (h *slogHandler) OnError(ctx context.Context, info *callbacks.RunInfo, err 
 }
 
 // OnStartWithStreamInput implements [callbacks.Handler].
-func (h *slogHandler) OnStartWithStreamInput(ctx context.Context, _ *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+func (h *slogHandler) OnStartWithStreamInput(
+	ctx context.Context, _ *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput],
+) context.Context {
 	input.Close()
 	return ctx
 }
 
 // OnEndWithStreamOutput implements [callbacks.Handler].
-func (h *slogHandler) OnEndWithStreamOutput(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+func (h *slogHandler) OnEndWithStreamOutput(
+	ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput],
+) context.Context {
 	if kindOf(info) == "" {
 		output.Close()
 		return ctx
@@ -257,6 +261,12 @@ func isInterrupt(err error) bool {
 	return interrupted
 }
 
+var mistakeTypes = map[adk.MistakeKind]string{
+	adk.MistakeUnknownTool: "unknown_tool",
+	adk.MistakeArguments:   "invalid_arguments",
+	adk.MistakeTransfer:    "unknown_agent",
+}
+
 // errorType is one of few words for an error, or the type of the innermost error that has one of its own.
 func errorType(err error) string {
 	var mistake *adk.ModelMistake
@@ -272,13 +282,13 @@ func errorType(err error) string {
 	case errors.As(err, new(*safe.PanicError)):
 		return "panic"
 	case errors.As(err, &mistake):
-		return map[adk.MistakeKind]string{
-			adk.MistakeUnknownTool: "unknown_tool", adk.MistakeArguments: "invalid_arguments", adk.MistakeTransfer: "unknown_agent",
-		}[mistake.Kind]
+		return mistakeTypes[mistake.Kind]
 	}
 	name := "_OTHER"
 	for ; err != nil; err = errors.Unwrap(err) {
-		if t := fmt.Sprintf("%T", err); !strings.HasPrefix(t, "*errors.") && !strings.HasPrefix(t, "*fmt.") && !strings.HasPrefix(t, "*compose.") {
+		switch t := fmt.Sprintf("%T", err); {
+		case strings.HasPrefix(t, "*errors."), strings.HasPrefix(t, "*fmt."), strings.HasPrefix(t, "*compose."):
+		default:
 			name = t
 		}
 	}
@@ -386,7 +396,8 @@ func (a *modelAnswer) attrs() (attrs []slog.Attr) {
 	if a.usage == nil {
 		return attrs
 	}
-	attrs = append(attrs, slog.Int("input_tokens", a.usage.PromptTokens), slog.Int("output_tokens", a.usage.CompletionTokens))
+	attrs = append(attrs,
+		slog.Int("input_tokens", a.usage.PromptTokens), slog.Int("output_tokens", a.usage.CompletionTokens))
 	for _, more := range []struct {
 		key string
 		n   int

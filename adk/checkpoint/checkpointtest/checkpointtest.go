@@ -4,8 +4,8 @@
 //		checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return mystore.New(t.TempDir()) })
 //	}
 //
-// What a store may offer besides ([checkpoint.Deleter], [checkpoint.Lister], [checkpoint.Journal]) is tested if it offers it. What a crash
-// leaves cannot be tested from outside: a store has to see to that itself.
+// What a store may offer besides ([checkpoint.Deleter], [checkpoint.Lister], [checkpoint.Journal]) is tested if it offers
+// it. What a crash leaves cannot be tested from outside: a store has to see to that itself.
 package checkpointtest
 
 import (

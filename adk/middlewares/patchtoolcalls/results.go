@@ -32,7 +32,9 @@ const (
 type round map[string]bool
 
 // next takes a message in and calls judge for each result in it.
-func (r round) next(calls []message.Call, kind message.Kind, results []message.Call, judge func(message.Call, fault)) round {
+func (r round) next(calls []message.Call, kind message.Kind, results []message.Call,
+	judge func(message.Call, fault),
+) round {
 	if kind != message.Result {
 		r = nil
 	}
@@ -64,10 +66,17 @@ func check[M adk.MessageType](messages []M) error {
 	var scan scan[M]
 	for i, m := range messages {
 		open = open.next(message.Calls(m), message.KindOf(m), message.Results(m), func(result message.Call, f fault) {
-			if f != sound {
-				what := map[fault]string{orphan: "answers no call", duplicate: "is the second one of its call"}[f]
-				problems = append(problems, fmt.Sprintf("message %d: the result of call %q of tool %q %s", i, result.ID, result.Name, what))
+			what := ""
+			switch f {
+			case sound:
+				return
+			case orphan:
+				what = "answers no call"
+			case duplicate:
+				what = "is the second one of its call"
 			}
+			problems = append(problems,
+				fmt.Sprintf("message %d: the result of call %q of tool %q %s", i, result.ID, result.Name, what))
 		})
 		for _, call := range scan.unanswered(messages, i) {
 			problems = append(problems, fmt.Sprintf("message %d: call %q of tool %q has no result", i, call.ID, call.Name))

@@ -89,8 +89,10 @@ func (t *taskTool[M]) Info(ctx context.Context) (*schema.ToolInfo, error) {
 
 func taskParams() *schema.ParamsOneOf {
 	return toolparams.Closed(map[string]*schema.ParameterInfo{
-		"subagent_type": {Type: schema.String, Required: true, Desc: language.Select("the name of the agent that is to do the task", "执行任务的子智能体名称")},
-		"description":   {Type: schema.String, Required: true, Desc: language.Select("the task, with everything that the agent has to know", "任务内容，包含子智能体需要了解的一切信息")},
+		"subagent_type": {Type: schema.String, Required: true, Desc: language.Select(
+			"the name of the agent that is to do the task", "执行任务的子智能体名称")},
+		"description": {Type: schema.String, Required: true, Desc: language.Select(
+			"the task, with everything that the agent has to know", "任务内容，包含子智能体需要了解的一切信息")},
 	})
 }
 
@@ -116,7 +118,8 @@ func (t *taskTool[M]) notFound(ctx context.Context, name string) error {
 
 // InvokableRun has an agent do a task.
 func (t *taskTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (string, error) {
-	task, err := utils.DecodeArguments[taskArguments](ctx, &schema.ToolInfo{ParamsOneOf: taskParams()}, argumentsInJSON, false)
+	info := &schema.ToolInfo{ParamsOneOf: taskParams()}
+	task, err := utils.DecodeArguments[taskArguments](ctx, info, argumentsInJSON, false)
 	if err != nil {
 		return "", fmt.Errorf("failed to unmarshal task tool input json: %w", err)
 	}

@@ -29,7 +29,8 @@ func decodeArguments[T any](ctx context.Context, t *localTool, arguments string)
 	input = newInstance[T]()
 	_, err = protect(func() (struct{}, error) { return struct{}{}, json.UnmarshalString(arguments, &input) })
 	if err != nil {
-		return input, t.fail("failed to unmarshal arguments in json, toolName=%s, err=%w", t.schema.explain(arguments, err, new(T)))
+		err = t.schema.explain(arguments, err, new(T))
+		return input, t.fail("failed to unmarshal arguments in json, toolName=%s, err=%w", err)
 	}
 	return input, nil
 }

@@ -50,7 +50,8 @@ func checkTag(f reflect.StructField) error {
 // looksLikeKey reports whether a word after the comma of a text is meant as one of its own, as far as one can tell.
 func looksLikeKey(word string) bool {
 	key, _, isPair := strings.Cut(word, "=")
-	if trimmed := strings.TrimSpace(key); isPair && slices.Contains(tagKeys, trimmed) || !isPair && slices.Contains(tagFlags, trimmed) {
+	trimmed := strings.TrimSpace(key)
+	if isPair && slices.Contains(tagKeys, trimmed) || !isPair && slices.Contains(tagFlags, trimmed) {
 		return true
 	}
 	return isPair && key != "" && !strings.ContainsFunc(key, func(r rune) bool {
