@@ -8,7 +8,7 @@ import (
 
 // An AgenticMessageAccumulator joins the chunks of a streamed agentic message while they come, as a
 // [MessageAccumulator] does for a [Message]. [ConcatAgenticMessages] is the same for chunks that are there already; the
-// rules are told there. The zero value is ready for use. An accumulator must not be copied after the first Add, and
+// rules are documented there. The zero value is ready for use. An accumulator must not be copied after the first Add, and
 // is not safe for concurrent use.
 type AgenticMessageAccumulator struct {
 	chunks int
@@ -23,7 +23,7 @@ type AgenticMessageAccumulator struct {
 
 // Add joins one more chunk, which is not changed. A chunk that cannot belong to the same message (nil, with another
 // role, or with finished blocks among streamed ones) is an error, which Message will return, too. What can only be
-// told from all chunks, such as conflicting blocks or extras, is reported by Message.
+// seen in all chunks, such as conflicting blocks or extras, is reported by Message.
 func (a *AgenticMessageAccumulator) Add(chunk *AgenticMessage) error {
 	if a.err != nil {
 		return a.err

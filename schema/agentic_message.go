@@ -28,16 +28,16 @@ type AgenticMessage struct {
 	Role AgenticRoleType `json:"role"`
 	// ContentBlocks is the content in order. Nil blocks are ignored.
 	ContentBlocks []*ContentBlock `json:"content_blocks,omitempty"`
-	// ResponseMeta is what the provider tells about the response.
+	// ResponseMeta is what the provider reports about the response.
 	ResponseMeta *AgenticResponseMeta `json:"response_meta,omitempty"`
 	// Extra holds whatever else a provider or a middleware attaches.
 	Extra map[string]any `json:"extra,omitempty"`
 }
 
-// AgenticResponseMeta is what a provider tells about one response of an agentic model. At most one of the extensions
+// AgenticResponseMeta is what a provider reports about one response of an agentic model. At most one of the extensions
 // is set.
 type AgenticResponseMeta struct {
-	// TokenUsage is nil when the provider did not tell.
+	// TokenUsage is nil when the provider did not report it.
 	TokenUsage *TokenUsage `json:"token_usage,omitempty"`
 	// ID, Model and Provider are those of [ResponseMeta], for every provider. The extensions may have more.
 	ID       string `json:"id,omitempty"`

@@ -124,7 +124,7 @@ func ConcatMessageStream(s *StreamReader[*Message]) (*Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		// An error of the stream itself, which may still come, tells more than one of joining.
+		// An error of the stream itself, which may still come, says more than one of joining.
 		_ = acc.Add(chunk)
 	}
 }

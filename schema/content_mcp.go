@@ -32,7 +32,7 @@ type MCPToolResult struct {
 	Error *MCPToolCallError `json:"error,omitempty"`
 }
 
-// MCPToolCallError tells how an [MCPToolCall] failed.
+// MCPToolCallError says how an [MCPToolCall] failed.
 type MCPToolCallError struct {
 	Code    *int64 `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`

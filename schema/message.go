@@ -47,7 +47,7 @@ type Message struct {
 	// ToolName is the name of the tool that produced a tool message.
 	ToolName string `json:"tool_name,omitempty"`
 
-	// ResponseMeta is what the provider tells about the response: token usage, why it ended.
+	// ResponseMeta is what the provider reports about the response: token usage, why it ended.
 	ResponseMeta *ResponseMeta `json:"response_meta,omitempty"`
 
 	// ReasoningContent is the model's thinking, where the provider gives it as one text.
@@ -61,7 +61,7 @@ type Message struct {
 
 // ToolCall is one call of a tool that the model asks for.
 type ToolCall struct {
-	// Index tells the chunks of one streamed call from those of another: chunks with equal indexes are one call.
+	// Index distinguishes the chunks of one streamed call from those of another: chunks with equal indexes are one call.
 	// Nil outside of streams.
 	Index *int `json:"index,omitempty"`
 	// ID names the call; the tool message with the result carries it as ToolCallID.

@@ -15,7 +15,7 @@ import (
 //	}
 //	message, err := acc.Message()
 //
-// [ConcatMessages] is the same for chunks that are there already; the rules are told there. The zero value is ready
+// [ConcatMessages] is the same for chunks that are there already; the rules are documented there. The zero value is ready
 // for use. An accumulator must not be copied after the first Add, and is not safe for concurrent use.
 type MessageAccumulator struct {
 	chunks int
@@ -38,7 +38,7 @@ type MessageAccumulator struct {
 
 // Add joins one more chunk, which is neither changed nor kept. A chunk that cannot belong to the same message (nil,
 // or with another role, name, tool call ID or tool name) is an error, which Message will return, too. What can only
-// be told from all chunks, such as conflicting tool calls or extras, is reported by Message.
+// be seen in all chunks, such as conflicting tool calls or extras, is reported by Message.
 func (a *MessageAccumulator) Add(chunk *Message) error {
 	if a.err != nil {
 		return a.err

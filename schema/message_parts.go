@@ -99,7 +99,7 @@ type MessageOutputPart struct {
 	// Extra holds what a provider attaches to the part.
 	Extra map[string]any `json:"extra,omitempty"`
 
-	// StreamingMeta tells, in a stream, which part of the finished message this chunk belongs to.
+	// StreamingMeta says, in a stream, which part of the finished message this chunk belongs to.
 	// It is not written to JSON.
 	StreamingMeta *MessageStreamingMeta `json:"-"`
 }

@@ -2,11 +2,11 @@ package schema
 
 import "cmp"
 
-// ResponseMeta is what a provider tells about one response of a chat model.
+// ResponseMeta is what a provider reports about one response of a chat model.
 type ResponseMeta struct {
 	// FinishReason says why the model stopped, in the provider's words: "stop", "length", "tool_calls", …
 	FinishReason string `json:"finish_reason,omitempty"`
-	// Usage is nil when the provider did not tell.
+	// Usage is nil when the provider did not report it.
 	Usage *TokenUsage `json:"usage,omitempty"`
 	// LogProbs is nil unless it was asked for.
 	LogProbs *LogProbs `json:"logprobs,omitempty"`

@@ -9,7 +9,7 @@ import (
 	"github.com/weftgo/weft/internal/pull"
 )
 
-// SourceEOF is the error item by which a reader of [MergeNamedStreamReaders] tells that one of its sources has ended.
+// SourceEOF is the error item by which a reader of [MergeNamedStreamReaders] reports that one of its sources has ended.
 // It is not io.EOF: the stream goes on with the other sources.
 type SourceEOF struct{ name string }
 

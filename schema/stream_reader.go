@@ -27,7 +27,7 @@ const (
 	readerOpen int32 = iota
 	readerClosed
 	readerHandedOver
-	readerSaidSo // handed over, and a Recv was told
+	readerSaidSo // handed over, and a Recv has returned the error
 )
 
 // A StreamReader is the receiving end of a stream of items, made by [Pipe], [StreamReaderFromArray], [StreamReader.Copy],
@@ -183,7 +183,7 @@ func (sr *StreamReader[T]) All() iter.Seq2[T, error] {
 	}
 }
 
-// Close gives the stream up: its producer is told, a waiting Recv is woken. Closing again does nothing. On a reader
+// Close gives the stream up: its producer is notified, a waiting Recv is woken. Closing again does nothing. On a reader
 // that was handed over to Copy, Merge or Convert it closes the source under its successors.
 func (sr *StreamReader[T]) Close() {
 	if sr == nil || sr.src == nil {

@@ -20,11 +20,11 @@ const (
 	Boolean DataType = "boolean"
 )
 
-// ToolInfo tells a model what a tool is for and what arguments it takes.
+// ToolInfo describes to a model what a tool is for and what arguments it takes.
 type ToolInfo struct {
 	// Name is what the model calls. It must be unique among the tools of one request.
 	Name string
-	// Desc tells the model how, when and why to use the tool. Short examples in it help.
+	// Desc explains to the model how, when and why to use the tool. Short examples in it help.
 	Desc string
 	// Extra holds what a provider's adapter understands beyond this. It is not sent to the model by itself.
 	Extra map[string]any
@@ -39,7 +39,7 @@ type ParameterInfo struct {
 	ElemInfo *ParameterInfo
 	// SubParams describes the fields of an [Object], by name.
 	SubParams map[string]*ParameterInfo
-	// Desc tells the model what the parameter is for.
+	// Desc explains to the model what the parameter is for.
 	Desc string
 	// Enum lists the allowed values of a [String].
 	Enum []string

@@ -15,7 +15,7 @@ type toolInfoJSON struct {
 	Name  string         `json:"name,omitempty"`
 	Desc  string         `json:"desc,omitempty"`
 	Extra map[string]any `json:"extra,omitempty"`
-	// HasParamsOneOf tells a tool without a description of its arguments from one whose description is empty.
+	// HasParamsOneOf distinguishes a tool without a description of its arguments from one whose description is empty.
 	HasParamsOneOf bool                      `json:"has_params_one_of,omitempty"`
 	Params         map[string]*ParameterInfo `json:"params,omitempty"`
 	JSONSchema     *jsonschema.Schema        `json:"json_schema,omitempty"`
@@ -70,7 +70,7 @@ type toolInfoGob struct {
 	HasParamsOneOf bool
 	Params         []byte
 	JSONSchema     []byte
-	// RawJSONSchema is the text of a schema. HasRawJSONSchema tells an empty one from none.
+	// RawJSONSchema is the text of a schema. HasRawJSONSchema distinguishes an empty one from none.
 	RawJSONSchema    []byte
 	HasRawJSONSchema bool
 }

@@ -8,7 +8,7 @@ import (
 // LoaderCallbackInput is what handlers get when a loader starts.
 type LoaderCallbackInput struct {
 	Source Source
-	// Extra holds what a loader wants to tell beyond this.
+	// Extra holds what else a loader reports.
 	Extra map[string]any
 }
 
@@ -16,21 +16,21 @@ type LoaderCallbackInput struct {
 type LoaderCallbackOutput struct {
 	Source Source
 	Docs   []*schema.Document
-	// Extra holds what a loader wants to tell beyond this.
+	// Extra holds what else a loader reports.
 	Extra map[string]any
 }
 
 // TransformerCallbackInput is what handlers get when a transformer starts.
 type TransformerCallbackInput struct {
 	Input []*schema.Document
-	// Extra holds what a transformer wants to tell beyond this.
+	// Extra holds what else a transformer reports.
 	Extra map[string]any
 }
 
 // TransformerCallbackOutput is what handlers get when a transformer ends.
 type TransformerCallbackOutput struct {
 	Output []*schema.Document
-	// Extra holds what a transformer wants to tell beyond this.
+	// Extra holds what else a transformer reports.
 	Extra map[string]any
 }
 

@@ -25,7 +25,7 @@ type ComponentExtra struct {
 type CallbackInput struct {
 	Texts  []string
 	Config *Config
-	// Extra holds what a provider wants to tell beyond this.
+	// Extra holds what else a provider reports.
 	Extra map[string]any
 }
 
@@ -34,7 +34,7 @@ type CallbackOutput struct {
 	Embeddings [][]float64
 	Config     *Config
 	TokenUsage *TokenUsage
-	// Extra holds what a provider wants to tell beyond this.
+	// Extra holds what else a provider reports.
 	Extra map[string]any
 }
 

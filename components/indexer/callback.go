@@ -8,14 +8,14 @@ import (
 // CallbackInput is what handlers get when an indexer starts.
 type CallbackInput struct {
 	Docs []*schema.Document
-	// Extra holds what an indexer wants to tell beyond this.
+	// Extra holds what else an indexer reports.
 	Extra map[string]any
 }
 
 // CallbackOutput is what handlers get when an indexer ends.
 type CallbackOutput struct {
 	IDs []string
-	// Extra holds what an indexer wants to tell beyond this.
+	// Extra holds what else an indexer reports.
 	Extra map[string]any
 }
 

@@ -43,7 +43,7 @@ type CallbackInput struct {
 	Tools      []*schema.ToolInfo
 	ToolChoice *schema.ToolChoice
 	Config     *Config
-	// Extra holds what a provider wants to tell beyond this.
+	// Extra holds what else a provider reports.
 	Extra map[string]any
 }
 
@@ -52,7 +52,7 @@ type CallbackOutput struct {
 	Message    *schema.Message
 	Config     *Config
 	TokenUsage *TokenUsage
-	// Extra holds what a provider wants to tell beyond this.
+	// Extra holds what else a provider reports.
 	Extra map[string]any
 }
 
@@ -69,7 +69,7 @@ func ConvCallbackInput(src callbacks.CallbackInput) *CallbackInput {
 }
 
 // ConvCallbackOutput returns the payload a chat model ended with: a *CallbackOutput as it is, a message wrapped in one,
-// with the usage that it tells. Anything else gives nil.
+// with the usage that it reports. Anything else gives nil.
 func ConvCallbackOutput(src callbacks.CallbackOutput) *CallbackOutput {
 	switch v := src.(type) {
 	case *CallbackOutput:
@@ -80,7 +80,7 @@ func ConvCallbackOutput(src callbacks.CallbackOutput) *CallbackOutput {
 	return nil
 }
 
-// usageOf is the usage that a message tells, nil if it tells none.
+// usageOf is the usage that a message reports, nil if it reports none.
 func usageOf(m *schema.Message) *TokenUsage {
 	if m == nil || m.ResponseMeta == nil {
 		return nil

@@ -18,7 +18,7 @@ type AgenticCallbackInput struct {
 	Messages []*schema.AgenticMessage
 	Tools    []*schema.ToolInfo
 	Config   *AgenticConfig
-	// Extra holds what a provider wants to tell beyond this.
+	// Extra holds what else a provider reports.
 	Extra map[string]any
 }
 
@@ -27,7 +27,7 @@ type AgenticCallbackOutput struct {
 	Message    *schema.AgenticMessage
 	Config     *AgenticConfig
 	TokenUsage *TokenUsage
-	// Extra holds what a provider wants to tell beyond this.
+	// Extra holds what else a provider reports.
 	Extra map[string]any
 }
 
@@ -44,7 +44,7 @@ func ConvAgenticCallbackInput(src callbacks.CallbackInput) *AgenticCallbackInput
 }
 
 // ConvAgenticCallbackOutput returns the payload an [AgenticModel] ended with: an *AgenticCallbackOutput as it is, a
-// message wrapped in one, with the usage that it tells. Anything else gives nil.
+// message wrapped in one, with the usage that it reports. Anything else gives nil.
 func ConvAgenticCallbackOutput(src callbacks.CallbackOutput) *AgenticCallbackOutput {
 	switch v := src.(type) {
 	case *AgenticCallbackOutput:

@@ -9,7 +9,7 @@ import (
 type CallbackInput struct {
 	Variables map[string]any
 	Templates []schema.MessagesTemplate
-	// Extra holds what a template wants to tell beyond this.
+	// Extra holds what else a template reports.
 	Extra map[string]any
 }
 
@@ -17,7 +17,7 @@ type CallbackInput struct {
 type CallbackOutput struct {
 	Result    []*schema.Message
 	Templates []schema.MessagesTemplate
-	// Extra holds what a template wants to tell beyond this.
+	// Extra holds what else a template reports.
 	Extra map[string]any
 }
 
@@ -25,7 +25,7 @@ type CallbackOutput struct {
 type AgenticCallbackInput struct {
 	Variables map[string]any
 	Templates []schema.AgenticMessagesTemplate
-	// Extra holds what a template wants to tell beyond this.
+	// Extra holds what else a template reports.
 	Extra map[string]any
 }
 
@@ -33,7 +33,7 @@ type AgenticCallbackInput struct {
 type AgenticCallbackOutput struct {
 	Result    []*schema.AgenticMessage
 	Templates []schema.AgenticMessagesTemplate
-	// Extra holds what a template wants to tell beyond this.
+	// Extra holds what else a template reports.
 	Extra map[string]any
 }
 

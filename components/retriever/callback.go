@@ -11,14 +11,14 @@ type CallbackInput struct {
 	TopK           int
 	Filter         string
 	ScoreThreshold *float64
-	// Extra holds what a retriever wants to tell beyond this.
+	// Extra holds what else a retriever reports.
 	Extra map[string]any
 }
 
 // CallbackOutput is what handlers get when a retriever ends.
 type CallbackOutput struct {
 	Docs []*schema.Document
-	// Extra holds what a retriever wants to tell beyond this.
+	// Extra holds what else a retriever reports.
 	Extra map[string]any
 }
 

@@ -8,7 +8,7 @@ import (
 // CallbackInput is what handlers get when a tool starts.
 type CallbackInput struct {
 	ArgumentsInJSON string
-	// Extra holds what a tool wants to tell beyond this.
+	// Extra holds what else a tool reports.
 	Extra map[string]any
 }
 
@@ -18,7 +18,7 @@ type CallbackOutput struct {
 	Response string
 	// ToolOutput is the result of an enhanced tool.
 	ToolOutput *schema.ToolResult
-	// Extra holds what a tool wants to tell beyond this.
+	// Extra holds what else a tool reports.
 	Extra map[string]any
 }
 

@@ -31,14 +31,14 @@ func CompositeInterrupt(ctx context.Context, info any, state any, errs ...error)
 	return core.CompositeInterrupt(ctx, "composite interrupt but one of the sub error is not interrupt error", info, state, errs...)
 }
 
-// GetInterruptState tells a tool whether it was interrupted in the run that is now being resumed, and the state it
+// GetInterruptState reports to a tool whether it was interrupted in the run that is now being resumed, and the state it
 // kept. hasState is true only if there is one and it is a T.
 func GetInterruptState[T any](ctx context.Context) (wasInterrupted bool, hasState bool, state T) {
 	return core.GetInterruptState[T](ctx)
 }
 
-// GetResumeContext tells a tool whether the run is resumed on account of it, or of something it runs, and what data the
-// application gave for it. hasData is true only if there is any and it is a T. A tool that was interrupted and is not
+// GetResumeContext reports to a tool whether the run is resumed on account of it, or of something it runs, and what data
+// the application gave for it. hasData is true only if there is any and it is a T. A tool that was interrupted and is not
 // a target should return its interrupt again.
 func GetResumeContext[T any](ctx context.Context) (isResumeTarget bool, hasData bool, data T) {
 	return core.GetResumeContext[T](ctx)

@@ -121,7 +121,7 @@ func lipsum(e *exec.Evaluator, params *exec.VarArgs) *exec.Value {
 	return f.(func(*exec.Evaluator, *exec.VarArgs) *exec.Value)(e, params)
 }
 
-// smallIntegers checks the integers among the arguments of what makes as much text or as many values as it is told.
+// smallIntegers checks the integers among the arguments of what makes as much text or as many values as its argument says.
 func smallIntegers(params *exec.VarArgs, limit int) error {
 	check := func(v *exec.Value) error {
 		if v.IsNumber() && (v.Float() > float64(limit) || v.Float() < -float64(limit)) {

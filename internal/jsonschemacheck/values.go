@@ -214,7 +214,7 @@ func (n number) compare(other number) int {
 	return 0
 }
 
-// multipleOf reports whether n is a multiple of a number, as near as floating point tells.
+// multipleOf reports whether n is a multiple of a number, as near as floating point allows.
 func (n number) multipleOf(of number) bool {
 	if n.exact && of.exact {
 		return of.integer == 0 || n.integer%of.integer == 0

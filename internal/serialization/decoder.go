@@ -273,7 +273,7 @@ func (d *decoder) literal() error {
 	return err
 }
 
-// any takes a value that tells its own type.
+// any takes a value that names its own type.
 func (d *decoder) any() (any, error) {
 	switch c := d.peek(); c {
 	case 'n':

@@ -1,6 +1,6 @@
 package gemini
 
-// ResponseMetaExtension is what Gemini tells about one response.
+// ResponseMetaExtension is what Gemini reports about one response.
 type ResponseMetaExtension struct {
 	ID string `json:"id,omitempty"`
 	// FinishReason says why the model stopped, in Gemini's words: "STOP", "MAX_TOKENS", …
@@ -9,7 +9,7 @@ type ResponseMetaExtension struct {
 	GroundingMeta *GroundingMetadata `json:"grounding_meta,omitempty"`
 }
 
-// GroundingMetadata tells which sources an answer rests on.
+// GroundingMetadata lists which sources an answer rests on.
 type GroundingMetadata struct {
 	// GroundingChunks are the sources.
 	GroundingChunks []*GroundingChunk `json:"grounding_chunks,omitempty"`

@@ -1,6 +1,6 @@
 package openai
 
-// ResponseMetaExtension is what OpenAI tells about one response.
+// ResponseMetaExtension is what OpenAI reports about one response.
 type ResponseMetaExtension struct {
 	ID     string         `json:"id,omitempty"`
 	Status ResponseStatus `json:"status,omitempty"`
@@ -17,13 +17,13 @@ type ResponseMetaExtension struct {
 	PromptCacheRetention PromptCacheRetention `json:"prompt_cache_retention,omitempty"`
 }
 
-// ResponseError tells why a response failed.
+// ResponseError says why a response failed.
 type ResponseError struct {
 	Code    ResponseErrorCode `json:"code,omitempty"`
 	Message string            `json:"message,omitempty"`
 }
 
-// IncompleteDetails tells why a response is incomplete.
+// IncompleteDetails says why a response is incomplete.
 type IncompleteDetails struct {
 	Reason string `json:"reason,omitempty"`
 }

@@ -64,31 +64,31 @@ func (h *handler[M, T]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 	return ctx, &changed, nil
 }
 
-// WrapModel tells the model, or its provider, about the schema.
+// WrapModel gives the schema to the model, or to its provider.
 func (h *handler[M, T]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
 	if h.output.conf.Mode == Tool {
 		return inner, nil
 	}
-	return &toldModel[M, T]{h.output, inner}, nil
+	return &instructedModel[M, T]{h.output, inner}, nil
 }
 
-type toldModel[M adk.MessageType, T any] struct {
+type instructedModel[M adk.MessageType, T any] struct {
 	output *Output[T]
 	inner  model.BaseModel[M]
 }
 
-func (t *toldModel[M, T]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
-	input, opts = t.told(input, opts)
+func (t *instructedModel[M, T]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+	input, opts = t.instructed(input, opts)
 	return t.inner.Generate(ctx, input, opts...)
 }
 
-func (t *toldModel[M, T]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	input, opts = t.told(input, opts)
+func (t *instructedModel[M, T]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+	input, opts = t.instructed(input, opts)
 	return t.inner.Stream(ctx, input, opts...)
 }
 
-// told adds the schema to a call: as options, or as a system message behind the others.
-func (t *toldModel[M, T]) told(input []M, opts []model.Option) ([]M, []model.Option) {
+// instructed adds the schema to a call: as options, or as a system message behind the others.
+func (t *instructedModel[M, T]) instructed(input []M, opts []model.Option) ([]M, []model.Option) {
 	if t.output.conf.Mode == Native {
 		return input, append(slices.Clip(opts), t.output.options...)
 	}
@@ -114,7 +114,7 @@ func (h *handler[M, T]) BeforeFinalAnswer(ctx context.Context, state *adk.TypedC
 	if err == nil {
 		return ctx, adk.AcceptFinalAnswer, state, nil
 	}
-	if byTool { // the result is words for the model: what it gave tells what is wrong
+	if byTool { // the result is words for the model: what it returned says what is wrong
 		if _, cause := o.Parse(ctx, lastArguments(state.Messages, o.conf.Name)); cause != nil {
 			err = cause
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Mode says how the model is told to give a value.
+// Mode says how the model learns of the value that is wanted.
 type Mode uint8
 
 // The modes.
@@ -27,7 +27,7 @@ const (
 	Tool Mode = iota
 	// Native: the provider makes the model keep to the schema. It takes [Config.NativeOptions].
 	Native
-	// Prompt: the model is told the schema, and answers with JSON.
+	// Prompt: the model reads the schema in its prompt, and answers with JSON.
 	Prompt
 )
 
@@ -40,11 +40,11 @@ const (
 
 // Config configures [New]. nil stands for one without settings.
 type Config[T any] struct {
-	// Mode is how the model is told. Default: Tool.
+	// Mode is how the model learns of the value. Default: Tool.
 	Mode Mode
 	// Name is that of the tool, and of the value. Default: final_answer.
 	Name string
-	// Description tells the model what the value is for.
+	// Description explains to the model what the value is for.
 	Description string
 	// NativeOptions makes the options with which a provider is given the schema. Required for Native.
 	NativeOptions func(s *jsonschema.Schema) []model.Option
@@ -128,7 +128,7 @@ func inferred[T any]() (*jsonschema.Schema, error) {
 	return params.ToJSONSchema()
 }
 
-// Schema is what the model is told. It is for reading. A type that is no object is the property "result" of one.
+// Schema is what the model gets. It is for reading. A type that is no object is the property "result" of one.
 func (o *Output[T]) Schema() *jsonschema.Schema { return o.schema }
 
 // InvalidError says why a text is not the value that is wanted.

@@ -47,7 +47,7 @@ func checkTag(f reflect.StructField) error {
 	return nil
 }
 
-// looksLikeKey reports whether a word after the comma of a text is meant as one of its own, as far as one can tell.
+// looksLikeKey reports whether a word after the comma of a text is meant as one of its own, as far as that can be seen.
 func looksLikeKey(word string) bool {
 	key, _, isPair := strings.Cut(word, "=")
 	trimmed := strings.TrimSpace(key)
