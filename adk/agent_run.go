@@ -355,11 +355,23 @@ func (r *agentRun[M]) sendMessage(e *TypedAgentEvent[M]) {
 func (r *agentRun[M]) trySend(e *TypedAgentEvent[M]) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over || r.view.Now() && (r.view.IsAbortOnly() || e.Action == nil || e.Action.Interrupted == nil) && e.Err == nil {
+	if r.over || r.isDropped(e) {
 		return false
 	}
 	r.out.send(e)
 	return true
+}
+
+// isDropped reports whether a run that is to stop at once does not emit an event. What says how it stopped is emitted, and
+// so is what only repeats an earlier process: the history that is saved must have it.
+func (r *agentRun[M]) isDropped(e *TypedAgentEvent[M]) bool {
+	if !r.view.Now() || e.Err != nil {
+		return false
+	}
+	if r.view.IsAbortOnly() {
+		return true
+	}
+	return !e.origin.isReplayed() && (e.Action == nil || e.Action.Interrupted == nil)
 }
 
 // sendCommitted emits the event of a tool call that counts although the run may have been stopped meanwhile.

@@ -146,11 +146,22 @@ func (r *agentRun[M]) recordStop(hasState bool) {
 // the results of a round that was interrupted, is left out.
 func (r *agentRun[M]) replaySteps() {
 	ops, known := opsOf[M](), r.knownMessages()
+	actions := r.durable.visit.Actions()
 	for _, m := range r.restored.messages[min(r.restored.given, len(r.restored.messages)):] {
 		if (ops.isAnswer(m) || ops.isResult(m)) && !known[ops.id(m)] {
-			r.replay(m, nil, originReplayedSteps)
+			_, callID := ops.toolCallOf(m)
+			r.replay(m, breaksLoop(actions[callID]), originReplayedSteps)
 		}
 	}
+}
+
+// breaksLoop returns an action if it breaks a loop: other than what else an action says, that counts although more events
+// follow.
+func breaksLoop(action any) *AgentAction {
+	if a, _ := action.(*AgentAction); a != nil && a.BreakLoop != nil {
+		return a
+	}
+	return nil
 }
 
 // knownMessages has the IDs of what other agents can see when the run goes on.
@@ -312,7 +323,7 @@ func callDurably[M MessageType](ctx context.Context, r *agentRun[M], in *compose
 		return nil, errors.Join(err, call.Fail(ctx))
 	}
 	return out, call.Finish(ctx, func(s *journal.Record) {
-		s.Text, s.Result = noted.Text, noted.Result
+		s.Text, s.Result, s.CallID = noted.Text, noted.Result, in.CallID
 		if action != nil {
 			s.Action = action
 		}

@@ -29,7 +29,11 @@ type LoopAgentConfig struct {
 // The states of interrupted workflows.
 type (
 	sequentialState struct{ InterruptIndex int }
-	loopState       struct{ LoopIterations, SubAgentIndex int }
+	loopState       struct {
+		LoopIterations, SubAgentIndex int
+		// Broken: the running agent has broken the loop, which ends with it.
+		Broken bool
+	}
 )
 
 func init() {
@@ -131,7 +135,7 @@ func (w *chainAgent) begin(ctx context.Context, do assignment[Message]) task {
 	case *sequentialState:
 		r.index = state.InterruptIndex
 	case *loopState:
-		r.round, r.index = state.LoopIterations, state.SubAgentIndex
+		r.round, r.index, r.broken = state.LoopIterations, state.SubAgentIndex, state.Broken
 	default:
 		return failing[Message]{do.out, w.noState(state)}
 	}
@@ -282,7 +286,7 @@ func (r *chainRun) composite() *AgentEvent {
 // state is what the chain needs to go on at the running agent.
 func (r *chainRun) state() any {
 	if r.agent.loop {
-		return &loopState{LoopIterations: r.round, SubAgentIndex: r.index}
+		return &loopState{LoopIterations: r.round, SubAgentIndex: r.index, Broken: r.broken}
 	}
 	return &sequentialState{InterruptIndex: r.index}
 }

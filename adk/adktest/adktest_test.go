@@ -394,18 +394,20 @@ func TestEvents_LineOfAnInterruptIsItsQuestions(t *testing.T) {
 // its result is seen.
 func TestProbe_CallsInFlight(t *testing.T) {
 	p := newProbe[*schema.Message]()
-	p.stopAt = 1
-	inFlight := func() []string { return slices.Sorted(maps.Keys(p.record().inFlight)) }
-	first := p.live(&stopper{func(boundaryKind) bool { return true }, func(context.Context) error { return nil }})
+	inFlight := func() []string { return slices.Sorted(maps.Keys(p.inFlight)) }
+	first := p.live(&stopper{
+		at: 1, usable: func(boundaryKind) bool { return true }, givesUp: true,
+		stop: func(context.Context) error { return nil },
+	})
 	p.begin(first, "early")
 	require.NoError(t, p.at(t.Context(), first, atToolStart))
 	p.begin(first, "late")
 	p.begin(first, "beside")
 	require.Equal(t, []string{"beside", "early", "late"}, inFlight())
-	require.NoError(t, p.did(first, "beside", "done", "line"))
+	require.NoError(t, p.did(first, "beside", "key", "done", "line"))
 	p.show("line")
 	require.Equal(t, []string{"early", "late"}, inFlight())
 	p.begin(p.live(nil), "next")
 	p.begin(first, "outlives")
-	require.Equal(t, []string{"early", "late"}, inFlight())
+	require.Equal(t, map[string]int{"early": 1, "late": 1, "outlives": 1}, p.record().givenUp)
 }

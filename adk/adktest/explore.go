@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftgo/weft/adk"
@@ -20,8 +21,8 @@ type Exploration[M adk.MessageType] struct {
 	Agent func(p *Probe[M]) adk.TypedAgent[M]
 	// Query is what the agent is asked.
 	Query string
-	// Streaming and Durability are those of the runner. A run that is saved at [adk.EveryStep] is also stopped by the end
-	// of its context, a panic and the death of its process; others can only go on after an interrupt or a cancel.
+	// Streaming and Durability are those of the runner. A run that is saved at [adk.EveryStep] is also stopped by the
+	// end of its context, a panic and the death of its process; others can only go on after an interrupt or a cancel.
 	Streaming  bool
 	Durability adk.Durability
 	// Store makes an empty store for a run. The default is one in memory.
@@ -30,6 +31,10 @@ type Exploration[M adk.MessageType] struct {
 	Answer func(point *adk.InterruptCtx) any
 	// TurnLoop has the agent run as the turn of a [adk.TurnLoop], which is stopped and made anew.
 	TurnLoop bool
+	// Pairs is how many pairs of stops are tried, beside each single stop: a run is stopped, resumed or replaced by
+	// another one under its ID, by a runner of the same or another durability, and stopped again. The pairs are chosen
+	// at random, the same each time.
+	Pairs int
 	// Speculative says that tools run before the answer that calls them is complete: an immediate cancel may give the
 	// answer up, and its calls are made again.
 	Speculative bool
@@ -38,15 +43,17 @@ type Exploration[M adk.MessageType] struct {
 	Unordered bool
 }
 
-// Explore proves that a run can stop anywhere and go on. It runs the agent once to learn its boundaries: every call,
-// chunk and answer of a model, every start and end of a tool, every event, every write to the store. Then it runs it
-// again for each boundary and each way to stop there: an interrupt, a cancel in each mode, the end of the context, a
-// panic, the death of the process. It resumes each run with a new agent until it ends, and fails the test unless
+// Explore proves that a run can stop anywhere and be resumed. It runs the agent once to learn its boundaries: every
+// call, chunk and answer of a model, every start and end of a tool, every event, every write to the store. Then it runs
+// it again for each boundary and each way to stop there: an interrupt, a cancel in each mode, the end of the context, a
+// panic, the death of the process; and then for pairs of them, see [Exploration.Pairs]. It resumes each run with a new
+// agent until it ends, and fails the test unless
 //
 //   - the text of the answer is the same,
 //   - each model was asked the same in the end,
 //   - each call of a tool was made as often as in the undisturbed run, but for those that were given up on the way,
-//   - nothing of the runs goes on.
+//   - a call that was repeated had the idempotency key that it had before, and no other call had it,
+//   - nothing of the runs is left.
 //
 // It works in a bubble of testing/synctest, too.
 func Explore[M adk.MessageType](ctx context.Context, t TB, e Exploration[M]) {
@@ -56,23 +63,17 @@ func Explore[M adk.MessageType](ctx context.Context, t TB, e Exploration[M]) {
 	if x.Store == nil {
 		x.Store = func() adk.CheckPointStore { return checkpoint.NewMemoryStore() }
 	}
-	x.want = newProbe[M]()
 	if err := x.learn(ctx); err != nil {
 		t.Errorf("adktest: the undisturbed run: %v", err)
 		return
 	}
-	for i, kind := range x.boundaries {
-		for _, w := range ways[M]() {
-			if w.durable && e.Durability != adk.EveryStep || !w.usable(kind) {
-				continue
-			}
-			if err := x.stopAndGoOn(ctx, i+1, &w); err != nil {
-				t.Errorf("adktest: stopped at boundary %d of %d (%s) by %s: %v", i+1, len(x.boundaries), kind, w.name, err)
-			}
+	for _, p := range append(x.single(), x.pairs()...) {
+		if err := x.stopAndResume(ctx, p); err != nil {
+			t.Errorf("adktest: %s: %v", p.describe(x.boundaries), err)
 		}
 	}
 	if left := goroutinesLeft(before); left > 0 {
-		t.Errorf("adktest: %d goroutines of the runs go on", left)
+		t.Errorf("adktest: %d goroutines of the runs are left", left)
 	}
 }
 
@@ -87,28 +88,29 @@ func goroutinesLeft(before int) int {
 	return runtime.NumGoroutine() - before
 }
 
-// explorer is an exploration with what is known of the undisturbed run.
+// explorer is an exploration with what the undisturbed run came to.
 type explorer[M adk.MessageType] struct {
 	Exploration[M]
 	boundaries []boundaryKind
-	want       *Probe[M]
+	want       record
 	wantText   string
 }
 
 // learn runs the agent undisturbed, but for its own interrupts.
 func (x *explorer[M]) learn(ctx context.Context) error {
-	x.want.stopAt = -1
-	x.want.watch = func(kind boundaryKind) { x.boundaries = append(x.boundaries, kind) }
-	end, err := x.lives(ctx, x.want, nil)
-	x.want.watch = nil
-	x.wantText = end.text
-	return err
+	p := newProbe[M]()
+	p.watch = func(kind boundaryKind) { x.boundaries = append(x.boundaries, kind) }
+	end, err := x.lives(ctx, p, plan[M]{})
+	x.want, x.wantText = p.record(), end.text
+	if err != nil {
+		return err
+	}
+	return x.compareKeys(x.want, plan[M]{})
 }
 
-func (x *explorer[M]) stopAndGoOn(ctx context.Context, boundary int, w *way[M]) error {
+func (x *explorer[M]) stopAndResume(ctx context.Context, plan plan[M]) error {
 	p := newProbe[M]()
-	p.stopAt = boundary
-	end, err := x.lives(ctx, p, w)
+	end, err := x.lives(ctx, p, plan)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (x *explorer[M]) stopAndGoOn(ctx context.Context, boundary int, w *way[M]) 
 		return fmt.Errorf("the run ended with %q; want %q", end.text, x.wantText)
 	}
 	got := p.record()
-	for model, lines := range x.want.record().seen {
+	for model, lines := range x.want.seen {
 		got := got.seen[model]
 		if x.Unordered {
 			got, lines = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(lines))
@@ -125,21 +127,23 @@ func (x *explorer[M]) stopAndGoOn(ctx context.Context, boundary int, w *way[M]) 
 			return fmt.Errorf("model %d was asked other messages in the end%s", model, drift(got, lines))
 		}
 	}
-	return x.compareCalls(got, w)
+	if err := x.compareCalls(got); err != nil {
+		return err
+	}
+	return x.compareKeys(got, plan)
 }
 
 // compareCalls checks how often each call was made.
-func (x *explorer[M]) compareCalls(got record, w *way[M]) error {
-	wanted := x.want.record().done
+func (x *explorer[M]) compareCalls(got record) error {
 	for call := range got.done {
-		if wanted[call] == 0 {
+		if x.want.done[call] == 0 {
 			return fmt.Errorf("the call %s was made, and should not have been", call)
 		}
 	}
-	for call, want := range wanted {
-		most := want
-		if _, inFlight := got.inFlight[call]; w.givesUp && (inFlight || x.Speculative) {
-			most++
+	for call, want := range x.want.done {
+		most := want + got.givenUp[call]
+		if x.Speculative {
+			most = want + max(got.givenUp[call], got.gaveUp)
 		}
 		if n := got.done[call]; n < want || n > most {
 			return fmt.Errorf("the call %s was made %s; want %s", call, times(n), times(want))
@@ -148,14 +152,37 @@ func (x *explorer[M]) compareCalls(got record, w *way[M]) error {
 	return nil
 }
 
+// compareKeys checks the idempotency keys: one for each call that the undisturbed run makes, however often it was
+// repeated. Where the run is saved at every step they are those of the undisturbed run.
+func (x *explorer[M]) compareKeys(got record, plan plan[M]) error {
+	if len(got.mixed) > 0 {
+		return fmt.Errorf("two calls had one idempotency key: %s", got.mixed[0])
+	}
+	for call, n := range x.want.done {
+		keys, most := got.keys[call], n
+		if x.Durability == adk.OnInterrupt || plan.then != sameDurability {
+			// The key of a run that is not saved at every step is made when it is asked for first. A call that is given
+			// up just then may be too late to have it saved.
+			most += got.givenUp[call]
+		}
+		if len(keys) < n || len(keys) > most {
+			return fmt.Errorf("the call %s, which is made %s, had %d idempotency keys", call, times(n), len(keys))
+		}
+		fixed := x.Durability == adk.EveryStep && plan.then == sameDurability
+		if want := x.want.keys[call]; fixed && !slices.Equal(keys, want) {
+			return fmt.Errorf("the call %s had the idempotency keys %v; want %v", call, keys, want)
+		}
+	}
+	return nil
+}
+
 // lives runs the agent, and resumes it until the run has ended.
-func (x *explorer[M]) lives(ctx context.Context, p *Probe[M], w *way[M]) (end lifeEnd, err error) {
-	store := x.Store()
+func (x *explorer[M]) lives(ctx context.Context, p *Probe[M], plan plan[M]) (end lifeEnd, err error) {
+	c := career[M]{explorer: x, probe: p, plan: plan, store: x.Store()}
 	var targets map[string]any
 	for n, begun := 0, false; n < 100; n++ {
-		l := newLife(x, p, store)
 		text := end.text
-		if end, err = l.run(ctx, w, begun, targets); err != nil {
+		if end, err = c.live(ctx, begun, targets); err != nil {
 			return end, err
 		}
 		if end.text == "" {
@@ -167,21 +194,18 @@ func (x *explorer[M]) lives(ctx context.Context, p *Probe[M], w *way[M]) (end li
 		if end.err != nil && !p.stoppedNow() {
 			return end, fmt.Errorf("the run failed: %w", end.err)
 		}
-		w = orUnstopped(w, p)
+		if plan.then == anotherRun && p.stoppedNow() && p.stops() == 1 {
+			p.forget()
+			c.written.Store(false)
+			begun, targets, end.text = false, nil, ""
+			continue
+		}
 		targets = x.answers(end.points, p)
-		if begun = isSaved(ctx, store); !begun && end.text == x.wantText && x.wantText != "" {
+		if begun = c.written.Load() && isSaved(ctx, c.store); !begun && end.text == x.wantText && x.wantText != "" {
 			return end, nil // what followed the answer was to remove what had been saved
 		}
 	}
 	return end, errors.New("the run was resumed 100 times without an end")
-}
-
-// orUnstopped is the way to stop as long as it was not taken.
-func orUnstopped[M adk.MessageType](w *way[M], p *Probe[M]) *way[M] {
-	if p.stopped() {
-		return nil
-	}
-	return w
 }
 
 // answers are the targets to resume with. Of a call of which nobody knows how it ended the probe does.
@@ -194,7 +218,7 @@ func (x *explorer[M]) answers(points []*adk.InterruptCtx, p *Probe[M]) map[strin
 		unknown, ok := point.Info.(*adk.OutcomeUnknown)
 		switch {
 		case ok:
-			targets[point.ID] = p.outcomeOf(callName(unknown.ToolName, unknown.Arguments))
+			targets[point.ID] = p.outcomeOf(unknown.IdempotencyKey)
 		case point.Info == any(infoExplored) || x.Answer == nil:
 			targets[point.ID] = nil
 		default:
@@ -219,20 +243,37 @@ func isSaved(ctx context.Context, store adk.CheckPointStore) bool {
 	return err == nil && len(records) > 0
 }
 
+// career is all lives of one run.
+type career[M adk.MessageType] struct {
+	*explorer[M]
+	probe *Probe[M]
+	plan  plan[M]
+	store adk.CheckPointStore
+	// written says that the run, or the one that took its place, was saved.
+	written atomic.Bool
+}
+
 // life is the life of one process that runs the agent.
 type life[M adk.MessageType] struct {
-	*explorer[M]
-	probe  *Probe[M]
+	*career[M]
 	number int
 	store  adk.CheckPointStore
+	// durability is that of the runner.
+	durability adk.Durability
 	// end ends the context of the run; cancel cancels it.
 	end    context.CancelFunc
 	cancel func(opts ...adk.AgentCancelOption)
 }
 
-func newLife[M adk.MessageType](x *explorer[M], p *Probe[M], store adk.CheckPointStore) *life[M] {
-	l := &life[M]{explorer: x, probe: p}
-	l.store = mortal(store, func(ctx context.Context) error { return p.at(ctx, l.number, atStore) })
+func (c *career[M]) newLife() *life[M] {
+	l := &life[M]{career: c, durability: c.plan.durability(c.Durability, c.probe.stops())}
+	l.store = mortal(c.store, func(ctx context.Context, saves bool) error {
+		err := c.probe.at(ctx, l.number, atStore)
+		if err == nil && saves {
+			c.written.Store(true)
+		}
+		return err
+	})
 	return l
 }
 
@@ -250,13 +291,15 @@ func (e *lifeEnd) over() bool { return e.points == nil && !e.cancelled && e.err 
 // longest is how long one life may take.
 const longest = time.Minute
 
-func (l *life[M]) run(ctx context.Context, w *way[M], begun bool, targets map[string]any) (lifeEnd, error) {
+// live is one life of the run.
+func (c *career[M]) live(ctx context.Context, begun bool, targets map[string]any) (lifeEnd, error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	running, end := context.WithCancel(ctx)
 	defer end()
+	l := c.newLife()
 	l.end = end
-	l.number = l.probe.live(w.stopper(l))
+	l.number = c.probe.live(c.plan.next(c.probe.stops()).stopper(l))
 	var ended lifeEnd
 	var err error
 	if l.TurnLoop {
@@ -275,8 +318,9 @@ func (l *life[M]) ask(ctx context.Context, begun bool, targets map[string]any) (
 	option, cancel := adk.WithCancel()
 	l.cancel = func(opts ...adk.AgentCancelOption) { cancel(opts...) }
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
-		Agent: l.Agent(l.probe), EnableStreaming: l.Streaming, CheckPointStore: l.store, Durability: l.Durability,
+		Agent: l.Agent(l.probe), EnableStreaming: l.Streaming, CheckPointStore: l.store, Durability: l.durability,
 	})
+	_ = l.probe.at(ctx, l.number, atBegin)
 	var events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]
 	if begun {
 		events, err = runner.ResumeWithParams(ctx, checkPointID, &adk.ResumeParams{Targets: targets}, option)
@@ -337,30 +381,48 @@ func (silent) Cleanup(func())        {}
 func (p *Probe[M]) live(stop *stopper) (number int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.phase == stopTaken {
+		p.settle()
+		p.passed, p.phase = 0, stopPending
+	}
 	p.lives++
-	p.models, p.stop, p.stoppedBefore = 0, stop, p.wasStopped
+	p.models, p.stop = 0, stop
 	clear(p.open)
 	return p.lives
 }
 
-func (p *Probe[M]) stopped() bool {
+// stops returns how often the run was stopped.
+func (p *Probe[M]) stops() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.wasStopped
+	return p.taken
 }
 
 // stoppedNow reports whether the run was stopped in its present life.
 func (p *Probe[M]) stoppedNow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.wasStopped && !p.stoppedBefore
+	return p.phase == stopTaken
 }
 
-// outcomeOf tells how a call ended of which the run does not know it.
-func (p *Probe[M]) outcomeOf(call string) *adk.ToolOutcome {
+// forget has only what comes count, for another run. What still runs of the lives until now has no effect any more.
+func (p *Probe[M]) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if result, done := p.results[call]; done {
+	p.diedIn, p.inFlight, p.gaveUp = p.lives, nil, 0
+	for _, m := range []map[string]int{p.done, p.givenUp} {
+		clear(m)
+	}
+	clear(p.results)
+	clear(p.callOf)
+	clear(p.seen)
+}
+
+// outcomeOf returns how a call ended of which the run does not know it.
+func (p *Probe[M]) outcomeOf(key string) *adk.ToolOutcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if result, done := p.results[key]; done {
 		return &adk.ToolOutcome{Result: result}
 	}
 	return &adk.ToolOutcome{Rerun: true}

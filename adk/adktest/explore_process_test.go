@@ -51,8 +51,8 @@ func (l lastingEffects) lines() []string {
 // processAgent works with a tool and an agent, one after the other and side by side.
 func processAgent(t *testing.T, p *Probe[*schema.Message], effects lastingEffects) adk.Agent {
 	work := func() tool.BaseTool {
-		return p.Tool(NewTool("work", Does(func(_ context.Context, arguments string) (string, error) {
-			return "did " + arguments, effects.add(arguments)
+		return p.Tool(NewTool("work", Does(func(ctx context.Context, arguments string) (string, error) {
+			return "did " + arguments, effects.add(arguments + "=" + adk.GetIdempotencyKey(ctx))
 		})))
 	}
 	agent := func(name string, tools []tool.BaseTool, script ...Reply) *adk.ChatModelAgent {
@@ -82,22 +82,24 @@ func TestExploreProcess_Child(t *testing.T) {
 	files, err := checkpoint.NewFileStore(filepath.Join(dir, "store"))
 	require.NoError(t, err)
 	p := newProbe[*schema.Message]()
-	p.stopAt, err = strconv.Atoi(os.Getenv(childBoundary))
+	boundary, err := strconv.Atoi(os.Getenv(childBoundary))
 	require.NoError(t, err)
-	if p.stopAt > 0 {
-		p.live(&stopper{func(boundaryKind) bool { return true }, func(context.Context) error {
+	if boundary > 0 {
+		p.live(&stopper{at: boundary, usable: func(boundaryKind) bool { return true }, stop: func(context.Context) error {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // nothing that comes after it
 		}})
 	}
-	for _, arguments := range effects.lines() {
-		p.results[callName("work", arguments)] = "did " + arguments
+	for _, line := range effects.lines() {
+		arguments, key, _ := strings.Cut(line, "=")
+		p.results[key] = "did " + arguments
 	}
 	x := &explorer[*schema.Message]{Exploration: Exploration[*schema.Message]{
 		Agent: func(p *Probe[*schema.Message]) adk.TypedAgent[*schema.Message] { return processAgent(t, p, effects) },
 		Query: "Do it.", Streaming: os.Getenv(childStreaming) == "true", Durability: adk.EveryStep,
 	}}
-	l := newLife(x, p, files)
+	c := career[*schema.Message]{explorer: x, probe: p, store: files}
+	l := c.newLife()
 	targets := map[string]any(nil)
 	for {
 		end, err := l.ask(t.Context(), isSaved(t.Context(), files), targets)
@@ -156,7 +158,11 @@ func killedAt(t *testing.T, boundary int, streaming bool) bool {
 		require.NoError(t, err, "boundary %d", boundary)
 		require.Equal(t, "all done", string(text), "boundary %d", boundary)
 	}
-	done := effects.lines()
+	var done []string
+	for _, line := range effects.lines() {
+		arguments, _, _ := strings.Cut(line, "=")
+		done = append(done, arguments)
+	}
 	slices.Sort(done)
 	require.Equal(t, []string{"1", "2", "3", "4"}, done, "boundary %d, streaming=%v", boundary, streaming)
 	return killed

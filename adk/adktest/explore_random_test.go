@@ -291,7 +291,7 @@ func TestExplore_RandomTrees(t *testing.T) {
 		dry := newTree(t, new(adktest.Probe[*schema.Message]), made, seed)
 		dry.agentAt(randomDepth, once)
 		e := adktest.Exploration[*schema.Message]{
-			Query: "Do it.", Answer: approve, Streaming: seed&1 == 1, Durability: adk.Durability(seed >> 1 & 1),
+			Query: "Do it.", Pairs: pairs(), Answer: approve, Streaming: seed&1 == 1, Durability: adk.Durability(seed >> 1 & 1),
 			Agent: func(p *adktest.Probe[*schema.Message]) adk.Agent {
 				return newTree(t, p, made, seed).agentAt(randomDepth, once)
 			},

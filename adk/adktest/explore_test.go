@@ -275,13 +275,13 @@ func exploreAgents[M adk.MessageType](t *testing.T) {
 		"retry and failover": explored[M].shaky, "rejected answer": explored[M].judged,
 	} {
 		t.Run(name, func(t *testing.T) {
-			explore(t, adktest.Exploration[M]{Answer: approve, Speculative: name == "eager"}, agent)
+			explore(t, adktest.Exploration[M]{Answer: approve, Pairs: pairs(), Speculative: name == "eager"}, agent)
 		})
 		if _, ordinary := any(*new(M)).(*schema.Message); !ordinary {
 			continue // a TurnLoop treats both kinds alike
 		}
 		t.Run(name+" in a TurnLoop", func(t *testing.T) {
-			explore(t, adktest.Exploration[M]{Answer: approve, Speculative: name == "eager", TurnLoop: true}, agent)
+			explore(t, adktest.Exploration[M]{Answer: approve, Pairs: pairs(), Speculative: name == "eager", TurnLoop: true}, agent)
 		})
 	}
 }
@@ -289,7 +289,7 @@ func exploreAgents[M adk.MessageType](t *testing.T) {
 func TestExplore_Workflows(t *testing.T) {
 	for name, agent := range workflows() {
 		t.Run(name, func(t *testing.T) {
-			explore(t, adktest.Exploration[*schema.Message]{Answer: approve, Unordered: name == "parallel" || name == "sequential with a plan"}, agent)
+			explore(t, adktest.Exploration[*schema.Message]{Answer: approve, Pairs: pairs(), Unordered: name == "parallel" || name == "sequential with a plan"}, agent)
 		})
 	}
 }

@@ -33,6 +33,7 @@ func (l *life[M]) turn(ctx context.Context, targets map[string]any) (end lifeEnd
 	if !isSaved(ctx, l.store) {
 		loops.Push(l.Query)
 	}
+	_ = l.probe.at(ctx, l.number, atBegin)
 	loops.Run(ctx)
 	exit := loops.Wait()
 	if exit.CheckpointErr != nil {
@@ -45,7 +46,7 @@ func (l *life[M]) turn(ctx context.Context, targets map[string]any) (end lifeEnd
 		end.cancelled = true
 	case errors.As(exit.ExitReason, &interrupted):
 		end.points = interrupted.InterruptContexts
-	case len(exit.UnhandledItems) > 0: // it was stopped before the turn began
+	case len(exit.UnhandledItems)+len(exit.InterruptedItems) > 0: // it was stopped before the turn began
 		end.cancelled = true
 	default:
 		end.err = exit.ExitReason

@@ -61,16 +61,11 @@ func (w *way[M]) usable(kind boundaryKind) bool {
 	return w.kinds == nil || slices.Contains(w.kinds, kind)
 }
 
-// stopper is what the probe calls at the boundary.
-func (w *way[M]) stopper(l *life[M]) *stopper {
-	if w == nil {
-		return nil
-	}
-	return &stopper{w.usable, func(ctx context.Context) error { return w.stop(l, ctx) }}
-}
-
-// stopper stops a run at boundaries of some kinds.
+// stopper stops a run once, at the first boundary of some kinds from a number on: what runs side by side does not always
+// come in the same order.
 type stopper struct {
-	usable func(kind boundaryKind) bool
-	stop   func(ctx context.Context) error
+	at      int
+	usable  func(kind boundaryKind) bool
+	givesUp bool
+	stop    func(ctx context.Context) error
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// mortal is a store whose writes are boundaries, and which is out of reach once the process has died.
-func mortal(store adk.CheckPointStore, at func(ctx context.Context) error) adk.CheckPointStore {
+// mortal is a store whose writes are boundaries, and which is out of reach once the process has died. saves tells
+// writes that save something from those that remove it.
+func mortal(store adk.CheckPointStore, at func(ctx context.Context, saves bool) error) adk.CheckPointStore {
 	m := mortalStore{store, at}
 	if journal, ok := store.(adk.CheckPointJournal); ok {
 		return mortalJournal{m, journal}
@@ -18,11 +19,11 @@ func mortal(store adk.CheckPointStore, at func(ctx context.Context) error) adk.C
 
 type mortalStore struct {
 	adk.CheckPointStore
-	at func(ctx context.Context) error
+	at func(ctx context.Context, saves bool) error
 }
 
 func (m mortalStore) Set(ctx context.Context, id string, data []byte) error {
-	if err := m.at(ctx); err != nil {
+	if err := m.at(ctx, true); err != nil {
 		return err
 	}
 	return m.CheckPointStore.Set(ctx, id, data)
@@ -33,7 +34,7 @@ func (m mortalStore) Delete(ctx context.Context, id string) error {
 	if !ok {
 		return nil
 	}
-	if err := m.at(ctx); err != nil {
+	if err := m.at(ctx, false); err != nil {
 		return err
 	}
 	return deleter.Delete(ctx, id)
@@ -46,7 +47,7 @@ type mortalJournal struct {
 }
 
 func (m mortalJournal) AppendRecord(ctx context.Context, id string, record []byte) error {
-	if err := m.at(ctx); err != nil {
+	if err := m.at(ctx, true); err != nil {
 		return err
 	}
 	return m.journal.AppendRecord(ctx, id, record)
@@ -57,7 +58,7 @@ func (m mortalJournal) ReadRecords(ctx context.Context, id string) ([][]byte, er
 }
 
 func (m mortalJournal) RemoveRecords(ctx context.Context, id string) error {
-	if err := m.at(ctx); err != nil {
+	if err := m.at(ctx, false); err != nil {
 		return err
 	}
 	return m.journal.RemoveRecords(ctx, id)

@@ -27,46 +27,69 @@ const (
 	atEvent       boundaryKind = "event"
 	atStore       boundaryKind = "write to the store"
 	atHook        boundaryKind = "hook"
+	atBegin       boundaryKind = "begin of a life"
 )
 
 // Probe makes the models and tools of an agent that is explored (see [Explore]) report what they do. It is safe for
 // concurrent use.
 type Probe[M adk.MessageType] struct {
-	mu sync.Mutex
-	// passed is how many boundaries the run has come to. At stopAt it is stopped, or soon after: what runs side by side
-	// does not always come in the same order.
-	passed, stopAt int
-	stop           *stopper
-	// wasStopped: that has happened; stoppedBefore: in an earlier life.
-	wasStopped, stoppedBefore bool
-	// watch is told of every boundary.
+	mu sync.Mutex // guards all fields below
+	// passed is how many boundaries the run has come to, since the life after its last stop began.
+	passed int
+	// stop is the next stop of the run, nil if there is none; phase says whether it has been taken. taken is how many
+	// were.
+	stop  *stopper
+	phase stopPhase
+	taken int
+	// watch, if not nil, is called at every boundary.
 	watch func(kind boundaryKind)
-	// diedIn is the life in which the process has died: nothing that is of it, or of one before, has an effect any more.
+	// diedIn is the life in which the process has died: nothing that is of it, or of one before, has an effect any
+	// more.
 	diedIn int
 
-	// done counts the calls of tools that were made, by what they are; results is what they returned.
+	// done counts the calls of tools that were made, by what they are; results is what they returned, by their keys.
 	done    map[string]int
 	results map[string]string
+	// callOf has the call of each idempotency key that was seen; mixed are keys that were seen with two calls.
+	callOf map[string]string
+	mixed  []string
+	// repeatable are calls of tools that say that they may be called again.
+	repeatable map[string]bool
 	// open are the calls that were begun and whose results, as lines, nobody has seen yet; inFlight those of which that
-	// was so when the run was stopped.
+	// was so when the run was stopped in the present life. givenUp is how often each call was given up: it was in
+	// flight at a stop in a way that gives calls up. gaveUp is how many stops were of such a way.
 	open     map[string]string
 	inFlight map[string]string
+	givenUp  map[string]int
+	gaveUp   int
 
-	// seen is what each model was asked last. The models of a life are numbered as they are made. Calls that were given up
-	// may outlive the life that they are of, and do not count then.
+	// seen is what each model was asked last. The models of a life are numbered as they are made. Calls that were given
+	// up may outlive the life that they are of, and do not count then.
 	lives, models int
 	seen          map[int][]string
 }
 
+// stopPhase says where a life stands to the stop that is meant for it:
+//
+//	stopPending  the boundary has not come     → stopTaken at the boundary
+//	stopTaken    the run is being stopped      → stopPending in the next life
+type stopPhase int
+
+const (
+	stopPending stopPhase = iota
+	stopTaken
+)
+
 func newProbe[M adk.MessageType]() *Probe[M] {
 	return &Probe[M]{
 		diedIn: -1,
-		done:   map[string]int{}, results: map[string]string{}, open: map[string]string{}, seen: map[int][]string{},
+		done:   map[string]int{}, results: map[string]string{}, callOf: map[string]string{}, repeatable: map[string]bool{},
+		open: map[string]string{}, givenUp: map[string]int{}, seen: map[int][]string{},
 	}
 }
 
-// Model makes a model report to the probe. It must tell from the messages what to answer, because each life of a run has
-// models of its own: see [NewRecallingModel].
+// Model makes a model report to the probe. It must tell from the messages what to answer, because each life of a run
+// has models of its own: see [NewRecallingModel].
 func (p *Probe[M]) Model(m model.BaseModel[M]) model.BaseModel[M] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +97,7 @@ func (p *Probe[M]) Model(m model.BaseModel[M]) model.BaseModel[M] {
 	return &probedModel[M]{m, p, p.lives, p.models}
 }
 
-// Tool makes a tool report to the probe. No two calls of a run should have the same arguments.
+// Tool makes a tool report to the probe.
 func (p *Probe[M]) Tool(t tool.InvokableTool) tool.InvokableTool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,9 +116,10 @@ func (p *Probe[M]) at(ctx context.Context, life int, kind boundaryKind) error {
 		p.watch(kind)
 	}
 	stop := p.stop
-	due := stop != nil && !p.wasStopped && p.passed >= p.stopAt && stop.usable(kind)
+	due := stop != nil && p.phase == stopPending && p.passed >= stop.at && stop.usable(kind)
 	if due {
-		p.wasStopped = true
+		p.phase = stopTaken
+		p.taken++
 		p.inFlight = maps.Clone(p.open)
 	}
 	p.mu.Unlock()
@@ -116,12 +140,17 @@ func (p *Probe[M]) noteBegun() {
 // begunLate marks calls in flight that were begun after the run had been stopped, in what ran beside it.
 const begunLate = "begun late"
 
-// begin notes that a call was begun. One that comes while a stopped run ends is in flight until its result is seen.
+// begin notes that a call was begun. One that comes while a stopped run ends is in flight until its result is seen; one
+// that comes later yet was given up.
 func (p *Probe[M]) begin(life int, call string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if life < p.lives {
+		p.givenUp[call]++
+		return
+	}
 	p.open[call] = ""
-	if p.wasStopped && !p.stoppedBefore && life == p.lives {
+	if p.phase == stopTaken && life == p.lives {
 		p.inFlight[call] = begunLate
 	}
 }
@@ -140,14 +169,14 @@ func (p *Probe[M]) show(lines ...string) {
 }
 
 // did counts a call that was made.
-func (p *Probe[M]) did(life int, call, result, line string) error {
+func (p *Probe[M]) did(life int, call, key, result, line string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if life <= p.diedIn {
 		return errDied
 	}
 	p.done[call]++
-	p.results[call] = result
+	p.results[key] = result
 	p.open[call] = line
 	return nil
 }
@@ -163,17 +192,57 @@ func (p *Probe[M]) asked(life, model int, messages []M) {
 	}
 }
 
+// noteKey notes the idempotency key of a call.
+func (p *Probe[M]) noteKey(life int, call, key string, repeatable bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if life < p.lives || life <= p.diedIn {
+		return
+	}
+	if other, ok := p.callOf[key]; ok && other != call {
+		p.mixed = append(p.mixed, fmt.Sprintf("%s and %s", other, call))
+	}
+	p.callOf[key] = call
+	p.repeatable[call] = repeatable
+}
+
 // record is what a probe has seen of a run.
 type record struct {
-	done     map[string]int
-	inFlight map[string]string
-	seen     map[int][]string
+	done    map[string]int
+	givenUp map[string]int
+	gaveUp  int
+	seen    map[int][]string
+	// keys are the idempotency keys of each call, sorted; mixed are pairs of calls with one key.
+	keys  map[string][]string
+	mixed []string
 }
 
 func (p *Probe[M]) record() record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return record{maps.Clone(p.done), maps.Clone(p.inFlight), maps.Clone(p.seen)}
+	p.settle()
+	r := record{done: maps.Clone(p.done), givenUp: maps.Clone(p.givenUp), gaveUp: p.gaveUp, seen: maps.Clone(p.seen),
+		keys: map[string][]string{}, mixed: slices.Clone(p.mixed)}
+	for _, key := range slices.Sorted(maps.Keys(p.callOf)) {
+		r.keys[p.callOf[key]] = append(r.keys[p.callOf[key]], key)
+	}
+	return r
+}
+
+// settle counts the calls that the stop of the present life has given up. mu is held.
+func (p *Probe[M]) settle() {
+	if p.phase != stopTaken {
+		return
+	}
+	if p.stop.givesUp {
+		p.gaveUp++
+	}
+	for call := range p.inFlight {
+		if p.stop.givesUp || p.repeatable[call] {
+			p.givenUp[call]++
+		}
+	}
+	p.inFlight = nil
 }
 
 type probedModel[M adk.MessageType] struct {
@@ -229,14 +298,15 @@ func (t *probedTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string
 	if err != nil {
 		return "", err
 	}
-	call := callName(info.Name, argumentsInJSON)
+	call, key := callName(info.Name, argumentsInJSON), adk.GetIdempotencyKey(ctx)
+	t.probe.noteKey(t.life, call, key, t.Idempotent())
 	t.probe.begin(t.life, call)
 	if err := t.probe.at(ctx, t.life, atToolStart); err != nil {
 		return "", err
 	}
 	result, err := t.InvokableTool.InvokableRun(ctx, argumentsInJSON, opts...)
 	if err == nil {
-		err = t.probe.did(t.life, call, result, fmt.Sprintf("tool %s#%s: %s", info.Name, compose.GetToolCallID(ctx), result))
+		err = t.probe.did(t.life, call, key, result, fmt.Sprintf("tool %s#%s: %s", info.Name, compose.GetToolCallID(ctx), result))
 	}
 	if err == nil {
 		err = t.probe.at(ctx, t.life, atToolEnd)
@@ -245,6 +315,12 @@ func (t *probedTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string
 		return "", err
 	}
 	return result, nil
+}
+
+// Idempotent reports whether the tool says that it may be called again.
+func (t *probedTool[M]) Idempotent() bool {
+	repeatable, ok := t.InvokableTool.(adk.IdempotentTool)
+	return ok && repeatable.Idempotent()
 }
 
 func callName(tool, arguments string) string { return fmt.Sprintf("%s %s", tool, arguments) }

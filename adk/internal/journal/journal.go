@@ -125,7 +125,8 @@ func (j *Journal) Adopt(rest Rest) error {
 	return nil
 }
 
-// take adds a record to what is known. A turn leaves only those calls that belong to it or to turns after it.
+// take adds a record to what is known. A turn leaves only those calls that belong to it or to turns after it, and those
+// with an action, which no message has.
 func take(known map[string]*steps, r *Record) error {
 	s := known[r.Visit]
 	if s == nil {
@@ -149,7 +150,7 @@ func take(known map[string]*steps, r *Record) error {
 	}
 	whole.Keep = 0
 	s.turn = &whole
-	s.calls = slices.DeleteFunc(s.calls, func(c *Record) bool { return c.Round > r.Remaining })
+	s.calls = slices.DeleteFunc(s.calls, func(c *Record) bool { return c.Round > r.Remaining && c.Action == nil })
 	return nil
 }
 

@@ -34,6 +34,7 @@ type Record struct {
 
 	// Call is a tool call of the agent, and Round how many turns the agent had left when it was made.
 	Call   string
+	CallID string
 	Round  int
 	Text   string
 	Result *schema.ToolResult

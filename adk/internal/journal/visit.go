@@ -145,6 +145,19 @@ func (v *Visit) LastTurn() *Record {
 	return v.known.turn
 }
 
+// Actions returns the actions of the calls whose results an earlier process recorded, by call ID.
+func (v *Visit) Actions() map[string]any {
+	actions := map[string]any{}
+	if v.known != nil {
+		for _, r := range v.known.calls {
+			if r.Action != nil {
+				actions[r.CallID] = r.Action
+			}
+		}
+	}
+	return actions
+}
+
 // SaveTurn records a turn. It fills in Kind and Visit.
 func (v *Visit) SaveTurn(ctx context.Context, r *Record) error {
 	r.Kind, r.Visit = KindTurn, v.position

@@ -1,0 +1,100 @@
+package adktest_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/racedetector"
+	"github.com/weftgo/weft/schema"
+)
+
+// pairs is how many pairs of stops the tests try for each way of running an agent. A search takes hundreds.
+func pairs() int {
+	if racedetector.Enabled {
+		return 5
+	}
+	return 20
+}
+
+// early is an answer whose call is complete before the answer is: its last chunk comes behind the call.
+func early(call adktest.ToolCall) adktest.Reply {
+	index := 0
+	calling := schema.AssistantMessage("", []schema.ToolCall{{
+		Index: &index, ID: call.ID, Type: "function",
+		Function: schema.FunctionCall{Name: call.Name, Arguments: call.Arguments},
+	}})
+	return adktest.Messages(calling, schema.AssistantMessage(".", nil))
+}
+
+// endsLoop is a tool that ends the loop that its agent runs in, and may be called again.
+type endsLoop struct{ tool.InvokableTool }
+
+func (endsLoop) Idempotent() bool { return true }
+
+func (e endsLoop) InvokableRun(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
+	if err := adk.SendToolGenAction(ctx, "enough", adk.NewBreakLoopAction("again")); err != nil {
+		return "", err
+	}
+	return e.InvokableTool.InvokableRun(ctx, arguments, opts...)
+}
+
+// doubtful are agents in which two features meet.
+func doubtful() map[string]func(explored[*schema.Message]) adk.Agent {
+	eager := func(conf *adk.ChatModelAgentConfig) { conf.ToolsConfig.EagerExecution = true }
+	return map[string]func(explored[*schema.Message]) adk.Agent{
+		"eager transfer": func(x explored[*schema.Message]) adk.Agent {
+			transfer := adktest.Call(adk.TransferToAgentToolName, `{"agent_name":"helper"}`).WithID("t")
+			boss := x.agent("boss", []adktest.Reply{work("plan"), early(transfer)}, eager)
+			a, err := adk.SetSubAgents(x.t.Context(), boss, []adk.Agent{worker(x, "helper")})
+			require.NoError(x.t, err)
+			return a
+		},
+		"eager end of a loop": func(x explored[*schema.Message]) adk.Agent {
+			enough := x.p.Tool(endsLoop{adktest.NewTool("enough")})
+			script := []adktest.Reply{work("1"), early(adktest.Call("enough", `{}`).WithID("e"))}
+			return looped(x, 3, x.agent("again", script, func(conf *adk.ChatModelAgentConfig) {
+				eager(conf)
+				conf.ToolsConfig.ReturnDirectly = map[string]bool{"enough": true}
+			}, enough))
+		},
+		// A model that numbers its calls anew in each answer.
+		"loop of one call": func(x explored[*schema.Message]) adk.Agent {
+			ask, err := approval.New(x.t.Context(), &approval.Config{Tools: []string{"work"}})
+			require.NoError(x.t, err)
+			pay := adktest.Calls(adktest.Call("work", `"the same"`).WithID("call_0"))
+			script := []adktest.Reply{pay, adktest.Says("1"), pay, adktest.Says("2"), pay, adktest.Says("3")}
+			return looped(x, 3, x.agent("again", script, func(conf *adk.ChatModelAgentConfig) {
+				conf.Handlers = append(conf.Handlers, ask, x.p.Middleware())
+			}))
+		},
+	}
+}
+
+func TestExplore_WhereTwoFeaturesMeet(t *testing.T) {
+	for name, agent := range doubtful() {
+		t.Run(name, func(t *testing.T) {
+			e := adktest.Exploration[*schema.Message]{Answer: approve, Pairs: pairs()}
+			if name == "eager transfer" {
+				// A result that is replayed while the run is cancelled does not reach the agent that the run is handed
+				// to, when it is resumed once more.
+				e.Pairs = 0
+			}
+			explore(t, e, agent)
+		})
+	}
+}
+
+// looped has an agent run in rounds.
+func looped(x explored[*schema.Message], rounds int, again adk.Agent) adk.Agent {
+	a, err := adk.NewLoopAgent(x.t.Context(), &adk.LoopAgentConfig{
+		Name: "loop", SubAgents: []adk.Agent{again}, MaxIterations: rounds,
+	})
+	require.NoError(x.t, err)
+	return a
+}
