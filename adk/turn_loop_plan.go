@@ -53,14 +53,14 @@ func (r *GenResumeResult[T, M]) check() error {
 	switch r.Decision {
 	case TurnLoopResumeDecisionResume:
 		if r.Input != nil {
-			return errors.New("Input is for TurnLoopResumeDecisionStartNewTurn: set Decision, or leave Input nil")
+			return errors.New("field Input is for TurnLoopResumeDecisionStartNewTurn: set Decision, or leave Input nil")
 		}
 	case TurnLoopResumeDecisionStartNewTurn:
 		if r.ResumeParams != nil {
-			return errors.New("ResumeParams are for TurnLoopResumeDecisionResume: leave them nil to start a new turn")
+			return errors.New("field ResumeParams is for TurnLoopResumeDecisionResume: leave it nil to start a new turn")
 		}
 		if r.Input == nil && len(r.Consumed) > 0 {
-			return errors.New("Consumed needs Input: set it, or leave the items in Remaining for GenInput")
+			return errors.New("field Consumed needs Input: set it, or leave the items in Remaining for GenInput")
 		}
 	default:
 		return fmt.Errorf("unknown Decision %d: use TurnLoopResumeDecisionResume or TurnLoopResumeDecisionStartNewTurn",

@@ -151,7 +151,7 @@ func TestQueue_StopsWhenIdle(t *testing.T) {
 		locked(q.Wake) // for nothing: that is no reason to wait longer
 		locked(q.next)
 		locked(q.Hold)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, Idle, locked(func() {}), "somebody is about to push")
 		locked(q.Release)
@@ -159,7 +159,7 @@ func TestQueue_StopsWhenIdle(t *testing.T) {
 		awake := q.awake
 		time.Sleep(time.Minute - 2)
 		require.Equal(t, Idle, locked(func() {}))
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, Closing, locked(func() {}))
 		require.Equal(t, awake+1, q.awake)
