@@ -124,7 +124,7 @@ func TestTurnLoopResume_RefusesPlansThatContradictThemselves(t *testing.T) {
 	}{
 		"unknown decision":     {plan{Decision: 7}, "unknown Decision 7"},
 		"resume with input":    {plan{Input: &AgentInput{}}, "Input is for TurnLoopResumeDecisionStartNewTurn"},
-		"new turn with params": {plan{Decision: 1, Input: &AgentInput{}, ResumeParams: &ResumeParams{}}, "ResumeParams are for TurnLoopResumeDecisionResume"},
+		"new turn with params": {plan{Decision: 1, Input: &AgentInput{}, ResumeParams: &ResumeParams{}}, "ResumeParams is for TurnLoopResumeDecisionResume"},
 		"consumed by nobody":   {plan{Decision: 1, Consumed: []string{"1"}}, "Consumed needs Input"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -39,10 +39,10 @@ var sequelNames = [sequels]string{
 
 // durability is that of a life behind so many stops, if the first runner has the given one.
 func (p *plan[M]) durability(first adk.Durability, stops int) adk.Durability {
-	if stops == 0 || p.then == sameDurability {
-		return first
+	if stops > 0 && (p.then == otherDurability || p.then == anotherRun) {
+		return other(first)
 	}
-	return other(first)
+	return first
 }
 
 // other returns the other durability.
