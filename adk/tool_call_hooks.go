@@ -63,11 +63,15 @@ func wrapOne[A, R any, E ~func(context.Context, A, ...tool.Option) (R, error)](w
 	if wrap == nil {
 		return endpoint
 	}
-	next := func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
-		return form.wrapped(endpoint(ctx, form.argument(in.Arguments), in.CallOptions...))
-	}
 	return func(ctx context.Context, arguments A, opts ...tool.Option) (R, error) {
-		call := &compose.ToolInput{Name: tc.Name, CallID: tc.CallID, Arguments: form.text(arguments), CallOptions: opts}
-		return form.unwrapped(wrap(ctx, call, next))
+		given := form.text(arguments)
+		call := &compose.ToolInput{Name: tc.Name, CallID: tc.CallID, Arguments: given, CallOptions: opts}
+		return form.unwrapped(wrap(ctx, call, func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
+			passed := arguments // as they are, if nobody has changed them
+			if in.Arguments != given {
+				passed = form.argument(in.Arguments)
+			}
+			return form.wrapped(endpoint(ctx, passed, in.CallOptions...))
+		}))
 	}
 }

@@ -86,12 +86,12 @@ func (o *ToolCallOutput) AsText() (string, error) {
 	return o.Text, nil
 }
 
-// AsResult returns the result as parts: a stream is read to its end, a text is one part.
+// AsResult returns the result as parts: a stream is read to its end, a text is one part. It is nil if there is nothing.
 func (o *ToolCallOutput) AsResult() (*schema.ToolResult, error) {
 	if err := o.Join(); err != nil {
 		return nil, err
 	}
-	if o.Result != nil {
+	if o.Result != nil || o.Text == "" {
 		return o.Result, nil
 	}
 	return partsOfText(o.Text), nil

@@ -46,7 +46,7 @@ type Config struct {
 }
 
 type middleware[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
+	adk.TypedToolCallHooks[M]
 	conf Config
 }
 
@@ -77,6 +77,7 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 	if typednil.Is(m.conf.Ledger) {
 		m.conf.Ledger = NewMemoryLedger()
 	}
+	m.Wrap = m.askBefore
 	return m, nil
 }
 
@@ -192,8 +193,8 @@ func (o outcome) with(ctx context.Context, d *Decision) outcome {
 }
 
 // finished forgets a call that has run. One whose result is a stream has not yet.
-func (o outcome) finished(ctx context.Context, result any, err error) {
-	if _, streams := result.(interface{ Close() }); o.key != "" && err == nil && !streams {
+func (o outcome) finished(ctx context.Context, out *compose.ToolCallOutput) {
+	if o.key != "" && !out.Streams() {
 		_ = adk.DeleteRunLocalValue(ctx, o.key)
 	}
 }

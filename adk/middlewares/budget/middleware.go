@@ -40,7 +40,7 @@ type Config struct {
 }
 
 type middleware[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
+	adk.TypedToolCallHooks[M]
 	conf Config
 }
 
@@ -62,7 +62,9 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 	if l.Money > 0 && len(config.Prices) == 0 {
 		return nil, errors.New("budget: a limit on money needs Prices")
 	}
-	return &middleware[M]{conf: *config}, nil
+	m := &middleware[M]{conf: *config}
+	m.Wrap = m.limited
+	return m, nil
 }
 
 // CutShort tells whether an answer is the last one that a used-up budget allowed, and which limit it was.

@@ -14,7 +14,7 @@ import (
 )
 
 type middleware[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
+	adk.TypedToolCallHooks[M]
 	conf *TypedConfig[M]
 	// clears: there is something that could clear.
 	clears bool
@@ -41,6 +41,7 @@ func NewTyped[M adk.MessageType](_ context.Context, config *TypedConfig[M]) (adk
 	for _, tool := range own.ToolConfig {
 		m.clears = m.clears || tool.ClearHandler != nil && !tool.SkipClear
 	}
+	m.Wrap = m.cutResult
 	return m, nil
 }
 

@@ -7,113 +7,94 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/filesystem"
-	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
 
 var errNoTruncBackend = errors.New("truncation: no backend for offload")
 
-// WrapInvokableToolCall cuts the results of a tool.
-func (m *middleware[M]) WrapInvokableToolCall(_ context.Context, endpoint adk.InvokableToolCallEndpoint, tCtx *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
-	t := m.truncationOf(tCtx.Name)
+// cutResult cuts the results of tools that are too long.
+func (m *middleware[M]) cutResult(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+	t := m.truncationOf(call.Name)
 	if t == nil {
-		return endpoint, nil
+		return next(ctx, call)
 	}
-	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
-		text, err := endpoint(ctx, arguments, opts...)
-		if err != nil || t.handler == nil && len(text) <= m.conf.MaxLengthForTrunc {
-			return text, err
-		}
-		cut, err := m.truncate(ctx, t, &ToolDetail{
-			ToolContext: tCtx, ToolArgument: &schema.ToolArgument{Text: arguments}, ToolResult: textResult(text)})
-		if err != nil {
-			return "", err
-		}
-		if cut == nil {
-			return text, nil
-		}
-		return firstText(cut), nil
-	}, nil
+	name, callID, arguments := call.Name, call.CallID, call.Arguments
+	out, err := next(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	if !out.Streams() && out.Result == nil && t.handler == nil && len(out.Text) <= m.conf.MaxLengthForTrunc {
+		return out, nil
+	}
+	detail := &ToolDetail{
+		ToolContext: &adk.ToolContext{Name: name, CallID: callID}, ToolArgument: &schema.ToolArgument{Text: arguments}}
+	switch {
+	case out.ResultStream != nil:
+		out.ResultStream, err = truncateStream(ctx, t, detail, out.ResultStream, resultChunks, m.saver)
+	case out.Result != nil:
+		out.Result, err = m.truncate(ctx, t, detail, out.Result)
+	case out.TextStream != nil:
+		out.TextStream, err = truncateStream(ctx, t, detail, out.TextStream, textChunks, m.saver)
+	default:
+		err = m.truncateText(ctx, t, detail, out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
-// WrapEnhancedInvokableToolCall cuts the results of a tool.
-func (m *middleware[M]) WrapEnhancedInvokableToolCall(_ context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, tCtx *adk.ToolContext) (adk.EnhancedInvokableToolCallEndpoint, error) {
-	t := m.truncationOf(tCtx.Name)
-	if t == nil {
-		return endpoint, nil
+// truncateText cuts the text of an output.
+func (m *middleware[M]) truncateText(ctx context.Context, t *truncation, detail *ToolDetail, out *compose.ToolCallOutput) error {
+	whole := textResult(out.Text)
+	cut, err := m.truncate(ctx, t, detail, whole)
+	if err == nil && cut != whole {
+		out.Text = firstText(cut)
 	}
-	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
-		result, err := endpoint(ctx, argument, opts...)
-		if err != nil {
-			return result, err
-		}
-		cut, err := m.truncate(ctx, t, &ToolDetail{ToolContext: tCtx, ToolArgument: argument, ToolResult: result})
-		if err != nil {
-			return nil, err
-		}
-		if cut == nil {
-			return result, nil
-		}
-		return cut, nil
-	}, nil
+	return err
 }
 
-// WrapStreamableToolCall cuts the results of a tool that streams.
-func (m *middleware[M]) WrapStreamableToolCall(_ context.Context, endpoint adk.StreamableToolCallEndpoint, tCtx *adk.ToolContext) (adk.StreamableToolCallEndpoint, error) {
-	t := m.truncationOf(tCtx.Name)
-	if t == nil {
-		return endpoint, nil
-	}
-	return func(ctx context.Context, arguments string, opts ...tool.Option) (*schema.StreamReader[string], error) {
-		stream, err := endpoint(ctx, arguments, opts...)
-		if err != nil || stream == nil {
-			return stream, err
-		}
-		detail := &ToolDetail{ToolContext: tCtx, ToolArgument: &schema.ToolArgument{Text: arguments}}
-		if t.handler == nil {
-			return cutStream(ctx, stream, textCut{}, m.saver(t, detail)), nil
-		}
-		original, cut, err := handleStream(ctx, t, detail, stream, asResults)
-		if err != nil || cut == nil {
-			return original, err
-		}
-		return schema.StreamReaderWithConvert(cut, func(r *schema.ToolResult) (string, error) { return firstText(r), nil }), nil
-	}, nil
+// chunkForm is the chunks of a tool's stream: how they are cut, and how handlers see them.
+type chunkForm[T any] struct {
+	kind     chunkKind[T]
+	toResult func(T) *schema.ToolResult
+	ofResult func(*schema.ToolResult) T
 }
 
-// WrapEnhancedStreamableToolCall cuts the results of a tool that streams.
-func (m *middleware[M]) WrapEnhancedStreamableToolCall(_ context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, tCtx *adk.ToolContext) (adk.EnhancedStreamableToolCallEndpoint, error) {
-	t := m.truncationOf(tCtx.Name)
-	if t == nil {
-		return endpoint, nil
+var (
+	textChunks   = chunkForm[string]{textCut{}, textResult, firstText}
+	resultChunks = chunkForm[*schema.ToolResult]{partsCut{}, sameResult, sameResult}
+)
+
+func sameResult(r *schema.ToolResult) *schema.ToolResult { return r }
+
+// truncateStream cuts a stream, or has the tool's own handler do it.
+func truncateStream[T any](ctx context.Context, t *truncation, detail *ToolDetail, stream *schema.StreamReader[T],
+	form chunkForm[T], saver func(*truncation, *ToolDetail) saver) (*schema.StreamReader[T], error) {
+	if t.handler == nil {
+		return cutStream(ctx, stream, form.kind, saver(t, detail)), nil
 	}
-	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-		stream, err := endpoint(ctx, argument, opts...)
-		if err != nil || stream == nil {
-			return stream, err
-		}
-		detail := &ToolDetail{ToolContext: tCtx, ToolArgument: argument}
-		if t.handler == nil {
-			return cutStream(ctx, stream, partsCut{}, m.saver(t, detail)), nil
-		}
-		same := func(s *schema.StreamReader[*schema.ToolResult]) *schema.StreamReader[*schema.ToolResult] { return s }
-		original, cut, err := handleStream(ctx, t, detail, stream, same)
-		if err != nil || cut == nil {
-			return original, err
-		}
-		return cut, nil
-	}, nil
+	original, cut, err := handleStream(ctx, t, detail, stream, form.toResult)
+	if err != nil || cut == nil {
+		return original, err
+	}
+	return schema.StreamReaderWithConvert(cut, func(r *schema.ToolResult) (T, error) { return form.ofResult(r), nil }), nil
 }
 
-// truncate returns what takes the place of a result, nil if it stays.
-func (m *middleware[M]) truncate(ctx context.Context, t *truncation, detail *ToolDetail) (*schema.ToolResult, error) {
+// truncate returns what takes the place of a result, which is the result itself if it stays.
+func (m *middleware[M]) truncate(ctx context.Context, t *truncation, detail *ToolDetail, result *schema.ToolResult) (*schema.ToolResult, error) {
+	detail.ToolResult = result
 	handler := t.handler
 	if handler == nil {
 		handler = m.truncateDefault
 	}
 	cut, err := t.handled(ctx, handler, detail)
-	if err != nil || cut == nil {
+	if err != nil {
 		return nil, err
+	}
+	if cut == nil {
+		return result, nil
 	}
 	if cut.ToolResult == nil {
 		return nil, fmt.Errorf("truncation: the handler of tool %q wants its result replaced and returned none", detail.ToolContext.Name)
@@ -143,9 +124,10 @@ func (t *truncation) write(ctx context.Context, path, content string) error {
 // handleStream shows a copy of a stream to a tool's own handler. It returns what takes its place, or else the stream
 // itself, with all that the handler has read.
 func handleStream[T any](ctx context.Context, t *truncation, detail *ToolDetail, stream *schema.StreamReader[T],
-	asResults func(*schema.StreamReader[T]) *schema.StreamReader[*schema.ToolResult]) (*schema.StreamReader[T], *schema.StreamReader[*schema.ToolResult], error) {
+	toResult func(T) *schema.ToolResult) (*schema.StreamReader[T], *schema.StreamReader[*schema.ToolResult], error) {
 	copies := stream.Copy(2)
-	original, shown := copies[0], asResults(copies[1])
+	original := copies[0]
+	shown := schema.StreamReaderWithConvert(copies[1], func(chunk T) (*schema.ToolResult, error) { return toResult(chunk), nil })
 	detail.StreamToolResult = shown
 	cut, err := t.handled(ctx, t.handler, detail)
 	if err != nil {
@@ -169,10 +151,6 @@ func handleStream[T any](ctx context.Context, t *truncation, detail *ToolDetail,
 	}
 	shown.Close()
 	return nil, nil, fmt.Errorf("truncation: the handler of tool %q wants its stream replaced and returned none", detail.ToolContext.Name)
-}
-
-func asResults(s *schema.StreamReader[string]) *schema.StreamReader[*schema.ToolResult] {
-	return schema.StreamReaderWithConvert(s, func(text string) (*schema.ToolResult, error) { return textResult(text), nil })
 }
 
 // textResult is a text as the result of a tool.

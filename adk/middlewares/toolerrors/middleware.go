@@ -25,7 +25,7 @@ type Config struct {
 }
 
 type middleware[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
+	adk.TypedToolCallHooks[M]
 	tell func(ctx context.Context, call *adk.ToolContext, err error) (string, bool)
 }
 
@@ -40,6 +40,7 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 	if config != nil && config.Tell != nil {
 		m.tell = config.Tell
 	}
+	m.Wrap = m.tellErrors
 	return m, nil
 }
 
@@ -52,7 +53,7 @@ func tellText(_ context.Context, _ *adk.ToolContext, err error) (string, bool) {
 }
 
 // told is what the model reads in place of an error. ok is false if the error stays one.
-func (m *middleware[M]) told(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool) {
+func (m *middleware[M]) textOf(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool) {
 	if err == nil || stopsTheRun(ctx, err) {
 		return "", false
 	}

@@ -5,63 +5,39 @@ import (
 	"io"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
 
+// tellErrors turns the errors of a tool into results that the model can read.
+func (m *middleware[M]) tellErrors(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+	name, callID := call.Name, call.CallID
+	textOf := func(err error) (string, bool) {
+		return m.textOf(ctx, &adk.ToolContext{Name: name, CallID: callID}, err)
+	}
+	out, err := next(ctx, call)
+	if err != nil {
+		if text, ok := textOf(err); ok {
+			return &compose.ToolCallOutput{Text: text}, nil
+		}
+		return nil, err
+	}
+	if out.TextStream != nil {
+		out.TextStream = withoutErrors(out.TextStream, func(text string) string { return text }, textOf)
+	}
+	if out.ResultStream != nil {
+		out.ResultStream = withoutErrors(out.ResultStream, textResult, textOf)
+	}
+	return out, nil
+}
+
+// textResult is a text as the result of a tool.
 func textResult(text string) *schema.ToolResult {
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
 }
 
-func sameText(text string) string { return text }
-
-// WrapInvokableToolCall has errors told, and so do the three methods after it.
-func (m *middleware[M]) WrapInvokableToolCall(_ context.Context, endpoint adk.InvokableToolCallEndpoint, tCtx *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
-	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
-		result, err := endpoint(ctx, arguments, opts...)
-		if text, ok := m.told(ctx, tCtx, err); ok {
-			return text, nil
-		}
-		return result, err
-	}, nil
-}
-
-// WrapEnhancedInvokableToolCall has errors told.
-func (m *middleware[M]) WrapEnhancedInvokableToolCall(_ context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, tCtx *adk.ToolContext) (adk.EnhancedInvokableToolCallEndpoint, error) {
-	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
-		result, err := endpoint(ctx, argument, opts...)
-		if text, ok := m.told(ctx, tCtx, err); ok {
-			return textResult(text), nil
-		}
-		return result, err
-	}, nil
-}
-
-// WrapStreamableToolCall has errors told.
-func (m *middleware[M]) WrapStreamableToolCall(_ context.Context, endpoint adk.StreamableToolCallEndpoint, tCtx *adk.ToolContext) (adk.StreamableToolCallEndpoint, error) {
-	return func(ctx context.Context, arguments string, opts ...tool.Option) (*schema.StreamReader[string], error) {
-		stream, err := endpoint(ctx, arguments, opts...)
-		return toldStream(stream, err, sameText, func(err error) (string, bool) { return m.told(ctx, tCtx, err) })
-	}, nil
-}
-
-// WrapEnhancedStreamableToolCall has errors told.
-func (m *middleware[M]) WrapEnhancedStreamableToolCall(_ context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, tCtx *adk.ToolContext) (adk.EnhancedStreamableToolCallEndpoint, error) {
-	return func(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-		stream, err := endpoint(ctx, argument, opts...)
-		return toldStream(stream, err, textResult, func(err error) (string, bool) { return m.told(ctx, tCtx, err) })
-	}, nil
-}
-
-// toldStream is the result of a call that streams, with its error told: the one that it did not begin for, or else the
-// first one inside, which ends the stream as its last chunk.
-func toldStream[T any](stream *schema.StreamReader[T], err error, chunk func(text string) T, told func(error) (string, bool)) (*schema.StreamReader[T], error) {
-	if text, ok := told(err); ok {
-		return schema.StreamReaderFromArray([]T{chunk(text)}), nil
-	}
-	if err != nil || stream == nil {
-		return stream, err
-	}
+// withoutErrors is a stream in which the first error is the last chunk, if a text takes its place.
+func withoutErrors[T any](stream *schema.StreamReader[T], chunk func(text string) T, textOf func(error) (string, bool)) *schema.StreamReader[T] {
 	stream, abort := schema.StreamReaderWithAbort(stream)
 	shown, last := false, ""
 	return schema.StreamReaderWithConvert(stream,
@@ -70,7 +46,7 @@ func toldStream[T any](stream *schema.StreamReader[T], err error, chunk func(tex
 			return c, nil
 		},
 		schema.WithErrWrapper(func(err error) error {
-			text, ok := told(err)
+			text, ok := textOf(err)
 			if !ok {
 				return err
 			}
@@ -86,5 +62,5 @@ func toldStream[T any](stream *schema.StreamReader[T], err error, chunk func(tex
 			}
 			return chunk(last), nil
 		}),
-	), nil
+	)
 }

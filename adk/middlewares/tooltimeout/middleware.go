@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -34,7 +35,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return context.DeadlineExceeded }
 
 type middleware[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
+	adk.TypedToolCallHooks[M]
 	conf Config
 }
 
@@ -59,11 +60,13 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 	if config.Timeout < 0 || !limited {
 		return nil, errors.New("tooltimeout: set Timeout to how long a call may take, or Of for some tools")
 	}
-	return &middleware[M]{conf: Config{Timeout: config.Timeout, Of: maps.Clone(config.Of)}}, nil
+	m := &middleware[M]{conf: Config{Timeout: config.Timeout, Of: maps.Clone(config.Of)}}
+	m.Wrap = m.inTime
+	return m, nil
 }
 
 // limit is what happens to a call that takes too long, nil if it may take any time.
-func (m *middleware[M]) limit(call *adk.ToolContext) *Error {
+func (m *middleware[M]) limit(call *compose.ToolInput) *Error {
 	timeout, ok := m.conf.Of[call.Name]
 	if !ok {
 		timeout = m.conf.Timeout

@@ -7,91 +7,66 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
-// WrapInvokableToolCall gives the call its time, and so do the three methods after it.
-func (m *middleware[M]) WrapInvokableToolCall(_ context.Context, endpoint adk.InvokableToolCallEndpoint, tCtx *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
-	return value(m.limit(tCtx), endpoint), nil
-}
-
-// WrapEnhancedInvokableToolCall gives the call its time.
-func (m *middleware[M]) WrapEnhancedInvokableToolCall(_ context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, tCtx *adk.ToolContext) (adk.EnhancedInvokableToolCallEndpoint, error) {
-	return value(m.limit(tCtx), endpoint), nil
-}
-
-// WrapStreamableToolCall gives the call and its stream their time.
-func (m *middleware[M]) WrapStreamableToolCall(_ context.Context, endpoint adk.StreamableToolCallEndpoint, tCtx *adk.ToolContext) (adk.StreamableToolCallEndpoint, error) {
-	return stream(m.limit(tCtx), endpoint), nil
-}
-
-// WrapEnhancedStreamableToolCall gives the call and its stream their time.
-func (m *middleware[M]) WrapEnhancedStreamableToolCall(_ context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, tCtx *adk.ToolContext) (adk.EnhancedStreamableToolCallEndpoint, error) {
-	return stream(m.limit(tCtx), endpoint), nil
-}
-
-// endpoint is a call of a tool with arguments A.
-type endpoint[A, R any] = func(ctx context.Context, arguments A, opts ...tool.Option) (R, error)
-
-// value gives a call its time.
-func value[A, R any](limit *Error, next endpoint[A, R]) endpoint[A, R] {
+// inTime gives a call, and its stream if it has one, their time. The context of a call ends with its result.
+func (m *middleware[M]) inTime(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+	limit := m.limit(call)
 	if limit == nil {
-		return next
+		return next(ctx, call)
 	}
-	return func(ctx context.Context, arguments A, opts ...tool.Option) (R, error) {
-		ctx, cancel := context.WithTimeoutCause(ctx, limit.Timeout, limit)
-		defer cancel()
-		return await(ctx, limit, func() (R, error) { return next(ctx, arguments, opts...) }, func(R) {})
+	ctx, cancel := context.WithTimeoutCause(ctx, limit.Timeout, limit)
+	own := *call // it may be in use when nobody waits for it any more
+	out, err := await(ctx, limit, func() (*compose.ToolCallOutput, error) { return next(ctx, &own) })
+	switch {
+	case err != nil:
+		cancel()
+		return nil, err
+	case out.ResultStream != nil:
+		out.ResultStream = stream(ctx, cancel, limit, out.ResultStream)
+	case out.TextStream != nil:
+		out.TextStream = stream(ctx, cancel, limit, out.TextStream)
+	default:
+		cancel()
 	}
+	return out, nil
 }
 
-// stream gives a call and its stream their time. Its context ends with the stream.
-func stream[A, T any](limit *Error, next endpoint[A, *schema.StreamReader[T]]) endpoint[A, *schema.StreamReader[T]] {
-	if limit == nil {
-		return next
-	}
-	return func(ctx context.Context, arguments A, opts ...tool.Option) (*schema.StreamReader[T], error) {
-		ctx, cancel := context.WithTimeoutCause(ctx, limit.Timeout, limit)
-		s, err := await(ctx, limit, func() (*schema.StreamReader[T], error) { return next(ctx, arguments, opts...) },
-			(*schema.StreamReader[T]).Close)
-		if err != nil || s == nil {
-			cancel()
-			return s, err
+// stream gives a stream what is left of its time. Its context ends with it.
+func stream[T any](ctx context.Context, cancel context.CancelFunc, limit *Error, s *schema.StreamReader[T]) *schema.StreamReader[T] {
+	s, abort := schema.StreamReaderWithAbort(s)
+	stop := context.AfterFunc(ctx, func() {
+		if context.Cause(ctx) == error(limit) {
+			abort(limit)
 		}
-		s, abort := schema.StreamReaderWithAbort(s)
-		stop := context.AfterFunc(ctx, func() {
-			if context.Cause(ctx) == error(limit) {
-				abort(limit)
-			}
-		})
-		return schema.StreamReaderWithConvert(s, func(chunk T) (T, error) { return chunk, nil },
-			schema.WithErrWrapper(func(err error) error { return named(ctx, limit, err) }),
-			schema.WithOnEOF(func() (any, error) {
-				stop()
-				cancel()
-				return nil, io.EOF
-			})), nil
-	}
+	})
+	return schema.StreamReaderWithConvert(s, func(chunk T) (T, error) { return chunk, nil },
+		schema.WithErrWrapper(func(err error) error { return named(ctx, limit, err) }),
+		schema.WithOnEOF(func() (any, error) {
+			stop()
+			cancel()
+			return nil, io.EOF
+		}))
 }
 
 // outcome is how a call ended.
-type outcome[R any] struct {
-	value R
-	err   error
+type outcome struct {
+	output *compose.ToolCallOutput
+	err    error
 }
 
 var errGoexit = errors.New("the tool ended its goroutine (runtime.Goexit)")
 
 // await runs a call in a goroutine of its own and waits for it until its time is up; what comes then is dropped. If its
 // context ends for another reason the call is waited for: an agent in it has to stop first.
-func await[R any](ctx context.Context, limit *Error, call func() (R, error), drop func(R)) (result R, err error) {
-	ended := make(chan outcome[R], 1)
+func await(ctx context.Context, limit *Error, call func() (*compose.ToolCallOutput, error)) (*compose.ToolCallOutput, error) {
+	ended := make(chan outcome, 1)
 	var over atomic.Bool
 	go func() {
-		o := outcome[R]{err: errGoexit}
+		o := outcome{err: errGoexit}
 		defer func() {
 			if v := recover(); v != nil {
 				o.err = safe.NewPanicError(v, debug.Stack())
@@ -99,21 +74,21 @@ func await[R any](ctx context.Context, limit *Error, call func() (R, error), dro
 			if over.CompareAndSwap(false, true) {
 				ended <- o
 			} else if o.err == nil {
-				drop(o.value)
+				o.output.Close()
 			}
 		}()
-		o.value, o.err = call()
+		o.output, o.err = call()
 	}()
 	select {
 	case o := <-ended:
-		return o.value, named(ctx, limit, o.err)
+		return o.output, named(ctx, limit, o.err)
 	case <-ctx.Done():
 	}
 	if context.Cause(ctx) == error(limit) && over.CompareAndSwap(false, true) {
-		return result, limit
+		return nil, limit
 	}
 	o := <-ended
-	return o.value, named(ctx, limit, o.err)
+	return o.output, named(ctx, limit, o.err)
 }
 
 // named is the error of a call; that of one that gave up because its time was over says so.

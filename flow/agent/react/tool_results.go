@@ -24,50 +24,28 @@ func withCollector(conf compose.ToolsNodeConfig) compose.ToolsNodeConfig {
 }
 
 func collector() compose.ToolMiddleware {
-	return compose.ToolMiddleware{
-		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
-				call := callOf(in)
-				out, err := next(ctx, in)
-				if err == nil && out != nil {
-					call.record(ctx, out.Result)
-				}
-				return out, err
+	return compose.ToolMiddleware{Every: func(next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
+		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {
+			call := callOf(in)
+			out, err := next(ctx, in)
+			if err != nil {
+				return nil, err
 			}
-		},
-		Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
-				call := callOf(in)
-				out, err := next(ctx, in)
-				if err == nil && out != nil {
-					out.Result = recordStream(ctx, out.Result, func(chunk string) (*schema.Message, error) {
-						return call.message(chunk), nil
-					})
-				}
-				return out, err
+			switch {
+			case out.ResultStream != nil:
+				out.ResultStream = recordStream(ctx, out.ResultStream, call.resultMessage)
+			case out.Result != nil:
+				call.recordResult(ctx, out.Result)
+			case out.TextStream != nil:
+				out.TextStream = recordStream(ctx, out.TextStream, func(chunk string) (*schema.Message, error) {
+					return call.message(chunk), nil
+				})
+			default:
+				call.record(ctx, out.Text)
 			}
-		},
-		EnhancedInvokable: func(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedInvokableToolOutput, error) {
-				call := callOf(in)
-				out, err := next(ctx, in)
-				if err == nil && out != nil {
-					call.recordResult(ctx, out.Result)
-				}
-				return out, err
-			}
-		},
-		EnhancedStreamable: func(next compose.EnhancedStreamableToolEndpoint) compose.EnhancedStreamableToolEndpoint {
-			return func(ctx context.Context, in *compose.ToolInput) (*compose.EnhancedStreamableToolOutput, error) {
-				call := callOf(in)
-				out, err := next(ctx, in)
-				if err == nil && out != nil {
-					out.Result = recordStream(ctx, out.Result, call.resultMessage)
-				}
-				return out, err
-			}
-		},
-	}
+			return out, nil
+		}
+	}}
 }
 
 // calledTool is what a tool message says about the call. It is taken before the call: middlewares may change the input.
