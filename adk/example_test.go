@@ -3,6 +3,7 @@ package adk_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/model"
@@ -75,4 +76,57 @@ func Example() {
 	// assistant calls: weather({"city":"Lisbon"})
 	// weather returned: sunny in Lisbon
 	// assistant says: No umbrella today.
+}
+
+// A middleware takes account numbers out of the results of all tools, whether they give text or parts, whole or as a
+// stream.
+func ExampleWrapEveryToolCall() {
+	account := regexp.MustCompile(`\b[0-9]{8}\b`)
+	redact := adk.WrapEveryToolCall(func(
+		ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
+	) (*compose.ToolCallOutput, error) {
+		out, err := next(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		if err := out.Join(); err != nil { // a number may lie across the chunks of a stream
+			return nil, err
+		}
+		out.MapText(func(text string) string { return account.ReplaceAllString(text, "********") })
+		return out, nil
+	})
+
+	type nothing struct{}
+	customer, err := utils.InferTool("customer", "tells about the customer", func(context.Context, nothing) (string, error) {
+		return "Ana, account 12345678", nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name: "assistant",
+		Model: &script{[]*schema.Message{
+			schema.AssistantMessage("", []schema.ToolCall{{
+				ID:       "call_1",
+				Function: schema.FunctionCall{Name: "customer", Arguments: `{}`},
+			}}),
+			schema.AssistantMessage("She is called Ana.", nil),
+		}},
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{customer}}},
+		Handlers:    []adk.ChatModelAgentMiddleware{redact},
+	})
+	if err != nil {
+		panic(err)
+	}
+	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent})
+	for event := range runner.Query(ctx, "Who is the customer?").All() {
+		if event.Err != nil {
+			panic(event.Err)
+		}
+		if output := event.Output.MessageOutput; output.Role == schema.Tool {
+			fmt.Println(output.Message.Content)
+		}
+	}
+	// Output: Ana, account ********
 }
