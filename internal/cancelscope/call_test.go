@@ -81,6 +81,7 @@ func TestCall_Wait(t *testing.T) {
 				began := time.Now()
 				require.Equal(t, c.returned, call.Wait())
 				require.Equal(t, c.waited, time.Since(began))
+				synctest.Wait() // the wait may end before the context
 				if name != "returned before a stop" {
 					require.ErrorIs(t, context.Cause(call), errCause)
 					require.Equal(t, c.returned, <-over)
