@@ -19,7 +19,9 @@ type ParallelAgentConfig struct {
 }
 
 // NewParallelAgent makes an agent that runs others at the same time. Their events come as they happen. An error or exit
-// of one does not stop the others; if some are interrupted, the agent is when all have ended.
+// of one does not stop the others; if some are interrupted, the agent is when all have ended. A resumed run resumes those
+// that were interrupted; one that failed beside them counts as done, with what it had said: its error event is the only
+// sign of it, also in a run that is saved at [EveryStep].
 func NewParallelAgent(ctx context.Context, config *ParallelAgentConfig) (ResumableAgent, error) {
 	if config == nil {
 		return nil, errors.New("NewParallelAgent: the config is nil")

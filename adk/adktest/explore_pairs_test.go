@@ -2,6 +2,8 @@ package adktest_test
 
 import (
 	"context"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +18,9 @@ import (
 
 // pairs is how many pairs of stops the tests try for each way of running an agent. A search takes hundreds.
 func pairs() int {
+	if n, err := strconv.Atoi(os.Getenv("EXPLORE_PAIRS")); err == nil {
+		return n
+	}
 	if racedetector.Enabled {
 		return 5
 	}
