@@ -3,11 +3,14 @@ package adk
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/weftgo/weft/adk/internal/journal"
@@ -82,6 +85,7 @@ type restoredAgent[M MessageType] struct {
 	given     int
 	remaining int
 	extra     map[string]any
+	seed      callSeed
 }
 
 // durableRun is what a run whose steps are saved needs for that.
@@ -105,7 +109,7 @@ func (r *agentRun[M]) findJournal() error {
 	if last == nil {
 		return nil
 	}
-	restored := &restoredAgent[M]{given: last.Given, remaining: last.Remaining, extra: last.Extra}
+	restored := &restoredAgent[M]{given: last.Given, remaining: last.Remaining, extra: last.Extra, seed: last.CallSeed}
 	for i, v := range last.Messages {
 		m, ok := v.(M)
 		if !ok {
@@ -186,7 +190,7 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 	var messages []M
 	err := compose.ProcessState(ctx, func(_ context.Context, state *agentState[M]) error {
 		messages = state.Messages[:len(state.Messages):len(state.Messages)]
-		s.Remaining, s.Extra = state.RemainingIterations, maps.Clone(state.Extra)
+		s.Remaining, s.Extra, s.CallSeed = state.RemainingIterations, maps.Clone(state.Extra), state.CallSeed
 		return nil
 	})
 	if err != nil {
@@ -432,33 +436,28 @@ func GetIdempotencyKey(ctx context.Context) string {
 	return ""
 }
 
-// callSeedKey is the run-local value that the keys of the calls of a run are made with. It is there once a key was asked
-// for, and saved with the run.
-const callSeedKey = "_weft_call_seed"
+// A callSeed tells the idempotency keys of one run of an agent from those of all others. It is there from the beginning,
+// and saved with the run: also a call that is given up while the run is saved has the key with which it is repeated.
+type callSeed [2]uint64
+
+// newCallSeed makes the seed of a run that begins. One that is saved at every step finds its seed again when the process
+// dies before anything else is saved.
+func (r *agentRun[M]) newCallSeed() callSeed {
+	if r.durable == nil {
+		return callSeed{rand.Uint64(), rand.Uint64()}
+	}
+	var room [256]byte
+	position := strconv.AppendQuote(room[:0], r.durable.visit.Journal().ID())
+	sum := sha256.Sum256(append(position, r.durable.visit.Position()...))
+	return callSeed{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
+}
 
 // idempotencyKey makes the key out of what a repeated call has in common.
 func (r *agentRun[M]) idempotencyKey(ctx context.Context, call schema.ToolCall) (key string) {
 	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		seed, ok := s.Extra[callSeedKey].(string)
-		if !ok {
-			seed = r.newCallSeed()
-			if s.Extra == nil {
-				s.Extra = map[string]any{}
-			}
-			s.Extra[callSeedKey] = seed
-		}
-		sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %q %q", seed, s.RemainingIterations, call.ID, call.Function.Name, call.Function.Arguments))
+		sum := sha256.Sum256(fmt.Appendf(nil, "%x %d %q %q %q", s.CallSeed, s.RemainingIterations, call.ID, call.Function.Name, call.Function.Arguments))
 		key = hex.EncodeToString(sum[:])
 		return nil
 	})
 	return key
-}
-
-// newCallSeed tells the run from all others. One that is saved at every step finds its seed again when the process dies
-// before it is saved.
-func (r *agentRun[M]) newCallSeed() string {
-	if r.durable == nil {
-		return newMessageID()
-	}
-	return fmt.Sprintf("%q %q", r.durable.visit.Journal().ID(), r.durable.visit.Position())
 }

@@ -31,6 +31,8 @@ type Record struct {
 	// Given is how many messages the agent was given, and Remaining how many turns it has left.
 	Given, Remaining int
 	Extra, Values    map[string]any
+	// CallSeed is what the idempotency keys of the agent's calls are made with.
+	CallSeed [2]uint64
 
 	// Call is a tool call of the agent, and Round how many turns the agent had left when it was made.
 	Call   string
