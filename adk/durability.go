@@ -64,6 +64,9 @@ type ToolOutcome struct {
 	Rerun  bool
 	Err    string
 	Result string
+	// Action goes with the result, for a tool that would have sent it by [SendToolGenAction]: such as the transfer to
+	// another agent, or the end of a loop.
+	Action *AgentAction
 }
 
 func init() {
@@ -85,7 +88,7 @@ type restoredAgent[M MessageType] struct {
 	given     int
 	remaining int
 	extra     map[string]any
-	seed      callSeed
+	seed      [2]uint64
 }
 
 // durableRun is what a run whose steps are saved needs for that.
@@ -247,8 +250,13 @@ func noteResult(ctx context.Context, s *journal.Record, out *compose.ToolCallOut
 	return err
 }
 
-// answerStep gives a call the result of a step, and sends its event.
+// answerStep gives a call the result of a step, and sends its event, with its action.
 func answerStep[M MessageType](ctx context.Context, in *compose.ToolInput, s *journal.Record, enhanced bool) (*compose.ToolCallOutput, error) {
+	if action, _ := s.Action.(*AgentAction); action != nil {
+		if err := sendToolGenAction(ctx, in.Name, action); err != nil {
+			return nil, err
+		}
+	}
 	if enhanced {
 		return &compose.ToolCallOutput{Result: s.Result}, sendToolResult[M](ctx, in.Name, in.CallID, s.Result)
 	}
@@ -287,11 +295,6 @@ func callDurably[M MessageType](ctx context.Context, r *agentRun[M], in *compose
 	}
 	known := call.Known()
 	if known != nil && known.Kind == journal.KindResult {
-		if action, _ := known.Action.(*AgentAction); action != nil {
-			if err := sendToolGenAction(ctx, in.Name, action); err != nil {
-				return nil, err
-			}
-		}
 		return answerStep[M](context.WithValue(ctx, replayedCallKey{}, true), in, known, enhanced)
 	}
 	switch decided, err := r.decide(ctx, in, known); {
@@ -301,15 +304,7 @@ func callDurably[M MessageType](ctx context.Context, r *agentRun[M], in *compose
 		}
 		return nil, err
 	case decided != nil:
-		var done *journal.Record
-		err := call.Finish(ctx, func(s *journal.Record) {
-			s.Text, done = decided.Result, s
-			s.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
-		})
-		if err != nil {
-			return nil, err
-		}
-		return answerStep[M](ctx, in, done, enhanced)
+		return answerDecided[M](ctx, in, call, decided, enhanced)
 	}
 	if err := call.Start(ctx); err != nil {
 		return nil, err
@@ -332,6 +327,22 @@ func callDurably[M MessageType](ctx context.Context, r *agentRun[M], in *compose
 			s.Action = action
 		}
 	})
+}
+
+// answerDecided records and returns what somebody has decided that a call came to.
+func answerDecided[M MessageType](ctx context.Context, in *compose.ToolInput, call *journal.Call, decided *ToolOutcome, enhanced bool) (*compose.ToolCallOutput, error) {
+	var done *journal.Record
+	err := call.Finish(ctx, func(s *journal.Record) {
+		s.Text, s.CallID, done = decided.Result, in.CallID, s
+		s.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
+		if decided.Action != nil {
+			s.Action = decided.Action
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answerStep[M](ctx, in, done, enhanced)
 }
 
 // recordedCall is the call in the journal.
@@ -436,20 +447,17 @@ func GetIdempotencyKey(ctx context.Context) string {
 	return ""
 }
 
-// A callSeed tells the idempotency keys of one run of an agent from those of all others. It is there from the beginning,
-// and saved with the run: also a call that is given up while the run is saved has the key with which it is repeated.
-type callSeed [2]uint64
-
-// newCallSeed makes the seed of a run that begins. One that is saved at every step finds its seed again when the process
-// dies before anything else is saved.
-func (r *agentRun[M]) newCallSeed() callSeed {
+// newCallSeed makes what tells the idempotency keys of a run that begins from those of all others. It is there from the
+// beginning, and saved with the run: also a call that is given up while the run is saved has the key with which it is
+// repeated. A run that is saved at every step finds its seed again when the process dies before anything else is saved.
+func (r *agentRun[M]) newCallSeed() [2]uint64 {
 	if r.durable == nil {
-		return callSeed{rand.Uint64(), rand.Uint64()}
+		return [2]uint64{rand.Uint64(), rand.Uint64()}
 	}
 	var room [256]byte
 	position := strconv.AppendQuote(room[:0], r.durable.visit.Journal().ID())
 	sum := sha256.Sum256(append(position, r.durable.visit.Position()...))
-	return callSeed{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
+	return [2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
 }
 
 // idempotencyKey makes the key out of what a repeated call has in common.

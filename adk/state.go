@@ -37,7 +37,7 @@ type agentState[M MessageType] struct {
 	// RetryAttempt is which retry of the current turn runs.
 	RetryAttempt int
 	// CallSeed is what the idempotency keys of the run's tool calls are made with.
-	CallSeed callSeed
+	CallSeed [2]uint64
 	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and call ID.
 	ToolMsgIDs map[string]map[string]string
 	// ResumeAt says what was done already where the run stopped.
