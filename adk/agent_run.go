@@ -31,7 +31,7 @@ type agentRun[M MessageType] struct {
 	// can be aborted only: it emits nothing then, not even an interrupt.
 	view    *cancelscope.View
 	release func() // of contexts that the run has made, nil if there are none
-	// lastAction is that of the event of the last message, if that is the result of a tool.
+	// lastAction is the action of the event of the last message, if that is the result of a tool.
 	lastAction *AgentAction
 	mu         sync.Mutex // guards over, and is held while an event is sent: one at a time, and none after the end
 	// over: the run has ended. What is sent now comes from tools that outlived it.
@@ -48,7 +48,7 @@ type agentRun[M MessageType] struct {
 	toolSearchTool *schema.ToolInfo
 
 	messages []M
-	// state is that of the graph, in a run that starts anew.
+	// state is the state of the graph, in a run that starts anew.
 	state agentState[M]
 	// turn is the turn of the model that is taken, or was last; before is the state before it, once it has begun.
 	turn   modelTurn[M]
@@ -57,7 +57,7 @@ type agentRun[M MessageType] struct {
 	fallback *modelTarget[M]
 	// speculation is the tool calls of the last answer that run already.
 	speculation *speculation
-	// resume is what an interrupted run goes on from; checkpoint is what this one leaves when it is interrupted.
+	// resume is what an interrupted run continues from; checkpoint is what this one leaves when it is interrupted.
 	resume     *resumption[M]
 	checkpoint []byte
 
@@ -145,8 +145,8 @@ func (r *agentRun[M]) atEnd(f func()) {
 	}
 }
 
-// guard is to be deferred by what runs user code. It turns a panic into the error, and tells of user code that ended
-// the goroutine: then finished has not become true, and the caller will not go on.
+// guard is to be deferred by what runs user code. It turns a panic into the error, and emits an error when user code
+// ended the goroutine: then finished has not become true, and the caller will not continue.
 func (r *agentRun[M]) guard(finished *bool, err *error) {
 	if v := recover(); v != nil {
 		*err = safe.NewPanicError(v, debug.Stack())
@@ -242,7 +242,7 @@ func (r *agentRun[M]) concluded(final M, err error) error {
 	if key := r.agent.conf.OutputKey; key != "" {
 		AddSessionValue(r.graphCtx, key, opsOf[M]().text(final))
 	}
-	if (r.resume != nil || r.restored != nil) && !r.answered.Load() { // the run had its last message in an earlier life
+	if (r.resume != nil || r.restored != nil) && !r.answered.Load() { // the run had its last message in an earlier process
 		r.replay(final, r.lastAction, originReplayedHistory)
 	}
 	return nil
@@ -282,7 +282,7 @@ func (r *agentRun[M]) genModelInput() (messages []M, err error) {
 	return r.agent.conf.GenModelInput(r.graphCtx, r.instruction, r.input)
 }
 
-// graphOptions are those of the run.
+// graphOptions returns the options of the graph in this run.
 func (r *agentRun[M]) graphOptions() (opts []compose.Option) {
 	if len(r.options.tools) > 0 {
 		opts = append(opts, compose.WithToolsNodeOption(compose.WithToolOption(r.options.tools...)))
@@ -333,7 +333,7 @@ func (r *agentRun[M]) adopt(s *speculation) {
 	r.speculation = s
 }
 
-// stopped reports whether the run has been told to stop at once.
+// stopped reports whether the run is to stop at once.
 func (r *agentRun[M]) stopped() bool { return r.view.Now() }
 
 // send emits an event. One that comes after the end of the run, from tools that outlive it, or when it is to stop at
@@ -362,8 +362,8 @@ func (r *agentRun[M]) trySend(e *TypedAgentEvent[M]) bool {
 	return true
 }
 
-// isDropped reports whether a run that is to stop at once does not emit an event. What says how it stopped is emitted, and
-// so is what only repeats an earlier process: the history that is saved must have it.
+// isDropped reports whether a run that is to stop at once does not emit an event. What says how it stopped is emitted,
+// and so is what only repeats an earlier process: the history that is saved must have it.
 func (r *agentRun[M]) isDropped(e *TypedAgentEvent[M]) bool {
 	if !r.view.Now() || e.Err != nil {
 		return false
@@ -451,7 +451,7 @@ type ChatModelAgentInterruptInfo struct {
 
 // ChatModelAgentResumeData is what a chat model agent can be given when it is resumed.
 type ChatModelAgentResumeData struct {
-	// HistoryModifier rewrites the history before the run goes on. Ordinary messages only.
+	// HistoryModifier rewrites the history before the run continues. Ordinary messages only.
 	HistoryModifier func(ctx context.Context, history []Message) []Message
 }
 
@@ -507,8 +507,8 @@ func (r *agentRun[M]) interruptEvent(info *compose.InterruptInfo, cause error) *
 // notBegun is the state of a run that was stopped before its graph had one. It is begun anew.
 type notBegun[M MessageType] struct{ Messages []M }
 
-// stoppedEvent is the last event of a run that was stopped outside its graph. It can be begun again, or go on from what
-// it was resumed with.
+// stoppedEvent is the last event of a run that was stopped outside its graph. It can be begun again, or continue from
+// what it was resumed with.
 func (r *agentRun[M]) stoppedEvent() *TypedAgentEvent[M] {
 	var state any
 	var inside []*InterruptSignal
@@ -524,7 +524,7 @@ func (r *agentRun[M]) stoppedEvent() *TypedAgentEvent[M] {
 	return e
 }
 
-// resumeFrom has the run go on from what an interrupted one has left.
+// resumeFrom has the run continue from what an interrupted one has left.
 func (r *agentRun[M]) resumeFrom(info *ResumeInfo) {
 	r.input = &TypedAgentInput[M]{EnableStreaming: info.EnableStreaming}
 	if s, ok := info.InterruptState.(*notBegun[M]); ok {
@@ -534,7 +534,7 @@ func (r *agentRun[M]) resumeFrom(info *ResumeInfo) {
 	r.resume = &resumption[M]{info: info}
 }
 
-// resumption is what an interrupted run goes on from.
+// resumption is what an interrupted run continues from.
 type resumption[M MessageType] struct {
 	info  *ResumeInfo
 	saved []byte
@@ -577,7 +577,7 @@ func (s *resumption[M]) check(r *agentRun[M]) error {
 	return nil
 }
 
-// historyModifier is that of the resume data, or else of the options.
+// historyModifier returns the one of the resume data, or else of the options.
 func (r *agentRun[M]) historyModifier() func(context.Context, []Message) []Message {
 	if r.resume.data != nil && r.resume.data.HistoryModifier != nil {
 		return r.resume.data.HistoryModifier

@@ -24,7 +24,7 @@ type AgentToolOptions struct {
 // AgentToolOption is an option of [NewAgentTool].
 type AgentToolOption func(*AgentToolOptions)
 
-// WithFullChatHistoryAsInput gives the agent what the calling agent has seen, retold as a transfer would, in place of
+// WithFullChatHistoryAsInput gives the agent what the calling agent has seen, worded as after a transfer, in place of
 // the arguments of the call. Ordinary messages only.
 func WithFullChatHistoryAsInput() AgentToolOption {
 	return func(o *AgentToolOptions) { o.fullHistory = true }
@@ -38,7 +38,7 @@ func WithAgentInputSchema(schema *schema.ParamsOneOf) AgentToolOption {
 
 // NewAgentTool makes a tool of an agent: a call runs it, and the text of its last event is the result. The agent shares
 // the session values of the calling agent, but nothing of what was said. An interrupt in it interrupts the call, and a
-// resume goes on inside the agent. What it wants the runtime to do (exit, transfer) does not reach the calling agent.
+// resume continues inside the agent. What it wants the runtime to do (exit, transfer) does not reach the calling agent.
 func NewAgentTool(ctx context.Context, agent Agent, options ...AgentToolOption) tool.BaseTool {
 	return NewTypedAgentTool(ctx, agent, options...)
 }
@@ -138,7 +138,7 @@ func (t *agentTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 }
 
 // agentToolView is the cancel that an agent has to obey as a tool: that of the calling agent where it is recursive. The
-// call is told that it stops by itself. A caller that can only be aborted hides the agent.
+// call is marked as one that stops by itself. A caller that can only be aborted hides the agent.
 func agentToolView(ctx context.Context) *cancelscope.View {
 	caller := innermostRun(ctx)
 	if caller == nil {
@@ -163,7 +163,7 @@ type agentToolRun[M MessageType] struct {
 	err    error
 }
 
-// begin starts the agent, or lets it go on where it was interrupted.
+// begin starts the agent, or lets it continue where it was interrupted.
 func (c *agentToolRun[M]) begin(x *execution[M], arguments string) (task, error) {
 	interrupted, hasState, state := tool.GetInterruptState[[]byte](c.ctx)
 	_, around, _ := tool.GetInterruptState[any](c.ctx) // that of a wrapper which stopped the call before it got here
@@ -249,7 +249,7 @@ func (c *agentToolRun[M]) history() ([]M, error) {
 		switch {
 		case m == nil || m.Role == schema.System:
 		case m.Role == schema.Assistant || m.Role == schema.Tool:
-			messages = append(messages, retell(caller.agent.conf.Name, m))
+			messages = append(messages, quote(caller.agent.conf.Name, m))
 		default:
 			messages = append(messages, m)
 		}
@@ -288,7 +288,7 @@ func (c *agentToolRun[M]) send(e *TypedAgentEvent[M]) {
 	}
 }
 
-// result is that of the call.
+// result returns the result of the call.
 func (c *agentToolRun[M]) result(x *execution[M]) (string, error) {
 	switch {
 	case c.err != nil:
@@ -307,7 +307,7 @@ func (c *agentToolRun[M]) result(x *execution[M]) (string, error) {
 	return opsOf[M]().text(m), nil
 }
 
-// interrupt is that of the call, around that of the agent.
+// interrupt returns the interrupt of the call, around the agent's.
 func (c *agentToolRun[M]) interrupt(x *execution[M]) error {
 	d := &runDocument{Streaming: x.run.input.EnableStreaming}
 	var err error

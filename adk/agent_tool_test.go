@@ -59,8 +59,8 @@ func TestAgentTool_A4_AgenticTextBlocks(t *testing.T) {
 	require.Equal(t, "one\ntwo", got)
 }
 
-// A5: the agent streams if the caller does. A6: it shares the values of the session, also when it is resumed, and nothing
-// of what was said.
+// A5: the agent streams if the caller does. A6: it shares the values of the session, also when it is resumed, and
+// nothing of what was said.
 func TestAgentTool_A5_A6_StreamingAndSession(t *testing.T) {
 	matrix(t, testSharedSession[ordinary], testSharedSession[agentic])
 }

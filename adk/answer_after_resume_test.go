@@ -57,8 +57,8 @@ func TestResume_AnswerIsEmittedBehindEventsOfHooks(t *testing.T) {
 	}
 }
 
-// TestResume_AgentToolGivesItsAnswer: the result of an agent tool that was cancelled behind its answer is the answer, and
-// not what a hook emitted when it was resumed.
+// TestResume_AgentToolGivesItsAnswer: the result of an agent tool that was cancelled behind its answer is the answer,
+// and not what a hook emitted when it was resumed.
 func TestResume_AgentToolGivesItsAnswer(t *testing.T) {
 	option, cancel := WithCancel()
 	h := statusSender("BeforeAgent", func() { cancel(WithRecursive()) })

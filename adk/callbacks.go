@@ -16,7 +16,7 @@ const (
 )
 
 // AgentCallbackInput is what callback handlers get at the start of an agent on ordinary messages: the input of a new
-// run, or what a resumed one goes on from.
+// run, or what a resumed one continues from.
 type AgentCallbackInput struct {
 	Input      *AgentInput
 	ResumeInfo *ResumeInfo
@@ -28,13 +28,13 @@ type AgentCallbackOutput struct {
 	Events *AsyncIterator[*AgentEvent]
 }
 
-// ConvAgentCallbackInput returns the input if it is that of an agent on ordinary messages, else nil.
+// ConvAgentCallbackInput returns the input if it belongs to an agent on ordinary messages, else nil.
 func ConvAgentCallbackInput(input callbacks.CallbackInput) *AgentCallbackInput {
 	in, _ := input.(*AgentCallbackInput)
 	return in
 }
 
-// ConvAgentCallbackOutput returns the output if it is that of an agent on ordinary messages, else nil.
+// ConvAgentCallbackOutput returns the output if it belongs to an agent on ordinary messages, else nil.
 func ConvAgentCallbackOutput(output callbacks.CallbackOutput) *AgentCallbackOutput {
 	out, _ := output.(*AgentCallbackOutput)
 	return out
@@ -108,7 +108,7 @@ func (x *execution[M]) hasAbove(o *AgentRunOption) bool {
 	return false
 }
 
-// fireStart tells the callback handlers that the agent starts, and gives them its events to read.
+// fireStart calls the callback handlers at the start of the agent, and gives them its events to read.
 func (x *execution[M]) fireStart(input *TypedAgentInput[M], resume *ResumeInfo) error {
 	state := callbacks.FromContext(x.Context).Append(nil, x.handlers()...)
 	if !state.Active() {

@@ -235,8 +235,8 @@ func TestCallbacks_B3_TheEndIsLive(t *testing.T) {
 	})
 }
 
-// B4: an agent's events are its own, with those shown of agents in its tools, and not those of the agents that take over;
-// a workflow's are those of its children.
+// B4: an agent's events are its own, with those shown of agents in its tools, and not those of the agents that take
+// over; a workflow's are those of its children.
 func TestCallbacks_B4_WhoseEvents(t *testing.T) {
 	var l listener[ordinary]
 	inner := setup(t, says(chatAnswer("deep")), nil, func(c *ChatModelAgentConfig) { c.Name = "inner" })

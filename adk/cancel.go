@@ -16,7 +16,7 @@ type CancelMode int
 
 const (
 	// CancelImmediate stops at once: calls of models and tools in flight are given up, and run again when the run is
-	// resumed. What they do if they ignore their context, they do unheard.
+	// resumed. What they return if they ignore their context is discarded.
 	CancelImmediate CancelMode = 0
 	// CancelAfterChatModel stops after an answer with tool calls, before the tools run.
 	CancelAfterChatModel CancelMode = 1 << 1
@@ -112,7 +112,7 @@ func WithRecursive() AgentCancelOption {
 // It may be called at any time, before the run too, by any goroutine.
 type AgentCancelFunc func(...AgentCancelOption) (*CancelHandle, bool)
 
-// CancelHandle tells what came of a cancel.
+// CancelHandle waits for a cancel to take effect, and says how it ended.
 type CancelHandle struct{ control *cancelscope.Control }
 
 // Wait waits until the run has stopped or ended, whether or not its events are read. It returns nil if the run was
@@ -155,7 +155,7 @@ type cancelGate[M MessageType] struct {
 	control *cancelscope.Control
 	// saver, if not nil, stores the run.
 	saver runSaver
-	// outcome, if not nil, is told about the error.
+	// outcome, if not nil, gets the error.
 	outcome *runOutcome
 }
 
@@ -197,7 +197,7 @@ func endCancels(opts []AgentRunOption) {
 	}
 }
 
-// view is that of the outermost agent.
+// view is the cancel that the outermost agent obeys.
 func (g *cancelGate[M]) view() *cancelscope.View {
 	if g.control == nil {
 		return nil

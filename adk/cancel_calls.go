@@ -179,8 +179,8 @@ func callWatched[M MessageType](ctx context.Context, r *agentRun[M], in *compose
 	return out, err
 }
 
-// givenUp is the error of a call that was given up. One that went on from an interrupt is interrupted again, with all that
-// was interrupted inside it, so that its state is not lost.
+// givenUp is the error of a call that was given up. One that continued from an interrupt is interrupted again, with all
+// that was interrupted inside it, so that its state is not lost.
 func givenUp(ctx context.Context, interrupted bool, state any) error {
 	if !interrupted {
 		return compose.ErrToolCallGivenUp

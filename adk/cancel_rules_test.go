@@ -168,8 +168,8 @@ func TestCancel_C24_AnInterruptedCallKeepsItsState(t *testing.T) {
 	require.Equal(t, []string{"a: told yes", "a: done"}, collect(t, it).texts)
 }
 
-// An agent tool that goes on from an interrupt keeps what it has, too, when it is given up by a cancel that does not mean
-// it: the agent inside does not begin anew.
+// An agent tool that goes on from an interrupt keeps what it has, too, when it is given up by a cancel that does not
+// mean it: the agent inside does not begin anew.
 func TestCancel_C24_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -272,8 +272,8 @@ func testAnswerWithCancel[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestCancel_F6_AStreamThatBrokeOffWithTheCancel: a turn whose stream broke off, in a run that is stopped before anything
-// else comes of that, is taken anew: what there was of it is nothing that the agents after it see.
+// TestCancel_F6_AStreamThatBrokeOffWithTheCancel: a turn whose stream broke off, in a run that is stopped before
+// anything else comes of that, is taken anew: what there was of it is nothing that the agents after it see.
 func TestCancel_F6_AStreamThatBrokeOffWithTheCancel(t *testing.T) {
 	broken := errors.New("broken")
 	option, cancel := WithCancel()

@@ -150,8 +150,8 @@ func TestCancel_C22_C24_ImmediateWhileTheModelIsStuck(t *testing.T) {
 	}
 }
 
-// TestCancel_15_10_TheCauseOfACallThatIsReleasedAtOnce: a reader whose stream is cut off may be quicker than the cancel: what
-// runs is told of the cancel all the same.
+// TestCancel_15_10_TheCauseOfACallThatIsReleasedAtOnce: a reader whose stream is cut off may be quicker than the
+// cancel: what runs is told of the cancel all the same.
 func TestCancel_15_10_TheCauseOfACallThatIsReleasedAtOnce(t *testing.T) {
 	var control cancelscope.Control
 	call := watch(t.Context(), control.Root(), func(context.Context) (int, error) { return 0, nil })

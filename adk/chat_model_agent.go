@@ -55,11 +55,11 @@ type GenModelInput = TypedGenModelInput[*schema.Message]
 
 // TypedChatModelAgentConfig configures a [TypedChatModelAgent].
 type TypedChatModelAgentConfig[M MessageType] struct {
-	// Name and Description tell the agent apart for events, callbacks and other agents.
+	// Name and Description identify the agent in events, in callbacks and to other agents.
 	Name, Description string
 	// Instruction is the system prompt; none if empty. See GenModelInput.
 	Instruction string
-	// Model answers. Required. What tools there are is told with each call (model.WithTools).
+	// Model answers. Required. It gets the tools with each call (model.WithTools).
 	Model model.BaseModel[M]
 	// ToolsConfig has the tools that the model may call.
 	ToolsConfig ToolsConfig
@@ -116,12 +116,12 @@ func (a *TypedChatModelAgent[M]) Description(_ context.Context) string { return 
 // GetType returns "ChatModel".
 func (a *TypedChatModelAgent[M]) GetType() string { return "ChatModel" }
 
-// OnSetSubAgents tells the agent to which agents it can hand a run over. It must be called before the first run.
+// OnSetSubAgents sets the agents to which the agent can hand a run over. It must be called before the first run.
 func (a *TypedChatModelAgent[M]) OnSetSubAgents(_ context.Context, subAgents []TypedAgent[M]) error {
 	return a.made().setSubAgents(subAgents)
 }
 
-// OnSetAsSubAgent tells the agent which agent it can hand a run back to. It must be called before the first run.
+// OnSetAsSubAgent sets the agent which the agent can hand a run back to. It must be called before the first run.
 func (a *TypedChatModelAgent[M]) OnSetAsSubAgent(_ context.Context, parent TypedAgent[M]) error {
 	return a.made().setParent(parent)
 }
@@ -136,8 +136,8 @@ func (a *TypedChatModelAgent[M]) Run(ctx context.Context, input *TypedAgentInput
 	return a.made().launch(ctx, assignment[M]{input: input, opts: opts})
 }
 
-// Resume goes on with an interrupted run. info must have what the run left: see [ChatModelAgentInterruptInfo]. The
-// streaming mode is that of info, and GenModelInput is not called again.
+// Resume continues an interrupted run. info must have what the run left: see [ChatModelAgentInterruptInfo]. The
+// streaming mode is taken from info, and GenModelInput is not called again.
 func (a *TypedChatModelAgent[M]) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	return a.made().resume(ctx, info, opts)
 }
@@ -147,8 +147,8 @@ func (a *TypedChatModelAgent[M]) begin(ctx context.Context, do assignment[M]) ta
 	return a.made().begin(ctx, do)
 }
 
-// made returns the agent, and panics with what is to be done if there is none. Runners, workflows and tools make an error of
-// that.
+// made returns the agent, and panics with what is to be done if there is none. Runners, workflows and tools make an
+// error of that.
 func (a *TypedChatModelAgent[M]) made() chatAgent[M] {
 	if a == nil || a.agent == nil {
 		panic("adk: a ChatModelAgent is made by NewChatModelAgent or NewTypedChatModelAgent; this one is a nil pointer or a zero value")
@@ -306,7 +306,7 @@ func (f *family[M]) freeze() []TypedAgent[M] {
 	return targets
 }
 
-// plan returns the compiled agent. A failure is not kept: a tool that could not tell its info now may do so for the
+// plan returns the compiled agent. A failure is not kept: a tool that could not return its info now may do so for the
 // next run.
 func (a *chatModelAgent[M]) plan(ctx context.Context) (*agentPlan[M], error) {
 	if p := a.prepared.Load(); p != nil {
@@ -339,7 +339,7 @@ func formatInstruction[M MessageType](ctx context.Context, instruction string) (
 	if _, ordinary := any(m).(*schema.Message); !ordinary || sessionFrom(ctx).empty() {
 		return instruction, nil
 	}
-	// Not with a chat template, which would tell the callback handlers of the agent that it starts and ends.
+	// Not with a chat template, which would call the callback handlers of the agent at its start and end.
 	formatted, err := schema.SystemMessage(instruction).Format(ctx, GetSessionValues(ctx), schema.FString)
 	if err != nil {
 		return "", fmt.Errorf("defaultGenModelInput: failed to format instruction using FString template: %w "+

@@ -38,8 +38,8 @@ func init() {
 type clientTool struct{ info *schema.ToolInfo }
 
 // NewClientTool makes a tool that is carried out outside the process. A call of it interrupts the run with a
-// [*ClientToolCall] as info; the run needs a store to be resumed. It fails if info is nil or has no name. The tool is safe
-// for concurrent use.
+// [*ClientToolCall] as info; the run needs a store to be resumed. It fails if info is nil or has no name. The tool is
+// safe for concurrent use.
 func NewClientTool(info *schema.ToolInfo) (tool.InvokableTool, error) {
 	if info == nil || info.Name == "" {
 		return nil, errors.New("a client tool needs an info with a name")

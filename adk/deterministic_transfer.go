@@ -64,7 +64,7 @@ func (a *deterministicAgent) Run(ctx context.Context, input *AgentInput, opts ..
 	return launch(ctx, a, assignment[Message]{input: input, opts: opts})
 }
 
-// Resume goes on with an interrupted run of the agent.
+// Resume continues an interrupted run of the agent.
 func (a *resumableDeterministicAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
 	return launch(ctx, a, assignment[Message]{resume: info, opts: opts})
 }

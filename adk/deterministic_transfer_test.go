@@ -17,8 +17,8 @@ func handsOnTo(t *testing.T, agent Agent, names ...string) Agent {
 	return AgentWithDeterministicTransferTo(t.Context(), &DeterministicTransferConfig{Agent: agent, ToAgentNames: names})
 }
 
-// TestDeterministicTransfer_D2_AnErrorOfOneBranch: an error keeps the run from being handed over, also one that is not the
-// last event, as where agents run beside each other.
+// TestDeterministicTransfer_D2_AnErrorOfOneBranch: an error keeps the run from being handed over, also one that is not
+// the last event, as where agents run beside each other.
 func TestDeterministicTransfer_D2_AnErrorOfOneBranch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
@@ -36,8 +36,8 @@ func TestDeterministicTransfer_D2_AnErrorOfOneBranch(t *testing.T) {
 	})
 }
 
-// TestDeterministicTransfer_D3_WhatIsSeenOutside: agents outside see what those inside have said, each thing once, and not
-// what was only shown of agents in their tools.
+// TestDeterministicTransfer_D3_WhatIsSeenOutside: agents outside see what those inside have said, each thing once, and
+// not what was only shown of agents in their tools.
 func TestDeterministicTransfer_D3_WhatIsSeenOutside(t *testing.T) {
 	inner := newOrdinary(t, "inner", &replies{all: []Message{schema.AssistantMessage("secret", nil)}})
 	worker := setup(t, says(chatAnswer("", wanted{"inner", "1", `{"request":"?"}`}), chatAnswer("It is 42.")), nil, func(c *ChatModelAgentConfig) {

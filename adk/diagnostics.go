@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// diagnostics tells whoever operates a program what a run has nobody to tell: what was ignored or given up, and errors
+// diagnostics logs what no event of a run can say: what was ignored or given up, and errors
 // that came too late. Without a logger it does nothing, which is the default: the library logs nothing by itself.
 type diagnostics struct{ to *slog.Logger }
 
@@ -31,7 +31,7 @@ func diagnosticsFrom[M MessageType](ctx context.Context) diagnostics {
 	return x.run.diagnostics
 }
 
-// warnOfDesignations tells of options that name agents but act on the whole run.
+// warnOfDesignations logs options that name agents but act on the whole run.
 func (d diagnostics) warnOfDesignations(ctx context.Context, opts []AgentRunOption) {
 	if d.to == nil {
 		return
@@ -44,7 +44,7 @@ func (d diagnostics) warnOfDesignations(ctx context.Context, opts []AgentRunOpti
 	}
 }
 
-// warnOfTargets tells of resume targets that the saved run does not have.
+// warnOfTargets logs resume targets that the saved run does not have.
 func (d diagnostics) warnOfTargets(ctx context.Context, checkpoint string, targets, known map[string]any) {
 	for id := range targets {
 		if _, ok := known[id]; !ok {
@@ -65,7 +65,7 @@ func (r *agentRun[M]) warnOfToolNames() {
 	}
 }
 
-// describe tells a tool from another of its name.
+// describe says which of several tools of one name it is.
 func (g *reactGraph[M]) describe(i int) string {
 	return fmt.Sprintf("tool %d, %T: %s", i, g.tools[i], g.infos[i].Desc)
 }
@@ -100,7 +100,7 @@ func (x *execution[M]) compareNames(d diagnostics, f *flowAgent) {
 	}
 }
 
-// warnOfLeftBehind tells of a call that a cancel did not wait for. details say which.
+// warnOfLeftBehind logs a call that a cancel did not wait for. details say which.
 func (r *agentRun[M]) warnOfLeftBehind(ctx context.Context, details ...any) {
 	diagnosticsFrom[M](ctx).warn(ctx, "a call was given up by a cancel and may still be running",
 		append([]any{"agent", r.agent.conf.Name}, details...)...)

@@ -35,11 +35,11 @@ type Durability int
 const (
 	// OnInterrupt saves a run when it is interrupted or cancelled.
 	OnInterrupt Durability = iota
-	// EveryStep also saves each answer of a model and each result of a tool before the run goes on, so that a run whose
+	// EveryStep also saves each answer of a model and each result of a tool before the run continues, so that a run whose
 	// process died can be resumed after its last step. Models and tools that were done are not called again; hooks and
 	// custom agents are. A tool that had begun but not ended comes back as an interrupt ([OutcomeUnknown]), unless it is
 	// an [IdempotentTool]. Events of earlier steps are not delivered again. What was saved is removed when the run
-	// succeeds, and so is the checkpoint that it went on from, if the store is a [CheckPointDeleter]. Of an agent that
+	// succeeds, and so is the checkpoint that it continued from, if the store is a [CheckPointDeleter]. Of an agent that
 	// runs tools eagerly, only an IdempotentTool is started before the answer that calls it is saved. A store that offers
 	// [CheckPointJournal] gets one record for a step, another one everything anew.
 	EveryStep
@@ -53,7 +53,7 @@ type IdempotentTool interface{ Idempotent() bool }
 // *[ToolOutcome].
 type OutcomeUnknown struct {
 	ToolName, CallID, Arguments string
-	// IdempotencyKey is that of the call, see [GetIdempotencyKey].
+	// IdempotencyKey is the key of the call, see [GetIdempotencyKey].
 	IdempotencyKey string
 }
 
@@ -82,7 +82,7 @@ type scopeKey struct{}
 // savingTime is how long a store may take to save what has happened already.
 const savingTime = journal.SavingTime
 
-// restoredAgent is how far an agent had got in the earlier life of a run.
+// restoredAgent is how far an agent had got in an earlier process.
 type restoredAgent[M MessageType] struct {
 	messages  []M
 	given     int
@@ -97,7 +97,7 @@ type durableRun[M MessageType] struct {
 	// journaled is the history as it was saved last.
 	journaled []M
 	given     int // how many messages a resumed run began with, whose events are out
-	// actions are those of calls whose results are not saved yet, by call ID.
+	// actions has the actions of calls whose results are not saved yet, by call ID.
 	actions sync.Map
 }
 
@@ -131,7 +131,7 @@ func (r *agentRun[M]) findJournal() error {
 	return nil
 }
 
-// recordEnd says that the run has ended, unless it stopped, for a resumed run to go on with.
+// recordEnd says that the run has ended, unless it stopped, for a resumed run to continue with.
 func (r *agentRun[M]) recordEnd() {
 	if r.durable != nil {
 		r.durable.visit.End()
@@ -149,8 +149,8 @@ func (r *agentRun[M]) recordStop(hasState bool) {
 	}
 }
 
-// replaySteps sends the events of the steps that an earlier process recorded. What the saved history has, such as some of
-// the results of a round that was interrupted, is left out.
+// replaySteps sends the events of the steps that an earlier process recorded. What the saved history has, such as some
+// of the results of a round that was interrupted, is left out.
 func (r *agentRun[M]) replaySteps() {
 	ops, known := opsOf[M](), r.knownMessages()
 	actions := r.durable.visit.Actions()
@@ -162,8 +162,8 @@ func (r *agentRun[M]) replaySteps() {
 	}
 }
 
-// breaksLoop returns an action if it breaks a loop: other than what else an action says, that counts although more events
-// follow.
+// breaksLoop returns an action if it breaks a loop: other than what else an action says, that counts although more
+// events follow.
 func breaksLoop(action any) *AgentAction {
 	if a, _ := action.(*AgentAction); a != nil && a.BreakLoop != nil {
 		return a
@@ -171,7 +171,7 @@ func breaksLoop(action any) *AgentAction {
 	return nil
 }
 
-// knownMessages has the IDs of what other agents can see when the run goes on.
+// knownMessages has the IDs of what other agents can see when the run continues.
 func (r *agentRun[M]) knownMessages() map[string]bool {
 	x := executionFrom[M](r.Context)
 	if x == nil || x.lane == nil {
@@ -221,8 +221,8 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 	return nil
 }
 
-// durableTools is the outermost middleware of every tool: it saves the results of calls, and answers those that were done
-// in the earlier life of the run.
+// durableTools is the outermost middleware of every tool: it saves the results of calls, and answers those that were
+// done in an earlier process.
 func durableTools[M MessageType]() compose.ToolMiddleware {
 	return compose.InternalToolMiddleware(func(form compose.InternalToolForm, next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
 		enhanced := form == compose.InternalEnhancedInvokable || form == compose.InternalEnhancedStreamable
@@ -355,7 +355,7 @@ func (r *agentRun[M]) recordedCall(ctx context.Context, in *compose.ToolInput) (
 	return call, err
 }
 
-// decide finds out about a call that had begun in the earlier life of the run. With neither an outcome nor an error the
+// decide finds out about a call that had begun in an earlier process. With neither an outcome nor an error the
 // tool is to be called.
 func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, known *journal.Record) (*ToolOutcome, error) {
 	asked, hasState, _ := tool.GetInterruptState[*OutcomeUnknown](ctx)
@@ -375,7 +375,7 @@ func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, known *
 	return nil, tool.StatefulInterrupt(ctx, unknown, unknown)
 }
 
-// idempotent reports whether a call that had begun may be repeated. An agent goes on where it was.
+// idempotent reports whether a call that had begun may be repeated. An agent continues where it was.
 func (r *agentRun[M]) idempotent(name string) bool {
 	if _, ok := r.toolNamed(name).(core.GoesOn); ok {
 		return true
@@ -447,9 +447,10 @@ func GetIdempotencyKey(ctx context.Context) string {
 	return ""
 }
 
-// newCallSeed makes what tells the idempotency keys of a run that begins from those of all others. It is there from the
-// beginning, and saved with the run: also a call that is given up while the run is saved has the key with which it is
-// repeated. A run that is saved at every step finds its seed again when the process dies before anything else is saved.
+// newCallSeed makes what distinguishes the idempotency keys of a run that begins from those of all others. It is there
+// from the beginning, and saved with the run: also a call that is given up while the run is saved has the key with
+// which it is repeated. A run that is saved at every step finds its seed again when the process dies before anything
+// else is saved.
 func (r *agentRun[M]) newCallSeed() [2]uint64 {
 	if r.durable == nil {
 		return [2]uint64{rand.Uint64(), rand.Uint64()}

@@ -72,7 +72,8 @@ func agentsAround(t *testing.T) map[string]func(Agent) Agent {
 }
 
 // TestDurability_ACancelDuringReplayForgetsNothing: a run dies behind a payment, is resumed, is cancelled before its
-// agents have replayed their steps, and is resumed again: the payment is not made a second time, and its key is the same.
+// agents have replayed their steps, and is resumed again: the payment is not made a second time, and its key is the
+// same.
 func TestDurability_ACancelDuringReplayForgetsNothing(t *testing.T) {
 	modes := map[string][]AgentCancelOption{
 		"at once":                     nil,

@@ -85,8 +85,8 @@ type idempotentTool struct{ *toolFunc }
 
 func (idempotentTool) Idempotent() bool { return true }
 
-// TestDurability_DieAtEveryStep: user-pain F5, F6, B10: wherever the process dies, the resumed run comes to the same end,
-// and neither the model nor a tool is called again for what was saved.
+// TestDurability_DieAtEveryStep: user-pain F5, F6, B10: wherever the process dies, the resumed run comes to the same
+// end, and neither the model nor a tool is called again for what was saved.
 func TestDurability_DieAtEveryStep(t *testing.T) {
 	for _, journal := range []bool{true, false} {
 		for _, streaming := range []bool{true, false} {

@@ -244,7 +244,7 @@ func (s *speculation) publish() error {
 }
 
 // close frees what the calls hold: their contexts, and results that nobody has taken. It is called when the results
-// have been read, or the run goes on without them.
+// have been read, or the run continues without them.
 func (s *speculation) close() {
 	if s == nil {
 		return
@@ -256,7 +256,7 @@ func (s *speculation) close() {
 }
 
 var (
-	errMessageChanged = errors.New("the tool call is not, or not like this, in the message that the agent goes on with")
+	errMessageChanged = errors.New("the tool call is not, or not like this, in the message that the agent continues with")
 	errRunOver        = errors.New("the tool calls of the message are done")
 )
 

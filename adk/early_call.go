@@ -193,8 +193,8 @@ func (c *earlyCall) closeStreams() {
 	c.text, c.result = nil, nil
 }
 
-// await waits for the call and returns its result, or a copy if others will come for it. The end of ctx cancels the call; if only ctx has ended, because a call
-// beside it failed, it is waited for all the same.
+// await waits for the call and returns its result, or a copy if others will come for it. The end of ctx cancels the
+// call; if only ctx has ended, because a call beside it failed, it is waited for all the same.
 func (c *earlyCall) await(ctx context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
 	select {
 	case <-c.done:

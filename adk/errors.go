@@ -31,8 +31,8 @@ func blame(function string, err *error) {
 	}
 }
 
-// blamePanic puts the name of a user's function that cannot return an error into its panic, which goes on. It must be
-// deferred directly.
+// blamePanic puts the name of a user's function that cannot return an error into its panic, which is passed on. It must
+// be deferred directly.
 func blamePanic(function string) {
 	v := recover()
 	if v == nil {

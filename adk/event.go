@@ -270,10 +270,10 @@ type TypedAgent[M MessageType] interface {
 // Agent is an agent on ordinary messages.
 type Agent = TypedAgent[*schema.Message]
 
-// TypedResumableAgent is an agent that can go on with an interrupted run.
+// TypedResumableAgent is an agent that can continue an interrupted run.
 type TypedResumableAgent[M MessageType] interface {
 	TypedAgent[M]
-	// Resume goes on with the run of info, as Run starts one.
+	// Resume continues with the run of info, as Run starts one.
 	Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
 }
 
@@ -284,7 +284,7 @@ type ResumableAgent = TypedResumableAgent[*schema.Message]
 type AgentAction struct {
 	// Exit ends the run.
 	Exit bool
-	// Interrupted says that the run stopped so that it can go on later.
+	// Interrupted says that the run stopped so that it can continue later.
 	Interrupted *InterruptInfo
 	// TransferToAgent hands the run over to another agent.
 	TransferToAgent *TransferToAgentAction

@@ -19,7 +19,7 @@ import (
 // rootRun is what all agents of one run share.
 type rootRun[M MessageType] struct {
 	session *session
-	// input is that of the outermost agent.
+	// input is what the outermost agent was given.
 	input   *TypedAgentInput[M]
 	options runnerOptions
 	// recording: there are agents that may want to see what others said.
@@ -119,7 +119,7 @@ func (x *execution[M]) setAgent(agent TypedAgent[M]) {
 	x.frame = core.FrameFrom(x.Context).Enter(x.Context, &x.segment)
 }
 
-// child makes the execution of an agent below x. ctx is that of x's agent, or x itself for one that takes over.
+// child makes the execution of an agent below x. ctx is the context of x's agent, or x itself for one that takes over.
 func (x *execution[M]) child(ctx context.Context, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
 	return x.childAt(ctx, "", agent, out, opts)
 }
@@ -136,7 +136,7 @@ func (x *execution[M]) childAt(ctx context.Context, place string, agent TypedAge
 	return c
 }
 
-// begin makes the agent start, with a new input or to go on. Hooks and custom agents may run user code here.
+// begin makes the agent start, with a new input or to continue. Hooks and custom agents may run user code here.
 func (x *execution[M]) begin(input *TypedAgentInput[M], resume *ResumeInfo) task {
 	x.task = x.started(input, resume)
 	return x
@@ -265,7 +265,7 @@ func copyEvent[M MessageType](e *TypedAgentEvent[M]) *TypedAgentEvent[M] {
 	return &c
 }
 
-// failing is a task that only tells of an error.
+// failing is a task that only emits an error.
 func (x *execution[M]) failing(err error) task { return failing[M]{x, err} }
 
 type failing[M MessageType] struct {
@@ -338,7 +338,7 @@ func notResumable(name string) error {
 	return fmt.Errorf("failed to resume agent: agent '%s' is an interrupt point but is not a ResumableAgent", name)
 }
 
-// beginResume lets the agent of x, or the one below it that was interrupted, go on.
+// beginResume lets the agent of x, or the one below it that was interrupted, continue.
 func (x *execution[M]) beginResume(streaming bool) (t task) {
 	defer func() { // the agents around it are asked for their names
 		if v := recover(); v != nil {
@@ -378,7 +378,7 @@ func (x *execution[M]) beginResume(streaming bool) (t task) {
 		"inside it was interrupted: your custom agent wrapper must implement the ResumableAgent interface", x.name))
 }
 
-// refuse is the task of an agent that cannot go on. Its callback handlers hear of it.
+// refuse returns the task of an agent that cannot continue. Its callback handlers see the error.
 func (x *execution[M]) refuse(info *ResumeInfo, why error) task {
 	if err := guardHook(func() error { return x.fireStart(nil, info) }); err != nil {
 		why = errors.Join(why, err)
@@ -387,7 +387,7 @@ func (x *execution[M]) refuse(info *ResumeInfo, why error) task {
 	return x
 }
 
-// resumeBelow lets the agent go on that x's agent had handed the run over to. It returns nil if there is none: then the
+// resumeBelow resumes the agent that x's agent had handed the run over to. It returns nil if there is none: then the
 // interrupted agent is inside x's own.
 func resumeBelow(x *execution[Message], next map[string]bool, info *ResumeInfo) task {
 	var found *flowAgent

@@ -26,7 +26,7 @@ type flowAgent struct {
 	rewriter  HistoryRewriter
 	// sealed: the agent must not hand the run back to its parent.
 	sealed bool
-	// warned: a logger was told of agents that share a name.
+	// warned: agents that share a name were logged.
 	warned atomic.Bool
 
 	mu     sync.Mutex // guards parent
@@ -42,7 +42,7 @@ func WithDisallowTransferToParent() AgentOption {
 }
 
 // WithHistoryRewriter replaces how the input of an agent is made when a run reaches it from other agents. The default
-// keeps the messages of the user and of the agent itself, and retells those of other agents as user messages.
+// keeps the messages of the user and of the agent itself, and turns those of other agents into user messages.
 func WithHistoryRewriter(h HistoryRewriter) AgentOption {
 	return func(f *flowAgent) { f.rewriter = h }
 }
@@ -68,7 +68,7 @@ func toFlow(_ context.Context, agent Agent, opts ...AgentOption) *flowAgent {
 }
 
 // SetSubAgents returns the agent with sub-agents, to which it can hand a run over. An agent that implements
-// [OnSubAgents], as a [ChatModelAgent] does, is told; the sub-agents are told their parent. They can be set once.
+// [OnSubAgents], as a [ChatModelAgent] does, is notified, and so are the sub-agents. They can be set once.
 func SetSubAgents(ctx context.Context, agent Agent, subAgents []Agent) (_ ResumableAgent, err error) {
 	defer safe.Recover(&err)
 	if agent == nil {
@@ -164,7 +164,7 @@ func (f *flowAgent) Run(ctx context.Context, input *AgentInput, opts ...AgentRun
 	return launch(ctx, f, assignment[Message]{input: input, opts: opts})
 }
 
-// Resume goes on with an interrupted run.
+// Resume continues an interrupted run.
 func (f *flowAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
 	return launch(ctx, f, assignment[Message]{resume: info, opts: opts})
 }

@@ -42,7 +42,7 @@ type historyItem[M MessageType] struct {
 }
 
 // entryStanding says whether what an agent has said counts for the agents after it. An agent that is stopped says it
-// again when it goes on. It only grows.
+// again when it continues. It only grows.
 //
 //	from           to             when
 //	counts         countsIfWhole  its agent was stopped: what broke off will be said again
@@ -277,7 +277,7 @@ func rebuildInput(x *execution[Message]) (*AgentInput, error) {
 		return nil, err
 	}
 	rewrite := HistoryRewriter(func(_ context.Context, entries []*HistoryEntry) ([]Message, error) {
-		return retold(x.name, entries), nil
+		return asContext(x.name, entries), nil
 	})
 	if x.flow != nil && x.flow.rewriter != nil {
 		rewrite = x.flow.rewriter
@@ -293,13 +293,13 @@ func rebuildInput(x *execution[Message]) (*AgentInput, error) {
 	return input, nil
 }
 
-// retold keeps what the user and the agent itself said, and retells what other agents said.
-func retold(self string, entries []*HistoryEntry) []Message {
+// asContext keeps what the user and the agent itself said, and puts what other agents said into messages of the user.
+func asContext(self string, entries []*HistoryEntry) []Message {
 	messages := make([]Message, 0, len(entries))
 	for _, e := range entries {
 		m := e.Message
 		if !e.IsUserInput && e.AgentName != self {
-			m = retell(e.AgentName, m)
+			m = quote(e.AgentName, m)
 		}
 		if m != nil {
 			messages = append(messages, m)
@@ -308,16 +308,16 @@ func retold(self string, entries []*HistoryEntry) []Message {
 	return messages
 }
 
-// retoldRoom is for the words around what is retold.
-const retoldRoom = 48
+// quoteRoom is for the words around what is quoted.
+const quoteRoom = 48
 
-// retell turns the message of another agent into one of the user.
-func retell(agent string, m Message) Message {
+// quote turns the message of another agent into one of the user.
+func quote(agent string, m Message) Message {
 	if m == nil {
 		return nil
 	}
 	var text strings.Builder
-	text.Grow(retoldRoom + len(agent) + len(m.Content) + len(m.ToolName))
+	text.Grow(quoteRoom + len(agent) + len(m.Content) + len(m.ToolName))
 	write := func(parts ...string) {
 		for _, p := range parts {
 			text.WriteString(p)
@@ -337,16 +337,16 @@ func retell(agent string, m Message) Message {
 			write(" [", agent, "] `", m.ToolName, "` tool returned result: ", m.Content, ".")
 		}
 	}
-	told := schema.UserMessage(text.String())
+	quoted := schema.UserMessage(text.String())
 	//lint:ignore SA1019 older callers still send it
-	told.MultiContent = slices.Clone(m.MultiContent)
-	told.UserInputMultiContent = slices.Clone(m.UserInputMultiContent)
+	quoted.MultiContent = slices.Clone(m.MultiContent)
+	quoted.UserInputMultiContent = slices.Clone(m.UserInputMultiContent)
 	for i := range m.AssistantGenMultiContent {
 		if part, ok := inputPart(&m.AssistantGenMultiContent[i]); ok {
-			told.UserInputMultiContent = append(told.UserInputMultiContent, part)
+			quoted.UserInputMultiContent = append(quoted.UserInputMultiContent, part)
 		}
 	}
-	return told
+	return quoted
 }
 
 // inputPart is what an agent generated as a part of a user message; reasoning is left out.

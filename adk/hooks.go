@@ -86,7 +86,7 @@ func (s *handlerSet[M]) runFinalAnswer(ctx context.Context, state *TypedChatMode
 	return AcceptFinalAnswer, state, nil
 }
 
-// runAfterAgent tells that the run has succeeded.
+// runAfterAgent runs the hooks behind a run that has succeeded.
 func (s *handlerSet[M]) runAfterAgent(ctx context.Context, state *TypedChatModelAgentState[M]) (err error) {
 	for i := range s.afterAgent {
 		if ctx, err = s.afterAgent[i].doAfterAgent(ctx, state); err != nil {

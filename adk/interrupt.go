@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Address is the path of running code from the root of the run: a slice of [AddressSegment]. Its String is that of the
+// Address is the path of running code from the root of the run: a slice of [AddressSegment]. Its String joins the
 // segments, such as "agent:travel;tool:book_hotel:call_1".
 type Address = core.Address
 
@@ -47,7 +47,7 @@ type InterruptInfo struct {
 	InterruptContexts []*InterruptCtx
 }
 
-// ResumeInfo is what an agent is told when its run is resumed.
+// ResumeInfo is what an agent gets when its run is resumed.
 type ResumeInfo struct {
 	EnableStreaming bool
 	// InterruptInfo has the Data of the agent's own interrupt, if it is a custom agent, and no InterruptContexts.
@@ -63,7 +63,8 @@ type ResumeInfo struct {
 	ImplicitResume bool
 }
 
-// Interrupt makes the event with which an agent stops its run so that it can go on later. info tells the user why.
+// Interrupt makes the event with which an agent stops its run so that it can continue later. info says why, for the
+// user.
 func Interrupt(ctx context.Context, info any) *AgentEvent {
 	return TypedInterrupt[*schema.Message](ctx, info)
 }

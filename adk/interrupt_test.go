@@ -302,8 +302,8 @@ func testAddedTools[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"echo", "ask"}, toolNames(m.options[1]))
 }
 
-// TestInterrupt_R9_I13_CallsOfOneID: of interrupted calls with one ID, or none, as some models make them, each is resumed
-// by itself: what is done stays out of the way of the others.
+// TestInterrupt_R9_I13_CallsOfOneID: of interrupted calls with one ID, or none, as some models make them, each is
+// resumed by itself: what is done stays out of the way of the others.
 func TestInterrupt_R9_I13_CallsOfOneID(t *testing.T) {
 	for _, id := range []string{"", "c"} {
 		m := &replies{all: []Message{chatAnswer("", wanted{"ask", id, "p"}, wanted{"ask", id, "q"}), schema.AssistantMessage("done", nil)}}

@@ -13,8 +13,8 @@ import (
 )
 
 // TestInterrupt_L12_InATurnOfTheModel: the model, or a hook around it, may ask. Before there is an answer, the resumed
-// run takes the turn anew, as if it had not begun: the history is the same, what hooks had made of it is not there twice,
-// and it costs no iteration. After that the answer stands, and only the hooks run again.
+// run takes the turn anew, as if it had not begun: the history is the same, what hooks had made of it is not there
+// twice, and it costs no iteration. After that the answer stands, and only the hooks run again.
 func TestInterrupt_L12_InATurnOfTheModel(t *testing.T) {
 	bubbled(t, testTurnInterrupt[ordinary], testTurnInterrupt[agentic])
 }

@@ -35,7 +35,7 @@ func (ai *AsyncIterator[T]) All() iter.Seq[T] {
 }
 
 // Close says that nobody reads any more: what is waiting is dropped, streams in it are closed, a waiting Next returns
-// false. The run goes on to its end. Closing is optional and may be repeated.
+// false. The run continues to its end. Closing is optional and may be repeated.
 func (ai *AsyncIterator[T]) Close() {
 	if ai == nil || ai.ring == nil {
 		return

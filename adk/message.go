@@ -117,8 +117,8 @@ type messageOps[M MessageType] struct {
 	// toolCalls are the calls of a message, in their order; callChunks those of a chunk, with their place in the stream.
 	toolCalls  func(m M) []schema.ToolCall
 	callChunks func(m M) []schema.ToolCall
-	// isAnswer reports whether a message is one of a model, and isResult whether it is one of a tool. Others are what users
-	// and hooks put into a history.
+	// isAnswer reports whether a message is one of a model, and isResult whether it is one of a tool. Others are what
+	// users and hooks put into a history.
 	isAnswer, isResult func(m M) bool
 	// text is what a message says.
 	text func(m M) string
@@ -345,7 +345,7 @@ type chunkJoin[M MessageType] interface {
 }
 
 // concat reads a stream to its end, closes it and returns the message that it was. It gives up when ctx ends, whether
-// or not the producer does: the error is that of ctx then.
+// or not the producer does: the error is the one of ctx then.
 func (compiled[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
 	join, _, err := joinStream(receiverOf(ctx, s), nil)
 	if err != nil {

@@ -21,7 +21,7 @@ type (
 	EnhancedStreamableToolCallEndpoint func(ctx context.Context, toolArgument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error)
 )
 
-// ToolContext tells a hook which tool call it is about.
+// ToolContext says which tool call a hook is called for.
 type ToolContext struct {
 	// Name is the name that the model wrote, which may be an alias.
 	Name string
@@ -34,9 +34,9 @@ type ToolCallsContext struct {
 	ToolCalls []ToolContext
 }
 
-// TypedModelContext tells a hook about the model call to come. It is for reading.
+// TypedModelContext describes the model call to come to a hook. It is for reading.
 type TypedModelContext[M MessageType] struct {
-	// Tools are those of the call's options. What the model will be offered is in the state: ToolInfos there decides.
+	// Tools are the tools in the call's options. What the model will be offered is in the state: ToolInfos there decides.
 	Tools []*schema.ToolInfo
 	// ModelRetryConfig and ModelFailoverConfig are the agent's, nil if it has none.
 	ModelRetryConfig    *TypedModelRetryConfig[M]
@@ -50,16 +50,16 @@ type ModelContext = TypedModelContext[*schema.Message]
 type ChatModelAgentContext struct {
 	// Instruction is the system prompt, with what the agent adds to it.
 	Instruction string
-	// Tools can be called in the run, and the model is told about them. The list decides, also when it is empty.
+	// Tools can be called in the run, and are described to the model. The list decides, also when it is empty.
 	Tools []tool.BaseTool
 	// ReturnDirectly has the names of tools whose result ends the run; entries that are false do not count. Never nil.
 	ReturnDirectly map[string]bool
-	// ToolSearchTool is told to models that look for deferred tools by themselves.
+	// ToolSearchTool is described to models that look for deferred tools by themselves.
 	ToolSearchTool *schema.ToolInfo
 }
 
 // TypedChatModelAgentState is what the hooks of a run see and change: the history, and the tools that the model is
-// told about. Its slices may be appended to; elements that are there already must be replaced, not changed.
+// offered. Its slices may be appended to; elements that are there already must be replaced, not changed.
 type TypedChatModelAgentState[M MessageType] struct {
 	Messages []M
 	// ToolInfos are offered to the model. nil and empty alike offer none.
@@ -92,17 +92,17 @@ const (
 // What a hook was given stays the hook's: the runtime does not change it later. The hooks in the order of a run:
 type TypedChatModelAgentMiddleware[M MessageType] interface {
 	// BeforeAgent is called once for each Run and Resume, before anything else, in the caller's goroutine. The context
-	// that it returns is that of the whole run. There are no run-local values yet; [SendEvent] works.
+	// that it returns becomes that of the whole run. There are no run-local values yet; [SendEvent] works.
 	BeforeAgent(ctx context.Context, runCtx *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error)
 	// BeforeModelRewriteState is called before each turn of the model, once, however often the call is retried. The
-	// state that it returns is kept, and is what the model gets. The context is that of the turn: of wrappers, model
+	// state that it returns is kept, and is what the model gets. The context becomes that of the turn: of wrappers, model
 	// and AfterModelRewriteState.
 	BeforeModelRewriteState(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error)
 	// WrapModel is called for each call of the model, retries and failover among them, and returns a model around m.
 	// What it changes in the input is not kept; changes of the answer are.
 	WrapModel(ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (model.BaseModel[M], error)
 	// AfterModelRewriteState is called after each turn of the model, whose answer is the last message. The state that
-	// it returns is kept, and its last message decides how the run goes on.
+	// it returns is kept, and its last message decides how the run continues.
 	AfterModelRewriteState(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error)
 	// WrapInvokableToolCall and the three hooks after it are called for each tool call, the one that fits the tool.
 	// Arguments have gone through aliases and the arguments handler. An error fails the call.

@@ -40,8 +40,8 @@ type modelAttempt[M MessageType] struct {
 // attemptPhase is what has become of an attempt. Its turn makes the transitions.
 //
 //	from  to        when
-//	open  accepted  its answer is that of the turn
-//	open  failed    its error is that of the turn
+//	open  accepted  its answer becomes the answer of the turn
+//	open  failed    its error becomes the error of the turn
 //	open  rejected  another call follows, or would if it were allowed
 type attemptPhase int
 
@@ -253,7 +253,7 @@ func (a *modelAttempt[M]) sendMessage(answer M) {
 	a.turn.run.sendMessage(&e.event)
 }
 
-// sendStream sends the answer as an event while it comes, and returns the stream to go on with. A first chunk without
+// sendStream sends the answer as an event while it comes, and returns the stream to continue with. A first chunk without
 // ID gets the given one, if there is one.
 func (a *modelAttempt[M]) sendStream(s *schema.StreamReader[M], id mark) *schema.StreamReader[M] {
 	ops := opsOf[M]()
@@ -304,7 +304,7 @@ func (a *modelAttempt[M]) accept() {
 	a.judge(attemptAccepted, nil)
 }
 
-// fail closes the attempt whose error is that of the turn.
+// fail closes the attempt, whose error becomes that of the turn.
 func (a *modelAttempt[M]) fail() {
 	a.speculation.abort(a.err)
 	a.judge(attemptFailed, nil)
@@ -432,7 +432,7 @@ func adoptEarlyCalls[M MessageType](ctx context.Context, input *schema.Message) 
 	return calls, r.speculation.publish()
 }
 
-// keepSpeculation gives up the calls that run already if the message that the run goes on with makes none.
+// keepSpeculation gives up the calls that run already if the message that the run continues with makes none.
 func (r *agentRun[M]) keepSpeculation(last M) {
 	if r.speculation != nil && !opsOf[M]().hasToolCalls(last) {
 		r.speculation.close()

@@ -33,7 +33,7 @@ type modelChain[M MessageType] struct {
 	// limited: an agent with tools, or with a gate before the final answer, counts its iterations.
 	limited bool
 	infos   []*schema.ToolInfo
-	// tools is the option that tells the model about infos.
+	// tools is the option that offers infos to the model.
 	tools []model.Option
 	// eager, if not nil, runs tool calls while the model streams.
 	eager *eagerTools
@@ -98,7 +98,7 @@ func (c *modelChain[M]) turn(ctx context.Context) (M, error) {
 	return t.end(ctx, last, err)
 }
 
-// optionsFor are those of the run, and then what tools there are. The model learns of tools in no other way.
+// optionsFor returns the options of the run, and then what tools there are. The model learns of tools in no other way.
 func (c *modelChain[M]) optionsFor(r *agentRun[M], tools, deferred []*schema.ToolInfo) []model.Option {
 	own := slices.Equal(tools, c.infos)
 	if own && len(r.options.model) == 0 && r.toolSearchTool == nil && deferred == nil {
@@ -120,7 +120,7 @@ func (c *modelChain[M]) optionsFor(r *agentRun[M], tools, deferred []*schema.Too
 	return opts
 }
 
-// toolsOf are the tools that a run tells the model about unless hooks change them: those of the agent, or else of the
+// toolsOf returns the tools that a run offers to the model unless hooks change them: those of the agent, or else of the
 // caller's options.
 func (c *modelChain[M]) toolsOf(r *agentRun[M]) []*schema.ToolInfo {
 	if len(c.infos) > 0 || len(r.options.model) == 0 {
@@ -129,7 +129,7 @@ func (c *modelChain[M]) toolsOf(r *agentRun[M]) []*schema.ToolInfo {
 	return toolsIn(r.options.model)
 }
 
-// toolsIn are the tools that options tell a model about.
+// toolsIn returns the tools that options offer to a model.
 func toolsIn(opts []model.Option) []*schema.ToolInfo {
 	return model.GetCommonOptions(nil, opts...).Tools
 }
@@ -164,7 +164,7 @@ func (t *modelTarget[M]) enter(ctx context.Context) context.Context {
 }
 
 // Generate calls the model and gives the answer its message ID, in a copy: the model may return the same message in
-// several runs. Callback handlers hear of a panic, too.
+// several runs. Callback handlers see a panic, too.
 func (t *modelTarget[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (answer M, err error) {
 	ctx = t.started(ctx, input)
 	answer, err = t.generate(ctx, input, opts)

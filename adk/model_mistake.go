@@ -33,7 +33,7 @@ const (
 // with it, wrapped, unless [ToolsConfig].ReportMistakes has it shown to the model.
 type ModelMistake struct {
 	Kind MistakeKind
-	// Agent is the agent whose model it was. Tool and CallID are those of the call.
+	// Agent is the agent whose model it was. Tool and CallID are the name and ID of the call.
 	Agent, Tool, CallID string
 	// Text says to the model what is wrong: "quantity must be at most 10; size is required".
 	Text string
@@ -105,7 +105,7 @@ func (s *agentState[M]) mistakesInARow() (n int) {
 	}
 }
 
-// continueAfterMistake has the run go on if the result that was to end it is that of a mistake.
+// continueAfterMistake has the run continue if the result that was to end it reports a mistake.
 func (s *agentState[M]) continueAfterMistake(results []M) {
 	ops := opsOf[M]()
 	for _, m := range results {

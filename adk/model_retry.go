@@ -97,7 +97,7 @@ func (e *RetryExhaustedError) As(target any) bool {
 }
 
 // WillRetryError ends the event stream of an answer that does not count, because the model is called again (or was
-// rejected for the last time). What came before it should be taken back from the user.
+// rejected for the last time). What came before it should be withdrawn from the user's view.
 type WillRetryError struct {
 	// ErrStr is the text of what was wrong.
 	ErrStr string
@@ -113,7 +113,7 @@ func (e *WillRetryError) Error() string { return e.ErrStr }
 // Unwrap returns the error of the call; nil if the answer was rejected, or after the error was saved.
 func (e *WillRetryError) Unwrap() error { return e.err }
 
-// RejectReason is that of the decision; nil after the error was saved.
+// RejectReason is the reason that the decision gave; nil after the error was saved.
 func (e *WillRetryError) RejectReason() any { return e.rejectReason }
 
 func init() {
@@ -171,7 +171,7 @@ func (t *modelTurn[M]) generateWithRetry(ctx context.Context) (answer M, err err
 // verdict is what becomes of an attempt.
 type verdict[M MessageType] struct {
 	again bool
-	// err is that of the turn if the attempt stands or no other is allowed.
+	// err becomes that of the turn if the attempt stands or no other is allowed.
 	err error
 	// rejected: a good answer was not good enough.
 	rejected bool

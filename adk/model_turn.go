@@ -32,7 +32,7 @@ type modelTurn[M MessageType] struct {
 	options []model.Option
 	// view is the state as the hooks see it, if there are any.
 	view *TypedChatModelAgentState[M]
-	// resumedAt is where a resumed run goes on in the turn, resumeAtNode if it takes the turn from its beginning.
+	// resumedAt is where a resumed run continues in the turn, resumeAtNode if it takes the turn from its beginning.
 	resumedAt resumePoint
 	// about is what hooks are given about the turn.
 	about *TypedModelContext[M]
@@ -82,7 +82,7 @@ func (t *modelTurn[M]) takeInput(ctx context.Context) error {
 		}
 		t.input = slices.Clip(s.Messages)
 		if c.handlers.beforeTurn() {
-			t.view = s.view() // and the options are those of what the hooks make of it
+			t.view = s.view() // the options follow from what the hooks make of it
 		} else {
 			t.options = c.optionsFor(r, s.ToolInfos, s.DeferredToolInfos)
 		}
@@ -103,7 +103,7 @@ func (t *modelTurn[M]) answerWithHooks(ctx context.Context) (last M, err error) 
 	return t.hookAfter(ctx, answer, mc)
 }
 
-// hookContext is what hooks are told about a call with the given tools. Hooks of one turn share it as long as the tools
+// hookContext describes a call with the given tools to hooks. Hooks of one turn share it as long as the tools
 // are the same.
 func (t *modelTurn[M]) hookContext(tools []*schema.ToolInfo) *TypedModelContext[M] {
 	if t.about == nil || !slices.Equal(t.about.Tools, tools) {
@@ -229,7 +229,7 @@ func (t *modelTurn[M]) resumed(ctx context.Context) (last M, err error) {
 	})
 }
 
-// goBack makes the state one that a resumed run can go on from: after an answer that has been emitted, or else before
+// goBack makes the state one that a resumed run can continue from: after an answer that has been emitted, or else before
 // the turn.
 func (t *modelTurn[M]) goBack(ctx context.Context) error {
 	switch t.run.phase.get() {
@@ -277,14 +277,14 @@ func stopAt[M MessageType](ctx context.Context, point resumePoint) error {
 	})
 }
 
-// turnPhase is what a turn of the model has committed. It decides where a run that stops in it goes on.
+// turnPhase is what a turn of the model has committed. It decides where a run that stops in it continues.
 //
 //	from                 to        when                                         a run that stops then
 //	notBegun             asked     the turn has taken its input                 takes the turn again
-//	notBegun             answered  a resumed run had the answer already         goes on with the hooks after the model
-//	notBegun             hooked    a resumed run had run those hooks, too       goes on behind the turn
-//	asked                answered  the answer is in the history                 goes on with the hooks after the model
-//	asked, answered      hooked    the hooks after the model have run           goes on behind the turn
+//	notBegun             answered  a resumed run had the answer already         continues with the hooks after the model
+//	notBegun             hooked    a resumed run had run those hooks, too       continues behind the turn
+//	asked                answered  the answer is in the history                 continues with the hooks after the model
+//	asked, answered      hooked    the hooks after the model have run           continues behind the turn
 //	any but notBegun     lost      an event was dropped: the run is to stop     takes the turn again
 type turnPhase int32
 

@@ -35,7 +35,7 @@ type reactGraph[M MessageType] struct {
 	infos []*schema.ToolInfo
 	// shadowed has the tools that a later one of their name takes the place of, and that one, by their places.
 	shadowed map[int]int
-	// warned: a logger was told of them.
+	// warned: they were logged.
 	warned atomic.Bool
 	// canonical has the tools' own names by alias.
 	canonical map[string]string
@@ -47,7 +47,7 @@ type reactGraph[M MessageType] struct {
 //	                  → [FinalAnswer] → END                       → ToolNodeToEndConverter → [FinalAnswer] → END
 //
 // and without tools only START → ChatModel → [FinalAnswer] → END: then the first answer is the last, whatever it calls.
-// FinalAnswer is there for middlewares that judge answers, or want to hear of the end. A rejected answer goes by
+// FinalAnswer is there for middlewares that judge answers, or act at the end. A rejected answer goes by
 // FinalAnswerRejection to ChatModel.
 func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []tool.BaseTool) (*reactGraph[M], error) {
 	conf, ops := &p.agent.conf, opsOf[M]()
@@ -235,7 +235,7 @@ func (r *agentRun[M]) sendDirectResult(ctx context.Context, e *TypedAgentEvent[M
 }
 
 // hookAfterToolCalls runs the hooks after a round with n results, and the caller's own. What a cancel has broken off is
-// done again when the run goes on.
+// done again when the run continues.
 func (r *agentRun[M]) hookAfterToolCalls(ctx context.Context, n int) error {
 	if len(r.agent.handlers.afterToolCalls) == 0 && r.options.afterToolCalls == nil {
 		return nil
@@ -375,7 +375,7 @@ func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 	handlers := r.agent.handlers
 	var view *TypedChatModelAgentState[M]
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		if opsOf[M]().isNil(last) { // the node goes on after an interrupt
+		if opsOf[M]().isNil(last) { // the node continues after an interrupt
 			last = s.finalMessage()
 		}
 		view = s.view()
@@ -414,8 +414,8 @@ func judgeAnswer[M MessageType](ctx context.Context, last M) (M, error) {
 
 var errNoDirectResult = errors.New("return directly tool call result not found")
 
-// chooseReturnDirectly looks for a call whose result ends the run, before the tools run. The calls are those of the last
-// message: a node that goes on after an interrupt has no other input.
+// chooseReturnDirectly looks for a call whose result ends the run, before the tools run. The calls are in the last
+// message: a node that continues after an interrupt has no other input.
 func chooseReturnDirectly[M MessageType](ctx context.Context, _ M, s *agentState[M]) (answer M, err error) {
 	r := agentRunFrom[M](ctx)
 	if len(s.Messages) == 0 {

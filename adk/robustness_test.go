@@ -537,8 +537,8 @@ func testGoexitWorker[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, 1, m.calls())
 }
 
-// TestRobust_L6_GoexitInABranch: an agent that runs beside others has a goroutine of its own. If it ends that, it has not
-// answered.
+// TestRobust_L6_GoexitInABranch: an agent that runs beside others has a goroutine of its own. If it ends that, it has
+// not answered.
 func TestRobust_L6_GoexitInABranch(t *testing.T) {
 	leaves := &custom[ordinary]{"leaves", func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] {
 		runtime.Goexit()

@@ -91,8 +91,8 @@ func (run *runnerRun[M]) openJournal() error {
 	return steps.Begin(run.exec.Context, input)
 }
 
-// finishJournal delivers the result of a run that had only to be told again, and removes what was saved of one that has
-// succeeded: its steps, and the checkpoint that it went on from.
+// finishJournal delivers the result of a run that had only to be replayed, and removes what was saved of one that has
+// succeeded: its steps, and the checkpoint that it continued from.
 func (run *runnerRun[M]) finishJournal() {
 	if run.replayed != nil && run.end == runRunning {
 		run.hub.send(run.replayed)
@@ -114,7 +114,7 @@ func (run *runnerRun[M]) forget() (err error) {
 	defer journal.BlameStore(&err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
-	if deleter, ok := run.runner.store.(CheckPointDeleter); ok { // first: the steps alone can be told again
+	if deleter, ok := run.runner.store.(CheckPointDeleter); ok { // first: the steps alone can be replayed
 		if err := deleter.Delete(ctx, run.root.journal.ID()); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ var runKind = envelope.Kind{Magic: [8]byte{'w', 'e', 'f', 't', '-', 'r', 'u', 'n
 // by the serializer of the type registry.
 const runCodec = "gob"
 
-// runDocument is a run that stopped. What an agent needs to go on is the state of its interrupt point; a chat model
+// runDocument is a run that stopped. What an agent needs to continue is the state of its interrupt point; a chat model
 // agent keeps all points inside itself.
 type runDocument struct {
 	Streaming bool
@@ -139,7 +139,7 @@ type runDocument struct {
 	History   []savedItem
 	Points    []savedPoint
 	// Steps are the records of the journal that the points do not contain, and Resumable says where in the journal what
-	// goes on at an address was recorded.
+	// continues at an address was recorded.
 	Steps     [][]byte
 	Resumable map[string]string
 }
@@ -210,8 +210,8 @@ func openRun(data []byte) (d *runDocument, err error) {
 	return d, err
 }
 
-// writtenByEino recognises the checkpoints of Eino: a gob stream, which begins with the names of a struct and its fields,
-// or JSON with the names of registered types.
+// writtenByEino recognises the checkpoints of Eino: a gob stream, which begins with the names of a struct and its
+// fields, or JSON with the names of registered types.
 func writtenByEino(data []byte) bool {
 	return bytes.Contains(data, []byte("_eino_")) ||
 		bytes.Contains(data, []byte("serialization")) && bytes.Contains(data, []byte("RunCtx"))
@@ -430,7 +430,7 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 	switch {
 	case died, run.runner.durable:
 		run.keepSteps(steps)
-	case len(saved.Steps)+len(saved.Resumable) > 0: // it goes on without saving more of them
+	case len(saved.Steps)+len(saved.Resumable) > 0: // it continues without saving more of them
 		run.keepSteps(steps)
 	}
 	if !died && run.runner.durable {

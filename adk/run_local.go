@@ -93,7 +93,7 @@ var encoders = []reflect.Type{
 	reflect.TypeFor[gob.GobEncoder](), reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
 }
 
-// isClosed reports whether one value of a type tells about all of them: there is no interface in it, no pointer that
+// isClosed reports whether one value of a type stands for all of them: there is no interface in it, no pointer that
 // must not be nil, and no method that encodes it. outer are the types around it; one that holds itself is not closed.
 func isClosed(t reflect.Type, outer []reflect.Type) bool {
 	if slices.Contains(outer, t) || slices.ContainsFunc(encoders, func(e reflect.Type) bool {

@@ -90,7 +90,8 @@ func WithSkipTransferMessages() AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.skipTransferMessages = true })
 }
 
-// WithCallbacks adds callback handlers to a run. They hear of the agents, and of models, tools and graphs inside them.
+// WithCallbacks adds callback handlers to a run. They are called for the agents, and for models, tools and graphs inside
+// them.
 // Calls add up.
 func WithCallbacks(handlers ...callbacks.Handler) AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *agentOptions) { o.handlers = append(o.handlers, handlers...) })
@@ -124,14 +125,14 @@ func WithToolOptions(opts []tool.Option) AgentRunOption {
 }
 
 // WithAfterToolCallsHook has fn called after all tool calls of a message, with their results in the history, before
-// the run goes on. It is called in the run's goroutine; its error ends the run. Of several such options the last one
+// the run continues. It is called in the run's goroutine; its error ends the run. Of several such options the last one
 // counts.
 func WithAfterToolCallsHook(fn func(ctx context.Context) error) AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.afterToolCalls = fn })
 }
 
-// WithHistoryModifier rewrites the history of a resumed run before it goes on. [ChatModelAgentResumeData] does the same
-// for one agent among several, and wins. Ordinary messages only.
+// WithHistoryModifier rewrites the history of a resumed run before it continues. [ChatModelAgentResumeData] does the
+// same for one agent among several, and wins. Ordinary messages only.
 func WithHistoryModifier(f func(context.Context, []Message) []Message) AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *chatModelAgentOptions) { o.historyModifier = f })
 }

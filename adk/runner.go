@@ -47,7 +47,7 @@ type TypedRunnerConfig[M MessageType] struct {
 	Agent TypedAgent[M]
 	// EnableStreaming asks the agent for messages as streams.
 	EnableStreaming bool
-	// CheckPointStore keeps runs that stopped, so that they can go on later: those with [WithCheckPointID].
+	// CheckPointStore keeps runs that stopped, so that they can continue later: those with [WithCheckPointID].
 	CheckPointStore CheckPointStore
 	// Durability says when they are saved.
 	Durability Durability
@@ -87,7 +87,7 @@ func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentR
 	return r.Run(ctx, []M{runtimeOf[M]().userMessage(query)}, opts...)
 }
 
-// Run runs the agent on messages. It returns when the agent has begun; the run goes on to its end whether or not the
+// Run runs the agent on messages. It returns when the agent has begun; the run continues to its end whether or not the
 // events are read. An error is the last event. To stop a run, cancel ctx, or see [WithCancel].
 func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	return runtimeOf[M]().run(ctx, r, messages, opts)
@@ -121,7 +121,7 @@ type runnerRun[M MessageType] struct {
 	hub     hub[M]
 	input   TypedAgentInput[M]
 	step    [1]RunStep
-	// saved is what the run goes on from, nil for a new one.
+	// saved is what the run continues from, nil for a new one.
 	saved *runDocument
 	// task is what the run does, once it has begun.
 	task task
@@ -218,7 +218,7 @@ func talksToOthers[M MessageType](agent TypedAgent[M]) bool {
 	return workflow || len(f.subAgents) > 0 || f.parentAgent() != nil
 }
 
-// start begins the run in the caller's goroutine and goes on in one of its own.
+// start begins the run in the caller's goroutine and continues in one of its own.
 func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 	if err := guardHook(func() error { run.exec.setAgent(run.runner.agent); return nil }); err != nil {
 		run.gate.end()
@@ -243,14 +243,14 @@ func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 	return run.hub.open()
 }
 
-// outcomeEnds tells whoever waits for the outcome that it stands.
+// outcomeEnds wakes those that wait for the outcome.
 func (run *runnerRun[M]) outcomeEnds() {
 	if o := run.root.options.outcome; o != nil {
 		close(o.ended)
 	}
 }
 
-// begin makes the agent start or go on.
+// begin makes the agent start or continue.
 func (run *runnerRun[M]) begin() task {
 	if run.saved == nil || len(run.saved.Points) == 0 { // it is new, or its process died
 		return run.exec.begin(&run.input, nil)
@@ -351,7 +351,7 @@ type task interface {
 	execute()
 }
 
-// assignment is what an agent is to do: answer the input, or go on with an interrupted run.
+// assignment is what an agent is to do: answer the input, or continue an interrupted run.
 type assignment[M MessageType] struct {
 	input  *TypedAgentInput[M]
 	resume *ResumeInfo
@@ -476,10 +476,10 @@ type ResumeParams struct {
 	Targets map[string]any
 }
 
-// Resume goes on with the run that was saved under checkPointID, and names no interrupt point: what stopped finds out
+// Resume continues with the run that was saved under checkPointID, and names no interrupt point: what stopped finds out
 // that it was interrupted, and decides for itself. If it stops again, it is saved under the same ID. If it ends, the
 // checkpoint stays as it was, and resuming it again repeats what came after it; a run that is saved at every step
-// ([EveryStep]) takes its checkpoint away when it succeeds. The streaming mode is that of the saved run; agent, models
+// ([EveryStep]) deletes its checkpoint when it succeeds. The streaming mode is the saved run's; agent, models
 // and tools may be new ones of the same names.
 func (r *TypedRunner[M]) Resume(ctx context.Context, checkPointID string, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
 	return r.ResumeWithParams(ctx, checkPointID, nil, opts...)

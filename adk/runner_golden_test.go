@@ -26,8 +26,8 @@ func goldenRunner(t *testing.T, store CheckPointStore) *Runner {
 	return NewRunner(t.Context(), RunnerConfig{Agent: seq, CheckPointStore: store})
 }
 
-// TestRunner_GoldenCheckpoint: user-pain F2: what this release has saved can be resumed. WEFT_WRITE_GOLDEN=1 writes the file anew,
-// which is for a new format only: files of released formats stay.
+// TestRunner_GoldenCheckpoint: user-pain F2: what this release has saved can be resumed. WEFT_WRITE_GOLDEN=1 writes the
+// file anew, which is for a new format only: files of released formats stay.
 func TestRunner_GoldenCheckpoint(t *testing.T) {
 	if os.Getenv("WEFT_WRITE_GOLDEN") != "" {
 		store := memory{}
@@ -96,7 +96,8 @@ func FuzzOpenRun(f *testing.F) {
 	})
 }
 
-// TestRunner_R17_UnregisteredValuesAreNamed: user-pain F1: what cannot be saved is named, and the interrupt comes all the same.
+// TestRunner_R17_UnregisteredValuesAreNamed: user-pain F1: what cannot be saved is named, and the interrupt comes all
+// the same.
 func TestRunner_R17_UnregisteredValuesAreNamed(t *testing.T) {
 	type mine struct{ A int }
 	agent := newOrdinary(t, "a", recall(callOf("ask", "c1", "x")), askTool("ask"))

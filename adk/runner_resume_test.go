@@ -182,8 +182,8 @@ func TestFlow_F3_F5_TransferAndResume(t *testing.T) {
 	require.Equal(t, []string{"child: told yes", "child: child done"}, texts)
 }
 
-// R12, user-pain B10, F16: a run that has ended does not take its checkpoint away, so that it can be resumed from there again. One that is
-// saved at every step does: nothing that it has done is to be done twice.
+// R12, user-pain B10, F16: a run that has ended does not take its checkpoint away, so that it can be resumed from there
+// again. One that is saved at every step does: nothing that it has done is to be done twice.
 func TestRunner_R12_TheCheckpointOfARunThatHasEnded(t *testing.T) {
 	for name, durability := range map[string]Durability{"on interrupt": OnInterrupt, "every step": EveryStep} {
 		t.Run(name, func(t *testing.T) {

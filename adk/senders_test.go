@@ -144,8 +144,8 @@ func testEventsKept[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestSenders_H11_WrappersKeepChunks: a wrapper that does nothing keeps the chunks, one that joins makes one of them, and
-// one that puts something in front or answers by itself gives a message with one ID.
+// TestSenders_H11_WrappersKeepChunks: a wrapper that does nothing keeps the chunks, one that joins makes one of them,
+// and one that puts something in front or answers by itself gives a message with one ID.
 func TestSenders_H11_WrappersKeepChunks(t *testing.T) {
 	t.Run("ordinary", testWrapperChunks[ordinary])
 	t.Run("agentic", testWrapperChunks[agentic])

@@ -192,7 +192,8 @@ func testResumeMany[M MessageType](t *testing.T, streaming bool) {
 	require.Len(t, ran.all(), 100)
 }
 
-// TestShared_AbandonedIterators (user-pain B2, B5, B7): a reader that goes away leaves nothing behind, whatever it has read (W-3).
+// TestShared_AbandonedIterators (user-pain B2, B5, B7): a reader that goes away leaves nothing behind, whatever it has
+// read (W-3).
 func TestShared_AbandonedIterators(t *testing.T) {
 	bubbled(t, testAbandoned[ordinary], testAbandoned[agentic])
 }

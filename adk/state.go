@@ -19,7 +19,7 @@ type agentState[M MessageType] struct {
 	Messages []M
 	// Extra has the run-local values.
 	Extra map[string]any
-	// ToolInfos and DeferredToolInfos are what the model is told about, once ToolsInitialised.
+	// ToolInfos and DeferredToolInfos are what the model is offered, once ToolsInitialised.
 	ToolInfos         []*schema.ToolInfo
 	DeferredToolInfos []*schema.ToolInfo
 	ToolsInitialised  bool
@@ -54,7 +54,7 @@ type sentExtra struct {
 }
 
 // resumePoint says what a run had done when it stopped between two nodes of its graph, so that a resumed one does not do
-// it again. It is saved with the run; [agentRun] sets it when it stops, and clears it when it goes on.
+// it again. It is saved with the run; [agentRun] sets it when it stops, and clears it when it continues.
 type resumePoint int
 
 const (
@@ -224,7 +224,7 @@ type anyRun interface {
 	scopeOf(ctx context.Context) *journal.Scope
 	// outside is the context that the run was started with.
 	outside() context.Context
-	// idempotencyKey is that of a tool call of the run.
+	// idempotencyKey returns the key of a tool call of the run.
 	idempotencyKey(ctx context.Context, call schema.ToolCall) string
 }
 
@@ -302,7 +302,7 @@ func (r *agentRun[M]) setAction(ctx context.Context, key string, action *AgentAc
 
 var errNoState = errors.New("the run has no state yet: it gets one after BeforeAgent")
 
-// hasState reports whether the state that ctx leads to is that of the run, and not of a run around it.
+// hasState reports whether the state that ctx leads to belongs to the run, and not to a run around it.
 func (r *agentRun[M]) hasState(ctx context.Context) bool {
 	if innermostRun(r.Context) == nil {
 		return true

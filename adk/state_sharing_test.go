@@ -110,8 +110,8 @@ func (p *lockProbe[M]) send(e *TypedAgentEvent[M]) {
 	p.events = append(p.events, e)
 }
 
-// TestEvents_DoBetter17_TheStateIsFreeMeanwhile: whoever takes an event, however long that takes, holds up no hook or tool
-// that wants the state.
+// TestEvents_DoBetter17_TheStateIsFreeMeanwhile: whoever takes an event, however long that takes, holds up no hook or
+// tool that wants the state.
 func TestEvents_DoBetter17_TheStateIsFreeMeanwhile(t *testing.T) {
 	matrix(t, testFreeState[ordinary], testFreeState[agentic])
 }

@@ -14,7 +14,7 @@ import (
 type receiver[T any] struct {
 	ctx context.Context // nil: it never ends
 	s   *schema.StreamReader[T]
-	// call is that of the model or tool whose stream it is, if its run can be cancelled.
+	// call is the call of the model or tool whose stream it is, if its run can be cancelled.
 	call    *cancelscope.Call
 	release func() // of ctx, nil if it is not the receiver's own
 	// ended is the error with which the wait was given up because ctx has ended.
@@ -28,8 +28,8 @@ func receiverOf[T any](ctx context.Context, s *schema.StreamReader[T]) receiver[
 	return receiver[T]{ctx: ctx, s: s}
 }
 
-// next is the next item. A stream whose run was stopped meanwhile is read on: it has been cut off, or has come to its end
-// before, which the reader of the event may have seen. The run goes by that, too.
+// next is the next item. A stream whose run was stopped meanwhile is read on: it has been cut off, or has come to its
+// end before, which the reader of the event may have seen. The run goes by that, too.
 func (r *receiver[T]) next() (item T, err error) {
 	if r.ctx == nil {
 		return r.s.Recv()

@@ -75,8 +75,8 @@ func TestCancel_C14_WholeStreamsCount(t *testing.T) {
 	}
 }
 
-// TestHistory_AnswersThatAreGivenAgain: an answer that was told from inside a middleware, which then interrupts, is asked
-// for again when the run goes on. Agents that come later hear the second one alone.
+// TestHistory_AnswersThatAreGivenAgain: an answer that was told from inside a middleware, which then interrupts, is
+// asked for again when the run goes on. Agents that come later hear the second one alone.
 func TestHistory_AnswersThatAreGivenAgain(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		interrupted := false

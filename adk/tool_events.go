@@ -140,7 +140,7 @@ func notEmpty[T any](s *schema.StreamReader[T], nothing T) *schema.StreamReader[
 	}))
 }
 
-// sendToolStream sends the result of a call while it comes, and returns the stream to go on with.
+// sendToolStream sends the result of a call while it comes, and returns the stream to continue with.
 func sendToolStream[M MessageType, R any](ctx context.Context, name, callID string, s *schema.StreamReader[R], toMessage func(R) (M, error)) (*schema.StreamReader[R], error) {
 	if !agentRunFrom[M](ctx).ownCall(ctx).Emit() {
 		s.Close()

@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// What a model is told about handing a run over to another agent.
+// The words in which a model reads about handing a run over to another agent.
 const (
 	TransferToAgentToolName        = "transfer_to_agent"
 	TransferToAgentToolDesc        = "Transfer the question to another agent."
@@ -42,7 +42,7 @@ const (
 	transferredChinese = "成功移交任务至 agent [%s]"
 )
 
-// transferInstruction tells a model about the agents that it can hand the run over to.
+// transferInstruction describes to a model the agents that it can hand the run over to.
 func transferInstruction[M MessageType](ctx context.Context, targets []TypedAgent[M]) string {
 	var list strings.Builder
 	for _, a := range targets {
@@ -132,7 +132,7 @@ func transferResult(destAgentName string) string {
 	return fmt.Sprintf(language.Select(transferred, transferredChinese), destAgentName)
 }
 
-// handOver runs the agent that x's agent wants to go on with, if there is one.
+// handOver runs the agent that x's agent hands the run over to, if there is one.
 func handOver(x *execution[Message]) {
 	action := x.outcome()
 	if action == nil || action.Interrupted != nil || action.Exit || action.TransferToAgent == nil {
@@ -153,8 +153,8 @@ func handOver(x *execution[Message]) {
 	x.last = next.outcome()
 }
 
-// successorNamed finds the agent that takes over from x, and makes its execution. It asks agents for their names: a panic
-// of one becomes the error.
+// successorNamed finds the agent that takes over from x, and makes its execution. It asks agents for their names: a
+// panic of one becomes the error.
 func successorNamed(x *execution[Message], name string) (next *execution[Message], err error) {
 	defer func() {
 		if v := recover(); v != nil {

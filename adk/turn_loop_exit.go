@@ -18,10 +18,10 @@ type TurnLoopExitState[T any, M MessageType] struct {
 	ExitReason error
 	// UnhandledItems were not part of a turn.
 	UnhandledItems []T
-	// InterruptedItems are those of the turn that was interrupted. CanceledItems is the same list.
+	// InterruptedItems are the items of the turn that was interrupted. CanceledItems is the same list.
 	InterruptedItems []T
 	CanceledItems    []T
-	// StopCause is that of [WithStopCause].
+	// StopCause is the cause given by [WithStopCause].
 	StopCause string
 	// CheckpointAttempted says that the loop was saved, and CheckpointErr what went wrong then, or when an old
 	// checkpoint was deleted. Without an error every item of the lists is in the store. Checkpointed is

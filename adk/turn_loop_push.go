@@ -75,9 +75,9 @@ func WithPreemptDelay[T any, M MessageType](delay time.Duration) PushOption[T, M
 	return func(c *pushConfig[T, M]) { c.delay = delay }
 }
 
-// WithPushStrategy lets fn choose the options from the present turn; ctx is that of the turn. If no turn runs, they are
-// context.Background() and nil. fn runs inside Push, and no turn is planned meanwhile. Other options of the push do not
-// count, nor do strategies among those that fn returns.
+// WithPushStrategy lets fn choose the options from the present turn; ctx is the context of the turn. If no turn runs,
+// they are context.Background() and nil. fn runs inside Push, and no turn is planned meanwhile. Other options of the
+// push do not count, nor do strategies among those that fn returns.
 func WithPushStrategy[T any, M MessageType](
 	fn func(ctx context.Context, tc *TurnContext[T, M]) []PushOption[T, M],
 ) PushOption[T, M] {

@@ -20,7 +20,7 @@ type turn[T any, M MessageType] struct {
 	// saved is the run that GenResume decides about, nil if GenInput plans the turn.
 	saved *turnDocument[T]
 
-	// control is that of the agent. While the turn is planned, it is for stops only and cancels the callbacks that
+	// control is what cancels the agent. While the turn is planned, it is for stops only and cancels the callbacks that
 	// plan.
 	control cancelscope.Control
 	// preempted and stopped are closed when a preempt, or a stop, has cancelled the agent: before an event can say so.
@@ -62,7 +62,7 @@ func (t *turn[T, M]) StopNow() {
 // cancel asks the agent to stop. done is closed if that was not too late. The loop's mu is held.
 func (t *turn[T, M]) cancel(r cancelscope.Request, done chan struct{}) {
 	if !hasHappened(done) {
-		r.Told = done
+		r.Accepted = done
 	}
 	t.control.Ask(r)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestUserPain_G1_AtTheSameMoment: a model answers at the moment when a cancel, or the timeout of one, comes. Whichever is
-// first, everybody is told the same: either the run has ended, or it was cancelled and goes on later without a loss.
+// TestUserPain_G1_AtTheSameMoment: a model answers at the moment when a cancel, or the timeout of one, comes. Whichever
+// is first, everybody is told the same: either the run has ended, or it was cancelled and goes on later without a loss.
 func TestUserPain_G1_AtTheSameMoment(t *testing.T) {
 	bubbled(t, testSameMoment[ordinary], testSameMoment[agentic])
 }
@@ -160,8 +160,8 @@ func deaf(t *testing.T) map[string]Agent {
 	}
 }
 
-// TestUserPain_G4_TheReason: the cause that a context was cancelled with is that of the last error, whatever was at work,
-// with a cancel option or without, in a runner, in a loop, and without either.
+// TestUserPain_G4_TheReason: the cause that a context was cancelled with is that of the last error, whatever was at
+// work, with a cancel option or without, in a runner, in a loop, and without either.
 func TestUserPain_G4_TheReason(t *testing.T) {
 	reason := errors.New("the user has gone home")
 	agents := endless(t)

@@ -245,8 +245,8 @@ func inLoop(t *testing.T, build func() Agent, streaming bool) string {
 	return strings.Join(said, "\n")
 }
 
-// TestUserPain_F9_TwiceAtDepthThree: the same tool in the same agent, twice at once, three agents deep: all interrupt, and
-// are resumed one after the other in any order, or together.
+// TestUserPain_F9_TwiceAtDepthThree: the same tool in the same agent, twice at once, three agents deep: all interrupt,
+// and are resumed one after the other in any order, or together.
 func TestUserPain_F9_TwiceAtDepthThree(t *testing.T) {
 	build := func() Agent {
 		deepest := newOrdinary(t, "deepest", recall(chatAnswer("", wanted{"ask", "1", "x"}, wanted{"ask", "2", "y"}), chatAnswer(""), chatAnswer("deepest done")), askTool("ask"))

@@ -131,8 +131,8 @@ func TestUserPain_D14_AnswerTranscriptUsage(t *testing.T) {
 	}
 }
 
-// TestUserPain_E2_ThoughtsOnly: a turn that has neither text nor calls ends the run, and does not begin another one. Only
-// a gate can ask again, and its turns are limited.
+// TestUserPain_E2_ThoughtsOnly: a turn that has neither text nor calls ends the run, and does not begin another one.
+// Only a gate can ask again, and its turns are limited.
 func TestUserPain_E2_ThoughtsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, streaming := range []bool{false, true} {

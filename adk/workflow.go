@@ -117,7 +117,7 @@ func (w *chainAgent) Run(ctx context.Context, input *AgentInput, opts ...AgentRu
 	return launch(ctx, w, assignment[Message]{input: input, opts: opts})
 }
 
-// Resume goes on with an interrupted workflow.
+// Resume continues an interrupted workflow.
 func (w *chainAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
 	return launch(ctx, w, assignment[Message]{resume: info, opts: opts})
 }
@@ -170,7 +170,7 @@ type chainRun struct {
 	interrupt *AgentEvent
 }
 
-// wasInterrupted reports whether the agent, or one inside it, has to go on.
+// wasInterrupted reports whether the agent, or one inside it, has to continue.
 func (x *execution[M]) wasInterrupted() bool {
 	interrupted, _, target, _ := x.frame.Resumption()
 	return interrupted || target
@@ -188,7 +188,7 @@ func (r *chainRun) execute() {
 	for ; w.rounds == 0 || r.round < w.rounds; r.round++ {
 		for ; r.index < len(w.children); r.index++ {
 			x := r.next(w.children[r.index])
-			// An agent that goes on is inside, not at a transition: only it knows what it has done.
+			// An agent that is resumed is inside, not at a transition: only it knows what it has done.
 			resumes := r.resuming && x.wasInterrupted()
 			r.resuming = false
 			if !resumes && r.parent.view.Requested() {
@@ -234,7 +234,7 @@ func (r *chainRun) runChild(x *execution[Message], resumes bool) (stop bool) {
 	return r.ended()
 }
 
-// ended decides how the chain goes on after an agent.
+// ended decides how the chain continues after an agent.
 func (r *chainRun) ended() (stop bool) {
 	if r.interrupt != nil {
 		r.do.out.send(r.composite())
@@ -283,7 +283,7 @@ func (r *chainRun) composite() *AgentEvent {
 	return e
 }
 
-// state is what the chain needs to go on at the running agent.
+// state is what the chain needs to continue at the running agent.
 func (r *chainRun) state() any {
 	if r.agent.loop {
 		return &loopState{LoopIterations: r.round, SubAgentIndex: r.index, Broken: r.broken}

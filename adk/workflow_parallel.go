@@ -19,9 +19,9 @@ type ParallelAgentConfig struct {
 }
 
 // NewParallelAgent makes an agent that runs others at the same time. Their events come as they happen. An error or exit
-// of one does not stop the others; if some are interrupted, the agent is when all have ended. A resumed run resumes those
-// that were interrupted; one that failed beside them counts as done, with what it had said: its error event is the only
-// sign of it, also in a run that is saved at [EveryStep].
+// of one does not stop the others; if some are interrupted, the agent is when all have ended. A resumed run resumes
+// those that were interrupted; one that failed beside them counts as done, with what it had said: its error event is
+// the only sign of it, also in a run that is saved at [EveryStep].
 func NewParallelAgent(ctx context.Context, config *ParallelAgentConfig) (ResumableAgent, error) {
 	if config == nil {
 		return nil, errors.New("NewParallelAgent: the config is nil")
@@ -56,7 +56,7 @@ func (w *parallelAgent) Run(ctx context.Context, input *AgentInput, opts ...Agen
 	return launch(ctx, w, assignment[Message]{input: input, opts: opts})
 }
 
-// Resume goes on with an interrupted workflow.
+// Resume continues an interrupted workflow.
 func (w *parallelAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
 	return launch(ctx, w, assignment[Message]{resume: info, opts: opts})
 }
@@ -87,7 +87,7 @@ func (w *parallelAgent) begin(ctx context.Context, do assignment[Message]) task 
 	return r
 }
 
-// place tells a branch from those before it that have its name: an interrupt in it is found by its address.
+// place distinguishes a branch from those before it that have its name: an interrupt in it is found by its address.
 func (r *parallelRun) place(i int) string {
 	name, before := r.agent.children[i].Name(r.ctx), 0
 	for _, other := range r.agent.children[:i] {
@@ -127,7 +127,7 @@ type parallelRun struct {
 	do       assignment[Message]
 	parent   *execution[Message]
 	branches []branch
-	// spawned: the branches have begun in an earlier life of the run.
+	// spawned: the branches have begun in an earlier process of the run.
 	spawned bool
 }
 
@@ -172,7 +172,7 @@ func (r *parallelRun) execute() {
 func (b *branch) execute() {
 	ended := false
 	defer func() {
-		if !ended && !b.failed { // runtime.Goexit, and nobody was told
+		if !ended && !b.failed { // runtime.Goexit, without an event
 			b.send(b.exec.named(&AgentEvent{Err: b.exec.failed(errGoexit)}))
 		}
 	}()

@@ -38,12 +38,12 @@ type CallbackInput = engine.CallbackInput
 // it into that kind's payload.
 type CallbackOutput = engine.CallbackOutput
 
-// Handler is told about runs. [NewHandlerBuilder] makes one from functions. Its methods are OnStart, OnEnd, OnError,
+// Handler observes runs. [NewHandlerBuilder] makes one from functions. Its methods are OnStart, OnEnd, OnError,
 // OnStartWithStreamInput and OnEndWithStreamOutput, with the parameters of the functions that the builder takes.
 //
-// Each method returns the context to go on with, nil for unchanged. Values are shared and must not be changed. A stream
-// is the handler's own copy: it must be closed, and read in a goroutine of its own, since the component waits for the
-// handler.
+// Each method returns the context to continue with, nil for unchanged. Values are shared and must not be changed. A
+// stream is the handler's own copy: it must be closed, and read in a goroutine of its own, since the component waits
+// for the handler.
 type Handler = engine.Handler
 
 // TimingChecker may be implemented by a [Handler] to say which timings it needs; the others cost nothing then.
@@ -72,13 +72,13 @@ func OnStart[T any](ctx context.Context, input T) context.Context {
 	return engine.OnStart(ctx, input)
 }
 
-// OnEnd tells the handlers of ctx that the run started with OnStart returned a value. It does not recover panics of
+// OnEnd calls the handlers of ctx after the run started with OnStart has returned a value. It does not recover panics of
 // handlers.
 func OnEnd[T any](ctx context.Context, output T) context.Context {
 	return engine.OnEnd(ctx, output)
 }
 
-// OnStartWithStreamInput is [OnStart] for a component that takes a stream. Handlers get copies; the component goes on
+// OnStartWithStreamInput is [OnStart] for a component that takes a stream. Handlers get copies; the component continues
 // with the reader returned, which is input itself if no handler wanted one.
 func OnStartWithStreamInput[T any](ctx context.Context, input *schema.StreamReader[T]) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
 	return engine.OnStartWithStreamInput(ctx, input)
@@ -91,7 +91,8 @@ func OnEndWithStreamOutput[T any](ctx context.Context, output *schema.StreamRead
 	return engine.OnEndWithStreamOutput(ctx, output)
 }
 
-// OnError tells the handlers of ctx that the run started with OnStart failed. It does not recover panics of handlers.
+// OnError calls the handlers of ctx after the run started with OnStart has failed. It does not recover panics of
+// handlers.
 func OnError(ctx context.Context, err error) context.Context {
 	return engine.OnError(ctx, err)
 }

@@ -144,7 +144,7 @@ func (a *arena) permit(li int, c control) {
 	a.queueIfReady(l.to)
 }
 
-// queueIfReady decides about a node of a DAG once it has heard from all predecessors. A node that nobody permits is
+// queueIfReady decides about a node of a DAG once all predecessors have decided. A node that nobody permits is
 // skipped and says so to its successors.
 func (a *arena) queueIfReady(i int) {
 	n, pn := &a.nodeStates[i], &a.nodes[i]

@@ -35,8 +35,8 @@ func (p *NodePath) GetPath() []string {
 // String renders the path as [outer, inner].
 func (p NodePath) String() string { return "[" + strings.Join(p.path, ", ") + "]" }
 
-// StateModifier changes the saved state of a graph before a run goes on from it. It is called for the outermost
-// graph, with an empty path, and for each nested graph when that one goes on. The state is what the graph's
+// StateModifier changes the saved state of a graph before a run continues from it. It is called for the outermost
+// graph, with an empty path, and for each nested graph when that one continues. The state is what the graph's
 // GenLocalState made: usually a pointer, to be changed in place.
 type StateModifier func(ctx context.Context, path NodePath, state any) error
 
@@ -126,7 +126,7 @@ func WithCallbacks(cbs ...callbacks.Handler) Option {
 func WithRuntimeMaxSteps(maxSteps int) Option { return Option{maxSteps: maxSteps} }
 
 // WithCheckPointID names the checkpoint of the run: an interrupted run is saved there, and a call with the ID of a
-// saved run goes on from it and ignores its input. The graph must have been compiled with a store.
+// saved run continues from it and ignores its input. The graph must have been compiled with a store.
 func WithCheckPointID(checkPointID string) Option {
 	return Option{checkpoint: checkpointOption{id: &checkPointID}}
 }
@@ -139,7 +139,7 @@ func WithWriteToCheckPointID(checkPointID string) Option {
 // WithForceNewRun starts a new run even if there is a checkpoint.
 func WithForceNewRun() Option { return Option{checkpoint: checkpointOption{forceNew: true}} }
 
-// WithStateModifier changes the saved state before the run goes on from it.
+// WithStateModifier changes the saved state before the run continues from it.
 func WithStateModifier(sm StateModifier) Option {
 	return Option{checkpoint: checkpointOption{modify: sm}}
 }

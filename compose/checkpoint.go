@@ -132,7 +132,7 @@ func (r *run) checkpointID() *string {
 	return r.ownCheckpoint
 }
 
-// loadCheckpoint looks for an interrupted run to go on from. A nested graph has been given its own.
+// loadCheckpoint looks for an interrupted run to continue from. A nested graph has been given its own.
 func (r *run) loadCheckpoint() error {
 	if r.nested {
 		return nil
@@ -241,14 +241,14 @@ func (r *run) saveChannels(cp *checkpoint) error {
 	return nil
 }
 
-// checkKnown refuses a checkpoint of another version of the graph if going on from it would lose something without a
+// checkKnown refuses a checkpoint of another version of the graph if continuing from it would lose something without a
 // word: a node that is to run, or an output that waits for a node.
 func (r *run) checkKnown() error {
 	const changed = ": was the graph changed since?"
 	cp := r.resumed
 	for _, key := range append(slices.Clip(cp.RerunNodes), sortedKeys(cp.Inputs)...) {
 		if r.byKey[key] < firstNode {
-			return graphErrorf("the checkpoint goes on with node '%s', which is not in this graph"+changed, key)
+			return graphErrorf("the checkpoint continues with node '%s', which is not in this graph"+changed, key)
 		}
 	}
 	for _, to := range sortedKeys(cp.Channels) {
@@ -360,7 +360,7 @@ func (r *run) restoredTasks(batch []*task) ([]*task, error) {
 		batch = append(batch, t)
 	}
 	if len(batch) == 0 {
-		return batch, graphError(errors.New("the checkpoint names no node of this graph to go on with: was the graph changed?"))
+		return batch, graphError(errors.New("the checkpoint names no node of this graph to continue with: was the graph changed?"))
 	}
 	return batch, nil
 }

@@ -506,7 +506,7 @@ func TestResume_ChangedGraph(t *testing.T) {
 	for mode, opts := range modes {
 		for _, c := range []struct{ done, asking, want string }{
 			{"done", "asking", ""},
-			{"done", "renamed", "the checkpoint goes on with node 'asking', which is not in this graph"},
+			{"done", "renamed", "the checkpoint continues with node 'asking', which is not in this graph"},
 			{"renamed", "asking", "the checkpoint has an output of node 'done' for node 'join', which takes none of it in this graph"},
 		} {
 			t.Run(mode+"/"+c.done+" "+c.asking, func(t *testing.T) {

@@ -43,10 +43,10 @@
 //
 // # Interrupts
 //
-// A run can stop and go on later, in another process if need be. It stops before or after nodes named when compiling
+// A run can stop and continue later, in another process if need be. It stops before or after nodes named when compiling
 // ([WithInterruptBeforeNodes]), when a node returns [Interrupt] or [StatefulInterrupt], or when somebody outside asks
 // ([WithGraphInterrupt]). The call then returns an error that [ExtractInterruptInfo] understands. If the graph has a
-// [CheckPointStore] and the call had a [WithCheckPointID], the run was saved: calling again with that ID goes on from
+// [CheckPointStore] and the call had a [WithCheckPointID], the run was saved: calling again with that ID continues from
 // there. The answer to whoever interrupted travels in the context ([ResumeWithData]) and is read with
 // [GetResumeContext]; what is finished does not run again.
 package compose

@@ -8,7 +8,7 @@ import (
 )
 
 // EarlyToolCall waits for a tool call that was started before the tools node and returns its result, as text or as
-// multi-modal parts. An error is that of the call; one that asks for an interrupt interrupts it.
+// multi-modal parts. An error fails the call; one that asks for an interrupt interrupts it.
 type EarlyToolCall func(ctx context.Context) (text *schema.StreamReader[string], result *schema.StreamReader[*schema.ToolResult], err error)
 
 // ErrToolCallGivenUp is what a middleware returns for a call that it does not wait for any more, because the run
@@ -58,8 +58,8 @@ func InternalSetToolExecutionProvider(tn *ToolsNode, provider func(ctx context.C
 func InternalToolsOf(atn *AgenticToolsNode) *ToolsNode { return atn.tools }
 
 // InternalSetToolsByStream has Invoke of a tools node call the streaming side of tools that have one, and join the
-// results, where byStream says so. Callback handlers are shown the results as a stream then. It is for the agent runtime, whose middlewares show the streams to the user, and must
-// be called before the node is used.
+// results, where byStream says so. Callback handlers are shown the results as a stream then. It is for the agent
+// runtime, whose middlewares show the streams to the user, and must be called before the node is used.
 func InternalSetToolsByStream(tn *ToolsNode, byStream func(ctx context.Context) bool) {
 	tn.byStream = byStream
 }

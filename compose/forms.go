@@ -223,7 +223,7 @@ func (f *forms[I, O, P]) reports(ctx context.Context) bool {
 	return !f.silent && callbacks.FromContext(ctx).Active()
 }
 
-// guarded turns a panic into an error at once, so that the handlers hear of it.
+// guarded turns a panic into an error at once, so that the handlers see it.
 func guarded[O any](ctx context.Context, call func(ctx context.Context) (O, error)) (out O, err error) {
 	defer safe.Recover(&err)
 	return call(ctx)
@@ -271,7 +271,7 @@ func reportStartStream[I any](ctx context.Context, in *schema.StreamReader[I]) (
 	return callbacks.FireStartStream(ctx, in, callbacks.Copies[I], callbacks.InputView[I])
 }
 
-// reportEnd tells the handlers how the function ended.
+// reportEnd calls the handlers with how the function ended.
 func reportEnd[O any](ctx context.Context, out O, err error) (O, error) {
 	if err != nil {
 		return out, reportError(ctx, err)
@@ -292,7 +292,7 @@ func reportEndStream[O any](ctx context.Context, out *schema.StreamReader[O], er
 	return out, nil
 }
 
-// reportError tells the handlers that the function failed. What failed stays the error; a panic of a handler is
+// reportError calls the handlers with the error of the function. What failed stays the error; a panic of a handler is
 // joined to it.
 func reportError(ctx context.Context, err error) error {
 	if _, panicked := callbacks.FireError(ctx, err); panicked != nil {

@@ -48,7 +48,7 @@ func compile[I, O any](ctx context.Context, g AnyGraph, opts []GraphCompileOptio
 	if err != nil {
 		return nil, err
 	}
-	if err := p.tellCompiled(ctx, conf); err != nil {
+	if err := p.notifyCompiled(ctx, conf); err != nil {
 		return nil, err
 	}
 	return &runnable[I, O]{plan: p}, nil

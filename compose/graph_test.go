@@ -726,7 +726,8 @@ func TestErrors_E1_E2_Paths(t *testing.T) {
 		require.Equal(t, errBoom, errors.Unwrap(err))
 	}
 
-	// DoBetter 13: text that a node puts around the error of a graph that it runs stays, and the inner error is not changed.
+	// DoBetter 13: text that a node puts around the error of a graph that it runs stays, and the inner error is not
+	// changed.
 	innerRun := compiled[string, string](t, deep)
 	var innerErr error
 	outer := NewGraph[string, string]()

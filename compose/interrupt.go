@@ -23,7 +23,7 @@ const (
 	AddressSegmentRunnable AddressSegmentType = "runnable"
 )
 
-// Address is the path of running code from the root of the run: a slice of [AddressSegment]. Its String is that of the
+// Address is the path of running code from the root of the run: a slice of [AddressSegment]. Its String joins the
 // segments, such as "agent:travel;tool:book_hotel:call_1".
 type Address = core.Address
 
@@ -36,7 +36,7 @@ type AddressSegment = core.AddressSegment
 // asked, false for what is around it), and the Parent, nil for the outermost one.
 type InterruptCtx = core.InterruptCtx
 
-// InterruptInfo says what was going on when a graph was interrupted.
+// InterruptInfo says what was continuing when a graph was interrupted.
 type InterruptInfo struct {
 	// State is a copy of the graph's state, nil without one.
 	State any
@@ -51,8 +51,8 @@ type InterruptInfo struct {
 	SubGraphs map[string]*InterruptInfo
 	// InterruptContexts are the root causes, with IDs to resume them by. Only the root graph's info has them.
 	InterruptContexts []*InterruptCtx
-	// CheckPointID is what the run was saved under: with it as [WithCheckPointID] the run goes on. It is empty if the run
-	// was not saved, and in the infos of nested graphs.
+	// CheckPointID is what the run was saved under: with it as [WithCheckPointID] the run continues. It is empty if the
+	// run was not saved, and in the infos of nested graphs.
 	CheckPointID string
 }
 
@@ -77,7 +77,7 @@ func ExtractInterruptInfo(err error) (info *InterruptInfo, existed bool) {
 // IsInterruptRerunError reports whether err, returned by a node or a tool, asks for an interrupt, and what it says.
 func IsInterruptRerunError(err error) (any, bool) { return core.IsInterruptRerunError(err) }
 
-// Interrupt makes the error with which a node or tool stops the run so that it can go on later; the node or tool is
+// Interrupt makes the error with which a node or tool stops the run so that it can continue later; the node or tool is
 // run again then. info is for the user and is not stored.
 func Interrupt(ctx context.Context, info any) error { return StatefulInterrupt(ctx, info, nil) }
 
@@ -120,13 +120,13 @@ func WrapInterruptAndRerunIfNeeded(ctx context.Context, step AddressSegment, err
 	return &core.AddressedError{Address: append(GetCurrentAddress(ctx), step), Err: err}
 }
 
-// GetInterruptState tells the running code whether it was interrupted in the run that is being resumed, and the state
+// GetInterruptState returns whether the running code was interrupted in the run that is being resumed, and the state
 // it left. hasState is true only for a non-nil state of type T.
 func GetInterruptState[T any](ctx context.Context) (wasInterrupted bool, hasState bool, state T) {
 	return core.GetInterruptState[T](ctx)
 }
 
-// GetResumeContext tells the running code whether the caller resumes it, or something in it, and the data for exactly
+// GetResumeContext returns whether the caller resumes the running code, or something in it, and the data for exactly
 // this code. Code that was interrupted and is not resumed should interrupt again.
 func GetResumeContext[T any](ctx context.Context) (isResumeFlow bool, hasData bool, data T) {
 	return core.GetResumeContext[T](ctx)

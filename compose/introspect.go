@@ -10,17 +10,17 @@ import (
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// GraphCompileCallback is told about every graph that was compiled.
+// GraphCompileCallback is called for every graph that was compiled.
 type GraphCompileCallback interface {
 	// OnFinish is called synchronously after a successful compile. The callbacks of a compile share the info; the
 	// graph does not look at it again. A panic fails the compile.
 	OnFinish(ctx context.Context, info *GraphInfo)
 }
 
-// globalCompileCallbacks hear of every graph that is compiled on its own.
+// globalCompileCallbacks are called for every graph that is compiled on its own.
 var globalCompileCallbacks atomic.Pointer[[]GraphCompileCallback]
 
-// InitGraphCompileCallbacks replaces the callbacks that hear of every top-level compile, before those given with
+// InitGraphCompileCallbacks replaces the callbacks for every top-level compile, before those given with
 // [WithGraphCompileCallbacks]. A nested graph is described as part of the graph around it. It is safe for concurrent
 // use.
 func InitGraphCompileCallbacks(cbs []GraphCompileCallback) {
@@ -115,8 +115,8 @@ func (b *branchUse) described() GraphBranch {
 	return described
 }
 
-// tellCompiled tells the compile callbacks of a graph that was compiled on its own.
-func (p *plan) tellCompiled(ctx context.Context, opts *graphCompileOptions) (err error) {
+// notifyCompiled calls the compile callbacks for a graph that was compiled on its own.
+func (p *plan) notifyCompiled(ctx context.Context, opts *graphCompileOptions) (err error) {
 	defer safe.Recover(&err)
 	var all []GraphCompileCallback
 	if global := globalCompileCallbacks.Load(); global != nil {

@@ -40,7 +40,7 @@ type kind interface {
 	WithKey(s stream, key string) *schema.StreamReader[map[string]any]
 	// FromKey is WithKey backwards: chunks without the key are dropped.
 	FromKey(s *schema.StreamReader[map[string]any], key string) stream
-	// ReportStart and ReportEnd fire the callbacks of a stream and return the stream to go on with.
+	// ReportStart and ReportEnd fire the callbacks of a stream and return the stream to continue with.
 	ReportStart(ctx context.Context, s stream) (context.Context, stream, error)
 	ReportEnd(ctx context.Context, s stream) (stream, error)
 }

@@ -59,7 +59,7 @@ func newNode(key string, b body, rawOpts []GraphAddNodeOpt) (*node, error) {
 	}
 	n := &node{body: b, key: key, opts: newNodeOptions(rawOpts), rawOpts: rawOpts}
 	if n.isPassthrough() && n.opts.inputKey != "" && n.opts.outputKey != "" {
-		n.in, n.out = kindOf[any]{}, kindOf[any]{} // no neighbour can tell what goes from key to key
+		n.in, n.out = kindOf[any]{}, kindOf[any]{} // no neighbour knows what goes from key to key
 	}
 	return n, nil
 }

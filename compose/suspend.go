@@ -41,7 +41,7 @@ func (r *run) listedBefore() []string {
 	return keys
 }
 
-// nestedInterrupt is how a nested graph that stopped tells the graph around it.
+// nestedInterrupt is how a nested graph that stopped says so to the graph around it.
 type nestedInterrupt struct {
 	signal     *core.InterruptSignal
 	info       *InterruptInfo
@@ -68,7 +68,7 @@ func isInterrupt(err error) bool {
 	return errors.As(err, &root) || errors.As(err, &nested)
 }
 
-// suspend ends the run so that it can go on later: everything that is not done is put into a checkpoint.
+// suspend ends the run so that it can continue later: everything that is not done is put into a checkpoint.
 func (r *run) suspend() error {
 	byPlace := func(a, b *task) int { return a.node.index - b.node.index }
 	slices.SortFunc(r.pause.interrupted, byPlace)

@@ -27,7 +27,7 @@ type task struct {
 	opts      *nodeOptions
 	// skipPre: the pre-handler ran before the interrupt that this run resumes from.
 	skipPre bool
-	// checkpoint is that of the nested graph to resume.
+	// checkpoint is the checkpoint of the nested graph to resume.
 	checkpoint *checkpoint
 	// original is the input before the pre-handler, kept only where an interrupt from outside may need it.
 	original *savedInput

@@ -42,8 +42,8 @@ func (o *ToolCallOutput) Join() (err error) {
 }
 
 // MapText changes every text of the result by f: the text, or the text parts of a result. The other parts stay. Of a
-// stream f gets chunk after chunk, as they come; after [ToolCallOutput.Join] it gets the whole. What the tool returned is
-// not changed.
+// stream f gets chunk after chunk, as they come; after [ToolCallOutput.Join] it gets the whole. What the tool returned
+// is not changed.
 func (o *ToolCallOutput) MapText(f func(text string) string) {
 	switch {
 	case o.ResultStream != nil:

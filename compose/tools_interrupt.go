@@ -21,7 +21,7 @@ type ToolsInterruptAndRerunExtra struct {
 	RerunExtraMap map[string]any
 }
 
-// toolsState is what an interrupted tools node needs to go on. Results are kept by the place of the call in the
+// toolsState is what an interrupted tools node needs to continue. Results are kept by the place of the call in the
 // message: models do not always give every call an ID of its own.
 type toolsState struct {
 	Input    *schema.Message
@@ -89,8 +89,8 @@ func (b *toolBatch) outcome(failed failure) error {
 	return b.interrupt(failed)
 }
 
-// interrupt puts what the node needs to go on into an interrupt. To save a result its stream is read to the end, which
-// may still fail.
+// interrupt puts what the node needs to continue into an interrupt. To save a result its stream is read to the end,
+// which may still fail.
 func (b *toolBatch) interrupt(failed failure) error {
 	extra := &ToolsInterruptAndRerunExtra{
 		ToolCalls:             b.input.ToolCalls,

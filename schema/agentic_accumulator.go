@@ -8,8 +8,8 @@ import (
 
 // An AgenticMessageAccumulator joins the chunks of a streamed agentic message while they come, as a
 // [MessageAccumulator] does for a [Message]. [ConcatAgenticMessages] is the same for chunks that are there already; the
-// rules are documented there. The zero value is ready for use. An accumulator must not be copied after the first Add, and
-// is not safe for concurrent use.
+// rules are documented there. The zero value is ready for use. An accumulator must not be copied after the first Add,
+// and is not safe for concurrent use.
 type AgenticMessageAccumulator struct {
 	chunks int
 	first  *AgenticMessage // while it is the only chunk: it is the result as it is

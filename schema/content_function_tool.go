@@ -41,16 +41,16 @@ type FunctionToolResultContentBlock struct {
 
 // FunctionToolResult answers a [FunctionToolCall].
 type FunctionToolResult struct {
-	// CallID is that of the call.
+	// CallID is the ID of the call.
 	CallID string `json:"call_id,omitempty"`
-	// Name is that of the tool.
+	// Name is the name of the tool.
 	Name    string                            `json:"name"`
 	Content []*FunctionToolResultContentBlock `json:"content,omitempty"`
 }
 
 // ToolSearchFunctionToolResult answers a [FunctionToolCall] that searched for tools.
 type ToolSearchFunctionToolResult struct {
-	// CallID is that of the call.
+	// CallID is the ID of the call.
 	CallID string `json:"call_id,omitempty"`
 	// Name is that of the search tool.
 	Name   string            `json:"name"`

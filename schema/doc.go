@@ -17,8 +17,8 @@
 // [MessageAccumulator] join them to the whole message. How values in Extra and other types are joined is open: see
 // compose.RegisterStreamChunkConcatFunc.
 //
-// [ToolInfo] describes to a model what a tool is for and what arguments it takes, in one of the forms of [ParamsOneOf]. The
-// model's [ToolCall] is answered by a [ToolMessage]. A [ToolResult] is a result with images, audio, video or files.
+// [ToolInfo] describes to a model what a tool is for and what arguments it takes, in one of the forms of [ParamsOneOf].
+// The model's [ToolCall] is answered by a [ToolMessage]. A [ToolResult] is a result with images, audio, video or files.
 // [NewMessageJSONParser] turns an answer, or the arguments of a call, into a value of the application.
 //
 // A [Document] is a piece of text with metadata, for retrieval.

@@ -15,8 +15,8 @@ import (
 //	}
 //	message, err := acc.Message()
 //
-// [ConcatMessages] is the same for chunks that are there already; the rules are documented there. The zero value is ready
-// for use. An accumulator must not be copied after the first Add, and is not safe for concurrent use.
+// [ConcatMessages] is the same for chunks that are there already; the rules are documented there. The zero value is
+// ready for use. An accumulator must not be copied after the first Add, and is not safe for concurrent use.
 type MessageAccumulator struct {
 	chunks int
 	err    error // of the first chunk that could not be joined
@@ -144,7 +144,8 @@ func cloneParts(parts []ChatMessagePart) []ChatMessagePart {
 	return clones
 }
 
-// responseMetaJoin joins response metadata: the last finish reason and origin, the highest counts, all log probabilities.
+// responseMetaJoin joins response metadata: the last finish reason and origin, the highest counts, all log
+// probabilities.
 type responseMetaJoin struct {
 	origin
 	finishReason string

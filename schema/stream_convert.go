@@ -37,7 +37,7 @@ func WithOnEOF(fn func() (any, error)) ConvertOption {
 
 // StreamReaderWithConvert returns a reader that yields what convert makes of the elements of sr, and takes sr over.
 // convert runs inside Recv, once for each element. It may leave an element out by returning [ErrNoValue] (also
-// wrapped); another error is delivered with the value, and the stream goes on. Error items of sr are passed on without
+// wrapped); another error is delivered with the value, and the stream continues. Error items of sr are passed on without
 // their value. A panic in convert or an option's function becomes an error item and ends the stream. Closing the
 // reader closes sr.
 func StreamReaderWithConvert[T, D any](sr *StreamReader[T], convert func(T) (D, error), opts ...ConvertOption) *StreamReader[D] {

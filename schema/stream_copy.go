@@ -35,7 +35,7 @@ func (sr *StreamReader[T]) Copy(n int) []*StreamReader[T] {
 	src, auto := sr.take()
 	cursor, ok := src.(*broadcast.Cursor[T])
 	if ok {
-		defer cursor.Close() // its clones go on
+		defer cursor.Close() // its clones continue
 		cursor = cursor.Clone()
 	} else {
 		cursor = broadcast.New(src)

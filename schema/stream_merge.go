@@ -10,7 +10,7 @@ import (
 )
 
 // SourceEOF is the error item by which a reader of [MergeNamedStreamReaders] reports that one of its sources has ended.
-// It is not io.EOF: the stream goes on with the other sources.
+// It is not io.EOF: the stream continues with the other sources.
 type SourceEOF struct{ name string }
 
 // Error names the source.

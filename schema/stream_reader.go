@@ -30,8 +30,8 @@ const (
 	readerSaidSo // handed over, and a Recv has returned the error
 )
 
-// A StreamReader is the receiving end of a stream of items, made by [Pipe], [StreamReaderFromArray], [StreamReader.Copy],
-// [MergeStreamReaders] or [StreamReaderWithConvert].
+// A StreamReader is the receiving end of a stream of items, made by [Pipe], [StreamReaderFromArray],
+// [StreamReader.Copy], [MergeStreamReaders] or [StreamReaderWithConvert].
 //
 // It has one consumer: Recv, RecvContext, All, Copy and SetAutomaticClose must not run at the same time. Close may be
 // called by any goroutine at any time, repeatedly, and must be called when the reader is done with, also after io.EOF.
@@ -56,7 +56,7 @@ func newReader[T any](src pull.Source[T]) *StreamReader[T] {
 
 // Recv returns the next item and waits for it. An item is a value, an error, or both. The end of the stream is io.EOF
 // itself (compare with ==), returned again by every further Recv; any other error is an item like others, and the
-// caller may go on reading.
+// caller may continue reading.
 //
 // After Close, Recv returns [ErrRecvAfterClosed], also a Recv that is waiting already. A reader made from an array
 // is lenient: it can be read after Close.
@@ -198,8 +198,8 @@ func (sr *StreamReader[T]) Close() {
 // several copies it has the source closed when they all are unreachable, or closed. Readers that are made of this one
 // inherit the mark. Readers made from an array need none. Calling it again does nothing.
 //
-// It is for the producer: a writer that cannot be reached either is not closed, see [StreamWriter.OnReaderClose]. Functions
-// on the way may refer to the reader.
+// It is for the producer: a writer that cannot be reached either is not closed, see [StreamWriter.OnReaderClose].
+// Functions on the way may refer to the reader.
 func (sr *StreamReader[T]) SetAutomaticClose() {
 	if sr == nil || sr.src == nil || sr.closes || sr.state.Load() != readerOpen {
 		return

@@ -390,8 +390,8 @@ func TestEvents_LineOfAnInterruptIsItsQuestions(t *testing.T) {
 		"assistant: [pay#call_1 {}] [send#call_2 {}]", "interrupt: may I pay?, may I send?")
 }
 
-// TestProbe_CallsInFlight: a call is in flight if it was begun when the run was stopped, or comes while the run ends, until
-// its result is seen.
+// TestProbe_CallsInFlight: a call is in flight if it was begun when the run was stopped, or comes while the run ends,
+// until its result is seen.
 func TestProbe_CallsInFlight(t *testing.T) {
 	p := newProbe[*schema.Message]()
 	inFlight := func() []string { return slices.Sorted(maps.Keys(p.inFlight)) }

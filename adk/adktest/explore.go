@@ -21,8 +21,8 @@ type Exploration[M adk.MessageType] struct {
 	Agent func(p *Probe[M]) adk.TypedAgent[M]
 	// Query is what the agent is asked.
 	Query string
-	// Streaming and Durability are those of the runner. A run that is saved at [adk.EveryStep] is also stopped by the
-	// end of its context, a panic and the death of its process; others can only go on after an interrupt or a cancel.
+	// Streaming and Durability configure the runner. A run that is saved at [adk.EveryStep] is also stopped by the
+	// end of its context, a panic and the death of its process; others can only continue after an interrupt or a cancel.
 	Streaming  bool
 	Durability adk.Durability
 	// Store makes an empty store for a run. The default is one in memory.
@@ -233,7 +233,7 @@ func (x *explorer[M]) answers(points []*adk.InterruptCtx, p *Probe[M]) map[strin
 	return targets
 }
 
-// checkPointID is that of every run: each has a store of its own.
+// checkPointID is the ID of every run: each has a store of its own.
 const checkPointID = "explored"
 
 func isSaved(ctx context.Context, store adk.CheckPointStore) bool {
@@ -263,7 +263,7 @@ type life[M adk.MessageType] struct {
 	*career[M]
 	number int
 	store  adk.CheckPointStore
-	// durability is that of the runner.
+	// durability is the runner's.
 	durability adk.Durability
 	// end ends the context of the run; cancel cancels it.
 	end    context.CancelFunc
@@ -284,7 +284,7 @@ func (c *career[M]) newLife() *life[M] {
 
 // lifeEnd is how a life ended.
 type lifeEnd struct {
-	// text is that of the last message, points are the interrupts, and err is the error of the run.
+	// text is the text of the last message, points are the interrupts, and err is the error of the run.
 	text      string
 	points    []*adk.InterruptCtx
 	cancelled bool

@@ -72,7 +72,8 @@ func processAgent(t *testing.T, p *Probe[*schema.Message], effects lastingEffect
 	return a
 }
 
-// TestExploreProcess_Child is what the other processes do: begin the run or go on with it, and kill themselves at a boundary.
+// TestExploreProcess_Child is what the other processes do: begin the run or go on with it, and kill themselves at a
+// boundary.
 func TestExploreProcess_Child(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {

@@ -41,8 +41,8 @@ func (m *made[M]) add(a *adk.TypedChatModelAgent[M]) {
 	m.seen = append(m.seen, weak.Make(a))
 }
 
-// requireCollected collects garbage until nothing refers to the agents: no run is kept that has ended, however it did and
-// whatever of it was not read.
+// requireCollected collects garbage until nothing refers to the agents: no run is kept that has ended, however it did
+// and whatever of it was not read.
 func (m *made[M]) requireCollected(t *testing.T) {
 	t.Helper()
 	left := 0

@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// turn has a TurnLoop run the agent as its only turn, or go on with it.
+// turn has a TurnLoop run the agent as its only turn, or continue with it.
 func (l *life[M]) turn(ctx context.Context, targets map[string]any) (end lifeEnd, err error) {
 	type loop = adk.TurnLoop[string, M]
 	loops := adk.NewTurnLoop(adk.TurnLoopConfig[string, M]{

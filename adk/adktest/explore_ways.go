@@ -13,7 +13,7 @@ type way[M adk.MessageType] struct {
 	name string
 	// kinds are the boundaries where it can be used, nil for all.
 	kinds []boundaryKind
-	// durable: the run can go on only if it is saved at every step.
+	// durable: the run can continue only if it is saved at every step.
 	durable bool
 	// givesUp: calls in flight may be given up or fail, and are made again.
 	givesUp bool

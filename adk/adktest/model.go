@@ -71,8 +71,8 @@ func NewTypedModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
 }
 
 // NewRecallingModel is [NewTypedModel] of a model that tells from the messages how far it has come: to messages with n
-// answers of a model it gives reply n+1. So it goes on where another with the same script was interrupted, or died. Its
-// tool calls are numbered by reply: call_1_1, call_1_2, call_2_1, … A script that is not used up is no failure.
+// answers of a model it gives reply n+1. So it continues where another with the same script was interrupted, or died.
+// Its tool calls are numbered by reply: call_1_1, call_1_2, call_2_1, … A script that is not used up is no failure.
 func NewRecallingModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
 	t.Helper()
 	m := newModel[M](t, script)

@@ -112,7 +112,7 @@ func (r Reply) ThenFails(err error) Reply {
 	return r
 }
 
-// ThenBlocks lets a stream go on without an end after its chunks, until the context ends or the reader is closed.
+// ThenBlocks lets a stream continue without an end after its chunks, until the context ends or the reader is closed.
 func (r Reply) ThenBlocks() Reply {
 	r.blocks = true
 	return r

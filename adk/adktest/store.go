@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// Store keeps checkpoints in memory, records what it is asked for, and fails when it is told to. It is safe for
+// Store keeps checkpoints in memory, records what it is asked for, and fails where it is to. It is safe for
 // concurrent use.
 type Store struct {
 	memory checkpoint.MemoryStore
@@ -33,7 +33,7 @@ func (s *Store) Fail(err error) {
 	s.err = err
 }
 
-// Log tells the calls until now, in their order: "get run-42", "set run-42", "delete run-42".
+// Log returns the calls until now, in their order: "get run-42", "set run-42", "delete run-42".
 func (s *Store) Log() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package checkpoint has stores for checkpoints: what an interrupted, cancelled or crashed run needs to go on later.
+// Package checkpoint has stores for checkpoints: what an interrupted, cancelled or crashed run needs to continue later.
 //
 // [NewMemoryStore] keeps them in the process, for tests and for runs that need not outlive it. [NewFileStore] keeps
 // them in a directory that several processes may share: a crash at any point leaves the old checkpoint or the new one.
@@ -8,7 +8,7 @@
 //	…
 //	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, CheckPointStore: store})
 //
-// Both also keep a [Journal] for each ID: short records that are appended while a run goes on, so that a step costs
+// Both also keep a [Journal] for each ID: short records that are appended while a run continues, so that a step costs
 // what the step is, and not what the run has become.
 //
 // A store of your own needs the two methods of [Store]; [Deleter], [Lister] and [Journal] are optional. Package

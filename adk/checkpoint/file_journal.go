@@ -14,7 +14,7 @@ import (
 )
 
 // AppendRecord adds a record to the journal of the ID. It costs what the record and the one before it are long. Where
-// a crash cut off an append before, it reads the journal once and cuts off what is left of it; it refuses to go on
+// a crash cut off an append before, it reads the journal once and cuts off what is left of it; it refuses to continue
 // with a journal in which that shows damage. It waits while another goroutine or process uses the journal.
 func (s *FileStore) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
 	err := checkLength(record)

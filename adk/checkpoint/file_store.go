@@ -30,7 +30,7 @@ const abandonedAfter = time.Hour
 // machine at any point leaves the old checkpoint or the new one.
 //
 // Any string is a valid ID. A file's name starts with what is harmless in the ID, for whoever looks into the
-// directory, and goes on with the ID in letters that every file system keeps, or with a hash of a long one, which then
+// directory, and continues with the ID in letters that every file system keeps, or with a hash of a long one, which then
 // is in a file beside it. Files are readable by their owner only.
 //
 // A call whose context has ended does nothing and returns the error of the context.

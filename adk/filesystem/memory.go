@@ -12,9 +12,9 @@ import (
 	"github.com/weftgo/weft/adk/filesystem/internal/text"
 )
 
-// InMemoryBackend is a [Backend], [Deleter] and [Creator] that keeps files in memory. Directories exist as far as files lie in
-// them. Paths are those of a tree with the top "/": a missing leading slash is added, and ".." cannot leave the top.
-// It is safe for concurrent use.
+// InMemoryBackend is a [Backend], [Deleter] and [Creator] that keeps files in memory. Directories exist as far as files
+// lie in them. Paths are paths in a tree with the top "/": a missing leading slash is added, and ".." cannot leave the
+// top. It is safe for concurrent use.
 type InMemoryBackend struct {
 	mu    sync.RWMutex
 	files map[string]memoryFile // by clean absolute path
@@ -55,8 +55,8 @@ func (f memoryFile) info(name string) FileInfo {
 	return FileInfo{Path: name, Size: int64(len(f.content)), ModifiedAt: f.modified.Format(time.RFC3339Nano)}
 }
 
-// LsInfo lists a directory, sorted by name. ModifiedAt of a directory is that of the newest file below it. A path that is
-// a file and a directory, as nothing forbids here, is listed as the directory.
+// LsInfo lists a directory, sorted by name. ModifiedAt of a directory is the time of the newest file below it. A path
+// that is a file and a directory, as nothing forbids here, is listed as the directory.
 func (b *InMemoryBackend) LsInfo(ctx context.Context, req *LsInfoRequest) ([]FileInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"github.com/weftgo/weft/adk/filesystem/internal/conformance"
 )
 
-// The parts of the suite have the rules in their names: IM-1, IM-2, IM-3, IM-4, IM-5, IM-6, IM-7, IM-8, IM-9, IM-10, IM-11
-// and IM-12. What only this backend promises is below.
+// The parts of the suite have the rules in their names: IM-1, IM-2, IM-3, IM-4, IM-5, IM-6, IM-7, IM-8, IM-9, IM-10,
+// IM-11 and IM-12. What only this backend promises is below.
 func TestInMemoryBackend(t *testing.T) {
 	conformance.Run(t, func(*testing.T) conformance.Backend { return filesystem.NewInMemoryBackend() })
 }

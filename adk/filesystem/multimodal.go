@@ -28,7 +28,7 @@ const (
 // FileContentPart is an image or document.
 type FileContentPart struct {
 	Type FileContentPartType
-	// MIMEType tells the format of Data, such as "image/png".
+	// MIMEType is the format of Data, such as "image/png".
 	MIMEType string
 	// Data is the raw content, not encoded.
 	Data []byte

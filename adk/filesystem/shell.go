@@ -15,7 +15,7 @@ type Shell interface {
 
 // StreamingShell runs commands and tells their output while they run.
 type StreamingShell interface {
-	// ExecuteStreaming starts a command. The output of the chunks, joined, is that of the command; the last chunk with
+	// ExecuteStreaming starts a command. The chunks, joined, are the output of the command; the last chunk with
 	// an exit code says how it ended. Closing the stream stops the command.
 	ExecuteStreaming(ctx context.Context, input *ExecuteRequest) (result *schema.StreamReader[*ExecuteResponse], err error)
 }

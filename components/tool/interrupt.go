@@ -37,9 +37,9 @@ func GetInterruptState[T any](ctx context.Context) (wasInterrupted bool, hasStat
 	return core.GetInterruptState[T](ctx)
 }
 
-// GetResumeContext reports to a tool whether the run is resumed on account of it, or of something it runs, and what data
-// the application gave for it. hasData is true only if there is any and it is a T. A tool that was interrupted and is not
-// a target should return its interrupt again.
+// GetResumeContext reports to a tool whether the run is resumed on account of it, or of something it runs, and what
+// data the application gave for it. hasData is true only if there is any and it is a T. A tool that was interrupted and
+// is not a target should return its interrupt again.
 func GetResumeContext[T any](ctx context.Context) (isResumeTarget bool, hasData bool, data T) {
 	return core.GetResumeContext[T](ctx)
 }

@@ -1,4 +1,4 @@
-// Command cancel stops a run at a safe point, where nothing is lost, and goes on with it.
+// Command cancel stops a run at a safe point, where nothing is lost, and continues with it.
 //
 //	go run ./examples/cancel
 package main
@@ -20,7 +20,7 @@ import (
 	"github.com/weftgo/weft/examples/internal/demo"
 )
 
-// download is a tool that takes its time. begun is told about each call.
+// download is a tool that takes its time. Each call sends to begun.
 func download(begun chan<- int) (tool.BaseTool, error) {
 	return utils.InferTool("download", "Downloads a part of the archive.", func(ctx context.Context, in struct {
 		Part int `json:"part"`
@@ -78,7 +78,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 
-	fmt.Fprint(out, "It goes on, and no part is downloaded twice:\n\n")
+	fmt.Fprint(out, "It continues, and no part is downloaded twice:\n\n")
 	events, err := runner.Resume(ctx, runID)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func todos(counting, writing string) schema.ToolCall {
 		`{"content":"Write the report","activeForm":"Writing the report","status":%q}]}`, counting, writing))
 }
 
-// answer is the demo model. It is that of the agent and that of the agent that gets the task, which sees nothing of
+// answer is the demo model. It answers for the agent and for the one that gets the task, which sees nothing of
 // the conversation but the task.
 func answer(ctx context.Context, history []*schema.Message) (*schema.Message, error) {
 	for _, m := range history {

@@ -1,5 +1,5 @@
 // Command durable lets the process of a run die in the worst moment, after a payment and before its result is saved,
-// and shows how another process goes on with the run without paying twice.
+// and shows how another process continues with the run without paying twice.
 //
 //	go run ./examples/durable
 package main

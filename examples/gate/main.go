@@ -33,7 +33,7 @@ func (*sourceGate) BeforeFinalAnswer(ctx context.Context, state *adk.ChatModelAg
 	return ctx, adk.RejectFinalAnswer, state, demo.Note(ctx, "the gate rejects the answer: it names no source")
 }
 
-// answer is the demo model: careless until it is told.
+// answer is the demo model: careless until it is corrected.
 func answer(_ context.Context, history []*schema.Message) (*schema.Message, error) {
 	text := "The bridge was built in 1932."
 	if history[len(history)-1].Content == complaint {

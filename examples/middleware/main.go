@@ -1,4 +1,4 @@
-// Command middleware shows a middleware with two hooks: one that tells the model the date before each turn, and one
+// Command middleware shows a middleware with two hooks: one that gives the model the date before each turn, and one
 // that measures every tool call.
 //
 //	go run ./examples/middleware
@@ -57,7 +57,7 @@ func (o *office) WrapInvokableToolCall(_ context.Context, next adk.InvokableTool
 	}, nil
 }
 
-// answer is the demo model: it looks up a meeting and tells what it was told about the date.
+// answer is the demo model: it looks up a meeting and repeats what it read about the date.
 func answer(ctx context.Context, history []*schema.Message) (*schema.Message, error) {
 	if history[len(history)-1].Role == schema.User {
 		return demo.Script(demo.Calls(demo.Call("calendar", `{"person":"Ada"}`)))(ctx, history)

@@ -1,5 +1,5 @@
 // Command resume shows a tool that asks a person before it does something. The run is saved in a file meanwhile, and
-// goes on with the answer: here in the same program, and just as well in another one tomorrow.
+// continues with the answer: here in the same program, and just as well in another one tomorrow.
 //
 //	go run ./examples/resume
 package main
@@ -92,7 +92,7 @@ func run(ctx context.Context, out io.Writer) error {
 	question := stopped.Action.Interrupted.InterruptContexts[0]
 	fmt.Fprintf(out, "\nThe run has stopped at %s\nand asks: %v\n", question.Address, question.Info)
 
-	fmt.Fprint(out, "The user says yes. Everything is made anew, and the run goes on:\n\n")
+	fmt.Fprint(out, "The user says yes. Everything is made anew, and the run continues:\n\n")
 	if runner, err = newRunner(ctx, dir); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func newTeam(ctx context.Context) (adk.Agent, error) {
 		return nil, err
 	}
 	editor, err := newAgent(ctx, "editor", "writes the article", nil,
-		// The question that it sees is what the agent before it said, retold.
+		// The question that it sees is what the agent before it said, as a message of the user.
 		demo.Says("My notes say: “{question}” So: the bridge is from 1932."))
 	if err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
 // Command turnloop shows an agent that is spoken to while it works: the user changes their mind, the program is stopped
-// in the middle of a turn, and goes on with it after a restart.
+// in the middle of a turn, and continues with it after a restart.
 //
 //	go run ./examples/turnloop
 package main
@@ -29,7 +29,7 @@ type conversation struct {
 	out   io.Writer
 	agent adk.Agent
 	store adk.CheckPointStore
-	// searching is told when the agent begins to search, answered when a turn has ended by itself.
+	// searching gets a value when the agent begins to search, answered when a turn has ended by itself.
 	searching, answered chan struct{}
 }
 
@@ -77,9 +77,9 @@ func (c *conversation) newLoop() *turnloop.TurnLoop[string] {
 			}
 			return &turnloop.GenInputResult[string]{Input: input, Consumed: items}, nil
 		},
-		// GenResume plans the turn that goes on with the one that was stopped.
+		// GenResume plans the turn that continues with the one that was stopped.
 		GenResume: func(_ context.Context, _ *turnloop.TurnLoop[string], interrupted, unhandled, fresh []string) (*turnloop.GenResumeResult[string], error) {
-			fmt.Fprintf(c.out, "A turn goes on with: %s; %s will have to wait\n", strings.Join(interrupted, ", "), strings.Join(unhandled, ", "))
+			fmt.Fprintf(c.out, "A turn continues with: %s; %s will have to wait\n", strings.Join(interrupted, ", "), strings.Join(unhandled, ", "))
 			return &turnloop.GenResumeResult[string]{Consumed: interrupted, Remaining: append(unhandled, fresh...)}, nil
 		},
 		PrepareAgent: func(context.Context, *turnloop.TurnLoop[string], []string) (adk.Agent, error) { return c.agent, nil },

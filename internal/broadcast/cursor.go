@@ -161,7 +161,7 @@ func (c *Cursor[T]) CloseLogWhenUnreachable() {
 	}
 }
 
-// Producer is the cursor's seat: the producer is told when the last cursor has gone.
+// Producer is the cursor's seat: the producer is notified when the last cursor has gone.
 func (c *Cursor[T]) Producer() pull.Closer {
 	l := c.log
 	producer := l.src.Producer() // without the lock: a source may wake the queue with its own locked
@@ -177,8 +177,8 @@ func (c *Cursor[T]) Producer() pull.Closer {
 	return c.seat
 }
 
-// CutOff ends the log for all its cursors: each reads what the source had ready, then err, and then the end. The source is
-// closed. It may be called by any goroutine; after the end of the source it has no effect.
+// CutOff ends the log for all its cursors: each reads what the source had ready, then err, and then the end. The source
+// is closed. It may be called by any goroutine; after the end of the source it has no effect.
 func (c *Cursor[T]) CutOff(err error) {
 	l := c.log
 	l.mu.Lock()

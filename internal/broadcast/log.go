@@ -157,8 +157,8 @@ func (l *log[T]) Put(item pull.Item[T]) {
 	l.used++
 }
 
-// A queue is where cursors wait and are counted. The source keeps it as its waker, and seats refer to it; it does not refer
-// to the log, so that neither a live producer nor a cleanup keeps a log alive that nobody reads.
+// A queue is where cursors wait and are counted. The source keeps it as its waker, and seats refer to it; it does not
+// refer to the log, so that neither a live producer nor a cleanup keeps a log alive that nobody reads.
 type queue struct {
 	mu       sync.Mutex
 	list     []*place
@@ -173,7 +173,7 @@ type seat struct {
 	left  bool // under queue.mu: the cursor was closed
 }
 
-// Close says that the cursor is gone. The last one to go has the producer told.
+// Close says that the cursor is gone. The last one to go notifies the producer.
 func (s *seat) Close() {
 	q := s.queue
 	q.mu.Lock()

@@ -8,14 +8,14 @@ import (
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// OnStart tells the handlers of ctx that its pending run starts, and consumes that run: in the returned context it is
-// the last started one. Panics of handlers pass. Without handlers ctx is returned unchanged.
+// OnStart calls the handlers of ctx at the start of its pending run, and consumes that run: in the returned context it
+// is the last started one. Panics of handlers pass. Without handlers ctx is returned unchanged.
 func OnStart[T any](ctx context.Context, input T) context.Context {
 	ctx, s := begin(ctx)
 	return fireStart(ctx, s, input, nil)
 }
 
-// OnEnd tells the handlers of ctx that the run that is pending, or else was started last, has ended. Panics of handlers
+// OnEnd calls the handlers of ctx at the end of the run that is pending, or else was started last. Panics of handlers
 // pass.
 func OnEnd[T any](ctx context.Context, output T) context.Context {
 	return fireEnd(ctx, FromContext(ctx), output, nil)
@@ -31,7 +31,7 @@ func OnError(ctx context.Context, err error) context.Context {
 //
 // It does not panic, and neither do the other Fire functions: a handler that panics is passed over, the others are
 // called all the same, and the panics come back as one error (each a *safe.PanicError) beside a context that is always
-// good to go on with.
+// good to continue with.
 func FireStart[T any](ctx context.Context, input T) (next context.Context, caught error) {
 	next = fireStart(ctx, FromContext(ctx), input, &caught)
 	return next, caught
@@ -128,7 +128,7 @@ func (s *State) needing(ctx context.Context, timing CallbackTiming, buf []Handle
 	return buf
 }
 
-// info is the run that handlers are told of.
+// info is the run that handlers are called for.
 func (s *State) info() *RunInfo {
 	if s.pending != nil {
 		return s.pending

@@ -31,7 +31,7 @@ type CallbackInput any
 // CallbackOutput is what a component returned; see CallbackInput.
 type CallbackOutput any
 
-// Handler is told about runs of components. Each method returns the context that goes on from there: to the next
+// Handler observes runs of components. Each method returns the context that continues from there: to the next
 // handler, and from a start to the component and to the same handler's end. Returning nil means unchanged.
 //
 // Methods run in the goroutine of the component, which waits for them, so a handler that reads a stream to its end

@@ -2,7 +2,7 @@ package callbacks
 
 import "github.com/weftgo/weft/components"
 
-// State is what a context says about callbacks: the handlers that apply, the run they will be told of next, and the
+// State is what a context says about callbacks: the handlers that apply, the run they will be called for next, and the
 // run that was started last. It is immutable; the methods that change something return a new value. The nil *State is
 // the state of a context that says nothing.
 type State struct {
@@ -61,7 +61,7 @@ func (s *State) WithInfo(info *RunInfo) State {
 	return s.renew(s.set, info)
 }
 
-// Started returns the state in which the pending run has been started: handlers are told of its end next.
+// Started returns the state in which the pending run has been started: handlers are called at its end next.
 func (s *State) Started() State {
 	if !s.Active() {
 		return s.renew(nil, nil)

@@ -6,8 +6,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// OnStartWithStreamInput is OnStart for a component that takes a stream. It returns the reader to go on with: a copy
-// if a handler got one, else input itself. Nobody is told of a nil stream.
+// OnStartWithStreamInput is OnStart for a component that takes a stream. It returns the reader to continue with: a copy
+// if a handler got one, else input itself. No handler is called for a nil stream.
 func OnStartWithStreamInput[T any](ctx context.Context, input *schema.StreamReader[T]) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
 	ctx, s := begin(ctx)
 	if input == nil {

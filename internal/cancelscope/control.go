@@ -21,8 +21,8 @@ type Request struct {
 	Recursive bool
 	// Timeout is how long to wait for a safe point before the run is stopped at once. Not positive: without limit.
 	Timeout time.Duration
-	// Told, if not nil, is closed if the request is accepted, before anything stops because of it.
-	Told chan<- struct{}
+	// Accepted, if not nil, is closed if the request is accepted, before anything stops because of it.
+	Accepted chan<- struct{}
 }
 
 // An Outcome is what came of the requests.
@@ -61,7 +61,7 @@ type Control struct {
 	views     [reaches]View
 }
 
-// A Stopper is told when it is to stop at once. StopNow must be quick.
+// A Stopper is called when it is to stop at once. StopNow must be quick.
 type Stopper interface{ StopNow() }
 
 // watcher is a stopper with what it obeys.
@@ -86,8 +86,8 @@ func (c *Control) Ask(r Request) bool {
 		c.mu.Unlock()
 		return false
 	}
-	if r.Told != nil {
-		close(r.Told)
+	if r.Accepted != nil {
+		close(r.Accepted)
 	}
 	first := !c.requested
 	c.requested = true

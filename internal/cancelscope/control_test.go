@@ -101,9 +101,9 @@ func TestAsk_Told(t *testing.T) {
 		var c Control
 		told, late := make(chan struct{}), make(chan struct{})
 		c.Root().OnNow(StopFunc(func() { <-told }))
-		require.True(t, c.Ask(Request{Told: told}))
+		require.True(t, c.Ask(Request{Accepted: told}))
 		c.Settle()
-		require.False(t, c.Ask(Request{Told: late}))
+		require.False(t, c.Ask(Request{Accepted: late}))
 		select {
 		case <-late:
 			t.Fatal("it is too late")

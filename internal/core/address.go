@@ -15,7 +15,7 @@ type AddressSegment struct {
 	ID string
 	// Type is the kind of thing.
 	Type AddressSegmentType
-	// SubID tells apart several runs of the same thing, such as the calls of one tool. Usually empty.
+	// SubID distinguishes several runs of the same thing, such as the calls of one tool. Usually empty.
 	SubID string
 }
 
@@ -62,7 +62,8 @@ type Frame struct {
 	entry  *entry
 }
 
-// FrameFrom returns the frame of ctx, nil outside any address. A nil ctx, which only code of users can bring, is outside.
+// FrameFrom returns the frame of ctx, nil outside any address. A nil ctx, which only code of users can bring, is
+// outside.
 func FrameFrom(ctx context.Context) *Frame {
 	if ctx == nil {
 		return nil
@@ -78,7 +79,7 @@ func (f *Frame) Enter(ctx context.Context, segment *AddressSegment) Frame {
 	return f.EnterAs(ctx, segment, "")
 }
 
-// EnterAs is [Frame.Enter] for code that knows which interrupt it left: places that have the same address can be told
+// EnterAs is [Frame.Enter] for code that knows which interrupt it left: places that have the same address can be kept
 // apart by that. An empty interruptID stands for any.
 func (f *Frame) EnterAs(ctx context.Context, segment *AddressSegment, interruptID string) Frame {
 	child := Frame{parent: f, segment: segment}

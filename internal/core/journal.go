@@ -24,5 +24,5 @@ type CheckPointJournal interface {
 }
 
 // GoesOn is implemented by tools that are agents: all that a call does is steps of the run, so that one that had begun
-// when the process died goes on where it was.
+// when the process died continues where it was.
 type GoesOn interface{ GoesOn() }

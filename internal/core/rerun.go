@@ -99,7 +99,7 @@ func CompositeInterrupt(ctx context.Context, notInterrupt string, info, state an
 		}
 		sub, ok := SignalFrom(err, func() Address { return GetCurrentAddress(ctx) })
 		switch {
-		case !ok && errors.As(err, new(InterruptContextsProvider)): // of a child that has nothing to go on with
+		case !ok && errors.As(err, new(InterruptContextsProvider)): // of a child that has nothing to continue with
 		case !ok:
 			return fmt.Errorf("%s: %w", notInterrupt, err)
 		case sub.ID == "":

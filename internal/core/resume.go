@@ -266,8 +266,8 @@ func GetNextResumptionPoints(ctx context.Context) (map[string]bool, error) {
 	return next, nil
 }
 
-// InterruptedBelow returns the interrupts of the earlier run below ctx's address, with their IDs and states, for code that
-// is stopped again before it could go on from them. info is what they tell now.
+// InterruptedBelow returns the interrupts of the earlier run below ctx's address, with their IDs and states, for code
+// that is stopped again before it could continue from them. info is what they tell now.
 func InterruptedBelow(ctx context.Context, info any) []*InterruptSignal {
 	f := FrameFrom(ctx)
 	if f == nil || f.tracker == nil || f.points == nil {

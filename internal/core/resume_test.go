@@ -224,7 +224,8 @@ func TestToInterruptContexts_I8_I12(t *testing.T) {
 	require.Empty(t, ToInterruptContexts(nil, nil))
 }
 
-// TestFromInterruptContexts_I7_RebuildsTheTree: ancestors that root causes share are one again, in the order of the causes.
+// TestFromInterruptContexts_I7_RebuildsTheTree: ancestors that root causes share are one again, in the order of the
+// causes.
 func TestFromInterruptContexts_I7_RebuildsTheTree(t *testing.T) {
 	top := tree(t)
 	back := FromInterruptContexts(ToInterruptContexts(top, nil))

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// InterruptInfo is what an interrupt tells the user.
+// InterruptInfo is what an interrupt says to the user.
 type InterruptInfo struct {
 	Info any
 	// IsRootCause is true for code that asked for the interrupt, false for what merely passes interrupts of its
@@ -38,7 +38,7 @@ func (is *InterruptState) String() string {
 	return fmt.Sprintf("interrupt state: State=%v, LayerSpecificPayload=%v", is.State, is.LayerSpecificPayload)
 }
 
-// InterruptSignal is the error that code returns to stop a run so that it can go on later. Signals form a tree:
+// InterruptSignal is the error that code returns to stop a run so that it can continue later. Signals form a tree:
 // a thing whose children were interrupted passes them on in Subs.
 type InterruptSignal struct {
 	ID string

@@ -35,7 +35,7 @@ func (r *Ring[T]) lock() {
 }
 
 // Put adds an item. It reports false if the item was dropped: the ring is closed, or its readers are gone. Only the
-// former is a mistake of the writer; Closed tells them apart.
+// former is a mistake of the writer; Closed distinguishes them.
 func (r *Ring[T]) Put(item T) bool {
 	r.lock()
 	defer r.mu.Unlock()

@@ -19,7 +19,7 @@ const maxPadding = 1 << 16
 //
 // The alignment is < (left), > (right, the default), ^ (centre) or = (fill between sign and number). The sign is +, -
 // or a space, # asks for a prefix such as 0x, a 0 fills with zeros behind the sign. The width counts bytes. The types b
-// d o x X e E f F g G are those of package fmt, % is a percentage, s is %+v, r is %#v and t is the Go type. Without a
+// d o x X e E f F g G are as in package fmt, % is a percentage, s is %+v, r is %#v and t is the Go type. Without a
 // type the value is printed as fmt.Print does.
 type spec struct {
 	text  string

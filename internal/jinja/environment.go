@@ -121,7 +121,8 @@ func lipsum(e *exec.Evaluator, params *exec.VarArgs) *exec.Value {
 	return f.(func(*exec.Evaluator, *exec.VarArgs) *exec.Value)(e, params)
 }
 
-// smallIntegers checks the integers among the arguments of what makes as much text or as many values as its argument says.
+// smallIntegers checks the integers among the arguments of what makes as much text or as many values as its argument
+// says.
 func smallIntegers(params *exec.VarArgs, limit int) error {
 	check := func(v *exec.Value) error {
 		if v.IsNumber() && (v.Float() > float64(limit) || v.Float() < -float64(limit)) {
@@ -142,7 +143,7 @@ func smallIntegers(params *exec.VarArgs, limit int) error {
 	return nil
 }
 
-// methods are those of Python's strings and dicts that give no more than they are given.
+// methods are the methods of Python's strings and dicts that give no more than they are given.
 func methods() exec.Methods {
 	return exec.Methods{
 		Bool:  exec.NewMethodSet(map[string]exec.Method[bool]{}),

@@ -178,7 +178,7 @@ func property(path, name string) string {
 	return path + "." + name
 }
 
-// problemsOf are those of a value against another schema than the one it is held against.
+// problemsOf returns the problems of a value against another schema than the one it is held against.
 func (w *walk) problemsOf(s *jsonschema.Schema, v any, path string) []string {
 	inner := walk{checker: w.checker, steps: w.steps, depth: w.depth}
 	inner.value(s, v, path)

@@ -240,7 +240,7 @@ func (p *Pipe[T]) Drain(to pull.Sink[T]) {
 // CloseWrite ends the stream after the items that were accepted. It may be called by any goroutine and repeatedly.
 func (p *Pipe[T]) CloseWrite() { p.close(closedByWriter) }
 
-// Close tells the senders that nobody reads any more, see [pull.Source].
+// Close wakes the senders, as nobody reads any more, see [pull.Source].
 func (p *Pipe[T]) Close() { p.close(closedByReader) }
 
 func (p *Pipe[T]) close(by uint32) {

@@ -2,7 +2,7 @@ package pull
 
 import "context"
 
-// A Waker is told that a source may have an item. Wake must be quick, must not call back into the source, and may be
+// A Waker is called when a source may have an item. Wake must be quick, must not call back into the source, and may be
 // called without need.
 type Waker interface{ Wake() }
 

@@ -30,8 +30,8 @@ type Source[T any] interface {
 	// goroutine, at any time and repeatedly; afterwards Poll answers ErrClosed.
 	Close()
 	// Producer is what is to be closed, for the producer's sake, when nobody can reach the stage any more; nil if there
-	// is no producer to tell. It must not keep code of users alive: a cleanup keeps it, and that code may refer to the very
-	// reader that the cleanup is for, which would then never become unreachable.
+	// is no producer to tell. It must not keep code of users alive: a cleanup keeps it, and that code may refer to the
+	// very reader that the cleanup is for, which would then never become unreachable.
 	Producer() Closer
 }
 

@@ -48,7 +48,7 @@ func (e *PanicError) Unwrap() error {
 
 // Sound returns an error that code of users made. If looking into it panics, as it does for a nil pointer with a method
 // Unwrap, an error with its text is returned in its place: errors.Is and errors.As are called where a panic could not
-// be told apart from another one, or would end the process.
+// be distinguished from another one, or would end the process.
 func Sound(err error) (sound error) {
 	if err == nil {
 		return nil

@@ -11,7 +11,7 @@ type ResponseMetaExtension struct {
 	StopDetails *StopDetails `json:"stop_details,omitempty"`
 }
 
-// StopDetails says why a model refused to go on.
+// StopDetails says why a model refused to continue.
 type StopDetails struct {
 	Category    string `json:"category,omitempty"`
 	Explanation string `json:"explanation,omitempty"`

@@ -40,7 +40,7 @@ const (
 type TextAnnotationFileCitation struct {
 	FileID   string `json:"file_id,omitempty"`
 	Filename string `json:"filename,omitempty"`
-	// Index is that of the file in the list of files.
+	// Index is the index of the file in the list of files.
 	Index int `json:"index,omitempty"`
 }
 
@@ -64,6 +64,6 @@ type TextAnnotationContainerFileCitation struct {
 // TextAnnotationFilePath points to a file that the model made.
 type TextAnnotationFilePath struct {
 	FileID string `json:"file_id,omitempty"`
-	// Index is that of the file in the list of files.
+	// Index is the index of the file in the list of files.
 	Index int `json:"index,omitempty"`
 }

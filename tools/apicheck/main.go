@@ -3,8 +3,8 @@
 //	apicheck            check: every fact of api/eino.txt exists, and the API is what api/weft.txt says
 //	apicheck -update    write api/weft.txt
 //
-// api/eino.txt is what users of the Eino library find there: none of it may change. api/weft.txt is all that Weft offers:
-// a change shows up in review as a change of that file.
+// api/eino.txt is what users of the Eino library find there: none of it may change. api/weft.txt is all that Weft
+// offers: a change shows up in review as a change of that file.
 package main
 
 import (

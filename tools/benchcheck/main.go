@@ -3,8 +3,8 @@
 //	go test -run '^$' -bench . -benchmem -benchtime 200x PACKAGES | benchcheck -baseline bench/baseline.txt
 //	... | benchcheck -baseline bench/baseline.txt -update
 //
-// A benchmark may allocate a tenth, and two allocations, more than the baseline says. One that allocates much less, or is
-// new, is named: the baseline wants an update.
+// A benchmark may allocate a tenth, and two allocations, more than the baseline says. One that allocates much less, or
+// is new, is named: the baseline wants an update.
 package main
 
 import (

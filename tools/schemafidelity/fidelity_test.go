@@ -91,8 +91,8 @@ var drafts = map[string]string{
 	"draft2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
 
-// What becomes of a schema accepts the instances that the schema accepts: by the verdicts of the official suite, with the
-// other implementation, and with the checker that the tools of Weft use.
+// What becomes of a schema accepts the instances that the schema accepts: by the verdicts of the official suite, with
+// the other implementation, and with the checker that the tools of Weft use.
 func TestImport_SameInstances(t *testing.T) {
 	schemas, instances := 0, 0
 	for draft, uri := range drafts {

@@ -25,17 +25,17 @@ type SlogOptions struct {
 	ErrorText bool
 }
 
-// NewSlogHandler makes a callback handler that writes one record at the end of every call of a model, call of a tool and
-// run of an agent, with names, duration and, of models, tokens: at level Info, and at Warn with "error_type" if it failed.
-// The starts are written at level Debug. Nothing of prompts, answers, arguments and results is written.
+// NewSlogHandler makes a callback handler that writes one record at the end of every call of a model, call of a tool
+// and run of an agent, with names, duration and, of models, tokens: at level Info, and at Warn with "error_type" if it
+// failed. The starts are written at level Debug. Nothing of prompts, answers, arguments and results is written.
 //
 //	model call    agent=desk type=OpenAI model=… duration=1.2s streamed=true input_tokens=812 output_tokens=64 …
 //	tool call     agent=desk tool=search call_id=… duration=80ms
 //	agent run     agent=desk duration=1.4s
 //
-// "agent" is the path of agents down to the one that calls: desk/billing. A stream is timed to its end, without a goroutine
-// of its own; one that its reader closed before is marked "closed_early". An interrupt is no error: it is marked
-// "interrupted".
+// "agent" is the path of agents down to the one that calls: desk/billing. A stream is timed to its end, without a
+// goroutine of its own; one that its reader closed before is marked "closed_early". An interrupt is no error: it is
+// marked "interrupted".
 //
 // The handler is safe for concurrent use. A nil logger stands for slog.Default().
 func NewSlogHandler(logger *slog.Logger, options *SlogOptions) callbacks.Handler {

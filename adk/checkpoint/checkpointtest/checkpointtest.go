@@ -4,8 +4,8 @@
 //		checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return mystore.New(t.TempDir()) })
 //	}
 //
-// What a store may offer besides ([checkpoint.Deleter], [checkpoint.Lister], [checkpoint.Journal]) is tested if it offers
-// it. What a crash leaves cannot be tested from outside: a store has to see to that itself.
+// What a store may offer besides ([checkpoint.Deleter], [checkpoint.Lister], [checkpoint.Journal]) is tested if it
+// offers it. What a crash leaves cannot be tested from outside: a store has to see to that itself.
 package checkpointtest
 
 import (
@@ -148,7 +148,7 @@ func hostileIDs(t *testing.T, store checkpoint.Store) {
 	}
 }
 
-// contextEnded: a store may go on or give up, but it does what it says, whole.
+// contextEnded: a store may continue or give up, but it does what it says, whole.
 func contextEnded(t *testing.T, store checkpoint.Store) {
 	set(t, store, "id", []byte("old"))
 	ctx, cancel := context.WithCancel(context.Background())

@@ -70,7 +70,7 @@ func listJournals(t *testing.T, store checkpoint.Store) {
 	lists(t, store, "", "both")
 }
 
-// listTime: the time is that of the last write, as exact as the store can tell.
+// listTime: the time is the time of the last write, as exact as the store knows it.
 func listTime(t *testing.T, store checkpoint.Store) {
 	before := time.Now().Add(-time.Minute)
 	set(t, store, "id", []byte("x"))

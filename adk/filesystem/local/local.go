@@ -55,7 +55,7 @@ func NewBackend(_ context.Context, cfg *Config) (*Local, error) {
 	}
 	l := &Local{config: config, root: root, prefixes: []string{config.Mount}, drafts: map[*fileWriter]bool{}, mark: "/" + rand.Text()}
 	if cfg.Mount == "" {
-		// A command may tell the path without links, pwd -P for one. It is as good as the other.
+		// A command may print the path without links, pwd -P for one. It is as good as the other.
 		if real, err := filepath.EvalSymlinks(config.Root); err == nil && filepath.ToSlash(real) != config.Mount {
 			l.prefixes = append(l.prefixes, filepath.ToSlash(real))
 		}

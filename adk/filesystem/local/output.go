@@ -10,7 +10,7 @@ import (
 // summary are what a reader looks for. It never blocks the command, whether or not somebody reads.
 type output struct {
 	limit int           // of the head and of the tail, in bytes
-	wrote func(*output) // told, outside the lock, that the head may have grown; nil if nobody wants it
+	wrote func(*output) // called, outside the lock, when the head may have grown; nil if nobody wants it
 
 	mu      sync.Mutex
 	head    int    // bytes of the head so far

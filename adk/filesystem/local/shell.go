@@ -69,7 +69,7 @@ func (l *Local) background(ctx context.Context, line string) (*filesystem.Execut
 // A chunk is made when the reader of a stream asks for it, of all the output that there is by then.
 type chunk func() (*filesystem.ExecuteResponse, error)
 
-// ExecuteStreaming is like Execute, but tells the output while it comes. The last chunk has the exit code and, of
+// ExecuteStreaming is like Execute, but passes the output on while it comes. The last chunk has the exit code and, of
 // output that is too long, the end. If ctx ends, the stream ends with an error. Closing the stream kills the command. A
 // reader that is slow, or does not read at all, does not stop the command.
 func (l *Local) ExecuteStreaming(ctx context.Context, input *filesystem.ExecuteRequest) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {

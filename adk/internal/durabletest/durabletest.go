@@ -1,4 +1,4 @@
-// Package durabletest lets runs that are saved at every step die after each of them, and go on.
+// Package durabletest lets runs that are saved at every step die after each of them, and continue.
 //
 // The tests of tools that have agents inside use it.
 // It must never be used outside of tests.
@@ -67,8 +67,8 @@ func (m *Model) Stream(ctx context.Context, history []*schema.Message, opts ...m
 	return schema.StreamReaderFromArray([]*schema.Message{answer}), err
 }
 
-// Survive runs an agent whose process dies after a number of steps, and goes on with it. The run has to end with "done",
-// and must not ask anything. It reports false if it ended before it could die.
+// Survive runs an agent whose process dies after a number of steps, and continues with it. The run has to end with
+// "done", and must not ask anything. It reports false if it ended before it could die.
 func Survive(t *testing.T, a adk.Agent, streaming bool, steps int) (died bool) {
 	t.Helper()
 	store := &dying{checkpoint.NewMemoryStore(), steps}

@@ -1,5 +1,5 @@
-// Package journal records the steps of a run while they happen, so that a run whose process died goes on after its last
-// step: answers of models and results of tool calls, each under the agent and the call that it belongs to.
+// Package journal records the steps of a run while they happen, so that a run whose process died continues after its
+// last step: answers of models and results of tool calls, each under the agent and the call that it belongs to.
 //
 // Package adk writes to it as its agents work, asks it for what earlier processes recorded, and puts what is not used up
 // into the checkpoint of a run that stops.

@@ -68,13 +68,13 @@ type Visit struct {
 	scope    *Scope
 	address  string
 	position string
-	// resumed: it began as one that goes on from an interrupt.
+	// resumed: it began as one that continues from an interrupt.
 	resumed bool
 	phase   visitPhase // guarded by scope.journal.mu
 	known   *steps     // of earlier processes
 }
 
-// Begin begins a visit. address is that of the agent; resumed says that it goes on from where it was interrupted.
+// Begin begins a visit of the agent at an address; resumed says that it continues where it was interrupted.
 func (s *Scope) Begin(address string, resumed bool) *Visit {
 	j := s.journal
 	j.mu.Lock()
@@ -100,7 +100,7 @@ func (s *Scope) Begin(address string, resumed bool) *Visit {
 // Journal returns the journal that the visit is recorded in.
 func (v *Visit) Journal() *Journal { return v.scope.journal }
 
-// Position tells the visit from all others in its run. It is the same whenever the run comes to this point again, in any
+// Position identifies the visit in its run. It is the same whenever the run comes to this point again, in any
 // process.
 func (v *Visit) Position() string { return v.position }
 

@@ -37,8 +37,8 @@ type Config struct {
 	// ImportRoot is the directory that imports must not leave. It compares paths as they are written; links are up to
 	// the backend. Default: imports may lead anywhere.
 	ImportRoot string
-	// OnLoadWarning is told what was passed over: missing files, circular imports, imports more than 5 deep or out of
-	// the root, files that are too large. A file that stays missing is told about once. It may be called by several
+	// OnLoadWarning is called for what was passed over: missing files, circular imports, imports more than 5 deep or out
+	// of the root, files that are too large. A file that stays missing is reported once. It may be called by several
 	// goroutines at once. Default: the standard logger.
 	OnLoadWarning func(filePath string, err error)
 }

@@ -45,7 +45,6 @@ func Example() {
 	//
 	// Short sentences.
 	//
-	// What is said above may or may not matter for the task at hand. Do not answer it by itself; take it into account where it matters.
-	// </system-reminder>
-	// Write a poem.
+	// What is said above may or may not matter for the task at hand. Do not answer it by itself; take it into account
+	// where it matters. </system-reminder> Write a poem.
 }

@@ -55,9 +55,9 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 	return NewTyped[*schema.Message](ctx, config)
 }
 
-// NewTyped makes the middleware. It fails if config has neither Tools nor Ask, or both, or a negative Expiry. One middleware
-// may serve any number of agents and runs at once. Put it first among the handlers that wrap tools: those before it run
-// before the question.
+// NewTyped makes the middleware. It fails if config has neither Tools nor Ask, or both, or a negative Expiry. One
+// middleware may serve any number of agents and runs at once. Put it first among the handlers that wrap tools: those
+// before it run before the question.
 func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
 	if config == nil || len(config.Tools) == 0 && config.Ask == nil {
 		return nil, errors.New("approval: say what to ask for, by Tools or Ask")
@@ -89,7 +89,7 @@ func (m *middleware[M]) mustAsk(ctx context.Context, tCtx *adk.ToolContext, argu
 	case slices.Contains(m.conf.Tools, tCtx.Name):
 		return true, nil
 	}
-	// A name that no tool has is an alias, maybe of a tool that must be asked for. A tool that cannot tell its name because
+	// A name that no tool has is an alias, maybe of a tool that must be asked for. A tool that cannot say its name because
 	// the run has ended is none: a question would hide that.
 	if toolsOf(ctx).has(ctx, tCtx.Name) {
 		return false, nil

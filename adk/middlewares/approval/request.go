@@ -38,7 +38,7 @@ type Decision struct {
 	Verdict Verdict `json:"verdict"`
 	// Hash is the request's.
 	Hash string `json:"hash"`
-	// Text is what the model is told about a rejection.
+	// Text is what the model reads about a rejection.
 	Text string `json:"text,omitempty"`
 	// Arguments take the place of the model's, if they were edited.
 	Arguments string `json:"arguments,omitempty"`
@@ -49,7 +49,7 @@ type Decision struct {
 // Approve lets the call run as it is.
 func (r *Request) Approve() *Decision { return &Decision{Verdict: Approved, Hash: r.Hash} }
 
-// Reject has the model told that the call was rejected, and why.
+// Reject answers the model that the call was rejected, and why.
 func (r *Request) Reject(text string) *Decision {
 	return &Decision{Verdict: Rejected, Hash: r.Hash, Text: text}
 }
@@ -86,7 +86,7 @@ type pending struct {
 // up because the run was cancelled.
 type granted struct {
 	Arguments string
-	// Hash is that of the request. Again is what a repeated call uses up in its place.
+	// Hash is the hash of the request. Again is what a repeated call uses up in its place.
 	Hash, Again string
 }
 

@@ -19,7 +19,7 @@ type Limits struct {
 	// Money limits the price, in the currency of [Config.Prices].
 	Money float64
 	// WallTime limits the time since the account was opened. Time in which a run was interrupted does not count. A call
-	// that goes on is not stopped: give the run a context with a deadline for that.
+	// that continues is not stopped: give the run a context with a deadline for that.
 	WallTime time.Duration
 }
 
@@ -62,7 +62,7 @@ type ExceededError struct {
 	Spent  Spent
 }
 
-// Error tells the limit and what was spent.
+// Error names the limit and what was spent.
 func (e *ExceededError) Error() string {
 	var used, allowed any
 	switch e.Limit {

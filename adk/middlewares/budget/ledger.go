@@ -14,7 +14,7 @@ import (
 type ledger struct {
 	store adk.CheckPointStore
 	key   string
-	// writing is held while the account is written, so that the last value is that of the last call. It is locked
+	// writing is held while the account is written, so that the last value is the one of the last call. It is locked
 	// before the lock of accounts.
 	writing sync.Mutex
 }

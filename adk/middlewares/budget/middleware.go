@@ -24,7 +24,7 @@ const (
 
 // Config configures [New].
 type Config struct {
-	// Limits are those of a run of an agent with the middleware. An agent that runs below another one may have none: it
+	// Limits hold for a run of an agent with the middleware. An agent that runs below another one may have none: it
 	// spends from the accounts above it all the same.
 	Limits
 	// Prices are the prices of models, by their names; that under "" is for all others. Required for a limit on money:
@@ -35,7 +35,7 @@ type Config struct {
 	// FinalAnswer lets the model answer once more when a limit is reached, without tools. Tools that it still wants are
 	// not called, and say so. See [CutShort].
 	FinalAnswer bool
-	// FinalPrompt is what the model is told then. Default: a sentence of this package.
+	// FinalPrompt is what the model is asked then. Default: a sentence of this package.
 	FinalPrompt string
 }
 

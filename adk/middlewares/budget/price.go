@@ -48,7 +48,7 @@ func (c *Config) price(opts []model.Option, needed bool) (Price, error) {
 	return p, nil
 }
 
-// meter turns what a provider tells about a call, which may come in pieces, into what to spend.
+// meter turns what a provider reports about a call, which may come in pieces, into what to spend.
 type meter struct {
 	price Price
 	seen  schema.TokenUsage
@@ -63,9 +63,9 @@ func (m *meter) more(u *schema.TokenUsage) (s Spent, ok bool) {
 	m.seen.PromptTokens = max(before.PromptTokens, u.PromptTokens)
 	m.seen.CompletionTokens = max(before.CompletionTokens, u.CompletionTokens)
 	m.seen.TotalTokens = max(before.TotalTokens, u.TotalTokens)
-	details, told := &m.seen.PromptTokenDetails, u.PromptTokenDetails
-	details.CachedTokens = max(details.CachedTokens, told.CachedTokens)
-	details.CacheWriteTokens = max(details.CacheWriteTokens, told.CacheWriteTokens)
+	details, seen := &m.seen.PromptTokenDetails, u.PromptTokenDetails
+	details.CachedTokens = max(details.CachedTokens, seen.CachedTokens)
+	details.CacheWriteTokens = max(details.CacheWriteTokens, seen.CacheWriteTokens)
 	s = Spent{Tokens: total(m.seen) - total(before), Money: m.price.of(m.seen) - m.price.of(before)}
 	return s, s != Spent{}
 }

@@ -18,9 +18,9 @@ const (
 // countedKey begins the keys of run-local values that say of an interrupted call that it was asked for already.
 const countedKey = "_weft_budget_counted "
 
-// limited makes a call if there is budget for it. Where a last answer is to come, the call may get a refusal in place of
-// an error. A call that is interrupted is asked for once, however often it is resumed; one that a handler before this one
-// has interrupted was not asked for yet.
+// limited makes a call if there is budget for it. Where a last answer is to come, the call may get a refusal in place
+// of an error. A call that is interrupted is asked for once, however often it is resumed; one that a handler before
+// this one has interrupted was not asked for yet.
 func (m *middleware[M]) limited(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
 	a := m.account(ctx)
 	if a == nil {
@@ -45,7 +45,7 @@ func (m *middleware[M]) limited(ctx context.Context, call *compose.ToolInput, ne
 	return out, err
 }
 
-// wasCounted reports whether the call goes on after an interrupt and was asked for before that.
+// wasCounted reports whether the call continues after an interrupt and was asked for before that.
 func wasCounted(ctx context.Context, key string) bool {
 	if again, _, _ := tool.GetInterruptState[any](ctx); !again {
 		return false

@@ -34,7 +34,7 @@ type ToolConfig struct {
 
 // ExecuteToolConfig changes the tool execute. A nil ExecuteToolConfig leaves it as it is.
 type ExecuteToolConfig struct {
-	// Name, Desc, CustomTool and Disable are those of [ToolConfig].
+	// Name, Desc, CustomTool and Disable are as in [ToolConfig].
 	Name       string
 	Desc       *string
 	CustomTool tool.BaseTool
@@ -67,10 +67,10 @@ type MiddlewareConfig struct {
 	// MarkDirectories has ls put a "/" behind the names of directories.
 	MarkDirectories bool
 	// MarkContextLines has grep write path-line-text for the lines around a match, and path:line:text for the match
-	// itself. In multiline searches, where the lines of a match cannot be told from those around it, all are written
-	// with colons.
+	// itself. In multiline searches, where the lines of a match cannot be distinguished from those around it, all are
+	// written with colons.
 	MarkContextLines bool
-	// BackgroundCommands lets the model start commands that go on in the background.
+	// BackgroundCommands lets the model start commands that continue in the background.
 	BackgroundCommands bool
 
 	// CustomSystemPrompt is put behind the agent's instruction. Default: nothing is.

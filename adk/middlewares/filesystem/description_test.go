@@ -8,8 +8,8 @@ import (
 	"github.com/weftgo/weft/adk/filesystem"
 )
 
-// TestDescriptions_Row37_PromiseOnlyWhatIsTrue: nothing refuses an edit or a write of a file that was not read before, so
-// no description may say so.
+// TestDescriptions_Row37_PromiseOnlyWhatIsTrue: nothing refuses an edit or a write of a file that was not read before,
+// so no description may say so.
 func TestDescriptions_Row37_PromiseOnlyWhatIsTrue(t *testing.T) {
 	for _, description := range []string{ReadFileToolDesc, WriteFileToolDesc, EditFileToolDesc,
 		ReadFileToolDescChinese, WriteFileToolDescChinese, EditFileToolDescChinese} {

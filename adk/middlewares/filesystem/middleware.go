@@ -22,8 +22,8 @@ func New(ctx context.Context, config *MiddlewareConfig) (adk.ChatModelAgentMiddl
 
 // NewTyped makes the middleware. It adds the tools ls, read_file, write_file, edit_file, glob, grep and, with a shell,
 // execute to each run. It fails if [MiddlewareConfig.Validate] does, if two tools would have one name, and for
-// UseMultiModalRead if the backend is not able to. One middleware may serve any number of agents and runs at once, if its
-// backend is safe for that.
+// UseMultiModalRead if the backend is not able to. One middleware may serve any number of agents and runs at once, if
+// its backend is safe for that.
 func NewTyped[M adk.MessageType](_ context.Context, config *MiddlewareConfig) (adk.TypedChatModelAgentMiddleware[M], error) {
 	if err := config.Validate(); err != nil {
 		return nil, err

@@ -26,9 +26,9 @@ type Backend interface {
 	Write(context.Context, *filesystem.WriteRequest) error
 }
 
-// StreamBackend is a [Backend] that takes a file piece by piece, like those of the filesystem packages. The text of a tool
-// that streams more than 1 MiB is written to it as it comes, and is not held in memory. Such a stream that fails later ends
-// with the notice and the error: what was cut off is in the file.
+// StreamBackend is a [Backend] that takes a file piece by piece, like those of the filesystem packages. The text of a
+// tool that streams more than 1 MiB is written to it as it comes, and is not held in memory. Such a stream that fails
+// later ends with the notice and the error: what was cut off is in the file.
 type StreamBackend interface {
 	Backend
 	// Create starts a file, in place of one that there may be. Close completes it. ctx ends before Close if the result is
@@ -46,7 +46,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// SkipClear leaves old results as they are. Tools with a ClearHandler of their own are not affected.
 	SkipClear bool
 
-	// ReadFileToolName is the tool that the model is told to read files with. Default read_file.
+	// ReadFileToolName is the tool with which the model is asked to read files. Default read_file.
 	ReadFileToolName string
 	// RootDir is the directory of the files. Default /tmp. A backend on one directory, such as a local one, needs one
 	// below that: results that are too long cannot be saved otherwise.
@@ -77,7 +77,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// ClearMessageRewriter, if set, replaces a message with calls together with its results, before they are cleared.
 	// Returning none removes them.
 	ClearMessageRewriter func(ctx context.Context, toolCallMsg M, toolResponseMsgs []M) (messagesAfterRewrite []M, err error)
-	// ClearPostProcess is called when something was cleared. The context that it returns is that of the turn.
+	// ClearPostProcess is called when something was cleared. The context that it returns is the turn's.
 	ClearPostProcess func(ctx context.Context, state *adk.TypedChatModelAgentState[M]) context.Context
 
 	// ToolConfig has what is different for single tools, by name.

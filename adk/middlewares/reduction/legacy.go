@@ -50,7 +50,7 @@ type ToolResultConfig struct {
 	Backend Backend
 	// OffloadingTokenLimit is the size from which on a result goes into a file, in tokens of four bytes. Default 20000.
 	OffloadingTokenLimit int
-	// ReadFileToolName is the tool that the model is told to read files with. Default read_file.
+	// ReadFileToolName is the tool with which the model is asked to read files. Default read_file.
 	ReadFileToolName string
 	// PathGenerator says into which file. Default: /large_tool_result/<ID of the call>.
 	PathGenerator func(ctx context.Context, input *compose.ToolInput) (string, error)

@@ -111,8 +111,8 @@ func pump[T any](ctx context.Context, abandon context.CancelFunc, source *schema
 	}
 }
 
-// heldBytes is how much of a stream is held in memory before it goes to a file that takes it piece by piece. What is held
-// can still be given out if the stream fails.
+// heldBytes is how much of a stream is held in memory before it goes to a file that takes it piece by piece. What is
+// held can still be given out if the stream fails.
 const heldBytes = 1 << 20
 
 // cutPump is what a cut knows of the stream until now.

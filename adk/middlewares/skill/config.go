@@ -21,7 +21,7 @@ type AgentHubOptions = TypedAgentHubOptions[*schema.Message]
 
 // TypedAgentHub has the agents that carry out forked skills.
 type TypedAgentHub[M adk.MessageType] interface {
-	// Get returns an agent. The name is that of the skill's front matter, "" if it has none; opts is never nil.
+	// Get returns an agent. The name is the one in the skill's front matter, "" if it has none; opts is never nil.
 	Get(ctx context.Context, name string, opts *TypedAgentHubOptions[M]) (adk.TypedAgent[M], error)
 }
 
@@ -84,7 +84,7 @@ type TypedConfig[M adk.MessageType] struct {
 
 	// AgentHub has the agents for forked skills. Without it a forked skill is an error when it is called.
 	AgentHub TypedAgentHub[M]
-	// ModelHub has the models that skills ask for. Without it a skill that is not forked goes on with the model there
+	// ModelHub has the models that skills ask for. Without it a skill that is not forked continues with the model there
 	// is, and a forked one that asks for a model is an error.
 	ModelHub TypedModelHub[M]
 

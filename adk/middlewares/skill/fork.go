@@ -24,14 +24,14 @@ type fork[M adk.MessageType] struct {
 }
 
 // run has the skill carried out as a tool that is an agent is: interrupts of the agent interrupt the call, and a resume
-// goes on in the agent.
+// continues in the agent.
 func (f *fork[M]) run(ctx context.Context) (string, error) {
 	agent, err := f.agent(ctx)
 	if err != nil {
 		return "", err
 	}
 	w := &worker[M]{TypedAgent: agent, skill: f.skill.Name}
-	if _, goesOn, _ := tool.GetInterruptState[[]byte](ctx); !goesOn { // another state is that of a wrapper
+	if _, resumed, _ := tool.GetInterruptState[[]byte](ctx); !resumed { // another state belongs to a wrapper
 		if w.messages, err = f.messages(ctx); err != nil {
 			return "", err
 		}

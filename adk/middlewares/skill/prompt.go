@@ -67,7 +67,7 @@ const toolDescriptionBase = `Loads a skill: instructions for a certain kind of t
 - If a skill fits, call this tool at once, before you answer. Do not merely announce or mention the skill.
 - Only the skills in the list exist. Do not guess others.
 - Do not load a skill again whose instructions you are already following.
-- The result tells the base directory of the skill. Relative paths in its instructions are relative to that directory.
+- The result names the base directory of the skill. Relative paths in its instructions are relative to that directory.
 `
 
 const toolDescriptionBaseChinese = `加载一个技能：针对某类任务的操作说明。

@@ -16,13 +16,13 @@ const (
 type FrontMatter struct {
 	// Name is what the model calls the skill by.
 	Name string `yaml:"name"`
-	// Description tells the model what the skill is good for.
+	// Description says to the model what the skill is good for.
 	Description string `yaml:"description"`
 	// Context says who carries out the skill.
 	Context ContextMode `yaml:"context"`
 	// Agent is the name of the agent that carries out a forked skill, for the [TypedAgentHub].
 	Agent string `yaml:"agent"`
-	// Model is the name of the model to go on with, for the [TypedModelHub]; "" means the one that there is.
+	// Model is the name of the model to continue with, for the [TypedModelHub]; "" means the one that there is.
 	Model string `yaml:"model"`
 }
 

@@ -124,7 +124,7 @@ func (t *skillTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string,
 		return (&fork[M]{middleware: t.middleware, skill: skill, arguments: argumentsInJSON}).run(ctx)
 	}
 	if skill.Model != "" {
-		// Outside a run there is nothing that could go on with the model.
+		// Outside a run there is nothing that could continue with the model.
 		_ = adk.SetRunLocalValue(ctx, activeModelKey, skill.Model)
 	}
 	return t.content(ctx, skill, argumentsInJSON)

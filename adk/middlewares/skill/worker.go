@@ -30,7 +30,7 @@ type worker[M adk.MessageType] struct {
 
 var _ adk.TypedResumableAgent[adk.Message] = (*worker[adk.Message])(nil)
 
-// Name is that of the agent, or of the skill if it has none: as a tool it needs one.
+// Name is the name of the agent, or of the skill if the agent has none: as a tool it needs one.
 func (w *worker[M]) Name(ctx context.Context) string {
 	if name := w.TypedAgent.Name(ctx); name != "" {
 		return name
@@ -43,7 +43,7 @@ func (w *worker[M]) Run(ctx context.Context, _ *adk.TypedAgentInput[M], options 
 	return w.watch(w.TypedAgent.Run(ctx, &adk.TypedAgentInput[M]{Messages: w.messages}, options...))
 }
 
-// Resume lets the agent go on.
+// Resume lets the agent continue.
 func (w *worker[M]) Resume(ctx context.Context, info *adk.ResumeInfo, options ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
 	resumable, ok := w.TypedAgent.(adk.TypedResumableAgent[M])
 	if !ok {

@@ -180,7 +180,7 @@ func finalText[M adk.MessageType](messages []M, name string) (text string, byToo
 	return text, byTool, byTool
 }
 
-// lastArguments are those of the last call of the tool.
+// lastArguments are the arguments of the last call of the tool.
 func lastArguments[M adk.MessageType](messages []M, name string) string {
 	for _, m := range slices.Backward(messages) {
 		for _, call := range message.Calls(m) {

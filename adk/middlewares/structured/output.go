@@ -42,7 +42,7 @@ const (
 type Config[T any] struct {
 	// Mode is how the model learns of the value. Default: Tool.
 	Mode Mode
-	// Name is that of the tool, and of the value. Default: final_answer.
+	// Name is the name of the tool, and of the value. Default: final_answer.
 	Name string
 	// Description explains to the model what the value is for.
 	Description string
@@ -66,8 +66,8 @@ type Output[T any] struct {
 	tool    *answerTool[T]
 }
 
-// New describes T. It fails if T has no schema (it contains itself, a channel or a function), for a mode that there is not,
-// for Native without NativeOptions, and for a negative MaxRepairs.
+// New describes T. It fails if T has no schema (it contains itself, a channel or a function), for a mode that there is
+// not, for Native without NativeOptions, and for a negative MaxRepairs.
 func New[T any](config *Config[T]) (o *Output[T], err error) {
 	defer safe.Recover(&err)
 	o = &Output[T]{}

@@ -32,7 +32,7 @@ type (
 	TypedGetFailoverModelFunc[M adk.MessageType] func(ctx context.Context, failoverCtx *TypedFailoverContext[M]) (failoverModel model.BaseModel[M], failoverModelInputMsgs []M, failoverErr error)
 	// TypedFinalizeFunc makes the new history of the old one and what the model answered.
 	TypedFinalizeFunc[M adk.MessageType] func(ctx context.Context, originalMessages []M, summary M) ([]M, error)
-	// TypedCallbackFunc hears of a summarization. Both states are for reading.
+	// TypedCallbackFunc is called after a summarization. Both states are for reading.
 	TypedCallbackFunc[M adk.MessageType] func(ctx context.Context, before, after adk.TypedChatModelAgentState[M]) error
 )
 
@@ -43,7 +43,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// ModelOptions are options of its calls.
 	ModelOptions []model.Option
 
-	// TokenCounter counts the tokens of the history. Default: what the provider told with the last answer, and
+	// TokenCounter counts the tokens of the history. Default: what the provider reported with the last answer, and
 	// estimates of what came after it.
 	TokenCounter TypedTokenCounterFunc[M]
 	// Trigger says when to summarize. Default: above 160000 tokens.
@@ -56,9 +56,9 @@ type TypedConfig[M adk.MessageType] struct {
 	// than the history may become. What is older than fits is left out, but for earlier summaries; the newest message
 	// always stays. It does not count with GenModelInput. Default: 0, the whole history.
 	MaxInputTokens int
-	// UserInstruction is what the model is told to do. Default: the text of this package.
+	// UserInstruction is what the model is asked to do. Default: the text of this package.
 	UserInstruction string
-	// TranscriptFilePath is where the model can read the whole history later. It is told to it with the summary; writing
+	// TranscriptFilePath is where the model can read the whole history later. The summary names it; writing
 	// the file is up to the application.
 	TranscriptFilePath string
 
@@ -111,7 +111,7 @@ type TypedFailoverConfig[M adk.MessageType] struct {
 type TypedFailoverContext[M adk.MessageType] struct {
 	// Attempt counts from 1.
 	Attempt int
-	// SystemInstruction and UserInstruction are those of the default input.
+	// SystemInstruction and UserInstruction stand in the default input.
 	SystemInstruction, UserInstruction M
 	// OriginalMessages is the history.
 	OriginalMessages []M

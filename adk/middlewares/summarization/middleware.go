@@ -31,8 +31,8 @@ func New(ctx context.Context, cfg *Config) (adk.ChatModelAgentMiddleware, error)
 	return NewTyped(ctx, cfg)
 }
 
-// NewTyped makes the middleware, a *[TypedMiddleware]. It fails if cfg is nil or has no Model, if a limit in it is negative,
-// and if there is a Trigger without a limit. One middleware may serve any number of agents and runs at once.
+// NewTyped makes the middleware, a *[TypedMiddleware]. It fails if cfg is nil or has no Model, if a limit in it is
+// negative, and if there is a Trigger without a limit. One middleware may serve any number of agents and runs at once.
 func NewTyped[M adk.MessageType](_ context.Context, cfg *TypedConfig[M]) (adk.TypedChatModelAgentMiddleware[M], error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err

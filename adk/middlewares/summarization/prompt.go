@@ -4,7 +4,7 @@ const (
 	systemPrompt        = "You write summaries of conversations between a user and an AI agent. The agent will continue its work with nothing but your summary."
 	systemPromptChinese = "你负责为用户与 AI 智能体之间的对话撰写摘要。智能体将仅凭你的摘要继续工作。"
 
-	preamble        = "This conversation goes on from an earlier one that became too long to be kept. What happened in it is summarized here:"
+	preamble        = "This conversation continues an earlier one that became too long to be kept. What happened in it is summarized here:"
 	preambleChinese = "本次对话延续自一段因过长而无法保留的早先对话。其内容总结如下："
 
 	goOn        = "Continue with the work where it was left. Do not ask the user about what is said above, do not recap it, and do not mention the summary."

@@ -1,4 +1,4 @@
-// Package toolerrors lets the model read the errors of its tools and go on.
+// Package toolerrors lets the model read the errors of its tools and continue.
 //
 // The error of a tool ends the run. Most of them are none of the application's business: a file that is not there,
 // arguments that are no JSON, a service that is down for a moment. The middleware of [New] gives the model the text of

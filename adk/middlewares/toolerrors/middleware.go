@@ -16,11 +16,11 @@ const (
 	failedChinese = "工具调用失败："
 )
 
-// Config configures [New]. Its zero value has every error told.
+// Config configures [New]. Its zero value reports every error to the model.
 type Config struct {
 	// Tell decides about an error: what the model reads in its place, or, with ok false, that the error ends the run. It
-	// is called while the call runs, by several calls at once. Default: every error is told, with its text, which may say
-	// more of the machine than a model should know.
+	// is called while the call runs, by several calls at once. Default: every error is reported, with its text, which may
+	// say more of the machine than a model should know.
 	Tell func(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool)
 }
 
@@ -29,12 +29,13 @@ type middleware[M adk.MessageType] struct {
 	tell func(ctx context.Context, call *adk.ToolContext, err error) (string, bool)
 }
 
-// New makes the middleware for agents on ordinary messages. A nil config is that of zero values.
+// New makes the middleware for agents on ordinary messages. A nil config is one of zero values.
 func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, error) {
 	return NewTyped[*schema.Message](ctx, config)
 }
 
-// NewTyped makes the middleware. The error is always nil. One middleware may serve any number of agents and runs at once.
+// NewTyped makes the middleware. The error is always nil. One middleware may serve any number of agents and runs at
+// once.
 func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
 	m := &middleware[M]{tell: tellText}
 	if config != nil && config.Tell != nil {
@@ -52,7 +53,7 @@ func tellText(_ context.Context, _ *adk.ToolContext, err error) (string, bool) {
 	return language.Select(failed, failedChinese) + text, true
 }
 
-// told is what the model reads in place of an error. ok is false if the error stays one.
+// textFor is what the model reads in place of an error. ok is false if the error stays one.
 func (m *middleware[M]) textOf(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool) {
 	if err == nil || stopsTheRun(ctx, err) {
 		return "", false
@@ -66,6 +67,6 @@ func stopsTheRun(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, adk.ErrStreamCanceled) || errors.As(err, new(*safe.PanicError)) {
 		return true
 	}
-	// A CancelError is that of an agent inside the tool.
+	// A CancelError comes from an agent inside the tool.
 	return errors.As(err, new(*adk.CancelError)) || core.IsInterrupt(err)
 }

@@ -14,7 +14,7 @@ type Config struct {
 	Options
 	// Strict has a history that is not valid end the run with an [*InvalidError], in place of a repair.
 	Strict bool
-	// OnRepair, if set, hears of each repair. It is called in the run's goroutine.
+	// OnRepair, if set, is called after each repair. It is called in the run's goroutine.
 	OnRepair func(ctx context.Context, problems []Problem)
 	// Placeholder makes the result of a call that has none. Default: a sentence that says so.
 	Placeholder func(ctx context.Context, toolName, callID string) string

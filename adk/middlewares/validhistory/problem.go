@@ -37,11 +37,11 @@ type Problem struct {
 	Rule Rule
 	// Index is the message's in the history.
 	Index int
-	// CallID and ToolName tell the call or result, if the rule is about one.
+	// CallID and ToolName name the call or result, if the rule is about one.
 	CallID, ToolName string
 }
 
-// String tells the problem.
+// String describes the problem.
 func (p Problem) String() string {
 	if p.CallID == "" && p.ToolName == "" {
 		return fmt.Sprintf("message %d: %s", p.Index, p.Rule)

@@ -13,7 +13,7 @@ import (
 
 // TypedConfig configures [NewTyped]. Only ChatModel is required.
 type TypedConfig[M adk.MessageType] struct {
-	// Name and Description tell the agent apart for events, callbacks and other agents.
+	// Name and Description identify the agent in events, in callbacks and to other agents.
 	Name, Description string
 	// ChatModel answers, in the agent itself and in the general-purpose agent.
 	ChatModel model.BaseModel[M]

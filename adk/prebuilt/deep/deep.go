@@ -19,8 +19,8 @@ func New(ctx context.Context, cfg *Config) (adk.ResumableAgent, error) {
 }
 
 // NewTyped makes the agent, a [adk.TypedChatModelAgent]. An interrupt in an agent that is at work on a task interrupts
-// this agent, and a resumed run goes on inside the task. The session is shared with such agents. cfg and its slices may be
-// changed afterwards. The agent is safe for concurrent use if what it is made of is.
+// this agent, and a resumed run continues inside the task. The session is shared with such agents. cfg and its slices
+// may be changed afterwards. The agent is safe for concurrent use if what it is made of is.
 //
 // It fails if cfg is nil, has no ChatModel or two shells, or has sub-agents that are nil, without a name or of one name,
 // and where [adk.NewTypedChatModelAgent] does.
@@ -54,7 +54,7 @@ func NewTyped[M adk.MessageType](ctx context.Context, cfg *TypedConfig[M]) (agen
 	return made, nil
 }
 
-// sharedHandlers are those of the agent and of the general-purpose agent alike.
+// sharedHandlers returns the handlers of the agent and of the general-purpose agent.
 func (c *TypedConfig[M]) sharedHandlers(ctx context.Context) (handlers []adk.TypedChatModelAgentMiddleware[M], err error) {
 	if !c.WithoutWriteTodos {
 		handlers = append(handlers, &addition[M]{tool: newTodosTool()})

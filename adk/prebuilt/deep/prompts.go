@@ -42,7 +42,7 @@ Do not delegate when
 - you need to see the steps in between, not only the result;
 - the part depends on much of what was said up to now.
 
-The life of a task: you describe it completely, the agent does it, you get the result, you check it and go on with it. The user does not see the result: tell what matters.`
+The life of a task: you describe it completely, the agent does it, you get the result, you check it and continue with it. The user does not see the result: report what matters.`
 
 	taskDesc = `Gives a task to another agent, which works through it on its own and returns one result.
 

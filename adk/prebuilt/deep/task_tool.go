@@ -96,7 +96,7 @@ func taskParams() *schema.ParamsOneOf {
 	})
 }
 
-// GoesOn says that a task goes on where it was when the process died: its steps are the agent's.
+// GoesOn says that a task continues where it was when the process died: its steps are recorded with those of the agent.
 func (t *taskTool[M]) GoesOn() {}
 
 var _ core.GoesOn = (*taskTool[adk.Message])(nil)

@@ -40,8 +40,9 @@ func (cfg *Config) validate() error {
 }
 
 // New makes the agent that plans, executes and replans. Its name is plan_execute_replan. An interrupt of one of the
-// agents in it stops the whole, and a resumed run goes on inside that agent, with the session as it was. It is safe for
-// concurrent use if the agents in it are: each run has a session of its own. It fails if cfg is nil or lacks one of them.
+// agents in it stops the whole, and a resumed run continues inside that agent, with the session as it was. It is safe
+// for concurrent use if the agents in it are: each run has a session of its own. It fails if cfg is nil or lacks one of
+// them.
 func New(ctx context.Context, cfg *Config) (agent adk.ResumableAgent, err error) {
 	defer safe.Recover(&err)
 	if err := cfg.validate(); err != nil {

@@ -32,8 +32,8 @@ type PlannerConfig struct {
 
 // NewPlanner makes the agent that makes the plan. It keeps the messages that it is asked and the plan in the session.
 // What it says is the JSON of the plan; in a run with streaming it comes in chunks. The model is always called for a
-// stream. NewPlanner gives the model its tool once. It fails if cfg is nil or has no model, or if the model does not take
-// the tool. The agent is safe for concurrent use if the model and the functions of cfg are.
+// stream. NewPlanner gives the model its tool once. It fails if cfg is nil or has no model, or if the model does not
+// take the tool. The agent is safe for concurrent use if the model and the functions of cfg are.
 func NewPlanner(ctx context.Context, cfg *PlannerConfig) (adk.Agent, error) {
 	if cfg == nil {
 		return nil, errors.New("NewPlanner: the config is nil")
@@ -100,7 +100,7 @@ func (p *planner) Run(ctx context.Context, input *adk.AgentInput, opts ...adk.Ag
 	return p.agent.Run(ctx, input, opts...)
 }
 
-// Resume goes on with a run that was cancelled.
+// Resume continues with a run that was cancelled.
 func (p *planner) Resume(ctx context.Context, info *adk.ResumeInfo, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
 	return p.agent.Resume(ctx, info, opts...)
 }

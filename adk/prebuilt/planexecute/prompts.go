@@ -50,13 +50,13 @@ Think about the goal, what is known, what has to be found out and what may stand
 	// ReplannerPrompt is the replanner's default prompt. It is filled in with input, plan, executed_steps, and with the
 	// names of the tools: plan_tool and respond_tool.
 	ReplannerPrompt = prompt.FromMessages(schema.FString,
-		schema.SystemMessage(`You watch over the work on a plan. A step of it was just done. Look at the objective, the plan and all results, and choose exactly one of two ways to go on:
+		schema.SystemMessage(`You watch over the work on a plan. A step of it was just done. Look at the objective, the plan and all results, and choose exactly one of two ways to continue:
 
 1. The objective is reached: call '{respond_tool}' with the complete answer to the user.
 2. Something is left to be done: call '{plan_tool}' with the steps that are left.
 
 How to decide:
-- Is everything that the user asked for in the results, and is it right? Then answer. Do not go on only because the plan has steps left.
+- Is everything that the user asked for in the results, and is it right? Then answer. Do not continue only because the plan has steps left.
 - Did the step fail, or show something that nobody expected? Then change what is left of the plan: another way, another order, a step more or less.
 - Is it plain that the objective cannot be reached? Then answer with what was found out, and say what is missing.
 
@@ -77,8 +77,8 @@ Call one tool, once. Write nothing besides.`),
 	)
 )
 
-// whilePrompting is the context for a function that makes the messages for a model. Templates tell the callback handlers
-// of the context that they start and end: they should not hear it as a start and end of the agent.
+// whilePrompting is the context for a function that makes the messages for a model. Templates call the callback handlers
+// of the context at their start and end: those should not take it for a start and end of the agent.
 func whilePrompting(ctx context.Context) context.Context {
 	return callbacks.ReuseHandlers(ctx, &callbacks.RunInfo{Type: PlannerPrompt.GetType(), Component: components.ComponentOfPrompt})
 }

@@ -26,11 +26,12 @@ type ReplannerConfig struct {
 	NewPlan NewPlan
 }
 
-// NewReplanner makes the agent that decides how to go on after a step. It adds the step to those that were done, and
+// NewReplanner makes the agent that decides how to continue after a step. It adds the step to those that were done, and
 // has its model call a tool. What it says are the arguments of that call. For the plan tool they become the plan of the
 // session; for the respond tool it breaks the loop. A run in whose session there is no plan, or no step that was done,
-// fails. NewReplanner gives the model its tools once. It fails if cfg is nil or has no ChatModel, if both tools have one
-// name, or if the model does not take them. The agent is safe for concurrent use if the model and the functions of cfg are.
+// fails. NewReplanner gives the model its tools once. It fails if cfg is nil or has no ChatModel, if both tools have
+// one name, or if the model does not take them. The agent is safe for concurrent use if the model and the functions of
+// cfg are.
 func NewReplanner(ctx context.Context, cfg *ReplannerConfig) (adk.Agent, error) {
 	if cfg == nil {
 		return nil, errors.New("NewReplanner: the config is nil")

@@ -119,7 +119,7 @@ func text(state *adk.ChatModelAgentState) string {
 type firstCall struct {
 	answer *answer
 	found  bool
-	// index is that of the call, nil for one that comes whole.
+	// index is the index of the call in the stream, nil for one that comes whole.
 	index *int
 }
 

@@ -27,7 +27,7 @@
 //	minLength= maxLength= pattern= format=       of strings
 //	minimum= maximum= exclusiveMinimum=          of numbers
 //	exclusiveMaximum= multipleOf=
-//	minItems= maxItems= uniqueItems=true         of arrays; the words above are those of their elements then
+//	minItems= maxItems= uniqueItems=true         of arrays; the words above apply to their elements then
 //	readOnly= writeOnly=                         true or false
 //	type= anchor=                                replace what the Go type says
 //	oneof_required= anyof_required=              groups of fields of which one, or any, is required
@@ -42,8 +42,8 @@
 //
 // Arguments that cannot be decoded are a [tool.ArgumentsError], which names the field. So is the empty text, which some
 // models write in place of {}, without [WithEmptyArguments]. A tool with [WithArgumentCheck] also refuses what can be
-// decoded but does not fit the schema, and fills in defaults; an agent with ReportMistakes has all its tools do that, and
-// shows the model what was wrong. [WithUnmarshalArguments] replaces all of this.
+// decoded but does not fit the schema, and fills in defaults; an agent with ReportMistakes has all its tools do that,
+// and shows the model what was wrong. [WithUnmarshalArguments] replaces all of this.
 package utils
 
 import (

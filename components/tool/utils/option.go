@@ -33,8 +33,8 @@ type toolOptions struct {
 // Option configures how a tool is made of a function.
 type Option func(o *toolOptions)
 
-// WithUnmarshalArguments replaces JSON as the way arguments are decoded. It gets the text as the model wrote it, which may
-// be empty.
+// WithUnmarshalArguments replaces JSON as the way arguments are decoded. It gets the text as the model wrote it, which
+// may be empty.
 func WithUnmarshalArguments(um UnmarshalArguments) Option {
 	return func(o *toolOptions) { o.unmarshal = um }
 }
@@ -50,8 +50,9 @@ func WithSchemaModifier(modifier SchemaModifierFn) Option {
 	return func(o *toolOptions) { o.schemaModifier = modifier }
 }
 
-// WithIdempotent says that calling the tool again with the same arguments does no harm, as with one that only reads. A run
-// that is saved at every step repeats such a call if its process died in the middle of it, and asks about any other.
+// WithIdempotent says that calling the tool again with the same arguments does no harm, as with one that only reads. A
+// run that is saved at every step repeats such a call if its process died in the middle of it, and asks about any
+// other.
 func WithIdempotent() Option {
 	return func(o *toolOptions) { o.idempotent = true }
 }

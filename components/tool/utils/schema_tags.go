@@ -24,8 +24,8 @@ var (
 	tagFlags = []string{"required", "nullable"}
 )
 
-// checkTag finds what the reflector would ignore in the jsonschema tag of a field: words that it does not know, and values
-// that it cannot read.
+// checkTag finds what the reflector would ignore in the jsonschema tag of a field: words that it does not know, and
+// values that it cannot read.
 func checkTag(f reflect.StructField) error {
 	inText := false
 	for i, word := range splitTag(f.Tag.Get("jsonschema")) {

@@ -106,7 +106,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A Line is one answer of a [Script]. results are those of the tools that the model has called for this question.
+// A Line is one answer of a [Script]. results are the results of the tools that the model has called for this question.
 type Line func(question string, results []*schema.Message) *schema.Message
 
 // Script returns a rule for [Model]: the first line answers a question, and each later one the results of the tool

@@ -181,7 +181,7 @@ func (r *response) close() {
 	r.closeBody()
 }
 
-// closeBody swallows panics of a user's transport: nobody is left to be told.
+// closeBody swallows panics of a user's transport: nobody is left to notify.
 func (r *response) closeBody() {
 	defer func() { _ = recover() }()
 	r.once.Do(func() { r.body.Close() })

@@ -70,7 +70,7 @@ type Config struct {
 	// LogProbs asks for the log probabilities of the answer; TopLogProbs for those of so many alternatives, too.
 	LogProbs    bool
 	TopLogProbs int
-	// User tells the server's abuse detection who asks. Do not send names or addresses.
+	// User says to the server's abuse detection who asks. Do not send names or addresses.
 	User string
 	// Metadata is kept with stored completions.
 	Metadata map[string]string

@@ -32,7 +32,7 @@ const (
 // extraContentKey is a key of ToolCall.Extra.
 const extraContentKey = "openai_extra_content"
 
-// ResponseInfo is what a server tells about a response besides the answer. Each field may be empty.
+// ResponseInfo is what a server says about a response besides the answer. Each field may be empty.
 type ResponseInfo struct {
 	// ID is the server's name of the response; RequestID that of the request, which its support asks for.
 	ID, RequestID string
@@ -44,7 +44,7 @@ type ResponseInfo struct {
 	SystemFingerprint string
 }
 
-// GetResponseInfo returns what the server told about the response that the message came with. It also works for
+// GetResponseInfo returns what the server said about the response that the message came with. It also works for
 // messages that were joined from chunks, or read from JSON.
 func GetResponseInfo(m *schema.Message) ResponseInfo {
 	var info ResponseInfo

@@ -28,7 +28,7 @@ func (m *ChatModel) newCall(stream bool, opts []model.Option) *call {
 	return &call{conf: conf, common: common, stream: stream}
 }
 
-// callbackInput is what callback handlers are told about the call.
+// callbackInput is what callback handlers see of the call.
 func (c *call) callbackInput(messages []*schema.Message) *model.CallbackInput {
 	return &model.CallbackInput{
 		Messages:   messages,

@@ -13,7 +13,7 @@ type assembler struct {
 	whole          bool
 	requestID      string
 	calls          callTracker
-	told           ResponseInfo // what earlier chunks said
+	said           ResponseInfo // what earlier chunks said
 	reasoningField string
 	begun          bool // there was a message
 	answered       bool // some chunk had an answer, and not only usage
@@ -42,7 +42,7 @@ func saysNothing(m *schema.Message) bool {
 		len(m.ToolCalls) == 0 && len(m.AssistantGenMultiContent) == 0
 }
 
-// takeInfo notes what the server tells about the response, each thing once.
+// takeInfo notes what the server says about the response, each thing once.
 func (a *assembler) takeInfo(m *schema.Message, c *completion) {
 	info := ResponseInfo{
 		ID: c.ID, RequestID: a.requestID,
@@ -50,8 +50,8 @@ func (a *assembler) takeInfo(m *schema.Message, c *completion) {
 		ServiceTier: c.ServiceTier, SystemFingerprint: c.SystemFingerprint,
 	}
 	for _, f := range infoFields {
-		if told, value := f.of(&a.told), *f.of(&info); *told == "" {
-			*told = value
+		if said, value := f.of(&a.said), *f.of(&info); *said == "" {
+			*said = value
 			addExtra(m, f.key, value)
 		}
 	}

@@ -45,7 +45,7 @@ func (d *document) next() ([]byte, error) {
 
 // events is the source of an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). It is
 // lenient: data counts as complete as soon as it is a JSON object, for servers that save the blank line behind it, and
-// an object or an "error:" that stands alone in a line counts as data, as that is how some servers tell of errors.
+// an object or an "error:" that stands alone in a line counts as data, as that is how some servers report errors.
 type events struct {
 	r     *bufio.Reader
 	limit int // of an event

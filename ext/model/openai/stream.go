@@ -181,7 +181,7 @@ func (s *streamer) send(w *schema.StreamWriter[*model.CallbackOutput]) (err erro
 	}
 }
 
-// drain waits a moment for the end of the response. Nobody is left to be told of a panic.
+// drain waits a moment for the end of the response. Nobody is left to notify of a panic.
 func (s *streamer) drain() {
 	defer func() { _ = recover() }()
 	late := time.AfterFunc(drainTime, s.from.close)

@@ -61,7 +61,7 @@ func wholeCall(c toolCall) schema.ToolCall {
 	}
 }
 
-// find returns the call that a chunk goes on with, or nil if it begins one.
+// find returns the call that a chunk continues with, or nil if it begins one.
 func (t *callTracker) find(chunk toolCall) *trackedCall {
 	call := t.candidate(chunk)
 	if call == nil || !call.continuedBy(chunk) {

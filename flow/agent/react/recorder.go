@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// recorder is the callback handler behind a future. The outermost run that it hears of is the owner of a new record;
+// recorder is the callback handler behind a future. The outermost run that it sees is the owner of a new record;
 // the context leads everything in that run to it.
 type recorder struct {
 	future weak.Pointer[future]
@@ -19,7 +19,7 @@ type recorder struct {
 
 var _ callbacks.TimingChecker = (*recorder)(nil)
 
-// ownerKey is the key of the innermost run in a context that the recorder heard of.
+// ownerKey is the key of the innermost run in a context that the recorder has seen.
 type ownerKey struct{ recorder *recorder }
 
 type ownedRun struct {

@@ -17,7 +17,7 @@ func init() { schema.RegisterName[*state](stateName) }
 type state struct {
 	// Messages is the history: input, answers, tool results.
 	Messages []*schema.Message
-	// ReturnDirectlyToolCallID is the ID of the tool call whose result is that of the run.
+	// ReturnDirectlyToolCallID is the ID of the tool call whose result ends the run.
 	ReturnDirectlyToolCallID string
 	// ReturnDirectlyCall is the place of that call in its message, from 1: not every model gives IDs, or unique ones.
 	ReturnDirectlyCall int
@@ -55,7 +55,7 @@ func (c *AgentConfig) beforeTools(_ context.Context, answer *schema.Message, s *
 			return answer, nil
 		}
 		if len(s.Messages) == 0 {
-			return nil, errors.New("the checkpoint has no message whose tools could go on")
+			return nil, errors.New("the checkpoint has no message whose tools could continue")
 		}
 		return s.Messages[len(s.Messages)-1], nil
 	}

@@ -34,7 +34,7 @@ type RetrieveTask struct {
 // ConcurrentRetrieveWithCallback runs the tasks side by side, 16 at most at a time, and returns when all are done. Each
 // task's Result or Err is set; nil tasks are skipped.
 //
-// Callback handlers of ctx are told of every retrieval, under the type of the retriever; a retriever that tells them
+// Callback handlers of ctx are called for every retrieval, under the type of the retriever; a retriever that calls them
 // itself is left to do so. A panic of a retriever is its task's error.
 //
 // When a task fails the context of the others is cancelled with its error as the cause, and tasks that wait for a place

@@ -15,7 +15,7 @@ type Filter struct {
 	types    []string // extensions
 }
 
-// NewFilter makes a filter. Without glob and fileType it keeps every file. That the glob is invalid is told by Keep: a
+// NewFilter makes a filter. Without glob and fileType it keeps every file. An invalid glob is an error of Keep: a
 // search that no file is in the scope of has nothing to complain about.
 func NewFilter(glob, fileType string) *Filter {
 	f := &Filter{}

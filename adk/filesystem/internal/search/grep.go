@@ -33,7 +33,7 @@ type Query struct {
 	MaxMatches int
 }
 
-// Emit is told a line, numbered from 1, without its newline. An error ends the search.
+// Emit gets a line, numbered from 1, without its newline. An error ends the search.
 type Emit func(line int, text string) error
 
 // A Searcher finds the lines of a [Query] in one text after the other. It is not safe for concurrent use.
@@ -170,7 +170,7 @@ func (s *Searcher) searchText(m *safematch.Matcher, c *contextLines) error {
 		if err := c.line(n, s.cut(trimNewline(data[start:end])), matches); err != nil {
 			return err
 		}
-		// Spans are in order and do not overlap: only the last one can go on in the next line.
+		// Spans are in order and do not overlap: only the last one can continue in the next line.
 		done := matches
 		if matches > 0 && lastByte(spans[matches-1]) >= end {
 			done--

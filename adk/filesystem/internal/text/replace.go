@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Replace replaces the literal text old in content, which is that of the file path. old must occur, and without all
+// Replace replaces the literal text old in content, which is what the file path has. old must occur, and without all
 // exactly once.
 func Replace(path, content, old, new string, all bool) (string, error) {
 	if old == "" {

@@ -37,8 +37,8 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 	return NewTyped[*schema.Message](ctx, config)
 }
 
-// NewTyped makes the middleware. It asks the dynamic tools for their Info, once, and fails if there are none, if one fails,
-// or if two have the same name. One middleware may serve any number of agents and runs at once.
+// NewTyped makes the middleware. It asks the dynamic tools for their Info, once, and fails if there are none, if one
+// fails, or if two have the same name. One middleware may serve any number of agents and runs at once.
 func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
 	switch {
 	case config == nil:

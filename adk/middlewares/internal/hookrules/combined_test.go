@@ -37,8 +37,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// The steps of a run with all middlewares. Each has its number in its arguments, so that the model knows from any history,
-// also from a summary, how far the run has come.
+// The steps of a run with all middlewares. Each has its number in its arguments, so that the model knows from any
+// history, also from a summary, how far the run has come.
 var stepCalls = [][][2]string{
 	{{"write_file", `{"file_path":"/out/step-1","content":"one\r\ntwo"}`}},
 	{{"tool_search", `{"query":"select:hidden","why":"step-2"}`}},

@@ -25,7 +25,7 @@ const (
 	Result
 )
 
-// KindOf tells the kind of a message; a nil message is Other.
+// KindOf returns the kind of a message; a nil message is Other.
 func KindOf[M adk.MessageType](m M) Kind {
 	switch m := any(m).(type) {
 	case *schema.Message:
@@ -73,7 +73,7 @@ func agenticKind(m *schema.AgenticMessage) Kind {
 	return Other
 }
 
-// Call is a call of a tool, or what a result tells about the call that it answers.
+// Call is a call of a tool, or what a result says about the call that it answers.
 type Call struct{ ID, Name, Arguments string }
 
 // AppendCalls appends the calls of function tools that an assistant message makes, in order.
@@ -301,7 +301,7 @@ func ResultText[M adk.MessageType](m M, callID string) (string, bool) {
 	return "", false
 }
 
-// Usage is what the provider told about the tokens of an answer, nil if nothing.
+// Usage is what the provider reported about the tokens of an answer, nil if nothing.
 func Usage[M adk.MessageType](m M) *schema.TokenUsage {
 	switch m := any(m).(type) {
 	case *schema.Message:

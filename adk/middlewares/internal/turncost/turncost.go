@@ -20,7 +20,8 @@ import (
 // of a tool.
 const Most = 10
 
-// rounds is how many turns are measured together. The one that a run needs at least does not count, nor does BeforeAgent.
+// rounds is how many turns are measured together. The one that a run needs at least does not count, nor does
+// BeforeAgent.
 const rounds = 8
 
 // Check fails the test if the middlewares add more than [Most] allocations to a turn or a call. It skips under the race
@@ -41,7 +42,7 @@ func Check(t *testing.T, handlers ...adk.ChatModelAgentMiddleware) {
 	}
 }
 
-// cost is that of a turn without its calls, and of a call.
+// cost is the cost of a turn without its calls, and of a call.
 func cost(t *testing.T, handlers []adk.ChatModelAgentMiddleware) (turn, call float64) {
 	t.Helper()
 	none := allocations(t, constantModel{}, handlers)

@@ -53,7 +53,7 @@ type MultiAgentConfig struct {
 type AgentMeta struct {
 	// Name is the name of the specialist's tool and the key of its node. It must be unique.
 	Name string
-	// IntendedUse tells the host what the specialist is for.
+	// IntendedUse says to the host what the specialist is for.
 	IntendedUse string
 }
 
@@ -65,7 +65,7 @@ type Host struct {
 	// Deprecated: use ToolCallingModel.
 	//lint:ignore SA1019 the API still has it
 	ChatModel model.ChatModel
-	// SystemPrompt tells the host how to decide. There is a default.
+	// SystemPrompt says to the host how to decide. There is a default.
 	SystemPrompt string
 }
 

@@ -36,7 +36,7 @@ func TestHistory_F8_Retold(t *testing.T) {
 				{Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageOutputVideo{MessagePartCommon: common}},
 			}}},
 	}
-	got := retold("me", entries)
+	got := asContext("me", entries)
 	require.Len(t, got, len(entries))
 	require.Same(t, system, got[0])
 	require.Same(t, user, got[1])
