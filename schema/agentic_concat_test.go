@@ -35,7 +35,8 @@ func chunk[T contentBlockVariant](index int, payload *T) *AgenticMessage {
 	return &AgenticMessage{ContentBlocks: []*ContentBlock{NewContentBlockChunk(payload, &StreamingMeta{Index: index})}}
 }
 
-func TestConcatAgentic_A10_OneOrNone(t *testing.T) {
+// Rules schema/A10, schema/B15.3.13.
+func TestConcatAgentic_ReturnsASingleMessageItself(t *testing.T) {
 	require.Equal(t, &AgenticMessage{}, mustConcatAgentic(t))
 	one := chunk(3, &Reasoning{Text: "t"})
 	one.ContentBlocks = append(one.ContentBlocks, NewContentBlock(&Reasoning{})) // mixed, but nobody looks
@@ -44,7 +45,8 @@ func TestConcatAgentic_A10_OneOrNone(t *testing.T) {
 	require.Equal(t, "message at index 0 is nil", agenticError(t, nil))
 }
 
-func TestConcatAgentic_A11_NilAndRole(t *testing.T) {
+// Rule schema/A11.
+func TestConcatAgentic_RefusesNilMessagesAndDifferentRoles(t *testing.T) {
 	require.Equal(t, "message at index 1 is nil", agenticError(t, &AgenticMessage{}, nil))
 	require.Equal(t, "cannot concat messages with different roles: got 'user' and 'system'",
 		agenticError(t, &AgenticMessage{Role: AgenticRoleTypeUser}, &AgenticMessage{}, &AgenticMessage{Role: AgenticRoleTypeSystem}))
@@ -52,7 +54,8 @@ func TestConcatAgentic_A11_NilAndRole(t *testing.T) {
 	require.Equal(t, &AgenticMessage{Role: AgenticRoleTypeUser}, got)
 }
 
-func TestConcatAgentic_A12_A13_Blocks(t *testing.T) {
+// Rules schema/A12, schema/A13.
+func TestConcatAgentic_AppendsWholeBlocksAndRefusesAMixture(t *testing.T) {
 	a, b := NewContentBlock(&AssistantGenText{Text: "a"}), NewContentBlock(&AssistantGenText{Text: "b"})
 	got := mustConcatAgentic(t, &AgenticMessage{ContentBlocks: []*ContentBlock{a, nil, b}}, &AgenticMessage{ContentBlocks: []*ContentBlock{nil, a}})
 	require.Len(t, got.ContentBlocks, 3)
@@ -68,7 +71,8 @@ func TestConcatAgentic_A12_A13_Blocks(t *testing.T) {
 	require.Equal(t, "found non-streaming block after streaming blocks", agenticError(t, both, &AgenticMessage{}))
 }
 
-func TestConcatAgentic_A14_Groups(t *testing.T) {
+// Rule schema/A14.
+func TestConcatAgentic_JoinsStreamedBlocksByIndex(t *testing.T) {
 	first := chunk(7, &AssistantGenText{Text: "7"})
 	got := mustConcatAgentic(t, first, chunk(-1, &AssistantGenText{Text: "a"}), chunk(3, &Reasoning{Text: "r"}), chunk(-1, &AssistantGenText{Text: "b"}))
 	require.Equal(t, []*ContentBlock{
@@ -78,7 +82,8 @@ func TestConcatAgentic_A14_Groups(t *testing.T) {
 	require.Same(t, first.ContentBlocks[0].AssistantGenText, got.ContentBlocks[2].AssistantGenText)
 }
 
-func TestConcatAgentic_A15_Extra(t *testing.T) {
+// Rule schema/A15.
+func TestConcatAgentic_JoinsExtra(t *testing.T) {
 	require.Nil(t, mustConcatAgentic(t, &AgenticMessage{}, &AgenticMessage{}).Extra)
 	only := map[string]any{"k": 1}
 	got := mustConcatAgentic(t, &AgenticMessage{Extra: only}, &AgenticMessage{})
@@ -95,7 +100,8 @@ func meta(m AgenticResponseMeta) *AgenticMessage { return &AgenticMessage{Respon
 
 type extensionText string
 
-func TestConcatAgentic_A16_ResponseMeta(t *testing.T) {
+// Rule schema/A16.
+func TestConcatAgentic_JoinsResponseMeta(t *testing.T) {
 	concat.Register(func(items []extensionText) (extensionText, error) {
 		joined := extensionText("")
 		for _, s := range items {
@@ -143,7 +149,8 @@ func TestConcatAgentic_A16_ResponseMeta(t *testing.T) {
 		agenticError(t, meta(AgenticResponseMeta{Extension: unknownExtra{1}}), meta(AgenticResponseMeta{Extension: unknownExtra{2}})))
 }
 
-func TestConcatAgenticArray_A17(t *testing.T) {
+// Rules schema/A17, schema/B15.3.13.
+func TestConcatAgenticArray_JoinsPositionByPosition(t *testing.T) {
 	a, b, c := UserAgenticMessage("a"), UserAgenticMessage("b"), SystemAgenticMessage("c")
 	got, err := ConcatAgenticMessagesArray([][]*AgenticMessage{{a, nil, nil}, {b, c, nil}})
 	require.NoError(t, err)
@@ -157,7 +164,8 @@ func TestConcatAgenticArray_A17(t *testing.T) {
 	require.Nil(t, got)
 }
 
-func TestConcatAgentic_A20_GroupRules(t *testing.T) {
+// Rules schema/A20, schema/B15.3.12.
+func TestConcatAgentic_RefusesBlocksThatDoNotFitTogether(t *testing.T) {
 	require.Equal(t, "content block type mismatch: expected 'reasoning', but got 'assistant_gen_text'",
 		agenticError(t, chunk(0, &Reasoning{}), chunk(0, &AssistantGenText{})))
 	require.Equal(t, "'function_tool_call' content is nil", agenticError(t, chunk[FunctionToolCall](0, nil), &AgenticMessage{}))
@@ -178,8 +186,9 @@ func TestConcatAgentic_A20_GroupRules(t *testing.T) {
 		chunk(9, &FunctionToolCall{Name: "b"}), chunk(1, &FunctionToolCall{Name: "d"})), "expected tool name 'a'")
 }
 
-// A21: every type of block, one chunk and several.
-func TestConcatAgentic_A21_Payloads(t *testing.T) {
+// Every type of block, one chunk and several.
+// Rules schema/A21, schema/B15.3.6.
+func TestConcatAgentic_JoinsEveryKindOfPayload(t *testing.T) {
 	for _, b := range onePayloadEach() {
 		streamed := *b
 		streamed.StreamingMeta = &StreamingMeta{Index: 5}
@@ -251,7 +260,8 @@ func TestConcatAgentic_A21_Payloads(t *testing.T) {
 	}
 }
 
-func TestConcatAgentic_A21_Errors(t *testing.T) {
+// Rule schema/A21.
+func TestConcatAgentic_NamesTheConflictInAPayload(t *testing.T) {
 	for _, tt := range []struct {
 		a, b *AgenticMessage
 		kind ContentBlockType
@@ -302,7 +312,8 @@ func TestConcatAgentic_A21_Errors(t *testing.T) {
 	}
 }
 
-func TestAgenticMessageAccumulator_DoBetter15_3(t *testing.T) {
+// Rule schema/B15.3.14.
+func TestAgenticMessageAccumulator_GivesWhatConcatGives(t *testing.T) {
 	var acc AgenticMessageAccumulator
 	m, err := acc.Message()
 	require.NoError(t, err)
@@ -331,7 +342,8 @@ func TestAgenticMessageAccumulator_DoBetter15_3(t *testing.T) {
 	require.Equal(t, err, again)
 }
 
-func TestConcatAgentic_DoBetter15_3_Linear(t *testing.T) {
+// Rule schema/B15.3.4.
+func TestConcatAgentic_TakesLinearTime(t *testing.T) {
 	const n = 4000
 	data := strings.Repeat("x", 100)
 	for name, c := range map[string]func(i int) *AgenticMessage{
@@ -370,7 +382,8 @@ func BenchmarkConcatAgenticMessages(b *testing.B) {
 }
 
 // Values that are behind an interface are joined like any others, and what is reported of conflicts is the first one.
-func TestConcatAgentic_DoBetter15_3_Payloads(t *testing.T) {
+// Rules schema/B15.3.3, schema/B15.3.5, schema/B15.3.12.
+func TestConcatAgentic_JoinsPayloadsBehindInterfaces(t *testing.T) {
 	type mine struct{ N int }
 	extended := mustConcatAgentic(t,
 		&AgenticMessage{ContentBlocks: []*ContentBlock{NewContentBlockChunk(&AssistantGenText{Text: "a", Extension: mine{1}}, &StreamingMeta{})}},

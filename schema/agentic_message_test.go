@@ -27,7 +27,8 @@ func onePayloadEach() []*ContentBlock {
 	}
 }
 
-func TestNewContentBlock_A1(t *testing.T) {
+// Rule schema/A1.
+func TestNewContentBlock_SetsTypeAndPayload(t *testing.T) {
 	seen := map[string]bool{}
 	for _, b := range onePayloadEach() {
 		v := reflect.ValueOf(*b)
@@ -59,7 +60,8 @@ func TestNewContentBlock_A1(t *testing.T) {
 	require.Equal(t, &ContentBlock{Type: ContentBlockTypeReasoning}, NewContentBlock[Reasoning](nil))
 }
 
-func TestNewContentBlockChunk_A2(t *testing.T) {
+// Rule schema/A2.
+func TestNewContentBlockChunk_SetsStreamingMeta(t *testing.T) {
 	meta := &StreamingMeta{Index: 2}
 	b := NewContentBlockChunk(&Reasoning{Text: "t"}, meta)
 	require.Same(t, meta, b.StreamingMeta)
@@ -67,7 +69,8 @@ func TestNewContentBlockChunk_A2(t *testing.T) {
 	require.Nil(t, NewContentBlockChunk(&Reasoning{}, nil).StreamingMeta)
 }
 
-func TestAgenticMessage_A3_Constructors(t *testing.T) {
+// Rule schema/A3.
+func TestAgenticMessage_ConstructorsMakeOneTextBlock(t *testing.T) {
 	block := &ContentBlock{Type: ContentBlockTypeUserInputText, UserInputText: &UserInputText{Text: "x"}}
 	require.Equal(t, &AgenticMessage{Role: AgenticRoleTypeSystem, ContentBlocks: []*ContentBlock{block}}, SystemAgenticMessage("x"))
 	require.Equal(t, &AgenticMessage{Role: AgenticRoleTypeUser, ContentBlocks: []*ContentBlock{block}}, UserAgenticMessage("x"))

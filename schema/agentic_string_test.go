@@ -54,7 +54,8 @@ func TestAgenticMessageString_Golden(t *testing.T) {
 	require.Equal(t, string(want), goldenMessage().String())
 }
 
-func TestAgenticMessageString_A30(t *testing.T) {
+// Rule schema/A30.
+func TestAgenticMessageString_ListsBlocksAndUsage(t *testing.T) {
 	require.Equal(t, "", (*AgenticMessage)(nil).String())
 	require.Equal(t, "role: user\n", (&AgenticMessage{Role: AgenticRoleTypeUser}).String())
 	require.Equal(t, "role: \ncontent_blocks:\n", (&AgenticMessage{ContentBlocks: []*ContentBlock{nil}}).String())
@@ -63,12 +64,14 @@ func TestAgenticMessageString_A30(t *testing.T) {
 		(&AgenticResponseMeta{TokenUsage: &TokenUsage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3}}).String())
 }
 
-func TestContentBlockString_A31(t *testing.T) {
+// Rule schema/A31.
+func TestContentBlockString_EndsWithTheStreamIndex(t *testing.T) {
 	require.Equal(t, "type: new\n", (&ContentBlock{Type: "new", UserInputText: &UserInputText{Text: "t"}}).String())
 	require.Equal(t, "type: reasoning\n      stream_index: 0\n", NewContentBlockChunk[Reasoning](nil, &StreamingMeta{}).String())
 }
 
-func TestContentString_A32_DoBetter15_4(t *testing.T) {
+// Rules schema/A32, schema/B15.4.5.
+func TestContentString_ShowsEveryKindOfPayload(t *testing.T) {
 	for _, tt := range []struct {
 		v    interface{ String() string }
 		want string
@@ -105,7 +108,8 @@ type panicking struct{}
 
 func (panicking) MarshalJSON() ([]byte, error) { panic("boom") }
 
-func TestContentString_A33(t *testing.T) {
+// Rule schema/A33.
+func TestContentString_NamesEmptyAndUnknownBlocks(t *testing.T) {
 	for typ, payload := range map[FunctionToolResultContentBlockType]*FunctionToolResultContentBlock{
 		"text": {Text: &UserInputText{Text: "t"}}, "image": {Image: &UserInputImage{URL: "u"}}, "audio": {Audio: &UserInputAudio{URL: "u"}},
 		"video": {Video: &UserInputVideo{URL: "u"}}, "file": {File: &UserInputFile{URL: "u"}},
@@ -122,7 +126,8 @@ func TestContentString_A33(t *testing.T) {
 	require.Equal(t, "unknown block type: new\n", (&FunctionToolResultContentBlock{Type: "new"}).String())
 }
 
-func TestContentString_DoBetter15_4_NilSafe(t *testing.T) {
+// Rule schema/B15.4.5.
+func TestContentString_IsNilSafe(t *testing.T) {
 	for _, b := range onePayloadEach() {
 		empty := &ContentBlock{Type: b.Type}
 		require.Equal(t, "type: "+string(b.Type)+"\n", empty.String())

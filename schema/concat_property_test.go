@@ -50,7 +50,7 @@ func randomChunk(r *rand.Rand) *Message {
 	return m
 }
 
-// modelToolCalls is C20 to C22 in the plainest form.
+// modelToolCalls joins tool calls in the plainest form (rules schema/C20, schema/C21, schema/C22).
 func modelToolCalls(chunks []*Message) (joined []ToolCall, ok bool) {
 	byIndex := map[int]*ToolCall{}
 	lowest, highest := 0, -1
@@ -182,7 +182,8 @@ func measure(f func()) (time.Duration, uint64) {
 	return elapsed, after.TotalAlloc - before.TotalAlloc
 }
 
-func TestConcatMessages_DoBetter15_3_Allocations(t *testing.T) {
+// Rule schema/B15.3.14.
+func TestConcatMessages_AllocatesLittle(t *testing.T) {
 	chunks := make([]*Message, 1000)
 	for i := range chunks {
 		chunks[i] = AssistantMessage("some ", nil)

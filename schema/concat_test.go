@@ -28,7 +28,8 @@ func concatError(t *testing.T, msgs ...*Message) string {
 	return err.Error()
 }
 
-func TestConcatMessages_C10_FreshAndNil(t *testing.T) {
+// Rule schema/C10.
+func TestConcatMessages_IsFreshAndLeavesEmptyFieldsNil(t *testing.T) {
 	require.Equal(t, &Message{}, mustConcat(t))
 	one := UserMessage("x")
 	got := mustConcat(t, one)
@@ -104,7 +105,8 @@ func overwrite(v reflect.Value) {
 	}
 }
 
-func TestConcatMessages_C10_SharesNothing(t *testing.T) {
+// Rules schema/C10, schema/B15.3.8.
+func TestConcatMessages_SharesNothing(t *testing.T) {
 	for n := 1; n < 5; n++ {
 		var chunks, want []*Message
 		var acc MessageAccumulator
@@ -125,7 +127,8 @@ func TestConcatMessages_C10_SharesNothing(t *testing.T) {
 	}
 }
 
-func TestConcatMessages_C10_Concurrent(t *testing.T) {
+// Rule schema/C10.
+func TestConcatMessages_MayRunConcurrently(t *testing.T) {
 	chunks := []*Message{richMessage(0), richMessage(1), richMessage(2)}
 	want := mustConcat(t, chunks...)
 	var wg sync.WaitGroup
@@ -159,12 +162,14 @@ func TestConcatMessages_CoversEveryField(t *testing.T) {
 	require.NotSame(t, &usage, got.ResponseMeta.Usage)
 }
 
-func TestConcatMessages_C11_Nil(t *testing.T) {
+// Rule schema/C11.
+func TestConcatMessages_RefusesNilChunks(t *testing.T) {
 	require.Equal(t, "unexpected nil chunk in message stream, index: 0", concatError(t, nil))
 	require.Equal(t, "unexpected nil chunk in message stream, index: 2", concatError(t, &Message{}, &Message{}, nil, nil))
 }
 
-func TestConcatMessages_C12_Identity(t *testing.T) {
+// Rules schema/C12, schema/B15.3.10.
+func TestConcatMessages_RefusesDifferentIdentities(t *testing.T) {
 	got := mustConcat(t, &Message{}, &Message{Role: Tool, Name: "n"}, &Message{ToolCallID: "i", ToolName: "t"}, &Message{Role: Tool, Name: "n"})
 	require.Equal(t, &Message{Role: Tool, Name: "n", ToolCallID: "i", ToolName: "t"}, got)
 	for want, chunks := range map[string][]*Message{
@@ -177,12 +182,14 @@ func TestConcatMessages_C12_Identity(t *testing.T) {
 	}
 }
 
-func TestConcatMessages_C13_Texts(t *testing.T) {
+// Rule schema/C13.
+func TestConcatMessages_JoinsTexts(t *testing.T) {
 	got := mustConcat(t, &Message{Content: "a", ReasoningContent: "1"}, &Message{}, &Message{Content: "b"}, &Message{Content: "c", ReasoningContent: "2"})
 	require.Equal(t, &Message{Content: "abc", ReasoningContent: "12"}, got)
 }
 
-func TestConcatMessages_C14_ResponseMeta(t *testing.T) {
+// Rule schema/C14.
+func TestConcatMessages_JoinsResponseMeta(t *testing.T) {
 	require.Nil(t, mustConcat(t, &Message{}, &Message{}).ResponseMeta)
 	got := mustConcat(t,
 		&Message{ResponseMeta: &ResponseMeta{FinishReason: "a", Usage: &TokenUsage{PromptTokens: 5, CompletionTokens: 1, CompletionTokensDetails: CompletionTokensDetails{ReasoningTokens: 9}}}},
@@ -201,7 +208,8 @@ func TestConcatMessages_C14_ResponseMeta(t *testing.T) {
 	require.Equal(t, &ResponseMeta{}, mustConcat(t, &Message{ResponseMeta: &ResponseMeta{}}).ResponseMeta)
 }
 
-func TestConcatMessages_C15_Extra(t *testing.T) {
+// Rule schema/C15.
+func TestConcatMessages_JoinsExtra(t *testing.T) {
 	require.Nil(t, mustConcat(t, &Message{Extra: map[string]any{}}, &Message{}).Extra)
 	only := map[string]any{"k": unknownExtra{1}}
 	require.Equal(t, only, mustConcat(t, &Message{}, &Message{Extra: only}, &Message{Extra: map[string]any{}}).Extra)
@@ -220,14 +228,16 @@ func TestConcatMessages_C15_Extra(t *testing.T) {
 
 type unknownExtra struct{ A int }
 
-func TestConcatMessages_C16_MultiContent(t *testing.T) {
+// Rule schema/C16.
+func TestConcatMessages_AppendsMultiContent(t *testing.T) {
 	text := ChatMessagePart{Type: ChatMessagePartTypeText, Text: "t"}
 	got := mustConcat(t, &Message{MultiContent: []ChatMessagePart{text, text}}, &Message{}, &Message{MultiContent: []ChatMessagePart{text}})
 	require.Equal(t, []ChatMessagePart{text, text, text}, got.MultiContent)
 }
 
 // Whatever is wrong, the first of these is reported: identity in order of arrival, then tool calls, extra, parts.
-func TestConcatMessages_C17_Order(t *testing.T) {
+// Rule schema/C17.
+func TestConcatMessages_ReportsTheFirstConflictInOrder(t *testing.T) {
 	bad := map[string]any{"k": []int{1}}
 	chunk := func(role RoleType, id string, extra map[string]any) *Message {
 		return &Message{
@@ -260,7 +270,8 @@ func TestConcatMessages_C17_Order(t *testing.T) {
 
 func calls(tcs ...ToolCall) *Message { return &Message{ToolCalls: tcs} }
 
-func TestConcatMessages_C20_C22_ToolCallOrder(t *testing.T) {
+// Rules schema/C20, schema/C22.
+func TestConcatMessages_OrdersToolCallsByIndex(t *testing.T) {
 	got := mustConcat(t,
 		calls(ToolCall{Index: pointer(7), ID: "same"}, ToolCall{ID: "n1"}),
 		calls(ToolCall{ID: "n1"}, ToolCall{Index: pointer(-1), ID: "same"}),
@@ -270,7 +281,8 @@ func TestConcatMessages_C20_C22_ToolCallOrder(t *testing.T) {
 	}, got.ToolCalls)
 }
 
-func TestConcatMessages_C21_DoBetter15_3_ToolCallMerge(t *testing.T) {
+// Rules schema/C21, schema/B15.3.8.
+func TestConcatMessages_MergesToolCallsOfOneIndex(t *testing.T) {
 	got := mustConcat(t,
 		calls(ToolCall{Index: pointer(0), Function: FunctionCall{Arguments: `{"a"`}}),
 		calls(ToolCall{Index: pointer(1), ID: "other", Function: FunctionCall{Arguments: "x"}}, ToolCall{Index: pointer(0), ID: "id", Type: "function"}),
@@ -300,7 +312,8 @@ func TestToolCallAccumulator_ErrorLeavesItUnchanged(t *testing.T) {
 
 func parts(ps ...MessageOutputPart) *Message { return &Message{AssistantGenMultiContent: ps} }
 
-func TestConcatMessages_C30_C31_DoBetter15_3_OutputParts(t *testing.T) {
+// Rules schema/C30, schema/C31, schema/B15.3.7.
+func TestConcatMessages_MergesAdjacentOutputParts(t *testing.T) {
 	at := func(i int) *MessageStreamingMeta { return &MessageStreamingMeta{Index: i} }
 	text := func(s string, meta *MessageStreamingMeta) MessageOutputPart {
 		return MessageOutputPart{Type: ChatMessagePartTypeText, Text: s, StreamingMeta: meta}
@@ -346,7 +359,8 @@ func TestConcatMessages_C30_C31_DoBetter15_3_OutputParts(t *testing.T) {
 	}
 }
 
-func TestConcatMessages_C32_OutputPartExtra(t *testing.T) {
+// Rule schema/C32.
+func TestConcatMessages_JoinsExtraOfOutputParts(t *testing.T) {
 	withExtra := func(typ ChatMessagePartType, extra, media map[string]any) MessageOutputPart {
 		p := MessageOutputPart{Type: typ, Extra: extra}
 		if typ == ChatMessagePartTypeAudioURL {
@@ -375,7 +389,8 @@ func TestConcatMessages_C32_OutputPartExtra(t *testing.T) {
 		prefix+"failed to concat audio extra: ")
 }
 
-func TestConcatMessages_C35_DoBetter15_3_InputParts(t *testing.T) {
+// Rules schema/C35, schema/B15.3.8.
+func TestConcatMessages_MergesAdjacentInputTexts(t *testing.T) {
 	text := func(s string, extra map[string]any) MessageInputPart {
 		return MessageInputPart{Type: ChatMessagePartTypeText, Text: s, Extra: extra}
 	}
@@ -389,7 +404,8 @@ func TestConcatMessages_C35_DoBetter15_3_InputParts(t *testing.T) {
 		"failed to concat message's user multicontent: failed to concat text part extra: ")
 }
 
-func TestConcatMessageArray_C40(t *testing.T) {
+// Rules schema/C40, schema/B15.3.13.
+func TestConcatMessageArray_JoinsPositionByPosition(t *testing.T) {
 	a, b, c := UserMessage("a"), UserMessage("b"), ToolMessage("c", "id")
 	got, err := ConcatMessageArray([][]*Message{{a, nil, nil, b}, {nil, nil, c, nil}, {b, nil, nil, nil}})
 	require.NoError(t, err)
@@ -408,7 +424,8 @@ func TestConcatMessageArray_C40(t *testing.T) {
 	require.Empty(t, got)
 }
 
-func TestConcatMessageStream_C41(t *testing.T) {
+// Rule schema/C41.
+func TestConcatMessageStream_ReadsToTheEndAndCloses(t *testing.T) {
 	got, err := ConcatMessageStream(StreamReaderFromArray([]*Message{UserMessage("a"), UserMessage("b")}))
 	require.NoError(t, err)
 	require.Equal(t, UserMessage("ab"), got)
@@ -447,7 +464,8 @@ func TestConcatMessageStream_C41(t *testing.T) {
 }
 
 // The types of this package are registered for streams and for maps.
-func TestConcat_X3_Registered(t *testing.T) {
+// Rule schema/X3.
+func TestConcat_MessageTypesAreRegistered(t *testing.T) {
 	m, err := concat.Items([]map[string]any{
 		{"m": UserMessage("a"), "l": []*Message{nil, UserMessage("1")}, "a": UserAgenticMessage("x"), "al": []*AgenticMessage{nil}, "t": &ToolResult{}},
 		{"m": UserMessage("b"), "l": []*Message{nil, UserMessage("2")}, "a": &AgenticMessage{}, "al": []*AgenticMessage{UserAgenticMessage("y")}, "t": &ToolResult{Parts: []ToolOutputPart{toolText("t", nil)}}},

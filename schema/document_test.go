@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDocument_D1(t *testing.T) {
+// Rule schema/D1.
+func TestDocument_SettersStoreInMetaData(t *testing.T) {
 	d := (&Document{}).WithSubIndexes([]string{"a"}).WithScore(0.5).WithExtraInfo("e").WithDSLInfo(map[string]any{"q": 1}).
 		WithDenseVector([]float64{1, 2}).WithSparseVector(map[int]float64{3: 0.1})
 	require.Equal(t, map[string]any{
@@ -26,7 +27,8 @@ func TestDocument_D1(t *testing.T) {
 	require.Same(t, d, d.WithScore(1))
 }
 
-func TestDocument_D1_ZeroValues(t *testing.T) {
+// Rule schema/D1.
+func TestDocument_GettersReturnZeroForOtherTypes(t *testing.T) {
 	wrong := map[string]any{
 		"_sub_indexes": 1, "_score": "x", "_extra_info": 1, "_dsl": "x", "_dense_vector": []any{"x"}, "_sparse_vector": map[string]any{"x": 1.0},
 	}
@@ -42,7 +44,8 @@ func TestDocument_D1_ZeroValues(t *testing.T) {
 }
 
 // What went through JSON is still understood.
-func TestDocument_DoBetter15_4_LenientGetters(t *testing.T) {
+// Rule schema/B15.4.3.
+func TestDocument_GettersReadWhatJSONDecoded(t *testing.T) {
 	d := (&Document{ID: "1", Content: "c"}).WithSubIndexes([]string{"a", "b"}).WithScore(2).WithExtraInfo("e").WithDSLInfo(map[string]any{"q": "x"}).
 		WithDenseVector([]float64{1, 2.5}).WithSparseVector(map[int]float64{3: 0.1, -1: 2})
 	data, err := json.Marshal(d)
@@ -63,7 +66,8 @@ func TestDocument_DoBetter15_4_LenientGetters(t *testing.T) {
 	require.Equal(t, []float64{1, 2}, (&Document{MetaData: map[string]any{"_dense_vector": []any{1, json.Number("2")}}}).DenseVector())
 }
 
-func TestDocument_D2(t *testing.T) {
+// Rule schema/D2.
+func TestDocument_StringIsTheContent(t *testing.T) {
 	require.Equal(t, "c", (&Document{ID: "1", Content: "c", MetaData: map[string]any{"k": 1}}).String())
 	data, err := json.Marshal(&Document{})
 	require.NoError(t, err)

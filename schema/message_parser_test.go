@@ -15,7 +15,8 @@ type parsed struct {
 	Title string `json:"title"`
 }
 
-func TestMessageJSONParser_P1_DoBetter15_4_Defaults(t *testing.T) {
+// Rules schema/P1, schema/B15.4.4.
+func TestMessageJSONParser_ReadsTheContentByDefault(t *testing.T) {
 	config := &MessageJSONParseConfig{}
 	for _, p := range []MessageParser[parsed]{
 		NewMessageJSONParser[parsed](nil), NewMessageJSONParser[parsed](config), &MessageJSONParser[parsed]{},
@@ -27,7 +28,8 @@ func TestMessageJSONParser_P1_DoBetter15_4_Defaults(t *testing.T) {
 	require.Equal(t, &MessageJSONParseConfig{}, config)
 }
 
-func TestMessageJSONParser_P2_DoBetter15_4_Sources(t *testing.T) {
+// Rules schema/P2, schema/B15.4.4.
+func TestMessageJSONParser_ReadsContentOrToolCall(t *testing.T) {
 	m := AssistantMessage(`{"id": 1}`, []ToolCall{{Function: FunctionCall{Arguments: `{"id": 2}`}}, {Function: FunctionCall{Arguments: `{"id": 3}`}}})
 	got, err := NewMessageJSONParser[parsed](&MessageJSONParseConfig{ParseFrom: MessageParseFromToolCall}).Parse(ctx, m)
 	require.NoError(t, err)
@@ -40,7 +42,8 @@ func TestMessageJSONParser_P2_DoBetter15_4_Sources(t *testing.T) {
 	require.ErrorContains(t, err, "nil")
 }
 
-func TestMessageJSONParser_P3_DoBetter15_4_KeyPath(t *testing.T) {
+// Rules schema/P3, schema/B15.4.4.
+func TestMessageJSONParser_FollowsTheKeyPath(t *testing.T) {
 	const text = `{"other": {"a": [1, "]}"], "b": "{"}, "data": {"list": [{"id": 7}, {"id": 8, "title": "t"}], "": {"id": 9}, "n": null}} trailing`
 	parse := func(path string) (parsed, error) {
 		return NewMessageJSONParser[parsed](&MessageJSONParseConfig{ParseKeyPath: path}).Parse(ctx, UserMessage(text))
@@ -69,7 +72,8 @@ func TestMessageJSONParser_P3_DoBetter15_4_KeyPath(t *testing.T) {
 	}
 }
 
-func TestMessageJSONParser_P3_WholeText(t *testing.T) {
+// Rule schema/P3.
+func TestMessageJSONParser_RefusesTrailingText(t *testing.T) {
 	for _, bad := range []string{"", " ", "{", `{"id": "x"}`, `{"id": 1} x`, `[1]`} {
 		got, err := NewMessageJSONParser[parsed](nil).Parse(ctx, UserMessage(bad))
 		require.ErrorContains(t, err, "failed to unmarshal content: ", bad)
@@ -82,7 +86,8 @@ func TestMessageJSONParser_P3_WholeText(t *testing.T) {
 	}
 }
 
-func TestMessageJSONParser_P4_Types(t *testing.T) {
+// Rule schema/P4.
+func TestMessageJSONParser_DecodesIntoAnyType(t *testing.T) {
 	const text = `{"ID": 1, "TITLE": "t"}`
 	pointer, err := NewMessageJSONParser[**parsed](nil).Parse(ctx, UserMessage(text))
 	require.NoError(t, err)

@@ -13,7 +13,8 @@ import (
 
 func pointer[T any](v T) *T { return &v }
 
-func TestMessage_M1_Constructors(t *testing.T) {
+// Rule schema/M1.
+func TestMessage_ConstructorsSetOnlyWhatIsGiven(t *testing.T) {
 	require.Equal(t, &Message{Role: System, Content: "s"}, SystemMessage("s"))
 	require.Equal(t, &Message{Role: User, Content: "u"}, UserMessage("u"))
 	calls := []ToolCall{{ID: "1"}}
@@ -26,7 +27,8 @@ func TestMessage_M1_Constructors(t *testing.T) {
 		ToolMessage("r", "id", WithToolName("first"), WithToolName("second")))
 }
 
-func TestMessage_M2_M3_JSON(t *testing.T) {
+// Rules schema/M2, schema/M3.
+func TestMessage_JSONNames(t *testing.T) {
 	data, err := json.Marshal(&Message{})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"role":"","content":""}`, string(data))
@@ -64,8 +66,9 @@ func TestMessage_M2_M3_JSON(t *testing.T) {
 	require.Equal(t, "u", *back.UserInputMultiContent[0].Image.URL)
 }
 
-// M-3: a message is encoded by its fields alone.
-func TestMessage_M3_PlainStruct(t *testing.T) {
+// A message is encoded by its fields alone.
+// Rule schema/M3.
+func TestMessage_IsAPlainStruct(t *testing.T) {
 	for _, v := range []any{Message{}, &Message{}, ToolCall{}, &ToolCall{}} {
 		for name, own := range map[string]bool{
 			"MarshalJSON": is[json.Marshaler](v), "UnmarshalJSON": is[json.Unmarshaler](v), "GobEncode": is[gob.GobEncoder](v), "GobDecode": is[gob.GobDecoder](v),
@@ -81,7 +84,8 @@ func is[T any](v any) bool {
 	return ok
 }
 
-func TestMessage_M4_String(t *testing.T) {
+// Rule schema/M4.
+func TestMessage_StringShowsEachPieceInOrder(t *testing.T) {
 	require.Equal(t, "user: hi", UserMessage("hi").String())
 	require.Equal(t, ": ", (&Message{}).String())
 	require.Equal(t, "", (*Message)(nil).String())
@@ -122,7 +126,8 @@ func TestMessage_M4_String(t *testing.T) {
 	require.Equal(t, "assistant: \nfinish_reason: ", (&Message{Role: Assistant, ResponseMeta: &ResponseMeta{}}).String())
 }
 
-func TestMessage_M5_PartText(t *testing.T) {
+// Rule schema/M5.
+func TestMessage_StringShowsPartsWithoutTheirData(t *testing.T) {
 	media := MessagePartCommon{URL: pointer("u"), Base64Data: pointer("QUJD"), MIMEType: "m/t", Extra: map[string]any{"k": 1}}
 	const all = "url=u, base64[4 bytes], mime=m/t, extra=map[k:1]"
 	m := &Message{

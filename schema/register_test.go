@@ -46,11 +46,12 @@ func requireBoth(t *testing.T, v any) {
 	require.Equal(t, v, serialized(t, v))
 }
 
-func TestRegister_R1_RegistersWithBoth(t *testing.T) {
+// Rule schema/R1.
+func TestRegister_RegistersWithBothEncodings(t *testing.T) {
 	type byName struct{ N int }
 	type byPointer struct{ N int }
-	RegisterName[byName]("R1 byName")
-	RegisterName[*byPointer]("R1 byPointer")
+	RegisterName[byName]("both byName")
+	RegisterName[*byPointer]("both byPointer")
 	Register[registered]()
 	requireBoth(t, byName{1})
 	requireBoth(t, &byPointer{1})
@@ -58,7 +59,8 @@ func TestRegister_R1_RegistersWithBoth(t *testing.T) {
 	require.Equal(t, byPointer{1}, serialized(t, byPointer{1}), "T and *T are one type")
 }
 
-func TestRegister_R2_Names(t *testing.T) {
+// Rules schema/R2, schema/B15.5.2.
+func TestRegister_NamesByImportPath(t *testing.T) {
 	for want, typ := range map[string]reflect.Type{
 		"github.com/weftgo/weft/schema.registered":  reflect.TypeFor[registered](),
 		"*github.com/weftgo/weft/schema.registered": reflect.TypeFor[*registered](),
@@ -82,20 +84,21 @@ func panicText(f func()) (text string) {
 	return ""
 }
 
-func TestRegister_R3_DoBetter15_5_Conflicts(t *testing.T) {
+// Rules schema/R3, schema/B15.5.2, schema/B15.5.3.
+func TestRegister_PanicsOnConflictsAndLeavesNothingBehind(t *testing.T) {
 	type a struct{ A int }
 	type b struct{ B int }
-	RegisterName[a]("R3 a")
-	RegisterName[a]("R3 a")
-	require.Equal(t, "key[R3 a] already registered to schema.a", panicText(func() { RegisterName[b]("R3 a") }))
-	require.Equal(t, "type[schema.a] already registered to R3 a", panicText(func() { RegisterName[a]("R3 other") }))
-	require.Equal(t, "type[schema.a] already registered to R3 a", panicText(Register[*a]))
+	RegisterName[a]("conflict a")
+	RegisterName[a]("conflict a")
+	require.Equal(t, "key[conflict a] already registered to schema.a", panicText(func() { RegisterName[b]("conflict a") }))
+	require.Equal(t, "type[schema.a] already registered to conflict a", panicText(func() { RegisterName[a]("conflict other") }))
+	require.Equal(t, "type[schema.a] already registered to conflict a", panicText(Register[*a]))
 	require.Equal(t, "type[schema.Message] already registered to _eino_message", panicText(func() { RegisterName[Message]("mine") }))
 	requireBoth(t, a{1})
 
 	// What gob knows under another name. Registrations stay, so each run of the test takes a type of its own.
 	n := registrations.Add(1)
-	known, taken := fmt.Sprint("R3 gob ", n), fmt.Sprint("R3 b ", n)
+	known, taken := fmt.Sprint("conflict gob ", n), fmt.Sprint("conflict b ", n)
 	fresh := reflect.StructOf([]reflect.StructField{{Name: fmt.Sprint("B", n), Type: reflect.TypeFor[int]()}})
 	gob.RegisterName(known, reflect.Zero(fresh).Interface())
 	require.ErrorContains(t, register(fresh, taken), "gob: registering duplicate names")
@@ -109,7 +112,8 @@ func TestRegister_R3_DoBetter15_5_Conflicts(t *testing.T) {
 // registrations counts the types that tests have made.
 var registrations atomic.Int64
 
-func TestRegister_R4_Composites(t *testing.T) {
+// Rules schema/R4, schema/B15.5.2.
+func TestRegister_TakesCompositeTypesAgainAndAgain(t *testing.T) {
 	type local struct{ N int }
 	type stringer interface{ String() string }
 	for range 2 {
@@ -130,7 +134,8 @@ func TestRegister_R4_Composites(t *testing.T) {
 	require.Equal(t, []stringer{nil, UserMessage("x")}, serialized(t, []stringer{nil, UserMessage("x")}))
 }
 
-func TestRegister_R5_MessageTypes(t *testing.T) {
+// Rule schema/R5.
+func TestRegister_MessageTypesKeepTheirNames(t *testing.T) {
 	var s serialization.InternalSerializer
 	for name, want := range map[string]any{
 		"*_eino_message": &Message{}, "_eino_message_slice": []*Message{nil}, "*_eino_agentic_message": &AgenticMessage{},
@@ -170,7 +175,8 @@ func message() *Message {
 	}
 }
 
-func TestSerializer_R22_KeepsMessagesWhole(t *testing.T) {
+// Rule schema/R22.
+func TestSerializer_KeepsMessagesWhole(t *testing.T) {
 	require.Equal(t, message(), serialized(t, message()), "with fields that JSON leaves out and pointers to zero")
 	var decoded Message
 	var s serialization.InternalSerializer
@@ -183,8 +189,9 @@ func TestSerializer_R22_KeepsMessagesWhole(t *testing.T) {
 	require.Equal(t, message(), copied)
 }
 
-// what gob alone would lose is kept: pointers to zero, pointers in interfaces, nil elements.
-func TestSerializer_R22_DoBetter15_5_KeepsWhatGobLoses(t *testing.T) {
+// What gob alone would lose is kept: pointers to zero, pointers in interfaces, nil elements.
+// Rules schema/R22, schema/B15.5.8.
+func TestSerializer_KeepsWhatGobLoses(t *testing.T) {
 	code := int64(0)
 	for _, v := range []any{
 		ToolCall{Index: new(int)},
@@ -201,7 +208,8 @@ func TestSerializer_R22_DoBetter15_5_KeepsWhatGobLoses(t *testing.T) {
 	}
 }
 
-func TestGob_R20_Works(t *testing.T) {
+// Rule schema/R20.
+func TestGob_KeepsMessages(t *testing.T) {
 	msg := &Message{Role: User, Content: "x", Extra: map[string]any{"n": 1, "s": "x", "l": []string{"a"}, "nil": nil}}
 	require.Equal(t, msg, gobbed(t, msg))
 	require.Equal(t, []*Message{msg}, gobbed(t, []*Message{msg}))
@@ -209,7 +217,8 @@ func TestGob_R20_Works(t *testing.T) {
 	require.Equal(t, agentic, gobbed(t, agentic))
 }
 
-func TestGob_R21_DoBetter15_5_CommonTypesAreRegistered(t *testing.T) {
+// Rules schema/R21, schema/B15.5.8.
+func TestGob_CommonTypesAreRegistered(t *testing.T) {
 	for _, v := range []any{
 		map[string]any{"a": []any{"x", 1}}, []any{1, "a"}, []map[string]any{{"a": 1}}, map[string]string{"a": "b"},
 		map[int]float64{1: 0.5}, []*Document{{ID: "d"}}, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),
@@ -219,7 +228,8 @@ func TestGob_R21_DoBetter15_5_CommonTypesAreRegistered(t *testing.T) {
 	}
 }
 
-func TestGob_R21_TheyMayBeRegisteredAgain(t *testing.T) {
+// Rules schema/R21, schema/B15.5.8.
+func TestGob_CommonTypesMayBeRegisteredAgain(t *testing.T) {
 	for range 2 {
 		RegisterName[map[string]any]("my map")
 		RegisterName[*ToolInfo]("my tool info")
@@ -247,7 +257,8 @@ func TestRegister_GobDefaultOfTheProgramWins(t *testing.T) {
 	require.Equal(t, early{"a": 1}, gobbed(t, early{"a": 1}))
 }
 
-func TestToolInfo_R13_SurvivesSerializationAndCopy(t *testing.T) {
+// Rule schema/R13.
+func TestToolInfo_SurvivesSerializationAndCopy(t *testing.T) {
 	tools := []*ToolInfo{
 		{Name: "none"},
 		{Name: "params", Extra: map[string]any{"k": "v"}, ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{"p": {Type: String, Required: true}})},

@@ -31,7 +31,8 @@ func requireOpen(t *testing.T, sw *StreamWriter[int]) {
 	require.False(t, sw.Send(0, nil))
 }
 
-func TestAutomaticClose_S40_X6_DoBetter15_1_7_UnreachableReader(t *testing.T) {
+// Rules schema/S40, schema/X6, schema/B15.1.7.
+func TestAutomaticClose_ClosesAnUnreachableReader(t *testing.T) {
 	for name, use := range map[string]func(sr *StreamReader[int]){
 		"pipe": func(sr *StreamReader[int]) {
 			sr.SetAutomaticClose()
@@ -98,7 +99,8 @@ func TestAutomaticClose_S40_X6_DoBetter15_1_7_UnreachableReader(t *testing.T) {
 	}
 }
 
-func TestAutomaticClose_S40_LeavesWhatIsReachable(t *testing.T) {
+// Rule schema/S40.
+func TestAutomaticClose_LeavesWhatIsReachable(t *testing.T) {
 	sr, sw := Pipe[int](8)
 	sr.SetAutomaticClose()
 	copies := sr.Copy(3)
@@ -113,7 +115,8 @@ func TestAutomaticClose_S40_LeavesWhatIsReachable(t *testing.T) {
 	require.True(t, sw.Send(1, nil))
 }
 
-func TestAutomaticClose_DoBetter15_1_7_LeakedCopyCountsAsClosed(t *testing.T) {
+// Rule schema/B15.1.7.
+func TestAutomaticClose_LeakedCopyCountsAsClosed(t *testing.T) {
 	sr, sw := Pipe[int](1 << 16)
 	copies := sr.Copy(2)
 	copies[0].SetAutomaticClose()
@@ -136,9 +139,10 @@ func TestAutomaticClose_ExplicitCloseStaysAllowed(t *testing.T) {
 	requireRecv(t, arr, 1)
 }
 
-// TestAutomaticClose_S40_ReadersThatTheirOwnStreamRefersTo: code of users on the way may refer to the reader itself,
-// such as to a context that leads to it. That must not keep the reader, and what it refers to, for ever.
-func TestAutomaticClose_S40_ReadersThatTheirOwnStreamRefersTo(t *testing.T) {
+// TestAutomaticClose_ClosesReadersThatTheirOwnStreamRefersTo: code of users on the way may refer to the reader itself, such as
+// to a context that leads to it. That must not keep the reader, and what it refers to, for ever.
+// Rule schema/S40.
+func TestAutomaticClose_ClosesReadersThatTheirOwnStreamRefersTo(t *testing.T) {
 	for name, make := range map[string]func(owner *owner) *StreamReader[int]{
 		"convert": func(o *owner) *StreamReader[int] {
 			return StreamReaderWithConvert(sent(got[int]{v: 1}), func(v int) (int, error) { return v, o.err })
@@ -183,9 +187,10 @@ type owner struct {
 	err    error
 }
 
-// TestAutomaticClose_S40_ACopyIsGoneOnce: a copy that was closed under its reader does not count again when that becomes
+// TestAutomaticClose_CountsACopyOnce: a copy that was closed under its reader does not count again when that becomes
 // unreachable.
-func TestAutomaticClose_S40_ACopyIsGoneOnce(t *testing.T) {
+// Rule schema/S40.
+func TestAutomaticClose_CountsACopyOnce(t *testing.T) {
 	sr, sw := Pipe[int](8)
 	copies := sr.Copy(2)
 	copies[0].SetAutomaticClose()

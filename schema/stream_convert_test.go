@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestConvert_S35_RunsInsideRecv(t *testing.T) {
+// Rule schema/S35.
+func TestConvert_RunsInsideRecv(t *testing.T) {
 	calls := 0
 	sr := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2}), func(v int) (string, error) {
 		calls++
@@ -24,7 +25,8 @@ func TestConvert_S35_RunsInsideRecv(t *testing.T) {
 	require.Equal(t, []string{"2"}, values(t, sr))
 }
 
-func TestConvert_S36_ResultsOfConvert(t *testing.T) {
+// Rule schema/S36.
+func TestConvert_DeliversSkipsOrFails(t *testing.T) {
 	boom := errors.New("boom")
 	sr := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2, 3, 4, 5, 6}), func(v int) (int, error) {
 		switch v {
@@ -48,7 +50,8 @@ func TestConvert_S36_ResultsOfConvert(t *testing.T) {
 	sr.Close()
 }
 
-func TestConvert_S37_ErrorItemsOfTheSource(t *testing.T) {
+// Rule schema/S37.
+func TestConvert_WrapsErrorItemsOfTheSource(t *testing.T) {
 	boom, skip := errors.New("boom"), errors.New("skip")
 	source := func() *StreamReader[int] {
 		return sent(got[int]{v: 1}, got[int]{7, boom}, got[int]{err: skip}, got[int]{v: 2})
@@ -71,7 +74,8 @@ func TestConvert_S37_ErrorItemsOfTheSource(t *testing.T) {
 	require.Equal(t, []got[int]{{v: 2}, {err: wrapped}, {err: skip}}, readAll(t, StreamReaderWithConvert(source(), double, nil, wrapper)))
 }
 
-func TestConvert_S38_OnEOF(t *testing.T) {
+// Rules schema/S38, schema/B15.1.1.
+func TestConvert_OnEOFRunsOnceAtTheEnd(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
 		v    any
@@ -108,7 +112,8 @@ func TestConvert_S38_OnEOF(t *testing.T) {
 	stopped.Close()
 }
 
-func TestConvert_S38_OnEOFMayBlock(t *testing.T) {
+// Rule schema/S38.
+func TestConvert_OnEOFMayBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sr := StreamReaderWithConvert(StreamReaderFromArray[int](nil), identity[int], WithOnEOF(func() (any, error) {
 			time.Sleep(time.Hour)
@@ -120,7 +125,8 @@ func TestConvert_S38_OnEOFMayBlock(t *testing.T) {
 	})
 }
 
-func TestConvert_S39_X2_DoBetter15_1_1_NilElements(t *testing.T) {
+// Rules schema/S39, schema/X2, schema/B15.1.1.
+func TestConvert_PassesNilElements(t *testing.T) {
 	sr := StreamReaderWithConvert(StreamReaderFromArray([]error{nil, io.EOF}), func(err error) (any, error) {
 		if err == nil {
 			return nil, nil
@@ -130,7 +136,8 @@ func TestConvert_S39_X2_DoBetter15_1_1_NilElements(t *testing.T) {
 	require.Equal(t, []any{nil, io.EOF}, values(t, sr))
 }
 
-func TestConvert_S45_PanicIsOneErrorThenTheEnd(t *testing.T) {
+// Rule schema/S45.
+func TestConvert_PanicIsOneErrorThenTheEnd(t *testing.T) {
 	boom := errors.New("boom")
 	panics := func() { panic(boom) }
 	for name, sr := range map[string]*StreamReader[int]{

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCopy_S15_OneCopyIsTheReader(t *testing.T) {
+// Rule schema/S15.
+func TestCopy_ReturnsTheReaderItselfForOneCopy(t *testing.T) {
 	sr := sent(got[int]{v: 1})
 	for _, n := range []int{1, 0, -3} {
 		copies := sr.Copy(n)
@@ -25,7 +26,8 @@ func TestCopy_S15_OneCopyIsTheReader(t *testing.T) {
 	sr.Close()
 }
 
-func TestCopy_S16_EveryCopySeesEverythingUnread(t *testing.T) {
+// Rule schema/S16.
+func TestCopy_EveryCopySeesEverythingUnread(t *testing.T) {
 	boom := errors.New("boom")
 	end := newSourceEOF("a")
 	sr := sent(got[int]{v: 0}, got[int]{v: 1}, got[int]{2, boom}, got[int]{err: end}, got[int]{v: 3})
@@ -42,7 +44,8 @@ func TestCopy_S16_EveryCopySeesEverythingUnread(t *testing.T) {
 	}
 }
 
-func TestCopy_S17_FetchesOnlyWhatIsAskedFor(t *testing.T) {
+// Rule schema/S17.
+func TestCopy_FetchesOnlyWhatIsAskedFor(t *testing.T) {
 	calls := 0
 	sr := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2, 3}), func(v int) (int, error) {
 		calls++
@@ -62,7 +65,8 @@ func TestCopy_S17_FetchesOnlyWhatIsAskedFor(t *testing.T) {
 	copies[1].Close()
 }
 
-func TestCopy_S17_WaitingCopyHindersNobody(t *testing.T) {
+// Rule schema/S17.
+func TestCopy_AWaitingCopyDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		slow := func(v int) (int, error) { // user code that holds the fetching copy
@@ -99,7 +103,8 @@ func TestCopy_S17_WaitingCopyHindersNobody(t *testing.T) {
 	})
 }
 
-func TestCopy_S18_ReadItemsAreReleased(t *testing.T) {
+// Rule schema/S18.
+func TestCopy_ReleasesReadItems(t *testing.T) {
 	type big [1 << 10]byte
 	var live atomic.Int64
 	src, sw := Pipe[*big](1)
@@ -132,7 +137,8 @@ func TestCopy_S18_ReadItemsAreReleased(t *testing.T) {
 	copies[0].Close()
 }
 
-func TestCopy_S19_LastCloseClosesTheSource(t *testing.T) {
+// Rule schema/S19.
+func TestCopy_LastCloseClosesTheSource(t *testing.T) {
 	src, sw := Pipe[int](4)
 	copies := src.Copy(3)
 	sw.Send(1, nil)
@@ -148,7 +154,8 @@ func TestCopy_S19_LastCloseClosesTheSource(t *testing.T) {
 	require.True(t, sw.Send(3, nil))
 }
 
-func TestCopy_S20_CopiesOfCopies(t *testing.T) {
+// Rule schema/S20.
+func TestCopy_CopiesCanBeCopied(t *testing.T) {
 	src, sw := Pipe[int](16)
 	for i := range 10 {
 		sw.Send(i, nil)
@@ -168,7 +175,8 @@ func TestCopy_S20_CopiesOfCopies(t *testing.T) {
 	require.True(t, sw.Send(1, nil))
 }
 
-func TestCopy_S20_SourceOfACopiedCopyStaysOpen(t *testing.T) {
+// Rule schema/S20.
+func TestCopy_KeepsTheSourceOfACopiedCopyOpen(t *testing.T) {
 	src, sw := Pipe[int](4)
 	copies := src.Copy(2)
 	copies[1].Close()
@@ -200,7 +208,8 @@ func TestCopy_OfAClosedReader(t *testing.T) {
 	copies[1].Close()
 }
 
-func TestCopy_S21_ManyCopiesHalfClosingEarly(t *testing.T) {
+// Rule schema/S21.
+func TestCopy_ManyCopiesWithHalfClosingEarlySeeNoGap(t *testing.T) {
 	const n, items = 100, 1000
 	for _, capacity := range []int{0, 5, 64} {
 		src, sw := Pipe[int](capacity)
@@ -233,7 +242,8 @@ func TestCopy_S21_ManyCopiesHalfClosingEarly(t *testing.T) {
 	}
 }
 
-func TestCopy_DoBetter15_1_6_CloseAndRecvOfOneCopyAtOnce(t *testing.T) {
+// Rule schema/B15.1.6.
+func TestCopy_CloseAndRecvOfOneCopyMayRunAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 200 {
 		src, sw := Pipe[int](2)
@@ -255,7 +265,8 @@ func TestCopy_DoBetter15_1_6_CloseAndRecvOfOneCopyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestCopy_S45_DoBetter15_1_6_PanicOfTheSourceReachesEveryCopyOnce(t *testing.T) {
+// Rules schema/S45, schema/B15.1.6.
+func TestCopy_PanicOfTheSourceReachesEveryCopyOnce(t *testing.T) {
 	src := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2, 3}), func(v int) (int, error) {
 		if v == 2 {
 			panic("two")
@@ -270,7 +281,8 @@ func TestCopy_S45_DoBetter15_1_6_PanicOfTheSourceReachesEveryCopyOnce(t *testing
 	}
 }
 
-func TestCopy_S45_ExitInTheSourceStopsNobodyElse(t *testing.T) {
+// Rule schema/S45.
+func TestCopy_ExitInTheSourceStopsNoOtherCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2}), func(v int) (int, error) {
 			runtime.Goexit() // as t.FailNow does
@@ -323,7 +335,8 @@ func TestCopy_NoLostWakeup(t *testing.T) {
 	}
 }
 
-func TestCopy_DoBetter15_1_6_Allocations(t *testing.T) {
+// Rule schema/B15.1.6.
+func TestCopy_AllocatesLittle(t *testing.T) {
 	n := testing.AllocsPerRun(10, func() {
 		for _, c := range produce(16, benchItems, new(int)).Copy(4) {
 			drain(t, c)

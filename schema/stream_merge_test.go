@@ -14,7 +14,8 @@ import (
 
 func merged[T any](srs ...*StreamReader[T]) *StreamReader[T] { return MergeStreamReaders(srs) }
 
-func TestMerge_S25_EdgesOfTheList(t *testing.T) {
+// Rule schema/S25.
+func TestMerge_ReturnsNilForNoneAndTheReaderItselfForOne(t *testing.T) {
 	require.Nil(t, merged[int]())
 	sr := sent(got[int]{v: 1})
 	require.Same(t, sr, merged(sr))
@@ -24,7 +25,8 @@ func TestMerge_S25_EdgesOfTheList(t *testing.T) {
 	require.Empty(t, readAll(t, merged[int](nil, nil)))
 }
 
-func TestMerge_S25_OrderOfArrival(t *testing.T) {
+// Rule schema/S25.
+func TestMerge_DeliversInOrderOfArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, aw := Pipe[string](4)
 		b, bw := Pipe[string](4)
@@ -47,7 +49,8 @@ func TestMerge_S25_OrderOfArrival(t *testing.T) {
 	})
 }
 
-func TestMerge_DoBetter15_1_2_SourcesTakeTurns(t *testing.T) {
+// Rule schema/B15.1.2.
+func TestMerge_SourcesTakeTurns(t *testing.T) {
 	full := func(from int) *StreamReader[int] {
 		items := make([]got[int], 10)
 		for i := range items {
@@ -60,7 +63,8 @@ func TestMerge_DoBetter15_1_2_SourcesTakeTurns(t *testing.T) {
 	require.Len(t, vs, 30)
 }
 
-func TestMerge_S26_Arrays(t *testing.T) {
+// Rule schema/S26.
+func TestMerge_ReadsArraysInOrder(t *testing.T) {
 	sr := merged(StreamReaderFromArray([]int{1, 2}), StreamReaderFromArray[int](nil), StreamReaderFromArray([]int{3}))
 	require.Nil(t, sr.src, "an array reader")
 	requireRecv(t, sr, 1)
@@ -72,7 +76,8 @@ func TestMerge_S26_Arrays(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3}, mixed)
 }
 
-func TestMerge_S27_MergedReadersAreTakenApart(t *testing.T) {
+// Rule schema/S27.
+func TestMerge_FlattensMergedReaders(t *testing.T) {
 	named := MergeNamedStreamReaders(map[string]*StreamReader[int]{"a": sent(got[int]{v: 1}), "b": sent(got[int]{v: 2})})
 	requireRecv(t, named, 1)
 	requireRecv(t, named, 2)
@@ -87,7 +92,8 @@ func TestMerge_S27_MergedReadersAreTakenApart(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3}, vs)
 }
 
-func TestMerge_S27_ConvertIsPumpedAFewItemsAhead(t *testing.T) {
+// Rule schema/S27.
+func TestMerge_ConvertIsPumpedAFewItemsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		converted := 0
 		sr := merged(StreamReaderWithConvert(StreamReaderFromArray(make([]int, 100)), func(v int) (int, error) {
@@ -103,7 +109,8 @@ func TestMerge_S27_ConvertIsPumpedAFewItemsAhead(t *testing.T) {
 	})
 }
 
-func TestMerge_S27_PanicEndsTheSourceOnly(t *testing.T) {
+// Rule schema/S27.
+func TestMerge_PanicEndsTheSourceOnly(t *testing.T) {
 	sr := merged(
 		StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2, 3}), func(v int) (int, error) {
 			if v == 2 {
@@ -128,7 +135,8 @@ func TestMerge_S27_PanicEndsTheSourceOnly(t *testing.T) {
 	require.ErrorContains(t, errs[0], "panic error: two")
 }
 
-func TestMerge_S28_DoBetter15_1_3_CloseReachesEverySourceAtOnce(t *testing.T) {
+// Rules schema/S28, schema/B15.1.3.
+func TestMerge_CloseReachesEverySourceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var writers []*StreamWriter[int]
 		open := func() *StreamReader[int] {
@@ -151,7 +159,8 @@ func TestMerge_S28_DoBetter15_1_3_CloseReachesEverySourceAtOnce(t *testing.T) {
 	})
 }
 
-func TestMerge_S29_SilentAndSlowSourcesDelayNobody(t *testing.T) {
+// Rule schema/S29.
+func TestMerge_SilentAndSlowSourcesDelayNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent, sw := Pipe[int](0)
 		slow := StreamReaderWithConvert(StreamReaderFromArray([]int{-1}), func(v int) (int, error) {
@@ -211,7 +220,8 @@ func TestMerge_ManySourcesAtOnce(t *testing.T) {
 	}
 }
 
-func TestNamedMerge_S30_EveryEndIsReportedOnce(t *testing.T) {
+// Rule schema/S30.
+func TestNamedMerge_EveryEndIsReportedOnce(t *testing.T) {
 	require.Nil(t, MergeNamedStreamReaders[int](nil))
 	require.Nil(t, InternalMergeNamedStreamReaders[int](nil, []string{"a"}))
 
@@ -247,7 +257,8 @@ func TestNamedMerge_S30_EveryEndIsReportedOnce(t *testing.T) {
 	require.Len(t, seen, 5)
 }
 
-func TestNamedMerge_S31_SourceEOF(t *testing.T) {
+// Rule schema/S31.
+func TestNamedMerge_SourceEOFNamesItsSource(t *testing.T) {
 	err := newSourceEOF("a")
 	require.Equal(t, "EOF from source stream: a", err.Error())
 	require.NotErrorIs(t, err, io.EOF)
@@ -261,19 +272,22 @@ func TestNamedMerge_S31_SourceEOF(t *testing.T) {
 	}
 }
 
-func TestNamedMerge_S32_DoBetter15_1_8_NamesByPosition(t *testing.T) {
+// Rules schema/S32, schema/B15.1.8.
+func TestNamedMerge_NamesSourcesByPosition(t *testing.T) {
 	two := func() []*StreamReader[int] { return []*StreamReader[int]{sent[int](), sent[int]()} }
 	require.Empty(t, readAll(t, InternalMergeNamedStreamReaders(two(), nil)))
 	require.Equal(t, []got[int]{{err: newSourceEOF("a")}, {err: newSourceEOF("")}}, readAll(t, InternalMergeNamedStreamReaders(two(), []string{"a"})))
 }
 
-func TestNamedMerge_S32_NamedInNamed(t *testing.T) {
+// Rule schema/S32.
+func TestNamedMerge_ReportsTheInnerEndFirst(t *testing.T) {
 	inner := InternalMergeNamedStreamReaders([]*StreamReader[int]{sent(got[int]{v: 1})}, []string{"inner"})
 	outer := InternalMergeNamedStreamReaders([]*StreamReader[int]{inner}, []string{"outer"})
 	require.Equal(t, []got[int]{{v: 1}, {err: newSourceEOF("inner")}, {err: newSourceEOF("outer")}}, readAll(t, outer))
 }
 
-func TestNamedMerge_S32_EndIsAnOrdinaryErrorItem(t *testing.T) {
+// Rule schema/S32.
+func TestNamedMerge_EndIsAnOrdinaryErrorItem(t *testing.T) {
 	named := func() *StreamReader[int] {
 		return InternalMergeNamedStreamReaders([]*StreamReader[int]{sent(got[int]{v: 1})}, []string{"a"})
 	}
@@ -288,7 +302,8 @@ func TestNamedMerge_S32_EndIsAnOrdinaryErrorItem(t *testing.T) {
 	}
 }
 
-func TestMerge_DoBetter15_1_2_Allocations(t *testing.T) {
+// Rule schema/B15.1.2.
+func TestMerge_AllocatesLittle(t *testing.T) {
 	n := testing.AllocsPerRun(10, func() {
 		srs := make([]*StreamReader[*int], 8)
 		for i := range srs {

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPipe_S1_SendBlocksExactlyAtCapacity(t *testing.T) {
+// Rule schema/S1.
+func TestPipe_SendBlocksExactlyAtCapacity(t *testing.T) {
 	for _, capacity := range []int{0, 1, 2, 7, 8, 9, 16, 100} {
 		t.Run(fmt.Sprint(capacity), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -36,7 +37,8 @@ func TestPipe_S1_SendBlocksExactlyAtCapacity(t *testing.T) {
 	require.Panics(t, func() { Pipe[int](-1) })
 }
 
-func TestPipe_S1_WaitingReceiverTakesFromSendAtOnce(t *testing.T) {
+// Rule schema/S1.
+func TestPipe_WaitingReceiverTakesFromSendAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sr, sw := Pipe[int](0)
 		recv := make(chan int, 1)
@@ -58,7 +60,8 @@ func TestPipe_S1_WaitingReceiverTakesFromSendAtOnce(t *testing.T) {
 	})
 }
 
-func TestPipe_S2_CloseReleasesEverySender(t *testing.T) {
+// Rule schema/S2.
+func TestPipe_CloseReleasesEverySender(t *testing.T) {
 	for _, capacity := range []int{0, 1, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			sr, sw := Pipe[int](capacity)
@@ -83,7 +86,8 @@ func TestPipe_S2_CloseReleasesEverySender(t *testing.T) {
 	}
 }
 
-func TestPipe_S3_ValueAndErrorTravelTogether(t *testing.T) {
+// Rule schema/S3.
+func TestPipe_ValueAndErrorTravelTogether(t *testing.T) {
 	boom := errors.New("boom")
 	sr := sent(got[int]{7, boom}, got[int]{8, nil})
 	defer sr.Close()
@@ -93,7 +97,8 @@ func TestPipe_S3_ValueAndErrorTravelTogether(t *testing.T) {
 	requireRecv(t, sr, 8)
 }
 
-func TestPipe_S4_WriterCloseDeliversWhatWasAccepted(t *testing.T) {
+// Rule schema/S4.
+func TestPipe_WriterCloseDeliversWhatWasAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sr, sw := Pipe[int](2)
 		defer sr.Close()
@@ -116,7 +121,8 @@ func TestPipe_S4_WriterCloseDeliversWhatWasAccepted(t *testing.T) {
 	})
 }
 
-func TestPipe_S5_EndTestIsIdentity(t *testing.T) {
+// Rule schema/S5.
+func TestPipe_EndsAtTheVeryErrorEOF(t *testing.T) {
 	wrapped := fmt.Errorf("wrapped: %w", io.EOF)
 	sr := sent(got[int]{0, io.EOF}, got[int]{0, wrapped}, got[int]{1, nil})
 	requireRecvError(t, sr, io.EOF)

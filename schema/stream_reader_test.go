@@ -153,7 +153,8 @@ func TestRecv_WaitsForTheProducer(t *testing.T) {
 	})
 }
 
-func TestClose_S6_DoBetter15_1_4_TellsTheProducerAndIsIdempotent(t *testing.T) {
+// Rules schema/S6, schema/B15.1.4.
+func TestClose_ReleasesTheProducerAndIsIdempotent(t *testing.T) {
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		sw.Send(1, nil)
 		requireRecv(t, sr, 1)
@@ -178,7 +179,8 @@ func TestClose_DropsWhatIsBuffered(t *testing.T) {
 	})
 }
 
-func TestClose_S6_DoBetter15_1_5_WakesAWaitingRecvAndSend(t *testing.T) {
+// Rules schema/S6, schema/B15.1.5.
+func TestClose_WakesAWaitingRecvAndSend(t *testing.T) {
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		recv := make(chan error, 1)
 		go func() {
@@ -192,7 +194,8 @@ func TestClose_S6_DoBetter15_1_5_WakesAWaitingRecvAndSend(t *testing.T) {
 	})
 }
 
-func TestClose_DoBetter15_1_4_ByManyGoroutines(t *testing.T) {
+// Rule schema/B15.1.4.
+func TestClose_MayBeCalledByManyGoroutines(t *testing.T) {
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		go func() {
 			defer sw.Close()
@@ -211,7 +214,8 @@ func TestClose_DoBetter15_1_4_ByManyGoroutines(t *testing.T) {
 	})
 }
 
-func TestRecv_S45_LoopReachesTheEndAfterErrors(t *testing.T) {
+// Rule schema/S45.
+func TestRecv_LoopReachesTheEndAfterErrors(t *testing.T) {
 	boom := errors.New("boom")
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		sw.Send(1, nil)
@@ -233,7 +237,8 @@ func TestRecv_S45_LoopReachesTheEndAfterErrors(t *testing.T) {
 	})
 }
 
-func TestRecvContext_DoBetter15_1_9_GivesUpAndLosesNothing(t *testing.T) {
+// Rule schema/B15.1.9.
+func TestRecvContext_GivesUpAndLosesNothing(t *testing.T) {
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		defer sr.Close()
 		for i := range 3 {
@@ -285,7 +290,8 @@ func TestRecvContext_AbandonedWaitIsNoReceiver(t *testing.T) {
 	})
 }
 
-func TestAll_DoBetter15_1_9(t *testing.T) {
+// Rule schema/B15.1.9.
+func TestAll_YieldsEveryItem(t *testing.T) {
 	boom := errors.New("boom")
 	eachKind(t, func(t *testing.T, sr *StreamReader[int], sw *StreamWriter[int]) {
 		sw.Send(1, nil)
@@ -323,7 +329,8 @@ func TestAll_ClosesOnBreakAndStopsWhenClosedInside(t *testing.T) {
 	})
 }
 
-func TestReaders_DoBetter15_1_8_NilAndZero(t *testing.T) {
+// Rule schema/B15.1.8.
+func TestReaders_NilAndZeroReadersFailWithoutPanic(t *testing.T) {
 	var none *StreamReader[int]
 	_, err := none.Recv()
 	require.Equal(t, errNilReader, err)
@@ -382,7 +389,8 @@ func TestHandedOverReader(t *testing.T) {
 	}
 }
 
-func TestArray_S10(t *testing.T) {
+// Rule schema/S10.
+func TestArray_YieldsItsElementsEvenAfterClose(t *testing.T) {
 	arr := []int{1, 2, 3}
 	sr := StreamReaderFromArray(arr)
 	requireRecv(t, sr, 1)

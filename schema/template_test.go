@@ -11,7 +11,8 @@ import (
 
 var ctx = context.Background()
 
-func TestPlaceholder_F1_Absent(t *testing.T) {
+// Rule schema/F1.
+func TestPlaceholder_OptionalMayBeAbsent(t *testing.T) {
 	for _, vs := range []map[string]any{nil, {}, {"other": 1}} {
 		got, err := MessagesPlaceholder("history", true).Format(ctx, vs, FString)
 		require.NoError(t, err)
@@ -27,7 +28,8 @@ func TestPlaceholder_F1_Absent(t *testing.T) {
 	}
 }
 
-func TestPlaceholder_F2_WrongType(t *testing.T) {
+// Rule schema/F2.
+func TestPlaceholder_RefusesOtherTypes(t *testing.T) {
 	for _, tt := range []struct {
 		v    any
 		name string
@@ -41,7 +43,8 @@ func TestPlaceholder_F2_WrongType(t *testing.T) {
 	require.ErrorContains(t, err, "actual type: []*schema.AgenticMessage")
 }
 
-func TestPlaceholder_F3_VerySlice(t *testing.T) {
+// Rule schema/F3.
+func TestPlaceholder_ReturnsTheGivenSlice(t *testing.T) {
 	history := []*Message{UserMessage("{not rendered}"), nil}
 	got, err := MessagesPlaceholder("k", false).Format(ctx, map[string]any{"k": history}, FormatType(9))
 	require.NoError(t, err)
@@ -90,7 +93,8 @@ func inputMessage(t string) *Message {
 	}
 }
 
-func TestMessageFormat_F4_F5_F7_DoBetter15_2(t *testing.T) {
+// Rules schema/F4, schema/F5, schema/F7, schema/B15.2.2.
+func TestMessageFormat_RendersACopy(t *testing.T) {
 	vs := map[string]any{"a": "x"}
 	template := inputMessage("<{a}>")
 	for range 2 { // the second rendering must not see the first
@@ -105,7 +109,8 @@ func TestMessageFormat_F4_F5_F7_DoBetter15_2(t *testing.T) {
 	require.Equal(t, []*Message{inputMessage("<y>")}, got)
 }
 
-func TestMessageFormat_F7_DoBetter15_2_Concurrent(t *testing.T) {
+// Rules schema/F7, schema/B15.2.2.
+func TestMessageFormat_MayRunConcurrently(t *testing.T) {
 	template := inputMessage("<{a}>")
 	var wg sync.WaitGroup
 	for range 64 {
@@ -132,7 +137,8 @@ func TestMessageFormat_Languages(t *testing.T) {
 	}
 }
 
-func TestMessageFormat_F6_DoBetter15_2_Errors(t *testing.T) {
+// Rules schema/F6, schema/B15.2.5.
+func TestMessageFormat_NamesTheFieldThatFailed(t *testing.T) {
 	for _, tt := range []struct {
 		message *Message
 		want    string
@@ -158,7 +164,8 @@ func TestMessageFormat_F6_DoBetter15_2_Errors(t *testing.T) {
 	require.Nil(t, got[0].UserInputMultiContent)
 }
 
-func TestFormat_F8_UnknownType(t *testing.T) {
+// Rule schema/F8.
+func TestFormat_RefusesUnknownTypes(t *testing.T) {
 	_, err := UserMessage("x").Format(ctx, nil, FormatType(9))
 	require.EqualError(t, err, "unknown format type: 9")
 	_, err = (&AgenticMessage{}).Format(ctx, nil, FormatType(3))
@@ -184,7 +191,8 @@ func agenticInput(t string) *AgenticMessage {
 	}
 }
 
-func TestAgenticMessageFormat_F9(t *testing.T) {
+// Rule schema/F9.
+func TestAgenticMessageFormat_RendersACopy(t *testing.T) {
 	template := agenticInput("<{a}>")
 	for range 2 {
 		got, err := template.Format(ctx, map[string]any{"a": "x"}, FString)

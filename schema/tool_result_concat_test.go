@@ -10,7 +10,8 @@ func toolText(s string, extra map[string]any) ToolOutputPart {
 	return ToolOutputPart{Type: ToolPartTypeText, Text: s, Extra: extra}
 }
 
-func TestConcatToolResults_C45_C46_DoBetter15_3(t *testing.T) {
+// Rules schema/C45, schema/C46, schema/B15.3.9.
+func TestConcatToolResults_MergesAdjacentTexts(t *testing.T) {
 	for _, chunks := range [][]*ToolResult{nil, {}, {nil}, {{}, nil, {Parts: []ToolOutputPart{}}}} {
 		got, err := ConcatToolResults(chunks)
 		require.NoError(t, err)
@@ -34,7 +35,8 @@ func TestConcatToolResults_C45_C46_DoBetter15_3(t *testing.T) {
 	require.Equal(t, "u", *image.Image.URL)
 }
 
-func TestConcatToolResults_C47_Conflicts(t *testing.T) {
+// Rule schema/C47.
+func TestConcatToolResults_RefusesOneTypeInSeveralChunks(t *testing.T) {
 	image := []ToolOutputPart{{Type: ToolPartTypeImage, Image: &ToolOutputImage{}}}
 	_, err := ConcatToolResults([]*ToolResult{nil, {Parts: image}, {}, {Parts: image}})
 	require.EqualError(t, err, "conflicting image parts found in chunk 1 and chunk 3: non-text modality parts cannot appear in multiple chunks")

@@ -29,7 +29,8 @@ func nestedParams() map[string]*ParameterInfo {
 	}
 }
 
-func TestParamsOneOf_T1_None(t *testing.T) {
+// Rule schema/T1.
+func TestParamsOneOf_NilMeansNoParameters(t *testing.T) {
 	s, err := (*ParamsOneOf)(nil).ToJSONSchema()
 	require.NoError(t, err)
 	require.Nil(t, s)
@@ -38,7 +39,8 @@ func TestParamsOneOf_T1_None(t *testing.T) {
 	require.Nil(t, s)
 }
 
-func TestParamsOneOf_T2_T4_Params(t *testing.T) {
+// Rules schema/T2, schema/T4.
+func TestParamsOneOf_MakesAFreshSortedSchema(t *testing.T) {
 	require.Equal(t, `{"properties":{},"type":"object"}`, schemaText(t, NewParamsOneOfByParams(map[string]*ParameterInfo{})))
 	const want = `{"properties":{"a":{"items":{"enum":["1"],"type":"string"},"type":"array"},"b":{"properties":{"y":{"type":"number"},` +
 		`"z":{"type":"string"}},"required":["z"],"description":"d","type":"object"},"c":{"type":"object"}},"required":["a"],"type":"object"}`
@@ -58,7 +60,8 @@ func TestParamsOneOf_T2_T4_Params(t *testing.T) {
 	require.Nil(t, a.Properties)
 }
 
-func TestParamsOneOf_T3_JSONSchema(t *testing.T) {
+// Rule schema/T3.
+func TestParamsOneOf_ReturnsTheGivenSchema(t *testing.T) {
 	given := &jsonschema.Schema{Type: "object", Title: "x"}
 	s, err := NewParamsOneOfByJSONSchema(given).ToJSONSchema()
 	require.NoError(t, err)
@@ -70,7 +73,8 @@ func TestParamsOneOf_T3_JSONSchema(t *testing.T) {
 	require.Nil(t, s)
 }
 
-func TestParamsOneOf_DoBetter15_4_NilParameter(t *testing.T) {
+// Rule schema/B15.4.2.
+func TestParamsOneOf_RefusesANilParameter(t *testing.T) {
 	for want, params := range map[string]map[string]*ParameterInfo{
 		"tool parameter a: parameter info is nil":     {"a": nil},
 		"tool parameter a.b: parameter info is nil":   {"a": {Type: Object, SubParams: map[string]*ParameterInfo{"b": nil}}},
@@ -100,7 +104,8 @@ func tools(t *testing.T) map[string]*ToolInfo {
 	}
 }
 
-func TestToolInfo_T10_JSONKeys(t *testing.T) {
+// Rule schema/T10.
+func TestToolInfo_JSONKeys(t *testing.T) {
 	data, err := json.Marshal(&ToolInfo{Name: "n", Desc: "d", Extra: map[string]any{"k": 1}, ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{"a": {Type: Integer}})})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"name":"n","desc":"d","extra":{"k":1},"has_params_one_of":true,
@@ -113,7 +118,8 @@ func TestToolInfo_T10_JSONKeys(t *testing.T) {
 	require.JSONEq(t, `{}`, string(data))
 }
 
-func TestToolInfo_T11_JSONRoundTrip(t *testing.T) {
+// Rule schema/T11.
+func TestToolInfo_SurvivesJSON(t *testing.T) {
 	for name, tool := range tools(t) {
 		pointer, err := json.Marshal(tool)
 		require.NoError(t, err)
@@ -141,7 +147,8 @@ func TestToolInfo_T11_JSONRoundTrip(t *testing.T) {
 	require.Equal(t, "null", string(data))
 }
 
-func TestToolInfo_T12_GobRoundTrip(t *testing.T) {
+// Rule schema/T12.
+func TestToolInfo_SurvivesGob(t *testing.T) {
 	for name, tool := range tools(t) {
 		for _, v := range []any{tool, *tool} {
 			var buf bytes.Buffer
@@ -157,7 +164,8 @@ func TestToolInfo_T12_GobRoundTrip(t *testing.T) {
 }
 
 // A ToolInfo held by value, in a field or an interface, keeps its parameters, too.
-func TestToolInfo_DoBetter15_4_ByValue(t *testing.T) {
+// Rule schema/B15.4.1.
+func TestToolInfo_ByValueKeepsItsParameters(t *testing.T) {
 	info := ToolInfo{Name: "n", ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{"p": {Type: String}})}
 	byPointer, err := json.Marshal(&info)
 	require.NoError(t, err)
@@ -195,7 +203,8 @@ func TestMCPListToolsItem_Gob(t *testing.T) {
 	require.ErrorContains(t, new(MCPListToolsItem).GobDecode(buf.Bytes()), "failed to unmarshal MCPListToolsItem.InputSchema: ")
 }
 
-func TestToolSearchResult_T13(t *testing.T) {
+// Rule schema/T13.
+func TestToolSearchResult_ListsToolNames(t *testing.T) {
 	result := &ToolSearchResult{Tools: []*ToolInfo{{Name: "a"}, {Name: "b"}}}
 	require.Equal(t, "ToolSearchResult[a,b,]", result.String())
 	require.Equal(t, "ToolSearchResult[]", (&ToolSearchResult{}).String())
@@ -204,7 +213,8 @@ func TestToolSearchResult_T13(t *testing.T) {
 	require.JSONEq(t, `{"Tools":[{"name":"a"},{"name":"b"}]}`, string(data))
 }
 
-func TestToMessageInputParts_T20(t *testing.T) {
+// Rule schema/T20.
+func TestToMessageInputParts_ConvertsEveryKind(t *testing.T) {
 	for _, empty := range []*ToolResult{nil, {}, {Parts: []ToolOutputPart{}}} {
 		got, err := empty.ToMessageInputParts()
 		require.NoError(t, err)
@@ -233,7 +243,8 @@ func TestToMessageInputParts_T20(t *testing.T) {
 	require.Same(t, search, got[5].ToolSearchResult)
 }
 
-func TestToMessageInputParts_T21_Errors(t *testing.T) {
+// Rule schema/T21.
+func TestToMessageInputParts_RefusesNilContentAndUnknownTypes(t *testing.T) {
 	for typ, want := range map[ToolPartType]string{
 		ToolPartTypeImage:            "image content is nil for tool part type image",
 		ToolPartTypeAudio:            "audio content is nil for tool part type audio",

@@ -23,7 +23,8 @@ type (
 // restore puts the registry back when the test ends.
 func restore(t *testing.T) { t.Cleanup(joins.Snapshot()) }
 
-func TestItems_C2_Builtins(t *testing.T) {
+// Rule schema/C2.
+func TestItems_JoinsBuiltinTypes(t *testing.T) {
 	joined, err := Items([]string{"a", "", "b"})
 	require.NoError(t, err)
 	require.Equal(t, "ab", joined)
@@ -55,7 +56,8 @@ func checkLast[T any](t *testing.T, items []T) {
 	require.Equal(t, any(items[1]), boxed)
 }
 
-func TestItems_C2_NotRegistered(t *testing.T) {
+// Rule schema/C2.
+func TestItems_RefusesTypesWithoutAFunction(t *testing.T) {
 	for name, err := range map[string]error{
 		"uintptr":   second(Items([]uintptr{1, 2})),
 		"complex":   second(Items([]complex128{1, 2})),
@@ -74,7 +76,8 @@ func TestItems_C2_NotRegistered(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestItems_C3_AtMostOneNonZero(t *testing.T) {
+// Rule schema/C3.
+func TestItems_KeepsTheOnlyNonZeroValue(t *testing.T) {
 	joined, err := Items([]unregistered{{}, {7}, {}})
 	require.NoError(t, err)
 	require.Equal(t, unregistered{7}, joined)
@@ -89,7 +92,8 @@ func TestItems_C3_AtMostOneNonZero(t *testing.T) {
 	require.Nil(t, pointer)
 }
 
-func TestItems_C7_OneOrNone(t *testing.T) {
+// Rule schema/C7.
+func TestItems_ReturnsASingleItemItself(t *testing.T) {
 	restore(t)
 	Register(func([]unregistered) (unregistered, error) { return unregistered{}, errors.New("called") })
 	joined, err := Items([]unregistered{{5}})
@@ -120,7 +124,8 @@ func TestItems_Interfaces(t *testing.T) {
 	require.Equal(t, time.Minute, stringer)
 }
 
-func TestRegister_C1_Replaces(t *testing.T) {
+// Rule schema/C1.
+func TestRegister_Replaces(t *testing.T) {
 	restore(t)
 	sum := func(items []int) (int, error) {
 		total := 0
@@ -144,7 +149,8 @@ func TestRegister_C1_Replaces(t *testing.T) {
 }
 
 // A registered function wins over the map rule, at the top and below.
-func TestRegister_DoBetter15_3_MapTypes(t *testing.T) {
+// Rule schema/B15.3.3.
+func TestRegister_WinsForMapTypes(t *testing.T) {
 	restore(t)
 	Register(func(items []namedMap) (namedMap, error) { return namedMap{"n": len(items)}, nil })
 	Register(func(items []map[string]any) (map[string]any, error) { return map[string]any{"m": len(items)}, nil })
@@ -168,7 +174,8 @@ func TestItems_PanicsBecomeErrors(t *testing.T) {
 	require.ErrorContains(t, err, "boom")
 }
 
-func TestItems_C4_Maps(t *testing.T) {
+// Rule schema/C4.
+func TestItems_JoinsMapsKeyByKey(t *testing.T) {
 	type m = map[string]any
 	for _, tt := range []struct {
 		name   string
@@ -202,7 +209,8 @@ func TestItems_C4_Maps(t *testing.T) {
 }
 
 // Nils say nothing: wherever they stand, and whatever their type.
-func TestItems_C6_DoBetter15_3_Nils(t *testing.T) {
+// Rules schema/C6, schema/B15.3.2.
+func TestItems_IgnoresNilsUnderAKey(t *testing.T) {
 	var (
 		typed *unregistered
 		value = &unregistered{1}
@@ -234,7 +242,8 @@ func TestItems_C6_DoBetter15_3_Nils(t *testing.T) {
 	}
 }
 
-func TestItems_C4_Errors(t *testing.T) {
+// Rule schema/C4.
+func TestItems_NamesTheKeyOfAConflict(t *testing.T) {
 	type m = map[string]any
 	_, err := Items([]m{{"a": m{"b": "x"}}, {"a": m{"b": 1}}})
 	require.EqualError(t, err, "unexpected slice element type. Got int, expected string, key: a.b")
@@ -253,7 +262,8 @@ func TestItems_C4_Errors(t *testing.T) {
 }
 
 // Of several conflicts the one that came first is reported, every time.
-func TestItems_DoBetter15_3_ErrorsAreDeterministic(t *testing.T) {
+// Rule schema/B15.3.12.
+func TestItems_ErrorsAreDeterministic(t *testing.T) {
 	chunks := []map[string]any{{}, {}, {}}
 	for i := range 50 {
 		chunks[0][fmt.Sprint("k", i)] = "text"
@@ -322,7 +332,8 @@ func TestMap(t *testing.T) {
 	require.NotEqual(t, reflect.ValueOf(result).Pointer(), reflect.ValueOf(again).Pointer())
 }
 
-func TestRegister_DoBetter15_3_Concurrent(t *testing.T) {
+// Rule schema/B15.3.1.
+func TestRegister_MayRunBesideJoins(t *testing.T) {
 	restore(t)
 	var wg sync.WaitGroup
 	for range 8 {

@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestRing_X7_KeepsOrderAgainstASlice(t *testing.T) {
+// Rule schema/X7.
+func TestRing_KeepsOrderAgainstASlice(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		var r Ring[int]
@@ -40,7 +41,8 @@ func TestRing_X7_KeepsOrderAgainstASlice(t *testing.T) {
 	}
 }
 
-func TestRing_X7_TakeWaits(t *testing.T) {
+// Rule schema/X7.
+func TestRing_TakeWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Ring[string]
 		got := make(chan string, 2)
@@ -70,7 +72,8 @@ func TestRing_X7_TakeWaits(t *testing.T) {
 	})
 }
 
-func TestRing_X7_AbandonDropsAndWakes(t *testing.T) {
+// Rule schema/X7.
+func TestRing_AbandonDropsAndWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Ring[int]
 		r.Put(1)

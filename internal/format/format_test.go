@@ -31,7 +31,8 @@ func TestRender_Languages(t *testing.T) {
 }
 
 // Text without markup must not pass through an engine, least of all megabytes of it.
-func TestRender_DoBetter15_2_Plain(t *testing.T) {
+// Rule schema/B15.2.1.
+func TestRender_ReturnsPlainTextUnchanged(t *testing.T) {
 	data := strings.Repeat("QUJD", 1<<20)
 	for language, text := range map[Language]string{
 		FString: data, GoTemplate: data + "{x}%}", Jinja2: data + "{x}}}%}",
@@ -42,7 +43,8 @@ func TestRender_DoBetter15_2_Plain(t *testing.T) {
 	}
 }
 
-func TestRender_F17_GoTemplate(t *testing.T) {
+// Rule schema/F17.
+func TestRender_GoTemplateRefusesMissingKeys(t *testing.T) {
 	vars := map[string]any{
 		"a": "<x>", "nil": nil, "m": map[string]any{"k": 1}, "i": &item{"ann"}, "l": []string{"p", "q"},
 	}
@@ -125,7 +127,8 @@ func TestRender_Limit(t *testing.T) {
 	require.ErrorContains(t, err, "not closed")
 }
 
-func TestCache_DoBetter15_2(t *testing.T) {
+// Rule schema/B15.2.1.
+func TestCache_KeepsWhatIsUsedAndStaysBounded(t *testing.T) {
 	var c cache
 	first, err := c.get(FString, "{a}")
 	require.NoError(t, err)

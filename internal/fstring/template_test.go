@@ -62,27 +62,27 @@ func TestExecute(t *testing.T) {
 		"self": selfFormatting{}, " a ": "spaces", "é": "accent",
 	}
 	for _, tt := range []struct{ rule, text, want string }{
-		{"F10", "", ""},
-		{"F10", "no fields", "no fields"},
-		{"F10", "{a}", "x"},
-		{"F10", "{a}{a} and {n}", "xx and 3"},
-		{"F10", "{ a }", "spaces"},
-		{"F10", "{é}", "accent"},
-		{"F10", "{{a}} {{{a}}} }}", "{a} {x} }"},
-		{"F10", `{{"k": {{"n": {n}}}}}`, `{"k": {"n": 3}}`},
-		{"F11", "{m[k]} {m.k} {m[deep][er]} {m.deep.er} {m[deep].er} {m.deep[er]}", "v v 9 9 9 9"},
-		{"F11", "{nm.key}", "1"},
-		{"F11", "{p.X} {p.Y} {p.hidden} {p[X]} {p.Next.X}", "1 2.5 secret 1 5"},
-		{"F11", "{list[1]} {list.0} {arr[0]} {arr.1}", "q p 7 8"},
-		{"F13", "{nil} {list} {bytes} {big} {ok} {str} {err}", "<nil> [p q] [104 105] 1.234567e+06 true S(in) failed"},
-		{"F14", "{n:05d}|{f:.2f}|{a:>5}|{pi:.1%}|{neg:=6d}|{neg:06d}|{answer:#x}", "00003|1.50|    x|314.2%|-    7|-00007|0x2a"},
-		{"F14", "{a:5}|{a:<5}|{a:^5}|{a:*^6}|{a:é<3}", "    x|x    |  x  |**x***|xéé"},
-		{"F14", "{n:b} {answer:o} {answer:x} {answer:X} {n:+d} {n: d} {n:-d}", "11 52 2a 2A +3  3 3"},
-		{"F14", "{f:e} {f:E} {f:F} {f:g} {f:G} {n:%}", "1.500000e+00 1.500000E+00 1.500000 1.5 1.5 300.000000%"},
-		{"F14", "{s:r} {n:t} {p.hidden:t} {m.deep:s}", `"abc" int string map[er:9]`},
-		{"F14", "{answer:#06x} {s:.2} {s:05} {n:<03d}", "0x002a ab 00abc 300"},
-		{"F14", "{a:}", "x"},
-		{"F16", "{self} {self:spec} {self:>5}", "<> <spec> <>5>"},
+		{"schema/F10", "", ""},
+		{"schema/F10", "no fields", "no fields"},
+		{"schema/F10", "{a}", "x"},
+		{"schema/F10", "{a}{a} and {n}", "xx and 3"},
+		{"schema/F10", "{ a }", "spaces"},
+		{"schema/F10", "{é}", "accent"},
+		{"schema/F10", "{{a}} {{{a}}} }}", "{a} {x} }"},
+		{"schema/F10", `{{"k": {{"n": {n}}}}}`, `{"k": {"n": 3}}`},
+		{"schema/F11", "{m[k]} {m.k} {m[deep][er]} {m.deep.er} {m[deep].er} {m.deep[er]}", "v v 9 9 9 9"},
+		{"schema/F11", "{nm.key}", "1"},
+		{"schema/F11", "{p.X} {p.Y} {p.hidden} {p[X]} {p.Next.X}", "1 2.5 secret 1 5"},
+		{"schema/F11", "{list[1]} {list.0} {arr[0]} {arr.1}", "q p 7 8"},
+		{"schema/F13", "{nil} {list} {bytes} {big} {ok} {str} {err}", "<nil> [p q] [104 105] 1.234567e+06 true S(in) failed"},
+		{"schema/F14", "{n:05d}|{f:.2f}|{a:>5}|{pi:.1%}|{neg:=6d}|{neg:06d}|{answer:#x}", "00003|1.50|    x|314.2%|-    7|-00007|0x2a"},
+		{"schema/F14", "{a:5}|{a:<5}|{a:^5}|{a:*^6}|{a:é<3}", "    x|x    |  x  |**x***|xéé"},
+		{"schema/F14", "{n:b} {answer:o} {answer:x} {answer:X} {n:+d} {n: d} {n:-d}", "11 52 2a 2A +3  3 3"},
+		{"schema/F14", "{f:e} {f:E} {f:F} {f:g} {f:G} {n:%}", "1.500000e+00 1.500000E+00 1.500000 1.5 1.5 300.000000%"},
+		{"schema/F14", "{s:r} {n:t} {p.hidden:t} {m.deep:s}", `"abc" int string map[er:9]`},
+		{"schema/F14", "{answer:#06x} {s:.2} {s:05} {n:<03d}", "0x002a ab 00abc 300"},
+		{"schema/F14", "{a:}", "x"},
+		{"schema/F16", "{self} {self:spec} {self:>5}", "<> <spec> <>5>"},
 	} {
 		got, err := render(tt.text, vars)
 		require.NoError(t, err, "%s %q", tt.rule, tt.text)
@@ -90,7 +90,8 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-func TestExecute_F12_WholeMap(t *testing.T) {
+// Rule schema/F12.
+func TestExecute_RendersTheWholeMap(t *testing.T) {
 	vars := map[string]any{"n": 1, "s": "x"}
 	whole := fmt.Sprint(vars)
 	for text, want := range map[string]string{
@@ -108,41 +109,41 @@ func TestExecute_Errors(t *testing.T) {
 		"self": selfFormatting{}, "a.b": 1,
 	}
 	for _, tt := range []struct{ rule, text, want string }{
-		{"F10", "{missing}", "could not find key: missing"},
-		{"F10", `{"k":1}`, `could not find key: "k"`},
-		{"F10", `{"k": "v"}`, `could not find key: "k"`},
-		{"F10", "{ a }", "could not find key:  a "},
-		{"F11", "{l[9]}", "index out of bounds: 9"},
-		{"F11", "{l[-1]}", "index out of bounds: -1"},
-		{"F11", "{l[x]}", "could not look up index x from []int"},
-		{"F11", "{m[1]}", "could not look up key 1 from map "},
-		{"F11", "{p.X}", "attempted to dereference nil pointer X"},
-		{"F11", "{nil.X}", "attempted to dereference nil pointer X"},
-		{"F11", "{s.Next.X}", "attempted to dereference nil pointer X"},
-		{"F11", "{s.Deep}", "attempted to dereference nil pointer Deep"},
-		{"F11", "{s.None}", "could not find field: None"},
-		{"F11", "{a.x}", "could not find field: x"},
-		{"F11", "{a.b}", "could not find field: b"},
-		{"F11", "{l[0}", "malformed field name: l[0"},
-		{"F11", "{l[0]x}", "malformed field name: l[0]x"},
-		{"F12", "{} {0}", "cannot switch from automatic field numbering to manual field specification"},
-		{"F12", "{0} {}", "cannot switch from manual field specification to automatic field numbering"},
-		{"F12", "{} {}", "index out of bounds: 1"},
-		{"F12", "{3}", "index out of bounds: 3"},
-		{"F14", "{a:q}", "Invalid flag pattern: q"},
-		{"F14", "{a:5.}", "Invalid flag pattern: 5."},
-		{"F14", "{a:,d}", "Invalid flag pattern: ,d"},
-		{"F14", "{a:dd}", "Invalid flag pattern: dd"},
-		{"F14", "{a:999999999999}", "Invalid flag pattern: 999999999999"},
-		{"F14", "{a:.99999999}", "Invalid flag pattern: .99999999"},
-		{"F14", "{a!r}", "could not find key: a!r"},
-		{"F14", "{a:%}", "cannot format string as a percentage"},
-		{"F15", "{", "Single '{' encountered in format string"},
-		{"F15", "a { b", "Single '{' encountered in format string"},
-		{"F15", "}", "Single '}' encountered in format string"},
-		{"F15", "{a}} }", "Single '}' encountered in format string"},
-		{"F16", "{self:fail}", "no such spec"},
-		{"F16", "{self:panic}", "panic error: boom"},
+		{"schema/F10", "{missing}", "could not find key: missing"},
+		{"schema/F10", `{"k":1}`, `could not find key: "k"`},
+		{"schema/F10", `{"k": "v"}`, `could not find key: "k"`},
+		{"schema/F10", "{ a }", "could not find key:  a "},
+		{"schema/F11", "{l[9]}", "index out of bounds: 9"},
+		{"schema/F11", "{l[-1]}", "index out of bounds: -1"},
+		{"schema/F11", "{l[x]}", "could not look up index x from []int"},
+		{"schema/F11", "{m[1]}", "could not look up key 1 from map "},
+		{"schema/F11", "{p.X}", "attempted to dereference nil pointer X"},
+		{"schema/F11", "{nil.X}", "attempted to dereference nil pointer X"},
+		{"schema/F11", "{s.Next.X}", "attempted to dereference nil pointer X"},
+		{"schema/F11", "{s.Deep}", "attempted to dereference nil pointer Deep"},
+		{"schema/F11", "{s.None}", "could not find field: None"},
+		{"schema/F11", "{a.x}", "could not find field: x"},
+		{"schema/F11", "{a.b}", "could not find field: b"},
+		{"schema/F11", "{l[0}", "malformed field name: l[0"},
+		{"schema/F11", "{l[0]x}", "malformed field name: l[0]x"},
+		{"schema/F12", "{} {0}", "cannot switch from automatic field numbering to manual field specification"},
+		{"schema/F12", "{0} {}", "cannot switch from manual field specification to automatic field numbering"},
+		{"schema/F12", "{} {}", "index out of bounds: 1"},
+		{"schema/F12", "{3}", "index out of bounds: 3"},
+		{"schema/F14", "{a:q}", "Invalid flag pattern: q"},
+		{"schema/F14", "{a:5.}", "Invalid flag pattern: 5."},
+		{"schema/F14", "{a:,d}", "Invalid flag pattern: ,d"},
+		{"schema/F14", "{a:dd}", "Invalid flag pattern: dd"},
+		{"schema/F14", "{a:999999999999}", "Invalid flag pattern: 999999999999"},
+		{"schema/F14", "{a:.99999999}", "Invalid flag pattern: .99999999"},
+		{"schema/F14", "{a!r}", "could not find key: a!r"},
+		{"schema/F14", "{a:%}", "cannot format string as a percentage"},
+		{"schema/F15", "{", "Single '{' encountered in format string"},
+		{"schema/F15", "a { b", "Single '{' encountered in format string"},
+		{"schema/F15", "}", "Single '}' encountered in format string"},
+		{"schema/F15", "{a}} }", "Single '}' encountered in format string"},
+		{"schema/F16", "{self:fail}", "no such spec"},
+		{"schema/F16", "{self:panic}", "panic error: boom"},
 	} {
 		got, err := render(tt.text, vars)
 		require.ErrorContains(t, err, tt.want, "%s %q", tt.rule, tt.text)
@@ -153,7 +154,8 @@ func TestExecute_Errors(t *testing.T) {
 }
 
 // Whoever writes JSON into a prompt must be told where and what to do.
-func TestExecute_DoBetter15_2_JSONHint(t *testing.T) {
+// Rule schema/B15.2.4.
+func TestExecute_SaysThatBracesMustBeDoubled(t *testing.T) {
 	_, err := render(`Answer like {"name": "x"}.`, nil)
 	require.ErrorContains(t, err, "offset 12")
 	require.ErrorContains(t, err, "must be doubled: {{ }}")

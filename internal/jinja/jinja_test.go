@@ -40,7 +40,8 @@ func variables() map[string]any {
 	}
 }
 
-func TestRender_F18(t *testing.T) {
+// Rule schema/F18.
+func TestRender_FollowsJinja2(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", ""},
 		{"plain", "plain"},
@@ -98,7 +99,8 @@ func TestRender_F18(t *testing.T) {
 	require.Equal(t, ".", got)
 }
 
-func TestRender_DoBetter15_2_Errors(t *testing.T) {
+// Rule schema/B15.2.3.
+func TestRender_NamesTheMistake(t *testing.T) {
 	vars := variables()
 	vars["err"] = errors.New("failed")
 	vars["ch"] = make(chan int)
@@ -164,8 +166,9 @@ func TestRender_DoBetter15_2_Errors(t *testing.T) {
 	require.Equal(t, "ann", vars["p"].(*person).Name)
 }
 
-// F19: nothing reaches a file or another template.
-func TestRender_F19_Disabled(t *testing.T) {
+// Nothing reaches a file or another template.
+// Rule schema/F19.
+func TestRender_ReachesNoFileAndNoOtherTemplate(t *testing.T) {
 	for _, text := range []string{
 		"{% include 'go.mod' %}", "{% extends 'go.mod' %}", "{% import 'go.mod' as m %}", "{% from 'go.mod' import m %}",
 	} {
@@ -186,7 +189,8 @@ func TestRender_F19_Disabled(t *testing.T) {
 }
 
 // Whatever a template tries, it ends soon and with an error.
-func TestRender_DoBetter15_2_Hostile(t *testing.T) {
+// Rule schema/B15.2.3.
+func TestRender_BoundsHostileTemplates(t *testing.T) {
 	vars := variables()
 	vars["big"] = strings.Repeat("big ", limit/8)
 	bomb := "a0: &a0 [x, x]\n" // each line is twice the one before, if it is written out
@@ -251,8 +255,9 @@ func TestRender_DoBetter15_2_Hostile(t *testing.T) {
 	}
 }
 
-// F-20: everything of the language is there by its name. What a name does with these arguments does not matter here.
-func TestRender_F20_Names(t *testing.T) {
+// Everything of the language is there by its name. What a name does with these arguments does not matter here.
+// Rule schema/F20.
+func TestRender_KnowsEveryNameOfTheLanguage(t *testing.T) {
 	for _, statement := range []string{
 		"{% autoescape true %}{% endautoescape %}", "{% block b %}{% endblock %}", "{% filter upper %}{% endfilter %}", "{% for i in l %}{% endfor %}",
 		"{% if a %}{% endif %}", "{% macro f() %}{% endmacro %}", "{% raw %}{% endraw %}", "{% set x = 1 %}", "{% with x=1 %}{% endwith %}",
@@ -285,8 +290,9 @@ func TestRender_F20_Names(t *testing.T) {
 	require.Equal(t, "True", got)
 }
 
-// F-20: the filters and tests that other engines do not have.
-func TestRender_F20_Filters(t *testing.T) {
+// The filters and tests that other engines do not have.
+// Rule schema/F20.
+func TestRender_KnowsTheFiltersOfOurOwn(t *testing.T) {
 	for text, want := range map[string]string{
 		"{{ 1|add(2) }} {{ 1|add(0.5) }} {{ a|add('y') }}":                          "3 1.5 xy",
 		"{{ {'k': 1}|insert('q', 2) }} {{ {'k': 1}|insert('k', 2) }}":               "{'k': 1, 'q': 2} {'k': 2}",

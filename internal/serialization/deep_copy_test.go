@@ -86,7 +86,8 @@ func (g *guarded) UnmarshalJSON(b []byte) error { return errors.New("not to be c
 
 type hidden struct{ words []string }
 
-func TestDeepCopy_DoBetter15_5_PrefersFieldsToEncodings(t *testing.T) {
+// Rule schema/B15.5.5.
+func TestDeepCopy_PrefersFieldsToEncodings(t *testing.T) {
 	RegisterCopy(func(dst, src *hidden) error {
 		if len(src.words) == 0 {
 			return errors.New("no words")

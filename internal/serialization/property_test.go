@@ -110,7 +110,6 @@ func (g generator) text() string {
 
 func (g generator) utf8() string { return fmt.Sprintf("%q", g.text()) }
 
-// user-pain F4.
 func TestRandomValues_RoundTrip(t *testing.T) {
 	rounds := uint64(5000)
 	if testing.Short() {

@@ -9,47 +9,51 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRegister_R1_Z1_PointersAreRemoved(t *testing.T) {
+// Rules schema/R1, compose/Z-1.
+func TestRegister_PointersAreRemoved(t *testing.T) {
 	type item struct{ A int }
-	require.NoError(t, GenericRegister[**item]("R1 item"))
-	require.NoError(t, GenericRegister[item]("R1 item"))
-	require.NoError(t, GenericRegister[*item]("R1 item"))
+	require.NoError(t, GenericRegister[**item]("both item"))
+	require.NoError(t, GenericRegister[item]("both item"))
+	require.NoError(t, GenericRegister[*item]("both item"))
 	requireSame(t, item{1})
 	requireSame(t, &item{1})
 }
 
-func TestRegister_R3_Z1_Conflicts(t *testing.T) {
+// Rules schema/R3, compose/Z-1.
+func TestRegister_RefusesConflicts(t *testing.T) {
 	type a struct{}
 	type b struct{}
-	require.NoError(t, GenericRegister[a]("R3 a"))
-	require.NoError(t, GenericRegister[a]("R3 a"), "the same pair again")
-	require.EqualError(t, GenericRegister[b]("R3 a"), "key[R3 a] already registered to serialization.a")
-	require.EqualError(t, GenericRegister[*a]("R3 c"), "type[serialization.a] already registered to R3 a")
-	require.EqualError(t, Check(reflect.TypeFor[b](), "R3 a"), "key[R3 a] already registered to serialization.a")
-	require.NoError(t, Check(reflect.TypeFor[b](), "R3 b"))
+	require.NoError(t, GenericRegister[a]("conflict a"))
+	require.NoError(t, GenericRegister[a]("conflict a"), "the same pair again")
+	require.EqualError(t, GenericRegister[b]("conflict a"), "key[conflict a] already registered to serialization.a")
+	require.EqualError(t, GenericRegister[*a]("conflict c"), "type[serialization.a] already registered to conflict a")
+	require.EqualError(t, Check(reflect.TypeFor[b](), "conflict a"), "key[conflict a] already registered to serialization.a")
+	require.NoError(t, Check(reflect.TypeFor[b](), "conflict b"))
 	require.EqualError(t, GenericRegister[b](""), "cannot register serialization.b under an empty key")
-	require.NoError(t, GenericRegister[b]("R3 b"), "nothing was left behind")
+	require.NoError(t, GenericRegister[b]("conflict b"), "nothing was left behind")
 }
 
-func TestRegister_R4_Composites(t *testing.T) {
+// Rule schema/R4.
+func TestRegister_TakesCompositeTypes(t *testing.T) {
 	type item struct{ A int }
-	require.NoError(t, GenericRegister[item]("R4 item"))
-	require.NoError(t, GenericRegister[[]int]("R4 []int"))
-	require.NoError(t, GenericRegister[map[string]any]("R4 map"))
-	require.NoError(t, GenericRegister[[]item]("R4 []item"))
-	require.NoError(t, GenericRegister[[]*item]("R4 []*item"))
-	require.NoError(t, GenericRegister[[2]item]("R4 array"))
+	require.NoError(t, GenericRegister[item]("composite item"))
+	require.NoError(t, GenericRegister[[]int]("composite []int"))
+	require.NoError(t, GenericRegister[map[string]any]("composite map"))
+	require.NoError(t, GenericRegister[[]item]("composite []item"))
+	require.NoError(t, GenericRegister[[]*item]("composite []*item"))
+	require.NoError(t, GenericRegister[[2]item]("composite array"))
 	requireSame(t, []int{1})
 	requireSame(t, map[string]any{"a": []int{2}})
 	requireSame(t, []item{{1}})
 	requireSame(t, []*item{{1}, nil})
 	requireSame(t, [2]item{{1}, {2}})
 	requireSame(t, []fmt.Stringer(nil) == nil)
-	require.NoError(t, GenericRegister[fmt.Stringer]("R4 Stringer"))
+	require.NoError(t, GenericRegister[fmt.Stringer]("composite Stringer"))
 	requireSame(t, []fmt.Stringer{nil})
 }
 
-func TestRegister_R6_Builtins(t *testing.T) {
+// Rule schema/R6.
+func TestRegister_KnowsBuiltins(t *testing.T) {
 	type mine struct{}
 	for _, name := range []string{
 		"int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr",
@@ -83,7 +87,8 @@ func TestRegister_NamesThatLookLikeTypes(t *testing.T) {
 	requireSame(t, map[string]any{"a": a{1}, "as": []a{{2}}, "b": &b{3}, "bs": []b{{4}}, "c": map[a]c{{1}: {2}}, "int": 5})
 }
 
-func TestRegister_DoBetter15_5_WhileOthersEncode(t *testing.T) {
+// Rule schema/B15.5.1.
+func TestRegister_MayRunBesideEncoding(t *testing.T) {
 	var wg sync.WaitGroup
 	data := encode(t, full())
 	for range 4 {

@@ -140,7 +140,8 @@ func requireSame[T any](t *testing.T, v T) {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestRoundTrip_R12_R18_Z2_Exact(t *testing.T) {
+// Rules schema/R12, schema/B15.5.6, compose/Z-2.
+func TestRoundTrip_KeepsValuesExactly(t *testing.T) {
 	t.Run("scalars", func(t *testing.T) {
 		requireSame(t, true)
 		requireSame(t, 0)
@@ -231,7 +232,8 @@ func full() everything {
 	}
 }
 
-func TestRoundTrip_R12_Z2_Struct(t *testing.T) {
+// Rules schema/R12, compose/Z-2.
+func TestRoundTrip_KeepsStructs(t *testing.T) {
 	requireSame(t, full())
 	requireSame(t, &everything{})
 	requireSame(t, []everything{{}, full()})
@@ -243,12 +245,14 @@ func TestRoundTrip_R12_Z2_Struct(t *testing.T) {
 	require.Equal(t, full(), copied)
 }
 
-func TestRoundTrip_R18_NaN(t *testing.T) {
+// Rule schema/B15.5.6.
+func TestRoundTrip_KeepsNaN(t *testing.T) {
 	require.True(t, math.IsNaN(decode[float64](t, encode(t, math.NaN()))))
 	require.Len(t, decode[map[float64]int](t, encode(t, map[float64]int{math.NaN(): 1, math.NaN(): 2})), 2)
 }
 
-func TestNil_R18_TopLevelIntoAnything(t *testing.T) {
+// Rule schema/B15.5.6.
+func TestNil_TopLevelDecodesIntoAnything(t *testing.T) {
 	data := encode(t, nil)
 	i, p, s, m, st, a := 5, ptr(1), []int{1}, map[string]int{"a": 1}, pair{1, 1}, any(1)
 	for _, target := range []any{&i, &p, &s, &m, &st, &a} {
@@ -257,7 +261,8 @@ func TestNil_R18_TopLevelIntoAnything(t *testing.T) {
 	}
 }
 
-func TestTypes_R10_Z1_MustBeRegisteredBehindInterfaces(t *testing.T) {
+// Rules schema/R10, compose/Z-1.
+func TestTypes_MustBeRegisteredBehindInterfaces(t *testing.T) {
 	type unknown struct{ X int }
 	type unknownScalar int
 	type unknownSlice []int
@@ -287,7 +292,8 @@ func TestTypes_R10_Z1_MustBeRegisteredBehindInterfaces(t *testing.T) {
 	require.ErrorContains(t, codecUnderTest.Unmarshal([]byte(gone), new(any)), "failed to unmarshal: unknown type")
 }
 
-func TestTypes_R11_StaticTypesNeedNoRegistration(t *testing.T) {
+// Rule schema/R11.
+func TestTypes_StaticTypesNeedNoRegistration(t *testing.T) {
 	type leaf struct{ N int }
 	type tree struct {
 		Leaf  leaf
@@ -296,11 +302,12 @@ func TestTypes_R11_StaticTypesNeedNoRegistration(t *testing.T) {
 		Map   map[string]leaf
 	}
 	type root struct{ Tree tree }
-	require.NoError(t, GenericRegister[root]("R11 root"))
+	require.NoError(t, GenericRegister[root]("static root"))
 	requireSame(t, root{tree{leaf{1}, &leaf{2}, []leaf{{3}}, map[string]leaf{"x": {4}}}})
 }
 
-func TestOpaque_R13_Z2(t *testing.T) {
+// Rules schema/R13, compose/Z-2.
+func TestOpaque_TypesEncodeThemselves(t *testing.T) {
 	require.NoError(t, GenericRegister[big.Int]("big"))
 	require.NoError(t, GenericRegister[netip.Addr]("addr"))
 	type holder struct {
@@ -314,7 +321,7 @@ func TestOpaque_R13_Z2(t *testing.T) {
 		Big   *big.Int
 		URL   url.URL
 	}
-	require.NoError(t, GenericRegister[holder]("R13 holder"))
+	require.NoError(t, GenericRegister[holder]("opaque holder"))
 	requireSame(t, holder{
 		Value: opaque{"a"}, Slice: []opaque{{"b"}, {}}, Map: map[string]opaque{"k": {"c"}}, Any: &opaque{"d"},
 		Raw: stdjson.RawMessage(`{"a": [1, "]"]}`), When: time.Date(2025, 1, 1, 0, 0, 0, 1, time.UTC),
@@ -360,7 +367,8 @@ func TestOpaque_FaultyMethods(t *testing.T) {
 	require.ErrorContains(t, err, "failed to unmarshal: panic error: decode boom")
 }
 
-func TestStructs_R14_Z2_Compatibility(t *testing.T) {
+// Rules schema/R14, compose/Z-2.
+func TestStructs_FieldsMayComeAndGo(t *testing.T) {
 	type v1 struct {
 		Kept, Removed string
 		Deep          map[string]any
@@ -369,14 +377,15 @@ func TestStructs_R14_Z2_Compatibility(t *testing.T) {
 		Added int
 		Kept  string
 	}
-	require.NoError(t, GenericRegister[v1]("R14"))
+	require.NoError(t, GenericRegister[v1]("fields"))
 	data := encode(t, v1{"k", "r", map[string]any{"x": []any{"]}\"", nil, 1}}})
-	renamed := strings.Replace(string(data), `"R14"`, `"R14-new"`, 1)
-	require.NoError(t, GenericRegister[v2]("R14-new"))
+	renamed := strings.Replace(string(data), `"fields"`, `"fields-new"`, 1)
+	require.NoError(t, GenericRegister[v2]("fields-new"))
 	require.Equal(t, v2{Kept: "k"}, decode[v2](t, []byte(renamed)))
 }
 
-func TestUnmarshal_R16_Z3_Target(t *testing.T) {
+// Rules schema/R16, compose/Z-3.
+func TestUnmarshal_NeedsAPointer(t *testing.T) {
 	data := encode(t, 1)
 	for _, target := range []any{nil, 1, pair{}, (*int)(nil)} {
 		require.EqualError(t, codecUnderTest.Unmarshal(data, target), "failed to unmarshal: value must be a non-nil pointer")
@@ -389,7 +398,8 @@ func TestUnmarshal_R16_Z3_Target(t *testing.T) {
 	require.Equal(t, pair{B: 1}, st)
 }
 
-func TestUnmarshal_R16_Z3_Adaptation(t *testing.T) {
+// Rules schema/R16, schema/B15.5.7, compose/Z-3.
+func TestUnmarshal_AdaptsToItsTarget(t *testing.T) {
 	type myString string
 	type myInts []int
 	type otherPair struct{ A, B int }
@@ -445,12 +455,13 @@ func TestUnmarshal_R16_Z3_Adaptation(t *testing.T) {
 	refuse(uint64(math.MaxUint64), new(int64), "uint64 to int64")
 }
 
-func TestUnsupported_R17(t *testing.T) {
+// Rule schema/R17.
+func TestUnsupported_FunctionsAndChannelsAreErrors(t *testing.T) {
 	type holder struct {
 		F func()
 		C chan int
 	}
-	require.NoError(t, GenericRegister[holder]("R17"))
+	require.NoError(t, GenericRegister[holder]("unsupported holder"))
 	requireSame(t, holder{})
 	_, err := codecUnderTest.Marshal(holder{F: func() {}})
 	require.EqualError(t, err, "holder.F: cannot serialize a value of type func()")
@@ -465,7 +476,8 @@ func TestUnsupported_R17(t *testing.T) {
 	require.Equal(t, original.C, copied.(holder).C)
 }
 
-func TestErrors_R18_NameThePath(t *testing.T) {
+// Rule schema/B15.5.6.
+func TestErrors_NameThePath(t *testing.T) {
 	type secret struct{}
 	type item struct{ X any }
 	type State struct {
@@ -486,7 +498,8 @@ func TestErrors_R18_NameThePath(t *testing.T) {
 	require.ErrorContains(t, err, `failed to unmarshal: State.Items[1].X: unknown type: "no such type"`)
 }
 
-func TestCycles_R18_AreErrors(t *testing.T) {
+// Rule schema/B15.5.6.
+func TestCycles_AreErrors(t *testing.T) {
 	loop := &node{Name: "a", Next: &node{Name: "b"}}
 	loop.Next.Next = loop
 	self := map[string]any{}
@@ -510,7 +523,8 @@ func TestCycles_R18_AreErrors(t *testing.T) {
 	}
 }
 
-func TestCycles_R18_SharedPointersAreNone(t *testing.T) {
+// Rule schema/B15.5.6.
+func TestCycles_SharedPointersAreNone(t *testing.T) {
 	shared := &node{Name: "s"}
 	requireSame(t, &node{Next: shared, Kids: []*node{shared, shared}, Any: shared})
 }
@@ -545,7 +559,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-func TestUnmarshal_DoBetter34_BadDocuments(t *testing.T) {
+// Rule compose/B22.34.
+func TestUnmarshal_RefusesBadDocuments(t *testing.T) {
 	for _, doc := range []string{
 		``, ` `, `null`, `{}`, `[]`, `{"weft":1}`, `{"weft":1,"value":}`, `{"weft":1,"value":1.0`, `{"weft":1,"value":1.0}x`,
 		`{"weft":0,"value":null}`, `{"weft":"1","value":null}`, `{"weft":1,"value":tru}`, `{"weft":1,"value":nul}`,
@@ -582,7 +597,8 @@ func TestUnmarshal_HandWritten(t *testing.T) {
 	require.Equal(t, pair{A: 2}, decode[pair](t, []byte(`{"weft":1,"value":["pair",{"B":1,"A":2,"B":0}]}`)))
 }
 
-func TestFormat_DoBetter34_DoBetter15_5_IsCompact(t *testing.T) {
+// Rules compose/B22.34, schema/B15.5.4.
+func TestFormat_IsCompact(t *testing.T) {
 	v := map[string]any{"s": "x", "n": 1, "f": 1.0, "b": true, "z": nil, "p": &pair{A: 1}, "l": []any{"a"}, "raw": []byte("hi")}
 	require.Equal(t, `{"weft":1,"value":{"b":true,"f":1.0,"l":["[]any",["a"]],"n":["int",1],"p":["*pair",{"A":1}],"raw":["[]uint8","aGk="],"s":"x","z":null}}`, string(encode(t, v)))
 	require.Equal(t, `{"weft":1,"value":["[]*pair",[{"A":1},null,{"B":2}]]}`, string(encode(t, []*pair{{A: 1}, nil, {B: 2}})))

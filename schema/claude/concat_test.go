@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestConcatResponseMeta_A40(t *testing.T) {
+// Rule schema/A40.
+func TestConcatResponseMeta_KeepsTheLastNonZeroValues(t *testing.T) {
 	_, err := ConcatResponseMetaExtensions([]*ResponseMetaExtension{nil, nil})
 	require.EqualError(t, err, "no response meta extension found")
 	one := &ResponseMetaExtension{ID: "1"}
@@ -21,7 +22,8 @@ func TestConcatResponseMeta_A40(t *testing.T) {
 	require.Equal(t, &ResponseMetaExtension{ID: "1", StopReason: "end_turn", StopSequence: "s", StopDetails: &StopDetails{Explanation: "e"}}, got)
 }
 
-func TestConcatAssistantGenText_A43(t *testing.T) {
+// Rule schema/A43.
+func TestConcatAssistantGenText_AppendsCitations(t *testing.T) {
 	_, err := ConcatAssistantGenTextExtensions(nil)
 	require.EqualError(t, err, "no assistant generated text extension found")
 	a, b := &TextCitation{Type: TextCitationTypeCharLocation}, &TextCitation{Type: TextCitationTypePageLocation}

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestConcatResponseMeta_A40(t *testing.T) {
+// Rule schema/A40.
+func TestConcatResponseMeta_KeepsTheLastNonZeroValues(t *testing.T) {
 	for _, none := range [][]*ResponseMetaExtension{nil, {nil}} {
 		_, err := ConcatResponseMetaExtensions(none)
 		require.EqualError(t, err, "no response meta extension found")

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestConcatResponseMeta_A40(t *testing.T) {
+// Rule schema/A40.
+func TestConcatResponseMeta_KeepsTheLastNonZeroValues(t *testing.T) {
 	_, err := ConcatResponseMetaExtensions(nil)
 	require.EqualError(t, err, "no response meta extension found")
 	_, err = ConcatResponseMetaExtensions([]*ResponseMetaExtension{nil})
@@ -36,7 +37,8 @@ func TestConcatResponseMeta_A40(t *testing.T) {
 	require.Equal(t, &Reasoning{Summary: ReasoningSummaryAuto}, got.Reasoning, "pointers are replaced, not merged")
 }
 
-func TestConcatAssistantGenText_A41(t *testing.T) {
+// Rules schema/A41, schema/B15.3.11.
+func TestConcatAssistantGenText_SortsAnnotations(t *testing.T) {
 	_, err := ConcatAssistantGenTextExtensions(nil)
 	require.EqualError(t, err, "no assistant generated text extension found")
 
@@ -67,7 +69,8 @@ func TestConcatAssistantGenText_A41(t *testing.T) {
 	require.EqualError(t, err, "duplicate annotation index 2")
 }
 
-func TestConcatReasoning_A42(t *testing.T) {
+// Rules schema/A42, schema/B15.3.11.
+func TestConcatReasoning_JoinsByIndex(t *testing.T) {
 	at := func(i int) *int { return &i }
 	_, err := ConcatReasoningExtensions([]*ReasoningExtension{nil})
 	require.EqualError(t, err, "no reasoning extension found")
