@@ -61,7 +61,8 @@ func needed(h Handler) (set []CallbackTiming) {
 	return set
 }
 
-func TestHandlerBuilder_K18_NeededAreTheSetOnes(t *testing.T) {
+// Rule components/K18.
+func TestHandlerBuilder_NeedsOnlyTheSetTimings(t *testing.T) {
 	require.Empty(t, needed(NewHandlerBuilder().Build()))
 	for _, timing := range allTimings {
 		var calls, want [5]int
@@ -78,7 +79,8 @@ func TestHandlerBuilder_K18_NeededAreTheSetOnes(t *testing.T) {
 	require.Equal(t, [5]int{1, 1, 1, 1, 1}, calls)
 }
 
-func TestHandlerBuilder_K18_BuildIsASnapshot(t *testing.T) {
+// Rule components/K18.
+func TestHandlerBuilder_BuildIsASnapshot(t *testing.T) {
 	var calls [5]int
 	hb := counting(NewHandlerBuilder(), &calls, allTimings...)
 	before := hb.Build()
@@ -89,7 +91,8 @@ func TestHandlerBuilder_K18_BuildIsASnapshot(t *testing.T) {
 	require.Equal(t, [5]int{1, 1, 1, 1, 1}, calls)
 }
 
-func TestHandlerBuilder_K19_UnsetMethodsCalledDirectly(t *testing.T) {
+// Rule components/K19.
+func TestHandlerBuilder_UnsetMethodsReturnTheContext(t *testing.T) {
 	h := (&HandlerBuilder{}).Build()
 	require.True(t, background == h.OnStart(background, nil, 1))
 	require.True(t, background == h.OnEnd(background, nil, 1))

@@ -13,7 +13,8 @@ type telling struct{ enabled bool }
 func (telling) GetType() string            { return "Telling" }
 func (t telling) IsCallbacksEnabled() bool { return t.enabled }
 
-func TestGetType_C1(t *testing.T) {
+// Rule components/C1.
+func TestGetType_AsksTheComponent(t *testing.T) {
 	typ, ok := GetType(telling{})
 	require.True(t, ok)
 	require.Equal(t, "Telling", typ)
@@ -24,7 +25,8 @@ func TestGetType_C1(t *testing.T) {
 	}
 }
 
-func TestIsCallbacksEnabled_C2(t *testing.T) {
+// Rule components/C2.
+func TestIsCallbacksEnabled_AsksTheComponent(t *testing.T) {
 	require.True(t, IsCallbacksEnabled(telling{true}))
 	require.False(t, IsCallbacksEnabled(telling{false}))
 	require.False(t, IsCallbacksEnabled(bare{}))

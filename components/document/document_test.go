@@ -35,7 +35,8 @@ func TestConvTransformerCallback(t *testing.T) {
 	}
 }
 
-func TestOptions_D1_ParserOptionsReplace(t *testing.T) {
+// Rule components/D1.
+func TestOptions_ParserOptionsReplace(t *testing.T) {
 	base := &LoaderOptions{ParserOptions: []parser.Option{parser.WithURI("a")}}
 	require.Same(t, base, GetLoaderCommonOptions(base, WithParserOptions(parser.WithURI("b"), parser.Option{})))
 	require.Len(t, base.ParserOptions, 2)

@@ -28,7 +28,8 @@ func TestOptions_EachSetsItsField(t *testing.T) {
 	require.Same(t, choice, got.AgenticToolChoice)
 }
 
-func TestOptions_M1_NilToolsMeanNone(t *testing.T) {
+// Rule components/M1.
+func TestOptions_NilToolsMeanNone(t *testing.T) {
 	base := &Options{Tools: []*schema.ToolInfo{{}}, DeferredTools: []*schema.ToolInfo{{}}}
 	GetCommonOptions(base, WithTools(nil), WithDeferredTools(nil))
 	require.NotNil(t, base.Tools)
@@ -37,20 +38,23 @@ func TestOptions_M1_NilToolsMeanNone(t *testing.T) {
 	require.Empty(t, base.DeferredTools)
 }
 
-func TestOptions_M2_ToolChoiceSetsBoth(t *testing.T) {
+// Rule components/M2.
+func TestOptions_ToolChoiceSetsTheAllowedNamesToo(t *testing.T) {
 	got := GetCommonOptions(nil, WithToolChoice(schema.ToolChoiceForced, "a"), WithToolChoice(schema.ToolChoiceAllowed))
 	require.Equal(t, schema.ToolChoiceAllowed, *got.ToolChoice)
 	require.Nil(t, got.AllowedToolNames)
 }
 
-func TestOptions_M3_NilPointersAreStored(t *testing.T) {
+// Rule components/M3.
+func TestOptions_NilPointersAreStored(t *testing.T) {
 	base := &Options{AgenticToolChoice: &schema.AgenticToolChoice{}, ToolSearchTool: &schema.ToolInfo{}}
 	GetCommonOptions(base, WithAgenticToolChoice(nil), WithToolSearchTool(nil))
 	require.Nil(t, base.AgenticToolChoice)
 	require.Nil(t, base.ToolSearchTool)
 }
 
-func TestOptions_O6_DoBetter13_3_11_ReferencesAndCopies(t *testing.T) {
+// Rules components/O6, components/B13.3.11.
+func TestOptions_KeepSlicesAndCopyScalars(t *testing.T) {
 	stop := []string{"."}
 	opts := []Option{WithTemperature(1), WithTopP(1), WithMaxTokens(1), WithModel("m"), WithStop(stop), WithToolChoice(schema.ToolChoiceForced)}
 	first := GetCommonOptions(nil, opts...)

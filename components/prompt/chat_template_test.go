@@ -72,7 +72,8 @@ func (s *spy) OnEndWithStreamOutput(ctx context.Context, _ *callbacks.RunInfo, _
 	panic("a template has no stream")
 }
 
-func TestFormat_P1_Callbacks(t *testing.T) {
+// Rules components/P1, components/K16a.
+func TestFormat_ReportsToItsHandlers(t *testing.T) {
 	vs := map[string]any{"k": "v"}
 	saw := 0
 	see := func(ctx context.Context, got map[string]any, formatType schema.FormatType) {
@@ -109,11 +110,12 @@ func TestFormat_P1_Callbacks(t *testing.T) {
 	require.Len(t, s.ends[1].(*AgenticCallbackOutput).Templates, 1)
 
 	for _, payload := range s.starts {
-		require.True(t, (ConvCallbackInput(payload) == nil) != (ConvAgenticCallbackInput(payload) == nil), "K16a: one Conv function takes it")
+		require.True(t, (ConvCallbackInput(payload) == nil) != (ConvAgenticCallbackInput(payload) == nil), "one Conv function takes it")
 	}
 }
 
-func TestFormat_P1_PreparedRunInfoIsKept(t *testing.T) {
+// Rule components/P1.
+func TestFormat_PreparedRunInfoIsKept(t *testing.T) {
 	s := &spy{}
 	info := &callbacks.RunInfo{Name: "node", Type: "T", Component: "C"}
 	_, err := FromMessages(schema.FString).Format(callbacks.Init(background, info, s), nil)
@@ -121,7 +123,8 @@ func TestFormat_P1_PreparedRunInfoIsKept(t *testing.T) {
 	require.Equal(t, []callbacks.RunInfo{*info}, s.infos)
 }
 
-func TestFormat_P2_FirstErrorWins(t *testing.T) {
+// Rule components/P2.
+func TestFormat_FirstErrorWins(t *testing.T) {
 	first, second := errors.New("first"), errors.New("second")
 	s := &spy{}
 	ctx := callbacks.Init(background, nil, s)
@@ -135,12 +138,14 @@ func TestFormat_P2_FirstErrorWins(t *testing.T) {
 	require.Empty(t, s.ends)
 }
 
-func TestFormat_P2_MissingVariable(t *testing.T) {
+// Rule components/P2.
+func TestFormat_FailsWithoutAVariable(t *testing.T) {
 	_, err := FromMessages(schema.FString, schema.UserMessage("{missing}")).Format(background, map[string]any{})
 	require.ErrorContains(t, err, "could not find key: missing")
 }
 
-func TestFormat_P3_NoTemplates(t *testing.T) {
+// Rule components/P3.
+func TestFormat_GivesAnEmptySliceWithoutTemplates(t *testing.T) {
 	result, err := FromMessages(schema.FString).Format(background, nil)
 	require.NoError(t, err)
 	require.NotNil(t, result)
@@ -151,13 +156,15 @@ func TestFormat_P3_NoTemplates(t *testing.T) {
 	require.Empty(t, agentic)
 }
 
-func TestFormat_P4_AnyNumberOfMessages(t *testing.T) {
+// Rule components/P4.
+func TestFormat_ATemplateMayGiveAnyNumberOfMessages(t *testing.T) {
 	result, err := FromMessages(schema.FString, stub{n: 0}, stub{n: 2}, stub{n: 0}, stub{n: 1}).Format(background, nil)
 	require.NoError(t, err)
 	require.Len(t, result, 3)
 }
 
-func TestFormat_P5_TemplateLanguages(t *testing.T) {
+// Rule components/P5.
+func TestFormat_KnowsEveryTemplateLanguage(t *testing.T) {
 	history := []*schema.Message{schema.UserMessage("hi"), schema.AssistantMessage("hello", nil)}
 	for formatType, texts := range map[schema.FormatType][2]string{
 		schema.FString:    {"you are {role}", "{question}"},
@@ -176,7 +183,8 @@ func TestFormat_P5_TemplateLanguages(t *testing.T) {
 	}
 }
 
-func TestFormat_P5_Documents(t *testing.T) {
+// Rule components/P5.
+func TestFormat_RendersDocuments(t *testing.T) {
 	doc := &schema.Document{Content: "text"}
 	for _, v := range []any{doc, []*schema.Document{doc}} {
 		_, err := FromMessages(schema.FString, schema.UserMessage("{docs}")).Format(background, map[string]any{"docs": v})
@@ -184,7 +192,8 @@ func TestFormat_P5_Documents(t *testing.T) {
 	}
 }
 
-func TestTemplates_P6_P7_ZeroValueAndFields(t *testing.T) {
+// Rules components/P6, components/P7.
+func TestTemplates_ZeroValuesAnswer(t *testing.T) {
 	built := FromAgenticMessages(schema.GoTemplate, agenticStub{})
 	require.Equal(t, schema.GoTemplate, built.formatType)
 	require.Len(t, built.templates, 1)

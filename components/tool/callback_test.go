@@ -8,7 +8,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestConvCallback_DoBetter13_1_10(t *testing.T) {
+// Rule components/B13.1.10.
+func TestConvCallback_ReadsANilArgumentAsEmpty(t *testing.T) {
 	in, out := &CallbackInput{}, &CallbackOutput{}
 	require.Same(t, in, ConvCallbackInput(in))
 	require.Same(t, out, ConvCallbackOutput(out))

@@ -20,7 +20,8 @@ func signalOf(t *testing.T, err error) *core.InterruptSignal {
 	return signal
 }
 
-func TestInterrupt_T3(t *testing.T) {
+// Rule components/T3.
+func TestInterrupt_MakesARootCause(t *testing.T) {
 	signal := signalOf(t, Interrupt(background, "why"))
 	require.NotEmpty(t, signal.ID)
 	require.Empty(t, signal.Address)
@@ -34,14 +35,16 @@ func TestInterrupt_T3(t *testing.T) {
 	require.Equal(t, core.Address{{Type: "tool", ID: "search", SubID: "call_1"}}, signalOf(t, Interrupt(ctx, nil)).Address)
 }
 
-func TestInterrupt_T4_State(t *testing.T) {
+// Rule components/T4.
+func TestInterrupt_KeepsTheState(t *testing.T) {
 	state := &struct{ n int }{1}
 	signal := signalOf(t, StatefulInterrupt(background, "why", state))
 	require.Same(t, state, signal.State)
 	require.True(t, signal.IsRootCause)
 }
 
-func TestInterrupt_T5_CompositeOfNothing(t *testing.T) {
+// Rule components/T5.
+func TestInterrupt_CompositeOfNothingIsARootCause(t *testing.T) {
 	signal := signalOf(t, CompositeInterrupt(background, "why", 1))
 	require.Equal(t, "why", signal.Info)
 	require.Equal(t, 1, signal.State)
@@ -55,7 +58,8 @@ type finished []*core.InterruptCtx
 func (finished) Error() string                                { return "finished" }
 func (f finished) GetInterruptContexts() []*core.InterruptCtx { return f }
 
-func TestInterrupt_T6_Composite(t *testing.T) {
+// Rule components/T6.
+func TestInterrupt_CompositeKeepsTheOrderOfItsParts(t *testing.T) {
 	a, b := Interrupt(background, "a"), Interrupt(background, "b")
 	run := finished{{ID: "c", Info: "c", IsRootCause: true}}
 	signal := signalOf(t, CompositeInterrupt(background, "why", "state", a, fmt.Errorf("wrapped: %w", b), run))
@@ -67,14 +71,16 @@ func TestInterrupt_T6_Composite(t *testing.T) {
 	require.Equal(t, "c", signal.Subs[2].ID)
 }
 
-func TestInterrupt_DoBetter13_3_9_CompositeTakesLegacyInterrupts(t *testing.T) {
+// Rule components/B13.3.9.
+func TestInterrupt_CompositeTakesLegacyInterrupts(t *testing.T) {
 	wrapped := &core.AddressedError{Address: core.Address{{Type: "node", ID: "n"}}, Err: core.ErrInterruptAndRerun}
 	signal := signalOf(t, CompositeInterrupt(background, nil, nil, core.ErrInterruptAndRerun, wrapped))
 	require.Len(t, signal.Subs, 2)
 	require.Equal(t, wrapped.Address, signal.Subs[1].Address)
 }
 
-func TestInterrupt_T7_DoBetter13_3_9_NotAnInterrupt(t *testing.T) {
+// Rules components/T7, components/B13.3.9.
+func TestInterrupt_CompositeRefusesOtherErrors(t *testing.T) {
 	broken := errors.New("broken")
 	err := CompositeInterrupt(background, "why", nil, Interrupt(background, "a"), broken)
 	require.EqualError(t, err, "composite interrupt but one of the sub error is not interrupt error: broken")
@@ -88,7 +94,8 @@ func TestInterrupt_T7_DoBetter13_3_9_NotAnInterrupt(t *testing.T) {
 	require.False(t, errors.As(err, &signal))
 }
 
-func TestInterrupt_T8_EmptyProviders(t *testing.T) {
+// Rule components/T8.
+func TestInterrupt_CompositeOfEmptyProvidersIsARootCause(t *testing.T) {
 	signal := signalOf(t, CompositeInterrupt(background, "why", nil, finished{}, finished{}))
 	require.True(t, signal.IsRootCause)
 	require.Empty(t, signal.Subs)
@@ -103,7 +110,8 @@ func resumed(state any, data map[string]any) context.Context {
 	return core.AppendAddressSegment(ctx, "tool", "search", "call_1")
 }
 
-func TestInterrupt_T9_State(t *testing.T) {
+// Rule components/T9.
+func TestInterrupt_StateIsReadByItsType(t *testing.T) {
 	was, has, _ := GetInterruptState[string](background)
 	require.False(t, was || has)
 
@@ -119,7 +127,8 @@ func TestInterrupt_T9_State(t *testing.T) {
 	require.False(t, has)
 }
 
-func TestInterrupt_T10_ResumeContext(t *testing.T) {
+// Rule components/T10.
+func TestInterrupt_ResumeDataReachesItsTarget(t *testing.T) {
 	target, has, _ := GetResumeContext[string](background)
 	require.False(t, target || has)
 

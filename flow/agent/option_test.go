@@ -49,7 +49,8 @@ func (m *callingModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingCha
 	return &callingModel{boundModel{tools: tools}}, m.err
 }
 
-func TestChatModelWithTools_F1(t *testing.T) {
+// Rule components/F1.
+func TestChatModelWithTools_PrefersTheToolCallingModel(t *testing.T) {
 	infos := []*schema.ToolInfo{{Name: "a"}}
 	boom := errors.New("boom")
 

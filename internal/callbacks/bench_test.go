@@ -45,7 +45,8 @@ func startAndEnd(ctx context.Context) {
 	sink = OnEnd(ctx, payload{b: 1})
 }
 
-func TestAllocations_DoBetter13_1_1(t *testing.T) {
+// Rule components/B13.1.1.
+func TestAllocations_StayFew(t *testing.T) {
 	wrapped := context.WithValue(background, info, info)
 	node := func(handlers ...Handler) context.Context {
 		s := (*State)(nil).Init(info, handlers...)

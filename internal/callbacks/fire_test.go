@@ -13,7 +13,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestFire_K6_NoManagerNoOp(t *testing.T) {
+// Rule components/K6.
+func TestFire_DoesNothingWithoutHandlersInTheContext(t *testing.T) {
 	j := &journal{}
 	withGlobals(t, &recorder{"g", j})
 	ctx := context.WithValue(background, testKey("k"), 1)
@@ -29,7 +30,8 @@ func TestFire_K6_NoManagerNoOp(t *testing.T) {
 	require.Empty(t, j.take())
 }
 
-func TestFire_K7_StartConsumesPending(t *testing.T) {
+// Rule components/K7.
+func TestFire_StartConsumesThePendingInfo(t *testing.T) {
 	j := &journal{}
 	nothing := newStatic("n", j, 0)
 	for name, start := range map[string]func(ctx context.Context) context.Context{
@@ -51,7 +53,8 @@ func TestFire_K7_StartConsumesPending(t *testing.T) {
 	}
 }
 
-func TestFire_K8_K9_RunInfoOfStartAndEnd(t *testing.T) {
+// Rules components/K8, components/K9.
+func TestFire_StartAndEndHaveTheSameInfo(t *testing.T) {
 	j := &journal{}
 	outer := Init(background, &RunInfo{Name: "outer"}, &recorder{"a", j})
 
@@ -70,7 +73,8 @@ func TestFire_K8_K9_RunInfoOfStartAndEnd(t *testing.T) {
 	require.Equal(t, []string{"a end outer "}, end(Reuse(started, nil), j), "without a pending run the last started one")
 }
 
-func TestFire_K10_Order(t *testing.T) {
+// Rule components/K10.
+func TestFire_StartRunsInReverseOrder(t *testing.T) {
 	j := &journal{}
 	withGlobals(t, &recorder{"g1", j}, &recorder{"g2", j})
 	ctx := Init(background, &RunInfo{}, &recorder{"a", j}, &recorder{"b", j})
@@ -87,7 +91,8 @@ func TestFire_K10_Order(t *testing.T) {
 	require.Equal(t, []string{"a streamend  [5]", "b streamend  [5]", "g1 streamend  [5]", "g2 streamend  [5]"}, j.take())
 }
 
-func TestFire_K11_TimingChecker(t *testing.T) {
+// Rule components/K11.
+func TestFire_SkipsHandlersThatNeedNothing(t *testing.T) {
 	j := &journal{}
 	type question struct {
 		timing CallbackTiming
@@ -118,7 +123,8 @@ func TestFire_K11_TimingChecker(t *testing.T) {
 	}, asked, "once a firing, with the run started already")
 }
 
-func TestFire_K12_DoBetter13_1_4_ContextIsThreaded(t *testing.T) {
+// Rules components/K12, components/B13.1.4.
+func TestFire_ThreadsTheContextThroughHandlers(t *testing.T) {
 	j := &journal{}
 	a := &funcs{
 		onStart: func(ctx context.Context, _ *RunInfo, _ CallbackInput) context.Context {
@@ -137,7 +143,8 @@ func TestFire_K12_DoBetter13_1_4_ContextIsThreaded(t *testing.T) {
 	require.Equal(t, []string{"a=1 b=1 1"}, j.take())
 }
 
-func TestFire_K12_StateSurvivesHandlers(t *testing.T) {
+// Rule components/K12.
+func TestFire_KeepsItsStateWhateverHandlersReturn(t *testing.T) {
 	j := &journal{}
 	for name, returned := range map[string]func(context.Context) context.Context{
 		"nil":         func(context.Context) context.Context { return nil },
@@ -155,7 +162,8 @@ func TestFire_K12_StateSurvivesHandlers(t *testing.T) {
 	}
 }
 
-func TestFire_K13_SameValue(t *testing.T) {
+// Rule components/K13.
+func TestFire_HandsOverTheSameValue(t *testing.T) {
 	var got CallbackInput = "unset"
 	f := &funcs{onStart: func(ctx context.Context, _ *RunInfo, input CallbackInput) context.Context {
 		got = input
@@ -173,7 +181,8 @@ func TestFire_K13_SameValue(t *testing.T) {
 	require.True(t, got == nil)
 }
 
-func TestFire_K17_PanicsPassOnFunctions(t *testing.T) {
+// Rule components/K17.
+func TestFire_LetsPanicsPass(t *testing.T) {
 	f := &funcs{onStart: func(context.Context, *RunInfo, CallbackInput) context.Context { panic("boom") }}
 	require.PanicsWithValue(t, "boom", func() { OnStart(Init(background, nil, f), 1) })
 
@@ -181,7 +190,8 @@ func TestFire_K17_PanicsPassOnFunctions(t *testing.T) {
 	require.PanicsWithValue(t, "boom", func() { OnEnd(Init(background, nil, c), 1) })
 }
 
-func TestFire_DoBetter13_1_7_PanicsAreIsolated(t *testing.T) {
+// Rule components/B13.1.7.
+func TestFire_ReportsPanicsAndCallsTheOtherHandlers(t *testing.T) {
 	j := &journal{}
 	cause := errors.New("cause")
 	bad := &funcs{

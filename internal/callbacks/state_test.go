@@ -77,7 +77,8 @@ func TestAppend(t *testing.T) {
 		end(Append(background, &RunInfo{Name: "4"}, &recorder{"b", j}), j))
 }
 
-func TestAppend_K1_NoSharedTail(t *testing.T) {
+// Rule components/K1.
+func TestAppend_SharesNoTail(t *testing.T) {
 	j := &journal{}
 	base := Init(background, nil, &recorder{"a", j})
 	for range 5 { // capacity grows: some of these appends find spare room
@@ -90,7 +91,8 @@ func TestAppend_K1_NoSharedTail(t *testing.T) {
 	require.Len(t, end(base, j), 6)
 }
 
-func TestInit_DoBetter13_1_2_CallersSliceIsNotTouched(t *testing.T) {
+// Rule components/B13.1.2.
+func TestInit_LeavesTheCallersSliceAlone(t *testing.T) {
 	j := &journal{}
 	withGlobals(t, &recorder{"g", j})
 	handlers := make([]Handler, 1, 4)
@@ -101,7 +103,8 @@ func TestInit_DoBetter13_1_2_CallersSliceIsNotTouched(t *testing.T) {
 	require.Equal(t, []string{"a end <nil> ", "a end <nil> ", "g end <nil> "}, end(ctx, j))
 }
 
-func TestGlobals_K2_NotDuplicated(t *testing.T) {
+// Rule components/K2.
+func TestGlobals_RunOncePerTiming(t *testing.T) {
 	j := &journal{}
 	withGlobals(t, &recorder{"g", j})
 	ctx := Init(background, nil)
@@ -111,13 +114,15 @@ func TestGlobals_K2_NotDuplicated(t *testing.T) {
 	require.Equal(t, []string{"a end <nil> ", "a end <nil> ", "a end <nil> ", "g end <nil> "}, end(ctx, j))
 }
 
-func TestHandlers_K3_NoDeduplication(t *testing.T) {
+// Rule components/K3.
+func TestHandlers_AreNotDeduplicated(t *testing.T) {
 	j := &journal{}
 	a := &recorder{"a", j}
 	require.Len(t, end(Append(Init(background, nil, a), nil, a), j), 2)
 }
 
-func TestGlobals_K4_SeenByLaterStatesOnly(t *testing.T) {
+// Rule components/K4.
+func TestGlobals_SeenByLaterStatesOnly(t *testing.T) {
 	j := &journal{}
 	withGlobals(t)
 	before := Init(background, nil, &recorder{"a", j})
@@ -130,14 +135,16 @@ func TestGlobals_K4_SeenByLaterStatesOnly(t *testing.T) {
 	require.Equal(t, []string{"a end <nil> ", "g end <nil> "}, end(Init(background, nil, &recorder{"a", j}), j))
 }
 
-func TestGlobals_K5_Reset(t *testing.T) {
+// Rule components/K5.
+func TestGlobals_CanBeReset(t *testing.T) {
 	j := &journal{}
 	withGlobals(t, &recorder{"g", j})
 	SetGlobal(nil)
 	require.Empty(t, end(Init(background, nil), j))
 }
 
-func TestGlobals_DoBetter13_1_3_ConcurrentAppend(t *testing.T) {
+// Rule components/B13.1.3.
+func TestGlobals_MayBeAppendedConcurrently(t *testing.T) {
 	j := &journal{}
 	withGlobals(t)
 	var wg sync.WaitGroup
@@ -152,7 +159,8 @@ func TestGlobals_DoBetter13_1_3_ConcurrentAppend(t *testing.T) {
 	require.Len(t, end(Init(background, nil), j), 50, "no addition is lost")
 }
 
-func TestInit_DoBetter13_1_4_NilHandlersAreSkipped(t *testing.T) {
+// Rule components/B13.1.4.
+func TestInit_SkipsNilHandlers(t *testing.T) {
 	j := &journal{}
 	require.Nil(t, FromContext(Init(background, nil, nil, nil)))
 	ctx := Init(background, &RunInfo{Name: "1"}, nil, &recorder{"a", j}, nil)

@@ -15,7 +15,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestStream_K14_EveryReaderSeesEverything(t *testing.T) {
+// Rules components/K14, components/K15.
+func TestStream_EveryReaderSeesEverything(t *testing.T) {
 	j := &journal{}
 	broken := errors.New("broken")
 	source, w := schema.Pipe[int](3)
@@ -29,10 +30,11 @@ func TestStream_K14_EveryReaderSeesEverything(t *testing.T) {
 	require.Equal(t, []any{1, broken, 2}, drain(rest))
 	require.Equal(t, []string{"a streamend 1 [1 broken 2]", "b streamend 1 [1 broken 2]"}, j.take())
 	OnError(ctx, broken)
-	require.Len(t, j.take(), 2, "K15: only what the component reports is an error")
+	require.Len(t, j.take(), 2, "only what the component reports is an error")
 }
 
-func TestStream_K14_SameReaderWithoutHandlers(t *testing.T) {
+// Rule components/K14.
+func TestStream_ReturnsTheSameReaderWithoutHandlers(t *testing.T) {
 	j := &journal{}
 	sr := schema.StreamReaderFromArray([]int{1})
 	ctx := Init(background, nil, newStatic("s", j, Timings(0).With(TimingOnEnd)))
@@ -42,7 +44,8 @@ func TestStream_K14_SameReaderWithoutHandlers(t *testing.T) {
 	require.Same(t, sr, out)
 }
 
-func TestStream_K14_HandlerOwnsItsCopy(t *testing.T) {
+// Rule components/K14.
+func TestStream_HandlerOwnsItsCopy(t *testing.T) {
 	var kept *schema.StreamReader[CallbackOutput]
 	keep := &funcs{onStreamEnd: func(ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {
 		kept = output
@@ -56,7 +59,8 @@ func TestStream_K14_HandlerOwnsItsCopy(t *testing.T) {
 	require.True(t, w.Send(2, nil))
 }
 
-func TestStream_DoBetter13_1_5_NilElements(t *testing.T) {
+// Rule components/B13.1.5.
+func TestStream_PassesNilElements(t *testing.T) {
 	j := &journal{}
 	ctx := Init(background, &RunInfo{}, &recorder{"a", j})
 	_, rest := OnEndWithStreamOutput(ctx, schema.StreamReaderFromArray([]error{nil, io.ErrUnexpectedEOF}))
@@ -64,7 +68,8 @@ func TestStream_DoBetter13_1_5_NilElements(t *testing.T) {
 	require.Equal(t, []string{"a streamend  [<nil> unexpected EOF]"}, j.take())
 }
 
-func TestStream_DoBetter13_1_4_NilStream(t *testing.T) {
+// Rule components/B13.1.4.
+func TestStream_ReturnsANilStreamUntouched(t *testing.T) {
 	j := &journal{}
 	ctx := Init(background, &RunInfo{}, &recorder{"a", j})
 	_, rest := OnStartWithStreamInput[int](ctx, nil)
@@ -74,7 +79,8 @@ func TestStream_DoBetter13_1_4_NilStream(t *testing.T) {
 	require.Empty(t, j.take())
 }
 
-func TestStream_DoBetter13_1_6_ForgottenCopyIsClosed(t *testing.T) {
+// Rule components/B13.1.6.
+func TestStream_ClosesAForgottenCopy(t *testing.T) {
 	forget := &funcs{onStreamEnd: func(ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {
 		_, _ = output.Recv()
 		return ctx
@@ -231,7 +237,8 @@ func (a *adder) OnEndWithStreamOutput(ctx context.Context, _ *RunInfo, sr *schem
 	return ctx
 }
 
-func TestStream_K16_UnreadCopyBlocksNobody(t *testing.T) {
+// Rule components/K16.
+func TestStream_UnreadCopyBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept *schema.StreamReader[CallbackOutput]
 		keep := &funcs{onStreamEnd: func(ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {

@@ -28,7 +28,8 @@ func generic[T any](T) {}
 
 var atPackageLevel = func() {}
 
-func TestTypeName_DoBetter13_1_9(t *testing.T) {
+// Rule components/B13.1.9.
+func TestTypeName_OfEveryKindOfValue(t *testing.T) {
 	one, p := named{}, &named{}
 	pp := &p
 	fn := declared

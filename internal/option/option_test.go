@@ -17,13 +17,15 @@ func wrap[T any](set func(*T)) Option { return Option(Impl[common](set)) }
 type implA struct{ n int }
 type implB struct{ n int }
 
-func TestOptions_O1_NilBaseBecomesZeroValue(t *testing.T) {
+// Rule components/O1.
+func TestOptions_NilBaseBecomesZeroValue(t *testing.T) {
 	require.Equal(t, &common{}, ApplyCommon[common, Option](nil, nil))
 	require.Equal(t, &implA{}, ApplyImpl[implA](nil, []Option(nil)))
 	require.Equal(t, &common{"x"}, ApplyCommon(nil, []Option{withName("x")}))
 }
 
-func TestOptions_O2_BaseIsMutatedInPlace(t *testing.T) {
+// Rule components/O2.
+func TestOptions_BaseIsMutatedInPlace(t *testing.T) {
 	c, a := &common{}, &implA{}
 	require.Same(t, c, ApplyCommon(c, []Option{withName("x")}))
 	require.Equal(t, "x", c.name)
@@ -31,14 +33,16 @@ func TestOptions_O2_BaseIsMutatedInPlace(t *testing.T) {
 	require.Equal(t, 3, a.n)
 }
 
-func TestOptions_O3_LeftToRight(t *testing.T) {
+// Rule components/O3.
+func TestOptions_ApplyFromLeftToRight(t *testing.T) {
 	require.Equal(t, "b", ApplyCommon(&common{"base"}, []Option{withName("a"), withName("b")}).name)
 	require.Equal(t, "base", ApplyCommon(&common{"base"}, []Option(nil)).name)
 	double, add := wrap(func(a *implA) { a.n *= 2 }), wrap(func(a *implA) { a.n++ })
 	require.Equal(t, 7, ApplyImpl(&implA{3}, []Option{double, add}).n)
 }
 
-func TestOptions_O4_OthersAreIgnored(t *testing.T) {
+// Rule components/O4.
+func TestOptions_IgnoreThoseOfOtherTypes(t *testing.T) {
 	opts := []Option{withName("x"), wrap(func(a *implA) { a.n = 1 }), wrap(func(b *implB) { b.n = 2 })}
 	require.Equal(t, &common{"x"}, ApplyCommon(nil, opts))
 	require.Equal(t, &implA{1}, ApplyImpl[implA](nil, opts))
@@ -47,13 +51,15 @@ func TestOptions_O4_OthersAreIgnored(t *testing.T) {
 	require.Equal(t, &common{}, ApplyImpl[common](nil, opts))
 }
 
-func TestOptions_O5_DoBetter13_3_10_NoOps(t *testing.T) {
+// Rules components/O5, components/B13.3.10.
+func TestOptions_ZeroAndNilOptionsDoNothing(t *testing.T) {
 	opts := []Option{{}, wrap[implA](nil), Option(Common[common](nil))}
 	require.Equal(t, &common{"base"}, ApplyCommon(&common{"base"}, opts))
 	require.Equal(t, &implA{4}, ApplyImpl(&implA{4}, opts))
 }
 
-func TestOptions_O6_OneOptionManyGoroutines(t *testing.T) {
+// Rule components/O6.
+func TestOptions_MayBeUsedByManyGoroutines(t *testing.T) {
 	opts := []Option{withName("x"), wrap(func(a *implA) { a.n = 1 })}
 	var wg sync.WaitGroup
 	for range 8 {

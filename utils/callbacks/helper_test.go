@@ -38,7 +38,8 @@ func fireAll(h callbacks.Handler, info *callbacks.RunInfo, in callbacks.Callback
 	h.OnEndWithStreamOutput(ctx, info, schema.StreamReaderFromArray([]callbacks.CallbackOutput{out}))
 }
 
-func TestHelper_H6_DoBetter13_2_1_EveryKindGetsItsPayloads(t *testing.T) {
+// Rules components/H6, components/B13.2.1.
+func TestHelper_EveryKindGetsItsPayloads(t *testing.T) {
 	calls := map[string]int{}
 	seen := func(name string, ok bool) {
 		require.True(t, ok, name)
@@ -106,7 +107,8 @@ func TestHelper_H6_DoBetter13_2_1_EveryKindGetsItsPayloads(t *testing.T) {
 	require.Equal(t, map[string]int{"prompt": 2, "model": 2, "loader": 1, "tool": 1, "agent": 1, "agentic prompt": 2}, calls)
 }
 
-func TestHelper_H5_UnexpectedPayloadsAreNil(t *testing.T) {
+// Rule components/H5.
+func TestHelper_UnexpectedPayloadsAreNil(t *testing.T) {
 	nils := 0
 	h := NewHandlerHelper().ToolsNode(&ToolsNodeCallbackHandlers{
 		OnStart: func(ctx context.Context, _ *callbacks.RunInfo, in *schema.Message) context.Context {
@@ -127,7 +129,8 @@ func TestHelper_H5_UnexpectedPayloadsAreNil(t *testing.T) {
 	require.Equal(t, 2, nils)
 }
 
-func TestHelper_H1_H3_Needed(t *testing.T) {
+// Rules components/H1, components/H2, components/H3.
+func TestHelper_NeedsWhatItsSlotsNeed(t *testing.T) {
 	helper := NewHandlerHelper()
 	checker := helper.Handler().(callbacks.TimingChecker)
 	ctx := context.Background()
@@ -140,7 +143,7 @@ func TestHelper_H1_H3_Needed(t *testing.T) {
 			return ctx
 		},
 	})
-	require.True(t, checker.Needed(ctx, agentic, callbacks.TimingOnStart), "H2: the handler is a live view")
+	require.True(t, checker.Needed(ctx, agentic, callbacks.TimingOnStart), "the handler is a live view")
 	require.False(t, checker.Needed(ctx, agentic, callbacks.TimingOnEnd))
 	require.False(t, checker.Needed(ctx, agentic, callbacks.TimingOnStartWithStreamInput))
 	require.False(t, checker.Needed(ctx, infoOf("Custom"), callbacks.TimingOnStart))
@@ -156,8 +159,9 @@ func TestHelper_H1_H3_Needed(t *testing.T) {
 	require.False(t, (*ModelCallbackHandler)(nil).Needed(ctx, agentic, callbacks.TimingOnStart))
 }
 
-// H-4: what is set is needed, and a stream input never is, whatever the kind.
-func TestHelper_H4_TypedNeeded(t *testing.T) {
+// What is set is needed, and a stream input never is, whatever the kind.
+// Rule components/H4.
+func TestHelper_TypedHandlersNeedWhatIsSet(t *testing.T) {
 	type needs interface {
 		Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool
 	}
@@ -184,8 +188,9 @@ func TestHelper_H4_TypedNeeded(t *testing.T) {
 	}
 }
 
-// H-7: setting a slot again replaces what was in it.
-func TestHelper_H7_TheLastSetterCounts(t *testing.T) {
+// Setting a slot again replaces what was in it.
+// Rule components/H7.
+func TestHelper_TheLastSetterCounts(t *testing.T) {
 	var heard []string
 	says := func(what string) *ToolCallbackHandler {
 		return &ToolCallbackHandler{OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *tool.CallbackInput) context.Context {
@@ -205,7 +210,8 @@ func TestHelper_H7_TheLastSetterCounts(t *testing.T) {
 	require.Equal(t, []string{"second", "seed"}, heard)
 }
 
-func TestHelper_DoBetter13_2_2_DoBetter13_2_3_UnsetSlotsReturnTheContextAndCloseStreams(t *testing.T) {
+// Rules components/B13.2.2, components/B13.2.3.
+func TestHelper_UnsetSlotsReturnTheContextAndCloseStreams(t *testing.T) {
 	h := NewHandlerHelper().ChatModel(&ModelCallbackHandler{}).Handler()
 	type key struct{}
 	ctx := context.WithValue(context.Background(), key{}, 1)
@@ -222,7 +228,8 @@ func TestHelper_DoBetter13_2_2_DoBetter13_2_3_UnsetSlotsReturnTheContextAndClose
 	}
 }
 
-func TestHelper_DoBetter13_2_5_SettersRaceWithRuns(t *testing.T) {
+// Rule components/B13.2.5.
+func TestHelper_SettersMayRunBesideRuns(t *testing.T) {
 	helper := NewHandlerHelper()
 	h := helper.Handler()
 	var wg sync.WaitGroup
@@ -241,7 +248,8 @@ func TestHelper_DoBetter13_2_5_SettersRaceWithRuns(t *testing.T) {
 
 // In a graph the helper gets real payloads, and every kind its own.
 // A workflow has a slot of its own, in a real run and until it is taken away.
-func TestHelper_DoBetter13_2_4_Workflow(t *testing.T) {
+// Rule components/B13.2.4.
+func TestHelper_HasASlotForWorkflows(t *testing.T) {
 	var heard []components.Component
 	note := func(_ context.Context, info *callbacks.RunInfo) { heard = append(heard, info.Component) }
 	helper := NewHandlerHelper().Workflow(callbacks.NewHandlerBuilder().

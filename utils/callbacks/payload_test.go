@@ -69,9 +69,10 @@ func (tr *tracer) OnEndWithStreamOutput(ctx context.Context, info *callbacks.Run
 	return ctx
 }
 
-// K-16b: whatever Weft itself hands to handlers can be encoded: of agents that are interrupted and resumed in one
+// Whatever Weft itself hands to handlers can be encoded: of agents that are interrupted and resumed in one
 // another, of their models and tools, and of templates.
-func TestPayloads_K16b_CanBeEncoded(t *testing.T) {
+// Rule components/K16b.
+func TestPayloads_CanBeEncoded(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		t.Run(fmt.Sprintf("streaming=%v", streaming), func(t *testing.T) {
 			ctx := context.Background()

@@ -16,7 +16,8 @@ import (
 
 var background = context.Background()
 
-func TestTextParser_D2_D7(t *testing.T) {
+// Rules components/D2, components/D7.
+func TestTextParser_MakesOneDocumentOfEverything(t *testing.T) {
 	for _, p := range []Parser{TextParser{}, &TextParser{}} {
 		f, err := os.Open("testdata/test.md")
 		require.NoError(t, err)
@@ -39,7 +40,8 @@ func TestTextParser_D2_D7(t *testing.T) {
 	require.True(t, broken == err)
 }
 
-func TestTextParser_DoBetter13_4_9_ReaderLimits(t *testing.T) {
+// Rule components/B13.4.9.
+func TestTextParser_LimitsWhatItReads(t *testing.T) {
 	_, err := TextParser{}.Parse(background, nil)
 	require.EqualError(t, err, "text parser: reader is nil")
 
@@ -64,7 +66,8 @@ func (l *labeled) Parse(_ context.Context, _ io.Reader, opts ...Option) ([]*sche
 
 func label(name string) *labeled { return &labeled{docs: []*schema.Document{{ID: name}}} }
 
-func TestExtParser_D3_Defaults(t *testing.T) {
+// Rule components/D3.
+func TestExtParser_ReadsTextByDefault(t *testing.T) {
 	for _, conf := range []*ExtParserConfig{nil, {}} {
 		p, err := NewExtParser(background, conf)
 		require.NoError(t, err)
@@ -75,7 +78,8 @@ func TestExtParser_D3_Defaults(t *testing.T) {
 	}
 }
 
-func TestExtParser_D4_DoBetter13_4_9_Selection(t *testing.T) {
+// Rules components/D4, components/B13.4.9.
+func TestExtParser_SelectsByExtension(t *testing.T) {
 	p, err := NewExtParser(background, &ExtParserConfig{
 		Parsers:        map[string]Parser{".md": label("md"), ".MD": label("MD"), ".html": label("html"), "": label("none"), ".nil": nil},
 		FallbackParser: label("fallback"),
@@ -103,7 +107,8 @@ func TestExtParser_D4_DoBetter13_4_9_Selection(t *testing.T) {
 	require.EqualError(t, err, "no parser found for extension .md")
 }
 
-func TestExtParser_D5_OptionsAndMeta(t *testing.T) {
+// Rule components/D5.
+func TestExtParser_ForwardsOptionsAndAddsMeta(t *testing.T) {
 	inner := &labeled{docs: []*schema.Document{nil, {ID: "1"}, {ID: "2", MetaData: map[string]any{"k": "parser", "own": 1}}}}
 	p, err := NewExtParser(background, &ExtParserConfig{FallbackParser: inner})
 	require.NoError(t, err)
@@ -122,7 +127,8 @@ func TestExtParser_D5_OptionsAndMeta(t *testing.T) {
 	require.ErrorIs(t, err, inner.err)
 }
 
-func TestExtParser_D6_DoBetter13_4_9_MapsAreCopies(t *testing.T) {
+// Rules components/D6, components/B13.4.9.
+func TestExtParser_CopiesItsMaps(t *testing.T) {
 	mine := map[string]Parser{".md": label("md")}
 	p, err := NewExtParser(background, &ExtParserConfig{Parsers: mine})
 	require.NoError(t, err)

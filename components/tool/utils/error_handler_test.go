@@ -108,7 +108,8 @@ func shape(t tool.BaseTool) [4]bool {
 
 func describeError(_ context.Context, err error) string { return "handled: " + err.Error() }
 
-func TestErrorHandler_E1_SameShape(t *testing.T) {
+// Rule components/E1.
+func TestErrorHandler_WrapperHasTheShapeOfTheTool(t *testing.T) {
 	for _, inner := range combinations(nil) {
 		require.Equal(t, shape(inner), shape(WrapToolWithErrorHandler(inner, describeError)), "%T", inner)
 	}
@@ -117,7 +118,8 @@ func TestErrorHandler_E1_SameShape(t *testing.T) {
 	require.Nil(t, WrapToolWithErrorHandler(nil, describeError))
 }
 
-func TestErrorHandler_E2_DoBetter13_3_2_ErrorBecomesResult(t *testing.T) {
+// Rules components/E2, components/B13.3.2.
+func TestErrorHandler_ErrorBecomesResult(t *testing.T) {
 	const want = "handled: broken"
 	wantResult := &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: want}}}
 	for _, inner := range combinations(errors.New("broken")) {
@@ -149,7 +151,8 @@ func TestErrorHandler_E2_DoBetter13_3_2_ErrorBecomesResult(t *testing.T) {
 	}
 }
 
-func TestErrorHandler_E3_InterruptsPass(t *testing.T) {
+// Rule components/E3.
+func TestErrorHandler_InterruptsPass(t *testing.T) {
 	never := func(context.Context, error) string { panic("the handler saw an interrupt") }
 	for _, interrupt := range []error{tool.Interrupt(background, nil), core.ErrInterruptAndRerun} {
 		for _, inner := range combinations(interrupt) {
@@ -175,7 +178,8 @@ func TestErrorHandler_E3_InterruptsPass(t *testing.T) {
 	}
 }
 
-func TestErrorHandler_E4_InfoAndStreams(t *testing.T) {
+// Rule components/E4.
+func TestErrorHandler_LeavesInfoAndStreamsAlone(t *testing.T) {
 	for _, inner := range combinations(nil) {
 		info, err := WrapToolWithErrorHandler(inner, describeError).Info(background)
 		require.NoError(t, err)
@@ -204,7 +208,8 @@ func TestErrorHandler_SuccessPasses(t *testing.T) {
 	require.Contains(t, got, "handled: [LocalFunc] failed to unmarshal arguments in json")
 }
 
-func TestErrorHandler_DoBetter13_3_3_TypeAndCallbacksAreForwarded(t *testing.T) {
+// Rule components/B13.3.3.
+func TestErrorHandler_TypeAndCallbacksAreForwarded(t *testing.T) {
 	typ, ok := components.GetType(WrapToolWithErrorHandler(selfReportingTool{}, describeError))
 	require.True(t, ok)
 	require.Equal(t, "Self", typ)

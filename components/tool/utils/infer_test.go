@@ -34,7 +34,8 @@ func property[T any](t *testing.T) string {
 	return string(s.Properties["f"])
 }
 
-func TestInfer_S1_Struct(t *testing.T) {
+// Rule components/S1.
+func TestInfer_DescribesAStructInFieldOrder(t *testing.T) {
 	require.Equal(t, `{"properties":{"z":{"type":"string"},"a":{"properties":{"m":{"type":"boolean"}},"additionalProperties":false,"required":["m"],"type":"object"}},"additionalProperties":false,"required":["z","a"],"type":"object"}`,
 		described[struct {
 			Z string `json:"z"`
@@ -45,7 +46,8 @@ func TestInfer_S1_Struct(t *testing.T) {
 	require.Equal(t, `{"properties":{},"additionalProperties":false,"type":"object"}`, described[struct{}](t))
 }
 
-func TestInfer_S2_Required(t *testing.T) {
+// Rule components/S2.
+func TestInfer_FieldsAreRequiredUnlessOmitempty(t *testing.T) {
 	got := described[struct {
 		A string  `json:"a"`
 		B string  `json:"b,omitempty"`
@@ -65,7 +67,8 @@ type named struct {
 	N1 int `json:"n1"`
 }
 
-func TestInfer_S3_Names(t *testing.T) {
+// Rule components/S3.
+func TestInfer_NamesFieldsLikeJSON(t *testing.T) {
 	got := described[struct {
 		Plain   int
 		Tagged  int `json:"tagged"`
@@ -81,7 +84,8 @@ func TestInfer_S3_Names(t *testing.T) {
 		`"additionalProperties":false,"required":["Plain","tagged","e1","as_field","n1"],"type":"object"}`, got)
 }
 
-func TestInfer_S4_Types(t *testing.T) {
+// Rule components/S4.
+func TestInfer_DescribesEveryType(t *testing.T) {
 	for name, tc := range map[string]struct{ got, want string }{
 		"bytes": {property[struct {
 			F []byte `json:"f"`
@@ -131,7 +135,8 @@ func canonical(t *testing.T, text string) any {
 	return v
 }
 
-func TestInfer_S5_Description(t *testing.T) {
+// Rule components/S5.
+func TestInfer_ReadsDescriptions(t *testing.T) {
 	got := described[struct {
 		A int `json:"a" jsonschema_description:"one, two"`
 		B int `json:"b" jsonschema:"description=one\\, two"`
@@ -140,7 +145,8 @@ func TestInfer_S5_Description(t *testing.T) {
 	require.Contains(t, got, `"a":{"description":"one, two","type":"integer"},"b":{"description":"one, two","type":"integer"},"c":{"description":"wins","type":"integer"}`)
 }
 
-func TestInfer_S6_Keywords(t *testing.T) {
+// Rule components/S6.
+func TestInfer_KnowsTheKeywordsOfTheTag(t *testing.T) {
 	require.JSONEq(t, `{"type":"integer","minimum":1,"maximum":9,"default":3,"examples":[4,5],"title":"T","x":"y"}`,
 		property[struct {
 			F int `json:"f" jsonschema:"minimum=1,maximum=9,default=3,example=4,example=5,title=T" jsonschema_extras:"x=y"`
@@ -157,7 +163,8 @@ func TestInfer_S6_Keywords(t *testing.T) {
 
 type color string
 
-func TestInfer_S7_EnumTypes(t *testing.T) {
+// Rule components/S7.
+func TestInfer_EnumValuesHaveTheTypeOfTheField(t *testing.T) {
 	params, err := GoStruct2ParamsOneOf[struct {
 		C color `json:"c" jsonschema:"enum=red,default=red"`
 		I int   `json:"i" jsonschema:"enum=1,enum=x,enum=1.1"`
@@ -175,7 +182,8 @@ func TestInfer_S7_EnumTypes(t *testing.T) {
 	require.Equal(t, true, b.Default)
 }
 
-func TestInfer_S8_Modifier(t *testing.T) {
+// Rule components/S8.
+func TestInfer_ModifierSeesEveryFieldAndTheRoot(t *testing.T) {
 	type inner struct {
 		X *int `json:"x"`
 	}
@@ -221,7 +229,8 @@ type aliasing struct{ F func() }
 
 func (aliasing) JSONSchemaAlias() any { return 0 }
 
-func TestInfer_S9_Hooks(t *testing.T) {
+// Rule components/S9.
+func TestInfer_CallsTheSchemaMethodsOfTypes(t *testing.T) {
 	require.JSONEq(t, `{"title":"extended","type":"object","additionalProperties":false,"required":["f","g"],
 		"properties":{"f":{"type":"string","description":"doc of F"},"g":{"type":"string","description":"doc of G"}}}`, described[hooked](t))
 	require.JSONEq(t, `{"type":"string"}`, property[struct {
@@ -282,7 +291,8 @@ func inferError[T any]() error {
 	return err
 }
 
-func TestInfer_DoBetter13_3_1_TypesThatCannotBeDescribed(t *testing.T) {
+// Rule components/B13.3.1.
+func TestInfer_RefusesTypesThatCannotBeDescribed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error
 		want []string
@@ -329,7 +339,8 @@ type node2 struct {
 	Value  int
 }
 
-func TestInfer_DoBetter13_3_1_AnyIsAnOpenObject(t *testing.T) {
+// Rule components/B13.3.1.
+func TestInfer_AnyIsAnOpenObject(t *testing.T) {
 	require.Equal(t, `{"properties":{},"type":"object"}`, described[any](t))
 	require.Equal(t, `{"properties":{},"type":"object"}`, described[*any](t))
 	var names []string

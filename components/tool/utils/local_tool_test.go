@@ -48,7 +48,8 @@ func echo[T any](got *T, opts ...Option) tool.InvokableTool {
 	}, opts...)
 }
 
-func TestTools_U1_DoBetter13_3_5_Type(t *testing.T) {
+// Rules components/U1, components/B13.3.5.
+func TestTools_TypeIsTheNameInCamelCase(t *testing.T) {
 	for name, want := range map[string]string{
 		"google_search_3": "GoogleSearch3",
 		"_HTTP_HOST_":     "HttpHost",
@@ -93,7 +94,8 @@ func fourKinds(info *schema.ToolInfo) []tool.BaseTool {
 	}
 }
 
-func TestTools_U2_Info(t *testing.T) {
+// Rule components/U2.
+func TestTools_InfoIsTheGivenPointer(t *testing.T) {
 	for _, info := range []*schema.ToolInfo{infoOf("a"), nil} {
 		for _, built := range fourKinds(info) {
 			got, err := built.Info(background)
@@ -109,7 +111,8 @@ type args struct {
 	N int            `json:"n"`
 }
 
-func TestTools_U3_Decoding(t *testing.T) {
+// Rule components/U3.
+func TestTools_DecodeArgumentsIntoAnyType(t *testing.T) {
 	run := func(built tool.InvokableTool, arguments string) error {
 		_, err := built.InvokableRun(background, arguments)
 		return err
@@ -146,7 +149,8 @@ func TestTools_U3_Decoding(t *testing.T) {
 	}
 }
 
-func TestTools_U3_FreshInstanceForEachCall(t *testing.T) {
+// Rule components/U3.
+func TestTools_MakeAFreshInstanceForEachCall(t *testing.T) {
 	var got args
 	built := echo(&got)
 	_, err := built.InvokableRun(background, `{"m":{"a":1},"s":["x"],"n":1}`)
@@ -156,7 +160,8 @@ func TestTools_U3_FreshInstanceForEachCall(t *testing.T) {
 	require.Equal(t, args{}, got)
 }
 
-func TestTools_U3_DoBetter13_3_6_DecodedStringsAreCopies(t *testing.T) {
+// Rules components/U3, components/B13.3.6.
+func TestTools_DecodedStringsAreCopies(t *testing.T) {
 	var got args
 	buf := []byte(`{"s":["kept"]}`)
 	_, err := echo(&got).InvokableRun(background, unsafe.String(&buf[0], len(buf)))
@@ -165,7 +170,8 @@ func TestTools_U3_DoBetter13_3_6_DecodedStringsAreCopies(t *testing.T) {
 	require.Equal(t, "kept", got.S[0])
 }
 
-func TestTools_U4_CustomDecoding(t *testing.T) {
+// Rule components/U4.
+func TestTools_CustomDecodingMustGiveTheType(t *testing.T) {
 	give := func(v any, err error) Option {
 		return WithUnmarshalArguments(func(_ context.Context, arguments string) (any, error) {
 			require.Equal(t, "raw", arguments)
@@ -188,7 +194,8 @@ func TestTools_U4_CustomDecoding(t *testing.T) {
 
 type label string
 
-func TestTools_U5_DoBetter13_3_6_Encoding(t *testing.T) {
+// Rules components/U5, components/B13.3.6.
+func TestTools_EncodeResultsAsStableJSON(t *testing.T) {
 	text := "x"
 	for name, tc := range map[string]struct {
 		out  any
@@ -213,7 +220,8 @@ func TestTools_U5_DoBetter13_3_6_Encoding(t *testing.T) {
 	}
 }
 
-func TestTools_U6_CustomEncoding(t *testing.T) {
+// Rule components/U6.
+func TestTools_CustomEncodingIsUsedForEveryChunk(t *testing.T) {
 	shout := WithMarshalOutput(func(_ context.Context, output any) (string, error) { return fmt.Sprintf("<%v>", output), nil })
 	got, err := NewTool(infoOf("t"), func(context.Context, int) (string, error) { return "x", nil }, shout).InvokableRun(background, "1")
 	require.NoError(t, err)
@@ -305,7 +313,8 @@ func runAny(built tool.BaseTool, arguments string, opts ...tool.Option) error {
 	return err
 }
 
-func TestTools_U7_CustomDecodingInAllKinds(t *testing.T) {
+// Rule components/U7.
+func TestTools_CustomDecodingWorksInAllKinds(t *testing.T) {
 	var got args
 	um := WithUnmarshalArguments(func(_ context.Context, arguments string) (any, error) {
 		return args{S: []string{arguments}}, nil
@@ -319,7 +328,8 @@ func TestTools_U7_CustomDecodingInAllKinds(t *testing.T) {
 
 type toolOpt struct{ list []int }
 
-func TestTools_U8_Options(t *testing.T) {
+// Rule components/U8.
+func TestTools_OptionsReachOptionableFunctions(t *testing.T) {
 	add := func(n int) tool.Option {
 		return tool.WrapImplSpecificOptFn(func(o *toolOpt) { o.list = append(o.list, n) })
 	}
@@ -337,7 +347,8 @@ func TestTools_U8_Options(t *testing.T) {
 	}
 }
 
-func TestTools_U9_Streaming(t *testing.T) {
+// Rule components/U9.
+func TestTools_ConvertStreamsLazily(t *testing.T) {
 	broken := errors.New("broken")
 	source, w := schema.Pipe[any](4)
 	encoded := 0
@@ -370,7 +381,8 @@ func TestTools_U9_Streaming(t *testing.T) {
 	require.True(t, w.Send(1, nil), "closing the reader closes the source")
 }
 
-func TestTools_U10_EnhancedStreamIsUnchanged(t *testing.T) {
+// Rule components/U10.
+func TestTools_EnhancedStreamIsUnchanged(t *testing.T) {
 	want := schema.StreamReaderFromArray([]*schema.ToolResult{{}})
 	got, err := NewEnhancedStreamTool(infoOf("t"), func(context.Context, int) (*schema.StreamReader[*schema.ToolResult], error) {
 		return want, nil
@@ -395,7 +407,8 @@ func failing(err error, opts ...Option) map[string]tool.BaseTool {
 	}
 }
 
-func TestTools_DoBetter13_3_7_ErrorTexts(t *testing.T) {
+// Rule components/B13.3.7.
+func TestTools_ErrorsNameTheTool(t *testing.T) {
 	cause := errors.New("cause")
 	for prefix, built := range failing(cause) {
 		t.Run(prefix, func(t *testing.T) {
@@ -468,7 +481,8 @@ func TestTools_InterruptsStayDetectable(t *testing.T) {
 	}
 }
 
-func TestTools_DoBetter13_3_4_NilArgumentIsEmpty(t *testing.T) {
+// Rule components/B13.3.4.
+func TestTools_NilArgumentIsEmpty(t *testing.T) {
 	kinds := failing(nil)
 	_, err := kinds["[EnhancedLocalFunc]"].(tool.EnhancedInvokableTool).InvokableRun(background, nil)
 	require.ErrorContains(t, err, "[EnhancedLocalFunc] failed to unmarshal arguments in json, toolName=t, err=")
@@ -476,7 +490,8 @@ func TestTools_DoBetter13_3_4_NilArgumentIsEmpty(t *testing.T) {
 	require.ErrorContains(t, err, "[EnhancedLocalStreamFunc] failed to unmarshal arguments in json, toolName=t, err=")
 }
 
-func TestTools_DoBetter13_3_4_NilStream(t *testing.T) {
+// Rule components/B13.3.4.
+func TestTools_RefuseANilStream(t *testing.T) {
 	for prefix, built := range failing(nil) {
 		err := runAny(built, "1")
 		if strings.Contains(prefix, "Stream") {
@@ -492,7 +507,8 @@ type panicOnJSON struct{}
 func (panicOnJSON) MarshalJSON() ([]byte, error) { panic("marshal") }
 func (*panicOnJSON) UnmarshalJSON([]byte) error  { panic("unmarshal") }
 
-func TestTools_DoBetter13_3_8_PanicsBecomeErrors(t *testing.T) {
+// Rule components/B13.3.8.
+func TestTools_PanicsBecomeErrors(t *testing.T) {
 	boom := func(context.Context, int) (int, error) { panic("boom") }
 	marshal := WithMarshalOutput(func(context.Context, any) (string, error) { panic("boom") })
 	unmarshal := WithUnmarshalArguments(func(context.Context, string) (any, error) { panic("boom") })
@@ -526,7 +542,8 @@ func TestTools_DoBetter13_3_8_PanicsBecomeErrors(t *testing.T) {
 	require.ErrorAs(t, errors.Join(errs...), &panicked)
 }
 
-func TestTools_T2_Concurrent(t *testing.T) {
+// Rule components/T2.
+func TestTools_MayRunConcurrently(t *testing.T) {
 	built := NewTool(infoOf("t"), func(_ context.Context, in args) (args, error) { return in, nil })
 	var wg sync.WaitGroup
 	for i := range 16 {

@@ -18,7 +18,8 @@ import (
 	template "github.com/weftgo/weft/utils/callbacks"
 )
 
-func TestReact_R2_R3_ModelSeesTheHistory(t *testing.T) {
+// Rules components/R2, components/R3.
+func TestReact_ModelSeesTheHistory(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(turn{}.calls("a#1 x"), say("let ", "me ", "see ").calls("a#2 y", "b#3 z"), say("do", "ne"))
 		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"}, streamTool{name: "b", run: chunks("b1", "b2")}))
@@ -32,7 +33,8 @@ func TestReact_R2_R3_ModelSeesTheHistory(t *testing.T) {
 	})
 }
 
-func TestReact_R2_RewriterThenModifier(t *testing.T) {
+// Rule components/R2.
+func TestReact_RewritesThenModifiesTheHistory(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		var rewriter, modifier []int
 		m := script(turn{}.calls("a#1 x"), say("done"))
@@ -59,7 +61,8 @@ func TestReact_R2_RewriterThenModifier(t *testing.T) {
 }
 
 // The model may do with its input what it wants.
-func TestReact_DoBetter6_TheHistoryIsNotTheModels(t *testing.T) {
+// Rule components/B13.5.6.
+func TestReact_TheModelGetsACopyOfTheHistory(t *testing.T) {
 	m := script(turn{}.calls("a#1 x"), say("done"))
 	m.touch = func(in []*schema.Message) { in[0] = nil; _ = append(in[:1], nil) }
 	a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m, MaxStep: math.MaxInt}, toolFunc{name: "a"}))
@@ -71,7 +74,8 @@ func TestReact_DoBetter6_TheHistoryIsNotTheModels(t *testing.T) {
 }
 
 // A model that speaks before it calls a tool is not taken for one that is done.
-func TestReact_R5_CallsAfterText(t *testing.T) {
+// Rule components/R5.
+func TestReact_FindsCallsAfterText(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(say("I ", "will ", "look").calls("a#1 x"), say("done"))
 		out, err := run(newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"})), user("hi"))
@@ -80,7 +84,8 @@ func TestReact_R5_CallsAfterText(t *testing.T) {
 	})
 }
 
-func TestReact_R5_ACheckerOfOnesOwn(t *testing.T) {
+// Rule components/R5.
+func TestReact_UsesTheConfiguredChecker(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(say("hello").calls("a#1 x"))
 		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m, StreamToolCallChecker: func(_ context.Context, s *schema.StreamReader[*schema.Message]) (bool, error) {
@@ -104,7 +109,8 @@ func TestReact_R5_ACheckerOfOnesOwn(t *testing.T) {
 }
 
 // With a checker that decides on the first chunk the answer streams while the model still makes it.
-func TestReact_R5_AnEagerCheckerStreamsLive(t *testing.T) {
+// Rule components/R5.
+func TestReact_AnEagerCheckerStreamsLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &pipedModel{}
 		a := newAgent(t, &AgentConfig{ToolCallingModel: m, StreamToolCallChecker: func(_ context.Context, s *schema.StreamReader[*schema.Message]) (bool, error) {
@@ -139,7 +145,8 @@ func (m *pipedModel) Stream(context.Context, []*schema.Message, ...model.Option)
 	return s, nil
 }
 
-func TestReact_R8_MaxStep(t *testing.T) {
+// Rule components/R8.
+func TestReact_StopsAtMaxStep(t *testing.T) {
 	endless := func() *scripted {
 		var turns []turn
 		for i := range 50 {
@@ -178,7 +185,8 @@ type silentTool struct{ toolFunc }
 
 func (silentTool) Info(context.Context) (*schema.ToolInfo, error) { return nil, nil }
 
-func TestReact_R9_DoBetter2_NewAgent(t *testing.T) {
+// Rules components/R9, components/B13.4.2.
+func TestReact_NewAgentAsksEachToolOnce(t *testing.T) {
 	_, err := NewAgent(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	_, err = NewAgent(background, &AgentConfig{})
@@ -200,7 +208,8 @@ func TestReact_R9_DoBetter2_NewAgent(t *testing.T) {
 	require.Equal(t, "b", m.bound[1].Name)
 }
 
-func TestReact_DoBetter5_TheConfigIsLeftAlone(t *testing.T) {
+// Rule components/B13.5.5.
+func TestReact_LeavesTheConfigAlone(t *testing.T) {
 	conf := withTools(AgentConfig{ToolCallingModel: script(), ToolReturnDirectly: map[string]struct{}{"a": {}}}, toolFunc{name: "a"})
 	conf.ToolsConfig.ToolCallMiddlewares = make([]compose.ToolMiddleware, 0, 4)
 	newAgent(t, conf)
@@ -210,7 +219,8 @@ func TestReact_DoBetter5_TheConfigIsLeftAlone(t *testing.T) {
 	require.Nil(t, conf.StreamToolCallChecker)
 }
 
-func TestReact_R11_WithTools(t *testing.T) {
+// Rule components/R11.
+func TestReact_WithToolsReplacesTheToolsOfACall(t *testing.T) {
 	_, err := WithTools(background, badTool{})
 	require.Equal(t, errBoom, err)
 	opts, err := WithTools(background, toolFunc{name: "late"})
@@ -245,7 +255,8 @@ func TestReact_OptionsReachModelAndTools(t *testing.T) {
 	require.Equal(t, "tool a#1: set", m.seen[1][2])
 }
 
-func TestReact_R12_NoInput(t *testing.T) {
+// Rule components/R12.
+func TestReact_RunsWithoutInput(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		for _, input := range [][]*schema.Message{nil, {}} {
 			out, err := run(newAgent(t, &AgentConfig{ToolCallingModel: script(say("hello"))}), input)
@@ -255,7 +266,8 @@ func TestReact_R12_NoInput(t *testing.T) {
 	})
 }
 
-func TestReact_R13_AsPartOfAGraph(t *testing.T) {
+// Rule components/R13.
+func TestReact_RunsAsPartOfAGraph(t *testing.T) {
 	build := func() (*Agent, *scripted) {
 		m := script(turn{}.calls("a#1 x"), say("done"))
 		return newAgent(t, withTools(AgentConfig{ToolCallingModel: m, MaxStep: 3}, toolFunc{name: "a"})), m
@@ -295,7 +307,8 @@ func TestReact_R13_AsPartOfAGraph(t *testing.T) {
 	}
 }
 
-func TestReact_R14_PersonaModifier(t *testing.T) {
+// Rule components/R14.
+func TestReact_PersonaModifierPrependsASystemMessage(t *testing.T) {
 	in := make([]*schema.Message, 1, 4)
 	in[0] = schema.UserMessage("hi")
 	out := NewPersonaModifier("be brief")(background, in)
@@ -303,7 +316,8 @@ func TestReact_R14_PersonaModifier(t *testing.T) {
 	require.Equal(t, "user: hi", line(in[0]))
 }
 
-func TestReact_R21_BuildAgentCallback(t *testing.T) {
+// Rule components/R21.
+func TestReact_BuildAgentCallbackHandlesModelAndTools(t *testing.T) {
 	var heard []string
 	note := func(what string) { heard = append(heard, what) }
 	handler := BuildAgentCallback(&template.ModelCallbackHandler{

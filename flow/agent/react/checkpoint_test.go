@@ -80,7 +80,8 @@ func asking(name string) toolFunc {
 	}}
 }
 
-func TestReact_R1_R4_AToolInterrupts(t *testing.T) {
+// Rules components/R1, components/R4.
+func TestReact_AToolMayInterrupt(t *testing.T) {
 	inBothModes(t, func(t *testing.T, streaming bool) {
 		m := script(turn{}.calls("a#1 x", "ask#2 y"), say("done"))
 		r := stored(t, newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"}, asking("ask"))))
@@ -98,7 +99,8 @@ func TestReact_R1_R4_AToolInterrupts(t *testing.T) {
 	})
 }
 
-func TestReact_R4_ReturnDirectlySurvivesAnInterrupt(t *testing.T) {
+// Rule components/R4.
+func TestReact_ReturnDirectlySurvivesAnInterrupt(t *testing.T) {
 	setting := toolFunc{name: "set", run: func(ctx context.Context, _ string) (string, error) {
 		return "set", SetReturnDirectly(ctx)
 	}}
@@ -127,7 +129,8 @@ func TestReact_R4_ReturnDirectlySurvivesAnInterrupt(t *testing.T) {
 }
 
 // A pause between the nodes leaves the history as it would be without one.
-func TestReact_R1_APauseBeforeANode(t *testing.T) {
+// Rule components/R1.
+func TestReact_APauseBeforeANodeKeepsTheHistory(t *testing.T) {
 	for _, node := range []string{modelKey, toolsKey} {
 		t.Run(node, func(t *testing.T) {
 			inBothModes(t, func(t *testing.T, streaming bool) {
@@ -157,7 +160,8 @@ func TestReact_R1_APauseBeforeANode(t *testing.T) {
 }
 
 // A node that is given up in the middle starts again with the input it had: the history has that once.
-func TestReact_R1_GivenUpAndStartedAgain(t *testing.T) {
+// Rule components/R1.
+func TestReact_AnAbandonedNodeStartsAgainWithItsInput(t *testing.T) {
 	for _, slow := range []string{"model", "tool"} {
 		for _, streaming := range []bool{false, true} {
 			t.Run(slow, func(t *testing.T) {

@@ -45,7 +45,8 @@ func told(f MessageFuture) []string {
 	return all
 }
 
-func TestFuture_R17_Order(t *testing.T) {
+// Rule components/R17.
+func TestFuture_DeliversMessagesInOrder(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(say("wait").calls("a#1 x"), turn{}.calls("s#2 y"), say("do", "ne"))
 		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"}, streamTool{"s", chunks("1", "2")}))
@@ -58,7 +59,8 @@ func TestFuture_R17_Order(t *testing.T) {
 	})
 }
 
-func TestFuture_R17_ParallelToolsComeAsTheyFinish(t *testing.T) {
+// Rule components/R17.
+func TestFuture_DeliversParallelToolsAsTheyFinish(t *testing.T) {
 	for name, run := range runners {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -78,7 +80,8 @@ func TestFuture_R17_ParallelToolsComeAsTheyFinish(t *testing.T) {
 }
 
 // The modes do not mix: a future of one mode has nothing for readers of the other.
-func TestFuture_R15_OneModeOnly(t *testing.T) {
+// Rule components/R15.
+func TestFuture_DeliversInOneModeOnly(t *testing.T) {
 	a := newAgent(t, &AgentConfig{ToolCallingModel: script(say("a"), say("b"))})
 	option, future := WithMessageFuture()
 	_, err := runners["Generate"](a, nil, option)
@@ -102,7 +105,8 @@ func TestFuture_R15_OneModeOnly(t *testing.T) {
 	s.Close()
 }
 
-func TestFuture_R16_AccessorsWaitForTheRun(t *testing.T) {
+// Rule components/R16.
+func TestFuture_AccessorsWaitForTheRun(t *testing.T) {
 	for name, run := range runners {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -145,7 +149,8 @@ func TestFuture_TextStreamsLive(t *testing.T) {
 	})
 }
 
-func TestFuture_R10_ResultsAfterMiddlewares(t *testing.T) {
+// Rule components/R10.
+func TestFuture_DeliversResultsAfterMiddlewares(t *testing.T) {
 	shout := compose.ToolMiddleware{Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
 			in.Name, in.CallID = "other", "other"
@@ -190,7 +195,8 @@ func (enhancedStreamTool) StreamableRun(context.Context, *schema.ToolArgument, .
 	return schema.StreamReaderFromArray([]*schema.ToolResult{result("1"), result("2")}), nil
 }
 
-func TestFuture_R18_EnhancedResults(t *testing.T) {
+// Rule components/R18.
+func TestFuture_DeliversEnhancedResultsAsMessages(t *testing.T) {
 	for name, enhanced := range map[string]tool.BaseTool{"value": enhancedTool{toolFunc{name: "e"}}, "stream": enhancedStreamTool{toolFunc{name: "e"}}} {
 		t.Run(name, func(t *testing.T) {
 			inBothForms(t, func(t *testing.T, run runner) {
@@ -206,7 +212,8 @@ func TestFuture_R18_EnhancedResults(t *testing.T) {
 	}
 }
 
-func TestFuture_R19_DoBetter1_AnErrorEndsTheMessages(t *testing.T) {
+// Rules components/R19, components/B13.5.1.
+func TestFuture_AnErrorEndsTheMessages(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		option, future := WithMessageFuture()
 		m := script(turn{}.calls("a#1 x")) // has no second answer
@@ -217,7 +224,8 @@ func TestFuture_R19_DoBetter1_AnErrorEndsTheMessages(t *testing.T) {
 }
 
 // A run that fails before it begins releases the readers, too.
-func TestFuture_DoBetter3_ARunThatDoesNotBegin(t *testing.T) {
+// Rule components/B13.5.3.
+func TestFuture_EndsWithARunThatDoesNotBegin(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		option, future := WithMessageFuture()
 		a := newAgent(t, &AgentConfig{ToolCallingModel: script(say("x"))})
@@ -233,7 +241,8 @@ func TestFuture_DoBetter3_ARunThatDoesNotBegin(t *testing.T) {
 	require.Len(t, told(future), 1)
 }
 
-func TestFuture_DoBetter2_UsedTwice(t *testing.T) {
+// Rule components/B13.5.2.
+func TestFuture_CollectsEachOfTwoRuns(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		option, future := WithMessageFuture()
 		a := newAgent(t, &AgentConfig{ToolCallingModel: script(say("1"), say("2"))})
@@ -245,7 +254,8 @@ func TestFuture_DoBetter2_UsedTwice(t *testing.T) {
 	})
 }
 
-func TestFuture_DoBetter2_UsedByRunsAtTheSameTime(t *testing.T) {
+// Rule components/B13.5.2.
+func TestFuture_ConcurrentRunsCollectOneOfThem(t *testing.T) {
 	option, future := WithMessageFuture()
 	var wg sync.WaitGroup
 	for range 8 {
@@ -263,7 +273,8 @@ func TestFuture_DoBetter2_UsedByRunsAtTheSameTime(t *testing.T) {
 }
 
 // graphs that contain two agents, one after the other or side by side.
-func TestFuture_R15_TheOutermostRunOwnsIt(t *testing.T) {
+// Rule components/R15.
+func TestFuture_TheOutermostRunOwnsIt(t *testing.T) {
 	one := func() (compose.AnyGraph, []compose.GraphAddNodeOpt) {
 		return newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("a#1 x"), say("one"))}, toolFunc{name: "a"})).ExportGraph()
 	}
@@ -332,7 +343,8 @@ func compiledLine[I, O any](g *compose.Graph[I, O], errs ...error) (compose.Runn
 }
 
 // Agents side by side end one after the other; only the end of the whole run counts.
-func TestFuture_DoBetter2_AgentsSideBySide(t *testing.T) {
+// Rule components/B13.5.2.
+func TestFuture_CollectsFromAgentsSideBySide(t *testing.T) {
 	p := compose.NewParallel()
 	for _, name := range []string{"x", "y"} {
 		g, opts := newAgent(t, &AgentConfig{ToolCallingModel: script(say(name))}).ExportGraph()
@@ -347,7 +359,8 @@ func TestFuture_DoBetter2_AgentsSideBySide(t *testing.T) {
 }
 
 // An agent inside a tool adds to the future of the outer run, whether it streams or not, and may have one of its own.
-func TestFuture_R17_R18_AgentInATool(t *testing.T) {
+// Rules components/R17, components/R18.
+func TestFuture_CollectsFromAnAgentInATool(t *testing.T) {
 	for _, innerStreams := range []bool{false, true} {
 		inBothForms(t, func(t *testing.T, run runner) {
 			inner := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("deep#9 z"), say("inner ", "answer"))},
@@ -392,7 +405,8 @@ func (failingStream) Stream(context.Context, []*schema.Message, ...model.Option)
 	return sr, nil
 }
 
-func TestFuture_R18_AStreamThatFailsIsAnErrorItem(t *testing.T) {
+// Rule components/R18.
+func TestFuture_AFailedStreamIsAnErrorItem(t *testing.T) {
 	inner := newAgent(t, &AgentConfig{ToolCallingModel: failingStream{}})
 	ask := toolFunc{name: "ask", run: func(ctx context.Context, args string) (string, error) {
 		if _, err := inner.Stream(ctx, user(args)); err == nil {
@@ -411,7 +425,8 @@ func TestFuture_R18_AStreamThatFailsIsAnErrorItem(t *testing.T) {
 }
 
 // A streamed answer in a run of values is joined by the reader, not by the run.
-func TestFuture_DoBetter4_TheRunDoesNotWaitForStreams(t *testing.T) {
+// Rule components/B13.5.4.
+func TestFuture_TheRunDoesNotWaitForStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &pipedModel{}
 		inner := newAgent(t, &AgentConfig{ToolCallingModel: m, StreamToolCallChecker: func(context.Context, *schema.StreamReader[*schema.Message]) (bool, error) {
@@ -433,7 +448,8 @@ func TestFuture_DoBetter4_TheRunDoesNotWaitForStreams(t *testing.T) {
 	})
 }
 
-func TestFuture_R20_ZeroIterator(t *testing.T) {
+// Rule components/R20.
+func TestFuture_ZeroIteratorIsAtItsEnd(t *testing.T) {
 	var none Iterator[string]
 	v, ok, err := none.Next()
 	require.Zero(t, v)
@@ -444,7 +460,8 @@ func TestFuture_R20_ZeroIterator(t *testing.T) {
 }
 
 // The context of an ended run does not lead anywhere any more.
-func TestFuture_DoBetter2_MessagesAfterTheEndAreDropped(t *testing.T) {
+// Rule components/B13.5.2.
+func TestFuture_DropsMessagesAfterTheEnd(t *testing.T) {
 	f := &future{}
 	f.changed.L = &f.mu
 	h := &recorder{future: weak.Make(f)}
@@ -467,7 +484,8 @@ func TestFuture_DoBetter2_MessagesAfterTheEndAreDropped(t *testing.T) {
 }
 
 // Messages that nobody can read are not kept, though the option and the run are still there.
-func TestFuture_DoBetter8_AnUnreachableFutureKeepsNothing(t *testing.T) {
+// Rule components/B13.5.8.
+func TestFuture_KeepsNothingWhenUnreachable(t *testing.T) {
 	option, future := WithMessageFuture()
 	var kept weak.Pointer[schema.Message]
 	var during bool
@@ -493,7 +511,8 @@ func TestFuture_DoBetter8_AnUnreachableFutureKeepsNothing(t *testing.T) {
 }
 
 // An iterator is enough to go on reading.
-func TestFuture_DoBetter8_AnIteratorKeepsItsMessages(t *testing.T) {
+// Rule components/B13.5.8.
+func TestFuture_AnIteratorKeepsItsMessages(t *testing.T) {
 	option, f := WithMessageFuture()
 	dropped := weak.Make(f.(*future))
 	var messages *Iterator[*schema.Message]

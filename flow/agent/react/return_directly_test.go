@@ -18,7 +18,8 @@ func returning(name string) toolFunc {
 	}}
 }
 
-func TestReact_R6_R7_ReturnDirectly(t *testing.T) {
+// Rules components/R6, components/R7.
+func TestReact_ReturnsTheResultOfATool(t *testing.T) {
 	direct := map[string]struct{}{"d": {}, "e": {}}
 	cases := map[string]struct {
 		turn  turn
@@ -61,7 +62,8 @@ func TestReact_R6_R7_ReturnDirectly(t *testing.T) {
 }
 
 // What one round of tools decides does not hold for the next.
-func TestReact_R6_EveryRoundDecidesAnew(t *testing.T) {
+// Rule components/R6.
+func TestReact_EveryRoundDecidesAnewToReturn(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(turn{}.calls("a#1 x"), turn{}.calls("d#1 y"))
 		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m, ToolReturnDirectly: map[string]struct{}{"d": {}}}, toolFunc{name: "a"}, toolFunc{name: "d"}))
@@ -72,7 +74,8 @@ func TestReact_R6_EveryRoundDecidesAnew(t *testing.T) {
 	})
 }
 
-func TestReact_R6_SetReturnDirectlyOutsideATool(t *testing.T) {
+// Rule components/R6.
+func TestReact_SetReturnDirectlyFailsOutsideATool(t *testing.T) {
 	require.EqualError(t, SetReturnDirectly(background), "get state from context fail: have not set state")
 	var err error
 	a := newAgent(t, &AgentConfig{ToolCallingModel: script(say("x")), MessageModifier: func(ctx context.Context, in []*schema.Message) []*schema.Message {
@@ -87,7 +90,8 @@ func TestReact_R6_SetReturnDirectlyOutsideATool(t *testing.T) {
 }
 
 // A streaming tool may decide while it streams; until then other results wait.
-func TestReact_DoBetter7_AStreamingToolDecidesLate(t *testing.T) {
+// Rule components/B13.5.7.
+func TestReact_AStreamingToolMayDecideLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := streamTool{name: "late", run: func(ctx context.Context, _ string) (*schema.StreamReader[string], error) {
 			sr, sw := schema.Pipe[string](0)
@@ -110,7 +114,8 @@ func TestReact_DoBetter7_AStreamingToolDecidesLate(t *testing.T) {
 }
 
 // What returns directly is streamed as the tool makes it.
-func TestReact_R7_DirectResultsStreamLive(t *testing.T) {
+// Rule components/R7.
+func TestReact_DirectResultsStreamLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := streamTool{name: "d", run: func(context.Context, string) (*schema.StreamReader[string], error) {
 			sr, sw := schema.Pipe[string](0)

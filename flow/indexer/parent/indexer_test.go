@@ -56,7 +56,8 @@ func numbered(_ context.Context, parent string, num int) ([]string, error) {
 	return ids, nil
 }
 
-func TestParent_V11_DoBetter2_Configuration(t *testing.T) {
+// Rules components/V11, components/B13.4.2.
+func TestParent_RefusesABadConfiguration(t *testing.T) {
 	_, err := NewIndexer(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	for want, conf := range map[string]*Config{
@@ -69,7 +70,8 @@ func TestParent_V11_DoBetter2_Configuration(t *testing.T) {
 	}
 }
 
-func TestParent_V11_Store(t *testing.T) {
+// Rule components/V11.
+func TestParent_StoresPartsUnderNewIDs(t *testing.T) {
 	m := &memory{}
 	i, err := NewIndexer(background, &Config{Indexer: m, Transformer: halves, ParentIDKey: "parent", SubIDGenerator: numbered})
 	require.NoError(t, err)
@@ -83,7 +85,8 @@ func TestParent_V11_Store(t *testing.T) {
 	require.Equal(t, "b/1", m.docs[2].Content)
 }
 
-func TestParent_DoBetter7_InterleavedParts(t *testing.T) {
+// Rule components/B13.4.7.
+func TestParent_GroupsInterleavedParts(t *testing.T) {
 	var asked []string
 	given := []*schema.Document{{ID: "a", MetaData: map[string]any{"k": 1}}, nil, {ID: "b"}, {ID: "a"}}
 	m := &memory{}
@@ -106,7 +109,8 @@ func TestParent_DoBetter7_InterleavedParts(t *testing.T) {
 		"the transformer's documents are left alone")
 }
 
-func TestParent_V11_Errors(t *testing.T) {
+// Rule components/V11.
+func TestParent_ReturnsTheErrorsOfItsParts(t *testing.T) {
 	cases := map[string]struct {
 		split    splitter
 		generate func(context.Context, string, int) ([]string, error)

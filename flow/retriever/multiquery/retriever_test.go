@@ -79,7 +79,8 @@ func newRetriever(t *testing.T, conf *Config) retriever.Retriever {
 	return r
 }
 
-func TestMultiQuery_V2_DoBetter2_Configuration(t *testing.T) {
+// Rules components/V2, components/B13.4.2.
+func TestMultiQuery_RefusesABadConfiguration(t *testing.T) {
 	_, err := NewRetriever(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	_, err = NewRetriever(background, &Config{RewriteHandler: saying()})
@@ -90,7 +91,8 @@ func TestMultiQuery_V2_DoBetter2_Configuration(t *testing.T) {
 	require.Equal(t, "MultiQuery", typ)
 }
 
-func TestMultiQuery_V3_V4_Model(t *testing.T) {
+// Rules components/V3, components/V4.
+func TestMultiQuery_TheModelRewritesTheQuery(t *testing.T) {
 	answer := "12\n23\n34\n14\n23\n45"
 	for name, conf := range map[string]*Config{
 		"RewriteLLM":   {RewriteLLM: answering(t, answer)},
@@ -107,7 +109,8 @@ func TestMultiQuery_V3_V4_Model(t *testing.T) {
 	}
 }
 
-func TestMultiQuery_V3_Templates(t *testing.T) {
+// Rule components/V3.
+func TestMultiQuery_RendersTheTemplate(t *testing.T) {
 	var asked string
 	conf := &Config{OrigRetriever: &digits{}, RewriteLLM: answering(t, "1", &asked), QueryVar: "ignored"}
 	_, err := newRetriever(t, conf).Retrieve(background, "why {{ x }}?")
@@ -124,14 +127,16 @@ func TestMultiQuery_V3_Templates(t *testing.T) {
 	}
 }
 
-func TestMultiQuery_V3_TheHandlerComesFirst(t *testing.T) {
+// Rule components/V3.
+func TestMultiQuery_PrefersTheHandler(t *testing.T) {
 	d := &digits{}
 	docs, err := newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, "9"), RewriteHandler: saying("1")}).Retrieve(background, "q")
 	require.NoError(t, err)
 	require.Equal(t, "1", ids(docs))
 }
 
-func TestMultiQuery_DoBetter3_Lines(t *testing.T) {
+// Rule components/B13.4.3.
+func TestMultiQuery_TrimsLinesAndDropsBlankOnes(t *testing.T) {
 	d := &digits{}
 	_, err := newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, " 1 \r\n\n\t\n2\n\n3\n"), MaxQueriesNum: 3}).Retrieve(background, "q")
 	require.NoError(t, err)
@@ -144,7 +149,8 @@ func TestMultiQuery_DoBetter3_Lines(t *testing.T) {
 	require.Equal(t, []string{"4"}, d.queries)
 }
 
-func TestMultiQuery_V4_MaxQueriesNum(t *testing.T) {
+// Rule components/V4.
+func TestMultiQuery_UsesAtMostMaxQueriesNum(t *testing.T) {
 	for limit, want := range map[int]int{-3: 5, 0: 5, 1: 1, 7: 7, 100: 9} {
 		d := &digits{}
 		_, err := newRetriever(t, &Config{OrigRetriever: d, MaxQueriesNum: limit,
@@ -154,7 +160,8 @@ func TestMultiQuery_V4_MaxQueriesNum(t *testing.T) {
 	}
 }
 
-func TestMultiQuery_V5_ResultsAndErrors(t *testing.T) {
+// Rule components/V5.
+func TestMultiQuery_JoinsResultsInQueryOrder(t *testing.T) {
 	docs, err := newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteHandler: saying("31", "12", "34")}).Retrieve(background, "q")
 	require.NoError(t, err)
 	require.Equal(t, "3124", ids(docs), "in the order of the queries, each once")
@@ -172,14 +179,16 @@ func TestMultiQuery_V5_ResultsAndErrors(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 }
 
-func TestMultiQuery_DoBetter3_OptionsAreForwarded(t *testing.T) {
+// Rule components/B13.4.3.
+func TestMultiQuery_ForwardsOptions(t *testing.T) {
 	d := &digits{}
 	_, err := newRetriever(t, &Config{OrigRetriever: d, RewriteHandler: saying("1", "2")}).Retrieve(background, "q", retriever.WithTopK(3))
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 3}, d.topK)
 }
 
-func TestMultiQuery_V6_Callbacks(t *testing.T) {
+// Rule components/V6.
+func TestMultiQuery_ReportsTheFusion(t *testing.T) {
 	var heard []string
 	h := callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {

@@ -22,7 +22,8 @@ func (s search) Retrieve(_ context.Context, _ string, opts ...retriever.Option) 
 	return s(opts...)
 }
 
-func TestParent_V10_DoBetter2_Configuration(t *testing.T) {
+// Rules components/V10, components/B13.4.2.
+func TestParent_RefusesABadConfiguration(t *testing.T) {
 	_, err := NewRetriever(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	_, err = NewRetriever(background, &Config{OrigDocGetter: func(context.Context, []string) ([]*schema.Document, error) { return nil, nil }})
@@ -31,7 +32,8 @@ func TestParent_V10_DoBetter2_Configuration(t *testing.T) {
 	require.EqualError(t, err, "orig doc getter is required")
 }
 
-func TestParent_V10_DoBetter8_Documents(t *testing.T) {
+// Rules components/V10, components/B13.4.8.
+func TestParent_GetsEachParentOnce(t *testing.T) {
 	part := func(parent any) *schema.Document {
 		return &schema.Document{MetaData: map[string]any{"parent": parent, "other": "z"}}
 	}

@@ -66,7 +66,8 @@ func newRetriever(t *testing.T, conf *Config) retriever.Retriever {
 	return r
 }
 
-func TestRouter_V7_DoBetter2_Configuration(t *testing.T) {
+// Rules components/V7, components/B13.4.2.
+func TestRouter_RefusesABadConfiguration(t *testing.T) {
 	_, err := NewRetriever(background, nil)
 	require.ErrorContains(t, err, "config is nil")
 	_, err = NewRetriever(background, &Config{})
@@ -77,7 +78,8 @@ func TestRouter_V7_DoBetter2_Configuration(t *testing.T) {
 	require.Equal(t, "Router", typ)
 }
 
-func TestRouter_V7_AtRun(t *testing.T) {
+// Rule components/V7.
+func TestRouter_RefusesABadSelection(t *testing.T) {
 	conf := &Config{Retrievers: map[string]retriever.Retriever{"a": search{docs: list("1")}, "b": search{err: errBoom}}}
 	for want, route := range map[string]func(context.Context, string) ([]string, error){
 		"no retriever has been selected":      choosing(),
@@ -93,7 +95,8 @@ func TestRouter_V7_AtRun(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 }
 
-func TestRouter_V7_DoBetter6_OptionsAndNames(t *testing.T) {
+// Rules components/V7, components/B13.4.6.
+func TestRouter_ForwardsOptionsAndAsksEachNameOnce(t *testing.T) {
 	var topK, calls int
 	var got map[string][]*schema.Document
 	r := newRetriever(t, &Config{
@@ -112,7 +115,8 @@ func TestRouter_V7_DoBetter6_OptionsAndNames(t *testing.T) {
 	require.Equal(t, map[string][]*schema.Document{"a": list("1"), "b": list("2")}, got)
 }
 
-func TestRouter_V8_DoBetter1_AllByDefault(t *testing.T) {
+// Rules components/V8, components/B13.4.1.
+func TestRouter_AsksAllByDefault(t *testing.T) {
 	r := newRetriever(t, &Config{Retrievers: map[string]retriever.Retriever{"b": search{docs: list("2")}, "a": search{docs: list("1")}}})
 	for range 10 {
 		docs, err := r.Retrieve(background, "q")
@@ -121,7 +125,8 @@ func TestRouter_V8_DoBetter1_AllByDefault(t *testing.T) {
 	}
 }
 
-func TestRouter_V6_Callbacks(t *testing.T) {
+// Rule components/V6.
+func TestRouter_ReportsRoutingAndFusion(t *testing.T) {
 	var heard []string
 	h := callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
@@ -153,7 +158,8 @@ func TestRouter_V6_Callbacks(t *testing.T) {
 	require.Equal(t, "error RouterLambda no retriever has been selected", heard[1])
 }
 
-func TestRouter_V9_DoBetter6_RankFusion(t *testing.T) {
+// Rules components/V9, components/B13.4.6.
+func TestRouter_FusesByRank(t *testing.T) {
 	_, err := rrf(background, nil)
 	require.EqualError(t, err, "no documents")
 
@@ -189,7 +195,8 @@ func TestRouter_V9_DoBetter6_RankFusion(t *testing.T) {
 }
 
 // Equal ranks in different lists are equal scores, though sums of fractions depend on their order.
-func TestRouter_V9_EqualRanksAreEqualScores(t *testing.T) {
+// Rule components/V9.
+func TestRouter_EqualRanksAreEqualScores(t *testing.T) {
 	at := func(list string, ranks map[int]string) []*schema.Document {
 		var docs []*schema.Document
 		for rank := range 10 {

@@ -45,7 +45,8 @@ func echo(prefix string) retriever.Retriever {
 	})
 }
 
-func TestConcurrent_V1_EveryTaskGetsItsResult(t *testing.T) {
+// Rule components/V1.
+func TestConcurrent_EveryTaskGetsItsResult(t *testing.T) {
 	failing := search(func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
 		return found("x"), errBoom
 	})
@@ -94,7 +95,8 @@ func (g *gone) Error() string { return "gone" }
 func (g *gone) Unwrap() error { return g.cause }
 
 // Whatever of a retriever panics, its methods or those of its error: it is its task's error.
-func TestConcurrent_V1_PanicsBesideTheRetrieval(t *testing.T) {
+// Rule components/V1.
+func TestConcurrent_PanicsOutsideRetrieveAreErrors(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		tasks := []*RetrieveTask{{Retriever: mute{search(echo("x").Retrieve), enabled}, Query: "q"}}
 		ConcurrentRetrieveWithCallback(background, tasks)
@@ -115,7 +117,8 @@ func TestConcurrent_V1_PanicsBesideTheRetrieval(t *testing.T) {
 	}
 }
 
-func TestConcurrent_V1_DoBetter5_Callbacks(t *testing.T) {
+// Rules components/V1, components/B13.4.5.
+func TestConcurrent_ReportsEachRetrievalOnce(t *testing.T) {
 	var mu sync.Mutex
 	var heard []string
 	note := func(format string, args ...any) {
@@ -166,7 +169,8 @@ func TestConcurrent_V1_DoBetter5_Callbacks(t *testing.T) {
 	require.ErrorIs(t, task.Err, errBoom)
 }
 
-func TestConcurrent_V1_Options(t *testing.T) {
+// Rule components/V1.
+func TestConcurrent_ForwardsOptions(t *testing.T) {
 	var topK *int
 	r := search(func(_ context.Context, _ string, opts ...retriever.Option) ([]*schema.Document, error) {
 		topK = retriever.GetCommonOptions(nil, opts...).TopK
@@ -184,7 +188,8 @@ func tasksOf(n int, r retriever.Retriever) []*RetrieveTask {
 	return tasks
 }
 
-func TestConcurrent_DoBetter4_Bounded(t *testing.T) {
+// Rule components/B13.4.4.
+func TestConcurrent_IsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int32
 		r := search(func(_ context.Context, query string, _ ...retriever.Option) ([]*schema.Document, error) {
@@ -206,7 +211,8 @@ func TestConcurrent_DoBetter4_Bounded(t *testing.T) {
 	})
 }
 
-func TestConcurrent_DoBetter4_AFailureStopsTheOthers(t *testing.T) {
+// Rule components/B13.4.4.
+func TestConcurrent_AFailureStopsTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		r := search(func(ctx context.Context, query string, _ ...retriever.Option) ([]*schema.Document, error) {
@@ -235,7 +241,8 @@ func TestConcurrent_DoBetter4_AFailureStopsTheOthers(t *testing.T) {
 	})
 }
 
-func TestConcurrent_DoBetter4_TheContextIsHonoured(t *testing.T) {
+// Rule components/B13.4.4.
+func TestConcurrent_HonoursTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := errors.New("the user left")
 		ctx, cancel := context.WithCancelCause(background)

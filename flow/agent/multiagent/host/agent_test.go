@@ -131,7 +131,8 @@ func joined(t *testing.T, chunks []*schema.Message) string {
 	return m.Content
 }
 
-func TestHost_DoBetter9_Validation(t *testing.T) {
+// Rule components/B13.5.9.
+func TestHost_RefusesABadConfiguration(t *testing.T) {
 	good := func() *MultiAgentConfig {
 		return &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a")}, Specialists: []*Specialist{specialist("a", says("x"))}}
 	}
@@ -162,7 +163,8 @@ func TestHost_DoBetter9_Validation(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestHost_A1_SpecialistsAreTools(t *testing.T) {
+// Rule components/A1.
+func TestHost_SpecialistsAreTools(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		h := says("hello")
 		team := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h}, Specialists: []*Specialist{specialist("a", says()), specialist("b", says())}})
@@ -180,7 +182,8 @@ func TestHost_A1_SpecialistsAreTools(t *testing.T) {
 	})
 }
 
-func TestHost_A3_DirectAnswer(t *testing.T) {
+// Rule components/A3.
+func TestHost_MayAnswerItself(t *testing.T) {
 	h := says("hel", "lo")
 	team := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h, SystemPrompt: "lead"}, Specialists: []*Specialist{specialist("a", says("never"))}})
 	m, err := team.Generate(background, user("hi"))
@@ -194,7 +197,8 @@ func TestHost_A3_DirectAnswer(t *testing.T) {
 	require.Equal(t, []string{"system: lead", "user: hi"}, h.seen[0])
 }
 
-func TestHost_A2_A5_OneSpecialist(t *testing.T) {
+// Rules components/A2, components/A5.
+func TestHost_OneSpecialistAnswers(t *testing.T) {
 	answer := says("an", "swer")
 	specialists := map[string]*Specialist{
 		"model": {ChatModel: answer, SystemPrompt: "be brief"},
@@ -236,14 +240,16 @@ func TestHost_A2_A5_OneSpecialist(t *testing.T) {
 	}
 }
 
-func TestHost_A4_UnknownSpecialist(t *testing.T) {
+// Rule components/A4.
+func TestHost_FailsForAnUnknownSpecialist(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a", "nobody")}, Specialists: []*Specialist{specialist("a", says("x"))}}))
 		require.ErrorContains(t, err, "branch invocation returns unintended end node: nobody")
 	})
 }
 
-func TestHost_A5_DoBetter9_SeveralSpecialists(t *testing.T) {
+// Rules components/A5, components/B13.5.9.
+func TestHost_JoinsTheAnswersOfSeveralSpecialists(t *testing.T) {
 	conf := func() *MultiAgentConfig {
 		return &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("c", "a", "c")}, Specialists: []*Specialist{
 			specialist("a", says("from ", "a")), specialist("b", says("from b")), specialist("c", says("from ", "c"))}}
@@ -272,7 +278,8 @@ func TestHost_A5_DoBetter9_SeveralSpecialists(t *testing.T) {
 	}
 }
 
-func TestHost_A5_SpecialistsRunSideBySide(t *testing.T) {
+// Rule components/A5.
+func TestHost_SpecialistsRunSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(name string) *Specialist {
 			return &Specialist{AgentMeta: AgentMeta{Name: name, IntendedUse: "waits"}, Invokable: func(context.Context, []*schema.Message, ...agent.AgentOption) (*schema.Message, error) {
@@ -325,7 +332,8 @@ func TestHost_CheckerThatIsWrong(t *testing.T) {
 	})
 }
 
-func TestHost_A7_NoInput(t *testing.T) {
+// Rule components/A7.
+func TestHost_RunsWithoutInput(t *testing.T) {
 	team := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a")}, Specialists: []*Specialist{specialist("a", says("x"))}})
 	m, err := team.Generate(background, nil)
 	require.NoError(t, err)
@@ -357,7 +365,8 @@ func TestHost_NamesAndExport(t *testing.T) {
 }
 
 // A checkpoint has all that the nodes behind the interrupt need.
-func TestHost_DoBetter9_Resume(t *testing.T) {
+// Rule components/B13.5.9.
+func TestHost_ResumesAfterAnInterrupt(t *testing.T) {
 	for _, summarize := range []bool{false, true} {
 		for _, calls := range [][]string{{"ask"}, {"ask", "a"}} {
 			t.Run(strings.Join(calls, ","), func(t *testing.T) {
@@ -415,7 +424,8 @@ func (m interrupting) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel,
 }
 
 // A model that runs again after an interrupt gets what it got before.
-func TestHost_DoBetter9_ModelsThatInterrupt(t *testing.T) {
+// Rule components/B13.5.9.
+func TestHost_ModelsMayInterrupt(t *testing.T) {
 	for _, who := range []string{"host", "specialist", "summarizer"} {
 		t.Run(who, func(t *testing.T) {
 			h, a, sum := handsTo("a", "b"), says("from a"), says("summary")

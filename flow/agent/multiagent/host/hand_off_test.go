@@ -40,7 +40,8 @@ func abTeam(t *testing.T, h model.ToolCallingChatModel) *MultiAgent {
 	return newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h}, Specialists: []*Specialist{specialist("a", handsTo("x")), specialist("b", says("from b"))}})
 }
 
-func TestHost_A6_HandOffCallbacks(t *testing.T) {
+// Rule components/A6.
+func TestHost_ReportsEveryHandOff(t *testing.T) {
 	for name, run := range runners {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -61,7 +62,8 @@ func TestHost_A6_HandOffCallbacks(t *testing.T) {
 	}
 }
 
-func TestHost_A6_OnADesignatedPath(t *testing.T) {
+// Rule components/A6.
+func TestHost_ReportsHandOffsOnADesignatedPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		team := abTeam(t, handsTo("b", "a"))
 		g, opts := team.ExportGraph()
@@ -91,7 +93,8 @@ func TestHost_A6_OnADesignatedPath(t *testing.T) {
 
 type chainKey struct{}
 
-func TestHost_A6_TheContextIsChained(t *testing.T) {
+// Rule components/A6.
+func TestHost_HandOffCallbacksChainTheContext(t *testing.T) {
 	var values []any
 	l := &listener{then: nil}
 	l.then = func(ctx context.Context) context.Context {
@@ -104,7 +107,8 @@ func TestHost_A6_TheContextIsChained(t *testing.T) {
 }
 
 // A callback that panics fails a run of values; in a run of streams, which it does not hold up, it is reported.
-func TestHost_DoBetter9_CallbacksThatPanic(t *testing.T) {
+// Rule components/B13.5.9.
+func TestHost_SurvivesHandOffCallbacksThatPanic(t *testing.T) {
 	panicking := &listener{then: func(context.Context) context.Context { panic(errBoom) }}
 	_, err := runners["Generate"](abTeam(t, handsTo("b")), WithAgentCallbacks(panicking))
 	require.ErrorIs(t, err, errBoom)
@@ -128,7 +132,8 @@ func TestHost_DoBetter9_CallbacksThatPanic(t *testing.T) {
 }
 
 // A host that goes silent does not hold the callback's goroutine once the run is cancelled, nor does a broken stream.
-func TestHost_A6_StreamsThatEndBadly(t *testing.T) {
+// Rule components/A6.
+func TestHost_ReportsNoHandOffForAFailedStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &listener{}
 		h := ConvertCallbackHandlers(l)
@@ -160,7 +165,8 @@ func TestHost_A6_StreamsThatEndBadly(t *testing.T) {
 }
 
 // Only models hand over: a designated graph, or anything else, is passed over.
-func TestHost_A6_OtherComponents(t *testing.T) {
+// Rule components/A6.
+func TestHost_HandOffCallbacksIgnoreOtherComponents(t *testing.T) {
 	l := &listener{}
 	h := ConvertCallbackHandlers(l)
 	call := schema.AssistantMessage("", []schema.ToolCall{{Function: schema.FunctionCall{Name: "a"}}})
@@ -179,7 +185,8 @@ func TestHost_A6_OtherComponents(t *testing.T) {
 }
 
 // The specialist can find out what the host wants of it.
-func TestHost_DoBetter9_GetHandOffs(t *testing.T) {
+// Rule components/B13.5.9.
+func TestHost_SpecialistsReadTheirHandOffs(t *testing.T) {
 	require.Nil(t, GetHandOffs(background))
 	inBothForms(t, func(t *testing.T, run runner) {
 		var mu sync.Mutex
