@@ -119,7 +119,8 @@ func BenchmarkInterruptAndResume(b *testing.B) {
 
 // What a run allocates beyond what the nodes do must not creep up. A node of a chain takes its context and the boxing
 // of its output.
-// DoBetter 25 … 29: a node costs a few allocations, and a longer graph in proportion.
+// A node costs a few allocations, and a longer graph in proportion.
+// Rules compose/B22.25, compose/B22.26, compose/B22.28, compose/B22.29.
 func TestAllocations(t *testing.T) {
 	if racedetector.Enabled {
 		t.Skip("allocations are counted without the race detector")

@@ -14,7 +14,8 @@ import (
 )
 
 // Two branches on one node of type any, one of them for another type: it compiles and fails when the value is there.
-func TestBranch_R4_RuntimeCheck(t *testing.T) {
+// Rules compose/R-4, compose/S21.1.
+func TestBranch_ChecksTheValueAtRun(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("any", InvokableLambda(func(_ context.Context, in string) (any, error) { return in, nil })))
 	require.NoError(t, g.AddEdge(START, "any"))
@@ -30,8 +31,9 @@ func TestBranch_R4_RuntimeCheck(t *testing.T) {
 	require.ErrorContains(t, err, "branch[any]-[1] pre handler fail: ")
 }
 
-// conditions run in the order they were added, with the graph's own context.
-func TestBranch_R1_Order(t *testing.T) {
+// Conditions run in the order they were added, with the graph's own context.
+// Rule compose/R-1.
+func TestBranch_RunsConditionsInTheirOrder(t *testing.T) {
 	var order []string
 	g := NewGraph[string, kv](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
 	for _, k := range []string{"a", "b"} {
@@ -52,8 +54,9 @@ func TestBranch_R1_Order(t *testing.T) {
 	}
 }
 
-// a stream condition owns its copy, a value condition gets the joined stream; the node after gets the chunks.
-func TestBranch_R2_Streams(t *testing.T) {
+// A stream condition owns its copy, a value condition gets the joined stream; the node after gets the chunks.
+// Rule compose/R-2.
+func TestBranch_GivesEachConditionItsCopy(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", streamSuffix("-")))
 	ends := map[string]bool{"n": true}
@@ -75,8 +78,9 @@ func TestBranch_R2_Streams(t *testing.T) {
 	<-closed
 }
 
-// a branch may begin at START and lead to END. The node it chooses gets what the branch was asked about.
-func TestBranch_R5_FromStartToEnd(t *testing.T) {
+// A branch may begin at START and lead to END. The node it chooses gets what the branch was asked about.
+// Rule compose/R-5.
+func TestBranch_LeadsFromStartToEnd(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			g := NewGraph[string, string]()
@@ -97,8 +101,9 @@ func TestBranch_R5_FromStartToEnd(t *testing.T) {
 	}
 }
 
-// the branch of a workflow says only what runs: the chosen node gets what it declares, here nothing.
-func TestBranch_R5_OfAWorkflowPassesNothing(t *testing.T) {
+// The branch of a workflow says only what runs: the chosen node gets what it declares, here nothing.
+// Rule compose/R-5.
+func TestBranch_OfAWorkflowPassesNothing(t *testing.T) {
 	wf := NewWorkflow[string, string]()
 	wf.AddLambdaNode("chosen", InvokableLambda(func(_ context.Context, in string) (string, error) { return "<" + in + ">", nil }))
 	wf.AddBranch(START, NewGraphBranch(choose("chosen"), map[string]bool{"chosen": true}))
@@ -106,8 +111,9 @@ func TestBranch_R5_OfAWorkflowPassesNothing(t *testing.T) {
 	forms4(t, compiled[string, string](t, wf), "x", "<>")
 }
 
-// S-1: the state is made once a run, before the start is reported.
-func TestState_S1_MadeOncePerRun(t *testing.T) {
+// The state is made once a run, before the start is reported.
+// Rule compose/S-1.
+func TestState_IsMadeOncePerRun(t *testing.T) {
 	var made atomic.Int32
 	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters {
 		made.Add(1)
@@ -138,9 +144,10 @@ func TestState_OfAnotherTypeInACheckpoint(t *testing.T) {
 	require.ErrorContains(t, err, "the checkpoint has a state of type *compose.counters, the graph one of type *compose.propState")
 }
 
-// S-7: the context of a state handler has the address of its node, with what it is resumed with, but not the node's
+// The context of a state handler has the address of its node, with what it is resumed with, but not the node's
 // RunInfo: what a handler starts on it has none.
-func TestState_S7_ContextOfHandlers(t *testing.T) {
+// Rule compose/S-7.
+func TestState_HandlersHaveTheAddressOfTheirNode(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		var seen, started []string
 		see := func(which string) StatePreHandler[string, *counters] {

@@ -43,7 +43,8 @@ type onCompile func(info *GraphInfo)
 
 func (f onCompile) OnFinish(_ context.Context, info *GraphInfo) { f(info) }
 
-func TestChain_C1_C2_KeysAndConnections(t *testing.T) {
+// Rules compose/C-1, compose/C-2.
+func TestChain_NamesAndConnectsItsNodes(t *testing.T) {
 	c := NewChain[string, string]()
 	c.AppendLambda(suffix("a")).
 		AppendLambda(suffix("b"), WithNodeKey("named")).
@@ -81,7 +82,8 @@ func TestChain_StartsWithABranchOrParallel(t *testing.T) {
 	forms4(t, compiled[string, map[string]any](t, parallel), "x", map[string]any{"a": "xa", "b": "xb"})
 }
 
-func TestChain_C3_C5_C7_Errors(t *testing.T) {
+// Rules compose/C-3, compose/C-4, compose/C-5, compose/C-6, compose/C-7, compose/B-10.
+func TestChain_CompileReportsTheFirstError(t *testing.T) {
 	two := func() *ChainBranch {
 		return NewChainBranch(choose("a")).AddLambda("a", suffix("")).AddLambda("b", suffix(""))
 	}
@@ -92,41 +94,41 @@ func TestChain_C3_C5_C7_Errors(t *testing.T) {
 		rule, want string
 		build      func(c chain)
 	}{
-		{"C-3", "pre node keys not set, number of nodes in chain= 0", func(c chain) {}},
-		{"C-3 the first error wins", "append branch invalid, branch is nil", func(c chain) { c.AppendBranch(nil).AppendParallel(nil).AppendLambda(suffix("")) }},
-		{"C-3", "node 'same' already present", func(c chain) {
+		{"compose/C-3", "pre node keys not set, number of nodes in chain= 0", func(c chain) {}},
+		{"compose/C-3: the first error wins", "append branch invalid, branch is nil", func(c chain) { c.AppendBranch(nil).AppendParallel(nil).AppendLambda(suffix("")) }},
+		{"compose/C-3", "node 'same' already present", func(c chain) {
 			c.AppendLambda(suffix(""), WithNodeKey("same")).AppendLambda(suffix(""), WithNodeKey("same"))
 		}},
-		{"C-4", "append branch error: chain branch add node, duplicate branch node key= a", func(c chain) { c.AppendBranch(two().AddPassthrough("a")) }},
-		{"C-4", "append branch invalid, nodeList is empty", func(c chain) { c.AppendBranch(NewChainBranch(choose("a"))) }},
-		{"C-4", "append branch invalid, nodeList length = 1", func(c chain) { c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix(""))) }},
-		{"C-4", "append branch invalid, multiple previous nodes: [node_0_branch_a node_0_branch_b] ", func(c chain) { c.AppendBranch(two()).AppendBranch(two()) }},
-		{"C-4", "add branch node[b] to chain failed: node 'k' already present", func(c chain) {
+		{"compose/C-4", "append branch error: chain branch add node, duplicate branch node key= a", func(c chain) { c.AppendBranch(two().AddPassthrough("a")) }},
+		{"compose/C-4", "append branch invalid, nodeList is empty", func(c chain) { c.AppendBranch(NewChainBranch(choose("a"))) }},
+		{"compose/C-4", "append branch invalid, nodeList length = 1", func(c chain) { c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix(""))) }},
+		{"compose/C-4", "append branch invalid, multiple previous nodes: [node_0_branch_a node_0_branch_b] ", func(c chain) { c.AppendBranch(two()).AppendBranch(two()) }},
+		{"compose/C-4", "add branch node[b] to chain failed: node 'k' already present", func(c chain) {
 			c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix(""), WithNodeKey("k")).AddLambda("b", suffix(""), WithNodeKey("k")))
 		}},
-		{"C-4", "chain append branch failed: condition's input type[int] and start node[start]'s output type[string] are mismatched", func(c chain) {
+		{"compose/C-4", "chain append branch failed: condition's input type[int] and start node[start]'s output type[string] are mismatched", func(c chain) {
 			c.AppendBranch(NewChainBranch(func(context.Context, int) (string, error) { return "", nil }).AddLambda("a", suffix("")).AddLambda("b", suffix("")))
 		}},
-		{"C-4", "chain append branch failed: graph edge[start]-[node_0_branch_b]: start node's output type[string] and end node's input type[int] mismatch", func(c chain) {
+		{"compose/C-4", "chain append branch failed: graph edge[start]-[node_0_branch_b]: start node's output type[string] and end node's input type[int] mismatch", func(c chain) {
 			c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix("")).AddLambda("b", number))
 		}},
-		{"C-5", "append parallel invalid, parallel is nil", func(c chain) { c.AppendParallel(nil) }},
-		{"C-5", "append parallel invalid, parallel error: parallel add node err, duplicate output key= a", func(c chain) { c.AppendParallel(both().AddLambda("a", suffix(""))) }},
-		{"C-5", "append parallel invalid, not enough nodes, count = 0", func(c chain) { c.AppendParallel(NewParallel()) }},
-		{"C-5", "append parallel invalid, not enough nodes, count = 1", func(c chain) { c.AppendParallel(NewParallel().AddLambda("a", suffix(""))) }},
-		{"C-5", "append parallel invalid, multiple previous nodes: [node_0_parallel_0 node_0_parallel_1] ", func(c chain) { c.AppendParallel(both()).AppendParallel(both()) }},
-		{"C-6", "append parallel invalid, multiple previous nodes: [node_0_branch_a node_0_branch_b] ", func(c chain) { c.AppendBranch(two()).AppendParallel(both()) }},
-		{"C-6", "append branch invalid, multiple previous nodes: [node_0_parallel_0 node_0_parallel_1] ", func(c chain) { c.AppendParallel(both()).AppendBranch(two()) }},
-		{"C-5", "add parallel node to chain failed, key=k, err: node 'k' already present", func(c chain) {
+		{"compose/C-5", "append parallel invalid, parallel is nil", func(c chain) { c.AppendParallel(nil) }},
+		{"compose/C-5", "append parallel invalid, parallel error: parallel add node err, duplicate output key= a", func(c chain) { c.AppendParallel(both().AddLambda("a", suffix(""))) }},
+		{"compose/C-5", "append parallel invalid, not enough nodes, count = 0", func(c chain) { c.AppendParallel(NewParallel()) }},
+		{"compose/C-5", "append parallel invalid, not enough nodes, count = 1", func(c chain) { c.AppendParallel(NewParallel().AddLambda("a", suffix(""))) }},
+		{"compose/C-5", "append parallel invalid, multiple previous nodes: [node_0_parallel_0 node_0_parallel_1] ", func(c chain) { c.AppendParallel(both()).AppendParallel(both()) }},
+		{"compose/C-6", "append parallel invalid, multiple previous nodes: [node_0_branch_a node_0_branch_b] ", func(c chain) { c.AppendBranch(two()).AppendParallel(both()) }},
+		{"compose/C-6", "append branch invalid, multiple previous nodes: [node_0_parallel_0 node_0_parallel_1] ", func(c chain) { c.AppendParallel(both()).AppendBranch(two()) }},
+		{"compose/C-5", "add parallel node to chain failed, key=k, err: node 'k' already present", func(c chain) {
 			c.AppendParallel(NewParallel().AddLambda("a", suffix(""), WithNodeKey("k")).AddLambda("b", suffix(""), WithNodeKey("k")))
 		}},
-		{"C-5", "add parallel edge failed, from=start, to=node_0_parallel_1, err: graph edge[start]-[node_0_parallel_1]: start node's output type[string] and end node's input type[int] mismatch", func(c chain) {
+		{"compose/C-5", "add parallel edge failed, from=start, to=node_0_parallel_1, err: graph edge[start]-[node_0_parallel_1]: start node's output type[string] and end node's input type[int] mismatch", func(c chain) {
 			c.AppendParallel(NewParallel().AddLambda("a", suffix("")).AddLambda("b", number))
 		}},
-		{"B-10", "Chain doesn't support node trigger mode option", nil},
+		{"compose/B-10", "Chain doesn't support node trigger mode option", nil},
 	}
 	for _, c := range cases {
-		t.Run(c.rule, func(t *testing.T) {
+		t.Run(c.want, func(t *testing.T) {
 			chain := NewChain[string, string]()
 			var opts []GraphCompileOption
 			if c.build == nil {
@@ -136,14 +138,15 @@ func TestChain_C3_C5_C7_Errors(t *testing.T) {
 				c.build(chain)
 			}
 			_, err := chain.Compile(context.Background(), opts...)
-			require.EqualError(t, err, c.want)
+			require.EqualError(t, err, c.want, c.rule)
 			_, again := chain.Compile(context.Background(), opts...)
 			require.Equal(t, err, again, "the error sticks")
 		})
 	}
 }
 
-func TestChain_C4_ConditionsSpeakInBranchKeys(t *testing.T) {
+// Rules compose/C-4, compose/R-3.
+func TestChain_ConditionsUseTheKeysOfTheBranch(t *testing.T) {
 	build := func(cond GraphBranchCondition[string], add ...GraphAddNodeOpt) Runnable[string, string] {
 		return compiled[string, string](t, NewChain[string, string]().AppendBranch(NewChainBranch(cond).
 			AddLambda("a", suffix("a"), add...).
@@ -196,12 +199,13 @@ func TestChain_EveryFormOfBranch(t *testing.T) {
 		})
 	}
 	both := NewChainMultiBranch(func(context.Context, string) (map[string]bool, error) {
-		return map[string]bool{"a": true, "b": false}, nil // keys count whatever their value
+		return map[string]bool{"a": true, "b": false}, nil // keys count whatever their value (rule compose/R-3)
 	}).AddLambda("a", suffix("1"), WithOutputKey("a")).AddLambda("b", suffix("2"), WithOutputKey("b"))
 	forms4(t, compiled[string, map[string]any](t, NewChain[string, map[string]any]().AppendBranch(both)), "x", map[string]any{"a": "x1", "b": "x2"})
 }
 
-func TestChain_C7_TheOutputKeyOfAParallelWins(t *testing.T) {
+// Rule compose/C-7.
+func TestChain_TheOutputKeyOfAParallelWins(t *testing.T) {
 	c := NewChain[string, map[string]any]().AppendParallel(NewParallel().
 		AddLambda("a", suffix("a"), WithOutputKey("other")).
 		AddPassthrough("b"))
@@ -234,7 +238,8 @@ type file string
 func (f file) Read() string  { return "read " + string(f) }
 func (f file) Write() string { return "wrote " + string(f) }
 
-func TestChain_C8_RunsInSteps(t *testing.T) {
+// Rule compose/C-8.
+func TestChain_RunsInSteps(t *testing.T) {
 	c := NewChain[string, string]()
 	for range 3 {
 		c.AppendLambda(suffix("a"))
@@ -245,8 +250,9 @@ func TestChain_C8_RunsInSteps(t *testing.T) {
 	}
 }
 
-// C-8: what was compiled keeps running, but the mistake of appending later is told.
-func TestChain_C8_DoBetter19_AppendingAfterCompileIsReported(t *testing.T) {
+// What was compiled keeps running, but appending later is an error of the next compile.
+// Rules compose/C-8, compose/B22.19.
+func TestChain_AppendingAfterCompileIsReported(t *testing.T) {
 	appends := map[string]func(c *Chain[string, string]){
 		"node":     func(c *Chain[string, string]) { c.AppendLambda(suffix("b")) },
 		"branch":   func(c *Chain[string, string]) { c.AppendBranch(NewChainBranch(choose("a"))) },
@@ -265,7 +271,8 @@ func TestChain_C8_DoBetter19_AppendingAfterCompileIsReported(t *testing.T) {
 	}
 }
 
-func TestChain_C9_PartsAreUsedManyTimes(t *testing.T) {
+// Rule compose/C-9.
+func TestChain_PartsMayBeUsedManyTimes(t *testing.T) {
 	inner := NewChain[string, string]().AppendLambda(suffix("i"))
 	branch := NewChainBranch(choose("l")).AddGraph("l", inner).AddGraph("r", inner)
 	parallel := NewParallel().AddGraph("a", inner).AddGraph("b", inner)

@@ -40,8 +40,9 @@ func decoded(t *testing.T, data []byte) *checkpoint {
 	return cp
 }
 
-// H-4: a stream without a chunk that waits at an interrupt comes back without one, whatever its type.
-func TestCheckpoint_H4_EmptyStream(t *testing.T) {
+// A stream without a chunk that waits at an interrupt comes back without one, whatever its type.
+// Rule compose/H-4.
+func TestCheckpoint_AnEmptyStreamStaysEmpty(t *testing.T) {
 	t.Run("string", requireStaysEmpty[string])
 	t.Run("map", requireStaysEmpty[map[string]any])
 	t.Run("pointer", requireStaysEmpty[*counters])
@@ -72,9 +73,10 @@ func requireStaysEmpty[T any](t *testing.T) {
 	}
 }
 
-// H-5: an input that is a typed nil is stored as a plain one, which gob can encode, in nested graphs, too; the node
+// An input that is a typed nil is stored as a plain one, which gob can encode, in nested graphs, too; the node
 // gets its typed nil back.
-func TestCheckpoint_H5_H6_R23_TypedNilInputs(t *testing.T) {
+// Rules compose/H-5, compose/H-6, schema/R23.
+func TestCheckpoint_StoresTypedNilInputs(t *testing.T) {
 	pass := func(got *[]any) *Lambda {
 		return InvokableLambda(func(_ context.Context, in *counters) (*counters, error) {
 			*got = append(*got, in)
@@ -116,8 +118,9 @@ func TestCheckpoint_H5_H6_R23_TypedNilInputs(t *testing.T) {
 	}
 }
 
-// H-6: the serializer that was given writes and reads the whole checkpoint, states and nested graphs included.
-func TestCheckpoint_H6_SerializerIsReplaced(t *testing.T) {
+// The serializer that was given writes and reads the whole checkpoint, states and nested graphs included.
+// Rule compose/H-6.
+func TestCheckpoint_SerializerIsReplaced(t *testing.T) {
 	state := WithGenLocalState(func(context.Context) *counters { return &counters{} })
 	count := WithStatePreHandler(func(_ context.Context, in string, s *counters) (string, error) {
 		s.Pre++
@@ -155,8 +158,9 @@ func TestCheckpoint_H6_SerializerIsReplaced(t *testing.T) {
 // unheard is registered nowhere.
 type unheard struct{ X int }
 
-// H-8: what an interface holds must be of a registered type; what the user is asked is not stored at all.
-func TestCheckpoint_H8_RegisteredTypes(t *testing.T) {
+// What an interface holds must be of a registered type; what the user is asked is not stored at all.
+// Rule compose/H-8.
+func TestCheckpoint_NeedsRegisteredTypesBehindInterfaces(t *testing.T) {
 	give := func(v any) *Lambda {
 		return InvokableLambda(func(context.Context, string) (any, error) { return v, nil })
 	}
@@ -212,8 +216,9 @@ func TestCheckpoint_H8_RegisteredTypes(t *testing.T) {
 	}
 }
 
-// DoBetter 34: the interrupt tree is stored once, with the root.
-func TestCheckpoint_DoBetter34_TheInterruptTreeIsStoredOnce(t *testing.T) {
+// The interrupt tree is stored once, with the root.
+// Rule compose/B22.34.
+func TestCheckpoint_TheInterruptTreeIsStoredOnce(t *testing.T) {
 	inner := NewGraph[string, string]()
 	require.NoError(t, inner.AddLambdaNode("i", asks("q")))
 	line(t, inner, "i")
@@ -241,8 +246,9 @@ type noDeleter struct{ *store }
 
 func (noDeleter) Delete() {}
 
-// DoBetter 36: a run that resumed and succeeded may take its checkpoint with it.
-func TestCheckpoint_DoBetter36_DeletedOnSuccess(t *testing.T) {
+// A run that resumed and succeeded may take its checkpoint with it.
+// Rule compose/B22.36.
+func TestCheckpoint_IsDeletedOnSuccess(t *testing.T) {
 	ctx := context.Background()
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", asks("q")))
@@ -285,7 +291,8 @@ type badDeleter struct {
 func (d badDeleter) Delete(context.Context, string) error { return d.how() }
 
 // A checkpoint that cannot be deleted makes the run fail, and what it had to give is closed.
-func TestCheckpoint_DoBetter36_DeletionFails(t *testing.T) {
+// Rule compose/B22.36.
+func TestCheckpoint_AFailedDeletionFailsTheRun(t *testing.T) {
 	var closed <-chan struct{}
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", asks("q")))
@@ -323,8 +330,9 @@ func lineOf(t *testing.T, l *Lambda) *Graph[string, string] {
 	return g
 }
 
-// U-1: the order in which a resumed run comes to life.
-func TestResume_U1_Order(t *testing.T) {
+// The order in which a resumed run comes to life.
+// Rule compose/U-1.
+func TestResume_StartsInOrder(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		var events []string
 		note := func(event string) { events = append(events, event) }
@@ -405,8 +413,9 @@ func onGraphStart(f func(ctx context.Context)) callbacks.Handler {
 		}).Build()
 }
 
-// U-4: what a resumed run does with nodes that are done, that interrupted themselves and that a graph is in.
-func TestResume_U4_NodesThatRanBefore(t *testing.T) {
+// What a resumed run does with nodes that are done, that interrupted themselves and that a graph is in.
+// Rule compose/U-4.
+func TestResume_RunsNoFinishedNodeAgain(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			forEachRunKind(t, func(t *testing.T, call caller) {
@@ -451,9 +460,10 @@ func TestResume_U4_NodesThatRanBefore(t *testing.T) {
 	}
 }
 
-// U-4: a node that was to run next gets its input, through the handler that has not seen it yet; one without an input
+// A node that was to run next gets its input, through the handler that has not seen it yet; one without an input
 // gets a zero value, as a stream of that one chunk.
-func TestResume_U4_NodesToRun(t *testing.T) {
+// Rule compose/U-4.
+func TestResume_GivesWaitingNodesTheirInput(t *testing.T) {
 	var chunks [][]string
 	reader := TransformableLambda(func(ctx context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
 		got := readAll(t, in)
@@ -527,9 +537,10 @@ func TestResume_ChangedGraph(t *testing.T) {
 	}
 }
 
-// H-9: what a nested graph has to keep is in the checkpoint around it, whatever store it was given, and serves one
+// What a nested graph has to keep is in the checkpoint around it, whatever store it was given, and serves one
 // run. A runnable inside a node is a run of its own: it begins anew unless it keeps a checkpoint itself.
-func TestCheckpoint_H9_WhoKeepsIt(t *testing.T) {
+// Rule compose/H-9.
+func TestCheckpoint_OfANestedGraphIsInTheOuterOne(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		outer, own := newStore(), newStore()
 		inner := NewGraph[string, string]()
@@ -589,8 +600,9 @@ func TestCheckpoint_H9_WhoKeepsIt(t *testing.T) {
 	})
 }
 
-// DoBetter 16: a checkpoint without a state, of a graph that has one by now, goes on with a new one.
-func TestResume_DoBetter16_AStateThatWasNotSaved(t *testing.T) {
+// A checkpoint without a state, of a graph that has one by now, goes on with a new one.
+// Rule compose/B22.16.
+func TestResume_MakesAStateThatWasNotSaved(t *testing.T) {
 	count := InvokableLambda(func(ctx context.Context, in string) (out string, err error) {
 		err = ProcessState(ctx, func(_ context.Context, s *counters) error { out = fmt.Sprint(in, s.Pre); return nil })
 		return out, err

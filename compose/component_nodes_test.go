@@ -321,7 +321,8 @@ func (m metaless) Transform(ctx context.Context, in *schema.StreamReader[any], o
 }
 
 // Every adder of every builder takes every kind of node; the node runs in all four calls, gets its own options, and
-// handlers hear of it with its RunInfo (K-1) and with payloads that its package understands (K-16a).
+// handlers get its RunInfo and payloads that its package understands.
+// Rules compose/K-1, compose/N-4, components/K16a.
 func TestComponentNodes_EveryKindInEveryBuilder(t *testing.T) {
 	named := WithNodeName("node")
 	for _, k := range nodeKinds(t) {
@@ -368,7 +369,7 @@ func TestComponentNodes_EveryKindInEveryBuilder(t *testing.T) {
 				forms4(t, metaless{r}, k.in, want, opts...)
 				if k.marks == nil { // a passthrough
 					require.Equal(t, k.in, want)
-					require.Empty(t, h.infos, "N-4")
+					require.Empty(t, h.infos, "a passthrough reports nothing")
 					return
 				}
 				require.Equal(t, before+5, k.marks.n.Load(), "options that arrived")
@@ -385,8 +386,9 @@ func TestComponentNodes_EveryKindInEveryBuilder(t *testing.T) {
 	}
 }
 
-// B-15: what a zero value lacks shows when it is called.
-func TestComponentNodes_B15_ZeroValues(t *testing.T) {
+// What a zero value lacks shows when it is called.
+// Rule compose/B-15.
+func TestComponentNodes_AcceptZeroValues(t *testing.T) {
 	kinds := map[string]struct {
 		kind nodeKind
 		in   any
@@ -438,8 +440,9 @@ func (m *selfReporting) Generate(ctx context.Context, in []*schema.Message, opts
 	return m.answer, nil
 }
 
-// K-3: a component that reports itself is heard once, with the node's RunInfo.
-func TestComponentNodes_K3_ComponentsC3_SelfReporting(t *testing.T) {
+// A component that reports itself is heard once, with the node's RunInfo.
+// Rules compose/K-3, components/C3.
+func TestComponentNodes_SelfReportingOnesReportOnce(t *testing.T) {
 	g := NewGraph[[]*schema.Message, *schema.Message]()
 	answer := schema.AssistantMessage("hi", nil)
 	require.NoError(t, g.AddChatModelNode("n", &selfReporting{fakeModel[*schema.Message]{newMarks(), answer}}, WithNodeName("node")))
@@ -451,8 +454,9 @@ func TestComponentNodes_K3_ComponentsC3_SelfReporting(t *testing.T) {
 	require.IsType(t, &model.CallbackInput{}, h.ins[0])
 }
 
-// K-2: payloads are the function's own, inside keys and handlers.
-func TestCallbacks_K2_PayloadsAreTheFunctionsOwn(t *testing.T) {
+// Payloads are the function's own, inside keys and handlers.
+// Rule compose/K-2.
+func TestCallbacks_PayloadsAreTheFunctionsOwn(t *testing.T) {
 	g := NewGraph[kv, kv](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
 	require.NoError(t, g.AddLambdaNode("n", suffix("n"), WithNodeName("node"), WithInputKey("in"), WithOutputKey("out"),
 		WithStatePreHandler(func(_ context.Context, in kv, _ *counters) (kv, error) { return kv{"in": in["in"].(string) + "<"}, nil }),
@@ -469,9 +473,10 @@ func TestCallbacks_K2_PayloadsAreTheFunctionsOwn(t *testing.T) {
 	require.Len(t, h.ins, 4)
 }
 
-// K-5: a nested graph that interrupts starts and fails on every attempt. K-16a: a node that runs again without an
+// A nested graph that interrupts starts and fails on every attempt. A node that runs again without an
 // input reports the zero value of its type.
-func TestCallbacks_K5_K16a_Interrupts(t *testing.T) {
+// Rules compose/K-5, components/K16a.
+func TestCallbacks_NestedInterruptsStartAndFailEachTime(t *testing.T) {
 	inner := NewGraph[string, string]()
 	require.NoError(t, inner.AddLambdaNode("asks", asks("?"), WithNodeName("node")))
 	line(t, inner, "asks")

@@ -52,7 +52,8 @@ func batch() *Lambda {
 	})
 }
 
-func TestInterrupt_S21_5_BatchOfProcesses(t *testing.T) {
+// Rules compose/S21.5, compose/U-5.
+func TestInterrupt_ABatchResumesInParts(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("batch", batch()))
 	line(t, g, "batch")
@@ -69,7 +70,7 @@ func TestInterrupt_S21_5_BatchOfProcesses(t *testing.T) {
 		_, err := call(r, context.Background(), WithCheckPointID("id"))
 		ids := open(err)
 		require.Equal(t, []string{"runnable:;node:batch;process:p", "runnable:;node:batch;process:q", "runnable:;node:batch;process:r"}, sortedKeys(ids))
-		// U-5: one with data, one without, in two calls on one context.
+		// One with data, one without, in two calls on one context.
 		ctx := ResumeWithData(context.Background(), ids["runnable:;node:batch;process:p"], "!")
 		ctx = Resume(ctx, ids["runnable:;node:batch;process:r"])
 		_, err = call(r, ctx, WithCheckPointID("id"))
@@ -81,11 +82,12 @@ func TestInterrupt_S21_5_BatchOfProcesses(t *testing.T) {
 	})
 }
 
-func TestInterrupt_I1_I2_I3_Errors(t *testing.T) {
+// Rules compose/I-1, compose/I-2, compose/I-3.
+func TestInterrupt_ErrorsAreRecognised(t *testing.T) {
 	ctx := AppendAddressSegment(context.Background(), AddressSegmentNode, "n")
 	step := AddressSegment{Type: "process", ID: "p"}
 
-	// I-3
+	// Rule compose/I-3.
 	for _, c := range []struct {
 		err  error
 		info any
@@ -102,7 +104,7 @@ func TestInterrupt_I1_I2_I3_Errors(t *testing.T) {
 		require.Equal(t, c.info, info)
 	}
 
-	// I-2
+	// Rule compose/I-2.
 	addressed := Interrupt(ctx, "x")
 	require.Same(t, addressed, WrapInterruptAndRerunIfNeeded(ctx, step, addressed))
 	other := WrapInterruptAndRerunIfNeeded(ctx, step, errBoom)
@@ -112,7 +114,7 @@ func TestInterrupt_I1_I2_I3_Errors(t *testing.T) {
 		wrapped := WrapInterruptAndRerunIfNeeded(ctx, step, legacy)
 		require.ErrorIs(t, wrapped, legacy)
 		require.Equal(t, wrapped, WrapInterruptAndRerunIfNeeded(ctx, step, wrapped), "once")
-		// I-1: a composite takes it, with the address it noted and an ID of its own.
+		// A composite takes it, with the address it noted and an ID of its own (rule compose/I-1).
 		var composite *core.InterruptSignal
 		require.ErrorAs(t, CompositeInterrupt(ctx, "all", nil, wrapped), &composite)
 		require.False(t, composite.IsRootCause)
@@ -121,7 +123,7 @@ func TestInterrupt_I1_I2_I3_Errors(t *testing.T) {
 		require.NotEmpty(t, composite.Subs[0].ID)
 	}
 
-	// I-1
+	// Rule compose/I-1.
 	var alone *core.InterruptSignal
 	require.ErrorAs(t, CompositeInterrupt(ctx, "info", "state"), &alone)
 	require.True(t, alone.IsRootCause)
@@ -132,8 +134,9 @@ func TestInterrupt_I1_I2_I3_Errors(t *testing.T) {
 	require.False(t, is)
 }
 
-// a node that only takes data is skipped with the node that it takes them from.
-func TestWorkflow_X20_SkippedByItsData(t *testing.T) {
+// A node that only takes data is skipped with the node that it takes them from.
+// Rule compose/X-20.
+func TestWorkflow_SkipsANodeWithItsData(t *testing.T) {
 	wf := NewWorkflow[string, kv]()
 	wf.AddLambdaNode("a", suffix("a")).AddInputWithOptions(START, nil, WithNoDirectDependency())
 	wf.AddLambdaNode("b", suffix("b")).AddInputWithOptions(START, nil, WithNoDirectDependency())

@@ -50,7 +50,8 @@ func direct[I, O any](mappings ...*FieldMapping) *Workflow[I, O] {
 	return wf
 }
 
-func TestFieldMapping_W4_Accessors(t *testing.T) {
+// Rule compose/W-4.
+func TestFieldMapping_DescribesItself(t *testing.T) {
 	extract := WithCustomExtractor(func(in any) (any, error) { return in, nil })
 	cases := []struct {
 		m        *FieldMapping
@@ -86,7 +87,8 @@ func TestFieldMapping_W4_Accessors(t *testing.T) {
 	require.False(t, ToField("a").Equals(nil))
 }
 
-func TestFieldMapping_W3_Forms(t *testing.T) {
+// Rule compose/W-3.
+func TestFieldMapping_MapsWholesFieldsAndPaths(t *testing.T) {
 	source := branchy{
 		Leaf:     leaf{Text: "leaf", Number: 1},
 		Pointer:  &leaf{Text: "pointer"},
@@ -123,7 +125,8 @@ func TestFieldMapping_W3_Forms(t *testing.T) {
 	forms4(t, compiled[kv, any](t, direct[kv, any](FromField("k"))), kv{"k": nil}, nil)
 }
 
-func TestFieldMapping_W9_TargetConstruction(t *testing.T) {
+// Rule compose/W-9.
+func TestFieldMapping_MakesItsTarget(t *testing.T) {
 	cases := map[string]struct {
 		path FieldPath
 		want branchy
@@ -197,7 +200,8 @@ func TestFieldMapping_AnyBecomesAMap(t *testing.T) {
 	require.EqualError(t, err, "two terminal field paths conflict for node end: [q], [q r]")
 }
 
-func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
+// Rules compose/W-5, compose/W-14.
+func TestFieldMapping_CompileRefusesImpossibleMappings(t *testing.T) {
 	mapping := func(m *FieldMapping) string { c, _ := m.of(START); return c.String() }
 	compileErr := func(wf AnyGraph) error {
 		_, err := wf.compilePlan(newCompileOptions(nil))
@@ -225,9 +229,9 @@ func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
 			"static check failed for mapping [from start to Text(field)]: type[compose.promoted] has field[Text] behind an embedded pointer to an unexported type, which cannot be set"},
 		{"target in an unexported struct", compileErr(direct[string, struct{ leaf }](ToField("Text"))), ""},
 		{"source behind an unexported pointer", compileErr(direct[promoted, string](FromField("Text"))), ""},
-		{"W-14", compileErr(direct[FieldMapping, any](FromField("from"))),
+		{"the unexported from of a mapping", compileErr(direct[FieldMapping, any](FromField("from"))),
 			"static check failed for mapping [from from(field) of start]: type[compose.FieldMapping] has an unexported field[from]"},
-		{"W-14", compileErr(direct[any, *FieldMapping](ToField("to"))),
+		{"the unexported to of a mapping", compileErr(direct[any, *FieldMapping](ToField("to"))),
 			"static check failed for mapping [from start to to(field)]: type[compose.FieldMapping] has an unexported field[to]"},
 		{"map key", compileErr(direct[map[int]string, any](FromField("k"))),
 			"static check failed for mapping [from k(field) of start]: type[map[int]string] is not a map with string or string alias key"},
@@ -267,14 +271,16 @@ func TestFieldMapping_W5_W14_StaticChecks(t *testing.T) {
 type promoted struct{ *leaf }
 
 // The error of several inputs that would each fill the whole names the ways out.
-func TestFieldMapping_W5_SeveralWholes(t *testing.T) {
+// Rule compose/W-5.
+func TestFieldMapping_RefusesSeveralWholeInputs(t *testing.T) {
 	require.EqualError(t, wholeTaken("end"), "entire output has already been mapped for node: end: only a single input can fill "+
 		"all of it; give each input a field of its own with ToField (to take one of several alternatives, choose in a lambda "+
 		"before it), or use a Graph, where several nodes may lead to one")
 }
 
 // Overlaps between the inputs of a node, in the order they were declared.
-func TestFieldMapping_W5_Overlaps(t *testing.T) {
+// Rule compose/W-5.
+func TestFieldMapping_RefusesOverlappingTargets(t *testing.T) {
 	build := func(end func(n *WorkflowNode)) error {
 		wf := NewWorkflow[kv, kv]()
 		wf.AddPassthroughNode("a").AddInput(START)
@@ -304,7 +310,8 @@ func TestFieldMapping_W5_Overlaps(t *testing.T) {
 	}), "two terminal field paths conflict for node end: [k], [k l]")
 }
 
-func TestFieldMapping_W6_RuntimeChecks(t *testing.T) {
+// Rule compose/W-6.
+func TestFieldMapping_ChecksInterfacesAtRun(t *testing.T) {
 	r := compiled[any, leaf](t, direct[any, leaf](MapFields("k", "Text")))
 	forms4(t, r, any(kv{"k": "x"}), leaf{Text: "x"})
 	for in, have := range map[any]string{7: "int", nil: "<nil>"} {
@@ -329,7 +336,8 @@ func TestFieldMapping_W6_RuntimeChecks(t *testing.T) {
 	require.ErrorContains(t, err, "runtime check failed")
 }
 
-func TestFieldMapping_W7_SourceErrors(t *testing.T) {
+// Rules compose/W-7, compose/W-8.
+func TestFieldMapping_ReportsUnreadableSources(t *testing.T) {
 	type outer struct {
 		In    *branchy
 		Any   any
@@ -364,7 +372,7 @@ func TestFieldMapping_W7_SourceErrors(t *testing.T) {
 			for _, err := range fails(t, r, c.in) {
 				require.ErrorContains(t, err, c.want)
 			}
-			// W-8: the run of streams succeeds, the error is in the stream.
+			// The run of streams succeeds, the error is in the stream (rule compose/W-8).
 			s, err := r.Stream(context.Background(), c.in)
 			require.NoError(t, err)
 			defer s.Close()
@@ -387,7 +395,8 @@ func TestFieldMapping_W7_SourceErrors(t *testing.T) {
 	}
 }
 
-func TestFieldMapping_W7_W8_MissingKeys(t *testing.T) {
+// Rules compose/W-7, compose/W-8.
+func TestFieldMapping_AMissingKeyFailsOnlyValues(t *testing.T) {
 	r := compiled[kv, kv](t, direct[kv, kv](MapFields("a", "x"), MapFields("b", "y")))
 	_, err := r.Invoke(context.Background(), kv{"a": 1})
 	require.ErrorContains(t, err, "field mapping from a map key, but key not found in input. key=b")
@@ -401,8 +410,9 @@ func TestFieldMapping_W7_W8_MissingKeys(t *testing.T) {
 	s.Close()
 }
 
-// W-8: a map target joins by itself, a struct target needs a concat function.
-func TestFieldMapping_W8_TargetsFromSeveralNodes(t *testing.T) {
+// A map target joins by itself, a struct target needs a concat function.
+// Rule compose/W-8.
+func TestFieldMapping_JoinsTargetsFromSeveralNodes(t *testing.T) {
 	type plain struct{ A, B string }
 	use := func(wf *Workflow[string, string], n *WorkflowNode) Runnable[string, string] {
 		for _, k := range []string{"A", "B"} {
@@ -424,7 +434,8 @@ func TestFieldMapping_W8_TargetsFromSeveralNodes(t *testing.T) {
 	require.ErrorContains(t, err, "cannot concat multiple non-zero value of type compose.plain")
 }
 
-func TestFieldMapping_W10_DoBetter8_Extractors(t *testing.T) {
+// Rules compose/W-10, compose/B22.8.
+func TestFieldMapping_ExtractorsGetTheWholeOutput(t *testing.T) {
 	upper := WithCustomExtractor(func(in any) (any, error) { return strings.ToUpper(in.(string)), nil })
 	forms4(t, compiled[string, string](t, direct[string, string](ToField("", upper))), "x", "X")
 	forms4(t, compiled[string, kv](t, direct[string, kv](ToField("up", upper), ToField("as is"))), "x", kv{"up": "X", "as is": "x"})
@@ -456,7 +467,8 @@ func TestFieldMapping_W10_DoBetter8_Extractors(t *testing.T) {
 	forms4(t, compiled[string, string](t, direct[string, string](ToField("", nil, WithCustomExtractor(nil)))), "x", "x")
 }
 
-func TestFieldMapping_W11_DoBetter11_StaticValues(t *testing.T) {
+// Rules compose/W-11, compose/B22.11.
+func TestFieldMapping_MergesStaticValues(t *testing.T) {
 	wf := NewWorkflow[string, kv]()
 	wf.End().AddInput(START, ToFieldPath(FieldPath{"a", "in"})).
 		SetStaticValue(FieldPath{"a", "fixed"}, 1).
@@ -498,7 +510,8 @@ func TestFieldMapping_W11_DoBetter11_StaticValues(t *testing.T) {
 }
 
 // Mappings of one predecessor are applied in the order they were declared, those of several in the order of nodes.
-func TestFieldMapping_DoBetter11_Order(t *testing.T) {
+// Rule compose/B22.11.
+func TestFieldMapping_AppliesMappingsInOrder(t *testing.T) {
 	var order []string
 	extract := func(name string) FieldMappingOption {
 		return WithCustomExtractor(func(any) (any, error) { order = append(order, name); return name, nil })
@@ -518,8 +531,9 @@ func TestFieldMapping_DoBetter11_Order(t *testing.T) {
 	}
 }
 
-// nothing is extracted for a node that is skipped.
-func TestFieldMapping_X19_NotForSkippedNodes(t *testing.T) {
+// Nothing is extracted for a node that is skipped.
+// Rule compose/X-19.
+func TestFieldMapping_ExtractsNothingForSkippedNodes(t *testing.T) {
 	wf := NewWorkflow[string, string]()
 	wf.AddLambdaNode("skipped", suffix("")).AddInputWithOptions(START, []*FieldMapping{
 		ToField("", WithCustomExtractor(func(any) (any, error) { return nil, errBoom })),
@@ -656,9 +670,10 @@ func TestFieldMapping_FailuresAreGraphErrors(t *testing.T) {
 	require.Equal(t, GraphRunError, at.Kind())
 }
 
-// DoBetter 30: what a mapping reads and writes is looked up once, at compile: a chunk costs its new value and little
+// What a mapping reads and writes is looked up once, at compile: a chunk costs its new value and little
 // else, however deep the paths are.
-func TestFieldMapping_DoBetter30_ChunksAreCheap(t *testing.T) {
+// Rule compose/B22.30.
+func TestFieldMapping_ChunksAreCheap(t *testing.T) {
 	if racedetector.Enabled {
 		t.Skip("allocations are counted without the race detector")
 	}
@@ -682,8 +697,9 @@ func TestFieldMapping_DoBetter30_ChunksAreCheap(t *testing.T) {
 	require.LessOrEqual(t, got, 2.0)
 }
 
-// DoBetter 30: functions may be registered while runs join and merge.
-func TestFieldMapping_DoBetter30_RegisterWhileRunning(t *testing.T) {
+// Functions may be registered while runs join and merge.
+// Rule compose/B22.30.
+func TestFieldMapping_FunctionsMayBeRegisteredBesideRuns(t *testing.T) {
 	type own map[string]int
 	g := NewGraph[string, own]()
 	for _, k := range []string{"a", "b"} {

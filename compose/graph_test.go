@@ -23,57 +23,57 @@ func TestGraph_BuildErrors(t *testing.T) {
 		build      func(g *Graph[string, string]) error
 		opts       []NewGraphOption
 	}{
-		{rule: "B-1", want: "node 'end' is reserved, cannot add manually", build: func(g *Graph[string, string]) error { return g.AddLambdaNode(END, suffix("")) }},
-		{rule: "B-1", want: "node 'start' is reserved, cannot add manually", build: func(g *Graph[string, string]) error { return g.AddPassthroughNode(START) }},
-		{rule: "B-1", want: "node 'n' already present", build: func(g *Graph[string, string]) error {
+		{rule: "compose/B-1", want: "node 'end' is reserved, cannot add manually", build: func(g *Graph[string, string]) error { return g.AddLambdaNode(END, suffix("")) }},
+		{rule: "compose/B-1", want: "node 'start' is reserved, cannot add manually", build: func(g *Graph[string, string]) error { return g.AddPassthroughNode(START) }},
+		{rule: "compose/B-1", want: "node 'n' already present", build: func(g *Graph[string, string]) error {
 			_ = g.AddLambdaNode("n", suffix(""))
 			return g.AddLambdaNode("n", suffix(""))
 		}},
-		{rule: "B-4", want: "edge start node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error { return g.AddEdge("a", END) }},
-		{rule: "B-4", want: "edge end node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error { return g.AddEdge(START, "a") }},
-		{rule: "B-4", want: "END cannot be a start node", build: func(g *Graph[string, string]) error { return g.AddEdge(END, "a") }},
-		{rule: "B-4", want: "START cannot be an end node", build: func(g *Graph[string, string]) error { return g.AddEdge("a", START) }},
-		{rule: "B-4", want: "branch start node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error {
+		{rule: "compose/B-4", want: "edge start node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error { return g.AddEdge("a", END) }},
+		{rule: "compose/B-4", want: "edge end node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error { return g.AddEdge(START, "a") }},
+		{rule: "compose/B-4", want: "END cannot be a start node", build: func(g *Graph[string, string]) error { return g.AddEdge(END, "a") }},
+		{rule: "compose/B-4", want: "START cannot be an end node", build: func(g *Graph[string, string]) error { return g.AddEdge("a", START) }},
+		{rule: "compose/B-4", want: "branch start node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error {
 			return g.AddBranch("a", NewGraphBranch(ok, map[string]bool{END: true}))
 		}},
-		{rule: "B-4", want: "branch end node 'b' needs to be added to graph first", build: func(g *Graph[string, string]) error {
+		{rule: "compose/B-4", want: "branch end node 'b' needs to be added to graph first", build: func(g *Graph[string, string]) error {
 			return g.AddBranch(START, NewGraphBranch(ok, map[string]bool{"b": true}))
 		}},
-		{rule: "B-5", want: "control edge[start]-[n] have been added yet", build: func(g *Graph[string, string]) error {
+		{rule: "compose/B-5", want: "control edge[start]-[n] have been added yet", build: func(g *Graph[string, string]) error {
 			_ = g.AddLambdaNode("n", suffix(""))
 			_ = g.AddEdge(START, "n")
 			return g.AddEdge(START, "n")
 		}},
-		{rule: "B-6", want: "only chain support node key option", build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), WithNodeKey("k")) }},
-		{rule: "B-7", want: "node 'n' needs state but graph state is not enabled", build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre) }},
-		{rule: "B-7", want: "node[n]'s pre handler state type[*compose.counters] is different from graph[*compose.propState]",
+		{rule: "compose/B-6", want: "only chain support node key option", build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), WithNodeKey("k")) }},
+		{rule: "compose/B-7", want: "node 'n' needs state but graph state is not enabled", build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre) }},
+		{rule: "compose/B-7", want: "node[n]'s pre handler state type[*compose.counters] is different from graph[*compose.propState]",
 			build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre) },
 			opts:  []NewGraphOption{WithGenLocalState(func(context.Context) *propState { return nil })}},
-		{rule: "B-8", want: "node[n]'s pre handler type[string] is different from its input type[int]", opts: []NewGraphOption{WithGenLocalState(state)},
+		{rule: "compose/B-8", want: "node[n]'s pre handler type[string] is different from its input type[int]", opts: []NewGraphOption{WithGenLocalState(state)},
 			build: func(g *Graph[string, string]) error {
 				return g.AddLambdaNode("n", InvokableLambda(func(context.Context, int) (string, error) { return "", nil }), pre)
 			}},
-		{rule: "B-8", want: "node[n]'s pre handler type[string] is different from its input type[map[string]interface {}]", opts: []NewGraphOption{WithGenLocalState(state)},
+		{rule: "compose/B-8", want: "node[n]'s pre handler type[string] is different from its input type[map[string]interface {}]", opts: []NewGraphOption{WithGenLocalState(state)},
 			build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre, WithInputKey("k")) }},
-		{rule: "B-8", want: "node[n]'s post handler type[int] is different from its output type[string]", opts: []NewGraphOption{WithGenLocalState(state)},
+		{rule: "compose/B-8", want: "node[n]'s post handler type[int] is different from its output type[string]", opts: []NewGraphOption{WithGenLocalState(state)},
 			build: func(g *Graph[string, string]) error {
 				return g.AddLambdaNode("n", suffix(""), WithStatePostHandler(func(_ context.Context, out int, _ *counters) (int, error) { return out, nil }))
 			}},
-		{rule: "B-8", want: "passthrough node[n]'s pre handler type isn't any", opts: []NewGraphOption{WithGenLocalState(state)},
+		{rule: "compose/B-8", want: "passthrough node[n]'s pre handler type isn't any", opts: []NewGraphOption{WithGenLocalState(state)},
 			build: func(g *Graph[string, string]) error { return g.AddPassthroughNode("n", pre) }},
-		{rule: "T-1", want: "graph edge[start]-[n]: start node's output type[string] and end node's input type[int] mismatch", build: func(g *Graph[string, string]) error {
+		{rule: "compose/T-1", want: "graph edge[start]-[n]: start node's output type[string] and end node's input type[int] mismatch", build: func(g *Graph[string, string]) error {
 			_ = g.AddLambdaNode("n", InvokableLambda(func(context.Context, int) (string, error) { return "", nil }))
 			return g.AddEdge(START, "n")
 		}},
-		{rule: "T-2", want: "condition's input type[int] and start node[start]'s output type[string] are mismatched", build: func(g *Graph[string, string]) error {
+		{rule: "compose/T-2", want: "condition's input type[int] and start node[start]'s output type[string] are mismatched", build: func(g *Graph[string, string]) error {
 			return g.AddBranch(START, NewGraphBranch(func(context.Context, int) (string, error) { return END, nil }, map[string]bool{END: true}))
 		}},
 	}
 	for _, c := range cases {
-		t.Run(c.rule+" "+c.want, func(t *testing.T) {
+		t.Run(c.want, func(t *testing.T) {
 			g := NewGraph[string, string](c.opts...)
-			require.EqualError(t, c.build(g), c.want)
-			// B-2: the first error sticks.
+			require.EqualError(t, c.build(g), c.want, c.rule)
+			// The first error sticks (rule compose/B-2).
 			require.EqualError(t, g.AddLambdaNode("other", suffix("")), c.want)
 			_, err := g.Compile(context.Background())
 			require.EqualError(t, err, c.want)
@@ -81,7 +81,8 @@ func TestGraph_BuildErrors(t *testing.T) {
 	}
 }
 
-func TestGraph_B9_B11_B12_T4_CompileErrors(t *testing.T) {
+// Rules compose/B-9, compose/B-11, compose/B-12, compose/T-4.
+func TestGraph_CompileRefusesBadGraphs(t *testing.T) {
 	ctx := context.Background()
 	g := NewGraph[string, string]()
 	_, err := g.Compile(ctx)
@@ -117,7 +118,8 @@ func TestGraph_B9_B11_B12_T4_CompileErrors(t *testing.T) {
 	require.EqualError(t, err, "some node's input or output types cannot be inferred: [p]")
 }
 
-func TestGraph_B3_CompiledGraphsDoNotChange(t *testing.T) {
+// Rule compose/B-3.
+func TestGraph_CompiledGraphsDoNotChange(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 	line(t, g, "n")
@@ -130,7 +132,8 @@ func TestGraph_B3_CompiledGraphsDoNotChange(t *testing.T) {
 	forms4(t, again, "x", "xn")
 }
 
-func TestGraph_B13_UnknownKeysAreIgnored(t *testing.T) {
+// Rule compose/B-13.
+func TestGraph_UnknownKeysAreIgnored(t *testing.T) {
 	for _, opts := range modes {
 		g := NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode("n", suffix("n")))
@@ -142,8 +145,9 @@ func TestGraph_B13_UnknownKeysAreIgnored(t *testing.T) {
 	}
 }
 
-// B-14: a nested graph is compiled with what its node says, and has nothing of the options of the graph around it.
-func TestGraph_B14_NestedGraphsInheritNoOptions(t *testing.T) {
+// A nested graph is compiled with what its node says, and has nothing of the options of the graph around it.
+// Rule compose/B-14.
+func TestGraph_NestedGraphsInheritNoOptions(t *testing.T) {
 	// It takes twelve steps, has a node that the lists name, and its result depends on the trigger mode.
 	inner := NewGraph[string, string]()
 	require.NoError(t, inner.AddLambdaNode("n", suffix("n")))
@@ -179,8 +183,9 @@ func TestGraph_B14_NestedGraphsInheritNoOptions(t *testing.T) {
 	require.Equal(t, []string{"n"}, interrupted(t, err).SubGraphs["sub"].AfterNodes)
 }
 
-// Nodes, lambdas and graphs hold nothing of the graph that they are in. N-3: a name is that of one node, by default "".
-func TestGraph_N3_DoBetter5_SharedPartsDoNotInterfere(t *testing.T) {
+// Nodes, lambdas and graphs hold nothing of the graph that they are in. A name belongs to one node and is "" by default.
+// Rules compose/N-3, compose/B22.5.
+func TestGraph_SharedPartsDoNotInterfere(t *testing.T) {
 	shared := suffix("s")
 	inner := NewChain[string, string]()
 	inner.AppendLambda(shared)
@@ -204,7 +209,8 @@ type person string
 
 func (p person) Name() string { return string(p) }
 
-func TestGraph_T3_T7_RuntimeChecks(t *testing.T) {
+// Rules compose/T-3, compose/T-7, compose/B22.8.
+func TestGraph_ChecksInterfacesAtRun(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("any", InvokableLambda(func(_ context.Context, in string) (any, error) {
 		switch in {
@@ -230,7 +236,8 @@ func TestGraph_T3_T7_RuntimeChecks(t *testing.T) {
 	}
 }
 
-func TestGraph_T4_PassthroughTypes(t *testing.T) {
+// Rule compose/T-4.
+func TestGraph_InfersTheTypesOfPassthroughs(t *testing.T) {
 	g := NewGraph[string, string]()
 	for _, k := range []string{"p", "q", "r"} {
 		require.NoError(t, g.AddPassthroughNode(k))
@@ -251,7 +258,8 @@ func TestGraph_T4_PassthroughTypes(t *testing.T) {
 	require.Error(t, branched.AddEdge(START, "p"), "the branch gave the passthrough its type")
 }
 
-func TestGraph_T8_TypedNilsAreValues(t *testing.T) {
+// Rule compose/T-8.
+func TestGraph_TypedNilsAreValues(t *testing.T) {
 	type ptr = *counters
 	g := NewGraph[ptr, map[string]any]()
 	pass := InvokableLambda(func(_ context.Context, in ptr) (ptr, error) { return in, nil })
@@ -261,7 +269,8 @@ func TestGraph_T8_TypedNilsAreValues(t *testing.T) {
 	forms4(t, compiled[ptr, map[string]any](t, g), nil, map[string]any{"k": ptr(nil)})
 }
 
-func TestGraph_N1_N2_Keys(t *testing.T) {
+// Rules compose/N-1, compose/N-2.
+func TestGraph_KeysWrapAndUnwrapValues(t *testing.T) {
 	g := NewGraph[map[string]any, map[string]any]()
 	require.NoError(t, g.AddLambdaNode("n", suffix("n"), WithInputKey("in"), WithOutputKey("out")))
 	require.NoError(t, g.AddPassthroughNode("p", WithInputKey("out"), WithOutputKey("end")))
@@ -282,8 +291,9 @@ func TestGraph_N1_N2_Keys(t *testing.T) {
 	require.Equal(t, map[string]any{"end": "abn"}, out)
 }
 
-// T-5: a key makes that side of the node a map, for every check of types.
-func TestGraph_T5_KeysChangeTheTypes(t *testing.T) {
+// A key makes that side of the node a map, for every check of types.
+// Rule compose/T-5.
+func TestGraph_KeysChangeTheTypes(t *testing.T) {
 	connect := func(build func(g *Graph[string, string]) error) error {
 		g := NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode("keyed", suffix(""), WithInputKey("in"), WithOutputKey("out")))
@@ -312,7 +322,8 @@ func TestGraph_T5_KeysChangeTheTypes(t *testing.T) {
 	forms4(t, compiled[kv, kv](t, g), kv{"a": "x"}, kv{"c": "x"})
 }
 
-func TestGraph_X3_StepLimit(t *testing.T) {
+// Rule compose/X-3.
+func TestGraph_LimitsItsSteps(t *testing.T) {
 	loop := func(opts ...GraphCompileOption) Runnable[int, int] {
 		g := NewGraph[int, int]()
 		require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in int) (int, error) { return in - 1, nil })))
@@ -343,7 +354,8 @@ func TestGraph_X3_StepLimit(t *testing.T) {
 	require.ErrorContains(t, err, "cannot set max run steps in dag")
 }
 
-func TestGraph_X9_X10(t *testing.T) {
+// Rules compose/X-9, compose/X-10.
+func TestGraph_EndsAtTheFirstResultOrFailsWithoutOne(t *testing.T) {
 	ran := false
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("a", suffix("a")))
@@ -368,7 +380,8 @@ func TestGraph_X9_X10(t *testing.T) {
 	}
 }
 
-func TestGraph_X16_SchemaX5_FanIn(t *testing.T) {
+// Rules compose/X-16, schema/X5, compose/B22.8, compose/B22.27.
+func TestGraph_MergesTheValuesOfSeveralNodes(t *testing.T) {
 	two := func(a, b any) Runnable[string, any] {
 		g := NewGraph[string, any]()
 		for k, v := range map[string]any{"a": a, "b": b} {
@@ -390,7 +403,7 @@ func TestGraph_X16_SchemaX5_FanIn(t *testing.T) {
 	require.ErrorContains(t, err, "(values merge map) field type mismatch. expected: '")
 	out, err = invoke(nil, map[string]any{"b": 2})
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"b": 2}, out, "DoBetter 8: a nil is no value to merge")
+	require.Equal(t, map[string]any{"b": 2}, out, "a nil is no value to merge")
 	out, err = invoke(nil, nil)
 	require.NoError(t, err)
 	require.Nil(t, out)
@@ -416,11 +429,12 @@ func TestGraph_X16_SchemaX5_FanIn(t *testing.T) {
 	for range 20 {
 		out, err := r.Invoke(context.Background(), "")
 		require.NoError(t, err)
-		require.Equal(t, merged{"c+a+b"}, out, "DoBetter 27: values are merged in the order in which the nodes were added")
+		require.Equal(t, merged{"c+a+b"}, out, "values are merged in the order in which the nodes were added")
 	}
 }
 
-func TestGraph_X17_StreamFanIn(t *testing.T) {
+// Rule compose/X-17.
+func TestGraph_InterleavesTheStreamsOfSeveralNodes(t *testing.T) {
 	build := func(a, b *Lambda, opts ...GraphCompileOption) Runnable[string, any] {
 		g := NewGraph[string, any]()
 		require.NoError(t, g.AddLambdaNode("a", a))
@@ -454,7 +468,8 @@ func TestGraph_X17_StreamFanIn(t *testing.T) {
 	require.Equal(t, map[string]bool{"a": true, "b": true}, ended)
 }
 
-// … X-23 and the direct edge beside a branch.
+// A node that no branch chose is skipped, and so is what only it leads to; a direct edge beside a branch wins.
+// Rules compose/X-18, compose/X-20, compose/X-21, compose/X-22, compose/X-23, compose/B22.12.
 func TestGraph_Skipping(t *testing.T) {
 	for _, steps := range []bool{false, true} {
 		opts := []GraphCompileOption{WithNodeTriggerMode(AllPredecessor)}
@@ -497,13 +512,14 @@ func TestGraph_Skipping(t *testing.T) {
 		require.NoError(t, direct.AddBranch("a", NewGraphMultiBranch(choose(), map[string]bool{"b": true, "c": true})))
 		require.NoError(t, direct.AddEdge("c", "b"))
 		require.NoError(t, direct.AddEdge("b", END))
-		forms4(t, compiled[string, string](t, direct, opts...), "x", "xab") // DoBetter 12: the edge wins over the branch that does not choose b
+		forms4(t, compiled[string, string](t, direct, opts...), "x", "xab") // the edge wins over the branch that does not choose b
 	}
 }
 
-// an output goes to every successor and to every condition, each with a stream of its own; a single successor
+// An output goes to every successor and to every condition, each with a stream of its own; a single successor
 // gets the very reader. What a node sends where no data goes is dropped, and closed.
-func TestGraph_X15_Routing(t *testing.T) {
+// Rule compose/X-15.
+func TestGraph_RoutesOutputsToNodesAndConditions(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			var source *schema.StreamReader[string]
@@ -562,8 +578,9 @@ func TestGraph_X15_Routing(t *testing.T) {
 	}
 }
 
-// joins of ways that are taken and ways that are not.
-func TestGraph_X21_X22_X24_JoinsOfSkippedWays(t *testing.T) {
+// Joins of ways that are taken and ways that are not.
+// Rules compose/X-21, compose/X-22, compose/X-24.
+func TestGraph_JoinsTakenAndSkippedPaths(t *testing.T) {
 	node := func(g *Graph[string, kv], keys ...string) {
 		for _, k := range keys {
 			require.NoError(t, g.AddLambdaNode(k, InvokableLambda(func(_ context.Context, in kv) (kv, error) {
@@ -661,7 +678,8 @@ func TestGraph_X21_X22_X24_JoinsOfSkippedWays(t *testing.T) {
 	}
 }
 
-func TestGraph_R3_R4_BranchErrors(t *testing.T) {
+// Rules compose/R-3, compose/R-4.
+func TestGraph_ReportsErrorsOfBranches(t *testing.T) {
 	build := func(b *GraphBranch) Runnable[string, string] {
 		g := NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode("n", suffix("")))
@@ -707,7 +725,8 @@ func TestErrorLine_OneLine(t *testing.T) {
 	}
 }
 
-func TestErrors_E1_E2_Paths(t *testing.T) {
+// Rules compose/E-1, compose/E-2, compose/B22.13.
+func TestErrors_NameThePathOfTheNode(t *testing.T) {
 	deep := NewGraph[string, string]()
 	require.NoError(t, deep.AddLambdaNode("n", InvokableLambda(func(context.Context, string) (string, error) { return "", errBoom })))
 	line(t, deep, "n")
@@ -726,8 +745,7 @@ func TestErrors_E1_E2_Paths(t *testing.T) {
 		require.Equal(t, errBoom, errors.Unwrap(err))
 	}
 
-	// DoBetter 13: text that a node puts around the error of a graph that it runs stays, and the inner error is not
-	// changed.
+	// Text that a node puts around the error of a graph that it runs stays, and the inner error is not changed.
 	innerRun := compiled[string, string](t, deep)
 	var innerErr error
 	outer := NewGraph[string, string]()
@@ -743,7 +761,8 @@ func TestErrors_E1_E2_Paths(t *testing.T) {
 	require.NotContains(t, innerErr.Error(), "o, n")
 }
 
-func TestState_S2_S3_S4(t *testing.T) {
+// Rules compose/S-2, compose/S-3, compose/S-4.
+func TestState_IsFoundByItsType(t *testing.T) {
 	type iface interface{ get() int }
 	ctx := context.Background()
 	require.EqualError(t, ProcessState(ctx, func(context.Context, *counters) error { return nil }), "get state from context fail: have not set state")
@@ -769,8 +788,9 @@ func TestState_S2_S3_S4(t *testing.T) {
 	require.Equal(t, 1, state.Pre)
 }
 
-// S-3: who holds the state of a nested graph may use that of the graph around it.
-func TestState_S3_OuterStateUnderTheInnerLock(t *testing.T) {
+// Who holds the state of a nested graph may use that of the graph around it.
+// Rule compose/S-3.
+func TestState_TheOuterStateIsReachedUnderTheInnerLock(t *testing.T) {
 	count := func(ctx context.Context) error {
 		return ProcessState(ctx, func(_ context.Context, s *counters) error { s.Pre++; return nil })
 	}
@@ -787,7 +807,8 @@ func TestState_S3_OuterStateUnderTheInnerLock(t *testing.T) {
 	forms4(t, compiled[string, string](t, g), "x", "x2")
 }
 
-func TestState_S5_S6_Handlers(t *testing.T) {
+// Rules compose/S-5, compose/S-6.
+func TestState_HandlersChangeInputsAndOutputs(t *testing.T) {
 	build := func(opts ...GraphAddNodeOpt) Runnable[string, string] {
 		g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
 		require.NoError(t, g.AddLambdaNode("n", streamSuffix("n"), opts...))

@@ -10,8 +10,9 @@ import (
 	"github.com/weftgo/weft/internal/core"
 )
 
-// I-6: what an interrupted call returns.
-func TestInterrupt_I6_TheResultOfTheRoot(t *testing.T) {
+// What an interrupted call returns.
+// Rule compose/I-6.
+func TestInterrupt_TheRootReturnsItsContexts(t *testing.T) {
 	g := NewGraph[string, *counters]()
 	require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(ctx context.Context, _ string) (*counters, error) {
 		return &counters{Pre: 1}, Interrupt(ctx, "why")
@@ -76,8 +77,9 @@ func TestInterrupt_InfoHasTheCheckPointID(t *testing.T) {
 	}
 }
 
-// I-7: what the info says, of every source of interrupts in one step.
-func TestInterrupt_I7_Info(t *testing.T) {
+// What the info says, of every source of interrupts in one step.
+// Rule compose/I-7.
+func TestInterrupt_InfoListsEverySource(t *testing.T) {
 	state := func(n int) NewGraphOption {
 		return WithGenLocalState(func(context.Context) *counters { return &counters{Pre: n} })
 	}

@@ -88,7 +88,8 @@ func fan(t *testing.T, add func(g *Graph[string, string], key string) error, key
 	return g
 }
 
-func TestInterrupt_I9_DoBetter1_ParallelNestedGraphsAllResume(t *testing.T) {
+// Rules compose/I-9, compose/B22.1.
+func TestInterrupt_ParallelNestedGraphsAllResume(t *testing.T) {
 	for mode, opts := range modes {
 		forEachRunKind(t, func(t *testing.T, call caller) {
 			g := fan(t, func(g *Graph[string, string], key string) error {
@@ -141,7 +142,8 @@ func TestInterrupt_OneOfSeveralIsResumedTheOthersAskAgain(t *testing.T) {
 
 // A node that is to be interrupted before it runs becomes ready while another one, still running, asks for an
 // interrupt: neither may be lost.
-func TestInterrupt_DoBetter2_BeforeANodeWhileASiblingAsks(t *testing.T) {
+// Rule compose/B22.2.
+func TestInterrupt_BeforeANodeWhileASiblingAsks(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		g := NewGraph[string, string]()
 		release := make(chan struct{})
@@ -178,7 +180,8 @@ func TestInterrupt_DoBetter2_BeforeANodeWhileASiblingAsks(t *testing.T) {
 	})
 }
 
-func TestInterrupt_I4_BeforeAndAfterNodes(t *testing.T) {
+// Rule compose/I-4.
+func TestInterrupt_StopsBeforeAndAfterNodes(t *testing.T) {
 	for mode, opts := range modes {
 		forEachRunKind(t, func(t *testing.T, call caller) {
 			g := NewGraph[string, string]()
@@ -210,7 +213,8 @@ func TestInterrupt_I4_BeforeAndAfterNodes(t *testing.T) {
 }
 
 // A stream run that is interrupted while a value from START still waits for a later node.
-func TestInterrupt_DoBetter3_WhileAValueFromStartWaits(t *testing.T) {
+// Rule compose/B22.3.
+func TestInterrupt_KeepsAValueFromStartThatWaits(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		wf := NewWorkflow[string, string]()
 		wf.AddLambdaNode("ask", asks("q")).AddInput(START)
@@ -226,7 +230,8 @@ func TestInterrupt_DoBetter3_WhileAValueFromStartWaits(t *testing.T) {
 	})
 }
 
-func TestInterrupt_DoBetter9_LegacySentinels(t *testing.T) {
+// Rule compose/B22.9.
+func TestInterrupt_TakesLegacySentinels(t *testing.T) {
 	for name, legacy := range map[string]error{
 		"sentinel": InterruptAndRerun,
 		"extra":    NewInterruptAndRerunErr("extra"),
@@ -259,7 +264,8 @@ func TestInterrupt_DoBetter9_LegacySentinels(t *testing.T) {
 
 // A runnable that is called inside a lambda and interrupts makes the lambda's node interrupt, even if the lambda does
 // nothing about it.
-func TestInterrupt_S21_6_DoBetter10_OfARunnableInsideALambda(t *testing.T) {
+// Rules compose/S21.6, compose/B22.10.
+func TestInterrupt_OfARunnableInsideALambda(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		inner := NewGraph[string, string]()
 		require.NoError(t, inner.AddLambdaNode("y", asks("q")))
@@ -284,7 +290,8 @@ func TestInterrupt_S21_6_DoBetter10_OfARunnableInsideALambda(t *testing.T) {
 }
 
 // A resume context is a value: it may be used again, and by runs at the same time.
-func TestInterrupt_DoBetter14_AResumeContextCanBeUsedAgain(t *testing.T) {
+// Rule compose/B22.14.
+func TestInterrupt_AResumeContextCanBeUsedAgain(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", asks("q")))
 	line(t, g, "n")
@@ -303,7 +310,8 @@ func TestInterrupt_DoBetter14_AResumeContextCanBeUsedAgain(t *testing.T) {
 	wg.Wait()
 }
 
-func TestInterrupt_I10_WithoutAnIDNothingIsStored(t *testing.T) {
+// Rule compose/I-10.
+func TestInterrupt_WithoutAnIDNothingIsStored(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", asks("q")))
 	line(t, g, "n")
@@ -316,7 +324,8 @@ func TestInterrupt_I10_WithoutAnIDNothingIsStored(t *testing.T) {
 	require.ErrorAs(t, err, &provider)
 }
 
-func TestInterrupt_E3_IsNeverWrappedAndAPlainErrorWins(t *testing.T) {
+// Rule compose/E-3.
+func TestInterrupt_IsNeverWrappedAndAPlainErrorWins(t *testing.T) {
 	plain := errors.New("plain")
 	g := fan(t, func(g *Graph[string, string], key string) error {
 		return g.AddLambdaNode(key, InvokableLambda(func(ctx context.Context, _ string) (string, error) {
@@ -337,7 +346,8 @@ type counters struct{ Pre, Post int }
 
 func init() { schema.RegisterName[*counters]("_weft_compose_test_counters") }
 
-func TestResume_U2_U3_StateModifierAndStateData(t *testing.T) {
+// Rules compose/U-2, compose/U-3, compose/B22.17.
+func TestResume_ModifiesOrReplacesTheState(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		state := WithGenLocalState(func(context.Context) *counters { return &counters{} })
 		count := WithStatePreHandler(func(_ context.Context, in string, s *counters) (string, error) {
@@ -357,7 +367,7 @@ func TestResume_U2_U3_StateModifierAndStateData(t *testing.T) {
 		info := interrupted(t, err)
 		require.Equal(t, &counters{Pre: 1}, info.State)
 		require.Equal(t, &counters{Pre: 1}, info.SubGraphs["sub"].State)
-		require.Empty(t, info.AfterNodes, "DoBetter 17: a nested graph that was interrupted did not finish")
+		require.Empty(t, info.AfterNodes, "a nested graph that was interrupted did not finish")
 
 		var paths []string
 		out, err := call(r, context.Background(), WithCheckPointID("id"), WithStateModifier(func(_ context.Context, path NodePath, s any) error {
@@ -378,6 +388,7 @@ func TestResume_U2_U3_StateModifierAndStateData(t *testing.T) {
 	})
 }
 
+// Rules compose/H-1, compose/H-2, compose/H-3, compose/H-4, compose/B22.6.
 func TestCheckpoint_Options(t *testing.T) {
 	ctx := context.Background()
 	build := func(opts ...GraphCompileOption) Runnable[string, string] {
@@ -386,20 +397,20 @@ func TestCheckpoint_Options(t *testing.T) {
 		line(t, g, "n")
 		return compiled[string, string](t, g, append(opts, WithInterruptBeforeNodes([]string{"n"}))...)
 	}
-	t.Run("H-1 no store", func(t *testing.T) {
+	t.Run("no store", func(t *testing.T) {
 		for _, opt := range []Option{WithCheckPointID("id"), WithWriteToCheckPointID("id")} {
 			_, err := build().Invoke(ctx, "x", opt)
 			require.ErrorContains(t, err, "receive checkpoint id but have not set checkpoint store")
 		}
 	})
-	t.Run("H-1 write elsewhere", func(t *testing.T) {
+	t.Run("write elsewhere", func(t *testing.T) {
 		s := newStore()
 		_, err := build(WithCheckPointStore(s)).Invoke(ctx, "x", WithCheckPointID("a"), WithWriteToCheckPointID("b"))
 		interrupted(t, err)
 		require.Contains(t, s.data, "b")
 		require.NotContains(t, s.data, "a")
 	})
-	t.Run("H-2, DoBetter 6: force new run, in any place", func(t *testing.T) {
+	t.Run("force new run, in any place", func(t *testing.T) {
 		s := newStore()
 		r := build(WithCheckPointStore(s))
 		_, err := r.Invoke(ctx, "x", WithCheckPointID("id"))
@@ -410,7 +421,7 @@ func TestCheckpoint_Options(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "yn", out)
 	})
-	t.Run("H-3 the same checkpoint resumes again", func(t *testing.T) {
+	t.Run("the same checkpoint resumes again", func(t *testing.T) {
 		s := newStore()
 		r := build(WithCheckPointStore(s))
 		_, err := r.Invoke(ctx, "x", WithCheckPointID("id"))
@@ -441,7 +452,7 @@ func TestCheckpoint_Options(t *testing.T) {
 		_, err := build(WithCheckPointStore(s)).Invoke(ctx, "x", WithCheckPointID("id"))
 		require.ErrorContains(t, err, "load checkpoint from store fail")
 	})
-	t.Run("H-4 a checkpoint of values resumes as streams and back", func(t *testing.T) {
+	t.Run("a checkpoint of values resumes as streams and back", func(t *testing.T) {
 		s := newStore()
 		r := build(WithCheckPointStore(s))
 		_, err := r.Invoke(ctx, "x", WithCheckPointID("id"))
@@ -459,7 +470,8 @@ func TestCheckpoint_Options(t *testing.T) {
 	})
 }
 
-func TestCheckpoint_H7_Migrate(t *testing.T) {
+// Rule compose/H-7.
+func TestCheckpoint_MigratesEveryState(t *testing.T) {
 	ctx := context.Background()
 	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{Pre: 1} }))
 	require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(ctx context.Context, in string) (out string, err error) {
@@ -491,9 +503,10 @@ func TestCheckpoint_H7_Migrate(t *testing.T) {
 	require.ErrorIs(t, err, stop)
 }
 
-// I-5: before an interrupt all that runs is waited for, also where nodes need not wait for each other. What the others
+// Before an interrupt all that runs is waited for, also where nodes need not wait for each other. What the others
 // gave is saved and does not run again; if one of them fails, that is the run's error.
-func TestInterrupt_I5_WhatRunsIsWaitedFor(t *testing.T) {
+// Rule compose/I-5.
+func TestInterrupt_WaitsForWhatRuns(t *testing.T) {
 	sources := map[string]struct {
 		opts []GraphCompileOption
 		node func(t *testing.T) *Lambda
@@ -546,9 +559,10 @@ func TestInterrupt_I5_WhatRunsIsWaitedFor(t *testing.T) {
 	}
 }
 
-// I-11: the caller gets a copy of the state also where nothing is saved. A state that cannot be copied is an error, and
+// The caller gets a copy of the state also where nothing is saved. A state that cannot be copied is an error, and
 // so is one that cannot be saved, but only where it is to be.
-func TestInterrupt_I11_DoBetter35_StatesThatCannotBeKept(t *testing.T) {
+// Rules compose/I-11, compose/B22.35.
+func TestInterrupt_AStateThatCannotBeCopiedIsAnError(t *testing.T) {
 	type node struct {
 		F    func()
 		Next *node
@@ -597,8 +611,9 @@ func TestInterrupt_I11_DoBetter35_StatesThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// U-10: calling again without targets asks the same again, in the same places.
-func TestResume_U10_WithoutTargets(t *testing.T) {
+// Calling again without targets asks the same again, in the same places.
+// Rule compose/U-10.
+func TestResume_WithoutTargetsAsksAgain(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			forEachRunKind(t, func(t *testing.T, call caller) {

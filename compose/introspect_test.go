@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestIntrospect_V1_Callbacks(t *testing.T) {
+// Rule compose/V-1.
+func TestIntrospect_CallsItsCallbacksAfterCompile(t *testing.T) {
 	var order []string
 	callback := func(name string) GraphCompileCallback {
 		return onCompile(func(info *GraphInfo) { order = append(order, name+":"+info.Name) })
@@ -39,7 +40,8 @@ func TestIntrospect_V1_Callbacks(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 }
 
-func TestIntrospect_V2_Info(t *testing.T) {
+// Rule compose/V-2.
+func TestIntrospect_DescribesTheGraph(t *testing.T) {
 	lambda := suffix("a")
 	inner := NewChain[string, string]().AppendLambda(lambda)
 	name := WithNodeName("A")
@@ -105,7 +107,8 @@ func TestIntrospect_V2_Info(t *testing.T) {
 	require.Len(t, described[string, map[string]any](t, g).Nodes, 4)
 }
 
-func TestIntrospect_V2_Workflow(t *testing.T) {
+// Rule compose/V-2.
+func TestIntrospect_DescribesAWorkflow(t *testing.T) {
 	wf := NewWorkflow[kv, kv]()
 	wf.AddLambdaNode("a", InvokableLambda(func(_ context.Context, in kv) (kv, error) { return in, nil })).
 		AddInput(START, MapFields("x", "y"), ToField("all"))

@@ -61,7 +61,8 @@ func (s supplied) has(form string) bool {
 }
 
 // Every combination of supplied forms under every call: which form runs, and that all give the same.
-func TestLambda_P2_FormsAndCalls(t *testing.T) {
+// Rule compose/P-2.
+func TestLambda_EveryFormServesEveryCall(t *testing.T) {
 	values := []string{"invoke", "stream", "collect", "transform"}
 	streams := []string{"transform", "stream", "collect", "invoke"}
 	preferred := func(s supplied, order []string) string {
@@ -151,7 +152,8 @@ func TestLambda_FormsFail(t *testing.T) {
 	}
 }
 
-func TestLambda_P1_NoForm(t *testing.T) {
+// Rule compose/P-1.
+func TestLambda_NeedsAForm(t *testing.T) {
 	const want = "needs to have at least one of four lambda types: invoke/stream/collect/transform, got none"
 	_, err := AnyLambda[string, string, optA](nil, nil, nil, nil)
 	require.EqualError(t, err, want)
@@ -210,7 +212,8 @@ func TestLambda_Constructors(t *testing.T) {
 }
 
 // A lambda without options takes none, not even a nil one.
-func TestLambda_O1_WithoutOptions(t *testing.T) {
+// Rule compose/O-1.
+func TestLambda_WithoutOptionsTakesNone(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 	require.NoError(t, g.AddPassthroughNode("p"))
@@ -225,7 +228,8 @@ func TestLambda_O1_WithoutOptions(t *testing.T) {
 	require.ErrorContains(t, err, "option type[compose.optA] is different from which the designated node[p] expects[<nil>]")
 }
 
-func TestLambda_O5_MixedOptions(t *testing.T) {
+// Rule compose/O-5.
+func TestLambda_RefusesMixedOptions(t *testing.T) {
 	var used string
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", supplied{invoke: true, transform: true}.lambda(t, &used)))
@@ -235,7 +239,8 @@ func TestLambda_O5_MixedOptions(t *testing.T) {
 	}
 }
 
-func TestLambda_P3_ToList(t *testing.T) {
+// Rule compose/P-3.
+func TestLambda_ToListWrapsEachChunk(t *testing.T) {
 	g := NewGraph[string, []string]()
 	require.NoError(t, g.AddLambdaNode("n", ToList[string]()))
 	line(t, g, "n")
@@ -257,7 +262,8 @@ func (parser) Parse(_ context.Context, m *schema.Message) (int, error) {
 	return len(m.Content), nil
 }
 
-func TestLambda_P3_MessageParser(t *testing.T) {
+// Rule compose/P-3.
+func TestLambda_MessageParserParses(t *testing.T) {
 	typeSeen := func(opts ...LambdaOpt) string {
 		g := NewGraph[*schema.Message, int]()
 		require.NoError(t, g.AddLambdaNode("n", MessageParser[int](parser{}, opts...)))
@@ -281,7 +287,8 @@ func TestLambda_P3_MessageParser(t *testing.T) {
 	require.Equal(t, components.Component("Lambda"), ComponentOfLambda)
 }
 
-func TestConcat_P4_SchemaX1_Streams(t *testing.T) {
+// Rules compose/P-4, schema/X1.
+func TestConcat_JoinsAWholeStream(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 	line(t, g, "n")
@@ -338,8 +345,9 @@ func trackedError(chunk string, err error) (*schema.StreamReader[string], <-chan
 
 type lastWins struct{ V int }
 
-// P-7: registering again replaces.
-func TestConcat_P5_P7_Registered(t *testing.T) {
+// Registering again replaces.
+// Rules compose/P-5, compose/P-7.
+func TestConcat_UsesRegisteredFunctions(t *testing.T) {
 	join := func(n int) int {
 		g := NewGraph[lastWins, lastWins]()
 		require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in lastWins) (lastWins, error) { return in, nil })))
@@ -359,7 +367,8 @@ func TestConcat_P5_P7_Registered(t *testing.T) {
 	require.Equal(t, 1, join(1), "one chunk is returned as it is")
 }
 
-func TestLambda_T6_NilInputs(t *testing.T) {
+// Rule compose/T-6.
+func TestLambda_TakesNilInputs(t *testing.T) {
 	nilOf := func(name string, l *Lambda) {
 		t.Run(name, func(t *testing.T) {
 			g := NewGraph[any, string]()
@@ -394,8 +403,9 @@ func isNilText(yes bool) string {
 	return "not nil"
 }
 
-// P-6: an error in the middle of a stream is that of whoever reads it.
-func TestLambda_P6_ErrorsBelongToTheReader(t *testing.T) {
+// An error in the middle of a stream is that of whoever reads it.
+// Rule compose/P-6.
+func TestLambda_ErrorsBelongToTheReader(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("producer", StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
 		sr, sw := schema.Pipe[string](2)
@@ -414,9 +424,10 @@ func TestLambda_P6_ErrorsBelongToTheReader(t *testing.T) {
 	require.NotErrorIs(t, err, io.EOF)
 }
 
-// X-2 of the data layer: a nil in a stream of an interface type is an element like any other on every way: copied to
+// A nil in a stream of an interface type is an element like any other on every way: copied to
 // two nodes, merged, behind a key, seen as any and as another interface.
-func TestLambda_SchemaX2_NilElementsOfStreams(t *testing.T) {
+// Rule schema/X2.
+func TestLambda_NilElementsOfStreamsAreElements(t *testing.T) {
 	nils := StreamableLambda(func(context.Context, string) (*schema.StreamReader[fmt.Stringer], error) {
 		return schema.StreamReaderFromArray([]fmt.Stringer{nil, nil, nil}), nil
 	})

@@ -17,7 +17,8 @@ import (
 )
 
 // When a node fails, the nodes that run beside it are cancelled with the failure as the cause, and waited for.
-func TestLifecycle_X11_DoBetter20_SiblingsOfAFailureAreCancelledAndJoined(t *testing.T) {
+// Rules compose/X-11, compose/B22.20.
+func TestLifecycle_SiblingsOfAFailureAreCancelledAndJoined(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			var left atomic.Int32
@@ -58,7 +59,8 @@ func TestLifecycle_ADoneContextEndsTheRun(t *testing.T) {
 }
 
 // A stream run must not cancel the producers that still feed its result.
-func TestLifecycle_DoBetter20_ProducersOfAResultOutliveTheRun(t *testing.T) {
+// Rule compose/B22.20.
+func TestLifecycle_ProducersOfAResultOutliveTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		producer := func(key string) *Lambda {
 			return StreamableLambda(func(ctx context.Context, in string) (*schema.StreamReader[map[string]any], error) {
@@ -94,7 +96,8 @@ func TestLifecycle_DoBetter20_ProducersOfAResultOutliveTheRun(t *testing.T) {
 }
 
 // Every stream that nobody will read is closed, so that its producer learns of it.
-func TestLifecycle_DoBetter22_UnreadStreamsAreClosed(t *testing.T) {
+// Rule compose/B22.22.
+func TestLifecycle_UnreadStreamsAreClosed(t *testing.T) {
 	// source gives a stream whose producer blocks until the stream is read or closed.
 	source := func(closed *<-chan struct{}) *Lambda {
 		return StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
@@ -186,7 +189,8 @@ func TestLifecycle_DoBetter22_UnreadStreamsAreClosed(t *testing.T) {
 	}
 }
 
-func TestLifecycle_DoBetter22_TheInputOfAResumeIsClosed(t *testing.T) {
+// Rule compose/B22.22.
+func TestLifecycle_TheInputOfAResumeIsClosed(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 	line(t, g, "n")
@@ -200,8 +204,9 @@ func TestLifecycle_DoBetter22_TheInputOfAResumeIsClosed(t *testing.T) {
 	<-closed
 }
 
-// P-6: an error inside a stream fails whoever reads it, not the node that made it.
-func TestLifecycle_P6_ErrorsInsideStreams(t *testing.T) {
+// An error inside a stream fails whoever reads it, not the node that made it.
+// Rule compose/P-6.
+func TestLifecycle_AnErrorInAStreamFailsItsReader(t *testing.T) {
 	broken := StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) {
 		sr, sw := schema.Pipe[string](2)
 		sw.Send(in, nil)
@@ -234,8 +239,9 @@ func TestLifecycle_P6_ErrorsInsideStreams(t *testing.T) {
 	require.ErrorContains(t, err, "node path: [joins]")
 }
 
-// X-8, DoBetter 33: what END does not depend on is left alone, or waited for.
-func TestLifecycle_X8_DoBetter33_SideNodes(t *testing.T) {
+// What END does not depend on is left alone, or waited for.
+// Rules compose/X-8, compose/B22.33.
+func TestLifecycle_SideNodesAreDetachedOrAwaited(t *testing.T) {
 	build := func(release <-chan struct{}, ended *atomic.Bool, opts ...GraphCompileOption) Runnable[string, string] {
 		g := NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode("side", InvokableLambda(func(ctx context.Context, in string) (string, error) {
@@ -271,8 +277,9 @@ func TestLifecycle_X8_DoBetter33_SideNodes(t *testing.T) {
 	})
 }
 
-// one runnable, many runs at once, nothing shared.
-func TestLifecycle_X13_ConcurrentRuns(t *testing.T) {
+// One runnable, many runs at once, nothing shared.
+// Rule compose/X-13.
+func TestLifecycle_RunsMayBeConcurrent(t *testing.T) {
 	g := fan(t, func(g *Graph[string, string], key string) error { return g.AddLambdaNode(key, keyedSuffix(key)) }, "a", "b", "c")
 	r := compiled[string, string](t, g)
 	t.Run("runs", func(t *testing.T) {

@@ -23,8 +23,9 @@ func ofGraphs(all []moment) (of []string) {
 }
 
 // Three graphs in one another, each with a node that asks, resumed one after the other: each attempt starts the graphs
-// that it enters and fails those that are interrupted. I-9: a nested graph adds the place of its node only.
-func TestInterrupt_S21_3_I9_ThreeLevels(t *testing.T) {
+// that it enters and fails those that are interrupted. A nested graph adds the place of its node only.
+// Rules compose/S21.3, compose/I-9.
+func TestInterrupt_ThreeLevelsResumeStepByStep(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			forEachRunKind(t, func(t *testing.T, call caller) {
@@ -75,9 +76,10 @@ func TestInterrupt_S21_3_I9_ThreeLevels(t *testing.T) {
 }
 
 // A loop of a model and tools: two calls of one tool ask, they are answered one by one, and a later call of the same
-// tool finds nothing of them. U-8 (and T11 of the components): a call that is not resumed asks again, one that is done
+// tool finds nothing of them. A call that is not resumed asks again, one that is done
 // does not run again.
-func TestInterrupt_S21_4_U8_ReActLoop(t *testing.T) {
+// Rules compose/S21.4, compose/U-8, components/T11.
+func TestInterrupt_AReActLoopAsksAgainOnlyWhatIsOpen(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		t.Run(fmt.Sprintf("streaming=%v", streaming), func(t *testing.T) {
 			var seen []string // by the tool and by its node, in each of their runs
@@ -151,8 +153,9 @@ func TestInterrupt_S21_4_U8_ReActLoop(t *testing.T) {
 }
 
 // A tool that runs a graph of its own, which keeps no checkpoint, is a resume target because what asked lies in it.
-// I-9: the address says which tool, which call and which runnable.
-func TestInterrupt_S21_6_I9_AToolAroundAGraph(t *testing.T) {
+// The address says which tool, which call and which runnable.
+// Rules compose/S21.6, compose/I-9.
+func TestInterrupt_AToolAroundAGraphIsATarget(t *testing.T) {
 	inner := NewGraph[string, string]()
 	require.NoError(t, inner.AddLambdaNode("leaf", InvokableLambda(func(ctx context.Context, in string) (string, error) {
 		if _, has, answer := GetResumeContext[string](ctx); has {

@@ -49,7 +49,8 @@ func optionGraph(t *testing.T) Runnable[string, string] {
 	return compiled[string, string](t, g, WithGraphName("g"))
 }
 
-func TestOptions_O1_O2_Routing(t *testing.T) {
+// Rules compose/O-1, compose/O-2.
+func TestOptions_ReachTheirNodes(t *testing.T) {
 	r := optionGraph(t)
 	forms4(t, r, "", "a[]ia[]ib[]p")
 	forms4(t, r, "", "a[1 2]ia[1 2]ib[]p", WithLambdaOption(optA("1"), optA("2")))
@@ -73,7 +74,8 @@ func TestOptions_O1_O2_Routing(t *testing.T) {
 	}
 }
 
-func TestOptions_O5_AreValues(t *testing.T) {
+// Rule compose/O-5.
+func TestOptions_AreValues(t *testing.T) {
 	base := WithLambdaOption(optA("1"))
 	one, two := base.DesignateNode("a"), base.DesignateNode("sub")
 	r := optionGraph(t)
@@ -82,7 +84,8 @@ func TestOptions_O5_AreValues(t *testing.T) {
 	forms4(t, r, "", "a[1]ia[1]ib[]p", base)
 }
 
-func TestOptions_O3_Callbacks(t *testing.T) {
+// Rule compose/O-3.
+func TestOptions_CallbacksAreInherited(t *testing.T) {
 	r := optionGraph(t)
 	for _, c := range []struct {
 		opt  func(callbacks.Handler) Option
@@ -133,7 +136,8 @@ func recorder(out *[]moment) callbacks.Handler {
 		}).Build()
 }
 
-func TestCallbacks_K2_TheUsersOwnFormIsReported(t *testing.T) {
+// Rule compose/K-2.
+func TestCallbacks_TheUsersOwnFormIsReported(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("invoke", suffix(""), WithNodeName("invoke")))
 	require.NoError(t, g.AddLambdaNode("stream", StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) { return singleOf(in), nil }), WithNodeName("stream")))
@@ -159,7 +163,8 @@ func TestCallbacks_K2_TheUsersOwnFormIsReported(t *testing.T) {
 	require.Equal(t, append(append([]moment{{"start stream", "g", "Graph"}}, nodes...), moment{"end stream", "g", "Graph"}), got)
 }
 
-func TestCallbacks_K3_K4_ErrorsAndSelfReporting(t *testing.T) {
+// Rules compose/K-3, compose/K-4.
+func TestCallbacks_ReportErrorsOfGraphsAndLeaveSelfReportingAlone(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("own", InvokableLambda(func(ctx context.Context, in string) (string, error) {
 		ctx = callbacks.OnStart(ctx, in)
@@ -180,8 +185,9 @@ func TestCallbacks_K3_K4_ErrorsAndSelfReporting(t *testing.T) {
 	require.Equal(t, []moment{{"start", "g", "Graph"}, {"error", "g", "Graph"}}, got)
 }
 
-// K-6: spans hang where they belong.
-func TestCallbacks_K6_ContextTree(t *testing.T) {
+// Spans hang where they belong.
+// Rule compose/K-6.
+func TestCallbacks_ContextsFormATree(t *testing.T) {
 	type key struct{}
 	path := func(ctx context.Context) string { p, _ := ctx.Value(key{}).(string); return p }
 	span := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {

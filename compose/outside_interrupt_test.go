@@ -29,7 +29,8 @@ func after(d time.Duration, r Runnable[string, string], call func(ctx context.Co
 	return call(ctx)
 }
 
-func TestOutsideInterrupt_G1(t *testing.T) {
+// Rule compose/G-1.
+func TestOutsideInterrupt_WaitsForItsGrace(t *testing.T) {
 	cases := []struct {
 		name  string
 		opts  []GraphInterruptOption
@@ -76,7 +77,8 @@ func TestOutsideInterrupt_G1(t *testing.T) {
 	}
 }
 
-func TestOutsideInterrupt_G2_TheResultWinsIfItIsThere(t *testing.T) {
+// Rule compose/G-2.
+func TestOutsideInterrupt_TheResultWinsIfItIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode("a", sleeper(10*time.Second, "a")))
@@ -88,7 +90,8 @@ func TestOutsideInterrupt_G2_TheResultWinsIfItIsThere(t *testing.T) {
 	})
 }
 
-func TestOutsideInterrupt_G5_NestedGraphsHaveTheSameGrace(t *testing.T) {
+// Rule compose/G-5.
+func TestOutsideInterrupt_NestedGraphsHaveTheSameGrace(t *testing.T) {
 	for _, timeout := range []time.Duration{-1, 5 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			inner := NewGraph[string, string]()
@@ -122,7 +125,8 @@ func TestOutsideInterrupt_G5_NestedGraphsHaveTheSameGrace(t *testing.T) {
 	}
 }
 
-func TestOutsideInterrupt_G4_FinishedSiblingsAreKept(t *testing.T) {
+// Rule compose/G-4.
+func TestOutsideInterrupt_FinishedSiblingsAreKept(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -150,9 +154,10 @@ func TestOutsideInterrupt_G4_FinishedSiblingsAreKept(t *testing.T) {
 	}
 }
 
-// G-3: every node of the run keeps its original input, in nested graphs, too: what runs again gets it, through its
+// Every node of the run keeps its original input, in nested graphs, too: what runs again gets it, through its
 // pre-handler, whether it was given up or asked for an interrupt itself.
-func TestOutsideInterrupt_G3_OriginalInputsAreKept(t *testing.T) {
+// Rule compose/G-3.
+func TestOutsideInterrupt_OriginalInputsAreKept(t *testing.T) {
 	pre := WithStatePreHandler(func(_ context.Context, in string, s *counters) (string, error) {
 		s.Pre++
 		return fmt.Sprint(in, s.Pre), nil
@@ -207,8 +212,9 @@ func TestOutsideInterrupt_G3_OriginalInputsAreKept(t *testing.T) {
 	}
 }
 
-// G-3: a stream is kept whole, however much of it the node has read.
-func TestOutsideInterrupt_G3_StreamsAreKeptWhole(t *testing.T) {
+// A stream is kept whole, however much of it the node has read.
+// Rule compose/G-3.
+func TestOutsideInterrupt_StreamsAreKeptWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int32
 		var got []string
@@ -235,8 +241,9 @@ func TestOutsideInterrupt_G3_StreamsAreKeptWhole(t *testing.T) {
 	})
 }
 
-// DoBetter 18: a zero value that was made up for a node without an input is not kept as if it had been given.
-func TestOutsideInterrupt_DoBetter18_MadeUpInputsAreNotKept(t *testing.T) {
+// A zero value that was made up for a node without an input is not kept as if it had been given.
+// Rule compose/B22.18.
+func TestOutsideInterrupt_MadeUpInputsAreNotKept(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		synctest.Test(t, func(t *testing.T) {
 			var tries atomic.Int32
@@ -286,9 +293,10 @@ func TestOutsideInterrupt_DoBetter18_MadeUpInputsAreNotKept(t *testing.T) {
 	})
 }
 
-// DoBetter 23: what is kept of a stream is let go as soon as the node has returned, not at the end of the run; and
+// What is kept of a stream is let go as soon as the node has returned, not at the end of the run; and
 // without an interrupt from outside nothing is kept.
-func TestOutsideInterrupt_DoBetter23_KeptStreamsAreReleased(t *testing.T) {
+// Rule compose/B22.23.
+func TestOutsideInterrupt_KeptStreamsAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, closed := tracked("a", "b", "c")
 		g := NewGraph[string, string]()
@@ -323,7 +331,8 @@ func TestOutsideInterrupt_DoBetter23_KeptStreamsAreReleased(t *testing.T) {
 	require.Equal(t, "x", out)
 }
 
-func TestOutsideInterrupt_G6_DoBetter21_CallingAgainOnlyShortens(t *testing.T) {
+// Rules compose/G-6, compose/B22.21.
+func TestOutsideInterrupt_CallingAgainOnlyShortens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode("a", sleeper(time.Hour, "a")))

@@ -23,7 +23,8 @@ type panicState struct{}
 
 // Every piece of user code that a graph calls may panic: the caller gets an error that names the place, wraps the
 // panic value, and nothing hangs or leaks.
-func TestPanic_X14_DoBetter7_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
+// Rules compose/X-14, compose/B22.7.
+func TestPanic_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
 	boom := func() { panic(errBoom) }
 	cases := []struct {
 		name  string
@@ -121,8 +122,9 @@ func TestPanic_X14_DoBetter7_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
 	}
 }
 
-// DoBetter 13.1.8 of the components: a component that panics has an error for its handlers, before it is the run's.
-func TestPanic_DoBetter13_1_8_ComponentsReportIt(t *testing.T) {
+// A component that panics reports an error to its handlers before the run fails with it.
+// Rule components/B13.1.8.
+func TestPanic_IsReportedByItsComponent(t *testing.T) {
 	var errs []string
 	handler := callbacks.NewHandlerBuilder().OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
 		var p *safe.PanicError
@@ -312,7 +314,8 @@ type muteTool struct {
 }
 
 // What is nil must be found when the graph is built.
-func TestNil_DoBetter8_19b_IsAnErrorAtConstruction(t *testing.T) {
+// Rules compose/B22.8, compose/B22.19b.
+func TestNil_IsAnErrorAtConstruction(t *testing.T) {
 	var noModel *nilModel
 	cases := map[string]func(g *Graph[string, string]) error{
 		"lambda": func(g *Graph[string, string]) error { return g.AddLambdaNode("n", nil) },

@@ -18,8 +18,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// neither START nor END takes a step: n nodes in a row need n.
-func TestSteps_X2_StartAndEndAreNone(t *testing.T) {
+// Neither START nor END takes a step: n nodes in a row need n.
+// Rule compose/X-2.
+func TestSteps_StartAndEndAreNone(t *testing.T) {
 	const n = 4
 	g := NewGraph[string, string]()
 	var keys []string
@@ -34,9 +35,10 @@ func TestSteps_X2_StartAndEndAreNone(t *testing.T) {
 	}
 }
 
-// a step is over when all its nodes have returned, post-handlers included; by dependencies nobody waits for
+// A step is over when all its nodes have returned, post-handlers included; by dependencies nobody waits for
 // nodes that do not concern it.
-func TestSteps_X4_AStepEndsWhenItsNodesReturned(t *testing.T) {
+// Rule compose/X-4.
+func TestSteps_AStepEndsWhenItsNodesReturned(t *testing.T) {
 	for mode, want := range map[string]time.Duration{"steps": 15 * time.Second, "dag": time.Second, "dag steps": 15 * time.Second} {
 		t.Run(mode, func(t *testing.T) {
 			forEachRunKind(t, func(t *testing.T, call caller) {
@@ -70,8 +72,9 @@ func TestSteps_X4_AStepEndsWhenItsNodesReturned(t *testing.T) {
 	}
 }
 
-// in a run of streams a node has returned when its reader is there: the next ones run while it still produces.
-func TestSteps_X4_StreamsGoOnAcrossSteps(t *testing.T) {
+// In a run of streams a node has returned when its reader is there: the next ones run while it still produces.
+// Rule compose/X-4.
+func TestSteps_StreamsContinueAcrossSteps(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			g := NewGraph[string, string]()
@@ -109,9 +112,10 @@ func goroutine() string {
 	return string(name)
 }
 
-// what is ready at the same time runs at the same time, each on a goroutine of its own; one may be the caller's,
+// What is ready at the same time runs at the same time, each on a goroutine of its own; one may be the caller's,
 // and is where that holds nobody up.
-func TestSteps_X5_ReadyNodesRunSideBySide(t *testing.T) {
+// Rule compose/X-5.
+func TestSteps_ReadyNodesRunSideBySide(t *testing.T) {
 	for mode, opts := range modes {
 		for _, n := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s/%d nodes", mode, n), func(t *testing.T) {
@@ -161,8 +165,9 @@ func TestSteps_X5_ReadyNodesRunSideBySide(t *testing.T) {
 	}
 }
 
-// of several failures that which came first is the run's; those who were cancelled by it do not count.
-func TestSteps_X11_TheFirstFailureCounts(t *testing.T) {
+// Of several failures that which came first is the run's; those who were cancelled by it do not count.
+// Rule compose/X-11.
+func TestSteps_TheFirstFailureCounts(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			forEachRunKind(t, func(t *testing.T, call caller) {
@@ -190,8 +195,9 @@ func TestSteps_X11_TheFirstFailureCounts(t *testing.T) {
 	}
 }
 
-// by dependencies a node runs once, however many ways lead to it and however far apart they end.
-func TestSteps_X25_ANodeFiresOnce(t *testing.T) {
+// By dependencies a node runs once, however many ways lead to it and however far apart they end.
+// Rule compose/X-25.
+func TestSteps_ANodeFiresOnce(t *testing.T) {
 	for _, mode := range []string{"dag", "dag steps"} {
 		t.Run(mode, func(t *testing.T) {
 			forEachRunKind(t, func(t *testing.T, call caller) {
@@ -222,8 +228,9 @@ func TestSteps_X25_ANodeFiresOnce(t *testing.T) {
 	}
 }
 
-// DoBetter 31: a state handler that has to join a slow stream first holds up nobody but its own node.
-func TestSteps_DoBetter31_SlowStreamsHoldUpNobody(t *testing.T) {
+// A state handler that has to join a slow stream first holds up nobody but its own node.
+// Rule compose/B22.31.
+func TestSteps_ASlowStreamDelaysOnlyItsNode(t *testing.T) {
 	state := WithGenLocalState(func(context.Context) *counters { return &counters{} })
 	slow := StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) {
 		sr, sw := schema.Pipe[string](0)
@@ -285,9 +292,10 @@ func TestSteps_DoBetter31_SlowStreamsHoldUpNobody(t *testing.T) {
 	}
 }
 
-// the context is looked at before a step begins: what runs by then is waited for, nothing new starts, and the
+// The context is looked at before a step begins: what runs by then is waited for, nothing new starts, and the
 // input of what would have been next is closed.
-func TestSteps_X1_X12_ContextsAreLookedAtBetweenSteps(t *testing.T) {
+// Rules compose/X-1, compose/X-12.
+func TestSteps_CheckTheContextBetweenSteps(t *testing.T) {
 	for mode, opts := range modes {
 		t.Run(mode, func(t *testing.T) {
 			forEachRunKind(t, func(t *testing.T, call caller) {
@@ -323,9 +331,10 @@ func TestSteps_X1_X12_ContextsAreLookedAtBetweenSteps(t *testing.T) {
 	}
 }
 
-// between steps only. A node that leads to END makes a run of a done context succeed, one that gives the error of
+// Between steps only. A node that leads to END makes a run of a done context succeed, one that gives the error of
 // its context fails as itself.
-func TestSteps_X12_ANodeMayIgnoreItsContext(t *testing.T) {
+// Rule compose/X-12.
+func TestSteps_ANodeMayIgnoreItsContext(t *testing.T) {
 	for _, ignores := range []bool{true, false} {
 		forEachRunKind(t, func(t *testing.T, call caller) {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -362,10 +371,11 @@ func TestSteps_X12_ANodeMayIgnoreItsContext(t *testing.T) {
 	}
 }
 
-// the pre-handlers of all nodes that start together run one after another, before the first of these nodes does;
-// one that fails or panics is the failure of its node, and the others still run. X-7: post-handlers run one at a time
+// The pre-handlers of all nodes that start together run one after another, before the first of these nodes does;
+// one that fails or panics is the failure of its node, and the others still run. Post-handlers run one at a time
 // as their nodes end, not for a node that failed.
-func TestSteps_X6_X7_Handlers(t *testing.T) {
+// Rules compose/X-6, compose/X-7.
+func TestSteps_RunStateHandlersOneByOne(t *testing.T) {
 	for mode, opts := range modes {
 		for _, bad := range []string{"", "error", "panic"} {
 			t.Run(mode+"/"+bad, func(t *testing.T) {

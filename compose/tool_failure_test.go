@@ -35,8 +35,8 @@ var bothForms = map[string]func(*ToolsNode, context.Context, *schema.Message) er
 }
 
 // The contexts of the calls beside one that fails end, with a cause that names it, and the calls are waited for.
-// Do better 20, 24.
-func TestToolsNode_L8_AFailureCancelsItsSiblings(t *testing.T) {
+// Rules compose/L-8, compose/B22.20, compose/B22.24.
+func TestToolsNode_AFailureCancelsItsSiblings(t *testing.T) {
 	for form, run := range bothForms {
 		t.Run(form, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,8 @@ func TestToolsNode_L8_AFailureCancelsItsSiblings(t *testing.T) {
 }
 
 // A call that fails on its own, after another one, counts by its place in the message.
-func TestToolsNode_L8_FailuresOfTheirOwnCountByPlace(t *testing.T) {
+// Rule compose/L-8.
+func TestToolsNode_IndependentFailuresCountByIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := errors.New("its own")
 		tools := []tool.BaseTool{
@@ -91,7 +92,8 @@ func TestToolsNode_L8_FailuresOfTheirOwnCountByPlace(t *testing.T) {
 	})
 }
 
-func TestToolsNode_L8_WhatCancelsNoSiblings(t *testing.T) {
+// Rule compose/L-8.
+func TestToolsNode_InterruptsAndAbandonedCallsCancelNoSiblings(t *testing.T) {
 	slow := &invokable{"slow", func(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
 		select {
 		case <-ctx.Done():
@@ -121,7 +123,8 @@ func TestToolsNode_L8_WhatCancelsNoSiblings(t *testing.T) {
 }
 
 // After a failure the calls that wait for their turn do not start.
-func TestToolsNode_L7_NothingStartsAfterAFailure(t *testing.T) {
+// Rule compose/L-7.
+func TestToolsNode_NothingStartsAfterAFailure(t *testing.T) {
 	for name, conf := range map[string]ToolsNodeConfig{
 		"one at a time": {MaxParallelCalls: 1},
 		"two at a time": {MaxParallelCalls: 2},
@@ -150,7 +153,8 @@ func TestToolsNode_L7_NothingStartsAfterAFailure(t *testing.T) {
 }
 
 // The contexts of calls outlive the node, for streams and whatever else a tool has started, but not what they are in.
-func TestToolsNode_L6_ContextsOutliveTheCalls(t *testing.T) {
+// Rule compose/L-6.
+func TestToolsNode_ContextsOutliveTheCalls(t *testing.T) {
 	type key struct{}
 	boss := errors.New("the user left")
 	for name, derive := range map[string]func(context.Context) (context.Context, context.CancelCauseFunc){
@@ -190,7 +194,8 @@ func TestToolsNode_L6_ContextsOutliveTheCalls(t *testing.T) {
 	}
 }
 
-func TestToolsNode_L6_TheDeadlineOfACallIsThatOfTheRun(t *testing.T) {
+// Rule compose/L-6.
+func TestToolsNode_ACallHasTheDeadlineOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -205,7 +210,8 @@ func TestToolsNode_L6_TheDeadlineOfACallIsThatOfTheRun(t *testing.T) {
 }
 
 // An early call is cancelled like any other, and cancels like any other.
-func TestToolsNode_L17_EarlyCallsAreSiblings(t *testing.T) {
+// Rule compose/L-17.
+func TestToolsNode_EarlyCallsAreSiblings(t *testing.T) {
 	for failing := range 2 {
 		synctest.Test(t, func(t *testing.T) {
 			var cause error

@@ -139,7 +139,8 @@ func textOf(m *schema.Message) string {
 	return sb.String()
 }
 
-func TestToolsNode_L2_L4_EveryKindBothWays(t *testing.T) {
+// Rules compose/L-2, compose/L-4.
+func TestToolsNode_RunsEveryKindOfToolBothWays(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		tn := toolsNode(t, ToolsNodeConfig{Tools: allKinds(), ExecuteSequentially: sequential})
 		out := runTools(t, tn, calls("inv:1", "str:2", "enh:3", "est:4"))
@@ -152,7 +153,8 @@ func TestToolsNode_L2_L4_EveryKindBothWays(t *testing.T) {
 	}
 }
 
-func TestToolsNode_L3_SchemaX4_Chunks(t *testing.T) {
+// Rules compose/L-3, schema/X4.
+func TestToolsNode_EachChunkFillsOnePlace(t *testing.T) {
 	tn := toolsNode(t, ToolsNodeConfig{Tools: allKinds()})
 	s, err := tn.Stream(context.Background(), calls("str:x", "inv:y"))
 	require.NoError(t, err)
@@ -175,7 +177,8 @@ func TestToolsNode_L3_SchemaX4_Chunks(t *testing.T) {
 }
 
 // A tool that streams may have nothing to say: that is an empty result, as of one that does not stream.
-func TestToolsNode_L4_EmptyStreams(t *testing.T) {
+// Rule compose/L-4.
+func TestToolsNode_TakesEmptyStreams(t *testing.T) {
 	tools := []tool.BaseTool{
 		&streamable{"str", func(context.Context, string) (*schema.StreamReader[string], error) {
 			return schema.StreamReaderFromArray[string](nil), nil
@@ -219,7 +222,8 @@ func TestToolsNode_L4_EmptyStreams(t *testing.T) {
 	require.Equal(t, map[string]*schema.ToolResult{"c2": {}}, info.(*ToolsInterruptAndRerunExtra).ExecutedEnhancedTools)
 }
 
-func TestToolsNode_L1_L9_BadInput(t *testing.T) {
+// Rules compose/L-1, compose/L-9.
+func TestToolsNode_RefusesBadInput(t *testing.T) {
 	ran := false
 	tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{&invokable{"inv", func(context.Context, string, ...tool.Option) (string, error) {
 		ran = true
@@ -244,14 +248,16 @@ func TestToolsNode_L1_L9_BadInput(t *testing.T) {
 	require.EqualError(t, err, "tool bare is not invokable, streamable, enhanced invokable or enhanced streamable")
 }
 
-func TestToolsNode_L9_UnknownTools(t *testing.T) {
+// Rule compose/L-9.
+func TestToolsNode_HandlesUnknownTools(t *testing.T) {
 	tn := toolsNode(t, ToolsNodeConfig{UnknownToolsHandler: func(ctx context.Context, name, input string) (string, error) {
 		return fmt.Sprint("no ", name, input, GetToolCallID(ctx)), nil
 	}})
 	require.Equal(t, "no ghost1c0", runTools(t, tn, calls("ghost:1"))[0].Content)
 }
 
-func TestToolsNode_L6_ContextOfACall(t *testing.T) {
+// Rule compose/L-6.
+func TestToolsNode_ACallHasItsOwnContext(t *testing.T) {
 	var mu sync.Mutex
 	var infos []callbacks.RunInfo
 	handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
@@ -281,7 +287,8 @@ func TestToolsNode_L6_ContextOfACall(t *testing.T) {
 	require.Equal(t, []callbacks.RunInfo{{Name: "alias", Type: "invokable", Component: components.ComponentOfTool}}, infos)
 }
 
-func TestToolsNode_L7_Parallel(t *testing.T) {
+// Rule compose/L-7.
+func TestToolsNode_RunsCallsInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &invokable{"slow", func(context.Context, string, ...tool.Option) (string, error) {
 			time.Sleep(time.Second)
@@ -301,7 +308,8 @@ func TestToolsNode_L7_Parallel(t *testing.T) {
 	})
 }
 
-func TestToolsNode_L8_TheFirstFailureByIndex(t *testing.T) {
+// Rule compose/L-8.
+func TestToolsNode_ReturnsTheFirstFailureByIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failing := &invokable{"bad", func(_ context.Context, args string, _ ...tool.Option) (string, error) {
 			if args == "late" {
@@ -318,7 +326,8 @@ func TestToolsNode_L8_TheFirstFailureByIndex(t *testing.T) {
 	})
 }
 
-func TestToolsNode_DoBetter24_PanicsInAnyCallAreErrors(t *testing.T) {
+// Rule compose/B22.24.
+func TestToolsNode_PanicsInAnyCallAreErrors(t *testing.T) {
 	panicking := &invokable{"p", func(context.Context, string, ...tool.Option) (string, error) { panic(errBoom) }}
 	for _, sequential := range []bool{false, true} {
 		tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{panicking, echo("ok")}, ExecuteSequentially: sequential})
@@ -343,7 +352,8 @@ func TestToolsNode_DoBetter24_PanicsInAnyCallAreErrors(t *testing.T) {
 	}
 }
 
-func TestToolsNode_DoBetter24_SequentialStopsAtAFailure(t *testing.T) {
+// Rule compose/B22.24.
+func TestToolsNode_SequentialStopsAtAFailure(t *testing.T) {
 	var ran []string
 	tl := &invokable{"t", func(_ context.Context, args string, _ ...tool.Option) (string, error) {
 		ran = append(ran, args)
@@ -357,7 +367,8 @@ func TestToolsNode_DoBetter24_SequentialStopsAtAFailure(t *testing.T) {
 	require.Equal(t, []string{"1", "bad"}, ran)
 }
 
-func TestToolsNode_DoBetter22_StreamsOfOtherCallsAreClosedOnFailure(t *testing.T) {
+// Rule compose/B22.22.
+func TestToolsNode_StreamsOfOtherCallsAreClosedOnFailure(t *testing.T) {
 	var closed <-chan struct{}
 	tools := []tool.BaseTool{
 		&streamable{"str", func(context.Context, string) (*schema.StreamReader[string], error) {
@@ -372,7 +383,8 @@ func TestToolsNode_DoBetter22_StreamsOfOtherCallsAreClosedOnFailure(t *testing.T
 	<-closed
 }
 
-func TestToolsNode_L5_Middlewares(t *testing.T) {
+// Rule compose/L-5.
+func TestToolsNode_MiddlewaresWrapTheCall(t *testing.T) {
 	var mu sync.Mutex
 	var trace []string
 	mark := func(name string) ToolMiddleware {
@@ -502,7 +514,8 @@ func TestToolsNode_NamedMiddlewaresAreBlamed(t *testing.T) {
 	}
 }
 
-func TestToolsNode_L10_L11_Arguments(t *testing.T) {
+// Rules compose/L-10, compose/L-11.
+func TestToolsNode_RenamesThenHandlesArguments(t *testing.T) {
 	conf := ToolsNodeConfig{
 		Tools:       []tool.BaseTool{echo("w")},
 		ToolAliases: map[string]ToolAliasConfig{"w": {NameAliases: []string{"weather"}, ArgumentsAliases: map[string][]string{"city": {"town", "place"}}}, "absent": {NameAliases: []string{"w"}}},
@@ -531,7 +544,8 @@ func TestToolsNode_L10_L11_Arguments(t *testing.T) {
 	require.EqualError(t, err, "failed to executed tool[name:w arguments:bad] arguments handler: boom")
 }
 
-func TestToolsNode_L12_AliasValidation(t *testing.T) {
+// Rule compose/L-12.
+func TestToolsNode_RefusesConflictingAliases(t *testing.T) {
 	for want, aliases := range map[string]map[string]ToolAliasConfig{
 		"tool 'a' has empty name alias":                                                                            {"a": {NameAliases: []string{""}}},
 		"tool 'a': name alias 'b' conflicts with existing tool's canonical name":                                   {"a": {NameAliases: []string{"b"}}},
@@ -565,7 +579,8 @@ type toolOfAnything struct {
 	of any
 }
 
-func TestToolsNode_L13_CallOptions(t *testing.T) {
+// Rules compose/L-13, compose/B22.32.
+func TestToolsNode_CallOptionsReplaceToolsAndAliases(t *testing.T) {
 	other := &countedTool{invokable: echo("other")}
 	type toolOptions struct{ suffix string }
 	withSuffix := tool.WrapImplSpecificOptFn(func(o *toolOptions) { o.suffix = "!" })
@@ -580,7 +595,7 @@ func TestToolsNode_L13_CallOptions(t *testing.T) {
 	list := WithToolList(other)
 	require.Equal(t, "otherx", runTools(t, tn, calls("O:x"), list)[0].Content, "the node's aliases apply to the list")
 	runTools(t, tn, calls("other:x"), list)
-	require.EqualValues(t, 1, other.infos.Load(), "DoBetter 32: the same list was bound again")
+	require.EqualValues(t, 1, other.infos.Load(), "the same list is bound once")
 	_, err := runToolsErr(t, tn, calls("a"), list)
 	require.ErrorContains(t, err, "tool a not found")
 
@@ -606,13 +621,15 @@ func TestToolsNode_L13_CallOptions(t *testing.T) {
 	require.ErrorContains(t, err, "failed to convert tool list from call option: tool bare is not")
 }
 
-func TestToolsNode_L16_TheLastOfANameWins(t *testing.T) {
+// Rule compose/L-16.
+func TestToolsNode_TheLastOfANameWins(t *testing.T) {
 	second := &invokable{"a", func(context.Context, string, ...tool.Option) (string, error) { return "second", nil }}
 	require.Equal(t, "second", runTools(t, toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{echo("a"), second}}), calls("a"))[0].Content)
 }
 
 // Calls that asked for an interrupt run again, with their state and data; the others do not.
-func TestToolsNode_L14_L15_InterruptAndResume(t *testing.T) {
+// Rules compose/L-14, compose/L-15.
+func TestToolsNode_ResumesOnlyTheOpenCalls(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		for _, streaming := range []bool{false, true} {
 			t.Run(fmt.Sprintf("sequential=%v/streaming=%v", sequential, streaming), func(t *testing.T) {
@@ -685,7 +702,8 @@ func TestToolsNode_L14_L15_InterruptAndResume(t *testing.T) {
 	}
 }
 
-func TestToolsNode_L17_L18_Provider(t *testing.T) {
+// Rules compose/L-17, compose/L-18.
+func TestToolsNode_UsesTheResultsOfTheProvider(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		var ran atomic.Int32
 		tn := toolsNode(t, ToolsNodeConfig{ExecuteSequentially: sequential, Tools: []tool.BaseTool{&invokable{"t", func(_ context.Context, args string, _ ...tool.Option) (string, error) {
@@ -716,7 +734,8 @@ func TestToolsNode_L17_L18_Provider(t *testing.T) {
 	}
 }
 
-func TestToolsNode_L19_SingleCall(t *testing.T) {
+// Rule compose/L-19.
+func TestToolsNode_RunsASingleCall(t *testing.T) {
 	tn := toolsNode(t, ToolsNodeConfig{Tools: allKinds(), ToolAliases: map[string]ToolAliasConfig{"inv": {NameAliases: []string{"alias"}}}})
 	call := func(name string) schema.ToolCall {
 		return schema.ToolCall{ID: "id", Function: schema.FunctionCall{Name: name, Arguments: "x"}}
@@ -736,7 +755,8 @@ func TestToolsNode_L19_SingleCall(t *testing.T) {
 	require.ErrorContains(t, err, "tool ghost not found")
 }
 
-func TestAgenticToolsNode_L20_L21_L22(t *testing.T) {
+// Rules compose/L-20, compose/L-21, compose/L-22.
+func TestAgenticToolsNode_ConvertsCallsAndResults(t *testing.T) {
 	url := "http://x"
 	picture := &enhanced{"pic", func(context.Context, string) (*schema.ToolResult, error) {
 		return &schema.ToolResult{Parts: []schema.ToolOutputPart{
@@ -824,7 +844,8 @@ func BenchmarkToolsNode_16Calls(b *testing.B) {
 
 // Calls that a model gave no ID of their own: each finds its own question and answer again, and one that is done
 // takes nothing of the others.
-func TestToolsNode_L15_CallsWithoutIDs(t *testing.T) {
+// Rule compose/L-15.
+func TestToolsNode_ReplaysCallsWithoutIDs(t *testing.T) {
 	asks := &invokable{"asks", func(ctx context.Context, args string, _ ...tool.Option) (string, error) {
 		was, has, saved := tool.GetInterruptState[string](ctx)
 		if was && (!has || saved != args) {

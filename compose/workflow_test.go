@@ -12,7 +12,8 @@ import (
 
 type kv = map[string]any
 
-func TestWorkflow_W1_InputsAndDependencies(t *testing.T) {
+// Rule compose/W-1.
+func TestWorkflow_SeparatesDataFromOrder(t *testing.T) {
 	var order []string
 	note := func(key string) *Lambda {
 		return InvokableLambda(func(_ context.Context, in string) (string, error) {
@@ -36,69 +37,71 @@ func TestWorkflow_W1_InputsAndDependencies(t *testing.T) {
 	require.Equal(t, strings.Repeat("abc", 4), strings.Join(order, ""))
 }
 
-func TestWorkflow_W2_W5_W13_CompileErrors(t *testing.T) {
+// Rules compose/W-2, compose/W-5, compose/W-11, compose/W-13, compose/B-1, compose/B-9, compose/T-4.
+func TestWorkflow_CompileReportsTheFirstError(t *testing.T) {
 	type flow = *Workflow[kv, kv]
 	toMap := InvokableLambda(func(_ context.Context, in kv) (kv, error) { return in, nil })
 	cases := []struct {
 		rule, want string
 		build      func(wf flow)
 	}{
-		{"B-1", "node 'end' is reserved, cannot add manually", func(wf flow) { wf.AddLambdaNode(END, toMap).AddInput(START) }},
-		{"W-2 adders return a node all the same", "node 'a' already present", func(wf flow) {
+		{"compose/B-1", "node 'end' is reserved, cannot add manually", func(wf flow) { wf.AddLambdaNode(END, toMap).AddInput(START) }},
+		{"compose/W-2: adders return a node all the same", "node 'a' already present", func(wf flow) {
 			wf.AddLambdaNode("a", toMap).AddInput(START)
 			wf.AddLambdaNode("a", toMap).AddInput(START).AddDependency(START).SetStaticValue(FieldPath{"k"}, 1)
 			wf.End().AddInput("a")
 		}},
-		{"W-2", "control edge[start]-[end] have been added yet", func(wf flow) { wf.End().AddInput(START, ToField("a")).AddInput(START, ToField("b")) }},
-		{"W-2", "data edge[start]-[end] have been added yet", func(wf flow) {
+		{"compose/W-2", "control edge[start]-[end] have been added yet", func(wf flow) { wf.End().AddInput(START, ToField("a")).AddInput(START, ToField("b")) }},
+		{"compose/W-2", "data edge[start]-[end] have been added yet", func(wf flow) {
 			wf.End().AddInput(START, ToField("a")).AddInputWithOptions(START, []*FieldMapping{ToField("b")}, WithNoDirectDependency())
 		}},
-		{"W-13 before the missing START and END", "edge start node 'nobody' needs to be added to graph first", func(wf flow) { wf.AddLambdaNode("a", toMap).AddInput("nobody") }},
-		{"W-13", "edge start node 'nobody' needs to be added to graph first", func(wf flow) { wf.End().AddInput("nobody") }},
-		{"W-13", "branch start node 'nobody' needs to be added to graph first", func(wf flow) {
+		{"compose/W-13: before the missing START and END", "edge start node 'nobody' needs to be added to graph first", func(wf flow) { wf.AddLambdaNode("a", toMap).AddInput("nobody") }},
+		{"compose/W-13", "edge start node 'nobody' needs to be added to graph first", func(wf flow) { wf.End().AddInput("nobody") }},
+		{"compose/W-13", "branch start node 'nobody' needs to be added to graph first", func(wf flow) {
 			wf.AddBranch("nobody", NewGraphBranch(func(context.Context, kv) (string, error) { return END, nil }, map[string]bool{END: true}))
 		}},
-		{"W-13", "branch end node 'nobody' needs to be added to graph first", func(wf flow) {
+		{"compose/W-13", "branch end node 'nobody' needs to be added to graph first", func(wf flow) {
 			wf.AddBranch(START, NewGraphBranch(func(context.Context, kv) (string, error) { return END, nil }, map[string]bool{"nobody": true}))
 		}},
-		{"W-13", "DAG is invalid, has loop: [a->b->a]", func(wf flow) {
+		{"compose/W-13", "DAG is invalid, has loop: [a->b->a]", func(wf flow) {
 			wf.AddLambdaNode("a", toMap).AddInput("b").AddDependency(START)
 			wf.AddLambdaNode("b", toMap).AddInput("a")
 			wf.End().AddInput("b")
 		}},
-		{"B-9", "start node not set", func(wf flow) {
+		{"compose/B-9", "start node not set", func(wf flow) {
 			wf.AddLambdaNode("a", toMap)
 			wf.End().AddInput("a")
 		}},
-		{"B-9", "end node not set", func(wf flow) { wf.AddLambdaNode("a", toMap).AddInput(START) }},
+		{"compose/B-9", "end node not set", func(wf flow) { wf.AddLambdaNode("a", toMap).AddInput(START) }},
 		{"a nil mapping", "node 'end': field mapping from node 'start' is nil", func(wf flow) { wf.End().AddInput(START, nil) }},
 		{"a nil branch", "branch of node 'start': the branch is nil", func(wf flow) {
 			wf.AddBranch(START, nil)
 			wf.End().AddInput(START)
 		}},
-		{"W-5", "duplicate mapping target field: a of node[end]", func(wf flow) {
+		{"compose/W-5", "duplicate mapping target field: a of node[end]", func(wf flow) {
 			wf.AddLambdaNode("a", toMap).AddInput(START)
 			wf.AddEnd("a", ToField("a")).AddEnd(START, ToField("a"))
 		}},
-		{"T-4", "some node's input or output types cannot be inferred: [p]", func(wf flow) {
+		{"compose/T-4", "some node's input or output types cannot be inferred: [p]", func(wf flow) {
 			wf.AddPassthroughNode("p").AddInput(START, FromField("k"))
 			wf.End().AddInput("p", ToField("x"))
 		}},
-		{"W-11", "static value of node 'end': the path is empty", func(wf flow) { wf.End().AddInput(START).SetStaticValue(nil, 1) }},
+		{"compose/W-11", "static value of node 'end': the path is empty", func(wf flow) { wf.End().AddInput(START).SetStaticValue(nil, 1) }},
 	}
 	for _, c := range cases {
-		t.Run(c.rule, func(t *testing.T) {
+		t.Run(c.want, func(t *testing.T) {
 			wf := NewWorkflow[kv, kv]()
 			c.build(wf)
 			_, err := wf.Compile(context.Background())
-			require.EqualError(t, err, c.want)
+			require.EqualError(t, err, c.want, c.rule)
 			_, again := wf.Compile(context.Background())
 			require.EqualError(t, again, c.want)
 		})
 	}
 }
 
-func TestWorkflow_B10_B12_Options(t *testing.T) {
+// Rules compose/B-10, compose/B-12.
+func TestWorkflow_RefusesOptionsOfSteps(t *testing.T) {
 	wf := NewWorkflow[string, string]()
 	wf.End().AddInput(START)
 	for _, mode := range []NodeTriggerMode{AnyPredecessor, AllPredecessor} {
@@ -110,7 +113,8 @@ func TestWorkflow_B10_B12_Options(t *testing.T) {
 	forms4(t, compiled[string, string](t, wf), "x", "x")
 }
 
-func TestWorkflow_B3_CompiledWorkflowsDoNotChange(t *testing.T) {
+// Rule compose/B-3.
+func TestWorkflow_CompiledWorkflowsDoNotChange(t *testing.T) {
 	changes := map[string]func(wf *Workflow[string, string], n *WorkflowNode){
 		"node":       func(wf *Workflow[string, string], _ *WorkflowNode) { wf.AddLambdaNode("b", suffix("")) },
 		"input":      func(_ *Workflow[string, string], n *WorkflowNode) { n.AddInput(START) },
@@ -144,8 +148,9 @@ func TestWorkflow_AddEndIsAnInputOfEnd(t *testing.T) {
 	forms4(t, compiled[string, kv](t, wf), "x", kv{"a": "xa", "in": "x"})
 }
 
-// W-12: a branch carries no data, and END may be one of its ends.
-func TestWorkflow_W12_Branches(t *testing.T) {
+// A branch carries no data, and END may be one of its ends.
+// Rule compose/W-12.
+func TestWorkflow_BranchesCarryNoData(t *testing.T) {
 	wf := NewWorkflow[string, kv]()
 	wf.AddLambdaNode("a", suffix("a")).AddInput(START)
 	// b takes from START, not from the node with the branch.
@@ -173,7 +178,8 @@ func TestWorkflow_W12_Branches(t *testing.T) {
 	}
 }
 
-// with all its mapped sources skipped a node runs on an empty input of its type.
+// With all its mapped sources skipped a node runs on an empty input of its type.
+// Rule compose/X-18.
 func TestWorkflow_AllSourcesSkipped(t *testing.T) {
 	type box struct{ V, Fixed string }
 	build := func(add func(wf *Workflow[string, string]) *WorkflowNode, m *FieldMapping) Runnable[string, string] {
@@ -209,7 +215,8 @@ func TestWorkflow_AllSourcesSkipped(t *testing.T) {
 	}, nil), "x", "<>")
 }
 
-// W-8, X-17: a merged stream tells where each source ends, in workflows, too.
+// A merged stream says where each source ends, in workflows, too.
+// Rules compose/W-8, compose/X-17.
 func TestWorkflow_StreamFanInWithSourceEOF(t *testing.T) {
 	wf := NewWorkflow[string, kv]()
 	for _, k := range []string{"a", "b"} {
@@ -240,7 +247,8 @@ func TestWorkflow_StreamFanInWithSourceEOF(t *testing.T) {
 }
 
 // Compiling twice, and one workflow as two nodes, leave each other alone.
-func TestWorkflow_DoBetter4_PartsAreUsedManyTimes(t *testing.T) {
+// Rule compose/B22.4.
+func TestWorkflow_PartsMayBeUsedManyTimes(t *testing.T) {
 	type pair struct{ A, B string }
 	inner := NewWorkflow[string, pair]()
 	inner.AddLambdaNode("a", suffix("a")).AddInput(START)

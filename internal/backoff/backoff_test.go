@@ -12,7 +12,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestDefault_RT2(t *testing.T) {
+// Rule agent/RT-2.
+func TestDefault_DoublesAndStaysBounded(t *testing.T) {
 	require.Equal(t, 100*time.Millisecond, Default(0))
 	for n := 1; n <= 12; n++ {
 		base := 10 * time.Second

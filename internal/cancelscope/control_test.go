@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestAsk_C3_Merges(t *testing.T) {
+// Rule runtime/C3.
+func TestAsk_MergesRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Control
 		v := c.Root()
@@ -30,7 +31,8 @@ func TestAsk_C3_Merges(t *testing.T) {
 	})
 }
 
-func TestAsk_C5_ImmediateAbsorbs(t *testing.T) {
+// Rule runtime/C5.
+func TestAsk_ImmediateAbsorbs(t *testing.T) {
 	var c Control
 	c.Ask(Request{Mode: 2})
 	c.Ask(Request{Timeout: time.Nanosecond})

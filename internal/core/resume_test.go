@@ -53,7 +53,8 @@ func interrupted(ctx context.Context, addrs ...Address) context.Context {
 	return PopulateInterruptState(ctx, id2Addr, id2State)
 }
 
-func TestResume_U6_StateIsHandedOverOnce(t *testing.T) {
+// Rule compose/U-6.
+func TestResume_StateIsHandedOverOnce(t *testing.T) {
 	ctx := interrupted(context.Background(), at("a", "b"))
 	was, has, state := GetInterruptState[string](enter(ctx, "a", "b"))
 	require.True(t, was)
@@ -64,7 +65,8 @@ func TestResume_U6_StateIsHandedOverOnce(t *testing.T) {
 	require.False(t, was, "the second visit must look like a first run")
 }
 
-func TestResume_U6_Targets(t *testing.T) {
+// Rule compose/U-6.
+func TestResume_FindsItsTargets(t *testing.T) {
 	one, two := at("a", "one"), at("a", "two")
 	ctx := interrupted(BatchResumeWithData(context.Background(), map[string]any{one.String(): 7}), one, two)
 
@@ -96,7 +98,8 @@ func TestResume_AncestorsOfUntargetedPointsAreNoTargets(t *testing.T) {
 	require.True(t, target, "without explicit targets everything open is meant")
 }
 
-func TestResume_U7_TypesMustMatch(t *testing.T) {
+// Rule compose/U-7.
+func TestResume_TypesMustMatch(t *testing.T) {
 	a := at("a")
 	ctx := enter(interrupted(BatchResumeWithData(context.Background(), map[string]any{a.String(): "text"}), a), "a")
 	was, has, _ := GetInterruptState[int](ctx)
@@ -138,7 +141,8 @@ func TestResume_PopulatingAgainKeepsProgress(t *testing.T) {
 	require.False(t, was, "a known point was opened again")
 }
 
-func TestResume_U9_NextPoints(t *testing.T) {
+// Rule compose/U-9.
+func TestResume_ListsTheNextPoints(t *testing.T) {
 	_, err := GetNextResumptionPoints(context.Background())
 	require.EqualError(t, err, "GetNextResumptionPoints: failed to get resume info from context")
 
@@ -210,7 +214,8 @@ func tree(t *testing.T) *InterruptSignal {
 	return top
 }
 
-func TestToInterruptContexts_I8_I12(t *testing.T) {
+// Rules compose/I-8, compose/I-12.
+func TestToInterruptContexts_ListsRootCausesWithTheirParents(t *testing.T) {
 	leaves := ToInterruptContexts(tree(t), nil)
 	require.Len(t, leaves, 2)
 	require.Same(t, leaves[0].Parent, leaves[1].Parent, "siblings share their parent")
@@ -224,9 +229,9 @@ func TestToInterruptContexts_I8_I12(t *testing.T) {
 	require.Empty(t, ToInterruptContexts(nil, nil))
 }
 
-// TestFromInterruptContexts_I7_RebuildsTheTree: ancestors that root causes share are one again, in the order of the
-// causes.
-func TestFromInterruptContexts_I7_RebuildsTheTree(t *testing.T) {
+// TestFromInterruptContexts_RebuildsTheTree: ancestors that root causes share are one again, in the order of the causes.
+// Rule compose/I-12.
+func TestFromInterruptContexts_RebuildsTheTree(t *testing.T) {
 	top := tree(t)
 	back := FromInterruptContexts(ToInterruptContexts(top, nil))
 	require.Equal(t, top.ID, back.ID)
@@ -248,8 +253,9 @@ func TestFromInterruptContexts_I7_RebuildsTheTree(t *testing.T) {
 	require.NotNil(t, states)
 }
 
-// TestInterruptCtx_I6_EqualsWithoutID: everything but the ID counts, up to the root.
-func TestInterruptCtx_I6_EqualsWithoutID(t *testing.T) {
+// TestInterruptCtx_EqualsWithoutID: everything but the ID counts, up to the root.
+// Rule compose/I-12.
+func TestInterruptCtx_EqualsWithoutID(t *testing.T) {
 	fresh := func() *InterruptCtx { return ToInterruptContexts(tree(t), nil)[0] }
 	one, two := fresh(), fresh()
 	require.NotEqual(t, one.ID, two.ID)

@@ -9,7 +9,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestSelect_LG1_I1(t *testing.T) {
+// Rule agent/LG-1.
+func TestSelect_FollowsTheLanguageThatIsSet(t *testing.T) {
 	require.Equal(t, "en", Select("en", "zh"))
 	require.NoError(t, Set(Chinese))
 	t.Cleanup(func() { require.NoError(t, Set(English)) })
