@@ -143,7 +143,7 @@ func TestInterrupt_OneOfSeveralIsResumedTheOthersAskAgain(t *testing.T) {
 // A node that is to be interrupted before it runs becomes ready while another one, still running, asks for an
 // interrupt: neither may be lost.
 // Rule compose/B22.2.
-func TestInterrupt_BeforeANodeWhileASiblingAsks(t *testing.T) {
+func TestInterrupt_BeforeANodeWhileASiblingAsksLosesNothing(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		g := NewGraph[string, string]()
 		release := make(chan struct{})
@@ -265,7 +265,7 @@ func TestInterrupt_TakesLegacySentinels(t *testing.T) {
 // A runnable that is called inside a lambda and interrupts makes the lambda's node interrupt, even if the lambda does
 // nothing about it.
 // Rules compose/S21.6, compose/B22.10.
-func TestInterrupt_OfARunnableInsideALambda(t *testing.T) {
+func TestInterrupt_OfARunnableInsideALambdaIsResumed(t *testing.T) {
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		inner := NewGraph[string, string]()
 		require.NoError(t, inner.AddLambdaNode("y", asks("q")))

@@ -20,7 +20,7 @@ import (
 
 // Neither START nor END takes a step: n nodes in a row need n.
 // Rule compose/X-2.
-func TestSteps_StartAndEndAreNone(t *testing.T) {
+func TestSteps_StartAndEndTakeNoStep(t *testing.T) {
 	const n = 4
 	g := NewGraph[string, string]()
 	var keys []string

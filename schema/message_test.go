@@ -28,7 +28,7 @@ func TestMessage_ConstructorsSetOnlyWhatIsGiven(t *testing.T) {
 }
 
 // Rules schema/M2, schema/M3.
-func TestMessage_JSONNames(t *testing.T) {
+func TestMessage_KeepsItsJSONNames(t *testing.T) {
 	data, err := json.Marshal(&Message{})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"role":"","content":""}`, string(data))

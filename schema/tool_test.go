@@ -105,7 +105,7 @@ func tools(t *testing.T) map[string]*ToolInfo {
 }
 
 // Rule schema/T10.
-func TestToolInfo_JSONKeys(t *testing.T) {
+func TestToolInfo_KeepsItsJSONKeys(t *testing.T) {
 	data, err := json.Marshal(&ToolInfo{Name: "n", Desc: "d", Extra: map[string]any{"k": 1}, ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{"a": {Type: Integer}})})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"name":"n","desc":"d","extra":{"k":1},"has_params_one_of":true,

@@ -29,7 +29,7 @@ func generic[T any](T) {}
 var atPackageLevel = func() {}
 
 // Rule components/B13.1.9.
-func TestTypeName_OfEveryKindOfValue(t *testing.T) {
+func TestTypeName_NamesEveryKindOfValue(t *testing.T) {
 	one, p := named{}, &named{}
 	pp := &p
 	fn := declared

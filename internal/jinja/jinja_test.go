@@ -292,7 +292,7 @@ func TestRender_KnowsEveryNameOfTheLanguage(t *testing.T) {
 
 // The filters and tests that other engines do not have.
 // Rule schema/F20.
-func TestRender_KnowsTheFiltersOfOurOwn(t *testing.T) {
+func TestRender_KnowsFiltersAndTestsBeyondJinja2(t *testing.T) {
 	for text, want := range map[string]string{
 		"{{ 1|add(2) }} {{ 1|add(0.5) }} {{ a|add('y') }}":                          "3 1.5 xy",
 		"{{ {'k': 1}|insert('q', 2) }} {{ {'k': 1}|insert('k', 2) }}":               "{'k': 1, 'q': 2} {'k': 2}",
