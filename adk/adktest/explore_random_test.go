@@ -28,8 +28,8 @@ type tree struct {
 	// told is what the tree is made of.
 	told                   *strings.Builder
 	unordered, speculative bool
-	// beside is how many parallel agents are around. A branch that fails counts as done when another one asks (W7): there
-	// are no questions in them.
+	// beside is how many parallel agents are around. A branch that fails counts as done when another one asks (rule
+	// runtime/W7): there are no questions in them.
 	beside int
 }
 

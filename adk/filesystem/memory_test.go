@@ -14,13 +14,13 @@ import (
 	"github.com/weftgo/weft/adk/filesystem/internal/conformance"
 )
 
-// The parts of the suite have the rules in their names: IM-1, IM-2, IM-3, IM-4, IM-5, IM-6, IM-7, IM-8, IM-9, IM-10,
-// IM-11 and IM-12. What only this backend promises is below.
+// TestInMemoryBackend runs the tests that all bundled backends have to pass. What only this backend promises is below.
 func TestInMemoryBackend(t *testing.T) {
 	conformance.Run(t, func(*testing.T) conformance.Backend { return filesystem.NewInMemoryBackend() })
 }
 
-func TestInMemoryBackend_IM2_IM11_IM12_ModifiedAt(t *testing.T) {
+// Rules batteries/IM-2, batteries/IM-11, batteries/IM-12.
+func TestInMemoryBackend_WritesAndEditsSetModifiedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, b := t.Context(), filesystem.NewInMemoryBackend()
 		stamp := func() string { return time.Now().Format(time.RFC3339Nano) }
@@ -36,18 +36,19 @@ func TestInMemoryBackend_IM2_IM11_IM12_ModifiedAt(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.NoError(t, b.Write(ctx, &filesystem.WriteRequest{FilePath: "/d/sub/new", Content: "x"}))
 		second := stamp()
-		require.Equal(t, first, ls("/d/old"), "IM-11: the time of the write")
+		require.Equal(t, first, ls("/d/old"), "the time of the write")
 		require.Equal(t, second, ls("/"), "a directory is as new as the newest file below it")
 
 		time.Sleep(time.Hour)
 		require.NoError(t, b.Edit(ctx, &filesystem.EditRequest{FilePath: "/d/old", OldString: "x", NewString: "y"}))
-		require.Equal(t, stamp(), ls("/d/old"), "IM-12: an edit counts")
+		require.Equal(t, stamp(), ls("/d/old"), "an edit counts")
 		require.Equal(t, stamp(), ls("/"))
 	})
 }
 
 // A write without a path, which a model may well ask for, makes a file at the top. It must not hide the others.
-func TestInMemoryBackend_IM2_AFileThatIsADirectory(t *testing.T) {
+// Rule batteries/IM-2.
+func TestInMemoryBackend_AFileAtTheTopHidesNoOther(t *testing.T) {
 	ctx, b := t.Context(), filesystem.NewInMemoryBackend()
 	for _, path := range []string{"", "/d", "/d/f"} {
 		require.NoError(t, b.Write(ctx, &filesystem.WriteRequest{FilePath: path, Content: "at " + path}))
@@ -74,9 +75,10 @@ func TestInMemoryBackend_NulBytesAreText(t *testing.T) {
 	require.Equal(t, []filesystem.GrepMatch{{Content: "a\x00b", Path: "/f", Line: 1}}, got)
 }
 
-// TestInMemoryBackend_IM13_Concurrent is for the race detector, and for the deadlock of a search that locks again while
+// TestInMemoryBackend_ConcurrentUse is for the race detector, and for the deadlock of a search that locks again while
 // a writer waits.
-func TestInMemoryBackend_IM13_Row11_Concurrent(t *testing.T) {
+// Rules batteries/B13.11, batteries/IM-13.
+func TestInMemoryBackend_ConcurrentUse(t *testing.T) {
 	ctx, b := t.Context(), filesystem.NewInMemoryBackend()
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -108,7 +110,8 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-func TestInMemoryBackend_Row29_Grep(t *testing.T) {
+// Rule batteries/B13.29.
+func TestInMemoryBackend_GrepSortsByPathAndObeysItsContext(t *testing.T) {
 	b := filesystem.NewInMemoryBackend()
 	for i := range 20 {
 		require.NoError(t, b.Write(t.Context(), &filesystem.WriteRequest{FilePath: fmt.Sprintf("/%02d", 19-i), Content: "x\n"}))

@@ -83,7 +83,8 @@ func load(t *testing.T, c *Config) (sections, warned []string, err error) {
 	return sections, w.lines, err
 }
 
-func TestNew_AM1(t *testing.T) {
+// Rule batteries/AM-1.
+func TestNew_InvalidConfig(t *testing.T) {
 	var nilBackend *store
 	b := newStore(t, nil)
 	for want, c := range map[string]*Config{
@@ -99,7 +100,8 @@ func TestNew_AM1(t *testing.T) {
 	}
 }
 
-func TestInsert_AM2_AM4_AM13_BothKindsOfMessage(t *testing.T) {
+// Rules batteries/AM-2, batteries/AM-4, batteries/AM-13.
+func TestInsert_BeforeTheFirstUserMessageAndOnce(t *testing.T) {
 	t.Run("message", testInsert[*schema.Message])
 	t.Run("agentic", testInsert[*schema.AgenticMessage])
 }
@@ -136,7 +138,8 @@ func testInsert[M adk.MessageType](t *testing.T) {
 }
 
 // For agentic messages the role decides, and results of tools have that of the user.
-func TestInsert_AM4_ToolResults(t *testing.T) {
+// Rule batteries/AM-4.
+func TestInsert_ToolResultsCountAsUserMessages(t *testing.T) {
 	insert := func(t *testing.T) *Config {
 		return &Config{Backend: newStore(t, map[string]string{"/a.md": "be kind"}), AgentsMDFiles: []string{"/a.md"}}
 	}
@@ -155,7 +158,8 @@ func TestInsert_AM4_ToolResults(t *testing.T) {
 	require.True(t, isContent(c.Messages[1]))
 }
 
-func TestInsert_AM3_Errors(t *testing.T) {
+// Rule batteries/AM-3.
+func TestInsert_ErrorsNameTheFiles(t *testing.T) {
 	boom := errors.New("boom")
 	b := newStore(t, map[string]string{"/d/a.md": "@b.md", "/d/b.md": "@c/d.md"})
 	b.fails["/d/c/d.md"] = boom
@@ -173,7 +177,8 @@ func TestInsert_AM3_Errors(t *testing.T) {
 	}
 }
 
-func TestLoad_AM5_AM6(t *testing.T) {
+// Rules batteries/AM-5, batteries/AM-6.
+func TestLoad_SkipsMissingAndEmptyFiles(t *testing.T) {
 	b := newStore(t, map[string]string{"/a.md": "a", "/empty.md": "", "/b.md": "b"})
 	b.fails["/nothing.md"] = nil // neither content nor an error
 	sections, warned, err := load(t, &Config{Backend: b, AgentsMDFiles: []string{"/x/../a.md", "/none.md", "/empty.md", "/nothing.md", "/a.md", "/b.md"}})
@@ -183,7 +188,8 @@ func TestLoad_AM5_AM6(t *testing.T) {
 	require.Equal(t, []string{"/a.md", "/none.md", "/empty.md", "/nothing.md", "/b.md"}, b.reads)
 }
 
-func TestImports_AM7_Row39(t *testing.T) {
+// Rules batteries/AM-7, batteries/B13.39.
+func TestImports_WhichMentionsAreFiles(t *testing.T) {
 	for text, want := range map[string][]string{
 		"see @docs/style.md and @notes.txt":                     {"docs/style.md", "notes.txt"},
 		"@a.md,@b.mdx;(@c.yaml) @d.yml @e.json @f.toml @G.MD":   {"a.md", "b.mdx", "c.yaml", "d.yml", "e.json", "f.toml", "G.MD"},
@@ -200,7 +206,8 @@ func TestImports_AM7_Row39(t *testing.T) {
 	}
 }
 
-func TestLoad_AM7_AM8_Order(t *testing.T) {
+// Rules batteries/AM-7, batteries/AM-8.
+func TestLoad_Order(t *testing.T) {
 	b := newStore(t, map[string]string{
 		"/d/a.md": "@b/b.md @c.md", "/d/b/b.md": "@../c.md @/e.md", "/d/c.md": "c", "/e.md": "@d/c.md", "/f.md": "@d/c.md",
 		"/rel/top.md": "@sub/x.md", "/rel/sub/x.md": "x",
@@ -212,7 +219,8 @@ func TestLoad_AM7_AM8_Order(t *testing.T) {
 		"rel/top.md=@sub/x.md", "rel/sub/x.md=x"}, sections)
 }
 
-func TestLoad_AM9_DepthAndCircles(t *testing.T) {
+// Rule batteries/AM-9.
+func TestLoad_DepthAndCircles(t *testing.T) {
 	files := map[string]string{"/a.md": "@b.md", "/b.md": "@a.md @b.md @c.md", "/c.md": "c"}
 	for i := range 8 {
 		files[fmt.Sprintf("/%d.md", i)] = fmt.Sprintf("@%d.md", i+1)
@@ -224,7 +232,8 @@ func TestLoad_AM9_DepthAndCircles(t *testing.T) {
 	require.Equal(t, []string{"/a.md: circular @import detected", "/b.md: circular @import detected", "/6.md: @import depth exceeds maximum of 5"}, warned)
 }
 
-func TestLoad_AM10_Budget(t *testing.T) {
+// Rule batteries/AM-10.
+func TestLoad_StopsAtTheByteBudget(t *testing.T) {
 	b := newStore(t, map[string]string{
 		"/a.md": "@i.md @j.md 12345678", "/i.md": "1234567890", "/j.md": "j", "/b.md": "1234 @k.md", "/k.md": "12345", "/c.md": "c",
 	})
@@ -247,7 +256,8 @@ func TestLoad_AM10_Budget(t *testing.T) {
 	}
 }
 
-func TestLoad_Row39_ImportRoot(t *testing.T) {
+// Rule batteries/B13.39.
+func TestLoad_ImportsStayBelowTheRoot(t *testing.T) {
 	b := newStore(t, map[string]string{"/p/a.md": "@../secret.md @/etc/passwd @sub/b.md", "/p/sub/b.md": "@../c.md", "/p/c.md": "c", "/secret.md": "s", "/etc/passwd": "s"})
 	sections, warned, err := load(t, &Config{Backend: b, AgentsMDFiles: []string{"/p/a.md"}, ImportRoot: "/p"})
 	require.NoError(t, err)
@@ -255,7 +265,8 @@ func TestLoad_Row39_ImportRoot(t *testing.T) {
 	require.Len(t, sections, 3)
 }
 
-func TestWarnings_AM11_StandardLogger(t *testing.T) {
+// Rule batteries/AM-11.
+func TestWarnings_StandardLogger(t *testing.T) {
 	var out bytes.Buffer
 	before := log.Writer()
 	log.SetOutput(&out)
@@ -270,7 +281,8 @@ func TestWarnings_AM11_StandardLogger(t *testing.T) {
 	require.ErrorIs(t, &missingError{fs.ErrNotExist}, fs.ErrNotExist)
 }
 
-func TestFormat_AM12(t *testing.T) {
+// Rule batteries/AM-12.
+func TestFormat_OneReminderWithAllFiles(t *testing.T) {
 	require.Empty(t, render(nil))
 	files := []section{{"/a.md", "be kind"}, {"/b.md", "be brief\n"}}
 	got := render(files)
@@ -281,7 +293,8 @@ func TestFormat_AM12(t *testing.T) {
 	require.Contains(t, render(files), "/a.md 的内容：\n\nbe kind")
 }
 
-func TestCache_Row26_ReadsOnlyWhatChanged(t *testing.T) {
+// Rule batteries/B13.26.
+func TestCache_ReadsOnlyWhatChanged(t *testing.T) {
 	b := listing{newStore(t, map[string]string{"/a.md": "@b.md", "/b.md": "old"})}
 	var w warnings
 	m, err := New(t.Context(), &Config{Backend: b, AgentsMDFiles: []string{"/a.md", "/late.md"}, OnLoadWarning: w.add})
@@ -346,7 +359,8 @@ func (*forgetful) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModelA
 	return ctx, s, nil
 }
 
-func TestAgent_AM2_AM3_G2_OneTextForTheRun(t *testing.T) {
+// Rules batteries/AM-2, batteries/AM-3, batteries/G-2.
+func TestAgent_OneTextForTheRun(t *testing.T) {
 	b := newStore(t, map[string]string{"/a.md": "be kind"})
 	m, err := New(t.Context(), &Config{Backend: b, AgentsMDFiles: []string{"/a.md"}})
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func loop[M adk.MessageType]() adktest.Reply {
 	return adktest.Messages(messagetest.Used(messagetest.Calling[M]("a"), 60, 40)).After(time.Second)
 }
 
-// TestLimits: user-pain E1: a model that calls a tool for ever is stopped at each limit.
+// TestLimits: a model that calls a tool for ever is stopped at each limit.
 func TestLimits(t *testing.T) {
 	messagetest.Both(t, testLimits[*schema.Message], testLimits[*schema.AgenticMessage])
 }
@@ -91,7 +91,7 @@ func testLimits[M adk.MessageType](t *testing.T) {
 	}
 }
 
-// TestFinalAnswer: user-pain E4: at a limit one answer without tools is given, and says that it was cut short.
+// TestFinalAnswer: at a limit one answer without tools is given, and says that it was cut short.
 func TestFinalAnswer(t *testing.T) {
 	messagetest.Both(t, testFinalAnswer[*schema.Message], testFinalAnswer[*schema.AgenticMessage])
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/weftgo/weft/adk/filesystem"
 )
 
-// TestDescriptions_Row37_PromiseOnlyWhatIsTrue: nothing refuses an edit or a write of a file that was not read before,
-// so no description may say so.
-func TestDescriptions_Row37_PromiseOnlyWhatIsTrue(t *testing.T) {
+// TestDescriptions_PromiseOnlyWhatIsTrue: nothing refuses an edit or a write of a file that was not read before, so
+// no description may say so.
+// Rule batteries/B13.37.
+func TestDescriptions_PromiseOnlyWhatIsTrue(t *testing.T) {
 	for _, description := range []string{ReadFileToolDesc, WriteFileToolDesc, EditFileToolDesc,
 		ReadFileToolDescChinese, WriteFileToolDescChinese, EditFileToolDescChinese} {
 		for _, promise := range []string{"will error", "will fail", "must have", "system-reminder", "reminder", "warning", "会报错", "将失败", "警告", "提醒"} {

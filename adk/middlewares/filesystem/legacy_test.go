@@ -15,7 +15,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestNewMiddleware_FM6(t *testing.T) {
+// Rule batteries/FM-6.
+func TestNewMiddleware_MakesAStructMiddleware(t *testing.T) {
 	b := filesystem.NewInMemoryBackend()
 	m, err := NewMiddleware(t.Context(), &Config{Backend: b})
 	require.NoError(t, err)
@@ -59,7 +60,8 @@ func call(t *testing.T, c *Config, result string, fails error) (string, error) {
 	return chunk, nil
 }
 
-func TestOffload_OF1_Threshold(t *testing.T) {
+// Rule batteries/OF-1.
+func TestOffload_Threshold(t *testing.T) {
 	for _, c := range []struct {
 		limit, size int
 		offloaded   bool
@@ -79,7 +81,8 @@ func TestOffload_OF1_Threshold(t *testing.T) {
 	}
 }
 
-func TestOffload_OF2_Errors(t *testing.T) {
+// Rule batteries/OF-2.
+func TestOffload_Errors(t *testing.T) {
 	boom := errors.New("boom")
 	long := strings.Repeat("x", 100)
 	b := filesystem.NewInMemoryBackend()
@@ -95,7 +98,8 @@ func TestOffload_OF2_Errors(t *testing.T) {
 	require.Empty(t, files)
 }
 
-func TestOffload_OF3_Message(t *testing.T) {
+// Rule batteries/OF-3.
+func TestOffload_Message(t *testing.T) {
 	c := &Config{Backend: filesystem.NewInMemoryBackend(), LargeToolResultOffloadingTokenLimit: 1,
 		LargeToolResultOffloadingPathGen: func(_ context.Context, in *compose.ToolInput) (string, error) { return "/r/" + in.Name, nil }}
 	for _, language := range []adk.Language{adk.LanguageEnglish, adk.LanguageChinese} {
@@ -109,14 +113,16 @@ func TestOffload_OF3_Message(t *testing.T) {
 	}
 }
 
-func TestOffload_OF4_Row17_Sample(t *testing.T) {
+// Rules batteries/B13.17, batteries/OF-4.
+func TestOffload_Sample(t *testing.T) {
 	require.Equal(t, "1: a\n2: \n3: b\n", sample("a\n\nb\n"))
 	require.Equal(t, 10, strings.Count(sample(strings.Repeat("x\n", 50)), "\n"))
 	long := strings.Repeat("é", 200_000)
 	require.Equal(t, "1: "+strings.Repeat("é", 1000)+"\n", sample(long), "however long a line is")
 }
 
-func TestOffload_OF5_NilStream(t *testing.T) {
+// Rule batteries/OF-5.
+func TestOffload_NilStream(t *testing.T) {
 	m, err := NewMiddleware(t.Context(), &Config{Backend: filesystem.NewInMemoryBackend()})
 	require.NoError(t, err)
 	_, err = m.WrapToolCall.Streamable(func(context.Context, *compose.ToolInput) (*compose.StreamToolOutput, error) {

@@ -111,7 +111,8 @@ func stored(t *testing.T, files map[string]string) *filesystem.InMemoryBackend {
 	return b
 }
 
-func TestValidate_FM1(t *testing.T) {
+// Rule batteries/FM-1.
+func TestValidate_InvalidConfig(t *testing.T) {
 	b := filesystem.NewInMemoryBackend()
 	var nilBackend *filesystem.InMemoryBackend
 	var nilShell *fakeShell
@@ -146,7 +147,8 @@ func TestValidate_FM1(t *testing.T) {
 	require.NoError(t, (&MiddlewareConfig{Backend: b}).Validate())
 }
 
-func TestTools_FM2_Order(t *testing.T) {
+// Rule batteries/FM-2.
+func TestTools_Order(t *testing.T) {
 	six := []string{"ls", "read_file", "write_file", "edit_file", "glob", "grep"}
 	b := filesystem.NewInMemoryBackend()
 	require.Equal(t, six, namesOf(t, toolsOf(t, &MiddlewareConfig{Backend: b})))
@@ -156,7 +158,8 @@ func TestTools_FM2_Order(t *testing.T) {
 		LsToolConfig: &ToolConfig{CustomTool: adktest.NewTool("mine")}})), "and a tool that needs no backend")
 }
 
-func TestTools_FM3_Config(t *testing.T) {
+// Rule batteries/FM-3.
+func TestTools_NameAndDescriptionByConfig(t *testing.T) {
 	b := filesystem.NewInMemoryBackend()
 	custom := adktest.NewTool("mine")
 	for _, c := range []struct {
@@ -199,7 +202,8 @@ func TestTools_FM3_Config(t *testing.T) {
 	require.EqualError(t, err, `two tools have the name "grep": give each ToolConfig its own`)
 }
 
-func TestTools_FM3_Row38_EveryToolByItsOwnConfig(t *testing.T) {
+// Rules batteries/B13.38, batteries/FM-3.
+func TestTools_EveryToolByItsOwnConfig(t *testing.T) {
 	c := &MiddlewareConfig{Backend: filesystem.NewInMemoryBackend(), Shell: &fakeShell{}}
 	for i, field := range []**ToolConfig{&c.LsToolConfig, &c.ReadFileToolConfig, &c.WriteFileToolConfig, &c.EditFileToolConfig,
 		&c.GlobToolConfig, &c.GrepToolConfig} {
@@ -217,7 +221,8 @@ func TestTools_FM3_Row38_EveryToolByItsOwnConfig(t *testing.T) {
 	}
 }
 
-func TestTools_I5_Chinese(t *testing.T) {
+// Rule batteries/I-5.
+func TestTools_DescriptionsInChinese(t *testing.T) {
 	require.NoError(t, adk.SetLanguage(adk.LanguageChinese))
 	t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })
 	tools := toolsOf(t, &MiddlewareConfig{Backend: filesystem.NewInMemoryBackend(), Shell: &fakeShell{}})
@@ -227,7 +232,8 @@ func TestTools_I5_Chinese(t *testing.T) {
 	}
 }
 
-func TestTools_Row34_Schemas(t *testing.T) {
+// Rule batteries/B13.34.
+func TestTools_OnlyWhatIsNeededIsRequired(t *testing.T) {
 	want := map[string][]string{ // required parameters
 		"ls": {}, "read_file": {"file_path"}, "write_file": {"content", "file_path"}, "edit_file": {"file_path", "new_string", "old_string"},
 		"glob": {"pattern"}, "grep": {"pattern"}, "execute": {"command"},
@@ -243,7 +249,8 @@ func TestTools_Row34_Schemas(t *testing.T) {
 	}
 }
 
-func TestBeforeAgent_FM4(t *testing.T) {
+// Rule batteries/FM-4.
+func TestBeforeAgent_AddsPromptAndToolsToACopy(t *testing.T) {
 	b := filesystem.NewInMemoryBackend()
 	m, err := New(t.Context(), &MiddlewareConfig{Backend: b, CustomSystemPrompt: ptr("Mind the files.")})
 	require.NoError(t, err)
@@ -302,7 +309,8 @@ func testAgent[M adk.MessageType](t *testing.T) {
 	adktest.Ask(t.Context(), t, agent, "Change it.").ExpectText("Done.")
 }
 
-func TestAgent_FM5_ResultsPassThrough(t *testing.T) {
+// Rule batteries/FM-5.
+func TestAgent_ResultsPassThrough(t *testing.T) {
 	t.Run("message", testPassThrough[*schema.Message])
 	t.Run("agentic", testPassThrough[*schema.AgenticMessage])
 }
@@ -347,7 +355,8 @@ func (brokenBackend) GlobInfo(context.Context, *GlobInfoRequest) ([]FileInfo, er
 func (brokenBackend) Write(context.Context, *WriteRequest) error { return errBackend }
 func (brokenBackend) Edit(context.Context, *EditRequest) error   { return errBackend }
 
-func TestTools_FT1_BackendErrors(t *testing.T) {
+// Rule batteries/FT-1.
+func TestTools_BackendErrors(t *testing.T) {
 	c := &MiddlewareConfig{Backend: brokenBackend{}, Shell: &fakeShell{err: errBackend}}
 	for _, name := range []string{"ls", "read_file", "write_file", "edit_file", "glob", "grep", "execute"} {
 		_, err := run(t, c, name, `{}`)

@@ -14,7 +14,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestLs_Row36_Listing(t *testing.T) {
+// Rule batteries/B13.36.
+func TestLs_SortsAndMarksDirectories(t *testing.T) {
 	c := &MiddlewareConfig{Backend: stored(t, map[string]string{"/b.txt": "", "/a/x": "", "/c.txt": ""})}
 	got, err := run(t, c, "ls", `{"path":"/"}`)
 	require.NoError(t, err)
@@ -32,7 +33,8 @@ func TestLs_Row36_Listing(t *testing.T) {
 	require.Equal(t, "No files found", got)
 }
 
-func TestGlob_Row36_Listing(t *testing.T) {
+// Rule batteries/B13.36.
+func TestGlob_SortsByName(t *testing.T) {
 	c := &MiddlewareConfig{Backend: stored(t, map[string]string{"/d/b.go": "", "/d/a.go": "", "/e/c.go": ""})}
 	got, err := run(t, c, "glob", `{"pattern":"**/*.go"}`)
 	require.NoError(t, err)
@@ -45,7 +47,8 @@ func TestGlob_Row36_Listing(t *testing.T) {
 	require.Equal(t, "No files found", got)
 }
 
-func TestRead_FT2(t *testing.T) {
+// Rule batteries/FT-2.
+func TestRead_NumbersTheLines(t *testing.T) {
 	c := &MiddlewareConfig{Backend: stored(t, map[string]string{
 		"/f": "one\ntwo\nthree", "/empty": "", "/long": strings.Repeat("x\n", 3000)})}
 	for _, tt := range []struct{ arguments, want string }{
@@ -69,7 +72,8 @@ type silentBackend struct{ filesystem.Backend }
 
 func (silentBackend) Read(context.Context, *ReadRequest) (*FileContent, error) { return nil, nil }
 
-func TestRead_FT2_NothingFromTheBackend(t *testing.T) {
+// Rule batteries/FT-2.
+func TestRead_NothingFromTheBackend(t *testing.T) {
 	got, err := run(t, &MiddlewareConfig{Backend: silentBackend{}}, "read_file", `{"file_path":"/f"}`)
 	require.NoError(t, err)
 	require.Equal(t, "No content found at path: /f", got)
@@ -103,7 +107,8 @@ func (b *pictureBackend) MultiModalRead(_ context.Context, req *filesystem.Multi
 	return b.content, nil
 }
 
-func TestMultiModalRead_FT3(t *testing.T) {
+// Rule batteries/FT-3.
+func TestMultiModalRead_Results(t *testing.T) {
 	text := func(s string) *schema.ToolResult { return textResult(s) }
 	data := "AQI=" // 1, 2
 	for _, c := range []struct {
@@ -139,7 +144,8 @@ func TestMultiModalRead_FT3(t *testing.T) {
 	}
 }
 
-func TestMultiModalRead_FT3_Pages(t *testing.T) {
+// Rule batteries/FT-3.
+func TestMultiModalRead_Pages(t *testing.T) {
 	format := `expected format like "3" or "1-10"`
 	for pages, want := range map[string]string{
 		"3": "", "900": "", "1-20": "", "5-5": "",
@@ -160,7 +166,8 @@ func TestMultiModalRead_FT3_Pages(t *testing.T) {
 	}
 }
 
-func TestMultiModalRead_FT3_Construction(t *testing.T) {
+// Rule batteries/FT-3.
+func TestMultiModalRead_Construction(t *testing.T) {
 	memory := filesystem.NewInMemoryBackend()
 	_, err := New(t.Context(), &MiddlewareConfig{Backend: memory, UseMultiModalRead: true})
 	require.ErrorContains(t, err, "MultiModalReader")
@@ -177,7 +184,8 @@ func TestMultiModalRead_FT3_Construction(t *testing.T) {
 	require.Equal(t, "mine", infoOf(t, custom).Desc)
 }
 
-func TestGrep_FT4_Request(t *testing.T) {
+// Rule batteries/FT-4.
+func TestGrep_Request(t *testing.T) {
 	for arguments, want := range map[string]GrepRequest{
 		`{"pattern":"p","path":"/d","glob":"*.go","type":"go","-i":true,"multiline":true}`: {Pattern: "p", Path: "/d", Glob: "*.go", FileType: "go", CaseInsensitive: true, EnableMultiline: true},
 		`{"pattern":"p","output_mode":"content","-A":1,"-B":2}`:                            {Pattern: "p", AfterLines: 1, BeforeLines: 2},
@@ -203,7 +211,8 @@ func (b *grepBackend) GrepRaw(_ context.Context, req *GrepRequest) ([]GrepMatch,
 	return b.matches, nil
 }
 
-func TestGrep_FT5_Output(t *testing.T) {
+// Rule batteries/FT-5.
+func TestGrep_Output(t *testing.T) {
 	three := []GrepMatch{
 		{Path: "/z/b.go", Line: 3, Content: "b3"}, {Path: "/a/c.go", Line: 1, Content: "c1"},
 		{Path: "/z/b.go", Line: 4, Content: "b4"}, {Path: "/m/a.go", Line: 9, Content: "a9"},
@@ -243,7 +252,8 @@ func TestGrep_FT5_Output(t *testing.T) {
 	require.Equal(t, "Found 1 file\n/a/c.go", got)
 }
 
-func TestGrep_Row35_MarkContextLines(t *testing.T) {
+// Rule batteries/B13.35.
+func TestGrep_MarkContextLines(t *testing.T) {
 	c := &MiddlewareConfig{Backend: stored(t, map[string]string{"/f": "one\nTWO\nthree"}), MarkContextLines: true}
 	got, err := run(t, c, "grep", `{"pattern":"two","-i":true,"-C":1,"output_mode":"content"}`)
 	require.NoError(t, err)
@@ -253,7 +263,8 @@ func TestGrep_Row35_MarkContextLines(t *testing.T) {
 	require.Equal(t, "/f:1:one\n/f:2:TWO\n/f:3:three", got)
 }
 
-func TestExecute_FT6(t *testing.T) {
+// Rule batteries/FT-6.
+func TestExecute_ShowsExitCodeAndTruncation(t *testing.T) {
 	for _, c := range []struct {
 		response *filesystem.ExecuteResponse
 		want     string
@@ -273,7 +284,8 @@ func TestExecute_FT6(t *testing.T) {
 	}
 }
 
-func TestExecute_FT7_Row38_Background(t *testing.T) {
+// Rules batteries/B13.38, batteries/FT-7.
+func TestExecute_Background(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
 		shell := &fakeShell{}
 		_, err := run(t, &MiddlewareConfig{Shell: shell, BackgroundCommands: allowed}, "execute", `{"command":"x","run_in_background":true}`)
@@ -288,7 +300,8 @@ func (c chunks) ExecuteStreaming(context.Context, *filesystem.ExecuteRequest) (*
 	return schema.StreamReaderFromArray(c), nil
 }
 
-func TestExecute_FT7_Streaming(t *testing.T) {
+// Rule batteries/FT-7.
+func TestExecute_Streaming(t *testing.T) {
 	for _, c := range []struct {
 		chunks chunks
 		want   string
@@ -310,7 +323,8 @@ func TestExecute_FT7_Streaming(t *testing.T) {
 	require.Equal(t, ExecuteToolDesc, infoOf(t, b).Desc)
 }
 
-func TestExecute_FT7_StreamingErrors(t *testing.T) {
+// Rule batteries/FT-7.
+func TestExecute_StreamingErrors(t *testing.T) {
 	boom := errors.New("boom")
 	shell := func(f fakeStreamingShell) tool.StreamableTool {
 		return toolNamed(t, &MiddlewareConfig{StreamingShell: f}, "execute").(tool.StreamableTool)
@@ -343,7 +357,8 @@ func TestExecute_FT7_StreamingErrors(t *testing.T) {
 	s.Close()
 }
 
-func TestExecute_FT7_Row21_ClosingTheResultStopsTheCommand(t *testing.T) {
+// Rules batteries/B13.21, batteries/FT-7.
+func TestExecute_ClosingTheResultStopsTheCommand(t *testing.T) {
 	r, w := schema.Pipe[*filesystem.ExecuteResponse](0)
 	stopped := make(chan struct{})
 	go func() {

@@ -16,7 +16,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestPatch_PT2_PT3(t *testing.T) {
+// Rules batteries/PT-2, batteries/PT-3.
+func TestPatch_AnswersOpenCallsInCallOrder(t *testing.T) {
 	messagetest.Both(t, testPatch[*schema.Message], testPatch[*schema.AgenticMessage])
 }
 
@@ -65,7 +66,8 @@ func testPatch[M adk.MessageType](t *testing.T) {
 	}
 }
 
-func TestPatch_PT1_NilConfig(t *testing.T) {
+// Rule batteries/PT-1.
+func TestPatch_NilConfig(t *testing.T) {
 	messagetest.Both(t, testNilConfig[*schema.Message], testNilConfig[*schema.AgenticMessage])
 }
 
@@ -79,7 +81,8 @@ func testNilConfig[M adk.MessageType](t *testing.T) {
 	}
 }
 
-func TestPatch_PT4_Messages(t *testing.T) {
+// Rule batteries/PT-4.
+func TestPatch_Messages(t *testing.T) {
 	content := func(context.Context, string, string) (string, error) { return "gone", nil }
 	ordinary, err := patchtoolcalls.New(t.Context(), &patchtoolcalls.Config{PatchedContentGenerator: content})
 	require.NoError(t, err)
@@ -101,7 +104,8 @@ func TestPatch_PT4_Messages(t *testing.T) {
 		{Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: "gone"}}}}, result.ContentBlocks[0].FunctionToolResult)
 }
 
-func TestPatch_PT5_AgenticBlocks(t *testing.T) {
+// Rule batteries/PT-5.
+func TestPatch_AgenticBlocks(t *testing.T) {
 	m, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(), nil)
 	require.NoError(t, err)
 	asking := messagetest.Calling[*schema.AgenticMessage]("a", "s")
@@ -115,7 +119,8 @@ func TestPatch_PT5_AgenticBlocks(t *testing.T) {
 	require.Same(t, state, got)
 }
 
-func TestPatch_PT6_Content(t *testing.T) {
+// Rule batteries/PT-6.
+func TestPatch_Content(t *testing.T) {
 	m, err := patchtoolcalls.New(t.Context(), nil)
 	require.NoError(t, err)
 	state := &adk.ChatModelAgentState{Messages: []*schema.Message{messagetest.Calling[*schema.Message]("a")}}
@@ -150,7 +155,8 @@ func TestPatch_InARun(t *testing.T) {
 		ExpectText("fine")
 }
 
-func TestPatch_Row31_NothingToDoCostsNothing(t *testing.T) {
+// Rule batteries/B13.31.
+func TestPatch_NothingToDoCostsNothing(t *testing.T) {
 	m, err := patchtoolcalls.New(t.Context(), nil)
 	require.NoError(t, err)
 	state := &adk.ChatModelAgentState{Messages: messagetest.Conversation[*schema.Message](1000)}

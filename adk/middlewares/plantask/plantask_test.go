@@ -97,7 +97,8 @@ func (b *board) files() (names []string) {
 	return names
 }
 
-func TestNew_PK1_PK2(t *testing.T) {
+// Rules batteries/PK-1, batteries/PK-2.
+func TestNew_InvalidConfigAndFourTools(t *testing.T) {
 	var nilBackend *filesystem.InMemoryBackend
 	for want, c := range map[string]*Config{
 		"config is required": nil, "backend is required": {BaseDir: "/tasks", Backend: nilBackend}, "baseDir is required": {Backend: filesystem.NewInMemoryBackend()},
@@ -128,7 +129,8 @@ func TestNew_PK1_PK2(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _, _ = m.BeforeAgent(context.Background(), before) }), 4.0)
 }
 
-func TestInfo_I5_Language(t *testing.T) {
+// Rule batteries/I-5.
+func TestInfo_Language(t *testing.T) {
 	b := newBoard(t, nil)
 	for name, want := range map[string][2]string{
 		"TaskCreate": {createDesc, createDescChinese}, "TaskGet": {getDesc, getDescChinese},
@@ -144,7 +146,8 @@ func TestInfo_I5_Language(t *testing.T) {
 	}
 }
 
-func TestInfo_PK15_Descriptions(t *testing.T) {
+// Rule batteries/PK-15.
+func TestInfo_Descriptions(t *testing.T) {
 	for desc, wants := range map[string][]string{
 		createDesc:        {"three steps or more", "several things", "plan mode", "When not to use it", "subject:", "description:", "activeForm: always", "metadata:", "Call TaskList before"},
 		getDesc:           {"everything", "Blocked by", "before you start"},
@@ -161,7 +164,8 @@ func TestInfo_PK15_Descriptions(t *testing.T) {
 	}
 }
 
-func TestCreate_PK3_PK4_PK6(t *testing.T) {
+// Rules batteries/PK-3, batteries/PK-4, batteries/PK-6.
+func TestCreate_StoresTheTaskUnderTheNextID(t *testing.T) {
 	b := newBoard(t, nil)
 	b.does("TaskCreate", `{"subject":"<b> & co","description":"d"}`, "Task #1 created successfully: <b> & co")
 	require.JSONEq(t, `{"id":"1","subject":"<b> & co","description":"d","status":"pending","blocks":[],"blockedBy":[]}`, b.file("1.json"))
@@ -176,7 +180,8 @@ func TestCreate_PK3_PK4_PK6(t *testing.T) {
 	newBoard(t, map[string]string{"1.json": "{}"}).fails("TaskCreate", `{"subject":"s"}`, "task #1 already exists")
 }
 
-func TestGet_PK5_PK7(t *testing.T) {
+// Rules batteries/PK-5, batteries/PK-7.
+func TestGet_ShowsTheTaskAndRefusesOddIDs(t *testing.T) {
 	b := newBoard(t, nil).create(1)
 	b.does("TaskGet", `{"taskId":"1"}`, `Task #1: a\nStatus: pending\nDescription: about a\n`)
 	b = newBoard(t, map[string]string{"7.json": `{"id":"9","subject":"s","description":"d","status":"in_progress","blocks":["3"],"blockedBy":["1","2"],"owner":"me"}`})
@@ -188,7 +193,8 @@ func TestGet_PK5_PK7(t *testing.T) {
 	}
 }
 
-func TestList_PK8(t *testing.T) {
+// Rule batteries/PK-8.
+func TestList_SortsTasksByID(t *testing.T) {
 	b := newBoard(t, nil)
 	for _, none := range []string{`{}`, ``, " \n", `null`} {
 		b.does("TaskList", none, "No tasks found.")
@@ -205,7 +211,8 @@ func TestList_PK8(t *testing.T) {
 	b.fails("TaskList", `{}`, "parse task file /tasks/1.json failed, err: ")
 }
 
-func TestUpdate_PK9_Fields(t *testing.T) {
+// Rules batteries/PK-9, batteries/PK-12.
+func TestUpdate_Fields(t *testing.T) {
 	b := newBoard(t, nil).create(3)
 	b.does("TaskUpdate", `{"taskId":"1","owner":"me","metadata":{"a":1,"b":"x"},"addBlockedBy":["3"],"addBlocks":["2"],"status":"in_progress","activeForm":"f","description":"d","subject":"s"}`,
 		"Updated task #1 subject, description, activeForm, status, blocks, blockedBy, owner, metadata")
@@ -216,11 +223,12 @@ func TestUpdate_PK9_Fields(t *testing.T) {
 	require.Equal(t, before, b.file("1.json"))
 	b.fails("TaskUpdate", `{"taskId":"1","status":"done"}`, "validate status failed")
 	b.fails("TaskUpdate", `{"taskId":"9","status":"completed"}`, "read task file /tasks/9.json failed")
-	b.does("TaskUpdate", `{"taskId":"1","metadata":{"b":null,"c":[1]}}`, "Updated task #1 metadata") // PK-12
+	b.does("TaskUpdate", `{"taskId":"1","metadata":{"b":null,"c":[1]}}`, "Updated task #1 metadata")
 	require.Contains(t, b.file("1.json"), `"metadata":{"a":1,"c":[1]}`)
 }
 
-func TestUpdate_PK10_Deleted(t *testing.T) {
+// Rule batteries/PK-10.
+func TestUpdate_Deleted(t *testing.T) {
 	b := newBoard(t, nil).create(3)
 	b.does("TaskUpdate", `{"taskId":"2","addBlocks":["3"],"addBlockedBy":["1"]}`, "Updated task #2 blocks, blockedBy")
 	b.does("TaskUpdate", `{"taskId":"2","status":"deleted","subject":"ignored","addBlocks":["x"]}`, "Updated task #2 deleted")
@@ -231,7 +239,8 @@ func TestUpdate_PK10_Deleted(t *testing.T) {
 	b.does("TaskCreate", `{"subject":"d"}`, "Task #4 created successfully: d")
 }
 
-func TestUpdate_PK11_Dependencies(t *testing.T) {
+// Rule batteries/PK-11.
+func TestUpdate_Dependencies(t *testing.T) {
 	b := newBoard(t, nil).create(4)
 	b.does("TaskUpdate", `{"taskId":"1","addBlocks":["2","2"]}`, "Updated task #1 blocks")
 	b.does("TaskUpdate", `{"taskId":"1","addBlocks":["2","3"]}`, "Updated task #1 blocks")
@@ -265,12 +274,14 @@ func (b *board) all() (all string) {
 	return all
 }
 
-func TestUpdate_PK11_EdgeWrittenAtOneEndOnly(t *testing.T) {
+// Rule batteries/PK-11.
+func TestUpdate_EdgeWrittenAtOneEndOnly(t *testing.T) {
 	b := newBoard(t, map[string]string{"1.json": `{"blocks":["2"]}`, "2.json": `{}`, "3.json": `{"blockedBy":["2"]}`})
 	b.fails("TaskUpdate", `{"taskId":"3","addBlocks":["1"]}`, "cyclic dependency")
 }
 
-func TestUpdate_PK13_AllCompleted(t *testing.T) {
+// Rule batteries/PK-13.
+func TestUpdate_AllCompleted(t *testing.T) {
 	b := newBoard(t, nil).create(2)
 	b.does("TaskUpdate", `{"taskId":"1","status":"completed"}`, "Updated task #1 status")
 	require.Len(t, b.files(), 3)
@@ -319,7 +330,8 @@ func (f *failing) Delete(ctx context.Context, r *DeleteRequest) error {
 	return errors.Join(f.fail("Delete"), f.InMemoryBackend.Delete(ctx, r))
 }
 
-func TestTools_PK14_BackendErrors(t *testing.T) {
+// Rule batteries/PK-14.
+func TestTools_BackendErrors(t *testing.T) {
 	for _, c := range []struct{ method, tool, arguments string }{
 		{"LsInfo", "TaskCreate", `{"subject":"s"}`}, {"Read", "TaskCreate", `{"subject":"s"}`}, {"Write", "TaskCreate", `{"subject":"s"}`},
 		{"Read", "TaskGet", `{"taskId":"1"}`}, {"LsInfo", "TaskList", `{}`}, {"Read", "TaskList", `{}`},
@@ -351,14 +363,16 @@ func (b absolute) LsInfo(ctx context.Context, r *LsInfoRequest) ([]FileInfo, err
 	return infos, err
 }
 
-func TestBackend_Row13_PathsOfAnyForm(t *testing.T) {
+// Rule batteries/B13.13.
+func TestBackend_PathsOfAnyForm(t *testing.T) {
 	b := newBoard(t, nil)
 	b.tools = toolsOn(t, absolute{b.backend}, "/tasks")
 	b.create(2)
 	b.does("TaskList", `{}`, `#1 [pending] a\n#2 [pending] b\n`)
 }
 
-func TestBackend_Row13_Local(t *testing.T) {
+// Rule batteries/B13.13.
+func TestBackend_Local(t *testing.T) {
 	dir := t.TempDir()
 	files, err := local.NewBackend(t.Context(), &local.Config{Root: dir})
 	require.NoError(t, err)
@@ -371,7 +385,8 @@ func TestBackend_Row13_Local(t *testing.T) {
 	b.does("TaskList", `{}`, "No tasks found.")
 }
 
-func TestTools_Row14_ConcurrentCallsOfSeveralRuns(t *testing.T) {
+// Rule batteries/B13.14.
+func TestTools_ConcurrentCallsOfSeveralRuns(t *testing.T) {
 	b := newBoard(t, nil)
 	m, err := New(t.Context(), &Config{Backend: b.backend, BaseDir: "/tasks"})
 	require.NoError(t, err)
@@ -451,7 +466,8 @@ func testAgent[M adk.MessageType](t *testing.T) {
 	adktest.Ask(t.Context(), t, agent, "Plan dinner.").ExpectText("Done.")
 }
 
-func TestCompareIDs_Row14(t *testing.T) {
+// Rule batteries/B13.14.
+func TestCompareIDs_OrdersByNumber(t *testing.T) {
 	ids := []string{"10", "2", "100000000000000000000", "1", "99999999999999999999"}
 	slices.SortFunc(ids, compareIDs)
 	require.Equal(t, []string{"1", "2", "10", "99999999999999999999", "100000000000000000000"}, ids)

@@ -59,7 +59,8 @@ func clearing[M adk.MessageType](t testing.TB, c *reduction.TypedConfig[M]) func
 	}
 }
 
-func TestClear_RC2_RC4_RC7_RC8(t *testing.T) {
+// Rules batteries/RC-2, batteries/RC-4, batteries/RC-7, batteries/RC-8.
+func TestClear_EachOldRoundOnce(t *testing.T) {
 	messagetest.Both(t, testClear[*schema.Message], testClear[*schema.AgenticMessage])
 }
 
@@ -88,7 +89,8 @@ func testClear[M adk.MessageType](t *testing.T) {
 	require.Equal(t, "tool t#c3: result c3", got[11])
 }
 
-func TestClear_Row1_PlaceholdersAreNotOffloaded(t *testing.T) {
+// Rule batteries/B13.1.
+func TestClear_PlaceholdersAreNotOffloaded(t *testing.T) {
 	f := files{}
 	do := clearing(t, &reduction.Config{Backend: f, TokenCounter: perMessage[*schema.Message], MaxTokensForClear: 1})
 	placeholder := fmt.Sprintf(savedTo, "c0")
@@ -109,7 +111,8 @@ func testClearWithoutBackend[M adk.MessageType](t *testing.T) {
 	require.Equal(t, []string{"tool t#b: [Old tool result content cleared]", "tool t#k: rk", "tool t#a: [Old tool result content cleared]", "user: u", "tool t#missing: too late"}, got[1:6])
 }
 
-func TestClear_RC1_RC11_OwnHandler(t *testing.T) {
+// Rules batteries/RC-1, batteries/RC-11.
+func TestClear_OwnHandler(t *testing.T) {
 	messagetest.Both(t, testClearOwnHandler[*schema.Message], testClearOwnHandler[*schema.AgenticMessage])
 }
 
@@ -150,7 +153,8 @@ func testClearOwnHandler[M adk.MessageType](t *testing.T) {
 	require.NotNil(t, ctx)
 }
 
-func TestClear_Row3_BackendOfTheTool(t *testing.T) {
+// Rule batteries/B13.3.
+func TestClear_BackendOfTheTool(t *testing.T) {
 	messagetest.Both(t, testClearBackend[*schema.Message], testClearBackend[*schema.AgenticMessage])
 }
 
@@ -162,8 +166,9 @@ func testClearBackend[M adk.MessageType](t *testing.T) {
 	require.Equal(t, files{"/tmp/clear/c0": "result c0"}, mine)
 }
 
-// TestClear_Row4_SharedMessages is for the race detector, too: others hold the same messages.
-func TestClear_Row4_SharedMessages(t *testing.T) {
+// TestClear_SharedMessages is for the race detector, too: others hold the same messages.
+// Rule batteries/B13.4.
+func TestClear_SharedMessages(t *testing.T) {
 	messagetest.Both(t, testClearShared[*schema.Message], testClearShared[*schema.AgenticMessage])
 }
 
@@ -192,7 +197,8 @@ func everything[M adk.MessageType](t *testing.T, messages []M) string {
 	return string(text)
 }
 
-func TestClear_RC3_Row2_Rewriter(t *testing.T) {
+// Rules batteries/B13.2, batteries/RC-3.
+func TestClear_Rewriter(t *testing.T) {
 	messagetest.Both(t, testClearRewriter[*schema.Message], testClearRewriter[*schema.AgenticMessage])
 }
 
@@ -218,7 +224,8 @@ func testClearRewriter[M adk.MessageType](t *testing.T) {
 	require.Empty(t, asked, "once is enough")
 }
 
-func TestClear_RC3_UnexpectedMessage(t *testing.T) {
+// Rule batteries/RC-3.
+func TestClear_UnexpectedMessage(t *testing.T) {
 	m := middleware(t, &reduction.Config{SkipTruncation: true, TokenCounter: perMessage[*schema.Message], MaxTokensForClear: 1,
 		ClearMessageRewriter: func(context.Context, *schema.Message, []*schema.Message) ([]*schema.Message, error) { return nil, nil }})
 	_, _, err := m.BeforeModelRewriteState(t.Context(), &adk.ChatModelAgentState{Messages: []*schema.Message{
@@ -226,7 +233,8 @@ func TestClear_RC3_UnexpectedMessage(t *testing.T) {
 	require.ErrorContains(t, err, "[applyClearRewrite] unexpected message: ")
 }
 
-func TestClear_RC5_AtLeast(t *testing.T) {
+// Rule batteries/RC-5.
+func TestClear_AtLeast(t *testing.T) {
 	messagetest.Both(t, testClearAtLeast[*schema.Message], testClearAtLeast[*schema.AgenticMessage])
 }
 
@@ -247,7 +255,8 @@ func testClearAtLeast[M adk.MessageType](t *testing.T) {
 	require.Equal(t, 1, processed)
 }
 
-func TestClear_Row32_FailedAttemptIsRemembered(t *testing.T) {
+// Rule batteries/B13.32.
+func TestClear_FailedAttemptIsRemembered(t *testing.T) {
 	handled := 0
 	m := middleware(t, &reduction.Config{SkipTruncation: true, TokenCounter: byLength[*schema.Message], MaxTokensForClear: 1, ClearAtLeastTokens: 1 << 20,
 		ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {ClearHandler: func(context.Context, *reduction.ToolDetail) (*reduction.ClearResult, error) {
@@ -276,7 +285,8 @@ func (r *rejecting) BeforeFinalAnswer(ctx context.Context, s *adk.ChatModelAgent
 	return ctx, adk.RejectFinalAnswer, s, nil
 }
 
-func TestClear_Row5_MediaStays(t *testing.T) {
+// Rule batteries/B13.5.
+func TestClear_MediaStays(t *testing.T) {
 	url, data := "http://u", "AAAA"
 	input := []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "look"},
 		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}, Detail: schema.ImageURLDetailHigh}},
@@ -303,7 +313,8 @@ func TestClear_Row5_MediaStays(t *testing.T) {
 	require.Equal(t, "look", content[1].Text.Text)
 }
 
-func TestClear_RC9_SeveralResultsInAMessage(t *testing.T) {
+// Rule batteries/RC-9.
+func TestClear_SeveralResultsInAMessage(t *testing.T) {
 	m, err := reduction.NewTyped(t.Context(), &reduction.TypedConfig[*schema.AgenticMessage]{SkipTruncation: true, TokenCounter: perMessage[*schema.AgenticMessage], MaxTokensForClear: 1})
 	require.NoError(t, err)
 	both := messagetest.Result[*schema.AgenticMessage]("a", "x")

@@ -15,7 +15,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestLegacyClear_RL1(t *testing.T) {
+// Rule batteries/RL-1.
+func TestLegacyClear_KeepsRecentResults(t *testing.T) {
 	m, err := reduction.NewClearToolResult(t.Context(), &reduction.ClearToolResultConfig{ToolResultTokenThreshold: 2, KeepRecentTokens: 3,
 		ClearToolResultPlaceholder: "gone", ExcludeTools: []string{"keep"}, TokenCounter: func(*schema.Message) int { return 1 }})
 	require.NoError(t, err)
@@ -36,7 +37,8 @@ func TestLegacyClear_RL1(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestLegacyOffload_RL2_Row19_Row24(t *testing.T) {
+// Rules batteries/B13.19, batteries/B13.24, batteries/RL-2.
+func TestLegacyOffload_MovesResultsAboveTheLimit(t *testing.T) {
 	for _, c := range []*reduction.ToolResultConfig{nil, {}} {
 		_, err := reduction.NewToolResultMiddleware(t.Context(), c)
 		require.Error(t, err)

@@ -56,7 +56,8 @@ func (f spillFiles) Create(ctx context.Context, path string) (io.WriteCloser, er
 // much is more than is held in memory.
 var much = strings.Repeat("0123456789abcdef", 1<<16+1)
 
-func TestTruncate_Row33_StreamsToTheBackend(t *testing.T) {
+// Rule batteries/B13.33.
+func TestTruncate_StreamsToTheBackend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &spillBackend{}
 		m := middleware(t, &reduction.Config{Backend: spillFiles{b}, MaxLengthForTrunc: 3})
@@ -83,7 +84,8 @@ func TestTruncate_Row33_StreamsToTheBackend(t *testing.T) {
 	})
 }
 
-func TestTruncate_Row33_Failures(t *testing.T) {
+// Rule batteries/B13.33.
+func TestTruncate_StreamBackendFails(t *testing.T) {
 	boom := errors.New("boom")
 	for name, b := range map[string]*spillBackend{"create": {createErr: boom}, "write": {writeErr: boom}} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +110,8 @@ func TestTruncate_Row33_Failures(t *testing.T) {
 }
 
 // What was held in memory when the source failed is not lost, and makes no file.
-func TestTruncate_RT8_WithAStreamBackend(t *testing.T) {
+// Rule batteries/RT-8.
+func TestTruncate_WithAStreamBackend(t *testing.T) {
 	b := &spillBackend{}
 	s, err := streamText(t, middleware(t, &reduction.Config{Backend: spillFiles{b}, MaxLengthForTrunc: 3}), broken("a", "bcd", "e"))
 	require.NoError(t, err)
@@ -118,7 +121,8 @@ func TestTruncate_RT8_WithAStreamBackend(t *testing.T) {
 	require.Empty(t, b.path)
 }
 
-func TestTruncate_Row33_BundledBackends(t *testing.T) {
+// Rule batteries/B13.33.
+func TestTruncate_BundledBackends(t *testing.T) {
 	onDisk, err := local.NewBackend(t.Context(), &local.Config{Root: t.TempDir(), Mount: "/"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, onDisk.Close()) })
@@ -137,7 +141,8 @@ func TestTruncate_Row33_BundledBackends(t *testing.T) {
 	}
 }
 
-func TestTruncate_Row33_ReaderGone(t *testing.T) {
+// Rule batteries/B13.33.
+func TestTruncate_ReaderGoneWhileItStreamsToTheBackend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &spillBackend{}
 		r, w := schema.Pipe[string](10)

@@ -33,7 +33,8 @@ func counted[M adk.MessageType](t *testing.T, tools []*schema.ToolInfo, messages
 	return n
 }
 
-func TestTokens_RC10_Messages(t *testing.T) {
+// Rule batteries/RC-10.
+func TestTokens_Messages(t *testing.T) {
 	none := counted[*schema.Message](t, nil)
 	for name, c := range map[string]struct {
 		message *schema.Message
@@ -52,7 +53,8 @@ func TestTokens_RC10_Messages(t *testing.T) {
 	}
 }
 
-func TestTokens_RC10_AgenticMessages(t *testing.T) {
+// Rule batteries/RC-10.
+func TestTokens_AgenticMessages(t *testing.T) {
 	none := counted[*schema.AgenticMessage](t, nil)
 	require.EqualValues(t, 0, counted[*schema.AgenticMessage](t, nil, nil)-none)
 	m := schema.UserAgenticMessage("some text of eleven")
@@ -61,7 +63,8 @@ func TestTokens_RC10_AgenticMessages(t *testing.T) {
 	require.EqualValues(t, want, counted(t, nil, m)-none)
 }
 
-func TestTokens_RC10_Tools(t *testing.T) {
+// Rule batteries/RC-10.
+func TestTokens_Tools(t *testing.T) {
 	messagetest.Both(t, testToolTokens[*schema.Message], testToolTokens[*schema.AgenticMessage])
 }
 
@@ -76,7 +79,8 @@ func testToolTokens[M adk.MessageType](t *testing.T) {
 	require.EqualValues(t, 2*(len(text)/4), counted[M](t, []*schema.ToolInfo{info, &extra})-none, "Extra is not counted")
 }
 
-func TestClear_RC1_Threshold(t *testing.T) {
+// Rule batteries/RC-1.
+func TestClear_Threshold(t *testing.T) {
 	messagetest.Both(t, testThreshold[*schema.Message], testThreshold[*schema.AgenticMessage])
 }
 
@@ -97,7 +101,8 @@ func testThreshold[M adk.MessageType](t *testing.T) {
 	}
 }
 
-func TestClear_RC6_PostProcess(t *testing.T) {
+// Rule batteries/RC-6.
+func TestClear_PostProcess(t *testing.T) {
 	messagetest.Both(t, testPostProcess[*schema.Message], testPostProcess[*schema.AgenticMessage])
 }
 
@@ -123,7 +128,8 @@ func testPostProcess[M adk.MessageType](t *testing.T) {
 	require.Equal(t, in.ToolInfos, got.ToolInfos)
 }
 
-func TestClear_RC11_BothSkipped(t *testing.T) {
+// Rule batteries/RC-11.
+func TestClear_BothSkipped(t *testing.T) {
 	m := middleware(t, &reduction.Config{SkipTruncation: true, SkipClear: true, MaxTokensForClear: 1, MaxLengthForTrunc: 1})
 	in := &adk.ChatModelAgentState{Messages: rounds[*schema.Message](3)}
 	_, got, err := m.BeforeModelRewriteState(t.Context(), in, nil)

@@ -110,7 +110,8 @@ func broken[T any](all ...T) *schema.StreamReader[T] {
 	return s
 }
 
-func TestConfig_RD1(t *testing.T) {
+// Rule batteries/RD-1.
+func TestConfig_Invalid(t *testing.T) {
 	m, err := reduction.New(t.Context(), nil)
 	require.EqualError(t, err, "config must not be nil")
 	require.True(t, m == nil)
@@ -122,7 +123,8 @@ func TestConfig_RD1(t *testing.T) {
 	middleware(t, &reduction.Config{SkipTruncation: true})
 }
 
-func TestTruncate_RT5_Text(t *testing.T) {
+// Rule batteries/RT-5.
+func TestTruncate_Text(t *testing.T) {
 	f := files{}
 	m := middleware(t, &reduction.Config{Backend: f, MaxLengthForTrunc: 10})
 	out, err := invoke(t, m, "0123456789", nil)
@@ -147,7 +149,8 @@ func TestTruncate_RT5_Text(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 }
 
-func TestTruncate_RT1_PassedThrough(t *testing.T) {
+// Rule batteries/RT-1.
+func TestTruncate_PassedThrough(t *testing.T) {
 	ctx, args := t.Context(), &schema.ToolArgument{Text: "args"}
 	result := &schema.ToolResult{Parts: []schema.ToolOutputPart{text("long")}}
 	texts, parts := schema.StreamReaderFromArray([]string{"long"}), schema.StreamReaderFromArray([]*schema.ToolResult{result})
@@ -197,7 +200,8 @@ func TestTruncate_RT1_PassedThrough(t *testing.T) {
 
 // A tool with an entry of its own that says nothing about truncation is cut like all others, also when it streams. A
 // stream that breaks off is not: what there was of it comes whole, and then its error.
-func TestTruncate_RT10_StreamsOfAToolWithAnEntry(t *testing.T) {
+// Rule batteries/RT-10.
+func TestTruncate_StreamsOfAToolWithAnEntry(t *testing.T) {
 	f := files{}
 	m := middleware(t, &reduction.Config{Backend: files{}, MaxLengthForTrunc: 3, ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {Backend: f}}})
 	s, err := streamText(t, m, schema.StreamReaderFromArray([]string{"a", "bcd"}))
@@ -236,7 +240,8 @@ func TestTruncate_PathsStayInside(t *testing.T) {
 	}
 }
 
-func TestTruncate_RT5_Parts(t *testing.T) {
+// Rule batteries/RT-5.
+func TestTruncate_Parts(t *testing.T) {
 	f := files{}
 	m := middleware(t, &reduction.Config{Backend: f, MaxLengthForTrunc: 8, RootDir: "/r", ReadFileToolName: "cat"})
 	result := &schema.ToolResult{Parts: []schema.ToolOutputPart{text("abc"), image("u"), text("abcdef")}}
@@ -260,7 +265,8 @@ func TestTruncate_RT5_Parts(t *testing.T) {
 	}
 }
 
-func TestTruncate_RT6_RT7_Row23_Stream(t *testing.T) {
+// Rules batteries/B13.23, batteries/RT-6, batteries/RT-7.
+func TestTruncate_Stream(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   []string
 		want []string
@@ -290,7 +296,8 @@ func TestTruncate_RT6_RT7_Row23_Stream(t *testing.T) {
 	}
 }
 
-func TestTruncate_RT6_SwallowsUntilTheEnd(t *testing.T) {
+// Rule batteries/RT-6.
+func TestTruncate_SwallowsUntilTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := middleware(t, &reduction.Config{Backend: files{}, MaxLengthForTrunc: 3})
 		source, w := schema.Pipe[string](0)
@@ -316,7 +323,8 @@ func TestTruncate_RT6_SwallowsUntilTheEnd(t *testing.T) {
 	})
 }
 
-func TestTruncate_RT7_FailuresAreTold(t *testing.T) {
+// Rule batteries/RT-7.
+func TestTruncate_FailuresAreInTheNotice(t *testing.T) {
 	failing := func(context.Context, *reduction.ToolDetail) (string, error) { return "", errBoom }
 	for want, c := range map[string]*reduction.Config{
 		"Failed to save full output: boom.": {Backend: full{}, MaxLengthForTrunc: 1},
@@ -331,7 +339,8 @@ func TestTruncate_RT7_FailuresAreTold(t *testing.T) {
 	}
 }
 
-func TestTruncate_RT8_SourceFails(t *testing.T) {
+// Rule batteries/RT-8.
+func TestTruncate_SourceFails(t *testing.T) {
 	f := files{}
 	m := middleware(t, &reduction.Config{Backend: f, MaxLengthForTrunc: 3})
 	s, err := streamText(t, m, broken("a"))
@@ -353,7 +362,8 @@ func TestTruncate_RT8_SourceFails(t *testing.T) {
 	require.Empty(t, f)
 }
 
-func TestTruncate_RT9_EnhancedStream(t *testing.T) {
+// Rule batteries/RT-9.
+func TestTruncate_EnhancedStream(t *testing.T) {
 	f := files{}
 	m := middleware(t, &reduction.Config{Backend: f, MaxLengthForTrunc: 4})
 	got, err := items(streamParts(t, m, schema.StreamReaderFromArray([]*schema.ToolResult{
@@ -415,7 +425,8 @@ func own(b reduction.Backend, result *reduction.TruncResult, err error) *reducti
 		}}}}
 }
 
-func TestTruncate_RT2_RT3_RT4_OwnHandler(t *testing.T) {
+// Rules batteries/RT-2, batteries/RT-3, batteries/RT-4.
+func TestTruncate_OwnHandler(t *testing.T) {
 	changed := &schema.ToolResult{Parts: []schema.ToolOutputPart{text("new"), text("er")}}
 	f := files{}
 	for name, c := range map[string]struct {
@@ -451,7 +462,8 @@ func TestTruncate_RT2_RT3_RT4_OwnHandler(t *testing.T) {
 	require.Equal(t, files{"p": "c"}, f)
 }
 
-func TestTruncate_RT2_RT4_StreamsWithOwnHandler(t *testing.T) {
+// Rules batteries/RT-2, batteries/RT-4.
+func TestTruncate_StreamsWithOwnHandler(t *testing.T) {
 	m := middleware(t, own(nil, &reduction.TruncResult{}, nil))
 	s, err := streamText(t, m, broken("a", "b"))
 	require.NoError(t, err)
@@ -476,7 +488,8 @@ func TestTruncate_RT2_RT4_StreamsWithOwnHandler(t *testing.T) {
 }
 
 // The copy of a stream that a handler got is closed, whether the handler has read it or not.
-func TestTruncate_Row21_CopiesAreClosed(t *testing.T) {
+// Rule batteries/B13.21.
+func TestTruncate_CopiesAreClosed(t *testing.T) {
 	for name, result := range map[string]*reduction.TruncResult{
 		"stays":         nil,
 		"by a result":   {NeedTrunc: true, ToolResult: textOf("new")},
@@ -504,7 +517,8 @@ func textOf(s string) *schema.ToolResult {
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{text(s)}}
 }
 
-func TestTruncate_RD2_Row3_WhichTools(t *testing.T) {
+// Rules batteries/B13.3, batteries/RD-2.
+func TestTruncate_WhichTools(t *testing.T) {
 	f, mine := files{}, files{}
 	never := func(context.Context, *reduction.ToolDetail) (*reduction.TruncResult, error) {
 		panic("must not be asked")

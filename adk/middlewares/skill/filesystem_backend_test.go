@@ -65,7 +65,8 @@ func names(t *testing.T, b Backend) (all []string) {
 	return all
 }
 
-func TestFileBackend_SK13_Config(t *testing.T) {
+// Rule batteries/SK-13.
+func TestFileBackend_Config(t *testing.T) {
 	var nilBackend *filesystem.InMemoryBackend
 	for want, c := range map[string]*BackendFromFilesystemConfig{
 		"config is required":  nil,
@@ -78,7 +79,8 @@ func TestFileBackend_SK13_Config(t *testing.T) {
 	}
 }
 
-func TestFileBackend_SK13_SK14(t *testing.T) {
+// Rules batteries/SK-13, batteries/SK-14.
+func TestFileBackend_ListsAndGetsSkills(t *testing.T) {
 	files := filesystem.NewInMemoryBackend()
 	b := newFileBackend(t, BackendFromFilesystemConfig{Backend: files})
 	list, err := b.List(t.Context())
@@ -115,7 +117,8 @@ func TestFileBackend_LocalFiles(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestFileBackend_SK13_Row15_BrokenFiles(t *testing.T) {
+// Rules batteries/B13.15, batteries/SK-13.
+func TestFileBackend_BrokenFiles(t *testing.T) {
 	for content, want := range map[string]string{
 		"text":                 "failed to list skills: failed to load skill from /skills/bad/SKILL.md: failed to parse frontmatter: file does not start with frontmatter delimiter",
 		"":                     "failed to list skills: failed to load skill from /skills/bad/SKILL.md: failed to parse frontmatter: file does not start with frontmatter delimiter",
@@ -160,7 +163,8 @@ func (vanishing) GlobInfo(context.Context, *filesystem.GlobInfoRequest) ([]files
 	return []filesystem.FileInfo{{Path: "a/SKILL.md"}}, nil
 }
 
-func TestFileBackend_Row27_ReadsOnlyWhatChanged(t *testing.T) {
+// Rule batteries/B13.27.
+func TestFileBackend_ReadsOnlyWhatChanged(t *testing.T) {
 	files := &counting{InMemoryBackend: filesystem.NewInMemoryBackend()}
 	b := newFileBackend(t, BackendFromFilesystemConfig{Backend: files})
 	for _, name := range []string{"a", "b", "c"} {
@@ -188,7 +192,8 @@ func TestFileBackend_Row27_ReadsOnlyWhatChanged(t *testing.T) {
 	require.Equal(t, 4, files.reads, "what may have changed is read")
 }
 
-func TestParse_Row15_LineNumbers(t *testing.T) {
+// Rule batteries/B13.15.
+func TestParse_LineNumbers(t *testing.T) {
 	front, body, err := parse("     1\t---\n     2\tname: x\n     3\t---\n     4\t\tindented\n\n     6\t7\ttable")
 	require.NoError(t, err)
 	require.Equal(t, "x", front.Name)

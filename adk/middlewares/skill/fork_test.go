@@ -45,7 +45,8 @@ func forked(mode ContextMode) Skill {
 	return s
 }
 
-func TestFork_SK9_Errors(t *testing.T) {
+// Rule batteries/SK-9.
+func TestFork_ConfigurationErrors(t *testing.T) {
 	boom := errors.New("boom")
 	withModel := forked(ContextModeFork)
 	withModel.Model = "strong"
@@ -70,7 +71,8 @@ func TestFork_SK9_Errors(t *testing.T) {
 	}
 }
 
-func TestFork_SK10_SK12_BothKindsOfMessage(t *testing.T) {
+// Rules batteries/SK-10, batteries/SK-12.
+func TestFork_RunsTheAgentOfTheSkill(t *testing.T) {
 	t.Run("message", testFork[*schema.Message])
 	t.Run("agentic", testFork[*schema.AgenticMessage])
 }
@@ -108,7 +110,8 @@ func testFork[M adk.MessageType](t *testing.T) {
 	adktest.Ask(t.Context(), t, agent, "Make slides.").ExpectText("Done.")
 }
 
-func TestFork_SK10_WithContext_BothKindsOfMessage(t *testing.T) {
+// Rule batteries/SK-10.
+func TestFork_WithContextGetsTheHistory(t *testing.T) {
 	t.Run("message", testForkWithContext[*schema.Message])
 	t.Run("agentic", testForkWithContext[*schema.AgenticMessage])
 }
@@ -139,7 +142,8 @@ func testForkWithContext[M adk.MessageType](t *testing.T) {
 }
 
 // A tool that starts while the model is still writing finds a history without its own call.
-func TestFork_SK10_CallNotInTheHistoryYet(t *testing.T) {
+// Rule batteries/SK-10.
+func TestFork_CallNotInTheHistoryYet(t *testing.T) {
 	f := &fork[*schema.Message]{middleware: &middleware[*schema.Message]{toolName: "skill"}}
 	got := f.answered(&SubAgentInput{ToolCallID: "c2", RawArguments: "{}", SkillContent: "text", History: []adk.Message{
 		schema.UserMessage("hi"), schema.AssistantMessage("", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "x"}}}),
@@ -148,7 +152,8 @@ func TestFork_SK10_CallNotInTheHistoryYet(t *testing.T) {
 		adktest.Lines(got))
 }
 
-func TestFork_SK10_NoState(t *testing.T) {
+// Rule batteries/SK-10.
+func TestFork_NoState(t *testing.T) {
 	hub := agentHub[*schema.Message](func(string, model.BaseChatModel) (adk.Agent, error) { return saying[*schema.Message]{}, nil })
 	_, err := newTool(t, &Config{Backend: withSkills(forked(ContextModeForkWithContext)), AgentHub: hub}).InvokableRun(t.Context(), `{"skill":"slides"}`)
 	require.ErrorContains(t, err, "failed to get messages from state: ")
@@ -164,7 +169,8 @@ func said(text string) *adk.AgentEvent {
 	return adk.EventFromMessage(schema.AssistantMessage(text, nil), nil, schema.Assistant, "")
 }
 
-func TestFork_SK10_SK12_CustomFunctions(t *testing.T) {
+// Rules batteries/SK-10, batteries/SK-12.
+func TestFork_CustomFunctions(t *testing.T) {
 	boom := errors.New("boom")
 	var in SubAgentInput
 	var out SubAgentOutput
@@ -201,7 +207,8 @@ func TestFork_SK10_SK12_CustomFunctions(t *testing.T) {
 	require.EqualError(t, err, "failed to build fork messages: boom")
 }
 
-func TestFork_SK11_Errors(t *testing.T) {
+// Rule batteries/SK-11.
+func TestFork_ErrorsOfTheAgent(t *testing.T) {
 	boom := errors.New("boom")
 	broken := func() adk.MessageStream {
 		r, w := schema.Pipe[adk.Message](2)
@@ -230,15 +237,17 @@ func TestFork_SK11_Errors(t *testing.T) {
 // mute is an agent that returns no events at all.
 type mute struct{ saying[*schema.Message] }
 
-// An agent that says nothing has carried out the skill, too.
-func TestFork_SK12_NothingSaid(t *testing.T) {
+// TestFork_NothingSaid: an agent that says nothing has carried out the skill, too.
+// Rule batteries/SK-12.
+func TestFork_NothingSaid(t *testing.T) {
 	hub := agentHub[*schema.Message](func(string, model.BaseChatModel) (adk.Agent, error) { return saying[*schema.Message]{}, nil })
 	got, err := newTool(t, &Config{Backend: withSkills(forked(ContextModeFork)), AgentHub: hub}).InvokableRun(t.Context(), `{"skill":"slides"}`)
 	require.NoError(t, err)
 	require.Equal(t, "Skill \"slides\" completed (sub-agent execution).\n\nResult:\n", got)
 }
 
-func TestFork_Row16_Interrupt_BothKindsOfMessage(t *testing.T) {
+// Rule batteries/B13.16.
+func TestFork_InterruptAndResume(t *testing.T) {
 	for _, mode := range []ContextMode{ContextModeFork, ContextModeForkWithContext} {
 		t.Run("message "+string(mode), func(t *testing.T) { testInterrupt[*schema.Message](t, mode) })
 		t.Run("agentic "+string(mode), func(t *testing.T) { testInterrupt[*schema.AgenticMessage](t, mode) })

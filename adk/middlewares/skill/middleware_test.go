@@ -57,7 +57,8 @@ func newTool[M adk.MessageType](t *testing.T, c *TypedConfig[M]) tool.InvokableT
 	return runCtx.Tools[0].(tool.InvokableTool)
 }
 
-func TestNew_SK1_Errors(t *testing.T) {
+// Rule batteries/SK-1.
+func TestNew_Errors(t *testing.T) {
 	var nilBackend *fixed
 	for _, c := range []struct {
 		config *Config
@@ -72,7 +73,8 @@ func TestNew_SK1_Errors(t *testing.T) {
 	}
 }
 
-func TestBeforeAgent_SK2_SK3(t *testing.T) {
+// Rules batteries/SK-2, batteries/SK-3.
+func TestBeforeAgent_AddsPromptAndTool(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		config *Config
@@ -115,7 +117,8 @@ func TestBeforeAgent_SK2_SK3(t *testing.T) {
 	require.Nil(t, none)
 }
 
-func TestPrompts_SK15(t *testing.T) {
+// Rule batteries/SK-15.
+func TestPrompts_SayHowSkillsAreUsed(t *testing.T) {
 	for text, wants := range map[string][]string{
 		systemPrompt("skill", false): {"when you need it", "When to use", "Call the tool 'skill'", "follow it", "absolute paths", "**Example:**"},
 		systemPrompt("skill", true):  {"需要时再加载", "何时使用", "调用工具 'skill'", "照其执行", "绝对路径", "**示例：**"},
@@ -129,7 +132,8 @@ func TestPrompts_SK15(t *testing.T) {
 	}
 }
 
-func TestInfo_SK4(t *testing.T) {
+// Rule batteries/SK-4.
+func TestInfo_ListsTheSkills(t *testing.T) {
 	b := withSkills(slides, Skill{FrontMatter: FrontMatter{Name: "letters", Description: "writes letters"}})
 	loader := newTool(t, &Config{Backend: b})
 	info, err := loader.Info(t.Context())
@@ -172,7 +176,8 @@ writes letters
 	require.Equal(t, "only slides", info.Desc)
 }
 
-func TestInfo_SK5_Params(t *testing.T) {
+// Rule batteries/SK-5.
+func TestInfo_Parameters(t *testing.T) {
 	type params = map[string]*schema.ParameterInfo
 	for _, c := range []struct {
 		name   string
@@ -214,7 +219,8 @@ func TestInfo_SK5_Params(t *testing.T) {
 	require.EqualError(t, err, "failed to build skill tool params: boom")
 }
 
-func TestRun_SK6_SK7(t *testing.T) {
+// Rules batteries/SK-6, batteries/SK-7.
+func TestRun_ReturnsTheSkill(t *testing.T) {
 	loader := newTool(t, &Config{Backend: withSkills(slides)})
 	got, err := loader.InvokableRun(t.Context(), `{"skill":"slides"}`)
 	require.NoError(t, err)
@@ -256,7 +262,8 @@ func (h modelHub[M]) Get(_ context.Context, name string) (model.BaseModel[M], er
 	return h.model, nil
 }
 
-func TestAgent_SK7_SK8_BothKindsOfMessage(t *testing.T) {
+// Rules batteries/SK-7, batteries/SK-8.
+func TestAgent_TakesTheModelOfTheSkill(t *testing.T) {
 	t.Run("message", testModelOfSkill[*schema.Message])
 	t.Run("agentic", testModelOfSkill[*schema.AgenticMessage])
 }
@@ -281,7 +288,8 @@ func testModelOfSkill[M adk.MessageType](t *testing.T) {
 	require.Len(t, other.Calls(), 2, "the model stays until another skill asks for one")
 }
 
-func TestWrapModel_SK8_Errors(t *testing.T) {
+// Rule batteries/SK-8.
+func TestWrapModel_Errors(t *testing.T) {
 	given := adktest.NewModel(t)
 	m, err := NewMiddleware(t.Context(), &Config{Backend: withSkills(slides)})
 	require.NoError(t, err)

@@ -14,7 +14,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestBuilder_SU14(t *testing.T) {
+// Rule batteries/SU-14.
+func TestBuilder_RefusesInvalidConfigs(t *testing.T) {
 	_, err := summarization.NewFinalizer().Build()
 	require.EqualError(t, err, "at least one handler is required")
 	_, err = summarization.NewFinalizer().PreserveSkills(nil).Build()
@@ -37,7 +38,8 @@ func loads[M adk.MessageType](id, name, content string) []M {
 	return []M{messagetest.Assistant[M]("", call), messagetest.Result[M](id, content)}
 }
 
-func TestPreserveSkills_SU15_Row10(t *testing.T) {
+// Rules batteries/B13.10, batteries/SU-15.
+func TestPreserveSkills_KeepsTheLatestWithinTheBudget(t *testing.T) {
 	messagetest.Both(t, testPreserveSkills[*schema.Message], testPreserveSkills[*schema.AgenticMessage])
 }
 

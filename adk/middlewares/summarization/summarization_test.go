@@ -32,7 +32,8 @@ func state[M adk.MessageType](messages ...M) *adk.TypedChatModelAgentState[M] {
 	return &adk.TypedChatModelAgentState[M]{Messages: messages}
 }
 
-func TestConfig_SU1(t *testing.T) {
+// Rule batteries/SU-1.
+func TestConfig_Invalid(t *testing.T) {
 	m := adktest.NewModel(t)
 	minus := -1
 	var nobody *adktest.Model[*schema.Message]
@@ -52,7 +53,8 @@ func TestConfig_SU1(t *testing.T) {
 	}
 }
 
-func TestTrigger_SU2_Row6(t *testing.T) {
+// Rules batteries/B13.6, batteries/SU-2.
+func TestTrigger_ByTokensOrMessages(t *testing.T) {
 	three := []*schema.Message{schema.UserMessage("a"), schema.AssistantMessage("b", nil), schema.UserMessage("c")}
 	for name, c := range map[string]struct {
 		trigger *summarization.TriggerCondition
@@ -104,7 +106,8 @@ func TestTrigger_SummaryAloneIsNotSummarizedAgain(t *testing.T) {
 	require.Same(t, got, again)
 }
 
-func TestTokens_SU3_SU4(t *testing.T) {
+// Rules batteries/SU-3, batteries/SU-4.
+func TestTokens_EstimatedAfterTheLastUsage(t *testing.T) {
 	messagetest.Both(t, testTokens[*schema.Message], testTokens[*schema.AgenticMessage])
 }
 
@@ -157,7 +160,8 @@ func TestTokens_MediaAndReasoning(t *testing.T) {
 	}
 }
 
-func TestSummarize_SU5_SU8_SU11(t *testing.T) {
+// Rules batteries/SU-5, batteries/SU-8, batteries/SU-11.
+func TestSummarize_PutsTheSummaryInPlaceOfTheContext(t *testing.T) {
 	messagetest.Both(t, testSummarize[*schema.Message], testSummarize[*schema.AgenticMessage])
 }
 
@@ -187,7 +191,8 @@ func testSummarize[M adk.MessageType](t *testing.T) {
 	require.Equal(t, got.Messages, after)
 }
 
-func TestSummarize_SU5_SU8_SU11_OwnFunctions(t *testing.T) {
+// Rules batteries/SU-5, batteries/SU-8, batteries/SU-11.
+func TestSummarize_OwnFunctions(t *testing.T) {
 	c := &summarization.Config{Model: adktest.NewModel(t, adktest.Says("raw").Seeing("user: mine"), adktest.Says("raw")),
 		GenModelInput: func(_ context.Context, sys, user *schema.Message, original []*schema.Message) ([]*schema.Message, error) {
 			require.Equal(t, schema.System, sys.Role)
@@ -213,7 +218,8 @@ func TestSummarize_SU5_SU8_SU11_OwnFunctions(t *testing.T) {
 	require.EqualError(t, err, "failed to generate model input: boom")
 }
 
-func TestRetry_SU6_Row7(t *testing.T) {
+// Rules batteries/B13.7, batteries/SU-6.
+func TestRetry_AttemptsAndPauses(t *testing.T) {
 	one, none := 1, 0
 	always := func(context.Context, *schema.Message, error) bool { return true }
 	for name, c := range map[string]struct {
@@ -254,7 +260,8 @@ func TestRetry_SU6_Row7(t *testing.T) {
 	})
 }
 
-func TestFailover_SU7(t *testing.T) {
+// Rule batteries/SU-7.
+func TestFailover_AttemptsAfterThePrimaryModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
 		other := adktest.NewModel(t, adktest.Fails(errBoom), adktest.Says("saved").Seeing("user: other"))
@@ -301,7 +308,8 @@ func TestFailover_SU7(t *testing.T) {
 	require.EqualError(t, err, "failed to generate summary: boom")
 }
 
-func TestEvents_SU12(t *testing.T) {
+// Rule batteries/SU-12.
+func TestEvents_OneForEachStep(t *testing.T) {
 	messagetest.Both(t, testEvents[*schema.Message], testEvents[*schema.AgenticMessage])
 }
 
@@ -359,7 +367,8 @@ func languages(t *testing.T, test func(t *testing.T, chinese bool)) {
 	}
 }
 
-func TestPrompts_SU16(t *testing.T) {
+// Rule batteries/SU-16.
+func TestPrompts_SayWhatTheyMust(t *testing.T) {
 	languages(t, func(t *testing.T, chinese bool) {
 		instructions := []string{"text only", "do not call any tool", "Request and intent", "Key concepts", "Files and code", "Errors and fixes", "Problem solving", "All user messages",
 			"Pending tasks", "Current work", "Next step", "quotation", "instructions for summaries"}
@@ -383,7 +392,8 @@ func TestPrompts_SU16(t *testing.T) {
 	})
 }
 
-func TestFinalize_SU13_AsByDefaultWithoutTheTranscript(t *testing.T) {
+// Rule batteries/SU-13.
+func TestFinalize_AsByDefaultWithoutTheTranscript(t *testing.T) {
 	messagetest.Both(t, testDefaultFinalize[*schema.Message], testDefaultFinalize[*schema.AgenticMessage])
 }
 
@@ -402,7 +412,8 @@ func testDefaultFinalize[M adk.MessageType](t *testing.T) {
 	require.Contains(t, adktest.Line(finalized[1]), "    - one\n    - two\n")
 }
 
-func TestFinalize_SU9_Row8(t *testing.T) {
+// Rules batteries/B13.8, batteries/SU-9.
+func TestFinalize_TextOfTheSummary(t *testing.T) {
 	for _, bad := range []*schema.Message{schema.UserMessage("x"), schema.AssistantMessage(" ", nil), nil} {
 		_, err := summarization.DefaultFinalize(t.Context(), []*schema.Message{schema.UserMessage("x")}, bad)
 		require.EqualError(t, err, "summary content is empty")
@@ -420,7 +431,8 @@ func TestFinalize_SU9_Row8(t *testing.T) {
 	}
 }
 
-func TestFinalize_SU10_Row9_UserMessages(t *testing.T) {
+// Rules batteries/B13.9, batteries/SU-10.
+func TestFinalize_UserMessages(t *testing.T) {
 	user := schema.UserMessage
 	marked := func(text, key string) *schema.Message {
 		m := user(text)
@@ -451,7 +463,8 @@ func TestFinalize_SU10_Row9_UserMessages(t *testing.T) {
 	require.Contains(t, got, "    - "+strings.Repeat("x", 20)+"…[199960 characters truncated]…"+strings.Repeat("x", 20)+"\n", "no more than there is room for")
 }
 
-func TestFinalize_Row9_AgenticResultsAreNoUserMessages(t *testing.T) {
+// Rule batteries/B13.9.
+func TestFinalize_AgenticResultsAreNoUserMessages(t *testing.T) {
 	mixed := messagetest.Result[*schema.AgenticMessage]("x", "result")
 	mixed.ContentBlocks = append(mixed.ContentBlocks, schema.NewContentBlock(&schema.UserInputText{Text: "words"}))
 	got, err := summarization.DefaultFinalize(t.Context(), []*schema.AgenticMessage{messagetest.Result[*schema.AgenticMessage]("x", "result"), mixed},
@@ -470,7 +483,8 @@ func TestLanguage_Chinese(t *testing.T) {
 	require.Contains(t, got[0].Content, "本次对话延续自")
 }
 
-func TestSummarize_Row25_NothingToDoCostsLittle(t *testing.T) {
+// Rule batteries/B13.25.
+func TestSummarize_NothingToDoCostsLittle(t *testing.T) {
 	messagetest.Both(t, testCosts[*schema.Message], testCosts[*schema.AgenticMessage])
 }
 

@@ -62,7 +62,8 @@ func worker[M adk.MessageType](t *testing.T, name string, m model.BaseModel[M], 
 
 type nothing struct{ filesystem.Backend }
 
-func TestNew_Row19_Configuration(t *testing.T) {
+// Rule batteries/B13.19.
+func TestNew_InvalidConfig(t *testing.T) {
 	m := func() model.BaseModel[*schema.Message] { return adktest.NewModel(t) }
 	for _, c := range []struct {
 		name   string
@@ -98,7 +99,8 @@ func (shell) ExecuteStreaming(context.Context, *filesystem.ExecuteRequest) (*sch
 	return nil, errors.New("not used")
 }
 
-func TestNew_DP1_ToolsInOrder(t *testing.T) {
+// Rules batteries/DP-1, batteries/DP-4, batteries/DP-5.
+func TestNew_ToolsInOrder(t *testing.T) {
 	files := []string{"ls", "read_file", "write_file", "edit_file", "glob", "grep"}
 	own := adktest.Tools(adktest.NewTool("own"))
 	late := &addition[*schema.Message]{tool: adktest.NewTool("late")}
@@ -111,9 +113,9 @@ func TestNew_DP1_ToolsInOrder(t *testing.T) {
 		{"default", Config{}, []string{"write_todos", "task"}},
 		{"all", Config{ToolsConfig: own, Backend: backend, Shell: shell{}, Handlers: []adk.ChatModelAgentMiddleware{late}},
 			append(append([]string{"own", "write_todos"}, files...), "execute", "task", "late")},
-		{"DP-4: shell alone", Config{Shell: shell{}}, []string{"write_todos", "execute", "task"}},
-		{"DP-5: nobody to give tasks to", Config{WithoutGeneralSubAgent: true}, []string{"write_todos"}},
-		{"DP-5: a sub-agent only", Config{WithoutGeneralSubAgent: true, SubAgents: []adk.Agent{worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))}},
+		{"shell alone", Config{Shell: shell{}}, []string{"write_todos", "execute", "task"}},
+		{"nobody to give tasks to", Config{WithoutGeneralSubAgent: true}, []string{"write_todos"}},
+		{"a sub-agent only", Config{WithoutGeneralSubAgent: true, SubAgents: []adk.Agent{worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))}},
 			[]string{"write_todos", "task"}},
 		{"nothing", Config{WithoutGeneralSubAgent: true, WithoutWriteTodos: true}, []string{}},
 	} {
@@ -142,7 +144,8 @@ func testInput[M adk.MessageType](t *testing.T, streaming bool) {
 	require.Empty(t, k.values)
 }
 
-func TestNew_DP2_Input(t *testing.T) {
+// Rule batteries/DP-2.
+func TestNew_InputOfTheModel(t *testing.T) {
 	paths(t, testInput[*schema.Message], testInput[*schema.AgenticMessage])
 }
 
@@ -175,7 +178,8 @@ func testTodos[M adk.MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []TODO{{"Run <all> tests", "Running <all> tests", "pending"}}, k.values[SessionKeyTodos])
 }
 
-func TestTodos_DP3(t *testing.T) {
+// Rule batteries/DP-3.
+func TestTodos_AreKeptInTheSession(t *testing.T) {
 	paths(t, testTodos[*schema.Message], testTodos[*schema.AgenticMessage])
 
 	todos := newTodosTool()
@@ -196,7 +200,8 @@ func TestTodos_DP3(t *testing.T) {
 	require.ErrorContains(t, err, "arguments of write_todos")
 }
 
-func TestLanguage_I5_Chinese(t *testing.T) {
+// Rule batteries/I-5.
+func TestLanguage_EverythingInChinese(t *testing.T) {
 	require.NoError(t, adk.SetLanguage(adk.LanguageChinese))
 	t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })
 	m := adktest.NewModel(t, adktest.Calls(adktest.Call("write_todos", `{"todos":[]}`)),
@@ -208,7 +213,8 @@ func TestLanguage_I5_Chinese(t *testing.T) {
 	require.Contains(t, call.Options.Tools[1].Desc, "- general-purpose: "+generalAgentDescChinese+"\n")
 }
 
-func TestPrompts_DP11(t *testing.T) {
+// Rule batteries/DP-11.
+func TestPrompts_SayWhatTheyMust(t *testing.T) {
 	for text, wants := range map[string][]string{
 		instruction: {"helpful assistant", "command-line", "security", "Never guess or make up a URL", "Be short", "no emojis", "Create files only where", "objective", "never how long",
 			"Read what you are going to change", "no extra features", "injection", "Finish what you began", "side by side", "not with commands in a shell", "path:line", "<system-reminder>"},
@@ -230,7 +236,8 @@ func TestPrompts_DP11(t *testing.T) {
 }
 
 // The names are in checkpoints.
-func TestTODO_DP10_Names(t *testing.T) {
+// Rule batteries/DP-10.
+func TestTODO_RegisteredNames(t *testing.T) {
 	for name, value := range map[string]any{"_eino_adk_prebuilt_deep_todo": TODO{Content: "x"}, "_eino_adk_prebuilt_deep_todo_slice": []TODO{{Content: "x"}}} {
 		var saved bytes.Buffer
 		require.NoError(t, gob.NewEncoder(&saved).Encode(&value))
@@ -261,13 +268,14 @@ func (leaves) InvokableRun(ctx context.Context, in string, _ ...tool.Option) (st
 	return "left", nil
 }
 
-// An agent of the one kind of message takes sub-agents of that kind only: DP-9 is checked by the compiler.
+// An agent on one kind of message takes sub-agents of that kind only: the compiler checks it (rule batteries/DP-9).
 var (
 	_ = Config{SubAgents: []adk.Agent(nil)}
 	_ = TypedConfig[*schema.AgenticMessage]{SubAgents: []adk.TypedAgent[*schema.AgenticMessage](nil)}
 )
 
-func TestTask_DP5_DP9(t *testing.T) {
+// Rules batteries/DP-5, batteries/DP-9.
+func TestTask_RunsTheNamedAgent(t *testing.T) {
 	paths(t, testTask[*schema.Message], testTask[*schema.AgenticMessage])
 
 	t.Run("missing description", func(t *testing.T) {
@@ -297,7 +305,8 @@ func TestTask_DP5_DP9(t *testing.T) {
 	}
 }
 
-func TestTask_Row20_Parameters(t *testing.T) {
+// Rule batteries/B13.20.
+func TestTask_Parameters(t *testing.T) {
 	task, err := newTaskTool(t.Context(), &Config{ChatModel: adktest.NewModel(t)}, nil)
 	require.NoError(t, err)
 	info, err := task.Info(t.Context())
@@ -341,7 +350,8 @@ func testGeneral[M adk.MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, "done", k.values["out"])
 }
 
-func TestTask_DP6_Row20_GeneralAgent(t *testing.T) {
+// Rules batteries/B13.20, batteries/DP-6.
+func TestTask_GeneralAgent(t *testing.T) {
 	paths(t, testGeneral[*schema.Message], testGeneral[*schema.AgenticMessage])
 
 	t.Run("overridden", func(t *testing.T) {
@@ -362,14 +372,16 @@ func TestTask_DP6_Row20_GeneralAgent(t *testing.T) {
 	})
 }
 
-func TestTask_Row20_SubAgentsAreNotAppendedTo(t *testing.T) {
+// Rule batteries/B13.20.
+func TestTask_LeavesTheSliceOfSubAgentsAlone(t *testing.T) {
 	room := make([]adk.Agent, 1, 4)
 	room[0] = worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))
 	newDeep(t, &Config{ChatModel: adktest.NewModel(t), SubAgents: room})
 	require.Nil(t, room[:2][1])
 }
 
-func TestAddition_Row4_LeavesWhatItGets(t *testing.T) {
+// Rule batteries/B13.4.
+func TestAddition_LeavesWhatItGets(t *testing.T) {
 	a := &addition[*schema.Message]{tool: adktest.NewTool("more"), instruction: "Mind."}
 	ctx, none, err := a.BeforeAgent(t.Context(), nil)
 	require.NoError(t, err)
@@ -385,7 +397,8 @@ func TestAddition_Row4_LeavesWhatItGets(t *testing.T) {
 	require.Nil(t, given.Tools[:2][1])
 }
 
-func TestTask_DP7_Description(t *testing.T) {
+// Rule batteries/DP-7.
+func TestTask_Description(t *testing.T) {
 	m := adktest.NewModel(t, adktest.Says("ok"))
 	a := worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))
 	ask(t, newDeep(t, &Config{ChatModel: m, SubAgents: []adk.Agent{a}}), false).ExpectText("ok")
@@ -405,7 +418,8 @@ type binding struct {
 
 func (b binding) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return b, nil }
 
-func TestTask_DP8_InternalEventsOfAPlan(t *testing.T) {
+// Rule batteries/DP-8.
+func TestTask_InternalEventsOfAPlan(t *testing.T) {
 	planner, err := planexecute.NewPlanner(t.Context(), &planexecute.PlannerConfig{
 		ToolCallingChatModel: binding{adktest.NewModel(t, adktest.Calls(adktest.Call("plan", `{"steps":["a"]}`)))}})
 	require.NoError(t, err)
@@ -458,7 +472,8 @@ func testResume[M adk.MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-func TestResume_DP5_InsideATask(t *testing.T) {
+// Rule batteries/DP-5.
+func TestResume_InsideATask(t *testing.T) {
 	paths(t, testResume[*schema.Message], testResume[*schema.AgenticMessage])
 }
 
@@ -480,11 +495,13 @@ func testCancel[M adk.MessageType](t *testing.T, streaming bool) {
 	require.Len(t, echo.Calls(), 1, "what was done is not done again")
 }
 
-func TestCancel_DP5_InsideATask(t *testing.T) {
+// Rule batteries/DP-5.
+func TestCancel_InsideATask(t *testing.T) {
 	paths(t, testCancel[*schema.Message], testCancel[*schema.AgenticMessage])
 }
 
-func TestFiles_DP4(t *testing.T) {
+// Rule batteries/DP-4.
+func TestFiles_ToolsForTheAgentAndItsTasks(t *testing.T) {
 	backend := filesystem.NewInMemoryBackend()
 	m := adktest.NewModel(t,
 		adktest.Calls(adktest.Call("write_file", `{"file_path":"/a","content":"x"}`)),

@@ -150,7 +150,8 @@ func TestToolInfos(t *testing.T) {
 	}
 }
 
-func TestNew_Row19_Configuration(t *testing.T) {
+// Rule batteries/B13.19.
+func TestNew_InvalidConfig(t *testing.T) {
 	a := executorOf(t, adktest.NewModel(t))
 	failing := calling(t)
 	failing.err = errors.New("no tools here")
@@ -185,7 +186,8 @@ func TestNew_Row19_Configuration(t *testing.T) {
 	}
 }
 
-func TestNew_PE1_Names(t *testing.T) {
+// Rule batteries/PE-1.
+func TestNew_Names(t *testing.T) {
 	for name, a := range map[string]adk.Agent{
 		"planner": newPlanner(t), "executor": executorOf(t, adktest.NewModel(t)), "replanner": newReplanner(t),
 	} {
@@ -200,7 +202,8 @@ func TestNew_PE1_Names(t *testing.T) {
 	require.Equal(t, "plan_execute_replan", a.Name(t.Context()))
 }
 
-func TestPlanner_PE3_Row18_Tool(t *testing.T) {
+// Rules batteries/B13.18, batteries/PE-3.
+func TestPlanner_TakesThePlanFromTheToolCall(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		one := func(args string) *schema.Message {
 			zero := 0
@@ -231,7 +234,8 @@ func TestPlanner_PE3_Row18_Tool(t *testing.T) {
 	})
 }
 
-func TestPlanner_PE2_FormattedOutputWins(t *testing.T) {
+// Rule batteries/PE-2.
+func TestPlanner_FormattedOutputWins(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		m := adktest.NewModel(t, adktest.Streams(`{"steps":["kn`, `ead"]}`))
 		a, err := NewPlanner(t.Context(), &PlannerConfig{ChatModelWithFormattedOutput: m, ToolCallingChatModel: calling(t),
@@ -249,7 +253,8 @@ func TestPlanner_PE2_FormattedOutputWins(t *testing.T) {
 	})
 }
 
-func TestPlanner_PE3_InputIsThereAtOnce(t *testing.T) {
+// Rule batteries/PE-3.
+func TestPlanner_InputIsThereAtOnce(t *testing.T) {
 	release := make(chan struct{})
 	a := newPlanner(t, plans("knead").When(release))
 	var seen any
@@ -270,7 +275,8 @@ func (e *early) Run(ctx context.Context, input *adk.AgentInput, opts ...adk.Agen
 	return events
 }
 
-func TestPlanner_PE3_Errors(t *testing.T) {
+// Rule batteries/PE-3.
+func TestPlanner_Errors(t *testing.T) {
 	broken := errors.New("line is busy")
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, c := range []struct {
@@ -314,7 +320,8 @@ func done(steps ...ExecutedStep) adk.AgentRunOption {
 	return adk.WithSessionValues(values)
 }
 
-func TestExecutor_PE4_PE5_Input(t *testing.T) {
+// Rules batteries/PE-4, batteries/PE-5.
+func TestExecutor_Input(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		m := adktest.NewModel(t, adktest.Says("kneaded"))
 		s := &session{Agent: executorOf(t, m)}
@@ -338,7 +345,8 @@ func TestExecutor_PE4_PE5_Input(t *testing.T) {
 	require.Empty(t, got.ExecutedSteps)
 }
 
-func TestPrompts_PE11(t *testing.T) {
+// Rule batteries/PE-11.
+func TestPrompts_SayWhatTheyMust(t *testing.T) {
 	values := map[string]any{"input": []*schema.Message{schema.UserMessage("q")}, "plan": "p", "executed_steps": "e", "step": "s", "plan_tool": "PLAN", "respond_tool": "RESPOND"}
 	for _, c := range []struct {
 		prompt *prompt.DefaultChatTemplate
@@ -358,7 +366,8 @@ func TestPrompts_PE11(t *testing.T) {
 }
 
 // The names are in checkpoints.
-func TestSession_PE9_Names(t *testing.T) {
+// Rule batteries/PE-9.
+func TestSession_RegisteredNames(t *testing.T) {
 	for name, value := range map[string]any{
 		"_eino_adk_plan_execute_default_plan":   &defaultPlan{Steps: []string{"a"}},
 		"_eino_adk_plan_execute_executed_step":  ExecutedStep{"a", "b"},
@@ -373,7 +382,8 @@ func TestSession_PE9_Names(t *testing.T) {
 	}
 }
 
-func TestSession_Row18_MissingOrOfAnotherType(t *testing.T) {
+// Rule batteries/B13.18.
+func TestSession_MissingOrOfAnotherType(t *testing.T) {
 	input, plan := []adk.Message{schema.UserMessage("x")}, &defaultPlan{Steps: []string{"a"}}
 	for _, c := range []struct {
 		name   string
@@ -397,7 +407,8 @@ func TestSession_Row18_MissingOrOfAnotherType(t *testing.T) {
 	require.ErrorContains(t, adktest.Ask(t.Context(), t, newReplanner(t), "Go.", nothingDone).Err(), "the executor must run before")
 }
 
-func TestReplanner_PE6_PE7(t *testing.T) {
+// Rules batteries/PE-6, batteries/PE-7.
+func TestReplanner_PlansOrResponds(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		t.Run("plans", func(t *testing.T) {
 			m := calling(t, plans("bake").Offered("plan", "respond"))
@@ -440,7 +451,8 @@ func TestReplanner_PE6_PE7(t *testing.T) {
 }
 
 // Compiling a graph takes thousands of allocations.
-func TestPlanner_Row28_NothingIsCompiledInARun(t *testing.T) {
+// Rule batteries/B13.28.
+func TestPlanner_NothingIsCompiledInARun(t *testing.T) {
 	m := calling(t, plans("a").Repeated())
 	planner, err := NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: m})
 	require.NoError(t, err)
@@ -450,7 +462,8 @@ func TestPlanner_Row28_NothingIsCompiledInARun(t *testing.T) {
 	require.Len(t, *m.bound, 1)
 }
 
-func TestNew_PE8_Whole(t *testing.T) {
+// Rule batteries/PE-8.
+func TestNew_PlansExecutesAndReplans(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		executor := adktest.NewModel(t, adktest.Says("a fine dough"), adktest.Says("a loaf"))
 		a := whole(t, newPlanner(t, plans("knead", "bake")), executorOf(t, executor), newReplanner(t, plans("bake"), responds("Bread!")))
@@ -470,7 +483,8 @@ func TestNew_PE8_Whole(t *testing.T) {
 	})
 }
 
-func TestNew_PE8_MaxIterations(t *testing.T) {
+// Rule batteries/PE-8.
+func TestNew_MaxIterations(t *testing.T) {
 	for _, c := range []struct{ max, want int }{{0, 10}, {-1, 10}, {2, 2}} {
 		executor := adktest.NewModel(t, adktest.Says("done").Repeated())
 		a, err := New(t.Context(), &Config{Planner: newPlanner(t, plans("a")), Executor: executorOf(t, executor),
@@ -481,7 +495,8 @@ func TestNew_PE8_MaxIterations(t *testing.T) {
 	}
 }
 
-func TestNew_PE8_CustomReplannerExits(t *testing.T) {
+// Rule batteries/PE-8.
+func TestNew_CustomReplannerExits(t *testing.T) {
 	exits, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "mine", Description: "exits", Exit: adk.ExitTool{},
 		Model: adktest.NewModel(t, adktest.Calls(adktest.Call("exit", `{"final_result":"ok"}`)))})
 	require.NoError(t, err)
@@ -490,7 +505,8 @@ func TestNew_PE8_CustomReplannerExits(t *testing.T) {
 	require.Equal(t, "tool exit#call_1: ok; exit", lines[len(lines)-1])
 }
 
-func TestResume_PE9_Executor(t *testing.T) {
+// Rule batteries/PE-9.
+func TestResume_ContinuesTheExecutor(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		executor := adktest.NewModel(t, adktest.Says("a fine dough"), adktest.Calls(adktest.Call("ask", "{}")),
 			adktest.Says("a loaf").SeeingLast("tool ask#call_1: told yes"))
@@ -527,7 +543,8 @@ func TestResume_PE9_Executor(t *testing.T) {
 	})
 }
 
-func TestCancel_PE10(t *testing.T) {
+// Rule batteries/PE-10.
+func TestCancel_EndsEachPhase(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, who := range []string{"planner", "executor", "replanner"} {
@@ -558,7 +575,8 @@ func TestCancel_PE10(t *testing.T) {
 	})
 }
 
-func TestCancel_PE10_AfterChatModel(t *testing.T) {
+// Rule batteries/PE-10.
+func TestCancel_AfterChatModel(t *testing.T) {
 	option, cancel := adk.WithCancel()
 	calls := adktest.NewModel(t, adktest.Calls(adktest.Call("echo", "{}")), adktest.Says("dough"))
 	cancelling := &cancellingModel{calls, func() { cancel(adk.WithAgentCancelMode(adk.CancelAfterChatModel), adk.WithRecursive()) }}
@@ -605,7 +623,8 @@ func (m selfReporting) Stream(ctx context.Context, in []*schema.Message, opts ..
 	return s, nil
 }
 
-func TestCallbacks_PE3_OfTheModel(t *testing.T) {
+// Rule batteries/PE-3.
+func TestCallbacks_SeeTheModelsOfPlannerAndReplanner(t *testing.T) {
 	broken := errors.New("line is busy")
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, c := range []struct {

@@ -63,7 +63,8 @@ var backToBoss = []string{
 	"worker: tool transfer_to_agent: successfully transferred to agent [boss]; transfer to boss",
 }
 
-func TestNew_Row19_Configuration(t *testing.T) {
+// Rule batteries/B13.19.
+func TestNew_InvalidConfig(t *testing.T) {
 	says := func() model.BaseModel[*schema.Message] { return adktest.NewModel(t) }
 	for _, c := range []struct {
 		name   string
@@ -90,7 +91,8 @@ func TestNew_Row19_Configuration(t *testing.T) {
 	}
 }
 
-func TestNew_SV1_WorkersMayBePartOfSeveralSystems(t *testing.T) {
+// Rule batteries/SV-1.
+func TestNew_WorkersMayBePartOfSeveralSystems(t *testing.T) {
 	shared := agent(t, "shared", adktest.NewModel(t, adktest.Says("My part.").Repeated()))
 	for _, name := range []string{"one", "two", "one again"} {
 		boss := adktest.NewModel(t, handsOver("shared"), adktest.Says("Done."))
@@ -99,14 +101,16 @@ func TestNew_SV1_WorkersMayBePartOfSeveralSystems(t *testing.T) {
 	}
 }
 
-func TestNew_Row19_ASupervisorThatHasRun(t *testing.T) {
+// Rule batteries/B13.19.
+func TestNew_ASupervisorThatHasRun(t *testing.T) {
 	ran := agent(t, "ran", adktest.NewModel(t, adktest.Says("alone")))
 	ask(t, ran, false).ExpectText("alone")
 	_, err := New(t.Context(), &Config{Supervisor: ran, SubAgents: []adk.Agent{agent(t, "worker", adktest.NewModel(t))}})
 	require.ErrorContains(t, err, "agent 'ran': agent has been frozen after run")
 }
 
-func TestNew_SV2_IsTheSupervisorToTheOutside(t *testing.T) {
+// Rule batteries/SV-2.
+func TestNew_HasTheSupervisorsNameAndDescription(t *testing.T) {
 	a := assembled(t, agent(t, "boss", adktest.NewModel(t)), agent(t, "worker", adktest.NewModel(t)))
 	require.Equal(t, "boss", a.Name(t.Context()))
 	require.Equal(t, "does boss", a.Description(t.Context()))
@@ -120,7 +124,8 @@ func ask(t *testing.T, a adk.Agent, streaming bool, opts ...adk.AgentRunOption) 
 	return prebuilttest.Ask(t, a, streaming, "Go.", opts...)
 }
 
-func TestNew_SV1_WorkersGoBackAndKnowNobodyElse(t *testing.T) {
+// Rule batteries/SV-1.
+func TestNew_WorkersTransferBackAndKnowNobodyElse(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("one").Offered("transfer_to_agent", "exit"), handsOver("two"), adktest.Says("Done."))
 		one, two := adktest.NewModel(t, adktest.Says("1").Offered("exit")), adktest.NewModel(t, adktest.Says("2").Offered("exit"))
@@ -138,7 +143,8 @@ func TestNew_SV1_WorkersGoBackAndKnowNobodyElse(t *testing.T) {
 	})
 }
 
-func TestRun_SV3_OrderOfEvents(t *testing.T) {
+// Rule batteries/SV-3.
+func TestRun_OrderOfEvents(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("worker").Offered("transfer_to_agent", "exit"), adktest.Says("All done."))
 		worker := adktest.NewModel(t, adktest.Streams("My ", "part.").Offered("exit"))
@@ -154,7 +160,8 @@ func TestRun_SV3_OrderOfEvents(t *testing.T) {
 	})
 }
 
-func TestRun_SV4_ExitIsFinal(t *testing.T) {
+// Rule batteries/SV-4.
+func TestRun_ExitIsFinal(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		exits := adktest.Calls(adktest.Call("exit", `{"final_result":"That is all."}`))
 		inner := assembled(t, agent(t, "lead", adktest.NewModel(t, handsOver("worker"))), agent(t, "worker", adktest.NewModel(t, exits)))
@@ -165,7 +172,8 @@ func TestRun_SV4_ExitIsFinal(t *testing.T) {
 	})
 }
 
-func TestRun_SV4_ExitInsideAToolIsNot(t *testing.T) {
+// Rule batteries/SV-4.
+func TestRun_ExitInsideAToolIsNotFinal(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		expert := agent(t, "expert", adktest.NewModel(t, adktest.Calls(adktest.Call("exit", `{"final_result":"42"}`))))
 		worker, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
@@ -230,7 +238,8 @@ func (s shared) resumed(targets map[string]any, opts ...adk.AgentRunOption) *adk
 	return adktest.Collect(s.t, events)
 }
 
-func TestResume_SV5_Worker(t *testing.T) {
+// Rule batteries/SV-5.
+func TestResume_ContinuesTheWorker(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("worker"), adktest.Says("Done."))
 		worker := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("I was allowed.").SeeingLast("tool ask#call_1: told yes"))
@@ -250,7 +259,8 @@ func TestResume_SV5_Worker(t *testing.T) {
 	})
 }
 
-func TestResume_SV5_SupervisorItself(t *testing.T) {
+// Rule batteries/SV-5.
+func TestResume_ContinuesTheSupervisor(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), handsOver("worker"), adktest.Says("Done."))
 		r := run(t, assembled(t, agent(t, "boss", boss, prebuilttest.Approval()), agent(t, "worker", adktest.NewModel(t, adktest.Says("My part.")))), streaming)
@@ -269,7 +279,8 @@ type renamed struct {
 
 func (r renamed) Name(context.Context) string { return r.name }
 
-func TestResume_SV5_Nested(t *testing.T) {
+// Rule batteries/SV-5.
+func TestResume_NestedSupervisors(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, wrapped := range []bool{false, true} {
 			name := "lead"
@@ -329,7 +340,8 @@ func (c *traced) handler() callbacks.Handler {
 		}).Build()
 }
 
-func TestCallbacks_SV2_OneWhole(t *testing.T) {
+// Rule batteries/SV-2.
+func TestCallbacks_SeeTheSystemAsOneAgent(t *testing.T) {
 	boss := adktest.NewModel(t, handsOver("worker"), adktest.Says("Done."))
 	worker := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("My part."))
 	r := run(t, assembled(t, agent(t, "boss", boss), agent(t, "worker", worker, prebuilttest.Approval())), false)
@@ -443,7 +455,8 @@ func TestRun_Concurrently(t *testing.T) {
 	all.Wait()
 }
 
-func TestRun_SV4_ExitEndsASequence(t *testing.T) {
+// Rule batteries/SV-4.
+func TestRun_ExitEndsASequence(t *testing.T) {
 	exits := adktest.Calls(adktest.Call("exit", `{"final_result":"That is all."}`))
 	a := assembled(t, agent(t, "boss", adktest.NewModel(t, handsOver("worker"))), agent(t, "worker", adktest.NewModel(t, exits)))
 	after := agent(t, "after", adktest.NewModel(t))

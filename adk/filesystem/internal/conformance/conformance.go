@@ -25,23 +25,23 @@ type Backend interface {
 // Run tests backends that newBackend makes. They must be empty, and have the top "/".
 func Run(t *testing.T, newBackend func(t *testing.T) Backend) {
 	for name, test := range map[string]func(*testing.T, *suite){
-		"IM1_Paths":               testPaths,
-		"IM2_Ls":                  testLs,
-		"IM3_Row12_NotFound":      testNotFound,
-		"IM4_Read":                testRead,
-		"IM5_GrepErrors":          testGrepErrors,
-		"IM6_GrepScope":           testGrepScope,
-		"IM7_GrepFilters":         testGrepFilters,
-		"IM8_GrepLines":           testGrepLines,
-		"IM8_Row35_GrepMultiline": testGrepMultiline,
-		"IM9_GrepContext":         testGrepContext,
-		"IM10_Glob":               testGlob,
-		"IM11_Write":              testWrite,
-		"IM12_Edit":               testEdit,
-		"Delete":                  testDelete,
-		"Create":                  testCreate,
-		"Create_Aborted":          testCreateAborted,
-		"EndedContext":            testEndedContext,
+		"Paths":          testPaths,         // rule batteries/IM-1
+		"Ls":             testLs,            // rule batteries/IM-2
+		"NotFound":       testNotFound,      // rules batteries/IM-3, batteries/B13.12
+		"Read":           testRead,          // rule batteries/IM-4
+		"GrepErrors":     testGrepErrors,    // rule batteries/IM-5
+		"GrepScope":      testGrepScope,     // rule batteries/IM-6
+		"GrepFilters":    testGrepFilters,   // rule batteries/IM-7
+		"GrepLines":      testGrepLines,     // rule batteries/IM-8
+		"GrepMultiline":  testGrepMultiline, // rules batteries/IM-8, batteries/B13.35
+		"GrepContext":    testGrepContext,   // rule batteries/IM-9
+		"Glob":           testGlob,          // rule batteries/IM-10
+		"Write":          testWrite,         // rule batteries/IM-11
+		"Edit":           testEdit,          // rule batteries/IM-12
+		"Delete":         testDelete,
+		"Create":         testCreate,
+		"Create_Aborted": testCreateAborted,
+		"EndedContext":   testEndedContext,
 	} {
 		t.Run(name, func(t *testing.T) {
 			test(t, &suite{Backend: newBackend(t), ctx: t.Context()})

@@ -48,7 +48,8 @@ func reference(q Query, content string) (got []string) {
 	return got
 }
 
-func TestSearch_IM9_LikeTheReference(t *testing.T) {
+// Rule batteries/IM-9.
+func TestSearch_AgreesWithASimpleSearch(t *testing.T) {
 	for range 3000 {
 		var b strings.Builder
 		for range rand.IntN(30) {

@@ -26,7 +26,8 @@ func reference(s string, offset, limit int) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestWindow_IM4_LikeTheReference(t *testing.T) {
+// Rule batteries/IM-4.
+func TestWindow_AgreesWithASimpleWindow(t *testing.T) {
 	for range 300 {
 		var b strings.Builder
 		for range rand.IntN(12) {

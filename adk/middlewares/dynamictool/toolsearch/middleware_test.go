@@ -36,7 +36,8 @@ type broken struct {
 
 func (b broken) Info(context.Context) (*schema.ToolInfo, error) { return b.info() }
 
-func TestNew_TS1(t *testing.T) {
+// Rule batteries/TS-1.
+func TestNew_InvalidConfig(t *testing.T) {
 	boom := errors.New("boom")
 	for _, c := range []struct {
 		config *Config
@@ -57,7 +58,8 @@ func TestNew_TS1(t *testing.T) {
 	}
 }
 
-func TestBeforeAgent_TS2(t *testing.T) {
+// Rule batteries/TS-2.
+func TestBeforeAgent_AddsSearchAndDynamicTools(t *testing.T) {
 	for _, byModel := range []bool{false, true} {
 		m := newMiddleware[adk.Message](t, byModel)
 		ctx, none, err := m.BeforeAgent(t.Context(), nil)
@@ -81,7 +83,8 @@ func TestBeforeAgent_TS2(t *testing.T) {
 	}
 }
 
-func TestReminder_TS8_BothKindsOfMessage(t *testing.T) {
+// Rule batteries/TS-8.
+func TestReminder_OnceBeforeTheFirstMessage(t *testing.T) {
 	t.Run("message", testReminder[*schema.Message])
 	t.Run("agentic", testReminder[*schema.AgenticMessage])
 }
@@ -118,7 +121,8 @@ func testReminder[M adk.MessageType](t *testing.T) {
 	require.NotNil(t, ctx)
 }
 
-func TestVisibility_TS9_TS10_OutsideARun(t *testing.T) {
+// Rules batteries/TS-9, batteries/TS-10.
+func TestVisibility_OutsideARun(t *testing.T) {
 	infos := described("static", "", "tool_search", "", "A", "", "B", "")
 	infos = append(infos, nil)
 	m := newMiddleware[adk.Message](t, false)
@@ -163,7 +167,8 @@ func newAgent[M adk.MessageType](t *testing.T, model *adktest.Model[M], handlers
 	return agent
 }
 
-func TestAgent_TS11_BothKindsOfMessage(t *testing.T) {
+// Rule batteries/TS-11.
+func TestAgent_OffersOnlyWhatWasSelected(t *testing.T) {
 	t.Run("message", testFlow[*schema.Message])
 	t.Run("agentic", testFlow[*schema.AgenticMessage])
 }
@@ -180,7 +185,8 @@ func testFlow[M adk.MessageType](t *testing.T) {
 	}
 }
 
-func TestAgent_TS9_ModelSearches(t *testing.T) {
+// Rule batteries/TS-9.
+func TestAgent_ModelSearches(t *testing.T) {
 	model := adktest.NewTypedModel[*schema.AgenticMessage](t,
 		adktest.Calls(adktest.Call("tool_search", `{"query":"select:A"}`)).Offered("static"),
 		adktest.Says("Done.").Offered("static"))
@@ -208,7 +214,8 @@ func (r *rewriter) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModel
 }
 
 // What was selected stays when the history is rewritten, and tools that another middleware adds are not taken away.
-func TestAgent_Row22_SelectionSurvivesSummarization(t *testing.T) {
+// Rule batteries/B13.22.
+func TestAgent_SelectionSurvivesSummarization(t *testing.T) {
 	model := adktest.NewModel(t,
 		adktest.Calls(adktest.Call("tool_search", `{"query":"select:A"}`)).Offered("static", "tool_search"),
 		adktest.Calls(adktest.Call("static", `{}`)).Offered("tool_search", "A", "late").Seeing("user: summary"),
@@ -265,7 +272,8 @@ func (p *probe) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModelAge
 	return ctx, s, err
 }
 
-func TestAgent_Row30_AllocationsOfATurnWithNothingToDo(t *testing.T) {
+// Rule batteries/B13.30.
+func TestAgent_AllocationsOfATurnWithNothingToDo(t *testing.T) {
 	p := &probe{inner: newMiddleware[adk.Message](t, false)}
 	model := adktest.NewModel(t, adktest.Calls(adktest.Call("tool_search", `{"query":"select:A"}`)), adktest.Says("Done."))
 	adktest.Ask(t.Context(), t, newAgent(t, model, p), "Do A.").ExpectText("Done.")

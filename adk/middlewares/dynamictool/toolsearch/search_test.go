@@ -24,7 +24,8 @@ func named(infos []*schema.ToolInfo) (names []string) {
 	return names
 }
 
-func TestSearch_TS5_TS6(t *testing.T) {
+// Rules batteries/TS-5, batteries/TS-6.
+func TestSearch_SelectsByNameAndRanksByKeyword(t *testing.T) {
 	x := newIndex(described(
 		"slack_send_message", "Sends a message",
 		"slackRead", "Reads a channel",
@@ -60,7 +61,8 @@ func TestSearch_TS5_TS6(t *testing.T) {
 	}
 }
 
-func TestNameParts_TS7(t *testing.T) {
+// Rule batteries/TS-7.
+func TestNameParts_SplitsWordsAndCamelCase(t *testing.T) {
 	for name, want := range map[string][]string{
 		"HTMLParser": {"HTML", "Parser"}, "getURL": {"get", "URL"}, "AB": {"AB"}, "a": {"a"}, "": nil, "__": nil,
 		"mcp__github__createIssue_fast": {"mcp", "github", "create", "Issue", "fast"}, "getHTTPResponseCode": {"get", "HTTP", "Response", "Code"},
@@ -70,7 +72,8 @@ func TestNameParts_TS7(t *testing.T) {
 	}
 }
 
-func TestTool_TS3_TS4_Row22(t *testing.T) {
+// Rules batteries/B13.22, batteries/TS-3, batteries/TS-4.
+func TestTool_ResultsAndErrorsOfBothModes(t *testing.T) {
 	x := newIndex(described("slack_send", "", "github", ""))
 	byName := newSearchTool(x, false).(tool.InvokableTool)
 	require.NotImplements(t, (*tool.EnhancedInvokableTool)(nil), byName)
@@ -104,7 +107,8 @@ func TestTool_TS3_TS4_Row22(t *testing.T) {
 	require.Equal(t, description, info.Desc)
 }
 
-func TestInfo_TS12_Description(t *testing.T) {
+// Rule batteries/TS-12.
+func TestInfo_Description(t *testing.T) {
 	for language, wants := range map[adk.Language][]string{
 		adk.LanguageEnglish: {"<available-deferred-tools>", "before you call it", "Two ways", "Both ways load", "do not select it again", `"select:read_file,edit_file"`,
 			`"select:slack_send_message"`, "+slack send", "at most 5", "max_results", "Good:", "Bad:"},

@@ -194,8 +194,9 @@ func finish[M adk.MessageType](t *testing.T, runner *adk.TypedRunner[M], id stri
 	}
 }
 
-// TestAllMiddlewares_G4_ManyRunsAtOnce: the runs share the agent, the middlewares and the files.
-func TestAllMiddlewares_G4_ManyRunsAtOnce(t *testing.T) {
+// TestAllMiddlewares_ManyRunsAtOnce: the runs share the agent, the middlewares and the files.
+// Rule batteries/G-4.
+func TestAllMiddlewares_ManyRunsAtOnce(t *testing.T) {
 	messagetest.Both(t, testManyRuns[*schema.Message], testManyRuns[*schema.AgenticMessage])
 }
 

@@ -28,7 +28,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestMiddlewares_G1_HaveTheBase(t *testing.T) {
+// Rule batteries/G-1.
+func TestMiddlewares_HaveTheBase(t *testing.T) {
 	messagetest.Both(t, testHasBase[*schema.Message], testHasBase[*schema.AgenticMessage])
 }
 
@@ -54,7 +55,8 @@ func made[R any](result R, err error) func() (any, bool, error) {
 	}
 }
 
-func TestConstructors_G3_FailWithNothing(t *testing.T) {
+// Rule batteries/G-3.
+func TestConstructors_FailWithNothing(t *testing.T) {
 	ctx := t.Context()
 	for name, result := range map[string]func() (any, bool, error){
 		"agentsmd":                  made(agentsmd.New(ctx, nil)),
@@ -106,7 +108,7 @@ func TestConstructors_G3_FailWithNothing(t *testing.T) {
 	}
 }
 
-// G-3: the plain config is the typed one for ordinary messages.
+// The plain config is the typed one for ordinary messages (rule batteries/G-3).
 var (
 	_ *reduction.Config     = (*reduction.TypedConfig[*schema.Message])(nil)
 	_ *skill.Config         = (*skill.TypedConfig[*schema.Message])(nil)

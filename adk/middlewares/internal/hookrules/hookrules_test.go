@@ -61,7 +61,8 @@ func every[M adk.MessageType](t *testing.T) map[string]adk.TypedChatModelAgentMi
 	return all
 }
 
-func TestHooks_G6_G7_CalledDirectly(t *testing.T) {
+// Rules batteries/G-6, batteries/G-7.
+func TestHooks_CalledDirectly(t *testing.T) {
 	messagetest.Both(t, testDirectly[*schema.Message], testDirectly[*schema.AgenticMessage])
 }
 
@@ -89,7 +90,8 @@ func testDirectly[M adk.MessageType](t *testing.T) {
 	}
 }
 
-func TestInstances_G4_ServeRunsAtTheSameTime(t *testing.T) {
+// Rule batteries/G-4.
+func TestInstances_ServeRunsAtTheSameTime(t *testing.T) {
 	for name, m := range every[*schema.Message](t) {
 		t.Run(name, func(t *testing.T) {
 			agents := make([]adk.Agent, 8)
@@ -111,7 +113,8 @@ func TestInstances_G4_ServeRunsAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestResume_G2_G5_ToolsAndAdditionsAreThereOnce(t *testing.T) {
+// Rules batteries/G-2, batteries/G-5.
+func TestResume_ToolsAndAdditionsAreThereOnce(t *testing.T) {
 	messagetest.Both(t, testResume[*schema.Message], testResume[*schema.AgenticMessage])
 }
 

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type thing [100]byte
 
-func TestCache_Row25_MeasuresOnceAndLetsGo(t *testing.T) {
+// Rule batteries/B13.25.
+func TestCache_MeasuresOnceAndLetsGo(t *testing.T) {
 	var c Cache[thing]
 	measured := 0
 	measure := func(*thing) int { measured++; return 7 }
