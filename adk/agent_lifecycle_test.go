@@ -13,8 +13,10 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestLifecycle_L3_Frozen: the agents around an agent are fixed by its first run, and set only once before.
-func TestLifecycle_L3_Frozen(t *testing.T) {
+// TestLifecycle_TheFirstRunFreezesTheAgentsAround: the agents around an agent are fixed by its first run, and set only
+// once before.
+// Rule agent/L-3.
+func TestLifecycle_TheFirstRunFreezesTheAgentsAround(t *testing.T) {
 	t.Run("ordinary", testFrozen[ordinary])
 	t.Run("agentic", testFrozen[agentic])
 }
@@ -44,9 +46,10 @@ func testFrozen[M MessageType](t *testing.T) {
 	}
 }
 
-// TestLifecycle_L5_ToolsOutOfNothing: an agent whose configuration has neither tools nor results that end the run gets
+// TestLifecycle_ToolsOutOfNothing: an agent whose configuration has neither tools nor results that end the run gets
 // both from BeforeAgent, in a run and in a resumed one.
-func TestLifecycle_L5_ToolsOutOfNothing(t *testing.T) {
+// Rule agent/L-5.
+func TestLifecycle_ToolsOutOfNothing(t *testing.T) {
 	bubbled(t, testOutOfNothing[ordinary], testOutOfNothing[agentic])
 }
 
@@ -68,9 +71,10 @@ func testOutOfNothing[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, 1, m.calls())
 }
 
-// TestLifecycle_L12_Resume: what a resumed run takes from where: its streaming mode from the info, its history from
-// what was saved, and neither input nor instruction anew.
-func TestLifecycle_L12_Resume(t *testing.T) {
+// TestLifecycle_WhatAResumedRunStartsFrom: a resumed run has its streaming mode from the info and its history from
+// what was saved, and takes neither input nor instruction anew.
+// Rule agent/L-12.
+func TestLifecycle_WhatAResumedRunStartsFrom(t *testing.T) {
 	bubbled(t, testResumeTakes[ordinary], testResumeTakes[agentic])
 }
 
@@ -101,8 +105,10 @@ func testResumeTakes[M MessageType](t *testing.T, streaming bool) {
 	require.ErrorIs(t, endError(t, read(t, a.Resume(t.Context(), &ResumeInfo{InterruptState: 7}))), errBroken, "BeforeAgent comes before the checks")
 }
 
-// TestLifecycle_L12_HistoryModifier: a modifier rewrites the saved history once; the one of the resume data wins.
-func TestLifecycle_L12_HistoryModifier(t *testing.T) {
+// TestLifecycle_HistoryModifierRewritesOnce: a modifier rewrites the saved history once; the one of the resume data
+// wins.
+// Rule agent/L-12.
+func TestLifecycle_HistoryModifierRewritesOnce(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		for name, c := range map[string]struct {
 			data *ChatModelAgentResumeData
@@ -155,8 +161,9 @@ func asksOnce() tool.BaseTool {
 	}}
 }
 
-// TestOutputKey_O2_JoinFails: an answer whose chunks do not join is the error of the run, and leaves no output.
-func TestOutputKey_O2_JoinFails(t *testing.T) {
+// TestOutputKey_JoinFails: an answer whose chunks do not join is the error of the run, and leaves no output.
+// Rule agent/O-2.
+func TestOutputKey_JoinFails(t *testing.T) {
 	streamed(t, testJoinFails[ordinary], testJoinFails[agentic])
 }
 
@@ -180,9 +187,10 @@ func testJoinFails[M MessageType](t *testing.T) {
 	require.NotContains(t, session, "out")
 }
 
-// TestLifecycle_DoBetter13_ConfigurationIsCopied: what the caller does with the slices and maps of a configuration later
+// TestLifecycle_ConfigurationIsCopied: what the caller does with the slices and maps of a configuration later
 // is nothing to the agent, and the agent writes into none of them.
-func TestLifecycle_DoBetter13_ConfigurationIsCopied(t *testing.T) {
+// Rule agent/B19.13.
+func TestLifecycle_ConfigurationIsCopied(t *testing.T) {
 	matrix(t, testConfigCopied[ordinary], testConfigCopied[agentic])
 }
 
@@ -212,9 +220,10 @@ func testConfigCopied[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, map[string]bool{"other": true, "t": true}, directly)
 }
 
-// TestState_ST3_WhereTheRunIs: the bytes that the graph has saved are the state of the agent's point and the data of its
-// event.
-func TestState_ST3_WhereTheRunIs(t *testing.T) {
+// TestState_IsInTheInterruptPointAndItsEvent: the bytes that the graph has saved are the state of the agent's point
+// and the data of its event.
+// Rule agent/ST-3.
+func TestState_IsInTheInterruptPointAndItsEvent(t *testing.T) {
 	matrix(t, testWhereTheRunIs[ordinary], testWhereTheRunIs[agentic])
 }
 
@@ -242,8 +251,9 @@ func testWhereTheRunIs[M MessageType](t *testing.T, streaming bool) {
 	require.ErrorContains(t, endError(t, read(t, bare(t.Context(), a, streaming))), "interrupt occurred but checkpoint data is missing")
 }
 
-// TestState_ST2_WhatIsSaved: a state comes back as it was, but for what is of the process.
-func TestState_ST2_WhatIsSaved(t *testing.T) {
+// TestState_ComesBackFromACheckpoint: a state comes back as it was, but for what is of the process.
+// Rule agent/ST-2.
+func TestState_ComesBackFromACheckpoint(t *testing.T) {
 	t.Run("ordinary", testSavedState[ordinary])
 	t.Run("agentic", testSavedState[agentic])
 }

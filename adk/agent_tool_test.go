@@ -18,7 +18,8 @@ func callTool[M MessageType](t *testing.T, a TypedAgent[M]) (string, error) {
 	return NewTypedAgentTool(t.Context(), a).(tool.InvokableTool).InvokableRun(t.Context(), `{"request":"do"}`)
 }
 
-func TestAgentTool_A4_Result(t *testing.T) {
+// Rule runtime/A4.
+func TestAgentTool_ResultIsTheLastEvent(t *testing.T) {
 	t.Run("ordinary", testAgentToolResult[ordinary])
 	t.Run("agentic", testAgentToolResult[agentic])
 }
@@ -51,7 +52,8 @@ func testAgentToolResult[M MessageType](t *testing.T) {
 	}
 }
 
-func TestAgentTool_A4_AgenticTextBlocks(t *testing.T) {
+// Rule runtime/A4.
+func TestAgentTool_AgenticTextBlocks(t *testing.T) {
 	m := agenticAnswer("one")
 	m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlock(&schema.Reasoning{Text: "hm"}), schema.NewContentBlock(&schema.AssistantGenText{Text: "two"}))
 	got, err := callTool[agentic](t, sends(&newMessageEvent(m, nil).event))
@@ -59,9 +61,10 @@ func TestAgentTool_A4_AgenticTextBlocks(t *testing.T) {
 	require.Equal(t, "one\ntwo", got)
 }
 
-// A5: the agent streams if the caller does. A6: it shares the values of the session, also when it is resumed, and
-// nothing of what was said.
-func TestAgentTool_A5_A6_StreamingAndSession(t *testing.T) {
+// The agent streams if the caller does. It shares the values of the session, also when it is resumed, but not the
+// events.
+// Rules runtime/A5, runtime/A6.
+func TestAgentTool_StreamingAndSession(t *testing.T) {
 	matrix(t, testSharedSession[ordinary], testSharedSession[agentic])
 }
 
@@ -106,8 +109,9 @@ func testSharedSession[M MessageType](t *testing.T, streaming bool) {
 	}, seen, "in both directions")
 }
 
-// A7: without EmitInternalEvents nothing is shown, and nothing is of an agent on other messages.
-func TestAgentTool_A7_WhatIsShown(t *testing.T) {
+// Without EmitInternalEvents no inner event is emitted, and none ever of an agent on other messages.
+// Rule runtime/A7.
+func TestAgentTool_ShowsInnerEventsWhenConfigured(t *testing.T) {
 	for _, c := range []struct {
 		emit  bool
 		inner tool.BaseTool
@@ -129,8 +133,9 @@ func TestAgentTool_A7_WhatIsShown(t *testing.T) {
 	}
 }
 
-// A8: what the agent wants the runtime to do ends at the call.
-func TestAgentTool_A8_ActionsStayInside(t *testing.T) {
+// Actions of the agent end at the call.
+// Rule runtime/A8.
+func TestAgentTool_ActionsStayInside(t *testing.T) {
 	for _, emit := range []bool{false, true} {
 		for name, action := range map[string]*AgentAction{
 			"exit": NewExitAction(), "transfer": NewTransferToAgentAction("other"), "break": NewBreakLoopAction("inner"),
@@ -148,8 +153,9 @@ func TestAgentTool_A8_ActionsStayInside(t *testing.T) {
 	}
 }
 
-// A9: a call that goes on without its state cannot; the agent itself is never started anew.
-func TestAgentTool_A9_WithoutState(t *testing.T) {
+// A resumed call without its state is an error; the agent is never started anew.
+// Rule runtime/A9.
+func TestAgentTool_IsNotRestartedWithoutItsState(t *testing.T) {
 	inner := newTheatre()
 	stops := &toolFunc{"custom", func(ctx context.Context, _ string) (string, error) { return "", tool.Interrupt(ctx, "why") }}
 	agentOf := func(x tool.BaseTool) Agent {
@@ -163,8 +169,9 @@ func TestAgentTool_A9_WithoutState(t *testing.T) {
 	require.Empty(t, inner.asked)
 }
 
-// A10: an agent that runs as a tool knows nothing of a cancel that is not recursive.
-func TestAgentTool_A10_CancelScope(t *testing.T) {
+// A cancel that is not recursive does not reach an agent that runs as a tool.
+// Rule runtime/A10.
+func TestAgentTool_NotReachedByANonRecursiveCancel(t *testing.T) {
 	for _, recursive := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var requested bool
@@ -191,7 +198,8 @@ func TestAgentTool_A10_CancelScope(t *testing.T) {
 	}
 }
 
-func TestAgentTool_A11_OutsideARun(t *testing.T) {
+// Rule runtime/A11.
+func TestAgentTool_WorksOutsideARun(t *testing.T) {
 	t.Run("ordinary", testToolOutside[ordinary])
 	t.Run("agentic", testToolOutside[agentic])
 }

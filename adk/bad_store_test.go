@@ -38,9 +38,10 @@ var badDeeds = map[string]storeDeed{
 	"blocks": func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("%w: %w", errBadStore, ctx.Err()) },
 }
 
-// TestRunner_15_13_BadStores: a store that panics, fails or blocks costs a run what it could not save and nothing else:
+// TestRunner_BadStores: a store that panics, fails or blocks costs a run what it could not save and nothing else:
 // its end is told, the waiter of a cancel is, and the caller gets an error.
-func TestRunner_15_13_BadStores(t *testing.T) {
+// Rule runtime/B15.13.
+func TestRunner_BadStores(t *testing.T) {
 	for name, deed := range badDeeds {
 		for _, durability := range []Durability{OnInterrupt, EveryStep} {
 			for _, cancelled := range []bool{false, true} {
@@ -83,9 +84,10 @@ func testBadStore(t *testing.T, deed storeDeed, durability Durability, cancelled
 	require.ErrorIs(t, handle.Wait(), ErrExecutionEnded)
 }
 
-// TestRunner_15_13_BadStoreAtTheEnd: the steps of a run that has succeeded cannot be removed: it has succeeded all the
+// TestRunner_BadStoreAtTheEnd: the steps of a run that has succeeded cannot be removed: it has succeeded all the
 // same, and the error comes after its answer.
-func TestRunner_15_13_BadStoreAtTheEnd(t *testing.T) {
+// Rule runtime/B15.13.
+func TestRunner_BadStoreAtTheEnd(t *testing.T) {
 	for name, deed := range badDeeds {
 		synctest.Test(t, func(t *testing.T) {
 			store := &removing{newDeletable(), deed}

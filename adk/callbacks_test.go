@@ -134,9 +134,11 @@ func expectedComponent[M MessageType]() string {
 	return string(ComponentOfAgent)
 }
 
-// TestCallbacks_CB1_CB2_CB3_B1_B2_B3_Runs: handlers hear of each run of an agent once, with its input or what it goes on
-// from; each has its own copy of the events, which ends with the run. One that is not read holds up nothing.
-func TestCallbacks_CB1_CB2_CB3_B1_B2_B3_Runs(t *testing.T) {
+// TestCallbacks_OncePerRunWithTheirOwnEvents: handlers are called once for each run of an agent, with its input or
+// with what it is resumed from; each has its own copy of the events, which ends with the run. One that is not read
+// holds up nothing.
+// Rules agent/CB-1, agent/CB-2, agent/CB-3, runtime/B1, runtime/B2, runtime/B3.
+func TestCallbacks_OncePerRunWithTheirOwnEvents(t *testing.T) {
 	bubbled(t, testListeners[ordinary], testListeners[agentic])
 }
 
@@ -167,13 +169,14 @@ func testListeners[M MessageType](t *testing.T, streaming bool) {
 			require.Equal(t, []string{start, "end tester", start, "end tester"}, l.calls)
 			require.Equal(t, []string{"user: hi"}, d.lines(l.inputs[0].Messages))
 			require.Nil(t, l.resumes[0])
-			require.Nil(t, l.inputs[1], "CB-2: a resumed run has no input")
+			require.Nil(t, l.inputs[1], "rule agent/CB-2: a resumed run has no input")
 			require.True(t, l.resumes[1].WasInterrupted)
 		}
 	}
 }
 
-func TestCallbacks_CB1_NotWithoutARunner(t *testing.T) {
+// Rule agent/CB-1.
+func TestCallbacks_NotWithoutARunner(t *testing.T) {
 	bubbled(t, testBareCallbacks[ordinary], testBareCallbacks[agentic])
 }
 
@@ -184,8 +187,10 @@ func testBareCallbacks[M MessageType](t *testing.T, streaming bool) {
 	require.Empty(t, l.calls)
 }
 
-// TestCallbacks_CB2_DoBetter32_AFailedRun: the iterator closes on every path, and the error is an event like others.
-func TestCallbacks_CB2_DoBetter32_AFailedRun(t *testing.T) {
+// TestCallbacks_ErrorsAreEventsAndEndTheIterator: the iterator closes on every path, and the error is an event like
+// others.
+// Rules agent/B19.32, agent/CB-2.
+func TestCallbacks_ErrorsAreEventsAndEndTheIterator(t *testing.T) {
 	bubbled(t, testFailedCallbacks[ordinary], testFailedCallbacks[agentic])
 }
 
@@ -199,7 +204,8 @@ func testFailedCallbacks[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"start tester:ChatModel:" + expectedComponent[M](), "end tester"}, l.calls, "OnError is for components")
 }
 
-func TestCallbacks_CB1_WithoutGetTypeTheTypeIsEmpty(t *testing.T) {
+// Rule agent/CB-1.
+func TestCallbacks_WithoutGetTypeTheTypeIsEmpty(t *testing.T) {
 	bubbled(t, testCustomCallbacks[ordinary], testCustomCallbacks[agentic])
 }
 
@@ -210,8 +216,9 @@ func testCustomCallbacks[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"start custom::" + expectedComponent[M](), "end custom"}, l.calls)
 }
 
-// B2: the input is the rebuilt one.
-func TestCallbacks_B2_TheRebuiltInput(t *testing.T) {
+// OnStart gets the input that the agent gets, which is rebuilt from the history.
+// Rule runtime/B2.
+func TestCallbacks_InputIsTheRebuiltOne(t *testing.T) {
 	var l listener[ordinary]
 	s := newTheatre()
 	drainAll(t, ask(t.Context(), Agent(sequenceOf(t, "seq", s.says("a"), s.says("b"))), false, WithCallbacks(l.handler(t))))
@@ -220,8 +227,9 @@ func TestCallbacks_B2_TheRebuiltInput(t *testing.T) {
 	require.Equal(t, []string{"user: hi", retoldLine("a", "a")}, chatDialect.lines(l.inputs[2].Messages))
 }
 
-// B3: the end comes when the agent begins to speak, and nobody has to read its events.
-func TestCallbacks_B3_TheEndIsLive(t *testing.T) {
+// OnEnd is called when the agent starts to emit, and nobody has to read its events.
+// Rule runtime/B3.
+func TestCallbacks_OnEndIsCalledWhenTheStreamStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
 		h := agentOnly(nil, func(*callbacks.RunInfo, callbacks.CallbackOutput) { ended = true }, nil)
@@ -235,9 +243,10 @@ func TestCallbacks_B3_TheEndIsLive(t *testing.T) {
 	})
 }
 
-// B4: an agent's events are its own, with those shown of agents in its tools, and not those of the agents that take
-// over; a workflow's are those of its children.
-func TestCallbacks_B4_WhoseEvents(t *testing.T) {
+// The events of an agent are its own, with those emitted from inside its tools, and not those of agents that it
+// transfers to; those of a workflow are what its children emit.
+// Rule runtime/B4.
+func TestCallbacks_EventsAreTheAgentsOwn(t *testing.T) {
 	var l listener[ordinary]
 	inner := setup(t, says(chatAnswer("deep")), nil, func(c *ChatModelAgentConfig) { c.Name = "inner" })
 	a := setup(t, says(chatAnswer("", wanted{"inner", "1", `{"request":"do"}`}), transferTo("b")), []tool.BaseTool{NewAgentTool(t.Context(), inner)},
@@ -253,8 +262,9 @@ func TestCallbacks_B4_WhoseEvents(t *testing.T) {
 	require.Equal(t, append(own, "b: assistant: b", "c: assistant: c"), l.of("seq"))
 }
 
-// B5: handlers of an agent hear of what is in it, each of them with its component.
-func TestCallbacks_B5_InnerComponents(t *testing.T) {
+// Handlers of an agent are called for what is inside it too, with each component's kind.
+// Rule runtime/B5.
+func TestCallbacks_InnerComponents(t *testing.T) {
 	heard := map[components.Component]int{}
 	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
 		heard[info.Component]++
@@ -268,9 +278,10 @@ func TestCallbacks_B5_InnerComponents(t *testing.T) {
 	require.Greater(t, len(heard), 3, "and the graph")
 }
 
-// TestCallbacks_CB4_WithCallbacks: handlers of an option hear of the agents that the option is meant for, and of all
-// components inside those.
-func TestCallbacks_CB4_WithCallbacks(t *testing.T) {
+// TestCallbacks_DesignatedHandlersReachInnerComponents: handlers of an option are called for the agents that the
+// option is meant for, and for all components inside those.
+// Rule agent/CB-4.
+func TestCallbacks_DesignatedHandlersReachInnerComponents(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		agents := func() Agent {
 			inner := newOrdinary(t, "inner", recall(callOf("echo", "i", "x"), chatAnswer("inner done")), echo("echo"))
@@ -313,7 +324,8 @@ func TestCallbacks_CB4_WithCallbacks(t *testing.T) {
 	}
 }
 
-func TestCallbacks_B7_EarlyFailures(t *testing.T) {
+// Rule runtime/B7.
+func TestCallbacks_EarlyFailuresHaveStartAndEnd(t *testing.T) {
 	fails := func(context.Context, []*HistoryEntry) ([]Message, error) { return nil, errBroken }
 	var l listener[ordinary]
 	a := AgentWithOptions(t.Context(), newTheatre().says("a"), WithHistoryRewriter(fails))
@@ -336,7 +348,8 @@ func TestCallbacks_B7_EarlyFailures(t *testing.T) {
 	require.ErrorIs(t, failure(t, l.heard[0].events), errNoInterruptedChild)
 }
 
-func TestCallbacks_B8_Conversions(t *testing.T) {
+// Rule runtime/B8.
+func TestCallbacks_ConversionsOfOtherTypesAreNil(t *testing.T) {
 	in, out := &AgentCallbackInput{}, &AgentCallbackOutput{}
 	agenticIn, agenticOut := &AgenticCallbackInput{}, &AgenticCallbackOutput{}
 	require.Same(t, in, ConvAgentCallbackInput(in))
@@ -353,7 +366,8 @@ func TestCallbacks_B8_Conversions(t *testing.T) {
 	require.Nil(t, ConvAgenticCallbackInput(in))
 }
 
-func TestCallbacks_B9_Order(t *testing.T) {
+// Rule runtime/B9.
+func TestCallbacks_StartInReverseEndInOrder(t *testing.T) {
 	var order []string
 	numbered := func(n string) callbacks.Handler {
 		return agentOnly(

@@ -30,8 +30,9 @@ var stoppedWays = []struct {
 
 func causeOf(ctx context.Context) error { return fmt.Errorf("get: %w", context.Cause(ctx)) }
 
-// TestCancel_C24_InAHook: what had ended before the hook is neither lost nor done again.
-func TestCancel_C24_InAHook(t *testing.T) {
+// TestCancel_InAHookKeepsWhatHadFinished: what had finished before the hook is neither lost nor repeated.
+// Rule runtime/C24.
+func TestCancel_InAHookKeepsWhatHadFinished(t *testing.T) {
 	type state = *ChatModelAgentState
 	type wait = func(context.Context) error
 	for _, c := range []struct {
@@ -149,8 +150,9 @@ func TestCancel_C24_InAHook(t *testing.T) {
 	}
 }
 
-// TestCancel_C24_BeforeAResumedAgent: a run that was stopped before it could go on goes on from where it was.
-func TestCancel_C24_BeforeAResumedAgent(t *testing.T) {
+// TestCancel_BeforeAResumedAgentStarts: a run that was stopped before it could continue is resumed from where it was.
+// Rule runtime/C24.
+func TestCancel_BeforeAResumedAgentStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := 0
 		conf := &ChatModelAgentConfig{Name: "a", Model: &replies{all: []*schema.Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}}
@@ -188,8 +190,9 @@ func TestCancel_C24_BeforeAResumedAgent(t *testing.T) {
 	})
 }
 
-// TestCancel_C22_WhileItWaitsForARetry: an immediate cancel does not wait for the pause to be over.
-func TestCancel_C22_WhileItWaitsForARetry(t *testing.T) {
+// TestCancel_EndsThePauseOfARetry: an immediate cancel does not wait for the pause to be over.
+// Rule runtime/C22.
+func TestCancel_EndsThePauseOfARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &modelFunc[*schema.Message]{generate: func(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
 			return nil, errors.New("busy")
@@ -210,8 +213,9 @@ func TestCancel_C22_WhileItWaitsForARetry(t *testing.T) {
 	})
 }
 
-// TestCancel_C24_CallsThatReturnTheCause: what had ended before is not done again.
-func TestCancel_C24_CallsThatReturnTheCause(t *testing.T) {
+// TestCancel_CallsThatReturnTheCause: what had finished before is not repeated.
+// Rule runtime/C24.
+func TestCancel_CallsThatReturnTheCause(t *testing.T) {
 	for _, in := range []string{"model", "tool", "stream"} {
 		for _, way := range stoppedWays {
 			if in == "stream" && !way.streaming {

@@ -144,10 +144,11 @@ func (s *stage) build() Agent {
 	return seq
 }
 
-// TestCancel_C7_C16_C24_AtAnyMoment (user-pain G3, H5) cancels a run of many agents again and again, at random moments
-// and in random ways, and resumes it until it ends: each life ends with exactly one CancelError or by itself, the
-// answers are the same as ever, and no call that had finished is made again.
-func TestCancel_C7_C16_C24_AtAnyMoment(t *testing.T) {
+// TestCancel_AtAnyMoment cancels a run of many agents again and again, at random moments and in random ways, and
+// resumes it until it ends: each life ends by itself or with exactly one CancelError, the answers are the same as
+// without cancels, and no call that had finished is made again.
+// Rules runtime/C7, runtime/C16, runtime/C24.
+func TestCancel_AtAnyMoment(t *testing.T) {
 	forSeeds(t, 600, func(t *testing.T, seed uint64, d *dice) {
 		s := &stage{dice: d, t: t, done: map[string]int{}}
 		store := memory{}

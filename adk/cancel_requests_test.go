@@ -13,7 +13,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestCancel_C3_RequestsMerge(t *testing.T) {
+// Rule runtime/C3.
+func TestCancel_RequestsMerge(t *testing.T) {
 	second, minute := WithAgentCancelTimeout(time.Second), WithAgentCancelTimeout(time.Minute)
 	model, tools := WithAgentCancelMode(CancelAfterChatModel), WithAgentCancelMode(CancelAfterToolCalls)
 	for name, c := range map[string]struct {
@@ -52,8 +53,9 @@ func TestCancel_C3_RequestsMerge(t *testing.T) {
 	}
 }
 
-// C3: a cancel that was recursive once stays so.
-func TestCancel_C3_RecursiveStays(t *testing.T) {
+// A cancel that was recursive once stays so.
+// Rule runtime/C3.
+func TestCancel_RecursiveStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(callOf("echo", "c", "x"))
 		option, cancel := WithCancel()
@@ -67,20 +69,22 @@ func TestCancel_C3_RecursiveStays(t *testing.T) {
 	})
 }
 
-func TestCancel_C10_WithoutAStore(t *testing.T) {
+// Rules runtime/B15.9, runtime/C9, runtime/C10.
+func TestCancel_WithoutAStoreSavesNothing(t *testing.T) {
 	for name, opts := range map[string][]AgentRunOption{"no ID": nil, "an ID": {WithCheckPointID("1")}} {
 		option, cancel := WithCancel()
 		handle, _ := cancel()
 		out := collect(t, NewRunner(t.Context(), RunnerConfig{Agent: asker(t, "a")}).Query(t.Context(), "hi", append(opts, option)...))
 		require.NotNil(t, out.err, name)
 		require.Empty(t, out.err.CheckPointID, name)
-		require.NotEmpty(t, out.err.InterruptContexts, "%s: C9", name)
+		require.NotEmpty(t, out.err.InterruptContexts, "%s: rule runtime/C9", name)
 		require.NoError(t, handle.Wait(), name)
 	}
 }
 
-// C18: a recursive cancel waits a second for a custom agent in a tool, and no longer.
-func TestCancel_C18_CustomAgentsGetASecond(t *testing.T) {
+// A recursive cancel waits a second for a custom agent in a tool, and no longer.
+// Rule runtime/C18.
+func TestCancel_CustomAgentsGetASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWaiting()
 		option, cancel := WithCancel()
@@ -89,7 +93,7 @@ func TestCancel_C18_CustomAgentsGetASecond(t *testing.T) {
 		<-w.entered
 		start := time.Now()
 		handle, _ := cancel(WithRecursive())
-		require.Zero(t, time.Since(start), "Do better 9: the call does not wait")
+		require.Zero(t, time.Since(start), "rule runtime/B15.9: the call does not wait")
 		require.NoError(t, handle.Wait())
 		require.Equal(t, time.Second, time.Since(start))
 		require.NotNil(t, collect(t, it).err)
@@ -97,8 +101,9 @@ func TestCancel_C18_CustomAgentsGetASecond(t *testing.T) {
 	})
 }
 
-// C19: a custom agent that knows nothing of cancels runs to its end; one that asks can stop (Do better 22).
-func TestCancel_C19_15_22_CustomAgents(t *testing.T) {
+// A custom agent that does not look for cancels runs to its end; one that asks can stop.
+// Rules runtime/B15.22, runtime/C19.
+func TestCancel_CustomAgentsMayAskForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWaiting()
 		option, cancel := WithCancel()
@@ -147,8 +152,9 @@ func TestCancel_C19_15_22_CustomAgents(t *testing.T) {
 	require.False(t, asked)
 }
 
-// C21: streams end with ErrStreamCanceled; other ends stay as they are.
-func TestCancel_C21_Streams(t *testing.T) {
+// Streams end with ErrStreamCanceled; other ends stay as they are.
+// Rule runtime/C21.
+func TestCancel_StreamsEndWithItsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(schema.AssistantMessage("done", nil))
 		option, cancel := WithCancel()
@@ -185,8 +191,9 @@ func TestCancel_C21_Streams(t *testing.T) {
 	}
 }
 
-// C23: a cancel in the middle of a stream that hangs always leaves a CancelError and a saved run.
-func TestCancel_C23_AStreamThatHangs(t *testing.T) {
+// A cancel in the middle of a stream that hangs always leaves a CancelError and a saved run.
+// Rule runtime/C23.
+func TestCancel_AStreamThatHangs(t *testing.T) {
 	for range 300 {
 		m := newStuck(schema.AssistantMessage("done", nil))
 		store := memory{}
@@ -203,8 +210,9 @@ func TestCancel_C23_AStreamThatHangs(t *testing.T) {
 	}
 }
 
-// E3, E10: what a tool that outlives its run sends is dropped.
-func TestSendEvent_E3_E10_AfterACancel(t *testing.T) {
+// What a tool that outlives its run sends is dropped.
+// Rules runtime/E3, runtime/E10.
+func TestSendEvent_AfterACancelIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var err error
@@ -225,8 +233,9 @@ func TestSendEvent_E3_E10_AfterACancel(t *testing.T) {
 	})
 }
 
-// C15: the outermost agent obeys a cancel also when the run comes back to it.
-func TestCancel_C15_TheRunComesBack(t *testing.T) {
+// The outermost agent obeys a cancel also when the run comes back to it.
+// Rule runtime/C15.
+func TestCancel_ReachesTheOutermostAgentAfterATransferBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		option, cancel := WithCancel()
 		a := &replies{all: []Message{transferTo("b"), schema.AssistantMessage("not asked", nil)}}

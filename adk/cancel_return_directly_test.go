@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCancel_C14_AReturnDirectlyRoundIsNoSafePoint(t *testing.T) {
+// Rule runtime/C14.
+func TestCancel_AReturnDirectlyRoundIsNoSafePoint(t *testing.T) {
 	child := newOrdinary(t, "child", &replies{all: []Message{chatAnswer("child done")}})
 	parent := newOrdinary(t, "parent", &replies{all: []Message{callOf(TransferToAgentToolName, "t", `{"agent_name":"child"}`)}})
 	flow, err := SetSubAgents(t.Context(), parent, []Agent{child})

@@ -16,7 +16,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestCancel_C1_X13_DirectRunOfAFlow(t *testing.T) {
+// Rules runtime/C1, runtime/X13.
+func TestCancel_DirectRunOfAFlow(t *testing.T) {
 	for _, recursive := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			m := newStuck(schema.AssistantMessage("child done", nil))
@@ -44,7 +45,8 @@ func TestCancel_C1_X13_DirectRunOfAFlow(t *testing.T) {
 	}
 }
 
-func TestCancel_C2_C4_ManyCallersAndWaiters(t *testing.T) {
+// Rules runtime/C2, runtime/C4.
+func TestCancel_ManyCallersAndWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(schema.AssistantMessage("done", nil))
 		option, cancel := WithCancel()
@@ -80,7 +82,8 @@ func (s *slowStore) Set(ctx context.Context, id string, b []byte) error {
 	return s.memory.Set(ctx, id, b)
 }
 
-func TestCancel_C2_TheOutcomeIsFixedBeforeTheRunIsSaved(t *testing.T) {
+// Rule runtime/C2.
+func TestCancel_TheOutcomeIsFixedBeforeTheRunIsSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(callOf("echo", "c", "x"))
 		store := &slowStore{memory{}, make(chan struct{}), make(chan struct{})}
@@ -101,7 +104,8 @@ func TestCancel_C2_TheOutcomeIsFixedBeforeTheRunIsSaved(t *testing.T) {
 	})
 }
 
-func TestCancel_C8_C12_BusinessInterrupts(t *testing.T) {
+// Rules runtime/C8, runtime/C12.
+func TestCancel_AbsorbsInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		agent := asking("a")
@@ -131,7 +135,8 @@ func TestCancel_C8_C12_BusinessInterrupts(t *testing.T) {
 	})
 }
 
-func TestCancel_C9_SavingFails(t *testing.T) {
+// Rule runtime/C9.
+func TestCancel_SavingFails(t *testing.T) {
 	store := newDeletable()
 	store.failSet = errors.New("full")
 	option, cancel := WithCancel()
@@ -151,8 +156,9 @@ func TestCancel_C9_SavingFails(t *testing.T) {
 	require.NoError(t, handle.Wait())
 }
 
-// A tool that goes on from an interrupt keeps its state when the run is cancelled again before it could.
-func TestCancel_C24_AnInterruptedCallKeepsItsState(t *testing.T) {
+// A tool that is being resumed keeps its state when the run is cancelled again before it could use it.
+// Rule runtime/C24.
+func TestCancel_AnInterruptedCallKeepsItsState(t *testing.T) {
 	m := &replies{all: []Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}
 	store := memory{}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store})
@@ -168,9 +174,10 @@ func TestCancel_C24_AnInterruptedCallKeepsItsState(t *testing.T) {
 	require.Equal(t, []string{"a: told yes", "a: done"}, collect(t, it).texts)
 }
 
-// An agent tool that goes on from an interrupt keeps what it has, too, when it is given up by a cancel that does not
-// mean it: the agent inside does not begin anew.
-func TestCancel_C24_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
+// An agent tool that is being resumed keeps its state too when it is abandoned by a cancel that is not meant for it:
+// the agent inside is not started anew.
+// Rule runtime/C24.
+func TestCancel_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
@@ -217,7 +224,8 @@ func TestCancel_C24_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
 }
 
 // A parallel agent that is cancelled when it has just been resumed keeps what its branches have.
-func TestCancel_C20_ResumedParallelKeepsItsBranches(t *testing.T) {
+// Rule runtime/C20.
+func TestCancel_ResumedParallelKeepsItsBranches(t *testing.T) {
 	quick := &replies{all: []Message{schema.AssistantMessage("quick done", nil)}}
 	slow := &replies{all: []Message{callOf("ask", "c", "x"), schema.AssistantMessage("slow done", nil)}}
 	par, err := NewParallelAgent(t.Context(), &ParallelAgentConfig{Name: "par", SubAgents: []Agent{
@@ -240,9 +248,10 @@ func TestCancel_C20_ResumedParallelKeepsItsBranches(t *testing.T) {
 	require.Equal(t, 2, slow.n)
 }
 
-// TestCancel_C7_C22_AnAnswerThatComesWithTheCancel: the answer of a model that obeys its context by answering is either
-// told, or the run has been cancelled; it is not lost.
-func TestCancel_C7_C22_AnAnswerThatComesWithTheCancel(t *testing.T) {
+// TestCancel_AnAnswerThatComesWithItIsNotLost: the answer of a model that obeys its context by answering is either
+// emitted, or the run has been cancelled.
+// Rules runtime/C7, runtime/C22.
+func TestCancel_AnAnswerThatComesWithItIsNotLost(t *testing.T) {
 	bubbled(t, testAnswerWithCancel[ordinary], testAnswerWithCancel[agentic])
 }
 
@@ -272,9 +281,10 @@ func testAnswerWithCancel[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestCancel_F6_AStreamThatBrokeOffWithTheCancel: a turn whose stream broke off, in a run that is stopped before
-// anything else comes of that, is taken anew: what there was of it is nothing that the agents after it see.
-func TestCancel_F6_AStreamThatBrokeOffWithTheCancel(t *testing.T) {
+// TestCancel_AStreamThatBrokeOffIsTakenAnew: a turn whose stream broke off, in a run that is stopped before anything
+// else follows, is taken anew: agents that come later see nothing of the broken one.
+// Rule runtime/F6.
+func TestCancel_AStreamThatBrokeOffIsTakenAnew(t *testing.T) {
 	broken := errors.New("broken")
 	option, cancel := WithCancel()
 	stops := &TypedModelRetryConfig[Message]{MaxRetries: 1, ShouldRetry: func(_ context.Context, rc *TypedRetryContext[Message]) *TypedRetryDecision[Message] {

@@ -75,7 +75,8 @@ func (s *stuck) Stream(ctx context.Context, input []*schema.Message, _ ...model.
 	return r, nil
 }
 
-func TestCancel_C13_AfterChatModel(t *testing.T) {
+// Rule runtime/C13.
+func TestCancel_AfterChatModelResumesWithTheTools(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		m := &replies{all: []*schema.Message{callOf("echo", "c1", "x"), schema.AssistantMessage("done", nil)}}
 		store := memory{}
@@ -102,7 +103,8 @@ func TestCancel_C13_AfterChatModel(t *testing.T) {
 	}
 }
 
-func TestCancel_C14_AfterToolCalls(t *testing.T) {
+// Rule runtime/C14.
+func TestCancel_AfterToolCallsResumesWithTheModel(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		m := &replies{all: []*schema.Message{callOf("echo", "c1", "x"), schema.AssistantMessage("done", nil)}}
 		store := memory{}
@@ -122,7 +124,8 @@ func TestCancel_C14_AfterToolCalls(t *testing.T) {
 	}
 }
 
-func TestCancel_C22_C24_ImmediateWhileTheModelIsStuck(t *testing.T) {
+// Rules runtime/C22, runtime/C24.
+func TestCancel_ImmediateWhileTheModelIsStuck(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			m := newStuck(schema.AssistantMessage("done", nil))
@@ -150,9 +153,10 @@ func TestCancel_C22_C24_ImmediateWhileTheModelIsStuck(t *testing.T) {
 	}
 }
 
-// TestCancel_15_10_TheCauseOfACallThatIsReleasedAtOnce: a reader whose stream is cut off may be quicker than the
-// cancel: what runs is told of the cancel all the same.
-func TestCancel_15_10_TheCauseOfACallThatIsReleasedAtOnce(t *testing.T) {
+// TestCancel_CauseOfACallThatIsReleasedAtOnce: a reader whose stream is cut off may be quicker than the cancel: what
+// runs is told of the cancel all the same.
+// Rule runtime/B15.10.
+func TestCancel_CauseOfACallThatIsReleasedAtOnce(t *testing.T) {
 	var control cancelscope.Control
 	call := watch(t.Context(), control.Root(), func(context.Context) (int, error) { return 0, nil })
 	call.OnStop(func(error) { call.Release() })
@@ -174,7 +178,8 @@ func (c candid) Stream(ctx context.Context, _ []*schema.Message, _ ...model.Opti
 	return r, nil
 }
 
-func TestCancel_C7_AStreamSaysThatTheRunWasCancelled(t *testing.T) {
+// Rule runtime/C7.
+func TestCancel_AStreamSaysThatTheRunWasCancelled(t *testing.T) {
 	for range 100 { // the model and the cancel race
 		synctest.Test(t, func(t *testing.T) {
 			option, cancel := WithCancel()
@@ -193,7 +198,8 @@ func TestCancel_C7_AStreamSaysThatTheRunWasCancelled(t *testing.T) {
 	}
 }
 
-func TestCancel_C24_FinishedToolResultsAreKept(t *testing.T) {
+// Rule runtime/C24.
+func TestCancel_FinishedToolResultsAreKept(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			m := &replies{all: []*schema.Message{schema.AssistantMessage("", []schema.ToolCall{
@@ -225,8 +231,9 @@ func TestCancel_C24_FinishedToolResultsAreKept(t *testing.T) {
 	}
 }
 
-// user-pain G3.
-func TestCancel_C16_RecursiveIntoAgentTools(t *testing.T) {
+// TestCancel_RecursiveIntoAgentTools: the agents inside stop as well, and continue where they were.
+// Rule runtime/C16.
+func TestCancel_RecursiveIntoAgentTools(t *testing.T) {
 	for name, opts := range map[string][]AgentCancelOption{
 		"immediate":  {WithRecursive()},
 		"safe point": {WithRecursive(), WithAgentCancelMode(CancelAfterChatModel)},
@@ -266,8 +273,9 @@ func TestCancel_C16_RecursiveIntoAgentTools(t *testing.T) {
 	}
 }
 
-// user-pain G3.
-func TestCancel_C15_NotRecursive(t *testing.T) {
+// TestCancel_NotRecursiveLeavesInnerAgentsAlone: only the outermost agent obeys it.
+// Rule runtime/C15.
+func TestCancel_NotRecursiveLeavesInnerAgentsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(schema.AssistantMessage("child done", nil))
 		after := &replies{all: []*schema.Message{schema.AssistantMessage("after done", nil)}}
@@ -294,7 +302,8 @@ func TestCancel_C15_NotRecursive(t *testing.T) {
 	})
 }
 
-func TestCancel_C5_Timeout(t *testing.T) {
+// Rule runtime/C5.
+func TestCancel_TimeoutMakesItImmediate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(schema.AssistantMessage("done", nil))
 		option, cancel := WithCancel()
@@ -307,7 +316,8 @@ func TestCancel_C5_Timeout(t *testing.T) {
 	})
 }
 
-func TestCancel_C11_C12_BeforeAndAfter(t *testing.T) {
+// Rules runtime/C11, runtime/C12.
+func TestCancel_BeforeTheRunStartsAndAfterItEnded(t *testing.T) {
 	m := &replies{all: []*schema.Message{schema.AssistantMessage("done", nil)}}
 	option, cancel := WithCancel()
 	handle, _ := cancel()
@@ -330,7 +340,8 @@ func TestCancel_C11_C12_BeforeAndAfter(t *testing.T) {
 	require.ErrorIs(t, last, errCancelReused)
 }
 
-func TestCancel_C17_NestedRunsAreAbortedOnly(t *testing.T) {
+// Rule runtime/C17.
+func TestCancel_NestedRunsAreAbortedOnly(t *testing.T) {
 	for _, recursive := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			nested := newStuck(schema.AssistantMessage("nested done", nil))

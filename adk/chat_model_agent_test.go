@@ -39,7 +39,8 @@ func TestChatModelAgent_Constructor(t *testing.T) {
 		"the agent must not look at the configuration later")
 }
 
-func TestChatModelAgent_R1_R3_R8_TurnByTurn(t *testing.T) {
+// Rules agent/ID-1, agent/ID-3, agent/ID-4, agent/ID-5, agent/R-1, agent/R-3, agent/R-8, agent/V-1.
+func TestChatModelAgent_TurnByTurn(t *testing.T) {
 	matrix(t, testTurnByTurn[ordinary], testTurnByTurn[agentic])
 }
 
@@ -69,12 +70,12 @@ func testTurnByTurn[M MessageType](t *testing.T, streaming bool) {
 		isTool := i%2 == 1
 		require.Equal(t, streaming && !isTool, e.Output.MessageOutput.IsStreaming)
 		checkRoles(t, e.Output.MessageOutput, isTool)
-		require.NotEmpty(t, e.id(), "ID-1")
+		require.NotEmpty(t, e.id(), "rule agent/ID-1")
 		if i < 4 {
-			require.Equal(t, e.id(), GetMessageID(last[i+2]), "ID-3, ID-4: the history has the ID of the event")
+			require.Equal(t, e.id(), GetMessageID(last[i+2]), "rules agent/ID-3, agent/ID-4: the history has the ID of the event")
 		}
 	}
-	require.Empty(t, GetMessageID(last[0]), "ID-5: input has no ID")
+	require.Empty(t, GetMessageID(last[0]), "rule agent/ID-5: input has no ID")
 	require.Empty(t, GetMessageID(last[1]))
 	require.Len(t, idsOf(all), 5, "every message has an ID of its own")
 }
@@ -87,7 +88,7 @@ func idsOf[M MessageType](all []observed[M]) map[string]bool {
 	return ids
 }
 
-// checkRoles is V-1.
+// checkRoles checks which of the two roles an event has. Rule agent/V-1.
 func checkRoles[M MessageType](t *testing.T, v *TypedMessageVariant[M], isTool bool) {
 	t.Helper()
 	var got, want any = []any{v.Role, v.ToolName, v.AgenticRole}, []any{schema.Assistant, "", schema.AgenticRoleType("")}
@@ -116,7 +117,8 @@ func testBareRun[M MessageType](t *testing.T, streaming bool) {
 	require.Empty(t, all[0].RunPath)
 }
 
-func TestChatModelAgent_W3_ChunksAreTheModels(t *testing.T) {
+// Rules agent/ID-2, agent/W-3.
+func TestChatModelAgent_ChunksAreTheModels(t *testing.T) {
 	t.Run("ordinary", testChunks[ordinary])
 	t.Run("agentic", testChunks[agentic])
 }
@@ -130,7 +132,7 @@ func testChunks[M MessageType](t *testing.T) {
 	require.Equal(t, "assistant: abc", d.line(all[0].message))
 	require.NotEmpty(t, GetMessageID(all[0].chunks[0]))
 	for i, chunk := range all[0].chunks[1:] {
-		require.Empty(t, GetMessageID(chunk), "ID-2: only the first chunk has the ID")
+		require.Empty(t, GetMessageID(chunk), "rule agent/ID-2: only the first chunk has the ID")
 		require.Same(t, any(m.answers[0][i+1]), any(chunk))
 	}
 	for _, chunk := range m.answers[0] {
@@ -138,7 +140,8 @@ func testChunks[M MessageType](t *testing.T) {
 	}
 }
 
-func TestChatModelAgent_ID2_ModelsMessageStaysUnmarked(t *testing.T) {
+// Rule agent/ID-2.
+func TestChatModelAgent_ModelsMessageStaysUnmarked(t *testing.T) {
 	matrix(t, testUnmarked[ordinary], testUnmarked[agentic])
 }
 
@@ -157,7 +160,8 @@ func testUnmarked[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, GetMessageID(own), all[0].id(), "an ID that is there is kept")
 }
 
-func TestChatModelAgent_R9_RepeatedCallIDsAndMessages(t *testing.T) {
+// Rule agent/R-9.
+func TestChatModelAgent_RepeatedCallIDsAndMessages(t *testing.T) {
 	matrix(t, testRepeated[ordinary], testRepeated[agentic])
 }
 
@@ -216,7 +220,7 @@ func testParallel[M MessageType](t *testing.T, streaming bool) {
 		}
 	}
 	require.Equal(t, []string{"tool echo#c4: 4", "tool echo#c3: 3", "tool echo#c2: 2", "tool echo#c1: 1", "tool echo#c0: 0"},
-		linesOf(all)[1:n+1], "R-1: events in the order in which the tools end")
+		linesOf(all)[1:n+1], "rule agent/R-1: events in the order in which the tools end")
 	require.Equal(t, []string{"tool echo#c0: 0", "tool echo#c1: 1", "tool echo#c2: 2", "tool echo#c3: 3", "tool echo#c4: 4"},
 		m.transcript()[1][2:], "results in the order of the calls")
 	for i := range n {
@@ -244,7 +248,8 @@ func testSequential[M MessageType](t *testing.T, streaming bool) {
 		linesOf(read(t, ask(context.Background(), TypedAgent[M](a), streaming)))[1:])
 }
 
-func TestChatModelAgent_R8_KindsOfTools(t *testing.T) {
+// Rule agent/R-8.
+func TestChatModelAgent_ToolsKeepTheirFormInEitherMode(t *testing.T) {
 	matrix(t, testToolKinds[ordinary], testToolKinds[agentic])
 }
 
@@ -353,7 +358,8 @@ func testParts[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-func TestChatModelAgent_W7_EventsCarryTheProcessedResult(t *testing.T) {
+// Rule agent/W-7.
+func TestChatModelAgent_EventsCarryTheProcessedResult(t *testing.T) {
 	matrix(t, testProcessed[ordinary], testProcessed[agentic])
 }
 
@@ -379,7 +385,8 @@ func testProcessed[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, all[1].id(), GetMessageID(m.histories[1][2]), "by the name that the model used")
 }
 
-func TestChatModelAgent_W8_UnknownToolsHandlerSendsAnEvent(t *testing.T) {
+// Rule agent/W-8.
+func TestChatModelAgent_UnknownToolsHandlerSendsAnEvent(t *testing.T) {
 	matrix(t, testUnknownTool[ordinary], testUnknownTool[agentic])
 }
 
@@ -402,7 +409,8 @@ func testUnknownTool[M MessageType](t *testing.T, streaming bool) {
 	require.ErrorContains(t, failure(t, all), "nosuch")
 }
 
-func TestChatModelAgent_L1_InfoFailureIsNotKept(t *testing.T) {
+// Rule agent/L-1.
+func TestChatModelAgent_InfoFailureIsNotKept(t *testing.T) {
 	matrix(t, testInfoFails[ordinary], testInfoFails[agentic])
 }
 
@@ -436,7 +444,8 @@ func testInfoFails[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"assistant: done"}, linesOf(read(t, ask(context.Background(), TypedAgent[M](a), streaming))))
 }
 
-func TestChatModelAgent_R2_MaxIterations(t *testing.T) {
+// Rule agent/R-2.
+func TestChatModelAgent_StopsAtMaxIterations(t *testing.T) {
 	matrix(t, testMaxIterations[ordinary], testMaxIterations[agentic])
 }
 
@@ -466,7 +475,8 @@ func testMaxIterations[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-func TestChatModelAgent_R5_NoTools(t *testing.T) {
+// Rule agent/R-5.
+func TestChatModelAgent_WithoutToolsTheFirstAnswerIsFinal(t *testing.T) {
 	matrix(t, testNoTools[ordinary], testNoTools[agentic])
 }
 
@@ -477,11 +487,12 @@ func testNoTools[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"assistant: I call [echo#c1 {}]"}, linesOf(read(t, ask(context.Background(), TypedAgent[M](a), streaming))))
 	require.Equal(t, 1, m.calls())
 	var none model.Options
-	require.NotNil(t, model.GetCommonOptions(&none, m.options[0]...).Tools, "L-10: an empty list is told, too")
+	require.NotNil(t, model.GetCommonOptions(&none, m.options[0]...).Tools, "rule agent/L-10: an empty list is passed, too")
 	require.Empty(t, none.Tools)
 }
 
-func TestChatModelAgent_G1_G2_G3_Instruction(t *testing.T) {
+// Rules agent/G-1, agent/G-2, agent/G-3.
+func TestChatModelAgent_InstructionIsATemplateOfSessionValues(t *testing.T) {
 	matrix(t, testInstruction[ordinary], testInstruction[agentic])
 }
 
@@ -547,7 +558,8 @@ func testGenModelInput[M MessageType](t *testing.T, streaming bool) {
 type modelFlavor struct{ v string }
 type toolFlavor struct{ v string }
 
-func TestChatModelAgent_L10_L11_Options(t *testing.T) {
+// Rules agent/L-10, agent/L-11.
+func TestChatModelAgent_OptionsOfModelAndTools(t *testing.T) {
 	matrix(t, testOptions[ordinary], testOptions[agentic])
 }
 
@@ -600,8 +612,9 @@ func testOptions[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestAgent_L16_OfToolsWithOneNameTheLastIsTold: and called. Providers refuse two of one name.
-func TestAgent_L16_OfToolsWithOneNameTheLastIsTold(t *testing.T) {
+// TestAgent_OfToolsWithOneNameTheLastIsOffered: and called. Providers refuse two of one name.
+// Rule agent/L-4.
+func TestAgent_OfToolsWithOneNameTheLastIsOffered(t *testing.T) {
 	bubbled(t, testOneName[ordinary], testOneName[agentic])
 }
 
@@ -682,7 +695,8 @@ func (r *recorder) of(component components.Component) (out []fired) {
 	return out
 }
 
-func TestChatModelAgent_W1_ComponentCallbacks(t *testing.T) {
+// Rule agent/W-1.
+func TestChatModelAgent_ComponentCallbacks(t *testing.T) {
 	matrix(t, testCallbacks[ordinary], testCallbacks[agentic])
 }
 

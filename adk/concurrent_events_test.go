@@ -22,9 +22,10 @@ func chatter(name string) tool.BaseTool {
 	}}
 }
 
-// TestSendEvent_15_5_FromToolsAtTheSameTime: whatever stands between the agent and the reader gets one event at a time.
+// TestSendEvent_FromToolsAtTheSameTime: whatever stands between the agent and the reader gets one event at a time.
 // The race detector is what fails.
-func TestSendEvent_15_5_FromToolsAtTheSameTime(t *testing.T) {
+// Rule runtime/B15.5.
+func TestSendEvent_FromToolsAtTheSameTime(t *testing.T) {
 	agent := func() Agent {
 		d := &chatDialect
 		return setup(t, says(d.answer("", wanted{"x", "1", ""}, wanted{"y", "2", ""}), d.answer("done")), []tool.BaseTool{chatter("x"), chatter("y")})
@@ -48,9 +49,10 @@ func TestSendEvent_15_5_FromToolsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestSendEvent_15_5_AfterTheEnd: what a tool has left running goes on sending when the run ends. Nobody gets it, and
+// TestSendEvent_AfterTheEnd: what a tool has left running goes on sending when the run ends. Nobody gets it, and
 // the layers around the agent, which look at what it came to, do not meet it. The race detector is what fails.
-func TestSendEvent_15_5_AfterTheEnd(t *testing.T) {
+// Rule runtime/B15.5.
+func TestSendEvent_AfterTheEnd(t *testing.T) {
 	for range 20 {
 		d := &chatDialect
 		begun, stop, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})

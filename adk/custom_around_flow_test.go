@@ -24,8 +24,9 @@ func flowOf(t *testing.T, parent Agent, children ...Agent) ResumableAgent {
 	return f
 }
 
-// B6: exactly one OnStart for an agent, also for one reached by a transfer inside a custom agent.
-func TestCallbacks_B6_TransferInsideACustomAgent(t *testing.T) {
+// There is exactly one OnStart for an agent, also for one reached by a transfer inside a custom agent.
+// Rule runtime/B6.
+func TestCallbacks_TransferInsideACustomAgent(t *testing.T) {
 	child := newOrdinary(t, "child", &replies{all: []*schema.Message{schema.AssistantMessage("done", nil)}})
 	a := around{flowOf(t, newOrdinary(t, "parent", &replies{all: []*schema.Message{transferTo("child")}}), child)}
 	starts := 0
@@ -39,8 +40,9 @@ func TestCallbacks_B6_TransferInsideACustomAgent(t *testing.T) {
 	require.Equal(t, 1, starts)
 }
 
-// I14: a target that does not exist is ignored: the leaf stops again, as without params.
-func TestResume_I14_OnlyUnknownTargets(t *testing.T) {
+// A target that does not exist is ignored: the leaf interrupts again, as without params.
+// Rule runtime/I14.
+func TestResume_OnlyUnknownTargets(t *testing.T) {
 	m := &replies{all: []*schema.Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}
 	parent := newOrdinary(t, "parent", &replies{all: []*schema.Message{transferTo("a")}})
 	r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, parent, newOrdinary(t, "a", m, askTool("ask"))), CheckPointStore: memory{}})
@@ -66,8 +68,9 @@ func TestResume_CustomSubAgentAroundAFlow(t *testing.T) {
 	require.Equal(t, []string{"worker: told yes", "worker: worker done"}, texts)
 }
 
-// W1: an exit that is the child's last event ends the sequence, also where an agent inside the child said it.
-func TestWorkflow_W1_ExitInsideACustomAgent(t *testing.T) {
+// An exit that is the child's last event ends the sequence, also if an agent inside the child sent it.
+// Rule runtime/W1.
+func TestWorkflow_ExitInsideACustomAgent(t *testing.T) {
 	leaver, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "leaver", Description: "leaves", Exit: ExitTool{},
 		Model: &replies{all: []*schema.Message{callOf("exit", "e", `{"final_result":"bye"}`)}}})
 	require.NoError(t, err)

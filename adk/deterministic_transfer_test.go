@@ -17,9 +17,10 @@ func handsOnTo(t *testing.T, agent Agent, names ...string) Agent {
 	return AgentWithDeterministicTransferTo(t.Context(), &DeterministicTransferConfig{Agent: agent, ToAgentNames: names})
 }
 
-// TestDeterministicTransfer_D2_AnErrorOfOneBranch: an error keeps the run from being handed over, also one that is not
-// the last event, as where agents run beside each other.
-func TestDeterministicTransfer_D2_AnErrorOfOneBranch(t *testing.T) {
+// TestDeterministicTransfer_AnErrorOfOneBranchPreventsIt: after an error there is no transfer, also if it is not the
+// last event, as where agents run in parallel.
+// Rule runtime/D2.
+func TestDeterministicTransfer_AnErrorOfOneBranchPreventsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
 		both := parallelOf(t, "both",
@@ -36,9 +37,10 @@ func TestDeterministicTransfer_D2_AnErrorOfOneBranch(t *testing.T) {
 	})
 }
 
-// TestDeterministicTransfer_D3_WhatIsSeenOutside: agents outside see what those inside have said, each thing once, and
+// TestDeterministicTransfer_WhatIsSeenOutside: agents outside see what those inside have emitted, each event once, and
 // not what was only shown of agents in their tools.
-func TestDeterministicTransfer_D3_WhatIsSeenOutside(t *testing.T) {
+// Rule runtime/D3.
+func TestDeterministicTransfer_WhatIsSeenOutside(t *testing.T) {
 	inner := newOrdinary(t, "inner", &replies{all: []Message{schema.AssistantMessage("secret", nil)}})
 	worker := setup(t, says(chatAnswer("", wanted{"inner", "1", `{"request":"?"}`}), chatAnswer("It is 42.")), nil, func(c *ChatModelAgentConfig) {
 		c.Name = "worker"

@@ -44,7 +44,8 @@ func (l *logbook) all() []string {
 	return l.lines
 }
 
-func TestDiagnostics_15_14_OptionsAndTargets(t *testing.T) {
+// Rule runtime/B15.14.
+func TestDiagnostics_OptionsAndTargets(t *testing.T) {
 	var log logbook
 	ask := &toolFunc{"ask", func(ctx context.Context, _ string) (string, error) {
 		if asked, _, _ := tool.GetInterruptState[any](ctx); asked {
@@ -71,7 +72,8 @@ func TestDiagnostics_15_14_OptionsAndTargets(t *testing.T) {
 	}, log.all())
 }
 
-func TestDiagnostics_15_10_CallsLeftBehind(t *testing.T) {
+// Rule runtime/B15.10.
+func TestDiagnostics_CallsLeftBehind(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var log logbook
@@ -109,7 +111,8 @@ func TestDiagnostics_15_10_CallsLeftBehind(t *testing.T) {
 	})
 }
 
-func TestDiagnostics_15_14_ErrorsOfPreemptedTurns(t *testing.T) {
+// Rule runtime/B15.14.
+func TestDiagnostics_ErrorsOfPreemptedTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logbook
 		first := newStuck(schema.AssistantMessage("late", nil))
@@ -160,7 +163,7 @@ func (leaving) Set(context.Context, string, []byte) error {
 	return nil
 }
 
-func TestRunner_GoexitInAStoreIsTold(t *testing.T) {
+func TestRunner_GoexitInAStoreIsReported(t *testing.T) {
 	ask := &toolFunc{"ask", func(ctx context.Context, _ string) (string, error) { return "", tool.Interrupt(ctx, "why?") }}
 	m := &replies{all: []*schema.Message{callOf("ask", "c", "x")}}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, ask), CheckPointStore: leaving{memory{}}})

@@ -85,8 +85,8 @@ type idempotentTool struct{ *toolFunc }
 
 func (idempotentTool) Idempotent() bool { return true }
 
-// TestDurability_DieAtEveryStep: user-pain F5, F6, B10: wherever the process dies, the resumed run comes to the same
-// end, and neither the model nor a tool is called again for what was saved.
+// TestDurability_DieAtEveryStep: wherever the process dies, the resumed run comes to the same end, and neither the
+// model nor a tool is called again for what was saved.
 func TestDurability_DieAtEveryStep(t *testing.T) {
 	for _, journal := range []bool{true, false} {
 		for _, streaming := range []bool{true, false} {
@@ -204,40 +204,9 @@ func TestDurability_OutcomeUnknown(t *testing.T) {
 	}
 }
 
-// TestDurability_OutcomeWithAnAction: who decides on a call that would have sent an action can give the action, too.
-func TestDurability_OutcomeWithAnAction(t *testing.T) {
-	store := checkpoint.NewMemoryStore()
-	var left atomic.Int32
-	left.Store(1000)
-	leave := &toolFunc{"leave", func(ctx context.Context, _ string) (string, error) {
-		left.Store(0)
-		return "left", SendToolGenAction(ctx, "leave", NewExitAction())
-	}}
-	m := recall(callOf("leave", "c", "{}"), schema.AssistantMessage("not gone", nil))
-	a, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "a", Description: "a", Model: m,
-		ToolsConfig: ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{leave}},
-			ReturnDirectly: map[string]bool{"leave": true}}})
-	require.NoError(t, err)
-	r := NewRunner(t.Context(), RunnerConfig{Agent: a,
-		CheckPointStore: dyingJournal{store, &left}, Durability: EveryStep})
-	for range r.Query(t.Context(), "hi", WithCheckPointID("1")).All() { //nolint:revive // to its end
-	}
-	left.Store(1000)
-	it, err := r.Resume(t.Context(), "1")
-	require.NoError(t, err)
-	_, last := drainAll(t, it)
-	id := last.Action.Interrupted.InterruptContexts[0].ID
-	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{
-		id: &ToolOutcome{Result: "left", Action: NewExitAction()},
-	}})
-	require.NoError(t, err)
-	texts, last := drainAll(t, it)
-	require.Equal(t, []string{"a: left"}, texts)
-	require.True(t, last.Action.Exit)
-}
-
-// TestDurability_C22_TransferAndExit: where a run goes next is not asked of anybody, wherever the process dies.
-func TestDurability_C22_TransferAndExit(t *testing.T) {
+// TestDurability_TransferAndExitAreNotAskedForTwice: wherever the process dies, the resumed run transfers and exits as
+// the first one would have.
+func TestDurability_TransferAndExitAreNotAskedForTwice(t *testing.T) {
 	for steps := int32(1); ; steps++ {
 		d, left := &chatDialect, new(atomic.Int32)
 		left.Store(steps)
@@ -347,9 +316,10 @@ func dieWhileEager(t *testing.T, steps int, idempotent bool) (done bool) {
 	return false
 }
 
-// TestDurability_C22_LateSteps: a call that was given up comes back when its run is saved already, or when it is over:
-// it leaves nothing behind that a resume would take for steps of the run.
-func TestDurability_C22_LateSteps(t *testing.T) {
+// TestDurability_LateStepsAreDropped: a call that was abandoned returns when its run is saved already, or when it is
+// over: it leaves nothing behind that a resume would take for steps of the run.
+// Rule runtime/C22.
+func TestDurability_LateStepsAreDropped(t *testing.T) {
 	for name, newStore := range map[string]func() CheckPointStore{
 		"journal": func() CheckPointStore { return checkpoint.NewMemoryStore() },
 		"whole":   func() CheckPointStore { return newDeletable() },

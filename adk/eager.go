@@ -72,7 +72,7 @@ func (s *speculation) feed(pieces []schema.ToolCall) {
 	}
 }
 
-// start runs a call, unless one with its ID has been started: those share one execution (rule E-24).
+// start runs a call, unless one with its ID has been started: those share one execution (rule agent/E-24).
 func (s *speculation) start(tc schema.ToolCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,40 +10,41 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestEagerCalls_E5_E9_C23_Pieces: which calls are complete, by the pieces that they come in. Each line of pieces is
+// TestEagerCalls_WhichAreComplete: which calls are complete, by the pieces that they come in. Each line of pieces is
 // index id name arguments, with - for none; what is wanted is what starts after each of them.
-func TestEagerCalls_E5_E9_C23_Pieces(t *testing.T) {
+// Rules agent/E-5, agent/E-6, agent/E-7, agent/E-8, agent/E-9.
+func TestEagerCalls_WhichAreComplete(t *testing.T) {
 	for name, c := range map[string]struct {
 		pieces string
 		starts string // one line a piece
 		err    string
 	}{
-		"E-6 whole":                     {"0 a f {}", "a f {}", ""},
-		"E-6 whole without index":       {"- a f {}|- b f {}", "a f {}|b f {}", ""},
-		"E-5 same index":                {`0 a f {"x"|0 - - :1}`, `-|a f {"x":1}`, ""},
-		"E-5 interleaved":               {`0 a f {|1 b g {|1 - - }|0 - - }`, `-|-|b g {}|a f {}`, ""},
-		"E-5 name later":                {`0 a - -|0 - f {}`, `-|a f {}`, ""},
-		"E-5 ID last":                   {`0 - f {}|0 a - -`, `-|a f {}`, ""},
-		"E-5 repeated ID and name":      {`0 a f {|0 a f }`, `-|a f {}`, ""},
-		"E-7 no index, continued":       {`- a f {|- - - }`, `-|a f {}`, ""},
-		"E-7 no index, new ID":          {`- a f {|- b f {}`, `-|b f {}`, ""},
-		"E-7 no index, same ID":         {`- a f {|- a - }`, `-|a f {}`, ""},
-		"E-8 blanks":                    {"0 a f ·|0 - - ··", "-|-", ""},
-		"E-8 blanks around":             {"0 a f ·{}·", "a f ·{}·", ""},
-		"E-8 array":                     {"0 a f []", "-", ""},
-		"E-8 bare word":                 {"0 a f null", "-", ""},
-		"E-8 not valid":                 {"0 a f {x}", "-", ""},
-		"E-8 two objects":               {"0 a f {}{}", "-", ""},
-		"E-8 bracket in text":           {`0 a f {"x":"}|0 - - "}`, `-|a f {"x":"}"}`, ""},
-		"E-8 escaped quote":             {`0 a f {"x":"\|0 - - "}"}`, `-|a f {"x":"\"}"}`, ""},
-		"E-9 once":                      {"0 a f {}|0 - - ·", "a f {}|-", ""},
-		"E-9 no ID":                     {"0 - f {}", "-", ""},
-		"E-9 no name":                   {"0 a - {}", "-", ""},
-		"E-5 conflicting IDs":           {"0 a f {|0 b - }", "-|-", "conflicting tool call ID in same accumulator"},
-		"E-5 conflicting names":         {"0 a f {|0 - g }", "-|-", "conflicting tool call name in same accumulator"},
-		"E-7 no conflict without index": {"- a f {|- b g {}|- - - ·", "-|b g {}|-", ""},
-		"C3 indexes that start above 0": {"5 a f {}|7 b f {}", "a f {}|b f {}", ""},
-		"nothing but an index":          {"0 - - -", "-", ""},
+		"whole":                      {"0 a f {}", "a f {}", ""},
+		"whole without index":        {"- a f {}|- b f {}", "a f {}|b f {}", ""},
+		"same index":                 {`0 a f {"x"|0 - - :1}`, `-|a f {"x":1}`, ""},
+		"interleaved":                {`0 a f {|1 b g {|1 - - }|0 - - }`, `-|-|b g {}|a f {}`, ""},
+		"name later":                 {`0 a - -|0 - f {}`, `-|a f {}`, ""},
+		"ID last":                    {`0 - f {}|0 a - -`, `-|a f {}`, ""},
+		"repeated ID and name":       {`0 a f {|0 a f }`, `-|a f {}`, ""},
+		"no index, continued":        {`- a f {|- - - }`, `-|a f {}`, ""},
+		"no index, new ID":           {`- a f {|- b f {}`, `-|b f {}`, ""},
+		"no index, same ID":          {`- a f {|- a - }`, `-|a f {}`, ""},
+		"blanks":                     {"0 a f ·|0 - - ··", "-|-", ""},
+		"blanks around":              {"0 a f ·{}·", "a f ·{}·", ""},
+		"array":                      {"0 a f []", "-", ""},
+		"bare word":                  {"0 a f null", "-", ""},
+		"not valid":                  {"0 a f {x}", "-", ""},
+		"two objects":                {"0 a f {}{}", "-", ""},
+		"bracket in text":            {`0 a f {"x":"}|0 - - "}`, `-|a f {"x":"}"}`, ""},
+		"escaped quote":              {`0 a f {"x":"\|0 - - "}"}`, `-|a f {"x":"\"}"}`, ""},
+		"once":                       {"0 a f {}|0 - - ·", "a f {}|-", ""},
+		"no ID":                      {"0 - f {}", "-", ""},
+		"no name":                    {"0 a - {}", "-", ""},
+		"conflicting IDs":            {"0 a f {|0 b - }", "-|-", "conflicting tool call ID in same accumulator"},
+		"conflicting names":          {"0 a f {|0 - g }", "-|-", "conflicting tool call name in same accumulator"},
+		"no conflict without index":  {"- a f {|- b g {}|- - - ·", "-|b g {}|-", ""},
+		"indexes that start above 0": {"5 a f {}|7 b f {}", "a f {}|b f {}", ""},
+		"nothing but an index":       {"0 - - -", "-", ""},
 	} {
 		var joins callJoins
 		var starts []string
@@ -83,8 +84,9 @@ func piece(line string) *schema.ToolCall {
 	return call
 }
 
-// TestEagerCalls_E5_Types: types conflict like names do, and Extra is that of the first piece with one.
-func TestEagerCalls_E5_Types(t *testing.T) {
+// TestEagerCalls_ConflictingTypes: types conflict like names do, and Extra is that of the first piece with one.
+// Rule agent/E-5.
+func TestEagerCalls_ConflictingTypes(t *testing.T) {
 	var joins callJoins
 	zero := 0
 	_, err := joins.add(&schema.ToolCall{Index: &zero, Type: "function", ID: "a", Extra: map[string]any{"k": 1}})
@@ -96,8 +98,9 @@ func TestEagerCalls_E5_Types(t *testing.T) {
 	require.ErrorContains(t, err, "conflicting tool call type in same accumulator")
 }
 
-// TestEagerCalls_E10_Agentic: calls of agentic chunks, with the place of their block.
-func TestEagerCalls_E10_Agentic(t *testing.T) {
+// TestEagerCalls_OfAgenticChunks: calls of agentic chunks, with the place of their block.
+// Rule agent/E-10.
+func TestEagerCalls_OfAgenticChunks(t *testing.T) {
 	m := agenticChunk("text", wanted{"f", "a", "{}"})
 	m.ContentBlocks = append(m.ContentBlocks, nil, &schema.ContentBlock{}, schema.NewContentBlock(&schema.FunctionToolCall{CallID: "b", Name: "g"}))
 	calls := agenticOps.callChunks(m)

@@ -11,9 +11,10 @@ import (
 	"github.com/weftgo/weft/components/tool"
 )
 
-// TestEager_E26_Cancel: what ran early and has finished is saved with the cancelled run, and does not run again. The
-// answer is complete in second 3.
-func TestEager_E26_Cancel(t *testing.T) {
+// TestEager_CancelKeepsFinishedResults: what ran early and has finished is saved with the cancelled run, and does not
+// run again. The answer is complete in second 3.
+// Rule agent/E-26.
+func TestEager_CancelKeepsFinishedResults(t *testing.T) {
 	streamed(t, testEagerCancel[ordinary], testEagerCancel[agentic])
 }
 

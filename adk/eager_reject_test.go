@@ -50,9 +50,10 @@ func loud[M MessageType](name string, runs *atomic.Int32) tool.BaseTool {
 	}}
 }
 
-// TestEager_E17_E22_RejectedAttempts: nothing that the tools of a rejected answer did shows, and their streams are
-// closed. The tools of the one that stands run for themselves.
-func TestEager_E17_E22_RejectedAttempts(t *testing.T) {
+// TestEager_RejectedAttempts: nothing that the tools of a rejected answer did is emitted, and their streams are
+// closed. The tools of the accepted answer run for themselves.
+// Rules agent/E-17, agent/E-22, agent/E-25.
+func TestEager_RejectedAttempts(t *testing.T) {
 	streamed(t, testEagerRejected[ordinary], testEagerRejected[agentic])
 }
 
@@ -92,7 +93,7 @@ func testEagerRejected[M MessageType](t *testing.T) {
 		require.EqualValues(t, 2, runs.Load(), name)
 		synctest.Wait()
 		require.EqualValues(t, 1, results.made.Load(), name)
-		require.Zero(t, results.open.Load(), "%s: E-25", name)
+		require.Zero(t, results.open.Load(), "%s: rule agent/E-25", name)
 	}
 }
 
@@ -107,8 +108,10 @@ func byCall(lines []string) []string {
 	return lines
 }
 
-// TestEager_E23_MessageChanged: a result counts only for a call that is in the message that the run goes on with.
-func TestEager_E23_MessageChanged(t *testing.T) {
+// TestEager_ResultsCountForCallsOfTheFinalMessage: a result counts only for a call in the message that the run
+// continues with.
+// Rules agent/E-13, agent/E-23.
+func TestEager_ResultsCountForCallsOfTheFinalMessage(t *testing.T) {
 	streamed(t, testEagerChanged[ordinary], testEagerChanged[agentic])
 }
 
@@ -125,7 +128,7 @@ func testEagerChanged[M MessageType](t *testing.T) {
 			[]string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "3s a#1 is given up", "3s b#1 starts", "4s b#1 ends"}},
 		"other ID": {d.answer("", wanted{"b", "7", object}), []string{`tool b#7: <{"q":1}>`, ended},
 			[]string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "3s a#1 is given up", "3s b#7 starts", "4s b#7 ends"}},
-		"E-13 another first, at once": {d.answer("", wanted{"b", "7", object}, wanted{"a", "1", object}),
+		"another first, at once": {d.answer("", wanted{"b", "7", object}, wanted{"a", "1", object}),
 			[]string{`tool b#7: <{"q":1}>`, `tool a#1: <{"q":1}>`, ended},
 			[]string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "3s b#7 starts", "4s b#7 ends", "9s a#1 ends"}},
 		"no calls": {d.answer("never mind"), nil, []string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "3s a#1 is given up"}},
@@ -150,8 +153,9 @@ func testEagerChanged[M MessageType](t *testing.T) {
 	}
 }
 
-// TestEager_E23_HookFails: a run that ends between the answer and its tools gives up what runs.
-func TestEager_E23_HookFails(t *testing.T) {
+// TestEager_AFailingHookAbandonsWhatRuns: a run that ends between the answer and its tools abandons those that run.
+// Rule agent/E-23.
+func TestEager_AFailingHookAbandonsWhatRuns(t *testing.T) {
 	streamed(t, testEagerHookFails[ordinary], testEagerHookFails[agentic])
 }
 
@@ -169,8 +173,9 @@ func testEagerHookFails[M MessageType](t *testing.T) {
 	require.Zero(t, results.open.Load())
 }
 
-// TestEager_E24_SharedIDs: calls that are the same run once, and each has its result.
-func TestEager_E24_SharedIDs(t *testing.T) {
+// TestEager_CallsWithOneIDRunOnce: calls with the same ID, name and arguments run once, and each has its result.
+// Rule agent/E-24.
+func TestEager_CallsWithOneIDRunOnce(t *testing.T) {
 	streamed(t, testEagerShared[ordinary], testEagerShared[agentic])
 }
 
@@ -199,9 +204,10 @@ func testEagerShared[M MessageType](t *testing.T) {
 	}
 }
 
-// TestEager_E20_Interrupt: a tool that interrupts is interrupted at its own address, and what has finished beside it is
-// not run again (user-pain D9, F16).
-func TestEager_E20_Interrupt(t *testing.T) {
+// TestEager_InterruptHasItsOrdinaryAddress: a tool that interrupts is interrupted at its own address, and what has
+// finished beside it is not run again.
+// Rule agent/E-20.
+func TestEager_InterruptHasItsOrdinaryAddress(t *testing.T) {
 	streamed(t, testEagerInterrupt[ordinary], testEagerInterrupt[agentic])
 }
 
@@ -234,8 +240,10 @@ func testEagerInterrupt[M MessageType](t *testing.T) {
 	}
 }
 
-// TestEager_E21_ReturnDirectly: the event of the result that ends the run is the last, also if its tool was the first.
-func TestEager_E21_ReturnDirectly(t *testing.T) {
+// TestEager_ReturnDirectlyEventComesLast: the event of the result that ends the run is the last, also if its tool was
+// the first.
+// Rule agent/E-21.
+func TestEager_ReturnDirectlyEventComesLast(t *testing.T) {
 	streamed(t, testEagerDirect[ordinary], testEagerDirect[agentic])
 }
 
@@ -285,8 +293,9 @@ func testEagerNested[M MessageType](t *testing.T) {
 	require.Equal(t, []string{asked, answered, "assistant: [t#c2 ]", "tool t#c2: <>", ended}, lines)
 }
 
-// TestEager_E27_Iterations: turns count as without eager tools.
-func TestEager_E27_Iterations(t *testing.T) {
+// TestEager_TurnsCountAsWithoutIt: turns count as without eager tools.
+// Rule agent/E-27.
+func TestEager_TurnsCountAsWithoutIt(t *testing.T) {
 	streamed(t, testEagerIterations[ordinary], testEagerIterations[agentic])
 }
 

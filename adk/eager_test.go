@@ -152,8 +152,9 @@ func merge[M MessageType](a, b M) M {
 
 const both = `assistant: text [a#1 {"q":1}] [b#2 {"q":1}]`
 
-// TestEager_E4_E12_E13_Overlap: calls start when they are complete, and the events come in their time.
-func TestEager_E4_E12_E13_Overlap(t *testing.T) {
+// TestEager_CallsStartWhenTheyAreComplete: and events are emitted in the order in which they happen.
+// Rules agent/E-4, agent/E-12, agent/E-13.
+func TestEager_CallsStartWhenTheyAreComplete(t *testing.T) {
 	streamed(t, testOverlap[ordinary], testOverlap[agentic])
 }
 
@@ -170,13 +171,13 @@ func testOverlap[M MessageType](t *testing.T) {
 	}{
 		"off": {a: 1, b: 1, tools: []string{"3s a#1 starts", "4s a#1 ends", "3s b#2 starts", "4s b#2 ends"},
 			events: []string{"0s " + both, "4s " + one("a"), "4s " + one("b"), "4s assistant: done"}},
-		"E-4": {a: 1, b: 1, change: []func(*TypedChatModelAgentConfig[M]){eagerly[M]},
+		"as they come": {a: 1, b: 1, change: []func(*TypedChatModelAgentConfig[M]){eagerly[M]},
 			tools:  []string{"0s a#1 starts", "1s a#1 ends", "1s b#2 starts", "2s b#2 ends"},
 			events: []string{"0s " + both, "3s " + one("a"), "3s " + one("b"), "3s assistant: done"}},
-		"E-13 waits": {a: 9, b: 1, change: []func(*TypedChatModelAgentConfig[M]){eagerly[M]},
+		"waits": {a: 9, b: 1, change: []func(*TypedChatModelAgentConfig[M]){eagerly[M]},
 			tools:  []string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "9s a#1 ends"},
 			events: []string{"0s " + both, "3s " + one("b"), "9s " + one("a"), "9s assistant: done"}},
-		"E-12 sequential": {a: 2, b: 2, change: []func(*TypedChatModelAgentConfig[M]){eagerly[M], sequentially[M]},
+		"sequential": {a: 2, b: 2, change: []func(*TypedChatModelAgentConfig[M]){eagerly[M], sequentially[M]},
 			tools:  []string{"0s a#1 starts", "2s a#1 ends", "2s b#2 starts", "4s b#2 ends"},
 			events: []string{"0s " + both, "4s " + one("a"), "4s " + one("b"), "4s assistant: done"}},
 	} {
@@ -191,8 +192,9 @@ func testOverlap[M MessageType](t *testing.T) {
 	}
 }
 
-// TestEager_E11_E18_SameCall: an early call is the same call as one that is not early: it goes through everything.
-func TestEager_E11_E18_SameCall(t *testing.T) {
+// TestEager_CallsGoThroughEverything: an early call is the same call as one that is not early.
+// Rules agent/E-11, agent/E-18.
+func TestEager_CallsGoThroughEverything(t *testing.T) {
 	streamed(t, testSameCall[ordinary], testSameCall[agentic])
 }
 
@@ -253,9 +255,10 @@ func chunkAt[M MessageType](at int, call wanted) M {
 	return m
 }
 
-// TestEager_E14_E19_Failures: a call that fails, panics, ends its goroutine or has no tool fails the turn. It does not
-// run again.
-func TestEager_E14_E19_Failures(t *testing.T) {
+// TestEager_AFailedCallFailsTheTurn: a call that fails, panics, ends its goroutine or has no tool fails the turn. It
+// does not run again.
+// Rules agent/E-14, agent/E-19.
+func TestEager_AFailedCallFailsTheTurn(t *testing.T) {
 	streamed(t, testEagerFailures[ordinary], testEagerFailures[agentic])
 }
 
@@ -286,9 +289,10 @@ func testEagerFailures[M MessageType](t *testing.T) {
 	require.ErrorContains(t, err, "a")
 }
 
-// TestEager_E14_AFailureCancelsItsSiblings: calls that run beside one that fails are cancelled, with a cause that names
+// TestEager_AFailureCancelsItsSiblings: calls that run beside one that fails are cancelled, with a cause that names
 // it, and waited for.
-func TestEager_E14_AFailureCancelsItsSiblings(t *testing.T) {
+// Rule agent/E-14.
+func TestEager_AFailureCancelsItsSiblings(t *testing.T) {
 	streamed(t, testEagerSiblings[ordinary], testEagerSiblings[agentic])
 }
 
@@ -316,8 +320,9 @@ func testEagerSiblings[M MessageType](t *testing.T) {
 	require.ErrorContains(t, cause, "tool[name:a id:1]")
 }
 
-// TestEager_E15_StreamsStayStreams: the result of a tool that streams is an event while it comes.
-func TestEager_E15_StreamsStayStreams(t *testing.T) {
+// TestEager_StreamsStayStreams: the result of a tool that streams is an event while it comes.
+// Rule agent/E-15.
+func TestEager_StreamsStayStreams(t *testing.T) {
 	streamed(t, testEagerStreams[ordinary], testEagerStreams[agentic])
 }
 
@@ -347,9 +352,9 @@ func testEagerStreams[M MessageType](t *testing.T) {
 	}
 }
 
-// TestEager_E1_E13_TheRestIsTheNodes: calls that are never complete are left to the tools node, as they are (R-9,
-// user-pain D12, J5).
-func TestEager_E1_E13_TheRestIsTheNodes(t *testing.T) {
+// TestEager_IncompleteCallsAreLeftToTheToolsNode: calls that never become complete reach their tools as they are.
+// Rules agent/E-1, agent/E-13, agent/R-9.
+func TestEager_IncompleteCallsAreLeftToTheToolsNode(t *testing.T) {
 	streamed(t, testEagerRest[ordinary], testEagerRest[agentic])
 }
 
@@ -358,18 +363,19 @@ func testEagerRest[M MessageType](t *testing.T) {
 	for _, args := range []string{"", " ", `{"q"`, "[1]", "null", "word", `{"q":1} `, ` {"n":9223372036854775807}`} {
 		m := &paced[M]{turns: [][]M{{chunkAt[M](1, wanted{"t", "c", args}), d.chunk("x")}, {d.chunk("done")}}}
 		all := read(t, bare(t.Context(), setup[M](t, m, []tool.BaseTool{echo("t")}, eagerly[M]), true))
-		require.Equal(t, []string{fmt.Sprintf("assistant: x [t#c %s]", args), fmt.Sprintf("tool t#c: <%s>", args), ended}, linesOf(all), "user-pain D11")
+		require.Equal(t, []string{fmt.Sprintf("assistant: x [t#c %s]", args), fmt.Sprintf("tool t#c: <%s>", args), ended}, linesOf(all), "as they are")
 	}
 	// white space after the object, in a chunk of its own: the call has run
 	runs := 0
 	counting := &toolFunc{"t", func(context.Context, string) (string, error) { runs++; return "ok", nil }}
 	m := &paced[M]{turns: [][]M{{chunkAt[M](1, wanted{"t", "c", "{}"}), chunkAt[M](1, wanted{"", "", "\n"})}, {d.chunk("done")}}}
 	require.Len(t, read(t, bare(t.Context(), setup[M](t, m, []tool.BaseTool{counting}, eagerly[M]), true)), 3)
-	require.Equal(t, 1, runs, "E-13")
+	require.Equal(t, 1, runs, "rule agent/E-13")
 }
 
-// TestEager_E16_StreamBreaks: nothing of an answer that broke off counts, and what runs is given up.
-func TestEager_E16_StreamBreaks(t *testing.T) {
+// TestEager_NothingOfABrokenStreamCounts: nothing of an answer that broke off counts, and tools that run are abandoned.
+// Rule agent/E-16.
+func TestEager_NothingOfABrokenStreamCounts(t *testing.T) {
 	streamed(t, testEagerBreaks[ordinary], testEagerBreaks[agentic])
 }
 

@@ -34,7 +34,8 @@ func brokenStream[M MessageType](err error) *schema.StreamReader[M] {
 
 var errBroken = errors.New("the line broke")
 
-func TestVariant_E5_V2_GetMessage(t *testing.T) {
+// Rules agent/V-2, runtime/E5.
+func TestVariant_GetMessageReadsTheStream(t *testing.T) {
 	t.Run("ordinary", testGetVariant[ordinary])
 	t.Run("agentic", testGetVariant[agentic])
 }
@@ -72,7 +73,8 @@ func roundTrip[M MessageType](t *testing.T, v *TypedMessageVariant[M]) *TypedMes
 	return back
 }
 
-func TestVariant_E7_V3_V4_Gob(t *testing.T) {
+// Rules agent/V-3, agent/V-4, runtime/E7.
+func TestVariant_IsSavedAsOneMessage(t *testing.T) {
 	t.Run("ordinary", testVariantGob[ordinary])
 	t.Run("agentic", testVariantGob[agentic])
 }
@@ -112,7 +114,8 @@ func testVariantGob[M MessageType](t *testing.T) {
 	require.Error(t, new(TypedMessageVariant[M]).GobDecode([]byte("rubbish")))
 }
 
-func TestEvent_E4_V5_FromMessage(t *testing.T) {
+// Rules agent/V-5, runtime/E4.
+func TestEvent_FromMessageKeepsMessageAndStream(t *testing.T) {
 	m, s := chatDialect.answer("x"), streamOf[ordinary]("a")
 	e := EventFromMessage(m, nil, schema.Tool, "echo")
 	require.Equal(t, &MessageVariant{Message: m, Role: schema.Tool, ToolName: "echo"}, e.Output.MessageOutput)
@@ -126,7 +129,8 @@ func TestEvent_E4_V5_FromMessage(t *testing.T) {
 	require.False(t, EventFromAgenticMessage(am, nil, "").Output.MessageOutput.IsStreaming)
 }
 
-func TestEvent_E6_V6_GetMessageKeepsTheEventReadable(t *testing.T) {
+// Rules agent/V-6, runtime/E6.
+func TestEvent_GetMessageKeepsTheEventReadable(t *testing.T) {
 	t.Run("ordinary", testGetEvent[ordinary])
 	t.Run("agentic", testGetEvent[agentic])
 }
@@ -161,7 +165,8 @@ func testGetEvent[M MessageType](t *testing.T) {
 	require.ErrorIs(t, readOne(t, broken).broken, errBroken)
 }
 
-func TestRunStep_V9(t *testing.T) {
+// Rule agent/V-9.
+func TestRunStep_IsItsAgentsName(t *testing.T) {
 	a := RunStep{agentName: "a"}
 	require.Equal(t, "a", a.String())
 	require.True(t, a.Equals(RunStep{agentName: "a"}))
@@ -223,7 +228,8 @@ func TestActions(t *testing.T) {
 	require.Equal(t, &BreakLoopAction{From: "a"}, NewBreakLoopAction("a").BreakLoop)
 }
 
-func TestMessageID_ID1_I2_I3_I4(t *testing.T) {
+// Rules agent/ID-1, batteries/I-2, batteries/I-3, batteries/I-4.
+func TestMessageID_IsKeptInACopyOfExtra(t *testing.T) {
 	t.Run("ordinary", testMessageID[ordinary])
 	t.Run("agentic", testMessageID[agentic])
 }
@@ -252,9 +258,10 @@ func testMessageID[M MessageType](t *testing.T) {
 	require.Len(t, ids, 1000)
 }
 
-// TestStreamCanceled_DoBetter26: errors of this type are equal whatever their pointers are, so that one that was saved
-// and restored still matches.
-func TestStreamCanceled_DoBetter26(t *testing.T) {
+// TestStreamCanceled_MatchesByType: errors of this type are equal whatever their pointers are, so that one that was
+// saved and restored still matches.
+// Rule agent/B19.26.
+func TestStreamCanceled_MatchesByType(t *testing.T) {
 	require.True(t, new(StreamCanceledError).Is(ErrStreamCanceled))
 	require.False(t, new(StreamCanceledError).Is(io.EOF))
 	var buf bytes.Buffer
@@ -264,7 +271,8 @@ func TestStreamCanceled_DoBetter26(t *testing.T) {
 	require.ErrorIs(t, out["e"].(error), ErrStreamCanceled)
 }
 
-func TestEvent_V7_V8_Copies(t *testing.T) {
+// Rules agent/V-7, agent/V-8.
+func TestEvent_CopiesHaveTheirOwnStreams(t *testing.T) {
 	t.Run("ordinary", testEventCopies[ordinary])
 	t.Run("agentic", testEventCopies[agentic])
 }
@@ -295,7 +303,7 @@ func testEventCopies[M MessageType](t *testing.T) {
 		require.Equal(t, "assistant: ab", d.line(readOne(t, reader).message), "each has all of the stream")
 	}
 
-	// V-8: whoever forgets both has read enough.
+	// rule agent/V-8: whoever forgets both has read enough.
 	r, w := schema.Pipe[M](1)
 	copyEvent(&newMessageEvent(d.nothing, r).event)
 	r = nil
@@ -306,8 +314,9 @@ func testEventCopies[M MessageType](t *testing.T) {
 	w.Close()
 }
 
-// TestMessages_T3_Text: what a message says, for output keys and agents as tools.
-func TestMessages_T3_Text(t *testing.T) {
+// TestMessages_TextForOutputKeysAndAgentTools: the text of a message, for output keys and agents as tools.
+// Rule agent/T-3.
+func TestMessages_TextForOutputKeysAndAgentTools(t *testing.T) {
 	for _, m := range []*schema.Message{chatAnswer("said", wanted{"t", "1", "{}"}), {Content: "said", ReasoningContent: "thought"}} {
 		require.Equal(t, "said", chatOps.text(m))
 	}

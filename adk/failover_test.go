@@ -36,7 +36,8 @@ func standIns[M MessageType](max uint, notes *diary, models ...model.BaseModel[M
 	}
 }
 
-// TestFailover_Sequence: F-2, F-3, F-5, F-6 by what the models do.
+// TestFailover_Sequence: which models are asked, and what is emitted, by what the models do.
+// Rules agent/F-2, agent/F-3, agent/F-5, agent/F-6.
 func TestFailover_Sequence(t *testing.T) { bubbled(t, testFailover[ordinary], testFailover[agentic]) }
 
 func testFailover[M MessageType](t *testing.T, streaming bool) {
@@ -50,22 +51,22 @@ func testFailover[M MessageType](t *testing.T, streaming bool) {
 		err           error
 	}{
 		"good": {max: 1, first: says1[M]("ok"), streams: []string{""}},
-		"F-2 refused": {max: 1, first: refuses[M](errShaky), second: says1[M]("ok"), streams: []string{""},
+		"refused": {max: 1, first: refuses[M](errShaky), second: says1[M]("ok"), streams: []string{""},
 			notes: []string{"should nil broken", "get 1 [user: hi] nil broken"}},
-		"F-5 partial": {max: 1, first: shaky("a", "b"), second: says1[M]("ok"), streams: []string{"will retry 0: broken (<nil>)", ""},
+		"partial": {max: 1, first: shaky("a", "b"), second: says1[M]("ok"), streams: []string{"will retry 0: broken (<nil>)", ""},
 			notes: []string{"should assistant: ab broken", "get 1 [user: hi] assistant: ab broken"}},
-		"F-6 the last one stands": {max: 1, first: shaky("a"), second: shaky("b"), streams: []string{"will retry 0: broken (<nil>)", "error: broken"},
+		"the last one stands": {max: 1, first: shaky("a"), second: shaky("b"), streams: []string{"will retry 0: broken (<nil>)", "error: broken"},
 			notes: []string{"should assistant: a broken", "get 1 [user: hi] assistant: a broken"}, err: errShaky},
-		"F-2 two": {max: 2, first: shaky("a"), second: shaky("b"), third: []try[M]{says1[M]("c")},
+		"two": {max: 2, first: shaky("a"), second: shaky("b"), third: []try[M]{says1[M]("c")},
 			streams: []string{"will retry 0: broken (<nil>)", "will retry 1: broken (<nil>)", ""},
 			notes: []string{"should assistant: a broken", "get 1 [user: hi] assistant: a broken",
 				"should assistant: b broken", "get 2 [user: hi] assistant: b broken"}},
-		"F-2 none allowed": {max: 0, first: shaky("a"), streams: []string{"error: broken"}, err: errShaky},
-		"F-3 not wanted": {max: 1, first: breaks[M](errBroken, "a"), streams: []string{"error: the line broke"}, err: errBroken,
+		"none allowed": {max: 0, first: shaky("a"), streams: []string{"error: broken"}, err: errShaky},
+		"not wanted": {max: 1, first: breaks[M](errBroken, "a"), streams: []string{"error: the line broke"}, err: errBroken,
 			notes: []string{"should assistant: a the line broke"}},
-		"F-3 canceled stream": {max: 1, first: breaks[M](ErrStreamCanceled, "a"), streams: []string{"error: stream canceled"}, err: ErrStreamCanceled},
-		"F-3 interrupt":       {max: 1, first: refuses[M](compose.Interrupt(context.Background(), "x"))},
-		"F-3 model's own canceled": {max: 1, first: refuses[M](context.Canceled), second: says1[M]("ok"), streams: []string{""},
+		"canceled stream": {max: 1, first: breaks[M](ErrStreamCanceled, "a"), streams: []string{"error: stream canceled"}, err: ErrStreamCanceled},
+		"interrupt":       {max: 1, first: refuses[M](compose.Interrupt(context.Background(), "x"))},
+		"model's own canceled": {max: 1, first: refuses[M](context.Canceled), second: says1[M]("ok"), streams: []string{""},
 			notes: []string{"should nil context canceled", "get 1 [user: hi] nil context canceled"}},
 	} {
 		var notes diary
@@ -75,7 +76,7 @@ func testFailover[M MessageType](t *testing.T, streaming bool) {
 		require.Equal(t, c.notes, notes.all(), name)
 		want := c.streams
 		if !streaming {
-			if want = nil; c.err == nil && name != "F-3 interrupt" {
+			if want = nil; c.err == nil && name != "interrupt" {
 				want = []string{""}
 			}
 		}
@@ -91,8 +92,9 @@ func testFailover[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestFailover_F1_TheStandInStays: the model that answered last is called first, in this run and no other.
-func TestFailover_F1_TheStandInStays(t *testing.T) {
+// TestFailover_TheStandInStays: the model that answered last is called first, in this run and no other.
+// Rule agent/F-1.
+func TestFailover_TheStandInStays(t *testing.T) {
 	bubbled(t, testStandInStays[ordinary], testStandInStays[agentic])
 }
 
@@ -108,12 +110,13 @@ func testStandInStays[M MessageType](t *testing.T, streaming bool) {
 		require.Equal(t, 2*run, good.calls())
 	}
 	for _, opts := range good.options {
-		require.Equal(t, []string{"t"}, toolNames(opts), "F-7")
+		require.Equal(t, []string{"t"}, toolNames(opts), "rule agent/F-7")
 	}
 }
 
-// TestFailover_F4_WithRetry: each model has its retries, and failover sees how they ended.
-func TestFailover_F4_WithRetry(t *testing.T) {
+// TestFailover_EachModelHasItsRetries: and failover sees how they ended.
+// Rule agent/F-4.
+func TestFailover_EachModelHasItsRetries(t *testing.T) {
 	bubbled(t, testFailoverRetry[ordinary], testFailoverRetry[agentic])
 }
 
@@ -146,6 +149,7 @@ func testFailoverRetry[M MessageType](t *testing.T, streaming bool) {
 }
 
 // TestFailover_GetFailoverModel: what can go wrong with the choice of another model, and its own input.
+// Rules agent/F-3, agent/F-7.
 func TestFailover_GetFailoverModel(t *testing.T) {
 	bubbled(t, testGetFailover[ordinary], testGetFailover[agentic])
 }
@@ -190,7 +194,7 @@ func testGetFailover[M MessageType](t *testing.T, streaming bool) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	all = run(ctx, func(*FailoverContext[M]) (model.BaseModel[M], []M, error) { cancel(); return other, nil, nil })
-	require.ErrorIs(t, endError(t, all), context.Canceled, "F-3: a done ctx before an attempt")
+	require.ErrorIs(t, endError(t, all), context.Canceled, "rule agent/F-3: a done ctx before an attempt")
 	require.Equal(t, 1, other.calls())
 }
 
@@ -202,8 +206,9 @@ type typedModel[M MessageType] struct {
 
 func (m typedModel[M]) GetType() string { return m.typ }
 
-// TestFailover_W1_CallbacksPerModel: do better 23, user-pain L3: each call of a model is reported once, as what it is.
-func TestFailover_W1_CallbacksPerModel(t *testing.T) {
+// TestFailover_CallbacksPerModel: each call of a model is reported once, as what it is.
+// Rules agent/B19.23, agent/W-1.
+func TestFailover_CallbacksPerModel(t *testing.T) {
 	bubbled(t, testFailoverCallbacks[ordinary], testFailoverCallbacks[agentic])
 }
 
@@ -227,8 +232,8 @@ func testFailoverCallbacks[M MessageType](t *testing.T, streaming bool) {
 	require.Regexp(t, "^end.* Second$", got[7])
 }
 
-// TestFailover_Senders: do better 22: with the sender at a place of the user's, events of failed attempts end the same
-// way.
+// TestFailover_Senders: with a sender that the user has placed, the events of failed attempts end the same way.
+// Rule agent/B19.22.
 func TestFailover_Senders(t *testing.T) {
 	bubbled(t, testFailoverSender[ordinary], testFailoverSender[agentic])
 }
@@ -268,8 +273,9 @@ func TestFailover_Config(t *testing.T) {
 	}
 }
 
-// TestFailover_DoBetter28_NoLog: attempts are told to callbacks and in events, and nothing is logged.
-func TestFailover_DoBetter28_NoLog(t *testing.T) {
+// TestFailover_LogsNothing: attempts are visible in callbacks and events, and nothing is logged.
+// Rule agent/B19.28.
+func TestFailover_LogsNothing(t *testing.T) {
 	var logged bytes.Buffer
 	before := log.Writer()
 	log.SetOutput(&logged)
@@ -283,8 +289,9 @@ func TestFailover_DoBetter28_NoLog(t *testing.T) {
 	require.Empty(t, logged.String())
 }
 
-// TestFailover_ST4_NotSaved: which model stood in is not saved: a run that goes on asks its own model first.
-func TestFailover_ST4_NotSaved(t *testing.T) {
+// TestFailover_TheModelInUseIsNotSaved: a resumed run asks its own model first.
+// Rule agent/ST-4.
+func TestFailover_TheModelInUseIsNotSaved(t *testing.T) {
 	bubbled(t, testStandInNotSaved[ordinary], testStandInNotSaved[agentic])
 }
 
@@ -299,7 +306,7 @@ func testStandInNotSaved[M MessageType](t *testing.T, streaming bool) {
 	other := noted("other", says(d.answer("", wanted{"e", "1", object}), d.answer("", wanted{"t", "2", object}), d.answer("done")), nil)
 	a := setup[M](t, own, []tool.BaseTool{echo("e"), asksFirst("t", &diary{})}, standIns[M](1, &diary{}, other))
 	all := read(t, bare(t.Context(), a, streaming))
-	require.Equal(t, []string{"own", "other", "other"}, order.all(), "F-1")
+	require.Equal(t, []string{"own", "other", "other"}, order.all(), "rule agent/F-1")
 	rest := read(t, goesOn(t.Context(), t, a, all, streaming))
 	require.Equal(t, ended, linesOf(rest)[len(rest)-1])
 	require.Equal(t, []string{"own", "other", "other", "own", "other"}, order.all())

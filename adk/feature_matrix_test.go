@@ -143,8 +143,8 @@ func features[M MessageType]() map[string]feature[M] {
 				}})
 			},
 			check: func(f *field[M]) {
-				require.Equal(f.t, f.starts(), f.noted("BeforeAgent"), "H-1")
-				require.Equal(f.t, f.turns(), f.noted("ctx passed on"), "H-2")
+				require.Equal(f.t, f.starts(), f.noted("BeforeAgent"), "rule agent/H-1")
+				require.Equal(f.t, f.turns(), f.noted("ctx passed on"), "rule agent/H-2")
 				require.Equal(f.t, []string{"system: be loud", "user: hi"}, f.model.transcript()[0])
 			},
 		},
@@ -160,7 +160,7 @@ func features[M MessageType]() map[string]feature[M] {
 			},
 			check: func(f *field[M]) {
 				for _, opts := range f.model.options {
-					require.Equal(f.t, []string{"t"}, toolNames(opts), "L-4")
+					require.Equal(f.t, []string{"t"}, toolNames(opts), "rule agent/L-4")
 				}
 			},
 		},
@@ -174,7 +174,7 @@ func features[M MessageType]() map[string]feature[M] {
 			check: func(f *field[M]) {
 				require.Equal(f.t, []string{"user: hi", "user: note"}, f.model.transcript()[0])
 				if f.tools {
-					require.Equal(f.t, []string{"user: hi", "user: note", asked, answered, "user: note"}, f.model.transcript()[1], "H-5")
+					require.Equal(f.t, []string{"user: hi", "user: note", asked, answered, "user: note"}, f.model.transcript()[1], "rule agent/H-5")
 				}
 			},
 		},
@@ -188,7 +188,9 @@ func features[M MessageType]() map[string]feature[M] {
 				}})
 				lookAt(f)
 			},
-			check: func(f *field[M]) { require.Equal(f.t, "assistant: checked", f.final[len(f.final)-1], "H-8, R-4") },
+			check: func(f *field[M]) {
+				require.Equal(f.t, "assistant: checked", f.final[len(f.final)-1], "rules agent/H-8, agent/R-4")
+			},
 		},
 		"AfterToolCallsRewriteState": {
 			withTools: true,
@@ -201,14 +203,14 @@ func features[M MessageType]() map[string]feature[M] {
 				f.options = append(f.options, WithAfterToolCallsHook(func(context.Context) error { f.notes.add("run hook"); return nil }))
 			},
 			check: func(f *field[M]) {
-				require.Equal(f.t, []string{"[{t c1}]", "run hook"}, f.notes.all(), "H-14, H-15")
+				require.Equal(f.t, []string{"[{t c1}]", "run hook"}, f.notes.all(), "rules agent/H-14, agent/H-15")
 				require.Equal(f.t, []string{"user: hi", asked, answered, "user: go on"}, f.model.transcript()[1])
 			},
 		},
 		"AfterAgent": {
 			grow: lookAt[M],
 			check: func(f *field[M]) {
-				require.Equal(f.t, 1, f.noted("AfterAgent"), "H-16")
+				require.Equal(f.t, 1, f.noted("AfterAgent"), "rule agent/H-16")
 				require.Equal(f.t, append([]string{"user: hi"}, f.story()...), f.final)
 			},
 		},
@@ -220,7 +222,7 @@ func features[M MessageType]() map[string]feature[M] {
 				lookAt(f)
 			},
 			events: func(_ *field[M], story []string) []string { return replaceLine(ended, "assistant: DONE")(story) },
-			check:  func(f *field[M]) { require.Equal(f.t, "assistant: DONE", f.final[len(f.final)-1], "H-11") },
+			check:  func(f *field[M]) { require.Equal(f.t, "assistant: DONE", f.final[len(f.final)-1], "rule agent/H-11") },
 		},
 		"tool wrappers": {
 			withTools: true,
@@ -242,7 +244,7 @@ func features[M MessageType]() map[string]feature[M] {
 				return replaceLine(answered, `tool t#c1: [(<{"q":1}>)]`)(story)
 			},
 			check: func(f *field[M]) {
-				require.Equal(f.t, `tool t#c1: [(<{"q":1}>)]`, f.model.transcript()[1][2], "W-7")
+				require.Equal(f.t, `tool t#c1: [(<{"q":1}>)]`, f.model.transcript()[1][2], "rule agent/W-7")
 			},
 		},
 		"AgentMiddleware": {
@@ -260,8 +262,8 @@ func features[M MessageType]() map[string]feature[M] {
 				first := f.model.transcript()[0]
 				require.Equal(f.t, "system: be kind", first[0])
 				_, ordinary := any(f).(*field[Message])
-				require.Equal(f.t, ordinary, len(first) == 3, "MW-1")
-				require.Equal(f.t, ordinary, f.noted("after") == f.turns(), "MW-2")
+				require.Equal(f.t, ordinary, len(first) == 3, "rule agent/MW-1")
+				require.Equal(f.t, ordinary, f.noted("after") == f.turns(), "rule agent/MW-2")
 			},
 		},
 		"retry":       retryFeature[M](nil),
@@ -283,7 +285,7 @@ func features[M MessageType]() map[string]feature[M] {
 				}
 			},
 			check: func(f *field[M]) {
-				require.Equal(f.t, f.starts(), f.noted("failover"), "F-1: the stand-in stays for the run, and a resumed one starts over")
+				require.Equal(f.t, f.starts(), f.noted("failover"), "rule agent/F-1: the stand-in stays for the run, and a resumed one starts over")
 			},
 		},
 		"gate": {
@@ -301,7 +303,7 @@ func features[M MessageType]() map[string]feature[M] {
 			events: func(_ *field[M], story []string) []string { return append(story, ended) },
 			check: func(f *field[M]) {
 				require.Equal(f.t, 2, f.noted("gate"))
-				require.Equal(f.t, append(append([]string{"user: hi"}, f.story()...), "user: better", ended), f.final, "FA-5, FA-7")
+				require.Equal(f.t, append(append([]string{"user: hi"}, f.story()...), "user: better", ended), f.final, "rules agent/FA-5, agent/FA-7")
 			},
 		},
 		"return directly": {
@@ -312,7 +314,7 @@ func features[M MessageType]() map[string]feature[M] {
 			},
 			events: func(_ *field[M], story []string) []string { return story[:2] },
 			check: func(f *field[M]) {
-				require.Equal(f.t, 1, f.noted("AfterAgent"), "RD-5")
+				require.Equal(f.t, 1, f.noted("AfterAgent"), "rule agent/RD-5")
 				require.Equal(f.t, []string{"user: hi", asked, answered}, f.final)
 			},
 		},
@@ -377,7 +379,7 @@ func features[M MessageType]() map[string]feature[M] {
 				})
 			},
 			check: func(f *field[M]) {
-				require.Equal(f.t, []string{fmt.Sprintf("%d true <nil>", f.turns())}, f.notes.all(), "RL-1")
+				require.Equal(f.t, []string{fmt.Sprintf("%d true <nil>", f.turns())}, f.notes.all(), "rule agent/RL-1")
 			},
 		},
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/weftgo/weft/components/tool"
 )
 
-// TestMatrix_FeaturesOnEveryPath holds the features of feature_matrix_test.go against the paths of a run (user-pain E6,
-// F11).
+// TestMatrix_FeaturesOnEveryPath runs the features of feature_matrix_test.go on all the paths that a run can take.
+// Rules agent/F-1, agent/FA-5, agent/FA-7, agent/H-1, agent/H-2, agent/H-5, agent/H-8, agent/H-11, agent/H-14,
+// agent/H-15, agent/H-16, agent/L-4, agent/MW-1, agent/MW-2, agent/R-4, agent/RD-5, agent/RL-1, agent/W-7.
 func TestMatrix_FeaturesOnEveryPath(t *testing.T) {
 	bubbled(t, testMatrix[ordinary], testMatrix[agentic])
 }

@@ -40,7 +40,8 @@ func (g *gated[M]) rejecting(n int) *hooked[M] {
 	})
 }
 
-func TestGate_FA1_FA2_FA5_FA7(t *testing.T) { bubbled(t, testGate[ordinary], testGate[agentic]) }
+// Rules agent/FA-1, agent/FA-2, agent/FA-3, agent/FA-5, agent/FA-7, agent/FA-8, agent/FA-9.
+func TestGate_JudgesEachFinalAnswer(t *testing.T) { bubbled(t, testGate[ordinary], testGate[agentic]) }
 
 func testGate[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
@@ -62,20 +63,20 @@ func testGate[M MessageType](t *testing.T, streaming bool) {
 		"tools after a rejection": {answers: []M{d.answer("a"), call, d.answer("done")}, tools: []tool.BaseTool{echo("t")}, rejects: 1,
 			events: []string{"assistant: a", asked, answered, ended},
 			gates:  [][]string{{"user: hi", "assistant: a"}, {"user: hi", "assistant: a", "user: no 1", asked, answered, ended}}},
-		"FA-8 return directly": {answers: []M{call, d.answer("done")}, tools: []tool.BaseTool{echo("t")}, direct: map[string]bool{"t": true}, rejects: 1,
+		"return directly": {answers: []M{call, d.answer("done")}, tools: []tool.BaseTool{echo("t")}, direct: map[string]bool{"t": true}, rejects: 1,
 			events: []string{asked, answered, ended},
 			gates:  [][]string{{"user: hi", asked, answered}, {"user: hi", asked, answered, "user: no 1", ended}}},
-		"FA-8 then an ordinary tool turn": {
+		"then an ordinary tool turn": {
 			answers: []M{d.answer("", wanted{"u", "1", ""}, wanted{"t", "c1", object}), d.answer("", wanted{"u", "c1", "x"}), d.answer("done")},
 			tools:   []tool.BaseTool{echo("t"), echo("u")}, direct: map[string]bool{"t": true}, rejects: 1,
 			events: []string{`assistant: [u#1 ] [t#c1 {"q":1}]`, "tool u#1: <>", answered, "assistant: [u#c1 x]", "tool u#c1: <x>", ended},
 			gates: [][]string{{"user: hi", `assistant: [u#1 ] [t#c1 {"q":1}]`, "tool u#1: <>", answered},
 				{"user: hi", `assistant: [u#1 ] [t#c1 {"q":1}]`, "tool u#1: <>", answered, "user: no 1", "assistant: [u#c1 x]", "tool u#c1: <x>", ended}},
 		},
-		"FA-8 return directly twice": {answers: []M{call}, tools: []tool.BaseTool{echo("t")}, direct: map[string]bool{"t": true}, rejects: 1,
+		"return directly twice": {answers: []M{call}, tools: []tool.BaseTool{echo("t")}, direct: map[string]bool{"t": true}, rejects: 1,
 			events: []string{asked, answered, asked, answered},
 			gates:  [][]string{{"user: hi", asked, answered}, {"user: hi", asked, answered, "user: no 1", asked, answered}}},
-		"FA-5 costs iterations": {answers: []M{d.answer("a")}, rejects: 99, iterations: 3, exceeded: true,
+		"costs iterations": {answers: []M{d.answer("a")}, rejects: 99, iterations: 3, exceeded: true,
 			events: []string{"assistant: a", "assistant: a", "assistant: a", "error"}},
 	} {
 		g := &gated[M]{model: says(c.answers...)}
@@ -92,7 +93,9 @@ func testGate[M MessageType](t *testing.T, streaming bool) {
 			continue
 		}
 		require.Equal(t, c.gates, g.histories, name)
-		var order []string // FA-3: a rejection is final for the handlers behind; FA-1: the gates, then AfterAgent, once
+		// A rejection is final for the handlers behind (rule agent/FA-3); the gates come before AfterAgent, which runs once
+		// (rule agent/FA-1).
+		var order []string
 		for _, line := range ended.all() {
 			if line[:8] == "later FA" || line[:8] == "later AA" {
 				order = append(order, line[6:8])
@@ -102,8 +105,11 @@ func testGate[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestGate_FA4_State: the state is kept in both cases, nil keeps the one there was, and the run's answer is the model's.
-func TestGate_FA4_State(t *testing.T) { bubbled(t, testGateState[ordinary], testGateState[agentic]) }
+// TestGate_StateIsKeptInBothCases: nil keeps the one there was, and the run's answer is the model's.
+// Rules agent/FA-2, agent/FA-4.
+func TestGate_StateIsKeptInBothCases(t *testing.T) {
+	bubbled(t, testGateState[ordinary], testGateState[agentic])
+}
 
 func testGateState[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
@@ -117,7 +123,7 @@ func testGateState[M MessageType](t *testing.T, streaming bool) {
 	})
 	odd := gate(func(_ int, s *TypedChatModelAgentState[M]) (FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 		require.Equal(t, []string{"assistant: other"}, d.lines(s.Messages))
-		return FinalAnswerDecision(7), nil, nil // FA-9
+		return FinalAnswerDecision(7), nil, nil // rule agent/FA-9
 	})
 	var value any
 	key := func(c *TypedChatModelAgentConfig[M]) { c.OutputKey = "out" }
@@ -141,12 +147,13 @@ func testGateState[M MessageType](t *testing.T, streaming bool) {
 	for _, opts := range m.options {
 		hidden = append(hidden, fmt.Sprint(toolNames(opts)))
 	}
-	require.Equal(t, []string{"[t]", "[]"}, hidden, "FA-2: nil keeps the state, with what was changed in it")
+	require.Equal(t, []string{"[t]", "[]"}, hidden, "rule agent/FA-2: nil keeps the state, with what was changed in it")
 	require.Equal(t, []string{"user: hi", "assistant: a"}, m.transcript()[1])
 }
 
-// TestGate_FA6_FA10_ErrorsValuesEvents: an error wins; run-local values and events work.
-func TestGate_FA6_FA10_ErrorsValuesEvents(t *testing.T) {
+// TestGate_ErrorsValuesEvents: an error wins; run-local values and events work.
+// Rules agent/FA-6, agent/FA-10.
+func TestGate_ErrorsValuesEvents(t *testing.T) {
 	bubbled(t, testGateErrors[ordinary], testGateErrors[agentic])
 }
 
@@ -178,8 +185,9 @@ func testGateErrors[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestGate_FA11_WithRetry: retry judges a call, the gate an answer.
-func TestGate_FA11_WithRetry(t *testing.T) {
+// TestGate_IsUnrelatedToRetry: retry judges a call, the gate an answer.
+// Rule agent/FA-11.
+func TestGate_IsUnrelatedToRetry(t *testing.T) {
 	bubbled(t, testGateRetry[ordinary], testGateRetry[agentic])
 }
 

@@ -23,7 +23,8 @@ func TestFlow_ResumeOutsideAResumedRun(t *testing.T) {
 	}
 }
 
-func TestFlow_F2_TargetsOfATransfer(t *testing.T) {
+// Rule runtime/F2.
+func TestFlow_TargetsOfATransfer(t *testing.T) {
 	notFound := "transfer failed: agent '%s' not found when transferring from '%s'"
 	for name, c := range map[string]struct {
 		build func(s *theatre) Agent
@@ -75,8 +76,9 @@ func hands(s *theatre, name, to string) Agent {
 	return s.sendsAll(name, said(name), &AgentEvent{Action: NewTransferToAgentAction(to)})
 }
 
-// F3: the target starts when the source has ended, and its input is what was said.
-func TestFlow_F3_AfterTheSourceHasEnded(t *testing.T) {
+// The target's input is the history of the run so far.
+// Rule runtime/F3.
+func TestFlow_TargetStartsAfterTheSourceHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTheatre()
 		goOn := make(chan struct{})
@@ -94,8 +96,9 @@ func TestFlow_F3_AfterTheSourceHasEnded(t *testing.T) {
 	})
 }
 
-// F4: an interrupt wins over a transfer in the same event.
-func TestFlow_F4_InterruptWins(t *testing.T) {
+// An interrupt wins over a transfer in the same event.
+// Rules runtime/F4, runtime/R5.
+func TestFlow_InterruptWinsOverATransfer(t *testing.T) {
 	s := newTheatre()
 	source := actor("a", func(ctx context.Context, send func(*AgentEvent)) {
 		e := Interrupt(ctx, "why")
@@ -104,12 +107,13 @@ func TestFlow_F4_InterruptWins(t *testing.T) {
 	})
 	_, last := drainAll(t, ask(t.Context(), Agent(flowOf(t, source, s.says("b"))), false))
 	require.NotNil(t, last.Action.Interrupted)
-	require.Nil(t, last.Action.TransferToAgent, "R5: the other actions are dropped")
+	require.Nil(t, last.Action.TransferToAgent, "rule runtime/R5: the other actions are dropped")
 	require.Empty(t, s.asked)
 }
 
-// F5: an agent that was interrupted itself goes on itself; it may hand over then.
-func TestFlow_F5_TheInterruptedAgentGoesOn(t *testing.T) {
+// An agent that was interrupted itself is resumed itself; it may transfer then.
+// Rule runtime/F5.
+func TestFlow_TheInterruptedAgentIsResumed(t *testing.T) {
 	s := newTheatre()
 	a := asking("a")
 	a.resume = func(_ context.Context, _ *ResumeInfo, send func(*AgentEvent)) {
@@ -122,8 +126,9 @@ func TestFlow_F5_TheInterruptedAgentGoesOn(t *testing.T) {
 	require.Equal(t, []string{"user: hi", retoldLine("a", "a again")}, s.asked["b"])
 }
 
-// F6: what an agent sees of the streams of others.
-func TestFlow_F6_Streams(t *testing.T) {
+// What an agent sees of the streams of others.
+// Rule runtime/F6.
+func TestFlow_HistoryOfStreams(t *testing.T) {
 	for name, c := range map[string]struct {
 		broken error
 		want   []string
@@ -154,8 +159,9 @@ func TestFlow_F6_Streams(t *testing.T) {
 	}
 }
 
-// F6: the rewriter sees everything as it was said; what it returns is the input, and its error ends the agent.
-func TestFlow_F6_Rewriter(t *testing.T) {
+// The rewriter gets all entries unchanged; what it returns is the input, and its error ends the agent.
+// Rule runtime/F6.
+func TestFlow_RewriterMakesTheInput(t *testing.T) {
 	var seen []HistoryEntry
 	rewrite := func(_ context.Context, entries []*HistoryEntry) ([]Message, error) {
 		for _, e := range entries {
@@ -184,7 +190,8 @@ func TestFlow_F6_Rewriter(t *testing.T) {
 	}
 }
 
-func TestFlow_F7_TransferTool(t *testing.T) {
+// Rule runtime/F7.
+func TestFlow_TransferTool(t *testing.T) {
 	defer func() { require.NoError(t, SetLanguage(LanguageEnglish)) }()
 	for _, c := range []struct {
 		language                        Language
@@ -229,7 +236,8 @@ func TestFlow_F7_TransferTool(t *testing.T) {
 	require.Empty(t, toolNames(sealed.options[0]), "there is nobody that it may hand over to")
 }
 
-func TestFlow_F9_GenTransferMessages(t *testing.T) {
+// Rule runtime/F9.
+func TestFlow_GenTransferMessages(t *testing.T) {
 	call, result := GenTransferMessages(t.Context(), "dest")
 	require.Equal(t, schema.Assistant, call.Role)
 	require.Empty(t, call.Content)
@@ -241,7 +249,8 @@ func TestFlow_F9_GenTransferMessages(t *testing.T) {
 	require.NotEqual(t, call.ToolCalls[0].ID, other.ToolCalls[0].ID)
 }
 
-func TestFlow_F10_SkipTransferMessages(t *testing.T) {
+// Rules runtime/F10, runtime/O3.
+func TestFlow_TransferMessagesCanBeLeftOut(t *testing.T) {
 	for _, skip := range []bool{false, true} {
 		s := newTheatre()
 		leads := newOrdinary(t, "a", &replies{all: []Message{transferTo("b")}})
@@ -249,7 +258,7 @@ func TestFlow_F10_SkipTransferMessages(t *testing.T) {
 		seq := sequenceOf(t, "seq", flowOf(t, leads, flowOf(t, wrapped, s.says("c"))), s.says("d"))
 		var opts []AgentRunOption
 		if skip {
-			opts = append(opts, WithSkipTransferMessages().DesignateAgent("nobody")) // O3
+			opts = append(opts, WithSkipTransferMessages().DesignateAgent("nobody")) // rule runtime/O3
 		}
 		drainAll(t, ask(t.Context(), Agent(seq), false, opts...))
 		want := []string{"user: hi", retoldLine("b", "b"), retoldLine("c", "c")}
@@ -263,8 +272,9 @@ func TestFlow_F10_SkipTransferMessages(t *testing.T) {
 
 type fromParent struct{}
 
-// F11: what a handler puts into the context of an agent is not there in the agent that takes over.
-func TestFlow_F11_ContextValuesOfCallbacks(t *testing.T) {
+// What a handler puts into the context of an agent is not there in the agent that takes over.
+// Rule runtime/F11.
+func TestFlow_ContextValuesOfCallbacksStayWithTheirAgent(t *testing.T) {
 	seen := map[string]any{}
 	look := func(name string, e *AgentEvent) Agent {
 		return actor(name, func(ctx context.Context, send func(*AgentEvent)) {
@@ -283,7 +293,8 @@ func TestFlow_F11_ContextValuesOfCallbacks(t *testing.T) {
 	require.Equal(t, map[string]any{"a": "a's", "b": nil}, seen)
 }
 
-func TestFlow_F12_Panics(t *testing.T) {
+// Rule runtime/F12.
+func TestFlow_PanicsAreErrorEvents(t *testing.T) {
 	boom := func() *AsyncIterator[*AgentEvent] { panic("boom") }
 	starts := &custom[Message]{"a", func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] { return boom() }}
 	rewrites := AgentWithOptions(t.Context(), newTheatre().says("a"), WithHistoryRewriter(func(context.Context, []*HistoryEntry) ([]Message, error) { panic("boom") }))
@@ -295,9 +306,9 @@ func TestFlow_F12_Panics(t *testing.T) {
 	}
 }
 
-// F13: agents on agentic messages have names, paths, sessions, callbacks, interrupts and cancels: everything but agents
-// around them.
-func TestFlow_F13_AgenticAgents(t *testing.T) {
+// Agents on agentic messages have names, paths, sessions, callbacks, interrupts and cancels, but no transfers.
+// Rule runtime/F13.
+func TestFlow_AgenticAgentsHaveAllButTransfer(t *testing.T) {
 	a := &custom[agentic]{"a", func(ctx context.Context, _ *TypedAgentInput[agentic], _ []AgentRunOption) *AsyncIterator[*TypedAgentEvent[agentic]] {
 		AddSessionValue(ctx, "k", "v")
 		return sends(&TypedAgentEvent[agentic]{Action: NewTransferToAgentAction("b")}, TypedInterrupt[agentic](ctx, "why")).Run(ctx, nil)
@@ -328,9 +339,10 @@ func (a nameless) Name(context.Context) string {
 	return a.name
 }
 
-// TestFlow_F2_ANameThatPanics: agents are asked for their names where a run is handed over or resumed, too. That is the
+// TestFlow_ANameThatPanics: agents are asked for their names at a transfer and at a resume too. A panic there is the
 // error of the run, also beside other agents, in a goroutine of their own.
-func TestFlow_F2_ANameThatPanics(t *testing.T) {
+// Rule runtime/F2.
+func TestFlow_ANameThatPanics(t *testing.T) {
 	for name, around := range map[string]func(Agent) Agent{
 		"alone":    func(a Agent) Agent { return a },
 		"sequence": func(a Agent) Agent { return sequenceOf(t, "w", a) },

@@ -32,8 +32,9 @@ func (c countedInfo) Info(ctx context.Context) (*schema.ToolInfo, error) {
 	return c.InvokableTool.Info(ctx)
 }
 
-// TestFootprint_OnePlan: do better 1 to 4: an agent is made ready once. Runs with the same tools share what was made of
-// them, whether they are those of the configuration or what BeforeAgent has made of them.
+// TestFootprint_OnePlan: an agent is made ready once. Runs with the same tools share what was made of them, whether
+// they are those of the configuration or what BeforeAgent has made of them.
+// Rules agent/B19.1, agent/B19.2, agent/B19.3, agent/B19.4.
 func TestFootprint_OnePlan(t *testing.T) {
 	t.Run("ordinary", testOnePlan[ordinary])
 	t.Run("agentic", testOnePlan[agentic])
@@ -72,8 +73,9 @@ func testOnePlan[M MessageType](t *testing.T) {
 	}
 }
 
-// TestFootprint_Goroutines: do better 2, 6, 7: a run has one goroutine, and one more for what is in flight if it can be
-// cancelled, however many agents and layers there are around it and whatever streams. None waits for anybody.
+// TestFootprint_Goroutines: a run has one goroutine, and one more for what is in flight if it can be cancelled,
+// however many agents and layers there are around it and whatever streams. None waits for anybody.
+// Rules agent/B19.2, agent/B19.6, agent/B19.7.
 func TestFootprint_Goroutines(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		for _, cancellable := range []bool{false, true} {
@@ -135,7 +137,8 @@ func bubbleGoroutines() int {
 	return bytes.Count(stacks, own)
 }
 
-// TestFootprint_MessageIDs: do better 11: an ID costs its text, and many goroutines make them without meeting.
+// TestFootprint_MessageIDs: an ID costs its text, and many goroutines make them without meeting.
+// Rule agent/B19.11.
 func TestFootprint_MessageIDs(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { _ = newMessageID() }), 1.0)
 	var ids sync.Map
@@ -152,9 +155,10 @@ func TestFootprint_MessageIDs(t *testing.T) {
 	all.Wait()
 }
 
-// TestOptions_DoBetter34_AgentToolOptionsKeepTheirOrder: of several options for an agent that runs as a tool, the last
+// TestOptions_AgentToolOptionsKeepTheirOrder: of several options for an agent that runs as a tool, the last
 // one counts, in every run.
-func TestOptions_DoBetter34_AgentToolOptionsKeepTheirOrder(t *testing.T) {
+// Rule agent/B19.34.
+func TestOptions_AgentToolOptionsKeepTheirOrder(t *testing.T) {
 	flavored := func(v string) AgentRunOption {
 		return WithChatModelOptions([]model.Option{model.WrapImplSpecificOptFn(func(o *modelFlavor) { o.v = v })})
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// user-pain H10: images and other parts stay.
-func TestHistory_F8_Retold(t *testing.T) {
+// TestHistory_OtherAgentsMessagesBecomeContext: images and other parts stay.
+// Rule runtime/F8.
+func TestHistory_OtherAgentsMessagesBecomeContext(t *testing.T) {
 	extra := map[string]any{"k": "v"}
 	common := schema.MessagePartCommon{MIMEType: "x/y"}
 	call := schema.ToolCall{ID: "1", Function: schema.FunctionCall{Name: "T", Arguments: "ARGS"}}

@@ -53,7 +53,8 @@ func everyHook[M MessageType](name string, notes *diary) *hooked[M] {
 	return h
 }
 
-// TestHooks_OrderAndContexts: one composition rule for all hooks (user-pain D6), and §9.8.
+// TestHooks_OrderAndContexts: one composition rule for all hooks.
+// Rules agent/H-2, agent/H-7.
 func TestHooks_OrderAndContexts(t *testing.T) {
 	bubbled(t, testHookOrder[ordinary], testHookOrder[agentic])
 }
@@ -80,6 +81,7 @@ func testHookOrder[M MessageType](t *testing.T, streaming bool) {
 }
 
 // TestHooks_ErrorEndsTheRun: an error of any hook is that of the run, and later handlers are not called.
+// Rules agent/B19.29, agent/H-16, agent/H-17, agent/L-7.
 func TestHooks_ErrorEndsTheRun(t *testing.T) {
 	bubbled(t, testHookErrors[ordinary], testHookErrors[agentic])
 }
@@ -132,12 +134,12 @@ func testHookErrors[M MessageType](t *testing.T, streaming bool) {
 			require.NotRegexp(t, "later "+later, fmt.Sprint(after.all()), name)
 		}
 		switch name {
-		case "BeforeAgent", "AfterAgent": // L-7, H-17
+		case "BeforeAgent", "AfterAgent": // rules agent/L-7, agent/H-17
 			require.Regexp(t, `handler\[0\] \(\*adk\.hooked\[.*\]\) `+name+` failed: `, err.Error())
 		case "AfterModelRewriteState", "BeforeFinalAnswer":
-			require.NotContains(t, fmt.Sprint(after.all()), "AA", "H-16: AfterAgent is for runs that succeed")
+			require.NotContains(t, fmt.Sprint(after.all()), "AA", "rule agent/H-16: AfterAgent is for runs that succeed")
 		}
-		// do better 29, user-pain A9: a panic is an error with its stack
+		// rule agent/B19.29: a panic is an error with its stack
 		all, _ = run(func() error { panic("boom") }, name)
 		err = endError(t, all)
 		require.ErrorContains(t, err, "panic error:", name)
@@ -145,7 +147,8 @@ func testHookErrors[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestHooks_NilMeansUnchanged: do better 29, user-pain I3.
+// TestHooks_NilMeansUnchanged: a hook that returns nil leaves what it was given in place.
+// Rule agent/B19.29.
 func TestHooks_NilMeansUnchanged(t *testing.T) {
 	bubbled(t, testNilHooks[ordinary], testNilHooks[agentic])
 }
@@ -189,8 +192,8 @@ func (nilEndpoints[M]) WrapInvokableToolCall(context.Context, InvokableToolCallE
 	return nil, nil
 }
 
-// TestHooks_WhatTheyGetStaysTheirs: states that hooks were given are not changed by the run later, and what hooks
-// keep behind the history they return is not written over (§9).
+// TestHooks_WhatTheyGetStaysTheirs: states that hooks were given are not changed by the run later, and what hooks keep
+// behind the history they return is not written over.
 func TestHooks_WhatTheyGetStaysTheirs(t *testing.T) {
 	bubbled(t, testHooksKeep[ordinary], testHooksKeep[agentic])
 }
@@ -251,9 +254,10 @@ func (h *historian[M]) AfterModelRewriteHistory(ctx context.Context, ms []M) (co
 	return ctx, append([]M(nil), ms...), nil
 }
 
-// TestHooks_S7_EarlyNames: the hooks of early versions are found by their methods.
-func TestHooks_S7_EarlyNames(t *testing.T) {
-	var _ HandlerMiddleware = &historian[Message]{} // S-6
+// TestHooks_EarlyNames: the hooks of early versions are found by their methods.
+// Rules agent/S-6, agent/S-7.
+func TestHooks_EarlyNames(t *testing.T) {
+	var _ HandlerMiddleware = &historian[Message]{} // rule agent/S-6
 	var _ ChatModelAgentMiddleware = struct{ *BaseHandlerMiddleware }{}
 	var _ = func(c *AgentContext) *ChatModelAgentContext { return c }
 	bubbled(t, testEarlyHooks[ordinary], testEarlyHooks[agentic])
@@ -287,8 +291,10 @@ func (d *toolDresser[M]) WrapTool(ctx context.Context, t tool.BaseTool) (tool.Ba
 	}}, err
 }
 
-// TestHooks_H4_H6_ToolInfos: where the lists of tools come from, and that a change of them is for the turns to come.
-func TestHooks_H4_H6_ToolInfos(t *testing.T) {
+// TestHooks_ChangesOfToolInfosLast: where the lists of tools come from, and that a change of them lasts for later
+// turns.
+// Rules agent/B19.21, agent/H-4, agent/H-6, agent/L-10.
+func TestHooks_ChangesOfToolInfosLast(t *testing.T) {
 	bubbled(t, testToolInfos[ordinary], testToolInfos[agentic])
 }
 
@@ -322,9 +328,9 @@ func testToolInfos[M MessageType](t *testing.T, streaming bool) {
 		m.histories = nil
 		seen.lines = nil
 		require.Len(t, read(t, ask(t.Context(), TypedAgent[M](a), streaming, callers)), 3, "hidden tools can still be called")
-		require.Equal(t, []string{"state [a b], call [a b]", "attempt []", "state [], call [a b]", "attempt []"}, seen.all(), "do better 21")
+		require.Equal(t, []string{"state [a b], call [a b]", "attempt []", "state [], call [a b]", "attempt []"}, seen.all(), "rule agent/B19.21")
 	}
-	require.Equal(t, []string{"b"}, names(model.GetCommonOptions(nil, m.options[1]...).DeferredTools), "L-10")
+	require.Equal(t, []string{"b"}, names(model.GetCommonOptions(nil, m.options[1]...).DeferredTools), "rule agent/L-10")
 	require.NotNil(t, model.GetCommonOptions(nil, m.options[1]...).Tools)
 
 	seen.lines, turn = nil, 0
@@ -334,8 +340,9 @@ func testToolInfos[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"state [caller's], call [caller's]", "attempt []"}, seen.all())
 }
 
-// TestHooks_R4_R7_TheLastMessageDecides: what the hooks after the model leave is what the run goes on with.
-func TestHooks_R4_R7_TheLastMessageDecides(t *testing.T) {
+// TestHooks_TheLastMessageDecides: the run continues with what the hooks after the model leave.
+// Rules agent/R-4, agent/R-7.
+func TestHooks_TheLastMessageDecides(t *testing.T) {
 	bubbled(t, testLastMessage[ordinary], testLastMessage[agentic])
 }
 
@@ -378,8 +385,9 @@ func testLastMessage[M MessageType](t *testing.T, streaming bool) {
 	require.ErrorContains(t, endError(t, all), "nil")
 }
 
-// TestHooks_MW2_MW3_Structs: struct middlewares run outside of the handlers, once a turn, and share their state.
-func TestHooks_MW2_MW3_Structs(t *testing.T) {
+// TestHooks_StructsRunOutsideOfHandlers: once a turn, and they share their state.
+// Rules agent/MW-2, agent/MW-3, agent/MW-4.
+func TestHooks_StructsRunOutsideOfHandlers(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		var notes diary
 		struc := func(name string) AgentMiddleware {
@@ -393,7 +401,7 @@ func TestHooks_MW2_MW3_Structs(t *testing.T) {
 					notes.add("%s after %d", name, len(s.Messages))
 					return nil
 				},
-				WrapToolCall: compose.ToolMiddleware{}, // MW-4
+				WrapToolCall: compose.ToolMiddleware{}, // rule agent/MW-4
 			}
 		}
 		h := &hooked[Message]{
@@ -431,8 +439,9 @@ func TestHooks_MW2_MW3_Structs(t *testing.T) {
 	}
 }
 
-// TestHooks_ST1_StateIsNotLocked: hooks, wrappers and tools may use the state of the graph.
-func TestHooks_ST1_StateIsNotLocked(t *testing.T) {
+// TestHooks_StateIsNotLocked: hooks, wrappers and tools may use the state of the graph.
+// Rule agent/ST-1.
+func TestHooks_StateIsNotLocked(t *testing.T) {
 	touch := func(ctx context.Context) error {
 		return compose.ProcessState(ctx, func(_ context.Context, s *State) error {
 			if len(s.Messages) == 0 {
@@ -484,9 +493,10 @@ func TestHooks_ST1_StateIsNotLocked(t *testing.T) {
 	require.Equal(t, "user: from the hook", m.transcript()[1][3])
 }
 
-// TestHooks_H13_ArgumentsAndErrors: a wrapper of any form of tool gets the arguments byte for byte, and the tool's own
-// error.
-func TestHooks_H13_ArgumentsAndErrors(t *testing.T) {
+// TestHooks_ToolWrappersSeeArgumentsAndErrorsAsTheyAre: a wrapper of any form of tool gets the arguments byte for
+// byte, and the tool's own error.
+// Rule agent/H-13.
+func TestHooks_ToolWrappersSeeArgumentsAndErrorsAsTheyAre(t *testing.T) {
 	bubbled(t, testWrappedErrors[ordinary], testWrappedErrors[agentic])
 }
 

@@ -60,7 +60,7 @@ func testKeyOfCalls[M MessageType](t *testing.T, streaming bool) {
 	require.Empty(t, GetIdempotencyKey(t.Context()))
 }
 
-// A tool that is called again, because an answer was sent twice, say, can tell (user-pain F16).
+// A tool that is called again, because a run was resumed twice, say, can see that it is the same call.
 func TestIdempotencyKey_TheSameWhenTheCallIsRepeated(t *testing.T) {
 	for _, durability := range []Durability{OnInterrupt, EveryStep} {
 		matrix(t, func(t *testing.T, streaming bool) { testKeyOfRepeated[ordinary](t, streaming, durability) },

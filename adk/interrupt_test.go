@@ -53,7 +53,8 @@ func infos(point *InterruptCtx) (all []any) {
 	return all
 }
 
-func TestInterrupt_I8_Infos(t *testing.T) {
+// Rule runtime/I8.
+func TestInterrupt_InfosHaveFixedTexts(t *testing.T) {
 	inner := flowOf(t, newOrdinary(t, "lead", &replies{all: []Message{transferTo("x")}}), asker(t, "x"))
 	deterministic := AgentWithDeterministicTransferTo(t.Context(), &DeterministicTransferConfig{Agent: inner, ToAgentNames: []string{"y"}})
 	for want, a := range map[string]Agent{
@@ -71,7 +72,8 @@ func TestInterrupt_I8_Infos(t *testing.T) {
 	}
 }
 
-func TestInterrupt_I8_InfosOfCancels(t *testing.T) {
+// Rule runtime/I8.
+func TestInterrupt_InfosOfCancels(t *testing.T) {
 	call := func() *ChatModelAgent { return newOrdinary(t, "a", recall(callOf("echo", "1", "x")), echo("echo")) }
 	for want, c := range map[string]struct {
 		agent Agent
@@ -91,7 +93,8 @@ func TestInterrupt_I8_InfosOfCancels(t *testing.T) {
 	}
 }
 
-func TestInterrupt_I9_TheAgentsOwnLevel(t *testing.T) {
+// Rules runtime/I4, runtime/I9.
+func TestInterrupt_TheAgentsOwnLevel(t *testing.T) {
 	matrix(t, testOwnLevel[ordinary], testOwnLevel[agentic])
 }
 
@@ -102,13 +105,13 @@ func testOwnLevel[M MessageType](t *testing.T, streaming bool) {
 	require.IsType(t, (*ChatModelAgentInterruptInfo)(nil), interrupted.Data)
 	own := interrupted.InterruptContexts[0].Parent
 	require.IsType(t, (*compose.InterruptInfo)(nil), own.Info)
-	require.Equal(t, "agent:tester", own.Address.String(), "I4: nodes of its graph are not shown")
+	require.Equal(t, "agent:tester", own.Address.String(), "rule runtime/I4: nodes of its graph are not shown")
 	require.False(t, own.IsRootCause)
 }
 
-// I10: what was interrupted learns of it once: the same call in the next round of a loop is a new one.
-// user-pain F13.
-func TestInterrupt_I10_Once(t *testing.T) {
+// What was interrupted is resumed once: the same call in the next round of a loop is a new one.
+// Rule runtime/I10.
+func TestInterrupt_StateIsGivenOnce(t *testing.T) {
 	m := &replies{all: []Message{callOf("ask", "c", "1"), schema.AssistantMessage("one", nil), callOf("ask", "c", "2"), schema.AssistantMessage("two", nil)}}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: loopAgentOf(t, "loop", 2, newOrdinary(t, "a", m, askTool("ask"))), CheckPointStore: memory{}})
 	first := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
@@ -130,7 +133,8 @@ func (n noted) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOpt
 	return n.ResumableAgent.Resume(ctx, info, opts...)
 }
 
-func TestInterrupt_I11_I12_WhoIsATarget(t *testing.T) {
+// Rules runtime/I11, runtime/I12.
+func TestInterrupt_WhoIsATarget(t *testing.T) {
 	type seen struct{ interrupted, target, implicit bool }
 	for name, c := range map[string]struct {
 		targets func(points []*InterruptCtx) map[string]any
@@ -162,7 +166,8 @@ func TestInterrupt_I11_I12_WhoIsATarget(t *testing.T) {
 	}
 }
 
-func TestInterrupt_I11_Composites(t *testing.T) {
+// Rule runtime/I11.
+func TestInterrupt_CompositesOnThePathAreTargets(t *testing.T) {
 	var outer []ResumeInfo
 	inner := AgentWithOptions(t.Context(), insisting("inner")).(ResumableAgent)
 	a := noted{&interruptible{
@@ -188,8 +193,9 @@ func TestInterrupt_I11_Composites(t *testing.T) {
 	require.Equal(t, "mine", outer[0].InterruptState)
 }
 
-// I15: an agent and its tool may be given something in one call.
-func TestInterrupt_I15_CompositeTargets(t *testing.T) {
+// An agent and its tool may be targets in one call.
+// Rule runtime/I15.
+func TestInterrupt_CompositeTargets(t *testing.T) {
 	m := &replies{all: []Message{callOf("ask", "c", "x"), schema.AssistantMessage("done", nil)}}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: memory{}})
 	point := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))[0]
@@ -204,7 +210,8 @@ func TestInterrupt_I15_CompositeTargets(t *testing.T) {
 	require.ErrorContains(t, err, "has invalid resume data type: string")
 }
 
-func TestInterrupt_I16_DataOfTheAgentsOwn(t *testing.T) {
+// Rules runtime/I1, runtime/I16.
+func TestInterrupt_DataOfTheAgentsOwn(t *testing.T) {
 	schema.RegisterName[*interruptData]("_test_interrupt_data")
 	for name, wrap := range map[string]func(Agent) Agent{
 		"outermost": func(a Agent) Agent { return a },
@@ -217,7 +224,7 @@ func TestInterrupt_I16_DataOfTheAgentsOwn(t *testing.T) {
 		a.run = func(ctx context.Context, _ *AgentInput, send func(*AgentEvent)) {
 			e := Interrupt(ctx, "why")
 			require.Nil(t, e.Action.Interrupted.Data)
-			require.Len(t, e.Action.Interrupted.InterruptContexts, 1, "I1: they are there already")
+			require.Len(t, e.Action.Interrupted.InterruptContexts, 1, "rule runtime/I1: they are there already")
 			e.Action.Interrupted.Data = &interruptData{"mine"}
 			send(e)
 		}
@@ -231,7 +238,8 @@ func TestInterrupt_I16_DataOfTheAgentsOwn(t *testing.T) {
 
 type interruptData struct{ Text string }
 
-func TestInterrupt_I17_NotResumable(t *testing.T) {
+// Rule runtime/I17.
+func TestInterrupt_AgentThatCannotBeResumedIsAnError(t *testing.T) {
 	stops := func(name string) Agent { // it cannot be resumed
 		return actor(name, func(ctx context.Context, send func(*AgentEvent)) { send(Interrupt(ctx, "why")) })
 	}
@@ -261,8 +269,9 @@ func TestInterrupt_I17_NotResumable(t *testing.T) {
 	}
 }
 
-// I18: two agents below one that hands over cannot both go on.
-func TestInterrupt_I18_TwoAgentsBelow(t *testing.T) {
+// Two interrupted agents below one that transfers cannot both be resumed.
+// Rule runtime/I18.
+func TestInterrupt_TwoAgentsBelowOneThatTransfers(t *testing.T) {
 	root := actor("root", func(ctx context.Context, send func(*AgentEvent)) {
 		both := &InterruptInfo{}
 		for _, name := range []string{"a", "b"} {
@@ -280,8 +289,9 @@ func TestInterrupt_I18_TwoAgentsBelow(t *testing.T) {
 		"agent has multiple child agents leading to interruption, but concurrent transfer is not supported")
 }
 
-// I19: the tools that BeforeAgent adds are there again.
-func TestInterrupt_I19_ToolsOfBeforeAgent(t *testing.T) {
+// The tools that BeforeAgent adds are there again.
+// Rule runtime/I19.
+func TestInterrupt_ToolsOfBeforeAgent(t *testing.T) {
 	matrix(t, testAddedTools[ordinary], testAddedTools[agentic])
 }
 
@@ -302,9 +312,10 @@ func testAddedTools[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"echo", "ask"}, toolNames(m.options[1]))
 }
 
-// TestInterrupt_R9_I13_CallsOfOneID: of interrupted calls with one ID, or none, as some models make them, each is
-// resumed by itself: what is done stays out of the way of the others.
-func TestInterrupt_R9_I13_CallsOfOneID(t *testing.T) {
+// TestInterrupt_CallsOfOneIDAreResumedOneByOne: of interrupted calls with one ID, or none, as some models make them,
+// each is resumed by itself, and calls that have finished do not disturb the others.
+// Rules agent/R-9, runtime/I13.
+func TestInterrupt_CallsOfOneIDAreResumedOneByOne(t *testing.T) {
 	for _, id := range []string{"", "c"} {
 		m := &replies{all: []Message{chatAnswer("", wanted{"ask", id, "p"}, wanted{"ask", id, "q"}), schema.AssistantMessage("done", nil)}}
 		r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: memory{}})

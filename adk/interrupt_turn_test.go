@@ -12,10 +12,11 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestInterrupt_L12_InATurnOfTheModel: the model, or a hook around it, may ask. Before there is an answer, the resumed
-// run takes the turn anew, as if it had not begun: the history is the same, what hooks had made of it is not there
-// twice, and it costs no iteration. After that the answer stands, and only the hooks run again.
-func TestInterrupt_L12_InATurnOfTheModel(t *testing.T) {
+// TestInterrupt_InATurnOfTheModel: the model, or a hook around it, may interrupt. Before there is an answer, the
+// resumed run takes the turn anew, as if it had not begun: the history is the same, what hooks had made of it is not
+// there twice, and it costs no iteration. After that the answer stands, and only the hooks run again.
+// Rule agent/L-12.
+func TestInterrupt_InATurnOfTheModel(t *testing.T) {
 	bubbled(t, testTurnInterrupt[ordinary], testTurnInterrupt[agentic])
 }
 
@@ -67,8 +68,9 @@ func testTurnInterrupt[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestInterrupt_L12_OfTheModelItself: that of a model without anything around it.
-func TestInterrupt_L12_OfTheModelItself(t *testing.T) {
+// TestInterrupt_OfTheModelItself: an interrupt of a model without anything around it.
+// Rule agent/L-12.
+func TestInterrupt_OfTheModelItself(t *testing.T) {
 	bubbled(t, testModelInterrupt[ordinary], testModelInterrupt[agentic])
 }
 
@@ -100,9 +102,10 @@ func testModelInterrupt[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"assistant: done"}, linesOf(all))
 }
 
-// TestInterrupt_L12_AnAnswerThatWasTalkedTo: a history that was changed while the run waited, and does not end with the
-// answer any more, is answered anew.
-func TestInterrupt_L12_AnAnswerThatWasTalkedTo(t *testing.T) {
+// TestInterrupt_AChangedHistoryIsAnsweredAnew: a history that was changed while the run waited, and does not end with
+// the answer any more, gets a new answer.
+// Rule agent/L-12.
+func TestInterrupt_AChangedHistoryIsAnsweredAnew(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		asked := 0
 		m := &replies{all: []*schema.Message{schema.AssistantMessage("one", nil), schema.AssistantMessage("two", nil)}}

@@ -12,7 +12,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestIterator_E1_I1_UnboundedInOrder(t *testing.T) {
+// Rules agent/I-1, runtime/E1.
+func TestIterator_UnboundedInOrder(t *testing.T) {
 	it, gen := NewAsyncIteratorPair[int]()
 	const n = 10_000
 	for i := range n {
@@ -32,7 +33,8 @@ func TestIterator_E1_I1_UnboundedInOrder(t *testing.T) {
 	}
 }
 
-func TestIterator_E1_I1_NextWaits(t *testing.T) {
+// Rules agent/I-1, runtime/E1.
+func TestIterator_NextWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		it, gen := NewAsyncIteratorPair[string]()
 		var got []string
@@ -57,13 +59,15 @@ func TestIterator_E1_I1_NextWaits(t *testing.T) {
 	})
 }
 
-func TestIterator_E2_I2_SendAfterClosePanics(t *testing.T) {
+// Rules agent/I-2, runtime/E2.
+func TestIterator_SendAfterClosePanics(t *testing.T) {
 	_, gen := NewAsyncIteratorPair[int]()
 	gen.Close()
 	require.PanicsWithValue(t, "send on closed channel", func() { gen.Send(1) })
 }
 
-func TestIterator_E2_I3_ManySendersAndReaders(t *testing.T) {
+// Rules agent/I-3, runtime/E2.
+func TestIterator_ManySendersAndReaders(t *testing.T) {
 	it, gen := NewAsyncIteratorPair[[2]int]()
 	var senders, readers sync.WaitGroup
 	for s := range 4 {
@@ -167,8 +171,9 @@ func TestIterator_JSON(t *testing.T) {
 	require.True(t, ok, "encoding reads nothing")
 }
 
-// TestIterator_E9_ReadAfterTheEnd: a stream that was delivered belongs to the reader, whenever it is read.
-func TestIterator_E9_ReadAfterTheEnd(t *testing.T) {
+// TestIterator_StreamsCanBeReadAfterTheEnd: a stream that was delivered belongs to the reader, whenever it is read.
+// Rule runtime/E9.
+func TestIterator_StreamsCanBeReadAfterTheEnd(t *testing.T) {
 	t.Run("ordinary", testReadLater[ordinary])
 	t.Run("agentic", testReadLater[agentic])
 }

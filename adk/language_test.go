@@ -15,9 +15,10 @@ func speak(t *testing.T, lang Language) {
 	t.Cleanup(func() { _ = SetLanguage(LanguageEnglish) })
 }
 
-// TestLanguage_LG1_LG2_Prompts: each built-in prompt of an agent exists in both languages, and is made in the one that
-// is set then: the instruction at the first run, the description of the tool whenever it is asked for.
-func TestLanguage_LG1_LG2_Prompts(t *testing.T) {
+// TestLanguage_PromptsExistInBoth: each built-in prompt of an agent exists in both languages, and is made in the one
+// that is set then: the instruction at the first run, the description of the tool whenever it is asked for.
+// Rules agent/LG-1, agent/LG-2.
+func TestLanguage_PromptsExistInBoth(t *testing.T) {
 	require.EqualError(t, SetLanguage(7), "invalid language: 7")
 	for _, prompt := range []string{TransferToAgentInstruction, TransferToAgentInstructionChinese, agentLine, agentLineChinese} {
 		require.Equal(t, 2, strings.Count(prompt, "%s"))

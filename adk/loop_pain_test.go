@@ -15,9 +15,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestLoop_D2_D3_D17_Results: user-pain D2, D3, D17: however long tools take, each call has exactly one result before
-// the next call of the model, in the order of the calls, and one event.
-func TestLoop_D2_D3_D17_Results(t *testing.T) {
+// TestLoop_EachCallHasOneResultInOrder: however long tools take, each call has exactly one result before the next call
+// of the model, in the order of the calls, and one event.
+func TestLoop_EachCallHasOneResultInOrder(t *testing.T) {
 	bubbled(t, testLoopResults[ordinary], testLoopResults[agentic])
 }
 
@@ -47,9 +47,11 @@ func testLoopResults[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestLoop_A7_PanicInToolK: user-pain A7: whichever of the tools panics, the run fails the same way, and its siblings
-// have ended before.
-func TestLoop_A7_PanicInToolK(t *testing.T) { bubbled(t, testPanicK[ordinary], testPanicK[agentic]) }
+// TestLoop_APanicInAnyToolFailsTheRunAlike: whichever of the tools panics, the run fails the same way, and its
+// siblings have ended before.
+func TestLoop_APanicInAnyToolFailsTheRunAlike(t *testing.T) {
+	bubbled(t, testPanicK[ordinary], testPanicK[agentic])
+}
 
 func testPanicK[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
@@ -85,9 +87,9 @@ func testPanicK[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestLoop_C1_CallsAnywhere: user-pain C1, C3, C5, L1: calls are found wherever in an answer they come, beside text and
-// chunks that have nothing but token counts, which are those of the answer that was not streamed.
-func TestLoop_C1_CallsAnywhere(t *testing.T) {
+// TestLoop_CallsAnywhereInAnAnswer: calls are found wherever in an answer they come, beside text and chunks that have
+// nothing but token counts, which are those of the answer that was not streamed.
+func TestLoop_CallsAnywhereInAnAnswer(t *testing.T) {
 	usage := func(n int) *schema.Message {
 		return &schema.Message{Role: schema.Assistant, ResponseMeta: &schema.ResponseMeta{Usage: &schema.TokenUsage{TotalTokens: n, PromptTokens: n - 1, CompletionTokens: 1}}}
 	}
@@ -106,14 +108,14 @@ func TestLoop_C1_CallsAnywhere(t *testing.T) {
 				require.Equal(t, []string{answered, ended}, linesOf(all)[1:])
 				require.Equal(t, 9, all[0].message.ResponseMeta.Usage.TotalTokens)
 				require.Equal(t, 9, m.histories[1][1].ResponseMeta.Usage.TotalTokens)
-				require.Equal(t, all[0].message.Content, m.histories[1][1].Content, "user-pain C10")
+				require.Equal(t, all[0].message.Content, m.histories[1][1].Content, "the history has the text of the event")
 			}
 		}
 	}
 }
 
-// TestLoop_D15_EmptyResults: user-pain D15: a tool that says nothing has said something.
-func TestLoop_D15_EmptyResults(t *testing.T) {
+// TestLoop_AnEmptyResultIsAResult: a tool that returns nothing has returned something.
+func TestLoop_AnEmptyResultIsAResult(t *testing.T) {
 	bubbled(t, testEmptyResults[ordinary], testEmptyResults[agentic])
 }
 
@@ -142,8 +144,8 @@ func testEmptyResults[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestLoop_D7_InterruptIsNoError: user-pain D7: wrappers, retry and failover do not take an interrupt for a failure.
-func TestLoop_D7_InterruptIsNoError(t *testing.T) {
+// TestLoop_InterruptIsNoError: wrappers, retry and failover do not take an interrupt for a failure.
+func TestLoop_InterruptIsNoError(t *testing.T) {
 	bubbled(t, testInterruptNoError[ordinary], testInterruptNoError[agentic])
 }
 
@@ -166,8 +168,11 @@ func testInterruptNoError[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, 2, m.calls())
 }
 
-// TestOutputKey_O1_O2: what the session has at the end of a run.
-func TestOutputKey_O1_O2(t *testing.T) { bubbled(t, testOutputKey[ordinary], testOutputKey[agentic]) }
+// TestOutputKey_StoresTheFinalText: what the session has at the end of a run.
+// Rules agent/O-1, agent/O-2.
+func TestOutputKey_StoresTheFinalText(t *testing.T) {
+	bubbled(t, testOutputKey[ordinary], testOutputKey[agentic])
+}
 
 func testOutputKey[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()

@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// user-pain B3: no test leaves a goroutine.
+// No test leaves a goroutine.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -107,8 +107,9 @@ func TestNestedRun_SeesTheCallThatStartedIt(t *testing.T) {
 	require.Contains(t, replies.seen[0][1].Content, "[outer] called tool: `ask`")
 }
 
-// TestNestedRun_ASafePointCancelLeavesItAlone: rule C17. A recursive cancel at safe points stops the agent that it is
-// for, and not one that its tool has started and waits for: the tool would take half an answer for a whole one.
+// TestNestedRun_ASafePointCancelLeavesItAlone: a recursive cancel at safe points stops the agent that it is for, and
+// not one that its tool has started and waits for: the tool would take half an answer for a whole one.
+// Rule runtime/C17.
 func TestNestedRun_ASafePointCancelLeavesItAlone(t *testing.T) {
 	for name := range innerAgents(t) {
 		synctest.Test(t, func(t *testing.T) {

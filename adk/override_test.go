@@ -80,9 +80,9 @@ func (*withMixin) WrapModel(_ context.Context, m model.BaseModel[Message], _ *Mo
 	return m, nil
 }
 
-// TestOverride_S11_Detection: which hooks a middleware has, whatever its shape. A hook that is not seen would never be
-// called.
-func TestOverride_S11_Detection(t *testing.T) {
+// TestOverride_FindsWhichHooksAMiddlewareHas: whatever its shape. A hook that is not found would never be called.
+// Rule agent/S-11.
+func TestOverride_FindsWhichHooksAMiddlewareHas(t *testing.T) {
 	local := struct{ *pointerBase }{&pointerBase{}}
 	for i, c := range []struct {
 		handler ChatModelAgentMiddleware
@@ -212,8 +212,10 @@ func (*onlyEnhancedStreamable) WrapEnhancedStreamableToolCall(_ context.Context,
 	return e, nil
 }
 
-// TestOverride_S12_NilBase: base methods work on a nil receiver, and a nil middleware is refused.
-func TestOverride_S12_NilBase(t *testing.T) {
+// TestOverride_NilBaseWorksAndNilMiddlewareIsRefused: base methods work on a nil receiver, and a nil middleware is
+// refused.
+// Rule agent/S-12.
+func TestOverride_NilBaseWorksAndNilMiddlewareIsRefused(t *testing.T) {
 	var base *BaseChatModelAgentMiddleware
 	ctx, rc, err := base.BeforeAgent(t.Context(), nil)
 	require.NoError(t, err)

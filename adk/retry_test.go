@@ -50,7 +50,8 @@ func endsOf[M MessageType](all []observed[M]) (out []string) {
 	return out
 }
 
-// TestRetry_Legacy: RT-1, RT-3 and the legacy mode, by what the model does.
+// TestRetry_Legacy: the legacy mode, by what the model does.
+// Rules agent/RT-1, agent/RT-3.
 func TestRetry_Legacy(t *testing.T) { bubbled(t, testRetryLegacy[ordinary], testRetryLegacy[agentic]) }
 
 func testRetryLegacy[M MessageType](t *testing.T, streaming bool) {
@@ -76,7 +77,7 @@ func testRetryLegacy[M MessageType](t *testing.T, streaming bool) {
 		m := &fickle[M]{tries: c.tries}
 		a := setup(t, m, nil, retrying[M](c.max, nil), func(conf *TypedChatModelAgentConfig[M]) {
 			conf.ModelRetryConfig.IsRetryAble = func(_ context.Context, err error) bool {
-				require.NotErrorIs(t, err, ErrStreamCanceled, "RT-1")
+				require.NotErrorIs(t, err, ErrStreamCanceled, "rule agent/RT-1")
 				return !errors.Is(err, io.ErrShortWrite)
 			}
 		})
@@ -108,7 +109,8 @@ func testRetryLegacy[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestRetry_ShouldRetry: RT-4 to RT-10 by decision.
+// TestRetry_ShouldRetry: attempts and events by decision.
+// Rules agent/RT-1, agent/RT-4, agent/RT-5, agent/RT-6, agent/RT-7, agent/RT-8, agent/RT-9, agent/RT-10.
 func TestRetry_ShouldRetry(t *testing.T) {
 	bubbled(t, testShouldRetry[ordinary], testShouldRetry[agentic])
 }
@@ -127,44 +129,44 @@ func testShouldRetry[M MessageType](t *testing.T, streaming bool) {
 		err     error
 		last    string // the text of the exhaustion
 	}{
-		"RT-5 nil accepts": {
+		"nil accepts": {
 			tries: []try[M]{says1[M]("a", "b")}, max: 1, should: func(*TypedRetryContext[M]) *decision { return nil },
 			saw: []string{"1 assistant: ab <nil>"}, streams: []string{""},
 		},
-		"RT-5 nil accepts an error": {
+		"nil accepts an error": {
 			tries: []try[M]{breaks[M](errShaky, "a", "b")}, max: 1, should: func(*TypedRetryContext[M]) *decision { return nil },
 			saw: []string{"1 assistant: ab broken"}, streams: []string{"error: broken"}, err: errShaky,
 		},
-		"RT-4 error only": {
+		"error only": {
 			tries: []try[M]{refuses[M](errShaky), says1[M]("ok")}, max: 1,
 			should: func(rc *TypedRetryContext[M]) *decision { return &decision{Retry: rc.Err != nil} },
 			saw:    []string{"1 nil broken", "2 assistant: ok <nil>"}, streams: []string{""},
 		},
-		"RT-4 empty stream": {
+		"empty stream": {
 			tries: []try[M]{{}}, max: 1, should: func(*TypedRetryContext[M]) *decision { return nil },
 			saw: []string{"1 assistant:  <nil>"}, streams: []string{""},
 		},
-		"RT-4 silent after an error": {
+		"silent after an error": {
 			tries: []try[M]{{chunks: says1[M]("a").chunks, breaks: errShaky, silent: true}, says1[M]("ok")}, max: 1,
 			should: func(rc *TypedRetryContext[M]) *decision { return &decision{Retry: rc.Err != nil} },
 			saw:    []string{"1 assistant: a broken", "2 assistant: ok <nil>"}, streams: []string{"will retry 0: broken (<nil>)", ""},
 		},
-		"RT-6 rewritten error of a good answer": {
+		"rewritten error of a good answer": {
 			tries: []try[M]{says1[M]("a")}, max: 1, should: func(*TypedRetryContext[M]) *decision { return &decision{RewriteError: errRewritten} },
 			saw: []string{"1 assistant: a <nil>"}, streams: []string{""}, err: errRewritten,
 		},
-		"RT-6 rewritten error": {
+		"rewritten error": {
 			tries: []try[M]{breaks[M](errShaky, "a")}, max: 1, should: func(*TypedRetryContext[M]) *decision { return &decision{RewriteError: errRewritten} },
 			saw: []string{"1 assistant: a broken"}, streams: []string{"error: broken"}, err: errRewritten,
 		},
-		"RT-7 rewriting is for errors that stand": {
+		"rewriting is for errors that stand": {
 			tries: []try[M]{says1[M]("a"), says1[M]("b")}, max: 1,
 			should: func(rc *TypedRetryContext[M]) *decision {
 				return &decision{Retry: rc.RetryAttempt == 1, RewriteError: map[int]error{1: errRewritten}[rc.RetryAttempt]}
 			},
 			saw: []string{"1 assistant: a <nil>", "2 assistant: b <nil>"}, streams: []string{"will retry 0: model output rejected by ShouldRetry at attempt 1 (<nil>)", ""},
 		},
-		"RT-9 all rejected": {
+		"all rejected": {
 			tries: []try[M]{says1[M]("a"), says1[M]("b"), says1[M]("c")}, max: 2, should: always,
 			saw: []string{"1 assistant: a <nil>", "2 assistant: b <nil>", "3 assistant: c <nil>"},
 			streams: []string{
@@ -174,22 +176,22 @@ func testShouldRetry[M MessageType](t *testing.T, streaming bool) {
 			},
 			err: ErrExceedMaxRetries, last: "model output rejected by ShouldRetry at attempt 3",
 		},
-		"RT-9 all rejected with errors": {
+		"all rejected with errors": {
 			tries: []try[M]{breaks[M](errShaky, "a")}, max: 1, should: always,
 			saw:     []string{"1 assistant: a broken", "2 assistant: a broken"},
 			streams: []string{"will retry 0: broken (dull)", "will retry 1: broken (dull)"},
 			err:     errShaky, last: "exceeds max retries: last error: broken",
 		},
-		"RT-10 no retries": {
+		"no retries": {
 			tries: []try[M]{says1[M]("a")}, max: 0, should: always, saw: []string{"1 assistant: a <nil>"},
 			streams: []string{"will retry 0: model output rejected by ShouldRetry at attempt 1 (dull)"},
 			err:     ErrExceedMaxRetries, last: "at attempt 1",
 		},
-		"RT-1 canceled": {
+		"canceled": {
 			tries: []try[M]{breaks[M](ErrStreamCanceled, "a")}, max: 2, should: always,
 			streams: []string{"error: stream canceled"}, err: ErrStreamCanceled,
 		},
-		"RT-1 interrupt": {
+		"interrupt": {
 			tries: []try[M]{refuses[M](compose.Interrupt(context.Background(), "stop"))}, max: 2, should: always,
 		},
 	} {
@@ -202,8 +204,8 @@ func testShouldRetry[M MessageType](t *testing.T, streaming bool) {
 		all := read(t, ask(t.Context(), TypedAgent[M](a), streaming))
 		require.Equal(t, c.saw, saw, name)
 		want := c.streams
-		if !streaming { // RT-8
-			if want = nil; c.err == nil && name != "RT-1 interrupt" {
+		if !streaming { // rule agent/RT-8
+			if want = nil; c.err == nil && name != "interrupt" {
 				want = []string{""}
 			}
 		}
@@ -213,7 +215,7 @@ func testShouldRetry[M MessageType](t *testing.T, streaming bool) {
 			require.ErrorIs(t, err, c.err, name)
 			require.ErrorContains(t, err, c.last, name)
 		}
-		if name == "RT-1 interrupt" {
+		if name == "interrupt" {
 			require.NotNil(t, all[len(all)-1].Action, "%v", all[len(all)-1].Err)
 		}
 		synctest.Wait()
@@ -221,8 +223,10 @@ func testShouldRetry[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestRetry_RT7_Inputs: changed inputs and options are for the rest of the turn, the input for good if that is asked.
-func TestRetry_RT7_Inputs(t *testing.T) {
+// TestRetry_ChangedInputsAndOptions: changed inputs and options are for the rest of the turn, the input for good if
+// that is asked.
+// Rules agent/H-9, agent/RT-4, agent/RT-7.
+func TestRetry_ChangedInputsAndOptions(t *testing.T) {
 	bubbled(t, testRetryInputs[ordinary], testRetryInputs[agentic])
 }
 
@@ -264,7 +268,7 @@ func testRetryInputs[M MessageType](t *testing.T, streaming bool) {
 			require.Equal(t, [][]string{{"user: hi"}, {"user: changed"}, {"user: changed"}, {first, "assistant: [t#1 ]", "tool t#1: <>"}}, m.transcript())
 			if hooks {
 				called := []string{first, "assistant: [t#1 ]"}
-				require.Equal(t, [][]string{called, append(called, "tool t#1: <>", ended)}, after, "H-9")
+				require.Equal(t, [][]string{called, append(called, "tool t#1: <>", ended)}, after, "rule agent/H-9")
 			}
 			var temperatures []float32
 			for i := range m.options {
@@ -273,7 +277,7 @@ func testRetryInputs[M MessageType](t *testing.T, streaming bool) {
 					temperature = *p
 				}
 				temperatures = append(temperatures, temperature)
-				require.Equal(t, len(m.options[i]), len(kept[i].Options), "RT-4: what the attempt got")
+				require.Equal(t, len(m.options[i]), len(kept[i].Options), "rule agent/RT-4: what the attempt got")
 				require.Equal(t, m.transcript()[i], d.lines(kept[i].InputMessages))
 			}
 			require.Equal(t, []float32{0, 1, 2, 0}, temperatures)
@@ -282,8 +286,11 @@ func testRetryInputs[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestRetry_RT2_Backoff: how long a run waits between attempts, and that the end of ctx ends the wait.
-func TestRetry_RT2_Backoff(t *testing.T) { bubbled(t, testBackoff[ordinary], testBackoff[agentic]) }
+// TestRetry_PausesBetweenAttempts: how long a run waits between attempts, and that the end of ctx ends the wait.
+// Rules agent/L-9, agent/RT-2.
+func TestRetry_PausesBetweenAttempts(t *testing.T) {
+	bubbled(t, testBackoff[ordinary], testBackoff[agentic])
+}
 
 func testBackoff[M MessageType](t *testing.T, streaming bool) {
 	run := func(ctx context.Context, conf *TypedModelRetryConfig[M]) (time.Duration, []observed[M]) {
@@ -315,10 +322,11 @@ func testBackoff[M MessageType](t *testing.T, streaming bool) {
 	defer cancel()
 	took, all := run(ctx, &TypedModelRetryConfig[M]{MaxRetries: 3, BackoffFunc: func(context.Context, int) time.Duration { return time.Hour }})
 	require.Equal(t, time.Second, took)
-	require.ErrorIs(t, endError(t, all), context.DeadlineExceeded, "L-9")
+	require.ErrorIs(t, endError(t, all), context.DeadlineExceeded, "rule agent/L-9")
 }
 
-// TestRetry_DeadContext: do better 27: a run whose ctx has ended is not tried again, let alone in a loop without pause.
+// TestRetry_DeadContext: a run whose ctx has ended is not tried again, let alone in a loop without pause.
+// Rules agent/B19.27, agent/F-3, agent/L-9.
 func TestRetry_DeadContext(t *testing.T) {
 	bubbled(t, testDeadContext[ordinary], testDeadContext[agentic])
 }
@@ -344,13 +352,14 @@ func testDeadContext[M MessageType](t *testing.T, streaming bool) {
 			should = func(*TypedRetryContext[M]) *TypedRetryDecision[M] { return &TypedRetryDecision[M]{Retry: true} }
 		}
 		all := read(t, ask(ctx, TypedAgent[M](setup[M](t, m, nil, retrying(100, should))), streaming))
-		require.ErrorIs(t, endError(t, all), context.Canceled, "L-9, F-3")
+		require.ErrorIs(t, endError(t, all), context.Canceled, "rules agent/L-9, agent/F-3")
 		require.Equal(t, 1, calls)
 	}
 }
 
-// TestRetry_RT9_PanicReleasesTheReader: a reader that waits for the verdict on an answer is let go when there is none.
-func TestRetry_RT9_PanicReleasesTheReader(t *testing.T) {
+// TestRetry_PanicReleasesTheReader: a reader that waits for the verdict on an answer is let go when there is none.
+// Rule agent/RT-9.
+func TestRetry_PanicReleasesTheReader(t *testing.T) {
 	bubbled(t, testVerdictPanics[ordinary], testVerdictPanics[agentic])
 }
 
@@ -370,8 +379,9 @@ func testVerdictPanics[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestRetry_RT11_WillRetryError: what is left of one that was saved.
-func TestRetry_RT11_WillRetryError(t *testing.T) {
+// TestRetry_WillRetryErrorAfterACheckpoint: what is left of one that was saved.
+// Rule agent/RT-11.
+func TestRetry_WillRetryErrorAfterACheckpoint(t *testing.T) {
 	var buf bytes.Buffer
 	in := map[string]any{"e": &WillRetryError{ErrStr: "text", RetryAttempt: 3, err: errShaky, rejectReason: 1}}
 	require.ErrorIs(t, in["e"].(error), errShaky)
@@ -385,8 +395,9 @@ func TestRetry_RT11_WillRetryError(t *testing.T) {
 	require.Nil(t, e.RejectReason())
 }
 
-// TestRetry_RT3_ExhaustedError: its text, and what it matches (do better 25).
-func TestRetry_RT3_ExhaustedError(t *testing.T) {
+// TestRetry_ExhaustedErrorMatchesTheLastError: its text, and what it matches.
+// Rules agent/B19.25, agent/RT-3.
+func TestRetry_ExhaustedErrorMatchesTheLastError(t *testing.T) {
 	require.EqualError(t, &RetryExhaustedError{TotalRetries: 1}, "exceeds max retries")
 	e := fmt.Errorf("around: %w", &RetryExhaustedError{LastErr: &codedError{7}})
 	var coded *codedError

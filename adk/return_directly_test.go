@@ -21,8 +21,11 @@ func directly[M MessageType](names ...string) func(*TypedChatModelAgentConfig[M]
 	}
 }
 
-// TestReturnDirectly_RD: which call ends the run, and when its event comes.
-func TestReturnDirectly_RD(t *testing.T) { bubbled(t, testDirectly[ordinary], testDirectly[agentic]) }
+// TestReturnDirectly_OneResultEndsTheRun: which call ends the run, and when its event comes.
+// Rules agent/B19.19, agent/B19.20, agent/L-4, agent/R-6, agent/RD-1, agent/RD-2, agent/S-10.
+func TestReturnDirectly_OneResultEndsTheRun(t *testing.T) {
+	bubbled(t, testDirectly[ordinary], testDirectly[agentic])
+}
 
 func testDirectly[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
@@ -37,25 +40,25 @@ func testDirectly[M MessageType](t *testing.T, streaming bool) {
 		want   []string
 		change func(*TypedChatModelAgentConfig[M])
 	}{
-		"RD-2 the fastest comes last": {calls: []wanted{{"a", "1", ""}, {"b", "2", ""}, {"c", "3", ""}}, direct: []string{"a"},
+		"the fastest comes last": {calls: []wanted{{"a", "1", ""}, {"b", "2", ""}, {"c", "3", ""}}, direct: []string{"a"},
 			want: []string{"tool b#2: <>", "tool c#3: <>", "tool a#1: <>"}},
-		"R-6 S-10 the first of several": {calls: []wanted{{"c", "3", ""}, {"a", "1", ""}, {"b", "2", ""}}, direct: []string{"a", "b"},
+		"the first of several": {calls: []wanted{{"c", "3", ""}, {"a", "1", ""}, {"b", "2", ""}}, direct: []string{"a", "b"},
 			want: []string{"tool b#2: <>", "tool c#3: <>", "tool a#1: <>"}},
 		"the same tool twice": {calls: []wanted{{"a", "1", ""}, {"a", "2", ""}}, direct: []string{"a"},
 			want: []string{"tool a#2: <>", "tool a#1: <>"}},
-		"do better 20 false": {calls: []wanted{{"not this", "1", ""}}, want: []string{"tool not this#1: <>", ended}},
+		"false": {calls: []wanted{{"not this", "1", ""}}, want: []string{"tool not this#1: <>", ended}},
 		"a tool that streams": {calls: []wanted{{"s", "1", ""}, {"b", "2", ""}}, direct: []string{"s"},
 			want: []string{"tool b#2: <>", "tool s#1: xy"}},
-		"do better 20 alias": {calls: []wanted{{"also a", "1", ""}, {"b", "2", ""}}, direct: []string{"a"},
+		"alias": {calls: []wanted{{"also a", "1", ""}, {"b", "2", ""}}, direct: []string{"a"},
 			want: []string{"tool b#2: <>", "tool also a#1: <>"}, change: func(c *TypedChatModelAgentConfig[M]) {
 				c.ToolsConfig.ToolAliases = map[string]compose.ToolAliasConfig{"a": {NameAliases: []string{"also a"}}}
 			}},
-		"RD-1 added for the run": {calls: []wanted{{"a", "1", ""}}, want: []string{"tool a#1: <>"}, change: with[M](&hooked[M]{
+		"added for the run": {calls: []wanted{{"a", "1", ""}}, want: []string{"tool a#1: <>"}, change: with[M](&hooked[M]{
 			beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
 				rc.ReturnDirectly["a"] = true
 				return ctx, rc, nil
 			}})},
-		"do better 19 cleared for the run": {calls: []wanted{{"a", "1", ""}}, direct: []string{"a"}, want: []string{"tool a#1: <>", ended}, change: with[M](&hooked[M]{
+		"cleared for the run": {calls: []wanted{{"a", "1", ""}}, direct: []string{"a"}, want: []string{"tool a#1: <>", ended}, change: with[M](&hooked[M]{
 			beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
 				rc.ReturnDirectly = nil
 				return ctx, rc, nil
@@ -72,7 +75,7 @@ func testDirectly[M MessageType](t *testing.T, streaming bool) {
 			change = append(change, c.change)
 		}
 		a := setup(t, m, tools, change...)
-		for range 2 { // L-4: what is changed for a run is of that run
+		for range 2 { // rule agent/L-4: what is changed for a run is of that run
 			m.histories = nil
 			all := read(t, bare(t.Context(), a, streaming))
 			require.ElementsMatch(t, c.want, linesOf(all)[1:], name)
@@ -83,8 +86,10 @@ func testDirectly[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestReturnDirectly_RD3_I19_Resume: an event that was held when another call interrupted is sent after the resumption.
-func TestReturnDirectly_RD3_I19_Resume(t *testing.T) {
+// TestReturnDirectly_AHeldEventIsSentAfterTheResume: an event that was held when another call interrupted is sent
+// after the resumption.
+// Rules agent/RD-3, runtime/I19.
+func TestReturnDirectly_AHeldEventIsSentAfterTheResume(t *testing.T) {
 	bubbled(t, testDirectResume[ordinary], testDirectResume[agentic])
 }
 
@@ -109,8 +114,9 @@ func testDirectResume[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestExit_X1_X2: the exit tool ends a run of either kind, also beside other calls.
-func TestExit_X1_X2(t *testing.T) { bubbled(t, testExit[ordinary], testExit[agentic]) }
+// TestExit_ToolEndsTheRun: of either kind, also beside other calls.
+// Rules agent/X-1, agent/X-2.
+func TestExit_ToolEndsTheRun(t *testing.T) { bubbled(t, testExit[ordinary], testExit[agentic]) }
 
 func testExit[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
@@ -129,8 +135,11 @@ func testExit[M MessageType](t *testing.T, streaming bool) {
 	require.ErrorContains(t, endError(t, read(t, ask(t.Context(), TypedAgent[M](setup[M](t, m, nil, exits)), streaming))), "arguments of the exit tool")
 }
 
-// TestActions_A1_A2: an action is of the call that it was made in, and cannot come after its event.
-func TestActions_A1_A2(t *testing.T) { bubbled(t, testToolActions[ordinary], testToolActions[agentic]) }
+// TestActions_BelongToTheirCall: an action belongs to the call that it was made in, and cannot come after its event.
+// Rules agent/A-1, agent/A-2, agent/A-3, agent/B19.33, agent/R-9.
+func TestActions_BelongToTheirCall(t *testing.T) {
+	bubbled(t, testToolActions[ordinary], testToolActions[agentic])
+}
 
 func testToolActions[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
@@ -164,14 +173,16 @@ func testToolActions[M MessageType](t *testing.T, streaming bool) {
 				actions[d.line(o.message)] = o.Action.CustomizedAction
 			}
 		}
-		require.Equal(t, map[string]any{`tool acts#1: {"n":1}`: `{"n":1}`, `tool acts#2: {"n":2}`: `{"n":2}`, "tool late#3: x": `{"n":3}`}, actions, "R-9")
-		require.ErrorContains(t, late, "is out already", "do better 33")
+		require.Equal(t, map[string]any{`tool acts#1: {"n":1}`: `{"n":1}`, `tool acts#2: {"n":2}`: `{"n":2}`, "tool late#3: x": `{"n":3}`}, actions, "rule agent/R-9")
+		require.ErrorContains(t, late, "is out already", "rule agent/B19.33")
 	}
-	require.ErrorContains(t, SendToolGenAction(t.Context(), "x", nil), "SendToolGenAction failed", "A-3")
+	require.ErrorContains(t, SendToolGenAction(t.Context(), "x", nil), "SendToolGenAction failed", "rule agent/A-3")
 }
 
-// TestReturnDirectly_RD4_FinalMessage: the result that ends the run is its final message, of whatever form it is.
-func TestReturnDirectly_RD4_FinalMessage(t *testing.T) {
+// TestReturnDirectly_ResultIsTheFinalMessage: the result that ends the run is its final message, of whatever form it
+// is.
+// Rule agent/RD-4.
+func TestReturnDirectly_ResultIsTheFinalMessage(t *testing.T) {
 	bubbled(t, testDirectFinal[ordinary], testDirectFinal[agentic])
 }
 

@@ -118,7 +118,8 @@ type badInfo struct {
 
 func (b badInfo) Info(context.Context) (*schema.ToolInfo, error) { b.misdeed(); return nil, nil }
 
-func TestRobust_L6_UserCodeMisbehaves(t *testing.T) {
+// Rule agent/L-6.
+func TestRobust_UserCodeMisbehaves(t *testing.T) {
 	bubbled(t, testMisdeeds[ordinary], testMisdeeds[agentic])
 }
 
@@ -264,7 +265,8 @@ func testCtxBefore[M MessageType](t *testing.T, streaming bool) {
 	require.Zero(t, m.calls())
 }
 
-func TestRobust_L9_CtxEndsInTheModel(t *testing.T) {
+// Rule agent/L-9.
+func TestRobust_CtxEndsInTheModel(t *testing.T) {
 	bubbled(t, testCtxModel[ordinary], testCtxModel[agentic])
 }
 
@@ -281,7 +283,8 @@ func testCtxModel[M MessageType](t *testing.T, streaming bool) {
 	require.ErrorIs(t, failure(t, all), context.DeadlineExceeded)
 }
 
-func TestRobust_L9_CtxEndsInATool(t *testing.T) {
+// Rule agent/L-9.
+func TestRobust_CtxEndsInATool(t *testing.T) {
 	bubbled(t, testCtxTool[ordinary], testCtxTool[agentic])
 }
 
@@ -304,8 +307,9 @@ func testCtxTool[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestRobust_L9_CtxEndsMidStream: the model may or may not look at ctx; the run ends either way.
-func TestRobust_L9_CtxEndsMidStream(t *testing.T) {
+// TestRobust_CtxEndsMidStream: the model may or may not look at ctx; the run ends either way.
+// Rule agent/L-9.
+func TestRobust_CtxEndsMidStream(t *testing.T) {
 	t.Run("ordinary", func(t *testing.T) { synctest.Test(t, testCtxStream[ordinary]) })
 	t.Run("agentic", func(t *testing.T) { synctest.Test(t, testCtxStream[agentic]) })
 }
@@ -342,8 +346,9 @@ func testCtxStream[M MessageType](t *testing.T) {
 	}
 }
 
-// TestRobust_W3_ReadersDoNotHoldTheRun: whatever a reader does, the run goes on and its end is reached.
-func TestRobust_W3_ReadersDoNotHoldTheRun(t *testing.T) {
+// TestRobust_ReadersDoNotHoldTheRun: whatever a reader does, the run continues and reaches its end.
+// Rule agent/W-3.
+func TestRobust_ReadersDoNotHoldTheRun(t *testing.T) {
 	t.Run("ordinary", testLazyReaders[ordinary])
 	t.Run("agentic", testLazyReaders[agentic])
 }
@@ -413,8 +418,9 @@ func testLazyReaders[M MessageType](t *testing.T) {
 	})
 }
 
-// TestRobust_W3_Live: an event's chunks can be read while the model still writes.
-func TestRobust_W3_Live(t *testing.T) {
+// TestRobust_ChunksCanBeReadWhileTheModelWrites: streams of events are live.
+// Rule agent/W-3.
+func TestRobust_ChunksCanBeReadWhileTheModelWrites(t *testing.T) {
 	t.Run("ordinary", testLive[ordinary])
 	t.Run("agentic", testLive[agentic])
 }
@@ -513,9 +519,10 @@ type codedError struct{ code int }
 
 func (e *codedError) Error() string { return fmt.Sprint("code ", e.code) }
 
-// TestRobust_L6_GoexitInAWorker: of two tools at once, the one that is not on the run's own goroutine ends its
+// TestRobust_GoexitInAWorker: of two tools at once, the one that is not on the run's own goroutine ends its
 // goroutine. It must not count as a tool that returned an empty text.
-func TestRobust_L6_GoexitInAWorker(t *testing.T) {
+// Rule agent/L-6.
+func TestRobust_GoexitInAWorker(t *testing.T) {
 	bubbled(t, testGoexitWorker[ordinary], testGoexitWorker[agentic])
 }
 
@@ -537,9 +544,10 @@ func testGoexitWorker[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, 1, m.calls())
 }
 
-// TestRobust_L6_GoexitInABranch: an agent that runs beside others has a goroutine of its own. If it ends that, it has
-// not answered.
-func TestRobust_L6_GoexitInABranch(t *testing.T) {
+// TestRobust_GoexitInABranch: an agent that runs beside others has a goroutine of its own. If it ends that, it has not
+// answered.
+// Rule agent/L-6.
+func TestRobust_GoexitInABranch(t *testing.T) {
 	leaves := &custom[ordinary]{"leaves", func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] {
 		runtime.Goexit()
 		return nil

@@ -133,7 +133,8 @@ func retoldLine(name, text string) string {
 	return "user: For context: [" + name + "] said: " + text + "."
 }
 
-func TestRunContext_X4_X5_InnerRuns(t *testing.T) { synctest.Test(t, testInnerRuns) }
+// Rules runtime/X4, runtime/X5.
+func TestRunContext_InnerRunsClearIt(t *testing.T) { synctest.Test(t, testInnerRuns) }
 
 func testInnerRuns(t *testing.T) {
 	for _, clear := range []bool{false, true} {
@@ -172,13 +173,15 @@ func testInnerRuns(t *testing.T) {
 	}
 }
 
-// X4: a cleared context still belongs to the cancel of the run.
-func TestRunContext_X4_TheCancelStays(t *testing.T) {
+// A cleared context still belongs to the cancel of the run.
+// Rule runtime/X4.
+func TestRunContext_AClearedContextKeepsTheCancel(t *testing.T) {
 	ctx := context.WithValue(t.Context(), cancelKey{}, "mine")
 	require.Equal(t, "mine", ClearRunCtx(ctx).Value(cancelKey{}))
 }
 
-func TestRunContext_X7_OnlyOwnEventsAreRecorded(t *testing.T) {
+// Rule runtime/X7.
+func TestRunContext_OnlyOwnEventsAreRecorded(t *testing.T) {
 	foreign := said("foreign")
 	foreign.AgentName, foreign.RunPath = "x", []RunStep{{agentName: "x"}}
 	named := said("own")
@@ -190,7 +193,8 @@ func TestRunContext_X7_OnlyOwnEventsAreRecorded(t *testing.T) {
 	require.Equal(t, []string{"user: hi", retoldLine("first", "own"), retoldLine("first", "last")}, s.asked["next"])
 }
 
-func TestRunContext_X8_TheLastOwnEventDecides(t *testing.T) {
+// Rules runtime/F4, runtime/X8.
+func TestRunContext_TheLastOwnEventDecides(t *testing.T) {
 	transfer := func(path ...string) *AgentEvent {
 		e := &AgentEvent{Action: NewTransferToAgentAction("child")}
 		for _, name := range path {
@@ -207,7 +211,7 @@ func TestRunContext_X8_TheLastOwnEventDecides(t *testing.T) {
 		"of another agent":           {[]*AgentEvent{said("x"), transfer("parent", "inner")}, false},
 		"own, then one without":      {[]*AgentEvent{transfer(), said("x")}, false},
 		"own, then another agent's":  {[]*AgentEvent{transfer(), transfer("y")}, true},
-		"F4: exit wins over it":      {[]*AgentEvent{{Action: &AgentAction{Exit: true, TransferToAgent: &TransferToAgentAction{"child"}}}}, false},
+		"exit wins over it":          {[]*AgentEvent{{Action: &AgentAction{Exit: true, TransferToAgent: &TransferToAgentAction{"child"}}}}, false},
 		"another agent's exit later": {[]*AgentEvent{transfer(), {RunPath: []RunStep{{agentName: "y"}}, Action: NewExitAction()}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +224,8 @@ func TestRunContext_X8_TheLastOwnEventDecides(t *testing.T) {
 	}
 }
 
-func TestRunContext_X9_X10_PathsAndAddresses(t *testing.T) {
+// Rules runtime/X9, runtime/X10.
+func TestRunContext_PathsAndAddresses(t *testing.T) {
 	s := newTheatre()
 	handsOver := func(name, to string) Agent {
 		return s.sendsAll(name, &AgentEvent{Action: NewTransferToAgentAction(to)})
@@ -262,8 +267,9 @@ func TestRunContext_X9_X10_PathsAndAddresses(t *testing.T) {
 	}
 }
 
-// X9: what an agent that runs as a tool says is shown below the calling agent.
-func TestRunContext_X9_AgentToolsBelowTheirCaller(t *testing.T) {
+// Events of an agent that runs as a tool have a path below the calling agent.
+// Rule runtime/X9.
+func TestRunContext_AgentToolsBelowTheirCaller(t *testing.T) {
 	matrix(t, testPathOfTools[ordinary], testPathOfTools[agentic])
 }
 
@@ -285,7 +291,8 @@ func testPathOfTools[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"outer", "outer inner", "outer inner innermost", "outer inner", "outer inner", "outer", "outer"}, paths)
 }
 
-func TestRunContext_X11_ParallelVisibility(t *testing.T) { synctest.Test(t, testParallelVisibility) }
+// Rule runtime/X11.
+func TestRunContext_ParallelVisibility(t *testing.T) { synctest.Test(t, testParallelVisibility) }
 
 func testParallelVisibility(t *testing.T) {
 	s := newTheatre()
@@ -312,7 +319,8 @@ func testParallelVisibility(t *testing.T) {
 	}
 }
 
-func TestRunContext_X12_ParallelVisibilityAfterResume(t *testing.T) {
+// Rule runtime/X12.
+func TestRunContext_ParallelVisibilityAfterResume(t *testing.T) {
 	s := newTheatre()
 	seq := sequenceOf(t, "seq", s.says("before"),
 		parallelOf(t, "par",

@@ -50,9 +50,10 @@ func inRun[M MessageType](t *testing.T, f func(ctx context.Context)) {
 	require.NoError(t, all[len(all)-1].Err)
 }
 
-// TestRunLocal_RL1_Values: what can be kept, and what the error says about what cannot. A value that could be saved
-// says nothing about others of its type that may not (user-pain F1: probed when it is set).
-func TestRunLocal_RL1_Values(t *testing.T) {
+// TestRunLocal_Values: what can be kept, and what the error says about what cannot. A value that could be saved says
+// nothing about others of its type that may not: each is probed when it is set.
+// Rule agent/RL-1.
+func TestRunLocal_Values(t *testing.T) {
 	t.Run("ordinary", testRunLocal[ordinary])
 	t.Run("agentic", testRunLocal[agentic])
 }
@@ -97,6 +98,7 @@ func testRunLocal[M MessageType](t *testing.T) {
 }
 
 // TestRunLocal_Places: where values can be had, and where not.
+// Rule agent/H-3.
 func TestRunLocal_Places(t *testing.T) {
 	bubbled(t, testRunLocalPlaces[ordinary], testRunLocalPlaces[agentic])
 }
@@ -134,14 +136,14 @@ func testRunLocalPlaces[M MessageType](t *testing.T, streaming bool) {
 	m := says(d.answer("", wanted{"t", "1", ""}), d.answer("done"))
 	require.Len(t, read(t, bare(t.Context(), setup(t, m, []tool.BaseTool{nests}, with[M](before(&outer))), streaming)), 3)
 	require.Equal(t, "of the run", seen, "a run in a tool has values of its own")
-	for _, errs := range [][]error{outer, inner} { // H-3: not in BeforeAgent, also not those of the run around
+	for _, errs := range [][]error{outer, inner} { // rule agent/H-3: not in BeforeAgent, also not those of the run around
 		require.Len(t, errs, 2)
 		require.Error(t, errs[0])
 		require.Error(t, errs[1])
 	}
 }
 
-// TestRunLocal_Concurrent: tools of one message use them at once (user-pain D1).
+// TestRunLocal_Concurrent: tools of one message use them at once.
 func TestRunLocal_Concurrent(t *testing.T) {
 	matrix(t, testRunLocalRace[ordinary], testRunLocalRace[agentic])
 }
@@ -177,8 +179,11 @@ func testRunLocalRace[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, 16, found)
 }
 
-// TestSendEvent_SE1_SE2: who may send events, and what becomes of those that come too late (user-pain A6).
-func TestSendEvent_SE1_SE2(t *testing.T) { bubbled(t, testSendEvent[ordinary], testSendEvent[agentic]) }
+// TestSendEvent_WhoMaySendAndWhen: who may send events, and what happens to those that come too late.
+// Rules agent/H-3, agent/SE-1, agent/SE-2.
+func TestSendEvent_WhoMaySendAndWhen(t *testing.T) {
+	bubbled(t, testSendEvent[ordinary], testSendEvent[agentic])
+}
 
 func testSendEvent[M MessageType](t *testing.T, streaming bool) {
 	const outside = "TypedSendEvent failed: must be called within a ChatModelAgent Run() or Resume() execution context"
@@ -199,7 +204,7 @@ func testSendEvent[M MessageType](t *testing.T, streaming bool) {
 		return "ok", TypedSendEvent(ctx, own)
 	}}
 	begins := &hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
-		return ctx, rc, TypedSendEvent(ctx, own) // H-3
+		return ctx, rc, TypedSendEvent(ctx, own) // rule agent/H-3
 	}}
 	a := setup(t, says(d.answer("", wanted{"t", "1", ""}), d.answer("done")), []tool.BaseTool{sends}, with[M](begins))
 	all := read(t, bare(t.Context(), a, streaming))
@@ -219,9 +224,10 @@ func wrongKind[M MessageType](ctx context.Context) error {
 	return SendEvent(ctx, &AgentEvent{})
 }
 
-// TestRunLocal_DoBetter9_ProbesOnce: a type whose values can all be saved is probed once; one that holds an interface is
+// TestRunLocal_ProbesOnce: a type whose values can all be saved is probed once; one that holds an interface is
 // probed each time, because the next value may hold anything.
-func TestRunLocal_DoBetter9_ProbesOnce(t *testing.T) {
+// Rule agent/B19.9.
+func TestRunLocal_ProbesOnce(t *testing.T) {
 	type gobOnly struct{ N int }
 	gob.Register(gobOnly{})
 	require.ErrorContains(t, probeSaving(gobOnly{1}), "schema.RegisterName", "what a run is saved with does not know it")

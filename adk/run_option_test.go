@@ -25,7 +25,8 @@ func startsOf(names *[]string) callbacks.Handler {
 	}).Build()
 }
 
-func TestOptions_O4_Repeated(t *testing.T) {
+// Rule runtime/O4.
+func TestOptions_TheLastOfEachKindWins(t *testing.T) {
 	matrix(t, testRepeatedOptions[ordinary], testRepeatedOptions[agentic])
 }
 
@@ -66,7 +67,7 @@ func testRepeatedOptions[M MessageType](t *testing.T, streaming bool) {
 	it, err := r.ResumeWithParams(t.Context(), "last", &ResumeParams{Targets: map[string]any{point.ID: "yes"}}, opts...)
 	require.NoError(t, err)
 	read(t, it)
-	require.Equal(t, []string{"last"}, log, "O7: also on resume")
+	require.Equal(t, []string{"last"}, log, "rule runtime/O7: also on resume")
 	doc, err := openRun(store["last"])
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, keysOf(doc.Values))
@@ -90,7 +91,8 @@ func keysOf[V any, Map ~map[string]V](m Map) (keys []string) {
 	return keys
 }
 
-func TestOptions_O4_HistoryModifier(t *testing.T) {
+// Rule runtime/O4.
+func TestOptions_HistoryModifier(t *testing.T) {
 	m := &replies{all: []Message{callOf("ask", "c", "x"), schema.AssistantMessage("done", nil)}}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: memory{}})
 	point := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))[0]
@@ -103,8 +105,9 @@ func TestOptions_O4_HistoryModifier(t *testing.T) {
 	require.Equal(t, []string{"user: last", "user: hi"}, chatDialect.lines(m.seen[1])[:2])
 }
 
-// user-pain F11: on Resume, too.
-func TestOptions_O5_SessionValues(t *testing.T) {
+// TestOptions_SessionValuesAreSetBeforeTheAgentStarts: they are set on Resume, too.
+// Rule runtime/O5.
+func TestOptions_SessionValuesAreSetBeforeTheAgentStarts(t *testing.T) {
 	var seen []map[string]any
 	a := insisting("a")
 	run, resume := a.run, a.resume
@@ -125,7 +128,8 @@ func TestOptions_O5_SessionValues(t *testing.T) {
 	require.Equal(t, []map[string]any{{"x": 1, "y": 1}, all, all}, seen, "those of a resume count more than the saved ones")
 }
 
-func TestOptions_O6_AgentTools(t *testing.T) {
+// Rule runtime/O6.
+func TestOptions_ForOneAgentTool(t *testing.T) {
 	matrix(t, testAgentToolOptions[ordinary], testAgentToolOptions[agentic])
 }
 
@@ -150,7 +154,8 @@ func testAgentToolOptions[M MessageType](t *testing.T, streaming bool) {
 	require.Nil(t, modelOf(outer))
 }
 
-func TestOptions_O7_AfterToolCallsHook(t *testing.T) {
+// Rule runtime/O7.
+func TestOptions_AfterToolCallsHookRunsOnceARound(t *testing.T) {
 	matrix(t, testAfterToolCalls[ordinary], testAfterToolCalls[agentic])
 }
 
@@ -182,8 +187,9 @@ func testAfterToolCalls[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, 1, m.calls())
 }
 
-// O8: agents inside do not get the option of the cancel, and obey it all the same.
-func TestOptions_O8_TheCancelOptionStaysOutside(t *testing.T) {
+// Agents inside do not get the option of the cancel, and obey it all the same.
+// Rule runtime/O8.
+func TestOptions_TheCancelOptionStaysOutside(t *testing.T) {
 	var given []AgentRunOption
 	inner := &custom[Message]{"inner", func(ctx context.Context, _ *AgentInput, opts []AgentRunOption) *AsyncIterator[*AgentEvent] {
 		given = opts
@@ -200,8 +206,9 @@ func TestOptions_O8_TheCancelOptionStaysOutside(t *testing.T) {
 	require.Nil(t, given[0].cancel)
 }
 
-// O9: an agent that is resumed gets the options that are meant for it, as one that is run does.
-func TestOptions_O9_DesignationOnResume(t *testing.T) {
+// An agent that is resumed gets the options that are meant for it, as one that is run does.
+// Rule runtime/O9.
+func TestOptions_DesignationOnResume(t *testing.T) {
 	type flavor struct{ trail []string }
 	add := func(s string) AgentRunOption {
 		return WrapImplSpecificOptFn(func(f *flavor) { f.trail = append(f.trail, s) })
@@ -255,8 +262,9 @@ func (o *optionNoting) Resume(ctx context.Context, info *ResumeInfo, opts ...Age
 	return o.interruptible.Resume(ctx, info, opts...)
 }
 
-// Do better 19: options that are made of one another share no memory.
-func TestOptions_15_19_DesignationsShareNothing(t *testing.T) {
+// Options that are made of one another share no memory.
+// Rule runtime/B15.19.
+func TestOptions_DesignationsShareNothing(t *testing.T) {
 	base := WithCallbacks().DesignateAgent("a", "b", "c") // with room behind it
 	base.agents = slices.Grow(base.agents, 8)
 	x, y := base.DesignateAgent("x"), base.DesignateAgent("y")

@@ -12,8 +12,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// R6: without an ID, or a store, an interrupt is delivered and nothing is saved.
-func TestRunner_R6_WithoutAnID(t *testing.T) {
+// Without an ID, or a store, an interrupt is emitted and nothing is saved.
+// Rule runtime/R6.
+func TestRunner_SavesNothingWithoutAnIDOrAStore(t *testing.T) {
 	store := newDeletable()
 	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a"), CheckPointStore: store}).Query(t.Context(), "hi"))
 	require.Zero(t, store.writings)
@@ -22,8 +23,9 @@ func TestRunner_R6_WithoutAnID(t *testing.T) {
 	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a"), CheckPointStore: none}).Query(t.Context(), "hi", WithCheckPointID("1")))
 }
 
-// R10, user-pain F10: a resumed run streams if the saved one did, and is saved so again.
-func TestRunner_R10_StreamingIsThatOfTheSavedRun(t *testing.T) {
+// A resumed run streams if the saved one did, and is saved so again.
+// Rule runtime/R10.
+func TestRunner_StreamingModeComesFromTheCheckpoint(t *testing.T) {
 	t.Run("ordinary", testResumedStreaming[ordinary])
 	t.Run("agentic", testResumedStreaming[agentic])
 }
@@ -48,8 +50,9 @@ func testResumedStreaming[M MessageType](t *testing.T) {
 	}
 }
 
-// R11, user-pain F11: what was said before the interrupt is there for the agents after it, in a new process too.
-func TestRunner_R11_TheHistoryIsRestored(t *testing.T) {
+// The history from before the interrupt is there for the agents after it, in a new process too.
+// Rule runtime/R11.
+func TestRunner_TheHistoryIsRestored(t *testing.T) {
 	store := memory{}
 	s := newTheatre()
 	build := func() Agent { return sequenceOf(t, "seq", s.says("a"), asking("b"), s.says("c")) }
@@ -59,7 +62,8 @@ func TestRunner_R11_TheHistoryIsRestored(t *testing.T) {
 	require.Equal(t, []string{"user: hi", retoldLine("a", "a"), retoldLine("b", "b got ")}, s.asked["c"])
 }
 
-func TestRunner_R13_AnotherAgent(t *testing.T) {
+// Rule runtime/R13.
+func TestRunner_ResumeWithAnotherAgentIsAnErrorEvent(t *testing.T) {
 	for name, other := range map[string]Agent{
 		"custom": asking("b"), "chat model": asker(t, "b"), "sequence": sequenceOf(t, "b", asking("a")),
 		"agent with sub-agents": flowOf(t, asker(t, "b"), asking("a")),
@@ -71,8 +75,9 @@ func TestRunner_R13_AnotherAgent(t *testing.T) {
 	}
 }
 
-// R16: streams are saved as what came of them, with how they ended.
-func TestRunner_R16_StreamsAreSaved(t *testing.T) {
+// Streams are saved as their content and how they ended.
+// Rule runtime/R16.
+func TestRunner_StreamsAreSaved(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream *schema.StreamReader[Message]
 		text   string
@@ -106,8 +111,9 @@ func TestRunner_R16_StreamsAreSaved(t *testing.T) {
 	}
 }
 
-// R18: the state of a chat model agent is opaque bytes.
-func TestRunner_R18_StateOfAChatModelAgent(t *testing.T) {
+// The state of a chat model agent is opaque bytes.
+// Rule runtime/R18.
+func TestRunner_StateOfAChatModelAgent(t *testing.T) {
 	store := memory{}
 	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: sequenceOf(t, "seq", asker(t, "a")), CheckPointStore: store}).
 		Query(t.Context(), "hi", WithCheckPointID("1")))
@@ -124,8 +130,9 @@ func TestRunner_R18_StateOfAChatModelAgent(t *testing.T) {
 	require.True(t, found)
 }
 
-// Do better 15: a leaf can tell a resume that names nobody from one that names others (see also I11, I12).
-func TestResumeInfo_15_15_ImplicitResume(t *testing.T) {
+// A leaf can see whether a resume names nobody or names others.
+// Rules runtime/B15.15, runtime/I11, runtime/I12.
+func TestResumeInfo_ImplicitResume(t *testing.T) {
 	for _, targets := range []map[string]any{nil, {"unknown": 1}} {
 		var infos []ResumeInfo
 		r := NewRunner(t.Context(), RunnerConfig{Agent: noted{asking("a"), &infos}, CheckPointStore: memory{}})
@@ -135,17 +142,19 @@ func TestResumeInfo_15_15_ImplicitResume(t *testing.T) {
 	}
 }
 
-func TestErrors_15_20(t *testing.T) {
+// Rules runtime/B15.20, runtime/C6.
+func TestErrors_MatchByTypeAndShowInterruptPoints(t *testing.T) {
 	require.ErrorIs(t, &StreamCanceledError{}, ErrStreamCanceled, "also one that was decoded")
 	require.EqualError(t, &CancelError{}, "agent canceled: mode=0, escalated=false (immediate)")
-	require.EqualError(t, &CancelError{Info: &AgentCancelInfo{Mode: CancelAfterToolCalls, Escalated: true}}, "agent canceled: mode=4, escalated=true (after the tool calls)") // C6
+	require.EqualError(t, &CancelError{Info: &AgentCancelInfo{Mode: CancelAfterToolCalls, Escalated: true}}, "agent canceled: mode=4, escalated=true (after the tool calls)") // rule runtime/C6
 	points := []*InterruptCtx{{ID: "1"}}
 	require.Equal(t, points, (&CancelError{InterruptContexts: points}).GetInterruptContexts())
 	require.Equal(t, points, (&InterruptError{InterruptContexts: points}).GetInterruptContexts())
 }
 
-// Do better 13: bad input is an error, not a panic.
-func TestBadInput_15_13(t *testing.T) {
+// Whatever is missing or nil.
+// Rules runtime/B15.13, runtime/R14.
+func TestBadInput_IsAnErrorNotAPanic(t *testing.T) {
 	ctx := t.Context()
 	for name, build := range map[string]func() (any, error){
 		"SetSubAgents, no agent":      func() (any, error) { return SetSubAgents(ctx, nil, nil) },
@@ -199,14 +208,15 @@ func TestBadInput_15_13(t *testing.T) {
 	require.ErrorContains(t, err, "agent is nil")
 	r := NewRunner(ctx, RunnerConfig{Agent: asking("a"), CheckPointStore: memory{}})
 	interruptOf(t, r.Query(ctx, "hi", WithCheckPointID("1")))
-	it, err := r.ResumeWithParams(ctx, "1", nil) // R14: as Resume
+	it, err := r.ResumeWithParams(ctx, "1", nil) // rule runtime/R14: as Resume
 	require.NoError(t, err)
 	texts, _ := drainAll(t, it)
 	require.Equal(t, []string{"a: a got "}, texts)
 }
 
-// D1: the wrapper is what is in it, with its name, description and type.
-func TestDeterministicTransfer_D1(t *testing.T) {
+// The wrapper has the name, the description and the type of the agent inside.
+// Rule runtime/D1.
+func TestDeterministicTransfer_KeepsTheAgentsIdentity(t *testing.T) {
 	for name, c := range map[string]struct {
 		agent     Agent
 		typ       string
@@ -225,9 +235,10 @@ func TestDeterministicTransfer_D1(t *testing.T) {
 	}
 }
 
-// TestRunner_R16_AStreamWithoutAnEnd: a stream that does not end when the context of the run does costs its own end, and
+// TestRunner_AStreamWithoutAnEnd: a stream that does not end when the context of the run does costs its own end, and
 // not the interrupt: what came of it is saved.
-func TestRunner_R16_AStreamWithoutAnEnd(t *testing.T) {
+// Rule runtime/R16.
+func TestRunner_AStreamWithoutAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -26,8 +26,8 @@ func goldenRunner(t *testing.T, store CheckPointStore) *Runner {
 	return NewRunner(t.Context(), RunnerConfig{Agent: seq, CheckPointStore: store})
 }
 
-// TestRunner_GoldenCheckpoint: user-pain F2: what this release has saved can be resumed. WEFT_WRITE_GOLDEN=1 writes the
-// file anew, which is for a new format only: files of released formats stay.
+// TestRunner_GoldenCheckpoint: what this release has saved can be resumed. WEFT_WRITE_GOLDEN=1 writes the file anew,
+// which is for a new format only: files of released formats stay.
 func TestRunner_GoldenCheckpoint(t *testing.T) {
 	if os.Getenv("WEFT_WRITE_GOLDEN") != "" {
 		store := memory{}
@@ -52,8 +52,9 @@ func TestRunner_GoldenCheckpoint(t *testing.T) {
 	require.Equal(t, []string{"asking: told yes", "asking: done"}, texts)
 }
 
-// TestRunner_R9_DamagedCheckpoints: each kind of damage is an error of its own, and none is a panic.
-func TestRunner_R9_DamagedCheckpoints(t *testing.T) {
+// TestRunner_DamagedCheckpointsAreErrors: each kind of damage is an error of its own, and none is a panic.
+// Rule runtime/R9.
+func TestRunner_DamagedCheckpointsAreErrors(t *testing.T) {
 	data, err := os.ReadFile(goldenRun)
 	require.NoError(t, err)
 	resume := func(data []byte) error {
@@ -96,9 +97,10 @@ func FuzzOpenRun(f *testing.F) {
 	})
 }
 
-// TestRunner_R17_UnregisteredValuesAreNamed: user-pain F1: what cannot be saved is named, and the interrupt comes all
-// the same.
-func TestRunner_R17_UnregisteredValuesAreNamed(t *testing.T) {
+// TestRunner_UnregisteredValuesAreNamed: the error names what cannot be saved, and the interrupt is emitted all the
+// same.
+// Rule runtime/R17.
+func TestRunner_UnregisteredValuesAreNamed(t *testing.T) {
 	type mine struct{ A int }
 	agent := newOrdinary(t, "a", recall(callOf("ask", "c1", "x")), askTool("ask"))
 	r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: memory{}})

@@ -89,7 +89,8 @@ func drainAll(t *testing.T, it *AsyncIterator[*AgentEvent]) (texts []string, las
 	return texts, last
 }
 
-func TestRunner_R11_ResumeOfATool(t *testing.T) {
+// Rules runtime/I2, runtime/R11.
+func TestRunner_ResumesATool(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		m := &replies{all: []*schema.Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}
 		agent := newOrdinary(t, "a", m, askTool("ask"))
@@ -113,7 +114,8 @@ func TestRunner_R11_ResumeOfATool(t *testing.T) {
 	}
 }
 
-func TestInterrupt_I5_R11_InsideAnAgentToolInASequence(t *testing.T) {
+// Rules runtime/I2, runtime/I5, runtime/R11.
+func TestInterrupt_InsideAnAgentToolInASequence(t *testing.T) {
 	inner := newOrdinary(t, "inner", &replies{all: []*schema.Message{callOf("ask", "c2", "x"), schema.AssistantMessage("inner done", nil)}}, askTool("ask"))
 	outer := newOrdinary(t, "outer", &replies{all: []*schema.Message{callOf("inner", "c1", `{"request":"do"}`), schema.AssistantMessage("outer done", nil)}},
 		NewAgentTool(t.Context(), inner))
@@ -139,7 +141,8 @@ func TestInterrupt_I5_R11_InsideAnAgentToolInASequence(t *testing.T) {
 	require.Equal(t, []string{"seq", "before", "outer", "after"}, path)
 }
 
-func TestWorkflow_W7_I13_ParallelInterruptsAndResume(t *testing.T) {
+// Rules runtime/I13, runtime/W7.
+func TestWorkflow_ParallelInterruptsAndResume(t *testing.T) {
 	agent := func(name string) Agent {
 		return newOrdinary(t, name, &replies{all: []*schema.Message{callOf("ask", "c-"+name, "x"), schema.AssistantMessage(name+" done", nil)}}, askTool("ask"))
 	}
@@ -157,14 +160,15 @@ func TestWorkflow_W7_I13_ParallelInterruptsAndResume(t *testing.T) {
 	texts, last := drainAll(t, it)
 	require.Equal(t, []string{"x: told 1", "x: x done"}, texts)
 	require.Len(t, last.Action.Interrupted.InterruptContexts, 1)
-	require.NotContains(t, before, last.Action.Interrupted.InterruptContexts[0].ID, "I2: it has a new ID")
+	require.NotContains(t, before, last.Action.Interrupted.InterruptContexts[0].ID, "rule runtime/I2: it has a new ID")
 	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "2"}})
 	require.NoError(t, err)
 	texts, _ = drainAll(t, it)
 	require.Equal(t, []string{"y: told 2", "y: y done"}, texts)
 }
 
-func TestFlow_F3_F5_TransferAndResume(t *testing.T) {
+// Rules runtime/F3, runtime/F5.
+func TestFlow_TransferAndResume(t *testing.T) {
 	child := newOrdinary(t, "child", &replies{all: []*schema.Message{callOf("ask", "c", "x"), schema.AssistantMessage("child done", nil)}}, askTool("ask"))
 	model := &replies{all: []*schema.Message{callOf(TransferToAgentToolName, "t", `{"agent_name":"child"}`)}}
 	parent := newOrdinary(t, "parent", model)
@@ -182,9 +186,10 @@ func TestFlow_F3_F5_TransferAndResume(t *testing.T) {
 	require.Equal(t, []string{"child: told yes", "child: child done"}, texts)
 }
 
-// R12, user-pain B10, F16: a run that has ended does not take its checkpoint away, so that it can be resumed from there
-// again. One that is saved at every step does: nothing that it has done is to be done twice.
-func TestRunner_R12_TheCheckpointOfARunThatHasEnded(t *testing.T) {
+// The run can be resumed from its checkpoint again. One that is saved at every step removes it: nothing that it has
+// done is to be done twice.
+// Rules runtime/R6, runtime/R12.
+func TestRunner_KeepsTheCheckpointOfARunThatHasEnded(t *testing.T) {
 	for name, durability := range map[string]Durability{"on interrupt": OnInterrupt, "every step": EveryStep} {
 		t.Run(name, func(t *testing.T) {
 			for _, store := range []CheckPointStore{checkpoint.NewMemoryStore(), newDeletable(), memory{}} {
@@ -193,7 +198,7 @@ func TestRunner_R12_TheCheckpointOfARunThatHasEnded(t *testing.T) {
 				_, last := drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("")))
 				first, _, err := store.Get(t.Context(), "")
 				require.NoError(t, err)
-				require.NotEmpty(t, first, "R6: an empty string is an ID")
+				require.NotEmpty(t, first, "rule runtime/R6: an empty string is an ID")
 				resume := func() *AsyncIterator[*AgentEvent] {
 					point := last.Action.Interrupted.InterruptContexts[0].ID
 					it, err := r.ResumeWithParams(t.Context(), "", &ResumeParams{Targets: map[string]any{point: "yes"}})

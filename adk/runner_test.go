@@ -37,7 +37,10 @@ func sends[M MessageType](events ...*TypedAgentEvent[M]) *custom[M] {
 	}}
 }
 
-func TestRunner_R1_Query(t *testing.T) { matrix(t, testQuery[ordinary], testQuery[agentic]) }
+// Rule runtime/R1.
+func TestRunner_QueryIsOneUserMessage(t *testing.T) {
+	matrix(t, testQuery[ordinary], testQuery[agentic])
+}
 
 func testQuery[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
@@ -49,7 +52,8 @@ func testQuery[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{}, m.transcript()[1], "no messages are no messages")
 }
 
-func TestRunner_R1_R14_NilAgent(t *testing.T) {
+// Rules runtime/R1, runtime/R14.
+func TestRunner_NilAgentIsAnErrorEvent(t *testing.T) {
 	matrix(t, testNilAgent[ordinary], testNilAgent[agentic])
 }
 
@@ -60,7 +64,8 @@ func testNilAgent[M MessageType](t *testing.T, streaming bool) {
 	require.Len(t, read(t, NewRunner(context.Background(), RunnerConfig{}).Run(context.Background(), nil)), 1)
 }
 
-func TestRunner_R2_CustomAgentGetsTheInput(t *testing.T) {
+// Rule runtime/R2.
+func TestRunner_CustomAgentGetsTheInput(t *testing.T) {
 	matrix(t, testCustomInput[ordinary], testCustomInput[agentic])
 }
 
@@ -83,12 +88,13 @@ func testCustomInput[M MessageType](t *testing.T, streaming bool) {
 		return WrapImplSpecificOptFn(func(o *customOptions) { o.flavor = v })
 	}
 	it := ask(context.Background(), TypedAgent[M](c), streaming, flavor("for me"), flavor("for another").DesignateAgent("another"),
-		WithSessionValues(map[string]any{"k": "v"}).DesignateAgent("another")) // O3: read regardless
+		WithSessionValues(map[string]any{"k": "v"}).DesignateAgent("another")) // rule runtime/O3: read regardless
 	require.True(t, called, "before Run returns")
 	require.Empty(t, read(t, it), "an agent may have nothing to say")
 }
 
-func TestRunner_E8_X6_Stamping(t *testing.T) {
+// Rules runtime/E8, runtime/X6.
+func TestRunner_StampsEventsWithNameAndPath(t *testing.T) {
 	matrix(t, testStamping[ordinary], testStamping[agentic])
 }
 
@@ -126,8 +132,9 @@ func testStamping[M MessageType](t *testing.T, streaming bool) {
 	require.Empty(t, events[0].RunPath)
 }
 
-// TestRunner_E8_EventsAreTheReaders: what a reader does to one event does not reach another.
-func TestRunner_E8_EventsAreTheReaders(t *testing.T) {
+// TestRunner_EventsBelongToTheirReader: a change that a reader makes to one event does not reach another.
+// Rule runtime/E8.
+func TestRunner_EventsBelongToTheirReader(t *testing.T) {
 	d := &chatDialect
 	m := says(d.answer("", wanted{"echo", "1", ""}), d.answer("done"))
 	it := ask(context.Background(), Agent(setup(t, m, []tool.BaseTool{echo("echo")})), false)
@@ -181,7 +188,8 @@ func TestRunner_CloseReachesTheCustomAgent(t *testing.T) {
 	gen.Close()
 }
 
-func TestRunner_X1_X3_Sessions(t *testing.T) {
+// Rules runtime/O3, runtime/X1, runtime/X3.
+func TestRunner_EachRunHasItsSession(t *testing.T) {
 	matrix(t, testSessions[ordinary], testSessions[agentic])
 }
 
@@ -218,7 +226,8 @@ func testSessions[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, map[string]any{"a": 1, "b": 1}, given)
 }
 
-func TestSession_X3_OutsideARun(t *testing.T) {
+// Rule runtime/X3.
+func TestSession_ValuesAreAbsentOutsideARun(t *testing.T) {
 	ctx := context.Background()
 	AddSessionValue(ctx, "a", 1)
 	_, ok := GetSessionValue(ctx, "a")
@@ -227,7 +236,8 @@ func TestSession_X3_OutsideARun(t *testing.T) {
 	require.Empty(t, GetSessionValues(ctx))
 }
 
-func TestOptions_I4_I5_O1_O2(t *testing.T) {
+// Rules agent/I-4, agent/I-5, runtime/O1, runtime/O2.
+func TestOptions_OwnOptionsAndDesignation(t *testing.T) {
 	type own struct{ trail string }
 	add := func(s string) AgentRunOption { return WrapImplSpecificOptFn(func(o *own) { o.trail += s }) }
 	require.Equal(t, "base12", GetImplSpecificOptions(&own{"base"}, add("1"), AgentRunOption{}, WithChatModelOptions(nil), add("2")).trail)
@@ -243,7 +253,8 @@ func TestOptions_I4_I5_O1_O2(t *testing.T) {
 	require.Equal(t, "1", GetImplSpecificOptions(&own{}, optionsFor("a", []AgentRunOption{add("1").DesignateAgent()})...).trail)
 }
 
-func TestRunner_R15_L8_ConcurrentRuns(t *testing.T) {
+// Rules agent/ID-2, agent/L-8, runtime/R15.
+func TestRunner_ConcurrentRunsAreIndependent(t *testing.T) {
 	matrix(t, testConcurrent[ordinary], testConcurrent[agentic])
 }
 
@@ -299,6 +310,6 @@ func testConcurrent[M MessageType](t *testing.T, streaming bool) {
 		})
 	}
 	wg.Wait()
-	require.Len(t, ids, 4000, "ID-2: every message of every run has an ID of its own")
+	require.Len(t, ids, 4000, "rule agent/ID-2: every message of every run has an ID of its own")
 	require.Empty(t, GetMessageID(done))
 }

@@ -20,9 +20,10 @@ func loudModel[M MessageType]() *hooked[M] {
 	}}
 }
 
-// TestSenders_W4_Place: the sender of the user's sends what there is at its place, and the history has the rest, with
-// the same message ID.
-func TestSenders_W4_Place(t *testing.T) {
+// TestSenders_SendWhatThereIsAtTheirPlace: a sender that the user has placed sends the message of its place, and the
+// history has the final one, with the same message ID.
+// Rules agent/ID-3, agent/ID-4, agent/W-4.
+func TestSenders_SendWhatThereIsAtTheirPlace(t *testing.T) {
 	bubbled(t, testSenderPlace[ordinary], testSenderPlace[agentic])
 }
 
@@ -40,7 +41,7 @@ func testSenderPlace[M MessageType](t *testing.T, streaming bool) {
 		"innermost":        {[]TypedChatModelAgentMiddleware[M]{loudModel[M](), wraps, sender, toolSender}, "done", "<>"},
 		"only the model's": {[]TypedChatModelAgentMiddleware[M]{loudModel[M](), wraps, sender}, "done", "(<>)"},
 	} {
-		for _, retry := range []string{"", "retry", "should"} { // W-4 with both kinds of retry, in both orders
+		for _, retry := range []string{"", "retry", "should"} { // rule agent/W-4, with both kinds of retry, in both orders
 			var final []M
 			look := &hooked[M]{afterAgent: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, error) {
 				final = s.Messages
@@ -60,7 +61,7 @@ func testSenderPlace[M MessageType](t *testing.T, streaming bool) {
 			require.Equal(t, []string{"user: hi", "assistant: [t#1 ]", "tool t#1: (<>)", "assistant: DONE"}, d.lines(final), name+retry)
 			checkIDs(t, name, all)
 			for i, o := range all {
-				if i < 2 || c.model == "DONE" || !streaming { // ID-3, ID-4
+				if i < 2 || c.model == "DONE" || !streaming { // rules agent/ID-3, agent/ID-4
 					require.Equal(t, o.id(), GetMessageID(final[i+1]), "%s %s: event %d", name, retry, i)
 				}
 			}
@@ -69,9 +70,10 @@ func testSenderPlace[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestSenders_RT8_HeldAtItsPlace: do better 16: what a sender inside other wrappers sent is held until the answer
-// stands: a wrapper around it may still refuse the answer.
-func TestSenders_RT8_HeldAtItsPlace(t *testing.T) {
+// TestSenders_HeldAtItsPlace: what a sender inside other wrappers sent is held until the answer is accepted: a wrapper
+// around it may still refuse the answer.
+// Rules agent/B19.16, agent/RT-8.
+func TestSenders_HeldAtItsPlace(t *testing.T) {
 	for _, should := range []bool{false, true} {
 		n := 0
 		refuses := &hooked[Message]{wrapModel: func(_ context.Context, m model.BaseModel[Message], _ *ModelContext) (model.BaseModel[Message], error) {
@@ -93,8 +95,9 @@ func TestSenders_RT8_HeldAtItsPlace(t *testing.T) {
 	}
 }
 
-// TestSenders_W5_OutsideARun: without a run there is nobody to send to.
-func TestSenders_W5_OutsideARun(t *testing.T) {
+// TestSenders_FailOutsideARun: without a run there is nobody to send to.
+// Rule agent/W-5.
+func TestSenders_FailOutsideARun(t *testing.T) {
 	m, err := NewEventSenderModelWrapper().WrapModel(t.Context(), says(chatAnswer("x")), nil)
 	require.NoError(t, err)
 	_, err = m.Generate(t.Context(), nil)
@@ -107,9 +110,9 @@ func TestSenders_W5_OutsideARun(t *testing.T) {
 	require.ErrorContains(t, err, "no run of a chat model agent")
 }
 
-// TestSenders_W2_EventsAreNotChangedLater: what hooks do to an answer does not reach its event, nor race with its
-// reader (user-pain A3, do better 16).
-func TestSenders_W2_EventsAreNotChangedLater(t *testing.T) {
+// TestSenders_EventsAreNotChangedLater: what hooks do to an answer does not reach its event, nor race with its reader.
+// Rules agent/B19.16, agent/W-2.
+func TestSenders_EventsAreNotChangedLater(t *testing.T) {
 	bubbled(t, testEventsKept[ordinary], testEventsKept[agentic])
 }
 
@@ -139,14 +142,15 @@ func testEventsKept[M MessageType](t *testing.T, streaming bool) {
 			require.Equal(t, []string{ended}, linesOf(all))
 			require.NotContains(t, ops.extra(all[0].message), "scribbled")
 		}
-		require.Equal(t, ended, d.line(own), "L-8")
-		require.Empty(t, ops.extra(own), "ID-2")
+		require.Equal(t, ended, d.line(own), "rule agent/L-8")
+		require.Empty(t, ops.extra(own), "rule agent/ID-2")
 	}
 }
 
-// TestSenders_H11_WrappersKeepChunks: a wrapper that does nothing keeps the chunks, one that joins makes one of them,
-// and one that puts something in front or answers by itself gives a message with one ID.
-func TestSenders_H11_WrappersKeepChunks(t *testing.T) {
+// TestSenders_WrappersKeepChunks: a wrapper that does nothing keeps the chunks, one that joins makes one of them, and
+// one that puts something in front or answers by itself gives a message with one ID.
+// Rules agent/H-11, agent/ID-2, agent/L-8.
+func TestSenders_WrappersKeepChunks(t *testing.T) {
 	t.Run("ordinary", testWrapperChunks[ordinary])
 	t.Run("agentic", testWrapperChunks[agentic])
 }
@@ -210,8 +214,9 @@ func testWrapperChunks[M MessageType](t *testing.T) {
 	}
 }
 
-// TestSenders_W6_BothEndpoints: a wrapper may call either endpoint of the model that it was given.
-func TestSenders_W6_BothEndpoints(t *testing.T) {
+// TestSenders_BothEndpoints: a wrapper may call either endpoint of the model that it was given.
+// Rule agent/W-6.
+func TestSenders_BothEndpoints(t *testing.T) {
 	bubbled(t, testBothEndpoints[ordinary], testBothEndpoints[agentic])
 }
 
@@ -243,9 +248,10 @@ func testBothEndpoints[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestToolContext_H12_Alias: hooks get the name that the model wrote, and arguments that aliases have renamed. The event
-// and the result in the history have one ID (ID-4).
-func TestToolContext_H12_Alias(t *testing.T) {
+// TestToolContext_Alias: hooks get the name that the model wrote, and arguments that aliases have renamed. The event
+// and the result in the history have one ID.
+// Rules agent/H-12, agent/ID-4.
+func TestToolContext_Alias(t *testing.T) {
 	bubbled(t, testToolAlias[ordinary], testToolAlias[agentic])
 }
 
@@ -272,9 +278,10 @@ func testToolAlias[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, all[1].id(), GetMessageID(final[2]))
 }
 
-// TestSenders_W5_InACancelledRun: the senders of the user's find their run also where it can be cancelled, when calls
-// run in goroutines of their own, and a cancel does not make their calls fail in another way.
-func TestSenders_W5_InACancelledRun(t *testing.T) {
+// TestSenders_InACancelledRun: senders that the user has placed find their run also where it can be cancelled, when
+// calls run in goroutines of their own, and a cancel does not make their calls fail in another way.
+// Rule agent/W-5.
+func TestSenders_InACancelledRun(t *testing.T) {
 	bubbled(t, testSendersCancelled[ordinary], testSendersCancelled[agentic])
 }
 

@@ -37,9 +37,9 @@ func (p *parrot[M]) Stream(_ context.Context, h []M, _ ...model.Option) (*schema
 	return schema.StreamReaderFromArray([]M{p.answer(h)}), nil
 }
 
-// TestShared_L8_ManyRunsOfOneAgent: runs of one agent with every feature see nothing of each other (user-pain A4, A14,
-// do better 12 to 15). Under -race.
-func TestShared_L8_ManyRunsOfOneAgent(t *testing.T) {
+// TestShared_ManyRunsOfOneAgent: runs of one agent with every feature see nothing of each other. Under -race.
+// Rules agent/B19.12, agent/B19.13, agent/B19.14, agent/B19.15, agent/L-8.
+func TestShared_ManyRunsOfOneAgent(t *testing.T) {
 	matrix(t, testSharedAgent[ordinary], testSharedAgent[agentic])
 }
 
@@ -71,7 +71,7 @@ func testSharedAgent[M MessageType](t *testing.T, streaming bool) {
 			return ctx, s, errors.Join(SetRunLocalValue(ctx, "who", whoIs(ctx)), remembers(ctx, s))
 		},
 		afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
-			ops.extra(s.Messages[len(s.Messages)-1])["who"] = whoIs(ctx) // user-pain A3
+			ops.extra(s.Messages[len(s.Messages)-1])["who"] = whoIs(ctx)
 			return ctx, s, remembers(ctx, s)
 		},
 		finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
@@ -109,9 +109,9 @@ func testSharedAgent[M MessageType](t *testing.T, streaming bool) {
 	all.Wait()
 }
 
-// TestShared_A3_ManyReadersOfOneStream: user-pain A3: many consumers of one event stream, and a middleware that writes
-// into the Extra of every chunk.
-func TestShared_A3_ManyReadersOfOneStream(t *testing.T) {
+// TestShared_ManyReadersOfOneStream: many consumers of one event stream, and a middleware that writes into the Extra
+// of every chunk.
+func TestShared_ManyReadersOfOneStream(t *testing.T) {
 	t.Run("ordinary", testManyReaders[ordinary])
 	t.Run("agentic", testManyReaders[agentic])
 }
@@ -162,7 +162,7 @@ func testManyReaders[M MessageType](t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestShared_ResumeManyAtOnce: user-pain A5.
+// TestShared_ResumeManyAtOnce: runs of one agent are resumed at the same time.
 func TestShared_ResumeManyAtOnce(t *testing.T) {
 	matrix(t, testResumeMany[ordinary], testResumeMany[agentic])
 }
@@ -192,8 +192,8 @@ func testResumeMany[M MessageType](t *testing.T, streaming bool) {
 	require.Len(t, ran.all(), 100)
 }
 
-// TestShared_AbandonedIterators (user-pain B2, B5, B7): a reader that goes away leaves nothing behind, whatever it has
-// read (W-3).
+// TestShared_AbandonedIterators: a reader that goes away leaves nothing behind, whatever it has read.
+// Rule agent/W-3.
 func TestShared_AbandonedIterators(t *testing.T) {
 	bubbled(t, testAbandoned[ordinary], testAbandoned[agentic])
 }
@@ -221,9 +221,8 @@ func testAbandoned[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestShared_A1_DamagedCheckpoints: user-pain A1: what comes back from a store may be anything. The run ends with one
-// error.
-func TestShared_A1_DamagedCheckpoints(t *testing.T) {
+// TestShared_DamagedCheckpoints: what comes back from a store may be anything. The run ends with one error.
+func TestShared_DamagedCheckpoints(t *testing.T) {
 	bubbled(t, testDamaged[ordinary], testDamaged[agentic])
 }
 
@@ -259,8 +258,9 @@ func testDamaged[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestShared_DynamicTools: do better 19, user-pain D5: the tools of a run are those that BeforeAgent leaves, also if
-// that is none, and everything else of the configuration stays with them.
+// TestShared_DynamicTools: the tools of a run are those that BeforeAgent leaves, also if that is none, and everything
+// else of the configuration stays with them.
+// Rules agent/B19.19, agent/L-4.
 func TestShared_DynamicTools(t *testing.T) {
 	bubbled(t, testDynamicTools[ordinary], testDynamicTools[agentic])
 }
@@ -295,6 +295,6 @@ func testDynamicTools[M MessageType](t *testing.T, streaming bool) {
 	lines, m = run(func(rc *ChatModelAgentContext) {
 		rc.Tools = append(rc.Tools[:0], &toolFunc{"new", func(context.Context, string) (string, error) { return "first", nil }}, echo("new"))
 	}, echo("old"))
-	require.Equal(t, []string{"tool nick#1: <handled>", "tool what#2: no what", ended}, lines[1:], "L-4: of two with one name the last runs")
+	require.Equal(t, []string{"tool nick#1: <handled>", "tool what#2: no what", ended}, lines[1:], "rule agent/L-4: of two with one name the last runs")
 	require.Equal(t, []string{"new"}, toolNames(m.options[0]))
 }

@@ -15,9 +15,10 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestState_DoBetter14_DoBetter31_WhatHooksKeepStays: a hook may append to the history it is given and keep the result.
+// TestState_WhatHooksKeepStays: a hook may append to the history it is given and keep the result.
 // Neither the state, which grows later, nor another hook writes into that, and it does not become part of the history.
-func TestState_DoBetter14_DoBetter31_WhatHooksKeepStays(t *testing.T) {
+// Rules agent/B19.14, agent/B19.31.
+func TestState_WhatHooksKeepStays(t *testing.T) {
 	bubbled(t, testKeptHistory[ordinary], testKeptHistory[agentic])
 }
 
@@ -110,9 +111,10 @@ func (p *lockProbe[M]) send(e *TypedAgentEvent[M]) {
 	p.events = append(p.events, e)
 }
 
-// TestEvents_DoBetter17_TheStateIsFreeMeanwhile: whoever takes an event, however long that takes, holds up no hook or
-// tool that wants the state.
-func TestEvents_DoBetter17_TheStateIsFreeMeanwhile(t *testing.T) {
+// TestEvents_AreSentWithoutTheStateLocked: whoever takes an event, however long that takes, holds up no hook or tool
+// that wants the state.
+// Rule agent/B19.17.
+func TestEvents_AreSentWithoutTheStateLocked(t *testing.T) {
 	matrix(t, testFreeState[ordinary], testFreeState[agentic])
 }
 
@@ -153,8 +155,9 @@ func requireFreeState[M MessageType](t *testing.T, streaming bool, direct string
 	require.Equal(t, want, linesOf(all))
 }
 
-// TestAfterAgent_DoBetter31_TheHistoryIsItsOwn: what the last hook writes into the history reaches nobody.
-func TestAfterAgent_DoBetter31_TheHistoryIsItsOwn(t *testing.T) {
+// TestAfterAgent_TheHistoryIsItsOwn: what the last hook writes into the history reaches nobody.
+// Rule agent/B19.31.
+func TestAfterAgent_TheHistoryIsItsOwn(t *testing.T) {
 	bubbled(t, testOwnHistory[ordinary], testOwnHistory[agentic])
 }
 
@@ -187,8 +190,9 @@ func init() {
 	})
 }
 
-// TestModel_DoBetter5_AnAnswerIsJoinedOnce: the chunks of an answer are made a message once, whatever looks at that.
-func TestModel_DoBetter5_AnAnswerIsJoinedOnce(t *testing.T) {
+// TestModel_AnAnswerIsJoinedOnce: the chunks of an answer are concatenated once, whoever needs the message.
+// Rule agent/B19.5.
+func TestModel_AnAnswerIsJoinedOnce(t *testing.T) {
 	for name, both := range map[string][2]func(*testing.T){
 		"alone":    {testJoinedOnce[ordinary](), testJoinedOnce[agentic]()},
 		"retry":    {testJoinedOnce(retryAll[ordinary]()), testJoinedOnce(retryAll[agentic]())},

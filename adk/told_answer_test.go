@@ -27,10 +27,11 @@ func cancelledAtItsEnd[T any](cancel AgentCancelFunc, items ...T) *schema.Stream
 		}))
 }
 
-// TestCancel_C14_WholeStreamsCount: the reader of an event and the run share one stream. When the reader has seen its
-// end, the run goes by it, however early it hears of a cancel: no model is asked and no tool is called a second time,
-// and agents that come later are told once.
-func TestCancel_C14_WholeStreamsCount(t *testing.T) {
+// TestCancel_AStreamThatWasReadToItsEndCounts: the reader of an event and the run share one stream. When the reader
+// has seen its end, the run counts it as finished, however early a cancel reaches the run: no model is asked and no
+// tool is called a second time, and agents that come later get the answer once.
+// Rule runtime/C24.
+func TestCancel_AStreamThatWasReadToItsEndCounts(t *testing.T) {
 	late := &hooked[Message]{wrapModel: func(_ context.Context, m model.BaseModel[Message], _ *ModelContext) (model.BaseModel[Message], error) {
 		return &modelFunc[Message]{stream: func(ctx context.Context, h []Message, opts ...model.Option) (*schema.StreamReader[Message], error) {
 			s, err := m.Stream(ctx, h, opts...)

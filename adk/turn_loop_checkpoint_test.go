@@ -33,7 +33,7 @@ func interruptedStore(t *testing.T) *deletable {
 	return store
 }
 
-// Rules L32, L34.
+// Rules runtime/L32, runtime/L34.
 func TestTurnLoopSave_StoreErrorIsReportedApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newScene(t), newDeletable()
@@ -47,7 +47,7 @@ func TestTurnLoopSave_StoreErrorIsReportedApart(t *testing.T) {
 	})
 }
 
-// Rules L28, L34, L35.
+// Rules runtime/L28, runtime/L34, runtime/L35.
 func TestTurnLoopSave_StopsSaveAndFailuresDelete(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -100,7 +100,7 @@ func actsNot(context.Context, *AgentInput, func(*AgentEvent)) {}
 // noDelete is a store that cannot delete.
 type noDelete struct{ CheckPointStore }
 
-// Rule L35.
+// Rule runtime/L35.
 func TestTurnLoopSave_StoreWithoutDeleteKeepsTheOldCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := interruptedStore(t)
@@ -120,7 +120,7 @@ func TestTurnLoopSave_StoreWithoutDeleteKeepsTheOldCheckpoint(t *testing.T) {
 	})
 }
 
-// Rule L36.
+// Rule runtime/L36.
 func TestTurnLoopLoad_UnreadableCheckpointEndsTheLoopAndStays(t *testing.T) {
 	seal := func(d turnDocument[string]) []byte {
 		data, err := sealTurns(&d)
@@ -186,7 +186,7 @@ func TestTurnLoopLoad_UnreadableCheckpointEndsTheLoopAndStays(t *testing.T) {
 	}
 }
 
-// Rule L36.
+// Rule runtime/L36.
 func TestTurnLoopLoad_ItemsThatCannotBeSavedEndTheLoopEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewTurnLoop(TurnLoopConfig[func(), Message]{
@@ -201,7 +201,7 @@ func TestTurnLoopLoad_ItemsThatCannotBeSavedEndTheLoopEarly(t *testing.T) {
 	})
 }
 
-// Rule L38.
+// Rule runtime/L38.
 func TestTurnLoopResume_FailureKeepsTheCheckpointAndNewItems(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -260,7 +260,7 @@ func resumePlan(plan *GenResumeResult[string, Message], err error) func(context.
 	}
 }
 
-// Rule L38.
+// Rule runtime/L38.
 func TestTurnLoopResume_InterruptedAgainIsSavedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := interruptedStore(t)
@@ -294,7 +294,7 @@ func TestTurnLoopResume_InterruptedAgainIsSavedAgain(t *testing.T) {
 	})
 }
 
-// Rule L38.
+// Rule runtime/L38.
 func TestTurnLoopResume_AnotherAgentIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := interruptedStore(t)
@@ -308,7 +308,7 @@ func TestTurnLoopResume_AnotherAgentIsAnError(t *testing.T) {
 	})
 }
 
-// Rule L39.
+// Rule runtime/L39.
 func TestTurnLoopResume_StopsBeforeItKeepAllItemsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := interruptedStore(t)
@@ -337,7 +337,8 @@ func TestTurnLoopResume_StopsBeforeItKeepAllItemsInOrder(t *testing.T) {
 	})
 }
 
-// The items of a run that could not be saved are not lost: they begin anew. Rule §15-3.
+// The items of a run that could not be saved are not lost: they begin anew.
+// Rule runtime/B15.3.
 func TestTurnLoopSave_ItemsOfARunThatCannotBeSavedBeginAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newScene(t), newDeletable()
@@ -364,7 +365,8 @@ func TestTurnLoopSave_ItemsOfARunThatCannotBeSavedBeginAnew(t *testing.T) {
 	})
 }
 
-// What is saved is the run and the items, of any type that gob can encode. Rule L33.
+// What is saved is the run and the items, of any type that gob can encode.
+// Rule runtime/L33.
 func TestTurnLoopSave_KeepsTheRunAndItemsOfAnyGobType(t *testing.T) {
 	type item struct {
 		Text string
@@ -396,7 +398,8 @@ func TestTurnLoopSave_KeepsTheRunAndItemsOfAnyGobType(t *testing.T) {
 	require.Equal(t, []item{second}, d.UnhandledItems)
 }
 
-// Items that were only waiting come before those that were pushed since, and no turn is resumed. Rule L37.
+// Items that were only waiting come before those that were pushed since, and no turn is resumed.
+// Rule runtime/L37.
 func TestTurnLoopLoad_SavedItemsComeBeforePushedOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)

@@ -293,9 +293,9 @@ func (w *world) stopOptions() []StopOption {
 	return nil
 }
 
-// TestTurnLoop_EveryItemEndsInOnePlace drives loops at random, several on one store after each other. In the end
-// every item is in exactly one place, no turn has run beside another, and nothing runs any more (the bubble ends).
-// Rule §15-7.
+// TestTurnLoop_EveryItemEndsInOnePlace drives loops at random, several on one store after each other. In the end every
+// item is in exactly one place, no turn has run beside another, and nothing runs any more (the bubble ends).
+// Rule runtime/B15.7.
 func TestTurnLoop_EveryItemEndsInOnePlace(t *testing.T) {
 	forSeeds(t, 2000, func(t *testing.T, seed uint64, d *dice) {
 		w := &world{dice: d, t: t, fate: map[int]string{}}

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTurnLoopStop_AtOnceCancelsWhoPlans: who plans a turn may take long, too. A stop at once, or one whose time is
-// over, ends the context of the plan; the items are as they were. Rule L26.
+// TestTurnLoopStop_AtOnceCancelsWhoPlans: planning a turn may take long, too. A stop at once, or one whose time is
+// over, ends the context of the plan; the items are as they were.
+// Rule runtime/L26.
 func TestTurnLoopStop_AtOnceCancelsWhoPlans(t *testing.T) {
 	wait := func(ctx context.Context) error {
 		<-ctx.Done()
@@ -85,7 +86,8 @@ func TestTurnLoopStop_AtOnceCancelsWhoPlans(t *testing.T) {
 }
 
 // TestTurnLoopStop_LeavesPlansAloneOtherwise: a stop that has time does not disturb the plan, an error of the plan's
-// own counts, and once the agent has begun a stop is for that, not for the contexts. Rule L26.
+// own counts, and once the agent has begun a stop is for that, not for the contexts.
+// Rule runtime/L26.
 func TestTurnLoopStop_LeavesPlansAloneOtherwise(t *testing.T) {
 	t.Run("a stop that has time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -133,7 +135,8 @@ func TestTurnLoopStop_LeavesPlansAloneOtherwise(t *testing.T) {
 	})
 }
 
-// The context of the loop ends a turn also where RunCtx is not made of it. Rule L30.
+// The context of the loop ends a turn also where RunCtx is not made of it.
+// Rule runtime/L30.
 func TestTurnLoop_ATurnWithItsOwnContextEndsWithTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)

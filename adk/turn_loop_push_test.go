@@ -30,7 +30,7 @@ func busy(t *testing.T, s *scene) (*itemLoop, *stuck) {
 	return l, m
 }
 
-// Rules L12, L31.
+// Rules runtime/L12, runtime/L31.
 func TestTurnLoopPush_ReportsWhetherTheItemWasTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -58,7 +58,7 @@ func TestTurnLoopPush_ReportsWhetherTheItemWasTaken(t *testing.T) {
 	})
 }
 
-// Rules L13, L14, L21.
+// Rules runtime/L13, runtime/L14, runtime/L21.
 func TestTurnLoopPush_EachKindOfPreempt(t *testing.T) {
 	type P = itemPush
 	for name, test := range map[string]struct {
@@ -109,7 +109,8 @@ func TestTurnLoopPush_EachKindOfPreempt(t *testing.T) {
 }
 
 // TestTurnLoopPush_TurnsKnowWhyTheyEnd: whoever reads that the run was cancelled can ask whether a push or a stop did
-// it, however long the cancel itself takes. Rule L14.
+// it, however long the cancel itself takes.
+// Rule runtime/L14.
 func TestTurnLoopPush_TurnsKnowWhyTheyEnd(t *testing.T) {
 	for name, cancel := range map[string]func(*itemLoop){
 		"preempt": func(l *itemLoop) { l.Push("2", WithPreemptCancel[string, Message]()) },
@@ -144,7 +145,7 @@ func TestTurnLoopPush_TurnsKnowWhyTheyEnd(t *testing.T) {
 	}
 }
 
-// Rules L15, L16.
+// Rules runtime/L15, runtime/L16.
 func TestTurnLoopPush_PreemptWhilePlanningWaitsForTheAgent(t *testing.T) {
 	for _, delay := range []time.Duration{0, time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -182,7 +183,7 @@ func TestTurnLoopPush_PreemptWhilePlanningWaitsForTheAgent(t *testing.T) {
 	}
 }
 
-// Rule L15.
+// Rule runtime/L15.
 func TestTurnLoopPush_PreemptOfAnAbandonedPlanIsAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -202,7 +203,7 @@ func TestTurnLoopPush_PreemptOfAnAbandonedPlanIsAcknowledged(t *testing.T) {
 	})
 }
 
-// Rule L17.
+// Rule runtime/L17.
 func TestTurnLoopPush_PreemptsMerge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -235,7 +236,7 @@ func TestTurnLoopPush_PreemptsMerge(t *testing.T) {
 	})
 }
 
-// Rule L18.
+// Rule runtime/L18.
 func TestTurnLoopPush_DelayHoldsThePreemptBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -259,7 +260,7 @@ func TestTurnLoopPush_DelayHoldsThePreemptBack(t *testing.T) {
 	})
 }
 
-// Rule L19.
+// Rule runtime/L19.
 func TestTurnLoopPush_StrategyChoosesTheOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
@@ -313,7 +314,7 @@ func TestTurnLoopPush_StrategyChoosesTheOptions(t *testing.T) {
 	})
 }
 
-// Rule L19.
+// Rule runtime/L19.
 func TestTurnLoopPush_StrategyThatPanicsPushesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -329,7 +330,7 @@ func TestTurnLoopPush_StrategyThatPanicsPushesNothing(t *testing.T) {
 	})
 }
 
-// Rule L20.
+// Rule runtime/L20.
 func TestTurnLoopPush_PreemptAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newScene(t), newDeletable()
@@ -357,7 +358,7 @@ func TestTurnLoopPush_PreemptAgainAndAgain(t *testing.T) {
 	})
 }
 
-// Rule L20.
+// Rule runtime/L20.
 func TestTurnLoopPush_APreemptedInterruptDoesNotEndTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -378,7 +379,7 @@ func TestTurnLoopPush_APreemptedInterruptDoesNotEndTheLoop(t *testing.T) {
 	})
 }
 
-// Rule §15-8.
+// Rule runtime/B15.8.
 func TestTurnLoopStop_WinsOverPreempt(t *testing.T) {
 	for name, stopFirst := range map[string]bool{"stop first": true, "preempt first": false} {
 		t.Run(name, func(t *testing.T) {

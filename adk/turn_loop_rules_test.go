@@ -170,7 +170,7 @@ func newWaiting() *waiting {
 	return w
 }
 
-// Rule L1.
+// Rule runtime/L1.
 func TestNewTurnLoop_PanicsWithoutCallbacks(t *testing.T) {
 	s := newScene(t)
 	require.PanicsWithValue(t, "adk: NewTurnLoop: GenInput is required", func() { NewTurnLoop(itemConfig{}) })
@@ -178,7 +178,7 @@ func TestNewTurnLoop_PanicsWithoutCallbacks(t *testing.T) {
 	require.PanicsWithValue(t, "adk: NewTurnLoop: PrepareAgent is required", func() { NewTurnLoop(s.cfg) })
 }
 
-// Rules L13, L23, L27.
+// Rules runtime/L13, runtime/L23, runtime/L27.
 func TestTurnLoop_InvalidOptionsPanicWhenMade(t *testing.T) {
 	point := "adk: SafePoint must not be zero; use AfterToolCalls, AfterChatModel, or AnySafePoint"
 	require.PanicsWithValue(t, point, func() { WithPreempt[string, Message](0) })
@@ -190,7 +190,7 @@ func TestTurnLoop_InvalidOptionsPanicWhenMade(t *testing.T) {
 	require.Equal(t, SafePoint(3), AnySafePoint)
 }
 
-// Rule L2.
+// Rule runtime/L2.
 func TestTurnLoop_RunsOnceAndAllWaitersGetOneState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -214,7 +214,7 @@ func TestTurnLoop_RunsOnceAndAllWaitersGetOneState(t *testing.T) {
 	})
 }
 
-// Rule L3.
+// Rule runtime/L3.
 func TestTurnLoop_SlicesBelongToWhoIsGivenThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -250,7 +250,7 @@ func TestTurnLoop_SlicesBelongToWhoIsGivenThem(t *testing.T) {
 	})
 }
 
-// Rules L4, L6.
+// Rules runtime/L4, runtime/L6.
 func TestTurnLoopPlan_FailureEndsTheLoopAndKeepsItems(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -290,7 +290,7 @@ func preparing(agent Agent, err error) func(context.Context, *itemLoop, []string
 	return func(context.Context, *itemLoop, []string) (Agent, error) { return agent, err }
 }
 
-// Rule L4.
+// Rule runtime/L4.
 func TestTurnLoopPlan_RemainingComesBeforeNewItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -308,7 +308,7 @@ func TestTurnLoopPlan_RemainingComesBeforeNewItems(t *testing.T) {
 	})
 }
 
-// Rule L5.
+// Rule runtime/L5.
 func TestTurnLoopPlan_RunCtxIsThatOfTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
@@ -336,7 +336,7 @@ func TestTurnLoopPlan_RunCtxIsThatOfTheTurn(t *testing.T) {
 	})
 }
 
-// Rule L7.
+// Rule runtime/L7.
 func TestTurnLoop_CallbackDecidesWhetherAnErrorEndsTheLoop(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -382,7 +382,7 @@ func (p panicking) Name(ctx context.Context) string {
 
 func (p panicking) Run(context.Context, *AgentInput, ...AgentRunOption) *itemEvents { panic("boom") }
 
-// Rule §15-13.
+// Rule runtime/B15.13.
 func TestTurnLoop_PanicsAndGoexitEndTheLoop(t *testing.T) {
 	for name, change := range map[string]func(*scene){
 		"the agent's Name": func(s *scene) { s.agent = panicking{s.agent, true} },
@@ -412,7 +412,7 @@ func TestTurnLoop_PanicsAndGoexitEndTheLoop(t *testing.T) {
 	}
 }
 
-// Rules L8, L9.
+// Rules runtime/L8, runtime/L9.
 func TestTurnLoop_InterruptOfTheAgentEndsTheLoop(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -458,7 +458,7 @@ func drainTurn(events *itemEvents) {
 	}
 }
 
-// Rules L10, L11, L21.
+// Rules runtime/L10, runtime/L11, runtime/L21.
 func TestTurnLoopStop_ExitState(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -535,7 +535,8 @@ func (p panickingStore) Delete(ctx context.Context, id string) error {
 	return p.deletable.Delete(ctx, id)
 }
 
-// Whatever panics ends the loop with an error, and no item is lost. Rule §15-13.
+// Whatever panics ends the loop with an error, and no item is lost.
+// Rule runtime/B15.13.
 func TestTurnLoop_PanicsInCallbacksBecomeTheExitReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		change     func(s *scene)

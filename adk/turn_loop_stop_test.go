@@ -11,7 +11,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Rule L22.
+// Rule runtime/L22.
 func TestTurnLoopStop_WithoutOptionsLetsTheAgentEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := newScene(t), newWaiting()
@@ -32,7 +32,7 @@ func TestTurnLoopStop_WithoutOptionsLetsTheAgentEnd(t *testing.T) {
 	})
 }
 
-// Rules L23, L24.
+// Rules runtime/L23, runtime/L24.
 func TestTurnLoopStop_EachKind(t *testing.T) {
 	safe := CancelAfterChatModel | CancelAfterToolCalls
 	for name, test := range map[string]struct {
@@ -67,7 +67,7 @@ func TestTurnLoopStop_EachKind(t *testing.T) {
 	}
 }
 
-// Rule L24.
+// Rule runtime/L24.
 func TestTurnLoopStop_WhileIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newScene(t).run()
@@ -77,7 +77,7 @@ func TestTurnLoopStop_WhileIdle(t *testing.T) {
 	})
 }
 
-// Rule L25.
+// Rule runtime/L25.
 func TestTurnLoopStop_BeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -95,7 +95,7 @@ func TestTurnLoopStop_BeforeRun(t *testing.T) {
 	})
 }
 
-// Rule L26.
+// Rule runtime/L26.
 func TestTurnLoopStop_WhilePlanning(t *testing.T) {
 	for _, inPrepare := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -122,7 +122,8 @@ func TestTurnLoopStop_WhilePlanning(t *testing.T) {
 	}
 }
 
-// A stop that comes when the turn has just begun reaches its agent. Rule L10.
+// A stop that comes when the turn has just begun reaches its agent.
+// Rule runtime/L10.
 func TestTurnLoopStop_AtTheStartOfTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -143,7 +144,7 @@ func TestTurnLoopStop_AtTheStartOfTheAgent(t *testing.T) {
 	})
 }
 
-// Rules L27, L28.
+// Rules runtime/L27, runtime/L28.
 func TestTurnLoopStop_OptionsBesideAnIdleLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := newScene(t), newWaiting()
@@ -180,7 +181,7 @@ func TestTurnLoopStop_OptionsBesideAnIdleLimit(t *testing.T) {
 	})
 }
 
-// Rule L29.
+// Rule runtime/L29.
 func TestTurnLoopStop_AgentsThatIgnoreCancelEndByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := newScene(t), newWaiting()
@@ -196,7 +197,7 @@ func TestTurnLoopStop_AgentsThatIgnoreCancelEndByThemselves(t *testing.T) {
 	})
 }
 
-// Rule L30.
+// Rule runtime/L30.
 func TestTurnLoop_EndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newScene(t), newDeletable()
@@ -217,7 +218,7 @@ func TestTurnLoop_EndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Rule §15-6.
+// Rule runtime/B15.6.
 func TestTurnLoop_CallbackThatReturnsEarlyEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -247,7 +248,7 @@ func TestTurnLoop_CallbackThatReturnsEarlyEndsTheRun(t *testing.T) {
 	})
 }
 
-// Rule §15-21.
+// Rule runtime/B15.21.
 func TestTurnLoop_NoTimerOutlivesTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, m := busy(t, newScene(t))

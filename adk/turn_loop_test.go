@@ -31,7 +31,7 @@ func loopOf(agent func(items []string) Agent, change ...func(*TurnLoopConfig[str
 	return NewTurnLoop(cfg)
 }
 
-// Rules L3, L22.
+// Rules runtime/L3, runtime/L22.
 func TestTurnLoop_TurnsFollowUntilTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns [][]string
@@ -58,7 +58,7 @@ func TestTurnLoop_TurnsFollowUntilTheStop(t *testing.T) {
 	})
 }
 
-// Rule L13.
+// Rule runtime/L13.
 func TestTurnLoop_PreemptEndsTheTurnAtASafePoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(callOf("echo", "c", "x"), schema.AssistantMessage("second", nil))
@@ -81,7 +81,7 @@ func TestTurnLoop_PreemptEndsTheTurnAtASafePoint(t *testing.T) {
 	})
 }
 
-// Rules L10, L38.
+// Rules runtime/L10, runtime/L38.
 func TestTurnLoop_StopSaveAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newStuck(callOf("echo", "c", "x"), schema.AssistantMessage("done", nil))
@@ -132,7 +132,7 @@ func TestTurnLoop_StopSaveAndResume(t *testing.T) {
 	})
 }
 
-// Rule L27.
+// Rule runtime/L27.
 func TestTurnLoopStop_UntilIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := newOrdinary(t, "a", &replies{all: []*schema.Message{schema.AssistantMessage("ok", nil)}})

@@ -19,7 +19,7 @@ import (
 )
 
 // The code of users may do anything: panic, fail, return nothing, or wait until the run's context ends. This matrix
-// holds these deeds against every spot of an agent where such code is called (design §1.5, user-pain A9).
+// holds these deeds against every spot of an agent where such code is called.
 
 // deed is what user code does.
 type deed func(ctx context.Context) error

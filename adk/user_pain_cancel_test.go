@@ -17,9 +17,10 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestUserPain_G1_AtTheSameMoment: a model answers at the moment when a cancel, or the timeout of one, comes. Whichever
-// is first, everybody is told the same: either the run has ended, or it was cancelled and goes on later without a loss.
-func TestUserPain_G1_AtTheSameMoment(t *testing.T) {
+// TestCancel_WithTheAnswerAtTheSameMoment: a model answers at the moment when a cancel, or the timeout of one, comes.
+// Whichever is first, all parties see the same outcome: either the run has ended, or it was cancelled and can be
+// resumed without a loss.
+func TestCancel_WithTheAnswerAtTheSameMoment(t *testing.T) {
 	bubbled(t, testSameMoment[ordinary], testSameMoment[agentic])
 }
 
@@ -59,9 +60,9 @@ func testSameMoment[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestUserPain_G1_CancelBeforeTheAnswer: what was asked for before the answer came wins, always: the order decides, not
+// TestCancel_BeforeTheAnswerAlwaysWins: what was asked for before the answer came wins, always: the order decides, not
 // the scheduler.
-func TestUserPain_G1_CancelBeforeTheAnswer(t *testing.T) {
+func TestCancel_BeforeTheAnswerAlwaysWins(t *testing.T) {
 	bubbled(t, testCancelFirst[ordinary], testCancelFirst[agentic])
 }
 
@@ -160,9 +161,9 @@ func deaf(t *testing.T) map[string]Agent {
 	}
 }
 
-// TestUserPain_G4_TheReason: the cause that a context was cancelled with is that of the last error, whatever was at
-// work, with a cancel option or without, in a runner, in a loop, and without either.
-func TestUserPain_G4_TheReason(t *testing.T) {
+// TestCancel_TheCauseIsThatOfTheLastError: the cause that a context was cancelled with is that of the last error,
+// whatever was at work, with a cancel option or without, in a runner, in a loop, and without either.
+func TestCancel_TheCauseIsThatOfTheLastError(t *testing.T) {
 	reason := errors.New("the user has gone home")
 	agents := endless(t)
 	maps.Copy(agents, deaf(t))
@@ -216,10 +217,9 @@ func TestUserPain_G4_TheReason(t *testing.T) {
 	}
 }
 
-// TestUserPain_G5_G6_AtEveryEvent: user-pain G5, G6, B5, B7: whoever cancels the context of a run, at any of its events,
-// needs nothing else: it ends at once with the error of the context, whether its events are read or not, and leaves
-// nothing behind.
-func TestUserPain_G5_G6_AtEveryEvent(t *testing.T) {
+// TestRun_ItsContextEndsAtEveryEvent: whoever cancels the context of a run, at any of its events, needs nothing else:
+// it ends at once with the error of the context, whether its events are read or not, and leaves nothing behind.
+func TestRun_ItsContextEndsAtEveryEvent(t *testing.T) {
 	for name := range endless(t) {
 		for _, streaming := range []bool{false, true} {
 			for _, reads := range []bool{false, true} {

@@ -19,8 +19,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestUserPain_F5_SavedBeforeItIsTold: while the store has not acknowledged, nobody is told of the interrupt.
-func TestUserPain_F5_SavedBeforeItIsTold(t *testing.T) {
+// TestResume_InterruptIsSavedBeforeItIsEmitted: while the store has not acknowledged, the interrupt is not emitted.
+func TestResume_InterruptIsSavedBeforeItIsEmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, cancelled := range []bool{false, true} {
 			store := &slowStore{memory{}, make(chan struct{}), make(chan struct{})}
@@ -47,8 +47,9 @@ func TestUserPain_F5_SavedBeforeItIsTold(t *testing.T) {
 	})
 }
 
-// TestUserPain_F7_EveryChunk: a run that is stopped after any chunk of a stream, read or not, is saved and goes on.
-func TestUserPain_F7_EveryChunk(t *testing.T) {
+// TestResume_AfterEveryChunk: a run that is stopped after any chunk of a stream, read or not, is saved and can be
+// resumed.
+func TestResume_AfterEveryChunk(t *testing.T) {
 	bubbled(t, testEveryChunk[ordinary], testEveryChunk[agentic])
 }
 
@@ -159,8 +160,8 @@ func graphTool(t *testing.T) tool.BaseTool {
 	}}
 }
 
-// TestUserPain_F8_Origins: wherever in a run the interrupt comes from, it goes on from there, in a runner and in a loop.
-func TestUserPain_F8_Origins(t *testing.T) {
+// TestResume_WhereverTheInterruptComesFrom: it continues from there, in a runner and in a loop.
+func TestResume_WhereverTheInterruptComesFrom(t *testing.T) {
 	for name, build := range origins(t) {
 		for _, streaming := range []bool{false, true} {
 			for host, run := range map[string]func(*testing.T, func() Agent, bool) string{"runner": inRunner, "loop": inLoop} {
@@ -184,7 +185,7 @@ func inRunner(t *testing.T, build func() Agent, streaming bool) string {
 	conf := RunnerConfig{Agent: build(), EnableStreaming: streaming, CheckPointStore: store}
 	points := interruptOf(t, NewRunner(t.Context(), conf).Query(t.Context(), "hi", WithCheckPointID("1")))
 	require.Len(t, points, 1)
-	conf.Agent, conf.EnableStreaming = build(), !streaming // user-pain F10: it is that of the saved run
+	conf.Agent, conf.EnableStreaming = build(), !streaming // it is that of the saved run
 	var said []string
 	for e := range resumeWith(t, NewRunner(t.Context(), conf), map[string]any{points[0].ID: "yes"}).All() {
 		require.NoError(t, e.Err)
@@ -245,9 +246,9 @@ func inLoop(t *testing.T, build func() Agent, streaming bool) string {
 	return strings.Join(said, "\n")
 }
 
-// TestUserPain_F9_TwiceAtDepthThree: the same tool in the same agent, twice at once, three agents deep: all interrupt,
-// and are resumed one after the other in any order, or together.
-func TestUserPain_F9_TwiceAtDepthThree(t *testing.T) {
+// TestResume_TheSameToolTwiceAtDepthThree: the same tool in the same agent, twice at once, three agents deep: all
+// interrupt, and are resumed one after the other in any order, or together.
+func TestResume_TheSameToolTwiceAtDepthThree(t *testing.T) {
 	build := func() Agent {
 		deepest := newOrdinary(t, "deepest", recall(chatAnswer("", wanted{"ask", "1", "x"}, wanted{"ask", "2", "y"}), chatAnswer(""), chatAnswer("deepest done")), askTool("ask"))
 		middle := newOrdinary(t, "middle", recall(chatAnswer("", wanted{"deepest", "1", `{"request":"a"}`}, wanted{"deepest", "2", `{"request":"b"}`}), chatAnswer(""), chatAnswer("middle done")),
@@ -306,9 +307,9 @@ func rich(id, args string) *schema.Message {
 	return m
 }
 
-// TestUserPain_F3_F11_F15_SameTranscript: user-pain F3, F11, F15, H6, H7, H10: what the model is told at the end is the
-// same, to every field, whether the run was interrupted and saved three times or never, and nothing is in it twice.
-func TestUserPain_F3_F11_F15_SameTranscript(t *testing.T) {
+// TestResume_SameTranscriptAsWithoutInterrupts: the messages that the model gets at the end are the same, to every
+// field, whether the run was interrupted and saved three times or never, and none is there twice.
+func TestResume_SameTranscriptAsWithoutInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, streaming := range []bool{false, true} {
 			for _, durability := range []Durability{OnInterrupt, EveryStep} {
@@ -376,9 +377,9 @@ func withoutID(m Message) *schema.Message {
 	return &c
 }
 
-// TestUserPain_F12_F13_TwoCycles: two approvals in one run, and two runs in one store: each point has its own ID, and an
-// answer that was given once answers nothing else.
-func TestUserPain_F12_F13_TwoCycles(t *testing.T) {
+// TestResume_TwoApprovalsInOneRun: two approvals in one run, and two runs in one store: each point has its own ID, and
+// the data of one resume reaches no other point.
+func TestResume_TwoApprovalsInOneRun(t *testing.T) {
 	for _, durability := range []Durability{OnInterrupt, EveryStep} {
 		ids := map[string]bool{}
 		note := func(points []*InterruptCtx) map[string]any {
@@ -403,9 +404,9 @@ func TestUserPain_F12_F13_TwoCycles(t *testing.T) {
 	}
 }
 
-// TestUserPain_D9_F14_PartialOutput: what a tool has sent before it interrupts, and the results of those beside it, are
-// told before the interrupt, and once.
-func TestUserPain_D9_F14_PartialOutput(t *testing.T) {
+// TestResume_PartialOutputIsEmittedOnce: what a tool has sent before it interrupts, and the results of those beside
+// it, are emitted before the interrupt, and once.
+func TestResume_PartialOutputIsEmittedOnce(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		partial := &toolFunc{"partial", func(ctx context.Context, _ string) (string, error) {
 			if _, answered, answer := tool.GetResumeContext[string](ctx); answered {

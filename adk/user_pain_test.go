@@ -27,9 +27,9 @@ func forgiving(tools ...tool.BaseTool) (out []tool.BaseTool) {
 	return out
 }
 
-// TestUserPain_D4_ErrorsForTheModel: by default a failed tool ends the run; a tool inside an error handler tells the
-// model, and the run goes on, for each form of tool.
-func TestUserPain_D4_ErrorsForTheModel(t *testing.T) {
+// TestToolErrors_EndTheRunOrReachTheModel: by default a failed tool ends the run; with an error handler the error is a
+// result for the model, and the run continues, for each form of tool.
+func TestToolErrors_EndTheRunOrReachTheModel(t *testing.T) {
 	bubbled(t, testErrorsForTheModel[ordinary], testErrorsForTheModel[agentic])
 }
 
@@ -47,9 +47,9 @@ func testErrorsForTheModel[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestUserPain_D12_MalformedArguments: arguments that a tool cannot read are told to the model by an error handler, with
-// what is wrong; an arguments handler may repair them before.
-func TestUserPain_D12_MalformedArguments(t *testing.T) {
+// TestToolErrors_MalformedArguments: with an error handler the model gets to know which arguments a tool could not
+// read, and why; an arguments handler may repair them before.
+func TestToolErrors_MalformedArguments(t *testing.T) {
 	bubbled(t, testMalformed[ordinary], testMalformed[agentic])
 }
 
@@ -83,9 +83,9 @@ func testMalformed[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestUserPain_D10_Deadlines: a deadline for every tool is a middleware; with an error handler inside it the expiry
-// becomes a result, and the run goes on.
-func TestUserPain_D10_Deadlines(t *testing.T) {
+// TestToolErrors_DeadlineForEveryTool: a deadline for every tool is a middleware; with an error handler inside it the
+// expiry becomes a result, and the run continues.
+func TestToolErrors_DeadlineForEveryTool(t *testing.T) {
 	bubbled(t, testDeadlines[ordinary], testDeadlines[agentic])
 }
 
@@ -105,8 +105,8 @@ func testDeadlines[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, time.Second, time.Since(start))
 }
 
-// TestUserPain_D14_AnswerTranscriptUsage: one hook has the answer, the transcript and what it cost.
-func TestUserPain_D14_AnswerTranscriptUsage(t *testing.T) {
+// TestHooks_AfterAgentHasAnswerTranscriptAndUsage: one hook has the answer, the transcript and what it cost.
+func TestHooks_AfterAgentHasAnswerTranscriptAndUsage(t *testing.T) {
 	used := func(m Message, n int) Message {
 		m.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{TotalTokens: n}}
 		return m
@@ -131,9 +131,9 @@ func TestUserPain_D14_AnswerTranscriptUsage(t *testing.T) {
 	}
 }
 
-// TestUserPain_E2_ThoughtsOnly: a turn that has neither text nor calls ends the run, and does not begin another one.
-// Only a gate can ask again, and its turns are limited.
-func TestUserPain_E2_ThoughtsOnly(t *testing.T) {
+// TestLoop_AnAnswerOfThoughtsOnlyEndsTheRun: a turn that has neither text nor calls ends the run, and does not begin
+// another one. Only a gate can ask again, and its turns are limited.
+func TestLoop_AnAnswerOfThoughtsOnlyEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, streaming := range []bool{false, true} {
 			thinks := &schema.Message{Role: schema.Assistant, ReasoningContent: "hm"}
@@ -154,8 +154,8 @@ func TestUserPain_E2_ThoughtsOnly(t *testing.T) {
 	})
 }
 
-// TestUserPain_E7_Attempts: as many attempts as are configured, for 0, 1 and n.
-func TestUserPain_E7_Attempts(t *testing.T) {
+// TestRetry_MakesAsManyAttemptsAsConfigured: for 0, 1 and n retries.
+func TestRetry_MakesAsManyAttemptsAsConfigured(t *testing.T) {
 	bubbled(t, testAttempts[ordinary], testAttempts[agentic])
 }
 
@@ -175,9 +175,10 @@ func testAttempts[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// TestUserPain_E9_E10_Discarded: an answer that a provider has finished for a reason that is no good is tried again, and
-// a reader who has shown it already is told to take it back. In the end exactly the answer is shown.
-func TestUserPain_E9_E10_Discarded(t *testing.T) {
+// TestRetry_ADiscardedAnswerIsMarkedInItsStream: an answer that a provider has finished for a bad reason is tried
+// again, and the stream of the discarded one ends with an error that says so. In the end exactly the accepted answer
+// is shown.
+func TestRetry_ADiscardedAnswerIsMarkedInItsStream(t *testing.T) {
 	const malformed = "MALFORMED_FUNCTION_CALL"
 	bad := &schema.Message{Role: schema.Assistant, ResponseMeta: &schema.ResponseMeta{FinishReason: malformed}}
 	for name, first := range map[string]try[Message]{
@@ -216,9 +217,9 @@ func TestUserPain_E9_E10_Discarded(t *testing.T) {
 	}
 }
 
-// TestUserPain_C12_F7_CutStreams: a stream that broke off at any chunk, and that a reader has seen so far, is saved with
-// an interrupted run: the agents after it are told the same as if the run had not stopped.
-func TestUserPain_C12_F7_CutStreams(t *testing.T) {
+// TestResume_StreamsThatBrokeOff: a stream that broke off at any chunk, and that a reader has seen so far, is saved
+// with an interrupted run: the agents after it get the same history as if the run had not stopped.
+func TestResume_StreamsThatBrokeOff(t *testing.T) {
 	texts := []string{"a", "b", "c"}
 	for cut := range len(texts) + 1 {
 		var inputs [2][]Message
@@ -250,8 +251,9 @@ func TestUserPain_C12_F7_CutStreams(t *testing.T) {
 	}
 }
 
-// TestUserPain_A9_MiddlewaresGiveNothing: a middleware of the tools that makes no endpoint is an error of the calls.
-func TestUserPain_A9_MiddlewaresGiveNothing(t *testing.T) {
+// TestToolErrors_AMiddlewareThatMakesNoEndpoint: a middleware of the tools that makes no endpoint is an error of the
+// calls.
+func TestToolErrors_AMiddlewareThatMakesNoEndpoint(t *testing.T) {
 	bubbled(t, testNoEndpoint[ordinary], testNoEndpoint[agentic])
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-func TestWorkflow_W9_StatesThatAreNone(t *testing.T) {
+// Rule runtime/W9.
+func TestWorkflow_RefusesStatesOfOthers(t *testing.T) {
 	for name, build := range map[string]func() ResumableAgent{
 		"sequence": func() ResumableAgent { return sequenceOf(t, "w", newTheatre().says("a")) },
 		"loop":     func() ResumableAgent { return loopAgentOf(t, "w", 1, newTheatre().says("a")) },
@@ -45,8 +46,9 @@ func TestWorkflow_W9_StatesThatAreNone(t *testing.T) {
 	}
 }
 
-// W10, C20: a workflow that is cancelled at a boundary goes on behind it, and repeats nothing.
-func TestWorkflow_W10_C20_CancelAtABoundary(t *testing.T) {
+// A workflow that is cancelled at a boundary continues behind it, and repeats nothing.
+// Rules runtime/C20, runtime/W10.
+func TestWorkflow_CancelAtABoundary(t *testing.T) {
 	for _, mode := range []CancelMode{CancelImmediate, CancelAfterChatModel, CancelAfterToolCalls} {
 		for name, c := range map[string]struct {
 			build  func(a, b Agent) Agent
@@ -75,8 +77,9 @@ func TestWorkflow_W10_C20_CancelAtABoundary(t *testing.T) {
 	}
 }
 
-// C20: a parallel agent that was cancelled before it began runs all its branches when it goes on.
-func TestWorkflow_C20_ParallelBeforeItBegins(t *testing.T) {
+// A parallel agent that was cancelled before it began runs all its branches when it is resumed.
+// Rule runtime/C20.
+func TestWorkflow_CancelBeforeAParallelAgentBegins(t *testing.T) {
 	option, cancel := WithCancel()
 	cancel(WithAgentCancelMode(CancelAfterToolCalls))
 	s := newTheatre()
@@ -87,9 +90,10 @@ func TestWorkflow_C20_ParallelBeforeItBegins(t *testing.T) {
 	require.ElementsMatch(t, []string{"a: a", "b: b"}, texts)
 }
 
-// Do better 17: children are told apart by their place, not by their name; what they say is joined in the order in which
-// it was said.
-func TestWorkflow_15_17_Parallel(t *testing.T) {
+// Children are distinguished by their place, not by their name; their events are joined in the order in which they
+// were created.
+// Rule runtime/B15.17.
+func TestWorkflow_ParallelChildrenByPlace(t *testing.T) {
 	// The branch at 0 and the branch at 1 have one name; only the second one was interrupted.
 	runs := 0
 	quick := actor("same", func(_ context.Context, send func(*AgentEvent)) { runs++; send(said("quick")) })
@@ -152,8 +156,9 @@ func TestWorkflow_15_17_Parallel(t *testing.T) {
 	require.Len(t, l.visible(), 50)
 }
 
-// Do better 18: the events of a long loop share their paths' memory with the loop.
-func TestWorkflow_15_18_RunPathsShareMemory(t *testing.T) {
+// The events of a long loop share their paths' memory with the loop.
+// Rule runtime/B15.18.
+func TestWorkflow_RunPathsShareMemory(t *testing.T) {
 	const rounds = 300
 	r := &chainRun{agent: &chainAgent{loop: true}, ctx: t.Context(), parent: &execution[Message]{Context: t.Context(), run: &rootRun[Message]{session: new(session)}}}
 	child := toFlow(t.Context(), newTheatre().says("a"))
