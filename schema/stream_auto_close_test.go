@@ -139,9 +139,9 @@ func TestAutomaticClose_ExplicitCloseStaysAllowed(t *testing.T) {
 	requireRecv(t, arr, 1)
 }
 
-// TestAutomaticClose_ClosesReadersThatTheirOwnStreamRefersTo: code of users on the way may refer to the reader itself, such as
-// to a context that leads to it. That must not keep the reader, and what it refers to, for ever.
-// Rule schema/S40.
+// TestAutomaticClose_ClosesReadersThatTheirOwnStreamRefersTo: code of users on the way may refer to the reader itself,
+// such as to a context that leads to it. That must not keep the reader, and what it refers to, for ever. Rule
+// schema/S40.
 func TestAutomaticClose_ClosesReadersThatTheirOwnStreamRefersTo(t *testing.T) {
 	for name, make := range map[string]func(owner *owner) *StreamReader[int]{
 		"convert": func(o *owner) *StreamReader[int] {

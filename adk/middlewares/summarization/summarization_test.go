@@ -372,7 +372,7 @@ func TestPrompts_SayWhatTheyMust(t *testing.T) {
 	languages(t, func(t *testing.T, chinese bool) {
 		instructions := []string{"text only", "do not call any tool", "Request and intent", "Key concepts", "Files and code", "Errors and fixes", "Problem solving", "All user messages",
 			"Pending tasks", "Current work", "Next step", "quotation", "instructions for summaries"}
-		system, finals := "summaries", []string{"goes on from an earlier one", "read the whole conversation in: /t.txt", "Do not ask", "do not recap"}
+		system, finals := "summaries", []string{"continues an earlier one", "read the whole conversation in: /t.txt", "Do not ask", "do not recap"}
 		if chinese {
 			instructions = []string{"只用文字", "不要调用任何工具", "请求与意图", "关键概念", "文件与代码", "错误与修复", "问题解决", "所有用户消息", "待办任务", "当前工作", "下一步", "引用原文", "关于摘要的指示"}
 			system, finals = "摘要", []string{"延续自", "请阅读完整对话记录：/t.txt", "不要就以上内容向用户提问", "不要复述"}
