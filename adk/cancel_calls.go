@@ -235,7 +235,7 @@ func gatheredItems[T any](ctx context.Context, s *schema.StreamReader[T], call *
 	}
 }
 
-// abortableTools cuts the streams of tools off, for whoever reads them, when the run is to stop at once.
+// abortableTools cuts the streams of tools off, for their readers, when the run is to stop at once.
 func abortableTools[M MessageType]() compose.ToolMiddleware {
 	return compose.ToolMiddleware{Every: func(next compose.ToolCallEndpoint) compose.ToolCallEndpoint {
 		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolCallOutput, error) {

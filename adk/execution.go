@@ -175,7 +175,7 @@ func (x *execution[M]) optionsForAgent() []AgentRunOption {
 	return optionsFor(x.name, x.opts)
 }
 
-// execute lets the agent work to its end, and whoever it hands the run over to.
+// execute lets the agent work to its end, and the agents that it hands the run over to.
 func (x *execution[M]) execute() {
 	x.work()
 	if x.flow != nil {

@@ -311,7 +311,7 @@ func (a *modelAttempt[M]) fail() {
 }
 
 // reject closes the attempt because another call follows, or would if it were allowed. The consumer of its event is
-// told so.
+// sees that at the end of its stream.
 func (a *modelAttempt[M]) reject(because *WillRetryError) {
 	a.held = nil
 	a.speculation.abort(because)

@@ -359,7 +359,7 @@ type assignment[M MessageType] struct {
 	opts   []AgentRunOption
 }
 
-// A starter is an agent that runs in the goroutine of whoever runs it. All agents of this package do, so that a run
+// A starter is an agent that runs in the goroutine of its caller. All agents of this package do, so that a run
 // has one goroutine however deeply its agents are nested.
 type starter[M MessageType] interface {
 	begin(ctx context.Context, do assignment[M]) task
@@ -458,7 +458,7 @@ func reserveStack() byte {
 
 var stackProbe atomic.Int32
 
-// runOutcome is what a run leaves for whoever is not its reader.
+// runOutcome is what a run leaves for those who do not read its events.
 type runOutcome struct {
 	cancelled  *CancelError
 	interrupts []*InterruptCtx

@@ -156,7 +156,7 @@ func (l *TurnLoop[T, M]) commit(plan *turnPlan[T, M]) {
 	l.saved = nil
 }
 
-// endTurn ends the present turn: whoever wants to cancel it is too late from here on. mu is held.
+// endTurn ends the present turn: a cancel is too late from here on. mu is held.
 func (l *TurnLoop[T, M]) endTurn(t *turn[T, M]) {
 	t.control.Settle()
 	l.queue.Over()
