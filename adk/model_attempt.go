@@ -72,16 +72,16 @@ func (t *modelTurn[M]) newAttempt() *modelAttempt[M] {
 func (a *modelAttempt[M]) judged() bool { return a.verdict != nil }
 
 // run calls the target once and keeps how it went.
-func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) {
+func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], request modelRequest[M]) {
 	defer safe.Recover(&a.err)
 	switch r := a.turn.run; {
 	case r.input.EnableStreaming:
-		a.err = a.stream(ctx, target, input, opts)
+		a.err = a.stream(ctx, target, request)
 		return
 	case r.view == nil && len(a.turn.chain.handlers.wrapModel) == 0: // nothing more than it needs is on the stack
-		a.message, a.err = target.Generate(ctx, input, opts...)
+		a.message, a.err = target.Generate(ctx, request.input, request.options...)
 	default:
-		a.message, a.err = a.generate(ctx, target, input, opts)
+		a.message, a.err = a.generate(ctx, target, request)
 	}
 	if a.err == nil {
 		a.err = a.generated(target)
@@ -109,15 +109,17 @@ func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], o
 
 // generate calls the target inside the middlewares. A call in a run that can be cancelled is given up when that is to
 // stop at once.
-func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (answer M, err error) {
-	ctx, m, err := a.wrapped(ctx, target, opts)
+func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], request modelRequest[M]) (answer M, err error) {
+	ctx, m, err := a.wrapped(ctx, target, request.options)
 	if err != nil {
 		return answer, err
 	}
 	if a.turn.run.view == nil {
-		return m.Generate(ctx, input, opts...)
+		return m.Generate(ctx, request.input, request.options...)
 	}
-	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (M, error) { return m.Generate(ctx, input, opts...) })
+	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (M, error) {
+		return m.Generate(ctx, request.input, request.options...)
+	})
 	defer call.Release()
 	answer, err = call.do()
 	if err == errLeftBehind {
@@ -141,18 +143,18 @@ func (a *modelAttempt[M]) generated(target *modelTarget[M]) error {
 	return nil
 }
 
-func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], input []M, opts []model.Option) (err error) {
+func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], request modelRequest[M]) (err error) {
 	handlers, ops := a.turn.chain.handlers, opsOf[M]()
 	var s *schema.StreamReader[M]
 	id := newMark() // for an answer that has none yet
 	if len(handlers.wrapModel) == 0 {
-		s, err = a.open(ctx, target, input, opts)
+		s, err = a.open(ctx, target, request)
 	} else {
-		streamCtx, m, werr := a.wrapped(ctx, target, opts)
+		streamCtx, m, werr := a.wrapped(ctx, target, request.options)
 		if werr != nil {
 			return werr
 		}
-		s, err = a.open(streamCtx, m, input, opts)
+		s, err = a.open(streamCtx, m, request)
 	}
 	if err != nil {
 		return err
@@ -179,11 +181,13 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], in
 }
 
 // open is generate for an answer as a stream. The context of the model ends with the stream.
-func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], input []M, opts []model.Option) (*schema.StreamReader[M], error) {
+func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], request modelRequest[M]) (*schema.StreamReader[M], error) {
 	if a.turn.run.view == nil {
-		return m.Stream(ctx, input, opts...)
+		return m.Stream(ctx, request.input, request.options...)
 	}
-	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (*schema.StreamReader[M], error) { return m.Stream(ctx, input, opts...) })
+	call := watch(ctx, a.turn.run.view, func(ctx context.Context) (*schema.StreamReader[M], error) {
+		return m.Stream(ctx, request.input, request.options...)
+	})
 	a.watched = &call.Call
 	s, err := call.do()
 	if err == errLeftBehind {
@@ -301,13 +305,13 @@ func (a *modelAttempt[M]) accept() {
 	if a.speculation != nil {
 		a.turn.run.adopt(a.speculation)
 	}
-	a.judge(attemptAccepted, nil)
+	a.settle(attemptAccepted, nil)
 }
 
 // fail closes the attempt, whose error becomes that of the turn.
 func (a *modelAttempt[M]) fail() {
 	a.speculation.abort(a.err)
-	a.judge(attemptFailed, nil)
+	a.settle(attemptFailed, nil)
 }
 
 // reject closes the attempt because another call follows, or would if it were allowed. The consumer of its event is
@@ -315,11 +319,11 @@ func (a *modelAttempt[M]) fail() {
 func (a *modelAttempt[M]) reject(because *WillRetryError) {
 	a.held = nil
 	a.speculation.abort(because)
-	a.judge(attemptRejected, because)
+	a.settle(attemptRejected, because)
 }
 
-// judge makes the transition to phase. The first one counts.
-func (a *modelAttempt[M]) judge(phase attemptPhase, endErr error) {
+// settle makes the transition to phase. The first one counts.
+func (a *modelAttempt[M]) settle(phase attemptPhase, endErr error) {
 	if a.phase != attemptOpen {
 		return
 	}

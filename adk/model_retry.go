@@ -127,7 +127,7 @@ func (t *modelTurn[M]) answer(ctx context.Context) (answer M, err error) {
 		return t.generateWithRetry(ctx)
 	}
 	a := t.newAttempt()
-	a.run(ctx, t.chain.target, t.input, t.options)
+	a.run(ctx, t.chain.target, modelRequest[M]{t.input, t.options})
 	if a.err != nil {
 		a.fail()
 		return answer, a.err
@@ -178,19 +178,25 @@ type verdict[M MessageType] struct {
 	decision *TypedRetryDecision[M]
 }
 
+// modelRequest is what a model is asked.
+type modelRequest[M MessageType] struct {
+	input   []M
+	options []model.Option
+}
+
 // tryWithRetries calls one model until an attempt stands. The last attempt is left open, unless it was rejected.
 func (t *modelTurn[M]) tryWithRetries(ctx context.Context, target *modelTarget[M], input []M) (a *modelAttempt[M], err error) {
-	retry, opts := t.chain.retry, t.options
+	retry, request := t.chain.retry, modelRequest[M]{input, t.options}
 	for n := 0; ; n++ {
 		if err := ctx.Err(); err != nil && a != nil {
 			return a, err
 		}
 		a = t.newAttempt()
-		a.run(ctx, target, input, opts)
+		a.run(ctx, target, request)
 		if retry == nil {
 			return a, a.err
 		}
-		v := judge(ctx, retry, a, n, input, opts)
+		v := a.judge(ctx, n, request)
 		if !v.again {
 			return a, v.err
 		}
@@ -209,7 +215,7 @@ func (t *modelTurn[M]) tryWithRetries(ctx context.Context, target *modelTarget[M
 		if exhausted {
 			return a, &RetryExhaustedError{LastErr: cause, TotalRetries: retry.MaxRetries}
 		}
-		if input, opts, err = t.applyDecision(ctx, v.decision, input, opts); err != nil {
+		if request, err = t.applyDecision(ctx, v.decision, request); err != nil {
 			return a, err
 		}
 		if err := backoff.Wait(ctx, pause(ctx, retry, v.decision, n+1)); err != nil {
@@ -220,19 +226,20 @@ func (t *modelTurn[M]) tryWithRetries(ctx context.Context, target *modelTarget[M
 }
 
 // judge decides on an attempt, the n-th from 0.
-func judge[M MessageType](ctx context.Context, retry *TypedModelRetryConfig[M], a *modelAttempt[M], n int, input []M, opts []model.Option) verdict[M] {
+func (a *modelAttempt[M]) judge(ctx context.Context, n int, request modelRequest[M]) verdict[M] {
+	c := a.turn.chain.retry
 	stands := verdict[M]{err: a.err}
 	if a.err != nil && (isFinal(a.err) || a.turn.run.stopped()) {
 		return stands
 	}
-	if retry.ShouldRetry == nil {
-		if a.err == nil || ctx.Err() != nil || !retry.retryable(ctx, a.err) {
+	if c.ShouldRetry == nil {
+		if a.err == nil || ctx.Err() != nil || !c.retryable(ctx, a.err) {
 			return stands
 		}
 		return verdict[M]{again: true}
 	}
-	d := retry.decide(ctx, &TypedRetryContext[M]{
-		RetryAttempt: n + 1, InputMessages: input, Options: opts, OutputMessage: a.message, Err: a.err,
+	d := c.decide(ctx, &TypedRetryContext[M]{
+		RetryAttempt: n + 1, InputMessages: request.input, Options: request.options, OutputMessage: a.message, Err: a.err,
 	})
 	switch {
 	case d == nil:
@@ -257,24 +264,24 @@ func (c *TypedModelRetryConfig[M]) retryable(ctx context.Context, err error) boo
 	return c.IsRetryAble == nil || c.IsRetryAble(ctx, err)
 }
 
-// applyDecision takes over what the decision says about the input and the options of the attempts to come.
-func (t *modelTurn[M]) applyDecision(ctx context.Context, d *TypedRetryDecision[M], input []M, opts []model.Option) ([]M, []model.Option, error) {
+// applyDecision takes over what the decision says about the attempts to come.
+func (t *modelTurn[M]) applyDecision(ctx context.Context, d *TypedRetryDecision[M], request modelRequest[M]) (modelRequest[M], error) {
 	if d == nil {
-		return input, opts, nil
+		return request, nil
 	}
 	if len(d.AdditionalOptions) > 0 {
-		opts = append(slices.Clip(opts), d.AdditionalOptions...)
-		t.options = opts
+		request.options = append(slices.Clip(request.options), d.AdditionalOptions...)
+		t.options = request.options
 	}
 	if d.ModifiedInputMessages == nil {
-		return input, opts, nil
+		return request, nil
 	}
-	input = slices.Clip(d.ModifiedInputMessages)
+	request.input = slices.Clip(d.ModifiedInputMessages)
 	if !d.PersistModifiedInputMessages {
-		return input, opts, nil
+		return request, nil
 	}
-	return input, opts, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		s.Messages = input
+	return request, compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		s.Messages = request.input
 		return nil
 	})
 }

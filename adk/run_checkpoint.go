@@ -427,10 +427,7 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 	if err := steps.Adopt(saved.rest()); err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
 	}
-	switch {
-	case died, run.runner.durable:
-		run.keepSteps(steps)
-	case len(saved.Steps)+len(saved.Resumable) > 0: // it continues without saving more of them
+	if died || run.runner.durable || len(saved.Steps)+len(saved.Resumable) > 0 { // the last without saving more of them
 		run.keepSteps(steps)
 	}
 	if !died && run.runner.durable {

@@ -262,10 +262,7 @@ func runOf[M MessageType](ctx context.Context, doing string) (*agentRun[M], erro
 var errOutsideRun = errors.New("must be called within a ChatModelAgent Run() or Resume() execution context")
 
 func (r *agentRun[M]) runLocal(ctx context.Context, key string) (value any, ok bool, err error) {
-	if !r.hasState(ctx) {
-		return nil, false, errNoState
-	}
-	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+	err = r.withState(ctx, func(s *agentState[M]) error {
 		value, ok = s.Extra[key]
 		return nil
 	})
@@ -273,10 +270,7 @@ func (r *agentRun[M]) runLocal(ctx context.Context, key string) (value any, ok b
 }
 
 func (r *agentRun[M]) setRunLocal(ctx context.Context, key string, value any) error {
-	if !r.hasState(ctx) {
-		return errNoState
-	}
-	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+	return r.withState(ctx, func(s *agentState[M]) error {
 		if s.Extra == nil {
 			s.Extra = map[string]any{}
 		}
@@ -286,20 +280,14 @@ func (r *agentRun[M]) setRunLocal(ctx context.Context, key string, value any) er
 }
 
 func (r *agentRun[M]) deleteRunLocal(ctx context.Context, key string) error {
-	if !r.hasState(ctx) {
-		return errNoState
-	}
-	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+	return r.withState(ctx, func(s *agentState[M]) error {
 		delete(s.Extra, key)
 		return nil
 	})
 }
 
 func (r *agentRun[M]) setAction(ctx context.Context, key string, action *AgentAction) error {
-	if !r.hasState(ctx) {
-		return errNoState
-	}
-	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error { return s.setAction(key, action) })
+	return r.withState(ctx, func(s *agentState[M]) error { return s.setAction(key, action) })
 }
 
 var errNoState = errors.New("the run has no state yet: it gets one after BeforeAgent")
@@ -309,11 +297,15 @@ func (r *agentRun[M]) hasState(ctx context.Context) bool {
 	if innermostRun(r.Context) == nil {
 		return true
 	}
-	stateOf := func(ctx context.Context) (found *agentState[M]) {
-		_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error { found = s; return nil })
-		return found
+	return !compose.InternalSameState[*agentState[M]](ctx, r.Context)
+}
+
+// withState calls do with the state of the run, which is locked meanwhile.
+func (r *agentRun[M]) withState(ctx context.Context, do func(*agentState[M]) error) error {
+	if !r.hasState(ctx) {
+		return errNoState
 	}
-	return stateOf(ctx) != stateOf(r.Context)
+	return compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error { return do(s) })
 }
 
 // runForValues is the innermost run, whose state has what code of either kind of message may set.

@@ -175,6 +175,9 @@ type turnRun[T any, M MessageType] struct {
 	store *turnStore
 	// stop ends the context of the run, for agents that do not know what a cancel is.
 	stop context.CancelFunc
+	// callbackErr is what OnAgentEvents returned; brokenOff says that it left before the run had ended.
+	callbackErr error
+	brokenOff   bool
 }
 
 // runAgent runs the agent of a turn that has begun.
@@ -192,17 +195,16 @@ func (l *TurnLoop[T, M]) runAgent(t *turn[T, M], plan *turnPlan[T, M], agent Typ
 		return &turnEnd[T]{reason: fmt.Errorf("failed to resume agent: %w", err)}
 	}
 	l.commit(plan)
-	var broken bool
-	callbackErr := func() error {
+	func() {
 		defer func() { // also when the callback ends the goroutine
-			broken = run.tearDown()
+			run.tearDown()
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.endTurn(t)
 		}()
-		return l.read(t, run.events)
+		run.callbackErr = l.read(t, run.events)
 	}()
-	return l.judge(run, callbackErr, broken)
+	return l.endAfter(run)
 }
 
 // start starts the agent's run, or resumes it. It fails only if the run cannot be resumed.
@@ -237,34 +239,32 @@ func (l *TurnLoop[T, M]) read(t *turn[T, M], events *AsyncIterator[*TypedAgentEv
 	return l.cfg.OnAgentEvents(t.ctx, t.context, events)
 }
 
-// tearDown waits for the end of the run. What still runs is cancelled, as the reader wants no more of it. It reports
-// whether it had to break the run off for that.
-func (r *turnRun[T, M]) tearDown() (broken bool) {
+// tearDown waits for the end of the run. What still runs is cancelled, as the reader wants no more of it.
+func (r *turnRun[T, M]) tearDown() {
 	defer r.events.Close()
 	if r.events.ring.Closed() { // also of a run that could not begin
-		return false
+		return
 	}
 	select {
 	case <-r.outcome.ended:
-		return false
+		return
 	default:
 	}
 	if !hasHappened(r.turn.preempted) && !hasHappened(r.turn.stopped) {
-		broken = true
+		r.brokenOff = true
 		r.turn.control.Ask(cancelscope.Request{Recursive: true})
 		r.stop()
 	}
 	r.events.Close()
 	<-r.outcome.ended
-	return broken
 }
 
-// judge decides whether, and how, the loop ends after a run. broken says that tearDown has broken it off.
-func (l *TurnLoop[T, M]) judge(run *turnRun[T, M], callbackErr error, broken bool) *turnEnd[T] {
-	outcome := &run.outcome
+// endAfter decides whether, and how, the loop ends after a run; nil is for a loop that continues.
+func (l *TurnLoop[T, M]) endAfter(run *turnRun[T, M]) *turnEnd[T] {
+	outcome, callbackErr := &run.outcome, run.callbackErr
 	end := &turnEnd[T]{reason: callbackErr}
 	switch {
-	case outcome.cancelled != nil && !broken && hasHappened(run.turn.stopped):
+	case outcome.cancelled != nil && !run.brokenOff && hasHappened(run.turn.stopped):
 		if callbackErr == nil {
 			end.reason = outcome.cancelled
 		}

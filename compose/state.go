@@ -76,6 +76,19 @@ func ProcessState[S any](ctx context.Context, handler func(context.Context, S) e
 		reflect.TypeFor[S](), innermost.state)
 }
 
+// InternalSameState reports whether [ProcessState] finds the same S, or none, in both contexts. It is for package adk.
+func InternalSameState[S any](a, b context.Context) bool { return scopeWith[S](a) == scopeWith[S](b) }
+
+// scopeWith returns the innermost scope of ctx whose state is an S, nil if there is none.
+func scopeWith[S any](ctx context.Context) *stateScope {
+	for scope := scopeFrom(ctx); scope != nil; scope = scope.outer {
+		if _, fits := scope.state.(S); fits {
+			return scope
+		}
+	}
+	return nil
+}
+
 // processIn runs handler on the state of one graph, if that is an S. A state of another type is passed by without its
 // lock, which the caller may hold.
 func processIn[S any](ctx context.Context, scope *stateScope, handler func(context.Context, S) error) (fits bool, err error) {
