@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weftgo/weft/adk/internal/eager"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/core"
@@ -56,7 +57,7 @@ type agentRun[M MessageType] struct {
 	// fallback is the failover model that answered last.
 	fallback *modelTarget[M]
 	// speculation is the tool calls of the last answer that run already.
-	speculation *speculation
+	speculation *eager.Speculation
 	// resume is what an interrupted run continues from; checkpoint is what this one leaves when it is interrupted.
 	resume     *resumption[M]
 	checkpoint []byte
@@ -125,7 +126,7 @@ func (r *agentRun[M]) execute() {
 }
 
 func (r *agentRun[M]) end() {
-	r.speculation.close()
+	r.speculation.Close()
 	if r.release != nil {
 		r.release()
 	}
@@ -328,8 +329,8 @@ func (r *agentRun[M]) returnsDirectly(name string) bool {
 }
 
 // adopt makes the tools that an accepted answer has started those of the run.
-func (r *agentRun[M]) adopt(s *speculation) {
-	r.speculation.close()
+func (r *agentRun[M]) adopt(s *eager.Speculation) {
+	r.speculation.Close()
 	r.speculation = s
 }
 
@@ -435,7 +436,7 @@ func (compiled[M]) sendEvent(ctx context.Context, event *TypedAgentEvent[M]) err
 		return errors.New("TypedSendEvent failed: the event is nil")
 	}
 	if call := r.earlyCall(ctx); call != nil {
-		return call.hold(heldEvent{publish: func() error { r.send(event); return nil }, drop: event.closeStreams})
+		return call.Hold(eager.Event{Publish: func() error { r.send(event); return nil }, Drop: event.closeStreams})
 	}
 	r.send(event)
 	return nil

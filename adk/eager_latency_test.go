@@ -3,7 +3,6 @@ package adk
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -81,39 +80,15 @@ func testLatency[M MessageType](t *testing.T) {
 	}
 }
 
-// TestEager_ArgumentsCostLinear: four times the arguments in four times the pieces cost four times as much.
-func TestEager_ArgumentsCostLinear(t *testing.T) {
-	cost := func(kb int) float64 {
-		args := `{"q":"` + strings.Repeat("abcd", kb*256) + `"}`
-		return testing.AllocsPerRun(3, func() {
-			var joins callJoins
-			call := schema.ToolCall{ID: "a", Function: schema.FunctionCall{Name: "f"}}
-			var whole *schema.ToolCall
-			for i := 0; i < len(args); i += 4 {
-				call.Function.Arguments = args[i:min(i+4, len(args))]
-				if done, err := joins.add(&call); err != nil || done != nil {
-					whole = done
-				}
-			}
-			if whole == nil || whole.Function.Arguments != args {
-				t.Error("the call is not complete")
-			}
-		})
-	}
-	require.Less(t, cost(256), 100.0, "the text grows geometrically, and nothing else is made")
-}
-
-func BenchmarkEagerArguments(b *testing.B) {
-	args := `{"q":"` + strings.Repeat("abcd", 256*256) + `"}`
-	b.SetBytes(int64(len(args)))
-	for b.Loop() {
-		var joins callJoins
-		call := schema.ToolCall{ID: "a", Function: schema.FunctionCall{Name: "f"}}
-		for i := 0; i < len(args); i += 4 {
-			call.Function.Arguments = args[i:min(i+4, len(args))]
-			if _, err := joins.add(&call); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
+// TestEagerCalls_OfAgenticChunks: calls of agentic chunks, with the place of their block.
+// Rule agent/E-10.
+func TestEagerCalls_OfAgenticChunks(t *testing.T) {
+	m := agenticChunk("text", wanted{"f", "a", "{}"})
+	m.ContentBlocks = append(m.ContentBlocks, nil, &schema.ContentBlock{}, schema.NewContentBlock(&schema.FunctionToolCall{CallID: "b", Name: "g"}))
+	calls := agenticOps.callChunks(m)
+	require.Len(t, calls, 2)
+	require.Equal(t, 1, *calls[0].Index)
+	require.Equal(t, "a", calls[0].ID)
+	require.Nil(t, calls[1].Index)
+	require.Empty(t, agenticOps.callChunks(nil))
 }

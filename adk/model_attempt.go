@@ -8,10 +8,9 @@ import (
 	"io"
 	"maps"
 
+	"github.com/weftgo/weft/adk/internal/eager"
 	"github.com/weftgo/weft/components/model"
-	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/cancelscope"
-	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
@@ -29,7 +28,7 @@ type modelAttempt[M MessageType] struct {
 	held   *messageEvent[M]
 	sentID string
 	// speculation is the tools that run already.
-	speculation *speculation
+	speculation *eager.Speculation
 	// watched is the call of a model that streams, in a run that can be cancelled.
 	watched *cancelscope.Call
 
@@ -215,7 +214,7 @@ func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (
 	a.speculation = startSpeculation(a.turn)
 	var lookOn func(chunk M)
 	if a.speculation != nil {
-		lookOn = func(chunk M) { a.speculation.feed(ops.callChunks(chunk)) }
+		lookOn = func(chunk M) { a.speculation.Feed(ops.callChunks(chunk)) }
 	}
 	join, chunks, err := joinStream(recv, lookOn)
 	if err == nil && chunks == 0 {
@@ -230,7 +229,7 @@ func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (
 		err = joinErr
 	}
 	if err != nil {
-		a.speculation.abort(err)
+		a.speculation.Abort(err)
 		return err
 	}
 	if chunks == 1 && a.turn.chain.handlers.present { // the message may be the chunk, which the event has, too
@@ -310,7 +309,7 @@ func (a *modelAttempt[M]) accept() {
 
 // fail closes the attempt, whose error becomes that of the turn.
 func (a *modelAttempt[M]) fail() {
-	a.speculation.abort(a.err)
+	a.speculation.Abort(a.err)
 	a.settle(attemptFailed, nil)
 }
 
@@ -318,7 +317,7 @@ func (a *modelAttempt[M]) fail() {
 // sees that at the end of its stream.
 func (a *modelAttempt[M]) reject(because *WillRetryError) {
 	a.held = nil
-	a.speculation.abort(because)
+	a.speculation.Abort(because)
 	a.settle(attemptRejected, because)
 }
 
@@ -397,56 +396,4 @@ func (m sendingModel[M]) Stream(ctx context.Context, input []M, opts ...model.Op
 		return s, err
 	}
 	return a.sendStream(schema.StreamReaderWithConvert(s, opsOf[M]().identifyOnce(newMark())), nil), nil
-}
-
-// startSpeculation returns nil if the agent does not run tools early. Methods of a nil speculation do nothing.
-func startSpeculation[M MessageType](t *modelTurn[M]) *speculation {
-	tools := t.chain.eager
-	if tools == nil {
-		return nil
-	}
-	// The calls belong to the tools node: to its address, and to the context of the run rather than that of the turn.
-	s := &speculation{run: t.run, tools: tools, ctx: core.Beside(t.nodeCtx, compose.AddressSegmentNode, toolsNode), options: t.run.options.tools}
-	if t.run.durable != nil {
-		// Should the process die before the answer is saved, the model would be asked again, and nothing would tell
-		// that a call of its next answer has been made already.
-		s.allowed = t.run.repeatable
-	}
-	s.idle.L = &s.mu
-	return s
-}
-
-// adoptEarlyCalls gives the tools node the calls of the message that run already. From now on their events are out.
-func adoptEarlyCalls[M MessageType](ctx context.Context, input *schema.Message) ([]compose.EarlyToolCall, error) {
-	r := agentRunFrom[M](ctx)
-	if r == nil || r.speculation == nil {
-		return nil, nil
-	}
-	calls, err := r.speculation.adoptInto(ctx, input.ToolCalls)
-	if err != nil {
-		return nil, err
-	}
-	if r.speculation.stopsRun() {
-		for i := range calls {
-			if calls[i] == nil {
-				calls[i] = giveUp
-			}
-		}
-	}
-	return calls, r.speculation.publish()
-}
-
-// keepSpeculation gives up the calls that run already if the message that the run continues with makes none.
-func (r *agentRun[M]) keepSpeculation(last M) {
-	if r.speculation != nil && !opsOf[M]().hasToolCalls(last) {
-		r.speculation.close()
-		r.speculation = nil
-	}
-}
-
-func (r *agentRun[M]) earlyCall(ctx context.Context) *earlyCall {
-	if !r.agent.conf.ToolsConfig.EagerExecution {
-		return nil
-	}
-	return earlyCallIn(ctx, r)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weftgo/weft/adk/internal/eager"
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/internal/callbacks"
@@ -36,7 +37,7 @@ type modelChain[M MessageType] struct {
 	// tools is the option that offers infos to the model.
 	tools []model.Option
 	// eager, if not nil, runs tool calls while the model streams.
-	eager *eagerTools
+	eager *eager.Tools
 }
 
 func newModelChain[M MessageType](conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M], infos []*schema.ToolInfo) *modelChain[M] {

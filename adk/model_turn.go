@@ -197,7 +197,7 @@ func (t *modelTurn[M]) end(ctx context.Context, last M, err error) (M, error) {
 	case err == nil && r.phase.get() == turnLost: // the answer came with the cancel, too late to be emitted
 		return last, errors.Join(t.undo(ctx), compose.Interrupt(ctx, infoStopped))
 	case err == nil && r.view.At(cancelscope.Mode(CancelAfterChatModel)) && t.chain.limited && opsOf[M]().hasToolCalls(last):
-		if r.speculation.drain() { // the run stops behind the results of the calls that run already
+		if r.speculation.Drain() { // the run stops behind the results of the calls that run already
 			return last, nil
 		}
 		return last, errors.Join(stopAt[M](ctx, resumeAfterHooks), compose.Interrupt(ctx, infoAfterChatModel))

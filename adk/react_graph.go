@@ -178,8 +178,8 @@ func (b *reactBuilder[M]) addReturnDirectly() {
 // of the one that ends the run, and runs the hooks.
 func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error) {
 	r := agentRunFrom[M](ctx)
-	stops := r.speculation.stopsRun()
-	r.speculation.close()
+	stops := r.speculation.StopsRun()
+	r.speculation.Close()
 	r.speculation = nil
 	if r.resume != nil || r.restored != nil {
 		if done, err := resumedAfterTools[M](ctx); done || err != nil {

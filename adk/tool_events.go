@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/weftgo/weft/adk/internal/eager"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
@@ -182,9 +183,9 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 		e.event.origin = originReplayedSteps
 	}
 	if call := r.earlyCall(ctx); call != nil {
-		return call.hold(heldEvent{
-			publish: func() error { return r.publishToolEvent(ctx, name, callID, id, e) },
-			drop:    e.event.closeStreams,
+		return call.Hold(eager.Event{
+			Publish: func() error { return r.publishToolEvent(ctx, name, callID, id, e) },
+			Drop:    e.event.closeStreams,
 		})
 	}
 	return r.publishToolEvent(ctx, name, callID, id, e)
@@ -234,8 +235,8 @@ func sendToolGenAction(ctx context.Context, toolName string, action *AgentAction
 	run, err := runForValues(ctx)
 	if err == nil {
 		set := func() error { return run.setAction(ctx, key, action) }
-		if call := earlyCallIn(ctx, run); call != nil {
-			err = call.holdAction(set)
+		if call := eager.CallIn(ctx, run); call != nil {
+			err = call.HoldAction(set)
 		} else {
 			err = set()
 		}

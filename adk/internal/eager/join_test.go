@@ -1,4 +1,4 @@
-package adk
+package eager
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestEagerCalls_WhichAreComplete: which calls are complete, by the pieces that they come in. Each line of pieces is
+// TestJoins_WhichAreComplete: which calls are complete, by the pieces that they come in. Each line of pieces is
 // index id name arguments, with - for none; what is wanted is what starts after each of them.
 // Rules agent/E-5, agent/E-6, agent/E-7, agent/E-8, agent/E-9.
-func TestEagerCalls_WhichAreComplete(t *testing.T) {
+func TestJoins_WhichAreComplete(t *testing.T) {
 	for name, c := range map[string]struct {
 		pieces string
 		starts string // one line a piece
@@ -46,11 +46,11 @@ func TestEagerCalls_WhichAreComplete(t *testing.T) {
 		"indexes that start above 0": {"5 a f {}|7 b f {}", "a f {}|b f {}", ""},
 		"nothing but an index":       {"0 - - -", "-", ""},
 	} {
-		var joins callJoins
+		var pieces joins
 		var starts []string
 		var last error
 		for _, p := range strings.Split(c.pieces, "|") {
-			call, err := joins.add(piece(p))
+			call, err := pieces.add(piece(p))
 			if err != nil {
 				last = err
 			}
@@ -84,29 +84,53 @@ func piece(line string) *schema.ToolCall {
 	return call
 }
 
-// TestEagerCalls_ConflictingTypes: types conflict like names do, and Extra is that of the first piece with one.
+// TestJoins_ConflictingTypes: types conflict like names do, and Extra is that of the first piece with one.
 // Rule agent/E-5.
-func TestEagerCalls_ConflictingTypes(t *testing.T) {
-	var joins callJoins
+func TestJoins_ConflictingTypes(t *testing.T) {
+	var pieces joins
 	zero := 0
-	_, err := joins.add(&schema.ToolCall{Index: &zero, Type: "function", ID: "a", Extra: map[string]any{"k": 1}})
+	_, err := pieces.add(&schema.ToolCall{Index: &zero, Type: "function", ID: "a", Extra: map[string]any{"k": 1}})
 	require.NoError(t, err)
-	call, err := joins.add(&schema.ToolCall{Index: &zero, Extra: map[string]any{"k": 2, "more": 3}, Function: schema.FunctionCall{Name: "f", Arguments: "{}"}})
+	call, err := pieces.add(&schema.ToolCall{Index: &zero, Extra: map[string]any{"k": 2, "more": 3}, Function: schema.FunctionCall{Name: "f", Arguments: "{}"}})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"k": 1}, call.Extra)
-	_, err = joins.add(&schema.ToolCall{Index: &zero, Type: "other"})
+	_, err = pieces.add(&schema.ToolCall{Index: &zero, Type: "other"})
 	require.ErrorContains(t, err, "conflicting tool call type in same accumulator")
 }
 
-// TestEagerCalls_OfAgenticChunks: calls of agentic chunks, with the place of their block.
-// Rule agent/E-10.
-func TestEagerCalls_OfAgenticChunks(t *testing.T) {
-	m := agenticChunk("text", wanted{"f", "a", "{}"})
-	m.ContentBlocks = append(m.ContentBlocks, nil, &schema.ContentBlock{}, schema.NewContentBlock(&schema.FunctionToolCall{CallID: "b", Name: "g"}))
-	calls := agenticOps.callChunks(m)
-	require.Len(t, calls, 2)
-	require.Equal(t, 1, *calls[0].Index)
-	require.Equal(t, "a", calls[0].ID)
-	require.Nil(t, calls[1].Index)
-	require.Empty(t, agenticOps.callChunks(nil))
+// TestJoins_ArgumentsCostLinear: four times the arguments in four times the pieces cost four times as much.
+func TestJoins_ArgumentsCostLinear(t *testing.T) {
+	cost := func(kb int) float64 {
+		args := `{"q":"` + strings.Repeat("abcd", kb*256) + `"}`
+		return testing.AllocsPerRun(3, func() {
+			var pieces joins
+			call := schema.ToolCall{ID: "a", Function: schema.FunctionCall{Name: "f"}}
+			var whole *schema.ToolCall
+			for i := 0; i < len(args); i += 4 {
+				call.Function.Arguments = args[i:min(i+4, len(args))]
+				if done, err := pieces.add(&call); err != nil || done != nil {
+					whole = done
+				}
+			}
+			if whole == nil || whole.Function.Arguments != args {
+				t.Error("the call is not complete")
+			}
+		})
+	}
+	require.Less(t, cost(256), 100.0, "the text grows geometrically, and nothing else is made")
+}
+
+func BenchmarkArguments(b *testing.B) {
+	args := `{"q":"` + strings.Repeat("abcd", 256*256) + `"}`
+	b.SetBytes(int64(len(args)))
+	for b.Loop() {
+		var pieces joins
+		call := schema.ToolCall{ID: "a", Function: schema.FunctionCall{Name: "f"}}
+		for i := 0; i < len(args); i += 4 {
+			call.Function.Arguments = args[i:min(i+4, len(args))]
+			if _, err := pieces.add(&call); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }
