@@ -218,9 +218,3 @@ func (t releasing) execute() {
 
 // A container is an agent that is nothing by itself: the agent in it obeys cancels in its place.
 type container interface{ ObeyedInside() }
-
-// named gives an event about x its name and path.
-func (x *execution[M]) named(e *TypedAgentEvent[M]) *TypedAgentEvent[M] {
-	e.AgentName, e.RunPath = x.name, slices.Clone(x.path)
-	return e
-}

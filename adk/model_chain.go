@@ -17,11 +17,11 @@ import (
 // modelChain is the model as the graph sees it. Around the user's model lie, from the outside in:
 //
 //	the state and its hooks            (this file)
-//	failover and retry                 (model_attempts.go)
+//	failover and retry                 (model_failover.go, model_retry.go)
 //	the tap of the eager tools         (eager.go)
 //	the sender of events               (model_attempt.go)
 //	the WrapModel of the middlewares
-//	message ID and callbacks           (model_target.go)
+//	message ID and callbacks           (modelTarget, below)
 //
 // It reports to the callback handlers itself, once per call of the user's model.
 type modelChain[M MessageType] struct {

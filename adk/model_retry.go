@@ -143,31 +143,6 @@ func (t *modelTurn[M]) failOpen() {
 	}
 }
 
-// generateWithRetry calls the model, and others where failover says so, until an answer or the last error stands.
-func (t *modelTurn[M]) generateWithRetry(ctx context.Context) (answer M, err error) {
-	target := t.chain.target
-	if t.run.fallback != nil {
-		target = t.run.fallback
-	}
-	last, err := t.tryWithRetries(ctx, target, t.input)
-	for n := uint(1); err != nil && t.failsOver(ctx, n, last, err); n++ {
-		last.reject(&WillRetryError{ErrStr: err.Error(), RetryAttempt: int(n) - 1, err: err})
-		var input []M
-		if target, input, err = t.nextModel(ctx, n, last.message, err); err != nil {
-			return answer, err
-		}
-		if last, err = t.tryWithRetries(ctx, target, input); err == nil {
-			t.run.fallback = target
-		}
-	}
-	if err != nil {
-		last.fail()
-		return answer, err
-	}
-	last.accept()
-	return last.message, nil
-}
-
 // verdict is what becomes of an attempt.
 type verdict[M MessageType] struct {
 	again bool

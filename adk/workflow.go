@@ -170,12 +170,6 @@ type chainRun struct {
 	interrupt *AgentEvent
 }
 
-// wasInterrupted reports whether the agent, or one inside it, has to continue.
-func (x *execution[M]) wasInterrupted() bool {
-	interrupted, _, target, _ := x.frame.Resumption()
-	return interrupted || target
-}
-
 // extendPath adds the first n children to the path.
 func (r *chainRun) extendPath(n int) {
 	for _, child := range r.agent.children[:n] {

@@ -25,7 +25,13 @@ type Request struct {
 	Accepted chan<- struct{}
 }
 
-// An Outcome is what came of the requests.
+// An Outcome is what came of the requests. It belongs to the control.
+//
+//	from     to       when
+//	Pending  Stopped  the run can stop, and was asked to
+//	Pending  Ended    the run can stop, and was not asked to; or it has ended
+//
+// What is asked for later has no effect.
 type Outcome int
 
 // The outcomes.
