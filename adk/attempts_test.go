@@ -67,7 +67,7 @@ func (f *fickle[M]) Generate(ctx context.Context, history []M, opts ...model.Opt
 		return answer, t.refuses
 	}
 	if len(t.chunks) > 0 {
-		answer, err = runtimeOf[M]().concat(ctx, schema.StreamReaderFromArray(t.chunks))
+		answer, err = messageRuntimeOf[M]().concat(ctx, schema.StreamReaderFromArray(t.chunks))
 		if err != nil {
 			return answer, err
 		}

@@ -30,7 +30,7 @@ func (p *paced[M]) Generate(ctx context.Context, h []M, opts ...model.Option) (n
 	if err != nil {
 		return none, err
 	}
-	return runtimeOf[M]().concat(ctx, s)
+	return messageRuntimeOf[M]().concat(ctx, s)
 }
 
 func (p *paced[M]) Stream(_ context.Context, h []M, _ ...model.Option) (*schema.StreamReader[M], error) {

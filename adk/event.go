@@ -37,7 +37,7 @@ func (mv *TypedMessageVariant[M]) whole(ctx context.Context) (M, error) {
 	if !mv.IsStreaming || mv.MessageStream == nil {
 		return mv.Message, nil
 	}
-	return runtimeOf[M]().concat(ctx, mv.MessageStream)
+	return messageRuntimeOf[M]().concat(ctx, mv.MessageStream)
 }
 
 // storedVariant is what is encoded of a variant: a stream as the message it joins to.
@@ -52,10 +52,10 @@ type storedVariant[M MessageType] struct {
 
 // GobEncode implements gob.GobEncoder. It reads a stream to its end.
 func (mv *TypedMessageVariant[M]) GobEncode() ([]byte, error) {
-	return runtimeOf[M]().encodeVariant(mv)
+	return messageRuntimeOf[M]().encodeVariant(mv)
 }
 
-func (compiled[M]) encodeVariant(mv *TypedMessageVariant[M]) ([]byte, error) {
+func (compiledMessages[M]) encodeVariant(mv *TypedMessageVariant[M]) ([]byte, error) {
 	stored := storedVariant[M]{
 		IsStreaming: mv.IsStreaming,
 		Message:     mv.Message,
@@ -88,10 +88,10 @@ func drainVariant[M MessageType](mv *TypedMessageVariant[M]) (whole M, err error
 
 // GobDecode implements gob.GobDecoder. What was a stream becomes a stream of one chunk.
 func (mv *TypedMessageVariant[M]) GobDecode(b []byte) error {
-	return runtimeOf[M]().decodeVariant(mv, b)
+	return messageRuntimeOf[M]().decodeVariant(mv, b)
 }
 
-func (compiled[M]) decodeVariant(mv *TypedMessageVariant[M], b []byte) error {
+func (compiledMessages[M]) decodeVariant(mv *TypedMessageVariant[M], b []byte) error {
 	var stored storedVariant[M]
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&stored); err != nil {
 		return err
@@ -243,7 +243,7 @@ func TypedGetMessage[M MessageType](e *TypedAgentEvent[M]) (M, *TypedAgentEvent[
 	}
 	copies := v.MessageStream.Copy(2)
 	v.MessageStream = copies[0]
-	m, err := runtimeOf[M]().concat(context.Background(), copies[1])
+	m, err := messageRuntimeOf[M]().concat(context.Background(), copies[1])
 	return m, e, err
 }
 

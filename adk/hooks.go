@@ -308,13 +308,14 @@ func (s *handlerSet[M]) sort(h handler[M], base reflect.Type) {
 	if wrapsTools {
 		s.wrapTool = append(s.wrapTool, h)
 	}
-	switch m.(type) {
-	case *eventSenderModelWrapper[M]:
-		s.modelSender = true
-	case *eventSenderToolWrapper[M]:
-		s.toolSender = true
+	if sender, ok := m.(eventSender); ok {
+		models, tools := sender.sendsEvents()
+		s.modelSender, s.toolSender = s.modelSender || models, s.toolSender || tools
 	}
 }
+
+// eventSender is a middleware that sends the events of models, or of tools, from its place among the middlewares.
+type eventSender interface{ sendsEvents() (models, tools bool) }
 
 // everyToolCallOf finds the function that the hooks for tool calls of a middleware are made of; nil if one of them is
 // its own.

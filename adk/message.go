@@ -35,17 +35,43 @@ type AgenticMessageStream = *schema.StreamReader[AgenticMessage]
 // messageIDKey is where a message keeps its ID.
 const messageIDKey = "_eino_msg_id"
 
+// messageRuntime is what stands behind the exported functions on messages, for one kind of them: see [agentRuntime].
+type messageRuntime[M MessageType] interface {
+	userMessage(text string) M
+	messageID(m M) string
+	ensureMessageID(m M)
+	concat(ctx context.Context, s *schema.StreamReader[M]) (M, error)
+	encodeVariant(v *TypedMessageVariant[M]) ([]byte, error)
+	decodeVariant(v *TypedMessageVariant[M], data []byte) error
+}
+
+// compiledMessages is the messageRuntime for M.
+type compiledMessages[M MessageType] struct{}
+
+// They are any, so that no other package learns what is behind them.
+var (
+	chatMessages    any = messageRuntime[*schema.Message](compiledMessages[*schema.Message]{})
+	agenticMessages any = messageRuntime[*schema.AgenticMessage](compiledMessages[*schema.AgenticMessage]{})
+)
+
+func messageRuntimeOf[M MessageType]() messageRuntime[M] {
+	if r, ok := chatMessages.(messageRuntime[M]); ok {
+		return r
+	}
+	return agenticMessages.(messageRuntime[M])
+}
+
 // GetMessageID returns the ID that the runtime gave a message, "" if it has none. Model outputs and tool results of
 // an agent have one: the same on the event and in the history.
-func GetMessageID[M MessageType](msg M) string { return runtimeOf[M]().messageID(msg) }
+func GetMessageID[M MessageType](msg M) string { return messageRuntimeOf[M]().messageID(msg) }
 
-func (compiled[M]) messageID(m M) string { return opsOf[M]().id(m) }
+func (compiledMessages[M]) messageID(m M) string { return opsOf[M]().id(m) }
 
 // EnsureMessageID gives a message an ID if it has none. It replaces msg.Extra by a copy with the ID, so that a map that
 // is shared with other messages stays as it is.
-func EnsureMessageID[M MessageType](msg M) { runtimeOf[M]().ensureMessageID(msg) }
+func EnsureMessageID[M MessageType](msg M) { messageRuntimeOf[M]().ensureMessageID(msg) }
 
-func (compiled[M]) ensureMessageID(m M) {
+func (compiledMessages[M]) ensureMessageID(m M) {
 	ops := opsOf[M]()
 	if ops.isNil(m) || ops.id(m) != "" {
 		return
@@ -346,7 +372,7 @@ type chunkJoin[M MessageType] interface {
 
 // concat reads a stream to its end, closes it and returns the message that it was. It gives up when ctx ends, whether
 // or not the producer does: the error is the one of ctx then.
-func (compiled[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
+func (compiledMessages[M]) concat(ctx context.Context, s *schema.StreamReader[M]) (whole M, err error) {
 	join, _, err := joinStream(receiverOf(ctx, s), nil)
 	if err != nil {
 		return whole, err

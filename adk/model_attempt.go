@@ -355,6 +355,8 @@ func (compiled[M]) newModelEventSender() TypedChatModelAgentMiddleware[M] {
 	return &eventSenderModelWrapper[M]{}
 }
 
+func (*eventSenderModelWrapper[M]) sendsEvents() (models, tools bool) { return true, false }
+
 func (*eventSenderModelWrapper[M]) WrapModel(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
 	return sendingModel[M]{m}, nil
 }

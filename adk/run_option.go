@@ -65,6 +65,18 @@ func optionsFor(agent string, opts []AgentRunOption) []AgentRunOption {
 	return kept
 }
 
+// runOutcome is what a run leaves for those who do not read its events.
+type runOutcome struct {
+	// cancelled is a *CancelError, nil if the run was not cancelled.
+	cancelled  error
+	interrupts []*InterruptCtx
+	// saveErr is why the run could not be saved.
+	saveErr error
+	// shownID is what a CancelError says about where the run is saved.
+	shownID func() string
+	ended   chan struct{}
+}
+
 // runnerOptions are read by the runner, whatever agents an option names.
 type runnerOptions struct {
 	sessionValues        map[string]any

@@ -84,7 +84,7 @@ func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
 
 // Query runs the agent on one user message.
 func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-	return r.Run(ctx, []M{runtimeOf[M]().userMessage(query)}, opts...)
+	return r.Run(ctx, []M{messageRuntimeOf[M]().userMessage(query)}, opts...)
 }
 
 // Run runs the agent on messages. It returns when the agent has begun; the run continues to its end whether or not the
@@ -93,7 +93,7 @@ func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRun
 	return runtimeOf[M]().run(ctx, r, messages, opts)
 }
 
-func (compiled[M]) userMessage(text string) M { return opsOf[M]().user(text) }
+func (compiledMessages[M]) userMessage(text string) M { return opsOf[M]().user(text) }
 
 func (compiled[M]) run(ctx context.Context, r *TypedRunner[M], messages []M, opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	run, err := newRunnerRun(ctx, r, opts)
@@ -457,17 +457,6 @@ func reserveStack() byte {
 }
 
 var stackProbe atomic.Int32
-
-// runOutcome is what a run leaves for those who do not read its events.
-type runOutcome struct {
-	cancelled  *CancelError
-	interrupts []*InterruptCtx
-	// saveErr is why the run could not be saved.
-	saveErr error
-	// shownID is what a CancelError says about where the run is saved.
-	shownID func() string
-	ended   chan struct{}
-}
 
 // ResumeParams says what a resumed run is given.
 type ResumeParams struct {

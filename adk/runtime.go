@@ -11,7 +11,8 @@ import (
 //
 // A package that uses generic code compiles it for itself, with everything that can be reached from there: each package
 // of a user would compile the whole runtime. An interface ends that. So what is exported does nothing but call the
-// interface, and the runtime is compiled with this package alone. See docs/decisions/0009.
+// interface, and the runtime is compiled with this package alone. [messageRuntime] is the same for messages. See
+// docs/decisions/0009.
 type agentRuntime[M MessageType] interface {
 	newAgent(conf *TypedChatModelAgentConfig[M]) (chatAgent[M], error)
 	newAgentTool(agent TypedAgent[M], options []AgentToolOption) tool.BaseTool
@@ -21,13 +22,6 @@ type agentRuntime[M MessageType] interface {
 	run(ctx context.Context, r *TypedRunner[M], messages []M, opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
 	resume(ctx context.Context, r *TypedRunner[M], checkPointID string, params *ResumeParams, opts []AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error)
 	sendEvent(ctx context.Context, event *TypedAgentEvent[M]) error
-
-	userMessage(text string) M
-	messageID(m M) string
-	ensureMessageID(m M)
-	concat(ctx context.Context, s *schema.StreamReader[M]) (M, error)
-	encodeVariant(v *TypedMessageVariant[M]) ([]byte, error)
-	decodeVariant(v *TypedMessageVariant[M], data []byte) error
 }
 
 // compiled is the runtime for M.

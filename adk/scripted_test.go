@@ -202,7 +202,7 @@ func (m *scripted[M]) Generate(ctx context.Context, history []M, opts ...model.O
 	if len(chunks) == 1 {
 		return chunks[0], nil
 	}
-	return runtimeOf[M]().concat(ctx, schema.StreamReaderFromArray(chunks))
+	return messageRuntimeOf[M]().concat(ctx, schema.StreamReaderFromArray(chunks))
 }
 
 func (m *scripted[M]) Stream(ctx context.Context, history []M, opts ...model.Option) (*schema.StreamReader[M], error) {
@@ -363,7 +363,7 @@ func readOne[M MessageType](t testing.TB, e *TypedAgentEvent[M]) observed[M] {
 		o.chunks = append(o.chunks, chunk)
 	}
 	var err error
-	o.message, err = runtimeOf[M]().concat(context.Background(), schema.StreamReaderFromArray(o.chunks))
+	o.message, err = messageRuntimeOf[M]().concat(context.Background(), schema.StreamReaderFromArray(o.chunks))
 	require.NoError(t, err)
 	return o
 }

@@ -175,7 +175,7 @@ func testWrapperChunks[M MessageType](t *testing.T) {
 		"nothing": {wrap(func(_ context.Context, s *schema.StreamReader[M]) (*schema.StreamReader[M], error) { return s, nil }),
 			[]string{"assistant: a", "assistant: b"}},
 		"joins": {wrap(func(ctx context.Context, s *schema.StreamReader[M]) (*schema.StreamReader[M], error) {
-			whole, err := runtimeOf[M]().concat(ctx, s)
+			whole, err := messageRuntimeOf[M]().concat(ctx, s)
 			return schema.StreamReaderFromArray([]M{whole}), err
 		}), []string{"assistant: ab"}},
 		"in front": {wrap(func(_ context.Context, s *schema.StreamReader[M]) (*schema.StreamReader[M], error) {
@@ -229,7 +229,7 @@ func testBothEndpoints[M MessageType](t *testing.T, streaming bool) {
 				if err != nil {
 					return none, err
 				}
-				return runtimeOf[M]().concat(ctx, s)
+				return messageRuntimeOf[M]().concat(ctx, s)
 			},
 			stream: func(ctx context.Context, h []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 				answer, err := m.Generate(ctx, h, opts...)

@@ -76,6 +76,8 @@ func (compiled[M]) newToolEventSender() TypedChatModelAgentMiddleware[M] {
 	return &eventSenderToolWrapper[M]{TypedToolCallHooks[M]{Wrap: sendsToolEvent[M]}}
 }
 
+func (*eventSenderToolWrapper[M]) sendsEvents() (models, tools bool) { return false, true }
+
 func sendsToolEvent[M MessageType](ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
 	name, callID := call.Name, call.CallID
 	out, err := next(ctx, call)

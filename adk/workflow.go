@@ -125,7 +125,7 @@ func (w *chainAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...Agent
 func (w *chainAgent) begin(ctx context.Context, do assignment[Message]) task {
 	r := &chainRun{agent: w, ctx: ctx, do: do, parent: executionFrom[Message](ctx)}
 	if r.parent == nil {
-		return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': it must run as an agent of a run", w.name)}
+		return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': its context has no run: begin it with Run, or by a Runner", w.name)}
 	}
 	r.path = slices.Clip(r.parent.path)
 	if do.resume == nil {

@@ -64,7 +64,7 @@ func (w *parallelAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...Ag
 func (w *parallelAgent) begin(ctx context.Context, do assignment[Message]) task {
 	r := &parallelRun{agent: w, ctx: ctx, do: do, parent: executionFrom[Message](ctx)}
 	if r.parent == nil {
-		return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': it must run as an agent of a run", w.name)}
+		return failing[Message]{do.out, fmt.Errorf("workflow agent '%s': its context has no run: begin it with Run, or by a Runner", w.name)}
 	}
 	var saved *parallelState
 	if do.resume != nil {

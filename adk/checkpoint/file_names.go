@@ -62,7 +62,7 @@ func (s *FileStore) idOf(name string) (string, error) {
 	}
 	id, err := os.ReadFile(filepath.Join(s.dir, name+idFile))
 	if err == nil && fileName(string(id)) != name {
-		err = errors.New("the file is that of another ID")
+		err = errors.New("the file belongs to another checkpoint ID: something else has written to the directory")
 	}
 	return string(id), err
 }
