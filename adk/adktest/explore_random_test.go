@@ -31,9 +31,12 @@ type tree struct {
 	// beside is how many parallel agents are around. A branch that fails counts as done when another one asks (rule
 	// runtime/W7): there are no questions in them.
 	beside int
+	// wide chooses what only wide trees have: tools of other kinds, and agents that exit. It is nil for other trees, which
+	// are the same with and without it.
+	wide *rand.Rand
 }
 
-func newTree(t *testing.T, p *adktest.Probe[*schema.Message], made *made[*schema.Message], seed uint64) *tree {
+func newTree(t *testing.T, p prober[*schema.Message], made *made[*schema.Message], seed uint64) *tree {
 	return &tree{explored: explored[*schema.Message]{t, p, made}, rnd: rand.New(rand.NewPCG(seed, 1)), told: new(strings.Builder)}
 }
 
@@ -171,7 +174,7 @@ func (g *tree) work(agent string) adktest.Reply {
 	}
 	for range n {
 		g.pieces++
-		calls = append(calls, adktest.Call("work", fmt.Sprintf("%q", fmt.Sprintf("%s %d", agent, g.pieces))))
+		calls = append(calls, adktest.Call(g.toolName(), fmt.Sprintf("%q", fmt.Sprintf("%s %d", agent, g.pieces))))
 	}
 	if g.chance(30) {
 		r := adktest.Says("working")
@@ -182,6 +185,27 @@ func (g *tree) work(agent string) adktest.Reply {
 	}
 	return adktest.Calls(calls...)
 }
+
+// toolName is the tool of a piece of work. In wide trees it may be one that can be called again, one that streams, or one
+// that asks before it works.
+func (g *tree) toolName() string {
+	if g.wide == nil {
+		return "work"
+	}
+	names := []string{"work", "work", "lookup", "lookup", "report", "ask"}
+	name := names[g.wide.IntN(len(names))]
+	if name != "ask" {
+		return name
+	}
+	if g.beside > 0 {
+		return "work"
+	}
+	g.unordered = true
+	return name
+}
+
+// exits decides whether an agent of a wide tree ends the run.
+func (g *tree) exits() bool { return g.wide != nil && g.beside == 0 && g.wide.IntN(100) < 8 }
 
 func (g *tree) last(agent string) adktest.Reply {
 	if g.chance(50) {
@@ -241,6 +265,7 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 	var tools []tool.BaseTool
 	direct := g.chance(15)
 	judged := g.chance(20)
+	exits := g.exits()
 	for range visits {
 		for range g.rnd.IntN(3) {
 			script = append(script, g.work(name))
@@ -261,15 +286,21 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 		if judged {
 			script = append(script, adktest.Says("poor"))
 		}
-		if direct {
+		switch {
+		case exits:
+			script = append(script, adktest.Calls(adktest.Call(adk.ToolInfoExit.Name, fmt.Sprintf(`{"final_result":"%s exits"}`, name))))
+		case direct:
 			g.pieces++
 			script = append(script, adktest.Calls(adktest.Call("last", fmt.Sprintf("%q", fmt.Sprintf("%s %d", name, g.pieces)))))
-		} else {
+		default:
 			script = append(script, g.last(name))
 		}
 	}
 	if judged {
 		g.tell("+judged")
+	}
+	if exits {
+		g.tell("+exits")
 	}
 	if direct {
 		g.tell("+direct")
@@ -278,6 +309,9 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 	whims := g.whims(g.chance(15))
 	return g.agent(name, script, func(conf *adk.ChatModelAgentConfig) {
 		whims(conf)
+		if exits {
+			conf.Exit = adk.ExitTool{}
+		}
 		if direct {
 			conf.ToolsConfig.ReturnDirectly = map[string]bool{"last": true}
 		}

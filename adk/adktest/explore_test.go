@@ -22,10 +22,17 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
+// prober makes the models, tools and hooks of an agent report what they do, as an [adktest.Probe] does.
+type prober[M adk.MessageType] interface {
+	Model(m model.BaseModel[M]) model.BaseModel[M]
+	Tool(t tool.InvokableTool) tool.InvokableTool
+	Middleware() adk.TypedChatModelAgentMiddleware[M]
+}
+
 // explored are the agents whose runs are stopped everywhere.
 type explored[M adk.MessageType] struct {
 	t    *testing.T
-	p    *adktest.Probe[M]
+	p    prober[M]
 	made *made[M]
 }
 
@@ -64,6 +71,9 @@ func (m *made[M]) requireCollected(t *testing.T) {
 
 // agent makes an agent with a tool "work" and others.
 func (x explored[M]) agent(name string, script []adktest.Reply, change func(*adk.TypedChatModelAgentConfig[M]), tools ...tool.BaseTool) *adk.TypedChatModelAgent[M] {
+	if p, ok := x.p.(interface{ MoreTools() []tool.BaseTool }); ok {
+		tools = append(tools, p.MoreTools()...)
+	}
 	conf := &adk.TypedChatModelAgentConfig[M]{
 		Name: name, Description: "an agent of a test",
 		Model:       x.p.Model(adktest.NewRecallingModel[M](x.t, script...)),
