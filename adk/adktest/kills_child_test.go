@@ -40,6 +40,8 @@ type killedRun struct {
 	seed   uint64
 	ledger *ledger
 	store  adk.CheckPointStore
+	// cancels, if not nil, decides when the run is cancelled: at a safe point, where nothing is lost.
+	cancels *rand.Rand
 }
 
 // live begins the run, or resumes it, and answers its questions until it has ended.
@@ -55,10 +57,12 @@ func (r *killedRun) live(ctx context.Context) (entry, error) {
 	end := entry{Kind: runEnds}
 	for targets := map[string]any(nil); ; begun = true {
 		points, err := r.ask(ctx, begun, targets, &end)
-		if err != nil {
+		var cancelled *adk.CancelError
+		switch {
+		case errors.As(err, &cancelled):
+		case err != nil:
 			return entry{}, err
-		}
-		if points == nil {
+		case points == nil:
 			end.Took = time.Since(started)
 			return end, nil
 		}
@@ -76,14 +80,16 @@ func (r *killedRun) ask(
 	agent, _ := wideTree(r.t, r.ledger, r.seed)
 	runner := adk.NewRunner(ctx, adk.RunnerConfig{
 		Agent: agent, EnableStreaming: r.seed&1 == 1, CheckPointStore: r.store, Durability: adk.EveryStep})
+	opts, cleanup := r.cancelSometime()
+	defer cleanup()
 	var events *adk.AsyncIterator[*adk.AgentEvent]
 	if begun {
-		events, err = runner.ResumeWithParams(ctx, killedID(r.seed), &adk.ResumeParams{Targets: targets})
+		events, err = runner.ResumeWithParams(ctx, killedID(r.seed), &adk.ResumeParams{Targets: targets}, opts...)
 		if err != nil {
 			return nil, fmt.Errorf("the run cannot be resumed: %w", err)
 		}
 	} else {
-		events = runner.Query(ctx, "Do it.", adk.WithCheckPointID(killedID(r.seed)))
+		events = runner.Query(ctx, "Do it.", append(opts, adk.WithCheckPointID(killedID(r.seed)))...)
 	}
 	for e := range events.All() {
 		if e.Action != nil && e.Action.Interrupted != nil {
@@ -92,6 +98,21 @@ func (r *killedRun) ask(
 		err = errors.Join(err, e.Err, r.note(e, end))
 	}
 	return points, err
+}
+
+// cancelSometime has every fourth run cancelled.
+func (r *killedRun) cancelSometime() (opts []adk.AgentRunOption, cleanup func()) {
+	if r.cancels == nil || r.cancels.IntN(4) > 0 {
+		return nil, func() {}
+	}
+	modes := []adk.CancelMode{adk.CancelAfterChatModel, adk.CancelAfterToolCalls, adk.CancelAfterChatModel | adk.CancelAfterToolCalls}
+	how := []adk.AgentCancelOption{adk.WithAgentCancelMode(modes[r.cancels.IntN(len(modes))])}
+	if r.cancels.IntN(2) == 0 {
+		how = append(how, adk.WithRecursive())
+	}
+	option, cancel := adk.WithCancel()
+	timer := time.AfterFunc(time.Duration(r.cancels.IntN(10_000))*time.Microsecond, func() { cancel(how...) })
+	return []adk.AgentRunOption{option}, func() { timer.Stop() }
 }
 
 // note notes the message of an event, if it has a whole one: an attempt of the model may have broken off.
@@ -161,7 +182,8 @@ func runKilled(t *testing.T, dir string, seed uint64) {
 	}
 	store, err := checkpoint.NewFileStore(filepath.Join(dir, storeDir))
 	require.NoError(t, err)
-	end, err := (&killedRun{t: t, seed: seed, ledger: l, store: store}).live(t.Context())
+	cancels := rand.New(rand.NewPCG(seed, uint64(len(l.entries))))
+	end, err := (&killedRun{t: t, seed: seed, ledger: l, store: store, cancels: cancels}).live(t.Context())
 	if err != nil {
 		end = entry{Kind: runFails, Text: err.Error()}
 	}

@@ -16,8 +16,8 @@ type account struct {
 	text string
 	// died: the run had succeeded before its process died, and nobody knows the text.
 	died bool
-	// lives is how many processes ran it.
-	lives int
+	// lives is how many processes ran it, and pauses how often it was interrupted or cancelled.
+	lives, pauses int
 	// done is how often each call was made, and keys are its idempotency keys.
 	done map[string]int
 	keys map[string][]string
@@ -39,6 +39,8 @@ func accountOf(entries []entry) *account {
 		switch e.Kind {
 		case lifeBegins:
 			a.lives++
+		case runPaused:
+			a.pauses++
 		case modelAsked:
 			a.asked[e.Model] = append(a.asked[e.Model], e.Lines)
 			for call, line := range open {
@@ -92,7 +94,7 @@ func (a *account) compareCalls(want *account) error {
 	for call, n := range want.done {
 		most := n
 		if want.repeatable[call] {
-			most += a.lives - 1
+			most += a.lives - 1 + a.pauses
 		}
 		if got := a.done[call]; got < n || got > most {
 			return fmt.Errorf("%s was done %d times; want %d", call, got, n)

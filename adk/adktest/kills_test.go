@@ -124,7 +124,7 @@ type process struct {
 }
 
 func (k *killer) start() *process {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKills_Child$", "-test.timeout=60s")
+	cmd := exec.CommandContext(k.t.Context(), os.Args[0], "-test.run=^TestKills_Child$", "-test.timeout=60s")
 	p := &process{cmd: cmd, errors: new(bytes.Buffer)}
 	p.cmd.Env = append(os.Environ(), killsDir+"="+k.dir)
 	p.cmd.Stderr = p.errors
@@ -222,7 +222,7 @@ func (k *killer) check() {
 // requireProgress fails if a run does not come to its end, however often it is resumed.
 func (k *killer) requireProgress(entries []entry) {
 	if len(k.moments) > 300 {
-		require.Fail(k.t, "a run does not come to its end", "tree %d\n%s", k.tree, told(entries))
+		require.Fail(k.t, "a run does not come to its end", "tree %d\n%s", k.tree, shown(entries))
 	}
 }
 
@@ -233,9 +233,9 @@ func (k *killer) judge(dir string, entries []entry) {
 	k.deaths += a.lives - 1
 	k.most = max(k.most, a.lives-1)
 	err := a.compare(want, shape.unordered)
-	require.NoError(k.t, err, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.told, k.moments, told(entries))
+	require.NoError(k.t, err, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.told, k.moments, shown(entries))
 	left := filesLeft(k.t, filepath.Join(dir, storeDir))
-	require.Empty(k.t, left, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.told, k.moments, told(entries))
+	require.Empty(k.t, left, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.told, k.moments, shown(entries))
 }
 
 // filesLeft returns what is left in the directory of a store, after it has swept up what crashes leave.
@@ -261,8 +261,8 @@ func age(t *testing.T, dir string) {
 	}
 }
 
-// told shows a ledger.
-func told(entries []entry) string {
+// shown is a ledger to read.
+func shown(entries []entry) string {
 	var b strings.Builder
 	for _, e := range entries {
 		fmt.Fprintf(&b, "  %-7s", e.Kind)
