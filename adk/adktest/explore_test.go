@@ -74,9 +74,17 @@ func (x explored[M]) agent(name string, script []adktest.Reply, change func(*adk
 	if p, ok := x.p.(interface{ MoreTools() []tool.BaseTool }); ok {
 		tools = append(tools, p.MoreTools()...)
 	}
+	var follows model.BaseModel[M]
+	if p, ok := x.p.(interface {
+		Follows(script []adktest.Reply) model.BaseModel[M]
+	}); ok {
+		follows = p.Follows(script)
+	} else {
+		follows = adktest.NewRecallingModel[M](x.t, script...)
+	}
 	conf := &adk.TypedChatModelAgentConfig[M]{
 		Name: name, Description: "an agent of a test",
-		Model:       x.p.Model(adktest.NewRecallingModel[M](x.t, script...)),
+		Model:       x.p.Model(follows),
 		ToolsConfig: adktest.Tools(append(tools, x.p.Tool(adktest.NewTool("work")))...),
 	}
 	if change != nil {
