@@ -10,7 +10,7 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz bench generate tools
+.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate tools
 
 test: fmt vet staticcheck api stdjson unit bench-check
 
@@ -34,7 +34,8 @@ unit: tools
 	@$(RACE) $(GO) test -ldflags=-w -timeout 10m -json $(PACKAGES) | $(BIN)/testcount
 
 # stdjson tests what uses JSON with encoding/json in place of the JIT, and without the race detector, which hides
-# allocations. What stops runs everywhere is in it, too: with the detector there is time for half of that only.
+# allocations. What stops runs everywhere, and kills them, is in it, too: with the detector there is time for a part of
+# that only.
 JSON_USERS = $(shell $(GO) list -f '{{$$p := .ImportPath}}{{range .Imports}}{{if eq . "github.com/weftgo/weft/internal/json"}}{{$$p}}{{end}}{{end}}' ./...)
 stdjson:
 	@$(GO) test -tags weft_stdjson -timeout 10m ./internal/json ./compose $(JSON_USERS) ./adk/adktest ./adk/middlewares/internal/hookrules
@@ -59,6 +60,20 @@ fuzz:
 	@for d in $$(grep -rl '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
 	  for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$d/*_test.go | cut -c6-); do \
 	    (cd $$d && $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) .) || exit 1; done; done
+
+# kills has KILLS processes killed at random moments while they run random trees of agents, and others resume the runs.
+# soak has RUNS mixed runs in one process, for SECONDS at least, and watches heap and goroutines. Both take a SEED, and
+# print it.
+KILLS   ?= 20000
+RUNS    ?= 100000
+SECONDS ?= 0
+SEED    ?= $(shell date +%s)
+kills:
+	@WEFT_KILLS=$(KILLS) WEFT_KILLS_SEED=$(SEED) \
+	  $(GO) test -tags weft_stdjson -count 1 -timeout 0 -v -run '^TestKills_' ./adk/adktest
+soak:
+	@WEFT_SOAK_RUNS=$(RUNS) WEFT_SOAK_SECONDS=$(SECONDS) WEFT_SOAK_SEED=$(SEED) \
+	  $(GO) test -count 1 -timeout 0 -v -run '^TestSoak_' ./adk/adktest
 
 bench:
 	@$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)

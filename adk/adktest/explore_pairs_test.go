@@ -10,7 +10,6 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
-	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
@@ -70,8 +69,7 @@ func doubtful() map[string]func(explored[*schema.Message]) adk.Agent {
 		},
 		// A model that numbers its calls anew in each answer.
 		"loop of one call": func(x explored[*schema.Message]) adk.Agent {
-			ask, err := approval.New(x.t.Context(), &approval.Config{Tools: []string{"work"}})
-			require.NoError(x.t, err)
+			ask := x.approval()
 			pay := adktest.Calls(adktest.Call("work", `"the same"`).WithID("call_0"))
 			script := []adktest.Reply{pay, adktest.Says("1"), pay, adktest.Says("2"), pay, adktest.Says("3")}
 			return looped(x, 3, x.agent("again", script, func(conf *adk.ChatModelAgentConfig) {

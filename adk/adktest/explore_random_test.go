@@ -12,7 +12,6 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
-	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/prebuilt/supervisor"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
@@ -236,9 +235,7 @@ func (g *tree) whims(eager bool) func(conf *adk.ChatModelAgentConfig) {
 			conf.Handlers = append(conf.Handlers, g.p.Middleware())
 		}
 		if ask {
-			h, err := approval.New(g.t.Context(), &approval.Config{Tools: []string{"work"}})
-			require.NoError(g.t, err)
-			conf.Handlers = append(conf.Handlers, h)
+			conf.Handlers = append(conf.Handlers, g.approval())
 		}
 		conf.Handlers = append(conf.Handlers, &strict[*schema.Message]{}) // of answers that only some agents give
 		if shaky {

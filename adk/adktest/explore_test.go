@@ -133,10 +133,20 @@ func (x explored[M]) deep() adk.TypedAgent[M] {
 	return x.agent("outer", []adktest.Reply{delegate("middle"), work("c"), adktest.Says("outer done")}, nil, adk.NewTypedAgentTool(x.t.Context(), adk.TypedAgent[M](middle)))
 }
 
+// approval has a human asked before each call of "work".
+func (x explored[M]) approval() adk.TypedChatModelAgentMiddleware[M] {
+	conf := &approval.Config{Tools: []string{"work"}}
+	if p, ok := x.p.(interface{ Ledger() approval.Ledger }); ok {
+		conf.Ledger = p.Ledger()
+	}
+	ask, err := approval.NewTyped[M](x.t.Context(), conf)
+	require.NoError(x.t, err)
+	return ask
+}
+
 // plan asks a human before it works.
 func (x explored[M]) plan() adk.TypedAgent[M] {
-	ask, err := approval.NewTyped[M](x.t.Context(), &approval.Config{Tools: []string{"work"}})
-	require.NoError(x.t, err)
+	ask := x.approval()
 	return x.agent("plan", []adktest.Reply{work("a"), work("b", "c"), adktest.Says("as approved")}, func(conf *adk.TypedChatModelAgentConfig[M]) {
 		conf.Handlers = append(conf.Handlers, ask)
 	})

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -168,8 +169,7 @@ func (p *process) requireEnd(t *testing.T) {
 
 // kill has a process run trees, and kills it.
 func (k *killer) kill(p *process) {
-	const endless = 1 << 60
-	begun := p.begin(k.tree, endless)
+	begun := p.begin(k.tree, math.MaxUint64)
 	moment := k.moment()
 	k.moments = append(k.moments, moment)
 	time.Sleep(moment)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
@@ -111,6 +112,13 @@ func (faultyProbe[M]) Tool(t tool.InvokableTool) tool.InvokableTool {
 	}
 	return &faultyTool{t}
 }
+
+// Ledger is one that remembers nothing: that of package approval keeps decisions for a day.
+func (faultyProbe[M]) Ledger() approval.Ledger { return blankLedger{} }
+
+type blankLedger struct{}
+
+func (blankLedger) Use(context.Context, string, time.Time) (bool, error) { return true, nil }
 
 // echo is a tool that returns its arguments, and has from another one what it says about itself.
 type echo struct{ tool.BaseTool }

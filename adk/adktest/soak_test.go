@@ -33,8 +33,8 @@ const (
 	soakWorkers   = 16
 	soakIntervals = 20
 	soakWarm      = 5
-	soakGrowth    = 256 << 10
-	soakRunGrowth = 16
+	soakGrowth    = 128 << 10
+	soakRunGrowth = 4
 )
 
 // TestSoak_LeavesNothing: many runs of all kinds in one process, with user code that fails and readers that walk away,
