@@ -148,8 +148,18 @@ func (r *killedRun) saved(ctx context.Context) bool {
 	if _, ok, err := r.store.Get(ctx, killedID(r.seed)); ok && err == nil {
 		return true
 	}
-	records, err := r.store.(adk.CheckPointJournal).ReadRecords(ctx, killedID(r.seed))
+	journal, ok := r.store.(adk.CheckPointJournal)
+	if !ok {
+		return false
+	}
+	records, err := journal.ReadRecords(ctx, killedID(r.seed))
 	return err == nil && len(records) > 0
+}
+
+// plainStore is a store that cannot append: each step is saved with all before it.
+type plainStore struct {
+	checkpoint.Store
+	checkpoint.Deleter
 }
 
 // TestKills_Child is what the processes do that are killed: run one tree after the other, beginning with the one whose
@@ -180,8 +190,12 @@ func runKilled(t *testing.T, dir string, seed uint64) {
 	if l.last(runEnds) != nil || l.last(runFails) != nil {
 		return
 	}
-	store, err := checkpoint.NewFileStore(filepath.Join(dir, storeDir))
+	files, err := checkpoint.NewFileStore(filepath.Join(dir, storeDir))
 	require.NoError(t, err)
+	store := adk.CheckPointStore(files)
+	if seed/2%4 == 3 {
+		store = plainStore{files, files}
+	}
 	cancels := rand.New(rand.NewPCG(seed, uint64(len(l.entries))))
 	end, err := (&killedRun{t: t, seed: seed, ledger: l, store: store, cancels: cancels}).live(t.Context())
 	if err != nil {
