@@ -66,7 +66,11 @@ func (r *killedRun) live(ctx context.Context) (entry, error) {
 			end.Took = time.Since(started)
 			return end, nil
 		}
-		if err := r.ledger.add(entry{Kind: runPaused, Text: fmt.Sprint(len(points))}); err != nil {
+		pause := entry{Kind: runPaused, Text: fmt.Sprintf("%d questions", len(points))}
+		if cancelled != nil {
+			pause.Text, pause.GivesUp = "cancelled", cancelled.Info != nil && cancelled.Info.Mode == adk.CancelImmediate
+		}
+		if err := r.ledger.add(pause); err != nil {
 			return entry{}, err
 		}
 		targets = r.answers(points)
@@ -105,8 +109,7 @@ func (r *killedRun) cancelSometime() (opts []adk.AgentRunOption, cleanup func())
 	if r.cancels == nil || r.cancels.IntN(4) > 0 {
 		return nil, func() {}
 	}
-	modes := []adk.CancelMode{adk.CancelAfterChatModel, adk.CancelAfterToolCalls, adk.CancelAfterChatModel | adk.CancelAfterToolCalls}
-	how := []adk.AgentCancelOption{adk.WithAgentCancelMode(modes[r.cancels.IntN(len(modes))])}
+	how := []adk.AgentCancelOption{adk.WithAgentCancelMode(cancelModes[r.cancels.IntN(len(cancelModes))])}
 	if r.cancels.IntN(2) == 0 {
 		how = append(how, adk.WithRecursive())
 	}

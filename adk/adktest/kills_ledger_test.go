@@ -35,7 +35,7 @@ const (
 	toolDid    entryKind = "did"
 	// eventRead: the reader of the run got an event. Text is its message.
 	eventRead entryKind = "event"
-	// runPaused: the run was interrupted or cancelled, and is resumed.
+	// runPaused: the run was interrupted or cancelled, and is resumed. GivesUp says that calls in flight were given up.
 	runPaused entryKind = "paused"
 	// runEnds: the run came to its end, with Text as its last message. In runs that succeeded before they died nobody
 	// knows the text: Died is true.
@@ -54,6 +54,7 @@ type entry struct {
 	Text       string        `json:",omitempty"`
 	Lines      []string      `json:",omitempty"`
 	Died       bool          `json:",omitempty"`
+	GivesUp    bool          `json:",omitempty"`
 	Took       time.Duration `json:",omitempty"`
 }
 

@@ -16,8 +16,9 @@ type account struct {
 	text string
 	// died: the run had succeeded before its process died, and nobody knows the text.
 	died bool
-	// lives is how many processes ran it, and pauses how often it was interrupted or cancelled.
-	lives, pauses int
+	// lives is how many processes ran it, pauses how often it was interrupted or cancelled, and givesUp how often in a way
+	// that gives calls up, which are made again.
+	lives, pauses, givesUp int
 	// done is how often each call was made, and keys are its idempotency keys.
 	done map[string]int
 	keys map[string][]string
@@ -41,6 +42,9 @@ func accountOf(entries []entry) *account {
 			a.lives++
 		case runPaused:
 			a.pauses++
+			if e.GivesUp {
+				a.givesUp++
+			}
 		case modelAsked:
 			a.asked[e.Model] = append(a.asked[e.Model], e.Lines)
 			for call, line := range open {
@@ -92,7 +96,7 @@ func (a *account) compareCalls(want *account) error {
 		}
 	}
 	for call, n := range want.done {
-		most := n
+		most := n + a.givesUp
 		if want.repeatable[call] {
 			most += a.lives - 1 + a.pauses
 		}
