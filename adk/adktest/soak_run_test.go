@@ -12,7 +12,6 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/middlewares/approval"
-	"github.com/weftgo/weft/schema"
 )
 
 // reading is how somebody reads the events of a run.
@@ -241,91 +240,4 @@ func answersTo(points []*adk.InterruptCtx) map[string]any {
 		}
 	}
 	return targets
-}
-
-// loop has a TurnLoop run the agent in a few turns, which are preempted, and stops it. Another one goes on where it
-// stopped.
-func (s *soaking[M]) loop(rnd *rand.Rand) error {
-	store := checkpoint.NewMemoryStore()
-	for range 1 + rnd.IntN(2) {
-		exit := s.oneLoop(rnd, store)
-		s.tally.add("TurnLoop")
-		if exit.CheckpointErr != nil {
-			return fmt.Errorf("%s in a TurnLoop: %w", s.name, exit.CheckpointErr)
-		}
-	}
-	return nil
-}
-
-func (s *soaking[M]) oneLoop(rnd *rand.Rand, store adk.CheckPointStore) *adk.TurnLoopExitState[string, M] {
-	type loop = adk.TurnLoop[string, M]
-	ctx, end := context.WithCancel(context.Background())
-	defer end()
-	cancel := func(...adk.AgentCancelOption) (*adk.CancelHandle, bool) { return nil, false }
-	if f := randomFault(rnd, disturbance{cancel: cancel, end: end}, 40); f != nil {
-		ctx = context.WithValue(ctx, faultsKey{}, f)
-	}
-	streaming, seed := rnd.IntN(2) == 0, rnd.Uint64()
-	conf := adk.TurnLoopConfig[string, M]{
-		GenInput: func(_ context.Context, _ *loop, items []string) (*adk.GenInputResult[string, M], error) {
-			return &adk.GenInputResult[string, M]{
-				Input:    &adk.TypedAgentInput[M]{Messages: []M{userMessage[M](items[0])}, EnableStreaming: streaming},
-				Consumed: items[:1], Remaining: items[1:],
-			}, nil
-		},
-		GenResume: func(
-			_ context.Context, _ *loop, interrupted, waiting, pushed []string,
-		) (*adk.GenResumeResult[string, M], error) {
-			return &adk.GenResumeResult[string, M]{Consumed: interrupted, Remaining: append(waiting, pushed...)}, nil
-		},
-		PrepareAgent: func(context.Context, *loop, []string) (adk.TypedAgent[M], error) { return s.shared, nil },
-	}
-	if rnd.IntN(2) == 0 {
-		conf.Store, conf.CheckpointID = store, "soak"
-	}
-	if rnd.IntN(2) == 0 {
-		conf.OnAgentEvents = func(
-			_ context.Context, _ *adk.TurnContext[string, M], events *adk.AsyncIterator[*adk.TypedAgentEvent[M]],
-		) error {
-			rnd := rand.New(rand.NewPCG(seed, 1))
-			return read(rnd, events, randomReading(rnd)).err
-		}
-	}
-	l := adk.NewTurnLoop(conf)
-	l.Run(ctx)
-	pushAndStop(rnd, l)
-	return l.Wait()
-}
-
-// pushAndStop gives a loop some items and stops it.
-func pushAndStop[M adk.MessageType](rnd *rand.Rand, l *adk.TurnLoop[string, M]) {
-	points := []adk.SafePoint{adk.AfterChatModel, adk.AfterToolCalls, adk.AnySafePoint}
-	for n := range 1 + rnd.IntN(4) {
-		var opts []adk.PushOption[string, M]
-		switch rnd.IntN(4) {
-		case 0:
-			opts = append(opts, adk.WithPreempt[string, M](points[rnd.IntN(len(points))]))
-		case 1:
-			opts = append(opts, adk.WithPreemptCancel[string, M](cancelOptions(rnd)...))
-		}
-		if rnd.IntN(4) == 0 {
-			opts = append(opts, adk.WithPreemptDelay[string, M](time.Duration(rnd.IntN(1000))*time.Microsecond))
-		}
-		l.Push(fmt.Sprint("item ", n), opts...)
-		time.Sleep(time.Duration(rnd.IntN(1000)) * time.Microsecond)
-	}
-	stops := [][]adk.StopOption{
-		nil, {adk.WithImmediate()}, {adk.WithGraceful()}, {adk.WithGracefulTimeout(time.Millisecond)},
-		{adk.UntilIdleFor(time.Millisecond)}, {adk.WithAgentCancel(cancelOptions(rnd)...)}, {adk.WithSkipCheckpoint()},
-	}
-	l.Stop(stops[rnd.IntN(len(stops))]...)
-}
-
-// userMessage is a message of a user.
-func userMessage[M adk.MessageType](text string) M {
-	var m any = schema.UserAgenticMessage(text)
-	if _, ordinary := any(*new(M)).(*schema.Message); ordinary {
-		m = schema.UserMessage(text)
-	}
-	return m.(M)
 }
