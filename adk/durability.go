@@ -16,6 +16,7 @@ import (
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/concat"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
@@ -304,7 +305,7 @@ func callDurably[M MessageType](ctx context.Context, r *agentRun[M], in *compose
 		}
 		return nil, err
 	case decided != nil:
-		return answerDecided[M](ctx, in, call, decided, enhanced)
+		return answerDecided(ctx, r, in, call, decided, enhanced)
 	}
 	if err := call.Start(ctx); err != nil {
 		return nil, err
@@ -329,20 +330,33 @@ func callDurably[M MessageType](ctx context.Context, r *agentRun[M], in *compose
 	})
 }
 
-// answerDecided records and returns what somebody has decided that a call came to.
-func answerDecided[M MessageType](ctx context.Context, in *compose.ToolInput, call *journal.Call, decided *ToolOutcome, enhanced bool) (*compose.ToolCallOutput, error) {
+// answerDecided gives a call the result that the resumed run was given for it. It counts like that of a tool: from the
+// moment on that it is recorded, an immediate cancel no longer drops its event.
+func answerDecided[M MessageType](
+	ctx context.Context, r *agentRun[M], in *compose.ToolInput, call *journal.Call, decided *ToolOutcome, enhanced bool,
+) (*compose.ToolCallOutput, error) {
+	emitted, release := ctx, noRelease
+	if r.view != nil {
+		c := new(cancelscope.Call)
+		c.Open(ctx, r.view, callPolicy)
+		emitted, release = c, c.Release
+		if !c.Commit() {
+			release()
+			call.Suspend() // it asks again
+			interrupted, _, state := tool.GetInterruptState[any](ctx)
+			return nil, givenUp(ctx, interrupted, state)
+		}
+	}
+	defer release()
 	var done *journal.Record
 	err := call.Finish(ctx, func(s *journal.Record) {
-		s.Text, s.CallID, done = decided.Result, in.CallID, s
+		s.Text, done = decided.Result, s
 		s.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
-		if decided.Action != nil {
-			s.Action = decided.Action
-		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	return answerStep[M](ctx, in, done, enhanced)
+	return answerStep[M](emitted, in, done, enhanced)
 }
 
 // recordedCall is the call in the journal.

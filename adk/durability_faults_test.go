@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -252,4 +253,61 @@ func transferEarlyAndDie(t *testing.T, steps int32) (died bool) {
 	texts, _ := drainAll(t, it)
 	require.Equal(t, "worker: the work is done", texts[len(texts)-1], "died after %d steps", steps)
 	return true
+}
+
+// afterRecord is a journal that calls a function when a record with some text has been saved.
+type afterRecord struct {
+	dyingJournal
+	text string
+	do   func()
+}
+
+func (a *afterRecord) AppendRecord(ctx context.Context, id string, record []byte) error {
+	err := a.dyingJournal.AppendRecord(ctx, id, record)
+	if bytes.Contains(record, []byte(a.text)) {
+		a.do()
+	}
+	return err
+}
+
+// TestDurability_ACancelKeepsTheMessageOfADecidedCall: the result of a call whose outcome was unknown comes from whoever
+// resumes the run, and is saved. If the run is cancelled at once just then, the agents behind still see it.
+func TestDurability_ACancelKeepsTheMessageOfADecidedCall(t *testing.T) {
+	var left atomic.Int32
+	left.Store(1000)
+	store := &afterRecord{dyingJournal{checkpoint.NewMemoryStore(), &left}, "paid already", func() {}}
+	pay := &toolFunc{"pay", func(context.Context, string) (string, error) {
+		left.Store(0) // the process dies
+		return "paid", nil
+	}}
+	first := newOrdinary(t, "first", recall(callOf("pay", "c", "{}"), schema.AssistantMessage("first done", nil)), tool.BaseTool(pay))
+	var seen []string
+	second := &scripted[Message]{answers: [][]Message{{schema.AssistantMessage("second done", nil)}}}
+	second.hook = func(_ context.Context, _ int, in []Message) error {
+		for _, m := range in {
+			seen = append(seen, m.Content)
+		}
+		return nil
+	}
+	a, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, newOrdinary(t, "second", second)}})
+	require.NoError(t, err)
+	r := NewRunner(t.Context(), RunnerConfig{Agent: a, CheckPointStore: store, Durability: EveryStep})
+	lastOf := func(it *AsyncIterator[*AgentEvent], err error) (last *AgentEvent) {
+		require.NoError(t, err)
+		for last = range it.All() {
+		}
+		return last
+	}
+	require.Error(t, lastOf(r.Query(t.Context(), "hi", WithCheckPointID("1")), nil).Err)
+	left.Store(1000)
+	asks := lastOf(r.Resume(t.Context(), "1"))
+	point := asks.Action.Interrupted.InterruptContexts[0].ID
+
+	option, cancel := WithCancel()
+	store.do = func() { cancel(WithRecursive()) }
+	params := &ResumeParams{Targets: map[string]any{point: &ToolOutcome{Result: "paid already"}}}
+	require.ErrorAs(t, lastOf(r.ResumeWithParams(t.Context(), "1", params, option)).Err, new(*CancelError))
+	store.do = func() {}
+	require.NoError(t, lastOf(r.Resume(t.Context(), "1")).Err)
+	require.Contains(t, seen, "For context: [first] `pay` tool returned result: paid already.")
 }
