@@ -109,8 +109,9 @@ func (r *killedRun) cancelSometime() (opts []adk.AgentRunOption, cleanup func())
 	if r.cancels == nil || r.cancels.IntN(4) > 0 {
 		return nil, func() {}
 	}
-	how := []adk.AgentCancelOption{adk.WithAgentCancelMode(cancelModes[r.cancels.IntN(len(cancelModes))])}
-	if r.cancels.IntN(2) == 0 {
+	mode := cancelModes[r.cancels.IntN(len(cancelModes))]
+	how := []adk.AgentCancelOption{adk.WithAgentCancelMode(mode)}
+	if mode == adk.CancelImmediate || r.cancels.IntN(2) == 0 { // or an agent tool is given up with all that it has done
 		how = append(how, adk.WithRecursive())
 	}
 	option, cancel := adk.WithCancel()
