@@ -68,7 +68,7 @@ func (r *killedRun) live(ctx context.Context) (entry, error) {
 		}
 		pause := entry{Kind: runPaused, Text: fmt.Sprintf("%d questions", len(points))}
 		if cancelled != nil {
-			pause.Text, pause.GivesUp = "cancelled", cancelled.Info != nil && cancelled.Info.Mode == adk.CancelImmediate
+			pause.Text = "cancelled"
 		}
 		if err := r.ledger.add(pause); err != nil {
 			return entry{}, err
@@ -115,7 +115,10 @@ func (r *killedRun) cancelSometime() (opts []adk.AgentRunOption, cleanup func())
 		how = append(how, adk.WithRecursive())
 	}
 	option, cancel := adk.WithCancel()
-	timer := time.AfterFunc(time.Duration(r.cancels.IntN(10_000))*time.Microsecond, func() { cancel(how...) })
+	timer := time.AfterFunc(time.Duration(r.cancels.IntN(10_000))*time.Microsecond, func() {
+		_ = r.ledger.add(entry{Kind: cancelAsked, GivesUp: mode == adk.CancelImmediate, Text: mode.String()})
+		cancel(how...)
+	})
 	return []adk.AgentRunOption{option}, func() { timer.Stop() }
 }
 

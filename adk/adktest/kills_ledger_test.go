@@ -35,7 +35,9 @@ const (
 	toolDid    entryKind = "did"
 	// eventRead: the reader of the run got an event. Text is its message.
 	eventRead entryKind = "event"
-	// runPaused: the run was interrupted or cancelled, and is resumed. GivesUp says that calls in flight were given up.
+	// cancelAsked: the run is about to be cancelled. GivesUp says that calls in flight are given up.
+	cancelAsked entryKind = "cancel"
+	// runPaused: the run was interrupted or cancelled, and is resumed.
 	runPaused entryKind = "paused"
 	// runEnds: the run came to its end, with Text as its last message. In runs that succeeded before they died nobody
 	// knows the text: Died is true.
