@@ -115,11 +115,17 @@ func (r *killedRun) cancelSometime() (opts []adk.AgentRunOption, cleanup func())
 		how = append(how, adk.WithRecursive())
 	}
 	option, cancel := adk.WithCancel()
+	asked := make(chan struct{})
 	timer := time.AfterFunc(time.Duration(r.cancels.IntN(10_000))*time.Microsecond, func() {
+		defer close(asked)
 		_ = r.ledger.add(entry{Kind: cancelAsked, GivesUp: mode == adk.CancelImmediate, Text: mode.String()})
 		cancel(how...)
 	})
-	return []adk.AgentRunOption{option}, func() { timer.Stop() }
+	return []adk.AgentRunOption{option}, func() {
+		if !timer.Stop() {
+			<-asked // so that nothing is written behind the end
+		}
+	}
 }
 
 // note notes the message of an event, if it has a whole one: an attempt of the model may have broken off.
