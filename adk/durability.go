@@ -350,8 +350,11 @@ func answerDecided[M MessageType](
 	defer release()
 	var done *journal.Record
 	err := call.Finish(ctx, func(s *journal.Record) {
-		s.Text, done = decided.Result, s
+		s.Text, s.CallID, done = decided.Result, in.CallID, s
 		s.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
+		if decided.Action != nil {
+			s.Action = decided.Action
+		}
 	})
 	if err != nil {
 		return nil, err

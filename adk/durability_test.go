@@ -204,6 +204,38 @@ func TestDurability_OutcomeUnknown(t *testing.T) {
 	}
 }
 
+// TestDurability_OutcomeWithAnAction: who decides on a call that would have sent an action can give the action, too.
+func TestDurability_OutcomeWithAnAction(t *testing.T) {
+	store := checkpoint.NewMemoryStore()
+	var left atomic.Int32
+	left.Store(1000)
+	leave := &toolFunc{"leave", func(ctx context.Context, _ string) (string, error) {
+		left.Store(0)
+		return "left", SendToolGenAction(ctx, "leave", NewExitAction())
+	}}
+	m := recall(callOf("leave", "c", "{}"), schema.AssistantMessage("not gone", nil))
+	a, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "a", Description: "a", Model: m,
+		ToolsConfig: ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{leave}},
+			ReturnDirectly: map[string]bool{"leave": true}}})
+	require.NoError(t, err)
+	r := NewRunner(t.Context(), RunnerConfig{Agent: a,
+		CheckPointStore: dyingJournal{store, &left}, Durability: EveryStep})
+	for range r.Query(t.Context(), "hi", WithCheckPointID("1")).All() { //nolint:revive // to its end
+	}
+	left.Store(1000)
+	it, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	_, last := drainAll(t, it)
+	id := last.Action.Interrupted.InterruptContexts[0].ID
+	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{
+		id: &ToolOutcome{Result: "left", Action: NewExitAction()},
+	}})
+	require.NoError(t, err)
+	texts, last := drainAll(t, it)
+	require.Equal(t, []string{"a: left"}, texts)
+	require.True(t, last.Action.Exit)
+}
+
 // TestDurability_TransferAndExitAreNotAskedForTwice: wherever the process dies, the resumed run transfers and exits as
 // the first one would have.
 func TestDurability_TransferAndExitAreNotAskedForTwice(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 // history returns a copy of the messages of the run that ctx belongs to.
 func history[M adk.MessageType](ctx context.Context) (messages []M, err error) {
-	err = compose.ProcessState(ctx, func(_ context.Context, s *adk.agentState[M]) error {
+	err = compose.ProcessState(ctx, func(_ context.Context, s *adk.TypedState[M]) error {
 		messages = slices.Clone(s.Messages)
 		return nil
 	})
