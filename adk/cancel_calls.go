@@ -158,7 +158,7 @@ func watchedTool[M MessageType](next compose.ToolCallEndpoint) compose.ToolCallE
 func callWatched[M MessageType](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
 	interrupted, _, state := tool.GetInterruptState[any](ctx)
 	if r.view.Now() && !(interrupted && hasPointsInside(ctx)) { // an agent inside stops by itself, and keeps what it has
-		return nil, givenUp(ctx, interrupted, state)
+		return nil, r.giveUpCall(ctx, interrupted, state)
 	}
 	call := watch(ctx, r.view, func(ctx context.Context) (*compose.ToolCallOutput, error) {
 		out, err := next(ctx, in)
@@ -174,9 +174,17 @@ func callWatched[M MessageType](ctx context.Context, r *agentRun[M], in *compose
 		r.warnOfLeftBehind(ctx, "tool", in.Name, "call", in.CallID)
 	}
 	if errors.Is(err, errStopped) {
-		return nil, givenUp(ctx, interrupted, state)
+		return nil, r.giveUpCall(ctx, interrupted, state)
 	}
 	return out, err
+}
+
+// giveUpCall is givenUp for the call of ctx, which is recorded.
+func (r *agentRun[M]) giveUpCall(ctx context.Context, interrupted bool, state any) error {
+	if call := r.callRecorded(ctx); call != nil && interrupted {
+		call.Park()
+	}
+	return givenUp(ctx, interrupted, state)
 }
 
 // givenUp is the error of a call that was given up. One that continued from an interrupt is interrupted again, with all

@@ -330,6 +330,14 @@ func callDurably[M MessageType](ctx context.Context, r *agentRun[M], in *compose
 	})
 }
 
+// callRecorded returns the recorded call of the run that ctx belongs to, nil if there is none.
+func (r *agentRun[M]) callRecorded(ctx context.Context) *journal.Call {
+	if call, _ := ctx.Value(recordedCallKey{}).(*journal.Call); call != nil && r.durable != nil && call.Visit() == r.durable.visit {
+		return call
+	}
+	return nil
+}
+
 // answerDecided gives a call the result that the resumed run was given for it. It counts like that of a tool: from the
 // moment on that it is recorded, an immediate cancel no longer drops its event.
 func answerDecided[M MessageType](
@@ -342,7 +350,7 @@ func answerDecided[M MessageType](
 		emitted, release = c, c.Release
 		if !c.Commit() {
 			release()
-			call.Suspend() // it asks again
+			call.Park() // it asks again
 			interrupted, _, state := tool.GetInterruptState[any](ctx)
 			return nil, givenUp(ctx, interrupted, state)
 		}

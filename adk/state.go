@@ -338,7 +338,7 @@ func (r *agentRun[M]) scopeOf(ctx context.Context) *journal.Scope {
 	if r.durable == nil {
 		return nil
 	}
-	if call, _ := ctx.Value(recordedCallKey{}).(*journal.Call); call != nil && call.Visit() == r.durable.visit {
+	if call := r.callRecorded(ctx); call != nil {
 		return call.Scope()
 	}
 	return r.durable.visit.Scope()

@@ -238,6 +238,14 @@ func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
 			require.NoError(x.t, err)
 			return a
 		},
+		"sequential as a tool": func(x explored[*schema.Message]) adk.Agent {
+			inner, err := adk.NewSequentialAgent(x.t.Context(), &adk.SequentialAgentConfig{
+				Name: "both", Description: "both", SubAgents: []adk.Agent{worker(x, "one"), worker(x, "two")},
+			})
+			require.NoError(x.t, err)
+			script := []adktest.Reply{adktest.Calls(adktest.Call("both", `{"request":"go"}`)), adktest.Says("done")}
+			return x.agent("outer", script, nil, adk.NewAgentTool(x.t.Context(), inner))
+		},
 		"parallel": func(x explored[*schema.Message]) adk.Agent {
 			both, err := adk.NewParallelAgent(x.t.Context(), &adk.ParallelAgentConfig{Name: "parallel", SubAgents: []adk.Agent{worker(x, "left"), worker(x, "right")}})
 			require.NoError(x.t, err)

@@ -222,7 +222,7 @@ type Rest struct {
 //	running, abandoned           all; it begins again, and replays them
 //	parked                       all; it is resumed with what it was resumed with before
 //	suspended                    the calls after its last turn; its saved state has the rest
-//	ended                        none, unless it ran in a call that is made again
+//	ended                        none, unless it ran in a call that begins again, as a whole or where it was resumed
 func (j *Journal) Rest() (rest Rest, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -234,7 +234,7 @@ func (j *Journal) Rest() (rest Rest, err error) {
 		delete(rest.Resumable, v.address)
 	}
 	for position, v := range j.visits {
-		if v.resumed && v.phase != visitEnded || v.phase == visitParked || v.isSuspended() {
+		if v.resumed && (v.phase != visitEnded || v.scope.isRepeated()) || v.phase == visitParked || v.isSuspended() {
 			rest.Resumable[v.address] = position
 		}
 	}

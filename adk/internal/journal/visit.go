@@ -39,11 +39,15 @@ func (s *Scope) innermostCall() *Call {
 	return nil
 }
 
-// isRepeated reports whether s is in a call that has neither a result nor a saved state, and is made again when the run
-// is resumed. journal.mu is locked.
+// isRepeated reports whether s is in a call that begins again, as a whole or from where it was interrupted before, when
+// the run is resumed. journal.mu is locked.
 func (s *Scope) isRepeated() bool {
-	c := s.innermostCall()
-	return c != nil && c.phase == callOpen
+	for c := s.innermostCall(); c != nil; c = c.visit.scope.innermostCall() {
+		if c.phase == callOpen || c.phase == callParked {
+			return true
+		}
+	}
+	return false
 }
 
 // visitPhase is how far one run of an agent got in this process.
@@ -169,6 +173,7 @@ func (v *Visit) SaveTurn(ctx context.Context, r *Record) error {
 //	from  to         when
 //	open  done       its result is recorded
 //	open  suspended  it was interrupted, and its state is in the interrupt
+//	open  parked     it had been resumed, and was given up: it is interrupted again with the state that it was resumed with
 //
 // One that is open when the run is saved is made again.
 type callPhase int
@@ -177,6 +182,7 @@ const (
 	callOpen callPhase = iota
 	callDone
 	callSuspended
+	callParked
 )
 
 // A Call is one tool call of a visit.
@@ -225,12 +231,18 @@ func (c *Call) Fail(ctx context.Context) error {
 }
 
 // Suspend says that the call was interrupted, with its state in the interrupt.
-func (c *Call) Suspend() {
+func (c *Call) Suspend() { c.stop(callSuspended) }
+
+// Park says that the call was given up, and is interrupted again with the state that it was resumed with.
+func (c *Call) Park() { c.stop(callParked) }
+
+// stop makes the transition to phase. What comes first counts.
+func (c *Call) stop(phase callPhase) {
 	j := c.visit.scope.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if c.phase == callOpen {
-		c.phase = callSuspended
+		c.phase = phase
 	}
 }
 
