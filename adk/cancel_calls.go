@@ -103,7 +103,9 @@ func (p *pendingCall[T]) work() {
 			}
 		}
 	}()
-	p.value, p.err = p.run(&p.Call)
+	if !p.Abandoned() { // before this goroutine came to run: the resumed run makes the call
+		p.value, p.err = p.run(&p.Call)
+	}
 }
 
 // ownCall is the call of the run that ctx belongs to, if the run can be cancelled.

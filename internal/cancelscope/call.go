@@ -188,6 +188,16 @@ func (c *Call) become(to callPhase) {
 	c.changed.Broadcast()
 }
 
+// Abandoned reports whether nobody waits for the call any more. Of nil it is false.
+func (c *Call) Abandoned() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.phase == abandoned
+}
+
 // Committed reports whether the call counts although it may have been stopped meanwhile. Of nil it is false.
 func (c *Call) Committed() bool {
 	if c == nil {

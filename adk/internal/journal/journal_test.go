@@ -170,8 +170,8 @@ func TestRest_OfVisitsInsideCalls(t *testing.T) {
 		stop        func(*testing.T, *Call)
 		ended, open bool
 	}{
-		"made again": {func(*testing.T, *Call) {}, true, true},
-		"suspended":  {func(_ *testing.T, c *Call) { c.Suspend() }, false, true},
+		"made again":                    {func(*testing.T, *Call) {}, true, true},
+		"suspended":                     {func(_ *testing.T, c *Call) { c.Suspend() }, false, true},
 		"given up after it was resumed": {func(_ *testing.T, c *Call) { c.Park(); c.Suspend() }, true, true},
 		"given up too late":             {func(_ *testing.T, c *Call) { c.Suspend(); c.Park() }, false, true},
 		"done": {func(t *testing.T, c *Call) {
