@@ -44,7 +44,9 @@ func NewAgentTool(ctx context.Context, agent Agent, options ...AgentToolOption) 
 }
 
 // NewTypedAgentTool is [NewAgentTool] for any kind of message.
-func NewTypedAgentTool[M MessageType](_ context.Context, agent TypedAgent[M], options ...AgentToolOption) tool.BaseTool {
+func NewTypedAgentTool[M MessageType](
+	_ context.Context, agent TypedAgent[M], options ...AgentToolOption,
+) tool.BaseTool {
 	return runtimeOf[M]().newAgentTool(agent, options)
 }
 

@@ -131,7 +131,9 @@ func (x *execution[M]) fireStart(input *TypedAgentInput[M], resume *ResumeInfo) 
 }
 
 // fire makes the calls with the payloads of the kind of message.
-func fire[M MessageType, I, O any](x *execution[M], ctx context.Context, in I, output func(*AsyncIterator[*TypedAgentEvent[M]]) O) error {
+func fire[M MessageType, I, O any](
+	x *execution[M], ctx context.Context, in I, output func(*AsyncIterator[*TypedAgentEvent[M]]) O,
+) error {
 	ctx, startErr := callbacks.FireStart(ctx, in)
 	x.agentCtx = ctx
 	_, endErr := callbacks.FireEndCopies(ctx, output(nil), func(_ O, n int) []O {

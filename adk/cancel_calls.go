@@ -49,7 +49,9 @@ func stoppableInput[M MessageType](generate TypedGenModelInput[M]) TypedGenModel
 }
 
 // stoppableArguments has a ToolArgumentsHandler run in a context that ends when the run is to stop at once.
-func stoppableArguments[M MessageType](handle func(ctx context.Context, name, arguments string) (string, error)) func(context.Context, string, string) (string, error) {
+func stoppableArguments[M MessageType](
+	handle func(ctx context.Context, name, arguments string) (string, error),
+) func(context.Context, string, string) (string, error) {
 	if handle == nil {
 		return nil
 	}
@@ -73,7 +75,9 @@ type pendingCall[T any] struct {
 
 // watch prepares a call. Its context ends when the run is to stop at once; Release must be called. A stream that comes
 // when nobody waits for it any more is closed.
-func watch[T any](ctx context.Context, view *cancelscope.View, run func(ctx context.Context) (T, error)) *pendingCall[T] {
+func watch[T any](
+	ctx context.Context, view *cancelscope.View, run func(ctx context.Context) (T, error),
+) *pendingCall[T] {
 	p := &pendingCall[T]{view: view, run: run, err: errCallEnded}
 	p.Open(ctx, view, callPolicy)
 	return p
@@ -157,7 +161,9 @@ func watchedTool[M MessageType](next compose.ToolCallEndpoint) compose.ToolCallE
 }
 
 // callWatched calls a tool in a run that can be cancelled.
-func callWatched[M MessageType](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+func callWatched[M MessageType](
+	ctx context.Context, r *agentRun[M], in *compose.ToolInput, next compose.ToolCallEndpoint,
+) (*compose.ToolCallOutput, error) {
 	interrupted, _, state := tool.GetInterruptState[any](ctx)
 	if r.view.Now() && !(interrupted && hasPointsInside(ctx)) { // an agent inside stops by itself, and keeps what it has
 		return nil, r.giveUpCall(ctx, interrupted, state)
@@ -229,7 +235,9 @@ func gathered[T any](ctx context.Context, s *schema.StreamReader[T]) (*schema.St
 }
 
 // gatheredItems reads a stream to its end and closes it.
-func gatheredItems[T any](ctx context.Context, s *schema.StreamReader[T], call *cancelscope.Call) (items []T, err error) {
+func gatheredItems[T any](
+	ctx context.Context, s *schema.StreamReader[T], call *cancelscope.Call,
+) (items []T, err error) {
 	recv := receiverOf(ctx, s)
 	recv.call = call
 	defer recv.close()

@@ -99,7 +99,9 @@ func NewChatModelAgent(ctx context.Context, config *ChatModelAgentConfig) (*Chat
 }
 
 // NewTypedChatModelAgent is [NewChatModelAgent] for any kind of message.
-func NewTypedChatModelAgent[M MessageType](_ context.Context, config *TypedChatModelAgentConfig[M]) (*TypedChatModelAgent[M], error) {
+func NewTypedChatModelAgent[M MessageType](
+	_ context.Context, config *TypedChatModelAgentConfig[M],
+) (*TypedChatModelAgent[M], error) {
 	agent, err := runtimeOf[M]().newAgent(config)
 	if err != nil {
 		return nil, err
@@ -132,13 +134,17 @@ func (a *TypedChatModelAgent[M]) OnDisallowTransferToParent(_ context.Context) e
 }
 
 // Run starts a run. See [TypedAgent]. BeforeAgent hooks are called before it returns. To stop a run, cancel ctx.
-func (a *TypedChatModelAgent[M]) Run(ctx context.Context, input *TypedAgentInput[M], opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func (a *TypedChatModelAgent[M]) Run(
+	ctx context.Context, input *TypedAgentInput[M], opts ...AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	return a.made().launch(ctx, assignment[M]{input: input, opts: opts})
 }
 
 // Resume continues an interrupted run. info must have what the run left: see [ChatModelAgentInterruptInfo]. The
 // streaming mode is taken from info, and GenModelInput is not called again.
-func (a *TypedChatModelAgent[M]) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func (a *TypedChatModelAgent[M]) Resume(
+	ctx context.Context, info *ResumeInfo, opts ...AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	return a.made().resume(ctx, info, opts)
 }
 
@@ -321,7 +327,9 @@ func (a *chatModelAgent[M]) plan(ctx context.Context) (*agentPlan[M], error) {
 }
 
 // defaultGenModelInput puts the instruction in front of the input.
-func defaultGenModelInput[M MessageType](ctx context.Context, instruction string, input *TypedAgentInput[M]) ([]M, error) {
+func defaultGenModelInput[M MessageType](
+	ctx context.Context, instruction string, input *TypedAgentInput[M],
+) ([]M, error) {
 	messages := make([]M, 0, len(input.Messages)+1+historyRoom)
 	if instruction != "" {
 		instruction, err := formatInstruction[M](ctx, instruction)
@@ -399,7 +407,9 @@ func newAgentPlan[M MessageType](ctx context.Context, a *chatModelAgent[M]) (*ag
 }
 
 // toolMiddlewares are all that wrap tool calls, from the outside in.
-func toolMiddlewares[M MessageType](conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M]) []compose.ToolMiddleware {
+func toolMiddlewares[M MessageType](
+	conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M],
+) []compose.ToolMiddleware {
 	all := []compose.ToolMiddleware{durableTools[M](), watchedTools[M]()}
 	if !handlers.toolSender {
 		all = append(all, toolEventSender[M]())

@@ -60,12 +60,16 @@ func (a *deterministicAgent) GetType() string {
 }
 
 // Run runs the agent by itself.
-func (a *deterministicAgent) Run(ctx context.Context, input *AgentInput, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+func (a *deterministicAgent) Run(
+	ctx context.Context, input *AgentInput, opts ...AgentRunOption,
+) *AsyncIterator[*AgentEvent] {
 	return launch(ctx, a, assignment[Message]{input: input, opts: opts})
 }
 
 // Resume continues an interrupted run of the agent.
-func (a *resumableDeterministicAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+func (a *resumableDeterministicAgent) Resume(
+	ctx context.Context, info *ResumeInfo, opts ...AgentRunOption,
+) *AsyncIterator[*AgentEvent] {
 	return launch(ctx, a, assignment[Message]{resume: info, opts: opts})
 }
 

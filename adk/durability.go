@@ -252,7 +252,9 @@ func noteResult(ctx context.Context, s *journal.Record, out *compose.ToolCallOut
 }
 
 // answerStep gives a call the result of a step, and sends its event, with its action.
-func answerStep[M MessageType](ctx context.Context, in *compose.ToolInput, s *journal.Record, enhanced bool) (*compose.ToolCallOutput, error) {
+func answerStep[M MessageType](
+	ctx context.Context, in *compose.ToolInput, s *journal.Record, enhanced bool,
+) (*compose.ToolCallOutput, error) {
 	if action, _ := s.Action.(*AgentAction); action != nil {
 		if err := sendToolGenAction(ctx, in.Name, action); err != nil {
 			return nil, err
@@ -289,7 +291,9 @@ type replayedCallKey struct{}
 type recordedCallKey struct{}
 
 // callDurably calls a tool in a run whose steps are saved.
-func callDurably[M MessageType](ctx context.Context, r *agentRun[M], in *compose.ToolInput, next compose.ToolCallEndpoint, enhanced bool) (*compose.ToolCallOutput, error) {
+func callDurably[M MessageType](
+	ctx context.Context, r *agentRun[M], in *compose.ToolInput, next compose.ToolCallEndpoint, enhanced bool,
+) (*compose.ToolCallOutput, error) {
 	call, err := r.recordedCall(ctx, in)
 	if err != nil {
 		return nil, err

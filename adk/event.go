@@ -214,14 +214,18 @@ func messageInEvent[M MessageType, V any](message V) *messageEvent[M] {
 }
 
 // EventFromMessage makes an event of a message or, if msgStream is not nil, of a stream.
-func EventFromMessage(msg Message, msgStream *schema.StreamReader[Message], role schema.RoleType, toolName string) *AgentEvent {
+func EventFromMessage(
+	msg Message, msgStream *schema.StreamReader[Message], role schema.RoleType, toolName string,
+) *AgentEvent {
 	e := newMessageEvent(msg, msgStream)
 	e.variant.Role, e.variant.ToolName = role, toolName
 	return &e.event
 }
 
 // EventFromAgenticMessage is [EventFromMessage] for agentic messages.
-func EventFromAgenticMessage(msg AgenticMessage, msgStream AgenticMessageStream, agenticRole schema.AgenticRoleType) *TypedAgentEvent[AgenticMessage] {
+func EventFromAgenticMessage(
+	msg AgenticMessage, msgStream AgenticMessageStream, agenticRole schema.AgenticRoleType,
+) *TypedAgentEvent[AgenticMessage] {
 	e := newMessageEvent(msg, msgStream)
 	e.variant.AgenticRole = agenticRole
 	return &e.event

@@ -120,12 +120,16 @@ func (x *execution[M]) setAgent(agent TypedAgent[M]) {
 }
 
 // child makes the execution of an agent below x. ctx is the context of x's agent, or x itself for one that takes over.
-func (x *execution[M]) child(ctx context.Context, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
+func (x *execution[M]) child(
+	ctx context.Context, agent TypedAgent[M], out sink[M], opts []AgentRunOption,
+) *execution[M] {
 	return x.childAt(ctx, "", agent, out, opts)
 }
 
 // childAt is child for one of several agents of one name that work at the same time: place tells their addresses apart.
-func (x *execution[M]) childAt(ctx context.Context, place string, agent TypedAgent[M], out sink[M], opts []AgentRunOption) *execution[M] {
+func (x *execution[M]) childAt(
+	ctx context.Context, place string, agent TypedAgent[M], out sink[M], opts []AgentRunOption,
+) *execution[M] {
 	c := &execution[M]{Context: ctx, run: x.run, parent: x, out: out, lane: x.lane, scope: x.scope, opts: opts, view: x.view.Nested()}
 	if c.lane == nil { // an agent that is run by a hook or tool of one that is alone
 		c.lane = newLane[M]()

@@ -234,7 +234,9 @@ type HistoryRewriter func(ctx context.Context, entries []*HistoryEntry) ([]Messa
 
 // entriesOf lists the input of a run and what was said since. Answers that did not count are left out and, if wanted,
 // the messages of a transfer.
-func entriesOf(ctx context.Context, input *AgentInput, said []*historyItem[Message], skipTransfers bool) ([]*HistoryEntry, error) {
+func entriesOf(
+	ctx context.Context, input *AgentInput, said []*historyItem[Message], skipTransfers bool,
+) ([]*HistoryEntry, error) {
 	var asked []Message
 	if input != nil {
 		asked = input.Messages

@@ -15,7 +15,9 @@ import (
 )
 
 // runBeforeAgent runs the hooks of that name. The contexts that they return chain.
-func (s *handlerSet[M]) runBeforeAgent(ctx context.Context, rc *ChatModelAgentContext) (_ context.Context, _ *ChatModelAgentContext, err error) {
+func (s *handlerSet[M]) runBeforeAgent(
+	ctx context.Context, rc *ChatModelAgentContext,
+) (_ context.Context, _ *ChatModelAgentContext, err error) {
 	for i := range s.beforeAgent {
 		if ctx, rc, err = s.beforeAgent[i].doBeforeAgent(ctx, rc); err != nil {
 			return nil, nil, err
@@ -25,7 +27,9 @@ func (s *handlerSet[M]) runBeforeAgent(ctx context.Context, rc *ChatModelAgentCo
 }
 
 // runBeforeModel runs what comes before a turn of the model.
-func (s *handlerSet[M]) runBeforeModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+func (s *handlerSet[M]) runBeforeModel(
+	ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M],
+) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
 	for i := range s.structs {
 		if err := runStructHook(ctx, s.structs[i].index, "BeforeChatModel", s.structs[i].BeforeChatModel, state); err != nil {
 			return ctx, state, err
@@ -44,7 +48,9 @@ func (s *handlerSet[M]) runBeforeModel(ctx context.Context, state *TypedChatMode
 }
 
 // runAfterModel runs what comes after a turn of the model.
-func (s *handlerSet[M]) runAfterModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (_ *TypedChatModelAgentState[M], err error) {
+func (s *handlerSet[M]) runAfterModel(
+	ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M],
+) (_ *TypedChatModelAgentState[M], err error) {
 	for i := range s.afterModel {
 		h := &s.afterModel[i]
 		if ctx, state, err = h.doAfterModelHistory(ctx, state); err != nil {
@@ -64,7 +70,9 @@ func (s *handlerSet[M]) runAfterModel(ctx context.Context, state *TypedChatModel
 
 // runAfterToolCalls runs the hooks between the results of a round and whatever comes next. The context is for the
 // run's own hook.
-func (s *handlerSet[M]) runAfterToolCalls(ctx context.Context, state *TypedChatModelAgentState[M], tc *ToolCallsContext) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+func (s *handlerSet[M]) runAfterToolCalls(
+	ctx context.Context, state *TypedChatModelAgentState[M], tc *ToolCallsContext,
+) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
 	for i := range s.afterToolCalls {
 		if ctx, state, err = s.afterToolCalls[i].doAfterToolCalls(ctx, state, tc); err != nil {
 			return ctx, state, err
@@ -74,7 +82,9 @@ func (s *handlerSet[M]) runAfterToolCalls(ctx context.Context, state *TypedChatM
 }
 
 // runFinalAnswer has the answer judged, until one rejects it.
-func (s *handlerSet[M]) runFinalAnswer(ctx context.Context, state *TypedChatModelAgentState[M]) (decision FinalAnswerDecision, _ *TypedChatModelAgentState[M], err error) {
+func (s *handlerSet[M]) runFinalAnswer(
+	ctx context.Context, state *TypedChatModelAgentState[M],
+) (decision FinalAnswerDecision, _ *TypedChatModelAgentState[M], err error) {
 	for i := range s.finalAnswer {
 		if ctx, decision, state, err = s.finalAnswer[i].doFinalAnswer(ctx, state); err != nil {
 			return decision, state, err
@@ -98,7 +108,9 @@ func (s *handlerSet[M]) runAfterAgent(ctx context.Context, state *TypedChatModel
 
 // Each hook of one middleware: nil leaves what there is unchanged, and an error tells whose it is.
 
-func (h *handler[M]) doBeforeAgent(ctx context.Context, rc *ChatModelAgentContext) (_ context.Context, _ *ChatModelAgentContext, err error) {
+func (h *handler[M]) doBeforeAgent(
+	ctx context.Context, rc *ChatModelAgentContext,
+) (_ context.Context, _ *ChatModelAgentContext, err error) {
 	defer h.blame("BeforeAgent", &err)
 	nextCtx, next, err := h.BeforeAgent(ctx, rc)
 	return orElse(nextCtx, ctx), orElsePtr(next, rc), err
@@ -113,7 +125,9 @@ func (h *handler[M]) doWrapTool(ctx context.Context, t tool.BaseTool) (_ tool.Ba
 	return wrapped, err
 }
 
-func (h *handler[M]) doBeforeModelHistory(ctx context.Context, state *TypedChatModelAgentState[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+func (h *handler[M]) doBeforeModelHistory(
+	ctx context.Context, state *TypedChatModelAgentState[M],
+) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
 	r, ok := h.TypedChatModelAgentMiddleware.(beforeModelHistoryRewriter[M])
 	if !ok {
 		return ctx, state, nil
@@ -123,13 +137,17 @@ func (h *handler[M]) doBeforeModelHistory(ctx context.Context, state *TypedChatM
 	return orElse(nextCtx, ctx), state.withMessages(messages), err
 }
 
-func (h *handler[M]) doBeforeModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+func (h *handler[M]) doBeforeModel(
+	ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M],
+) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
 	defer h.blame("BeforeModelRewriteState", &err)
 	nextCtx, next, err := h.BeforeModelRewriteState(ctx, state, mc)
 	return orElse(nextCtx, ctx), orElsePtr(next, state), err
 }
 
-func (h *handler[M]) doWrapModel(ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (_ model.BaseModel[M], err error) {
+func (h *handler[M]) doWrapModel(
+	ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M],
+) (_ model.BaseModel[M], err error) {
 	defer h.blame("WrapModel", &err)
 	wrapped, err := h.WrapModel(ctx, m, mc)
 	if wrapped == nil {
@@ -138,7 +156,9 @@ func (h *handler[M]) doWrapModel(ctx context.Context, m model.BaseModel[M], mc *
 	return wrapped, err
 }
 
-func (h *handler[M]) doAfterModelHistory(ctx context.Context, state *TypedChatModelAgentState[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+func (h *handler[M]) doAfterModelHistory(
+	ctx context.Context, state *TypedChatModelAgentState[M],
+) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
 	r, ok := h.TypedChatModelAgentMiddleware.(afterModelHistoryRewriter[M])
 	if !ok {
 		return ctx, state, nil
@@ -148,25 +168,33 @@ func (h *handler[M]) doAfterModelHistory(ctx context.Context, state *TypedChatMo
 	return orElse(nextCtx, ctx), state.withMessages(messages), err
 }
 
-func (h *handler[M]) doAfterModel(ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+func (h *handler[M]) doAfterModel(
+	ctx context.Context, state *TypedChatModelAgentState[M], mc *TypedModelContext[M],
+) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
 	defer h.blame("AfterModelRewriteState", &err)
 	nextCtx, next, err := h.AfterModelRewriteState(ctx, state, mc)
 	return orElse(nextCtx, ctx), orElsePtr(next, state), err
 }
 
-func (h *handler[M]) doAfterToolCalls(ctx context.Context, state *TypedChatModelAgentState[M], tc *ToolCallsContext) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
+func (h *handler[M]) doAfterToolCalls(
+	ctx context.Context, state *TypedChatModelAgentState[M], tc *ToolCallsContext,
+) (_ context.Context, _ *TypedChatModelAgentState[M], err error) {
 	defer h.blame("AfterToolCallsRewriteState", &err)
 	nextCtx, next, err := h.AfterToolCallsRewriteState(ctx, state, tc)
 	return orElse(nextCtx, ctx), orElsePtr(next, state), err
 }
 
-func (h *handler[M]) doFinalAnswer(ctx context.Context, state *TypedChatModelAgentState[M]) (_ context.Context, decision FinalAnswerDecision, _ *TypedChatModelAgentState[M], err error) {
+func (h *handler[M]) doFinalAnswer(
+	ctx context.Context, state *TypedChatModelAgentState[M],
+) (_ context.Context, decision FinalAnswerDecision, _ *TypedChatModelAgentState[M], err error) {
 	defer h.blame("BeforeFinalAnswer", &err)
 	nextCtx, decision, next, err := h.BeforeFinalAnswer(ctx, state)
 	return orElse(nextCtx, ctx), decision, orElsePtr(next, state), err
 }
 
-func (h *handler[M]) doAfterAgent(ctx context.Context, state *TypedChatModelAgentState[M]) (_ context.Context, err error) {
+func (h *handler[M]) doAfterAgent(
+	ctx context.Context, state *TypedChatModelAgentState[M],
+) (_ context.Context, err error) {
 	defer h.blame("AfterAgent", &err)
 	next, err := h.AfterAgent(ctx, state)
 	return orElse(next, ctx), err
@@ -174,7 +202,13 @@ func (h *handler[M]) doAfterAgent(ctx context.Context, state *TypedChatModelAgen
 
 // runStructHook runs a function of the [AgentMiddleware] at a place in the configuration. They exist for ordinary
 // messages only.
-func runStructHook[M MessageType](ctx context.Context, place int, name string, hook func(context.Context, *ChatModelAgentState) error, state *TypedChatModelAgentState[M]) error {
+func runStructHook[M MessageType](
+	ctx context.Context,
+	place int,
+	name string,
+	hook func(context.Context, *ChatModelAgentState) error,
+	state *TypedChatModelAgentState[M],
+) error {
 	s, ok := any(state).(*ChatModelAgentState)
 	if hook == nil || !ok {
 		return nil
@@ -185,7 +219,12 @@ func runStructHook[M MessageType](ctx context.Context, place int, name string, h
 	return nil
 }
 
-func guardStructHook(ctx context.Context, name string, hook func(context.Context, *ChatModelAgentState) error, state *ChatModelAgentState) (err error) {
+func guardStructHook(
+	ctx context.Context,
+	name string,
+	hook func(context.Context, *ChatModelAgentState) error,
+	state *ChatModelAgentState,
+) (err error) {
 	defer blame(name, &err)
 	return hook(ctx, state)
 }
@@ -255,7 +294,9 @@ func (h *handler[M]) failed(hook string, err error) error {
 	return fmt.Errorf("handler[%d] (%T) %s failed: %w", h.index, h.TypedChatModelAgentMiddleware, hook, err)
 }
 
-func newHandlerSet[M MessageType](structs []AgentMiddleware, all []TypedChatModelAgentMiddleware[M]) (*handlerSet[M], error) {
+func newHandlerSet[M MessageType](
+	structs []AgentMiddleware, all []TypedChatModelAgentMiddleware[M],
+) (*handlerSet[M], error) {
 	s := &handlerSet[M]{present: len(structs)+len(all) > 0}
 	for i, m := range structs {
 		if m.BeforeChatModel != nil || m.AfterChatModel != nil {

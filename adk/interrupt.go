@@ -92,7 +92,9 @@ func TypedStatefulInterrupt[M MessageType](ctx context.Context, info any, state 
 }
 
 // TypedCompositeInterrupt is [CompositeInterrupt] for any kind of message.
-func TypedCompositeInterrupt[M MessageType](ctx context.Context, info any, state any, subInterruptSignals ...*InterruptSignal) *TypedAgentEvent[M] {
+func TypedCompositeInterrupt[M MessageType](
+	ctx context.Context, info any, state any, subInterruptSignals ...*InterruptSignal,
+) *TypedAgentEvent[M] {
 	signal, err := core.Interrupt(ctx, info, state, subInterruptSignals)
 	if err != nil {
 		return &TypedAgentEvent[M]{Err: err}

@@ -143,57 +143,79 @@ type (
 )
 
 // BeforeAgent implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) BeforeAgent(ctx context.Context, runCtx *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) BeforeAgent(
+	ctx context.Context, runCtx *ChatModelAgentContext,
+) (context.Context, *ChatModelAgentContext, error) {
 	return ctx, runCtx, nil
 }
 
 // AfterAgent implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) AfterAgent(ctx context.Context, _ *TypedChatModelAgentState[M]) (context.Context, error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) AfterAgent(
+	ctx context.Context, _ *TypedChatModelAgentState[M],
+) (context.Context, error) {
 	return ctx, nil
 }
 
 // BeforeModelRewriteState implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) BeforeModelRewriteState(ctx context.Context, state *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) BeforeModelRewriteState(
+	ctx context.Context, state *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+) (context.Context, *TypedChatModelAgentState[M], error) {
 	return ctx, state, nil
 }
 
 // AfterModelRewriteState implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) AfterModelRewriteState(ctx context.Context, state *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) AfterModelRewriteState(
+	ctx context.Context, state *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+) (context.Context, *TypedChatModelAgentState[M], error) {
 	return ctx, state, nil
 }
 
 // AfterToolCallsRewriteState implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) AfterToolCallsRewriteState(ctx context.Context, state *TypedChatModelAgentState[M], _ *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) AfterToolCallsRewriteState(
+	ctx context.Context, state *TypedChatModelAgentState[M], _ *ToolCallsContext,
+) (context.Context, *TypedChatModelAgentState[M], error) {
 	return ctx, state, nil
 }
 
 // BeforeFinalAnswer implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) BeforeFinalAnswer(ctx context.Context, state *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) BeforeFinalAnswer(
+	ctx context.Context, state *TypedChatModelAgentState[M],
+) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 	return ctx, AcceptFinalAnswer, state, nil
 }
 
 // WrapInvokableToolCall implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) WrapInvokableToolCall(_ context.Context, endpoint InvokableToolCallEndpoint, _ *ToolContext) (InvokableToolCallEndpoint, error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) WrapInvokableToolCall(
+	_ context.Context, endpoint InvokableToolCallEndpoint, _ *ToolContext,
+) (InvokableToolCallEndpoint, error) {
 	return endpoint, nil
 }
 
 // WrapStreamableToolCall implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) WrapStreamableToolCall(_ context.Context, endpoint StreamableToolCallEndpoint, _ *ToolContext) (StreamableToolCallEndpoint, error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) WrapStreamableToolCall(
+	_ context.Context, endpoint StreamableToolCallEndpoint, _ *ToolContext,
+) (StreamableToolCallEndpoint, error) {
 	return endpoint, nil
 }
 
 // WrapEnhancedInvokableToolCall implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) WrapEnhancedInvokableToolCall(_ context.Context, endpoint EnhancedInvokableToolCallEndpoint, _ *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) WrapEnhancedInvokableToolCall(
+	_ context.Context, endpoint EnhancedInvokableToolCallEndpoint, _ *ToolContext,
+) (EnhancedInvokableToolCallEndpoint, error) {
 	return endpoint, nil
 }
 
 // WrapEnhancedStreamableToolCall implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) WrapEnhancedStreamableToolCall(_ context.Context, endpoint EnhancedStreamableToolCallEndpoint, _ *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) WrapEnhancedStreamableToolCall(
+	_ context.Context, endpoint EnhancedStreamableToolCallEndpoint, _ *ToolContext,
+) (EnhancedStreamableToolCallEndpoint, error) {
 	return endpoint, nil
 }
 
 // WrapModel implements [TypedChatModelAgentMiddleware].
-func (*TypedBaseChatModelAgentMiddleware[M]) WrapModel(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+func (*TypedBaseChatModelAgentMiddleware[M]) WrapModel(
+	_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M],
+) (model.BaseModel[M], error) {
 	return m, nil
 }
 

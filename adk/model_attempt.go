@@ -88,7 +88,9 @@ func (a *modelAttempt[M]) run(ctx context.Context, target *modelTarget[M], reque
 }
 
 // wrapped is the target inside the middlewares that wrap models. Those are asked for every call.
-func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], opts []model.Option) (_ context.Context, m model.BaseModel[M], err error) {
+func (a *modelAttempt[M]) wrapped(
+	ctx context.Context, target *modelTarget[M], opts []model.Option,
+) (_ context.Context, m model.BaseModel[M], err error) {
 	handlers := a.turn.chain.handlers
 	m = identifiedModel[M]{target}
 	if handlers.modelSender {
@@ -108,7 +110,9 @@ func (a *modelAttempt[M]) wrapped(ctx context.Context, target *modelTarget[M], o
 
 // generate calls the target inside the middlewares. A call in a run that can be cancelled is given up when that is to
 // stop at once.
-func (a *modelAttempt[M]) generate(ctx context.Context, target *modelTarget[M], request modelRequest[M]) (answer M, err error) {
+func (a *modelAttempt[M]) generate(
+	ctx context.Context, target *modelTarget[M], request modelRequest[M],
+) (answer M, err error) {
 	ctx, m, err := a.wrapped(ctx, target, request.options)
 	if err != nil {
 		return answer, err
@@ -180,7 +184,9 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], re
 }
 
 // open is generate for an answer as a stream. The context of the model ends with the stream.
-func (a *modelAttempt[M]) open(ctx context.Context, m model.BaseModel[M], request modelRequest[M]) (*schema.StreamReader[M], error) {
+func (a *modelAttempt[M]) open(
+	ctx context.Context, m model.BaseModel[M], request modelRequest[M],
+) (*schema.StreamReader[M], error) {
 	if a.turn.run.view == nil {
 		return m.Stream(ctx, request.input, request.options...)
 	}
@@ -357,7 +363,9 @@ func (compiled[M]) newModelEventSender() TypedChatModelAgentMiddleware[M] {
 
 func (*eventSenderModelWrapper[M]) sendsEvents() (models, tools bool) { return true, false }
 
-func (*eventSenderModelWrapper[M]) WrapModel(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+func (*eventSenderModelWrapper[M]) WrapModel(
+	_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M],
+) (model.BaseModel[M], error) {
 	return sendingModel[M]{m}, nil
 }
 

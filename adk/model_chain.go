@@ -40,7 +40,9 @@ type modelChain[M MessageType] struct {
 	eager *eager.Tools
 }
 
-func newModelChain[M MessageType](conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M], infos []*schema.ToolInfo) *modelChain[M] {
+func newModelChain[M MessageType](
+	conf *TypedChatModelAgentConfig[M], handlers *handlerSet[M], infos []*schema.ToolInfo,
+) *modelChain[M] {
 	return &modelChain[M]{
 		handlers:   handlers,
 		retry:      conf.ModelRetryConfig,
@@ -220,7 +222,9 @@ func (t *modelTarget[M]) generate(ctx context.Context, input []M, opts []model.O
 	return answer, err
 }
 
-func (t *modelTarget[M]) stream(ctx context.Context, input []M, opts []model.Option) (s *schema.StreamReader[M], err error) {
+func (t *modelTarget[M]) stream(
+	ctx context.Context, input []M, opts []model.Option,
+) (s *schema.StreamReader[M], err error) {
 	defer safe.Recover(&err)
 	s, err = t.model.Stream(ctx, input, opts...)
 	if err == nil && s == nil {
@@ -236,7 +240,9 @@ func noAnswer(typ, what string) error {
 // identifiedModel gives answers their message ID also where they stream: the first chunk has it, in a copy.
 type identifiedModel[M MessageType] struct{ *modelTarget[M] }
 
-func (m identifiedModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+func (m identifiedModel[M]) Stream(
+	ctx context.Context, input []M, opts ...model.Option,
+) (*schema.StreamReader[M], error) {
 	s, err := m.modelTarget.Stream(ctx, input, opts...)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,9 @@ func (t *modelTurn[M]) nextModel(ctx context.Context, n uint, partial M, err err
 	return newFallback(ctx, m), input, nil
 }
 
-func (t *modelTurn[M]) getFailoverModel(ctx context.Context, fc *FailoverContext[M]) (_ model.BaseModel[M], _ []M, err error) {
+func (t *modelTurn[M]) getFailoverModel(
+	ctx context.Context, fc *FailoverContext[M],
+) (_ model.BaseModel[M], _ []M, err error) {
 	defer blame("GetFailoverModel", &err)
 	return t.chain.failover.GetFailoverModel(ctx, fc)
 }

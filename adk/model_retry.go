@@ -51,7 +51,9 @@ type modelRequest[M MessageType] struct {
 }
 
 // tryWithRetries calls one model until an attempt stands. The last attempt is left open, unless it was rejected.
-func (t *modelTurn[M]) tryWithRetries(ctx context.Context, target *modelTarget[M], input []M) (a *modelAttempt[M], err error) {
+func (t *modelTurn[M]) tryWithRetries(
+	ctx context.Context, target *modelTarget[M], input []M,
+) (a *modelAttempt[M], err error) {
 	retry, request := t.chain.retry, modelRequest[M]{input, t.options}
 	for n := 0; ; n++ {
 		if err := ctx.Err(); err != nil && a != nil {
@@ -119,7 +121,9 @@ func (a *modelAttempt[M]) judge(ctx context.Context, n int, request modelRequest
 }
 
 // applyDecision takes over what the decision says about the attempts to come.
-func (t *modelTurn[M]) applyDecision(ctx context.Context, d *TypedRetryDecision[M], request modelRequest[M]) (modelRequest[M], error) {
+func (t *modelTurn[M]) applyDecision(
+	ctx context.Context, d *TypedRetryDecision[M], request modelRequest[M],
+) (modelRequest[M], error) {
 	if d == nil {
 		return request, nil
 	}
@@ -141,7 +145,9 @@ func (t *modelTurn[M]) applyDecision(ctx context.Context, d *TypedRetryDecision[
 }
 
 // pause is how long to wait before retry number n.
-func pause[M MessageType](ctx context.Context, retry *TypedModelRetryConfig[M], d *TypedRetryDecision[M], n int) time.Duration {
+func pause[M MessageType](
+	ctx context.Context, retry *TypedModelRetryConfig[M], d *TypedRetryDecision[M], n int,
+) time.Duration {
 	switch {
 	case d != nil && d.Backoff != 0:
 		return d.Backoff

@@ -114,7 +114,9 @@ type resumption[M MessageType] struct {
 }
 
 // resume is [TypedChatModelAgent.Resume].
-func (a *chatModelAgent[M]) resume(ctx context.Context, info *ResumeInfo, opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func (a *chatModelAgent[M]) resume(
+	ctx context.Context, info *ResumeInfo, opts []AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	if info == nil {
 		return new(hub[M]).refuse((&resumption[M]{}).refuse(a.conf.Name, "info is nil"))
 	}

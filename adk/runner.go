@@ -83,19 +83,25 @@ func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
 }
 
 // Query runs the agent on one user message.
-func (r *TypedRunner[M]) Query(ctx context.Context, query string, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func (r *TypedRunner[M]) Query(
+	ctx context.Context, query string, opts ...AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	return r.Run(ctx, []M{messageRuntimeOf[M]().userMessage(query)}, opts...)
 }
 
 // Run runs the agent on messages. It returns when the agent has begun; the run continues to its end whether or not the
 // events are read. An error is the last event. To stop a run, cancel ctx, or see [WithCancel].
-func (r *TypedRunner[M]) Run(ctx context.Context, messages []M, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func (r *TypedRunner[M]) Run(
+	ctx context.Context, messages []M, opts ...AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	return runtimeOf[M]().run(ctx, r, messages, opts)
 }
 
 func (compiledMessages[M]) userMessage(text string) M { return opsOf[M]().user(text) }
 
-func (compiled[M]) run(ctx context.Context, r *TypedRunner[M], messages []M, opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func (compiled[M]) run(
+	ctx context.Context, r *TypedRunner[M], messages []M, opts []AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	run, err := newRunnerRun(ctx, r, opts)
 	if err != nil {
 		endCancels(opts)
@@ -470,16 +476,22 @@ type ResumeParams struct {
 // checkpoint stays as it was, and resuming it again repeats what came after it; a run that is saved at every step
 // ([EveryStep]) deletes its checkpoint when it succeeds. The streaming mode is the saved run's; agent, models
 // and tools may be new ones of the same names.
-func (r *TypedRunner[M]) Resume(ctx context.Context, checkPointID string, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
+func (r *TypedRunner[M]) Resume(
+	ctx context.Context, checkPointID string, opts ...AgentRunOption,
+) (*AsyncIterator[*TypedAgentEvent[M]], error) {
 	return r.ResumeWithParams(ctx, checkPointID, nil, opts...)
 }
 
 // ResumeWithParams is [TypedRunner.Resume] with data for chosen interrupt points. nil params name none.
-func (r *TypedRunner[M]) ResumeWithParams(ctx context.Context, checkPointID string, params *ResumeParams, opts ...AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
+func (r *TypedRunner[M]) ResumeWithParams(
+	ctx context.Context, checkPointID string, params *ResumeParams, opts ...AgentRunOption,
+) (*AsyncIterator[*TypedAgentEvent[M]], error) {
 	return runtimeOf[M]().resume(ctx, r, checkPointID, params, opts)
 }
 
-func (compiled[M]) resume(ctx context.Context, r *TypedRunner[M], checkPointID string, params *ResumeParams, opts []AgentRunOption) (*AsyncIterator[*TypedAgentEvent[M]], error) {
+func (compiled[M]) resume(
+	ctx context.Context, r *TypedRunner[M], checkPointID string, params *ResumeParams, opts []AgentRunOption,
+) (*AsyncIterator[*TypedAgentEvent[M]], error) {
 	run, err := newRunnerRun(ctx, r, opts)
 	if err != nil {
 		endCancels(opts)

@@ -39,27 +39,37 @@ func (h *TypedToolCallHooks[M]) everyToolCall() ToolCallWrapper {
 }
 
 // WrapInvokableToolCall implements [TypedChatModelAgentMiddleware].
-func (h *TypedToolCallHooks[M]) WrapInvokableToolCall(_ context.Context, endpoint InvokableToolCallEndpoint, tCtx *ToolContext) (InvokableToolCallEndpoint, error) {
+func (h *TypedToolCallHooks[M]) WrapInvokableToolCall(
+	_ context.Context, endpoint InvokableToolCallEndpoint, tCtx *ToolContext,
+) (InvokableToolCallEndpoint, error) {
 	return wrapOne(h.everyToolCall(), textCalls, endpoint, tCtx), nil
 }
 
 // WrapStreamableToolCall implements [TypedChatModelAgentMiddleware].
-func (h *TypedToolCallHooks[M]) WrapStreamableToolCall(_ context.Context, endpoint StreamableToolCallEndpoint, tCtx *ToolContext) (StreamableToolCallEndpoint, error) {
+func (h *TypedToolCallHooks[M]) WrapStreamableToolCall(
+	_ context.Context, endpoint StreamableToolCallEndpoint, tCtx *ToolContext,
+) (StreamableToolCallEndpoint, error) {
 	return wrapOne(h.everyToolCall(), textStreamCalls, endpoint, tCtx), nil
 }
 
 // WrapEnhancedInvokableToolCall implements [TypedChatModelAgentMiddleware].
-func (h *TypedToolCallHooks[M]) WrapEnhancedInvokableToolCall(_ context.Context, endpoint EnhancedInvokableToolCallEndpoint, tCtx *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+func (h *TypedToolCallHooks[M]) WrapEnhancedInvokableToolCall(
+	_ context.Context, endpoint EnhancedInvokableToolCallEndpoint, tCtx *ToolContext,
+) (EnhancedInvokableToolCallEndpoint, error) {
 	return wrapOne(h.everyToolCall(), resultCalls, endpoint, tCtx), nil
 }
 
 // WrapEnhancedStreamableToolCall implements [TypedChatModelAgentMiddleware].
-func (h *TypedToolCallHooks[M]) WrapEnhancedStreamableToolCall(_ context.Context, endpoint EnhancedStreamableToolCallEndpoint, tCtx *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
+func (h *TypedToolCallHooks[M]) WrapEnhancedStreamableToolCall(
+	_ context.Context, endpoint EnhancedStreamableToolCallEndpoint, tCtx *ToolContext,
+) (EnhancedStreamableToolCallEndpoint, error) {
 	return wrapOne(h.everyToolCall(), resultStreamCalls, endpoint, tCtx), nil
 }
 
 // wrapOne puts a wrapper around the endpoint of one kind of tool.
-func wrapOne[A, R any, E ~func(context.Context, A, ...tool.Option) (R, error)](wrap ToolCallWrapper, form callForm[A, R], endpoint E, tc *ToolContext) E {
+func wrapOne[A, R any, E ~func(context.Context, A, ...tool.Option) (R, error)](
+	wrap ToolCallWrapper, form callForm[A, R], endpoint E, tc *ToolContext,
+) E {
 	if wrap == nil {
 		return endpoint
 	}

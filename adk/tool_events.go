@@ -78,7 +78,9 @@ func (compiled[M]) newToolEventSender() TypedChatModelAgentMiddleware[M] {
 
 func (*eventSenderToolWrapper[M]) sendsEvents() (models, tools bool) { return false, true }
 
-func sendsToolEvent[M MessageType](ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+func sendsToolEvent[M MessageType](
+	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
+) (*compose.ToolCallOutput, error) {
 	name, callID := call.Name, call.CallID
 	out, err := next(ctx, call)
 	if err != nil {
@@ -117,13 +119,17 @@ func sendToolResult[M MessageType](ctx context.Context, name, callID string, res
 	return publishToolEvent(ctx, name, callID, id, newMessageEvent(m, nil))
 }
 
-func sendToolTextStream[M MessageType](ctx context.Context, name, callID string, s *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+func sendToolTextStream[M MessageType](
+	ctx context.Context, name, callID string, s *schema.StreamReader[string],
+) (*schema.StreamReader[string], error) {
 	return sendToolStream(ctx, name, callID, notEmpty(s, ""), func(chunk string) (M, error) {
 		return opsOf[M]().toolMessage(callID, name, chunk), nil
 	})
 }
 
-func sendToolResultStream[M MessageType](ctx context.Context, name, callID string, s *schema.StreamReader[*schema.ToolResult]) (*schema.StreamReader[*schema.ToolResult], error) {
+func sendToolResultStream[M MessageType](
+	ctx context.Context, name, callID string, s *schema.StreamReader[*schema.ToolResult],
+) (*schema.StreamReader[*schema.ToolResult], error) {
 	return sendToolStream(ctx, name, callID, notEmpty(s, &schema.ToolResult{}), func(chunk *schema.ToolResult) (M, error) {
 		return opsOf[M]().toolResult(callID, name, chunk)
 	})
@@ -144,7 +150,9 @@ func notEmpty[T any](s *schema.StreamReader[T], nothing T) *schema.StreamReader[
 }
 
 // sendToolStream sends the result of a call while it comes, and returns the stream to continue with.
-func sendToolStream[M MessageType, R any](ctx context.Context, name, callID string, s *schema.StreamReader[R], toMessage func(R) (M, error)) (*schema.StreamReader[R], error) {
+func sendToolStream[M MessageType, R any](
+	ctx context.Context, name, callID string, s *schema.StreamReader[R], toMessage func(R) (M, error),
+) (*schema.StreamReader[R], error) {
 	if !agentRunFrom[M](ctx).ownCall(ctx).Emit() {
 		s.Close()
 		return nil, errStopped

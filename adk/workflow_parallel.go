@@ -52,12 +52,16 @@ type parallelAgent struct{ workflow }
 func (w *parallelAgent) GetType() string { return "Parallel" }
 
 // Run runs the workflow by itself.
-func (w *parallelAgent) Run(ctx context.Context, input *AgentInput, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+func (w *parallelAgent) Run(
+	ctx context.Context, input *AgentInput, opts ...AgentRunOption,
+) *AsyncIterator[*AgentEvent] {
 	return launch(ctx, w, assignment[Message]{input: input, opts: opts})
 }
 
 // Resume continues an interrupted workflow.
-func (w *parallelAgent) Resume(ctx context.Context, info *ResumeInfo, opts ...AgentRunOption) *AsyncIterator[*AgentEvent] {
+func (w *parallelAgent) Resume(
+	ctx context.Context, info *ResumeInfo, opts ...AgentRunOption,
+) *AsyncIterator[*AgentEvent] {
 	return launch(ctx, w, assignment[Message]{resume: info, opts: opts})
 }
 

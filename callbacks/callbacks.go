@@ -80,14 +80,18 @@ func OnEnd[T any](ctx context.Context, output T) context.Context {
 
 // OnStartWithStreamInput is [OnStart] for a component that takes a stream. Handlers get copies; the component continues
 // with the reader returned, which is input itself if no handler wanted one.
-func OnStartWithStreamInput[T any](ctx context.Context, input *schema.StreamReader[T]) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
+func OnStartWithStreamInput[T any](
+	ctx context.Context, input *schema.StreamReader[T],
+) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
 	return engine.OnStartWithStreamInput(ctx, input)
 }
 
 // OnEndWithStreamOutput is [OnEnd] for a component that returns a stream. Handlers get copies; the component returns
 // the reader returned here, which is output itself if no handler wanted one. Errors inside the stream are not reported
 // to OnError.
-func OnEndWithStreamOutput[T any](ctx context.Context, output *schema.StreamReader[T]) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
+func OnEndWithStreamOutput[T any](
+	ctx context.Context, output *schema.StreamReader[T],
+) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
 	return engine.OnEndWithStreamOutput(ctx, output)
 }
 

@@ -19,33 +19,43 @@ func NewHandlerBuilder() *HandlerBuilder {
 }
 
 // OnStartFn sets what is called at [TimingOnStart]; nil unsets it.
-func (hb *HandlerBuilder) OnStartFn(fn func(ctx context.Context, info *RunInfo, input CallbackInput) context.Context) *HandlerBuilder {
+func (hb *HandlerBuilder) OnStartFn(
+	fn func(ctx context.Context, info *RunInfo, input CallbackInput) context.Context,
+) *HandlerBuilder {
 	hb.functions.onStart = fn
 	return hb
 }
 
 // OnEndFn sets what is called at [TimingOnEnd]; nil unsets it.
-func (hb *HandlerBuilder) OnEndFn(fn func(ctx context.Context, info *RunInfo, output CallbackOutput) context.Context) *HandlerBuilder {
+func (hb *HandlerBuilder) OnEndFn(
+	fn func(ctx context.Context, info *RunInfo, output CallbackOutput) context.Context,
+) *HandlerBuilder {
 	hb.functions.onEnd = fn
 	return hb
 }
 
 // OnErrorFn sets what is called at [TimingOnError]; nil unsets it.
-func (hb *HandlerBuilder) OnErrorFn(fn func(ctx context.Context, info *RunInfo, err error) context.Context) *HandlerBuilder {
+func (hb *HandlerBuilder) OnErrorFn(
+	fn func(ctx context.Context, info *RunInfo, err error) context.Context,
+) *HandlerBuilder {
 	hb.functions.onError = fn
 	return hb
 }
 
 // OnStartWithStreamInputFn sets what is called at [TimingOnStartWithStreamInput]; nil unsets it. The function owns the
 // reader and must close it.
-func (hb *HandlerBuilder) OnStartWithStreamInputFn(fn func(ctx context.Context, info *RunInfo, input *schema.StreamReader[CallbackInput]) context.Context) *HandlerBuilder {
+func (hb *HandlerBuilder) OnStartWithStreamInputFn(
+	fn func(ctx context.Context, info *RunInfo, input *schema.StreamReader[CallbackInput]) context.Context,
+) *HandlerBuilder {
 	hb.functions.onStartWithStreamInput = fn
 	return hb
 }
 
 // OnEndWithStreamOutputFn sets what is called at [TimingOnEndWithStreamOutput]; nil unsets it. The function owns the
 // reader and must close it.
-func (hb *HandlerBuilder) OnEndWithStreamOutputFn(fn func(ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context) *HandlerBuilder {
+func (hb *HandlerBuilder) OnEndWithStreamOutputFn(
+	fn func(ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context,
+) *HandlerBuilder {
 	hb.functions.onEndWithStreamOutput = fn
 	return hb
 }
@@ -118,7 +128,9 @@ func (h *builtHandler) OnError(ctx context.Context, info *RunInfo, err error) co
 	return h.functions.onError(ctx, info, err)
 }
 
-func (h *builtHandler) OnStartWithStreamInput(ctx context.Context, info *RunInfo, input *schema.StreamReader[CallbackInput]) context.Context {
+func (h *builtHandler) OnStartWithStreamInput(
+	ctx context.Context, info *RunInfo, input *schema.StreamReader[CallbackInput],
+) context.Context {
 	if h.functions.onStartWithStreamInput == nil {
 		closeStream(input)
 		return ctx
@@ -126,7 +138,9 @@ func (h *builtHandler) OnStartWithStreamInput(ctx context.Context, info *RunInfo
 	return h.functions.onStartWithStreamInput(ctx, info, input)
 }
 
-func (h *builtHandler) OnEndWithStreamOutput(ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {
+func (h *builtHandler) OnEndWithStreamOutput(
+	ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput],
+) context.Context {
 	if h.functions.onEndWithStreamOutput == nil {
 		closeStream(output)
 		return ctx

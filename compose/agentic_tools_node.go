@@ -27,14 +27,19 @@ func (a *AgenticToolsNode) GetType() string { return "" }
 
 // InternalSetAgenticToolExecutionProvider is [InternalSetToolExecutionProvider] for an agentic tools node. The
 // provider gets the calls as an assistant message.
-func InternalSetAgenticToolExecutionProvider(atn *AgenticToolsNode, provider func(ctx context.Context, input *schema.Message) (map[string]*schema.StreamReader[string], map[string]*schema.StreamReader[*schema.ToolResult], error)) {
+func InternalSetAgenticToolExecutionProvider(
+	atn *AgenticToolsNode,
+	provider func(ctx context.Context, input *schema.Message) (map[string]*schema.StreamReader[string], map[string]*schema.StreamReader[*schema.ToolResult], error),
+) {
 	InternalSetToolExecutionProvider(atn.tools, provider)
 }
 
 var errNoAgenticTools = errors.New("the agentic tools node was not made by NewAgenticToolsNode")
 
 // Invoke runs the calls of an assistant message and waits for all results.
-func (a *AgenticToolsNode) Invoke(ctx context.Context, input *schema.AgenticMessage, opts ...ToolsNodeOption) ([]*schema.AgenticMessage, error) {
+func (a *AgenticToolsNode) Invoke(
+	ctx context.Context, input *schema.AgenticMessage, opts ...ToolsNodeOption,
+) ([]*schema.AgenticMessage, error) {
 	if a.tools == nil {
 		return nil, errNoAgenticTools
 	}
@@ -51,7 +56,9 @@ func (a *AgenticToolsNode) Invoke(ctx context.Context, input *schema.AgenticMess
 
 // Stream starts the calls of an assistant message and returns their results as they come. See [ToolsNode.Stream]; the
 // blocks have the place of their call as stream index.
-func (a *AgenticToolsNode) Stream(ctx context.Context, input *schema.AgenticMessage, opts ...ToolsNodeOption) (*schema.StreamReader[[]*schema.AgenticMessage], error) {
+func (a *AgenticToolsNode) Stream(
+	ctx context.Context, input *schema.AgenticMessage, opts ...ToolsNodeOption,
+) (*schema.StreamReader[[]*schema.AgenticMessage], error) {
 	if a.tools == nil {
 		return nil, errNoAgenticTools
 	}

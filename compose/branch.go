@@ -66,7 +66,9 @@ func NewStreamGraphBranch[T any](condition StreamGraphBranchCondition[T], endNod
 }
 
 // NewStreamGraphMultiBranch is [NewGraphMultiBranch] for a condition on the stream.
-func NewStreamGraphMultiBranch[T any](condition StreamGraphMultiBranchCondition[T], endNodes map[string]bool) *GraphBranch {
+func NewStreamGraphMultiBranch[T any](
+	condition StreamGraphMultiBranchCondition[T], endNodes map[string]bool,
+) *GraphBranch {
 	if condition == nil {
 		return brokenBranch[T](endNodes)
 	}
@@ -116,7 +118,9 @@ func valueBranch[T any](endNodes map[string]bool, condition func(context.Context
 	}
 }
 
-func streamBranch[T any](endNodes map[string]bool, condition func(context.Context, *schema.StreamReader[T]) (choice, error)) *GraphBranch {
+func streamBranch[T any](
+	endNodes map[string]bool, condition func(context.Context, *schema.StreamReader[T]) (choice, error),
+) *GraphBranch {
 	return &GraphBranch{
 		value:    kindOf[T]{},
 		endNodes: maps.Clone(endNodes),

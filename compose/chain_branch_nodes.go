@@ -25,7 +25,9 @@ func (cb *ChainBranch) AddChatTemplate(key string, node prompt.ChatTemplate, opt
 }
 
 // AddAgenticChatTemplate adds a template of agentic messages that the condition chooses with key.
-func (cb *ChainBranch) AddAgenticChatTemplate(key string, node prompt.AgenticChatTemplate, opts ...GraphAddNodeOpt) *ChainBranch {
+func (cb *ChainBranch) AddAgenticChatTemplate(
+	key string, node prompt.AgenticChatTemplate, opts ...GraphAddNodeOpt,
+) *ChainBranch {
 	return cb.add(key, agenticChatTemplateBody(node), opts)
 }
 
@@ -65,7 +67,9 @@ func (cb *ChainBranch) AddIndexer(key string, node indexer.Indexer, opts ...Grap
 }
 
 // AddDocumentTransformer adds a document transformer that the condition chooses with key.
-func (cb *ChainBranch) AddDocumentTransformer(key string, node document.Transformer, opts ...GraphAddNodeOpt) *ChainBranch {
+func (cb *ChainBranch) AddDocumentTransformer(
+	key string, node document.Transformer, opts ...GraphAddNodeOpt,
+) *ChainBranch {
 	return cb.add(key, documentTransformerBody(node), opts)
 }
 

@@ -25,7 +25,9 @@ func (p *Parallel) AddChatTemplate(outputKey string, node prompt.ChatTemplate, o
 }
 
 // AddAgenticChatTemplate adds a template of agentic messages, whose output is the value of outputKey.
-func (p *Parallel) AddAgenticChatTemplate(outputKey string, node prompt.AgenticChatTemplate, opts ...GraphAddNodeOpt) *Parallel {
+func (p *Parallel) AddAgenticChatTemplate(
+	outputKey string, node prompt.AgenticChatTemplate, opts ...GraphAddNodeOpt,
+) *Parallel {
 	return p.add(outputKey, agenticChatTemplateBody(node), opts)
 }
 
@@ -65,7 +67,9 @@ func (p *Parallel) AddIndexer(outputKey string, node indexer.Indexer, opts ...Gr
 }
 
 // AddDocumentTransformer adds a document transformer, whose output is the value of outputKey.
-func (p *Parallel) AddDocumentTransformer(outputKey string, node document.Transformer, opts ...GraphAddNodeOpt) *Parallel {
+func (p *Parallel) AddDocumentTransformer(
+	outputKey string, node document.Transformer, opts ...GraphAddNodeOpt,
+) *Parallel {
 	return p.add(outputKey, documentTransformerBody(node), opts)
 }
 

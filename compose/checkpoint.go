@@ -368,7 +368,9 @@ func (r *run) restoredTasks(batch []*task) ([]*task, error) {
 // MigrateCheckpointState changes the states in a stored checkpoint: migrate is called with the state of the root
 // graph and of every nested one that has a state, and returns the new state and whether it changed. The result is
 // data itself if nothing changed. A nil serializer stands for the default encoding.
-func MigrateCheckpointState(data []byte, serializer Serializer, migrate func(state any) (any, bool, error)) ([]byte, error) {
+func MigrateCheckpointState(
+	data []byte, serializer Serializer, migrate func(state any) (any, bool, error),
+) ([]byte, error) {
 	if migrate == nil {
 		return nil, errors.New("migrate checkpoint state: the migrate function is nil")
 	}

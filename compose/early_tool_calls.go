@@ -19,12 +19,17 @@ var ErrToolCallGivenUp = errors.New("the tool call was given up because the run 
 // InternalSetEarlyToolCalls sets what is asked, before the tools of a message run, for the calls that were started
 // already: one for each call of the message, by its place, nil for a call that the node has to run. A nil slice means
 // none. It is for the agent runtime and must be called before the node is used.
-func InternalSetEarlyToolCalls(tn *ToolsNode, provider func(ctx context.Context, input *schema.Message) ([]EarlyToolCall, error)) {
+func InternalSetEarlyToolCalls(
+	tn *ToolsNode, provider func(ctx context.Context, input *schema.Message) ([]EarlyToolCall, error),
+) {
 	tn.provider = provider
 }
 
 // InternalSetToolExecutionProvider is [InternalSetEarlyToolCalls] for calls that have given their streams, by call ID.
-func InternalSetToolExecutionProvider(tn *ToolsNode, provider func(ctx context.Context, input *schema.Message) (map[string]*schema.StreamReader[string], map[string]*schema.StreamReader[*schema.ToolResult], error)) {
+func InternalSetToolExecutionProvider(
+	tn *ToolsNode,
+	provider func(ctx context.Context, input *schema.Message) (map[string]*schema.StreamReader[string], map[string]*schema.StreamReader[*schema.ToolResult], error),
+) {
 	tn.provider = nil
 	if provider == nil {
 		return

@@ -204,7 +204,9 @@ func (f *forms[I, O, P]) callCollect(ctx context.Context, in *schema.StreamReade
 	return f.collect(ctx, in, opts...)
 }
 
-func (f *forms[I, O, P]) callTransform(ctx context.Context, in *schema.StreamReader[I], opts []P) (out *schema.StreamReader[O], err error) {
+func (f *forms[I, O, P]) callTransform(
+	ctx context.Context, in *schema.StreamReader[I], opts []P,
+) (out *schema.StreamReader[O], err error) {
 	if f.reports(ctx) {
 		if ctx, in, err = reportStartStream(ctx, in); err != nil {
 			in.Close()
@@ -259,7 +261,9 @@ func reportJoined[I, O any](ctx context.Context, in I, call func(ctx context.Con
 	return out, err
 }
 
-func reportStream[I, O any](ctx context.Context, in I, call func(ctx context.Context) (*schema.StreamReader[O], error)) (out *schema.StreamReader[O], err error) {
+func reportStream[I, O any](
+	ctx context.Context, in I, call func(ctx context.Context) (*schema.StreamReader[O], error),
+) (out *schema.StreamReader[O], err error) {
 	if ctx, err = callbacks.FireStart(ctx, in); err != nil {
 		return nil, err
 	}
@@ -267,7 +271,9 @@ func reportStream[I, O any](ctx context.Context, in I, call func(ctx context.Con
 	return reportEndStream(ctx, out, err)
 }
 
-func reportStartStream[I any](ctx context.Context, in *schema.StreamReader[I]) (context.Context, *schema.StreamReader[I], error) {
+func reportStartStream[I any](
+	ctx context.Context, in *schema.StreamReader[I],
+) (context.Context, *schema.StreamReader[I], error) {
 	return callbacks.FireStartStream(ctx, in, callbacks.Copies[I], callbacks.InputView[I])
 }
 
@@ -280,7 +286,9 @@ func reportEnd[O any](ctx context.Context, out O, err error) (O, error) {
 	return out, err
 }
 
-func reportEndStream[O any](ctx context.Context, out *schema.StreamReader[O], err error) (*schema.StreamReader[O], error) {
+func reportEndStream[O any](
+	ctx context.Context, out *schema.StreamReader[O], err error,
+) (*schema.StreamReader[O], error) {
 	if err != nil {
 		return nil, reportError(ctx, err)
 	}

@@ -89,7 +89,13 @@ func newLambda[I, O, P any](f forms[I, O, P], opts []LambdaOpt) *Lambda {
 
 // AnyLambda makes a lambda of up to four functions that do the same in different forms; the graph picks the one that
 // needs the least conversion and derives the missing ones. All four nil is an error.
-func AnyLambda[I, O, TOption any](i Invoke[I, O, TOption], s Stream[I, O, TOption], c Collect[I, O, TOption], t Transform[I, O, TOption], opts ...LambdaOpt) (*Lambda, error) {
+func AnyLambda[I, O, TOption any](
+	i Invoke[I, O, TOption],
+	s Stream[I, O, TOption],
+	c Collect[I, O, TOption],
+	t Transform[I, O, TOption],
+	opts ...LambdaOpt,
+) (*Lambda, error) {
 	l := newLambda(forms[I, O, TOption]{invoke: i, stream: s, collect: c, transform: t}, opts)
 	if l.problem != nil {
 		return nil, l.problem

@@ -117,7 +117,9 @@ func valueHandler[V, S any, F ~func(context.Context, V, S) (V, error)](f F) *sta
 	}
 }
 
-func streamHandler[V, S any, F ~func(context.Context, *schema.StreamReader[V], S) (*schema.StreamReader[V], error)](f F) *stateHandler {
+func streamHandler[V, S any, F ~func(context.Context, *schema.StreamReader[V], S) (*schema.StreamReader[V], error)](
+	f F,
+) *stateHandler {
 	if f == nil {
 		return nil
 	}

@@ -51,7 +51,9 @@ func (r *runnable[I, O]) Stream(ctx context.Context, input I, opts ...Option) (*
 	return r.Transform(ctx, singleOf(input), opts...)
 }
 
-func (r *runnable[I, O]) Collect(ctx context.Context, input *schema.StreamReader[I], opts ...Option) (output O, err error) {
+func (r *runnable[I, O]) Collect(
+	ctx context.Context, input *schema.StreamReader[I], opts ...Option,
+) (output O, err error) {
 	out, err := r.Transform(ctx, input, opts...)
 	if err != nil {
 		return output, err
@@ -59,7 +61,9 @@ func (r *runnable[I, O]) Collect(ctx context.Context, input *schema.StreamReader
 	return joinStream(out)
 }
 
-func (r *runnable[I, O]) Transform(ctx context.Context, input *schema.StreamReader[I], opts ...Option) (*schema.StreamReader[O], error) {
+func (r *runnable[I, O]) Transform(
+	ctx context.Context, input *schema.StreamReader[I], opts ...Option,
+) (*schema.StreamReader[O], error) {
 	if input == nil {
 		return nil, graphErrorf("the input stream is nil")
 	}

@@ -91,7 +91,9 @@ func scopeWith[S any](ctx context.Context) *stateScope {
 
 // processIn runs handler on the state of one graph, if that is an S. A state of another type is passed by without its
 // lock, which the caller may hold.
-func processIn[S any](ctx context.Context, scope *stateScope, handler func(context.Context, S) error) (fits bool, err error) {
+func processIn[S any](
+	ctx context.Context, scope *stateScope, handler func(context.Context, S) error,
+) (fits bool, err error) {
 	state, fits := scope.state.(S)
 	if !fits {
 		return false, nil

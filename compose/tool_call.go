@@ -309,7 +309,9 @@ func (c *toolCall) messages(n int) *schema.StreamReader[[]*schema.Message] {
 
 // placedMessages turns the chunks of a call into messages at their place among n. A stream that ends without any gives
 // a message with nothing: every call has a result.
-func placedMessages[R any](s *schema.StreamReader[R], nothing R, message func(R) (*schema.Message, error), index, n int) *schema.StreamReader[[]*schema.Message] {
+func placedMessages[R any](
+	s *schema.StreamReader[R], nothing R, message func(R) (*schema.Message, error), index, n int,
+) *schema.StreamReader[[]*schema.Message] {
 	empty := true
 	place := func(chunk R) ([]*schema.Message, error) {
 		empty = false

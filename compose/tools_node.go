@@ -77,7 +77,9 @@ type toolTable struct {
 	byName map[string]*boundTool
 }
 
-func (tn *ToolsNode) newTable(ctx context.Context, tools []tool.BaseTool, aliases map[string]ToolAliasConfig) (*toolTable, error) {
+func (tn *ToolsNode) newTable(
+	ctx context.Context, tools []tool.BaseTool, aliases map[string]ToolAliasConfig,
+) (*toolTable, error) {
 	tt := &toolTable{byName: make(map[string]*boundTool, len(tools))}
 	infos := make(map[string]*schema.ToolInfo, len(tools))
 	for i, t := range tools {
@@ -175,7 +177,9 @@ func sameTools(a, b []tool.BaseTool) bool {
 }
 
 // Invoke runs the calls of an assistant message and waits for all results.
-func (tn *ToolsNode) Invoke(ctx context.Context, input *schema.Message, opts ...ToolsNodeOption) ([]*schema.Message, error) {
+func (tn *ToolsNode) Invoke(
+	ctx context.Context, input *schema.Message, opts ...ToolsNodeOption,
+) ([]*schema.Message, error) {
 	b, err := tn.begin(ctx, input, opts)
 	if err != nil {
 		return nil, err
@@ -204,7 +208,9 @@ func (tn *ToolsNode) callsByStream(ctx context.Context) bool {
 
 // Stream starts the calls of an assistant message and returns their results as they come. Each chunk is a slice with
 // a place for every call, of which one is set: a chunk of that call's tool message.
-func (tn *ToolsNode) Stream(ctx context.Context, input *schema.Message, opts ...ToolsNodeOption) (*schema.StreamReader[[]*schema.Message], error) {
+func (tn *ToolsNode) Stream(
+	ctx context.Context, input *schema.Message, opts ...ToolsNodeOption,
+) (*schema.StreamReader[[]*schema.Message], error) {
 	b, err := tn.begin(ctx, input, opts)
 	if err != nil {
 		return nil, err
@@ -222,7 +228,12 @@ func (tn *ToolsNode) Stream(ctx context.Context, input *schema.Message, opts ...
 
 // InternalStreamSingleToolCall runs one call the way the node runs the calls of a message, in stream form. Errors,
 // interrupts among them, are returned as the tool gave them. It is for the agent runtime.
-func InternalStreamSingleToolCall(tn *ToolsNode, ctx context.Context, tc schema.ToolCall, opts ...tool.Option) (sOutput *schema.StreamReader[string], enhancedSOutput *schema.StreamReader[*schema.ToolResult], useEnhanced bool, err error) {
+func InternalStreamSingleToolCall(
+	tn *ToolsNode,
+	ctx context.Context,
+	tc schema.ToolCall,
+	opts ...tool.Option,
+) (sOutput *schema.StreamReader[string], enhancedSOutput *schema.StreamReader[*schema.ToolResult], useEnhanced bool, err error) {
 	if tc.Function.Name == "" {
 		return nil, nil, false, errors.New("the tool call names no tool")
 	}

@@ -114,7 +114,9 @@ func WithNoDirectDependency() WorkflowAddInputOpt {
 }
 
 // AddInputWithOptions is [WorkflowNode.AddInput] with options.
-func (n *WorkflowNode) AddInputWithOptions(fromNodeKey string, inputs []*FieldMapping, opts ...WorkflowAddInputOpt) *WorkflowNode {
+func (n *WorkflowNode) AddInputWithOptions(
+	fromNodeKey string, inputs []*FieldMapping, opts ...WorkflowAddInputOpt,
+) *WorkflowNode {
 	var conf workflowAddInputOpts
 	for _, opt := range opts {
 		if opt != nil {

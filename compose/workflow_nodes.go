@@ -10,22 +10,30 @@ import (
 )
 
 // AddChatModelNode adds a chat model under key.
-func (wf *Workflow[I, O]) AddChatModelNode(key string, node model.BaseChatModel, opts ...GraphAddNodeOpt) *WorkflowNode {
+func (wf *Workflow[I, O]) AddChatModelNode(
+	key string, node model.BaseChatModel, opts ...GraphAddNodeOpt,
+) *WorkflowNode {
 	return wf.addNode(key, chatModelBody(node), opts)
 }
 
 // AddAgenticModelNode adds a model of agentic messages under key.
-func (wf *Workflow[I, O]) AddAgenticModelNode(key string, node model.AgenticModel, opts ...GraphAddNodeOpt) *WorkflowNode {
+func (wf *Workflow[I, O]) AddAgenticModelNode(
+	key string, node model.AgenticModel, opts ...GraphAddNodeOpt,
+) *WorkflowNode {
 	return wf.addNode(key, agenticModelBody(node), opts)
 }
 
 // AddChatTemplateNode adds a chat template under key.
-func (wf *Workflow[I, O]) AddChatTemplateNode(key string, node prompt.ChatTemplate, opts ...GraphAddNodeOpt) *WorkflowNode {
+func (wf *Workflow[I, O]) AddChatTemplateNode(
+	key string, node prompt.ChatTemplate, opts ...GraphAddNodeOpt,
+) *WorkflowNode {
 	return wf.addNode(key, chatTemplateBody(node), opts)
 }
 
 // AddAgenticChatTemplateNode adds a template of agentic messages under key.
-func (wf *Workflow[I, O]) AddAgenticChatTemplateNode(key string, node prompt.AgenticChatTemplate, opts ...GraphAddNodeOpt) *WorkflowNode {
+func (wf *Workflow[I, O]) AddAgenticChatTemplateNode(
+	key string, node prompt.AgenticChatTemplate, opts ...GraphAddNodeOpt,
+) *WorkflowNode {
 	return wf.addNode(key, agenticChatTemplateBody(node), opts)
 }
 
@@ -35,7 +43,9 @@ func (wf *Workflow[I, O]) AddToolsNode(key string, node *ToolsNode, opts ...Grap
 }
 
 // AddAgenticToolsNode adds a tools node for agentic messages under key.
-func (wf *Workflow[I, O]) AddAgenticToolsNode(key string, node *AgenticToolsNode, opts ...GraphAddNodeOpt) *WorkflowNode {
+func (wf *Workflow[I, O]) AddAgenticToolsNode(
+	key string, node *AgenticToolsNode, opts ...GraphAddNodeOpt,
+) *WorkflowNode {
 	return wf.addNode(key, agenticToolsNodeBody(node), opts)
 }
 
@@ -50,7 +60,9 @@ func (wf *Workflow[I, O]) AddEmbeddingNode(key string, node embedding.Embedder, 
 }
 
 // AddRetrieverNode adds a retriever under key.
-func (wf *Workflow[I, O]) AddRetrieverNode(key string, node retriever.Retriever, opts ...GraphAddNodeOpt) *WorkflowNode {
+func (wf *Workflow[I, O]) AddRetrieverNode(
+	key string, node retriever.Retriever, opts ...GraphAddNodeOpt,
+) *WorkflowNode {
 	return wf.addNode(key, retrieverBody(node), opts)
 }
 
@@ -65,7 +77,9 @@ func (wf *Workflow[I, O]) AddIndexerNode(key string, node indexer.Indexer, opts 
 }
 
 // AddDocumentTransformerNode adds a document transformer under key.
-func (wf *Workflow[I, O]) AddDocumentTransformerNode(key string, node document.Transformer, opts ...GraphAddNodeOpt) *WorkflowNode {
+func (wf *Workflow[I, O]) AddDocumentTransformerNode(
+	key string, node document.Transformer, opts ...GraphAddNodeOpt,
+) *WorkflowNode {
 	return wf.addNode(key, documentTransformerBody(node), opts)
 }
 

@@ -98,13 +98,17 @@ type Events[M adk.MessageType] struct {
 }
 
 // Ask runs an agent through a runner on one user message, and reads all of its events.
-func Ask[M adk.MessageType](ctx context.Context, t TB, agent adk.TypedAgent[M], query string, opts ...adk.AgentRunOption) *Events[M] {
+func Ask[M adk.MessageType](
+	ctx context.Context, t TB, agent adk.TypedAgent[M], query string, opts ...adk.AgentRunOption,
+) *Events[M] {
 	t.Helper()
 	return Collect(t, adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent}).Query(ctx, query, opts...))
 }
 
 // AskStreaming is [Ask] with streaming.
-func AskStreaming[M adk.MessageType](ctx context.Context, t TB, agent adk.TypedAgent[M], query string, opts ...adk.AgentRunOption) *Events[M] {
+func AskStreaming[M adk.MessageType](
+	ctx context.Context, t TB, agent adk.TypedAgent[M], query string, opts ...adk.AgentRunOption,
+) *Events[M] {
 	t.Helper()
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: true})
 	return Collect(t, runner.Query(ctx, query, opts...))

@@ -266,7 +266,9 @@ func (m *probedModel[M]) Generate(ctx context.Context, messages []M, opts ...mod
 	return answer, nil
 }
 
-func (m *probedModel[M]) Stream(ctx context.Context, messages []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+func (m *probedModel[M]) Stream(
+	ctx context.Context, messages []M, opts ...model.Option,
+) (*schema.StreamReader[M], error) {
 	if err := m.probe.at(ctx, m.life, atModelCall); err != nil {
 		return nil, err
 	}

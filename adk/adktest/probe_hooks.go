@@ -23,23 +23,33 @@ type probedHooks[M adk.MessageType] struct {
 
 func (h *probedHooks[M]) at(ctx context.Context) error { return h.probe.at(ctx, h.life, atHook) }
 
-func (h *probedHooks[M]) BeforeAgent(ctx context.Context, rc *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (h *probedHooks[M]) BeforeAgent(
+	ctx context.Context, rc *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	return ctx, rc, h.at(ctx)
 }
 
-func (h *probedHooks[M]) BeforeModelRewriteState(ctx context.Context, s *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (h *probedHooks[M]) BeforeModelRewriteState(
+	ctx context.Context, s *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	return ctx, s, h.at(ctx)
 }
 
-func (h *probedHooks[M]) AfterModelRewriteState(ctx context.Context, s *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (h *probedHooks[M]) AfterModelRewriteState(
+	ctx context.Context, s *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	return ctx, s, h.at(ctx)
 }
 
-func (h *probedHooks[M]) AfterToolCallsRewriteState(ctx context.Context, s *adk.TypedChatModelAgentState[M], _ *adk.ToolCallsContext) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (h *probedHooks[M]) AfterToolCallsRewriteState(
+	ctx context.Context, s *adk.TypedChatModelAgentState[M], _ *adk.ToolCallsContext,
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	return ctx, s, h.at(ctx)
 }
 
-func (h *probedHooks[M]) BeforeFinalAnswer(ctx context.Context, s *adk.TypedChatModelAgentState[M]) (context.Context, adk.FinalAnswerDecision, *adk.TypedChatModelAgentState[M], error) {
+func (h *probedHooks[M]) BeforeFinalAnswer(
+	ctx context.Context, s *adk.TypedChatModelAgentState[M],
+) (context.Context, adk.FinalAnswerDecision, *adk.TypedChatModelAgentState[M], error) {
 	return ctx, adk.AcceptFinalAnswer, s, h.at(ctx)
 }
 

@@ -160,7 +160,9 @@ func (s *Tool) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...to
 }
 
 // StreamableRun gives the next reply in chunks.
-func (s *StreamTool) StreamableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (*schema.StreamReader[string], error) {
+func (s *StreamTool) StreamableRun(
+	ctx context.Context, argumentsInJSON string, _ ...tool.Option,
+) (*schema.StreamReader[string], error) {
 	r, texts, err := toolChunks(ctx, &s.scriptedTool, argumentsInJSON, textOf)
 	if err != nil {
 		return nil, err
@@ -169,7 +171,9 @@ func (s *StreamTool) StreamableRun(ctx context.Context, argumentsInJSON string, 
 }
 
 // InvokableRun gives the next reply.
-func (s *EnhancedTool) InvokableRun(ctx context.Context, toolArgument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+func (s *EnhancedTool) InvokableRun(
+	ctx context.Context, toolArgument *schema.ToolArgument, _ ...tool.Option,
+) (*schema.ToolResult, error) {
 	r, results, err := toolChunks(ctx, &s.scriptedTool, toolArgument.Text, resultOf)
 	if err == nil {
 		err = r.whole(ctx, len(results))
@@ -184,7 +188,9 @@ func (s *EnhancedTool) InvokableRun(ctx context.Context, toolArgument *schema.To
 }
 
 // StreamableRun gives the next reply in chunks.
-func (s *EnhancedStreamTool) StreamableRun(ctx context.Context, toolArgument *schema.ToolArgument, _ ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+func (s *EnhancedStreamTool) StreamableRun(
+	ctx context.Context, toolArgument *schema.ToolArgument, _ ...tool.Option,
+) (*schema.StreamReader[*schema.ToolResult], error) {
 	r, results, err := toolChunks(ctx, &s.scriptedTool, toolArgument.Text, resultOf)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,9 @@ func FromMessages(formatType schema.FormatType, templates ...schema.MessagesTemp
 
 // Format implements [ChatTemplate]. The error of the first template that fails is returned as it is. Options have no
 // effect.
-func (t *DefaultChatTemplate) Format(ctx context.Context, vs map[string]any, _ ...Option) (result []*schema.Message, err error) {
+func (t *DefaultChatTemplate) Format(
+	ctx context.Context, vs map[string]any, _ ...Option,
+) (result []*schema.Message, err error) {
 	ctx = callbacks.EnsureRunInfo(ctx, defaultType, components.ComponentOfPrompt)
 	ctx = callbacks.OnStart(ctx, &CallbackInput{Variables: vs, Templates: t.templates})
 	result, err = formatAll[*schema.Message](ctx, t.templates, vs, t.formatType)
@@ -57,12 +59,16 @@ type DefaultAgenticChatTemplate struct {
 }
 
 // FromAgenticMessages is [FromMessages] for agentic messages.
-func FromAgenticMessages(formatType schema.FormatType, templates ...schema.AgenticMessagesTemplate) *DefaultAgenticChatTemplate {
+func FromAgenticMessages(
+	formatType schema.FormatType, templates ...schema.AgenticMessagesTemplate,
+) *DefaultAgenticChatTemplate {
 	return &DefaultAgenticChatTemplate{templates: templates, formatType: formatType}
 }
 
 // Format implements [AgenticChatTemplate]; see [DefaultChatTemplate.Format].
-func (t *DefaultAgenticChatTemplate) Format(ctx context.Context, vs map[string]any, opts ...Option) (result []*schema.AgenticMessage, err error) {
+func (t *DefaultAgenticChatTemplate) Format(
+	ctx context.Context, vs map[string]any, opts ...Option,
+) (result []*schema.AgenticMessage, err error) {
 	ctx = callbacks.EnsureRunInfo(ctx, defaultType, components.ComponentOfAgenticPrompt)
 	ctx = callbacks.OnStart(ctx, &AgenticCallbackInput{Variables: vs, Templates: t.templates})
 	result, err = formatAll[*schema.AgenticMessage](ctx, t.templates, vs, t.formatType)
@@ -87,7 +93,9 @@ type template[M any] interface {
 
 // formatAll puts together what the templates make; without templates that is an empty list. A panic of a template
 // becomes an error.
-func formatAll[M any, T template[M]](ctx context.Context, templates []T, vs map[string]any, formatType schema.FormatType) (result []M, err error) {
+func formatAll[M any, T template[M]](
+	ctx context.Context, templates []T, vs map[string]any, formatType schema.FormatType,
+) (result []M, err error) {
 	defer safe.Recover(&err)
 	result = make([]M, 0, len(templates))
 	for i, t := range templates {

@@ -25,7 +25,9 @@ const complaint = "Your answer names no source. Answer again, and say where you 
 
 // BeforeFinalAnswer is called with the answer as the last message. A rejected answer stays in the history, so that the
 // model sees what was wrong with it. Turns are limited by MaxIterations: a gate that always rejects ends with an error.
-func (*sourceGate) BeforeFinalAnswer(ctx context.Context, state *adk.ChatModelAgentState) (context.Context, adk.FinalAnswerDecision, *adk.ChatModelAgentState, error) {
+func (*sourceGate) BeforeFinalAnswer(
+	ctx context.Context, state *adk.ChatModelAgentState,
+) (context.Context, adk.FinalAnswerDecision, *adk.ChatModelAgentState, error) {
 	if strings.Contains(state.Messages[len(state.Messages)-1].Content, "Source:") {
 		return ctx, adk.AcceptFinalAnswer, state, demo.Note(ctx, "the gate accepts the answer")
 	}

@@ -32,7 +32,9 @@ type office struct {
 const noteKey = "office_note"
 
 // BeforeModelRewriteState puts the date into the history, once: what it returns is kept, and each turn begins with it.
-func (o *office) BeforeModelRewriteState(ctx context.Context, state *adk.ChatModelAgentState, _ *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
+func (o *office) BeforeModelRewriteState(
+	ctx context.Context, state *adk.ChatModelAgentState, _ *adk.ModelContext,
+) (context.Context, *adk.ChatModelAgentState, error) {
 	for _, m := range state.Messages {
 		if m.Extra[noteKey] != nil {
 			return ctx, state, nil
@@ -46,7 +48,9 @@ func (o *office) BeforeModelRewriteState(ctx context.Context, state *adk.ChatMod
 }
 
 // WrapInvokableToolCall is asked for each call of a tool, and returns what is called in its place.
-func (o *office) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+func (o *office) WrapInvokableToolCall(
+	_ context.Context, next adk.InvokableToolCallEndpoint, call *adk.ToolContext,
+) (adk.InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
 		n := o.calls.Add(1)
 		result, err := next(ctx, arguments, opts...)

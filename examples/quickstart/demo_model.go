@@ -17,14 +17,18 @@ import (
 type demoModel struct{}
 
 // Generate answers at once.
-func (m *demoModel) Generate(_ context.Context, messages []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+func (m *demoModel) Generate(
+	_ context.Context, messages []*schema.Message, _ ...model.Option,
+) (*schema.Message, error) {
 	answer := m.plan(messages)
 	answer.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", Usage: usage(messages, answer)}
 	return answer, nil
 }
 
 // Stream answers word by word.
-func (m *demoModel) Stream(ctx context.Context, messages []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *demoModel) Stream(
+	ctx context.Context, messages []*schema.Message, _ ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	answer, err := m.Generate(ctx, messages)
 	if err != nil {
 		return nil, err

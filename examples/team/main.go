@@ -18,7 +18,9 @@ import (
 )
 
 // newAgent makes an agent whose model follows a script.
-func newAgent(ctx context.Context, name, description string, tools []tool.BaseTool, script ...demo.Line) (adk.Agent, error) {
+func newAgent(
+	ctx context.Context, name, description string, tools []tool.BaseTool, script ...demo.Line,
+) (adk.Agent, error) {
 	return adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: name, Description: description, // which other agents choose by
 		Model: &demo.Model{Answer: demo.Script(script...)},

@@ -13,7 +13,9 @@ import (
 // is given the tools panics.
 //
 //lint:ignore SA1019 the API still has it
-func ChatModelWithTools(cm model.ChatModel, toolCallingModel model.ToolCallingChatModel, toolInfos []*schema.ToolInfo) (_ model.BaseChatModel, err error) {
+func ChatModelWithTools(
+	cm model.ChatModel, toolCallingModel model.ToolCallingChatModel, toolInfos []*schema.ToolInfo,
+) (_ model.BaseChatModel, err error) {
 	defer safe.Recover(&err)
 	switch {
 	case toolCallingModel == nil && cm == nil:

@@ -51,7 +51,9 @@ func FireError(ctx context.Context, err error) (next context.Context, caught err
 
 // FireEndCopies is FireEnd for an output that has one reader. Handler i gets copy i of the n copies that split makes;
 // split is called only if there is a handler that needs the timing.
-func FireEndCopies[T any](ctx context.Context, output T, split func(output T, n int) []T) (next context.Context, caught error) {
+func FireEndCopies[T any](
+	ctx context.Context, output T, split func(output T, n int) []T,
+) (next context.Context, caught error) {
 	s := FromContext(ctx)
 	var buf buffer
 	handlers := s.needing(ctx, TimingOnEnd, buf[:0], &caught)
@@ -148,7 +150,9 @@ func (s *State) restore(ctx context.Context) context.Context {
 type method[V any] func(h Handler, ctx context.Context, info *RunInfo, value V) context.Context
 
 // tell calls one method of all handlers with the same value.
-func tell[V any](ctx context.Context, s *State, handlers []Handler, m method[V], value V, caught *error) context.Context {
+func tell[V any](
+	ctx context.Context, s *State, handlers []Handler, m method[V], value V, caught *error,
+) context.Context {
 	info := s.info()
 	for _, h := range handlers {
 		ctx, _ = call(ctx, h, m, info, value, caught)
@@ -158,7 +162,9 @@ func tell[V any](ctx context.Context, s *State, handlers []Handler, m method[V],
 
 // call calls one handler. If it panics the panic passes when caught is nil, else it is added there, ctx is returned
 // unchanged and ok is false.
-func call[V any](ctx context.Context, h Handler, m method[V], info *RunInfo, value V, caught *error) (next context.Context, ok bool) {
+func call[V any](
+	ctx context.Context, h Handler, m method[V], info *RunInfo, value V, caught *error,
+) (next context.Context, ok bool) {
 	next = ctx
 	if caught != nil {
 		defer catch(caught)

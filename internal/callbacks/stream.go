@@ -8,7 +8,9 @@ import (
 
 // OnStartWithStreamInput is OnStart for a component that takes a stream. It returns the reader to continue with: a copy
 // if a handler got one, else input itself. No handler is called for a nil stream.
-func OnStartWithStreamInput[T any](ctx context.Context, input *schema.StreamReader[T]) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
+func OnStartWithStreamInput[T any](
+	ctx context.Context, input *schema.StreamReader[T],
+) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
 	ctx, s := begin(ctx)
 	if input == nil {
 		return ctx, nil
@@ -17,7 +19,9 @@ func OnStartWithStreamInput[T any](ctx context.Context, input *schema.StreamRead
 }
 
 // OnEndWithStreamOutput is OnEnd for a component that returned a stream; see OnStartWithStreamInput for the reader.
-func OnEndWithStreamOutput[T any](ctx context.Context, output *schema.StreamReader[T]) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
+func OnEndWithStreamOutput[T any](
+	ctx context.Context, output *schema.StreamReader[T],
+) (nextCtx context.Context, newStreamReader *schema.StreamReader[T]) {
 	if output == nil {
 		return ctx, nil
 	}
@@ -27,14 +31,18 @@ func OnEndWithStreamOutput[T any](ctx context.Context, output *schema.StreamRead
 // FireStartStream is OnStartWithStreamInput for orchestrators; see FireStart. S is whatever the orchestrator holds
 // streams in, and input is not nil: split makes n of one, which is not used any more, and view shows one to a handler,
 // taking it over. For a plain reader these are [Copies] and [InputView].
-func FireStartStream[S any](ctx context.Context, input S, split func(S, int) []S, view func(S) *schema.StreamReader[CallbackInput]) (next context.Context, rest S, caught error) {
+func FireStartStream[S any](
+	ctx context.Context, input S, split func(S, int) []S, view func(S) *schema.StreamReader[CallbackInput],
+) (next context.Context, rest S, caught error) {
 	next, rest = fireStream(ctx, FromContext(ctx), TimingOnStartWithStreamInput, Handler.OnStartWithStreamInput, input, split, view, &caught)
 	return next, rest, caught
 }
 
 // FireEndStream is OnEndWithStreamOutput for orchestrators; see FireStartStream. view is [OutputView] for a plain
 // reader.
-func FireEndStream[S any](ctx context.Context, output S, split func(S, int) []S, view func(S) *schema.StreamReader[CallbackOutput]) (next context.Context, rest S, caught error) {
+func FireEndStream[S any](
+	ctx context.Context, output S, split func(S, int) []S, view func(S) *schema.StreamReader[CallbackOutput],
+) (next context.Context, rest S, caught error) {
 	next, rest = fireStream(ctx, FromContext(ctx), TimingOnEndWithStreamOutput, Handler.OnEndWithStreamOutput, output, split, view, &caught)
 	return next, rest, caught
 }

@@ -72,7 +72,9 @@ func WithLayerPayload(payload any) InterruptOption {
 
 // Interrupt makes a signal at ctx's address with a fresh random ID. With subs it is not a root cause. The error is
 // always nil today.
-func Interrupt(ctx context.Context, info any, state any, subContexts []*InterruptSignal, opts ...InterruptOption) (*InterruptSignal, error) {
+func Interrupt(
+	ctx context.Context, info any, state any, subContexts []*InterruptSignal, opts ...InterruptOption,
+) (*InterruptSignal, error) {
 	var conf InterruptConfig
 	for _, opt := range opts {
 		if opt != nil {

@@ -28,7 +28,9 @@ type PromptCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *PromptCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *PromptCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -57,7 +59,9 @@ type ModelCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *ModelCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *ModelCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -84,7 +88,9 @@ type EmbeddingCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *EmbeddingCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *EmbeddingCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -111,7 +117,9 @@ type IndexerCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *IndexerCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *IndexerCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -138,7 +146,9 @@ type RetrieverCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *RetrieverCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *RetrieverCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -165,7 +175,9 @@ type LoaderCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *LoaderCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *LoaderCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -192,7 +204,9 @@ type TransformerCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *TransformerCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *TransformerCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -221,7 +235,9 @@ type ToolCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *ToolCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *ToolCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -250,7 +266,9 @@ type ToolsNodeCallbackHandlers struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *ToolsNodeCallbackHandlers) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *ToolsNodeCallbackHandlers) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -279,7 +297,9 @@ type AgenticModelCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *AgenticModelCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *AgenticModelCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -308,7 +328,9 @@ type AgenticToolsNodeCallbackHandlers struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *AgenticToolsNodeCallbackHandlers) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *AgenticToolsNodeCallbackHandlers) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -334,7 +356,9 @@ type AgentCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *AgentCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *AgentCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -360,7 +384,9 @@ type AgenticAgentCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
-func (ch *AgenticAgentCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *AgenticAgentCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -390,7 +416,9 @@ type AgenticPromptCallbackHandler struct {
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if one of its functions is set.
-func (ch *AgenticPromptCallbackHandler) Needed(ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
+func (ch *AgenticPromptCallbackHandler) Needed(
+	ctx context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming,
+) bool {
 	return ch.adapter().Needed(ctx, info, timing)
 }
 
@@ -410,7 +438,9 @@ func (ch *AgenticPromptCallbackHandler) adapter() *typed[*prompt.AgenticCallback
 	return t
 }
 
-func (ch *AgenticPromptCallbackHandler) start(ctx context.Context, info *callbacks.RunInfo, in *prompt.AgenticCallbackInput) context.Context {
+func (ch *AgenticPromptCallbackHandler) start(
+	ctx context.Context, info *callbacks.RunInfo, in *prompt.AgenticCallbackInput,
+) context.Context {
 	if ch.OnStart != nil {
 		var plain *prompt.CallbackInput
 		if in != nil {
@@ -424,7 +454,9 @@ func (ch *AgenticPromptCallbackHandler) start(ctx context.Context, info *callbac
 	return ctx
 }
 
-func (ch *AgenticPromptCallbackHandler) end(ctx context.Context, info *callbacks.RunInfo, out *prompt.AgenticCallbackOutput) context.Context {
+func (ch *AgenticPromptCallbackHandler) end(
+	ctx context.Context, info *callbacks.RunInfo, out *prompt.AgenticCallbackOutput,
+) context.Context {
 	if ch.OnEnd != nil {
 		var plain *prompt.CallbackOutput
 		if out != nil {

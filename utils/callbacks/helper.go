@@ -96,14 +96,18 @@ func (d *dispatcher) Needed(ctx context.Context, info *callbacks.RunInfo, timing
 	return h != nil && h.Needed(ctx, info, timing)
 }
 
-func (d *dispatcher) OnStart(ctx context.Context, info *callbacks.RunInfo, input callbacks.CallbackInput) context.Context {
+func (d *dispatcher) OnStart(
+	ctx context.Context, info *callbacks.RunInfo, input callbacks.CallbackInput,
+) context.Context {
 	if h := d.handler(info); h != nil {
 		return unlessNil(h.OnStart(ctx, info, input), ctx)
 	}
 	return ctx
 }
 
-func (d *dispatcher) OnEnd(ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput) context.Context {
+func (d *dispatcher) OnEnd(
+	ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput,
+) context.Context {
 	if h := d.handler(info); h != nil {
 		return unlessNil(h.OnEnd(ctx, info, output), ctx)
 	}
@@ -117,7 +121,9 @@ func (d *dispatcher) OnError(ctx context.Context, info *callbacks.RunInfo, err e
 	return ctx
 }
 
-func (d *dispatcher) OnStartWithStreamInput(ctx context.Context, info *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+func (d *dispatcher) OnStartWithStreamInput(
+	ctx context.Context, info *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput],
+) context.Context {
 	if h := d.handler(info); h != nil {
 		return unlessNil(h.OnStartWithStreamInput(ctx, info, input), ctx)
 	}
@@ -125,7 +131,9 @@ func (d *dispatcher) OnStartWithStreamInput(ctx context.Context, info *callbacks
 	return ctx
 }
 
-func (d *dispatcher) OnEndWithStreamOutput(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+func (d *dispatcher) OnEndWithStreamOutput(
+	ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput],
+) context.Context {
 	if h := d.handler(info); h != nil {
 		return unlessNil(h.OnEndWithStreamOutput(ctx, info, output), ctx)
 	}
@@ -176,14 +184,18 @@ func (t *typed[I, O]) Needed(_ context.Context, _ *callbacks.RunInfo, timing cal
 	return false // no component takes a stream
 }
 
-func (t *typed[I, O]) OnStart(ctx context.Context, info *callbacks.RunInfo, input callbacks.CallbackInput) context.Context {
+func (t *typed[I, O]) OnStart(
+	ctx context.Context, info *callbacks.RunInfo, input callbacks.CallbackInput,
+) context.Context {
 	if t.onStart == nil {
 		return ctx
 	}
 	return t.onStart(ctx, info, t.input(input))
 }
 
-func (t *typed[I, O]) OnEnd(ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput) context.Context {
+func (t *typed[I, O]) OnEnd(
+	ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput,
+) context.Context {
 	if t.onEnd == nil {
 		return ctx
 	}
@@ -197,12 +209,16 @@ func (t *typed[I, O]) OnError(ctx context.Context, info *callbacks.RunInfo, err 
 	return t.onError(ctx, info, err)
 }
 
-func (t *typed[I, O]) OnStartWithStreamInput(ctx context.Context, _ *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+func (t *typed[I, O]) OnStartWithStreamInput(
+	ctx context.Context, _ *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput],
+) context.Context {
 	input.Close()
 	return ctx
 }
 
-func (t *typed[I, O]) OnEndWithStreamOutput(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+func (t *typed[I, O]) OnEndWithStreamOutput(
+	ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput],
+) context.Context {
 	if t.onEndStream == nil {
 		output.Close()
 		return ctx

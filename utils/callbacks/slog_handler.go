@@ -88,7 +88,9 @@ type slogRun struct {
 type slogRunKey struct{ handler *slogHandler }
 
 // OnStart implements [callbacks.Handler].
-func (h *slogHandler) OnStart(ctx context.Context, info *callbacks.RunInfo, input callbacks.CallbackInput) context.Context {
+func (h *slogHandler) OnStart(
+	ctx context.Context, info *callbacks.RunInfo, input callbacks.CallbackInput,
+) context.Context {
 	kind := kindOf(info)
 	if kind == "" {
 		return ctx
@@ -111,7 +113,9 @@ func (h *slogHandler) run(ctx context.Context, info *callbacks.RunInfo) *slogRun
 }
 
 // OnEnd implements [callbacks.Handler].
-func (h *slogHandler) OnEnd(ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput) context.Context {
+func (h *slogHandler) OnEnd(
+	ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput,
+) context.Context {
 	if kindOf(info) == "" {
 		return ctx
 	}

@@ -104,7 +104,9 @@ func (l *Local) walk(ctx context.Context, dir string, visit func(name string) er
 	return l.visitAll(ctx, dir, entries, visit)
 }
 
-func (l *Local) visitAll(ctx context.Context, dir string, entries []fs.DirEntry, visit func(name string) error) (err error) {
+func (l *Local) visitAll(
+	ctx context.Context, dir string, entries []fs.DirEntry, visit func(name string) error,
+) (err error) {
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {

@@ -85,7 +85,9 @@ var (
 
 // MultiModalRead returns an image (jpg, png, gif, bmp, webp, tiff) as a part, a PDF as one part or, with req.Pages, as
 // an image for each page, and any other file like Read. The extension decides, and the content must agree with it.
-func (l *Local) MultiModalRead(ctx context.Context, req *filesystem.MultiModalReadRequest) (*filesystem.MultiFileContent, error) {
+func (l *Local) MultiModalRead(
+	ctx context.Context, req *filesystem.MultiModalReadRequest,
+) (*filesystem.MultiFileContent, error) {
 	ext := strings.ToLower(path.Ext(req.FilePath))
 	format, isImage := imageFormats[ext]
 	if !isImage && ext != ".pdf" {

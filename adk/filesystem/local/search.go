@@ -168,7 +168,9 @@ type globStart struct {
 	walk string // the directory to walk: the base, or what the pattern names below it
 }
 
-func (l *Local) globStart(ctx context.Context, req *filesystem.GlobInfoRequest, glob *search.Glob, absolute bool) (globStart, error) {
+func (l *Local) globStart(
+	ctx context.Context, req *filesystem.GlobInfoRequest, glob *search.Glob, absolute bool,
+) (globStart, error) {
 	named := glob.Base()
 	if !absolute {
 		at, err := l.locate(ctx, req.Path)

@@ -72,7 +72,9 @@ type chunk func() (*filesystem.ExecuteResponse, error)
 // ExecuteStreaming is like Execute, but passes the output on while it comes. The last chunk has the exit code and, of
 // output that is too long, the end. If ctx ends, the stream ends with an error. Closing the stream kills the command. A
 // reader that is slow, or does not read at all, does not stop the command.
-func (l *Local) ExecuteStreaming(ctx context.Context, input *filesystem.ExecuteRequest) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
+func (l *Local) ExecuteStreaming(
+	ctx context.Context, input *filesystem.ExecuteRequest,
+) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
 	if input.RunInBackendGround {
 		response, err := l.background(ctx, input.Command)
 		if err != nil {

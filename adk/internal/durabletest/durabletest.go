@@ -62,7 +62,9 @@ func (m *Model) Generate(_ context.Context, history []*schema.Message, _ ...mode
 }
 
 // Stream is Generate in one chunk.
-func (m *Model) Stream(ctx context.Context, history []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *Model) Stream(
+	ctx context.Context, history []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	answer, err := m.Generate(ctx, history, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{answer}), err
 }

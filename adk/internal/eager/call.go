@@ -192,7 +192,9 @@ func (c *Call) closeStreams() {
 
 // await waits for the call and returns its result, or a copy if others will come for it. The end of ctx cancels the
 // call; if only ctx has ended, because a call beside it failed, it is waited for all the same.
-func (c *Call) await(ctx context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
+func (c *Call) await(
+	ctx context.Context,
+) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
 	select {
 	case <-c.done:
 	case <-ctx.Done():

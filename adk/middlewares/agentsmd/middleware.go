@@ -43,7 +43,9 @@ func NewTyped[M adk.MessageType](_ context.Context, cfg *Config) (adk.TypedChatM
 }
 
 // BeforeModelRewriteState puts the files before the first message of the user, if they are not in the history.
-func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *middleware[M]) BeforeModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil || slices.ContainsFunc(state.Messages, isContent[M]) {
 		return ctx, state, nil
 	}

@@ -25,7 +25,9 @@ func toolsOf(ctx context.Context) *runTools {
 }
 
 // BeforeAgent gives the run a place for its tools.
-func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (m *middleware[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx != nil && m.conf.Ask == nil {
 		ctx = context.WithValue(ctx, runToolsKey{}, &runTools{atBeforeAgent: runCtx.Tools})
 	}

@@ -8,7 +8,9 @@ import (
 )
 
 // askBefore runs a call if it may run, with the arguments that were approved.
-func (m *middleware[M]) askBefore(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+func (m *middleware[M]) askBefore(
+	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
+) (*compose.ToolCallOutput, error) {
 	o, err := m.decide(ctx, &adk.ToolContext{Name: call.Name, CallID: call.CallID}, call.Arguments)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,9 @@ func CutShort[M adk.MessageType](m M) (Limit, bool) {
 }
 
 // BeforeAgent opens the account of the run, below that of the context.
-func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (m *middleware[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	above, limits := FromContext(ctx), m.conf.Limits
 	for a := above; a != nil; a = a.parent {
 		if a.owner == any(m) {
@@ -117,7 +119,9 @@ func (a *Account) save(ctx context.Context) error {
 }
 
 // BeforeModelRewriteState asks for the last answer, if a limit is reached.
-func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *middleware[M]) BeforeModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	a := m.account(ctx)
 	if a == nil || state == nil {
 		return ctx, state, nil
@@ -167,7 +171,9 @@ func (a *Account) finalTaken() bool {
 }
 
 // AfterModelRewriteState keeps what was spent.
-func (m *middleware[M]) AfterModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *middleware[M]) AfterModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if a := m.account(ctx); a != nil {
 		if err := errors.Join(a.store(ctx), a.save(ctx)); err != nil {
 			return ctx, state, err
@@ -188,7 +194,9 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, _ *adk.TypedChatModelAge
 }
 
 // WrapModel asks before each call, and counts what it took.
-func (m *middleware[M]) WrapModel(ctx context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
+func (m *middleware[M]) WrapModel(
+	ctx context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M],
+) (model.BaseModel[M], error) {
 	a := m.account(ctx)
 	if a == nil {
 		return inner, nil
@@ -234,7 +242,9 @@ func (l *limitedModel[M]) Generate(ctx context.Context, input []M, opts ...model
 	return answer, err
 }
 
-func (l *limitedModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+func (l *limitedModel[M]) Stream(
+	ctx context.Context, input []M, opts ...model.Option,
+) (*schema.StreamReader[M], error) {
 	meter, err := l.begin(ctx, opts)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,9 @@ const countedKey = "_weft_budget_counted "
 // limited makes a call if there is budget for it. Where a last answer is to come, the call may get a refusal in place
 // of an error. A call that is interrupted is asked for once, however often it is resumed; one that a handler before
 // this one has interrupted was not asked for yet.
-func (m *middleware[M]) limited(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+func (m *middleware[M]) limited(
+	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
+) (*compose.ToolCallOutput, error) {
 	a := m.account(ctx)
 	if a == nil {
 		return next(ctx, call)

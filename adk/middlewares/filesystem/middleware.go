@@ -24,7 +24,9 @@ func New(ctx context.Context, config *MiddlewareConfig) (adk.ChatModelAgentMiddl
 // execute to each run. It fails if [MiddlewareConfig.Validate] does, if two tools would have one name, and for
 // UseMultiModalRead if the backend is not able to. One middleware may serve any number of agents and runs at once, if
 // its backend is safe for that.
-func NewTyped[M adk.MessageType](_ context.Context, config *MiddlewareConfig) (adk.TypedChatModelAgentMiddleware[M], error) {
+func NewTyped[M adk.MessageType](
+	_ context.Context, config *MiddlewareConfig,
+) (adk.TypedChatModelAgentMiddleware[M], error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -41,7 +43,9 @@ func NewTyped[M adk.MessageType](_ context.Context, config *MiddlewareConfig) (a
 }
 
 // BeforeAgent adds the tools and the prompt.
-func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (m *middleware[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx == nil {
 		return ctx, nil, nil
 	}

@@ -15,7 +15,9 @@ import (
 const maxPages = 20
 
 // readMultiModal reads a file that may be an image or PDF.
-func readMultiModal(ctx context.Context, reader filesystem.MultiModalReader, in *readFileArguments) (*schema.ToolResult, error) {
+func readMultiModal(
+	ctx context.Context, reader filesystem.MultiModalReader, in *readFileArguments,
+) (*schema.ToolResult, error) {
 	if fault := checkPages(in.Pages); fault != "" {
 		return textResult(fmt.Sprintf("invalid pages parameter %q: %s", in.Pages, fault)), nil
 	}

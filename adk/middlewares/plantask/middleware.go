@@ -30,7 +30,9 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 }
 
 // BeforeAgent adds the tools.
-func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (m *middleware[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx == nil {
 		return ctx, nil, nil
 	}

@@ -22,7 +22,9 @@ const (
 var errNoClearBackend = errors.New("clear: no backend for offload")
 
 // BeforeModelRewriteState takes old results out of a history that has grown too long.
-func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *middleware[M]) BeforeModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil || !m.clears {
 		return ctx, state, nil
 	}
@@ -164,7 +166,9 @@ func (c *clearRun[M]) clearRound(ctx context.Context, at int, calls []message.Ca
 }
 
 // handle asks a handler about a result. It returns nil if the result stays.
-func (c *clearRun[M]) handle(ctx context.Context, how clearing, call message.Call, view *resultView) (*ClearResult, error) {
+func (c *clearRun[M]) handle(
+	ctx context.Context, how clearing, call message.Call, view *resultView,
+) (*ClearResult, error) {
 	done, err := how.handler(ctx, &ToolDetail{
 		ToolContext:  &adk.ToolContext{Name: call.Name, CallID: call.ID},
 		ToolArgument: &schema.ToolArgument{Text: call.Arguments},

@@ -154,7 +154,9 @@ func replaceChat(m schema.Message, v *resultView, result *schema.ToolResult) (sc
 	return m, nil
 }
 
-func replaceAgentic(m schema.AgenticMessage, callID string, v *resultView, result *schema.ToolResult) (schema.AgenticMessage, error) {
+func replaceAgentic(
+	m schema.AgenticMessage, callID string, v *resultView, result *schema.ToolResult,
+) (schema.AgenticMessage, error) {
 	parts, err := result.ToMessageInputParts()
 	if err != nil {
 		return m, err

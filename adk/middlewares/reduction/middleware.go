@@ -29,7 +29,9 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 
 // NewTyped makes the middleware. It fails if config is nil, or has no Backend without SkipTruncation. config may be
 // changed afterwards. One middleware may serve any number of agents and runs at once.
-func NewTyped[M adk.MessageType](_ context.Context, config *TypedConfig[M]) (adk.TypedChatModelAgentMiddleware[M], error) {
+func NewTyped[M adk.MessageType](
+	_ context.Context, config *TypedConfig[M],
+) (adk.TypedChatModelAgentMiddleware[M], error) {
 	own, err := config.withDefaults()
 	if err != nil {
 		return nil, err

@@ -14,7 +14,9 @@ import (
 var errNoTruncBackend = errors.New("truncation: no backend for offload")
 
 // cutResult cuts the results of tools that are too long.
-func (m *middleware[M]) cutResult(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+func (m *middleware[M]) cutResult(
+	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
+) (*compose.ToolCallOutput, error) {
 	t := m.truncationOf(call.Name)
 	if t == nil {
 		return next(ctx, call)
@@ -46,7 +48,9 @@ func (m *middleware[M]) cutResult(ctx context.Context, call *compose.ToolInput, 
 }
 
 // truncateText cuts the text of an output.
-func (m *middleware[M]) truncateText(ctx context.Context, t *truncation, detail *ToolDetail, out *compose.ToolCallOutput) error {
+func (m *middleware[M]) truncateText(
+	ctx context.Context, t *truncation, detail *ToolDetail, out *compose.ToolCallOutput,
+) error {
 	whole := textResult(out.Text)
 	cut, err := m.truncate(ctx, t, detail, whole)
 	if err == nil && cut != whole {
@@ -83,7 +87,9 @@ func truncateStream[T any](ctx context.Context, t *truncation, detail *ToolDetai
 }
 
 // truncate returns what takes the place of a result, which is the result itself if it stays.
-func (m *middleware[M]) truncate(ctx context.Context, t *truncation, detail *ToolDetail, result *schema.ToolResult) (*schema.ToolResult, error) {
+func (m *middleware[M]) truncate(
+	ctx context.Context, t *truncation, detail *ToolDetail, result *schema.ToolResult,
+) (*schema.ToolResult, error) {
 	detail.ToolResult = result
 	handler := t.handler
 	if handler == nil {
@@ -103,7 +109,9 @@ func (m *middleware[M]) truncate(ctx context.Context, t *truncation, detail *Too
 }
 
 // handled calls a handler and writes what it wants written. It returns nil if the result stays.
-func (t *truncation) handled(ctx context.Context, handler func(context.Context, *ToolDetail) (*TruncResult, error), detail *ToolDetail) (*TruncResult, error) {
+func (t *truncation) handled(
+	ctx context.Context, handler func(context.Context, *ToolDetail) (*TruncResult, error), detail *ToolDetail,
+) (*TruncResult, error) {
 	cut, err := handler(ctx, detail)
 	if err != nil || cut == nil || !cut.NeedTrunc {
 		return nil, err

@@ -62,7 +62,9 @@ func (m *middleware[M]) saver(t *truncation, detail *ToolDetail) saver {
 
 // cutStream passes a stream on until its texts reach the limit. From then on it only collects; at the end it writes
 // everything and ends the stream with a notice.
-func cutStream[T any](ctx context.Context, source *schema.StreamReader[T], kind chunkKind[T], s saver) *schema.StreamReader[T] {
+func cutStream[T any](
+	ctx context.Context, source *schema.StreamReader[T], kind chunkKind[T], s saver,
+) *schema.StreamReader[T] {
 	out, w := schema.Pipe[T](1)
 	out.SetAutomaticClose()
 	ctx, abandon := context.WithCancel(ctx)
@@ -88,7 +90,14 @@ func cutStream[T any](ctx context.Context, source *schema.StreamReader[T], kind 
 
 // pump runs a stream through a cut. It returns the error that ends the stream. abandon ends ctx: a file that is closed
 // then is not wanted.
-func pump[T any](ctx context.Context, abandon context.CancelFunc, source *schema.StreamReader[T], w *schema.StreamWriter[T], kind chunkKind[T], s saver) error {
+func pump[T any](
+	ctx context.Context,
+	abandon context.CancelFunc,
+	source *schema.StreamReader[T],
+	w *schema.StreamWriter[T],
+	kind chunkKind[T],
+	s saver,
+) error {
 	p := &cutPump[T]{kind: kind, saver: s}
 	defer func() { // of a stream that nobody reads any more, and after a panic
 		abandon()

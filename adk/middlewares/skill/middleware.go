@@ -33,7 +33,9 @@ func NewMiddleware(ctx context.Context, config *Config) (adk.ChatModelAgentMiddl
 // NewTyped makes the middleware. It adds a text about skills to the instruction, and the tool that loads them. It
 // fails if there is no backend; skills are first looked for when an agent runs. One middleware may serve any number of
 // agents and runs at once.
-func NewTyped[M adk.MessageType](ctx context.Context, config *TypedConfig[M]) (adk.TypedChatModelAgentMiddleware[M], error) {
+func NewTyped[M adk.MessageType](
+	ctx context.Context, config *TypedConfig[M],
+) (adk.TypedChatModelAgentMiddleware[M], error) {
 	m, err := newMiddleware(ctx, config)
 	if err != nil {
 		return nil, err
@@ -75,7 +77,9 @@ func newMiddleware[M adk.MessageType](ctx context.Context, config *TypedConfig[M
 }
 
 // BeforeAgent adds the prompt and the tool.
-func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (m *middleware[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx == nil {
 		return ctx, nil, nil
 	}
@@ -101,7 +105,9 @@ func (m *middleware[M]) currentTool(ctx context.Context) *skillTool[M] {
 }
 
 // WrapModel replaces the model by the one that a skill of this run asked for.
-func (m *middleware[M]) WrapModel(ctx context.Context, given model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
+func (m *middleware[M]) WrapModel(
+	ctx context.Context, given model.BaseModel[M], _ *adk.TypedModelContext[M],
+) (model.BaseModel[M], error) {
 	if m.conf.ModelHub == nil {
 		return given, nil
 	}

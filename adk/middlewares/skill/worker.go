@@ -39,12 +39,16 @@ func (w *worker[M]) Name(ctx context.Context) string {
 }
 
 // Run starts the agent on the messages for the skill.
-func (w *worker[M]) Run(ctx context.Context, _ *adk.TypedAgentInput[M], options ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
+func (w *worker[M]) Run(
+	ctx context.Context, _ *adk.TypedAgentInput[M], options ...adk.AgentRunOption,
+) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
 	return w.watch(w.TypedAgent.Run(ctx, &adk.TypedAgentInput[M]{Messages: w.messages}, options...))
 }
 
 // Resume lets the agent continue.
-func (w *worker[M]) Resume(ctx context.Context, info *adk.ResumeInfo, options ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
+func (w *worker[M]) Resume(
+	ctx context.Context, info *adk.ResumeInfo, options ...adk.AgentRunOption,
+) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
 	resumable, ok := w.TypedAgent.(adk.TypedResumableAgent[M])
 	if !ok {
 		w.fail(fmt.Errorf("failed to run agent event: agent '%s' does not implement ResumableAgent", w.Name(ctx)))
@@ -54,7 +58,9 @@ func (w *worker[M]) Resume(ctx context.Context, info *adk.ResumeInfo, options ..
 }
 
 // watch passes events on, and remembers what they say. A nil iterator is an error.
-func (w *worker[M]) watch(from *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
+func (w *worker[M]) watch(
+	from *adk.AsyncIterator[*adk.TypedAgentEvent[M]],
+) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
 	events, out := adk.NewAsyncIteratorPair[*adk.TypedAgentEvent[M]]()
 	if from == nil {
 		w.fail(errors.New("failed to run agent event: the agent returned no events"))

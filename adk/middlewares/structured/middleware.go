@@ -50,7 +50,9 @@ func TypedHandler[M adk.MessageType, T any](o *Output[T]) adk.TypedChatModelAgen
 }
 
 // BeforeAgent adds the tool.
-func (h *handler[M, T]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (h *handler[M, T]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx == nil || h.output.conf.Mode != Tool {
 		return ctx, runCtx, nil
 	}
@@ -65,7 +67,9 @@ func (h *handler[M, T]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 }
 
 // WrapModel gives the schema to the model, or to its provider.
-func (h *handler[M, T]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
+func (h *handler[M, T]) WrapModel(
+	_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M],
+) (model.BaseModel[M], error) {
 	if h.output.conf.Mode == Tool {
 		return inner, nil
 	}
@@ -82,7 +86,9 @@ func (t *instructedModel[M, T]) Generate(ctx context.Context, input []M, opts ..
 	return t.inner.Generate(ctx, input, opts...)
 }
 
-func (t *instructedModel[M, T]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+func (t *instructedModel[M, T]) Stream(
+	ctx context.Context, input []M, opts ...model.Option,
+) (*schema.StreamReader[M], error) {
 	input, opts = t.instructed(input, opts)
 	return t.inner.Stream(ctx, input, opts...)
 }
@@ -104,7 +110,9 @@ func (t *instructedModel[M, T]) instructed(input []M, opts []model.Option) ([]M,
 }
 
 // BeforeFinalAnswer sends an answer back that does not fit.
-func (h *handler[M, T]) BeforeFinalAnswer(ctx context.Context, state *adk.TypedChatModelAgentState[M]) (context.Context, adk.FinalAnswerDecision, *adk.TypedChatModelAgentState[M], error) {
+func (h *handler[M, T]) BeforeFinalAnswer(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M],
+) (context.Context, adk.FinalAnswerDecision, *adk.TypedChatModelAgentState[M], error) {
 	o := h.output
 	text, byTool, judge := finalText(state.Messages, o.conf.Name)
 	if !judge {

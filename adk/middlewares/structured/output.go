@@ -196,7 +196,9 @@ func has(object map[string]any, key string) bool {
 }
 
 // Read reads the events of a run to the end and returns the value that it ended with, or the error that it failed with.
-func Read[M adk.MessageType, T any](ctx context.Context, o *Output[T], events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (value T, err error) {
+func Read[M adk.MessageType, T any](
+	ctx context.Context, o *Output[T], events *adk.AsyncIterator[*adk.TypedAgentEvent[M]],
+) (value T, err error) {
 	defer events.Close()
 	last, found := "", false
 	for {

@@ -23,7 +23,9 @@ func DefaultFinalize[M adk.MessageType](ctx context.Context, originalMessages []
 }
 
 // finalize makes the new history: the system messages, extra ones, the summary.
-func finalize[M adk.MessageType](_ context.Context, original []M, summary M, extra []M, transcript string) ([]M, error) {
+func finalize[M adk.MessageType](
+	_ context.Context, original []M, summary M, extra []M, transcript string,
+) ([]M, error) {
 	system, rest := splitSystem(original)
 	text, err := summaryText(summary, rest, transcript)
 	if err != nil {

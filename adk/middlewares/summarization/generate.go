@@ -77,7 +77,9 @@ func (g *generation[M]) primary(ctx context.Context, input []M) (summary M, err 
 }
 
 // failover asks other models, until one does well.
-func (g *generation[M]) failover(ctx context.Context, conf *TypedFailoverConfig[M], input []M, last M, lastErr error) (summary M, used []M, err error) {
+func (g *generation[M]) failover(
+	ctx context.Context, conf *TypedFailoverConfig[M], input []M, last M, lastErr error,
+) (summary M, used []M, err error) {
 	attempts := orElse(conf.MaxRetries, defaultMaxRetries)
 	for attempt := 1; attempt <= attempts; attempt++ {
 		var answer M
@@ -104,7 +106,9 @@ func (g *generation[M]) failover(ctx context.Context, conf *TypedFailoverConfig[
 }
 
 // standIn is one attempt of another model.
-func (g *generation[M]) standIn(ctx context.Context, conf *TypedFailoverConfig[M], input []M, fc *TypedFailoverContext[M]) (used []M, answer M, err error) {
+func (g *generation[M]) standIn(
+	ctx context.Context, conf *TypedFailoverConfig[M], input []M, fc *TypedFailoverContext[M],
+) (used []M, answer M, err error) {
 	chosen := g.m.conf.Model
 	if conf.GetFailoverModel != nil {
 		chosen, input, err = conf.GetFailoverModel(ctx, fc)
@@ -132,13 +136,17 @@ func (g *generation[M]) generate(ctx context.Context, m model.BaseModel[M], inpu
 	return answer, err
 }
 
-func (g *generation[M]) report(ctx context.Context, phase GenerateSummaryPhase, attempt int, answer M, err error) error {
+func (g *generation[M]) report(
+	ctx context.Context, phase GenerateSummaryPhase, attempt int, answer M, err error,
+) error {
 	return g.m.emit(ctx, &TypedCustomizedAction[M]{Type: ActionTypeGenerateSummary,
 		GenerateSummary: &TypedGenerateSummaryAction[M]{Attempt: attempt, Phase: phase, ModelResponse: answer, err: err}})
 }
 
 // holds asks a condition about an outcome; by default it holds for errors.
-func holds[M adk.MessageType](ctx context.Context, condition func(context.Context, M, error) bool, answer M, err error) bool {
+func holds[M adk.MessageType](
+	ctx context.Context, condition func(context.Context, M, error) bool, answer M, err error,
+) bool {
 	if condition == nil {
 		return err != nil
 	}
@@ -152,7 +160,9 @@ func orRejected(err error) error {
 	return err
 }
 
-func wait[M adk.MessageType](ctx context.Context, how func(context.Context, int, M, error) time.Duration, attempt int, answer M, err error) error {
+func wait[M adk.MessageType](
+	ctx context.Context, how func(context.Context, int, M, error) time.Duration, attempt int, answer M, err error,
+) error {
 	if how == nil {
 		return backoff.Wait(ctx, defaultBackoff(attempt))
 	}

@@ -57,7 +57,9 @@ func NewTyped[M adk.MessageType](_ context.Context, cfg *TypedConfig[M]) (adk.Ty
 }
 
 // BeforeModelRewriteState summarizes a history that exceeds the trigger.
-func (m *TypedMiddleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *TypedMiddleware[M]) BeforeModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, nil, nil
 	}

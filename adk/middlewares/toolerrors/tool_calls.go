@@ -10,7 +10,9 @@ import (
 )
 
 // tellErrors turns the errors of a tool into results that the model can read.
-func (m *middleware[M]) tellErrors(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+func (m *middleware[M]) tellErrors(
+	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
+) (*compose.ToolCallOutput, error) {
 	name, callID := call.Name, call.CallID
 	textOf := func(err error) (string, bool) {
 		return m.textOf(ctx, &adk.ToolContext{Name: name, CallID: callID}, err)
@@ -37,7 +39,9 @@ func textResult(text string) *schema.ToolResult {
 }
 
 // withoutErrors is a stream in which the first error is the last chunk, if a text takes its place.
-func withoutErrors[T any](stream *schema.StreamReader[T], chunk func(text string) T, textOf func(error) (string, bool)) *schema.StreamReader[T] {
+func withoutErrors[T any](
+	stream *schema.StreamReader[T], chunk func(text string) T, textOf func(error) (string, bool),
+) *schema.StreamReader[T] {
 	stream, abort := schema.StreamReaderWithAbort(stream)
 	shown, last := false, ""
 	return schema.StreamReaderWithConvert(stream,

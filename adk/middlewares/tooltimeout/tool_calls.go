@@ -13,7 +13,9 @@ import (
 )
 
 // inTime gives a call, and its stream if it has one, their time. The context of a call ends with its result.
-func (m *middleware[M]) inTime(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+func (m *middleware[M]) inTime(
+	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
+) (*compose.ToolCallOutput, error) {
 	limit := m.limit(call)
 	if limit == nil {
 		return next(ctx, call)
@@ -36,7 +38,9 @@ func (m *middleware[M]) inTime(ctx context.Context, call *compose.ToolInput, nex
 }
 
 // stream gives a stream what is left of its time. Its context ends with it.
-func stream[T any](ctx context.Context, cancel context.CancelFunc, limit *Error, s *schema.StreamReader[T]) *schema.StreamReader[T] {
+func stream[T any](
+	ctx context.Context, cancel context.CancelFunc, limit *Error, s *schema.StreamReader[T],
+) *schema.StreamReader[T] {
 	s, abort := schema.StreamReaderWithAbort(s)
 	stop := context.AfterFunc(ctx, func() {
 		if context.Cause(ctx) == error(limit) {
@@ -62,7 +66,9 @@ var errGoexit = errors.New("the tool ended its goroutine (runtime.Goexit)")
 
 // await runs a call in a goroutine of its own and waits for it until its time is up; what comes then is dropped. If its
 // context ends for another reason the call is waited for: an agent in it has to stop first.
-func await(ctx context.Context, limit *Error, call func() (*compose.ToolCallOutput, error)) (*compose.ToolCallOutput, error) {
+func await(
+	ctx context.Context, limit *Error, call func() (*compose.ToolCallOutput, error),
+) (*compose.ToolCallOutput, error) {
 	ended := make(chan outcome, 1)
 	var over atomic.Bool
 	go func() {

@@ -40,7 +40,9 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 }
 
 // BeforeModelRewriteState repairs the history, so that it stays repaired.
-func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *middleware[M]) BeforeModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, nil, nil
 	}
@@ -73,7 +75,9 @@ func (m *middleware[M]) valid(ctx context.Context, messages []M) (repaired []M, 
 }
 
 // WrapModel looks at what is really sent: wrappers outside and retries may have changed it.
-func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
+func (m *middleware[M]) WrapModel(
+	_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M],
+) (model.BaseModel[M], error) {
 	return &checkedModel[M]{m, inner}, nil
 }
 
@@ -90,7 +94,9 @@ func (c *checkedModel[M]) Generate(ctx context.Context, input []M, opts ...model
 	return c.inner.Generate(ctx, input, opts...)
 }
 
-func (c *checkedModel[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+func (c *checkedModel[M]) Stream(
+	ctx context.Context, input []M, opts ...model.Option,
+) (*schema.StreamReader[M], error) {
 	input, _, err := c.middleware.valid(ctx, input)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,9 @@ const (
 // Repair returns a history that is valid, and what was wrong with the one it got. placeholder makes the result of a
 // call that has none; nil stands for a sentence that says so. A history that is valid comes back itself. Messages are
 // replaced by changed copies, never changed.
-func Repair[M adk.MessageType](messages []M, o Options, placeholder func(toolName, callID string) string) ([]M, []Problem) {
+func Repair[M adk.MessageType](
+	messages []M, o Options, placeholder func(toolName, callID string) string,
+) ([]M, []Problem) {
 	if sound(messages, o) {
 		return messages, nil
 	}

@@ -24,7 +24,9 @@ func New(ctx context.Context, cfg *Config) (adk.ResumableAgent, error) {
 //
 // It fails if cfg is nil, has no ChatModel or two shells, or has sub-agents that are nil, without a name or of one name,
 // and where [adk.NewTypedChatModelAgent] does.
-func NewTyped[M adk.MessageType](ctx context.Context, cfg *TypedConfig[M]) (agent adk.TypedResumableAgent[M], err error) {
+func NewTyped[M adk.MessageType](
+	ctx context.Context, cfg *TypedConfig[M],
+) (agent adk.TypedResumableAgent[M], err error) {
 	defer safe.Recover(&err)
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -55,7 +57,9 @@ func NewTyped[M adk.MessageType](ctx context.Context, cfg *TypedConfig[M]) (agen
 }
 
 // sharedHandlers returns the handlers of the agent and of the general-purpose agent.
-func (c *TypedConfig[M]) sharedHandlers(ctx context.Context) (handlers []adk.TypedChatModelAgentMiddleware[M], err error) {
+func (c *TypedConfig[M]) sharedHandlers(
+	ctx context.Context,
+) (handlers []adk.TypedChatModelAgentMiddleware[M], err error) {
 	if !c.WithoutWriteTodos {
 		handlers = append(handlers, &addition[M]{tool: newTodosTool()})
 	}
@@ -112,7 +116,9 @@ type addition[M adk.MessageType] struct {
 }
 
 // BeforeAgent implements [adk.TypedChatModelAgentMiddleware].
-func (a *addition[M]) BeforeAgent(ctx context.Context, run *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (a *addition[M]) BeforeAgent(
+	ctx context.Context, run *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	if run == nil {
 		return ctx, nil, nil
 	}

@@ -26,7 +26,9 @@ type taskTool[M adk.MessageType] struct {
 	describe func(ctx context.Context, agents []adk.TypedAgent[M]) (string, error)
 }
 
-func newTaskTool[M adk.MessageType](ctx context.Context, c *TypedConfig[M], handlers []adk.TypedChatModelAgentMiddleware[M]) (*taskTool[M], error) {
+func newTaskTool[M adk.MessageType](
+	ctx context.Context, c *TypedConfig[M], handlers []adk.TypedChatModelAgentMiddleware[M],
+) (*taskTool[M], error) {
 	t := &taskTool[M]{byName: map[string]tool.InvokableTool{}, describe: c.TaskToolDescriptionGenerator}
 	if t.describe == nil {
 		t.describe = taskDescription[M]

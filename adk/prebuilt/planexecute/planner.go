@@ -93,7 +93,9 @@ func (p *planner) Name(ctx context.Context) string        { return p.agent.Name(
 func (p *planner) Description(ctx context.Context) string { return p.agent.Description(ctx) }
 
 // Run makes a plan.
-func (p *planner) Run(ctx context.Context, input *adk.AgentInput, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
+func (p *planner) Run(
+	ctx context.Context, input *adk.AgentInput, opts ...adk.AgentRunOption,
+) *adk.AsyncIterator[*adk.AgentEvent] {
 	if input != nil {
 		adk.AddSessionValue(ctx, UserInputSessionKey, slices.Clone(input.Messages))
 	}
@@ -101,7 +103,9 @@ func (p *planner) Run(ctx context.Context, input *adk.AgentInput, opts ...adk.Ag
 }
 
 // Resume continues with a run that was cancelled.
-func (p *planner) Resume(ctx context.Context, info *adk.ResumeInfo, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
+func (p *planner) Resume(
+	ctx context.Context, info *adk.ResumeInfo, opts ...adk.AgentRunOption,
+) *adk.AsyncIterator[*adk.AgentEvent] {
 	return p.agent.Resume(ctx, info, opts...)
 }
 

@@ -23,7 +23,9 @@ type structuredModel struct {
 }
 
 // newStructuredModel makes the model of the agent with the given name. The model must have the tools already.
-func newStructuredModel(ctx context.Context, agent string, m model.BaseChatModel, tools []*schema.ToolInfo) (*structuredModel, error) {
+func newStructuredModel(
+	ctx context.Context, agent string, m model.BaseChatModel, tools []*schema.ToolInfo,
+) (*structuredModel, error) {
 	call, err := compose.NewChain[[]*schema.Message, *schema.Message]().AppendChatModel(m).
 		Compile(ctx, compose.WithGraphName(agent))
 	if err != nil {
@@ -49,7 +51,9 @@ func bound(m model.ToolCallingChatModel, tools []*schema.ToolInfo) (withTools mo
 func (*structuredModel) IsCallbacksEnabled() bool { return true }
 
 // Generate returns the whole text.
-func (m *structuredModel) Generate(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+func (m *structuredModel) Generate(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.Message, error) {
 	s, err := m.Stream(ctx, input, opts...)
 	if err != nil {
 		return nil, err
@@ -58,7 +62,9 @@ func (m *structuredModel) Generate(ctx context.Context, input []*schema.Message,
 }
 
 // Stream returns the text in chunks.
-func (m *structuredModel) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *structuredModel) Stream(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	opts = withoutEmptyTools(opts)
 	if m.tools != nil {
 		opts = append(opts, model.WithTools(m.tools), model.WithToolChoice(schema.ToolChoiceForced))
@@ -103,7 +109,9 @@ type answering struct {
 }
 
 // BeforeAgent implements [adk.ChatModelAgentMiddleware].
-func (answering) BeforeAgent(ctx context.Context, run *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (answering) BeforeAgent(
+	ctx context.Context, run *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	return context.WithValue(ctx, answerKey{}, new(answer)), run, nil
 }
 

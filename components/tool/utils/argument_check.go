@@ -34,7 +34,9 @@ func WithEmptyArguments() Option {
 // DecodeArguments decodes the arguments of a call the way the tools of this package do, for tools that implement the
 // interfaces of package tool by themselves: with a check against the schema of info if check is true or the agent that
 // runs the tool has ReportMistakes set. The error is a [tool.ArgumentsError].
-func DecodeArguments[T any](ctx context.Context, info *schema.ToolInfo, arguments string, check bool) (input T, err error) {
+func DecodeArguments[T any](
+	ctx context.Context, info *schema.ToolInfo, arguments string, check bool,
+) (input T, err error) {
 	s := argumentSchema{lazyChecker(info)}
 	if check || modelmistake.ChecksArguments(ctx) {
 		if arguments, err = s.checked(arguments); err != nil {

@@ -8,7 +8,9 @@ import (
 )
 
 // InferEnhancedTool is [InferTool] for a function that returns parts of several kinds.
-func InferEnhancedTool[T any](toolName, toolDesc string, i EnhancedInvokeFunc[T], opts ...Option) (tool.EnhancedInvokableTool, error) {
+func InferEnhancedTool[T any](
+	toolName, toolDesc string, i EnhancedInvokeFunc[T], opts ...Option,
+) (tool.EnhancedInvokableTool, error) {
 	info, err := GoStruct2ToolInfo[T](toolName, toolDesc, opts...)
 	if err != nil {
 		return nil, err
@@ -17,7 +19,9 @@ func InferEnhancedTool[T any](toolName, toolDesc string, i EnhancedInvokeFunc[T]
 }
 
 // InferOptionableEnhancedTool is [InferEnhancedTool] for a function that gets the options of the call.
-func InferOptionableEnhancedTool[T any](toolName, toolDesc string, i OptionableEnhancedInvokeFunc[T], opts ...Option) (tool.EnhancedInvokableTool, error) {
+func InferOptionableEnhancedTool[T any](
+	toolName, toolDesc string, i OptionableEnhancedInvokeFunc[T], opts ...Option,
+) (tool.EnhancedInvokableTool, error) {
 	info, err := GoStruct2ToolInfo[T](toolName, toolDesc, opts...)
 	if err != nil {
 		return nil, err
@@ -33,7 +37,9 @@ func NewEnhancedTool[T any](desc *schema.ToolInfo, i EnhancedInvokeFunc[T], opts
 }
 
 // InferEnhancedStreamTool is [InferStreamTool] for a function that returns parts of several kinds.
-func InferEnhancedStreamTool[T any](toolName, toolDesc string, s EnhancedStreamFunc[T], opts ...Option) (tool.EnhancedStreamableTool, error) {
+func InferEnhancedStreamTool[T any](
+	toolName, toolDesc string, s EnhancedStreamFunc[T], opts ...Option,
+) (tool.EnhancedStreamableTool, error) {
 	info, err := GoStruct2ToolInfo[T](toolName, toolDesc, opts...)
 	if err != nil {
 		return nil, err
@@ -42,7 +48,9 @@ func InferEnhancedStreamTool[T any](toolName, toolDesc string, s EnhancedStreamF
 }
 
 // InferOptionableEnhancedStreamTool is [InferEnhancedStreamTool] for a function that gets the options of the call.
-func InferOptionableEnhancedStreamTool[T any](toolName, toolDesc string, s OptionableEnhancedStreamFunc[T], opts ...Option) (tool.EnhancedStreamableTool, error) {
+func InferOptionableEnhancedStreamTool[T any](
+	toolName, toolDesc string, s OptionableEnhancedStreamFunc[T], opts ...Option,
+) (tool.EnhancedStreamableTool, error) {
 	info, err := GoStruct2ToolInfo[T](toolName, toolDesc, opts...)
 	if err != nil {
 		return nil, err
@@ -51,7 +59,9 @@ func InferOptionableEnhancedStreamTool[T any](toolName, toolDesc string, s Optio
 }
 
 // NewEnhancedStreamTool makes an enhanced streamable tool of a function and a description of it.
-func NewEnhancedStreamTool[T any](desc *schema.ToolInfo, s EnhancedStreamFunc[T], opts ...Option) tool.EnhancedStreamableTool {
+func NewEnhancedStreamTool[T any](
+	desc *schema.ToolInfo, s EnhancedStreamFunc[T], opts ...Option,
+) tool.EnhancedStreamableTool {
 	return newEnhancedStreamable(desc, func(ctx context.Context, input T, _ ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
 		return s(ctx, input)
 	}, opts)
@@ -62,12 +72,16 @@ type enhancedInvokable[T any] struct {
 	fn OptionableEnhancedInvokeFunc[T]
 }
 
-func newEnhancedInvokable[T any](info *schema.ToolInfo, fn OptionableEnhancedInvokeFunc[T], opts []Option) *enhancedInvokable[T] {
+func newEnhancedInvokable[T any](
+	info *schema.ToolInfo, fn OptionableEnhancedInvokeFunc[T], opts []Option,
+) *enhancedInvokable[T] {
 	return &enhancedInvokable[T]{newLocalTool(info, enhancedInvokableKind, opts), fn}
 }
 
 // InvokableRun implements [tool.EnhancedInvokableTool]. No argument is an empty one.
-func (t *enhancedInvokable[T]) InvokableRun(ctx context.Context, toolArgument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
+func (t *enhancedInvokable[T]) InvokableRun(
+	ctx context.Context, toolArgument *schema.ToolArgument, opts ...tool.Option,
+) (*schema.ToolResult, error) {
 	input, err := decodeArguments[T](ctx, &t.localTool, textOf(toolArgument))
 	if err != nil {
 		return nil, err
@@ -84,12 +98,16 @@ type enhancedStreamable[T any] struct {
 	fn OptionableEnhancedStreamFunc[T]
 }
 
-func newEnhancedStreamable[T any](info *schema.ToolInfo, fn OptionableEnhancedStreamFunc[T], opts []Option) *enhancedStreamable[T] {
+func newEnhancedStreamable[T any](
+	info *schema.ToolInfo, fn OptionableEnhancedStreamFunc[T], opts []Option,
+) *enhancedStreamable[T] {
 	return &enhancedStreamable[T]{newLocalTool(info, enhancedStreamableKind, opts), fn}
 }
 
 // StreamableRun implements [tool.EnhancedStreamableTool]. No argument is an empty one.
-func (t *enhancedStreamable[T]) StreamableRun(ctx context.Context, toolArgument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+func (t *enhancedStreamable[T]) StreamableRun(
+	ctx context.Context, toolArgument *schema.ToolArgument, opts ...tool.Option,
+) (*schema.StreamReader[*schema.ToolResult], error) {
 	input, err := decodeArguments[T](ctx, &t.localTool, textOf(toolArgument))
 	if err != nil {
 		return nil, err

@@ -146,7 +146,9 @@ type enhancedInvokeSide struct {
 	handler ErrorHandler
 }
 
-func (s enhancedInvokeSide) InvokableRun(ctx context.Context, toolArgument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
+func (s enhancedInvokeSide) InvokableRun(
+	ctx context.Context, toolArgument *schema.ToolArgument, opts ...tool.Option,
+) (*schema.ToolResult, error) {
 	result, err := s.runner.InvokableRun(ctx, toolArgument, opts...)
 	if text, ok := s.handler.answer(ctx, err); ok {
 		return textResult(text), nil
@@ -159,7 +161,9 @@ type streamSide struct {
 	handler ErrorHandler
 }
 
-func (s streamSide) StreamableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (*schema.StreamReader[string], error) {
+func (s streamSide) StreamableRun(
+	ctx context.Context, argumentsInJSON string, opts ...tool.Option,
+) (*schema.StreamReader[string], error) {
 	result, err := s.runner.StreamableRun(ctx, argumentsInJSON, opts...)
 	if text, ok := s.handler.answer(ctx, err); ok {
 		return schema.StreamReaderFromArray([]string{text}), nil
@@ -172,7 +176,9 @@ type enhancedStreamSide struct {
 	handler ErrorHandler
 }
 
-func (s enhancedStreamSide) StreamableRun(ctx context.Context, toolArgument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+func (s enhancedStreamSide) StreamableRun(
+	ctx context.Context, toolArgument *schema.ToolArgument, opts ...tool.Option,
+) (*schema.StreamReader[*schema.ToolResult], error) {
 	result, err := s.runner.StreamableRun(ctx, toolArgument, opts...)
 	if text, ok := s.handler.answer(ctx, err); ok {
 		return schema.StreamReaderFromArray([]*schema.ToolResult{textResult(text)}), nil

@@ -18,7 +18,9 @@ func InferTool[T, D any](toolName, toolDesc string, i InvokeFunc[T, D], opts ...
 }
 
 // InferOptionableTool is [InferTool] for a function that gets the options of the call.
-func InferOptionableTool[T, D any](toolName, toolDesc string, i OptionableInvokeFunc[T, D], opts ...Option) (tool.InvokableTool, error) {
+func InferOptionableTool[T, D any](
+	toolName, toolDesc string, i OptionableInvokeFunc[T, D], opts ...Option,
+) (tool.InvokableTool, error) {
 	info, err := GoStruct2ToolInfo[T](toolName, toolDesc, opts...)
 	if err != nil {
 		return nil, err
@@ -41,7 +43,9 @@ func newInvokable[T, D any](info *schema.ToolInfo, fn OptionableInvokeFunc[T, D]
 }
 
 // InvokableRun implements [tool.InvokableTool].
-func (t *invokable[T, D]) InvokableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (string, error) {
+func (t *invokable[T, D]) InvokableRun(
+	ctx context.Context, argumentsInJSON string, opts ...tool.Option,
+) (string, error) {
 	input, err := decodeArguments[T](ctx, &t.localTool, argumentsInJSON)
 	if err != nil {
 		return "", err

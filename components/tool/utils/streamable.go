@@ -9,7 +9,9 @@ import (
 
 // InferStreamTool is [InferTool] for a function that returns a stream. Each chunk is encoded when it is received; an
 // encoding error is delivered in its place.
-func InferStreamTool[T, D any](toolName, toolDesc string, s StreamFunc[T, D], opts ...Option) (tool.StreamableTool, error) {
+func InferStreamTool[T, D any](
+	toolName, toolDesc string, s StreamFunc[T, D], opts ...Option,
+) (tool.StreamableTool, error) {
 	info, err := GoStruct2ToolInfo[T](toolName, toolDesc, opts...)
 	if err != nil {
 		return nil, err
@@ -18,7 +20,9 @@ func InferStreamTool[T, D any](toolName, toolDesc string, s StreamFunc[T, D], op
 }
 
 // InferOptionableStreamTool is [InferStreamTool] for a function that gets the options of the call.
-func InferOptionableStreamTool[T, D any](toolName, toolDesc string, s OptionableStreamFunc[T, D], opts ...Option) (tool.StreamableTool, error) {
+func InferOptionableStreamTool[T, D any](
+	toolName, toolDesc string, s OptionableStreamFunc[T, D], opts ...Option,
+) (tool.StreamableTool, error) {
 	info, err := GoStruct2ToolInfo[T](toolName, toolDesc, opts...)
 	if err != nil {
 		return nil, err
@@ -43,7 +47,9 @@ func newStreamable[T, D any](info *schema.ToolInfo, fn OptionableStreamFunc[T, D
 }
 
 // StreamableRun implements [tool.StreamableTool].
-func (t *streamable[T, D]) StreamableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (*schema.StreamReader[string], error) {
+func (t *streamable[T, D]) StreamableRun(
+	ctx context.Context, argumentsInJSON string, opts ...tool.Option,
+) (*schema.StreamReader[string], error) {
 	input, err := decodeArguments[T](ctx, &t.localTool, argumentsInJSON)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,9 @@ func (m *Model) Generate(ctx context.Context, history []*schema.Message, _ ...mo
 }
 
 // Stream answers in chunks: a word each, then a tool call each.
-func (m *Model) Stream(ctx context.Context, history []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *Model) Stream(
+	ctx context.Context, history []*schema.Message, _ ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	answer, err := m.answer(ctx, history)
 	if err != nil {
 		return nil, err

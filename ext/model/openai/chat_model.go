@@ -87,7 +87,9 @@ func (m *ChatModel) Generate(ctx context.Context, in []*schema.Message, opts ...
 	return out.Message, nil
 }
 
-func (m *ChatModel) generate(ctx context.Context, c *call, in []*schema.Message) (out *model.CallbackOutput, err error) {
+func (m *ChatModel) generate(
+	ctx context.Context, c *call, in []*schema.Message,
+) (out *model.CallbackOutput, err error) {
 	defer m.hide.recoverTo(&err)
 	s, err := m.open(ctx, c, in)
 	if err != nil {
@@ -104,7 +106,9 @@ func (m *ChatModel) generate(ctx context.Context, c *call, in []*schema.Message)
 // Stream sends the conversation and returns the answer in chunks. Errors before the first chunk are returned as
 // Generate returns them; later ones are the last item of the stream. A stream that ends before the server says that it
 // is done is such an error, with io.ErrUnexpectedEOF. The request ends when the reader is closed or ctx ends.
-func (m *ChatModel) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *ChatModel) Stream(
+	ctx context.Context, in []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	c := m.newCall(true, opts)
 	ctx = callbacks.EnsureRunInfo(ctx, m.GetType(), components.ComponentOfChatModel)
 	ctx = callbacks.OnStart(ctx, c.callbackInput(in))
@@ -119,7 +123,9 @@ func (m *ChatModel) Stream(ctx context.Context, in []*schema.Message, opts ...mo
 	}), nil
 }
 
-func (m *ChatModel) stream(ctx context.Context, c *call, in []*schema.Message) (_ *schema.StreamReader[*model.CallbackOutput], err error) {
+func (m *ChatModel) stream(
+	ctx context.Context, c *call, in []*schema.Message,
+) (_ *schema.StreamReader[*model.CallbackOutput], err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer func() {
 		if err != nil {

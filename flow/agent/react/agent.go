@@ -90,13 +90,17 @@ func afterModel(conf *AgentConfig) *compose.GraphBranch {
 
 // Generate runs the agent on the messages, which may be none, and returns the last answer, or the result of a tool
 // that returns directly. It blocks until the run is over.
-func (r *Agent) Generate(ctx context.Context, input []*schema.Message, opts ...agent.AgentOption) (*schema.Message, error) {
+func (r *Agent) Generate(
+	ctx context.Context, input []*schema.Message, opts ...agent.AgentOption,
+) (*schema.Message, error) {
 	return r.runnable.Invoke(ctx, input, agent.GetComposeOptions(opts...)...)
 }
 
 // Stream is Generate with a streaming model and streaming tools. It blocks until the last answer begins, as the checker
 // of the configuration sees it. The caller closes the stream.
-func (r *Agent) Stream(ctx context.Context, input []*schema.Message, opts ...agent.AgentOption) (output *schema.StreamReader[*schema.Message], err error) {
+func (r *Agent) Stream(
+	ctx context.Context, input []*schema.Message, opts ...agent.AgentOption,
+) (output *schema.StreamReader[*schema.Message], err error) {
 	return r.runnable.Stream(ctx, input, agent.GetComposeOptions(opts...)...)
 }
 

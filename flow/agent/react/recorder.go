@@ -118,7 +118,9 @@ func (h *recorder) OnStart(ctx context.Context, info *callbacks.RunInfo, _ callb
 	return ctx
 }
 
-func (h *recorder) OnStartWithStreamInput(ctx context.Context, info *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+func (h *recorder) OnStartWithStreamInput(
+	ctx context.Context, info *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput],
+) context.Context {
 	input.Close()
 	if isGraph(info) {
 		return h.start(ctx, true)
@@ -126,7 +128,9 @@ func (h *recorder) OnStartWithStreamInput(ctx context.Context, info *callbacks.R
 	return ctx
 }
 
-func (h *recorder) OnEnd(ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput) context.Context {
+func (h *recorder) OnEnd(
+	ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput,
+) context.Context {
 	if isGraph(info) {
 		h.end(ctx, nil)
 		return ctx
@@ -139,7 +143,9 @@ func (h *recorder) OnEnd(ctx context.Context, info *callbacks.RunInfo, output ca
 	return ctx
 }
 
-func (h *recorder) OnEndWithStreamOutput(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+func (h *recorder) OnEndWithStreamOutput(
+	ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput],
+) context.Context {
 	if isGraph(info) {
 		output.Close()
 		h.end(ctx, nil)

@@ -86,7 +86,9 @@ func afterTools(ctx context.Context, results *schema.StreamReader[[]*schema.Mess
 }
 
 // directResult leaves of all results that of the call that returns directly.
-func directResult(ctx context.Context, results *schema.StreamReader[[]*schema.Message]) (*schema.StreamReader[*schema.Message], error) {
+func directResult(
+	ctx context.Context, results *schema.StreamReader[[]*schema.Message],
+) (*schema.StreamReader[*schema.Message], error) {
 	place, id, _, err := directCall(ctx)
 	if err != nil {
 		results.Close()

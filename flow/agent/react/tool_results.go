@@ -84,7 +84,9 @@ func (c calledTool) recordResult(ctx context.Context, result *schema.ToolResult)
 }
 
 // recordStream gives a copy of a result to every record and returns one more.
-func recordStream[T any](ctx context.Context, result *schema.StreamReader[T], message func(T) (*schema.Message, error)) *schema.StreamReader[T] {
+func recordStream[T any](
+	ctx context.Context, result *schema.StreamReader[T], message func(T) (*schema.Message, error),
+) *schema.StreamReader[T] {
 	records := recordsOf(ctx)
 	if len(records) == 0 || result == nil {
 		return result

@@ -48,7 +48,9 @@ func NewIndexer(ctx context.Context, config *Config) (indexer.Indexer, error) {
 
 type parentIndexer struct{ conf Config }
 
-func (p *parentIndexer) Store(ctx context.Context, docs []*schema.Document, opts ...indexer.Option) (ids []string, err error) {
+func (p *parentIndexer) Store(
+	ctx context.Context, docs []*schema.Document, opts ...indexer.Option,
+) (ids []string, err error) {
 	defer safe.Recover(&err)
 	split, err := p.conf.Transformer.Transform(ctx, docs)
 	if err != nil {

@@ -154,7 +154,9 @@ type multiQueryRetriever struct {
 	fuse       func(ctx context.Context, docs [][]*schema.Document) ([]*schema.Document, error)
 }
 
-func (m *multiQueryRetriever) Retrieve(ctx context.Context, query string, opts ...retriever.Option) ([]*schema.Document, error) {
+func (m *multiQueryRetriever) Retrieve(
+	ctx context.Context, query string, opts ...retriever.Option,
+) ([]*schema.Document, error) {
 	queries, err := m.rewrite.Invoke(ctx, query)
 	if err != nil {
 		return nil, err

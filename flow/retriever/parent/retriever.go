@@ -40,7 +40,9 @@ func NewRetriever(ctx context.Context, config *Config) (retriever.Retriever, err
 
 type parentRetriever struct{ conf Config }
 
-func (p *parentRetriever) Retrieve(ctx context.Context, query string, opts ...retriever.Option) (docs []*schema.Document, err error) {
+func (p *parentRetriever) Retrieve(
+	ctx context.Context, query string, opts ...retriever.Option,
+) (docs []*schema.Document, err error) {
 	defer safe.Recover(&err)
 	parts, err := p.conf.Retriever.Retrieve(ctx, query, opts...)
 	if err != nil {

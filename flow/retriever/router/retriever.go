@@ -60,7 +60,9 @@ type routerRetriever struct {
 	fuse       func(ctx context.Context, result map[string][]*schema.Document) ([]*schema.Document, error)
 }
 
-func (r *routerRetriever) Retrieve(ctx context.Context, query string, opts ...retriever.Option) ([]*schema.Document, error) {
+func (r *routerRetriever) Retrieve(
+	ctx context.Context, query string, opts ...retriever.Option,
+) ([]*schema.Document, error) {
 	names, err := r.choose(ctx, query)
 	if err != nil {
 		return nil, err

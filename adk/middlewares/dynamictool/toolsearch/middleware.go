@@ -77,7 +77,9 @@ func infoOf(ctx context.Context, t tool.BaseTool) (info *schema.ToolInfo, err er
 }
 
 // BeforeAgent adds the tools. The context that it returns remembers how much of the history was looked through.
-func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (m *middleware[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	if runCtx == nil {
 		return ctx, nil, nil
 	}
@@ -91,7 +93,9 @@ func (m *middleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAg
 }
 
 // BeforeModelRewriteState sees to the reminder and to which tools the model is offered.
-func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *middleware[M]) BeforeModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, nil, nil
 	}

@@ -100,7 +100,9 @@ func (s nameSearch) InvokableRun(ctx context.Context, argumentsInJSON string, _ 
 func (infoSearch) Idempotent() bool { return true }
 
 // InvokableRun returns the tools that it finds.
-func (s infoSearch) InvokableRun(ctx context.Context, toolArgument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+func (s infoSearch) InvokableRun(
+	ctx context.Context, toolArgument *schema.ToolArgument, _ ...tool.Option,
+) (*schema.ToolResult, error) {
 	if toolArgument == nil {
 		return nil, errNoQuery
 	}

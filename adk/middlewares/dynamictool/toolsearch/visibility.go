@@ -75,7 +75,9 @@ func has(infos []*schema.ToolInfo, name string) bool {
 }
 
 // missing are the dynamic tools that were selected and that the model is not offered yet.
-func (m *middleware[M]) missing(ctx context.Context, state *adk.TypedChatModelAgentState[M]) (infos []*schema.ToolInfo) {
+func (m *middleware[M]) missing(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M],
+) (infos []*schema.ToolInfo) {
 	selected, ok := ctx.Value(selectionKey[M]{m}).(*selection[M])
 	if !ok { // outside a run
 		selected = newSelection[M](m.index)

@@ -16,7 +16,9 @@ import (
 
 // Rewrite returns a middleware that replaces the texts of tools by what rewrite makes of them. Streams are read to
 // their end first and become one chunk. Multi-modal results are left alone.
-func Rewrite(rewrite func(ctx context.Context, input *compose.ToolInput, result string) (string, error)) compose.ToolMiddleware {
+func Rewrite(
+	rewrite func(ctx context.Context, input *compose.ToolInput, result string) (string, error),
+) compose.ToolMiddleware {
 	return compose.ToolMiddleware{
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 			return func(ctx context.Context, input *compose.ToolInput) (*compose.ToolOutput, error) {

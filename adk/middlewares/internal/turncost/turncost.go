@@ -89,7 +89,9 @@ func call(id string) schema.ToolCall {
 	return schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: "t", Arguments: "{}"}}
 }
 
-func (m constantModel) Generate(_ context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+func (m constantModel) Generate(
+	_ context.Context, history []*schema.Message, _ ...model.Option,
+) (*schema.Message, error) {
 	said := 0
 	for _, message := range history {
 		if message.Role == schema.Assistant {
@@ -102,7 +104,9 @@ func (m constantModel) Generate(_ context.Context, history []*schema.Message, _ 
 	return &schema.Message{Role: schema.Assistant, Content: Answer}, nil
 }
 
-func (m constantModel) Stream(ctx context.Context, history []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m constantModel) Stream(
+	ctx context.Context, history []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	answer, err := m.Generate(ctx, history, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{answer}), err
 }

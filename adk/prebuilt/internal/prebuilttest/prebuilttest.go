@@ -22,7 +22,9 @@ func Modes(t *testing.T, test func(t *testing.T, streaming bool)) {
 }
 
 // Ask runs an agent on one user message, in one of the modes.
-func Ask[M adk.MessageType](t *testing.T, a adk.TypedAgent[M], streaming bool, query string, opts ...adk.AgentRunOption) *adktest.Events[M] {
+func Ask[M adk.MessageType](
+	t *testing.T, a adk.TypedAgent[M], streaming bool, query string, opts ...adk.AgentRunOption,
+) *adktest.Events[M] {
 	t.Helper()
 	if streaming {
 		return adktest.AskStreaming(t.Context(), t, a, query, opts...)

@@ -35,13 +35,17 @@ func NewMultiAgent(ctx context.Context, config *MultiAgentConfig) (*MultiAgent, 
 }
 
 // Generate runs the team on the messages, which may be none, and returns the answer. It blocks until the run is over.
-func (ma *MultiAgent) Generate(ctx context.Context, input []*schema.Message, opts ...agent.AgentOption) (*schema.Message, error) {
+func (ma *MultiAgent) Generate(
+	ctx context.Context, input []*schema.Message, opts ...agent.AgentOption,
+) (*schema.Message, error) {
 	return ma.runnable.Invoke(ctx, input, agent.GetComposeOptions(opts...)...)
 }
 
 // Stream is Generate with streaming models and functions. It blocks until the answer begins. The caller closes the
 // stream.
-func (ma *MultiAgent) Stream(ctx context.Context, input []*schema.Message, opts ...agent.AgentOption) (*schema.StreamReader[*schema.Message], error) {
+func (ma *MultiAgent) Stream(
+	ctx context.Context, input []*schema.Message, opts ...agent.AgentOption,
+) (*schema.StreamReader[*schema.Message], error) {
 	return ma.runnable.Stream(ctx, input, agent.GetComposeOptions(opts...)...)
 }
 

@@ -171,7 +171,9 @@ func countAnswers(ctx context.Context, answer *schema.StreamReader[map[string]an
 }
 
 // oneAnswer unwraps an answer chunk by chunk.
-func oneAnswer(_ context.Context, answer *schema.StreamReader[map[string]any]) (*schema.StreamReader[*schema.Message], error) {
+func oneAnswer(
+	_ context.Context, answer *schema.StreamReader[map[string]any],
+) (*schema.StreamReader[*schema.Message], error) {
 	return schema.StreamReaderWithConvert(answer, func(chunk map[string]any) (*schema.Message, error) {
 		for name, v := range chunk { // there is one
 			return messageOf(name, v)

@@ -15,7 +15,9 @@ import (
 )
 
 // Call runs f for info: the handlers of ctx are called at its start with input, and at its end.
-func Call[I, O any](ctx context.Context, info *callbacks.RunInfo, input I, f func(ctx context.Context) (O, error)) (out O, err error) {
+func Call[I, O any](
+	ctx context.Context, info *callbacks.RunInfo, input I, f func(ctx context.Context) (O, error),
+) (out O, err error) {
 	ctx = engine.Reuse(ctx, info)
 	if s := engine.FromContext(ctx); s.Active() {
 		ctx = engine.WithState(ctx, s.Started())

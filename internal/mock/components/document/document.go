@@ -43,7 +43,9 @@ func (m *MockLoader) EXPECT() *MockLoaderMockRecorder {
 }
 
 // Load mocks base method.
-func (m *MockLoader) Load(ctx context.Context, src document.Source, opts ...document.LoaderOption) ([]*schema.Document, error) {
+func (m *MockLoader) Load(
+	ctx context.Context, src document.Source, opts ...document.LoaderOption,
+) ([]*schema.Document, error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, src}
 	for _, a := range opts {
@@ -87,7 +89,9 @@ func (m *MockTransformer) EXPECT() *MockTransformerMockRecorder {
 }
 
 // Transform mocks base method.
-func (m *MockTransformer) Transform(ctx context.Context, src []*schema.Document, opts ...document.TransformerOption) ([]*schema.Document, error) {
+func (m *MockTransformer) Transform(
+	ctx context.Context, src []*schema.Document, opts ...document.TransformerOption,
+) ([]*schema.Document, error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, src}
 	for _, a := range opts {

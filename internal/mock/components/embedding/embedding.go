@@ -42,7 +42,9 @@ func (m *MockEmbedder) EXPECT() *MockEmbedderMockRecorder {
 }
 
 // EmbedStrings mocks base method.
-func (m *MockEmbedder) EmbedStrings(ctx context.Context, texts []string, opts ...embedding.Option) ([][]float64, error) {
+func (m *MockEmbedder) EmbedStrings(
+	ctx context.Context, texts []string, opts ...embedding.Option,
+) ([][]float64, error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, texts}
 	for _, a := range opts {

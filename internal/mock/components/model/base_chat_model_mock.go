@@ -43,7 +43,9 @@ func (m *MockBaseChatModel) EXPECT() *MockBaseChatModelMockRecorder {
 }
 
 // Generate mocks base method.
-func (m *MockBaseChatModel) Generate(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+func (m *MockBaseChatModel) Generate(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.Message, error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, input}
 	for _, a := range opts {
@@ -63,7 +65,9 @@ func (mr *MockBaseChatModelMockRecorder) Generate(ctx, input any, opts ...any) *
 }
 
 // Stream mocks base method.
-func (m *MockBaseChatModel) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *MockBaseChatModel) Stream(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, input}
 	for _, a := range opts {

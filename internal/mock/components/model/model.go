@@ -57,7 +57,9 @@ func (mr *MockChatModelMockRecorder) BindTools(tools any) *gomock.Call {
 }
 
 // Generate mocks base method.
-func (m *MockChatModel) Generate(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+func (m *MockChatModel) Generate(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.Message, error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, input}
 	for _, a := range opts {
@@ -77,7 +79,9 @@ func (mr *MockChatModelMockRecorder) Generate(ctx, input any, opts ...any) *gomo
 }
 
 // Stream mocks base method.
-func (m *MockChatModel) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *MockChatModel) Stream(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, input}
 	for _, a := range opts {
@@ -121,7 +125,9 @@ func (m *MockToolCallingChatModel) EXPECT() *MockToolCallingChatModelMockRecorde
 }
 
 // Generate mocks base method.
-func (m *MockToolCallingChatModel) Generate(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+func (m *MockToolCallingChatModel) Generate(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.Message, error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, input}
 	for _, a := range opts {
@@ -141,7 +147,9 @@ func (mr *MockToolCallingChatModelMockRecorder) Generate(ctx, input any, opts ..
 }
 
 // Stream mocks base method.
-func (m *MockToolCallingChatModel) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *MockToolCallingChatModel) Stream(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, input}
 	for _, a := range opts {

@@ -43,7 +43,9 @@ func (m *MockRetriever) EXPECT() *MockRetrieverMockRecorder {
 }
 
 // Retrieve mocks base method.
-func (m *MockRetriever) Retrieve(ctx context.Context, query string, opts ...retriever.Option) ([]*schema.Document, error) {
+func (m *MockRetriever) Retrieve(
+	ctx context.Context, query string, opts ...retriever.Option,
+) ([]*schema.Document, error) {
 	m.ctrl.T.Helper()
 	varargs := []any{ctx, query}
 	for _, a := range opts {
