@@ -16,7 +16,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// listener is a handler that notes what it hears of agents, and reads their events.
+// listener is a handler that records the callbacks of agents, and reads their events.
 type listener[M MessageType] struct {
 	// deaf: it does not read them.
 	deaf bool
@@ -26,12 +26,12 @@ type listener[M MessageType] struct {
 	calls   []string
 	inputs  []*TypedAgentInput[M]
 	resumes []*ResumeInfo
-	// heard are the runs of agents whose events it reads, in the order in which they began to speak.
-	heard []*hearing[M]
+	// runs are the runs of agents whose events it reads, in the order in which they began to speak.
+	runs []*agentRecord[M]
 }
 
-// hearing is what a listener has read of one run of an agent.
-type hearing[M MessageType] struct {
+// agentRecord is what a listener has read of one run of an agent.
+type agentRecord[M MessageType] struct {
 	agent  string
 	events []observed[M]
 }
@@ -79,8 +79,8 @@ func (l *listener[M]) handler(t *testing.T) callbacks.Handler {
 			if l.deaf {
 				return
 			}
-			events, h := eventsOf[M](out), &hearing[M]{agent: info.Name}
-			l.heard = append(l.heard, h)
+			events, h := eventsOf[M](out), &agentRecord[M]{agent: info.Name}
+			l.runs = append(l.runs, h)
 			l.reading.Go(func() { h.events = read(t, events) })
 		},
 		func(info *callbacks.RunInfo) {
@@ -110,7 +110,7 @@ func eventsOf[M MessageType](out callbacks.CallbackOutput) *AsyncIterator[*Typed
 // of are the events of the runs of one agent, each with the agent that it is from.
 func (l *listener[M]) of(agent string) (lines []string) {
 	l.reading.Wait()
-	for _, h := range l.heard {
+	for _, h := range l.runs {
 		if h.agent == agent {
 			lines = append(lines, signed(h.events)...)
 		}
@@ -126,7 +126,7 @@ func signed[M MessageType](events []observed[M]) (lines []string) {
 	return lines
 }
 
-// expectedComponent is how agents on one kind of message are told from others.
+// expectedComponent is how agents on one kind of message are distinguished.
 func expectedComponent[M MessageType]() string {
 	if _, is := any(*new(M)).(agentic); is {
 		return string(ComponentOfAgenticAgent)
@@ -159,13 +159,13 @@ func testListeners[M MessageType](t *testing.T, streaming bool) {
 		it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}}, opts...)
 		require.NoError(t, err)
 		rest := read(t, it)
-		want := []string{"tester: assistant: [ask#1 x]", "tester: no message", "tester: tool ask#1: told yes", "tester: assistant: done"}
+		want := []string{"tester: assistant: [ask#1 x]", "tester: no message", "tester: tool ask#1: answered yes", "tester: assistant: done"}
 		require.Equal(t, want, append(signed(first), signed(rest)...))
 		synctest.Wait()
 		for i := range listeners {
 			l := &listeners[i]
 			require.Equal(t, want, l.of("tester"), "each has a copy of its own")
-			require.Len(t, l.heard, 2)
+			require.Len(t, l.runs, 2)
 			require.Equal(t, []string{start, "end tester", start, "end tester"}, l.calls)
 			require.Equal(t, []string{"user: hi"}, d.lines(l.inputs[0].Messages))
 			require.Nil(t, l.resumes[0])
@@ -265,17 +265,17 @@ func TestCallbacks_EventsAreTheAgentsOwn(t *testing.T) {
 // Handlers of an agent are called for what is inside it too, with each component's kind.
 // Rule runtime/B5.
 func TestCallbacks_InnerComponents(t *testing.T) {
-	heard := map[components.Component]int{}
+	fired := map[components.Component]int{}
 	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
-		heard[info.Component]++
+		fired[info.Component]++
 		return ctx
 	}).Build()
 	a := setup(t, says(chatAnswer("", wanted{"echo", "1", "x"}), chatAnswer("done")), []tool.BaseTool{echo("echo")})
 	drainAll(t, ask(t.Context(), Agent(a), false, WithCallbacks(h).DesignateAgent("tester")))
 	for component, n := range map[components.Component]int{ComponentOfAgent: 1, components.ComponentOfChatModel: 2, components.ComponentOfTool: 1} {
-		require.Equal(t, n, heard[component], component)
+		require.Equal(t, n, fired[component], component)
 	}
-	require.Greater(t, len(heard), 3, "and the graph")
+	require.Greater(t, len(fired), 3, "and the graph")
 }
 
 // TestCallbacks_DesignatedHandlersReachInnerComponents: handlers of an option are called for the agents that the
@@ -332,10 +332,10 @@ func TestCallbacks_EarlyFailuresHaveStartAndEnd(t *testing.T) {
 	require.ErrorIs(t, lastError(ask(t.Context(), a, false, WithCallbacks(l.handler(t)))), errBroken)
 	l.reading.Wait()
 	require.Equal(t, []string{"start a::Agent", "end a"}, l.calls)
-	require.Len(t, l.heard, 1)
-	require.ErrorIs(t, failure(t, l.heard[0].events), errBroken)
+	require.Len(t, l.runs, 1)
+	require.ErrorIs(t, failure(t, l.runs[0].events), errBroken)
 
-	// The agent to go on with is not there any more.
+	// The agent to continue with is not there any more.
 	store := memory{}
 	boss := func() Agent { return newOrdinary(t, "boss", &replies{all: []Message{transferTo("a")}}) }
 	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, boss(), asking("a")), CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
@@ -344,8 +344,8 @@ func TestCallbacks_EarlyFailuresHaveStartAndEnd(t *testing.T) {
 	require.ErrorIs(t, lastError(resumeWith(t, r, nil, WithCallbacks(l.handler(t)))), errNoInterruptedChild)
 	l.reading.Wait()
 	require.Equal(t, []string{"start boss:ChatModel:Agent", "end boss"}, l.calls)
-	require.Len(t, l.heard, 1)
-	require.ErrorIs(t, failure(t, l.heard[0].events), errNoInterruptedChild)
+	require.Len(t, l.runs, 1)
+	require.ErrorIs(t, failure(t, l.runs[0].events), errNoInterruptedChild)
 }
 
 // Rule runtime/B8.

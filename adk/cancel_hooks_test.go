@@ -186,7 +186,7 @@ func TestCancel_BeforeAResumedAgentStarts(t *testing.T) {
 		it, err = r.ResumeWithParams(t.Context(), "1", params)
 		require.NoError(t, err)
 		texts, _ := drainAll(t, it)
-		require.Equal(t, []string{"a: told yes", "a: done"}, texts)
+		require.Equal(t, []string{"a: answered yes", "a: done"}, texts)
 	})
 }
 

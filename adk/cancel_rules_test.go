@@ -171,7 +171,7 @@ func TestCancel_AnInterruptedCallKeepsItsState(t *testing.T) {
 	require.Equal(t, "agent:a;tool:ask:c1", out.err.InterruptContexts[0].Address.String())
 	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
 	require.NoError(t, err)
-	require.Equal(t, []string{"a: told yes", "a: done"}, collect(t, it).texts)
+	require.Equal(t, []string{"a: answered yes", "a: done"}, collect(t, it).texts)
 }
 
 // An agent tool that is being resumed keeps its state too when it is abandoned by a cancel that is not meant for it:
@@ -192,7 +192,7 @@ func TestCancel_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
 					<-release
 				}
 				require.True(t, has)
-				return "told " + answer + " " + state, nil
+				return "answered " + answer + " " + state, nil
 			}}
 			deepest := recall(callOf("echo", "d", "x"), callOf("ask", "d2", "x"), chatAnswer("deepest done"))
 			inner := newOrdinary(t, "inner", recall(callOf("deepest", "i", `{"request":"do"}`), chatAnswer("inner done")),
@@ -218,7 +218,7 @@ func TestCancel_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
 			texts, _ := drainAll(t, resumeWith(t, r, map[string]any{again[0].ID: "sure"}))
 			require.Equal(t, []string{"a: inner done", "a: done"}, texts)
 			require.Equal(t, asked+1, deepest.n, "it goes on after its interrupt")
-			require.Equal(t, "tool ask#d2: told sure asked", chatDialect.line(deepest.seen[deepest.n-1][len(deepest.seen[deepest.n-1])-1]))
+			require.Equal(t, "tool ask#d2: answered sure asked", chatDialect.line(deepest.seen[deepest.n-1][len(deepest.seen[deepest.n-1])-1]))
 		})
 	}
 }
@@ -243,7 +243,7 @@ func TestCancel_ResumedParallelKeepsItsBranches(t *testing.T) {
 	out := collect(t, it)
 	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
 	require.NoError(t, err)
-	require.Equal(t, []string{"slow: told yes", "slow: slow done"}, collect(t, it).texts)
+	require.Equal(t, []string{"slow: answered yes", "slow: slow done"}, collect(t, it).texts)
 	require.Equal(t, 1, quick.n)
 	require.Equal(t, 2, slow.n)
 }

@@ -65,7 +65,7 @@ func TestResume_CustomSubAgentAroundAFlow(t *testing.T) {
 	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}})
 	require.NoError(t, err)
 	texts, _ := drainAll(t, it)
-	require.Equal(t, []string{"worker: told yes", "worker: worker done"}, texts)
+	require.Equal(t, []string{"worker: answered yes", "worker: worker done"}, texts)
 }
 
 // An exit that is the child's last event ends the sequence, also if an agent inside the child sent it.

@@ -200,7 +200,7 @@ func TestEager_CallsGoThroughEverything(t *testing.T) {
 
 func testSameCall[M MessageType](t *testing.T) {
 	d := dialectOf[M]()
-	var told [2][]string
+	var trace [2][]string
 	for i, eager := range []bool{false, true} {
 		var notes diary
 		var rec recorder
@@ -239,14 +239,14 @@ func testSameCall[M MessageType](t *testing.T) {
 		})
 		ctx := callbacks.InitCallbacks(t.Context(), nil, rec.handler())
 		all := read(t, bare(ctx, a, true, WithToolOptions([]tool.Option{tool.WrapImplSpecificOptFn(func(o *toolFlavor) { o.v = "sweet" })})))
-		told[i] = append(notes.all(), linesOf(all)...)
+		trace[i] = append(notes.all(), linesOf(all)...)
 		for _, f := range rec.of("Tool") {
-			told[i] = append(told[i], fmt.Sprint(f.timing, f.name, f.typ))
+			trace[i] = append(trace[i], fmt.Sprint(f.timing, f.name, f.typ))
 		}
-		told[i] = append(told[i], <-t1.got, strings.Join(m.asked[1], "\n"))
+		trace[i] = append(trace[i], <-t1.got, strings.Join(m.asked[1], "\n"))
 	}
-	require.ElementsMatch(t, told[0], told[1])
-	require.Contains(t, told[1], "dynamic {}  2")
+	require.ElementsMatch(t, trace[0], trace[1])
+	require.Contains(t, trace[1], "dynamic {}  2")
 }
 
 func chunkAt[M MessageType](at int, call wanted) M {

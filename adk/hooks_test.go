@@ -563,3 +563,29 @@ func (s *seesErrors[M]) WrapEnhancedStreamableToolCall(_ context.Context, e Enha
 		return r, err
 	}, nil
 }
+
+// TestHooks_AfterAgentHasAnswerTranscriptAndUsage: one hook has the answer, the transcript and what it cost.
+func TestHooks_AfterAgentHasAnswerTranscriptAndUsage(t *testing.T) {
+	used := func(m Message, n int) Message {
+		m.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{TotalTokens: n}}
+		return m
+	}
+	var lines []string
+	tokens := 0
+	h := &hooked[Message]{afterAgent: func(ctx context.Context, s *ChatModelAgentState) (context.Context, error) {
+		lines = chatDialect.lines(s.Messages)
+		for _, m := range s.Messages {
+			if m.ResponseMeta != nil {
+				tokens += m.ResponseMeta.Usage.TotalTokens
+			}
+		}
+		return ctx, nil
+	}}
+	for _, streaming := range []bool{false, true} {
+		tokens = 0
+		m := says(used(chatAnswer("", wanted{"t", "c1", object}), 10), used(chatAnswer("done"), 20))
+		read(t, bare(t.Context(), setup(t, m, []tool.BaseTool{echo("t")}, with[Message](h)), streaming))
+		require.Equal(t, []string{"user: hi", asked, answered, ended}, lines)
+		require.Equal(t, 30, tokens)
+	}
+}

@@ -75,7 +75,7 @@ type endTest struct {
 }
 
 func (e *endTest) asker() *ChatModelAgent {
-	e.model = &replies{all: []*schema.Message{callOf("echo", "c1", "told"), schema.AssistantMessage("<told>", nil)}}
+	e.model = &replies{all: []*schema.Message{callOf("echo", "c1", "text"), schema.AssistantMessage("<text>", nil)}}
 	conf := &ChatModelAgentConfig{Name: "asker", Description: "asks", Model: e.model, OutputKey: "said"}
 	switch e.end {
 	case byResult:
@@ -122,7 +122,7 @@ func (e *endTest) alone() {
 		require.Equal(e, []string{"next: mine"}, e.run(flow), e.name)
 		return
 	}
-	require.Equal(e, []string{"asker: <told>"}, e.run(e.asker()), e.name)
+	require.Equal(e, []string{"asker: <text>"}, e.run(e.asker()), e.name)
 }
 
 // inSequence: the next agent finds the message in the history and in the session.
@@ -130,18 +130,18 @@ func (e *endTest) inSequence() {
 	if e.end == byTransfer {
 		return
 	}
-	heard := &replies{all: []*schema.Message{schema.AssistantMessage("heard", nil)}}
-	next, err := NewChatModelAgent(e.Context(), &ChatModelAgentConfig{Name: "next", Description: "n", Instruction: "It said {said}.", Model: heard})
+	nextModel := &replies{all: []*schema.Message{schema.AssistantMessage("noted", nil)}}
+	next, err := NewChatModelAgent(e.Context(), &ChatModelAgentConfig{Name: "next", Description: "n", Instruction: "It said {said}.", Model: nextModel})
 	require.NoError(e, err)
 	seq, err := NewSequentialAgent(e.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{e.asker(), next}})
 	require.NoError(e, err)
-	require.Equal(e, []string{"next: heard"}, e.run(seq), e.name)
-	told := 0
-	for _, m := range heard.seen[0][1:] {
-		told += strings.Count(m.Content, "<told>")
+	require.Equal(e, []string{"next: noted"}, e.run(seq), e.name)
+	count := 0
+	for _, m := range nextModel.seen[0][1:] {
+		count += strings.Count(m.Content, "<text>")
 	}
-	require.Equal(e, "It said <told>.", heard.seen[0][0].Content, e.name)
-	require.Equal(e, 2-int(e.end), told, "%s: the result of the tool, and the answer if there was one", e.name)
+	require.Equal(e, "It said <text>.", nextModel.seen[0][0].Content, e.name)
+	require.Equal(e, 2-int(e.end), count, "%s: the result of the tool, and the answer if there was one", e.name)
 }
 
 // asTool: the message is the result of the agent tool.
@@ -149,5 +149,5 @@ func (e *endTest) asTool() {
 	boss := &replies{all: []*schema.Message{callOf("asker", "b1", `{"request":"x"}`), schema.AssistantMessage("done", nil)}}
 	e.run(newOrdinary(e.T, "boss", boss, NewAgentTool(e.Context(), e.asker())))
 	require.Len(e, boss.seen, 2, e.name)
-	require.Equal(e, "<told>", boss.seen[1][2].Content, e.name)
+	require.Equal(e, "<text>", boss.seen[1][2].Content, e.name)
 }

@@ -119,7 +119,7 @@ func TestInterrupt_StateIsGivenOnce(t *testing.T) {
 	require.Equal(t, "may I?", second[0].Info, "not 'again'")
 	require.Equal(t, first[0].Address, second[0].Address)
 	texts, _ := drainAll(t, resumeWith(t, r, map[string]any{second[0].ID: "sure"}))
-	require.Equal(t, []string{"a: told sure", "a: two"}, texts)
+	require.Equal(t, []string{"a: answered sure", "a: two"}, texts)
 }
 
 // noted is a custom agent that notes what it is resumed with.
@@ -203,7 +203,7 @@ func TestInterrupt_CompositeTargets(t *testing.T) {
 		return append([]Message{schema.UserMessage("changed")}, history[1:]...)
 	}}
 	texts, _ := drainAll(t, resumeWith(t, r, map[string]any{point.ID: "yes", point.Parent.ID: data}))
-	require.Equal(t, []string{"a: told yes", "a: done"}, texts)
+	require.Equal(t, []string{"a: answered yes", "a: done"}, texts)
 	require.Equal(t, "user: changed", chatDialect.lines(m.seen[1])[0])
 
 	err := lastError(resumeWith(t, r, map[string]any{point.Parent.ID: "no such data"}))
@@ -308,7 +308,7 @@ func testAddedTools[M MessageType](t *testing.T, streaming bool) {
 	point := all[len(all)-1].Action.Interrupted.InterruptContexts[0]
 	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}})
 	require.NoError(t, err)
-	require.Equal(t, []string{"tool ask#1: told yes", "assistant: done"}, linesOf(read(t, it)))
+	require.Equal(t, []string{"tool ask#1: answered yes", "assistant: done"}, linesOf(read(t, it)))
 	require.Equal(t, []string{"echo", "ask"}, toolNames(m.options[1]))
 }
 
@@ -325,6 +325,6 @@ func TestInterrupt_CallsOfOneIDAreResumedOneByOne(t *testing.T) {
 		require.Len(t, points, 1)
 		require.Equal(t, "again", points[0].Info, "its state was kept")
 		texts, _ := drainAll(t, resumeWith(t, r, map[string]any{points[0].ID: "two"}))
-		require.Equal(t, []string{"a: told two", "a: done"}, texts)
+		require.Equal(t, []string{"a: answered two", "a: done"}, texts)
 	}
 }

@@ -49,11 +49,11 @@ type (
 )
 
 func hear(ctx context.Context) (context.Context, error) {
-	ctx.Value(heardKey{}).(*diary).add("AfterAgent")
+	ctx.Value(diaryKey{}).(*diary).add("AfterAgent")
 	return ctx, nil
 }
 
-type heardKey struct{}
+type diaryKey struct{}
 
 func (*pointerBase) AfterAgent(ctx context.Context, _ *ChatModelAgentState) (context.Context, error) {
 	return hear(ctx)
@@ -131,11 +131,11 @@ func TestOverride_FindsWhichHooksAMiddlewareHas(t *testing.T) {
 			require.Equal(t, want, has, name)
 		}
 		// and in a run
-		var heard diary
-		ctx := context.WithValue(t.Context(), heardKey{}, &heard)
+		var calls diary
+		ctx := context.WithValue(t.Context(), diaryKey{}, &calls)
 		a := setup(t, says(chatAnswer("done")), nil, with[Message](c.handler))
 		require.Len(t, read(t, bare(ctx, a, false)), 1, name)
-		require.Equal(t, c.has == "AfterAgent", len(heard.all()) == 1, name)
+		require.Equal(t, c.has == "AfterAgent", len(calls.all()) == 1, name)
 	}
 }
 

@@ -422,3 +422,66 @@ func TestRetry_StateCountsAttempts(t *testing.T) {
 	require.Len(t, read(t, bare(t.Context(), a, false)), 3)
 	require.Equal(t, []int{0, 1, 0}, saw)
 }
+
+// TestRetry_MakesAsManyAttemptsAsConfigured: for 0, 1 and n retries.
+func TestRetry_MakesAsManyAttemptsAsConfigured(t *testing.T) {
+	bubbled(t, testAttempts[ordinary], testAttempts[agentic])
+}
+
+func testAttempts[M MessageType](t *testing.T, streaming bool) {
+	for _, n := range []int{0, 1, 4} {
+		m := &fickle[M]{tries: []try[M]{breaks[M](errShaky, "a")}}
+		require.ErrorIs(t, endError(t, read(t, bare(t.Context(), setup[M](t, m, nil, retrying[M](n, nil)), streaming))), errShaky)
+		require.Equal(t, n+1, m.calls(), "retry")
+
+		m, second := &fickle[M]{tries: m.tries}, &fickle[M]{tries: m.tries}
+		others := make([]model.BaseModel[M], n)
+		for i := range others {
+			others[i] = second
+		}
+		read(t, bare(t.Context(), setup[M](t, m, nil, standIns(uint(n), &diary{}, others...)), streaming))
+		require.Equal(t, []int{1, n}, []int{m.calls(), second.calls()}, "failover")
+	}
+}
+
+// TestRetry_ADiscardedAnswerIsMarkedInItsStream: an answer that a provider has finished for a bad reason is tried
+// again, and the stream of the discarded one ends with an error that says so. In the end exactly the accepted answer
+// is shown.
+func TestRetry_ADiscardedAnswerIsMarkedInItsStream(t *testing.T) {
+	const malformed = "MALFORMED_FUNCTION_CALL"
+	bad := &schema.Message{Role: schema.Assistant, ResponseMeta: &schema.ResponseMeta{FinishReason: malformed}}
+	for name, first := range map[string]try[Message]{
+		"bad finish": {chunks: []Message{chatAnswer("I "), chatAnswer("mean"), bad}},
+		"broken":     breaks[Message](errShaky, "I ", "mea"),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &fickle[Message]{tries: []try[Message]{first, says1[Message]("the ", "answer")}}
+			a := setup[Message](t, m, nil, retrying(1, func(rc *RetryContext) *RetryDecision {
+				finish := ""
+				if meta := rc.OutputMessage.ResponseMeta; meta != nil {
+					finish = meta.FinishReason
+				}
+				return &RetryDecision{Retry: rc.Err != nil || finish == malformed, RejectReason: finish}
+			}))
+			screen, taken := "", 0
+			for e := range bare(t.Context(), a, true).All() {
+				require.NoError(t, e.Err, name)
+				shown := screen
+				for chunk, err := range e.Output.MessageOutput.MessageStream.All() {
+					var again *WillRetryError
+					if errors.As(err, &again) {
+						screen, taken = shown, taken+1
+						if name == "bad finish" {
+							require.Equal(t, malformed, again.RejectReason())
+						}
+						break
+					}
+					require.NoError(t, err)
+					screen += chunk.Content
+				}
+			}
+			require.Equal(t, "the answer", screen, name)
+			require.Equal(t, 1, taken, name)
+		})
+	}
+}

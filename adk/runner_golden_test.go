@@ -49,7 +49,7 @@ func TestRunner_GoldenCheckpoint(t *testing.T) {
 	it, err := goldenRunner(t, memory{"1": data}).ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: targets})
 	require.NoError(t, err)
 	texts, _ := drainAll(t, it)
-	require.Equal(t, []string{"asking: told yes", "asking: done"}, texts)
+	require.Equal(t, []string{"asking: answered yes", "asking: done"}, texts)
 }
 
 // TestRunner_DamagedCheckpointsAreErrors: each kind of damage is an error of its own, and none is a panic.

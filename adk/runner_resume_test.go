@@ -69,7 +69,7 @@ func askTool(name string) tool.BaseTool {
 			return "", tool.StatefulInterrupt(ctx, "may I?", args)
 		}
 		if target && has {
-			return "told " + data, nil
+			return "answered " + data, nil
 		}
 		return "", tool.Interrupt(ctx, "again")
 	}}
@@ -108,7 +108,7 @@ func TestRunner_ResumesATool(t *testing.T) {
 			ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{ic.ID: "yes"}})
 		require.NoError(t, err)
 		texts, last := drainAll(t, it)
-		require.Equal(t, []string{"a: told yes", "a: done"}, texts)
+		require.Equal(t, []string{"a: answered yes", "a: done"}, texts)
 		require.Equal(t, streaming, last.Output.MessageOutput.IsStreaming)
 		require.Len(t, m.seen[1], 3)
 	}
@@ -158,13 +158,13 @@ func TestWorkflow_ParallelInterruptsAndResume(t *testing.T) {
 	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{first.ID: "1"}})
 	require.NoError(t, err)
 	texts, last := drainAll(t, it)
-	require.Equal(t, []string{"x: told 1", "x: x done"}, texts)
+	require.Equal(t, []string{"x: answered 1", "x: x done"}, texts)
 	require.Len(t, last.Action.Interrupted.InterruptContexts, 1)
 	require.NotContains(t, before, last.Action.Interrupted.InterruptContexts[0].ID, "rule runtime/I2: it has a new ID")
 	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "2"}})
 	require.NoError(t, err)
 	texts, _ = drainAll(t, it)
-	require.Equal(t, []string{"y: told 2", "y: y done"}, texts)
+	require.Equal(t, []string{"y: answered 2", "y: y done"}, texts)
 }
 
 // Rules runtime/F3, runtime/F5.
@@ -183,7 +183,7 @@ func TestFlow_TransferAndResume(t *testing.T) {
 	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{ic.ID: "yes"}})
 	require.NoError(t, err)
 	texts, _ = drainAll(t, it)
-	require.Equal(t, []string{"child: told yes", "child: child done"}, texts)
+	require.Equal(t, []string{"child: answered yes", "child: child done"}, texts)
 }
 
 // The run can be resumed from its checkpoint again. One that is saved at every step removes it: nothing that it has
@@ -210,7 +210,7 @@ func TestRunner_KeepsTheCheckpointOfARunThatHasEnded(t *testing.T) {
 				require.NoError(t, err)
 				require.NotEqual(t, first, second, "it has stopped again, and is saved under the same ID")
 
-				done := []string{"a: told yes", "a: done"}
+				done := []string{"a: answered yes", "a: done"}
 				texts, _ := drainAll(t, resume())
 				require.Equal(t, done, texts)
 				if durability == EveryStep {

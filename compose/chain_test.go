@@ -28,7 +28,7 @@ func choose(key string) GraphBranchCondition[string] {
 	return func(context.Context, string) (string, error) { return key, nil }
 }
 
-// described compiles a graph and returns what its callbacks were told.
+// described compiles a graph and returns what its compile callbacks received.
 func described[I, O any](t *testing.T, g interface {
 	Compile(context.Context, ...GraphCompileOption) (Runnable[I, O], error)
 }, opts ...GraphCompileOption) *GraphInfo {
@@ -165,10 +165,10 @@ func TestChain_ConditionsUseTheKeysOfTheBranch(t *testing.T) {
 	}
 	_, err := named.Invoke(context.Background(), "x", WithCallbacks(onStart(func(string) {})).DesignateNode("a"))
 	require.ErrorContains(t, err, "option has designated an unknown node: [a]")
-	heard := 0
-	_, err = named.Invoke(context.Background(), "x", WithCallbacks(onStart(func(string) { heard++ })).DesignateNode("node key"))
+	starts := 0
+	_, err = named.Invoke(context.Background(), "x", WithCallbacks(onStart(func(string) { starts++ })).DesignateNode("node key"))
 	require.NoError(t, err)
-	require.Equal(t, 1, heard)
+	require.Equal(t, 1, starts)
 }
 
 func TestChain_EveryFormOfBranch(t *testing.T) {

@@ -155,8 +155,8 @@ func TestCheckpoint_SerializerIsReplaced(t *testing.T) {
 	})
 }
 
-// unheard is registered nowhere.
-type unheard struct{ X int }
+// unregistered is registered nowhere.
+type unregistered struct{ X int }
 
 // What an interface holds must be of a registered type; what the user is asked is not stored at all.
 // Rule compose/H-8.
@@ -170,20 +170,20 @@ func TestCheckpoint_NeedsRegisteredTypesBehindInterfaces(t *testing.T) {
 		before     bool // the interrupt is before the node
 		build      func(g *Graph[string, string]) error
 	}{
-		{"an input", "unknown type: compose.unheard", true, func(g *Graph[string, string]) error {
-			return errors.Join(g.AddLambdaNode("a", give(unheard{1})), g.AddLambdaNode("stop", end))
+		{"an input", "unknown type: compose.unregistered", true, func(g *Graph[string, string]) error {
+			return errors.Join(g.AddLambdaNode("a", give(unregistered{1})), g.AddLambdaNode("stop", end))
 		}},
-		{"behind a pointer, in a map", "unknown type: compose.unheard", true, func(g *Graph[string, string]) error {
-			return errors.Join(g.AddLambdaNode("a", give(kv{"k": []any{&unheard{1}}})), g.AddLambdaNode("stop", end))
+		{"behind a pointer, in a map", "unknown type: compose.unregistered", true, func(g *Graph[string, string]) error {
+			return errors.Join(g.AddLambdaNode("a", give(kv{"k": []any{&unregistered{1}}})), g.AddLambdaNode("stop", end))
 		}},
-		{"the state of an interrupt", "unknown type: compose.unheard", false, func(g *Graph[string, string]) error {
+		{"the state of an interrupt", "unknown type: compose.unregistered", false, func(g *Graph[string, string]) error {
 			return errors.Join(g.AddLambdaNode("a", suffix("a")), g.AddLambdaNode("stop", InvokableLambda(func(ctx context.Context, _ string) (string, error) {
-				return "", StatefulInterrupt(ctx, nil, unheard{1})
+				return "", StatefulInterrupt(ctx, nil, unregistered{1})
 			})))
 		}},
 		{"the info of an interrupt", "", false, func(g *Graph[string, string]) error {
 			return errors.Join(g.AddLambdaNode("a", suffix("a")), g.AddLambdaNode("stop", InvokableLambda(func(ctx context.Context, _ string) (string, error) {
-				return "", Interrupt(ctx, func() unheard { return unheard{7} })
+				return "", Interrupt(ctx, func() unregistered { return unregistered{7} })
 			})))
 		}},
 		{"a registered input", "", true, func(g *Graph[string, string]) error {

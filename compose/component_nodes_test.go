@@ -108,7 +108,7 @@ func agenticCall() *schema.AgenticMessage {
 	}}
 }
 
-// nodeKind is one kind of node: how each builder adds it, what it does, and what handlers hear of it.
+// nodeKind is one kind of node: how each builder adds it, what it does, and what handlers receive.
 type nodeKind struct {
 	component components.Component
 	typ       string
@@ -253,14 +253,14 @@ func nodeKinds(t *testing.T) []nodeKind {
 	}
 }
 
-// heard is what a handler was told about the node named "node".
-type heard struct {
+// nodeCalls records the callbacks of the node named "node".
+type nodeCalls struct {
 	infos []callbacks.RunInfo
 	ins   []callbacks.CallbackInput
 	outs  []callbacks.CallbackOutput
 }
 
-func (h *heard) handler() callbacks.Handler {
+func (h *nodeCalls) handler() callbacks.Handler {
 	return callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
 			if info.Name == "node" {
@@ -356,7 +356,7 @@ func TestComponentNodes_EveryKindInEveryBuilder(t *testing.T) {
 		for name, build := range builders {
 			t.Run(string(k.component)+"/"+name, func(t *testing.T) {
 				r := build(t)
-				var h heard
+				var h nodeCalls
 				opts := []Option{WithCallbacks(h.handler())}
 				before := int32(0)
 				if k.marks != nil {
@@ -440,14 +440,14 @@ func (m *selfReporting) Generate(ctx context.Context, in []*schema.Message, opts
 	return m.answer, nil
 }
 
-// A component that reports itself is heard once, with the node's RunInfo.
+// A component that reports itself reports once, with the node's RunInfo.
 // Rules compose/K-3, components/C3.
 func TestComponentNodes_SelfReportingOnesReportOnce(t *testing.T) {
 	g := NewGraph[[]*schema.Message, *schema.Message]()
 	answer := schema.AssistantMessage("hi", nil)
 	require.NoError(t, g.AddChatModelNode("n", &selfReporting{fakeModel[*schema.Message]{newMarks(), answer}}, WithNodeName("node")))
 	line(t, g, "n")
-	var h heard
+	var h nodeCalls
 	_, err := compiled[[]*schema.Message, *schema.Message](t, g).Invoke(context.Background(), nil, WithCallbacks(h.handler()))
 	require.NoError(t, err)
 	require.Equal(t, []callbacks.RunInfo{{Name: "node", Type: "Fake", Component: components.ComponentOfChatModel}}, h.infos)
@@ -464,7 +464,7 @@ func TestCallbacks_PayloadsAreTheFunctionsOwn(t *testing.T) {
 			return kv{"out": out["out"].(string) + ">"}, nil
 		})))
 	line(t, g, "n")
-	var h heard
+	var h nodeCalls
 	forms4(t, compiled[kv, kv](t, g), kv{"in": "x"}, kv{"out": "x<n>"}, WithCallbacks(h.handler()))
 	for i := range h.ins {
 		require.Equal(t, "x<", h.ins[i])
@@ -485,7 +485,7 @@ func TestCallbacks_NestedInterruptsStartAndFailEachTime(t *testing.T) {
 	line(t, g, "sub")
 	forEachRunKind(t, func(t *testing.T, call caller) {
 		r := compiled[string, string](t, g, WithGraphName("g"), WithCheckPointStore(newStore()))
-		attempt := func(ctx context.Context) (out, moments string, h heard, err error) {
+		attempt := func(ctx context.Context) (out, moments string, h nodeCalls, err error) {
 			var got []moment
 			out, err = call(r, ctx, WithCheckPointID("id"), WithCallbacks(recorder(&got), h.handler()))
 			var sb strings.Builder

@@ -240,14 +240,14 @@ func (g *propGraph) interpretSteps(input propValue) outcome {
 // interpretDAG is the reference for graphs that go by all predecessors: node indexes are a topological order.
 func (g *propGraph) interpretDAG(input propValue) outcome {
 	const skipped = "skipped"
-	type heard struct{ values map[int]propValue }
-	inbox := map[int]*heard{}
+	type nodeInput struct{ values map[int]propValue }
+	inbox := map[int]*nodeInput{}
 	said := map[int]map[int]string{} // to, from: "ready" or skipped
-	tell := func(from int, v propValue, live bool) {
+	emit := func(from int, v propValue, live bool) {
 		all, chosen := g.successors(from, v)
 		for _, to := range all {
 			if said[to] == nil {
-				said[to], inbox[to] = map[int]string{}, &heard{values: map[int]propValue{}}
+				said[to], inbox[to] = map[int]string{}, &nodeInput{values: map[int]propValue{}}
 			}
 			if live && chosen[to] {
 				said[to][from] = "ready"
@@ -277,14 +277,14 @@ func (g *propGraph) interpretDAG(input propValue) outcome {
 			}
 		}
 	}
-	tell(propStart, input, true)
+	emit(propStart, input, true)
 	for i := range g.nodes {
 		switch {
 		case mute[i]:
 		case alive(i):
-			tell(i, g.run(i, merged(inbox[i].values)), true)
+			emit(i, g.run(i, merged(inbox[i].values)), true)
 		default:
-			tell(i, nil, false)
+			emit(i, nil, false)
 		}
 	}
 	for _, p := range g.predecessors(propEnd) {

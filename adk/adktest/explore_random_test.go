@@ -24,8 +24,8 @@ type tree struct {
 	rnd *rand.Rand
 	// names and pieces number the agents and the calls.
 	names, pieces int
-	// told is what the tree is made of.
-	told                   *strings.Builder
+	// shape describes what the tree is made of.
+	shape                  *strings.Builder
 	unordered, speculative bool
 	// beside is how many parallel agents are around. A branch that fails counts as done when another one asks (rule
 	// runtime/W7): there are no questions in them.
@@ -35,8 +35,8 @@ type tree struct {
 	wide *rand.Rand
 }
 
-func newTree(t *testing.T, p prober[*schema.Message], made *made[*schema.Message], seed uint64) *tree {
-	return &tree{explored: explored[*schema.Message]{t, p, made}, rnd: rand.New(rand.NewPCG(seed, 1)), told: new(strings.Builder)}
+func newTree(t *testing.T, p *adktest.Probe[*schema.Message], made *made[*schema.Message], seed uint64) *tree {
+	return &tree{explored: explored[*schema.Message]{t, p, made}, rnd: rand.New(rand.NewPCG(seed, 1)), shape: new(strings.Builder)}
 }
 
 func (g *tree) chance(percent int) bool { return g.rnd.IntN(100) < percent }
@@ -62,19 +62,19 @@ func (g *tree) agentAt(depth, visits int) adk.Agent {
 }
 
 func (g *tree) children(depth, n int, visits int) (all []adk.Agent) {
-	g.told.WriteString("(")
+	g.shape.WriteString("(")
 	for range n {
 		all = append(all, g.agentAt(depth-1, visits))
 	}
-	g.told.WriteString(")")
+	g.shape.WriteString(")")
 	return all
 }
 
-func (g *tree) tell(format string, args ...any) { fmt.Fprintf(g.told, " "+format, args...) }
+func (g *tree) describe(format string, args ...any) { fmt.Fprintf(g.shape, " "+format, args...) }
 
 func (g *tree) chain(depth, visits int) adk.Agent {
 	name := g.name("chain")
-	g.tell("%s", name)
+	g.describe("%s", name)
 	a, err := adk.NewSequentialAgent(g.t.Context(), &adk.SequentialAgentConfig{Name: name, Description: "chain", SubAgents: g.children(depth, 2+g.rnd.IntN(2), visits)})
 	require.NoError(g.t, err)
 	return a
@@ -83,13 +83,13 @@ func (g *tree) chain(depth, visits int) adk.Agent {
 func (g *tree) sideBySide(depth, visits int) adk.Agent {
 	g.unordered = true
 	name := g.name("parallel")
-	g.tell("%s", name)
+	g.describe("%s", name)
 	g.beside++
 	branches := g.children(depth, 2+g.rnd.IntN(2), visits)
 	g.beside--
 	both, err := adk.NewParallelAgent(g.t.Context(), &adk.ParallelAgentConfig{Name: name, Description: "parallel", SubAgents: branches})
 	require.NoError(g.t, err)
-	g.tell("then")
+	g.describe("then")
 	a, err := adk.NewSequentialAgent(g.t.Context(), &adk.SequentialAgentConfig{Name: g.name("chain"), Description: "chain", SubAgents: []adk.Agent{both, g.leaf(0, visits)}})
 	require.NoError(g.t, err)
 	return a
@@ -97,7 +97,7 @@ func (g *tree) sideBySide(depth, visits int) adk.Agent {
 
 func (g *tree) loop(depth, visits int) adk.Agent {
 	name := g.name("loop")
-	g.tell("%s", name)
+	g.describe("%s", name)
 	a, err := adk.NewLoopAgent(g.t.Context(), &adk.LoopAgentConfig{Name: name, Description: "loop", SubAgents: g.children(depth, 1+g.rnd.IntN(2), 2*visits), MaxIterations: 2})
 	require.NoError(g.t, err)
 	return a
@@ -110,7 +110,7 @@ func transferTo(name string) adktest.Reply {
 // handsOver is a boss that hands over to one of its helpers, who may hand back.
 func (g *tree) handsOver(depth, visits int) adk.Agent {
 	name := g.name("boss")
-	g.tell("%s", name)
+	g.describe("%s", name)
 	helpers := g.children(depth, 1+g.rnd.IntN(2), visits)
 	to := helpers[g.rnd.IntN(len(helpers))].Name(g.t.Context())
 	var script []adktest.Reply
@@ -132,7 +132,7 @@ func (g *tree) supervised(depth, visits int) adk.Agent {
 		return g.leaf(depth, visits)
 	}
 	name := g.name("supervisor")
-	g.tell("%s", name)
+	g.describe("%s", name)
 	workers := g.children(depth, 1+g.rnd.IntN(2), once)
 	var script []adktest.Reply
 	for _, w := range workers {
@@ -154,7 +154,7 @@ func (g *tree) deterministic(depth, visits int) adk.Agent {
 		return g.leaf(depth, visits)
 	}
 	name := g.name("head")
-	g.tell("%s", name)
+	g.describe("%s", name)
 	workers := g.children(depth, 1, once)
 	worker := adk.AgentWithDeterministicTransferTo(g.t.Context(), &adk.DeterministicTransferConfig{Agent: workers[0], ToAgentNames: []string{name}})
 	script := []adktest.Reply{transferTo(workers[0].Name(g.t.Context())), g.work(name), g.last(name)}
@@ -217,18 +217,18 @@ func (g *tree) last(agent string) adktest.Reply {
 func (g *tree) whims(eager bool) func(conf *adk.ChatModelAgentConfig) {
 	ask, shaky := g.chance(15) && g.beside == 0, g.chance(15)
 	if ask {
-		g.tell("+approval")
+		g.describe("+approval")
 	}
 	if shaky {
-		g.tell("+shaky")
+		g.describe("+shaky")
 	}
 	if eager {
-		g.tell("+eager")
+		g.describe("+eager")
 		g.speculative = true
 	}
 	hooks := g.chance(30)
 	if hooks {
-		g.tell("+hooks")
+		g.describe("+hooks")
 	}
 	return func(conf *adk.ChatModelAgentConfig) {
 		if hooks {
@@ -257,7 +257,7 @@ func (g *tree) whims(eager bool) func(conf *adk.ChatModelAgentConfig) {
 // leaf is a chat model agent, which may have agents as tools.
 func (g *tree) leaf(depth, visits int) adk.Agent {
 	name := g.name("agent")
-	g.tell("%s", name)
+	g.describe("%s", name)
 	var script []adktest.Reply
 	var tools []tool.BaseTool
 	direct := g.chance(15)
@@ -268,9 +268,9 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 			script = append(script, g.work(name))
 		}
 		if depth > 0 && g.chance(60) {
-			g.tell("[")
+			g.describe("[")
 			inner := g.agentAt(depth-1, once)
-			g.tell("]")
+			g.describe("]")
 			tools = append(tools, adk.NewAgentTool(g.t.Context(), inner))
 			call := adktest.Calls(adktest.Call(inner.Name(g.t.Context()), `{"request":"do it"}`))
 			if g.chance(50) {
@@ -294,13 +294,13 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 		}
 	}
 	if judged {
-		g.tell("+judged")
+		g.describe("+judged")
 	}
 	if exits {
 		g.tell("+exits")
 	}
 	if direct {
-		g.tell("+direct")
+		g.describe("+direct")
 		tools = append(tools, g.p.Tool(adktest.NewTool("last")))
 	}
 	whims := g.whims(g.chance(15))
@@ -328,7 +328,7 @@ func TestExplore_RandomTrees(t *testing.T) {
 			},
 		}
 		e.Unordered, e.Speculative = dry.unordered, dry.speculative && e.Streaming
-		t.Run(fmt.Sprintf("%d:%s", seed, dry.told), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d:%s", seed, dry.shape), func(t *testing.T) {
 			adktest.Explore(t.Context(), t, e)
 			dry = nil
 			made.requireCollected(t)

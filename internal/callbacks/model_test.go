@@ -52,10 +52,10 @@ func (m model) start() (model, []string) {
 	if !m.manager {
 		return m, nil
 	}
-	told := slices.Concat(m.runs, m.globals)
-	slices.Reverse(told)
+	called := slices.Concat(m.runs, m.globals)
+	slices.Reverse(called)
 	m.last, m.pending = m.pending, nil
-	return m, lines(told, m.last)
+	return m, lines(called, m.last)
 }
 
 func (m model) end() []string {

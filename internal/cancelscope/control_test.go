@@ -97,13 +97,14 @@ func TestSettle(t *testing.T) {
 	<-c.Done()
 }
 
-// TestAsk_Told: whoever asks is told before anything stops, and only if it is not too late.
-func TestAsk_Told(t *testing.T) {
+// TestAsk_AcceptedBeforeAnythingStops: Accepted is closed before anything stops, and only if the request is not too
+// late.
+func TestAsk_AcceptedBeforeAnythingStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Control
-		told, late := make(chan struct{}), make(chan struct{})
-		c.Root().OnNow(StopFunc(func() { <-told }))
-		require.True(t, c.Ask(Request{Accepted: told}))
+		accepted, late := make(chan struct{}), make(chan struct{})
+		c.Root().OnNow(StopFunc(func() { <-accepted }))
+		require.True(t, c.Ask(Request{Accepted: accepted}))
 		c.Settle()
 		require.False(t, c.Ask(Request{Accepted: late}))
 		select {

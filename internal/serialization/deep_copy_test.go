@@ -38,8 +38,8 @@ func TestDeepCopy_SharesNothing(t *testing.T) {
 }
 
 func TestDeepCopy_TypesNeedNoRegistration(t *testing.T) {
-	type unheard struct{ M map[string]any }
-	v := &unheard{map[string]any{"x": unheard{}, "nil": (*unheard)(nil)}}
+	type unregistered struct{ M map[string]any }
+	v := &unregistered{map[string]any{"x": unregistered{}, "nil": (*unregistered)(nil)}}
 	copied, err := DeepCopy(v)
 	require.NoError(t, err)
 	require.Equal(t, v, copied)

@@ -191,23 +191,23 @@ func TestHelper_TypedHandlersNeedWhatIsSet(t *testing.T) {
 // Setting a slot again replaces what was in it.
 // Rule components/H7.
 func TestHelper_TheLastSetterCounts(t *testing.T) {
-	var heard []string
+	var calls []string
 	says := func(what string) *ToolCallbackHandler {
 		return &ToolCallbackHandler{OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *tool.CallbackInput) context.Context {
-			heard = append(heard, what)
+			calls = append(calls, what)
 			return ctx
 		}}
 	}
 	helper := NewHandlerHelper().Tool(says("first")).Tool(says("second"))
 	fireAll(helper.Handler(), infoOf(components.ComponentOfTool), "{}", "r")
-	require.Equal(t, []string{"second"}, heard)
+	require.Equal(t, []string{"second"}, calls)
 	seed := &AgenticCallbackHandler{OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *adk.AgenticCallbackInput) context.Context {
-		heard = append(heard, "seed")
+		calls = append(calls, "seed")
 		return ctx
 	}}
 	helper.AgenticAgent(&AgenticAgentCallbackHandler{}).Agentic(seed) // two names of one slot
 	fireAll(helper.Handler(), infoOf(adk.ComponentOfAgenticAgent), &adk.AgenticCallbackInput{}, &adk.AgenticCallbackOutput{})
-	require.Equal(t, []string{"second", "seed"}, heard)
+	require.Equal(t, []string{"second", "seed"}, calls)
 }
 
 // Rules components/B13.2.2, components/B13.2.3.
@@ -250,8 +250,8 @@ func TestHelper_SettersMayRunBesideRuns(t *testing.T) {
 // A workflow has a slot of its own, in a real run and until it is taken away.
 // Rule components/B13.2.4.
 func TestHelper_HasASlotForWorkflows(t *testing.T) {
-	var heard []components.Component
-	note := func(_ context.Context, info *callbacks.RunInfo) { heard = append(heard, info.Component) }
+	var calls []components.Component
+	note := func(_ context.Context, info *callbacks.RunInfo) { calls = append(calls, info.Component) }
 	helper := NewHandlerHelper().Workflow(callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
 			note(ctx, info)
@@ -268,11 +268,11 @@ func TestHelper_HasASlotForWorkflows(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.Invoke(context.Background(), "x", compose.WithCallbacks(helper.Handler()))
 	require.NoError(t, err)
-	require.Equal(t, []components.Component{compose.ComponentOfWorkflow, compose.ComponentOfWorkflow}, heard)
+	require.Equal(t, []components.Component{compose.ComponentOfWorkflow, compose.ComponentOfWorkflow}, calls)
 	helper.Workflow(nil)
 	_, err = r.Invoke(context.Background(), "x", compose.WithCallbacks(helper.Handler()))
 	require.NoError(t, err)
-	require.Len(t, heard, 2)
+	require.Len(t, calls, 2)
 }
 
 func TestHelper_InAGraph(t *testing.T) {

@@ -19,19 +19,19 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// tracer encodes everything that it hears of, as trace handlers do.
+// tracer encodes every payload, as trace handlers do.
 type tracer struct {
-	mu    sync.Mutex
-	wg    sync.WaitGroup
-	heard map[string]bool
-	errs  []error
+	mu      sync.Mutex
+	wg      sync.WaitGroup
+	encoded map[string]bool
+	errs    []error
 }
 
 func (tr *tracer) note(info *callbacks.RunInfo, what string, payload any) {
 	_, err := json.Marshal(payload)
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.heard[fmt.Sprint(info.Component, " ", what)] = true
+	tr.encoded[fmt.Sprint(info.Component, " ", what)] = true
 	if err != nil {
 		tr.errs = append(tr.errs, fmt.Errorf("%v %s %T: %w", info.Component, what, payload, err))
 	}
@@ -76,7 +76,7 @@ func TestPayloads_CanBeEncoded(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		t.Run(fmt.Sprintf("streaming=%v", streaming), func(t *testing.T) {
 			ctx := context.Background()
-			tr := &tracer{heard: map[string]bool{}}
+			tr := &tracer{encoded: map[string]bool{}}
 			asks, err := utils.InferTool("asks", "asks", func(ctx context.Context, in struct{ Q string }) (string, error) {
 				if _, has, answer := tool.GetResumeContext[string](ctx); has {
 					return answer, nil
@@ -112,8 +112,8 @@ func TestPayloads_CanBeEncoded(t *testing.T) {
 			tr.wg.Wait()
 			require.Empty(t, tr.errs)
 			for _, kind := range []string{"Agent", "ChatModel", "Tool", "ToolsNode", "ChatTemplate", "Chain"} {
-				require.True(t, tr.heard[kind+" start"], kind)
-				require.True(t, tr.heard[kind+" end"], kind)
+				require.True(t, tr.encoded[kind+" start"], kind)
+				require.True(t, tr.encoded[kind+" end"], kind)
 			}
 		})
 	}

@@ -115,7 +115,7 @@ func TestTell(t *testing.T) {
 func never(t *testing.T) *toolerrors.Config {
 	return &toolerrors.Config{Tell: func(_ context.Context, _ *adk.ToolContext, err error) (string, bool) {
 		t.Errorf("asked about %v", err)
-		return "told", true
+		return "reported", true
 	}}
 }
 
@@ -186,14 +186,14 @@ func TestTimeoutOfTheToolItself(t *testing.T) {
 func TestWithFilesAndBadArguments(t *testing.T) {
 	files, err := mwfilesystem.New(t.Context(), &mwfilesystem.MiddlewareConfig{Backend: filesystem.NewInMemoryBackend()})
 	require.NoError(t, err)
-	told, err := toolerrors.New(t.Context(), nil)
+	forModel, err := toolerrors.New(t.Context(), nil)
 	require.NoError(t, err)
 	m := adktest.NewModel(t, adktest.Calls(adktest.Call("read_file", `{"file_path":"/none"}`)),
 		adktest.Calls(adktest.Call("edit_file", `{"file_path":`)).
 			SeeingLast("tool read_file#call_1: The call of the tool failed: [LocalFunc] failed to invoke tool, toolName=read_file, err=file not found: /none"),
 		adktest.Says("sorry"))
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Model: m,
-		Handlers: []adk.ChatModelAgentMiddleware{files, told}})
+		Handlers: []adk.ChatModelAgentMiddleware{files, forModel}})
 	require.NoError(t, err)
 	adktest.Ask(t.Context(), t, agent, "hi").ExpectText("sorry")
 	history := m.Calls()[2].Messages

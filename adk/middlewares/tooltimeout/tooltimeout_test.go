@@ -70,10 +70,10 @@ func TestWithToolErrorsTheModelReadsIt(t *testing.T) {
 		for want, reply := range replies {
 			t.Run(kind+"/"+want[:4], func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					told, err := toolerrors.New(t.Context(), nil)
+					toolErrors, err := toolerrors.New(t.Context(), nil)
 					require.NoError(t, err)
 					m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: "+want))
-					adktest.AskStreaming(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{messagetest.EveryTool(reply)[kind]}, told), "hi").ExpectText("done")
+					adktest.AskStreaming(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{messagetest.EveryTool(reply)[kind]}, toolErrors), "hi").ExpectText("done")
 				})
 			})
 		}

@@ -157,8 +157,8 @@ func TestMiddleware(t *testing.T) {
 }
 
 func testMiddleware[M adk.MessageType](t *testing.T) {
-	var heard []Problem
-	m, err := NewTyped[M](t.Context(), &Config{OnRepair: func(_ context.Context, p []Problem) { heard = append(heard, p...) },
+	var problems []Problem
+	m, err := NewTyped[M](t.Context(), &Config{OnRepair: func(_ context.Context, p []Problem) { problems = append(problems, p...) },
 		Placeholder: func(_ context.Context, tool, id string) string { return "lost " + tool + " " + id }})
 	require.NoError(t, err)
 	history := []M{messagetest.User[M]("u"), messagetest.Calling[M]("a")}
@@ -168,9 +168,9 @@ func testMiddleware[M adk.MessageType](t *testing.T) {
 		return adktest.Collect(t, adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: streaming}).Run(t.Context(), history))
 	}
 	for _, streaming := range []bool{false, true} {
-		heard = nil
+		problems = nil
 		run(m, adktest.NewTypedModel[M](t, adktest.Says("done").Seeing("user: u", "assistant: [t#a {}]", "tool t#a: lost t a")), streaming).ExpectText("done")
-		require.Equal(t, []Problem{{Rule: RuleResult, Index: 1, CallID: "a", ToolName: "t"}}, heard)
+		require.Equal(t, []Problem{{Rule: RuleResult, Index: 1, CallID: "a", ToolName: "t"}}, problems)
 	}
 	strict, err := NewTyped[M](t.Context(), &Config{Strict: true})
 	require.NoError(t, err)

@@ -442,7 +442,7 @@ func TestTask_InternalEventsOfAPlan(t *testing.T) {
 func testResume[M adk.MessageType](t *testing.T, streaming bool) {
 	for _, who := range []string{"search", "general-purpose", "deep itself"} {
 		asks := adktest.Calls(adktest.Call("ask", "{}"))
-		said := adktest.Says("allowed").SeeingLast("tool ask#call_1: told yes")
+		said := adktest.Says("allowed").SeeingLast("tool ask#call_1: answered yes")
 		cfg := &TypedConfig[M]{ToolsConfig: adktest.Tools(prebuilttest.Approval())}
 		todos := adktest.Calls(adktest.Call("write_todos", `{"todos":[{"content":"a","activeForm":"b","status":"pending"}]}`))
 		switch who {
@@ -451,9 +451,9 @@ func testResume[M adk.MessageType](t *testing.T, streaming bool) {
 			cfg.SubAgents = []adk.TypedAgent[M]{worker[M](t, who, adktest.NewTypedModel[M](t, asks, said), prebuilttest.Approval())}
 		case "general-purpose":
 			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, gives(who, "Ask."), asks,
-				adktest.Says("allowed").SeeingLast("tool ask#call_3: told yes"), adktest.Says("done").SeeingLast("tool task#call_2: allowed"))
+				adktest.Says("allowed").SeeingLast("tool ask#call_3: answered yes"), adktest.Says("done").SeeingLast("tool task#call_2: allowed"))
 		default:
-			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, asks, adktest.Says("done").SeeingLast("tool ask#call_2: told yes"))
+			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, asks, adktest.Says("done").SeeingLast("tool ask#call_2: answered yes"))
 		}
 		store := adktest.NewStore()
 		runner := func() *adk.TypedRunner[M] {

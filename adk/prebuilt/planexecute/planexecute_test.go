@@ -509,7 +509,7 @@ func TestNew_CustomReplannerExits(t *testing.T) {
 func TestResume_ContinuesTheExecutor(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		executor := adktest.NewModel(t, adktest.Says("a fine dough"), adktest.Calls(adktest.Call("ask", "{}")),
-			adktest.Says("a loaf").SeeingLast("tool ask#call_1: told yes"))
+			adktest.Says("a loaf").SeeingLast("tool ask#call_1: answered yes"))
 		store := adktest.NewStore()
 		runner := func(planner, replanner adk.Agent) *adk.Runner {
 			a := whole(t, planner, executorOf(t, executor, prebuilttest.Approval()), replanner)
@@ -531,7 +531,7 @@ func TestResume_ContinuesTheExecutor(t *testing.T) {
 			&adk.ResumeParams{Targets: map[string]any{point.ID: "yes"}})
 		require.NoError(t, err)
 		require.Equal(t, []string{
-			"executor: tool ask#call_1: told yes",
+			"executor: tool ask#call_1: answered yes",
 			"executor: assistant: a loaf",
 			`replanner: assistant: {"response":"Bread!"}`,
 			"replanner: break loop",
@@ -640,13 +640,13 @@ func TestCallbacks_SeeTheModelsOfPlannerAndReplanner(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				var mu sync.Mutex
-				var heard []string
+				var calls []string
 				chains, agents := 0, 0
 				hear := func(info *callbacks.RunInfo, what string) {
 					mu.Lock()
 					defer mu.Unlock()
 					if info.Component == components.ComponentOfChatModel {
-						heard = append(heard, what)
+						calls = append(calls, what)
 						require.Equal(t, c.typ, info.Type)
 					}
 					if info.Component == adk.ComponentOfAgent {
@@ -682,7 +682,7 @@ func TestCallbacks_SeeTheModelsOfPlannerAndReplanner(t *testing.T) {
 				a, err := NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: c.wrap(calling(t, c.reply))})
 				require.NoError(t, err)
 				ask(t, a, streaming, adk.WithCallbacks(h))
-				require.Equal(t, c.want, heard)
+				require.Equal(t, c.want, calls)
 				require.Equal(t, 1, chains)
 				require.Equal(t, 2, agents, "one start and one end")
 			})

@@ -242,7 +242,7 @@ func (s shared) resumed(targets map[string]any, opts ...adk.AgentRunOption) *adk
 func TestResume_ContinuesTheWorker(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("worker"), adktest.Says("Done."))
-		worker := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("I was allowed.").SeeingLast("tool ask#call_1: told yes"))
+		worker := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("I was allowed.").SeeingLast("tool ask#call_1: answered yes"))
 		r := run(t, assembled(t, agent(t, "boss", boss), agent(t, "worker", worker, prebuilttest.Approval())), streaming)
 		point := r.interrupted()
 		require.Equal(t, "may I?", point.Info)
@@ -251,7 +251,7 @@ func TestResume_ContinuesTheWorker(t *testing.T) {
 		require.Equal(t, "again", r.point(again.All()).Info, "a point that is not among the targets interrupts again")
 
 		events := r.resumed(map[string]any{r.point(again.All()).ID: "yes"})
-		require.Equal(t, append(append([]string{"worker: tool ask#call_1: told yes", "worker: assistant: I was allowed."},
+		require.Equal(t, append(append([]string{"worker: tool ask#call_1: answered yes", "worker: assistant: I was allowed."},
 			backToBoss...), "boss: assistant: Done."), spoken(events))
 		last := events.All()
 		require.Equal(t, streaming, last[len(last)-1].Output.MessageOutput.IsStreaming)
@@ -266,7 +266,7 @@ func TestResume_ContinuesTheSupervisor(t *testing.T) {
 		r := run(t, assembled(t, agent(t, "boss", boss, prebuilttest.Approval()), agent(t, "worker", adktest.NewModel(t, adktest.Says("My part.")))), streaming)
 		point := r.interrupted()
 		lines := spoken(r.resumed(map[string]any{point.ID: "yes"}))
-		require.Equal(t, "boss: tool ask#call_1: told yes", lines[0])
+		require.Equal(t, "boss: tool ask#call_1: answered yes", lines[0])
 		require.Equal(t, append([]string{"worker: assistant: My part."}, append(backToBoss, "boss: assistant: Done.")...), lines[len(lines)-4:])
 	})
 }
@@ -294,7 +294,7 @@ func TestResume_NestedSupervisors(t *testing.T) {
 			r := run(t, assembled(t, agent(t, "boss", boss), inner), streaming)
 			point := r.interrupted()
 			require.Equal(t, []string{
-				"worker: tool ask#call_1: told yes",
+				"worker: tool ask#call_1: answered yes",
 				"worker: assistant: My part.",
 				"worker: assistant: [transfer_to_agent lead]",
 				"worker: tool transfer_to_agent: successfully transferred to agent [lead]; transfer to lead",

@@ -13,8 +13,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// told is what a handler was told.
-type told struct {
+// received records what a handler received.
+type received struct {
 	info    *callbacks.RunInfo
 	input   *model.CallbackInput
 	output  *model.CallbackOutput
@@ -22,7 +22,7 @@ type told struct {
 	chunks  chan []*model.CallbackOutput
 }
 
-func (r *told) handler() callbacks.Handler {
+func (r *received) handler() callbacks.Handler {
 	r.chunks = make(chan []*model.CallbackOutput, 1)
 	return callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
@@ -67,11 +67,11 @@ func TestCallbacks(t *testing.T) {
 		model.WithMaxTokens(9), model.WithTemperature(0.5), model.WithTopP(0.25), model.WithStop([]string{"x"}), model.WithModel("gpt-y"),
 	}
 	config := &model.Config{Model: "gpt-y", MaxTokens: 9, Temperature: 0.5, TopP: 0.25, Stop: []string{"x"}}
-	start := func(t *testing.T) (*told, context.Context) {
-		r := new(told)
+	start := func(t *testing.T) (*received, context.Context) {
+		r := new(received)
 		return r, callbacks.InitCallbacks(t.Context(), nil, r.handler())
 	}
-	requireStart := func(t *testing.T, r *told) {
+	requireStart := func(t *testing.T, r *received) {
 		require.Equal(t, "OpenAI", r.info.Type)
 		require.Equal(t, components.ComponentOfChatModel, r.info.Component)
 		require.Equal(t, question, r.input.Messages)

@@ -318,8 +318,8 @@ func TestReact_PersonaModifierPrependsASystemMessage(t *testing.T) {
 
 // Rule components/R21.
 func TestReact_BuildAgentCallbackHandlesModelAndTools(t *testing.T) {
-	var heard []string
-	note := func(what string) { heard = append(heard, what) }
+	var calls []string
+	note := func(what string) { calls = append(calls, what) }
 	handler := BuildAgentCallback(&template.ModelCallbackHandler{
 		OnEnd: func(ctx context.Context, info *callbacks.RunInfo, out *model.CallbackOutput) context.Context {
 			note(info.Name + " " + line(out.Message))
@@ -335,7 +335,7 @@ func TestReact_BuildAgentCallbackHandlesModelAndTools(t *testing.T) {
 	a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m, ModelNodeName: "brain"}, toolFunc{name: "a"}))
 	_, err := a.Generate(background, user("hi"), agent.WithComposeOptions(compose.WithCallbacks(handler, BuildAgentCallback(nil, nil))))
 	require.NoError(t, err)
-	require.Equal(t, []string{"brain assistant: [a#1]", "a x", "brain assistant: done"}, heard)
+	require.Equal(t, []string{"brain assistant: [a#1]", "a x", "brain assistant: done"}, calls)
 
 	empty := BuildAgentCallback(&template.ModelCallbackHandler{}, &template.ToolCallbackHandler{}).(callbacks.TimingChecker)
 	for _, timing := range []callbacks.CallbackTiming{callbacks.TimingOnStart, callbacks.TimingOnEnd, callbacks.TimingOnError} {

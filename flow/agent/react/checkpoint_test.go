@@ -89,13 +89,13 @@ func TestReact_AToolMayInterrupt(t *testing.T) {
 		info, ok := compose.ExtractInterruptInfo(err)
 		require.True(t, ok, "%v", err)
 
-		ctx := compose.ResumeWithData(background, info.InterruptContexts[0].ID, "go on")
+		ctx := compose.ResumeWithData(background, info.InterruptContexts[0].ID, "proceed")
 		option, future := WithMessageFuture()
 		out, err := call(ctx, r, streaming, agent.GetComposeOptions(option)...)
 		require.NoError(t, err)
 		require.Equal(t, "assistant: done", out)
-		require.Equal(t, []string{"user: hi", "assistant: [a#1][ask#2]", "tool a#1: a(x)", "tool ask#2: go on"}, m.seen[1])
-		require.Equal(t, []string{"tool ask#2: go on", "assistant: done"}, told(future), "what was done before is not told again")
+		require.Equal(t, []string{"user: hi", "assistant: [a#1][ask#2]", "tool a#1: a(x)", "tool ask#2: proceed"}, m.seen[1])
+		require.Equal(t, []string{"tool ask#2: proceed", "assistant: done"}, messagesOf(future), "what was done before is not emitted again")
 	})
 }
 
@@ -108,7 +108,7 @@ func TestReact_ReturnDirectlySurvivesAnInterrupt(t *testing.T) {
 		turn turn
 		want string
 	}{
-		"by the configuration":  {turn{}.calls("ask#1 x", "a#2 y"), "tool ask#1: go on"},
+		"by the configuration":  {turn{}.calls("ask#1 x", "a#2 y"), "tool ask#1: proceed"},
 		"asked for by the tool": {turn{}.calls("ask#1 x", "set#2 y"), "tool set#2: set"},
 	}
 	for name, c := range cases {
@@ -120,7 +120,7 @@ func TestReact_ReturnDirectlySurvivesAnInterrupt(t *testing.T) {
 				_, err := call(background, r, streaming)
 				info, ok := compose.ExtractInterruptInfo(err)
 				require.True(t, ok, "%v", err)
-				out, err := call(compose.ResumeWithData(background, info.InterruptContexts[0].ID, "go on"), r, streaming)
+				out, err := call(compose.ResumeWithData(background, info.InterruptContexts[0].ID, "proceed"), r, streaming)
 				require.NoError(t, err)
 				require.Equal(t, c.want, out)
 			})

@@ -20,8 +20,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// told reads all messages of a future, of whichever kind the run has, as lines. An error is the last line.
-func told(f MessageFuture) []string {
+// messagesOf reads all messages of a future, of whichever kind the run has, as lines. An error is the last line.
+func messagesOf(f MessageFuture) []string {
 	all := []string{}
 	messages := f.GetMessages()
 	for m, ok, err := messages.Next(); ok; m, ok, err = messages.Next() {
@@ -54,8 +54,8 @@ func TestFuture_DeliversMessagesInOrder(t *testing.T) {
 		_, err := run(a, user("hi"), option)
 		require.NoError(t, err)
 		want := []string{"assistant: wait[a#1]", "tool a#1: a(x)", "assistant: [s#2]", "tool s#2: 12", "assistant: done"}
-		require.Equal(t, want, told(future))
-		require.Empty(t, told(future), "each message comes once")
+		require.Equal(t, want, messagesOf(future))
+		require.Empty(t, messagesOf(future), "each message comes once")
 	})
 }
 
@@ -72,7 +72,7 @@ func TestFuture_DeliversParallelToolsAsTheyFinish(t *testing.T) {
 				option, future := WithMessageFuture()
 				_, err := run(a, user("hi"), option)
 				require.NoError(t, err)
-				require.Equal(t, []string{"assistant: [slow#1][fast#2]", "tool fast#2: fast", "tool slow#1: slow", "assistant: done"}, told(future))
+				require.Equal(t, []string{"assistant: [slow#1][fast#2]", "tool fast#2: fast", "tool slow#1: slow", "assistant: done"}, messagesOf(future))
 				require.Equal(t, []string{"tool slow#1: slow", "tool fast#2: fast"}, m.seen[1][2:])
 			})
 		})
@@ -113,7 +113,7 @@ func TestFuture_AccessorsWaitForTheRun(t *testing.T) {
 				option, future := WithMessageFuture()
 				var got []string
 				var wg sync.WaitGroup
-				wg.Go(func() { got = told(future) })
+				wg.Go(func() { got = messagesOf(future) })
 				synctest.Wait()
 				a := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("a#1 x"), say("done"))}, toolFunc{name: "a"}))
 				_, err := run(a, nil, option)
@@ -164,7 +164,7 @@ func TestFuture_DeliversResultsAfterMiddlewares(t *testing.T) {
 	option, future := WithMessageFuture()
 	_, err := newAgent(t, conf).Generate(background, nil, option)
 	require.NoError(t, err)
-	require.Equal(t, "tool a#1: a(x)!", told(future)[1])
+	require.Equal(t, "tool a#1: a(x)!", messagesOf(future)[1])
 }
 
 func TestFuture_UnknownToolsAreToolsToo(t *testing.T) {
@@ -174,7 +174,7 @@ func TestFuture_UnknownToolsAreToolsToo(t *testing.T) {
 		option, future := WithMessageFuture()
 		_, err := run(newAgent(t, conf), nil, option)
 		require.NoError(t, err)
-		require.Equal(t, "tool none#1: no none", told(future)[1])
+		require.Equal(t, "tool none#1: no none", messagesOf(future)[1])
 	})
 }
 
@@ -204,7 +204,7 @@ func TestFuture_DeliversEnhancedResultsAsMessages(t *testing.T) {
 				option, future := WithMessageFuture()
 				_, err := run(newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, enhanced)), nil, option)
 				require.NoError(t, err)
-				got := told(future)
+				got := messagesOf(future)
 				require.Equal(t, "tool e#1: text:12", got[1])
 				require.Equal(t, m.seen[1][1], got[1], "what the model gets")
 			})
@@ -219,7 +219,7 @@ func TestFuture_AnErrorEndsTheMessages(t *testing.T) {
 		m := script(turn{}.calls("a#1 x")) // has no second answer
 		_, err := run(newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"})), nil, option)
 		require.ErrorIs(t, err, errBoom)
-		require.Equal(t, []string{"assistant: [a#1]", "tool a#1: a(x)", "error: " + err.Error()}, told(future))
+		require.Equal(t, []string{"assistant: [a#1]", "tool a#1: a(x)", "error: " + err.Error()}, messagesOf(future))
 	})
 }
 
@@ -231,14 +231,14 @@ func TestFuture_EndsWithARunThatDoesNotBegin(t *testing.T) {
 		a := newAgent(t, &AgentConfig{ToolCallingModel: script(say("x"))})
 		_, err := run(a, nil, option, agent.WithComposeOptions(compose.WithCallbacks().DesignateNode("nowhere")))
 		require.ErrorContains(t, err, "unknown node")
-		require.Equal(t, []string{"error: " + err.Error()}, told(future))
+		require.Equal(t, []string{"error: " + err.Error()}, messagesOf(future))
 	})
 	option, future := WithMessageFuture()
 	ctx, cancel := context.WithCancel(background)
 	cancel()
 	_, err := newAgent(t, &AgentConfig{ToolCallingModel: script(say("x"))}).Generate(ctx, nil, option)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Len(t, told(future), 1)
+	require.Len(t, messagesOf(future), 1)
 }
 
 // Rule components/B13.5.2.
@@ -249,7 +249,7 @@ func TestFuture_CollectsEachOfTwoRuns(t *testing.T) {
 		for i := range 2 {
 			_, err := run(a, nil, option)
 			require.NoError(t, err)
-			require.Equal(t, []string{fmt.Sprintf("assistant: %d", i+1)}, told(future))
+			require.Equal(t, []string{fmt.Sprintf("assistant: %d", i+1)}, messagesOf(future))
 		}
 	})
 }
@@ -269,7 +269,7 @@ func TestFuture_ConcurrentRunsCollectOneOfThem(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	require.Equal(t, []string{"assistant: [a#1]", "tool a#1: a(x)", "assistant: done"}, told(future), "one whole run")
+	require.Equal(t, []string{"assistant: [a#1]", "tool a#1: a(x)", "assistant: done"}, messagesOf(future), "one whole run")
 }
 
 // graphs that contain two agents, one after the other or side by side.
@@ -320,7 +320,7 @@ func TestFuture_TheOutermostRunOwnsIt(t *testing.T) {
 			option, future := WithMessageFuture()
 			_, err = r.Invoke(background, user("hi"), agent.GetComposeOptions(option)...)
 			require.NoError(t, err)
-			require.Equal(t, want, told(future))
+			require.Equal(t, want, messagesOf(future))
 
 			r, err = build()
 			require.NoError(t, err)
@@ -328,7 +328,7 @@ func TestFuture_TheOutermostRunOwnsIt(t *testing.T) {
 			s, err := r.Stream(background, user("hi"), agent.GetComposeOptions(option)...)
 			require.NoError(t, err)
 			s.Close()
-			require.Equal(t, want, told(future))
+			require.Equal(t, want, messagesOf(future))
 		})
 	}
 }
@@ -355,7 +355,7 @@ func TestFuture_CollectsFromAgentsSideBySide(t *testing.T) {
 	option, future := WithMessageFuture()
 	_, err = r.Invoke(background, user("hi"), agent.GetComposeOptions(option)...)
 	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"assistant: x", "assistant: y"}, told(future))
+	require.ElementsMatch(t, []string{"assistant: x", "assistant: y"}, messagesOf(future))
 }
 
 // An agent inside a tool adds to the future of the outer run, whether it streams or not, and may have one of its own.
@@ -388,8 +388,8 @@ func TestFuture_CollectsFromAnAgentInATool(t *testing.T) {
 			insideRun := []string{"assistant: [deep#9]", "tool deep#9: de", "assistant: inner answer"}
 			want := append([]string{"assistant: [ask#1]"}, insideRun...)
 			want = append(want, "tool ask#1: inner answer", "assistant: done")
-			require.Equal(t, want, told(future))
-			require.Equal(t, insideRun, told(innerFuture))
+			require.Equal(t, want, messagesOf(future))
+			require.Equal(t, insideRun, messagesOf(innerFuture))
 		})
 	}
 }
@@ -418,7 +418,7 @@ func TestFuture_AFailedStreamIsAnErrorItem(t *testing.T) {
 	option, future := WithMessageFuture()
 	_, err := outer.Generate(background, user("hi"), option)
 	require.NoError(t, err)
-	got := told(future)
+	got := messagesOf(future)
 	require.Len(t, got, 4)
 	require.Contains(t, got[1], "boom")
 	require.Equal(t, "assistant: done", got[3])
@@ -444,7 +444,7 @@ func TestFuture_TheRunDoesNotWaitForStreams(t *testing.T) {
 		m.w.Send(schema.AssistantMessage("b", nil), nil)
 		m.w.Close()
 		s.Close()
-		require.Equal(t, []string{"assistant: [ask#1]", "assistant: ab", "tool ask#1: later", "assistant: done"}, told(future))
+		require.Equal(t, []string{"assistant: [ask#1]", "assistant: ab", "tool ask#1: later", "assistant: done"}, messagesOf(future))
 	})
 }
 
@@ -479,7 +479,7 @@ func TestFuture_DropsMessagesAfterTheEnd(t *testing.T) {
 	sr, sw := schema.Pipe[callbacks.CallbackOutput](1)
 	h.OnEndWithStreamOutput(ctx, chat, sr)
 	require.True(t, sw.Send(nil, nil), "the stream is closed")
-	require.Equal(t, []string{"assistant: in time"}, told(f))
+	require.Equal(t, []string{"assistant: in time"}, messagesOf(f))
 	runtime.KeepAlive(f)
 }
 

@@ -189,23 +189,23 @@ func TestMultiQuery_ForwardsOptions(t *testing.T) {
 
 // Rule components/V6.
 func TestMultiQuery_ReportsTheFusion(t *testing.T) {
-	var heard []string
+	var reported []string
 	h := callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
-			heard = append(heard, fmt.Sprintf("%s/%s/%s", info.Component, info.Name, info.Type))
+			reported = append(reported, fmt.Sprintf("%s/%s/%s", info.Component, info.Name, info.Type))
 			if info.Type == "FusionFunc" {
-				heard = append(heard, fmt.Sprint(len(in.([][]*schema.Document))))
+				reported = append(reported, fmt.Sprint(len(in.([][]*schema.Document))))
 			}
 			return ctx
 		}).
 		OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
 			if info.Type == "FusionFunc" {
-				heard = append(heard, ids(out.([]*schema.Document)))
+				reported = append(reported, ids(out.([]*schema.Document)))
 			}
 			return ctx
 		}).
 		OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
-			heard = append(heard, "error "+info.Name)
+			reported = append(reported, "error "+info.Name)
 			return ctx
 		}).Build()
 	ctx := callbacks.InitCallbacks(background, nil, h)
@@ -213,21 +213,21 @@ func TestMultiQuery_ReportsTheFusion(t *testing.T) {
 	_, err := newRetriever(t, conf).Retrieve(ctx, "q")
 	require.NoError(t, err)
 	require.Equal(t, []string{"Chain/QueryRewrite/", "Lambda/CustomQueryRewriter/", "Retriever/Retriever/",
-		"Lambda/FusionFuncLambda/FusionFunc", "1", "12"}, heard)
+		"Lambda/FusionFuncLambda/FusionFunc", "1", "12"}, reported)
 
-	heard = nil
+	reported = nil
 	_, err = newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteLLM: answering(t, "1")}).Retrieve(ctx, "q")
 	require.NoError(t, err)
-	require.Equal(t, []string{"Chain/QueryRewrite/", "Lambda/Converter/", "ChatTemplate//Default", "ChatModel//MockChatModel", "Lambda/OutputParser/"}, heard[:5])
+	require.Equal(t, []string{"Chain/QueryRewrite/", "Lambda/Converter/", "ChatTemplate//Default", "ChatModel//MockChatModel", "Lambda/OutputParser/"}, reported[:5])
 
 	for name, fuse := range map[string]func(context.Context, [][]*schema.Document) ([]*schema.Document, error){
 		"error": func(context.Context, [][]*schema.Document) ([]*schema.Document, error) { return nil, errBoom },
 		"panic": func(context.Context, [][]*schema.Document) ([]*schema.Document, error) { panic(errBoom) },
 	} {
-		heard = nil
+		reported = nil
 		conf.FusionFunc = fuse
 		_, err = newRetriever(t, conf).Retrieve(ctx, "q")
 		require.ErrorIs(t, err, errBoom, name)
-		require.Equal(t, "error FusionFuncLambda", heard[len(heard)-1])
+		require.Equal(t, "error FusionFuncLambda", reported[len(reported)-1])
 	}
 }

@@ -127,18 +127,18 @@ func TestRouter_AsksAllByDefault(t *testing.T) {
 
 // Rule components/V6.
 func TestRouter_ReportsRoutingAndFusion(t *testing.T) {
-	var heard []string
+	var reported []string
 	h := callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
-			heard = append(heard, fmt.Sprintf("%s/%s/%s %T", info.Component, info.Name, info.Type, in))
+			reported = append(reported, fmt.Sprintf("%s/%s/%s %T", info.Component, info.Name, info.Type, in))
 			return ctx
 		}).
 		OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
-			heard = append(heard, fmt.Sprintf("end %s %T", info.Name, out))
+			reported = append(reported, fmt.Sprintf("end %s %T", info.Name, out))
 			return ctx
 		}).
 		OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
-			heard = append(heard, fmt.Sprintf("error %s %v", info.Name, err))
+			reported = append(reported, fmt.Sprintf("error %s %v", info.Name, err))
 			return ctx
 		}).Build()
 	ctx := callbacks.InitCallbacks(background, nil, h)
@@ -149,13 +149,13 @@ func TestRouter_ReportsRoutingAndFusion(t *testing.T) {
 		"Lambda/RouterLambda/Router string", "end RouterLambda []string",
 		"Retriever/Retriever/ string", "end Retriever []*schema.Document",
 		"Lambda/FusionFuncLambda/FusionFunc map[string][]*schema.Document", "end FusionFuncLambda []*schema.Document",
-	}, heard)
+	}, reported)
 
-	heard = nil
+	reported = nil
 	conf.Router = choosing()
 	_, err = newRetriever(t, conf).Retrieve(ctx, "q")
 	require.Error(t, err)
-	require.Equal(t, "error RouterLambda no retriever has been selected", heard[1])
+	require.Equal(t, "error RouterLambda no retriever has been selected", reported[1])
 }
 
 // Rules components/V9, components/B13.4.6.

@@ -120,11 +120,11 @@ func TestConcurrent_PanicsOutsideRetrieveAreErrors(t *testing.T) {
 // Rules components/V1, components/B13.4.5.
 func TestConcurrent_ReportsEachRetrievalOnce(t *testing.T) {
 	var mu sync.Mutex
-	var heard []string
+	var reported []string
 	note := func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
-		heard = append(heard, fmt.Sprintf(format, args...))
+		reported = append(reported, fmt.Sprintf(format, args...))
 	}
 	h := callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
@@ -156,9 +156,9 @@ func TestConcurrent_ReportsEachRetrievalOnce(t *testing.T) {
 		{typed{reporting, true}, []string{"start {FakeRetriever Fake Retriever} q", "end FakeRetriever own"}},
 	}
 	for _, c := range cases {
-		heard = nil
+		reported = nil
 		ConcurrentRetrieveWithCallback(ctx, []*RetrieveTask{{Retriever: c.r, Query: "q"}})
-		require.Equal(t, c.want, heard)
+		require.Equal(t, c.want, reported)
 	}
 
 	bad := callbacks.NewHandlerBuilder().OnStartFn(func(context.Context, *callbacks.RunInfo, callbacks.CallbackInput) context.Context {

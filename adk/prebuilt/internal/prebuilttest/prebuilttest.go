@@ -35,7 +35,7 @@ func Ask[M adk.MessageType](
 type approval struct{ *adktest.Tool }
 
 // Approval is the tool "ask": it interrupts with "may I?", and when it is resumed without an answer with "again"; its
-// result is "told " and the answer.
+// result is "answered " and the answer.
 func Approval() tool.BaseTool { return approval{adktest.NewTool("ask")} }
 
 func (approval) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
@@ -43,7 +43,7 @@ func (approval) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (s
 		return "", tool.Interrupt(ctx, "may I?")
 	}
 	if target, has, answer := tool.GetResumeContext[string](ctx); target && has {
-		return "told " + answer, nil
+		return "answered " + answer, nil
 	}
 	return "", tool.Interrupt(ctx, "again")
 }

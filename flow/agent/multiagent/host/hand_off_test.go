@@ -18,8 +18,8 @@ import (
 
 // listener notes hand-offs.
 type listener struct {
-	mu    sync.Mutex
-	heard []string
+	mu       sync.Mutex
+	handOffs []string
 	// then is what OnHandOff returns, unless it is nil.
 	then func(ctx context.Context) context.Context
 }
@@ -27,7 +27,7 @@ type listener struct {
 func (l *listener) OnHandOff(ctx context.Context, info *HandOffInfo) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.heard = append(l.heard, info.ToAgentName+info.Argument)
+	l.handOffs = append(l.handOffs, info.ToAgentName+info.Argument)
 	if l.then == nil {
 		return ctx
 	}
@@ -49,14 +49,14 @@ func TestHost_ReportsEveryHandOff(t *testing.T) {
 				_, err := run(abTeam(t, handsTo("b", "a")), WithAgentCallbacks(one, nil), WithAgentCallbacks(two))
 				require.NoError(t, err)
 				synctest.Wait()
-				require.Equal(t, bothHandOffs, one.heard, "only the host's calls, not those of a specialist")
-				require.Equal(t, bothHandOffs, two.heard)
+				require.Equal(t, bothHandOffs, one.handOffs, "only the host's calls, not those of a specialist")
+				require.Equal(t, bothHandOffs, two.handOffs)
 
 				none := &listener{}
 				_, err = run(abTeam(t, says("hello")), WithAgentCallbacks(none))
 				require.NoError(t, err)
 				synctest.Wait()
-				require.Empty(t, none.heard)
+				require.Empty(t, none.handOffs)
 			})
 		})
 	}
@@ -86,7 +86,7 @@ func TestHost_ReportsHandOffsOnADesignatedPath(t *testing.T) {
 				require.NoError(t, err)
 			}
 			synctest.Wait()
-			require.Equal(t, bothHandOffs, l.heard)
+			require.Equal(t, bothHandOffs, l.handOffs)
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestHost_HandOffCallbacksChainTheContext(t *testing.T) {
 	l := &listener{then: nil}
 	l.then = func(ctx context.Context) context.Context {
 		values = append(values, ctx.Value(chainKey{}))
-		return context.WithValue(ctx, chainKey{}, len(l.heard))
+		return context.WithValue(ctx, chainKey{}, len(l.handOffs))
 	}
 	_, err := runners["Generate"](abTeam(t, handsTo("b", "a")), WithAgentCallbacks(l, l))
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestHost_ReportsNoHandOffForAFailedStream(t *testing.T) {
 		sw.Close()
 		h.OnEndWithStreamOutput(background, chat, sr)
 		synctest.Wait()
-		require.Empty(t, l.heard)
+		require.Empty(t, l.handOffs)
 	})
 }
 
@@ -181,7 +181,7 @@ func TestHost_HandOffCallbacksIgnoreOtherComponents(t *testing.T) {
 	asUser := *call
 	asUser.Role = schema.User
 	h.OnEnd(background, chat, &asUser)
-	require.Empty(t, l.heard)
+	require.Empty(t, l.handOffs)
 }
 
 // The specialist can find out what the host wants of it.

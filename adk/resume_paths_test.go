@@ -28,20 +28,20 @@ func TestResume_InterruptIsSavedBeforeItIsEmitted(t *testing.T) {
 			if cancelled {
 				cancel(WithAgentCancelMode(CancelAfterChatModel))
 			}
-			told := make(chan *AgentEvent, 10)
+			emitted := make(chan *AgentEvent, 10)
 			it := NewRunner(t.Context(), RunnerConfig{Agent: asker(t, "a"), CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1"), option)
 			go func() {
-				defer close(told)
+				defer close(emitted)
 				for e := range it.All() {
-					told <- e
+					emitted <- e
 				}
 			}()
 			<-store.saving
 			synctest.Wait()
-			require.Len(t, told, 1, "the answer of the model, but not the interrupt")
+			require.Len(t, emitted, 1, "the answer of the model, but not the interrupt")
 			close(store.goOn)
 			synctest.Wait()
-			require.Len(t, told, 2)
+			require.Len(t, emitted, 2)
 			require.NotEmpty(t, store.memory["1"])
 		}
 	})
@@ -103,10 +103,10 @@ func testEveryChunk[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// told is what code that has to ask the user is told: an interrupt until somebody answers.
-func told(ctx context.Context) (string, error) {
+// askUser is code that has to ask the user: it interrupts until somebody answers.
+func askUser(ctx context.Context) (string, error) {
 	if _, answered, answer := tool.GetResumeContext[string](ctx); answered {
-		return "told " + answer, nil
+		return "answered " + answer, nil
 	}
 	return "", tool.StatefulInterrupt(ctx, "may I?", "asked")
 }
@@ -119,7 +119,7 @@ func origins(t *testing.T) map[string]func() Agent {
 	}
 	asks := compose.ToolMiddleware{Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
-			answer, err := told(ctx)
+			answer, err := askUser(ctx)
 			return &compose.ToolOutput{Result: answer}, err
 		}
 	}}
@@ -146,7 +146,7 @@ func origins(t *testing.T) map[string]func() Agent {
 func graphTool(t *testing.T) tool.BaseTool {
 	t.Helper()
 	g := compose.NewGraph[string, string]()
-	require.NoError(t, g.AddLambdaNode("node", compose.InvokableLambda(func(ctx context.Context, _ string) (string, error) { return told(ctx) })))
+	require.NoError(t, g.AddLambdaNode("node", compose.InvokableLambda(func(ctx context.Context, _ string) (string, error) { return askUser(ctx) })))
 	require.NoError(t, g.AddEdge(compose.START, "node"))
 	require.NoError(t, g.AddEdge("node", compose.END))
 	run, err := g.Compile(t.Context())
@@ -168,7 +168,7 @@ func TestResume_WhereverTheInterruptComesFrom(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/streaming=%v", name, host, streaming), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						said := run(t, build, streaming)
-						require.Regexp(t, "(told|got) yes", said)
+						require.Regexp(t, "(answered|got) yes", said)
 						if name != "agent" {
 							require.Contains(t, said, "done")
 						}
@@ -315,7 +315,7 @@ func TestResume_SameTranscriptAsWithoutInterrupts(t *testing.T) {
 			for _, durability := range []Durability{OnInterrupt, EveryStep} {
 				var ends [2][]Message
 				for i, interrupts := range []bool{false, true} {
-					ask := tool.BaseTool(&toolFunc{"ask", func(_ context.Context, args string) (string, error) { return "told yes", nil }})
+					ask := tool.BaseTool(&toolFunc{"ask", func(_ context.Context, args string) (string, error) { return "answered yes", nil }})
 					if interrupts {
 						ask = askTool("ask")
 					}
@@ -348,7 +348,7 @@ func TestResume_SameTranscriptAsWithoutInterrupts(t *testing.T) {
 					}
 					require.Len(t, ids, 7)
 					for id, n := range ids {
-						require.Equal(t, 1, n, "message %q was told twice", id)
+						require.Equal(t, 1, n, "message %q was emitted twice", id)
 					}
 					ends[i] = m.seen[len(m.seen)-1]
 				}
@@ -399,7 +399,7 @@ func TestResume_TwoApprovalsInOneRun(t *testing.T) {
 			require.Equal(t, "again", again[0].Info, "the old answer is for nobody")
 			note(second)
 			texts, _ := drainAll(t, resumeWith(t, r, note(again)))
-			require.Equal(t, []string{"a: told yes", "a: done"}, texts)
+			require.Equal(t, []string{"a: answered yes", "a: done"}, texts)
 		}
 	}
 }
@@ -410,7 +410,7 @@ func TestResume_PartialOutputIsEmittedOnce(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		partial := &toolFunc{"partial", func(ctx context.Context, _ string) (string, error) {
 			if _, answered, answer := tool.GetResumeContext[string](ctx); answered {
-				return "told " + answer, nil
+				return "answered " + answer, nil
 			}
 			if err := SendEvent(ctx, EventFromMessage(schema.ToolMessage("half", "2"), nil, schema.Tool, "partial")); err != nil {
 				return "", err
@@ -422,7 +422,41 @@ func TestResume_PartialOutputIsEmittedOnce(t *testing.T) {
 		texts, last := drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 		require.ElementsMatch(t, []string{"a: ", "a: <x>", "a: <z>", "a: half"}, texts)
 		texts, _ = drainAll(t, resumeWith(t, r, map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "yes"}))
-		require.Equal(t, []string{"a: told yes", "a: done"}, texts)
-		require.Equal(t, []string{"tool echo#1: <x>", "tool partial#2: told yes", "tool echo#3: <z>"}, chatDialect.lines(m.seen[1][2:]))
+		require.Equal(t, []string{"a: answered yes", "a: done"}, texts)
+		require.Equal(t, []string{"tool echo#1: <x>", "tool partial#2: answered yes", "tool echo#3: <z>"}, chatDialect.lines(m.seen[1][2:]))
+	}
+}
+
+// TestResume_StreamsThatBrokeOff: a stream that broke off at any chunk, and that a reader has seen so far, is saved
+// with an interrupted run: the agents after it get the same history as if the run had not stopped.
+func TestResume_StreamsThatBrokeOff(t *testing.T) {
+	texts := []string{"a", "b", "c"}
+	for cut := range len(texts) + 1 {
+		var inputs [2][]Message
+		for i, interrupts := range []bool{false, true} {
+			cuts := &fickle[Message]{tries: []try[Message]{breaks[Message](errShaky, texts[:cut]...), says1[Message]("whole")}}
+			first := setup[Message](t, cuts, nil, retrying[Message](1, nil))
+			asking := tool.BaseTool(echo("t"))
+			if interrupts {
+				asking = asksFirst("t", &diary{})
+			}
+			second := newOrdinary(t, "second", recall(callOf("t", "c1", object), chatAnswer("second done")), asking)
+			m := recall(chatAnswer("third done"))
+			seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, second, newOrdinary(t, "third", m)}})
+			require.NoError(t, err)
+			r := NewRunner(t.Context(), RunnerConfig{Agent: seq, EnableStreaming: true, CheckPointStore: memory{}})
+			all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+			require.ErrorContains(t, all[0].broken, errShaky.Error())
+			require.Len(t, all[0].chunks, cut, "what came before is the reader's")
+			if interrupts {
+				it, err := r.Resume(t.Context(), "1")
+				require.NoError(t, err)
+				all = read(t, it)
+			}
+			require.Equal(t, "assistant: third done", linesOf(all)[len(all)-1])
+			inputs[i] = m.seen[0]
+		}
+		require.Equal(t, chatDialect.lines(inputs[0]), chatDialect.lines(inputs[1]), "cut after %d chunks", cut)
+		require.Contains(t, fmt.Sprint(chatDialect.lines(inputs[0])), "whole")
 	}
 }

@@ -203,3 +203,26 @@ func testOutputKey[M MessageType](t *testing.T, streaming bool) {
 		require.Equal(t, c.want, session["out"], name)
 	}
 }
+
+// TestLoop_AnAnswerOfThoughtsOnlyEndsTheRun: a turn that has neither text nor calls ends the run, and does not begin
+// another one. Only a gate can ask again, and its turns are limited.
+func TestLoop_AnAnswerOfThoughtsOnlyEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, streaming := range []bool{false, true} {
+			thinks := &schema.Message{Role: schema.Assistant, ReasoningContent: "hm"}
+			m := says(thinks)
+			all := read(t, bare(t.Context(), setup(t, m, []tool.BaseTool{echo("t")}), streaming))
+			require.Len(t, all, 1)
+			require.Equal(t, "hm", all[0].message.ReasoningContent)
+			require.Equal(t, 1, m.calls())
+
+			insists := &hooked[Message]{finalAnswer: func(ctx context.Context, s *ChatModelAgentState) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
+				return ctx, RejectFinalAnswer, s, nil
+			}}
+			m = says(thinks)
+			all = read(t, bare(t.Context(), setup(t, m, nil, with[Message](insists)), streaming))
+			require.ErrorIs(t, endError(t, all), ErrExceedMaxIterations)
+			require.Equal(t, 20, m.calls(), "the default")
+		}
+	})
+}
