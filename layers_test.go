@@ -16,7 +16,7 @@ var layers = map[string]int{
 	"internal":           0, // machinery
 	"schema":             1, // data
 	"components":         2, // interfaces
-	"internal/callbacks": 2, // observation: tells handlers about components and streams
+	"internal/callbacks": 2, // observation: reports components and streams to handlers
 	"callbacks":          3,
 	"internal/mock":      9, // tests only
 	"compose":            4, // engine

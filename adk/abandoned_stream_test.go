@@ -42,7 +42,7 @@ func TestRun_ProducersEndWithItsContext(t *testing.T) {
 							}
 							time.Sleep(time.Second)
 						}
-						_ = ctx.Err() // as whoever logs, traces or reads a body with it
+						_ = ctx.Err() // as code does that logs, traces or reads a body with it
 					}()
 					return s, nil
 				}}

@@ -241,7 +241,7 @@ func testWhereTheRunIs[M MessageType](t *testing.T, streaming bool) {
 	asking, err := compose.NewChain[string, string]().AppendLambda(compose.InvokableLambda(
 		func(ctx context.Context, _ string) (string, error) { return "", compose.Interrupt(ctx, "not yet") })).Compile(t.Context())
 	require.NoError(t, err)
-	// a run that was interrupted where there is no graph yet has nothing that it could go on from
+	// a run that was interrupted before there was a graph has no point to continue from
 	a = setup(t, says(d.answer("done")), nil, func(c *TypedChatModelAgentConfig[M]) {
 		c.GenModelInput = func(ctx context.Context, _ string, _ *TypedAgentInput[M]) ([]M, error) {
 			_, err := asking.Invoke(ctx, "")

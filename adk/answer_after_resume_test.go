@@ -71,7 +71,7 @@ func TestResume_AgentToolGivesItsAnswer(t *testing.T) {
 	require.Equal(t, "THE ANSWER", asked[len(asked)-1].Content)
 }
 
-// TestSendEvent_WhileAResumedRunEnds: a tool may go on emitting while its resumed run ends. With -race.
+// TestSendEvent_WhileAResumedRunEnds: a tool may still emit while its resumed run ends. With -race.
 func TestSendEvent_WhileAResumedRunEnds(t *testing.T) {
 	for range 100 {
 		stop, stopped := make(chan struct{}), make(chan struct{})

@@ -38,8 +38,8 @@ var badDeeds = map[string]storeDeed{
 	"blocks": func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("%w: %w", errBadStore, ctx.Err()) },
 }
 
-// TestRunner_BadStores: a store that panics, fails or blocks costs a run what it could not save and nothing else:
-// its end is told, the waiter of a cancel is, and the caller gets an error.
+// TestRunner_BadStores: a store that panics, fails or blocks costs a run what it could not save and nothing else: its
+// end is emitted, the waiter of a cancel is released, and the caller gets an error.
 // Rule runtime/B15.13.
 func TestRunner_BadStores(t *testing.T) {
 	for name, deed := range badDeeds {
@@ -70,7 +70,7 @@ func testBadStore(t *testing.T, deed storeDeed, durability Durability, cancelled
 	}
 	require.ErrorIs(t, errors.Join(errs...), errBadStore)
 	if durability == OnInterrupt {
-		require.Equal(t, !cancelled, interrupted, "the interrupt is told all the same")
+		require.Equal(t, !cancelled, interrupted, "the interrupt is emitted all the same")
 		require.Equal(t, cancelled, errors.As(errs[len(errs)-1], new(*CancelError)))
 	}
 	handle, _ := cancel()

@@ -161,7 +161,7 @@ func deaf(t *testing.T) map[string]Agent {
 	}
 }
 
-// TestCancel_TheCauseIsThatOfTheLastError: the cause that a context was cancelled with is that of the last error,
+// TestCancel_TheCauseIsThatOfTheLastError: the cause of a cancelled context is also the cause of the last error,
 // whatever was at work, with a cancel option or without, in a runner, in a loop, and without either.
 func TestCancel_TheCauseIsThatOfTheLastError(t *testing.T) {
 	reason := errors.New("the user has gone home")
@@ -217,8 +217,8 @@ func TestCancel_TheCauseIsThatOfTheLastError(t *testing.T) {
 	}
 }
 
-// TestRun_ItsContextEndsAtEveryEvent: whoever cancels the context of a run, at any of its events, needs nothing else:
-// it ends at once with the error of the context, whether its events are read or not, and leaves nothing behind.
+// TestRun_ItsContextEndsAtEveryEvent: cancelling the context of a run, at any of its events, is enough: the run ends at
+// once with the error of the context, whether its events are read or not, and leaves nothing behind.
 func TestRun_ItsContextEndsAtEveryEvent(t *testing.T) {
 	for name := range endless(t) {
 		for _, streaming := range []bool{false, true} {

@@ -181,7 +181,7 @@ func TestCancel_AtAnyMoment(t *testing.T) {
 				time.Sleep(delay)
 				handle, _ = cancel(opts...)
 			}
-			cancelled := s.hear(it, said)
+			cancelled := s.drain(it, said)
 			if asked {
 				err := handle.Wait()
 				if cancelled == nil {
@@ -209,8 +209,8 @@ func TestCancel_AtAnyMoment(t *testing.T) {
 	})
 }
 
-// hear reads a life to its end and counts the whole messages.
-func (s *stage) hear(it *AsyncIterator[*AgentEvent], said map[string]int) (cancelled *CancelError) {
+// drain reads what a process emits to its end and counts the whole messages.
+func (s *stage) drain(it *AsyncIterator[*AgentEvent], said map[string]int) (cancelled *CancelError) {
 	for e := range it.All() {
 		require.Nil(s.t, cancelled, "the CancelError is the last event")
 		if e.Err != nil {

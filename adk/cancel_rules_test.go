@@ -70,7 +70,7 @@ func TestCancel_ManyCallersAndWaiters(t *testing.T) {
 	})
 }
 
-// slowStore is a store that is told when something is saved, and waits.
+// slowStore is a store that reports when something is being saved, and waits.
 type slowStore struct {
 	memory
 	saving, goOn chan struct{}
@@ -217,7 +217,7 @@ func TestCancel_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
 			asked := deepest.n
 			texts, _ := drainAll(t, resumeWith(t, r, map[string]any{again[0].ID: "sure"}))
 			require.Equal(t, []string{"a: inner done", "a: done"}, texts)
-			require.Equal(t, asked+1, deepest.n, "it goes on after its interrupt")
+			require.Equal(t, asked+1, deepest.n, "it continues after its interrupt")
 			require.Equal(t, "tool ask#d2: answered sure asked", chatDialect.line(deepest.seen[deepest.n-1][len(deepest.seen[deepest.n-1])-1]))
 		})
 	}

@@ -153,8 +153,8 @@ func TestCancel_ImmediateWhileTheModelIsStuck(t *testing.T) {
 	}
 }
 
-// TestCancel_CauseOfACallThatIsReleasedAtOnce: a reader whose stream is cut off may be quicker than the cancel: what
-// runs is told of the cancel all the same.
+// TestCancel_CauseOfACallThatIsReleasedAtOnce: a reader whose stream is cut off may be quicker than the cancel: running
+// calls get the cancel as their cause all the same.
 // Rule runtime/B15.10.
 func TestCancel_CauseOfACallThatIsReleasedAtOnce(t *testing.T) {
 	var control cancelscope.Control

@@ -328,7 +328,7 @@ func testParts[M MessageType](t *testing.T, streaming bool) {
 		if len(all) == 3 {
 			kept := opsOf[M]().withExtra(m.histories[1][2], opsOf[M]().extra(all[1].message))
 			if am, is := any(kept).(agentic); is {
-				am.ContentBlocks[0].StreamingMeta = nil // it tells chunks of different calls apart
+				am.ContentBlocks[0].StreamingMeta = nil // it distinguishes chunks of different calls
 			}
 			require.Equal(t, kept, all[1].message, "event and history say the same")
 		}
@@ -628,7 +628,7 @@ func testOneName[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"u", "t"}, toolNames(m.options[0]))
 }
 
-// fired is what a callback handler was told.
+// fired is one call of a callback handler.
 type fired struct {
 	timing, name, typ string
 	component         components.Component

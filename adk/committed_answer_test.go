@@ -15,8 +15,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// cancelledAtItsEnd is a stream whose run is cancelled by whoever comes to its end first. The other one is told so
-// before it comes there, too.
+// cancelledAtItsEnd is a stream whose run is cancelled by the first of its two readers that reaches the end. The cancel
+// arrives before the other reader gets there.
 func cancelledAtItsEnd[T any](cancel AgentCancelFunc, items ...T) *schema.StreamReader[T] {
 	return schema.StreamReaderWithConvert(schema.StreamReaderFromArray(items), func(item T) (T, error) { return item, nil },
 		schema.WithOnEOF(func() (any, error) {
@@ -76,8 +76,8 @@ func TestCancel_AStreamThatWasReadToItsEndCounts(t *testing.T) {
 	}
 }
 
-// TestHistory_AnswersThatAreGivenAgain: an answer that was told from inside a middleware, which then interrupts, is
-// asked for again when the run goes on. Agents that come later hear the second one alone.
+// TestHistory_AnswersThatAreGivenAgain: an answer that was emitted inside a middleware which then interrupts is asked
+// for again by the resumed run. Later agents see the second answer only.
 func TestHistory_AnswersThatAreGivenAgain(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		interrupted := false

@@ -49,8 +49,8 @@ func TestSendEvent_FromToolsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestSendEvent_AfterTheEnd: what a tool has left running goes on sending when the run ends. Nobody gets it, and
-// the layers around the agent, which look at what it came to, do not meet it. The race detector is what fails.
+// TestSendEvent_AfterTheEnd: a goroutine that a tool left behind still sends when the run ends. Its events are dropped,
+// and it does not touch what the layers around the agent read. The race detector is what fails.
 // Rule runtime/B15.5.
 func TestSendEvent_AfterTheEnd(t *testing.T) {
 	for range 20 {

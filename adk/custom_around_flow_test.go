@@ -82,7 +82,8 @@ func TestWorkflow_ExitInsideACustomAgent(t *testing.T) {
 	require.Equal(t, "leaver: bye", texts[len(texts)-1])
 }
 
-// The template behind the default instruction tells handlers of a start and an end of the agent itself.
+// The template behind the default instruction reports no run of its own: handlers get one start and one end of the
+// agent.
 func TestCallbacks_InstructionWithSessionValues(t *testing.T) {
 	a, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "a", Instruction: "Mind {x}.",
 		Model: &replies{all: []*schema.Message{schema.AssistantMessage("done", nil)}}})

@@ -16,7 +16,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// logbook is a logger that notes what it is told, without the time.
+// logbook is a logger that keeps its records, without the time.
 type logbook struct {
 	mu    sync.Mutex
 	lines []string

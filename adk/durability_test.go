@@ -374,7 +374,7 @@ func testLateSteps(t *testing.T, store CheckPointStore, nested bool) {
 		return "worked", nil
 	}}}
 	agent := newOrdinary(t, "a", recall(callOf("work", "c", "x"), chatAnswer("done")), deaf)
-	if nested { // it goes on to its end when nobody waits for it
+	if nested { // it runs to its end when nobody waits for it
 		agent = newOrdinary(t, "outer", recall(callOf("a", "o", `{"request":"do"}`), chatAnswer("done")), NewAgentTool(t.Context(), agent))
 	}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: store, Durability: EveryStep})

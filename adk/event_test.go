@@ -303,7 +303,7 @@ func testEventCopies[M MessageType](t *testing.T) {
 		require.Equal(t, "assistant: ab", d.line(readOne(t, reader).message), "each has all of the stream")
 	}
 
-	// rule agent/V-8: whoever forgets both has read enough.
+	// rule agent/V-8: a reader that drops both has given the stream up.
 	r, w := schema.Pipe[M](1)
 	copyEvent(&newMessageEvent(d.nothing, r).event)
 	r = nil

@@ -18,7 +18,7 @@ import (
 
 // The matrix holds every feature against every path of a run: {ordinary, agentic} × {whole, streaming} × {no tools,
 // tools, tools and an interrupt in between}. On each path there is a story without features, and a feature says how it
-// changes that story. A run that was interrupted and resumed tells the same story as one that was not.
+// changes that story. A run that was interrupted and resumed has the same story as one that was not.
 
 // field is where a feature grows: one path, and what the run of it leaves.
 type field[M MessageType] struct {
@@ -30,11 +30,11 @@ type field[M MessageType] struct {
 	model              *scripted[M]
 	notes              diary
 	options            []AgentRunOption
-	// final is the history at the end, if AfterAgent heard of it.
+	// final is the history at the end, if AfterAgent was called.
 	final []string
 }
 
-// feature changes the configuration of a field, and the events that are told.
+// feature changes the configuration of a field, and the expected events.
 type feature[M MessageType] struct {
 	grow func(f *field[M])
 	// withTools: it means nothing to an agent without tools.
@@ -89,7 +89,7 @@ func lookAt[M MessageType](f *field[M]) {
 	}})
 }
 
-// rewritten is a model whose final answer is told in capitals.
+// rewritten is a model whose final answer is in capitals.
 func rewritten[M MessageType](m model.BaseModel[M]) model.BaseModel[M] {
 	d := dialectOf[M]()
 	loud := func(a M) (M, error) {

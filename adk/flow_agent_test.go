@@ -326,7 +326,7 @@ func TestFlow_AgenticAgentsHaveAllButTransfer(t *testing.T) {
 	require.Len(t, doc.Values, 1)
 }
 
-// nameless is an agent that panics when it is asked for its name, once it is told to.
+// nameless is an agent that panics when it is asked for its name, once the test says so.
 type nameless struct {
 	*interruptible
 	gone *bool

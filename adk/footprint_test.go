@@ -32,8 +32,8 @@ func (c countedInfo) Info(ctx context.Context) (*schema.ToolInfo, error) {
 	return c.InvokableTool.Info(ctx)
 }
 
-// TestFootprint_OnePlan: an agent is made ready once. Runs with the same tools share what was made of them, whether
-// they are those of the configuration or what BeforeAgent has made of them.
+// TestFootprint_OnePlan: an agent is made ready once. Runs with the same tools share what was made of them, whether the
+// tools come from the configuration or from BeforeAgent.
 // Rules agent/B19.1, agent/B19.2, agent/B19.3, agent/B19.4.
 func TestFootprint_OnePlan(t *testing.T) {
 	t.Run("ordinary", testOnePlan[ordinary])

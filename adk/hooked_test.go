@@ -159,7 +159,7 @@ func with[M MessageType](handlers ...TypedChatModelAgentMiddleware[M]) func(*Typ
 	return func(c *TypedChatModelAgentConfig[M]) { c.Handlers = append(c.Handlers, handlers...) }
 }
 
-// around makes a model wrapper that hears of each call and its end.
+// aroundModel makes a model wrapper that calls before and after around each call.
 func aroundModel[M MessageType](before, after func()) func(context.Context, model.BaseModel[M], *TypedModelContext[M]) (model.BaseModel[M], error) {
 	return func(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
 		return &modelFunc[M]{

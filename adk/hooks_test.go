@@ -15,7 +15,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// everyHook is a middleware that notes each of its hooks under its name, and passes on a context that tells the way.
+// everyHook is a middleware that notes each of its hooks under its name, and passes on a context that carries the path.
 func everyHook[M MessageType](name string, notes *diary) *hooked[M] {
 	type way struct{}
 	step := func(ctx context.Context, hook string) context.Context {
@@ -80,7 +80,7 @@ func testHookOrder[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, want, notes.all())
 }
 
-// TestHooks_ErrorEndsTheRun: an error of any hook is that of the run, and later handlers are not called.
+// TestHooks_ErrorEndsTheRun: an error of any hook is the run's error, and later handlers are not called.
 // Rules agent/B19.29, agent/H-16, agent/H-17, agent/L-7.
 func TestHooks_ErrorEndsTheRun(t *testing.T) {
 	bubbled(t, testHookErrors[ordinary], testHookErrors[agentic])

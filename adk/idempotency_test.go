@@ -75,7 +75,7 @@ func testKeyOfRepeated[M MessageType](t *testing.T, streaming bool, durability D
 	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, []tool.BaseTool{k.tool()}), EnableStreaming: streaming,
 		CheckPointStore: checkpoint.NewMemoryStore(), Durability: durability})
 	all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
-	for range 2 { // it stops again, and goes on
+	for range 2 { // it stops again, and continues
 		point := all[len(all)-1].Action.Interrupted.InterruptContexts[0].ID
 		targets := map[string]any{}
 		if len(k.keys["ask"]) > 1 {

@@ -12,9 +12,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestInterrupt_AfterTheLastMessage: an agent that asks when it has told its last message goes on without another one.
-// Whoever waits for that message hears it again: the caller of an agent tool, the agent that is transferred to, the
-// session, and the reader of the resumed run.
+// TestInterrupt_AfterTheLastMessage: an agent that interrupts after it emitted its last message continues without
+// another one. That message is emitted again to all who wait for it: the caller of an agent tool, the agent that is
+// transferred to, the session, and the reader of the resumed run.
 func TestInterrupt_AfterTheLastMessage(t *testing.T) {
 	type state = *ChatModelAgentState
 	type ask = func(context.Context) error

@@ -165,7 +165,7 @@ func testMaxMistakes[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// The count is in the history, so that it goes on where a run is resumed.
+// The count is in the history, so that a resumed run continues it.
 func TestMistakes_CountSurvivesAResume(t *testing.T) {
 	bad := chatAnswer("", wanted{"nope", "1", "{}"})
 	m := says(bad, bad, chatAnswer("", wanted{"pause", "2", "{}"}), bad)

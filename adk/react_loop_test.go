@@ -88,7 +88,7 @@ func testPanicK[M MessageType](t *testing.T, streaming bool) {
 }
 
 // TestLoop_CallsAnywhereInAnAnswer: calls are found wherever in an answer they come, beside text and chunks that have
-// nothing but token counts, which are those of the answer that was not streamed.
+// only token counts; the counts are the same as those of the answer that was not streamed.
 func TestLoop_CallsAnywhereInAnAnswer(t *testing.T) {
 	usage := func(n int) *schema.Message {
 		return &schema.Message{Role: schema.Assistant, ResponseMeta: &schema.ResponseMeta{Usage: &schema.TokenUsage{TotalTokens: n, PromptTokens: n - 1, CompletionTokens: 1}}}

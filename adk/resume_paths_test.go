@@ -179,13 +179,13 @@ func TestResume_WhereverTheInterruptComesFrom(t *testing.T) {
 	}
 }
 
-// inRunner runs an agent to its interrupt, and another one of the same make from there, and tells what the second said.
+// inRunner runs an agent to its interrupt, resumes with another one of the same make, and returns what the second said.
 func inRunner(t *testing.T, build func() Agent, streaming bool) string {
 	store := memory{}
 	conf := RunnerConfig{Agent: build(), EnableStreaming: streaming, CheckPointStore: store}
 	points := interruptOf(t, NewRunner(t.Context(), conf).Query(t.Context(), "hi", WithCheckPointID("1")))
 	require.Len(t, points, 1)
-	conf.Agent, conf.EnableStreaming = build(), !streaming // it is that of the saved run
+	conf.Agent, conf.EnableStreaming = build(), !streaming // the saved run's mode counts
 	var said []string
 	for e := range resumeWith(t, NewRunner(t.Context(), conf), map[string]any{points[0].ID: "yes"}).All() {
 		require.NoError(t, e.Err)

@@ -406,7 +406,7 @@ func TestRetry_ExhaustedErrorMatchesTheLastError(t *testing.T) {
 	require.Equal(t, ErrExceedMaxRetries, errors.Unwrap(errors.Unwrap(e)))
 }
 
-// TestRetry_StateCountsAttempts: RetryAttempt of the state is that of the current turn.
+// TestRetry_StateCountsAttempts: RetryAttempt of the state counts the attempts of the current turn.
 func TestRetry_StateCountsAttempts(t *testing.T) {
 	fails := true
 	var saw []int

@@ -556,10 +556,10 @@ func TestRobust_GoexitInABranch(t *testing.T) {
 	err := onlyError(t, read(t, ask(t.Context(), Agent(sequenceOf(t, "s", parallelOf(t, "w", leaves, newTheatre().says("b")), c.says("c"))), false)))
 	require.ErrorContains(t, err, "agent 'leaves'")
 	require.ErrorContains(t, err, "Goexit")
-	require.Empty(t, c.asked, "the sequence does not go on without the answer")
+	require.Empty(t, c.asked, "the sequence does not continue without the answer")
 }
 
-// onlyError is that of a run in which agents beside the failing one go on.
+// onlyError returns the only error of a run in which agents beside the failing one continue.
 func onlyError[M MessageType](t testing.TB, all []observed[M]) (err error) {
 	t.Helper()
 	for _, o := range all {

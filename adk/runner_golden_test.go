@@ -116,7 +116,7 @@ func TestRunner_UnregisteredValuesAreNamed(t *testing.T) {
 	require.ErrorContains(t, errors.Join(errs...), `failed to save checkpoint: session value "key"`)
 }
 
-// TestCancel_ARefusedRunHasEnded: whoever waits for the cancel of a run that could not begin is told.
+// TestCancel_ARefusedRunHasEnded: waiting for the cancel of a run that could not begin returns.
 func TestCancel_ARefusedRunHasEnded(t *testing.T) {
 	option, cancel := WithCancel()
 	for range NewRunner(t.Context(), RunnerConfig{}).Query(t.Context(), "hi", option).All() { //nolint:revive // to its end

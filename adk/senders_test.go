@@ -13,7 +13,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// loudModel is a middleware that tells answers in capitals.
+// loudModel is a middleware that puts answers into capitals.
 func loudModel[M MessageType]() *hooked[M] {
 	return &hooked[M]{wrapModel: func(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
 		return rewritten(m), nil

@@ -111,8 +111,8 @@ func (p *lockProbe[M]) send(e *TypedAgentEvent[M]) {
 	p.events = append(p.events, e)
 }
 
-// TestEvents_AreSentWithoutTheStateLocked: whoever takes an event, however long that takes, holds up no hook or tool
-// that wants the state.
+// TestEvents_AreSentWithoutTheStateLocked: a reader that takes long over an event blocks no hook or tool that wants the
+// state.
 // Rule agent/B19.17.
 func TestEvents_AreSentWithoutTheStateLocked(t *testing.T) {
 	matrix(t, testFreeState[ordinary], testFreeState[agentic])
@@ -190,7 +190,7 @@ func init() {
 	})
 }
 
-// TestModel_AnAnswerIsJoinedOnce: the chunks of an answer are concatenated once, whoever needs the message.
+// TestModel_AnAnswerIsJoinedOnce: the chunks of an answer are concatenated once, however many layers need the message.
 // Rule agent/B19.5.
 func TestModel_AnAnswerIsJoinedOnce(t *testing.T) {
 	for name, both := range map[string][2]func(*testing.T){

@@ -120,7 +120,7 @@ func testToolCallHooks[M MessageType](t *testing.T, streaming bool) {
 		"none":      {[]TypedChatModelAgentMiddleware[M]{&TypedToolCallHooks[M]{}}, "xx", "xx", ""},
 		"nil":       {[]TypedChatModelAgentMiddleware[M]{&delegates[M]{to: &TypedToolCallHooks[M]{}}}, "xx", "xx", ""},
 	} {
-		lines := func(events []observed[M]) (plain []string) { // parts are told apart from texts
+		lines := func(events []observed[M]) (plain []string) { // lines without what distinguishes parts from texts
 			for _, line := range linesOf(events)[1:] {
 				plain = append(plain, strings.TrimSuffix(strings.Replace(line, "text(", "", 1), ")"))
 			}
@@ -154,7 +154,7 @@ func TestToolCallHooks_AroundTheSender(t *testing.T) {
 		m := says(chatAnswer("", wanted{"text", "c", "x"}), chatAnswer("done"))
 		all := read(t, bare(t.Context(), setup(t, m, fourKinds(), with(h, sender)), false))
 		require.Equal(t, "tool text#c: ax", linesOf(all)[1], "the event is sent inside")
-		require.Contains(t, dialectOf[Message]().lines(m.histories[1]), "tool text#c: axa", "the result is that of all")
+		require.Contains(t, dialectOf[Message]().lines(m.histories[1]), "tool text#c: axa", "the result contains all")
 	}
 }
 

@@ -101,7 +101,7 @@ func (w *world) split(items []int) (consumed, remaining []int) {
 	return consumed, remaining
 }
 
-// config is that of a loop. plan is the latest one, begun whether its agent was started.
+// config returns the configuration of a loop. plan is the latest one, begun whether its agent was started.
 func (w *world) config(begun func(taken, consumed, remaining []int)) TurnLoopConfig[int, Message] {
 	var taken, consumed, remaining []int
 	cfg := TurnLoopConfig[int, Message]{

@@ -108,8 +108,8 @@ func TestTurnLoopPush_EachKindOfPreempt(t *testing.T) {
 	}
 }
 
-// TestTurnLoopPush_TurnsKnowWhyTheyEnd: whoever reads that the run was cancelled can ask whether a push or a stop did
-// it, however long the cancel itself takes.
+// TestTurnLoopPush_TurnsKnowWhyTheyEnd: a reader of the CancelError can ask whether a push or a stop caused it, however
+// long the cancel itself takes.
 // Rule runtime/L14.
 func TestTurnLoopPush_TurnsKnowWhyTheyEnd(t *testing.T) {
 	for name, cancel := range map[string]func(*itemLoop){
@@ -324,7 +324,7 @@ func TestTurnLoopPush_StrategyThatPanicsPushesNothing(t *testing.T) {
 		})
 		l.Push("2")
 		synctest.Wait()
-		require.Equal(t, [][]string{{"2"}}, s.turns, "the loop goes on")
+		require.Equal(t, [][]string{{"2"}}, s.turns, "the loop continues")
 		l.Stop()
 		l.Wait()
 	})

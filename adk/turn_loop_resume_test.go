@@ -40,7 +40,7 @@ func TestTurnLoopResume_StartNewTurnEndsAFailingResume(t *testing.T) {
 		l := s.run("3")
 		synctest.Wait()
 		require.Equal(t, [][]string{{"1"}, {"2", "3"}}, s.turns)
-		require.Empty(t, asked, "the last turn is that of GenInput")
+		require.Empty(t, asked, "the last turn comes from GenInput")
 		l.Stop()
 		exit := l.Wait()
 		require.NoError(t, exit.ExitReason)

@@ -154,7 +154,7 @@ func said(text string) *AgentEvent {
 	return EventFromMessage(schema.AssistantMessage(text, nil), nil, schema.Assistant, "")
 }
 
-// waiting is an agent that waits for the test, and does not hear of cancels. Its context is in entered.
+// waiting is an agent that waits for the test and ignores cancels. Its context is in entered.
 type waiting struct {
 	Agent
 	entered chan context.Context

@@ -50,7 +50,8 @@ type spot[M MessageType] struct {
 	waitedFor bool
 }
 
-// TestUserCode_EverySpotEveryDeed: the run ends with one error that tells whose code did it, and leaves nothing.
+// TestUserCode_EverySpotEveryDeed: the run ends with one error that names the code that caused it, and leaves nothing
+// running.
 func TestUserCode_EverySpotEveryDeed(t *testing.T) {
 	matrix(t, testUserCode[ordinary], testUserCode[agentic])
 }
@@ -508,7 +509,7 @@ func nodeSpots[M MessageType]() map[string]*spot[M] {
 	}
 	if _, ordinary := any(all).(map[string]*spot[Message]); ordinary {
 		all["WithHistoryModifier"] = &spot[M]{names: []string{"HistoryModifier"}, mute: true, resumed: true,
-			// Without messages there is no call to go on with; the tools node has its own.
+			// Without messages there is no call to continue with; the tools node has its own.
 			grow: func(c *TypedChatModelAgentConfig[M], _ deed) {
 				c.ToolsConfig.Tools = []tool.BaseTool{asksFirst("bad", &diary{})}
 			},
@@ -520,7 +521,7 @@ func nodeSpots[M MessageType]() map[string]*spot[M] {
 }
 
 // TestUserCode_CallbackHandlers: a handler that panics ends the run with its error, wherever it is called, or with the
-// error that it was told about; nothing is left.
+// error that was reported to it; nothing is left running.
 func TestUserCode_CallbackHandlers(t *testing.T) {
 	matrix(t, testPanickingHandlers[ordinary], testPanickingHandlers[agentic])
 }
@@ -591,7 +592,7 @@ func testPanickingHandlers[M MessageType](t *testing.T, streaming bool) {
 	}
 }
 
-// kindOf tells what a callback handler is told about.
+// kindOf names the kind of component that a callback is about.
 func kindOf(info *callbacks.RunInfo) string {
 	switch info.Component {
 	case ComponentOfAgent, ComponentOfAgenticAgent:

@@ -20,7 +20,7 @@ func TestWorkflow_RefusesStatesOfOthers(t *testing.T) {
 		"parallel": func() ResumableAgent { return parallelOf(t, "w", newTheatre().says("a")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			// The point is that of an agent of the same name, which left another state.
+			// The saved point comes from an agent of the same name, which left another state.
 			for text, state := range map[string]any{
 				"was asked to resume but has no state":          nil,
 				"unsupported workflow agent state type: string": "state",

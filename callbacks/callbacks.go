@@ -64,7 +64,7 @@ const (
 	TimingOnEndWithStreamOutput  = engine.TimingOnEndWithStreamOutput
 )
 
-// OnStart tells the handlers of ctx that a run starts. The RunInfo is the one set last by whoever prepared ctx
+// OnStart reports to the handlers of ctx that a run starts. The RunInfo is the one that ctx was prepared with last
 // ([EnsureRunInfo], [ReuseHandlers], [InitCallbacks] or an orchestrator); it is consumed, so that a second OnStart on
 // the returned context has a nil RunInfo unless one is set again. The end of the run must be reported on the returned
 // context. Without handlers ctx is returned unchanged. It does not recover panics of handlers.
@@ -72,8 +72,8 @@ func OnStart[T any](ctx context.Context, input T) context.Context {
 	return engine.OnStart(ctx, input)
 }
 
-// OnEnd calls the handlers of ctx after the run started with OnStart has returned a value. It does not recover panics of
-// handlers.
+// OnEnd calls the handlers of ctx after the run started with OnStart has returned a value. It does not recover panics
+// of handlers.
 func OnEnd[T any](ctx context.Context, output T) context.Context {
 	return engine.OnEnd(ctx, output)
 }

@@ -38,8 +38,8 @@ func GetType(component any) (typ string, ok bool) {
 
 // Checker is implemented by components that may fire their own callbacks.
 //
-// Answering true means that the component calls OnStart, OnEnd and OnError itself. Whoever runs it then only prepares
-// the context (handlers and RunInfo) and fires nothing around it.
+// Answering true means that the component calls OnStart, OnEnd and OnError itself. Its caller then only prepares the
+// context (handlers and RunInfo) and fires nothing around it.
 type Checker interface {
 	IsCallbacksEnabled() bool
 }

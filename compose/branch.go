@@ -164,8 +164,8 @@ func (gb *GraphBranch) decide(ctx context.Context, v any, s stream) (choice, err
 	return chosen, err
 }
 
-// choose runs the condition on a value or, in a run of streams, on a stream that is the condition's own. Between the two
-// forms it joins the stream or makes one of a single chunk.
+// choose runs the condition on a value or, in a run of streams, on a stream that is the condition's own. Between the
+// two forms it joins the stream or makes one of a single chunk.
 func (gb *GraphBranch) choose(ctx context.Context, v any, s stream) (chosen choice, err error) {
 	switch {
 	case gb.onValue != nil && s != nil:

@@ -113,7 +113,7 @@ func WithChatTemplateOption(opts ...prompt.Option) Option { return componentOpti
 // WithToolsNodeOption passes options to tools nodes.
 func WithToolsNodeOption(opts ...ToolsNodeOption) Option { return componentOption(opts) }
 
-// WithLambdaOption passes options to the lambdas whose option type is that of the first element.
+// WithLambdaOption passes options to the lambdas whose option type is the type of the first element.
 func WithLambdaOption(opts ...any) Option { return componentOption(opts) }
 
 // WithCallbacks adds handlers for the run: for everything in it, or for the designated nodes and what runs in them.
@@ -166,7 +166,8 @@ func (o *routedOptions) of(node int) *nodeOptions {
 	return &o.nodes[node]
 }
 
-// route sorts the options. With an error it still leaves what it found of handlers, so that they hear of it.
+// route sorts the options. With an error it still leaves the handlers that it found, so that the error is reported to
+// them.
 func (p *plan) route(opts []Option, routed *routedOptions) error {
 	for i := range opts {
 		routed.takeForGraph(&opts[i])

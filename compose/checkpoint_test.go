@@ -498,7 +498,7 @@ func TestResume_GivesWaitingNodesTheirInput(t *testing.T) {
 	})
 }
 
-// A checkpoint of another version of the graph is refused where going on from it would lose something without a word.
+// A checkpoint of another version of the graph is refused where resuming from it would lose something silently.
 func TestResume_ChangedGraph(t *testing.T) {
 	build := func(t *testing.T, opts []GraphCompileOption, st CheckPointStore, done, asking string) Runnable[string, string] {
 		g := NewGraph[string, string]()
@@ -600,7 +600,7 @@ func TestCheckpoint_OfANestedGraphIsInTheOuterOne(t *testing.T) {
 	})
 }
 
-// A checkpoint without a state, of a graph that has one by now, goes on with a new one.
+// A checkpoint without a state, of a graph that has one by now, continues with a new state.
 // Rule compose/B22.16.
 func TestResume_MakesAStateThatWasNotSaved(t *testing.T) {
 	count := InvokableLambda(func(ctx context.Context, in string) (out string, err error) {

@@ -103,7 +103,7 @@ func WithCheckPointStore(store CheckPointStore) GraphCompileOption {
 }
 
 // InternalWithOwnCheckPoint is [WithCheckPointStore] for a store that has a place for each run by itself: every run is
-// saved there, and continues from there, without being told so. It is for the agent runtime.
+// saved there, and continues from there, without a call option. It is for the agent runtime.
 func InternalWithOwnCheckPoint(store CheckPointStore) GraphCompileOption {
 	return func(o *graphCompileOptions) { o.store, o.checkpointID = store, new(string) }
 }

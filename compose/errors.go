@@ -21,7 +21,7 @@ var ErrChainCompiled = errors.New("chain has been compiled, cannot be modified")
 //lint:ignore ST1012 the name is part of the API
 var DAGInvalidLoopErr = errors.New("DAG is invalid, has loop")
 
-// RunErrorKind tells whether a run failed in a node or in the graph around the nodes.
+// RunErrorKind says whether a run failed in a node or in the graph around the nodes.
 type RunErrorKind string
 
 const (
@@ -39,7 +39,7 @@ type RunError struct {
 	err  error
 }
 
-// Kind tells where the run failed.
+// Kind returns where the run failed.
 func (e *RunError) Kind() RunErrorKind { return e.kind }
 
 // Path returns the keys of the nodes from the outermost graph down to the failure. It is empty for a failure of the
@@ -52,8 +52,8 @@ func (e *RunError) Unwrap() error { return e.err }
 // pathRule is what the text of an error has before its node path.
 const pathRule = "\n------------------------\nnode path: "
 
-// Error gives the kind, the original text and, if there is one, the node path, on two lines of its own. [ErrorLine] puts
-// it all on one.
+// Error gives the kind, the original text and, if there is one, the node path, on two lines of its own. [ErrorLine]
+// puts it all on one.
 func (e *RunError) Error() string {
 	text := fmt.Sprintf("[%s] %v", e.kind, e.err)
 	if len(e.path) == 0 {

@@ -148,8 +148,8 @@ func TestToolMiddleware_EveryMustReturnSomething(t *testing.T) {
 	}
 }
 
-// The internal form of a middleware is told which form of the tool is called.
-func TestToolMiddleware_InternalFormsAreTold(t *testing.T) {
+// The internal form of a middleware is passed the form of the tool that is called.
+func TestToolMiddleware_InternalFormsKnowTheForm(t *testing.T) {
 	internal := InternalToolMiddleware(func(form InternalToolForm, next ToolCallEndpoint) ToolCallEndpoint {
 		return func(ctx context.Context, in *ToolInput) (*ToolCallOutput, error) {
 			out, err := next(ctx, in)

@@ -136,7 +136,7 @@ func (s *memory) Set(_ context.Context, id string, data []byte) error {
 	return nil
 }
 
-// A node asks a question; the run goes on when somebody has answered it.
+// A node asks a question; the run continues when somebody has answered it.
 func ExampleStatefulInterrupt() {
 	ctx := context.Background()
 	r, err := compose.NewChain[string, string]().

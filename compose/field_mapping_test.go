@@ -304,7 +304,7 @@ func TestFieldMapping_RefusesOverlappingTargets(t *testing.T) {
 		n.AddInput("a", ToField("k")).SetStaticValue(FieldPath{"s"}, 1).SetStaticValue(FieldPath{"s", "t"}, 1)
 	}), "two terminal field paths conflict for node end: [s], [s t]")
 	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").SetStaticValue(FieldPath{"k"}, 1) }), wholeTaken("end").Error())
-	// An overlap is told before what is wrong with the types.
+	// An overlap is reported before mistakes in the types.
 	require.EqualError(t, build(func(n *WorkflowNode) {
 		n.AddInput("a", ToField("k")).AddInput("b", MapFieldPaths(FieldPath{"x"}, FieldPath{"k", "l"}))
 	}), "two terminal field paths conflict for node end: [k], [k l]")

@@ -211,8 +211,8 @@ func (g *graph) inputOf(key string) kind {
 	return g.byKey[key].input()
 }
 
-// spread checks the connections of nodes whose types were just learned, which may tell those of others, until nothing
-// new is learned.
+// spread checks the connections of nodes whose types were just learned, which may decide the types of others, until
+// nothing new is learned.
 func (g *graph) spread() error {
 	for len(g.learned) > 0 {
 		key := g.learned[0]

@@ -20,7 +20,7 @@ func (c counting) Type() reflect.Type {
 	return c.kind.Type()
 }
 
-// The type of a chain of passthroughs is found with work that grows with the chain, from whichever end it is told, and
+// The type of a chain of passthroughs is found with work that grows with the chain, from whichever end it is known, and
 // so is the plan.
 func TestGraph_InferringIsLinear(t *testing.T) {
 	const n = 2000

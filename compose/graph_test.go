@@ -183,7 +183,8 @@ func TestGraph_NestedGraphsInheritNoOptions(t *testing.T) {
 	require.Equal(t, []string{"n"}, interrupted(t, err).SubGraphs["sub"].AfterNodes)
 }
 
-// Nodes, lambdas and graphs hold nothing of the graph that they are in. A name belongs to one node and is "" by default.
+// Nodes, lambdas and graphs hold nothing of the graph that they are in. A name belongs to one node and is "" by
+// default.
 // Rules compose/N-3, compose/B22.5.
 func TestGraph_SharedPartsDoNotInterfere(t *testing.T) {
 	shared := suffix("s")

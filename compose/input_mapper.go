@@ -9,8 +9,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// inputMapper builds a workflow node's input from parts of its predecessors' outputs and static values. Everything
-// that the types tell is decided when the workflow is compiled.
+// inputMapper builds a workflow node's input from parts of its predecessors' outputs and static values. Everything that
+// follows from the types is decided when the workflow is compiled.
 type inputMapper struct {
 	input   kind
 	byFrom  map[string][]fieldMapper

@@ -27,8 +27,8 @@ const (
 // segments, such as "agent:travel;tool:book_hotel:call_1".
 type Address = core.Address
 
-// AddressSegment is one element of an [Address]: the Type of a thing, its ID among its siblings, and a SubID that tells
-// apart several runs of it, such as the calls of one tool.
+// AddressSegment is one element of an [Address]: the Type of a thing, its ID among its siblings, and a SubID that
+// distinguishes several runs of it, such as the calls of one tool.
 type AddressSegment = core.AddressSegment
 
 // InterruptCtx is one interrupt point of a run, with the points around it as parents. It has the ID that

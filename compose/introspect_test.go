@@ -22,12 +22,12 @@ func TestIntrospect_CallsItsCallbacksAfterCompile(t *testing.T) {
 	require.NoError(t, inner.AddLambdaNode("i", suffix("i")))
 	line(t, inner, "i")
 	g := NewGraph[string, string]()
-	// Nested graphs are told to their own callbacks as parts of the outer one only.
+	// Nested graphs are reported to their own callbacks as parts of the outer one only.
 	require.NoError(t, g.AddGraphNode("sub", inner, WithGraphCompileOptions(WithGraphName("inner"))))
 	require.NoError(t, g.AddEdge(START, "sub"))
 	_, err := g.Compile(context.Background(), WithGraphName("outer"), WithGraphCompileCallbacks(callback("own 1")))
 	require.Error(t, err)
-	require.Empty(t, order, "only a successful compile is told")
+	require.Empty(t, order, "only a successful compile is reported")
 	g = NewGraph[string, string]()
 	require.NoError(t, g.AddGraphNode("sub", inner, WithGraphCompileOptions(WithGraphName("inner"))))
 	line(t, g, "sub")

@@ -403,7 +403,7 @@ func isNilText(yes bool) string {
 	return "not nil"
 }
 
-// An error in the middle of a stream is that of whoever reads it.
+// An error in the middle of a stream is the reader's error.
 // Rule compose/P-6.
 func TestLambda_ErrorsBelongToTheReader(t *testing.T) {
 	g := NewGraph[string, string]()

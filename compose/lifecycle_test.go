@@ -183,7 +183,7 @@ func TestLifecycle_UnreadStreamsAreClosed(t *testing.T) {
 			select {
 			case <-closed:
 			case <-time.After(5 * time.Second):
-				t.Fatal("the producer was never told")
+				t.Fatal("the producer never learned of it")
 			}
 		})
 	}
@@ -204,7 +204,7 @@ func TestLifecycle_TheInputOfAResumeIsClosed(t *testing.T) {
 	<-closed
 }
 
-// An error inside a stream fails whoever reads it, not the node that made it.
+// An error inside a stream fails the node that reads it, not the one that made it.
 // Rule compose/P-6.
 func TestLifecycle_AnErrorInAStreamFailsItsReader(t *testing.T) {
 	broken := StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// documentsGraph leads from START through search to join, which gives the documents, or to nothing, and on to a template
-// that needs them.
+// documentsGraph leads from START through search to join, which gives the documents, or to nothing, and on to a
+// template that needs them.
 func documentsGraph(t *testing.T, join *Lambda, joinOpts ...GraphAddNodeOpt) *Graph[string, []*schema.Message] {
 	template := prompt.FromMessages(schema.FString, schema.UserMessage("{question} {documents}"))
 	g := NewGraph[string, []*schema.Message]()
@@ -75,7 +75,7 @@ func TestMissingKey_NamesWhoGaveNothing(t *testing.T) {
 	}
 }
 
-// A field mapping tells who gives a key, too, and so does the input key of a node.
+// The error of a field mapping names the node that gives a key, too, and so does the input key of a node.
 func TestMissingKey_OfMappingsAndInputKeys(t *testing.T) {
 	wf := NewWorkflow[string, string]()
 	wf.AddLambdaNode("a", suffix("")).AddInputWithOptions(START, nil, WithNoDirectDependency())

@@ -13,8 +13,8 @@ type graphInterruptOptions struct {
 // GraphInterruptOption configures an interrupt from outside.
 type GraphInterruptOption func(o *graphInterruptOptions)
 
-// WithGraphInterruptTimeout says how long the nodes that run may continue. What is not done by then is given up and runs
-// again when the run is resumed. Zero or less gives up at once. The default is to wait for as long as it takes.
+// WithGraphInterruptTimeout says how long the nodes that run may continue. What is not done by then is given up and
+// runs again when the run is resumed. Zero or less gives up at once. The default is to wait for as long as it takes.
 func WithGraphInterruptTimeout(timeout time.Duration) GraphInterruptOption {
 	return func(o *graphInterruptOptions) { o.timeout = &timeout }
 }

@@ -361,8 +361,8 @@ func TestOutsideInterrupt_UnusedChangesNothing(t *testing.T) {
 	require.Equal(t, "[xa][xb]", out)
 }
 
-// TestOutsideInterrupt_LeavesNoTimer: that of the nodes' time ends with the run, and comes back if the run goes on under
-// the same context.
+// TestOutsideInterrupt_LeavesNoTimer: the timer for the nodes' time ends with the run, and is started again if the run
+// is resumed under the same context.
 func TestOutsideInterrupt_LeavesNoTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGraph[string, string]()

@@ -170,7 +170,7 @@ func (g *graph) compilePlan(opts *graphCompileOptions) (*plan, error) {
 	return p, nil
 }
 
-// checkComplete finds what only the whole graph can tell.
+// checkComplete finds mistakes that show only in the whole graph.
 func (g *graph) checkComplete() error {
 	starts, ends := false, false
 	for _, e := range g.edges {
@@ -192,7 +192,7 @@ func (g *graph) checkComplete() error {
 	return g.checkTyped()
 }
 
-// checkTyped finds passthroughs whose type nothing around them tells.
+// checkTyped finds passthroughs whose type does not follow from anything around them.
 func (g *graph) checkTyped() error {
 	var untyped []string
 	for _, n := range g.nodes {

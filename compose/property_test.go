@@ -51,7 +51,7 @@ type propBranch struct {
 	stream bool
 }
 
-// propGraph is a random graph; node indexes are those of nodes, start and end.
+// propGraph is a random graph; its indexes stand for nodes, start and end.
 type propGraph struct {
 	seed      uint64
 	dag       bool
@@ -265,7 +265,7 @@ func (g *propGraph) interpretDAG(input propValue) outcome {
 		}
 		return false
 	}
-	// A node that nothing leads to never says anything: whoever needs to hear from it waits for ever.
+	// A node that nothing leads to never emits anything: a node that needs its output waits for ever.
 	mute := map[int]bool{}
 	for i := range g.nodes {
 		if len(g.predecessors(i)) == 0 {

@@ -88,7 +88,8 @@ func (t *task) decide() {
 	t.stream, t.decided.err = t.run.branch(t.node, nil, s, t.decided.chosen)
 }
 
-// branch asks the node's branches. It notes in chosen which outLinks they chose and returns the stream to continue with.
+// branch asks the node's branches. It notes in chosen which outLinks they chose and returns the stream to continue
+// with.
 func (r *run) branch(n *planNode, value any, s stream, chosen []bool) (stream, error) {
 	var copies []stream
 	if s != nil {

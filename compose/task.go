@@ -73,7 +73,7 @@ func (t *task) prepare(r *run) {
 func (t *task) bodyCallbacks(inherited *callbacks.State) callbacks.State {
 	n := t.node
 	if n.action == nil && n.sub == nil {
-		return callbacks.State{} // a passthrough tells nobody
+		return callbacks.State{} // a passthrough calls no handlers
 	}
 	var state callbacks.State
 	if t.opts != nil && len(t.opts.handlers) > 0 {

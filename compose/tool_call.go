@@ -89,12 +89,12 @@ type toolCall struct {
 	unknown func(ctx context.Context, name, input string) (string, error)
 
 	index int
-	// arguments are those of input, which middlewares may write to.
+	// arguments are the input's, which middlewares may write to.
 	arguments string
 
 	// done: the result is there without running the tool.
 	done bool
-	// interruptID is that of the interrupt which the call left in the run that this one resumes.
+	// interruptID is the ID of the interrupt that the call left in the run that this one resumes.
 	interruptID string
 	// early, if not nil, waits for the call, which was started before this node.
 	early        EarlyToolCall

@@ -97,8 +97,8 @@ func (o *ToolCallOutput) AsResult() (*schema.ToolResult, error) {
 	return partsOfText(o.Text), nil
 }
 
-// AsTextStream returns the result as a stream of texts; a value is one chunk. Parts that are no text are an error in the
-// stream.
+// AsTextStream returns the result as a stream of texts; a value is one chunk. Parts that are no text are an error in
+// the stream.
 func (o *ToolCallOutput) AsTextStream() *schema.StreamReader[string] {
 	switch {
 	case o.ResultStream != nil:

@@ -14,8 +14,8 @@ import (
 
 var errNilToolOutput = errors.New("a tool middleware returned neither an output nor an error")
 
-// outputForms says how the result R of one kind of tool is put into the outputs of middlewares and taken out of them: of
-// those for the kind, O, and of those for every kind. What is not ok is no output.
+// outputForms says how the result R of one kind of tool is put into the outputs of middlewares and taken out of them:
+// of those for the kind, O, and of those for every kind. What is not ok is no output.
 type outputForms[R, O any] struct {
 	pack   func(R) *O
 	unpack func(*O) (_ R, ok bool)

@@ -70,7 +70,7 @@ type ToolCallMiddleware func(ToolCallEndpoint) ToolCallEndpoint
 type ToolMiddleware struct {
 	// Name gives the middleware an address segment of its own below that of the call, see [AddressSegmentMiddleware]: it
 	// can ask for an interrupt, and find its state and its answer, without getting into the way of the other middlewares
-	// and the tool, which keep their addresses. [GetResumeContext] tells it of a resume that is meant for any of them. The
+	// and the tool, which keep their addresses. [GetResumeContext] reports a resume that is meant for any of them. The
 	// error of a panic has the name. Without one the middleware is at the address of the call.
 	Name               string
 	Invokable          InvokableToolMiddleware
@@ -94,7 +94,8 @@ const (
 	InternalEnhancedStreamable
 )
 
-// InternalToolMiddleware makes a middleware for every kind of tool that is told the form. It is for the agent runtime.
+// InternalToolMiddleware makes a middleware for every kind of tool; wrap is passed the form. It is for the agent
+// runtime.
 func InternalToolMiddleware(wrap func(form InternalToolForm, next ToolCallEndpoint) ToolCallEndpoint) ToolMiddleware {
 	return ToolMiddleware{forForm: wrap}
 }

@@ -13,7 +13,7 @@ type AgenticRoleType string
 const (
 	// AgenticRoleTypeSystem is the author of the application: instructions to the model.
 	AgenticRoleTypeSystem AgenticRoleType = "system"
-	// AgenticRoleTypeUser is whoever talks to the model, tools included.
+	// AgenticRoleTypeUser is the author of what is said to the model, tool results included.
 	AgenticRoleTypeUser AgenticRoleType = "user"
 	// AgenticRoleTypeAssistant is the model.
 	AgenticRoleTypeAssistant AgenticRoleType = "assistant"
@@ -39,7 +39,7 @@ type AgenticMessage struct {
 type AgenticResponseMeta struct {
 	// TokenUsage is nil when the provider did not report it.
 	TokenUsage *TokenUsage `json:"token_usage,omitempty"`
-	// ID, Model and Provider are those of [ResponseMeta], for every provider. The extensions may have more.
+	// ID, Model and Provider mean the same as in [ResponseMeta], for every provider. The extensions may have more.
 	ID       string `json:"id,omitempty"`
 	Model    string `json:"model,omitempty"`
 	Provider string `json:"provider,omitempty"`

@@ -52,7 +52,7 @@ type FunctionToolResult struct {
 type ToolSearchFunctionToolResult struct {
 	// CallID is the ID of the call.
 	CallID string `json:"call_id,omitempty"`
-	// Name is that of the search tool.
+	// Name is the name of the search tool.
 	Name   string            `json:"name"`
 	Result *ToolSearchResult `json:"result,omitempty"`
 }

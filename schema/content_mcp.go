@@ -14,7 +14,7 @@ import (
 type MCPToolCall struct {
 	// ServerLabel names the server, as configured with the provider.
 	ServerLabel string `json:"server_label,omitempty"`
-	// ApprovalRequestID is that of the [MCPToolApprovalRequest] that led to the call, if there was one.
+	// ApprovalRequestID is the ID of the [MCPToolApprovalRequest] that led to the call, if there was one.
 	ApprovalRequestID string `json:"approval_request_id,omitempty"`
 	CallID            string `json:"call_id,omitempty"`
 	Name              string `json:"name"`

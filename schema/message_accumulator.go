@@ -101,8 +101,8 @@ func differ[S ~string](what string, a, b S) error {
 // Message returns the message as far as it has come, an empty one before the first chunk. It shares nothing that can
 // be written to with the chunks or with an earlier result, and more chunks may be added afterwards.
 //
-// If the chunks contradict each other the message is nil. Of several contradictions the one reported is that of Add,
-// if there was one, and otherwise the first of: tool calls, extra, assistant parts, user parts.
+// If the chunks contradict each other the message is nil. Of several contradictions the one that Add returned is
+// reported, if there was one, and otherwise the first of: tool calls, extra, assistant parts, user parts.
 func (a *MessageAccumulator) Message() (*Message, error) {
 	if a.err != nil {
 		return nil, a.err

@@ -42,8 +42,8 @@ func (m *Message) String() string {
 	return b.String()
 }
 
-// writeUsage writes the counts in the form that the text has always had: the tokens written to a cache only if there are
-// some.
+// writeUsage writes the counts in the form that the text has always had: the tokens written to a cache only if there
+// are some.
 func writeUsage(b *strings.Builder, u *TokenUsage) {
 	details := fmt.Sprint(u.PromptTokenDetails.CachedTokens)
 	if written := u.PromptTokenDetails.CacheWriteTokens; written > 0 {

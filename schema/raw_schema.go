@@ -23,14 +23,14 @@ type rawSchema struct {
 }
 
 // NewParamsOneOfByRawJSON describes the arguments by the text of a JSON schema, as another program has written it: an
-// MCP server, an OpenAPI document, a file. The text is copied and kept as it is; what [jsonschema.Schema] cannot hold is
-// not lost.
+// MCP server, an OpenAPI document, a file. The text is copied and kept as it is; what [jsonschema.Schema] cannot hold
+// is not lost.
 //
 // The text may be of any draft from 4 on. When it is needed it is brought to draft 2020-12, which is what models are
-// given: definitions become $defs, lists of items prefixItems, dependencies are split, exclusive limits are numbers, and
-// nullable allows null. Keywords without a field are in Extras, numbers keep their digits. References are never fetched.
-// A text that is no JSON, no object and no boolean, larger than 1 MiB or nested more than 128 deep is an error of
-// [ParamsOneOf.ToJSONSchema]. An empty text describes a tool without arguments.
+// given: definitions become $defs, lists of items prefixItems, dependencies are split, exclusive limits are numbers,
+// and nullable allows null. Keywords without a field are in Extras, numbers keep their digits. References are never
+// fetched. A text that is no JSON, no object and no boolean, larger than 1 MiB or nested more than 128 deep is an error
+// of [ParamsOneOf.ToJSONSchema]. An empty text describes a tool without arguments.
 func NewParamsOneOfByRawJSON(text json.RawMessage) *ParamsOneOf {
 	return &ParamsOneOf{raw: &rawSchema{text: string(text)}}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // StreamReaderWithAbort returns a reader that yields what sr does, takes sr over, and returns a function that cuts the
-// stream off: whoever waits for an item, or asks for the next one, gets err, and then io.EOF; sr is closed. abort may be
-// called by any goroutine, does not block, and has no effect after the end of the stream or the second time.
+// stream off: a reader that waits for an item, or asks for the next one, gets err, and then io.EOF; sr is closed. abort
+// may be called by any goroutine, does not block, and has no effect after the end of the stream or the second time.
 func StreamReaderWithAbort[T any](sr *StreamReader[T]) (reader *StreamReader[T], abort func(err error)) {
 	src, auto := sr.take()
 	a := &abortable[T]{src: src}
@@ -101,7 +101,7 @@ func (a abortableLeaf[T]) Drain(to pull.Sink[T]) {
 
 func (a *abortable[T]) Prompt() bool { return a.src.Prompt() }
 
-// Watch is that of the stage before, see [pull.Watchable].
+// Watch watches the stage before, see [pull.Watchable].
 func (a *abortable[T]) Watch(look func()) bool { return pull.Watch(a.src, look) }
 
 func (a *abortable[T]) Close() { a.src.Close() }

@@ -31,7 +31,7 @@ func TestAbort_EndsAWaitingReader(t *testing.T) {
 		abort(errors.New("again"))
 		synctest.Wait()
 		require.Equal(t, [][]error{{nil, errCut, io.EOF}, {nil, errCut, io.EOF}}, got)
-		require.True(t, sw.Send(2, nil), "the producer is told")
+		require.True(t, sw.Send(2, nil), "the producer learns of it")
 		sw.Close()
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireClosed collects garbage until the producer is told that nobody reads.
+// requireClosed collects garbage until the producer learns that nobody reads.
 func requireClosed(t *testing.T, sw *StreamWriter[int]) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -19,7 +19,7 @@ func requireClosed(t *testing.T, sw *StreamWriter[int]) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// requireOpen collects garbage and checks that the producer may go on.
+// requireOpen collects garbage and checks that the producer may continue.
 func requireOpen(t *testing.T, sw *StreamWriter[int]) {
 	t.Helper()
 	for range 5 {

@@ -37,12 +37,10 @@ func WithOnEOF(fn func() (any, error)) ConvertOption {
 
 // StreamReaderWithConvert returns a reader that yields what convert makes of the elements of sr, and takes sr over.
 // convert runs inside Recv, once for each element. It may leave an element out by returning [ErrNoValue] (also
-// wrapped); another error is delivered with the value, and the stream continues. Error items of sr are passed on without
-// their value. A panic in convert or an option's function becomes an error item and ends the stream. Closing the
-// reader closes sr.
-func StreamReaderWithConvert[T, D any](
-	sr *StreamReader[T], convert func(T) (D, error), opts ...ConvertOption,
-) *StreamReader[D] {
+// wrapped); another error is delivered with the value, and the stream continues. Error items of sr are passed on
+// without their value. A panic in convert or an option's function becomes an error item and ends the stream. Closing
+// the reader closes sr.
+func StreamReaderWithConvert[T, D any](sr *StreamReader[T], convert func(T) (D, error), opts ...ConvertOption) *StreamReader[D] {
 	src, auto := sr.take()
 	c := &converter[T, D]{src: src, convert: convert}
 	for _, opt := range opts {
@@ -136,7 +134,7 @@ func (c *converter[T, D]) askedEnd() (out pull.Item[D]) {
 
 func (c *converter[T, D]) Prompt() bool { return false }
 
-// Watch is that of the stage before, see [pull.Watchable].
+// Watch watches the stage before, see [pull.Watchable].
 func (c *converter[T, D]) Watch(look func()) bool { return pull.Watch(c.src, look) }
 
 func (c *converter[T, D]) Close() { c.src.Close() }

@@ -2,9 +2,9 @@ package schema
 
 import "github.com/weftgo/weft/internal/broadcast"
 
-// Abandon closes the reader, and the stream for all other copies of it: each yields what the source had ready, then err,
-// and then io.EOF. The source is closed, so that its producer does not wait for a reader that may never come. It may be
-// called by any goroutine. On a reader that is no copy, and after the end of the stream, it is Close.
+// Abandon closes the reader, and the stream for all other copies of it: each yields what the source had ready, then
+// err, and then io.EOF. The source is closed, so that its producer does not wait for a reader that may never come. It
+// may be called by any goroutine. On a reader that is no copy, and after the end of the stream, it is Close.
 func (sr *StreamReader[T]) Abandon(err error) {
 	if sr == nil {
 		return

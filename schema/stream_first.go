@@ -3,8 +3,8 @@ package schema
 import "github.com/weftgo/weft/internal/pull"
 
 // StreamReaderWithFirst returns a reader that yields what f makes of the first value of sr, and then what sr does. It
-// takes sr over, and may return sr itself. f runs inside Recv and must not panic; error items before the first value are
-// passed on. Unlike with [StreamReaderWithConvert] the items after the first cost nothing.
+// takes sr over, and may return sr itself. f runs inside Recv and must not panic; error items before the first value
+// are passed on. Unlike with [StreamReaderWithConvert] the items after the first cost nothing.
 func StreamReaderWithFirst[T any](sr *StreamReader[T], f func(T) T) *StreamReader[T] {
 	if sr == nil || sr.src == nil || sr.first != nil {
 		src, _ := sr.take()

@@ -7,11 +7,11 @@ import (
 	"github.com/weftgo/weft/internal/pull"
 )
 
-// Observe has the items of a stream shown to functions while others read it, and takes sr over. sr is one of several
-// copies ([StreamReader.Copy]), as callback handlers get them: whoever reads another copy calls onChunk for each value,
-// in the middle of their Recv, and onEnd once, so that no goroutine is needed. The functions must be quick, are never
-// called at the same time, and see every item that sr had not yielded yet. They may be nil. A panic of one ends the
-// observation and harms nobody.
+// Observe shows the items of a stream to functions while others read it, and takes sr over. sr is one of several copies
+// ([StreamReader.Copy]), as callback handlers get them: the reader of another copy calls onChunk for each value, in the
+// middle of its Recv, and onEnd once, so that no goroutine is needed. The functions must be quick, are never called at
+// the same time, and see every item that sr had not yielded yet. They may be nil. A panic of one ends the observation
+// and harms nobody.
 //
 // onEnd gets nil at the end of the stream, the error of the first error item, after which nothing is observed, or
 // [ErrRecvAfterClosed] if all other copies were closed before the end. It is not called if they are forgotten, neither
@@ -35,7 +35,8 @@ type observer[T any] struct {
 	src     pull.Source[T]
 	onChunk func(T)
 	onEnd   func(error)
-	// looks counts the calls of look that have not been answered. Whoever makes it more than 0 does the work for all.
+	// looks counts the calls of look that have not been answered. The goroutine that raises it from 0 does the work for
+	// all.
 	looks atomic.Int32
 	done  bool // of the goroutine that works
 }

@@ -108,7 +108,7 @@ func (f *forest) convert(in tree) tree {
 	return out
 }
 
-// copies marks each copy, so that copies merged later can be told apart.
+// copies marks each copy, so that copies merged later can be distinguished.
 func (f *forest) copies(in tree) []tree {
 	var out []tree
 	for _, sr := range in.sr.Copy(2 + f.IntN(3)) {
@@ -237,7 +237,7 @@ func TestStreamTrees_MatchTheModel(t *testing.T) {
 			})
 		}
 		readers.Wait()
-		f.wg.Wait() // every producer was told to stop or has sent all
+		f.wg.Wait() // every producer was stopped or has sent all
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}

@@ -70,7 +70,7 @@ func requireRecvError[T any](tb testing.TB, sr *StreamReader[T], want error) {
 	require.Zero(tb, v)
 }
 
-// kinds are streams of 1, 2, 3 of every kind, with a function that tells whether the producer has been told to stop.
+// kinds are streams of 1, 2, 3 of every kind, with a function that reports whether the producer has been stopped.
 var kinds = map[string]func() (*StreamReader[int], *StreamWriter[int]){
 	"pipe": func() (*StreamReader[int], *StreamWriter[int]) { return Pipe[int](8) },
 	"copy": func() (*StreamReader[int], *StreamWriter[int]) {

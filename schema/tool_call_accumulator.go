@@ -15,8 +15,8 @@ type ToolCallAccumulator struct {
 }
 
 // Add joins one more chunk. The ID, the type and the name may come in any chunk and be repeated, but a second,
-// different value is an error, after which the accumulator is unchanged. Arguments are appended. The index is that of
-// the first chunk, Extra that of the first chunk which has one.
+// different value is an error, after which the accumulator is unchanged. Arguments are appended. The index is taken
+// from the first chunk, Extra from the first chunk that has one.
 func (a *ToolCallAccumulator) Add(chunk ToolCall) error {
 	next := a.call
 	if !single(&next.ID, chunk.ID) {

@@ -9,8 +9,8 @@ import (
 	"github.com/eino-contrib/jsonschema"
 )
 
-// ParamsOneOf describes the arguments of a tool in one of three forms: as a map of [ParameterInfo], as a JSON schema, or
-// as the JSON text of one. Build it with [NewParamsOneOfByParams], [NewParamsOneOfByJSONSchema] or
+// ParamsOneOf describes the arguments of a tool in one of three forms: as a map of [ParameterInfo], as a JSON schema,
+// or as the JSON text of one. Build it with [NewParamsOneOfByParams], [NewParamsOneOfByJSONSchema] or
 // [NewParamsOneOfByRawJSON]. Nil describes a tool without arguments.
 type ParamsOneOf struct {
 	params map[string]*ParameterInfo
@@ -33,10 +33,10 @@ func NewParamsOneOfByJSONSchema(s *jsonschema.Schema) *ParamsOneOf {
 
 // ToJSONSchema returns the JSON schema of the arguments, or nil if there are none.
 //
-// A schema given by the user is returned as it is. One given as a text is decoded by the first call and brought to draft
-// 2020-12; all calls return the same one, which must not be changed, or what is wrong with the text. One made from
-// [ParameterInfo] is new with every call, with properties in the order of their names, so that the caller may change it
-// and equal tools give equal prompts. A nil ParameterInfo anywhere is an error that says where.
+// A schema given by the user is returned as it is. One given as a text is decoded by the first call and brought to
+// draft 2020-12; all calls return the same one, which must not be changed, or what is wrong with the text. One made
+// from [ParameterInfo] is new with every call, with properties in the order of their names, so that the caller may
+// change it and equal tools give equal prompts. A nil ParameterInfo anywhere is an error that says where.
 func (p *ParamsOneOf) ToJSONSchema() (*jsonschema.Schema, error) {
 	if p == nil {
 		return nil, nil

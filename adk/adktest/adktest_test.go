@@ -262,7 +262,7 @@ func TestTool_Describe(t *testing.T) {
 	require.Equal(t, 1, js.Properties.Len())
 }
 
-// TestEvents_AsTheyCome: what has come can be looked at while the run goes on.
+// TestEvents_AsTheyCome: the events so far can be read while the run continues.
 func TestEvents_AsTheyCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signal := make(chan struct{})
@@ -386,7 +386,7 @@ func TestEvents_LineOfAnInterruptIsItsQuestions(t *testing.T) {
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 		Name: "assistant", Model: m, ToolsConfig: Tools(asks("pay"), asks("send"))})
 	require.NoError(t, err)
-	Ask(t.Context(), t, agent, "Pay, and tell them.").Expect(
+	Ask(t.Context(), t, agent, "Pay, and let them know.").Expect(
 		"assistant: [pay#call_1 {}] [send#call_2 {}]", "interrupt: may I pay?, may I send?")
 }
 

@@ -160,7 +160,7 @@ func (x *explorer[M]) compareCalls(got record) error {
 }
 
 // compareKeys checks the idempotency keys: one for each call that the undisturbed run makes, however often it was
-// repeated. In a run that is saved at every step from its beginning they are those of the undisturbed run.
+// repeated. In a run that is saved at every step from its beginning they equal the keys of the undisturbed run.
 func (x *explorer[M]) compareKeys(got record, plan plan[M]) error {
 	if len(got.mixed) > 0 {
 		return fmt.Errorf("two calls had one idempotency key: %s", got.mixed[0])

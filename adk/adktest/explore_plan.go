@@ -37,7 +37,7 @@ var sequelNames = [sequels]string{
 	"and in the next life", "and, resumed with another durability,", "and, replaced by another run of another durability,",
 }
 
-// durability is that of a life behind so many stops, if the first runner has the given one.
+// durability returns the setting for a life behind so many stops, if the first runner has the given one.
 func (p *plan[M]) durability(first adk.Durability, stops int) adk.Durability {
 	if stops > 0 && (p.then == otherDurability || p.then == anotherRun) {
 		return other(first)

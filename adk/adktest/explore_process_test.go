@@ -72,7 +72,7 @@ func processAgent(t *testing.T, p *Probe[*schema.Message], effects lastingEffect
 	return a
 }
 
-// TestExploreProcess_Child is what the other processes do: begin the run or go on with it, and kill themselves at a
+// TestExploreProcess_Child is what the other processes do: begin or continue the run, and kill themselves at a
 // boundary.
 func TestExploreProcess_Child(t *testing.T) {
 	dir := os.Getenv(childDir)
@@ -128,8 +128,8 @@ func child(t *testing.T, dir string, boundary int, streaming bool) (killed bool)
 	return false
 }
 
-// TestExploreProcess_Killed: a process that is killed at any boundary leaves a run with which another goes on. No call
-// of a tool is made twice.
+// TestExploreProcess_Killed: a process that is killed at any boundary leaves a run that another process can continue.
+// No call of a tool is made twice.
 func TestExploreProcess_Killed(t *testing.T) {
 	next := 2
 	if racedetector.Enabled {
@@ -144,7 +144,8 @@ func TestExploreProcess_Killed(t *testing.T) {
 	}
 }
 
-// killedAt has a process killed at a boundary, and another go on. It reports false if the run ended before.
+// killedAt kills a process at a boundary and has another one continue the run. It reports false if the run ended
+// before.
 func killedAt(t *testing.T, boundary int, streaming bool) bool {
 	t.Helper()
 	dir := t.TempDir()

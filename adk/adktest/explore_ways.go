@@ -66,8 +66,8 @@ func (w *way[M]) usable(kind boundaryKind) bool {
 	return w.kinds == nil || slices.Contains(w.kinds, kind)
 }
 
-// stopper stops a run once, at the first boundary of some kinds from a number on: what runs side by side does not always
-// come in the same order.
+// stopper stops a run once, at the first boundary of some kinds from a number on: what runs side by side does not
+// always come in the same order.
 type stopper struct {
 	at      int
 	usable  func(kind boundaryKind) bool

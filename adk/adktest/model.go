@@ -16,7 +16,7 @@ import (
 type Model[M adk.MessageType] struct {
 	report *reporter
 	script []Reply
-	// recalls: the messages of a call tell which reply is due.
+	// recalls: the messages of a call decide which reply is due.
 	recalls bool
 
 	mu        sync.Mutex
@@ -70,7 +70,7 @@ func NewTypedModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {
 	return m
 }
 
-// NewRecallingModel is [NewTypedModel] of a model that tells from the messages how far it has come: to messages with n
+// NewRecallingModel is [NewTypedModel] of a model that finds from the messages how far it has come: to messages with n
 // answers of a model it gives reply n+1. So it continues where another with the same script was interrupted, or died.
 // Its tool calls are numbered by reply: call_1_1, call_1_2, call_2_1, … A script that is not used up is no failure.
 func NewRecallingModel[M adk.MessageType](t TB, script ...Reply) *Model[M] {

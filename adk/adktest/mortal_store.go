@@ -7,8 +7,8 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// mortal is a store whose writes are boundaries, and which is out of reach once the process has died. saves tells
-// writes that save something from those that remove it.
+// mortal is a store whose writes are boundaries, and which is out of reach once the process has died. saves is true for
+// writes that save something, and false for those that remove it.
 func mortal(store adk.CheckPointStore, at func(ctx context.Context, saves bool) error) adk.CheckPointStore {
 	m := mortalStore{store, at}
 	if journal, ok := store.(adk.CheckPointJournal); ok {

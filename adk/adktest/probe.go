@@ -88,8 +88,8 @@ func newProbe[M adk.MessageType]() *Probe[M] {
 	}
 }
 
-// Model makes a model report to the probe. It must tell from the messages what to answer, because each life of a run
-// has models of its own: see [NewRecallingModel].
+// Model makes a model report to the probe. It must find its answer from the messages, because each life of a run has
+// models of its own: see [NewRecallingModel].
 func (p *Probe[M]) Model(m model.BaseModel[M]) model.BaseModel[M] {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/weftgo/weft/adk"
 )
 
-// Middleware makes an agent report its hooks to the probe, so that runs are stopped in them, too. Which hooks are called
-// again after that depends on the way to stop: the agent's own middlewares must bear it.
+// Middleware makes an agent report its hooks to the probe, so that runs are stopped in them, too. Which hooks are
+// called again after that depends on the way to stop: the agent's own middlewares must bear it.
 func (p *Probe[M]) Middleware() adk.TypedChatModelAgentMiddleware[M] {
 	p.mu.Lock()
 	defer p.mu.Unlock()

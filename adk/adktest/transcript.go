@@ -132,8 +132,8 @@ func shown(kind, text string) string {
 	return "<" + kind + ">"
 }
 
-// answer makes a message of a model. What is a chunk of a stream of agentic messages tells which blocks it has: the
-// text is block 0, and firstCall is the number of its first call.
+// answer makes a message of a model. A chunk of a stream of agentic messages says which blocks it has: the text is
+// block 0, and firstCall is the number of its first call.
 func answer[M adk.MessageType](text string, calls []ToolCall, chunk bool, firstCall int) M {
 	var m any
 	if _, ordinary := any(*new(M)).(*schema.Message); ordinary {

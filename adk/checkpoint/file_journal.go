@@ -101,7 +101,7 @@ func appendTo(f *os.File, payload []byte) error {
 		end = preambleSize
 	}
 	if end == preambleSize {
-		// Whoever made the file may have crashed before its name was on disk.
+		// The process that made the file may have crashed before its name was on disk.
 		if err := syncDir(filepath.Dir(f.Name())); err != nil {
 			return err
 		}

@@ -67,8 +67,8 @@ func (s *FileStore) idOf(name string) (string, error) {
 	return string(id), err
 }
 
-// nameHashed writes the ID of a file whose name does not have it. The file stays when the checkpoint and the journal are
-// deleted.
+// nameHashed writes the ID of a file whose name does not have it. The file stays when the checkpoint and the journal
+// are deleted.
 func (s *FileStore) nameHashed(ctx context.Context, checkPointID string) error {
 	if len(checkPointID) <= longestNamed {
 		return nil
@@ -80,7 +80,7 @@ func (s *FileStore) nameHashed(ctx context.Context, checkPointID string) error {
 	return replace(ctx, path, []byte(checkPointID))
 }
 
-// ListCheckPoints yields the IDs that begin with a prefix. They are those of when the loop begins.
+// ListCheckPoints yields the IDs that begin with a prefix. It yields those that exist when the loop begins.
 func (s *FileStore) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		infos, err := s.infos(ctx, prefix)

@@ -29,9 +29,9 @@ const abandonedAfter = time.Hour
 // What Set, AppendRecord, Delete and RemoveRecords did is on disk when they return. A crash of the process or of the
 // machine at any point leaves the old checkpoint or the new one.
 //
-// Any string is a valid ID. A file's name starts with what is harmless in the ID, for whoever looks into the
-// directory, and continues with the ID in letters that every file system keeps, or with a hash of a long one, which then
-// is in a file beside it. Files are readable by their owner only.
+// Any string is a valid ID. A file's name starts with what is harmless in the ID, to be readable in a listing, and
+// continues with the ID in letters that every file system keeps, or with a hash of a long one, which then is in a file
+// beside it. Files are readable by their owner only.
 //
 // A call whose context has ended does nothing and returns the error of the context.
 type FileStore struct {
@@ -130,8 +130,8 @@ func (s *FileStore) Delete(ctx context.Context, checkPointID string) error {
 	return failed("delete", checkPointID, remove(ctx, s.path(checkPointID, checkpointFile)))
 }
 
-// replace puts data in the place of a file. The data is written and synced under another name first, so that whoever
-// opens the file, and whatever crashes, finds the old content or the new one.
+// replace puts data in the place of a file. The data is written and synced under another name first, so that a reader
+// of the file, also after a crash, finds the old content or the new one.
 func replace(ctx context.Context, path string, data []byte) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 
 var testSalt = journalSalt{1, 2, 3, 4, 5, 6, 7, 8}
 
-// encode is a whole journal file, and where each of its records ends; the first end is that of the preamble.
+// encode returns a whole journal file, and the offsets at which the preamble and each of its records end.
 func encode(records ...string) (file []byte, ends []int64) {
 	file = preamble(testSalt)
 	ends = []int64{int64(len(file))}
@@ -43,7 +43,7 @@ func write(t *testing.T, s *FileStore, id string, file []byte) {
 }
 
 // TestJournal_TornAnywhere: a crash may cut the file at any byte. The records before the cut are there, and the next
-// append goes on after them.
+// append is written after them.
 func TestJournal_TornAnywhere(t *testing.T) {
 	file, ends := encode(sample...)
 	s := newFileStore(t)
@@ -77,8 +77,8 @@ func TestJournal_TornAnywhere(t *testing.T) {
 	}
 }
 
-// TestJournal_DamagedAnywhere: no flipped bit gives a wrong record. One in the last record cannot be told from a torn
-// append; any other is an error, with the records before it.
+// TestJournal_DamagedAnywhere: no flipped bit gives a wrong record. One in the last record cannot be distinguished from
+// a torn append; any other is an error, with the records before it.
 func TestJournal_DamagedAnywhere(t *testing.T) {
 	file, ends := encode(sample...)
 	last := ends[len(ends)-2]

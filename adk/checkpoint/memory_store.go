@@ -84,7 +84,7 @@ func (s *MemoryStore) removed(checkPointID string) {
 	}
 }
 
-// ListCheckPoints yields the IDs that begin with a prefix. They are those of when the loop begins.
+// ListCheckPoints yields the IDs that begin with a prefix. It yields those that exist when the loop begins.
 func (s *MemoryStore) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if err := ended(ctx, "list", prefix); err != nil {

@@ -1,9 +1,9 @@
 // Package filesystem says what an agent needs to work with files and a shell, and has a file store in memory.
 //
-// A [Backend] lists, reads, searches, writes and edits files. What more a backend can do it tells by implementing more
-// interfaces: [MultiModalReader] for images and PDFs, [Deleter] to remove files, [Shell] or [StreamingShell] to run
-// commands. Tools and middlewares take the interfaces, so that the same agent works on a directory, on a sandbox far
-// away, or on nothing but memory.
+// A [Backend] lists, reads, searches, writes and edits files. A backend that can do more implements more interfaces:
+// [MultiModalReader] for images and PDFs, [Deleter] to remove files, [Shell] or [StreamingShell] to run commands. Tools
+// and middlewares take the interfaces, so that the same agent works on a directory, on a sandbox far away, or on
+// nothing but memory.
 //
 // [InMemoryBackend] keeps everything in memory: for tests, and for agents that need a scratch pad and no disk. The
 // package local beside this one has the backend for real files.

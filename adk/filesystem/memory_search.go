@@ -17,8 +17,8 @@ type candidate struct {
 	file memoryFile
 }
 
-// candidates takes a snapshot of the files at and below p, sorted by path. Searching continues without the lock, so that
-// writers need not wait for it.
+// candidates takes a snapshot of the files at and below p, sorted by path. Searching continues without the lock, so
+// that writers need not wait for it.
 func (b *InMemoryBackend) candidates(p string) []candidate {
 	var all []candidate
 	b.mu.RLock()

@@ -8,12 +8,12 @@ import (
 
 // Shell runs commands and returns when they have ended.
 type Shell interface {
-	// Execute runs a command. A command that fails is not an error: its exit code tells. When ctx ends, the command is
-	// stopped.
+	// Execute runs a command. A command that fails is not an error: the result has its exit code. When ctx ends, the
+	// command is stopped.
 	Execute(ctx context.Context, input *ExecuteRequest) (result *ExecuteResponse, err error)
 }
 
-// StreamingShell runs commands and tells their output while they run.
+// StreamingShell runs commands and streams their output while they run.
 type StreamingShell interface {
 	// ExecuteStreaming starts a command. The chunks, joined, are the output of the command; the last chunk with
 	// an exit code says how it ended. Closing the stream stops the command.

@@ -39,7 +39,7 @@ func (s agenticStub) Format(ctx context.Context, vs map[string]any, formatType s
 	return make([]*schema.AgenticMessage, len(messages)), err
 }
 
-// spy is a handler that remembers what it was told.
+// spy is a handler that remembers its calls.
 type spy struct {
 	infos  []callbacks.RunInfo
 	starts []callbacks.CallbackInput

@@ -28,14 +28,12 @@ const broken = `package greet
 func Hello(name string) string { return "Hello, nmae!" }
 `
 
-// tellErrors has the model told what went wrong with a tool. Otherwise the error of a tool ends the run.
-type tellErrors struct {
+// toolErrors gives the model the error of a tool as its result. Otherwise the error of a tool ends the run.
+type toolErrors struct {
 	*adk.BaseChatModelAgentMiddleware
 }
 
-func (*tellErrors) WrapInvokableToolCall(
-	_ context.Context, next adk.InvokableToolCallEndpoint, _ *adk.ToolContext,
-) (adk.InvokableToolCallEndpoint, error) {
+func (*toolErrors) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, _ *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
 		result, err := next(ctx, arguments, opts...)
 		if _, interrupt := compose.IsInterruptRerunError(err); err == nil || interrupt || ctx.Err() != nil {
@@ -70,8 +68,8 @@ func newAssistant(ctx context.Context, dir string) (agent adk.Agent, done func()
 				`{"file_path":"/greet.go","old_string":"\"Hello, nmae!\"","new_string":"\"Hello, \" + name + \"!\""}`)),
 			demo.Says("Fixed. Hello greets by name now."),
 		)},
-		// First the tools, so that the handlers behind know them; the question lies around what tells of errors.
-		Handlers: []adk.ChatModelAgentMiddleware{files, ask, &tellErrors{}},
+		// First the tools, so that the handlers behind know them; the question lies around the handler for errors.
+		Handlers: []adk.ChatModelAgentMiddleware{files, ask, &toolErrors{}},
 	})
 	return agent, backend.Close, err
 }

@@ -47,7 +47,7 @@ func (b *bank) pay(key string, amount int) string {
 	return b.receipts[key]
 }
 
-// newRunner makes the runner of a process. dies tells it to die in the payment.
+// newRunner makes the runner of a process. With dies it dies in the payment.
 func newRunner(ctx context.Context, dir string, b *bank, dies bool) (*adk.Runner, error) {
 	files, err := checkpoint.NewFileStore(dir)
 	if err != nil {

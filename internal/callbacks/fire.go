@@ -73,7 +73,7 @@ func fireStart[T any](ctx context.Context, s *State, input T, caught *error) con
 	if len(handlers) == 0 {
 		return ctx
 	}
-	return tell(ctx, s, handlers, Handler.OnStart, CallbackInput(input), caught)
+	return fire(ctx, s, handlers, Handler.OnStart, CallbackInput(input), caught)
 }
 
 func fireEnd[T any](ctx context.Context, s *State, output T, caught *error) context.Context {
@@ -82,7 +82,7 @@ func fireEnd[T any](ctx context.Context, s *State, output T, caught *error) cont
 	if len(handlers) == 0 {
 		return ctx
 	}
-	return tell(ctx, s, handlers, Handler.OnEnd, CallbackOutput(output), caught)
+	return fire(ctx, s, handlers, Handler.OnEnd, CallbackOutput(output), caught)
 }
 
 func fireError(ctx context.Context, s *State, err error, caught *error) context.Context {
@@ -91,7 +91,7 @@ func fireError(ctx context.Context, s *State, err error, caught *error) context.
 	if len(handlers) == 0 {
 		return ctx
 	}
-	return tell(ctx, s, handlers, Handler.OnError, err, caught)
+	return fire(ctx, s, handlers, Handler.OnError, err, caught)
 }
 
 // begin starts the pending run of ctx.
@@ -149,10 +149,8 @@ func (s *State) restore(ctx context.Context) context.Context {
 // method is a method of Handler, as a function.
 type method[V any] func(h Handler, ctx context.Context, info *RunInfo, value V) context.Context
 
-// tell calls one method of all handlers with the same value.
-func tell[V any](
-	ctx context.Context, s *State, handlers []Handler, m method[V], value V, caught *error,
-) context.Context {
+// fire calls one method of all handlers with the same value.
+func fire[V any](ctx context.Context, s *State, handlers []Handler, m method[V], value V, caught *error) context.Context {
 	info := s.info()
 	for _, h := range handlers {
 		ctx, _ = call(ctx, h, m, info, value, caught)

@@ -1,4 +1,4 @@
-// Package callbacks is the engine that tells handlers when a component starts, ends or fails.
+// Package callbacks is the engine that calls handlers when a component starts, ends or fails.
 //
 // A context carries one [State]: which handlers apply and for which run they fire next. Components use the On
 // functions (the public package callbacks forwards to them); orchestrators set states up and use the Fire functions,

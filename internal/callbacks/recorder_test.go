@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// journal collects what handlers were told, in order.
+// journal collects the calls of handlers, in order.
 type journal struct {
 	mu    sync.Mutex
 	lines []string

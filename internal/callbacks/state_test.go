@@ -15,7 +15,7 @@ var background = context.Background()
 // testKey is a key of a context value.
 type testKey string
 
-// end fires OnEnd and returns who was told, for which run.
+// end fires OnEnd and returns which handlers were called, for which run.
 func end(ctx context.Context, j *journal) []string {
 	OnEnd(ctx, "")
 	return j.take()

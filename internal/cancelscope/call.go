@@ -108,8 +108,8 @@ func (c *Call) Release() {
 // Keep has the context of the call not end any more when the part is to stop. Release still ends it.
 func (c *Call) Keep() { c.view.Forget(c) }
 
-// StopNow ends the wait for the call, cuts its streams off, and then ends its context, with the cause: a stream tells
-// its readers that the run was cancelled, and not what a model makes of the end of its context.
+// StopNow ends the wait for the call, cuts its streams off, and then ends its context, with the cause: readers of a
+// stream get the cancel as their error, and not what a model makes of the end of its context.
 func (c *Call) StopNow() {
 	c.mu.Lock()
 	cuts := c.cuts

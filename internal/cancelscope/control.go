@@ -62,7 +62,7 @@ type Control struct {
 	timer     *time.Timer
 	outcome   Outcome
 	settled   bool
-	done      chan struct{} // made for whoever waits
+	done      chan struct{} // made when somebody waits
 	watchers  []watcher
 	views     [reaches]View
 }

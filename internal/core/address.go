@@ -92,8 +92,8 @@ func (f *Frame) EnterAs(ctx context.Context, segment *AddressSegment, interruptI
 	return child
 }
 
-// EnterAround is [Frame.Enter] for code that wraps the code at f. The resume is meant for it, too, where it is meant for
-// what f left, or for anything that is still open below f.
+// EnterAround is [Frame.Enter] for code that wraps the code at f. The resume is meant for it, too, where it is meant
+// for what f left, or for anything that is still open below f.
 func (f *Frame) EnterAround(ctx context.Context, segment *AddressSegment) Frame {
 	child := f.Enter(ctx, segment)
 	if child.tracker == nil || child.entry != nil && child.entry.target {

@@ -11,8 +11,8 @@ import (
 // ErrInterruptAndRerun is the legacy way to ask for an interrupt without saying anything about it.
 var ErrInterruptAndRerun = errors.New("interrupt and rerun")
 
-// NewInterruptAndRerun makes a signal that has info but, as its maker has no context, neither ID nor address. Whoever
-// runs that code adds them ([Addressed]).
+// NewInterruptAndRerun makes a signal that has info but, as its maker has no context, neither ID nor address. The
+// caller of that code adds them ([Addressed]).
 func NewInterruptAndRerun(info any) error {
 	return &InterruptSignal{InterruptInfo: InterruptInfo{Info: info, IsRootCause: true}}
 }

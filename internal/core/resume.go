@@ -225,8 +225,8 @@ func (f *Frame) Resumption() (interrupted bool, state InterruptState, target boo
 	return e.interrupted, e.state, e.target, e.data
 }
 
-// GetInterruptState tells whether the code at ctx's address was interrupted in the run that is being resumed, and
-// the state it left. hasState is true only for a non-nil state of type T.
+// GetInterruptState reports whether the code at ctx's address was interrupted in the run that is being resumed, and the
+// state it left. hasState is true only for a non-nil state of type T.
 func GetInterruptState[T any](ctx context.Context) (wasInterrupted bool, hasState bool, state T) {
 	interrupted, held, _, _ := FrameFrom(ctx).Resumption()
 	if !interrupted || held.State == nil {
@@ -236,7 +236,7 @@ func GetInterruptState[T any](ctx context.Context) (wasInterrupted bool, hasStat
 	return true, hasState, state
 }
 
-// GetResumeContext tells whether the resume is meant for the code at ctx's address or something below it, and the
+// GetResumeContext reports whether the resume is meant for the code at ctx's address or something below it, and the
 // caller's data for exactly this address. hasData is true only for non-nil data of type T.
 func GetResumeContext[T any](ctx context.Context) (isResumeTarget bool, hasData bool, data T) {
 	_, _, target, held := FrameFrom(ctx).Resumption()
@@ -269,7 +269,7 @@ func GetNextResumptionPoints(ctx context.Context) (map[string]bool, error) {
 }
 
 // InterruptedBelow returns the interrupts of the earlier run below ctx's address, with their IDs and states, for code
-// that is stopped again before it could continue from them. info is what they tell now.
+// that is stopped again before it could continue from them. info is their new info.
 func InterruptedBelow(ctx context.Context, info any) []*InterruptSignal {
 	f := FrameFrom(ctx)
 	if f == nil || f.tracker == nil || f.points == nil {

@@ -229,7 +229,8 @@ func TestToInterruptContexts_ListsRootCausesWithTheirParents(t *testing.T) {
 	require.Empty(t, ToInterruptContexts(nil, nil))
 }
 
-// TestFromInterruptContexts_RebuildsTheTree: ancestors that root causes share are one again, in the order of the causes.
+// TestFromInterruptContexts_RebuildsTheTree: ancestors that root causes share are one again, in the order of the
+// causes.
 // Rule compose/I-12.
 func TestFromInterruptContexts_RebuildsTheTree(t *testing.T) {
 	top := tree(t)

@@ -1,4 +1,4 @@
-// Package eventring is the unbounded queue between a run and whoever reads its events.
+// Package eventring is the unbounded queue between a run and the readers of its events.
 //
 // The run puts items in and never waits; readers wait for them. Room is reused, so that a queue whose reader keeps up
 // never grows, and items that were taken are let go at once.

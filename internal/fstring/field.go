@@ -116,7 +116,7 @@ type missingKeyError struct{ key, text string }
 
 func (e *missingKeyError) Error() string { return e.text }
 
-// MissingKey is the name of the variable. Whoever knows where it should have come from finds it with errors.As.
+// MissingKey is the name of the variable. A caller that knows where it should have come from finds it with errors.As.
 func (e *missingKeyError) MissingKey() string { return e.key }
 
 // isIdentifier reports whether s looks like the name of a variable, as opposed to text that was not meant to be one.

@@ -153,7 +153,7 @@ func TestExecute_Errors(t *testing.T) {
 	require.EqualError(t, err, "could not find key: a")
 }
 
-// Whoever writes JSON into a prompt must be told where and what to do.
+// For JSON in a prompt the error says where it is and what to do.
 // Rule schema/B15.2.4.
 func TestExecute_SaysThatBracesMustBeDoubled(t *testing.T) {
 	_, err := render(`Answer like {"name": "x"}.`, nil)

@@ -28,7 +28,7 @@ func (o *Object) Feed(piece string) {
 	}
 }
 
-// Ended reports whether the text so far is one object, as far as brackets and strings tell, with nothing but white
+// Ended reports whether the text so far is one object, as far as brackets and strings show, with nothing but white
 // space around it.
 func (o *Object) Ended() bool { return o.phase == after }
 

@@ -2,8 +2,8 @@ package jsonschemacheck
 
 import "github.com/eino-contrib/jsonschema"
 
-// ApplyDefaults sets the properties of a decoded value that are left out, or null, and have a default value, and reports
-// whether there were any. It looks into objects and the elements of arrays, not into alternatives.
+// ApplyDefaults sets the properties of a decoded value that are left out, or null, and have a default value, and
+// reports whether there were any. It looks into objects and the elements of arrays, not into alternatives.
 func (c *Checker) ApplyDefaults(value any) bool {
 	if !c.defaults {
 		return false

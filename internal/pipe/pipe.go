@@ -211,7 +211,7 @@ func (p *Pipe[T]) look(w pull.Waker) (end error) {
 // Prompt reports true: no user code runs in a pipe.
 func (p *Pipe[T]) Prompt() bool { return true }
 
-// Producer refers to the pipe weakly: senders that there are keep it, and without any there is nobody to tell.
+// Producer refers to the pipe weakly: senders that there are keep it, and without any there is nobody to notify.
 func (p *Pipe[T]) Producer() pull.Closer { return senders[T]{weak.Make(p)} }
 
 type senders[T any] struct{ pipe weak.Pointer[Pipe[T]] }

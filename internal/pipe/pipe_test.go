@@ -68,7 +68,7 @@ func TestPoll_AnswersOfAClosedPipe(t *testing.T) {
 	require.True(t, p.Prompt())
 }
 
-// A waker that is no goroutine may never take the item: with capacity 0 the sender must not go on for it.
+// A waker that is no goroutine may never take the item: with capacity 0 the sender must not continue for it.
 func TestSend_HandsOverToParkedGoroutinesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, w := range []pull.Waker{new(calls), nil} {

@@ -26,12 +26,12 @@ type Source[T any] interface {
 	Poll(w Waker) (item Item[T], ok bool)
 	// Prompt reports that Poll runs no user code, here or in a stage before, and so returns at once.
 	Prompt() bool
-	// Close gives the source up, tells its producer and wakes whoever waits for it. It may be called by any
-	// goroutine, at any time and repeatedly; afterwards Poll answers ErrClosed.
+	// Close gives the source up, notifies its producer and wakes its waiters. It may be called by any goroutine, at any
+	// time and repeatedly; afterwards Poll answers ErrClosed.
 	Close()
-	// Producer is what is to be closed, for the producer's sake, when nobody can reach the stage any more; nil if there
-	// is no producer to tell. It must not keep code of users alive: a cleanup keeps it, and that code may refer to the
-	// very reader that the cleanup is for, which would then never become unreachable.
+	// Producer is what is to be closed, for the producer's sake, when nobody can reach the stage any more; nil if there is
+	// no producer to notify. It must not keep code of users alive: a cleanup keeps it, and that code may refer to the very
+	// reader that the cleanup is for, which would then never become unreachable.
 	Producer() Closer
 }
 

@@ -1,3 +1,3 @@
-// Package racedetector tells tests whether they were built with the race detector. It makes pools forget, so that
+// Package racedetector reports whether tests were built with the race detector. It makes pools forget, so that
 // allocations cannot be counted, and everything some six times slower.
 package racedetector

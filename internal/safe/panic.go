@@ -20,7 +20,7 @@ type PanicError struct {
 }
 
 // NewPanicError wraps the value of a recovered panic. A value that is a [PanicError] already, because it was
-// recovered and thrown again on its way up, is returned unchanged: its stack is the one that tells something. An error
+// recovered and thrown again on its way up, is returned unchanged: its stack is the one that shows the cause. An error
 // that is not [Sound] is replaced by its text.
 func NewPanicError(value any, stack []byte) error {
 	switch v := value.(type) {

@@ -23,7 +23,7 @@ func (p *perType[V]) of(t reflect.Type) V {
 	defer p.mu.Unlock()
 	b := building[V]{p, map[reflect.Type]V{}}
 	v := b.of(t)
-	for t, v := range b.added { // only now are those of recursive types complete
+	for t, v := range b.added { // only now are the ones for recursive types complete
 		p.made.LoadOrStore(t, v)
 	}
 	return v

@@ -579,7 +579,7 @@ func TestUnmarshal_RefusesBadDocuments(t *testing.T) {
 		err := codecUnderTest.Unmarshal([]byte(doc), new(any))
 		assert.ErrorContains(t, err, "failed to unmarshal: ", doc)
 	}
-	err := codecUnderTest.Unmarshal([]byte(`{"weft":2,"value":{"unheard":"of"}}`), new(any))
+	err := codecUnderTest.Unmarshal([]byte(`{"weft":2,"value":{"unlisted":"of"}}`), new(any))
 	require.EqualError(t, err, "failed to unmarshal: data has format version 2, this program reads up to 1")
 }
 

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// list prints the exported API of a module, one fact a line, sorted. Packages are named relative to the module; names of
-// parameters and packages inside types are left out, and aliases are resolved: callers do not depend on them.
+// list prints the exported API of a module, one fact a line, sorted. Packages are named relative to the module; names
+// of parameters and packages inside types are left out, and aliases are resolved: callers do not depend on them.
 func list(dir string) ([]string, error) {
 	pkgs, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedTypes | packages.NeedModule | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax,

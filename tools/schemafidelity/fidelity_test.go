@@ -1,5 +1,5 @@
-// Package schemafidelity holds what package schema makes of the JSON schemas of others against an implementation of JSON
-// Schema that is not Weft's. It is a module of its own, so that this implementation is in nobody's module graph.
+// Package schemafidelity holds what package schema makes of the JSON schemas of others against an implementation of
+// JSON Schema that is not Weft's. It is a module of its own, so that this implementation is in nobody's module graph.
 package schemafidelity
 
 import (

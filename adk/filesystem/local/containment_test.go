@@ -78,7 +78,7 @@ func newYard(t testing.TB, mount string) *yard {
 	return y
 }
 
-// fingerprint tells whether anything in a directory has changed.
+// fingerprint changes when anything in a directory does.
 func fingerprint(t testing.TB, dir string) string {
 	t.Helper()
 	sum := sha256.New()

@@ -62,7 +62,7 @@ func (w *fileWriter) Write(p []byte) (int, error) {
 	return n, w.err
 }
 
-// Close puts the file in its place, or tells why it does not. Closing again is an error.
+// Close puts the file in its place, or returns why it does not. Closing again is an error.
 func (w *fileWriter) Close() error {
 	w.unhook()
 	w.local.writing.Lock()

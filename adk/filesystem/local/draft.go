@@ -12,8 +12,8 @@ import (
 // tempPrefix starts the names of files that are being written. They lie beside the file that they will replace.
 const tempPrefix = ".weft-tmp-"
 
-// A draft is a file that is being written. It takes its place as a whole, or not at all. Whoever makes, publishes or
-// discards one holds Local.writing.
+// A draft is a file that is being written. It takes its place as a whole, or not at all. Local.writing is held while
+// one is made, published or discarded.
 //
 // It holds its directory open: whatever path leads there later, the draft is found again and does not stay behind.
 type draft struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// freshOutput tells the reader of a stream that there is output to take. At most one such message is on its way, so
+// freshOutput signals the reader of a stream that there is output to take. At most one such message is on its way, so
 // that what comes while the reader is busy makes one chunk.
 type freshOutput struct {
 	sw        *schema.StreamWriter[chunk]

@@ -62,7 +62,7 @@ func (o *output) take() string {
 	return s
 }
 
-// stop ends the output and returns the rest of it: what was not taken. truncated tells whether some was left out.
+// stop ends the output and returns the rest of it: what was not taken. truncated reports whether some was left out.
 func (o *output) stop() (rest string, truncated bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -70,7 +70,7 @@ func (o *output) stop() (rest string, truncated bool) {
 	tail := o.tail[max(0, len(o.tail)-o.limit):]
 	left := o.beyond - len(tail)
 	fresh := o.fresh
-	o.fresh, o.tail = nil, nil // whoever takes now has come too late
+	o.fresh, o.tail = nil, nil // a reader that comes now is too late
 	if left == 0 {
 		return string(fresh) + string(tail), false
 	}

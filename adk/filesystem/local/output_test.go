@@ -28,7 +28,7 @@ func TestOutput_WithinTheLimitIsWhole(t *testing.T) {
 		rest, truncated := out.stop()
 		require.False(t, truncated)
 		require.Equal(t, text, got+rest)
-		require.Empty(t, out.take(), "nothing is told twice")
+		require.Empty(t, out.take(), "nothing is returned twice")
 	}
 }
 

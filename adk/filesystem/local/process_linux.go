@@ -11,7 +11,7 @@ import (
 const killRounds = 20
 
 // killMarked kills the processes that have a mark in their environment. A process keeps the environment of its parent,
-// whatever group or session it moves to and whoever adopts it, unless it wants to be rid of it.
+// whatever group or session it moves to and whichever process adopts it, unless it removes the mark itself.
 func killMarked(mark string) {
 	for range killRounds {
 		entries, err := filepath.Glob("/proc/[0-9]*")

@@ -21,7 +21,7 @@ func isolate(cmd *exec.Cmd) {
 	}
 }
 
-// exitStatus is the exit code as a shell tells it: for a signal, 128 and its number.
+// exitStatus is the exit code as a shell reports it: for a signal, 128 and its number.
 func exitStatus(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

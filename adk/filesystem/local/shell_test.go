@@ -226,7 +226,7 @@ func TestExecute_InheritedPipe(t *testing.T) {
 		require.Equal(t, "out\n", got.Output)
 		require.Equal(t, code, *got.ExitCode)
 		pid := readPID(t, filepath.Join(root, "pid"))
-		require.False(t, dead(pid), "what a command leaves in the background goes on, as in any shell")
+		require.False(t, dead(pid), "what a command leaves in the background continues, as in any shell")
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
 }
@@ -278,7 +278,7 @@ func TestExecuteStreaming_TellsOutputWhileItComes(t *testing.T) {
 	require.NoError(t, err)
 	first, err := sr.Recv()
 	require.NoError(t, err)
-	require.Equal(t, "one ", first.Output, "the command goes on only when this was read")
+	require.Equal(t, "one ", first.Output, "the command continues only when this was read")
 	require.Nil(t, first.ExitCode)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "go"), nil, 0o600))
 	rest, last, err := drain(sr)

@@ -84,7 +84,7 @@ func piece(line string) *schema.ToolCall {
 	return call
 }
 
-// TestJoins_ConflictingTypes: types conflict like names do, and Extra is that of the first piece with one.
+// TestEagerCalls_ConflictingTypes: types conflict like names do, and Extra comes from the first piece that has one.
 // Rule agent/E-5.
 func TestJoins_ConflictingTypes(t *testing.T) {
 	var pieces joins

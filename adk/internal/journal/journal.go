@@ -1,9 +1,9 @@
 // Package journal records the steps of a run while they happen, so that a run whose process died continues after its
 // last step: answers of models and results of tool calls, each under the agent and the call that it belongs to.
 //
-// Package adk writes to it as its agents work, asks it for what earlier processes recorded, and puts what is not used up
-// into the checkpoint of a run that stops.
-// It must never know what an agent is, nor interpret the messages, values and actions in its records.
+// Package adk writes to it as its agents work, asks it for what earlier processes recorded, and puts what is not used
+// up into the checkpoint of a run that stops. It must never know what an agent is, nor interpret the messages, values
+// and actions in its records.
 package journal
 
 import (
@@ -99,7 +99,8 @@ func (j *Journal) Replay(ctx context.Context) (run []byte, err error) {
 	return run, nil
 }
 
-// Adopt takes over what a checkpoint had of earlier records (see [Journal.Rest]), and then the records that Replay read.
+// Adopt takes over what a checkpoint had of earlier records (see [Journal.Rest]), and then the records that Replay
+// read.
 func (j *Journal) Adopt(rest Rest) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -170,7 +171,8 @@ func (j *Journal) Remove(ctx context.Context) (err error) {
 	return j.store.RemoveRecords(ctx, j.id)
 }
 
-// Close ends the journal: what outlives the run must not write to what is left of it, nor to what is saved in its place.
+// Close ends the journal: what outlives the run must not write to what is left of it, nor to what is saved in its
+// place.
 func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -207,7 +209,8 @@ func (j *Journal) append(ctx context.Context, r *Record) (err error) {
 	return nil
 }
 
-// Rest is what a checkpoint keeps of the journal of a run that stops: the records that its saved state does not contain.
+// Rest is what a checkpoint keeps of the journal of a run that stops: the records that its saved state does not
+// contain.
 type Rest struct {
 	Records   [][]byte
 	Resumable map[string]string

@@ -114,8 +114,8 @@ func TestReplay_RefusesWhatIsNoJournal(t *testing.T) {
 	require.ErrorContains(t, err, "step 0")
 }
 
-// TestBegin_PositionsAreThoseOfTheUndisturbedRun: visits are told apart by where they are in the run, and those to one
-// place by their order, in every process.
+// TestBegin_PositionsAreThoseOfTheUndisturbedRun: visits are identified by their position in the run, and several
+// visits to one place by their order, in every process.
 func TestBegin_PositionsAreThoseOfTheUndisturbedRun(t *testing.T) {
 	j := New(values{}, "1")
 	loop := func(round int) *Scope { return j.Root().Inside(fmt.Sprint(round)) }
@@ -200,25 +200,8 @@ func TestRest_OfVisitsInsideCalls(t *testing.T) {
 	}
 }
 
-// TestRest_OfCallsInCallsThatBeginAgain: what ended inside a call is kept also if a call around that one begins again, and
-// an agent that had been resumed there is found where it was.
-func TestRest_OfCallsInCallsThatBeginAgain(t *testing.T) {
-	j := New(values{}, "1")
-	require.NoError(t, j.Begin(t.Context(), nil))
-	outer := j.Root().Begin("boss", false).Call("outer", 9)
-	inner := outer.Scope().Begin("helper", false).Call("inner", 9)
-	ended := inner.Scope().Begin("ended", true)
-	require.NoError(t, ended.SaveTurn(t.Context(), turnOf(0, 9, "turn")))
-	ended.End()
-	inner.Suspend()
-	outer.Park()
-	next, rest := resumed(t, j)
-	require.Equal(t, ended.Position(), rest.Resumable["ended"])
-	again := next.Root().Begin("boss", true).Call("outer", 9).Scope().Begin("helper", true).Call("inner", 9)
-	require.NotNil(t, again.Scope().Begin("ended", true).LastTurn())
-}
-
-// TestRest_OfARunThatDidNotGetThere: steps that no agent has come to yet are kept, with where their agents go on.
+// TestRest_OfARunThatDidNotGetThere: steps that no agent has come to yet are kept, with the points from which their
+// agents continue.
 func TestRest_OfARunThatDidNotGetThere(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
 	j := New(store, "1")
@@ -241,7 +224,7 @@ func TestClose_RefusesWhatComesLate(t *testing.T) {
 	require.ErrorIs(t, v.Call("c", 1).Start(t.Context()), ErrClosed)
 }
 
-// TestAppend_WithoutRecordingKeepsForTheCheckpoint: a run that goes on without saving its steps writes none.
+// TestAppend_WithoutRecordingKeepsForTheCheckpoint: a resumed run that does not save its steps writes none.
 func TestAppend_WithoutRecordingKeepsForTheCheckpoint(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
 	j := New(store, "1")

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// A Scope is a stretch of a run in which agents run: the run itself, one round of a loop, one tool call. What runs again
-// when the scope does is found again by the order in which it runs there.
+// A Scope is a stretch of a run in which agents run: the run itself, one round of a loop, one tool call. What runs
+// again when the scope does is found again by the order in which it runs there.
 type Scope struct {
 	journal *Journal
 	parent  *Scope
@@ -194,7 +194,7 @@ type Call struct {
 	phase  callPhase // guarded by the journal's mu
 }
 
-// Call returns a call of the visit. key tells it from the others, round is how many turns the agent has left.
+// Call returns a call of the visit. key distinguishes it from the others, round is how many turns the agent has left.
 func (v *Visit) Call(key string, round int) *Call {
 	c := &Call{visit: v, key: key, round: round}
 	c.inside = Scope{journal: v.scope.journal, parent: v.scope, id: v.position + "!" + key + "/", call: c}

@@ -57,8 +57,8 @@ func (w *whole) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 	return d.Records, nil
 }
 
-// RemoveRecords removes the value, if it is not a checkpoint by now. Where the store cannot delete, an empty list stands
-// for nothing.
+// RemoveRecords removes the value, if it is not a checkpoint by now. Where the store cannot delete, an empty list
+// stands for nothing.
 func (w *whole) RemoveRecords(ctx context.Context, id string) error {
 	w.records = nil
 	data, exists, err := w.store.Get(ctx, id)
@@ -85,7 +85,7 @@ func IsWhole(data []byte) bool {
 	return err == nil
 }
 
-// BlameStore turns the panic of a store into the error of whoever called it. It must be deferred directly.
+// BlameStore turns the panic of a store into an error of its caller. It must be deferred directly.
 func BlameStore(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("the checkpoint store panicked: %w", safe.NewPanicError(v, debug.Stack()))

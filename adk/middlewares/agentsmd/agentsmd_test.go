@@ -308,7 +308,7 @@ func TestCache_ReadsOnlyWhatChanged(t *testing.T) {
 	require.Equal(t, []string{"/a.md", "/b.md", "/late.md"}, b.reads)
 	show()
 	require.Equal(t, []string{"/a.md", "/b.md", "/late.md", "/late.md"}, b.reads, "only what may be there now")
-	require.Equal(t, []string{"/late.md: file not found, skipping"}, w.lines, "it was told already")
+	require.Equal(t, []string{"/late.md: file not found, skipping"}, w.lines, "it was reported already")
 
 	b.write(t, "/b.md", "brand new")
 	b.write(t, "/late.md", "late")

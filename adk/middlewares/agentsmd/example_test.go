@@ -35,7 +35,8 @@ func Example() {
 	}
 	// Output:
 	// <system-reminder>
-	// The following instructions come from files of the code base and of the user. Where they differ from how you would act by default they take precedence: follow them exactly as they are written.
+	// The following instructions come from files of the code base and of the user. Where they differ from how you would
+	// act by default they take precedence: follow them exactly as they are written.
 	//
 	// Contents of /project/AGENTS.md:
 	//

@@ -65,7 +65,7 @@ func (c *fileCache) read(ctx context.Context, path string) (content string, news
 	return content, !known.missing, err
 }
 
-// version tells size and time of change of a file, nil if the backend cannot tell.
+// version returns size and time of change of a file, nil if the backend does not know.
 func (c *fileCache) version(ctx context.Context, path string) *filesystem.FileInfo {
 	if c.lister == nil {
 		return nil

@@ -18,7 +18,7 @@ func TestAgentTool(t *testing.T) {
 	messagetest.Both(t, testAgentTool[*schema.Message], testAgentTool[*schema.AgenticMessage])
 }
 
-// testAgentTool: an agent that may run begins then, and one that asks something itself goes on.
+// testAgentTool: an approved agent begins, and one that interrupted with a question of its own continues.
 func testAgentTool[M adk.MessageType](t *testing.T) {
 	ask, err := approval.NewTyped[M](t.Context(), &approval.Config{Tools: []string{"worker", "pay"}})
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func testAgentTool[M adk.MessageType](t *testing.T) {
 	require.Len(t, pay.Calls(), 1)
 }
 
-// timid is a tool that cannot tell about itself when its context has ended.
+// timid is a tool whose Info fails when its context has ended.
 type timid struct{ *adktest.Tool }
 
 func (x timid) Info(ctx context.Context) (*schema.ToolInfo, error) {

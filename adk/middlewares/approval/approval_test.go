@@ -260,7 +260,7 @@ func TestToolThatIsInterruptedItself(t *testing.T) {
 	require.Equal(t, []string{`{"edited":true}`, `{"edited":true}`}, tl.seen, "the edited arguments stay")
 }
 
-// slow is a tool that does not end until its context does, as often as it is told to.
+// slow is a tool whose first n calls do not end until their context does.
 type slow struct {
 	second
 	times   int
@@ -297,7 +297,7 @@ func (s *slowStream) StreamableRun(ctx context.Context, arguments string, _ ...t
 	return r, nil
 }
 
-// TestCancelOfAnApprovedCall: a call that was given up because the run was cancelled is made again when that goes on,
+// TestCancelOfAnApprovedCall: a call that was abandoned because the run was cancelled is made again by the resumed run,
 // without another question, but not twice from what was saved once.
 func TestCancelOfAnApprovedCall(t *testing.T) {
 	for name, build := range map[string]func(chan struct{}) (tool.BaseTool, *slow){

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Ledger remembers which decisions were used, so that none is used twice: a saved run can be resumed again and again. It
-// must be safe for concurrent use.
+// Ledger remembers which decisions were used, so that none is used twice: a saved run can be resumed again and again.
+// It must be safe for concurrent use.
 type Ledger interface {
 	// Use reports whether the hash of a decision is used for the first time. It may forget it after until.
 	Use(ctx context.Context, hash string, until time.Time) (first bool, err error)

@@ -7,7 +7,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 )
 
-// runTools are the tools of a run, whose names tell aliases.
+// runTools are the tools of a run; a name that is not among them may be an alias.
 type runTools struct {
 	// atBeforeAgent are those that were there when BeforeAgent of this middleware was called. Middlewares after it may
 	// add and remove some.

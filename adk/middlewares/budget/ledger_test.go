@@ -145,7 +145,7 @@ func TestOpenAccount_KeepsWhatWasSpent(t *testing.T) {
 	})
 }
 
-// failing is a store that gives, and fails as it is told.
+// failing is a store that returns the values and errors it was given.
 type failing struct {
 	data     []byte
 	get, set error

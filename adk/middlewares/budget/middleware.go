@@ -67,7 +67,7 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 	return m, nil
 }
 
-// CutShort tells whether an answer is the last one that a used-up budget allowed, and which limit it was.
+// CutShort reports whether an answer is the last one that a used-up budget allowed, and which limit it was.
 func CutShort[M adk.MessageType](m M) (Limit, bool) {
 	limit, ok := message.Extra(m)[cutShortKey].(string)
 	return Limit(limit), ok

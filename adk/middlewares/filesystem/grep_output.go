@@ -29,7 +29,7 @@ func cut[T any](list []T, p page) []T {
 // A lineFormat is how matching lines are shown.
 type lineFormat struct {
 	numbers bool
-	// isMatch tells matching lines from those around them; nil if all are shown alike.
+	// isMatch distinguishes matching lines from those around them; nil if all are shown alike.
 	isMatch *safematch.Matcher
 }
 
@@ -63,7 +63,7 @@ func (f lineFormat) render(matches []filesystem.GrepMatch, p page) (string, erro
 	return b.String(), nil
 }
 
-// matcherOf returns what tells matching lines from those around them, nil if it cannot be told.
+// matcherOf returns a matcher that distinguishes matching lines from those around them, nil if there can be none.
 func matcherOf(ctx context.Context, req *filesystem.GrepRequest) *safematch.Matcher {
 	if req.EnableMultiline {
 		return nil

@@ -69,11 +69,9 @@ func defaultContent(_ context.Context, toolName, toolCallID string) (string, err
 }
 
 // BeforeModelRewriteState puts a result behind every call that has none: right behind the message that makes the call,
-// before the results that are there. Results that have to go are left out first. A history without anything to repair is
-// left as it is.
-func (m *middleware[M]) BeforeModelRewriteState(
-	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
-) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+// before the results that are there. Results that have to go are left out first. A history without anything to repair
+// is left as it is.
+func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, nil, nil
 	}
@@ -145,7 +143,7 @@ func (s *scan[M]) unanswered(messages []M, at int) []message.Call {
 // few is up to how many results it is cheaper to look through all of them than to make a set.
 const few = 8
 
-// answers tells which calls have a result.
+// answers reports which calls have a result.
 func (s *scan[M]) answers() func(message.Call) bool {
 	if len(s.results) <= few {
 		return func(call message.Call) bool {

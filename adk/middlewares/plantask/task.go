@@ -99,8 +99,8 @@ func blocksItself(id string, tasks map[string]*task) bool {
 	return reaches(id)
 }
 
-// blockedBy tells which tasks wait for each. A dependency counts wherever it is written, with the one task or with the
-// other.
+// blockedBy returns for each task those that wait for it. A dependency counts wherever it is written, with the one task
+// or with the other.
 func blockedBy(tasks map[string]*task) map[string][]string {
 	edges := map[string][]string{}
 	for id, t := range tasks {

@@ -36,8 +36,8 @@ type StreamBackend interface {
 	Create(ctx context.Context, filePath string) (io.WriteCloser, error)
 }
 
-// TypedConfig configures [NewTyped]. Its zero value needs a Backend. Its functions may be called by several runs, and by
-// several calls of one, at once.
+// TypedConfig configures [NewTyped]. Its zero value needs a Backend. Its functions may be called by several runs, and
+// by several calls of one, at once.
 type TypedConfig[M adk.MessageType] struct {
 	// Backend takes the results. Required unless SkipTruncation is set. Without one, cleared results are gone.
 	Backend Backend

@@ -150,7 +150,7 @@ func handleStream[T any](ctx context.Context, t *truncation, detail *ToolDetail,
 	original.Close()
 	switch {
 	case cut.StreamToolResult != nil:
-		// It may read from the copy, which is closed by whoever closes the result then.
+		// It may read from the copy, which the reader of the result closes then.
 		shown.SetAutomaticClose()
 		return nil, cut.StreamToolResult, nil
 	case cut.ToolResult != nil:

@@ -19,7 +19,7 @@ type chunkKind[T any] interface {
 	cut(chunk T, room int, notice string) T
 	// content is what a file has of the chunks.
 	content(chunks []T) (string, error)
-	// plain: the content is that of the chunks, one after the other.
+	// plain: the content is the chunks' content, one after the other.
 	plain() bool
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestTool_Durable: a run whose process died while a skill was loaded or carried out goes on, after whatever step that
-// was, and asks nobody what became of it. At most the step that could not be saved is done again.
+// TestTool_Durable: a run whose process died while a skill was loaded or carried out continues after the last saved
+// step. At most the step that could not be saved is done again.
 func TestTool_Durable(t *testing.T) {
 	for _, s := range []Skill{slides, forked(ContextModeFork), forked(ContextModeForkWithContext)} {
 		t.Run(string(s.Context), func(t *testing.T) {

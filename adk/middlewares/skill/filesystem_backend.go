@@ -23,8 +23,8 @@ type BackendFromFilesystemConfig struct {
 	Backend filesystem.Backend
 	// BaseDir is the directory with one directory for each skill. Required.
 	BaseDir string
-	// OnLoadWarning is told about files that are no valid skills, and List leaves those out. Without it such a file
-	// is an error of List. It may be called by several goroutines at once.
+	// OnLoadWarning is called for files that are no valid skills, and List leaves those out. Without it such a file is an
+	// error of List. It may be called by several goroutines at once.
 	OnLoadWarning func(filePath string, err error)
 }
 
@@ -43,8 +43,8 @@ type readSkill struct {
 }
 
 // NewBackendFromFilesystem returns a backend for the skills in <BaseDir>/<directory>/SKILL.md. Files are read when they
-// are new or their size or time of change differs; if the file backend does not tell the time, they are read each
-// time. Skills are listed by name. A directory that does not exist has no skills. It fails if config is nil, or has no
+// are new or their size or time of change differs; if the file backend has no times of change, they are read each time.
+// Skills are listed by name. A directory that does not exist has no skills. It fails if config is nil, or has no
 // Backend or no BaseDir. The backend is safe for concurrent use if the one of the files is.
 func NewBackendFromFilesystem(_ context.Context, config *BackendFromFilesystemConfig) (Backend, error) {
 	switch {
@@ -126,7 +126,7 @@ func (s readSkill) isCurrent(f filesystem.FileInfo) bool {
 	return f.ModifiedAt != "" && s.version == f
 }
 
-// broken tells about a file that is no skill; the error is nil if that is all there is to do.
+// broken reports a file that is no skill to OnLoadWarning; without that it returns the error.
 func (b *fileBackend) broken(path string, err error) error {
 	if b.OnLoadWarning != nil {
 		b.OnLoadWarning(path, err)

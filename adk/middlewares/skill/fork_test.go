@@ -26,7 +26,7 @@ func (h agentHub[M]) Get(_ context.Context, name string, opts *TypedAgentHubOpti
 type saying[M adk.MessageType] []*adk.TypedAgentEvent[M]
 
 func (saying[M]) Name(context.Context) string        { return "saying" }
-func (saying[M]) Description(context.Context) string { return "says what it is told to" }
+func (saying[M]) Description(context.Context) string { return "says what it was made with" }
 func (s saying[M]) Run(context.Context, *adk.TypedAgentInput[M], ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
 	if s == nil {
 		return nil
@@ -264,7 +264,7 @@ func (asking) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (str
 	return "", tool.Interrupt(ctx, "which colour?")
 }
 
-// An interrupt of the agent stops the run, and the run goes on in the agent.
+// An interrupt of the agent stops the run, and the resumed run continues in the agent.
 func testInterrupt[M adk.MessageType](t *testing.T, mode ContextMode) {
 	painter := adktest.NewTypedModel[M](t,
 		adktest.Calls(adktest.Call("ask", `{}`)),

@@ -90,7 +90,7 @@ func (m *middleware[M]) BeforeAgent(
 }
 
 // currentTool returns the tool for a run that starts now. If the skills cannot be listed it is a new one, whose Info
-// tells.
+// returns the error.
 func (m *middleware[M]) currentTool(ctx context.Context) *skillTool[M] {
 	description, err := m.describe(ctx)
 	if err != nil {

@@ -122,12 +122,12 @@ func testTool[M adk.MessageType](t *testing.T) {
 	o := made(t, &structured.Config[forecast]{Description: "A forecast."})
 	for _, streaming := range []bool{false, true} {
 		for name, script := range map[string][]adktest.Reply{
-			"at once":         {adktest.Calls(adktest.Call("final_answer", good)).Offered("t", "final_answer")},
-			"after a tool":    {adktest.Calls(adktest.Call("t", "{}")), adktest.Calls(adktest.Call("final_answer", good))},
-			"with a tool":     {adktest.Calls(adktest.Call("final_answer", good), adktest.Call("t", "{}"))},
-			"repaired":        {adktest.Calls(adktest.Call("final_answer", `{"sky":"sun"}`)), adktest.Calls(adktest.Call("final_answer", good)).SeeingLast("tool final_answer#call_1: The answer is not valid: city is required. Call the tool again with the whole answer.")},
-			"told to call it": {adktest.Says("Sunny."), adktest.Calls(adktest.Call("final_answer", good)).SeeingLast("user: This is no final answer: it is no JSON: invalid character 'S' looking for beginning of value. Call the tool final_answer to give it.")},
-			"as a text":       {adktest.Says(good)},
+			"at once":          {adktest.Calls(adktest.Call("final_answer", good)).Offered("t", "final_answer")},
+			"after a tool":     {adktest.Calls(adktest.Call("t", "{}")), adktest.Calls(adktest.Call("final_answer", good))},
+			"with a tool":      {adktest.Calls(adktest.Call("final_answer", good), adktest.Call("t", "{}"))},
+			"repaired":         {adktest.Calls(adktest.Call("final_answer", `{"sky":"sun"}`)), adktest.Calls(adktest.Call("final_answer", good)).SeeingLast("tool final_answer#call_1: The answer is not valid: city is required. Call the tool again with the whole answer.")},
+			"asked to call it": {adktest.Says("Sunny."), adktest.Calls(adktest.Call("final_answer", good)).SeeingLast("user: This is no final answer: it is no JSON: invalid character 'S' looking for beginning of value. Call the tool final_answer to give it.")},
+			"as a text":        {adktest.Says(good)},
 		} {
 			t.Run(name, func(t *testing.T) {
 				v, err := run[M](t, o, streaming, adktest.NewTypedModel[M](t, script...), adktest.NewTool("t"))

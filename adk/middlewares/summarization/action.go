@@ -8,7 +8,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// ActionType says what an event of a summarization tells.
+// ActionType says what an event of a summarization reports.
 type ActionType string
 
 // The types of events.

@@ -26,7 +26,7 @@ type Config struct {
 
 type middleware[M adk.MessageType] struct {
 	adk.TypedToolCallHooks[M]
-	tell func(ctx context.Context, call *adk.ToolContext, err error) (string, bool)
+	textFor func(ctx context.Context, call *adk.ToolContext, err error) (string, bool)
 }
 
 // New makes the middleware for agents on ordinary messages. A nil config is one of zero values.
@@ -37,28 +37,28 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 // NewTyped makes the middleware. The error is always nil. One middleware may serve any number of agents and runs at
 // once.
 func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
-	m := &middleware[M]{tell: tellText}
+	m := &middleware[M]{textFor: errorText}
 	if config != nil && config.Tell != nil {
-		m.tell = config.Tell
+		m.textFor = config.Tell
 	}
-	m.Wrap = m.tellErrors
+	m.Wrap = m.reportErrors
 	return m, nil
 }
 
-func tellText(_ context.Context, _ *adk.ToolContext, err error) (string, bool) {
+func errorText(_ context.Context, _ *adk.ToolContext, err error) (string, bool) {
 	text := err.Error()
-	if mistake, ok := err.(*adk.ModelMistake); ok { // not that of an agent inside the tool
+	if mistake, ok := err.(*adk.ModelMistake); ok { // err itself, not a mistake inside an agent tool
 		text = mistake.Text
 	}
 	return language.Select(failed, failedChinese) + text, true
 }
 
-// textFor is what the model reads in place of an error. ok is false if the error stays one.
+// textOf returns what the model reads in place of an error. ok is false if the error stays one.
 func (m *middleware[M]) textOf(ctx context.Context, call *adk.ToolContext, err error) (text string, ok bool) {
 	if err == nil || stopsTheRun(ctx, err) {
 		return "", false
 	}
-	return m.tell(ctx, call, err)
+	return m.textFor(ctx, call, err)
 }
 
 // stopsTheRun reports whether an error is the way in which a run stops, or a panic, which is for programmers to read. A

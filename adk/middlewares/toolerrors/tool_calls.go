@@ -9,10 +9,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// tellErrors turns the errors of a tool into results that the model can read.
-func (m *middleware[M]) tellErrors(
-	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
-) (*compose.ToolCallOutput, error) {
+// reportErrors turns the errors of a tool into results that the model can read.
+func (m *middleware[M]) reportErrors(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
 	name, callID := call.Name, call.CallID
 	textOf := func(err error) (string, bool) {
 		return m.textOf(ctx, &adk.ToolContext{Name: name, CallID: callID}, err)

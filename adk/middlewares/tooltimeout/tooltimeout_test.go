@@ -53,7 +53,7 @@ func testCallsThatHang[M adk.MessageType](t *testing.T) {
 					require.ErrorContains(t, err, "agent 'a'")
 					require.ErrorContains(t, err, "the call of tool 't' took longer than 1s and was given up")
 					require.Equal(t, time.Second, time.Since(begun))
-					time.Sleep(time.Hour) // for the tool to end, unheard
+					time.Sleep(time.Hour) // for the abandoned tool to end
 				})
 			})
 		}
@@ -151,7 +151,7 @@ func TestCancelPasses(t *testing.T) {
 	}
 }
 
-// TestCancelInsideAnAgent: an agent in the call stops by itself, and is gone on with.
+// TestCancelInsideAnAgent: an agent in the call stops by itself, and the resumed run continues it.
 func TestCancelInsideAnAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conf := &tooltimeout.Config{Timeout: time.Hour}
@@ -201,7 +201,7 @@ func TestPanicsAndGoexitAreErrors(t *testing.T) {
 	}
 }
 
-// TestLateStreamsAreClosed: the producer of a stream that comes too late is told that nobody reads.
+// TestLateStreamsAreClosed: the producer of a stream that comes too late learns that nobody reads.
 func TestLateStreamsAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler, err := tooltimeout.New(t.Context(), second)

@@ -513,7 +513,7 @@ func TestFiles_ToolsForTheAgentAndItsTasks(t *testing.T) {
 	require.Contains(t, m.Calls()[3].Lines[len(m.Calls()[3].Lines)-1], "x")
 }
 
-// tireless gives one task and then answers, whoever asks.
+// tireless gives one task and then answers, whichever agent asks.
 type tireless struct{}
 
 func (m tireless) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestTask_Durable: a task whose process died goes on inside, after whatever step that was, and asks nobody what became
-// of it. At most the step that could not be saved is done again.
+// TestTask_Durable: a task whose process died continues inside the sub-agent, after the last saved step. At most the
+// step that could not be saved is done again.
 func TestTask_Durable(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		for steps := 1; ; steps++ {

@@ -523,7 +523,7 @@ func TestResume_ContinuesTheExecutor(t *testing.T) {
 		point := last.Action.Interrupted.InterruptContexts[0]
 		require.True(t, point.IsRootCause)
 
-		// Another process goes on, with all that was said and done from the store.
+		// Another process continues, with all messages and results from the store.
 		m := calling(t, responds("Bread!"))
 		replanner, err := NewReplanner(t.Context(), &ReplannerConfig{ChatModel: m})
 		require.NoError(t, err)
@@ -690,7 +690,7 @@ func TestCallbacks_SeeTheModelsOfPlannerAndReplanner(t *testing.T) {
 	})
 }
 
-// baker answers each of the three as its part demands, whoever asks.
+// baker answers each of the three agents in the form that it expects.
 type baker struct {
 	reply func(in []*schema.Message) *schema.Message
 }

@@ -16,7 +16,7 @@ import (
 // structuredModel is the model of a planner or replanner: what it says is JSON. Of a model that has to call a tool it
 // gives the arguments of the first call as text. The model is always called for a stream.
 type structuredModel struct {
-	// call is a chain of the model alone: callback handlers hear of it as of any model in a chain.
+	// call is a chain of the model alone: callback handlers are called as for any model in a chain.
 	call compose.Runnable[[]*schema.Message, *schema.Message]
 	// tools are what the model must choose from, nil for one that writes JSON by itself.
 	tools []*schema.ToolInfo

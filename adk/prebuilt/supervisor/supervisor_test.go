@@ -382,7 +382,8 @@ func TestCancel_Recursive(t *testing.T) {
 	})
 }
 
-// A cancel that is not recursive is one of the supervisor: at its first turn, and when it goes on after a worker.
+// A cancel that is not recursive applies to the supervisor alone: at its first turn, and when it continues after a
+// worker.
 func TestCancel_NotRecursive(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, by := range []string{"boss", "worker"} {
@@ -419,7 +420,7 @@ func TestCancel_NotRecursive(t *testing.T) {
 	})
 }
 
-// talkative always answers, whoever asks.
+// talkative always answers, whichever agent asks.
 type talkative struct{ to string }
 
 func (m talkative) Generate(_ context.Context, input []*schema.Message, _ ...model.Option) (*schema.Message, error) {

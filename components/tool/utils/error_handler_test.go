@@ -97,7 +97,7 @@ func combinations(err error) []tool.BaseTool {
 	}
 }
 
-// shape tells which ways a tool can run.
+// shape reports in which ways a tool can run.
 func shape(t tool.BaseTool) [4]bool {
 	_, i := t.(tool.InvokableTool)
 	_, ei := t.(tool.EnhancedInvokableTool)

@@ -26,7 +26,7 @@ type toolOptions struct {
 	idempotent     bool
 	// emptyIsObject: the empty text counts as {}.
 	emptyIsObject bool
-	// checksArguments: the arguments are held against the schema whoever calls.
+	// checksArguments: the arguments are checked against the schema at every call.
 	checksArguments bool
 }
 

@@ -147,7 +147,7 @@ func (c *call) toolMessage(m *schema.Message) (o object, media []object, err err
 	return o, media, nil
 }
 
-// mediaTitle tells the model where media come from.
+// mediaTitle makes the text that says to the model where media come from.
 func mediaTitle(m *schema.Message) object {
 	title := "Media returned by tool call " + m.ToolCallID
 	if m.ToolName != "" {

@@ -208,7 +208,7 @@ func mediaURL(media *schema.MessagePartCommon) (string, error) {
 	return "data:" + mimeType + ";base64," + data, nil
 }
 
-// sniff returns the media type that the data itself tells, or "".
+// sniff returns the media type that the data itself shows, or "".
 func sniff(data string) string {
 	head, err := base64.StdEncoding.DecodeString(data[:min(len(data), 684)&^3])
 	if err != nil {

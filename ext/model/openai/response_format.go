@@ -20,7 +20,7 @@ type ResponseFormat struct {
 type ResponseSchema struct {
 	// Name has letters, digits, "_" and "-", at most 64. Required.
 	Name string
-	// Description tells the model what the answer is for.
+	// Description says to the model what the answer is for.
 	Description string
 	// Schema describes the answer. Required. Strict mode allows a part of JSON Schema only: every property must be
 	// required, and additionalProperties be false.

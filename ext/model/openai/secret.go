@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A redactor knows the secrets that must not appear in the text of an error, whoever wrote the text: servers repeat
-// keys that they do not like, and transports print URLs.
+// A redactor knows the secrets that must not appear in the text of an error, wherever the text comes from: servers
+// repeat keys that they do not like, and transports print URLs.
 type redactor []string
 
 const redacted = "[redacted]"

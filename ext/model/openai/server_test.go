@@ -82,7 +82,7 @@ func TestServer_NotThere(t *testing.T) {
 	}
 }
 
-// endless answers with chunks until the client goes away, which it tells.
+// endless answers with chunks until the client goes away, which it reports on gone.
 func endless(gone chan<- struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		defer func() { gone <- struct{}{} }()

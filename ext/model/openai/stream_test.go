@@ -157,7 +157,7 @@ func TestStream_SlowReaderHoldsTheServer(t *testing.T) {
 	})
 }
 
-// faulty panics where it is told to.
+// faulty panics at the configured place.
 type faulty struct {
 	io.Reader
 	read, close bool

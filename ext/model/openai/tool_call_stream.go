@@ -10,7 +10,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// A callTracker tells the tool calls of one answer apart. By the API every chunk of a call has its index, and the first
+// A callTracker separates the tool calls of one answer. By the API every chunk of a call has its index, and the first
 // one its ID, type and name. Servers leave out any of these, repeat them, count every call as 0, or give each chunk an
 // ID of its own. What comes out of the tracker is always as the API says, so that it can be joined.
 type callTracker struct {

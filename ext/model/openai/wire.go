@@ -215,7 +215,7 @@ type usage struct {
 }
 
 // tokens returns the counts in the sense of schema.TokenUsage, where the generated tokens include the reasoning. Some
-// servers count that aside, which the total tells.
+// servers count that aside, which shows in the total.
 func (u *usage) tokens() *schema.TokenUsage {
 	if u == nil {
 		return nil

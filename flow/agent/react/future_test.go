@@ -510,7 +510,7 @@ func TestFuture_KeepsNothingWhenUnreachable(t *testing.T) {
 	runtime.KeepAlive(option)
 }
 
-// An iterator is enough to go on reading.
+// An iterator is enough to continue reading.
 // Rule components/B13.5.8.
 func TestFuture_AnIteratorKeepsItsMessages(t *testing.T) {
 	option, f := WithMessageFuture()

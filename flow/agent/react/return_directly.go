@@ -36,7 +36,7 @@ func toolName(ctx context.Context, callID string) string {
 }
 
 // placeOf finds a call in the answer whose tools are running, from 1; 0 if it is not there. Two calls of one tool
-// without IDs cannot be told apart: then it is the first.
+// without IDs cannot be distinguished: then it is the first.
 func (s *state) placeOf(name, id string) int {
 	if s.Running != toolsKey || len(s.Messages) == 0 {
 		return 0
@@ -76,7 +76,7 @@ func afterTools(ctx context.Context, results *schema.StreamReader[[]*schema.Mess
 			return directReturnKey, nil
 		}
 		if _, err := results.RecvContext(ctx); err != nil {
-			break // the end, or an error that whoever needs the results meets, too
+			break // the end, or an error that the reader of the results gets, too
 		}
 	}
 	if _, _, direct, err := directCall(ctx); err != nil || direct {

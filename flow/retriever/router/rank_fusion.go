@@ -23,7 +23,7 @@ type ranked struct {
 }
 
 // rrf is reciprocal rank fusion: the score of a document is the sum of 1/(60 + rank) over the lists it is in, the
-// first rank being 0. Documents are told apart by ID; a list that has one twice counts its better rank. Equal scores
+// first rank being 0. Documents are identified by ID; a list that has one twice counts its better rank. Equal scores
 // are ordered by the name of the list, the rank in it, and the ID.
 var rrf = func(_ context.Context, results map[string][]*schema.Document) ([]*schema.Document, error) {
 	switch len(results) {

@@ -20,7 +20,7 @@ const maxConcurrent = 16
 
 // RetrieveTask is one retrieval.
 type RetrieveTask struct {
-	// Name is for the caller to tell tasks apart.
+	// Name is for the caller to distinguish tasks.
 	Name string
 	// Retriever is asked with Query and RetrieveOptions.
 	Retriever       retriever.Retriever

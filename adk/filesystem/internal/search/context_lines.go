@@ -1,18 +1,18 @@
 package search
 
-// contextLines sorts out which lines of a text to tell: the matching ones and those around them, each once.
+// contextLines sorts out which lines of a text to emit: the matching ones and those around them, each once.
 type contextLines struct {
 	query *Query
 	emit  Emit
-	due   int // lines still to tell after the last match
+	due   int // lines still to emit after the last match
 
-	before []([]byte) // a ring of the last lines that were not told; its slots are used again
+	before []([]byte) // a ring of the last lines that were not emitted; its slots are used again
 	first  int        // slot of the oldest
 	count  int
 	bytes  int
 }
 
-// line takes the next line with the number of matches in it. Without context a line is told once for every match.
+// line takes the next line with the number of matches in it. Without context a line is emitted once for every match.
 func (c *contextLines) line(n int, text []byte, matches int) error {
 	if matches == 0 {
 		if c.due > 0 {

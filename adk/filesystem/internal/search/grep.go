@@ -20,7 +20,7 @@ type Query struct {
 	Pattern         string
 	CaseInsensitive bool
 	Multiline       bool
-	// Before and After are the lines of context to tell around a match.
+	// Before and After are the lines of context to emit around a match.
 	Before, After int
 
 	// SkipBinary leaves out what looks binary, as it has NUL bytes.
@@ -63,7 +63,7 @@ func NewSearcher(q Query) (*Searcher, error) {
 	return &Searcher{query: q, re: re, br: bufio.NewReaderSize(nil, 64<<10)}, nil
 }
 
-// binaryHead is how much of a text is looked at to tell whether it is binary.
+// binaryHead is how much of a text is looked at to decide whether it is binary.
 const binaryHead = 8 << 10
 
 // Search calls emit for the matching lines of r and their context, in order. It gives up soon after ctx has ended, also

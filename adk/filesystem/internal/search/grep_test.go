@@ -189,7 +189,7 @@ func TestExtensions(t *testing.T) {
 	require.Equal(t, Extensions("markdown"), Extensions("md"))
 	require.Equal(t, Extensions("csharp"), Extensions("cs"))
 	require.Equal(t, []string{"cfg", "conf", "config", "ini"}, Extensions("config"))
-	require.Equal(t, []string{"unheard-of"}, Extensions("unheard-of"))
+	require.Equal(t, []string{"unlisted"}, Extensions("unlisted"))
 	for name, list := range extensions {
 		require.NotEmpty(t, strings.Fields(list), name)
 	}

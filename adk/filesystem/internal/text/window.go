@@ -1,5 +1,5 @@
-// Package text holds the rules of backends on the text of files: windows of lines, and edits. The backends in memory and
-// on disk share it, so that a model meets the same rules in both. It must never touch a file itself.
+// Package text holds the rules of backends on the text of files: windows of lines, and edits. The backends in memory
+// and on disk share it, so that a model meets the same rules in both. It must never touch a file itself.
 package text
 
 import (

@@ -47,7 +47,7 @@ func testHasBase[M adk.MessageType](t *testing.T) {
 	}
 }
 
-// made tells whether an error came with a result that is not nil, or is one of a nil pointer in an interface.
+// made reports whether an error came with a result that is not nil, or with a nil pointer in an interface.
 func made[R any](result R, err error) func() (any, bool, error) {
 	return func() (any, bool, error) {
 		v := reflect.ValueOf(&result).Elem()

@@ -168,6 +168,6 @@ func TestTools_ThatOnlyRead(t *testing.T) {
 		"ls": true, "read_file": true, "glob": true, "grep": true, "write_file": false, "edit_file": false,
 		"TaskGet": true, "TaskList": true, "TaskCreate": false, "TaskUpdate": false,
 		"tool_search": true,
-		"skill":       false, // goes on where it was
+		"skill":       false, // continues where it was
 	}, repeated)
 }

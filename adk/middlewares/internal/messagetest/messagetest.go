@@ -56,7 +56,7 @@ func Assistant[M adk.MessageType](text string, calls ...schema.ToolCall) M {
 	return any(m).(M)
 }
 
-// Used is an assistant message that tells how many tokens it took, of the prompt and of the answer.
+// Used is an assistant message with the number of tokens that it took, of the prompt and of the answer.
 func Used[M adk.MessageType](m M, prompt, completion int) M {
 	usage := &schema.TokenUsage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}
 	switch m := any(m).(type) {
@@ -97,7 +97,7 @@ func Conversation[M adk.MessageType](n int) []M {
 	messages := make([]M, 0, n+4)
 	for i := 0; len(messages) < n; i++ {
 		id := fmt.Sprint("c", i)
-		messages = append(messages, User[M]("go on"), Calling[M](id), Result[M](id, "ok"), Assistant[M]("done"))
+		messages = append(messages, User[M]("continue"), Calling[M](id), Result[M](id, "ok"), Assistant[M]("done"))
 	}
 	return messages
 }

@@ -255,7 +255,7 @@ func TestHost_JoinsTheAnswersOfSeveralSpecialists(t *testing.T) {
 			specialist("a", says("from ", "a")), specialist("b", says("from b")), specialist("c", says("from ", "c"))}}
 	}
 	inBothForms(t, func(t *testing.T, run runner) {
-		for range 5 { // the order is that of the calls, always
+		for range 5 { // always in the order of the calls
 			chunks, err := run(newTeam(t, conf()))
 			require.NoError(t, err)
 			require.Len(t, chunks, 1)

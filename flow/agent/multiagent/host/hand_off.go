@@ -59,7 +59,7 @@ func GetHandOffs(ctx context.Context) []*HandOffInfo {
 	return nil
 }
 
-// MultiAgentCallback hears of hand-offs.
+// MultiAgentCallback is called for hand-offs.
 type MultiAgentCallback interface {
 	// OnHandOff is called for every specialist that the host calls. It returns the context for the next call; nil
 	// means unchanged.
@@ -71,8 +71,8 @@ func WithAgentCallbacks(agentCallbacks ...MultiAgentCallback) agent.AgentOption 
 	return agent.WithComposeOptions(compose.WithCallbacks(ConvertCallbackHandlers(agentCallbacks...)).DesignateNode(hostKey))
 }
 
-// ConvertCallbackHandlers makes a callback handler of callbacks for hand-offs, for a team that is part of a graph. It is
-// for the node of the host, whose key is in [MultiAgent.HostNodeKey]:
+// ConvertCallbackHandlers makes a callback handler of callbacks for hand-offs, for a team that is part of a graph. It
+// is for the node of the host, whose key is in [MultiAgent.HostNodeKey]:
 //
 //	compose.WithCallbacks(handler).DesignateNodeWithPath(compose.NewNodePath("team", team.HostNodeKey()))
 //
@@ -116,13 +116,9 @@ func isModel(info *callbacks.RunInfo) bool {
 	return info != nil && info.Component == components.ComponentOfChatModel
 }
 
-// fireAtEnd calls fire with the whole answer. If the stream fails or ctx ends there is none; whoever runs the host
-// meets that, too.
-func fireAtEnd(
-	ctx context.Context,
-	output *schema.StreamReader[callbacks.CallbackOutput],
-	fire func(context.Context, *schema.Message) context.Context,
-) {
+// fireAtEnd calls fire with the whole answer. If the stream fails or ctx ends there is none; the caller of the host
+// gets that error, too.
+func fireAtEnd(ctx context.Context, output *schema.StreamReader[callbacks.CallbackOutput], fire func(context.Context, *schema.Message) context.Context) {
 	err := func() (err error) {
 		defer safe.Recover(&err)
 		answer, ok := whole(ctx, output)
@@ -132,7 +128,7 @@ func fireAtEnd(
 		return nil
 	}()
 	if err != nil {
-		// Nobody is left who could be told of a handler that panics here, too.
+		// There is no handler left to report a second panic to.
 		_, _ = engine.FireError(ctx, fmt.Errorf("hand-off callback: %w", err))
 	}
 }

@@ -44,7 +44,7 @@ func TestCall_HandlersThatPanic(t *testing.T) {
 	}
 }
 
-// What the function calls is not told of as this call, and what a handler puts into the context is there.
+// What the function calls is not reported as part of this call, and what a handler puts into the context is there.
 func TestCall_TheContextOfTheFunction(t *testing.T) {
 	type key struct{}
 	var infos []*callbacks.RunInfo
