@@ -66,7 +66,7 @@ func testOutOfNothing[M MessageType](t *testing.T, streaming bool) {
 	first := read(t, bare(t.Context(), a, streaming))
 	require.Equal(t, []string{asked, "no message"}, linesOf(first))
 	require.Equal(t, []string{"t"}, toolNames(m.options[0]))
-	require.Equal(t, []string{answered}, linesOf(read(t, goesOn(t.Context(), t, a, first, streaming))))
+	require.Equal(t, []string{answered}, linesOf(read(t, continueFrom(t.Context(), t, a, first, streaming))))
 	require.Equal(t, []string{"t#c1 resumed=false", "t#c1 resumed=true"}, ran.all())
 	require.Equal(t, 1, m.calls())
 }
@@ -95,7 +95,7 @@ func testResumeTakes[M MessageType](t *testing.T, streaming bool) {
 	})
 	first := read(t, bare(t.Context(), a, streaming))
 	instruction = "second"
-	rest := read(t, goesOn(t.Context(), t, a, first, !streaming))
+	rest := read(t, continueFrom(t.Context(), t, a, first, !streaming))
 	require.Equal(t, []string{answered, ended}, linesOf(rest))
 	require.Equal(t, !streaming, rest[1].Output.MessageOutput.IsStreaming)
 	require.Equal(t, 1, inputs)

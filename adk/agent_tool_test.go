@@ -175,9 +175,9 @@ func TestAgentTool_NotReachedByANonRecursiveCancel(t *testing.T) {
 	for _, recursive := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var requested bool
-			goOn := make(chan struct{})
+			proceed := make(chan struct{})
 			inner := actor("inner", func(ctx context.Context, send func(*AgentEvent)) {
-				<-goOn
+				<-proceed
 				_, mode := CancelRequested(ctx)
 				_, requested = mode()
 				send(said("inner"))
@@ -191,7 +191,7 @@ func TestAgentTool_NotReachedByANonRecursiveCancel(t *testing.T) {
 				opts = append(opts, WithRecursive())
 			}
 			cancel(opts...)
-			close(goOn)
+			close(proceed)
 			collect(t, it)
 			require.Equal(t, recursive, requested)
 		})

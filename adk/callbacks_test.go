@@ -224,7 +224,7 @@ func TestCallbacks_InputIsTheRebuiltOne(t *testing.T) {
 	drainAll(t, ask(t.Context(), Agent(sequenceOf(t, "seq", s.says("a"), s.says("b"))), false, WithCallbacks(l.handler(t))))
 	l.reading.Wait()
 	require.Len(t, l.inputs, 3)
-	require.Equal(t, []string{"user: hi", retoldLine("a", "a")}, chatDialect.lines(l.inputs[2].Messages))
+	require.Equal(t, []string{"user: hi", quotedLine("a", "a")}, chatDialect.lines(l.inputs[2].Messages))
 }
 
 // OnEnd is called when the agent starts to emit, and nobody has to read its events.

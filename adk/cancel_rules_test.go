@@ -73,12 +73,12 @@ func TestCancel_ManyCallersAndWaiters(t *testing.T) {
 // slowStore is a store that reports when something is being saved, and waits.
 type slowStore struct {
 	memory
-	saving, goOn chan struct{}
+	saving, proceed chan struct{}
 }
 
 func (s *slowStore) Set(ctx context.Context, id string, b []byte) error {
 	close(s.saving)
-	<-s.goOn
+	<-s.proceed
 	return s.memory.Set(ctx, id, b)
 }
 
@@ -97,7 +97,7 @@ func TestCancel_TheOutcomeIsFixedBeforeTheRunIsSaved(t *testing.T) {
 		second, contributed := cancel()
 		require.False(t, contributed)
 		time.Sleep(time.Hour)
-		close(store.goOn)
+		close(store.proceed)
 		require.NoError(t, first.Wait())
 		require.NoError(t, second.Wait())
 		require.Equal(t, &AgentCancelInfo{Mode: CancelAfterChatModel}, collect(t, it).err.Info)
@@ -301,7 +301,7 @@ func TestCancel_AStreamThatBrokeOffIsTakenAnew(t *testing.T) {
 	it, err := r.Resume(t.Context(), "1")
 	require.NoError(t, err)
 	require.Equal(t, []string{"assistant: one done", "assistant: two"}, linesOf(read(t, it)))
-	require.Equal(t, []string{"user: hi", retoldLine("one", "one done")}, s.asked["two"])
+	require.Equal(t, []string{"user: hi", quotedLine("one", "one done")}, s.asked["two"])
 }
 
 // breaksOnce is a model whose first stream breaks off.

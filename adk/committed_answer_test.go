@@ -55,7 +55,7 @@ func TestCancel_AStreamThatWasReadToItsEndCounts(t *testing.T) {
 			out := collect(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option))
 			require.Equal(t, []string{"tester: alpha"}, out.texts)
 			drainAll(t, resumeWith(t, r, nil))
-			require.Equal(t, []string{"user: hi", retoldLine("tester", "alpha")}, stage.asked["next"])
+			require.Equal(t, []string{"user: hi", quotedLine("tester", "alpha")}, stage.asked["next"])
 			require.Equal(t, 1, asked)
 		})
 		synctest.Test(t, func(t *testing.T) {
@@ -112,6 +112,6 @@ func TestHistory_AnswersThatAreGivenAgain(t *testing.T) {
 		r := NewRunner(t.Context(), RunnerConfig{Agent: seq, EnableStreaming: streaming, CheckPointStore: memory{}})
 		interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 		drainAll(t, resumeWith(t, r, nil))
-		require.Equal(t, []string{"user: hi", retoldLine("tester", "two")}, stage.asked["next"])
+		require.Equal(t, []string{"user: hi", quotedLine("tester", "two")}, stage.asked["next"])
 	}
 }

@@ -57,7 +57,7 @@ func TestDeterministicTransfer_WhatIsSeenOutside(t *testing.T) {
 		"user: hi",
 		"user: For context: [worker] called tool: `inner` with arguments: {\"request\":\"?\"}.",
 		"user: For context: [worker] `inner` tool returned result: secret.",
-		retoldLine("worker", "It is 42."),
+		quotedLine("worker", "It is 42."),
 	}, s.asked["next"])
 }
 

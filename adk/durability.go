@@ -406,7 +406,7 @@ func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, known *
 
 // idempotent reports whether a call that had begun may be repeated. An agent continues where it was.
 func (r *agentRun[M]) idempotent(name string) bool {
-	if _, ok := r.toolNamed(name).(core.GoesOn); ok {
+	if _, ok := r.toolNamed(name).(core.RecordsSteps); ok {
 		return true
 	}
 	return r.repeatable(name)
@@ -431,8 +431,8 @@ func (r *agentRun[M]) toolNamed(name string) tool.BaseTool {
 	return nil
 }
 
-// GoesOn says that the steps of the agent are saved with those of the run.
-func (t *agentTool[M]) GoesOn() {}
+// RecordsSteps says that the steps of the agent are saved with those of the run.
+func (t *agentTool[M]) RecordsSteps() {}
 
 // noteAction remembers the action of a call until its result is saved: that of an early call is published only later.
 func (r *agentRun[M]) noteAction(callID string, action *AgentAction) {

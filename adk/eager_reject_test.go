@@ -230,7 +230,7 @@ func testEagerInterrupt[M MessageType](t *testing.T) {
 			require.Equal(t, "may I?", contexts[0].Info)
 			addresses = append(addresses, contexts[0].Address.String())
 
-			rest := read(t, goesOn(t.Context(), t, a, all, true))
+			rest := read(t, continueFrom(t.Context(), t, a, all, true))
 			require.Equal(t, []string{`tool a#1: <{"q":1}>`, ended}, linesOf(rest), "eager=%v", eager)
 			require.Equal(t, []string{"a#1 resumed=false", "a#1 resumed=true"}, ran.all())
 			require.Equal(t, 1, siblings)

@@ -307,7 +307,7 @@ func testStandInNotSaved[M MessageType](t *testing.T, streaming bool) {
 	a := setup[M](t, own, []tool.BaseTool{echo("e"), asksFirst("t", &diary{})}, standIns[M](1, &diary{}, other))
 	all := read(t, bare(t.Context(), a, streaming))
 	require.Equal(t, []string{"own", "other", "other"}, order.all(), "rule agent/F-1")
-	rest := read(t, goesOn(t.Context(), t, a, all, streaming))
+	rest := read(t, continueFrom(t.Context(), t, a, all, streaming))
 	require.Equal(t, ended, linesOf(rest)[len(rest)-1])
 	require.Equal(t, []string{"own", "other", "other", "own", "other"}, order.all())
 }

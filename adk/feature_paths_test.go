@@ -49,7 +49,7 @@ func testMatrix[M MessageType](t *testing.T, streaming bool) {
 				last := all[len(all)-1]
 				require.NotNil(t, last.Action, "%s: %v %v", name, linesOf(all), last.Err)
 				require.NotNil(t, last.Action.Interrupted, name)
-				rest := read(t, goesOn(t.Context(), t, a, all, streaming, f.options...))
+				rest := read(t, continueFrom(t.Context(), t, a, all, streaming, f.options...))
 				all = append(all[:len(all)-1], rest...)
 				require.Equal(t, []string{"t#c1 resumed=false", "t#c1 resumed=true"}, asks.all(), name)
 			}

@@ -225,12 +225,12 @@ func testGateResume[M MessageType](t *testing.T, streaming bool) {
 	a := setup(t, m, []tool.BaseTool{asksFirst("t", &ran)}, with[M](h), func(c *TypedChatModelAgentConfig[M]) { c.MaxIterations = 3 })
 	all := read(t, bare(t.Context(), a, streaming))
 	require.Len(t, all, 3)
-	rest := read(t, goesOn(t.Context(), t, a, all, streaming))
+	rest := read(t, continueFrom(t.Context(), t, a, all, streaming))
 	require.Equal(t, []string{answered, "assistant: b"}, linesOf(rest))
 	// the third answer was the last one allowed
 	g.histories, m.histories = g.histories[:0], nil
 	all = read(t, bare(t.Context(), a, streaming))
 	g.histories = nil // so that b is rejected
-	all = read(t, goesOn(t.Context(), t, a, all, streaming))
+	all = read(t, continueFrom(t.Context(), t, a, all, streaming))
 	require.ErrorIs(t, endError(t, all), ErrExceedMaxIterations)
 }

@@ -81,18 +81,18 @@ func hands(s *theatre, name, to string) Agent {
 func TestFlow_TargetStartsAfterTheSourceHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTheatre()
-		goOn := make(chan struct{})
+		proceed := make(chan struct{})
 		source := actor("a", func(_ context.Context, send func(*AgentEvent)) {
 			send(&AgentEvent{Action: NewTransferToAgentAction("b")})
-			<-goOn
+			<-proceed
 			send(&AgentEvent{Output: said("last").Output, Action: NewTransferToAgentAction("b")})
 		})
 		it := ask(t.Context(), Agent(flowOf(t, source, s.says("b"))), false)
 		synctest.Wait()
 		require.Empty(t, s.asked)
-		close(goOn)
+		close(proceed)
 		require.Equal(t, []string{"a:", "a: last", "a b: b"}, pathsOf(t, it))
-		require.Equal(t, []string{"user: hi", retoldLine("a", "last")}, s.asked["b"])
+		require.Equal(t, []string{"user: hi", quotedLine("a", "last")}, s.asked["b"])
 	})
 }
 
@@ -123,7 +123,7 @@ func TestFlow_TheInterruptedAgentIsResumed(t *testing.T) {
 	r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, a, s.says("b")), CheckPointStore: memory{}})
 	interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 	require.Equal(t, []string{"a: a again", "a:", "a b: b"}, pathsOf(t, resumeWith(t, r, nil)))
-	require.Equal(t, []string{"user: hi", retoldLine("a", "a again")}, s.asked["b"])
+	require.Equal(t, []string{"user: hi", quotedLine("a", "a again")}, s.asked["b"])
 }
 
 // What an agent sees of the streams of others.
@@ -134,9 +134,9 @@ func TestFlow_HistoryOfStreams(t *testing.T) {
 		want   []string
 		fails  bool
 	}{
-		"whole":    {nil, []string{"user: hi", retoldLine("a", "ab"), retoldLine("a", "last")}, false},
-		"retried":  {&WillRetryError{ErrStr: "again"}, []string{"user: hi", retoldLine("a", "last")}, false},
-		"canceled": {&StreamCanceledError{}, []string{"user: hi", retoldLine("a", "last")}, false},
+		"whole":    {nil, []string{"user: hi", quotedLine("a", "ab"), quotedLine("a", "last")}, false},
+		"retried":  {&WillRetryError{ErrStr: "again"}, []string{"user: hi", quotedLine("a", "last")}, false},
+		"canceled": {&StreamCanceledError{}, []string{"user: hi", quotedLine("a", "last")}, false},
 		"broken":   {errBroken, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestFlow_TransferMessagesCanBeLeftOut(t *testing.T) {
 			opts = append(opts, WithSkipTransferMessages().DesignateAgent("nobody")) // rule runtime/O3
 		}
 		drainAll(t, ask(t.Context(), Agent(seq), false, opts...))
-		want := []string{"user: hi", retoldLine("b", "b"), retoldLine("c", "c")}
+		want := []string{"user: hi", quotedLine("b", "b"), quotedLine("c", "c")}
 		if skip {
 			require.Equal(t, want, s.asked["d"])
 		} else {

@@ -211,8 +211,8 @@ func bare[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], streami
 	return a.Run(ctx, &TypedAgentInput[M]{Messages: []M{opsOf[M]().user("hi")}, EnableStreaming: streaming}, opts...)
 }
 
-// goesOn resumes a run from its last event, an interrupt.
-func goesOn[M MessageType](ctx context.Context, t testing.TB, a *TypedChatModelAgent[M], all []observed[M], streaming bool, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+// continueFrom resumes a run from its last event, an interrupt.
+func continueFrom[M MessageType](ctx context.Context, t testing.TB, a *TypedChatModelAgent[M], all []observed[M], streaming bool, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
 	t.Helper()
 	require.NotEmpty(t, all)
 	last := all[len(all)-1]

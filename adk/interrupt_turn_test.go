@@ -60,7 +60,7 @@ func testTurnInterrupt[M MessageType](t *testing.T, streaming bool) {
 			conf.MaxIterations = 2
 		})
 		all := read(t, bare(t.Context(), a, streaming))
-		all = read(t, goesOn(t.Context(), t, a, all, streaming))
+		all = read(t, continueFrom(t.Context(), t, a, all, streaming))
 		require.NoError(t, all[len(all)-1].Err, name)
 		require.Equal(t, []string{"assistant: done"}, linesOf(all), name)
 		require.Equal(t, 1, asked, name)
@@ -98,7 +98,7 @@ func testModelInterrupt[M MessageType](t *testing.T, streaming bool) {
 		},
 	}, []tool.BaseTool{echo("echo")}, func(conf *TypedChatModelAgentConfig[M]) { conf.MaxIterations = 1 })
 	all := read(t, bare(t.Context(), a, streaming))
-	all = read(t, goesOn(t.Context(), t, a, all, streaming))
+	all = read(t, continueFrom(t.Context(), t, a, all, streaming))
 	require.Equal(t, []string{"assistant: done"}, linesOf(all))
 }
 

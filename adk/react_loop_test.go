@@ -163,7 +163,7 @@ func testInterruptNoError[M MessageType](t *testing.T, streaming bool) {
 	m := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"))
 	a := setup(t, m, []tool.BaseTool{asksFirst("t", &ran)}, with[M](wraps), retrying[M](3, nil), standIns[M](3, &should))
 	all := read(t, bare(t.Context(), a, streaming))
-	require.Equal(t, []string{answered, ended}, linesOf(read(t, goesOn(t.Context(), t, a, all, streaming))))
+	require.Equal(t, []string{answered, ended}, linesOf(read(t, continueFrom(t.Context(), t, a, all, streaming))))
 	require.Empty(t, should.all())
 	require.Equal(t, 2, m.calls())
 }

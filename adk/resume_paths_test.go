@@ -39,7 +39,7 @@ func TestResume_InterruptIsSavedBeforeItIsEmitted(t *testing.T) {
 			<-store.saving
 			synctest.Wait()
 			require.Len(t, emitted, 1, "the answer of the model, but not the interrupt")
-			close(store.goOn)
+			close(store.proceed)
 			synctest.Wait()
 			require.Len(t, emitted, 2)
 			require.NotEmpty(t, store.memory["1"])

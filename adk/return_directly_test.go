@@ -106,7 +106,7 @@ func testDirectResume[M MessageType](t *testing.T, streaming bool) {
 		a := setup(t, m, []tool.BaseTool{direct, asksFirst("b", &ran)}, directly[M]("a"), func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
 		all := read(t, bare(t.Context(), a, streaming))
 		require.Equal(t, []string{`assistant: [a#1 {"q":1}] [b#2 {"q":1}]`, "no message"}, linesOf(all))
-		rest := read(t, goesOn(t.Context(), t, a, all, streaming))
+		rest := read(t, continueFrom(t.Context(), t, a, all, streaming))
 		require.Equal(t, []string{`tool b#2: <{"q":1}>`, `tool a#1: <{"q":1}>`}, linesOf(rest))
 		require.True(t, rest[1].Action.Exit)
 		require.Equal(t, 1, runs)

@@ -128,8 +128,8 @@ func pathsOf(t *testing.T, it *AsyncIterator[*AgentEvent]) (lines []string) {
 	return lines
 }
 
-// retoldLine is what another agent said, as the next one sees it.
-func retoldLine(name, text string) string {
+// quotedLine is what another agent said, as the next one sees it.
+func quotedLine(name, text string) string {
 	return "user: For context: [" + name + "] said: " + text + "."
 }
 
@@ -168,7 +168,7 @@ func testInnerRuns(t *testing.T) {
 			require.Equal(t, []string{"inner: inner", "outer: first", "inner: inner", "outer: second"}, lines, "it is an outermost one")
 			continue
 		}
-		require.Equal(t, []string{"user: hi", "assistant: inner", retoldLine("outer", "first")}, s.asked["inner"], "its input is what was said")
+		require.Equal(t, []string{"user: hi", "assistant: inner", quotedLine("outer", "first")}, s.asked["inner"], "its input is what was said")
 		require.Equal(t, []string{"outer inner: inner", "outer: first", "outer inner: inner", "outer: second"}, lines)
 	}
 }
@@ -190,7 +190,7 @@ func TestRunContext_OnlyOwnEventsAreRecorded(t *testing.T) {
 	seq := sequenceOf(t, "seq", s.sendsAll("first", foreign, named, &AgentEvent{}, said("last")), s.says("next"))
 	require.Equal(t, []string{"x: foreign", "seq first: own", "seq first:", "seq first: last", "seq first next: next"},
 		pathsOf(t, ask(t.Context(), Agent(seq), false)), "all of them are forwarded")
-	require.Equal(t, []string{"user: hi", retoldLine("first", "own"), retoldLine("first", "last")}, s.asked["next"])
+	require.Equal(t, []string{"user: hi", quotedLine("first", "own"), quotedLine("first", "last")}, s.asked["next"])
 }
 
 // Rules runtime/F4, runtime/X8.
@@ -305,7 +305,7 @@ func testParallelVisibility(t *testing.T) {
 			parallelOf(t, "c", s.saysAfter("c1", b, c1), s.saysAfter("c2", c1, c2))),
 		s.says("after"))
 	require.Len(t, pathsOf(t, ask(t.Context(), Agent(seq), false)), 7)
-	start := []string{"user: hi", retoldLine("before", "before")}
+	start := []string{"user: hi", quotedLine("before", "before")}
 	for name, more := range map[string][]string{
 		"a1": nil, "b": nil, "c1": nil, "c2": nil,
 		"a2":    {"a1"},
@@ -313,7 +313,7 @@ func testParallelVisibility(t *testing.T) {
 	} {
 		want := slices.Clone(start)
 		for _, other := range more {
-			want = append(want, retoldLine(other, other))
+			want = append(want, quotedLine(other, other))
 		}
 		require.Equal(t, want, s.asked[name], name)
 	}
@@ -339,9 +339,9 @@ func TestRunContext_ParallelVisibilityAfterResume(t *testing.T) {
 			points[1] = last.Action.Interrupted.InterruptContexts[0]
 		}
 	}
-	start := []string{"user: hi", retoldLine("before", "before")}
-	require.Equal(t, append(slices.Clone(start), retoldLine("x1", "x1"), retoldLine("x2", "x2 got ok")), s.asked["x3"])
-	require.Equal(t, append(slices.Clone(start), retoldLine("y1", "y1"), retoldLine("y2", "y2 got ok")), s.asked["y3"])
+	start := []string{"user: hi", quotedLine("before", "before")}
+	require.Equal(t, append(slices.Clone(start), quotedLine("x1", "x1"), quotedLine("x2", "x2 got ok")), s.asked["x3"])
+	require.Equal(t, append(slices.Clone(start), quotedLine("y1", "y1"), quotedLine("y2", "y2 got ok")), s.asked["y3"])
 	require.Equal(t, start, s.asked["z"])
 	require.Len(t, s.asked["after"], 2+3+3+1)
 }

@@ -59,7 +59,7 @@ func TestRunner_TheHistoryIsRestored(t *testing.T) {
 	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: build(), CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
 	texts, _ := drainAll(t, resumeWith(t, NewRunner(t.Context(), RunnerConfig{Agent: build(), CheckPointStore: store}), nil))
 	require.Equal(t, []string{"b: b got ", "c: c"}, texts)
-	require.Equal(t, []string{"user: hi", retoldLine("a", "a"), retoldLine("b", "b got ")}, s.asked["c"])
+	require.Equal(t, []string{"user: hi", quotedLine("a", "a"), quotedLine("b", "b got ")}, s.asked["c"])
 }
 
 // Rule runtime/R13.

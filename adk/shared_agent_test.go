@@ -181,7 +181,7 @@ func testResumeMany[M MessageType](t *testing.T, streaming bool) {
 				t.Errorf("%v: %v", linesOf(first), last.Err)
 				return
 			}
-			rest := read(t, goesOn(context.Background(), t, a, first, streaming))
+			rest := read(t, continueFrom(context.Background(), t, a, first, streaming))
 			want := fmt.Sprintf(`[tool t#c: <{"text":%q}> assistant: done]`, name)
 			if got := fmt.Sprint(linesOf(rest)); got != want {
 				t.Errorf("%s: want %s", got, want)

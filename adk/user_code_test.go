@@ -125,7 +125,7 @@ func (s *spot[M]) run(ctx context.Context, t *testing.T, a *TypedChatModelAgent[
 		return readPast(t, bare(ctx, a, streaming, opts...))
 	}
 	first := read(t, bare(context.Background(), a, streaming))
-	return readPast(t, goesOn(ctx, t, a, first, streaming, opts...))
+	return readPast(t, continueFrom(ctx, t, a, first, streaming, opts...))
 }
 
 // readPast is read for events whose streams may hold anything.

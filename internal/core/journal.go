@@ -23,6 +23,6 @@ type CheckPointJournal interface {
 	RemoveRecords(ctx context.Context, checkPointID string) error
 }
 
-// GoesOn is implemented by tools that are agents: all that a call does is steps of the run, so that one that had begun
-// when the process died continues where it was.
-type GoesOn interface{ GoesOn() }
+// RecordsSteps is implemented by tools that are agents: all that a call does is steps of the run, so that one that had
+// begun when the process died continues where it was.
+type RecordsSteps interface{ RecordsSteps() }

@@ -21,7 +21,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestEveryCutIsTold(t *testing.T) {
+func TestEveryCutIsDetected(t *testing.T) {
 	data := kind.Seal("gob", []byte("payload"))
 	for n := 1; n < len(data); n++ {
 		_, _, _, err := kind.Open(data[:n])
@@ -33,7 +33,7 @@ func TestEveryCutIsTold(t *testing.T) {
 	require.ErrorIs(t, err, ErrCorrupt)
 }
 
-func TestEveryFlippedBitIsTold(t *testing.T) {
+func TestEveryFlippedBitIsDetected(t *testing.T) {
 	data := kind.Seal("gob", []byte("payload"))
 	for i := range data {
 		for bit := range 8 {

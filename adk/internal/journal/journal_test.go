@@ -132,8 +132,8 @@ func TestBegin_PositionsAreThoseOfTheUndisturbedRun(t *testing.T) {
 // TestRest_KeepsWhatTheSavedStateDoesNotContain is the table at Rest.
 func TestRest_KeepsWhatTheSavedStateDoesNotContain(t *testing.T) {
 	for name, c := range map[string]struct {
-		stop             func(*Visit)
-		turn, call, goOn bool
+		stop                  func(*Visit)
+		turn, call, continues bool
 	}{
 		"abandoned": {func(*Visit) {}, true, true, false},
 		"parked":    {(*Visit).Park, true, true, true},
@@ -154,8 +154,8 @@ func TestRest_KeepsWhatTheSavedStateDoesNotContain(t *testing.T) {
 			require.NoError(t, v.Call("c2", 9).Start(t.Context()))
 			c.stop(v)
 			next, rest := resumed(t, j)
-			require.Equal(t, c.goOn, rest.Resumable["a"] == v.Position())
-			again := next.Root().Begin("a", c.goOn)
+			require.Equal(t, c.continues, rest.Resumable["a"] == v.Position())
+			again := next.Root().Begin("a", c.continues)
 			require.Equal(t, c.turn, again.LastTurn() != nil)
 			require.Equal(t, c.call, again.Call("c1", 9).Known() != nil)
 			require.Nil(t, again.Call("c2", 9).Known(), "a call that a cancel gave up is made again without a question")

@@ -23,7 +23,7 @@ type skillTool[M adk.MessageType] struct {
 
 var (
 	_ tool.InvokableTool = (*skillTool[*schema.Message])(nil)
-	_ core.GoesOn        = (*skillTool[*schema.Message])(nil)
+	_ core.RecordsSteps  = (*skillTool[*schema.Message])(nil)
 )
 
 func (m *middleware[M]) newTool(description string) *skillTool[M] {
@@ -97,9 +97,9 @@ func (t *skillTool[M]) params(ctx context.Context) (*schema.ParamsOneOf, error) 
 	return schema.NewParamsOneOfByParams(params), nil
 }
 
-// GoesOn says that a call whose process died may be made again: loading a skill does nothing, and the steps of an agent
-// that carries it out are its own.
-func (*skillTool[M]) GoesOn() {}
+// RecordsSteps says that a call whose process died may be made again: loading a skill does nothing, and the steps of an
+// agent that carries it out are its own.
+func (*skillTool[M]) RecordsSteps() {}
 
 // InvokableRun loads a skill, or has it carried out.
 func (t *skillTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string, _ ...tool.Option) (string, error) {

@@ -49,7 +49,7 @@ func summaryText[M adk.MessageType](summary M, context []M, transcript string) (
 	if transcript != "" {
 		sections = append(sections, strings.ReplaceAll(language.Select(transcriptHint, transcriptHintChinese), "%s", transcript))
 	}
-	sections = append(sections, language.Select(goOn, goOnChinese))
+	sections = append(sections, language.Select(continueText, continueTextChinese))
 	return strings.Join(sections, "\n\n"), nil
 }
 

@@ -7,8 +7,8 @@ const (
 	preamble        = "This conversation continues an earlier one that became too long to be kept. What happened in it is summarized here:"
 	preambleChinese = "本次对话延续自一段因过长而无法保留的早先对话。其内容总结如下："
 
-	goOn        = "Continue with the work where it was left. Do not ask the user about what is said above, do not recap it, and do not mention the summary."
-	goOnChinese = "请从中断处继续工作。不要就以上内容向用户提问，不要复述，也不要提及这份摘要。"
+	continueText        = "Continue with the work where it was left. Do not ask the user about what is said above, do not recap it, and do not mention the summary."
+	continueTextChinese = "请从中断处继续工作。不要就以上内容向用户提问，不要复述，也不要提及这份摘要。"
 
 	transcriptHint        = "Should you need details that the summary leaves out, such as exact code, messages or outputs, read the whole conversation in: %s"
 	transcriptHintChinese = "如果需要摘要中没有的细节（例如确切的代码、消息或输出），请阅读完整对话记录：%s"

@@ -185,7 +185,7 @@ func testSummarize[M adk.MessageType](t *testing.T) {
 	lines := adktest.Lines(got.Messages)
 	require.Len(t, lines, 3)
 	require.Equal(t, []string{"system: one", "system: two"}, lines[:2])
-	require.Regexp(t, `(?s)^user: This conversation goes on.*\n\n<summary>all</summary>\n\n.*: /t.txt\n\nContinue with`, lines[2])
+	require.Regexp(t, `(?s)^user: This conversation continues.*\n\n<summary>all</summary>\n\n.*: /t.txt\n\nContinue with`, lines[2])
 	require.NotContains(t, lines[2], "hm")
 	require.Equal(t, in.Messages, before)
 	require.Equal(t, got.Messages, after)

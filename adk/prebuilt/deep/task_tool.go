@@ -98,10 +98,11 @@ func taskParams() *schema.ParamsOneOf {
 	})
 }
 
-// GoesOn says that a task continues where it was when the process died: its steps are recorded with those of the agent.
-func (t *taskTool[M]) GoesOn() {}
+// RecordsSteps says that a task continues where it was when the process died: its steps are recorded with those of the
+// agent.
+func (t *taskTool[M]) RecordsSteps() {}
 
-var _ core.GoesOn = (*taskTool[adk.Message])(nil)
+var _ core.RecordsSteps = (*taskTool[adk.Message])(nil)
 
 type taskArguments struct {
 	SubagentType string `json:"subagent_type"`

@@ -204,7 +204,7 @@ func TestPanics(t *testing.T) {
 	})
 }
 
-func TestStream_ServerThatSaysDoneAndGoesOn(t *testing.T) {
+func TestStream_ServerThatSaysDoneAndContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire()
 		go func() { w.chunks <- chunk("a") + stopChunk + doneChunk }()
