@@ -9,8 +9,8 @@ import (
 	"github.com/weftgo/weft/internal/cancelscope"
 )
 
-// TestPendingCall_IsNotMadeOnceItWasAbandoned: a call whose goroutine comes to run after the run has stopped, and has maybe
-// been resumed, must not call the tool beside the resumed one.
+// TestPendingCall_IsNotMadeOnceItWasAbandoned: a call whose goroutine comes to run after the run has stopped, and has
+// maybe been resumed, must not call the tool beside the resumed one.
 func TestPendingCall_IsNotMadeOnceItWasAbandoned(t *testing.T) {
 	var control cancelscope.Control
 	view := control.Root()

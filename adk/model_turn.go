@@ -310,7 +310,8 @@ func (p turnPhase) mayBecome(to turnPhase) bool {
 	return false
 }
 
-// turnProgress is the phase of the current turn. The goroutine of the run advances it; code that emits events may lose it.
+// turnProgress is the phase of the current turn. The goroutine of the run advances it; code that emits events may lose
+// it.
 type turnProgress struct{ phase atomic.Int32 }
 
 func (t *turnProgress) get() turnPhase { return turnPhase(t.phase.Load()) }

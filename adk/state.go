@@ -72,9 +72,9 @@ const (
 )
 
 // State is the state of a run on ordinary messages: its history (Messages), the tools that the model is offered
-// (ToolInfos, DeferredToolInfos), the run-local values (Extra) and what the run still has to do. Tools and hooks reach it
-// with compose.ProcessState. Prefer the states that hooks are given, and run-local values ([SetRunLocalValue]): those of
-// its fields that are not named here may change.
+// (ToolInfos, DeferredToolInfos), the run-local values (Extra) and what the run still has to do. Tools and hooks reach
+// it with compose.ProcessState. Prefer the states that hooks are given, and run-local values ([SetRunLocalValue]):
+// those of its fields that are not named here may change.
 type State = agentState[*schema.Message]
 
 // TypedState is [State] for any kind of message.

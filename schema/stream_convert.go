@@ -40,7 +40,9 @@ func WithOnEOF(fn func() (any, error)) ConvertOption {
 // wrapped); another error is delivered with the value, and the stream continues. Error items of sr are passed on
 // without their value. A panic in convert or an option's function becomes an error item and ends the stream. Closing
 // the reader closes sr.
-func StreamReaderWithConvert[T, D any](sr *StreamReader[T], convert func(T) (D, error), opts ...ConvertOption) *StreamReader[D] {
+func StreamReaderWithConvert[T, D any](
+	sr *StreamReader[T], convert func(T) (D, error), opts ...ConvertOption,
+) *StreamReader[D] {
 	src, auto := sr.take()
 	c := &converter[T, D]{src: src, convert: convert}
 	for _, opt := range opts {

@@ -35,7 +35,7 @@ type tree struct {
 	wide *rand.Rand
 }
 
-func newTree(t *testing.T, p *adktest.Probe[*schema.Message], made *made[*schema.Message], seed uint64) *tree {
+func newTree(t *testing.T, p prober[*schema.Message], made *made[*schema.Message], seed uint64) *tree {
 	return &tree{explored: explored[*schema.Message]{t, p, made}, rnd: rand.New(rand.NewPCG(seed, 1)), shape: new(strings.Builder)}
 }
 
@@ -185,8 +185,8 @@ func (g *tree) work(agent string) adktest.Reply {
 	return adktest.Calls(calls...)
 }
 
-// toolName is the tool of a piece of work. In wide trees it may be one that can be called again, one that streams, or one
-// that asks before it works.
+// toolName is the tool of a piece of work. In wide trees it may be one that can be called again, one that streams, or
+// one that asks before it works.
 func (g *tree) toolName() string {
 	if g.wide == nil {
 		return "work"
@@ -297,7 +297,7 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 		g.describe("+judged")
 	}
 	if exits {
-		g.tell("+exits")
+		g.describe("+exits")
 	}
 	if direct {
 		g.describe("+direct")

@@ -158,10 +158,10 @@ func undisturbed(t *testing.T, seed uint64) (*account, *tree) {
 	r := &killedRun{t: t, seed: seed, ledger: new(ledger), store: checkpoint.NewMemoryStore()}
 	_, shape := wideTree(t, new(ledger), seed)
 	end, err := r.live(t.Context())
-	require.NoError(t, err, "the undisturbed run of tree %d: %s", seed, shape.told)
+	require.NoError(t, err, "the undisturbed run of tree %d: %s", seed, shape.shape)
 	require.NoError(t, r.ledger.add(end))
 	a := accountOf(r.ledger.entries)
-	require.Empty(t, a.wrong, "tree %d: %s", seed, shape.told)
+	require.Empty(t, a.wrong, "tree %d: %s", seed, shape.shape)
 	return a, shape
 }
 

@@ -69,8 +69,8 @@ func TestKills_AtAnyMoment(t *testing.T) {
 	}
 }
 
-// inMemory makes a directory: in memory, if there is such a file system. The death of a process loses nothing that it has
-// written.
+// inMemory makes a directory: in memory, if there is such a file system. The death of a process loses nothing that it
+// has written.
 func inMemory(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "weft-kills-")
 	if err != nil {
@@ -233,9 +233,9 @@ func (k *killer) judge(dir string, entries []entry) {
 	k.deaths += a.lives - 1
 	k.most = max(k.most, a.lives-1)
 	err := a.compare(want, shape.unordered)
-	require.NoError(k.t, err, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.told, k.moments, shown(entries))
+	require.NoError(k.t, err, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.shape, k.moments, shown(entries))
 	left := filesLeft(k.t, filepath.Join(dir, storeDir))
-	require.Empty(k.t, left, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.told, k.moments, shown(entries))
+	require.Empty(k.t, left, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.shape, k.moments, shown(entries))
 }
 
 // filesLeft returns what is left in the directory of a store, after it has swept up what crashes leave.

@@ -33,7 +33,9 @@ type toolErrors struct {
 	*adk.BaseChatModelAgentMiddleware
 }
 
-func (*toolErrors) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, _ *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+func (*toolErrors) WrapInvokableToolCall(
+	_ context.Context, next adk.InvokableToolCallEndpoint, _ *adk.ToolContext,
+) (adk.InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
 		result, err := next(ctx, arguments, opts...)
 		if _, interrupt := compose.IsInterruptRerunError(err); err == nil || interrupt || ctx.Err() != nil {

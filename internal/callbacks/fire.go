@@ -150,7 +150,9 @@ func (s *State) restore(ctx context.Context) context.Context {
 type method[V any] func(h Handler, ctx context.Context, info *RunInfo, value V) context.Context
 
 // fire calls one method of all handlers with the same value.
-func fire[V any](ctx context.Context, s *State, handlers []Handler, m method[V], value V, caught *error) context.Context {
+func fire[V any](
+	ctx context.Context, s *State, handlers []Handler, m method[V], value V, caught *error,
+) context.Context {
 	info := s.info()
 	for _, h := range handlers {
 		ctx, _ = call(ctx, h, m, info, value, caught)

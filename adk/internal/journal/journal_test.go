@@ -200,8 +200,25 @@ func TestRest_OfVisitsInsideCalls(t *testing.T) {
 	}
 }
 
-// TestRest_OfARunThatDidNotGetThere: steps that no agent has come to yet are kept, with the points from which their
-// agents continue.
+// TestRest_OfCallsInCallsThatBeginAgain: what ended inside a call is kept also if a call around that one begins again,
+// and an agent that had been resumed there is found where it was.
+func TestRest_OfCallsInCallsThatBeginAgain(t *testing.T) {
+	j := New(values{}, "1")
+	require.NoError(t, j.Begin(t.Context(), nil))
+	outer := j.Root().Begin("boss", false).Call("outer", 9)
+	inner := outer.Scope().Begin("helper", false).Call("inner", 9)
+	ended := inner.Scope().Begin("ended", true)
+	require.NoError(t, ended.SaveTurn(t.Context(), turnOf(0, 9, "turn")))
+	ended.End()
+	inner.Suspend()
+	outer.Park()
+	next, rest := resumed(t, j)
+	require.Equal(t, ended.Position(), rest.Resumable["ended"])
+	again := next.Root().Begin("boss", true).Call("outer", 9).Scope().Begin("helper", true).Call("inner", 9)
+	require.NotNil(t, again.Scope().Begin("ended", true).LastTurn())
+}
+
+// TestRest_OfARunThatDidNotGetThere: steps that no agent has come to yet are kept, with where their agents go on.
 func TestRest_OfARunThatDidNotGetThere(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
 	j := New(store, "1")

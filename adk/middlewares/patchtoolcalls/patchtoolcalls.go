@@ -71,7 +71,9 @@ func defaultContent(_ context.Context, toolName, toolCallID string) (string, err
 // BeforeModelRewriteState puts a result behind every call that has none: right behind the message that makes the call,
 // before the results that are there. Results that have to go are left out first. A history without anything to repair
 // is left as it is.
-func (m *middleware[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (m *middleware[M]) BeforeModelRewriteState(
+	ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M],
+) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	if state == nil {
 		return ctx, nil, nil
 	}

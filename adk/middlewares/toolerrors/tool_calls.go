@@ -10,7 +10,9 @@ import (
 )
 
 // reportErrors turns the errors of a tool into results that the model can read.
-func (m *middleware[M]) reportErrors(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+func (m *middleware[M]) reportErrors(
+	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
+) (*compose.ToolCallOutput, error) {
 	name, callID := call.Name, call.CallID
 	textOf := func(err error) (string, bool) {
 		return m.textOf(ctx, &adk.ToolContext{Name: name, CallID: callID}, err)

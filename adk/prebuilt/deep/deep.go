@@ -24,7 +24,9 @@ func New(ctx context.Context, cfg *Config) (adk.ResumableAgent, error) {
 //
 // It fails if cfg is nil, has no ChatModel or two shells, or has sub-agents that are nil, without a name or of one
 // name, and where [adk.NewTypedChatModelAgent] does.
-func NewTyped[M adk.MessageType](ctx context.Context, cfg *TypedConfig[M]) (agent adk.TypedResumableAgent[M], err error) {
+func NewTyped[M adk.MessageType](
+	ctx context.Context, cfg *TypedConfig[M],
+) (agent adk.TypedResumableAgent[M], err error) {
 	defer safe.Recover(&err)
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -118,7 +118,11 @@ func isModel(info *callbacks.RunInfo) bool {
 
 // fireAtEnd calls fire with the whole answer. If the stream fails or ctx ends there is none; the caller of the host
 // gets that error, too.
-func fireAtEnd(ctx context.Context, output *schema.StreamReader[callbacks.CallbackOutput], fire func(context.Context, *schema.Message) context.Context) {
+func fireAtEnd(
+	ctx context.Context,
+	output *schema.StreamReader[callbacks.CallbackOutput],
+	fire func(context.Context, *schema.Message) context.Context,
+) {
 	err := func() (err error) {
 		defer safe.Recover(&err)
 		answer, ok := whole(ctx, output)
