@@ -123,7 +123,8 @@ func TestRuntime_IsCompiledOnce(t *testing.T) {
 	type listed struct{ Export string }
 	functions := func(pkg string) string {
 		t.Helper()
-		out, err := exec.Command("go", "tool", "nm", goOutput[listed](t, "list", "-export", "-json=Export", pkg)[0].Export).Output()
+		out, err := exec.Command("go", "tool", "nm",
+			goOutput[listed](t, "list", "-export", "-json=Export", pkg)[0].Export).Output()
 		if err != nil {
 			t.Fatalf("go tool nm: %v", err)
 		}
@@ -136,7 +137,8 @@ func TestRuntime_IsCompiledOnce(t *testing.T) {
 			t.Errorf("package adk has no %s: has it another name now?", name)
 		}
 	}
-	for _, pkg := range []string{"./adk/adktest", "./adk/turnloop", "./adk/prebuilt/supervisor", "./adk/prebuilt/deep", "./adk/middlewares/budget"} {
+	for _, pkg := range []string{"./adk/adktest", "./adk/turnloop", "./adk/prebuilt/supervisor", "./adk/prebuilt/deep",
+		"./adk/middlewares/budget"} {
 		compiled := functions(pkg)
 		for _, name := range runtime {
 			if strings.Contains(compiled, name) {

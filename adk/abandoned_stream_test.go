@@ -29,7 +29,9 @@ func TestRun_ProducersEndWithItsContext(t *testing.T) {
 		for _, flow := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				ended := make(chan struct{})
-				m := &modelFunc[Message]{stream: func(ctx context.Context, _ []Message, _ ...model.Option) (*schema.StreamReader[Message], error) {
+				m := &modelFunc[Message]{stream: func(
+					ctx context.Context, _ []Message, _ ...model.Option,
+				) (*schema.StreamReader[Message], error) {
 					s, w := schema.Pipe[Message](1)
 					go func() {
 						defer close(ended)

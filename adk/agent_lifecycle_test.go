@@ -56,7 +56,9 @@ func TestLifecycle_ToolsOutOfNothing(t *testing.T) {
 func testOutOfNothing[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	var ran diary
-	h := &hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+	h := &hooked[M]{beforeAgent: func(
+		ctx context.Context, rc *ChatModelAgentContext,
+	) (context.Context, *ChatModelAgentContext, error) {
 		rc.Tools = append(rc.Tools, asksFirst("t", &ran))
 		rc.ReturnDirectly["t"] = true
 		return ctx, rc, nil
@@ -82,7 +84,9 @@ func testResumeTakes[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	inputs, instruction := 0, "first"
 	var failing error
-	h := &hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+	h := &hooked[M]{beforeAgent: func(
+		ctx context.Context, rc *ChatModelAgentContext,
+	) (context.Context, *ChatModelAgentContext, error) {
 		rc.Instruction = instruction
 		return ctx, rc, failing
 	}}
@@ -102,7 +106,8 @@ func testResumeTakes[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"system: first", "user: hi", asked, answered}, m.transcript()[1])
 
 	failing = errBroken
-	require.ErrorIs(t, endError(t, read(t, a.Resume(t.Context(), &ResumeInfo{InterruptState: 7}))), errBroken, "BeforeAgent comes before the checks")
+	require.ErrorIs(t, endError(t, read(t, a.Resume(t.Context(), &ResumeInfo{InterruptState: 7}))), errBroken,
+		"BeforeAgent comes before the checks")
 }
 
 // TestLifecycle_HistoryModifierRewritesOnce: a modifier rewrites the saved history once; the one of the resume data
@@ -118,8 +123,9 @@ func TestLifecycle_HistoryModifierRewritesOnce(t *testing.T) {
 			"none":   {nil, nil, nil},
 			"data":   {&ChatModelAgentResumeData{HistoryModifier: signs("data")}, nil, []string{"data"}},
 			"option": {nil, []AgentRunOption{WithHistoryModifier(signs("option"))}, []string{"option"}},
-			"both":   {&ChatModelAgentResumeData{HistoryModifier: signs("data")}, []AgentRunOption{WithHistoryModifier(signs("option"))}, []string{"data"}},
-			"empty":  {&ChatModelAgentResumeData{}, []AgentRunOption{WithHistoryModifier(signs("option"))}, []string{"option"}},
+			"both": {&ChatModelAgentResumeData{HistoryModifier: signs("data")},
+				[]AgentRunOption{WithHistoryModifier(signs("option"))}, []string{"data"}},
+			"empty": {&ChatModelAgentResumeData{}, []AgentRunOption{WithHistoryModifier(signs("option"))}, []string{"option"}},
 		} {
 			m := says(chatAnswer("", wanted{"t", "c1", object}), chatAnswer("", wanted{"t", "c2", object}), chatAnswer("done"))
 			a := setup(t, m, []tool.BaseTool{asksOnce()})
@@ -170,19 +176,20 @@ func TestOutputKey_JoinFails(t *testing.T) {
 func testJoinFails[M MessageType](t *testing.T) {
 	d, ops := dialectOf[M](), opsOf[M]()
 	var session map[string]any
-	outer := &custom[M]{name: "outer", run: func(ctx context.Context, input *TypedAgentInput[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-		m := &scripted[M]{answers: [][]M{{d.chunk("a"), ops.user("b")}}} // of two roles
-		a := setup[M](t, m, nil, func(c *TypedChatModelAgentConfig[M]) { c.OutputKey = "out" })
-		last := error(nil)
-		for e := range a.Run(ctx, input, opts...).All() {
-			last = e.Err
-		}
-		require.Error(t, last)
-		session = GetSessionValues(ctx)
-		it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
-		gen.Close()
-		return it
-	}}
+	outer := &custom[M]{name: "outer",
+		run: func(ctx context.Context, input *TypedAgentInput[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+			m := &scripted[M]{answers: [][]M{{d.chunk("a"), ops.user("b")}}} // of two roles
+			a := setup[M](t, m, nil, func(c *TypedChatModelAgentConfig[M]) { c.OutputKey = "out" })
+			last := error(nil)
+			for e := range a.Run(ctx, input, opts...).All() {
+				last = e.Err
+			}
+			require.Error(t, last)
+			session = GetSessionValues(ctx)
+			it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
+			gen.Close()
+			return it
+		}}
 	read(t, ask(t.Context(), TypedAgent[M](outer), true))
 	require.NotContains(t, session, "out")
 }
@@ -239,7 +246,9 @@ func testWhereTheRunIs[M MessageType](t *testing.T, streaming bool) {
 	require.NotNil(t, data.Info)
 
 	asking, err := compose.NewChain[string, string]().AppendLambda(compose.InvokableLambda(
-		func(ctx context.Context, _ string) (string, error) { return "", compose.Interrupt(ctx, "not yet") })).Compile(t.Context())
+		func(ctx context.Context, _ string) (string, error) {
+			return "", compose.Interrupt(ctx, "not yet")
+		})).Compile(t.Context())
 	require.NoError(t, err)
 	// a run that was interrupted before there was a graph has no point to continue from
 	a = setup(t, says(d.answer("done")), nil, func(c *TypedChatModelAgentConfig[M]) {
@@ -248,7 +257,8 @@ func testWhereTheRunIs[M MessageType](t *testing.T, streaming bool) {
 			return nil, err
 		}
 	})
-	require.ErrorContains(t, endError(t, read(t, bare(t.Context(), a, streaming))), "interrupt occurred but checkpoint data is missing")
+	require.ErrorContains(t, endError(t, read(t, bare(t.Context(), a, streaming))),
+		"interrupt occurred but checkpoint data is missing")
 }
 
 // TestState_ComesBackFromACheckpoint: a state comes back as it was, but for what is of the process.
@@ -266,10 +276,12 @@ func testSavedState[M MessageType](t *testing.T) {
 	s := &agentState[M]{
 		Messages:  []M{opsOf[M]().user("hi"), d.answer("a", wanted{"t", "1", object})},
 		Extra:     map[string]any{"k": 1, "why": &WillRetryError{ErrStr: "again", RetryAttempt: 2}},
-		ToolInfos: []*schema.ToolInfo{{Name: "t"}}, DeferredToolInfos: []*schema.ToolInfo{{Name: "later"}}, ToolsInitialised: true,
-		HasReturnDirectly: true, ReturnDirectlyToolCallID: "1", ReturnDirectlyEvent: held, ReturnDirectlyAction: NewExitAction(),
-		ToolGenActions: map[string]*AgentAction{"1": NewTransferToAgentAction("b")},
-		AgentName:      "tester", RemainingIterations: 3, RetryAttempt: 1, CallSeed: [2]uint64{1, 1 << 63},
+		ToolInfos: []*schema.ToolInfo{{Name: "t"}}, DeferredToolInfos: []*schema.ToolInfo{{Name: "later"}},
+		ToolsInitialised:  true,
+		HasReturnDirectly: true, ReturnDirectlyToolCallID: "1", ReturnDirectlyEvent: held,
+		ReturnDirectlyAction: NewExitAction(),
+		ToolGenActions:       map[string]*AgentAction{"1": NewTransferToAgentAction("b")},
+		AgentName:            "tester", RemainingIterations: 3, RetryAttempt: 1, CallSeed: [2]uint64{1, 1 << 63},
 		ToolMsgIDs: map[string]map[string]string{"t": {"1": "id"}}, ResumeAt: resumeAfterResults,
 	}
 	for i, f := 0, reflect.ValueOf(*s); i < f.NumField(); i++ {

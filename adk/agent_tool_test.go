@@ -33,12 +33,14 @@ func testAgentToolResult[M MessageType](t *testing.T) {
 		want   string
 		err    string
 	}{
-		"the last":            {[]*TypedAgentEvent[M]{event(d.answer("first"), nil), event(d.answer("last"), nil)}, "last", ""},
-		"a stream":            {[]*TypedAgentEvent[M]{event(d.nothing, streamOf[M]("a", "b"))}, "ab", ""},
-		"the last has none":   {[]*TypedAgentEvent[M]{event(d.answer("first"), nil), custom}, "", ""},
-		"an action":           {[]*TypedAgentEvent[M]{event(d.answer("first"), nil), {Action: NewExitAction()}}, "", ""},
-		"nothing":             {nil, "", "no event returned"},
-		"an error":            {[]*TypedAgentEvent[M]{event(d.answer("first"), nil), {Err: errBroken}}, "", errBroken.Error()},
+		"the last": {[]*TypedAgentEvent[M]{event(d.answer("first"), nil), event(d.answer("last"), nil)}, "last",
+			""},
+		"a stream":          {[]*TypedAgentEvent[M]{event(d.nothing, streamOf[M]("a", "b"))}, "ab", ""},
+		"the last has none": {[]*TypedAgentEvent[M]{event(d.answer("first"), nil), custom}, "", ""},
+		"an action":         {[]*TypedAgentEvent[M]{event(d.answer("first"), nil), {Action: NewExitAction()}}, "", ""},
+		"nothing":           {nil, "", "no event returned"},
+		"an error": {[]*TypedAgentEvent[M]{event(d.answer("first"), nil), {Err: errBroken}}, "",
+			errBroken.Error()},
 		"an error, then more": {[]*TypedAgentEvent[M]{{Err: errBroken}, event(d.answer("last"), nil)}, "", errBroken.Error()},
 		"a broken stream":     {[]*TypedAgentEvent[M]{event(d.nothing, brokenStream[M](errBroken))}, "", errBroken.Error()},
 	} {
@@ -55,7 +57,8 @@ func testAgentToolResult[M MessageType](t *testing.T) {
 // Rule runtime/A4.
 func TestAgentTool_AgenticTextBlocks(t *testing.T) {
 	m := agenticAnswer("one")
-	m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlock(&schema.Reasoning{Text: "hm"}), schema.NewContentBlock(&schema.AssistantGenText{Text: "two"}))
+	m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlock(&schema.Reasoning{Text: "hm"}),
+		schema.NewContentBlock(&schema.AssistantGenText{Text: "two"}))
 	got, err := callTool[agentic](t, sends(&newMessageEvent(m, nil).event))
 	require.NoError(t, err)
 	require.Equal(t, "one\ntwo", got)
@@ -84,7 +87,8 @@ func testSharedSession[M MessageType](t *testing.T, streaming bool) {
 		return m
 	}
 	var streams []bool
-	inner := setup(t, modelOf("inner", d.answer("", wanted{"ask", "2", "x"}), d.answer("inner done")), []tool.BaseTool{askTool("ask")},
+	inner := setup(t, modelOf("inner", d.answer("", wanted{"ask", "2", "x"}), d.answer("inner done")),
+		[]tool.BaseTool{askTool("ask")},
 		func(c *TypedChatModelAgentConfig[M]) {
 			c.Name = "inner"
 			c.GenModelInput = func(_ context.Context, _ string, in *TypedAgentInput[M]) ([]M, error) {
@@ -93,12 +97,14 @@ func testSharedSession[M MessageType](t *testing.T, streaming bool) {
 			}
 		})
 	outer := modelOf("outer", d.answer("", wanted{"inner", "1", `{"request":"do"}`}), d.answer("outer done"))
-	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, outer, []tool.BaseTool{NewTypedAgentTool[M](t.Context(), inner)}),
+	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, outer,
+		[]tool.BaseTool{NewTypedAgentTool[M](t.Context(), inner)}),
 		EnableStreaming: streaming, CheckPointStore: memory{}})
 	all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), WithSessionValues(map[string]any{"k": 1})))
 	require.Equal(t, []bool{streaming}, streams)
 	point := all[len(all)-1].Action.Interrupted.InterruptContexts[0]
-	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}}, WithSessionValues(map[string]any{"k": 2}))
+	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}},
+		WithSessionValues(map[string]any{"k": 2}))
 	require.NoError(t, err)
 	require.Equal(t, []string{"tool inner#1: inner done", "assistant: outer done"}, linesOf(read(t, it)))
 	require.Equal(t, []map[string]any{
@@ -118,11 +124,14 @@ func TestAgentTool_ShowsInnerEventsWhenConfigured(t *testing.T) {
 		want  []string
 	}{
 		{false, NewAgentTool(t.Context(), setup(t, says(chatAnswer("deep")), nil)), []string{"outer", "outer", "outer"}},
-		{true, NewAgentTool(t.Context(), setup(t, says(chatAnswer("deep")), nil)), []string{"outer", "outer tester", "outer", "outer"}},
-		{true, NewTypedAgentTool[agentic](t.Context(), setup(t, says(agenticAnswer("deep")), nil)), []string{"outer", "outer", "outer"}},
+		{true, NewAgentTool(t.Context(), setup(t, says(chatAnswer("deep")), nil)),
+			[]string{"outer", "outer tester", "outer", "outer"}},
+		{true, NewTypedAgentTool[agentic](t.Context(), setup(t, says(agenticAnswer("deep")), nil)),
+			[]string{"outer", "outer", "outer"}},
 	} {
 		m := says(chatAnswer("", wanted{"tester", "1", `{"request":"do"}`}), chatAnswer("done"))
-		a := setup(t, m, []tool.BaseTool{c.inner}, func(conf *ChatModelAgentConfig) { conf.Name, conf.ToolsConfig.EmitInternalEvents = "outer", c.emit })
+		a := setup(t, m, []tool.BaseTool{c.inner},
+			func(conf *ChatModelAgentConfig) { conf.Name, conf.ToolsConfig.EmitInternalEvents = "outer", c.emit })
 		var paths []string
 		for _, o := range read(t, ask(t.Context(), Agent(a), false)) {
 			require.NoError(t, o.Err)
@@ -141,7 +150,8 @@ func TestAgentTool_ActionsStayInside(t *testing.T) {
 			"exit": NewExitAction(), "transfer": NewTransferToAgentAction("other"), "break": NewBreakLoopAction("inner"),
 		} {
 			inner := sends(&AgentEvent{Action: action, Output: said("inner").Output})
-			outer := setup(t, &replies{all: []Message{callOf("custom", "1", `{"request":"do"}`), schema.AssistantMessage("done", nil)}},
+			outer := setup(t, &replies{all: []Message{callOf("custom", "1", `{"request":"do"}`),
+				schema.AssistantMessage("done", nil)}},
 				[]tool.BaseTool{NewAgentTool(t.Context(), inner)},
 				func(c *ChatModelAgentConfig) { c.Name, c.ToolsConfig.EmitInternalEvents = "outer", emit })
 			s := newTheatre()
@@ -157,13 +167,16 @@ func TestAgentTool_ActionsStayInside(t *testing.T) {
 // Rule runtime/A9.
 func TestAgentTool_IsNotRestartedWithoutItsState(t *testing.T) {
 	inner := newTheatre()
-	stops := &toolFunc{"custom", func(ctx context.Context, _ string) (string, error) { return "", tool.Interrupt(ctx, "why") }}
+	stops := &toolFunc{"custom",
+		func(ctx context.Context, _ string) (string, error) { return "", tool.Interrupt(ctx, "why") }}
 	agentOf := func(x tool.BaseTool) Agent {
 		return newOrdinary(t, "a", &replies{all: []Message{callOf("custom", "1", `{"request":"do"}`)}}, x)
 	}
 	store := memory{}
-	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: agentOf(stops), CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
-	r := NewRunner(t.Context(), RunnerConfig{Agent: agentOf(NewAgentTool(t.Context(), inner.says("custom"))), CheckPointStore: store})
+	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: agentOf(stops), CheckPointStore: store}).Query(t.Context(),
+		"hi", WithCheckPointID("1")))
+	r := NewRunner(t.Context(), RunnerConfig{Agent: agentOf(NewAgentTool(t.Context(), inner.says("custom"))),
+		CheckPointStore: store})
 	require.ErrorContains(t, lastError(resumeWith(t, r, nil)),
 		"agent tool 'custom' interrupt has happened, but cannot find interrupt state")
 	require.Empty(t, inner.asked)

@@ -63,7 +63,8 @@ func constantRunner(t testing.TB, m *constant, streaming bool) *Runner {
 	if len(m.calls) > 0 {
 		tools = append(tools, constantTool{"echo"})
 	}
-	return NewRunner(context.Background(), RunnerConfig{Agent: setup(t, model.BaseChatModel(m), tools), EnableStreaming: streaming})
+	return NewRunner(context.Background(),
+		RunnerConfig{Agent: setup(t, model.BaseChatModel(m), tools), EnableStreaming: streaming})
 }
 
 // drain reads a run to its end and counts events and chunks.

@@ -64,7 +64,8 @@ func TestResume_AgentToolGivesItsAnswer(t *testing.T) {
 	h := statusSender("BeforeAgent", func() { cancel(WithRecursive()) })
 	inner := setup(t, recall(schema.AssistantMessage("THE ANSWER", nil)), nil, with[Message](h))
 	outer := recall(callOf("tester", "c1", `{"request":"x"}`), schema.AssistantMessage("done", nil))
-	r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "outer", outer, NewAgentTool(t.Context(), inner)), CheckPointStore: memory{}})
+	r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "outer", outer, NewAgentTool(t.Context(), inner)),
+		CheckPointStore: memory{}})
 	require.NotNil(t, collect(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option)).err)
 	drainAll(t, resumeWith(t, r, nil))
 	asked := outer.seen[len(outer.seen)-1]

@@ -91,7 +91,8 @@ func TestRunner_BadStoreAtTheEnd(t *testing.T) {
 	for name, deed := range badDeeds {
 		synctest.Test(t, func(t *testing.T) {
 			store := &removing{newDeletable(), deed}
-			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", recall(chatAnswer("done"))), CheckPointStore: store, Durability: EveryStep})
+			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", recall(chatAnswer("done"))),
+				CheckPointStore: store, Durability: EveryStep})
 			all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 			require.Equal(t, []string{ended, "error"}, linesOf(all), name)
 			require.ErrorIs(t, all[1].Err, errBadStore)

@@ -41,7 +41,9 @@ func isAgent(info *callbacks.RunInfo) bool {
 }
 
 // agentOnly makes a handler out of functions for agents alone. They may be nil.
-func agentOnly(start func(*callbacks.RunInfo, callbacks.CallbackInput), end func(*callbacks.RunInfo, callbacks.CallbackOutput), failed func(*callbacks.RunInfo)) callbacks.Handler {
+func agentOnly(start func(*callbacks.RunInfo, callbacks.CallbackInput),
+	end func(*callbacks.RunInfo, callbacks.CallbackOutput), failed func(*callbacks.RunInfo),
+) callbacks.Handler {
 	return callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
 			if isAgent(info) && start != nil {
@@ -153,13 +155,15 @@ func testListeners[M MessageType](t *testing.T, streaming bool) {
 			opts = append(opts, WithCallbacks(listeners[i].handler(t)))
 		}
 		m := says(d.answer("", wanted{"ask", "1", "x"}), d.answer("done"))
-		r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, []tool.BaseTool{askTool("ask")}), EnableStreaming: streaming, CheckPointStore: memory{}})
+		r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, []tool.BaseTool{askTool("ask")}),
+			EnableStreaming: streaming, CheckPointStore: memory{}})
 		first := read(t, r.Query(t.Context(), "hi", append(opts, WithCheckPointID("1"))...))
 		point := first[len(first)-1].Action.Interrupted.InterruptContexts[0]
 		it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}}, opts...)
 		require.NoError(t, err)
 		rest := read(t, it)
-		want := []string{"tester: assistant: [ask#1 x]", "tester: no message", "tester: tool ask#1: answered yes", "tester: assistant: done"}
+		want := []string{"tester: assistant: [ask#1 x]", "tester: no message", "tester: tool ask#1: answered yes",
+			"tester: assistant: done"}
 		require.Equal(t, want, append(signed(first), signed(rest)...))
 		synctest.Wait()
 		for i := range listeners {
@@ -201,7 +205,8 @@ func testFailedCallbacks[M MessageType](t *testing.T, streaming bool) {
 	all := read(t, ask(t.Context(), TypedAgent[M](setup(t, panics, nil)), streaming, WithCallbacks(l.handler(t))))
 	require.Equal(t, signed(all), l.of("tester"))
 	require.Error(t, failure(t, all))
-	require.Equal(t, []string{"start tester:ChatModel:" + expectedComponent[M](), "end tester"}, l.calls, "OnError is for components")
+	require.Equal(t, []string{"start tester:ChatModel:" + expectedComponent[M](), "end tester"}, l.calls,
+		"OnError is for components")
 }
 
 // Rule agent/CB-1.
@@ -221,7 +226,8 @@ func testCustomCallbacks[M MessageType](t *testing.T, streaming bool) {
 func TestCallbacks_InputIsTheRebuiltOne(t *testing.T) {
 	var l listener[ordinary]
 	s := newTheatre()
-	drainAll(t, ask(t.Context(), Agent(sequenceOf(t, "seq", s.says("a"), s.says("b"))), false, WithCallbacks(l.handler(t))))
+	drainAll(t, ask(t.Context(), Agent(sequenceOf(t, "seq", s.says("a"), s.says("b"))), false,
+		WithCallbacks(l.handler(t))))
 	l.reading.Wait()
 	require.Len(t, l.inputs, 3)
 	require.Equal(t, []string{"user: hi", quotedLine("a", "a")}, chatDialect.lines(l.inputs[2].Messages))
@@ -249,13 +255,15 @@ func TestCallbacks_OnEndIsCalledWhenTheStreamStarts(t *testing.T) {
 func TestCallbacks_EventsAreTheAgentsOwn(t *testing.T) {
 	var l listener[ordinary]
 	inner := setup(t, says(chatAnswer("deep")), nil, func(c *ChatModelAgentConfig) { c.Name = "inner" })
-	a := setup(t, says(chatAnswer("", wanted{"inner", "1", `{"request":"do"}`}), transferTo("b")), []tool.BaseTool{NewAgentTool(t.Context(), inner)},
+	a := setup(t, says(chatAnswer("", wanted{"inner", "1", `{"request":"do"}`}), transferTo("b")),
+		[]tool.BaseTool{NewAgentTool(t.Context(), inner)},
 		func(c *ChatModelAgentConfig) { c.Name, c.ToolsConfig.EmitInternalEvents = "a", true })
 	s := newTheatre()
 	seq := sequenceOf(t, "seq", flowOf(t, a, s.says("b")), s.says("c"))
 	drainAll(t, ask(t.Context(), Agent(seq), false, WithCallbacks(l.handler(t))))
 	own := []string{`a: assistant: [inner#1 {"request":"do"}]`, "inner: assistant: deep", "a: tool inner#1: deep",
-		`a: assistant: [transfer_to_agent#t-b {"agent_name":"b"}]`, "a: tool transfer_to_agent#t-b: successfully transferred to agent [b]"}
+		`a: assistant: [transfer_to_agent#t-b {"agent_name":"b"}]`,
+		"a: tool transfer_to_agent#t-b: successfully transferred to agent [b]"}
 	require.Equal(t, own, l.of("a"))
 	require.Equal(t, []string{"inner: assistant: deep"}, l.of("inner"))
 	require.Equal(t, []string{"b: assistant: b"}, l.of("b"))
@@ -266,13 +274,16 @@ func TestCallbacks_EventsAreTheAgentsOwn(t *testing.T) {
 // Rule runtime/B5.
 func TestCallbacks_InnerComponents(t *testing.T) {
 	fired := map[components.Component]int{}
-	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(
+		ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput,
+	) context.Context {
 		fired[info.Component]++
 		return ctx
 	}).Build()
 	a := setup(t, says(chatAnswer("", wanted{"echo", "1", "x"}), chatAnswer("done")), []tool.BaseTool{echo("echo")})
 	drainAll(t, ask(t.Context(), Agent(a), false, WithCallbacks(h).DesignateAgent("tester")))
-	for component, n := range map[components.Component]int{ComponentOfAgent: 1, components.ComponentOfChatModel: 2, components.ComponentOfTool: 1} {
+	for component, n := range map[components.Component]int{ComponentOfAgent: 1, components.ComponentOfChatModel: 2,
+		components.ComponentOfTool: 1} {
 		require.Equal(t, n, fired[component], component)
 	}
 	require.Greater(t, len(fired), 3, "and the graph")
@@ -285,7 +296,8 @@ func TestCallbacks_DesignatedHandlersReachInnerComponents(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		agents := func() Agent {
 			inner := newOrdinary(t, "inner", recall(callOf("echo", "i", "x"), chatAnswer("inner done")), echo("echo"))
-			outer := newOrdinary(t, "outer", recall(callOf("inner", "o", `{"request":"do"}`), chatAnswer("outer done")), NewAgentTool(t.Context(), inner))
+			outer := newOrdinary(t, "outer", recall(callOf("inner", "o", `{"request":"do"}`), chatAnswer("outer done")),
+				NewAgentTool(t.Context(), inner))
 			last := newOrdinary(t, "last", recall(chatAnswer("last done")))
 			seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{outer, last}})
 			require.NoError(t, err)
@@ -306,7 +318,8 @@ func TestCallbacks_DesignatedHandlersReachInnerComponents(t *testing.T) {
 		}
 		everything := map[string]int{
 			"Agent seq": 1, "Agent outer": 1, "Agent inner": 1, "Agent last": 1,
-			string(compose.ComponentOfGraph) + " outer": 1, string(compose.ComponentOfGraph) + " inner": 1, string(compose.ComponentOfGraph) + " last": 1,
+			string(compose.ComponentOfGraph) + " outer": 1, string(compose.ComponentOfGraph) + " inner": 1,
+			string(compose.ComponentOfGraph) + " last":             1,
 			string(components.ComponentOfChatModel) + " ChatModel": 5, "Tool inner": 1, "Tool echo": 1,
 		}
 		got := starts(func(h callbacks.Handler) AgentRunOption { return WithCallbacks(h) })
@@ -320,7 +333,8 @@ func TestCallbacks_DesignatedHandlersReachInnerComponents(t *testing.T) {
 		got = starts(func(h callbacks.Handler) AgentRunOption {
 			return WithCallbacks(h).DesignateAgent("outer", "last", "seq")
 		})
-		require.Equal(t, []int{1, 1, 1}, []int{got["Agent seq"], got["Agent outer"], got["Agent last"]}, "once, though several that are designated contain it: %v", got)
+		require.Equal(t, []int{1, 1, 1}, []int{got["Agent seq"], got["Agent outer"], got["Agent last"]},
+			"once, though several that are designated contain it: %v", got)
 	}
 }
 
@@ -338,7 +352,9 @@ func TestCallbacks_EarlyFailuresHaveStartAndEnd(t *testing.T) {
 	// The agent to continue with is not there any more.
 	store := memory{}
 	boss := func() Agent { return newOrdinary(t, "boss", &replies{all: []Message{transferTo("a")}}) }
-	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, boss(), asking("a")), CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
+	interruptOf(t, NewRunner(t.Context(),
+		RunnerConfig{Agent: flowOf(t, boss(), asking("a")), CheckPointStore: store}).Query(t.Context(), "hi",
+		WithCheckPointID("1")))
 	l = listener[ordinary]{}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, boss(), asking("b")), CheckPointStore: store})
 	require.ErrorIs(t, lastError(resumeWith(t, r, nil, WithCallbacks(l.handler(t)))), errNoInterruptedChild)
@@ -374,6 +390,7 @@ func TestCallbacks_StartInReverseEndInOrder(t *testing.T) {
 			func(*callbacks.RunInfo, callbacks.CallbackInput) { order = append(order, "start "+n) },
 			func(*callbacks.RunInfo, callbacks.CallbackOutput) { order = append(order, "end "+n) }, nil)
 	}
-	drainAll(t, ask(t.Context(), newTheatre().says("a"), false, WithCallbacks(numbered("1"), numbered("2")), WithCallbacks(numbered("3"))))
+	drainAll(t, ask(t.Context(), newTheatre().says("a"), false, WithCallbacks(numbered("1"), numbered("2")),
+		WithCallbacks(numbered("3"))))
 	require.Equal(t, []string{"start 3", "start 2", "start 1", "end 1", "end 2", "end 3"}, order)
 }

@@ -42,7 +42,9 @@ func TestCancel_InAHookKeepsWhatHadFinished(t *testing.T) {
 		gen  func(w wait) GenModelInput
 	}{
 		{name: "before the agent", hook: func(w wait) *hooked[*schema.Message] {
-			return &hooked[*schema.Message]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+			return &hooked[*schema.Message]{beforeAgent: func(
+				ctx context.Context, rc *ChatModelAgentContext,
+			) (context.Context, *ChatModelAgentContext, error) {
 				return ctx, rc, w(ctx)
 			}}
 		}},
@@ -50,7 +52,9 @@ func TestCancel_InAHookKeepsWhatHadFinished(t *testing.T) {
 			return func(ctx context.Context, _ string, in *AgentInput) ([]Message, error) { return in.Messages, w(ctx) }
 		}},
 		{name: "before the model", hook: func(w wait) *hooked[*schema.Message] {
-			return &hooked[*schema.Message]{beforeModel: func(ctx context.Context, s state, _ *ModelContext) (context.Context, state, error) {
+			return &hooked[*schema.Message]{beforeModel: func(
+				ctx context.Context, s state, _ *ModelContext,
+			) (context.Context, state, error) {
 				if len(s.Messages) == 1 {
 					return ctx, s, nil
 				}
@@ -58,12 +62,16 @@ func TestCancel_InAHookKeepsWhatHadFinished(t *testing.T) {
 			}}
 		}},
 		{name: "after the model", hook: func(w wait) *hooked[*schema.Message] {
-			return &hooked[*schema.Message]{afterModel: func(ctx context.Context, s state, _ *ModelContext) (context.Context, state, error) {
+			return &hooked[*schema.Message]{afterModel: func(
+				ctx context.Context, s state, _ *ModelContext,
+			) (context.Context, state, error) {
 				return ctx, s, w(ctx)
 			}}
 		}},
 		{name: "after tool calls", hook: func(w wait) *hooked[*schema.Message] {
-			return &hooked[*schema.Message]{afterToolCalls: func(ctx context.Context, s state, _ *ToolCallsContext) (context.Context, state, error) {
+			return &hooked[*schema.Message]{afterToolCalls: func(
+				ctx context.Context, s state, _ *ToolCallsContext,
+			) (context.Context, state, error) {
 				return ctx, s, w(ctx)
 			}}
 		}},
@@ -71,7 +79,9 @@ func TestCancel_InAHookKeepsWhatHadFinished(t *testing.T) {
 			return []AgentRunOption{WithAfterToolCallsHook(w)}
 		}},
 		{name: "before the final answer", hook: func(w wait) *hooked[*schema.Message] {
-			return &hooked[*schema.Message]{finalAnswer: func(ctx context.Context, s state) (context.Context, FinalAnswerDecision, state, error) {
+			return &hooked[*schema.Message]{finalAnswer: func(
+				ctx context.Context, s state,
+			) (context.Context, FinalAnswerDecision, state, error) {
 				return ctx, AcceptFinalAnswer, s, w(ctx)
 			}}
 		}},
@@ -103,10 +113,13 @@ func TestCancel_InAHookKeepsWhatHadFinished(t *testing.T) {
 						}
 						return schema.AssistantMessage("done", nil), nil
 					}
-					m := &modelFunc[*schema.Message]{answer, func(ctx context.Context, history []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-						m, err := answer(ctx, history, opts...)
-						return schema.StreamReaderFromArray([]*schema.Message{m}), err
-					}}
+					m := &modelFunc[*schema.Message]{answer,
+						func(ctx context.Context, history []*schema.Message,
+							opts ...model.Option,
+						) (*schema.StreamReader[*schema.Message], error) {
+							m, err := answer(ctx, history, opts...)
+							return schema.StreamReaderFromArray([]*schema.Message{m}), err
+						}}
 					conf := &ChatModelAgentConfig{Name: "a", Model: m}
 					conf.ToolsConfig.Tools = []tool.BaseTool{&toolFunc{"count", func(context.Context, string) (string, error) {
 						called++
@@ -143,7 +156,8 @@ func TestCancel_InAHookKeepsWhatHadFinished(t *testing.T) {
 					require.Len(t, seen, 2, "a turn is not taken again")
 					last := seen[len(seen)-1]
 					require.Len(t, last, 3)
-					require.Equal(t, []schema.RoleType{schema.User, schema.Assistant, schema.Tool}, []schema.RoleType{last[0].Role, last[1].Role, last[2].Role})
+					require.Equal(t, []schema.RoleType{schema.User, schema.Assistant, schema.Tool},
+						[]schema.RoleType{last[0].Role, last[1].Role, last[2].Role})
 				})
 			})
 		}
@@ -155,7 +169,8 @@ func TestCancel_InAHookKeepsWhatHadFinished(t *testing.T) {
 func TestCancel_BeforeAResumedAgentStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := 0
-		conf := &ChatModelAgentConfig{Name: "a", Model: &replies{all: []*schema.Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}}
+		conf := &ChatModelAgentConfig{Name: "a",
+			Model: &replies{all: []*schema.Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}}
 		conf.ToolsConfig.Tools = []tool.BaseTool{askTool("ask")}
 		conf.Handlers = []ChatModelAgentMiddleware{&hooked[*schema.Message]{
 			beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
@@ -194,12 +209,15 @@ func TestCancel_BeforeAResumedAgentStarts(t *testing.T) {
 // Rule runtime/C22.
 func TestCancel_EndsThePauseOfARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &modelFunc[*schema.Message]{generate: func(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
+		m := &modelFunc[*schema.Message]{generate: func(
+			context.Context, []*schema.Message, ...model.Option,
+		) (*schema.Message, error) {
 			return nil, errors.New("busy")
 		}}
-		agent, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "a", Model: m, ModelRetryConfig: &ModelRetryConfig{
-			MaxRetries: 3, BackoffFunc: func(context.Context, int) time.Duration { return time.Hour },
-		}})
+		agent, err := NewChatModelAgent(t.Context(),
+			&ChatModelAgentConfig{Name: "a", Model: m, ModelRetryConfig: &ModelRetryConfig{
+				MaxRetries: 3, BackoffFunc: func(context.Context, int) time.Duration { return time.Hour },
+			}})
 		require.NoError(t, err)
 		option, cancel := WithCancel()
 		started := time.Now()
@@ -247,7 +265,9 @@ func testCauseReturned(t *testing.T, in string, streaming bool, fails func(conte
 		}
 		return schema.AssistantMessage("done", nil), nil
 	}
-	stream := func(ctx context.Context, history []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	stream := func(ctx context.Context, history []*schema.Message,
+		opts ...model.Option,
+	) (*schema.StreamReader[*schema.Message], error) {
 		m, err := answer(ctx, history, opts...)
 		if err != nil || len(history) != 3 {
 			return schema.StreamReaderFromArray([]*schema.Message{m}), err

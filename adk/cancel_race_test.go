@@ -104,37 +104,43 @@ func endless(t *testing.T) map[string]Agent {
 		},
 	}
 	inTheModel := newOrdinary(t, "m", deaf)
-	hook := &hooked[Message]{beforeModel: func(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+	hook := &hooked[Message]{beforeModel: func(
+		ctx context.Context, s *ChatModelAgentState, _ *ModelContext,
+	) (context.Context, *ChatModelAgentState, error) {
 		return ctx, s, waits(ctx)
 	}}
 	g := compose.NewGraph[string, string]()
-	require.NoError(t, g.AddLambdaNode("node", compose.InvokableLambda(func(ctx context.Context, _ string) (string, error) { return "", waits(ctx) })))
+	require.NoError(t, g.AddLambdaNode("node",
+		compose.InvokableLambda(func(ctx context.Context, _ string) (string, error) { return "", waits(ctx) })))
 	require.NoError(t, g.AddEdge(compose.START, "node"))
 	require.NoError(t, g.AddEdge("node", compose.END))
 	graph, err := g.Compile(t.Context())
 	require.NoError(t, err)
-	inAGraph := &toolFunc{"wait", func(ctx context.Context, args string) (string, error) { return graph.Invoke(ctx, args) }}
+	inAGraph := &toolFunc{"wait",
+		func(ctx context.Context, args string) (string, error) { return graph.Invoke(ctx, args) }}
 	call := func(agent Agent) Agent {
-		return newOrdinary(t, "outer", recall(callOf(agent.Name(t.Context()), "o", `{"request":"do"}`), chatAnswer("done")), NewAgentTool(t.Context(), agent))
+		return newOrdinary(t, "outer", recall(callOf(agent.Name(t.Context()), "o", `{"request":"do"}`), chatAnswer("done")),
+			NewAgentTool(t.Context(), agent))
 	}
 	custom := actor("custom", func(ctx context.Context, send func(*AgentEvent)) {
 		send(said("half"))
 		send(&AgentEvent{Err: waits(ctx)})
 	})
 	return map[string]Agent{
-		"model":            inTheModel,
-		"tool":             calling("a", waiting),
-		"streaming tool":   calling("a", streams),
-		"graph in a tool":  calling("a", inAGraph),
-		"hook":             setup(t, model.BaseChatModel(recall(chatAnswer("done"))), nil, with[Message](hook)),
-		"retry":            setup(t, model.BaseChatModel(deaf), nil, retrying[Message](3, nil)),
-		"agent tool":       call(call(calling("a", waiting))),
-		"custom":           custom,
-		"sequence":         sequenceOf(t, "w", newOrdinary(t, "first", recall(chatAnswer("first"))), calling("a", waiting)),
-		"loop":             loopAgentOf(t, "w", 0, inTheModel),
-		"parallel":         parallelOf(t, "w", calling("a", waiting), newOrdinary(t, "b", deaf)),
-		"transfer":         flowOf(t, newOrdinary(t, "lead", recall(transferTo("a"))), calling("a", waiting)),
-		"deterministic":    AgentWithDeterministicTransferTo(t.Context(), &DeterministicTransferConfig{Agent: calling("a", waiting)}),
+		"model":           inTheModel,
+		"tool":            calling("a", waiting),
+		"streaming tool":  calling("a", streams),
+		"graph in a tool": calling("a", inAGraph),
+		"hook":            setup(t, model.BaseChatModel(recall(chatAnswer("done"))), nil, with[Message](hook)),
+		"retry":           setup(t, model.BaseChatModel(deaf), nil, retrying[Message](3, nil)),
+		"agent tool":      call(call(calling("a", waiting))),
+		"custom":          custom,
+		"sequence":        sequenceOf(t, "w", newOrdinary(t, "first", recall(chatAnswer("first"))), calling("a", waiting)),
+		"loop":            loopAgentOf(t, "w", 0, inTheModel),
+		"parallel":        parallelOf(t, "w", calling("a", waiting), newOrdinary(t, "b", deaf)),
+		"transfer":        flowOf(t, newOrdinary(t, "lead", recall(transferTo("a"))), calling("a", waiting)),
+		"deterministic": AgentWithDeterministicTransferTo(t.Context(),
+			&DeterministicTransferConfig{Agent: calling("a", waiting)}),
 		"nested workflows": sequenceOf(t, "w", parallelOf(t, "p", loopAgentOf(t, "l", 0, calling("a", waiting)))),
 	}
 }
@@ -152,12 +158,14 @@ func deaf(t *testing.T) map[string]Agent {
 			send(&AgentEvent{Action: action})
 		})
 	}
-	outer := newOrdinary(t, "outer", recall(callOf("custom", "o", `{"request":"do"}`), chatAnswer("done")), NewAgentTool(t.Context(), neverDone))
+	outer := newOrdinary(t, "outer", recall(callOf("custom", "o", `{"request":"do"}`), chatAnswer("done")),
+		NewAgentTool(t.Context(), neverDone))
 	return map[string]Agent{
-		"stream in a sequence":     sequenceOf(t, "w", neverDone, newOrdinary(t, "next", recall(chatAnswer("done")))),
-		"stream in a tool":         outer,
-		"deaf agents in a loop":    loopAgentOf(t, "w", 0, idle("a", nil), idle("b", nil)),
-		"deaf agents in transfers": flowOf(t, idle("a", NewTransferToAgentAction("b")), idle("b", NewTransferToAgentAction("a"))),
+		"stream in a sequence":  sequenceOf(t, "w", neverDone, newOrdinary(t, "next", recall(chatAnswer("done")))),
+		"stream in a tool":      outer,
+		"deaf agents in a loop": loopAgentOf(t, "w", 0, idle("a", nil), idle("b", nil)),
+		"deaf agents in transfers": flowOf(t, idle("a", NewTransferToAgentAction("b")),
+			idle("b", NewTransferToAgentAction("a"))),
 	}
 }
 
@@ -179,13 +187,15 @@ func TestCancel_TheCauseIsThatOfTheLastError(t *testing.T) {
 						Query(ctx, "hi", option, WithCheckPointID("1")))
 				},
 				"directly": func(t *testing.T, ctx context.Context, agent Agent, streaming bool) error {
-					return lastError(agent.Run(ctx, &AgentInput{Messages: []Message{schema.UserMessage("hi")}, EnableStreaming: streaming}))
+					return lastError(agent.Run(ctx,
+						&AgentInput{Messages: []Message{schema.UserMessage("hi")}, EnableStreaming: streaming}))
 				},
 				"loop": func(t *testing.T, ctx context.Context, agent Agent, streaming bool) error {
 					s := newScene(t)
 					s.agent = agent
 					s.cfg.GenInput = func(_ context.Context, _ *itemLoop, items []string) (*itemPlan, error) {
-						return &itemPlan{Input: &AgentInput{Messages: []Message{schema.UserMessage("hi")}, EnableStreaming: streaming}, Consumed: items}, nil
+						return &itemPlan{Input: &AgentInput{Messages: []Message{schema.UserMessage("hi")}, EnableStreaming: streaming},
+							Consumed: items}, nil
 					}
 					l := NewTurnLoop(s.cfg)
 					l.Push("1")

@@ -139,7 +139,8 @@ func (s *stage) build() Agent {
 	require.NoError(t, err)
 	boss, err := SetSubAgents(t.Context(), agent("boss", nil, "work", "transfer"), []Agent{agent("helper", nil, "two")})
 	require.NoError(t, err)
-	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, par, boss, agent("last", nil, "work")}})
+	seq, err := NewSequentialAgent(t.Context(),
+		&SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, par, boss, agent("last", nil, "work")}})
 	require.NoError(t, err)
 	return seq
 }

@@ -22,11 +22,15 @@ func TestCancel_RequestsMerge(t *testing.T) {
 		after    time.Duration // 0: when the model has answered
 		want     AgentCancelInfo
 	}{
-		"modes add up":               {[][]AgentCancelOption{{model}, {tools}}, 0, AgentCancelInfo{Mode: CancelAfterChatModel | CancelAfterToolCalls}},
-		"immediate absorbs":          {[][]AgentCancelOption{{model, minute}, {}}, -1, AgentCancelInfo{Escalated: true}},
-		"immediate stays":            {[][]AgentCancelOption{{}, {model, second}}, -1, AgentCancelInfo{}},
-		"the earliest deadline":      {[][]AgentCancelOption{{model, minute}, {model, second}, {model, minute}}, time.Second, AgentCancelInfo{Mode: CancelAfterChatModel, Escalated: true, Timeout: true}},
-		"no deadline is not earlier": {[][]AgentCancelOption{{model, second}, {model, WithAgentCancelTimeout(0)}, {model, WithAgentCancelTimeout(-1)}}, time.Second, AgentCancelInfo{Mode: CancelAfterChatModel, Escalated: true, Timeout: true}},
+		"modes add up": {[][]AgentCancelOption{{model}, {tools}}, 0,
+			AgentCancelInfo{Mode: CancelAfterChatModel | CancelAfterToolCalls}},
+		"immediate absorbs": {[][]AgentCancelOption{{model, minute}, {}}, -1, AgentCancelInfo{Escalated: true}},
+		"immediate stays":   {[][]AgentCancelOption{{}, {model, second}}, -1, AgentCancelInfo{}},
+		"the earliest deadline": {[][]AgentCancelOption{{model, minute}, {model, second}, {model, minute}}, time.Second,
+			AgentCancelInfo{Mode: CancelAfterChatModel, Escalated: true, Timeout: true}},
+		"no deadline is not earlier": {[][]AgentCancelOption{{model, second}, {model, WithAgentCancelTimeout(0)},
+			{model, WithAgentCancelTimeout(-1)}}, time.Second,
+			AgentCancelInfo{Mode: CancelAfterChatModel, Escalated: true, Timeout: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -74,7 +78,8 @@ func TestCancel_WithoutAStoreSavesNothing(t *testing.T) {
 	for name, opts := range map[string][]AgentRunOption{"no ID": nil, "an ID": {WithCheckPointID("1")}} {
 		option, cancel := WithCancel()
 		handle, _ := cancel()
-		out := collect(t, NewRunner(t.Context(), RunnerConfig{Agent: asker(t, "a")}).Query(t.Context(), "hi", append(opts, option)...))
+		out := collect(t, NewRunner(t.Context(), RunnerConfig{Agent: asker(t, "a")}).Query(t.Context(), "hi",
+			append(opts, option)...))
 		require.NotNil(t, out.err, name)
 		require.Empty(t, out.err.CheckPointID, name)
 		require.NotEmpty(t, out.err.InterruptContexts, "%s: rule runtime/C9", name)
@@ -198,7 +203,8 @@ func TestCancel_AStreamThatHangs(t *testing.T) {
 		m := newStuck(schema.AssistantMessage("done", nil))
 		store := memory{}
 		option, cancel := WithCancel()
-		it := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m), EnableStreaming: true, CheckPointStore: store}).
+		it := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m), EnableStreaming: true,
+			CheckPointStore: store}).
 			Query(t.Context(), "hi", WithCheckPointID("1"), option)
 		<-m.entered
 		cancel()
@@ -222,7 +228,8 @@ func TestSendEvent_AfterACancelIsDropped(t *testing.T) {
 			return "late", nil
 		}}
 		option, cancel := WithCancel()
-		it := ask(t.Context(), Agent(newOrdinary(t, "a", &replies{all: []Message{callOf("slow", "1", "x")}}, slow)), false, option)
+		it := ask(t.Context(), Agent(newOrdinary(t, "a", &replies{all: []Message{callOf("slow", "1", "x")}}, slow)), false,
+			option)
 		synctest.Wait()
 		handle, _ := cancel()
 		require.NoError(t, handle.Wait())

@@ -22,7 +22,8 @@ func TestCancel_DirectRunOfAFlow(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := newStuck(schema.AssistantMessage("child done", nil))
 			seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{
-				newOrdinary(t, "child", m), newOrdinary(t, "after", &replies{all: []Message{schema.AssistantMessage("after", nil)}})}})
+				newOrdinary(t, "child", m), newOrdinary(t, "after",
+					&replies{all: []Message{schema.AssistantMessage("after", nil)}})}})
 			require.NoError(t, err)
 			option, cancel := WithCancel()
 			it := seq.Run(t.Context(), &AgentInput{Messages: []Message{schema.UserMessage("hi")}}, option)
@@ -122,7 +123,8 @@ func TestCancel_AbsorbsInterrupts(t *testing.T) {
 		require.NoError(t, handle.Wait())
 		out := collect(t, it)
 		require.Equal(t, "why", out.err.InterruptContexts[0].Info, "it is absorbed")
-		resumed, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
+		resumed, err := r.ResumeWithParams(t.Context(), "1",
+			&ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a: a got yes"}, collect(t, resumed).texts)
 
@@ -169,7 +171,8 @@ func TestCancel_AnInterruptedCallKeepsItsState(t *testing.T) {
 	require.NoError(t, err)
 	out := collect(t, it)
 	require.Equal(t, "agent:a;tool:ask:c1", out.err.InterruptContexts[0].Address.String())
-	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
+	it, err = r.ResumeWithParams(t.Context(), "1",
+		&ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a: answered yes", "a: done"}, collect(t, it).texts)
 }
@@ -198,7 +201,8 @@ func TestCancel_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
 			inner := newOrdinary(t, "inner", recall(callOf("deepest", "i", `{"request":"do"}`), chatAnswer("inner done")),
 				NewAgentTool(t.Context(), newOrdinary(t, "deepest", deepest, echo("echo"), ask)))
 			r := NewRunner(t.Context(), RunnerConfig{CheckPointStore: memory{},
-				Agent: newOrdinary(t, "a", recall(callOf("inner", "o", `{"request":"do"}`), chatAnswer("done")), NewAgentTool(t.Context(), inner))})
+				Agent: newOrdinary(t, "a", recall(callOf("inner", "o", `{"request":"do"}`), chatAnswer("done")),
+					NewAgentTool(t.Context(), inner))})
 			points := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 			option, cancel := WithCancel()
 			if !late {
@@ -218,7 +222,8 @@ func TestCancel_AnInterruptedAgentToolKeepsItsState(t *testing.T) {
 			texts, _ := drainAll(t, resumeWith(t, r, map[string]any{again[0].ID: "sure"}))
 			require.Equal(t, []string{"a: inner done", "a: done"}, texts)
 			require.Equal(t, asked+1, deepest.n, "it continues after its interrupt")
-			require.Equal(t, "tool ask#d2: answered sure asked", chatDialect.line(deepest.seen[deepest.n-1][len(deepest.seen[deepest.n-1])-1]))
+			require.Equal(t, "tool ask#d2: answered sure asked",
+				chatDialect.line(deepest.seen[deepest.n-1][len(deepest.seen[deepest.n-1])-1]))
 		})
 	}
 }
@@ -241,7 +246,8 @@ func TestCancel_ResumedParallelKeepsItsBranches(t *testing.T) {
 	it, err := r.Resume(t.Context(), "1", option)
 	require.NoError(t, err)
 	out := collect(t, it)
-	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
+	it, err = r.ResumeWithParams(t.Context(), "1",
+		&ResumeParams{Targets: map[string]any{out.err.InterruptContexts[0].ID: "yes"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"slow: answered yes", "slow: slow done"}, collect(t, it).texts)
 	require.Equal(t, 1, quick.n)
@@ -267,7 +273,8 @@ func testAnswerWithCancel[M MessageType](t *testing.T, streaming bool) {
 			}
 			return nil
 		}
-		r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, nil), EnableStreaming: streaming, CheckPointStore: memory{}})
+		r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, nil), EnableStreaming: streaming,
+			CheckPointStore: memory{}})
 		all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option))
 		if len(all) == 1 && all[0].Err == nil {
 			require.Equal(t, []string{ended}, linesOf(all))
@@ -287,15 +294,17 @@ func testAnswerWithCancel[M MessageType](t *testing.T, streaming bool) {
 func TestCancel_AStreamThatBrokeOffIsTakenAnew(t *testing.T) {
 	broken := errors.New("broken")
 	option, cancel := WithCancel()
-	stops := &TypedModelRetryConfig[Message]{MaxRetries: 1, ShouldRetry: func(_ context.Context, rc *TypedRetryContext[Message]) *TypedRetryDecision[Message] {
-		if rc.Err != nil {
-			cancel(WithRecursive())
-		}
-		return nil
-	}}
+	stops := &TypedModelRetryConfig[Message]{MaxRetries: 1,
+		ShouldRetry: func(_ context.Context, rc *TypedRetryContext[Message]) *TypedRetryDecision[Message] {
+			if rc.Err != nil {
+				cancel(WithRecursive())
+			}
+			return nil
+		}}
 	m := &breaksOnce{says(chatAnswer("one done")), broken}
 	s := newTheatre()
-	seq := sequenceOf(t, "seq", setup(t, model.BaseModel[Message](m), nil, func(c *ChatModelAgentConfig) { c.Name, c.ModelRetryConfig = "one", stops }), s.says("two"))
+	seq := sequenceOf(t, "seq", setup(t, model.BaseModel[Message](m), nil,
+		func(c *ChatModelAgentConfig) { c.Name, c.ModelRetryConfig = "one", stops }), s.says("two"))
 	r := NewRunner(t.Context(), RunnerConfig{Agent: seq, EnableStreaming: true, CheckPointStore: memory{}})
 	require.IsType(t, &CancelError{}, endError(t, read(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option))))
 	it, err := r.Resume(t.Context(), "1")
@@ -310,7 +319,9 @@ type breaksOnce struct {
 	with error
 }
 
-func (m *breaksOnce) Stream(ctx context.Context, history []Message, opts ...model.Option) (*schema.StreamReader[Message], error) {
+func (m *breaksOnce) Stream(ctx context.Context, history []Message,
+	opts ...model.Option,
+) (*schema.StreamReader[Message], error) {
 	if m.with == nil {
 		return m.scripted.Stream(ctx, history, opts...)
 	}

@@ -63,7 +63,9 @@ func (s *stuck) Generate(ctx context.Context, input []*schema.Message, _ ...mode
 	return s.next(input), nil
 }
 
-func (s *stuck) Stream(ctx context.Context, input []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (s *stuck) Stream(ctx context.Context, input []*schema.Message,
+	_ ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	s.entered <- ctx
 	r, w := schema.Pipe[*schema.Message](0)
 	go func() {
@@ -112,7 +114,8 @@ func TestCancel_AfterToolCallsResumesWithTheModel(t *testing.T) {
 		cancel(WithAgentCancelMode(CancelAfterToolCalls))
 		hooks := 0
 		hook := WithAfterToolCallsHook(func(context.Context) error { hooks++; return nil })
-		r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, echo("echo")), EnableStreaming: streaming, CheckPointStore: store})
+		r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, echo("echo")), EnableStreaming: streaming,
+			CheckPointStore: store})
 		out := collect(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option, hook))
 		require.Equal(t, []string{"a: ", "a: <x>"}, out.texts)
 		require.NotNil(t, out.err)
@@ -131,7 +134,8 @@ func TestCancel_ImmediateWhileTheModelIsStuck(t *testing.T) {
 			m := newStuck(schema.AssistantMessage("done", nil))
 			store := memory{}
 			option, cancel := WithCancel()
-			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m), EnableStreaming: streaming, CheckPointStore: store})
+			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m), EnableStreaming: streaming,
+				CheckPointStore: store})
 			it := r.Query(t.Context(), "hi", WithCheckPointID("1"), option)
 			ctx := <-m.entered
 			synctest.Wait()
@@ -167,7 +171,9 @@ func TestCancel_CauseOfACallThatIsReleasedAtOnce(t *testing.T) {
 // candid is a model whose stream says what the end of its context was.
 type candid struct{ *replies }
 
-func (c candid) Stream(ctx context.Context, _ []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (c candid) Stream(ctx context.Context, _ []*schema.Message,
+	_ ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	r, w := schema.Pipe[*schema.Message](2)
 	w.Send(schema.AssistantMessage("half", nil), nil)
 	go func() {
@@ -209,10 +215,12 @@ func TestCancel_FinishedToolResultsAreKept(t *testing.T) {
 			release := make(chan struct{})
 			var ranQuick, ranSlow atomic.Int32
 			quick := &toolFunc{"quick", func(context.Context, string) (string, error) { ranQuick.Add(1); return "quick", nil }}
-			slow := &toolFunc{"slow", func(context.Context, string) (string, error) { ranSlow.Add(1); <-release; return "slow", nil }}
+			slow := &toolFunc{"slow",
+				func(context.Context, string) (string, error) { ranSlow.Add(1); <-release; return "slow", nil }}
 			store := memory{}
 			option, cancel := WithCancel()
-			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, quick, slow), EnableStreaming: streaming, CheckPointStore: store})
+			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, quick, slow), EnableStreaming: streaming,
+				CheckPointStore: store})
 			it := r.Query(t.Context(), "hi", WithCheckPointID("1"), option)
 			synctest.Wait()
 			handle, _ := cancel()
@@ -241,7 +249,8 @@ func TestCancel_RecursiveIntoAgentTools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := newStuck(callOf("echo", "i", "x"), schema.AssistantMessage("inner done", nil))
-				outer := &replies{all: []*schema.Message{callOf("inner", "o", `{"request":"do"}`), schema.AssistantMessage("outer done", nil)}}
+				outer := &replies{all: []*schema.Message{callOf("inner", "o", `{"request":"do"}`),
+					schema.AssistantMessage("outer done", nil)}}
 				store := memory{}
 				option, cancel := WithCancel()
 				r := NewRunner(t.Context(), RunnerConfig{CheckPointStore: store,
@@ -311,7 +320,8 @@ func TestCancel_TimeoutMakesItImmediate(t *testing.T) {
 		<-m.entered
 		handle, _ := cancel(WithAgentCancelMode(CancelAfterToolCalls), WithAgentCancelTimeout(time.Second))
 		require.ErrorIs(t, handle.Wait(), ErrCancelTimeout)
-		require.Equal(t, &AgentCancelInfo{Mode: CancelAfterToolCalls, Escalated: true, Timeout: true}, collect(t, it).err.Info)
+		require.Equal(t, &AgentCancelInfo{Mode: CancelAfterToolCalls, Escalated: true, Timeout: true},
+			collect(t, it).err.Info)
 		close(m.release)
 	})
 }

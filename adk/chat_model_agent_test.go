@@ -46,7 +46,8 @@ func TestChatModelAgent_TurnByTurn(t *testing.T) {
 
 func testTurnByTurn[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
-	m := says(d.answer("let me see", wanted{"echo", "c1", `{"q":1}`}), d.answer("and", wanted{"echo", "c2", "no JSON"}), d.answer("done"))
+	m := says(d.answer("let me see", wanted{"echo", "c1", `{"q":1}`}), d.answer("and", wanted{"echo", "c2", "no JSON"}),
+		d.answer("done"))
 	a := setup(t, m, []tool.BaseTool{echo("echo")}, func(c *TypedChatModelAgentConfig[M]) { c.Instruction = "be {brief}" })
 	all := read(t, ask(context.Background(), a, streaming))
 	require.Equal(t, []string{
@@ -72,7 +73,8 @@ func testTurnByTurn[M MessageType](t *testing.T, streaming bool) {
 		checkRoles(t, e.Output.MessageOutput, isTool)
 		require.NotEmpty(t, e.id(), "rule agent/ID-1")
 		if i < 4 {
-			require.Equal(t, e.id(), GetMessageID(last[i+2]), "rules agent/ID-3, agent/ID-4: the history has the ID of the event")
+			require.Equal(t, e.id(), GetMessageID(last[i+2]),
+				"rules agent/ID-3, agent/ID-4: the history has the ID of the event")
 		}
 	}
 	require.Empty(t, GetMessageID(last[0]), "rule agent/ID-5: input has no ID")
@@ -219,9 +221,11 @@ func testParallel[M MessageType](t *testing.T, streaming bool) {
 			close(turn[i]) // that tool's event is out
 		}
 	}
-	require.Equal(t, []string{"tool echo#c4: 4", "tool echo#c3: 3", "tool echo#c2: 2", "tool echo#c1: 1", "tool echo#c0: 0"},
+	require.Equal(t, []string{"tool echo#c4: 4", "tool echo#c3: 3", "tool echo#c2: 2", "tool echo#c1: 1",
+		"tool echo#c0: 0"},
 		linesOf(all)[1:n+1], "rule agent/R-1: events in the order in which the tools end")
-	require.Equal(t, []string{"tool echo#c0: 0", "tool echo#c1: 1", "tool echo#c2: 2", "tool echo#c3: 3", "tool echo#c4: 4"},
+	require.Equal(t, []string{"tool echo#c0: 0", "tool echo#c1: 1", "tool echo#c2: 2", "tool echo#c3: 3",
+		"tool echo#c4: 4"},
 		m.transcript()[1][2:], "results in the order of the calls")
 	for i := range n {
 		require.Equal(t, all[n-i].id(), GetMessageID(m.histories[1][2+i]))
@@ -243,7 +247,8 @@ func testSequential[M MessageType](t *testing.T, streaming bool) {
 		return args, nil
 	}}
 	m := says(d.answer("", wanted{"echo", "1", "a"}, wanted{"echo", "2", "b"}, wanted{"echo", "3", "c"}), d.answer("done"))
-	a := setup(t, m, []tool.BaseTool{one}, func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.ExecuteSequentially = true })
+	a := setup(t, m, []tool.BaseTool{one},
+		func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.ExecuteSequentially = true })
 	require.Equal(t, []string{"tool echo#1: a", "tool echo#2: b", "tool echo#3: c", "assistant: done"},
 		linesOf(read(t, ask(context.Background(), TypedAgent[M](a), streaming)))[1:])
 }
@@ -274,9 +279,10 @@ func testToolKinds[M MessageType](t *testing.T, streaming bool) {
 		{&enhancedToolFunc{"echo", func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) {
 			return text("xy"), nil
 		}}, false, enhanced},
-		{&enhancedStreamToolFunc{"echo", func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
-			return schema.StreamReaderFromArray([]*schema.ToolResult{text("x"), text("y")}), nil
-		}}, true, enhanced},
+		{&enhancedStreamToolFunc{"echo",
+			func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+				return schema.StreamReaderFromArray([]*schema.ToolResult{text("x"), text("y")}), nil
+			}}, true, enhanced},
 	} {
 		t.Run(fmt.Sprintf("%T/%s", c.tool, c.line), func(t *testing.T) {
 			d := dialectOf[M]()
@@ -338,8 +344,9 @@ func testParts[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"assistant: [echo#c1 ]", "error"}, linesOf(all), "what cannot be converted fails the call")
 
 	url := "http://example.com/x.png"
-	all = run(schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: "a"}, schema.ToolOutputPart{Type: schema.ToolPartTypeImage,
-		Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}})
+	all = run(schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: "a"},
+		schema.ToolOutputPart{Type: schema.ToolPartTypeImage,
+			Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}})
 	require.Len(t, all, 3)
 	switch m := any(all[1].message).(type) {
 	case ordinary:
@@ -350,7 +357,8 @@ func testParts[M MessageType](t *testing.T, streaming bool) {
 		require.Equal(t, url, m.ContentBlocks[0].FunctionToolResult.Content[1].Image.URL)
 	}
 
-	all = run(schema.ToolOutputPart{Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: &schema.ToolSearchResult{}})
+	all = run(schema.ToolOutputPart{Type: schema.ToolPartTypeToolSearchResult,
+		ToolSearchResult: &schema.ToolSearchResult{}})
 	require.Len(t, all, 3)
 	if m, is := any(all[1].message).(agentic); is {
 		require.Equal(t, "c1", m.ContentBlocks[0].ToolSearchFunctionToolResult.CallID)
@@ -464,13 +472,15 @@ func testMaxIterations[M MessageType](t *testing.T, streaming bool) {
 		}
 		err := failure(t, all)
 		require.ErrorIs(t, err, ErrExceedMaxIterations)
-		require.ErrorContains(t, err, fmt.Sprintf("exceeds max iterations: agent 'tester' called its model %d times without an end; "+
-			"MaxIterations of its config sets the limit", limit))
+		require.ErrorContains(t, err,
+			fmt.Sprintf("exceeds max iterations: agent 'tester' called its model %d times without an end; "+
+				"MaxIterations of its config sets the limit", limit))
 	}
 	for _, limit := range []int{0, -1} {
 		m := says(call)
 		a := setup(t, m, []tool.BaseTool{echo("echo")}, func(c *TypedChatModelAgentConfig[M]) { c.MaxIterations = limit })
-		require.ErrorIs(t, failure(t, read(t, ask(context.Background(), TypedAgent[M](a), streaming))), ErrExceedMaxIterations)
+		require.ErrorIs(t, failure(t, read(t, ask(context.Background(), TypedAgent[M](a), streaming))),
+			ErrExceedMaxIterations)
 		require.Equal(t, 20, m.calls(), "the default")
 	}
 }
@@ -484,10 +494,12 @@ func testNoTools[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	m := says(d.answer("I call", wanted{"echo", "c1", "{}"}))
 	a := setup(t, m, nil)
-	require.Equal(t, []string{"assistant: I call [echo#c1 {}]"}, linesOf(read(t, ask(context.Background(), TypedAgent[M](a), streaming))))
+	require.Equal(t, []string{"assistant: I call [echo#c1 {}]"},
+		linesOf(read(t, ask(context.Background(), TypedAgent[M](a), streaming))))
 	require.Equal(t, 1, m.calls())
 	var none model.Options
-	require.NotNil(t, model.GetCommonOptions(&none, m.options[0]...).Tools, "rule agent/L-10: an empty list is passed, too")
+	require.NotNil(t, model.GetCommonOptions(&none, m.options[0]...).Tools,
+		"rule agent/L-10: an empty list is passed, too")
 	require.Empty(t, none.Tools)
 }
 
@@ -592,8 +604,10 @@ func testOptions[M MessageType](t *testing.T, streaming bool) {
 		{"none", nil, "none", "none"},
 		{"set", []AgentRunOption{flavored("a"), toolFlavored("b")}, "a", "b"},
 		{"last wins", []AgentRunOption{flavored("x"), flavored("a"), toolFlavored("y"), toolFlavored("b")}, "a", "b"},
-		{"designated", []AgentRunOption{flavored("a").DesignateAgent("other", "tester"), toolFlavored("b").DesignateAgent("tester")}, "a", "b"},
-		{"for another", []AgentRunOption{flavored("a").DesignateAgent("other"), toolFlavored("b").DesignateAgent("other")}, "none", "none"},
+		{"designated", []AgentRunOption{flavored("a").DesignateAgent("other", "tester"),
+			toolFlavored("b").DesignateAgent("tester")}, "a", "b"},
+		{"for another", []AgentRunOption{flavored("a").DesignateAgent("other"), toolFlavored("b").DesignateAgent("other")},
+			"none", "none"},
 		{"zero", []AgentRunOption{{}}, "none", "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -665,12 +679,16 @@ func (r *recorder) handler() callbacks.Handler {
 			r.note("error", info, nil)
 			return ctx
 		}).
-		OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+		OnStartWithStreamInputFn(func(
+			ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput],
+		) context.Context {
 			in.Close()
 			r.note("start-stream", info, nil)
 			return ctx
 		}).
-		OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo, out *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+		OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo,
+			out *schema.StreamReader[callbacks.CallbackOutput],
+		) context.Context {
 			r.wg.Go(func() {
 				var last any
 				for chunk, err := range out.All() {
@@ -744,7 +762,8 @@ func testCallbacks[M MessageType](t *testing.T, streaming bool) {
 		start, messages = "start-stream", "<nil>"
 	}
 	graph := compose.ComponentOfGraph
-	require.Equal(t, []fired{{start, "tester", "", graph, messages}, {end, "tester", "", graph, fmt.Sprintf("%T", none)}}, rec.of(graph))
+	require.Equal(t, []fired{{start, "tester", "", graph, messages}, {end, "tester", "", graph, fmt.Sprintf("%T", none)}},
+		rec.of(graph))
 	node := compose.ComponentOfToolsNode
 	if kind == components.ComponentOfAgenticModel {
 		node = compose.ComponentOfAgenticToolsNode
@@ -766,7 +785,8 @@ func testStreamReports[M MessageType](t *testing.T, streaming bool) {
 		EnableStreaming: streaming, CheckPointStore: memory{}})
 	first := read(t, r.Query(t.Context(), "hi", WithCallbacks(rec.handler()), WithCheckPointID("1")))
 	point := first[len(first)-1].Action.Interrupted.InterruptContexts[0]
-	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}}, WithCallbacks(rec.handler()))
+	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point.ID: "yes"}},
+		WithCallbacks(rec.handler()))
 	require.NoError(t, err)
 	read(t, it)
 	timings := func(of components.Component) (all []string) {
@@ -874,7 +894,8 @@ func testNested[M MessageType](t *testing.T, streaming bool) {
 	m := says(d.answer("", wanted{"nested", "1", ""}), d.answer("outer"))
 	all := read(t, ask(context.Background(), TypedAgent[M](setup(t, m, []tool.BaseTool{nested})), streaming))
 	inner := "assistant: [echo#1 x]; tool echo#1: <x>; assistant: "
-	require.Equal(t, []string{"assistant: [nested#1 ]", "tool nested#1: " + inner + "inner; " + inner + "other", "assistant: outer"}, linesOf(all))
+	require.Equal(t, []string{"assistant: [nested#1 ]", "tool nested#1: " + inner + "inner; " + inner + "other",
+		"assistant: outer"}, linesOf(all))
 	require.Equal(t, []string{"user: hi", "assistant: [echo#1 x]", "tool echo#1: <x>"}, same.transcript()[1])
 	require.Len(t, m.transcript()[1], 3)
 }

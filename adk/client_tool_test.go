@@ -16,7 +16,8 @@ func TestClientTool_AnsweredFromOutside(t *testing.T) {
 	pick, err := NewClientTool(info)
 	require.NoError(t, err)
 	for want, answer := range map[string]any{
-		"blue": "blue", "green": &ClientToolResult{Text: "green"}, "the window was closed": &ClientToolResult{Error: "the window was closed"},
+		"blue": "blue", "green": &ClientToolResult{Text: "green"},
+		"the window was closed": &ClientToolResult{Error: "the window was closed"},
 	} {
 		m := says(
 			chatAnswer("", wanted{"pick", "1", `{}`}),
@@ -25,7 +26,8 @@ func TestClientTool_AnsweredFromOutside(t *testing.T) {
 		a := setup[*schema.Message](t, m, []tool.BaseTool{pick}, reportsMistakes[*schema.Message](false))
 		r := NewRunner(t.Context(), RunnerConfig{Agent: a, CheckPointStore: memory{}})
 		all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
-		require.Contains(t, linesOf(all), "tool pick#1: The call was not executed: color is required", "the client is not asked for nothing")
+		require.Contains(t, linesOf(all), "tool pick#1: The call was not executed: color is required",
+			"the client is not asked for nothing")
 		stopped := all[len(all)-1].Action.Interrupted.InterruptContexts
 		require.Len(t, stopped, 2)
 		byCall := map[string]string{}

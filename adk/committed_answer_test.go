@@ -18,7 +18,8 @@ import (
 // cancelledAtItsEnd is a stream whose run is cancelled by the first of its two readers that reaches the end. The cancel
 // arrives before the other reader gets there.
 func cancelledAtItsEnd[T any](cancel AgentCancelFunc, items ...T) *schema.StreamReader[T] {
-	return schema.StreamReaderWithConvert(schema.StreamReaderFromArray(items), func(item T) (T, error) { return item, nil },
+	return schema.StreamReaderWithConvert(schema.StreamReaderFromArray(items),
+		func(item T) (T, error) { return item, nil },
 		schema.WithOnEOF(func() (any, error) {
 			time.Sleep(2 * time.Millisecond)
 			cancel(WithRecursive())
@@ -32,8 +33,12 @@ func cancelledAtItsEnd[T any](cancel AgentCancelFunc, items ...T) *schema.Stream
 // tool is called a second time, and agents that come later get the answer once.
 // Rule runtime/C24.
 func TestCancel_AStreamThatWasReadToItsEndCounts(t *testing.T) {
-	late := &hooked[Message]{wrapModel: func(_ context.Context, m model.BaseModel[Message], _ *ModelContext) (model.BaseModel[Message], error) {
-		return &modelFunc[Message]{stream: func(ctx context.Context, h []Message, opts ...model.Option) (*schema.StreamReader[Message], error) {
+	late := &hooked[Message]{wrapModel: func(
+		_ context.Context, m model.BaseModel[Message], _ *ModelContext,
+	) (model.BaseModel[Message], error) {
+		return &modelFunc[Message]{stream: func(
+			ctx context.Context, h []Message, opts ...model.Option,
+		) (*schema.StreamReader[Message], error) {
 			s, err := m.Stream(ctx, h, opts...)
 			return schema.StreamReaderWithConvert(s, func(chunk Message) (Message, error) {
 				time.Sleep(3 * time.Millisecond) // the reader of the event comes to the end first
@@ -45,7 +50,9 @@ func TestCancel_AStreamThatWasReadToItsEndCounts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			option, cancel := WithCancel()
 			asked := 0
-			m := &modelFunc[Message]{stream: func(context.Context, []Message, ...model.Option) (*schema.StreamReader[Message], error) {
+			m := &modelFunc[Message]{stream: func(
+				context.Context, []Message, ...model.Option,
+			) (*schema.StreamReader[Message], error) {
 				asked++
 				return cancelledAtItsEnd(cancel, chatAnswer("al"), chatAnswer("pha")), nil
 			}}
@@ -66,7 +73,8 @@ func TestCancel_AStreamThatWasReadToItsEndCounts(t *testing.T) {
 				return cancelledAtItsEnd(cancel, "re", "sult"), nil
 			}}
 			m := says(chatAnswer("", wanted{"t", "1", ""}), chatAnswer("done"))
-			r := NewRunner(t.Context(), RunnerConfig{Agent: setup(t, m, []tool.BaseTool{works}), EnableStreaming: true, CheckPointStore: memory{}})
+			r := NewRunner(t.Context(), RunnerConfig{Agent: setup(t, m, []tool.BaseTool{works}), EnableStreaming: true,
+				CheckPointStore: memory{}})
 			out := collect(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option))
 			require.Equal(t, []string{"tester: ", "tester: result"}, out.texts)
 			drainAll(t, resumeWith(t, r, nil))
@@ -88,7 +96,9 @@ func TestHistory_AnswersThatAreGivenAgain(t *testing.T) {
 			interrupted = true
 			return compose.Interrupt(ctx, "why")
 		}
-		judges := &hooked[Message]{wrapModel: func(_ context.Context, m model.BaseModel[Message], _ *ModelContext) (model.BaseModel[Message], error) {
+		judges := &hooked[Message]{wrapModel: func(
+			_ context.Context, m model.BaseModel[Message], _ *ModelContext,
+		) (model.BaseModel[Message], error) {
 			return &modelFunc[Message]{
 				generate: func(ctx context.Context, h []Message, opts ...model.Option) (Message, error) {
 					answer, err := m.Generate(ctx, h, opts...)

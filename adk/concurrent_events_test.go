@@ -28,15 +28,17 @@ func chatter(name string) tool.BaseTool {
 func TestSendEvent_FromToolsAtTheSameTime(t *testing.T) {
 	agent := func() Agent {
 		d := &chatDialect
-		return setup(t, says(d.answer("", wanted{"x", "1", ""}, wanted{"y", "2", ""}), d.answer("done")), []tool.BaseTool{chatter("x"), chatter("y")})
+		return setup(t, says(d.answer("", wanted{"x", "1", ""}, wanted{"y", "2", ""}), d.answer("done")),
+			[]tool.BaseTool{chatter("x"), chatter("y")})
 	}
 	hi := &AgentInput{Messages: []Message{schema.UserMessage("hi")}}
 	withCancel, _ := WithCancel()
 	for name, it := range map[string]*AsyncIterator[*AgentEvent]{
-		"alone":                  agent().Run(t.Context(), hi),
-		"alone, with a cancel":   agent().Run(t.Context(), hi, withCancel),
-		"deterministic transfer": AgentWithDeterministicTransferTo(t.Context(), &DeterministicTransferConfig{Agent: agent()}).Run(t.Context(), hi),
-		"in a workflow":          ask(t.Context(), Agent(sequenceOf(t, "w", agent())), false),
+		"alone":                agent().Run(t.Context(), hi),
+		"alone, with a cancel": agent().Run(t.Context(), hi, withCancel),
+		"deterministic transfer": AgentWithDeterministicTransferTo(t.Context(),
+			&DeterministicTransferConfig{Agent: agent()}).Run(t.Context(), hi),
+		"in a workflow": ask(t.Context(), Agent(sequenceOf(t, "w", agent())), false),
 	} {
 		var own int
 		for e := range it.All() {

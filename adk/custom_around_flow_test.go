@@ -30,7 +30,9 @@ func TestCallbacks_TransferInsideACustomAgent(t *testing.T) {
 	child := newOrdinary(t, "child", &replies{all: []*schema.Message{schema.AssistantMessage("done", nil)}})
 	a := around{flowOf(t, newOrdinary(t, "parent", &replies{all: []*schema.Message{transferTo("child")}}), child)}
 	starts := 0
-	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(
+		ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput,
+	) context.Context {
 		if info.Component == ComponentOfAgent && info.Name == "child" {
 			starts++
 		}
@@ -45,7 +47,8 @@ func TestCallbacks_TransferInsideACustomAgent(t *testing.T) {
 func TestResume_OnlyUnknownTargets(t *testing.T) {
 	m := &replies{all: []*schema.Message{callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)}}
 	parent := newOrdinary(t, "parent", &replies{all: []*schema.Message{transferTo("a")}})
-	r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, parent, newOrdinary(t, "a", m, askTool("ask"))), CheckPointStore: memory{}})
+	r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, parent, newOrdinary(t, "a", m, askTool("ask"))),
+		CheckPointStore: memory{}})
 	drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{"nobody": "yes"}})
 	require.NoError(t, err)
@@ -56,7 +59,9 @@ func TestResume_OnlyUnknownTargets(t *testing.T) {
 
 // A sub-agent that is a custom agent around a flow: the interrupt is inside it, not reached by a transfer.
 func TestResume_CustomSubAgentAroundAFlow(t *testing.T) {
-	worker := newOrdinary(t, "worker", &replies{all: []*schema.Message{callOf("ask", "c", "x"), schema.AssistantMessage("worker done", nil)}}, askTool("ask"))
+	worker := newOrdinary(t, "worker",
+		&replies{all: []*schema.Message{callOf("ask", "c", "x"), schema.AssistantMessage("worker done", nil)}},
+		askTool("ask"))
 	lead := around{flowOf(t, newOrdinary(t, "lead", &replies{all: []*schema.Message{transferTo("worker")}}), worker)}
 	boss := flowOf(t, newOrdinary(t, "boss", &replies{all: []*schema.Message{transferTo("lead")}}), lead)
 	r := NewRunner(t.Context(), RunnerConfig{Agent: boss, CheckPointStore: memory{}})
@@ -71,8 +76,9 @@ func TestResume_CustomSubAgentAroundAFlow(t *testing.T) {
 // An exit that is the child's last event ends the sequence, also if an agent inside the child sent it.
 // Rule runtime/W1.
 func TestWorkflow_ExitInsideACustomAgent(t *testing.T) {
-	leaver, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "leaver", Description: "leaves", Exit: ExitTool{},
-		Model: &replies{all: []*schema.Message{callOf("exit", "e", `{"final_result":"bye"}`)}}})
+	leaver, err := NewChatModelAgent(t.Context(),
+		&ChatModelAgentConfig{Name: "leaver", Description: "leaves", Exit: ExitTool{},
+			Model: &replies{all: []*schema.Message{callOf("exit", "e", `{"final_result":"bye"}`)}}})
 	require.NoError(t, err)
 	child := around{flowOf(t, newOrdinary(t, "parent", &replies{all: []*schema.Message{transferTo("leaver")}}), leaver)}
 	after := newOrdinary(t, "after", &replies{all: []*schema.Message{schema.AssistantMessage("too late", nil)}})
@@ -89,12 +95,15 @@ func TestCallbacks_InstructionWithSessionValues(t *testing.T) {
 		Model: &replies{all: []*schema.Message{schema.AssistantMessage("done", nil)}}})
 	require.NoError(t, err)
 	starts := 0
-	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(
+		ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput,
+	) context.Context {
 		if info.Component == ComponentOfAgent {
 			starts++
 		}
 		return ctx
 	}).Build()
-	drainAll(t, NewRunner(t.Context(), RunnerConfig{Agent: a}).Query(t.Context(), "hi", WithCallbacks(h), WithSessionValues(map[string]any{"x": 1})))
+	drainAll(t, NewRunner(t.Context(), RunnerConfig{Agent: a}).Query(t.Context(), "hi", WithCallbacks(h),
+		WithSessionValues(map[string]any{"x": 1})))
 	require.Equal(t, 1, starts)
 }

@@ -42,12 +42,13 @@ func TestDeterministicTransfer_AnErrorOfOneBranchPreventsIt(t *testing.T) {
 // Rule runtime/D3.
 func TestDeterministicTransfer_WhatIsSeenOutside(t *testing.T) {
 	inner := newOrdinary(t, "inner", &replies{all: []Message{schema.AssistantMessage("secret", nil)}})
-	worker := setup(t, says(chatAnswer("", wanted{"inner", "1", `{"request":"?"}`}), chatAnswer("It is 42.")), nil, func(c *ChatModelAgentConfig) {
-		c.Name = "worker"
-		c.ToolsConfig.Tools = append(c.ToolsConfig.Tools, NewAgentTool(t.Context(), inner))
-		c.ToolsConfig.EmitInternalEvents = true
-		c.Handlers = append(c.Handlers, &askingGate{})
-	})
+	worker := setup(t, says(chatAnswer("", wanted{"inner", "1", `{"request":"?"}`}), chatAnswer("It is 42.")), nil,
+		func(c *ChatModelAgentConfig) {
+			c.Name = "worker"
+			c.ToolsConfig.Tools = append(c.ToolsConfig.Tools, NewAgentTool(t.Context(), inner))
+			c.ToolsConfig.EmitInternalEvents = true
+			c.Handlers = append(c.Handlers, &askingGate{})
+		})
 	s := newTheatre()
 	seq := sequenceOf(t, "seq", handsOnTo(t, sequenceOf(t, "chain", worker)), s.says("next"))
 	r := NewRunner(t.Context(), RunnerConfig{Agent: seq, CheckPointStore: memory{}})
@@ -64,7 +65,9 @@ func TestDeterministicTransfer_WhatIsSeenOutside(t *testing.T) {
 // askingGate interrupts at the final answer, once.
 type askingGate struct{ *BaseChatModelAgentMiddleware }
 
-func (*askingGate) BeforeFinalAnswer(ctx context.Context, s *ChatModelAgentState) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
+func (*askingGate) BeforeFinalAnswer(
+	ctx context.Context, s *ChatModelAgentState,
+) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
 	if interrupted, _, _ := compose.GetInterruptState[any](ctx); !interrupted {
 		return ctx, AcceptFinalAnswer, s, compose.Interrupt(ctx, "is it?")
 	}

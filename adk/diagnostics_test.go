@@ -54,9 +54,11 @@ func TestDiagnostics_OptionsAndTargets(t *testing.T) {
 		return "", tool.Interrupt(ctx, "why?")
 	}}
 	m := &replies{all: []*schema.Message{callOf("ask", "c", "x"), schema.AssistantMessage("done", nil)}}
-	r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, ask), CheckPointStore: memory{}, Logger: log.logger()})
+	r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, ask), CheckPointStore: memory{},
+		Logger: log.logger()})
 	stop, _ := WithCancel()
-	collect(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), stop.DesignateAgent("a"), WithSessionValues(nil).DesignateAgent("a", "b"),
+	collect(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), stop.DesignateAgent("a"),
+		WithSessionValues(nil).DesignateAgent("a", "b"),
 		WithChatModelOptions(nil).DesignateAgent("a")))
 	require.Equal(t, []string{
 		`level=WARN msg="a run option names agents but acts on the whole run" agents=[a]`,
@@ -93,7 +95,9 @@ func TestDiagnostics_CallsLeftBehind(t *testing.T) {
 			handle, _ := cancel()
 			require.NoError(t, handle.Wait())
 			require.NotNil(t, collect(t, it).err)
-			require.Equal(t, []string{`level=WARN msg="a call was given up by a cancel and may still be running" agent=a tool=deaf call=c1`}, log.all())
+			require.Equal(t,
+				[]string{`level=WARN msg="a call was given up by a cancel and may still be running" agent=a tool=deaf call=c1`},
+				log.all())
 			close(release)
 		})
 	}
@@ -101,12 +105,14 @@ func TestDiagnostics_CallsLeftBehind(t *testing.T) {
 		var log logbook
 		m := newStuck(schema.AssistantMessage("late", nil))
 		option, cancel := WithCancel()
-		it := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m), Logger: log.logger()}).Query(t.Context(), "hi", option)
+		it := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m), Logger: log.logger()}).Query(t.Context(),
+			"hi", option)
 		<-m.entered
 		handle, _ := cancel()
 		require.NoError(t, handle.Wait())
 		require.NotNil(t, collect(t, it).err)
-		require.Equal(t, []string{`level=WARN msg="a call was given up by a cancel and may still be running" agent=a model=stuck`}, log.all())
+		require.Equal(t,
+			[]string{`level=WARN msg="a call was given up by a cancel and may still be running" agent=a model=stuck`}, log.all())
 		close(m.release)
 	})
 }
@@ -124,7 +130,9 @@ func TestDiagnostics_ErrorsOfPreemptedTurns(t *testing.T) {
 			return second
 		}, func(c *TurnLoopConfig[string, Message]) {
 			c.Logger = log.logger()
-			c.OnAgentEvents = func(_ context.Context, tc *TurnContext[string, Message], events *AsyncIterator[*AgentEvent]) error {
+			c.OnAgentEvents = func(_ context.Context, tc *TurnContext[string, Message],
+				events *AsyncIterator[*AgentEvent],
+			) error {
 				for range events.All() {
 				}
 				if tc.Consumed[0] == "1" {
@@ -141,7 +149,8 @@ func TestDiagnostics_ErrorsOfPreemptedTurns(t *testing.T) {
 		synctest.Wait()
 		close(first.release)
 		require.NoError(t, l.Wait().ExitReason)
-		require.Equal(t, []string{`level=WARN msg="a turn that was preempted ended with an error" error="too late"`}, log.all())
+		require.Equal(t, []string{`level=WARN msg="a turn that was preempted ended with an error" error="too late"`},
+			log.all())
 	})
 }
 
@@ -188,7 +197,9 @@ func TestDiagnostics_SharedNames(t *testing.T) {
 	}
 	lines := log.all()
 	require.Len(t, lines, 2)
-	require.Contains(t, lines[0], `two agents have the same name: a transfer goes to the first one" agent=a name=worker first="*adk.TypedChatModelAgent`)
-	require.Contains(t, lines[1], `agent=a tool=same ignored="tool 0, *adk.toolFunc: a tool" used="tool 2, *adk.enhancedToolFunc: a tool"`)
+	require.Contains(t, lines[0],
+		`two agents have the same name: a transfer goes to the first one" agent=a name=worker first="*adk.TypedChatModelAgent`)
+	require.Contains(t, lines[1],
+		`agent=a tool=same ignored="tool 0, *adk.toolFunc: a tool" used="tool 2, *adk.enhancedToolFunc: a tool"`)
 	collect(t, NewRunner(t.Context(), RunnerConfig{Agent: a}).Query(t.Context(), "hi")) // nobody to tell
 }

@@ -32,7 +32,8 @@ func payer(t *testing.T, name string, paid *atomic.Int32, keys *sync.Map, atHook
 	}}
 	look := &toolFunc{"look", func(context.Context, string) (string, error) { return "seen", nil }}
 	a, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: name, Description: "pays",
-		Model:       recall(callOf("pay", "c1", `{"amount":100}`), callOf("look", "c2", "{}"), schema.AssistantMessage("done", nil)),
+		Model: recall(callOf("pay", "c1", `{"amount":100}`), callOf("look", "c2", "{}"),
+			schema.AssistantMessage("done", nil)),
 		ToolsConfig: ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{pay, look}}},
 		Handlers: []ChatModelAgentMiddleware{&hooked[Message]{
 			beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
@@ -57,7 +58,8 @@ func agentsAround(t *testing.T) map[string]func(Agent) Agent {
 			return NewParallelAgent(t.Context(), &ParallelAgentConfig{Name: "par", SubAgents: []Agent{a}})
 		},
 		func(a Agent) (Agent, error) {
-			return newOrdinary(t, "boss", recall(callOf("a", "b1", `{"request":"x"}`), schema.AssistantMessage("boss done", nil)),
+			return newOrdinary(t, "boss", recall(callOf("a", "b1", `{"request":"x"}`),
+				schema.AssistantMessage("boss done", nil)),
 				NewAgentTool(t.Context(), a)), nil
 		},
 	}
@@ -158,15 +160,17 @@ func TestIdempotencyKey_DiffersBetweenRoundsThatStopped(t *testing.T) {
 			keys = append(keys, GetIdempotencyKey(ctx))
 			return "paid", nil
 		}}
-		a := newOrdinary(t, "a", &modelFunc[Message]{generate: func(_ context.Context, in []Message, _ ...model.Option) (Message, error) {
-			if in[len(in)-1].Role == schema.Tool {
-				return schema.AssistantMessage("round done", nil), nil
-			}
-			return callOf("pay", "call_0", `{"amount":100}`), nil
-		}}, pay)
+		a := newOrdinary(t, "a",
+			&modelFunc[Message]{generate: func(_ context.Context, in []Message, _ ...model.Option) (Message, error) {
+				if in[len(in)-1].Role == schema.Tool {
+					return schema.AssistantMessage("round done", nil), nil
+				}
+				return callOf("pay", "call_0", `{"amount":100}`), nil
+			}}, pay)
 		loop, err := NewLoopAgent(t.Context(), &LoopAgentConfig{Name: "l", SubAgents: []Agent{a}, MaxIterations: 3})
 		require.NoError(t, err)
-		r := NewRunner(t.Context(), RunnerConfig{Agent: loop, CheckPointStore: checkpoint.NewMemoryStore(), Durability: durability})
+		r := NewRunner(t.Context(), RunnerConfig{Agent: loop, CheckPointStore: checkpoint.NewMemoryStore(),
+			Durability: durability})
 		it := r.Query(t.Context(), "pay", WithCheckPointID("1"))
 		for range 4 {
 			_, last := drainAll(t, it)
@@ -196,11 +200,13 @@ func TestRunner_ANewRunReplacesOneThatDied(t *testing.T) {
 		if !journal {
 			store = dying{CheckPointStore: memory{}, left: &left}
 		}
-		old := NewRunner(t.Context(), RunnerConfig{Agent: payer(t, "a", &paid, &keys, func() {}), CheckPointStore: store, Durability: EveryStep})
+		old := NewRunner(t.Context(), RunnerConfig{Agent: payer(t, "a", &paid, &keys, func() {}), CheckPointStore: store,
+			Durability: EveryStep})
 		require.ErrorIs(t, lastError(old.Query(t.Context(), "pay", WithCheckPointID("1"))), errDied)
 		left.Store(1000)
 		paid.Store(0)
-		asking := newOrdinary(t, "a", recall(callOf("ask", "c1", "{}"), schema.AssistantMessage("you allowed it", nil)), askTool("ask"))
+		asking := newOrdinary(t, "a", recall(callOf("ask", "c1", "{}"), schema.AssistantMessage("you allowed it", nil)),
+			askTool("ask"))
 		r := NewRunner(t.Context(), RunnerConfig{Agent: asking, CheckPointStore: store})
 		_, last := drainAll(t, r.Query(t.Context(), "ask me", WithCheckPointID("1")))
 		texts, _ := drainAll(t, resumeWith(t, r, map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "yes"}))
@@ -228,7 +234,9 @@ func transferEarlyAndDie(t *testing.T, steps int32) (died bool) {
 	left.Store(steps)
 	desk, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "desk", Description: "desk",
 		ToolsConfig: ToolsConfig{EagerExecution: true},
-		Model: &modelFunc[Message]{stream: func(context.Context, []Message, ...model.Option) (*schema.StreamReader[Message], error) {
+		Model: &modelFunc[Message]{stream: func(
+			context.Context, []Message, ...model.Option,
+		) (*schema.StreamReader[Message], error) {
 			s, w := schema.Pipe[Message](2)
 			go func() {
 				defer w.Close()
@@ -280,7 +288,8 @@ func TestDurability_ACancelKeepsTheMessageOfADecidedCall(t *testing.T) {
 		left.Store(0) // the process dies
 		return "paid", nil
 	}}
-	first := newOrdinary(t, "first", recall(callOf("pay", "c", "{}"), schema.AssistantMessage("first done", nil)), tool.BaseTool(pay))
+	first := newOrdinary(t, "first", recall(callOf("pay", "c", "{}"), schema.AssistantMessage("first done", nil)),
+		tool.BaseTool(pay))
 	var seen []string
 	second := &scripted[Message]{answers: [][]Message{{schema.AssistantMessage("second done", nil)}}}
 	second.hook = func(_ context.Context, _ int, in []Message) error {
@@ -289,7 +298,8 @@ func TestDurability_ACancelKeepsTheMessageOfADecidedCall(t *testing.T) {
 		}
 		return nil
 	}
-	a, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, newOrdinary(t, "second", second)}})
+	a, err := NewSequentialAgent(t.Context(),
+		&SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, newOrdinary(t, "second", second)}})
 	require.NoError(t, err)
 	r := NewRunner(t.Context(), RunnerConfig{Agent: a, CheckPointStore: store, Durability: EveryStep})
 	lastOf := func(it *AsyncIterator[*AgentEvent], err error) (last *AgentEvent) {

@@ -39,7 +39,9 @@ func (r *recalling) Generate(_ context.Context, input []*schema.Message, _ ...mo
 	return r.reply(input), nil
 }
 
-func (r *recalling) Stream(_ context.Context, input []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (r *recalling) Stream(_ context.Context, input []*schema.Message,
+	_ ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	return schema.StreamReaderFromArray([]*schema.Message{r.reply(input)}), nil
 }
 
@@ -110,7 +112,8 @@ func dieAt(t *testing.T, steps int, journal, streaming bool) (done bool) {
 		return "worked on " + args, nil
 	}}}
 	inner := newOrdinary(t, "inner", recall(callOf("work", "i1", "b"), schema.AssistantMessage("inner done", nil)), work)
-	outer := recall(callOf("work", "o1", "a"), callOf("inner", "o2", `{"request":"do"}`), schema.AssistantMessage("outer done", nil))
+	outer := recall(callOf("work", "o1", "a"), callOf("inner", "o2", `{"request":"do"}`),
+		schema.AssistantMessage("outer done", nil))
 	last := recall(schema.AssistantMessage("last done", nil))
 	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{
 		newOrdinary(t, "outer", outer, work, NewAgentTool(t.Context(), inner)), newOrdinary(t, "last", last)}})
@@ -123,7 +126,8 @@ func dieAt(t *testing.T, steps int, journal, streaming bool) (done bool) {
 	if !journal {
 		store = dying{CheckPointStore: memory{}, left: &left}
 	}
-	r := NewRunner(t.Context(), RunnerConfig{Agent: seq, EnableStreaming: streaming, CheckPointStore: store, Durability: EveryStep})
+	r := NewRunner(t.Context(), RunnerConfig{Agent: seq, EnableStreaming: streaming, CheckPointStore: store,
+		Durability: EveryStep})
 	died := false
 	for e := range r.Query(t.Context(), "hi", WithCheckPointID("1")).All() {
 		if e.Err != nil {
@@ -254,7 +258,8 @@ func TestDurability_TransferAndExitAreNotAskedForTwice(t *testing.T) {
 		require.NoError(t, err)
 		b, err := NewChatModelAgent(t.Context(), leaving)
 		require.NoError(t, err)
-		r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, a, b), CheckPointStore: dyingJournal{checkpoint.NewMemoryStore(), left}, Durability: EveryStep})
+		r := NewRunner(t.Context(), RunnerConfig{Agent: flowOf(t, a, b),
+			CheckPointStore: dyingJournal{checkpoint.NewMemoryStore(), left}, Durability: EveryStep})
 		all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 		died := all[len(all)-1].Err != nil
 		if died {
@@ -293,7 +298,9 @@ func TestDurability_EagerCallsAreMadeOnce(t *testing.T) {
 func dieWhileEager(t *testing.T, steps int, idempotent bool) (done bool) {
 	calls, asked, early := 0, 0, false
 	var answered atomic.Bool
-	m := &modelFunc[Message]{stream: func(_ context.Context, h []Message, _ ...model.Option) (*schema.StreamReader[Message], error) {
+	m := &modelFunc[Message]{stream: func(
+		_ context.Context, h []Message, _ ...model.Option,
+	) (*schema.StreamReader[Message], error) {
 		asked++
 		answered.Store(false)
 		s, w := schema.Pipe[Message](0)
@@ -320,7 +327,8 @@ func dieWhileEager(t *testing.T, steps int, idempotent bool) (done bool) {
 	}
 	var left atomic.Int32
 	left.Store(int32(steps))
-	r := NewRunner(t.Context(), RunnerConfig{Agent: setup(t, m, []tool.BaseTool{pay}, eagerly[Message]), EnableStreaming: true,
+	r := NewRunner(t.Context(), RunnerConfig{Agent: setup(t, m, []tool.BaseTool{pay}, eagerly[Message]),
+		EnableStreaming: true,
 		CheckPointStore: dyingJournal{checkpoint.NewMemoryStore(), &left}, Durability: EveryStep})
 	all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 	died := all[len(all)-1].Err != nil
@@ -333,10 +341,12 @@ func dieWhileEager(t *testing.T, steps int, idempotent bool) (done bool) {
 	it, err := r.Resume(t.Context(), "1")
 	require.NoError(t, err)
 	all = read(t, it)
-	if last := all[len(all)-1]; last.Action != nil && last.Action.Interrupted != nil { // it has begun, and that is all that is known
+	// it has begun, and that is all that is known
+	if last := all[len(all)-1]; last.Action != nil && last.Action.Interrupted != nil {
 		ic := last.Action.Interrupted.InterruptContexts[0]
 		require.IsType(t, &OutcomeUnknown{}, ic.Info)
-		it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{ic.ID: &ToolOutcome{Result: "paid"}}})
+		it, err = r.ResumeWithParams(t.Context(), "1",
+			&ResumeParams{Targets: map[string]any{ic.ID: &ToolOutcome{Result: "paid"}}})
 		require.NoError(t, err)
 		all = read(t, it)
 	}
@@ -375,7 +385,8 @@ func testLateSteps(t *testing.T, store CheckPointStore, nested bool) {
 	}}}
 	agent := newOrdinary(t, "a", recall(callOf("work", "c", "x"), chatAnswer("done")), deaf)
 	if nested { // it runs to its end when nobody waits for it
-		agent = newOrdinary(t, "outer", recall(callOf("a", "o", `{"request":"do"}`), chatAnswer("done")), NewAgentTool(t.Context(), agent))
+		agent = newOrdinary(t, "outer", recall(callOf("a", "o", `{"request":"do"}`), chatAnswer("done")),
+			NewAgentTool(t.Context(), agent))
 	}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: store, Durability: EveryStep})
 	option, cancel := WithCancel()
@@ -469,10 +480,12 @@ func TestDurability_AShownErrorIsNoFailure(t *testing.T) {
 				return out, nil
 			}
 		}}}
-		want := []string{"assistant: [custom#1 {\"request\":\"do\"}]", "error", "tool custom#1: it failed", "assistant: got over it"}
+		want := []string{"assistant: [custom#1 {\"request\":\"do\"}]", "error", "tool custom#1: it failed",
+			"assistant: got over it"}
 		if depth == 2 {
 			agent = calling("outer", agent, "done")
-			want = append(append([]string{"assistant: [forgiving#1 {\"request\":\"do\"}]"}, want...), "tool forgiving#1: got over it", "assistant: done")
+			want = append(append([]string{"assistant: [forgiving#1 {\"request\":\"do\"}]"}, want...),
+				"tool forgiving#1: got over it", "assistant: done")
 		}
 		store := checkpoint.NewMemoryStore()
 		r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: store, Durability: EveryStep})

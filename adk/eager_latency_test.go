@@ -84,7 +84,8 @@ func testLatency[M MessageType](t *testing.T) {
 // Rule agent/E-10.
 func TestEagerCalls_OfAgenticChunks(t *testing.T) {
 	m := agenticChunk("text", wanted{"f", "a", "{}"})
-	m.ContentBlocks = append(m.ContentBlocks, nil, &schema.ContentBlock{}, schema.NewContentBlock(&schema.FunctionToolCall{CallID: "b", Name: "g"}))
+	m.ContentBlocks = append(m.ContentBlocks, nil, &schema.ContentBlock{},
+		schema.NewContentBlock(&schema.FunctionToolCall{CallID: "b", Name: "g"}))
 	calls := agenticOps.callChunks(m)
 	require.Len(t, calls, 2)
 	require.Equal(t, 1, *calls[0].Index)

@@ -84,7 +84,8 @@ func testEagerRejected[M MessageType](t *testing.T) {
 		a := setup[M](t, m, []tool.BaseTool{loud[M]("a", &runs), echo("b"), results.endless("endless")}, eagerly[M],
 			func(conf *TypedChatModelAgentConfig[M]) { c.change(conf, m) })
 		all := read(t, bare(t.Context(), a, true))
-		require.Equal(t, []string{"broken stream", both, "no message", "tool a#1: run 2", `tool b#2: <{"q":1}>`, ended}, byCall(linesOf(all)), name)
+		require.Equal(t, []string{"broken stream", both, "no message", "tool a#1: run 2", `tool b#2: <{"q":1}>`, ended},
+			byCall(linesOf(all)), name)
 		for _, o := range all {
 			if o.message != d.nothing && d.line(o.message) == "tool a#1: run 2" {
 				require.Nil(t, o.Action, "%s: the action of the first run", name)
@@ -122,7 +123,8 @@ func testEagerChanged[M MessageType](t *testing.T) {
 		want []string
 		ran  []string
 	}{
-		"other arguments": {d.answer("", wanted{"a", "1", "2"}, wanted{"b", "2", object}), []string{`tool b#2: <{"q":1}>`, `tool a#1: <2>`, ended},
+		"other arguments": {d.answer("", wanted{"a", "1", "2"}, wanted{"b", "2", object}),
+			[]string{`tool b#2: <{"q":1}>`, `tool a#1: <2>`, ended},
 			[]string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "3s a#1 is given up", "3s a#1 starts", "12s a#1 ends"}},
 		"other name": {d.answer("", wanted{"b", "1", object}), []string{`tool b#1: <{"q":1}>`, ended},
 			[]string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "3s a#1 is given up", "3s b#1 starts", "4s b#1 ends"}},
@@ -131,19 +133,25 @@ func testEagerChanged[M MessageType](t *testing.T) {
 		"another first, at once": {d.answer("", wanted{"b", "7", object}, wanted{"a", "1", object}),
 			[]string{`tool b#7: <{"q":1}>`, `tool a#1: <{"q":1}>`, ended},
 			[]string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "3s b#7 starts", "4s b#7 ends", "9s a#1 ends"}},
-		"no calls": {d.answer("never mind"), nil, []string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "3s a#1 is given up"}},
+		"no calls": {d.answer("never mind"), nil,
+			[]string{"0s a#1 starts", "1s b#2 starts", "2s b#2 ends", "3s a#1 is given up"}},
 	} {
 		clock := &clocked{start: time.Now()}
 		turn := 0
-		h := &hooked[M]{afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		h := &hooked[M]{afterModel: func(
+			ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			if turn++; turn == 1 {
 				s.Messages = append(s.Messages[:len(s.Messages)-1:len(s.Messages)-1], c.last)
 			}
 			return ctx, s, nil
-		}, finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
-			time.Sleep(time.Minute) // calls that nobody wants are given up before the end of the run
-			return ctx, AcceptFinalAnswer, s, nil
-		}}
+		},
+			finalAnswer: func(ctx context.Context,
+				s *TypedChatModelAgentState[M],
+			) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+				time.Sleep(time.Minute) // calls that nobody wants are given up before the end of the run
+				return ctx, AcceptFinalAnswer, s, nil
+			}}
 		m := &paced[M]{turns: [][]M{twoCalls[M]("a", "b"), {d.chunk("done")}}}
 		a := setup[M](t, m, []tool.BaseTool{clock.takes("a", 9), clock.takes("b", 1)}, eagerly[M], with[M](h))
 		all := read(t, bare(t.Context(), a, true))
@@ -162,7 +170,9 @@ func TestEager_AFailingHookAbandonsWhatRuns(t *testing.T) {
 func testEagerHookFails[M MessageType](t *testing.T) {
 	clock := &clocked{start: time.Now()}
 	var results opened
-	h := &hooked[M]{afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+	h := &hooked[M]{afterModel: func(
+		ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+	) (context.Context, *TypedChatModelAgentState[M], error) {
 		return ctx, s, errBroken
 	}}
 	m := &paced[M]{turns: [][]M{twoCalls[M]("a", "b")}}
@@ -218,7 +228,8 @@ func testEagerInterrupt[M MessageType](t *testing.T) {
 		for _, eager := range []bool{false, true} {
 			var ran diary
 			siblings := 0
-			sibling := &toolFunc{"b", func(_ context.Context, args string) (string, error) { siblings++; return "<" + args + ">", nil }}
+			sibling := &toolFunc{"b",
+				func(_ context.Context, args string) (string, error) { siblings++; return "<" + args + ">", nil }}
 			m := &paced[M]{turns: [][]M{twoCalls[M]("a", "b"), {d.chunk("done")}}}
 			a := setup[M](t, m, []tool.BaseTool{asksFirst("a", &ran), sibling}, func(c *TypedChatModelAgentConfig[M]) {
 				c.ToolsConfig.EagerExecution, c.ToolsConfig.ExecuteSequentially = eager, sequential
@@ -250,10 +261,12 @@ func TestEager_ReturnDirectlyEventComesLast(t *testing.T) {
 func testEagerDirect[M MessageType](t *testing.T) {
 	clock := &clocked{start: time.Now()}
 	m := &paced[M]{turns: [][]M{twoCalls[M]("a", "b")}}
-	a := setup[M](t, m, []tool.BaseTool{clock.takes("a", 1), clock.takes("b", 5)}, eagerly[M], func(c *TypedChatModelAgentConfig[M]) {
-		c.ToolsConfig.ReturnDirectly = map[string]bool{"a": true}
-	})
-	require.Equal(t, []string{both, `tool b#2: <{"q":1}>`, `tool a#1: <{"q":1}>`}, linesOf(read(t, bare(t.Context(), a, true))))
+	a := setup[M](t, m, []tool.BaseTool{clock.takes("a", 1), clock.takes("b", 5)}, eagerly[M],
+		func(c *TypedChatModelAgentConfig[M]) {
+			c.ToolsConfig.ReturnDirectly = map[string]bool{"a": true}
+		})
+	require.Equal(t, []string{both, `tool b#2: <{"q":1}>`, `tool a#1: <{"q":1}>`},
+		linesOf(read(t, bare(t.Context(), a, true))))
 	require.Len(t, m.asked, 1)
 }
 
@@ -263,10 +276,12 @@ func TestEager_ContextEnds(t *testing.T) { streamed(t, testEagerCtx[ordinary], t
 
 func testEagerCtx[M MessageType](t *testing.T) {
 	for _, sequential := range []bool{false, true} {
-		stubborn := &toolFunc{"a", func(context.Context, string) (string, error) { time.Sleep(time.Hour); return "late", nil }}
+		stubborn := &toolFunc{"a",
+			func(context.Context, string) (string, error) { time.Sleep(time.Hour); return "late", nil }}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		m := &paced[M]{turns: [][]M{twoCalls[M]("a", "b")}}
-		a := setup[M](t, m, []tool.BaseTool{stubborn, echo("b")}, eagerly[M], func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.ExecuteSequentially = sequential })
+		a := setup[M](t, m, []tool.BaseTool{stubborn, echo("b")}, eagerly[M],
+			func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.ExecuteSequentially = sequential })
 		start := time.Now()
 		err := endError(t, read(t, bare(ctx, a, true)))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -281,7 +296,8 @@ func TestEager_Nested(t *testing.T) { streamed(t, testEagerNested[ordinary], tes
 
 func testEagerNested[M MessageType](t *testing.T) {
 	d := dialectOf[M]()
-	inner := setup[M](t, &paced[M]{turns: [][]M{{chunkAt[M](1, wanted{"t", "c1", object})}, {d.chunk("", wanted{"t", "c2", ""})}, {d.chunk("done")}}},
+	inner := setup[M](t, &paced[M]{turns: [][]M{{chunkAt[M](1, wanted{"t", "c1", object})},
+		{d.chunk("", wanted{"t", "c2", ""})}, {d.chunk("done")}}},
 		[]tool.BaseTool{echo("t")}, eagerly[M])
 	var lines []string
 	nests := &toolFunc{"a", func(ctx context.Context, _ string) (string, error) {
@@ -301,7 +317,8 @@ func TestEager_TurnsCountAsWithoutIt(t *testing.T) {
 
 func testEagerIterations[M MessageType](t *testing.T) {
 	m := &paced[M]{turns: [][]M{twoCalls[M]("a", "b")}}
-	a := setup[M](t, m, []tool.BaseTool{echo("a"), echo("b")}, eagerly[M], func(c *TypedChatModelAgentConfig[M]) { c.MaxIterations = 3 })
+	a := setup[M](t, m, []tool.BaseTool{echo("a"), echo("b")}, eagerly[M],
+		func(c *TypedChatModelAgentConfig[M]) { c.MaxIterations = 3 })
 	require.ErrorIs(t, endError(t, read(t, bare(t.Context(), a, true))), ErrExceedMaxIterations)
 	require.Len(t, m.asked, 3)
 }

@@ -96,7 +96,9 @@ func streamed(t *testing.T, ordinary, agentic func(t *testing.T)) {
 }
 
 // timedLines are the events of a run as they come, with their seconds. Streams are read later.
-func timedLines[M MessageType](t testing.TB, start time.Time, events *AsyncIterator[*TypedAgentEvent[M]]) (when []string, all []observed[M]) {
+func timedLines[M MessageType](
+	t testing.TB, start time.Time, events *AsyncIterator[*TypedAgentEvent[M]],
+) (when []string, all []observed[M]) {
 	t.Helper()
 	var raw []*TypedAgentEvent[M]
 	for {
@@ -211,12 +213,15 @@ func testSameCall[M MessageType](t *testing.T) {
 			return "dyn", nil
 		}}
 		h := everyHook[M]("h", &notes)
-		h.beforeAgent = func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+		h.beforeAgent = func(ctx context.Context,
+			rc *ChatModelAgentContext,
+		) (context.Context, *ChatModelAgentContext, error) {
 			rc.Tools = append(rc.Tools, dynamic)
 			return ctx, rc, nil
 		}
 		m := &paced[M]{turns: [][]M{
-			{merge(chunkAt[M](1, wanted{"alias", "1", "{}"}), merge(chunkAt[M](2, wanted{"dynamic", "2", "{}"}), chunkAt[M](3, wanted{"missing", "3", "{}"})))},
+			{merge(chunkAt[M](1, wanted{"alias", "1", "{}"}),
+				merge(chunkAt[M](2, wanted{"dynamic", "2", "{}"}), chunkAt[M](3, wanted{"missing", "3", "{}"})))},
 			{d.chunk("done")},
 		}}
 		a := setup[M](t, m, []tool.BaseTool{t1}, with[M](h), sequentially[M], func(c *TypedChatModelAgentConfig[M]) {
@@ -230,7 +235,9 @@ func testSameCall[M MessageType](t *testing.T) {
 				notes.add("unknown %s %s", name, compose.GetToolCallID(ctx))
 				return "no such tool", nil
 			}
-			c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Streamable: func(next compose.StreamableToolEndpoint) compose.StreamableToolEndpoint {
+			c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Streamable: func(
+				next compose.StreamableToolEndpoint,
+			) compose.StreamableToolEndpoint {
 				return func(ctx context.Context, in *compose.ToolInput) (*compose.StreamToolOutput, error) {
 					notes.add("middleware %s %s %q", in.Name, in.CallID, in.Arguments)
 					return next(ctx, in)
@@ -238,7 +245,8 @@ func testSameCall[M MessageType](t *testing.T) {
 			}}}
 		})
 		ctx := callbacks.InitCallbacks(t.Context(), nil, rec.handler())
-		all := read(t, bare(ctx, a, true, WithToolOptions([]tool.Option{tool.WrapImplSpecificOptFn(func(o *toolFlavor) { o.v = "sweet" })})))
+		all := read(t, bare(ctx, a, true,
+			WithToolOptions([]tool.Option{tool.WrapImplSpecificOptFn(func(o *toolFlavor) { o.v = "sweet" })})))
 		trace[i] = append(notes.all(), linesOf(all)...)
 		for _, f := range rec.of("Tool") {
 			trace[i] = append(trace[i], fmt.Sprint(f.timing, f.name, f.typ))
@@ -272,7 +280,8 @@ func testEagerFailures[M MessageType](t *testing.T) {
 			runs := 0
 			bad := &toolFunc{"a", func(context.Context, string) (string, error) { runs++; return "", fail() }}
 			m := &paced[M]{turns: [][]M{twoCalls[M]("a", "b")}}
-			a := setup[M](t, m, []tool.BaseTool{bad, echo("b")}, eagerly[M], func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.ExecuteSequentially = sequential })
+			a := setup[M](t, m, []tool.BaseTool{bad, echo("b")}, eagerly[M],
+				func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.ExecuteSequentially = sequential })
 			err := endError(t, read(t, bare(t.Context(), a, true)))
 			require.ErrorContains(t, err, "eager tool call 1 failed: ", name)
 			if name == "goexit" {
@@ -343,8 +352,10 @@ func testEagerStreams[M MessageType](t *testing.T) {
 	}}
 	m := &paced[M]{turns: [][]M{twoCalls[M]("a", "b"), {d.chunk("done")}}}
 	start := time.Now()
-	events, all := timedLines(t, start, bare(t.Context(), setup[M](t, m, []tool.BaseTool{slow, echo("b")}, eagerly[M]), true))
-	require.ElementsMatch(t, []string{"0s " + both, "3s tool a#1: xxxxx", `3s tool b#2: <{"q":1}>`, "5s assistant: done"}, events)
+	events, all := timedLines(t, start,
+		bare(t.Context(), setup[M](t, m, []tool.BaseTool{slow, echo("b")}, eagerly[M]), true))
+	require.ElementsMatch(t, []string{"0s " + both, "3s tool a#1: xxxxx", `3s tool b#2: <{"q":1}>`, "5s assistant: done"},
+		events)
 	for _, o := range all {
 		if dialectOf[M]().line(o.message) == "tool a#1: xxxxx" {
 			require.Len(t, o.chunks, 5)
@@ -363,12 +374,14 @@ func testEagerRest[M MessageType](t *testing.T) {
 	for _, args := range []string{"", " ", `{"q"`, "[1]", "null", "word", `{"q":1} `, ` {"n":9223372036854775807}`} {
 		m := &paced[M]{turns: [][]M{{chunkAt[M](1, wanted{"t", "c", args}), d.chunk("x")}, {d.chunk("done")}}}
 		all := read(t, bare(t.Context(), setup[M](t, m, []tool.BaseTool{echo("t")}, eagerly[M]), true))
-		require.Equal(t, []string{fmt.Sprintf("assistant: x [t#c %s]", args), fmt.Sprintf("tool t#c: <%s>", args), ended}, linesOf(all), "as they are")
+		require.Equal(t, []string{fmt.Sprintf("assistant: x [t#c %s]", args), fmt.Sprintf("tool t#c: <%s>", args), ended},
+			linesOf(all), "as they are")
 	}
 	// white space after the object, in a chunk of its own: the call has run
 	runs := 0
 	counting := &toolFunc{"t", func(context.Context, string) (string, error) { runs++; return "ok", nil }}
-	m := &paced[M]{turns: [][]M{{chunkAt[M](1, wanted{"t", "c", "{}"}), chunkAt[M](1, wanted{"", "", "\n"})}, {d.chunk("done")}}}
+	m := &paced[M]{turns: [][]M{{chunkAt[M](1, wanted{"t", "c", "{}"}), chunkAt[M](1, wanted{"", "", "\n"})},
+		{d.chunk("done")}}}
 	require.Len(t, read(t, bare(t.Context(), setup[M](t, m, []tool.BaseTool{counting}, eagerly[M]), true)), 3)
 	require.Equal(t, 1, runs, "rule agent/E-13")
 }

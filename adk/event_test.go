@@ -83,13 +83,15 @@ func testVariantGob[M MessageType](t *testing.T) {
 	d := dialectOf[M]()
 	m := d.answer("whole", wanted{"echo", "1", "{}"})
 	EnsureMessageID(m)
-	back := roundTrip(t, &TypedMessageVariant[M]{Message: m, Role: schema.Tool, ToolName: "echo", AgenticRole: schema.AgenticRoleTypeUser})
+	back := roundTrip(t, &TypedMessageVariant[M]{Message: m, Role: schema.Tool, ToolName: "echo",
+		AgenticRole: schema.AgenticRoleTypeUser})
 	require.Equal(t, m, back.Message)
 	require.Nil(t, back.MessageStream)
 	require.Equal(t, []any{false, schema.Tool, "echo", schema.AgenticRoleTypeUser},
 		[]any{back.IsStreaming, back.Role, back.ToolName, back.AgenticRole})
 
-	back = roundTrip(t, &TypedMessageVariant[M]{IsStreaming: true, MessageStream: streamOf[M]("a", "b"), Role: schema.Assistant})
+	back = roundTrip(t, &TypedMessageVariant[M]{IsStreaming: true, MessageStream: streamOf[M]("a", "b"),
+		Role: schema.Assistant})
 	require.True(t, back.IsStreaming)
 	require.Equal(t, schema.Assistant, back.Role)
 	chunk, err := back.MessageStream.Recv()
@@ -109,7 +111,8 @@ func testVariantGob[M MessageType](t *testing.T) {
 	_, err = (&TypedMessageVariant[M]{IsStreaming: true, MessageStream: brokenStream[M](errBroken)}).GobEncode()
 	require.ErrorIs(t, err, errBroken)
 	require.ErrorContains(t, err, text)
-	_, err = (&TypedMessageVariant[M]{IsStreaming: true, MessageStream: schema.StreamReaderFromArray([]M{d.nothing})}).GobEncode()
+	_, err = (&TypedMessageVariant[M]{IsStreaming: true,
+		MessageStream: schema.StreamReaderFromArray([]M{d.nothing})}).GobEncode()
 	require.ErrorContains(t, err, joining)
 	require.Error(t, new(TypedMessageVariant[M]).GobDecode([]byte("rubbish")))
 }
@@ -120,11 +123,13 @@ func TestEvent_FromMessageKeepsMessageAndStream(t *testing.T) {
 	e := EventFromMessage(m, nil, schema.Tool, "echo")
 	require.Equal(t, &MessageVariant{Message: m, Role: schema.Tool, ToolName: "echo"}, e.Output.MessageOutput)
 	e = EventFromMessage(m, s, schema.Assistant, "")
-	require.Equal(t, &MessageVariant{IsStreaming: true, Message: m, MessageStream: s, Role: schema.Assistant}, e.Output.MessageOutput)
+	require.Equal(t, &MessageVariant{IsStreaming: true, Message: m, MessageStream: s, Role: schema.Assistant},
+		e.Output.MessageOutput)
 
 	am, as := agenticDialect.answer("x"), streamOf[agentic]("a")
 	ae := EventFromAgenticMessage(am, as, schema.AgenticRoleTypeUser)
-	require.Equal(t, &TypedMessageVariant[agentic]{IsStreaming: true, Message: am, MessageStream: as, AgenticRole: schema.AgenticRoleTypeUser},
+	require.Equal(t, &TypedMessageVariant[agentic]{IsStreaming: true, Message: am, MessageStream: as,
+		AgenticRole: schema.AgenticRoleTypeUser},
 		ae.Output.MessageOutput)
 	require.False(t, EventFromAgenticMessage(am, nil, "").Output.MessageOutput.IsStreaming)
 }
@@ -317,13 +322,15 @@ func testEventCopies[M MessageType](t *testing.T) {
 // TestMessages_TextForOutputKeysAndAgentTools: the text of a message, for output keys and agents as tools.
 // Rule agent/T-3.
 func TestMessages_TextForOutputKeysAndAgentTools(t *testing.T) {
-	for _, m := range []*schema.Message{chatAnswer("said", wanted{"t", "1", "{}"}), {Content: "said", ReasoningContent: "thought"}} {
+	for _, m := range []*schema.Message{chatAnswer("said", wanted{"t", "1", "{}"}),
+		{Content: "said", ReasoningContent: "thought"}} {
 		require.Equal(t, "said", chatOps.text(m))
 	}
 	for want, blocks := range map[string][]*schema.ContentBlock{
 		"": nil,
 		"one\ntwo": {nil, schema.NewContentBlock(&schema.AssistantGenText{Text: "one"}),
-			schema.NewContentBlock(&schema.FunctionToolCall{Name: "t"}), schema.NewContentBlock(&schema.Reasoning{Text: "thought"}),
+			schema.NewContentBlock(&schema.FunctionToolCall{Name: "t"}),
+			schema.NewContentBlock(&schema.Reasoning{Text: "thought"}),
 			schema.NewContentBlock(&schema.AssistantGenText{Text: "two"}), {Type: schema.ContentBlockTypeAssistantGenText}},
 		"\n": {schema.NewContentBlock(&schema.AssistantGenText{}), schema.NewContentBlock(&schema.AssistantGenText{})},
 	} {

@@ -22,7 +22,9 @@ func (s *script) Generate(context.Context, []*schema.Message, ...model.Option) (
 	return answer, nil
 }
 
-func (s *script) Stream(ctx context.Context, history []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (s *script) Stream(ctx context.Context, history []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	answer, err := s.Generate(ctx, history, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{answer}), err
 }
@@ -32,9 +34,10 @@ func Example() {
 	type query struct {
 		City string `json:"city" jsonschema:"description=name of the city"`
 	}
-	weather, err := utils.InferTool("weather", "tells the weather in a city", func(_ context.Context, q query) (string, error) {
-		return "sunny in " + q.City, nil
-	})
+	weather, err := utils.InferTool("weather", "tells the weather in a city",
+		func(_ context.Context, q query) (string, error) {
+			return "sunny in " + q.City, nil
+		})
 	if err != nil {
 		panic(err)
 	}
@@ -97,9 +100,10 @@ func ExampleWrapEveryToolCall() {
 	})
 
 	type nothing struct{}
-	customer, err := utils.InferTool("customer", "tells about the customer", func(context.Context, nothing) (string, error) {
-		return "Ana, account 12345678", nil
-	})
+	customer, err := utils.InferTool("customer", "tells about the customer",
+		func(context.Context, nothing) (string, error) {
+			return "Ana, account 12345678", nil
+		})
 	if err != nil {
 		panic(err)
 	}

@@ -29,7 +29,8 @@ func standIns[M MessageType](max uint, notes *diary, models ...model.BaseModel[M
 			},
 			GetFailoverModel: func(_ context.Context, fc *FailoverContext[M]) (model.BaseModel[M], []M, error) {
 				d := dialectOf[M]()
-				notes.add("get %d %v %s %v", fc.FailoverAttempt, d.lines(fc.InputMessages), d.line(fc.LastOutputMessage), fc.LastErr)
+				notes.add("get %d %v %s %v", fc.FailoverAttempt, d.lines(fc.InputMessages), d.line(fc.LastOutputMessage),
+					fc.LastErr)
 				return models[fc.FailoverAttempt-1], nil, nil
 			},
 		}
@@ -53,10 +54,12 @@ func testFailover[M MessageType](t *testing.T, streaming bool) {
 		"good": {max: 1, first: says1[M]("ok"), streams: []string{""}},
 		"refused": {max: 1, first: refuses[M](errShaky), second: says1[M]("ok"), streams: []string{""},
 			notes: []string{"should nil broken", "get 1 [user: hi] nil broken"}},
-		"partial": {max: 1, first: shaky("a", "b"), second: says1[M]("ok"), streams: []string{"will retry 0: broken (<nil>)", ""},
-			notes: []string{"should assistant: ab broken", "get 1 [user: hi] assistant: ab broken"}},
-		"the last one stands": {max: 1, first: shaky("a"), second: shaky("b"), streams: []string{"will retry 0: broken (<nil>)", "error: broken"},
-			notes: []string{"should assistant: a broken", "get 1 [user: hi] assistant: a broken"}, err: errShaky},
+		"partial": {max: 1, first: shaky("a", "b"), second: says1[M]("ok"),
+			streams: []string{"will retry 0: broken (<nil>)", ""},
+			notes:   []string{"should assistant: ab broken", "get 1 [user: hi] assistant: ab broken"}},
+		"the last one stands": {max: 1, first: shaky("a"), second: shaky("b"),
+			streams: []string{"will retry 0: broken (<nil>)", "error: broken"},
+			notes:   []string{"should assistant: a broken", "get 1 [user: hi] assistant: a broken"}, err: errShaky},
 		"two": {max: 2, first: shaky("a"), second: shaky("b"), third: []try[M]{says1[M]("c")},
 			streams: []string{"will retry 0: broken (<nil>)", "will retry 1: broken (<nil>)", ""},
 			notes: []string{"should assistant: a broken", "get 1 [user: hi] assistant: a broken",
@@ -64,8 +67,9 @@ func testFailover[M MessageType](t *testing.T, streaming bool) {
 		"none allowed": {max: 0, first: shaky("a"), streams: []string{"error: broken"}, err: errShaky},
 		"not wanted": {max: 1, first: breaks[M](errBroken, "a"), streams: []string{"error: the line broke"}, err: errBroken,
 			notes: []string{"should assistant: a the line broke"}},
-		"canceled stream": {max: 1, first: breaks[M](ErrStreamCanceled, "a"), streams: []string{"error: stream canceled"}, err: ErrStreamCanceled},
-		"interrupt":       {max: 1, first: refuses[M](compose.Interrupt(context.Background(), "x"))},
+		"canceled stream": {max: 1, first: breaks[M](ErrStreamCanceled, "a"), streams: []string{"error: stream canceled"},
+			err: ErrStreamCanceled},
+		"interrupt": {max: 1, first: refuses[M](compose.Interrupt(context.Background(), "x"))},
 		"model's own canceled": {max: 1, first: refuses[M](context.Canceled), second: says1[M]("ok"), streams: []string{""},
 			notes: []string{"should nil context canceled", "get 1 [user: hi] nil context canceled"}},
 	} {
@@ -101,7 +105,8 @@ func TestFailover_TheStandInStays(t *testing.T) {
 func testStandInStays[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	bad := &fickle[M]{tries: []try[M]{refuses[M](errShaky)}}
-	good := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"), d.answer("", wanted{"t", "c1", object}), d.answer("done"))
+	good := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"), d.answer("", wanted{"t", "c1", object}),
+		d.answer("done"))
 	var notes diary
 	a := setup[M](t, bad, []tool.BaseTool{echo("t")}, standIns[M](1, &notes, good))
 	for run := 1; run <= 2; run++ {
@@ -128,7 +133,8 @@ func testFailoverRetry[M MessageType](t *testing.T, streaming bool) {
 				return &TypedRetryDecision[M]{Retry: rc.Err != nil, AdditionalOptions: []model.Option{model.WithTopP(1)}}
 			}
 		}
-		first, second := &fickle[M]{tries: []try[M]{breaks[M](errShaky, "a")}}, &fickle[M]{tries: []try[M]{refuses[M](errShaky), says1[M]("ok")}}
+		first, second := &fickle[M]{tries: []try[M]{breaks[M](errShaky,
+			"a")}}, &fickle[M]{tries: []try[M]{refuses[M](errShaky), says1[M]("ok")}}
 		var notes diary
 		a := setup[M](t, first, nil, standIns[M](1, &notes, second), retrying(2, decide))
 		all := read(t, ask(t.Context(), TypedAgent[M](a), streaming))
@@ -165,9 +171,11 @@ func testGetFailover[M MessageType](t *testing.T, streaming bool) {
 		bad := &fickle[M]{tries: []try[M]{refuses[M](errShaky), says1[M]("recovered")}}
 		a := setup[M](t, tableModel[M]{fickle: bad}, nil, func(c *TypedChatModelAgentConfig[M]) {
 			c.ModelFailoverConfig = &ModelFailoverConfig[M]{
-				MaxRetries:       2,
-				ShouldFailover:   func(context.Context, M, error) bool { return true },
-				GetFailoverModel: func(_ context.Context, fc *FailoverContext[M]) (model.BaseModel[M], []M, error) { return get(fc) },
+				MaxRetries:     2,
+				ShouldFailover: func(context.Context, M, error) bool { return true },
+				GetFailoverModel: func(_ context.Context, fc *FailoverContext[M]) (model.BaseModel[M], []M, error) {
+					return get(fc)
+				},
 			}
 		})
 		return read(t, ask(ctx, TypedAgent[M](a), streaming))
@@ -178,7 +186,8 @@ func testGetFailover[M MessageType](t *testing.T, streaming bool) {
 	require.ErrorContains(t, endError(t, all), "failover GetFailoverModel returned nil model at attempt 1")
 	all = run(t.Context(), func(*FailoverContext[M]) (model.BaseModel[M], []M, error) { panic("boom") })
 	require.ErrorContains(t, endError(t, all), "panic error:")
-	all = run(t.Context(), func(*FailoverContext[M]) (model.BaseModel[M], []M, error) { return (*fickle[M])(nil), nil, nil })
+	all = run(t.Context(),
+		func(*FailoverContext[M]) (model.BaseModel[M], []M, error) { return (*fickle[M])(nil), nil, nil })
 	require.ErrorContains(t, endError(t, all), "nil pointer")
 
 	other := &fickle[M]{tries: []try[M]{says1[M]("ok")}}
@@ -190,7 +199,8 @@ func testGetFailover[M MessageType](t *testing.T, streaming bool) {
 
 	same := &fickle[M]{tries: []try[M]{refuses[M](errShaky), says1[M]("recovered")}}
 	a := setup[M](t, same, nil, standIns[M](1, &diary{}, same))
-	require.Equal(t, []string{"assistant: recovered"}, linesOf(read(t, ask(t.Context(), TypedAgent[M](a), streaming))), "the same model again")
+	require.Equal(t, []string{"assistant: recovered"}, linesOf(read(t, ask(t.Context(), TypedAgent[M](a), streaming))),
+		"the same model again")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	all = run(ctx, func(*FailoverContext[M]) (model.BaseModel[M], []M, error) { cancel(); return other, nil, nil })
@@ -228,7 +238,8 @@ func testFailoverCallbacks[M MessageType](t *testing.T, streaming bool) {
 		got = append(got, fmt.Sprint(f.timing, " ", f.typ))
 	}
 	require.Len(t, got, 8)
-	require.Equal(t, []string{"start First", "error First", "start First", "error First", "start Second", "error Second", "start Second"}, got[:7])
+	require.Equal(t, []string{"start First", "error First", "start First", "error First", "start Second", "error Second",
+		"start Second"}, got[:7])
 	require.Regexp(t, "^end.* Second$", got[7])
 }
 
@@ -242,7 +253,9 @@ func testFailoverSender[M MessageType](t *testing.T, streaming bool) {
 	first, second := &fickle[M]{tries: []try[M]{breaks[M](errShaky, "a")}}, &fickle[M]{tries: []try[M]{says1[M]("ok")}}
 	var notes diary
 	var saw *ModelFailoverConfig[M]
-	look := &hooked[M]{wrapModel: func(_ context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (model.BaseModel[M], error) {
+	look := &hooked[M]{wrapModel: func(
+		_ context.Context, m model.BaseModel[M], mc *TypedModelContext[M],
+	) (model.BaseModel[M], error) {
 		saw = mc.ModelFailoverConfig
 		return m, nil
 	}}
@@ -263,7 +276,9 @@ func TestFailover_Config(t *testing.T) {
 		want string
 	}{
 		{&ModelFailoverConfig[Message]{}, "ModelFailoverConfig.GetFailoverModel is required when ModelFailoverConfig is set"},
-		{&ModelFailoverConfig[Message]{GetFailoverModel: func(context.Context, *FailoverContext[Message]) (model.BaseModel[Message], []Message, error) {
+		{&ModelFailoverConfig[Message]{GetFailoverModel: func(
+			context.Context, *FailoverContext[Message],
+		) (model.BaseModel[Message], []Message, error) {
 			return nil, nil, nil
 		}}, "ModelFailoverConfig.ShouldFailover is required when ModelFailoverConfig is set"},
 		{nil, "agent 'Model' is required"},
@@ -303,7 +318,8 @@ func testStandInNotSaved[M MessageType](t *testing.T, streaming bool) {
 		return m
 	}
 	own := noted("own", says(d.answer("never")), errShaky)
-	other := noted("other", says(d.answer("", wanted{"e", "1", object}), d.answer("", wanted{"t", "2", object}), d.answer("done")), nil)
+	other := noted("other", says(d.answer("", wanted{"e", "1", object}), d.answer("", wanted{"t", "2", object}),
+		d.answer("done")), nil)
 	a := setup[M](t, own, []tool.BaseTool{echo("e"), asksFirst("t", &diary{})}, standIns[M](1, &diary{}, other))
 	all := read(t, bare(t.Context(), a, streaming))
 	require.Equal(t, []string{"own", "other", "other"}, order.all(), "rule agent/F-1")

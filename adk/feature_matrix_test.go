@@ -133,14 +133,19 @@ func features[M MessageType]() map[string]feature[M] {
 		"nothing": {},
 		"BeforeAgent/instruction": {
 			grow: func(f *field[M]) {
-				f.handler(&hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+				f.handler(&hooked[M]{beforeAgent: func(
+					ctx context.Context, rc *ChatModelAgentContext,
+				) (context.Context, *ChatModelAgentContext, error) {
 					f.notes.add("BeforeAgent")
 					rc.Instruction += "be loud"
 					return context.WithValue(ctx, fieldKey{}, "passed on"), rc, nil
-				}, beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
-					f.notes.add("ctx %v", ctx.Value(fieldKey{}))
-					return ctx, s, nil
-				}})
+				},
+					beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+						_ *TypedModelContext[M],
+					) (context.Context, *TypedChatModelAgentState[M], error) {
+						f.notes.add("ctx %v", ctx.Value(fieldKey{}))
+						return ctx, s, nil
+					}})
 			},
 			check: func(f *field[M]) {
 				require.Equal(f.t, f.starts(), f.noted("BeforeAgent"), "rule agent/H-1")
@@ -153,7 +158,9 @@ func features[M MessageType]() map[string]feature[M] {
 			grow: func(f *field[M]) {
 				tools := f.conf.ToolsConfig.Tools
 				f.conf.ToolsConfig.Tools = []tool.BaseTool{echo("removed")}
-				f.handler(&hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+				f.handler(&hooked[M]{beforeAgent: func(
+					ctx context.Context, rc *ChatModelAgentContext,
+				) (context.Context, *ChatModelAgentContext, error) {
 					rc.Tools = tools
 					return ctx, rc, nil
 				}})
@@ -166,7 +173,9 @@ func features[M MessageType]() map[string]feature[M] {
 		},
 		"BeforeModelRewriteState": {
 			grow: func(f *field[M]) {
-				f.handler(&hooked[M]{beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+				f.handler(&hooked[M]{beforeModel: func(
+					ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+				) (context.Context, *TypedChatModelAgentState[M], error) {
 					s.Messages = append(s.Messages, user("note"))
 					return ctx, s, nil
 				}})
@@ -174,13 +183,16 @@ func features[M MessageType]() map[string]feature[M] {
 			check: func(f *field[M]) {
 				require.Equal(f.t, []string{"user: hi", "user: note"}, f.model.transcript()[0])
 				if f.tools {
-					require.Equal(f.t, []string{"user: hi", "user: note", asked, answered, "user: note"}, f.model.transcript()[1], "rule agent/H-5")
+					require.Equal(f.t, []string{"user: hi", "user: note", asked, answered, "user: note"}, f.model.transcript()[1],
+						"rule agent/H-5")
 				}
 			},
 		},
 		"AfterModelRewriteState": {
 			grow: func(f *field[M]) {
-				f.handler(&hooked[M]{afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+				f.handler(&hooked[M]{afterModel: func(
+					ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+				) (context.Context, *TypedChatModelAgentState[M], error) {
 					if last := len(s.Messages) - 1; d.line(s.Messages[last]) == ended {
 						s.Messages = append(slices.Clone(s.Messages[:last]), d.answer("checked"))
 					}
@@ -195,12 +207,15 @@ func features[M MessageType]() map[string]feature[M] {
 		"AfterToolCallsRewriteState": {
 			withTools: true,
 			grow: func(f *field[M]) {
-				f.handler(&hooked[M]{afterToolCalls: func(ctx context.Context, s *TypedChatModelAgentState[M], tc *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+				f.handler(&hooked[M]{afterToolCalls: func(
+					ctx context.Context, s *TypedChatModelAgentState[M], tc *ToolCallsContext,
+				) (context.Context, *TypedChatModelAgentState[M], error) {
 					f.notes.add("%v", tc.ToolCalls)
 					s.Messages = append(s.Messages, user("go on"))
 					return ctx, s, nil
 				}})
-				f.options = append(f.options, WithAfterToolCallsHook(func(context.Context) error { f.notes.add("run hook"); return nil }))
+				f.options = append(f.options,
+					WithAfterToolCallsHook(func(context.Context) error { f.notes.add("run hook"); return nil }))
 			},
 			check: func(f *field[M]) {
 				require.Equal(f.t, []string{"[{t c1}]", "run hook"}, f.notes.all(), "rules agent/H-14, agent/H-15")
@@ -216,7 +231,9 @@ func features[M MessageType]() map[string]feature[M] {
 		},
 		"WrapModel": {
 			grow: func(f *field[M]) {
-				f.handler(&hooked[M]{wrapModel: func(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+				f.handler(&hooked[M]{wrapModel: func(
+					_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M],
+				) (model.BaseModel[M], error) {
 					return rewritten(m), nil
 				}})
 				lookAt(f)
@@ -285,12 +302,15 @@ func features[M MessageType]() map[string]feature[M] {
 				}
 			},
 			check: func(f *field[M]) {
-				require.Equal(f.t, f.starts(), f.noted("failover"), "rule agent/F-1: the stand-in stays for the run, and a resumed one starts over")
+				require.Equal(f.t, f.starts(), f.noted("failover"),
+					"rule agent/F-1: the stand-in stays for the run, and a resumed one starts over")
 			},
 		},
 		"gate": {
 			grow: func(f *field[M]) {
-				f.handler(&hooked[M]{finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+				f.handler(&hooked[M]{finalAnswer: func(
+					ctx context.Context, s *TypedChatModelAgentState[M],
+				) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 					f.notes.add("gate")
 					if f.noted("gate") > 1 {
 						return ctx, AcceptFinalAnswer, s, nil
@@ -303,7 +323,8 @@ func features[M MessageType]() map[string]feature[M] {
 			events: func(_ *field[M], story []string) []string { return append(story, ended) },
 			check: func(f *field[M]) {
 				require.Equal(f.t, 2, f.noted("gate"))
-				require.Equal(f.t, append(append([]string{"user: hi"}, f.story()...), "user: better", ended), f.final, "rules agent/FA-5, agent/FA-7")
+				require.Equal(f.t, append(append([]string{"user: hi"}, f.story()...), "user: better", ended), f.final,
+					"rules agent/FA-5, agent/FA-7")
 			},
 		},
 		"return directly": {
@@ -340,14 +361,19 @@ func features[M MessageType]() map[string]feature[M] {
 		"SendEvent": {
 			grow: func(f *field[M]) {
 				send := func(ctx context.Context, what string) {
-					require.NoError(f.t, TypedSendEvent(ctx, &TypedAgentEvent[M]{Output: &TypedAgentOutput[M]{CustomizedOutput: what}}))
+					require.NoError(f.t, TypedSendEvent(ctx,
+						&TypedAgentEvent[M]{Output: &TypedAgentOutput[M]{CustomizedOutput: what}}))
 				}
 				f.handler(&hooked[M]{
-					beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+					beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+						_ *TypedModelContext[M],
+					) (context.Context, *TypedChatModelAgentState[M], error) {
 						send(ctx, "before model")
 						return ctx, s, nil
 					},
-					finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+					finalAnswer: func(ctx context.Context,
+						s *TypedChatModelAgentState[M],
+					) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 						send(ctx, "gate")
 						return ctx, AcceptFinalAnswer, s, nil
 					},
@@ -364,7 +390,9 @@ func features[M MessageType]() map[string]feature[M] {
 		"run-local values": {
 			grow: func(f *field[M]) {
 				f.handler(&hooked[M]{
-					beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+					beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+						_ *TypedModelContext[M],
+					) (context.Context, *TypedChatModelAgentState[M], error) {
 						n, _, err := GetRunLocalValue(ctx, "turns")
 						require.NoError(f.t, err)
 						turns, _ := n.(int)
@@ -396,7 +424,9 @@ func toolNames(opts []model.Option) []string {
 }
 
 // retryFeature: the model fails before each of its answers.
-func retryFeature[M MessageType](should func(context.Context, *TypedRetryContext[M]) *TypedRetryDecision[M]) feature[M] {
+func retryFeature[M MessageType](
+	should func(context.Context, *TypedRetryContext[M]) *TypedRetryDecision[M],
+) feature[M] {
 	return feature[M]{
 		grow: func(f *field[M]) {
 			failed := false

@@ -78,7 +78,8 @@ func checkIDs[M MessageType](t *testing.T, name string, all []observed[M]) {
 			continue
 		}
 		require.False(t, seen[all[i].id()], name)
-		require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, all[i].id(), "%s: event %d", name, i)
+		require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, all[i].id(),
+			"%s: event %d", name, i)
 		seen[all[i].id()] = true
 	}
 }

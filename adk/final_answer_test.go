@@ -12,9 +12,13 @@ import (
 )
 
 // gate is a middleware that judges answers, by how often it was asked.
-func gate[M MessageType](judge func(n int, s *TypedChatModelAgentState[M]) (FinalAnswerDecision, *TypedChatModelAgentState[M], error)) *hooked[M] {
+func gate[M MessageType](
+	judge func(n int, s *TypedChatModelAgentState[M]) (FinalAnswerDecision, *TypedChatModelAgentState[M], error),
+) *hooked[M] {
 	n := 0
-	return &hooked[M]{finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+	return &hooked[M]{finalAnswer: func(
+		ctx context.Context, s *TypedChatModelAgentState[M],
+	) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 		n++
 		d, next, err := judge(n, s)
 		return ctx, d, next, err
@@ -30,7 +34,9 @@ type gated[M MessageType] struct {
 // rejecting rejects n times.
 func (g *gated[M]) rejecting(n int) *hooked[M] {
 	d := dialectOf[M]()
-	return gate(func(asked int, s *TypedChatModelAgentState[M]) (FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+	return gate(func(
+		asked int, s *TypedChatModelAgentState[M],
+	) (FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 		g.histories = append(g.histories, d.lines(s.Messages))
 		if asked > n {
 			return AcceptFinalAnswer, s, nil
@@ -60,31 +66,39 @@ func testGate[M MessageType](t *testing.T, streaming bool) {
 			gates: [][]string{{"user: hi", "assistant: a"}, {"user: hi", "assistant: a", "user: no 1", "assistant: b"}}},
 		"once for a tool turn and an answer": {answers: []M{call, d.answer("done")}, tools: []tool.BaseTool{echo("t")},
 			events: []string{asked, answered, ended}, gates: [][]string{{"user: hi", asked, answered, ended}}},
-		"tools after a rejection": {answers: []M{d.answer("a"), call, d.answer("done")}, tools: []tool.BaseTool{echo("t")}, rejects: 1,
-			events: []string{"assistant: a", asked, answered, ended},
-			gates:  [][]string{{"user: hi", "assistant: a"}, {"user: hi", "assistant: a", "user: no 1", asked, answered, ended}}},
-		"return directly": {answers: []M{call, d.answer("done")}, tools: []tool.BaseTool{echo("t")}, direct: map[string]bool{"t": true}, rejects: 1,
+		"tools after a rejection": {answers: []M{d.answer("a"), call, d.answer("done")}, tools: []tool.BaseTool{echo("t")},
+			rejects: 1,
+			events:  []string{"assistant: a", asked, answered, ended},
+			gates: [][]string{{"user: hi", "assistant: a"},
+				{"user: hi", "assistant: a", "user: no 1", asked, answered, ended}}},
+		"return directly": {answers: []M{call, d.answer("done")}, tools: []tool.BaseTool{echo("t")},
+			direct: map[string]bool{"t": true}, rejects: 1,
 			events: []string{asked, answered, ended},
 			gates:  [][]string{{"user: hi", asked, answered}, {"user: hi", asked, answered, "user: no 1", ended}}},
 		"then an ordinary tool turn": {
-			answers: []M{d.answer("", wanted{"u", "1", ""}, wanted{"t", "c1", object}), d.answer("", wanted{"u", "c1", "x"}), d.answer("done")},
-			tools:   []tool.BaseTool{echo("t"), echo("u")}, direct: map[string]bool{"t": true}, rejects: 1,
-			events: []string{`assistant: [u#1 ] [t#c1 {"q":1}]`, "tool u#1: <>", answered, "assistant: [u#c1 x]", "tool u#c1: <x>", ended},
+			answers: []M{d.answer("", wanted{"u", "1", ""}, wanted{"t", "c1", object}), d.answer("", wanted{"u", "c1", "x"}),
+				d.answer("done")},
+			tools: []tool.BaseTool{echo("t"), echo("u")}, direct: map[string]bool{"t": true}, rejects: 1,
+			events: []string{`assistant: [u#1 ] [t#c1 {"q":1}]`, "tool u#1: <>", answered, "assistant: [u#c1 x]",
+				"tool u#c1: <x>", ended},
 			gates: [][]string{{"user: hi", `assistant: [u#1 ] [t#c1 {"q":1}]`, "tool u#1: <>", answered},
-				{"user: hi", `assistant: [u#1 ] [t#c1 {"q":1}]`, "tool u#1: <>", answered, "user: no 1", "assistant: [u#c1 x]", "tool u#c1: <x>", ended}},
+				{"user: hi", `assistant: [u#1 ] [t#c1 {"q":1}]`, "tool u#1: <>", answered, "user: no 1", "assistant: [u#c1 x]",
+					"tool u#c1: <x>", ended}},
 		},
-		"return directly twice": {answers: []M{call}, tools: []tool.BaseTool{echo("t")}, direct: map[string]bool{"t": true}, rejects: 1,
-			events: []string{asked, answered, asked, answered},
-			gates:  [][]string{{"user: hi", asked, answered}, {"user: hi", asked, answered, "user: no 1", asked, answered}}},
+		"return directly twice": {answers: []M{call}, tools: []tool.BaseTool{echo("t")}, direct: map[string]bool{"t": true},
+			rejects: 1,
+			events:  []string{asked, answered, asked, answered},
+			gates:   [][]string{{"user: hi", asked, answered}, {"user: hi", asked, answered, "user: no 1", asked, answered}}},
 		"costs iterations": {answers: []M{d.answer("a")}, rejects: 99, iterations: 3, exceeded: true,
 			events: []string{"assistant: a", "assistant: a", "assistant: a", "error"}},
 	} {
 		g := &gated[M]{model: says(c.answers...)}
 		var ended diary
-		a := setup(t, g.model, c.tools, with[M](g.rejecting(c.rejects), everyHook[M]("later", &ended)), func(conf *TypedChatModelAgentConfig[M]) {
-			conf.MaxIterations = c.iterations
-			conf.ToolsConfig.ReturnDirectly = c.direct
-		})
+		a := setup(t, g.model, c.tools, with[M](g.rejecting(c.rejects), everyHook[M]("later", &ended)),
+			func(conf *TypedChatModelAgentConfig[M]) {
+				conf.MaxIterations = c.iterations
+				conf.ToolsConfig.ReturnDirectly = c.direct
+			})
 		all := read(t, bare(t.Context(), a, streaming))
 		require.Equal(t, c.events, linesOf(all), name)
 		if c.exceeded {
@@ -118,8 +132,11 @@ func testGateState[M MessageType](t *testing.T, streaming bool) {
 		final = append(d.lines(s.Messages), fmt.Sprint(len(s.ToolInfos)))
 		return ctx, nil
 	}}
-	accepting := gate(func(_ int, s *TypedChatModelAgentState[M]) (FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
-		return AcceptFinalAnswer, &TypedChatModelAgentState[M]{Messages: []M{d.answer("other")}, ToolInfos: []*schema.ToolInfo{{Name: "x"}}}, nil
+	accepting := gate(func(
+		_ int, s *TypedChatModelAgentState[M],
+	) (FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+		return AcceptFinalAnswer, &TypedChatModelAgentState[M]{Messages: []M{d.answer("other")},
+			ToolInfos: []*schema.ToolInfo{{Name: "x"}}}, nil
 	})
 	odd := gate(func(_ int, s *TypedChatModelAgentState[M]) (FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 		require.Equal(t, []string{"assistant: other"}, d.lines(s.Messages))
@@ -137,7 +154,9 @@ func testGateState[M MessageType](t *testing.T, streaming bool) {
 	require.Nil(t, value, "the output is stored when the run has succeeded")
 
 	var hidden []string
-	rejecting := gate(func(n int, s *TypedChatModelAgentState[M]) (FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+	rejecting := gate(func(
+		n int, s *TypedChatModelAgentState[M],
+	) (FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 		s.ToolInfos = nil
 		return map[bool]FinalAnswerDecision{true: RejectFinalAnswer}[n == 1], nil, nil
 	})
@@ -167,7 +186,9 @@ func testGateErrors[M MessageType](t *testing.T, streaming bool) {
 	require.ErrorIs(t, endError(t, all), errBroken)
 	require.Equal(t, 1, m.calls())
 
-	counting := &hooked[M]{finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+	counting := &hooked[M]{finalAnswer: func(
+		ctx context.Context, s *TypedChatModelAgentState[M],
+	) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 		v, _, err := GetRunLocalValue(ctx, "n")
 		require.NoError(t, err)
 		n, _ := v.(int)
@@ -205,7 +226,8 @@ func testGateRetry[M MessageType](t *testing.T, streaming bool) {
 		want = []string{"broken stream", "assistant: poor", "broken stream", "assistant: good"}
 	}
 	require.Equal(t, want, linesOf(all))
-	require.Equal(t, [][]string{{"user: hi", "assistant: poor"}, {"user: hi", "assistant: poor", "user: no 1", "assistant: good"}}, g.histories)
+	require.Equal(t, [][]string{{"user: hi", "assistant: poor"},
+		{"user: hi", "assistant: poor", "user: no 1", "assistant: good"}}, g.histories)
 }
 
 // TestGate_ResumeKeepsTheCount: a run that was rejected, interrupted and resumed has the iterations left that it had.
@@ -222,7 +244,8 @@ func testGateResume[M MessageType](t *testing.T, streaming bool) {
 		g.histories = append(g.histories, d.lines(s.Messages))
 		return map[bool]FinalAnswerDecision{true: RejectFinalAnswer}[len(g.histories) != 2], s, nil
 	})
-	a := setup(t, m, []tool.BaseTool{asksFirst("t", &ran)}, with[M](h), func(c *TypedChatModelAgentConfig[M]) { c.MaxIterations = 3 })
+	a := setup(t, m, []tool.BaseTool{asksFirst("t", &ran)}, with[M](h),
+		func(c *TypedChatModelAgentConfig[M]) { c.MaxIterations = 3 })
 	all := read(t, bare(t.Context(), a, streaming))
 	require.Len(t, all, 3)
 	rest := read(t, continueFrom(t.Context(), t, a, all, streaming))

@@ -44,10 +44,12 @@ func TestFlow_TargetsOfATransfer(t *testing.T) {
 			return flowOf(t, a, hands(s, "b", "a"))
 		}, "a b a", nil},
 		"the parent, not allowed": {func(s *theatre) Agent {
-			return flowOf(t, hands(s, "a", "b"), AgentWithOptions(t.Context(), hands(s, "b", "a"), WithDisallowTransferToParent()))
+			return flowOf(t, hands(s, "a", "b"),
+				AgentWithOptions(t.Context(), hands(s, "b", "a"), WithDisallowTransferToParent()))
 		}, "a b", []any{"a", "b"}},
-		"nobody":    {func(s *theatre) Agent { return flowOf(t, hands(s, "a", "x"), s.says("b")) }, "a", []any{"x", "a"}},
-		"a sibling": {func(s *theatre) Agent { return flowOf(t, hands(s, "a", "b"), hands(s, "b", "c"), s.says("c")) }, "a b", []any{"c", "b"}},
+		"nobody": {func(s *theatre) Agent { return flowOf(t, hands(s, "a", "x"), s.says("b")) }, "a", []any{"x", "a"}},
+		"a sibling": {func(s *theatre) Agent { return flowOf(t, hands(s, "a", "b"), hands(s, "b", "c"), s.says("c")) }, "a b",
+			[]any{"c", "b"}},
 		"a grandparent": {func(s *theatre) Agent {
 			return flowOf(t, hands(s, "a", "b"), flowOf(t, hands(s, "b", "c"), hands(s, "c", "a")))
 		}, "a b c", []any{"a", "c"}},
@@ -179,7 +181,8 @@ func TestFlow_RewriterMakesTheInput(t *testing.T) {
 			AgentWithOptions(t.Context(), b, WithHistoryRewriter(rewrite)))
 		drainAll(t, ask(t.Context(), Agent(seq), streaming))
 		require.Equal(t, &AgentInput{Messages: []Message{schema.UserMessage("rewritten")}, EnableStreaming: streaming}, input)
-		require.Equal(t, []HistoryEntry{{IsUserInput: true, Message: schema.UserMessage("hi")}, {AgentName: "a", Message: answer}}, seen)
+		require.Equal(t, []HistoryEntry{{IsUserInput: true, Message: schema.UserMessage("hi")},
+			{AgentName: "a", Message: answer}}, seen)
 	}
 	fails := func(context.Context, []*HistoryEntry) ([]Message, error) { return nil, errBroken }
 	for _, a := range []Agent{
@@ -197,16 +200,20 @@ func TestFlow_TransferTool(t *testing.T) {
 		language                        Language
 		list, desc, result, instruction string
 	}{
-		{LanguageEnglish, "\n- Agent name: %s\n  Agent description: %s", TransferToAgentToolDesc, "successfully transferred to agent [child]", TransferToAgentInstruction},
-		{LanguageChinese, "\n- Agent 名称：%s\n  Agent 描述：%s", TransferToAgentToolDescChinese, "成功移交任务至 agent [child]", TransferToAgentInstructionChinese},
+		{LanguageEnglish, "\n- Agent name: %s\n  Agent description: %s", TransferToAgentToolDesc,
+			"successfully transferred to agent [child]", TransferToAgentInstruction},
+		{LanguageChinese, "\n- Agent 名称：%s\n  Agent 描述：%s", TransferToAgentToolDescChinese, "成功移交任务至 agent [child]",
+			TransferToAgentInstructionChinese},
 	} {
 		require.NoError(t, SetLanguage(c.language))
 		m := says(transferTo("child"))
 		child := says(chatAnswer("done"))
-		flow := flowOf(t, setup(t, m, nil, func(c *ChatModelAgentConfig) { c.Name, c.Description, c.Instruction = "parent", "leads", "Be brief." }),
+		flow := flowOf(t, setup(t, m, nil,
+			func(c *ChatModelAgentConfig) { c.Name, c.Description, c.Instruction = "parent", "leads", "Be brief." }),
 			setup(t, child, nil, func(c *ChatModelAgentConfig) { c.Name, c.Description = "child", "helps" }))
 		all := read(t, ask(t.Context(), Agent(flow), false))
-		require.Equal(t, []string{"assistant: [transfer_to_agent#t-child " + `{"agent_name":"child"}` + "]", "tool transfer_to_agent#t-child: " + c.result, "assistant: done"},
+		require.Equal(t, []string{"assistant: [transfer_to_agent#t-child " + `{"agent_name":"child"}` + "]",
+			"tool transfer_to_agent#t-child: " + c.result, "assistant: done"},
 			linesOf(all), "the result ends the turn of the parent")
 		require.Equal(t, "child", all[1].Action.TransferToAgent.DestAgentName)
 		require.Equal(t, 1, m.calls())
@@ -231,7 +238,8 @@ func TestFlow_TransferTool(t *testing.T) {
 	}
 	require.EqualError(t, SetLanguage(7), "invalid language: 7")
 	sealed := says(chatAnswer("done"))
-	only := AgentWithOptions(t.Context(), setup(t, sealed, nil, func(c *ChatModelAgentConfig) { c.Name = "only" }), WithDisallowTransferToParent())
+	only := AgentWithOptions(t.Context(), setup(t, sealed, nil, func(c *ChatModelAgentConfig) { c.Name = "only" }),
+		WithDisallowTransferToParent())
 	drainAll(t, ask(t.Context(), Agent(flowOf(t, setup(t, says(transferTo("only")), nil), only)), false))
 	require.Empty(t, toolNames(sealed.options[0]), "there is nobody that it may hand over to")
 }
@@ -243,7 +251,8 @@ func TestFlow_GenTransferMessages(t *testing.T) {
 	require.Empty(t, call.Content)
 	require.Len(t, call.ToolCalls, 1)
 	require.Equal(t, schema.FunctionCall{Name: "transfer_to_agent", Arguments: "dest"}, call.ToolCalls[0].Function)
-	require.Equal(t, schema.ToolMessage("successfully transferred to agent [dest]", call.ToolCalls[0].ID, schema.WithToolName("transfer_to_agent")), result)
+	require.Equal(t, schema.ToolMessage("successfully transferred to agent [dest]", call.ToolCalls[0].ID,
+		schema.WithToolName("transfer_to_agent")), result)
 	other, _ := GenTransferMessages(t.Context(), "dest")
 	require.NotEmpty(t, call.ToolCalls[0].ID)
 	require.NotEqual(t, call.ToolCalls[0].ID, other.ToolCalls[0].ID)
@@ -254,7 +263,8 @@ func TestFlow_TransferMessagesCanBeLeftOut(t *testing.T) {
 	for _, skip := range []bool{false, true} {
 		s := newTheatre()
 		leads := newOrdinary(t, "a", &replies{all: []Message{transferTo("b")}})
-		wrapped := AgentWithDeterministicTransferTo(t.Context(), &DeterministicTransferConfig{Agent: s.says("b"), ToAgentNames: []string{"c"}})
+		wrapped := AgentWithDeterministicTransferTo(t.Context(),
+			&DeterministicTransferConfig{Agent: s.says("b"), ToAgentNames: []string{"c"}})
 		seq := sequenceOf(t, "seq", flowOf(t, leads, flowOf(t, wrapped, s.says("c"))), s.says("d"))
 		var opts []AgentRunOption
 		if skip {
@@ -282,7 +292,9 @@ func TestFlow_ContextValuesOfCallbacksStayWithTheirAgent(t *testing.T) {
 			send(e)
 		})
 	}
-	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(
+		ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput,
+	) context.Context {
 		if info.Name != "a" {
 			return ctx
 		}
@@ -296,11 +308,14 @@ func TestFlow_ContextValuesOfCallbacksStayWithTheirAgent(t *testing.T) {
 // Rule runtime/F12.
 func TestFlow_PanicsAreErrorEvents(t *testing.T) {
 	boom := func() *AsyncIterator[*AgentEvent] { panic("boom") }
-	starts := &custom[Message]{"a", func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] { return boom() }}
-	rewrites := AgentWithOptions(t.Context(), newTheatre().says("a"), WithHistoryRewriter(func(context.Context, []*HistoryEntry) ([]Message, error) { panic("boom") }))
+	starts := &custom[Message]{"a",
+		func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] { return boom() }}
+	rewrites := AgentWithOptions(t.Context(), newTheatre().says("a"),
+		WithHistoryRewriter(func(context.Context, []*HistoryEntry) ([]Message, error) { panic("boom") }))
 	for name, a := range map[string]Agent{
 		"start": starts, "start of a child": sequenceOf(t, "w", starts), "start of a branch": parallelOf(t, "w", starts),
-		"start of a target": flowOf(t, hands(newTheatre(), "b", "a"), starts), "rewriter": rewrites, "rewriter of a child": sequenceOf(t, "w", rewrites),
+		"start of a target": flowOf(t, hands(newTheatre(), "b", "a"), starts), "rewriter": rewrites,
+		"rewriter of a child": sequenceOf(t, "w", rewrites),
 	} {
 		require.ErrorContains(t, lastError(ask(t.Context(), a, false)), "boom", name)
 	}
@@ -309,10 +324,12 @@ func TestFlow_PanicsAreErrorEvents(t *testing.T) {
 // Agents on agentic messages have names, paths, sessions, callbacks, interrupts and cancels, but no transfers.
 // Rule runtime/F13.
 func TestFlow_AgenticAgentsHaveAllButTransfer(t *testing.T) {
-	a := &custom[agentic]{"a", func(ctx context.Context, _ *TypedAgentInput[agentic], _ []AgentRunOption) *AsyncIterator[*TypedAgentEvent[agentic]] {
-		AddSessionValue(ctx, "k", "v")
-		return sends(&TypedAgentEvent[agentic]{Action: NewTransferToAgentAction("b")}, TypedInterrupt[agentic](ctx, "why")).Run(ctx, nil)
-	}}
+	a := &custom[agentic]{"a",
+		func(ctx context.Context, _ *TypedAgentInput[agentic], _ []AgentRunOption) *AsyncIterator[*TypedAgentEvent[agentic]] {
+			AddSessionValue(ctx, "k", "v")
+			return sends(&TypedAgentEvent[agentic]{Action: NewTransferToAgentAction("b")},
+				TypedInterrupt[agentic](ctx, "why")).Run(ctx, nil)
+		}}
 	var starts []string
 	store := memory{}
 	r := NewTypedRunner(TypedRunnerConfig[agentic]{Agent: a, CheckPointStore: store})

@@ -60,10 +60,13 @@ func testOnePlan[M MessageType](t *testing.T) {
 		asked.Store(0)
 		var change []func(*TypedChatModelAgentConfig[M])
 		if c.before != nil {
-			change = append(change, with[M](&hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
-				c.before(rc)
-				return ctx, rc, nil
-			}}))
+			change = append(change,
+				with[M](&hooked[M]{beforeAgent: func(
+					ctx context.Context, rc *ChatModelAgentContext,
+				) (context.Context, *ChatModelAgentContext, error) {
+					c.before(rc)
+					return ctx, rc, nil
+				}}))
 		}
 		a := setup(t, &parrot[M]{d.answer("done")}, []tool.BaseTool{counted("t")}, change...)
 		for range 5 {
@@ -110,7 +113,8 @@ func goroutinesInside(t *testing.T, inside string, streaming, cancellable bool) 
 		}
 		return schema.StreamReaderFromArray([]string{"a", "b"}), nil
 	}}
-	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "inner", SubAgents: []Agent{setup(t, model.BaseChatModel(m), []tool.BaseTool{works})}})
+	seq, err := NewSequentialAgent(t.Context(),
+		&SequentialAgentConfig{Name: "inner", SubAgents: []Agent{setup(t, model.BaseChatModel(m), []tool.BaseTool{works})}})
 	require.NoError(t, err)
 	seq, err = NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "outer", SubAgents: []Agent{seq}})
 	require.NoError(t, err)
@@ -164,9 +168,11 @@ func TestOptions_AgentToolOptionsKeepTheirOrder(t *testing.T) {
 	}
 	for range 20 {
 		m := says(chatAnswer("inner done"))
-		outer := newOrdinary(t, "outer", recall(callOf("inner", "o", `{"request":"do"}`), chatAnswer("outer done")), NewAgentTool(t.Context(), newOrdinary(t, "inner", m)))
+		outer := newOrdinary(t, "outer", recall(callOf("inner", "o", `{"request":"do"}`), chatAnswer("outer done")),
+			NewAgentTool(t.Context(), newOrdinary(t, "inner", m)))
 		read(t, ask(t.Context(), Agent(outer), false, WithAgentToolRunOptions(map[string][]AgentRunOption{
-			"other": {flavored("another's")}, "inner": {flavored("1"), flavored("2"), flavored("3")}, "third": {flavored("a third's")}})))
+			"other": {flavored("another's")}, "inner": {flavored("1"), flavored("2"), flavored("3")},
+			"third": {flavored("a third's")}})))
 		require.Equal(t, "3", model.GetImplSpecificOptions(&modelFlavor{"none"}, m.options[0]...).v)
 	}
 }
@@ -185,7 +191,8 @@ func TestFootprint_EagerRunsWithAFailedCallAreCollected(t *testing.T) {
 		var runs []weak.Pointer[[64]byte]
 		for range 10 {
 			m := says(chatAnswer("", wanted{"fails", "1", object}, wanted{name, "2", object}), chatAnswer("done"))
-			a := setup(t, m, []tool.BaseTool{fails, beside}, func(c *ChatModelAgentConfig) { c.ToolsConfig.EagerExecution = true })
+			a := setup(t, m, []tool.BaseTool{fails, beside},
+				func(c *ChatModelAgentConfig) { c.ToolsConfig.EagerExecution = true })
 			mark := new([64]byte)
 			runs = append(runs, weak.Make(mark))
 			require.ErrorIs(t, lastError(ask(context.WithValue(base, key{}, mark), Agent(a), true)), errBroken)

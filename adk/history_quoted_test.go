@@ -32,7 +32,8 @@ func TestHistory_OtherAgentsMessagesBecomeContext(t *testing.T) {
 			AssistantGenMultiContent: []schema.MessageOutputPart{
 				{Type: schema.ChatMessagePartTypeText, Text: "text", Extra: extra},
 				{Type: schema.ChatMessagePartTypeReasoning, Reasoning: &schema.MessageOutputReasoning{Text: "hm"}},
-				{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: common}, Extra: extra},
+				{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: common},
+					Extra: extra},
 				{Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageOutputAudio{MessagePartCommon: common}},
 				{Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageOutputVideo{MessagePartCommon: common}},
 			}}},
@@ -41,7 +42,8 @@ func TestHistory_OtherAgentsMessagesBecomeContext(t *testing.T) {
 	require.Len(t, got, len(entries))
 	require.Same(t, system, got[0])
 	require.Same(t, user, got[1])
-	require.Equal(t, schema.UserMessage("For context: [A] said: C. [A] called tool: `T` with arguments: ARGS. [A] called tool: `T` with arguments: ARGS."), got[2])
+	require.Equal(t,
+		schema.UserMessage("For context: [A] said: C. [A] called tool: `T` with arguments: ARGS. [A] called tool: `T` with arguments: ARGS."), got[2])
 	require.Same(t, own, got[3])
 	require.Equal(t, schema.UserMessage("For context: [A] `T` tool returned result: C."), got[4])
 	require.Equal(t, schema.UserMessage("For context:"), got[5])
@@ -49,9 +51,12 @@ func TestHistory_OtherAgentsMessagesBecomeContext(t *testing.T) {
 	want.MultiContent = chat
 	want.UserInputMultiContent = append(parts[:1:1],
 		schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: "text", Extra: extra},
-		schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: common}, Extra: extra},
-		schema.MessageInputPart{Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageInputAudio{MessagePartCommon: common}},
-		schema.MessageInputPart{Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageInputVideo{MessagePartCommon: common}})
+		schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL,
+			Image: &schema.MessageInputImage{MessagePartCommon: common}, Extra: extra},
+		schema.MessageInputPart{Type: schema.ChatMessagePartTypeAudioURL,
+			Audio: &schema.MessageInputAudio{MessagePartCommon: common}},
+		schema.MessageInputPart{Type: schema.ChatMessagePartTypeVideoURL,
+			Video: &schema.MessageInputVideo{MessagePartCommon: common}})
 	require.Equal(t, want, got[6])
 	got[6].MultiContent[0].Text, got[6].UserInputMultiContent[0].Text = "changed", "changed"
 	require.Equal(t, []string{"old", "input"}, []string{chat[0].Text, parts[0].Text}, "they are copies")

@@ -17,47 +17,65 @@ import (
 // hooked is a middleware made of functions. A hook without one does what the base does.
 type hooked[M MessageType] struct {
 	*TypedBaseChatModelAgentMiddleware[M]
-	beforeAgent    func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error)
-	beforeModel    func(ctx context.Context, s *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error)
-	afterModel     func(ctx context.Context, s *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error)
-	afterToolCalls func(ctx context.Context, s *TypedChatModelAgentState[M], tc *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error)
-	finalAnswer    func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error)
-	afterAgent     func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, error)
-	wrapModel      func(ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (model.BaseModel[M], error)
+	beforeAgent func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error)
+	beforeModel func(ctx context.Context, s *TypedChatModelAgentState[M],
+		mc *TypedModelContext[M],
+	) (context.Context, *TypedChatModelAgentState[M], error)
+	afterModel func(ctx context.Context, s *TypedChatModelAgentState[M],
+		mc *TypedModelContext[M],
+	) (context.Context, *TypedChatModelAgentState[M], error)
+	afterToolCalls func(ctx context.Context, s *TypedChatModelAgentState[M],
+		tc *ToolCallsContext,
+	) (context.Context, *TypedChatModelAgentState[M], error)
+	finalAnswer func(ctx context.Context,
+		s *TypedChatModelAgentState[M],
+	) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error)
+	afterAgent func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, error)
+	wrapModel  func(ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (model.BaseModel[M], error)
 	// around sees every tool call, whatever its form: it gets the arguments, and changes the text of the result by after.
 	around func(ctx context.Context, tc *ToolContext, args string) (context.Context, string, error)
 	after  func(text string) string
 }
 
-func (h *hooked[M]) BeforeAgent(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+func (h *hooked[M]) BeforeAgent(
+	ctx context.Context, rc *ChatModelAgentContext,
+) (context.Context, *ChatModelAgentContext, error) {
 	if h.beforeAgent == nil {
 		return h.TypedBaseChatModelAgentMiddleware.BeforeAgent(ctx, rc)
 	}
 	return h.beforeAgent(ctx, rc)
 }
 
-func (h *hooked[M]) BeforeModelRewriteState(ctx context.Context, s *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+func (h *hooked[M]) BeforeModelRewriteState(
+	ctx context.Context, s *TypedChatModelAgentState[M], mc *TypedModelContext[M],
+) (context.Context, *TypedChatModelAgentState[M], error) {
 	if h.beforeModel == nil {
 		return h.TypedBaseChatModelAgentMiddleware.BeforeModelRewriteState(ctx, s, mc)
 	}
 	return h.beforeModel(ctx, s, mc)
 }
 
-func (h *hooked[M]) AfterModelRewriteState(ctx context.Context, s *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+func (h *hooked[M]) AfterModelRewriteState(
+	ctx context.Context, s *TypedChatModelAgentState[M], mc *TypedModelContext[M],
+) (context.Context, *TypedChatModelAgentState[M], error) {
 	if h.afterModel == nil {
 		return h.TypedBaseChatModelAgentMiddleware.AfterModelRewriteState(ctx, s, mc)
 	}
 	return h.afterModel(ctx, s, mc)
 }
 
-func (h *hooked[M]) AfterToolCallsRewriteState(ctx context.Context, s *TypedChatModelAgentState[M], tc *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+func (h *hooked[M]) AfterToolCallsRewriteState(
+	ctx context.Context, s *TypedChatModelAgentState[M], tc *ToolCallsContext,
+) (context.Context, *TypedChatModelAgentState[M], error) {
 	if h.afterToolCalls == nil {
 		return h.TypedBaseChatModelAgentMiddleware.AfterToolCallsRewriteState(ctx, s, tc)
 	}
 	return h.afterToolCalls(ctx, s, tc)
 }
 
-func (h *hooked[M]) BeforeFinalAnswer(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+func (h *hooked[M]) BeforeFinalAnswer(
+	ctx context.Context, s *TypedChatModelAgentState[M],
+) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 	if h.finalAnswer == nil {
 		return h.TypedBaseChatModelAgentMiddleware.BeforeFinalAnswer(ctx, s)
 	}
@@ -71,7 +89,9 @@ func (h *hooked[M]) AfterAgent(ctx context.Context, s *TypedChatModelAgentState[
 	return h.afterAgent(ctx, s)
 }
 
-func (h *hooked[M]) WrapModel(ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M]) (model.BaseModel[M], error) {
+func (h *hooked[M]) WrapModel(
+	ctx context.Context, m model.BaseModel[M], mc *TypedModelContext[M],
+) (model.BaseModel[M], error) {
 	if h.wrapModel == nil {
 		return h.TypedBaseChatModelAgentMiddleware.WrapModel(ctx, m, mc)
 	}
@@ -101,7 +121,9 @@ func (h *hooked[M]) leaveParts(r *schema.ToolResult) *schema.ToolResult {
 	return out
 }
 
-func (h *hooked[M]) WrapInvokableToolCall(_ context.Context, e InvokableToolCallEndpoint, tc *ToolContext) (InvokableToolCallEndpoint, error) {
+func (h *hooked[M]) WrapInvokableToolCall(
+	_ context.Context, e InvokableToolCallEndpoint, tc *ToolContext,
+) (InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, args string, opts ...tool.Option) (string, error) {
 		ctx, args, err := h.enter(ctx, tc, args)
 		if err != nil {
@@ -112,7 +134,9 @@ func (h *hooked[M]) WrapInvokableToolCall(_ context.Context, e InvokableToolCall
 	}, nil
 }
 
-func (h *hooked[M]) WrapStreamableToolCall(_ context.Context, e StreamableToolCallEndpoint, tc *ToolContext) (StreamableToolCallEndpoint, error) {
+func (h *hooked[M]) WrapStreamableToolCall(
+	_ context.Context, e StreamableToolCallEndpoint, tc *ToolContext,
+) (StreamableToolCallEndpoint, error) {
 	return func(ctx context.Context, args string, opts ...tool.Option) (*schema.StreamReader[string], error) {
 		ctx, args, err := h.enter(ctx, tc, args)
 		if err != nil {
@@ -126,7 +150,9 @@ func (h *hooked[M]) WrapStreamableToolCall(_ context.Context, e StreamableToolCa
 	}, nil
 }
 
-func (h *hooked[M]) WrapEnhancedInvokableToolCall(_ context.Context, e EnhancedInvokableToolCallEndpoint, tc *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+func (h *hooked[M]) WrapEnhancedInvokableToolCall(
+	_ context.Context, e EnhancedInvokableToolCallEndpoint, tc *ToolContext,
+) (EnhancedInvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arg *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
 		ctx, args, err := h.enter(ctx, tc, arg.Text)
 		if err != nil {
@@ -140,8 +166,12 @@ func (h *hooked[M]) WrapEnhancedInvokableToolCall(_ context.Context, e EnhancedI
 	}, nil
 }
 
-func (h *hooked[M]) WrapEnhancedStreamableToolCall(_ context.Context, e EnhancedStreamableToolCallEndpoint, tc *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
-	return func(ctx context.Context, arg *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+func (h *hooked[M]) WrapEnhancedStreamableToolCall(
+	_ context.Context, e EnhancedStreamableToolCallEndpoint, tc *ToolContext,
+) (EnhancedStreamableToolCallEndpoint, error) {
+	return func(ctx context.Context, arg *schema.ToolArgument,
+		opts ...tool.Option,
+	) (*schema.StreamReader[*schema.ToolResult], error) {
 		ctx, args, err := h.enter(ctx, tc, arg.Text)
 		if err != nil {
 			return nil, err
@@ -150,7 +180,8 @@ func (h *hooked[M]) WrapEnhancedStreamableToolCall(_ context.Context, e Enhanced
 		if err != nil {
 			return nil, err
 		}
-		return schema.StreamReaderWithConvert(s, func(r *schema.ToolResult) (*schema.ToolResult, error) { return h.leaveParts(r), nil }), nil
+		return schema.StreamReaderWithConvert(s,
+			func(r *schema.ToolResult) (*schema.ToolResult, error) { return h.leaveParts(r), nil }), nil
 	}, nil
 }
 
@@ -160,7 +191,9 @@ func with[M MessageType](handlers ...TypedChatModelAgentMiddleware[M]) func(*Typ
 }
 
 // aroundModel makes a model wrapper that calls before and after around each call.
-func aroundModel[M MessageType](before, after func()) func(context.Context, model.BaseModel[M], *TypedModelContext[M]) (model.BaseModel[M], error) {
+func aroundModel[M MessageType](
+	before, after func(),
+) func(context.Context, model.BaseModel[M], *TypedModelContext[M]) (model.BaseModel[M], error) {
 	return func(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
 		return &modelFunc[M]{
 			generate: func(ctx context.Context, h []M, opts ...model.Option) (M, error) {
@@ -207,12 +240,17 @@ func endError[M MessageType](t testing.TB, all []observed[M]) error {
 }
 
 // bare runs an agent without a runner.
-func bare[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], streaming bool, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func bare[M MessageType](ctx context.Context, a *TypedChatModelAgent[M], streaming bool,
+	opts ...AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	return a.Run(ctx, &TypedAgentInput[M]{Messages: []M{opsOf[M]().user("hi")}, EnableStreaming: streaming}, opts...)
 }
 
 // continueFrom resumes a run from its last event, an interrupt.
-func continueFrom[M MessageType](ctx context.Context, t testing.TB, a *TypedChatModelAgent[M], all []observed[M], streaming bool, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func continueFrom[M MessageType](
+	ctx context.Context, t testing.TB, a *TypedChatModelAgent[M], all []observed[M], streaming bool,
+	opts ...AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	t.Helper()
 	require.NotEmpty(t, all)
 	last := all[len(all)-1]

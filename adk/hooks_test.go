@@ -27,16 +27,24 @@ func everyHook[M MessageType](name string, notes *diary) *hooked[M] {
 		beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
 			return step(ctx, "BA"), rc, nil
 		},
-		beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+			_ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			return step(ctx, "BM"), s, nil
 		},
-		afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+			_ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			return step(ctx, "AM"), s, nil
 		},
-		afterToolCalls: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+		afterToolCalls: func(ctx context.Context, s *TypedChatModelAgentState[M],
+			_ *ToolCallsContext,
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			return step(ctx, "AT"), s, nil
 		},
-		finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+		finalAnswer: func(ctx context.Context,
+			s *TypedChatModelAgentState[M],
+		) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 			return step(ctx, "FA"), AcceptFinalAnswer, s, nil
 		},
 		afterAgent: func(ctx context.Context, _ *TypedChatModelAgentState[M]) (context.Context, error) {
@@ -75,7 +83,8 @@ func testHookOrder[M MessageType](t *testing.T, streaming bool) {
 		"1 AM (" + run + "/1BM/2BM)", "2 AM (" + run + "/1BM/2BM/1AM)",
 	}
 	want := slices.Concat([]string{"1 BA ()", "2 BA (/1BA)"}, turn,
-		[]string{"1 WT (" + run + ")", "2 WT (" + run + "/1WT)", "1 AT (" + run + ")", "2 AT (" + run + "/1AT)", "run hook"}, turn,
+		[]string{"1 WT (" + run + ")", "2 WT (" + run + "/1WT)", "1 AT (" + run + ")", "2 AT (" + run + "/1AT)", "run hook"},
+		turn,
 		[]string{"1 FA (" + run + ")", "2 FA (" + run + "/1FA)", "1 AA (" + run + ")", "2 AA (" + run + "/1AA)"})
 	require.Equal(t, want, notes.all())
 }
@@ -89,28 +98,42 @@ func TestHooks_ErrorEndsTheRun(t *testing.T) {
 // failingHooks are middlewares that fail in one hook each.
 func failingHooks[M MessageType](fail func() error) map[string]*hooked[M] {
 	return map[string]*hooked[M]{
-		"BeforeAgent": {beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+		"BeforeAgent": {beforeAgent: func(
+			ctx context.Context, rc *ChatModelAgentContext,
+		) (context.Context, *ChatModelAgentContext, error) {
 			return ctx, rc, fail()
 		}},
-		"BeforeModelRewriteState": {beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		"BeforeModelRewriteState": {beforeModel: func(
+			ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			return ctx, s, fail()
 		}},
-		"WrapModel": {wrapModel: func(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+		"WrapModel": {wrapModel: func(
+			_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M],
+		) (model.BaseModel[M], error) {
 			return m, fail()
 		}},
-		"AfterModelRewriteState": {afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		"AfterModelRewriteState": {afterModel: func(
+			ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			return ctx, s, fail()
 		}},
-		"AfterToolCallsRewriteState": {afterToolCalls: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+		"AfterToolCallsRewriteState": {afterToolCalls: func(
+			ctx context.Context, s *TypedChatModelAgentState[M], _ *ToolCallsContext,
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			return ctx, s, fail()
 		}},
-		"BeforeFinalAnswer": {finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+		"BeforeFinalAnswer": {finalAnswer: func(
+			ctx context.Context, s *TypedChatModelAgentState[M],
+		) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 			return ctx, RejectFinalAnswer, s, fail()
 		}},
 		"AfterAgent": {afterAgent: func(ctx context.Context, _ *TypedChatModelAgentState[M]) (context.Context, error) {
 			return ctx, fail()
 		}},
-		"wrapped tool call": {around: func(ctx context.Context, _ *ToolContext, args string) (context.Context, string, error) {
+		"wrapped tool call": {around: func(
+			ctx context.Context, _ *ToolContext, args string,
+		) (context.Context, string, error) {
 			return ctx, args, fail()
 		}},
 	}
@@ -159,19 +182,27 @@ func testNilHooks[M MessageType](t *testing.T, streaming bool) {
 		beforeAgent: func(context.Context, *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
 			return nil, nil, nil
 		},
-		beforeModel: func(context.Context, *TypedChatModelAgentState[M], *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		beforeModel: func(context.Context, *TypedChatModelAgentState[M],
+			*TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			return nil, nil, nil
 		},
 		wrapModel: func(context.Context, model.BaseModel[M], *TypedModelContext[M]) (model.BaseModel[M], error) {
 			return nil, nil
 		},
-		afterModel: func(context.Context, *TypedChatModelAgentState[M], *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		afterModel: func(context.Context, *TypedChatModelAgentState[M],
+			*TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			return nil, nil, nil
 		},
-		afterToolCalls: func(context.Context, *TypedChatModelAgentState[M], *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+		afterToolCalls: func(context.Context, *TypedChatModelAgentState[M],
+			*ToolCallsContext,
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			return nil, nil, nil
 		},
-		finalAnswer: func(context.Context, *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+		finalAnswer: func(context.Context,
+			*TypedChatModelAgentState[M],
+		) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 			return nil, AcceptFinalAnswer, nil, nil
 		},
 		afterAgent: func(context.Context, *TypedChatModelAgentState[M]) (context.Context, error) { return nil, nil },
@@ -188,7 +219,9 @@ type nilEndpoints[M MessageType] struct {
 	TypedBaseChatModelAgentMiddleware[M]
 }
 
-func (nilEndpoints[M]) WrapInvokableToolCall(context.Context, InvokableToolCallEndpoint, *ToolContext) (InvokableToolCallEndpoint, error) {
+func (nilEndpoints[M]) WrapInvokableToolCall(
+	context.Context, InvokableToolCallEndpoint, *ToolContext,
+) (InvokableToolCallEndpoint, error) {
 	return nil, nil
 }
 
@@ -209,18 +242,24 @@ func testHooksKeep[M MessageType](t *testing.T, streaming bool) {
 	}
 	turn := 0
 	h := &hooked[M]{
-		beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+			_ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			keep(s)
 			if turn++; turn == 1 { // a window on what is kept: the answer must not be put into its place 1
 				return ctx, &TypedChatModelAgentState[M]{Messages: kept[:1], ToolInfos: s.ToolInfos}, nil
 			}
 			return ctx, s, nil
 		},
-		afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+			_ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			keep(s)
 			return ctx, s, nil
 		},
-		afterToolCalls: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+		afterToolCalls: func(ctx context.Context, s *TypedChatModelAgentState[M],
+			_ *ToolCallsContext,
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			keep(s)
 			return ctx, s, nil
 		},
@@ -268,11 +307,13 @@ func testEarlyHooks[M MessageType](t *testing.T, streaming bool) {
 	h := &historian[M]{mark: true}
 	m := says(d.answer("", wanted{"t", "c1", object}), d.answer("done"))
 	var order diary
-	a := setup(t, m, []tool.BaseTool{echo("t")}, with[M](h, &toolDresser[M]{name: "outer", notes: &order}, &toolDresser[M]{name: "inner", notes: &order}))
+	a := setup(t, m, []tool.BaseTool{echo("t")},
+		with[M](h, &toolDresser[M]{name: "outer", notes: &order}, &toolDresser[M]{name: "inner", notes: &order}))
 	require.Equal(t, []string{asked, answered, ended}, linesOf(read(t, ask(t.Context(), TypedAgent[M](a), streaming))))
 	require.Equal(t, []string{"user: hi", "user: history"}, m.transcript()[0])
 	require.Equal(t, []string{"user: hi", "user: history", asked, answered, "user: history", ended}, h.after)
-	require.Equal(t, []string{"inner dresses t", "outer dresses t", "outer runs", "inner runs"}, order.all(), "once a run, the first one outermost")
+	require.Equal(t, []string{"inner dresses t", "outer dresses t", "outer runs", "inner runs"}, order.all(),
+		"once a run, the first one outermost")
 }
 
 // toolDresser puts something around each tool.
@@ -309,7 +350,9 @@ func testToolInfos[M MessageType](t *testing.T, streaming bool) {
 	callers := WithChatModelOptions([]model.Option{model.WithTools([]*schema.ToolInfo{{Name: "caller's"}})})
 	var seen diary
 	turn := 0
-	h := &hooked[M]{beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], mc *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+	h := &hooked[M]{beforeModel: func(
+		ctx context.Context, s *TypedChatModelAgentState[M], mc *TypedModelContext[M],
+	) (context.Context, *TypedChatModelAgentState[M], error) {
 		seen.add("state %v, call %v", names(s.ToolInfos), names(mc.Tools))
 		if turn++; turn == 1 {
 			s.DeferredToolInfos = append(s.DeferredToolInfos, s.ToolInfos[len(s.ToolInfos)-1])
@@ -328,7 +371,8 @@ func testToolInfos[M MessageType](t *testing.T, streaming bool) {
 		m.histories = nil
 		seen.lines = nil
 		require.Len(t, read(t, ask(t.Context(), TypedAgent[M](a), streaming, callers)), 3, "hidden tools can still be called")
-		require.Equal(t, []string{"state [a b], call [a b]", "attempt []", "state [], call [a b]", "attempt []"}, seen.all(), "rule agent/B19.21")
+		require.Equal(t, []string{"state [a b], call [a b]", "attempt []", "state [], call [a b]", "attempt []"}, seen.all(),
+			"rule agent/B19.21")
 	}
 	require.Equal(t, []string{"b"}, names(model.GetCommonOptions(nil, m.options[1]...).DeferredTools), "rule agent/L-10")
 	require.NotNil(t, model.GetCommonOptions(nil, m.options[1]...).Tools)
@@ -352,7 +396,9 @@ func testLastMessage[M MessageType](t *testing.T, streaming bool) {
 		var final []string
 		turn := 0
 		h := &hooked[M]{
-			afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+			afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+				_ *TypedModelContext[M],
+			) (context.Context, *TypedChatModelAgentState[M], error) {
 				if turn++; turn == 1 {
 					change(s)
 				}
@@ -405,11 +451,15 @@ func TestHooks_StructsRunOutsideOfHandlers(t *testing.T) {
 			}
 		}
 		h := &hooked[Message]{
-			beforeModel: func(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+			beforeModel: func(ctx context.Context, s *ChatModelAgentState,
+				_ *ModelContext,
+			) (context.Context, *ChatModelAgentState, error) {
 				notes.add("handler before %d", len(s.Messages))
 				return ctx, s, nil
 			},
-			afterModel: func(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+			afterModel: func(ctx context.Context, s *ChatModelAgentState,
+				_ *ModelContext,
+			) (context.Context, *ChatModelAgentState, error) {
 				notes.add("handler after %d", len(s.Messages))
 				return ctx, s, nil
 			},
@@ -427,11 +477,14 @@ func TestHooks_StructsRunOutsideOfHandlers(t *testing.T) {
 			c.ModelRetryConfig = &ModelRetryConfig{MaxRetries: 2, BackoffFunc: noPause}
 		}
 		require.Len(t, read(t, ask(t.Context(), Agent(setup(t, m, nil, conf, with[Message](h))), streaming)), 1)
-		require.Equal(t, []string{"a before 1", "b before 2", "handler before 3", "handler after 4", "a after 4", "b after 4"}, notes.all())
+		require.Equal(t, []string{"a before 1", "b before 2", "handler before 3", "handler after 4", "a after 4",
+			"b after 4"}, notes.all())
 		require.Equal(t, 3, m.calls())
 
 		bad := func(c *ChatModelAgentConfig) {
-			c.Middlewares = []AgentMiddleware{{BeforeChatModel: func(context.Context, *ChatModelAgentState) error { return errBroken }}}
+			c.Middlewares = []AgentMiddleware{{BeforeChatModel: func(context.Context, *ChatModelAgentState) error {
+				return errBroken
+			}}}
 		}
 		m = says(chatAnswer("done"))
 		require.ErrorIs(t, endError(t, read(t, ask(t.Context(), Agent(setup(t, m, nil, bad)), streaming))), errBroken)
@@ -453,7 +506,9 @@ func TestHooks_StateIsNotLocked(t *testing.T) {
 	var n int
 	count := func(ctx context.Context) (context.Context, error) { n++; return ctx, touch(ctx) }
 	h := &hooked[Message]{
-		beforeModel: func(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+		beforeModel: func(ctx context.Context, s *ChatModelAgentState,
+			_ *ModelContext,
+		) (context.Context, *ChatModelAgentState, error) {
 			_, err := count(ctx)
 			return ctx, s, err
 		},
@@ -461,15 +516,21 @@ func TestHooks_StateIsNotLocked(t *testing.T) {
 			_, err := count(ctx)
 			return m, err
 		},
-		afterModel: func(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+		afterModel: func(ctx context.Context, s *ChatModelAgentState,
+			_ *ModelContext,
+		) (context.Context, *ChatModelAgentState, error) {
 			_, err := count(ctx)
 			return ctx, s, err
 		},
-		afterToolCalls: func(ctx context.Context, s *ChatModelAgentState, _ *ToolCallsContext) (context.Context, *ChatModelAgentState, error) {
+		afterToolCalls: func(ctx context.Context, s *ChatModelAgentState,
+			_ *ToolCallsContext,
+		) (context.Context, *ChatModelAgentState, error) {
 			_, err := count(ctx)
 			return ctx, s, err
 		},
-		finalAnswer: func(ctx context.Context, s *ChatModelAgentState) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
+		finalAnswer: func(ctx context.Context,
+			s *ChatModelAgentState,
+		) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
 			_, err := count(ctx)
 			return ctx, AcceptFinalAnswer, s, err
 		},
@@ -505,12 +566,15 @@ func testWrappedErrors[M MessageType](t *testing.T, streaming bool) {
 	failed := errors.New("out of order")
 	const args = " {\"q\": 1}\n"
 	for name, bad := range map[string]tool.BaseTool{
-		"invokable":          &toolFunc{"t", func(context.Context, string) (string, error) { return "", failed }},
-		"streamable":         &streamToolFunc{"t", func(context.Context, string) (*schema.StreamReader[string], error) { return nil, failed }},
-		"enhanced invokable": &enhancedToolFunc{"t", func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) { return nil, failed }},
-		"enhanced streamable": &enhancedStreamToolFunc{"t", func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
-			return nil, failed
-		}},
+		"invokable": &toolFunc{"t", func(context.Context, string) (string, error) { return "", failed }},
+		"streamable": &streamToolFunc{"t",
+			func(context.Context, string) (*schema.StreamReader[string], error) { return nil, failed }},
+		"enhanced invokable": &enhancedToolFunc{"t",
+			func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) { return nil, failed }},
+		"enhanced streamable": &enhancedStreamToolFunc{"t",
+			func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+				return nil, failed
+			}},
 	} {
 		seen := &seesErrors[M]{}
 		a := setup(t, says(d.answer("", wanted{"t", "1", args})), []tool.BaseTool{bad}, with[M](seen))
@@ -532,7 +596,9 @@ func (s *seesErrors[M]) note(args string, nothing bool, err error) {
 	s.notes.add("%q %v", args, nothing)
 }
 
-func (s *seesErrors[M]) WrapInvokableToolCall(_ context.Context, e InvokableToolCallEndpoint, _ *ToolContext) (InvokableToolCallEndpoint, error) {
+func (s *seesErrors[M]) WrapInvokableToolCall(
+	_ context.Context, e InvokableToolCallEndpoint, _ *ToolContext,
+) (InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, args string, opts ...tool.Option) (string, error) {
 		text, err := e(ctx, args, opts...)
 		s.note(args, text == "", err)
@@ -540,7 +606,9 @@ func (s *seesErrors[M]) WrapInvokableToolCall(_ context.Context, e InvokableTool
 	}, nil
 }
 
-func (s *seesErrors[M]) WrapStreamableToolCall(_ context.Context, e StreamableToolCallEndpoint, _ *ToolContext) (StreamableToolCallEndpoint, error) {
+func (s *seesErrors[M]) WrapStreamableToolCall(
+	_ context.Context, e StreamableToolCallEndpoint, _ *ToolContext,
+) (StreamableToolCallEndpoint, error) {
 	return func(ctx context.Context, args string, opts ...tool.Option) (*schema.StreamReader[string], error) {
 		r, err := e(ctx, args, opts...)
 		s.note(args, r == nil, err)
@@ -548,7 +616,9 @@ func (s *seesErrors[M]) WrapStreamableToolCall(_ context.Context, e StreamableTo
 	}, nil
 }
 
-func (s *seesErrors[M]) WrapEnhancedInvokableToolCall(_ context.Context, e EnhancedInvokableToolCallEndpoint, _ *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+func (s *seesErrors[M]) WrapEnhancedInvokableToolCall(
+	_ context.Context, e EnhancedInvokableToolCallEndpoint, _ *ToolContext,
+) (EnhancedInvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arg *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error) {
 		r, err := e(ctx, arg, opts...)
 		s.note(arg.Text, r == nil, err)
@@ -556,8 +626,12 @@ func (s *seesErrors[M]) WrapEnhancedInvokableToolCall(_ context.Context, e Enhan
 	}, nil
 }
 
-func (s *seesErrors[M]) WrapEnhancedStreamableToolCall(_ context.Context, e EnhancedStreamableToolCallEndpoint, _ *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
-	return func(ctx context.Context, arg *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+func (s *seesErrors[M]) WrapEnhancedStreamableToolCall(
+	_ context.Context, e EnhancedStreamableToolCallEndpoint, _ *ToolContext,
+) (EnhancedStreamableToolCallEndpoint, error) {
+	return func(ctx context.Context, arg *schema.ToolArgument,
+		opts ...tool.Option,
+	) (*schema.StreamReader[*schema.ToolResult], error) {
 		r, err := e(ctx, arg, opts...)
 		s.note(arg.Text, r == nil, err)
 		return r, err

@@ -95,7 +95,8 @@ func testKeyOfRepeated[M MessageType](t *testing.T, streaming bool, durability D
 func TestIdempotencyKey_InsideAgentTools(t *testing.T) {
 	d := &chatDialect
 	k := newKeeper()
-	peek := &scripted[Message]{answers: [][]Message{{d.answer("", wanted{"note", "1", "inner"})}, {d.answer("inner done")}}}
+	peek := &scripted[Message]{answers: [][]Message{{d.answer("", wanted{"note", "1", "inner"})},
+		{d.answer("inner done")}}}
 	peek.hook = func(ctx context.Context, _ int, _ []Message) error { k.note(ctx, "model"); return nil }
 	inner := setup(t, model.BaseChatModel(peek), []tool.BaseTool{k.tool()})
 	start := &toolFunc{"start", func(ctx context.Context, args string) (string, error) {
@@ -104,7 +105,9 @@ func TestIdempotencyKey_InsideAgentTools(t *testing.T) {
 		k.note(ctx, "outer")
 		return "", nil
 	}}
-	drainAll(t, ask(t.Context(), Agent(setup(t, says(d.answer("", wanted{"start", "1", ""}), d.answer("done")), []tool.BaseTool{start})), false))
+	drainAll(t,
+		ask(t.Context(), Agent(setup(t, says(d.answer("", wanted{"start", "1", ""}), d.answer("done")),
+			[]tool.BaseTool{start})), false))
 	outer := k.keys["outer"][0]
 	require.NotEmpty(t, outer)
 	require.Equal(t, []string{outer, outer}, k.keys["outer"])

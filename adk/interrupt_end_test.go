@@ -20,22 +20,30 @@ func TestInterrupt_AfterTheLastMessage(t *testing.T) {
 	type ask = func(context.Context) error
 	hooks := map[string]func(ask) *hooked[*schema.Message]{
 		"after the model": func(a ask) *hooked[*schema.Message] {
-			return &hooked[*schema.Message]{afterModel: func(ctx context.Context, s state, _ *ModelContext) (context.Context, state, error) {
+			return &hooked[*schema.Message]{afterModel: func(
+				ctx context.Context, s state, _ *ModelContext,
+			) (context.Context, state, error) {
 				return ctx, s, a(ctx)
 			}}
 		},
 		"after tool calls": func(a ask) *hooked[*schema.Message] {
-			return &hooked[*schema.Message]{afterToolCalls: func(ctx context.Context, s state, _ *ToolCallsContext) (context.Context, state, error) {
+			return &hooked[*schema.Message]{afterToolCalls: func(
+				ctx context.Context, s state, _ *ToolCallsContext,
+			) (context.Context, state, error) {
 				return ctx, s, a(ctx)
 			}}
 		},
 		"before the final answer": func(a ask) *hooked[*schema.Message] {
-			return &hooked[*schema.Message]{finalAnswer: func(ctx context.Context, s state) (context.Context, FinalAnswerDecision, state, error) {
+			return &hooked[*schema.Message]{finalAnswer: func(
+				ctx context.Context, s state,
+			) (context.Context, FinalAnswerDecision, state, error) {
 				return ctx, AcceptFinalAnswer, s, a(ctx)
 			}}
 		},
 		"after the agent": func(a ask) *hooked[*schema.Message] {
-			return &hooked[*schema.Message]{afterAgent: func(ctx context.Context, _ state) (context.Context, error) { return ctx, a(ctx) }}
+			return &hooked[*schema.Message]{afterAgent: func(ctx context.Context, _ state) (context.Context, error) {
+				return ctx, a(ctx)
+			}}
 		},
 	}
 	for name, hook := range hooks {
@@ -131,7 +139,8 @@ func (e *endTest) inSequence() {
 		return
 	}
 	nextModel := &replies{all: []*schema.Message{schema.AssistantMessage("noted", nil)}}
-	next, err := NewChatModelAgent(e.Context(), &ChatModelAgentConfig{Name: "next", Description: "n", Instruction: "It said {said}.", Model: nextModel})
+	next, err := NewChatModelAgent(e.Context(),
+		&ChatModelAgentConfig{Name: "next", Description: "n", Instruction: "It said {said}.", Model: nextModel})
 	require.NoError(e, err)
 	seq, err := NewSequentialAgent(e.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{e.asker(), next}})
 	require.NoError(e, err)
@@ -146,7 +155,8 @@ func (e *endTest) inSequence() {
 
 // asTool: the message is the result of the agent tool.
 func (e *endTest) asTool() {
-	boss := &replies{all: []*schema.Message{callOf("asker", "b1", `{"request":"x"}`), schema.AssistantMessage("done", nil)}}
+	boss := &replies{all: []*schema.Message{callOf("asker", "b1", `{"request":"x"}`),
+		schema.AssistantMessage("done", nil)}}
 	e.run(newOrdinary(e.T, "boss", boss, NewAgentTool(e.Context(), e.asker())))
 	require.Len(e, boss.seen, 2, e.name)
 	require.Equal(e, "<text>", boss.seen[1][2].Content, e.name)

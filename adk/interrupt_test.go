@@ -42,7 +42,8 @@ func lastError(it *AsyncIterator[*AgentEvent]) (err error) {
 // asker is a chat model agent whose tool asks the user.
 func asker(t *testing.T, name string) *ChatModelAgent {
 	t.Helper()
-	return newOrdinary(t, name, recall(callOf("ask", "c-"+name, "x"), schema.AssistantMessage(name+" done", nil)), askTool("ask"))
+	return newOrdinary(t, name, recall(callOf("ask", "c-"+name, "x"), schema.AssistantMessage(name+" done", nil)),
+		askTool("ask"))
 }
 
 // infos are what a point and those around it say.
@@ -56,7 +57,8 @@ func infos(point *InterruptCtx) (all []any) {
 // Rule runtime/I8.
 func TestInterrupt_InfosHaveFixedTexts(t *testing.T) {
 	inner := flowOf(t, newOrdinary(t, "lead", &replies{all: []Message{transferTo("x")}}), asker(t, "x"))
-	deterministic := AgentWithDeterministicTransferTo(t.Context(), &DeterministicTransferConfig{Agent: inner, ToAgentNames: []string{"y"}})
+	deterministic := AgentWithDeterministicTransferTo(t.Context(),
+		&DeterministicTransferConfig{Agent: inner, ToAgentNames: []string{"y"}})
 	for want, a := range map[string]Agent{
 		"Sequential workflow interrupted":            sequenceOf(t, "w", asker(t, "x")),
 		"Loop workflow interrupted":                  loopAgentOf(t, "w", 1, asker(t, "x")),
@@ -112,8 +114,10 @@ func testOwnLevel[M MessageType](t *testing.T, streaming bool) {
 // What was interrupted is resumed once: the same call in the next round of a loop is a new one.
 // Rule runtime/I10.
 func TestInterrupt_StateIsGivenOnce(t *testing.T) {
-	m := &replies{all: []Message{callOf("ask", "c", "1"), schema.AssistantMessage("one", nil), callOf("ask", "c", "2"), schema.AssistantMessage("two", nil)}}
-	r := NewRunner(t.Context(), RunnerConfig{Agent: loopAgentOf(t, "loop", 2, newOrdinary(t, "a", m, askTool("ask"))), CheckPointStore: memory{}})
+	m := &replies{all: []Message{callOf("ask", "c", "1"), schema.AssistantMessage("one", nil), callOf("ask", "c", "2"),
+		schema.AssistantMessage("two", nil)}}
+	r := NewRunner(t.Context(), RunnerConfig{Agent: loopAgentOf(t, "loop", 2, newOrdinary(t, "a", m, askTool("ask"))),
+		CheckPointStore: memory{}})
 	first := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 	second := interruptOf(t, resumeWith(t, r, map[string]any{first[0].ID: "yes"}))
 	require.Equal(t, "may I?", second[0].Info, "not 'again'")
@@ -142,9 +146,12 @@ func TestInterrupt_WhoIsATarget(t *testing.T) {
 		outer   seen
 		data    any
 	}{
-		"nobody":       {func([]*InterruptCtx) map[string]any { return nil }, seen{true, false, true}, seen{true, false, true}, seen{false, true, true}, nil},
-		"one":          {func(p []*InterruptCtx) map[string]any { return map[string]any{p[0].ID: 7} }, seen{true, true, false}, seen{true, false, false}, seen{false, true, false}, 7},
-		"without data": {func(p []*InterruptCtx) map[string]any { return map[string]any{p[0].ID: nil} }, seen{true, true, false}, seen{true, false, false}, seen{false, true, false}, nil},
+		"nobody": {func([]*InterruptCtx) map[string]any { return nil }, seen{true, false, true},
+			seen{true, false, true}, seen{false, true, true}, nil},
+		"one": {func(p []*InterruptCtx) map[string]any { return map[string]any{p[0].ID: 7} },
+			seen{true, true, false}, seen{true, false, false}, seen{false, true, false}, 7},
+		"without data": {func(p []*InterruptCtx) map[string]any { return map[string]any{p[0].ID: nil} },
+			seen{true, true, false}, seen{true, false, false}, seen{false, true, false}, nil},
 		"all": {func(p []*InterruptCtx) map[string]any { return map[string]any{p[0].ID: 7, p[1].ID: 8, "unknown": 9} },
 			seen{true, true, false}, seen{true, true, false}, seen{false, true, false}, 7},
 	} {
@@ -254,9 +261,10 @@ func TestInterrupt_AgentThatCannotBeResumedIsAnError(t *testing.T) {
 		agent Agent
 		texts []string
 	}{
-		"the outermost":    {stops("a"), []string{point}},
-		"in a sequence":    {sequenceOf(t, "w", stops("a")), []string{point}},
-		"after a transfer": {flowOf(t, newOrdinary(t, "b", &replies{all: []Message{transferTo("a")}}), stops("a")), []string{point}},
+		"the outermost": {stops("a"), []string{point}},
+		"in a sequence": {sequenceOf(t, "w", stops("a")), []string{point}},
+		"after a transfer": {flowOf(t, newOrdinary(t, "b", &replies{all: []Message{transferTo("a")}}), stops("a")),
+			[]string{point}},
 		"around a resumable": {wrapper, []string{"does not implement ResumableAgent interface",
 			"your custom agent wrapper must implement the ResumableAgent interface"}},
 	} {
@@ -297,7 +305,9 @@ func TestInterrupt_ToolsOfBeforeAgent(t *testing.T) {
 
 func testAddedTools[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
-	h := &hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+	h := &hooked[M]{beforeAgent: func(
+		ctx context.Context, rc *ChatModelAgentContext,
+	) (context.Context, *ChatModelAgentContext, error) {
 		rc.Tools = append(slices.Clone(rc.Tools), askTool("ask"))
 		return ctx, rc, nil
 	}}
@@ -317,7 +327,8 @@ func testAddedTools[M MessageType](t *testing.T, streaming bool) {
 // Rules agent/R-9, runtime/I13.
 func TestInterrupt_CallsOfOneIDAreResumedOneByOne(t *testing.T) {
 	for _, id := range []string{"", "c"} {
-		m := &replies{all: []Message{chatAnswer("", wanted{"ask", id, "p"}, wanted{"ask", id, "q"}), schema.AssistantMessage("done", nil)}}
+		m := &replies{all: []Message{chatAnswer("", wanted{"ask", id, "p"}, wanted{"ask", id, "q"}),
+			schema.AssistantMessage("done", nil)}}
 		r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: memory{}})
 		points := interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 		require.Len(t, points, 2)

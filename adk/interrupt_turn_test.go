@@ -25,12 +25,16 @@ func testTurnInterrupt[M MessageType](t *testing.T, streaming bool) {
 	ops := opsOf[M]()
 	for name, hook := range map[string]func(ask func(context.Context) error) *hooked[M]{
 		"before the model": func(ask func(context.Context) error) *hooked[M] {
-			return &hooked[M]{beforeModel: func(ctx context.Context, s state, _ *TypedModelContext[M]) (context.Context, state, error) {
+			return &hooked[M]{beforeModel: func(
+				ctx context.Context, s state, _ *TypedModelContext[M],
+			) (context.Context, state, error) {
 				return ctx, s, ask(ctx)
 			}}
 		},
 		"around the model, behind a hook that has written": func(ask func(context.Context) error) *hooked[M] {
-			return &hooked[M]{wrapModel: func(ctx context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+			return &hooked[M]{wrapModel: func(
+				ctx context.Context, m model.BaseModel[M], _ *TypedModelContext[M],
+			) (model.BaseModel[M], error) {
 				return m, ask(ctx)
 			}, beforeModel: func(ctx context.Context, s state, _ *TypedModelContext[M]) (context.Context, state, error) {
 				s.Messages = append(s.Messages, ops.user("by the way"))
@@ -38,7 +42,9 @@ func testTurnInterrupt[M MessageType](t *testing.T, streaming bool) {
 			}}
 		},
 		"after the model": func(ask func(context.Context) error) *hooked[M] {
-			return &hooked[M]{afterModel: func(ctx context.Context, s state, _ *TypedModelContext[M]) (context.Context, state, error) {
+			return &hooked[M]{afterModel: func(
+				ctx context.Context, s state, _ *TypedModelContext[M],
+			) (context.Context, state, error) {
 				return ctx, s, ask(ctx)
 			}}
 		},
@@ -110,7 +116,9 @@ func TestInterrupt_AChangedHistoryIsAnsweredAnew(t *testing.T) {
 		asked := 0
 		m := &replies{all: []*schema.Message{schema.AssistantMessage("one", nil), schema.AssistantMessage("two", nil)}}
 		a := newHooked(t, m, &hooked[*schema.Message]{
-			afterModel: func(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+			afterModel: func(ctx context.Context, s *ChatModelAgentState,
+				_ *ModelContext,
+			) (context.Context, *ChatModelAgentState, error) {
 				if asked++; asked == 1 {
 					return ctx, s, compose.Interrupt(ctx, "is it good?")
 				}
@@ -124,13 +132,15 @@ func TestInterrupt_AChangedHistoryIsAnsweredAnew(t *testing.T) {
 		require.NoError(t, err)
 		texts, _ := drainAll(t, it)
 		require.Equal(t, []string{"a: two"}, texts)
-		require.Equal(t, []string{"hi", "one", "no, better"}, []string{m.seen[1][0].Content, m.seen[1][1].Content, m.seen[1][2].Content})
+		require.Equal(t, []string{"hi", "one", "no, better"},
+			[]string{m.seen[1][0].Content, m.seen[1][1].Content, m.seen[1][2].Content})
 	}
 }
 
 func newHooked(t *testing.T, m model.BaseChatModel, h ChatModelAgentMiddleware) *ChatModelAgent {
 	t.Helper()
-	a, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: "a", Description: "a", Model: m, Handlers: []ChatModelAgentMiddleware{h}})
+	a, err := NewChatModelAgent(t.Context(),
+		&ChatModelAgentConfig{Name: "a", Description: "a", Model: m, Handlers: []ChatModelAgentMiddleware{h}})
 	require.NoError(t, err)
 	return a
 }

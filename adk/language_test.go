@@ -20,12 +20,14 @@ func speak(t *testing.T, lang Language) {
 // Rules agent/LG-1, agent/LG-2.
 func TestLanguage_PromptsExistInBoth(t *testing.T) {
 	require.EqualError(t, SetLanguage(7), "invalid language: 7")
-	for _, prompt := range []string{TransferToAgentInstruction, TransferToAgentInstructionChinese, agentLine, agentLineChinese} {
+	for _, prompt := range []string{TransferToAgentInstruction, TransferToAgentInstructionChinese, agentLine,
+		agentLineChinese} {
 		require.Equal(t, 2, strings.Count(prompt, "%s"))
 	}
 	team := func() (Agent, *recalling) {
 		m := recall(chatAnswer("done"))
-		a, err := SetSubAgents(t.Context(), newOrdinary(t, "boss", m), []Agent{newOrdinary(t, "helper", recall(chatAnswer("helped")))})
+		a, err := SetSubAgents(t.Context(), newOrdinary(t, "boss", m),
+			[]Agent{newOrdinary(t, "helper", recall(chatAnswer("helped")))})
 		require.NoError(t, err)
 		return a, m
 	}
@@ -44,8 +46,10 @@ func TestLanguage_PromptsExistInBoth(t *testing.T) {
 		instruction, tool, result string
 		line                      string
 	}{
-		{LanguageEnglish, TransferToAgentInstruction, TransferToAgentToolDesc, "successfully transferred to agent [x]", agentLine},
-		{LanguageChinese, TransferToAgentInstructionChinese, TransferToAgentToolDescChinese, "成功移交任务至 agent [x]", agentLineChinese},
+		{LanguageEnglish, TransferToAgentInstruction, TransferToAgentToolDesc, "successfully transferred to agent [x]",
+			agentLine},
+		{LanguageChinese, TransferToAgentInstructionChinese, TransferToAgentToolDescChinese, "成功移交任务至 agent [x]",
+			agentLineChinese},
 	} {
 		speak(t, c.lang)
 		a, m := team()
@@ -57,5 +61,6 @@ func TestLanguage_PromptsExistInBoth(t *testing.T) {
 		require.Equal(t, want, instruction(a, m), "the instruction is made once")
 		require.NotEqual(t, c.tool, describe())
 	}
-	require.True(t, strings.HasPrefix(agentLine, "\n") && strings.HasPrefix(agentLineChinese, "\n"), "the list starts with a newline")
+	require.True(t, strings.HasPrefix(agentLine, "\n") && strings.HasPrefix(agentLineChinese, "\n"),
+		"the list starts with a newline")
 }

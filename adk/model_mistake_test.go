@@ -25,20 +25,22 @@ func barTools(t testing.TB) []tool.BaseTool {
 	text := func(_ context.Context, d drink) (string, error) { return fmt.Sprint(d.Name, d.Size), nil }
 	invokable, err := utils.InferTool("order", "", text)
 	require.NoError(t, err)
-	streamable, err := utils.InferStreamTool("pour", "", func(ctx context.Context, d drink) (*schema.StreamReader[string], error) {
-		s, err := text(ctx, d)
-		return schema.StreamReaderFromArray([]string{s}), err
-	})
+	streamable, err := utils.InferStreamTool("pour", "",
+		func(ctx context.Context, d drink) (*schema.StreamReader[string], error) {
+			s, err := text(ctx, d)
+			return schema.StreamReaderFromArray([]string{s}), err
+		})
 	require.NoError(t, err)
 	enhanced, err := utils.InferEnhancedTool("show", "", func(ctx context.Context, d drink) (*schema.ToolResult, error) {
 		s, err := text(ctx, d)
 		return textResult(s), err
 	})
 	require.NoError(t, err)
-	enhancedStream, err := utils.InferEnhancedStreamTool("film", "", func(ctx context.Context, d drink) (*schema.StreamReader[*schema.ToolResult], error) {
-		s, err := text(ctx, d)
-		return schema.StreamReaderFromArray([]*schema.ToolResult{textResult(s)}), err
-	})
+	enhancedStream, err := utils.InferEnhancedStreamTool("film", "",
+		func(ctx context.Context, d drink) (*schema.StreamReader[*schema.ToolResult], error) {
+			s, err := text(ctx, d)
+			return schema.StreamReaderFromArray([]*schema.ToolResult{textResult(s)}), err
+		})
 	require.NoError(t, err)
 	return []tool.BaseTool{invokable, streamable, enhanced, enhancedStream}
 }
@@ -69,16 +71,21 @@ func testMistakesReported[M MessageType](t *testing.T, streaming, eager bool) {
 		all := read(t, ask(t.Context(), TypedAgent[M](setup[M](t, m, barTools(t), reportsMistakes[M](eager))), streaming))
 		lines := linesOf(all)
 		open, shut := "", ""
-		if kind, ordinary := any(m).(*scripted[*schema.Message]); ordinary && kind != nil && (name == "show" || name == "film") {
+		if kind, ordinary := any(m).(*scripted[*schema.Message]); ordinary && kind != nil && (name == "show" ||
+			name == "film") {
 			open, shut = "text(", ")"
 		}
-		require.Contains(t, lines, "tool "+name+"#1: "+open+"The call was not executed: name is required; size must be at most 3"+shut)
-		require.Contains(t, lines, "tool "+name+"#2: "+open+"The call was not executed: the arguments are not valid JSON: unexpected EOF"+shut)
-		require.Contains(t, lines, `tool nope#3: The call was not executed: there is no tool "nope"; the tools are order, pour, show, film`)
+		require.Contains(t, lines, "tool "+name+"#1: "+open+
+			"The call was not executed: name is required; size must be at most 3"+shut)
+		require.Contains(t, lines, "tool "+name+"#2: "+open+
+			"The call was not executed: the arguments are not valid JSON: unexpected EOF"+shut)
+		require.Contains(t, lines,
+			`tool nope#3: The call was not executed: there is no tool "nope"; the tools are order, pour, show, film`)
 		require.Contains(t, lines, "tool "+name+"#4: "+open+"tea2"+shut, "the default is applied")
 		require.Equal(t, "assistant: done", lines[len(lines)-1])
 		seen := m.transcript()
-		require.Contains(t, seen[len(seen)-1], "tool nope#3: The call was not executed: there is no tool \"nope\"; the tools are order, pour, show, film")
+		require.Contains(t, seen[len(seen)-1],
+			"tool nope#3: The call was not executed: there is no tool \"nope\"; the tools are order, pour, show, film")
 	}
 }
 
@@ -96,12 +103,14 @@ func testMistakesFatal[M MessageType](t *testing.T, streaming bool) {
 	}{
 		"unknown tool": {
 			wanted{"nope", "7", "{}"},
-			ModelMistake{Kind: MistakeUnknownTool, Tool: "nope", Text: `there is no tool "nope"; the tools are order, pour, show, film`},
+			ModelMistake{Kind: MistakeUnknownTool, Tool: "nope",
+				Text: `there is no tool "nope"; the tools are order, pour, show, film`},
 			"tool nope not found in toolsNode indexes",
 		},
 		"no JSON": {
 			wanted{"order", "7", "no"},
-			ModelMistake{Kind: MistakeArguments, Tool: "order", Text: "the arguments are not valid JSON: invalid character 'o' in literal null (expecting 'u')"},
+			ModelMistake{Kind: MistakeArguments, Tool: "order",
+				Text: "the arguments are not valid JSON: invalid character 'o' in literal null (expecting 'u')"},
 			"[LocalFunc] failed to unmarshal arguments in json, toolName=order, err=",
 		},
 		"another type": {
@@ -132,7 +141,8 @@ func TestMistakes_MaxMistakesInARow(t *testing.T) {
 
 func testMaxMistakes[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
-	bad, good := d.answer("", wanted{"nope", "b", "{}"}, wanted{"order", "c", "{}"}), d.answer("", wanted{"order", "g", `{"name":"tea"}`})
+	bad, good := d.answer("", wanted{"nope", "b", "{}"}, wanted{"order", "c", "{}"}), d.answer("",
+		wanted{"order", "g", `{"name":"tea"}`})
 	mixed := d.answer("", wanted{"order", "d", "{}"}, wanted{"order", "g", `{"name":"tea"}`})
 	for name, c := range map[string]struct {
 		max     int
@@ -150,7 +160,8 @@ func testMaxMistakes[M MessageType](t *testing.T, streaming bool) {
 		t.Run(name, func(t *testing.T) {
 			for _, eager := range []bool{false, true} {
 				m := says(c.answers...)
-				a := setup[M](t, m, barTools(t), reportsMistakes[M](eager), func(conf *TypedChatModelAgentConfig[M]) { conf.ToolsConfig.MaxMistakes = c.max })
+				a := setup[M](t, m, barTools(t), reportsMistakes[M](eager),
+					func(conf *TypedChatModelAgentConfig[M]) { conf.ToolsConfig.MaxMistakes = c.max })
 				all := read(t, ask(t.Context(), TypedAgent[M](a), streaming))
 				require.Equal(t, c.calls, m.calls())
 				if !c.fails {
@@ -215,10 +226,12 @@ func TestMistakes_TransferToNobody(t *testing.T) {
 			a := setup[*schema.Message](t, says(answers...), nil, func(c *ChatModelAgentConfig) {
 				c.Name, c.ToolsConfig.ReportMistakes = "boss", report
 			})
-			worker := setup[*schema.Message](t, says(schema.AssistantMessage("worked", nil)), nil, func(c *ChatModelAgentConfig) { c.Name = "worker" })
+			worker := setup[*schema.Message](t, says(schema.AssistantMessage("worked", nil)), nil,
+				func(c *ChatModelAgentConfig) { c.Name = "worker" })
 			return flowOf(t, a, worker)
 		}
-		all := read(t, ask(t.Context(), boss(true, chatAnswer("", transferCall("1", "sales")), chatAnswer("", transferCall("2", "worker"))), streaming))
+		all := read(t, ask(t.Context(),
+			boss(true, chatAnswer("", transferCall("1", "sales")), chatAnswer("", transferCall("2", "worker"))), streaming))
 		require.Equal(t, []string{
 			`assistant: [transfer_to_agent#1 {"agent_name":"sales"}]`,
 			`tool transfer_to_agent#1: The call was not executed: there is no agent "sales" to transfer to; the agents are worker`,
@@ -241,7 +254,8 @@ func TestMistakes_TransferToNobody(t *testing.T) {
 
 // What an agent, a graph or a tool inside a tool has got wrong is the failure of that tool.
 func TestMistakes_InsideAToolAreNotTheModels(t *testing.T) {
-	inner := setup[*schema.Message](t, says(chatAnswer("", wanted{"nope", "i", "{}"})), barTools(t), func(c *ChatModelAgentConfig) { c.Name, c.Description = "inner", "an agent" })
+	inner := setup[*schema.Message](t, says(chatAnswer("", wanted{"nope", "i", "{}"})), barTools(t),
+		func(c *ChatModelAgentConfig) { c.Name, c.Description = "inner", "an agent" })
 	order := barTools(t)[0].(tool.InvokableTool)
 	node, err := compose.NewToolNode(t.Context(), &compose.ToolsNodeConfig{Tools: barTools(t)})
 	require.NoError(t, err)
@@ -260,12 +274,14 @@ func TestMistakes_InsideAToolAreNotTheModels(t *testing.T) {
 		"tool": utils.NewTool(&schema.ToolInfo{Name: "tool"}, func(ctx context.Context, _ map[string]any) (string, error) {
 			return order.InvokableRun(ctx, "{")
 		}),
-		"panic": &toolFunc{"panic", func(context.Context, string) (string, error) { panic(&tool.ArgumentsError{Problems: []string{"x"}}) }},
+		"panic": &toolFunc{"panic",
+			func(context.Context, string) (string, error) { panic(&tool.ArgumentsError{Problems: []string{"x"}}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info, err := broken.Info(t.Context())
 			require.NoError(t, err)
-			a := setup[*schema.Message](t, says(chatAnswer("", wanted{info.Name, "o", `{"request":"go"}`}), chatAnswer("done")), []tool.BaseTool{broken},
+			a := setup[*schema.Message](t, says(chatAnswer("", wanted{info.Name, "o", `{"request":"go"}`}), chatAnswer("done")),
+				[]tool.BaseTool{broken},
 				reportsMistakes[*schema.Message](false))
 			err = failure(t, read(t, ask(t.Context(), Agent(a), false)))
 			if mistake := new(ModelMistake); errors.As(err, &mistake) {
@@ -277,18 +293,23 @@ func TestMistakes_InsideAToolAreNotTheModels(t *testing.T) {
 
 // A tool of the user's may say that its arguments are wrong, whatever it checks.
 func TestMistakes_OfAToolOfOnesOwn(t *testing.T) {
-	a := setup[*schema.Message](t, says(chatAnswer("", wanted{"book", "1", `"yesterday"`}), chatAnswer("done")), []tool.BaseTool{
-		&toolFunc{"book", func(context.Context, string) (string, error) {
-			return "", fmt.Errorf("book: %w", &tool.ArgumentsError{Problems: []string{"the day must be in the future"}})
-		}},
-	}, reportsMistakes[*schema.Message](false))
-	require.Contains(t, linesOf(read(t, ask(t.Context(), Agent(a), false))), "tool book#1: The call was not executed: the day must be in the future")
+	a := setup[*schema.Message](t, says(chatAnswer("", wanted{"book", "1", `"yesterday"`}), chatAnswer("done")),
+		[]tool.BaseTool{
+			&toolFunc{"book", func(context.Context, string) (string, error) {
+				return "", fmt.Errorf("book: %w", &tool.ArgumentsError{Problems: []string{"the day must be in the future"}})
+			}},
+		}, reportsMistakes[*schema.Message](false))
+	require.Contains(t, linesOf(read(t, ask(t.Context(), Agent(a), false))),
+		"tool book#1: The call was not executed: the day must be in the future")
 }
 
 func TestMistakes_UnknownToolsHandlerAnswersItself(t *testing.T) {
-	a := setup[*schema.Message](t, says(chatAnswer("", wanted{"nope", "1", "{}"}), chatAnswer("done")), barTools(t), reportsMistakes[*schema.Message](false),
+	a := setup[*schema.Message](t, says(chatAnswer("", wanted{"nope", "1", "{}"}), chatAnswer("done")), barTools(t),
+		reportsMistakes[*schema.Message](false),
 		func(c *ChatModelAgentConfig) {
-			c.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) { return "no " + name, nil }
+			c.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) {
+				return "no " + name, nil
+			}
 		})
 	require.Contains(t, linesOf(read(t, ask(t.Context(), Agent(a), false))), "tool nope#1: no nope")
 }
@@ -298,7 +319,8 @@ func TestMistakes_InTheLanguageOfPrompts(t *testing.T) {
 	defer func() { require.NoError(t, SetLanguage(LanguageEnglish)) }()
 	bad := chatAnswer("", wanted{"nope", "1", "{}"})
 	m := says(bad, bad, bad, bad)
-	all := read(t, ask(t.Context(), Agent(setup[*schema.Message](t, m, barTools(t), reportsMistakes[*schema.Message](false))), false))
+	all := read(t, ask(t.Context(),
+		Agent(setup[*schema.Message](t, m, barTools(t), reportsMistakes[*schema.Message](false))), false))
 	require.Contains(t, linesOf(all)[1], "调用未执行：")
 	require.ErrorAs(t, failure(t, all), new(*ModelMistake))
 	require.Equal(t, 4, m.calls())
@@ -306,8 +328,10 @@ func TestMistakes_InTheLanguageOfPrompts(t *testing.T) {
 
 // The agent that was given to SetSubAgents, and not the one that it returned, cannot hand a run over.
 func TestTransfer_OutsideTheFlowIsAnError(t *testing.T) {
-	a := setup[*schema.Message](t, says(chatAnswer("", transferCall("1", "worker"))), nil, func(c *ChatModelAgentConfig) { c.Name = "boss" })
-	worker := setup[*schema.Message](t, says(chatAnswer("", transferCall("2", "boss"))), nil, func(c *ChatModelAgentConfig) { c.Name = "worker" })
+	a := setup[*schema.Message](t, says(chatAnswer("", transferCall("1", "worker"))), nil,
+		func(c *ChatModelAgentConfig) { c.Name = "boss" })
+	worker := setup[*schema.Message](t, says(chatAnswer("", transferCall("2", "boss"))), nil,
+		func(c *ChatModelAgentConfig) { c.Name = "worker" })
 	flowOf(t, a, worker)
 	for name, run := range map[string]func() *AsyncIterator[*AgentEvent]{
 		"boss":   func() *AsyncIterator[*AgentEvent] { return ask(t.Context(), Agent(a), false) },
@@ -317,7 +341,8 @@ func TestTransfer_OutsideTheFlowIsAnError(t *testing.T) {
 		},
 	} {
 		err := failure(t, read(t, run()))
-		require.ErrorContains(t, err, "it runs without the agents around it; SetSubAgents returns the agent that has them, run that one", name)
+		require.ErrorContains(t, err,
+			"it runs without the agents around it; SetSubAgents returns the agent that has them, run that one", name)
 		require.NotErrorAs(t, err, new(*ModelMistake))
 	}
 }

@@ -18,24 +18,27 @@ func innerAgents(t *testing.T) map[string]Agent {
 	slow := func(name string, answers ...Message) *ChatModelAgent {
 		replies := recall(answers...)
 		look := &toolFunc{"look", func(context.Context, string) (string, error) { return "6*7", nil }}
-		return newOrdinary(t, name, &modelFunc[Message]{generate: func(ctx context.Context, in []Message, opts ...model.Option) (Message, error) {
-			time.Sleep(time.Second)
-			return replies.Generate(ctx, in, opts...)
-		}}, look)
+		return newOrdinary(t, name,
+			&modelFunc[Message]{generate: func(ctx context.Context, in []Message, opts ...model.Option) (Message, error) {
+				time.Sleep(time.Second)
+				return replies.Generate(ctx, in, opts...)
+			}}, look)
 	}
 	answer := schema.AssistantMessage("42", nil)
 	looks := func(name string) *ChatModelAgent { return slow(name, callOf("look", "l", "{}"), answer) }
-	loop, err := NewLoopAgent(t.Context(), &LoopAgentConfig{Name: "loop", SubAgents: []Agent{looks("one")}, MaxIterations: 2})
+	loop, err := NewLoopAgent(t.Context(),
+		&LoopAgentConfig{Name: "loop", SubAgents: []Agent{looks("one")}, MaxIterations: 2})
 	require.NoError(t, err)
 	par, err := NewParallelAgent(t.Context(), &ParallelAgentConfig{Name: "par", SubAgents: []Agent{looks("one")}})
 	require.NoError(t, err)
 	return map[string]Agent{
-		"chat agent":     looks("one"),
-		"sequence":       sequenceOf(t, "seq", slow("one", schema.AssistantMessage("first", nil)), looks("two")),
-		"loop":           loop,
-		"parallel":       par,
-		"transfer":       flowOf(t, slow("top", callOf(TransferToAgentToolName, "t", `{"agent_name":"sub"}`)), looks("sub")),
-		"agent tool":     newOrdinary(t, "mid", recall(callOf("one", "o", `{"request":"x"}`), answer), NewAgentTool(t.Context(), looks("one"))),
+		"chat agent": looks("one"),
+		"sequence":   sequenceOf(t, "seq", slow("one", schema.AssistantMessage("first", nil)), looks("two")),
+		"loop":       loop,
+		"parallel":   par,
+		"transfer":   flowOf(t, slow("top", callOf(TransferToAgentToolName, "t", `{"agent_name":"sub"}`)), looks("sub")),
+		"agent tool": newOrdinary(t, "mid", recall(callOf("one", "o", `{"request":"x"}`), answer),
+			NewAgentTool(t.Context(), looks("one"))),
 		"tool in a tool": newOrdinary(t, "mid", recall(callOf("ask", "o", "{}"), answer), askingTool(t, looks("one"))),
 	}
 }
@@ -76,18 +79,25 @@ func TestNestedRun_InsideToolsAndHooks(t *testing.T) {
 					return err
 				}
 				h := &hooked[Message]{
-					beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+					beforeAgent: func(ctx context.Context,
+						rc *ChatModelAgentContext,
+					) (context.Context, *ChatModelAgentContext, error) {
 						return ctx, rc, ask(ctx, "BeforeAgent")
 					},
-					beforeModel: func(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+					beforeModel: func(ctx context.Context, s *ChatModelAgentState,
+						_ *ModelContext,
+					) (context.Context, *ChatModelAgentState, error) {
 						return ctx, s, ask(ctx, "BeforeModelRewriteState")
 					},
-					afterModel: func(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+					afterModel: func(ctx context.Context, s *ChatModelAgentState,
+						_ *ModelContext,
+					) (context.Context, *ChatModelAgentState, error) {
 						return ctx, s, ask(ctx, "AfterModelRewriteState")
 					},
 				}
 				asking := &toolFunc{"ask", func(ctx context.Context, _ string) (string, error) { return "ok", ask(ctx, "tool") }}
-				outer := setup(t, recall(callOf("ask", "c", "{}"), schema.AssistantMessage("done", nil)), []tool.BaseTool{asking}, with[Message](h))
+				outer := setup(t, recall(callOf("ask", "c", "{}"), schema.AssistantMessage("done", nil)), []tool.BaseTool{asking},
+					with[Message](h))
 				texts, _ := drainAll(t, NewRunner(t.Context(), RunnerConfig{Agent: outer}).Query(t.Context(), "hi"))
 				require.Equal(t, "tester: done", texts[len(texts)-1], "%s in %s", name, where)
 				require.Contains(t, answers, "42", "%s in %s", name, where)
@@ -100,7 +110,8 @@ func TestNestedRun_InsideToolsAndHooks(t *testing.T) {
 func TestNestedRun_SeesTheCallThatStartedIt(t *testing.T) {
 	replies := recall(schema.AssistantMessage("42", nil))
 	inner := sequenceOf(t, "seq", newOrdinary(t, "one", replies))
-	outer := newOrdinary(t, "outer", recall(callOf("ask", "c", "{}"), schema.AssistantMessage("done", nil)), askingTool(t, inner))
+	outer := newOrdinary(t, "outer", recall(callOf("ask", "c", "{}"), schema.AssistantMessage("done", nil)),
+		askingTool(t, inner))
 	drainAll(t, NewRunner(t.Context(), RunnerConfig{Agent: outer}).Query(t.Context(), "hi"))
 	require.Len(t, replies.seen[0], 2)
 	require.Equal(t, "hi", replies.seen[0][0].Content)
@@ -134,7 +145,8 @@ func TestNestedRun_ASafePointCancelLeavesItAlone(t *testing.T) {
 func TestNestedRun_AnImmediateCancelStopsItQuietly(t *testing.T) {
 	for name := range innerAgents(t) {
 		synctest.Test(t, func(t *testing.T) {
-			outer := newOrdinary(t, "outer", recall(callOf("ask", "c", "{}"), schema.AssistantMessage("done", nil)), askingTool(t, innerAgents(t)[name]))
+			outer := newOrdinary(t, "outer", recall(callOf("ask", "c", "{}"), schema.AssistantMessage("done", nil)),
+				askingTool(t, innerAgents(t)[name]))
 			option, cancel := WithCancel()
 			it := NewRunner(t.Context(), RunnerConfig{Agent: outer}).Query(t.Context(), "hi", option)
 			time.Sleep(time.Second / 2)

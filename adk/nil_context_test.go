@@ -44,5 +44,6 @@ func TestNilContext_IsOutsideARun(t *testing.T) {
 	require.Nil(t, done)
 	_, requested := mode()
 	require.False(t, requested)
-	require.Equal(t, "agent:a", compose.GetCurrentAddress(AppendAddressSegment(noContext, AddressSegmentAgent, "a")).String())
+	require.Equal(t, "agent:a",
+		compose.GetCurrentAddress(AppendAddressSegment(noContext, AddressSegmentAgent, "a")).String())
 }

@@ -76,7 +76,9 @@ func (*genericOfKind[M]) AfterAgent(ctx context.Context, _ *TypedChatModelAgentS
 func (mixin) helper()            {}
 func (*genericMixin[T]) Helper() {}
 func (withFields) Unrelated()    {}
-func (*withMixin) WrapModel(_ context.Context, m model.BaseModel[Message], _ *ModelContext) (model.BaseModel[Message], error) {
+func (*withMixin) WrapModel(_ context.Context, m model.BaseModel[Message],
+	_ *ModelContext,
+) (model.BaseModel[Message], error) {
 	return m, nil
 }
 
@@ -158,7 +160,8 @@ func listed(s *handlerSet[Message]) (hooks []string) {
 // TestOverride_EveryHook: each method by itself is seen, on middlewares of both kinds of message.
 func TestOverride_EveryHook(t *testing.T) {
 	hooks := map[string]ChatModelAgentMiddleware{
-		"BeforeAgent": &onlyBeforeAgent{}, "BeforeModelRewriteState": &onlyBeforeModel{}, "AfterModelRewriteState": &onlyAfterModel{},
+		"BeforeAgent": &onlyBeforeAgent{}, "BeforeModelRewriteState": &onlyBeforeModel{},
+		"AfterModelRewriteState":     &onlyAfterModel{},
 		"AfterToolCallsRewriteState": &onlyAfterTools{}, "BeforeFinalAnswer": &onlyGate{}, "AfterAgent": &pointerBase{},
 		"WrapModel": &onlyWrapModel{}, "WrapInvokableToolCall": &nilEndpoints[Message]{},
 		"WrapStreamableToolCall": &onlyStreamable{}, "WrapEnhancedInvokableToolCall": &onlyEnhanced{},
@@ -184,31 +187,49 @@ type (
 	onlyEnhancedStreamable struct{ BaseChatModelAgentMiddleware }
 )
 
-func (*onlyBeforeAgent) BeforeAgent(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+func (*onlyBeforeAgent) BeforeAgent(
+	ctx context.Context, rc *ChatModelAgentContext,
+) (context.Context, *ChatModelAgentContext, error) {
 	return ctx, rc, nil
 }
-func (*onlyBeforeModel) BeforeModelRewriteState(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+func (*onlyBeforeModel) BeforeModelRewriteState(
+	ctx context.Context, s *ChatModelAgentState, _ *ModelContext,
+) (context.Context, *ChatModelAgentState, error) {
 	return ctx, s, nil
 }
-func (*onlyAfterModel) AfterModelRewriteState(ctx context.Context, s *ChatModelAgentState, _ *ModelContext) (context.Context, *ChatModelAgentState, error) {
+func (*onlyAfterModel) AfterModelRewriteState(
+	ctx context.Context, s *ChatModelAgentState, _ *ModelContext,
+) (context.Context, *ChatModelAgentState, error) {
 	return ctx, s, nil
 }
-func (*onlyAfterTools) AfterToolCallsRewriteState(ctx context.Context, s *ChatModelAgentState, _ *ToolCallsContext) (context.Context, *ChatModelAgentState, error) {
+func (*onlyAfterTools) AfterToolCallsRewriteState(
+	ctx context.Context, s *ChatModelAgentState, _ *ToolCallsContext,
+) (context.Context, *ChatModelAgentState, error) {
 	return ctx, s, nil
 }
-func (*onlyGate) BeforeFinalAnswer(ctx context.Context, s *ChatModelAgentState) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
+func (*onlyGate) BeforeFinalAnswer(
+	ctx context.Context, s *ChatModelAgentState,
+) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
 	return ctx, AcceptFinalAnswer, s, nil
 }
-func (*onlyWrapModel) WrapModel(_ context.Context, m model.BaseModel[Message], _ *ModelContext) (model.BaseModel[Message], error) {
+func (*onlyWrapModel) WrapModel(
+	_ context.Context, m model.BaseModel[Message], _ *ModelContext,
+) (model.BaseModel[Message], error) {
 	return m, nil
 }
-func (*onlyStreamable) WrapStreamableToolCall(_ context.Context, e StreamableToolCallEndpoint, _ *ToolContext) (StreamableToolCallEndpoint, error) {
+func (*onlyStreamable) WrapStreamableToolCall(
+	_ context.Context, e StreamableToolCallEndpoint, _ *ToolContext,
+) (StreamableToolCallEndpoint, error) {
 	return e, nil
 }
-func (*onlyEnhanced) WrapEnhancedInvokableToolCall(_ context.Context, e EnhancedInvokableToolCallEndpoint, _ *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+func (*onlyEnhanced) WrapEnhancedInvokableToolCall(
+	_ context.Context, e EnhancedInvokableToolCallEndpoint, _ *ToolContext,
+) (EnhancedInvokableToolCallEndpoint, error) {
 	return e, nil
 }
-func (*onlyEnhancedStreamable) WrapEnhancedStreamableToolCall(_ context.Context, e EnhancedStreamableToolCallEndpoint, _ *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
+func (*onlyEnhancedStreamable) WrapEnhancedStreamableToolCall(
+	_ context.Context, e EnhancedStreamableToolCallEndpoint, _ *ToolContext,
+) (EnhancedStreamableToolCallEndpoint, error) {
 	return e, nil
 }
 
@@ -226,7 +247,8 @@ func TestOverride_NilBaseWorksAndNilMiddlewareIsRefused(t *testing.T) {
 	require.Equal(t, AcceptFinalAnswer, decision)
 
 	for _, none := range []ChatModelAgentMiddleware{nil, base, (*pointerBase)(nil)} {
-		_, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Model: says(chatAnswer("x")), Handlers: []ChatModelAgentMiddleware{&pointerBase{}, none}})
+		_, err := NewChatModelAgent(t.Context(),
+			&ChatModelAgentConfig{Model: says(chatAnswer("x")), Handlers: []ChatModelAgentMiddleware{&pointerBase{}, none}})
 		require.ErrorContains(t, err, "nil at index 1")
 	}
 }

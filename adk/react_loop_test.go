@@ -34,7 +34,8 @@ func testLoopResults[M MessageType](t *testing.T, streaming bool) {
 			calls = append(calls, wanted{"t", fmt.Sprint(i), args})
 			want = append(want, fmt.Sprintf("tool t#%d: %s", i, args))
 		}
-		slow := &toolFunc{"t", func(_ context.Context, args string) (string, error) { time.Sleep(delays[args]); return args, nil }}
+		slow := &toolFunc{"t",
+			func(_ context.Context, args string) (string, error) { time.Sleep(delays[args]); return args, nil }}
 		m := says(d.answer("", calls...), d.answer("done"))
 		all := linesOf(read(t, bare(t.Context(), setup(t, m, []tool.BaseTool{slow}, func(c *TypedChatModelAgentConfig[M]) {
 			c.ToolsConfig.EagerExecution = round%2 == 0
@@ -91,12 +92,15 @@ func testPanicK[M MessageType](t *testing.T, streaming bool) {
 // only token counts; the counts are the same as those of the answer that was not streamed.
 func TestLoop_CallsAnywhereInAnAnswer(t *testing.T) {
 	usage := func(n int) *schema.Message {
-		return &schema.Message{Role: schema.Assistant, ResponseMeta: &schema.ResponseMeta{Usage: &schema.TokenUsage{TotalTokens: n, PromptTokens: n - 1, CompletionTokens: 1}}}
+		return &schema.Message{Role: schema.Assistant,
+			ResponseMeta: &schema.ResponseMeta{Usage: &schema.TokenUsage{TotalTokens: n, PromptTokens: n - 1,
+				CompletionTokens: 1}}}
 	}
 	call, text := chunkAt[Message](0, wanted{"t", "c1", object}), chatAnswer("text")
 	thinks := &schema.Message{Role: schema.Assistant, ReasoningContent: "hm"}
 	orders := [][]Message{
-		{text, call, usage(9)}, {call, text, usage(9)}, {usage(1), text, call, text, usage(9)}, {thinks, call, usage(9)}, {thinks, text, usage(9), call},
+		{text, call, usage(9)}, {call, text, usage(9)}, {usage(1), text, call, text, usage(9)}, {thinks, call, usage(9)},
+		{thinks, text, usage(9), call},
 	}
 	for _, chunks := range orders {
 		for _, streaming := range []bool{false, true} {
@@ -130,12 +134,14 @@ func testEmptyResults[M MessageType](t *testing.T, streaming bool) {
 			"parts": &enhancedToolFunc{"t", func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) {
 				return &schema.ToolResult{}, nil
 			}},
-			"stream of parts": &enhancedStreamToolFunc{"t", func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
-				return schema.StreamReaderFromArray[*schema.ToolResult](nil), nil
-			}},
+			"stream of parts": &enhancedStreamToolFunc{"t",
+				func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+					return schema.StreamReaderFromArray[*schema.ToolResult](nil), nil
+				}},
 		} {
 			m := says(d.answer("", wanted{"t", "1", object}), d.answer("done"))
-			a := setup(t, m, []tool.BaseTool{empty}, func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
+			a := setup(t, m, []tool.BaseTool{empty},
+				func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
 			all := read(t, bare(t.Context(), a, streaming))
 			require.NoError(t, all[len(all)-1].Err, name)
 			require.Len(t, all, 3, name)
@@ -177,7 +183,9 @@ func TestOutputKey_StoresTheFinalText(t *testing.T) {
 func testOutputKey[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	key := func(c *TypedChatModelAgentConfig[M]) { c.OutputKey = "out" }
-	checked := &hooked[M]{afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+	checked := &hooked[M]{afterModel: func(
+		ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+	) (context.Context, *TypedChatModelAgentState[M], error) {
 		if d.line(s.Messages[len(s.Messages)-1]) == ended {
 			s.Messages = append(s.Messages, d.answer("checked"))
 		}
@@ -191,14 +199,18 @@ func testOutputKey[M MessageType](t *testing.T, streaming bool) {
 		"nothing of a run that failed":     {with[M](failingHooks[M](func() error { return errBroken })["AfterAgent"]), nil},
 	} {
 		var session map[string]any
-		outer := &custom[M]{name: "outer", run: func(ctx context.Context, input *TypedAgentInput[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-			a := setup(t, says(d.answer("", wanted{"t", "c1", object}), d.answer("done")), []tool.BaseTool{echo("t")}, key, c.change)
-			it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
-			read(t, a.Run(ctx, input, opts...))
-			session = GetSessionValues(ctx)
-			gen.Close()
-			return it
-		}}
+		outer := &custom[M]{name: "outer",
+			run: func(ctx context.Context, input *TypedAgentInput[M],
+				opts []AgentRunOption,
+			) *AsyncIterator[*TypedAgentEvent[M]] {
+				a := setup(t, says(d.answer("", wanted{"t", "c1", object}), d.answer("done")), []tool.BaseTool{echo("t")}, key,
+					c.change)
+				it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
+				read(t, a.Run(ctx, input, opts...))
+				session = GetSessionValues(ctx)
+				gen.Close()
+				return it
+			}}
 		read(t, ask(t.Context(), TypedAgent[M](outer), streaming))
 		require.Equal(t, c.want, session["out"], name)
 	}
@@ -216,7 +228,9 @@ func TestLoop_AnAnswerOfThoughtsOnlyEndsTheRun(t *testing.T) {
 			require.Equal(t, "hm", all[0].message.ReasoningContent)
 			require.Equal(t, 1, m.calls())
 
-			insists := &hooked[Message]{finalAnswer: func(ctx context.Context, s *ChatModelAgentState) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
+			insists := &hooked[Message]{finalAnswer: func(
+				ctx context.Context, s *ChatModelAgentState,
+			) (context.Context, FinalAnswerDecision, *ChatModelAgentState, error) {
 				return ctx, RejectFinalAnswer, s, nil
 			}}
 			m = says(thinks)

@@ -29,7 +29,8 @@ func TestResume_InterruptIsSavedBeforeItIsEmitted(t *testing.T) {
 				cancel(WithAgentCancelMode(CancelAfterChatModel))
 			}
 			emitted := make(chan *AgentEvent, 10)
-			it := NewRunner(t.Context(), RunnerConfig{Agent: asker(t, "a"), CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1"), option)
+			it := NewRunner(t.Context(), RunnerConfig{Agent: asker(t, "a"), CheckPointStore: store}).Query(t.Context(), "hi",
+				WithCheckPointID("1"), option)
 			go func() {
 				defer close(emitted)
 				for e := range it.All() {
@@ -81,7 +82,8 @@ func testEveryChunk[M MessageType](t *testing.T, streaming bool) {
 				},
 			}
 			store := memory{}
-			r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, model.BaseModel[M](m), nil), EnableStreaming: streaming, CheckPointStore: store})
+			r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, model.BaseModel[M](m), nil), EnableStreaming: streaming,
+				CheckPointStore: store})
 			it := r.Query(t.Context(), "hi", WithCheckPointID("1"), option)
 			<-stuck
 			synctest.Wait()
@@ -115,7 +117,8 @@ func askUser(ctx context.Context) (string, error) {
 func origins(t *testing.T) map[string]func() Agent {
 	calling := func(name string, calls string, change ...func(*ChatModelAgentConfig)) Agent {
 		return setup(t, model.BaseChatModel(recall(callOf(calls, "c-"+name, `{"request":"do"}`), chatAnswer("done"))),
-			[]tool.BaseTool{askTool("ask"), echo("echo"), graphTool(t)}, append(change, func(c *ChatModelAgentConfig) { c.Name = name })...)
+			[]tool.BaseTool{askTool("ask"), echo("echo"), graphTool(t)},
+			append(change, func(c *ChatModelAgentConfig) { c.Name = name })...)
 	}
 	asks := compose.ToolMiddleware{Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 		return func(ctx context.Context, in *compose.ToolInput) (*compose.ToolOutput, error) {
@@ -126,12 +129,14 @@ func origins(t *testing.T) map[string]func() Agent {
 	return map[string]func() Agent{
 		"tool": func() Agent { return calling("a", "ask") },
 		"middleware": func() Agent {
-			return calling("a", "echo", func(c *ChatModelAgentConfig) { c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{asks} })
+			return calling("a", "echo",
+				func(c *ChatModelAgentConfig) { c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{asks} })
 		},
 		"agent": func() Agent { return asking("a") },
 		"nested agent": func() Agent {
 			return setup(t, model.BaseChatModel(recall(callOf("a", "o", `{"request":"do"}`), chatAnswer("done"))),
-				[]tool.BaseTool{NewAgentTool(t.Context(), calling("a", "ask"))}, func(c *ChatModelAgentConfig) { c.ToolsConfig.EmitInternalEvents = true })
+				[]tool.BaseTool{NewAgentTool(t.Context(), calling("a", "ask"))},
+				func(c *ChatModelAgentConfig) { c.ToolsConfig.EmitInternalEvents = true })
 		},
 		"graph node": func() Agent { return calling("a", "graph") },
 		"workflow":   func() Agent { return sequenceOf(t, "seq", parallelOf(t, "par", calling("a", "ask"))) },
@@ -146,7 +151,8 @@ func origins(t *testing.T) map[string]func() Agent {
 func graphTool(t *testing.T) tool.BaseTool {
 	t.Helper()
 	g := compose.NewGraph[string, string]()
-	require.NoError(t, g.AddLambdaNode("node", compose.InvokableLambda(func(ctx context.Context, _ string) (string, error) { return askUser(ctx) })))
+	require.NoError(t, g.AddLambdaNode("node",
+		compose.InvokableLambda(func(ctx context.Context, _ string) (string, error) { return askUser(ctx) })))
 	require.NoError(t, g.AddEdge(compose.START, "node"))
 	require.NoError(t, g.AddEdge("node", compose.END))
 	run, err := g.Compile(t.Context())
@@ -215,10 +221,14 @@ func inLoop(t *testing.T, build func() Agent, streaming bool) string {
 		s.stored(store)
 		s.agent = build()
 		s.cfg.GenInput = func(_ context.Context, _ *itemLoop, items []string) (*itemPlan, error) {
-			return &itemPlan{Input: &AgentInput{Messages: []Message{schema.UserMessage("hi")}, EnableStreaming: streaming}, Consumed: items}, nil
+			return &itemPlan{Input: &AgentInput{Messages: []Message{schema.UserMessage("hi")}, EnableStreaming: streaming},
+				Consumed: items}, nil
 		}
-		s.cfg.GenResume = func(_ context.Context, _ *itemLoop, interrupted, _, _ []string) (*GenResumeResult[string, Message], error) {
-			return &GenResumeResult[string, Message]{Consumed: interrupted, ResumeParams: &ResumeParams{Targets: map[string]any{points[0].ID: "yes"}}}, nil
+		s.cfg.GenResume = func(_ context.Context, _ *itemLoop,
+			interrupted, _, _ []string,
+		) (*GenResumeResult[string, Message], error) {
+			return &GenResumeResult[string, Message]{Consumed: interrupted,
+				ResumeParams: &ResumeParams{Targets: map[string]any{points[0].ID: "yes"}}}, nil
 		}
 		s.cfg.OnAgentEvents = func(_ context.Context, _ *itemTurn, events *itemEvents) error {
 			for e := range events.All() {
@@ -250,10 +260,15 @@ func inLoop(t *testing.T, build func() Agent, streaming bool) string {
 // interrupt, and are resumed one after the other in any order, or together.
 func TestResume_TheSameToolTwiceAtDepthThree(t *testing.T) {
 	build := func() Agent {
-		deepest := newOrdinary(t, "deepest", recall(chatAnswer("", wanted{"ask", "1", "x"}, wanted{"ask", "2", "y"}), chatAnswer(""), chatAnswer("deepest done")), askTool("ask"))
-		middle := newOrdinary(t, "middle", recall(chatAnswer("", wanted{"deepest", "1", `{"request":"a"}`}, wanted{"deepest", "2", `{"request":"b"}`}), chatAnswer(""), chatAnswer("middle done")),
+		deepest := newOrdinary(t, "deepest",
+			recall(chatAnswer("", wanted{"ask", "1", "x"}, wanted{"ask", "2", "y"}), chatAnswer(""), chatAnswer("deepest done")),
+			askTool("ask"))
+		middle := newOrdinary(t, "middle",
+			recall(chatAnswer("", wanted{"deepest", "1", `{"request":"a"}`}, wanted{"deepest", "2", `{"request":"b"}`}),
+				chatAnswer(""), chatAnswer("middle done")),
 			NewAgentTool(t.Context(), deepest))
-		return newOrdinary(t, "top", recall(chatAnswer("", wanted{"middle", "1", `{"request":"a"}`}, wanted{"middle", "2", `{"request":"b"}`}), chatAnswer(""), chatAnswer("top done")),
+		return newOrdinary(t, "top", recall(chatAnswer("", wanted{"middle", "1", `{"request":"a"}`},
+			wanted{"middle", "2", `{"request":"b"}`}), chatAnswer(""), chatAnswer("top done")),
 			NewAgentTool(t.Context(), middle))
 	}
 	for _, streaming := range []bool{false, true} {
@@ -303,7 +318,8 @@ func rich(id, args string) *schema.Message {
 	m.ReasoningContent, m.Name = "because", "name"
 	m.Extra = map[string]any{"big": int64(1)<<62 + 1, "list": []string{"a"}}
 	m.ResponseMeta = &schema.ResponseMeta{FinishReason: "tool_calls", Usage: &schema.TokenUsage{TotalTokens: 3}}
-	m.AssistantGenMultiContent = []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{}}}
+	m.AssistantGenMultiContent = []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeImageURL,
+		Image: &schema.MessageOutputImage{}}}
 	return m
 }
 
@@ -315,7 +331,8 @@ func TestResume_SameTranscriptAsWithoutInterrupts(t *testing.T) {
 			for _, durability := range []Durability{OnInterrupt, EveryStep} {
 				var ends [2][]Message
 				for i, interrupts := range []bool{false, true} {
-					ask := tool.BaseTool(&toolFunc{"ask", func(_ context.Context, args string) (string, error) { return "answered yes", nil }})
+					ask := tool.BaseTool(&toolFunc{"ask",
+						func(_ context.Context, args string) (string, error) { return "answered yes", nil }})
 					if interrupts {
 						ask = askTool("ask")
 					}
@@ -324,7 +341,8 @@ func TestResume_SameTranscriptAsWithoutInterrupts(t *testing.T) {
 						rounds = append(rounds, rich(fmt.Sprint("c", n), fmt.Sprintf(`{"n":9007199254740993,"i":%d}`, n)))
 					}
 					m := recall(append(rounds, chatAnswer("done"))...)
-					r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, ask), EnableStreaming: streaming, CheckPointStore: checkpoint.NewMemoryStore(), Durability: durability})
+					r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, ask), EnableStreaming: streaming,
+						CheckPointStore: checkpoint.NewMemoryStore(), Durability: durability})
 					image := schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{}}
 					question := &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{image}}
 					it := r.Run(t.Context(), []Message{question}, WithCheckPointID("1"))
@@ -391,7 +409,8 @@ func TestResume_TwoApprovalsInOneRun(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		for range 2 {
 			m := recall(callOf("ask", "c", "1"), callOf("ask", "c", "2"), chatAnswer("done")) // one call ID for both
-			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store, Durability: durability})
+			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store,
+				Durability: durability})
 			old := note(interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1"))))
 			second := interruptOf(t, resumeWith(t, r, old))
 			require.Equal(t, "may I?", second[0].Info, "it is asked anew")
@@ -412,18 +431,22 @@ func TestResume_PartialOutputIsEmittedOnce(t *testing.T) {
 			if _, answered, answer := tool.GetResumeContext[string](ctx); answered {
 				return "answered " + answer, nil
 			}
-			if err := SendEvent(ctx, EventFromMessage(schema.ToolMessage("half", "2"), nil, schema.Tool, "partial")); err != nil {
+			if err := SendEvent(ctx, EventFromMessage(schema.ToolMessage("half", "2"), nil, schema.Tool,
+				"partial")); err != nil {
 				return "", err
 			}
 			return "", tool.StatefulInterrupt(ctx, "may I?", "half")
 		}}
-		m := recall(chatAnswer("", wanted{"echo", "1", "x"}, wanted{"partial", "2", "y"}, wanted{"echo", "3", "z"}), chatAnswer(""), chatAnswer(""), chatAnswer("done"))
-		r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, echo("echo"), partial), EnableStreaming: streaming, CheckPointStore: memory{}})
+		m := recall(chatAnswer("", wanted{"echo", "1", "x"}, wanted{"partial", "2", "y"}, wanted{"echo", "3", "z"}),
+			chatAnswer(""), chatAnswer(""), chatAnswer("done"))
+		r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, echo("echo"), partial),
+			EnableStreaming: streaming, CheckPointStore: memory{}})
 		texts, last := drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 		require.ElementsMatch(t, []string{"a: ", "a: <x>", "a: <z>", "a: half"}, texts)
 		texts, _ = drainAll(t, resumeWith(t, r, map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "yes"}))
 		require.Equal(t, []string{"a: answered yes", "a: done"}, texts)
-		require.Equal(t, []string{"tool echo#1: <x>", "tool partial#2: answered yes", "tool echo#3: <z>"}, chatDialect.lines(m.seen[1][2:]))
+		require.Equal(t, []string{"tool echo#1: <x>", "tool partial#2: answered yes", "tool echo#3: <z>"},
+			chatDialect.lines(m.seen[1][2:]))
 	}
 }
 
@@ -442,7 +465,8 @@ func TestResume_StreamsThatBrokeOff(t *testing.T) {
 			}
 			second := newOrdinary(t, "second", recall(callOf("t", "c1", object), chatAnswer("second done")), asking)
 			m := recall(chatAnswer("third done"))
-			seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, second, newOrdinary(t, "third", m)}})
+			seq, err := NewSequentialAgent(t.Context(),
+				&SequentialAgentConfig{Name: "seq", SubAgents: []Agent{first, second, newOrdinary(t, "third", m)}})
 			require.NoError(t, err)
 			r := NewRunner(t.Context(), RunnerConfig{Agent: seq, EnableStreaming: true, CheckPointStore: memory{}})
 			all := read(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))

@@ -20,11 +20,15 @@ import (
 )
 
 // retrying sets a retry configuration without pauses.
-func retrying[M MessageType](n int, should func(*TypedRetryContext[M]) *TypedRetryDecision[M]) func(*TypedChatModelAgentConfig[M]) {
+func retrying[M MessageType](n int,
+	should func(*TypedRetryContext[M]) *TypedRetryDecision[M],
+) func(*TypedChatModelAgentConfig[M]) {
 	return func(c *TypedChatModelAgentConfig[M]) {
 		c.ModelRetryConfig = &TypedModelRetryConfig[M]{MaxRetries: n, BackoffFunc: noPause}
 		if should != nil {
-			c.ModelRetryConfig.ShouldRetry = func(_ context.Context, rc *TypedRetryContext[M]) *TypedRetryDecision[M] { return should(rc) }
+			c.ModelRetryConfig.ShouldRetry = func(_ context.Context, rc *TypedRetryContext[M]) *TypedRetryDecision[M] {
+				return should(rc)
+			}
 		}
 	}
 }
@@ -63,16 +67,24 @@ func testRetryLegacy[M MessageType](t *testing.T, streaming bool) {
 		err     error
 		text    string
 	}{
-		"first is good":       {tries: []try[M]{says1[M]("ok")}, max: 2, calls: 1, streams: []string{""}},
-		"third is good":       {tries: []try[M]{refuses[M](errShaky), refuses[M](errShaky), says1[M]("ok")}, max: 2, calls: 3, streams: []string{""}},
-		"none is good":        {tries: []try[M]{refuses[M](errShaky)}, max: 2, calls: 3, err: errShaky, text: "exceeds max retries: last error: broken"},
-		"no retries":          {tries: []try[M]{refuses[M](errShaky)}, max: 0, calls: 1, err: errShaky, text: "exceeds max retries"},
-		"not retryable":       {tries: []try[M]{refuses[M](io.ErrShortWrite)}, max: 2, calls: 1, err: io.ErrShortWrite},
-		"breaks twice":        {tries: []try[M]{breaks[M](errShaky, "a"), breaks[M](errShaky, "b"), says1[M]("c", "d")}, max: 2, calls: 3, streams: []string{"will retry 0: broken (<nil>)", "will retry 1: broken (<nil>)", ""}},
-		"breaks always":       {tries: []try[M]{breaks[M](errShaky, "a")}, max: 1, calls: 2, streams: []string{"will retry 0: broken (<nil>)", "error: broken"}, err: ErrExceedMaxRetries},
-		"breaks for good":     {tries: []try[M]{breaks[M](io.ErrShortWrite, "a")}, max: 1, calls: 1, streams: []string{"error: short write"}, err: io.ErrShortWrite},
-		"breaks without text": {tries: []try[M]{breaks[M](errShaky), says1[M]("ok")}, max: 1, calls: 2, streams: []string{"will retry 0: broken (<nil>)", ""}},
-		"canceled":            {tries: []try[M]{breaks[M](ErrStreamCanceled, "a")}, max: 1, calls: 1, streams: []string{"error: stream canceled"}, err: ErrStreamCanceled},
+		"first is good": {tries: []try[M]{says1[M]("ok")}, max: 2, calls: 1, streams: []string{""}},
+		"third is good": {tries: []try[M]{refuses[M](errShaky), refuses[M](errShaky), says1[M]("ok")}, max: 2, calls: 3,
+			streams: []string{""}},
+		"none is good": {tries: []try[M]{refuses[M](errShaky)}, max: 2, calls: 3, err: errShaky,
+			text: "exceeds max retries: last error: broken"},
+		"no retries": {tries: []try[M]{refuses[M](errShaky)}, max: 0, calls: 1, err: errShaky,
+			text: "exceeds max retries"},
+		"not retryable": {tries: []try[M]{refuses[M](io.ErrShortWrite)}, max: 2, calls: 1, err: io.ErrShortWrite},
+		"breaks twice": {tries: []try[M]{breaks[M](errShaky, "a"), breaks[M](errShaky, "b"), says1[M]("c", "d")},
+			max: 2, calls: 3, streams: []string{"will retry 0: broken (<nil>)", "will retry 1: broken (<nil>)", ""}},
+		"breaks always": {tries: []try[M]{breaks[M](errShaky, "a")}, max: 1, calls: 2,
+			streams: []string{"will retry 0: broken (<nil>)", "error: broken"}, err: ErrExceedMaxRetries},
+		"breaks for good": {tries: []try[M]{breaks[M](io.ErrShortWrite, "a")}, max: 1, calls: 1,
+			streams: []string{"error: short write"}, err: io.ErrShortWrite},
+		"breaks without text": {tries: []try[M]{breaks[M](errShaky), says1[M]("ok")}, max: 1, calls: 2,
+			streams: []string{"will retry 0: broken (<nil>)", ""}},
+		"canceled": {tries: []try[M]{breaks[M](ErrStreamCanceled, "a")}, max: 1, calls: 1,
+			streams: []string{"error: stream canceled"}, err: ErrStreamCanceled},
 	} {
 		m := &fickle[M]{tries: c.tries}
 		a := setup(t, m, nil, retrying[M](c.max, nil), func(conf *TypedChatModelAgentConfig[M]) {
@@ -148,23 +160,27 @@ func testShouldRetry[M MessageType](t *testing.T, streaming bool) {
 		},
 		"silent after an error": {
 			tries: []try[M]{{chunks: says1[M]("a").chunks, breaks: errShaky, silent: true}, says1[M]("ok")}, max: 1,
-			should: func(rc *TypedRetryContext[M]) *decision { return &decision{Retry: rc.Err != nil} },
-			saw:    []string{"1 assistant: a broken", "2 assistant: ok <nil>"}, streams: []string{"will retry 0: broken (<nil>)", ""},
+			should:  func(rc *TypedRetryContext[M]) *decision { return &decision{Retry: rc.Err != nil} },
+			saw:     []string{"1 assistant: a broken", "2 assistant: ok <nil>"},
+			streams: []string{"will retry 0: broken (<nil>)", ""},
 		},
 		"rewritten error of a good answer": {
-			tries: []try[M]{says1[M]("a")}, max: 1, should: func(*TypedRetryContext[M]) *decision { return &decision{RewriteError: errRewritten} },
-			saw: []string{"1 assistant: a <nil>"}, streams: []string{""}, err: errRewritten,
+			tries: []try[M]{says1[M]("a")}, max: 1,
+			should: func(*TypedRetryContext[M]) *decision { return &decision{RewriteError: errRewritten} },
+			saw:    []string{"1 assistant: a <nil>"}, streams: []string{""}, err: errRewritten,
 		},
 		"rewritten error": {
-			tries: []try[M]{breaks[M](errShaky, "a")}, max: 1, should: func(*TypedRetryContext[M]) *decision { return &decision{RewriteError: errRewritten} },
-			saw: []string{"1 assistant: a broken"}, streams: []string{"error: broken"}, err: errRewritten,
+			tries: []try[M]{breaks[M](errShaky, "a")}, max: 1,
+			should: func(*TypedRetryContext[M]) *decision { return &decision{RewriteError: errRewritten} },
+			saw:    []string{"1 assistant: a broken"}, streams: []string{"error: broken"}, err: errRewritten,
 		},
 		"rewriting is for errors that stand": {
 			tries: []try[M]{says1[M]("a"), says1[M]("b")}, max: 1,
 			should: func(rc *TypedRetryContext[M]) *decision {
 				return &decision{Retry: rc.RetryAttempt == 1, RewriteError: map[int]error{1: errRewritten}[rc.RetryAttempt]}
 			},
-			saw: []string{"1 assistant: a <nil>", "2 assistant: b <nil>"}, streams: []string{"will retry 0: model output rejected by ShouldRetry at attempt 1 (<nil>)", ""},
+			saw:     []string{"1 assistant: a <nil>", "2 assistant: b <nil>"},
+			streams: []string{"will retry 0: model output rejected by ShouldRetry at attempt 1 (<nil>)", ""},
 		},
 		"all rejected": {
 			tries: []try[M]{says1[M]("a"), says1[M]("b"), says1[M]("c")}, max: 2, should: always,
@@ -253,19 +269,23 @@ func testRetryInputs[M MessageType](t *testing.T, streaming bool) {
 			}), func(c *TypedChatModelAgentConfig[M]) {
 				if hooks {
 					h := everyHook[M]("h", &diary{})
-					h.afterModel = func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+					h.afterModel = func(ctx context.Context, s *TypedChatModelAgentState[M],
+						_ *TypedModelContext[M],
+					) (context.Context, *TypedChatModelAgentState[M], error) {
 						after = append(after, d.lines(s.Messages))
 						return ctx, s, nil
 					}
 					c.Handlers = append(c.Handlers, h)
 				}
 			})
-			require.Equal(t, ended, func() string { l := linesOf(read(t, bare(t.Context(), a, streaming))); return l[len(l)-1] }())
+			require.Equal(t, ended,
+				func() string { l := linesOf(read(t, bare(t.Context(), a, streaming))); return l[len(l)-1] }())
 			first := "user: hi"
 			if persist {
 				first = "user: changed"
 			}
-			require.Equal(t, [][]string{{"user: hi"}, {"user: changed"}, {"user: changed"}, {first, "assistant: [t#1 ]", "tool t#1: <>"}}, m.transcript())
+			require.Equal(t, [][]string{{"user: hi"}, {"user: changed"}, {"user: changed"},
+				{first, "assistant: [t#1 ]", "tool t#1: <>"}}, m.transcript())
 			if hooks {
 				called := []string{first, "assistant: [t#1 ]"}
 				require.Equal(t, [][]string{called, append(called, "tool t#1: <>", ended)}, after, "rule agent/H-9")
@@ -296,7 +316,9 @@ func testBackoff[M MessageType](t *testing.T, streaming bool) {
 	run := func(ctx context.Context, conf *TypedModelRetryConfig[M]) (time.Duration, []observed[M]) {
 		m := &fickle[M]{tries: []try[M]{refuses[M](errShaky)}}
 		before := time.Now()
-		all := read(t, ask(ctx, TypedAgent[M](setup[M](t, m, nil, func(c *TypedChatModelAgentConfig[M]) { c.ModelRetryConfig = conf })), streaming))
+		all := read(t,
+			ask(ctx, TypedAgent[M](setup[M](t, m, nil, func(c *TypedChatModelAgentConfig[M]) { c.ModelRetryConfig = conf })),
+				streaming))
 		return time.Since(before), all
 	}
 	var asked []int
@@ -320,7 +342,8 @@ func testBackoff[M MessageType](t *testing.T, streaming bool) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	took, all := run(ctx, &TypedModelRetryConfig[M]{MaxRetries: 3, BackoffFunc: func(context.Context, int) time.Duration { return time.Hour }})
+	took, all := run(ctx, &TypedModelRetryConfig[M]{MaxRetries: 3,
+		BackoffFunc: func(context.Context, int) time.Duration { return time.Hour }})
 	require.Equal(t, time.Second, took)
 	require.ErrorIs(t, endError(t, all), context.DeadlineExceeded, "rule agent/L-9")
 }
@@ -412,7 +435,8 @@ func TestRetry_StateCountsAttempts(t *testing.T) {
 	var saw []int
 	m := says(chatAnswer("", wanted{"t", "1", ""}), chatAnswer("", wanted{"t", "1", ""}), chatAnswer("done"))
 	m.hook = func(ctx context.Context, turn int, _ []Message) error {
-		_ = compose.ProcessState(ctx, func(_ context.Context, s *State) error { saw = append(saw, s.RetryAttempt); return nil })
+		_ = compose.ProcessState(ctx,
+			func(_ context.Context, s *State) error { saw = append(saw, s.RetryAttempt); return nil })
 		if turn == 0 && fails {
 			return errShaky
 		}
@@ -431,7 +455,8 @@ func TestRetry_MakesAsManyAttemptsAsConfigured(t *testing.T) {
 func testAttempts[M MessageType](t *testing.T, streaming bool) {
 	for _, n := range []int{0, 1, 4} {
 		m := &fickle[M]{tries: []try[M]{breaks[M](errShaky, "a")}}
-		require.ErrorIs(t, endError(t, read(t, bare(t.Context(), setup[M](t, m, nil, retrying[M](n, nil)), streaming))), errShaky)
+		require.ErrorIs(t, endError(t, read(t, bare(t.Context(), setup[M](t, m, nil, retrying[M](n, nil)), streaming))),
+			errShaky)
 		require.Equal(t, n+1, m.calls(), "retry")
 
 		m, second := &fickle[M]{tries: m.tries}, &fickle[M]{tries: m.tries}

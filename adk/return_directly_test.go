@@ -58,11 +58,12 @@ func testDirectly[M MessageType](t *testing.T, streaming bool) {
 				rc.ReturnDirectly["a"] = true
 				return ctx, rc, nil
 			}})},
-		"cleared for the run": {calls: []wanted{{"a", "1", ""}}, direct: []string{"a"}, want: []string{"tool a#1: <>", ended}, change: with[M](&hooked[M]{
-			beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
-				rc.ReturnDirectly = nil
-				return ctx, rc, nil
-			}})},
+		"cleared for the run": {calls: []wanted{{"a", "1", ""}}, direct: []string{"a"}, want: []string{"tool a#1: <>", ended},
+			change: with[M](&hooked[M]{
+				beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+					rc.ReturnDirectly = nil
+					return ctx, rc, nil
+				}})},
 	} {
 		m := says(d.answer("", c.calls...), d.answer("done"))
 		var final []string
@@ -103,7 +104,8 @@ func testDirectResume[M MessageType](t *testing.T, streaming bool) {
 			return "<" + args + ">", SendToolGenAction(ctx, "a", NewExitAction())
 		}}
 		m := says(d.answer("", wanted{"a", "1", object}, wanted{"b", "2", object}))
-		a := setup(t, m, []tool.BaseTool{direct, asksFirst("b", &ran)}, directly[M]("a"), func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
+		a := setup(t, m, []tool.BaseTool{direct, asksFirst("b", &ran)}, directly[M]("a"),
+			func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
 		all := read(t, bare(t.Context(), a, streaming))
 		require.Equal(t, []string{`assistant: [a#1 {"q":1}] [b#2 {"q":1}]`, "no message"}, linesOf(all))
 		rest := read(t, continueFrom(t.Context(), t, a, all, streaming))
@@ -123,7 +125,8 @@ func testExit[M MessageType](t *testing.T, streaming bool) {
 	exits := func(c *TypedChatModelAgentConfig[M]) { c.Exit, c.OutputKey = ExitTool{}, "out" }
 	for _, eager := range []bool{false, true} {
 		m := says(d.answer("", wanted{"exit", "1", `{"final_result":"bye"}`}, wanted{"t", "2", ""}))
-		a := setup(t, m, []tool.BaseTool{echo("t")}, exits, func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
+		a := setup(t, m, []tool.BaseTool{echo("t")}, exits,
+			func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
 		all := read(t, ask(t.Context(), TypedAgent[M](a), streaming))
 		require.Equal(t, []string{"tool t#2: <>", "tool exit#1: bye"}, linesOf(all)[1:])
 		require.True(t, all[2].Action.Exit)
@@ -132,7 +135,8 @@ func testExit[M MessageType](t *testing.T, streaming bool) {
 		require.Equal(t, 1, m.calls())
 	}
 	m := says(d.answer("", wanted{"exit", "1", "{"}))
-	require.ErrorContains(t, endError(t, read(t, ask(t.Context(), TypedAgent[M](setup[M](t, m, nil, exits)), streaming))), "arguments of the exit tool")
+	require.ErrorContains(t, endError(t, read(t, ask(t.Context(), TypedAgent[M](setup[M](t, m, nil, exits)), streaming))),
+		"arguments of the exit tool")
 }
 
 // TestActions_BelongToTheirCall: an action belongs to the call that it was made in, and cannot come after its event.
@@ -163,9 +167,11 @@ func testToolActions[M MessageType](t *testing.T, streaming bool) {
 	}}
 	for _, eager := range []bool{false, true} {
 		late = nil
-		m := says(d.answer("", wanted{"acts", "1", `{"n":1}`}, wanted{"acts", "2", `{"n":2}`}, wanted{"late", "3", `{"n":3}`}),
+		m := says(d.answer("", wanted{"acts", "1", `{"n":1}`}, wanted{"acts", "2", `{"n":2}`},
+			wanted{"late", "3", `{"n":3}`}),
 			d.answer("", wanted{"echo", "1", ""}), d.answer("done"))
-		a := setup(t, m, []tool.BaseTool{acts, tooLate, echo("echo")}, func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
+		a := setup(t, m, []tool.BaseTool{acts, tooLate, echo("echo")},
+			func(c *TypedChatModelAgentConfig[M]) { c.ToolsConfig.EagerExecution = eager })
 		all := read(t, bare(t.Context(), a, streaming))
 		actions := map[string]any{}
 		for _, o := range all {
@@ -173,7 +179,8 @@ func testToolActions[M MessageType](t *testing.T, streaming bool) {
 				actions[d.line(o.message)] = o.Action.CustomizedAction
 			}
 		}
-		require.Equal(t, map[string]any{`tool acts#1: {"n":1}`: `{"n":1}`, `tool acts#2: {"n":2}`: `{"n":2}`, "tool late#3: x": `{"n":3}`}, actions, "rule agent/R-9")
+		require.Equal(t, map[string]any{`tool acts#1: {"n":1}`: `{"n":1}`, `tool acts#2: {"n":2}`: `{"n":2}`,
+			"tool late#3: x": `{"n":3}`}, actions, "rule agent/R-9")
 		require.ErrorContains(t, late, "is out already", "rule agent/B19.33")
 	}
 	require.ErrorContains(t, SendToolGenAction(t.Context(), "x", nil), "SendToolGenAction failed", "rule agent/A-3")
@@ -226,7 +233,8 @@ func testDirectFinal[M MessageType](t *testing.T, streaming bool) {
 // Rule runtime/C14.
 func TestCancel_AReturnDirectlyRoundIsNoSafePoint(t *testing.T) {
 	child := newOrdinary(t, "child", &replies{all: []Message{chatAnswer("child done")}})
-	parent := newOrdinary(t, "parent", &replies{all: []Message{callOf(TransferToAgentToolName, "t", `{"agent_name":"child"}`)}})
+	parent := newOrdinary(t, "parent",
+		&replies{all: []Message{callOf(TransferToAgentToolName, "t", `{"agent_name":"child"}`)}})
 	flow, err := SetSubAgents(t.Context(), parent, []Agent{child})
 	require.NoError(t, err)
 	store := memory{}

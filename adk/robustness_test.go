@@ -100,12 +100,18 @@ func places[M MessageType]() map[string]place[M] {
 		},
 		"unknown tools handler": func(t *testing.T, misdeed func()) TypedAgent[M] {
 			return setup(t, calling("nosuch"), []tool.BaseTool{echo("echo")}, func(c *TypedChatModelAgentConfig[M]) {
-				c.ToolsConfig.UnknownToolsHandler = func(context.Context, string, string) (string, error) { misdeed(); return "", nil }
+				c.ToolsConfig.UnknownToolsHandler = func(context.Context, string, string) (string, error) {
+					misdeed()
+					return "", nil
+				}
 			})
 		},
 		"arguments handler": func(t *testing.T, misdeed func()) TypedAgent[M] {
 			return setup(t, calling("echo"), []tool.BaseTool{echo("echo")}, func(c *TypedChatModelAgentConfig[M]) {
-				c.ToolsConfig.ToolArgumentsHandler = func(context.Context, string, string) (string, error) { misdeed(); return "", nil }
+				c.ToolsConfig.ToolArgumentsHandler = func(context.Context, string, string) (string, error) {
+					misdeed()
+					return "", nil
+				}
 			})
 		},
 	}
@@ -187,7 +193,9 @@ func TestRobust_StreamErrors(t *testing.T) {
 func testStreamErrors[M MessageType](t *testing.T) {
 	d := dialectOf[M]()
 	stream := func(s *schema.StreamReader[M]) []observed[M] {
-		m := &modelFunc[M]{stream: func(context.Context, []M, ...model.Option) (*schema.StreamReader[M], error) { return s, nil }}
+		m := &modelFunc[M]{stream: func(context.Context, []M, ...model.Option) (*schema.StreamReader[M], error) {
+			return s, nil
+		}}
 		return read(t, ask(t.Context(), TypedAgent[M](setup(t, model.BaseModel[M](m), nil)), true))
 	}
 	all := stream(brokenStream[M](errBroken))
@@ -237,9 +245,10 @@ func testNils[M MessageType](t *testing.T, streaming bool) {
 	}
 	for _, nothing := range []tool.BaseTool{
 		&streamToolFunc{"echo", func(context.Context, string) (*schema.StreamReader[string], error) { return nil, nil }},
-		&enhancedStreamToolFunc{"echo", func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
-			return nil, nil
-		}},
+		&enhancedStreamToolFunc{"echo",
+			func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+				return nil, nil
+			}},
 	} {
 		m := says(d.answer("", wanted{"echo", "1", ""}), d.answer("done"))
 		all := read(t, ask(t.Context(), TypedAgent[M](setup(t, m, []tool.BaseTool{nothing})), streaming))
@@ -356,7 +365,8 @@ func TestRobust_ReadersDoNotHoldTheRun(t *testing.T) {
 func testLazyReaders[M MessageType](t *testing.T) {
 	d := dialectOf[M]()
 	agent := func() (*scripted[M], TypedAgent[M]) {
-		m := &scripted[M]{answers: [][]M{{d.chunk("a"), d.chunk("b"), d.chunk("", wanted{"echo", "1", ""})}, {d.chunk("c"), d.chunk("d")}}}
+		m := &scripted[M]{answers: [][]M{{d.chunk("a"), d.chunk("b"), d.chunk("", wanted{"echo", "1", ""})},
+			{d.chunk("c"), d.chunk("d")}}}
 		streams := &streamToolFunc{"echo", func(context.Context, string) (*schema.StreamReader[string], error) {
 			r, w := schema.Pipe[string](0)
 			go func() {
@@ -428,7 +438,9 @@ func TestRobust_ChunksCanBeReadWhileTheModelWrites(t *testing.T) {
 func testLive[M MessageType](t *testing.T) {
 	d := dialectOf[M]()
 	r, w := schema.Pipe[M](0)
-	m := &modelFunc[M]{stream: func(context.Context, []M, ...model.Option) (*schema.StreamReader[M], error) { return r, nil }}
+	m := &modelFunc[M]{stream: func(context.Context, []M, ...model.Option) (*schema.StreamReader[M], error) {
+		return r, nil
+	}}
 	it := ask(t.Context(), TypedAgent[M](setup(t, model.BaseModel[M](m), nil)), true)
 	e, ok := it.Next() // before the first chunk
 	require.True(t, ok)
@@ -452,7 +464,9 @@ func TestRobust_HandlersPanic(t *testing.T) {
 
 func testHandlerPanics[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
-	h := callbacks.NewHandlerBuilder().OnStartFn(func(context.Context, *callbacks.RunInfo, callbacks.CallbackInput) context.Context {
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(
+		context.Context, *callbacks.RunInfo, callbacks.CallbackInput,
+	) context.Context {
 		panic(errBroken)
 	}).Build()
 	ctx := callbacks.InitCallbacks(t.Context(), nil, h)
@@ -492,7 +506,8 @@ func TestRobust_ToolInterruptIsTheLastEvent(t *testing.T) {
 
 func testToolInterrupt[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
-	stops := &toolFunc{"echo", func(ctx context.Context, _ string) (string, error) { return "", tool.Interrupt(ctx, "why") }}
+	stops := &toolFunc{"echo",
+		func(ctx context.Context, _ string) (string, error) { return "", tool.Interrupt(ctx, "why") }}
 	m := says(d.answer("", wanted{"echo", "1", ""}), d.answer("done"))
 	all := read(t, ask(t.Context(), TypedAgent[M](setup(t, m, []tool.BaseTool{stops})), streaming))
 	require.Len(t, all, 2)
@@ -548,12 +563,14 @@ func testGoexitWorker[M MessageType](t *testing.T, streaming bool) {
 // answered.
 // Rule agent/L-6.
 func TestRobust_GoexitInABranch(t *testing.T) {
-	leaves := &custom[ordinary]{"leaves", func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] {
-		runtime.Goexit()
-		return nil
-	}}
+	leaves := &custom[ordinary]{"leaves",
+		func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] {
+			runtime.Goexit()
+			return nil
+		}}
 	c := newTheatre()
-	err := onlyError(t, read(t, ask(t.Context(), Agent(sequenceOf(t, "s", parallelOf(t, "w", leaves, newTheatre().says("b")), c.says("c"))), false)))
+	err := onlyError(t, read(t, ask(t.Context(),
+		Agent(sequenceOf(t, "s", parallelOf(t, "w", leaves, newTheatre().says("b")), c.says("c"))), false)))
 	require.ErrorContains(t, err, "agent 'leaves'")
 	require.ErrorContains(t, err, "Goexit")
 	require.Empty(t, c.asked, "the sequence does not continue without the answer")

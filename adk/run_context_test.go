@@ -156,7 +156,9 @@ func testInnerRuns(t *testing.T) {
 			}
 		}}
 		starts := 0
-		h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, _ *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		h := callbacks.NewHandlerBuilder().OnStartFn(func(
+			ctx context.Context, _ *callbacks.RunInfo, _ callbacks.CallbackInput,
+		) context.Context {
 			starts++
 			return ctx
 		}).Build()
@@ -165,10 +167,12 @@ func testInnerRuns(t *testing.T) {
 		require.Equal(t, 3, starts, "the callbacks stay")
 		if clear {
 			require.Equal(t, []string{"user: own"}, s.asked["inner"])
-			require.Equal(t, []string{"inner: inner", "outer: first", "inner: inner", "outer: second"}, lines, "it is an outermost one")
+			require.Equal(t, []string{"inner: inner", "outer: first", "inner: inner", "outer: second"}, lines,
+				"it is an outermost one")
 			continue
 		}
-		require.Equal(t, []string{"user: hi", "assistant: inner", quotedLine("outer", "first")}, s.asked["inner"], "its input is what was said")
+		require.Equal(t, []string{"user: hi", "assistant: inner", quotedLine("outer", "first")}, s.asked["inner"],
+			"its input is what was said")
 		require.Equal(t, []string{"outer inner: inner", "outer: first", "outer inner: inner", "outer: second"}, lines)
 	}
 }
@@ -206,13 +210,15 @@ func TestRunContext_TheLastOwnEventDecides(t *testing.T) {
 		events    []*AgentEvent
 		transfers bool
 	}{
-		"own":                        {[]*AgentEvent{said("x"), transfer()}, true},
-		"own, with its path":         {[]*AgentEvent{transfer("parent")}, true},
-		"of another agent":           {[]*AgentEvent{said("x"), transfer("parent", "inner")}, false},
-		"own, then one without":      {[]*AgentEvent{transfer(), said("x")}, false},
-		"own, then another agent's":  {[]*AgentEvent{transfer(), transfer("y")}, true},
-		"exit wins over it":          {[]*AgentEvent{{Action: &AgentAction{Exit: true, TransferToAgent: &TransferToAgentAction{"child"}}}}, false},
-		"another agent's exit later": {[]*AgentEvent{transfer(), {RunPath: []RunStep{{agentName: "y"}}, Action: NewExitAction()}}, true},
+		"own":                       {[]*AgentEvent{said("x"), transfer()}, true},
+		"own, with its path":        {[]*AgentEvent{transfer("parent")}, true},
+		"of another agent":          {[]*AgentEvent{said("x"), transfer("parent", "inner")}, false},
+		"own, then one without":     {[]*AgentEvent{transfer(), said("x")}, false},
+		"own, then another agent's": {[]*AgentEvent{transfer(), transfer("y")}, true},
+		"exit wins over it": {[]*AgentEvent{{Action: &AgentAction{Exit: true,
+			TransferToAgent: &TransferToAgentAction{"child"}}}}, false},
+		"another agent's exit later": {[]*AgentEvent{transfer(),
+			{RunPath: []RunStep{{agentName: "y"}}, Action: NewExitAction()}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTheatre()
@@ -243,7 +249,8 @@ func TestRunContext_PathsAndAddresses(t *testing.T) {
 	}{
 		"transfer": {flowOf(t, handsOver("A", "B"), s.says("B")), []string{"A:", "A B: B"},
 			map[string]string{"B": "agent:A;agent:B"}},
-		"there and back": {flowOf(t, backAndForth, handsOver("B", "A"), s.says("C")), []string{"A:", "A B:", "A B A:", "A B A C: C"},
+		"there and back": {flowOf(t, backAndForth, handsOver("B", "A"), s.says("C")),
+			[]string{"A:", "A B:", "A B A:", "A B A C: C"},
 			map[string]string{"C": "agent:A;agent:B;agent:A;agent:C"}},
 		"sequence": {sequenceOf(t, "seq", s.says("c1"), s.says("c2"), s.says("c3")),
 			[]string{"seq c1: c1", "seq c1 c2: c2", "seq c1 c2 c3: c3"},
@@ -288,7 +295,8 @@ func testPathOfTools[M MessageType](t *testing.T, streaming bool) {
 		require.NoError(t, o.Err)
 		paths = append(paths, pathOf(o.TypedAgentEvent))
 	}
-	require.Equal(t, []string{"outer", "outer inner", "outer inner innermost", "outer inner", "outer inner", "outer", "outer"}, paths)
+	require.Equal(t, []string{"outer", "outer inner", "outer inner innermost", "outer inner", "outer inner", "outer",
+		"outer"}, paths)
 }
 
 // Rule runtime/X11.

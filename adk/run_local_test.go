@@ -42,7 +42,9 @@ func init() {
 // inRun calls f in a hook of a run.
 func inRun[M MessageType](t *testing.T, f func(ctx context.Context)) {
 	t.Helper()
-	h := &hooked[M]{beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+	h := &hooked[M]{beforeModel: func(
+		ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+	) (context.Context, *TypedChatModelAgentState[M], error) {
 		f(ctx)
 		return ctx, s, nil
 	}}
@@ -83,7 +85,8 @@ func testRunLocal[M MessageType](t *testing.T) {
 				require.Equal(t, c.value, v)
 				continue
 			}
-			for _, part := range []string{"SetRunLocalValue failed", "not gob-serializable", fmt.Sprintf("%T", c.value), "schema.RegisterName", "context.WithValue"} {
+			for _, part := range []string{"SetRunLocalValue failed", "not gob-serializable", fmt.Sprintf("%T", c.value),
+				"schema.RegisterName", "context.WithValue"} {
 				require.ErrorContains(t, err, part, "%d %T", i, c.value)
 			}
 		}
@@ -112,18 +115,23 @@ func testRunLocalPlaces[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	var inner, outer []error
 	before := func(errs *[]error) *hooked[M] {
-		return &hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+		return &hooked[M]{beforeAgent: func(
+			ctx context.Context, rc *ChatModelAgentContext,
+		) (context.Context, *ChatModelAgentContext, error) {
 			_, _, err := GetRunLocalValue(ctx, "k")
 			*errs = append(*errs, err, SetRunLocalValue(ctx, "k", "from BeforeAgent"))
 			return ctx, rc, nil
-		}, beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
-			v, ok, err := GetRunLocalValue(ctx, "k")
-			require.NoError(t, err)
-			if ok && v == "from BeforeAgent" {
-				*errs = append(*errs, nil)
-			}
-			return ctx, s, SetRunLocalValue(ctx, "k", "of the run")
-		}}
+		},
+			beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+				_ *TypedModelContext[M],
+			) (context.Context, *TypedChatModelAgentState[M], error) {
+				v, ok, err := GetRunLocalValue(ctx, "k")
+				require.NoError(t, err)
+				if ok && v == "from BeforeAgent" {
+					*errs = append(*errs, nil)
+				}
+				return ctx, s, SetRunLocalValue(ctx, "k", "of the run")
+			}}
 	}
 	nested := setup[M](t, says(d.answer("done")), nil, with[M](before(&inner)))
 	var seen any
@@ -166,7 +174,9 @@ func testRunLocalRace[M MessageType](t *testing.T, streaming bool) {
 		calls = append(calls, wanted{"t", fmt.Sprint(i), fmt.Sprint("n", i)})
 	}
 	found := 0
-	h := &hooked[M]{afterToolCalls: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+	h := &hooked[M]{afterToolCalls: func(
+		ctx context.Context, s *TypedChatModelAgentState[M], _ *ToolCallsContext,
+	) (context.Context, *TypedChatModelAgentState[M], error) {
 		for i := range 16 {
 			if v, ok, err := GetRunLocalValue(ctx, fmt.Sprint("n", i)); err == nil && ok && v == fmt.Sprint("n", i) {
 				found++
@@ -203,7 +213,9 @@ func testSendEvent[M MessageType](t *testing.T, streaming bool) {
 		require.EqualError(t, wrong, outside)
 		return "ok", TypedSendEvent(ctx, own)
 	}}
-	begins := &hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+	begins := &hooked[M]{beforeAgent: func(
+		ctx context.Context, rc *ChatModelAgentContext,
+	) (context.Context, *ChatModelAgentContext, error) {
 		return ctx, rc, TypedSendEvent(ctx, own) // rule agent/H-3
 	}}
 	a := setup(t, says(d.answer("", wanted{"t", "1", ""}), d.answer("done")), []tool.BaseTool{sends}, with[M](begins))

@@ -17,7 +17,9 @@ import (
 
 // startsOf is a handler that notes the starts of agents.
 func startsOf(names *[]string) callbacks.Handler {
-	return callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+	return callbacks.NewHandlerBuilder().OnStartFn(func(
+		ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput,
+	) context.Context {
 		if info.Component == ComponentOfAgent || info.Component == ComponentOfAgenticAgent {
 			*names = append(*names, info.Name)
 		}
@@ -39,7 +41,8 @@ func testRepeatedOptions[M MessageType](t *testing.T, streaming bool) {
 	}}
 	m := says(d.answer("", wanted{"look", "1", "x"}, wanted{"ask", "2", "x"}), d.answer("done"))
 	store := memory{}
-	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, []tool.BaseTool{look, askTool("ask")}), EnableStreaming: streaming, CheckPointStore: store})
+	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, m, []tool.BaseTool{look, askTool("ask")}),
+		EnableStreaming: streaming, CheckPointStore: store})
 	note := func(s string) func(context.Context) error {
 		return func(context.Context) error { log = append(log, s); return nil }
 	}
@@ -51,7 +54,8 @@ func testRepeatedOptions[M MessageType](t *testing.T, streaming bool) {
 		WithCallbacks(startsOf(&starts)), WithCallbacks(startsOf(&starts), startsOf(&starts)),
 		WithCheckPointID("first"), WithCheckPointID("last"),
 		WithSessionValues(map[string]any{"a": 1, "b": 1}), WithSessionValues(map[string]any{"a": 2}),
-		WithChatModelOptions([]model.Option{model.WithModel("first"), model.WithTopP(1)}), WithChatModelOptions([]model.Option{model.WithModel("last")}),
+		WithChatModelOptions([]model.Option{model.WithModel("first"), model.WithTopP(1)}),
+		WithChatModelOptions([]model.Option{model.WithModel("last")}),
 		WithToolOptions([]tool.Option{flavor("first")}), WithToolOptions([]tool.Option{flavor("last")}),
 		WithAfterToolCallsHook(note("first")), WithAfterToolCallsHook(note("last")),
 	}
@@ -125,7 +129,8 @@ func TestOptions_SessionValuesAreSetBeforeTheAgentStarts(t *testing.T) {
 	interruptOf(t, resumeWith(t, r, nil, WithSessionValues(map[string]any{"y": 2, "z": 2})))
 	drainAll(t, resumeWith(t, r, nil))
 	all := map[string]any{"x": 1, "y": 2, "z": 2, "by": "the agent"}
-	require.Equal(t, []map[string]any{{"x": 1, "y": 1}, all, all}, seen, "those of a resume count more than the saved ones")
+	require.Equal(t, []map[string]any{{"x": 1, "y": 1}, all, all}, seen,
+		"those of a resume count more than the saved ones")
 }
 
 // Rule runtime/O6.
@@ -141,7 +146,8 @@ func testAgentToolOptions[M MessageType](t *testing.T, streaming bool) {
 	}
 	x, mx := inner("x")
 	y, my := inner("y")
-	outer := says(d.answer("", wanted{"x", "1", `{"request":"do"}`}, wanted{"y", "2", `{"request":"do"}`}), d.answer("done"))
+	outer := says(d.answer("", wanted{"x", "1", `{"request":"do"}`}, wanted{"y", "2", `{"request":"do"}`}),
+		d.answer("done"))
 	named := func(m string) []AgentRunOption {
 		return []AgentRunOption{WithChatModelOptions([]model.Option{model.WithModel(m)})}
 	}
@@ -162,7 +168,8 @@ func TestOptions_AfterToolCallsHookRunsOnceARound(t *testing.T) {
 func testAfterToolCalls[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	agent := func() (*TypedChatModelAgent[M], *scripted[M]) {
-		m := says(d.answer("", wanted{"echo", "1", "a"}, wanted{"echo", "2", "b"}), d.answer("", wanted{"echo", "3", "c"}), d.answer("done"))
+		m := says(d.answer("", wanted{"echo", "1", "a"}, wanted{"echo", "2", "b"}), d.answer("", wanted{"echo", "3", "c"}),
+			d.answer("done"))
 		return setup(t, m, []tool.BaseTool{echo("echo")}), m
 	}
 	a, m := agent()
@@ -182,7 +189,8 @@ func testAfterToolCalls[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, 2, m.calls())
 
 	a, m = agent()
-	all = read(t, ask(t.Context(), TypedAgent[M](a), streaming, WithAfterToolCallsHook(func(context.Context) error { return errBroken })))
+	all = read(t, ask(t.Context(), TypedAgent[M](a), streaming,
+		WithAfterToolCallsHook(func(context.Context) error { return errBroken })))
 	require.ErrorIs(t, failure(t, all), errBroken)
 	require.Equal(t, 1, m.calls())
 }
@@ -191,14 +199,15 @@ func testAfterToolCalls[M MessageType](t *testing.T, streaming bool) {
 // Rule runtime/O8.
 func TestOptions_TheCancelOptionStaysOutside(t *testing.T) {
 	var given []AgentRunOption
-	inner := &custom[Message]{"inner", func(ctx context.Context, _ *AgentInput, opts []AgentRunOption) *AsyncIterator[*AgentEvent] {
-		given = opts
-		done, mode := CancelRequested(ctx)
-		require.NotNil(t, done)
-		_, asked := mode()
-		require.False(t, asked)
-		return sends[Message](said("x")).Run(ctx, nil)
-	}}
+	inner := &custom[Message]{"inner",
+		func(ctx context.Context, _ *AgentInput, opts []AgentRunOption) *AsyncIterator[*AgentEvent] {
+			given = opts
+			done, mode := CancelRequested(ctx)
+			require.NotNil(t, done)
+			_, asked := mode()
+			require.False(t, asked)
+			return sends[Message](said("x")).Run(ctx, nil)
+		}}
 	option, _ := WithCancel()
 	other := WithCallbacks().DesignateAgent("inner")
 	drainAll(t, ask(t.Context(), Agent(sequenceOf(t, "seq", inner)), false, option, other))

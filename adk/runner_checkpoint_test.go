@@ -16,11 +16,14 @@ import (
 // Rule runtime/R6.
 func TestRunner_SavesNothingWithoutAnIDOrAStore(t *testing.T) {
 	store := newDeletable()
-	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a"), CheckPointStore: store}).Query(t.Context(), "hi"))
+	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a"), CheckPointStore: store}).Query(t.Context(),
+		"hi"))
 	require.Zero(t, store.writings)
-	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a")}).Query(t.Context(), "hi", WithCheckPointID("1")))
+	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a")}).Query(t.Context(), "hi",
+		WithCheckPointID("1")))
 	var none *deletable
-	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a"), CheckPointStore: none}).Query(t.Context(), "hi", WithCheckPointID("1")))
+	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a"), CheckPointStore: none}).Query(t.Context(), "hi",
+		WithCheckPointID("1")))
 }
 
 // A resumed run streams if the saved one did, and is saved so again.
@@ -56,8 +59,10 @@ func TestRunner_TheHistoryIsRestored(t *testing.T) {
 	store := memory{}
 	s := newTheatre()
 	build := func() Agent { return sequenceOf(t, "seq", s.says("a"), asking("b"), s.says("c")) }
-	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: build(), CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
-	texts, _ := drainAll(t, resumeWith(t, NewRunner(t.Context(), RunnerConfig{Agent: build(), CheckPointStore: store}), nil))
+	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: build(), CheckPointStore: store}).Query(t.Context(), "hi",
+		WithCheckPointID("1")))
+	texts, _ := drainAll(t, resumeWith(t, NewRunner(t.Context(), RunnerConfig{Agent: build(), CheckPointStore: store}),
+		nil))
 	require.Equal(t, []string{"b: b got ", "c: c"}, texts)
 	require.Equal(t, []string{"user: hi", quotedLine("a", "a"), quotedLine("b", "b got ")}, s.asked["c"])
 }
@@ -69,7 +74,8 @@ func TestRunner_ResumeWithAnotherAgentIsAnErrorEvent(t *testing.T) {
 		"agent with sub-agents": flowOf(t, asker(t, "b"), asking("a")),
 	} {
 		store := memory{}
-		interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a"), CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
+		interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: asking("a"), CheckPointStore: store}).Query(t.Context(),
+			"hi", WithCheckPointID("1")))
 		err := lastError(resumeWith(t, NewRunner(t.Context(), RunnerConfig{Agent: other, CheckPointStore: store}), nil))
 		require.EqualError(t, err, "no child agents leading to interrupted agent were found", name)
 	}
@@ -91,7 +97,8 @@ func TestRunner_StreamsAreSaved(t *testing.T) {
 			store := memory{}
 			r := NewRunner(t.Context(), RunnerConfig{CheckPointStore: store, EnableStreaming: true, Agent: sequenceOf(t, "seq",
 				newTheatre().sendsAll("a", EventFromMessage(nil, c.stream, schema.Assistant, "")),
-				AgentWithOptions(t.Context(), asking("b"), WithHistoryRewriter(func(context.Context, []*HistoryEntry) ([]Message, error) { return nil, nil })))})
+				AgentWithOptions(t.Context(), asking("b"),
+					WithHistoryRewriter(func(context.Context, []*HistoryEntry) ([]Message, error) { return nil, nil })))})
 			for e := range r.Query(t.Context(), "hi", WithCheckPointID("1")).All() {
 				require.NoError(t, e.Err)
 			}
@@ -115,7 +122,8 @@ func TestRunner_StreamsAreSaved(t *testing.T) {
 // Rule runtime/R18.
 func TestRunner_StateOfAChatModelAgent(t *testing.T) {
 	store := memory{}
-	interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: sequenceOf(t, "seq", asker(t, "a")), CheckPointStore: store}).
+	interruptOf(t, NewRunner(t.Context(),
+		RunnerConfig{Agent: sequenceOf(t, "seq", asker(t, "a")), CheckPointStore: store}).
 		Query(t.Context(), "hi", WithCheckPointID("1")))
 	doc, err := openRun(store["1"])
 	require.NoError(t, err)
@@ -146,7 +154,9 @@ func TestResumeInfo_ImplicitResume(t *testing.T) {
 func TestErrors_MatchByTypeAndShowInterruptPoints(t *testing.T) {
 	require.ErrorIs(t, &StreamCanceledError{}, ErrStreamCanceled, "also one that was decoded")
 	require.EqualError(t, &CancelError{}, "agent canceled: mode=0, escalated=false (immediate)")
-	require.EqualError(t, &CancelError{Info: &AgentCancelInfo{Mode: CancelAfterToolCalls, Escalated: true}}, "agent canceled: mode=4, escalated=true (after the tool calls)") // rule runtime/C6
+	// rule runtime/C6
+	require.EqualError(t, &CancelError{Info: &AgentCancelInfo{Mode: CancelAfterToolCalls, Escalated: true}},
+		"agent canceled: mode=4, escalated=true (after the tool calls)")
 	points := []*InterruptCtx{{ID: "1"}}
 	require.Equal(t, points, (&CancelError{InterruptContexts: points}).GetInterruptContexts())
 	require.Equal(t, points, (&InterruptError{InterruptContexts: points}).GetInterruptContexts())
@@ -162,13 +172,17 @@ func TestBadInput_IsAnErrorNotAPanic(t *testing.T) {
 		"NewSequentialAgent, nil":     func() (any, error) { return NewSequentialAgent(ctx, nil) },
 		"NewLoopAgent, nil":           func() (any, error) { return NewLoopAgent(ctx, nil) },
 		"NewParallelAgent, nil":       func() (any, error) { return NewParallelAgent(ctx, nil) },
-		"a nil child":                 func() (any, error) { return NewParallelAgent(ctx, &ParallelAgentConfig{SubAgents: []Agent{nil}}) },
+		"a nil child": func() (any, error) {
+			return NewParallelAgent(ctx, &ParallelAgentConfig{SubAgents: []Agent{nil}})
+		},
 		"a nil pointer as a child": func() (any, error) {
 			return NewLoopAgent(ctx, &LoopAgentConfig{SubAgents: []Agent{(*ChatModelAgent)(nil)}})
 		},
-		"a nil pointer, SetSubAgents": func() (any, error) { return SetSubAgents(ctx, (*ChatModelAgent)(nil), []Agent{asking("a")}) },
-		"NewChatModelAgent, nil":      func() (any, error) { return NewChatModelAgent(ctx, nil) },
-		"agent tool, Info":            func() (any, error) { return NewAgentTool(ctx, nil).Info(ctx) },
+		"a nil pointer, SetSubAgents": func() (any, error) {
+			return SetSubAgents(ctx, (*ChatModelAgent)(nil), []Agent{asking("a")})
+		},
+		"NewChatModelAgent, nil": func() (any, error) { return NewChatModelAgent(ctx, nil) },
+		"agent tool, Info":       func() (any, error) { return NewAgentTool(ctx, nil).Info(ctx) },
 		"agent tool, InvokableRun": func() (any, error) {
 			return NewAgentTool(ctx, nil).(tool.InvokableTool).InvokableRun(ctx, "{}")
 		},
@@ -227,7 +241,8 @@ func TestDeterministicTransfer_KeepsTheAgentsIdentity(t *testing.T) {
 		"resumable":     {asking("a"), "DeterministicTransfer", true},
 		"with children": {flowOf(t, asker(t, "a"), asking("b")), "ChatModel", true},
 	} {
-		a := AgentWithDeterministicTransferTo(t.Context(), &DeterministicTransferConfig{Agent: c.agent, ToAgentNames: []string{"x"}})
+		a := AgentWithDeterministicTransferTo(t.Context(),
+			&DeterministicTransferConfig{Agent: c.agent, ToAgentNames: []string{"x"}})
 		require.Equal(t, []string{c.agent.Name(t.Context()), c.agent.Description(t.Context()), c.typ},
 			[]string{a.Name(t.Context()), a.Description(t.Context()), a.(interface{ GetType() string }).GetType()}, name)
 		_, resumable := a.(ResumableAgent)

@@ -20,7 +20,8 @@ const goldenRun = "testdata/run-v1.golden"
 func goldenRunner(t *testing.T, store CheckPointStore) *Runner {
 	t.Helper()
 	before := newOrdinary(t, "before", &replies{all: []*schema.Message{schema.AssistantMessage("first", nil)}})
-	asking := newOrdinary(t, "asking", recall(callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)), askTool("ask"))
+	asking := newOrdinary(t, "asking", recall(callOf("ask", "c1", "x"), schema.AssistantMessage("done", nil)),
+		askTool("ask"))
 	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{before, asking}})
 	require.NoError(t, err)
 	return NewRunner(t.Context(), RunnerConfig{Agent: seq, CheckPointStore: store})
@@ -31,7 +32,8 @@ func goldenRunner(t *testing.T, store CheckPointStore) *Runner {
 func TestRunner_GoldenCheckpoint(t *testing.T) {
 	if os.Getenv("WEFT_WRITE_GOLDEN") != "" {
 		store := memory{}
-		drainAll(t, goldenRunner(t, store).Query(t.Context(), "hi", WithCheckPointID("1"), WithSessionValues(map[string]any{"user": "me"})))
+		drainAll(t, goldenRunner(t, store).Query(t.Context(), "hi", WithCheckPointID("1"),
+			WithSessionValues(map[string]any{"user": "me"})))
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(goldenRun, store["1"], 0o644))
 	}
@@ -106,7 +108,8 @@ func TestRunner_UnregisteredValuesAreNamed(t *testing.T) {
 	r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: memory{}})
 	var errs []error
 	interrupted := false
-	for e := range r.Query(context.Background(), "hi", WithCheckPointID("1"), WithSessionValues(map[string]any{"key": mine{1}})).All() {
+	for e := range r.Query(context.Background(), "hi", WithCheckPointID("1"),
+		WithSessionValues(map[string]any{"key": mine{1}})).All() {
 		if e.Err != nil {
 			errs = append(errs, e.Err)
 		}

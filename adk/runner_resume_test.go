@@ -45,11 +45,15 @@ func (r *replies) Generate(_ context.Context, input []*schema.Message, _ ...mode
 	return r.next(input), nil
 }
 
-func (r *replies) Stream(_ context.Context, input []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (r *replies) Stream(_ context.Context, input []*schema.Message,
+	_ ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	return schema.StreamReaderFromArray([]*schema.Message{r.next(input)}), nil
 }
 
-func newOrdinary(t *testing.T, name string, m model.BaseModel[*schema.Message], tools ...tool.BaseTool) *ChatModelAgent {
+func newOrdinary(t *testing.T, name string, m model.BaseModel[*schema.Message],
+	tools ...tool.BaseTool,
+) *ChatModelAgent {
 	t.Helper()
 	a, err := NewChatModelAgent(t.Context(), &ChatModelAgentConfig{Name: name, Description: "does " + name, Model: m,
 		ToolsConfig: ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}}})
@@ -58,7 +62,8 @@ func newOrdinary(t *testing.T, name string, m model.BaseModel[*schema.Message], 
 }
 
 func callOf(name, id, args string) *schema.Message {
-	return schema.AssistantMessage("", []schema.ToolCall{{ID: id, Function: schema.FunctionCall{Name: name, Arguments: args}}})
+	return schema.AssistantMessage("",
+		[]schema.ToolCall{{ID: id, Function: schema.FunctionCall{Name: name, Arguments: args}}})
 }
 
 func askTool(name string) tool.BaseTool {
@@ -104,7 +109,8 @@ func TestRunner_ResumesATool(t *testing.T) {
 		require.Equal(t, "may I?", ic.Info)
 		require.NotEmpty(t, store["1"])
 
-		it, err := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store}).
+		it, err := NewRunner(t.Context(),
+			RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store}).
 			ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{ic.ID: "yes"}})
 		require.NoError(t, err)
 		texts, last := drainAll(t, it)
@@ -116,12 +122,17 @@ func TestRunner_ResumesATool(t *testing.T) {
 
 // Rules runtime/I2, runtime/I5, runtime/R11.
 func TestInterrupt_InsideAnAgentToolInASequence(t *testing.T) {
-	inner := newOrdinary(t, "inner", &replies{all: []*schema.Message{callOf("ask", "c2", "x"), schema.AssistantMessage("inner done", nil)}}, askTool("ask"))
-	outer := newOrdinary(t, "outer", &replies{all: []*schema.Message{callOf("inner", "c1", `{"request":"do"}`), schema.AssistantMessage("outer done", nil)}},
+	inner := newOrdinary(t, "inner",
+		&replies{all: []*schema.Message{callOf("ask", "c2", "x"), schema.AssistantMessage("inner done", nil)}},
+		askTool("ask"))
+	outer := newOrdinary(t, "outer",
+		&replies{all: []*schema.Message{callOf("inner", "c1", `{"request":"do"}`),
+			schema.AssistantMessage("outer done", nil)}},
 		NewAgentTool(t.Context(), inner))
 	before := newOrdinary(t, "before", &replies{all: []*schema.Message{schema.AssistantMessage("first", nil)}})
 	after := newOrdinary(t, "after", &replies{all: []*schema.Message{schema.AssistantMessage("last", nil)}})
-	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{before, outer, after}})
+	seq, err := NewSequentialAgent(t.Context(),
+		&SequentialAgentConfig{Name: "seq", SubAgents: []Agent{before, outer, after}})
 	require.NoError(t, err)
 	store := memory{}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: seq, CheckPointStore: store})
@@ -144,10 +155,12 @@ func TestInterrupt_InsideAnAgentToolInASequence(t *testing.T) {
 // Rules runtime/I13, runtime/W7.
 func TestWorkflow_ParallelInterruptsAndResume(t *testing.T) {
 	agent := func(name string) Agent {
-		return newOrdinary(t, name, &replies{all: []*schema.Message{callOf("ask", "c-"+name, "x"), schema.AssistantMessage(name+" done", nil)}}, askTool("ask"))
+		return newOrdinary(t, name, &replies{all: []*schema.Message{callOf("ask", "c-"+name, "x"),
+			schema.AssistantMessage(name+" done", nil)}}, askTool("ask"))
 	}
 	quick := newOrdinary(t, "quick", &replies{all: []*schema.Message{schema.AssistantMessage("quick done", nil)}})
-	par, err := NewParallelAgent(t.Context(), &ParallelAgentConfig{Name: "par", SubAgents: []Agent{agent("x"), quick, agent("y")}})
+	par, err := NewParallelAgent(t.Context(),
+		&ParallelAgentConfig{Name: "par", SubAgents: []Agent{agent("x"), quick, agent("y")}})
 	require.NoError(t, err)
 	store := memory{}
 	r := NewRunner(t.Context(), RunnerConfig{Agent: par, CheckPointStore: store})
@@ -161,7 +174,8 @@ func TestWorkflow_ParallelInterruptsAndResume(t *testing.T) {
 	require.Equal(t, []string{"x: answered 1", "x: x done"}, texts)
 	require.Len(t, last.Action.Interrupted.InterruptContexts, 1)
 	require.NotContains(t, before, last.Action.Interrupted.InterruptContexts[0].ID, "rule runtime/I2: it has a new ID")
-	it, err = r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "2"}})
+	it, err = r.ResumeWithParams(t.Context(), "1",
+		&ResumeParams{Targets: map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "2"}})
 	require.NoError(t, err)
 	texts, _ = drainAll(t, it)
 	require.Equal(t, []string{"y: answered 2", "y: y done"}, texts)
@@ -169,7 +183,8 @@ func TestWorkflow_ParallelInterruptsAndResume(t *testing.T) {
 
 // Rules runtime/F3, runtime/F5.
 func TestFlow_TransferAndResume(t *testing.T) {
-	child := newOrdinary(t, "child", &replies{all: []*schema.Message{callOf("ask", "c", "x"), schema.AssistantMessage("child done", nil)}}, askTool("ask"))
+	child := newOrdinary(t, "child",
+		&replies{all: []*schema.Message{callOf("ask", "c", "x"), schema.AssistantMessage("child done", nil)}}, askTool("ask"))
 	model := &replies{all: []*schema.Message{callOf(TransferToAgentToolName, "t", `{"agent_name":"child"}`)}}
 	parent := newOrdinary(t, "parent", model)
 	flow, err := SetSubAgents(t.Context(), parent, []Agent{child})
@@ -194,7 +209,8 @@ func TestRunner_KeepsTheCheckpointOfARunThatHasEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, store := range []CheckPointStore{checkpoint.NewMemoryStore(), newDeletable(), memory{}} {
 				m := recall(callOf("ask", "c1", "x"), callOf("ask", "c2", "y"), schema.AssistantMessage("done", nil))
-				r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store, Durability: durability})
+				r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store,
+					Durability: durability})
 				_, last := drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("")))
 				first, _, err := store.Get(t.Context(), "")
 				require.NoError(t, err)

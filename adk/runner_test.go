@@ -21,20 +21,23 @@ type custom[M MessageType] struct {
 
 func (c *custom[M]) Name(context.Context) string        { return c.name }
 func (c *custom[M]) Description(context.Context) string { return "a custom agent" }
-func (c *custom[M]) Run(ctx context.Context, input *TypedAgentInput[M], opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func (c *custom[M]) Run(ctx context.Context, input *TypedAgentInput[M],
+	opts ...AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	return c.run(ctx, input, opts)
 }
 
 // sends makes a custom agent that sends events.
 func sends[M MessageType](events ...*TypedAgentEvent[M]) *custom[M] {
-	return &custom[M]{"custom", func(context.Context, *TypedAgentInput[M], []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-		it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
-		for _, e := range events {
-			gen.Send(e)
-		}
-		gen.Close()
-		return it
-	}}
+	return &custom[M]{"custom",
+		func(context.Context, *TypedAgentInput[M], []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+			it, gen := NewAsyncIteratorPair[*TypedAgentEvent[M]]()
+			for _, e := range events {
+				gen.Send(e)
+			}
+			gen.Close()
+			return it
+		}}
 }
 
 // Rule runtime/R1.
@@ -73,21 +76,23 @@ type customOptions struct{ flavor string }
 
 func testCustomInput[M MessageType](t *testing.T, streaming bool) {
 	called := false
-	c := &custom[M]{"custom", func(ctx context.Context, input *TypedAgentInput[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-		called = true
-		require.Equal(t, streaming, input.EnableStreaming)
-		require.Equal(t, []string{"user: hi"}, dialectOf[M]().lines(input.Messages))
-		require.Equal(t, len(input.Messages), cap(input.Messages), "appending must not write to the caller's array")
-		require.Equal(t, "for me", GetImplSpecificOptions(&customOptions{}, opts...).flavor)
-		v, ok := GetSessionValue(ctx, "k")
-		require.True(t, ok)
-		require.Equal(t, "v", v)
-		return sends[M]().Run(ctx, input)
-	}}
+	c := &custom[M]{"custom",
+		func(ctx context.Context, input *TypedAgentInput[M], opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+			called = true
+			require.Equal(t, streaming, input.EnableStreaming)
+			require.Equal(t, []string{"user: hi"}, dialectOf[M]().lines(input.Messages))
+			require.Equal(t, len(input.Messages), cap(input.Messages), "appending must not write to the caller's array")
+			require.Equal(t, "for me", GetImplSpecificOptions(&customOptions{}, opts...).flavor)
+			v, ok := GetSessionValue(ctx, "k")
+			require.True(t, ok)
+			require.Equal(t, "v", v)
+			return sends[M]().Run(ctx, input)
+		}}
 	flavor := func(v string) AgentRunOption {
 		return WrapImplSpecificOptFn(func(o *customOptions) { o.flavor = v })
 	}
-	it := ask(context.Background(), TypedAgent[M](c), streaming, flavor("for me"), flavor("for another").DesignateAgent("another"),
+	it := ask(context.Background(), TypedAgent[M](c), streaming, flavor("for me"),
+		flavor("for another").DesignateAgent("another"),
 		WithSessionValues(map[string]any{"k": "v"}).DesignateAgent("another")) // rule runtime/O3: read regardless
 	require.True(t, called, "before Run returns")
 	require.Empty(t, read(t, it), "an agent may have nothing to say")
@@ -107,7 +112,8 @@ func testStamping[M MessageType](t *testing.T, streaming bool) {
 		{Output: &TypedAgentOutput[M]{}},
 		{Output: &TypedAgentOutput[M]{CustomizedOutput: 7}},
 		{Action: NewExitAction()},
-		{AgentName: "y", RunPath: foreign, Output: &TypedAgentOutput[M]{MessageOutput: &TypedMessageVariant[M]{Message: d.answer("x")}}},
+		{AgentName: "y", RunPath: foreign,
+			Output: &TypedAgentOutput[M]{MessageOutput: &TypedMessageVariant[M]{Message: d.answer("x")}}},
 		{AgentName: "liar"},
 		{Err: errBroken},
 	}
@@ -156,17 +162,19 @@ type panicName[M MessageType] struct{ *custom[M] }
 func (panicName[M]) Name(context.Context) string { panic(errBroken) }
 
 func testCustomFails[M MessageType](t *testing.T, streaming bool) {
-	noIterator := &custom[M]{"custom", func(context.Context, *TypedAgentInput[M], []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-		return nil
-	}}
+	noIterator := &custom[M]{"custom",
+		func(context.Context, *TypedAgentInput[M], []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+			return nil
+		}}
 	all := read(t, ask(context.Background(), TypedAgent[M](noIterator), streaming))
 	require.Len(t, all, 1)
 	require.Equal(t, "custom", all[0].AgentName)
 	require.ErrorContains(t, failure(t, all), "no iterator")
 
-	panics := &custom[M]{"custom", func(context.Context, *TypedAgentInput[M], []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
-		panic(errBroken)
-	}}
+	panics := &custom[M]{"custom",
+		func(context.Context, *TypedAgentInput[M], []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+			panic(errBroken)
+		}}
 	var typedNil *custom[M]
 	for _, a := range []TypedAgent[M]{panics, panicName[M]{panics}, typedNil} {
 		all := read(t, ask(context.Background(), a, streaming))
@@ -174,12 +182,14 @@ func testCustomFails[M MessageType](t *testing.T, streaming bool) {
 		require.ErrorContains(t, failure(t, all), "panic error:")
 	}
 	var option AgentRunOption = WrapImplSpecificOptFn(func(*runnerOptions) { panic(errBroken) })
-	require.ErrorIs(t, failure(t, read(t, ask(context.Background(), TypedAgent[M](sends[M]()), streaming, option))), errBroken)
+	require.ErrorIs(t, failure(t, read(t, ask(context.Background(), TypedAgent[M](sends[M]()), streaming, option))),
+		errBroken)
 }
 
 func TestRunner_CloseReachesTheCustomAgent(t *testing.T) {
 	it, gen := NewAsyncIteratorPair[*AgentEvent]()
-	c := &custom[ordinary]{"custom", func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] { return it }}
+	c := &custom[ordinary]{"custom",
+		func(context.Context, *AgentInput, []AgentRunOption) *AsyncIterator[*AgentEvent] { return it }}
 	s, w := schema.Pipe[Message](0)
 	gen.Send(EventFromMessage(nil, s, schema.Assistant, ""))
 	ask(context.Background(), Agent(c), true).Close()
@@ -240,7 +250,8 @@ func TestSession_ValuesAreAbsentOutsideARun(t *testing.T) {
 func TestOptions_OwnOptionsAndDesignation(t *testing.T) {
 	type own struct{ trail string }
 	add := func(s string) AgentRunOption { return WrapImplSpecificOptFn(func(o *own) { o.trail += s }) }
-	require.Equal(t, "base12", GetImplSpecificOptions(&own{"base"}, add("1"), AgentRunOption{}, WithChatModelOptions(nil), add("2")).trail)
+	require.Equal(t, "base12", GetImplSpecificOptions(&own{"base"}, add("1"), AgentRunOption{}, WithChatModelOptions(nil),
+		add("2")).trail)
 	require.Equal(t, &own{}, GetImplSpecificOptions[own](nil))
 	require.Equal(t, AgentRunOption{}, WrapImplSpecificOptFn[own](nil))
 	base := add("x").DesignateAgent("a")
@@ -250,7 +261,8 @@ func TestOptions_OwnOptionsAndDesignation(t *testing.T) {
 	}
 	require.Equal(t, []string{"1xxx", "1x", "1x", "1"}, []string{trail("a"), trail("b"), trail("c"), trail("d")},
 		"DesignateAgent changes a copy")
-	require.Equal(t, "1", GetImplSpecificOptions(&own{}, optionsFor("a", []AgentRunOption{add("1").DesignateAgent()})...).trail)
+	require.Equal(t, "1", GetImplSpecificOptions(&own{},
+		optionsFor("a", []AgentRunOption{add("1").DesignateAgent()})...).trail)
 }
 
 // Rules agent/ID-2, agent/L-8, runtime/R15.
@@ -282,7 +294,8 @@ func testConcurrent[M MessageType](t *testing.T, streaming bool) {
 		}
 		return args, nil
 	}}
-	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, model.BaseModel[M](m), []tool.BaseTool{own}), EnableStreaming: streaming})
+	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: setup(t, model.BaseModel[M](m), []tool.BaseTool{own}),
+		EnableStreaming: streaming})
 	var mu sync.Mutex
 	ids := map[string]bool{}
 	var wg sync.WaitGroup

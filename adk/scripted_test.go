@@ -269,7 +269,9 @@ type streamToolFunc struct {
 	run func(ctx context.Context, args string) (*schema.StreamReader[string], error)
 }
 
-func (f *streamToolFunc) StreamableRun(ctx context.Context, args string, _ ...tool.Option) (*schema.StreamReader[string], error) {
+func (f *streamToolFunc) StreamableRun(
+	ctx context.Context, args string, _ ...tool.Option,
+) (*schema.StreamReader[string], error) {
 	return f.run(ctx, args)
 }
 
@@ -278,7 +280,9 @@ type enhancedToolFunc struct {
 	run func(ctx context.Context, args *schema.ToolArgument) (*schema.ToolResult, error)
 }
 
-func (f *enhancedToolFunc) InvokableRun(ctx context.Context, args *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+func (f *enhancedToolFunc) InvokableRun(
+	ctx context.Context, args *schema.ToolArgument, _ ...tool.Option,
+) (*schema.ToolResult, error) {
 	return f.run(ctx, args)
 }
 
@@ -287,12 +291,16 @@ type enhancedStreamToolFunc struct {
 	run func(ctx context.Context, args *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error)
 }
 
-func (f *enhancedStreamToolFunc) StreamableRun(ctx context.Context, args *schema.ToolArgument, _ ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+func (f *enhancedStreamToolFunc) StreamableRun(
+	ctx context.Context, args *schema.ToolArgument, _ ...tool.Option,
+) (*schema.StreamReader[*schema.ToolResult], error) {
 	return f.run(ctx, args)
 }
 
 // setup is an agent for a test.
-func setup[M MessageType](t testing.TB, m model.BaseModel[M], tools []tool.BaseTool, change ...func(*TypedChatModelAgentConfig[M])) *TypedChatModelAgent[M] {
+func setup[M MessageType](t testing.TB, m model.BaseModel[M], tools []tool.BaseTool,
+	change ...func(*TypedChatModelAgentConfig[M]),
+) *TypedChatModelAgent[M] {
 	t.Helper()
 	conf := &TypedChatModelAgentConfig[M]{
 		Name:        "tester",
@@ -309,7 +317,9 @@ func setup[M MessageType](t testing.TB, m model.BaseModel[M], tools []tool.BaseT
 }
 
 // ask runs an agent through a runner on the message "hi".
-func ask[M MessageType](ctx context.Context, a TypedAgent[M], streaming bool, opts ...AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]] {
+func ask[M MessageType](ctx context.Context, a TypedAgent[M], streaming bool,
+	opts ...AgentRunOption,
+) *AsyncIterator[*TypedAgentEvent[M]] {
 	r := NewTypedRunner(TypedRunnerConfig[M]{Agent: a, EnableStreaming: streaming})
 	return r.Query(ctx, "hi", opts...)
 }

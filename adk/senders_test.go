@@ -15,7 +15,9 @@ import (
 
 // loudModel is a middleware that puts answers into capitals.
 func loudModel[M MessageType]() *hooked[M] {
-	return &hooked[M]{wrapModel: func(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+	return &hooked[M]{wrapModel: func(
+		_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M],
+	) (model.BaseModel[M], error) {
 		return rewritten(m), nil
 	}}
 }
@@ -47,7 +49,8 @@ func testSenderPlace[M MessageType](t *testing.T, streaming bool) {
 				final = s.Messages
 				return ctx, nil
 			}}
-			a := setup(t, says(d.answer("", wanted{"t", "1", ""}), d.answer("done")), []tool.BaseTool{echo("t")}, with[M](c.handlers...), with[M](look),
+			a := setup(t, says(d.answer("", wanted{"t", "1", ""}), d.answer("done")), []tool.BaseTool{echo("t")},
+				with[M](c.handlers...), with[M](look),
 				func(conf *TypedChatModelAgentConfig[M]) {
 					switch retry {
 					case "retry":
@@ -57,8 +60,10 @@ func testSenderPlace[M MessageType](t *testing.T, streaming bool) {
 					}
 				})
 			all := read(t, bare(t.Context(), a, streaming))
-			require.Equal(t, []string{"assistant: [t#1 ]", "tool t#1: " + c.tool, "assistant: " + c.model}, linesOf(all), name+retry)
-			require.Equal(t, []string{"user: hi", "assistant: [t#1 ]", "tool t#1: (<>)", "assistant: DONE"}, d.lines(final), name+retry)
+			require.Equal(t, []string{"assistant: [t#1 ]", "tool t#1: " + c.tool, "assistant: " + c.model}, linesOf(all),
+				name+retry)
+			require.Equal(t, []string{"user: hi", "assistant: [t#1 ]", "tool t#1: (<>)", "assistant: DONE"}, d.lines(final),
+				name+retry)
 			checkIDs(t, name, all)
 			for i, o := range all {
 				if i < 2 || c.model == "DONE" || !streaming { // rules agent/ID-3, agent/ID-4
@@ -76,7 +81,9 @@ func testSenderPlace[M MessageType](t *testing.T, streaming bool) {
 func TestSenders_HeldAtItsPlace(t *testing.T) {
 	for _, should := range []bool{false, true} {
 		n := 0
-		refuses := &hooked[Message]{wrapModel: func(_ context.Context, m model.BaseModel[Message], _ *ModelContext) (model.BaseModel[Message], error) {
+		refuses := &hooked[Message]{wrapModel: func(
+			_ context.Context, m model.BaseModel[Message], _ *ModelContext,
+		) (model.BaseModel[Message], error) {
 			return &modelFunc[Message]{generate: func(ctx context.Context, h []Message, opts ...model.Option) (Message, error) {
 				answer, err := m.Generate(ctx, h, opts...)
 				if n++; n < 3 {
@@ -101,10 +108,12 @@ func TestSenders_FailOutsideARun(t *testing.T) {
 	m, err := NewEventSenderModelWrapper().WrapModel(t.Context(), says(chatAnswer("x")), nil)
 	require.NoError(t, err)
 	_, err = m.Generate(t.Context(), nil)
-	require.EqualError(t, err, "generator is nil when sending event in Generate: ensure agent state is properly initialized")
+	require.EqualError(t, err,
+		"generator is nil when sending event in Generate: ensure agent state is properly initialized")
 	_, err = m.Stream(t.Context(), nil)
 	require.EqualError(t, err, "generator is nil when sending event in Stream: ensure agent state is properly initialized")
-	e, err := NewEventSenderToolWrapper().WrapInvokableToolCall(t.Context(), func(context.Context, string, ...tool.Option) (string, error) { return "", nil }, &ToolContext{})
+	e, err := NewEventSenderToolWrapper().WrapInvokableToolCall(t.Context(),
+		func(context.Context, string, ...tool.Option) (string, error) { return "", nil }, &ToolContext{})
 	require.NoError(t, err)
 	_, err = e(t.Context(), "")
 	require.ErrorContains(t, err, "no run of a chat model agent")
@@ -120,7 +129,9 @@ func testEventsKept[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	ops := opsOf[M]()
 	for _, should := range []bool{false, true} {
-		scribble := &hooked[M]{afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		scribble := &hooked[M]{afterModel: func(
+			ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			last := s.Messages[len(s.Messages)-1]
 			ops.extra(last)["scribbled"] = true
 			switch m := any(last).(type) {
@@ -158,8 +169,12 @@ func TestSenders_WrappersKeepChunks(t *testing.T) {
 func testWrapperChunks[M MessageType](t *testing.T) {
 	d := dialectOf[M]()
 	wrap := func(stream func(context.Context, *schema.StreamReader[M]) (*schema.StreamReader[M], error)) *hooked[M] {
-		return &hooked[M]{wrapModel: func(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
-			return &modelFunc[M]{stream: func(ctx context.Context, h []M, opts ...model.Option) (*schema.StreamReader[M], error) {
+		return &hooked[M]{wrapModel: func(
+			_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M],
+		) (model.BaseModel[M], error) {
+			return &modelFunc[M]{stream: func(
+				ctx context.Context, h []M, opts ...model.Option,
+			) (*schema.StreamReader[M], error) {
 				s, err := m.Stream(ctx, h, opts...)
 				if err != nil {
 					return nil, err
@@ -172,7 +187,9 @@ func testWrapperChunks[M MessageType](t *testing.T) {
 		wrap *hooked[M]
 		want []string
 	}{
-		"nothing": {wrap(func(_ context.Context, s *schema.StreamReader[M]) (*schema.StreamReader[M], error) { return s, nil }),
+		"nothing": {wrap(func(_ context.Context, s *schema.StreamReader[M]) (*schema.StreamReader[M], error) {
+			return s, nil
+		}),
 			[]string{"assistant: a", "assistant: b"}},
 		"joins": {wrap(func(ctx context.Context, s *schema.StreamReader[M]) (*schema.StreamReader[M], error) {
 			whole, err := messageRuntimeOf[M]().concat(ctx, s)
@@ -222,7 +239,9 @@ func TestSenders_BothEndpoints(t *testing.T) {
 
 func testBothEndpoints[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
-	other := &hooked[M]{wrapModel: func(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+	other := &hooked[M]{wrapModel: func(
+		_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M],
+	) (model.BaseModel[M], error) {
 		return &modelFunc[M]{
 			generate: func(ctx context.Context, h []M, opts ...model.Option) (none M, _ error) {
 				s, err := m.Stream(ctx, h, opts...)
@@ -297,7 +316,8 @@ func testSendersCancelled[M MessageType](t *testing.T, streaming bool) {
 			}
 			return nil
 		}
-		a := setup(t, m, []tool.BaseTool{echo("t")}, with[M](loudModel[M](), NewTypedEventSenderModelWrapper[M](), NewTypedEventSenderToolWrapper[M]()))
+		a := setup(t, m, []tool.BaseTool{echo("t")},
+			with[M](loudModel[M](), NewTypedEventSenderModelWrapper[M](), NewTypedEventSenderToolWrapper[M]()))
 		all := read(t, bare(t.Context(), a, streaming, option))
 		if !cancels {
 			require.Equal(t, []string{asked, answered, ended}, linesOf(all))

@@ -66,19 +66,26 @@ func testSharedAgent[M MessageType](t *testing.T, streaming bool) {
 			rc.ReturnDirectly["other"] = true
 			return ctx, rc, nil
 		},
-		beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+			_ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			s.ToolInfos = append(s.ToolInfos[:0], s.ToolInfos[1:]...)
 			return ctx, s, errors.Join(SetRunLocalValue(ctx, "who", whoIs(ctx)), remembers(ctx, s))
 		},
-		afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+		afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+			_ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
 			ops.extra(s.Messages[len(s.Messages)-1])["who"] = whoIs(ctx)
 			return ctx, s, remembers(ctx, s)
 		},
-		finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+		finalAnswer: func(ctx context.Context,
+			s *TypedChatModelAgentState[M],
+		) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 			return ctx, AcceptFinalAnswer, s, remembers(ctx, s)
 		},
 	}
-	a := setup(t, &parrot[M]{d.answer("done")}, []tool.BaseTool{echo("first"), echo("second"), echo("third")}, with[M](h), eagerly[M],
+	a := setup(t, &parrot[M]{d.answer("done")}, []tool.BaseTool{echo("first"), echo("second"), echo("third")}, with[M](h),
+		eagerly[M],
 		retrying(1, func(rc *TypedRetryContext[M]) *TypedRetryDecision[M] {
 			return &TypedRetryDecision[M]{AdditionalOptions: []model.Option{model.WithTemperature(1)}}
 		}), standIns[M](1, &diary{}))
@@ -123,17 +130,22 @@ func testManyReaders[M MessageType](t *testing.T) {
 	for range chunks {
 		m.answers[0] = append(m.answers[0], d.chunk("x"))
 	}
-	writes := &hooked[M]{wrapModel: func(_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+	writes := &hooked[M]{wrapModel: func(
+		_ context.Context, m model.BaseModel[M], _ *TypedModelContext[M],
+	) (model.BaseModel[M], error) {
 		return &modelFunc[M]{stream: func(ctx context.Context, h []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 			s, err := m.Stream(ctx, h, opts...)
 			return schema.StreamReaderWithConvert(s, func(c M) (M, error) {
 				return ops.withExtra(c, ops.markedExtra(c, map[string]any{"k": "v"})), nil
 			}), err
 		}}, nil
-	}, afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
-		ops.extra(s.Messages[len(s.Messages)-1])["later"] = true
-		return ctx, s, nil
-	}}
+	},
+		afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+			_ *TypedModelContext[M],
+		) (context.Context, *TypedChatModelAgentState[M], error) {
+			ops.extra(s.Messages[len(s.Messages)-1])["later"] = true
+			return ctx, s, nil
+		}}
 	it := bare(t.Context(), setup[M](t, m, nil, with[M](writes)), true)
 	e, ok := it.Next()
 	require.True(t, ok)
@@ -171,12 +183,14 @@ func testResumeMany[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	var ran diary
 	done := d.answer("done")
-	a := setup[M](t, &parrot[M]{done}, []tool.BaseTool{asksFirst("t", &ran)}, eagerly[M], with[M](everyHook[M]("h", &diary{})))
+	a := setup[M](t, &parrot[M]{done}, []tool.BaseTool{asksFirst("t", &ran)}, eagerly[M],
+		with[M](everyHook[M]("h", &diary{})))
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
 			name := fmt.Sprint("user ", i)
-			first := read(t, a.Run(context.Background(), &TypedAgentInput[M]{Messages: []M{opsOf[M]().user(name)}, EnableStreaming: streaming}))
+			first := read(t, a.Run(context.Background(),
+				&TypedAgentInput[M]{Messages: []M{opsOf[M]().user(name)}, EnableStreaming: streaming}))
 			if last := first[len(first)-1]; last.Action == nil || last.Action.Interrupted == nil {
 				t.Errorf("%v: %v", linesOf(first), last.Err)
 				return
@@ -250,7 +264,8 @@ func testDamaged[M MessageType](t *testing.T, streaming bool) {
 		require.ErrorContains(t, endError(t, out), c.want)
 	}
 	for cut := 0; cut < len(saved); cut += 1 + len(saved)/50 {
-		require.Error(t, endError(t, resume(&ResumeInfo{InterruptState: saved[:cut], WasInterrupted: true, IsResumeTarget: true})))
+		require.Error(t,
+			endError(t, resume(&ResumeInfo{InterruptState: saved[:cut], WasInterrupted: true, IsResumeTarget: true})))
 		flipped := append([]byte(nil), saved...)
 		flipped[cut] ^= 0x10
 		out := resume(&ResumeInfo{InterruptState: flipped, WasInterrupted: true, IsResumeTarget: true})
@@ -268,13 +283,17 @@ func TestShared_DynamicTools(t *testing.T) {
 func testDynamicTools[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	run := func(change func(rc *ChatModelAgentContext), tools ...tool.BaseTool) (lines []string, m *scripted[M]) {
-		h := &hooked[M]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+		h := &hooked[M]{beforeAgent: func(
+			ctx context.Context, rc *ChatModelAgentContext,
+		) (context.Context, *ChatModelAgentContext, error) {
 			change(rc)
 			return ctx, rc, nil
 		}}
 		m = says(d.answer("", wanted{"nick", "1", ""}, wanted{"what", "2", ""}), d.answer("done"))
 		a := setup[M](t, m, tools, with[M](h), sequentially[M], func(c *TypedChatModelAgentConfig[M]) {
-			c.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) { return "no " + name, nil }
+			c.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) {
+				return "no " + name, nil
+			}
 			c.ToolsConfig.ToolArgumentsHandler = func(context.Context, string, string) (string, error) { return "handled", nil }
 			c.ToolsConfig.ToolAliases = map[string]compose.ToolAliasConfig{"new": {NameAliases: []string{"nick"}}}
 		})
@@ -293,8 +312,10 @@ func testDynamicTools[M MessageType](t *testing.T, streaming bool) {
 	require.Equal(t, []string{"new"}, toolNames(m.options[0]))
 
 	lines, m = run(func(rc *ChatModelAgentContext) {
-		rc.Tools = append(rc.Tools[:0], &toolFunc{"new", func(context.Context, string) (string, error) { return "first", nil }}, echo("new"))
+		rc.Tools = append(rc.Tools[:0],
+			&toolFunc{"new", func(context.Context, string) (string, error) { return "first", nil }}, echo("new"))
 	}, echo("old"))
-	require.Equal(t, []string{"tool nick#1: <handled>", "tool what#2: no what", ended}, lines[1:], "rule agent/L-4: of two with one name the last runs")
+	require.Equal(t, []string{"tool nick#1: <handled>", "tool what#2: no what", ended}, lines[1:],
+		"rule agent/L-4: of two with one name the last runs")
 	require.Equal(t, []string{"new"}, toolNames(m.options[0]))
 }

@@ -42,19 +42,27 @@ func keepHistories[M MessageType](t *testing.T, streaming bool, rounds int) {
 	}
 	keeping := func(name string, rejects int) *hooked[M] {
 		return &hooked[M]{
-			beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+			beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+				_ *TypedModelContext[M],
+			) (context.Context, *TypedChatModelAgentState[M], error) {
 				keep(name+" before the model", s)
 				return ctx, s, nil
 			},
-			afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+			afterModel: func(ctx context.Context, s *TypedChatModelAgentState[M],
+				_ *TypedModelContext[M],
+			) (context.Context, *TypedChatModelAgentState[M], error) {
 				keep(name+" after the model", s)
 				return ctx, s, nil
 			},
-			afterToolCalls: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *ToolCallsContext) (context.Context, *TypedChatModelAgentState[M], error) {
+			afterToolCalls: func(ctx context.Context, s *TypedChatModelAgentState[M],
+				_ *ToolCallsContext,
+			) (context.Context, *TypedChatModelAgentState[M], error) {
 				keep(name+" after the tools", s)
 				return ctx, s, nil
 			},
-			finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+			finalAnswer: func(ctx context.Context,
+				s *TypedChatModelAgentState[M],
+			) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 				keep(name+" gate", s)
 				if rejects--; rejects >= 0 {
 					return ctx, RejectFinalAnswer, s, nil
@@ -120,8 +128,10 @@ func TestEvents_AreSentWithoutTheStateLocked(t *testing.T) {
 
 func testFreeState[M MessageType](t *testing.T, streaming bool) {
 	const asked = "assistant: [whole#1 ] [stream#2 ] [own#3 ]"
-	requireFreeState[M](t, streaming, "", asked, "tool whole#1: <>", "tool stream#2: s", "no message", "tool own#3: own", ended)
-	requireFreeState[M](t, streaming, "whole", asked, "tool stream#2: s", "no message", "tool own#3: own", "tool whole#1: <>")
+	requireFreeState[M](t, streaming, "", asked, "tool whole#1: <>", "tool stream#2: s", "no message", "tool own#3: own",
+		ended)
+	requireFreeState[M](t, streaming, "whole", asked, "tool stream#2: s", "no message", "tool own#3: own",
+		"tool whole#1: <>")
 }
 
 // requireFreeState runs an agent in which the result of the tool direct, if that is not "", ends the run.
@@ -138,14 +148,17 @@ func requireFreeState[M MessageType](t *testing.T, streaming bool, direct string
 		}},
 	}
 	p := &lockProbe[M]{t: t}
-	look := &hooked[M]{beforeModel: func(ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M]) (context.Context, *TypedChatModelAgentState[M], error) {
+	look := &hooked[M]{beforeModel: func(
+		ctx context.Context, s *TypedChatModelAgentState[M], _ *TypedModelContext[M],
+	) (context.Context, *TypedChatModelAgentState[M], error) {
 		p.inside.Store(&ctx)
 		return ctx, s, nil
 	}}
-	a := setup(t, says(calls, d.answer("done")), tools, with[M](look), retrying[M](1, nil), func(c *TypedChatModelAgentConfig[M]) {
-		c.ToolsConfig.ExecuteSequentially = true
-		c.ToolsConfig.ReturnDirectly = map[string]bool{direct: true}
-	})
+	a := setup(t, says(calls, d.answer("done")), tools, with[M](look), retrying[M](1, nil),
+		func(c *TypedChatModelAgentConfig[M]) {
+			c.ToolsConfig.ExecuteSequentially = true
+			c.ToolsConfig.ReturnDirectly = map[string]bool{direct: true}
+		})
 	input := &TypedAgentInput[M]{Messages: []M{opsOf[M]().user("hi")}, EnableStreaming: streaming}
 	a.begin(t.Context(), assignment[M]{input: input, out: p}).execute()
 	var all []observed[M]
@@ -165,7 +178,9 @@ func testOwnHistory[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	var judged []M
 	h := &hooked[M]{
-		finalAnswer: func(ctx context.Context, s *TypedChatModelAgentState[M]) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
+		finalAnswer: func(ctx context.Context,
+			s *TypedChatModelAgentState[M],
+		) (context.Context, FinalAnswerDecision, *TypedChatModelAgentState[M], error) {
 			judged = s.Messages
 			return ctx, AcceptFinalAnswer, s, nil
 		},
@@ -224,9 +239,11 @@ func testJoinedOnce[M MessageType](change ...func(*TypedChatModelAgentConfig[M])
 		var joins atomic.Int32
 		m := &scripted[M]{answers: [][]M{nil}}
 		for _, text := range []string{"a", "b", "c"} {
-			m.answers[0] = append(m.answers[0], opsOf[M]().withExtra(d.chunk(text), map[string]any{"joins": joinCounter{&joins}}))
+			m.answers[0] = append(m.answers[0],
+				opsOf[M]().withExtra(d.chunk(text), map[string]any{"joins": joinCounter{&joins}}))
 		}
-		a := setup(t, m, []tool.BaseTool{echo("t")}, append(change, func(c *TypedChatModelAgentConfig[M]) { c.OutputKey = "out" })...)
+		a := setup(t, m, []tool.BaseTool{echo("t")},
+			append(change, func(c *TypedChatModelAgentConfig[M]) { c.OutputKey = "out" })...)
 		r := NewTypedRunner(TypedRunnerConfig[M]{Agent: a, EnableStreaming: true, CheckPointStore: memory{}})
 		option, _ := WithCancel()
 		chunks := 0
@@ -251,7 +268,9 @@ func TestState_WhatACallbackHandlerAppendsStays(t *testing.T) {
 func testAppendingHandler[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	var kept []M
-	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, _ *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(
+		ctx context.Context, _ *callbacks.RunInfo, in callbacks.CallbackInput,
+	) context.Context {
 		if messages, ok := in.([]M); ok && kept == nil {
 			kept = append(messages, opsOf[M]().user("kept"))
 		}

@@ -27,15 +27,18 @@ func fourKinds() []tool.BaseTool {
 		&enhancedToolFunc{"parts", func(_ context.Context, args *schema.ToolArgument) (*schema.ToolResult, error) {
 			return result(args.Text), nil
 		}},
-		&enhancedStreamToolFunc{"partstream", func(_ context.Context, args *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
-			return schema.StreamReaderFromArray([]*schema.ToolResult{result(args.Text[:1]), result(args.Text[1:])}), nil
-		}},
+		&enhancedStreamToolFunc{"partstream",
+			func(_ context.Context, args *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+				return schema.StreamReaderFromArray([]*schema.ToolResult{result(args.Text[:1]), result(args.Text[1:])}), nil
+			}},
 	}
 }
 
 // marks puts a mark around the arguments and the result of every call, and answers some itself.
 func marks(mark string) ToolCallWrapper {
-	return func(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+	return func(ctx context.Context, call *compose.ToolInput,
+		next compose.ToolCallEndpoint,
+	) (*compose.ToolCallOutput, error) {
 		switch call.Arguments {
 		case "refuse":
 			return &compose.ToolCallOutput{Text: mark + ": refused " + call.Name + " " + call.CallID}, nil
@@ -68,7 +71,9 @@ func (e *embedsHooks[M]) AfterAgent(ctx context.Context, _ *TypedChatModelAgentS
 // overridesOne has its own hook for one kind of tool.
 type overridesOne[M MessageType] struct{ TypedToolCallHooks[M] }
 
-func (*overridesOne[M]) WrapInvokableToolCall(_ context.Context, e InvokableToolCallEndpoint, _ *ToolContext) (InvokableToolCallEndpoint, error) {
+func (*overridesOne[M]) WrapInvokableToolCall(
+	_ context.Context, e InvokableToolCallEndpoint, _ *ToolContext,
+) (InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, args string, opts ...tool.Option) (string, error) {
 		text, err := e(ctx, args, opts...)
 		return "own " + text, err
@@ -81,19 +86,27 @@ type delegates[M MessageType] struct {
 	to TypedChatModelAgentMiddleware[M]
 }
 
-func (d *delegates[M]) WrapInvokableToolCall(ctx context.Context, e InvokableToolCallEndpoint, tc *ToolContext) (InvokableToolCallEndpoint, error) {
+func (d *delegates[M]) WrapInvokableToolCall(
+	ctx context.Context, e InvokableToolCallEndpoint, tc *ToolContext,
+) (InvokableToolCallEndpoint, error) {
 	return d.to.WrapInvokableToolCall(ctx, e, tc)
 }
 
-func (d *delegates[M]) WrapStreamableToolCall(ctx context.Context, e StreamableToolCallEndpoint, tc *ToolContext) (StreamableToolCallEndpoint, error) {
+func (d *delegates[M]) WrapStreamableToolCall(
+	ctx context.Context, e StreamableToolCallEndpoint, tc *ToolContext,
+) (StreamableToolCallEndpoint, error) {
 	return d.to.WrapStreamableToolCall(ctx, e, tc)
 }
 
-func (d *delegates[M]) WrapEnhancedInvokableToolCall(ctx context.Context, e EnhancedInvokableToolCallEndpoint, tc *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+func (d *delegates[M]) WrapEnhancedInvokableToolCall(
+	ctx context.Context, e EnhancedInvokableToolCallEndpoint, tc *ToolContext,
+) (EnhancedInvokableToolCallEndpoint, error) {
 	return d.to.WrapEnhancedInvokableToolCall(ctx, e, tc)
 }
 
-func (d *delegates[M]) WrapEnhancedStreamableToolCall(ctx context.Context, e EnhancedStreamableToolCallEndpoint, tc *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
+func (d *delegates[M]) WrapEnhancedStreamableToolCall(
+	ctx context.Context, e EnhancedStreamableToolCallEndpoint, tc *ToolContext,
+) (EnhancedStreamableToolCallEndpoint, error) {
 	return d.to.WrapEnhancedStreamableToolCall(ctx, e, tc)
 }
 
@@ -116,9 +129,10 @@ func testToolCallHooks[M MessageType](t *testing.T, streaming bool) {
 		"embedded":  {[]TypedChatModelAgentMiddleware[M]{embeds}, "axxa", "axxa", "a: refused %s c"},
 		"one's own": {[]TypedChatModelAgentMiddleware[M]{&overridesOne[M]{*hooks("a")}}, "own xx", "axxa", ""},
 		"delegated": {[]TypedChatModelAgentMiddleware[M]{&delegates[M]{to: hooks("a")}}, "axxa", "axxa", "a: refused %s c"},
-		"among":     {[]TypedChatModelAgentMiddleware[M]{&delegates[M]{to: hooks("a")}, hooks("b"), &delegates[M]{to: hooks("c")}}, "cbaxxcba", "cbaxxcba", "a: refused %s c"},
-		"none":      {[]TypedChatModelAgentMiddleware[M]{&TypedToolCallHooks[M]{}}, "xx", "xx", ""},
-		"nil":       {[]TypedChatModelAgentMiddleware[M]{&delegates[M]{to: &TypedToolCallHooks[M]{}}}, "xx", "xx", ""},
+		"among": {[]TypedChatModelAgentMiddleware[M]{&delegates[M]{to: hooks("a")}, hooks("b"),
+			&delegates[M]{to: hooks("c")}}, "cbaxxcba", "cbaxxcba", "a: refused %s c"},
+		"none": {[]TypedChatModelAgentMiddleware[M]{&TypedToolCallHooks[M]{}}, "xx", "xx", ""},
+		"nil":  {[]TypedChatModelAgentMiddleware[M]{&delegates[M]{to: &TypedToolCallHooks[M]{}}}, "xx", "xx", ""},
 	} {
 		lines := func(events []observed[M]) (plain []string) { // lines without what distinguishes parts from texts
 			for _, line := range linesOf(events)[1:] {
@@ -135,7 +149,8 @@ func testToolCallHooks[M MessageType](t *testing.T, streaming bool) {
 			if i == 0 {
 				want = c.text
 			}
-			require.Equal(t, []string{"tool " + kind + "#c: " + want, "assistant: done"}, lines(call(kind, "xx")), "%s %s", name, kind)
+			require.Equal(t, []string{"tool " + kind + "#c: " + want, "assistant: done"}, lines(call(kind, "xx")), "%s %s", name,
+				kind)
 			if c.refusal == "" {
 				continue
 			}
@@ -150,7 +165,8 @@ func testToolCallHooks[M MessageType](t *testing.T, streaming bool) {
 // The events of results are sent from the place of the middleware that sends them, by whatever hooks are around it.
 func TestToolCallHooks_AroundTheSender(t *testing.T) {
 	sender := NewEventSenderToolWrapper()
-	for _, h := range []ChatModelAgentMiddleware{WrapEveryToolCall(marks("a")), &delegates[Message]{to: WrapEveryToolCall(marks("a"))}} {
+	for _, h := range []ChatModelAgentMiddleware{WrapEveryToolCall(marks("a")),
+		&delegates[Message]{to: WrapEveryToolCall(marks("a"))}} {
 		m := says(chatAnswer("", wanted{"text", "c", "x"}), chatAnswer("done"))
 		all := read(t, bare(t.Context(), setup(t, m, fourKinds(), with(h, sender)), false))
 		require.Equal(t, "tool text#c: ax", linesOf(all)[1], "the event is sent inside")
@@ -162,13 +178,16 @@ func TestToolCallHooks_AroundTheSender(t *testing.T) {
 func TestToolCallHooks_ConcurrentCalls(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
-	note := WrapEveryToolCall(func(ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint) (*compose.ToolCallOutput, error) {
+	note := WrapEveryToolCall(func(
+		ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
+	) (*compose.ToolCallOutput, error) {
 		mu.Lock()
 		seen[strings.Join([]string{call.Name, call.CallID, call.Arguments}, " ")] = true
 		mu.Unlock()
 		return next(ctx, call)
 	})
-	m := says(chatAnswer("", wanted{"text", "1", "aa"}, wanted{"text", "2", "bb"}, wanted{"parts", "3", "cc"}), chatAnswer("done"))
+	m := says(chatAnswer("", wanted{"text", "1", "aa"}, wanted{"text", "2", "bb"}, wanted{"parts", "3", "cc"}),
+		chatAnswer("done"))
 	read(t, bare(t.Context(), setup(t, m, fourKinds(), with(note)), false))
 	require.Equal(t, map[string]bool{"text 1 aa": true, "text 2 bb": true, "parts 3 cc": true}, seen)
 }

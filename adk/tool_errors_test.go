@@ -16,7 +16,8 @@ import (
 // forgiving gives the model the errors of tools to read.
 func forgiving(tools ...tool.BaseTool) (out []tool.BaseTool) {
 	for _, t := range tools {
-		out = append(out, toolutils.WrapToolWithErrorHandler(t, func(_ context.Context, err error) string { return "failed: " + err.Error() }))
+		out = append(out, toolutils.WrapToolWithErrorHandler(t,
+			func(_ context.Context, err error) string { return "failed: " + err.Error() }))
 	}
 	return out
 }
@@ -52,7 +53,8 @@ func testMalformed[M MessageType](t *testing.T, streaming bool) {
 	type arguments struct {
 		City string `json:"city"`
 	}
-	weather, err := toolutils.InferTool("weather", "tells the weather", func(_ context.Context, in arguments) (string, error) { return "sunny in " + in.City, nil })
+	weather, err := toolutils.InferTool("weather", "tells the weather",
+		func(_ context.Context, in arguments) (string, error) { return "sunny in " + in.City, nil })
 	require.NoError(t, err)
 	for _, c := range []struct {
 		given  string
@@ -68,7 +70,9 @@ func testMalformed[M MessageType](t *testing.T, streaming bool) {
 		m := says(d.answer("", wanted{"weather", "c1", c.given}), d.answer("done"))
 		a := setup(t, m, forgiving(weather), func(conf *TypedChatModelAgentConfig[M]) {
 			if c.repair {
-				conf.ToolsConfig.ToolArgumentsHandler = func(_ context.Context, _, arguments string) (string, error) { return arguments + "}", nil }
+				conf.ToolsConfig.ToolArgumentsHandler = func(_ context.Context, _, arguments string) (string, error) {
+					return arguments + "}", nil
+				}
 			}
 		})
 		all := read(t, bare(t.Context(), a, streaming))
@@ -86,7 +90,9 @@ func TestToolErrors_DeadlineForEveryTool(t *testing.T) {
 func testDeadlines[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
 	hangs := &toolFunc{"t", func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() }}
-	deadline := &hooked[M]{around: func(ctx context.Context, _ *ToolContext, args string) (context.Context, string, error) {
+	deadline := &hooked[M]{around: func(
+		ctx context.Context, _ *ToolContext, args string,
+	) (context.Context, string, error) {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		context.AfterFunc(ctx, cancel)
 		return ctx, args, nil
@@ -107,8 +113,13 @@ func TestToolErrors_AMiddlewareThatMakesNoEndpoint(t *testing.T) {
 
 func testNoEndpoint[M MessageType](t *testing.T, streaming bool) {
 	d := dialectOf[M]()
-	a := setup(t, says(d.answer("", wanted{"t", "c1", object})), []tool.BaseTool{echo("t")}, func(c *TypedChatModelAgentConfig[M]) {
-		c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Invokable: func(compose.InvokableToolEndpoint) compose.InvokableToolEndpoint { return nil }}}
-	})
+	a := setup(t, says(d.answer("", wanted{"t", "c1", object})), []tool.BaseTool{echo("t")},
+		func(c *TypedChatModelAgentConfig[M]) {
+			c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Invokable: func(
+				compose.InvokableToolEndpoint,
+			) compose.InvokableToolEndpoint {
+				return nil
+			}}}
+		})
 	require.ErrorContains(t, endError(t, read(t, bare(t.Context(), a, streaming))), "tool[name:t id:c1]")
 }

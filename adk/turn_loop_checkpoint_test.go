@@ -138,8 +138,9 @@ func TestTurnLoopLoad_UnreadableCheckpointEndsTheLoopAndStays(t *testing.T) {
 		want string
 		is   error
 	}{
-		"store fails":  {nil, errors.New("down"), "failed to load checkpoint[id]: down", nil},
-		"damaged":      {append(bytes.Clone(good[:len(good)-1]), good[len(good)-1]^1), nil, "failed to unmarshal checkpoint[id]: ", envelope.ErrCorrupt},
+		"store fails": {nil, errors.New("down"), "failed to load checkpoint[id]: down", nil},
+		"damaged": {append(bytes.Clone(good[:len(good)-1]), good[len(good)-1]^1), nil,
+			"failed to unmarshal checkpoint[id]: ", envelope.ErrCorrupt},
 		"cut off":      {good[:len(good)-3], nil, "failed to unmarshal checkpoint[id]: ", envelope.ErrTruncated},
 		"newer":        {newer.Seal(runCodec, nil), nil, "failed to unmarshal checkpoint[id]: ", envelope.ErrNewer},
 		"foreign":      {foreign.Bytes(), nil, "failed to unmarshal checkpoint[id]: ", envelope.ErrForeign},
@@ -254,7 +255,9 @@ func stopping(_ context.Context, l *itemLoop, _ []string) (Agent, error) {
 	return asking("a"), nil
 }
 
-func resumePlan(plan *GenResumeResult[string, Message], err error) func(context.Context, *itemLoop, []string, []string, []string) (*GenResumeResult[string, Message], error) {
+func resumePlan(plan *GenResumeResult[string, Message],
+	err error,
+) func(context.Context, *itemLoop, []string, []string, []string) (*GenResumeResult[string, Message], error) {
 	return func(context.Context, *itemLoop, []string, []string, []string) (*GenResumeResult[string, Message], error) {
 		return plan, err
 	}

@@ -52,7 +52,9 @@ func (m whimsical) Generate(ctx context.Context, _ []Message, _ ...model.Option)
 	return schema.AssistantMessage("done", nil), nil
 }
 
-func (m whimsical) Stream(ctx context.Context, in []Message, opts ...model.Option) (*schema.StreamReader[Message], error) {
+func (m whimsical) Stream(ctx context.Context, in []Message,
+	opts ...model.Option,
+) (*schema.StreamReader[Message], error) {
 	return asStream(m.Generate(ctx, in, opts...))
 }
 
@@ -112,9 +114,12 @@ func (w *world) config(begun func(taken, consumed, remaining []int)) TurnLoopCon
 			}
 			taken = slices.Clone(items)
 			consumed, remaining = w.split(items)
-			return &GenInputResult[int, Message]{Input: &AgentInput{EnableStreaming: w.roll(2) == 0}, Consumed: consumed, Remaining: remaining}, nil
+			return &GenInputResult[int, Message]{Input: &AgentInput{EnableStreaming: w.roll(2) == 0}, Consumed: consumed,
+				Remaining: remaining}, nil
 		},
-		GenResume: func(ctx context.Context, _ *worldLoop, interrupted, unhandled, fresh []int) (*GenResumeResult[int, Message], error) {
+		GenResume: func(ctx context.Context, _ *worldLoop,
+			interrupted, unhandled, fresh []int,
+		) (*GenResumeResult[int, Message], error) {
 			w.nap(ctx)
 			if w.roll(5) == 0 {
 				return nil, errors.New("no plan")
@@ -305,10 +310,11 @@ func TestTurnLoop_EveryItemEndsInOnePlace(t *testing.T) {
 		// One turn at a time: the agent's model and tools run between the hooks.
 		inside := 0
 		w.agent = setup(t, model.BaseModel[Message](whimsical{w}), nil, func(c *ChatModelAgentConfig) {
-			c.ToolsConfig.Tools = append(c.ToolsConfig.Tools, &toolFunc{"echo", func(ctx context.Context, _ string) (string, error) {
-				w.nap(ctx)
-				return "ok", nil
-			}}, askTool("ask"))
+			c.ToolsConfig.Tools = append(c.ToolsConfig.Tools,
+				&toolFunc{"echo", func(ctx context.Context, _ string) (string, error) {
+					w.nap(ctx)
+					return "ok", nil
+				}}, askTool("ask"))
 			c.MaxIterations = 6
 			c.Handlers = []ChatModelAgentMiddleware{&hooked[Message]{
 				beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {

@@ -70,7 +70,9 @@ func TestTurnLoopStop_AtOnceCancelsWhoPlans(t *testing.T) {
 			store := interruptedStore(t)
 			s := newScene(t)
 			s.stored(store)
-			s.cfg.GenResume = func(ctx context.Context, _ *itemLoop, _, _, _ []string) (*GenResumeResult[string, Message], error) {
+			s.cfg.GenResume = func(ctx context.Context, _ *itemLoop,
+				_, _, _ []string,
+			) (*GenResumeResult[string, Message], error) {
 				return nil, wait(ctx)
 			}
 			l := s.run("3")

@@ -67,12 +67,16 @@ func TestTurnLoopPush_EachKindOfPreempt(t *testing.T) {
 		// instant: the turn ends although its model is stuck.
 		instant bool
 	}{
-		"after chat model":            {[]P{WithPreempt[string, Message](AfterChatModel)}, CancelAfterChatModel, false},
-		"after tool calls":            {[]P{WithPreempt[string, Message](AfterToolCalls)}, CancelAfterToolCalls, false},
-		"any":                         {[]P{WithPreempt[string, Message](AnySafePoint)}, CancelAfterChatModel | CancelAfterToolCalls, false},
-		"with a timeout":              {[]P{WithPreemptTimeout[string, Message](AfterToolCalls, time.Second)}, CancelAfterToolCalls, true},
-		"with none":                   {[]P{WithPreemptTimeout[string, Message](AfterToolCalls, 0)}, CancelAfterToolCalls, false},
-		"the last wins":               {[]P{WithPreemptTimeout[string, Message](AfterToolCalls, time.Second), WithPreempt[string, Message](AfterChatModel)}, CancelAfterChatModel, false},
+		"after chat model": {[]P{WithPreempt[string, Message](AfterChatModel)}, CancelAfterChatModel, false},
+		"after tool calls": {[]P{WithPreempt[string, Message](AfterToolCalls)}, CancelAfterToolCalls, false},
+		"any": {[]P{WithPreempt[string, Message](AnySafePoint)},
+			CancelAfterChatModel | CancelAfterToolCalls, false},
+		"with a timeout": {[]P{WithPreemptTimeout[string, Message](AfterToolCalls, time.Second)},
+			CancelAfterToolCalls, true},
+		"with none": {[]P{WithPreemptTimeout[string, Message](AfterToolCalls, 0)}, CancelAfterToolCalls,
+			false},
+		"the last wins": {[]P{WithPreemptTimeout[string, Message](AfterToolCalls, time.Second),
+			WithPreempt[string, Message](AfterChatModel)}, CancelAfterChatModel, false},
 		"with the options of cancels": {[]P{WithPreemptCancel[string, Message]()}, CancelImmediate, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +232,8 @@ func TestTurnLoopPush_PreemptsMerge(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, &AgentCancelInfo{Mode: CancelAfterChatModel | CancelAfterToolCalls, Escalated: true, Timeout: true}, cancelled.Info)
+		require.Equal(t, &AgentCancelInfo{Mode: CancelAfterChatModel | CancelAfterToolCalls, Escalated: true, Timeout: true},
+			cancelled.Info)
 		require.Equal(t, [][]string{{"1"}, {"2", "2", "2"}}, s.turns)
 		close(m.release)
 		l.Stop()
@@ -283,12 +288,13 @@ func TestTurnLoopPush_StrategyChoosesTheOptions(t *testing.T) {
 			require.Fail(t, "a nested strategy")
 			return nil
 		})
-		_, ack := l.Push("1", WithPreemptCancel[string, Message](), WithPushStrategy(func(ctx context.Context, tc *itemTurn) []itemPush {
-			require.Equal(t, []string{"0"}, tc.Consumed)
-			require.Same(t, l, tc.Loop)
-			require.Equal(t, "v", ctx.Value(key{}))
-			return []itemPush{nested}
-		}))
+		_, ack := l.Push("1", WithPreemptCancel[string, Message](),
+			WithPushStrategy(func(ctx context.Context, tc *itemTurn) []itemPush {
+				require.Equal(t, []string{"0"}, tc.Consumed)
+				require.Same(t, l, tc.Loop)
+				require.Equal(t, "v", ctx.Value(key{}))
+				return []itemPush{nested}
+			}))
 		require.Nil(t, ack, "other options do not count")
 
 		// The loop ends the turn, but plans none while a strategy looks at it.
@@ -335,7 +341,8 @@ func TestTurnLoopPush_PreemptAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store := newScene(t), newDeletable()
 		s.stored(store)
-		m := newStuck(callOf("echo", "c", "x"), schema.AssistantMessage("done", nil), callOf("echo", "c", "x"), schema.AssistantMessage("done", nil))
+		m := newStuck(callOf("echo", "c", "x"), schema.AssistantMessage("done", nil), callOf("echo", "c", "x"),
+			schema.AssistantMessage("done", nil))
 		s.agent = newOrdinary(t, "a", m, echo("echo"))
 		l := s.run("1")
 		for _, preempt := range []bool{true, false, true} {

@@ -29,7 +29,9 @@ func TestTurnLoopResume_StartNewTurnEndsAFailingResume(t *testing.T) {
 		agent.run = func(_ context.Context, input *AgentInput, _ func(*AgentEvent)) { asked = input.Messages }
 		agent.resume = func(context.Context, *ResumeInfo, func(*AgentEvent)) { t.Error("the run was given up") }
 		s.agent = agent
-		s.cfg.GenResume = func(_ context.Context, _ *itemLoop, interrupted, unhandled, fresh []string) (*GenResumeResult[string, Message], error) {
+		s.cfg.GenResume = func(_ context.Context, _ *itemLoop,
+			interrupted, unhandled, fresh []string,
+		) (*GenResumeResult[string, Message], error) {
 			return &GenResumeResult[string, Message]{
 				Decision:  TurnLoopResumeDecisionStartNewTurn,
 				Input:     &AgentInput{Messages: []*schema.Message{schema.UserMessage(interrupted[0])}},
@@ -57,12 +59,14 @@ func TestTurnLoopResume_NewTurnKeepsItems(t *testing.T) {
 		plan  GenResumeResult[string, Message]
 		turns [][]string
 	}{
-		"no input, no lists: all wait":    {GenResumeResult[string, Message]{}, [][]string{{"1", "2", "3"}}},
-		"no input, some remain":           {GenResumeResult[string, Message]{Remaining: []string{"2"}}, [][]string{{"2"}}},
-		"no input, nothing remains":       {GenResumeResult[string, Message]{Remaining: []string{}}, nil},
-		"input, no lists: all wait":       {GenResumeResult[string, Message]{Input: input}, [][]string{nil, {"1", "2", "3"}}},
-		"input, some consumed":            {GenResumeResult[string, Message]{Input: input, Consumed: []string{"3"}}, [][]string{{"3"}}},
-		"input, nothing consumed or kept": {GenResumeResult[string, Message]{Input: input, Remaining: []string{}}, [][]string{nil}},
+		"no input, no lists: all wait": {GenResumeResult[string, Message]{}, [][]string{{"1", "2", "3"}}},
+		"no input, some remain":        {GenResumeResult[string, Message]{Remaining: []string{"2"}}, [][]string{{"2"}}},
+		"no input, nothing remains":    {GenResumeResult[string, Message]{Remaining: []string{}}, nil},
+		"input, no lists: all wait":    {GenResumeResult[string, Message]{Input: input}, [][]string{nil, {"1", "2", "3"}}},
+		"input, some consumed": {GenResumeResult[string, Message]{Input: input, Consumed: []string{"3"}},
+			[][]string{{"3"}}},
+		"input, nothing consumed or kept": {GenResumeResult[string, Message]{Input: input, Remaining: []string{}},
+			[][]string{nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -122,10 +126,11 @@ func TestTurnLoopResume_RefusesPlansThatContradictThemselves(t *testing.T) {
 		plan plan
 		want string
 	}{
-		"unknown decision":     {plan{Decision: 7}, "unknown Decision 7"},
-		"resume with input":    {plan{Input: &AgentInput{}}, "Input is for TurnLoopResumeDecisionStartNewTurn"},
-		"new turn with params": {plan{Decision: 1, Input: &AgentInput{}, ResumeParams: &ResumeParams{}}, "ResumeParams is for TurnLoopResumeDecisionResume"},
-		"consumed by nobody":   {plan{Decision: 1, Consumed: []string{"1"}}, "Consumed needs Input"},
+		"unknown decision":  {plan{Decision: 7}, "unknown Decision 7"},
+		"resume with input": {plan{Input: &AgentInput{}}, "Input is for TurnLoopResumeDecisionStartNewTurn"},
+		"new turn with params": {plan{Decision: 1, Input: &AgentInput{}, ResumeParams: &ResumeParams{}},
+			"ResumeParams is for TurnLoopResumeDecisionResume"},
+		"consumed by nobody": {plan{Decision: 1, Consumed: []string{"1"}}, "Consumed needs Input"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

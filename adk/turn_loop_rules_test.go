@@ -53,7 +53,9 @@ func (s *scene) stored(store CheckPointStore) { s.cfg.Store, s.cfg.CheckpointID 
 
 // resumable lets the loops of a scene resume: with the interrupted items, the others wait. It logs what it was given.
 func (s *scene) resumable(seen *[][]string) {
-	s.cfg.GenResume = func(_ context.Context, _ *itemLoop, interrupted, unhandled, fresh []string) (*GenResumeResult[string, Message], error) {
+	s.cfg.GenResume = func(_ context.Context, _ *itemLoop,
+		interrupted, unhandled, fresh []string,
+	) (*GenResumeResult[string, Message], error) {
 		*seen = append(*seen, interrupted, unhandled, fresh)
 		return &GenResumeResult[string, Message]{Consumed: interrupted, Remaining: append(unhandled, fresh...)}, nil
 	}
@@ -261,8 +263,9 @@ func TestTurnLoopPlan_FailureEndsTheLoopAndKeepsItems(t *testing.T) {
 		"GenInput panics": {func(s *scene) {
 			s.cfg.GenInput = func(context.Context, *itemLoop, []string) (*itemPlan, error) { panic("boom") }
 		}, "boom"},
-		"no plan":              {func(s *scene) { s.cfg.GenInput = failingPlan(nil, nil) }, "GenInputResult is nil"},
-		"no input":             {func(s *scene) { s.cfg.GenInput = failingPlan(&itemPlan{Consumed: []string{"1"}}, nil) }, "agent input is nil"},
+		"no plan": {func(s *scene) { s.cfg.GenInput = failingPlan(nil, nil) }, "GenInputResult is nil"},
+		"no input": {func(s *scene) { s.cfg.GenInput = failingPlan(&itemPlan{Consumed: []string{"1"}}, nil) },
+			"agent input is nil"},
 		"PrepareAgent fails":   {func(s *scene) { s.cfg.PrepareAgent = preparing(nil, boom) }, "boom"},
 		"PrepareAgent has nil": {func(s *scene) { s.cfg.PrepareAgent = preparing(nil, nil) }, "no agent"},
 	} {
@@ -422,8 +425,10 @@ func TestTurnLoop_InterruptOfTheAgentEndsTheLoop(t *testing.T) {
 	}{
 		"default":         {nil, true, nil},
 		"without a store": {nil, false, nil},
-		"hidden":          {func(_ context.Context, _ *itemTurn, events *itemEvents) error { drainTurn(events); return nil }, true, nil},
-		"own error":       {func(_ context.Context, _ *itemTurn, events *itemEvents) error { drainTurn(events); return boom }, true, boom},
+		"hidden": {func(_ context.Context, _ *itemTurn, events *itemEvents) error { drainTurn(events); return nil },
+			true, nil},
+		"own error": {func(_ context.Context, _ *itemTurn, events *itemEvents) error { drainTurn(events); return boom }, true,
+			boom},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -562,12 +567,15 @@ func TestTurnLoop_PanicsInCallbacksBecomeTheExitReason(t *testing.T) {
 			s.agent = asking("a")
 			require.ErrorAs(s, s.run("0").Wait().ExitReason, new(*InterruptError))
 			s.agent = agent
-			s.cfg.GenResume = func(context.Context, *itemLoop, []string, []string, []string) (*GenResumeResult[string, Message], error) {
+			s.cfg.GenResume = func(context.Context, *itemLoop, []string, []string,
+				[]string,
+			) (*GenResumeResult[string, Message], error) {
 				panic("boom")
 			}
 		}, []string{"1"}, false},
-		"Store.Get":    {func(s *scene) { s.stored(panickingStore{newDeletable(), "Get"}) }, []string{"1"}, false},
-		"Store.Set":    {func(s *scene) { s.stored(panickingStore{newDeletable(), "Set"}); s.agent = asking("a") }, nil, true},
+		"Store.Get": {func(s *scene) { s.stored(panickingStore{newDeletable(), "Get"}) }, []string{"1"}, false},
+		"Store.Set": {func(s *scene) { s.stored(panickingStore{newDeletable(), "Set"}); s.agent = asking("a") }, nil,
+			true},
 		"Store.Delete": {func(s *scene) { s.stored(panickingStore{newDeletable(), "Delete"}) }, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {

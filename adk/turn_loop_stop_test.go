@@ -39,10 +39,11 @@ func TestTurnLoopStop_EachKind(t *testing.T) {
 		stops [][]StopOption
 		want  *AgentCancelInfo
 	}{
-		"immediate":               {[][]StopOption{{WithImmediate()}}, &AgentCancelInfo{}},
-		"as a cancel":             {[][]StopOption{{WithAgentCancel()}}, &AgentCancelInfo{}},
-		"graceful, in time":       {[][]StopOption{{WithGracefulTimeout(time.Hour)}}, &AgentCancelInfo{Mode: safe}},
-		"graceful, too late":      {[][]StopOption{{WithGracefulTimeout(time.Millisecond)}}, &AgentCancelInfo{Mode: safe, Escalated: true, Timeout: true}},
+		"immediate":         {[][]StopOption{{WithImmediate()}}, &AgentCancelInfo{}},
+		"as a cancel":       {[][]StopOption{{WithAgentCancel()}}, &AgentCancelInfo{}},
+		"graceful, in time": {[][]StopOption{{WithGracefulTimeout(time.Hour)}}, &AgentCancelInfo{Mode: safe}},
+		"graceful, too late": {[][]StopOption{{WithGracefulTimeout(time.Millisecond)}},
+			&AgentCancelInfo{Mode: safe, Escalated: true, Timeout: true}},
 		"the last of a call wins": {[][]StopOption{{WithImmediate(), WithGraceful()}}, &AgentCancelInfo{Mode: safe}},
 		"escalated":               {[][]StopOption{{WithGraceful()}, {WithImmediate()}}, &AgentCancelInfo{Escalated: true}},
 		"never softened":          {[][]StopOption{{WithImmediate()}, {}, {WithGraceful()}}, &AgentCancelInfo{}},
@@ -130,7 +131,9 @@ func TestTurnLoopStop_AtTheStartOfTheAgent(t *testing.T) {
 		m := newStuck(schema.AssistantMessage("done", nil))
 		var l *itemLoop
 		s.agent = setup(t, m, nil, func(c *ChatModelAgentConfig) {
-			c.Handlers = []ChatModelAgentMiddleware{&hooked[Message]{beforeAgent: func(ctx context.Context, rc *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+			c.Handlers = []ChatModelAgentMiddleware{&hooked[Message]{beforeAgent: func(
+				ctx context.Context, rc *ChatModelAgentContext,
+			) (context.Context, *ChatModelAgentContext, error) {
 				l.Stop(WithImmediate())
 				return ctx, rc, nil
 			}}}

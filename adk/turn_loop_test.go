@@ -12,9 +12,13 @@ import (
 )
 
 // loopOf makes a loop that consumes every item, one model turn each.
-func loopOf(agent func(items []string) Agent, change ...func(*TurnLoopConfig[string, Message])) *TurnLoop[string, Message] {
+func loopOf(agent func(items []string) Agent,
+	change ...func(*TurnLoopConfig[string, Message]),
+) *TurnLoop[string, Message] {
 	cfg := TurnLoopConfig[string, Message]{
-		GenInput: func(_ context.Context, _ *TurnLoop[string, Message], items []string) (*GenInputResult[string, Message], error) {
+		GenInput: func(_ context.Context, _ *TurnLoop[string, Message],
+			items []string,
+		) (*GenInputResult[string, Message], error) {
 			in := &AgentInput{}
 			for _, item := range items {
 				in.Messages = append(in.Messages, schema.UserMessage(item))
@@ -117,7 +121,9 @@ func TestTurnLoop_StopSaveAndResume(t *testing.T) {
 		var turns [][]string
 		l = loopOf(func(items []string) Agent { turns = append(turns, items); return agent }, keep,
 			func(cfg *TurnLoopConfig[string, Message]) {
-				cfg.GenResume = func(_ context.Context, _ *TurnLoop[string, Message], interrupted, unhandled, fresh []string) (*GenResumeResult[string, Message], error) {
+				cfg.GenResume = func(_ context.Context, _ *TurnLoop[string, Message],
+					interrupted, unhandled, fresh []string,
+				) (*GenResumeResult[string, Message], error) {
 					resumed = append(resumed, interrupted, unhandled, fresh)
 					return &GenResumeResult[string, Message]{Consumed: interrupted, Remaining: append(unhandled, fresh...)}, nil
 				}

@@ -31,7 +31,8 @@ func testCancelUserCode[M MessageType](t *testing.T, streaming bool) {
 // checkCancel cancels a run that waits at the spot.
 func (s *spot[M]) checkCancel(t *testing.T, streaming bool) {
 	d := dialectOf[M]()
-	c := &TypedChatModelAgentConfig[M]{Name: "tester", Model: says(d.answer("", wanted{"bad", "c1", object}), d.answer("done"))}
+	c := &TypedChatModelAgentConfig[M]{Name: "tester",
+		Model: says(d.answer("", wanted{"bad", "c1", object}), d.answer("done"))}
 	c.ToolsConfig.Tools = []tool.BaseTool{echo("bad")}
 	waits := func(ctx context.Context) error {
 		select {

@@ -75,7 +75,8 @@ func testUserCode[M MessageType](t *testing.T, streaming bool) {
 // check runs an agent with the deed at the spot.
 func (s *spot[M]) check(t *testing.T, what string, do deed, streaming, eager bool) {
 	d := dialectOf[M]()
-	c := &TypedChatModelAgentConfig[M]{Name: "tester", Model: says(d.answer("", wanted{"bad", "c1", object}), d.answer("done"))}
+	c := &TypedChatModelAgentConfig[M]{Name: "tester",
+		Model: says(d.answer("", wanted{"bad", "c1", object}), d.answer("done"))}
 	c.ToolsConfig.Tools = []tool.BaseTool{echo("bad")}
 	c.ToolsConfig.EagerExecution = eager
 	did := 0
@@ -120,7 +121,9 @@ func (s *spot[M]) checkNames(t *testing.T, err error, names ...string) {
 	}
 }
 
-func (s *spot[M]) run(ctx context.Context, t *testing.T, a *TypedChatModelAgent[M], streaming bool, opts []AgentRunOption) []observed[M] {
+func (s *spot[M]) run(ctx context.Context, t *testing.T, a *TypedChatModelAgent[M], streaming bool,
+	opts []AgentRunOption,
+) []observed[M] {
 	if !s.resumed {
 		return readPast(t, bare(ctx, a, streaming, opts...))
 	}
@@ -147,7 +150,8 @@ func readPast[M MessageType](t *testing.T, it *AsyncIterator[*TypedAgentEvent[M]
 
 func spots[M MessageType]() map[string]*spot[M] {
 	all := map[string]*spot[M]{}
-	for _, some := range []map[string]*spot[M]{hookSpots[M](), wrapSpots[M](), structSpots[M](), modelSpots[M](), judgeSpots[M](), toolSpots[M](), nodeSpots[M]()} {
+	for _, some := range []map[string]*spot[M]{hookSpots[M](), wrapSpots[M](), structSpots[M](), modelSpots[M](),
+		judgeSpots[M](), toolSpots[M](), nodeSpots[M]()} {
 		for name, s := range some {
 			all[name] = s
 		}
@@ -158,34 +162,45 @@ func spots[M MessageType]() map[string]*spot[M] {
 // hookSpots are the hooks of a middleware around the run and its turns.
 func hookSpots[M MessageType]() map[string]*spot[M] {
 	hook := func(name string, h func(do deed) *hooked[M]) *spot[M] {
-		return &spot[M]{names: []string{"handler[0]", name + " failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Handlers = append(c.Handlers, h(do))
-		}}
+		return &spot[M]{names: []string{"handler[0]", name + " failed"},
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Handlers = append(c.Handlers, h(do))
+			}}
 	}
 	type state = *TypedChatModelAgentState[M]
 	return map[string]*spot[M]{
 		"BeforeAgent": hook("BeforeAgent", func(do deed) *hooked[M] {
-			return &hooked[M]{beforeAgent: func(ctx context.Context, _ *ChatModelAgentContext) (context.Context, *ChatModelAgentContext, error) {
+			return &hooked[M]{beforeAgent: func(
+				ctx context.Context, _ *ChatModelAgentContext,
+			) (context.Context, *ChatModelAgentContext, error) {
 				return nil, nil, do(ctx)
 			}}
 		}),
 		"BeforeModelRewriteState": hook("BeforeModelRewriteState", func(do deed) *hooked[M] {
-			return &hooked[M]{beforeModel: func(ctx context.Context, _ state, _ *TypedModelContext[M]) (context.Context, state, error) {
+			return &hooked[M]{beforeModel: func(
+				ctx context.Context, _ state, _ *TypedModelContext[M],
+			) (context.Context, state, error) {
 				return nil, nil, do(ctx)
 			}}
 		}),
 		"AfterModelRewriteState": hook("AfterModelRewriteState", func(do deed) *hooked[M] {
-			return &hooked[M]{afterModel: func(ctx context.Context, _ state, _ *TypedModelContext[M]) (context.Context, state, error) {
+			return &hooked[M]{afterModel: func(
+				ctx context.Context, _ state, _ *TypedModelContext[M],
+			) (context.Context, state, error) {
 				return nil, nil, do(ctx)
 			}}
 		}),
 		"AfterToolCallsRewriteState": hook("AfterToolCallsRewriteState", func(do deed) *hooked[M] {
-			return &hooked[M]{afterToolCalls: func(ctx context.Context, _ state, _ *ToolCallsContext) (context.Context, state, error) {
+			return &hooked[M]{afterToolCalls: func(
+				ctx context.Context, _ state, _ *ToolCallsContext,
+			) (context.Context, state, error) {
 				return nil, nil, do(ctx)
 			}}
 		}),
 		"BeforeFinalAnswer": hook("BeforeFinalAnswer", func(do deed) *hooked[M] {
-			return &hooked[M]{finalAnswer: func(ctx context.Context, _ state) (context.Context, FinalAnswerDecision, state, error) {
+			return &hooked[M]{finalAnswer: func(
+				ctx context.Context, _ state,
+			) (context.Context, FinalAnswerDecision, state, error) {
 				return nil, AcceptFinalAnswer, nil, do(ctx)
 			}}
 		}),
@@ -193,16 +208,20 @@ func hookSpots[M MessageType]() map[string]*spot[M] {
 			return &hooked[M]{afterAgent: func(ctx context.Context, _ state) (context.Context, error) { return nil, do(ctx) }}
 		}),
 		"WrapModel": hook("WrapModel", func(do deed) *hooked[M] {
-			return &hooked[M]{wrapModel: func(ctx context.Context, _ model.BaseModel[M], _ *TypedModelContext[M]) (model.BaseModel[M], error) {
+			return &hooked[M]{wrapModel: func(
+				ctx context.Context, _ model.BaseModel[M], _ *TypedModelContext[M],
+			) (model.BaseModel[M], error) {
 				return nil, do(ctx)
 			}}
 		}),
-		"BeforeModelRewriteHistory": {names: []string{"handler[0]", "BeforeModelRewriteHistory failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Handlers = append(c.Handlers, &earlyHooks[M]{before: do})
-		}},
-		"AfterModelRewriteHistory": {names: []string{"handler[0]", "AfterModelRewriteHistory failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Handlers = append(c.Handlers, &earlyHooks[M]{after: do})
-		}},
+		"BeforeModelRewriteHistory": {names: []string{"handler[0]", "BeforeModelRewriteHistory failed"},
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Handlers = append(c.Handlers, &earlyHooks[M]{before: do})
+			}},
+		"AfterModelRewriteHistory": {names: []string{"handler[0]", "AfterModelRewriteHistory failed"},
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Handlers = append(c.Handlers, &earlyHooks[M]{after: do})
+			}},
 		"WrapTool": {names: []string{"handler[0]", "WrapTool failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Handlers = append(c.Handlers, &earlyHooks[M]{tool: do})
 		}},
@@ -242,14 +261,18 @@ type callHooks[M MessageType] struct {
 	hook, inside deed
 }
 
-func (h *callHooks[M]) WrapInvokableToolCall(ctx context.Context, _ InvokableToolCallEndpoint, _ *ToolContext) (InvokableToolCallEndpoint, error) {
+func (h *callHooks[M]) WrapInvokableToolCall(
+	ctx context.Context, _ InvokableToolCallEndpoint, _ *ToolContext,
+) (InvokableToolCallEndpoint, error) {
 	if h.hook != nil {
 		return nil, h.hook(ctx)
 	}
 	return func(ctx context.Context, _ string, _ ...tool.Option) (string, error) { return "", h.inside(ctx) }, nil
 }
 
-func (h *callHooks[M]) WrapStreamableToolCall(ctx context.Context, _ StreamableToolCallEndpoint, _ *ToolContext) (StreamableToolCallEndpoint, error) {
+func (h *callHooks[M]) WrapStreamableToolCall(
+	ctx context.Context, _ StreamableToolCallEndpoint, _ *ToolContext,
+) (StreamableToolCallEndpoint, error) {
 	if h.hook != nil {
 		return nil, h.hook(ctx)
 	}
@@ -258,7 +281,9 @@ func (h *callHooks[M]) WrapStreamableToolCall(ctx context.Context, _ StreamableT
 	}, nil
 }
 
-func (h *callHooks[M]) WrapEnhancedInvokableToolCall(ctx context.Context, _ EnhancedInvokableToolCallEndpoint, _ *ToolContext) (EnhancedInvokableToolCallEndpoint, error) {
+func (h *callHooks[M]) WrapEnhancedInvokableToolCall(
+	ctx context.Context, _ EnhancedInvokableToolCallEndpoint, _ *ToolContext,
+) (EnhancedInvokableToolCallEndpoint, error) {
 	if h.hook != nil {
 		return nil, h.hook(ctx)
 	}
@@ -267,11 +292,15 @@ func (h *callHooks[M]) WrapEnhancedInvokableToolCall(ctx context.Context, _ Enha
 	}, nil
 }
 
-func (h *callHooks[M]) WrapEnhancedStreamableToolCall(ctx context.Context, _ EnhancedStreamableToolCallEndpoint, _ *ToolContext) (EnhancedStreamableToolCallEndpoint, error) {
+func (h *callHooks[M]) WrapEnhancedStreamableToolCall(
+	ctx context.Context, _ EnhancedStreamableToolCallEndpoint, _ *ToolContext,
+) (EnhancedStreamableToolCallEndpoint, error) {
 	if h.hook != nil {
 		return nil, h.hook(ctx)
 	}
-	return func(ctx context.Context, _ *schema.ToolArgument, _ ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+	return func(ctx context.Context, _ *schema.ToolArgument,
+		_ ...tool.Option,
+	) (*schema.StreamReader[*schema.ToolResult], error) {
 		return nil, h.inside(ctx)
 	}, nil
 }
@@ -289,16 +318,19 @@ func forms(run deed) map[string]struct {
 		nothing string
 	}
 	return map[string]form{
-		"invokable": {&toolFunc{"bad", func(ctx context.Context, _ string) (string, error) { return "", run(ctx) }}, "WrapInvokableToolCall", ""},
+		"invokable": {&toolFunc{"bad", func(ctx context.Context, _ string) (string, error) { return "", run(ctx) }},
+			"WrapInvokableToolCall", ""},
 		"streamable": {&streamToolFunc{"bad", func(ctx context.Context, _ string) (*schema.StreamReader[string], error) {
 			return nil, run(ctx)
 		}}, "WrapStreamableToolCall", "nil stream"},
-		"enhanced invokable": {&enhancedToolFunc{"bad", func(ctx context.Context, _ *schema.ToolArgument) (*schema.ToolResult, error) {
-			return nil, run(ctx)
-		}}, "WrapEnhancedInvokableToolCall", ""},
-		"enhanced streamable": {&enhancedStreamToolFunc{"bad", func(ctx context.Context, _ *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
-			return nil, run(ctx)
-		}}, "WrapEnhancedStreamableToolCall", "nil stream"},
+		"enhanced invokable": {&enhancedToolFunc{"bad",
+			func(ctx context.Context, _ *schema.ToolArgument) (*schema.ToolResult, error) {
+				return nil, run(ctx)
+			}}, "WrapEnhancedInvokableToolCall", ""},
+		"enhanced streamable": {&enhancedStreamToolFunc{"bad",
+			func(ctx context.Context, _ *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+				return nil, run(ctx)
+			}}, "WrapEnhancedStreamableToolCall", "nil stream"},
 	}
 }
 
@@ -309,12 +341,14 @@ func good() map[string]tool.BaseTool {
 		"streamable": &streamToolFunc{"bad", func(context.Context, string) (*schema.StreamReader[string], error) {
 			return schema.StreamReaderFromArray([]string{"fine"}), nil
 		}},
-		"enhanced invokable": &enhancedToolFunc{"bad", func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) {
-			return &schema.ToolResult{}, nil
-		}},
-		"enhanced streamable": &enhancedStreamToolFunc{"bad", func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
-			return schema.StreamReaderFromArray([]*schema.ToolResult{{}}), nil
-		}},
+		"enhanced invokable": &enhancedToolFunc{"bad",
+			func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) {
+				return &schema.ToolResult{}, nil
+			}},
+		"enhanced streamable": &enhancedStreamToolFunc{"bad",
+			func(context.Context, *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+				return schema.StreamReaderFromArray([]*schema.ToolResult{{}}), nil
+			}},
 	}
 }
 
@@ -322,14 +356,17 @@ func good() map[string]tool.BaseTool {
 func wrapSpots[M MessageType]() map[string]*spot[M] {
 	all := map[string]*spot[M]{}
 	for kind, f := range forms(nil) {
-		all[f.hook] = &spot[M]{names: []string{"handler[0]", f.hook + " failed", "bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.ToolsConfig.Tools = []tool.BaseTool{good()[kind]}
-			c.Handlers = append(c.Handlers, &callHooks[M]{hook: do})
-		}}
-		all["wrapped "+kind+" call"] = &spot[M]{names: []string{"bad", "c1"}, nothing: strings.Replace(f.nothing, "nil stream", "neither an output nor an error", 1), grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.ToolsConfig.Tools = []tool.BaseTool{good()[kind]}
-			c.Handlers = append(c.Handlers, &callHooks[M]{inside: do})
-		}}
+		all[f.hook] = &spot[M]{names: []string{"handler[0]", f.hook + " failed", "bad", "c1"},
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.ToolsConfig.Tools = []tool.BaseTool{good()[kind]}
+				c.Handlers = append(c.Handlers, &callHooks[M]{hook: do})
+			}}
+		all["wrapped "+kind+" call"] = &spot[M]{names: []string{"bad", "c1"},
+			nothing: strings.Replace(f.nothing, "nil stream", "neither an output nor an error", 1),
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.ToolsConfig.Tools = []tool.BaseTool{good()[kind]}
+				c.Handlers = append(c.Handlers, &callHooks[M]{inside: do})
+			}}
 	}
 	return all
 }
@@ -337,19 +374,26 @@ func wrapSpots[M MessageType]() map[string]*spot[M] {
 // structSpots are the functions of an AgentMiddleware.
 func structSpots[M MessageType]() map[string]*spot[M] {
 	all := map[string]*spot[M]{
-		"WrapToolCall": {names: []string{"bad", "c1"}, nothing: "neither an output nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Middlewares = []AgentMiddleware{{WrapToolCall: compose.ToolMiddleware{Invokable: outputOf(do)}}}
-		}},
+		"WrapToolCall": {names: []string{"bad", "c1"}, nothing: "neither an output nor an error",
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Middlewares = []AgentMiddleware{{WrapToolCall: compose.ToolMiddleware{Invokable: outputOf(do)}}}
+			}},
 	}
 	if _, ordinary := any(all).(map[string]*spot[Message]); !ordinary {
 		return all
 	}
-	all["BeforeChatModel"] = &spot[M]{names: []string{"middleware[0]", "BeforeChatModel failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-		c.Middlewares = []AgentMiddleware{{BeforeChatModel: func(ctx context.Context, _ *ChatModelAgentState) error { return do(ctx) }}}
-	}}
-	all["AfterChatModel"] = &spot[M]{names: []string{"middleware[0]", "AfterChatModel failed"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-		c.Middlewares = []AgentMiddleware{{AfterChatModel: func(ctx context.Context, _ *ChatModelAgentState) error { return do(ctx) }}}
-	}}
+	all["BeforeChatModel"] = &spot[M]{names: []string{"middleware[0]", "BeforeChatModel failed"},
+		grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+			c.Middlewares = []AgentMiddleware{{BeforeChatModel: func(ctx context.Context, _ *ChatModelAgentState) error {
+				return do(ctx)
+			}}}
+		}}
+	all["AfterChatModel"] = &spot[M]{names: []string{"middleware[0]", "AfterChatModel failed"},
+		grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+			c.Middlewares = []AgentMiddleware{{AfterChatModel: func(ctx context.Context, _ *ChatModelAgentState) error {
+				return do(ctx)
+			}}}
+		}}
 	return all
 }
 
@@ -369,21 +413,29 @@ func modelSpots[M MessageType]() map[string]*spot[M] {
 	d := dialectOf[M]()
 	streamOf := func(item func(ctx context.Context, chunk M) (M, error)) func(*TypedChatModelAgentConfig[M]) {
 		return func(c *TypedChatModelAgentConfig[M]) {
-			c.Model = &modelFunc[M]{stream: func(ctx context.Context, _ []M, _ ...model.Option) (*schema.StreamReader[M], error) {
+			c.Model = &modelFunc[M]{stream: func(
+				ctx context.Context, _ []M, _ ...model.Option,
+			) (*schema.StreamReader[M], error) {
 				return schema.StreamReaderWithConvert(schema.StreamReaderFromArray([]M{d.chunk("a"), d.chunk("b")}),
 					func(chunk M) (M, error) { return item(ctx, chunk) }), nil
 			}}
 		}
 	}
 	return map[string]*spot[M]{
-		"Generate": {path: whole, nothing: "neither a message nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Model = &modelFunc[M]{generate: func(ctx context.Context, _ []M, _ ...model.Option) (M, error) { return d.nothing, do(ctx) }}
-		}},
-		"Stream": {path: live, nothing: "neither a stream nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Model = &modelFunc[M]{stream: func(ctx context.Context, _ []M, _ ...model.Option) (*schema.StreamReader[M], error) {
-				return nil, do(ctx)
-			}}
-		}},
+		"Generate": {path: whole, nothing: "neither a message nor an error",
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Model = &modelFunc[M]{generate: func(ctx context.Context, _ []M, _ ...model.Option) (M, error) {
+					return d.nothing, do(ctx)
+				}}
+			}},
+		"Stream": {path: live, nothing: "neither a stream nor an error",
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Model = &modelFunc[M]{stream: func(
+					ctx context.Context, _ []M, _ ...model.Option,
+				) (*schema.StreamReader[M], error) {
+					return nil, do(ctx)
+				}}
+			}},
 		"stream of the model": {path: live, nothing: "nil", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			streamOf(func(ctx context.Context, chunk M) (M, error) {
 				if d.line(chunk) == "assistant: b" {
@@ -407,76 +459,90 @@ func failsFirst[M MessageType]() *fickle[M] {
 func judgeSpots[M MessageType]() map[string]*spot[M] {
 	return map[string]*spot[M]{
 		"ShouldRetry": {names: []string{"ShouldRetry"}, mute: true, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.ModelRetryConfig = &TypedModelRetryConfig[M]{MaxRetries: 1, ShouldRetry: func(ctx context.Context, _ *TypedRetryContext[M]) *TypedRetryDecision[M] {
-				_ = do(ctx)
-				return nil
-			}}
+			c.ModelRetryConfig = &TypedModelRetryConfig[M]{MaxRetries: 1,
+				ShouldRetry: func(ctx context.Context, _ *TypedRetryContext[M]) *TypedRetryDecision[M] {
+					_ = do(ctx)
+					return nil
+				}}
 		}},
-		"IsRetryAble": {names: []string{"IsRetryAble"}, mute: true, nothing: errShaky.Error(), grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Model = failsFirst[M]()
-			c.ModelRetryConfig = &TypedModelRetryConfig[M]{MaxRetries: 1, IsRetryAble: func(ctx context.Context, _ error) bool { _ = do(ctx); return false }}
-		}},
+		"IsRetryAble": {names: []string{"IsRetryAble"}, mute: true, nothing: errShaky.Error(),
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Model = failsFirst[M]()
+				c.ModelRetryConfig = &TypedModelRetryConfig[M]{MaxRetries: 1,
+					IsRetryAble: func(ctx context.Context, _ error) bool { _ = do(ctx); return false }}
+			}},
 		"BackoffFunc": {names: []string{"BackoffFunc"}, mute: true, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.Model = failsFirst[M]()
-			c.ModelRetryConfig = &TypedModelRetryConfig[M]{MaxRetries: 1, BackoffFunc: func(ctx context.Context, _ int) time.Duration { _ = do(ctx); return 0 }}
+			c.ModelRetryConfig = &TypedModelRetryConfig[M]{MaxRetries: 1,
+				BackoffFunc: func(ctx context.Context, _ int) time.Duration { _ = do(ctx); return 0 }}
 		}},
-		"ShouldFailover": {names: []string{"ShouldFailover"}, mute: true, nothing: errShaky.Error(), grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Model = failsFirst[M]()
-			c.ModelFailoverConfig = &ModelFailoverConfig[M]{MaxRetries: 1,
-				ShouldFailover: func(ctx context.Context, _ M, _ error) bool { _ = do(ctx); return false },
-				GetFailoverModel: func(context.Context, *FailoverContext[M]) (model.BaseModel[M], []M, error) {
-					return nil, nil, errors.New("not asked for")
-				}}
-		}},
-		"GetFailoverModel": {names: []string{"GetFailoverModel"}, nothing: "failover GetFailoverModel returned nil model at attempt 1", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Model = failsFirst[M]()
-			c.ModelFailoverConfig = &ModelFailoverConfig[M]{MaxRetries: 1,
-				ShouldFailover: func(context.Context, M, error) bool { return true },
-				GetFailoverModel: func(ctx context.Context, _ *FailoverContext[M]) (model.BaseModel[M], []M, error) {
-					return nil, nil, do(ctx)
-				}}
-		}},
+		"ShouldFailover": {names: []string{"ShouldFailover"}, mute: true, nothing: errShaky.Error(),
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Model = failsFirst[M]()
+				c.ModelFailoverConfig = &ModelFailoverConfig[M]{MaxRetries: 1,
+					ShouldFailover: func(ctx context.Context, _ M, _ error) bool { _ = do(ctx); return false },
+					GetFailoverModel: func(context.Context, *FailoverContext[M]) (model.BaseModel[M], []M, error) {
+						return nil, nil, errors.New("not asked for")
+					}}
+			}},
+		"GetFailoverModel": {names: []string{"GetFailoverModel"},
+			nothing: "failover GetFailoverModel returned nil model at attempt 1",
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Model = failsFirst[M]()
+				c.ModelFailoverConfig = &ModelFailoverConfig[M]{MaxRetries: 1,
+					ShouldFailover: func(context.Context, M, error) bool { return true },
+					GetFailoverModel: func(ctx context.Context, _ *FailoverContext[M]) (model.BaseModel[M], []M, error) {
+						return nil, nil, do(ctx)
+					}}
+			}},
 	}
 }
 
 // toolSpots are the tools themselves.
 func toolSpots[M MessageType]() map[string]*spot[M] {
 	all := map[string]*spot[M]{
-		"Info": {waitedFor: true, names: []string{"tool at index 0", "Info"}, nothing: "neither an info nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.ToolsConfig.Tools = []tool.BaseTool{infoTool{echo("bad"), do}}
-		}},
-		"Info of the exit tool": {waitedFor: true, names: []string{"exit tool", "Info"}, nothing: "neither an info nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.Exit = infoTool{echo("bad"), do}
-		}},
+		"Info": {waitedFor: true, names: []string{"tool at index 0", "Info"}, nothing: "neither an info nor an error",
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.ToolsConfig.Tools = []tool.BaseTool{infoTool{echo("bad"), do}}
+			}},
+		"Info of the exit tool": {waitedFor: true, names: []string{"exit tool", "Info"},
+			nothing: "neither an info nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.Exit = infoTool{echo("bad"), do}
+			}},
 		"exit tool": {names: []string{"bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
 			c.ToolsConfig.Tools = nil
 			c.Exit = forms(do)["invokable"].tool
 		}},
 		"stream of a tool": {names: []string{"bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.ToolsConfig.Tools = []tool.BaseTool{&streamToolFunc{"bad", func(ctx context.Context, _ string) (*schema.StreamReader[string], error) {
-				return schema.StreamReaderWithConvert(schema.StreamReaderFromArray([]string{"a", "b"}), func(s string) (string, error) {
-					if s == "a" {
-						return s, nil
-					}
-					return "", do(ctx)
-				}), nil
-			}}}
+			c.ToolsConfig.Tools = []tool.BaseTool{&streamToolFunc{"bad",
+				func(ctx context.Context, _ string) (*schema.StreamReader[string], error) {
+					return schema.StreamReaderWithConvert(schema.StreamReaderFromArray([]string{"a", "b"}),
+						func(s string) (string, error) {
+							if s == "a" {
+								return s, nil
+							}
+							return "", do(ctx)
+						}), nil
+				}}}
 		}},
 		"stream of an enhanced tool": {names: []string{"bad", "c1"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.ToolsConfig.Tools = []tool.BaseTool{&enhancedStreamToolFunc{"bad", func(ctx context.Context, _ *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
-				return schema.StreamReaderWithConvert(schema.StreamReaderFromArray([]string{"a", "b"}), func(s string) (*schema.ToolResult, error) {
-					if s == "a" {
-						return &schema.ToolResult{}, nil
-					}
-					return nil, do(ctx)
-				}), nil
-			}}}
+			c.ToolsConfig.Tools = []tool.BaseTool{&enhancedStreamToolFunc{"bad",
+				func(ctx context.Context, _ *schema.ToolArgument) (*schema.StreamReader[*schema.ToolResult], error) {
+					return schema.StreamReaderWithConvert(schema.StreamReaderFromArray([]string{"a", "b"}),
+						func(s string) (*schema.ToolResult, error) {
+							if s == "a" {
+								return &schema.ToolResult{}, nil
+							}
+							return nil, do(ctx)
+						}), nil
+				}}}
 		}},
 	}
 	for kind, f := range forms(nil) {
-		all[kind+" tool"] = &spot[M]{names: []string{"bad", "c1"}, nothing: f.nothing, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.ToolsConfig.Tools = []tool.BaseTool{forms(do)[kind].tool}
-		}}
+		all[kind+" tool"] = &spot[M]{names: []string{"bad", "c1"}, nothing: f.nothing,
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.ToolsConfig.Tools = []tool.BaseTool{forms(do)[kind].tool}
+			}}
 	}
 	return all
 }
@@ -496,13 +562,16 @@ func nodeSpots[M MessageType]() map[string]*spot[M] {
 			c.ToolsConfig.Tools = []tool.BaseTool{echo("other")}
 			c.ToolsConfig.UnknownToolsHandler = func(ctx context.Context, _, _ string) (string, error) { return "", do(ctx) }
 		}},
-		"ToolArgumentsHandler": {names: []string{"bad", "arguments handler"}, grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.ToolsConfig.ToolArgumentsHandler = func(ctx context.Context, _, _ string) (string, error) { return "", do(ctx) }
-		}},
-		"ToolCallMiddlewares": {names: []string{"bad", "c1"}, nothing: "neither an output nor an error", grow: func(c *TypedChatModelAgentConfig[M], do deed) {
-			c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Invokable: outputOf(do)}}
-		}},
-		"WithAfterToolCallsHook": {names: []string{"WithAfterToolCallsHook"}, grow: func(*TypedChatModelAgentConfig[M], deed) {},
+		"ToolArgumentsHandler": {names: []string{"bad", "arguments handler"},
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.ToolsConfig.ToolArgumentsHandler = func(ctx context.Context, _, _ string) (string, error) { return "", do(ctx) }
+			}},
+		"ToolCallMiddlewares": {names: []string{"bad", "c1"}, nothing: "neither an output nor an error",
+			grow: func(c *TypedChatModelAgentConfig[M], do deed) {
+				c.ToolsConfig.ToolCallMiddlewares = []compose.ToolMiddleware{{Invokable: outputOf(do)}}
+			}},
+		"WithAfterToolCallsHook": {names: []string{"WithAfterToolCallsHook"},
+			grow: func(*TypedChatModelAgentConfig[M], deed) {},
 			options: func(do deed) []AgentRunOption {
 				return []AgentRunOption{WithAfterToolCallsHook(func(ctx context.Context) error { return do(ctx) })}
 			}},
@@ -514,7 +583,10 @@ func nodeSpots[M MessageType]() map[string]*spot[M] {
 				c.ToolsConfig.Tools = []tool.BaseTool{asksFirst("bad", &diary{})}
 			},
 			options: func(do deed) []AgentRunOption {
-				return []AgentRunOption{WithHistoryModifier(func(ctx context.Context, _ []Message) []Message { _ = do(ctx); return nil })}
+				return []AgentRunOption{WithHistoryModifier(func(ctx context.Context, _ []Message) []Message {
+					_ = do(ctx)
+					return nil
+				})}
 			}}
 	}
 	return all
@@ -544,7 +616,9 @@ func testPanickingHandlers[M MessageType](t *testing.T, streaming bool) {
 							panics("start", info)
 							return ctx
 						}).
-						OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+						OnStartWithStreamInputFn(func(
+							ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput],
+						) context.Context {
 							in.Close()
 							panics("start", info)
 							return ctx
@@ -553,7 +627,9 @@ func testPanickingHandlers[M MessageType](t *testing.T, streaming bool) {
 							panics("end", info)
 							return ctx
 						}).
-						OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo, out *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+						OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo,
+							out *schema.StreamReader[callbacks.CallbackOutput],
+						) context.Context {
 							out.Close()
 							panics("end", info)
 							return ctx

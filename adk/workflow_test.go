@@ -26,8 +26,10 @@ func TestWorkflow_RefusesStatesOfOthers(t *testing.T) {
 				"unsupported workflow agent state type: string": "state",
 			} {
 				store := memory{}
-				stops := actor("w", func(ctx context.Context, send func(*AgentEvent)) { send(StatefulInterrupt(ctx, "why", state)) })
-				interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: stops, CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
+				stops := actor("w",
+					func(ctx context.Context, send func(*AgentEvent)) { send(StatefulInterrupt(ctx, "why", state)) })
+				interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: stops, CheckPointStore: store}).Query(t.Context(), "hi",
+					WithCheckPointID("1")))
 				r := NewRunner(t.Context(), RunnerConfig{Agent: build(), CheckPointStore: store})
 				require.ErrorContains(t, lastError(resumeWith(t, r, nil)), text)
 			}
@@ -40,7 +42,8 @@ func TestWorkflow_RefusesStatesOfOthers(t *testing.T) {
 		"parallel": {parallelOf(t, "w", newTheatre().says("a"), asking("b")), parallelOf(t, "w", asking("b"))},
 	} {
 		store := memory{}
-		interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: c.before, CheckPointStore: store}).Query(t.Context(), "hi", WithCheckPointID("1")))
+		interruptOf(t, NewRunner(t.Context(), RunnerConfig{Agent: c.before, CheckPointStore: store}).Query(t.Context(), "hi",
+			WithCheckPointID("1")))
 		r := NewRunner(t.Context(), RunnerConfig{Agent: c.now, CheckPointStore: store})
 		require.ErrorContains(t, lastError(resumeWith(t, r, nil)), "unsupported workflow agent state type", name)
 	}
@@ -55,10 +58,14 @@ func TestWorkflow_CancelAtABoundary(t *testing.T) {
 			before []string
 			after  []string
 		}{
-			"sequence":                {func(a, b Agent) Agent { return sequenceOf(t, "w", a, b) }, []string{"a: a"}, []string{"b: b"}},
-			"loop":                    {func(a, b Agent) Agent { return loopAgentOf(t, "w", 2, a, b) }, []string{"a: a"}, []string{"b: b", "a: a", "b: b"}},
-			"round":                   {func(a, b Agent) Agent { return loopAgentOf(t, "w", 2, b, a) }, []string{"b: b", "a: a"}, []string{"b: b", "a: a"}},
-			"before a parallel agent": {func(a, b Agent) Agent { return sequenceOf(t, "w", a, parallelOf(t, "p", b)) }, []string{"a: a"}, []string{"b: b"}},
+			"sequence": {func(a, b Agent) Agent { return sequenceOf(t, "w", a, b) }, []string{"a: a"},
+				[]string{"b: b"}},
+			"loop": {func(a, b Agent) Agent { return loopAgentOf(t, "w", 2, a, b) }, []string{"a: a"},
+				[]string{"b: b", "a: a", "b: b"}},
+			"round": {func(a, b Agent) Agent { return loopAgentOf(t, "w", 2, b, a) }, []string{"b: b", "a: a"},
+				[]string{"b: b", "a: a"}},
+			"before a parallel agent": {func(a, b Agent) Agent { return sequenceOf(t, "w", a, parallelOf(t, "p", b)) },
+				[]string{"a: a"}, []string{"b: b"}},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				option, cancel := WithCancel()
@@ -83,7 +90,8 @@ func TestWorkflow_CancelBeforeAParallelAgentBegins(t *testing.T) {
 	option, cancel := WithCancel()
 	cancel(WithAgentCancelMode(CancelAfterToolCalls))
 	s := newTheatre()
-	r := NewRunner(t.Context(), RunnerConfig{Agent: parallelOf(t, "w", s.says("a"), s.says("b")), CheckPointStore: memory{}})
+	r := NewRunner(t.Context(), RunnerConfig{Agent: parallelOf(t, "w", s.says("a"), s.says("b")),
+		CheckPointStore: memory{}})
 	require.NotNil(t, collect(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), option)).err)
 	require.Empty(t, s.asked)
 	texts, _ := drainAll(t, resumeWith(t, r, nil))
@@ -160,7 +168,8 @@ func TestWorkflow_ParallelChildrenByPlace(t *testing.T) {
 // Rule runtime/B15.18.
 func TestWorkflow_RunPathsShareMemory(t *testing.T) {
 	const rounds = 300
-	r := &chainRun{agent: &chainAgent{loop: true}, ctx: t.Context(), parent: &execution[Message]{Context: t.Context(), run: &rootRun[Message]{session: new(session)}}}
+	r := &chainRun{agent: &chainAgent{loop: true}, ctx: t.Context(),
+		parent: &execution[Message]{Context: t.Context(), run: &rootRun[Message]{session: new(session)}}}
 	child := toFlow(t.Context(), newTheatre().says("a"))
 	var last *RunStep
 	moved := 0

@@ -17,7 +17,9 @@ func ExampleNewHandlerBuilder() {
 			fmt.Printf("%s %s starts with %q\n", info.Component, info.Name, input)
 			return ctx
 		}).
-		OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+		OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo,
+			output *schema.StreamReader[callbacks.CallbackOutput],
+		) context.Context {
 			defer output.Close() // a stream that does not end soon would be read in a goroutine
 			for {
 				chunk, err := output.Recv()

@@ -72,8 +72,12 @@ type handlerFunctions struct {
 	onStart                func(ctx context.Context, info *RunInfo, input CallbackInput) context.Context
 	onEnd                  func(ctx context.Context, info *RunInfo, output CallbackOutput) context.Context
 	onError                func(ctx context.Context, info *RunInfo, err error) context.Context
-	onStartWithStreamInput func(ctx context.Context, info *RunInfo, input *schema.StreamReader[CallbackInput]) context.Context
-	onEndWithStreamOutput  func(ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context
+	onStartWithStreamInput func(ctx context.Context, info *RunInfo,
+		input *schema.StreamReader[CallbackInput],
+	) context.Context
+	onEndWithStreamOutput func(ctx context.Context, info *RunInfo,
+		output *schema.StreamReader[CallbackOutput],
+	) context.Context
 }
 
 func (f *handlerFunctions) timings() engine.Timings {

@@ -12,7 +12,8 @@ import (
 
 var background = context.Background()
 
-var allTimings = []CallbackTiming{TimingOnStart, TimingOnEnd, TimingOnError, TimingOnStartWithStreamInput, TimingOnEndWithStreamOutput}
+var allTimings = []CallbackTiming{TimingOnStart, TimingOnEnd, TimingOnError, TimingOnStartWithStreamInput,
+	TimingOnEndWithStreamOutput}
 
 // counting sets the functions for the given timings to count their calls.
 func counting(hb *HandlerBuilder, calls *[5]int, timings ...CallbackTiming) *HandlerBuilder {
@@ -25,13 +26,17 @@ func counting(hb *HandlerBuilder, calls *[5]int, timings ...CallbackTiming) *Han
 		case TimingOnError:
 			hb.OnErrorFn(func(ctx context.Context, _ *RunInfo, _ error) context.Context { calls[timing]++; return ctx })
 		case TimingOnStartWithStreamInput:
-			hb.OnStartWithStreamInputFn(func(ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackInput]) context.Context {
+			hb.OnStartWithStreamInputFn(func(
+				ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackInput],
+			) context.Context {
 				calls[timing]++
 				sr.Close()
 				return ctx
 			})
 		case TimingOnEndWithStreamOutput:
-			hb.OnEndWithStreamOutputFn(func(ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackOutput]) context.Context {
+			hb.OnEndWithStreamOutputFn(func(
+				ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackOutput],
+			) context.Context {
 				calls[timing]++
 				sr.Close()
 				return ctx
@@ -84,7 +89,8 @@ func TestHandlerBuilder_BuildIsASnapshot(t *testing.T) {
 	var calls [5]int
 	hb := counting(NewHandlerBuilder(), &calls, allTimings...)
 	before := hb.Build()
-	require.Same(t, hb, hb.OnStartFn(nil).OnEndFn(nil).OnErrorFn(nil).OnStartWithStreamInputFn(nil).OnEndWithStreamOutputFn(nil))
+	require.Same(t, hb,
+		hb.OnStartFn(nil).OnEndFn(nil).OnErrorFn(nil).OnStartWithStreamInputFn(nil).OnEndWithStreamOutputFn(nil))
 	require.Empty(t, needed(hb.Build()), "nil unsets")
 	require.Equal(t, allTimings, needed(before))
 	fireAll(InitCallbacks(background, nil, before))

@@ -200,7 +200,8 @@ func (a *arena) take(n *planNode) []mapped {
 			continue
 		}
 		from := &a.nodes[a.links[li].from]
-		a.outputs = append(a.outputs, mapped{from: from.key, value: ls.value, stream: ls.stream, output: from.output(), link: &a.links[li]})
+		a.outputs = append(a.outputs, mapped{from: from.key, value: ls.value, stream: ls.stream, output: from.output(),
+			link: &a.links[li]})
 		ls.value, ls.stream, ls.has = nil, nil, false
 	}
 	return a.outputs

@@ -96,11 +96,13 @@ func BenchmarkLoop100(b *testing.B) {
 
 func BenchmarkInterruptAndResume(b *testing.B) {
 	g := NewGraph[[]*schema.Message, []*schema.Message]()
-	_ = g.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in []*schema.Message) ([]*schema.Message, error) { return in, nil }))
+	_ = g.AddLambdaNode("n",
+		InvokableLambda(func(_ context.Context, in []*schema.Message) ([]*schema.Message, error) { return in, nil }))
 	_ = g.AddEdge(START, "n")
 	_ = g.AddEdge("n", END)
 	s := newStore()
-	r := mustCompile[[]*schema.Message, []*schema.Message](b, g, WithCheckPointStore(s), WithInterruptBeforeNodes([]string{"n"}))
+	r := mustCompile[[]*schema.Message, []*schema.Message](b, g, WithCheckPointStore(s),
+		WithInterruptBeforeNodes([]string{"n"}))
 	history := make([]*schema.Message, 100)
 	for i := range history {
 		history[i] = schema.UserMessage("a message of a length that messages have, more or less, on average")

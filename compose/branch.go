@@ -23,7 +23,9 @@ type StreamGraphBranchCondition[T any] func(ctx context.Context, in *schema.Stre
 type GraphMultiBranchCondition[T any] func(ctx context.Context, in T) (endNode map[string]bool, err error)
 
 // StreamGraphMultiBranchCondition is [GraphMultiBranchCondition] on a stream. See [StreamGraphBranchCondition].
-type StreamGraphMultiBranchCondition[T any] func(ctx context.Context, in *schema.StreamReader[T]) (endNodes map[string]bool, err error)
+type StreamGraphMultiBranchCondition[T any] func(
+	ctx context.Context, in *schema.StreamReader[T],
+) (endNodes map[string]bool, err error)
 
 // GraphBranch is a condition with the nodes it may choose. It holds nothing of a graph: one branch may be added to
 // several nodes.
@@ -136,7 +138,8 @@ func streamBranch[T any](
 }
 
 func brokenBranch[T any](endNodes map[string]bool) *GraphBranch {
-	return &GraphBranch{value: kindOf[T]{}, endNodes: maps.Clone(endNodes), problem: errors.New("the condition of the branch is nil")}
+	return &GraphBranch{value: kindOf[T]{}, endNodes: maps.Clone(endNodes),
+		problem: errors.New("the condition of the branch is nil")}
 }
 
 // check finds what would make the branch fail at run time.

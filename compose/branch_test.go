@@ -17,11 +17,13 @@ import (
 // Rules compose/R-4, compose/S21.1.
 func TestBranch_ChecksTheValueAtRun(t *testing.T) {
 	g := NewGraph[string, string]()
-	require.NoError(t, g.AddLambdaNode("any", InvokableLambda(func(_ context.Context, in string) (any, error) { return in, nil })))
+	require.NoError(t, g.AddLambdaNode("any",
+		InvokableLambda(func(_ context.Context, in string) (any, error) { return in, nil })))
 	require.NoError(t, g.AddEdge(START, "any"))
 	ends := map[string]bool{END: true}
 	require.NoError(t, g.AddBranch("any", NewGraphBranch(choose(END), ends)))
-	require.NoError(t, g.AddBranch("any", NewGraphBranch(func(context.Context, int) (string, error) { return END, nil }, ends)))
+	require.NoError(t, g.AddBranch("any",
+		NewGraphBranch(func(context.Context, int) (string, error) { return END, nil }, ends)))
 	r := compiled[string, string](t, g)
 	for _, err := range fails(t, r, "x") {
 		require.ErrorContains(t, err, "runtime type check fail, expected type: int, actual type: string")
@@ -60,12 +62,13 @@ func TestBranch_GivesEachConditionItsCopy(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", streamSuffix("-")))
 	ends := map[string]bool{"n": true}
-	require.NoError(t, g.AddBranch(START, NewStreamGraphBranch(func(_ context.Context, in *schema.StreamReader[string]) (string, error) {
-		defer in.Close()
-		first, err := in.Recv()
-		require.Equal(t, "a", first)
-		return "n", err
-	}, ends)))
+	require.NoError(t, g.AddBranch(START,
+		NewStreamGraphBranch(func(_ context.Context, in *schema.StreamReader[string]) (string, error) {
+			defer in.Close()
+			first, err := in.Recv()
+			require.Equal(t, "a", first)
+			return "n", err
+		}, ends)))
 	require.NoError(t, g.AddBranch(START, NewGraphBranch(func(_ context.Context, in string) (string, error) {
 		require.Equal(t, "ab", in)
 		return "n", nil
@@ -105,7 +108,8 @@ func TestBranch_LeadsFromStartToEnd(t *testing.T) {
 // Rule compose/R-5.
 func TestBranch_OfAWorkflowPassesNothing(t *testing.T) {
 	wf := NewWorkflow[string, string]()
-	wf.AddLambdaNode("chosen", InvokableLambda(func(_ context.Context, in string) (string, error) { return "<" + in + ">", nil }))
+	wf.AddLambdaNode("chosen",
+		InvokableLambda(func(_ context.Context, in string) (string, error) { return "<" + in + ">", nil }))
 	wf.AddBranch(START, NewGraphBranch(choose("chosen"), map[string]bool{"chosen": true}))
 	wf.End().AddInput("chosen")
 	forms4(t, compiled[string, string](t, wf), "x", "<>")
@@ -141,7 +145,8 @@ func TestState_OfAnotherTypeInACheckpoint(t *testing.T) {
 	interrupted(t, err)
 	_, err = build(WithGenLocalState(func(context.Context) *propState { return &propState{} })).
 		Invoke(context.Background(), "x", WithCheckPointID("id"))
-	require.ErrorContains(t, err, "the checkpoint has a state of type *compose.counters, the graph one of type *compose.propState")
+	require.ErrorContains(t, err,
+		"the checkpoint has a state of type *compose.counters, the graph one of type *compose.propState")
 }
 
 // The context of a state handler has the address of its node, with what it is resumed with, but not the node's
@@ -163,7 +168,9 @@ func TestState_HandlersHaveTheAddressOfTheirNode(t *testing.T) {
 		require.NoError(t, g.AddLambdaNode("n", asks("q"), WithNodeName("N"), WithStatePreHandler(see("pre")),
 			WithStatePostHandler(StatePostHandler[string, *counters](see("post")))))
 		line(t, g, "n")
-		handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+		handler := callbacks.NewHandlerBuilder().OnStartFn(func(
+			ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput,
+		) context.Context {
 			if which := fmt.Sprint(in); which == "pre" || which == "post" {
 				require.Nil(t, info, "the graph's start took its own, the node's is not here")
 				started = append(started, which)
@@ -175,7 +182,8 @@ func TestState_HandlersHaveTheAddressOfTheirNode(t *testing.T) {
 		out, err := call(r, answers(t, err, func(any) any { return "!" }), WithCheckPointID("id"), WithCallbacks(handler))
 		require.NoError(t, err)
 		require.Equal(t, "x!", out)
-		require.Equal(t, []string{"pre runnable:g;node:n false", "pre runnable:g;node:n truex!", "post runnable:g;node:n truex!"}, seen)
+		require.Equal(t, []string{"pre runnable:g;node:n false", "pre runnable:g;node:n truex!",
+			"post runnable:g;node:n truex!"}, seen)
 		require.Equal(t, []string{"pre", "pre", "post"}, started)
 	})
 }
@@ -193,7 +201,8 @@ func TestBranch_CannotInterrupt(t *testing.T) {
 	require.NoError(t, outer.AddGraphNode("sub", inner))
 	line(t, outer, "sub")
 	for _, g := range []*Graph[string, string]{inner, outer} {
-		_, err := compiled[string, string](t, g, WithCheckPointStore(newStore())).Invoke(t.Context(), "x", WithCheckPointID("id"))
+		_, err := compiled[string, string](t, g, WithCheckPointStore(newStore())).Invoke(t.Context(), "x",
+			WithCheckPointID("id"))
 		require.ErrorContains(t, err, "a branch cannot interrupt a run")
 		_, isInterrupt := ExtractInterruptInfo(err)
 		require.False(t, isInterrupt)

@@ -274,7 +274,8 @@ func (n *planNode) designate(to *nodeOptions, opt *Option, path []string) error 
 		return nil
 	}
 	if !n.takes(opt) {
-		return fmt.Errorf("option type[%v] is different from which the designated node[%s] expects[%v]", opt.componentType, n.key, n.optionType())
+		return fmt.Errorf("option type[%v] is different from which the designated node[%s] expects[%v]", opt.componentType,
+			n.key, n.optionType())
 	}
 	to.component = append(to.component, opt.component...)
 	return nil

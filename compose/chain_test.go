@@ -57,7 +57,8 @@ func TestChain_NamesAndConnectsItsNodes(t *testing.T) {
 			AddLambda("y", suffix("y"), WithNodeKey("ypsilon"))).
 		AppendLambda(joinKeys("x", "y"))
 	info := described[string, string](t, c)
-	require.Equal(t, []string{"named", "node_0", "node_2_branch_l", "node_3", "node_4_parallel_0", "node_5", "right", "ypsilon"}, sortedKeys(info.Nodes))
+	require.Equal(t, []string{"named", "node_0", "node_2_branch_l", "node_3", "node_4_parallel_0", "node_5", "right",
+		"ypsilon"}, sortedKeys(info.Nodes))
 	require.Equal(t, map[string][]string{
 		START:               {"node_0"},
 		"node_0":            {"named"},
@@ -69,7 +70,8 @@ func TestChain_NamesAndConnectsItsNodes(t *testing.T) {
 		"node_5":            {END},
 	}, info.Edges)
 	require.Len(t, info.Branches["named"], 1)
-	require.Equal(t, map[string]bool{"node_2_branch_l": true, "right": true}, info.Branches["named"][0].GetEndNode(), "branches are described by node keys")
+	require.Equal(t, map[string]bool{"node_2_branch_l": true, "right": true}, info.Branches["named"][0].GetEndNode(),
+		"branches are described by node keys")
 	forms4(t, compiled[string, string](t, c), "0", "[0abrx][0abry]")
 }
 
@@ -95,36 +97,54 @@ func TestChain_CompileReportsTheFirstError(t *testing.T) {
 		build      func(c chain)
 	}{
 		{"compose/C-3", "pre node keys not set, number of nodes in chain= 0", func(c chain) {}},
-		{"compose/C-3: the first error wins", "append branch invalid, branch is nil", func(c chain) { c.AppendBranch(nil).AppendParallel(nil).AppendLambda(suffix("")) }},
+		{"compose/C-3: the first error wins", "append branch invalid, branch is nil",
+			func(c chain) { c.AppendBranch(nil).AppendParallel(nil).AppendLambda(suffix("")) }},
 		{"compose/C-3", "node 'same' already present", func(c chain) {
 			c.AppendLambda(suffix(""), WithNodeKey("same")).AppendLambda(suffix(""), WithNodeKey("same"))
 		}},
-		{"compose/C-4", "append branch error: chain branch add node, duplicate branch node key= a", func(c chain) { c.AppendBranch(two().AddPassthrough("a")) }},
-		{"compose/C-4", "append branch invalid, nodeList is empty", func(c chain) { c.AppendBranch(NewChainBranch(choose("a"))) }},
-		{"compose/C-4", "append branch invalid, nodeList length = 1", func(c chain) { c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix(""))) }},
-		{"compose/C-4", "append branch invalid, multiple previous nodes: [node_0_branch_a node_0_branch_b] ", func(c chain) { c.AppendBranch(two()).AppendBranch(two()) }},
+		{"compose/C-4", "append branch error: chain branch add node, duplicate branch node key= a",
+			func(c chain) { c.AppendBranch(two().AddPassthrough("a")) }},
+		{"compose/C-4", "append branch invalid, nodeList is empty",
+			func(c chain) { c.AppendBranch(NewChainBranch(choose("a"))) }},
+		{"compose/C-4", "append branch invalid, nodeList length = 1",
+			func(c chain) { c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix(""))) }},
+		{"compose/C-4", "append branch invalid, multiple previous nodes: [node_0_branch_a node_0_branch_b] ",
+			func(c chain) { c.AppendBranch(two()).AppendBranch(two()) }},
 		{"compose/C-4", "add branch node[b] to chain failed: node 'k' already present", func(c chain) {
-			c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix(""), WithNodeKey("k")).AddLambda("b", suffix(""), WithNodeKey("k")))
+			c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix(""), WithNodeKey("k")).AddLambda("b", suffix(""),
+				WithNodeKey("k")))
 		}},
-		{"compose/C-4", "chain append branch failed: condition's input type[int] and start node[start]'s output type[string] are mismatched", func(c chain) {
-			c.AppendBranch(NewChainBranch(func(context.Context, int) (string, error) { return "", nil }).AddLambda("a", suffix("")).AddLambda("b", suffix("")))
-		}},
-		{"compose/C-4", "chain append branch failed: graph edge[start]-[node_0_branch_b]: start node's output type[string] and end node's input type[int] mismatch", func(c chain) {
-			c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix("")).AddLambda("b", number))
-		}},
+		{"compose/C-4",
+			"chain append branch failed: condition's input type[int] and start node[start]'s output type[string] are mismatched",
+			func(c chain) {
+				c.AppendBranch(NewChainBranch(func(context.Context, int) (string, error) { return "", nil }).AddLambda("a",
+					suffix("")).AddLambda("b", suffix("")))
+			}},
+		{"compose/C-4",
+			"chain append branch failed: graph edge[start]-[node_0_branch_b]: start node's output type[string] and end node's input type[int] mismatch", func(c chain) {
+				c.AppendBranch(NewChainBranch(choose("a")).AddLambda("a", suffix("")).AddLambda("b", number))
+			}},
 		{"compose/C-5", "append parallel invalid, parallel is nil", func(c chain) { c.AppendParallel(nil) }},
-		{"compose/C-5", "append parallel invalid, parallel error: parallel add node err, duplicate output key= a", func(c chain) { c.AppendParallel(both().AddLambda("a", suffix(""))) }},
-		{"compose/C-5", "append parallel invalid, not enough nodes, count = 0", func(c chain) { c.AppendParallel(NewParallel()) }},
-		{"compose/C-5", "append parallel invalid, not enough nodes, count = 1", func(c chain) { c.AppendParallel(NewParallel().AddLambda("a", suffix(""))) }},
-		{"compose/C-5", "append parallel invalid, multiple previous nodes: [node_0_parallel_0 node_0_parallel_1] ", func(c chain) { c.AppendParallel(both()).AppendParallel(both()) }},
-		{"compose/C-6", "append parallel invalid, multiple previous nodes: [node_0_branch_a node_0_branch_b] ", func(c chain) { c.AppendBranch(two()).AppendParallel(both()) }},
-		{"compose/C-6", "append branch invalid, multiple previous nodes: [node_0_parallel_0 node_0_parallel_1] ", func(c chain) { c.AppendParallel(both()).AppendBranch(two()) }},
+		{"compose/C-5", "append parallel invalid, parallel error: parallel add node err, duplicate output key= a",
+			func(c chain) { c.AppendParallel(both().AddLambda("a", suffix(""))) }},
+		{"compose/C-5", "append parallel invalid, not enough nodes, count = 0",
+			func(c chain) { c.AppendParallel(NewParallel()) }},
+		{"compose/C-5", "append parallel invalid, not enough nodes, count = 1",
+			func(c chain) { c.AppendParallel(NewParallel().AddLambda("a", suffix(""))) }},
+		{"compose/C-5", "append parallel invalid, multiple previous nodes: [node_0_parallel_0 node_0_parallel_1] ",
+			func(c chain) { c.AppendParallel(both()).AppendParallel(both()) }},
+		{"compose/C-6", "append parallel invalid, multiple previous nodes: [node_0_branch_a node_0_branch_b] ",
+			func(c chain) { c.AppendBranch(two()).AppendParallel(both()) }},
+		{"compose/C-6", "append branch invalid, multiple previous nodes: [node_0_parallel_0 node_0_parallel_1] ",
+			func(c chain) { c.AppendParallel(both()).AppendBranch(two()) }},
 		{"compose/C-5", "add parallel node to chain failed, key=k, err: node 'k' already present", func(c chain) {
-			c.AppendParallel(NewParallel().AddLambda("a", suffix(""), WithNodeKey("k")).AddLambda("b", suffix(""), WithNodeKey("k")))
+			c.AppendParallel(NewParallel().AddLambda("a", suffix(""), WithNodeKey("k")).AddLambda("b", suffix(""),
+				WithNodeKey("k")))
 		}},
-		{"compose/C-5", "add parallel edge failed, from=start, to=node_0_parallel_1, err: graph edge[start]-[node_0_parallel_1]: start node's output type[string] and end node's input type[int] mismatch", func(c chain) {
-			c.AppendParallel(NewParallel().AddLambda("a", suffix("")).AddLambda("b", number))
-		}},
+		{"compose/C-5",
+			"add parallel edge failed, from=start, to=node_0_parallel_1, err: graph edge[start]-[node_0_parallel_1]: start node's output type[string] and end node's input type[int] mismatch", func(c chain) {
+				c.AppendParallel(NewParallel().AddLambda("a", suffix("")).AddLambda("b", number))
+			}},
 		{"compose/B-10", "Chain doesn't support node trigger mode option", nil},
 	}
 	for _, c := range cases {
@@ -166,7 +186,8 @@ func TestChain_ConditionsUseTheKeysOfTheBranch(t *testing.T) {
 	_, err := named.Invoke(context.Background(), "x", WithCallbacks(onStart(func(string) {})).DesignateNode("a"))
 	require.ErrorContains(t, err, "option has designated an unknown node: [a]")
 	starts := 0
-	_, err = named.Invoke(context.Background(), "x", WithCallbacks(onStart(func(string) { starts++ })).DesignateNode("node key"))
+	_, err = named.Invoke(context.Background(), "x",
+		WithCallbacks(onStart(func(string) { starts++ })).DesignateNode("node key"))
 	require.NoError(t, err)
 	require.Equal(t, 1, starts)
 }
@@ -181,8 +202,12 @@ func TestChain_EveryFormOfBranch(t *testing.T) {
 		"many": NewChainMultiBranch(func(_ context.Context, in string) (map[string]bool, error) {
 			return map[string]bool{in: true}, nil
 		}),
-		"one by stream": NewStreamChainBranch(func(_ context.Context, in *schema.StreamReader[string]) (string, error) { return first(in) }),
-		"many by stream": NewStreamChainMultiBranch(func(_ context.Context, in *schema.StreamReader[string]) (map[string]bool, error) {
+		"one by stream": NewStreamChainBranch(func(_ context.Context, in *schema.StreamReader[string]) (string, error) {
+			return first(in)
+		}),
+		"many by stream": NewStreamChainMultiBranch(func(
+			_ context.Context, in *schema.StreamReader[string],
+		) (map[string]bool, error) {
 			key, err := first(in)
 			return map[string]bool{key: true}, err
 		}),
@@ -201,7 +226,8 @@ func TestChain_EveryFormOfBranch(t *testing.T) {
 	both := NewChainMultiBranch(func(context.Context, string) (map[string]bool, error) {
 		return map[string]bool{"a": true, "b": false}, nil // keys count whatever their value (rule compose/R-3)
 	}).AddLambda("a", suffix("1"), WithOutputKey("a")).AddLambda("b", suffix("2"), WithOutputKey("b"))
-	forms4(t, compiled[string, map[string]any](t, NewChain[string, map[string]any]().AppendBranch(both)), "x", map[string]any{"a": "x1", "b": "x2"})
+	forms4(t, compiled[string, map[string]any](t, NewChain[string, map[string]any]().AppendBranch(both)), "x",
+		map[string]any{"a": "x1", "b": "x2"})
 }
 
 // Rule compose/C-7.

@@ -259,7 +259,8 @@ func (r *run) checkKnown() error {
 		}
 		for _, from := range sortedKeys(ch.Values) {
 			if !slices.ContainsFunc(r.nodes[i].inLinks, func(li int) bool { return r.nodes[r.links[li].from].key == from }) {
-				return graphErrorf("the checkpoint has an output of node '%s' for node '%s', which takes none of it in this graph"+changed, from, to)
+				return graphErrorf("the checkpoint has an output of node '%s' for node '%s', which takes none of it in this graph"+
+					changed, from, to)
 			}
 		}
 	}

@@ -26,7 +26,8 @@ func fuzzedGraphs(t testing.TB, s *store, opts ...GraphCompileOption) []Runnable
 		for _, e := range [][2]string{{START, "sub"}, {START, "a"}, {"sub", "join"}, {"a", "join"}, {"join", END}} {
 			require.NoError(t, g.AddEdge(e[0], e[1]))
 		}
-		r, err := g.Compile(context.Background(), append(append(mode, WithCheckPointStore(s), WithInterruptAfterNodes([]string{"a"})), opts...)...)
+		r, err := g.Compile(context.Background(),
+			append(append(mode, WithCheckPointStore(s), WithInterruptAfterNodes([]string{"a"})), opts...)...)
 		require.NoError(t, err)
 		all = append(all, r)
 	}

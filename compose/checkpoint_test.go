@@ -51,20 +51,23 @@ func TestCheckpoint_AnEmptyStreamStaysEmpty(t *testing.T) {
 
 func requireStaysEmpty[T any](t *testing.T) {
 	g := NewGraph[string, string]()
-	require.NoError(t, g.AddLambdaNode("nothing", StreamableLambda(func(context.Context, string) (*schema.StreamReader[T], error) {
-		return schema.StreamReaderFromArray[T](nil), nil
-	})))
-	require.NoError(t, g.AddLambdaNode("counts", CollectableLambda(func(_ context.Context, in *schema.StreamReader[T]) (string, error) {
-		defer in.Close()
-		n := 0
-		for range in.All() {
-			n++
-		}
-		return fmt.Sprint(n, " chunks"), nil
-	})))
+	require.NoError(t, g.AddLambdaNode("nothing",
+		StreamableLambda(func(context.Context, string) (*schema.StreamReader[T], error) {
+			return schema.StreamReaderFromArray[T](nil), nil
+		})))
+	require.NoError(t, g.AddLambdaNode("counts",
+		CollectableLambda(func(_ context.Context, in *schema.StreamReader[T]) (string, error) {
+			defer in.Close()
+			n := 0
+			for range in.All() {
+				n++
+			}
+			return fmt.Sprint(n, " chunks"), nil
+		})))
 	line(t, g, "nothing", "counts")
 	for _, codec := range []Serializer{nil, &gobSerializer{}} {
-		r := compiled[string, string](t, g, WithCheckPointStore(newStore()), WithSerializer(codec), WithInterruptBeforeNodes([]string{"counts"}))
+		r := compiled[string, string](t, g, WithCheckPointStore(newStore()), WithSerializer(codec),
+			WithInterruptBeforeNodes([]string{"counts"}))
 		_, err := r.Stream(context.Background(), "x", WithCheckPointID("id"))
 		interrupted(t, err)
 		s, err := r.Stream(context.Background(), "x", WithCheckPointID("id"))
@@ -90,14 +93,16 @@ func TestCheckpoint_StoresTypedNilInputs(t *testing.T) {
 			require.NoError(t, inner.AddLambdaNode("i", pass(&got)))
 			line(t, inner, "i")
 			mid := NewGraph[*counters, *counters]()
-			require.NoError(t, mid.AddGraphNode("inner", inner, WithGraphCompileOptions(WithInterruptBeforeNodes([]string{"i"}))))
+			require.NoError(t, mid.AddGraphNode("inner", inner,
+				WithGraphCompileOptions(WithInterruptBeforeNodes([]string{"i"}))))
 			line(t, mid, "inner")
 			g := NewGraph[*counters, *counters]()
 			require.NoError(t, g.AddGraphNode("mid", mid))
 			require.NoError(t, g.AddLambdaNode("n", pass(&got)))
 			line(t, g, "mid", "n")
 			s, codec := newStore(), &gobSerializer{}
-			r := compiled[*counters, *counters](t, g, WithCheckPointStore(s), WithSerializer(codec), WithInterruptBeforeNodes([]string{"n"}))
+			r := compiled[*counters, *counters](t, g, WithCheckPointStore(s), WithSerializer(codec),
+				WithInterruptBeforeNodes([]string{"n"}))
 			run := func() (*counters, error) {
 				if !streaming {
 					return r.Invoke(context.Background(), nil, WithCheckPointID("id"))
@@ -140,7 +145,8 @@ func TestCheckpoint_SerializerIsReplaced(t *testing.T) {
 		_, err := call(r, context.Background(), WithCheckPointID("id"))
 		require.Equal(t, &counters{Pre: 2}, interrupted(t, err).State)
 		require.Positive(t, codec.marshals.Load())
-		require.Error(t, (&serialization.InternalSerializer{}).Unmarshal(s.data["id"], &checkpoint{}), "it is in gob's encoding")
+		require.Error(t, (&serialization.InternalSerializer{}).Unmarshal(s.data["id"], &checkpoint{}),
+			"it is in gob's encoding")
 		var cp checkpoint
 		require.NoError(t, codec.Unmarshal(s.data["id"], &cp))
 		require.Equal(t, &counters{Pre: 2}, cp.State)
@@ -177,14 +183,16 @@ func TestCheckpoint_NeedsRegisteredTypesBehindInterfaces(t *testing.T) {
 			return errors.Join(g.AddLambdaNode("a", give(kv{"k": []any{&unregistered{1}}})), g.AddLambdaNode("stop", end))
 		}},
 		{"the state of an interrupt", "unknown type: compose.unregistered", false, func(g *Graph[string, string]) error {
-			return errors.Join(g.AddLambdaNode("a", suffix("a")), g.AddLambdaNode("stop", InvokableLambda(func(ctx context.Context, _ string) (string, error) {
-				return "", StatefulInterrupt(ctx, nil, unregistered{1})
-			})))
+			return errors.Join(g.AddLambdaNode("a", suffix("a")),
+				g.AddLambdaNode("stop", InvokableLambda(func(ctx context.Context, _ string) (string, error) {
+					return "", StatefulInterrupt(ctx, nil, unregistered{1})
+				})))
 		}},
 		{"the info of an interrupt", "", false, func(g *Graph[string, string]) error {
-			return errors.Join(g.AddLambdaNode("a", suffix("a")), g.AddLambdaNode("stop", InvokableLambda(func(ctx context.Context, _ string) (string, error) {
-				return "", Interrupt(ctx, func() unregistered { return unregistered{7} })
-			})))
+			return errors.Join(g.AddLambdaNode("a", suffix("a")),
+				g.AddLambdaNode("stop", InvokableLambda(func(ctx context.Context, _ string) (string, error) {
+					return "", Interrupt(ctx, func() unregistered { return unregistered{7} })
+				})))
 		}},
 		{"a registered input", "", true, func(g *Graph[string, string]) error {
 			return errors.Join(g.AddLambdaNode("a", give(&counters{Pre: 1})), g.AddLambdaNode("stop", end))
@@ -200,7 +208,8 @@ func TestCheckpoint_NeedsRegisteredTypesBehindInterfaces(t *testing.T) {
 			if c.before {
 				listed = []string{"stop"}
 			}
-			_, err := compiled[string, string](t, g, WithCheckPointStore(s), WithInterruptBeforeNodes(listed)).Invoke(context.Background(), "x", WithCheckPointID("id"))
+			_, err := compiled[string, string](t, g, WithCheckPointStore(s),
+				WithInterruptBeforeNodes(listed)).Invoke(context.Background(), "x", WithCheckPointID("id"))
 			if c.want == "" {
 				interrupted(t, err)
 				require.Equal(t, 1, s.sets)
@@ -296,10 +305,11 @@ func TestCheckpoint_AFailedDeletionFailsTheRun(t *testing.T) {
 	var closed <-chan struct{}
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("n", asks("q")))
-	require.NoError(t, g.AddLambdaNode("s", StreamableLambda(func(_ context.Context, in string) (sr *schema.StreamReader[string], err error) {
-		sr, closed = tracked(in, in)
-		return sr, nil
-	})))
+	require.NoError(t, g.AddLambdaNode("s",
+		StreamableLambda(func(_ context.Context, in string) (sr *schema.StreamReader[string], err error) {
+			sr, closed = tracked(in, in)
+			return sr, nil
+		})))
 	line(t, g, "n", "s")
 	for name, how := range map[string]func() error{
 		"error": func() error { return errors.New("cannot delete") },
@@ -376,7 +386,8 @@ func TestResume_StartsInOrder(t *testing.T) {
 			out, err := call(r, c.ctx, WithCheckPointID("id"), modify, started)
 			require.NoError(t, err)
 			require.Equal(t, "xaxb", out, "the values of the channels; the input of this call does not count")
-			require.Equal(t, []string{"loaded", "modified 1", fmt.Sprint("start, state ", c.state), fmt.Sprint("node, state ", c.state)}, events)
+			require.Equal(t, []string{"loaded", "modified 1", fmt.Sprint("start, state ", c.state),
+				fmt.Sprint("node, state ", c.state)}, events)
 		}
 	})
 }
@@ -404,7 +415,9 @@ func onGraphStart(f func(ctx context.Context)) callbacks.Handler {
 			}
 			return ctx
 		}).
-		OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+		OnStartWithStreamInputFn(func(
+			ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput],
+		) context.Context {
 			in.Close()
 			if info.Component == ComponentOfGraph {
 				f(ctx)
@@ -465,7 +478,9 @@ func TestResume_RunsNoFinishedNodeAgain(t *testing.T) {
 // Rule compose/U-4.
 func TestResume_GivesWaitingNodesTheirInput(t *testing.T) {
 	var chunks [][]string
-	reader := TransformableLambda(func(ctx context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+	reader := TransformableLambda(func(
+		ctx context.Context, in *schema.StreamReader[string],
+	) (*schema.StreamReader[string], error) {
 		got := readAll(t, in)
 		chunks = append(chunks, got)
 		if was, _, _ := GetInterruptState[any](ctx); !was {
@@ -474,10 +489,11 @@ func TestResume_GivesWaitingNodesTheirInput(t *testing.T) {
 		return singleOf(got[0] + "done"), nil
 	})
 	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
-	require.NoError(t, g.AddLambdaNode("n", reader, WithStatePreHandler(func(_ context.Context, in string, s *counters) (string, error) {
-		s.Pre++
-		return fmt.Sprint(in, s.Pre), nil
-	})))
+	require.NoError(t, g.AddLambdaNode("n", reader,
+		WithStatePreHandler(func(_ context.Context, in string, s *counters) (string, error) {
+			s.Pre++
+			return fmt.Sprint(in, s.Pre), nil
+		})))
 	require.NoError(t, g.AddLambdaNode("bare", reader))
 	line(t, g, "n", "bare")
 	forEachRunKind(t, func(t *testing.T, call caller) {
@@ -500,7 +516,9 @@ func TestResume_GivesWaitingNodesTheirInput(t *testing.T) {
 
 // A checkpoint of another version of the graph is refused where resuming from it would lose something silently.
 func TestResume_ChangedGraph(t *testing.T) {
-	build := func(t *testing.T, opts []GraphCompileOption, st CheckPointStore, done, asking string) Runnable[string, string] {
+	build := func(t *testing.T, opts []GraphCompileOption, st CheckPointStore,
+		done, asking string,
+	) Runnable[string, string] {
 		g := NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode(done, suffix("d"), WithOutputKey("d")))
 		require.NoError(t, g.AddLambdaNode(asking, asks("q"), WithOutputKey("a")))
@@ -517,7 +535,8 @@ func TestResume_ChangedGraph(t *testing.T) {
 		for _, c := range []struct{ done, asking, want string }{
 			{"done", "asking", ""},
 			{"done", "renamed", "the checkpoint continues with node 'asking', which is not in this graph"},
-			{"renamed", "asking", "the checkpoint has an output of node 'done' for node 'join', which takes none of it in this graph"},
+			{"renamed", "asking",
+				"the checkpoint has an output of node 'done' for node 'join', which takes none of it in this graph"},
 		} {
 			t.Run(mode+"/"+c.done+" "+c.asking, func(t *testing.T) {
 				forEachRunKind(t, func(t *testing.T, call caller) {

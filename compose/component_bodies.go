@@ -75,22 +75,25 @@ func chatTemplateBody(t prompt.ChatTemplate) body {
 }
 
 func agenticChatTemplateBody(t prompt.AgenticChatTemplate) body {
-	return componentBody(components.ComponentOfAgenticPrompt, t, func() forms[map[string]any, []*schema.AgenticMessage, prompt.Option] {
-		return forms[map[string]any, []*schema.AgenticMessage, prompt.Option]{invoke: t.Format}
-	})
+	return componentBody(components.ComponentOfAgenticPrompt, t,
+		func() forms[map[string]any, []*schema.AgenticMessage, prompt.Option] {
+			return forms[map[string]any, []*schema.AgenticMessage, prompt.Option]{invoke: t.Format}
+		})
 }
 
 func toolsNodeBody(tn *ToolsNode) body {
 	return componentBody(ComponentOfToolsNode, tn, func() forms[*schema.Message, []*schema.Message, ToolsNodeOption] {
-		return forms[*schema.Message, []*schema.Message, ToolsNodeOption]{invoke: tn.Invoke, stream: tn.Stream, joinsStream: tn.callsByStream}
+		return forms[*schema.Message, []*schema.Message, ToolsNodeOption]{invoke: tn.Invoke, stream: tn.Stream,
+			joinsStream: tn.callsByStream}
 	})
 }
 
 func agenticToolsNodeBody(tn *AgenticToolsNode) body {
-	return componentBody(ComponentOfAgenticToolsNode, tn, func() forms[*schema.AgenticMessage, []*schema.AgenticMessage, ToolsNodeOption] {
-		return forms[*schema.AgenticMessage, []*schema.AgenticMessage, ToolsNodeOption]{invoke: tn.Invoke, stream: tn.Stream,
-			joinsStream: func(ctx context.Context) bool { return tn.tools != nil && tn.tools.callsByStream(ctx) }}
-	})
+	return componentBody(ComponentOfAgenticToolsNode, tn,
+		func() forms[*schema.AgenticMessage, []*schema.AgenticMessage, ToolsNodeOption] {
+			return forms[*schema.AgenticMessage, []*schema.AgenticMessage, ToolsNodeOption]{invoke: tn.Invoke, stream: tn.Stream,
+				joinsStream: func(ctx context.Context) bool { return tn.tools != nil && tn.tools.callsByStream(ctx) }}
+		})
 }
 
 func embeddingBody(e embedding.Embedder) body {
@@ -106,9 +109,10 @@ func retrieverBody(r retriever.Retriever) body {
 }
 
 func loaderBody(l document.Loader) body {
-	return componentBody(components.ComponentOfLoader, l, func() forms[document.Source, []*schema.Document, document.LoaderOption] {
-		return forms[document.Source, []*schema.Document, document.LoaderOption]{invoke: l.Load}
-	})
+	return componentBody(components.ComponentOfLoader, l,
+		func() forms[document.Source, []*schema.Document, document.LoaderOption] {
+			return forms[document.Source, []*schema.Document, document.LoaderOption]{invoke: l.Load}
+		})
 }
 
 func indexerBody(i indexer.Indexer) body {
@@ -118,9 +122,10 @@ func indexerBody(i indexer.Indexer) body {
 }
 
 func documentTransformerBody(t document.Transformer) body {
-	return componentBody(components.ComponentOfTransformer, t, func() forms[[]*schema.Document, []*schema.Document, document.TransformerOption] {
-		return forms[[]*schema.Document, []*schema.Document, document.TransformerOption]{invoke: t.Transform}
-	})
+	return componentBody(components.ComponentOfTransformer, t,
+		func() forms[[]*schema.Document, []*schema.Document, document.TransformerOption] {
+			return forms[[]*schema.Document, []*schema.Document, document.TransformerOption]{invoke: t.Transform}
+		})
 }
 
 func lambdaBody(l *Lambda) body {

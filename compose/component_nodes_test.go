@@ -67,14 +67,18 @@ func (f fakeEmbedder) EmbedStrings(_ context.Context, texts []string, opts ...em
 
 type fakeRetriever struct{ *marks }
 
-func (f *fakeRetriever) Retrieve(_ context.Context, query string, opts ...retriever.Option) ([]*schema.Document, error) {
+func (f *fakeRetriever) Retrieve(
+	_ context.Context, query string, opts ...retriever.Option,
+) ([]*schema.Document, error) {
 	retriever.GetImplSpecificOptions(f.marks, opts...)
 	return docs(query), nil
 }
 
 type fakeLoader struct{ *marks }
 
-func (f fakeLoader) Load(_ context.Context, src document.Source, opts ...document.LoaderOption) ([]*schema.Document, error) {
+func (f fakeLoader) Load(_ context.Context, src document.Source,
+	opts ...document.LoaderOption,
+) ([]*schema.Document, error) {
 	document.GetLoaderImplSpecificOptions(f.marks, opts...)
 	return docs(src.URI), nil
 }
@@ -88,7 +92,9 @@ func (f fakeIndexer) Store(_ context.Context, in []*schema.Document, opts ...ind
 
 type fakeTransformer struct{ *marks }
 
-func (f fakeTransformer) Transform(_ context.Context, in []*schema.Document, opts ...document.TransformerOption) ([]*schema.Document, error) {
+func (f fakeTransformer) Transform(
+	_ context.Context, in []*schema.Document, opts ...document.TransformerOption,
+) ([]*schema.Document, error) {
 	document.GetTransformerImplSpecificOptions(f.marks, opts...)
 	return append(in, docs("more")...), nil
 }
@@ -104,7 +110,8 @@ func markedTool(m *marks) *invokable {
 
 func agenticCall() *schema.AgenticMessage {
 	return &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{
-		{Type: schema.ContentBlockTypeFunctionToolCall, FunctionToolCall: &schema.FunctionToolCall{CallID: "c", Name: "t", Arguments: "args"}},
+		{Type: schema.ContentBlockTypeFunctionToolCall,
+			FunctionToolCall: &schema.FunctionToolCall{CallID: "c", Name: "t", Arguments: "args"}},
 	}}
 }
 
@@ -182,61 +189,92 @@ func nodeKinds(t *testing.T) []nodeKind {
 	modelOption := WithChatModelOption(model.WrapImplSpecificOptFn(mark))
 	promptOption := WithChatTemplateOption(prompt.WrapImplSpecificOptFn(mark))
 	graphAdders := func(g AnyGraph) nodeKind {
-		return adders(g, anyGraph.AddGraphNode, anyFlow.AddGraphNode, anyChain.AppendGraph, (*ChainBranch).AddGraph, (*Parallel).AddGraph)
+		return adders(g, anyGraph.AddGraphNode, anyFlow.AddGraphNode, anyChain.AppendGraph, (*ChainBranch).AddGraph,
+			(*Parallel).AddGraph)
 	}
 	return []nodeKind{
-		adders[model.BaseChatModel](&fakeModel[*schema.Message]{m, message}, anyGraph.AddChatModelNode, anyFlow.AddChatModelNode, anyChain.AppendChatModel, (*ChainBranch).AddChatModel, (*Parallel).AddChatModel).
-			with("ChatModel", "Fake", []*schema.Message{message}, m, modelOption, func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return model.ConvCallbackInput(in) != nil && model.ConvCallbackOutput(out) != nil
-			}),
-		adders[model.AgenticModel](&fakeModel[*schema.AgenticMessage]{m, agentic}, anyGraph.AddAgenticModelNode, anyFlow.AddAgenticModelNode, anyChain.AppendAgenticModel, (*ChainBranch).AddAgenticModel, (*Parallel).AddAgenticModel).
-			with("AgenticModel", "Fake", []*schema.AgenticMessage{agentic}, m, modelOption, func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return model.ConvAgenticCallbackInput(in) != nil && model.ConvAgenticCallbackOutput(out) != nil
-			}),
-		adders[prompt.ChatTemplate](&fakeTemplate[*schema.Message]{m, []*schema.Message{message}}, anyGraph.AddChatTemplateNode, anyFlow.AddChatTemplateNode, anyChain.AppendChatTemplate, (*ChainBranch).AddChatTemplate, (*Parallel).AddChatTemplate).
-			with("ChatTemplate", "", kv{"k": 1}, m, promptOption, func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return prompt.ConvCallbackInput(in) != nil && prompt.ConvCallbackOutput(out) != nil
-			}),
-		adders[prompt.AgenticChatTemplate](&fakeTemplate[*schema.AgenticMessage]{m, []*schema.AgenticMessage{agentic}}, anyGraph.AddAgenticChatTemplateNode, anyFlow.AddAgenticChatTemplateNode, anyChain.AppendAgenticChatTemplate, (*ChainBranch).AddAgenticChatTemplate, (*Parallel).AddAgenticChatTemplate).
-			with("AgenticChatTemplate", "", kv{"k": 1}, m, promptOption, func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return prompt.ConvAgenticCallbackInput(in) != nil && prompt.ConvAgenticCallbackOutput(out) != nil
-			}),
-		adders(tools, anyGraph.AddToolsNode, anyFlow.AddToolsNode, anyChain.AppendToolsNode, (*ChainBranch).AddToolsNode, (*Parallel).AddToolsNode).
-			with("ToolsNode", "", calls("t:args"), m, toolOption, func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				_, inOK := in.(*schema.Message)
-				_, outOK := out.([]*schema.Message)
-				return inOK && outOK
-			}),
-		adders(agenticTools, anyGraph.AddAgenticToolsNode, anyFlow.AddAgenticToolsNode, anyChain.AppendAgenticToolsNode, (*ChainBranch).AddAgenticToolsNode, (*Parallel).AddAgenticToolsNode).
-			with("AgenticToolsNode", "", agenticCall(), m, toolOption, func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				_, inOK := in.(*schema.AgenticMessage)
-				_, outOK := out.([]*schema.AgenticMessage)
-				return inOK && outOK
-			}),
-		adders(lambda, anyGraph.AddLambdaNode, anyFlow.AddLambdaNode, anyChain.AppendLambda, (*ChainBranch).AddLambda, (*Parallel).AddLambda).
-			with("Lambda", "Exclaim", "x", m, WithLambdaOption(optA("")), func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return in == "x" && out == "x!"
-			}),
-		adders[embedding.Embedder](fakeEmbedder{m}, anyGraph.AddEmbeddingNode, anyFlow.AddEmbeddingNode, anyChain.AppendEmbedding, (*ChainBranch).AddEmbedding, (*Parallel).AddEmbedding).
-			with("Embedding", "fakeEmbedder", []string{"x"}, m, WithEmbeddingOption(embedding.WrapImplSpecificOptFn(mark)), func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return embedding.ConvCallbackInput(in) != nil && embedding.ConvCallbackOutput(out) != nil
-			}),
-		adders[retriever.Retriever](&fakeRetriever{m}, anyGraph.AddRetrieverNode, anyFlow.AddRetrieverNode, anyChain.AppendRetriever, (*ChainBranch).AddRetriever, (*Parallel).AddRetriever).
-			with("Retriever", "fakeRetriever", "query", m, WithRetrieverOption(retriever.WrapImplSpecificOptFn(mark)), func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return retriever.ConvCallbackInput(in) != nil && retriever.ConvCallbackOutput(out) != nil
-			}),
-		adders[document.Loader](fakeLoader{m}, anyGraph.AddLoaderNode, anyFlow.AddLoaderNode, anyChain.AppendLoader, (*ChainBranch).AddLoader, (*Parallel).AddLoader).
-			with("Loader", "fakeLoader", document.Source{URI: "u"}, m, WithLoaderOption(document.WrapLoaderImplSpecificOptFn(mark)), func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return document.ConvLoaderCallbackInput(in) != nil && document.ConvLoaderCallbackOutput(out) != nil
-			}),
-		adders[indexer.Indexer](fakeIndexer{m}, anyGraph.AddIndexerNode, anyFlow.AddIndexerNode, anyChain.AppendIndexer, (*ChainBranch).AddIndexer, (*Parallel).AddIndexer).
-			with("Indexer", "fakeIndexer", docs("d"), m, WithIndexerOption(indexer.WrapImplSpecificOptFn(mark)), func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return indexer.ConvCallbackInput(in) != nil && indexer.ConvCallbackOutput(out) != nil
-			}),
-		adders[document.Transformer](fakeTransformer{m}, anyGraph.AddDocumentTransformerNode, anyFlow.AddDocumentTransformerNode, anyChain.AppendDocumentTransformer, (*ChainBranch).AddDocumentTransformer, (*Parallel).AddDocumentTransformer).
-			with("DocumentTransformer", "fakeTransformer", docs("d"), m, WithDocumentTransformerOption(document.WrapTransformerImplSpecificOptFn(mark)), func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
-				return document.ConvTransformerCallbackInput(in) != nil && document.ConvTransformerCallbackOutput(out) != nil
-			}),
+		adders[model.BaseChatModel](&fakeModel[*schema.Message]{m, message}, anyGraph.AddChatModelNode,
+			anyFlow.AddChatModelNode, anyChain.AppendChatModel, (*ChainBranch).AddChatModel, (*Parallel).AddChatModel).
+			with("ChatModel", "Fake", []*schema.Message{message}, m, modelOption,
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return model.ConvCallbackInput(in) != nil && model.ConvCallbackOutput(out) != nil
+				}),
+		adders[model.AgenticModel](&fakeModel[*schema.AgenticMessage]{m, agentic}, anyGraph.AddAgenticModelNode,
+			anyFlow.AddAgenticModelNode, anyChain.AppendAgenticModel, (*ChainBranch).AddAgenticModel,
+			(*Parallel).AddAgenticModel).
+			with("AgenticModel", "Fake", []*schema.AgenticMessage{agentic}, m, modelOption,
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return model.ConvAgenticCallbackInput(in) != nil && model.ConvAgenticCallbackOutput(out) != nil
+				}),
+		adders[prompt.ChatTemplate](&fakeTemplate[*schema.Message]{m, []*schema.Message{message}},
+			anyGraph.AddChatTemplateNode, anyFlow.AddChatTemplateNode, anyChain.AppendChatTemplate,
+			(*ChainBranch).AddChatTemplate, (*Parallel).AddChatTemplate).
+			with("ChatTemplate", "", kv{"k": 1}, m, promptOption,
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return prompt.ConvCallbackInput(in) != nil && prompt.ConvCallbackOutput(out) != nil
+				}),
+		adders[prompt.AgenticChatTemplate](&fakeTemplate[*schema.AgenticMessage]{m, []*schema.AgenticMessage{agentic}},
+			anyGraph.AddAgenticChatTemplateNode, anyFlow.AddAgenticChatTemplateNode, anyChain.AppendAgenticChatTemplate,
+			(*ChainBranch).AddAgenticChatTemplate, (*Parallel).AddAgenticChatTemplate).
+			with("AgenticChatTemplate", "", kv{"k": 1}, m, promptOption,
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return prompt.ConvAgenticCallbackInput(in) != nil && prompt.ConvAgenticCallbackOutput(out) != nil
+				}),
+		adders(tools, anyGraph.AddToolsNode, anyFlow.AddToolsNode, anyChain.AppendToolsNode, (*ChainBranch).AddToolsNode,
+			(*Parallel).AddToolsNode).
+			with("ToolsNode", "", calls("t:args"), m, toolOption,
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					_, inOK := in.(*schema.Message)
+					_, outOK := out.([]*schema.Message)
+					return inOK && outOK
+				}),
+		adders(agenticTools, anyGraph.AddAgenticToolsNode, anyFlow.AddAgenticToolsNode, anyChain.AppendAgenticToolsNode,
+			(*ChainBranch).AddAgenticToolsNode, (*Parallel).AddAgenticToolsNode).
+			with("AgenticToolsNode", "", agenticCall(), m, toolOption,
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					_, inOK := in.(*schema.AgenticMessage)
+					_, outOK := out.([]*schema.AgenticMessage)
+					return inOK && outOK
+				}),
+		adders(lambda, anyGraph.AddLambdaNode, anyFlow.AddLambdaNode, anyChain.AppendLambda, (*ChainBranch).AddLambda,
+			(*Parallel).AddLambda).
+			with("Lambda", "Exclaim", "x", m, WithLambdaOption(optA("")),
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return in == "x" && out == "x!"
+				}),
+		adders[embedding.Embedder](fakeEmbedder{m}, anyGraph.AddEmbeddingNode, anyFlow.AddEmbeddingNode,
+			anyChain.AppendEmbedding, (*ChainBranch).AddEmbedding, (*Parallel).AddEmbedding).
+			with("Embedding", "fakeEmbedder", []string{"x"}, m, WithEmbeddingOption(embedding.WrapImplSpecificOptFn(mark)),
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return embedding.ConvCallbackInput(in) != nil && embedding.ConvCallbackOutput(out) != nil
+				}),
+		adders[retriever.Retriever](&fakeRetriever{m}, anyGraph.AddRetrieverNode, anyFlow.AddRetrieverNode,
+			anyChain.AppendRetriever, (*ChainBranch).AddRetriever, (*Parallel).AddRetriever).
+			with("Retriever", "fakeRetriever", "query", m, WithRetrieverOption(retriever.WrapImplSpecificOptFn(mark)),
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return retriever.ConvCallbackInput(in) != nil && retriever.ConvCallbackOutput(out) != nil
+				}),
+		adders[document.Loader](fakeLoader{m}, anyGraph.AddLoaderNode, anyFlow.AddLoaderNode, anyChain.AppendLoader,
+			(*ChainBranch).AddLoader, (*Parallel).AddLoader).
+			with("Loader", "fakeLoader", document.Source{URI: "u"}, m,
+				WithLoaderOption(document.WrapLoaderImplSpecificOptFn(mark)),
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return document.ConvLoaderCallbackInput(in) != nil && document.ConvLoaderCallbackOutput(out) != nil
+				}),
+		adders[indexer.Indexer](fakeIndexer{m}, anyGraph.AddIndexerNode, anyFlow.AddIndexerNode, anyChain.AppendIndexer,
+			(*ChainBranch).AddIndexer, (*Parallel).AddIndexer).
+			with("Indexer", "fakeIndexer", docs("d"), m, WithIndexerOption(indexer.WrapImplSpecificOptFn(mark)),
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return indexer.ConvCallbackInput(in) != nil && indexer.ConvCallbackOutput(out) != nil
+				}),
+		adders[document.Transformer](fakeTransformer{m}, anyGraph.AddDocumentTransformerNode,
+			anyFlow.AddDocumentTransformerNode, anyChain.AppendDocumentTransformer, (*ChainBranch).AddDocumentTransformer,
+			(*Parallel).AddDocumentTransformer).
+			with("DocumentTransformer", "fakeTransformer", docs("d"), m,
+				WithDocumentTransformerOption(document.WrapTransformerImplSpecificOptFn(mark)),
+				func(in callbacks.CallbackInput, out callbacks.CallbackOutput) bool {
+					return document.ConvTransformerCallbackInput(in) != nil && document.ConvTransformerCallbackOutput(out) != nil
+				}),
 		graphAdders(inner).with("Graph", "", "x", m, WithLambdaOption(optA("")), nil),
 		graphAdders(innerChain).with("Chain", "Chain[string,string]", "x", m, WithLambdaOption(optA("")), nil),
 		graphAdders(innerFlow).with("Workflow", "Workflow[string,string]", "x", m, WithLambdaOption(optA("")), nil),
@@ -274,7 +312,9 @@ func (h *nodeCalls) handler() callbacks.Handler {
 			}
 			return ctx
 		}).
-		OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo, s *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+		OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo,
+			s *schema.StreamReader[callbacks.CallbackOutput],
+		) context.Context {
 			defer s.Close()
 			if out, err := s.Recv(); err == nil && info.Name == "node" {
 				h.outs = append(h.outs, out)
@@ -312,7 +352,9 @@ func (m metaless) Collect(ctx context.Context, in *schema.StreamReader[any], opt
 	return dropMeta(out)
 }
 
-func (m metaless) Transform(ctx context.Context, in *schema.StreamReader[any], opts ...Option) (*schema.StreamReader[any], error) {
+func (m metaless) Transform(ctx context.Context, in *schema.StreamReader[any],
+	opts ...Option,
+) (*schema.StreamReader[any], error) {
 	s, err := m.Runnable.Transform(ctx, in, opts...)
 	if err != nil {
 		return nil, err
@@ -348,7 +390,8 @@ func TestComponentNodes_EveryKindInEveryBuilder(t *testing.T) {
 				return compiled[any, any](t, NewChain[any, any]().AppendBranch(b))
 			},
 			"parallel": func(t *testing.T) Runnable[any, any] {
-				p := k.parallel(NewParallel(), "a", named).AddLambda("b", InvokableLambda(func(context.Context, any) (string, error) { return "", nil }))
+				p := k.parallel(NewParallel(), "a", named).AddLambda("b",
+					InvokableLambda(func(context.Context, any) (string, error) { return "", nil }))
 				return compiled[any, any](t, NewChain[any, any]().AppendParallel(p).
 					AppendLambda(InvokableLambda(func(_ context.Context, in map[string]any) (any, error) { return in["a"], nil })))
 			},
@@ -393,10 +436,13 @@ func TestComponentNodes_AcceptZeroValues(t *testing.T) {
 		kind nodeKind
 		in   any
 	}{
-		"ToolsNode": {adders(&ToolsNode{}, anyGraph.AddToolsNode, anyFlow.AddToolsNode, anyChain.AppendToolsNode, (*ChainBranch).AddToolsNode, (*Parallel).AddToolsNode), calls("t:")},
-		"AgenticToolsNode": {adders(&AgenticToolsNode{}, anyGraph.AddAgenticToolsNode, anyFlow.AddAgenticToolsNode, anyChain.AppendAgenticToolsNode,
+		"ToolsNode": {adders(&ToolsNode{}, anyGraph.AddToolsNode, anyFlow.AddToolsNode, anyChain.AppendToolsNode,
+			(*ChainBranch).AddToolsNode, (*Parallel).AddToolsNode), calls("t:")},
+		"AgenticToolsNode": {adders(&AgenticToolsNode{}, anyGraph.AddAgenticToolsNode, anyFlow.AddAgenticToolsNode,
+			anyChain.AppendAgenticToolsNode,
 			(*ChainBranch).AddAgenticToolsNode, (*Parallel).AddAgenticToolsNode), agenticCall()},
-		"ChatTemplate": {adders[prompt.ChatTemplate](&prompt.DefaultChatTemplate{}, anyGraph.AddChatTemplateNode, anyFlow.AddChatTemplateNode, anyChain.AppendChatTemplate,
+		"ChatTemplate": {adders[prompt.ChatTemplate](&prompt.DefaultChatTemplate{}, anyGraph.AddChatTemplateNode,
+			anyFlow.AddChatTemplateNode, anyChain.AppendChatTemplate,
 			(*ChainBranch).AddChatTemplate, (*Parallel).AddChatTemplate), kv{}},
 	}
 	for name, c := range kinds {
@@ -408,11 +454,13 @@ func TestComponentNodes_AcceptZeroValues(t *testing.T) {
 			wf := NewWorkflow[any, any]()
 			k.workflow(wf, "n").AddInput(START)
 			wf.End().AddInput("n")
-			branch := k.branch(k.branch(NewChainBranch(func(context.Context, any) (string, error) { return "a", nil }), "a"), "b")
+			branch := k.branch(k.branch(NewChainBranch(func(context.Context, any) (string, error) { return "a", nil }), "a"),
+				"b")
 			parallel := k.parallel(k.parallel(NewParallel(), "a"), "b")
 			for _, r := range []Runnable[any, any]{
 				compiled[any, any](t, g), compiled[any, any](t, wf), compiled[any, any](t, k.chain(NewChain[any, any]())),
-				compiled[any, any](t, NewChain[any, any]().AppendBranch(branch)), compiled[any, any](t, NewChain[any, any]().AppendParallel(parallel)),
+				compiled[any, any](t, NewChain[any, any]().AppendBranch(branch)),
+				compiled[any, any](t, NewChain[any, any]().AppendParallel(parallel)),
 			} {
 				if name == "ChatTemplate" { // lacks nothing
 					_, err := r.Invoke(context.Background(), c.in)
@@ -434,7 +482,9 @@ type selfReporting struct {
 
 func (*selfReporting) IsCallbacksEnabled() bool { return true }
 
-func (m *selfReporting) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+func (m *selfReporting) Generate(
+	ctx context.Context, in []*schema.Message, opts ...model.Option,
+) (*schema.Message, error) {
 	ctx = callbacks.OnStart(ctx, &model.CallbackInput{Messages: in})
 	callbacks.OnEnd(ctx, &model.CallbackOutput{Message: m.answer})
 	return m.answer, nil
@@ -445,12 +495,15 @@ func (m *selfReporting) Generate(ctx context.Context, in []*schema.Message, opts
 func TestComponentNodes_SelfReportingOnesReportOnce(t *testing.T) {
 	g := NewGraph[[]*schema.Message, *schema.Message]()
 	answer := schema.AssistantMessage("hi", nil)
-	require.NoError(t, g.AddChatModelNode("n", &selfReporting{fakeModel[*schema.Message]{newMarks(), answer}}, WithNodeName("node")))
+	require.NoError(t, g.AddChatModelNode("n", &selfReporting{fakeModel[*schema.Message]{newMarks(), answer}},
+		WithNodeName("node")))
 	line(t, g, "n")
 	var h nodeCalls
-	_, err := compiled[[]*schema.Message, *schema.Message](t, g).Invoke(context.Background(), nil, WithCallbacks(h.handler()))
+	_, err := compiled[[]*schema.Message, *schema.Message](t, g).Invoke(context.Background(), nil,
+		WithCallbacks(h.handler()))
 	require.NoError(t, err)
-	require.Equal(t, []callbacks.RunInfo{{Name: "node", Type: "Fake", Component: components.ComponentOfChatModel}}, h.infos)
+	require.Equal(t, []callbacks.RunInfo{{Name: "node", Type: "Fake", Component: components.ComponentOfChatModel}},
+		h.infos)
 	require.IsType(t, &model.CallbackInput{}, h.ins[0])
 }
 
@@ -459,7 +512,9 @@ func TestComponentNodes_SelfReportingOnesReportOnce(t *testing.T) {
 func TestCallbacks_PayloadsAreTheFunctionsOwn(t *testing.T) {
 	g := NewGraph[kv, kv](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
 	require.NoError(t, g.AddLambdaNode("n", suffix("n"), WithNodeName("node"), WithInputKey("in"), WithOutputKey("out"),
-		WithStatePreHandler(func(_ context.Context, in kv, _ *counters) (kv, error) { return kv{"in": in["in"].(string) + "<"}, nil }),
+		WithStatePreHandler(func(_ context.Context, in kv, _ *counters) (kv, error) {
+			return kv{"in": in["in"].(string) + "<"}, nil
+		}),
 		WithStatePostHandler(func(_ context.Context, out kv, _ *counters) (kv, error) {
 			return kv{"out": out["out"].(string) + ">"}, nil
 		})))

@@ -69,14 +69,16 @@ func TestInterrupt_ABatchResumesInParts(t *testing.T) {
 		}
 		_, err := call(r, context.Background(), WithCheckPointID("id"))
 		ids := open(err)
-		require.Equal(t, []string{"runnable:;node:batch;process:p", "runnable:;node:batch;process:q", "runnable:;node:batch;process:r"}, sortedKeys(ids))
+		require.Equal(t, []string{"runnable:;node:batch;process:p", "runnable:;node:batch;process:q",
+			"runnable:;node:batch;process:r"}, sortedKeys(ids))
 		// One with data, one without, in two calls on one context.
 		ctx := ResumeWithData(context.Background(), ids["runnable:;node:batch;process:p"], "!")
 		ctx = Resume(ctx, ids["runnable:;node:batch;process:r"])
 		_, err = call(r, ctx, WithCheckPointID("id"))
 		ids = open(err)
 		require.Equal(t, []string{"runnable:;node:batch;process:q"}, sortedKeys(ids))
-		out, err := call(r, ResumeWithData(context.Background(), ids["runnable:;node:batch;process:q"], "?"), WithCheckPointID("id"))
+		out, err := call(r, ResumeWithData(context.Background(), ids["runnable:;node:batch;process:q"], "?"),
+			WithCheckPointID("id"))
 		require.NoError(t, err)
 		require.Equal(t, "p!q?r(no data)", out)
 	})
@@ -140,7 +142,8 @@ func TestWorkflow_SkipsANodeWithItsData(t *testing.T) {
 	wf := NewWorkflow[string, kv]()
 	wf.AddLambdaNode("a", suffix("a")).AddInputWithOptions(START, nil, WithNoDirectDependency())
 	wf.AddLambdaNode("b", suffix("b")).AddInputWithOptions(START, nil, WithNoDirectDependency())
-	wf.AddBranch(START, NewGraphBranch(func(_ context.Context, in string) (string, error) { return in, nil }, map[string]bool{"a": true, "b": true}))
+	wf.AddBranch(START, NewGraphBranch(func(_ context.Context, in string) (string, error) { return in, nil },
+		map[string]bool{"a": true, "b": true}))
 	ran := false
 	wf.AddLambdaNode("after a", InvokableLambda(func(_ context.Context, in string) (string, error) {
 		ran = true

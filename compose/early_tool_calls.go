@@ -9,7 +9,9 @@ import (
 
 // EarlyToolCall waits for a tool call that was started before the tools node and returns its result, as text or as
 // multi-modal parts. An error fails the call; one that asks for an interrupt interrupts it.
-type EarlyToolCall func(ctx context.Context) (text *schema.StreamReader[string], result *schema.StreamReader[*schema.ToolResult], err error)
+type EarlyToolCall func(
+	ctx context.Context,
+) (text *schema.StreamReader[string], result *schema.StreamReader[*schema.ToolResult], err error)
 
 // ErrToolCallGivenUp is what a middleware returns for a call that it does not wait for any more, because the run
 // is to stop. The tools node is interrupted then, with the results that are there; in the resumed run the call starts

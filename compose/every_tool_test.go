@@ -108,14 +108,16 @@ func TestToolMiddleware_EveryIsConverted(t *testing.T) {
 		},
 		"result": func() *ToolCallOutput { return &ToolCallOutput{Text: "ignored", Result: parts("not ", "now")} },
 		"results": func() *ToolCallOutput {
-			return &ToolCallOutput{ResultStream: schema.StreamReaderFromArray([]*schema.ToolResult{parts("not "), nil, parts("now")})}
+			return &ToolCallOutput{ResultStream: schema.StreamReaderFromArray([]*schema.ToolResult{parts("not "), nil,
+				parts("now")})}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refuses := ToolMiddleware{Every: func(ToolCallEndpoint) ToolCallEndpoint {
 				return func(context.Context, *ToolInput) (*ToolCallOutput, error) { return refusal(), nil }
 			}}
-			for _, around := range []ToolMiddleware{{}, {Name: "around", Every: func(next ToolCallEndpoint) ToolCallEndpoint { return next }}} {
+			for _, around := range []ToolMiddleware{{},
+				{Name: "around", Every: func(next ToolCallEndpoint) ToolCallEndpoint { return next }}} {
 				tn := toolsNode(t, ToolsNodeConfig{Tools: allKinds(), ToolCallMiddlewares: []ToolMiddleware{around, refuses}})
 				for i, out := range runTools(t, tn, calls("inv", "str", "enh", "est")) {
 					require.Equal(t, "not now", textOf(out))
@@ -172,16 +174,19 @@ func TestToolCallOutput_MapText(t *testing.T) {
 		out.MapText(strings.ToUpper)
 		return &out
 	}
-	mixed := &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeImage, Text: "x"}, {Type: schema.ToolPartTypeText, Text: "x"}}}
+	mixed := &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeImage, Text: "x"},
+		{Type: schema.ToolPartTypeText, Text: "x"}}}
 	require.Equal(t, "X", upper(ToolCallOutput{Text: "x"}).Text)
-	require.Equal(t, []schema.ToolOutputPart{mixed.Parts[0], {Type: schema.ToolPartTypeText, Text: "X"}}, upper(ToolCallOutput{Result: mixed}).Result.Parts)
+	require.Equal(t, []schema.ToolOutputPart{mixed.Parts[0], {Type: schema.ToolPartTypeText, Text: "X"}},
+		upper(ToolCallOutput{Result: mixed}).Result.Parts)
 	require.Equal(t, "x", mixed.Parts[1].Text)
 	s := upper(ToolCallOutput{TextStream: schema.StreamReaderFromArray([]string{"a", "b"})})
 	require.True(t, s.Streams())
 	require.Equal(t, []string{"A", "B"}, readAll(t, s.TextStream))
 	r := upper(ToolCallOutput{ResultStream: schema.StreamReaderFromArray([]*schema.ToolResult{nil, textResult("a")})})
 	require.Equal(t, []*schema.ToolResult{nil, textResult("A")}, readAll(t, r.ResultStream))
-	failing := ToolCallOutput{TextStream: schema.StreamReaderWithConvert(singleOf(1), func(int) (string, error) { return "", errBoom })}
+	failing := ToolCallOutput{TextStream: schema.StreamReaderWithConvert(singleOf(1),
+		func(int) (string, error) { return "", errBoom })}
 	require.ErrorIs(t, failing.Join(), errBoom)
 	require.False(t, failing.Streams())
 }

@@ -70,8 +70,11 @@ func ExampleRunnable() {
 		AppendLambda(compose.StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) {
 			return schema.StreamReaderFromArray(strings.SplitAfter(in, " ")), nil
 		})).
-		AppendLambda(compose.TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
-			return schema.StreamReaderWithConvert(in, func(word string) (string, error) { return strings.ToUpper(word), nil }), nil
+		AppendLambda(compose.TransformableLambda(func(
+			_ context.Context, in *schema.StreamReader[string],
+		) (*schema.StreamReader[string], error) {
+			return schema.StreamReaderWithConvert(in,
+				func(word string) (string, error) { return strings.ToUpper(word), nil }), nil
 		})).
 		Compile(ctx)
 	if err != nil {
@@ -101,9 +104,13 @@ func ExampleWorkflow() {
 	}
 	ctx := context.Background()
 	wf := compose.NewWorkflow[order, map[string]any]()
-	wf.AddLambdaNode("price", compose.InvokableLambda(func(_ context.Context, item string) (int, error) { return len(item), nil })).
+	wf.AddLambdaNode("price",
+		compose.InvokableLambda(func(_ context.Context, item string) (int, error) { return len(item), nil })).
 		AddInput(compose.START, compose.FromField("Item"))
-	wf.AddLambdaNode("total", compose.InvokableLambda(func(_ context.Context, in map[string]int) (int, error) { return in["price"] * in["count"], nil })).
+	wf.AddLambdaNode("total",
+		compose.InvokableLambda(func(_ context.Context, in map[string]int) (int, error) {
+			return in["price"] * in["count"], nil
+		})).
 		AddInput("price", compose.ToField("price")).
 		AddInput(compose.START, compose.MapFields("Count", "count"))
 	wf.End().
@@ -174,9 +181,10 @@ func ExampleStatefulInterrupt() {
 type weather struct{}
 
 func (weather) Info(context.Context) (*schema.ToolInfo, error) {
-	return &schema.ToolInfo{Name: "weather", Desc: "the weather in a city", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
-		"city": {Type: schema.String, Required: true},
-	})}, nil
+	return &schema.ToolInfo{Name: "weather", Desc: "the weather in a city",
+		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
+			"city": {Type: schema.String, Required: true},
+		})}, nil
 }
 
 func (weather) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {

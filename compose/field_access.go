@@ -143,16 +143,19 @@ func readField(v reflect.Value, step *accessor) (reflect.Value, error) {
 	if step.dynamic {
 		f, ok := v.Type().FieldByName(step.name)
 		if !ok {
-			return v, fmt.Errorf("field mapping from a struct field, but field not found. field=%v, inputType=%v", step.name, v.Type())
+			return v, fmt.Errorf("field mapping from a struct field, but field not found. field=%v, inputType=%v", step.name,
+				v.Type())
 		}
 		if !f.IsExported() {
-			return v, fmt.Errorf("field mapping from a struct field, but field not exported. field= %v, inputType=%v", step.name, v.Type())
+			return v, fmt.Errorf("field mapping from a struct field, but field not exported. field= %v, inputType=%v", step.name,
+				v.Type())
 		}
 		index = f.Index
 	}
 	field, err := v.FieldByIndexErr(index)
 	if err != nil {
-		return v, fmt.Errorf("field mapping from a struct field of a nil embedded pointer. field=%v, inputType=%v", step.name, v.Type())
+		return v, fmt.Errorf("field mapping from a struct field of a nil embedded pointer. field=%v, inputType=%v", step.name,
+			v.Type())
 	}
 	return field, nil
 }

@@ -63,7 +63,8 @@ func TestFieldMapping_DescribesItself(t *testing.T) {
 		{MapFields("a", "b"), FieldPath{"a"}, FieldPath{"b"}, "[from a(field) of n to b(field)]"},
 		{FromFieldPath(FieldPath{"a", "b"}), FieldPath{"a", "b"}, nil, "[from a\x1fb(field) of n]"},
 		{ToFieldPath(FieldPath{"a", "b"}), nil, FieldPath{"a", "b"}, "[from n to a\x1fb(field)]"},
-		{MapFieldPaths(FieldPath{"a"}, FieldPath{"b", "c"}), FieldPath{"a"}, FieldPath{"b", "c"}, "[from a(field) of n to b\x1fc(field)]"},
+		{MapFieldPaths(FieldPath{"a"}, FieldPath{"b", "c"}), FieldPath{"a"}, FieldPath{"b", "c"},
+			"[from a(field) of n to b\x1fc(field)]"},
 		{ToField("", extract), nil, nil, "[from n]"},
 	}
 	for _, c := range cases {
@@ -117,11 +118,13 @@ func TestFieldMapping_MapsWholesFieldsAndPaths(t *testing.T) {
 			forms4(t, compiled[branchy, string](t, direct[branchy, string](FromFieldPath(path))), source, want)
 			forms4(t, compiled[*branchy, string](t, direct[*branchy, string](FromFieldPath(path))), &source, want)
 			forms4(t, compiled[any, string](t, direct[any, string](FromFieldPath(path))), any(source), want)
-			forms4(t, compiled[branchy, kv](t, direct[branchy, kv](MapFieldPaths(path, FieldPath{"a", "b"}))), source, kv{"a": kv{"b": want}})
+			forms4(t, compiled[branchy, kv](t, direct[branchy, kv](MapFieldPaths(path, FieldPath{"a", "b"}))), source,
+				kv{"a": kv{"b": want}})
 		})
 	}
 	forms4(t, compiled[string, kv](t, direct[string, kv](ToField("k"))), "x", kv{"k": "x"})
-	forms4(t, compiled[leaf, leaf](t, direct[leaf, leaf](MapFields("Text", "Text"))), leaf{Text: "x", Number: 1}, leaf{Text: "x"})
+	forms4(t, compiled[leaf, leaf](t, direct[leaf, leaf](MapFields("Text", "Text"))), leaf{Text: "x", Number: 1},
+		leaf{Text: "x"})
 	forms4(t, compiled[kv, any](t, direct[kv, any](FromField("k"))), kv{"k": nil}, nil)
 }
 
@@ -131,13 +134,14 @@ func TestFieldMapping_MakesItsTarget(t *testing.T) {
 		path FieldPath
 		want branchy
 	}{
-		"struct":                 {FieldPath{"Leaf", "Text"}, branchy{Leaf: leaf{Text: "x"}}},
-		"pointer":                {FieldPath{"Pointer", "Text"}, branchy{Pointer: &leaf{Text: "x"}}},
-		"struct in a map":        {FieldPath{"Map", "k", "Text"}, branchy{Map: map[string]leaf{"k": {Text: "x"}}}},
-		"alias":                  {FieldPath{"Aliased", "k"}, branchy{Aliased: map[mapKey]string{"k": "x"}}},
-		"any becomes a map":      {FieldPath{"Any", "a", "b"}, branchy{Any: kv{"a": kv{"b": "x"}}}},
-		"pointer to a map":       {FieldPath{"PMap", "k"}, branchy{PMap: &map[string]string{"k": "x"}}},
-		"map in a map":           {FieldPath{"Maps", "k", "l", "m"}, branchy{Maps: map[string]map[string]any{"k": {"l": kv{"m": "x"}}}}},
+		"struct":            {FieldPath{"Leaf", "Text"}, branchy{Leaf: leaf{Text: "x"}}},
+		"pointer":           {FieldPath{"Pointer", "Text"}, branchy{Pointer: &leaf{Text: "x"}}},
+		"struct in a map":   {FieldPath{"Map", "k", "Text"}, branchy{Map: map[string]leaf{"k": {Text: "x"}}}},
+		"alias":             {FieldPath{"Aliased", "k"}, branchy{Aliased: map[mapKey]string{"k": "x"}}},
+		"any becomes a map": {FieldPath{"Any", "a", "b"}, branchy{Any: kv{"a": kv{"b": "x"}}}},
+		"pointer to a map":  {FieldPath{"PMap", "k"}, branchy{PMap: &map[string]string{"k": "x"}}},
+		"map in a map": {FieldPath{"Maps", "k", "l", "m"},
+			branchy{Maps: map[string]map[string]any{"k": {"l": kv{"m": "x"}}}}},
 		"promoted, by a pointer": {FieldPath{"Deep"}, branchy{Embedded: &Embedded{Deep: "x"}}},
 	}
 	for name, c := range cases {
@@ -147,20 +151,24 @@ func TestFieldMapping_MakesItsTarget(t *testing.T) {
 		})
 	}
 	// Several fields of one struct in a map.
-	two := direct[leaf, branchy](MapFieldPaths(FieldPath{"Text"}, FieldPath{"Map", "k", "Text"}), MapFieldPaths(FieldPath{"Number"}, FieldPath{"Map", "k", "Number"}))
-	forms4(t, compiled[leaf, branchy](t, two), leaf{Text: "x", Number: 7}, branchy{Map: map[string]leaf{"k": {Text: "x", Number: 7}}})
+	two := direct[leaf, branchy](MapFieldPaths(FieldPath{"Text"}, FieldPath{"Map", "k", "Text"}),
+		MapFieldPaths(FieldPath{"Number"}, FieldPath{"Map", "k", "Number"}))
+	forms4(t, compiled[leaf, branchy](t, two), leaf{Text: "x", Number: 7},
+		branchy{Map: map[string]leaf{"k": {Text: "x", Number: 7}}})
 	// A nil leaves a field zero and sets a map key.
 	forms4(t, compiled[any, branchy](t, direct[any, branchy](ToField("Any"))), nil, branchy{})
 	forms4(t, compiled[kv, branchy](t, direct[kv, branchy](MapFields("k", "Pointer"))), kv{"k": nil}, branchy{})
 	forms4(t, compiled[kv, kv](t, direct[kv, kv](MapFields("k", "l"))), kv{"k": nil}, kv{"l": nil})
-	forms4(t, compiled[kv, map[string]*leaf](t, direct[kv, map[string]*leaf](MapFields("k", "l"))), kv{"k": nil}, map[string]*leaf{"l": nil})
+	forms4(t, compiled[kv, map[string]*leaf](t, direct[kv, map[string]*leaf](MapFields("k", "l"))), kv{"k": nil},
+		map[string]*leaf{"l": nil})
 }
 
 // Fields that are mapped into an input of type any make it a map[string]any.
 func TestFieldMapping_AnyBecomesAMap(t *testing.T) {
 	ctx := context.Background()
 	forms4(t, compiled[string, any](t, direct[string, any](ToField("q"))), "x", any(kv{"q": "x"}))
-	forms4(t, compiled[string, any](t, direct[string, any](ToFieldPath(FieldPath{"a", "b", "c"}))), "x", any(kv{"a": kv{"b": kv{"c": "x"}}}))
+	forms4(t, compiled[string, any](t, direct[string, any](ToFieldPath(FieldPath{"a", "b", "c"}))), "x",
+		any(kv{"a": kv{"b": kv{"c": "x"}}}))
 	forms4(t, compiled[any, any](t, direct[any, any](ToField("q"))), nil, any(kv{"q": nil}))
 
 	several := NewWorkflow[string, any]()
@@ -212,11 +220,15 @@ func TestFieldMapping_CompileRefusesImpossibleMappings(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"successor kind", compileErr(direct[string, string](ToField("a"))), "static check fail: successor input type should be struct or map, actual: string"},
+		{"successor kind", compileErr(direct[string, string](ToField("a"))),
+			"static check fail: successor input type should be struct or map, actual: string"},
 		{"successor any", compileErr(direct[string, any](ToField("a"))), ""},
-		{"successor interface", compileErr(direct[string, named](ToField("a"))), "static check fail: successor input type should be struct or map, actual: compose.named"},
-		{"predecessor kind", compileErr(direct[string, string](FromField("a"))), "static check fail: predecessor output type should be struct or map, actual: string"},
-		{"successor before predecessor", compileErr(direct[string, string](MapFields("a", "b"))), "static check fail: successor input type should be struct or map, actual: string"},
+		{"successor interface", compileErr(direct[string, named](ToField("a"))),
+			"static check fail: successor input type should be struct or map, actual: compose.named"},
+		{"predecessor kind", compileErr(direct[string, string](FromField("a"))),
+			"static check fail: predecessor output type should be struct or map, actual: string"},
+		{"successor before predecessor", compileErr(direct[string, string](MapFields("a", "b"))),
+			"static check fail: successor input type should be struct or map, actual: string"},
 		{"no such source", compileErr(direct[*schema.Message, any](FromField("None"))),
 			"static check failed for mapping " + mapping(FromField("None")) + ": type[schema.Message] has no field[None]"},
 		{"no such target", compileErr(direct[string, *leaf](ToField("None"))),
@@ -249,12 +261,16 @@ func TestFieldMapping_CompileRefusesImpossibleMappings(t *testing.T) {
 			"static check failed for mapping [from start to Named\x1fa(field)], the successor has intermediate interface type compose.named"},
 		{"target path before source path", compileErr(direct[leaf, leaf](MapFields("None", "hidden"))),
 			"static check failed for mapping [from None(field) of start to hidden(field)]: type[compose.leaf] has an unexported field[hidden]"},
-		{"overlap in one input", compileErr(direct[kv, kv](MapFields("x", "a"), MapFields("y", "a"))), "two terminal field paths conflict for node end: [a], [a]"},
-		{"overlap: whole first", compileErr(direct[kv, kv](MapFields("x", "a"), MapFieldPaths(FieldPath{"y"}, FieldPath{"a", "b"}))), "two terminal field paths conflict for node end: [a], [a b]"},
-		{"overlap: part first", compileErr(direct[kv, kv](MapFieldPaths(FieldPath{"y"}, FieldPath{"a", "b"}), MapFields("x", "a"))), "two terminal field paths conflict for node end: [a], [a]"},
+		{"overlap in one input", compileErr(direct[kv, kv](MapFields("x", "a"), MapFields("y", "a"))),
+			"two terminal field paths conflict for node end: [a], [a]"},
+		{"overlap: whole first", compileErr(direct[kv, kv](MapFields("x", "a"),
+			MapFieldPaths(FieldPath{"y"}, FieldPath{"a", "b"}))), "two terminal field paths conflict for node end: [a], [a b]"},
+		{"overlap: part first", compileErr(direct[kv, kv](MapFieldPaths(FieldPath{"y"}, FieldPath{"a", "b"}),
+			MapFields("x", "a"))), "two terminal field paths conflict for node end: [a], [a]"},
 		{"whole twice", compileErr(direct[kv, any](FromField("x"), FromField("y"))), wholeTaken("end").Error()},
 		{"whole and part", compileErr(direct[kv, kv](ToField("a"), FromField("y"))), wholeTaken("end").Error()},
-		{"empty ToField is the whole", compileErr(direct[string, int](ToField(""))), "static check failed for mapping [from start], field[string]-[int] is absolutely not assignable"},
+		{"empty ToField is the whole", compileErr(direct[string, int](ToField(""))),
+			"static check failed for mapping [from start], field[string]-[int] is absolutely not assignable"},
 	}
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
@@ -273,9 +289,10 @@ type promoted struct{ *leaf }
 // The error of several inputs that would each fill the whole names the ways out.
 // Rule compose/W-5.
 func TestFieldMapping_RefusesSeveralWholeInputs(t *testing.T) {
-	require.EqualError(t, wholeTaken("end"), "entire output has already been mapped for node: end: only a single input can fill "+
-		"all of it; give each input a field of its own with ToField (to take one of several alternatives, choose in a lambda "+
-		"before it), or use a Graph, where several nodes may lead to one")
+	require.EqualError(t, wholeTaken("end"),
+		"entire output has already been mapped for node: end: only a single input can fill "+
+			"all of it; give each input a field of its own with ToField (to take one of several alternatives, choose in a lambda "+
+			"before it), or use a Graph, where several nodes may lead to one")
 }
 
 // Overlaps between the inputs of a node, in the order they were declared.
@@ -290,20 +307,25 @@ func TestFieldMapping_RefusesOverlappingTargets(t *testing.T) {
 		return err
 	}
 	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").AddInput("b") }), wholeTaken("end").Error())
-	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").AddInput("b", ToField("k")) }), wholeTaken("end").Error())
-	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a", ToField("k")).AddInput("b") }), wholeTaken("end").Error())
-	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a", ToField("k")).AddInput("b", ToField("k")) }), "two terminal field paths conflict for node end: [k], [k]")
+	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").AddInput("b", ToField("k")) }),
+		wholeTaken("end").Error())
+	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a", ToField("k")).AddInput("b") }),
+		wholeTaken("end").Error())
+	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a", ToField("k")).AddInput("b", ToField("k")) }),
+		"two terminal field paths conflict for node end: [k], [k]")
 	require.EqualError(t, build(func(n *WorkflowNode) {
 		n.AddInput("a", ToFieldPath(FieldPath{"k", "l", "m"})).AddInput("b", ToFieldPath(FieldPath{"k", "l"}))
 	}), "two terminal field paths conflict for node end: [k l], [k l]")
 	require.EqualError(t, build(func(n *WorkflowNode) {
 		n.AddInput("a", ToFieldPath(FieldPath{"k", "l"})).AddInput("b", ToFieldPath(FieldPath{"k", "l", "m"}))
 	}), "two terminal field paths conflict for node end: [k l], [k l m]")
-	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a", ToField("k")).SetStaticValue(FieldPath{"k"}, 1) }), "two terminal field paths conflict for node end: [k], [k]")
+	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a", ToField("k")).SetStaticValue(FieldPath{"k"}, 1) }),
+		"two terminal field paths conflict for node end: [k], [k]")
 	require.EqualError(t, build(func(n *WorkflowNode) {
 		n.AddInput("a", ToField("k")).SetStaticValue(FieldPath{"s"}, 1).SetStaticValue(FieldPath{"s", "t"}, 1)
 	}), "two terminal field paths conflict for node end: [s], [s t]")
-	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").SetStaticValue(FieldPath{"k"}, 1) }), wholeTaken("end").Error())
+	require.EqualError(t, build(func(n *WorkflowNode) { n.AddInput("a").SetStaticValue(FieldPath{"k"}, 1) }),
+		wholeTaken("end").Error())
 	// An overlap is reported before mistakes in the types.
 	require.EqualError(t, build(func(n *WorkflowNode) {
 		n.AddInput("a", ToField("k")).AddInput("b", MapFieldPaths(FieldPath{"x"}, FieldPath{"k", "l"}))
@@ -316,14 +338,16 @@ func TestFieldMapping_ChecksInterfacesAtRun(t *testing.T) {
 	forms4(t, r, any(kv{"k": "x"}), leaf{Text: "x"})
 	for in, have := range map[any]string{7: "int", nil: "<nil>"} {
 		for _, err := range fails(t, r, any(kv{"k": in})) {
-			require.ErrorContains(t, err, "runtime check failed for mapping [from k(field) of start to Text(field)], field["+have+"]-[string] is absolutely not assignable")
+			require.ErrorContains(t, err, "runtime check failed for mapping [from k(field) of start to Text(field)], field["+
+				have+"]-[string] is absolutely not assignable")
 		}
 	}
 	// The whole input.
 	whole := compiled[kv, string](t, direct[kv, string](FromField("k")))
 	forms4(t, whole, kv{"k": "x"}, "x")
 	for _, err := range fails(t, whole, kv{"k": 7}) {
-		require.ErrorContains(t, err, "runtime check failed for mapping [from k(field) of start], field[int]-[string] is absolutely not assignable")
+		require.ErrorContains(t, err,
+			"runtime check failed for mapping [from k(field) of start], field[int]-[string] is absolutely not assignable")
 	}
 	// In a stream only the chunk that fails is an error.
 	s, err := whole.Transform(context.Background(), schema.StreamReaderFromArray([]kv{{"k": "a"}, {"k": 7}, {"k": "b"}}))
@@ -351,19 +375,32 @@ func TestFieldMapping_ReportsUnreadableSources(t *testing.T) {
 		in   outer
 		want string
 	}{
-		{"nil pointer", FieldPath{"In", "Leaf"}, outer{}, "intermediate source value on path=[In Leaf] is nil for type [*compose.branchy]"},
-		{"nil any", FieldPath{"Any", "a", "b"}, outer{}, "intermediate source value on path=[Any a] is nil for type [interface {}]"},
-		{"nil interface", FieldPath{"Named", "a"}, outer{}, "intermediate source value on path=[Named a] is nil for type [compose.named]"},
-		{"nil map", FieldPath{"Map", "k"}, outer{}, "intermediate source value on path=[Map k] is nil for map type [map[string]compose.leaf]"},
-		{"nil pointer to a map", FieldPath{"PMap", "k"}, outer{}, "intermediate source value on path=[PMap k] is nil for type [*map[string]string]"},
-		{"nil deeper", FieldPath{"In", "Pointer", "Text"}, outer{In: &branchy{}}, "intermediate source value on path=[In Pointer Text] is nil for type [*compose.leaf]"},
-		{"nil in any", FieldPath{"Any", "a", "b"}, outer{Any: kv{"a": nil}}, "intermediate source value on path=[Any a b] is nil for type [interface {}]"},
-		{"nil map in any", FieldPath{"Any", "a"}, outer{Any: kv(nil)}, "intermediate source value on path=[Any a] is nil for map type [map[string]interface {}]"},
-		{"actual type", FieldPath{"Any", "a"}, outer{Any: 7}, "field mapping from an interface type, but actual type is not struct, struct ptr or map. InterfaceType= interface {}, ActualType= int"},
-		{"actual type of an interface", FieldPath{"Named", "a"}, outer{Named: person("x")}, "field mapping from an interface type, but actual type is not struct, struct ptr or map. InterfaceType= compose.named, ActualType= compose.person"},
-		{"no such field", FieldPath{"Any", "None"}, outer{Any: leaf{}}, "field mapping from a struct field, but field not found. field=None, inputType=compose.leaf"},
-		{"unexported field", FieldPath{"Any", "hidden"}, outer{Any: &leaf{}}, "field mapping from a struct field, but field not exported. field= hidden, inputType=compose.leaf"},
-		{"map key", FieldPath{"Any", "a"}, outer{Any: map[int]string{}}, "type[map[int]string] is not a map with string or string alias key"},
+		{"nil pointer", FieldPath{"In", "Leaf"}, outer{},
+			"intermediate source value on path=[In Leaf] is nil for type [*compose.branchy]"},
+		{"nil any", FieldPath{"Any", "a", "b"}, outer{},
+			"intermediate source value on path=[Any a] is nil for type [interface {}]"},
+		{"nil interface", FieldPath{"Named", "a"}, outer{},
+			"intermediate source value on path=[Named a] is nil for type [compose.named]"},
+		{"nil map", FieldPath{"Map", "k"}, outer{},
+			"intermediate source value on path=[Map k] is nil for map type [map[string]compose.leaf]"},
+		{"nil pointer to a map", FieldPath{"PMap", "k"}, outer{},
+			"intermediate source value on path=[PMap k] is nil for type [*map[string]string]"},
+		{"nil deeper", FieldPath{"In", "Pointer", "Text"}, outer{In: &branchy{}},
+			"intermediate source value on path=[In Pointer Text] is nil for type [*compose.leaf]"},
+		{"nil in any", FieldPath{"Any", "a", "b"}, outer{Any: kv{"a": nil}},
+			"intermediate source value on path=[Any a b] is nil for type [interface {}]"},
+		{"nil map in any", FieldPath{"Any", "a"}, outer{Any: kv(nil)},
+			"intermediate source value on path=[Any a] is nil for map type [map[string]interface {}]"},
+		{"actual type", FieldPath{"Any", "a"}, outer{Any: 7},
+			"field mapping from an interface type, but actual type is not struct, struct ptr or map. InterfaceType= interface {}, ActualType= int"},
+		{"actual type of an interface", FieldPath{"Named", "a"}, outer{Named: person("x")},
+			"field mapping from an interface type, but actual type is not struct, struct ptr or map. InterfaceType= compose.named, ActualType= compose.person"},
+		{"no such field", FieldPath{"Any", "None"}, outer{Any: leaf{}},
+			"field mapping from a struct field, but field not found. field=None, inputType=compose.leaf"},
+		{"unexported field", FieldPath{"Any", "hidden"}, outer{Any: &leaf{}},
+			"field mapping from a struct field, but field not exported. field= hidden, inputType=compose.leaf"},
+		{"map key", FieldPath{"Any", "a"}, outer{Any: map[int]string{}},
+			"type[map[int]string] is not a map with string or string alias key"},
 		{"nil embedded pointer", FieldPath{"In", "Deep"}, outer{In: &branchy{}}, "nil embedded pointer"},
 	}
 	for _, c := range cases {
@@ -400,7 +437,8 @@ func TestFieldMapping_AMissingKeyFailsOnlyValues(t *testing.T) {
 	r := compiled[kv, kv](t, direct[kv, kv](MapFields("a", "x"), MapFields("b", "y")))
 	_, err := r.Invoke(context.Background(), kv{"a": 1})
 	require.ErrorContains(t, err, "field mapping from a map key, but key not found in input. key=b")
-	s, err := r.Transform(context.Background(), schema.StreamReaderFromArray([]kv{{"a": "1"}, {"c": "no"}, {"b": "2"}, {"a": "3", "b": "4"}}))
+	s, err := r.Transform(context.Background(),
+		schema.StreamReaderFromArray([]kv{{"a": "1"}, {"c": "no"}, {"b": "2"}, {"a": "3", "b": "4"}}))
 	require.NoError(t, err)
 	require.Equal(t, []kv{{"x": "1"}, {"y": "2"}, {"x": "3", "y": "4"}}, readAll(t, s))
 	s, err = r.Transform(context.Background(), schema.StreamReaderFromArray([]kv{{"c": "no"}}))
@@ -426,7 +464,8 @@ func TestFieldMapping_JoinsTargetsFromSeveralNodes(t *testing.T) {
 	r := use(intoMap, intoMap.AddLambdaNode("n", joinKeys("A", "B")))
 	forms4(t, r, "x", "[xA][xB]")
 	intoStruct := NewWorkflow[string, string]()
-	r = use(intoStruct, intoStruct.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in plain) (string, error) { return in.A + in.B, nil })))
+	r = use(intoStruct, intoStruct.AddLambdaNode("n",
+		InvokableLambda(func(_ context.Context, in plain) (string, error) { return in.A + in.B, nil })))
 	out, err := r.Invoke(context.Background(), "x")
 	require.NoError(t, err)
 	require.Equal(t, "xAxB", out)
@@ -438,12 +477,14 @@ func TestFieldMapping_JoinsTargetsFromSeveralNodes(t *testing.T) {
 func TestFieldMapping_ExtractorsGetTheWholeOutput(t *testing.T) {
 	upper := WithCustomExtractor(func(in any) (any, error) { return strings.ToUpper(in.(string)), nil })
 	forms4(t, compiled[string, string](t, direct[string, string](ToField("", upper))), "x", "X")
-	forms4(t, compiled[string, kv](t, direct[string, kv](ToField("up", upper), ToField("as is"))), "x", kv{"up": "X", "as is": "x"})
+	forms4(t, compiled[string, kv](t, direct[string, kv](ToField("up", upper), ToField("as is"))), "x",
+		kv{"up": "X", "as is": "x"})
 	// The source is not checked when compiling, the target is when running.
 	length := WithCustomExtractor(func(in any) (any, error) { return len(in.(string)), nil })
 	forms4(t, compiled[string, leaf](t, direct[string, leaf](ToField("Number", length))), "abc", leaf{Number: 3})
 	for _, err := range fails(t, compiled[string, leaf](t, direct[string, leaf](ToField("Text", length))), "abc") {
-		require.ErrorContains(t, err, "runtime check failed for mapping [from start to Text(field)], field[int]-[string] is absolutely not assignable")
+		require.ErrorContains(t, err,
+			"runtime check failed for mapping [from start to Text(field)], field[int]-[string] is absolutely not assignable")
 	}
 	nothing := WithCustomExtractor(func(any) (any, error) { return nil, nil })
 	forms4(t, compiled[string, any](t, direct[string, any](ToField("", nothing))), "x", nil)
@@ -480,7 +521,8 @@ func TestFieldMapping_MergesStaticValues(t *testing.T) {
 	require.Equal(t, kv{"a": kv{"in": "x", "fixed": 1}, "b": "two", "nil": nil}, out)
 	s, err := r.Stream(context.Background(), "x")
 	require.NoError(t, err)
-	require.ElementsMatch(t, []kv{{"a": kv{"in": "x"}}, {"a": kv{"fixed": 1}, "b": "two", "nil": nil}}, readAll(t, s), "one extra chunk")
+	require.ElementsMatch(t, []kv{{"a": kv{"in": "x"}}, {"a": kv{"fixed": 1}, "b": "two", "nil": nil}}, readAll(t, s),
+		"one extra chunk")
 
 	// Only static values, and a dependency.
 	alone := NewWorkflow[string, kv]()
@@ -489,10 +531,12 @@ func TestFieldMapping_MergesStaticValues(t *testing.T) {
 	alone.End().AddInput("n")
 	forms4(t, compiled[string, kv](t, alone), "x", kv{"k": "v"})
 	onStruct := NewWorkflow[string, branchy]()
-	onStruct.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in *branchy) (branchy, error) { return *in, nil })).
+	onStruct.AddLambdaNode("n",
+		InvokableLambda(func(_ context.Context, in *branchy) (branchy, error) { return *in, nil })).
 		AddDependency(START).SetStaticValue(FieldPath{"Pointer", "Text"}, "v").SetStaticValue(FieldPath{"Maps", "k", "l"}, 1)
 	onStruct.End().AddInput("n")
-	forms4(t, compiled[string, branchy](t, onStruct), "x", branchy{Pointer: &leaf{Text: "v"}, Maps: map[string]map[string]any{"k": {"l": 1}}})
+	forms4(t, compiled[string, branchy](t, onStruct), "x",
+		branchy{Pointer: &leaf{Text: "v"}, Maps: map[string]map[string]any{"k": {"l": 1}}})
 
 	static := func(path FieldPath, v any) error {
 		wf := NewWorkflow[string, *leaf]()
@@ -500,7 +544,8 @@ func TestFieldMapping_MergesStaticValues(t *testing.T) {
 		_, err := wf.Compile(context.Background())
 		return err
 	}
-	require.ErrorContains(t, static(FieldPath{"Text"}, 1), "static value of node 'end': path [Text]: a value of type int cannot be assigned to string")
+	require.ErrorContains(t, static(FieldPath{"Text"}, 1),
+		"static value of node 'end': path [Text]: a value of type int cannot be assigned to string")
 	require.ErrorContains(t, static(FieldPath{"Text"}, nil), "a value of type <nil> cannot be assigned to string")
 	require.ErrorContains(t, static(FieldPath{"None"}, nil), "type[compose.leaf] has no field[None]")
 	notMap := NewWorkflow[string, string]()
@@ -588,11 +633,14 @@ func modelTree(shape string) map[string]any {
 }
 
 func FuzzFieldPath(f *testing.F) {
-	for _, seed := range [][3]string{{"abc", "a/b/c", "a/b"}, {"344", "a", "a"}, {"123", "b/c", "b"}, {"3333", "a/b/c/a/b", "a/b/c"}, {"", "", ""}, {"d", "\x1f", "a//b"}} {
+	for _, seed := range [][3]string{{"abc", "a/b/c", "a/b"}, {"344", "a", "a"}, {"123", "b/c", "b"},
+		{"3333", "a/b/c/a/b", "a/b/c"}, {"", "", ""}, {"d", "\x1f", "a//b"}} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
-	types := []reflect.Type{reflect.TypeFor[map[string]any](), reflect.TypeFor[any](), reflect.TypeFor[branchy](), reflect.TypeFor[*branchy](),
-		reflect.TypeFor[map[mapKey]*branchy](), reflect.TypeFor[map[int]string](), reflect.TypeFor[string](), reflect.TypeFor[**leaf](), reflect.TypeFor[named]()}
+	types := []reflect.Type{reflect.TypeFor[map[string]any](), reflect.TypeFor[any](), reflect.TypeFor[branchy](),
+		reflect.TypeFor[*branchy](),
+		reflect.TypeFor[map[mapKey]*branchy](), reflect.TypeFor[map[int]string](), reflect.TypeFor[string](),
+		reflect.TypeFor[**leaf](), reflect.TypeFor[named]()}
 	f.Fuzz(func(t *testing.T, shape, joined, other string) {
 		path, second := FieldPath(strings.Split(joined, "/")), FieldPath(strings.Split(other, "/"))
 
@@ -703,7 +751,8 @@ func TestFieldMapping_FunctionsMayBeRegisteredBesideRuns(t *testing.T) {
 	type own map[string]int
 	g := NewGraph[string, own]()
 	for _, k := range []string{"a", "b"} {
-		require.NoError(t, g.AddLambdaNode(k, InvokableLambda(func(context.Context, string) (own, error) { return own{k: 1}, nil })))
+		require.NoError(t, g.AddLambdaNode(k,
+			InvokableLambda(func(context.Context, string) (own, error) { return own{k: 1}, nil })))
 		require.NoError(t, g.AddEdge(START, k))
 		require.NoError(t, g.AddEdge(k, END))
 	}

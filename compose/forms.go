@@ -185,7 +185,8 @@ func (f *forms[I, O, P]) reportInvoke(ctx context.Context, in I, opts []P) (O, e
 
 func (f *forms[I, O, P]) callStream(ctx context.Context, in I, opts []P) (out *schema.StreamReader[O], err error) {
 	if f.reports(ctx) {
-		return reportStream(ctx, in, func(ctx context.Context) (*schema.StreamReader[O], error) { return f.stream(ctx, in, opts...) })
+		return reportStream(ctx, in,
+			func(ctx context.Context) (*schema.StreamReader[O], error) { return f.stream(ctx, in, opts...) })
 	}
 	defer safe.Recover(&err)
 	return notNil(f.stream(ctx, in, opts...))

@@ -23,51 +23,73 @@ func TestGraph_BuildErrors(t *testing.T) {
 		build      func(g *Graph[string, string]) error
 		opts       []NewGraphOption
 	}{
-		{rule: "compose/B-1", want: "node 'end' is reserved, cannot add manually", build: func(g *Graph[string, string]) error { return g.AddLambdaNode(END, suffix("")) }},
-		{rule: "compose/B-1", want: "node 'start' is reserved, cannot add manually", build: func(g *Graph[string, string]) error { return g.AddPassthroughNode(START) }},
+		{rule: "compose/B-1", want: "node 'end' is reserved, cannot add manually",
+			build: func(g *Graph[string, string]) error { return g.AddLambdaNode(END, suffix("")) }},
+		{rule: "compose/B-1", want: "node 'start' is reserved, cannot add manually",
+			build: func(g *Graph[string, string]) error { return g.AddPassthroughNode(START) }},
 		{rule: "compose/B-1", want: "node 'n' already present", build: func(g *Graph[string, string]) error {
 			_ = g.AddLambdaNode("n", suffix(""))
 			return g.AddLambdaNode("n", suffix(""))
 		}},
-		{rule: "compose/B-4", want: "edge start node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error { return g.AddEdge("a", END) }},
-		{rule: "compose/B-4", want: "edge end node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error { return g.AddEdge(START, "a") }},
-		{rule: "compose/B-4", want: "END cannot be a start node", build: func(g *Graph[string, string]) error { return g.AddEdge(END, "a") }},
-		{rule: "compose/B-4", want: "START cannot be an end node", build: func(g *Graph[string, string]) error { return g.AddEdge("a", START) }},
-		{rule: "compose/B-4", want: "branch start node 'a' needs to be added to graph first", build: func(g *Graph[string, string]) error {
-			return g.AddBranch("a", NewGraphBranch(ok, map[string]bool{END: true}))
-		}},
-		{rule: "compose/B-4", want: "branch end node 'b' needs to be added to graph first", build: func(g *Graph[string, string]) error {
-			return g.AddBranch(START, NewGraphBranch(ok, map[string]bool{"b": true}))
-		}},
-		{rule: "compose/B-5", want: "control edge[start]-[n] have been added yet", build: func(g *Graph[string, string]) error {
-			_ = g.AddLambdaNode("n", suffix(""))
-			_ = g.AddEdge(START, "n")
-			return g.AddEdge(START, "n")
-		}},
-		{rule: "compose/B-6", want: "only chain support node key option", build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), WithNodeKey("k")) }},
-		{rule: "compose/B-7", want: "node 'n' needs state but graph state is not enabled", build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre) }},
-		{rule: "compose/B-7", want: "node[n]'s pre handler state type[*compose.counters] is different from graph[*compose.propState]",
+		{rule: "compose/B-4", want: "edge start node 'a' needs to be added to graph first",
+			build: func(g *Graph[string, string]) error { return g.AddEdge("a", END) }},
+		{rule: "compose/B-4", want: "edge end node 'a' needs to be added to graph first",
+			build: func(g *Graph[string, string]) error { return g.AddEdge(START, "a") }},
+		{rule: "compose/B-4", want: "END cannot be a start node",
+			build: func(g *Graph[string, string]) error { return g.AddEdge(END, "a") }},
+		{rule: "compose/B-4", want: "START cannot be an end node",
+			build: func(g *Graph[string, string]) error { return g.AddEdge("a", START) }},
+		{rule: "compose/B-4", want: "branch start node 'a' needs to be added to graph first",
+			build: func(g *Graph[string, string]) error {
+				return g.AddBranch("a", NewGraphBranch(ok, map[string]bool{END: true}))
+			}},
+		{rule: "compose/B-4", want: "branch end node 'b' needs to be added to graph first",
+			build: func(g *Graph[string, string]) error {
+				return g.AddBranch(START, NewGraphBranch(ok, map[string]bool{"b": true}))
+			}},
+		{rule: "compose/B-5", want: "control edge[start]-[n] have been added yet",
+			build: func(g *Graph[string, string]) error {
+				_ = g.AddLambdaNode("n", suffix(""))
+				_ = g.AddEdge(START, "n")
+				return g.AddEdge(START, "n")
+			}},
+		{rule: "compose/B-6", want: "only chain support node key option",
+			build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), WithNodeKey("k")) }},
+		{rule: "compose/B-7", want: "node 'n' needs state but graph state is not enabled",
+			build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre) }},
+		{rule: "compose/B-7",
+			want:  "node[n]'s pre handler state type[*compose.counters] is different from graph[*compose.propState]",
 			build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre) },
 			opts:  []NewGraphOption{WithGenLocalState(func(context.Context) *propState { return nil })}},
-		{rule: "compose/B-8", want: "node[n]'s pre handler type[string] is different from its input type[int]", opts: []NewGraphOption{WithGenLocalState(state)},
+		{rule: "compose/B-8", want: "node[n]'s pre handler type[string] is different from its input type[int]",
+			opts: []NewGraphOption{WithGenLocalState(state)},
 			build: func(g *Graph[string, string]) error {
 				return g.AddLambdaNode("n", InvokableLambda(func(context.Context, int) (string, error) { return "", nil }), pre)
 			}},
-		{rule: "compose/B-8", want: "node[n]'s pre handler type[string] is different from its input type[map[string]interface {}]", opts: []NewGraphOption{WithGenLocalState(state)},
+		{rule: "compose/B-8",
+			want:  "node[n]'s pre handler type[string] is different from its input type[map[string]interface {}]",
+			opts:  []NewGraphOption{WithGenLocalState(state)},
 			build: func(g *Graph[string, string]) error { return g.AddLambdaNode("n", suffix(""), pre, WithInputKey("k")) }},
-		{rule: "compose/B-8", want: "node[n]'s post handler type[int] is different from its output type[string]", opts: []NewGraphOption{WithGenLocalState(state)},
+		{rule: "compose/B-8", want: "node[n]'s post handler type[int] is different from its output type[string]",
+			opts: []NewGraphOption{WithGenLocalState(state)},
 			build: func(g *Graph[string, string]) error {
-				return g.AddLambdaNode("n", suffix(""), WithStatePostHandler(func(_ context.Context, out int, _ *counters) (int, error) { return out, nil }))
+				return g.AddLambdaNode("n", suffix(""),
+					WithStatePostHandler(func(_ context.Context, out int, _ *counters) (int, error) { return out, nil }))
 			}},
-		{rule: "compose/B-8", want: "passthrough node[n]'s pre handler type isn't any", opts: []NewGraphOption{WithGenLocalState(state)},
+		{rule: "compose/B-8", want: "passthrough node[n]'s pre handler type isn't any",
+			opts:  []NewGraphOption{WithGenLocalState(state)},
 			build: func(g *Graph[string, string]) error { return g.AddPassthroughNode("n", pre) }},
-		{rule: "compose/T-1", want: "graph edge[start]-[n]: start node's output type[string] and end node's input type[int] mismatch", build: func(g *Graph[string, string]) error {
-			_ = g.AddLambdaNode("n", InvokableLambda(func(context.Context, int) (string, error) { return "", nil }))
-			return g.AddEdge(START, "n")
-		}},
-		{rule: "compose/T-2", want: "condition's input type[int] and start node[start]'s output type[string] are mismatched", build: func(g *Graph[string, string]) error {
-			return g.AddBranch(START, NewGraphBranch(func(context.Context, int) (string, error) { return END, nil }, map[string]bool{END: true}))
-		}},
+		{rule: "compose/T-1",
+			want: "graph edge[start]-[n]: start node's output type[string] and end node's input type[int] mismatch",
+			build: func(g *Graph[string, string]) error {
+				_ = g.AddLambdaNode("n", InvokableLambda(func(context.Context, int) (string, error) { return "", nil }))
+				return g.AddEdge(START, "n")
+			}},
+		{rule: "compose/T-2", want: "condition's input type[int] and start node[start]'s output type[string] are mismatched",
+			build: func(g *Graph[string, string]) error {
+				return g.AddBranch(START, NewGraphBranch(func(context.Context, int) (string, error) { return END, nil },
+					map[string]bool{END: true}))
+			}},
 	}
 	for _, c := range cases {
 		t.Run(c.want, func(t *testing.T) {
@@ -198,7 +220,8 @@ func TestGraph_SharedPartsDoNotInterfere(t *testing.T) {
 	line(t, g, "a", "b", "c", "d")
 	var names []string
 	r := compiled[string, string](t, g)
-	_, err := r.Invoke(context.Background(), "x", WithCallbacks(onStart(func(name string) { names = append(names, name) })))
+	_, err := r.Invoke(context.Background(), "x",
+		WithCallbacks(onStart(func(name string) { names = append(names, name) })))
 	require.NoError(t, err)
 	require.Equal(t, []string{"", "A", "B", "", "", "", ""}, names)
 	forms4(t, r, "x", "xssss")
@@ -255,7 +278,8 @@ func TestGraph_InfersTheTypesOfPassthroughs(t *testing.T) {
 	branched := NewGraph[string, string]()
 	require.NoError(t, branched.AddPassthroughNode("p"))
 	require.NoError(t, branched.AddPassthroughNode("q"))
-	require.NoError(t, branched.AddBranch("p", NewGraphBranch(func(context.Context, int) (string, error) { return "q", nil }, map[string]bool{"q": true})))
+	require.NoError(t, branched.AddBranch("p",
+		NewGraphBranch(func(context.Context, int) (string, error) { return "q", nil }, map[string]bool{"q": true})))
 	require.Error(t, branched.AddEdge(START, "p"), "the branch gave the passthrough its type")
 }
 
@@ -285,7 +309,8 @@ func TestGraph_KeysWrapAndUnwrapValues(t *testing.T) {
 	_, err = r.Stream(context.Background(), map[string]any{"in": 1})
 	require.ErrorContains(t, err, "key[in]'s value type[int] isn't expected type[string]")
 	// In a stream the chunks without the key are dropped.
-	s, err := r.Transform(context.Background(), schema.StreamReaderFromArray([]map[string]any{{"other": 1}, {"in": "a"}, {"in": "b"}}))
+	s, err := r.Transform(context.Background(),
+		schema.StreamReaderFromArray([]map[string]any{{"other": 1}, {"in": "a"}, {"in": "b"}}))
 	require.NoError(t, err)
 	out, err := concatStream(s)
 	require.NoError(t, err)
@@ -307,7 +332,9 @@ func TestGraph_KeysChangeTheTypes(t *testing.T) {
 		"graph edge[keyed]-[end]: start node's output type[map[string]interface {}] and end node's input type[string] mismatch": func(g *Graph[string, string]) error {
 			return g.AddEdge("keyed", END)
 		},
-		"condition's input type[string] and start node[keyed]'s output type[map[string]interface {}] are mismatched": func(g *Graph[string, string]) error {
+		"condition's input type[string] and start node[keyed]'s output type[map[string]interface {}] are mismatched": func(
+			g *Graph[string, string],
+		) error {
 			return g.AddBranch("keyed", NewGraphBranch(choose(END), map[string]bool{END: true}))
 		},
 	} {
@@ -327,7 +354,8 @@ func TestGraph_KeysChangeTheTypes(t *testing.T) {
 func TestGraph_LimitsItsSteps(t *testing.T) {
 	loop := func(opts ...GraphCompileOption) Runnable[int, int] {
 		g := NewGraph[int, int]()
-		require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in int) (int, error) { return in - 1, nil })))
+		require.NoError(t, g.AddLambdaNode("n",
+			InvokableLambda(func(_ context.Context, in int) (int, error) { return in - 1, nil })))
 		require.NoError(t, g.AddEdge(START, "n"))
 		require.NoError(t, g.AddBranch("n", NewGraphBranch(func(_ context.Context, in int) (string, error) {
 			if in > 0 {
@@ -351,7 +379,8 @@ func TestGraph_LimitsItsSteps(t *testing.T) {
 	dag := NewGraph[string, string]()
 	require.NoError(t, dag.AddLambdaNode("n", suffix("n")))
 	line(t, dag, "n")
-	_, err := compiled[string, string](t, dag, WithNodeTriggerMode(AllPredecessor)).Invoke(context.Background(), "x", WithRuntimeMaxSteps(5))
+	_, err := compiled[string, string](t, dag, WithNodeTriggerMode(AllPredecessor)).Invoke(context.Background(), "x",
+		WithRuntimeMaxSteps(5))
 	require.ErrorContains(t, err, "cannot set max run steps in dag")
 }
 
@@ -360,7 +389,8 @@ func TestGraph_EndsAtTheFirstResultOrFailsWithoutOne(t *testing.T) {
 	ran := false
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("a", suffix("a")))
-	require.NoError(t, g.AddLambdaNode("b", InvokableLambda(func(_ context.Context, in string) (string, error) { ran = true; return in, nil })))
+	require.NoError(t, g.AddLambdaNode("b",
+		InvokableLambda(func(_ context.Context, in string) (string, error) { ran = true; return in, nil })))
 	for _, e := range [][2]string{{START, "a"}, {"a", END}, {"a", "b"}, {"b", END}} {
 		require.NoError(t, g.AddEdge(e[0], e[1]))
 	}
@@ -370,12 +400,16 @@ func TestGraph_EndsAtTheFirstResultOrFailsWithoutOne(t *testing.T) {
 	stuck := NewGraph[string, string]()
 	require.NoError(t, stuck.AddLambdaNode("a", suffix("a")))
 	require.NoError(t, stuck.AddEdge(START, "a"))
-	require.NoError(t, stuck.AddBranch("a", NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) { return nil, nil }, map[string]bool{END: true})))
+	require.NoError(t, stuck.AddBranch("a",
+		NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) { return nil, nil },
+			map[string]bool{END: true})))
 	for _, err := range fails(t, compiled[string, string](t, stuck), "x") {
 		require.EqualError(t, err, "[GraphRunError] no tasks to execute, last completed nodes: [a]")
 	}
 	atStart := NewGraph[string, string]()
-	require.NoError(t, atStart.AddBranch(START, NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) { return nil, nil }, map[string]bool{END: true})))
+	require.NoError(t, atStart.AddBranch(START,
+		NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) { return nil, nil },
+			map[string]bool{END: true})))
 	for _, err := range fails(t, compiled[string, string](t, atStart), "x") {
 		require.EqualError(t, err, "[GraphRunError] no tasks to execute after graph start")
 	}
@@ -410,7 +444,8 @@ func TestGraph_MergesTheValuesOfSeveralNodes(t *testing.T) {
 	require.Nil(t, out)
 
 	type merged struct{ text string }
-	require.PanicsWithValue(t, "compose: nil function registered to merge values of compose.merged", func() { RegisterValuesMergeFunc[merged](nil) })
+	require.PanicsWithValue(t, "compose: nil function registered to merge values of compose.merged",
+		func() { RegisterValuesMergeFunc[merged](nil) })
 	RegisterValuesMergeFunc(func(vs []merged) (merged, error) {
 		var texts []string
 		for _, v := range vs {
@@ -420,7 +455,8 @@ func TestGraph_MergesTheValuesOfSeveralNodes(t *testing.T) {
 	})
 	g := NewGraph[string, merged]()
 	for _, k := range []string{"c", "a", "b"} {
-		require.NoError(t, g.AddLambdaNode(k, InvokableLambda(func(_ context.Context, in string) (merged, error) { return merged{in + k}, nil })))
+		require.NoError(t, g.AddLambdaNode(k,
+			InvokableLambda(func(_ context.Context, in string) (merged, error) { return merged{in + k}, nil })))
 	}
 	for _, k := range []string{"a", "b", "c"} {
 		require.NoError(t, g.AddEdge(START, k))
@@ -513,7 +549,8 @@ func TestGraph_Skipping(t *testing.T) {
 		require.NoError(t, direct.AddBranch("a", NewGraphMultiBranch(choose(), map[string]bool{"b": true, "c": true})))
 		require.NoError(t, direct.AddEdge("c", "b"))
 		require.NoError(t, direct.AddEdge("b", END))
-		forms4(t, compiled[string, string](t, direct, opts...), "x", "xab") // the edge wins over the branch that does not choose b
+		// the edge wins over the branch that does not choose b
+		forms4(t, compiled[string, string](t, direct, opts...), "x", "xab")
 	}
 }
 
@@ -554,10 +591,11 @@ func TestGraph_RoutesOutputsToNodesAndConditions(t *testing.T) {
 
 			one := NewGraph[string, string]()
 			require.NoError(t, one.AddLambdaNode("s", emits))
-			require.NoError(t, one.AddLambdaNode("n", TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
-				require.Same(t, source, in, "a copy for a single reader")
-				return in, nil
-			})))
+			require.NoError(t, one.AddLambdaNode("n",
+				TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+					require.Same(t, source, in, "a copy for a single reader")
+					return in, nil
+				})))
 			line(t, one, "s", "n")
 			s, err := compiled[string, string](t, one, opts...).Stream(context.Background(), "x")
 			require.NoError(t, err)
@@ -664,7 +702,8 @@ func TestGraph_JoinsTakenAndSkippedPaths(t *testing.T) {
 		for _, c := range cases {
 			t.Run(mode+"/"+c.name, func(t *testing.T) {
 				g := NewGraph[string, kv]()
-				require.NoError(t, g.AddLambdaNode("first", InvokableLambda(func(context.Context, string) (kv, error) { return ran("first"), nil })))
+				require.NoError(t, g.AddLambdaNode("first",
+					InvokableLambda(func(context.Context, string) (kv, error) { return ran("first"), nil })))
 				require.NoError(t, g.AddEdge(START, "first"))
 				c.build(g)
 				r := compiled[string, kv](t, g, opts...)
@@ -690,12 +729,20 @@ func TestGraph_ReportsErrorsOfBranches(t *testing.T) {
 	}
 	ends := map[string]bool{END: true}
 	for want, b := range map[string]*GraphBranch{
-		"[GraphRunError] calculate next step fail, node: n, error: branch invoke run error: boom": NewGraphBranch(func(context.Context, string) (string, error) { return "", errBoom }, ends),
-		"[GraphRunError] calculate next step fail, node: n, error: branch collect run error: boom": NewStreamGraphBranch(func(_ context.Context, s *schema.StreamReader[string]) (string, error) {
+		"[GraphRunError] calculate next step fail, node: n, error: branch invoke run error: boom": NewGraphBranch(func(
+			context.Context, string,
+		) (string, error) {
+			return "", errBoom
+		}, ends),
+		"[GraphRunError] calculate next step fail, node: n, error: branch collect run error: boom": NewStreamGraphBranch(func(
+			_ context.Context, s *schema.StreamReader[string],
+		) (string, error) {
 			s.Close()
 			return "", errBoom
 		}, ends),
-		"[GraphRunError] calculate next step fail, node: n, error: branch invocation returns unintended end node: x": NewGraphBranch(func(context.Context, string) (string, error) { return "x", nil }, ends),
+		"[GraphRunError] calculate next step fail, node: n, error: branch invocation returns unintended end node: x": NewGraphBranch(func(context.Context, string) (string, error) {
+			return "x", nil
+		}, ends),
 	} {
 		for _, err := range fails(t, build(b), "x") {
 			require.EqualError(t, err, want)
@@ -704,7 +751,9 @@ func TestGraph_ReportsErrorsOfBranches(t *testing.T) {
 	b := NewGraphBranch(func(context.Context, string) (string, error) { return END, nil }, ends)
 	b.GetEndNode()["other"] = true
 	require.Equal(t, map[string]bool{END: true}, b.GetEndNode(), "the caller got the branch's own map")
-	false2 := NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) { return map[string]bool{END: false}, nil }, ends)
+	false2 := NewGraphMultiBranch(func(context.Context, string) (map[string]bool, error) {
+		return map[string]bool{END: false}, nil
+	}, ends)
 	forms4(t, build(false2), "x", "x") // the keys count, not the values
 }
 
@@ -729,7 +778,8 @@ func TestErrorLine_OneLine(t *testing.T) {
 // Rules compose/E-1, compose/E-2, compose/B22.13.
 func TestErrors_NameThePathOfTheNode(t *testing.T) {
 	deep := NewGraph[string, string]()
-	require.NoError(t, deep.AddLambdaNode("n", InvokableLambda(func(context.Context, string) (string, error) { return "", errBoom })))
+	require.NoError(t, deep.AddLambdaNode("n",
+		InvokableLambda(func(context.Context, string) (string, error) { return "", errBoom })))
 	line(t, deep, "n")
 	mid := NewGraph[string, string]()
 	require.NoError(t, mid.AddGraphNode("deep", deep))
@@ -766,7 +816,8 @@ func TestErrors_NameThePathOfTheNode(t *testing.T) {
 func TestState_IsFoundByItsType(t *testing.T) {
 	type iface interface{ get() int }
 	ctx := context.Background()
-	require.EqualError(t, ProcessState(ctx, func(context.Context, *counters) error { return nil }), "get state from context fail: have not set state")
+	require.EqualError(t, ProcessState(ctx, func(context.Context, *counters) error { return nil }),
+		"get state from context fail: have not set state")
 
 	inner := NewGraph[string, string](WithGenLocalState(func(context.Context) *propState { return &propState{} }))
 	require.NoError(t, inner.AddLambdaNode("i", InvokableLambda(func(ctx context.Context, in string) (string, error) {
@@ -775,7 +826,8 @@ func TestState_IsFoundByItsType(t *testing.T) {
 			err = ProcessState(ctx, func(_ context.Context, s *propState) error { s.Pres = append(s.Pres, in); return nil })
 		}
 		missing := ProcessState(ctx, func(context.Context, iface) error { return nil })
-		require.ErrorContains(t, missing, "cannot find state with type: compose.iface in states chain, current state type: *compose.propState")
+		require.ErrorContains(t, missing,
+			"cannot find state with type: compose.iface in states chain, current state type: *compose.propState")
 		return in, err
 	})))
 	line(t, inner, "i")
@@ -801,9 +853,10 @@ func TestState_TheOuterStateIsReachedUnderTheInnerLock(t *testing.T) {
 	}), WithStatePreHandler(func(ctx context.Context, in string, _ *propState) (string, error) { return in, count(ctx) })))
 	line(t, inner, "i")
 	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
-	require.NoError(t, g.AddGraphNode("sub", inner, WithStatePostHandler(func(_ context.Context, out string, s *counters) (string, error) {
-		return fmt.Sprint(out, s.Pre), nil
-	})))
+	require.NoError(t, g.AddGraphNode("sub", inner,
+		WithStatePostHandler(func(_ context.Context, out string, s *counters) (string, error) {
+			return fmt.Sprint(out, s.Pre), nil
+		})))
 	line(t, g, "sub")
 	forms4(t, compiled[string, string](t, g), "x", "x2")
 }
@@ -826,16 +879,22 @@ func TestState_HandlersChangeInputsAndOutputs(t *testing.T) {
 	}
 	forms4(t, build(WithStatePreHandler(count), WithStatePostHandler(count)), "x", "x1n2")
 	forms4(t, build(WithStreamStatePreHandler(stream), WithStreamStatePostHandler(stream)), "x", "xsns")
-	for _, err := range fails(t, build(WithStatePreHandler(func(context.Context, string, *counters) (string, error) { return "", errBoom })), "x") {
-		require.EqualError(t, err, "[NodeRunError] run node[n] pre processor fail: boom\n------------------------\nnode path: [n]")
+	for _, err := range fails(t,
+		build(WithStatePreHandler(func(context.Context, string, *counters) (string, error) { return "", errBoom })), "x") {
+		require.EqualError(t, err,
+			"[NodeRunError] run node[n] pre processor fail: boom\n------------------------\nnode path: [n]")
 	}
-	for _, err := range fails(t, build(WithStatePostHandler(func(context.Context, string, *counters) (string, error) { return "", errBoom })), "x") {
-		require.EqualError(t, err, "[NodeRunError] run node[n] post processor fail: boom\n------------------------\nnode path: [n]")
+	for _, err := range fails(t,
+		build(WithStatePostHandler(func(context.Context, string, *counters) (string, error) { return "", errBoom })), "x") {
+		require.EqualError(t, err,
+			"[NodeRunError] run node[n] post processor fail: boom\n------------------------\nnode path: [n]")
 	}
 	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
 	require.NoError(t, g.AddPassthroughNode("p",
 		WithStatePreHandler(func(_ context.Context, in any, _ *counters) (any, error) { return in.(string) + "!", nil }),
-		WithStreamStatePostHandler(func(_ context.Context, out *schema.StreamReader[any], _ *counters) (*schema.StreamReader[any], error) {
+		WithStreamStatePostHandler(func(
+			_ context.Context, out *schema.StreamReader[any], _ *counters,
+		) (*schema.StreamReader[any], error) {
 			return out, nil
 		})))
 	line(t, g, "p")

@@ -59,7 +59,8 @@ func (g *graph) newInputMapper(key string, statics []staticValue) (*inputMapper,
 		m.whole, mapped = whole, true
 		for _, fm := range e.mappings {
 			if conflict := taken.take(fm.ToPath()); conflict != nil {
-				return nil, fmt.Errorf("two terminal field paths conflict for node %s: %v, %v", key, []string(conflict), []string(fm.ToPath()))
+				return nil, fmt.Errorf("two terminal field paths conflict for node %s: %v, %v", key, []string(conflict),
+					[]string(fm.ToPath()))
 			}
 		}
 		if err := m.addInput(e, g.outputOf(e.from)); err != nil {
@@ -71,7 +72,8 @@ func (g *graph) newInputMapper(key string, statics []staticValue) (*inputMapper,
 			return nil, wholeTaken(key)
 		}
 		if conflict := taken.take(s.path); conflict != nil {
-			return nil, fmt.Errorf("two terminal field paths conflict for node %s: %v, %v", key, []string(conflict), []string(s.path))
+			return nil, fmt.Errorf("two terminal field paths conflict for node %s: %v, %v", key, []string(conflict),
+				[]string(s.path))
 		}
 		if err := m.addStatic(s); err != nil {
 			return nil, fmt.Errorf("static value of node '%s': %w", key, err)
@@ -162,7 +164,8 @@ func (m *inputMapper) compile(fm *FieldMapping, output kind) (fieldMapper, error
 	}
 	switch assignable(have, c.want) {
 	case never:
-		return c, fmt.Errorf("static check failed for mapping %s, field[%v]-[%v] is absolutely not assignable", fm, have, c.want)
+		return c, fmt.Errorf("static check failed for mapping %s, field[%v]-[%v] is absolutely not assignable", fm, have,
+			c.want)
 	case checkedAtRun:
 		c.check = true
 	}
@@ -214,7 +217,8 @@ func (f *fieldMapper) extract(output any) (reflect.Value, error) {
 		if v.IsValid() {
 			have = v.Type()
 		}
-		return v, fmt.Errorf("runtime check failed for mapping %s, field[%v]-[%v] is absolutely not assignable", f.FieldMapping, have, f.want)
+		return v, fmt.Errorf("runtime check failed for mapping %s, field[%v]-[%v] is absolutely not assignable",
+			f.FieldMapping, have, f.want)
 	}
 	return v, nil
 }

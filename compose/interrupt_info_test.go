@@ -89,11 +89,16 @@ func TestInterrupt_InfoListsEverySource(t *testing.T) {
 			require.NoError(t, inner.AddLambdaNode("i", asks("inner")))
 			line(t, inner, "i")
 			var live *counters
-			g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { live = &counters{Pre: 1}; return live }))
+			g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters {
+				live = &counters{Pre: 1}
+				return live
+			}))
 			require.NoError(t, g.AddGraphNode("sub", inner, WithOutputKey("sub")))
 			require.NoError(t, g.AddLambdaNode("done", suffix("d"), WithOutputKey("done")))
 			require.NoError(t, g.AddLambdaNode("asks", asks("why"), WithOutputKey("asks")))
-			require.NoError(t, g.AddLambdaNode("silent", InvokableLambda(func(context.Context, string) (string, error) { return "", InterruptAndRerun }), WithOutputKey("silent")))
+			require.NoError(t, g.AddLambdaNode("silent",
+				InvokableLambda(func(context.Context, string) (string, error) { return "", InterruptAndRerun }),
+				WithOutputKey("silent")))
 			require.NoError(t, g.AddLambdaNode("join", joinKeys("sub", "done", "asks", "silent")))
 			for _, k := range []string{"sub", "done", "asks", "silent"} {
 				require.NoError(t, g.AddEdge(START, k))
@@ -126,7 +131,8 @@ func TestInterrupt_InfoListsEverySource(t *testing.T) {
 	g := fan(t, func(g *Graph[string, string], key string) error {
 		return g.AddLambdaNode(key, suffix(key), WithOutputKey(key))
 	}, "b", "a")
-	_, err := compiled[string, string](t, g, WithInterruptBeforeNodes([]string{"a", "b"})).Invoke(context.Background(), "x")
+	_, err := compiled[string, string](t, g, WithInterruptBeforeNodes([]string{"a", "b"})).Invoke(context.Background(),
+		"x")
 	require.Equal(t, &InterruptInfo{
 		BeforeNodes:       []string{"b", "a"}, // in the order of the nodes
 		RerunNodesExtra:   map[string]any{},

@@ -113,7 +113,8 @@ func TestInterrupt_ParallelNestedGraphsAllResume(t *testing.T) {
 			require.Equal(t, "runnable:g;node:a;node:ask", info.InterruptContexts[0].Address.String())
 			require.Same(t, info.InterruptContexts[0].Parent.Parent, info.InterruptContexts[1].Parent.Parent)
 
-			out, err := call(r, answers(t, err, func(info any) any { return strings.ToUpper(info.(string)) }), WithCheckPointID("id"))
+			out, err := call(r, answers(t, err, func(info any) any { return strings.ToUpper(info.(string)) }),
+				WithCheckPointID("id"))
 			require.NoError(t, err)
 			require.Equal(t, "[xaA][xbB][xcC]", out)
 		})
@@ -156,13 +157,16 @@ func TestInterrupt_BeforeANodeWhileASiblingAsksLosesNothing(t *testing.T) {
 			return in, nil
 		})))
 		require.NoError(t, g.AddLambdaNode("slow", slow, WithOutputKey("s")))
-		require.NoError(t, g.AddLambdaNode("join", InvokableLambda(func(_ context.Context, in map[string]any) (string, error) {
-			return fmt.Sprint(in["l"], in["s"]), nil
-		})))
-		for _, e := range [][2]string{{START, "fast"}, {START, "gate"}, {"fast", "listed"}, {"gate", "slow"}, {"listed", "join"}, {"slow", "join"}, {"join", END}} {
+		require.NoError(t, g.AddLambdaNode("join",
+			InvokableLambda(func(_ context.Context, in map[string]any) (string, error) {
+				return fmt.Sprint(in["l"], in["s"]), nil
+			})))
+		for _, e := range [][2]string{{START, "fast"}, {START, "gate"}, {"fast", "listed"}, {"gate", "slow"},
+			{"listed", "join"}, {"slow", "join"}, {"join", END}} {
 			require.NoError(t, g.AddEdge(e[0], e[1]))
 		}
-		r := compiled[string, string](t, g, WithNodeTriggerMode(AllPredecessor), WithCheckPointStore(newStore()), WithInterruptBeforeNodes([]string{"listed"}))
+		r := compiled[string, string](t, g, WithNodeTriggerMode(AllPredecessor), WithCheckPointStore(newStore()),
+			WithInterruptBeforeNodes([]string{"listed"}))
 		once.Do(func() { close(release) })
 		ctx := context.Background()
 		out, err := call(r, ctx, WithCheckPointID("id"))
@@ -359,7 +363,8 @@ func TestResume_ModifiesOrReplacesTheState(t *testing.T) {
 		require.NoError(t, inner.AddLambdaNode("j", suffix("j"), count))
 		line(t, inner, "i", "j")
 		g := NewGraph[string, string](state)
-		require.NoError(t, g.AddGraphNode("sub", inner, WithGraphCompileOptions(WithInterruptAfterNodes([]string{"i"})), count))
+		require.NoError(t, g.AddGraphNode("sub", inner, WithGraphCompileOptions(WithInterruptAfterNodes([]string{"i"})),
+			count))
 		line(t, g, "sub")
 		r := compiled[string, string](t, g, WithCheckPointStore(newStore()))
 
@@ -370,11 +375,12 @@ func TestResume_ModifiesOrReplacesTheState(t *testing.T) {
 		require.Empty(t, info.AfterNodes, "a nested graph that was interrupted did not finish")
 
 		var paths []string
-		out, err := call(r, context.Background(), WithCheckPointID("id"), WithStateModifier(func(_ context.Context, path NodePath, s any) error {
-			paths = append(paths, path.String())
-			s.(*counters).Pre += 10
-			return nil
-		}))
+		out, err := call(r, context.Background(), WithCheckPointID("id"),
+			WithStateModifier(func(_ context.Context, path NodePath, s any) error {
+				paths = append(paths, path.String())
+				s.(*counters).Pre += 10
+				return nil
+			}))
 		require.NoError(t, err)
 		require.Equal(t, []string{"[]", "[sub]"}, paths)
 		require.Equal(t, "x11i12j", out, "the pre-handler of an interrupted nested graph does not run again")
@@ -511,9 +517,11 @@ func TestInterrupt_WaitsForWhatRuns(t *testing.T) {
 		opts []GraphCompileOption
 		node func(t *testing.T) *Lambda
 	}{
-		"a node asks":     {nil, func(*testing.T) *Lambda { return asks("q") }},
-		"after a node":    {[]GraphCompileOption{WithInterruptAfterNodes([]string{"stops"})}, func(*testing.T) *Lambda { return suffix("!") }},
-		"before the next": {[]GraphCompileOption{WithInterruptBeforeNodes([]string{"next"})}, func(*testing.T) *Lambda { return suffix("!") }},
+		"a node asks": {nil, func(*testing.T) *Lambda { return asks("q") }},
+		"after a node": {[]GraphCompileOption{WithInterruptAfterNodes([]string{"stops"})},
+			func(*testing.T) *Lambda { return suffix("!") }},
+		"before the next": {[]GraphCompileOption{WithInterruptBeforeNodes([]string{"next"})},
+			func(*testing.T) *Lambda { return suffix("!") }},
 	}
 	for mode, opts := range modes {
 		for name, source := range sources {
@@ -583,8 +591,11 @@ func TestInterrupt_AStateThatCannotBeCopiedIsAnError(t *testing.T) {
 		{"a cycle", cycle, nil, false, []string{"[GraphRunError] failed to copy state: ", "node.Next: cycle"}},
 		{"a cycle, saved", cycle, nil, true, []string{"[GraphRunError] failed to copy state: ", "node.Next: cycle"}},
 		{"a func", withFunc, nil, false, nil},
-		{"a func, saved", withFunc, nil, true, []string{"[GraphRunError] failed to set checkpoint: ", "State", "unknown type: compose.node", "schema.RegisterName"}},
-		{"a serializer that cannot", withFunc, []GraphCompileOption{WithSerializer(&gobSerializer{})}, false, []string{"[GraphRunError] failed to copy state: "}},
+		{"a func, saved", withFunc, nil, true,
+			[]string{"[GraphRunError] failed to set checkpoint: ", "State", "unknown type: compose.node",
+				"schema.RegisterName"}},
+		{"a serializer that cannot", withFunc, []GraphCompileOption{WithSerializer(&gobSerializer{})}, false,
+			[]string{"[GraphRunError] failed to copy state: "}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -596,7 +607,8 @@ func TestInterrupt_AStateThatCannotBeCopiedIsAnError(t *testing.T) {
 				if c.saved {
 					opts = []Option{WithCheckPointID("id")}
 				}
-				_, err := call(compiled[string, string](t, g, append(c.opts, WithCheckPointStore(newStore()))...), context.Background(), opts...)
+				_, err := call(compiled[string, string](t, g, append(c.opts, WithCheckPointStore(newStore()))...),
+					context.Background(), opts...)
 				if c.want == nil {
 					interrupted(t, err)
 					return

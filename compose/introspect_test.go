@@ -33,7 +33,8 @@ func TestIntrospect_CallsItsCallbacksAfterCompile(t *testing.T) {
 	line(t, g, "sub")
 	for range 2 {
 		order = nil
-		compiled[string, string](t, g, WithGraphName("outer"), WithGraphCompileCallbacks(callback("own 1"), nil), WithGraphCompileCallbacks(callback("own 2")))
+		compiled[string, string](t, g, WithGraphName("outer"), WithGraphCompileCallbacks(callback("own 1"), nil),
+			WithGraphCompileCallbacks(callback("own 2")))
 		require.Equal(t, []string{"global 1:outer", "global 2:outer", "own 1:outer", "own 2:outer"}, order)
 	}
 	_, err = g.Compile(context.Background(), WithGraphCompileCallbacks(onCompile(func(*GraphInfo) { panic(errBoom) })))

@@ -11,15 +11,21 @@ import (
 type Invoke[I, O, TOption any] func(ctx context.Context, input I, opts ...TOption) (output O, err error)
 
 // Stream is a node function from value to stream that takes call options. The caller closes the stream.
-type Stream[I, O, TOption any] func(ctx context.Context, input I, opts ...TOption) (output *schema.StreamReader[O], err error)
+type Stream[I, O, TOption any] func(
+	ctx context.Context, input I, opts ...TOption,
+) (output *schema.StreamReader[O], err error)
 
 // Collect is a node function from stream to value that takes call options. The function owns the input stream and
 // closes it.
-type Collect[I, O, TOption any] func(ctx context.Context, input *schema.StreamReader[I], opts ...TOption) (output O, err error)
+type Collect[I, O, TOption any] func(
+	ctx context.Context, input *schema.StreamReader[I], opts ...TOption,
+) (output O, err error)
 
 // Transform is a node function from stream to stream that takes call options. The function owns the input stream,
 // the caller the output stream.
-type Transform[I, O, TOption any] func(ctx context.Context, input *schema.StreamReader[I], opts ...TOption) (output *schema.StreamReader[O], err error)
+type Transform[I, O, TOption any] func(
+	ctx context.Context, input *schema.StreamReader[I], opts ...TOption,
+) (output *schema.StreamReader[O], err error)
 
 // InvokeWOOpt is [Invoke] without options.
 type InvokeWOOpt[I, O any] func(ctx context.Context, input I) (output O, err error)
@@ -31,7 +37,9 @@ type StreamWOOpt[I, O any] func(ctx context.Context, input I) (output *schema.St
 type CollectWOOpt[I, O any] func(ctx context.Context, input *schema.StreamReader[I]) (output O, err error)
 
 // TransformWOOpts is [Transform] without options.
-type TransformWOOpts[I, O any] func(ctx context.Context, input *schema.StreamReader[I]) (output *schema.StreamReader[O], err error)
+type TransformWOOpts[I, O any] func(
+	ctx context.Context, input *schema.StreamReader[I],
+) (output *schema.StreamReader[O], err error)
 
 // Lambda is a plain function as a node. It holds no state of any graph: one Lambda may be used in many nodes.
 type Lambda struct {

@@ -122,17 +122,25 @@ func TestLambda_FormsFail(t *testing.T) {
 	}
 	lambdas := map[string]*Lambda{
 		"invoke": InvokableLambda(func(context.Context, string) (string, error) { return "", errBoom }),
-		"stream": StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) { return nil, errBoom }),
+		"stream": StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
+			return nil, errBoom
+		}),
 		"collect": CollectableLambda(func(_ context.Context, in *schema.StreamReader[string]) (string, error) {
 			in.Close()
 			return "", errBoom
 		}),
-		"transform": TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+		"transform": TransformableLambda(func(
+			_ context.Context, in *schema.StreamReader[string],
+		) (*schema.StreamReader[string], error) {
 			in.Close()
 			return nil, errBoom
 		}),
-		"inside stream": StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) { return broken(), nil }),
-		"inside transform": TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+		"inside stream": StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
+			return broken(), nil
+		}),
+		"inside transform": TransformableLambda(func(
+			_ context.Context, in *schema.StreamReader[string],
+		) (*schema.StreamReader[string], error) {
 			in.Close()
 			return broken(), nil
 		}),
@@ -180,7 +188,9 @@ func TestLambda_Constructors(t *testing.T) {
 		"io": InvokableLambdaWithOption(func(_ context.Context, in string, o ...optA) (string, error) {
 			return in + "i" + string(o[0]), nil
 		}),
-		"s": StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) { return split(in + "s"), nil }),
+		"s": StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) {
+			return split(in + "s"), nil
+		}),
 		"so": StreamableLambdaWithOption(func(_ context.Context, in string, o ...optA) (*schema.StreamReader[string], error) {
 			return split(in + "s" + string(o[0])), nil
 		}),
@@ -188,15 +198,21 @@ func TestLambda_Constructors(t *testing.T) {
 			v, err := concatStream(in)
 			return v + "c", err
 		}),
-		"co": CollectableLambdaWithOption(func(_ context.Context, in *schema.StreamReader[string], o ...optA) (string, error) {
+		"co": CollectableLambdaWithOption(func(
+			_ context.Context, in *schema.StreamReader[string], o ...optA,
+		) (string, error) {
 			v, err := concatStream(in)
 			return v + "c" + string(o[0]), err
 		}),
-		"t": TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+		"t": TransformableLambda(func(
+			_ context.Context, in *schema.StreamReader[string],
+		) (*schema.StreamReader[string], error) {
 			v, err := concatStream(in)
 			return split(v + "t"), err
 		}),
-		"to": TransformableLambdaWithOption(func(_ context.Context, in *schema.StreamReader[string], o ...optA) (*schema.StreamReader[string], error) {
+		"to": TransformableLambdaWithOption(func(
+			_ context.Context, in *schema.StreamReader[string], o ...optA,
+		) (*schema.StreamReader[string], error) {
 			v, err := concatStream(in)
 			return split(v + "t" + string(o[0])), err
 		}),
@@ -206,7 +222,8 @@ func TestLambda_Constructors(t *testing.T) {
 			g := NewGraph[string, string]()
 			require.NoError(t, g.AddLambdaNode("n", l))
 			line(t, g, "n")
-			forms4(t, compiled[string, string](t, g), "x", "x"+want, WithLambdaOption(optA("o")), WithLambdaOption(optB("never")))
+			forms4(t, compiled[string, string](t, g), "x", "x"+want, WithLambdaOption(optA("o")),
+				WithLambdaOption(optB("never")))
 		})
 	}
 }
@@ -219,13 +236,16 @@ func TestLambda_WithoutOptionsTakesNone(t *testing.T) {
 	require.NoError(t, g.AddPassthroughNode("p"))
 	line(t, g, "n", "p")
 	r := compiled[string, string](t, g)
-	forms4(t, r, "x", "xn", WithLambdaOption(nil), WithLambdaOption(), WithLambdaOption(optA("")), WithLambdaOption(noOption{}))
+	forms4(t, r, "x", "xn", WithLambdaOption(nil), WithLambdaOption(), WithLambdaOption(optA("")),
+		WithLambdaOption(noOption{}))
 	_, err := r.Invoke(context.Background(), "x", WithLambdaOption(optA("")).DesignateNode("n"))
-	require.ErrorContains(t, err, "option type[compose.optA] is different from which the designated node[n] expects[<nil>]")
+	require.ErrorContains(t, err,
+		"option type[compose.optA] is different from which the designated node[n] expects[<nil>]")
 	_, err = r.Invoke(context.Background(), "x", WithLambdaOption(nil).DesignateNode("n"))
 	require.ErrorContains(t, err, "option type[<nil>] is different from which the designated node[n] expects[<nil>]")
 	_, err = r.Invoke(context.Background(), "x", WithLambdaOption(optA("")).DesignateNode("p"))
-	require.ErrorContains(t, err, "option type[compose.optA] is different from which the designated node[p] expects[<nil>]")
+	require.ErrorContains(t, err,
+		"option type[compose.optA] is different from which the designated node[p] expects[<nil>]")
 }
 
 // Rule compose/O-5.
@@ -270,7 +290,9 @@ func TestLambda_MessageParserParses(t *testing.T) {
 		line(t, g, "n")
 		r := compiled[*schema.Message, int](t, g)
 		var info callbacks.RunInfo
-		handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, i *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		handler := callbacks.NewHandlerBuilder().OnStartFn(func(
+			ctx context.Context, i *callbacks.RunInfo, _ callbacks.CallbackInput,
+		) context.Context {
 			if i.Component == ComponentOfLambda {
 				info = *i
 			}
@@ -317,7 +339,8 @@ func TestConcat_JoinsAWholeStream(t *testing.T) {
 	<-done
 
 	// The ends of named sources are not chunks.
-	merged := schema.MergeNamedStreamReaders(map[string]*schema.StreamReader[string]{"one": singleOf("a"), "two": schema.StreamReaderFromArray[string](nil)})
+	merged := schema.MergeNamedStreamReaders(map[string]*schema.StreamReader[string]{"one": singleOf("a"),
+		"two": schema.StreamReaderFromArray[string](nil)})
 	out, err := r.Collect(ctx, merged)
 	require.NoError(t, err)
 	require.Equal(t, "an", out)
@@ -350,7 +373,8 @@ type lastWins struct{ V int }
 func TestConcat_UsesRegisteredFunctions(t *testing.T) {
 	join := func(n int) int {
 		g := NewGraph[lastWins, lastWins]()
-		require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in lastWins) (lastWins, error) { return in, nil })))
+		require.NoError(t, g.AddLambdaNode("n",
+			InvokableLambda(func(_ context.Context, in lastWins) (lastWins, error) { return in, nil })))
 		line(t, g, "n")
 		chunks := make([]lastWins, n)
 		for i := range chunks {
@@ -377,12 +401,17 @@ func TestLambda_TakesNilInputs(t *testing.T) {
 			forms4(t, compiled[any, string](t, g), nil, "nil")
 		})
 	}
-	nilOf("map", InvokableLambda(func(_ context.Context, in map[string]any) (string, error) { return isNilText(in == nil), nil }))
-	nilOf("slice", InvokableLambda(func(_ context.Context, in []string) (string, error) { return isNilText(in == nil), nil }))
-	nilOf("pointer", InvokableLambda(func(_ context.Context, in *leaf) (string, error) { return isNilText(in == nil), nil }))
+	nilOf("map",
+		InvokableLambda(func(_ context.Context, in map[string]any) (string, error) { return isNilText(in == nil), nil }))
+	nilOf("slice",
+		InvokableLambda(func(_ context.Context, in []string) (string, error) { return isNilText(in == nil), nil }))
+	nilOf("pointer",
+		InvokableLambda(func(_ context.Context, in *leaf) (string, error) { return isNilText(in == nil), nil }))
 	nilOf("func", InvokableLambda(func(_ context.Context, in func()) (string, error) { return isNilText(in == nil), nil }))
-	nilOf("chan", InvokableLambda(func(_ context.Context, in chan int) (string, error) { return isNilText(in == nil), nil }))
-	nilOf("interface", InvokableLambda(func(_ context.Context, in error) (string, error) { return isNilText(in == nil), nil }))
+	nilOf("chan",
+		InvokableLambda(func(_ context.Context, in chan int) (string, error) { return isNilText(in == nil), nil }))
+	nilOf("interface",
+		InvokableLambda(func(_ context.Context, in error) (string, error) { return isNilText(in == nil), nil }))
 	g := NewGraph[any, string]()
 	require.NoError(t, g.AddLambdaNode("n", suffix("")))
 	line(t, g, "n")
@@ -391,7 +420,8 @@ func TestLambda_TakesNilInputs(t *testing.T) {
 	}
 	// A nil result, where O is an interface.
 	out := NewGraph[string, error]()
-	require.NoError(t, out.AddLambdaNode("n", InvokableLambda(func(context.Context, string) (error, error) { return nil, nil })))
+	require.NoError(t, out.AddLambdaNode("n",
+		InvokableLambda(func(context.Context, string) (error, error) { return nil, nil })))
 	line(t, out, "n")
 	forms4(t, compiled[string, error](t, out), "x", nil)
 }
@@ -407,13 +437,14 @@ func isNilText(yes bool) string {
 // Rule compose/P-6.
 func TestLambda_ErrorsBelongToTheReader(t *testing.T) {
 	g := NewGraph[string, string]()
-	require.NoError(t, g.AddLambdaNode("producer", StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
-		sr, sw := schema.Pipe[string](2)
-		sw.Send("a", nil)
-		sw.Send("", errBoom)
-		sw.Close()
-		return sr, nil
-	})))
+	require.NoError(t, g.AddLambdaNode("producer",
+		StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
+			sr, sw := schema.Pipe[string](2)
+			sw.Send("a", nil)
+			sw.Send("", errBoom)
+			sw.Close()
+			return sr, nil
+		})))
 	require.NoError(t, g.AddLambdaNode("reader", suffix("r")))
 	line(t, g, "producer", "reader")
 	_, err := compiled[string, string](t, g).Stream(context.Background(), "x")
@@ -440,7 +471,9 @@ func TestLambda_NilElementsOfStreamsAreElements(t *testing.T) {
 		}
 		return map[string]int{"any": n}, nil
 	})
-	keyedCounts := CollectableLambda(func(_ context.Context, in *schema.StreamReader[map[string]any]) (map[string]int, error) {
+	keyedCounts := CollectableLambda(func(
+		_ context.Context, in *schema.StreamReader[map[string]any],
+	) (map[string]int, error) {
 		n := map[string]int{}
 		for _, chunk := range readAll(t, in) {
 			for key, v := range chunk {
@@ -456,10 +489,12 @@ func TestLambda_NilElementsOfStreamsAreElements(t *testing.T) {
 	require.NoError(t, g.AddLambdaNode("c", nils))
 	require.NoError(t, g.AddLambdaNode("keyed", keyedCounts))
 	require.NoError(t, g.AddLambdaNode("counts", counts))
-	for _, e := range [][2]string{{START, "a"}, {START, "b"}, {START, "c"}, {"a", "keyed"}, {"b", "keyed"}, {"c", "counts"}, {"keyed", END}, {"counts", END}} {
+	for _, e := range [][2]string{{START, "a"}, {START, "b"}, {START, "c"}, {"a", "keyed"}, {"b", "keyed"},
+		{"c", "counts"}, {"keyed", END}, {"counts", END}} {
 		require.NoError(t, g.AddEdge(e[0], e[1]))
 	}
-	out, err := compiled[string, map[string]int](t, g, WithNodeTriggerMode(AllPredecessor)).Collect(context.Background(), singleOf("x"))
+	out, err := compiled[string, map[string]int](t, g, WithNodeTriggerMode(AllPredecessor)).Collect(context.Background(),
+		singleOf("x"))
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"a": 3, "b": 3, "any": 3}, out)
 }

@@ -51,7 +51,9 @@ func TestLifecycle_ADoneContextEndsTheRun(t *testing.T) {
 		return in + 1, nil
 	})))
 	require.NoError(t, g.AddEdge(START, "n"))
-	require.NoError(t, g.AddBranch("n", NewGraphBranch(func(context.Context, int) (string, error) { return "n", nil }, map[string]bool{"n": true, END: true})))
+	require.NoError(t, g.AddBranch("n",
+		NewGraphBranch(func(context.Context, int) (string, error) { return "n", nil },
+			map[string]bool{"n": true, END: true})))
 	_, err := compiled[int, int](t, g, WithMaxRunSteps(1000)).Invoke(ctx, 0)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, err, cause)
@@ -121,10 +123,11 @@ func TestLifecycle_UnreadStreamsAreClosed(t *testing.T) {
 			require.NoError(t, g.AddLambdaNode("side", source(&closed)))
 			require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 			require.NoError(t, g.AddEdge(START, "side"))
-			require.NoError(t, g.AddBranch("side", NewStreamGraphMultiBranch(func(_ context.Context, s *schema.StreamReader[string]) (map[string]bool, error) {
-				s.Close()
-				return nil, nil
-			}, map[string]bool{"n": true})))
+			require.NoError(t, g.AddBranch("side",
+				NewStreamGraphMultiBranch(func(_ context.Context, s *schema.StreamReader[string]) (map[string]bool, error) {
+					s.Close()
+					return nil, nil
+				}, map[string]bool{"n": true})))
 			line(t, g, "n")
 			return compiled[string, string](t, g), ""
 		},
@@ -141,7 +144,8 @@ func TestLifecycle_UnreadStreamsAreClosed(t *testing.T) {
 		"a sibling fails": func(t *testing.T) (Runnable[string, string], string) {
 			g := NewGraph[string, string]()
 			require.NoError(t, g.AddLambdaNode("ok", source(&closed)))
-			require.NoError(t, g.AddLambdaNode("bad", InvokableLambda(func(context.Context, string) (string, error) { return "", errBoom })))
+			require.NoError(t, g.AddLambdaNode("bad",
+				InvokableLambda(func(context.Context, string) (string, error) { return "", errBoom })))
 			require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 			require.NoError(t, g.AddEdge(START, "ok"))
 			require.NoError(t, g.AddEdge(START, "bad"))
@@ -154,17 +158,20 @@ func TestLifecycle_UnreadStreamsAreClosed(t *testing.T) {
 			g := NewGraph[string, string]()
 			require.NoError(t, g.AddLambdaNode("ok", source(&closed)))
 			require.NoError(t, g.AddEdge(START, "ok"))
-			require.NoError(t, g.AddBranch("ok", NewStreamGraphBranch(func(_ context.Context, s *schema.StreamReader[string]) (string, error) {
-				s.Close()
-				return "", errBoom
-			}, map[string]bool{END: true})))
+			require.NoError(t, g.AddBranch("ok",
+				NewStreamGraphBranch(func(_ context.Context, s *schema.StreamReader[string]) (string, error) {
+					s.Close()
+					return "", errBoom
+				}, map[string]bool{END: true})))
 			return compiled[string, string](t, g), "boom"
 		},
 		"a value branch chooses an unknown node": func(t *testing.T) (Runnable[string, string], string) {
 			g := NewGraph[string, string]()
 			require.NoError(t, g.AddLambdaNode("ok", source(&closed)))
 			require.NoError(t, g.AddEdge(START, "ok"))
-			require.NoError(t, g.AddBranch("ok", NewGraphBranch(func(context.Context, string) (string, error) { return "nowhere", nil }, map[string]bool{END: true})))
+			require.NoError(t, g.AddBranch("ok",
+				NewGraphBranch(func(context.Context, string) (string, error) { return "nowhere", nil },
+					map[string]bool{END: true})))
 			return compiled[string, string](t, g), "branch invocation returns unintended end node: nowhere"
 		},
 	}
@@ -280,7 +287,8 @@ func TestLifecycle_SideNodesAreDetachedOrAwaited(t *testing.T) {
 // One runnable, many runs at once, nothing shared.
 // Rule compose/X-13.
 func TestLifecycle_RunsMayBeConcurrent(t *testing.T) {
-	g := fan(t, func(g *Graph[string, string], key string) error { return g.AddLambdaNode(key, keyedSuffix(key)) }, "a", "b", "c")
+	g := fan(t, func(g *Graph[string, string], key string) error { return g.AddLambdaNode(key, keyedSuffix(key)) }, "a",
+		"b", "c")
 	r := compiled[string, string](t, g)
 	t.Run("runs", func(t *testing.T) {
 		for i := range 200 {

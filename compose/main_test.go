@@ -21,7 +21,9 @@ func suffix(s string) *Lambda {
 
 // streamSuffix appends to every chunk.
 func streamSuffix(s string) *Lambda {
-	return TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+	return TransformableLambda(func(
+		_ context.Context, in *schema.StreamReader[string],
+	) (*schema.StreamReader[string], error) {
 		return schema.StreamReaderWithConvert(in, func(chunk string) (string, error) { return chunk + s, nil }), nil
 	})
 }

@@ -69,7 +69,8 @@ func TestInterrupt_ThreeLevelsResumeStepByStep(t *testing.T) {
 				out, err := call(r, ctx, WithCheckPointID("id"), WithCallbacks(recorder(&moments)))
 				require.NoError(t, err)
 				require.Equal(t, "x-root!-mid!-inner!", out)
-				require.Equal(t, []string{"start root", "start " + mid, "start " + inner, "end " + inner, "end " + mid, "end root"}, ofGraphs(moments))
+				require.Equal(t, []string{"start root", "start " + mid, "start " + inner, "end " + inner, "end " + mid, "end root"},
+					ofGraphs(moments))
 			})
 		})
 	}
@@ -104,9 +105,12 @@ func TestInterrupt_AReActLoopAsksAgainOnlyWhatIsOpen(t *testing.T) {
 				turns = turns[1:]
 				return calls(names...), nil
 			})
-			g := NewGraph[[]*schema.Message, *schema.Message](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
+			g := NewGraph[[]*schema.Message, *schema.Message](WithGenLocalState(func(context.Context) *counters {
+				return &counters{}
+			}))
 			require.NoError(t, g.AddLambdaNode("model", model))
-			require.NoError(t, g.AddToolsNode("tools", toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{ask}, ExecuteSequentially: true}),
+			require.NoError(t, g.AddToolsNode("tools",
+				toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{ask}, ExecuteSequentially: true}),
 				WithStatePreHandler(func(ctx context.Context, in *schema.Message, _ *counters) (*schema.Message, error) {
 					target, _, _ := GetResumeContext[any](ctx)
 					seen = append(seen, fmt.Sprintf("tools target=%v", target))
@@ -147,7 +151,8 @@ func TestInterrupt_AReActLoopAsksAgainOnlyWhatIsOpen(t *testing.T) {
 			out, err := run(ResumeWithData(context.Background(), causes[0].ID, "?"))
 			require.NoError(t, err)
 			require.Equal(t, "new result", out.Content)
-			require.Equal(t, []string{"tools target=true", "1 was=true target=true", "tools target=false", "new was=false target=false"}, seen)
+			require.Equal(t, []string{"tools target=true", "1 was=true target=true", "tools target=false",
+				"new was=false target=false"}, seen)
 		})
 	}
 }
@@ -182,7 +187,8 @@ func TestInterrupt_AToolAroundAGraphIsATarget(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		seen = nil
 		g := NewGraph[*schema.Message, []*schema.Message]()
-		require.NoError(t, g.AddToolsNode("tools", toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{wraps}, ExecuteSequentially: sequential})))
+		require.NoError(t, g.AddToolsNode("tools",
+			toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{wraps}, ExecuteSequentially: sequential})))
 		line(t, g, "tools")
 		r := compiled[*schema.Message, []*schema.Message](t, g, WithGraphName("root"), WithCheckPointStore(newStore()))
 		_, err := r.Invoke(context.Background(), calls("wraps:x"), WithCheckPointID("id"))
@@ -195,6 +201,7 @@ func TestInterrupt_AToolAroundAGraphIsATarget(t *testing.T) {
 		out, err := r.Invoke(ResumeWithData(context.Background(), causes[0].ID, "!"), nil, WithCheckPointID("id"))
 		require.NoError(t, err)
 		require.Equal(t, "x!", out[0].Content)
-		require.Equal(t, []string{"x was=false target=false data=false", "x was=true target=true data=false", "x was=true target=true data=false"}, seen)
+		require.Equal(t, []string{"x was=false target=false data=false", "x was=true target=true data=false",
+			"x was=true target=true data=false"}, seen)
 	}
 }

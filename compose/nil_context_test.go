@@ -23,7 +23,8 @@ func TestNilContext_IsOutsideARun(t *testing.T) {
 		_, is := IsInterruptRerunError(err)
 		require.True(t, is, "%s: %v", name, err)
 	}
-	require.ErrorContains(t, ProcessState(noContext, func(context.Context, int) error { return nil }), "have not set state")
+	require.ErrorContains(t, ProcessState(noContext, func(context.Context, int) error { return nil }),
+		"have not set state")
 	require.Empty(t, GetCurrentAddress(noContext))
 	require.Empty(t, GetToolCallID(noContext))
 	was, hasState, _ := GetInterruptState[int](noContext)

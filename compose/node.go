@@ -94,7 +94,8 @@ func (n *node) checkHandler(which, side string, h *stateHandler, want kind, stat
 		return nil
 	}
 	if got != want.Type() {
-		return fmt.Errorf("node[%s]'s %s handler type[%v] is different from its %s type[%v]", n.key, which, got, side, want.Type())
+		return fmt.Errorf("node[%s]'s %s handler type[%v] is different from its %s type[%v]", n.key, which, got, side,
+			want.Type())
 	}
 	return nil
 }

@@ -65,10 +65,14 @@ type StatePostHandler[O, S any] func(ctx context.Context, out O, state S) (O, er
 
 // StreamStatePreHandler is [StatePreHandler] on streams; in a run of values the input is a stream of one chunk. The
 // state is locked while the handler runs, not while its stream is read.
-type StreamStatePreHandler[I, S any] func(ctx context.Context, in *schema.StreamReader[I], state S) (*schema.StreamReader[I], error)
+type StreamStatePreHandler[I, S any] func(
+	ctx context.Context, in *schema.StreamReader[I], state S,
+) (*schema.StreamReader[I], error)
 
 // StreamStatePostHandler is [StatePostHandler] on streams. See [StreamStatePreHandler].
-type StreamStatePostHandler[O, S any] func(ctx context.Context, out *schema.StreamReader[O], state S) (*schema.StreamReader[O], error)
+type StreamStatePostHandler[O, S any] func(
+	ctx context.Context, out *schema.StreamReader[O], state S,
+) (*schema.StreamReader[O], error)
 
 // WithStatePreHandler runs pre on the node's input before the node. The graph needs a state of exactly type S
 // ([WithGenLocalState]) and the node an input of exactly type I.

@@ -18,7 +18,9 @@ func onStart(f func(name string)) callbacks.Handler {
 			f(info.Name)
 			return ctx
 		}).
-		OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+		OnStartWithStreamInputFn(func(
+			ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput],
+		) context.Context {
 			in.Close()
 			f(info.Name)
 			return ctx
@@ -37,9 +39,10 @@ func optionGraph(t *testing.T) Runnable[string, string] {
 	}
 	inner := NewGraph[string, string]()
 	require.NoError(t, inner.AddLambdaNode("a", withA("ia"), WithNodeName("ia")))
-	require.NoError(t, inner.AddLambdaNode("b", InvokableLambdaWithOption(func(_ context.Context, in string, opts ...optB) (string, error) {
-		return fmt.Sprint(in, "ib", opts), nil
-	}), WithNodeName("ib")))
+	require.NoError(t, inner.AddLambdaNode("b",
+		InvokableLambdaWithOption(func(_ context.Context, in string, opts ...optB) (string, error) {
+			return fmt.Sprint(in, "ib", opts), nil
+		}), WithNodeName("ib")))
 	line(t, inner, "a", "b")
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("a", withA("a"), WithNodeName("a")))
@@ -58,7 +61,8 @@ func TestOptions_ReachTheirNodes(t *testing.T) {
 	forms4(t, r, "", "a[1]ia[]ib[]p", WithLambdaOption(optA("1")).DesignateNode("a"))
 	forms4(t, r, "", "a[]ia[1]ib[]p", WithLambdaOption(optA("1")).DesignateNode("sub"))
 	forms4(t, r, "", "a[]ia[1]ib[]p", WithLambdaOption(optA("1")).DesignateNodeWithPath(NewNodePath("sub", "a")))
-	forms4(t, r, "", "a[x 1 y]ia[x y]ib[]p", WithLambdaOption(optA("x")), WithLambdaOption(optA("1")).DesignateNode("a"), WithLambdaOption(optA("y")))
+	forms4(t, r, "", "a[x 1 y]ia[x y]ib[]p", WithLambdaOption(optA("x")), WithLambdaOption(optA("1")).DesignateNode("a"),
+		WithLambdaOption(optA("y")))
 	forms4(t, r, "", "a[]ia[]ib[]p", WithLambdaOption("nobody takes strings"))
 
 	for want, opt := range map[string]Option{
@@ -126,11 +130,15 @@ func recorder(out *[]moment) callbacks.Handler {
 			return note(ctx, "end", i)
 		}).
 		OnErrorFn(func(ctx context.Context, i *callbacks.RunInfo, _ error) context.Context { return note(ctx, "error", i) }).
-		OnStartWithStreamInputFn(func(ctx context.Context, i *callbacks.RunInfo, s *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+		OnStartWithStreamInputFn(func(
+			ctx context.Context, i *callbacks.RunInfo, s *schema.StreamReader[callbacks.CallbackInput],
+		) context.Context {
 			s.Close()
 			return note(ctx, "start stream", i)
 		}).
-		OnEndWithStreamOutputFn(func(ctx context.Context, i *callbacks.RunInfo, s *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+		OnEndWithStreamOutputFn(func(ctx context.Context, i *callbacks.RunInfo,
+			s *schema.StreamReader[callbacks.CallbackOutput],
+		) context.Context {
 			s.Close()
 			return note(ctx, "end stream", i)
 		}).Build()
@@ -140,8 +148,14 @@ func recorder(out *[]moment) callbacks.Handler {
 func TestCallbacks_TheUsersOwnFormIsReported(t *testing.T) {
 	g := NewGraph[string, string]()
 	require.NoError(t, g.AddLambdaNode("invoke", suffix(""), WithNodeName("invoke")))
-	require.NoError(t, g.AddLambdaNode("stream", StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) { return singleOf(in), nil }), WithNodeName("stream")))
-	require.NoError(t, g.AddLambdaNode("collect", CollectableLambda(func(_ context.Context, in *schema.StreamReader[string]) (string, error) { return concatStream(in) }), WithNodeName("collect")))
+	require.NoError(t, g.AddLambdaNode("stream",
+		StreamableLambda(func(_ context.Context, in string) (*schema.StreamReader[string], error) {
+			return singleOf(in), nil
+		}), WithNodeName("stream")))
+	require.NoError(t, g.AddLambdaNode("collect",
+		CollectableLambda(func(_ context.Context, in *schema.StreamReader[string]) (string, error) {
+			return concatStream(in)
+		}), WithNodeName("collect")))
 	require.NoError(t, g.AddLambdaNode("transform", streamSuffix(""), WithNodeName("transform")))
 	require.NoError(t, g.AddPassthroughNode("pass", WithNodeName("pass")))
 	line(t, g, "invoke", "stream", "collect", "transform", "pass")
@@ -160,7 +174,8 @@ func TestCallbacks_TheUsersOwnFormIsReported(t *testing.T) {
 	s, err := r.Stream(context.Background(), "x", WithCallbacks(recorder(&got)))
 	require.NoError(t, err)
 	s.Close()
-	require.Equal(t, append(append([]moment{{"start stream", "g", "Graph"}}, nodes...), moment{"end stream", "g", "Graph"}), got)
+	require.Equal(t, append(append([]moment{{"start stream", "g", "Graph"}}, nodes...),
+		moment{"end stream", "g", "Graph"}), got)
 }
 
 // Rules compose/K-3, compose/K-4.
@@ -171,7 +186,8 @@ func TestCallbacks_ReportErrorsOfGraphsAndLeaveSelfReportingAlone(t *testing.T) 
 		callbacks.OnEnd(ctx, in)
 		return in, nil
 	}, WithLambdaCallbackEnable(true)), WithNodeName("own")))
-	require.NoError(t, g.AddLambdaNode("bad", InvokableLambda(func(context.Context, string) (string, error) { return "", errBoom }), WithNodeName("bad")))
+	require.NoError(t, g.AddLambdaNode("bad",
+		InvokableLambda(func(context.Context, string) (string, error) { return "", errBoom }), WithNodeName("bad")))
 	line(t, g, "own", "bad")
 	var got []moment
 	r := compiled[string, string](t, g, WithGraphName("g"))
@@ -180,7 +196,8 @@ func TestCallbacks_ReportErrorsOfGraphsAndLeaveSelfReportingAlone(t *testing.T) 
 	require.Equal(t, []moment{{"start", "g", "Graph"}, {"start", "own", "Lambda"}, {"end", "own", "Lambda"},
 		{"start", "bad", "Lambda"}, {"error", "bad", "Lambda"}, {"error", "g", "Graph"}}, got)
 	got = nil
-	_, err = r.Invoke(context.Background(), "x", WithCallbacks(recorder(&got)), WithLambdaOption(1).DesignateNode("nowhere"))
+	_, err = r.Invoke(context.Background(), "x", WithCallbacks(recorder(&got)),
+		WithLambdaOption(1).DesignateNode("nowhere"))
 	require.Error(t, err)
 	require.Equal(t, []moment{{"start", "g", "Graph"}, {"error", "g", "Graph"}}, got)
 }
@@ -190,11 +207,15 @@ func TestCallbacks_ReportErrorsOfGraphsAndLeaveSelfReportingAlone(t *testing.T) 
 func TestCallbacks_ContextsFormATree(t *testing.T) {
 	type key struct{}
 	path := func(ctx context.Context) string { p, _ := ctx.Value(key{}).(string); return p }
-	span := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+	span := callbacks.NewHandlerBuilder().OnStartFn(func(
+		ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput,
+	) context.Context {
 		return context.WithValue(ctx, key{}, path(ctx)+"/"+info.Name)
 	}).Build()
 	var ends []string
-	ended := callbacks.NewHandlerBuilder().OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
+	ended := callbacks.NewHandlerBuilder().OnEndFn(func(
+		ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput,
+	) context.Context {
 		ends = append(ends, path(ctx))
 		return ctx
 	}).Build()
@@ -206,15 +227,19 @@ func TestCallbacks_ContextsFormATree(t *testing.T) {
 	require.NoError(t, inner.AddLambdaNode("i", look("i"), WithNodeName("i")))
 	line(t, inner, "i")
 	g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
-	require.NoError(t, g.AddLambdaNode("a", look("a"), WithNodeName("a"), WithStatePreHandler(func(ctx context.Context, in string, _ *counters) (string, error) {
-		seen["pre"] = path(ctx)
-		return in, nil
-	})))
+	require.NoError(t, g.AddLambdaNode("a", look("a"), WithNodeName("a"),
+		WithStatePreHandler(func(ctx context.Context, in string, _ *counters) (string, error) {
+			seen["pre"] = path(ctx)
+			return in, nil
+		})))
 	require.NoError(t, g.AddGraphNode("sub", inner, WithNodeName("sub")))
 	require.NoError(t, g.AddEdge(START, "a"))
-	require.NoError(t, g.AddBranch("a", NewGraphBranch(func(ctx context.Context, _ string) (string, error) { seen["branch"] = path(ctx); return "sub", nil }, map[string]bool{"sub": true})))
+	require.NoError(t, g.AddBranch("a",
+		NewGraphBranch(func(ctx context.Context, _ string) (string, error) { seen["branch"] = path(ctx); return "sub", nil },
+			map[string]bool{"sub": true})))
 	require.NoError(t, g.AddEdge("sub", END))
-	_, err := compiled[string, string](t, g, WithGraphName("g")).Invoke(context.Background(), "x", WithCallbacks(span, ended))
+	_, err := compiled[string, string](t, g, WithGraphName("g")).Invoke(context.Background(), "x",
+		WithCallbacks(span, ended))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"a": "/g/a", "pre": "/g", "branch": "/g", "i": "/g/sub/i"}, seen)
 	require.Equal(t, []string{"/g/a", "/g/sub/i", "/g/sub", "/g"}, ends)

@@ -22,7 +22,9 @@ func sleeper(d time.Duration, s string) *Lambda {
 }
 
 // after runs the graph and interrupts it from outside once some time has passed.
-func after(d time.Duration, r Runnable[string, string], call func(ctx context.Context) (string, error), opts ...GraphInterruptOption) (string, error) {
+func after(d time.Duration, r Runnable[string, string], call func(ctx context.Context) (string, error),
+	opts ...GraphInterruptOption,
+) (string, error) {
 	ctx, interrupt := WithGraphInterrupt(context.Background())
 	timer := time.AfterFunc(d, func() { interrupt(opts...) })
 	defer timer.Stop()
@@ -39,7 +41,8 @@ func TestOutsideInterrupt_WaitsForItsGrace(t *testing.T) {
 	}{
 		{"no timeout: the node finishes", nil, []string{"a"}, nil},
 		{"an hour: the node finishes", []GraphInterruptOption{WithGraphInterruptTimeout(time.Hour)}, []string{"a"}, nil},
-		{"a second: the node is given up", []GraphInterruptOption{WithGraphInterruptTimeout(time.Second)}, nil, []string{"a"}},
+		{"a second: the node is given up", []GraphInterruptOption{WithGraphInterruptTimeout(time.Second)}, nil,
+			[]string{"a"}},
 		{"none: the node is given up at once", []GraphInterruptOption{WithGraphInterruptTimeout(0)}, nil, []string{"a"}},
 	}
 	for mode, opts := range modes {
@@ -218,16 +221,17 @@ func TestOutsideInterrupt_StreamsAreKeptWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int32
 		var got []string
-		g := lineOf(t, TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
-			defer in.Close()
-			if tries.Add(1) == 1 {
-				_, err := in.Recv()
-				time.Sleep(time.Hour)
-				return nil, err
-			}
-			got = readAll(t, in)
-			return singleOf("done"), nil
-		}))
+		g := lineOf(t,
+			TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+				defer in.Close()
+				if tries.Add(1) == 1 {
+					_, err := in.Recv()
+					time.Sleep(time.Hour)
+					return nil, err
+				}
+				got = readAll(t, in)
+				return singleOf("done"), nil
+			}))
 		r := compiled[string, string](t, g, WithCheckPointStore(newStore()))
 		_, err := after(time.Second, r, func(ctx context.Context) (string, error) {
 			return r.Collect(ctx, schema.StreamReaderFromArray([]string{"a", "b", "c"}), WithCheckPointID("id"))
@@ -300,10 +304,11 @@ func TestOutsideInterrupt_KeptStreamsAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, closed := tracked("a", "b", "c")
 		g := NewGraph[string, string]()
-		require.NoError(t, g.AddLambdaNode("drops", TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
-			in.Close()
-			return singleOf("x"), nil
-		})))
+		require.NoError(t, g.AddLambdaNode("drops",
+			TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+				in.Close()
+				return singleOf("x"), nil
+			})))
 		require.NoError(t, g.AddLambdaNode("later", InvokableLambda(func(_ context.Context, in string) (string, error) {
 			synctest.Wait()
 			select {
@@ -321,11 +326,12 @@ func TestOutsideInterrupt_KeptStreamsAreReleased(t *testing.T) {
 	})
 
 	in, closed := tracked("a", "b", "c")
-	g := lineOf(t, TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
-		in.Close()
-		<-closed // the node had the only reader
-		return singleOf("x"), nil
-	}))
+	g := lineOf(t,
+		TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+			in.Close()
+			<-closed // the node had the only reader
+			return singleOf("x"), nil
+		}))
 	out, err := compiled[string, string](t, g).Collect(context.Background(), in)
 	require.NoError(t, err)
 	require.Equal(t, "x", out)
@@ -355,7 +361,8 @@ func TestOutsideInterrupt_CallingAgainOnlyShortens(t *testing.T) {
 
 func TestOutsideInterrupt_UnusedChangesNothing(t *testing.T) {
 	ctx, _ := WithGraphInterrupt(context.Background())
-	g := fan(t, func(g *Graph[string, string], key string) error { return g.AddLambdaNode(key, keyedSuffix(key)) }, "a", "b")
+	g := fan(t, func(g *Graph[string, string], key string) error { return g.AddLambdaNode(key, keyedSuffix(key)) }, "a",
+		"b")
 	out, err := compiled[string, string](t, g).Invoke(ctx, "x")
 	require.NoError(t, err)
 	require.Equal(t, "[xa][xb]", out)

@@ -34,15 +34,18 @@ func TestPanic_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
 	}{
 		{name: "node", where: "node path: [n]", build: func(t *testing.T) Runnable[string, string] {
 			g := NewGraph[string, string]()
-			require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(context.Context, string) (string, error) { boom(); return "", nil })))
+			require.NoError(t, g.AddLambdaNode("n",
+				InvokableLambda(func(context.Context, string) (string, error) { boom(); return "", nil })))
 			line(t, g, "n")
 			return compiled[string, string](t, g)
 		}},
 		{name: "parallel node", where: "node path: [b]", build: func(t *testing.T) Runnable[string, string] {
 			g := NewGraph[string, string]()
 			require.NoError(t, g.AddLambdaNode("a", keyedSuffix("a")))
-			require.NoError(t, g.AddLambdaNode("b", InvokableLambda(func(context.Context, string) (map[string]any, error) { boom(); return nil, nil })))
-			require.NoError(t, g.AddLambdaNode("j", InvokableLambda(func(context.Context, map[string]any) (string, error) { return "", nil })))
+			require.NoError(t, g.AddLambdaNode("b",
+				InvokableLambda(func(context.Context, string) (map[string]any, error) { boom(); return nil, nil })))
+			require.NoError(t, g.AddLambdaNode("j",
+				InvokableLambda(func(context.Context, map[string]any) (string, error) { return "", nil })))
 			for _, k := range []string{"a", "b"} {
 				require.NoError(t, g.AddEdge(START, k))
 				require.NoError(t, g.AddEdge(k, "j"))
@@ -52,38 +55,51 @@ func TestPanic_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
 		}},
 		{name: "nested node", where: "node path: [sub, n]", build: func(t *testing.T) Runnable[string, string] {
 			inner := NewChain[string, string]()
-			inner.AppendLambda(InvokableLambda(func(context.Context, string) (string, error) { boom(); return "", nil }), WithNodeKey("n"))
+			inner.AppendLambda(InvokableLambda(func(context.Context, string) (string, error) { boom(); return "", nil }),
+				WithNodeKey("n"))
 			g := NewGraph[string, string]()
 			require.NoError(t, g.AddGraphNode("sub", inner))
 			line(t, g, "sub")
 			return compiled[string, string](t, g)
 		}},
 		{name: "pre handler", where: "panic in pre handler: boom", build: func(t *testing.T) Runnable[string, string] {
-			return stateGraph(t, WithStatePreHandler(func(context.Context, string, *panicState) (string, error) { boom(); return "", nil }))
+			return stateGraph(t,
+				WithStatePreHandler(func(context.Context, string, *panicState) (string, error) { boom(); return "", nil }))
 		}},
 		{name: "post handler", where: "panic in post handler: boom", build: func(t *testing.T) Runnable[string, string] {
-			return stateGraph(t, WithStatePostHandler(func(context.Context, string, *panicState) (string, error) { boom(); return "", nil }))
+			return stateGraph(t,
+				WithStatePostHandler(func(context.Context, string, *panicState) (string, error) { boom(); return "", nil }))
 		}},
 		{name: "stream pre handler", where: "panic in pre handler: boom", build: func(t *testing.T) Runnable[string, string] {
-			return stateGraph(t, WithStreamStatePreHandler(func(context.Context, *schema.StreamReader[string], *panicState) (*schema.StreamReader[string], error) {
-				boom()
-				return nil, nil
-			}))
+			return stateGraph(t,
+				WithStreamStatePreHandler(func(
+					context.Context, *schema.StreamReader[string], *panicState,
+				) (*schema.StreamReader[string], error) {
+					boom()
+					return nil, nil
+				}))
 		}},
 		{name: "branch", where: "calculate next step fail, node: n", build: func(t *testing.T) Runnable[string, string] {
 			g := NewGraph[string, string]()
 			require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 			require.NoError(t, g.AddEdge(START, "n"))
-			require.NoError(t, g.AddBranch("n", NewGraphBranch(func(context.Context, string) (string, error) { boom(); return "", nil }, map[string]bool{END: true})))
+			require.NoError(t, g.AddBranch("n",
+				NewGraphBranch(func(context.Context, string) (string, error) { boom(); return "", nil },
+					map[string]bool{END: true})))
 			return compiled[string, string](t, g)
 		}},
-		{name: "stream branch", where: "calculate next step fail, node: n", build: func(t *testing.T) Runnable[string, string] {
-			g := NewGraph[string, string]()
-			require.NoError(t, g.AddLambdaNode("n", suffix("n")))
-			require.NoError(t, g.AddEdge(START, "n"))
-			require.NoError(t, g.AddBranch("n", NewStreamGraphBranch(func(context.Context, *schema.StreamReader[string]) (string, error) { boom(); return "", nil }, map[string]bool{END: true})))
-			return compiled[string, string](t, g)
-		}},
+		{name: "stream branch", where: "calculate next step fail, node: n",
+			build: func(t *testing.T) Runnable[string, string] {
+				g := NewGraph[string, string]()
+				require.NoError(t, g.AddLambdaNode("n", suffix("n")))
+				require.NoError(t, g.AddEdge(START, "n"))
+				require.NoError(t, g.AddBranch("n",
+					NewStreamGraphBranch(func(context.Context, *schema.StreamReader[string]) (string, error) {
+						boom()
+						return "", nil
+					}, map[string]bool{END: true})))
+				return compiled[string, string](t, g)
+			}},
 		{name: "state generator", where: "GraphRunError", build: func(t *testing.T) Runnable[string, string] {
 			g := NewGraph[string, string](WithGenLocalState(func(context.Context) *panicState { boom(); return nil }))
 			require.NoError(t, g.AddLambdaNode("n", suffix("n")))
@@ -92,14 +108,17 @@ func TestPanic_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
 		}},
 		{name: "field mapping extractor", where: "RunError", build: func(t *testing.T) Runnable[string, string] {
 			wf := NewWorkflow[string, string]()
-			wf.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in map[string]any) (string, error) { return "", nil })).
+			wf.AddLambdaNode("n",
+				InvokableLambda(func(_ context.Context, in map[string]any) (string, error) { return "", nil })).
 				AddInput(START, ToField("x", WithCustomExtractor(func(any) (any, error) { boom(); return nil, nil })))
 			wf.End().AddInput("n")
 			return compiled[string, string](t, wf)
 		}},
 		{name: "start callback", where: "boom", opts: []Option{WithCallbacks(callbacks.NewHandlerBuilder().
 			OnStartFn(func(context.Context, *callbacks.RunInfo, callbacks.CallbackInput) context.Context { boom(); return nil }).
-			OnStartWithStreamInputFn(func(context.Context, *callbacks.RunInfo, *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+			OnStartWithStreamInputFn(func(
+				context.Context, *callbacks.RunInfo, *schema.StreamReader[callbacks.CallbackInput],
+			) context.Context {
 				boom()
 				return nil
 			}).Build())}, build: plainGraph},
@@ -126,7 +145,9 @@ func TestPanic_EverywhereIsAnErrorWithItsPlace(t *testing.T) {
 // Rule components/B13.1.8.
 func TestPanic_IsReportedByItsComponent(t *testing.T) {
 	var errs []string
-	handler := callbacks.NewHandlerBuilder().OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
+	handler := callbacks.NewHandlerBuilder().OnErrorFn(func(
+		ctx context.Context, info *callbacks.RunInfo, err error,
+	) context.Context {
 		var p *safe.PanicError
 		require.ErrorAs(t, err, &p)
 		require.ErrorIs(t, err, errBoom)
@@ -152,7 +173,8 @@ func TestPanic_IsReportedByItsComponent(t *testing.T) {
 	}}), WithNodeName("node")))
 	line(t, g, "tools")
 	errs = nil
-	fails(t, compiled[*schema.Message, []*schema.Message](t, g, WithGraphName("graph")), calls("bad"), WithCallbacks(handler))
+	fails(t, compiled[*schema.Message, []*schema.Message](t, g, WithGraphName("graph")), calls("bad"),
+		WithCallbacks(handler))
 	require.Equal(t, []string{"bad", "node", "graph", "bad", "node", "graph"}, errs)
 }
 
@@ -176,7 +198,8 @@ func TestPanic_InAMergeFunction(t *testing.T) {
 	RegisterValuesMergeFunc(func([]mergedByPanic) (mergedByPanic, error) { panic(errBoom) })
 	g := NewGraph[string, mergedByPanic]()
 	for _, k := range []string{"a", "b"} {
-		require.NoError(t, g.AddLambdaNode(k, InvokableLambda(func(context.Context, string) (mergedByPanic, error) { return mergedByPanic{1}, nil })))
+		require.NoError(t, g.AddLambdaNode(k,
+			InvokableLambda(func(context.Context, string) (mergedByPanic, error) { return mergedByPanic{1}, nil })))
 		require.NoError(t, g.AddEdge(START, k))
 		require.NoError(t, g.AddEdge(k, END))
 	}
@@ -194,7 +217,8 @@ func TestPanic_InTheSerializer(t *testing.T) {
 	require.NoError(t, g.AddLambdaNode("n", suffix("n")))
 	line(t, g, "n")
 	s := newStore()
-	r := compiled[string, string](t, g, WithCheckPointStore(s), WithSerializer(panicSerializer{}), WithInterruptBeforeNodes([]string{"n"}))
+	r := compiled[string, string](t, g, WithCheckPointStore(s), WithSerializer(panicSerializer{}),
+		WithInterruptBeforeNodes([]string{"n"}))
 	_, err := r.Invoke(context.Background(), "x", WithCheckPointID("id"))
 	require.ErrorIs(t, err, errBoom)
 	_, ok := ExtractInterruptInfo(err)
@@ -218,31 +242,40 @@ func TestPanic_ErrorsThatPanic(t *testing.T) {
 	graphs := map[string]func(t *testing.T, fails func() error) *Graph[string, string]{
 		"nodes side by side": func(t *testing.T, fails func() error) *Graph[string, string] {
 			return fan(t, func(g *Graph[string, string], key string) error {
-				return g.AddLambdaNode(key, InvokableLambda(func(context.Context, string) (string, error) { return "", fails() }), WithOutputKey(key))
+				return g.AddLambdaNode(key, InvokableLambda(func(context.Context, string) (string, error) { return "", fails() }),
+					WithOutputKey(key))
 			}, "a", "b", "c")
 		},
 		"a pre-handler": func(t *testing.T, fails func() error) *Graph[string, string] {
 			g := NewGraph[string, string](WithGenLocalState(func(context.Context) *counters { return &counters{} }))
-			require.NoError(t, g.AddLambdaNode("n", suffix("n"), WithStatePreHandler(func(context.Context, string, *counters) (string, error) { return "", fails() })))
+			require.NoError(t, g.AddLambdaNode("n", suffix("n"),
+				WithStatePreHandler(func(context.Context, string, *counters) (string, error) { return "", fails() })))
 			line(t, g, "n")
 			return g
 		},
 		"a branch": func(t *testing.T, fails func() error) *Graph[string, string] {
 			g := NewGraph[string, string]()
-			require.NoError(t, g.AddBranch(START, NewGraphBranch(func(context.Context, string) (string, error) { return "", fails() }, map[string]bool{END: true})))
+			require.NoError(t, g.AddBranch(START,
+				NewGraphBranch(func(context.Context, string) (string, error) { return "", fails() }, map[string]bool{END: true})))
 			return g
 		},
 		"tools side by side": func(t *testing.T, fails func() error) *Graph[string, string] {
-			tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{&invokable{"bad", func(context.Context, string, ...tool.Option) (string, error) { return "", fails() }}}})
+			tn := toolsNode(t,
+				ToolsNodeConfig{Tools: []tool.BaseTool{&invokable{"bad",
+					func(context.Context, string, ...tool.Option) (string, error) { return "", fails() }}}})
 			g := NewGraph[string, string]()
-			require.NoError(t, g.AddLambdaNode("calls", InvokableLambda(func(context.Context, string) (*schema.Message, error) { return calls("bad", "bad", "bad"), nil })))
+			require.NoError(t, g.AddLambdaNode("calls",
+				InvokableLambda(func(context.Context, string) (*schema.Message, error) { return calls("bad", "bad", "bad"), nil })))
 			require.NoError(t, g.AddToolsNode("tools", tn))
-			require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(context.Context, []*schema.Message) (string, error) { return "", nil })))
+			require.NoError(t, g.AddLambdaNode("n",
+				InvokableLambda(func(context.Context, []*schema.Message) (string, error) { return "", nil })))
 			line(t, g, "calls", "tools", "n")
 			return g
 		},
 	}
-	listens := WithCallbacks(callbacks.NewHandlerBuilder().OnErrorFn(func(ctx context.Context, _ *callbacks.RunInfo, err error) context.Context {
+	listens := WithCallbacks(callbacks.NewHandlerBuilder().OnErrorFn(func(
+		ctx context.Context, _ *callbacks.RunInfo, err error,
+	) context.Context {
 		_ = errors.Is(err, errBoom)
 		panic(error(bad))
 	}).Build())
@@ -283,7 +316,9 @@ func TestPanic_ComponentsThatCannotSayWhatTheyAre(t *testing.T) {
 		require.ErrorIs(t, err, errBoom)
 	}
 	_, err := NewToolNode(context.Background(), &ToolsNodeConfig{Tools: []tool.BaseTool{echo("e")},
-		ToolCallMiddlewares: []ToolMiddleware{{Invokable: func(InvokableToolEndpoint) InvokableToolEndpoint { panic(errBoom) }}}})
+		ToolCallMiddlewares: []ToolMiddleware{{Invokable: func(InvokableToolEndpoint) InvokableToolEndpoint {
+			panic(errBoom)
+		}}}})
 	require.ErrorIs(t, err, errBoom)
 	require.ErrorContains(t, err, "tool e: ")
 }
@@ -332,14 +367,16 @@ func TestNil_IsAnErrorAtConstruction(t *testing.T) {
 		},
 		"empty key": func(g *Graph[string, string]) error { return g.AddLambdaNode("", suffix("")) },
 		"false end node": func(g *Graph[string, string]) error {
-			return g.AddBranch(START, NewGraphBranch(func(context.Context, string) (string, error) { return END, nil }, map[string]bool{END: false}))
+			return g.AddBranch(START, NewGraphBranch(func(context.Context, string) (string, error) { return END, nil },
+				map[string]bool{END: false}))
 		},
 	}
 	for name, build := range cases {
 		t.Run(name, func(t *testing.T) { require.Error(t, build(NewGraph[string, string]())) })
 	}
 	_, err := AnyLambda[string, string, any](nil, nil, nil, nil)
-	require.EqualError(t, err, "needs to have at least one of four lambda types: invoke/stream/collect/transform, got none")
+	require.EqualError(t, err,
+		"needs to have at least one of four lambda types: invoke/stream/collect/transform, got none")
 	_, err = NewToolNode(context.Background(), nil)
 	require.Error(t, err)
 	_, err = compiled[string, string](t, func() *Graph[string, string] {
@@ -355,7 +392,8 @@ type nilModel struct{ model.BaseChatModel }
 
 func TestNil_StreamFromANodeIsItsError(t *testing.T) {
 	g := NewGraph[string, string]()
-	require.NoError(t, g.AddLambdaNode("n", StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) { return nil, nil })))
+	require.NoError(t, g.AddLambdaNode("n",
+		StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) { return nil, nil })))
 	line(t, g, "n")
 	for _, err := range fails(t, compiled[string, string](t, g), "x") {
 		require.ErrorIs(t, err, errNilStream)
@@ -379,7 +417,8 @@ func TestGoexit_OfANodeOrToolBesideOthers(t *testing.T) {
 			require.ErrorContains(t, err, "node path: [exits]")
 		}
 	}
-	exits := &invokable{"exits", func(context.Context, string, ...tool.Option) (string, error) { runtime.Goexit(); return "", nil }}
+	exits := &invokable{"exits",
+		func(context.Context, string, ...tool.Option) (string, error) { runtime.Goexit(); return "", nil }}
 	for _, limit := range []int{0, 2} {
 		tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{exits, echo("ok")}, MaxParallelCalls: limit})
 		done := make(chan error, 1)

@@ -342,7 +342,9 @@ func (g *propGraph) build(t *testing.T, store CheckPointStore, trace *propTrace)
 		}
 		lambda := InvokableLambda(body)
 		if n.transform {
-			lambda = TransformableLambda(func(ctx context.Context, in *schema.StreamReader[propValue]) (*schema.StreamReader[propValue], error) {
+			lambda = TransformableLambda(func(
+				ctx context.Context, in *schema.StreamReader[propValue],
+			) (*schema.StreamReader[propValue], error) {
 				v, err := concatStream(in)
 				if err != nil {
 					return nil, err
@@ -378,9 +380,12 @@ func (g *propGraph) build(t *testing.T, store CheckPointStore, trace *propTrace)
 			}
 			return chosen
 		}
-		branch := NewGraphMultiBranch(func(_ context.Context, v propValue) (map[string]bool, error) { return keys(v), nil }, ends)
+		branch := NewGraphMultiBranch(func(_ context.Context, v propValue) (map[string]bool, error) { return keys(v), nil },
+			ends)
 		if b.stream {
-			branch = NewStreamGraphMultiBranch(func(_ context.Context, s *schema.StreamReader[propValue]) (map[string]bool, error) {
+			branch = NewStreamGraphMultiBranch(func(
+				_ context.Context, s *schema.StreamReader[propValue],
+			) (map[string]bool, error) {
 				v, err := concatStream(s)
 				return keys(v), err
 			}, ends)

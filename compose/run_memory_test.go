@@ -48,26 +48,28 @@ func memoryGraph(t *testing.T, mode NodeTriggerMode) Runnable[string, map[string
 		require.NoError(t, g.AddLambdaNode(n, work(n), opts...))
 	}
 	require.NoError(t, g.AddEdge(START, "split"))
-	require.NoError(t, g.AddBranch("split", NewGraphMultiBranch(func(ctx context.Context, in string) (map[string]bool, error) {
-		if strings.HasPrefix(in, "strays") {
-			return nil, fmt.Errorf("strayed: %s", in)
-		}
-		if strings.HasPrefix(in, "alone") {
-			return map[string]bool{"right": true}, nil
-		}
-		return map[string]bool{"left": true, "right": true}, nil
-	}, map[string]bool{"left": true, "right": true})))
-	require.NoError(t, g.AddLambdaNode("join", InvokableLambda(func(ctx context.Context, in map[string]any) (map[string]any, error) {
-		return in, ProcessState(ctx, func(_ context.Context, s *memoryState) error {
-			in["seen"] = len(s.seen)
-			for _, seen := range s.seen {
-				if seen != s.seen[0] {
-					return fmt.Errorf("the state is that of %q and %q", s.seen[0], seen)
-				}
+	require.NoError(t, g.AddBranch("split",
+		NewGraphMultiBranch(func(ctx context.Context, in string) (map[string]bool, error) {
+			if strings.HasPrefix(in, "strays") {
+				return nil, fmt.Errorf("strayed: %s", in)
 			}
-			return nil
-		})
-	})))
+			if strings.HasPrefix(in, "alone") {
+				return map[string]bool{"right": true}, nil
+			}
+			return map[string]bool{"left": true, "right": true}, nil
+		}, map[string]bool{"left": true, "right": true})))
+	require.NoError(t, g.AddLambdaNode("join",
+		InvokableLambda(func(ctx context.Context, in map[string]any) (map[string]any, error) {
+			return in, ProcessState(ctx, func(_ context.Context, s *memoryState) error {
+				in["seen"] = len(s.seen)
+				for _, seen := range s.seen {
+					if seen != s.seen[0] {
+						return fmt.Errorf("the state is that of %q and %q", s.seen[0], seen)
+					}
+				}
+				return nil
+			})
+		})))
 	for _, from := range []string{"left", "right"} {
 		require.NoError(t, g.AddEdge(from, "join"))
 	}
@@ -80,7 +82,8 @@ func memoryGraph(t *testing.T, mode NodeTriggerMode) Runnable[string, map[string
 // TestRun_MemoryIsOfOneRunAtATime: runs use memory of runs that ended before them, however those ended. Nothing of one
 // shows in another.
 func TestRun_MemoryIsOfOneRunAtATime(t *testing.T) {
-	kinds := []string{"both", "alone", "strays", "split-fails", "left-fails", "right-panics", "left-asks", "split-asks", "split-panics"}
+	kinds := []string{"both", "alone", "strays", "split-fails", "left-fails", "right-panics", "left-asks", "split-asks",
+		"split-panics"}
 	for _, mode := range []NodeTriggerMode{AnyPredecessor, AllPredecessor} {
 		r := memoryGraph(t, mode)
 		var all sync.WaitGroup
@@ -165,7 +168,8 @@ func allocated() uint64 {
 func passing(t *testing.T, inner AnyGraph) *Graph[string, string] {
 	g := NewGraph[string, string]()
 	if inner == nil {
-		require.NoError(t, g.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in string) (string, error) { return in, nil })))
+		require.NoError(t, g.AddLambdaNode("n",
+			InvokableLambda(func(_ context.Context, in string) (string, error) { return in, nil })))
 	} else {
 		require.NoError(t, g.AddGraphNode("n", inner))
 	}

@@ -20,7 +20,9 @@ type Runnable[I, O any] interface {
 	// Collect takes a stream and gives a value. It closes the stream.
 	Collect(ctx context.Context, input *schema.StreamReader[I], opts ...Option) (output O, err error)
 	// Transform takes a stream, which it closes, and gives a stream, which the caller closes.
-	Transform(ctx context.Context, input *schema.StreamReader[I], opts ...Option) (output *schema.StreamReader[O], err error)
+	Transform(ctx context.Context, input *schema.StreamReader[I],
+		opts ...Option,
+	) (output *schema.StreamReader[O], err error)
 }
 
 type runnable[I, O any] struct{ plan *plan }

@@ -39,7 +39,8 @@ func TestSteps_StartAndEndTakeNoStep(t *testing.T) {
 // nodes that do not concern it.
 // Rule compose/X-4.
 func TestSteps_AStepEndsWhenItsNodesReturned(t *testing.T) {
-	for mode, want := range map[string]time.Duration{"steps": 15 * time.Second, "dag": time.Second, "dag steps": 15 * time.Second} {
+	for mode, want := range map[string]time.Duration{"steps": 15 * time.Second, "dag": time.Second,
+		"dag steps": 15 * time.Second} {
 		t.Run(mode, func(t *testing.T) {
 			forEachRunKind(t, func(t *testing.T, call caller) {
 				synctest.Test(t, func(t *testing.T) {
@@ -57,7 +58,8 @@ func TestSteps_AStepEndsWhenItsNodesReturned(t *testing.T) {
 						return in + "n", nil
 					}), WithOutputKey("next")))
 					require.NoError(t, g.AddLambdaNode("join", joinKeys("slow", "next")))
-					for _, e := range [][2]string{{START, "fast"}, {START, "slow"}, {"fast", "next"}, {"next", "join"}, {"join", END}} {
+					for _, e := range [][2]string{{START, "fast"}, {START, "slow"}, {"fast", "next"}, {"next", "join"},
+						{"join", END}} {
 						require.NoError(t, g.AddEdge(e[0], e[1]))
 					}
 					if mode != "steps" { // there join would run with what came first
@@ -79,24 +81,26 @@ func TestSteps_StreamsContinueAcrossSteps(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			g := NewGraph[string, string]()
 			read := make(chan string)
-			require.NoError(t, g.AddLambdaNode("source", StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
-				sr, sw := schema.Pipe[string](0)
-				go func() {
-					defer sw.Close()
-					sw.Send("1", nil)
-					sw.Send("after "+<-read, nil) // only once the last node has seen the first chunk
-				}()
-				return sr, nil
-			})))
+			require.NoError(t, g.AddLambdaNode("source",
+				StreamableLambda(func(context.Context, string) (*schema.StreamReader[string], error) {
+					sr, sw := schema.Pipe[string](0)
+					go func() {
+						defer sw.Close()
+						sw.Send("1", nil)
+						sw.Send("after "+<-read, nil) // only once the last node has seen the first chunk
+					}()
+					return sr, nil
+				})))
 			require.NoError(t, g.AddLambdaNode("through", streamSuffix("-")))
-			require.NoError(t, g.AddLambdaNode("last", TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
-				first, err := in.Recv()
-				if err != nil {
-					return nil, err
-				}
-				read <- first
-				return in, nil
-			})))
+			require.NoError(t, g.AddLambdaNode("last",
+				TransformableLambda(func(_ context.Context, in *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+					first, err := in.Recv()
+					if err != nil {
+						return nil, err
+					}
+					read <- first
+					return in, nil
+				})))
 			line(t, g, "source", "through", "last")
 			s, err := compiled[string, string](t, g, opts...).Stream(context.Background(), "x")
 			require.NoError(t, err)
@@ -212,7 +216,8 @@ func TestSteps_ANodeFiresOnce(t *testing.T) {
 						require.NoError(t, g.AddLambdaNode(k, sleeper(time.Duration(i)*time.Second, k), WithOutputKey(k)))
 						require.NoError(t, g.AddEdge(START, k))
 						require.NoError(t, g.AddEdge(k, "join"))
-						require.NoError(t, g.AddBranch(k, NewGraphBranch(func(context.Context, kv) (string, error) { return "join", nil }, map[string]bool{"join": true})))
+						require.NoError(t, g.AddBranch(k,
+							NewGraphBranch(func(context.Context, kv) (string, error) { return "join", nil }, map[string]bool{"join": true})))
 					}
 					require.NoError(t, g.AddEdge("join", END))
 					r := compiled[string, string](t, g, modes[mode]...)
@@ -246,15 +251,18 @@ func TestSteps_ASlowStreamDelaysOnlyItsNode(t *testing.T) {
 	handler := func(_ context.Context, v string, _ *counters) (string, error) { return v, nil }
 	cases := map[string]func(g *Graph[string, string]) error{
 		"a pre-handler": func(g *Graph[string, string]) error {
-			return errors.Join(g.AddLambdaNode("slow", slow), g.AddLambdaNode("reads", streamSuffix("r"), WithStatePreHandler(handler), WithOutputKey("reads")),
+			return errors.Join(g.AddLambdaNode("slow", slow),
+				g.AddLambdaNode("reads", streamSuffix("r"), WithStatePreHandler(handler), WithOutputKey("reads")),
 				g.AddEdge("slow", "reads"))
 		},
 		"a post-handler": func(g *Graph[string, string]) error {
-			return errors.Join(g.AddLambdaNode("slow", slow, WithStatePostHandler(handler)), g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
+			return errors.Join(g.AddLambdaNode("slow", slow, WithStatePostHandler(handler)),
+				g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
 				g.AddEdge("slow", "reads"))
 		},
 		"a condition": func(g *Graph[string, string]) error {
-			return errors.Join(g.AddLambdaNode("slow", slow), g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
+			return errors.Join(g.AddLambdaNode("slow", slow),
+				g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
 				g.AddBranch("slow", NewGraphBranch(choose("reads"), map[string]bool{"reads": true})))
 		},
 		"a condition on the stream": func(g *Graph[string, string]) error {
@@ -263,7 +271,8 @@ func TestSteps_ASlowStreamDelaysOnlyItsNode(t *testing.T) {
 				s.Close()
 				return "reads", err
 			}
-			return errors.Join(g.AddLambdaNode("slow", slow), g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
+			return errors.Join(g.AddLambdaNode("slow", slow),
+				g.AddLambdaNode("reads", streamSuffix("r"), WithOutputKey("reads")),
 				g.AddBranch("slow", NewStreamGraphBranch(patient, map[string]bool{"reads": true})))
 		},
 	}
@@ -280,7 +289,8 @@ func TestSteps_ASlowStreamDelaysOnlyItsNode(t *testing.T) {
 					return in, nil
 				}), WithOutputKey("next")))
 				require.NoError(t, g.AddLambdaNode("join", joinKeys("reads", "next")))
-				for _, e := range [][2]string{{START, "slow"}, {START, "fast"}, {"fast", "next"}, {"reads", "join"}, {"next", "join"}, {"join", END}} {
+				for _, e := range [][2]string{{START, "slow"}, {START, "fast"}, {"fast", "next"}, {"reads", "join"},
+					{"next", "join"}, {"join", END}} {
 					require.NoError(t, g.AddEdge(e[0], e[1]))
 				}
 				s, err := compiled[string, string](t, g, WithNodeTriggerMode(AllPredecessor)).Stream(context.Background(), "x")
@@ -317,7 +327,8 @@ func TestSteps_CheckTheContextBetweenSteps(t *testing.T) {
 						ran = append(ran, "also next")
 						return "n", nil
 					})))
-					for _, e := range [][2]string{{START, "cancels"}, {START, "ignores"}, {"cancels", "next"}, {"ignores", "also next"}, {"also next", END}} {
+					for _, e := range [][2]string{{START, "cancels"}, {START, "ignores"}, {"cancels", "next"},
+						{"ignores", "also next"}, {"also next", END}} {
 						require.NoError(t, g.AddEdge(e[0], e[1]))
 					}
 					_, err := call(compiled[string, string](t, g, opts...), ctx)

@@ -37,7 +37,8 @@ func (tt *toolTable) addAliases(aliases map[string]ToolAliasConfig, infos map[st
 			case infos[alias] != nil:
 				return fmt.Errorf("tool '%s': name alias '%s' conflicts with existing tool's canonical name", name, alias)
 			case owner != "" && owner != name:
-				return fmt.Errorf("tool '%s': name alias '%s' conflicts with an alias already registered for tool '%s'", name, alias, owner)
+				return fmt.Errorf("tool '%s': name alias '%s' conflicts with an alias already registered for tool '%s'", name,
+					alias, owner)
 			}
 			owners[alias] = name
 		}
@@ -80,9 +81,11 @@ func argumentAliases(name string, conf map[string][]string, info *schema.ToolInf
 			case alias == key:
 				continue
 			case properties[alias]:
-				return nil, fmt.Errorf("tool '%s' has arg alias '%s' that conflicts with existing schema property '%s'", name, alias, alias)
+				return nil, fmt.Errorf("tool '%s' has arg alias '%s' that conflicts with existing schema property '%s'", name,
+					alias, alias)
 			case taken && other != key:
-				return nil, fmt.Errorf("tool '%s' has conflicting arg alias '%s' mapped to both '%s' and '%s'", name, alias, other, key)
+				return nil, fmt.Errorf("tool '%s' has conflicting arg alias '%s' mapped to both '%s' and '%s'", name, alias, other,
+					key)
 			}
 			canonicals[alias] = key
 		}
@@ -183,7 +186,8 @@ func objectMembers(text string) ([]objectMember, bool) {
 // sameAliases reports whether both mean the same aliases; nil, which stands for others, is the same as nil only.
 func sameAliases(a, b map[string]ToolAliasConfig) bool {
 	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, func(x, y ToolAliasConfig) bool {
-		return slices.Equal(x.NameAliases, y.NameAliases) && maps.EqualFunc(x.ArgumentsAliases, y.ArgumentsAliases, slices.Equal[[]string])
+		return slices.Equal(x.NameAliases, y.NameAliases) && maps.EqualFunc(x.ArgumentsAliases, y.ArgumentsAliases,
+			slices.Equal[[]string])
 	})
 }
 
@@ -191,7 +195,8 @@ func sameAliases(a, b map[string]ToolAliasConfig) bool {
 func cloneAliases(aliases map[string]ToolAliasConfig) map[string]ToolAliasConfig {
 	clones := maps.Clone(aliases)
 	for name, conf := range clones {
-		clone := ToolAliasConfig{NameAliases: slices.Clone(conf.NameAliases), ArgumentsAliases: maps.Clone(conf.ArgumentsAliases)}
+		clone := ToolAliasConfig{NameAliases: slices.Clone(conf.NameAliases),
+			ArgumentsAliases: maps.Clone(conf.ArgumentsAliases)}
 		for key, names := range clone.ArgumentsAliases {
 			clone.ArgumentsAliases[key] = slices.Clone(names)
 		}

@@ -125,18 +125,20 @@ func bindStreamable(
 	t tool.StreamableTool, silent bool, middlewares []ToolMiddleware,
 ) toolCallFunc[*schema.StreamReader[string]] {
 	f := &forms[string, string, tool.Option]{stream: t.StreamableRun, silent: silent}
-	return wrapCall(InternalStreamable, textStreamOutputs, func(ctx context.Context, in *ToolInput) (*schema.StreamReader[string], error) {
-		return f.callStream(ctx, in.Arguments, in.CallOptions)
-	}, middlewares, func(m *ToolMiddleware) StreamableToolMiddleware { return m.Streamable })
+	return wrapCall(InternalStreamable, textStreamOutputs,
+		func(ctx context.Context, in *ToolInput) (*schema.StreamReader[string], error) {
+			return f.callStream(ctx, in.Arguments, in.CallOptions)
+		}, middlewares, func(m *ToolMiddleware) StreamableToolMiddleware { return m.Streamable })
 }
 
 func bindEnhancedInvokable(
 	t tool.EnhancedInvokableTool, silent bool, middlewares []ToolMiddleware,
 ) toolCallFunc[*schema.ToolResult] {
 	f := &forms[*schema.ToolArgument, *schema.ToolResult, tool.Option]{invoke: t.InvokableRun, silent: silent}
-	return wrapCall(InternalEnhancedInvokable, resultOutputs, func(ctx context.Context, in *ToolInput) (*schema.ToolResult, error) {
-		return f.callInvoke(ctx, &schema.ToolArgument{Text: in.Arguments}, in.CallOptions)
-	}, middlewares, func(m *ToolMiddleware) EnhancedInvokableToolMiddleware { return m.EnhancedInvokable })
+	return wrapCall(InternalEnhancedInvokable, resultOutputs,
+		func(ctx context.Context, in *ToolInput) (*schema.ToolResult, error) {
+			return f.callInvoke(ctx, &schema.ToolArgument{Text: in.Arguments}, in.CallOptions)
+		}, middlewares, func(m *ToolMiddleware) EnhancedInvokableToolMiddleware { return m.EnhancedInvokable })
 }
 
 func bindEnhancedStreamable(

@@ -179,7 +179,8 @@ func (b *toolBatch) reportFailure(c *toolCall) {
 type siblingCallError struct{ failed *toolCall }
 
 func (e *siblingCallError) Error() string {
-	return fmt.Sprintf("cancelled because tool[name:%s id:%s] of the same message failed: %v", e.failed.name(), e.failed.callID(), e.failed.err)
+	return fmt.Sprintf("cancelled because tool[name:%s id:%s] of the same message failed: %v", e.failed.name(),
+		e.failed.callID(), e.failed.err)
 }
 
 func (e *siblingCallError) Unwrap() error { return e.failed.err }

@@ -47,13 +47,15 @@ func (o *ToolCallOutput) Join() (err error) {
 func (o *ToolCallOutput) MapText(f func(text string) string) {
 	switch {
 	case o.ResultStream != nil:
-		o.ResultStream = schema.StreamReaderWithConvert(o.ResultStream, func(chunk *schema.ToolResult) (*schema.ToolResult, error) {
-			return mapParts(chunk, f), nil
-		})
+		o.ResultStream = schema.StreamReaderWithConvert(o.ResultStream,
+			func(chunk *schema.ToolResult) (*schema.ToolResult, error) {
+				return mapParts(chunk, f), nil
+			})
 	case o.Result != nil:
 		o.Result = mapParts(o.Result, f)
 	case o.TextStream != nil:
-		o.TextStream = schema.StreamReaderWithConvert(o.TextStream, func(chunk string) (string, error) { return f(chunk), nil })
+		o.TextStream = schema.StreamReaderWithConvert(o.TextStream,
+			func(chunk string) (string, error) { return f(chunk), nil })
 	default:
 		o.Text = f(o.Text)
 	}

@@ -66,7 +66,8 @@ type toolChain[R, O any, E ~func(context.Context, *ToolInput) (*O, error)] struc
 
 // wrapCall puts middlewares around a call; the first one is outermost. pick takes the function for the kind out of one.
 func wrapCall[R, O any, E ~func(context.Context, *ToolInput) (*O, error), W ~func(E) E](
-	form InternalToolForm, forms outputForms[R, O], call toolCallFunc[R], middlewares []ToolMiddleware, pick func(*ToolMiddleware) W,
+	form InternalToolForm, forms outputForms[R, O], call toolCallFunc[R], middlewares []ToolMiddleware,
+	pick func(*ToolMiddleware) W,
 ) toolCallFunc[R] {
 	c := toolChain[R, O, E]{forms: &forms, plain: call}
 	for i := range slices.Backward(middlewares) {

@@ -110,7 +110,8 @@ func TestToolsNode_InterruptsAndAbandonedCallsCancelNoSiblings(t *testing.T) {
 		for form, run := range bothForms {
 			t.Run(name+" "+form, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					asking := &invokable{"ask", func(ctx context.Context, _ string, _ ...tool.Option) (string, error) { return "", ask(ctx) }}
+					asking := &invokable{"ask",
+						func(ctx context.Context, _ string, _ ...tool.Option) (string, error) { return "", ask(ctx) }}
 					tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{slow, asking}})
 					err := run(tn, t.Context(), calls("ask", "slow"))
 					info, ok := IsInterruptRerunError(err)
@@ -174,7 +175,8 @@ func TestToolsNode_ContextsOutliveTheCalls(t *testing.T) {
 					return "", nil
 				}}
 				ctx, cancel := derive(context.WithValue(t.Context(), key{}, "v"))
-				require.NoError(t, bothForms["Invoke"](toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{keep}}), ctx, calls("keep:0", "keep:1")))
+				require.NoError(t, bothForms["Invoke"](toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{keep}}), ctx,
+					calls("keep:0", "keep:1")))
 				for _, c := range kept {
 					require.NoError(t, c.Err())
 					require.Equal(t, "v", c.Value(key{}))
@@ -227,11 +229,15 @@ func TestToolsNode_EarlyCallsAreSiblings(t *testing.T) {
 				}
 				return wait(ctx)
 			}
-			tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{&invokable{"t", func(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
-				return "", act(1, ctx)
-			}}}})
+			tn := toolsNode(t,
+				ToolsNodeConfig{Tools: []tool.BaseTool{&invokable{"t",
+					func(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
+						return "", act(1, ctx)
+					}}}})
 			InternalSetEarlyToolCalls(tn, func(context.Context, *schema.Message) ([]EarlyToolCall, error) {
-				return []EarlyToolCall{func(ctx context.Context) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
+				return []EarlyToolCall{func(
+					ctx context.Context,
+				) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
 					return nil, nil, act(0, ctx)
 				}, nil}, nil
 			})

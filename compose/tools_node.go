@@ -360,7 +360,8 @@ func (b *toolBatch) arguments(c *toolCall, arguments string) (_ string, err erro
 	if handler == nil {
 		return arguments, nil
 	}
-	handled, err := guarded(b.ctx, func(ctx context.Context) (string, error) { return handler(ctx, c.tool.info.Name, arguments) })
+	handled, err := guarded(b.ctx,
+		func(ctx context.Context) (string, error) { return handler(ctx, c.tool.info.Name, arguments) })
 	if err != nil {
 		return "", fmt.Errorf("failed to executed tool[name:%s arguments:%s] arguments handler: %w", c.name(), arguments, err)
 	}

@@ -44,7 +44,9 @@ type streamable struct {
 	run func(ctx context.Context, args string) (*schema.StreamReader[string], error)
 }
 
-func (t *streamable) StreamableRun(ctx context.Context, args string, _ ...tool.Option) (*schema.StreamReader[string], error) {
+func (t *streamable) StreamableRun(
+	ctx context.Context, args string, _ ...tool.Option,
+) (*schema.StreamReader[string], error) {
 	return t.run(ctx, args)
 }
 
@@ -53,7 +55,9 @@ type enhanced struct {
 	run func(ctx context.Context, args string) (*schema.ToolResult, error)
 }
 
-func (t *enhanced) InvokableRun(ctx context.Context, args *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+func (t *enhanced) InvokableRun(
+	ctx context.Context, args *schema.ToolArgument, _ ...tool.Option,
+) (*schema.ToolResult, error) {
 	return t.run(ctx, args.Text)
 }
 
@@ -62,7 +66,9 @@ type enhancedStream struct {
 	run func(ctx context.Context, args string) (*schema.StreamReader[*schema.ToolResult], error)
 }
 
-func (t *enhancedStream) StreamableRun(ctx context.Context, args *schema.ToolArgument, _ ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+func (t *enhancedStream) StreamableRun(
+	ctx context.Context, args *schema.ToolArgument, _ ...tool.Option,
+) (*schema.StreamReader[*schema.ToolResult], error) {
 	return t.run(ctx, args.Text)
 }
 
@@ -72,7 +78,8 @@ func textResult(text string) *schema.ToolResult {
 
 // echo gives back its name and arguments.
 func echo(name string) *invokable {
-	return &invokable{toolBase(name), func(_ context.Context, args string, _ ...tool.Option) (string, error) { return name + args, nil }}
+	return &invokable{toolBase(name),
+		func(_ context.Context, args string, _ ...tool.Option) (string, error) { return name + args, nil }}
 }
 
 func allKinds() []tool.BaseTool {
@@ -81,7 +88,8 @@ func allKinds() []tool.BaseTool {
 		&streamable{"str", func(_ context.Context, args string) (*schema.StreamReader[string], error) {
 			return schema.StreamReaderFromArray([]string{"str", args}), nil
 		}},
-		&enhanced{"enh", func(_ context.Context, args string) (*schema.ToolResult, error) { return textResult("enh" + args), nil }},
+		&enhanced{"enh",
+			func(_ context.Context, args string) (*schema.ToolResult, error) { return textResult("enh" + args), nil }},
 		&enhancedStream{"est", func(_ context.Context, args string) (*schema.StreamReader[*schema.ToolResult], error) {
 			return schema.StreamReaderFromArray([]*schema.ToolResult{textResult("est"), textResult(args)}), nil
 		}},
@@ -93,7 +101,8 @@ func calls(names ...string) *schema.Message {
 	m := schema.AssistantMessage("", nil)
 	for i, n := range names {
 		name, args, _ := strings.Cut(n, ":")
-		m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: fmt.Sprintf("c%d", i), Function: schema.FunctionCall{Name: name, Arguments: args}})
+		m.ToolCalls = append(m.ToolCalls,
+			schema.ToolCall{ID: fmt.Sprintf("c%d", i), Function: schema.FunctionCall{Name: name, Arguments: args}})
 	}
 	return m
 }
@@ -118,7 +127,9 @@ func runTools(t *testing.T, tn *ToolsNode, in *schema.Message, opts ...ToolsNode
 	return out
 }
 
-func runToolsErr(t *testing.T, tn *ToolsNode, in *schema.Message, opts ...ToolsNodeOption) (invokeErr, streamErr error) {
+func runToolsErr(t *testing.T, tn *ToolsNode, in *schema.Message,
+	opts ...ToolsNodeOption,
+) (invokeErr, streamErr error) {
 	t.Helper()
 	_, invokeErr = tn.Invoke(context.Background(), in, opts...)
 	require.Error(t, invokeErr)
@@ -225,10 +236,12 @@ func TestToolsNode_TakesEmptyStreams(t *testing.T) {
 // Rules compose/L-1, compose/L-9.
 func TestToolsNode_RefusesBadInput(t *testing.T) {
 	ran := false
-	tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{&invokable{"inv", func(context.Context, string, ...tool.Option) (string, error) {
-		ran = true
-		return "", nil
-	}}}})
+	tn := toolsNode(t,
+		ToolsNodeConfig{Tools: []tool.BaseTool{&invokable{"inv",
+			func(context.Context, string, ...tool.Option) (string, error) {
+				ran = true
+				return "", nil
+			}}}})
 	for want, in := range map[string]*schema.Message{
 		"expected message role is Assistant, got user": schema.UserMessage("x"),
 		"no tool call found in input message":          schema.AssistantMessage("x", nil),
@@ -260,7 +273,9 @@ func TestToolsNode_HandlesUnknownTools(t *testing.T) {
 func TestToolsNode_ACallHasItsOwnContext(t *testing.T) {
 	var mu sync.Mutex
 	var infos []callbacks.RunInfo
-	handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+	handler := callbacks.NewHandlerBuilder().OnStartFn(func(
+		ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput,
+	) context.Context {
 		mu.Lock()
 		defer mu.Unlock()
 		if info.Component == components.ComponentOfTool {
@@ -280,7 +295,8 @@ func TestToolsNode_ACallHasItsOwnContext(t *testing.T) {
 	g := NewGraph[*schema.Message, []*schema.Message]()
 	require.NoError(t, g.AddToolsNode("tools", toolsNode(t, conf)))
 	line(t, g, "tools")
-	out, err := compiled[*schema.Message, []*schema.Message](t, g, WithGraphName("g")).Invoke(context.Background(), calls("alias:1"), WithCallbacks(handler))
+	out, err := compiled[*schema.Message, []*schema.Message](t, g, WithGraphName("g")).Invoke(context.Background(),
+		calls("alias:1"), WithCallbacks(handler))
 	require.NoError(t, err)
 	require.Equal(t, "c0 runnable:g;node:tools;tool:alias:c0", out[0].Content)
 	require.Equal(t, "alias", out[0].ToolName)
@@ -320,7 +336,8 @@ func TestToolsNode_ReturnsTheFirstFailureByIndex(t *testing.T) {
 		asking := &invokable{"ask", func(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
 			return "", tool.Interrupt(ctx, "q")
 		}}
-		a, b := runToolsErr(t, toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{failing, asking}}), calls("ask", "bad:late", "bad:early"))
+		a, b := runToolsErr(t, toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{failing, asking}}),
+			calls("ask", "bad:late", "bad:early"))
 		require.EqualError(t, a, "failed to invoke tool[name:bad id:c1]: late")
 		require.EqualError(t, b, "failed to stream tool call c1: late")
 	})
@@ -338,11 +355,13 @@ func TestToolsNode_PanicsInAnyCallAreErrors(t *testing.T) {
 		}
 	}
 	for name, conf := range map[string]ToolsNodeConfig{
-		"middleware": {Tools: []tool.BaseTool{echo("ok")}, ToolCallMiddlewares: []ToolMiddleware{{Invokable: func(InvokableToolEndpoint) InvokableToolEndpoint {
-			return func(context.Context, *ToolInput) (*ToolOutput, error) { panic(errBoom) }
-		}}}},
-		"arguments handler": {Tools: []tool.BaseTool{echo("ok")}, ToolArgumentsHandler: func(context.Context, string, string) (string, error) { panic(errBoom) }},
-		"unknown handler":   {UnknownToolsHandler: func(context.Context, string, string) (string, error) { panic(errBoom) }},
+		"middleware": {Tools: []tool.BaseTool{echo("ok")},
+			ToolCallMiddlewares: []ToolMiddleware{{Invokable: func(InvokableToolEndpoint) InvokableToolEndpoint {
+				return func(context.Context, *ToolInput) (*ToolOutput, error) { panic(errBoom) }
+			}}}},
+		"arguments handler": {Tools: []tool.BaseTool{echo("ok")},
+			ToolArgumentsHandler: func(context.Context, string, string) (string, error) { panic(errBoom) }},
+		"unknown handler": {UnknownToolsHandler: func(context.Context, string, string) (string, error) { panic(errBoom) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := runToolsErr(t, toolsNode(t, conf), calls("ok"))
@@ -362,7 +381,8 @@ func TestToolsNode_SequentialStopsAtAFailure(t *testing.T) {
 		}
 		return "", nil
 	}}
-	_, err := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{tl}, ExecuteSequentially: true}).Invoke(context.Background(), calls("t:1", "t:bad", "t:3"))
+	_, err := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{tl},
+		ExecuteSequentially: true}).Invoke(context.Background(), calls("t:1", "t:bad", "t:3"))
 	require.ErrorIs(t, err, errBoom)
 	require.Equal(t, []string{"1", "bad"}, ran)
 }
@@ -421,7 +441,8 @@ func TestToolsNode_MiddlewaresWrapTheCall(t *testing.T) {
 			},
 		}
 	}
-	conf := ToolsNodeConfig{Tools: allKinds(), ToolCallMiddlewares: []ToolMiddleware{mark("1"), {}, mark("2")}, ExecuteSequentially: true}
+	conf := ToolsNodeConfig{Tools: allKinds(), ToolCallMiddlewares: []ToolMiddleware{mark("1"), {}, mark("2")},
+		ExecuteSequentially: true}
 	tn := toolsNode(t, conf)
 	conf.ToolCallMiddlewares[0] = ToolMiddleware{} // the node has its own copy
 	out, err := tn.Invoke(context.Background(), calls("inv:x", "str:x", "enh:x", "est:x"))
@@ -508,7 +529,8 @@ func TestToolsNode_NamedMiddlewaresAreBlamed(t *testing.T) {
 		"guilty": "failed to invoke tool[name:t id:c0]: tool middleware 'guilty': panic error: oops",
 		"":       "failed to invoke tool[name:t id:c0]: panic error: oops",
 	} {
-		tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{echo("t")}, ToolCallMiddlewares: []ToolMiddleware{passes, panics(name)}})
+		tn := toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{echo("t")},
+			ToolCallMiddlewares: []ToolMiddleware{passes, panics(name)}})
 		_, err := tn.Invoke(context.Background(), calls("t"))
 		require.EqualError(t, err, want)
 	}
@@ -517,8 +539,9 @@ func TestToolsNode_NamedMiddlewaresAreBlamed(t *testing.T) {
 // Rules compose/L-10, compose/L-11.
 func TestToolsNode_RenamesThenHandlesArguments(t *testing.T) {
 	conf := ToolsNodeConfig{
-		Tools:       []tool.BaseTool{echo("w")},
-		ToolAliases: map[string]ToolAliasConfig{"w": {NameAliases: []string{"weather"}, ArgumentsAliases: map[string][]string{"city": {"town", "place"}}}, "absent": {NameAliases: []string{"w"}}},
+		Tools: []tool.BaseTool{echo("w")},
+		ToolAliases: map[string]ToolAliasConfig{"w": {NameAliases: []string{"weather"},
+			ArgumentsAliases: map[string][]string{"city": {"town", "place"}}}, "absent": {NameAliases: []string{"w"}}},
 	}
 	for in, want := range map[string]string{
 		`{"town":"Oslo","days":3}`:         `{"city":"Oslo","days":3}`,
@@ -556,10 +579,13 @@ func TestToolsNode_RefusesConflictingAliases(t *testing.T) {
 		"tool 'a' has arg alias 'days' that conflicts with existing schema property 'days'":                        {"a": {ArgumentsAliases: map[string][]string{"city": {"days"}}}},
 		"tool 'a' has conflicting arg alias 'x' mapped to both 'city' and 'days'":                                  {"a": {ArgumentsAliases: map[string][]string{"city": {"x"}, "days": {"x"}}}},
 	} {
-		_, err := NewToolNode(context.Background(), &ToolsNodeConfig{Tools: []tool.BaseTool{echo("a"), echo("b")}, ToolAliases: aliases})
+		_, err := NewToolNode(context.Background(),
+			&ToolsNodeConfig{Tools: []tool.BaseTool{echo("a"), echo("b")}, ToolAliases: aliases})
 		require.EqualError(t, err, want)
 	}
-	_, err := NewToolNode(context.Background(), &ToolsNodeConfig{Tools: []tool.BaseTool{echo("a")}, ToolAliases: map[string]ToolAliasConfig{"a": {NameAliases: []string{"a"}}}})
+	_, err := NewToolNode(context.Background(),
+		&ToolsNodeConfig{Tools: []tool.BaseTool{echo("a")},
+			ToolAliases: map[string]ToolAliasConfig{"a": {NameAliases: []string{"a"}}}})
 	require.NoError(t, err, "a tool's own name as alias is fine")
 }
 
@@ -590,7 +616,8 @@ func TestToolsNode_CallOptionsReplaceToolsAndAliases(t *testing.T) {
 		}}},
 		ToolAliases: map[string]ToolAliasConfig{"a": {NameAliases: []string{"A"}}, "other": {NameAliases: []string{"O"}}},
 	})
-	require.Equal(t, "x!2", runTools(t, tn, calls("a:x"), WithToolOption(withSuffix), WithToolOption(tool.Option{}))[0].Content)
+	require.Equal(t, "x!2", runTools(t, tn, calls("a:x"), WithToolOption(withSuffix),
+		WithToolOption(tool.Option{}))[0].Content)
 
 	list := WithToolList(other)
 	require.Equal(t, "otherx", runTools(t, tn, calls("O:x"), list)[0].Content, "the node's aliases apply to the list")
@@ -624,7 +651,8 @@ func TestToolsNode_CallOptionsReplaceToolsAndAliases(t *testing.T) {
 // Rule compose/L-16.
 func TestToolsNode_TheLastOfANameWins(t *testing.T) {
 	second := &invokable{"a", func(context.Context, string, ...tool.Option) (string, error) { return "second", nil }}
-	require.Equal(t, "second", runTools(t, toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{echo("a"), second}}), calls("a"))[0].Content)
+	require.Equal(t, "second", runTools(t, toolsNode(t, ToolsNodeConfig{Tools: []tool.BaseTool{echo("a"), second}}),
+		calls("a"))[0].Content)
 }
 
 // Calls that asked for an interrupt run again, with their state and data; the others do not.
@@ -657,7 +685,8 @@ func TestToolsNode_ResumesOnlyTheOpenCalls(t *testing.T) {
 					}},
 				}
 				g := NewGraph[*schema.Message, []*schema.Message]()
-				require.NoError(t, g.AddToolsNode("tools", toolsNode(t, ToolsNodeConfig{Tools: tools, ExecuteSequentially: sequential})))
+				require.NoError(t, g.AddToolsNode("tools",
+					toolsNode(t, ToolsNodeConfig{Tools: tools, ExecuteSequentially: sequential})))
 				line(t, g, "tools")
 				r := compiled[*schema.Message, []*schema.Message](t, g, WithCheckPointStore(newStore()))
 				run := func(ctx context.Context) ([]*schema.Message, error) {
@@ -706,17 +735,21 @@ func TestToolsNode_ResumesOnlyTheOpenCalls(t *testing.T) {
 func TestToolsNode_UsesTheResultsOfTheProvider(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		var ran atomic.Int32
-		tn := toolsNode(t, ToolsNodeConfig{ExecuteSequentially: sequential, Tools: []tool.BaseTool{&invokable{"t", func(_ context.Context, args string, _ ...tool.Option) (string, error) {
-			ran.Add(1)
-			return "ran" + args, nil
-		}}}})
-		InternalSetToolExecutionProvider(tn, func(_ context.Context, in *schema.Message) (map[string]*schema.StreamReader[string], map[string]*schema.StreamReader[*schema.ToolResult], error) {
-			if in.Content == "fail" {
-				return nil, nil, errBoom
-			}
-			return map[string]*schema.StreamReader[string]{"c0": schema.StreamReaderFromArray([]string{"ear", "ly"})},
-				map[string]*schema.StreamReader[*schema.ToolResult]{"c2": schema.StreamReaderFromArray([]*schema.ToolResult{textResult("en"), textResult("h")})}, nil
-		})
+		tn := toolsNode(t, ToolsNodeConfig{ExecuteSequentially: sequential,
+			Tools: []tool.BaseTool{&invokable{"t", func(_ context.Context, args string, _ ...tool.Option) (string, error) {
+				ran.Add(1)
+				return "ran" + args, nil
+			}}}})
+		InternalSetToolExecutionProvider(tn,
+			func(
+				_ context.Context, in *schema.Message,
+			) (map[string]*schema.StreamReader[string], map[string]*schema.StreamReader[*schema.ToolResult], error) {
+				if in.Content == "fail" {
+					return nil, nil, errBoom
+				}
+				return map[string]*schema.StreamReader[string]{"c0": schema.StreamReaderFromArray([]string{"ear", "ly"})},
+					map[string]*schema.StreamReader[*schema.ToolResult]{"c2": schema.StreamReaderFromArray([]*schema.ToolResult{textResult("en"), textResult("h")})}, nil
+			})
 		out := runTools(t, tn, calls("t:0", "t:1", "t:2"))
 		require.Equal(t, []string{"early", "ran1", "enh"}, []string{textOf(out[0]), textOf(out[1]), textOf(out[2])})
 		require.EqualValues(t, 2, ran.Load())
@@ -736,7 +769,8 @@ func TestToolsNode_UsesTheResultsOfTheProvider(t *testing.T) {
 
 // Rule compose/L-19.
 func TestToolsNode_RunsASingleCall(t *testing.T) {
-	tn := toolsNode(t, ToolsNodeConfig{Tools: allKinds(), ToolAliases: map[string]ToolAliasConfig{"inv": {NameAliases: []string{"alias"}}}})
+	tn := toolsNode(t, ToolsNodeConfig{Tools: allKinds(),
+		ToolAliases: map[string]ToolAliasConfig{"inv": {NameAliases: []string{"alias"}}}})
 	call := func(name string) schema.ToolCall {
 		return schema.ToolCall{ID: "id", Function: schema.FunctionCall{Name: name, Arguments: "x"}}
 	}
@@ -761,13 +795,16 @@ func TestAgenticToolsNode_ConvertsCallsAndResults(t *testing.T) {
 	picture := &enhanced{"pic", func(context.Context, string) (*schema.ToolResult, error) {
 		return &schema.ToolResult{Parts: []schema.ToolOutputPart{
 			{Type: schema.ToolPartTypeText, Text: "a picture", Extra: map[string]any{"k": 1}},
-			{Type: schema.ToolPartTypeImage, Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}}},
+			{Type: schema.ToolPartTypeImage,
+				Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}}},
 		}}, nil
 	}}
 	finder := &enhanced{"find", func(context.Context, string) (*schema.ToolResult, error) {
-		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: &schema.ToolSearchResult{}}}}, nil
+		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeToolSearchResult,
+			ToolSearchResult: &schema.ToolSearchResult{}}}}, nil
 	}}
-	tn, err := NewAgenticToolsNode(context.Background(), &ToolsNodeConfig{Tools: []tool.BaseTool{echo("inv"), picture, finder}})
+	tn, err := NewAgenticToolsNode(context.Background(),
+		&ToolsNodeConfig{Tools: []tool.BaseTool{echo("inv"), picture, finder}})
 	require.NoError(t, err)
 	in := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{
 		nil,
@@ -880,7 +917,8 @@ func TestToolsNode_ReplaysCallsWithoutIDs(t *testing.T) {
 				}
 				out, err = r.Invoke(BatchResumeWithData(context.Background(), data), nil, WithCheckPointID("id"))
 			}
-			require.Equal(t, []string{"a is a", "b is b", "c is c"}, []string{out[0].Content, out[1].Content, out[2].Content}, name)
+			require.Equal(t, []string{"a is a", "b is b", "c is c"}, []string{out[0].Content, out[1].Content, out[2].Content},
+				name)
 		}
 	}
 }

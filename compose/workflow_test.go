@@ -45,23 +45,30 @@ func TestWorkflow_CompileReportsTheFirstError(t *testing.T) {
 		rule, want string
 		build      func(wf flow)
 	}{
-		{"compose/B-1", "node 'end' is reserved, cannot add manually", func(wf flow) { wf.AddLambdaNode(END, toMap).AddInput(START) }},
+		{"compose/B-1", "node 'end' is reserved, cannot add manually",
+			func(wf flow) { wf.AddLambdaNode(END, toMap).AddInput(START) }},
 		{"compose/W-2: adders return a node all the same", "node 'a' already present", func(wf flow) {
 			wf.AddLambdaNode("a", toMap).AddInput(START)
 			wf.AddLambdaNode("a", toMap).AddInput(START).AddDependency(START).SetStaticValue(FieldPath{"k"}, 1)
 			wf.End().AddInput("a")
 		}},
-		{"compose/W-2", "control edge[start]-[end] have been added yet", func(wf flow) { wf.End().AddInput(START, ToField("a")).AddInput(START, ToField("b")) }},
+		{"compose/W-2", "control edge[start]-[end] have been added yet",
+			func(wf flow) { wf.End().AddInput(START, ToField("a")).AddInput(START, ToField("b")) }},
 		{"compose/W-2", "data edge[start]-[end] have been added yet", func(wf flow) {
-			wf.End().AddInput(START, ToField("a")).AddInputWithOptions(START, []*FieldMapping{ToField("b")}, WithNoDirectDependency())
+			wf.End().AddInput(START, ToField("a")).AddInputWithOptions(START, []*FieldMapping{ToField("b")},
+				WithNoDirectDependency())
 		}},
-		{"compose/W-13: before the missing START and END", "edge start node 'nobody' needs to be added to graph first", func(wf flow) { wf.AddLambdaNode("a", toMap).AddInput("nobody") }},
-		{"compose/W-13", "edge start node 'nobody' needs to be added to graph first", func(wf flow) { wf.End().AddInput("nobody") }},
+		{"compose/W-13: before the missing START and END", "edge start node 'nobody' needs to be added to graph first",
+			func(wf flow) { wf.AddLambdaNode("a", toMap).AddInput("nobody") }},
+		{"compose/W-13", "edge start node 'nobody' needs to be added to graph first",
+			func(wf flow) { wf.End().AddInput("nobody") }},
 		{"compose/W-13", "branch start node 'nobody' needs to be added to graph first", func(wf flow) {
-			wf.AddBranch("nobody", NewGraphBranch(func(context.Context, kv) (string, error) { return END, nil }, map[string]bool{END: true}))
+			wf.AddBranch("nobody", NewGraphBranch(func(context.Context, kv) (string, error) { return END, nil },
+				map[string]bool{END: true}))
 		}},
 		{"compose/W-13", "branch end node 'nobody' needs to be added to graph first", func(wf flow) {
-			wf.AddBranch(START, NewGraphBranch(func(context.Context, kv) (string, error) { return END, nil }, map[string]bool{"nobody": true}))
+			wf.AddBranch(START, NewGraphBranch(func(context.Context, kv) (string, error) { return END, nil },
+				map[string]bool{"nobody": true}))
 		}},
 		{"compose/W-13", "DAG is invalid, has loop: [a->b->a]", func(wf flow) {
 			wf.AddLambdaNode("a", toMap).AddInput("b").AddDependency(START)
@@ -73,7 +80,8 @@ func TestWorkflow_CompileReportsTheFirstError(t *testing.T) {
 			wf.End().AddInput("a")
 		}},
 		{"compose/B-9", "end node not set", func(wf flow) { wf.AddLambdaNode("a", toMap).AddInput(START) }},
-		{"a nil mapping", "node 'end': field mapping from node 'start' is nil", func(wf flow) { wf.End().AddInput(START, nil) }},
+		{"a nil mapping", "node 'end': field mapping from node 'start' is nil",
+			func(wf flow) { wf.End().AddInput(START, nil) }},
 		{"a nil branch", "branch of node 'start': the branch is nil", func(wf flow) {
 			wf.AddBranch(START, nil)
 			wf.End().AddInput(START)
@@ -86,7 +94,8 @@ func TestWorkflow_CompileReportsTheFirstError(t *testing.T) {
 			wf.AddPassthroughNode("p").AddInput(START, FromField("k"))
 			wf.End().AddInput("p", ToField("x"))
 		}},
-		{"compose/W-11", "static value of node 'end': the path is empty", func(wf flow) { wf.End().AddInput(START).SetStaticValue(nil, 1) }},
+		{"compose/W-11", "static value of node 'end': the path is empty",
+			func(wf flow) { wf.End().AddInput(START).SetStaticValue(nil, 1) }},
 	}
 	for _, c := range cases {
 		t.Run(c.want, func(t *testing.T) {
@@ -196,11 +205,13 @@ func TestWorkflow_AllSourcesSkipped(t *testing.T) {
 		return compiled[string, string](t, wf)
 	}
 	forms4(t, build(func(wf *Workflow[string, string]) *WorkflowNode {
-		return wf.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in box) (string, error) { return in.V + "|" + in.Fixed, nil })).
+		return wf.AddLambdaNode("n",
+			InvokableLambda(func(_ context.Context, in box) (string, error) { return in.V + "|" + in.Fixed, nil })).
 			SetStaticValue(FieldPath{"Fixed"}, "f")
 	}, ToField("V")), "x", "|f")
 	forms4(t, build(func(wf *Workflow[string, string]) *WorkflowNode {
-		return wf.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in *box) (string, error) { return in.V + "|" + in.Fixed, nil }))
+		return wf.AddLambdaNode("n",
+			InvokableLambda(func(_ context.Context, in *box) (string, error) { return in.V + "|" + in.Fixed, nil }))
 	}, ToField("V")), "x", "|")
 	forms4(t, build(func(wf *Workflow[string, string]) *WorkflowNode {
 		return wf.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in map[string]string) (string, error) {
@@ -211,7 +222,8 @@ func TestWorkflow_AllSourcesSkipped(t *testing.T) {
 		}))
 	}, ToField("V")), "x", "empty")
 	forms4(t, build(func(wf *Workflow[string, string]) *WorkflowNode {
-		return wf.AddLambdaNode("n", InvokableLambda(func(_ context.Context, in string) (string, error) { return "<" + in + ">", nil }))
+		return wf.AddLambdaNode("n",
+			InvokableLambda(func(_ context.Context, in string) (string, error) { return "<" + in + ">", nil }))
 	}, nil), "x", "<>")
 }
 
@@ -223,7 +235,8 @@ func TestWorkflow_StreamFanInWithSourceEOF(t *testing.T) {
 		wf.AddLambdaNode(k, suffix(k)).AddInput(START)
 		wf.End().AddInput(k, ToField(k))
 	}
-	r := compiled[string, kv](t, wf, WithFanInMergeConfig(map[string]FanInMergeConfig{END: {StreamMergeWithSourceEOF: true}}))
+	r := compiled[string, kv](t, wf,
+		WithFanInMergeConfig(map[string]FanInMergeConfig{END: {StreamMergeWithSourceEOF: true}}))
 	s, err := r.Stream(context.Background(), "x")
 	require.NoError(t, err)
 	defer s.Close()

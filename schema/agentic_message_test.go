@@ -20,7 +20,8 @@ func onePayloadEach() []*ContentBlock {
 		NewContentBlock(&UserInputVideo{}), NewContentBlock(&UserInputFile{}),
 		NewContentBlock(&AssistantGenText{}), NewContentBlock(&AssistantGenImage{}), NewContentBlock(&AssistantGenAudio{}),
 		NewContentBlock(&AssistantGenVideo{}),
-		NewContentBlock(&FunctionToolCall{}), NewContentBlock(&FunctionToolResult{}), NewContentBlock(&ToolSearchFunctionToolResult{}),
+		NewContentBlock(&FunctionToolCall{}), NewContentBlock(&FunctionToolResult{}),
+		NewContentBlock(&ToolSearchFunctionToolResult{}),
 		NewContentBlock(&ServerToolCall{}), NewContentBlock(&ServerToolResult{}),
 		NewContentBlock(&MCPToolCall{}), NewContentBlock(&MCPToolResult{}), NewContentBlock(&MCPListToolsResult{}),
 		NewContentBlock(&MCPToolApprovalRequest{}), NewContentBlock(&MCPToolApprovalResponse{}),
@@ -72,8 +73,10 @@ func TestNewContentBlockChunk_SetsStreamingMeta(t *testing.T) {
 // Rule schema/A3.
 func TestAgenticMessage_ConstructorsMakeOneTextBlock(t *testing.T) {
 	block := &ContentBlock{Type: ContentBlockTypeUserInputText, UserInputText: &UserInputText{Text: "x"}}
-	require.Equal(t, &AgenticMessage{Role: AgenticRoleTypeSystem, ContentBlocks: []*ContentBlock{block}}, SystemAgenticMessage("x"))
-	require.Equal(t, &AgenticMessage{Role: AgenticRoleTypeUser, ContentBlocks: []*ContentBlock{block}}, UserAgenticMessage("x"))
+	require.Equal(t, &AgenticMessage{Role: AgenticRoleTypeSystem, ContentBlocks: []*ContentBlock{block}},
+		SystemAgenticMessage("x"))
+	require.Equal(t, &AgenticMessage{Role: AgenticRoleTypeUser, ContentBlocks: []*ContentBlock{block}},
+		UserAgenticMessage("x"))
 	result := FunctionToolResultAgenticMessage("id", "tool", "r")
 	require.Equal(t, AgenticRoleTypeUser, result.Role)
 	require.Equal(t, &FunctionToolResult{CallID: "id", Name: "tool", Content: []*FunctionToolResultContentBlock{
@@ -88,9 +91,11 @@ func TestAgenticMessage_JSON(t *testing.T) {
 	m := &AgenticMessage{
 		Role: AgenticRoleTypeAssistant,
 		ContentBlocks: []*ContentBlock{
-			NewContentBlockChunk(&AssistantGenText{Text: "t", OpenAIExtension: &openai.AssistantGenTextExtension{}, ClaudeExtension: &claude.AssistantGenTextExtension{}}, &StreamingMeta{}),
+			NewContentBlockChunk(&AssistantGenText{Text: "t", OpenAIExtension: &openai.AssistantGenTextExtension{},
+				ClaudeExtension: &claude.AssistantGenTextExtension{}}, &StreamingMeta{}),
 			NewContentBlock(&UserInputImage{Base64Data: "b", MIMEType: "m"}),
-			NewContentBlock(&FunctionToolCall{}), NewContentBlock(&MCPToolApprovalResponse{}), NewContentBlock(&MCPListToolsResult{Tools: []*MCPListToolsItem{{}}}),
+			NewContentBlock(&FunctionToolCall{}), NewContentBlock(&MCPToolApprovalResponse{}),
+			NewContentBlock(&MCPListToolsResult{Tools: []*MCPListToolsItem{{}}}),
 		},
 		ResponseMeta: &AgenticResponseMeta{OpenAIExtension: &openai.ResponseMetaExtension{ID: "i"}},
 	}

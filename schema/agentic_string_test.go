@@ -18,9 +18,11 @@ func goldenMessage() *AgenticMessage {
 	return &AgenticMessage{
 		Role: AgenticRoleTypeAssistant,
 		ContentBlocks: []*ContentBlock{
-			NewContentBlockChunk(&Reasoning{Text: "step one\nstep two", Signature: strings.Repeat("s", 60)}, &StreamingMeta{Index: 0}),
+			NewContentBlockChunk(&Reasoning{Text: "step one\nstep two", Signature: strings.Repeat("s", 60)},
+				&StreamingMeta{Index: 0}),
 			NewContentBlock(&UserInputText{Text: "hello"}),
-			NewContentBlock(&UserInputImage{URL: "https://example.com/" + strings.Repeat("u", 100), Base64Data: image, MIMEType: "image/png", Detail: ImageURLDetailHigh}),
+			NewContentBlock(&UserInputImage{URL: "https://example.com/" + strings.Repeat("u", 100), Base64Data: image,
+				MIMEType: "image/png", Detail: ImageURLDetailHigh}),
 			nil,
 			NewContentBlock(&UserInputAudio{Base64Data: "audio_data", MIMEType: "audio/wav"}),
 			NewContentBlock(&UserInputVideo{URL: "https://example.com/v"}),
@@ -33,14 +35,18 @@ func goldenMessage() *AgenticMessage {
 			NewContentBlock(&FunctionToolResult{CallID: "c1", Name: "f", Content: []*FunctionToolResultContentBlock{
 				{Type: FunctionToolResultContentBlockTypeText, Text: &UserInputText{Text: "done"}},
 				nil,
-				{Type: FunctionToolResultContentBlockTypeImage, Image: &UserInputImage{URL: "https://example.com/i", MIMEType: "image/png"}},
+				{Type: FunctionToolResultContentBlockTypeImage,
+					Image: &UserInputImage{URL: "https://example.com/i", MIMEType: "image/png"}},
 				{Type: FunctionToolResultContentBlockTypeFile},
 			}}),
-			NewContentBlock(&ServerToolCall{Name: "web_search", CallID: "s1", Arguments: map[string]any{"query": "<a>", "limit": 2}}),
+			NewContentBlock(&ServerToolCall{Name: "web_search", CallID: "s1",
+				Arguments: map[string]any{"query": "<a>", "limit": 2}}),
 			NewContentBlock(&ServerToolResult{Name: "web_search", Content: []string{"r1", "r2"}}),
 			NewContentBlock(&MCPToolCall{ServerLabel: "srv", CallID: "m1", Name: "t", Arguments: "{}"}),
-			NewContentBlock(&MCPToolResult{ServerLabel: "srv", CallID: "m1", Name: "t", Content: "x", Error: &MCPToolCallError{Code: &code, Message: "not found"}}),
-			NewContentBlock(&MCPListToolsResult{ServerLabel: "srv", Tools: []*MCPListToolsItem{{Name: "t", Description: "does t"}, nil}, Error: "partial"}),
+			NewContentBlock(&MCPToolResult{ServerLabel: "srv", CallID: "m1", Name: "t", Content: "x",
+				Error: &MCPToolCallError{Code: &code, Message: "not found"}}),
+			NewContentBlock(&MCPListToolsResult{ServerLabel: "srv",
+				Tools: []*MCPListToolsItem{{Name: "t", Description: "does t"}, nil}, Error: "partial"}),
 			NewContentBlock(&MCPToolApprovalRequest{ServerLabel: "srv", ID: "q1", Name: "t", Arguments: "{}"}),
 			NewContentBlock(&MCPToolApprovalResponse{ApprovalRequestID: "q1", Approve: true, Reason: "fine"}),
 		},
@@ -67,7 +73,8 @@ func TestAgenticMessageString_ListsBlocksAndUsage(t *testing.T) {
 // Rule schema/A31.
 func TestContentBlockString_EndsWithTheStreamIndex(t *testing.T) {
 	require.Equal(t, "type: new\n", (&ContentBlock{Type: "new", UserInputText: &UserInputText{Text: "t"}}).String())
-	require.Equal(t, "type: reasoning\n      stream_index: 0\n", NewContentBlockChunk[Reasoning](nil, &StreamingMeta{}).String())
+	require.Equal(t, "type: reasoning\n      stream_index: 0\n",
+		NewContentBlockChunk[Reasoning](nil, &StreamingMeta{}).String())
 }
 
 // Rules schema/A32, schema/B15.4.5.
@@ -77,13 +84,16 @@ func TestContentString_ShowsEveryKindOfPayload(t *testing.T) {
 		want string
 	}{
 		{&Reasoning{}, "      text: \n"},
-		{&Reasoning{Signature: strings.Repeat("é", 30)}, "      text: \n      signature: " + strings.Repeat("é", 25) + "...\n"},
-		{&Reasoning{Signature: "a" + strings.Repeat("é", 30)}, "      text: \n      signature: a" + strings.Repeat("é", 24) + "...\n"},
+		{&Reasoning{Signature: strings.Repeat("é", 30)},
+			"      text: \n      signature: " + strings.Repeat("é", 25) + "...\n"},
+		{&Reasoning{Signature: "a" + strings.Repeat("é", 30)},
+			"      text: \n      signature: a" + strings.Repeat("é", 24) + "...\n"},
 		{&Reasoning{Signature: strings.Repeat("s", 50)}, "      text: \n      signature: " + strings.Repeat("s", 50) + "\n"},
 		{&UserInputImage{}, ""},
 		{&UserInputImage{URL: strings.Repeat("u", 101)}, "      url: " + strings.Repeat("u", 100) + "...\n"},
 		{&UserInputAudio{Base64Data: "audio_data"}, "      base64_data: audio_data... (10 bytes)\n"},
-		{&AssistantGenImage{Base64Data: strings.Repeat("iVBORw0KGgoAAAANSUhEUgAA", 4)}, "      base64_data: iVBORw0KGgoAAAANSUhE...... (96 bytes)\n"},
+		{&AssistantGenImage{Base64Data: strings.Repeat("iVBORw0KGgoAAAANSUhEUgAA", 4)},
+			"      base64_data: iVBORw0KGgoAAAANSUhE...... (96 bytes)\n"},
 		{&UserInputFile{}, ""},
 		{&FunctionToolCall{}, "      call_id: \n      name: \n      arguments: \n"},
 		{&FunctionToolResult{Content: []*FunctionToolResultContentBlock{}}, "      call_id: \n      name: \n"},
@@ -93,11 +103,14 @@ func TestContentString_ShowsEveryKindOfPayload(t *testing.T) {
 		{&ServerToolCall{Arguments: math.Inf(1)}, "      name: \n      arguments: +Inf\n"},
 		{&ServerToolCall{Arguments: panicking{}}, "      name: \n      arguments: {}\n"},
 		{&ServerToolResult{Content: "a\nb"}, "      name: \n      content: a\nb\n"},
-		{&ServerToolResult{Content: map[string]any{"b": "<&>", "a": 1}}, "      name: \n      content: {\n  \"a\": 1,\n  \"b\": \"<&>\"\n}\n"},
-		{&MCPToolResult{Error: &MCPToolCallError{Message: "m"}}, "      call_id: \n      name: \n      content: \n      error: m\n"},
+		{&ServerToolResult{Content: map[string]any{"b": "<&>", "a": 1}},
+			"      name: \n      content: {\n  \"a\": 1,\n  \"b\": \"<&>\"\n}\n"},
+		{&MCPToolResult{Error: &MCPToolCallError{Message: "m"}},
+			"      call_id: \n      name: \n      content: \n      error: m\n"},
 		{&MCPListToolsResult{}, "      server_label: \n      tools: 0 items\n"},
 		{&MCPToolApprovalResponse{}, "      approval_request_id: \n      approve: false\n"},
-		{&ToolSearchFunctionToolResult{CallID: "c", Result: &ToolSearchResult{Tools: []*ToolInfo{{Name: "a"}, nil, {Name: "b"}}}}, "ToolSearchResult[a,,b,]"},
+		{&ToolSearchFunctionToolResult{CallID: "c",
+			Result: &ToolSearchResult{Tools: []*ToolInfo{{Name: "a"}, nil, {Name: "b"}}}}, "ToolSearchResult[a,,b,]"},
 		{&ToolSearchFunctionToolResult{}, ""},
 	} {
 		require.Equal(t, tt.want, tt.v.String())
@@ -111,7 +124,8 @@ func (panicking) MarshalJSON() ([]byte, error) { panic("boom") }
 // Rule schema/A33.
 func TestContentString_NamesEmptyAndUnknownBlocks(t *testing.T) {
 	for typ, payload := range map[FunctionToolResultContentBlockType]*FunctionToolResultContentBlock{
-		"text": {Text: &UserInputText{Text: "t"}}, "image": {Image: &UserInputImage{URL: "u"}}, "audio": {Audio: &UserInputAudio{URL: "u"}},
+		"text": {Text: &UserInputText{Text: "t"}}, "image": {Image: &UserInputImage{URL: "u"}},
+		"audio": {Audio: &UserInputAudio{URL: "u"}},
 		"video": {Video: &UserInputVideo{URL: "u"}}, "file": {File: &UserInputFile{URL: "u"}},
 	} {
 		payload.Type = typ

@@ -24,7 +24,8 @@ func randomChunk(r *rand.Rand) *Message {
 		}
 		return nil
 	}
-	m := &Message{Content: pick("", "a", "b"), ReasoningContent: pick("", "r"), Role: RoleType(pick("", "", string(Assistant))), Extra: extra()}
+	m := &Message{Content: pick("", "a", "b"), ReasoningContent: pick("", "r"),
+		Role: RoleType(pick("", "", string(Assistant))), Extra: extra()}
 	for range r.IntN(3) {
 		call := ToolCall{Type: pick("", "function"), Function: FunctionCall{Arguments: pick("", "1", "2")}, Extra: extra()}
 		if i := r.IntN(4); i < 3 {
@@ -37,7 +38,8 @@ func randomChunk(r *rand.Rand) *Message {
 		m.ToolCalls = append(m.ToolCalls, call)
 	}
 	for range r.IntN(3) {
-		p := MessageOutputPart{Type: ChatMessagePartType(pick("text", "reasoning", "audio_url", "image_url")), Text: pick("", "t"), Extra: extra()}
+		p := MessageOutputPart{Type: ChatMessagePartType(pick("text", "reasoning", "audio_url", "image_url")),
+			Text: pick("", "t"), Extra: extra()}
 		if i := r.IntN(3); i < 2 {
 			p.StreamingMeta = &MessageStreamingMeta{Index: i}
 		}
@@ -143,17 +145,21 @@ func TestConcatMessages_Linear(t *testing.T) {
 	for name, chunk := range map[string]func(i int) *Message{
 		"text":      func(int) *Message { return &Message{Content: data} },
 		"reasoning": func(int) *Message { return &Message{ReasoningContent: data} },
-		"one call":  func(int) *Message { return calls(ToolCall{Index: pointer(0), Function: FunctionCall{Arguments: data}}) },
+		"one call": func(int) *Message {
+			return calls(ToolCall{Index: pointer(0), Function: FunctionCall{Arguments: data}})
+		},
 		"two calls": func(i int) *Message {
 			return calls(ToolCall{Index: pointer(i % 2), Function: FunctionCall{Arguments: data}})
 		},
 		"many calls": func(i int) *Message { return calls(ToolCall{Index: pointer(n - i)}) },
 		"text parts": func(int) *Message { return parts(MessageOutputPart{Type: ChatMessagePartTypeText, Text: data}) },
 		"separate parts": func(i int) *Message {
-			return parts(MessageOutputPart{Type: ChatMessagePartTypeText, Text: data, StreamingMeta: &MessageStreamingMeta{Index: i}})
+			return parts(MessageOutputPart{Type: ChatMessagePartTypeText, Text: data,
+				StreamingMeta: &MessageStreamingMeta{Index: i}})
 		},
 		"audio": func(int) *Message {
-			return parts(MessageOutputPart{Type: ChatMessagePartTypeAudioURL, Audio: &MessageOutputAudio{MessagePartCommon{Base64Data: &data}}})
+			return parts(MessageOutputPart{Type: ChatMessagePartTypeAudioURL,
+				Audio: &MessageOutputAudio{MessagePartCommon{Base64Data: &data}}})
 		},
 		"extra":      func(int) *Message { return &Message{Extra: map[string]any{"k": data}} },
 		"extra keys": func(i int) *Message { return &Message{Extra: map[string]any{fmt.Sprint(i): data}} },

@@ -36,8 +36,9 @@ func TestConcatMessages_IsFreshAndLeavesEmptyFieldsNil(t *testing.T) {
 	require.Equal(t, one, got)
 	require.NotSame(t, one, got)
 	empty := &Message{
-		MultiContent: []ChatMessagePart{}, UserInputMultiContent: []MessageInputPart{}, AssistantGenMultiContent: []MessageOutputPart{},
-		ToolCalls: []ToolCall{}, Extra: map[string]any{},
+		MultiContent: []ChatMessagePart{}, UserInputMultiContent: []MessageInputPart{},
+		AssistantGenMultiContent: []MessageOutputPart{},
+		ToolCalls:                []ToolCall{}, Extra: map[string]any{},
 	}
 	require.Equal(t, &Message{}, mustConcat(t, empty))
 	require.Equal(t, &Message{}, mustConcat(t, empty, empty))
@@ -53,24 +54,28 @@ func richMessage(i int) *Message {
 		Role: Assistant, Content: "c", Name: "n", ToolCallID: "id", ToolName: "tn", ReasoningContent: "r", Extra: extra(),
 		MultiContent: []ChatMessagePart{
 			{Type: ChatMessagePartTypeText, Text: "t"},
-			{Type: ChatMessagePartTypeImageURL, ImageURL: &ChatMessageImageURL{URL: "u", Extra: extra()}, AudioURL: &ChatMessageAudioURL{Extra: extra()},
+			{Type: ChatMessagePartTypeImageURL, ImageURL: &ChatMessageImageURL{URL: "u", Extra: extra()},
+				AudioURL: &ChatMessageAudioURL{Extra: extra()},
 				VideoURL: &ChatMessageVideoURL{Extra: extra()}, FileURL: &ChatMessageFileURL{Extra: extra()}},
 		},
 		UserInputMultiContent: []MessageInputPart{
 			{Type: ChatMessagePartTypeText, Text: "t", Extra: extra()},
-			{Type: ChatMessagePartTypeImageURL, Image: &MessageInputImage{MessagePartCommon: media()}, Audio: &MessageInputAudio{media()},
+			{Type: ChatMessagePartTypeImageURL, Image: &MessageInputImage{MessagePartCommon: media()},
+				Audio: &MessageInputAudio{media()},
 				Video: &MessageInputVideo{media()}, File: &MessageInputFile{MessagePartCommon: media()}, Extra: extra()},
 			{Type: ChatMessagePartTypeText, Text: "t", Extra: extra()},
 		},
 		AssistantGenMultiContent: []MessageOutputPart{
 			{Type: ChatMessagePartTypeText, Text: "t", Extra: extra(), StreamingMeta: &MessageStreamingMeta{Index: 1}},
-			{Type: ChatMessagePartTypeImageURL, Image: &MessageOutputImage{media()}, Video: &MessageOutputVideo{media()}, Extra: extra()},
+			{Type: ChatMessagePartTypeImageURL, Image: &MessageOutputImage{media()}, Video: &MessageOutputVideo{media()},
+				Extra: extra()},
 			{Type: ChatMessagePartTypeAudioURL, Audio: &MessageOutputAudio{media()}, Extra: extra()},
 			{Type: ChatMessagePartTypeReasoning, Reasoning: &MessageOutputReasoning{Text: "t", Signature: "s"}, Extra: extra()},
 			{Type: ChatMessagePartTypeText, Text: "t", Extra: extra(), StreamingMeta: &MessageStreamingMeta{Index: 1}},
 		},
 		ToolCalls: []ToolCall{
-			{Index: pointer(i % 2), ID: "i" + fmt.Sprint(i%2), Type: "function", Function: FunctionCall{Name: "f", Arguments: "a"}, Extra: extra()},
+			{Index: pointer(i % 2), ID: "i" + fmt.Sprint(i%2), Type: "function",
+				Function: FunctionCall{Name: "f", Arguments: "a"}, Extra: extra()},
 			{ID: "whole", Extra: extra()},
 		},
 		ResponseMeta: &ResponseMeta{
@@ -170,7 +175,8 @@ func TestConcatMessages_RefusesNilChunks(t *testing.T) {
 
 // Rules schema/C12, schema/B15.3.10.
 func TestConcatMessages_RefusesDifferentIdentities(t *testing.T) {
-	got := mustConcat(t, &Message{}, &Message{Role: Tool, Name: "n"}, &Message{ToolCallID: "i", ToolName: "t"}, &Message{Role: Tool, Name: "n"})
+	got := mustConcat(t, &Message{}, &Message{Role: Tool, Name: "n"}, &Message{ToolCallID: "i", ToolName: "t"},
+		&Message{Role: Tool, Name: "n"})
 	require.Equal(t, &Message{Role: Tool, Name: "n", ToolCallID: "i", ToolName: "t"}, got)
 	for want, chunks := range map[string][]*Message{
 		"cannot concat messages with different roles: 'user' 'tool'":  {{Role: User}, {}, {Role: Tool}},
@@ -184,7 +190,8 @@ func TestConcatMessages_RefusesDifferentIdentities(t *testing.T) {
 
 // Rule schema/C13.
 func TestConcatMessages_JoinsTexts(t *testing.T) {
-	got := mustConcat(t, &Message{Content: "a", ReasoningContent: "1"}, &Message{}, &Message{Content: "b"}, &Message{Content: "c", ReasoningContent: "2"})
+	got := mustConcat(t, &Message{Content: "a", ReasoningContent: "1"}, &Message{}, &Message{Content: "b"},
+		&Message{Content: "c", ReasoningContent: "2"})
 	require.Equal(t, &Message{Content: "abc", ReasoningContent: "12"}, got)
 }
 
@@ -192,10 +199,13 @@ func TestConcatMessages_JoinsTexts(t *testing.T) {
 func TestConcatMessages_JoinsResponseMeta(t *testing.T) {
 	require.Nil(t, mustConcat(t, &Message{}, &Message{}).ResponseMeta)
 	got := mustConcat(t,
-		&Message{ResponseMeta: &ResponseMeta{FinishReason: "a", Usage: &TokenUsage{PromptTokens: 5, CompletionTokens: 1, CompletionTokensDetails: CompletionTokensDetails{ReasoningTokens: 9}}}},
+		&Message{ResponseMeta: &ResponseMeta{FinishReason: "a",
+			Usage: &TokenUsage{PromptTokens: 5, CompletionTokens: 1,
+				CompletionTokensDetails: CompletionTokensDetails{ReasoningTokens: 9}}}},
 		&Message{},
 		&Message{ResponseMeta: &ResponseMeta{FinishReason: "b", LogProbs: &LogProbs{Content: []LogProb{{Token: "1"}}}}},
-		&Message{ResponseMeta: &ResponseMeta{Usage: &TokenUsage{PromptTokens: 3, CompletionTokens: 7, TotalTokens: 8, PromptTokenDetails: PromptTokenDetails{CachedTokens: 2}}, LogProbs: &LogProbs{Content: []LogProb{{Token: "2"}}}}},
+		&Message{ResponseMeta: &ResponseMeta{Usage: &TokenUsage{PromptTokens: 3, CompletionTokens: 7, TotalTokens: 8,
+			PromptTokenDetails: PromptTokenDetails{CachedTokens: 2}}, LogProbs: &LogProbs{Content: []LogProb{{Token: "2"}}}}},
 	)
 	require.Equal(t, &ResponseMeta{
 		FinishReason: "b",
@@ -222,7 +232,8 @@ func TestConcatMessages_JoinsExtra(t *testing.T) {
 	}, got.Extra)
 	require.Equal(t, "failed to concat message's extra: unexpected slice element type. Got int, expected string, key: k",
 		concatError(t, &Message{Extra: map[string]any{"k": "a"}}, &Message{Extra: map[string]any{"k": 1}}))
-	require.Contains(t, concatError(t, &Message{Extra: map[string]any{"k": unknownExtra{1}}}, &Message{Extra: map[string]any{"k": unknownExtra{2}}}),
+	require.Contains(t, concatError(t, &Message{Extra: map[string]any{"k": unknownExtra{1}}},
+		&Message{Extra: map[string]any{"k": unknownExtra{2}}}),
 		"failed to concat message's extra: cannot concat multiple non-zero value of type schema.unknownExtra")
 }
 
@@ -231,7 +242,8 @@ type unknownExtra struct{ A int }
 // Rule schema/C16.
 func TestConcatMessages_AppendsMultiContent(t *testing.T) {
 	text := ChatMessagePart{Type: ChatMessagePartTypeText, Text: "t"}
-	got := mustConcat(t, &Message{MultiContent: []ChatMessagePart{text, text}}, &Message{}, &Message{MultiContent: []ChatMessagePart{text}})
+	got := mustConcat(t, &Message{MultiContent: []ChatMessagePart{text, text}}, &Message{},
+		&Message{MultiContent: []ChatMessagePart{text}})
 	require.Equal(t, []ChatMessagePart{text, text, text}, got.MultiContent)
 }
 
@@ -285,17 +297,23 @@ func TestConcatMessages_OrdersToolCallsByIndex(t *testing.T) {
 func TestConcatMessages_MergesToolCallsOfOneIndex(t *testing.T) {
 	got := mustConcat(t,
 		calls(ToolCall{Index: pointer(0), Function: FunctionCall{Arguments: `{"a"`}}),
-		calls(ToolCall{Index: pointer(1), ID: "other", Function: FunctionCall{Arguments: "x"}}, ToolCall{Index: pointer(0), ID: "id", Type: "function"}),
-		calls(ToolCall{Index: pointer(0), ID: "id", Type: "function", Function: FunctionCall{Name: "f", Arguments: ":1}"}, Extra: map[string]any{"first": 1}}),
+		calls(ToolCall{Index: pointer(1), ID: "other", Function: FunctionCall{Arguments: "x"}},
+			ToolCall{Index: pointer(0), ID: "id", Type: "function"}),
+		calls(ToolCall{Index: pointer(0), ID: "id", Type: "function", Function: FunctionCall{Name: "f", Arguments: ":1}"},
+			Extra: map[string]any{"first": 1}}),
 		calls(ToolCall{Index: pointer(0), Function: FunctionCall{Name: "f"}, Extra: map[string]any{"dropped": 1}}))
 	require.Equal(t, []ToolCall{
-		{Index: pointer(0), ID: "id", Type: "function", Function: FunctionCall{Name: "f", Arguments: `{"a":1}`}, Extra: map[string]any{"first": 1}},
+		{Index: pointer(0), ID: "id", Type: "function", Function: FunctionCall{Name: "f", Arguments: `{"a":1}`},
+			Extra: map[string]any{"first": 1}},
 		{Index: pointer(1), ID: "other", Function: FunctionCall{Arguments: "x"}},
 	}, got.ToolCalls)
 	for want, chunks := range map[string][]*Message{
-		"cannot concat ToolCalls with different tool id: 'a' 'b'":   {calls(ToolCall{Index: pointer(0), ID: "a"}), calls(ToolCall{Index: pointer(0), ID: "b"})},
-		"cannot concat ToolCalls with different tool type: 'a' 'b'": {calls(ToolCall{Index: pointer(0), Type: "a"}), calls(ToolCall{Index: pointer(0), Type: "b"})},
-		"cannot concat ToolCalls with different tool name: 'a' 'b'": {calls(ToolCall{Index: pointer(0), Function: FunctionCall{Name: "a"}}), calls(ToolCall{Index: pointer(0), Function: FunctionCall{Name: "b"}})},
+		"cannot concat ToolCalls with different tool id: 'a' 'b'": {calls(ToolCall{Index: pointer(0), ID: "a"}),
+			calls(ToolCall{Index: pointer(0), ID: "b"})},
+		"cannot concat ToolCalls with different tool type: 'a' 'b'": {calls(ToolCall{Index: pointer(0), Type: "a"}),
+			calls(ToolCall{Index: pointer(0), Type: "b"})},
+		"cannot concat ToolCalls with different tool name: 'a' 'b'": {calls(ToolCall{Index: pointer(0),
+			Function: FunctionCall{Name: "a"}}), calls(ToolCall{Index: pointer(0), Function: FunctionCall{Name: "b"}})},
 	} {
 		require.Equal(t, want, concatError(t, chunks...))
 	}
@@ -319,7 +337,8 @@ func TestConcatMessages_MergesAdjacentOutputParts(t *testing.T) {
 		return MessageOutputPart{Type: ChatMessagePartTypeText, Text: s, StreamingMeta: meta}
 	}
 	thought := func(s, signature string) MessageOutputPart {
-		return MessageOutputPart{Type: ChatMessagePartTypeReasoning, Reasoning: &MessageOutputReasoning{Text: s, Signature: signature}}
+		return MessageOutputPart{Type: ChatMessagePartTypeReasoning,
+			Reasoning: &MessageOutputReasoning{Text: s, Signature: signature}}
 	}
 	audio := func(c MessagePartCommon) MessageOutputPart {
 		return MessageOutputPart{Type: ChatMessagePartTypeAudioURL, Audio: &MessageOutputAudio{c}}
@@ -331,24 +350,32 @@ func TestConcatMessages_MergesAdjacentOutputParts(t *testing.T) {
 	both := audio(MessagePartCommon{URL: pointer("u"), Base64Data: pointer("b")})
 	noAudio := MessageOutputPart{Type: ChatMessagePartTypeAudioURL}
 	noThought := MessageOutputPart{Type: ChatMessagePartTypeReasoning}
-	image := MessageOutputPart{Type: ChatMessagePartTypeImageURL, Image: &MessageOutputImage{MessagePartCommon{Base64Data: pointer("i")}}}
+	image := MessageOutputPart{Type: ChatMessagePartTypeImageURL,
+		Image: &MessageOutputImage{MessagePartCommon{Base64Data: pointer("i")}}}
 	for _, tt := range []struct {
 		name     string
 		in, want []MessageOutputPart
 	}{
 		{"texts", []MessageOutputPart{text("a", nil), text("b", nil), text("c", nil)}, []MessageOutputPart{text("abc", nil)}},
 		{"same index", []MessageOutputPart{text("a", at(0)), text("b", at(0))}, []MessageOutputPart{text("ab", at(0))}},
-		{"adjacency", []MessageOutputPart{text("a", at(0)), text("b", at(1)), text("c", at(0))}, []MessageOutputPart{text("a", at(0)), text("b", at(1)), text("c", at(0))}},
-		{"index and none", []MessageOutputPart{text("a", at(0)), text("b", nil), text("c", at(0))}, []MessageOutputPart{text("a", at(0)), text("b", nil), text("c", at(0))}},
-		{"reasoning", []MessageOutputPart{thought("a", "s1"), thought("b", ""), noThought, thought("", "s2")}, []MessageOutputPart{thought("ab", "s2")}},
+		{"adjacency", []MessageOutputPart{text("a", at(0)), text("b", at(1)), text("c", at(0))},
+			[]MessageOutputPart{text("a", at(0)), text("b", at(1)), text("c", at(0))}},
+		{"index and none", []MessageOutputPart{text("a", at(0)), text("b", nil), text("c", at(0))},
+			[]MessageOutputPart{text("a", at(0)), text("b", nil), text("c", at(0))}},
+		{"reasoning", []MessageOutputPart{thought("a", "s1"), thought("b", ""), noThought, thought("", "s2")},
+			[]MessageOutputPart{thought("ab", "s2")}},
 		{"no reasoning", []MessageOutputPart{noThought, noThought}, []MessageOutputPart{thought("", "")}},
 		{"one without reasoning", []MessageOutputPart{noThought}, []MessageOutputPart{noThought}},
-		{"audio data", []MessageOutputPart{data("a", ""), data("b", "m1"), data("", "m2")}, []MessageOutputPart{data("ab", "m1")}},
+		{"audio data", []MessageOutputPart{data("a", ""), data("b", "m1"), data("", "m2")},
+			[]MessageOutputPart{data("ab", "m1")}},
 		{"audio by URL", []MessageOutputPart{url, url}, []MessageOutputPart{url, url}},
-		{"audio data and URL", []MessageOutputPart{data("a", ""), url, data("b", ""), both, data("c", "")}, []MessageOutputPart{data("a", ""), url, data("b", ""), both, data("c", "")}},
-		{"audio data and nothing", []MessageOutputPart{data("a", ""), noAudio, data("b", "")}, []MessageOutputPart{data("a", ""), noAudio, data("b", "")}},
+		{"audio data and URL", []MessageOutputPart{data("a", ""), url, data("b", ""), both, data("c", "")},
+			[]MessageOutputPart{data("a", ""), url, data("b", ""), both, data("c", "")}},
+		{"audio data and nothing", []MessageOutputPart{data("a", ""), noAudio, data("b", "")},
+			[]MessageOutputPart{data("a", ""), noAudio, data("b", "")}},
 		{"images", []MessageOutputPart{image, image}, []MessageOutputPart{image, image}},
-		{"kinds", []MessageOutputPart{text("a", nil), thought("b", ""), text("c", nil)}, []MessageOutputPart{text("a", nil), thought("b", ""), text("c", nil)}},
+		{"kinds", []MessageOutputPart{text("a", nil), thought("b", ""), text("c", nil)},
+			[]MessageOutputPart{text("a", nil), thought("b", ""), text("c", nil)}},
 	} {
 		require.Equal(t, tt.want, mustConcat(t, parts(tt.in...)).AssistantGenMultiContent, tt.name)
 		var chunks []*Message
@@ -380,12 +407,14 @@ func TestConcatMessages_JoinsExtraOfOutputParts(t *testing.T) {
 	bad := map[string]any{"k": []int{1}}
 	const prefix = "failed to concat message's assistant multicontent: "
 	for typ, want := range map[ChatMessagePartType]string{
-		ChatMessagePartTypeText: "failed to concat text part extra: ", ChatMessagePartTypeReasoning: "failed to concat reasoning part extra: ",
-		ChatMessagePartTypeAudioURL: "failed to concat audio part extra: ",
+		ChatMessagePartTypeText:      "failed to concat text part extra: ",
+		ChatMessagePartTypeReasoning: "failed to concat reasoning part extra: ",
+		ChatMessagePartTypeAudioURL:  "failed to concat audio part extra: ",
 	} {
 		require.Contains(t, concatError(t, parts(withExtra(typ, bad, nil), withExtra(typ, bad, nil))), prefix+want)
 	}
-	require.Contains(t, concatError(t, parts(withExtra(ChatMessagePartTypeAudioURL, nil, bad), withExtra(ChatMessagePartTypeAudioURL, nil, bad))),
+	require.Contains(t, concatError(t,
+		parts(withExtra(ChatMessagePartTypeAudioURL, nil, bad), withExtra(ChatMessagePartTypeAudioURL, nil, bad))),
 		prefix+"failed to concat audio extra: ")
 }
 
@@ -394,13 +423,17 @@ func TestConcatMessages_MergesAdjacentInputTexts(t *testing.T) {
 	text := func(s string, extra map[string]any) MessageInputPart {
 		return MessageInputPart{Type: ChatMessagePartTypeText, Text: s, Extra: extra}
 	}
-	image := MessageInputPart{Type: ChatMessagePartTypeImageURL, Image: &MessageInputImage{MessagePartCommon: MessagePartCommon{URL: pointer("u")}}}
+	image := MessageInputPart{Type: ChatMessagePartTypeImageURL,
+		Image: &MessageInputImage{MessagePartCommon: MessagePartCommon{URL: pointer("u")}}}
 	got := mustConcat(t,
-		&Message{UserInputMultiContent: []MessageInputPart{text("a", map[string]any{"k": "1"}), text("b", map[string]any{"k": "2"})}},
+		&Message{UserInputMultiContent: []MessageInputPart{text("a", map[string]any{"k": "1"}),
+			text("b", map[string]any{"k": "2"})}},
 		&Message{UserInputMultiContent: []MessageInputPart{text("c", nil), image, image, text("d", nil)}})
-	require.Equal(t, []MessageInputPart{text("abc", map[string]any{"k": "12"}), image, image, text("d", nil)}, got.UserInputMultiContent)
+	require.Equal(t, []MessageInputPart{text("abc", map[string]any{"k": "12"}), image, image, text("d", nil)},
+		got.UserInputMultiContent)
 	bad := map[string]any{"k": []int{1}}
-	require.Contains(t, concatError(t, &Message{UserInputMultiContent: []MessageInputPart{text("a", bad), text("b", bad)}}),
+	require.Contains(t, concatError(t,
+		&Message{UserInputMultiContent: []MessageInputPart{text("a", bad), text("b", bad)}}),
 		"failed to concat message's user multicontent: failed to concat text part extra: ")
 }
 
@@ -467,8 +500,10 @@ func TestConcatMessageStream_ReadsToTheEndAndCloses(t *testing.T) {
 // Rule schema/X3.
 func TestConcat_MessageTypesAreRegistered(t *testing.T) {
 	m, err := concat.Items([]map[string]any{
-		{"m": UserMessage("a"), "l": []*Message{nil, UserMessage("1")}, "a": UserAgenticMessage("x"), "al": []*AgenticMessage{nil}, "t": &ToolResult{}},
-		{"m": UserMessage("b"), "l": []*Message{nil, UserMessage("2")}, "a": &AgenticMessage{}, "al": []*AgenticMessage{UserAgenticMessage("y")}, "t": &ToolResult{Parts: []ToolOutputPart{toolText("t", nil)}}},
+		{"m": UserMessage("a"), "l": []*Message{nil, UserMessage("1")}, "a": UserAgenticMessage("x"),
+			"al": []*AgenticMessage{nil}, "t": &ToolResult{}},
+		{"m": UserMessage("b"), "l": []*Message{nil, UserMessage("2")}, "a": &AgenticMessage{},
+			"al": []*AgenticMessage{UserAgenticMessage("y")}, "t": &ToolResult{Parts: []ToolOutputPart{toolText("t", nil)}}},
 	})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{

@@ -30,9 +30,11 @@ func TestDocument_SettersStoreInMetaData(t *testing.T) {
 // Rule schema/D1.
 func TestDocument_GettersReturnZeroForOtherTypes(t *testing.T) {
 	wrong := map[string]any{
-		"_sub_indexes": 1, "_score": "x", "_extra_info": 1, "_dsl": "x", "_dense_vector": []any{"x"}, "_sparse_vector": map[string]any{"x": 1.0},
+		"_sub_indexes": 1, "_score": "x", "_extra_info": 1, "_dsl": "x", "_dense_vector": []any{"x"},
+		"_sparse_vector": map[string]any{"x": 1.0},
 	}
-	mixed := map[string]any{"_sub_indexes": []any{"a", 1}, "_dense_vector": []string{"x"}, "_sparse_vector": map[string]any{"1": "x"}}
+	mixed := map[string]any{"_sub_indexes": []any{"a", 1}, "_dense_vector": []string{"x"},
+		"_sparse_vector": map[string]any{"1": "x"}}
 	for _, d := range []*Document{nil, {}, {MetaData: map[string]any{}}, {MetaData: wrong}, {MetaData: mixed}} {
 		require.Nil(t, d.SubIndexes())
 		require.Zero(t, d.Score())
@@ -46,7 +48,8 @@ func TestDocument_GettersReturnZeroForOtherTypes(t *testing.T) {
 // What went through JSON is still understood.
 // Rule schema/B15.4.3.
 func TestDocument_GettersReadWhatJSONDecoded(t *testing.T) {
-	d := (&Document{ID: "1", Content: "c"}).WithSubIndexes([]string{"a", "b"}).WithScore(2).WithExtraInfo("e").WithDSLInfo(map[string]any{"q": "x"}).
+	d := (&Document{ID: "1", Content: "c"}).WithSubIndexes([]string{"a",
+		"b"}).WithScore(2).WithExtraInfo("e").WithDSLInfo(map[string]any{"q": "x"}).
 		WithDenseVector([]float64{1, 2.5}).WithSparseVector(map[int]float64{3: 0.1, -1: 2})
 	data, err := json.Marshal(d)
 	require.NoError(t, err)
@@ -59,11 +62,13 @@ func TestDocument_GettersReadWhatJSONDecoded(t *testing.T) {
 	require.Equal(t, d.DenseVector(), back.DenseVector())
 	require.Equal(t, d.SparseVector(), back.SparseVector())
 
-	for _, score := range []any{2, int32(2), int64(2), uint32(2), uint64(2), float32(2), json.Number("2"), json.Number("2.0")} {
+	for _, score := range []any{2, int32(2), int64(2), uint32(2), uint64(2), float32(2), json.Number("2"),
+		json.Number("2.0")} {
 		require.Equal(t, 2.0, (&Document{MetaData: map[string]any{"_score": score}}).Score())
 	}
 	require.Zero(t, (&Document{MetaData: map[string]any{"_score": json.Number("x")}}).Score())
-	require.Equal(t, []float64{1, 2}, (&Document{MetaData: map[string]any{"_dense_vector": []any{1, json.Number("2")}}}).DenseVector())
+	require.Equal(t, []float64{1, 2},
+		(&Document{MetaData: map[string]any{"_dense_vector": []any{1, json.Number("2")}}}).DenseVector())
 }
 
 // Rule schema/D2.

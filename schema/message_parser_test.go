@@ -30,11 +30,13 @@ func TestMessageJSONParser_ReadsTheContentByDefault(t *testing.T) {
 
 // Rules schema/P2, schema/B15.4.4.
 func TestMessageJSONParser_ReadsContentOrToolCall(t *testing.T) {
-	m := AssistantMessage(`{"id": 1}`, []ToolCall{{Function: FunctionCall{Arguments: `{"id": 2}`}}, {Function: FunctionCall{Arguments: `{"id": 3}`}}})
+	m := AssistantMessage(`{"id": 1}`,
+		[]ToolCall{{Function: FunctionCall{Arguments: `{"id": 2}`}}, {Function: FunctionCall{Arguments: `{"id": 3}`}}})
 	got, err := NewMessageJSONParser[parsed](&MessageJSONParseConfig{ParseFrom: MessageParseFromToolCall}).Parse(ctx, m)
 	require.NoError(t, err)
 	require.Equal(t, 2, got.ID)
-	_, err = NewMessageJSONParser[parsed](&MessageJSONParseConfig{ParseFrom: MessageParseFromToolCall}).Parse(ctx, UserMessage("{}"))
+	_, err = NewMessageJSONParser[parsed](&MessageJSONParseConfig{ParseFrom: MessageParseFromToolCall}).Parse(ctx,
+		UserMessage("{}"))
 	require.EqualError(t, err, "no tool call found")
 	_, err = NewMessageJSONParser[parsed](&MessageJSONParseConfig{ParseFrom: "reasoning"}).Parse(ctx, m)
 	require.EqualError(t, err, "invalid parse from type: reasoning")
@@ -56,7 +58,8 @@ func TestMessageJSONParser_FollowsTheKeyPath(t *testing.T) {
 		require.Equal(t, want, got, path)
 	}
 	for path, want := range map[string]string{
-		"missing": "key not found", "data.missing": "key not found", "data.list.2": "out of range", "data.list.x": "not an array index",
+		"missing": "key not found", "data.missing": "key not found", "data.list.2": "out of range",
+		"data.list.x":  "not an array index",
 		"data.list.-1": "not an array index", "data.list.0.id.x": "neither an object nor an array",
 	} {
 		got, err := parse(path)
@@ -98,7 +101,8 @@ func TestMessageJSONParser_DecodesIntoAnyType(t *testing.T) {
 	list, err := NewMessageJSONParser[[]parsed](nil).Parse(ctx, UserMessage("["+text+"]"))
 	require.NoError(t, err)
 	require.Equal(t, []parsed{{ID: 1, Title: "t"}}, list)
-	nested, err := NewMessageJSONParser[*parsed](&MessageJSONParseConfig{ParseKeyPath: "a"}).Parse(ctx, UserMessage(`{"a":`+text+"}"))
+	nested, err := NewMessageJSONParser[*parsed](&MessageJSONParseConfig{ParseKeyPath: "a"}).Parse(ctx,
+		UserMessage(`{"a":`+text+"}"))
 	require.NoError(t, err)
 	require.Equal(t, &parsed{ID: 1, Title: "t"}, nested)
 }

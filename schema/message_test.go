@@ -36,8 +36,9 @@ func TestMessage_KeepsItsJSONNames(t *testing.T) {
 	m := &Message{
 		Role: Assistant,
 		UserInputMultiContent: []MessageInputPart{{
-			Type:  ChatMessagePartTypeImageURL,
-			Image: &MessageInputImage{MessagePartCommon: MessagePartCommon{URL: pointer("u"), Base64Data: pointer("b"), MIMEType: "m"}, Detail: ImageURLDetailLow},
+			Type: ChatMessagePartTypeImageURL,
+			Image: &MessageInputImage{MessagePartCommon: MessagePartCommon{URL: pointer("u"), Base64Data: pointer("b"),
+				MIMEType: "m"}, Detail: ImageURLDetailLow},
 		}},
 		AssistantGenMultiContent: []MessageOutputPart{{
 			Type: ChatMessagePartTypeText, Text: "t", StreamingMeta: &MessageStreamingMeta{Index: 3},
@@ -71,7 +72,8 @@ func TestMessage_KeepsItsJSONNames(t *testing.T) {
 func TestMessage_IsAPlainStruct(t *testing.T) {
 	for _, v := range []any{Message{}, &Message{}, ToolCall{}, &ToolCall{}} {
 		for name, own := range map[string]bool{
-			"MarshalJSON": is[json.Marshaler](v), "UnmarshalJSON": is[json.Unmarshaler](v), "GobEncode": is[gob.GobEncoder](v), "GobDecode": is[gob.GobDecoder](v),
+			"MarshalJSON": is[json.Marshaler](v), "UnmarshalJSON": is[json.Unmarshaler](v), "GobEncode": is[gob.GobEncoder](v),
+			"GobDecode":   is[gob.GobDecoder](v),
 			"MarshalText": is[encoding.TextMarshaler](v), "MarshalBinary": is[encoding.BinaryMarshaler](v),
 		} {
 			require.False(t, own, "%T has %s", v, name)
@@ -90,15 +92,17 @@ func TestMessage_StringShowsEachPieceInOrder(t *testing.T) {
 	require.Equal(t, ": ", (&Message{}).String())
 	require.Equal(t, "", (*Message)(nil).String())
 
-	call := ToolCall{ID: "c1", Type: "function", Function: FunctionCall{Name: "f", Arguments: "{}"}, Extra: map[string]any{"k": 1}}
+	call := ToolCall{ID: "c1", Type: "function", Function: FunctionCall{Name: "f", Arguments: "{}"},
+		Extra: map[string]any{"k": 1}}
 	usage := &TokenUsage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3}
 	m := &Message{
 		Role: Assistant, Content: "text", ReasoningContent: "because",
 		ToolCalls: []ToolCall{call, {ID: "c2"}}, ToolCallID: "id", ToolName: "tool",
-		ResponseMeta:             &ResponseMeta{FinishReason: "stop", Usage: usage},
-		UserInputMultiContent:    []MessageInputPart{{Type: ChatMessagePartTypeText, Text: "in"}},
-		AssistantGenMultiContent: []MessageOutputPart{{Type: ChatMessagePartTypeText, Text: "out"}, {Type: ChatMessagePartTypeReasoning}},
-		MultiContent:             []ChatMessagePart{{Type: ChatMessagePartTypeText, Text: "old"}},
+		ResponseMeta:          &ResponseMeta{FinishReason: "stop", Usage: usage},
+		UserInputMultiContent: []MessageInputPart{{Type: ChatMessagePartTypeText, Text: "in"}},
+		AssistantGenMultiContent: []MessageOutputPart{{Type: ChatMessagePartTypeText, Text: "out"},
+			{Type: ChatMessagePartTypeReasoning}},
+		MultiContent: []ChatMessagePart{{Type: ChatMessagePartTypeText, Text: "old"}},
 	}
 	require.Equal(t, strings.Join([]string{
 		"assistant: text",
@@ -122,13 +126,15 @@ func TestMessage_StringShowsEachPieceInOrder(t *testing.T) {
 	}, "\n"), m.String())
 
 	indexed := ToolCall{Index: pointer(4), ID: "c"}
-	require.Equal(t, fmt.Sprintf("assistant: \ntool_calls:\nindex[4]:%+v\n", indexed), AssistantMessage("", []ToolCall{indexed}).String())
+	require.Equal(t, fmt.Sprintf("assistant: \ntool_calls:\nindex[4]:%+v\n", indexed),
+		AssistantMessage("", []ToolCall{indexed}).String())
 	require.Equal(t, "assistant: \nfinish_reason: ", (&Message{Role: Assistant, ResponseMeta: &ResponseMeta{}}).String())
 }
 
 // Rule schema/M5.
 func TestMessage_StringShowsPartsWithoutTheirData(t *testing.T) {
-	media := MessagePartCommon{URL: pointer("u"), Base64Data: pointer("QUJD"), MIMEType: "m/t", Extra: map[string]any{"k": 1}}
+	media := MessagePartCommon{URL: pointer("u"), Base64Data: pointer("QUJD"), MIMEType: "m/t",
+		Extra: map[string]any{"k": 1}}
 	const all = "url=u, base64[4 bytes], mime=m/t, extra=map[k:1]"
 	m := &Message{
 		Role: User,

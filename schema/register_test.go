@@ -75,7 +75,8 @@ func TestRegister_NamesByImportPath(t *testing.T) {
 	} {
 		require.Equal(t, want, defaultName(typ))
 	}
-	require.Equal(t, "map[[2]int][]*github.com/weftgo/weft/schema/openai.Reasoning", defaultName(reflect.TypeFor[map[[2]int][]*openai.Reasoning]()))
+	require.Equal(t, "map[[2]int][]*github.com/weftgo/weft/schema/openai.Reasoning",
+		defaultName(reflect.TypeFor[map[[2]int][]*openai.Reasoning]()))
 }
 
 func panicText(f func()) (text string) {
@@ -91,9 +92,11 @@ func TestRegister_PanicsOnConflictsAndLeavesNothingBehind(t *testing.T) {
 	RegisterName[a]("conflict a")
 	RegisterName[a]("conflict a")
 	require.Equal(t, "key[conflict a] already registered to schema.a", panicText(func() { RegisterName[b]("conflict a") }))
-	require.Equal(t, "type[schema.a] already registered to conflict a", panicText(func() { RegisterName[a]("conflict other") }))
+	require.Equal(t, "type[schema.a] already registered to conflict a",
+		panicText(func() { RegisterName[a]("conflict other") }))
 	require.Equal(t, "type[schema.a] already registered to conflict a", panicText(Register[*a]))
-	require.Equal(t, "type[schema.Message] already registered to _eino_message", panicText(func() { RegisterName[Message]("mine") }))
+	require.Equal(t, "type[schema.Message] already registered to _eino_message",
+		panicText(func() { RegisterName[Message]("mine") }))
 	requireBoth(t, a{1})
 
 	// What gob knows under another name. Registrations stay, so each run of the test takes a type of its own.
@@ -165,13 +168,15 @@ func TestRegister_MessageTypesKeepTheirNames(t *testing.T) {
 func message() *Message {
 	return &Message{
 		Role: Assistant, Content: "text", Name: "n", ReasoningContent: "why",
-		ToolCalls: []ToolCall{{Index: new(int), ID: "1", Function: FunctionCall{"f", "{}"}, Extra: map[string]any{"a": []string{"x"}}}},
+		ToolCalls: []ToolCall{{Index: new(int), ID: "1", Function: FunctionCall{"f", "{}"},
+			Extra: map[string]any{"a": []string{"x"}}}},
 		AssistantGenMultiContent: []MessageOutputPart{{
 			Type: ChatMessagePartTypeImageURL, Image: &MessageOutputImage{MessagePartCommon{URL: new(string)}},
 			StreamingMeta: &MessageStreamingMeta{Index: 3},
 		}},
 		ResponseMeta: &ResponseMeta{FinishReason: "stop", Usage: &TokenUsage{TotalTokens: 7}},
-		Extra:        map[string]any{"n": 1, "f": 1.5, "s": "x", "list": []any{nil, 1}, "map": map[string]any{"a": nil}, "when": time.Second},
+		Extra: map[string]any{"n": 1, "f": 1.5, "s": "x", "list": []any{nil, 1}, "map": map[string]any{"a": nil},
+			"when": time.Second},
 	}
 }
 
@@ -195,7 +200,8 @@ func TestSerializer_KeepsWhatGobLoses(t *testing.T) {
 	code := int64(0)
 	for _, v := range []any{
 		ToolCall{Index: new(int)},
-		&AgenticMessage{ContentBlocks: []*ContentBlock{nil, NewContentBlock(&MCPToolResult{Error: &MCPToolCallError{Code: &code}})}},
+		&AgenticMessage{ContentBlocks: []*ContentBlock{nil,
+			NewContentBlock(&MCPToolResult{Error: &MCPToolCallError{Code: &code}})}},
 		&AgenticMessage{ContentBlocks: []*ContentBlock{NewContentBlock(&Reasoning{
 			OpenAIExtension: &openai.ReasoningExtension{Content: []*openai.ReasoningContent{{Index: new(int), Text: "t"}, nil}},
 		})}},
@@ -222,7 +228,8 @@ func TestGob_CommonTypesAreRegistered(t *testing.T) {
 	for _, v := range []any{
 		map[string]any{"a": []any{"x", 1}}, []any{1, "a"}, []map[string]any{{"a": 1}}, map[string]string{"a": "b"},
 		map[int]float64{1: 0.5}, []*Document{{ID: "d"}}, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),
-		ToolInfo{Name: "t"}, ToolResult{Parts: []ToolOutputPart{{Type: ToolPartTypeText, Text: "x"}}}, TokenUsage{TotalTokens: 1},
+		ToolInfo{Name: "t"}, ToolResult{Parts: []ToolOutputPart{{Type: ToolPartTypeText, Text: "x"}}},
+		TokenUsage{TotalTokens: 1},
 	} {
 		requireBoth(t, v)
 	}
@@ -261,7 +268,8 @@ func TestRegister_GobDefaultOfTheProgramWins(t *testing.T) {
 func TestToolInfo_SurvivesSerializationAndCopy(t *testing.T) {
 	tools := []*ToolInfo{
 		{Name: "none"},
-		{Name: "params", Extra: map[string]any{"k": "v"}, ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{"p": {Type: String, Required: true}})},
+		{Name: "params", Extra: map[string]any{"k": "v"},
+			ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{"p": {Type: String, Required: true}})},
 		{Name: "schema", ParamsOneOf: NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Description: "d"})},
 	}
 	requireSameTools := func(got any) {
@@ -291,8 +299,10 @@ func conversation() []*Message {
 	for i := range 50 {
 		msg := &Message{Role: Assistant, Content: fmt.Sprintf("message %d says \"something\"\nin two lines of text", i)}
 		if i%2 == 0 {
-			msg.ToolCalls = []ToolCall{{Index: &i, ID: fmt.Sprint("call", i), Type: "function", Function: FunctionCall{"search", `{"query":"weather"}`}}}
-			msg.ResponseMeta = &ResponseMeta{FinishReason: "tool_calls", Usage: &TokenUsage{PromptTokens: 10 * i, CompletionTokens: 5, TotalTokens: 10*i + 5}}
+			msg.ToolCalls = []ToolCall{{Index: &i, ID: fmt.Sprint("call", i), Type: "function",
+				Function: FunctionCall{"search", `{"query":"weather"}`}}}
+			msg.ResponseMeta = &ResponseMeta{FinishReason: "tool_calls",
+				Usage: &TokenUsage{PromptTokens: 10 * i, CompletionTokens: 5, TotalTokens: 10*i + 5}}
 			msg.Extra = map[string]any{"id": fmt.Sprint("m", i), "n": i}
 		}
 		messages = append(messages, msg)

@@ -27,14 +27,16 @@ func TestConcat_OriginAndCacheWrites(t *testing.T) {
 		{ResponseMeta: &AgenticResponseMeta{ID: "2", Provider: "anthropic", TokenUsage: usage(1)}},
 	})
 	require.NoError(t, err)
-	require.Equal(t, &AgenticResponseMeta{ID: "2", Model: "m", Provider: "anthropic", TokenUsage: usage(3)}, a.ResponseMeta)
+	require.Equal(t, &AgenticResponseMeta{ID: "2", Model: "m", Provider: "anthropic", TokenUsage: usage(3)},
+		a.ResponseMeta)
 }
 
 // Encoded messages of before the fields have no trace of them when they are empty, and are read as before.
 func TestResponseMeta_EncodingsStayReadable(t *testing.T) {
 	doc, err := json.Marshal(&ResponseMeta{FinishReason: "stop", Usage: &TokenUsage{PromptTokens: 1}})
 	require.NoError(t, err)
-	require.Equal(t, `{"finish_reason":"stop","usage":{"prompt_tokens":1,"prompt_token_details":{"cached_tokens":0},"completion_tokens":0,"total_tokens":0,"completion_token_details":{}}}`, string(doc))
+	require.Equal(t,
+		`{"finish_reason":"stop","usage":{"prompt_tokens":1,"prompt_token_details":{"cached_tokens":0},"completion_tokens":0,"total_tokens":0,"completion_token_details":{}}}`, string(doc))
 	type oldUsage struct {
 		PromptTokens       int
 		PromptTokenDetails struct{ CachedTokens int }
@@ -49,7 +51,8 @@ func TestResponseMeta_EncodingsStayReadable(t *testing.T) {
 	require.NoError(t, gob.NewEncoder(&buf).Encode(old))
 	var meta ResponseMeta
 	require.NoError(t, gob.NewDecoder(&buf).Decode(&meta))
-	require.Equal(t, ResponseMeta{FinishReason: "stop", Usage: &TokenUsage{PromptTokens: 2, PromptTokenDetails: PromptTokenDetails{CachedTokens: 1}}}, meta)
+	require.Equal(t, ResponseMeta{FinishReason: "stop",
+		Usage: &TokenUsage{PromptTokens: 2, PromptTokenDetails: PromptTokenDetails{CachedTokens: 1}}}, meta)
 	// And the other way round.
 	buf.Reset()
 	meta.ID, meta.Model, meta.Provider, meta.Usage.PromptTokenDetails.CacheWriteTokens = "1", "m", "p", 3

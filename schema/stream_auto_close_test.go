@@ -154,12 +154,14 @@ func TestAutomaticClose_ClosesReadersThatTheirOwnStreamRefersTo(t *testing.T) {
 			return StreamReaderWithConvert(sent(got[int]{v: 1}).Copy(2)[0], func(v int) (int, error) { return v, o.err })
 		},
 		"abort": func(o *owner) *StreamReader[int] {
-			sr, abort := StreamReaderWithAbort(StreamReaderWithConvert(sent(got[int]{v: 1}), func(v int) (int, error) { return v, o.err }))
+			sr, abort := StreamReaderWithAbort(StreamReaderWithConvert(sent(got[int]{v: 1}),
+				func(v int) (int, error) { return v, o.err }))
 			o.abort = abort
 			return sr
 		},
 		"merge": func(o *owner) *StreamReader[int] {
-			return merged(StreamReaderWithConvert(sent(got[int]{v: 1}), func(v int) (int, error) { return v, o.err }), sent(got[int]{v: 2}))
+			return merged(StreamReaderWithConvert(sent(got[int]{v: 1}), func(v int) (int, error) { return v, o.err }),
+				sent(got[int]{v: 2}))
 		},
 		"pipe whose writer is gone": func(o *owner) *StreamReader[int] {
 			sr, sw := Pipe[int](1)

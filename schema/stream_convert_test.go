@@ -62,7 +62,8 @@ func TestConvert_WrapsErrorItemsOfTheSource(t *testing.T) {
 		}
 		return 2 * v, nil
 	}
-	require.Equal(t, []got[int]{{v: 2}, {err: boom}, {err: skip}, {err: skip}}, readAll(t, StreamReaderWithConvert(source(), double)))
+	require.Equal(t, []got[int]{{v: 2}, {err: boom}, {err: skip}, {err: skip}},
+		readAll(t, StreamReaderWithConvert(source(), double)))
 
 	wrapped := fmt.Errorf("wrapped: %w", boom)
 	wrapper := WithErrWrapper(func(err error) error {
@@ -71,7 +72,8 @@ func TestConvert_WrapsErrorItemsOfTheSource(t *testing.T) {
 		}
 		return wrapped
 	})
-	require.Equal(t, []got[int]{{v: 2}, {err: wrapped}, {err: skip}}, readAll(t, StreamReaderWithConvert(source(), double, nil, wrapper)))
+	require.Equal(t, []got[int]{{v: 2}, {err: wrapped}, {err: skip}},
+		readAll(t, StreamReaderWithConvert(source(), double, nil, wrapper)))
 }
 
 // Rules schema/S38, schema/B15.1.1.
@@ -82,12 +84,13 @@ func TestConvert_OnEOFRunsOnceAtTheEnd(t *testing.T) {
 		err  error
 		want []got[fmt.Stringer]
 	}{
-		"end":            {nil, io.EOF, nil},
-		"value":          {time.Second, nil, []got[fmt.Stringer]{{v: time.Second}}},
-		"zero value":     {nil, nil, []got[fmt.Stringer]{{}}},
-		"error":          {time.Second, boom, []got[fmt.Stringer]{{err: boom}}},
-		"ErrNoValue":     {nil, ErrNoValue, []got[fmt.Stringer]{{err: ErrNoValue}}},
-		"not assignable": {1, nil, []got[fmt.Stringer]{{err: errors.New("WithOnEOF: int is not assignable to fmt.Stringer")}}},
+		"end":        {nil, io.EOF, nil},
+		"value":      {time.Second, nil, []got[fmt.Stringer]{{v: time.Second}}},
+		"zero value": {nil, nil, []got[fmt.Stringer]{{}}},
+		"error":      {time.Second, boom, []got[fmt.Stringer]{{err: boom}}},
+		"ErrNoValue": {nil, ErrNoValue, []got[fmt.Stringer]{{err: ErrNoValue}}},
+		"not assignable": {1, nil,
+			[]got[fmt.Stringer]{{err: errors.New("WithOnEOF: int is not assignable to fmt.Stringer")}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
@@ -145,10 +148,11 @@ func TestConvert_PanicIsOneErrorThenTheEnd(t *testing.T) {
 			panics()
 			return 0, nil
 		}),
-		"wrapper": StreamReaderWithConvert(sent(got[int]{err: io.ErrUnexpectedEOF}, got[int]{v: 1}), identity[int], WithErrWrapper(func(error) error {
-			panics()
-			return nil
-		})),
+		"wrapper": StreamReaderWithConvert(sent(got[int]{err: io.ErrUnexpectedEOF}, got[int]{v: 1}), identity[int],
+			WithErrWrapper(func(error) error {
+				panics()
+				return nil
+			})),
 		"end": StreamReaderWithConvert(sent[int](), identity[int], WithOnEOF(func() (any, error) {
 			panics()
 			return nil, nil

@@ -26,7 +26,8 @@ var firstSources = map[string]struct {
 		return sr
 	}, true},
 	"copy": {func() *StreamReader[int] {
-		copies := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2, 3}), func(v int) (int, error) { return v, nil }).Copy(2)
+		copies := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2, 3}),
+			func(v int) (int, error) { return v, nil }).Copy(2)
 		copies[1].Close()
 		return copies[0]
 	}, false},

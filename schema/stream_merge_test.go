@@ -35,7 +35,8 @@ func TestMerge_DeliversInOrderOfArrival(t *testing.T) {
 		for _, step := range []struct {
 			w    *StreamWriter[string]
 			item got[string]
-		}{{aw, got[string]{v: "a1"}}, {bw, got[string]{v: "b1"}}, {bw, got[string]{"b2", boom}}, {aw, got[string]{v: "a2"}}, {bw, got[string]{v: "b3"}}} {
+		}{{aw, got[string]{v: "a1"}}, {bw, got[string]{v: "b1"}}, {bw, got[string]{"b2", boom}}, {aw, got[string]{v: "a2"}},
+			{bw, got[string]{v: "b3"}}} {
 			step.w.Send(step.item.v, step.item.err)
 			v, err := sr.Recv()
 			require.Equal(t, step.item, got[string]{v, err})
@@ -144,7 +145,8 @@ func TestMerge_CloseReachesEverySourceAtOnce(t *testing.T) {
 			writers = append(writers, sw)
 			return sr
 		}
-		sr := merged(open(), StreamReaderWithConvert(open(), identity[int]), open().Copy(2)[0], merged(open(), StreamReaderWithConvert(open(), identity[int])))
+		sr := merged(open(), StreamReaderWithConvert(open(), identity[int]), open().Copy(2)[0],
+			merged(open(), StreamReaderWithConvert(open(), identity[int])))
 		recv := make(chan error)
 		go func() {
 			_, err := sr.Recv() // the pumps run and wait for their idle sources
@@ -276,7 +278,8 @@ func TestNamedMerge_SourceEOFNamesItsSource(t *testing.T) {
 func TestNamedMerge_NamesSourcesByPosition(t *testing.T) {
 	two := func() []*StreamReader[int] { return []*StreamReader[int]{sent[int](), sent[int]()} }
 	require.Empty(t, readAll(t, InternalMergeNamedStreamReaders(two(), nil)))
-	require.Equal(t, []got[int]{{err: newSourceEOF("a")}, {err: newSourceEOF("")}}, readAll(t, InternalMergeNamedStreamReaders(two(), []string{"a"})))
+	require.Equal(t, []got[int]{{err: newSourceEOF("a")}, {err: newSourceEOF("")}},
+		readAll(t, InternalMergeNamedStreamReaders(two(), []string{"a"})))
 }
 
 // Rule schema/S32.
@@ -291,7 +294,8 @@ func TestNamedMerge_EndIsAnOrdinaryErrorItem(t *testing.T) {
 	named := func() *StreamReader[int] {
 		return InternalMergeNamedStreamReaders([]*StreamReader[int]{sent(got[int]{v: 1})}, []string{"a"})
 	}
-	wrapped := StreamReaderWithConvert(named(), identity[int], WithErrWrapper(func(err error) error { return fmt.Errorf("w: %w", err) }))
+	wrapped := StreamReaderWithConvert(named(), identity[int],
+		WithErrWrapper(func(err error) error { return fmt.Errorf("w: %w", err) }))
 	all := readAll(t, wrapped)
 	require.EqualError(t, all[1].err, "w: EOF from source stream: a")
 

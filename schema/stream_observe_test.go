@@ -95,7 +95,8 @@ func TestObserve_Ends(t *testing.T) {
 		require.Equal(t, []string{"1", "end: boom"}, w.all())
 	})
 	t.Run("a panic", func(t *testing.T) {
-		copies := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2, 3}), func(v int) (int, error) { return v, nil }).Copy(2)
+		copies := StreamReaderWithConvert(StreamReaderFromArray([]int{1, 2, 3}),
+			func(v int) (int, error) { return v, nil }).Copy(2)
 		calls := 0
 		Observe(copies[0], func(int) { calls++; panic("mine") }, func(error) { t.Error("called after the panic") })
 		var got []int

@@ -344,7 +344,8 @@ func TestReaders_NilAndZeroReadersFailWithoutPanic(t *testing.T) {
 	for _, c := range none.Copy(2) {
 		require.Equal(t, []got[int]{{err: errNilReader}}, readAll(t, c))
 	}
-	require.Equal(t, []got[string]{{err: errNilReader}}, readAll(t, StreamReaderWithConvert(none, func(int) (string, error) { return "", nil })))
+	require.Equal(t, []got[string]{{err: errNilReader}},
+		readAll(t, StreamReaderWithConvert(none, func(int) (string, error) { return "", nil })))
 
 	var zero StreamReader[int]
 	require.Empty(t, readAll(t, &zero))

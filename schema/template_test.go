@@ -37,7 +37,8 @@ func TestPlaceholder_RefusesOtherTypes(t *testing.T) {
 		_, err := MessagesPlaceholder("k", true).Format(ctx, map[string]any{"k": tt.v}, FString)
 		require.EqualError(t, err, "only messages can be used to format message placeholder, key: k, actual type: "+tt.name)
 		_, err = AgenticMessagesPlaceholder("k", true).Format(ctx, map[string]any{"k": tt.v}, FString)
-		require.EqualError(t, err, "only agentic messages can be used to format message placeholder, key: k, actual type: "+tt.name)
+		require.EqualError(t, err, "only agentic messages can be used to format message placeholder, key: k, actual type: "+
+			tt.name)
 	}
 	_, err := MessagesPlaceholder("k", false).Format(ctx, map[string]any{"k": []*AgenticMessage{}}, FString)
 	require.ErrorContains(t, err, "actual type: []*schema.AgenticMessage")
@@ -62,7 +63,8 @@ func TestPlaceholder_ReturnsTheGivenSlice(t *testing.T) {
 // inputMessage has text t in every place that is rendered, and the same text where nothing is.
 func inputMessage(t string) *Message {
 	media := func() MessagePartCommon {
-		return MessagePartCommon{URL: pointer(t), Base64Data: pointer(t), MIMEType: "{a}", Extra: map[string]any{"{a}": "{a}"}}
+		return MessagePartCommon{URL: pointer(t), Base64Data: pointer(t), MIMEType: "{a}",
+			Extra: map[string]any{"{a}": "{a}"}}
 	}
 	return &Message{
 		Role: User, Content: t,
@@ -82,7 +84,8 @@ func inputMessage(t string) *Message {
 			{Type: ChatMessagePartTypeVideoURL, Video: &MessageInputVideo{media()}},
 			{Type: ChatMessagePartTypeFileURL, File: &MessageInputFile{MessagePartCommon: media(), Name: "{a}"}},
 			{Type: ChatMessagePartTypeImageURL, Image: &MessageInputImage{}},
-			{Type: ChatMessagePartTypeImageURL, Image: &MessageInputImage{MessagePartCommon: MessagePartCommon{URL: pointer("")}}},
+			{Type: ChatMessagePartTypeImageURL,
+				Image: &MessageInputImage{MessagePartCommon: MessagePartCommon{URL: pointer("")}}},
 			{Type: ChatMessagePartTypeVideoURL},
 			{Type: ChatMessagePartTypeToolSearchResult, Text: "{a}"},
 		},
@@ -144,7 +147,8 @@ func TestMessageFormat_NamesTheFieldThatFailed(t *testing.T) {
 		want    string
 	}{
 		{UserMessage("{no}"), "failed to format content: could not find key: no"},
-		{&Message{MultiContent: []ChatMessagePart{{}, {Type: ChatMessagePartTypeText, Text: "{no}"}}}, "failed to format multi_content[1].text: could not find key: no"},
+		{&Message{MultiContent: []ChatMessagePart{{}, {Type: ChatMessagePartTypeText, Text: "{no}"}}},
+			"failed to format multi_content[1].text: could not find key: no"},
 		{&Message{UserInputMultiContent: []MessageInputPart{{
 			Type: ChatMessagePartTypeAudioURL, Audio: &MessageInputAudio{MessagePartCommon{Base64Data: pointer("{no}")}},
 		}}}, "failed to format user_input_multi_content[0].audio.base64data: could not find key: no"},

@@ -39,8 +39,10 @@ func TestConcatToolResults_MergesAdjacentTexts(t *testing.T) {
 func TestConcatToolResults_RefusesOneTypeInSeveralChunks(t *testing.T) {
 	image := []ToolOutputPart{{Type: ToolPartTypeImage, Image: &ToolOutputImage{}}}
 	_, err := ConcatToolResults([]*ToolResult{nil, {Parts: image}, {}, {Parts: image}})
-	require.EqualError(t, err, "conflicting image parts found in chunk 1 and chunk 3: non-text modality parts cannot appear in multiple chunks")
+	require.EqualError(t, err,
+		"conflicting image parts found in chunk 1 and chunk 3: non-text modality parts cannot appear in multiple chunks")
 	bad := map[string]any{"k": []int{1}}
-	_, err = ConcatToolResults([]*ToolResult{{Parts: []ToolOutputPart{toolText("a", bad)}}, {Parts: []ToolOutputPart{toolText("b", bad)}}})
+	_, err = ConcatToolResults([]*ToolResult{{Parts: []ToolOutputPart{toolText("a", bad)}},
+		{Parts: []ToolOutputPart{toolText("b", bad)}}})
 	require.ErrorContains(t, err, "failed to merge parts: failed to concat tool output text part extra: ")
 }

@@ -24,7 +24,8 @@ func schemaText(t *testing.T, p *ParamsOneOf) string {
 func nestedParams() map[string]*ParameterInfo {
 	return map[string]*ParameterInfo{
 		"c": {Type: Object},
-		"b": {Type: Object, Desc: "d", SubParams: map[string]*ParameterInfo{"z": {Type: String, Required: true}, "y": {Type: Number}}},
+		"b": {Type: Object, Desc: "d",
+			SubParams: map[string]*ParameterInfo{"z": {Type: String, Required: true}, "y": {Type: Number}}},
 		"a": {Type: Array, Required: true, ElemInfo: &ParameterInfo{Type: String, Enum: []string{"1"}, Required: true}},
 	}
 }
@@ -41,7 +42,8 @@ func TestParamsOneOf_NilMeansNoParameters(t *testing.T) {
 
 // Rules schema/T2, schema/T4.
 func TestParamsOneOf_MakesAFreshSortedSchema(t *testing.T) {
-	require.Equal(t, `{"properties":{},"type":"object"}`, schemaText(t, NewParamsOneOfByParams(map[string]*ParameterInfo{})))
+	require.Equal(t, `{"properties":{},"type":"object"}`,
+		schemaText(t, NewParamsOneOfByParams(map[string]*ParameterInfo{})))
 	const want = `{"properties":{"a":{"items":{"enum":["1"],"type":"string"},"type":"array"},"b":{"properties":{"y":{"type":"number"},` +
 		`"z":{"type":"string"}},"required":["z"],"description":"d","type":"object"},"c":{"type":"object"}},"required":["a"],"type":"object"}`
 	p := NewParamsOneOfByParams(nestedParams())
@@ -76,9 +78,10 @@ func TestParamsOneOf_ReturnsTheGivenSchema(t *testing.T) {
 // Rule schema/B15.4.2.
 func TestParamsOneOf_RefusesANilParameter(t *testing.T) {
 	for want, params := range map[string]map[string]*ParameterInfo{
-		"tool parameter a: parameter info is nil":     {"a": nil},
-		"tool parameter a.b: parameter info is nil":   {"a": {Type: Object, SubParams: map[string]*ParameterInfo{"b": nil}}},
-		"tool parameter a[].c: parameter info is nil": {"a": {Type: Array, ElemInfo: &ParameterInfo{Type: Object, SubParams: map[string]*ParameterInfo{"c": nil}}}},
+		"tool parameter a: parameter info is nil":   {"a": nil},
+		"tool parameter a.b: parameter info is nil": {"a": {Type: Object, SubParams: map[string]*ParameterInfo{"b": nil}}},
+		"tool parameter a[].c: parameter info is nil": {"a": {Type: Array,
+			ElemInfo: &ParameterInfo{Type: Object, SubParams: map[string]*ParameterInfo{"c": nil}}}},
 	} {
 		s, err := NewParamsOneOfByParams(params).ToJSONSchema()
 		require.EqualError(t, err, want)
@@ -97,7 +100,8 @@ func tools(t *testing.T) map[string]*ToolInfo {
 		"empty params": {Name: "n", ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{})},
 		"params":       {Name: "n", Extra: map[string]any{"k": "v"}, ParamsOneOf: NewParamsOneOfByParams(nestedParams())},
 		"schema":       {Name: "n", ParamsOneOf: NewParamsOneOfByJSONSchema(&schema)},
-		"raw schema":   {Name: "n", ParamsOneOf: NewParamsOneOfByRawJSON(json.RawMessage(`{ "type":"object",\n"definitions":{"<&>":{"const":null}}, "n":9007199254740993 }`))},
+		"raw schema": {Name: "n",
+			ParamsOneOf: NewParamsOneOfByRawJSON(json.RawMessage(`{ "type":"object",\n"definitions":{"<&>":{"const":null}}, "n":9007199254740993 }`))},
 		"no raw text":  {Name: "n", ParamsOneOf: NewParamsOneOfByRawJSON(nil)},
 		"raw nonsense": {Name: "n", ParamsOneOf: NewParamsOneOfByRawJSON(json.RawMessage("{no"))},
 		"zero":         {},
@@ -106,10 +110,12 @@ func tools(t *testing.T) map[string]*ToolInfo {
 
 // Rule schema/T10.
 func TestToolInfo_KeepsItsJSONKeys(t *testing.T) {
-	data, err := json.Marshal(&ToolInfo{Name: "n", Desc: "d", Extra: map[string]any{"k": 1}, ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{"a": {Type: Integer}})})
+	data, err := json.Marshal(&ToolInfo{Name: "n", Desc: "d", Extra: map[string]any{"k": 1},
+		ParamsOneOf: NewParamsOneOfByParams(map[string]*ParameterInfo{"a": {Type: Integer}})})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"name":"n","desc":"d","extra":{"k":1},"has_params_one_of":true,
-		"params":{"a":{"Type":"integer","ElemInfo":null,"SubParams":null,"Desc":"","Enum":null,"Required":false}}}`, string(data))
+		"params":{"a":{"Type":"integer","ElemInfo":null,"SubParams":null,"Desc":"","Enum":null,"Required":false}}}`,
+		string(data))
 	data, err = json.Marshal(&ToolInfo{ParamsOneOf: NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object"})})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"has_params_one_of":true,"json_schema":{"type":"object"}}`, string(data))
@@ -138,7 +144,8 @@ func TestToolInfo_SurvivesJSON(t *testing.T) {
 		}
 	}
 	var back ToolInfo
-	require.NoError(t, json.Unmarshal([]byte(`{"name":"n","params":{"a":{"Type":"string"}},"json_schema":{"type":"object"}}`), &back))
+	require.NoError(t,
+		json.Unmarshal([]byte(`{"name":"n","params":{"a":{"Type":"string"}},"json_schema":{"type":"object"}}`), &back))
 	require.Equal(t, ToolInfo{Name: "n"}, back)
 	require.Error(t, json.Unmarshal([]byte(`{"name":1}`), &back))
 	var nothing *ToolInfo
@@ -188,7 +195,8 @@ func TestToolInfo_ByValueKeepsItsParameters(t *testing.T) {
 }
 
 func TestMCPListToolsItem_Gob(t *testing.T) {
-	for _, item := range []*MCPListToolsItem{{}, {Name: "n", Description: "d", InputSchema: &jsonschema.Schema{Type: "object"}}} {
+	for _, item := range []*MCPListToolsItem{{},
+		{Name: "n", Description: "d", InputSchema: &jsonschema.Schema{Type: "object"}}} {
 		data, err := item.GobEncode()
 		require.NoError(t, err)
 		back := MCPListToolsItem{Name: "old", InputSchema: &jsonschema.Schema{}}
@@ -200,7 +208,8 @@ func TestMCPListToolsItem_Gob(t *testing.T) {
 	require.Error(t, new(MCPListToolsItem).GobDecode(nil))
 	var buf bytes.Buffer
 	require.NoError(t, gob.NewEncoder(&buf).Encode(mcpListToolsItemGob{InputSchema: []byte("{")}))
-	require.ErrorContains(t, new(MCPListToolsItem).GobDecode(buf.Bytes()), "failed to unmarshal MCPListToolsItem.InputSchema: ")
+	require.ErrorContains(t, new(MCPListToolsItem).GobDecode(buf.Bytes()),
+		"failed to unmarshal MCPListToolsItem.InputSchema: ")
 }
 
 // Rule schema/T13.

@@ -59,7 +59,9 @@ func agentOf[M adk.MessageType](t *testing.T, m model.BaseModel[M], tools ...too
 }
 
 // both runs a test in fake time for both kinds of message, streaming and not.
-func both(t *testing.T, ordinary func(*testing.T, asking[*schema.Message]), agentic func(*testing.T, asking[*schema.AgenticMessage])) {
+func both(t *testing.T, ordinary func(*testing.T, asking[*schema.Message]),
+	agentic func(*testing.T, asking[*schema.AgenticMessage]),
+) {
 	t.Helper()
 	bubble(t, "ordinary/whole", ordinary, Ask[*schema.Message])
 	bubble(t, "ordinary/streaming", ordinary, AskStreaming[*schema.Message])
@@ -78,7 +80,8 @@ func TestModel_Story(t *testing.T) {
 }
 
 func testModelStory[M adk.MessageType](t *testing.T, ask asking[M]) {
-	weather, calendar := NewTool("weather", Says("sunny"), Says("rain")), NewEnhancedTool("calendar", Streams("fr", "ee").Every(time.Second))
+	weather, calendar := NewTool("weather", Says("sunny"), Says("rain")), NewEnhancedTool("calendar",
+		Streams("fr", "ee").Every(time.Second))
 	m := NewTypedModel[M](t,
 		Streams("Let me ", "see.").Calling(Call("weather", `{"city":"Lisbon"}`), Call("calendar", "{}").WithID("own")).
 			Seeing("user: umbrella?").Offered("weather", "calendar").After(time.Minute).Every(time.Second),
@@ -113,12 +116,14 @@ func testModelDrift[M adk.MessageType](t *testing.T, ask asking[M]) {
 		script []Reply
 		want   []string
 	}{
-		"wrong messages": {[]Reply{Says("x").Seeing("system: be brief", "user: hi")}, []string{"call 1", "> system: be brief", "> user: hi"}},
-		"wrong last":     {[]Reply{Says("x").SeeingLast("user: ho")}, []string{"> user: hi", "> user: ho"}},
-		"wrong tools":    {[]Reply{Says("x").Offered("b")}, []string{"> a", "> b"}},
-		"one too many":   {[]Reply{Calls(Call("a", "{}"))}, []string{"call 2 of the model is one too many", "user: hi", "tool a#call_1: {}"}},
-		"never called":   {nil, []string{"its script has 0 replies"}},
-		"not used up":    {[]Reply{Says("x"), Says("y")}, []string{"called once, and its script has 2 replies"}},
+		"wrong messages": {[]Reply{Says("x").Seeing("system: be brief", "user: hi")},
+			[]string{"call 1", "> system: be brief", "> user: hi"}},
+		"wrong last":  {[]Reply{Says("x").SeeingLast("user: ho")}, []string{"> user: hi", "> user: ho"}},
+		"wrong tools": {[]Reply{Says("x").Offered("b")}, []string{"> a", "> b"}},
+		"one too many": {[]Reply{Calls(Call("a", "{}"))},
+			[]string{"call 2 of the model is one too many", "user: hi", "tool a#call_1: {}"}},
+		"never called": {nil, []string{"its script has 0 replies"}},
+		"not used up":  {[]Reply{Says("x"), Says("y")}, []string{"called once, and its script has 2 replies"}},
 	} {
 		o := &observed{}
 		ask(t.Context(), t, agentOf(t, NewTypedModel[M](o, c.script...), NewTool("a")), "hi").All()
@@ -301,7 +306,8 @@ func TestEvents_Lines(t *testing.T) {
 		&adk.AgentEvent{Output: &adk.AgentOutput{CustomizedOutput: "custom"}, Err: errBoom},
 		&adk.AgentEvent{},
 	))
-	events.Expect("assistant: hi", "interrupt: sure?", "transfer to other", "break loop", "exit; action: 7", "output: custom; error: boom", "")
+	events.Expect("assistant: hi", "interrupt: sure?", "transfer to other", "break loop", "exit; action: 7",
+		"output: custom; error: boom", "")
 	require.Equal(t, "hi", events.Text())
 	require.ErrorIs(t, events.Err(), errBoom)
 }
@@ -316,15 +322,20 @@ func TestEvents_Failures(t *testing.T) {
 		from []*adk.AgentEvent
 		want string
 	}{
-		"Expect":           {func(e *Events[*schema.Message]) { e.Expect("assistant: ho") }, []*adk.AgentEvent{hi()}, "> assistant: ho"},
-		"ExpectText":       {func(e *Events[*schema.Message]) { e.ExpectText("ho") }, []*adk.AgentEvent{hi()}, `"hi"; want "ho"`},
+		"Expect": {func(e *Events[*schema.Message]) { e.Expect("assistant: ho") }, []*adk.AgentEvent{hi()},
+			"> assistant: ho"},
+		"ExpectText": {func(e *Events[*schema.Message]) { e.ExpectText("ho") }, []*adk.AgentEvent{hi()},
+			`"hi"; want "ho"`},
 		"ExpectText/error": {func(e *Events[*schema.Message]) { e.ExpectText("hi") }, []*adk.AgentEvent{hi(), boom}, "boom"},
 		"ExpectToolCalls":  {func(e *Events[*schema.Message]) { e.ExpectToolCalls("a") }, []*adk.AgentEvent{hi()}, "> a"},
-		"ExpectError/none": {func(e *Events[*schema.Message]) { e.ExpectError(nil) }, []*adk.AgentEvent{hi()}, "did not fail"},
-		"ExpectError":      {func(e *Events[*schema.Message]) { e.ExpectError(io.EOF) }, []*adk.AgentEvent{boom}, `"boom"; want "EOF"`},
-		"ExpectNoError":    {func(e *Events[*schema.Message]) { e.ExpectNoError() }, []*adk.AgentEvent{boom}, "boom"},
-		"Wait":             {func(e *Events[*schema.Message]) { _ = e.Wait(2).Err }, []*adk.AgentEvent{hi()}, "ended after 1 events"},
-		"Until":            {func(e *Events[*schema.Message]) { _ = e.Until("ho").String() }, []*adk.AgentEvent{hi()}, `"ho"`},
+		"ExpectError/none": {func(e *Events[*schema.Message]) { e.ExpectError(nil) }, []*adk.AgentEvent{hi()},
+			"did not fail"},
+		"ExpectError": {func(e *Events[*schema.Message]) { e.ExpectError(io.EOF) }, []*adk.AgentEvent{boom},
+			`"boom"; want "EOF"`},
+		"ExpectNoError": {func(e *Events[*schema.Message]) { e.ExpectNoError() }, []*adk.AgentEvent{boom}, "boom"},
+		"Wait": {func(e *Events[*schema.Message]) { _ = e.Wait(2).Err }, []*adk.AgentEvent{hi()},
+			"ended after 1 events"},
+		"Until": {func(e *Events[*schema.Message]) { _ = e.Until("ho").String() }, []*adk.AgentEvent{hi()}, `"ho"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &observed{}
@@ -348,10 +359,12 @@ func TestEvents_DroppedAtTheEnd(t *testing.T) {
 func TestLine_Parts(t *testing.T) {
 	require.Equal(t, "nil:", Line[*schema.Message](nil))
 	require.Equal(t, "nil:", Line[*schema.AgenticMessage](nil))
-	require.Equal(t, "user: look at <image_url>", Line(&schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
-		{Type: schema.ChatMessagePartTypeText, Text: "look at "}, {Type: schema.ChatMessagePartTypeImageURL}}}))
+	require.Equal(t, "user: look at <image_url>",
+		Line(&schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
+			{Type: schema.ChatMessagePartTypeText, Text: "look at "}, {Type: schema.ChatMessagePartTypeImageURL}}}))
 	got := Line(&schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{
-		nil, schema.NewContentBlock(&schema.Reasoning{Text: "hm"}), schema.NewContentBlock(&schema.AssistantGenText{Text: "see "}),
+		nil, schema.NewContentBlock(&schema.Reasoning{Text: "hm"}),
+		schema.NewContentBlock(&schema.AssistantGenText{Text: "see "}),
 		schema.NewContentBlock(&schema.AssistantGenImage{URL: "u"})}})
 	require.True(t, strings.HasPrefix(got, "assistant: see <"), got)
 }

@@ -182,7 +182,8 @@ func (e *Events[M]) Wait(n int) Event[M] {
 	for len(e.read) < n {
 		last, ok := e.Next()
 		if !ok {
-			e.t.Errorf("adktest: the run ended after %d events; want event %d%s", len(e.read), n, listed("the events", e.lines()))
+			e.t.Errorf("adktest: the run ended after %d events; want event %d%s", len(e.read), n,
+				listed("the events", e.lines()))
 			return last
 		}
 	}

@@ -72,7 +72,8 @@ func (f *fault[M]) stopper(l *life[M]) *stopper {
 // describe says what the plan does to a run with the given boundaries.
 func (p *plan[M]) describe(boundaries []boundaryKind) string {
 	first := p.faults[0]
-	text := fmt.Sprintf("stopped at boundary %d of %d (%s) by %s", first.at, len(boundaries), boundaries[first.at-1], first.way.name)
+	text := fmt.Sprintf("stopped at boundary %d of %d (%s) by %s", first.at, len(boundaries), boundaries[first.at-1],
+		first.way.name)
 	if len(p.faults) > 1 {
 		text += fmt.Sprintf(", %s at boundary %d by %s", sequelNames[p.then], p.faults[1].at, p.faults[1].way.name)
 	}

@@ -118,7 +118,8 @@ func TestExploreProcess_Child(t *testing.T) {
 func child(t *testing.T, dir string, boundary int, streaming bool) (killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestExploreProcess_Child$", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), childDir+"="+dir, childBoundary+"="+strconv.Itoa(boundary), childStreaming+"="+strconv.FormatBool(streaming))
+	cmd.Env = append(os.Environ(), childDir+"="+dir, childBoundary+"="+strconv.Itoa(boundary),
+		childStreaming+"="+strconv.FormatBool(streaming))
 	out, err := cmd.CombinedOutput()
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if status.Signaled() && status.Signal() == syscall.SIGKILL {

@@ -36,7 +36,8 @@ type tree struct {
 }
 
 func newTree(t *testing.T, p prober[*schema.Message], made *made[*schema.Message], seed uint64) *tree {
-	return &tree{explored: explored[*schema.Message]{t, p, made}, rnd: rand.New(rand.NewPCG(seed, 1)), shape: new(strings.Builder)}
+	return &tree{explored: explored[*schema.Message]{t, p, made}, rnd: rand.New(rand.NewPCG(seed, 1)),
+		shape: new(strings.Builder)}
 }
 
 func (g *tree) chance(percent int) bool { return g.rnd.IntN(100) < percent }
@@ -75,7 +76,8 @@ func (g *tree) describe(format string, args ...any) { fmt.Fprintf(g.shape, " "+f
 func (g *tree) chain(depth, visits int) adk.Agent {
 	name := g.name("chain")
 	g.describe("%s", name)
-	a, err := adk.NewSequentialAgent(g.t.Context(), &adk.SequentialAgentConfig{Name: name, Description: "chain", SubAgents: g.children(depth, 2+g.rnd.IntN(2), visits)})
+	a, err := adk.NewSequentialAgent(g.t.Context(),
+		&adk.SequentialAgentConfig{Name: name, Description: "chain", SubAgents: g.children(depth, 2+g.rnd.IntN(2), visits)})
 	require.NoError(g.t, err)
 	return a
 }
@@ -87,10 +89,13 @@ func (g *tree) sideBySide(depth, visits int) adk.Agent {
 	g.beside++
 	branches := g.children(depth, 2+g.rnd.IntN(2), visits)
 	g.beside--
-	both, err := adk.NewParallelAgent(g.t.Context(), &adk.ParallelAgentConfig{Name: name, Description: "parallel", SubAgents: branches})
+	both, err := adk.NewParallelAgent(g.t.Context(),
+		&adk.ParallelAgentConfig{Name: name, Description: "parallel", SubAgents: branches})
 	require.NoError(g.t, err)
 	g.describe("then")
-	a, err := adk.NewSequentialAgent(g.t.Context(), &adk.SequentialAgentConfig{Name: g.name("chain"), Description: "chain", SubAgents: []adk.Agent{both, g.leaf(0, visits)}})
+	a, err := adk.NewSequentialAgent(g.t.Context(),
+		&adk.SequentialAgentConfig{Name: g.name("chain"), Description: "chain",
+			SubAgents: []adk.Agent{both, g.leaf(0, visits)}})
 	require.NoError(g.t, err)
 	return a
 }
@@ -98,7 +103,9 @@ func (g *tree) sideBySide(depth, visits int) adk.Agent {
 func (g *tree) loop(depth, visits int) adk.Agent {
 	name := g.name("loop")
 	g.describe("%s", name)
-	a, err := adk.NewLoopAgent(g.t.Context(), &adk.LoopAgentConfig{Name: name, Description: "loop", SubAgents: g.children(depth, 1+g.rnd.IntN(2), 2*visits), MaxIterations: 2})
+	a, err := adk.NewLoopAgent(g.t.Context(),
+		&adk.LoopAgentConfig{Name: name, Description: "loop", SubAgents: g.children(depth, 1+g.rnd.IntN(2), 2*visits),
+			MaxIterations: 2})
 	require.NoError(g.t, err)
 	return a
 }
@@ -156,7 +163,8 @@ func (g *tree) deterministic(depth, visits int) adk.Agent {
 	name := g.name("head")
 	g.describe("%s", name)
 	workers := g.children(depth, 1, once)
-	worker := adk.AgentWithDeterministicTransferTo(g.t.Context(), &adk.DeterministicTransferConfig{Agent: workers[0], ToAgentNames: []string{name}})
+	worker := adk.AgentWithDeterministicTransferTo(g.t.Context(),
+		&adk.DeterministicTransferConfig{Agent: workers[0], ToAgentNames: []string{name}})
 	script := []adktest.Reply{transferTo(workers[0].Name(g.t.Context())), g.work(name), g.last(name)}
 	boss := g.agent(name, script, g.whims(false))
 	a, err := adk.SetSubAgents(g.t.Context(), boss, []adk.Agent{worker})
@@ -241,11 +249,14 @@ func (g *tree) whims(eager bool) func(conf *adk.ChatModelAgentConfig) {
 		if shaky {
 			works := conf.Model
 			conf.Model = &breaking[*schema.Message]{BaseModel: works, every: 1}
-			conf.ModelRetryConfig = &adk.ModelRetryConfig{MaxRetries: 2, BackoffFunc: func(context.Context, int) time.Duration { return 0 }}
+			conf.ModelRetryConfig = &adk.ModelRetryConfig{MaxRetries: 2,
+				BackoffFunc: func(context.Context, int) time.Duration { return 0 }}
 			conf.ModelFailoverConfig = &adk.ModelFailoverConfig[*schema.Message]{
 				MaxRetries:     1,
 				ShouldFailover: func(context.Context, *schema.Message, error) bool { return true },
-				GetFailoverModel: func(context.Context, *adk.FailoverContext[*schema.Message]) (model.BaseModel[*schema.Message], []*schema.Message, error) {
+				GetFailoverModel: func(context.Context,
+					*adk.FailoverContext[*schema.Message],
+				) (model.BaseModel[*schema.Message], []*schema.Message, error) {
 					return &breaking[*schema.Message]{BaseModel: works, every: 2}, nil, nil
 				},
 			}
@@ -285,7 +296,8 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 		}
 		switch {
 		case exits:
-			script = append(script, adktest.Calls(adktest.Call(adk.ToolInfoExit.Name, fmt.Sprintf(`{"final_result":"%s exits"}`, name))))
+			script = append(script, adktest.Calls(adktest.Call(adk.ToolInfoExit.Name,
+				fmt.Sprintf(`{"final_result":"%s exits"}`, name))))
 		case direct:
 			g.pieces++
 			script = append(script, adktest.Calls(adktest.Call("last", fmt.Sprintf("%q", fmt.Sprintf("%s %d", name, g.pieces)))))

@@ -70,7 +70,9 @@ func (m *made[M]) requireCollected(t *testing.T) {
 }
 
 // agent makes an agent with a tool "work" and others.
-func (x explored[M]) agent(name string, script []adktest.Reply, change func(*adk.TypedChatModelAgentConfig[M]), tools ...tool.BaseTool) *adk.TypedChatModelAgent[M] {
+func (x explored[M]) agent(name string, script []adktest.Reply, change func(*adk.TypedChatModelAgentConfig[M]),
+	tools ...tool.BaseTool,
+) *adk.TypedChatModelAgent[M] {
 	if p, ok := x.p.(interface{ MoreTools() []tool.BaseTool }); ok {
 		tools = append(tools, p.MoreTools()...)
 	}
@@ -113,14 +115,17 @@ func (x explored[M]) react() adk.TypedAgent[M] {
 }
 
 func (x explored[M]) eager() adk.TypedAgent[M] {
-	return x.agent("eager", []adktest.Reply{adktest.Says("first").Calling(adktest.Call("work", `"a"`)).Calling(adktest.Call("work", `"b"`)), adktest.Streams("all ", "done")},
+	return x.agent("eager",
+		[]adktest.Reply{adktest.Says("first").Calling(adktest.Call("work", `"a"`)).Calling(adktest.Call("work", `"b"`)),
+			adktest.Streams("all ", "done")},
 		func(conf *adk.TypedChatModelAgentConfig[M]) { conf.ToolsConfig.EagerExecution = true })
 }
 
 // direct ends with the result of a tool.
 func (x explored[M]) direct() adk.TypedAgent[M] {
 	last := x.p.Tool(adktest.NewTool("last"))
-	return x.agent("direct", []adktest.Reply{work("a"), adktest.Calls(adktest.Call("work", `"b"`), adktest.Call("last", `"c"`))},
+	return x.agent("direct", []adktest.Reply{work("a"),
+		adktest.Calls(adktest.Call("work", `"b"`), adktest.Call("last", `"c"`))},
 		func(conf *adk.TypedChatModelAgentConfig[M]) {
 			conf.ToolsConfig.ReturnDirectly = map[string]bool{"last": true}
 		}, last)
@@ -129,8 +134,10 @@ func (x explored[M]) direct() adk.TypedAgent[M] {
 // deep has an agent as a tool of an agent that is a tool.
 func (x explored[M]) deep() adk.TypedAgent[M] {
 	inner := x.agent("inner", []adktest.Reply{work("a"), adktest.Says("inner done")}, nil)
-	middle := x.agent("middle", []adktest.Reply{work("b"), delegate("inner"), adktest.Says("middle done")}, nil, adk.NewTypedAgentTool(x.t.Context(), adk.TypedAgent[M](inner)))
-	return x.agent("outer", []adktest.Reply{delegate("middle"), work("c"), adktest.Says("outer done")}, nil, adk.NewTypedAgentTool(x.t.Context(), adk.TypedAgent[M](middle)))
+	middle := x.agent("middle", []adktest.Reply{work("b"), delegate("inner"), adktest.Says("middle done")}, nil,
+		adk.NewTypedAgentTool(x.t.Context(), adk.TypedAgent[M](inner)))
+	return x.agent("outer", []adktest.Reply{delegate("middle"), work("c"), adktest.Says("outer done")}, nil,
+		adk.NewTypedAgentTool(x.t.Context(), adk.TypedAgent[M](middle)))
 }
 
 // approval has a human asked before each call of "work".
@@ -147,25 +154,28 @@ func (x explored[M]) approval() adk.TypedChatModelAgentMiddleware[M] {
 // plan asks a human before it works.
 func (x explored[M]) plan() adk.TypedAgent[M] {
 	ask := x.approval()
-	return x.agent("plan", []adktest.Reply{work("a"), work("b", "c"), adktest.Says("as approved")}, func(conf *adk.TypedChatModelAgentConfig[M]) {
-		conf.Handlers = append(conf.Handlers, ask)
-	})
+	return x.agent("plan", []adktest.Reply{work("a"), work("b", "c"), adktest.Says("as approved")},
+		func(conf *adk.TypedChatModelAgentConfig[M]) {
+			conf.Handlers = append(conf.Handlers, ask)
+		})
 }
 
 // shaky asks a model twice that breaks off every other time, and another one that always does.
 func (x explored[M]) shaky() adk.TypedAgent[M] {
-	return x.agent("shaky", []adktest.Reply{work("a"), work("b", "c"), adktest.Streams("all ", "done")}, func(conf *adk.TypedChatModelAgentConfig[M]) {
-		works := conf.Model
-		conf.Model = &breaking[M]{BaseModel: works, every: 1}
-		conf.ModelRetryConfig = &adk.TypedModelRetryConfig[M]{MaxRetries: 5, BackoffFunc: func(context.Context, int) time.Duration { return 0 }}
-		conf.ModelFailoverConfig = &adk.ModelFailoverConfig[M]{
-			MaxRetries:     1,
-			ShouldFailover: func(context.Context, M, error) bool { return true },
-			GetFailoverModel: func(context.Context, *adk.FailoverContext[M]) (model.BaseModel[M], []M, error) {
-				return &breaking[M]{BaseModel: works, every: 2}, nil, nil
-			},
-		}
-	})
+	return x.agent("shaky", []adktest.Reply{work("a"), work("b", "c"), adktest.Streams("all ", "done")},
+		func(conf *adk.TypedChatModelAgentConfig[M]) {
+			works := conf.Model
+			conf.Model = &breaking[M]{BaseModel: works, every: 1}
+			conf.ModelRetryConfig = &adk.TypedModelRetryConfig[M]{MaxRetries: 5,
+				BackoffFunc: func(context.Context, int) time.Duration { return 0 }}
+			conf.ModelFailoverConfig = &adk.ModelFailoverConfig[M]{
+				MaxRetries:     1,
+				ShouldFailover: func(context.Context, M, error) bool { return true },
+				GetFailoverModel: func(context.Context, *adk.FailoverContext[M]) (model.BaseModel[M], []M, error) {
+					return &breaking[M]{BaseModel: works, every: 2}, nil, nil
+				},
+			}
+		})
 }
 
 // breaking is a model whose first of every so many calls breaks off.
@@ -202,9 +212,10 @@ func (silent) Cleanup(func())        {}
 
 // judged has its first answer rejected.
 func (x explored[M]) judged() adk.TypedAgent[M] {
-	return x.agent("judged", []adktest.Reply{work("a"), adktest.Says("poor"), work("b"), adktest.Says("better")}, func(conf *adk.TypedChatModelAgentConfig[M]) {
-		conf.Handlers = append(conf.Handlers, &strict[M]{})
-	})
+	return x.agent("judged", []adktest.Reply{work("a"), adktest.Says("poor"), work("b"), adktest.Says("better")},
+		func(conf *adk.TypedChatModelAgentConfig[M]) {
+			conf.Handlers = append(conf.Handlers, &strict[M]{})
+		})
 }
 
 // strict rejects the answer "poor" once, and says so.
@@ -212,7 +223,9 @@ type strict[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
 }
 
-func (*strict[M]) BeforeFinalAnswer(ctx context.Context, s *adk.TypedChatModelAgentState[M]) (context.Context, adk.FinalAnswerDecision, *adk.TypedChatModelAgentState[M], error) {
+func (*strict[M]) BeforeFinalAnswer(
+	ctx context.Context, s *adk.TypedChatModelAgentState[M],
+) (context.Context, adk.FinalAnswerDecision, *adk.TypedChatModelAgentState[M], error) {
 	if lines := adktest.Lines(s.Messages); lines[len(lines)-1] != "assistant: poor" {
 		return ctx, adk.AcceptFinalAnswer, s, nil
 	}
@@ -234,7 +247,8 @@ func worker(x explored[*schema.Message], name string) adk.Agent {
 func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
 	return map[string]func(explored[*schema.Message]) adk.Agent{
 		"sequential": func(x explored[*schema.Message]) adk.Agent {
-			a, err := adk.NewSequentialAgent(x.t.Context(), &adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{worker(x, "one"), worker(x, "two")}})
+			a, err := adk.NewSequentialAgent(x.t.Context(),
+				&adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{worker(x, "one"), worker(x, "two")}})
 			require.NoError(x.t, err)
 			return a
 		},
@@ -247,30 +261,37 @@ func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
 			return x.agent("outer", script, nil, adk.NewAgentTool(x.t.Context(), inner))
 		},
 		"parallel": func(x explored[*schema.Message]) adk.Agent {
-			both, err := adk.NewParallelAgent(x.t.Context(), &adk.ParallelAgentConfig{Name: "parallel", SubAgents: []adk.Agent{worker(x, "left"), worker(x, "right")}})
+			both, err := adk.NewParallelAgent(x.t.Context(),
+				&adk.ParallelAgentConfig{Name: "parallel", SubAgents: []adk.Agent{worker(x, "left"), worker(x, "right")}})
 			require.NoError(x.t, err)
-			a, err := adk.NewSequentialAgent(x.t.Context(), &adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{both, worker(x, "last")}})
+			a, err := adk.NewSequentialAgent(x.t.Context(),
+				&adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{both, worker(x, "last")}})
 			require.NoError(x.t, err)
 			return a
 		},
 		"loop": func(x explored[*schema.Message]) adk.Agent {
-			again := x.agent("again", []adktest.Reply{work("1"), adktest.Says("first round"), work("2"), adktest.Says("second round")}, nil)
-			a, err := adk.NewLoopAgent(x.t.Context(), &adk.LoopAgentConfig{Name: "loop", SubAgents: []adk.Agent{again}, MaxIterations: 2})
+			again := x.agent("again", []adktest.Reply{work("1"), adktest.Says("first round"), work("2"),
+				adktest.Says("second round")}, nil)
+			a, err := adk.NewLoopAgent(x.t.Context(),
+				&adk.LoopAgentConfig{Name: "loop", SubAgents: []adk.Agent{again}, MaxIterations: 2})
 			require.NoError(x.t, err)
 			return a
 		},
 		"sequential with a plan": func(x explored[*schema.Message]) adk.Agent {
-			a, err := adk.NewSequentialAgent(x.t.Context(), &adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{x.plan(), worker(x, "two")}})
+			a, err := adk.NewSequentialAgent(x.t.Context(),
+				&adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{x.plan(), worker(x, "two")}})
 			require.NoError(x.t, err)
 			return a
 		},
 		"sequential with a judge": func(x explored[*schema.Message]) adk.Agent {
-			a, err := adk.NewSequentialAgent(x.t.Context(), &adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{x.judged(), worker(x, "two")}})
+			a, err := adk.NewSequentialAgent(x.t.Context(),
+				&adk.SequentialAgentConfig{Name: "sequential", SubAgents: []adk.Agent{x.judged(), worker(x, "two")}})
 			require.NoError(x.t, err)
 			return a
 		},
 		"transfer": func(x explored[*schema.Message]) adk.Agent {
-			boss := x.agent("boss", []adktest.Reply{work("plan"), adktest.Calls(adktest.Call(adk.TransferToAgentToolName, `{"agent_name":"helper"}`))}, nil)
+			boss := x.agent("boss", []adktest.Reply{work("plan"),
+				adktest.Calls(adktest.Call(adk.TransferToAgentToolName, `{"agent_name":"helper"}`))}, nil)
 			a, err := adk.SetSubAgents(x.t.Context(), boss, []adk.Agent{worker(x, "helper")})
 			require.NoError(x.t, err)
 			return a
@@ -307,7 +328,8 @@ func TestExplore_AgentsOfBothKinds(t *testing.T) {
 
 func exploreAgents[M adk.MessageType](t *testing.T) {
 	for name, agent := range map[string]func(explored[M]) adk.TypedAgent[M]{
-		"react": explored[M].react, "eager": explored[M].eager, "return directly": explored[M].direct, "agent tool two deep": explored[M].deep, "plan with an approval": explored[M].plan,
+		"react": explored[M].react, "eager": explored[M].eager, "return directly": explored[M].direct,
+		"agent tool two deep": explored[M].deep, "plan with an approval": explored[M].plan,
 		"retry and failover": explored[M].shaky, "rejected answer": explored[M].judged,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -317,7 +339,8 @@ func exploreAgents[M adk.MessageType](t *testing.T) {
 			continue // a TurnLoop treats both kinds alike
 		}
 		t.Run(name+" in a TurnLoop", func(t *testing.T) {
-			explore(t, adktest.Exploration[M]{Answer: approve, Pairs: pairs(), Speculative: name == "eager", TurnLoop: true}, agent)
+			explore(t, adktest.Exploration[M]{Answer: approve, Pairs: pairs(), Speculative: name == "eager", TurnLoop: true},
+				agent)
 		})
 	}
 }
@@ -325,7 +348,8 @@ func exploreAgents[M adk.MessageType](t *testing.T) {
 func TestExplore_Workflows(t *testing.T) {
 	for name, agent := range workflows() {
 		t.Run(name, func(t *testing.T) {
-			explore(t, adktest.Exploration[*schema.Message]{Answer: approve, Pairs: pairs(), Unordered: name == "parallel" || name == "sequential with a plan"}, agent)
+			explore(t, adktest.Exploration[*schema.Message]{Answer: approve, Pairs: pairs(),
+				Unordered: name == "parallel" || name == "sequential with a plan"}, agent)
 		})
 	}
 }

@@ -22,7 +22,9 @@ func (l *life[M]) turn(ctx context.Context, targets map[string]any) (end lifeEnd
 			return &adk.GenResumeResult[string, M]{ResumeParams: &adk.ResumeParams{Targets: targets}, Consumed: interrupted}, nil
 		},
 		PrepareAgent: func(context.Context, *loop, []string) (adk.TypedAgent[M], error) { return l.Agent(l.probe), nil },
-		OnAgentEvents: func(ctx context.Context, tc *adk.TurnContext[string, M], events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) error {
+		OnAgentEvents: func(ctx context.Context, tc *adk.TurnContext[string, M],
+			events *adk.AsyncIterator[*adk.TypedAgentEvent[M]],
+		) error {
 			l.read(ctx, events, &end)
 			tc.Loop.Stop()
 			return nil

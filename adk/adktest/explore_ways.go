@@ -34,10 +34,11 @@ func ways[M adk.MessageType]() []way[M] {
 		cancelling[M]("a cancel after the tools", adk.CancelAfterToolCalls),
 		cancelling[M]("a cancel at any safe point", adk.CancelAfterChatModel|adk.CancelAfterToolCalls),
 		// Without a journal an agent that runs as a tool, and is given up, begins again with all that it had done.
-		{name: "a cancel at once of the outermost agent", durable: true, givesUp: true, stop: func(l *life[M], ctx context.Context) error {
-			l.cancel()
-			return ctx.Err()
-		}},
+		{name: "a cancel at once of the outermost agent", durable: true, givesUp: true,
+			stop: func(l *life[M], ctx context.Context) error {
+				l.cancel()
+				return ctx.Err()
+			}},
 		{name: "the end of its context", durable: true, givesUp: true, stop: func(l *life[M], ctx context.Context) error {
 			l.end()
 			return ctx.Err()

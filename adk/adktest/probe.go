@@ -277,7 +277,8 @@ func (m *probedModel[M]) Stream(
 	if err != nil || s == nil {
 		return s, err
 	}
-	return schema.StreamReaderWithConvert(s, func(chunk M) (M, error) { return chunk, m.probe.at(ctx, m.life, atModelChunk) },
+	return schema.StreamReaderWithConvert(s,
+		func(chunk M) (M, error) { return chunk, m.probe.at(ctx, m.life, atModelChunk) },
 		schema.WithOnEOF(func() (any, error) { return nil, m.probe.atEnd(ctx, m.life) })), nil
 }
 
@@ -308,7 +309,8 @@ func (t *probedTool[M]) InvokableRun(ctx context.Context, argumentsInJSON string
 	}
 	result, err := t.InvokableTool.InvokableRun(ctx, argumentsInJSON, opts...)
 	if err == nil {
-		err = t.probe.did(t.life, call, key, result, fmt.Sprintf("tool %s#%s: %s", info.Name, compose.GetToolCallID(ctx), result))
+		err = t.probe.did(t.life, call, key, result,
+			fmt.Sprintf("tool %s#%s: %s", info.Name, compose.GetToolCallID(ctx), result))
 	}
 	if err == nil {
 		err = t.probe.at(ctx, t.life, atToolEnd)

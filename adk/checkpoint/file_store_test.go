@@ -57,7 +57,8 @@ func TestFileStore_Names(t *testing.T) {
 	harmless := regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}(=[a-z2-7]{0,160}|-[a-z2-7]{52})$`)
 	seen := map[string]string{}
 	for _, id := range []string{
-		"", "run-42", "Run-42", "RUN-42", "../../x", "..", ".", "a/b", `a\b`, "a\x00b", "con", "日本語", strings.Repeat("x", 1<<20), strings.Repeat("-", 99),
+		"", "run-42", "Run-42", "RUN-42", "../../x", "..", ".", "a/b", `a\b`, "a\x00b", "con", "日本語",
+		strings.Repeat("x", 1<<20), strings.Repeat("-", 99),
 	} {
 		name := fileName(id)
 		require.Regexp(t, harmless, name, "of %.20q", id)

@@ -49,7 +49,8 @@ func readPreamble(b []byte) (salt journalSalt, err error) {
 		return salt, fmt.Errorf("%w: it does not start like one", core.ErrJournalDamaged)
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v != journalVersion {
-		return salt, fmt.Errorf("the journal has version %d, and only version %d is known: use a newer Weft", v, journalVersion)
+		return salt, fmt.Errorf("the journal has version %d, and only version %d is known: use a newer Weft", v,
+			journalVersion)
 	}
 	return journalSalt(b[12:20]), nil
 }
@@ -91,7 +92,8 @@ func (salt journalSalt) record(rest []byte, offset int64) (payload []byte, ok bo
 	end := recordHead + int(length)
 	payload = rest[recordHead:end:end]
 	tail := rest[end:]
-	ok = binary.LittleEndian.Uint32(tail) == salt.bodySum(offset, payload) && binary.LittleEndian.Uint32(tail[4:]) == length
+	ok = binary.LittleEndian.Uint32(tail) == salt.bodySum(offset,
+		payload) && binary.LittleEndian.Uint32(tail[4:]) == length
 	return payload, ok
 }
 

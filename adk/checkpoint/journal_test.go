@@ -172,7 +172,8 @@ func TestFileStore_AppendCostsTheRecord(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	require.NoError(t, s.AppendRecord(t.Context(), "id", []byte("small")))
 	runtime.ReadMemStats(&after)
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), "the large record before the last one was read again")
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20),
+		"the large record before the last one was read again")
 }
 
 func TestFileStore_JournalLockEndsWithTheContext(t *testing.T) {

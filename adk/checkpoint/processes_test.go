@@ -33,7 +33,8 @@ func TestProcess_Child(t *testing.T) {
 	require.NoError(t, err)
 	for i := 0; i < recordsEach || name >= "a"; i++ {
 		require.NoError(t, s.Set(t.Context(), "shared", childValue(name, i)))
-		require.NoError(t, s.AppendRecord(t.Context(), "shared", fmt.Appendf(nil, "%s %d %s", name, i, strings.Repeat(name, i%500))))
+		require.NoError(t, s.AppendRecord(t.Context(), "shared",
+			fmt.Appendf(nil, "%s %d %s", name, i, strings.Repeat(name, i%500))))
 		if i == 0 {
 			fmt.Println("started")
 		}

@@ -114,7 +114,8 @@ func (c *endsAfter) Err() error {
 func TestInMemoryBackend_GrepSortsByPathAndObeysItsContext(t *testing.T) {
 	b := filesystem.NewInMemoryBackend()
 	for i := range 20 {
-		require.NoError(t, b.Write(t.Context(), &filesystem.WriteRequest{FilePath: fmt.Sprintf("/%02d", 19-i), Content: "x\n"}))
+		require.NoError(t, b.Write(t.Context(),
+			&filesystem.WriteRequest{FilePath: fmt.Sprintf("/%02d", 19-i), Content: "x\n"}))
 	}
 	matches, err := b.GrepRaw(t.Context(), &filesystem.GrepRequest{Pattern: "x"})
 	require.NoError(t, err)

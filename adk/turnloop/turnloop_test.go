@@ -18,7 +18,9 @@ type sleeper struct{}
 
 func (sleeper) Name(context.Context) string        { return "sleeper" }
 func (sleeper) Description(context.Context) string { return "sleeps" }
-func (sleeper) Run(ctx context.Context, _ *adk.AgentInput, _ ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
+func (sleeper) Run(ctx context.Context, _ *adk.AgentInput,
+	_ ...adk.AgentRunOption,
+) *adk.AsyncIterator[*adk.AgentEvent] {
 	events, send := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
 	stop, _ := adk.CancelRequested(ctx)
 	go func() {
@@ -37,7 +39,9 @@ func TestTurnLoop_14_SeedShape(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns [][]string
 		loop := turnloop.NewTurnLoop(turnloop.TurnLoopConfig[string]{
-			GenInput: func(_ context.Context, _ *turnloop.TurnLoop[string], items []string) (*turnloop.GenInputResult[string], error) {
+			GenInput: func(_ context.Context, _ *turnloop.TurnLoop[string],
+				items []string,
+			) (*turnloop.GenInputResult[string], error) {
 				return &turnloop.GenInputResult[string]{Input: &adk.AgentInput{}, Consumed: items}, nil
 			},
 			PrepareAgent: func(_ context.Context, _ *turnloop.TurnLoop[string], consumed []string) (adk.Agent, error) {
@@ -53,10 +57,11 @@ func TestTurnLoop_14_SeedShape(t *testing.T) {
 		<-ack
 		synctest.Wait()
 		require.Equal(t, time.Millisecond, time.Since(start), "the default of a preempt is to end the turn at once")
-		loop.Push("3", turnloop.WithPushStrategy(func(_ context.Context, tc *turnloop.TurnContext[string]) []turnloop.PushOption[string] {
-			require.Equal(t, []string{"2"}, tc.Consumed)
-			return nil
-		}))
+		loop.Push("3",
+			turnloop.WithPushStrategy(func(_ context.Context, tc *turnloop.TurnContext[string]) []turnloop.PushOption[string] {
+				require.Equal(t, []string{"2"}, tc.Consumed)
+				return nil
+			}))
 		loop.Stop(turnloop.WithAgentCancel(), turnloop.WithStopCause("enough"), turnloop.WithSkipCheckpoint())
 		exit := loop.Wait()
 		require.ErrorAs(t, exit.ExitReason, new(*adk.CancelError))

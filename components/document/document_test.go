@@ -47,6 +47,8 @@ type implOptions struct{ n int }
 
 func TestOptions_ImplSpecific(t *testing.T) {
 	set := func(o *implOptions) { o.n = 3 }
-	require.Equal(t, &implOptions{3}, GetLoaderImplSpecificOptions[implOptions](nil, LoaderOption{}, WithParserOptions(), WrapLoaderImplSpecificOptFn(set)))
-	require.Equal(t, &implOptions{3}, GetTransformerImplSpecificOptions[implOptions](nil, TransformerOption{}, WrapTransformerImplSpecificOptFn(set)))
+	require.Equal(t, &implOptions{3},
+		GetLoaderImplSpecificOptions[implOptions](nil, LoaderOption{}, WithParserOptions(), WrapLoaderImplSpecificOptFn(set)))
+	require.Equal(t, &implOptions{3},
+		GetTransformerImplSpecificOptions[implOptions](nil, TransformerOption{}, WrapTransformerImplSpecificOptFn(set)))
 }

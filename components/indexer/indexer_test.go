@@ -33,7 +33,8 @@ type implOptions struct{ n int }
 
 func TestOptions(t *testing.T) {
 	index, subs := "i", []string{"s"}
-	opts := []Option{{}, WithIndex(index), WithSubIndexes(subs), WithEmbedding(embedder{}), WrapImplSpecificOptFn(func(o *implOptions) { o.n = 3 })}
+	opts := []Option{{}, WithIndex(index), WithSubIndexes(subs), WithEmbedding(embedder{}),
+		WrapImplSpecificOptFn(func(o *implOptions) { o.n = 3 })}
 	want := &Options{Index: &index, SubIndexes: subs, Embedding: embedder{}}
 	got := GetCommonOptions(nil, opts...)
 	require.Equal(t, want, got)

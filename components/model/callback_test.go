@@ -53,13 +53,18 @@ func TestConvAgenticCallback(t *testing.T) {
 func TestTokenUsage_JSON(t *testing.T) {
 	text, err := json.Marshal(TokenUsage{CompletionTokensDetails: CompletionTokensDetails{ReasoningTokens: 2}})
 	require.NoError(t, err)
-	require.JSONEq(t, `{"PromptTokens":0,"PromptTokenDetails":{"CachedTokens":0},"CompletionTokens":0,"TotalTokens":0,"completion_token_details":{"reasoning_tokens":2}}`, string(text))
+	require.JSONEq(t,
+		`{"PromptTokens":0,"PromptTokenDetails":{"CachedTokens":0},"CompletionTokens":0,"TotalTokens":0,"completion_token_details":{"reasoning_tokens":2}}`, string(text))
 }
 
 func TestConvCallback_CacheWriteTokens(t *testing.T) {
-	usage := &schema.TokenUsage{PromptTokens: 9, PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: 4, CacheWriteTokens: 3}}
+	usage := &schema.TokenUsage{PromptTokens: 9,
+		PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: 4, CacheWriteTokens: 3}}
 	want := &TokenUsage{PromptTokens: 9, PromptTokenDetails: PromptTokenDetails{CachedTokens: 4, CacheWriteTokens: 3}}
-	require.Equal(t, want, ConvCallbackOutput(&schema.Message{ResponseMeta: &schema.ResponseMeta{Usage: usage}}).TokenUsage)
-	require.Equal(t, want, ConvAgenticCallbackOutput(&schema.AgenticMessage{ResponseMeta: &schema.AgenticResponseMeta{TokenUsage: usage}}).TokenUsage)
-	require.Nil(t, ConvAgenticCallbackOutput(&schema.AgenticMessage{ResponseMeta: &schema.AgenticResponseMeta{}}).TokenUsage)
+	require.Equal(t, want,
+		ConvCallbackOutput(&schema.Message{ResponseMeta: &schema.ResponseMeta{Usage: usage}}).TokenUsage)
+	require.Equal(t, want,
+		ConvAgenticCallbackOutput(&schema.AgenticMessage{ResponseMeta: &schema.AgenticResponseMeta{TokenUsage: usage}}).TokenUsage)
+	require.Nil(t,
+		ConvAgenticCallbackOutput(&schema.AgenticMessage{ResponseMeta: &schema.AgenticResponseMeta{}}).TokenUsage)
 }

@@ -56,19 +56,22 @@ func TestOptions_NilPointersAreStored(t *testing.T) {
 // Rules components/O6, components/B13.3.11.
 func TestOptions_KeepSlicesAndCopyScalars(t *testing.T) {
 	stop := []string{"."}
-	opts := []Option{WithTemperature(1), WithTopP(1), WithMaxTokens(1), WithModel("m"), WithStop(stop), WithToolChoice(schema.ToolChoiceForced)}
+	opts := []Option{WithTemperature(1), WithTopP(1), WithMaxTokens(1), WithModel("m"), WithStop(stop),
+		WithToolChoice(schema.ToolChoiceForced)}
 	first := GetCommonOptions(nil, opts...)
 	require.Same(t, &stop[0], &first.Stop[0])
 	*first.Temperature, *first.TopP, *first.MaxTokens, *first.Model, *first.ToolChoice = 2, 2, 2, "changed", "changed"
 	second := GetCommonOptions(nil, opts...)
-	require.Equal(t, GetCommonOptions(nil, WithTemperature(1), WithTopP(1), WithMaxTokens(1), WithModel("m"), WithStop(stop),
+	require.Equal(t, GetCommonOptions(nil, WithTemperature(1), WithTopP(1), WithMaxTokens(1), WithModel("m"),
+		WithStop(stop),
 		WithToolChoice(schema.ToolChoiceForced)), second, "one call does not leak into the next")
 }
 
 type providerOptions struct{ seed int }
 
 func TestOptions_ImplSpecific(t *testing.T) {
-	opts := []Option{{}, WithModel("m"), WrapImplSpecificOptFn(func(o *providerOptions) { o.seed = 3 }), WrapImplSpecificOptFn[providerOptions](nil)}
+	opts := []Option{{}, WithModel("m"), WrapImplSpecificOptFn(func(o *providerOptions) { o.seed = 3 }),
+		WrapImplSpecificOptFn[providerOptions](nil)}
 	require.Equal(t, &providerOptions{3}, GetImplSpecificOptions(&providerOptions{1}, opts...))
 	require.Equal(t, "m", *GetCommonOptions(nil, opts...).Model)
 }

@@ -34,7 +34,9 @@ func (s stub) Format(ctx context.Context, vs map[string]any, formatType schema.F
 	return make([]*schema.Message, s.n), nil
 }
 
-func (s agenticStub) Format(ctx context.Context, vs map[string]any, formatType schema.FormatType) ([]*schema.AgenticMessage, error) {
+func (s agenticStub) Format(ctx context.Context, vs map[string]any,
+	formatType schema.FormatType,
+) ([]*schema.AgenticMessage, error) {
 	messages, err := s.stub.Format(ctx, vs, formatType)
 	return make([]*schema.AgenticMessage, len(messages)), err
 }
@@ -64,11 +66,15 @@ func (s *spy) OnError(ctx context.Context, _ *callbacks.RunInfo, err error) cont
 	return ctx
 }
 
-func (s *spy) OnStartWithStreamInput(ctx context.Context, _ *callbacks.RunInfo, _ *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+func (s *spy) OnStartWithStreamInput(
+	ctx context.Context, _ *callbacks.RunInfo, _ *schema.StreamReader[callbacks.CallbackInput],
+) context.Context {
 	panic("a template has no stream")
 }
 
-func (s *spy) OnEndWithStreamOutput(ctx context.Context, _ *callbacks.RunInfo, _ *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+func (s *spy) OnEndWithStreamOutput(
+	ctx context.Context, _ *callbacks.RunInfo, _ *schema.StreamReader[callbacks.CallbackOutput],
+) context.Context {
 	panic("a template has no stream")
 }
 
@@ -110,7 +116,8 @@ func TestFormat_ReportsToItsHandlers(t *testing.T) {
 	require.Len(t, s.ends[1].(*AgenticCallbackOutput).Templates, 1)
 
 	for _, payload := range s.starts {
-		require.True(t, (ConvCallbackInput(payload) == nil) != (ConvAgenticCallbackInput(payload) == nil), "one Conv function takes it")
+		require.True(t, (ConvCallbackInput(payload) == nil) != (ConvAgenticCallbackInput(payload) == nil),
+			"one Conv function takes it")
 	}
 }
 
@@ -234,7 +241,8 @@ func TestConvCallback(t *testing.T) {
 	require.Equal(t, &AgenticCallbackInput{Variables: vs}, ConvAgenticCallbackInput(vs))
 	require.Equal(t, &AgenticCallbackOutput{Result: agentic}, ConvAgenticCallbackOutput(agentic))
 
-	for _, other := range []any{nil, 1, CallbackInput{}, AgenticCallbackInput{}, CallbackOutput{}, AgenticCallbackOutput{}} {
+	for _, other := range []any{nil, 1, CallbackInput{}, AgenticCallbackInput{}, CallbackOutput{},
+		AgenticCallbackOutput{}} {
 		require.Nil(t, ConvCallbackInput(other))
 		require.Nil(t, ConvCallbackOutput(other))
 		require.Nil(t, ConvAgenticCallbackInput(other))

@@ -33,9 +33,11 @@ type implOptions struct{ n int }
 
 func TestOptions(t *testing.T) {
 	index, sub, topK, threshold, dsl := "i", "s", 3, 0.5, map[string]any{"k": 1}
-	opts := []Option{{}, WithIndex(index), WithSubIndex(sub), WithTopK(topK), WithScoreThreshold(threshold), WithDSLInfo(dsl),
+	opts := []Option{{}, WithIndex(index), WithSubIndex(sub), WithTopK(topK), WithScoreThreshold(threshold),
+		WithDSLInfo(dsl),
 		WithEmbedding(embedder{}), WrapImplSpecificOptFn(func(o *implOptions) { o.n = 3 })}
-	want := &Options{Index: &index, SubIndex: &sub, TopK: &topK, ScoreThreshold: &threshold, DSLInfo: dsl, Embedding: embedder{}}
+	want := &Options{Index: &index, SubIndex: &sub, TopK: &topK, ScoreThreshold: &threshold, DSLInfo: dsl,
+		Embedding: embedder{}}
 	got := GetCommonOptions(nil, opts...)
 	require.Equal(t, want, got)
 	*got.Index, *got.SubIndex, *got.TopK, *got.ScoreThreshold = "changed", "changed", 9, 9

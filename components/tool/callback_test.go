@@ -31,7 +31,8 @@ func TestConvCallback_ReadsANilArgumentAsEmpty(t *testing.T) {
 type toolOptions struct{ n int }
 
 func TestOptions(t *testing.T) {
-	opts := []Option{{}, WrapImplSpecificOptFn(func(o *toolOptions) { o.n = 3 }), WrapImplSpecificOptFn[toolOptions](nil), WrapImplSpecificOptFn(func(*int) {})}
+	opts := []Option{{}, WrapImplSpecificOptFn(func(o *toolOptions) { o.n = 3 }), WrapImplSpecificOptFn[toolOptions](nil),
+		WrapImplSpecificOptFn(func(*int) {})}
 	base := &toolOptions{1}
 	require.Same(t, base, GetImplSpecificOptions(base, opts...))
 	require.Equal(t, 3, base.n)

@@ -28,7 +28,8 @@ func StatefulInterrupt(ctx context.Context, info any, state any) error {
 // errors that it returned, each from this package, package compose or a run. If one of them is no interrupt, the
 // result is an ordinary error that wraps it.
 func CompositeInterrupt(ctx context.Context, info any, state any, errs ...error) error {
-	return core.CompositeInterrupt(ctx, "composite interrupt but one of the sub error is not interrupt error", info, state, errs...)
+	return core.CompositeInterrupt(ctx, "composite interrupt but one of the sub error is not interrupt error", info, state,
+		errs...)
 }
 
 // GetInterruptState reports to a tool whether it was interrupted in the run that is now being resumed, and the state it

@@ -50,5 +50,7 @@ type EnhancedStreamableTool interface {
 	BaseTool
 
 	// StreamableRun runs the tool. The caller must close the reader.
-	StreamableRun(ctx context.Context, toolArgument *schema.ToolArgument, opts ...Option) (*schema.StreamReader[*schema.ToolResult], error)
+	StreamableRun(ctx context.Context, toolArgument *schema.ToolArgument,
+		opts ...Option,
+	) (*schema.StreamReader[*schema.ToolResult], error)
 }

@@ -73,7 +73,8 @@ func run(ctx context.Context, out io.Writer) error {
 	if !errors.As(err, &stopped) {
 		return fmt.Errorf("the run should have been cancelled: %w", err)
 	}
-	fmt.Fprintf(out, "\nStopped at the safe point %v; saved as %q.\n", stopped.InterruptContexts[0].Info, stopped.CheckPointID)
+	fmt.Fprintf(out, "\nStopped at the safe point %v; saved as %q.\n", stopped.InterruptContexts[0].Info,
+		stopped.CheckPointID)
 	if err := <-waited; err != nil {
 		return err
 	}

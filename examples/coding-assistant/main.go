@@ -57,7 +57,8 @@ func newAssistant(ctx context.Context, dir string) (agent adk.Agent, done func()
 	if err != nil {
 		return nil, nil, err
 	}
-	ask, err := approval.New(ctx, &approval.Config{Tools: []string{filesystem.ToolNameWriteFile, filesystem.ToolNameEditFile}})
+	ask, err := approval.New(ctx, &approval.Config{Tools: []string{filesystem.ToolNameWriteFile,
+		filesystem.ToolNameEditFile}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,7 +66,8 @@ func newAssistant(ctx context.Context, dir string) (agent adk.Agent, done func()
 		Name: "coder",
 		Model: &demo.Model{Answer: demo.Script(
 			demo.Calls(demo.Call("grep", `{"pattern":"nmae","output_mode":"content"}`)),
-			demo.Calls(demo.Call("read_file", `{"file_path":"/etc/passwd"}`), demo.Call("read_file", `{"file_path":"/greet.go"}`)),
+			demo.Calls(demo.Call("read_file", `{"file_path":"/etc/passwd"}`),
+				demo.Call("read_file", `{"file_path":"/greet.go"}`)),
 			demo.SaysAndCalls("I see: the name is not put in.", demo.Call("edit_file",
 				`{"file_path":"/greet.go","old_string":"\"Hello, nmae!\"","new_string":"\"Hello, \" + name + \"!\""}`)),
 			demo.Says("Fixed. Hello greets by name now."),

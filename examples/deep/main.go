@@ -48,8 +48,9 @@ func answer(ctx context.Context, history []*schema.Message) (*schema.Message, er
 		demo.Calls(demo.Call("task", fmt.Sprintf(`{"subagent_type":"general-purpose","description":%q}`, task))),
 		demo.Calls(todos("completed", "in_progress")),
 		func(question string, results []*schema.Message) *schema.Message {
-			return demo.Calls(demo.Call("write_file", fmt.Sprintf(`{"file_path":"/report.txt","content":"The notes have %s words."}`,
-				results[1].Content)))(question, results)
+			return demo.Calls(demo.Call("write_file",
+				fmt.Sprintf(`{"file_path":"/report.txt","content":"The notes have %s words."}`,
+					results[1].Content)))(question, results)
 		},
 		demo.Says("The report is in /report.txt."),
 	)(ctx, history)

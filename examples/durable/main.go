@@ -54,9 +54,10 @@ func newRunner(ctx context.Context, dir string, b *bank, dies bool) (*adk.Runner
 		return nil, err
 	}
 	p := &process{FileStore: files}
-	price, err := utils.InferTool("price", "Tells what the tickets cost.", func(ctx context.Context, _ struct{}) (string, error) {
-		return "40", demo.Note(ctx, "the price is looked up")
-	})
+	price, err := utils.InferTool("price", "Tells what the tickets cost.",
+		func(ctx context.Context, _ struct{}) (string, error) {
+			return "40", demo.Note(ctx, "the price is looked up")
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,8 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := demo.Print(out, runner.Query(ctx, "Two tickets, please.", adk.WithCheckPointID(runID))); !errors.Is(err, errDied) {
+	if _, err := demo.Print(out, runner.Query(ctx, "Two tickets, please.", adk.WithCheckPointID(runID))); !errors.Is(err,
+		errDied) {
 		return fmt.Errorf("the process should have died: %w", err)
 	}
 

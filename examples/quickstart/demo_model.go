@@ -140,7 +140,8 @@ func conclude(question string, result *schema.Message) string {
 		}
 		return fmt.Sprintf("The project has %s. The largest package is %s with %s lines.", first, largest[1], largest[0])
 	case "list_files":
-		return fmt.Sprintf("There are %s, among them %s.", first, strings.Join(strings.Fields(rest)[:min(5, len(strings.Fields(rest)))], ", "))
+		return fmt.Sprintf("There are %s, among them %s.", first,
+			strings.Join(strings.Fields(rest)[:min(5, len(strings.Fields(rest)))], ", "))
 	case "search":
 		if rest == "" {
 			return "Nothing matches."

@@ -70,9 +70,11 @@ func ask(t *testing.T, ctx context.Context, question string) (string, error) {
 func TestQuickstart_DemoModel(t *testing.T) {
 	project(t)
 	for question, wants := range map[string][]string{
-		"How large is lib?":       {"Package lib has 6 lines.", "→ count_lines({})"},
-		"":                        {"The project has 9 lines in 2 Go files of 2 packages", "The largest package is lib with 6 lines", "→ count_lines({})", "[2 model calls, "},
-		`where is "Answer"?`:      {"There are 2 matches", "lib/lib.go:3: // Answer is the answer.", "lib/lib.go:4: const Answer = 42"},
+		"How large is lib?": {"Package lib has 6 lines.", "→ count_lines({})"},
+		"": {"The project has 9 lines in 2 Go files of 2 packages",
+			"The largest package is lib with 6 lines", "→ count_lines({})", "[2 model calls, "},
+		`where is "Answer"?`: {"There are 2 matches", "lib/lib.go:3: // Answer is the answer.",
+			"lib/lib.go:4: const Answer = 42"},
 		"list the files":          {"There are 4 files", "go.mod"},
 		"show me main.go":         {"It begins:\npackage main"},
 		"tell me something":       {"→ count_lines({})", "→ list_files({})"},
@@ -103,7 +105,8 @@ func TestQuickstart_RealModel(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer good" {
 			w.WriteHeader(http.StatusUnauthorized)
-			fmt.Fprint(w, `{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}`)
+			fmt.Fprint(w,
+				`{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}`)
 			return
 		}
 		requests++

@@ -37,7 +37,8 @@ func newTools(root *os.Root) ([]tool.BaseTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	count, err := utils.InferTool("count_lines", "Counts the lines of Go code by package, the largest first.", w.countLines)
+	count, err := utils.InferTool("count_lines", "Counts the lines of Go code by package, the largest first.",
+		w.countLines)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +179,8 @@ func (w *workspace) walk(ctx context.Context, dir string, visit func(name string
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "node_modules"):
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(),
+			".") || d.Name() == "vendor" || d.Name() == "node_modules"):
 			return fs.SkipDir
 		case !d.Type().IsRegular():
 			return nil

@@ -54,7 +54,9 @@ func newAgent(ctx context.Context, out io.Writer, first model.BaseChatModel) (ad
 			ShouldFailover: func(_ context.Context, _ *schema.Message, err error) bool {
 				return errors.Is(err, adk.ErrExceedMaxRetries)
 			},
-			GetFailoverModel: func(_ context.Context, failed *adk.FailoverContext[*schema.Message]) (model.BaseChatModel, []*schema.Message, error) {
+			GetFailoverModel: func(_ context.Context,
+				failed *adk.FailoverContext[*schema.Message],
+			) (model.BaseChatModel, []*schema.Message, error) {
 				fmt.Fprintf(out, "  over to the backup, because: %v\n", failed.LastErr)
 				return backup, nil, nil // nil: the same input
 			},

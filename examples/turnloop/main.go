@@ -34,7 +34,8 @@ type conversation struct {
 }
 
 func newConversation(ctx context.Context, out io.Writer) (*conversation, error) {
-	c := &conversation{out: out, store: checkpoint.NewMemoryStore(), searching: make(chan struct{}, 10), answered: make(chan struct{}, 10)}
+	c := &conversation{out: out, store: checkpoint.NewMemoryStore(), searching: make(chan struct{}, 10),
+		answered: make(chan struct{}, 10)}
 	search, err := utils.InferTool("search", "Searches for offers.", func(ctx context.Context, in struct {
 		What string `json:"what"`
 	}) (string, error) {
@@ -69,7 +70,9 @@ func newConversation(ctx context.Context, out io.Writer) (*conversation, error) 
 func (c *conversation) newLoop() *turnloop.TurnLoop[string] {
 	return turnloop.NewTurnLoop(turnloop.TurnLoopConfig[string]{
 		// GenInput plans a turn from what has been pushed: here from everything.
-		GenInput: func(_ context.Context, _ *turnloop.TurnLoop[string], items []string) (*turnloop.GenInputResult[string], error) {
+		GenInput: func(_ context.Context, _ *turnloop.TurnLoop[string],
+			items []string,
+		) (*turnloop.GenInputResult[string], error) {
 			fmt.Fprintf(c.out, "A turn begins with: %s\n", strings.Join(items, ", "))
 			input := &adk.AgentInput{}
 			for _, item := range items {
@@ -78,12 +81,17 @@ func (c *conversation) newLoop() *turnloop.TurnLoop[string] {
 			return &turnloop.GenInputResult[string]{Input: input, Consumed: items}, nil
 		},
 		// GenResume plans the turn that continues with the one that was stopped.
-		GenResume: func(_ context.Context, _ *turnloop.TurnLoop[string], interrupted, unhandled, fresh []string) (*turnloop.GenResumeResult[string], error) {
-			fmt.Fprintf(c.out, "A turn continues with: %s; %s will have to wait\n", strings.Join(interrupted, ", "), strings.Join(unhandled, ", "))
+		GenResume: func(_ context.Context, _ *turnloop.TurnLoop[string],
+			interrupted, unhandled, fresh []string,
+		) (*turnloop.GenResumeResult[string], error) {
+			fmt.Fprintf(c.out, "A turn continues with: %s; %s will have to wait\n", strings.Join(interrupted, ", "),
+				strings.Join(unhandled, ", "))
 			return &turnloop.GenResumeResult[string]{Consumed: interrupted, Remaining: append(unhandled, fresh...)}, nil
 		},
 		PrepareAgent: func(context.Context, *turnloop.TurnLoop[string], []string) (adk.Agent, error) { return c.agent, nil },
-		OnAgentEvents: func(_ context.Context, _ *turnloop.TurnContext[string], events *adk.AsyncIterator[*adk.AgentEvent]) error {
+		OnAgentEvents: func(_ context.Context, _ *turnloop.TurnContext[string],
+			events *adk.AsyncIterator[*adk.AgentEvent],
+		) error {
 			_, err := demo.Print(c.out, events)
 			var stopped *adk.CancelError
 			if errors.As(err, &stopped) {
@@ -117,7 +125,8 @@ func run(ctx context.Context, out io.Writer) error {
 	// The program is to end: at the next point where nothing is lost.
 	loop.Stop(adk.WithGraceful(), turnloop.WithStopCause("restart"))
 	exit := loop.Wait()
-	fmt.Fprintf(out, "\nThe loop has ended (%s). It has saved %q and %q.\n", exit.StopCause, exit.InterruptedItems, exit.UnhandledItems)
+	fmt.Fprintf(out, "\nThe loop has ended (%s). It has saved %q and %q.\n", exit.StopCause, exit.InterruptedItems,
+		exit.UnhandledItems)
 	if exit.CheckpointErr != nil {
 		return exit.CheckpointErr
 	}

@@ -15,7 +15,8 @@ func TestOptions_ComposeOptionsAreConcatenated(t *testing.T) {
 	require.Nil(t, GetComposeOptions())
 	require.Nil(t, GetComposeOptions(AgentOption{}, WrapImplSpecificOptFn(func(*int) {})))
 	a, b, c := compose.WithRuntimeMaxSteps(1), compose.WithCheckPointID("x"), compose.WithForceNewRun()
-	require.Equal(t, []compose.Option{a, b, c}, GetComposeOptions(WithComposeOptions(a, b), AgentOption{}, WithComposeOptions(c)))
+	require.Equal(t, []compose.Option{a, b, c},
+		GetComposeOptions(WithComposeOptions(a, b), AgentOption{}, WithComposeOptions(c)))
 }
 
 type settings struct{ name string }
@@ -25,7 +26,8 @@ func TestOptions_ImplSpecificOptions(t *testing.T) {
 		return WrapImplSpecificOptFn(func(s *settings) { s.name = name })
 	}
 	base := &settings{name: "base"}
-	require.Same(t, base, GetImplSpecificOptions(base, WithComposeOptions(), WrapImplSpecificOptFn(func(*int) { t.Error("not mine") })))
+	require.Same(t, base, GetImplSpecificOptions(base, WithComposeOptions(),
+		WrapImplSpecificOptFn(func(*int) { t.Error("not mine") })))
 	require.Equal(t, "base", base.name)
 	require.Equal(t, "b", GetImplSpecificOptions[settings](nil, named("a"), named("b")).name)
 	require.NotNil(t, GetImplSpecificOptions[settings](nil, WrapImplSpecificOptFn[settings](nil)))

@@ -16,11 +16,15 @@ type quiet struct{}
 func (quiet) OnStart(ctx context.Context, _ *RunInfo, _ CallbackInput) context.Context { return ctx }
 func (quiet) OnEnd(ctx context.Context, _ *RunInfo, _ CallbackOutput) context.Context  { return ctx }
 func (quiet) OnError(ctx context.Context, _ *RunInfo, _ error) context.Context         { return ctx }
-func (quiet) OnStartWithStreamInput(ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackInput]) context.Context {
+func (quiet) OnStartWithStreamInput(
+	ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackInput],
+) context.Context {
 	sr.Close()
 	return ctx
 }
-func (quiet) OnEndWithStreamOutput(ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackOutput]) context.Context {
+func (quiet) OnEndWithStreamOutput(
+	ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackOutput],
+) context.Context {
 	sr.Close()
 	return ctx
 }

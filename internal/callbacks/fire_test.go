@@ -40,7 +40,10 @@ func TestFire_StartConsumesThePendingInfo(t *testing.T) {
 			ctx, _ = OnStartWithStreamInput(ctx, schema.StreamReaderFromArray([]int{1}))
 			return ctx
 		},
-		"nil stream": func(ctx context.Context) context.Context { ctx, _ = OnStartWithStreamInput[int](ctx, nil); return ctx },
+		"nil stream": func(ctx context.Context) context.Context {
+			ctx, _ = OnStartWithStreamInput[int](ctx, nil)
+			return ctx
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info := &RunInfo{Name: "1"}
@@ -86,7 +89,8 @@ func TestFire_StartRunsInReverseOrder(t *testing.T) {
 	OnError(ctx, errors.New("3"))
 	require.Equal(t, []string{"a error  3", "b error  3", "g1 error  3", "g2 error  3"}, j.take())
 	OnStartWithStreamInput(ctx, schema.StreamReaderFromArray([]int{4}))
-	require.Equal(t, []string{"g2 streamstart <nil> [4]", "g1 streamstart <nil> [4]", "b streamstart <nil> [4]", "a streamstart <nil> [4]"}, j.take())
+	require.Equal(t, []string{"g2 streamstart <nil> [4]", "g1 streamstart <nil> [4]", "b streamstart <nil> [4]",
+		"a streamstart <nil> [4]"}, j.take())
 	OnEndWithStreamOutput(ctx, schema.StreamReaderFromArray([]int{5}))
 	require.Equal(t, []string{"a streamend  [5]", "b streamend  [5]", "g1 streamend  [5]", "g2 streamend  [5]"}, j.take())
 }
@@ -113,7 +117,8 @@ func TestFire_SkipsHandlersThatNeedNothing(t *testing.T) {
 	ctx, _ = OnEndWithStreamOutput(ctx, schema.StreamReaderFromArray([]int{4}))
 	OnError(ctx, errors.New("5"))
 
-	require.Equal(t, []string{"r start 1 1", "s start 1 1", "r streamstart 2 [2]", "c end 2 3", "r end 2 3", "r streamend 2 [4]", "r error 2 5"}, j.take())
+	require.Equal(t, []string{"r start 1 1", "s start 1 1", "r streamstart 2 [2]", "c end 2 3", "r end 2 3",
+		"r streamend 2 [4]", "r error 2 5"}, j.take())
 	require.Equal(t, []question{
 		{TimingOnStart, "1", "1"},
 		{TimingOnStartWithStreamInput, "2", "2"},
@@ -152,9 +157,10 @@ func TestFire_KeepsItsStateWhateverHandlersReturn(t *testing.T) {
 		"other state": func(ctx context.Context) context.Context { return Init(ctx, nil, &recorder{"other", j}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &funcs{recorder: recorder{"f", j}, onStart: func(ctx context.Context, _ *RunInfo, _ CallbackInput) context.Context {
-				return returned(ctx)
-			}}
+			f := &funcs{recorder: recorder{"f", j},
+				onStart: func(ctx context.Context, _ *RunInfo, _ CallbackInput) context.Context {
+					return returned(ctx)
+				}}
 			ctx := OnStart(Init(background, &RunInfo{Name: "1"}, f), 1)
 			OnError(ctx, errors.New("e"))
 			require.Equal(t, []string{"f error 1 e"}, j.take())
@@ -213,7 +219,8 @@ func TestFire_ReportsPanicsAndCallsTheOtherHandlers(t *testing.T) {
 	_, err = FireEnd(ctx, 2)
 	require.ErrorAs(t, err, &panicked)
 	require.Equal(t, "boom", panicked.Value)
-	require.Equal(t, []string{"b start 1 1", "a start 1 1", "a end 1 2", "b end 1 2"}, j.take(), "the others are called all the same")
+	require.Equal(t, []string{"b start 1 1", "a start 1 1", "a end 1 2", "b end 1 2"}, j.take(),
+		"the others are called all the same")
 
 	both := Append(ctx, nil, asking)
 	_, err = FireEnd(both, 3)

@@ -59,12 +59,16 @@ func (r *recorder) OnError(ctx context.Context, info *RunInfo, err error) contex
 	return ctx
 }
 
-func (r *recorder) OnStartWithStreamInput(ctx context.Context, info *RunInfo, input *schema.StreamReader[CallbackInput]) context.Context {
+func (r *recorder) OnStartWithStreamInput(
+	ctx context.Context, info *RunInfo, input *schema.StreamReader[CallbackInput],
+) context.Context {
 	r.to.add("%s streamstart %s %v", r.name, infoName(info), drain(input))
 	return ctx
 }
 
-func (r *recorder) OnEndWithStreamOutput(ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {
+func (r *recorder) OnEndWithStreamOutput(
+	ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput],
+) context.Context {
 	r.to.add("%s streamend %s %v", r.name, infoName(info), drain(output))
 	return ctx
 }
@@ -105,9 +109,10 @@ type static struct {
 func (s *static) NeededTimings() Timings { return s.timings }
 
 func newStatic(name string, to *journal, timings Timings) *static {
-	return &static{timings: timings, checked: checked{recorder{name, to}, func(context.Context, *RunInfo, CallbackTiming) bool {
-		panic("asked although its answer is known")
-	}}}
+	return &static{timings: timings,
+		checked: checked{recorder{name, to}, func(context.Context, *RunInfo, CallbackTiming) bool {
+			panic("asked although its answer is known")
+		}}}
 }
 
 // funcs is a handler of functions; a nil one returns its context.
@@ -132,7 +137,9 @@ func (f *funcs) OnEnd(ctx context.Context, info *RunInfo, output CallbackOutput)
 	return f.onEnd(ctx, info, output)
 }
 
-func (f *funcs) OnEndWithStreamOutput(ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {
+func (f *funcs) OnEndWithStreamOutput(
+	ctx context.Context, info *RunInfo, output *schema.StreamReader[CallbackOutput],
+) context.Context {
 	if f.onStreamEnd == nil {
 		output.Close()
 		return ctx

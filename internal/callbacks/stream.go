@@ -15,7 +15,8 @@ func OnStartWithStreamInput[T any](
 	if input == nil {
 		return ctx, nil
 	}
-	return fireStream(ctx, s, TimingOnStartWithStreamInput, Handler.OnStartWithStreamInput, input, Copies[T], InputView[T], nil)
+	return fireStream(ctx, s, TimingOnStartWithStreamInput, Handler.OnStartWithStreamInput, input, Copies[T], InputView[T],
+		nil)
 }
 
 // OnEndWithStreamOutput is OnEnd for a component that returned a stream; see OnStartWithStreamInput for the reader.
@@ -25,7 +26,8 @@ func OnEndWithStreamOutput[T any](
 	if output == nil {
 		return ctx, nil
 	}
-	return fireStream(ctx, FromContext(ctx), TimingOnEndWithStreamOutput, Handler.OnEndWithStreamOutput, output, Copies[T], OutputView[T], nil)
+	return fireStream(ctx, FromContext(ctx), TimingOnEndWithStreamOutput, Handler.OnEndWithStreamOutput, output, Copies[T],
+		OutputView[T], nil)
 }
 
 // FireStartStream is OnStartWithStreamInput for orchestrators; see FireStart. S is whatever the orchestrator holds
@@ -34,7 +36,8 @@ func OnEndWithStreamOutput[T any](
 func FireStartStream[S any](
 	ctx context.Context, input S, split func(S, int) []S, view func(S) *schema.StreamReader[CallbackInput],
 ) (next context.Context, rest S, caught error) {
-	next, rest = fireStream(ctx, FromContext(ctx), TimingOnStartWithStreamInput, Handler.OnStartWithStreamInput, input, split, view, &caught)
+	next, rest = fireStream(ctx, FromContext(ctx), TimingOnStartWithStreamInput, Handler.OnStartWithStreamInput, input,
+		split, view, &caught)
 	return next, rest, caught
 }
 
@@ -43,7 +46,8 @@ func FireStartStream[S any](
 func FireEndStream[S any](
 	ctx context.Context, output S, split func(S, int) []S, view func(S) *schema.StreamReader[CallbackOutput],
 ) (next context.Context, rest S, caught error) {
-	next, rest = fireStream(ctx, FromContext(ctx), TimingOnEndWithStreamOutput, Handler.OnEndWithStreamOutput, output, split, view, &caught)
+	next, rest = fireStream(ctx, FromContext(ctx), TimingOnEndWithStreamOutput, Handler.OnEndWithStreamOutput, output,
+		split, view, &caught)
 	return next, rest, caught
 }
 

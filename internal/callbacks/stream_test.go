@@ -47,7 +47,9 @@ func TestStream_ReturnsTheSameReaderWithoutHandlers(t *testing.T) {
 // Rule components/K14.
 func TestStream_HandlerOwnsItsCopy(t *testing.T) {
 	var kept *schema.StreamReader[CallbackOutput]
-	keep := &funcs{onStreamEnd: func(ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {
+	keep := &funcs{onStreamEnd: func(
+		ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput],
+	) context.Context {
 		kept = output
 		return ctx
 	}}
@@ -81,7 +83,9 @@ func TestStream_ReturnsANilStreamUntouched(t *testing.T) {
 
 // Rule components/B13.1.6.
 func TestStream_ClosesAForgottenCopy(t *testing.T) {
-	forget := &funcs{onStreamEnd: func(ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {
+	forget := &funcs{onStreamEnd: func(
+		ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput],
+	) context.Context {
 		_, _ = output.Recv()
 		return ctx
 	}}
@@ -109,7 +113,9 @@ func TestStream_ClosesAForgottenCopy(t *testing.T) {
 }
 
 func TestStream_PanicClosesCopies(t *testing.T) {
-	bad := &funcs{onStreamEnd: func(context.Context, *RunInfo, *schema.StreamReader[CallbackOutput]) context.Context { panic("boom") }}
+	bad := &funcs{onStreamEnd: func(context.Context, *RunInfo, *schema.StreamReader[CallbackOutput]) context.Context {
+		panic("boom")
+	}}
 	j := &journal{}
 
 	source, w := schema.Pipe[int](1)
@@ -157,7 +163,8 @@ func TestStream_ErasedElementType(t *testing.T) {
 	j := &journal{}
 	s := (*State)(nil).Init(&RunInfo{Name: "1"}, &recorder{"a", j})
 	ctx := WithState(background, s.Started())
-	next, rest, err := FireStartStream[erased](ctx, erasedReader[int]{schema.StreamReaderFromArray([]int{1, 2})}, erased.split, erased.input)
+	next, rest, err := FireStartStream[erased](ctx, erasedReader[int]{schema.StreamReaderFromArray([]int{1, 2})},
+		erased.split, erased.input)
 	require.NoError(t, err)
 	require.True(t, ctx == next)
 	require.Equal(t, []string{"a streamstart 1 [1 2]"}, j.take())
@@ -223,14 +230,18 @@ func (a *adder) OnError(ctx context.Context, _ *RunInfo, err error) context.Cont
 	return ctx
 }
 
-func (a *adder) OnStartWithStreamInput(ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackInput]) context.Context {
+func (a *adder) OnStartWithStreamInput(
+	ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackInput],
+) context.Context {
 	for _, v := range drain(sr) {
 		a.add(v)
 	}
 	return ctx
 }
 
-func (a *adder) OnEndWithStreamOutput(ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackOutput]) context.Context {
+func (a *adder) OnEndWithStreamOutput(
+	ctx context.Context, _ *RunInfo, sr *schema.StreamReader[CallbackOutput],
+) context.Context {
 	for _, v := range drain(sr) {
 		a.add(v)
 	}
@@ -241,7 +252,9 @@ func (a *adder) OnEndWithStreamOutput(ctx context.Context, _ *RunInfo, sr *schem
 func TestStream_UnreadCopyBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept *schema.StreamReader[CallbackOutput]
-		keep := &funcs{onStreamEnd: func(ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput]) context.Context {
+		keep := &funcs{onStreamEnd: func(
+			ctx context.Context, _ *RunInfo, output *schema.StreamReader[CallbackOutput],
+		) context.Context {
 			kept = output
 			return ctx
 		}}

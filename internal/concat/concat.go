@@ -46,7 +46,8 @@ func boxedItems[T any](items []T, t reflect.Type) (joined T, err error) {
 		return joined, nil
 	}
 	if other := firstOfOtherType(values); t.Kind() == reflect.Interface && other >= 0 {
-		return joined, fmt.Errorf("cannot concat multiple non-zero value of type %v: got %T and %T", t, values[0], values[other])
+		return joined, fmt.Errorf("cannot concat multiple non-zero value of type %v: got %T and %T", t, values[0],
+			values[other])
 	}
 	v, err := Values(values)
 	if err != nil {

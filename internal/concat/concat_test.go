@@ -190,7 +190,8 @@ func TestItems_JoinsMapsKeyByKey(t *testing.T) {
 		{"nil slice", []m{{"a": []string{"x"}}, {"a": []string(nil)}}, m{"a": []string{"x"}}},
 		{"nested", []m{{"a": m{"b": m{"c": "1"}}}, {"a": m{"b": m{"c": "2", "d": 1}}}}, m{"a": m{"b": m{"c": "12", "d": 1}}}},
 		{"typed nested", []m{{"a": stringMap{"b": "1"}}, {"a": stringMap{"b": "2"}}}, m{"a": stringMap{"b": "12"}}},
-		{"int keys", []m{{"a": map[int]string{1: "x"}}, {"a": map[int]string{1: "y", 2: "z"}}}, m{"a": map[int]string{1: "xy", 2: "z"}}},
+		{"int keys", []m{{"a": map[int]string{1: "x"}}, {"a": map[int]string{1: "y", 2: "z"}}},
+			m{"a": map[int]string{1: "xy", 2: "z"}}},
 		{"nil kept", []m{{"a": nil}, {"b": 1}}, m{"a": nil, "b": 1}},
 		{"nil map", []m{nil, {"a": 1}, nil}, m{"a": 1}},
 		{"all nil maps", []m{nil, nil}, nil},
@@ -344,7 +345,8 @@ func TestRegister_MayRunBesideJoins(t *testing.T) {
 		})
 		wg.Go(func() {
 			for range 100 {
-				if joined, err := Items([]map[string]any{{"a": "x", "n": 1}, {"a": "y", "n": 2}}); err != nil || joined["a"] != "xy" {
+				if joined, err := Items([]map[string]any{{"a": "x", "n": 1}, {"a": "y", "n": 2}}); err != nil ||
+					joined["a"] != "xy" {
 					t.Errorf("got %v, %v", joined, err)
 				}
 			}

@@ -288,7 +288,8 @@ func (t *pointTree) signalsBelow(addr Address, info any) (signals []*InterruptSi
 		child, at := t.children[segment], append(slices.Clip(addr), segment)
 		below := child.signalsBelow(at, info)
 		for _, p := range child.points {
-			below = []*InterruptSignal{{ID: p.id, Address: at, InterruptInfo: InterruptInfo{Info: info, IsRootCause: len(below) == 0},
+			below = []*InterruptSignal{{ID: p.id, Address: at,
+				InterruptInfo:  InterruptInfo{Info: info, IsRootCause: len(below) == 0},
 				InterruptState: p.state, Subs: below}}
 		}
 		signals = append(signals, below...)

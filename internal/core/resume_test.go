@@ -281,7 +281,8 @@ func TestInterruptCtx_EqualsWithoutID(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	s := &InterruptSignal{ID: "i", Address: at("a"), InterruptInfo: InterruptInfo{Info: 1, IsRootCause: true}, InterruptState: InterruptState{State: 2}}
+	s := &InterruptSignal{ID: "i", Address: at("a"), InterruptInfo: InterruptInfo{Info: 1, IsRootCause: true},
+		InterruptState: InterruptState{State: 2}}
 	require.Equal(t, "interrupt signal: ID=i, Addr=node:a, Info=interrupt info: Info=1, IsRootCause=true, "+
 		"State=interrupt state: State=2, LayerSpecificPayload=<nil>, SubsLen=0", s.Error())
 	require.Equal(t, "", (*InterruptInfo)(nil).String())

@@ -65,7 +65,8 @@ func (k Kind) Open(data []byte) (version uint16, codec string, payload []byte, e
 	}
 	version = binary.BigEndian.Uint16(data[magicSize:])
 	if version > k.Version {
-		return version, "", nil, fmt.Errorf("%w: its format has version %d, this program knows up to %d", ErrNewer, version, k.Version)
+		return version, "", nil, fmt.Errorf("%w: its format has version %d, this program knows up to %d", ErrNewer, version,
+			k.Version)
 	}
 	rest := data[fixedSize:]
 	nameSize := int(data[fixedSize-1])

@@ -91,11 +91,14 @@ func TestExecute_Hostile(t *testing.T) {
 		text     string
 		want     string
 	}{
-		"loop":            {GoTemplate, "{{range 9223372036854775807}}{{end}}", "too many steps"},
-		"nested loops":    {GoTemplate, "{{range 100000}}{{range 100000}}{{if false}}x{{end}}{{end}}{{end}}", "too many steps"},
-		"loop, else":      {GoTemplate, "{{range 0}}{{else}}{{range 9223372036854775807}}{{end}}{{end}}", "too many steps"},
-		"recursion":       {GoTemplate, `{{define "t"}}{{template "t"}}{{end}}{{template "t"}}`, "exceeded maximum template depth"},
-		"wide recursion":  {GoTemplate, `{{define "t"}}{{if lt (len .) 40}}{{template "t" (print . "x")}}{{template "t" (print . "x")}}{{end}}{{end}}{{template "t" "x"}}`, "too many steps"},
+		"loop": {GoTemplate, "{{range 9223372036854775807}}{{end}}", "too many steps"},
+		"nested loops": {GoTemplate, "{{range 100000}}{{range 100000}}{{if false}}x{{end}}{{end}}{{end}}",
+			"too many steps"},
+		"loop, else": {GoTemplate, "{{range 0}}{{else}}{{range 9223372036854775807}}{{end}}{{end}}", "too many steps"},
+		"recursion": {GoTemplate, `{{define "t"}}{{template "t"}}{{end}}{{template "t"}}`,
+			"exceeded maximum template depth"},
+		"wide recursion": {GoTemplate,
+			`{{define "t"}}{{if lt (len .) 40}}{{template "t" (print . "x")}}{{template "t" (print . "x")}}{{end}}{{end}}{{template "t" "x"}}`, "too many steps"},
 		"doubling":        {GoTemplate, `{{$x := "ab"}}{{range 60}}{{$x = print $x $x}}{{end}}`, "too long"},
 		"doubling printf": {GoTemplate, `{{$x := "ab"}}{{range 60}}{{$x = printf "%s%s" $x $x}}{{end}}`, "too long"},
 		"escaping":        {GoTemplate, `{{$x := "\\"}}{{range 60}}{{$x = js $x}}{{end}}`, "too long"},
@@ -181,7 +184,8 @@ func TestRender_Concurrent(t *testing.T) {
 
 func FuzzRender_GoTemplate(f *testing.F) {
 	for _, seed := range []string{
-		"{{.a}}", "{{range .l}}{{.}}{{else}}x{{end}}", `{{define "t"}}{{end}}{{template "t"}}`, "{{if .a}}{{else if .b}}{{end}}",
+		"{{.a}}", "{{range .l}}{{.}}{{else}}x{{end}}", `{{define "t"}}{{end}}{{template "t"}}`,
+		"{{if .a}}{{else if .b}}{{end}}",
 		"{{with $x := .a}}{{$x}}{{end}}", `{{printf "%d" 1}}`, "{{/* c */}}", "{{range 10}}{{break}}{{end}}", "{{- .a -}}",
 	} {
 		f.Add(seed)

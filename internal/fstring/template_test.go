@@ -75,7 +75,8 @@ func TestExecute(t *testing.T) {
 		{"schema/F11", "{p.X} {p.Y} {p.hidden} {p[X]} {p.Next.X}", "1 2.5 secret 1 5"},
 		{"schema/F11", "{list[1]} {list.0} {arr[0]} {arr.1}", "q p 7 8"},
 		{"schema/F13", "{nil} {list} {bytes} {big} {ok} {str} {err}", "<nil> [p q] [104 105] 1.234567e+06 true S(in) failed"},
-		{"schema/F14", "{n:05d}|{f:.2f}|{a:>5}|{pi:.1%}|{neg:=6d}|{neg:06d}|{answer:#x}", "00003|1.50|    x|314.2%|-    7|-00007|0x2a"},
+		{"schema/F14", "{n:05d}|{f:.2f}|{a:>5}|{pi:.1%}|{neg:=6d}|{neg:06d}|{answer:#x}",
+			"00003|1.50|    x|314.2%|-    7|-00007|0x2a"},
 		{"schema/F14", "{a:5}|{a:<5}|{a:^5}|{a:*^6}|{a:é<3}", "    x|x    |  x  |**x***|xéé"},
 		{"schema/F14", "{n:b} {answer:o} {answer:x} {answer:X} {n:+d} {n: d} {n:-d}", "11 52 2a 2A +3  3 3"},
 		{"schema/F14", "{f:e} {f:E} {f:F} {f:g} {f:G} {n:%}", "1.500000e+00 1.500000E+00 1.500000 1.5 1.5 300.000000%"},
@@ -179,7 +180,8 @@ func TestExecute_Limit(t *testing.T) {
 }
 
 func FuzzExecute(f *testing.F) {
-	for _, seed := range []string{"{a}", "{m[k]:>5}", "{{}}", "{", "}", `{"k":1}`, "{0[m].k:é^9.3f}", "{[a]}", "{:%}", "{l[0]}"} {
+	for _, seed := range []string{"{a}", "{m[k]:>5}", "{{}}", "{", "}", `{"k":1}`, "{0[m].k:é^9.3f}", "{[a]}", "{:%}",
+		"{l[0]}"} {
 		f.Add(seed)
 	}
 	vars := map[string]any{"a": 1.5, "m": map[string]any{"k": "v"}, "l": []any{nil, 1}, "p": &point{}}
@@ -188,7 +190,8 @@ func FuzzExecute(f *testing.F) {
 		if err != nil && got != "" {
 			t.Errorf("%q gave both %q and %v", text, got, err)
 		}
-		if escaped, err := render(strings.NewReplacer("{", "{{", "}", "}}").Replace(text), nil); err != nil || escaped != text {
+		if escaped, err := render(strings.NewReplacer("{", "{{", "}", "}}").Replace(text),
+			nil); err != nil || escaped != text {
 			t.Errorf("escaped %q rendered as %q, %v", text, escaped, err)
 		}
 	})

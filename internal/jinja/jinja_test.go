@@ -69,25 +69,36 @@ func TestRender_FollowsJinja2(t *testing.T) {
 		{"{% for d in missing %}x{% else %}none{% endfor %}", "none"},
 		{"{% if a == 'x' and n > 2 %}1{% elif n %}2{% else %}3{% endif %}", "1"},
 		{"{% set x = 1 if missing else 2 %}{{x}}{% set y %}<{{a}}>{% endset %}{{y}}", "2<x>"},
-		{"{% set ns = namespace(v=0) %}{% for i in range(4) %}{% set ns.v = ns.v + i %}{% endfor %}{{ns.v}} {{ns}}", "6 <namespace v>"},
+		{"{% set ns = namespace(v=0) %}{% for i in range(4) %}{% set ns.v = ns.v + i %}{% endfor %}{{ns.v}} {{ns}}",
+			"6 <namespace v>"},
 		{"{% macro f(x, y=2) %}[{{x}},{{y}}]{% endmacro %}{{ f(1) }}{{ f(3, y=4) }}", "[1,2][3,4]"},
 		{"{% with x=1, y=2 %}{{x}}{{y}}{% endwith %}{{x}}", "12"},
 		{"{% filter upper|replace('A', 'b') %}a{{a}}{% endfilter %}", "bX"},
 		{"{% block b %}x{% endblock %}{{ self.b() }}", "xx"},
 		{"{% autoescape true %}{{html}}{{html|safe}}{% endautoescape %}{{html}}{{html|e}}", "&lt;b&gt;<b><b>&lt;b&gt;"},
-		{"{{ n / 2 }} {{ n // 2 }} {{ n ** 2 }} {{ 7 % 4 }} {{ n * 2 }} {{ 'ab' * 2 }} {{ n * 0.5 }}", "1.5 1 9.0 3 6 abab 1.5"},
-		{"{{ 'p' in l }} {{ l + ['r'] }} {{ l[0] }} {{ l.1 }} {{ l[5] }} {{ l[:1] }} {{ a[0] }}", "True ['p', 'q', 'r'] p q  ['p'] x"},
-		{"{{ l|join(',') }} {{ l|tojson }} {{ l|length }} {{ l|first }} {{ missing|default('d') }} {{ a|upper }}", `p,q ["p","q"] 2 p d X`},
+		{"{{ n / 2 }} {{ n // 2 }} {{ n ** 2 }} {{ 7 % 4 }} {{ n * 2 }} {{ 'ab' * 2 }} {{ n * 0.5 }}",
+			"1.5 1 9.0 3 6 abab 1.5"},
+		{"{{ 'p' in l }} {{ l + ['r'] }} {{ l[0] }} {{ l.1 }} {{ l[5] }} {{ l[:1] }} {{ a[0] }}",
+			"True ['p', 'q', 'r'] p q  ['p'] x"},
+		{"{{ l|join(',') }} {{ l|tojson }} {{ l|length }} {{ l|first }} {{ missing|default('d') }} {{ a|upper }}",
+			`p,q ["p","q"] 2 p d X`},
 		{"{{ docs|map(attribute='id')|join('+') }} {{ 'a-b'.split('-') }} {{ ' s '.strip() }}", "1+2 ['a', 'b'] s"},
-		{"{{ a is defined }} {{ missing is undefined }} {{ n is odd }} {{ n is divisibleby 3 }} {{ a is string }}", "True True True True True"},
+		{"{{ a is defined }} {{ missing is undefined }} {{ n is odd }} {{ n is divisibleby 3 }} {{ a is string }}",
+			"True True True True True"},
 		{"{{ dict(b=1, a=2) }} {{ range(2) }} {{ range(5, 1, -2) }}", "{'a': 2, 'b': 1} [0, 1] [5, 3]"},
-		{"{{ 1|bool }} {{ 'off'|bool }} {{ missing|ifelse('y', 'n') }} {{ m|get('no', default=8) }} {{ [1, 2]|flatten }}", "True False n 8 [1, 2]"},
-		{"{{ 'a\nb'|indent(2) }} {{ 'x'|center(5) }}| {{ '%05.1f'|format(f) }} {{ [[1, 2], [3]]|batch(1)|length }}", "a\n  b   x  | 001.5 2"},
+		{"{{ 1|bool }} {{ 'off'|bool }} {{ missing|ifelse('y', 'n') }} {{ m|get('no', default=8) }} {{ [1, 2]|flatten }}",
+			"True False n 8 [1, 2]"},
+		{"{{ 'a\nb'|indent(2) }} {{ 'x'|center(5) }}| {{ '%05.1f'|format(f) }} {{ [[1, 2], [3]]|batch(1)|length }}",
+			"a\n  b   x  | 001.5 2"},
 		{"{% set ns = namespace() %}{{ ns.x }}|", "|"},
-		{"{{ 'yes'|bool }} {{ m|keys }} {{ m|values }} {{ 'a b'|split }} {{ 'a,b'|split(',') }}", "True ['k', 'z'] [1, [1, 'a']] ['a', 'b'] ['a', 'b']"},
-		{"{{ (json|fromjson).k[1] }} {{ m|get('k') }} {{ m|get('no', 7) }} {{ t|ifelse('y', 'n') }} {{ a|match('^x') }}", "2.0 1 7 y True"},
-		{"{{ [1]|append(2) }} {{ [1]|concat([2], [3]) }} {{ [1, [2, 3]]|flatten }} {{ 'd/f'|basename }} {{ 'd/f'|dir }}", "[1, 2] [1, 2, 3] [1, 2, 3] f d"},
-		{"{{ joiner(',') is callable }} {{ gonja.version is string }} {{ lipsum(n=1, html=false)|length > 1 }}", "True True True"},
+		{"{{ 'yes'|bool }} {{ m|keys }} {{ m|values }} {{ 'a b'|split }} {{ 'a,b'|split(',') }}",
+			"True ['k', 'z'] [1, [1, 'a']] ['a', 'b'] ['a', 'b']"},
+		{"{{ (json|fromjson).k[1] }} {{ m|get('k') }} {{ m|get('no', 7) }} {{ t|ifelse('y', 'n') }} {{ a|match('^x') }}",
+			"2.0 1 7 y True"},
+		{"{{ [1]|append(2) }} {{ [1]|concat([2], [3]) }} {{ [1, [2, 3]]|flatten }} {{ 'd/f'|basename }} {{ 'd/f'|dir }}",
+			"[1, 2] [1, 2, 3] [1, 2, 3] f d"},
+		{"{{ joiner(',') is callable }} {{ gonja.version is string }} {{ lipsum(n=1, html=false)|length > 1 }}",
+			"True True True"},
 		{strings.Repeat("long text ", 100) + "{{a}}", strings.Repeat("long text ", 100) + "x"},
 	} {
 		got, err := render(tt.text, variables())
@@ -205,38 +216,41 @@ func TestRender_BoundsHostileTemplates(t *testing.T) {
 		text string
 		want error
 	}{
-		"range":             {"{% for i in range(1000000000000) %}x{% endfor %}", ErrTooLarge},
-		"range back":        {"{{ range(0, -1000000000000, -1) }}", ErrTooLarge},
-		"nested loops":      {strings.Repeat("{% for i in range(90000) %}", 5) + strings.Repeat("{% endfor %}", 5), ErrTooMuchWork},
-		"loop condition":    {strings.Repeat("{% for i in range(90000) if not i %}{% for i in range(90000) if not i %}{% endfor %}", 6) + strings.Repeat("{% endfor %}", 6), ErrTooMuchWork},
-		"repeat":            {"{{ 'a' * 1000000000 }}", ErrTooLarge},
-		"repeat number":     {"{{ 'a' * 9000000000000000000 }}", ErrTooLarge},
-		"double":            {grow("{% set ns.x = ns.x + ns.x %}"), ErrTooLarge},
-		"double tilde":      {grow("{% set ns.x = ns.x ~ ns.x %}"), ErrTooLarge},
-		"double list":       {grow("{% set ns.x = [ns.x, ns.x] %}") + "{{ ns.x }}", ErrTooLarge},
-		"double dict":       {grow("{% set ns.x = {'a': ns.x, 'b': ns.x} %}") + "{{ ns.x }}", ErrTooLarge},
-		"double replace":    {grow("{% set ns.x = ns.x|replace('b', 'bb' * 100) %}"), ErrTooLarge},
-		"double join":       {grow("{% set ns.x = [ns.x, ns.x]|join(ns.x) %}"), ErrTooLarge},
-		"deep list":         {"{% set ns = namespace(x=1) %}{% for i in range(1000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}", ErrTooLarge},
-		"center":            {"{{ 'a'|center(1000000000) }}", ErrTooLarge},
-		"indent":            {"{{ 'a\n'|indent(1000000000, true) }}", ErrTooLarge},
-		"indent by text":    {"{{ ('a\n' * 10000)|indent('x' * 10000) }}", ErrTooLarge},
-		"join by name":      {"{{ range(10000)|join(d='x' * 10000) }}", ErrTooLarge},
-		"replace by name":   {"{{ big|replace(old='b', new='x' * 10000) }}", ErrTooLarge},
-		"format":            {"{{ '%1000000d'|format(1) }}", ErrTooLarge},
-		"format star":       {"{{ '%*d'|format(100000, 1) }}", ErrTooLarge},
-		"wordwrap":          {"{{ big|wordwrap(1000000000) }}", ErrTooLarge},
-		"batch":             {"{{ [1]|batch(1000000000, 'x') }}", ErrTooLarge},
-		"slice":             {"{{ [1]|slice(1000000000) }}", ErrTooLarge},
-		"tojson":            {"{{ [1]|tojson(indent=1000000000) }}", ErrTooLarge},
-		"lipsum":            {"{{ lipsum(1000000000) }}", ErrTooLarge},
-		"list":              {"{{ big|list }}", ErrTooLarge},
-		"output":            {"{% for i in range(1000) %}{{ big }}{% endfor %}", ErrTooLong},
-		"text":              {"{% for i in range(90000) %}" + strings.Repeat("text", 50) + "{% endfor %}", ErrTooLong},
-		"captured":          {"{% set x %}{% for i in range(1000) %}{{ big }}{% endfor %}{% endset %}", ErrTooLong},
-		"captured text":     {"{% set x %}{% for i in range(90000) %}" + strings.Repeat("long", 500) + "{% endfor %}{% endset %}", ErrTooLong},
-		"macro":             {"{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}", ErrTooDeep},
-		"macro, swallowed":  {"{% macro f(x) %}{{ f(x)|default('') }}{{ f(x)|default('') }}{% endmacro %}{{ f(1) }}", ErrTooDeep},
+		"range":      {"{% for i in range(1000000000000) %}x{% endfor %}", ErrTooLarge},
+		"range back": {"{{ range(0, -1000000000000, -1) }}", ErrTooLarge},
+		"nested loops": {strings.Repeat("{% for i in range(90000) %}", 5) + strings.Repeat("{% endfor %}", 5),
+			ErrTooMuchWork},
+		"loop condition":  {strings.Repeat("{% for i in range(90000) if not i %}{% for i in range(90000) if not i %}{% endfor %}", 6) + strings.Repeat("{% endfor %}", 6), ErrTooMuchWork},
+		"repeat":          {"{{ 'a' * 1000000000 }}", ErrTooLarge},
+		"repeat number":   {"{{ 'a' * 9000000000000000000 }}", ErrTooLarge},
+		"double":          {grow("{% set ns.x = ns.x + ns.x %}"), ErrTooLarge},
+		"double tilde":    {grow("{% set ns.x = ns.x ~ ns.x %}"), ErrTooLarge},
+		"double list":     {grow("{% set ns.x = [ns.x, ns.x] %}") + "{{ ns.x }}", ErrTooLarge},
+		"double dict":     {grow("{% set ns.x = {'a': ns.x, 'b': ns.x} %}") + "{{ ns.x }}", ErrTooLarge},
+		"double replace":  {grow("{% set ns.x = ns.x|replace('b', 'bb' * 100) %}"), ErrTooLarge},
+		"double join":     {grow("{% set ns.x = [ns.x, ns.x]|join(ns.x) %}"), ErrTooLarge},
+		"deep list":       {"{% set ns = namespace(x=1) %}{% for i in range(1000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}", ErrTooLarge},
+		"center":          {"{{ 'a'|center(1000000000) }}", ErrTooLarge},
+		"indent":          {"{{ 'a\n'|indent(1000000000, true) }}", ErrTooLarge},
+		"indent by text":  {"{{ ('a\n' * 10000)|indent('x' * 10000) }}", ErrTooLarge},
+		"join by name":    {"{{ range(10000)|join(d='x' * 10000) }}", ErrTooLarge},
+		"replace by name": {"{{ big|replace(old='b', new='x' * 10000) }}", ErrTooLarge},
+		"format":          {"{{ '%1000000d'|format(1) }}", ErrTooLarge},
+		"format star":     {"{{ '%*d'|format(100000, 1) }}", ErrTooLarge},
+		"wordwrap":        {"{{ big|wordwrap(1000000000) }}", ErrTooLarge},
+		"batch":           {"{{ [1]|batch(1000000000, 'x') }}", ErrTooLarge},
+		"slice":           {"{{ [1]|slice(1000000000) }}", ErrTooLarge},
+		"tojson":          {"{{ [1]|tojson(indent=1000000000) }}", ErrTooLarge},
+		"lipsum":          {"{{ lipsum(1000000000) }}", ErrTooLarge},
+		"list":            {"{{ big|list }}", ErrTooLarge},
+		"output":          {"{% for i in range(1000) %}{{ big }}{% endfor %}", ErrTooLong},
+		"text":            {"{% for i in range(90000) %}" + strings.Repeat("text", 50) + "{% endfor %}", ErrTooLong},
+		"captured":        {"{% set x %}{% for i in range(1000) %}{{ big }}{% endfor %}{% endset %}", ErrTooLong},
+		"captured text": {"{% set x %}{% for i in range(90000) %}" + strings.Repeat("long",
+			500) + "{% endfor %}{% endset %}", ErrTooLong},
+		"macro": {"{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}", ErrTooDeep},
+		"macro, swallowed": {"{% macro f(x) %}{{ f(x)|default('') }}{{ f(x)|default('') }}{% endmacro %}{{ f(1) }}",
+			ErrTooDeep},
 		"recursive loop":    {"{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}", ErrTooDeep},
 		"self":              {"{% block b %}{{ self.b() }}{{ self.b() }}{% endblock %}", ErrTooDeep},
 		"yaml of itself":    {"{% set ns = namespace() %}{% set ns.ns = [ns] %}{{ [ns]|toyaml }}", nil},
@@ -259,8 +273,10 @@ func TestRender_BoundsHostileTemplates(t *testing.T) {
 // Rule schema/F20.
 func TestRender_KnowsEveryNameOfTheLanguage(t *testing.T) {
 	for _, statement := range []string{
-		"{% autoescape true %}{% endautoescape %}", "{% block b %}{% endblock %}", "{% filter upper %}{% endfilter %}", "{% for i in l %}{% endfor %}",
-		"{% if a %}{% endif %}", "{% macro f() %}{% endmacro %}", "{% raw %}{% endraw %}", "{% set x = 1 %}", "{% with x=1 %}{% endwith %}",
+		"{% autoescape true %}{% endautoescape %}", "{% block b %}{% endblock %}", "{% filter upper %}{% endfilter %}",
+		"{% for i in l %}{% endfor %}",
+		"{% if a %}{% endif %}", "{% macro f() %}{% endmacro %}", "{% raw %}{% endraw %}", "{% set x = 1 %}",
+		"{% with x=1 %}{% endwith %}",
 	} {
 		_, err := render(statement, variables())
 		require.NoError(t, err, statement)
@@ -273,7 +289,8 @@ func TestRender_KnowsEveryNameOfTheLanguage(t *testing.T) {
 	classics := "abs attr batch capitalize center default d dictsort e escape filesizeformat first float forceescape format groupby indent int " +
 		"items join last length count list lower map max min pprint random reject rejectattr replace reverse round safe select selectattr slice " +
 		"sort string striptags sum title tojson trim truncate unique upper urlencode urlize wordcount wordwrap xmlattr "
-	for _, filter := range strings.Fields(classics + "add append basename bool concat dir fail flatten fromjson fromyaml get ifelse " +
+	for _, filter := range strings.Fields(classics +
+		"add append basename bool concat dir fail flatten fromjson fromyaml get ifelse " +
 		"insert keys match panic split toyaml try unset values") {
 		if _, err := render("{{ a|"+filter+" }}", variables()); err != nil {
 			assert.NotContains(t, err.Error(), "not found", filter)
@@ -309,7 +326,8 @@ func TestRender_KnowsFiltersAndTestsBeyondJinja2(t *testing.T) {
 		require.Equal(t, want, got, text)
 	}
 	for text, want := range map[string]string{
-		"{{ a|insert('k', 1) }}": "insert: not a dict", "{{ l|unset('k') }}": "unset: not a dict", "{{ '['|fromyaml }}": "fromyaml: ",
+		"{{ a|insert('k', 1) }}": "insert: not a dict", "{{ l|unset('k') }}": "unset: not a dict",
+		"{{ '['|fromyaml }}": "fromyaml: ",
 	} {
 		_, err := render(text, variables())
 		require.ErrorContains(t, err, want)
@@ -372,9 +390,11 @@ func TestExecute_Concurrent(t *testing.T) {
 func FuzzRender(f *testing.F) {
 	for _, seed := range []string{
 		"{{ a }}", "{% if a %}x{% else %}y{% endif %}", "{% for i in range(3) %}{{ i }}{% endfor %}", "{{ a|upper }}",
-		"{% set x = [1, {'a': 2}] %}{{ x[0] }}", "{# c #}", "{% raw %}{{{% endraw %}", "{{ a", "{% macro f(x) %}{{x}}{% endmacro %}{{f(1)}}",
+		"{% set x = [1, {'a': 2}] %}{{ x[0] }}", "{# c #}", "{% raw %}{{{% endraw %}", "{{ a",
+		"{% macro f(x) %}{{x}}{% endmacro %}{{f(1)}}",
 		"{{ 1 if a else 2 }}", "{{ l[1:2] }}", "{{ 'a' ~ 1 ** 2 }}", "{% filter upper %}x{% endfilter %}", "{{- a -}}",
-		"{% block b %}{{ self.b() }}{% endblock %}", "{% with a=1 %}{% endwith %}", "{{ x is not defined }}", "{% autoescape true %}{{ '<' }}{% endautoescape %}",
+		"{% block b %}{{ self.b() }}{% endblock %}", "{% with a=1 %}{% endwith %}", "{{ x is not defined }}",
+		"{% autoescape true %}{{ '<' }}{% endautoescape %}",
 	} {
 		f.Add(seed)
 	}

@@ -33,7 +33,8 @@ func TestCheck_EveryKeyword(t *testing.T) {
 		{`{"const":{"a":1}}`, `{"a":1.0}`, `{"a":2}`, `the value must be {"a":1}`},
 		{`{"minimum":1}`, `1`, `0.5`, "the value must be at least 1"},
 		{`{"exclusiveMinimum":1,"exclusiveMaximum":2}`, `1.5`, `2`, "the value must be less than 2"},
-		{`{"maximum":9007199254740992}`, `9007199254740992`, `9007199254740993`, "the value must be at most 9007199254740992"},
+		{`{"maximum":9007199254740992}`, `9007199254740992`, `9007199254740993`,
+			"the value must be at most 9007199254740992"},
 		{`{"multipleOf":0.1}`, `0.3`, `0.35`, "the value must be a multiple of 0.1"},
 		{`{"multipleOf":3}`, `9`, `10`, "the value must be a multiple of 3"},
 		{`{"minLength":2,"maxLength":3}`, `"äöü"`, `"ä"`, "the value must have at least 2 characters"},
@@ -43,28 +44,37 @@ func TestCheck_EveryKeyword(t *testing.T) {
 		{`{"prefixItems":[{"type":"string"}],"items":false}`, `["a"]`, `["a","b"]`, "[1] is not allowed"},
 		{`{"uniqueItems":true}`, `[1,"1",[1]]`, `[1,2,1.0]`, "[2] must differ from [0]"},
 		{`{"contains":{"type":"string"}}`, `[1,"a"]`, `[1]`, "the value must have at least 1 elements of the wanted kind"},
-		{`{"contains":{"type":"string"},"minContains":0,"maxContains":1}`, `[]`, `["a","b"]`, "the value must have at most 1 elements of the wanted kind"},
+		{`{"contains":{"type":"string"},"minContains":0,"maxContains":1}`, `[]`, `["a","b"]`,
+			"the value must have at most 1 elements of the wanted kind"},
 		{`{"required":["a"]}`, `{"a":null}`, `{}`, "a is required"},
 		{`{"properties":{"a":{"type":"string"}}}`, `{"a":null,"b":1}`, `{"a":1}`, "a must be of type string, and is number"},
 		{`{"properties":{"a":true},"additionalProperties":false}`, `{"a":1}`, `{"a":1,"b":2}`, "b is unknown (known: a)"},
 		{`{"additionalProperties":{"type":"number"}}`, `{"a":1}`, `{"a":"x"}`, "a must be of type number, and is string"},
-		{`{"patternProperties":{"^n_":{"type":"number"}},"additionalProperties":false}`, `{"n_a":1}`, `{"n_a":"x","b":1}`, "b is unknown; n_a must be of type number, and is string"},
+		{`{"patternProperties":{"^n_":{"type":"number"}},"additionalProperties":false}`, `{"n_a":1}`, `{"n_a":"x","b":1}`,
+			"b is unknown; n_a must be of type number, and is string"},
 		{`{"propertyNames":{"maxLength":2}}`, `{"ab":1}`, `{"abc":1}`, "abc has a name that is not allowed"},
 		{`{"minProperties":1,"maxProperties":1}`, `{"a":1}`, `{}`, "the value must have at least 1 properties"},
 		{`{"dependentRequired":{"a":["b"]}}`, `{"b":1}`, `{"a":1}`, "b is required"},
 		{`{"dependentSchemas":{"a":{"required":["b"]}}}`, `{"a":1,"b":1}`, `{"a":1}`, "b is required"},
 		{`{"allOf":[{"minimum":1},{"maximum":2}]}`, `1`, `3`, "the value must be at most 2"},
 		{`{"anyOf":[{"type":"string"},{"type":"number","minimum":5}]}`, `5`, `4`, "the value must be at least 5"},
-		{`{"anyOf":[{"type":"string"},{"type":"number"}]}`, `"a"`, `true`, "the value fits none of the alternatives (string, number)"},
+		{`{"anyOf":[{"type":"string"},{"type":"number"}]}`, `"a"`, `true`,
+			"the value fits none of the alternatives (string, number)"},
 		{`{"oneOf":[{"minimum":1},{"maximum":5}]}`, `6`, `3`, "the value fits more than one of the alternatives"},
 		{`{"not":{"type":"string"}}`, `1`, `"a"`, "the value fits what is ruled out"},
-		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`, `2`, `"a"`, "the value must have at least 2 characters"},
+		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`, `2`, `"a"`,
+			"the value must have at least 2 characters"},
 		{`false`, ``, `1`, "the value is not allowed"},
-		{`{"$defs":{"n":{"type":"number"}},"properties":{"a":{"$ref":"#/$defs/n"}}}`, `{"a":1}`, `{"a":"x"}`, "a must be of type number, and is string"},
-		{`{"$defs":{"n":{"$anchor":"here","type":"number"}},"items":{"$ref":"#here"}}`, `[1]`, `["x"]`, "[0] must be of type number, and is string"},
-		{`{"properties":{"next":{"$ref":"#"}},"additionalProperties":false}`, `{"next":{"next":{}}}`, `{"next":{"x":1}}`, "next.x is unknown (known: next)"},
-		{`{"$defs":{"a/b":{"type":"number"}},"$ref":"#/$defs/a~1b"}`, `1`, `"x"`, "the value must be of type number, and is string"},
-		{`{"$id":"https://x.org/a/s.json","$defs":{"n":{"$id":"n.json","type":"number"}},"$ref":"/a/n.json"}`, `1`, `"x"`, "the value must be of type number, and is string"},
+		{`{"$defs":{"n":{"type":"number"}},"properties":{"a":{"$ref":"#/$defs/n"}}}`, `{"a":1}`, `{"a":"x"}`,
+			"a must be of type number, and is string"},
+		{`{"$defs":{"n":{"$anchor":"here","type":"number"}},"items":{"$ref":"#here"}}`, `[1]`, `["x"]`,
+			"[0] must be of type number, and is string"},
+		{`{"properties":{"next":{"$ref":"#"}},"additionalProperties":false}`, `{"next":{"next":{}}}`, `{"next":{"x":1}}`,
+			"next.x is unknown (known: next)"},
+		{`{"$defs":{"a/b":{"type":"number"}},"$ref":"#/$defs/a~1b"}`, `1`, `"x"`,
+			"the value must be of type number, and is string"},
+		{`{"$id":"https://x.org/a/s.json","$defs":{"n":{"$id":"n.json","type":"number"}},"$ref":"/a/n.json"}`, `1`, `"x"`,
+			"the value must be of type number, and is string"},
 		{`{"const":null}`, `null`, ``, ""},
 		{`{"not":{"$ref":"https://example.com/other.json"}}`, `"who knows"`, ``, ""},
 		{`{"$ref":"https://example.com/other.json"}`, `"what is not here accepts all"`, ``, ""},
@@ -81,7 +91,8 @@ func TestCheck_EveryKeyword(t *testing.T) {
 
 // Keywords that the Schema type has no field for are in the Extras.
 func TestCheck_Extras(t *testing.T) {
-	number := map[string]any{"schemas": map[string]any{"n": map[string]any{"type": "number", "not": map[string]any{"const": json.Number("3")}}}}
+	number := map[string]any{"schemas": map[string]any{"n": map[string]any{"type": "number",
+		"not": map[string]any{"const": json.Number("3")}}}}
 	s := &jsonschema.Schema{Ref: "#/components/schemas/n", Extras: map[string]any{"components": number}}
 	require.Len(t, New(s).Check("x"), 1)
 	require.Len(t, New(s).Check(3.0), 1)
@@ -89,7 +100,8 @@ func TestCheck_Extras(t *testing.T) {
 	null := New(&jsonschema.Schema{Extras: map[string]any{"const": nil}})
 	require.Empty(t, null.Check(nil))
 	require.Equal(t, []string{"the value must be null"}, null.Check(0.0))
-	require.Empty(t, New(&jsonschema.Schema{Not: &jsonschema.Schema{Extras: map[string]any{"unevaluatedItems": false}}}).Check([]any{}))
+	require.Empty(t,
+		New(&jsonschema.Schema{Not: &jsonschema.Schema{Extras: map[string]any{"unevaluatedItems": false}}}).Check([]any{}))
 }
 
 func TestNew_LongChainsOfReferencesCostLittle(t *testing.T) {
@@ -103,7 +115,8 @@ func TestNew_LongChainsOfReferencesCostLittle(t *testing.T) {
 
 func TestCheck_NamesThePlace(t *testing.T) {
 	schema := `{"type":"object","properties":{"people":{"items":{"properties":{"name":{"type":"string"}},"required":["name"]}}}}`
-	require.Equal(t, "people[0].name is required; people[1].name must be of type string, and is number", problems(t, schema, `{"people":[{},{"name":1}]}`))
+	require.Equal(t, "people[0].name is required; people[1].name must be of type string, and is number",
+		problems(t, schema, `{"people":[{},{"name":1}]}`))
 }
 
 func TestCheck_NumbersOfBothDecoders(t *testing.T) {
@@ -183,7 +196,8 @@ func FuzzCheck(f *testing.F) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	c := New(schemaOf(b, `{"type":"object","properties":{"city":{"type":"string","minLength":1},"days":{"type":"integer","minimum":1,"maximum":7}},
+	c := New(schemaOf(b,
+		`{"type":"object","properties":{"city":{"type":"string","minLength":1},"days":{"type":"integer","minimum":1,"maximum":7}},
 		"required":["city"],"additionalProperties":false}`))
 	v, err := Decode(`{"city":"Lisbon","days":3}`)
 	require.NoError(b, err)

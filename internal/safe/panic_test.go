@@ -22,7 +22,8 @@ func TestRecover(t *testing.T) {
 	}
 	err := run("boom")
 	var panicked *PanicError
-	if !errors.As(err, &panicked) || err.Error() != "panic error: boom" || !strings.Contains(string(panicked.Stack), "panic_test.go") {
+	if !errors.As(err, &panicked) || err.Error() != "panic error: boom" || !strings.Contains(string(panicked.Stack),
+		"panic_test.go") {
 		t.Fatalf("no value in the text, or no stack beside it: %v", err)
 	}
 	if err := run(errors.New("one\n  two")); err.Error() != "panic error: one two" {
@@ -31,7 +32,8 @@ func TestRecover(t *testing.T) {
 	if err := run(io.ErrClosedPipe); !errors.Is(err, io.ErrClosedPipe) {
 		t.Fatalf("an error used as panic value is hidden: %v", err)
 	}
-	if err := run(&badErr{}); errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "an error of type *safe.badErr that panics") {
+	if err := run(&badErr{}); errors.Is(err, io.EOF) || !strings.Contains(err.Error(),
+		"an error of type *safe.badErr that panics") {
 		t.Fatalf("an error that panics came through: %v", err)
 	}
 	if again := run(err); again != err {

@@ -60,7 +60,8 @@ func TestMatcher_EndsWithItsContext(t *testing.T) {
 }
 
 // pieces are what random expressions and texts are made of.
-var pieces = []string{"a", "b", "ab", ".", "^", "$", `\b`, `\B`, `\A`, `\z`, "a*", "b+?", "(a|ab)", "(b*)", "\n", "é", `\w`, "x?"}
+var pieces = []string{"a", "b", "ab", ".", "^", "$", `\b`, `\B`, `\A`, `\z`, "a*", "b+?", "(a|ab)", "(b*)", "\n", "é",
+	`\w`, "x?"}
 
 func TestMatcher_FindsWhatTheStandardLibraryFinds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

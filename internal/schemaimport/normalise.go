@@ -180,7 +180,8 @@ func nullable(n *node) {
 		n.set("type", newArray(append(slices.Clip(types.elems), null)...))
 	}
 	values := n.get("enum")
-	if values == nil || values.kind != isArray || slices.ContainsFunc(values.elems, func(e *node) bool { return e.is(nil) }) {
+	if values == nil || values.kind != isArray || slices.ContainsFunc(values.elems,
+		func(e *node) bool { return e.is(nil) }) {
 		return
 	}
 	n.set("enum", newArray(append(slices.Clip(values.elems), &node{})...))

@@ -14,18 +14,25 @@ import (
 
 // universe are types that may stand behind an interface in random values.
 var universe = []reflect.Type{
-	reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int64](), reflect.TypeFor[uint64](),
+	reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int64](),
+	reflect.TypeFor[uint64](),
 	reflect.TypeFor[float64](), reflect.TypeFor[float32](), reflect.TypeFor[complex128](), reflect.TypeFor[string](),
-	reflect.TypeFor[named](), reflect.TypeFor[number](), reflect.TypeFor[tags](), reflect.TypeFor[uid](), reflect.TypeFor[pair](),
-	reflect.TypeFor[*pair](), reflect.TypeFor[**int](), reflect.TypeFor[square](), reflect.TypeFor[*circle](), reflect.TypeFor[everything](),
-	reflect.TypeFor[*node](), reflect.TypeFor[opaque](), reflect.TypeFor[time.Time](), reflect.TypeFor[[]any](), reflect.TypeFor[map[string]any](),
-	reflect.TypeFor[map[any]any](), reflect.TypeFor[[]byte](), reflect.TypeFor[[]*everything](), reflect.TypeFor[map[pair][]shape](),
-	reflect.TypeFor[map[named]map[int8]*string](), reflect.TypeFor[[3][2]any](), reflect.TypeFor[*map[string]int](), reflect.TypeFor[*[]any](),
+	reflect.TypeFor[named](), reflect.TypeFor[number](), reflect.TypeFor[tags](), reflect.TypeFor[uid](),
+	reflect.TypeFor[pair](),
+	reflect.TypeFor[*pair](), reflect.TypeFor[**int](), reflect.TypeFor[square](), reflect.TypeFor[*circle](),
+	reflect.TypeFor[everything](),
+	reflect.TypeFor[*node](), reflect.TypeFor[opaque](), reflect.TypeFor[time.Time](), reflect.TypeFor[[]any](),
+	reflect.TypeFor[map[string]any](),
+	reflect.TypeFor[map[any]any](), reflect.TypeFor[[]byte](), reflect.TypeFor[[]*everything](),
+	reflect.TypeFor[map[pair][]shape](),
+	reflect.TypeFor[map[named]map[int8]*string](), reflect.TypeFor[[3][2]any](), reflect.TypeFor[*map[string]int](),
+	reflect.TypeFor[*[]any](),
 }
 
 var shapes = []reflect.Type{reflect.TypeFor[square](), reflect.TypeFor[*circle]()}
 
-var keyTypes = []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[string](), reflect.TypeFor[pair](), reflect.TypeFor[named](), reflect.TypeFor[uid]()}
+var keyTypes = []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[string](), reflect.TypeFor[pair](),
+	reflect.TypeFor[named](), reflect.TypeFor[uid]()}
 
 type generator struct{ *rand.Rand }
 
@@ -146,7 +153,8 @@ func FuzzUnmarshal(f *testing.F) {
 	}
 	for _, doc := range []string{
 		`{"weft":1,"value":["[1000][1000]int",[]]}`, `{"weft":1,"value":["map[string]*[]map[any]\"pair\"",{}]}`,
-		`{"weft":1,"value":["[][100]float64",[[],[]]]}`, `{"weft":2}`, `{"weft":1,"value":["map[\"pair\"][]any",[[{"A":1},["x"]]]]}`,
+		`{"weft":1,"value":["[][100]float64",[[],[]]]}`, `{"weft":2}`,
+		`{"weft":1,"value":["map[\"pair\"][]any",[[{"A":1},["x"]]]]}`,
 		`{"weft":1,"value":["node",{"Next":{"Table":{"a":null}}}]}`,
 	} {
 		f.Add([]byte(doc))

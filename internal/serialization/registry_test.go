@@ -27,7 +27,8 @@ func TestRegister_RefusesConflicts(t *testing.T) {
 	require.NoError(t, GenericRegister[a]("conflict a"), "the same pair again")
 	require.EqualError(t, GenericRegister[b]("conflict a"), "key[conflict a] already registered to serialization.a")
 	require.EqualError(t, GenericRegister[*a]("conflict c"), "type[serialization.a] already registered to conflict a")
-	require.EqualError(t, Check(reflect.TypeFor[b](), "conflict a"), "key[conflict a] already registered to serialization.a")
+	require.EqualError(t, Check(reflect.TypeFor[b](), "conflict a"),
+		"key[conflict a] already registered to serialization.a")
 	require.NoError(t, Check(reflect.TypeFor[b](), "conflict b"))
 	require.EqualError(t, GenericRegister[b](""), "cannot register serialization.b under an empty key")
 	require.NoError(t, GenericRegister[b]("conflict b"), "nothing was left behind")

@@ -98,8 +98,10 @@ func init() {
 	for _, err := range []error{
 		GenericRegister[named]("named"), GenericRegister[number]("number"), GenericRegister[pair]("pair"),
 		GenericRegister[shape]("shape"), GenericRegister[square]("square"), GenericRegister[*circle]("circle"),
-		GenericRegister[everything]("everything"), GenericRegister[*node]("node"), GenericRegister[opaque]("a \"strange\" name"),
-		GenericRegister[tags]("tags"), GenericRegister[labels]("labels"), GenericRegister[uid]("map"), GenericRegister[time.Time]("time.Time"),
+		GenericRegister[everything]("everything"), GenericRegister[*node]("node"),
+		GenericRegister[opaque]("a \"strange\" name"),
+		GenericRegister[tags]("tags"), GenericRegister[labels]("labels"), GenericRegister[uid]("map"),
+		GenericRegister[time.Time]("time.Time"),
 	} {
 		if err != nil {
 			panic(err)
@@ -487,8 +489,10 @@ func TestErrors_NameThePath(t *testing.T) {
 	require.NoError(t, GenericRegister[State]("PathState"))
 	bad := State{Items: []item{{1}, {2}, {}, {X: secret{}}}}
 	_, err := codecUnderTest.Marshal(&bad)
-	require.EqualError(t, err, "State.Items[3].X: unknown type: serialization.secret: register it with schema.RegisterName")
-	_, err = codecUnderTest.Marshal(map[string]any{"k": []any{0, State{Table: map[string]map[int]any{"a": {7: secret{}}}}}})
+	require.EqualError(t, err,
+		"State.Items[3].X: unknown type: serialization.secret: register it with schema.RegisterName")
+	_, err = codecUnderTest.Marshal(map[string]any{"k": []any{0,
+		State{Table: map[string]map[int]any{"a": {7: secret{}}}}}})
 	require.ErrorContains(t, err, `value["k"][1].Table["a"][7]: unknown type: `)
 	_, err = codecUnderTest.Marshal(secret{})
 	require.EqualError(t, err, "unknown type: serialization.secret: register it with schema.RegisterName")
@@ -565,12 +569,16 @@ func TestUnmarshal_RefusesBadDocuments(t *testing.T) {
 		``, ` `, `null`, `{}`, `[]`, `{"weft":1}`, `{"weft":1,"value":}`, `{"weft":1,"value":1.0`, `{"weft":1,"value":1.0}x`,
 		`{"weft":0,"value":null}`, `{"weft":"1","value":null}`, `{"weft":1,"value":tru}`, `{"weft":1,"value":nul}`,
 		`{"weft":1,"value":"abc}`, `{"weft":1,"value":"\q"}`, `{"weft":1,"value":"\u12"}`, "{\"weft\":1,\"value\":\"\n\"}",
-		`{"weft":1,"value":["int"]}`, `{"weft":1,"value":["int",1,2]}`, `{"weft":1,"value":["int","1"]}`, `{"weft":1,"value":["int",1.5]}`,
-		`{"weft":1,"value":["int8",200]}`, `{"weft":1,"value":["uint8",-1]}`, `{"weft":1,"value":["float64","1"]}`, `{"weft":1,"value":["float64",1e999]}`,
+		`{"weft":1,"value":["int"]}`, `{"weft":1,"value":["int",1,2]}`, `{"weft":1,"value":["int","1"]}`,
+		`{"weft":1,"value":["int",1.5]}`,
+		`{"weft":1,"value":["int8",200]}`, `{"weft":1,"value":["uint8",-1]}`, `{"weft":1,"value":["float64","1"]}`,
+		`{"weft":1,"value":["float64",1e999]}`,
 		`{"weft":1,"value":["[2]int",[1]]}`, `{"weft":1,"value":["[2]int",[1,2,3]]}`, `{"weft":1,"value":["map","AA=="]}`,
-		`{"weft":1,"value":["[1000000000]int",[]]}`, `{"weft":1,"value":["[][1000000]int",[[],[]]]}`, `{"weft":1,"value":["*[100000000]int8",""]}`,
+		`{"weft":1,"value":["[1000000000]int",[]]}`, `{"weft":1,"value":["[][1000000]int",[[],[]]]}`,
+		`{"weft":1,"value":["*[100000000]int8",""]}`,
 		`{"weft":1,"value":["[4000000000]int",[]]}`, `{"weft":1,"value":["[9][999999999][999999999]int",[]]}`,
-		`{"weft":1,"value":["map[[]int]int",{}]}`, `{"weft":1,"value":["map[[100000000]int]int",[]]}`, `{"weft":1,"value":["map[any]int",[[["[]any",[]],1]]]}`, `{"weft":1,"value":["map[string",{}]}`,
+		`{"weft":1,"value":["map[[]int]int",{}]}`, `{"weft":1,"value":["map[[100000000]int]int",[]]}`,
+		`{"weft":1,"value":["map[any]int",[[["[]any",[]],1]]]}`, `{"weft":1,"value":["map[string",{}]}`,
 		`{"weft":1,"value":["[]uint8","%%%"]}`, `{"weft":1,"value":["int extra",1]}`, `{"weft":1,"value":["\"int\"",1]}`,
 		`{"weft":1,"value":["pair",{"A":1,}]}`, `{"weft":1,"value":["pair",{"A" 1}]}`, `{"weft":1,"value":["pair",[]]}`,
 		`{"weft":1,"value":["pair",{"X":}]}`, `{"weft":1,"value":["pair",{"X":]}]}`, `{"weft":1,"value":{"a":1.0,"b"}}`,
@@ -599,7 +607,10 @@ func TestUnmarshal_HandWritten(t *testing.T) {
 
 // Rules compose/B22.34, schema/B15.5.4.
 func TestFormat_IsCompact(t *testing.T) {
-	v := map[string]any{"s": "x", "n": 1, "f": 1.0, "b": true, "z": nil, "p": &pair{A: 1}, "l": []any{"a"}, "raw": []byte("hi")}
-	require.Equal(t, `{"weft":1,"value":{"b":true,"f":1.0,"l":["[]any",["a"]],"n":["int",1],"p":["*pair",{"A":1}],"raw":["[]uint8","aGk="],"s":"x","z":null}}`, string(encode(t, v)))
-	require.Equal(t, `{"weft":1,"value":["[]*pair",[{"A":1},null,{"B":2}]]}`, string(encode(t, []*pair{{A: 1}, nil, {B: 2}})))
+	v := map[string]any{"s": "x", "n": 1, "f": 1.0, "b": true, "z": nil, "p": &pair{A: 1}, "l": []any{"a"},
+		"raw": []byte("hi")}
+	require.Equal(t,
+		`{"weft":1,"value":{"b":true,"f":1.0,"l":["[]any",["a"]],"n":["int",1],"p":["*pair",{"A":1}],"raw":["[]uint8","aGk="],"s":"x","z":null}}`, string(encode(t, v)))
+	require.Equal(t, `{"weft":1,"value":["[]*pair",[{"A":1},null,{"B":2}]]}`,
+		string(encode(t, []*pair{{A: 1}, nil, {B: 2}})))
 }

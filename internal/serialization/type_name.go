@@ -19,7 +19,8 @@ var builtins = map[string]reflect.Type{
 	"int32": reflect.TypeFor[int32](), "int64": reflect.TypeFor[int64](), "uint": reflect.TypeFor[uint](),
 	"uint8": reflect.TypeFor[uint8](), "uint16": reflect.TypeFor[uint16](), "uint32": reflect.TypeFor[uint32](),
 	"uint64": reflect.TypeFor[uint64](), "uintptr": reflect.TypeFor[uintptr](), "float32": reflect.TypeFor[float32](),
-	"float64": reflect.TypeFor[float64](), "complex64": reflect.TypeFor[complex64](), "complex128": reflect.TypeFor[complex128](),
+	"float64": reflect.TypeFor[float64](), "complex64": reflect.TypeFor[complex64](),
+	"complex128": reflect.TypeFor[complex128](),
 }
 
 // Limits of what a type expression in foreign data may ask for.

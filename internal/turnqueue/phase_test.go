@@ -104,8 +104,10 @@ func TestPhase_EveryMethodInEveryPhase(t *testing.T) {
 		{"Next without items", (*queue).next, [phases]string{"!", "!", "!", "idle", "!", "!", "!", "!", "!", "!", "!"}},
 		{"Next with more", (*queue).plan, [phases]string{"!", "!", "!", "planning", "!", "!", "!", "!", "!", "!", "!"}},
 		{"Begin", (*queue).begin, [phases]string{"-", "-", "-", "-", "running", "-", "-", "-", "-", "-", "-"}},
-		{"Over", func(q *queue) { q.Over() }, [phases]string{"!", "!", "!", "!", "choosing", "closing", "choosing", "closing", "!", "!", "!"}},
-		{"Stop", func(q *queue) { q.Stop() }, [phases]string{"unwanted", "-", "closing", "closing", "withdrawing", "-", "finishing", "-", "-", "-", "-"}},
+		{"Over", func(q *queue) { q.Over() },
+			[phases]string{"!", "!", "!", "!", "choosing", "closing", "choosing", "closing", "!", "!", "!"}},
+		{"Stop", func(q *queue) { q.Stop() },
+			[phases]string{"unwanted", "-", "closing", "closing", "withdrawing", "-", "finishing", "-", "-", "-", "-"}},
 		{"End", (*queue).end, [phases]string{"!", "!", "!", "ended", "!", "!", "!", "!", "ended", "!", "!"}},
 		{"Seal", (*queue).seal, [phases]string{"!", "!", "!", "!", "!", "!", "!", "!", "!", "sealed", "-"}},
 	} {

@@ -19,7 +19,8 @@ func TestConcatResponseMeta_KeepsTheLastNonZeroValues(t *testing.T) {
 		{StopReason: "end_turn", StopSequence: "s"}, {StopDetails: &StopDetails{Explanation: "e"}},
 	})
 	require.NoError(t, err)
-	require.Equal(t, &ResponseMetaExtension{ID: "1", StopReason: "end_turn", StopSequence: "s", StopDetails: &StopDetails{Explanation: "e"}}, got)
+	require.Equal(t, &ResponseMetaExtension{ID: "1", StopReason: "end_turn", StopSequence: "s",
+		StopDetails: &StopDetails{Explanation: "e"}}, got)
 }
 
 // Rule schema/A43.
@@ -31,7 +32,8 @@ func TestConcatAssistantGenText_AppendsCitations(t *testing.T) {
 	got, err := ConcatAssistantGenTextExtensions([]*AssistantGenTextExtension{nil, one})
 	require.NoError(t, err)
 	require.Same(t, one, got)
-	got, err = ConcatAssistantGenTextExtensions([]*AssistantGenTextExtension{one, nil, {}, {Citations: []*TextCitation{b, a}}})
+	got, err = ConcatAssistantGenTextExtensions([]*AssistantGenTextExtension{one, nil, {},
+		{Citations: []*TextCitation{b, a}}})
 	require.NoError(t, err)
 	require.Equal(t, &AssistantGenTextExtension{Citations: []*TextCitation{a, b, a}}, got)
 	require.Len(t, one.Citations, 1)

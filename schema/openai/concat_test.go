@@ -21,10 +21,12 @@ func TestConcatResponseMeta_KeepsTheLastNonZeroValues(t *testing.T) {
 
 	full := &ResponseMetaExtension{
 		ID: "1", Status: ResponseStatusInProgress, Error: &ResponseError{Code: ResponseErrorCodeServerError, Message: "m"},
-		IncompleteDetails: &IncompleteDetails{Reason: "r"}, PreviousResponseID: "0", Reasoning: &Reasoning{Effort: ReasoningEffortLow},
+		IncompleteDetails: &IncompleteDetails{Reason: "r"}, PreviousResponseID: "0",
+		Reasoning:   &Reasoning{Effort: ReasoningEffortLow},
 		ServiceTier: ServiceTierFlex, CreatedAt: 5, PromptCacheRetention: PromptCacheRetention24h,
 	}
-	got, err = ConcatResponseMetaExtensions([]*ResponseMetaExtension{{ID: "old", CreatedAt: 1, Error: &ResponseError{}}, full, nil, {}})
+	got, err = ConcatResponseMetaExtensions([]*ResponseMetaExtension{{ID: "old", CreatedAt: 1, Error: &ResponseError{}},
+		full, nil, {}})
 	require.NoError(t, err)
 	require.Equal(t, full, got)
 	require.NotSame(t, full, got)
@@ -32,7 +34,8 @@ func TestConcatResponseMeta_KeepsTheLastNonZeroValues(t *testing.T) {
 	for i := range v.NumField() {
 		require.False(t, v.Field(i).IsZero(), "%s is lost", v.Type().Field(i).Name)
 	}
-	got, err = ConcatResponseMetaExtensions([]*ResponseMetaExtension{full, {Reasoning: &Reasoning{Summary: ReasoningSummaryAuto}}})
+	got, err = ConcatResponseMetaExtensions([]*ResponseMetaExtension{full,
+		{Reasoning: &Reasoning{Summary: ReasoningSummaryAuto}}})
 	require.NoError(t, err)
 	require.Equal(t, &Reasoning{Summary: ReasoningSummaryAuto}, got.Reasoning, "pointers are replaced, not merged")
 }
@@ -53,7 +56,8 @@ func TestConcatAssistantGenText_SortsAnnotations(t *testing.T) {
 		Refusal:     &OutputRefusal{Reason: "no "},
 		Annotations: []*TextAnnotation{{Index: 2, Type: TextAnnotationTypeFilePath, FilePath: path}, nil},
 	}
-	b := &AssistantGenTextExtension{Refusal: &OutputRefusal{Reason: "way"}, Annotations: []*TextAnnotation{{Index: 0}, {Index: 1, URLCitation: &TextAnnotationURLCitation{URL: "u"}}}}
+	b := &AssistantGenTextExtension{Refusal: &OutputRefusal{Reason: "way"},
+		Annotations: []*TextAnnotation{{Index: 0}, {Index: 1, URLCitation: &TextAnnotationURLCitation{URL: "u"}}}}
 	for range 2 { // the chunks do not change
 		got, err = ConcatAssistantGenTextExtensions([]*AssistantGenTextExtension{a, nil, b})
 		require.NoError(t, err)
@@ -65,7 +69,8 @@ func TestConcatAssistantGenText_SortsAnnotations(t *testing.T) {
 		}, got)
 	}
 	require.Equal(t, 2, a.Annotations[0].Index)
-	_, err = ConcatAssistantGenTextExtensions([]*AssistantGenTextExtension{a, {Annotations: []*TextAnnotation{{Index: 2}}}})
+	_, err = ConcatAssistantGenTextExtensions([]*AssistantGenTextExtension{a,
+		{Annotations: []*TextAnnotation{{Index: 2}}}})
 	require.EqualError(t, err, "duplicate annotation index 2")
 }
 
@@ -77,14 +82,16 @@ func TestConcatReasoning_JoinsByIndex(t *testing.T) {
 
 	indexed := []*ReasoningExtension{
 		{Content: []*ReasoningContent{{Index: at(1), Text: "b1"}, nil, {Index: at(0), Text: "a1"}}}, nil,
-		{Content: []*ReasoningContent{{Index: at(0), Text: "a2"}}}, {Content: []*ReasoningContent{{Index: at(1), Text: "b2"}}},
+		{Content: []*ReasoningContent{{Index: at(0), Text: "a2"}}},
+		{Content: []*ReasoningContent{{Index: at(1), Text: "b2"}}},
 	}
 	for range 2 {
 		got, err := ConcatReasoningExtensions(indexed)
 		require.NoError(t, err)
 		require.Equal(t, &ReasoningExtension{Content: []*ReasoningContent{{Text: "a1a2"}, {Text: "b1b2"}}}, got)
 	}
-	plain := []*ReasoningExtension{{Content: []*ReasoningContent{{Text: "a"}}}, {Content: []*ReasoningContent{{Text: "b"}, {Text: "c"}}}}
+	plain := []*ReasoningExtension{{Content: []*ReasoningContent{{Text: "a"}}},
+		{Content: []*ReasoningContent{{Text: "b"}, {Text: "c"}}}}
 	got, err := ConcatReasoningExtensions(plain)
 	require.NoError(t, err)
 	require.Equal(t, &ReasoningExtension{Content: []*ReasoningContent{{Text: "a"}, {Text: "b"}, {Text: "c"}}}, got)

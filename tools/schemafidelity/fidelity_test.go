@@ -56,7 +56,8 @@ func suite(t *testing.T, draft string) map[string][]group {
 // named is the text of a schema that says which draft it is written in.
 func named(t *testing.T, text json.RawMessage, draft string) json.RawMessage {
 	t.Helper()
-	if text = json.RawMessage(strings.TrimSpace(string(text))); text[0] != '{' || strings.Contains(string(text), `"$schema"`) {
+	if text = json.RawMessage(strings.TrimSpace(string(text))); text[0] != '{' || strings.Contains(string(text),
+		`"$schema"`) {
 		return text
 	}
 	if string(text) == "{}" {
@@ -77,7 +78,8 @@ func decoded(t *testing.T, text json.RawMessage) (v any) {
 func needsOthers(file string, g *group) bool {
 	text := string(g.Schema)
 	return file == "refRemote" || strings.Contains(text, `json-schema.org/draft-07/schema#"}`) ||
-		strings.Contains(text, `"$ref": "http://json-schema.org/`) || strings.Contains(text, `"$ref": "https://json-schema.org/`) ||
+		strings.Contains(text, `"$ref": "http://json-schema.org/`) || strings.Contains(text,
+		`"$ref": "https://json-schema.org/`) ||
 		file == "dynamicRef" && strings.Contains(text, "localhost:1234")
 }
 

@@ -54,8 +54,10 @@ type ModelCallbackHandler struct {
 	OnStart func(ctx context.Context, info *callbacks.RunInfo, input *model.CallbackInput) context.Context
 	OnEnd   func(ctx context.Context, info *callbacks.RunInfo, output *model.CallbackOutput) context.Context
 	// OnEndWithStreamOutput gets a copy of the stream, which it must close.
-	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[*model.CallbackOutput]) context.Context
-	OnError               func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
+	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo,
+		output *schema.StreamReader[*model.CallbackOutput],
+	) context.Context
+	OnError func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
@@ -230,8 +232,10 @@ type ToolCallbackHandler struct {
 	OnStart func(ctx context.Context, info *callbacks.RunInfo, input *tool.CallbackInput) context.Context
 	OnEnd   func(ctx context.Context, info *callbacks.RunInfo, output *tool.CallbackOutput) context.Context
 	// OnEndWithStreamOutput gets a copy of the stream, which it must close.
-	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[*tool.CallbackOutput]) context.Context
-	OnError               func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
+	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo,
+		output *schema.StreamReader[*tool.CallbackOutput],
+	) context.Context
+	OnError func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
@@ -261,8 +265,10 @@ type ToolsNodeCallbackHandlers struct {
 	OnStart func(ctx context.Context, info *callbacks.RunInfo, input *schema.Message) context.Context
 	OnEnd   func(ctx context.Context, info *callbacks.RunInfo, output []*schema.Message) context.Context
 	// OnEndWithStreamOutput gets a copy of the stream, which it must close.
-	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[[]*schema.Message]) context.Context
-	OnError               func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
+	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo,
+		output *schema.StreamReader[[]*schema.Message],
+	) context.Context
+	OnError func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
@@ -292,8 +298,10 @@ type AgenticModelCallbackHandler struct {
 	OnStart func(ctx context.Context, info *callbacks.RunInfo, input *model.AgenticCallbackInput) context.Context
 	OnEnd   func(ctx context.Context, info *callbacks.RunInfo, output *model.AgenticCallbackOutput) context.Context
 	// OnEndWithStreamOutput gets a copy of the stream, which it must close.
-	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[*model.AgenticCallbackOutput]) context.Context
-	OnError               func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
+	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo,
+		output *schema.StreamReader[*model.AgenticCallbackOutput],
+	) context.Context
+	OnError func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
@@ -323,8 +331,10 @@ type AgenticToolsNodeCallbackHandlers struct {
 	OnStart func(ctx context.Context, info *callbacks.RunInfo, input *schema.AgenticMessage) context.Context
 	OnEnd   func(ctx context.Context, info *callbacks.RunInfo, output []*schema.AgenticMessage) context.Context
 	// OnEndWithStreamOutput gets a copy of the stream, which it must close.
-	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[[]*schema.AgenticMessage]) context.Context
-	OnError               func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
+	OnEndWithStreamOutput func(ctx context.Context, info *callbacks.RunInfo,
+		output *schema.StreamReader[[]*schema.AgenticMessage],
+	) context.Context
+	OnError func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
@@ -379,8 +389,12 @@ func (c *HandlerHelper) Agent(handler *AgentCallbackHandler) *HandlerHelper {
 
 // AgenticAgentCallbackHandler watches agents on agentic messages.
 type AgenticAgentCallbackHandler struct {
-	OnStart func(ctx context.Context, info *callbacks.RunInfo, input *adk.TypedAgentCallbackInput[*schema.AgenticMessage]) context.Context
-	OnEnd   func(ctx context.Context, info *callbacks.RunInfo, output *adk.TypedAgentCallbackOutput[*schema.AgenticMessage]) context.Context
+	OnStart func(ctx context.Context, info *callbacks.RunInfo,
+		input *adk.TypedAgentCallbackInput[*schema.AgenticMessage],
+	) context.Context
+	OnEnd func(ctx context.Context, info *callbacks.RunInfo,
+		output *adk.TypedAgentCallbackOutput[*schema.AgenticMessage],
+	) context.Context
 }
 
 // Needed implements callbacks.TimingChecker: a moment is needed if its function is set.
@@ -395,7 +409,8 @@ func (ch *AgenticAgentCallbackHandler) adapter() *typed[*adk.TypedAgentCallbackI
 		return nil
 	}
 	return &typed[*adk.TypedAgentCallbackInput[*schema.AgenticMessage], *adk.TypedAgentCallbackOutput[*schema.AgenticMessage]]{
-		input: adk.ConvTypedCallbackInput[*schema.AgenticMessage], output: adk.ConvTypedCallbackOutput[*schema.AgenticMessage],
+		input:   adk.ConvTypedCallbackInput[*schema.AgenticMessage],
+		output:  adk.ConvTypedCallbackOutput[*schema.AgenticMessage],
 		onStart: ch.OnStart, onEnd: ch.OnEnd,
 	}
 }

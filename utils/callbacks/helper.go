@@ -223,9 +223,10 @@ func (t *typed[I, O]) OnEndWithStreamOutput(
 		output.Close()
 		return ctx
 	}
-	return t.onEndStream(ctx, info, schema.StreamReaderWithConvert(output, func(chunk callbacks.CallbackOutput) (O, error) {
-		return t.output(chunk), nil
-	}))
+	return t.onEndStream(ctx, info,
+		schema.StreamReaderWithConvert(output, func(chunk callbacks.CallbackOutput) (O, error) {
+			return t.output(chunk), nil
+		}))
 }
 
 func inputAs[T any](in callbacks.CallbackInput) T {

@@ -61,7 +61,9 @@ func TestHelper_EveryKindGetsItsPayloads(t *testing.T) {
 				seen("model", out.Message.Content == "hi")
 				return ctx
 			},
-			OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo, out *schema.StreamReader[*model.CallbackOutput]) context.Context {
+			OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo,
+				out *schema.StreamReader[*model.CallbackOutput],
+			) context.Context {
 				chunk, err := out.Recv()
 				seen("model", err == nil && chunk.Message.Content == "hi")
 				out.Close()
@@ -101,10 +103,13 @@ func TestHelper_EveryKindGetsItsPayloads(t *testing.T) {
 	fireAll(h, infoOf(components.ComponentOfChatModel), []*schema.Message{}, schema.AssistantMessage("hi", nil))
 	fireAll(h, infoOf(components.ComponentOfLoader), document.Source{URI: "u"}, []*schema.Document{})
 	fireAll(h, infoOf(components.ComponentOfTool), "{}", "r")
-	fireAll(h, infoOf(adk.ComponentOfAgent), &adk.AgentCallbackInput{Input: &adk.AgentInput{EnableStreaming: true}}, &adk.AgentCallbackOutput{})
+	fireAll(h, infoOf(adk.ComponentOfAgent), &adk.AgentCallbackInput{Input: &adk.AgentInput{EnableStreaming: true}},
+		&adk.AgentCallbackOutput{})
 	fireAll(h, infoOf(components.ComponentOfAgenticPrompt),
-		&prompt.AgenticCallbackInput{Variables: map[string]any{"k": 2}}, []*schema.AgenticMessage{schema.UserAgenticMessage("x")})
-	require.Equal(t, map[string]int{"prompt": 2, "model": 2, "loader": 1, "tool": 1, "agent": 1, "agentic prompt": 2}, calls)
+		&prompt.AgenticCallbackInput{Variables: map[string]any{"k": 2}},
+		[]*schema.AgenticMessage{schema.UserAgenticMessage("x")})
+	require.Equal(t, map[string]int{"prompt": 2, "model": 2, "loader": 1, "tool": 1, "agent": 1, "agentic prompt": 2},
+		calls)
 }
 
 // Rule components/H5.
@@ -117,7 +122,9 @@ func TestHelper_UnexpectedPayloadsAreNil(t *testing.T) {
 			}
 			return ctx
 		},
-		OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo, out *schema.StreamReader[[]*schema.Message]) context.Context {
+		OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo,
+			out *schema.StreamReader[[]*schema.Message],
+		) context.Context {
 			defer out.Close()
 			if chunk, err := out.Recv(); err == nil && chunk == nil {
 				nils++
@@ -151,7 +158,9 @@ func TestHelper_NeedsWhatItsSlotsNeed(t *testing.T) {
 	helper.AgenticModel(nil)
 	require.False(t, checker.Needed(ctx, agentic, callbacks.TimingOnStart))
 
-	helper.Graph(callbacks.NewHandlerBuilder().OnEndFn(func(ctx context.Context, _ *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
+	helper.Graph(callbacks.NewHandlerBuilder().OnEndFn(func(
+		ctx context.Context, _ *callbacks.RunInfo, _ callbacks.CallbackOutput,
+	) context.Context {
 		return ctx
 	}).Build())
 	require.True(t, checker.Needed(ctx, infoOf(compose.ComponentOfGraph), callbacks.TimingOnEnd))
@@ -167,12 +176,16 @@ func TestHelper_TypedHandlersNeedWhatIsSet(t *testing.T) {
 	}
 	timings := map[string]callbacks.CallbackTiming{
 		"OnStart": callbacks.TimingOnStart, "OnEnd": callbacks.TimingOnEnd, "OnError": callbacks.TimingOnError,
-		"OnStartWithStreamInput": callbacks.TimingOnStartWithStreamInput, "OnEndWithStreamOutput": callbacks.TimingOnEndWithStreamOutput,
+		"OnStartWithStreamInput": callbacks.TimingOnStartWithStreamInput,
+		"OnEndWithStreamOutput":  callbacks.TimingOnEndWithStreamOutput,
 	}
 	for _, h := range []needs{
-		&PromptCallbackHandler{}, &ModelCallbackHandler{}, &EmbeddingCallbackHandler{}, &IndexerCallbackHandler{}, &RetrieverCallbackHandler{},
-		&LoaderCallbackHandler{}, &TransformerCallbackHandler{}, &ToolCallbackHandler{}, &ToolsNodeCallbackHandlers{}, &AgenticPromptCallbackHandler{},
-		&AgenticModelCallbackHandler{}, &AgenticToolsNodeCallbackHandlers{}, &AgentCallbackHandler{}, &AgenticAgentCallbackHandler{},
+		&PromptCallbackHandler{}, &ModelCallbackHandler{}, &EmbeddingCallbackHandler{}, &IndexerCallbackHandler{},
+		&RetrieverCallbackHandler{},
+		&LoaderCallbackHandler{}, &TransformerCallbackHandler{}, &ToolCallbackHandler{}, &ToolsNodeCallbackHandlers{},
+		&AgenticPromptCallbackHandler{},
+		&AgenticModelCallbackHandler{}, &AgenticToolsNodeCallbackHandlers{}, &AgentCallbackHandler{},
+		&AgenticAgentCallbackHandler{},
 	} {
 		v := reflect.ValueOf(h).Elem()
 		require.Positive(t, v.NumField())
@@ -193,7 +206,9 @@ func TestHelper_TypedHandlersNeedWhatIsSet(t *testing.T) {
 func TestHelper_TheLastSetterCounts(t *testing.T) {
 	var calls []string
 	says := func(what string) *ToolCallbackHandler {
-		return &ToolCallbackHandler{OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *tool.CallbackInput) context.Context {
+		return &ToolCallbackHandler{OnStart: func(
+			ctx context.Context, _ *callbacks.RunInfo, _ *tool.CallbackInput,
+		) context.Context {
 			calls = append(calls, what)
 			return ctx
 		}}
@@ -201,12 +216,15 @@ func TestHelper_TheLastSetterCounts(t *testing.T) {
 	helper := NewHandlerHelper().Tool(says("first")).Tool(says("second"))
 	fireAll(helper.Handler(), infoOf(components.ComponentOfTool), "{}", "r")
 	require.Equal(t, []string{"second"}, calls)
-	seed := &AgenticCallbackHandler{OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *adk.AgenticCallbackInput) context.Context {
+	seed := &AgenticCallbackHandler{OnStart: func(
+		ctx context.Context, _ *callbacks.RunInfo, _ *adk.AgenticCallbackInput,
+	) context.Context {
 		calls = append(calls, "seed")
 		return ctx
 	}}
 	helper.AgenticAgent(&AgenticAgentCallbackHandler{}).Agentic(seed) // two names of one slot
-	fireAll(helper.Handler(), infoOf(adk.ComponentOfAgenticAgent), &adk.AgenticCallbackInput{}, &adk.AgenticCallbackOutput{})
+	fireAll(helper.Handler(), infoOf(adk.ComponentOfAgenticAgent), &adk.AgenticCallbackInput{},
+		&adk.AgenticCallbackOutput{})
 	require.Equal(t, []string{"second", "seed"}, calls)
 }
 
@@ -235,7 +253,11 @@ func TestHelper_SettersMayRunBesideRuns(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range 1000 {
-			helper.Tool(&ToolCallbackHandler{OnStart: func(ctx context.Context, _ *callbacks.RunInfo, _ *tool.CallbackInput) context.Context { return ctx }})
+			helper.Tool(&ToolCallbackHandler{OnStart: func(
+				ctx context.Context, _ *callbacks.RunInfo, _ *tool.CallbackInput,
+			) context.Context {
+				return ctx
+			}})
 		}
 	})
 	wg.Go(func() {
@@ -262,7 +284,10 @@ func TestHelper_HasASlotForWorkflows(t *testing.T) {
 			return ctx
 		}).Build())
 	wf := compose.NewWorkflow[string, string]()
-	wf.AddLambdaNode("n", compose.InvokableLambda(func(_ context.Context, in string) (string, error) { return in, nil })).AddInput(compose.START)
+	wf.AddLambdaNode("n",
+		compose.InvokableLambda(func(_ context.Context, in string) (string, error) {
+			return in, nil
+		})).AddInput(compose.START)
 	wf.End().AddInput("n")
 	r, err := wf.Compile(context.Background())
 	require.NoError(t, err)

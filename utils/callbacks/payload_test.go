@@ -51,7 +51,9 @@ func (tr *tracer) OnError(ctx context.Context, info *callbacks.RunInfo, err erro
 	return ctx
 }
 
-func (tr *tracer) OnStartWithStreamInput(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+func (tr *tracer) OnStartWithStreamInput(
+	ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput],
+) context.Context {
 	tr.wg.Go(func() {
 		for v := range in.All() {
 			tr.note(info, "start", v)
@@ -60,7 +62,9 @@ func (tr *tracer) OnStartWithStreamInput(ctx context.Context, info *callbacks.Ru
 	return ctx
 }
 
-func (tr *tracer) OnEndWithStreamOutput(ctx context.Context, info *callbacks.RunInfo, out *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+func (tr *tracer) OnEndWithStreamOutput(
+	ctx context.Context, info *callbacks.RunInfo, out *schema.StreamReader[callbacks.CallbackOutput],
+) context.Context {
 	tr.wg.Go(func() {
 		for v := range out.All() {
 			tr.note(info, "end", v)
@@ -84,13 +88,16 @@ func TestPayloads_CanBeEncoded(t *testing.T) {
 				return "", tool.StatefulInterrupt(ctx, map[string]any{"q": in.Q}, in.Q)
 			})
 			require.NoError(t, err)
-			inner, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "inner", Description: "d", ToolsConfig: adktest.Tools(asks),
-				Model: adktest.NewModel(t, adktest.Calls(adktest.Call("asks", `{"Q":"?"}`)), adktest.Says("inner done"))})
+			inner, err := adk.NewChatModelAgent(ctx,
+				&adk.ChatModelAgentConfig{Name: "inner", Description: "d", ToolsConfig: adktest.Tools(asks),
+					Model: adktest.NewModel(t, adktest.Calls(adktest.Call("asks", `{"Q":"?"}`)), adktest.Says("inner done"))})
 			require.NoError(t, err)
-			outer, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "outer", Description: "d", ToolsConfig: adktest.Tools(adk.NewAgentTool(ctx, inner)),
-				Model: adktest.NewModel(t, adktest.Calls(adktest.Call("inner", `{"request":"r"}`)), adktest.Says("done"))})
+			outer, err := adk.NewChatModelAgent(ctx,
+				&adk.ChatModelAgentConfig{Name: "outer", Description: "d", ToolsConfig: adktest.Tools(adk.NewAgentTool(ctx, inner)),
+					Model: adktest.NewModel(t, adktest.Calls(adktest.Call("inner", `{"request":"r"}`)), adktest.Says("done"))})
 			require.NoError(t, err)
-			runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: outer, EnableStreaming: streaming, CheckPointStore: adktest.NewStore()})
+			runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: outer, EnableStreaming: streaming,
+				CheckPointStore: adktest.NewStore()})
 			var points []*adk.InterruptCtx
 			for event := range runner.Query(ctx, "hi", adk.WithCheckPointID("1"), adk.WithCallbacks(tr)).All() {
 				require.NoError(t, event.Err)
@@ -99,12 +106,14 @@ func TestPayloads_CanBeEncoded(t *testing.T) {
 				}
 			}
 			require.Len(t, points, 1)
-			events, err := runner.ResumeWithParams(ctx, "1", &adk.ResumeParams{Targets: map[string]any{points[0].ID: "!"}}, adk.WithCallbacks(tr))
+			events, err := runner.ResumeWithParams(ctx, "1", &adk.ResumeParams{Targets: map[string]any{points[0].ID: "!"}},
+				adk.WithCallbacks(tr))
 			require.NoError(t, err)
 			adktest.Collect(t, events).ExpectText("done")
 
 			chain := compose.NewChain[map[string]any, []*schema.Message]()
-			chain.AppendChatTemplate(prompt.FromMessages(schema.FString, schema.UserMessage("{q}"), schema.MessagesPlaceholder("history", true)))
+			chain.AppendChatTemplate(prompt.FromMessages(schema.FString, schema.UserMessage("{q}"),
+				schema.MessagesPlaceholder("history", true)))
 			r, err := chain.Compile(ctx)
 			require.NoError(t, err)
 			_, err = r.Invoke(ctx, map[string]any{"q": "?"}, compose.WithCallbacks(tr))

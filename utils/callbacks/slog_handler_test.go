@@ -48,23 +48,26 @@ func (r *records) lines() []string {
 }
 
 func (r *records) logger(level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	return slog.New(slog.NewTextHandler(r,
+		&slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
 }
 
 func usage(prompt, completion int) *schema.ResponseMeta {
 	return &schema.ResponseMeta{FinishReason: "stop", Model: "m-1", Usage: &schema.TokenUsage{
-		PromptTokens: prompt, CompletionTokens: completion, PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: 2, CacheWriteTokens: 3},
+		PromptTokens: prompt, CompletionTokens: completion,
+		PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: 2, CacheWriteTokens: 3},
 	}}
 }
 
 func testAgent(t *testing.T, name string, m model.BaseChatModel, tools ...tool.BaseTool) *adk.ChatModelAgent {
 	t.Helper()
-	a, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: name, Description: "d", Model: m, ToolsConfig: adktest.Tools(tools...)})
+	a, err := adk.NewChatModelAgent(t.Context(),
+		&adk.ChatModelAgentConfig{Name: name, Description: "d", Model: m, ToolsConfig: adktest.Tools(tools...)})
 	require.NoError(t, err)
 	return a
 }
@@ -74,14 +77,16 @@ func TestSlogHandler_OneRecordForEachCall(t *testing.T) {
 		t.Run(fmt.Sprint("streaming=", streaming), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log records
-				sub := testAgent(t, "sub", adktest.NewModel(t, adktest.Messages(&schema.Message{Role: schema.Assistant, Content: "SECRET", ResponseMeta: usage(5, 1)})))
+				sub := testAgent(t, "sub", adktest.NewModel(t,
+					adktest.Messages(&schema.Message{Role: schema.Assistant, Content: "SECRET", ResponseMeta: usage(5, 1)})))
 				slow := adktest.NewTool("slow", adktest.Does(func(context.Context, string) (string, error) {
 					time.Sleep(2 * time.Second)
 					return "SECRET", nil
 				}))
 				top := testAgent(t, "top", adktest.NewModel(t,
 					adktest.Calls(adktest.Call("slow", `{"SECRET":1}`), adktest.Call("sub", `{"request":"SECRET"}`)),
-					adktest.Messages(&schema.Message{Role: schema.Assistant, Content: "done", ResponseMeta: usage(9, 4)})), slow, adk.NewAgentTool(t.Context(), sub))
+					adktest.Messages(&schema.Message{Role: schema.Assistant, Content: "done", ResponseMeta: usage(9, 4)})), slow,
+					adk.NewAgentTool(t.Context(), sub))
 				runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: top, EnableStreaming: streaming})
 				handler := NewSlogHandler(log.logger(slog.LevelInfo), nil)
 				for e := range runner.Query(t.Context(), "SECRET", adk.WithCallbacks(handler)).All() {
@@ -100,8 +105,10 @@ func TestSlogHandler_OneRecordForEachCall(t *testing.T) {
 					`level=INFO msg="agent run" agent=top duration=2s`,
 					`level=INFO msg="agent run" agent=top/sub duration=0s`,
 					`level=INFO msg="model call" agent=top node=ChatModel type=Model duration=0s ` + mark + `tool_calls=2`,
-					`level=INFO msg="model call" agent=top node=ChatModel type=Model model=m-1 duration=0s ` + fmt.Sprintf(tokens, 9, 4),
-					`level=INFO msg="model call" agent=top/sub node=ChatModel type=Model model=m-1 duration=0s ` + fmt.Sprintf(tokens, 5, 1),
+					`level=INFO msg="model call" agent=top node=ChatModel type=Model model=m-1 duration=0s ` + fmt.Sprintf(tokens, 9,
+						4),
+					`level=INFO msg="model call" agent=top/sub node=ChatModel type=Model model=m-1 duration=0s ` + fmt.Sprintf(tokens,
+						5, 1),
 					`level=INFO msg="tool call" agent=top tool=slow call_id=call_1 duration=2s`,
 					`level=INFO msg="tool call" agent=top tool=sub call_id=call_2 duration=0s`,
 				}, withoutMarks(log.lines()))
@@ -123,21 +130,27 @@ func withoutMarks(lines []string) []string {
 func TestSlogHandler_ErrorsAndInterrupts(t *testing.T) {
 	var log records
 	handler := NewSlogHandler(log.logger(slog.LevelInfo), &SlogOptions{ErrorText: true})
-	broken := testAgent(t, "broken", adktest.NewModel(t, adktest.Calls(adktest.Call("read", `{}`))), adktest.NewTool("read", adktest.Fails(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist})))
+	broken := testAgent(t, "broken", adktest.NewModel(t, adktest.Calls(adktest.Call("read", `{}`))),
+		adktest.NewTool("read", adktest.Fails(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist})))
 	synctest.Test(t, func(t *testing.T) {
-		for range adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: broken}).Query(t.Context(), "hi", adk.WithCallbacks(handler)).All() {
+		for range adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: broken}).Query(t.Context(), "hi",
+			adk.WithCallbacks(handler)).All() {
 		}
 		synctest.Wait()
-		asking := testAgent(t, "asking", adktest.NewModel(t, adktest.Calls(adktest.Call("ask", `{}`))), adktest.NewTool("ask", adktest.Does(
-			func(ctx context.Context, _ string) (string, error) { return "", tool.Interrupt(ctx, "why?") })))
-		for range adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: asking}).Query(t.Context(), "hi", adk.WithCallbacks(handler)).All() {
+		asking := testAgent(t, "asking", adktest.NewModel(t, adktest.Calls(adktest.Call("ask", `{}`))),
+			adktest.NewTool("ask", adktest.Does(
+				func(ctx context.Context, _ string) (string, error) { return "", tool.Interrupt(ctx, "why?") })))
+		for range adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: asking}).Query(t.Context(), "hi",
+			adk.WithCallbacks(handler)).All() {
 		}
 		synctest.Wait()
 	})
 	lines := strings.Join(log.lines(), "\n")
-	require.Regexp(t, `level=WARN msg="tool call" agent=broken tool=read call_id=call_1 duration=\S+ error_type=\*fs.PathError error="open x: file does not exist"`, lines)
+	require.Regexp(t,
+		`level=WARN msg="tool call" agent=broken tool=read call_id=call_1 duration=\S+ error_type=\*fs.PathError error="open x: file does not exist"`, lines)
 	require.Regexp(t, `level=WARN msg="agent run" agent=broken duration=\S+ error_type=\*fs.PathError error=`, lines)
-	require.Regexp(t, `level=INFO msg="tool call" agent=asking tool=ask call_id=call_1 duration=\S+ interrupted=true`, lines)
+	require.Regexp(t, `level=INFO msg="tool call" agent=asking tool=ask call_id=call_1 duration=\S+ interrupted=true`,
+		lines)
 	require.Regexp(t, `level=INFO msg="agent run" agent=asking duration=\S+ interrupted=true`, lines)
 }
 
@@ -162,7 +175,9 @@ func TestSlogHandler_StreamsThatEndOtherwise(t *testing.T) {
 	var log records
 	handler := NewSlogHandler(log.logger(slog.LevelDebug), nil)
 	info := &callbacks.RunInfo{Name: "chat", Type: "T", Component: components.ComponentOfAgenticModel}
-	call := func(finish func(sr *schema.StreamReader[*schema.AgenticMessage], sw *schema.StreamWriter[*schema.AgenticMessage])) {
+	call := func(
+		finish func(sr *schema.StreamReader[*schema.AgenticMessage], sw *schema.StreamWriter[*schema.AgenticMessage]),
+	) {
 		ctx := callbacks.InitCallbacks(t.Context(), info, handler)
 		ctx = callbacks.OnStart(ctx, &model.AgenticCallbackInput{Config: &model.AgenticConfig{Model: "asked"}})
 		sr, sw := schema.Pipe[*schema.AgenticMessage](4)

@@ -119,14 +119,18 @@ func isolated(t *testing.T, store checkpoint.Store) {
 // hostile are IDs that break stores which make paths, queries or keys of them carelessly. All differ.
 func hostile() []string {
 	ids := []string{
-		"", " ", "  ", ".", "..", "../up", "../../etc/passwd", "/", "/absolute", `\`, `C:\windows`, "a/b", "a//b", `a\b`, "a:b",
+		"", " ", "  ", ".", "..", "../up", "../../etc/passwd", "/", "/absolute", `\`, `C:\windows`, "a/b", "a//b", `a\b`,
+		"a:b",
 		"case", "CASE", "Case", "cAsE", "con", "CON", "nul", "aux.txt", "trailing.", "trailing ", "trailing",
-		"a\x00b", "a\x00", "a", "\x00", "\n", "a\nb", "a\r\nb", "\xff\xfe", "\xff", "%", "%s%n", "%00", "%2e%2e", "*", "?", "[a]",
-		"'; DROP TABLE checkpoints; --", `"quoted"`, "{hash}tag", "é", "e\u0301", "ÿ", "日本語", "🧵", "\u202e", "-rf", "~", "$HOME",
+		"a\x00b", "a\x00", "a", "\x00", "\n", "a\nb", "a\r\nb", "\xff\xfe", "\xff", "%", "%s%n", "%00", "%2e%2e", "*", "?",
+		"[a]",
+		"'; DROP TABLE checkpoints; --", `"quoted"`, "{hash}tag", "é", "e\u0301", "ÿ", "日本語", "🧵", "\u202e", "-rf", "~",
+		"$HOME",
 		"x.checkpoint", "x.journal", "x.tmp", "x",
 	}
 	long := strings.Repeat("long", 1000)
-	return append(ids, long, long+"!", strings.Repeat("🧵", 300), strings.Repeat("../", 100), strings.Repeat("a", 255), strings.Repeat("a", 256))
+	return append(ids, long, long+"!", strings.Repeat("🧵", 300), strings.Repeat("../", 100), strings.Repeat("a", 255),
+		strings.Repeat("a", 256))
 }
 
 func hostileIDs(t *testing.T, store checkpoint.Store) {

@@ -108,7 +108,8 @@ func TestRun_FindsFaults(t *testing.T) {
 		"shares":      "Journal/isolated",
 	} {
 		t.Run(fault, func(t *testing.T) {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestBrokenStore$/^"+strings.ReplaceAll(where, "/", "$/^")+"$", "-test.timeout=60s")
+			cmd := exec.Command(os.Args[0], "-test.run=^TestBrokenStore$/^"+strings.ReplaceAll(where, "/", "$/^")+"$",
+				"-test.timeout=60s")
 			cmd.Env = append(os.Environ(), "WEFT_FAULT="+fault)
 			out, err := cmd.CombinedOutput()
 			require.Error(t, err, "the fault was not found:\n%s", out)

@@ -152,7 +152,8 @@ func journalConcurrent(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 	var seen [writers]int
 	for _, r := range got {
 		var g, i int
-		if _, err := fmt.Sscan(string(r), &g, &i); err != nil || g < 0 || g >= writers || i != seen[g] || string(r) != record(g, i) {
+		if _, err := fmt.Sscan(string(r), &g,
+			&i); err != nil || g < 0 || g >= writers || i != seen[g] || string(r) != record(g, i) {
 			t.Fatalf("record %s is not what was appended, or not in order", short(string(r)))
 		}
 		seen[g]++
@@ -179,7 +180,8 @@ func recorded(t *testing.T, j checkpoint.Journal, id string, want ...string) {
 		return
 	}
 	if len(want) == 0 && got != nil || len(got) != len(want) {
-		t.Errorf("ReadRecords(%s): %d records (nil: %v); want %d, and nil for none", short(id), len(got), got == nil, len(want))
+		t.Errorf("ReadRecords(%s): %d records (nil: %v); want %d, and nil for none", short(id), len(got), got == nil,
+			len(want))
 		return
 	}
 	for i := range want {

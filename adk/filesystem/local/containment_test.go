@@ -113,7 +113,9 @@ func (y *yard) attack(t testing.TB, ctx context.Context, p string) {
 	} else {
 		leaks("error of read", err.Error())
 	}
-	if got, err := y.MultiModalRead(ctx, &filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: p}}); err == nil && got.FileContent != nil {
+	if got, err := y.MultiModalRead(ctx,
+		&filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: p}}); err == nil &&
+		got.FileContent != nil {
 		leaks("multi-modal read", got.Content)
 	}
 	if list, err := y.LsInfo(ctx, &filesystem.LsInfoRequest{Path: p}); err == nil {
@@ -129,7 +131,8 @@ func (y *yard) attack(t testing.TB, ctx context.Context, p string) {
 			leaks("grep", m.Content)
 		}
 	}
-	for _, req := range []filesystem.GlobInfoRequest{{Pattern: "**", Path: p}, {Pattern: p}, {Pattern: p + "/**"}, {Pattern: p + "/*.txt", Path: "dir"}} {
+	for _, req := range []filesystem.GlobInfoRequest{{Pattern: "**", Path: p}, {Pattern: p}, {Pattern: p + "/**"},
+		{Pattern: p + "/*.txt", Path: "dir"}} {
 		found, _ := y.GlobInfo(ctx, &req)
 		for _, info := range found {
 			if path.Base(info.Path) == mark || info.Size == int64(len(secret)) {
@@ -162,22 +165,35 @@ func (y *yard) requireIntact(t testing.TB) {
 
 // hostilePaths are ways out that were tried before. OUT stands for the directory outside, ROOT for the root.
 var hostilePaths = []string{
-	"../outside/secret.txt", "../../outside/secret.txt", "..", "../", "../..", "/..", "/../outside/secret.txt", "../secret.txt",
-	"dir/../../outside/secret.txt", "./../outside/secret.txt", "dir/sub/../../../outside/secret.txt", "dir/./../../outside",
-	"//../outside/secret.txt", "/./../outside", "....//outside/secret.txt", "..//outside//secret.txt", "dir//..//..//outside",
-	"OUT", "OUT/secret.txt", "OUT/", "/OUT/secret.txt", "OUT/deep/../secret.txt", "ROOT/../outside/secret.txt", "ROOT/..", "ROOT/dir/../../outside",
+	"../outside/secret.txt", "../../outside/secret.txt", "..", "../", "../..", "/..", "/../outside/secret.txt",
+	"../secret.txt",
+	"dir/../../outside/secret.txt", "./../outside/secret.txt", "dir/sub/../../../outside/secret.txt",
+	"dir/./../../outside",
+	"//../outside/secret.txt", "/./../outside", "....//outside/secret.txt", "..//outside//secret.txt",
+	"dir//..//..//outside",
+	"OUT", "OUT/secret.txt", "OUT/", "/OUT/secret.txt", "OUT/deep/../secret.txt", "ROOT/../outside/secret.txt", "ROOT/..",
+	"ROOT/dir/../../outside",
 	"ROOT-neighbour/secret.txt", "ROOT/abs-file", "ROOT/rel-dir/secret.txt",
-	"rel-file", "rel-dir", "rel-dir/secret.txt", "rel-dir/deep", "rel-dir/deep/secret.txt", "abs-file", "abs-dir", "abs-dir/secret.txt",
-	"parent", "parent/outside/secret.txt", "parent/secret.txt", "dots/secret.txt", "dir/up", "dir/up/secret.txt", "dir/sub/up/outside/secret.txt",
-	"chain1", "chain2", "loop", "circle", "dir/circle", "dir/self/self/self/up/secret.txt", "dangling", "abs-inside", "through", "dir/sub/twice/secret.txt",
-	"linked-dir/up/secret.txt", "linked-dir/../../outside/secret.txt", "linked-dir/sub/up", "rel-dir/../secret.txt", "rel-dir/..", "dir/up/../secret.txt",
-	"", ".", "/", "~", "~/secret.txt", "$HOME", "%2e%2e/outside/secret.txt", "..%2foutside", "%252e%252e%252f", "..\\outside\\secret.txt", "dir\\..\\..\\outside",
-	"\\\\host\\share", "C:\\Windows\\win.ini", "C:secret.txt", "\\\\?\\C:\\x", "NUL", "CON", "dir/aux.txt", "file:///etc/passwd", "file://OUT/secret.txt",
+	"rel-file", "rel-dir", "rel-dir/secret.txt", "rel-dir/deep", "rel-dir/deep/secret.txt", "abs-file", "abs-dir",
+	"abs-dir/secret.txt",
+	"parent", "parent/outside/secret.txt", "parent/secret.txt", "dots/secret.txt", "dir/up", "dir/up/secret.txt",
+	"dir/sub/up/outside/secret.txt",
+	"chain1", "chain2", "loop", "circle", "dir/circle", "dir/self/self/self/up/secret.txt", "dangling", "abs-inside",
+	"through", "dir/sub/twice/secret.txt",
+	"linked-dir/up/secret.txt", "linked-dir/../../outside/secret.txt", "linked-dir/sub/up", "rel-dir/../secret.txt",
+	"rel-dir/..", "dir/up/../secret.txt",
+	"", ".", "/", "~", "~/secret.txt", "$HOME", "%2e%2e/outside/secret.txt", "..%2foutside", "%252e%252e%252f",
+	"..\\outside\\secret.txt", "dir\\..\\..\\outside",
+	"\\\\host\\share", "C:\\Windows\\win.ini", "C:secret.txt", "\\\\?\\C:\\x", "NUL", "CON", "dir/aux.txt",
+	"file:///etc/passwd", "file://OUT/secret.txt",
 	"/etc/passwd", "/proc/self/environ", "/proc/self/cwd/secret.txt", "/proc/self/root", "/dev/stdin", "/dev/fd/0",
-	"dir/inside.txt\x00../../outside/secret.txt", "\x00", "dir/\x00", "\u2024\u2024/outside", "\uff0e\uff0e/outside/secret.txt", "..\u2215outside", "\xc0\xae\xc0\xae/outside", "\xff\xfe",
-	"dir/inside.txt/../../../outside/secret.txt", "dir/inside.txt/x", "missing/../../outside/secret.txt", " ../outside/secret.txt", "../outside/secret.txt ", "..\n/outside",
+	"dir/inside.txt\x00../../outside/secret.txt", "\x00", "dir/\x00", "\u2024\u2024/outside",
+	"\uff0e\uff0e/outside/secret.txt", "..\u2215outside", "\xc0\xae\xc0\xae/outside", "\xff\xfe",
+	"dir/inside.txt/../../../outside/secret.txt", "dir/inside.txt/x", "missing/../../outside/secret.txt",
+	" ../outside/secret.txt", "../outside/secret.txt ", "..\n/outside",
 	"*", "**", "{..,dir}/outside/secret.txt", "[.][.]/outside/*", "\\.\\./outside", "../**", "dir/../../**",
-	strings.Repeat("../", 100) + "etc/passwd", strings.Repeat("a/", 3000), strings.Repeat("x", 5000), strings.Repeat("dir/self/", 60) + "up/secret.txt",
+	strings.Repeat("../", 100) + "etc/passwd", strings.Repeat("a/", 3000), strings.Repeat("x", 5000),
+	strings.Repeat("dir/self/", 60) + "up/secret.txt",
 }
 
 func TestLocal_NothingLeadsOut(t *testing.T) {
@@ -196,7 +212,8 @@ func TestLocal_NothingLeadsOut(t *testing.T) {
 func TestLocal_LinksSayWhy(t *testing.T) {
 	y := newYard(t, "/")
 	ctx := t.Context()
-	for _, p := range []string{"rel-file", "rel-dir/secret.txt", "abs-file", "parent/secret.txt", "chain1", "dangling", "abs-inside"} {
+	for _, p := range []string{"rel-file", "rel-dir/secret.txt", "abs-file", "parent/secret.txt", "chain1", "dangling",
+		"abs-inside"} {
 		_, err := y.Read(ctx, &filesystem.ReadRequest{FilePath: p})
 		require.ErrorIs(t, err, ErrOutsideRoot, p)
 		require.ErrorContains(t, err, "/"+p)
@@ -209,7 +226,8 @@ func TestLocal_LinksSayWhy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "inside", got.Content)
 
-	require.NoError(t, y.Edit(ctx, &filesystem.EditRequest{FilePath: "linked-dir/self/inside.txt", OldString: "in", NewString: "be"}))
+	require.NoError(t, y.Edit(ctx,
+		&filesystem.EditRequest{FilePath: "linked-dir/self/inside.txt", OldString: "in", NewString: "be"}))
 	require.NoError(t, y.Edit(ctx, &filesystem.EditRequest{FilePath: "link-inside", OldString: "be", NewString: "out"}))
 	link, err := os.Readlink(filepath.Join(y.root, "link-inside"))
 	require.NoError(t, err, "a link is written through, not replaced")
@@ -230,7 +248,8 @@ func TestLocal_LinksSayWhy(t *testing.T) {
 
 	matches, err := y.GrepRaw(ctx, &filesystem.GrepRequest{Pattern: "outside"})
 	require.NoError(t, err)
-	require.Equal(t, []filesystem.GrepMatch{{Content: "outside", Path: "/dir/inside.txt", Line: 1}, {Content: "outside", Path: "/link-inside", Line: 1}}, matches,
+	require.Equal(t, []filesystem.GrepMatch{{Content: "outside", Path: "/dir/inside.txt", Line: 1},
+		{Content: "outside", Path: "/link-inside", Line: 1}}, matches,
 		"links to files are searched, links to directories are not descended into")
 }
 

@@ -150,8 +150,9 @@ func TestCreate_WhatIsNoFile(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(root, "dir"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
 	for path, want := range map[string]string{
-		"dir": "/dir: is a directory", "/": "/: is a directory", "file/below": "/file/below: a directory on the way to it is a file",
-		"a\x00b": "NUL byte", strings.Repeat("x", 5000): "at most 4096",
+		"dir": "/dir: is a directory", "/": "/: is a directory",
+		"file/below": "/file/below: a directory on the way to it is a file",
+		"a\x00b":     "NUL byte", strings.Repeat("x", 5000): "at most 4096",
 	} {
 		w, err := l.Create(t.Context(), path)
 		require.ErrorContains(t, err, want)

@@ -26,7 +26,8 @@ func Example() {
 	err = backend.Write(ctx, &filesystem.WriteRequest{FilePath: "/docs/guide.md", Content: "# Guide\n\nTo be written.\n"})
 	fmt.Println("write:", err)
 
-	err = backend.Edit(ctx, &filesystem.EditRequest{FilePath: "/docs/guide.md", OldString: "To be written.", NewString: "Read the source."})
+	err = backend.Edit(ctx, &filesystem.EditRequest{FilePath: "/docs/guide.md", OldString: "To be written.",
+		NewString: "Read the source."})
 	fmt.Println("edit:", err)
 
 	matches, err := backend.GrepRaw(ctx, &filesystem.GrepRequest{Pattern: "(?i)read", Glob: "**/*.md"})

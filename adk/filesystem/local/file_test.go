@@ -139,7 +139,8 @@ func TestWrite_ReadersSeeOldOrNew(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range editors {
 		wg.Go(func() {
-			if err := l.Edit(t.Context(), &filesystem.EditRequest{FilePath: "f", OldString: fmt.Sprintf("<%d>", i), NewString: "done"}); err != nil {
+			if err := l.Edit(t.Context(), &filesystem.EditRequest{FilePath: "f", OldString: fmt.Sprintf("<%d>", i),
+				NewString: "done"}); err != nil {
 				t.Error(err)
 			}
 		})

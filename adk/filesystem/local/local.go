@@ -53,7 +53,8 @@ func NewBackend(_ context.Context, cfg *Config) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("config.Root: %w", err)
 	}
-	l := &Local{config: config, root: root, prefixes: []string{config.Mount}, drafts: map[*fileWriter]bool{}, mark: "/" + rand.Text()}
+	l := &Local{config: config, root: root, prefixes: []string{config.Mount}, drafts: map[*fileWriter]bool{},
+		mark: "/" + rand.Text()}
 	if cfg.Mount == "" {
 		// A command may print the path without links, pwd -P for one. It is as good as the other.
 		if real, err := filepath.EvalSymlinks(config.Root); err == nil && filepath.ToSlash(real) != config.Mount {

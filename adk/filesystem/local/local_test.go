@@ -122,7 +122,8 @@ func TestLocal_Permissions(t *testing.T) {
 
 	matches, err := l.GrepRaw(t.Context(), &filesystem.GrepRequest{Pattern: "x"})
 	require.NoError(t, err)
-	require.Equal(t, []filesystem.GrepMatch{{Content: "x", Path: "/c-open", Line: 1}}, matches, "what is locked hides nothing else")
+	require.Equal(t, []filesystem.GrepMatch{{Content: "x", Path: "/c-open", Line: 1}}, matches,
+		"what is locked hides nothing else")
 	_, err = l.GrepRaw(t.Context(), &filesystem.GrepRequest{Pattern: "x", Path: "/b-locked"})
 	require.ErrorIs(t, err, os.ErrPermission, "it was asked for by name")
 	_, err = l.GrepRaw(t.Context(), &filesystem.GrepRequest{Pattern: "x", Path: "/a-locked"})

@@ -135,7 +135,8 @@ func (l *Local) readImage(ctx context.Context, at place, format imageFormat) ([]
 	if !format.is(data) {
 		return nil, fmt.Errorf("the content is not of the type %s that the extension promises", format.mime)
 	}
-	return []filesystem.FileContentPart{{Type: filesystem.FileContentPartTypeImage, MIMEType: format.mime, Data: data}}, nil
+	return []filesystem.FileContentPart{{Type: filesystem.FileContentPartTypeImage, MIMEType: format.mime,
+		Data: data}}, nil
 }
 
 func (l *Local) readPDF(ctx context.Context, at place, pages string) ([]filesystem.FileContentPart, error) {
@@ -161,7 +162,8 @@ func (l *Local) readPDF(ctx context.Context, at place, pages string) ([]filesyst
 		return nil, errors.New("the content is not a PDF")
 	}
 	if pages == "" {
-		return []filesystem.FileContentPart{{Type: filesystem.FileContentPartTypePDF, MIMEType: "application/pdf", Data: data}}, nil
+		return []filesystem.FileContentPart{{Type: filesystem.FileContentPartTypePDF, MIMEType: "application/pdf",
+			Data: data}}, nil
 	}
 	images, err := config.render(ctx, data, first, last)
 	if err != nil {

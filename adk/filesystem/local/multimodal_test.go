@@ -15,7 +15,8 @@ import (
 
 func multiModalRead(t *testing.T, l *Local, path, pages string) (*filesystem.MultiFileContent, error) {
 	t.Helper()
-	return l.MultiModalRead(t.Context(), &filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: path}, Pages: pages})
+	return l.MultiModalRead(t.Context(),
+		&filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: path}, Pages: pages})
 }
 
 func TestMultiModalRead_Images(t *testing.T) {
@@ -34,7 +35,8 @@ func TestMultiModalRead_Images(t *testing.T) {
 		got, err := multiModalRead(t, l, name, "")
 		require.NoError(t, err, name)
 		require.Nil(t, got.FileContent)
-		require.Equal(t, []filesystem.FileContentPart{{Type: filesystem.FileContentPartTypeImage, MIMEType: c.mime, Data: []byte(c.content)}}, got.Parts)
+		require.Equal(t, []filesystem.FileContentPart{{Type: filesystem.FileContentPartTypeImage, MIMEType: c.mime,
+			Data: []byte(c.content)}}, got.Parts)
 
 		for _, content := range []string{"", "x", "an HTML page that says not found"} {
 			require.NoError(t, l.Write(t.Context(), &filesystem.WriteRequest{FilePath: name, Content: content}))
@@ -49,7 +51,8 @@ func TestMultiModalRead_Images(t *testing.T) {
 func TestMultiModalRead_Text(t *testing.T) {
 	l, _ := newLocal(t)
 	require.NoError(t, l.Write(t.Context(), &filesystem.WriteRequest{FilePath: "f.go", Content: "1\n2\n3\n"}))
-	got, err := l.MultiModalRead(t.Context(), &filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: "f.go", Offset: 2, Limit: 1}})
+	got, err := l.MultiModalRead(t.Context(),
+		&filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: "f.go", Offset: 2, Limit: 1}})
 	require.NoError(t, err)
 	require.Empty(t, got.Parts)
 	require.Equal(t, "2", got.Content)
@@ -80,7 +83,8 @@ func TestMultiModalRead_PDF(t *testing.T) {
 
 	got, err := multiModalRead(t, l, "a.pdf", "")
 	require.NoError(t, err)
-	require.Equal(t, []filesystem.FileContentPart{{Type: filesystem.FileContentPartTypePDF, MIMEType: "application/pdf", Data: []byte(pdf)}}, got.Parts)
+	require.Equal(t, []filesystem.FileContentPart{{Type: filesystem.FileContentPartTypePDF, MIMEType: "application/pdf",
+		Data: []byte(pdf)}}, got.Parts)
 	got, err = multiModalRead(t, l, "a.pdf", "2-21")
 	require.NoError(t, err)
 	require.Len(t, got.Parts, 20)
@@ -121,7 +125,8 @@ func TestMultiModalRead_TooLarge(t *testing.T) {
 		c.MultiModalRead = MultiModalReadConfig{MaxImageSizeMB: 1, MaxPDFSizeMB: 1}
 	})
 	large := strings.Repeat("x", 1<<20)
-	require.NoError(t, l.Write(t.Context(), &filesystem.WriteRequest{FilePath: "a.png", Content: "\x89PNG\r\n\x1a\n" + large}))
+	require.NoError(t, l.Write(t.Context(),
+		&filesystem.WriteRequest{FilePath: "a.png", Content: "\x89PNG\r\n\x1a\n" + large}))
 	require.NoError(t, l.Write(t.Context(), &filesystem.WriteRequest{FilePath: "a.pdf", Content: "%PDF-1.7\n" + large}))
 	_, err := multiModalRead(t, l, "a.png", "")
 	require.EqualError(t, err, "/a.png: the file is larger than 1 MB: make it smaller")
@@ -132,7 +137,8 @@ func TestMultiModalRead_TooLarge(t *testing.T) {
 func TestMultiModalReadConfig_Defaults(t *testing.T) {
 	require.Equal(t, []int{10, 20, 100, 20, 150}, numbers(MultiModalReadConfig{MaxImageSizeMB: -1}.complete()))
 	require.Equal(t, []int{2048, 2048, 2048, 1000, 600}, numbers(MultiModalReadConfig{
-		MaxImageSizeMB: 1 << 40, MaxPDFSizeMB: 1 << 40, MaxPagedPDFSizeMB: 1 << 40, MaxPDFPagesPerRequest: 1 << 40, PDFRenderDPI: 1 << 40,
+		MaxImageSizeMB: 1 << 40, MaxPDFSizeMB: 1 << 40, MaxPagedPDFSizeMB: 1 << 40, MaxPDFPagesPerRequest: 1 << 40,
+		PDFRenderDPI: 1 << 40,
 	}.complete()))
 }
 

@@ -66,7 +66,8 @@ func (at place) explain(err error) error {
 	case missing(err):
 		return &filesystem.NotFoundError{Path: at.shown}
 	case strings.Contains(err.Error(), "path escapes from parent"): // os has no name for this error
-		return fmt.Errorf("%s: %w: it is or goes through a symbolic link that the backend does not follow", at.shown, ErrOutsideRoot)
+		return fmt.Errorf("%s: %w: it is or goes through a symbolic link that the backend does not follow", at.shown,
+			ErrOutsideRoot)
 	}
 	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
 		err = pathErr.Err

@@ -63,7 +63,8 @@ func (l *Local) background(ctx context.Context, line string) (*filesystem.Execut
 	pid := c.cmd.Process.Pid
 	go func() { _, _ = c.wait() }()
 	code := 0
-	return &filesystem.ExecuteResponse{Output: fmt.Sprintf("command started in background\npid: %d\n", pid), ExitCode: &code}, nil
+	return &filesystem.ExecuteResponse{Output: fmt.Sprintf("command started in background\npid: %d\n", pid),
+		ExitCode: &code}, nil
 }
 
 // A chunk is made when the reader of a stream asks for it, of all the output that there is by then.
@@ -102,5 +103,6 @@ func (l *Local) ExecuteStreaming(
 		}
 	}()
 	chunks.SetAutomaticClose()
-	return schema.StreamReaderWithConvert(chunks, func(next chunk) (*filesystem.ExecuteResponse, error) { return next() }), nil
+	return schema.StreamReaderWithConvert(chunks,
+		func(next chunk) (*filesystem.ExecuteResponse, error) { return next() }), nil
 }

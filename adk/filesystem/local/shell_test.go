@@ -151,7 +151,9 @@ func TestExecute_LongOutputKeepsBothEnds(t *testing.T) {
 	require.True(t, last.Truncated)
 }
 
-func drain(sr *schema.StreamReader[*filesystem.ExecuteResponse]) (output string, last *filesystem.ExecuteResponse, err error) {
+func drain(
+	sr *schema.StreamReader[*filesystem.ExecuteResponse],
+) (output string, last *filesystem.ExecuteResponse, err error) {
 	defer sr.Close()
 	for {
 		chunk, err := sr.Recv()

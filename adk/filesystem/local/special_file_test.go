@@ -21,7 +21,8 @@ func TestLocal_NamedPipesDoNotHang(t *testing.T) {
 
 	_, err := l.Read(ctx, &filesystem.ReadRequest{FilePath: "pipe.png"})
 	require.ErrorIs(t, err, errNotRegular)
-	_, err = l.MultiModalRead(ctx, &filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: "pipe.png"}})
+	_, err = l.MultiModalRead(ctx,
+		&filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: "pipe.png"}})
 	require.ErrorIs(t, err, errNotRegular)
 	require.Error(t, l.Write(ctx, &filesystem.WriteRequest{FilePath: "pipe.png"}))
 	_, err = l.Create(ctx, "pipe.png")

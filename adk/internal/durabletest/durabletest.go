@@ -74,7 +74,8 @@ func (m *Model) Stream(
 func Survive(t *testing.T, a adk.Agent, streaming bool, steps int) (died bool) {
 	t.Helper()
 	store := &dying{checkpoint.NewMemoryStore(), steps}
-	r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: store, Durability: adk.EveryStep})
+	r := adk.NewRunner(t.Context(),
+		adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: store, Durability: adk.EveryStep})
 	events := adktest.Collect(t, r.Query(t.Context(), "Go.", adk.WithCheckPointID("1")))
 	if died = events.Err() != nil; died {
 		require.ErrorIs(t, events.Err(), errDied)

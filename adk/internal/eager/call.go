@@ -47,7 +47,8 @@ const (
 
 // move makes a transition of the table. c.mu is locked.
 func (c *Call) move(to callPhase) {
-	legal := c.phase == callHeld && (to == callPublished || to == callDiscarded) || c.phase == callPublished && to == callClosed
+	legal := c.phase == callHeld && (to == callPublished || to == callDiscarded) || c.phase == callPublished &&
+		to == callClosed
 	if !legal {
 		panic(fmt.Sprintf("eager: an early tool call cannot go from phase %d to %d", c.phase, to))
 	}

@@ -34,7 +34,8 @@ func TestCall_HoldsItsEventsUntilItsMessageStands(t *testing.T) {
 	}
 	var said []string
 	event := func(name string) Event {
-		return Event{Publish: func() error { said = append(said, name); return nil }, Drop: func() { said = append(said, "drop "+name) }}
+		return Event{Publish: func() error { said = append(said, name); return nil },
+			Drop: func() { said = append(said, "drop "+name) }}
 	}
 	c := newCall()
 	require.NoError(t, c.Hold(event("one")))

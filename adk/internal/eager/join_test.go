@@ -58,7 +58,8 @@ func TestJoins_WhichAreComplete(t *testing.T) {
 				starts = append(starts, "-")
 				continue
 			}
-			starts = append(starts, fmt.Sprintf("%s %s %s", call.ID, call.Function.Name, strings.ReplaceAll(call.Function.Arguments, " ", "·")))
+			starts = append(starts, fmt.Sprintf("%s %s %s", call.ID, call.Function.Name,
+				strings.ReplaceAll(call.Function.Arguments, " ", "·")))
 		}
 		require.Equal(t, strings.Split(c.starts, "|"), starts, name)
 		if c.err == "" {
@@ -91,7 +92,8 @@ func TestJoins_ConflictingTypes(t *testing.T) {
 	zero := 0
 	_, err := pieces.add(&schema.ToolCall{Index: &zero, Type: "function", ID: "a", Extra: map[string]any{"k": 1}})
 	require.NoError(t, err)
-	call, err := pieces.add(&schema.ToolCall{Index: &zero, Extra: map[string]any{"k": 2, "more": 3}, Function: schema.FunctionCall{Name: "f", Arguments: "{}"}})
+	call, err := pieces.add(&schema.ToolCall{Index: &zero, Extra: map[string]any{"k": 2, "more": 3},
+		Function: schema.FunctionCall{Name: "f", Arguments: "{}"}})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"k": 1}, call.Extra)
 	_, err = pieces.add(&schema.ToolCall{Index: &zero, Type: "other"})

@@ -18,7 +18,9 @@ import (
 // Tools runs the tools of an agent. It is shared by many speculations and not changed.
 type Tools struct {
 	// Call runs one call, as the tools node does. A panic is its error.
-	Call func(ctx context.Context, call schema.ToolCall, opts []tool.Option) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error)
+	Call func(ctx context.Context, call schema.ToolCall,
+		opts []tool.Option,
+	) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error)
 	// Limit is how many calls run at once, 0 for no limit.
 	Limit int
 	// IsFinal reports whether an error ends the run as it is, such as an interrupt: others say which call failed.

@@ -24,7 +24,9 @@ var errStopped = errors.New("stopped")
 // slow makes a speculation whose calls take a second and answer with their ID.
 func slow(ctx context.Context, limit int) (s *Speculation, began *atomic.Int32) {
 	began = new(atomic.Int32)
-	call := func(ctx context.Context, call schema.ToolCall, _ []tool.Option) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
+	call := func(ctx context.Context, call schema.ToolCall,
+		_ []tool.Option,
+	) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
 		began.Add(1)
 		select {
 		case <-time.After(time.Second):
@@ -33,7 +35,8 @@ func slow(ctx context.Context, limit int) (s *Speculation, began *atomic.Int32) 
 			return nil, nil, context.Cause(ctx)
 		}
 	}
-	tools := &Tools{Call: call, Limit: limit, IsFinal: func(err error) bool { return errors.Is(err, errStopped) }, Stopped: errStopped}
+	tools := &Tools{Call: call, Limit: limit, IsFinal: func(err error) bool { return errors.Is(err, errStopped) },
+		Stopped: errStopped}
 	return &Speculation{Run: "run", Tools: tools, Context: ctx}, began
 }
 
@@ -94,15 +97,18 @@ func TestSpeculation_Phases(t *testing.T) {
 		adopts      bool
 		want        []string
 	}{
-		"adopted":                 {nil, nil, adopted, true, []string{"a", "b"}},
-		"adopted once":            {func(s *Speculation) { _, _ = s.AdoptInto(context.Background(), calls("a", "b")) }, nil, adopted, false, nil},
-		"adopted, then aborted":   {nil, func(s *Speculation) { s.Abort(errors.New("too late")) }, adopted, true, []string{"a", "b"}},
-		"adopted, then drained":   {nil, func(s *Speculation) { s.Drain() }, adopted, true, []string{"a", "b"}},
-		"aborted":                 {func(s *Speculation) { s.Abort(nil) }, nil, aborted, false, nil},
-		"drained":                 {func(s *Speculation) { s.Drain() }, nil, drained, true, []string{"a", "given up"}},
-		"drained, then aborted":   {func(s *Speculation) { s.Drain(); s.Abort(nil) }, nil, aborted, false, nil},
-		"aborted, then drained":   {func(s *Speculation) { s.Abort(nil); s.Drain() }, nil, aborted, false, nil},
-		"drained while it adopts": {nil, func(s *Speculation) { s.Drain(); s.Feed(calls("a", "b", "late")) }, adopted, true, []string{"a", "b"}},
+		"adopted": {nil, nil, adopted, true, []string{"a", "b"}},
+		"adopted once": {func(s *Speculation) { _, _ = s.AdoptInto(context.Background(), calls("a", "b")) }, nil,
+			adopted, false, nil},
+		"adopted, then aborted": {nil, func(s *Speculation) { s.Abort(errors.New("too late")) }, adopted, true,
+			[]string{"a", "b"}},
+		"adopted, then drained": {nil, func(s *Speculation) { s.Drain() }, adopted, true, []string{"a", "b"}},
+		"aborted":               {func(s *Speculation) { s.Abort(nil) }, nil, aborted, false, nil},
+		"drained":               {func(s *Speculation) { s.Drain() }, nil, drained, true, []string{"a", "given up"}},
+		"drained, then aborted": {func(s *Speculation) { s.Drain(); s.Abort(nil) }, nil, aborted, false, nil},
+		"aborted, then drained": {func(s *Speculation) { s.Abort(nil); s.Drain() }, nil, aborted, false, nil},
+		"drained while it adopts": {nil, func(s *Speculation) { s.Drain(); s.Feed(calls("a", "b", "late")) }, adopted, true,
+			[]string{"a", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -155,7 +161,9 @@ func TestSpeculation_StartsOnlyWhatIsAllowed(t *testing.T) {
 func TestSpeculation_ReportsWhichCallFailed(t *testing.T) {
 	for err, want := range map[error]string{errors.New("no"): "eager tool call a failed: no", errStopped: "stopped"} {
 		s, _ := slow(t.Context(), 0)
-		s.Tools.Call = func(context.Context, schema.ToolCall, []tool.Option) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
+		s.Tools.Call = func(context.Context, schema.ToolCall,
+			[]tool.Option,
+		) (*schema.StreamReader[string], *schema.StreamReader[*schema.ToolResult], error) {
 			return nil, nil, fmt.Errorf("%w", err)
 		}
 		s.Feed(calls("a"))

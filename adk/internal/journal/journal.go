@@ -203,7 +203,8 @@ func (j *Journal) append(ctx context.Context, r *Record) (err error) {
 		}
 	}
 	switch r.Kind {
-	case KindTurn, KindResult, KindFailed: // not that it began: one that a cancel gives up is made again without a question
+	// not that it began: one that a cancel gives up is made again without a question
+	case KindTurn, KindResult, KindFailed:
 		return take(j.now, r)
 	}
 	return nil

@@ -88,11 +88,12 @@ func TestNew_InvalidConfig(t *testing.T) {
 	var nilBackend *store
 	b := newStore(t, nil)
 	for want, c := range map[string]*Config{
-		"[agentsmd]: config is required":                          nil,
-		"[agentsmd]: backend is required":                         {AgentsMDFiles: []string{"a"}, Backend: nilBackend},
-		"[agentsmd]: at least one agent file path is required":    {Backend: b},
-		"[agentsmd]: AgentsMDFiles has an empty path":             {Backend: b, AgentsMDFiles: []string{"a", ""}},
-		"[agentsmd]: AllAgentMDDocsMaxBytes must be non-negative": {Backend: b, AgentsMDFiles: []string{"a"}, AllAgentsMDMaxBytes: -1},
+		"[agentsmd]: config is required":                       nil,
+		"[agentsmd]: backend is required":                      {AgentsMDFiles: []string{"a"}, Backend: nilBackend},
+		"[agentsmd]: at least one agent file path is required": {Backend: b},
+		"[agentsmd]: AgentsMDFiles has an empty path":          {Backend: b, AgentsMDFiles: []string{"a", ""}},
+		"[agentsmd]: AllAgentMDDocsMaxBytes must be non-negative": {Backend: b, AgentsMDFiles: []string{"a"},
+			AllAgentsMDMaxBytes: -1},
 	} {
 		m, err := New(t.Context(), c)
 		require.EqualError(t, err, want)
@@ -107,7 +108,8 @@ func TestInsert_BeforeTheFirstUserMessageAndOnce(t *testing.T) {
 }
 
 func testInsert[M adk.MessageType](t *testing.T) {
-	m, err := NewTyped[M](t.Context(), &Config{Backend: newStore(t, map[string]string{"/a.md": "be kind"}), AgentsMDFiles: []string{"/a.md"}})
+	m, err := NewTyped[M](t.Context(),
+		&Config{Backend: newStore(t, map[string]string{"/a.md": "be kind"}), AgentsMDFiles: []string{"/a.md"}})
 	require.NoError(t, err)
 	system, user := message.NewSystem[M]("s"), message.NewUser[M]("u")
 	var none M
@@ -117,12 +119,14 @@ func testInsert[M adk.MessageType](t *testing.T) {
 	}{
 		{nil, 0}, {[]M{system}, 1}, {[]M{none, system, user, user}, 2}, {[]M{user}, 0},
 	} {
-		before := &adk.TypedChatModelAgentState[M]{Messages: append(make([]M, 0, 9), c.history...), ToolInfos: []*schema.ToolInfo{{Name: "x"}}}
+		before := &adk.TypedChatModelAgentState[M]{Messages: append(make([]M, 0, 9), c.history...),
+			ToolInfos: []*schema.ToolInfo{{Name: "x"}}}
 		ctx, once, err := m.BeforeModelRewriteState(t.Context(), before, nil)
 		require.NoError(t, err)
 		require.NotNil(t, ctx)
 		require.Len(t, before.Messages, len(c.history))
-		require.True(t, before.Messages[:len(c.history)+1][len(c.history)] == none, "nothing is written behind the caller's slice")
+		require.True(t, before.Messages[:len(c.history)+1][len(c.history)] == none,
+			"nothing is written behind the caller's slice")
 		require.Len(t, once.Messages, len(c.history)+1)
 		require.Equal(t, before.ToolInfos, once.ToolInfos)
 		require.Equal(t, true, message.Extra(once.Messages[c.at])["__agentsmd_content__"])
@@ -181,7 +185,8 @@ func TestInsert_ErrorsNameTheFiles(t *testing.T) {
 func TestLoad_SkipsMissingAndEmptyFiles(t *testing.T) {
 	b := newStore(t, map[string]string{"/a.md": "a", "/empty.md": "", "/b.md": "b"})
 	b.fails["/nothing.md"] = nil // neither content nor an error
-	sections, warned, err := load(t, &Config{Backend: b, AgentsMDFiles: []string{"/x/../a.md", "/none.md", "/empty.md", "/nothing.md", "/a.md", "/b.md"}})
+	sections, warned, err := load(t,
+		&Config{Backend: b, AgentsMDFiles: []string{"/x/../a.md", "/none.md", "/empty.md", "/nothing.md", "/a.md", "/b.md"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"/a.md=a", "/b.md=b"}, sections)
 	require.Equal(t, []string{"/none.md: file not found, skipping"}, warned)
@@ -191,8 +196,9 @@ func TestLoad_SkipsMissingAndEmptyFiles(t *testing.T) {
 // Rules batteries/AM-7, batteries/B13.39.
 func TestImports_WhichMentionsAreFiles(t *testing.T) {
 	for text, want := range map[string][]string{
-		"see @docs/style.md and @notes.txt":                     {"docs/style.md", "notes.txt"},
-		"@a.md,@b.mdx;(@c.yaml) @d.yml @e.json @f.toml @G.MD":   {"a.md", "b.mdx", "c.yaml", "d.yml", "e.json", "f.toml", "G.MD"},
+		"see @docs/style.md and @notes.txt": {"docs/style.md", "notes.txt"},
+		"@a.md,@b.mdx;(@c.yaml) @d.yml @e.json @f.toml @G.MD": {"a.md", "b.mdx", "c.yaml", "d.yml", "e.json", "f.toml",
+			"G.MD"},
 		"@../up/x @/abs/y @./z @~/home.md @a/b_c-d":             {"../up/x", "/abs/y", "./z", "~/home.md", "a/b_c-d"},
 		"@someone user@example.com @company.org @ @! mail":      nil,
 		"mail joe@example.com/x.md and a+b@c/d":                 nil,
@@ -215,7 +221,8 @@ func TestLoad_Order(t *testing.T) {
 	sections, warned, err := load(t, &Config{Backend: b, AgentsMDFiles: []string{"/d/a.md", "/f.md", "rel/top.md"}})
 	require.NoError(t, err)
 	require.Empty(t, warned)
-	require.Equal(t, []string{"/d/a.md=@b/b.md @c.md", "/d/b/b.md=@../c.md @/e.md", "/d/c.md=c", "/e.md=@d/c.md", "/f.md=@d/c.md",
+	require.Equal(t, []string{"/d/a.md=@b/b.md @c.md", "/d/b/b.md=@../c.md @/e.md", "/d/c.md=c", "/e.md=@d/c.md",
+		"/f.md=@d/c.md",
 		"rel/top.md=@sub/x.md", "rel/sub/x.md=x"}, sections)
 }
 
@@ -229,13 +236,15 @@ func TestLoad_DepthAndCircles(t *testing.T) {
 	sections, warned, err := load(t, &Config{Backend: b, AgentsMDFiles: []string{"/a.md", "/0.md"}})
 	require.NoError(t, err)
 	require.Len(t, sections, 3+6)
-	require.Equal(t, []string{"/a.md: circular @import detected", "/b.md: circular @import detected", "/6.md: @import depth exceeds maximum of 5"}, warned)
+	require.Equal(t, []string{"/a.md: circular @import detected", "/b.md: circular @import detected",
+		"/6.md: @import depth exceeds maximum of 5"}, warned)
 }
 
 // Rule batteries/AM-10.
 func TestLoad_StopsAtTheByteBudget(t *testing.T) {
 	b := newStore(t, map[string]string{
-		"/a.md": "@i.md @j.md 12345678", "/i.md": "1234567890", "/j.md": "j", "/b.md": "1234 @k.md", "/k.md": "12345", "/c.md": "c",
+		"/a.md": "@i.md @j.md 12345678", "/i.md": "1234567890", "/j.md": "j", "/b.md": "1234 @k.md", "/k.md": "12345",
+		"/c.md": "c",
 	})
 	const a = "/a.md=@i.md @j.md 12345678" // 20 bytes
 	for _, c := range []struct {
@@ -247,9 +256,11 @@ func TestLoad_StopsAtTheByteBudget(t *testing.T) {
 		{10, []string{a}, []string{"/b.md: skipped: cumulative size 30 exceeds max bytes 10"}},
 		{25, []string{a, "/i.md=1234567890"}, []string{"/b.md: skipped: cumulative size 40 exceeds max bytes 25"}},
 		{45, []string{a, "/i.md=1234567890", "/j.md=j"}, []string{"/b.md: skipped: cumulative size 46 exceeds max bytes 45"}},
-		{46, []string{a, "/i.md=1234567890", "/j.md=j", "/b.md=1234 @k.md", "/k.md=12345"}, []string{"/c.md: skipped: cumulative size 47 exceeds max bytes 46"}},
+		{46, []string{a, "/i.md=1234567890", "/j.md=j", "/b.md=1234 @k.md", "/k.md=12345"},
+			[]string{"/c.md: skipped: cumulative size 47 exceeds max bytes 46"}},
 	} {
-		sections, warned, err := load(t, &Config{Backend: b, AgentsMDFiles: []string{"/a.md", "/b.md", "/c.md"}, AllAgentsMDMaxBytes: c.most})
+		sections, warned, err := load(t,
+			&Config{Backend: b, AgentsMDFiles: []string{"/a.md", "/b.md", "/c.md"}, AllAgentsMDMaxBytes: c.most})
 		require.NoError(t, err)
 		require.Equal(t, c.sections, sections, "%d", c.most)
 		require.Equal(t, c.warned, warned, "%d", c.most)
@@ -258,7 +269,8 @@ func TestLoad_StopsAtTheByteBudget(t *testing.T) {
 
 // Rule batteries/B13.39.
 func TestLoad_ImportsStayBelowTheRoot(t *testing.T) {
-	b := newStore(t, map[string]string{"/p/a.md": "@../secret.md @/etc/passwd @sub/b.md", "/p/sub/b.md": "@../c.md", "/p/c.md": "c", "/secret.md": "s", "/etc/passwd": "s"})
+	b := newStore(t, map[string]string{"/p/a.md": "@../secret.md @/etc/passwd @sub/b.md", "/p/sub/b.md": "@../c.md",
+		"/p/c.md": "c", "/secret.md": "s", "/etc/passwd": "s"})
 	sections, warned, err := load(t, &Config{Backend: b, AgentsMDFiles: []string{"/p/a.md"}, ImportRoot: "/p"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"/secret.md: @import leaves /p", "/etc/passwd: @import leaves /p"}, warned)
@@ -286,7 +298,8 @@ func TestFormat_OneReminderWithAllFiles(t *testing.T) {
 	require.Empty(t, render(nil))
 	files := []section{{"/a.md", "be kind"}, {"/b.md", "be brief\n"}}
 	got := render(files)
-	require.Regexp(t, `(?s)^<system-reminder>\n.*Contents of /a\.md:\n\nbe kind\n\nContents of /b\.md:\n\nbe brief\n\n\n.*\n</system-reminder>$`, got)
+	require.Regexp(t,
+		`(?s)^<system-reminder>\n.*Contents of /a\.md:\n\nbe kind\n\nContents of /b\.md:\n\nbe brief\n\n\n.*\n</system-reminder>$`, got)
 	require.Equal(t, 2, strings.Count(got, "system-reminder>"))
 	require.NoError(t, adk.SetLanguage(adk.LanguageChinese))
 	t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })
@@ -339,8 +352,10 @@ func TestLocalFiles(t *testing.T) {
 	files, err := local.NewBackend(t.Context(), &local.Config{Root: dir})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	require.NoError(t, files.Write(t.Context(), &filesystem.WriteRequest{FilePath: filepath.Join(dir, "AGENTS.md"), Content: "@docs/x.md @none.md"}))
-	require.NoError(t, files.Write(t.Context(), &filesystem.WriteRequest{FilePath: filepath.Join(dir, "docs", "x.md"), Content: "be kind"}))
+	require.NoError(t, files.Write(t.Context(),
+		&filesystem.WriteRequest{FilePath: filepath.Join(dir, "AGENTS.md"), Content: "@docs/x.md @none.md"}))
+	require.NoError(t, files.Write(t.Context(),
+		&filesystem.WriteRequest{FilePath: filepath.Join(dir, "docs", "x.md"), Content: "be kind"}))
 	sections, warned, err := load(t, &Config{Backend: files, AgentsMDFiles: []string{filepath.Join(dir, "AGENTS.md")}})
 	require.NoError(t, err)
 	require.Len(t, sections, 2)
@@ -352,7 +367,9 @@ type forgetful struct {
 	*adk.BaseChatModelAgentMiddleware
 }
 
-func (*forgetful) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModelAgentState, _ *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
+func (*forgetful) BeforeModelRewriteState(
+	ctx context.Context, s *adk.ChatModelAgentState, _ *adk.ModelContext,
+) (context.Context, *adk.ChatModelAgentState, error) {
 	if len(s.Messages) > 2 {
 		s.Messages = []adk.Message{schema.UserMessage("summary")}
 	}
@@ -377,13 +394,15 @@ func TestAgent_OneTextForTheRun(t *testing.T) {
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "assistant", Model: model,
 		ToolsConfig: adktest.Tools(change), Handlers: []adk.ChatModelAgentMiddleware{&forgetful{}, m}})
 	require.NoError(t, err)
-	adktest.Ask(t.Context(), t, agent, "Hi").Expect("assistant: [change#call_1 {}]", "tool change#call_1: changed", "assistant: Done.")
+	adktest.Ask(t.Context(), t, agent, "Hi").Expect("assistant: [change#call_1 {}]", "tool change#call_1: changed",
+		"assistant: Done.")
 	require.Equal(t, []string{"/a.md"}, b.reads)
 	adktest.Ask(t.Context(), t, agent, "Hi").ExpectText("Done.")
 }
 
 func TestAgent_ConcurrentRuns(t *testing.T) {
-	m, err := New(t.Context(), &Config{Backend: listing{newStore(t, map[string]string{"/a.md": "@b.md", "/b.md": "b"})}, AgentsMDFiles: []string{"/a.md"}})
+	m, err := New(t.Context(), &Config{Backend: listing{newStore(t, map[string]string{"/a.md": "@b.md", "/b.md": "b"})},
+		AgentsMDFiles: []string{"/a.md"}})
 	require.NoError(t, err)
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "assistant",
 		Model: adktest.NewModel(t, adktest.Says("Done.").Repeated()), Handlers: []adk.ChatModelAgentMiddleware{m}})
@@ -396,10 +415,12 @@ func TestAgent_ConcurrentRuns(t *testing.T) {
 }
 
 func TestBeforeModelRewriteState_AllocationsOfATurnWithNothingToDo(t *testing.T) {
-	m, err := New(t.Context(), &Config{Backend: newStore(t, map[string]string{"/a.md": "a"}), AgentsMDFiles: []string{"/a.md"}})
+	m, err := New(t.Context(), &Config{Backend: newStore(t, map[string]string{"/a.md": "a"}),
+		AgentsMDFiles: []string{"/a.md"}})
 	require.NoError(t, err)
 	ctx := context.Background()
-	_, state, err := m.BeforeModelRewriteState(ctx, &adk.ChatModelAgentState{Messages: []adk.Message{schema.UserMessage("hi")}}, nil)
+	_, state, err := m.BeforeModelRewriteState(ctx,
+		&adk.ChatModelAgentState{Messages: []adk.Message{schema.UserMessage("hi")}}, nil)
 	require.NoError(t, err)
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _, _ = m.BeforeModelRewriteState(ctx, state, nil) }))
 }

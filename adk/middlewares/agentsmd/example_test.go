@@ -26,7 +26,8 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	_, state, err := m.BeforeModelRewriteState(ctx, &adk.ChatModelAgentState{Messages: []adk.Message{schema.UserMessage("Write a poem.")}}, nil)
+	_, state, err := m.BeforeModelRewriteState(ctx,
+		&adk.ChatModelAgentState{Messages: []adk.Message{schema.UserMessage("Write a poem.")}}, nil)
 	if err != nil {
 		panic(err)
 	}

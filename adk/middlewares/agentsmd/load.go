@@ -38,7 +38,8 @@ func (l *loader) loadAll(ctx context.Context) error {
 		}
 		if i > 0 && l.size > size && l.exceeded() {
 			l.sections = l.sections[:before]
-			l.conf.OnLoadWarning(path, fmt.Errorf("skipped: cumulative size %d exceeds max bytes %d", l.size, l.conf.AllAgentsMDMaxBytes))
+			l.conf.OnLoadWarning(path, fmt.Errorf("skipped: cumulative size %d exceeds max bytes %d", l.size,
+				l.conf.AllAgentsMDMaxBytes))
 			return nil
 		}
 	}

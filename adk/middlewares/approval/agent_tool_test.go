@@ -24,14 +24,17 @@ func testAgentTool[M adk.MessageType](t *testing.T) {
 	require.NoError(t, err)
 	handlers := []adk.TypedChatModelAgentMiddleware[M]{ask}
 	pay := adktest.NewTool("pay", adktest.Says("paid"))
-	worker, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "worker", Description: "works", Handlers: handlers,
-		Model:       adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("pay", `{}`)), adktest.Says("did it").SeeingLast("tool pay#call_1: paid")),
-		ToolsConfig: adktest.Tools(pay)})
+	worker, err := adk.NewTypedChatModelAgent(t.Context(),
+		&adk.TypedChatModelAgentConfig[M]{Name: "worker", Description: "works", Handlers: handlers,
+			Model: adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("pay", `{}`)),
+				adktest.Says("did it").SeeingLast("tool pay#call_1: paid")),
+			ToolsConfig: adktest.Tools(pay)})
 	require.NoError(t, err)
-	boss, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "boss", Handlers: handlers,
-		Model: adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("worker", `{"request":"work"}`)),
-			adktest.Says("done").SeeingLast("tool worker#call_1: did it")),
-		ToolsConfig: adktest.Tools(adk.NewTypedAgentTool(t.Context(), adk.TypedAgent[M](worker)))})
+	boss, err := adk.NewTypedChatModelAgent(t.Context(),
+		&adk.TypedChatModelAgentConfig[M]{Name: "boss", Handlers: handlers,
+			Model: adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("worker", `{"request":"work"}`)),
+				adktest.Says("done").SeeingLast("tool worker#call_1: did it")),
+			ToolsConfig: adktest.Tools(adk.NewTypedAgentTool(t.Context(), adk.TypedAgent[M](worker)))})
 	require.NoError(t, err)
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: boss, CheckPointStore: adktest.NewStore()})
 	events := adktest.Collect(t, runner.Query(t.Context(), "hi", adk.WithCheckPointID("1"))).ExpectNoError()
@@ -42,7 +45,8 @@ func testAgentTool[M adk.MessageType](t *testing.T) {
 		point := stopped.Interrupted.InterruptContexts[0]
 		request := point.Info.(*approval.Request)
 		require.Equal(t, asked, request.Tool)
-		resumed, err := runner.ResumeWithParams(t.Context(), "1", &adk.ResumeParams{Targets: map[string]any{point.ID: request.Approve()}})
+		resumed, err := runner.ResumeWithParams(t.Context(), "1",
+			&adk.ResumeParams{Targets: map[string]any{point.ID: request.Approve()}})
 		require.NoError(t, err)
 		events = adktest.Collect(t, resumed).ExpectNoError()
 	}

@@ -105,18 +105,22 @@ func testVerdicts[M adk.MessageType](t *testing.T) {
 		result string
 		runs   bool
 	}{
-		"approve":         {func(r *approval.Request) any { return r.Approve() }, `{"a":1}`, true},
-		"approve, value":  {func(r *approval.Request) any { return *r.Approve() }, `{"a":1}`, true},
-		"reject":          {func(r *approval.Request) any { return r.Reject("too dear") }, "The user rejected this call of the tool: too dear", false},
-		"reject, no text": {func(r *approval.Request) any { return r.Reject("") }, "The user rejected this call of the tool. Do not try it again unless the user asks for it.", false},
-		"edit":            {func(r *approval.Request) any { return r.Edit(`{"a":2}`) }, `{"a":2}`, true},
+		"approve":        {func(r *approval.Request) any { return r.Approve() }, `{"a":1}`, true},
+		"approve, value": {func(r *approval.Request) any { return *r.Approve() }, `{"a":1}`, true},
+		"reject": {func(r *approval.Request) any { return r.Reject("too dear") },
+			"The user rejected this call of the tool: too dear", false},
+		"reject, no text": {func(r *approval.Request) any { return r.Reject("") },
+			"The user rejected this call of the tool. Do not try it again unless the user asks for it.", false},
+		"edit": {func(r *approval.Request) any { return r.Edit(`{"a":2}`) }, `{"a":2}`, true},
 	} {
 		for kind, tl := range map[string]interface {
 			tool.BaseTool
 			Calls() []adktest.ToolCall
-		}{"tool": adktest.NewTool("t"), "stream": adktest.NewStreamTool("t"), "enhanced": adktest.NewEnhancedTool("t"), "enhanced stream": adktest.NewEnhancedStreamTool("t")} {
+		}{"tool": adktest.NewTool("t"), "stream": adktest.NewStreamTool("t"), "enhanced": adktest.NewEnhancedTool("t"),
+			"enhanced stream": adktest.NewEnhancedStreamTool("t")} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				m := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("t", `{"a":1}`)), adktest.Says("done").SeeingLast("tool t#call_1: "+c.result))
+				m := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("t", `{"a":1}`)),
+					adktest.Says("done").SeeingLast("tool t#call_1: "+c.result))
 				d := open(t, approval.Config{Tools: []string{"t"}}, m, tl)
 				r := d.question("call_1")
 				require.Equal(t, &approval.Request{Tool: "t", CallID: "call_1", Arguments: `{"a":1}`, Hash: r.Hash}, r)
@@ -139,20 +143,33 @@ func TestForgery(t *testing.T) {
 		forge func(*approval.Request) any
 		want  string
 	}{
-		"no data":         {func(*approval.Request) any { return nil }, ""},
-		"other data":      {func(*approval.Request) any { return "yes" }, ""},
-		"no hash":         {func(*approval.Request) any { return (&approval.Decision{Verdict: approval.Approved}).Sign(key) }, "the decision is for another call"},
-		"another hash":    {func(r *approval.Request) any { return (&approval.Request{Hash: r.Hash[1:] + "0"}).Approve().Sign(key) }, "the decision is for another call"},
-		"not signed":      {func(r *approval.Request) any { return r.Approve() }, "the decision is not signed with the right key"},
-		"another key":     {func(r *approval.Request) any { return r.Approve().Sign([]byte("guess")) }, "the decision is not signed with the right key"},
-		"changed later":   {func(r *approval.Request) any { d := r.Reject("no").Sign(key); d.Verdict = approval.Approved; return d }, "the decision is not signed with the right key"},
-		"edited later":    {func(r *approval.Request) any { d := r.Edit("{}").Sign(key); d.Arguments = "[]"; return d }, "the decision is not signed with the right key"},
-		"unknown verdict": {func(r *approval.Request) any { return (&approval.Decision{Verdict: "maybe", Hash: r.Hash}).Sign(key) }, `the verdict "maybe" is unknown`},
-		"no JSON":         {func(r *approval.Request) any { return r.Edit("{").Sign(key) }, "the edited arguments are no JSON"},
+		"no data":    {func(*approval.Request) any { return nil }, ""},
+		"other data": {func(*approval.Request) any { return "yes" }, ""},
+		"no hash": {func(*approval.Request) any { return (&approval.Decision{Verdict: approval.Approved}).Sign(key) },
+			"the decision is for another call"},
+		"another hash": {func(r *approval.Request) any {
+			return (&approval.Request{Hash: r.Hash[1:] + "0"}).Approve().Sign(key)
+		}, "the decision is for another call"},
+		"not signed": {func(r *approval.Request) any { return r.Approve() },
+			"the decision is not signed with the right key"},
+		"another key": {func(r *approval.Request) any { return r.Approve().Sign([]byte("guess")) },
+			"the decision is not signed with the right key"},
+		"changed later": {func(r *approval.Request) any {
+			d := r.Reject("no").Sign(key)
+			d.Verdict = approval.Approved
+			return d
+		}, "the decision is not signed with the right key"},
+		"edited later": {func(r *approval.Request) any { d := r.Edit("{}").Sign(key); d.Arguments = "[]"; return d },
+			"the decision is not signed with the right key"},
+		"unknown verdict": {func(r *approval.Request) any {
+			return (&approval.Decision{Verdict: "maybe", Hash: r.Hash}).Sign(key)
+		}, `the verdict "maybe" is unknown`},
+		"no JSON": {func(r *approval.Request) any { return r.Edit("{").Sign(key) }, "the edited arguments are no JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tl := adktest.NewTool("t")
-			d := open(t, approval.Config{Tools: []string{"t"}, Key: key}, adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done")), tl)
+			d := open(t, approval.Config{Tools: []string{"t"}, Key: key},
+				adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done")), tl)
 			first := d.question("call_1")
 			d.answer(map[string]any{"call_1": c.forge(first)})
 			again := d.question("call_1")
@@ -197,7 +214,8 @@ func TestReplay(t *testing.T) {
 
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := open(t, approval.Config{Tools: []string{"t"}, Expiry: time.Hour}, adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))), adktest.NewTool("t"))
+		d := open(t, approval.Config{Tools: []string{"t"}, Expiry: time.Hour},
+			adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))), adktest.NewTool("t"))
 		time.Sleep(time.Hour + time.Second)
 		d.answer(map[string]any{"call_1": d.question("call_1").Approve()})
 		require.Equal(t, "the decision came too late", d.question("call_1").Refused)
@@ -222,7 +240,8 @@ func TestLedger_Forgets(t *testing.T) {
 func TestSeveralAtOnce(t *testing.T) {
 	tl, free := adktest.NewTool("t"), adktest.NewTool("free")
 	m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "1"), adktest.Call("free", "2"), adktest.Call("t", "3")),
-		adktest.Calls(adktest.Call("t", "4")).SeeingLast("tool t#call_1: 1", "tool free#call_2: 2", "tool t#call_3: The user rejected this call of the tool: no"), adktest.Says("done"))
+		adktest.Calls(adktest.Call("t", "4")).SeeingLast("tool t#call_1: 1", "tool free#call_2: 2",
+			"tool t#call_3: The user rejected this call of the tool: no"), adktest.Says("done"))
 	d := open(t, approval.Config{Tools: []string{"t"}}, m, tl, free)
 	requests, _ := d.asked()
 	require.Len(t, requests, 2)
@@ -253,7 +272,8 @@ func (s *second) InvokableRun(ctx context.Context, arguments string, _ ...tool.O
 
 func TestToolThatIsInterruptedItself(t *testing.T) {
 	tl := &second{}
-	d := open(t, approval.Config{Tools: []string{"t"}}, adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: ok")), tl)
+	d := open(t, approval.Config{Tools: []string{"t"}},
+		adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: ok")), tl)
 	d.answer(map[string]any{"call_1": d.question("call_1").Edit(`{"edited":true}`)})
 	d.answer(map[string]any{"own": "go on"})
 	d.events.ExpectText("done")
@@ -282,7 +302,9 @@ type slowStream struct{ slow }
 
 func (s *slowStream) InvokableRun() {} // it is no invokable tool
 
-func (s *slowStream) StreamableRun(ctx context.Context, arguments string, _ ...tool.Option) (*schema.StreamReader[string], error) {
+func (s *slowStream) StreamableRun(
+	ctx context.Context, arguments string, _ ...tool.Option,
+) (*schema.StreamReader[string], error) {
 	s.seen = append(s.seen, arguments)
 	if len(s.seen) > s.times {
 		return schema.StreamReaderFromArray([]string{"ok"}), nil
@@ -347,14 +369,16 @@ func TestCancelOfAnApprovedCall(t *testing.T) {
 
 func TestWhichTools(t *testing.T) {
 	boom := errors.New("boom")
-	m, err := approval.New(t.Context(), &approval.Config{Ask: func(_ context.Context, _ *adk.ToolContext, arguments string) (bool, error) {
-		if arguments == "fail" {
-			return false, boom
-		}
-		return false, nil
-	}})
+	m, err := approval.New(t.Context(),
+		&approval.Config{Ask: func(_ context.Context, _ *adk.ToolContext, arguments string) (bool, error) {
+			if arguments == "fail" {
+				return false, boom
+			}
+			return false, nil
+		}})
 	require.NoError(t, err)
-	e, err := m.WrapInvokableToolCall(t.Context(), func(_ context.Context, a string, _ ...tool.Option) (string, error) { return a, nil }, &adk.ToolContext{Name: "t"})
+	e, err := m.WrapInvokableToolCall(t.Context(),
+		func(_ context.Context, a string, _ ...tool.Option) (string, error) { return a, nil }, &adk.ToolContext{Name: "t"})
 	require.NoError(t, err)
 	_, err = e(t.Context(), "fail")
 	require.ErrorIs(t, err, boom)
@@ -364,10 +388,12 @@ func TestWhichTools(t *testing.T) {
 
 	m, err = approval.New(t.Context(), &approval.Config{Tools: []string{"t"}})
 	require.NoError(t, err)
-	ctx, _, err := m.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{Tools: []tool.BaseTool{adktest.NewTool("t"), adktest.NewTool("free")}})
+	ctx, _, err := m.BeforeAgent(t.Context(),
+		&adk.ChatModelAgentContext{Tools: []tool.BaseTool{adktest.NewTool("t"), adktest.NewTool("free")}})
 	require.NoError(t, err)
 	for name, asked := range map[string]bool{"t": true, "free": false, "alias": true} {
-		e, err := m.WrapInvokableToolCall(ctx, func(_ context.Context, a string, _ ...tool.Option) (string, error) { return a, nil }, &adk.ToolContext{Name: name})
+		e, err := m.WrapInvokableToolCall(ctx,
+			func(_ context.Context, a string, _ ...tool.Option) (string, error) { return a, nil }, &adk.ToolContext{Name: name})
 		require.NoError(t, err)
 		_, err = e(ctx, "x")
 		require.Equal(t, asked, err != nil, name)
@@ -382,9 +408,12 @@ type changesTools struct {
 	remove tool.BaseTool
 }
 
-func (c *changesTools) BeforeAgent(ctx context.Context, rc *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (c *changesTools) BeforeAgent(
+	ctx context.Context, rc *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	next := *rc
-	next.Tools = append(slices.DeleteFunc(slices.Clone(rc.Tools), func(t tool.BaseTool) bool { return t == c.remove }), c.add...)
+	next.Tools = append(slices.DeleteFunc(slices.Clone(rc.Tools), func(t tool.BaseTool) bool { return t == c.remove }),
+		c.add...)
 	return ctx, &next, nil
 }
 
@@ -395,9 +424,11 @@ func TestWhichTools_OfMiddlewaresAfterIt(t *testing.T) {
 	tools := adktest.Tools(removed)
 	tools.ToolAliases = map[string]compose.ToolAliasConfig{"danger": {NameAliases: []string{"removed"}}}
 	d := openFor(t, &adk.ChatModelAgentConfig{ToolsConfig: tools,
-		Model: adktest.NewModel(t, adktest.Calls(adktest.Call("free", "1"), adktest.Call("danger", "2"), adktest.Call("removed", "3")),
+		Model: adktest.NewModel(t, adktest.Calls(adktest.Call("free", "1"), adktest.Call("danger", "2"),
+			adktest.Call("removed", "3")),
 			adktest.Calls(adktest.Call("free", "4")), adktest.Says("done")),
-		Handlers: []adk.ChatModelAgentMiddleware{handler, &changesTools{add: []tool.BaseTool{free, danger}, remove: removed}}})
+		Handlers: []adk.ChatModelAgentMiddleware{handler,
+			&changesTools{add: []tool.BaseTool{free, danger}, remove: removed}}})
 	requests, _ := d.asked()
 	require.Len(t, requests, 2)
 	require.Contains(t, requests, "call_2")

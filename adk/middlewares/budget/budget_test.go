@@ -34,16 +34,21 @@ func made[M adk.MessageType](t testing.TB, c budget.Config) adk.TypedChatModelAg
 	return m
 }
 
-func agentOf[M adk.MessageType](t testing.TB, m model.BaseModel[M], handler adk.TypedChatModelAgentMiddleware[M], tools ...tool.BaseTool) adk.TypedAgent[M] {
+func agentOf[M adk.MessageType](
+	t testing.TB, m model.BaseModel[M], handler adk.TypedChatModelAgentMiddleware[M], tools ...tool.BaseTool,
+) adk.TypedAgent[M] {
 	t.Helper()
-	a, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "a", Description: "an agent", Model: m, MaxIterations: 100,
-		ToolsConfig: adktest.Tools(tools...), Handlers: []adk.TypedChatModelAgentMiddleware[M]{handler}})
+	a, err := adk.NewTypedChatModelAgent(t.Context(),
+		&adk.TypedChatModelAgentConfig[M]{Name: "a", Description: "an agent", Model: m, MaxIterations: 100,
+			ToolsConfig: adktest.Tools(tools...), Handlers: []adk.TypedChatModelAgentMiddleware[M]{handler}})
 	require.NoError(t, err)
 	return a
 }
 
 // asks is how a run is started.
-type asks[M adk.MessageType] func(context.Context, adktest.TB, adk.TypedAgent[M], string, ...adk.AgentRunOption) *adktest.Events[M]
+type asks[M adk.MessageType] func(
+	context.Context, adktest.TB, adk.TypedAgent[M], string, ...adk.AgentRunOption,
+) *adktest.Events[M]
 
 // loop is an answer that calls the tool again, and took 60 and 40 tokens.
 func loop[M adk.MessageType]() adktest.Reply {
@@ -75,7 +80,8 @@ func testLimits[M adk.MessageType](t *testing.T) {
 						script[i] = loop[M]()
 					}
 					m := adktest.NewTypedModel[M](t, script...)
-					err := ask(t.Context(), t, agentOf(t, m, made[M](t, budget.Config{Limits: c.limits, Prices: prices}), adktest.NewTool("t")), "hi").Err()
+					err := ask(t.Context(), t, agentOf(t, m, made[M](t, budget.Config{Limits: c.limits, Prices: prices}),
+						adktest.NewTool("t")), "hi").Err()
 					var exceeded *budget.ExceededError
 					require.True(t, errors.As(err, &exceeded), err)
 					require.ErrorIs(t, err, budget.ErrExceeded)
@@ -105,10 +111,12 @@ func testFinalAnswer[M adk.MessageType](t *testing.T) {
 		budget.LimitToolCalls:  {budget.Limits{ToolCalls: 1}, "{}"},
 		budget.LimitTokens:     {budget.Limits{Tokens: 2}, "This tool was not called: the budget is used up."},
 	} {
-		for _, tl := range []tool.BaseTool{adktest.NewTool("t"), adktest.NewStreamTool("t"), adktest.NewEnhancedTool("t"), adktest.NewEnhancedStreamTool("t")} {
+		for _, tl := range []tool.BaseTool{adktest.NewTool("t"), adktest.NewStreamTool("t"), adktest.NewEnhancedTool("t"),
+			adktest.NewEnhancedStreamTool("t")} {
 			for _, ask := range []asks[M]{adktest.Ask[M], adktest.AskStreaming[M]} {
 				m := adktest.NewTypedModel[M](t, adktest.Messages(messagetest.Used(messagetest.Calling[M]("a"), 1, 1)),
-					adktest.Streams("the ", "end").Offered().Seeing("user: hi", "assistant: [t#a {}]", "tool t#a: "+c.result, "user: stop now"))
+					adktest.Streams("the ", "end").Offered().Seeing("user: hi", "assistant: [t#a {}]", "tool t#a: "+c.result,
+						"user: stop now"))
 				conf := budget.Config{Limits: c.limits, FinalAnswer: true, FinalPrompt: "stop now"}
 				events := ask(t.Context(), t, agentOf(t, m, made[M](t, conf), tl), "hi").ExpectText("the end")
 				all := events.All()
@@ -125,7 +133,9 @@ func testFinalAnswer[M adk.MessageType](t *testing.T) {
 func TestFinalAnswer_CallsAToolAllTheSame(t *testing.T) {
 	m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "")), adktest.Calls(adktest.Call("t", "")))
 	tl := adktest.NewTool("t")
-	err := adktest.Ask(t.Context(), t, agentOf(t, m, made[*schema.Message](t, budget.Config{Limits: budget.Limits{ToolCalls: 1}, FinalAnswer: true}), tl), "hi").Err()
+	err := adktest.Ask(t.Context(), t,
+		agentOf(t, m, made[*schema.Message](t, budget.Config{Limits: budget.Limits{ToolCalls: 1}, FinalAnswer: true}), tl),
+		"hi").Err()
 	require.ErrorIs(t, err, budget.ErrExceeded)
 	require.Len(t, tl.Calls(), 1)
 }
@@ -142,7 +152,9 @@ func TestPrices(t *testing.T) {
 		if name != "" {
 			opts = append(opts, adk.WithChatModelOptions([]model.Option{model.WithModel(name)}))
 		}
-		adktest.Ask(budget.NewContext(t.Context(), account), t, agentOf(t, adktest.NewModel(t, adktest.Messages(answer)), made[*schema.Message](t, conf)), "hi", opts...).ExpectText("x")
+		adktest.Ask(budget.NewContext(t.Context(), account), t,
+			agentOf(t, adktest.NewModel(t, adktest.Messages(answer)), made[*schema.Message](t, conf)), "hi",
+			opts...).ExpectText("x")
 		require.InDelta(t, want, account.Spent().Money, 1e-9)
 	}
 	err := adktest.Ask(t.Context(), t, agentOf(t, adktest.NewModel(t), made[*schema.Message](t, conf)), "hi",
@@ -171,7 +183,8 @@ func TestAccount_SubAgents(t *testing.T) {
 			if !same {
 				inner = made[*schema.Message](t, budget.Config{Limits: budget.Limits{ModelCalls: 10}})
 			}
-			below := agentOf(t, adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Calls(adktest.Call("t", "{}"))), inner, adktest.NewTool("t"))
+			below := agentOf(t, adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")),
+				adktest.Calls(adktest.Call("t", "{}"))), inner, adktest.NewTool("t"))
 			agent := agentOf(t, adktest.NewModel(t, adktest.Calls(adktest.Call("below", "{}"))), outer, running{below})
 			err := adktest.Ask(t.Context(), t, agent, "hi").Err()
 			var exceeded *budget.ExceededError
@@ -262,7 +275,9 @@ func (a answering) Generate(context.Context, []*schema.Message, ...model.Option)
 	return a.answer, nil
 }
 
-func (a answering) Stream(context.Context, []*schema.Message, ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (a answering) Stream(context.Context, []*schema.Message,
+	...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	return schema.StreamReaderFromArray([]*schema.Message{a.answer}), nil
 }
 
@@ -274,8 +289,9 @@ func TestToolCalls_InterruptedBeforeTheyWereAskedFor(t *testing.T) {
 	for name, handlers := range map[string][]adk.ChatModelAgentMiddleware{"before": {ask, limit}, "behind": {limit, ask}} {
 		t.Run(name, func(t *testing.T) {
 			called := adktest.NewTool("ask", adktest.Says("yes"))
-			agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Handlers: handlers, ToolsConfig: adktest.Tools(called),
-				Model: adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Calls(adktest.Call("ask", "{}")))})
+			agent, err := adk.NewChatModelAgent(t.Context(),
+				&adk.ChatModelAgentConfig{Name: "a", Handlers: handlers, ToolsConfig: adktest.Tools(called),
+					Model: adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Calls(adktest.Call("ask", "{}")))})
 			require.NoError(t, err)
 			runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, CheckPointStore: adktest.NewStore()})
 			events := adktest.Collect(t, runner.Query(t.Context(), "hi", adk.WithCheckPointID("1")))

@@ -32,7 +32,9 @@ func (f modelFunc) Generate(context.Context, []*schema.Message, ...model.Option)
 	return f()
 }
 
-func (f modelFunc) Stream(context.Context, []*schema.Message, ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (f modelFunc) Stream(context.Context, []*schema.Message,
+	...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m, err := f()
 	if err != nil {
 		return nil, err
@@ -172,6 +174,7 @@ func TestOpenAccount_Errors(t *testing.T) {
 	account, err := budget.OpenAccount(t.Context(), &failing{set: broken}, "x", budget.Limits{})
 	require.NoError(t, err)
 	m := modelFunc(func() (*schema.Message, error) { panic("a call that cannot be written down is not made") })
-	err = adktest.Ask(budget.NewContext(t.Context(), account), t, agentOf(t, m, made[*schema.Message](t, budget.Config{})), "hi").Err()
+	err = adktest.Ask(budget.NewContext(t.Context(), account), t, agentOf(t, m, made[*schema.Message](t, budget.Config{})),
+		"hi").Err()
 	require.ErrorIs(t, err, broken)
 }

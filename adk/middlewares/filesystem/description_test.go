@@ -14,7 +14,8 @@ import (
 func TestDescriptions_PromiseOnlyWhatIsTrue(t *testing.T) {
 	for _, description := range []string{ReadFileToolDesc, WriteFileToolDesc, EditFileToolDesc,
 		ReadFileToolDescChinese, WriteFileToolDescChinese, EditFileToolDescChinese} {
-		for _, promise := range []string{"will error", "will fail", "must have", "system-reminder", "reminder", "warning", "会报错", "将失败", "警告", "提醒"} {
+		for _, promise := range []string{"will error", "will fail", "must have", "system-reminder", "reminder", "warning",
+			"会报错", "将失败", "警告", "提醒"} {
 			require.NotContains(t, description, promise)
 		}
 	}
@@ -26,7 +27,9 @@ func TestDescriptions_PromiseOnlyWhatIsTrue(t *testing.T) {
 		return got
 	}
 	require.Equal(t, "Updated file /a", does("write_file", `{"file_path":"/a","content":"old"}`))
-	require.Equal(t, "Updated file /a", does("write_file", `{"file_path":"/a","content":"other"}`), "without reading it first")
-	require.Equal(t, "Successfully replaced the string in '/a'", does("edit_file", `{"file_path":"/a","old_string":"other","new_string":""}`))
+	require.Equal(t, "Updated file /a", does("write_file", `{"file_path":"/a","content":"other"}`),
+		"without reading it first")
+	require.Equal(t, "Successfully replaced the string in '/a'",
+		does("edit_file", `{"file_path":"/a","old_string":"other","new_string":""}`))
 	require.Equal(t, "     1\t", does("read_file", `{"file_path":"/a"}`), "an empty file has no notice in it")
 }

@@ -14,7 +14,8 @@ import (
 func Example() {
 	ctx := context.Background()
 	files := filesystem.NewInMemoryBackend()
-	if err := files.Write(ctx, &filesystem.WriteRequest{FilePath: "/todo.md", Content: "buy milk\nsell eggs"}); err != nil {
+	if err := files.Write(ctx, &filesystem.WriteRequest{FilePath: "/todo.md",
+		Content: "buy milk\nsell eggs"}); err != nil {
 		panic(err)
 	}
 	m, err := middleware.New(ctx, &middleware.MiddlewareConfig{

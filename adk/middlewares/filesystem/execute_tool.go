@@ -50,13 +50,14 @@ func executeSlot(c *MiddlewareConfig) slot {
 	switch {
 	case c.StreamingShell != nil:
 		s.build = func(info *schema.ToolInfo) tool.BaseTool {
-			return utils.NewStreamTool(info, func(ctx context.Context, in executeArguments) (*schema.StreamReader[string], error) {
-				output, err := c.StreamingShell.ExecuteStreaming(ctx, request(&in))
-				if err != nil || output == nil {
-					return nil, err
-				}
-				return new(commandOutput).follow(output), nil
-			})
+			return utils.NewStreamTool(info,
+				func(ctx context.Context, in executeArguments) (*schema.StreamReader[string], error) {
+					output, err := c.StreamingShell.ExecuteStreaming(ctx, request(&in))
+					if err != nil || output == nil {
+						return nil, err
+					}
+					return new(commandOutput).follow(output), nil
+				})
 		}
 	case c.Shell != nil:
 		s.build = invokable(func(ctx context.Context, in executeArguments) (string, error) {

@@ -29,7 +29,8 @@ func TestNewMiddleware_MakesAStructMiddleware(t *testing.T) {
 		WithoutLargeToolResultOffloading: true, GrepToolConfig: &ToolConfig{Disable: true}, CustomLsToolDesc: ptr("old")})
 	require.NoError(t, err)
 	require.Equal(t, "x", m.AdditionalInstruction)
-	require.Equal(t, []string{"ls", "read_file", "write_file", "edit_file", "glob", "execute"}, namesOf(t, m.AdditionalTools))
+	require.Equal(t, []string{"ls", "read_file", "write_file", "edit_file", "glob", "execute"},
+		namesOf(t, m.AdditionalTools))
 	require.Equal(t, "old", infoOf(t, m.AdditionalTools[0]).Desc)
 	require.Nil(t, m.WrapToolCall.Invokable)
 	require.Nil(t, m.WrapToolCall.Streamable)
@@ -44,7 +45,9 @@ func call(t *testing.T, c *Config, result string, fails error) (string, error) {
 	output, err := m.WrapToolCall.Invokable(func(context.Context, *compose.ToolInput) (*compose.ToolOutput, error) {
 		return &compose.ToolOutput{Result: result}, fails
 	})(t.Context(), input)
-	streamed, streamErr := m.WrapToolCall.Streamable(func(context.Context, *compose.ToolInput) (*compose.StreamToolOutput, error) {
+	streamed, streamErr := m.WrapToolCall.Streamable(func(
+		context.Context, *compose.ToolInput,
+	) (*compose.StreamToolOutput, error) {
 		half := len(result) / 2
 		return &compose.StreamToolOutput{Result: schema.StreamReaderFromArray([]string{result[:half], result[half:]})}, fails
 	})(t.Context(), input)
@@ -89,7 +92,8 @@ func TestOffload_Errors(t *testing.T) {
 	_, err := call(t, &Config{Backend: b, LargeToolResultOffloadingTokenLimit: 1}, long, boom)
 	require.Equal(t, boom, err)
 	_, err = call(t, &Config{Backend: b, LargeToolResultOffloadingTokenLimit: 1,
-		LargeToolResultOffloadingPathGen: func(context.Context, *compose.ToolInput) (string, error) { return "", boom }}, long, nil)
+		LargeToolResultOffloadingPathGen: func(context.Context, *compose.ToolInput) (string, error) { return "", boom }},
+		long, nil)
 	require.Equal(t, boom, err)
 	_, err = call(t, &Config{Backend: brokenBackend{}, LargeToolResultOffloadingTokenLimit: 1}, long, nil)
 	require.Equal(t, errBackend, err)
@@ -101,7 +105,9 @@ func TestOffload_Errors(t *testing.T) {
 // Rule batteries/OF-3.
 func TestOffload_Message(t *testing.T) {
 	c := &Config{Backend: filesystem.NewInMemoryBackend(), LargeToolResultOffloadingTokenLimit: 1,
-		LargeToolResultOffloadingPathGen: func(_ context.Context, in *compose.ToolInput) (string, error) { return "/r/" + in.Name, nil }}
+		LargeToolResultOffloadingPathGen: func(_ context.Context, in *compose.ToolInput) (string, error) {
+			return "/r/" + in.Name, nil
+		}}
 	for _, language := range []adk.Language{adk.LanguageEnglish, adk.LanguageChinese} {
 		require.NoError(t, adk.SetLanguage(language))
 		t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })

@@ -33,7 +33,9 @@ func (s *fakeShell) Execute(_ context.Context, in *filesystem.ExecuteRequest) (*
 // fakeStreamingShell streams whatever run gives.
 type fakeStreamingShell func() (*schema.StreamReader[*filesystem.ExecuteResponse], error)
 
-func (s fakeStreamingShell) ExecuteStreaming(context.Context, *filesystem.ExecuteRequest) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
+func (s fakeStreamingShell) ExecuteStreaming(
+	context.Context, *filesystem.ExecuteRequest,
+) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
 	return s()
 }
 
@@ -127,10 +129,12 @@ func TestValidate_InvalidConfig(t *testing.T) {
 		{"nothing", &MiddlewareConfig{}, &Config{}, "backend should not be nil"},
 		{"nil pointer", &MiddlewareConfig{Backend: nilBackend}, &Config{Backend: nilBackend}, "backend should not be nil"},
 		{"both shells", &MiddlewareConfig{Backend: b, Shell: &fakeShell{}, StreamingShell: chunks{{}}},
-			&Config{Backend: b, Shell: &fakeShell{}, StreamingShell: chunks{{}}}, "shell and streaming shell should not be both set"},
+			&Config{Backend: b, Shell: &fakeShell{}, StreamingShell: chunks{{}}},
+			"shell and streaming shell should not be both set"},
 		{"nil shell", &MiddlewareConfig{Backend: b, Shell: nilShell}, &Config{Backend: b, Shell: nilShell},
 			"shell should not be a nil pointer: leave it out instead"},
-		{"nil streaming shell", &MiddlewareConfig{Backend: b, StreamingShell: streaming}, &Config{Backend: b, StreamingShell: streaming},
+		{"nil streaming shell", &MiddlewareConfig{Backend: b, StreamingShell: streaming},
+			&Config{Backend: b, StreamingShell: streaming},
 			"streaming shell should not be a nil pointer: leave it out instead"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,7 +157,8 @@ func TestTools_Order(t *testing.T) {
 	b := filesystem.NewInMemoryBackend()
 	require.Equal(t, six, namesOf(t, toolsOf(t, &MiddlewareConfig{Backend: b})))
 	require.Equal(t, append(six, "execute"), namesOf(t, toolsOf(t, &MiddlewareConfig{Backend: b, Shell: &fakeShell{}})))
-	require.Equal(t, []string{"execute"}, namesOf(t, toolsOf(t, &MiddlewareConfig{Shell: &fakeShell{}})), "a shell is enough")
+	require.Equal(t, []string{"execute"}, namesOf(t, toolsOf(t, &MiddlewareConfig{Shell: &fakeShell{}})),
+		"a shell is enough")
 	require.Equal(t, []string{"mine", "execute"}, namesOf(t, toolsOf(t, &MiddlewareConfig{Shell: &fakeShell{},
 		LsToolConfig: &ToolConfig{CustomTool: adktest.NewTool("mine")}})), "and a tool that needs no backend")
 }
@@ -176,7 +181,8 @@ func TestTools_NameAndDescriptionByConfig(t *testing.T) {
 		{name: "legacy empty", legacy: ptr(""), wantName: "ls", wantDesc: ListFilesToolDesc},
 		{name: "both", config: &ToolConfig{Desc: ptr("new")}, legacy: ptr("old"), wantName: "ls", wantDesc: "new"},
 		{name: "name", config: &ToolConfig{Name: "list"}, legacy: ptr("old"), wantName: "list", wantDesc: "old"},
-		{name: "custom", config: &ToolConfig{Name: "list", Desc: ptr("x"), CustomTool: custom}, wantName: "mine", wantDesc: "a tool of a test", wantCustom: true},
+		{name: "custom", config: &ToolConfig{Name: "list", Desc: ptr("x"), CustomTool: custom}, wantName: "mine",
+			wantDesc: "a tool of a test", wantCustom: true},
 		{name: "disabled", config: &ToolConfig{CustomTool: custom, Disable: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -205,7 +211,8 @@ func TestTools_NameAndDescriptionByConfig(t *testing.T) {
 // Rules batteries/B13.38, batteries/FM-3.
 func TestTools_EveryToolByItsOwnConfig(t *testing.T) {
 	c := &MiddlewareConfig{Backend: filesystem.NewInMemoryBackend(), Shell: &fakeShell{}}
-	for i, field := range []**ToolConfig{&c.LsToolConfig, &c.ReadFileToolConfig, &c.WriteFileToolConfig, &c.EditFileToolConfig,
+	for i, field := range []**ToolConfig{&c.LsToolConfig, &c.ReadFileToolConfig, &c.WriteFileToolConfig,
+		&c.EditFileToolConfig,
 		&c.GlobToolConfig, &c.GrepToolConfig} {
 		*field = &ToolConfig{Name: string(rune('a' + i))}
 	}
@@ -226,7 +233,8 @@ func TestTools_DescriptionsInChinese(t *testing.T) {
 	require.NoError(t, adk.SetLanguage(adk.LanguageChinese))
 	t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })
 	tools := toolsOf(t, &MiddlewareConfig{Backend: filesystem.NewInMemoryBackend(), Shell: &fakeShell{}})
-	for i, want := range []string{ListFilesToolDescChinese, ReadFileToolDescChinese, WriteFileToolDescChinese, EditFileToolDescChinese,
+	for i, want := range []string{ListFilesToolDescChinese, ReadFileToolDescChinese, WriteFileToolDescChinese,
+		EditFileToolDescChinese,
 		GlobToolDescChinese, GrepToolDescChinese, ExecuteToolDescChinese} {
 		require.Equal(t, want, infoOf(t, tools[i]).Desc)
 	}
@@ -235,10 +243,12 @@ func TestTools_DescriptionsInChinese(t *testing.T) {
 // Rule batteries/B13.34.
 func TestTools_OnlyWhatIsNeededIsRequired(t *testing.T) {
 	want := map[string][]string{ // required parameters
-		"ls": {}, "read_file": {"file_path"}, "write_file": {"content", "file_path"}, "edit_file": {"file_path", "new_string", "old_string"},
-		"glob": {"pattern"}, "grep": {"pattern"}, "execute": {"command"},
+		"ls": {}, "read_file": {"file_path"}, "write_file": {"content", "file_path"},
+		"edit_file": {"file_path", "new_string", "old_string"},
+		"glob":      {"pattern"}, "grep": {"pattern"}, "execute": {"command"},
 	}
-	for _, b := range toolsOf(t, &MiddlewareConfig{Backend: filesystem.NewInMemoryBackend(), Shell: &fakeShell{}, BackgroundCommands: true}) {
+	for _, b := range toolsOf(t, &MiddlewareConfig{Backend: filesystem.NewInMemoryBackend(), Shell: &fakeShell{},
+		BackgroundCommands: true}) {
 		info := infoOf(t, b)
 		s, err := info.ToJSONSchema()
 		require.NoError(t, err)
@@ -292,7 +302,8 @@ func TestAgent_BothKindsOfMessage(t *testing.T) {
 }
 
 func testAgent[M adk.MessageType](t *testing.T) {
-	m, err := NewTyped[M](t.Context(), &MiddlewareConfig{Backend: stored(t, map[string]string{"/notes/a.txt": "one\ntwo"})})
+	m, err := NewTyped[M](t.Context(),
+		&MiddlewareConfig{Backend: stored(t, map[string]string{"/notes/a.txt": "one\ntwo"})})
 	require.NoError(t, err)
 	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{
 		Name: "clerk",
@@ -325,8 +336,9 @@ func testPassThrough[M adk.MessageType](t *testing.T) {
 		Model: adktest.NewTypedModel[M](t,
 			adktest.Calls(adktest.Call("whole", "{}"), adktest.Call("streamed", "{}")),
 			adktest.Says("Done.").SeeingLast("tool whole#call_1: "+long, "tool streamed#call_2: "+long)),
-		ToolsConfig: adktest.Tools(adktest.NewTool("whole", adktest.Says(long)), adktest.NewStreamTool("streamed", adktest.Says(long))),
-		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{m},
+		ToolsConfig: adktest.Tools(adktest.NewTool("whole", adktest.Says(long)),
+			adktest.NewStreamTool("streamed", adktest.Says(long))),
+		Handlers: []adk.TypedChatModelAgentMiddleware[M]{m},
 	})
 	require.NoError(t, err)
 	adktest.AskStreaming(t.Context(), t, agent, "Go.").ExpectText("Done.")

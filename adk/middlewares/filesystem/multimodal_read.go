@@ -56,9 +56,11 @@ func outputPart(part *filesystem.FileContentPart) (out schema.ToolOutputPart, er
 	media := schema.MessagePartCommon{Base64Data: &data, MIMEType: part.MIMEType}
 	switch part.Type {
 	case filesystem.FileContentPartTypeImage:
-		return schema.ToolOutputPart{Type: schema.ToolPartTypeImage, Image: &schema.ToolOutputImage{MessagePartCommon: media}}, nil
+		return schema.ToolOutputPart{Type: schema.ToolPartTypeImage,
+			Image: &schema.ToolOutputImage{MessagePartCommon: media}}, nil
 	case filesystem.FileContentPartTypePDF:
-		return schema.ToolOutputPart{Type: schema.ToolPartTypeFile, File: &schema.ToolOutputFile{MessagePartCommon: media}}, nil
+		return schema.ToolOutputPart{Type: schema.ToolPartTypeFile,
+			File: &schema.ToolOutputFile{MessagePartCommon: media}}, nil
 	}
 	return out, fmt.Errorf("unsupported FileContentPartType: %s", part.Type)
 }

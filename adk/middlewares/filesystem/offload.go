@@ -38,7 +38,8 @@ type offloader struct {
 }
 
 func newOffloader(c *Config) *offloader {
-	o := &offloader{backend: c.Backend, maxBytes: c.LargeToolResultOffloadingTokenLimit * bytesPerToken, path: c.LargeToolResultOffloadingPathGen}
+	o := &offloader{backend: c.Backend, maxBytes: c.LargeToolResultOffloadingTokenLimit * bytesPerToken,
+		path: c.LargeToolResultOffloadingPathGen}
 	if o.maxBytes <= 0 {
 		o.maxBytes = defaultOffloadTokens * bytesPerToken
 	}

@@ -102,7 +102,9 @@ type pictureBackend struct {
 	asked   []filesystem.MultiModalReadRequest
 }
 
-func (b *pictureBackend) MultiModalRead(_ context.Context, req *filesystem.MultiModalReadRequest) (*filesystem.MultiFileContent, error) {
+func (b *pictureBackend) MultiModalRead(
+	_ context.Context, req *filesystem.MultiModalReadRequest,
+) (*filesystem.MultiFileContent, error) {
 	b.asked = append(b.asked, *req)
 	return b.content, nil
 }
@@ -119,19 +121,30 @@ func TestMultiModalRead_Results(t *testing.T) {
 	}{
 		{name: "nothing", want: text("No content found at path: /f")},
 		{name: "no content", content: &filesystem.MultiFileContent{}, want: text("No content found at path: /f")},
-		{name: "text", content: &filesystem.MultiFileContent{FileContent: &FileContent{Content: "a\nb"}}, want: text("     1\ta\n     2\tb")},
-		{name: "image and pdf", content: &filesystem.MultiFileContent{FileContent: &FileContent{Content: "ignored"}, Parts: []filesystem.FileContentPart{
-			{Type: "image", MIMEType: "image/png", Data: []byte{1, 2}}, {Type: "pdf", MIMEType: "application/pdf", Data: []byte{1, 2}}}},
+		{name: "text", content: &filesystem.MultiFileContent{FileContent: &FileContent{Content: "a\nb"}},
+			want: text("     1\ta\n     2\tb")},
+		{name: "image and pdf", content: &filesystem.MultiFileContent{FileContent: &FileContent{Content: "ignored"},
+			Parts: []filesystem.FileContentPart{
+				{Type: "image", MIMEType: "image/png", Data: []byte{1, 2}},
+				{Type: "pdf", MIMEType: "application/pdf", Data: []byte{1, 2}}}},
 			want: &schema.ToolResult{Parts: []schema.ToolOutputPart{
-				{Type: "image", Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "image/png"}}},
-				{Type: "file", File: &schema.ToolOutputFile{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "application/pdf"}}}}}},
-		{name: "no data", content: &filesystem.MultiFileContent{Parts: []filesystem.FileContentPart{{Type: "image"}}}, err: "FileContentPart.Data is empty for type image"},
-		{name: "no type", content: &filesystem.MultiFileContent{Parts: []filesystem.FileContentPart{{Type: "odd", Data: []byte{1}}}}, err: "FileContentPart.MIMEType is empty for type odd"},
-		{name: "odd", content: &filesystem.MultiFileContent{Parts: []filesystem.FileContentPart{{Type: "odd", MIMEType: "x/y", Data: []byte{1}}}}, err: "unsupported FileContentPartType: odd"},
+				{Type: "image", Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data,
+					MIMEType: "image/png"}}},
+				{Type: "file", File: &schema.ToolOutputFile{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data,
+					MIMEType: "application/pdf"}}}}}},
+		{name: "no data", content: &filesystem.MultiFileContent{Parts: []filesystem.FileContentPart{{Type: "image"}}},
+			err: "FileContentPart.Data is empty for type image"},
+		{name: "no type",
+			content: &filesystem.MultiFileContent{Parts: []filesystem.FileContentPart{{Type: "odd", Data: []byte{1}}}},
+			err:     "FileContentPart.MIMEType is empty for type odd"},
+		{name: "odd",
+			content: &filesystem.MultiFileContent{Parts: []filesystem.FileContentPart{{Type: "odd", MIMEType: "x/y",
+				Data: []byte{1}}}}, err: "unsupported FileContentPartType: odd"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := &pictureBackend{content: c.content}
-			read := toolNamed(t, &MiddlewareConfig{Backend: b, UseMultiModalRead: true}, "read_file").(tool.EnhancedInvokableTool)
+			read := toolNamed(t, &MiddlewareConfig{Backend: b, UseMultiModalRead: true},
+				"read_file").(tool.EnhancedInvokableTool)
 			got, err := read.InvokableRun(t.Context(), &schema.ToolArgument{Text: `{"file_path":"/f","pages":"1-20"}`})
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)
@@ -139,7 +152,9 @@ func TestMultiModalRead_Results(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
-			require.Equal(t, []filesystem.MultiModalReadRequest{{ReadRequest: ReadRequest{FilePath: "/f", Offset: 1, Limit: 2000}, Pages: "1-20"}}, b.asked)
+			require.Equal(t,
+				[]filesystem.MultiModalReadRequest{{ReadRequest: ReadRequest{FilePath: "/f", Offset: 1, Limit: 2000},
+					Pages: "1-20"}}, b.asked)
 		})
 	}
 }
@@ -149,7 +164,8 @@ func TestMultiModalRead_Pages(t *testing.T) {
 	format := `expected format like "3" or "1-10"`
 	for pages, want := range map[string]string{
 		"3": "", "900": "", "1-20": "", "5-5": "",
-		"1-": format, "-5": format, "0-5": format, "1-0": format, "abc": format, "1-abc": format, "0": format, "1-2-3": format, " 1": format,
+		"1-": format, "-5": format, "0-5": format, "1-0": format, "abc": format, "1-abc": format, "0": format,
+		"1-2-3": format, " 1": format,
 		"99999999999999999999": format,
 		"3-1":                  "end page must be >= start page", "1-21": "range exceeds maximum of 20 pages per request",
 	} {
@@ -180,17 +196,19 @@ func TestMultiModalRead_Construction(t *testing.T) {
 	require.Implements(t, (*tool.EnhancedInvokableTool)(nil), read)
 	require.Equal(t, ReadFileToolDesc+EnhancedReadFileDescSuffix, infoOf(t, read).Desc)
 	require.Contains(t, EnhancedReadFileDescSuffix, "multimodal")
-	custom := toolNamed(t, &MiddlewareConfig{Backend: &pictureBackend{}, UseMultiModalRead: true, CustomReadFileToolDesc: ptr("mine")}, "read_file")
+	custom := toolNamed(t, &MiddlewareConfig{Backend: &pictureBackend{}, UseMultiModalRead: true,
+		CustomReadFileToolDesc: ptr("mine")}, "read_file")
 	require.Equal(t, "mine", infoOf(t, custom).Desc)
 }
 
 // Rule batteries/FT-4.
 func TestGrep_Request(t *testing.T) {
 	for arguments, want := range map[string]GrepRequest{
-		`{"pattern":"p","path":"/d","glob":"*.go","type":"go","-i":true,"multiline":true}`: {Pattern: "p", Path: "/d", Glob: "*.go", FileType: "go", CaseInsensitive: true, EnableMultiline: true},
-		`{"pattern":"p","output_mode":"content","-A":1,"-B":2}`:                            {Pattern: "p", AfterLines: 1, BeforeLines: 2},
-		`{"pattern":"p","output_mode":"content","-A":1,"-B":2,"-C":3}`:                     {Pattern: "p", AfterLines: 3, BeforeLines: 3},
-		`{"pattern":"p","output_mode":"count","-C":3}`:                                     {Pattern: "p"},
+		`{"pattern":"p","path":"/d","glob":"*.go","type":"go","-i":true,"multiline":true}`: {Pattern: "p", Path: "/d",
+			Glob: "*.go", FileType: "go", CaseInsensitive: true, EnableMultiline: true},
+		`{"pattern":"p","output_mode":"content","-A":1,"-B":2}`:        {Pattern: "p", AfterLines: 1, BeforeLines: 2},
+		`{"pattern":"p","output_mode":"content","-A":1,"-B":2,"-C":3}`: {Pattern: "p", AfterLines: 3, BeforeLines: 3},
+		`{"pattern":"p","output_mode":"count","-C":3}`:                 {Pattern: "p"},
 	} {
 		b := &grepBackend{}
 		_, err := run(t, &MiddlewareConfig{Backend: b}, "grep", arguments)
@@ -225,16 +243,20 @@ func TestGrep_Output(t *testing.T) {
 		{arguments: `"output_mode":"content"`, want: "/m/a.go:9:a9\n/z/b.go:3:b3\n/z/b.go:4:b4\n/a/c.go:1:c1"},
 		{arguments: `"output_mode":"content","-n":false,"head_limit":1`, want: "/m/a.go:a9"},
 		{arguments: `"output_mode":"content","offset":1,"head_limit":2`, want: "/z/b.go:3:b3\n/z/b.go:4:b4"},
-		{arguments: `"output_mode":"content","offset":-1,"head_limit":-2`, want: "/m/a.go:9:a9\n/z/b.go:3:b3\n/z/b.go:4:b4\n/a/c.go:1:c1"},
+		{arguments: `"output_mode":"content","offset":-1,"head_limit":-2`,
+			want: "/m/a.go:9:a9\n/z/b.go:3:b3\n/z/b.go:4:b4\n/a/c.go:1:c1"},
 		{arguments: `"output_mode":"content","offset":9`, want: "No matches found"},
 		{arguments: `"output_mode":"content"`, none: true, want: "No matches found"},
 		{arguments: `"output_mode":"files_with_matches"`, want: "Found 3 files\n/m/a.go\n/z/b.go\n/a/c.go"},
 		{arguments: `"output_mode":"odd","offset":1,"head_limit":1`, want: "Found 3 files\n/z/b.go"},
 		{arguments: `"offset":9`, want: "Found 3 files\n"},
 		{arguments: `"head_limit":0`, none: true, want: "No files found"},
-		{arguments: `"output_mode":"count"`, want: "/a/c.go:1\n/m/a.go:1\n/z/b.go:2\n\nFound 4 total occurrences across 3 files."},
-		{arguments: `"output_mode":"count","offset":1,"head_limit":1`, want: "/m/a.go:1\n\nFound 4 total occurrences across 3 files."},
-		{arguments: `"output_mode":"count"`, none: true, want: "No matches found\n\nFound 0 total occurrences across 0 files."},
+		{arguments: `"output_mode":"count"`,
+			want: "/a/c.go:1\n/m/a.go:1\n/z/b.go:2\n\nFound 4 total occurrences across 3 files."},
+		{arguments: `"output_mode":"count","offset":1,"head_limit":1`,
+			want: "/m/a.go:1\n\nFound 4 total occurrences across 3 files."},
+		{arguments: `"output_mode":"count"`, none: true,
+			want: "No matches found\n\nFound 0 total occurrences across 0 files."},
 	} {
 		b := &grepBackend{matches: three}
 		if c.none {
@@ -244,7 +266,8 @@ func TestGrep_Output(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, got, c.arguments)
 	}
-	got, err := run(t, &MiddlewareConfig{Backend: &grepBackend{matches: three[1:2]}}, "grep", `{"pattern":"p","output_mode":"count"}`)
+	got, err := run(t, &MiddlewareConfig{Backend: &grepBackend{matches: three[1:2]}}, "grep",
+		`{"pattern":"p","output_mode":"count"}`)
 	require.NoError(t, err)
 	require.Equal(t, "/a/c.go:1\n\nFound 1 total occurrence across 1 file.", got)
 	got, err = run(t, &MiddlewareConfig{Backend: &grepBackend{matches: three[1:2]}}, "grep", `{"pattern":"p"}`)
@@ -288,7 +311,8 @@ func TestExecute_ShowsExitCodeAndTruncation(t *testing.T) {
 func TestExecute_Background(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
 		shell := &fakeShell{}
-		_, err := run(t, &MiddlewareConfig{Shell: shell, BackgroundCommands: allowed}, "execute", `{"command":"x","run_in_background":true}`)
+		_, err := run(t, &MiddlewareConfig{Shell: shell, BackgroundCommands: allowed}, "execute",
+			`{"command":"x","run_in_background":true}`)
 		require.NoError(t, err)
 		require.Equal(t, []filesystem.ExecuteRequest{{Command: "x", RunInBackendGround: allowed}}, shell.asked)
 	}
@@ -296,7 +320,9 @@ func TestExecute_Background(t *testing.T) {
 
 type chunks []*filesystem.ExecuteResponse
 
-func (c chunks) ExecuteStreaming(context.Context, *filesystem.ExecuteRequest) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
+func (c chunks) ExecuteStreaming(
+	context.Context, *filesystem.ExecuteRequest,
+) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
 	return schema.StreamReaderFromArray(c), nil
 }
 
@@ -329,11 +355,17 @@ func TestExecute_StreamingErrors(t *testing.T) {
 	shell := func(f fakeStreamingShell) tool.StreamableTool {
 		return toolNamed(t, &MiddlewareConfig{StreamingShell: f}, "execute").(tool.StreamableTool)
 	}
-	_, err := shell(func() (*schema.StreamReader[*filesystem.ExecuteResponse], error) { return nil, boom }).StreamableRun(t.Context(), `{}`)
+	_, err := shell(func() (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
+		return nil, boom
+	}).StreamableRun(t.Context(), `{}`)
 	require.ErrorIs(t, err, boom)
-	_, err = shell(func() (*schema.StreamReader[*filesystem.ExecuteResponse], error) { return nil, nil }).StreamableRun(t.Context(), `{}`)
+	_, err = shell(func() (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
+		return nil, nil
+	}).StreamableRun(t.Context(), `{}`)
 	require.ErrorContains(t, err, "neither a stream nor an error")
-	_, err = shell(func() (*schema.StreamReader[*filesystem.ExecuteResponse], error) { panic(boom) }).StreamableRun(t.Context(), `{}`)
+	_, err = shell(func() (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
+		panic(boom)
+	}).StreamableRun(t.Context(), `{}`)
 	require.ErrorIs(t, err, boom)
 
 	// An error in the stream is the last that comes.
@@ -368,7 +400,8 @@ func TestExecute_ClosingTheResultStopsTheCommand(t *testing.T) {
 		}
 	}()
 	b := toolNamed(t, &MiddlewareConfig{StreamingShell: fakeStreamingShell(
-		func() (*schema.StreamReader[*filesystem.ExecuteResponse], error) { return r, nil })}, "execute").(tool.StreamableTool)
+		func() (*schema.StreamReader[*filesystem.ExecuteResponse], error) { return r, nil })},
+		"execute").(tool.StreamableTool)
 	s, err := b.StreamableRun(t.Context(), `{"command":"yes"}`)
 	require.NoError(t, err)
 	_, err = s.Recv()

@@ -23,7 +23,9 @@ func TestPatch_AnswersOpenCallsInCallOrder(t *testing.T) {
 
 func testPatch[M adk.MessageType](t *testing.T) {
 	m, err := patchtoolcalls.NewTyped[M](t.Context(), &patchtoolcalls.Config{
-		PatchedContentGenerator: func(_ context.Context, name, id string) (string, error) { return "none of " + name + " " + id, nil }})
+		PatchedContentGenerator: func(_ context.Context, name, id string) (string, error) {
+			return "none of " + name + " " + id, nil
+		}})
 	require.NoError(t, err)
 	many := make([]string, 20)
 	manyWant := []string{"user: hi", ""}
@@ -36,14 +38,21 @@ func testPatch[M adk.MessageType](t *testing.T) {
 		in   []M
 		want []string // nil: the same state
 	}{
-		"empty":                {},
-		"nothing is missing":   {in: []M{messagetest.User[M]("hi"), messagetest.Calling[M]("a", "b"), messagetest.Result[M]("b", "ok"), messagetest.Result[M]("a", "ok")}},
-		"nil messages":         {in: []M{*new(M), messagetest.User[M]("hi")}},
-		"all are missing":      {[]M{messagetest.User[M]("hi"), messagetest.Calling[M](many...)}, manyWant},
-		"one is missing":       {[]M{messagetest.User[M]("hi"), messagetest.Calling[M]("a", "b"), messagetest.Result[M]("a", "ok")}, []string{"user: hi", "assistant: [t#a {}] [t#b {}]", "tool t#b: none of t b", "tool t#a: ok"}},
-		"a user comes between": {[]M{messagetest.Calling[M]("a"), messagetest.User[M]("stop"), messagetest.Result[M]("a", "ok")}, []string{"assistant: [t#a {}]", "tool t#a: none of t a", "user: stop", "tool t#a: ok"}},
-		"in two places": {[]M{messagetest.Calling[M]("a"), messagetest.User[M]("x"), messagetest.Calling[M]("b", "c"), messagetest.Result[M]("b", "ok"), messagetest.User[M]("y")},
-			[]string{"assistant: [t#a {}]", "tool t#a: none of t a", "user: x", "assistant: [t#b {}] [t#c {}]", "tool t#c: none of t c", "tool t#b: ok", "user: y"}},
+		"empty": {},
+		"nothing is missing": {in: []M{messagetest.User[M]("hi"), messagetest.Calling[M]("a", "b"),
+			messagetest.Result[M]("b", "ok"), messagetest.Result[M]("a", "ok")}},
+		"nil messages":    {in: []M{*new(M), messagetest.User[M]("hi")}},
+		"all are missing": {[]M{messagetest.User[M]("hi"), messagetest.Calling[M](many...)}, manyWant},
+		"one is missing": {[]M{messagetest.User[M]("hi"), messagetest.Calling[M]("a", "b"),
+			messagetest.Result[M]("a", "ok")},
+			[]string{"user: hi", "assistant: [t#a {}] [t#b {}]", "tool t#b: none of t b", "tool t#a: ok"}},
+		"a user comes between": {[]M{messagetest.Calling[M]("a"), messagetest.User[M]("stop"),
+			messagetest.Result[M]("a", "ok")},
+			[]string{"assistant: [t#a {}]", "tool t#a: none of t a", "user: stop", "tool t#a: ok"}},
+		"in two places": {[]M{messagetest.Calling[M]("a"), messagetest.User[M]("x"), messagetest.Calling[M]("b", "c"),
+			messagetest.Result[M]("b", "ok"), messagetest.User[M]("y")},
+			[]string{"assistant: [t#a {}]", "tool t#a: none of t a", "user: x", "assistant: [t#b {}] [t#c {}]",
+				"tool t#c: none of t c", "tool t#b: ok", "user: y"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := strings.Join(adktest.Lines(c.in), "\n")
@@ -86,11 +95,13 @@ func TestPatch_Messages(t *testing.T) {
 	content := func(context.Context, string, string) (string, error) { return "gone", nil }
 	ordinary, err := patchtoolcalls.New(t.Context(), &patchtoolcalls.Config{PatchedContentGenerator: content})
 	require.NoError(t, err)
-	_, got, err := ordinary.BeforeModelRewriteState(t.Context(), &adk.ChatModelAgentState{Messages: []*schema.Message{messagetest.Calling[*schema.Message]("a")}}, nil)
+	_, got, err := ordinary.BeforeModelRewriteState(t.Context(),
+		&adk.ChatModelAgentState{Messages: []*schema.Message{messagetest.Calling[*schema.Message]("a")}}, nil)
 	require.NoError(t, err)
 	require.Equal(t, schema.ToolMessage("gone", "a", schema.WithToolName("t")), got.Messages[1])
 
-	agentic, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(), &patchtoolcalls.Config{PatchedContentGenerator: content})
+	agentic, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(),
+		&patchtoolcalls.Config{PatchedContentGenerator: content})
 	require.NoError(t, err)
 	_, patched, err := agentic.BeforeModelRewriteState(t.Context(), &adk.TypedChatModelAgentState[*schema.AgenticMessage]{
 		Messages: []*schema.AgenticMessage{messagetest.Calling[*schema.AgenticMessage]("a", "b")}}, nil)
@@ -101,7 +112,8 @@ func TestPatch_Messages(t *testing.T) {
 	require.Len(t, result.ContentBlocks, 1)
 	require.Equal(t, schema.ContentBlockTypeFunctionToolResult, result.ContentBlocks[0].Type)
 	require.Equal(t, &schema.FunctionToolResult{CallID: "a", Name: "t", Content: []*schema.FunctionToolResultContentBlock{
-		{Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: "gone"}}}}, result.ContentBlocks[0].FunctionToolResult)
+		{Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: "gone"}}}},
+		result.ContentBlocks[0].FunctionToolResult)
 }
 
 // Rule batteries/PT-5.
@@ -109,7 +121,8 @@ func TestPatch_AgenticBlocks(t *testing.T) {
 	m, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(), nil)
 	require.NoError(t, err)
 	asking := messagetest.Calling[*schema.AgenticMessage]("a", "s")
-	asking.ContentBlocks = append(asking.ContentBlocks, nil, &schema.ContentBlock{Type: schema.ContentBlockTypeFunctionToolCall})
+	asking.ContentBlocks = append(asking.ContentBlocks, nil,
+		&schema.ContentBlock{Type: schema.ContentBlockTypeFunctionToolCall})
 	state := &adk.TypedChatModelAgentState[*schema.AgenticMessage]{Messages: []*schema.AgenticMessage{asking, {
 		Role: schema.AgenticRoleTypeUser, ContentBlocks: []*schema.ContentBlock{nil,
 			schema.NewContentBlock(&schema.ToolSearchFunctionToolResult{CallID: "s"}),
@@ -136,7 +149,10 @@ func TestPatch_Content(t *testing.T) {
 	require.Contains(t, got.Messages[1].Content, "取消")
 
 	boom := errors.New("boom")
-	m, err = patchtoolcalls.New(t.Context(), &patchtoolcalls.Config{PatchedContentGenerator: func(context.Context, string, string) (string, error) { return "", boom }})
+	m, err = patchtoolcalls.New(t.Context(),
+		&patchtoolcalls.Config{PatchedContentGenerator: func(context.Context, string, string) (string, error) {
+			return "", boom
+		}})
 	require.NoError(t, err)
 	ctx, _, err := m.BeforeModelRewriteState(t.Context(), state, nil)
 	require.ErrorIs(t, err, boom)
@@ -147,11 +163,15 @@ func TestPatch_InARun(t *testing.T) {
 	m, err := patchtoolcalls.New(t.Context(), nil)
 	require.NoError(t, err)
 	model := adktest.NewModel(t, adktest.Says("fine").Seeing("user: weather?", "assistant: [t#a {}]",
-		"tool t#a: The call of tool t with id a was cancelled: another message arrived before it finished.", "user: never mind"))
-	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Model: model, Handlers: []adk.ChatModelAgentMiddleware{m}})
+		"tool t#a: The call of tool t with id a was cancelled: another message arrived before it finished.",
+		"user: never mind"))
+	agent, err := adk.NewChatModelAgent(t.Context(),
+		&adk.ChatModelAgentConfig{Name: "a", Model: model, Handlers: []adk.ChatModelAgentMiddleware{m}})
 	require.NoError(t, err)
 	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent})
-	adktest.Collect(t, runner.Run(t.Context(), []adk.Message{schema.UserMessage("weather?"), messagetest.Calling[*schema.Message]("a"), schema.UserMessage("never mind")})).
+	adktest.Collect(t, runner.Run(t.Context(),
+		[]adk.Message{schema.UserMessage("weather?"), messagetest.Calling[*schema.Message]("a"),
+			schema.UserMessage("never mind")})).
 		ExpectText("fine")
 }
 
@@ -187,7 +207,8 @@ func TestResults_RemovedMarkedOrRefused(t *testing.T) {
 func testResults[M adk.MessageType](t *testing.T) {
 	history := []M{
 		messagetest.Result[M]("lost", "of nobody"),
-		messagetest.Calling[M]("a", "b"), messagetest.Result[M]("a", "first"), messagetest.Result[M]("a", "second"), messagetest.Result[M]("x", "of nobody"),
+		messagetest.Calling[M]("a", "b"), messagetest.Result[M]("a", "first"), messagetest.Result[M]("a", "second"),
+		messagetest.Result[M]("x", "of nobody"),
 		messagetest.User[M]("hi"), messagetest.Result[M]("b", "too late"),
 	}
 	const calls, gap = "assistant: [t#a {}] [t#b {}]", "tool t#b: The call of tool t with id b was cancelled: another message arrived before it finished."
@@ -195,10 +216,16 @@ func testResults[M adk.MessageType](t *testing.T) {
 		conf patchtoolcalls.Config
 		want []string
 	}{
-		"orphans":    {patchtoolcalls.Config{RemoveOrphanResults: true}, []string{calls, gap, "tool t#a: first", "tool t#a: second", "user: hi"}},
-		"duplicates": {patchtoolcalls.Config{RemoveDuplicateResults: true, MarkSynthetic: true}, []string{"tool t#lost: of nobody", calls, gap, "tool t#a: first", "tool t#x: of nobody", "user: hi", "tool t#b: too late"}},
-		"both":       {patchtoolcalls.Config{RemoveOrphanResults: true, RemoveDuplicateResults: true}, []string{calls, gap, "tool t#a: first", "user: hi"}},
-		"neither":    {patchtoolcalls.Config{}, []string{"tool t#lost: of nobody", calls, gap, "tool t#a: first", "tool t#a: second", "tool t#x: of nobody", "user: hi", "tool t#b: too late"}},
+		"orphans": {patchtoolcalls.Config{RemoveOrphanResults: true},
+			[]string{calls, gap, "tool t#a: first", "tool t#a: second", "user: hi"}},
+		"duplicates": {patchtoolcalls.Config{RemoveDuplicateResults: true, MarkSynthetic: true},
+			[]string{"tool t#lost: of nobody", calls, gap, "tool t#a: first", "tool t#x: of nobody", "user: hi",
+				"tool t#b: too late"}},
+		"both": {patchtoolcalls.Config{RemoveOrphanResults: true, RemoveDuplicateResults: true},
+			[]string{calls, gap, "tool t#a: first", "user: hi"}},
+		"neither": {patchtoolcalls.Config{},
+			[]string{"tool t#lost: of nobody", calls, gap, "tool t#a: first", "tool t#a: second", "tool t#x: of nobody",
+				"user: hi", "tool t#b: too late"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := patchtoolcalls.NewTyped[M](t.Context(), &c.conf)
@@ -236,13 +263,15 @@ func testResults[M adk.MessageType](t *testing.T) {
 
 // One agentic message may have several results, and a text beside them.
 func TestResults_InsideAnAgenticMessage(t *testing.T) {
-	m, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(), &patchtoolcalls.Config{RemoveOrphanResults: true, RemoveDuplicateResults: true})
+	m, err := patchtoolcalls.NewTyped[*schema.AgenticMessage](t.Context(),
+		&patchtoolcalls.Config{RemoveOrphanResults: true, RemoveDuplicateResults: true})
 	require.NoError(t, err)
 	result := func(id string) *schema.ContentBlock {
 		return schema.NewContentBlock(&schema.FunctionToolResult{CallID: id, Name: "t"})
 	}
 	text := schema.NewContentBlock(&schema.UserInputText{Text: "and"})
-	mixed := &schema.AgenticMessage{Role: schema.AgenticRoleTypeUser, ContentBlocks: []*schema.ContentBlock{result("a"), text, result("a"), nil, result("x")}}
+	mixed := &schema.AgenticMessage{Role: schema.AgenticRoleTypeUser,
+		ContentBlocks: []*schema.ContentBlock{result("a"), text, result("a"), nil, result("x")}}
 	_, got, err := m.BeforeModelRewriteState(t.Context(), &adk.TypedChatModelAgentState[*schema.AgenticMessage]{
 		Messages: []*schema.AgenticMessage{messagetest.Calling[*schema.AgenticMessage]("a"), mixed}}, nil)
 	require.NoError(t, err)

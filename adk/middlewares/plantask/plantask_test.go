@@ -75,7 +75,8 @@ func (b *board) create(n int) *board {
 	b.t.Helper()
 	for i := range n {
 		s := string(rune('a' + i))
-		b.does("TaskCreate", fmt.Sprintf(`{"subject":%q,"description":"about %s"}`, s, s), fmt.Sprintf("Task #%d created successfully: %s", i+1, s))
+		b.does("TaskCreate", fmt.Sprintf(`{"subject":%q,"description":"about %s"}`, s, s),
+			fmt.Sprintf("Task #%d created successfully: %s", i+1, s))
 	}
 	return b
 }
@@ -101,7 +102,8 @@ func (b *board) files() (names []string) {
 func TestNew_InvalidConfigAndFourTools(t *testing.T) {
 	var nilBackend *filesystem.InMemoryBackend
 	for want, c := range map[string]*Config{
-		"config is required": nil, "backend is required": {BaseDir: "/tasks", Backend: nilBackend}, "baseDir is required": {Backend: filesystem.NewInMemoryBackend()},
+		"config is required": nil, "backend is required": {BaseDir: "/tasks", Backend: nilBackend},
+		"baseDir is required": {Backend: filesystem.NewInMemoryBackend()},
 	} {
 		m, err := New(t.Context(), c)
 		require.EqualError(t, err, want)
@@ -126,7 +128,8 @@ func TestNew_InvalidConfigAndFourTools(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"TaskCreate", "TaskGet", "TaskUpdate", "TaskList"}, names)
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _, _ = m.BeforeAgent(context.Background(), before) }), 4.0)
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _, _ = m.BeforeAgent(context.Background(), before) }),
+		4.0)
 }
 
 // Rule batteries/I-5.
@@ -149,14 +152,18 @@ func TestInfo_Language(t *testing.T) {
 // Rule batteries/PK-15.
 func TestInfo_Descriptions(t *testing.T) {
 	for desc, wants := range map[string][]string{
-		createDesc:        {"three steps or more", "several things", "plan mode", "When not to use it", "subject:", "description:", "activeForm: always", "metadata:", "Call TaskList before"},
-		getDesc:           {"everything", "Blocked by", "before you start"},
-		listDesc:          {"Lists all tasks", "how far the work is", "order of their IDs"},
-		updateDesc:        {"pending → in_progress → completed", "deleted removes", "only when all of it is done", "read it with TaskGet before", `{"taskId": "1", "status": "completed"}`, `"addBlockedBy": ["1"]`},
-		createDescChinese: {"三个或更多", "多项", "计划模式", "何时不使用", "subject：", "description：", "activeForm：务必", "metadata：", "先调用 TaskList"},
-		getDescChinese:    {"全部信息", "Blocked by", "开始之前"},
-		listDescChinese:   {"整体进度", "ID 从小到大"},
-		updateDescChinese: {"pending → in_progress → completed", "deleted 会", "全部完成后才能", "先用 TaskGet", `{"taskId": "1", "status": "completed"}`, `"addBlockedBy": ["1"]`},
+		createDesc: {"three steps or more", "several things", "plan mode", "When not to use it", "subject:",
+			"description:", "activeForm: always", "metadata:", "Call TaskList before"},
+		getDesc:  {"everything", "Blocked by", "before you start"},
+		listDesc: {"Lists all tasks", "how far the work is", "order of their IDs"},
+		updateDesc: {"pending → in_progress → completed", "deleted removes", "only when all of it is done",
+			"read it with TaskGet before", `{"taskId": "1", "status": "completed"}`, `"addBlockedBy": ["1"]`},
+		createDescChinese: {"三个或更多", "多项", "计划模式", "何时不使用", "subject：", "description：", "activeForm：务必", "metadata：",
+			"先调用 TaskList"},
+		getDescChinese:  {"全部信息", "Blocked by", "开始之前"},
+		listDescChinese: {"整体进度", "ID 从小到大"},
+		updateDescChinese: {"pending → in_progress → completed", "deleted 会", "全部完成后才能", "先用 TaskGet",
+			`{"taskId": "1", "status": "completed"}`, `"addBlockedBy": ["1"]`},
 	} {
 		for _, want := range wants {
 			require.Contains(t, desc, want)
@@ -168,15 +175,20 @@ func TestInfo_Descriptions(t *testing.T) {
 func TestCreate_StoresTheTaskUnderTheNextID(t *testing.T) {
 	b := newBoard(t, nil)
 	b.does("TaskCreate", `{"subject":"<b> & co","description":"d"}`, "Task #1 created successfully: <b> & co")
-	require.JSONEq(t, `{"id":"1","subject":"<b> & co","description":"d","status":"pending","blocks":[],"blockedBy":[]}`, b.file("1.json"))
-	b.does("TaskCreate", `{"subject":"s","description":"d","activeForm":"doing s","metadata":{"k":1}}`, "Task #2 created successfully: s")
-	require.JSONEq(t, `{"id":"2","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[],"activeForm":"doing s","metadata":{"k":1}}`, b.file("2.json"))
+	require.JSONEq(t, `{"id":"1","subject":"<b> & co","description":"d","status":"pending","blocks":[],"blockedBy":[]}`,
+		b.file("1.json"))
+	b.does("TaskCreate", `{"subject":"s","description":"d","activeForm":"doing s","metadata":{"k":1}}`,
+		"Task #2 created successfully: s")
+	require.JSONEq(t,
+		`{"id":"2","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[],"activeForm":"doing s","metadata":{"k":1}}`, b.file("2.json"))
 	require.Equal(t, "2", b.file(".highwatermark"))
 	b.fails("TaskCreate", `{"description":"d"}`, "validate subject failed")
 	b.fails("TaskCreate", `{`, "unmarshal arguments failed, err: ")
 
-	newBoard(t, map[string]string{".highwatermark": "41\n"}).does("TaskCreate", `{"subject":"s"}`, "Task #42 created successfully: s")
-	newBoard(t, map[string]string{".highwatermark": "odd"}).does("TaskCreate", `{"subject":"s"}`, "Task #1 created successfully: s")
+	newBoard(t, map[string]string{".highwatermark": "41\n"}).does("TaskCreate", `{"subject":"s"}`,
+		"Task #42 created successfully: s")
+	newBoard(t, map[string]string{".highwatermark": "odd"}).does("TaskCreate", `{"subject":"s"}`,
+		"Task #1 created successfully: s")
 	newBoard(t, map[string]string{"1.json": "{}"}).fails("TaskCreate", `{"subject":"s"}`, "task #1 already exists")
 }
 
@@ -184,8 +196,10 @@ func TestCreate_StoresTheTaskUnderTheNextID(t *testing.T) {
 func TestGet_ShowsTheTaskAndRefusesOddIDs(t *testing.T) {
 	b := newBoard(t, nil).create(1)
 	b.does("TaskGet", `{"taskId":"1"}`, `Task #1: a\nStatus: pending\nDescription: about a\n`)
-	b = newBoard(t, map[string]string{"7.json": `{"id":"9","subject":"s","description":"d","status":"in_progress","blocks":["3"],"blockedBy":["1","2"],"owner":"me"}`})
-	b.does("TaskGet", `{"taskId":"7"}`, `Task #7: s\nStatus: in_progress\nDescription: d\nBlocked by: #1, #2\nBlocks: #3\nOwner: me\n`)
+	b = newBoard(t,
+		map[string]string{"7.json": `{"id":"9","subject":"s","description":"d","status":"in_progress","blocks":["3"],"blockedBy":["1","2"],"owner":"me"}`})
+	b.does("TaskGet", `{"taskId":"7"}`,
+		`Task #7: s\nStatus: in_progress\nDescription: d\nBlocked by: #1, #2\nBlocks: #3\nOwner: me\n`)
 	b.fails("TaskGet", `{"taskId":"8"}`, "read task file /tasks/8.json failed, err: file not found")
 	for _, id := range []string{"", "../x", "abc", "1.5", "-1", " 1", "１"} {
 		b.fails("TaskGet", fmt.Sprintf(`{"taskId":%q}`, id), "validate task ID failed")
@@ -206,7 +220,8 @@ func TestList_SortsTasksByID(t *testing.T) {
 		"9.json":  `{"subject":"nine","status":"completed"}`,
 		"x.json":  "no task", "3.json.bak": "no task", "notes.md": "no task", "4/5.json": "no task", ".highwatermark": "10",
 	})
-	b.does("TaskList", `{}`, `#2 [in_progress] two [owner: me]\n#9 [completed] nine\n#10 [pending] ten [blocked by #2, #9]\n`)
+	b.does("TaskList", `{}`,
+		`#2 [in_progress] two [owner: me]\n#9 [completed] nine\n#10 [pending] ten [blocked by #2, #9]\n`)
 	b = newBoard(t, map[string]string{"1.json": "{"})
 	b.fails("TaskList", `{}`, "parse task file /tasks/1.json failed, err: ")
 }
@@ -214,9 +229,11 @@ func TestList_SortsTasksByID(t *testing.T) {
 // Rules batteries/PK-9, batteries/PK-12.
 func TestUpdate_Fields(t *testing.T) {
 	b := newBoard(t, nil).create(3)
-	b.does("TaskUpdate", `{"taskId":"1","owner":"me","metadata":{"a":1,"b":"x"},"addBlockedBy":["3"],"addBlocks":["2"],"status":"in_progress","activeForm":"f","description":"d","subject":"s"}`,
+	b.does("TaskUpdate",
+		`{"taskId":"1","owner":"me","metadata":{"a":1,"b":"x"},"addBlockedBy":["3"],"addBlocks":["2"],"status":"in_progress","activeForm":"f","description":"d","subject":"s"}`,
 		"Updated task #1 subject, description, activeForm, status, blocks, blockedBy, owner, metadata")
-	require.JSONEq(t, `{"id":"1","subject":"s","description":"d","status":"in_progress","blocks":["2"],"blockedBy":["3"],"activeForm":"f","owner":"me","metadata":{"a":1,"b":"x"}}`, b.file("1.json"))
+	require.JSONEq(t,
+		`{"id":"1","subject":"s","description":"d","status":"in_progress","blocks":["2"],"blockedBy":["3"],"activeForm":"f","owner":"me","metadata":{"a":1,"b":"x"}}`, b.file("1.json"))
 	b.does("TaskUpdate", `{"taskId":"1","subject":"","status":"pending"}`, "Updated task #1 status")
 	before := b.file("1.json")
 	b.does("TaskUpdate", `{"taskId":"1"}`, "Task #1 was not changed: no field was given")
@@ -231,7 +248,8 @@ func TestUpdate_Fields(t *testing.T) {
 func TestUpdate_Deleted(t *testing.T) {
 	b := newBoard(t, nil).create(3)
 	b.does("TaskUpdate", `{"taskId":"2","addBlocks":["3"],"addBlockedBy":["1"]}`, "Updated task #2 blocks, blockedBy")
-	b.does("TaskUpdate", `{"taskId":"2","status":"deleted","subject":"ignored","addBlocks":["x"]}`, "Updated task #2 deleted")
+	b.does("TaskUpdate", `{"taskId":"2","status":"deleted","subject":"ignored","addBlocks":["x"]}`,
+		"Updated task #2 deleted")
 	require.Equal(t, []string{".highwatermark", "1.json", "3.json"}, b.files())
 	require.Contains(t, b.file("1.json"), `"blocks":[]`)
 	require.Contains(t, b.file("3.json"), `"blockedBy":[]`)
@@ -333,11 +351,14 @@ func (f *failing) Delete(ctx context.Context, r *DeleteRequest) error {
 // Rule batteries/PK-14.
 func TestTools_BackendErrors(t *testing.T) {
 	for _, c := range []struct{ method, tool, arguments string }{
-		{"LsInfo", "TaskCreate", `{"subject":"s"}`}, {"Read", "TaskCreate", `{"subject":"s"}`}, {"Write", "TaskCreate", `{"subject":"s"}`},
+		{"LsInfo", "TaskCreate", `{"subject":"s"}`}, {"Read", "TaskCreate", `{"subject":"s"}`},
+		{"Write", "TaskCreate", `{"subject":"s"}`},
 		{"Read", "TaskGet", `{"taskId":"1"}`}, {"LsInfo", "TaskList", `{}`}, {"Read", "TaskList", `{}`},
 		{"Read", "TaskUpdate", `{"taskId":"1","subject":"s"}`}, {"Write", "TaskUpdate", `{"taskId":"1","subject":"s"}`},
-		{"Write", "TaskUpdate", `{"taskId":"1","addBlocks":["2"]}`}, {"Delete", "TaskUpdate", `{"taskId":"1","status":"deleted"}`},
-		{"LsInfo", "TaskUpdate", `{"taskId":"1","addBlocks":["2"]}`}, {"LsInfo", "TaskUpdate", `{"taskId":"1","status":"deleted"}`},
+		{"Write", "TaskUpdate", `{"taskId":"1","addBlocks":["2"]}`},
+		{"Delete", "TaskUpdate", `{"taskId":"1","status":"deleted"}`},
+		{"LsInfo", "TaskUpdate", `{"taskId":"1","addBlocks":["2"]}`},
+		{"LsInfo", "TaskUpdate", `{"taskId":"1","status":"deleted"}`},
 	} {
 		t.Run(c.method+" "+c.tool, func(t *testing.T) {
 			b := newBoard(t, nil).create(2)

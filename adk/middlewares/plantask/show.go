@@ -13,7 +13,8 @@ type getArguments struct {
 }
 
 func getParams() map[string]*schema.ParameterInfo {
-	return map[string]*schema.ParameterInfo{"taskId": param(schema.String, true, "ID of the task, such as 1", "任务的 ID，例如 1")}
+	return map[string]*schema.ParameterInfo{"taskId": param(schema.String, true, "ID of the task, such as 1",
+		"任务的 ID，例如 1")}
 }
 
 // get shows one task.

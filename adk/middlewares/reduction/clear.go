@@ -181,7 +181,8 @@ func (c *clearRun[M]) handle(
 		if how.backend == nil {
 			return nil, errNoClearBackend
 		}
-		c.files = append(c.files, file{how.backend, filesystem.WriteRequest{FilePath: done.OffloadFilePath, Content: done.OffloadContent}})
+		c.files = append(c.files, file{how.backend,
+			filesystem.WriteRequest{FilePath: done.OffloadFilePath, Content: done.OffloadContent}})
 	}
 	return done, nil
 }
@@ -220,7 +221,8 @@ func (m *middleware[M]) clearDefault(ctx context.Context, detail *ToolDetail, ca
 	if !slices.ContainsFunc(parts, texts) {
 		return nil, nil
 	}
-	result := &ClearResult{NeedClear: true, ToolArgument: detail.ToolArgument, ToolResult: &schema.ToolResult{Parts: parts}}
+	result := &ClearResult{NeedClear: true, ToolArgument: detail.ToolArgument,
+		ToolResult: &schema.ToolResult{Parts: parts}}
 	placeholder := clearedText()
 	if canWrite {
 		path, err := m.conf.GenClearOffloadFilePath(ctx, detail)

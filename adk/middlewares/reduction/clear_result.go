@@ -87,13 +87,17 @@ func blockPart(b *schema.FunctionToolResultContentBlock) schema.ToolOutputPart {
 	out := schema.ToolOutputPart{Extra: b.Extra}
 	switch {
 	case b.Image != nil:
-		out.Type, out.Image = schema.ToolPartTypeImage, &schema.ToolOutputImage{MessagePartCommon: media(&b.Image.URL, &b.Image.Base64Data, b.Image.MIMEType)}
+		out.Type, out.Image = schema.ToolPartTypeImage, &schema.ToolOutputImage{MessagePartCommon: media(&b.Image.URL,
+			&b.Image.Base64Data, b.Image.MIMEType)}
 	case b.Audio != nil:
-		out.Type, out.Audio = schema.ToolPartTypeAudio, &schema.ToolOutputAudio{MessagePartCommon: media(&b.Audio.URL, &b.Audio.Base64Data, b.Audio.MIMEType)}
+		out.Type, out.Audio = schema.ToolPartTypeAudio, &schema.ToolOutputAudio{MessagePartCommon: media(&b.Audio.URL,
+			&b.Audio.Base64Data, b.Audio.MIMEType)}
 	case b.Video != nil:
-		out.Type, out.Video = schema.ToolPartTypeVideo, &schema.ToolOutputVideo{MessagePartCommon: media(&b.Video.URL, &b.Video.Base64Data, b.Video.MIMEType)}
+		out.Type, out.Video = schema.ToolPartTypeVideo, &schema.ToolOutputVideo{MessagePartCommon: media(&b.Video.URL,
+			&b.Video.Base64Data, b.Video.MIMEType)}
 	case b.File != nil:
-		out.Type, out.File = schema.ToolPartTypeFile, &schema.ToolOutputFile{MessagePartCommon: media(&b.File.URL, &b.File.Base64Data, b.File.MIMEType)}
+		out.Type, out.File = schema.ToolPartTypeFile, &schema.ToolOutputFile{MessagePartCommon: media(&b.File.URL,
+			&b.File.Base64Data, b.File.MIMEType)}
 	default:
 		out.Type = schema.ToolPartTypeText
 		if b.Text != nil {
@@ -180,7 +184,8 @@ func replaceAgentic(
 
 // contentOf is a part in agentic form.
 func contentOf(part schema.MessageInputPart) []*schema.FunctionToolResultContentBlock {
-	agentic := compose.AgenticToolMessage(&schema.Message{Role: schema.Tool, UserInputMultiContent: []schema.MessageInputPart{part}})
+	agentic := compose.AgenticToolMessage(&schema.Message{Role: schema.Tool,
+		UserInputMultiContent: []schema.MessageInputPart{part}})
 	for _, b := range agentic.ContentBlocks {
 		if b != nil && b.FunctionToolResult != nil {
 			return b.FunctionToolResult.Content

@@ -94,7 +94,8 @@ func TestClear_PlaceholdersAreNotOffloaded(t *testing.T) {
 	f := files{}
 	do := clearing(t, &reduction.Config{Backend: f, TokenCounter: perMessage[*schema.Message], MaxTokensForClear: 1})
 	placeholder := fmt.Sprintf(savedTo, "c0")
-	do(messagetest.Calling[*schema.Message]("c0"), messagetest.Result[*schema.Message]("c0", placeholder), messagetest.Calling[*schema.Message]("c1"))
+	do(messagetest.Calling[*schema.Message]("c0"), messagetest.Result[*schema.Message]("c0", placeholder),
+		messagetest.Calling[*schema.Message]("c1"))
 	require.Empty(t, f)
 }
 
@@ -103,12 +104,16 @@ func TestClear_WithoutBackend(t *testing.T) {
 }
 
 func testClearWithoutBackend[M adk.MessageType](t *testing.T) {
-	conf := &reduction.TypedConfig[M]{SkipTruncation: true, TokenCounter: perMessage[M], MaxTokensForClear: 1, ClearExcludeTools: []string{"keep"}}
+	conf := &reduction.TypedConfig[M]{SkipTruncation: true, TokenCounter: perMessage[M], MaxTokensForClear: 1,
+		ClearExcludeTools: []string{"keep"}}
 	keep := schema.ToolCall{ID: "k", Function: schema.FunctionCall{Name: "keep"}}
-	got, _ := clearing(t, conf)(messagetest.Assistant[M]("", messagetest.Call("a"), keep, messagetest.Call("missing"), messagetest.Call("b")),
-		messagetest.Result[M]("b", "rb"), messagetest.Result[M]("k", "rk"), messagetest.Result[M]("a", "ra"), messagetest.User[M]("u"),
+	got, _ := clearing(t, conf)(messagetest.Assistant[M]("", messagetest.Call("a"), keep, messagetest.Call("missing"),
+		messagetest.Call("b")),
+		messagetest.Result[M]("b", "rb"), messagetest.Result[M]("k", "rk"), messagetest.Result[M]("a", "ra"),
+		messagetest.User[M]("u"),
 		messagetest.Result[M]("missing", "too late"), messagetest.Calling[M]("last"))
-	require.Equal(t, []string{"tool t#b: [Old tool result content cleared]", "tool t#k: rk", "tool t#a: [Old tool result content cleared]", "user: u", "tool t#missing: too late"}, got[1:6])
+	require.Equal(t, []string{"tool t#b: [Old tool result content cleared]", "tool t#k: rk",
+		"tool t#a: [Old tool result content cleared]", "user: u", "tool t#missing: too late"}, got[1:6])
 }
 
 // Rules batteries/RC-1, batteries/RC-11.
@@ -119,8 +124,11 @@ func TestClear_OwnHandler(t *testing.T) {
 func testClearOwnHandler[M adk.MessageType](t *testing.T) {
 	answer := &reduction.ClearResult{NeedClear: true, ToolArgument: &schema.ToolArgument{Text: `{"short":1}`},
 		ToolResult: &schema.ToolResult{Parts: []schema.ToolOutputPart{text("gone")}}}
-	conf := &reduction.TypedConfig[M]{SkipTruncation: true, SkipClear: true, TokenCounter: perMessage[M], MaxTokensForClear: 1,
-		ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {ClearHandler: func(_ context.Context, d *reduction.ToolDetail) (*reduction.ClearResult, error) {
+	conf := &reduction.TypedConfig[M]{SkipTruncation: true, SkipClear: true, TokenCounter: perMessage[M],
+		MaxTokensForClear: 1,
+		ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {ClearHandler: func(
+			_ context.Context, d *reduction.ToolDetail,
+		) (*reduction.ClearResult, error) {
 			if d.ToolContext.CallID != "c0" || d.ToolArgument.Text != "{}" || d.ToolResult.Parts[0].Text != "result c0" {
 				return nil, fmt.Errorf("unexpected detail %+v", d)
 			}
@@ -175,7 +183,8 @@ func TestClear_SharedMessages(t *testing.T) {
 func testClearShared[M adk.MessageType](t *testing.T) {
 	messages := rounds[M](3)
 	before := everything(t, messages)
-	m, err := reduction.NewTyped(t.Context(), &reduction.TypedConfig[M]{SkipTruncation: true, TokenCounter: perMessage[M], MaxTokensForClear: 1})
+	m, err := reduction.NewTyped(t.Context(),
+		&reduction.TypedConfig[M]{SkipTruncation: true, TokenCounter: perMessage[M], MaxTokensForClear: 1})
 	require.NoError(t, err)
 	var clearing sync.WaitGroup
 	for range 4 {
@@ -212,11 +221,15 @@ func testClearRewriter[M adk.MessageType](t *testing.T) {
 			}
 			return append([]M{m}, results...), nil
 		}}
-	got, messages := clearing(t, conf)(messagetest.User[M]("hi"), messagetest.Calling[M]("drop"), messagetest.Result[M]("drop", "r"),
-		messagetest.Calling[M]("a", "b"), messagetest.Result[M]("b", "rb"), messagetest.User[M]("stop"), messagetest.Result[M]("a", "stray"),
+	got, messages := clearing(t, conf)(messagetest.User[M]("hi"), messagetest.Calling[M]("drop"),
+		messagetest.Result[M]("drop", "r"),
+		messagetest.Calling[M]("a", "b"), messagetest.Result[M]("b", "rb"), messagetest.User[M]("stop"),
+		messagetest.Result[M]("a", "stray"),
 		messagetest.Assistant[M]("well"), messagetest.Calling[M]("last"))
-	require.Equal(t, []string{"assistant: [t#drop {}] | tool t#drop: r", "assistant: [t#a {}] [t#b {}] | tool t#b: rb"}, asked)
-	want := []string{"user: hi", "assistant: [t#a {}] [t#b {}]", "tool t#b: [Old tool result content cleared]", "user: stop", "assistant: well", "assistant: [t#last {}]"}
+	require.Equal(t, []string{"assistant: [t#drop {}] | tool t#drop: r", "assistant: [t#a {}] [t#b {}] | tool t#b: rb"},
+		asked)
+	want := []string{"user: hi", "assistant: [t#a {}] [t#b {}]", "tool t#b: [Old tool result content cleared]",
+		"user: stop", "assistant: well", "assistant: [t#last {}]"}
 	require.Equal(t, want, got)
 	asked = nil
 	got, _ = clearing(t, conf)(messages...)
@@ -226,8 +239,11 @@ func testClearRewriter[M adk.MessageType](t *testing.T) {
 
 // Rule batteries/RC-3.
 func TestClear_UnexpectedMessage(t *testing.T) {
-	m := middleware(t, &reduction.Config{SkipTruncation: true, TokenCounter: perMessage[*schema.Message], MaxTokensForClear: 1,
-		ClearMessageRewriter: func(context.Context, *schema.Message, []*schema.Message) ([]*schema.Message, error) { return nil, nil }})
+	m := middleware(t, &reduction.Config{SkipTruncation: true, TokenCounter: perMessage[*schema.Message],
+		MaxTokensForClear: 1,
+		ClearMessageRewriter: func(context.Context, *schema.Message, []*schema.Message) ([]*schema.Message, error) {
+			return nil, nil
+		}})
 	_, _, err := m.BeforeModelRewriteState(t.Context(), &adk.ChatModelAgentState{Messages: []*schema.Message{
 		messagetest.Calling[*schema.Message]("a"), {Role: "poet"}, messagetest.Calling[*schema.Message]("b")}}, nil)
 	require.ErrorContains(t, err, "[applyClearRewrite] unexpected message: ")
@@ -258,8 +274,11 @@ func testClearAtLeast[M adk.MessageType](t *testing.T) {
 // Rule batteries/B13.32.
 func TestClear_FailedAttemptIsRemembered(t *testing.T) {
 	handled := 0
-	m := middleware(t, &reduction.Config{SkipTruncation: true, TokenCounter: byLength[*schema.Message], MaxTokensForClear: 1, ClearAtLeastTokens: 1 << 20,
-		ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {ClearHandler: func(context.Context, *reduction.ToolDetail) (*reduction.ClearResult, error) {
+	m := middleware(t, &reduction.Config{SkipTruncation: true, TokenCounter: byLength[*schema.Message],
+		MaxTokensForClear: 1, ClearAtLeastTokens: 1 << 20,
+		ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {ClearHandler: func(
+			context.Context, *reduction.ToolDetail,
+		) (*reduction.ClearResult, error) {
 			handled++
 			return nil, nil
 		}}}})
@@ -268,7 +287,8 @@ func TestClear_FailedAttemptIsRemembered(t *testing.T) {
 		Model:    adktest.NewModel(t, adktest.Says("no"), adktest.Says("no"), adktest.Says("yes")),
 		Handlers: []adk.ChatModelAgentMiddleware{m, &rejecting{times: &retried}}})
 	require.NoError(t, err)
-	adktest.Collect(t, adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent}).Run(t.Context(), rounds[*schema.Message](2))).ExpectText("yes")
+	adktest.Collect(t, adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent}).Run(t.Context(),
+		rounds[*schema.Message](2))).ExpectText("yes")
 	require.Equal(t, 1, handled)
 }
 
@@ -278,7 +298,9 @@ type rejecting struct {
 	times *int
 }
 
-func (r *rejecting) BeforeFinalAnswer(ctx context.Context, s *adk.ChatModelAgentState) (context.Context, adk.FinalAnswerDecision, *adk.ChatModelAgentState, error) {
+func (r *rejecting) BeforeFinalAnswer(
+	ctx context.Context, s *adk.ChatModelAgentState,
+) (context.Context, adk.FinalAnswerDecision, *adk.ChatModelAgentState, error) {
 	if *r.times++; *r.times > 2 {
 		return ctx, adk.AcceptFinalAnswer, s, nil
 	}
@@ -289,22 +311,31 @@ func (r *rejecting) BeforeFinalAnswer(ctx context.Context, s *adk.ChatModelAgent
 func TestClear_MediaStays(t *testing.T) {
 	url, data := "http://u", "AAAA"
 	input := []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "look"},
-		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}, Detail: schema.ImageURLDetailHigh}},
-		{Type: schema.ChatMessagePartTypeFileURL, File: &schema.MessageInputFile{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data}, Name: "n"}}}
+		{Type: schema.ChatMessagePartTypeImageURL,
+			Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url},
+				Detail: schema.ImageURLDetailHigh}},
+		{Type: schema.ChatMessagePartTypeFileURL,
+			File: &schema.MessageInputFile{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data}, Name: "n"}}}
 	conf := reduction.Config{SkipTruncation: true, TokenCounter: perMessage[*schema.Message], MaxTokensForClear: 1}
 	_, got := clearing(t, &conf)(messagetest.Calling[*schema.Message]("a"),
-		&schema.Message{Role: schema.Tool, ToolCallID: "a", ToolName: "t", UserInputMultiContent: input}, messagetest.Calling[*schema.Message]("b"))
+		&schema.Message{Role: schema.Tool, ToolCallID: "a", ToolName: "t", UserInputMultiContent: input},
+		messagetest.Calling[*schema.Message]("b"))
 	parts := got[1].UserInputMultiContent
 	require.Equal(t, "[Old tool result content cleared]", parts[0].Text)
 	require.Equal(t, input[1:], parts[1:])
 	require.Equal(t, "look", input[0].Text)
 
-	content := []*schema.FunctionToolResultContentBlock{nil, {Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: "look"}},
-		{Type: schema.FunctionToolResultContentBlockTypeImage, Image: &schema.UserInputImage{Base64Data: "AAAA", Detail: schema.ImageURLDetailHigh}},
+	content := []*schema.FunctionToolResultContentBlock{nil,
+		{Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: "look"}},
+		{Type: schema.FunctionToolResultContentBlockTypeImage,
+			Image: &schema.UserInputImage{Base64Data: "AAAA", Detail: schema.ImageURLDetailHigh}},
 		{Type: schema.FunctionToolResultContentBlockTypeFile, File: &schema.UserInputFile{URL: "u", Name: "n"}}}
-	agentic := reduction.TypedConfig[*schema.AgenticMessage]{SkipTruncation: true, TokenCounter: perMessage[*schema.AgenticMessage], MaxTokensForClear: 1}
-	_, changed := clearing(t, &agentic)(messagetest.Calling[*schema.AgenticMessage]("a"), &schema.AgenticMessage{Role: schema.AgenticRoleTypeUser,
-		ContentBlocks: []*schema.ContentBlock{nil, schema.NewContentBlock(&schema.FunctionToolResult{CallID: "a", Name: "t", Content: content})}},
+	agentic := reduction.TypedConfig[*schema.AgenticMessage]{SkipTruncation: true,
+		TokenCounter: perMessage[*schema.AgenticMessage], MaxTokensForClear: 1}
+	_, changed := clearing(t, &agentic)(messagetest.Calling[*schema.AgenticMessage]("a"),
+		&schema.AgenticMessage{Role: schema.AgenticRoleTypeUser,
+			ContentBlocks: []*schema.ContentBlock{nil,
+				schema.NewContentBlock(&schema.FunctionToolResult{CallID: "a", Name: "t", Content: content})}},
 		messagetest.Calling[*schema.AgenticMessage]("b"))
 	blocks := changed[1].ContentBlocks[1].FunctionToolResult.Content
 	require.Len(t, blocks, 3)
@@ -315,12 +346,15 @@ func TestClear_MediaStays(t *testing.T) {
 
 // Rule batteries/RC-9.
 func TestClear_SeveralResultsInAMessage(t *testing.T) {
-	m, err := reduction.NewTyped(t.Context(), &reduction.TypedConfig[*schema.AgenticMessage]{SkipTruncation: true, TokenCounter: perMessage[*schema.AgenticMessage], MaxTokensForClear: 1})
+	m, err := reduction.NewTyped(t.Context(),
+		&reduction.TypedConfig[*schema.AgenticMessage]{SkipTruncation: true, TokenCounter: perMessage[*schema.AgenticMessage],
+			MaxTokensForClear: 1})
 	require.NoError(t, err)
 	both := messagetest.Result[*schema.AgenticMessage]("a", "x")
 	both.ContentBlocks = append(both.ContentBlocks, messagetest.Result[*schema.AgenticMessage]("b", "x").ContentBlocks...)
-	_, _, err = m.BeforeModelRewriteState(t.Context(), &adk.TypedChatModelAgentState[*schema.AgenticMessage]{Messages: []*schema.AgenticMessage{
-		messagetest.Calling[*schema.AgenticMessage]("a", "b"), both, messagetest.Calling[*schema.AgenticMessage]("c")}}, nil)
+	_, _, err = m.BeforeModelRewriteState(t.Context(),
+		&adk.TypedChatModelAgentState[*schema.AgenticMessage]{Messages: []*schema.AgenticMessage{
+			messagetest.Calling[*schema.AgenticMessage]("a", "b"), both, messagetest.Calling[*schema.AgenticMessage]("c")}}, nil)
 	require.ErrorContains(t, err, "multiple FunctionToolResult blocks")
 }
 
@@ -333,10 +367,12 @@ func testClearRun[M adk.MessageType](t *testing.T) {
 	require.NoError(t, err)
 	long := strings.Repeat("x", 400)
 	model := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("t", "{}")), adktest.Calls(adktest.Call("t", "{}")),
-		adktest.Says("done").Seeing("user: hi", "assistant: [t#call_1 {}]", "tool t#call_1: [Old tool result content cleared]",
+		adktest.Says("done").Seeing("user: hi", "assistant: [t#call_1 {}]",
+			"tool t#call_1: [Old tool result content cleared]",
 			"assistant: [t#call_2 {}]", "tool t#call_2: "+long))
 	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "a", Model: model,
-		ToolsConfig: adktest.Tools(adktest.NewTool("t", adktest.Says(long))), Handlers: []adk.TypedChatModelAgentMiddleware[M]{m}})
+		ToolsConfig: adktest.Tools(adktest.NewTool("t", adktest.Says(long))),
+		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{m}})
 	require.NoError(t, err)
 	adktest.AskStreaming(t.Context(), t, agent, "hi").ExpectText("done")
 }
@@ -348,8 +384,10 @@ func TestClear_NothingToDoCostsLittle(t *testing.T) {
 func testClearCosts[M adk.MessageType](t *testing.T) {
 	m, err := reduction.NewTyped(t.Context(), &reduction.TypedConfig[M]{SkipTruncation: true})
 	require.NoError(t, err)
-	state := &adk.TypedChatModelAgentState[M]{Messages: messagetest.Conversation[M](100), ToolInfos: []*schema.ToolInfo{{Name: "t"}}}
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _, _ = m.BeforeModelRewriteState(t.Context(), state, nil) }), 10.0)
+	state := &adk.TypedChatModelAgentState[M]{Messages: messagetest.Conversation[M](100),
+		ToolInfos: []*schema.ToolInfo{{Name: "t"}}}
+	require.LessOrEqual(t, testing.AllocsPerRun(100,
+		func() { _, _, _ = m.BeforeModelRewriteState(t.Context(), state, nil) }), 10.0)
 }
 
 func BenchmarkClear(b *testing.B) {

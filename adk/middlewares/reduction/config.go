@@ -76,7 +76,9 @@ type TypedConfig[M adk.MessageType] struct {
 	ClearExcludeTools []string
 	// ClearMessageRewriter, if set, replaces a message with calls together with its results, before they are cleared.
 	// Returning none removes them.
-	ClearMessageRewriter func(ctx context.Context, toolCallMsg M, toolResponseMsgs []M) (messagesAfterRewrite []M, err error)
+	ClearMessageRewriter func(ctx context.Context, toolCallMsg M,
+		toolResponseMsgs []M,
+	) (messagesAfterRewrite []M, err error)
 	// ClearPostProcess is called when something was cleared. The context that it returns is the turn's.
 	ClearPostProcess func(ctx context.Context, state *adk.TypedChatModelAgentState[M]) context.Context
 

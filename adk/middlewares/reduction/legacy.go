@@ -176,7 +176,8 @@ type oldOffloading struct {
 func newOldOffloading(cfg *ToolResultConfig) *oldOffloading {
 	limit := cfg.OffloadingTokenLimit
 	orDefault(&limit, defaultOffloadTokens)
-	o := &oldOffloading{backend: cfg.Backend, maxBytes: limit * bytesPerToken, tool: cfg.ReadFileToolName, path: cfg.PathGenerator}
+	o := &oldOffloading{backend: cfg.Backend, maxBytes: limit * bytesPerToken, tool: cfg.ReadFileToolName,
+		path: cfg.PathGenerator}
 	orDefault(&o.tool, defaultReadFileToolName)
 	if o.path == nil {
 		o.path = func(_ context.Context, input *compose.ToolInput) (string, error) {

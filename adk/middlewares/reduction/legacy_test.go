@@ -17,19 +17,25 @@ import (
 
 // Rule batteries/RL-1.
 func TestLegacyClear_KeepsRecentResults(t *testing.T) {
-	m, err := reduction.NewClearToolResult(t.Context(), &reduction.ClearToolResultConfig{ToolResultTokenThreshold: 2, KeepRecentTokens: 3,
-		ClearToolResultPlaceholder: "gone", ExcludeTools: []string{"keep"}, TokenCounter: func(*schema.Message) int { return 1 }})
+	m, err := reduction.NewClearToolResult(t.Context(),
+		&reduction.ClearToolResultConfig{ToolResultTokenThreshold: 2, KeepRecentTokens: 3,
+			ClearToolResultPlaceholder: "gone", ExcludeTools: []string{"keep"},
+			TokenCounter: func(*schema.Message) int { return 1 }})
 	require.NoError(t, err)
 	keep := schema.ToolMessage("k", "k", schema.WithToolName("keep"))
-	in := []*schema.Message{schema.UserMessage("u"), keep, messagetest.Result[*schema.Message]("a", "ra"), messagetest.Result[*schema.Message]("b", "rb"), schema.UserMessage("v"), nil}
+	in := []*schema.Message{schema.UserMessage("u"), keep, messagetest.Result[*schema.Message]("a", "ra"),
+		messagetest.Result[*schema.Message]("b", "rb"), schema.UserMessage("v"), nil}
 	state := &adk.ChatModelAgentState{Messages: in}
 	require.NoError(t, m.BeforeChatModel(t.Context(), state))
-	require.Equal(t, []string{"user: u", "tool keep#k: k", "tool t#a: ra", "tool t#b: rb", "user: v"}, adktest.Lines(in[:5]))
-	require.Equal(t, []string{"user: u", "tool keep#k: k", "tool t#a: ra", "tool t#b: rb", "user: v"}, adktest.Lines(state.Messages[:5]))
+	require.Equal(t, []string{"user: u", "tool keep#k: k", "tool t#a: ra", "tool t#b: rb", "user: v"},
+		adktest.Lines(in[:5]))
+	require.Equal(t, []string{"user: u", "tool keep#k: k", "tool t#a: ra", "tool t#b: rb", "user: v"},
+		adktest.Lines(state.Messages[:5]))
 
 	state.Messages = append(in[:5:5], schema.UserMessage("w"))
 	require.NoError(t, m.BeforeChatModel(t.Context(), state))
-	require.Equal(t, []string{"user: u", "tool keep#k: k", "tool t#a: gone", "tool t#b: rb", "user: v", "user: w"}, adktest.Lines(state.Messages))
+	require.Equal(t, []string{"user: u", "tool keep#k: k", "tool t#a: gone", "tool t#b: rb", "user: v", "user: w"},
+		adktest.Lines(state.Messages))
 	require.Equal(t, "ra", in[2].Content)
 	require.NoError(t, m.BeforeChatModel(t.Context(), state))
 
@@ -44,7 +50,8 @@ func TestLegacyOffload_MovesResultsAboveTheLimit(t *testing.T) {
 		require.Error(t, err)
 	}
 	f := files{}
-	m, err := reduction.NewToolResultMiddleware(t.Context(), &reduction.ToolResultConfig{Backend: f, OffloadingTokenLimit: 2, ReadFileToolName: "cat"})
+	m, err := reduction.NewToolResultMiddleware(t.Context(),
+		&reduction.ToolResultConfig{Backend: f, OffloadingTokenLimit: 2, ReadFileToolName: "cat"})
 	require.NoError(t, err)
 	for _, c := range []struct {
 		in    string
@@ -54,7 +61,9 @@ func TestLegacyOffload_MovesResultsAboveTheLimit(t *testing.T) {
 			return &compose.ToolOutput{Result: c.in}, nil
 		})(t.Context(), &compose.ToolInput{CallID: "x"})
 		require.NoError(t, err)
-		streamed, err := m.WrapToolCall.Streamable(func(context.Context, *compose.ToolInput) (*compose.StreamToolOutput, error) {
+		streamed, err := m.WrapToolCall.Streamable(func(
+			context.Context, *compose.ToolInput,
+		) (*compose.StreamToolOutput, error) {
 			return &compose.StreamToolOutput{Result: schema.StreamReaderFromArray(strings.Split(c.in, ""))}, nil
 		})(t.Context(), &compose.ToolInput{CallID: "x"})
 		require.NoError(t, err)

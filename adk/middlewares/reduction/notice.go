@@ -75,12 +75,14 @@ func streamCut(limit int, path, tool string, err error) string {
 
 // saved is what stands for an old text that is in a file.
 func saved(path, tool string) string {
-	return fill(language.Select(savedPrefix+savedSuffix, savedPrefixChinese+savedSuffixChinese), "{path}", path, "{tool}", tool)
+	return fill(language.Select(savedPrefix+savedSuffix, savedPrefixChinese+savedSuffixChinese), "{path}", path, "{tool}",
+		tool)
 }
 
 // isPlaceholder reports whether a text stands for one that was cleared.
 func isPlaceholder(text string) bool {
-	return text == cleared || text == clearedChinese || strings.HasPrefix(text, savedPrefix) || strings.HasPrefix(text, savedPrefixChinese)
+	return text == cleared || text == clearedChinese || strings.HasPrefix(text, savedPrefix) || strings.HasPrefix(text,
+		savedPrefixChinese)
 }
 
 // prefix is the beginning of a text, so many bytes at most, without half a character.

@@ -89,7 +89,8 @@ func TestTruncate_StreamBackendFails(t *testing.T) {
 	boom := errors.New("boom")
 	for name, b := range map[string]*spillBackend{"create": {createErr: boom}, "write": {writeErr: boom}} {
 		t.Run(name, func(t *testing.T) {
-			s, err := streamText(t, middleware(t, &reduction.Config{Backend: spillFiles{b}, MaxLengthForTrunc: 1}), schema.StreamReaderFromArray([]string{"ab", much, "cd"}))
+			s, err := streamText(t, middleware(t, &reduction.Config{Backend: spillFiles{b}, MaxLengthForTrunc: 1}),
+				schema.StreamReaderFromArray([]string{"ab", much, "cd"}))
 			require.NoError(t, err)
 			got, err := items(s)
 			require.NoError(t, err)
@@ -97,7 +98,8 @@ func TestTruncate_StreamBackendFails(t *testing.T) {
 		})
 	}
 	b := &spillBackend{}
-	s, err := streamText(t, middleware(t, &reduction.Config{Backend: spillFiles{b}, MaxLengthForTrunc: 1}), broken("ab", much, "cd"))
+	s, err := streamText(t, middleware(t, &reduction.Config{Backend: spillFiles{b}, MaxLengthForTrunc: 1}),
+		broken("ab", much, "cd"))
 	require.NoError(t, err)
 	got, err := items(s)
 	require.ErrorIs(t, err, errBoom, "that of the source")
@@ -113,7 +115,8 @@ func TestTruncate_StreamBackendFails(t *testing.T) {
 // Rule batteries/RT-8.
 func TestTruncate_WithAStreamBackend(t *testing.T) {
 	b := &spillBackend{}
-	s, err := streamText(t, middleware(t, &reduction.Config{Backend: spillFiles{b}, MaxLengthForTrunc: 3}), broken("a", "bcd", "e"))
+	s, err := streamText(t, middleware(t, &reduction.Config{Backend: spillFiles{b}, MaxLengthForTrunc: 3}),
+		broken("a", "bcd", "e"))
 	require.NoError(t, err)
 	got, err := items(s)
 	require.ErrorIs(t, err, errBoom)

@@ -40,14 +40,16 @@ func TestTokens_Messages(t *testing.T) {
 		message *schema.Message
 		bytes   int
 	}{
-		"nil":            {nil, 0},
-		"user":           {schema.UserMessage("12345678901"), len("user\n\n12345678901\n")},
-		"rounded down":   {schema.UserMessage("1234567890"), len("user\n\n1234567890\n")},
-		"reasoning":      {&schema.Message{Role: schema.Assistant, ReasoningContent: "12345"}, len("assistant\n12345\n\n")},
-		"calls":          {messagetest.Calling[*schema.Message]("x", "y"), len("assistant\n\n\nt\n{}t\n{}")},
-		"calls of users": {&schema.Message{Role: schema.User, ToolCalls: messagetest.Calling[*schema.Message]("x").ToolCalls}, len("user\n\n\n")},
+		"nil":          {nil, 0},
+		"user":         {schema.UserMessage("12345678901"), len("user\n\n12345678901\n")},
+		"rounded down": {schema.UserMessage("1234567890"), len("user\n\n1234567890\n")},
+		"reasoning":    {&schema.Message{Role: schema.Assistant, ReasoningContent: "12345"}, len("assistant\n12345\n\n")},
+		"calls":        {messagetest.Calling[*schema.Message]("x", "y"), len("assistant\n\n\nt\n{}t\n{}")},
+		"calls of users": {&schema.Message{Role: schema.User, ToolCalls: messagetest.Calling[*schema.Message]("x").ToolCalls},
+			len("user\n\n\n")},
 		"texts": {&schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
-			{Type: schema.ChatMessagePartTypeText, Text: "12345678"}, {Type: schema.ChatMessagePartTypeImageURL, Text: "no text of an image"}}}, len("user\n\n\n12345678\n")},
+			{Type: schema.ChatMessagePartTypeText, Text: "12345678"},
+			{Type: schema.ChatMessagePartTypeImageURL, Text: "no text of an image"}}}, len("user\n\n\n12345678\n")},
 	} {
 		require.EqualValues(t, c.bytes/4, counted(t, nil, c.message)-none, name)
 	}
@@ -69,7 +71,8 @@ func TestTokens_Tools(t *testing.T) {
 }
 
 func testToolTokens[M adk.MessageType](t *testing.T) {
-	info := &schema.ToolInfo{Name: "search", Desc: "finds things", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"q": {Type: schema.String}})}
+	info := &schema.ToolInfo{Name: "search", Desc: "finds things",
+		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"q": {Type: schema.String}})}
 	text, err := json.Marshal(info)
 	require.NoError(t, err)
 	none := counted[M](t, nil)
@@ -109,11 +112,12 @@ func TestClear_PostProcess(t *testing.T) {
 func testPostProcess[M adk.MessageType](t *testing.T) {
 	type key struct{}
 	var seen *adk.TypedChatModelAgentState[M]
-	m, err := reduction.NewTyped(t.Context(), &reduction.TypedConfig[M]{SkipTruncation: true, TokenCounter: perMessage[M], MaxTokensForClear: 6,
-		ClearPostProcess: func(ctx context.Context, state *adk.TypedChatModelAgentState[M]) context.Context {
-			seen = state
-			return context.WithValue(ctx, key{}, "mine")
-		}})
+	m, err := reduction.NewTyped(t.Context(),
+		&reduction.TypedConfig[M]{SkipTruncation: true, TokenCounter: perMessage[M], MaxTokensForClear: 6,
+			ClearPostProcess: func(ctx context.Context, state *adk.TypedChatModelAgentState[M]) context.Context {
+				seen = state
+				return context.WithValue(ctx, key{}, "mine")
+			}})
 	require.NoError(t, err)
 	ctx, _, err := m.BeforeModelRewriteState(t.Context(), &adk.TypedChatModelAgentState[M]{Messages: rounds[M](1)}, nil)
 	require.NoError(t, err)
@@ -130,7 +134,8 @@ func testPostProcess[M adk.MessageType](t *testing.T) {
 
 // Rule batteries/RC-11.
 func TestClear_BothSkipped(t *testing.T) {
-	m := middleware(t, &reduction.Config{SkipTruncation: true, SkipClear: true, MaxTokensForClear: 1, MaxLengthForTrunc: 1})
+	m := middleware(t, &reduction.Config{SkipTruncation: true, SkipClear: true, MaxTokensForClear: 1,
+		MaxLengthForTrunc: 1})
 	in := &adk.ChatModelAgentState{Messages: rounds[*schema.Message](3)}
 	_, got, err := m.BeforeModelRewriteState(t.Context(), in, nil)
 	require.NoError(t, err)

@@ -103,7 +103,8 @@ func (m *middleware[M]) truncate(
 		return result, nil
 	}
 	if cut.ToolResult == nil {
-		return nil, fmt.Errorf("truncation: the handler of tool %q wants its result replaced and returned none", detail.ToolContext.Name)
+		return nil, fmt.Errorf("truncation: the handler of tool %q wants its result replaced and returned none",
+			detail.ToolContext.Name)
 	}
 	return cut.ToolResult, nil
 }
@@ -135,7 +136,8 @@ func handleStream[T any](ctx context.Context, t *truncation, detail *ToolDetail,
 	toResult func(T) *schema.ToolResult) (*schema.StreamReader[T], *schema.StreamReader[*schema.ToolResult], error) {
 	copies := stream.Copy(2)
 	original := copies[0]
-	shown := schema.StreamReaderWithConvert(copies[1], func(chunk T) (*schema.ToolResult, error) { return toResult(chunk), nil })
+	shown := schema.StreamReaderWithConvert(copies[1],
+		func(chunk T) (*schema.ToolResult, error) { return toResult(chunk), nil })
 	detail.StreamToolResult = shown
 	cut, err := t.handled(ctx, t.handler, detail)
 	if err != nil {
@@ -158,7 +160,8 @@ func handleStream[T any](ctx context.Context, t *truncation, detail *ToolDetail,
 		return nil, schema.StreamReaderFromArray([]*schema.ToolResult{cut.ToolResult}), nil
 	}
 	shown.Close()
-	return nil, nil, fmt.Errorf("truncation: the handler of tool %q wants its stream replaced and returned none", detail.ToolContext.Name)
+	return nil, nil, fmt.Errorf("truncation: the handler of tool %q wants its stream replaced and returned none",
+		detail.ToolContext.Name)
 }
 
 // textResult is a text as the result of a tool.

@@ -50,33 +50,41 @@ func text(s string) schema.ToolOutputPart {
 }
 
 func image(url string) schema.ToolOutputPart {
-	return schema.ToolOutputPart{Type: schema.ToolPartTypeImage, Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}}
+	return schema.ToolOutputPart{Type: schema.ToolPartTypeImage,
+		Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}}
 }
 
 func invoke(t *testing.T, m adk.ChatModelAgentMiddleware, out string, outErr error) (string, error) {
 	t.Helper()
-	e, err := m.WrapInvokableToolCall(t.Context(), func(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
-		require.Equal(t, "args", arguments)
-		return out, outErr
-	}, call)
+	e, err := m.WrapInvokableToolCall(t.Context(),
+		func(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
+			require.Equal(t, "args", arguments)
+			return out, outErr
+		}, call)
 	require.NoError(t, err)
 	return e(t.Context(), "args")
 }
 
-func streamText(t *testing.T, m adk.ChatModelAgentMiddleware, source *schema.StreamReader[string]) (*schema.StreamReader[string], error) {
+func streamText(t *testing.T, m adk.ChatModelAgentMiddleware,
+	source *schema.StreamReader[string],
+) (*schema.StreamReader[string], error) {
 	t.Helper()
-	e, err := m.WrapStreamableToolCall(t.Context(), func(context.Context, string, ...tool.Option) (*schema.StreamReader[string], error) {
-		return source, nil
-	}, call)
+	e, err := m.WrapStreamableToolCall(t.Context(),
+		func(context.Context, string, ...tool.Option) (*schema.StreamReader[string], error) {
+			return source, nil
+		}, call)
 	require.NoError(t, err)
 	return e(t.Context(), "args")
 }
 
-func streamParts(t *testing.T, m adk.ChatModelAgentMiddleware, source *schema.StreamReader[*schema.ToolResult]) *schema.StreamReader[*schema.ToolResult] {
+func streamParts(t *testing.T, m adk.ChatModelAgentMiddleware,
+	source *schema.StreamReader[*schema.ToolResult],
+) *schema.StreamReader[*schema.ToolResult] {
 	t.Helper()
-	e, err := m.WrapEnhancedStreamableToolCall(t.Context(), func(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-		return source, nil
-	}, call)
+	e, err := m.WrapEnhancedStreamableToolCall(t.Context(),
+		func(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+			return source, nil
+		}, call)
 	require.NoError(t, err)
 	s, err := e(t.Context(), &schema.ToolArgument{Text: "args"})
 	require.NoError(t, err)
@@ -134,8 +142,9 @@ func TestTruncate_Text(t *testing.T) {
 
 	out, err = invoke(t, m, "0123456789a", nil)
 	require.NoError(t, err)
-	require.Equal(t, "<persisted-output>\nOutput too large (11). Full output saved to: /tmp/trunc/id\nPreview (first 5):\n01234\n\n"+
-		"Preview (last 5):\n6789a\n\nUse read_file to view\n</persisted-output>", out)
+	require.Equal(t,
+		"<persisted-output>\nOutput too large (11). Full output saved to: /tmp/trunc/id\nPreview (first 5):\n01234\n\n"+
+			"Preview (last 5):\n6789a\n\nUse read_file to view\n</persisted-output>", out)
 	require.Equal(t, files{"/tmp/trunc/id": "0123456789a"}, f)
 
 	out, err = invoke(t, m, "中文字符中文字符", nil)
@@ -167,10 +176,11 @@ func TestTruncate_PassedThrough(t *testing.T) {
 			require.NoError(t, err)
 			require.Same(t, texts, s)
 			require.Same(t, parts, streamParts(t, m, parts))
-			e, err := m.WrapEnhancedInvokableToolCall(ctx, func(_ context.Context, got *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
-				require.Same(t, args, got)
-				return result, nil
-			}, call)
+			e, err := m.WrapEnhancedInvokableToolCall(ctx,
+				func(_ context.Context, got *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+					require.Same(t, args, got)
+					return result, nil
+				}, call)
 			require.NoError(t, err)
 			got, err := e(ctx, args)
 			require.NoError(t, err)
@@ -180,17 +190,21 @@ func TestTruncate_PassedThrough(t *testing.T) {
 
 	// Arguments reach a tool as they are, also where its results are cut; its errors never reach a handler.
 	m := middleware(t, own(nil, &reduction.TruncResult{NeedTrunc: true}, errors.New("must not be asked")))
-	enhanced, err := m.WrapEnhancedInvokableToolCall(ctx, func(_ context.Context, got *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
-		require.Same(t, args, got)
-		return nil, errBoom
-	}, call)
+	enhanced, err := m.WrapEnhancedInvokableToolCall(ctx,
+		func(_ context.Context, got *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
+			require.Same(t, args, got)
+			return nil, errBoom
+		}, call)
 	require.NoError(t, err)
 	_, err = enhanced(ctx, args)
 	require.Equal(t, errBoom, err)
-	streaming, err := m.WrapEnhancedStreamableToolCall(ctx, func(_ context.Context, got *schema.ToolArgument, _ ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-		require.Same(t, args, got)
-		return nil, errBoom
-	}, call)
+	streaming, err := m.WrapEnhancedStreamableToolCall(ctx,
+		func(_ context.Context, got *schema.ToolArgument,
+			_ ...tool.Option,
+		) (*schema.StreamReader[*schema.ToolResult], error) {
+			require.Same(t, args, got)
+			return nil, errBoom
+		}, call)
 	require.NoError(t, err)
 	_, err = streaming(ctx, args)
 	require.Equal(t, errBoom, err)
@@ -203,7 +217,8 @@ func TestTruncate_PassedThrough(t *testing.T) {
 // Rule batteries/RT-10.
 func TestTruncate_StreamsOfAToolWithAnEntry(t *testing.T) {
 	f := files{}
-	m := middleware(t, &reduction.Config{Backend: files{}, MaxLengthForTrunc: 3, ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {Backend: f}}})
+	m := middleware(t, &reduction.Config{Backend: files{}, MaxLengthForTrunc: 3,
+		ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {Backend: f}}})
 	s, err := streamText(t, m, schema.StreamReaderFromArray([]string{"a", "bcd"}))
 	require.NoError(t, err)
 	got, err := items(s)
@@ -223,16 +238,20 @@ func TestTruncate_StreamsOfAToolWithAnEntry(t *testing.T) {
 // The hooks cost a little where they are called one by one; the runtime calls what they are made of.
 func TestTruncate_NothingToDoCostsLittle(t *testing.T) {
 	m := middleware(t, &reduction.Config{Backend: files{}})
-	e, err := m.WrapInvokableToolCall(t.Context(), func(context.Context, string, ...tool.Option) (string, error) { return "short", nil }, call)
+	e, err := m.WrapInvokableToolCall(t.Context(),
+		func(context.Context, string, ...tool.Option) (string, error) { return "short", nil }, call)
 	require.NoError(t, err)
 	require.LessOrEqual(t, testing.AllocsPerRun(10, func() { _, _ = e(t.Context(), "args") }), 4.0)
 }
 
 func TestTruncate_PathsStayInside(t *testing.T) {
-	for id, want := range map[string]string{"../../etc/passwd": "/tmp/trunc/.._.._etc_passwd", "..": "/tmp/trunc/__", `a\b`: "/tmp/trunc/a_b"} {
+	for id, want := range map[string]string{"../../etc/passwd": "/tmp/trunc/.._.._etc_passwd", "..": "/tmp/trunc/__",
+		`a\b`: "/tmp/trunc/a_b"} {
 		f := files{}
 		m := middleware(t, &reduction.Config{Backend: f, MaxLengthForTrunc: 1})
-		e, err := m.WrapInvokableToolCall(t.Context(), func(context.Context, string, ...tool.Option) (string, error) { return "long", nil }, &adk.ToolContext{Name: "t", CallID: id})
+		e, err := m.WrapInvokableToolCall(t.Context(),
+			func(context.Context, string, ...tool.Option) (string, error) { return "long", nil },
+			&adk.ToolContext{Name: "t", CallID: id})
 		require.NoError(t, err)
 		_, err = e(t.Context(), "")
 		require.NoError(t, err)
@@ -245,9 +264,10 @@ func TestTruncate_Parts(t *testing.T) {
 	f := files{}
 	m := middleware(t, &reduction.Config{Backend: f, MaxLengthForTrunc: 8, RootDir: "/r", ReadFileToolName: "cat"})
 	result := &schema.ToolResult{Parts: []schema.ToolOutputPart{text("abc"), image("u"), text("abcdef")}}
-	e, err := m.WrapEnhancedInvokableToolCall(t.Context(), func(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.ToolResult, error) {
-		return result, nil
-	}, call)
+	e, err := m.WrapEnhancedInvokableToolCall(t.Context(),
+		func(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.ToolResult, error) {
+			return result, nil
+		}, call)
 	require.NoError(t, err)
 	got, err := e(t.Context(), &schema.ToolArgument{Text: "args"})
 	require.NoError(t, err)
@@ -355,7 +375,9 @@ func TestTruncate_SourceFails(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 	require.Equal(t, []string{"a", "bcde"}, got)
 
-	parts, err := items(streamParts(t, m, broken(&schema.ToolResult{Parts: []schema.ToolOutputPart{text("abc"), image("u")}}, nil, &schema.ToolResult{Parts: []schema.ToolOutputPart{text("d")}})))
+	parts, err := items(streamParts(t, m,
+		broken(&schema.ToolResult{Parts: []schema.ToolOutputPart{text("abc"), image("u")}}, nil,
+			&schema.ToolResult{Parts: []schema.ToolOutputPart{text("d")}})))
 	require.ErrorIs(t, err, errBoom)
 	require.Len(t, parts, 1)
 	require.Len(t, parts[0].Parts, 3)
@@ -434,11 +456,13 @@ func TestTruncate_OwnHandler(t *testing.T) {
 		want string
 		err  string
 	}{
-		"stays":              {own(nil, &reduction.TruncResult{}, nil), "old", ""},
-		"nil":                {own(nil, nil, nil), "old", ""},
-		"replaced":           {own(nil, &reduction.TruncResult{NeedTrunc: true, ToolResult: changed}, nil), "new", ""},
-		"offloaded":          {own(f, &reduction.TruncResult{NeedTrunc: true, ToolResult: changed, NeedOffload: true, OffloadFilePath: "p", OffloadContent: "c"}, nil), "new", ""},
-		"no backend":         {own(nil, &reduction.TruncResult{NeedTrunc: true, ToolResult: changed, NeedOffload: true}, nil), "", "truncation: no backend for offload"},
+		"stays":    {own(nil, &reduction.TruncResult{}, nil), "old", ""},
+		"nil":      {own(nil, nil, nil), "old", ""},
+		"replaced": {own(nil, &reduction.TruncResult{NeedTrunc: true, ToolResult: changed}, nil), "new", ""},
+		"offloaded": {own(f, &reduction.TruncResult{NeedTrunc: true, ToolResult: changed, NeedOffload: true,
+			OffloadFilePath: "p", OffloadContent: "c"}, nil), "new", ""},
+		"no backend": {own(nil, &reduction.TruncResult{NeedTrunc: true, ToolResult: changed, NeedOffload: true}, nil),
+			"", "truncation: no backend for offload"},
 		"fails":              {own(nil, nil, errBoom), "", "boom"},
 		"replaced by nobody": {own(nil, &reduction.TruncResult{NeedTrunc: true}, nil), "", "returned none"},
 	} {
@@ -471,7 +495,8 @@ func TestTruncate_StreamsWithOwnHandler(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 	require.Equal(t, []string{"a", "b"}, got)
 
-	replaced := schema.StreamReaderFromArray([]*schema.ToolResult{{Parts: []schema.ToolOutputPart{text("x"), text("y")}}, {}, nil})
+	replaced := schema.StreamReaderFromArray([]*schema.ToolResult{{Parts: []schema.ToolOutputPart{text("x"), text("y")}},
+		{}, nil})
 	m = middleware(t, own(nil, &reduction.TruncResult{NeedTrunc: true, StreamToolResult: replaced}, nil))
 	s, err = streamText(t, m, schema.StreamReaderFromArray([]string{"a"}))
 	require.NoError(t, err)
@@ -498,8 +523,11 @@ func TestTruncate_CopiesAreClosed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := middleware(t, &reduction.Config{SkipTruncation: true, ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {
-					TruncHandler: func(context.Context, *reduction.ToolDetail) (*reduction.TruncResult, error) { return result, nil }}}})
+				m := middleware(t, &reduction.Config{SkipTruncation: true,
+					ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {
+						TruncHandler: func(context.Context, *reduction.ToolDetail) (*reduction.TruncResult, error) {
+							return result, nil
+						}}}})
 				source, w := schema.Pipe[string](1)
 				defer w.Close()
 				s, err := streamText(t, m, source)
@@ -527,12 +555,16 @@ func TestTruncate_WhichTools(t *testing.T) {
 		conf reduction.Config
 		want bool
 	}{
-		"excluded":                   {reduction.Config{TruncExcludeTools: []string{"t"}, ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {TruncHandler: never}}}, false},
-		"skipped":                    {reduction.Config{ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {SkipTruncation: true, TruncHandler: never}}}, false},
-		"all skipped":                {reduction.Config{SkipTruncation: true, ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {}}}, false},
+		"excluded": {reduction.Config{TruncExcludeTools: []string{"t"},
+			ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {TruncHandler: never}}}, false},
+		"skipped": {reduction.Config{ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {SkipTruncation: true,
+			TruncHandler: never}}}, false},
+		"all skipped": {reduction.Config{SkipTruncation: true,
+			ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {}}}, false},
 		"an entry for clearing only": {reduction.Config{ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {SkipClear: true}}}, true},
-		"a nil entry":                {reduction.Config{ToolConfig: map[string]*reduction.ToolReductionConfig{"t": nil}}, true},
-		"a backend of its own":       {reduction.Config{ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {Backend: mine}}}, true},
+		"a nil entry": {reduction.Config{ToolConfig: map[string]*reduction.ToolReductionConfig{"t": nil}},
+			true},
+		"a backend of its own": {reduction.Config{ToolConfig: map[string]*reduction.ToolReductionConfig{"t": {Backend: mine}}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.conf.Backend, c.conf.MaxLengthForTrunc = f, 2
@@ -552,7 +584,8 @@ func testTruncateRun[M adk.MessageType](t *testing.T) {
 	backend := filesystem.NewInMemoryBackend()
 	for _, tl := range []tool.BaseTool{
 		adktest.NewTool("t", adktest.Says("0123456789")), adktest.NewStreamTool("t", adktest.Streams("01234", "56789")),
-		adktest.NewEnhancedTool("t", adktest.Says("0123456789")), adktest.NewEnhancedStreamTool("t", adktest.Streams("01234", "56789")),
+		adktest.NewEnhancedTool("t", adktest.Says("0123456789")),
+		adktest.NewEnhancedStreamTool("t", adktest.Streams("01234", "56789")),
 	} {
 		m, err := reduction.NewTyped(t.Context(), &reduction.TypedConfig[M]{Backend: backend, MaxLengthForTrunc: 8})
 		require.NoError(t, err)

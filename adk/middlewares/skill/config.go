@@ -95,7 +95,9 @@ type TypedConfig[M adk.MessageType] struct {
 	CustomToolDescription ToolDescriptionFunc
 	// CustomToolParams adds to the tool's parameters. It gets the default ones and returns all; nil leaves them as
 	// they are. The parameter "skill" is always there and required.
-	CustomToolParams func(ctx context.Context, defaults map[string]*schema.ParameterInfo) (map[string]*schema.ParameterInfo, error)
+	CustomToolParams func(ctx context.Context,
+		defaults map[string]*schema.ParameterInfo,
+	) (map[string]*schema.ParameterInfo, error)
 	// BuildContent makes what the model gets of a skill that it called with rawArgs. Default: the name, the directory and
 	// the text of the skill.
 	BuildContent func(ctx context.Context, skill Skill, rawArgs string) (string, error)

@@ -28,13 +28,15 @@ func testDurableSkill(t *testing.T, s Skill, steps int) (died bool) {
 	brush := adktest.NewTool("brush")
 	inner := durabletest.NewModel("2", "brush", `"x"`)
 	hub := agentHub[*schema.Message](func(name string, _ model.BaseChatModel) (adk.Agent, error) {
-		return adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{Name: name, Description: "paints", Model: inner,
-			ToolsConfig: adktest.Tools(durabletest.Again{InvokableTool: brush})})
+		return adk.NewChatModelAgent(context.Background(),
+			&adk.ChatModelAgentConfig{Name: name, Description: "paints", Model: inner,
+				ToolsConfig: adktest.Tools(durabletest.Again{InvokableTool: brush})})
 	})
 	m, err := NewTyped(t.Context(), &Config{Backend: withSkills(s), AgentHub: hub})
 	require.NoError(t, err)
 	outer := durabletest.NewModel("1", "skill", `{"skill":"slides"}`)
-	a, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "artist", Model: outer, Handlers: []adk.ChatModelAgentMiddleware{m}})
+	a, err := adk.NewChatModelAgent(t.Context(),
+		&adk.ChatModelAgentConfig{Name: "artist", Model: outer, Handlers: []adk.ChatModelAgentMiddleware{m}})
 	require.NoError(t, err)
 	died = durabletest.Survive(t, a, false, steps)
 	require.LessOrEqual(t, outer.Asked+inner.Asked+len(brush.Calls()), 6, "died after %d steps", steps)

@@ -21,7 +21,8 @@ Use few words. Read style.md before you start.
 	if err != nil {
 		panic(err)
 	}
-	backend, err := skill.NewBackendFromFilesystem(ctx, &skill.BackendFromFilesystemConfig{Backend: files, BaseDir: "/skills"})
+	backend, err := skill.NewBackendFromFilesystem(ctx,
+		&skill.BackendFromFilesystemConfig{Backend: files, BaseDir: "/skills"})
 	if err != nil {
 		panic(err)
 	}

@@ -87,7 +87,8 @@ func TestFileBackend_ListsAndGetsSkills(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, list)
 
-	write(t, files, "/skills/z/SKILL.md", "\n---\nname: alpha\ndescription: first\nextra: {a: 1}\nmodel: strong\ncontext: fork\nagent: painter\n---\n\n# Alpha\n\nall:\n\techo 1\t2\n\n")
+	write(t, files, "/skills/z/SKILL.md",
+		"\n---\nname: alpha\ndescription: first\nextra: {a: 1}\nmodel: strong\ncontext: fork\nagent: painter\n---\n\n# Alpha\n\nall:\n\techo 1\t2\n\n")
 	write(t, files, "/skills/a/SKILL.md", "---\r\nname: beta\r\n---\r\ntext\r\n")
 	write(t, files, "/skills/SKILL.md", "no skill")
 	write(t, files, "/skills/a/b/SKILL.md", "no skill")
@@ -96,7 +97,8 @@ func TestFileBackend_ListsAndGetsSkills(t *testing.T) {
 
 	s, err := b.Get(t.Context(), "alpha")
 	require.NoError(t, err)
-	require.Equal(t, Skill{FrontMatter: FrontMatter{Name: "alpha", Description: "first", Context: ContextModeFork, Agent: "painter", Model: "strong"},
+	require.Equal(t, Skill{FrontMatter: FrontMatter{Name: "alpha", Description: "first", Context: ContextModeFork,
+		Agent: "painter", Model: "strong"},
 		Content: "# Alpha\n\nall:\n\techo 1\t2", BaseDirectory: "/skills/z"}, s)
 	_, err = b.Get(t.Context(), "gamma")
 	require.EqualError(t, err, "skill not found: gamma")
@@ -105,15 +107,18 @@ func TestFileBackend_ListsAndGetsSkills(t *testing.T) {
 func TestFileBackend_LocalFiles(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "skills", "one"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "skills", "one", "SKILL.md"), []byte("---\nname: one\n---\ntext"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "skills", "one", "SKILL.md"), []byte("---\nname: one\n---\ntext"),
+		0o600))
 	files, err := local.NewBackend(t.Context(), &local.Config{Root: dir})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	b := newFileBackend(t, BackendFromFilesystemConfig{Backend: files, BaseDir: filepath.ToSlash(filepath.Join(dir, "skills"))})
+	b := newFileBackend(t, BackendFromFilesystemConfig{Backend: files,
+		BaseDir: filepath.ToSlash(filepath.Join(dir, "skills"))})
 	s, err := b.Get(t.Context(), "one")
 	require.NoError(t, err)
 	require.Equal(t, filepath.ToSlash(filepath.Join(dir, "skills", "one")), s.BaseDirectory)
-	_, err = newFileBackend(t, BackendFromFilesystemConfig{Backend: files, BaseDir: filepath.ToSlash(filepath.Join(dir, "none"))}).List(t.Context())
+	_, err = newFileBackend(t, BackendFromFilesystemConfig{Backend: files,
+		BaseDir: filepath.ToSlash(filepath.Join(dir, "none"))}).List(t.Context())
 	require.NoError(t, err)
 }
 
@@ -148,11 +153,14 @@ func TestFileBackend_BrokenFiles(t *testing.T) {
 		require.Equal(t, []string{"/skills/bad/SKILL.md"}, warned)
 	}
 
-	_, err := newFileBackend(t, BackendFromFilesystemConfig{Backend: &counting{InMemoryBackend: filesystem.NewInMemoryBackend(), glob: errors.New("boom")}}).List(t.Context())
+	_, err := newFileBackend(t,
+		BackendFromFilesystemConfig{Backend: &counting{InMemoryBackend: filesystem.NewInMemoryBackend(),
+			glob: errors.New("boom")}}).List(t.Context())
 	require.EqualError(t, err, "failed to list skills: failed to glob skill files: boom")
 	gone := &vanishing{filesystem.NewInMemoryBackend()}
 	_, err = newFileBackend(t, BackendFromFilesystemConfig{Backend: gone}).List(t.Context())
-	require.ErrorContains(t, err, "failed to list skills: failed to load skill from /skills/a/SKILL.md: failed to read file: ")
+	require.ErrorContains(t, err,
+		"failed to list skills: failed to load skill from /skills/a/SKILL.md: failed to read file: ")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 

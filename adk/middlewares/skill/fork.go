@@ -44,7 +44,8 @@ func (f *fork[M]) run(ctx context.Context) (string, error) {
 	if err != nil && !w.silent() {
 		return "", err
 	}
-	out := TypedSubAgentOutput[M]{Skill: f.skill, Mode: f.skill.Context, RawArguments: f.arguments, Messages: messages, Results: results}
+	out := TypedSubAgentOutput[M]{Skill: f.skill, Mode: f.skill.Context, RawArguments: f.arguments, Messages: messages,
+		Results: results}
 	if f.conf.FormatForkResult == nil {
 		return fmt.Sprintf(language.Select(forkResult, forkResultChinese), f.skill.Name, strings.Join(out.Results, "\n")), nil
 	}

@@ -27,7 +27,9 @@ type saying[M adk.MessageType] []*adk.TypedAgentEvent[M]
 
 func (saying[M]) Name(context.Context) string        { return "saying" }
 func (saying[M]) Description(context.Context) string { return "says what it was made with" }
-func (s saying[M]) Run(context.Context, *adk.TypedAgentInput[M], ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
+func (s saying[M]) Run(context.Context, *adk.TypedAgentInput[M],
+	...adk.AgentRunOption,
+) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
 	if s == nil {
 		return nil
 	}
@@ -59,11 +61,14 @@ func TestFork_ConfigurationErrors(t *testing.T) {
 		err    string
 	}{
 		{forked(ContextModeFork), Config{}, "skill 'slides' requires context:fork but AgentHub is not configured"},
-		{forked(ContextModeForkWithContext), Config{AgentHub: nilHub}, "skill 'slides' requires context:fork_with_context but AgentHub is not configured"},
+		{forked(ContextModeForkWithContext), Config{AgentHub: nilHub},
+			"skill 'slides' requires context:fork_with_context but AgentHub is not configured"},
 		{withModel, Config{AgentHub: failing}, "skill 'slides' requires model 'strong' but ModelHub is not configured"},
-		{withModel, Config{AgentHub: failing, ModelHub: modelHub[*schema.Message]{}}, "failed to get model 'strong' from ModelHub: no such model"},
+		{withModel, Config{AgentHub: failing, ModelHub: modelHub[*schema.Message]{}},
+			"failed to get model 'strong' from ModelHub: no such model"},
 		{forked(ContextModeFork), Config{AgentHub: failing}, "failed to get agent 'painter' from AgentHub: boom"},
-		{forked(ContextModeFork), Config{AgentHub: empty}, "failed to get agent 'painter' from AgentHub: it returned neither an agent nor an error"},
+		{forked(ContextModeFork), Config{AgentHub: empty},
+			"failed to get agent 'painter' from AgentHub: it returned neither an agent nor an error"},
 	} {
 		c.config.Backend = withSkills(c.skill)
 		_, err := newTool(t, &c.config).InvokableRun(t.Context(), `{"skill":"slides"}`)
@@ -90,7 +95,8 @@ func testFork[M adk.MessageType](t *testing.T) {
 		return adk.NewTypedChatModelAgent(context.Background(), &adk.TypedChatModelAgentConfig[M]{
 			Name: name, Model: m, ToolsConfig: adktest.Tools(adktest.NewTool("brush", adktest.Says("red")))})
 	})
-	m, err := NewTyped(t.Context(), &TypedConfig[M]{Backend: withSkills(s), AgentHub: hub, ModelHub: modelHub[M]{"strong", strong}})
+	m, err := NewTyped(t.Context(),
+		&TypedConfig[M]{Backend: withSkills(s), AgentHub: hub, ModelHub: modelHub[M]{"strong", strong}})
 	require.NoError(t, err)
 	var results string
 	if _, ok := any(*new(M)).(*schema.Message); ok {
@@ -102,7 +108,8 @@ func testFork[M adk.MessageType](t *testing.T) {
 		Name: "artist",
 		Model: adktest.NewTypedModel[M](t,
 			adktest.Calls(adktest.Call("skill", `{"skill":"slides"}`)),
-			adktest.Says("Done.").SeeingLast("tool skill#call_1: Skill \"slides\" completed (sub-agent execution).\n\nResult:\n"+results),
+			adktest.Says("Done.").SeeingLast("tool skill#call_1: Skill \"slides\" completed (sub-agent execution).\n\nResult:\n"+
+				results),
 		),
 		Handlers: []adk.TypedChatModelAgentMiddleware[M]{m},
 	})
@@ -127,7 +134,8 @@ func testForkWithContext[M adk.MessageType](t *testing.T) {
 		require.Nil(t, m)
 		return adk.NewTypedChatModelAgent(context.Background(), &adk.TypedChatModelAgentConfig[M]{Name: name, Model: painter})
 	})
-	m, err := NewTyped(t.Context(), &TypedConfig[M]{Backend: withSkills(forked(ContextModeForkWithContext)), AgentHub: hub})
+	m, err := NewTyped(t.Context(),
+		&TypedConfig[M]{Backend: withSkills(forked(ContextModeForkWithContext)), AgentHub: hub})
 	require.NoError(t, err)
 	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{
 		Name: "artist",
@@ -146,21 +154,29 @@ func testForkWithContext[M adk.MessageType](t *testing.T) {
 func TestFork_CallNotInTheHistoryYet(t *testing.T) {
 	f := &fork[*schema.Message]{middleware: &middleware[*schema.Message]{toolName: "skill"}}
 	got := f.answered(&SubAgentInput{ToolCallID: "c2", RawArguments: "{}", SkillContent: "text", History: []adk.Message{
-		schema.UserMessage("hi"), schema.AssistantMessage("", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "x"}}}),
+		schema.UserMessage("hi"), schema.AssistantMessage("",
+			[]schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "x"}}}),
 		schema.ToolMessage("done", "c1", schema.WithToolName("x"))}})
-	require.Equal(t, []string{"user: hi", "assistant: [x#c1 ]", "tool x#c1: done", "assistant: [skill#c2 {}]", "tool skill#c2: text"},
+	require.Equal(t, []string{"user: hi", "assistant: [x#c1 ]", "tool x#c1: done", "assistant: [skill#c2 {}]",
+		"tool skill#c2: text"},
 		adktest.Lines(got))
 }
 
 // Rule batteries/SK-10.
 func TestFork_NoState(t *testing.T) {
-	hub := agentHub[*schema.Message](func(string, model.BaseChatModel) (adk.Agent, error) { return saying[*schema.Message]{}, nil })
-	_, err := newTool(t, &Config{Backend: withSkills(forked(ContextModeForkWithContext)), AgentHub: hub}).InvokableRun(t.Context(), `{"skill":"slides"}`)
+	hub := agentHub[*schema.Message](func(string, model.BaseChatModel) (adk.Agent, error) {
+		return saying[*schema.Message]{}, nil
+	})
+	_, err := newTool(t, &Config{Backend: withSkills(forked(ContextModeForkWithContext)),
+		AgentHub: hub}).InvokableRun(t.Context(), `{"skill":"slides"}`)
 	require.ErrorContains(t, err, "failed to get messages from state: ")
-	agentic := agentHub[*schema.AgenticMessage](func(string, model.AgenticModel) (adk.TypedAgent[*schema.AgenticMessage], error) {
+	agentic := agentHub[*schema.AgenticMessage](func(
+		string, model.AgenticModel,
+	) (adk.TypedAgent[*schema.AgenticMessage], error) {
 		return saying[*schema.AgenticMessage]{}, nil
 	})
-	_, err = newTool(t, &TypedConfig[*schema.AgenticMessage]{Backend: withSkills(forked(ContextModeForkWithContext)), AgentHub: agentic}).
+	_, err = newTool(t, &TypedConfig[*schema.AgenticMessage]{Backend: withSkills(forked(ContextModeForkWithContext)),
+		AgentHub: agentic}).
 		InvokableRun(t.Context(), `{"skill":"slides"}`)
 	require.ErrorContains(t, err, "failed to get messages from state: ")
 }
@@ -222,14 +238,16 @@ func TestFork_ErrorsOfTheAgent(t *testing.T) {
 		err   string
 	}{
 		{saying[*schema.Message]{said("one"), {Err: boom}}, "failed to run agent event: boom"},
-		{saying[*schema.Message]{adk.EventFromMessage(nil, broken(), schema.Assistant, "")}, "failed to get message from event: "},
+		{saying[*schema.Message]{adk.EventFromMessage(nil, broken(), schema.Assistant, "")},
+			"failed to get message from event: "},
 		{nil, "failed to run agent event: the agent returned no events"},
 	} {
 		hub := agentHub[*schema.Message](func(string, model.BaseChatModel) (adk.Agent, error) { return c.agent, nil })
 		if c.agent == nil {
 			hub = func(string, model.BaseChatModel) (adk.Agent, error) { return mute{}, nil }
 		}
-		_, err := newTool(t, &Config{Backend: withSkills(forked(ContextModeFork)), AgentHub: hub}).InvokableRun(t.Context(), `{"skill":"slides"}`)
+		_, err := newTool(t, &Config{Backend: withSkills(forked(ContextModeFork)), AgentHub: hub}).InvokableRun(t.Context(),
+			`{"skill":"slides"}`)
 		require.ErrorContains(t, err, c.err)
 	}
 }
@@ -240,8 +258,11 @@ type mute struct{ saying[*schema.Message] }
 // TestFork_NothingSaid: an agent that says nothing has carried out the skill, too.
 // Rule batteries/SK-12.
 func TestFork_NothingSaid(t *testing.T) {
-	hub := agentHub[*schema.Message](func(string, model.BaseChatModel) (adk.Agent, error) { return saying[*schema.Message]{}, nil })
-	got, err := newTool(t, &Config{Backend: withSkills(forked(ContextModeFork)), AgentHub: hub}).InvokableRun(t.Context(), `{"skill":"slides"}`)
+	hub := agentHub[*schema.Message](func(string, model.BaseChatModel) (adk.Agent, error) {
+		return saying[*schema.Message]{}, nil
+	})
+	got, err := newTool(t, &Config{Backend: withSkills(forked(ContextModeFork)), AgentHub: hub}).InvokableRun(t.Context(),
+		`{"skill":"slides"}`)
 	require.NoError(t, err)
 	require.Equal(t, "Skill \"slides\" completed (sub-agent execution).\n\nResult:\n", got)
 }
@@ -284,12 +305,14 @@ func testInterrupt[M adk.MessageType](t *testing.T, mode ContextMode) {
 	})
 	require.NoError(t, err)
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: adktest.NewStore()})
-	stopped := adktest.Collect(t, runner.Query(t.Context(), "Make slides.", adk.WithCheckPointID("1"))).ExpectNoError().All()
+	stopped := adktest.Collect(t, runner.Query(t.Context(), "Make slides.",
+		adk.WithCheckPointID("1"))).ExpectNoError().All()
 	points := stopped[len(stopped)-1].Action.Interrupted.InterruptContexts
 	require.Len(t, points, 1)
 	require.Equal(t, "which colour?", points[0].Info)
 
-	events, err := runner.ResumeWithParams(t.Context(), "1", &adk.ResumeParams{Targets: map[string]any{points[0].ID: "red"}})
+	events, err := runner.ResumeWithParams(t.Context(), "1",
+		&adk.ResumeParams{Targets: map[string]any{points[0].ID: "red"}})
 	require.NoError(t, err)
 	adktest.Collect(t, events).ExpectText("Done.")
 	require.Len(t, painter.Calls(), 2, "nothing is done twice")
@@ -297,7 +320,8 @@ func testInterrupt[M adk.MessageType](t *testing.T, mode ContextMode) {
 
 // TestFork_BehindApproval: a skill that may run is carried out with all that it has to know.
 func TestFork_BehindApproval(t *testing.T) {
-	painter := adktest.NewModel(t, adktest.Says("Painted.").SeeingLast("user: Launching skill: slides\nBase directory for this skill: /skills/slides\n\nUse few words."))
+	painter := adktest.NewModel(t,
+		adktest.Says("Painted.").SeeingLast("user: Launching skill: slides\nBase directory for this skill: /skills/slides\n\nUse few words."))
 	hub := agentHub[*schema.Message](func(name string, _ model.BaseChatModel) (adk.Agent, error) {
 		return adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{Name: name, Model: painter})
 	})
@@ -305,13 +329,16 @@ func TestFork_BehindApproval(t *testing.T) {
 	require.NoError(t, err)
 	ask, err := approval.New(t.Context(), &approval.Config{Tools: []string{"skill"}})
 	require.NoError(t, err)
-	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "artist", Handlers: []adk.ChatModelAgentMiddleware{ask, skills},
-		Model: adktest.NewModel(t, adktest.Calls(adktest.Call("skill", `{"skill":"slides"}`)), adktest.Says("Done."))})
+	agent, err := adk.NewChatModelAgent(t.Context(),
+		&adk.ChatModelAgentConfig{Name: "artist", Handlers: []adk.ChatModelAgentMiddleware{ask, skills},
+			Model: adktest.NewModel(t, adktest.Calls(adktest.Call("skill", `{"skill":"slides"}`)), adktest.Says("Done."))})
 	require.NoError(t, err)
 	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, CheckPointStore: adktest.NewStore()})
-	stopped := adktest.Collect(t, runner.Query(t.Context(), "Make slides.", adk.WithCheckPointID("1"))).ExpectNoError().All()
+	stopped := adktest.Collect(t, runner.Query(t.Context(), "Make slides.",
+		adk.WithCheckPointID("1"))).ExpectNoError().All()
 	point := stopped[len(stopped)-1].Action.Interrupted.InterruptContexts[0]
-	events, err := runner.ResumeWithParams(t.Context(), "1", &adk.ResumeParams{Targets: map[string]any{point.ID: point.Info.(*approval.Request).Approve()}})
+	events, err := runner.ResumeWithParams(t.Context(), "1",
+		&adk.ResumeParams{Targets: map[string]any{point.ID: point.Info.(*approval.Request).Approve()}})
 	require.NoError(t, err)
 	adktest.Collect(t, events).ExpectText("Done.")
 }

@@ -45,7 +45,8 @@ func (b *fixed) Get(_ context.Context, name string) (Skill, error) {
 
 func withSkills(skills ...Skill) *fixed { return &fixed{skills: skills} }
 
-var slides = Skill{FrontMatter: FrontMatter{Name: "slides", Description: "makes slides"}, Content: "Use few words.", BaseDirectory: "/skills/slides"}
+var slides = Skill{FrontMatter: FrontMatter{Name: "slides", Description: "makes slides"}, Content: "Use few words.",
+	BaseDirectory: "/skills/slides"}
 
 func newTool[M adk.MessageType](t *testing.T, c *TypedConfig[M]) tool.InvokableTool {
 	t.Helper()
@@ -63,7 +64,8 @@ func TestNew_Errors(t *testing.T) {
 	for _, c := range []struct {
 		config *Config
 		err    string
-	}{{nil, "config is required"}, {&Config{}, "backend is required"}, {&Config{Backend: nilBackend}, "backend is required"}} {
+	}{{nil, "config is required"}, {&Config{}, "backend is required"},
+		{&Config{Backend: nilBackend}, "backend is required"}} {
 		m, err := NewMiddleware(t.Context(), c.config)
 		require.EqualError(t, err, c.err)
 		require.True(t, m == nil, "the interface itself is nil")
@@ -83,7 +85,8 @@ func TestBeforeAgent_AddsPromptAndTool(t *testing.T) {
 		{"english", &Config{}, []string{"'skill'", "Skills System"}},
 		{"named", &Config{SkillToolName: ptr("recipe")}, []string{"'recipe'"}},
 		{"chinese", &Config{UseChinese: true}, []string{"'skill'", "技能"}},
-		{"custom", &Config{SkillToolName: ptr("recipe"), CustomSystemPrompt: func(_ context.Context, name string) string { return "use " + name }}, []string{"use recipe"}},
+		{"custom", &Config{SkillToolName: ptr("recipe"),
+			CustomSystemPrompt: func(_ context.Context, name string) string { return "use " + name }}, []string{"use recipe"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.config.Backend = withSkills(slides)
@@ -120,10 +123,12 @@ func TestBeforeAgent_AddsPromptAndTool(t *testing.T) {
 // Rule batteries/SK-15.
 func TestPrompts_SayHowSkillsAreUsed(t *testing.T) {
 	for text, wants := range map[string][]string{
-		systemPrompt("skill", false): {"when you need it", "When to use", "Call the tool 'skill'", "follow it", "absolute paths", "**Example:**"},
-		systemPrompt("skill", true):  {"需要时再加载", "何时使用", "调用工具 'skill'", "照其执行", "绝对路径", "**示例：**"},
-		toolDescriptionBase:          {"check whether", "exact name", "at once", "Do not merely announce", "Only the skills in the list", "already following", "base directory"},
-		toolDescriptionBaseChinese:   {"先检查", "准确名称", "立即调用", "不要只是宣布", "只存在列表中", "已经在执行", "基础目录"},
+		systemPrompt("skill", false): {"when you need it", "When to use", "Call the tool 'skill'", "follow it",
+			"absolute paths", "**Example:**"},
+		systemPrompt("skill", true): {"需要时再加载", "何时使用", "调用工具 'skill'", "照其执行", "绝对路径", "**示例：**"},
+		toolDescriptionBase: {"check whether", "exact name", "at once", "Do not merely announce",
+			"Only the skills in the list", "already following", "base directory"},
+		toolDescriptionBaseChinese: {"先检查", "准确名称", "立即调用", "不要只是宣布", "只存在列表中", "已经在执行", "基础目录"},
 	} {
 		for _, want := range wants {
 			require.Contains(t, text, want)
@@ -169,9 +174,10 @@ writes letters
 	_, err = loader.Info(t.Context())
 	require.EqualError(t, err, "failed to list skills: boom")
 
-	info, err = newTool(t, &Config{Backend: withSkills(slides), CustomToolDescription: func(_ context.Context, all []FrontMatter) string {
-		return "only " + all[0].Name
-	}}).Info(t.Context())
+	info, err = newTool(t, &Config{Backend: withSkills(slides),
+		CustomToolDescription: func(_ context.Context, all []FrontMatter) string {
+			return "only " + all[0].Name
+		}}).Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "only slides", info.Desc)
 }
@@ -186,8 +192,10 @@ func TestInfo_Parameters(t *testing.T) {
 	}{
 		{"default", nil, []string{"skill!"}},
 		{"nil", func(params) params { return nil }, []string{"skill!"}},
-		{"more", func(p params) params { p["args"] = &schema.ParameterInfo{Type: schema.String}; return p }, []string{"args", "skill!"}},
-		{"without", func(params) params { return params{"args": {Type: schema.String, Required: true}} }, []string{"args!", "skill!"}},
+		{"more", func(p params) params { p["args"] = &schema.ParameterInfo{Type: schema.String}; return p },
+			[]string{"args", "skill!"}},
+		{"without", func(params) params { return params{"args": {Type: schema.String, Required: true}} },
+			[]string{"args!", "skill!"}},
 		{"optional", func(params) params { return params{"skill": {Type: schema.String}} }, []string{"skill!"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -213,9 +221,10 @@ func TestInfo_Parameters(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
-	_, err := newTool(t, &Config{Backend: withSkills(slides), CustomToolParams: func(context.Context, params) (params, error) {
-		return nil, errors.New("boom")
-	}}).Info(t.Context())
+	_, err := newTool(t, &Config{Backend: withSkills(slides),
+		CustomToolParams: func(context.Context, params) (params, error) {
+			return nil, errors.New("boom")
+		}}).Info(t.Context())
 	require.EqualError(t, err, "failed to build skill tool params: boom")
 }
 
@@ -236,12 +245,13 @@ func TestRun_ReturnsTheSkill(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "正在启动 Skill：slides\n此 Skill 的目录：/skills/slides\n\nUse few words.", got)
 
-	custom := newTool(t, &Config{Backend: withSkills(slides), BuildContent: func(_ context.Context, s Skill, raw string) (string, error) {
-		if raw == `{"skill":"slides"}` {
-			return "", errors.New("boom")
-		}
-		return s.Name + raw, nil
-	}})
+	custom := newTool(t, &Config{Backend: withSkills(slides),
+		BuildContent: func(_ context.Context, s Skill, raw string) (string, error) {
+			if raw == `{"skill":"slides"}` {
+				return "", errors.New("boom")
+			}
+			return s.Name + raw, nil
+		}})
 	got, err = custom.InvokableRun(t.Context(), `{"skill":"slides","args":1}`)
 	require.NoError(t, err)
 	require.Equal(t, `slides{"skill":"slides","args":1}`, got)
@@ -325,7 +335,8 @@ func TestAgent_SkillsAreListedForEachRun(t *testing.T) {
 	require.NoError(t, err)
 	sees := func(call adktest.ModelCall[*schema.Message]) string { return call.Options.Tools[0].Desc }
 	answering := adktest.NewModel(t, adktest.Says("Done.").Repeated())
-	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "artist", Model: answering, Handlers: []adk.ChatModelAgentMiddleware{m}})
+	agent, err := adk.NewChatModelAgent(t.Context(),
+		&adk.ChatModelAgentConfig{Name: "artist", Model: answering, Handlers: []adk.ChatModelAgentMiddleware{m}})
 	require.NoError(t, err)
 	for range 2 {
 		adktest.Ask(t.Context(), t, agent, "Hi").ExpectText("Done.")

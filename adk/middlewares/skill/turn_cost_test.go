@@ -11,7 +11,8 @@ import (
 
 func TestTurnCost_NothingToDo(t *testing.T) {
 	files := filesystem.NewInMemoryBackend()
-	require.NoError(t, files.Write(t.Context(), &filesystem.WriteRequest{FilePath: "/skills/a/SKILL.md", Content: "---\nname: a\ndescription: b\n---\ntext"}))
+	require.NoError(t, files.Write(t.Context(),
+		&filesystem.WriteRequest{FilePath: "/skills/a/SKILL.md", Content: "---\nname: a\ndescription: b\n---\ntext"}))
 	backend, err := NewBackendFromFilesystem(t.Context(), &BackendFromFilesystemConfig{Backend: files, BaseDir: "/skills"})
 	require.NoError(t, err)
 	m, err := NewMiddleware(t.Context(), &Config{Backend: backend})

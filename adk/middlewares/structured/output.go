@@ -116,7 +116,8 @@ func (o *Output[T]) describe() (err error) {
 	}
 	o.text = string(doc)
 	o.checker = jsonschemacheck.New(o.schema)
-	o.info = &schema.ToolInfo{Name: o.conf.Name, Desc: o.conf.Description, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(o.schema)}
+	o.info = &schema.ToolInfo{Name: o.conf.Name, Desc: o.conf.Description,
+		ParamsOneOf: schema.NewParamsOneOfByJSONSchema(o.schema)}
 	return nil
 }
 

@@ -46,7 +46,8 @@ func TestConfig(t *testing.T) {
 	type loop struct{ Next *loop }
 	_, err = structured.New[loop](nil)
 	require.ErrorContains(t, err, "structured: ")
-	_, err = structured.New(&structured.Config[int]{Mode: structured.Native, NativeOptions: func(*jsonschema.Schema) []model.Option { panic("boom") }})
+	_, err = structured.New(&structured.Config[int]{Mode: structured.Native,
+		NativeOptions: func(*jsonschema.Schema) []model.Option { panic("boom") }})
 	require.ErrorContains(t, err, "boom")
 }
 
@@ -104,10 +105,13 @@ func TestParse_ValuesOfEveryType(t *testing.T) {
 	require.ErrorContains(t, err, "odd")
 }
 
-func run[M adk.MessageType, T any](t *testing.T, o *structured.Output[T], streaming bool, m model.BaseModel[M], tools ...tool.BaseTool) (T, error) {
+func run[M adk.MessageType, T any](
+	t *testing.T, o *structured.Output[T], streaming bool, m model.BaseModel[M], tools ...tool.BaseTool,
+) (T, error) {
 	t.Helper()
-	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "a", Model: m, ToolsConfig: adktest.Tools(tools...),
-		Handlers: []adk.TypedChatModelAgentMiddleware[M]{structured.TypedHandler[M](o)}})
+	agent, err := adk.NewTypedChatModelAgent(t.Context(),
+		&adk.TypedChatModelAgentConfig[M]{Name: "a", Model: m, ToolsConfig: adktest.Tools(tools...),
+			Handlers: []adk.TypedChatModelAgentMiddleware[M]{structured.TypedHandler[M](o)}})
 	require.NoError(t, err)
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: streaming})
 	return structured.Read(t.Context(), o, runner.Query(t.Context(), "hi"))
@@ -122,12 +126,16 @@ func testTool[M adk.MessageType](t *testing.T) {
 	o := made(t, &structured.Config[forecast]{Description: "A forecast."})
 	for _, streaming := range []bool{false, true} {
 		for name, script := range map[string][]adktest.Reply{
-			"at once":          {adktest.Calls(adktest.Call("final_answer", good)).Offered("t", "final_answer")},
-			"after a tool":     {adktest.Calls(adktest.Call("t", "{}")), adktest.Calls(adktest.Call("final_answer", good))},
-			"with a tool":      {adktest.Calls(adktest.Call("final_answer", good), adktest.Call("t", "{}"))},
-			"repaired":         {adktest.Calls(adktest.Call("final_answer", `{"sky":"sun"}`)), adktest.Calls(adktest.Call("final_answer", good)).SeeingLast("tool final_answer#call_1: The answer is not valid: city is required. Call the tool again with the whole answer.")},
-			"asked to call it": {adktest.Says("Sunny."), adktest.Calls(adktest.Call("final_answer", good)).SeeingLast("user: This is no final answer: it is no JSON: invalid character 'S' looking for beginning of value. Call the tool final_answer to give it.")},
-			"as a text":        {adktest.Says(good)},
+			"at once":      {adktest.Calls(adktest.Call("final_answer", good)).Offered("t", "final_answer")},
+			"after a tool": {adktest.Calls(adktest.Call("t", "{}")), adktest.Calls(adktest.Call("final_answer", good))},
+			"with a tool":  {adktest.Calls(adktest.Call("final_answer", good), adktest.Call("t", "{}"))},
+			"repaired": {adktest.Calls(adktest.Call("final_answer", `{"sky":"sun"}`)),
+				adktest.Calls(adktest.Call("final_answer",
+					good)).SeeingLast("tool final_answer#call_1: The answer is not valid: city is required. Call the tool again with the whole answer.")},
+			"asked to call it": {adktest.Says("Sunny."),
+				adktest.Calls(adktest.Call("final_answer",
+					good)).SeeingLast("user: This is no final answer: it is no JSON: invalid character 'S' looking for beginning of value. Call the tool final_answer to give it.")},
+			"as a text": {adktest.Says(good)},
 		} {
 			t.Run(name, func(t *testing.T) {
 				v, err := run[M](t, o, streaming, adktest.NewTypedModel[M](t, script...), adktest.NewTool("t"))
@@ -137,8 +145,10 @@ func testTool[M adk.MessageType](t *testing.T) {
 		}
 	}
 	one := 1
-	o = made(t, &structured.Config[forecast]{MaxRepairs: &one, Check: func(_ context.Context, f forecast) error { return errors.New("no such city") }})
-	_, err := run[M](t, o, true, adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("final_answer", good)), adktest.Calls(adktest.Call("final_answer", good))))
+	o = made(t, &structured.Config[forecast]{MaxRepairs: &one,
+		Check: func(_ context.Context, f forecast) error { return errors.New("no such city") }})
+	_, err := run[M](t, o, true, adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("final_answer", good)),
+		adktest.Calls(adktest.Call("final_answer", good))))
 	var invalid *structured.InvalidError
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, []string{"no such city"}, invalid.Problems)
@@ -155,7 +165,8 @@ func testPromptAndNative[M adk.MessageType](t *testing.T) {
 		return []model.Option{model.WrapImplSpecificOptFn(func(f *format) { f.schema = s })}
 	}
 	for _, streaming := range []bool{false, true} {
-		for _, c := range []*structured.Config[[]int]{{Mode: structured.Prompt, Description: "Numbers."}, {Mode: structured.Native, NativeOptions: native}} {
+		for _, c := range []*structured.Config[[]int]{{Mode: structured.Prompt, Description: "Numbers."},
+			{Mode: structured.Native, NativeOptions: native}} {
 			o := made(t, c)
 			m := adktest.NewTypedModel[M](t, adktest.Says("none"), adktest.Streams(`{"result":`, `[1,2]}`))
 			v, err := run[M](t, o, streaming, m)
@@ -183,8 +194,9 @@ func TestRead_Failures(t *testing.T) {
 
 func TestOtherToolsThatEndTheRun(t *testing.T) {
 	o := made[int](t, nil)
-	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Exit: adk.ExitTool{}, Handlers: []adk.ChatModelAgentMiddleware{o.Handler()},
-		Model: adktest.NewModel(t, adktest.Calls(adktest.Call("exit", `{"final_result":"bye"}`)))})
+	agent, err := adk.NewChatModelAgent(t.Context(),
+		&adk.ChatModelAgentConfig{Name: "a", Exit: adk.ExitTool{}, Handlers: []adk.ChatModelAgentMiddleware{o.Handler()},
+			Model: adktest.NewModel(t, adktest.Calls(adktest.Call("exit", `{"final_result":"bye"}`)))})
 	require.NoError(t, err)
 	adktest.Ask(t.Context(), t, agent, "hi").ExpectNoError()
 }

@@ -28,18 +28,24 @@ func testInputBounded[M adk.MessageType](t *testing.T) {
 		history []M
 		want    string // how the messages between the instructions begin
 	}{
-		"fits":                       {200, []M{user(text("a")), user(text("b"))}, "user: a|user: b"},
-		"unbounded":                  {0, []M{user(text("a")), user(text("b"))}, "user: a|user: b"},
-		"newest":                     {250, []M{user(text("a")), user(text("b")), user(text("c"))}, "user: (|user: b|user: c"},
-		"the last does not fit":      {50, []M{user(text("a")), user(text("b"))}, "user: (|user: b"},
-		"a result without its call":  {250, []M{messagetest.Assistant[M](text("x"), messagetest.Call("i")), result("i", text("r")), user(text("c"))}, "user: (|user: c"},
-		"a round":                    {205, []M{user(text("a")), calling("i"), result("i", text("r")), user(text("c"))}, "user: (|assista|tool t#|user: c"},
-		"nothing but a result":       {50, []M{user(text("a")), calling("i"), result("i", text("r"))}, "user: (|assista|tool t#"},
+		"fits":      {200, []M{user(text("a")), user(text("b"))}, "user: a|user: b"},
+		"unbounded": {0, []M{user(text("a")), user(text("b"))}, "user: a|user: b"},
+		"newest": {250, []M{user(text("a")), user(text("b")), user(text("c"))},
+			"user: (|user: b|user: c"},
+		"the last does not fit": {50, []M{user(text("a")), user(text("b"))}, "user: (|user: b"},
+		"a result without its call": {250,
+			[]M{messagetest.Assistant[M](text("x"), messagetest.Call("i")), result("i", text("r")), user(text("c"))},
+			"user: (|user: c"},
+		"a round": {205, []M{user(text("a")), calling("i"), result("i", text("r")), user(text("c"))},
+			"user: (|assista|tool t#|user: c"},
+		"nothing but a result": {50, []M{user(text("a")), calling("i"), result("i", text("r"))},
+			"user: (|assista|tool t#"},
 		"an earlier summary is kept": {250, []M{summary, user(text("a")), user(text("c"))}, "user: s|user: (|user: c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := adktest.NewTypedModel[M](t, adktest.Says("the summary"))
-			_, err := made(t, &summarization.TypedConfig[M]{Model: m, MaxInputTokens: c.most}).Summarize(t.Context(), state(c.history...))
+			_, err := made(t, &summarization.TypedConfig[M]{Model: m, MaxInputTokens: c.most}).Summarize(t.Context(),
+				state(c.history...))
 			require.NoError(t, err)
 			lines := adktest.Lines(m.Calls()[0].Messages)
 			var got []string

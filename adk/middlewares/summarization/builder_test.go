@@ -34,7 +34,8 @@ func TestBuilder_RefusesInvalidConfigs(t *testing.T) {
 
 // loads is a call of the skill tool and its result.
 func loads[M adk.MessageType](id, name, content string) []M {
-	call := schema.ToolCall{ID: id, Function: schema.FunctionCall{Name: "skill", Arguments: fmt.Sprintf("{%q:%q}", "skill", name)}}
+	call := schema.ToolCall{ID: id,
+		Function: schema.FunctionCall{Name: "skill", Arguments: fmt.Sprintf("{%q:%q}", "skill", name)}}
 	return []M{messagetest.Assistant[M]("", call), messagetest.Result[M](id, content)}
 }
 
@@ -63,11 +64,14 @@ func testPreserveSkills[M adk.MessageType](t *testing.T) {
 	got := preserve(summarization.PreserveSkillsConfig{}, history...)
 	require.Len(t, got, 3)
 	text := adktest.Line(got[1])
-	require.Regexp(t, `(?s)^user: <system-reminder>.*b\n\ncontent 1.*a\n\ncontent 2.*c\n\ncontent 3.*</system-reminder>$`, text)
+	require.Regexp(t, `(?s)^user: <system-reminder>.*b\n\ncontent 1.*a\n\ncontent 2.*c\n\ncontent 3.*</system-reminder>$`,
+		text)
 	require.NotContains(t, text, "content 0")
 
-	again := preserve(summarization.PreserveSkillsConfig{}, append([]M{got[1], got[2]}, loads[M]("id", "b", "newer")...)...)
-	require.Regexp(t, `(?s)a\n\ncontent 2.*c\n\ncontent 3.*b\n\nnewer`, adktest.Line(again[1]), "what was preserved is carried over")
+	again := preserve(summarization.PreserveSkillsConfig{},
+		append([]M{got[1], got[2]}, loads[M]("id", "b", "newer")...)...)
+	require.Regexp(t, `(?s)a\n\ncontent 2.*c\n\ncontent 3.*b\n\nnewer`, adktest.Line(again[1]),
+		"what was preserved is carried over")
 
 	none, one, two := 0, 1, 2
 	require.Len(t, preserve(summarization.PreserveSkillsConfig{MaxSkills: &none}, history...), 2)
@@ -80,17 +84,20 @@ func testPreserveSkills[M adk.MessageType](t *testing.T) {
 	require.NotContains(t, text, "content 2")
 
 	limit := 30
-	text = adktest.Line(preserve(summarization.PreserveSkillsConfig{MaxTokensPerSkill: &limit}, loads[M]("id", "x", strings.Repeat("中", 100))...)[1])
+	text = adktest.Line(preserve(summarization.PreserveSkillsConfig{MaxTokensPerSkill: &limit},
+		loads[M]("id", "x", strings.Repeat("中", 100))...)[1])
 	require.Contains(t, text, "中\n\n[... skill content truncated for compaction")
 	require.NotContains(t, text, "�")
-	text = adktest.Line(preserve(summarization.PreserveSkillsConfig{MaxTokensPerSkill: &one}, loads[M]("id", "x", "long enough")...)[1])
+	text = adktest.Line(preserve(summarization.PreserveSkillsConfig{MaxTokensPerSkill: &one},
+		loads[M]("id", "x", "long enough")...)[1])
 	require.Contains(t, text, "x\n\n\n\n[... skill content truncated")
 }
 
 func TestPreserveSkills_BadArguments(t *testing.T) {
 	f, err := summarization.NewFinalizer().PreserveSkills(&summarization.PreserveSkillsConfig{}).Build()
 	require.NoError(t, err)
-	bad := schema.AssistantMessage("", []schema.ToolCall{{ID: "id", Function: schema.FunctionCall{Name: "skill", Arguments: "{"}}})
+	bad := schema.AssistantMessage("",
+		[]schema.ToolCall{{ID: "id", Function: schema.FunctionCall{Name: "skill", Arguments: "{"}}})
 	_, err = f(t.Context(), []*schema.Message{bad}, schema.AssistantMessage("s", nil))
 	require.ErrorContains(t, err, "failed to parse skill arguments from tool call id: ")
 }
@@ -99,7 +106,8 @@ func TestPreserveSkills_InASummary(t *testing.T) {
 	f, err := summarization.NewFinalizer().PreserveSkills(&summarization.PreserveSkillsConfig{}).Build()
 	require.NoError(t, err)
 	m := made(t, &summarization.Config{Model: adktest.NewModel(t, adktest.Says("sum")), Finalize: f})
-	got, err := m.Summarize(t.Context(), state(append(loads[*schema.Message]("id", "x", "how to"), schema.UserMessage("go on"))...))
+	got, err := m.Summarize(t.Context(),
+		state(append(loads[*schema.Message]("id", "x", "how to"), schema.UserMessage("go on"))...))
 	require.NoError(t, err)
 	require.Len(t, got, 2)
 	require.Contains(t, got[0].Content, "how to")

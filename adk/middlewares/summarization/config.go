@@ -27,9 +27,13 @@ type (
 	// TypedTokenCounterFunc counts tokens.
 	TypedTokenCounterFunc[M adk.MessageType] func(ctx context.Context, input *TypedTokenCounterInput[M]) (int, error)
 	// TypedGenModelInputFunc makes what the summarizing model gets.
-	TypedGenModelInputFunc[M adk.MessageType] func(ctx context.Context, sysInstruction, userInstruction M, originalMsgs []M) ([]M, error)
+	TypedGenModelInputFunc[M adk.MessageType] func(
+		ctx context.Context, sysInstruction, userInstruction M, originalMsgs []M,
+	) ([]M, error)
 	// TypedGetFailoverModelFunc chooses the model of a failover attempt, and what it gets.
-	TypedGetFailoverModelFunc[M adk.MessageType] func(ctx context.Context, failoverCtx *TypedFailoverContext[M]) (failoverModel model.BaseModel[M], failoverModelInputMsgs []M, failoverErr error)
+	TypedGetFailoverModelFunc[M adk.MessageType] func(
+		ctx context.Context, failoverCtx *TypedFailoverContext[M],
+	) (failoverModel model.BaseModel[M], failoverModelInputMsgs []M, failoverErr error)
 	// TypedFinalizeFunc makes the new history of the old one and what the model answered.
 	TypedFinalizeFunc[M adk.MessageType] func(ctx context.Context, originalMessages []M, summary M) ([]M, error)
 	// TypedCallbackFunc is called after a summarization. Both states are for reading.

@@ -47,7 +47,8 @@ func summaryText[M adk.MessageType](summary M, context []M, transcript string) (
 	}
 	sections := []string{language.Select(preamble, preambleChinese), withUserMessages(withoutAnalysis(content), context)}
 	if transcript != "" {
-		sections = append(sections, strings.ReplaceAll(language.Select(transcriptHint, transcriptHintChinese), "%s", transcript))
+		sections = append(sections, strings.ReplaceAll(language.Select(transcriptHint, transcriptHintChinese), "%s",
+			transcript))
 	}
 	sections = append(sections, language.Select(continueText, continueTextChinese))
 	return strings.Join(sections, "\n\n"), nil

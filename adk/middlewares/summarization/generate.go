@@ -33,7 +33,8 @@ func (g *generation[M]) run(ctx context.Context) (summary M, input []M, err erro
 	}
 	summary, err = g.primary(ctx, input)
 	failover := g.m.conf.Failover
-	if failover != nil && orElse(failover.MaxRetries, defaultMaxRetries) > 0 && holds(ctx, failover.ShouldFailover, summary, err) {
+	if failover != nil && orElse(failover.MaxRetries, defaultMaxRetries) > 0 && holds(ctx, failover.ShouldFailover,
+		summary, err) {
 		return g.failover(ctx, failover, input, summary, err)
 	}
 	if err != nil {
@@ -83,8 +84,9 @@ func (g *generation[M]) failover(
 	attempts := orElse(conf.MaxRetries, defaultMaxRetries)
 	for attempt := 1; attempt <= attempts; attempt++ {
 		var answer M
-		used, answer, err = g.standIn(ctx, conf, input, &TypedFailoverContext[M]{Attempt: attempt, SystemInstruction: g.system,
-			UserInstruction: g.user, OriginalMessages: g.original, LastModelResponse: last, LastErr: lastErr})
+		used, answer, err = g.standIn(ctx, conf, input,
+			&TypedFailoverContext[M]{Attempt: attempt, SystemInstruction: g.system,
+				UserInstruction: g.user, OriginalMessages: g.original, LastModelResponse: last, LastErr: lastErr})
 		if sent := g.report(ctx, GenerateSummaryPhaseFailover, attempt, answer, err); sent != nil {
 			return summary, nil, sent
 		}

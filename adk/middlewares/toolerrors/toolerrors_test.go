@@ -23,12 +23,15 @@ import (
 var errBoom = errors.New("boom")
 
 // newAgent makes an agent with the middleware.
-func newAgent[M adk.MessageType](t *testing.T, name string, conf *toolerrors.Config, m *adktest.Model[M], tools ...tool.BaseTool) adk.TypedAgent[M] {
+func newAgent[M adk.MessageType](
+	t *testing.T, name string, conf *toolerrors.Config, m *adktest.Model[M], tools ...tool.BaseTool,
+) adk.TypedAgent[M] {
 	t.Helper()
 	handler, err := toolerrors.NewTyped[M](t.Context(), conf)
 	require.NoError(t, err)
-	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: name, Description: "test", Model: m,
-		ToolsConfig: adktest.Tools(tools...), Handlers: []adk.TypedChatModelAgentMiddleware[M]{handler}})
+	agent, err := adk.NewTypedChatModelAgent(t.Context(),
+		&adk.TypedChatModelAgentConfig[M]{Name: name, Description: "test", Model: m,
+			ToolsConfig: adktest.Tools(tools...), Handlers: []adk.TypedChatModelAgentMiddleware[M]{handler}})
 	require.NoError(t, err)
 	return agent
 }
@@ -38,7 +41,9 @@ func TestErrorsAreRead(t *testing.T) {
 }
 
 func testErrorsAreRead[M adk.MessageType](t *testing.T) {
-	for name, ask := range map[string]func(context.Context, adktest.TB, adk.TypedAgent[M], string, ...adk.AgentRunOption) *adktest.Events[M]{
+	for name, ask := range map[string]func(
+		context.Context, adktest.TB, adk.TypedAgent[M], string, ...adk.AgentRunOption,
+	) *adktest.Events[M]{
 		"whole": adktest.Ask[M], "streaming": adktest.AskStreaming[M],
 	} {
 		for kind, tl := range messagetest.EveryTool(adktest.Fails(errBoom), adktest.Says("ok")) {
@@ -63,8 +68,10 @@ func TestErrorsInsideStreams(t *testing.T) {
 			"none":       {adktest.Streams("one ", "two"), "one two"},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: "+c.want))
-				adktest.AskStreaming(t.Context(), t, newAgent(t, "a", nil, m, messagetest.EveryTool(c.script)[kind]), "hi").ExpectText("done")
+				m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")),
+					adktest.Says("done").SeeingLast("tool t#call_1: "+c.want))
+				adktest.AskStreaming(t.Context(), t, newAgent(t, "a", nil, m, messagetest.EveryTool(c.script)[kind]),
+					"hi").ExpectText("done")
 			})
 		}
 	}
@@ -75,12 +82,13 @@ func TestErrorsInsideStreams_EndThem(t *testing.T) {
 	handler, err := toolerrors.New(t.Context(), nil)
 	require.NoError(t, err)
 	r, w := schema.Pipe[string](5)
-	e, err := handler.WrapStreamableToolCall(t.Context(), func(context.Context, string, ...tool.Option) (*schema.StreamReader[string], error) {
-		w.Send("a", nil)
-		w.Send("", errBoom)
-		w.Send("never seen", nil)
-		return r, nil // and w is never closed
-	}, &adk.ToolContext{Name: "t"})
+	e, err := handler.WrapStreamableToolCall(t.Context(),
+		func(context.Context, string, ...tool.Option) (*schema.StreamReader[string], error) {
+			w.Send("a", nil)
+			w.Send("", errBoom)
+			w.Send("never seen", nil)
+			return r, nil // and w is never closed
+		}, &adk.ToolContext{Name: "t"})
 	require.NoError(t, err)
 	s, err := e(t.Context(), "{}")
 	require.NoError(t, err)
@@ -120,14 +128,16 @@ func never(t *testing.T) *toolerrors.Config {
 }
 
 func TestInterruptsPass(t *testing.T) {
-	inner := newAgent(t, "a", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("inner done")),
+	inner := newAgent(t, "a", never(t),
+		adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("inner done")),
 		adktest.NewTool("ask", adktest.Does(func(ctx context.Context, _ string) (string, error) {
 			if was, _, _ := tool.GetInterruptState[any](ctx); was {
 				return "answered", nil
 			}
 			return "", tool.Interrupt(ctx, "a question")
 		})))
-	outer := newAgent(t, "outer", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("a", `{"request":"x"}`)), adktest.Says("done")),
+	outer := newAgent(t, "outer", never(t),
+		adktest.NewModel(t, adktest.Calls(adktest.Call("a", `{"request":"x"}`)), adktest.Says("done")),
 		adk.NewAgentTool(t.Context(), inner))
 	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: outer, CheckPointStore: adktest.NewStore()})
 	events := adktest.Collect(t, runner.Query(t.Context(), "hi", adk.WithCheckPointID("1"))).All()
@@ -139,10 +149,12 @@ func TestInterruptsPass(t *testing.T) {
 
 func TestCancelAndContextPass(t *testing.T) {
 	for kind := range messagetest.EveryTool() {
-		for name, blocked := range map[string]adktest.Reply{"call": adktest.Blocks(), "stream": adktest.Streams("a").ThenBlocks()} {
+		for name, blocked := range map[string]adktest.Reply{"call": adktest.Blocks(),
+			"stream": adktest.Streams("a").ThenBlocks()} {
 			t.Run(kind+"/"+name+"/cancel", func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					agent := newAgent(t, "a", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))), messagetest.EveryTool(blocked)[kind])
+					agent := newAgent(t, "a", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))),
+						messagetest.EveryTool(blocked)[kind])
 					option, cancel := adk.WithCancel()
 					runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, EnableStreaming: true})
 					events := adktest.Watch(t, runner.Query(t.Context(), "hi", option))
@@ -155,7 +167,8 @@ func TestCancelAndContextPass(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 					defer cancel()
-					agent := newAgent(t, "a", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))), messagetest.EveryTool(blocked)[kind])
+					agent := newAgent(t, "a", never(t), adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))),
+						messagetest.EveryTool(blocked)[kind])
 					adktest.AskStreaming(ctx, t, agent, "hi").ExpectError(context.DeadlineExceeded)
 				})
 			})
@@ -165,11 +178,13 @@ func TestCancelAndContextPass(t *testing.T) {
 
 func TestStreamsThatWereCutOffPass(t *testing.T) {
 	m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
-	adktest.Ask(t.Context(), t, newAgent(t, "a", never(t), m, adktest.NewTool("t", adktest.Fails(adk.ErrStreamCanceled))), "hi").
+	adktest.Ask(t.Context(), t, newAgent(t, "a", never(t), m, adktest.NewTool("t", adktest.Fails(adk.ErrStreamCanceled))),
+		"hi").
 		ExpectError(adk.ErrStreamCanceled)
 	cancelled := &adk.CancelError{Info: &adk.AgentCancelInfo{}}
 	m = adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
-	adktest.Ask(t.Context(), t, newAgent(t, "a", never(t), m, adktest.NewTool("t", adktest.Fails(cancelled))), "hi").ExpectError(cancelled)
+	adktest.Ask(t.Context(), t, newAgent(t, "a", never(t), m, adktest.NewTool("t", adktest.Fails(cancelled))),
+		"hi").ExpectError(cancelled)
 }
 
 func TestTimeoutOfTheToolItself(t *testing.T) {
@@ -202,15 +217,18 @@ func TestWithFilesAndBadArguments(t *testing.T) {
 
 func TestPanicsPass(t *testing.T) {
 	m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
-	err := adktest.Ask(t.Context(), t, newAgent(t, "a", never(t), m, adktest.NewTool("t", adktest.Panics("oh"))), "hi").Err()
+	err := adktest.Ask(t.Context(), t, newAgent(t, "a", never(t), m, adktest.NewTool("t", adktest.Panics("oh"))),
+		"hi").Err()
 	require.ErrorContains(t, err, "oh")
 }
 
 func TestLanguage_Chinese(t *testing.T) {
 	require.NoError(t, adk.SetLanguage(adk.LanguageChinese))
 	t.Cleanup(func() { require.NoError(t, adk.SetLanguage(adk.LanguageEnglish)) })
-	m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: 工具调用失败：boom"))
-	adktest.Ask(t.Context(), t, newAgent(t, "a", nil, m, adktest.NewTool("t", adktest.Fails(errBoom))), "hi").ExpectText("done")
+	m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")),
+		adktest.Says("done").SeeingLast("tool t#call_1: 工具调用失败：boom"))
+	adktest.Ask(t.Context(), t, newAgent(t, "a", nil, m, adktest.NewTool("t", adktest.Fails(errBoom))),
+		"hi").ExpectText("done")
 }
 
 // Of a mistake of the model the model reads what it has to mend, and nothing of the way there.
@@ -222,7 +240,8 @@ func TestText_OfAMistake(t *testing.T) {
 		"The call of the tool failed: size is required":           mistake,
 		"The call of the tool failed: inside: [LocalFunc] failed": fmt.Errorf("inside: %w", mistake),
 	} {
-		call, wrapErr := h.WrapInvokableToolCall(t.Context(), func(context.Context, string, ...tool.Option) (string, error) { return "", err }, &adk.ToolContext{})
+		call, wrapErr := h.WrapInvokableToolCall(t.Context(),
+			func(context.Context, string, ...tool.Option) (string, error) { return "", err }, &adk.ToolContext{})
 		require.NoError(t, wrapErr)
 		got, err := call(t.Context(), "{}")
 		require.NoError(t, err)

@@ -23,12 +23,16 @@ import (
 var second = &tooltimeout.Config{Timeout: time.Second}
 
 // newAgent makes an agent with the middleware, behind others.
-func newAgent[M adk.MessageType](t *testing.T, name string, conf *tooltimeout.Config, m *adktest.Model[M], tools []tool.BaseTool, before ...adk.TypedChatModelAgentMiddleware[M]) adk.TypedAgent[M] {
+func newAgent[M adk.MessageType](
+	t *testing.T, name string, conf *tooltimeout.Config, m *adktest.Model[M], tools []tool.BaseTool,
+	before ...adk.TypedChatModelAgentMiddleware[M],
+) adk.TypedAgent[M] {
 	t.Helper()
 	handler, err := tooltimeout.NewTyped[M](t.Context(), conf)
 	require.NoError(t, err)
-	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: name, Description: "test", Model: m,
-		ToolsConfig: adktest.Tools(tools...), Handlers: append(before, handler)})
+	agent, err := adk.NewTypedChatModelAgent(t.Context(),
+		&adk.TypedChatModelAgentConfig[M]{Name: name, Description: "test", Model: m,
+			ToolsConfig: adktest.Tools(tools...), Handlers: append(before, handler)})
 	require.NoError(t, err)
 	return agent
 }
@@ -40,12 +44,14 @@ func TestCallsThatHang(t *testing.T) {
 func testCallsThatHang[M adk.MessageType](t *testing.T) {
 	ignores := func(context.Context, string) (string, error) { time.Sleep(time.Hour); return "late", nil }
 	for kind := range messagetest.EveryTool() {
-		for name, reply := range map[string]adktest.Reply{"gives up": adktest.Blocks(), "ignores its context": adktest.Does(ignores)} {
+		for name, reply := range map[string]adktest.Reply{"gives up": adktest.Blocks(),
+			"ignores its context": adktest.Does(ignores)} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					begun := time.Now()
 					m := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("t", "{}")))
-					err := adktest.AskStreaming(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{messagetest.EveryTool(reply)[kind]}), "hi").Err()
+					err := adktest.AskStreaming(t.Context(), t,
+						newAgent(t, "a", second, m, []tool.BaseTool{messagetest.EveryTool(reply)[kind]}), "hi").Err()
 					var late *tooltimeout.Error
 					require.ErrorAs(t, err, &late)
 					require.Equal(t, &tooltimeout.Error{ToolName: "t", CallID: "call_1", Timeout: time.Second}, late)
@@ -72,8 +78,11 @@ func TestWithToolErrorsTheModelReadsIt(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					toolErrors, err := toolerrors.New(t.Context(), nil)
 					require.NoError(t, err)
-					m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: "+want))
-					adktest.AskStreaming(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{messagetest.EveryTool(reply)[kind]}, toolErrors), "hi").ExpectText("done")
+					m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")),
+						adktest.Says("done").SeeingLast("tool t#call_1: "+want))
+					adktest.AskStreaming(t.Context(), t,
+						newAgent(t, "a", second, m, []tool.BaseTool{messagetest.EveryTool(reply)[kind]}, toolErrors),
+						"hi").ExpectText("done")
 				})
 			})
 		}
@@ -84,7 +93,8 @@ func TestCallsInTime(t *testing.T) {
 	for kind, tl := range messagetest.EveryTool(adktest.Streams("one ", "two").Every(400 * time.Millisecond)) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: one two"))
+				m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")),
+					adktest.Says("done").SeeingLast("tool t#call_1: one two"))
 				adktest.AskStreaming(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{tl}), "hi").ExpectText("done")
 			})
 		})
@@ -98,10 +108,11 @@ func TestContext(t *testing.T) {
 		require.NoError(t, err)
 		r, w := schema.Pipe[string](1)
 		var seen context.Context
-		call, err := handler.WrapStreamableToolCall(t.Context(), func(ctx context.Context, _ string, _ ...tool.Option) (*schema.StreamReader[string], error) {
-			seen = ctx
-			return r, nil
-		}, &adk.ToolContext{Name: "t"})
+		call, err := handler.WrapStreamableToolCall(t.Context(),
+			func(ctx context.Context, _ string, _ ...tool.Option) (*schema.StreamReader[string], error) {
+				seen = ctx
+				return r, nil
+			}, &adk.ToolContext{Name: "t"})
 		require.NoError(t, err)
 		s, err := call(t.Context(), "{}")
 		require.NoError(t, err)
@@ -124,7 +135,8 @@ func TestOf(t *testing.T) {
 			defer cancel()
 			begun := time.Now()
 			m := adktest.NewModel(t, adktest.Calls(adktest.Call(name, "{}")))
-			err := adktest.Ask(ctx, t, newAgent(t, "a", conf, m, []tool.BaseTool{adktest.NewTool(name, adktest.Blocks())}), "hi").Err()
+			err := adktest.Ask(ctx, t, newAgent(t, "a", conf, m, []tool.BaseTool{adktest.NewTool(name, adktest.Blocks())}),
+				"hi").Err()
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.Equal(t, name != "endless", errors.As(err, new(*tooltimeout.Error)))
 			require.Equal(t, want, time.Since(begun))
@@ -134,7 +146,8 @@ func TestOf(t *testing.T) {
 
 func TestCancelPasses(t *testing.T) {
 	for kind := range messagetest.EveryTool() {
-		for name, blocked := range map[string]adktest.Reply{"call": adktest.Blocks(), "stream": adktest.Streams("a").ThenBlocks()} {
+		for name, blocked := range map[string]adktest.Reply{"call": adktest.Blocks(),
+			"stream": adktest.Streams("a").ThenBlocks()} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
@@ -155,10 +168,12 @@ func TestCancelPasses(t *testing.T) {
 func TestCancelInsideAnAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conf := &tooltimeout.Config{Timeout: time.Hour}
-		inner := newAgent(t, "inner", conf, adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("inner done")),
+		inner := newAgent(t, "inner", conf,
+			adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("inner done")),
 			[]tool.BaseTool{adktest.NewTool("t", adktest.Blocks(), adktest.Says("ok"))})
 		outer := newAgent(t, "outer", conf, adktest.NewModel(t, adktest.Calls(adktest.Call("inner", `{"request":"x"}`)),
-			adktest.Says("done").SeeingLast("tool inner#call_1: inner done")), []tool.BaseTool{adk.NewAgentTool(t.Context(), inner)})
+			adktest.Says("done").SeeingLast("tool inner#call_1: inner done")),
+			[]tool.BaseTool{adk.NewAgentTool(t.Context(), inner)})
 		runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: outer, CheckPointStore: adktest.NewStore()})
 		option, cancel := adk.WithCancel()
 		events := adktest.Watch(t, runner.Query(t.Context(), "hi", option, adk.WithCheckPointID("1")))
@@ -178,8 +193,10 @@ func TestInterruptsPass(t *testing.T) {
 		}
 		return "", tool.Interrupt(ctx, "a question")
 	}))
-	m := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("done").SeeingLast("tool ask#call_1: answered"))
-	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: newAgent(t, "a", second, m, []tool.BaseTool{ask}), CheckPointStore: adktest.NewStore()})
+	m := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")),
+		adktest.Says("done").SeeingLast("tool ask#call_1: answered"))
+	runner := adk.NewRunner(t.Context(),
+		adk.RunnerConfig{Agent: newAgent(t, "a", second, m, []tool.BaseTool{ask}), CheckPointStore: adktest.NewStore()})
 	events := adktest.Collect(t, runner.Query(t.Context(), "hi", adk.WithCheckPointID("1"))).All()
 	require.Equal(t, "a question", events[len(events)-1].Action.Interrupted.InterruptContexts[0].Info)
 	again, err := runner.Resume(t.Context(), "1")
@@ -195,7 +212,8 @@ func TestPanicsAndGoexitAreErrors(t *testing.T) {
 		for kind, tl := range messagetest.EveryTool(reply) {
 			t.Run(want+"/"+kind, func(t *testing.T) {
 				m := adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")))
-				require.ErrorContains(t, adktest.Ask(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{tl}), "hi").Err(), want)
+				require.ErrorContains(t, adktest.Ask(t.Context(), t, newAgent(t, "a", second, m, []tool.BaseTool{tl}), "hi").Err(),
+					want)
 			})
 		}
 	}
@@ -207,10 +225,11 @@ func TestLateStreamsAreClosed(t *testing.T) {
 		handler, err := tooltimeout.New(t.Context(), second)
 		require.NoError(t, err)
 		r, w := schema.Pipe[string](1)
-		call, err := handler.WrapStreamableToolCall(t.Context(), func(context.Context, string, ...tool.Option) (*schema.StreamReader[string], error) {
-			time.Sleep(time.Minute)
-			return r, nil
-		}, &adk.ToolContext{Name: "t"})
+		call, err := handler.WrapStreamableToolCall(t.Context(),
+			func(context.Context, string, ...tool.Option) (*schema.StreamReader[string], error) {
+				time.Sleep(time.Minute)
+				return r, nil
+			}, &adk.ToolContext{Name: "t"})
 		require.NoError(t, err)
 		_, err = call(t.Context(), "{}")
 		require.ErrorAs(t, err, new(*tooltimeout.Error))

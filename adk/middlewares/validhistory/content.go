@@ -15,7 +15,8 @@ func blank(text string) bool { return strings.TrimSpace(text) == "" }
 func hasEmptyParts[M adk.MessageType](m M) bool {
 	switch m := any(m).(type) {
 	case *schema.Message:
-		return slices.ContainsFunc(m.UserInputMultiContent, emptyInput) || slices.ContainsFunc(m.AssistantGenMultiContent, emptyOutput)
+		return slices.ContainsFunc(m.UserInputMultiContent, emptyInput) || slices.ContainsFunc(m.AssistantGenMultiContent,
+			emptyOutput)
 	case *schema.AgenticMessage:
 		return slices.ContainsFunc(m.ContentBlocks, emptyBlock)
 	}

@@ -36,22 +36,37 @@ func testRepair[M adk.MessageType](t *testing.T) {
 		want     []string // nil: it stays
 		problems []string
 	}{
-		"valid":              {in: []M{system("s"), user("u"), calling("a", "b"), result("b", "rb"), result("a", "ra"), says("x")}},
-		"valid, many calls":  {in: append([]M{user("u"), calling(many...)}, manyResults...)},
-		"valid, IDs again":   {in: []M{user("u"), calling("a"), result("a", "1"), calling("a"), result("a", "2")}},
-		"valid, empty":       {},
-		"valid, odd order":   {in: []M{says("hi"), system("s"), user("u")}},
-		"nil and empty":      {[]M{none, user(" "), user("u"), says("")}, Options{}, []string{"user: u"}, []string{"0 " + string(RuleMessage), "1 " + string(RuleContent), "3 " + string(RuleContent)}},
-		"cut before results": {[]M{result("a", "ra"), says("x"), user("u")}, Options{}, []string{"assistant: x", "user: u"}, []string{"0 " + string(RuleCall)}},
-		"no result":          {[]M{user("u"), calling("a", "b"), result("a", "ra")}, Options{}, []string{"user: u", "assistant: [t#a {}] [t#b {}]", "tool t#a: ra", "tool t#b: none"}, []string{"1 " + string(RuleResult)}},
-		"result late":        {[]M{calling("a"), user("u"), result("a", "ra")}, Options{}, []string{"assistant: [t#a {}]", "tool t#a: ra", "user: u"}, []string{"2 " + string(RuleOrder)}},
-		"result twice":       {[]M{calling("a"), result("a", "1"), result("a", "2")}, Options{}, []string{"assistant: [t#a {}]", "tool t#a: 1"}, []string{"2 " + string(RuleCall)}},
-		"result of another":  {[]M{calling("a"), calling("b"), result("a", "ra"), result("b", "rb")}, Options{}, []string{"assistant: [t#a {}]", "tool t#a: ra", "assistant: [t#b {}]", "tool t#b: rb"}, []string{"2 " + string(RuleOrder)}},
-		"an ID again":        {[]M{calling("a"), calling("a"), result("a", "ra")}, Options{}, []string{"assistant: [t#a {}]", "tool t#a: none", "assistant: [t#a {}]", "tool t#a: ra"}, []string{"0 " + string(RuleResult)}},
-		"an ID twice":        {[]M{calling("a", "a", "a_2"), result("a", "1"), result("a_2", "3"), result("a", "2")}, Options{}, []string{"assistant: [t#a {}] [t#a_3 {}] [t#a_2 {}]", "tool t#a: 1", "tool t#a_2: 3", "tool t#a_3: 2"}, []string{"0 " + string(RuleCallID)}},
-		"system first":       {[]M{user("u"), system("s"), says("x")}, Options{SystemFirst: true}, []string{"system: s", "user: u", "assistant: x"}, []string{"1 " + string(RuleSystemFirst)}},
-		"user first":         {[]M{system("s"), says("x"), user("u")}, Options{UserFirst: true}, []string{"system: s", "user: " + leftOut, "assistant: x", "user: u"}, []string{"1 " + string(RuleUserFirst)}},
-		"both in order":      {in: []M{system("s"), user("u"), says("x")}, options: Options{SystemFirst: true, UserFirst: true}},
+		"valid": {in: []M{system("s"), user("u"), calling("a", "b"), result("b", "rb"), result("a", "ra"),
+			says("x")}},
+		"valid, many calls": {in: append([]M{user("u"), calling(many...)}, manyResults...)},
+		"valid, IDs again":  {in: []M{user("u"), calling("a"), result("a", "1"), calling("a"), result("a", "2")}},
+		"valid, empty":      {},
+		"valid, odd order":  {in: []M{says("hi"), system("s"), user("u")}},
+		"nil and empty": {[]M{none, user(" "), user("u"), says("")}, Options{}, []string{"user: u"},
+			[]string{"0 " + string(RuleMessage), "1 " + string(RuleContent), "3 " + string(RuleContent)}},
+		"cut before results": {[]M{result("a", "ra"), says("x"), user("u")}, Options{}, []string{"assistant: x", "user: u"},
+			[]string{"0 " + string(RuleCall)}},
+		"no result": {[]M{user("u"), calling("a", "b"), result("a", "ra")}, Options{},
+			[]string{"user: u", "assistant: [t#a {}] [t#b {}]", "tool t#a: ra", "tool t#b: none"},
+			[]string{"1 " + string(RuleResult)}},
+		"result late": {[]M{calling("a"), user("u"), result("a", "ra")}, Options{},
+			[]string{"assistant: [t#a {}]", "tool t#a: ra", "user: u"}, []string{"2 " + string(RuleOrder)}},
+		"result twice": {[]M{calling("a"), result("a", "1"), result("a", "2")}, Options{},
+			[]string{"assistant: [t#a {}]", "tool t#a: 1"}, []string{"2 " + string(RuleCall)}},
+		"result of another": {[]M{calling("a"), calling("b"), result("a", "ra"), result("b", "rb")}, Options{},
+			[]string{"assistant: [t#a {}]", "tool t#a: ra", "assistant: [t#b {}]", "tool t#b: rb"},
+			[]string{"2 " + string(RuleOrder)}},
+		"an ID again": {[]M{calling("a"), calling("a"), result("a", "ra")}, Options{},
+			[]string{"assistant: [t#a {}]", "tool t#a: none", "assistant: [t#a {}]", "tool t#a: ra"},
+			[]string{"0 " + string(RuleResult)}},
+		"an ID twice": {[]M{calling("a", "a", "a_2"), result("a", "1"), result("a_2", "3"), result("a", "2")}, Options{},
+			[]string{"assistant: [t#a {}] [t#a_3 {}] [t#a_2 {}]", "tool t#a: 1", "tool t#a_2: 3", "tool t#a_3: 2"},
+			[]string{"0 " + string(RuleCallID)}},
+		"system first": {[]M{user("u"), system("s"), says("x")}, Options{SystemFirst: true},
+			[]string{"system: s", "user: u", "assistant: x"}, []string{"1 " + string(RuleSystemFirst)}},
+		"user first": {[]M{system("s"), says("x"), user("u")}, Options{UserFirst: true},
+			[]string{"system: s", "user: " + leftOut, "assistant: x", "user: u"}, []string{"1 " + string(RuleUserFirst)}},
+		"both in order": {in: []M{system("s"), user("u"), says("x")}, options: Options{SystemFirst: true, UserFirst: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := strings.Join(adktest.Lines(c.in), "\n")
@@ -76,7 +91,9 @@ func testRepair[M adk.MessageType](t *testing.T) {
 }
 
 func TestRepair_Parts(t *testing.T) {
-	m := &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText}, {Type: schema.ChatMessagePartTypeText, Text: "x"}}}
+	m := &schema.Message{Role: schema.User,
+		UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText},
+			{Type: schema.ChatMessagePartTypeText, Text: "x"}}}
 	got, problems := Repair([]*schema.Message{m}, Options{}, nil)
 	require.Equal(t, []Problem{{Rule: RulePart}}, problems)
 	require.Len(t, got[0].UserInputMultiContent, 1)
@@ -85,10 +102,14 @@ func TestRepair_Parts(t *testing.T) {
 	require.Equal(t, []Problem{{Rule: RuleRole}}, problems)
 	require.Equal(t, schema.User, got[0].Role)
 
-	a := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{nil, {Type: schema.ContentBlockTypeFunctionToolCall},
-		schema.NewContentBlock(&schema.AssistantGenText{}), schema.NewContentBlock(&schema.FunctionToolCall{CallID: "a", Name: "t"})}}
+	a := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant,
+		ContentBlocks: []*schema.ContentBlock{nil, {Type: schema.ContentBlockTypeFunctionToolCall},
+			schema.NewContentBlock(&schema.AssistantGenText{}),
+			schema.NewContentBlock(&schema.FunctionToolCall{CallID: "a", Name: "t"})}}
 	mixed := messagetest.Result[*schema.AgenticMessage]("stray", "x")
-	mixed.ContentBlocks = append(mixed.ContentBlocks, messagetest.Result[*schema.AgenticMessage]("a", "ra").ContentBlocks[0], schema.NewContentBlock(&schema.UserInputText{Text: "words"}))
+	mixed.ContentBlocks = append(mixed.ContentBlocks,
+		messagetest.Result[*schema.AgenticMessage]("a", "ra").ContentBlocks[0],
+		schema.NewContentBlock(&schema.UserInputText{Text: "words"}))
 	repaired, problems := Repair([]*schema.AgenticMessage{a, mixed}, Options{}, nil)
 	require.Equal(t, []Problem{{Rule: RulePart}, {Rule: RuleCall, Index: 1, CallID: "stray", ToolName: "t"}}, problems)
 	require.Equal(t, []string{"assistant: [t#a ]", "tool t#a: ra", "user: words"}, adktest.Lines(repaired))
@@ -158,18 +179,23 @@ func TestMiddleware(t *testing.T) {
 
 func testMiddleware[M adk.MessageType](t *testing.T) {
 	var problems []Problem
-	m, err := NewTyped[M](t.Context(), &Config{OnRepair: func(_ context.Context, p []Problem) { problems = append(problems, p...) },
-		Placeholder: func(_ context.Context, tool, id string) string { return "lost " + tool + " " + id }})
+	m, err := NewTyped[M](t.Context(),
+		&Config{OnRepair: func(_ context.Context, p []Problem) { problems = append(problems, p...) },
+			Placeholder: func(_ context.Context, tool, id string) string { return "lost " + tool + " " + id }})
 	require.NoError(t, err)
 	history := []M{messagetest.User[M]("u"), messagetest.Calling[M]("a")}
 	run := func(handler adk.TypedChatModelAgentMiddleware[M], model *adktest.Model[M], streaming bool) *adktest.Events[M] {
-		agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "a", Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{handler}})
+		agent, err := adk.NewTypedChatModelAgent(t.Context(),
+			&adk.TypedChatModelAgentConfig[M]{Name: "a", Model: model,
+				Handlers: []adk.TypedChatModelAgentMiddleware[M]{handler}})
 		require.NoError(t, err)
-		return adktest.Collect(t, adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: streaming}).Run(t.Context(), history))
+		return adktest.Collect(t,
+			adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: streaming}).Run(t.Context(), history))
 	}
 	for _, streaming := range []bool{false, true} {
 		problems = nil
-		run(m, adktest.NewTypedModel[M](t, adktest.Says("done").Seeing("user: u", "assistant: [t#a {}]", "tool t#a: lost t a")), streaming).ExpectText("done")
+		run(m, adktest.NewTypedModel[M](t,
+			adktest.Says("done").Seeing("user: u", "assistant: [t#a {}]", "tool t#a: lost t a")), streaming).ExpectText("done")
 		require.Equal(t, []Problem{{Rule: RuleResult, Index: 1, CallID: "a", ToolName: "t"}}, problems)
 	}
 	strict, err := NewTyped[M](t.Context(), &Config{Strict: true})
@@ -180,7 +206,9 @@ func testMiddleware[M adk.MessageType](t *testing.T) {
 	require.Contains(t, err.Error(), `message 1: call has no result (tool "t", call "a")`)
 
 	// A wrapper that breaks what was valid.
-	wrapped, err := m.WrapModel(t.Context(), adktest.NewTypedModel[M](t, adktest.Says("x").SeeingLast("tool t#a: lost t a"), adktest.Says("y").SeeingLast("tool t#a: lost t a")), nil)
+	wrapped, err := m.WrapModel(t.Context(),
+		adktest.NewTypedModel[M](t, adktest.Says("x").SeeingLast("tool t#a: lost t a"),
+			adktest.Says("y").SeeingLast("tool t#a: lost t a")), nil)
 	require.NoError(t, err)
 	_, err = wrapped.Generate(t.Context(), history)
 	require.NoError(t, err)

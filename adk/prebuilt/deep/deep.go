@@ -45,7 +45,8 @@ func NewTyped[M adk.MessageType](
 		if err != nil {
 			return nil, fmt.Errorf("failed to new task tool: %w", err)
 		}
-		all = append(slices.Clip(all), &addition[M]{tool: task, instruction: language.Select(taskInstruction, taskInstructionChinese)})
+		all = append(slices.Clip(all),
+			&addition[M]{tool: task, instruction: language.Select(taskInstruction, taskInstructionChinese)})
 	}
 	c := own.agent(append(slices.Clip(all), own.Handlers...))
 	c.Name, c.Description, c.OutputKey = own.Name, own.Description, own.OutputKey

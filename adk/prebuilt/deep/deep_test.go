@@ -43,7 +43,9 @@ func newDeep[M adk.MessageType](t *testing.T, cfg *TypedConfig[M]) adk.TypedResu
 	return a
 }
 
-func ask[M adk.MessageType](t *testing.T, a adk.TypedAgent[M], streaming bool, opts ...adk.AgentRunOption) *adktest.Events[M] {
+func ask[M adk.MessageType](t *testing.T, a adk.TypedAgent[M], streaming bool,
+	opts ...adk.AgentRunOption,
+) *adktest.Events[M] {
 	t.Helper()
 	return prebuilttest.Ask(t, a, streaming, "Go.", opts...)
 }
@@ -52,7 +54,9 @@ func gives(agent, description string) adktest.Reply {
 	return adktest.Calls(adktest.Call("task", fmt.Sprintf(`{"subagent_type":%q,"description":%q}`, agent, description)))
 }
 
-func worker[M adk.MessageType](t *testing.T, name string, m model.BaseModel[M], tools ...tool.BaseTool) adk.TypedAgent[M] {
+func worker[M adk.MessageType](
+	t *testing.T, name string, m model.BaseModel[M], tools ...tool.BaseTool,
+) adk.TypedAgent[M] {
 	t.Helper()
 	a, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{
 		Name: name, Description: "does " + name, Model: m, ToolsConfig: adktest.Tools(tools...)})
@@ -73,12 +77,14 @@ func TestNew_InvalidConfig(t *testing.T) {
 		{"nil", nil, "deep: the config is nil"},
 		{"no model", &Config{}, "Config.ChatModel is required"},
 		{"nil agent", &Config{ChatModel: m(), SubAgents: []adk.Agent{nil}}, "Config.SubAgents[0] is nil"},
-		{"no name", &Config{ChatModel: m(), SubAgents: []adk.Agent{worker(t, "", m())}}, "failed to new task tool: sub-agent at index 0 has no name"},
+		{"no name", &Config{ChatModel: m(), SubAgents: []adk.Agent{worker(t, "", m())}},
+			"failed to new task tool: sub-agent at index 0 has no name"},
 		{"one name twice", &Config{ChatModel: m(), SubAgents: []adk.Agent{worker(t, "a", m()), worker(t, "a", m())}},
 			`failed to new task tool: two sub-agents have the name "a"`},
 		{"nil pointer", &Config{ChatModel: m(), SubAgents: []adk.Agent{(*adk.ChatModelAgent)(nil)}}, "nil pointer"},
 		{"nil backend", &Config{ChatModel: m(), Backend: (*nothing)(nil)}, "backend should not be nil"},
-		{"both shells", &Config{ChatModel: m(), Backend: filesystem.NewInMemoryBackend(), Shell: shell{}, StreamingShell: shell{}},
+		{"both shells", &Config{ChatModel: m(), Backend: filesystem.NewInMemoryBackend(), Shell: shell{},
+			StreamingShell: shell{}},
 			"shell and streaming shell should not be both set"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,7 +101,9 @@ func (shell) Execute(context.Context, *filesystem.ExecuteRequest) (*filesystem.E
 	return &filesystem.ExecuteResponse{Output: "a file"}, nil
 }
 
-func (shell) ExecuteStreaming(context.Context, *filesystem.ExecuteRequest) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
+func (shell) ExecuteStreaming(
+	context.Context, *filesystem.ExecuteRequest,
+) (*schema.StreamReader[*filesystem.ExecuteResponse], error) {
 	return nil, errors.New("not used")
 }
 
@@ -115,7 +123,8 @@ func TestNew_ToolsInOrder(t *testing.T) {
 			append(append([]string{"own", "write_todos"}, files...), "execute", "task", "late")},
 		{"shell alone", Config{Shell: shell{}}, []string{"write_todos", "execute", "task"}},
 		{"nobody to give tasks to", Config{WithoutGeneralSubAgent: true}, []string{"write_todos"}},
-		{"a sub-agent only", Config{WithoutGeneralSubAgent: true, SubAgents: []adk.Agent{worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))}},
+		{"a sub-agent only", Config{WithoutGeneralSubAgent: true,
+			SubAgents: []adk.Agent{worker(t, "a", model.BaseModel[*schema.Message](adktest.NewModel(t)))}},
 			[]string{"write_todos", "task"}},
 		{"nothing", Config{WithoutGeneralSubAgent: true, WithoutWriteTodos: true}, []string{}},
 	} {
@@ -132,7 +141,8 @@ func testInput[M adk.MessageType](t *testing.T, streaming bool) {
 	// Braces stay as they are, also where the session has values.
 	values := adk.WithSessionValues(map[string]any{"x": 1})
 	m := adktest.NewTypedModel[M](t, adktest.Says("ok").Seeing("system: Mind {x} and {y}.", "user: Go."))
-	a := newDeep(t, &TypedConfig[M]{ChatModel: m, Instruction: "Mind {x} and {y}.", WithoutGeneralSubAgent: true, OutputKey: "out"})
+	a := newDeep(t, &TypedConfig[M]{ChatModel: m, Instruction: "Mind {x} and {y}.", WithoutGeneralSubAgent: true,
+		OutputKey: "out"})
 	k := &kept[M]{TypedResumableAgent: a}
 	ask[M](t, k, streaming, values).ExpectText("ok")
 	require.Equal(t, "ok", k.values["out"])
@@ -155,7 +165,9 @@ type kept[M adk.MessageType] struct {
 	values map[string]any
 }
 
-func (k *kept[M]) Run(ctx context.Context, input *adk.TypedAgentInput[M], opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
+func (k *kept[M]) Run(ctx context.Context, input *adk.TypedAgentInput[M],
+	opts ...adk.AgentRunOption,
+) *adk.AsyncIterator[*adk.TypedAgentEvent[M]] {
 	events, out := adk.NewAsyncIteratorPair[*adk.TypedAgentEvent[M]]()
 	inner := k.TypedResumableAgent.Run(ctx, input, opts...)
 	go func() {
@@ -216,17 +228,22 @@ func TestLanguage_EverythingInChinese(t *testing.T) {
 // Rule batteries/DP-11.
 func TestPrompts_SayWhatTheyMust(t *testing.T) {
 	for text, wants := range map[string][]string{
-		instruction: {"helpful assistant", "command-line", "security", "Never guess or make up a URL", "Be short", "no emojis", "Create files only where", "objective", "never how long",
-			"Read what you are going to change", "no extra features", "injection", "Finish what you began", "side by side", "not with commands in a shell", "path:line", "<system-reminder>"},
-		taskInstruction:  {"Delegate when", "Do not delegate when", "The life of a task", "side by side"},
-		taskDesc:         {"{other_agents}", "Always give subagent_type", "Notes:", "Examples:"},
-		todosDesc:        {"Use it when", "Do not use it when", "Examples:", "pending", "in_progress", "completed", "exactly one entry is in_progress", "content:", "activeForm:", "only if it is done completely"},
+		instruction: {"helpful assistant", "command-line", "security", "Never guess or make up a URL", "Be short",
+			"no emojis", "Create files only where", "objective", "never how long",
+			"Read what you are going to change", "no extra features", "injection", "Finish what you began", "side by side",
+			"not with commands in a shell", "path:line", "<system-reminder>"},
+		taskInstruction: {"Delegate when", "Do not delegate when", "The life of a task", "side by side"},
+		taskDesc:        {"{other_agents}", "Always give subagent_type", "Notes:", "Examples:"},
+		todosDesc: {"Use it when", "Do not use it when", "Examples:", "pending", "in_progress", "completed",
+			"exactly one entry is in_progress", "content:", "activeForm:", "only if it is done completely"},
 		generalAgentDesc: {"research", "searching", "many steps", "all tools"},
-		instructionChinese: {"命令行", "安全", "绝不猜测或编造 URL", "简", "表情符号", "只创建工作所必需的文件", "客观", "不要估计所需时间", "之前", "不添加额外功能", "注入", "善始善终",
+		instructionChinese: {"命令行", "安全", "绝不猜测或编造 URL", "简", "表情符号", "只创建工作所必需的文件", "客观", "不要估计所需时间", "之前", "不添加额外功能", "注入",
+			"善始善终",
 			"并行执行", "而不是 shell 命令", "路径:行号", "<system-reminder>"},
-		taskInstructionChinese:  {"适合委派", "不适合委派", "任务的生命周期", "并行执行"},
-		taskDescChinese:         {"{other_agents}", "必须给出 subagent_type", "示例"},
-		todosDescChinese:        {"何时使用", "何时不使用", "示例", "pending", "恰好有一项处于 in_progress", "content", "activeForm", "完全做完才能设为 completed"},
+		taskInstructionChinese: {"适合委派", "不适合委派", "任务的生命周期", "并行执行"},
+		taskDescChinese:        {"{other_agents}", "必须给出 subagent_type", "示例"},
+		todosDescChinese: {"何时使用", "何时不使用", "示例", "pending", "恰好有一项处于 in_progress", "content", "activeForm",
+			"完全做完才能设为 completed"},
 		generalAgentDescChinese: {"研究", "搜索", "多步骤", "工具"},
 	} {
 		for _, want := range wants {
@@ -238,7 +255,8 @@ func TestPrompts_SayWhatTheyMust(t *testing.T) {
 // The names are in checkpoints.
 // Rule batteries/DP-10.
 func TestTODO_RegisteredNames(t *testing.T) {
-	for name, value := range map[string]any{"_eino_adk_prebuilt_deep_todo": TODO{Content: "x"}, "_eino_adk_prebuilt_deep_todo_slice": []TODO{{Content: "x"}}} {
+	for name, value := range map[string]any{"_eino_adk_prebuilt_deep_todo": TODO{Content: "x"},
+		"_eino_adk_prebuilt_deep_todo_slice": []TODO{{Content: "x"}}} {
 		var saved bytes.Buffer
 		require.NoError(t, gob.NewEncoder(&saved).Encode(&value))
 		require.Contains(t, saved.String(), name)
@@ -249,9 +267,11 @@ func TestTODO_RegisteredNames(t *testing.T) {
 }
 
 func testTask[M adk.MessageType](t *testing.T, streaming bool) {
-	outer := adktest.NewTypedModel[M](t, gives("search", "Find it. \"Quickly\" & <well>."), adktest.Says("done").SeeingLast("tool task#call_1: found"))
+	outer := adktest.NewTypedModel[M](t, gives("search", "Find it. \"Quickly\" & <well>."),
+		adktest.Says("done").SeeingLast("tool task#call_1: found"))
 	inner := adktest.NewTypedModel[M](t, adktest.Streams("fo", "und").Seeing(`user: Find it. "Quickly" & <well>.`))
-	k := &kept[M]{TypedResumableAgent: newDeep(t, &TypedConfig[M]{ChatModel: outer, SubAgents: []adk.TypedAgent[M]{worker[M](t, "search", inner, leaves{})}})}
+	k := &kept[M]{TypedResumableAgent: newDeep(t,
+		&TypedConfig[M]{ChatModel: outer, SubAgents: []adk.TypedAgent[M]{worker[M](t, "search", inner, leaves{})}})}
 	ask[M](t, k, streaming).ExpectText("done").ExpectToolCalls("task")
 	require.Equal(t, streaming, inner.Calls()[0].Streaming, "the mode is passed on")
 }
@@ -282,7 +302,8 @@ func TestTask_RunsTheNamedAgent(t *testing.T) {
 		m := adktest.NewModel(t, adktest.Calls(adktest.Call("task", `{"subagent_type":"search"}`)),
 			adktest.Says("done").SeeingLast("tool task#call_1: The call was not executed: description is required"))
 		inner := adktest.NewModel(t)
-		ask(t, newDeep(t, &Config{ChatModel: m, SubAgents: []adk.Agent{worker(t, "search", model.BaseModel[*schema.Message](inner))}}), false).ExpectText("done")
+		ask(t, newDeep(t, &Config{ChatModel: m,
+			SubAgents: []adk.Agent{worker(t, "search", model.BaseModel[*schema.Message](inner))}}), false).ExpectText("done")
 	})
 	t.Run("session", func(t *testing.T) {
 		m := adktest.NewModel(t, gives("search", "x"), adktest.Says("done"))
@@ -293,8 +314,10 @@ func TestTask_RunsTheNamedAgent(t *testing.T) {
 		require.Equal(t, "{}", k.values["left"])
 	})
 	for arguments, texts := range map[string][2]string{
-		`{"subagent_type":`:                          {"failed to unmarshal task tool input json: ", "the arguments are not valid JSON: unexpected EOF"},
-		`{"subagent_type":"who?","description":"x"}`: {"subagent type who? not found", "subagent type who? not found, the types are general-purpose"},
+		`{"subagent_type":`: {"failed to unmarshal task tool input json: ",
+			"the arguments are not valid JSON: unexpected EOF"},
+		`{"subagent_type":"who?","description":"x"}`: {"subagent type who? not found",
+			"subagent type who? not found, the types are general-purpose"},
 	} {
 		bad := func() adktest.Reply { return adktest.Calls(adktest.Call("task", arguments)) }
 		report := "tool task#call_3: The call was not executed: " + texts[1]
@@ -359,13 +382,14 @@ func TestTask_GeneralAgent(t *testing.T) {
 		mine := worker(t, "general-purpose", model.BaseModel[*schema.Message](adktest.NewModel(t, adktest.Says("mine"))))
 		var offered []string
 		agents := []adk.Agent{mine}
-		a := newDeep(t, &Config{ChatModel: m, SubAgents: agents, TaskToolDescriptionGenerator: func(ctx context.Context, available []adk.Agent) (string, error) {
-			offered = nil
-			for _, a := range available {
-				offered = append(offered, a.Name(ctx))
-			}
-			return "mine", nil
-		}})
+		a := newDeep(t, &Config{ChatModel: m, SubAgents: agents,
+			TaskToolDescriptionGenerator: func(ctx context.Context, available []adk.Agent) (string, error) {
+				offered = nil
+				for _, a := range available {
+					offered = append(offered, a.Name(ctx))
+				}
+				return "mine", nil
+			}})
 		ask(t, a, false).ExpectText("done")
 		require.Equal(t, []string{"general-purpose"}, offered)
 		require.Equal(t, "mine", m.Calls()[0].Options.Tools[1].Desc)
@@ -387,7 +411,8 @@ func TestAddition_LeavesWhatItGets(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, ctx)
 	require.Nil(t, none)
-	given := &adk.ChatModelAgentContext{Instruction: "Be brief.", Tools: append(make([]tool.BaseTool, 0, 4), adktest.NewTool("own"))}
+	given := &adk.ChatModelAgentContext{Instruction: "Be brief.",
+		Tools: append(make([]tool.BaseTool, 0, 4), adktest.NewTool("own"))}
 	_, got, err := a.BeforeAgent(t.Context(), given)
 	require.NoError(t, err)
 	require.Equal(t, "Be brief.\n\nMind.", got.Instruction)
@@ -407,7 +432,8 @@ func TestTask_Description(t *testing.T) {
 	require.NotContains(t, desc, "{other_agents}")
 
 	broken := errors.New("no idea")
-	failing := newDeep(t, &Config{ChatModel: adktest.NewModel(t), TaskToolDescriptionGenerator: func(context.Context, []adk.Agent) (string, error) { return "", broken }})
+	failing := newDeep(t, &Config{ChatModel: adktest.NewModel(t),
+		TaskToolDescriptionGenerator: func(context.Context, []adk.Agent) (string, error) { return "", broken }})
 	ask(t, failing, false).ExpectError(broken)
 }
 
@@ -423,16 +449,19 @@ func TestTask_InternalEventsOfAPlan(t *testing.T) {
 	planner, err := planexecute.NewPlanner(t.Context(), &planexecute.PlannerConfig{
 		ToolCallingChatModel: binding{adktest.NewModel(t, adktest.Calls(adktest.Call("plan", `{"steps":["a"]}`)))}})
 	require.NoError(t, err)
-	executor, err := planexecute.NewExecutor(t.Context(), &planexecute.ExecutorConfig{Model: adktest.NewModel(t, adktest.Says("did a"))})
+	executor, err := planexecute.NewExecutor(t.Context(),
+		&planexecute.ExecutorConfig{Model: adktest.NewModel(t, adktest.Says("did a"))})
 	require.NoError(t, err)
 	replanner, err := planexecute.NewReplanner(t.Context(), &planexecute.ReplannerConfig{
 		ChatModel: binding{adktest.NewModel(t, adktest.Calls(adktest.Call("respond", `{"response":"ok"}`)))}})
 	require.NoError(t, err)
-	plan, err := planexecute.New(t.Context(), &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner})
+	plan, err := planexecute.New(t.Context(),
+		&planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner})
 	require.NoError(t, err)
 	m := adktest.NewModel(t, gives("plan_execute_replan", "Do it."), adktest.Says("done"))
 	var names []string
-	a := newDeep(t, &Config{ChatModel: m, SubAgents: []adk.Agent{plan}, ToolsConfig: adk.ToolsConfig{EmitInternalEvents: true}})
+	a := newDeep(t, &Config{ChatModel: m, SubAgents: []adk.Agent{plan},
+		ToolsConfig: adk.ToolsConfig{EmitInternalEvents: true}})
 	for _, e := range ask(t, a, false).ExpectText("done").All() {
 		names = append(names, e.AgentName)
 	}
@@ -447,13 +476,17 @@ func testResume[M adk.MessageType](t *testing.T, streaming bool) {
 		todos := adktest.Calls(adktest.Call("write_todos", `{"todos":[{"content":"a","activeForm":"b","status":"pending"}]}`))
 		switch who {
 		case "search":
-			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, gives(who, "Ask."), adktest.Says("done").SeeingLast("tool task#call_2: allowed"))
-			cfg.SubAgents = []adk.TypedAgent[M]{worker[M](t, who, adktest.NewTypedModel[M](t, asks, said), prebuilttest.Approval())}
+			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, gives(who, "Ask."),
+				adktest.Says("done").SeeingLast("tool task#call_2: allowed"))
+			cfg.SubAgents = []adk.TypedAgent[M]{worker[M](t, who, adktest.NewTypedModel[M](t, asks, said),
+				prebuilttest.Approval())}
 		case "general-purpose":
 			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, gives(who, "Ask."), asks,
-				adktest.Says("allowed").SeeingLast("tool ask#call_3: answered yes"), adktest.Says("done").SeeingLast("tool task#call_2: allowed"))
+				adktest.Says("allowed").SeeingLast("tool ask#call_3: answered yes"),
+				adktest.Says("done").SeeingLast("tool task#call_2: allowed"))
 		default:
-			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, asks, adktest.Says("done").SeeingLast("tool ask#call_2: answered yes"))
+			cfg.ChatModel = adktest.NewTypedModel[M](t, todos, asks,
+				adktest.Says("done").SeeingLast("tool ask#call_2: answered yes"))
 		}
 		store := adktest.NewStore()
 		runner := func() *adk.TypedRunner[M] {
@@ -466,7 +499,8 @@ func testResume[M adk.MessageType](t *testing.T, streaming bool) {
 		require.Len(t, last.Action.Interrupted.InterruptContexts, 1)
 		point := last.Action.Interrupted.InterruptContexts[0]
 		require.Equal(t, "may I?", point.Info)
-		resumed, err := runner().ResumeWithParams(t.Context(), "1", &adk.ResumeParams{Targets: map[string]any{point.ID: "yes"}})
+		resumed, err := runner().ResumeWithParams(t.Context(), "1",
+			&adk.ResumeParams{Targets: map[string]any{point.ID: "yes"}})
 		require.NoError(t, err)
 		adktest.Collect(t, resumed).ExpectText("done")
 	}
@@ -486,7 +520,8 @@ func testCancel[M adk.MessageType](t *testing.T, streaming bool) {
 	inner := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("echo", `"x"`)), adktest.Says("found"))
 	a := newDeep(t, &TypedConfig[M]{ChatModel: adktest.NewTypedModel[M](t, gives("search", "x"), adktest.Says("done")),
 		SubAgents: []adk.TypedAgent[M]{worker[M](t, "search", inner, echo)}})
-	r := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: a, EnableStreaming: streaming, CheckPointStore: adktest.NewStore()})
+	r := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: a, EnableStreaming: streaming,
+		CheckPointStore: adktest.NewStore()})
 	var stopped *adk.CancelError
 	require.ErrorAs(t, adktest.Collect(t, r.Query(t.Context(), "Go.", adk.WithCheckPointID("1"), option)).Err(), &stopped)
 	resumed, err := r.Resume(t.Context(), "1")
@@ -528,7 +563,9 @@ func (m tireless) Generate(_ context.Context, in []*schema.Message, opts ...mode
 		Arguments: fmt.Sprintf(`{"subagent_type":"general-purpose","description":"part %s"}`, asked)}}}), nil
 }
 
-func (m tireless) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m tireless) Stream(ctx context.Context, in []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	answer, err := m.Generate(ctx, in, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{answer}), err
 }

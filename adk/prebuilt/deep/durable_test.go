@@ -28,7 +28,8 @@ func testDurableTask(t *testing.T, streaming bool, steps int) (died bool) {
 	echo := adktest.NewTool("echo")
 	outer := durabletest.NewModel("1", "task", `{"subagent_type":"search","description":"x"}`)
 	inner := durabletest.NewModel("2", "echo", `"x"`)
-	a := newDeep(t, &Config{ChatModel: outer, SubAgents: []adk.Agent{worker[*schema.Message](t, "search", inner, durabletest.Again{InvokableTool: echo})}})
+	a := newDeep(t, &Config{ChatModel: outer,
+		SubAgents: []adk.Agent{worker[*schema.Message](t, "search", inner, durabletest.Again{InvokableTool: echo})}})
 	died = durabletest.Survive(t, a, streaming, steps)
 	require.LessOrEqual(t, outer.Asked+inner.Asked+len(echo.Calls()), 6, "died after %d steps", steps)
 	return died

@@ -20,13 +20,16 @@ func (a *answers) Generate(context.Context, []*schema.Message, ...model.Option) 
 	return next, nil
 }
 
-func (a *answers) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (a *answers) Stream(ctx context.Context, in []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m, err := a.Generate(ctx, in, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{m}), err
 }
 
 func call(id, name, arguments string) *schema.Message {
-	return schema.AssistantMessage("", []schema.ToolCall{{ID: id, Function: schema.FunctionCall{Name: name, Arguments: arguments}}})
+	return schema.AssistantMessage("",
+		[]schema.ToolCall{{ID: id, Function: schema.FunctionCall{Name: name, Arguments: arguments}}})
 }
 
 func Example() {
@@ -34,7 +37,8 @@ func Example() {
 	agent, err := deep.New(ctx, &deep.Config{
 		Name: "assistant",
 		ChatModel: &answers{
-			call("1", "write_todos", `{"todos":[{"content":"Find the cause","activeForm":"Finding the cause","status":"in_progress"}]}`),
+			call("1", "write_todos",
+				`{"todos":[{"content":"Find the cause","activeForm":"Finding the cause","status":"in_progress"}]}`),
 			call("2", "task", `{"subagent_type":"general-purpose","description":"Why are there tides?"}`),
 			schema.AssistantMessage("It is the moon.", nil), // of the general-purpose agent
 			schema.AssistantMessage("The moon causes the tides.", nil),

@@ -21,13 +21,16 @@ func (a *answers) Generate(context.Context, []*schema.Message, ...model.Option) 
 	return next, nil
 }
 
-func (a *answers) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (a *answers) Stream(ctx context.Context, in []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m, err := a.Generate(ctx, in, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{m}), err
 }
 
 func call(name, arguments string) *schema.Message {
-	return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: name, Arguments: arguments}}})
+	return schema.AssistantMessage("",
+		[]schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: name, Arguments: arguments}}})
 }
 
 func must[T any](v T, err error) T {

@@ -105,7 +105,9 @@ type session struct {
 	left map[string]any
 }
 
-func (s *session) Run(ctx context.Context, input *adk.AgentInput, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
+func (s *session) Run(ctx context.Context, input *adk.AgentInput,
+	opts ...adk.AgentRunOption,
+) *adk.AsyncIterator[*adk.AgentEvent] {
 	events, out := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
 	inner := s.Agent.Run(ctx, input, opts...)
 	go func() {
@@ -159,19 +161,26 @@ func TestNew_InvalidConfig(t *testing.T) {
 		make func() (any, error)
 		err  string
 	}{
-		"nil":            {func() (any, error) { return New(t.Context(), nil) }, "the config is nil"},
-		"no planner":     {func() (any, error) { return New(t.Context(), &Config{}) }, "Config.Planner is required"},
-		"no executor":    {func() (any, error) { return New(t.Context(), &Config{Planner: a}) }, "Config.Executor is required"},
-		"no replanner":   {func() (any, error) { return New(t.Context(), &Config{Planner: a, Executor: a}) }, "Config.Replanner is required"},
-		"planner nil":    {func() (any, error) { return NewPlanner(t.Context(), nil) }, "the config is nil"},
-		"planner model":  {func() (any, error) { return NewPlanner(t.Context(), &PlannerConfig{}) }, "set ChatModelWithFormattedOutput or ToolCallingChatModel"},
-		"planner tools":  {func() (any, error) { return NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: failing}) }, "no tools here"},
-		"executor nil":   {func() (any, error) { return NewExecutor(t.Context(), nil) }, "the config is nil"},
-		"executor model": {func() (any, error) { return NewExecutor(t.Context(), &ExecutorConfig{}) }, "agent 'Model' is required"},
-		"replanner nil":  {func() (any, error) { return NewReplanner(t.Context(), nil) }, "the config is nil"},
+		"nil":        {func() (any, error) { return New(t.Context(), nil) }, "the config is nil"},
+		"no planner": {func() (any, error) { return New(t.Context(), &Config{}) }, "Config.Planner is required"},
+		"no executor": {func() (any, error) { return New(t.Context(), &Config{Planner: a}) },
+			"Config.Executor is required"},
+		"no replanner": {func() (any, error) { return New(t.Context(), &Config{Planner: a, Executor: a}) },
+			"Config.Replanner is required"},
+		"planner nil": {func() (any, error) { return NewPlanner(t.Context(), nil) }, "the config is nil"},
+		"planner model": {func() (any, error) { return NewPlanner(t.Context(), &PlannerConfig{}) },
+			"set ChatModelWithFormattedOutput or ToolCallingChatModel"},
+		"planner tools": {func() (any, error) {
+			return NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: failing})
+		}, "no tools here"},
+		"executor nil": {func() (any, error) { return NewExecutor(t.Context(), nil) }, "the config is nil"},
+		"executor model": {func() (any, error) { return NewExecutor(t.Context(), &ExecutorConfig{}) },
+			"agent 'Model' is required"},
+		"replanner nil": {func() (any, error) { return NewReplanner(t.Context(), nil) }, "the config is nil"},
 		"replanner model": {func() (any, error) { return NewReplanner(t.Context(), &ReplannerConfig{}) },
 			"ChatModel is required"},
-		"replanner tools": {func() (any, error) { return NewReplanner(t.Context(), &ReplannerConfig{ChatModel: failing}) }, "no tools here"},
+		"replanner tools": {func() (any, error) { return NewReplanner(t.Context(), &ReplannerConfig{ChatModel: failing}) },
+			"no tools here"},
 		"one name twice": {func() (any, error) {
 			return NewReplanner(t.Context(), &ReplannerConfig{ChatModel: calling(t), PlanTool: &RespondToolInfo})
 		}, `have the same name "respond"`},
@@ -207,13 +216,16 @@ func TestPlanner_TakesThePlanFromTheToolCall(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		one := func(args string) *schema.Message {
 			zero := 0
-			return schema.AssistantMessage("", []schema.ToolCall{{Index: &zero, ID: "1", Function: schema.FunctionCall{Name: "plan", Arguments: args}}})
+			return schema.AssistantMessage("",
+				[]schema.ToolCall{{Index: &zero, ID: "1", Function: schema.FunctionCall{Name: "plan", Arguments: args}}})
 		}
 		other := func(args string) *schema.Message {
 			index := 1
-			return schema.AssistantMessage("", []schema.ToolCall{{Index: &index, ID: "2", Function: schema.FunctionCall{Name: "plan", Arguments: args}}})
+			return schema.AssistantMessage("",
+				[]schema.ToolCall{{Index: &index, ID: "2", Function: schema.FunctionCall{Name: "plan", Arguments: args}}})
 		}
-		m := calling(t, adktest.Messages(schema.AssistantMessage("Let me think.", nil), one(`{"steps":`), other(`{"st`), one(`["knead"]}`), other(`eps":[]}`)).
+		m := calling(t, adktest.Messages(schema.AssistantMessage("Let me think.", nil), one(`{"steps":`), other(`{"st`),
+			one(`["knead"]}`), other(`eps":[]}`)).
 			Offered("plan"))
 		a, err := NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: m})
 		require.NoError(t, err)
@@ -258,7 +270,8 @@ func TestPlanner_InputIsThereAtOnce(t *testing.T) {
 	release := make(chan struct{})
 	a := newPlanner(t, plans("knead").When(release))
 	var seen any
-	early := &early{Agent: a, after: func(ctx context.Context) { seen, _ = adk.GetSessionValue(ctx, UserInputSessionKey); close(release) }}
+	early := &early{Agent: a,
+		after: func(ctx context.Context) { seen, _ = adk.GetSessionValue(ctx, UserInputSessionKey); close(release) }}
 	adktest.Ask(t.Context(), t, early, "Bake bread.").ExpectNoError()
 	require.Equal(t, []adk.Message{schema.UserMessage("Bake bread.")}, seen)
 }
@@ -269,7 +282,9 @@ type early struct {
 	after func(context.Context)
 }
 
-func (e *early) Run(ctx context.Context, input *adk.AgentInput, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
+func (e *early) Run(ctx context.Context, input *adk.AgentInput,
+	opts ...adk.AgentRunOption,
+) *adk.AsyncIterator[*adk.AgentEvent] {
 	events := e.Agent.Run(ctx, input, opts...)
 	e.after(ctx)
 	return events
@@ -297,7 +312,8 @@ func TestPlanner_Errors(t *testing.T) {
 				require.NotContains(t, s.left, PlanSessionKey)
 			})
 		}
-		none, err := NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: calling(t, plans("a")), NewPlan: func(context.Context) Plan { return nil }})
+		none, err := NewPlanner(t.Context(),
+			&PlannerConfig{ToolCallingChatModel: calling(t, plans("a")), NewPlan: func(context.Context) Plan { return nil }})
 		require.NoError(t, err)
 		require.ErrorContains(t, ask(t, none, streaming).Err(), "NewPlan returned nil")
 		panics, err := NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: calling(t),
@@ -329,7 +345,8 @@ func TestExecutor_Input(t *testing.T) {
 		require.Equal(t, "kneaded", s.left[ExecutedStepSessionKey])
 		call := m.Calls()[0]
 		require.Equal(t, streaming, call.Streaming)
-		for _, want := range []string{"Bake bread.\nTwo loaves.\n", `{"steps":["knead","bake"]}`, "Step: buy flour\nResult: 2 kg\n\n", "## Your step\nknead"} {
+		for _, want := range []string{"Bake bread.\nTwo loaves.\n", `{"steps":["knead","bake"]}`,
+			"Step: buy flour\nResult: 2 kg\n\n", "## Your step\nknead"} {
 			require.Contains(t, call.Lines[1], want)
 		}
 	})
@@ -347,14 +364,18 @@ func TestExecutor_Input(t *testing.T) {
 
 // Rule batteries/PE-11.
 func TestPrompts_SayWhatTheyMust(t *testing.T) {
-	values := map[string]any{"input": []*schema.Message{schema.UserMessage("q")}, "plan": "p", "executed_steps": "e", "step": "s", "plan_tool": "PLAN", "respond_tool": "RESPOND"}
+	values := map[string]any{"input": []*schema.Message{schema.UserMessage("q")}, "plan": "p", "executed_steps": "e",
+		"step": "s", "plan_tool": "PLAN", "respond_tool": "RESPOND"}
 	for _, c := range []struct {
 		prompt *prompt.DefaultChatTemplate
 		wants  []string
 	}{
-		{PlannerPrompt, []string{"expert planner", "specific", "self-contained", "whatever it builds on comes before it", "A good plan"}},
-		{ExecutorPrompt, []string{"careful", "executor", "## Objective\n", "## The plan\np", "results\ne", "## Your step\ns"}},
-		{ReplannerPrompt, []string{"exactly one", "call 'RESPOND'", "call 'PLAN'", "remaining steps only", "How to decide", "How to plan"}},
+		{PlannerPrompt, []string{"expert planner", "specific", "self-contained", "whatever it builds on comes before it",
+			"A good plan"}},
+		{ExecutorPrompt, []string{"careful", "executor", "## Objective\n", "## The plan\np", "results\ne",
+			"## Your step\ns"}},
+		{ReplannerPrompt, []string{"exactly one", "call 'RESPOND'", "call 'PLAN'", "remaining steps only", "How to decide",
+			"How to plan"}},
 	} {
 		messages, err := c.prompt.Format(t.Context(), values)
 		require.NoError(t, err)
@@ -393,9 +414,12 @@ func TestSession_MissingOrOfAnotherType(t *testing.T) {
 		{"nothing", nil, `the session has no value "UserInput": the planner must run before`},
 		{"no plan", map[string]any{"UserInput": input}, `the session has no value "Plan"`},
 		{"nil plan", map[string]any{"UserInput": input, "Plan": nil}, `the session has no value "Plan"`},
-		{"other input", map[string]any{"UserInput": "x", "Plan": plan}, `the session value "UserInput" is a string, not a []*schema.Message`},
-		{"other plan", map[string]any{"UserInput": input, "Plan": "x"}, `the session value "Plan" is a string, not a planexecute.Plan`},
-		{"other steps", map[string]any{"UserInput": input, "Plan": plan, "ExecutedStep": "x", "ExecutedSteps": 1}, `the session value "ExecutedSteps" is a int`},
+		{"other input", map[string]any{"UserInput": "x", "Plan": plan},
+			`the session value "UserInput" is a string, not a []*schema.Message`},
+		{"other plan", map[string]any{"UserInput": input, "Plan": "x"},
+			`the session value "Plan" is a string, not a planexecute.Plan`},
+		{"other steps", map[string]any{"UserInput": input, "Plan": plan, "ExecutedStep": "x", "ExecutedSteps": 1},
+			`the session value "ExecutedSteps" is a int`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, a := range []adk.Agent{executorOf(t, adktest.NewModel(t)), newReplanner(t)} {
@@ -404,7 +428,8 @@ func TestSession_MissingOrOfAnotherType(t *testing.T) {
 		})
 	}
 	nothingDone := adk.WithSessionValues(map[string]any{"UserInput": input, "Plan": plan})
-	require.ErrorContains(t, adktest.Ask(t.Context(), t, newReplanner(t), "Go.", nothingDone).Err(), "the executor must run before")
+	require.ErrorContains(t, adktest.Ask(t.Context(), t, newReplanner(t), "Go.", nothingDone).Err(),
+		"the executor must run before")
 }
 
 // Rules batteries/PE-6, batteries/PE-7.
@@ -457,7 +482,8 @@ func TestPlanner_NothingIsCompiledInARun(t *testing.T) {
 	planner, err := NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: m})
 	require.NoError(t, err)
 	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: planner})
-	allocs := testing.AllocsPerRun(10, func() { adktest.Collect(t, runner.Query(t.Context(), "Bake bread.")).ExpectNoError() })
+	allocs := testing.AllocsPerRun(10,
+		func() { adktest.Collect(t, runner.Query(t.Context(), "Bake bread.")).ExpectNoError() })
 	require.Less(t, allocs, 400.0)
 	require.Len(t, *m.bound, 1)
 }
@@ -466,7 +492,8 @@ func TestPlanner_NothingIsCompiledInARun(t *testing.T) {
 func TestNew_PlansExecutesAndReplans(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		executor := adktest.NewModel(t, adktest.Says("a fine dough"), adktest.Says("a loaf"))
-		a := whole(t, newPlanner(t, plans("knead", "bake")), executorOf(t, executor), newReplanner(t, plans("bake"), responds("Bread!")))
+		a := whole(t, newPlanner(t, plans("knead", "bake")), executorOf(t, executor),
+			newReplanner(t, plans("bake"), responds("Bread!")))
 		events := ask(t, a, streaming)
 		require.Equal(t, []string{
 			`planner: assistant: {"steps":["knead","bake"]}`,
@@ -477,7 +504,8 @@ func TestNew_PlansExecutesAndReplans(t *testing.T) {
 			"replanner: break loop",
 		}, spoken(events))
 		all := events.All()
-		require.Equal(t, &adk.BreakLoopAction{From: "replanner", Done: true, CurrentIterations: 1}, all[len(all)-1].Action.BreakLoop)
+		require.Equal(t, &adk.BreakLoopAction{From: "replanner", Done: true, CurrentIterations: 1},
+			all[len(all)-1].Action.BreakLoop)
 		require.Contains(t, executor.Calls()[1].Lines[1], "Step: knead\nResult: a fine dough\n\n")
 		require.Contains(t, executor.Calls()[1].Lines[1], "## Your step\nbake")
 	})
@@ -497,8 +525,9 @@ func TestNew_MaxIterations(t *testing.T) {
 
 // Rule batteries/PE-8.
 func TestNew_CustomReplannerExits(t *testing.T) {
-	exits, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "mine", Description: "exits", Exit: adk.ExitTool{},
-		Model: adktest.NewModel(t, adktest.Calls(adktest.Call("exit", `{"final_result":"ok"}`)))})
+	exits, err := adk.NewChatModelAgent(t.Context(),
+		&adk.ChatModelAgentConfig{Name: "mine", Description: "exits", Exit: adk.ExitTool{},
+			Model: adktest.NewModel(t, adktest.Calls(adktest.Call("exit", `{"final_result":"ok"}`)))})
 	require.NoError(t, err)
 	a := whole(t, newPlanner(t, plans("a")), executorOf(t, adktest.NewModel(t, adktest.Says("done"))), exits)
 	lines := ask(t, a, false).Lines()
@@ -548,15 +577,18 @@ func TestCancel_EndsEachPhase(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, who := range []string{"planner", "executor", "replanner"} {
-				replies := map[string]adktest.Reply{"planner": plans("knead"), "executor": adktest.Says("dough"), "replanner": responds("Bread!")}
+				replies := map[string]adktest.Reply{"planner": plans("knead"), "executor": adktest.Says("dough"),
+					"replanner": responds("Bread!")}
 				script := func(name string) []adktest.Reply {
 					if name == who {
 						return []adktest.Reply{adktest.Blocks(), replies[name]}
 					}
 					return []adktest.Reply{replies[name]}
 				}
-				a := whole(t, newPlanner(t, script("planner")...), executorOf(t, adktest.NewModel(t, script("executor")...)), newReplanner(t, script("replanner")...))
-				r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: adktest.NewStore()})
+				a := whole(t, newPlanner(t, script("planner")...), executorOf(t, adktest.NewModel(t, script("executor")...)),
+					newReplanner(t, script("replanner")...))
+				r := adk.NewRunner(t.Context(),
+					adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: adktest.NewStore()})
 				option, cancel := adk.WithCancel()
 				it := r.Query(t.Context(), "Bake bread.", adk.WithCheckPointID("1"), option)
 				synctest.Wait()
@@ -579,8 +611,10 @@ func TestCancel_EndsEachPhase(t *testing.T) {
 func TestCancel_AfterChatModel(t *testing.T) {
 	option, cancel := adk.WithCancel()
 	calls := adktest.NewModel(t, adktest.Calls(adktest.Call("echo", "{}")), adktest.Says("dough"))
-	cancelling := &cancellingModel{calls, func() { cancel(adk.WithAgentCancelMode(adk.CancelAfterChatModel), adk.WithRecursive()) }}
-	a := whole(t, newPlanner(t, plans("knead")), executorOf(t, cancelling, adktest.NewTool("echo")), newReplanner(t, responds("Bread!")))
+	cancelling := &cancellingModel{calls,
+		func() { cancel(adk.WithAgentCancelMode(adk.CancelAfterChatModel), adk.WithRecursive()) }}
+	a := whole(t, newPlanner(t, plans("knead")), executorOf(t, cancelling, adktest.NewTool("echo")),
+		newReplanner(t, responds("Bread!")))
 	r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, CheckPointStore: adktest.NewStore()})
 	events := adktest.Collect(t, r.Query(t.Context(), "Bake bread.", adk.WithCheckPointID("1"), option))
 	var stopped *adk.CancelError
@@ -598,7 +632,9 @@ type cancellingModel struct {
 	cancel func()
 }
 
-func (m *cancellingModel) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+func (m *cancellingModel) Generate(
+	ctx context.Context, in []*schema.Message, opts ...model.Option,
+) (*schema.Message, error) {
 	m.cancel()
 	return m.Model.Generate(ctx, in, opts...)
 }
@@ -612,7 +648,9 @@ func (m selfReporting) WithTools(tools []*schema.ToolInfo) (model.ToolCallingCha
 	_, err := m.binding.WithTools(tools)
 	return m, err
 }
-func (m selfReporting) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m selfReporting) Stream(
+	ctx context.Context, in []*schema.Message, opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	ctx = callbacks.OnStart(ctx, &model.CallbackInput{Messages: in})
 	s, err := m.binding.Stream(ctx, in, opts...)
 	if err != nil {
@@ -634,9 +672,11 @@ func TestCallbacks_SeeTheModelsOfPlannerAndReplanner(t *testing.T) {
 			reply adktest.Reply
 			want  []string
 		}{
-			{"silent", func(b binding) model.ToolCallingChatModel { return selfReporting{b} }, "Mine", plans("a"), []string{"start", "end"}},
+			{"silent", func(b binding) model.ToolCallingChatModel { return selfReporting{b} }, "Mine", plans("a"),
+				[]string{"start", "end"}},
 			{"plain", func(b binding) model.ToolCallingChatModel { return b }, "binding", plans("a"), []string{"start", "end"}},
-			{"fails", func(b binding) model.ToolCallingChatModel { return b }, "binding", adktest.Fails(broken), []string{"start", "error"}},
+			{"fails", func(b binding) model.ToolCallingChatModel { return b }, "binding", adktest.Fails(broken),
+				[]string{"start", "error"}},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				var mu sync.Mutex
@@ -658,7 +698,9 @@ func TestCallbacks_SeeTheModelsOfPlannerAndReplanner(t *testing.T) {
 						hear(info, "start")
 						return ctx
 					}).
-					OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+					OnStartWithStreamInputFn(func(
+						ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput],
+					) context.Context {
 						in.Close()
 						if info.Component == compose.ComponentOfChain { // and not the graph of an agent
 							require.Equal(t, "planner", info.Name)
@@ -670,7 +712,9 @@ func TestCallbacks_SeeTheModelsOfPlannerAndReplanner(t *testing.T) {
 						hear(info, "whole end")
 						return ctx
 					}).
-					OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo, out *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+					OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo,
+						out *schema.StreamReader[callbacks.CallbackOutput],
+					) context.Context {
 						out.Close()
 						hear(info, "end")
 						return ctx
@@ -699,29 +743,34 @@ func (b baker) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error)
 func (b baker) Generate(_ context.Context, in []*schema.Message, _ ...model.Option) (*schema.Message, error) {
 	return b.reply(in), nil
 }
-func (b baker) Stream(_ context.Context, in []*schema.Message, _ ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (b baker) Stream(_ context.Context, in []*schema.Message,
+	_ ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	return schema.StreamReaderFromArray([]*schema.Message{b.reply(in)}), nil
 }
 
 func TestNew_Concurrently(t *testing.T) {
 	call := func(name, args string) *schema.Message {
-		return schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: name, Arguments: args}}})
+		return schema.AssistantMessage("",
+			[]schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: name, Arguments: args}}})
 	}
-	planner, err := NewPlanner(t.Context(), &PlannerConfig{ToolCallingChatModel: baker{func(in []*schema.Message) *schema.Message {
-		return call("plan", planJSON("bake "+in[1].Content, "eat"))
-	}}})
+	planner, err := NewPlanner(t.Context(),
+		&PlannerConfig{ToolCallingChatModel: baker{func(in []*schema.Message) *schema.Message {
+			return call("plan", planJSON("bake "+in[1].Content, "eat"))
+		}}})
 	require.NoError(t, err)
 	executor := executorOf(t, baker{func(in []*schema.Message) *schema.Message {
 		_, step, _ := strings.Cut(in[1].Content, "## Your step\n")
 		return schema.AssistantMessage("did "+step, nil)
 	}})
-	replanner, err := NewReplanner(t.Context(), &ReplannerConfig{ChatModel: baker{func(in []*schema.Message) *schema.Message {
-		if strings.Contains(in[1].Content, "Result: did eat") {
-			_, results, _ := strings.Cut(in[1].Content, "results\n")
-			return call("respond", fmt.Sprintf(`{"response":%q}`, results))
-		}
-		return call("plan", planJSON("eat"))
-	}}})
+	replanner, err := NewReplanner(t.Context(),
+		&ReplannerConfig{ChatModel: baker{func(in []*schema.Message) *schema.Message {
+			if strings.Contains(in[1].Content, "Result: did eat") {
+				_, results, _ := strings.Cut(in[1].Content, "results\n")
+				return call("respond", fmt.Sprintf(`{"response":%q}`, results))
+			}
+			return call("plan", planJSON("eat"))
+		}}})
 	require.NoError(t, err)
 	a := whole(t, planner, executor, replanner)
 	var all sync.WaitGroup
@@ -729,7 +778,8 @@ func TestNew_Concurrently(t *testing.T) {
 		all.Go(func() {
 			r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: i%2 == 0})
 			events := adktest.Collect(t, r.Query(t.Context(), fmt.Sprintf("loaf %d", i)))
-			want := fmt.Sprintf(`{"response":"Step: bake loaf %d\nResult: did bake loaf %d\n\nStep: eat\nResult: did eat\n\n"}`, i, i)
+			want := fmt.Sprintf(`{"response":"Step: bake loaf %d\nResult: did bake loaf %d\n\nStep: eat\nResult: did eat\n\n"}`,
+				i, i)
 			if got := events.Text(); got != want || events.Err() != nil {
 				t.Errorf("run %d ended with %q, %v", i, got, events.Err())
 			}

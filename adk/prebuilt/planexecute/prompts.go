@@ -80,5 +80,6 @@ Call one tool, once. Write nothing besides.`),
 // whilePrompting is the context for a function that makes the messages for a model. Templates call the callback
 // handlers of the context at their start and end: those should not take it for a start and end of the agent.
 func whilePrompting(ctx context.Context) context.Context {
-	return callbacks.ReuseHandlers(ctx, &callbacks.RunInfo{Type: PlannerPrompt.GetType(), Component: components.ComponentOfPrompt})
+	return callbacks.ReuseHandlers(ctx,
+		&callbacks.RunInfo{Type: PlannerPrompt.GetType(), Component: components.ComponentOfPrompt})
 }

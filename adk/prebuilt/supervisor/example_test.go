@@ -19,13 +19,16 @@ func (a *answers) Generate(context.Context, []*schema.Message, ...model.Option) 
 	return next, nil
 }
 
-func (a *answers) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (a *answers) Stream(ctx context.Context, in []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m, err := a.Generate(ctx, in, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{m}), err
 }
 
 func newAgent(ctx context.Context, name, description string, says ...*schema.Message) adk.Agent {
-	a, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: name, Description: description, Model: (*answers)(&says)})
+	a, err := adk.NewChatModelAgent(ctx,
+		&adk.ChatModelAgentConfig{Name: name, Description: description, Model: (*answers)(&says)})
 	if err != nil {
 		panic(err)
 	}
@@ -37,7 +40,8 @@ func Example() {
 	toResearcher := schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{
 		Name: adk.TransferToAgentToolName, Arguments: `{"agent_name":"researcher"}`}}})
 	agent, err := supervisor.New(ctx, &supervisor.Config{
-		Supervisor: newAgent(ctx, "editor", "writes articles", toResearcher, schema.AssistantMessage("Tides: the moon does it.", nil)),
+		Supervisor: newAgent(ctx, "editor", "writes articles", toResearcher,
+			schema.AssistantMessage("Tides: the moon does it.", nil)),
 		SubAgents: []adk.Agent{
 			newAgent(ctx, "researcher", "finds things out", schema.AssistantMessage("It is the moon.", nil)),
 		},

@@ -74,7 +74,8 @@ func TestNew_InvalidConfig(t *testing.T) {
 		{"nil", nil, "the config is nil"},
 		{"no supervisor", &Config{}, "Config.Supervisor is required"},
 		{"nil pointer", &Config{Supervisor: (*adk.ChatModelAgent)(nil)}, "nil pointer"},
-		{"nil worker", &Config{Supervisor: agent(t, "boss", says()), SubAgents: []adk.Agent{nil}}, "Config.SubAgents[0] is nil"},
+		{"nil worker", &Config{Supervisor: agent(t, "boss", says()), SubAgents: []adk.Agent{nil}},
+			"Config.SubAgents[0] is nil"},
 		{"two of a name", &Config{Supervisor: agent(t, "boss", says()), SubAgents: []adk.Agent{agent(t, "boss", says())}},
 			`Config.SubAgents[0] has the name "boss" of another agent`},
 		{"supervisor twice", &Config{Supervisor: func() adk.Agent {
@@ -97,7 +98,8 @@ func TestNew_WorkersMayBePartOfSeveralSystems(t *testing.T) {
 	for _, name := range []string{"one", "two", "one again"} {
 		boss := adktest.NewModel(t, handsOver("shared"), adktest.Says("Done."))
 		lines := spoken(ask(t, assembled(t, agent(t, name, boss), shared), false).ExpectText("Done."))
-		require.Contains(t, lines, "shared: tool transfer_to_agent: successfully transferred to agent ["+name+"]; transfer to "+name)
+		require.Contains(t, lines, "shared: tool transfer_to_agent: successfully transferred to agent ["+name+
+			"]; transfer to "+name)
 	}
 }
 
@@ -127,8 +129,10 @@ func ask(t *testing.T, a adk.Agent, streaming bool, opts ...adk.AgentRunOption) 
 // Rule batteries/SV-1.
 func TestNew_WorkersTransferBackAndKnowNobodyElse(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
-		boss := adktest.NewModel(t, handsOver("one").Offered("transfer_to_agent", "exit"), handsOver("two"), adktest.Says("Done."))
-		one, two := adktest.NewModel(t, adktest.Says("1").Offered("exit")), adktest.NewModel(t, adktest.Says("2").Offered("exit"))
+		boss := adktest.NewModel(t, handsOver("one").Offered("transfer_to_agent", "exit"), handsOver("two"),
+			adktest.Says("Done."))
+		one, two := adktest.NewModel(t, adktest.Says("1").Offered("exit")), adktest.NewModel(t,
+			adktest.Says("2").Offered("exit"))
 		a := assembled(t, agent(t, "boss", boss), agent(t, "one", one), agent(t, "two", two))
 		events := ask(t, a, streaming).ExpectText("Done.")
 		var speakers []string
@@ -164,7 +168,8 @@ func TestRun_OrderOfEvents(t *testing.T) {
 func TestRun_ExitIsFinal(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		exits := adktest.Calls(adktest.Call("exit", `{"final_result":"That is all."}`))
-		inner := assembled(t, agent(t, "lead", adktest.NewModel(t, handsOver("worker"))), agent(t, "worker", adktest.NewModel(t, exits)))
+		inner := assembled(t, agent(t, "lead", adktest.NewModel(t, handsOver("worker"))),
+			agent(t, "worker", adktest.NewModel(t, exits)))
 		a := assembled(t, agent(t, "boss", adktest.NewModel(t, handsOver("lead"))), inner)
 		events := ask(t, a, streaming)
 		lines := spoken(events)
@@ -177,7 +182,8 @@ func TestRun_ExitInsideAToolIsNotFinal(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		expert := agent(t, "expert", adktest.NewModel(t, adktest.Calls(adktest.Call("exit", `{"final_result":"42"}`))))
 		worker, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
-			Name: "worker", Description: "asks", Model: adktest.NewModel(t, adktest.Calls(adktest.Call("expert", `{"request":"?"}`)), adktest.Says("It is 42.")),
+			Name: "worker", Description: "asks",
+			Model: adktest.NewModel(t, adktest.Calls(adktest.Call("expert", `{"request":"?"}`)), adktest.Says("It is 42.")),
 			ToolsConfig: func() adk.ToolsConfig {
 				c := adktest.Tools(adk.NewAgentTool(t.Context(), expert))
 				c.EmitInternalEvents = true
@@ -188,7 +194,8 @@ func TestRun_ExitInsideAToolIsNotFinal(t *testing.T) {
 		boss := agent(t, "boss", adktest.NewModel(t, handsOver("worker"), adktest.Says("Done.")))
 		lines := spoken(ask(t, assembled(t, boss, worker), streaming))
 		require.Contains(t, lines, "expert: tool exit#call_1: 42; exit", "the event was shown")
-		require.Equal(t, append([]string{"worker: assistant: It is 42."}, append(backToBoss, "boss: assistant: Done.")...), lines[len(lines)-4:])
+		require.Equal(t, append([]string{"worker: assistant: It is 42."}, append(backToBoss, "boss: assistant: Done.")...),
+			lines[len(lines)-4:])
 	})
 }
 
@@ -197,7 +204,8 @@ func TestRun_WorkerFails(t *testing.T) {
 	broken := errors.New("out of paper")
 	a := assembled(t, agent(t, "boss", adktest.NewModel(t, handsOver("worker"), adktest.Says("Done."))),
 		agent(t, "worker", adktest.NewModel(t, adktest.Fails(broken), adktest.Says("It is 42."))))
-	r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, CheckPointStore: adktest.NewStore(), Durability: adk.EveryStep})
+	r := adk.NewRunner(t.Context(),
+		adk.RunnerConfig{Agent: a, CheckPointStore: adktest.NewStore(), Durability: adk.EveryStep})
 	all := adktest.Collect(t, r.Query(t.Context(), "Go.", adk.WithCheckPointID("1"))).ExpectError(broken).All()
 	require.ErrorIs(t, all[len(all)-1].Err, broken, "an error is the last event")
 	events, err := r.Resume(t.Context(), "1")
@@ -212,7 +220,8 @@ type shared struct {
 }
 
 func run(t *testing.T, a adk.Agent, streaming bool) shared {
-	return shared{adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: adktest.NewStore()}), t}
+	return shared{adk.NewRunner(t.Context(),
+		adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: adktest.NewStore()}), t}
 }
 
 // interrupted starts a run and returns the only root cause of its interrupt.
@@ -242,7 +251,8 @@ func (s shared) resumed(targets map[string]any, opts ...adk.AgentRunOption) *adk
 func TestResume_ContinuesTheWorker(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, handsOver("worker"), adktest.Says("Done."))
-		worker := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("I was allowed.").SeeingLast("tool ask#call_1: answered yes"))
+		worker := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")),
+			adktest.Says("I was allowed.").SeeingLast("tool ask#call_1: answered yes"))
 		r := run(t, assembled(t, agent(t, "boss", boss), agent(t, "worker", worker, prebuilttest.Approval())), streaming)
 		point := r.interrupted()
 		require.Equal(t, "may I?", point.Info)
@@ -263,11 +273,13 @@ func TestResume_ContinuesTheWorker(t *testing.T) {
 func TestResume_ContinuesTheSupervisor(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		boss := adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), handsOver("worker"), adktest.Says("Done."))
-		r := run(t, assembled(t, agent(t, "boss", boss, prebuilttest.Approval()), agent(t, "worker", adktest.NewModel(t, adktest.Says("My part.")))), streaming)
+		r := run(t, assembled(t, agent(t, "boss", boss, prebuilttest.Approval()),
+			agent(t, "worker", adktest.NewModel(t, adktest.Says("My part.")))), streaming)
 		point := r.interrupted()
 		lines := spoken(r.resumed(map[string]any{point.ID: "yes"}))
 		require.Equal(t, "boss: tool ask#call_1: answered yes", lines[0])
-		require.Equal(t, append([]string{"worker: assistant: My part."}, append(backToBoss, "boss: assistant: Done.")...), lines[len(lines)-4:])
+		require.Equal(t, append([]string{"worker: assistant: My part."}, append(backToBoss, "boss: assistant: Done.")...),
+			lines[len(lines)-4:])
 	})
 }
 
@@ -284,8 +296,10 @@ func TestResume_NestedSupervisors(t *testing.T) {
 	prebuilttest.Modes(t, func(t *testing.T, streaming bool) {
 		for _, wrapped := range []bool{false, true} {
 			name := "lead"
-			var inner adk.Agent = assembled(t, agent(t, "lead", adktest.NewModel(t, handsOver("worker"), adktest.Says("Team done."))),
-				agent(t, "worker", adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("My part.")), prebuilttest.Approval()))
+			var inner adk.Agent = assembled(t,
+				agent(t, "lead", adktest.NewModel(t, handsOver("worker"), adktest.Says("Team done."))),
+				agent(t, "worker", adktest.NewModel(t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("My part.")),
+					prebuilttest.Approval()))
 			if wrapped {
 				name = "team"
 				inner = renamed{inner.(adk.ResumableAgent), name}
@@ -399,8 +413,10 @@ func TestCancel_NotRecursive(t *testing.T) {
 				first = calls("cancel")
 			}
 			boss := adktest.NewModel(t, first, handsOver("worker"), calls("look"), adktest.Says("Done."))
-			worker := adktest.NewModel(t, calls(map[string]string{"boss": "look", "worker": "cancel"}[by]), adktest.Says("My part."))
-			r := run(t, assembled(t, agent(t, "boss", boss, cancels, look), agent(t, "worker", worker, cancels, look)), streaming)
+			worker := adktest.NewModel(t, calls(map[string]string{"boss": "look", "worker": "cancel"}[by]),
+				adktest.Says("My part."))
+			r := run(t, assembled(t, agent(t, "boss", boss, cancels, look), agent(t, "worker", worker, cancels, look)),
+				streaming)
 			events := adktest.Collect(t, r.Query(t.Context(), "Go.", adk.WithCheckPointID("1"), option))
 			var stopped *adk.CancelError
 			require.ErrorAs(t, events.Err(), &stopped)
@@ -435,7 +451,9 @@ func (m talkative) Generate(_ context.Context, input []*schema.Message, _ ...mod
 	return schema.AssistantMessage("my part", nil), nil
 }
 
-func (m talkative) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m talkative) Stream(ctx context.Context, input []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	answer, err := m.Generate(ctx, input, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{answer}), err
 }
@@ -459,9 +477,11 @@ func TestRun_Concurrently(t *testing.T) {
 // Rule batteries/SV-4.
 func TestRun_ExitEndsASequence(t *testing.T) {
 	exits := adktest.Calls(adktest.Call("exit", `{"final_result":"That is all."}`))
-	a := assembled(t, agent(t, "boss", adktest.NewModel(t, handsOver("worker"))), agent(t, "worker", adktest.NewModel(t, exits)))
+	a := assembled(t, agent(t, "boss", adktest.NewModel(t, handsOver("worker"))),
+		agent(t, "worker", adktest.NewModel(t, exits)))
 	after := agent(t, "after", adktest.NewModel(t))
-	sequence, err := adk.NewSequentialAgent(t.Context(), &adk.SequentialAgentConfig{Name: "all", SubAgents: []adk.Agent{a, after}})
+	sequence, err := adk.NewSequentialAgent(t.Context(),
+		&adk.SequentialAgentConfig{Name: "all", SubAgents: []adk.Agent{a, after}})
 	require.NoError(t, err)
 	adktest.Ask(t.Context(), t, sequence, "Go.").ExpectText("")
 }

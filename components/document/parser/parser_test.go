@@ -24,7 +24,8 @@ func TestTextParser_MakesOneDocumentOfEverything(t *testing.T) {
 		defer f.Close()
 		docs, err := p.Parse(background, f, WithURI("testdata/test.md"), WithExtraMeta(map[string]any{"k": "v"}))
 		require.NoError(t, err)
-		require.Equal(t, []*schema.Document{{Content: "# Title\nhello world", MetaData: map[string]any{MetaKeySource: "testdata/test.md", "k": "v"}}}, docs)
+		require.Equal(t, []*schema.Document{{Content: "# Title\nhello world",
+			MetaData: map[string]any{MetaKeySource: "testdata/test.md", "k": "v"}}}, docs)
 	}
 	docs, err := TextParser{}.Parse(background, strings.NewReader("\xff\x00"), Option{})
 	require.NoError(t, err)
@@ -81,7 +82,8 @@ func TestExtParser_ReadsTextByDefault(t *testing.T) {
 // Rules components/D4, components/B13.4.9.
 func TestExtParser_SelectsByExtension(t *testing.T) {
 	p, err := NewExtParser(background, &ExtParserConfig{
-		Parsers:        map[string]Parser{".md": label("md"), ".MD": label("MD"), ".html": label("html"), "": label("none"), ".nil": nil},
+		Parsers: map[string]Parser{".md": label("md"), ".MD": label("MD"), ".html": label("html"), "": label("none"),
+			".nil": nil},
 		FallbackParser: label("fallback"),
 	})
 	require.NoError(t, err)
@@ -109,13 +111,15 @@ func TestExtParser_SelectsByExtension(t *testing.T) {
 
 // Rule components/D5.
 func TestExtParser_ForwardsOptionsAndAddsMeta(t *testing.T) {
-	inner := &labeled{docs: []*schema.Document{nil, {ID: "1"}, {ID: "2", MetaData: map[string]any{"k": "parser", "own": 1}}}}
+	inner := &labeled{docs: []*schema.Document{nil, {ID: "1"},
+		{ID: "2", MetaData: map[string]any{"k": "parser", "own": 1}}}}
 	p, err := NewExtParser(background, &ExtParserConfig{FallbackParser: inner})
 	require.NoError(t, err)
 	docs, err := p.Parse(background, nil, WithURI("u"), WithExtraMeta(map[string]any{"k": "call"}))
 	require.NoError(t, err)
 	require.Equal(t, Options{URI: "u", ExtraMeta: map[string]any{"k": "call"}}, inner.got)
-	require.Equal(t, []*schema.Document{nil, {ID: "1", MetaData: map[string]any{"k": "call"}}, {ID: "2", MetaData: map[string]any{"k": "call", "own": 1}}}, docs)
+	require.Equal(t, []*schema.Document{nil, {ID: "1", MetaData: map[string]any{"k": "call"}},
+		{ID: "2", MetaData: map[string]any{"k": "call", "own": 1}}}, docs)
 
 	inner.docs = []*schema.Document{{}}
 	docs, err = p.Parse(background, nil)
@@ -139,5 +143,6 @@ func TestExtParser_CopiesItsMaps(t *testing.T) {
 
 func TestOptions_ImplSpecific(t *testing.T) {
 	type own struct{ n int }
-	require.Equal(t, &own{3}, GetImplSpecificOptions[own](nil, Option{}, WithURI("u"), WrapImplSpecificOptFn(func(o *own) { o.n = 3 })))
+	require.Equal(t, &own{3}, GetImplSpecificOptions[own](nil, Option{}, WithURI("u"),
+		WrapImplSpecificOptFn(func(o *own) { o.n = 3 })))
 }

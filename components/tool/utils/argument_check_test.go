@@ -83,7 +83,8 @@ func TestArgumentCheck_NamesEveryField(t *testing.T) {
 func TestArgumentCheck_WithoutItToolsTakeWhatTheyCanDecode(t *testing.T) {
 	built, err := InferTool("order", "", func(_ context.Context, o order) (int, error) { return o.Quantity, nil })
 	require.NoError(t, err)
-	text, err := built.InvokableRun(context.WithValue(background, modelmistake.CheckKey{}, false), `{"item":"t","bogus":1,"quantity":99}`)
+	text, err := built.InvokableRun(context.WithValue(background, modelmistake.CheckKey{}, false),
+		`{"item":"t","bogus":1,"quantity":99}`)
 	require.NoError(t, err)
 	require.Equal(t, "99", text)
 }
@@ -101,7 +102,8 @@ func TestArgumentCheck_EveryKindOfTool(t *testing.T) {
 	argument := &schema.ToolArgument{Text: arguments}
 	a, _ := InferTool("order", "", text, WithArgumentCheck())
 	failing(a.InvokableRun(background, arguments))
-	b, _ := InferOptionableTool("order", "", func(ctx context.Context, o order, _ ...tool.Option) (string, error) { return text(ctx, o) }, WithArgumentCheck())
+	b, _ := InferOptionableTool("order", "",
+		func(ctx context.Context, o order, _ ...tool.Option) (string, error) { return text(ctx, o) }, WithArgumentCheck())
 	failing(b.InvokableRun(background, arguments))
 	c, _ := InferStreamTool("order", "", stream, WithArgumentCheck())
 	_, err := c.StreamableRun(background, arguments)
@@ -117,7 +119,8 @@ func TestArgumentCheck_EveryKindOfTool(t *testing.T) {
 		"item": {Type: schema.String}, "size": {Type: schema.String, Required: true},
 	})}
 	failing(NewTool(byHand, text, WithArgumentCheck()).InvokableRun(background, arguments))
-	free := NewTool(&schema.ToolInfo{Name: "free"}, func(_ context.Context, in map[string]any) (int, error) { return len(in), nil }, WithArgumentCheck())
+	free := NewTool(&schema.ToolInfo{Name: "free"},
+		func(_ context.Context, in map[string]any) (int, error) { return len(in), nil }, WithArgumentCheck())
 	got, err := free.InvokableRun(background, arguments)
 	require.NoError(t, err)
 	require.Equal(t, "1", got)
@@ -129,7 +132,8 @@ func TestDecode_TypeMismatchNamesTheField(t *testing.T) {
 	built, err := InferTool("order", "", func(context.Context, order) (string, error) { return "", nil })
 	require.NoError(t, err)
 	_, err = built.InvokableRun(background, `{"item":"tea","size":"small","quantity":"two"}`)
-	require.EqualError(t, err, "[LocalFunc] failed to unmarshal arguments in json, toolName=order, err=quantity must be of type integer, and is string")
+	require.EqualError(t, err,
+		"[LocalFunc] failed to unmarshal arguments in json, toolName=order, err=quantity must be of type integer, and is string")
 	var wrong *tool.ArgumentsError
 	require.ErrorAs(t, err, &wrong)
 	require.NotNil(t, wrong.Err)
@@ -174,7 +178,8 @@ func TestDecode_ErrorsOfTheTypeItself(t *testing.T) {
 
 func TestWithUnmarshalArguments_DecidesAlone(t *testing.T) {
 	refused := errors.New("refused")
-	built, err := InferTool("order", "", func(_ context.Context, o order) (string, error) { return o.Item, nil }, WithArgumentCheck(),
+	built, err := InferTool("order", "", func(_ context.Context, o order) (string, error) { return o.Item, nil },
+		WithArgumentCheck(),
 		WithUnmarshalArguments(func(_ context.Context, arguments string) (any, error) {
 			if arguments == "no" {
 				return nil, refused

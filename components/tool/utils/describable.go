@@ -51,7 +51,8 @@ func (w *typeWalk) enter(t reflect.Type) error {
 	case w.done[t]:
 		return nil
 	case slices.Contains(w.open, t):
-		return w.fail(fmt.Sprintf("type %s contains itself; describe the tool by hand or give the type a JSONSchema method", t))
+		return w.fail(fmt.Sprintf("type %s contains itself; describe the tool by hand or give the type a JSONSchema method",
+			t))
 	}
 	w.open = append(w.open, t)
 	defer w.leave()

@@ -62,9 +62,10 @@ func InferOptionableEnhancedStreamTool[T any](
 func NewEnhancedStreamTool[T any](
 	desc *schema.ToolInfo, s EnhancedStreamFunc[T], opts ...Option,
 ) tool.EnhancedStreamableTool {
-	return newEnhancedStreamable(desc, func(ctx context.Context, input T, _ ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-		return s(ctx, input)
-	}, opts)
+	return newEnhancedStreamable(desc,
+		func(ctx context.Context, input T, _ ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+			return s(ctx, input)
+		}, opts)
 }
 
 type enhancedInvokable[T any] struct {

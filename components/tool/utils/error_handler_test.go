@@ -72,7 +72,9 @@ func (s failInvoke) InvokableRun(context.Context, string, ...tool.Option) (strin
 	return "partial", s.err
 }
 
-func (s failEnhancedInvoke) InvokableRun(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.ToolResult, error) {
+func (s failEnhancedInvoke) InvokableRun(
+	context.Context, *schema.ToolArgument, ...tool.Option,
+) (*schema.ToolResult, error) {
 	return nil, s.err
 }
 
@@ -80,7 +82,9 @@ func (s failStream) StreamableRun(context.Context, string, ...tool.Option) (*sch
 	return nil, s.err
 }
 
-func (s failEnhancedStream) StreamableRun(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+func (s failEnhancedStream) StreamableRun(
+	context.Context, *schema.ToolArgument, ...tool.Option,
+) (*schema.StreamReader[*schema.ToolResult], error) {
 	return nil, s.err
 }
 
@@ -91,9 +95,11 @@ func (selfReporting) IsCallbacksEnabled() bool { return true }
 func combinations(err error) []tool.BaseTool {
 	i, ei, s, es := failInvoke{err}, failEnhancedInvoke{err}, failStream{err}, failEnhancedStream{err}
 	return []tool.BaseTool{
-		invokeTool{failInvoke: i}, enhancedTool{failEnhancedInvoke: ei}, streamTool{failStream: s}, enhancedStreamTool{failEnhancedStream: es},
+		invokeTool{failInvoke: i}, enhancedTool{failEnhancedInvoke: ei}, streamTool{failStream: s},
+		enhancedStreamTool{failEnhancedStream: es},
 		invokeAndStream{failInvoke: i, failStream: s}, invokeAndEnhanced{failInvoke: i, failEnhancedStream: es},
-		enhancedAndStream{failEnhancedInvoke: ei, failStream: s}, enhancedAndEnhanced{failEnhancedInvoke: ei, failEnhancedStream: es},
+		enhancedAndStream{failEnhancedInvoke: ei, failStream: s},
+		enhancedAndEnhanced{failEnhancedInvoke: ei, failEnhancedStream: es},
 	}
 }
 
@@ -222,7 +228,8 @@ func TestErrorHandler_TypeAndCallbacksAreForwarded(t *testing.T) {
 }
 
 func TestErrorHandler_NilHandler(t *testing.T) {
-	got, err := WrapInvokableToolWithErrorHandler(invokeTool{failInvoke: failInvoke{errors.New("broken")}}, nil).InvokableRun(background, "")
+	got, err := WrapInvokableToolWithErrorHandler(invokeTool{failInvoke: failInvoke{errors.New("broken")}},
+		nil).InvokableRun(background, "")
 	require.NoError(t, err)
 	require.Equal(t, "broken", got)
 }

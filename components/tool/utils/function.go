@@ -63,16 +63,24 @@ type OptionableInvokeFunc[T, D any] func(ctx context.Context, input T, opts ...t
 type EnhancedInvokeFunc[T any] func(ctx context.Context, input T) (output *schema.ToolResult, err error)
 
 // OptionableEnhancedInvokeFunc is an [EnhancedInvokeFunc] that gets the options of the call.
-type OptionableEnhancedInvokeFunc[T any] func(ctx context.Context, input T, opts ...tool.Option) (output *schema.ToolResult, err error)
+type OptionableEnhancedInvokeFunc[T any] func(
+	ctx context.Context, input T, opts ...tool.Option,
+) (output *schema.ToolResult, err error)
 
 // StreamFunc is a function that becomes a streamable tool.
 type StreamFunc[T, D any] func(ctx context.Context, input T) (output *schema.StreamReader[D], err error)
 
 // OptionableStreamFunc is a [StreamFunc] that gets the options of the call.
-type OptionableStreamFunc[T, D any] func(ctx context.Context, input T, opts ...tool.Option) (output *schema.StreamReader[D], err error)
+type OptionableStreamFunc[T, D any] func(
+	ctx context.Context, input T, opts ...tool.Option,
+) (output *schema.StreamReader[D], err error)
 
 // EnhancedStreamFunc is a function that becomes an enhanced streamable tool.
-type EnhancedStreamFunc[T any] func(ctx context.Context, input T) (output *schema.StreamReader[*schema.ToolResult], err error)
+type EnhancedStreamFunc[T any] func(
+	ctx context.Context, input T,
+) (output *schema.StreamReader[*schema.ToolResult], err error)
 
 // OptionableEnhancedStreamFunc is an [EnhancedStreamFunc] that gets the options of the call.
-type OptionableEnhancedStreamFunc[T any] func(ctx context.Context, input T, opts ...tool.Option) (output *schema.StreamReader[*schema.ToolResult], err error)
+type OptionableEnhancedStreamFunc[T any] func(
+	ctx context.Context, input T, opts ...tool.Option,
+) (output *schema.StreamReader[*schema.ToolResult], err error)

@@ -36,7 +36,8 @@ func property[T any](t *testing.T) string {
 
 // Rule components/S1.
 func TestInfer_DescribesAStructInFieldOrder(t *testing.T) {
-	require.Equal(t, `{"properties":{"z":{"type":"string"},"a":{"properties":{"m":{"type":"boolean"}},"additionalProperties":false,"required":["m"],"type":"object"}},"additionalProperties":false,"required":["z","a"],"type":"object"}`,
+	require.Equal(t,
+		`{"properties":{"z":{"type":"string"},"a":{"properties":{"m":{"type":"boolean"}},"additionalProperties":false,"required":["m"],"type":"object"}},"additionalProperties":false,"required":["z","a"],"type":"object"}`,
 		described[struct {
 			Z string `json:"z"`
 			A struct {
@@ -142,7 +143,8 @@ func TestInfer_ReadsDescriptions(t *testing.T) {
 		B int `json:"b" jsonschema:"description=one\\, two"`
 		C int `json:"c" jsonschema_description:"loses" jsonschema:"description=wins"`
 	}](t)
-	require.Contains(t, got, `"a":{"description":"one, two","type":"integer"},"b":{"description":"one, two","type":"integer"},"c":{"description":"wins","type":"integer"}`)
+	require.Contains(t, got,
+		`"a":{"description":"one, two","type":"integer"},"b":{"description":"one, two","type":"integer"},"c":{"description":"wins","type":"integer"}`)
 }
 
 // Rule components/S6.
@@ -192,12 +194,13 @@ func TestInfer_ModifierSeesEveryFieldAndTheRoot(t *testing.T) {
 		I inner    `json:"i"`
 	}
 	var calls []string
-	got := described[outer](t, WithSchemaModifier(func(name string, typ reflect.Type, tag reflect.StructTag, s *jsonschema.Schema) {
-		calls = append(calls, strings.TrimSpace(name+" "+typ.String()+" "+tag.Get("custom")))
-		if name == "_root" {
-			s.Description = "changed"
-		}
-	}))
+	got := described[outer](t,
+		WithSchemaModifier(func(name string, typ reflect.Type, tag reflect.StructTag, s *jsonschema.Schema) {
+			calls = append(calls, strings.TrimSpace(name+" "+typ.String()+" "+tag.Get("custom")))
+			if name == "_root" {
+				s.Description = "changed"
+			}
+		}))
 	require.Equal(t, []string{
 		"l string tag", "l []string tag", "l []string tag",
 		"x int", "x *int",
@@ -232,7 +235,8 @@ func (aliasing) JSONSchemaAlias() any { return 0 }
 // Rule components/S9.
 func TestInfer_CallsTheSchemaMethodsOfTypes(t *testing.T) {
 	require.JSONEq(t, `{"title":"extended","type":"object","additionalProperties":false,"required":["f","g"],
-		"properties":{"f":{"type":"string","description":"doc of F"},"g":{"type":"string","description":"doc of G"}}}`, described[hooked](t))
+		"properties":{"f":{"type":"string","description":"doc of F"},"g":{"type":"string","description":"doc of G"}}}`,
+		described[hooked](t))
 	require.JSONEq(t, `{"type":"string"}`, property[struct {
 		F selfDescribed `json:"f"`
 	}](t))
@@ -297,7 +301,8 @@ func TestInfer_RefusesTypesThatCannotBeDescribed(t *testing.T) {
 		err  error
 		want []string
 	}{
-		"recursive":       {inferError[node](), []string{"the_tool", "utils.node", "at children[]: type utils.node contains itself"}},
+		"recursive": {inferError[node](),
+			[]string{"the_tool", "utils.node", "at children[]: type utils.node contains itself"}},
 		"recursive below": {inferError[tree](), []string{"at roots{}[].children[]: type utils.node contains itself"}},
 		"embeds itself":   {inferError[embedsItself](), []string{"type utils.embedsItself embeds itself"}},
 		"recursive slice": {inferError[struct {
@@ -348,7 +353,11 @@ func TestInfer_AnyIsAnOpenObject(t *testing.T) {
 		names = append(names, name)
 	}))
 	require.Equal(t, []string{"_root"}, names)
-	_, err := GoStruct2ParamsOneOf[any](WithSchemaModifier(func(string, reflect.Type, reflect.StructTag, *jsonschema.Schema) { panic("boom") }))
+	_, err := GoStruct2ParamsOneOf[any](WithSchemaModifier(func(
+		string, reflect.Type, reflect.StructTag, *jsonschema.Schema,
+	) {
+		panic("boom")
+	}))
 	require.ErrorContains(t, err, "boom")
 }
 

@@ -30,7 +30,8 @@ func InferOptionableTool[T, D any](
 
 // NewTool makes an invokable tool of a function and a description of it.
 func NewTool[T, D any](desc *schema.ToolInfo, i InvokeFunc[T, D], opts ...Option) tool.InvokableTool {
-	return newInvokable(desc, func(ctx context.Context, input T, _ ...tool.Option) (D, error) { return i(ctx, input) }, opts)
+	return newInvokable(desc, func(ctx context.Context, input T, _ ...tool.Option) (D, error) { return i(ctx, input) },
+		opts)
 }
 
 type invokable[T, D any] struct {

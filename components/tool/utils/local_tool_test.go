@@ -90,7 +90,8 @@ func fourKinds(info *schema.ToolInfo) []tool.BaseTool {
 		NewTool(info, func(context.Context, int) (int, error) { return 0, nil }),
 		NewStreamTool(info, func(context.Context, int) (*schema.StreamReader[int], error) { return nil, nil }),
 		NewEnhancedTool(info, func(context.Context, int) (*schema.ToolResult, error) { return nil, nil }),
-		NewEnhancedStreamTool(info, func(context.Context, int) (*schema.StreamReader[*schema.ToolResult], error) { return nil, nil }),
+		NewEnhancedStreamTool(info,
+			func(context.Context, int) (*schema.StreamReader[*schema.ToolResult], error) { return nil, nil }),
 	}
 }
 
@@ -145,7 +146,8 @@ func TestTools_DecodeArgumentsIntoAnyType(t *testing.T) {
 
 	var v args
 	for _, bad := range []string{``, ` `, `{"n":1} x`, `{"n":1}{}`, `{"n":`, `{"n":"x"}`} {
-		require.ErrorContains(t, run(echo(&v), bad), "[LocalFunc] failed to unmarshal arguments in json, toolName=t, err=", bad)
+		require.ErrorContains(t, run(echo(&v), bad), "[LocalFunc] failed to unmarshal arguments in json, toolName=t, err=",
+			bad)
 	}
 }
 
@@ -222,8 +224,11 @@ func TestTools_EncodeResultsAsStableJSON(t *testing.T) {
 
 // Rule components/U6.
 func TestTools_CustomEncodingIsUsedForEveryChunk(t *testing.T) {
-	shout := WithMarshalOutput(func(_ context.Context, output any) (string, error) { return fmt.Sprintf("<%v>", output), nil })
-	got, err := NewTool(infoOf("t"), func(context.Context, int) (string, error) { return "x", nil }, shout).InvokableRun(background, "1")
+	shout := WithMarshalOutput(func(_ context.Context, output any) (string, error) {
+		return fmt.Sprintf("<%v>", output), nil
+	})
+	got, err := NewTool(infoOf("t"), func(context.Context, int) (string, error) { return "x", nil },
+		shout).InvokableRun(background, "1")
 	require.NoError(t, err)
 	require.Equal(t, "<x>", got, "strings, too")
 
@@ -235,14 +240,17 @@ func TestTools_CustomEncodingIsUsedForEveryChunk(t *testing.T) {
 	require.Equal(t, []string{"<1>", "<2>"}, chunks)
 
 	want := &schema.ToolResult{}
-	result, err := NewEnhancedTool(infoOf("t"), func(context.Context, int) (*schema.ToolResult, error) { return want, nil }, shout).
+	result, err := NewEnhancedTool(infoOf("t"),
+		func(context.Context, int) (*schema.ToolResult, error) { return want, nil }, shout).
 		InvokableRun(background, &schema.ToolArgument{Text: "1"})
 	require.NoError(t, err)
 	require.Same(t, want, result)
 }
 
 // The eight ways to infer a tool, each running its function with the argument 1 and giving it the options opts.
-func eightKinds(t *testing.T, seen func(in args, opts []tool.Option), toolOpts ...Option) map[string]func(arguments string, opts ...tool.Option) error {
+func eightKinds(t *testing.T, seen func(in args, opts []tool.Option),
+	toolOpts ...Option,
+) map[string]func(arguments string, opts ...tool.Option) error {
 	t.Helper()
 	inv := func(_ context.Context, in args) (int, error) { seen(in, nil); return 0, nil }
 	invO := func(_ context.Context, in args, opts ...tool.Option) (int, error) { seen(in, opts); return 0, nil }
@@ -352,7 +360,8 @@ func TestTools_ConvertStreamsLazily(t *testing.T) {
 	broken := errors.New("broken")
 	source, w := schema.Pipe[any](4)
 	encoded := 0
-	built := NewStreamTool(infoOf("t"), func(context.Context, int) (*schema.StreamReader[any], error) { return source, nil },
+	built := NewStreamTool(infoOf("t"),
+		func(context.Context, int) (*schema.StreamReader[any], error) { return source, nil },
 		WithMarshalOutput(func(_ context.Context, output any) (string, error) {
 			encoded++
 			return marshalString(output)
@@ -384,9 +393,10 @@ func TestTools_ConvertStreamsLazily(t *testing.T) {
 // Rule components/U10.
 func TestTools_EnhancedStreamIsUnchanged(t *testing.T) {
 	want := schema.StreamReaderFromArray([]*schema.ToolResult{{}})
-	got, err := NewEnhancedStreamTool(infoOf("t"), func(context.Context, int) (*schema.StreamReader[*schema.ToolResult], error) {
-		return want, nil
-	}).StreamableRun(background, &schema.ToolArgument{Text: "1"})
+	got, err := NewEnhancedStreamTool(infoOf("t"),
+		func(context.Context, int) (*schema.StreamReader[*schema.ToolResult], error) {
+			return want, nil
+		}).StreamableRun(background, &schema.ToolArgument{Text: "1"})
 	require.NoError(t, err)
 	require.Same(t, want, got)
 }
@@ -401,9 +411,10 @@ func failing(err error, opts ...Option) map[string]tool.BaseTool {
 		"[EnhancedLocalFunc]": NewEnhancedTool(infoOf("t"), func(context.Context, int) (*schema.ToolResult, error) {
 			return &schema.ToolResult{}, err
 		}, opts...),
-		"[EnhancedLocalStreamFunc]": NewEnhancedStreamTool(infoOf("t"), func(context.Context, int) (*schema.StreamReader[*schema.ToolResult], error) {
-			return nil, err
-		}, opts...),
+		"[EnhancedLocalStreamFunc]": NewEnhancedStreamTool(infoOf("t"),
+			func(context.Context, int) (*schema.StreamReader[*schema.ToolResult], error) {
+				return nil, err
+			}, opts...),
 	}
 }
 
@@ -515,14 +526,16 @@ func TestTools_PanicsBecomeErrors(t *testing.T) {
 	fine := func(context.Context, int) (int, error) { return 1, nil }
 	var nothing InvokeFunc[int, int]
 	for name, built := range map[string]tool.BaseTool{
-		"function":          NewTool(infoOf("t"), boom),
-		"nil function":      NewTool(infoOf("t"), nothing),
-		"encoding":          NewTool(infoOf("t"), fine, marshal),
-		"decoding":          NewTool(infoOf("t"), fine, unmarshal),
-		"MarshalJSON":       NewTool(infoOf("t"), func(context.Context, int) (any, error) { return panicOnJSON{}, nil }),
-		"UnmarshalJSON":     NewTool(infoOf("t"), func(context.Context, panicOnJSON) (any, error) { return nil, nil }),
-		"stream function":   NewStreamTool(infoOf("t"), func(context.Context, int) (*schema.StreamReader[int], error) { panic("boom") }),
-		"enhanced function": NewEnhancedTool(infoOf("t"), func(context.Context, int) (*schema.ToolResult, error) { panic("boom") }),
+		"function":      NewTool(infoOf("t"), boom),
+		"nil function":  NewTool(infoOf("t"), nothing),
+		"encoding":      NewTool(infoOf("t"), fine, marshal),
+		"decoding":      NewTool(infoOf("t"), fine, unmarshal),
+		"MarshalJSON":   NewTool(infoOf("t"), func(context.Context, int) (any, error) { return panicOnJSON{}, nil }),
+		"UnmarshalJSON": NewTool(infoOf("t"), func(context.Context, panicOnJSON) (any, error) { return nil, nil }),
+		"stream function": NewStreamTool(infoOf("t"),
+			func(context.Context, int) (*schema.StreamReader[int], error) { panic("boom") }),
+		"enhanced function": NewEnhancedTool(infoOf("t"),
+			func(context.Context, int) (*schema.ToolResult, error) { panic("boom") }),
 	} {
 		var panicked *safe.PanicError
 		err := runAny(built, "1")
@@ -558,13 +571,15 @@ func TestTools_MayRunConcurrently(t *testing.T) {
 }
 
 func TestTools_NilOptions(t *testing.T) {
-	got, err := NewTool(infoOf("t"), func(_ context.Context, in int) (int, error) { return in, nil }, nil).InvokableRun(background, "3")
+	got, err := NewTool(infoOf("t"), func(_ context.Context, in int) (int, error) { return in, nil },
+		nil).InvokableRun(background, "3")
 	require.NoError(t, err)
 	require.Equal(t, "3", got)
 }
 
 func FuzzDecodeArguments(f *testing.F) {
-	for _, seed := range []string{`{}`, ``, `null`, `{"m":{"a":1},"s":["x",null],"n":-3}`, `{"n":1}x`, "{\"s\":[\"\xff\"]}", `[[[`, `{"N":1e400}`, `"\ud800"`, "\x00"} {
+	for _, seed := range []string{`{}`, ``, `null`, `{"m":{"a":1},"s":["x",null],"n":-3}`, `{"n":1}x`,
+		"{\"s\":[\"\xff\"]}", `[[[`, `{"N":1e400}`, `"\ud800"`, "\x00"} {
 		f.Add(seed)
 	}
 	local := newLocalTool(infoOf("t"), invokableKind, nil)

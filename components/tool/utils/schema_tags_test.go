@@ -71,12 +71,14 @@ func TestInfer_RefusesTagsThatWouldBeIgnored(t *testing.T) {
 }
 
 func TestInfer_TextsKeepTheirCommas(t *testing.T) {
-	require.JSONEq(t, `{"type":"string","title":"a,b","description":"article, with a comma, and = too","pattern":"^x"}`, property[struct {
-		F string `json:"f" jsonschema:"description=article, with a comma, and = too,title=a,b,pattern=^x"`
-	}](t))
-	require.JSONEq(t, `{"oneOf":[{"type":"integer","description":"one, two","minimum":1},{"type":"null"}]}`, property[struct {
-		F *int `json:"f" jsonschema:"description=one, two,nullable,minimum=1"`
-	}](t))
+	require.JSONEq(t, `{"type":"string","title":"a,b","description":"article, with a comma, and = too","pattern":"^x"}`,
+		property[struct {
+			F string `json:"f" jsonschema:"description=article, with a comma, and = too,title=a,b,pattern=^x"`
+		}](t))
+	require.JSONEq(t, `{"oneOf":[{"type":"integer","description":"one, two","minimum":1},{"type":"null"}]}`,
+		property[struct {
+			F *int `json:"f" jsonschema:"description=one, two,nullable,minimum=1"`
+		}](t))
 	require.JSONEq(t, `{"type":"array","description":"one, two","items":{"type":"string","enum":["a"]}}`, property[struct {
 		F []string `json:"f" jsonschema:"description=one, two,enum=a"`
 	}](t))
@@ -104,13 +106,15 @@ func TestInfer_AcceptsEveryKnownWord(t *testing.T) {
 		if key == "readOnly" || key == "writeOnly" {
 			value = "true"
 		}
-		f := reflect.StructField{Name: "F", Type: reflect.TypeFor[int](), Tag: reflect.StructTag(`json:"f" jsonschema:"` + key + "=" + value + `"`)}
+		f := reflect.StructField{Name: "F", Type: reflect.TypeFor[int](),
+			Tag: reflect.StructTag(`json:"f" jsonschema:"` + key + "=" + value + `"`)}
 		require.NoError(t, checkTag(f), key)
 	}
 	require.Len(t, tagKeys, 27)
-	require.JSONEq(t, `{"type":"object","additionalProperties":false,"properties":{"a":{"type":"string"},"b":{"type":"string"}},
+	require.JSONEq(t,
+		`{"type":"object","additionalProperties":false,"properties":{"a":{"type":"string"},"b":{"type":"string"}},
 		"oneOf":[{"title":"g","required":["a","b"]}]}`, described[struct {
-		A string `json:"a,omitempty" jsonschema:"oneof_required=g"`
-		B string `json:"b,omitempty" jsonschema:"oneof_required=g"`
-	}](t))
+			A string `json:"a,omitempty" jsonschema:"oneof_required=g"`
+			B string `json:"b,omitempty" jsonschema:"oneof_required=g"`
+		}](t))
 }

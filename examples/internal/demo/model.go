@@ -138,7 +138,8 @@ func Says(text string) Line {
 		for _, r := range results {
 			texts = append(texts, r.Content)
 		}
-		return schema.AssistantMessage(strings.NewReplacer("{question}", question, "{results}", strings.Join(texts, "; ")).Replace(text), nil)
+		return schema.AssistantMessage(strings.NewReplacer("{question}", question, "{results}",
+			strings.Join(texts, "; ")).Replace(text), nil)
 	}
 }
 

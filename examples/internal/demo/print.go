@@ -12,7 +12,8 @@ import (
 
 // Banner says what the reader is looking at.
 func Banner(out io.Writer) {
-	fmt.Fprint(out, "No key of a provider is needed: a built-in demo model answers, which follows rules instead of thinking.\n\n")
+	fmt.Fprint(out,
+		"No key of a provider is needed: a built-in demo model answers, which follows rules instead of thinking.\n\n")
 }
 
 // Print shows the events of a run until it ends, and returns the one with which it was interrupted, if it was, and

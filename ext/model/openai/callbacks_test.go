@@ -37,7 +37,9 @@ func (r *received) handler() callbacks.Handler {
 			r.failure = err
 			return ctx
 		}).
-		OnEndWithStreamOutputFn(func(ctx context.Context, _ *callbacks.RunInfo, out *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+		OnEndWithStreamOutputFn(func(ctx context.Context, _ *callbacks.RunInfo,
+			out *schema.StreamReader[callbacks.CallbackOutput],
+		) context.Context {
 			go func() {
 				var all []*model.CallbackOutput
 				for o, err := range out.All() {
@@ -56,7 +58,8 @@ const usageFields = `"usage":{"prompt_tokens":10,"completion_tokens":5,"total_to
 func wantUsage() *model.TokenUsage {
 	return &model.TokenUsage{
 		PromptTokens: 10, CompletionTokens: 5, TotalTokens: 15,
-		PromptTokenDetails: model.PromptTokenDetails{CachedTokens: 4}, CompletionTokensDetails: model.CompletionTokensDetails{ReasoningTokens: 3},
+		PromptTokenDetails:      model.PromptTokenDetails{CachedTokens: 4},
+		CompletionTokensDetails: model.CompletionTokensDetails{ReasoningTokens: 3},
 	}
 }
 
@@ -64,7 +67,8 @@ func TestCallbacks(t *testing.T) {
 	infos := tools("a")
 	opts := []model.Option{
 		model.WithTools(infos), model.WithDeferredTools(tools("b")), model.WithToolChoice(schema.ToolChoiceForced),
-		model.WithMaxTokens(9), model.WithTemperature(0.5), model.WithTopP(0.25), model.WithStop([]string{"x"}), model.WithModel("gpt-y"),
+		model.WithMaxTokens(9), model.WithTemperature(0.5), model.WithTopP(0.25), model.WithStop([]string{"x"}),
+		model.WithModel("gpt-y"),
 	}
 	config := &model.Config{Model: "gpt-y", MaxTokens: 9, Temperature: 0.5, TopP: 0.25, Stop: []string{"x"}}
 	start := func(t *testing.T) (*received, context.Context) {
@@ -81,7 +85,8 @@ func TestCallbacks(t *testing.T) {
 	}
 	t.Run("generate", func(t *testing.T) {
 		r, ctx := start(t)
-		m, err := newModel(t, whole(`{"choices":[{"message":{"content":"ok"}}],`+usageFields+`}`)).Generate(ctx, question, opts...)
+		m, err := newModel(t, whole(`{"choices":[{"message":{"content":"ok"}}],`+usageFields+`}`)).Generate(ctx, question,
+			opts...)
 		require.NoError(t, err)
 		requireStart(t, r)
 		require.Equal(t, &model.CallbackOutput{Message: m, Config: config, TokenUsage: wantUsage()}, r.output)
@@ -107,7 +112,8 @@ func TestCallbacks(t *testing.T) {
 		require.Equal(t, wantUsage(), usage)
 	})
 	t.Run("error", func(t *testing.T) {
-		for _, call := range calls(newModel(t, roundTrip(func(*http.Request) (*http.Response, error) { return nil, errFault }))) {
+		for _, call := range calls(newModel(t,
+			roundTrip(func(*http.Request) (*http.Response, error) { return nil, errFault }))) {
 			r, ctx := start(t)
 			err := call(ctx)
 			require.ErrorIs(t, err, errFault)
@@ -131,7 +137,8 @@ func TestCallbacks_HandlerThatClosesItsStream(t *testing.T) {
 			return ctx
 		}).Build()
 	w := newWire()
-	sr, err := newModel(t, answering("text/event-stream", w)).Stream(callbacks.InitCallbacks(t.Context(), nil, handler), question)
+	sr, err := newModel(t, answering("text/event-stream", w)).Stream(callbacks.InitCallbacks(t.Context(), nil, handler),
+		question)
 	require.NoError(t, err)
 	w.chunks <- chunk("a")
 	m, err := sr.Recv()

@@ -120,18 +120,19 @@ func (m *ChatModel) post(ctx context.Context, body []byte, headers map[string]st
 		opts = append(opts, option.WithHeader(key, value))
 	}
 	if m.conf.TokenSource != nil {
-		opts = append(opts, option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			if req.Header.Get("Authorization") != "" { // of the call or of Config.Headers: it is meant to be sent
+		opts = append(opts,
+			option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+				if req.Header.Get("Authorization") != "" { // of the call or of Config.Headers: it is meant to be sent
+					return next(req)
+				}
+				token, err := m.conf.TokenSource(req.Context())
+				if err != nil {
+					return nil, fmt.Errorf("get a token: %w", err)
+				}
+				hide = hide.with([]string{token})
+				req.Header.Set("Authorization", "Bearer "+token)
 				return next(req)
-			}
-			token, err := m.conf.TokenSource(req.Context())
-			if err != nil {
-				return nil, fmt.Errorf("get a token: %w", err)
-			}
-			hide = hide.with([]string{token})
-			req.Header.Set("Authorization", "Bearer "+token)
-			return next(req)
-		}))
+			}))
 	}
 	_, err := m.service.New(ctx, sdk.ChatCompletionNewParams{}, opts...)
 	switch {

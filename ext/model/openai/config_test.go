@@ -20,18 +20,24 @@ func TestNewChatModel_BadConfig(t *testing.T) {
 	require.EqualError(t, err, "openai: config is nil")
 
 	for want, change := range map[string]func(*Config){
-		"Model is required":                     func(c *Config) { c.Model = "" },
-		"APIKey is required":                    func(c *Config) { c.APIKey = "" },
-		"APIKey contains white space":           func(c *Config) { c.APIKey = "key\n" },
-		"APIKey and TokenSource are both set":   func(c *Config) { c.TokenSource = func(context.Context) (string, error) { return "", nil } },
-		"BaseURL must be a URL":                 func(c *Config) { c.BaseURL = "localhost:11434/v1" },
-		"BaseURL must be a URL with http":       func(c *Config) { c.BaseURL = "ftp://host" },
-		"BaseURL must have no query":            func(c *Config) { c.BaseURL = "http://host/v1?key=x" },
-		"must not contain /chat/completions":    func(c *Config) { c.BaseURL = "http://host/v1/chat/completions/" },
-		"BaseURL and Azure are both set":        func(c *Config) { c.BaseURL, c.Azure = "http://host", new(AzureConfig) },
-		"Azure.Endpoint must be a URL":          func(c *Config) { c.Azure = &AzureConfig{APIVersion: "v", Deployment: "d"} },
-		"Azure.APIVersion is required":          func(c *Config) { c.Azure = &AzureConfig{Endpoint: "https://a", Deployment: "d"} },
-		"Azure.Deployment is required":          func(c *Config) { c.Azure = &AzureConfig{Endpoint: "https://a", APIVersion: "v"} },
+		"Model is required":           func(c *Config) { c.Model = "" },
+		"APIKey is required":          func(c *Config) { c.APIKey = "" },
+		"APIKey contains white space": func(c *Config) { c.APIKey = "key\n" },
+		"APIKey and TokenSource are both set": func(c *Config) {
+			c.TokenSource = func(context.Context) (string, error) { return "", nil }
+		},
+		"BaseURL must be a URL":              func(c *Config) { c.BaseURL = "localhost:11434/v1" },
+		"BaseURL must be a URL with http":    func(c *Config) { c.BaseURL = "ftp://host" },
+		"BaseURL must have no query":         func(c *Config) { c.BaseURL = "http://host/v1?key=x" },
+		"must not contain /chat/completions": func(c *Config) { c.BaseURL = "http://host/v1/chat/completions/" },
+		"BaseURL and Azure are both set":     func(c *Config) { c.BaseURL, c.Azure = "http://host", new(AzureConfig) },
+		"Azure.Endpoint must be a URL":       func(c *Config) { c.Azure = &AzureConfig{APIVersion: "v", Deployment: "d"} },
+		"Azure.APIVersion is required": func(c *Config) {
+			c.Azure = &AzureConfig{Endpoint: "https://a", Deployment: "d"}
+		},
+		"Azure.Deployment is required": func(c *Config) {
+			c.Azure = &AzureConfig{Endpoint: "https://a", APIVersion: "v"}
+		},
 		"Timeout must not be negative":          func(c *Config) { c.Timeout = -1 },
 		"MaxRetries must not be negative":       func(c *Config) { c.MaxRetries = new(-1) },
 		"MaxTokens must be positive":            func(c *Config) { c.MaxTokens = new(0) },
@@ -85,10 +91,12 @@ func TestTarget(t *testing.T) {
 	}{
 		"default": {
 			func(c *Config) { c.BaseURL = "" }, "https://api.openai.com/v1/chat/completions",
-			map[string]string{"Authorization": "Bearer " + testKey, "Openai-Organization": "", "Content-Type": "application/json"},
+			map[string]string{"Authorization": "Bearer " + testKey, "Openai-Organization": "",
+				"Content-Type": "application/json"},
 		},
 		"server": {
-			func(c *Config) { c.BaseURL, c.APIKey = "http://localhost:8080/v1/", "" }, "http://localhost:8080/v1/chat/completions",
+			func(c *Config) { c.BaseURL, c.APIKey = "http://localhost:8080/v1/", "" },
+			"http://localhost:8080/v1/chat/completions",
 			map[string]string{"Authorization": ""},
 		},
 		"Azure": {
@@ -197,12 +205,14 @@ func TestMaxTokensField_Default(t *testing.T) {
 		_, body = capture(t, func(c *Config) { c.BaseURL, c.MaxTokens = base, new(7) }, question)
 		require.EqualValues(t, 7, body["max_completion_tokens"])
 	}
-	_, body = capture(t, func(c *Config) { c.MaxTokens, c.MaxTokensField = new(7), MaxTokensFieldMaxCompletionTokens }, question)
+	_, body = capture(t, func(c *Config) { c.MaxTokens, c.MaxTokensField = new(7), MaxTokensFieldMaxCompletionTokens },
+		question)
 	require.EqualValues(t, 7, body["max_completion_tokens"])
 }
 
 func TestChatModel_ConfigMayBeChangedAfterwards(t *testing.T) {
-	conf := &Config{Model: "m", BaseURL: "https://server.test/v1", HTTPClient: &http.Client{Transport: whole(`{"choices":[{"message":{"content":"ok"}}]}`)}}
+	conf := &Config{Model: "m", BaseURL: "https://server.test/v1",
+		HTTPClient: &http.Client{Transport: whole(`{"choices":[{"message":{"content":"ok"}}]}`)}}
 	m, err := NewChatModel(t.Context(), conf)
 	require.NoError(t, err)
 	*conf = Config{}

@@ -24,15 +24,21 @@ func TestParseError_Dialects(t *testing.T) {
 			`{"error":{"message":"too fast","type":"requests","param":"model","code":"rate_limit_exceeded"}}`,
 			&APIError{Message: "too fast", Type: "requests", Param: "model", Code: "rate_limit_exceeded"},
 		},
-		"nulls":               {`{"error":{"message":"no","type":"t","param":null,"code":null}}`, &APIError{Message: "no", Type: "t"}},
-		"text":                {`{"error":"model not found"}`, &APIError{Message: "model not found"}},
-		"text with code":      {`{"code":"bad","error":"no such model"}`, &APIError{Message: "no such model", Code: "bad"}},
-		"numeric code":        {`{"error":{"message":"down","code":502}}`, &APIError{Message: "down", Code: "502", StatusCode: 502}},
-		"without error":       {`{"object":"error","message":"long","type":"BadRequestError","code":400}`, &APIError{Message: "long", Type: "BadRequestError", Code: "400", StatusCode: 400}},
-		"detail":              {`{"detail":"Not Found"}`, &APIError{Message: "Not Found"}},
-		"list of details":     {`{"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]}`, &APIError{Message: "field required", Type: "missing"}},
-		"list":                {`[{"error":{"code":400,"message":"bad key","status":"INVALID_ARGUMENT"}}]`, &APIError{Message: "bad key", Code: "400", StatusCode: 400, Type: "INVALID_ARGUMENT"}},
-		"provider behind":     {`{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"slow down"}}}`, &APIError{Message: "Provider returned error: slow down", Code: "429", StatusCode: 429}},
+		"nulls": {`{"error":{"message":"no","type":"t","param":null,"code":null}}`,
+			&APIError{Message: "no", Type: "t"}},
+		"text":           {`{"error":"model not found"}`, &APIError{Message: "model not found"}},
+		"text with code": {`{"code":"bad","error":"no such model"}`, &APIError{Message: "no such model", Code: "bad"}},
+		"numeric code": {`{"error":{"message":"down","code":502}}`,
+			&APIError{Message: "down", Code: "502", StatusCode: 502}},
+		"without error": {`{"object":"error","message":"long","type":"BadRequestError","code":400}`,
+			&APIError{Message: "long", Type: "BadRequestError", Code: "400", StatusCode: 400}},
+		"detail": {`{"detail":"Not Found"}`, &APIError{Message: "Not Found"}},
+		"list of details": {`{"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]}`,
+			&APIError{Message: "field required", Type: "missing"}},
+		"list": {`[{"error":{"code":400,"message":"bad key","status":"INVALID_ARGUMENT"}}]`,
+			&APIError{Message: "bad key", Code: "400", StatusCode: 400, Type: "INVALID_ARGUMENT"}},
+		"provider behind": {`{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"slow down"}}}`,
+			&APIError{Message: "Provider returned error: slow down", Code: "429", StatusCode: 429}},
 		"odd types":           {`{"error":{"message":{"a":1},"type":3,"code":true,"param":[1]}}`, nil},
 		"null":                {`null`, nil},
 		"empty object":        {`{"error":{}}`, nil},
@@ -84,7 +90,8 @@ func TestAPIError_FromTheServer(t *testing.T) {
 		var got *APIError
 		require.ErrorAs(t, err, &got, name)
 		require.Equal(t, want, got)
-		require.EqualError(t, err, "openai: status 429: too fast (type requests, code rate_limit_exceeded, request id req-9, retry after 30s)")
+		require.EqualError(t, err,
+			"openai: status 429: too fast (type requests, code rate_limit_exceeded, request id req-9, retry after 30s)")
 	}
 }
 
@@ -150,7 +157,8 @@ func TestSecrets_NeverInErrors(t *testing.T) {
 		c.QueryParams = map[string]string{"subscription-key": queryKey}
 		c.Headers = map[string]string{"X-Auth": "Basic header-secret-7"}
 	}
-	leak := strings.Join([]string{testKey, url.QueryEscape(testKey), queryKey, "Basic header-secret-7", "header-secret-7"}, " ")
+	leak := strings.Join([]string{testKey, url.QueryEscape(testKey), queryKey, "Basic header-secret-7", "header-secret-7"},
+		" ")
 	status := func(body string) roundTrip {
 		return func(req *http.Request) (*http.Response, error) {
 			resp, err := whole(body)(req)
@@ -164,11 +172,13 @@ func TestSecrets_NeverInErrors(t *testing.T) {
 		"error response":         status(quoted),
 		"error response in text": status(leak),
 		"long error response":    status(long),
-		"transport":              func(*http.Request) (*http.Response, error) { return nil, errors.New("cannot send " + leak) },
-		"panic":                  func(*http.Request) (*http.Response, error) { panic("cannot send " + leak) },
-		"malformed":              answering("", strings.NewReader("data: {"+leak+"\n\n")),
-		"malformed and long":     answering("", strings.NewReader("data: {"+long+"\n\n")),
-		"error event":            streaming("data: " + quoted + "\n\n"),
+		"transport": func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("cannot send " + leak)
+		},
+		"panic":              func(*http.Request) (*http.Response, error) { panic("cannot send " + leak) },
+		"malformed":          answering("", strings.NewReader("data: {"+leak+"\n\n")),
+		"malformed and long": answering("", strings.NewReader("data: {"+long+"\n\n")),
+		"error event":        streaming("data: " + quoted + "\n\n"),
 		"read": answering("text/event-stream", io.MultiReader(strings.NewReader(chunk("a")),
 			&failing{errors.New("broken: " + leak)})),
 	} {
@@ -189,7 +199,8 @@ func TestSecrets_NeverInErrors(t *testing.T) {
 		require.ErrorContains(t, err, "Bearer [redacted]")
 	})
 	t.Run("extra header", func(t *testing.T) {
-		_, err := newModel(t, status(leak)).Generate(t.Context(), question, WithExtraHeaders(map[string]string{"Proxy-Authorization": "Basic header-secret-7"}))
+		_, err := newModel(t, status(leak)).Generate(t.Context(), question,
+			WithExtraHeaders(map[string]string{"Proxy-Authorization": "Basic header-secret-7"}))
 		require.NotContains(t, err.Error(), "header-secret-7")
 	})
 	t.Run("password in the address", func(t *testing.T) {
@@ -218,7 +229,8 @@ func requireNoSecret(t *testing.T, err error) {
 
 func requireClean(t *testing.T, text string) {
 	t.Helper()
-	for _, secret := range []string{testKey, url.QueryEscape(testKey), testKey[:len(testKey)/2], "query-secret", "header-secret"} {
+	for _, secret := range []string{testKey, url.QueryEscape(testKey), testKey[:len(testKey)/2], "query-secret",
+		"header-secret"} {
 		require.NotContains(t, text, secret)
 	}
 }
@@ -248,10 +260,11 @@ func TestErrors_EventsInTheStream(t *testing.T) {
 		event, message string
 		status         int
 	}{
-		"error event":           {"event: error\ndata: {\"error\":{\"message\":\"down\",\"code\":503}}\n\n", "down", 503},
-		"error with an answer":  {`data: {"id":"x","error":{"code":"server_error","message":"down"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}` + "\n\n", "down", 0},
-		"error of the choice":   {`data: {"choices":[{"error":{"code":502,"message":"down"}}]}` + "\n\n", "down", 502},
-		"finish reason":         {`data: {"choices":[{"delta":{},"finish_reason":"error"}]}` + "\n\n", "the server ended the answer with an error", 0},
+		"error event":          {"event: error\ndata: {\"error\":{\"message\":\"down\",\"code\":503}}\n\n", "down", 503},
+		"error with an answer": {`data: {"id":"x","error":{"code":"server_error","message":"down"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}` + "\n\n", "down", 0},
+		"error of the choice":  {`data: {"choices":[{"error":{"code":502,"message":"down"}}]}` + "\n\n", "down", 502},
+		"finish reason": {`data: {"choices":[{"delta":{},"finish_reason":"error"}]}` + "\n\n",
+			"the server ended the answer with an error", 0},
 		"text":                  {`data: {"error":"down"}` + "\n\n", "down", 0},
 		"object":                {`data: {"object":"error","message":"down","code":400}` + "\n\n", "down", 400},
 		"Groq":                  {`data: {"choices":[],"x_groq":{"id":"1","error":"down"}}` + "\n\n", "down", 0},
@@ -294,7 +307,8 @@ func TestErrors_InPlaceOfAnAnswer(t *testing.T) {
 func TestErrors_TextsThatAreNone(t *testing.T) {
 	for _, event := range []string{
 		`{"message":"processing"}`, `{"type":"ping"}`, `{"code":0,"message":""}`,
-		`{"object":"chat.completion.chunk","code":"x","message":"y"}`, `{"choices":[{"index":1}],"code":"x","message":"y"}`, `{"usage":{"total_tokens":1},"code":"x","message":"y"}`,
+		`{"object":"chat.completion.chunk","code":"x","message":"y"}`, `{"choices":[{"index":1}],"code":"x","message":"y"}`,
+		`{"usage":{"total_tokens":1},"code":"x","message":"y"}`,
 	} {
 		body := chunk("a") + "data: " + event + "\n\n" + stopChunk + doneChunk
 		require.Equal(t, "a", joined(t, stream(t, newModel(t, streaming(body)))).Content, event)
@@ -314,7 +328,8 @@ func TestErrors_StatusWithoutAnAnswer(t *testing.T) {
 }
 
 func TestErrors_NullErrorIsNone(t *testing.T) {
-	body := `data: {"error":null,"choices":[{"index":0,"delta":{"content":"a"},"error":null}],"x_groq":null}` + "\n\n" + doneChunk
+	body := `data: {"error":null,"choices":[{"index":0,"delta":{"content":"a"},"error":null}],"x_groq":null}` + "\n\n" +
+		doneChunk
 	require.Equal(t, "a", joined(t, stream(t, newModel(t, streaming(body)))).Content)
 }
 

@@ -30,9 +30,10 @@ func Example() {
 	type place struct {
 		City string `json:"city" jsonschema:"description=name of the city"`
 	}
-	weather, err := utils.InferTool("weather", "current weather of a city", func(_ context.Context, p place) (string, error) {
-		return "sunny in " + p.City, nil
-	})
+	weather, err := utils.InferTool("weather", "current weather of a city",
+		func(_ context.Context, p place) (string, error) {
+			return "sunny in " + p.City, nil
+		})
 	if err != nil {
 		log.Fatal(err)
 	}

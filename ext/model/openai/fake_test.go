@@ -87,7 +87,9 @@ const (
 )
 
 // capture returns what a call sends, as it is and decoded.
-func capture(t *testing.T, change func(*Config), in []*schema.Message, opts ...model.Option) (*http.Request, map[string]any) {
+func capture(t *testing.T, change func(*Config), in []*schema.Message,
+	opts ...model.Option,
+) (*http.Request, map[string]any) {
 	t.Helper()
 	var sent *http.Request
 	var body []byte

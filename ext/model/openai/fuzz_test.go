@@ -16,7 +16,8 @@ func FuzzStream(f *testing.F) {
 		chunk("a") + stopChunk + doneChunk,
 		chunk("a") + `data: {"error":{"message":"x","code":1}}` + "\n\n",
 		`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":"{"}},{"id":"2"}]}}]}` + "\n" +
-			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"3","function":{"name":"f","arguments":{}}}]}}]}` + "\n" + doneChunk,
+			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"3","function":{"name":"f","arguments":{}}}]}}]}` + "\n" +
+			doneChunk,
 		`data: {"id":"r","choices":[{"delta":{"reasoning":"t","reasoning_details":[{"type":"reasoning.text","text":"t","index":0}]}}]}` + "\n" +
 			`data: {"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"u","index":0,"signature":"s"}]}}]}` + "\n" + doneChunk,
 		`data: {"choices":[{"message":{"content":[{"text":"a"},{"image_url":{"url":"data:x;base64,AA"}}],"audio":{"data":"x"}},"logprobs":{"content":[{}]}}]}` + "\n" + doneChunk,

@@ -24,17 +24,26 @@ func repeated(entry string, n int) string {
 func TestLimits_ListsOfAResponse(t *testing.T) {
 	const many = 600_000
 	for name, test := range map[string]struct{ body, want string }{
-		"tool calls":        {`{"choices":[{"message":{"tool_calls":[` + repeated("{}", many) + `]}}]}`, "more than 4096 entries in tool_calls"},
-		"choices":           {`{"choices":[` + repeated("{}", many) + `]}`, "more than 1024 entries in choices"},
-		"name in upper":     {`{"choices":[{"message":{"TOOL_CALLS" : [` + repeated("{}", many) + `]}}]}`, "more than 4096 entries in tool_calls"},
-		"name with escapes": {`{"choices":[{"message":{"tool\u005fcalls":[` + repeated("{}", many) + `]}}]}`, "more than 4096 entries in tool_calls"},
-		"images":            {`{"choices":[{"message":{"images":[` + repeated("{}", many) + `]}}]}`, "more than 1024 entries in images"},
-		"parts":             {`{"choices":[{"message":{"content":[` + repeated("{}", many) + `]}}]}`, "more than 500000 entries in content"},
-		"annotations":       {`{"choices":[{"message":{"annotations":[` + repeated("0", many) + `]}}]}`, "more than 50000 entries in annotations"},
-		"reasoning details": {`{"choices":[{"message":{"reasoning_details":[` + repeated("0", many) + `]}}]}`, "more than 50000 entries in reasoning_details"},
-		"log probabilities": {`{"choices":[{"message":{},"logprobs":{"content":[` + repeated("{}", many) + `]}}]}`, "more than 500000 entries in content"},
+		"tool calls": {`{"choices":[{"message":{"tool_calls":[` + repeated("{}", many) + `]}}]}`,
+			"more than 4096 entries in tool_calls"},
+		"choices": {`{"choices":[` + repeated("{}", many) + `]}`, "more than 1024 entries in choices"},
+		"name in upper": {`{"choices":[{"message":{"TOOL_CALLS" : [` + repeated("{}", many) + `]}}]}`,
+			"more than 4096 entries in tool_calls"},
+		"name with escapes": {`{"choices":[{"message":{"tool\u005fcalls":[` + repeated("{}", many) + `]}}]}`,
+			"more than 4096 entries in tool_calls"},
+		"images": {`{"choices":[{"message":{"images":[` + repeated("{}", many) + `]}}]}`,
+			"more than 1024 entries in images"},
+		"parts": {`{"choices":[{"message":{"content":[` + repeated("{}", many) + `]}}]}`,
+			"more than 500000 entries in content"},
+		"annotations": {`{"choices":[{"message":{"annotations":[` + repeated("0", many) + `]}}]}`,
+			"more than 50000 entries in annotations"},
+		"reasoning details": {`{"choices":[{"message":{"reasoning_details":[` + repeated("0", many) + `]}}]}`,
+			"more than 50000 entries in reasoning_details"},
+		"log probabilities": {`{"choices":[{"message":{},"logprobs":{"content":[` + repeated("{}", many) + `]}}]}`,
+			"more than 500000 entries in content"},
 		"many lists": {
-			`{"choices":[` + repeated(`{"message":{"tool_calls":[`+repeated("{}", 3000)+`]}}`, 1000) + `]}`, "more than 4096 entries in tool_calls",
+			`{"choices":[` + repeated(`{"message":{"tool_calls":[`+repeated("{}", 3000)+`]}}`, 1000) + `]}`,
+			"more than 4096 entries in tool_calls",
 		},
 		"nesting": {`{"choices":` + strings.Repeat("[", many) + strings.Repeat("]", many) + "}", "exceeded max depth"},
 	} {
@@ -51,9 +60,11 @@ func TestLimits_ListsOfAResponse(t *testing.T) {
 
 func TestLimits_LargeAnswersPass(t *testing.T) {
 	text, _ := json.Marshal(strings.Repeat(`tool_calls":[,,,{\`, 100_000))
-	token := `{"token":"x","logprob":-1,"bytes":[1,2,3],"top_logprobs":[` + repeated(`{"token":"y","logprob":-2,"bytes":[1]}`, 20) + `]}`
+	token := `{"token":"x","logprob":-1,"bytes":[1,2,3],"top_logprobs":[` +
+		repeated(`{"token":"y","logprob":-2,"bytes":[1]}`, 20) + `]}`
 	m := answerOf(t, `{"choices":[{"message":{"content":`+string(text)+`,"tool_calls":[`+
-		repeated(`{"id":"1","function":{"name":"f","arguments":"{}"}}`, 1000)+`]},"logprobs":{"content":[`+repeated(token, 1000)+`]}}],
+		repeated(`{"id":"1","function":{"name":"f","arguments":"{}"}}`, 1000)+`]},"logprobs":{"content":[`+repeated(token,
+		1000)+`]}}],
 		"unknown":[`+repeated("0", 200_000)+`]}`)
 	require.Len(t, m.ToolCalls, 1000)
 	require.Len(t, m.ResponseMeta.LogProbs.Content, 1000)
@@ -67,9 +78,11 @@ func TestLimits_Streams(t *testing.T) {
 		used        quota // by what came before
 		event, want string
 	}{
-		"tool calls": {quota{}, delta(`"tool_calls":[` + repeated(`{"function":{"name":"f","arguments":"{}"}}`, 1000) + `]`), "more than 4096 tool calls"},
-		"pieces":     {quota{pieces: maxPieces - 10}, delta(`"tool_calls":[` + repeated(`{}`, 5) + `]`), "more than 1000000 pieces"},
-		"media":      {quota{pieces: maxPieces - 10}, delta(`"images":[` + repeated(`{}`, 5) + `]`), "more than 1000000 pieces"},
+		"tool calls": {quota{}, delta(`"tool_calls":[` + repeated(`{"function":{"name":"f","arguments":"{}"}}`, 1000) + `]`),
+			"more than 4096 tool calls"},
+		"pieces": {quota{pieces: maxPieces - 10}, delta(`"tool_calls":[` + repeated(`{}`, 5) + `]`),
+			"more than 1000000 pieces"},
+		"media": {quota{pieces: maxPieces - 10}, delta(`"images":[` + repeated(`{}`, 5) + `]`), "more than 1000000 pieces"},
 		"log probabilities": {
 			quota{logProbs: maxLogProbs - 100},
 			`data: {"choices":[{"logprobs":{"content":[{"top_logprobs":[` + repeated("{}", 30) + `]}]}}]}` + "\n\n",

@@ -16,7 +16,8 @@ func text(s string) schema.MessageInputPart {
 
 func image(common schema.MessagePartCommon) schema.MessageInputPart {
 	return schema.MessageInputPart{
-		Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: common, Detail: schema.ImageURLDetailLow},
+		Type:  schema.ChatMessagePartTypeImageURL,
+		Image: &schema.MessageInputImage{MessagePartCommon: common, Detail: schema.ImageURLDetailLow},
 	}
 }
 
@@ -70,30 +71,46 @@ func TestMessages_UserParts(t *testing.T) {
 		part schema.MessageInputPart
 		want string
 	}{
-		"text":             {text("a"), `{"type":"text","text":"a"}`},
-		"image by URL":     {image(atURL("https://i/1.png")), `{"type":"image_url","image_url":{"url":"https://i/1.png","detail":"low"}}`},
-		"image":            {image(inBase64("AAAA", "image/webp")), `{"type":"image_url","image_url":{"url":"data:image/webp;base64,AAAA","detail":"low"}}`},
-		"image as it is":   {image(inBase64("data:image/gif;base64,AAAA", "")), `{"type":"image_url","image_url":{"url":"data:image/gif;base64,AAAA","detail":"low"}}`},
-		"image of unknown": {image(inBase64(png, "")), `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + png + `","detail":"low"}}`},
-		"audio":            {media(schema.ChatMessagePartTypeAudioURL, inBase64("AAAA", "audio/mpeg")), `{"type":"input_audio","input_audio":{"data":"AAAA","format":"mp3"}}`},
-		"wav":              {media(schema.ChatMessagePartTypeAudioURL, inBase64("AAAA", "audio/x-wav; rate=1")), `{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}`},
-		"other audio":      {media(schema.ChatMessagePartTypeAudioURL, atURL("data:audio/flac;base64,AAAA")), `{"type":"input_audio","input_audio":{"data":"AAAA","format":"flac"}}`},
-		"audio by URL":     {media(schema.ChatMessagePartTypeAudioURL, atURL("https://a/1")), `{"type":"audio_url","audio_url":{"url":"https://a/1"}}`},
-		"video":            {media(schema.ChatMessagePartTypeVideoURL, inBase64("AAAA", "video/mp4")), `{"type":"video_url","video_url":{"url":"data:video/mp4;base64,AAAA"}}`},
-		"file":             {media(schema.ChatMessagePartTypeFileURL, inBase64(pdf, "")), `{"type":"file","file":{"filename":"file.pdf","file_data":"data:application/pdf;base64,` + pdf + `"}}`},
-		"file by ID":       {media(schema.ChatMessagePartTypeFileURL, atURL("file-123")), `{"type":"file","file":{"file_id":"file-123"}}`},
-		"file by URL":      {media(schema.ChatMessagePartTypeFileURL, atURL("https://f/1.pdf")), `{"type":"file","file":{"file_data":"https://f/1.pdf"}}`},
+		"text": {text("a"), `{"type":"text","text":"a"}`},
+		"image by URL": {image(atURL("https://i/1.png")),
+			`{"type":"image_url","image_url":{"url":"https://i/1.png","detail":"low"}}`},
+		"image": {image(inBase64("AAAA", "image/webp")),
+			`{"type":"image_url","image_url":{"url":"data:image/webp;base64,AAAA","detail":"low"}}`},
+		"image as it is": {image(inBase64("data:image/gif;base64,AAAA", "")),
+			`{"type":"image_url","image_url":{"url":"data:image/gif;base64,AAAA","detail":"low"}}`},
+		"image of unknown": {image(inBase64(png, "")),
+			`{"type":"image_url","image_url":{"url":"data:image/png;base64,` + png + `","detail":"low"}}`},
+		"audio": {media(schema.ChatMessagePartTypeAudioURL, inBase64("AAAA", "audio/mpeg")),
+			`{"type":"input_audio","input_audio":{"data":"AAAA","format":"mp3"}}`},
+		"wav": {media(schema.ChatMessagePartTypeAudioURL, inBase64("AAAA", "audio/x-wav; rate=1")),
+			`{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}`},
+		"other audio": {media(schema.ChatMessagePartTypeAudioURL, atURL("data:audio/flac;base64,AAAA")),
+			`{"type":"input_audio","input_audio":{"data":"AAAA","format":"flac"}}`},
+		"audio by URL": {media(schema.ChatMessagePartTypeAudioURL, atURL("https://a/1")),
+			`{"type":"audio_url","audio_url":{"url":"https://a/1"}}`},
+		"video": {media(schema.ChatMessagePartTypeVideoURL, inBase64("AAAA", "video/mp4")),
+			`{"type":"video_url","video_url":{"url":"data:video/mp4;base64,AAAA"}}`},
+		"file": {media(schema.ChatMessagePartTypeFileURL, inBase64(pdf, "")),
+			`{"type":"file","file":{"filename":"file.pdf","file_data":"data:application/pdf;base64,` + pdf + `"}}`},
+		"file by ID": {media(schema.ChatMessagePartTypeFileURL, atURL("file-123")),
+			`{"type":"file","file":{"file_id":"file-123"}}`},
+		"file by URL": {media(schema.ChatMessagePartTypeFileURL, atURL("https://f/1.pdf")),
+			`{"type":"file","file":{"file_data":"https://f/1.pdf"}}`},
 		"extra fields": {
-			schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: "a", Extra: map[string]any{ExtraFieldsKey: map[string]any{"cache_control": map[string]any{"type": "ephemeral"}}}},
+			schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: "a",
+				Extra: map[string]any{ExtraFieldsKey: map[string]any{"cache_control": map[string]any{"type": "ephemeral"}}}},
 			`{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sentMessages(t, unchanged, &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{c.part}})
+			got := sentMessages(t, unchanged,
+				&schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{c.part}})
 			require.JSONEq(t, `[{"role":"user","content":[`+c.want+`]}]`, got)
 		})
 	}
-	got := sentMessages(t, unchanged, &schema.Message{Role: schema.User, Content: "first", UserInputMultiContent: []schema.MessageInputPart{text("second")}})
+	got := sentMessages(t, unchanged,
+		&schema.Message{Role: schema.User, Content: "first",
+			UserInputMultiContent: []schema.MessageInputPart{text("second")}})
 	require.JSONEq(t, `[{"role":"user","content":[{"type":"text","text":"first"},{"type":"text","text":"second"}]}]`, got)
 }
 
@@ -101,7 +118,8 @@ func TestMessages_AssistantMedia(t *testing.T) {
 	url := "https://i"
 	parts := []schema.MessageOutputPart{
 		{Type: schema.ChatMessagePartTypeText, Text: "text of the parts"},
-		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
+		{Type: schema.ChatMessagePartTypeImageURL,
+			Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
 		{Type: schema.ChatMessagePartTypeAudioURL, Audio: new(schema.MessageOutputAudio)},
 		{Type: schema.ChatMessagePartTypeReasoning, Reasoning: new(schema.MessageOutputReasoning)},
 	}
@@ -149,11 +167,13 @@ func TestMessages_MediaOfToolResults(t *testing.T) {
 	})
 	t.Run("inline", func(t *testing.T) {
 		require.JSONEq(t, `[
-			{"role":"tool","tool_call_id":"1","content":[{"type":"text","text":"north"},`+img("1")+`,{"type":"text","text":"south"}]},
+			{"role":"tool","tool_call_id":"1","content":[{"type":"text","text":"north"},`+img("1")+
+			`,{"type":"text","text":"south"}]},
 			{"role":"tool","tool_call_id":"5","content":"first\nsecond"},
 			{"role":"tool","tool_call_id":"6","content":"only text"}]`,
 			sentMessages(t, func(c *Config) { c.ToolResultMedia = ToolResultMediaInline }, history[1],
-				&schema.Message{Role: schema.Tool, ToolCallID: "5", Content: "first", UserInputMultiContent: []schema.MessageInputPart{text("second")}},
+				&schema.Message{Role: schema.Tool, ToolCallID: "5", Content: "first",
+					UserInputMultiContent: []schema.MessageInputPart{text("second")}},
 				schema.ToolMessage("only text", "6")))
 	})
 }
@@ -167,23 +187,28 @@ func TestMessages_ExtraFields(t *testing.T) {
 func TestMessages_Errors(t *testing.T) {
 	m := newModel(t, whole(`{"choices":[{"message":{}}]}`))
 	user := func(p schema.MessageInputPart) []*schema.Message {
-		return []*schema.Message{schema.SystemMessage(""), {Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{p}}}
+		return []*schema.Message{schema.SystemMessage(""),
+			{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{p}}}
 	}
 	both := atURL("https://i")
 	both.Base64Data = both.URL
 	for want, in := range map[string][]*schema.Message{
-		"there are no messages":                                    nil,
-		"message 0 is nil":                                         {nil},
-		`message 0 (role "robot"): the role is unknown`:            {{Role: "robot"}},
-		`message 0 (role "tool"): ToolCallID is required`:          {schema.ToolMessage("", "")},
-		`message 1 (role "user"): part 0 (image_url): URL or`:      user(image(schema.MessagePartCommon{})),
-		"part 0 (image_url): URL and Base64Data are both set":      user(image(both)),
-		"MIMEType is required":                                     user(image(inBase64("AAAA", ""))),
-		"part 0 (image_url): the part is empty":                    user(schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL}),
-		"part 0 (tool_search_result): the Chat Completions API":    user(schema.MessageInputPart{Type: schema.ChatMessagePartTypeToolSearchResult}),
-		"AssistantGenMultiContent is for messages of the":          {{Role: schema.User, AssistantGenMultiContent: []schema.MessageOutputPart{{}}}},
-		"UserInputMultiContent is not for messages of the":         {{Role: schema.Assistant, UserInputMultiContent: []schema.MessageInputPart{text("")}}},
-		`message 0 (role "assistant"): part 0 (image_url): URL or`: {{Role: schema.Assistant, AssistantGenMultiContent: []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeImageURL, Image: new(schema.MessageOutputImage)}}}},
+		"there are no messages":                                 nil,
+		"message 0 is nil":                                      {nil},
+		`message 0 (role "robot"): the role is unknown`:         {{Role: "robot"}},
+		`message 0 (role "tool"): ToolCallID is required`:       {schema.ToolMessage("", "")},
+		`message 1 (role "user"): part 0 (image_url): URL or`:   user(image(schema.MessagePartCommon{})),
+		"part 0 (image_url): URL and Base64Data are both set":   user(image(both)),
+		"MIMEType is required":                                  user(image(inBase64("AAAA", ""))),
+		"part 0 (image_url): the part is empty":                 user(schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL}),
+		"part 0 (tool_search_result): the Chat Completions API": user(schema.MessageInputPart{Type: schema.ChatMessagePartTypeToolSearchResult}),
+		"AssistantGenMultiContent is for messages of the": {{Role: schema.User,
+			AssistantGenMultiContent: []schema.MessageOutputPart{{}}}},
+		"UserInputMultiContent is not for messages of the": {{Role: schema.Assistant,
+			UserInputMultiContent: []schema.MessageInputPart{text("")}}},
+		`message 0 (role "assistant"): part 0 (image_url): URL or`: {{Role: schema.Assistant,
+			AssistantGenMultiContent: []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeImageURL,
+				Image: new(schema.MessageOutputImage)}}}},
 	} {
 		_, err := m.Generate(context.Background(), in)
 		require.ErrorContains(t, err, want)
@@ -194,7 +219,8 @@ func TestMessages_Errors(t *testing.T) {
 func TestMessages_InputIsNotChanged(t *testing.T) {
 	in := []*schema.Message{
 		{Role: schema.User, Content: "a", UserInputMultiContent: make([]schema.MessageInputPart, 1, 9)},
-		{Role: schema.Tool, ToolCallID: "1", UserInputMultiContent: []schema.MessageInputPart{image(inBase64("AAAA", "image/png"))}},
+		{Role: schema.Tool, ToolCallID: "1",
+			UserInputMultiContent: []schema.MessageInputPart{image(inBase64("AAAA", "image/png"))}},
 	}
 	in[0].UserInputMultiContent[0] = text("b")
 	before := in[0].String() + in[1].String()

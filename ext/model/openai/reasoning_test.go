@@ -20,7 +20,8 @@ func TestReasoning_ComesBackAsItCame(t *testing.T) {
 			want := `[{"role":"assistant","content":"a",` + c.fields + `}]`
 			m := answerOf(t, `{"choices":[{"message":{"content":"a",`+c.fields+`}}]}`)
 			require.JSONEq(t, want, sentMessages(t, unchanged, m))
-			m = joined(t, stream(t, newModel(t, streaming(`data: {"choices":[{"delta":{"content":"a",`+c.fields+`}}]}`+"\n\n"+stopChunk+doneChunk))))
+			m = joined(t, stream(t, newModel(t,
+				streaming(`data: {"choices":[{"delta":{"content":"a",`+c.fields+`}}]}`+"\n\n"+stopChunk+doneChunk))))
 			require.JSONEq(t, want, sentMessages(t, unchanged, m))
 		})
 	}
@@ -29,13 +30,15 @@ func TestReasoning_ComesBackAsItCame(t *testing.T) {
 func TestReasoning_Streamed(t *testing.T) {
 	body := `data: {"choices":[{"delta":{"reasoning":"th","reasoning_details":[{"type":"reasoning.text","text":"th","index":0,"format":"f","signature":null}]}}]}` + "\n\n" +
 		`data: {"choices":[{"delta":{"reasoning":"ought","reasoning_details":[{"type":"reasoning.text","text":"ought","index":0}]}}]}` + "\n\n" +
-		`data: {"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","signature":"sig","index":0}]}}]}` + "\n\n" +
+		`data: {"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","signature":"sig","index":0}]}}]}` +
+		"\n\n" +
 		`data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + doneChunk
 	m := joined(t, stream(t, newModel(t, streaming(body))))
 	require.Equal(t, "thought", m.ReasoningContent)
 	require.Equal(t, "a", m.Content)
 	require.JSONEq(t, `[{"role":"assistant","content":"a","reasoning":"thought","reasoning_details":[
-		{"type":"reasoning.text","text":"thought","signature":"sig","index":0,"format":"f"}]}]`, sentMessages(t, unchanged, m))
+		{"type":"reasoning.text","text":"thought","signature":"sig","index":0,"format":"f"}]}]`,
+		sentMessages(t, unchanged, m))
 }
 
 func TestReasoning_DetailsThatAreNotPiecesOfOne(t *testing.T) {
@@ -54,7 +57,8 @@ func TestReasoning_DetailsThatAreNotPiecesOfOne(t *testing.T) {
 			require.JSONEq(t, list, string(got))
 		})
 	}
-	m := answerOf(t, `{"choices":[{"message":{"reasoning_details":[{"type":"reasoning.summary","summary":"a","index":0},{"type":"reasoning.summary","summary":"b","id":"i","index":0},7,null]}}]}`)
+	m := answerOf(t,
+		`{"choices":[{"message":{"reasoning_details":[{"type":"reasoning.summary","summary":"a","index":0},{"type":"reasoning.summary","summary":"b","id":"i","index":0},7,null]}}]}`)
 	got, err := json.Marshal(GetReasoningDetails(m))
 	require.NoError(t, err)
 	require.JSONEq(t, `[{"type":"reasoning.summary","summary":"ab","id":"i","index":0}]`, string(got))
@@ -74,13 +78,17 @@ func TestReasoning_Replay(t *testing.T) {
 		m      *schema.Message
 		want   string
 	}{
-		"auto":                 {unchanged, received, `{"role":"assistant","content":"a","reasoning":"t","reasoning_details":[{"type":"x"}]}`},
-		"auto, foreign":        {unchanged, foreign, none},
-		"auto, OpenAI":         {openAI, received, none},
-		"never":                {as(ReasoningReplayNever), received, none},
-		"reasoning":            {as(ReasoningReplayAsReasoning), foreign, `{"role":"assistant","content":"a","reasoning":"t"}`},
-		"content":              {as(ReasoningReplayAsReasoningContent), foreign, `{"role":"assistant","content":"a","reasoning_content":"t"}`},
-		"content, in parts":    {as(ReasoningReplayAsReasoningContent), inParts, `{"role":"assistant","content":"a","reasoning_content":"t"}`},
+		"auto": {unchanged, received,
+			`{"role":"assistant","content":"a","reasoning":"t","reasoning_details":[{"type":"x"}]}`},
+		"auto, foreign": {unchanged, foreign, none},
+		"auto, OpenAI":  {openAI, received, none},
+		"never":         {as(ReasoningReplayNever), received, none},
+		"reasoning": {as(ReasoningReplayAsReasoning), foreign,
+			`{"role":"assistant","content":"a","reasoning":"t"}`},
+		"content": {as(ReasoningReplayAsReasoningContent), foreign,
+			`{"role":"assistant","content":"a","reasoning_content":"t"}`},
+		"content, in parts": {as(ReasoningReplayAsReasoningContent), inParts,
+			`{"role":"assistant","content":"a","reasoning_content":"t"}`},
 		"content, no thinking": {as(ReasoningReplayAsReasoningContent), schema.AssistantMessage("a", nil), none},
 	} {
 		t.Run(name, func(t *testing.T) {

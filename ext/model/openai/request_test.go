@@ -52,8 +52,10 @@ func TestRequest_Everything(t *testing.T) {
 
 func TestRequest_OptionsOfTheCall(t *testing.T) {
 	_, body := capture(t, fullConfig, question,
-		model.WithModel("gpt-y"), model.WithTemperature(0), model.WithTopP(0.5), model.WithMaxTokens(5), model.WithStop([]string{"X"}),
-		WithSeed(3), WithUser("user-2"), WithMetadata(nil), WithServiceTier(""), WithReasoningEffort("high"), WithVerbosity("low"),
+		model.WithModel("gpt-y"), model.WithTemperature(0), model.WithTopP(0.5), model.WithMaxTokens(5),
+		model.WithStop([]string{"X"}),
+		WithSeed(3), WithUser("user-2"), WithMetadata(nil), WithServiceTier(""), WithReasoningEffort("high"),
+		WithVerbosity("low"),
 		WithParallelToolCalls(true), WithResponseFormat(nil), WithLogProbs(0),
 		WithExtraFields(map[string]any{"z": 2, "top_p": 0.25}), WithExtraFields(map[string]any{"a": nil, "stop": nil}),
 		model.WithTools([]*schema.ToolInfo{{Name: "now"}}))
@@ -75,7 +77,8 @@ func TestRequest_OptionsLeaveTheModelAsItIs(t *testing.T) {
 		return string(data)
 	}
 	before = body()
-	_, err := m.Generate(t.Context(), question, WithExtraFields(map[string]any{"a": nil}), model.WithTemperature(2), WithSeed(9))
+	_, err := m.Generate(t.Context(), question, WithExtraFields(map[string]any{"a": nil}), model.WithTemperature(2),
+		WithSeed(9))
 	require.NoError(t, err)
 	after = body()
 	require.Equal(t, before, after)
@@ -102,9 +105,10 @@ func TestRequest_StreamOptions(t *testing.T) {
 		options *StreamOptions
 		want    any
 	}{
-		"default":        {nil, map[string]any{"include_usage": true}},
-		"none":           {&StreamOptions{}, nil},
-		"no obfuscation": {&StreamOptions{IncludeUsage: true, IncludeObfuscation: new(false)}, map[string]any{"include_usage": true, "include_obfuscation": false}},
+		"default": {nil, map[string]any{"include_usage": true}},
+		"none":    {&StreamOptions{}, nil},
+		"no obfuscation": {&StreamOptions{IncludeUsage: true, IncludeObfuscation: new(false)},
+			map[string]any{"include_usage": true, "include_obfuscation": false}},
 	} {
 		m := newModel(t, streaming(""), func(conf *Config) { conf.StreamOptions = c.options })
 		data, err := m.newCall(true, nil).body(question)
@@ -136,7 +140,8 @@ func BenchmarkRequest(b *testing.B) {
 	history := []*schema.Message{schema.SystemMessage("You are helpful.")}
 	for range 25 {
 		history = append(history,
-			schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "f", Arguments: `{"a":1}`}}}),
+			schema.AssistantMessage("", []schema.ToolCall{{ID: "1",
+				Function: schema.FunctionCall{Name: "f", Arguments: `{"a":1}`}}}),
 			schema.ToolMessage("the result", "1"))
 	}
 	b.ReportAllocs()

@@ -30,12 +30,14 @@ func TestResponse_Everything(t *testing.T) {
 		"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}}`)
 	require.Equal(t, &schema.Message{
 		Role: schema.Assistant, Content: "text", ReasoningContent: "thought",
-		ToolCalls: []schema.ToolCall{{ID: "1", Type: "function", Function: schema.FunctionCall{Name: "f", Arguments: `{"a":1}`}}},
+		ToolCalls: []schema.ToolCall{{ID: "1", Type: "function",
+			Function: schema.FunctionCall{Name: "f", Arguments: `{"a":1}`}}},
 		ResponseMeta: &schema.ResponseMeta{
 			FinishReason: "tool_calls",
 			Usage: &schema.TokenUsage{
 				PromptTokens: 10, CompletionTokens: 5, TotalTokens: 15,
-				PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: 4}, CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: 3},
+				PromptTokenDetails:      schema.PromptTokenDetails{CachedTokens: 4},
+				CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: 3},
 			},
 			LogProbs: &schema.LogProbs{Content: []schema.LogProb{{
 				Token: "a", LogProb: -0.5, Bytes: []int64{97}, TopLogProbs: []schema.TopLogProb{{Token: "b", LogProb: -1}},
@@ -44,12 +46,15 @@ func TestResponse_Everything(t *testing.T) {
 		Extra: map[string]any{
 			"openai_response_id": "r-1", "openai_model": "m-1", "openai_request_id": "req-1", "openai_provider": "P",
 			"openai_service_tier": "default", "openai_system_fingerprint": "fp",
-			"openai_refusal": "no", "openai_annotations": `{"type":"url_citation"}{"n":2}`, "openai_reasoning_field": "reasoning_content",
+			"openai_refusal": "no", "openai_annotations": `{"type":"url_citation"}{"n":2}`,
+			"openai_reasoning_field": "reasoning_content",
 		},
 	}, m)
-	require.Equal(t, ResponseInfo{ID: "r-1", RequestID: "req-1", Model: "m-1", Provider: "P", ServiceTier: "default", SystemFingerprint: "fp"}, GetResponseInfo(m))
+	require.Equal(t, ResponseInfo{ID: "r-1", RequestID: "req-1", Model: "m-1", Provider: "P", ServiceTier: "default",
+		SystemFingerprint: "fp"}, GetResponseInfo(m))
 	require.Equal(t, "no", GetRefusal(m))
-	require.Equal(t, []json.RawMessage{json.RawMessage(`{"type":"url_citation"}`), json.RawMessage(`{"n":2}`)}, GetAnnotations(m))
+	require.Equal(t, []json.RawMessage{json.RawMessage(`{"type":"url_citation"}`), json.RawMessage(`{"n":2}`)},
+		GetAnnotations(m))
 	require.Zero(t, GetResponseInfo(nil))
 
 	t.Run("what it keeps survives gob and JSON", func(t *testing.T) {
@@ -85,7 +90,8 @@ func TestResponse_ContentDialects(t *testing.T) {
 			m := answerOf(t, `{"choices":[{"message":`+c.message+`}]}`)
 			require.Equal(t, c.text, m.Content)
 			require.Equal(t, c.reasoning, m.ReasoningContent)
-			m = joined(t, stream(t, newModel(t, streaming(`data: {"choices":[{"delta":`+c.message+`}]}`+"\n\n"+stopChunk+doneChunk))))
+			m = joined(t, stream(t, newModel(t,
+				streaming(`data: {"choices":[{"delta":`+c.message+`}]}`+"\n\n"+stopChunk+doneChunk))))
 			require.Equal(t, c.text, m.Content)
 			require.Equal(t, c.reasoning, m.ReasoningContent)
 		})
@@ -97,9 +103,13 @@ func TestResponse_Media(t *testing.T) {
 	m := answerOf(t, `{"choices":[{"message":{"content":[{"type":"image_url","image_url":{"url":"https://i/1"}}],
 		"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}],"audio":{"data":"BBBB"}}}]}`)
 	require.Equal(t, []schema.MessageOutputPart{
-		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
-		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "image/png"}}},
-		{Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageOutputAudio{MessagePartCommon: schema.MessagePartCommon{Base64Data: &sound}}},
+		{Type: schema.ChatMessagePartTypeImageURL,
+			Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
+		{Type: schema.ChatMessagePartTypeImageURL,
+			Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data,
+				MIMEType: "image/png"}}},
+		{Type: schema.ChatMessagePartTypeAudioURL,
+			Audio: &schema.MessageOutputAudio{MessagePartCommon: schema.MessagePartCommon{Base64Data: &sound}}},
 	}, m.AssistantGenMultiContent)
 }
 
@@ -107,7 +117,8 @@ func TestResponse_UsageDialects(t *testing.T) {
 	usage := func(prompt, completion, total, cached, reasoning int) *schema.TokenUsage {
 		return &schema.TokenUsage{
 			PromptTokens: prompt, CompletionTokens: completion, TotalTokens: total,
-			PromptTokenDetails: schema.PromptTokenDetails{CachedTokens: cached}, CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: reasoning},
+			PromptTokenDetails:      schema.PromptTokenDetails{CachedTokens: cached},
+			CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: reasoning},
 		}
 	}
 	for name, c := range map[string]struct {
@@ -119,18 +130,21 @@ func TestResponse_UsageDialects(t *testing.T) {
 		"no total":        {`"usage":{"prompt_tokens":2,"completion_tokens":3}`, usage(2, 3, 5, 0, 0)},
 		"reasoning aside": {`"usage":{"prompt_tokens":432,"completion_tokens":68,"total_tokens":636,"completion_tokens_details":{"reasoning_tokens":136}}`, usage(432, 204, 636, 0, 136)},
 		"details null":    {`"usage":{"prompt_tokens":2,"completion_tokens":3,"total_tokens":5,"prompt_tokens_details":null,"completion_tokens_details":null}`, usage(2, 3, 5, 0, 0)},
-		"DeepSeek":        {`"usage":{"prompt_tokens":2,"completion_tokens":3,"total_tokens":5,"prompt_cache_hit_tokens":1}`, usage(2, 3, 5, 1, 0)},
-		"Groq":            {`"x_groq":{"usage":{"prompt_tokens":2,"completion_tokens":3,"total_tokens":5}}`, usage(2, 3, 5, 0, 0)},
+		"DeepSeek": {`"usage":{"prompt_tokens":2,"completion_tokens":3,"total_tokens":5,"prompt_cache_hit_tokens":1}`,
+			usage(2, 3, 5, 1, 0)},
+		"Groq": {`"x_groq":{"usage":{"prompt_tokens":2,"completion_tokens":3,"total_tokens":5}}`, usage(2, 3, 5, 0, 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := answerOf(t, `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],`+c.fields+`}`)
 			require.Equal(t, c.want, m.ResponseMeta.Usage)
-			m = joined(t, stream(t, newModel(t, streaming(chunk("a")+stopChunk+`data: {"choices":[],`+c.fields+"}\n\n"+doneChunk))))
+			m = joined(t, stream(t, newModel(t,
+				streaming(chunk("a")+stopChunk+`data: {"choices":[],`+c.fields+"}\n\n"+doneChunk))))
 			require.Equal(t, c.want, m.ResponseMeta.Usage)
 		})
 	}
 	t.Run("in the choice", func(t *testing.T) {
-		body := chunk("a") + `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":2,"completion_tokens":3,"cached_tokens":1}}]}` + "\n\n" + doneChunk
+		body := chunk("a") +
+			`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":2,"completion_tokens":3,"cached_tokens":1}}]}` + "\n\n" + doneChunk
 		require.Equal(t, usage(2, 3, 5, 1, 0), joined(t, stream(t, newModel(t, streaming(body)))).ResponseMeta.Usage)
 	})
 	t.Run("in every chunk", func(t *testing.T) {
@@ -148,7 +162,8 @@ func TestResponse_StreamedMetadata(t *testing.T) {
 	body := ": comment\n\n" +
 		`data: {"id":"r","model":"m-1","choices":[],"prompt_filter_results":[]}` + "\n\n" +
 		`data: {"id":"r","model":"m-1","choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}` + "\n\n" +
-		`data: {"id":"r","model":"m-1","choices":[{"index":0,"delta":{"content":"a","refusal":"n"},` + logProb("a") + `}]}` + "\n\n" +
+		`data: {"id":"r","model":"m-1","choices":[{"index":0,"delta":{"content":"a","refusal":"n"},` + logProb("a") + `}]}` +
+		"\n\n" +
 		`data: {"id":"r","model":"m-1","choices":[{"index":1,"delta":{"content":"other"}}]}` + "\n\n" +
 		`data: {"id":"r","model":"m-1","service_tier":"on_demand","choices":[{"index":0,"delta":{"content":"b","refusal":"o"},` + logProb("b") + `,"finish_reason":"length"}]}` + "\n\n" +
 		`data: {"id":"r","model":"m-1","service_tier":"on_demand","choices":[{"index":0,"delta":{"content":""},"finish_reason":"length"}]}` + "\n\n" + doneChunk

@@ -199,7 +199,8 @@ func TestPanics(t *testing.T) {
 		})
 	}
 	t.Run("close", func(t *testing.T) {
-		m := newModel(t, answering("text/event-stream", &faulty{Reader: strings.NewReader(chunk("a") + doneChunk), close: true}))
+		m := newModel(t, answering("text/event-stream",
+			&faulty{Reader: strings.NewReader(chunk("a") + doneChunk), close: true}))
 		require.Equal(t, "a", joined(t, stream(t, m)).Content)
 	})
 }

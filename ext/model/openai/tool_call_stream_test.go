@@ -61,15 +61,18 @@ func TestToolCalls_Dialects(t *testing.T) {
 			`[{"index":0,"id":"2","function":{"name":"mul","arguments":"{\"b\":2}"}}]`,
 		}, two},
 		"every call is number 0, the same tool": {[]string{
-			`[{"index":0,"id":"1","function":{"name":"add","arguments":"{\"a\""}}]`, `[{"index":0,"function":{"arguments":":1}"}}]`,
-			`[{"index":0,"id":"2","function":{"name":"add","arguments":"{\"a\""}}]`, `[{"index":0,"function":{"arguments":":1}"}}]`,
+			`[{"index":0,"id":"1","function":{"name":"add","arguments":"{\"a\""}}]`,
+			`[{"index":0,"function":{"arguments":":1}"}}]`,
+			`[{"index":0,"id":"2","function":{"name":"add","arguments":"{\"a\""}}]`,
+			`[{"index":0,"function":{"arguments":":1}"}}]`,
 		}, []call{add, again}},
 		"an ID for every piece": {[]string{
 			`[{"index":0,"id":"1","function":{"name":"add","arguments":""}}]`,
 			`[{"index":0,"id":"x","function":{"arguments":"{\"a\""}}]`, `[{"index":0,"id":"y","function":{"arguments":":1}"}}]`,
 		}, []call{add}},
 		"name behind the ID": {[]string{
-			`[{"index":0,"id":"1","function":{}}]`, `[{"index":0,"function":{"name":"add"}}]`, `[{"index":0,"function":{"arguments":"{\"a\":1}"}}]`,
+			`[{"index":0,"id":"1","function":{}}]`, `[{"index":0,"function":{"name":"add"}}]`,
+			`[{"index":0,"function":{"arguments":"{\"a\":1}"}}]`,
 		}, []call{add}},
 		"arguments as JSON": {[]string{`[{"index":0,"id":"1","function":{"name":"add","arguments":{"a":1}}}]`}, []call{add}},
 		"null fields": {[]string{
@@ -104,10 +107,14 @@ func TestToolCalls_WithoutID(t *testing.T) {
 			`[{"index":0,"function":{"name":"add","arguments":"{\"a\""}}]`, `[{"index":0,"function":{"arguments":":1}"}}]`,
 			`[{"index":1,"function":{"name":"add","arguments":"{\"a\":1}"}}]`,
 		},
-		"without index":             {`[{"function":{"name":"add","arguments":"{\"a\":1}"}},{"function":{"name":"add","arguments":"{\"a\":1}"}}]`},
-		"name again, without index": {`[{"function":{"name":"add","arguments":"{\"a\":"}}]`, `[{"function":{"name":"add","arguments":"1}"}},{"function":{"name":"add","arguments":"{\"a\":1}"}}]`},
-		"ID that comes too late":    {`[{"index":0,"function":{"name":"add","arguments":"{\"a\":1}"}}]`, `[{"index":0,"id":"late","function":{"name":"add","arguments":""}}]`, `[{"index":1,"function":{"name":"add","arguments":"{\"a\":1}"}}]`},
-		"every call is number 0":    {`[{"index":0,"function":{"name":"add","arguments":"{\"a\":1}"}}]`, `[{"index":0,"function":{"name":"add","arguments":"{\"a\":1}"}}]`},
+		"without index": {`[{"function":{"name":"add","arguments":"{\"a\":1}"}},{"function":{"name":"add","arguments":"{\"a\":1}"}}]`},
+		"name again, without index": {`[{"function":{"name":"add","arguments":"{\"a\":"}}]`,
+			`[{"function":{"name":"add","arguments":"1}"}},{"function":{"name":"add","arguments":"{\"a\":1}"}}]`},
+		"ID that comes too late": {`[{"index":0,"function":{"name":"add","arguments":"{\"a\":1}"}}]`,
+			`[{"index":0,"id":"late","function":{"name":"add","arguments":""}}]`,
+			`[{"index":1,"function":{"name":"add","arguments":"{\"a\":1}"}}]`},
+		"every call is number 0": {`[{"index":0,"function":{"name":"add","arguments":"{\"a\":1}"}}]`,
+			`[{"index":0,"function":{"name":"add","arguments":"{\"a\":1}"}}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := streamedCalls(t, chunks)
@@ -119,7 +126,8 @@ func TestToolCalls_WithoutID(t *testing.T) {
 			require.NotEqual(t, m.ToolCalls[0].ID, m.ToolCalls[1].ID)
 		})
 	}
-	m := answerOf(t, `{"choices":[{"message":{"tool_calls":[{"function":{"name":"now","arguments":""}},{"function":{"name":"now"}}]}}]}`)
+	m := answerOf(t,
+		`{"choices":[{"message":{"tool_calls":[{"function":{"name":"now","arguments":""}},{"function":{"name":"now"}}]}}]}`)
 	require.Len(t, m.ToolCalls, 2)
 	require.Regexp(t, madeUp, m.ToolCalls[0].ID)
 	require.Nil(t, m.ToolCalls[0].Index)

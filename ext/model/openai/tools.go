@@ -51,7 +51,8 @@ func (c *call) allowedTools() ([]*schema.ToolInfo, error) {
 			return nil, fmt.Errorf("tool choice %d allows %q, which is none of the tools of the call", i, name)
 		}
 	}
-	if len(names) == 0 || c.common.ToolChoice == nil || *c.common.ToolChoice == schema.ToolChoiceForbidden || c.forcedTool() != "" {
+	if len(names) == 0 || c.common.ToolChoice == nil || *c.common.ToolChoice == schema.ToolChoiceForbidden ||
+		c.forcedTool() != "" {
 		return tools, nil
 	}
 	return slices.DeleteFunc(slices.Clone(tools), func(t *schema.ToolInfo) bool {
@@ -61,7 +62,8 @@ func (c *call) allowedTools() ([]*schema.ToolInfo, error) {
 
 // forcedTool returns the one tool that must be called, if there is one.
 func (c *call) forcedTool() string {
-	if c.common.ToolChoice != nil && *c.common.ToolChoice == schema.ToolChoiceForced && len(c.common.AllowedToolNames) == 1 {
+	if c.common.ToolChoice != nil && *c.common.ToolChoice == schema.ToolChoiceForced &&
+		len(c.common.AllowedToolNames) == 1 {
 		return c.common.AllowedToolNames[0]
 	}
 	return ""

@@ -28,15 +28,19 @@ func TestToolParameters(t *testing.T) {
 		params *schema.ParamsOneOf
 		want   string
 	}{
-		"none":           {nil, empty},
-		"nil map":        {schema.NewParamsOneOfByParams(nil), empty},
-		"empty map":      {schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{}), empty},
-		"empty schema":   {parse(`{}`), empty},
-		"no properties":  {parse(`{"type":"object","additionalProperties":false}`), `{"type":"object","properties":{},"additionalProperties":false}`},
-		"no type":        {parse(`{"properties":{"a":{"type":"string"}}}`), `{"type":"object","properties":{"a":{"type":"string"}}}`},
-		"anything":       {parse(`true`), empty},
-		"order is kept":  {parse(`{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"string"}}}`), `{"properties":{"b":{"type":"string"},"a":{"type":"string"}},"type":"object"}`},
-		"sorted by name": {schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"b": {Type: schema.String}, "a": {Type: schema.Integer}}), `{"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"type":"object"}`},
+		"none":         {nil, empty},
+		"nil map":      {schema.NewParamsOneOfByParams(nil), empty},
+		"empty map":    {schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{}), empty},
+		"empty schema": {parse(`{}`), empty},
+		"no properties": {parse(`{"type":"object","additionalProperties":false}`),
+			`{"type":"object","properties":{},"additionalProperties":false}`},
+		"no type": {parse(`{"properties":{"a":{"type":"string"}}}`),
+			`{"type":"object","properties":{"a":{"type":"string"}}}`},
+		"anything": {parse(`true`), empty},
+		"order is kept": {parse(`{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"string"}}}`),
+			`{"properties":{"b":{"type":"string"},"a":{"type":"string"}},"type":"object"}`},
+		"sorted by name": {schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"b": {Type: schema.String},
+			"a": {Type: schema.Integer}}), `{"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"type":"object"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := toolParameters(&schema.ToolInfo{Name: "t", ParamsOneOf: c.params})
@@ -68,19 +72,27 @@ func TestTools_ChoiceAndNames(t *testing.T) {
 		tools  []string
 		choice any
 	}{
-		"no choice":         {nil, []string{"a", "b", "c"}, nil},
-		"forbidden":         {[]model.Option{model.WithToolChoice(schema.ToolChoiceForbidden)}, []string{"a", "b", "c"}, "none"},
-		"forbidden, named":  {[]model.Option{model.WithToolChoice(schema.ToolChoiceForbidden, "a")}, []string{"a", "b", "c"}, "none"},
-		"allowed":           {[]model.Option{model.WithToolChoice(schema.ToolChoiceAllowed)}, []string{"a", "b", "c"}, "auto"},
-		"allowed, named":    {[]model.Option{model.WithToolChoice(schema.ToolChoiceAllowed, "c", "a")}, []string{"a", "c"}, "auto"},
-		"forced":            {[]model.Option{model.WithToolChoice(schema.ToolChoiceForced)}, []string{"a", "b", "c"}, "required"},
-		"forced, one named": {[]model.Option{model.WithToolChoice(schema.ToolChoiceForced, "b")}, []string{"a", "b", "c"}, named},
-		"forced, two named": {[]model.Option{model.WithToolChoice(schema.ToolChoiceForced, "b", "c")}, []string{"b", "c"}, "required"},
-		"deferred tools":    {[]model.Option{model.WithDeferredTools(tools("d"))}, []string{"a", "b", "c", "d"}, nil},
-		"no tools":          {[]model.Option{model.WithTools(nil), model.WithToolChoice(schema.ToolChoiceAllowed)}, nil, nil},
+		"no choice": {nil, []string{"a", "b", "c"}, nil},
+		"forbidden": {[]model.Option{model.WithToolChoice(schema.ToolChoiceForbidden)}, []string{"a", "b", "c"},
+			"none"},
+		"forbidden, named": {[]model.Option{model.WithToolChoice(schema.ToolChoiceForbidden, "a")}, []string{"a", "b", "c"},
+			"none"},
+		"allowed": {[]model.Option{model.WithToolChoice(schema.ToolChoiceAllowed)}, []string{"a", "b", "c"},
+			"auto"},
+		"allowed, named": {[]model.Option{model.WithToolChoice(schema.ToolChoiceAllowed, "c", "a")}, []string{"a", "c"},
+			"auto"},
+		"forced": {[]model.Option{model.WithToolChoice(schema.ToolChoiceForced)}, []string{"a", "b", "c"},
+			"required"},
+		"forced, one named": {[]model.Option{model.WithToolChoice(schema.ToolChoiceForced, "b")}, []string{"a", "b", "c"},
+			named},
+		"forced, two named": {[]model.Option{model.WithToolChoice(schema.ToolChoiceForced, "b", "c")}, []string{"b", "c"},
+			"required"},
+		"deferred tools": {[]model.Option{model.WithDeferredTools(tools("d"))}, []string{"a", "b", "c", "d"}, nil},
+		"no tools":       {[]model.Option{model.WithTools(nil), model.WithToolChoice(schema.ToolChoiceAllowed)}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, body := capture(t, unchanged, question, append([]model.Option{model.WithTools(tools("a", "b", "c"))}, c.opts...)...)
+			_, body := capture(t, unchanged, question,
+				append([]model.Option{model.WithTools(tools("a", "b", "c"))}, c.opts...)...)
 			var names []string
 			sent, _ := body["tools"].([]any)
 			for _, tool := range sent {
@@ -138,6 +150,7 @@ func TestTools_ExtraFields(t *testing.T) {
 		Name: "a", Desc: "d", Extra: map[string]any{ExtraFieldsKey: map[string]any{"strict": true}, "other": 1},
 	}}))
 	require.Equal(t, []any{map[string]any{"type": "function", "function": map[string]any{
-		"name": "a", "description": "d", "strict": true, "parameters": map[string]any{"type": "object", "properties": map[string]any{}},
+		"name": "a", "description": "d", "strict": true,
+		"parameters": map[string]any{"type": "object", "properties": map[string]any{}},
 	}}}, body["tools"])
 }

@@ -46,12 +46,15 @@ func NewAgent(ctx context.Context, config *AgentConfig) (_ *Agent, err error) {
 	g := compose.NewGraph[[]*schema.Message, *schema.Message](compose.WithGenLocalState(
 		func(context.Context) *state { return &state{} }))
 	if err := firstError(
-		g.AddChatModelNode(modelKey, chatModel, compose.WithNodeName(conf.ModelNodeName), compose.WithStatePreHandler(conf.beforeModel)),
-		g.AddToolsNode(toolsKey, toolsNode, compose.WithNodeName(conf.ToolsNodeName), compose.WithStatePreHandler(conf.beforeTools)),
+		g.AddChatModelNode(modelKey, chatModel, compose.WithNodeName(conf.ModelNodeName),
+			compose.WithStatePreHandler(conf.beforeModel)),
+		g.AddToolsNode(toolsKey, toolsNode, compose.WithNodeName(conf.ToolsNodeName),
+			compose.WithStatePreHandler(conf.beforeTools)),
 		g.AddLambdaNode(directReturnKey, compose.TransformableLambda(directResult)),
 		g.AddEdge(compose.START, modelKey),
 		g.AddBranch(modelKey, afterModel(conf)),
-		g.AddBranch(toolsKey, compose.NewStreamGraphBranch(afterTools, map[string]bool{modelKey: true, directReturnKey: true})),
+		g.AddBranch(toolsKey, compose.NewStreamGraphBranch(afterTools,
+			map[string]bool{modelKey: true, directReturnKey: true})),
 		g.AddEdge(directReturnKey, compose.END),
 	); err != nil {
 		return nil, err
@@ -79,7 +82,9 @@ func firstError(errs ...error) error {
 
 // afterModel goes to the tools if the answer calls any.
 func afterModel(conf *AgentConfig) *compose.GraphBranch {
-	return compose.NewStreamGraphBranch(func(ctx context.Context, answer *schema.StreamReader[*schema.Message]) (string, error) {
+	return compose.NewStreamGraphBranch(func(
+		ctx context.Context, answer *schema.StreamReader[*schema.Message],
+	) (string, error) {
 		hasToolCalls, err := conf.StreamToolCallChecker(ctx, answer)
 		if err != nil || !hasToolCalls {
 			return compose.END, err

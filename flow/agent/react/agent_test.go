@@ -22,7 +22,8 @@ import (
 func TestReact_ModelSeesTheHistory(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(turn{}.calls("a#1 x"), say("let ", "me ", "see ").calls("a#2 y", "b#3 z"), say("do", "ne"))
-		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"}, streamTool{name: "b", run: chunks("b1", "b2")}))
+		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"},
+			streamTool{name: "b", run: chunks("b1", "b2")}))
 		out, err := run(a, user("hi"))
 		require.NoError(t, err)
 		require.Equal(t, "assistant: done", out)
@@ -88,9 +89,10 @@ func TestReact_FindsCallsAfterText(t *testing.T) {
 func TestReact_UsesTheConfiguredChecker(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(say("hello").calls("a#1 x"))
-		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m, StreamToolCallChecker: func(_ context.Context, s *schema.StreamReader[*schema.Message]) (bool, error) {
-			return false, nil // without closing the stream
-		}}, toolFunc{name: "a"}))
+		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m,
+			StreamToolCallChecker: func(_ context.Context, s *schema.StreamReader[*schema.Message]) (bool, error) {
+				return false, nil // without closing the stream
+			}}, toolFunc{name: "a"}))
 		out, err := run(a, user("hi"))
 		require.NoError(t, err)
 		require.Equal(t, "assistant: hello[a#1]", out)
@@ -101,7 +103,8 @@ func TestReact_UsesTheConfiguredChecker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBothForms(t, func(t *testing.T, run runner) {
-				_, err := run(newAgent(t, &AgentConfig{ToolCallingModel: script(say("x")), StreamToolCallChecker: check}), user("hi"))
+				_, err := run(newAgent(t, &AgentConfig{ToolCallingModel: script(say("x")), StreamToolCallChecker: check}),
+					user("hi"))
 				require.ErrorIs(t, err, errBoom)
 			})
 		})
@@ -113,11 +116,12 @@ func TestReact_UsesTheConfiguredChecker(t *testing.T) {
 func TestReact_AnEagerCheckerStreamsLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &pipedModel{}
-		a := newAgent(t, &AgentConfig{ToolCallingModel: m, StreamToolCallChecker: func(_ context.Context, s *schema.StreamReader[*schema.Message]) (bool, error) {
-			defer s.Close()
-			chunk, err := s.Recv()
-			return err == nil && len(chunk.ToolCalls) > 0, err
-		}})
+		a := newAgent(t, &AgentConfig{ToolCallingModel: m,
+			StreamToolCallChecker: func(_ context.Context, s *schema.StreamReader[*schema.Message]) (bool, error) {
+				defer s.Close()
+				chunk, err := s.Recv()
+				return err == nil && len(chunk.ToolCalls) > 0, err
+			}})
 		s, err := a.Stream(background, user("hi"))
 		require.NoError(t, err)
 		defer s.Close()
@@ -139,7 +143,9 @@ type pipedModel struct {
 	w *schema.StreamWriter[*schema.Message]
 }
 
-func (m *pipedModel) Stream(context.Context, []*schema.Message, ...model.Option) (s *schema.StreamReader[*schema.Message], err error) {
+func (m *pipedModel) Stream(context.Context, []*schema.Message,
+	...model.Option,
+) (s *schema.StreamReader[*schema.Message], err error) {
 	s, m.w = schema.Pipe[*schema.Message](10)
 	m.w.Send(schema.AssistantMessage("a", nil), nil)
 	return s, nil
@@ -157,7 +163,8 @@ func TestReact_StopsAtMaxStep(t *testing.T) {
 	for maxStep, modelCalls := range map[int]int{0: 7, 1: 1, 3: 2, 4: 2, 5: 3} {
 		inBothForms(t, func(t *testing.T, run runner) {
 			m := endless()
-			_, err := run(newAgent(t, withTools(AgentConfig{ToolCallingModel: m, MaxStep: maxStep}, toolFunc{name: "a"})), user("hi"))
+			_, err := run(newAgent(t, withTools(AgentConfig{ToolCallingModel: m, MaxStep: maxStep}, toolFunc{name: "a"})),
+				user("hi"))
 			require.ErrorIs(t, err, compose.ErrExceedMaxSteps)
 			require.Len(t, m.seen, modelCalls, "MaxStep %d", maxStep)
 		})
@@ -210,7 +217,8 @@ func TestReact_NewAgentAsksEachToolOnce(t *testing.T) {
 
 // Rule components/B13.5.5.
 func TestReact_LeavesTheConfigAlone(t *testing.T) {
-	conf := withTools(AgentConfig{ToolCallingModel: script(), ToolReturnDirectly: map[string]struct{}{"a": {}}}, toolFunc{name: "a"})
+	conf := withTools(AgentConfig{ToolCallingModel: script(), ToolReturnDirectly: map[string]struct{}{"a": {}}},
+		toolFunc{name: "a"})
 	conf.ToolsConfig.ToolCallMiddlewares = make([]compose.ToolMiddleware, 0, 4)
 	newAgent(t, conf)
 	newAgent(t, conf)
@@ -333,12 +341,15 @@ func TestReact_BuildAgentCallbackHandlesModelAndTools(t *testing.T) {
 	})
 	m := script(turn{}.calls("a#1 x"), say("done"))
 	a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m, ModelNodeName: "brain"}, toolFunc{name: "a"}))
-	_, err := a.Generate(background, user("hi"), agent.WithComposeOptions(compose.WithCallbacks(handler, BuildAgentCallback(nil, nil))))
+	_, err := a.Generate(background, user("hi"),
+		agent.WithComposeOptions(compose.WithCallbacks(handler, BuildAgentCallback(nil, nil))))
 	require.NoError(t, err)
 	require.Equal(t, []string{"brain assistant: [a#1]", "a x", "brain assistant: done"}, calls)
 
-	empty := BuildAgentCallback(&template.ModelCallbackHandler{}, &template.ToolCallbackHandler{}).(callbacks.TimingChecker)
-	for _, timing := range []callbacks.CallbackTiming{callbacks.TimingOnStart, callbacks.TimingOnEnd, callbacks.TimingOnError} {
+	empty := BuildAgentCallback(&template.ModelCallbackHandler{},
+		&template.ToolCallbackHandler{}).(callbacks.TimingChecker)
+	for _, timing := range []callbacks.CallbackTiming{callbacks.TimingOnStart, callbacks.TimingOnEnd,
+		callbacks.TimingOnError} {
 		require.False(t, empty.Needed(background, &callbacks.RunInfo{Component: "ChatModel"}, timing))
 	}
 }
@@ -346,7 +357,9 @@ func TestReact_BuildAgentCallbackHandlesModelAndTools(t *testing.T) {
 func TestReact_NamesOfTheGraphAndItsNodes(t *testing.T) {
 	for _, conf := range []AgentConfig{{}, {GraphName: "g", ModelNodeName: "m", ToolsNodeName: "t"}} {
 		var names []string
-		handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		handler := callbacks.NewHandlerBuilder().OnStartFn(func(
+			ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput,
+		) context.Context {
 			names = append(names, info.Name)
 			return ctx
 		}).Build()
@@ -378,9 +391,10 @@ func TestReact_UserCodeThatPanicsFailsTheRun(t *testing.T) {
 	}
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(turn{}.calls("a#1 x"))
-		_, err := run(newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a", run: func(context.Context, string) (string, error) {
-			panic(errBoom)
-		}})), user("hi"))
+		_, err := run(newAgent(t, withTools(AgentConfig{ToolCallingModel: m},
+			toolFunc{name: "a", run: func(context.Context, string) (string, error) {
+				panic(errBoom)
+			}})), user("hi"))
 		require.ErrorIs(t, err, errBoom)
 	})
 }

@@ -40,7 +40,9 @@ func (s *store) Set(_ context.Context, id string, data []byte) error {
 }
 
 // stored is an agent as the only node of a chain that can be saved.
-func stored(t *testing.T, a *Agent, opts ...compose.GraphCompileOption) compose.Runnable[[]*schema.Message, *schema.Message] {
+func stored(t *testing.T, a *Agent,
+	opts ...compose.GraphCompileOption,
+) compose.Runnable[[]*schema.Message, *schema.Message] {
 	t.Helper()
 	g, addOpts := a.ExportGraph()
 	r, err := compose.NewChain[[]*schema.Message, *schema.Message]().AppendGraph(g, addOpts...).
@@ -50,7 +52,9 @@ func stored(t *testing.T, a *Agent, opts ...compose.GraphCompileOption) compose.
 }
 
 // call runs r either way.
-func call(ctx context.Context, r compose.Runnable[[]*schema.Message, *schema.Message], streaming bool, opts ...compose.Option) (string, error) {
+func call(ctx context.Context, r compose.Runnable[[]*schema.Message, *schema.Message], streaming bool,
+	opts ...compose.Option,
+) (string, error) {
 	opts = append(opts, compose.WithCheckPointID("1"))
 	if !streaming {
 		m, err := r.Invoke(ctx, user("hi"), opts...)
@@ -95,7 +99,8 @@ func TestReact_AToolMayInterrupt(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "assistant: done", out)
 		require.Equal(t, []string{"user: hi", "assistant: [a#1][ask#2]", "tool a#1: a(x)", "tool ask#2: proceed"}, m.seen[1])
-		require.Equal(t, []string{"tool ask#2: proceed", "assistant: done"}, messagesOf(future), "what was done before is not emitted again")
+		require.Equal(t, []string{"tool ask#2: proceed", "assistant: done"}, messagesOf(future),
+			"what was done before is not emitted again")
 	})
 }
 
@@ -115,8 +120,9 @@ func TestReact_ReturnDirectlySurvivesAnInterrupt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBothModes(t, func(t *testing.T, streaming bool) {
 				m := script(c.turn)
-				r := stored(t, newAgent(t, withTools(AgentConfig{ToolCallingModel: m, ToolReturnDirectly: map[string]struct{}{"ask": {}}},
-					toolFunc{name: "a"}, setting, asking("ask"))))
+				r := stored(t,
+					newAgent(t, withTools(AgentConfig{ToolCallingModel: m, ToolReturnDirectly: map[string]struct{}{"ask": {}}},
+						toolFunc{name: "a"}, setting, asking("ask"))))
 				_, err := call(background, r, streaming)
 				info, ok := compose.ExtractInterruptInfo(err)
 				require.True(t, ok, "%v", err)

@@ -68,7 +68,8 @@ func (c *AgentConfig) completed() (*AgentConfig, error) {
 		return nil, errors.New("react agent: the config is nil")
 	}
 	if c.MaxStep < 0 {
-		return nil, fmt.Errorf("react agent: max run steps limit must be at least 1, MaxStep is %d (0 means the default)", c.MaxStep)
+		return nil, fmt.Errorf("react agent: max run steps limit must be at least 1, MaxStep is %d (0 means the default)",
+			c.MaxStep)
 	}
 	full := *c
 	full.ToolReturnDirectly = maps.Clone(c.ToolReturnDirectly)

@@ -24,7 +24,9 @@ func (clerk) Generate(_ context.Context, input []*schema.Message, _ ...model.Opt
 		ID: "1", Function: schema.FunctionCall{Name: "weather", Arguments: `{"city":"Bern"}`}}}), nil
 }
 
-func (c clerk) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (c clerk) Stream(ctx context.Context, input []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m, err := c.Generate(ctx, input, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{m}), err
 }

@@ -68,11 +68,13 @@ func TestFuture_DeliversParallelToolsAsTheyFinish(t *testing.T) {
 					return toolFunc{name: name, run: func(context.Context, string) (string, error) { time.Sleep(d); return name, nil }}
 				}
 				m := script(turn{}.calls("slow#1 x", "fast#2 y"), say("done"))
-				a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, after("slow", 2*time.Second), after("fast", time.Second)))
+				a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, after("slow", 2*time.Second),
+					after("fast", time.Second)))
 				option, future := WithMessageFuture()
 				_, err := run(a, user("hi"), option)
 				require.NoError(t, err)
-				require.Equal(t, []string{"assistant: [slow#1][fast#2]", "tool fast#2: fast", "tool slow#1: slow", "assistant: done"}, messagesOf(future))
+				require.Equal(t, []string{"assistant: [slow#1][fast#2]", "tool fast#2: fast", "tool slow#1: slow",
+					"assistant: done"}, messagesOf(future))
 				require.Equal(t, []string{"tool slow#1: slow", "tool fast#2: fast"}, m.seen[1][2:])
 			})
 		})
@@ -115,7 +117,8 @@ func TestFuture_AccessorsWaitForTheRun(t *testing.T) {
 				var wg sync.WaitGroup
 				wg.Go(func() { got = messagesOf(future) })
 				synctest.Wait()
-				a := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("a#1 x"), say("done"))}, toolFunc{name: "a"}))
+				a := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("a#1 x"), say("done"))},
+					toolFunc{name: "a"}))
 				_, err := run(a, nil, option)
 				require.NoError(t, err)
 				wg.Wait()
@@ -170,7 +173,9 @@ func TestFuture_DeliversResultsAfterMiddlewares(t *testing.T) {
 func TestFuture_UnknownToolsAreToolsToo(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		conf := &AgentConfig{ToolCallingModel: script(turn{}.calls("none#1 x"), say("done"))}
-		conf.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) { return "no " + name, nil }
+		conf.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) {
+			return "no " + name, nil
+		}
 		option, future := WithMessageFuture()
 		_, err := run(newAgent(t, conf), nil, option)
 		require.NoError(t, err)
@@ -191,13 +196,16 @@ func (enhancedTool) InvokableRun(context.Context, *schema.ToolArgument, ...tool.
 
 type enhancedStreamTool struct{ toolFunc }
 
-func (enhancedStreamTool) StreamableRun(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+func (enhancedStreamTool) StreamableRun(
+	context.Context, *schema.ToolArgument, ...tool.Option,
+) (*schema.StreamReader[*schema.ToolResult], error) {
 	return schema.StreamReaderFromArray([]*schema.ToolResult{result("1"), result("2")}), nil
 }
 
 // Rule components/R18.
 func TestFuture_DeliversEnhancedResultsAsMessages(t *testing.T) {
-	for name, enhanced := range map[string]tool.BaseTool{"value": enhancedTool{toolFunc{name: "e"}}, "stream": enhancedStreamTool{toolFunc{name: "e"}}} {
+	for name, enhanced := range map[string]tool.BaseTool{"value": enhancedTool{toolFunc{name: "e"}},
+		"stream": enhancedStreamTool{toolFunc{name: "e"}}} {
 		t.Run(name, func(t *testing.T) {
 			inBothForms(t, func(t *testing.T, run runner) {
 				m := script(turn{}.calls("e#1 x"), say("done"))
@@ -261,7 +269,8 @@ func TestFuture_ConcurrentRunsCollectOneOfThem(t *testing.T) {
 	for range 8 {
 		for _, run := range runners {
 			wg.Go(func() {
-				a := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("a#1 x"), say("done"))}, toolFunc{name: "a"}))
+				a := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("a#1 x"), say("done"))},
+					toolFunc{name: "a"}))
 				if _, err := run(a, nil, option); err != nil {
 					t.Error(err)
 				}
@@ -269,14 +278,16 @@ func TestFuture_ConcurrentRunsCollectOneOfThem(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	require.Equal(t, []string{"assistant: [a#1]", "tool a#1: a(x)", "assistant: done"}, messagesOf(future), "one whole run")
+	require.Equal(t, []string{"assistant: [a#1]", "tool a#1: a(x)", "assistant: done"}, messagesOf(future),
+		"one whole run")
 }
 
 // graphs that contain two agents, one after the other or side by side.
 // Rule components/R15.
 func TestFuture_TheOutermostRunOwnsIt(t *testing.T) {
 	one := func() (compose.AnyGraph, []compose.GraphAddNodeOpt) {
-		return newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("a#1 x"), say("one"))}, toolFunc{name: "a"})).ExportGraph()
+		return newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("a#1 x"), say("one"))},
+			toolFunc{name: "a"})).ExportGraph()
 	}
 	two := func() *Agent { return newAgent(t, &AgentConfig{ToolCallingModel: script(say("two"))}) }
 	toList := func(_ context.Context, m *schema.Message) ([]*schema.Message, error) {
@@ -363,8 +374,9 @@ func TestFuture_CollectsFromAgentsSideBySide(t *testing.T) {
 func TestFuture_CollectsFromAnAgentInATool(t *testing.T) {
 	for _, innerStreams := range []bool{false, true} {
 		inBothForms(t, func(t *testing.T, run runner) {
-			inner := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("deep#9 z"), say("inner ", "answer"))},
-				streamTool{"deep", chunks("d", "e")}))
+			inner := newAgent(t,
+				withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("deep#9 z"), say("inner ", "answer"))},
+					streamTool{"deep", chunks("d", "e")}))
 			innerOption, innerFuture := WithMessageFuture()
 			ask := toolFunc{name: "ask", run: func(ctx context.Context, args string) (string, error) {
 				if !innerStreams {
@@ -397,7 +409,9 @@ func TestFuture_CollectsFromAnAgentInATool(t *testing.T) {
 // failing streams a chunk and then an error.
 type failingStream struct{ model.ToolCallingChatModel }
 
-func (failingStream) Stream(context.Context, []*schema.Message, ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (failingStream) Stream(context.Context, []*schema.Message,
+	...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	sr, sw := schema.Pipe[*schema.Message](2)
 	sw.Send(schema.AssistantMessage("a", nil), nil)
 	sw.Send(nil, errBoom)
@@ -429,9 +443,10 @@ func TestFuture_AFailedStreamIsAnErrorItem(t *testing.T) {
 func TestFuture_TheRunDoesNotWaitForStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &pipedModel{}
-		inner := newAgent(t, &AgentConfig{ToolCallingModel: m, StreamToolCallChecker: func(context.Context, *schema.StreamReader[*schema.Message]) (bool, error) {
-			return false, nil
-		}})
+		inner := newAgent(t, &AgentConfig{ToolCallingModel: m,
+			StreamToolCallChecker: func(context.Context, *schema.StreamReader[*schema.Message]) (bool, error) {
+				return false, nil
+			}})
 		var s *schema.StreamReader[*schema.Message]
 		ask := toolFunc{name: "ask", run: func(ctx context.Context, _ string) (_ string, err error) {
 			s, err = inner.Stream(ctx, nil)
@@ -444,7 +459,8 @@ func TestFuture_TheRunDoesNotWaitForStreams(t *testing.T) {
 		m.w.Send(schema.AssistantMessage("b", nil), nil)
 		m.w.Close()
 		s.Close()
-		require.Equal(t, []string{"assistant: [ask#1]", "assistant: ab", "tool ask#1: later", "assistant: done"}, messagesOf(future))
+		require.Equal(t, []string{"assistant: [ask#1]", "assistant: ab", "tool ask#1: later", "assistant: done"},
+			messagesOf(future))
 	})
 }
 
@@ -522,7 +538,8 @@ func TestFuture_AnIteratorKeepsItsMessages(t *testing.T) {
 		require.True(t, awaitCollected(func() bool { return dropped.Value() == nil }))
 		return "dropped", nil
 	}}
-	_, err := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("drop#1 x"), say("done"))}, drop)).Generate(background, nil, option)
+	_, err := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("drop#1 x"), say("done"))},
+		drop)).Generate(background, nil, option)
 	require.NoError(t, err)
 	var got []string
 	for m, ok, err := messages.Next(); ok; m, ok, err = messages.Next() {

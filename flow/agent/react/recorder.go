@@ -156,12 +156,13 @@ func (h *recorder) OnEndWithStreamOutput(
 		output.Close()
 		return ctx
 	}
-	r.add(recorded{stream: schema.StreamReaderWithConvert(output, func(chunk callbacks.CallbackOutput) (*schema.Message, error) {
-		if out := model.ConvCallbackOutput(chunk); out != nil && out.Message != nil {
-			return out.Message, nil
-		}
-		return nil, schema.ErrNoValue
-	})})
+	r.add(recorded{stream: schema.StreamReaderWithConvert(output,
+		func(chunk callbacks.CallbackOutput) (*schema.Message, error) {
+			if out := model.ConvCallbackOutput(chunk); out != nil && out.Message != nil {
+				return out.Message, nil
+			}
+			return nil, schema.ErrNoValue
+		})})
 	return ctx
 }
 

@@ -34,7 +34,8 @@ func TestReact_ReturnsTheResultOfATool(t *testing.T) {
 		"the tool wins over the config": {turn{}.calls("d#1 x", "r#2 y"), nil, "tool r#2: r returns y"},
 		"asked for without an ID":       {turn{}.calls("a# x", "r# y"), nil, "tool r#: r returns y"},
 		"after text":                    {say("wait").calls("d#1 y"), nil, "tool d#1: d(y)"},
-		"a streaming tool":              {turn{}.calls("e#1 y"), []tool.BaseTool{streamTool{"e", chunks("1", "2")}}, "tool e#1: 12"},
+		"a streaming tool": {turn{}.calls("e#1 y"), []tool.BaseTool{streamTool{"e", chunks("1", "2")}},
+			"tool e#1: 12"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +67,8 @@ func TestReact_ReturnsTheResultOfATool(t *testing.T) {
 func TestReact_EveryRoundDecidesAnewToReturn(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		m := script(turn{}.calls("a#1 x"), turn{}.calls("d#1 y"))
-		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m, ToolReturnDirectly: map[string]struct{}{"d": {}}}, toolFunc{name: "a"}, toolFunc{name: "d"}))
+		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: m, ToolReturnDirectly: map[string]struct{}{"d": {}}},
+			toolFunc{name: "a"}, toolFunc{name: "d"}))
 		out, err := run(a, user("hi"))
 		require.NoError(t, err)
 		require.Equal(t, "tool d#1: d(y)", out)
@@ -78,12 +80,13 @@ func TestReact_EveryRoundDecidesAnewToReturn(t *testing.T) {
 func TestReact_SetReturnDirectlyFailsOutsideATool(t *testing.T) {
 	require.EqualError(t, SetReturnDirectly(background), "get state from context fail: have not set state")
 	var err error
-	a := newAgent(t, &AgentConfig{ToolCallingModel: script(say("x")), MessageModifier: func(ctx context.Context, in []*schema.Message) []*schema.Message {
-		return in
-	}, StreamToolCallChecker: func(ctx context.Context, _ *schema.StreamReader[*schema.Message]) (bool, error) {
-		err = SetReturnDirectly(ctx)
-		return false, nil
-	}})
+	a := newAgent(t, &AgentConfig{ToolCallingModel: script(say("x")),
+		MessageModifier: func(ctx context.Context, in []*schema.Message) []*schema.Message {
+			return in
+		}, StreamToolCallChecker: func(ctx context.Context, _ *schema.StreamReader[*schema.Message]) (bool, error) {
+			err = SetReturnDirectly(ctx)
+			return false, nil
+		}})
 	_, runErr := a.Generate(background, nil)
 	require.NoError(t, runErr)
 	require.ErrorContains(t, err, "not a tool call")
@@ -107,7 +110,8 @@ func TestReact_AStreamingToolMayDecideLate(t *testing.T) {
 			return sr, nil
 		}}
 		m := script(turn{}.calls("a#1 x", "late#2 y"))
-		out, err := runners["Stream"](newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"}, late)), user("hi"))
+		out, err := runners["Stream"](newAgent(t, withTools(AgentConfig{ToolCallingModel: m}, toolFunc{name: "a"}, late)),
+			user("hi"))
 		require.NoError(t, err)
 		require.Equal(t, "tool late#2: 12", out)
 	})
@@ -127,7 +131,8 @@ func TestReact_DirectResultsStreamLive(t *testing.T) {
 			}()
 			return sr, nil
 		}}
-		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("d#1 x")), ToolReturnDirectly: map[string]struct{}{"d": {}}}, slow))
+		a := newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("d#1 x")),
+			ToolReturnDirectly: map[string]struct{}{"d": {}}}, slow))
 		begin := time.Now()
 		s, err := a.Stream(background, user("hi"))
 		require.NoError(t, err)
@@ -150,7 +155,8 @@ func TestReact_ErrorsInsideAToolStreamFailTheRun(t *testing.T) {
 			sw.Close()
 			return sr, nil
 		}}
-		_, err := run(newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("b#1 x"), say("no"))}, bad)), user("hi"))
+		_, err := run(newAgent(t, withTools(AgentConfig{ToolCallingModel: script(turn{}.calls("b#1 x"), say("no"))}, bad)),
+			user("hi"))
 		require.ErrorIs(t, err, errBoom)
 	})
 }

@@ -84,7 +84,9 @@ func (m *scripted) Generate(_ context.Context, input []*schema.Message, opts ...
 	return schema.ConcatMessages(t)
 }
 
-func (m *scripted) Stream(_ context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *scripted) Stream(_ context.Context, input []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	t, err := m.next(input, opts)
 	if err != nil {
 		return nil, err
@@ -154,7 +156,9 @@ func (t streamTool) Info(context.Context) (*schema.ToolInfo, error) {
 	return &schema.ToolInfo{Name: t.name, Desc: t.name}, nil
 }
 
-func (t streamTool) StreamableRun(ctx context.Context, args string, _ ...tool.Option) (*schema.StreamReader[string], error) {
+func (t streamTool) StreamableRun(
+	ctx context.Context, args string, _ ...tool.Option,
+) (*schema.StreamReader[string], error) {
 	return t.run(ctx, args)
 }
 

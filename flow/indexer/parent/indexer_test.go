@@ -20,7 +20,9 @@ var (
 
 type splitter func(docs []*schema.Document) ([]*schema.Document, error)
 
-func (s splitter) Transform(_ context.Context, docs []*schema.Document, _ ...document.TransformerOption) ([]*schema.Document, error) {
+func (s splitter) Transform(_ context.Context, docs []*schema.Document,
+	_ ...document.TransformerOption,
+) ([]*schema.Document, error) {
 	return s(docs)
 }
 
@@ -28,7 +30,8 @@ func (s splitter) Transform(_ context.Context, docs []*schema.Document, _ ...doc
 var halves splitter = func(docs []*schema.Document) ([]*schema.Document, error) {
 	var parts []*schema.Document
 	for _, d := range docs {
-		parts = append(parts, &schema.Document{ID: d.ID, Content: d.Content + "/1"}, &schema.Document{ID: d.ID, Content: d.Content + "/2"})
+		parts = append(parts, &schema.Document{ID: d.ID, Content: d.Content + "/1"},
+			&schema.Document{ID: d.ID, Content: d.Content + "/2"})
 	}
 	return parts, nil
 }
@@ -73,9 +76,11 @@ func TestParent_RefusesABadConfiguration(t *testing.T) {
 // Rule components/V11.
 func TestParent_StoresPartsUnderNewIDs(t *testing.T) {
 	m := &memory{}
-	i, err := NewIndexer(background, &Config{Indexer: m, Transformer: halves, ParentIDKey: "parent", SubIDGenerator: numbered})
+	i, err := NewIndexer(background,
+		&Config{Indexer: m, Transformer: halves, ParentIDKey: "parent", SubIDGenerator: numbered})
 	require.NoError(t, err)
-	ids, err := i.Store(background, []*schema.Document{{ID: "id", Content: "a"}, {ID: "ID", Content: "b"}}, indexer.WithIndex("x"))
+	ids, err := i.Store(background, []*schema.Document{{ID: "id", Content: "a"}, {ID: "ID", Content: "b"}},
+		indexer.WithIndex("x"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"id0", "id1", "ID0", "ID1"}, ids)
 	require.Equal(t, "x", *m.index)
@@ -116,10 +121,13 @@ func TestParent_ReturnsTheErrorsOfItsParts(t *testing.T) {
 		generate func(context.Context, string, int) ([]string, error)
 		want     string
 	}{
-		"transformer": {func([]*schema.Document) ([]*schema.Document, error) { return nil, errBoom }, numbered, "transform docs fail: boom"},
-		"no parts":    {func([]*schema.Document) ([]*schema.Document, error) { return []*schema.Document{nil}, nil }, numbered, "doc transformer returned no documents"},
-		"generator":   {halves, func(context.Context, string, int) ([]string, error) { return nil, errBoom }, "boom"},
-		"number":      {halves, func(context.Context, string, int) ([]string, error) { return []string{"1"}, nil }, "generated sub IDs' num is unexpected"},
+		"transformer": {func([]*schema.Document) ([]*schema.Document, error) { return nil, errBoom }, numbered,
+			"transform docs fail: boom"},
+		"no parts": {func([]*schema.Document) ([]*schema.Document, error) { return []*schema.Document{nil}, nil }, numbered,
+			"doc transformer returned no documents"},
+		"generator": {halves, func(context.Context, string, int) ([]string, error) { return nil, errBoom }, "boom"},
+		"number": {halves, func(context.Context, string, int) ([]string, error) { return []string{"1"}, nil },
+			"generated sub IDs' num is unexpected"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -59,7 +59,8 @@ func ids(docs []*schema.Document) string {
 // answering is a model that gives one answer, by Generate alone.
 func answering(t *testing.T, content string, prompts ...*string) *mockmodel.MockChatModel {
 	m := mockmodel.NewMockChatModel(gomock.NewController(t))
-	m.EXPECT().Generate(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, in []*schema.Message, _ ...any) (*schema.Message, error) {
+	m.EXPECT().Generate(gomock.Any(),
+		gomock.Any()).DoAndReturn(func(_ context.Context, in []*schema.Message, _ ...any) (*schema.Message, error) {
 		for _, p := range prompts {
 			*p = in[0].Content
 		}
@@ -104,7 +105,8 @@ func TestMultiQuery_TheModelRewritesTheQuery(t *testing.T) {
 			docs, err := newRetriever(t, conf).Retrieve(background, "q")
 			require.NoError(t, err)
 			require.Equal(t, "1234", ids(docs))
-			require.ElementsMatch(t, []string{"12", "23", "34", "14"}, d.queries, "the limit comes before equal queries are dropped")
+			require.ElementsMatch(t, []string{"12", "23", "34", "14"}, d.queries,
+				"the limit comes before equal queries are dropped")
 		})
 	}
 }
@@ -130,7 +132,8 @@ func TestMultiQuery_RendersTheTemplate(t *testing.T) {
 // Rule components/V3.
 func TestMultiQuery_PrefersTheHandler(t *testing.T) {
 	d := &digits{}
-	docs, err := newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, "9"), RewriteHandler: saying("1")}).Retrieve(background, "q")
+	docs, err := newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, "9"),
+		RewriteHandler: saying("1")}).Retrieve(background, "q")
 	require.NoError(t, err)
 	require.Equal(t, "1", ids(docs))
 }
@@ -138,13 +141,15 @@ func TestMultiQuery_PrefersTheHandler(t *testing.T) {
 // Rule components/B13.4.3.
 func TestMultiQuery_TrimsLinesAndDropsBlankOnes(t *testing.T) {
 	d := &digits{}
-	_, err := newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, " 1 \r\n\n\t\n2\n\n3\n"), MaxQueriesNum: 3}).Retrieve(background, "q")
+	_, err := newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, " 1 \r\n\n\t\n2\n\n3\n"),
+		MaxQueriesNum: 3}).Retrieve(background, "q")
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"1", "2", "3"}, d.queries)
 
 	d = &digits{}
 	parse := func(context.Context, *schema.Message) ([]string, error) { return []string{"4"}, nil }
-	_, err = newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, "x"), LLMOutputParser: parse}).Retrieve(background, "q")
+	_, err = newRetriever(t, &Config{OrigRetriever: d, RewriteLLM: answering(t, "x"),
+		LLMOutputParser: parse}).Retrieve(background, "q")
 	require.NoError(t, err)
 	require.Equal(t, []string{"4"}, d.queries)
 }
@@ -162,7 +167,8 @@ func TestMultiQuery_UsesAtMostMaxQueriesNum(t *testing.T) {
 
 // Rule components/V5.
 func TestMultiQuery_JoinsResultsInQueryOrder(t *testing.T) {
-	docs, err := newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteHandler: saying("31", "12", "34")}).Retrieve(background, "q")
+	docs, err := newRetriever(t, &Config{OrigRetriever: &digits{},
+		RewriteHandler: saying("31", "12", "34")}).Retrieve(background, "q")
 	require.NoError(t, err)
 	require.Equal(t, "3124", ids(docs), "in the order of the queries, each once")
 
@@ -171,7 +177,8 @@ func TestMultiQuery_JoinsResultsInQueryOrder(t *testing.T) {
 	require.Nil(t, docs)
 
 	for range 20 {
-		_, err = newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteHandler: saying("1", "!a", "!b")}).Retrieve(background, "q")
+		_, err = newRetriever(t, &Config{OrigRetriever: &digits{},
+			RewriteHandler: saying("1", "!a", "!b")}).Retrieve(background, "q")
 		require.EqualError(t, err, "no results for !a: boom")
 	}
 	failing := func(context.Context, string) ([]string, error) { return nil, errBoom }
@@ -182,7 +189,8 @@ func TestMultiQuery_JoinsResultsInQueryOrder(t *testing.T) {
 // Rule components/B13.4.3.
 func TestMultiQuery_ForwardsOptions(t *testing.T) {
 	d := &digits{}
-	_, err := newRetriever(t, &Config{OrigRetriever: d, RewriteHandler: saying("1", "2")}).Retrieve(background, "q", retriever.WithTopK(3))
+	_, err := newRetriever(t, &Config{OrigRetriever: d, RewriteHandler: saying("1", "2")}).Retrieve(background, "q",
+		retriever.WithTopK(3))
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 3}, d.topK)
 }
@@ -218,7 +226,8 @@ func TestMultiQuery_ReportsTheFusion(t *testing.T) {
 	reported = nil
 	_, err = newRetriever(t, &Config{OrigRetriever: &digits{}, RewriteLLM: answering(t, "1")}).Retrieve(ctx, "q")
 	require.NoError(t, err)
-	require.Equal(t, []string{"Chain/QueryRewrite/", "Lambda/Converter/", "ChatTemplate//Default", "ChatModel//MockChatModel", "Lambda/OutputParser/"}, reported[:5])
+	require.Equal(t, []string{"Chain/QueryRewrite/", "Lambda/Converter/", "ChatTemplate//Default",
+		"ChatModel//MockChatModel", "Lambda/OutputParser/"}, reported[:5])
 
 	for name, fuse := range map[string]func(context.Context, [][]*schema.Document) ([]*schema.Document, error){
 		"error": func(context.Context, [][]*schema.Document) ([]*schema.Document, error) { return nil, errBoom },

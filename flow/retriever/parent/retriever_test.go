@@ -26,7 +26,8 @@ func (s search) Retrieve(_ context.Context, _ string, opts ...retriever.Option) 
 func TestParent_RefusesABadConfiguration(t *testing.T) {
 	_, err := NewRetriever(background, nil)
 	require.ErrorContains(t, err, "config is nil")
-	_, err = NewRetriever(background, &Config{OrigDocGetter: func(context.Context, []string) ([]*schema.Document, error) { return nil, nil }})
+	_, err = NewRetriever(background,
+		&Config{OrigDocGetter: func(context.Context, []string) ([]*schema.Document, error) { return nil, nil }})
 	require.EqualError(t, err, "retriever is required")
 	_, err = NewRetriever(background, &Config{Retriever: search(nil)})
 	require.EqualError(t, err, "orig doc getter is required")

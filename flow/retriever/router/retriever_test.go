@@ -100,8 +100,9 @@ func TestRouter_ForwardsOptionsAndAsksEachNameOnce(t *testing.T) {
 	var topK, calls int
 	var got map[string][]*schema.Document
 	r := newRetriever(t, &Config{
-		Retrievers: map[string]retriever.Retriever{"a": search{docs: list("1"), topK: &topK, calls: &calls}, "b": search{docs: list("2")}, "c": search{err: errBoom}},
-		Router:     choosing("a", "b", "a"),
+		Retrievers: map[string]retriever.Retriever{"a": search{docs: list("1"), topK: &topK, calls: &calls},
+			"b": search{docs: list("2")}, "c": search{err: errBoom}},
+		Router: choosing("a", "b", "a"),
 		FusionFunc: func(_ context.Context, results map[string][]*schema.Document) ([]*schema.Document, error) {
 			got = results
 			return list("fused"), nil
@@ -117,7 +118,8 @@ func TestRouter_ForwardsOptionsAndAsksEachNameOnce(t *testing.T) {
 
 // Rules components/V8, components/B13.4.1.
 func TestRouter_AsksAllByDefault(t *testing.T) {
-	r := newRetriever(t, &Config{Retrievers: map[string]retriever.Retriever{"b": search{docs: list("2")}, "a": search{docs: list("1")}}})
+	r := newRetriever(t, &Config{Retrievers: map[string]retriever.Retriever{"b": search{docs: list("2")},
+		"a": search{docs: list("1")}}})
 	for range 10 {
 		docs, err := r.Retrieve(background, "q")
 		require.NoError(t, err)

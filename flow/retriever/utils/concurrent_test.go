@@ -150,7 +150,8 @@ func TestConcurrent_ReportsEachRetrievalOnce(t *testing.T) {
 		r    retriever.Retriever
 		want []string
 	}{
-		{typed{search: search(echo("x").Retrieve)}, []string{"start {FakeRetriever Fake Retriever} q", "end FakeRetriever xq"}},
+		{typed{search: search(echo("x").Retrieve)},
+			[]string{"start {FakeRetriever Fake Retriever} q", "end FakeRetriever xq"}},
 		{echo("x"), []string{"start {Retriever  Retriever} q", "end Retriever xq"}},
 		{panicking, []string{"start {Retriever  Retriever} q", "error Retriever retrieve panic, query: q, error: ouch"}},
 		{typed{reporting, true}, []string{"start {FakeRetriever Fake Retriever} q", "end FakeRetriever own"}},
@@ -161,7 +162,9 @@ func TestConcurrent_ReportsEachRetrievalOnce(t *testing.T) {
 		require.Equal(t, c.want, reported)
 	}
 
-	bad := callbacks.NewHandlerBuilder().OnStartFn(func(context.Context, *callbacks.RunInfo, callbacks.CallbackInput) context.Context {
+	bad := callbacks.NewHandlerBuilder().OnStartFn(func(
+		context.Context, *callbacks.RunInfo, callbacks.CallbackInput,
+	) context.Context {
 		panic(errBoom)
 	}).Build()
 	task := &RetrieveTask{Retriever: echo("x"), Query: "q"}
@@ -176,7 +179,8 @@ func TestConcurrent_ForwardsOptions(t *testing.T) {
 		topK = retriever.GetCommonOptions(nil, opts...).TopK
 		return nil, nil
 	})
-	ConcurrentRetrieveWithCallback(background, []*RetrieveTask{{Retriever: r, RetrieveOptions: []retriever.Option{retriever.WithTopK(3)}}})
+	ConcurrentRetrieveWithCallback(background,
+		[]*RetrieveTask{{Retriever: r, RetrieveOptions: []retriever.Option{retriever.WithTopK(3)}}})
 	require.Equal(t, 3, *topK)
 }
 

@@ -58,7 +58,8 @@ type suite struct {
 func (s *suite) write(t *testing.T, pathsAndContents ...string) {
 	t.Helper()
 	for i := 0; i < len(pathsAndContents); i += 2 {
-		require.NoError(t, s.Write(s.ctx, &filesystem.WriteRequest{FilePath: pathsAndContents[i], Content: pathsAndContents[i+1]}))
+		require.NoError(t, s.Write(s.ctx,
+			&filesystem.WriteRequest{FilePath: pathsAndContents[i], Content: pathsAndContents[i+1]}))
 	}
 }
 
@@ -98,7 +99,8 @@ func paths(infos []filesystem.FileInfo) []string {
 
 func testPaths(t *testing.T, s *suite) {
 	s.write(t, "test.txt", "x")
-	for _, p := range []string{"test.txt", "/test.txt", "//test.txt", "/d/../test.txt", "./test.txt", "../../test.txt", "/../test.txt"} {
+	for _, p := range []string{"test.txt", "/test.txt", "//test.txt", "/d/../test.txt", "./test.txt", "../../test.txt",
+		"/../test.txt"} {
 		require.Equal(t, "x", s.content(t, p), p)
 	}
 }
@@ -244,7 +246,8 @@ func testGrepLines(t *testing.T, s *suite) {
 	} {
 		require.Equal(t, want, s.grep(t, filesystem.GrepRequest{Pattern: pattern}), pattern)
 	}
-	require.Equal(t, []string{"/f:1:foo foo", "/f:4:FOO"}, s.grep(t, filesystem.GrepRequest{Pattern: "o|b{9}", CaseInsensitive: true}))
+	require.Equal(t, []string{"/f:1:foo foo", "/f:4:FOO"},
+		s.grep(t, filesystem.GrepRequest{Pattern: "o|b{9}", CaseInsensitive: true}))
 }
 
 func testGrepMultiline(t *testing.T, s *suite) {

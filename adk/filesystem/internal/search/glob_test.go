@@ -29,7 +29,8 @@ func TestGlob_Alternatives(t *testing.T) {
 }
 
 func TestGlob_Invalid(t *testing.T) {
-	for _, pattern := range []string{"[a", "{a", "a{b,{c}", "[]", `\`, strings.Repeat("{a,b}", 9), strings.Repeat("{", 2000) + strings.Repeat("}", 2000), strings.Repeat("a", maxPattern+1)} {
+	for _, pattern := range []string{"[a", "{a", "a{b,{c}", "[]", `\`, strings.Repeat("{a,b}", 9),
+		strings.Repeat("{", 2000) + strings.Repeat("}", 2000), strings.Repeat("a", maxPattern+1)} {
 		_, err := CompileGlob(pattern)
 		if strings.HasPrefix(pattern, "{{{") {
 			require.NoError(t, err, "odd but harmless")
@@ -73,7 +74,8 @@ func TestGlob_Base(t *testing.T) {
 // FuzzGlob holds that with the braces taken apart beforehand a pattern matches all that it matched before. It may match
 // more: doublestar itself overlooks that "*{a,}" matches nothing, too.
 func FuzzGlob(f *testing.F) {
-	for _, seed := range []string{"*.{go,mod}", "{a,{b,c}}", `\{`, "[{a]b}", "[a-z]{,x}", "**/x{/y,z}", "{**/,}a", "[^,{]"} {
+	for _, seed := range []string{"*.{go,mod}", "{a,{b,c}}", `\{`, "[{a]b}", "[a-z]{,x}", "**/x{/y,z}", "{**/,}a",
+		"[^,{]"} {
 		f.Add(seed, "a.go")
 		f.Add(seed, "x/y/z")
 	}

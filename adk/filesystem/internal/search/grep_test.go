@@ -85,7 +85,8 @@ func TestSearch_LongLines(t *testing.T) {
 	}
 	got, err = grep(t, Query{Pattern: "x", MaxLine: 100_000}, content)
 	require.NoError(t, err)
-	require.Equal(t, []string{"2:short x"}, got, "the end of a line that is too long does not count, nor does it hide the next")
+	require.Equal(t, []string{"2:short x"}, got,
+		"the end of a line that is too long does not count, nor does it hide the next")
 }
 
 func TestSearch_Binary(t *testing.T) {
@@ -120,10 +121,11 @@ func TestSearch_Bounds(t *testing.T) {
 	s, err := NewSearcher(Query{Pattern: "x", Before: 1 << 30, MaxBytes: 1000})
 	require.NoError(t, err)
 	kept := 0
-	require.NoError(t, s.Search(t.Context(), io.MultiReader(strings.NewReader(strings.Repeat("0123456789\n", 100_000)+"x")), func(_ int, text string) error {
-		kept += len(text)
-		return nil
-	}))
+	require.NoError(t, s.Search(t.Context(),
+		io.MultiReader(strings.NewReader(strings.Repeat("0123456789\n", 100_000)+"x")), func(_ int, text string) error {
+			kept += len(text)
+			return nil
+		}))
 	require.Equal(t, 1001, kept)
 }
 
@@ -168,7 +170,8 @@ func TestSearch_Errors(t *testing.T) {
 		s, err := NewSearcher(Query{Pattern: "x", SkipBinary: true, Multiline: multiline})
 		require.NoError(t, err)
 		ignore := func(int, string) error { return nil }
-		require.ErrorIs(t, s.Search(t.Context(), io.MultiReader(strings.NewReader("x\n"), iotest.ErrReader(broken)), ignore), broken)
+		require.ErrorIs(t, s.Search(t.Context(), io.MultiReader(strings.NewReader("x\n"), iotest.ErrReader(broken)), ignore),
+			broken)
 
 		full := errors.New("enough")
 		calls := 0

@@ -46,9 +46,12 @@ func TestNew_InvalidConfig(t *testing.T) {
 		{nil, "config is required"},
 		{&Config{}, "tools is required"},
 		{&Config{DynamicTools: []tool.BaseTool{nil}}, "failed to get dynamic tool info: the tool is nil"},
-		{&Config{DynamicTools: []tool.BaseTool{broken{func() (*schema.ToolInfo, error) { return nil, boom }}}}, "failed to get dynamic tool info: boom"},
-		{&Config{DynamicTools: []tool.BaseTool{broken{func() (*schema.ToolInfo, error) { return nil, nil }}}}, "failed to get dynamic tool info: its Info returned neither"},
-		{&Config{DynamicTools: []tool.BaseTool{broken{func() (*schema.ToolInfo, error) { panic(boom) }}}}, "failed to get dynamic tool info: panic error: boom"},
+		{&Config{DynamicTools: []tool.BaseTool{broken{func() (*schema.ToolInfo, error) { return nil, boom }}}},
+			"failed to get dynamic tool info: boom"},
+		{&Config{DynamicTools: []tool.BaseTool{broken{func() (*schema.ToolInfo, error) { return nil, nil }}}},
+			"failed to get dynamic tool info: its Info returned neither"},
+		{&Config{DynamicTools: []tool.BaseTool{broken{func() (*schema.ToolInfo, error) { panic(boom) }}}},
+			"failed to get dynamic tool info: panic error: boom"},
 		{&Config{DynamicTools: append(dynamic(), adktest.NewTool("A"))}, "duplicate dynamic tool name: A"},
 		{&Config{DynamicTools: []tool.BaseTool{adktest.NewTool("tool_search")}}, "duplicate dynamic tool name: tool_search"},
 	} {
@@ -159,10 +162,13 @@ func TestVisibility_OutsideARun(t *testing.T) {
 	}
 }
 
-func newAgent[M adk.MessageType](t *testing.T, model *adktest.Model[M], handlers ...adk.TypedChatModelAgentMiddleware[M]) *adk.TypedChatModelAgent[M] {
+func newAgent[M adk.MessageType](
+	t *testing.T, model *adktest.Model[M], handlers ...adk.TypedChatModelAgentMiddleware[M],
+) *adk.TypedChatModelAgent[M] {
 	t.Helper()
-	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "assistant", Model: model,
-		ToolsConfig: adktest.Tools(adktest.NewTool("static")), Handlers: handlers})
+	agent, err := adk.NewTypedChatModelAgent(t.Context(),
+		&adk.TypedChatModelAgentConfig[M]{Name: "assistant", Model: model,
+			ToolsConfig: adktest.Tools(adktest.NewTool("static")), Handlers: handlers})
 	require.NoError(t, err)
 	return agent
 }
@@ -175,8 +181,10 @@ func TestAgent_OffersOnlyWhatWasSelected(t *testing.T) {
 
 func testFlow[M adk.MessageType](t *testing.T) {
 	model := adktest.NewTypedModel[M](t,
-		adktest.Calls(adktest.Call("tool_search", `{"query":"select:A"}`)).Offered("static", "tool_search").Seeing(reminder, "user: Do A."),
-		adktest.Calls(adktest.Call("A", `{}`)).Offered("static", "tool_search", "A").SeeingLast(`tool tool_search#call_1: {"matches":["A"]}`),
+		adktest.Calls(adktest.Call("tool_search", `{"query":"select:A"}`)).Offered("static", "tool_search").Seeing(reminder,
+			"user: Do A."),
+		adktest.Calls(adktest.Call("A", `{}`)).Offered("static", "tool_search",
+			"A").SeeingLast(`tool tool_search#call_1: {"matches":["A"]}`),
 		adktest.Says("Done.").Offered("static", "tool_search", "A").SeeingLast(`tool A#call_2: a result`),
 	)
 	events := adktest.Ask(t.Context(), t, newAgent(t, model, newMiddleware[M](t, false)), "Do A.").ExpectText("Done.")
@@ -190,7 +198,8 @@ func TestAgent_ModelSearches(t *testing.T) {
 	model := adktest.NewTypedModel[*schema.AgenticMessage](t,
 		adktest.Calls(adktest.Call("tool_search", `{"query":"select:A"}`)).Offered("static"),
 		adktest.Says("Done.").Offered("static"))
-	adktest.Ask(t.Context(), t, newAgent(t, model, newMiddleware[*schema.AgenticMessage](t, true)), "Do A.").ExpectText("Done.")
+	adktest.Ask(t.Context(), t, newAgent(t, model, newMiddleware[*schema.AgenticMessage](t, true)),
+		"Do A.").ExpectText("Done.")
 	for _, call := range model.Calls() {
 		require.Equal(t, []string{"A", "B"}, named(call.Options.DeferredTools))
 		require.Equal(t, "tool_search", call.Options.ToolSearchTool.Name)
@@ -207,7 +216,9 @@ type rewriter struct {
 	turn    int
 }
 
-func (r *rewriter) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModelAgentState, _ *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
+func (r *rewriter) BeforeModelRewriteState(
+	ctx context.Context, s *adk.ChatModelAgentState, _ *adk.ModelContext,
+) (context.Context, *adk.ChatModelAgentState, error) {
 	r.turn++
 	r.rewrite(r.turn, s)
 	return ctx, s, nil
@@ -228,14 +239,16 @@ func TestAgent_SelectionSurvivesSummarization(t *testing.T) {
 			s.ToolInfos = append(s.ToolInfos[1:len(s.ToolInfos):len(s.ToolInfos)], &schema.ToolInfo{Name: "late"})
 		}
 	}}
-	adktest.Ask(t.Context(), t, newAgent[adk.Message](t, model, newMiddleware[adk.Message](t, false), r), "Do A.").ExpectText("Done.")
+	adktest.Ask(t.Context(), t, newAgent[adk.Message](t, model, newMiddleware[adk.Message](t, false), r),
+		"Do A.").ExpectText("Done.")
 }
 
 func TestAgent_CallsSelectInLaterRuns(t *testing.T) {
 	model := adktest.NewModel(t, adktest.Says("Done.").Offered("static", "tool_search", "A"))
 	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: newAgent(t, model, newMiddleware[adk.Message](t, false))})
 	adktest.Collect(t, runner.Run(t.Context(), []adk.Message{
-		schema.UserMessage("Do A."), schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "A", Arguments: "{}"}}}),
+		schema.UserMessage("Do A."), schema.AssistantMessage("",
+			[]schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "A", Arguments: "{}"}}}),
 		schema.ToolMessage("ok", "1", schema.WithToolName("A")), schema.UserMessage("Again."),
 	})).ExpectText("Done.")
 }
@@ -247,7 +260,8 @@ func TestAgent_ConcurrentRuns(t *testing.T) {
 		wg.Go(func() {
 			name := string(rune('A' + i%2))
 			model := adktest.NewModel(t,
-				adktest.Calls(adktest.Call("tool_search", fmt.Sprintf(`{"query":"select:%s"}`, name))).Offered("static", "tool_search"),
+				adktest.Calls(adktest.Call("tool_search", fmt.Sprintf(`{"query":"select:%s"}`, name))).Offered("static",
+					"tool_search"),
 				adktest.Says("Done.").Offered("static", "tool_search", name))
 			adktest.Ask(t.Context(), t, newAgent(t, model, m), "Do it.").ExpectText("Done.")
 		})
@@ -262,11 +276,15 @@ type probe struct {
 	allocs float64
 }
 
-func (p *probe) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (p *probe) BeforeAgent(ctx context.Context,
+	runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	return p.inner.BeforeAgent(ctx, runCtx)
 }
 
-func (p *probe) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModelAgentState, mc *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
+func (p *probe) BeforeModelRewriteState(
+	ctx context.Context, s *adk.ChatModelAgentState, mc *adk.ModelContext,
+) (context.Context, *adk.ChatModelAgentState, error) {
 	_, s, err := p.inner.BeforeModelRewriteState(ctx, s, mc)
 	p.allocs = testing.AllocsPerRun(100, func() { _, _, _ = p.inner.BeforeModelRewriteState(ctx, s, mc) })
 	return ctx, s, err

@@ -65,8 +65,9 @@ func TestSearch_SelectsByNameAndRanksByKeyword(t *testing.T) {
 func TestNameParts_SplitsWordsAndCamelCase(t *testing.T) {
 	for name, want := range map[string][]string{
 		"HTMLParser": {"HTML", "Parser"}, "getURL": {"get", "URL"}, "AB": {"AB"}, "a": {"a"}, "": nil, "__": nil,
-		"mcp__github__createIssue_fast": {"mcp", "github", "create", "Issue", "fast"}, "getHTTPResponseCode": {"get", "HTTP", "Response", "Code"},
-		"v2Api": {"v2Api"}, "ÄpfelÖl": {"Äpfel", "Öl"},
+		"mcp__github__createIssue_fast": {"mcp", "github", "create", "Issue", "fast"},
+		"getHTTPResponseCode":           {"get", "HTTP", "Response", "Code"},
+		"v2Api":                         {"v2Api"}, "ÄpfelÖl": {"Äpfel", "Öl"},
 	} {
 		require.Equal(t, want, nameParts(name), name)
 	}
@@ -93,7 +94,8 @@ func TestTool_ResultsAndErrorsOfBothModes(t *testing.T) {
 	_, err = byModel.InvokableRun(t.Context(), nil)
 	require.EqualError(t, err, "query is required")
 
-	for arguments, want := range map[string]string{`{`: "failed to unmarshal tool search arguments: ", `{}`: "query is required", `{"query":" "}`: "query is required"} {
+	for arguments, want := range map[string]string{`{`: "failed to unmarshal tool search arguments: ",
+		`{}`: "query is required", `{"query":" "}`: "query is required"} {
 		_, err = byName.InvokableRun(t.Context(), arguments)
 		require.ErrorContains(t, err, want)
 		_, err = byModel.InvokableRun(t.Context(), &schema.ToolArgument{Text: arguments})
@@ -110,9 +112,11 @@ func TestTool_ResultsAndErrorsOfBothModes(t *testing.T) {
 // Rule batteries/TS-12.
 func TestInfo_Description(t *testing.T) {
 	for language, wants := range map[adk.Language][]string{
-		adk.LanguageEnglish: {"<available-deferred-tools>", "before you call it", "Two ways", "Both ways load", "do not select it again", `"select:read_file,edit_file"`,
+		adk.LanguageEnglish: {"<available-deferred-tools>", "before you call it", "Two ways", "Both ways load",
+			"do not select it again", `"select:read_file,edit_file"`,
 			`"select:slack_send_message"`, "+slack send", "at most 5", "max_results", "Good:", "Bad:"},
-		adk.LanguageChinese: {"<available-deferred-tools>", "之前，必须先", "两种", "都会加载", "不要再用 select", `"select:read_file,edit_file"`,
+		adk.LanguageChinese: {"<available-deferred-tools>", "之前，必须先", "两种", "都会加载", "不要再用 select",
+			`"select:read_file,edit_file"`,
 			`"select:slack_send_message"`, "+slack send", "最多 5", "max_results", "正确示例", "错误示例"},
 	} {
 		require.NoError(t, adk.SetLanguage(language))

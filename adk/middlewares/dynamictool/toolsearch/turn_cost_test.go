@@ -13,7 +13,8 @@ import (
 func TestTurnCost_NothingToDo(t *testing.T) {
 	for name, byModel := range map[string]bool{"client": false, "model": true} {
 		t.Run(name, func(t *testing.T) {
-			m, err := New(t.Context(), &Config{DynamicTools: []tool.BaseTool{adktest.NewTool("hidden")}, UseModelToolSearch: byModel})
+			m, err := New(t.Context(), &Config{DynamicTools: []tool.BaseTool{adktest.NewTool("hidden")},
+				UseModelToolSearch: byModel})
 			require.NoError(t, err)
 			turncost.Check(t, m)
 		})

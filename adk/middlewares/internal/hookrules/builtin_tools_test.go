@@ -21,7 +21,8 @@ import (
 func TestBuiltInTools_TypesAndClosedSchemas(t *testing.T) {
 	ctx := t.Context()
 	backend := filesystem.NewInMemoryBackend()
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "worker", Description: "works", Model: adktest.NewModel(t)})
+	agent, err := adk.NewChatModelAgent(ctx,
+		&adk.ChatModelAgentConfig{Name: "worker", Description: "works", Model: adktest.NewModel(t)})
 	require.NoError(t, err)
 	tools := []tool.BaseTool{adk.ExitTool{}, adk.NewAgentTool(ctx, agent)}
 	files, err := mwfilesystem.New(ctx, &mwfilesystem.MiddlewareConfig{Backend: backend, Shell: noShell{}})
@@ -38,8 +39,9 @@ func TestBuiltInTools_TypesAndClosedSchemas(t *testing.T) {
 		tools = append(tools, run.Tools...)
 	}
 	want := map[string]string{
-		"exit": "", "worker": "agentTool", "ls": "Ls", "read_file": "ReadFile", "write_file": "WriteFile", "edit_file": "EditFile",
-		"glob": "Glob", "grep": "Grep", "execute": "Execute", "skill": "skillTool", "TaskCreate": "taskCreateTool",
+		"exit": "", "worker": "agentTool", "ls": "Ls", "read_file": "ReadFile", "write_file": "WriteFile",
+		"edit_file": "EditFile",
+		"glob":      "Glob", "grep": "Grep", "execute": "Execute", "skill": "skillTool", "TaskCreate": "taskCreateTool",
 		"TaskGet": "taskGetTool", "TaskUpdate": "taskUpdateTool", "TaskList": "taskListTool", "tool_search": "toolSearchTool",
 	}
 	for _, built := range tools {

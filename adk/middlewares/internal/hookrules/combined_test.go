@@ -119,11 +119,14 @@ func everything[M adk.MessageType](t *testing.T, w *world, watchModel func(model
 			return name + " did " + in, nil
 		})))
 	}
-	painter, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{Name: "painter", Description: "paints",
-		Model:       watchModel(adktest.NewRecallingModel[M](t, adktest.Calls(adktest.Call("brush", `"red"`)), adktest.Says("painted"))),
-		ToolsConfig: adktest.Tools(own("brush"))})
+	painter, err := adk.NewTypedChatModelAgent(ctx,
+		&adk.TypedChatModelAgentConfig[M]{Name: "painter", Description: "paints",
+			Model: watchModel(adktest.NewRecallingModel[M](t, adktest.Calls(adktest.Call("brush", `"red"`)),
+				adktest.Says("painted"))),
+			ToolsConfig: adktest.Tools(own("brush"))})
 	require.NoError(t, err)
-	skills, err := skill.NewBackendFromFilesystem(ctx, &skill.BackendFromFilesystemConfig{Backend: w.files, BaseDir: "/skills"})
+	skills, err := skill.NewBackendFromFilesystem(ctx,
+		&skill.BackendFromFilesystemConfig{Backend: w.files, BaseDir: "/skills"})
 	require.NoError(t, err)
 	output, err := structured.New(&structured.Config[int]{})
 	require.NoError(t, err)
@@ -133,10 +136,13 @@ func everything[M adk.MessageType](t *testing.T, w *world, watchModel func(model
 		handlers = append(handlers, m)
 	}
 	add(budget.NewTyped[M](ctx, &budget.Config{Limits: budget.Limits{ModelCalls: 40, ToolCalls: 40}}))
-	add(summarization.NewTyped(ctx, &summarization.TypedConfig[M]{Model: answering[M](summarizing[M]), Trigger: &summarization.TriggerCondition{ContextMessages: 9}}))
+	add(summarization.NewTyped(ctx,
+		&summarization.TypedConfig[M]{Model: answering[M](summarizing[M]),
+			Trigger: &summarization.TriggerCondition{ContextMessages: 9}}))
 	add(agentsmd.NewTyped[M](ctx, &agentsmd.Config{Backend: w.files, AgentsMDFiles: []string{"/AGENTS.md"}}))
 	add(approval.NewTyped[M](ctx, &approval.Config{Tools: []string{"rm"}}))
-	add(reduction.NewTyped(ctx, &reduction.TypedConfig[M]{Backend: w.files, MaxLengthForTrunc: 400, MaxTokensForClear: 300, RootDir: "/spill"}))
+	add(reduction.NewTyped(ctx, &reduction.TypedConfig[M]{Backend: w.files, MaxLengthForTrunc: 400, MaxTokensForClear: 300,
+		RootDir: "/spill"}))
 	add(mwfilesystem.NewTyped[M](ctx, &mwfilesystem.MiddlewareConfig{Backend: w.files}))
 	add(skill.NewTyped(ctx, &skill.TypedConfig[M]{Backend: skills, AgentHub: hub[M]{painter}}))
 	add(plantask.NewTyped[M](ctx, &plantask.Config{Backend: w.files, BaseDir: "/tasks"}))
@@ -204,7 +210,8 @@ func testManyRuns[M adk.MessageType](t *testing.T) {
 	agent := everything(t, newWorld(t), unwatched[model.BaseModel[M]], unwatched[tool.InvokableTool])
 	runners := map[bool]*adk.TypedRunner[M]{}
 	for _, streaming := range []bool{false, true} {
-		runners[streaming] = adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: streaming, CheckPointStore: adktest.NewStore()})
+		runners[streaming] = adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: streaming,
+			CheckPointStore: adktest.NewStore()})
 	}
 	var running sync.WaitGroup
 	for i := range 100 {

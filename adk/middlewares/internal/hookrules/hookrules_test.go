@@ -36,7 +36,8 @@ func every[M adk.MessageType](t *testing.T) map[string]adk.TypedChatModelAgentMi
 	t.Helper()
 	ctx, files := t.Context(), filesystem.NewInMemoryBackend()
 	require.NoError(t, files.Write(ctx, &filesystem.WriteRequest{FilePath: "/a.md", Content: "text"}))
-	skills, err := skill.NewBackendFromFilesystem(ctx, &skill.BackendFromFilesystemConfig{Backend: files, BaseDir: "/skills"})
+	skills, err := skill.NewBackendFromFilesystem(ctx,
+		&skill.BackendFromFilesystemConfig{Backend: files, BaseDir: "/skills"})
 	require.NoError(t, err)
 	all := map[string]adk.TypedChatModelAgentMiddleware[M]{}
 	add := func(name string) func(adk.TypedChatModelAgentMiddleware[M], error) {
@@ -55,7 +56,8 @@ func every[M adk.MessageType](t *testing.T) map[string]adk.TypedChatModelAgentMi
 	add("skill")(skill.NewTyped(ctx, &skill.TypedConfig[M]{Backend: skills}))
 	add("summarization")(summarization.NewTyped(ctx, &summarization.TypedConfig[M]{Model: adktest.NewTypedModel[M](t)}))
 	add("toolerrors")(toolerrors.NewTyped[M](ctx, nil))
-	add("toolsearch")(toolsearch.NewTyped[M](ctx, &toolsearch.Config{DynamicTools: []tool.BaseTool{adktest.NewTool("hidden")}}))
+	add("toolsearch")(toolsearch.NewTyped[M](ctx,
+		&toolsearch.Config{DynamicTools: []tool.BaseTool{adktest.NewTool("hidden")}}))
 	add("tooltimeout")(tooltimeout.NewTyped[M](ctx, &tooltimeout.Config{Timeout: time.Hour}))
 	add("validhistory")(validhistory.NewTyped[M](ctx, nil))
 	return all
@@ -131,16 +133,20 @@ func (asking) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (str
 func testResume[M adk.MessageType](t *testing.T) {
 	for name, m := range every[M](t) {
 		t.Run(name, func(t *testing.T) {
-			scripted := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("ask", "{}")), adktest.Says("done").SeeingLast("tool ask#call_1: yes"))
-			agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "a", Model: model.BaseModel[M](scripted),
-				ToolsConfig: adktest.Tools(asking{adktest.NewTool("ask")}), Handlers: []adk.TypedChatModelAgentMiddleware[M]{m}})
+			scripted := adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("ask", "{}")),
+				adktest.Says("done").SeeingLast("tool ask#call_1: yes"))
+			agent, err := adk.NewTypedChatModelAgent(t.Context(),
+				&adk.TypedChatModelAgentConfig[M]{Name: "a", Model: model.BaseModel[M](scripted),
+					ToolsConfig: adktest.Tools(asking{adktest.NewTool("ask")}), Handlers: []adk.TypedChatModelAgentMiddleware[M]{m}})
 			require.NoError(t, err)
 			runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: adktest.NewStore()})
-			events := adktest.Collect(t, runner.Run(t.Context(), []M{messagetest.User[M]("hi")}, adk.WithCheckPointID("1"))).All()
+			events := adktest.Collect(t, runner.Run(t.Context(), []M{messagetest.User[M]("hi")},
+				adk.WithCheckPointID("1"))).All()
 			points := events[len(events)-1].Action.Interrupted.InterruptContexts
 			require.Len(t, points, 1, "that of the tool alone")
 			require.Equal(t, "may I?", points[0].Info)
-			resumed, err := runner.ResumeWithParams(t.Context(), "1", &adk.ResumeParams{Targets: map[string]any{points[0].ID: "yes"}})
+			resumed, err := runner.ResumeWithParams(t.Context(), "1",
+				&adk.ResumeParams{Targets: map[string]any{points[0].ID: "yes"}})
 			require.NoError(t, err)
 			adktest.Collect(t, resumed).ExpectText("done")
 			calls := scripted.Calls()

@@ -13,7 +13,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestBothKindsAlike(t *testing.T) {
-	alike(t, schema.AssistantMessage("hi", []schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "t", Arguments: "{}"}}}))
+	alike(t, schema.AssistantMessage("hi",
+		[]schema.ToolCall{{ID: "1", Function: schema.FunctionCall{Name: "t", Arguments: "{}"}}}))
 	alike(t, &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{
 		nil, {Type: schema.ContentBlockTypeFunctionToolCall},
 		schema.NewContentBlock(&schema.AssistantGenText{Text: "hi"}),

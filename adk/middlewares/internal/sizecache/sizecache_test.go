@@ -47,7 +47,8 @@ func TestCache_Concurrent(t *testing.T) {
 }
 
 func TestTools_Tokens(t *testing.T) {
-	info := &schema.ToolInfo{Name: "t", Desc: "does", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"a": {Type: schema.String}})}
+	info := &schema.ToolInfo{Name: "t", Desc: "does",
+		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"a": {Type: schema.String}})}
 	doc, err := json.Marshal(info)
 	require.NoError(t, err)
 	info.Extra = map[string]any{"large": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}

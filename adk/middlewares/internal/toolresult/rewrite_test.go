@@ -39,6 +39,8 @@ func TestRewrite(t *testing.T) {
 	})(t.Context(), in)
 	require.NoError(t, err)
 	require.Equal(t, "t:x", out.Result)
-	_, err = m.Streamable(func(context.Context, *compose.ToolInput) (*compose.StreamToolOutput, error) { return nil, nil })(t.Context(), in)
+	_, err = m.Streamable(func(context.Context, *compose.ToolInput) (*compose.StreamToolOutput, error) {
+		return nil, nil
+	})(t.Context(), in)
 	require.EqualError(t, err, "stream is nil")
 }

@@ -60,7 +60,9 @@ func TestInStream_ErrorsAreReturnedAndTheStreamIsClosed(t *testing.T) {
 
 func TestOr_ClosesTheStreamForTheChecker(t *testing.T) {
 	sr, sw := schema.Pipe[*schema.Message](1)
-	got, err := Or(func(context.Context, *schema.StreamReader[*schema.Message]) (bool, error) { return true, nil })(context.Background(), sr)
+	got, err := Or(func(context.Context, *schema.StreamReader[*schema.Message]) (bool, error) {
+		return true, nil
+	})(context.Background(), sr)
 	require.NoError(t, err)
 	require.True(t, got)
 	require.True(t, sw.Send(text("b"), nil))

@@ -47,7 +47,8 @@ func handsTo(names ...string) *fixed {
 	m := says("One ", "moment.")
 	for i, name := range names {
 		m.chunks = append(m.chunks, schema.AssistantMessage("", []schema.ToolCall{{
-			Index: &i, ID: fmt.Sprint(i), Function: schema.FunctionCall{Name: name, Arguments: fmt.Sprintf(`{"reason":"%d"}`, i)}}}))
+			Index: &i, ID: fmt.Sprint(i), Function: schema.FunctionCall{Name: name,
+				Arguments: fmt.Sprintf(`{"reason":"%d"}`, i)}}}))
 	}
 	return m
 }
@@ -64,7 +65,9 @@ func (m *fixed) Generate(_ context.Context, input []*schema.Message, opts ...mod
 	return schema.ConcatMessages(m.chunks)
 }
 
-func (m *fixed) Stream(_ context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (m *fixed) Stream(_ context.Context, input []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m.saw(input, opts)
 	return schema.StreamReaderFromArray(m.chunks), nil
 }
@@ -134,7 +137,8 @@ func joined(t *testing.T, chunks []*schema.Message) string {
 // Rule components/B13.5.9.
 func TestHost_RefusesABadConfiguration(t *testing.T) {
 	good := func() *MultiAgentConfig {
-		return &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a")}, Specialists: []*Specialist{specialist("a", says("x"))}}
+		return &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a")},
+			Specialists: []*Specialist{specialist("a", says("x"))}}
 	}
 	cases := []struct {
 		spoil func(c *MultiAgentConfig)
@@ -142,7 +146,8 @@ func TestHost_RefusesABadConfiguration(t *testing.T) {
 	}{
 		{func(c *MultiAgentConfig) { c.Host = Host{} }, "host multi agent host ChatModel is nil"},
 		{func(c *MultiAgentConfig) { c.Specialists = nil }, "host multi agent specialists are empty"},
-		{func(c *MultiAgentConfig) { c.Specialists[0].ChatModel = nil }, "specialist a has no chat model or Invokable or Streamable"},
+		{func(c *MultiAgentConfig) { c.Specialists[0].ChatModel = nil },
+			"specialist a has no chat model or Invokable or Streamable"},
 		{func(c *MultiAgentConfig) { c.Specialists[0].Name = "" }, "agent meta name is empty"},
 		{func(c *MultiAgentConfig) { c.Specialists[0].IntendedUse = "" }, "agent meta intended use is empty"},
 		{func(c *MultiAgentConfig) { c.Specialists = append(c.Specialists, nil) }, "index 1 is nil"},
@@ -167,7 +172,8 @@ func TestHost_RefusesABadConfiguration(t *testing.T) {
 func TestHost_SpecialistsAreTools(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
 		h := says("hello")
-		team := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h}, Specialists: []*Specialist{specialist("a", says()), specialist("b", says())}})
+		team := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h},
+			Specialists: []*Specialist{specialist("a", says()), specialist("b", says())}})
 		require.Len(t, h.bound, 2)
 		require.Equal(t, "b", h.bound[1].Name)
 		require.Equal(t, "does b", h.bound[1].Desc)
@@ -185,7 +191,8 @@ func TestHost_SpecialistsAreTools(t *testing.T) {
 // Rule components/A3.
 func TestHost_MayAnswerItself(t *testing.T) {
 	h := says("hel", "lo")
-	team := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h, SystemPrompt: "lead"}, Specialists: []*Specialist{specialist("a", says("never"))}})
+	team := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h, SystemPrompt: "lead"},
+		Specialists: []*Specialist{specialist("a", says("never"))}})
 	m, err := team.Generate(background, user("hi"))
 	require.NoError(t, err)
 	require.Equal(t, "hello", m.Content)
@@ -202,17 +209,22 @@ func TestHost_OneSpecialistAnswers(t *testing.T) {
 	answer := says("an", "swer")
 	specialists := map[string]*Specialist{
 		"model": {ChatModel: answer, SystemPrompt: "be brief"},
-		"invokable": {ChatModel: says("no"), SystemPrompt: "ignored", Invokable: func(ctx context.Context, in []*schema.Message, _ ...agent.AgentOption) (*schema.Message, error) {
-			return answer.Generate(ctx, in)
-		}},
-		"streamable": {Streamable: func(ctx context.Context, in []*schema.Message, _ ...agent.AgentOption) (*schema.StreamReader[*schema.Message], error) {
+		"invokable": {ChatModel: says("no"), SystemPrompt: "ignored",
+			Invokable: func(ctx context.Context, in []*schema.Message, _ ...agent.AgentOption) (*schema.Message, error) {
+				return answer.Generate(ctx, in)
+			}},
+		"streamable": {Streamable: func(
+			ctx context.Context, in []*schema.Message, _ ...agent.AgentOption,
+		) (*schema.StreamReader[*schema.Message], error) {
 			return answer.Stream(ctx, in)
 		}},
 		"both": {
 			Invokable: func(ctx context.Context, in []*schema.Message, _ ...agent.AgentOption) (*schema.Message, error) {
 				return answer.Generate(ctx, in)
 			},
-			Streamable: func(ctx context.Context, in []*schema.Message, _ ...agent.AgentOption) (*schema.StreamReader[*schema.Message], error) {
+			Streamable: func(ctx context.Context, in []*schema.Message,
+				_ ...agent.AgentOption,
+			) (*schema.StreamReader[*schema.Message], error) {
 				return answer.Stream(ctx, in)
 			},
 		},
@@ -223,7 +235,8 @@ func TestHost_OneSpecialistAnswers(t *testing.T) {
 				answer.seen = nil
 				s.AgentMeta = AgentMeta{Name: "a", IntendedUse: "answers"}
 				h := handsTo("a", "a") // one specialist, though called twice
-				chunks, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h}, Specialists: []*Specialist{s, specialist("b", says("no"))}}))
+				chunks, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h},
+					Specialists: []*Specialist{s, specialist("b", says("no"))}}))
 				require.NoError(t, err)
 				require.Equal(t, "answer", joined(t, chunks))
 				if len(chunks) > 1 {
@@ -243,7 +256,8 @@ func TestHost_OneSpecialistAnswers(t *testing.T) {
 // Rule components/A4.
 func TestHost_FailsForAnUnknownSpecialist(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
-		_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a", "nobody")}, Specialists: []*Specialist{specialist("a", says("x"))}}))
+		_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a", "nobody")},
+			Specialists: []*Specialist{specialist("a", says("x"))}}))
 		require.ErrorContains(t, err, "branch invocation returns unintended end node: nobody")
 	})
 }
@@ -282,13 +296,15 @@ func TestHost_JoinsTheAnswersOfSeveralSpecialists(t *testing.T) {
 func TestHost_SpecialistsRunSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(name string) *Specialist {
-			return &Specialist{AgentMeta: AgentMeta{Name: name, IntendedUse: "waits"}, Invokable: func(context.Context, []*schema.Message, ...agent.AgentOption) (*schema.Message, error) {
-				time.Sleep(time.Second)
-				return schema.AssistantMessage(name, nil), nil
-			}}
+			return &Specialist{AgentMeta: AgentMeta{Name: name, IntendedUse: "waits"},
+				Invokable: func(context.Context, []*schema.Message, ...agent.AgentOption) (*schema.Message, error) {
+					time.Sleep(time.Second)
+					return schema.AssistantMessage(name, nil), nil
+				}}
 		}
 		begin := time.Now()
-		_, err := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a", "b")}, Specialists: []*Specialist{slow("a"), slow("b")}}).Generate(background, user("hi"))
+		_, err := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a", "b")},
+			Specialists: []*Specialist{slow("a"), slow("b")}}).Generate(background, user("hi"))
 		require.NoError(t, err)
 		require.Equal(t, time.Second, time.Since(begin))
 	})
@@ -307,18 +323,21 @@ func TestHost_SpecialistErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBothForms(t, func(t *testing.T, run runner) {
 				bad := &Specialist{AgentMeta: AgentMeta{Name: "bad", IntendedUse: "fails"}, Invokable: f}
-				_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("bad", "a")}, Specialists: []*Specialist{bad, specialist("a", says("x"))}}))
+				_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("bad", "a")},
+					Specialists: []*Specialist{bad, specialist("a", says("x"))}}))
 				require.ErrorIs(t, err, errBoom)
 				require.ErrorContains(t, err, "[bad]")
 			})
 		})
 	}
 	inBothForms(t, func(t *testing.T, run runner) {
-		none := &Specialist{AgentMeta: AgentMeta{Name: "none", IntendedUse: "says nothing"}, Invokable: func(context.Context, []*schema.Message, ...agent.AgentOption) (*schema.Message, error) {
-			return nil, nil
-		}}
+		none := &Specialist{AgentMeta: AgentMeta{Name: "none", IntendedUse: "says nothing"},
+			Invokable: func(context.Context, []*schema.Message, ...agent.AgentOption) (*schema.Message, error) {
+				return nil, nil
+			}}
 		for _, calls := range [][]string{{"none"}, {"none", "a"}} {
-			_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo(calls...)}, Specialists: []*Specialist{none, specialist("a", says("x"))}}))
+			_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo(calls...)},
+				Specialists: []*Specialist{none, specialist("a", says("x"))}}))
 			require.ErrorContains(t, err, "none")
 		}
 	})
@@ -326,15 +345,19 @@ func TestHost_SpecialistErrors(t *testing.T) {
 
 func TestHost_CheckerThatIsWrong(t *testing.T) {
 	inBothForms(t, func(t *testing.T, run runner) {
-		_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: says("hello")}, Specialists: []*Specialist{specialist("a", says("x"))},
-			StreamToolCallChecker: func(context.Context, *schema.StreamReader[*schema.Message]) (bool, error) { return true, nil }}))
+		_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: says("hello")},
+			Specialists: []*Specialist{specialist("a", says("x"))},
+			StreamToolCallChecker: func(context.Context, *schema.StreamReader[*schema.Message]) (bool, error) {
+				return true, nil
+			}}))
 		require.ErrorContains(t, err, "StreamToolCallChecker")
 	})
 }
 
 // Rule components/A7.
 func TestHost_RunsWithoutInput(t *testing.T) {
-	team := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a")}, Specialists: []*Specialist{specialist("a", says("x"))}})
+	team := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a")},
+		Specialists: []*Specialist{specialist("a", says("x"))}})
 	m, err := team.Generate(background, nil)
 	require.NoError(t, err)
 	require.Equal(t, "x", m.Content)
@@ -343,11 +366,14 @@ func TestHost_RunsWithoutInput(t *testing.T) {
 func TestHost_NamesAndExport(t *testing.T) {
 	for _, c := range []MultiAgentConfig{{}, {Name: "team", HostNodeName: "boss"}} {
 		c.Host = Host{ToolCallingModel: handsTo("a")}
-		c.Specialists = []*Specialist{{AgentMeta: AgentMeta{Name: "a", IntendedUse: "x"}, Invokable: func(context.Context, []*schema.Message, ...agent.AgentOption) (*schema.Message, error) {
-			return schema.AssistantMessage("x", nil), nil
-		}}}
+		c.Specialists = []*Specialist{{AgentMeta: AgentMeta{Name: "a", IntendedUse: "x"},
+			Invokable: func(context.Context, []*schema.Message, ...agent.AgentOption) (*schema.Message, error) {
+				return schema.AssistantMessage("x", nil), nil
+			}}}
 		var infos []string
-		handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		handler := callbacks.NewHandlerBuilder().OnStartFn(func(
+			ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput,
+		) context.Context {
 			infos = append(infos, info.Name+"/"+info.Type)
 			return ctx
 		}).Build()
@@ -371,14 +397,16 @@ func TestHost_ResumesAfterAnInterrupt(t *testing.T) {
 		for _, calls := range [][]string{{"ask"}, {"ask", "a"}} {
 			t.Run(strings.Join(calls, ","), func(t *testing.T) {
 				var seen [][]string
-				ask := &Specialist{AgentMeta: AgentMeta{Name: "ask", IntendedUse: "asks"}, Invokable: func(ctx context.Context, in []*schema.Message, _ ...agent.AgentOption) (*schema.Message, error) {
-					seen = append(seen, append(lines(in), GetHandOffs(ctx)[0].Argument))
-					if resumed, _, answer := compose.GetResumeContext[string](ctx); resumed {
-						return schema.AssistantMessage(answer, nil), nil
-					}
-					return nil, compose.Interrupt(ctx, "?")
-				}}
-				conf := &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo(calls...)}, Specialists: []*Specialist{specialist("a", says("from a")), ask}}
+				ask := &Specialist{AgentMeta: AgentMeta{Name: "ask", IntendedUse: "asks"},
+					Invokable: func(ctx context.Context, in []*schema.Message, _ ...agent.AgentOption) (*schema.Message, error) {
+						seen = append(seen, append(lines(in), GetHandOffs(ctx)[0].Argument))
+						if resumed, _, answer := compose.GetResumeContext[string](ctx); resumed {
+							return schema.AssistantMessage(answer, nil), nil
+						}
+						return nil, compose.Interrupt(ctx, "?")
+					}}
+				conf := &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo(calls...)},
+					Specialists: []*Specialist{specialist("a", says("from a")), ask}}
 				sum := says("summary")
 				if summarize {
 					conf.Summarizer = &Summarizer{ChatModel: sum, SystemPrompt: "s"}
@@ -390,7 +418,8 @@ func TestHost_ResumesAfterAnInterrupt(t *testing.T) {
 				_, err = r.Invoke(background, user("hi"), compose.WithCheckPointID("1"))
 				info, ok := compose.ExtractInterruptInfo(err)
 				require.True(t, ok, "%v", err)
-				out, err := r.Invoke(compose.ResumeWithData(background, info.InterruptContexts[0].ID, "yes"), nil, compose.WithCheckPointID("1"))
+				out, err := r.Invoke(compose.ResumeWithData(background, info.InterruptContexts[0].ID, "yes"), nil,
+					compose.WithCheckPointID("1"))
 				require.NoError(t, err)
 				asked := []string{"user: hi", `{"reason":"0"}`}
 				require.Equal(t, [][]string{asked, asked}, seen)
@@ -411,7 +440,9 @@ func TestHost_ResumesAfterAnInterrupt(t *testing.T) {
 // interrupting is a model that asks for an interrupt before its first answer.
 type interrupting struct{ *fixed }
 
-func (m interrupting) Generate(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+func (m interrupting) Generate(
+	ctx context.Context, input []*schema.Message, opts ...model.Option,
+) (*schema.Message, error) {
 	answer, err := m.fixed.Generate(ctx, input, opts...)
 	if resumed, _, _ := compose.GetResumeContext[any](ctx); !resumed {
 		return nil, compose.Interrupt(ctx, "?")

@@ -141,7 +141,8 @@ func (s *Specialist) validate() error {
 		return err
 	}
 	if slices.Contains(reservedKeys, s.Name) {
-		return fmt.Errorf("the name of specialist %s is reserved, choose another one: node '%s' already present", s.Name, s.Name)
+		return fmt.Errorf("the name of specialist %s is reserved, choose another one: node '%s' already present", s.Name,
+			s.Name)
 	}
 	return nil
 }

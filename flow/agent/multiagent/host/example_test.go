@@ -18,7 +18,9 @@ func (dispatcher) Generate(context.Context, []*schema.Message, ...model.Option) 
 		ID: "1", Function: schema.FunctionCall{Name: "poet", Arguments: `{"reason":"the user wants a rhyme"}`}}}), nil
 }
 
-func (d dispatcher) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (d dispatcher) Stream(ctx context.Context, input []*schema.Message,
+	opts ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
 	m, err := d.Generate(ctx, input, opts...)
 	return schema.StreamReaderFromArray([]*schema.Message{m}), err
 }

@@ -62,13 +62,14 @@ func (c *MultiAgentConfig) addHost(g *graph) error {
 		return err
 	}
 	hasToolCalls := toolcalls.Or(c.StreamToolCallChecker)
-	return g.AddBranch(hostKey, compose.NewStreamGraphBranch(func(ctx context.Context, answer *schema.StreamReader[*schema.Message]) (string, error) {
-		handOff, err := hasToolCalls(ctx, answer)
-		if err != nil || !handOff {
-			return compose.END, err
-		}
-		return handOffKey, nil
-	}, map[string]bool{handOffKey: true, compose.END: true}))
+	return g.AddBranch(hostKey,
+		compose.NewStreamGraphBranch(func(ctx context.Context, answer *schema.StreamReader[*schema.Message]) (string, error) {
+			handOff, err := hasToolCalls(ctx, answer)
+			if err != nil || !handOff {
+				return compose.END, err
+			}
+			return handOffKey, nil
+		}, map[string]bool{handOffKey: true, compose.END: true}))
 }
 
 func (c *MultiAgentConfig) addHandOff(g *graph) error {
@@ -79,14 +80,15 @@ func (c *MultiAgentConfig) addHandOff(g *graph) error {
 	for _, s := range c.Specialists {
 		specialists[s.Name] = true
 	}
-	return g.AddBranch(handOffKey, compose.NewGraphMultiBranch(func(ctx context.Context, _ []*schema.Message) (map[string]bool, error) {
-		names, err := read(ctx, (*state).chosen)
-		chosen := make(map[string]bool, len(names))
-		for _, name := range names {
-			chosen[name] = true
-		}
-		return chosen, err
-	}, specialists))
+	return g.AddBranch(handOffKey,
+		compose.NewGraphMultiBranch(func(ctx context.Context, _ []*schema.Message) (map[string]bool, error) {
+			names, err := read(ctx, (*state).chosen)
+			chosen := make(map[string]bool, len(names))
+			for _, name := range names {
+				chosen[name] = true
+			}
+			return chosen, err
+		}, specialists))
 }
 
 // noteHandOffs stores the calls of the host. What the specialists get is in the state, too.

@@ -101,7 +101,9 @@ func ConvertCallbackHandlers(handlers ...MultiAgentCallback) callbacks.Handler {
 			}
 			return ctx
 		}).
-		OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput]) context.Context {
+		OnEndWithStreamOutputFn(func(ctx context.Context, info *callbacks.RunInfo,
+			output *schema.StreamReader[callbacks.CallbackOutput],
+		) context.Context {
 			if !isModel(info) {
 				output.Close()
 				return ctx

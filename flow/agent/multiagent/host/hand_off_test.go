@@ -37,7 +37,8 @@ func (l *listener) OnHandOff(ctx context.Context, info *HandOffInfo) context.Con
 var bothHandOffs = []string{`b{"reason":"0"}`, `a{"reason":"1"}`}
 
 func abTeam(t *testing.T, h model.ToolCallingChatModel) *MultiAgent {
-	return newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h}, Specialists: []*Specialist{specialist("a", handsTo("x")), specialist("b", says("from b"))}})
+	return newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: h},
+		Specialists: []*Specialist{specialist("a", handsTo("x")), specialist("b", says("from b"))}})
 }
 
 // Rule components/A6.
@@ -116,13 +117,16 @@ func TestHost_SurvivesHandOffCallbacksThatPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var reported []error
-		observer := callbacks.NewHandlerBuilder().OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
+		observer := callbacks.NewHandlerBuilder().OnErrorFn(func(
+			ctx context.Context, info *callbacks.RunInfo, err error,
+		) context.Context {
 			mu.Lock()
 			defer mu.Unlock()
 			reported = append(reported, err)
 			panic("this one, too")
 		}).Build()
-		chunks, err := runners["Stream"](abTeam(t, handsTo("b")), WithAgentCallbacks(panicking), agent.WithComposeOptions(compose.WithCallbacks(observer)))
+		chunks, err := runners["Stream"](abTeam(t, handsTo("b")), WithAgentCallbacks(panicking),
+			agent.WithComposeOptions(compose.WithCallbacks(observer)))
 		require.NoError(t, err)
 		require.Equal(t, "from b", joined(t, chunks))
 		synctest.Wait()
@@ -192,16 +196,18 @@ func TestHost_SpecialistsReadTheirHandOffs(t *testing.T) {
 		var mu sync.Mutex
 		got := map[string][]string{}
 		note := func(name string) *Specialist {
-			return &Specialist{AgentMeta: AgentMeta{Name: name, IntendedUse: "notes"}, Invokable: func(ctx context.Context, _ []*schema.Message, _ ...agent.AgentOption) (*schema.Message, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				for _, h := range GetHandOffs(ctx) {
-					got[name] = append(got[name], h.ToAgentName+h.Argument)
-				}
-				return schema.AssistantMessage("x", nil), nil
-			}}
+			return &Specialist{AgentMeta: AgentMeta{Name: name, IntendedUse: "notes"},
+				Invokable: func(ctx context.Context, _ []*schema.Message, _ ...agent.AgentOption) (*schema.Message, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					for _, h := range GetHandOffs(ctx) {
+						got[name] = append(got[name], h.ToAgentName+h.Argument)
+					}
+					return schema.AssistantMessage("x", nil), nil
+				}}
 		}
-		_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a", "b", "a")}, Specialists: []*Specialist{note("a"), note("b")}}))
+		_, err := run(newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("a", "b", "a")},
+			Specialists: []*Specialist{note("a"), note("b")}}))
 		require.NoError(t, err)
 		require.Equal(t, map[string][]string{"a": {`a{"reason":"0"}`, `a{"reason":"2"}`}, "b": {`b{"reason":"1"}`}}, got)
 	})
@@ -210,11 +216,13 @@ func TestHost_SpecialistsReadTheirHandOffs(t *testing.T) {
 // Also a team inside a team finds its own, whatever names they have.
 func TestHost_GetHandOffsOfNestedTeams(t *testing.T) {
 	var got []*HandOffInfo
-	leaf := &Specialist{AgentMeta: AgentMeta{Name: "leaf", IntendedUse: "notes"}, Invokable: func(ctx context.Context, _ []*schema.Message, _ ...agent.AgentOption) (*schema.Message, error) {
-		got = GetHandOffs(ctx)
-		return schema.AssistantMessage("x", nil), nil
-	}}
-	inner := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("team", "leaf")}, Specialists: []*Specialist{leaf, specialist("team", says("y"))}})
+	leaf := &Specialist{AgentMeta: AgentMeta{Name: "leaf", IntendedUse: "notes"},
+		Invokable: func(ctx context.Context, _ []*schema.Message, _ ...agent.AgentOption) (*schema.Message, error) {
+			got = GetHandOffs(ctx)
+			return schema.AssistantMessage("x", nil), nil
+		}}
+	inner := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("team", "leaf")},
+		Specialists: []*Specialist{leaf, specialist("team", says("y"))}})
 	outer := newTeam(t, &MultiAgentConfig{Host: Host{ToolCallingModel: handsTo("x", "team")}, Specialists: []*Specialist{
 		specialist("x", says("x")),
 		{AgentMeta: AgentMeta{Name: "team", IntendedUse: "leads"}, Invokable: inner.Generate, Streamable: inner.Stream}}})

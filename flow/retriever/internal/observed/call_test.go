@@ -48,7 +48,9 @@ func TestCall_HandlersThatPanic(t *testing.T) {
 func TestCall_TheContextOfTheFunction(t *testing.T) {
 	type key struct{}
 	var infos []*callbacks.RunInfo
-	h := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+	h := callbacks.NewHandlerBuilder().OnStartFn(func(
+		ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput,
+	) context.Context {
 		infos = append(infos, info)
 		return context.WithValue(ctx, key{}, "v")
 	}).Build()
