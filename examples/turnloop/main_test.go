@@ -20,7 +20,7 @@ func TestTurnloop(t *testing.T) {
 			`The turn has been stopped.`,
 			`A turn begins with: no, trains to Porto`,
 			`The loop has ended (restart). It has saved ["no, trains to Porto"] and ["a hotel in Porto"].`,
-			`A turn goes on with: no, trains to Porto; a hotel in Porto will have to wait`,
+			`A turn continues with: no, trains to Porto; a hotel in Porto will have to wait`,
 			`travel: I have 3 offers for no, trains to Porto.`,
 			`A turn begins with: a hotel in Porto`,
 			`travel: I have 3 offers for a hotel in Porto.`,

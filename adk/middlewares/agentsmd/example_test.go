@@ -36,8 +36,7 @@ func Example() {
 	}
 	// Output:
 	// <system-reminder>
-	// The following instructions come from files of the code base and of the user. Where they differ from how you would
-	// act by default they take precedence: follow them exactly as they are written.
+	// The following instructions come from files of the code base and of the user. Where they differ from how you would act by default they take precedence: follow them exactly as they are written.
 	//
 	// Contents of /project/AGENTS.md:
 	//
@@ -47,6 +46,7 @@ func Example() {
 	//
 	// Short sentences.
 	//
-	// What is said above may or may not matter for the task at hand. Do not answer it by itself; take it into account
-	// where it matters. </system-reminder> Write a poem.
+	// What is said above may or may not matter for the task at hand. Do not answer it by itself; take it into account where it matters.
+	// </system-reminder>
+	// Write a poem.
 }

@@ -38,8 +38,8 @@ func ExampleInferTool() {
 	_, err = adder.InvokableRun(ctx, `{"a": -1}`)
 	fmt.Println(err)
 	// Output:
-	// add {"properties":{"a":{"description":"first number","type":"integer"},"b":{"minimum":0,"description":"second
-	// number","type":"integer"}},"additionalProperties":false,"required":["a"],"type":"object"} {"sum":3} <nil>
+	// add {"properties":{"a":{"description":"first number","type":"integer"},"b":{"minimum":0,"description":"second number","type":"integer"}},"additionalProperties":false,"required":["a"],"type":"object"}
+	// {"sum":3} <nil>
 	// [LocalFunc] failed to invoke tool, toolName=add, err=a must not be negative
 }
 
