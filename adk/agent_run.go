@@ -109,7 +109,7 @@ func (a *chatModelAgent[M]) begin(ctx context.Context, do assignment[M]) task {
 	}
 	if err != nil {
 		defer r.end()
-		r.send(r.lastEvent(err))
+		r.sendLast(r.lastEvent(err))
 		return done{}
 	}
 	return r
@@ -120,7 +120,7 @@ func (r *agentRun[M]) execute() {
 	defer r.end()
 	err := r.react()
 	if err != nil && !(r.view.IsAbortOnly() && r.view.Now()) {
-		r.send(r.lastEvent(err))
+		r.sendLast(r.lastEvent(err))
 	}
 	r.recordEnd()
 }
@@ -152,7 +152,7 @@ func (r *agentRun[M]) guard(finished *bool, err *error) {
 	if v := recover(); v != nil {
 		*err = safe.NewPanicError(v, debug.Stack())
 	} else if !*finished {
-		r.send(r.lastEvent(r.failed(errGoexit)))
+		r.sendLast(r.lastEvent(r.failed(errGoexit)))
 	}
 }
 

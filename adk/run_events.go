@@ -109,6 +109,17 @@ func (r *agentRun[M]) trySend(e *TypedAgentEvent[M]) bool {
 	return true
 }
 
+// sendLast emits the event that says how a run ended that did not reach its final message. Nothing follows it: not even
+// the result of a tool that just comes.
+func (r *agentRun[M]) sendLast(e *TypedAgentEvent[M]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.over && !r.isDropped(e) {
+		r.over = true
+		r.out.send(e)
+	}
+}
+
 // isDropped reports whether a run that is to stop at once does not emit an event. What says how it stopped is emitted,
 // and so is what only repeats an earlier process: the history that is saved must have it.
 func (r *agentRun[M]) isDropped(e *TypedAgentEvent[M]) bool {

@@ -11,9 +11,8 @@ import (
 // ChatModelWithTools returns a model that knows the tools: toolCallingModel with them, or else cm, which is changed
 // by that. Without tools the model is returned untouched. It is an error if both models are nil, or if the one that
 // is given the tools panics.
-//
-//lint:ignore SA1019 the API still has it
 func ChatModelWithTools(
+	//lint:ignore SA1019 the API still has it
 	cm model.ChatModel, toolCallingModel model.ToolCallingChatModel, toolInfos []*schema.ToolInfo,
 ) (_ model.BaseChatModel, err error) {
 	defer safe.Recover(&err)

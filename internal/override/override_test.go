@@ -1,5 +1,7 @@
 package override
 
+//lint:file-ignore U1000 reflection looks at the embedded fields
+
 import (
 	"os"
 	"os/exec"
