@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/callbacks"
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
@@ -191,7 +192,7 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 		if s.ResumeAt == resumeAfterResults {
 			s.ResumeAt, results = resumeAtNode, s.lastResults()
 		} else {
-			s.remember(results)
+			results = s.remember(results, callbacks.FromContext(ctx).Active())
 		}
 		if s.HasReturnDirectly && r.agent.conf.ToolsConfig.ReportMistakes {
 			s.continueAfterMistake(results)
@@ -303,16 +304,26 @@ func resumedAfterTools[M MessageType](ctx context.Context) (done bool, err error
 	return done, err
 }
 
-// remember appends the results of a round to the history.
-func (s *agentState[M]) remember(results []M) {
+// remember appends the results of a round to the history, with the IDs of their events, and returns them. The tools node
+// has made them for this run alone, but callback handlers may still read them: then copies get the IDs.
+func (s *agentState[M]) remember(results []M, observed bool) []M {
 	ops := opsOf[M]()
-	for _, m := range results { // made by the tools node for this run alone
-		if !ops.isNil(m) && ops.id(m) == "" {
-			s.identifyResult(m)
+	if observed {
+		results = slices.Clone(results)
+	}
+	for i, m := range results {
+		if ops.isNil(m) || ops.id(m) != "" {
+			continue
 		}
+		if observed {
+			m = ops.withExtra(m, ops.extra(m))
+			results[i] = m
+		}
+		s.identifyResult(m)
 	}
 	s.forgetToolEvents()
 	s.Messages = append(s.Messages, results...)
+	return results
 }
 
 // finalMessage is the last message of a run that has got there.
