@@ -47,7 +47,7 @@ api-update: tools
 	@GOWORK=off $(BIN)/apicheck -update
 
 # bench-check compares the allocations of the benchmarks of the runtime with bench/baseline.txt: see tools/benchcheck.
-MEASURED  := ./adk ./compose ./schema ./internal/callbacks ./internal/eventring ./internal/core ./internal/jsonscan
+MEASURED  := ./adk ./adk/internal/eager ./compose ./schema ./internal/callbacks ./internal/eventring ./internal/core ./internal/jsonscan
 BENCHMARKS = $(GO) test -run '^$$' -bench . -benchmem -benchtime 200x -count 2 $(MEASURED)
 bench-check: tools
 	@$(BENCHMARKS) | $(BIN)/benchcheck -baseline bench/baseline.txt
