@@ -183,8 +183,8 @@ func endsInRecord(f *os.File, salt journalSalt, size int64) (bool, error) {
 	if _, err := f.ReadAt(ends[:], start); err != nil {
 		return false, err
 	}
-	if binary.LittleEndian.Uint32(ends[:]) != length || binary.LittleEndian.Uint32(ends[4:]) != salt.headSum(start,
-		length) {
+	if binary.LittleEndian.Uint32(ends[:]) != length ||
+		binary.LittleEndian.Uint32(ends[4:]) != salt.headSum(start, length) {
 		return false, nil
 	}
 	frame := make([]byte, frameSize(length))

@@ -92,8 +92,8 @@ func (salt journalSalt) record(rest []byte, offset int64) (payload []byte, ok bo
 	end := recordHead + int(length)
 	payload = rest[recordHead:end:end]
 	tail := rest[end:]
-	ok = binary.LittleEndian.Uint32(tail) == salt.bodySum(offset,
-		payload) && binary.LittleEndian.Uint32(tail[4:]) == length
+	ok = binary.LittleEndian.Uint32(tail) == salt.bodySum(offset, payload) &&
+		binary.LittleEndian.Uint32(tail[4:]) == length
 	return payload, ok
 }
 

@@ -152,8 +152,8 @@ func journalConcurrent(t *testing.T, _ checkpoint.Store, j checkpoint.Journal) {
 	var seen [writers]int
 	for _, r := range got {
 		var g, i int
-		if _, err := fmt.Sscan(string(r), &g,
-			&i); err != nil || g < 0 || g >= writers || i != seen[g] || string(r) != record(g, i) {
+		_, err := fmt.Sscan(string(r), &g, &i)
+		if err != nil || g < 0 || g >= writers || i != seen[g] || string(r) != record(g, i) {
 			t.Fatalf("record %s is not what was appended, or not in order", short(string(r)))
 		}
 		seen[g]++
