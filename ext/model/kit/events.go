@@ -1,0 +1,158 @@
+package kit
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// ErrDone is the end that a server announces with "[DONE]".
+var ErrDone = errors.New("the server has said that the stream is done")
+
+var (
+	// byteOrderMark is at the start of what some servers send, and says nothing.
+	byteOrderMark = []byte("\uFEFF")
+	done          = []byte("[DONE]")
+)
+
+// Events reads the JSON documents of a stream of server-sent events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) or of a stream of JSON lines.
+//
+// It is lenient: data that is a JSON object counts as complete when other data follows, for servers that save the
+// blank line between events; an object or an "error:" that stands alone in a line counts as data, as that is how some
+// servers report errors. Comments and the names of events are skipped.
+type Events struct {
+	from  *Response
+	r     *bufio.Reader
+	lists Limits
+	left  int // how many bytes of the stream may come yet
+	count int // of events
+	line  []byte
+	data  []byte
+	// held is a line that was read and belongs to the next event.
+	held    []byte
+	hasHeld bool
+	// start is what a stream without events began with.
+	start []byte
+}
+
+// Events returns the reader of the events of the response.
+func (r *Response) Events() *Events {
+	return &Events{from: r, r: bufio.NewReader(r), left: maxStream, lists: r.lists}
+}
+
+// Next returns the next document, valid until the next call. Behind the last one it returns [ErrDone] if the server has
+// said that this is all, and io.EOF if it has just ended; anything else is what went wrong.
+func (e *Events) Next() ([]byte, error) {
+	data, err := e.next()
+	switch {
+	case err == io.EOF && e.count == 0:
+		return nil, e.from.Failure("read the response", fmt.Errorf("it is %q and has no events in it, but %q: %w",
+			e.from.Header.Get("Content-Type"), e.from.hide.Excerpt(e.start), io.ErrUnexpectedEOF))
+	case err == io.EOF, err == ErrDone:
+		return nil, err
+	case err != nil:
+		return nil, e.from.Failure("read the response", err)
+	}
+	e.count++
+	if e.count > maxEvents {
+		err = ErrTooMany("events", maxEvents)
+	} else {
+		err = e.lists.check(data)
+	}
+	if err != nil {
+		return nil, e.from.Failure("read the response", err)
+	}
+	return data, nil
+}
+
+func (e *Events) next() ([]byte, error) {
+	e.data = e.data[:0]
+	for {
+		line, err := e.nextLine()
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		value, isData := field(line)
+		switch {
+		case isData && len(e.data) > 0 && isObject(e.data):
+			e.held, e.hasHeld = append(e.held[:0], line...), true
+			return e.data, nil
+		case isData:
+			if len(e.data) > 0 {
+				e.data = append(e.data, '\n')
+			}
+			e.data = append(e.data, value...)
+		}
+		switch {
+		case bytes.HasPrefix(e.data, done):
+			return nil, ErrDone
+		case len(e.data) > maxDocument:
+			return nil, errTooLarge
+		case err == io.EOF && len(e.data) == 0:
+			return nil, io.EOF
+		case err == io.EOF && !isObject(e.data):
+			return nil, io.ErrUnexpectedEOF
+		case err == io.EOF, len(line) == 0 && len(e.data) > 0, bytes.HasPrefix(line, []byte("{")) && isObject(e.data):
+			return e.data, nil
+		}
+	}
+}
+
+func (e *Events) nextLine() ([]byte, error) {
+	if e.hasHeld {
+		e.hasHeld = false
+		return e.held, nil
+	}
+	line, err := e.readLine()
+	line = bytes.TrimPrefix(line, byteOrderMark)
+	if e.count == 0 && len(e.start) < maxExcerpt {
+		e.start = append(append(e.start, line[:min(len(line), maxExcerpt)]...), ' ')
+	}
+	return line, err
+}
+
+// field returns the data in a line, and whether there is any.
+func field(line []byte) (value []byte, isData bool) {
+	if bytes.HasPrefix(line, []byte("data:")) {
+		return bytes.TrimPrefix(line[len("data:"):], []byte(" ")), true
+	}
+	if bytes.HasPrefix(line, []byte("{")) {
+		return line, true
+	}
+	if value, ok := bytes.CutPrefix(line, []byte("error:")); ok {
+		return slices.Concat([]byte(`{"error":`), value, []byte("}")), true
+	}
+	return nil, string(line) == "data"
+}
+
+func isObject(data []byte) bool {
+	return len(data) > 0 && data[0] == '{' && data[len(data)-1] == '}' && json.Valid(data)
+}
+
+// readLine returns the next line without its end. The last one, which may be cut, comes with io.EOF.
+func (e *Events) readLine() ([]byte, error) {
+	e.line = e.line[:0]
+	for {
+		part, err := e.r.ReadSlice('\n')
+		e.left -= len(part)
+		switch {
+		case len(e.line)+len(part) > maxDocument, e.left < 0:
+			return nil, errTooLarge
+		case err == nil && len(e.line) == 0: // as nearly always
+			return bytes.TrimRight(part, "\r\n"), nil
+		}
+		e.line = append(e.line, part...)
+		switch err {
+		case bufio.ErrBufferFull:
+			continue
+		case nil:
+			return bytes.TrimRight(e.line, "\r\n"), nil
+		}
+		return e.line, err
+	}
+}

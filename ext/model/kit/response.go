@@ -1,0 +1,166 @@
+package kit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// drainTime is how long a server may take to end a response after its answer has ended. A connection whose response
+// has ended can be used again.
+const drainTime = 50 * time.Millisecond
+
+// expiry says that a limit on time has passed. It is set once, by a timer.
+type expiry struct{ passed atomic.Bool }
+
+func (e *expiry) set()     { e.passed.Store(true) }
+func (e *expiry) is() bool { return e.passed.Load() }
+
+// A Response is an answer of a server whose body is being read, by one goroutine.
+type Response struct {
+	// Header is that of the server.
+	Header http.Header
+
+	hide   Redactor
+	ctx    context.Context // of the attempt: ends with that of the caller, and when the response is closed
+	stop   func()          // ends ctx
+	body   io.ReadCloser
+	once   sync.Once // closes the body
+	lists  Limits
+	stream bool
+
+	timeout time.Duration
+	expired *expiry // the timeout has passed
+	// idle closes the body when the server has been silent for maxIdle; nil without a limit. silent says that it did.
+	idle    *time.Timer
+	maxIdle time.Duration
+	silent  expiry
+	unwatch func() bool
+}
+
+func newResponse(
+	ctx context.Context, resp *http.Response, hide Redactor, conf ClientConfig, stream bool, expired *expiry, stop func(),
+) *Response {
+	r := &Response{
+		Header: resp.Header, hide: hide, ctx: ctx, stop: stop, body: resp.Body, lists: conf.Lists, stream: stream,
+		timeout: conf.Timeout, expired: expired,
+	}
+	r.unwatch = context.AfterFunc(ctx, r.closeBody)
+	r.maxIdle = defaultIdleTimeout
+	if conf.IdleTimeout != nil {
+		r.maxIdle = *conf.IdleTimeout
+	}
+	return r
+}
+
+// IsStream reports whether the body is a stream of events. Some servers stream unasked, some do not when asked; a page
+// in HTML comes from something in between.
+func (r *Response) IsStream() bool {
+	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case mediaType == "text/event-stream":
+		return true
+	case mediaType == "text/html", strings.HasSuffix(mediaType, "json"):
+		return false
+	}
+	return r.stream
+}
+
+// Read implements [io.Reader]. It limits only the time that it waits itself: a reader that is slow is no server that
+// is silent.
+func (r *Response) Read(p []byte) (int, error) {
+	if !r.stream || r.maxIdle <= 0 {
+		return r.body.Read(p)
+	}
+	if r.idle == nil {
+		r.idle = time.AfterFunc(r.maxIdle, func() {
+			r.silent.set()
+			r.closeBody()
+		})
+	} else {
+		r.idle.Reset(r.maxIdle)
+	}
+	defer r.idle.Stop()
+	return r.body.Read(p)
+}
+
+// Close ends the request. It may be called repeatedly and by any goroutine.
+func (r *Response) Close() {
+	r.unwatch()
+	r.closeBody()
+	r.stop()
+}
+
+// closeBody swallows panics of a user's transport: nobody is left to notify.
+func (r *Response) closeBody() {
+	defer func() { _ = recover() }()
+	r.once.Do(func() { r.body.Close() })
+}
+
+// Finish closes the response after its answer has ended. It waits a moment for the end of the body, so that the
+// connection can be used again.
+func (r *Response) Finish() {
+	defer r.Close()
+	defer func() { _ = recover() }() // of a user's transport
+	late := time.AfterFunc(drainTime, r.Close)
+	defer late.Stop()
+	_, _ = io.CopyN(io.Discard, r.body, 4<<10)
+}
+
+// Failure returns the error for what went wrong while the response was read.
+func (r *Response) Failure(doing string, err error) error {
+	switch {
+	case r.expired.is():
+		err = errTimeout(r.timeout)
+	case r.silent.is():
+		err = fmt.Errorf("%w for %s (Config.IdleTimeout); the request can be retried", errIdle, r.maxIdle)
+	case r.ctx.Err() != nil:
+		return ended(r.hide.provider, r.ctx)
+	}
+	return r.hide.Failure(doing, err)
+}
+
+// Refusal returns the error that the server sent inside the response.
+func (r *Response) Refusal(e *APIError) error {
+	if e.RequestID == "" {
+		e.RequestID = RequestID(r.Header)
+	}
+	e.finish(r.hide)
+	return e
+}
+
+// NotUnderstood returns the error for a piece of the response that could not be decoded.
+func (r *Response) NotUnderstood(data []byte, err error) error {
+	return r.Failure("decode the response", fmt.Errorf("%w in %q", err, r.hide.Excerpt(data)))
+}
+
+// Cut returns the error for a stream that ended before the answer did; missing is what should have come.
+func (r *Response) Cut(missing string) error {
+	return r.Failure("read the response",
+		fmt.Errorf("the stream was cut off: it ended without %s: %w", missing, io.ErrUnexpectedEOF))
+}
+
+// Document reads the body as one JSON document.
+func (r *Response) Document() ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	switch {
+	case len(data) > maxDocument:
+		err = errTooLarge
+	case err == nil && len(bytes.TrimSpace(data)) == 0:
+		err = io.ErrUnexpectedEOF
+	case err == nil:
+		err = r.lists.check(data)
+	}
+	if err != nil {
+		return nil, r.Failure("read the response", err)
+	}
+	return data, nil
+}
