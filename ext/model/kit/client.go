@@ -321,7 +321,7 @@ func (c *Client) request(ctx context.Context, r Request, hide *Redactor) (*http.
 }
 
 func errTimeout(limit time.Duration) error {
-	return fmt.Errorf("no answer within Config.Timeout of %s: %w", limit, ErrTimeout)
+	return fmt.Errorf("no answer within Config.Timeout of %s: %w%w", limit, context.DeadlineExceeded, silent{ErrTimeout})
 }
 
 // ended is the error for a context that has ended.

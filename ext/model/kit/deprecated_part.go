@@ -4,8 +4,8 @@ package kit
 
 import "github.com/weftgo/weft/schema"
 
-// deprecatedParts returns the parts of the deprecated form, of a message of either side, in the current one.
-func deprecatedParts(m *schema.Message) (parts []schema.MessageInputPart) {
+// DeprecatedParts returns the parts of the deprecated form, of a message of either side, in the current one.
+func DeprecatedParts(m *schema.Message) (parts []schema.MessageInputPart) {
 	for _, old := range m.MultiContent {
 		parts = append(parts, modernPart(old))
 	}

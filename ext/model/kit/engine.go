@@ -41,6 +41,8 @@ type Info struct {
 	Type string
 	// Provider is the name in errors, and System the one that model.HasProvider returns: "openai", "gcp.gemini", …
 	Provider, System string
+	// Model is the name of the model that calls have unless they name another.
+	Model string
 	// Host and Port are the server.
 	Host string
 	Port int

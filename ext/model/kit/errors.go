@@ -139,7 +139,7 @@ func IsRetryable(err error) bool {
 	}
 	var timeout net.Error
 	var operation *net.OpError
-	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errIdle) || errors.As(err, &operation) ||
+	return errors.Is(err, ErrTimeout) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errIdle) || errors.As(err, &operation) ||
 		errors.As(err, &timeout) && timeout.Timeout() && !errors.Is(err, context.DeadlineExceeded)
 }
 
@@ -178,8 +178,8 @@ func (e *APIError) finish(hide Redactor) {
 type errorBody struct {
 	Message  string            `json:"message"`
 	Msg      string            `json:"msg"` // FastAPI
-	Type     word              `json:"type"`
-	Status   word              `json:"status"` // Google
+	Type     string            `json:"type"`
+	Status   string            `json:"status"` // Google
 	Param    string            `json:"param"`
 	Code     word              `json:"code"`
 	Error    json.RawMessage   `json:"error"`
@@ -266,9 +266,9 @@ func parseError(data []byte, depth int) *APIError {
 // typeOf leaves out the word by which Anthropic marks what an error stands in.
 func typeOf(body errorBody) string {
 	if body.Type == "error" {
-		return string(body.Status)
+		return body.Status
 	}
-	return string(cmp.Or(body.Type, body.Status))
+	return cmp.Or(body.Type, body.Status)
 }
 
 // retryInfo returns the delay of a google.rpc.RetryInfo among the details of an error.
@@ -338,4 +338,4 @@ func DecodeLenient(data []byte, v any) error {
 }
 
 // errIdle is a server that was silent for too long.
-var errIdle = fmt.Errorf("the server was silent: %w", os.ErrDeadlineExceeded)
+var errIdle = fmt.Errorf("%wthe request can be sent again: %w", silent{ErrTimeout}, os.ErrDeadlineExceeded)

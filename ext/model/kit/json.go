@@ -198,3 +198,12 @@ func decodeValue(dec *json.Decoder, depth int) (any, error) {
 	_, err = dec.Token()
 	return o, err
 }
+
+// ObjectOf returns the object with these fields: a key and a value for each.
+func ObjectOf(keysAndValues ...any) Object {
+	o := make(Object, 0, len(keysAndValues)/2)
+	for i := 0; i < len(keysAndValues); i += 2 {
+		o = append(o, Field{keysAndValues[i].(string), keysAndValues[i+1]})
+	}
+	return o
+}

@@ -21,9 +21,15 @@ type Media struct {
 func NewMedia(url, data, mime string) (Media, error) {
 	if m, d, ok := SplitDataURL(url); ok {
 		if data != "" {
-			return Media{}, errors.New("it has both a URL and base64 data: give one of them")
+			return Media{}, errBothMedia
 		}
 		url, data = "", d
+		if mime == "" {
+			mime = m
+		}
+	}
+	if m, d, ok := SplitDataURL(data); ok {
+		data = d
 		if mime == "" {
 			mime = m
 		}
@@ -33,19 +39,21 @@ func NewMedia(url, data, mime string) (Media, error) {
 	}
 	switch {
 	case url != "" && data != "":
-		return Media{}, errors.New("it has both a URL and base64 data: give one of them")
+		return Media{}, errBothMedia
 	case url != "":
 		return Media{URL: url, MIME: mime}, nil
 	case data == "":
-		return Media{}, errors.New("it has neither a URL nor base64 data")
+		return Media{}, errors.New("URL or Base64Data is required")
 	}
 	if mime == "" {
 		if mime = sniff(data); mime == "" {
-			return Media{}, errors.New("its type is unknown: set MIMEType")
+			return Media{}, errors.New("MIMEType is required with Base64Data")
 		}
 	}
 	return Media{Base64: data, MIME: mime}, nil
 }
+
+var errBothMedia = errors.New("URL and Base64Data are both set: choose one")
 
 // DataURL returns the content as a data URL, or the URL.
 func (m Media) DataURL() string {

@@ -53,7 +53,7 @@ func (m *Model[M]) Endpoint() (host string, port int) { return m.info.Host, m.in
 
 // Format implements [fmt.Formatter]: no verb prints secrets.
 func (m *Model[M]) Format(s fmt.State, _ rune) {
-	fmt.Fprintf(s, "%s model at %s", m.info.Type, m.info.Host)
+	fmt.Fprintf(s, "%s model %q at %s", m.info.Type, m.info.Model, m.info.Host)
 }
 
 // LogValue implements [slog.LogValuer].

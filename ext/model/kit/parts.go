@@ -11,7 +11,7 @@ import (
 func InputParts(m *schema.Message) []schema.MessageInputPart {
 	parts := m.UserInputMultiContent
 	if len(parts) == 0 {
-		parts = deprecatedParts(m)
+		parts = DeprecatedParts(m)
 	}
 	if m.Content == "" {
 		return parts

@@ -120,7 +120,7 @@ func (r *Response) Failure(doing string, err error) error {
 	case r.expired.is():
 		err = errTimeout(r.timeout)
 	case r.silent.is():
-		err = fmt.Errorf("%w for %s (Config.IdleTimeout); the request can be retried", errIdle, r.maxIdle)
+		err = fmt.Errorf("the server was silent for %s (Config.IdleTimeout), %w", r.maxIdle, errIdle)
 	case r.ctx.Err() != nil:
 		return ended(r.hide.provider, r.ctx)
 	}

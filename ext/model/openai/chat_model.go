@@ -1,40 +1,34 @@
-// Package openai is a chat model that speaks the Chat Completions API of OpenAI, and the dialects of it that Azure,
-// OpenRouter, Groq, xAI, DeepSeek, Ollama, llama.cpp, vLLM and other servers speak.
+// Package openai has models that speak OpenAI's APIs: Chat Completions with the dialects of it that Azure, OpenRouter,
+// Groq, xAI, DeepSeek, Mistral, Ollama, llama.cpp, vLLM and other servers speak, and Responses.
 //
 //	m, err := openai.NewChatModel(ctx, &openai.Config{APIKey: os.Getenv("OPENAI_API_KEY"), Model: "gpt-5-mini"})
 //	…
 //	answer, err := m.Generate(ctx, []*schema.Message{schema.UserMessage("Why is the sky blue?")})
 //
-// HTTP (authentication, retries, deadlines) is the work of the official SDK, github.com/openai/openai-go. What is sent
-// and received is made and read here, because the dialects differ from the API in what the SDK takes for granted.
+// What a server wants said differently than OpenAI does is its [Profile], which is chosen by its host.
 //
 // Settings for all calls are in the [Config]; those of one call are options, common ones of package model
 // (model.WithTemperature, model.WithTools, …) and the With functions of this package.
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"slices"
 
-	sdk "github.com/openai/openai-go/v3"
-
-	"github.com/weftgo/weft/callbacks"
-	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
+
+// APIError is what a server answered in place of a message.
+type APIError = kit.APIError
 
 // A ChatModel is a model.ToolCallingChatModel on the Chat Completions API. It is safe for concurrent use. It fires its
 // own callbacks, with model.CallbackInput and model.CallbackOutput. Printing it shows no secrets.
 type ChatModel struct {
-	conf     Config
-	official bool
-	tools    []*schema.ToolInfo
-	service  sdk.ChatCompletionService
-	hide     redactor
+	*kit.Model[*schema.Message]
 }
 
 var _ model.ToolCallingChatModel = (*ChatModel)(nil)
@@ -42,108 +36,95 @@ var _ model.ToolCallingChatModel = (*ChatModel)(nil)
 // NewChatModel makes a model. The error lists everything that is wrong with the configuration; no request is made. The
 // environment (OPENAI_API_KEY and the like) is not looked at.
 func NewChatModel(_ context.Context, config *Config) (*ChatModel, error) {
+	e, err := newEngine(config)
+	if err != nil {
+		return nil, err
+	}
+	return &ChatModel{kit.NewModel[*schema.Message](e)}, nil
+}
+
+// WithTools returns a model that offers these tools in calls that name no others (model.WithTools). The receiver stays
+// as it is.
+func (m *ChatModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	with, err := m.Model.WithTools(tools)
+	if err != nil {
+		return nil, err
+	}
+	return &ChatModel{with}, nil
+}
+
+// An AgenticModel is a model.AgenticModel on the Chat Completions API, for programs that have agentic messages and a
+// server that has no other API.
+type AgenticModel struct {
+	*kit.Model[*schema.AgenticMessage]
+}
+
+var _ model.AgenticModel = (*AgenticModel)(nil)
+
+// NewAgenticModel is [NewChatModel] for agentic messages.
+func NewAgenticModel(_ context.Context, config *Config) (*AgenticModel, error) {
+	e, err := newEngine(config)
+	if err != nil {
+		return nil, err
+	}
+	return &AgenticModel{kit.NewModel(kit.BlocksOf(e))}, nil
+}
+
+// An engine is the Chat Completions API of one server.
+type engine struct {
+	conf    Config
+	profile Profile
+	client  *kit.Client
+	origin  kit.Origin
+	info    kit.Info
+}
+
+func newEngine(config *Config) (*engine, error) {
 	if config == nil {
 		return nil, errors.New("openai: config is nil")
 	}
 	if err := config.validate(); err != nil {
 		return nil, fmt.Errorf("openai: config: %w", err)
 	}
-	m := &ChatModel{conf: *config, official: config.isOfficial(), service: newService(config), hide: newRedactor(config)}
-	if m.conf.Model == "" {
-		m.conf.Model = config.Azure.Deployment
+	e := &engine{conf: *config, profile: config.profile(), client: kit.NewClient(config.client())}
+	if e.conf.Azure != nil {
+		azure := *config.Azure
+		e.conf.Azure = &azure
+		if e.conf.Model == "" {
+			e.conf.Model = azure.Deployment
+		}
 	}
-	return m, nil
+	host, port := e.client.Endpoint()
+	e.origin = kit.Origin{Provider: "openai", Host: host, API: "chat"}
+	e.info = kit.Info{
+		Type: "OpenAI", Provider: "openai", System: cmp.Or(e.profile.Provider, "openai"), Host: host, Port: port,
+		Model: e.conf.Model, Redactor: e.client.Redactor(),
+	}
+	return e, nil
 }
 
-// WithTools returns a model that offers these tools in calls that name no others (model.WithTools). The receiver stays
-// as it is.
-func (m *ChatModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
-	if _, err := toolDefinitions(tools); err != nil {
+// Info implements [kit.Engine].
+func (e *engine) Info() kit.Info { return e.info }
+
+// Settings implements [kit.Engine].
+func (e *engine) Settings(opts []model.Option) *kit.Settings {
+	return &kit.Settings{Options: e.newCall(false, opts).common}
+}
+
+// Open implements [kit.Engine].
+func (e *engine) Open(
+	ctx context.Context, in []*schema.Message, opts []model.Option, stream bool,
+) (kit.Chunks[*schema.Message], error) {
+	c := e.newCall(stream, opts)
+	body, err := c.body(ctx, in)
+	if err != nil {
 		return nil, fmt.Errorf("openai: %w", err)
 	}
-	with := *m
-	with.tools = slices.Clone(tools)
-	return &with, nil
-}
-
-// GetType returns "OpenAI".
-func (m *ChatModel) GetType() string { return "OpenAI" }
-
-// IsCallbacksEnabled returns true.
-func (m *ChatModel) IsCallbacksEnabled() bool { return true }
-
-// Generate sends the conversation and waits for the whole answer. Errors are an [*APIError] if the server refused, and
-// otherwise wrap what went wrong; a context that ended or a timeout is visible through errors.Is.
-func (m *ChatModel) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	c := m.newCall(false, opts)
-	ctx = callbacks.EnsureRunInfo(ctx, m.GetType(), components.ComponentOfChatModel)
-	ctx = callbacks.OnStart(ctx, c.callbackInput(in))
-	out, err := m.generate(ctx, c, in)
-	if err != nil {
-		callbacks.OnError(ctx, err)
-		return nil, err
-	}
-	callbacks.OnEnd(ctx, out)
-	return out.Message, nil
-}
-
-func (m *ChatModel) generate(
-	ctx context.Context, c *call, in []*schema.Message,
-) (out *model.CallbackOutput, err error) {
-	defer m.hide.recoverTo(&err)
-	s, err := m.open(ctx, c, in)
+	resp, err := e.client.Do(ctx, kit.Request{
+		Path: e.conf.path(*c.common.Model), Body: body, Stream: c.stream, Headers: c.conf.extraHeaders,
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer s.from.close()
-	msg, err := s.whole()
-	if err != nil {
-		return nil, err
-	}
-	return s.output(msg), nil
+	return newChunks(c, resp), nil
 }
-
-// Stream sends the conversation and returns the answer in chunks. Errors before the first chunk are returned as
-// Generate returns them; later ones are the last item of the stream. A stream that ends before the server says that it
-// is done is such an error, with io.ErrUnexpectedEOF. The request ends when the reader is closed or ctx ends.
-func (m *ChatModel) Stream(
-	ctx context.Context, in []*schema.Message, opts ...model.Option,
-) (*schema.StreamReader[*schema.Message], error) {
-	c := m.newCall(true, opts)
-	ctx = callbacks.EnsureRunInfo(ctx, m.GetType(), components.ComponentOfChatModel)
-	ctx = callbacks.OnStart(ctx, c.callbackInput(in))
-	outputs, err := m.stream(ctx, c, in)
-	if err != nil {
-		callbacks.OnError(ctx, err)
-		return nil, err
-	}
-	_, outputs = callbacks.OnEndWithStreamOutput(ctx, outputs)
-	return schema.StreamReaderWithConvert(outputs, func(out *model.CallbackOutput) (*schema.Message, error) {
-		return out.Message, nil
-	}), nil
-}
-
-func (m *ChatModel) stream(
-	ctx context.Context, c *call, in []*schema.Message,
-) (_ *schema.StreamReader[*model.CallbackOutput], err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer func() {
-		if err != nil {
-			stop()
-		}
-	}()
-	defer m.hide.recoverTo(&err)
-	s, err := m.open(ctx, c, in)
-	if err != nil {
-		return nil, err
-	}
-	return s.start(stop), nil
-}
-
-// Format implements [fmt.Formatter]: no verb prints secrets.
-func (m ChatModel) Format(s fmt.State, _ rune) {
-	fmt.Fprintf(s, "openai.ChatModel{Model:%q}", m.conf.Model)
-}
-
-// LogValue implements [slog.LogValuer].
-func (m ChatModel) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(m)) }

@@ -6,13 +6,12 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/weftgo/weft/ext/model/kit"
 )
 
 // DefaultBaseURL is where requests go when a [Config] names no other place.
 const DefaultBaseURL = "https://api.openai.com/v1"
-
-// defaultStreamIdleTimeout is the default of Config.StreamIdleTimeout.
-const defaultStreamIdleTimeout = 10 * time.Minute
 
 // Config configures a [ChatModel]. Only Model is always required; zero values leave a setting to the server. A Config
 // may be changed after [NewChatModel]; its maps, slices and pointers may not.
@@ -29,6 +28,9 @@ type Config struct {
 	// BaseURL is the place below which the server has chat/completions, for example "http://localhost:11434/v1".
 	// Default [DefaultBaseURL].
 	BaseURL string
+	// Profile is the dialect of the server. Default: that of BaseURL's host, see [ProfileFor]. A Profile that is given
+	// must not change any more.
+	Profile *Profile
 	// Azure sends the requests to an Azure OpenAI deployment instead. BaseURL must be empty then.
 	Azure *AzureConfig
 	// Organization and Project bill the requests to one of several that the key belongs to.
@@ -42,11 +44,11 @@ type Config struct {
 	// Timeout limits every attempt, from the connection to the last byte of the answer, streams included. Default: no
 	// limit but that of the context.
 	Timeout time.Duration
-	// StreamIdleTimeout limits how long the server may be silent within a streamed answer; a comment that keeps the
-	// connection alive counts as a sign of life. The error matches os.ErrDeadlineExceeded. Default 10 minutes, as
-	// models that think may be silent for long; point to 0 for no limit.
-	StreamIdleTimeout *time.Duration
-	// MaxRetries is how often a request is sent again after a failed connection or a status of 408, 409, 429 or 5xx,
+	// IdleTimeout limits how long the server may be silent within a streamed answer; a comment that keeps the
+	// connection alive counts as a sign of life. The error matches os.ErrDeadlineExceeded. Default 5 minutes; point to 0
+	// for no limit.
+	IdleTimeout *time.Duration
+	// MaxRetries is how often a request is sent again after a failed connection or a status of 408, 409, 425, 429 or 5xx,
 	// waiting as long as the server says in Retry-After (if that is not more than two minutes) and otherwise up to 8
 	// seconds. Default 2; point to 0 for none. A stream that has begun is not repeated.
 	MaxRetries *int
@@ -55,9 +57,9 @@ type Config struct {
 	Model string
 	// MaxTokens limits the length of the answer; MaxTokensField is the name under which that is sent.
 	MaxTokens *int
-	// MaxTokensField defaults to max_completion_tokens for OpenAI and Azure, and to max_tokens for other servers.
+	// MaxTokensField defaults to that of the profile.
 	MaxTokensField MaxTokensField
-	// Temperature and TopP control sampling. Models that think accept neither.
+	// Temperature and TopP control sampling. OpenAI's models that think accept neither.
 	Temperature, TopP *float32
 	// Stop ends the answer before any of these texts.
 	Stop []string
@@ -70,20 +72,38 @@ type Config struct {
 	// LogProbs asks for the log probabilities of the answer; TopLogProbs for those of so many alternatives, too.
 	LogProbs    bool
 	TopLogProbs int
+	// Store keeps the completion with the provider.
+	Store *bool
 	// User says to the server's abuse detection who asks. Do not send names or addresses.
 	User string
+	// SafetyIdentifier is what OpenAI wants instead of User by now: a stable hash of who asks.
+	SafetyIdentifier string
+	// PromptCacheKey brings requests with the same beginning to the same prompt cache.
+	PromptCacheKey string
+	// PromptCache says how the prompt cache is used.
+	PromptCache *PromptCacheOptions
 	// Metadata is kept with stored completions.
 	Metadata map[string]string
-	// ServiceTier is "auto", "default", "flex", "priority" or another word that the server knows.
+	// ServiceTier is "auto", "default", "flex", "priority", "fast" or another word that the server knows.
 	ServiceTier string
-	// ReasoningEffort is "none", "minimal", "low", "medium", "high", "xhigh" or another word that the server knows.
+	// ReasoningEffort is "none", "minimal", "low", "medium", "high", "xhigh", "max" or another word that the server knows.
+	// It is sent as the profile says.
 	ReasoningEffort string
+	// Thinking has the model think or not, where the server can be asked. Nil leaves it to the server.
+	Thinking *bool
 	// Verbosity is "low", "medium" or "high".
 	Verbosity string
 	// ParallelToolCalls, pointing to false, has the model call one tool at a time.
 	ParallelToolCalls *bool
 	// ResponseFormat makes the model answer in JSON.
 	ResponseFormat *ResponseFormat
+	// Modalities are what the answer may consist of, such as "text" and "audio"; Audio says how the latter sounds.
+	Modalities []string
+	Audio      *AudioOptions
+	// Prediction is a text that the answer will repeat for the most part, which makes it faster.
+	Prediction string
+	// WebSearchOptions are for OpenAI's models that search, as the API has them.
+	WebSearchOptions map[string]any
 	// StreamOptions are sent with streaming requests. Default: ask for the token usage.
 	StreamOptions *StreamOptions
 	// ExtraFields are set in the request body, for what servers understand beyond the API. They replace fields of the
@@ -95,17 +115,26 @@ type Config struct {
 	// ToolResultMedia says how images, audio, video and files of tool results are sent. Default
 	// [ToolResultMediaInUserMessage].
 	ToolResultMedia ToolResultMedia
-	// AllowMissingDone accepts streams that end after a finish reason without the closing "[DONE]", for servers that
-	// never send one. Otherwise such a stream counts as cut off.
+	// ForeignThinking says what becomes of the thinking of other providers' models. Default: it is not sent.
+	ForeignThinking kit.ForeignThinking
+	// DropUnsupported leaves out settings that the server or the model is known to refuse, in place of an error. The
+	// answer's Extra lists them under kit.DroppedSettingsKey.
+	DropUnsupported bool
+	// AllowMissingDone does nothing.
+	//
+	// Deprecated: a stream that ends after a finish reason is complete.
 	AllowMissingDone bool
+
+	// MaxCompletionTokens is MaxTokens by the name that users of Eino know. Set one of them.
+	MaxCompletionTokens *int
 }
 
-// streamIdleTimeout is StreamIdleTimeout or its default.
-func (c *Config) streamIdleTimeout() time.Duration {
-	if c.StreamIdleTimeout == nil {
-		return defaultStreamIdleTimeout
+// maxTokens is the limit by either of its names.
+func (c *Config) maxTokens() *int {
+	if c.MaxTokens != nil {
+		return c.MaxTokens
 	}
-	return *c.StreamIdleTimeout
+	return c.MaxCompletionTokens
 }
 
 // AzureConfig says which Azure OpenAI deployment to use, through the API with api-version. For the newer one (the
@@ -115,9 +144,38 @@ type AzureConfig struct {
 	Endpoint string
 	// APIVersion is for example "2024-10-21". Required.
 	APIVersion string
-	// Deployment is the name of the deployed model. Required. It is part of the address, so model.WithModel does not
-	// lead to another one.
+	// Deployment is the name of the deployed model, which is part of the address. Required, unless DeploymentFor is set.
 	Deployment string
+	// DeploymentFor returns the deployment of a model, so that model.WithModel leads to another one. Without it every
+	// request goes to Deployment. It is called by several goroutines.
+	DeploymentFor func(model string) string
+}
+
+// deployment returns the deployment for a model.
+func (a *AzureConfig) deployment(model string) string {
+	if a.DeploymentFor != nil {
+		return a.DeploymentFor(model)
+	}
+	return a.Deployment
+}
+
+// AudioOptions say what the audio of an answer is like.
+type AudioOptions struct {
+	// Format is "wav", "mp3", "flac", "opus" or "pcm16"; Voice the name of a voice.
+	Format, Voice string
+}
+
+// PromptCacheOptions say how OpenAI's prompt cache is used.
+type PromptCacheOptions struct {
+	// Mode is "implicit" or "explicit"; TTL how long an entry is kept, such as "30m".
+	Mode, TTL string
+}
+
+func (o *PromptCacheOptions) wire() kit.Object {
+	var w kit.Object
+	w.SetText("mode", o.Mode)
+	w.SetText("ttl", o.TTL)
+	return w
 }
 
 // MaxTokensField is the request field that limits the length of the answer.

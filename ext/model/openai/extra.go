@@ -1,11 +1,9 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
-	"strings"
 
+	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -14,8 +12,7 @@ import (
 // {"cache_control": {"type": "ephemeral"}} for a part, or {"strict": true} for a tool.
 const ExtraFieldsKey = "openai_extra_fields"
 
-// Keys of Message.Extra. All values are strings, which survive every encoding, and are joined by appending: a value is
-// in one chunk only, lists of JSON objects are written one behind the other.
+// Keys of Message.Extra, besides those of package kit.
 const (
 	responseIDKey        = "openai_response_id"
 	responseModelKey     = "openai_model"
@@ -27,6 +24,7 @@ const (
 	annotationsKey       = "openai_annotations"
 	reasoningFieldKey    = "openai_reasoning_field"
 	reasoningDetailsKey  = "openai_reasoning_details"
+	filterResultsKey     = "openai_content_filter_results"
 )
 
 // extraContentKey is a key of ToolCall.Extra.
@@ -42,6 +40,9 @@ type ResponseInfo struct {
 	ServiceTier string
 	// SystemFingerprint changes with the server's software.
 	SystemFingerprint string
+	// FilterResults are what Azure's content filter says of the prompt and the answer, as JSON objects one behind the
+	// other.
+	FilterResults string
 }
 
 // GetResponseInfo returns what the server said about the response that the message came with. It also works for
@@ -64,6 +65,7 @@ var infoFields = [...]struct {
 	{responseModelKey, func(i *ResponseInfo) *string { return &i.Model }},
 	{providerKey, func(i *ResponseInfo) *string { return &i.Provider }},
 	{serviceTierKey, func(i *ResponseInfo) *string { return &i.ServiceTier }},
+	{filterResultsKey, func(i *ResponseInfo) *string { return &i.FilterResults }},
 	{systemFingerprintKey, func(i *ResponseInfo) *string { return &i.SystemFingerprint }},
 }
 
@@ -72,47 +74,20 @@ func GetRefusal(m *schema.Message) string { return extraText(m, refusalKey) }
 
 // GetAnnotations returns the annotations of the message, such as citations of web pages, as JSON objects.
 func GetAnnotations(m *schema.Message) []json.RawMessage {
-	return splitObjects(extraText(m, annotationsKey))
+	return kit.SplitObjects(extraText(m, annotationsKey))
 }
 
+// extraText returns a string of the Extra of a message.
 func extraText(m *schema.Message, key string) string {
 	if m == nil {
 		return ""
 	}
-	text, _ := m.Extra[key].(string)
-	return text
+	return kit.ExtraText(m.Extra, key)
 }
 
-// addExtra sets a value, if there is one.
-func addExtra(m *schema.Message, key, value string) {
-	if value == "" {
-		return
-	}
-	if m.Extra == nil {
-		m.Extra = make(map[string]any)
-	}
-	m.Extra[key] = value
-}
-
-// joinObjects writes JSON objects one behind the other. What is no object is left out.
-func joinObjects(objects []json.RawMessage) string {
-	var b strings.Builder
-	for _, o := range objects {
-		if bytes.HasPrefix(o, []byte("{")) {
-			b.Write(o)
-		}
-	}
-	return b.String()
-}
-
-func splitObjects(text string) (objects []json.RawMessage) {
-	for dec := json.NewDecoder(strings.NewReader(text)); ; {
-		var o json.RawMessage
-		if err := dec.Decode(&o); err == io.EOF || err != nil {
-			return objects
-		}
-		objects = append(objects, o)
-	}
+// opaqueKeys are the keys of Extra that hold what only the server that sent it understands.
+var opaqueKeys = []string{
+	reasoningFieldKey, reasoningDetailsKey, extraContentKey, annotationsKey, refusalKey, responseIDKey,
 }
 
 // extraFields returns what [ExtraFieldsKey] holds.

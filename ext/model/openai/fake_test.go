@@ -152,3 +152,8 @@ func joined(t *testing.T, sr *schema.StreamReader[*schema.Message]) *schema.Mess
 	require.NoError(t, err)
 	return m
 }
+
+func engineOf(m *ChatModel) *engine { return m.Engine().(*engine) }
+
+// streamBuffer is how many chunks are read ahead of a slow consumer, at most.
+const streamBuffer = 16

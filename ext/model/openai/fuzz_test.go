@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"io"
-	"strings"
 	"testing"
 
 	"github.com/weftgo/weft/schema"
@@ -25,15 +24,16 @@ func FuzzStream(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	m := newModel(f, streaming(""))
 	f.Fuzz(func(t *testing.T, body string) {
-		s := &streamer{
-			from:   &response{ctx: t.Context()},
-			source: newEvents(strings.NewReader(body), 1<<20),
+		m := newModel(t, streaming(body))
+		s, err := m.Engine().Open(t.Context(), question, nil, true)
+		if err != nil {
+			t.Fatal(err)
 		}
+		defer s.Close()
 		var joined schema.MessageAccumulator
 		for n := 0; ; n++ {
-			chunk, err := s.next()
+			chunk, err := s.Next()
 			if err == io.EOF {
 				break
 			}
@@ -54,7 +54,12 @@ func FuzzStream(f *testing.F) {
 		if answer.AssistantGenMultiContent != nil {
 			return // media may be anything, and what is wrong with them is an error
 		}
-		sent, err := m.newCall(false, nil).body([]*schema.Message{answer})
+		history := []*schema.Message{answer}
+		for _, call := range answer.ToolCalls {
+			history = append(history, schema.ToolMessage("", call.ID))
+		}
+		e := m.Engine().(*engine)
+		sent, err := e.newCall(false, nil).body(t.Context(), history)
 		if err != nil || !json.Valid(sent) {
 			t.Fatalf("%v: %s", err, sent)
 		}

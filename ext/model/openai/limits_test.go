@@ -88,15 +88,15 @@ func TestLimits_Streams(t *testing.T) {
 			`data: {"choices":[{"logprobs":{"content":[{"top_logprobs":[` + repeated("{}", 30) + `]}]}}]}` + "\n\n",
 			"more than 3000000 log probabilities",
 		},
-		"chunks": {quota{chunks: maxChunks - 10}, "data: {}\n\n", "more than 500000 chunks"},
+		"events": {quota{}, "data: {}\n\n", "more than 500000 events"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &streamer{
-				from:   &response{ctx: t.Context()},
-				source: newEvents(&endlessly{text: test.event}, 1<<20),
-				quota:  test.used,
-			}
-			var err error
+			m := newModel(t, answering("text/event-stream", &endlessly{text: test.event}))
+			opened, err := m.Engine().Open(t.Context(), question, nil, true)
+			require.NoError(t, err)
+			defer opened.Close()
+			s := opened.(*chunks)
+			s.quota = test.used
 			events := 0
 			for ; err == nil; events++ {
 				_, err = s.next()
@@ -109,13 +109,13 @@ func TestLimits_Streams(t *testing.T) {
 
 func TestLimits_SilentServer(t *testing.T) {
 	silence := func(d time.Duration) func(*Config) {
-		return func(c *Config) { c.StreamIdleTimeout = &d }
+		return func(c *Config) { c.IdleTimeout = &d }
 	}
 	for name, test := range map[string]struct {
 		change func(*Config)
 		after  time.Duration
 	}{
-		"default":    {unchanged, 10 * time.Minute},
+		"default":    {unchanged, 5 * time.Minute},
 		"configured": {silence(time.Second), time.Second},
 		"none":       {silence(0), 0},
 	} {
@@ -155,7 +155,7 @@ func TestLimits_SlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := strings.Repeat(chunk("a"), 10*streamBuffer) + stopChunk + doneChunk
 		second := time.Second
-		sr := stream(t, newModel(t, streaming(body), func(c *Config) { c.StreamIdleTimeout = &second }))
+		sr := stream(t, newModel(t, streaming(body), func(c *Config) { c.IdleTimeout = &second }))
 		defer sr.Close()
 		for {
 			time.Sleep(time.Minute)
@@ -201,13 +201,25 @@ func TestToolCalls_ManyPieces(t *testing.T) {
 		if i > 0 {
 			c.Function.Arguments = `,{}`
 		}
-		tracker.add(c)
+		tracker.add(c, false)
 	}
 	require.Len(t, tracker.all, 1)
 	tracker = callTracker{}
 	for i := range 20_000 {
-		tracker.add(toolCall{Index: new(i), ID: "x"})
+		tracker.add(toolCall{Index: new(i), ID: "x"}, false)
 	}
 	require.Len(t, tracker.all, 20_000)
-	require.IsType(t, schema.ToolCall{}, tracker.add(toolCall{}))
+	require.IsType(t, schema.ToolCall{}, tracker.add(toolCall{}, false))
+}
+
+// endlessly repeats a text.
+type endlessly struct{ text, rest string }
+
+func (e *endlessly) Read(p []byte) (int, error) {
+	if e.rest == "" {
+		e.rest = e.text
+	}
+	n := copy(p, e.rest)
+	e.rest = e.rest[n:]
+	return n, nil
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/base64"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -136,42 +137,58 @@ func TestMessages_AssistantMedia(t *testing.T) {
 		{"role":"assistant","content":[{"type":"image_url","image_url":{"url":"https://i"}}]}]`, got)
 }
 
+// callOf is an answer that calls a tool once for each ID.
+func callOf(ids ...string) *schema.Message {
+	m := schema.AssistantMessage("", nil)
+	for _, id := range ids {
+		m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: id, Function: schema.FunctionCall{Name: "f"}})
+	}
+	return m
+}
+
 func TestMessages_MediaOfToolResults(t *testing.T) {
 	result := func(id, name string, parts ...schema.MessageInputPart) *schema.Message {
 		return &schema.Message{Role: schema.Tool, ToolCallID: id, ToolName: name, UserInputMultiContent: parts}
 	}
 	history := []*schema.Message{
-		schema.UserMessage("look"),
+		schema.UserMessage("look"), callOf("1", "2", "3"),
 		result("1", "camera", text("north"), image(atURL("https://i/1")), text("south")),
 		result("2", "", image(atURL("https://i/2"))),
 		result("3", "", text("just text")),
-		schema.AssistantMessage("I see", nil),
+		schema.UserMessage("and?"), callOf("4"),
 		result("4", "", image(atURL("https://i/4"))),
+	}
+	calls := func(ids ...string) string {
+		var all []string
+		for _, id := range ids {
+			all = append(all, `{"id":"`+id+`","type":"function","function":{"name":"f","arguments":"{}"}}`)
+		}
+		return `{"role":"assistant","tool_calls":[` + strings.Join(all, ",") + `]}`
 	}
 	img := func(n string) string {
 		return `{"type":"image_url","image_url":{"url":"https://i/` + n + `","detail":"low"}}`
 	}
 	t.Run("in a user message", func(t *testing.T) {
 		require.JSONEq(t, `[
-			{"role":"user","content":"look"},
+			{"role":"user","content":"look"},`+calls("1", "2", "3")+`,
 			{"role":"tool","tool_call_id":"1","content":"north\nsouth"},
 			{"role":"tool","tool_call_id":"2","content":"See the media in the next user message."},
 			{"role":"tool","tool_call_id":"3","content":"just text"},
 			{"role":"user","content":[
 				{"type":"text","text":"Media returned by tool call 1 of camera:"},`+img("1")+`,
 				{"type":"text","text":"Media returned by tool call 2:"},`+img("2")+`]},
-			{"role":"assistant","content":"I see"},
+			{"role":"user","content":"and?"},`+calls("4")+`,
 			{"role":"tool","tool_call_id":"4","content":"See the media in the next user message."},
 			{"role":"user","content":[{"type":"text","text":"Media returned by tool call 4:"},`+img("4")+`]}]`,
 			sentMessages(t, unchanged, history...))
 	})
 	t.Run("inline", func(t *testing.T) {
-		require.JSONEq(t, `[
+		require.JSONEq(t, `[`+calls("1", "5", "6")+`,
 			{"role":"tool","tool_call_id":"1","content":[{"type":"text","text":"north"},`+img("1")+
 			`,{"type":"text","text":"south"}]},
 			{"role":"tool","tool_call_id":"5","content":"first\nsecond"},
 			{"role":"tool","tool_call_id":"6","content":"only text"}]`,
-			sentMessages(t, func(c *Config) { c.ToolResultMedia = ToolResultMediaInline }, history[1],
+			sentMessages(t, func(c *Config) { c.ToolResultMedia = ToolResultMediaInline }, callOf("1", "5", "6"), history[2],
 				&schema.Message{Role: schema.Tool, ToolCallID: "5", Content: "first",
 					UserInputMultiContent: []schema.MessageInputPart{text("second")}},
 				schema.ToolMessage("only text", "6")))
@@ -193,10 +210,10 @@ func TestMessages_Errors(t *testing.T) {
 	both := atURL("https://i")
 	both.Base64Data = both.URL
 	for want, in := range map[string][]*schema.Message{
-		"there are no messages":                                 nil,
-		"message 0 is nil":                                      {nil},
-		`message 0 (role "robot"): the role is unknown`:         {{Role: "robot"}},
-		`message 0 (role "tool"): ToolCallID is required`:       {schema.ToolMessage("", "")},
+		"the conversation has no messages":                      nil,
+		"message 0: it is nil":                                  {nil},
+		`message 0: the role "robot" is unknown`:                {{Role: "robot"}},
+		"message 0: ToolCallID is required":                     {schema.ToolMessage("", "")},
 		`message 1 (role "user"): part 0 (image_url): URL or`:   user(image(schema.MessagePartCommon{})),
 		"part 0 (image_url): URL and Base64Data are both set":   user(image(both)),
 		"MIMEType is required":                                  user(image(inBase64("AAAA", ""))),
@@ -219,11 +236,12 @@ func TestMessages_Errors(t *testing.T) {
 func TestMessages_InputIsNotChanged(t *testing.T) {
 	in := []*schema.Message{
 		{Role: schema.User, Content: "a", UserInputMultiContent: make([]schema.MessageInputPart, 1, 9)},
+		callOf("1"),
 		{Role: schema.Tool, ToolCallID: "1",
 			UserInputMultiContent: []schema.MessageInputPart{image(inBase64("AAAA", "image/png"))}},
 	}
 	in[0].UserInputMultiContent[0] = text("b")
-	before := in[0].String() + in[1].String()
+	before := in[0].String() + in[2].String()
 	sentMessages(t, unchanged, in...)
-	require.Equal(t, before, in[0].String()+in[1].String())
+	require.Equal(t, before, in[0].String()+in[2].String())
 }

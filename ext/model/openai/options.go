@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"maps"
 
 	"github.com/weftgo/weft/components/model"
@@ -9,8 +10,8 @@ import (
 // callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
 type callOptions struct {
 	Config
-	official     bool // see isOfficial
 	extraHeaders map[string]string
+	modifiers    []func(context.Context, []byte) ([]byte, error)
 }
 
 func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
@@ -25,6 +26,21 @@ func WithExtraFields(fields map[string]any) model.Option {
 func WithExtraHeaders(headers map[string]string) model.Option {
 	return setting(func(o *callOptions) { o.extraHeaders = merged(o.extraHeaders, headers) })
 }
+
+// WithRequestModifier has the body of the request changed before it is sent. Several are called in their order.
+func WithRequestModifier(modify func(ctx context.Context, body []byte) ([]byte, error)) model.Option {
+	return setting(func(o *callOptions) {
+		o.modifiers = append(o.modifiers[:len(o.modifiers):len(o.modifiers)], modify)
+	})
+}
+
+// WithThinking replaces Config.Thinking.
+func WithThinking(on bool) model.Option {
+	return setting(func(o *callOptions) { o.Thinking = &on })
+}
+
+// WithMaxCompletionTokens is model.WithMaxTokens by the name that users of Eino know.
+func WithMaxCompletionTokens(tokens int) model.Option { return model.WithMaxTokens(tokens) }
 
 // WithReasoningEffort replaces Config.ReasoningEffort.
 func WithReasoningEffort(effort string) model.Option {

@@ -2,46 +2,45 @@ package openai
 
 import (
 	"cmp"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"mime"
-	"net/http"
 	"strings"
 
+	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
 
-func textPart(text string) object { return object{{"type", "text"}, {"text", text}} }
+// An object is a JSON object in the order of its fields.
+type object = kit.Object
 
-// text returns the text of a text part.
-func (o object) text() (text string, ok bool) {
-	if len(o) < 2 || o[0].value != "text" {
+func textPart(text string) object { return kit.ObjectOf("type", "text", "text", text) }
+
+// partText returns the text of a text part.
+func partText(o object) (text string, ok bool) {
+	if o.Get("type") != "text" {
 		return "", false
 	}
-	text, ok = o[1].value.(string)
+	text, ok = o.Get("text").(string)
 	return text, ok
 }
 
 // inputParts returns the parts of what is given to the model, in either of the two forms.
 func inputParts(m *schema.Message) ([]object, error) {
-	parts := m.UserInputMultiContent
-	if old := deprecatedParts(m); len(old) > 0 {
-		if len(parts) > 0 {
-			return nil, errors.New("MultiContent and UserInputMultiContent are both set: use the latter")
-		}
-		parts = old
+	if len(kit.DeprecatedParts(m)) > 0 && len(m.UserInputMultiContent) > 0 {
+		return nil, errors.New("MultiContent and UserInputMultiContent are both set: use the latter")
 	}
 	if len(m.AssistantGenMultiContent) > 0 {
 		return nil, errors.New("AssistantGenMultiContent is for messages of the assistant: use UserInputMultiContent")
 	}
+	parts := kit.InputParts(m)
 	out := make([]object, 0, len(parts))
 	for i := range parts {
 		o, err := inputPart(&parts[i])
 		if err != nil {
 			return nil, fmt.Errorf("part %d (%s): %w", i, parts[i].Type, err)
 		}
-		o.merge(extraFields(parts[i].Extra))
+		o.Merge(extraFields(parts[i].Extra))
 		out = append(out, o)
 	}
 	return out, nil
@@ -81,7 +80,7 @@ func outputParts(m *schema.Message) (text string, media []object, err error) {
 		if err != nil {
 			return "", nil, fmt.Errorf("part %d (%s): %w", i, p.Type, err)
 		}
-		o.merge(extraFields(p.Extra))
+		o.Merge(extraFields(p.Extra))
 		media = append(media, o)
 	}
 	return cmp.Or(m.Content, texts.String()), media, nil
@@ -102,7 +101,7 @@ func assistantParts(m *schema.Message) (parts []schema.MessageInputPart) {
 		}
 		parts = append(parts, in)
 	}
-	return append(parts, deprecatedParts(m)...)
+	return append(parts, kit.DeprecatedParts(m)...)
 }
 
 func imagePart(media *schema.MessagePartCommon, detail schema.ImageURLDetail) (object, error) {
@@ -110,9 +109,9 @@ func imagePart(media *schema.MessagePartCommon, detail schema.ImageURLDetail) (o
 	if err != nil {
 		return nil, err
 	}
-	image := object{{"url", url}}
-	image.setText("detail", string(detail))
-	return object{{"type", "image_url"}, {"image_url", image}}, nil
+	image := kit.ObjectOf("url", url)
+	image.SetText("detail", string(detail))
+	return kit.ObjectOf("type", "image_url", "image_url", image), nil
 }
 
 // videoPart returns a part that is not in the API, but that many compatible servers know.
@@ -121,7 +120,7 @@ func videoPart(media *schema.MessagePartCommon) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object{{"type", "video_url"}, {"video_url", object{{"url", url}}}}, nil
+	return kit.ObjectOf("type", "video_url", "video_url", kit.ObjectOf("url", url)), nil
 }
 
 // audioPart returns the data, which is all that the API takes, or the address, which some compatible servers do.
@@ -130,11 +129,11 @@ func audioPart(media *schema.MessagePartCommon) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	mimeType, data, ok := splitDataURL(url)
+	mimeType, data, ok := kit.SplitDataURL(url)
 	if !ok {
-		return object{{"type", "audio_url"}, {"audio_url", object{{"url", url}}}}, nil
+		return kit.ObjectOf("type", "audio_url", "audio_url", kit.ObjectOf("url", url)), nil
 	}
-	return object{{"type", "input_audio"}, {"input_audio", object{{"data", data}, {"format", audioFormat(mimeType)}}}}, nil
+	return kit.ObjectOf("type", "input_audio", "input_audio", kit.ObjectOf("data", data, "format", audioFormat(mimeType))), nil
 }
 
 func audioFormat(mimeType string) string {
@@ -156,15 +155,15 @@ func filePart(media *schema.MessagePartCommon, name string) (object, error) {
 		return nil, err
 	}
 	if strings.HasPrefix(url, "file-") {
-		return object{{"type", "file"}, {"file", object{{"file_id", url}}}}, nil
+		return kit.ObjectOf("type", "file", "file", kit.ObjectOf("file_id", url)), nil
 	}
-	if mimeType, _, ok := splitDataURL(url); ok && name == "" {
+	if mimeType, _, ok := kit.SplitDataURL(url); ok && name == "" {
 		name = "file" + extension(mimeType)
 	}
 	var file object
-	file.setText("filename", name)
-	file.set("file_data", url)
-	return object{{"type", "file"}, {"file", file}}, nil
+	file.SetText("filename", name)
+	file.Set("file_data", url)
+	return kit.ObjectOf("type", "file", "file", file), nil
 }
 
 // extension returns the shortest file name extension of a media type, which does not depend on the machine for those
@@ -184,39 +183,15 @@ func extension(mimeType string) string {
 
 // mediaURL returns the address of a medium, or its data as a data URL.
 func mediaURL(media *schema.MessagePartCommon) (string, error) {
-	hasURL := media.URL != nil && *media.URL != ""
-	hasData := media.Base64Data != nil && *media.Base64Data != ""
-	switch {
-	case hasURL && hasData:
-		return "", errors.New("URL and Base64Data are both set: choose one")
-	case hasURL:
-		return *media.URL, nil
-	case !hasData:
-		return "", errors.New("URL or Base64Data is required")
+	value := func(p *string) string {
+		if p == nil {
+			return ""
+		}
+		return *p
 	}
-	data := *media.Base64Data
-	if strings.HasPrefix(data, "data:") {
-		return data, nil
-	}
-	mimeType := media.MIMEType
-	if mimeType == "" {
-		mimeType = sniff(data)
-	}
-	if mimeType == "" {
-		return "", errors.New("MIMEType is required with Base64Data")
-	}
-	return "data:" + mimeType + ";base64," + data, nil
-}
-
-// sniff returns the media type that the data itself shows, or "".
-func sniff(data string) string {
-	head, err := base64.StdEncoding.DecodeString(data[:min(len(data), 684)&^3])
+	m, err := kit.NewMedia(value(media.URL), value(media.Base64Data), media.MIMEType)
 	if err != nil {
-		return ""
+		return "", err
 	}
-	found, _, _ := strings.Cut(http.DetectContentType(head), ";")
-	if found == "application/octet-stream" || found == "text/plain" {
-		return ""
-	}
-	return found
+	return m.DataURL(), nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -14,21 +15,21 @@ import (
 type ReasoningReplay string
 
 const (
-	// ReasoningReplayAuto sends the thinking of answers that came through this package in the fields in which it came.
-	// Thinking of other origin is not sent, and none to OpenAI and Azure, which show no thinking and take none.
+	// ReasoningReplayAuto does what the [Profile] says: as a rule the thinking of the server's own answers is sent in the
+	// fields in which it came, that of others is not, and servers that refuse thinking get none.
 	ReasoningReplayAuto ReasoningReplay = ""
 	// ReasoningReplayNever sends none.
 	ReasoningReplayNever ReasoningReplay = "never"
-	// ReasoningReplayAsReasoning sends every ReasoningContent in the field "reasoning".
+	// ReasoningReplayAsReasoning sends every ReasoningContent, whoever thought it, in the field "reasoning".
 	ReasoningReplayAsReasoning ReasoningReplay = "reasoning"
-	// ReasoningReplayAsReasoningContent sends every ReasoningContent in the field "reasoning_content".
+	// ReasoningReplayAsReasoningContent sends every ReasoningContent, whoever thought it, in the field "reasoning_content".
 	ReasoningReplayAsReasoningContent ReasoningReplay = "reasoning_content"
 )
 
 // GetReasoningDetails returns the thinking of the message as the structured list of OpenRouter ("reasoning_details"),
 // joined if it was streamed. It has what the plain text in ReasoningContent lacks: signatures and encrypted parts.
 func GetReasoningDetails(m *schema.Message) []json.RawMessage {
-	return mergeDetails(splitObjects(extraText(m, reasoningDetailsKey)))
+	return mergeDetails(kit.SplitObjects(extraText(m, reasoningDetailsKey)))
 }
 
 // takeReasoning puts the thinking of an answer into the message. The name of the field it came in is noted once.
@@ -39,44 +40,38 @@ func (a *assembler) takeReasoning(m *schema.Message, from *answer) {
 	}
 	if text != "" && a.reasoningField == "" {
 		a.reasoningField = field
-		addExtra(m, reasoningFieldKey, field)
+		kit.SetExtra(&m.Extra, reasoningFieldKey, field)
 	}
-	m.ReasoningContent = text + from.Content.reasoning
-	addExtra(m, reasoningDetailsKey, joinObjects(from.ReasoningDetails))
+	m.ReasoningContent = a.fresh(&a.thought, text) + from.Content.reasoning
+	kit.SetExtra(&m.Extra, reasoningDetailsKey, kit.JoinObjects(from.ReasoningDetails))
 }
 
-// replayReasoning sets the thinking of a message in the object that is sent for it.
-func (c *call) replayReasoning(o *object, m *schema.Message) {
-	field := string(c.conf.ReasoningReplay)
-	switch c.conf.ReasoningReplay {
+// replayReasoning sets the thinking of a message in the object that is sent for it. m is the message without what other
+// servers attached to it, original has everything.
+func (c *call) replayReasoning(o *kit.Object, m, original *schema.Message) {
+	switch mode := c.conf.ReasoningReplay; mode {
 	case ReasoningReplayNever:
 		return
-	case ReasoningReplayAuto:
-		if c.conf.official {
-			return
+	case ReasoningReplayAsReasoning, ReasoningReplayAsReasoningContent:
+		o.SetText(string(mode), kit.Thinking(original))
+		return
+	}
+	switch c.profile.Reasoning {
+	case ReasoningNever:
+		return
+	case ReasoningRequired:
+		if len(m.ToolCalls) > 0 && !c.thinkingOff() {
+			o.Set(string(ReasoningReplayAsReasoningContent), kit.Thinking(m))
 		}
-		field = extraText(m, reasoningFieldKey)
+		return
 	}
-	if field != "" {
-		o.setText(field, reasoningText(m))
+	if details := GetReasoningDetails(m); len(details) > 0 { // has what the text lacks, and the text, too
+		o.Set("reasoning_details", details)
+		return
 	}
-	if details := GetReasoningDetails(m); len(details) > 0 {
-		o.set("reasoning_details", details)
+	if field := extraText(m, reasoningFieldKey); field != "" {
+		o.SetText(field, kit.Thinking(m))
 	}
-}
-
-// reasoningText returns the thinking of a message in either of the places for it.
-func reasoningText(m *schema.Message) string {
-	if m.ReasoningContent != "" {
-		return m.ReasoningContent
-	}
-	var b strings.Builder
-	for _, part := range m.AssistantGenMultiContent {
-		if part.Type == schema.ChatMessagePartTypeReasoning && part.Reasoning != nil {
-			b.WriteString(part.Reasoning.Text)
-		}
-	}
-	return b.String()
 }
 
 // A reasoningDetail is an object of OpenRouter's list.
@@ -105,7 +100,7 @@ func mergeDetails(pieces []json.RawMessage) (merged []json.RawMessage) {
 	)
 	for _, piece := range pieces {
 		var next reasoningDetail
-		if decode(piece, &next) != nil {
+		if kit.DecodeLenient(piece, &next) != nil {
 			continue
 		}
 		if len(run) > 0 && !last.continuedBy(&next) {
@@ -131,7 +126,7 @@ func joinDetail(pieces []json.RawMessage) json.RawMessage {
 	for _, piece := range pieces {
 		var d reasoningDetail
 		var fields map[string]json.RawMessage
-		_, _ = decode(piece, &d), json.Unmarshal(piece, &fields) // both did so before
+		_, _ = kit.DecodeLenient(piece, &d), json.Unmarshal(piece, &fields) // both did so before
 		text.WriteString(d.Text)
 		summary.WriteString(d.Summary)
 		for key, value := range fields {

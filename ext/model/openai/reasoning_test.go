@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,8 @@ func TestReasoning_ComesBackAsItCame(t *testing.T) {
 		"details without texts": {`"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := `[{"role":"assistant","content":"a",` + c.fields + `}]`
+			sent := strings.TrimPrefix(c.fields, `"reasoning":"t",`) // the details have the text
+			want := `[{"role":"assistant","content":"a",` + sent + `}]`
 			m := answerOf(t, `{"choices":[{"message":{"content":"a",`+c.fields+`}}]}`)
 			require.JSONEq(t, want, sentMessages(t, unchanged, m))
 			m = joined(t, stream(t, newModel(t,
@@ -32,11 +34,11 @@ func TestReasoning_Streamed(t *testing.T) {
 		`data: {"choices":[{"delta":{"reasoning":"ought","reasoning_details":[{"type":"reasoning.text","text":"ought","index":0}]}}]}` + "\n\n" +
 		`data: {"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","signature":"sig","index":0}]}}]}` +
 		"\n\n" +
-		`data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + doneChunk
+		`data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n" + doneChunk
 	m := joined(t, stream(t, newModel(t, streaming(body))))
 	require.Equal(t, "thought", m.ReasoningContent)
 	require.Equal(t, "a", m.Content)
-	require.JSONEq(t, `[{"role":"assistant","content":"a","reasoning":"thought","reasoning_details":[
+	require.JSONEq(t, `[{"role":"assistant","content":"a","reasoning_details":[
 		{"type":"reasoning.text","text":"thought","signature":"sig","index":0,"format":"f"}]}]`,
 		sentMessages(t, unchanged, m))
 }
@@ -79,7 +81,7 @@ func TestReasoning_Replay(t *testing.T) {
 		want   string
 	}{
 		"auto": {unchanged, received,
-			`{"role":"assistant","content":"a","reasoning":"t","reasoning_details":[{"type":"x"}]}`},
+			`{"role":"assistant","content":"a","reasoning_details":[{"type":"x"}]}`},
 		"auto, foreign": {unchanged, foreign, none},
 		"auto, OpenAI":  {openAI, received, none},
 		"never":         {as(ReasoningReplayNever), received, none},

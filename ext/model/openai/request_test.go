@@ -43,8 +43,8 @@ func TestRequest_Everything(t *testing.T) {
 	want := `{"model":"gpt-x","messages":[{"role":"user","content":"question"}],` +
 		`"tools":[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],"parallel_tool_calls":false,` +
 		`"max_tokens":100,"temperature":0.7,"top_p":0.9,"stop":["END"],"seed":0,"presence_penalty":0.1,"frequency_penalty":-2,` +
-		`"logit_bias":{"50256":-100},"logprobs":true,"top_logprobs":2,"reasoning_effort":"low","verbosity":"high",` +
-		`"response_format":{"type":"json_object"},"user":"user-1","metadata":{"k":"<v>"},"service_tier":"flex","a":{"b":true},"z":1}`
+		`"logit_bias":{"50256":-100},"logprobs":true,"top_logprobs":2,"verbosity":"high",` +
+		`"response_format":{"type":"json_object"},"reasoning_effort":"low","user":"user-1","metadata":{"k":"<v>"},"service_tier":"flex","a":{"b":true},"z":1}`
 	for range 10 { // always the same bytes
 		require.Equal(t, want, rawBody(t, fullConfig, question, model.WithTools([]*schema.ToolInfo{{Name: "now"}})))
 	}
@@ -72,7 +72,7 @@ func TestRequest_OptionsLeaveTheModelAsItIs(t *testing.T) {
 	var before, after string
 	m := newModel(t, whole(`{"choices":[{"message":{}}]}`), fullConfig)
 	body := func() string {
-		data, err := m.newCall(false, nil).body(question)
+		data, err := engineOf(m).newCall(false, nil).body(t.Context(), question)
 		require.NoError(t, err)
 		return string(data)
 	}
@@ -111,7 +111,7 @@ func TestRequest_StreamOptions(t *testing.T) {
 			map[string]any{"include_usage": true, "include_obfuscation": false}},
 	} {
 		m := newModel(t, streaming(""), func(conf *Config) { conf.StreamOptions = c.options })
-		data, err := m.newCall(true, nil).body(question)
+		data, err := engineOf(m).newCall(true, nil).body(t.Context(), question)
 		require.NoError(t, err)
 		body := decoded(t, data)
 		require.Equal(t, true, body["stream"], name)
@@ -146,7 +146,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := m.newCall(true, nil).body(history); err != nil {
+		if _, err := engineOf(m).newCall(true, nil).body(b.Context(), history); err != nil {
 			b.Fatal(err)
 		}
 	}

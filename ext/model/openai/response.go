@@ -2,39 +2,89 @@ package openai
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 
+	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
 
 // An assembler makes messages of what the server answers: one of a whole answer, or one a chunk of a streamed one, so
 // that they can be joined.
 type assembler struct {
+	call           *call
 	whole          bool
 	requestID      string
 	calls          callTracker
 	said           ResponseInfo // what earlier chunks said
 	reasoningField string
-	begun          bool // there was a message
-	answered       bool // some chunk had an answer, and not only usage
-	finished       bool // some chunk had a finish reason
+	begun          bool   // there was a message
+	answered       bool   // some chunk had an answer, and not only usage
+	finish         string // the reason, if some chunk had one
+	tags           *thinkTags
+	// content and thought are what came so far, where every chunk repeats it.
+	content, thought string
+	// usage and cost are the latest account, which goes into the last chunk.
+	usage, cost string
 }
 
 // message returns what a completion adds to the message, or nil if that is nothing. The first one is always something.
 func (a *assembler) message(c *completion) *schema.Message {
 	m := &schema.Message{Role: schema.Assistant}
 	a.takeInfo(m, c)
-	if usage := c.usage().tokens(); usage != nil {
-		m.ResponseMeta = &schema.ResponseMeta{Usage: usage}
+	if usage := c.usage(); usage.tokens() != nil {
+		m.ResponseMeta = &schema.ResponseMeta{Usage: usage.tokens()}
+		a.usage = kit.RawUsage(usage.raw)
 	}
+	a.cost = cmp.Or(c.cost(), a.cost)
 	if choice := c.choice(); choice != nil {
 		a.takeChoice(m, choice)
+	}
+	if !a.begun {
+		a.call.engine.origin.Mark(&m.Extra)
+		a.call.unsupported.Note(&m.Extra)
+		a.setMeta(m, c)
+	}
+	if a.whole {
+		a.addRest(m)
 	}
 	if a.begun && saysNothing(m) {
 		return nil
 	}
 	a.begun = true
 	return m
+}
+
+// setMeta says who answers.
+func (a *assembler) setMeta(m *schema.Message, c *completion) {
+	if m.ResponseMeta == nil {
+		m.ResponseMeta = new(schema.ResponseMeta)
+	}
+	m.ResponseMeta.ID, m.ResponseMeta.Model, m.ResponseMeta.Provider = c.ID, c.Model, a.call.engine.info.System
+}
+
+// rest returns what goes into a chunk behind the last one of a stream, nil if that is nothing.
+func (a *assembler) rest() *schema.Message {
+	if a.whole {
+		return nil
+	}
+	m := &schema.Message{Role: schema.Assistant}
+	a.addRest(m)
+	if saysNothing(m) {
+		return nil
+	}
+	return m
+}
+
+// addRest adds what must be said once, and is only known at the end.
+func (a *assembler) addRest(m *schema.Message) {
+	if a.tags != nil {
+		content, thought := a.tags.end()
+		m.Content += content
+		m.ReasoningContent += thought
+	}
+	kit.SetExtra(&m.Extra, kit.UsageRawKey, a.usage)
+	kit.SetExtra(&m.Extra, kit.UsageCostKey, a.cost)
 }
 
 func saysNothing(m *schema.Message) bool {
@@ -48,12 +98,26 @@ func (a *assembler) takeInfo(m *schema.Message, c *completion) {
 		ID: c.ID, RequestID: a.requestID,
 		Model: c.Model, Provider: c.Provider,
 		ServiceTier: c.ServiceTier, SystemFingerprint: c.SystemFingerprint,
+		FilterResults: filterText(c.PromptFilterResults),
+	}
+	if choice := c.choice(); choice != nil && info.FilterResults == "" && choice.FinishReason != "" {
+		info.FilterResults = filterText(choice.ContentFilterResults)
 	}
 	for _, f := range infoFields {
 		if said, value := f.of(&a.said), *f.of(&info); *said == "" {
 			*said = value
-			addExtra(m, f.key, value)
+			kit.SetExtra(&m.Extra, f.key, value)
 		}
+	}
+}
+
+// filterText is what Azure's filter says, "" if that is nothing.
+func filterText(raw json.RawMessage) string {
+	switch text := string(raw); text {
+	case "null", "[]", "{}":
+		return ""
+	default:
+		return text
 	}
 }
 
@@ -68,7 +132,7 @@ func (a *assembler) takeChoice(m *schema.Message, c *choice) {
 			m.ResponseMeta = new(schema.ResponseMeta)
 		}
 		m.ResponseMeta.FinishReason, m.ResponseMeta.LogProbs = c.FinishReason, logProbs
-		a.finished = a.finished || c.FinishReason != ""
+		a.finish = cmp.Or(c.FinishReason, a.finish)
 	}
 	if from := c.answer(); from != nil {
 		a.takeAnswer(m, from)
@@ -76,15 +140,20 @@ func (a *assembler) takeChoice(m *schema.Message, c *choice) {
 }
 
 func (a *assembler) takeAnswer(m *schema.Message, from *answer) {
-	m.Content = cmp.Or(from.Content.text, from.Audio.Transcript)
+	m.Content = a.fresh(&a.content, cmp.Or(from.Content.text, from.Audio.Transcript))
 	a.takeReasoning(m, from)
-	addExtra(m, refusalKey, from.Refusal)
-	addExtra(m, annotationsKey, joinObjects(from.Annotations))
+	if a.tags != nil {
+		content, thought := a.tags.split(m.Content, m.ReasoningContent != "")
+		m.Content = content
+		m.ReasoningContent += thought
+	}
+	kit.SetExtra(&m.Extra, refusalKey, from.Refusal)
+	kit.SetExtra(&m.Extra, annotationsKey, kit.JoinObjects(from.Annotations))
 	for _, call := range from.ToolCalls {
 		if a.whole {
 			m.ToolCalls = append(m.ToolCalls, wholeCall(call))
 		} else {
-			m.ToolCalls = append(m.ToolCalls, a.calls.add(call))
+			m.ToolCalls = append(m.ToolCalls, a.calls.add(call, a.call.profile.Cumulative))
 		}
 	}
 	for _, url := range from.Content.images {
@@ -103,7 +172,7 @@ func (a *assembler) takeAnswer(m *schema.Message, from *answer) {
 
 func imageOutput(url string) schema.MessageOutputPart {
 	var common schema.MessagePartCommon
-	if mime, data, ok := splitDataURL(url); ok {
+	if mime, data, ok := kit.SplitDataURL(url); ok {
 		common.MIMEType, common.Base64Data = mime, &data
 	} else {
 		common.URL = &url
@@ -114,11 +183,17 @@ func imageOutput(url string) schema.MessageOutputPart {
 	}
 }
 
-// splitDataURL takes a data URL in base64 apart.
-func splitDataURL(url string) (mime, data string, ok bool) {
-	rest, ok := strings.CutPrefix(url, "data:")
-	if !ok {
-		return "", "", false
+// fresh returns what a chunk adds to a text, of which so far came before: all of it, unless every chunk repeats what
+// came before it.
+func (a *assembler) fresh(sofar *string, text string) string {
+	if !a.call.profile.Cumulative || a.whole {
+		return text
 	}
-	return strings.Cut(rest, ";base64,")
+	added, repeats := strings.CutPrefix(text, *sofar)
+	if !repeats {
+		added = text
+		text = *sofar + text
+	}
+	*sofar = text
+	return added
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 
 	"github.com/eino-contrib/jsonschema"
+
+	"github.com/weftgo/weft/ext/model/kit"
 )
 
 // ResponseFormat makes the model answer in JSON. Make it with [JSONObject] or [JSONSchema].
@@ -54,15 +56,17 @@ func (f *ResponseFormat) validate() error {
 }
 
 // wire is the format as it is sent.
-func (f *ResponseFormat) wire() object {
-	o := object{{"type", f.Type}}
+func (f *ResponseFormat) wire(omitStrict bool) object {
+	o := kit.ObjectOf("type", f.Type)
 	if f.Type != "json_schema" {
 		return o
 	}
-	s := object{{"name", f.JSONSchema.Name}}
-	s.setText("description", f.JSONSchema.Description)
-	s.set("schema", f.JSONSchema.Schema)
-	s.set("strict", f.JSONSchema.Strict)
-	o.set("json_schema", s)
+	s := kit.ObjectOf("name", f.JSONSchema.Name)
+	s.SetText("description", f.JSONSchema.Description)
+	s.Set("schema", f.JSONSchema.Schema)
+	if !omitStrict {
+		s.Set("strict", f.JSONSchema.Strict)
+	}
+	o.Set("json_schema", s)
 	return o
 }

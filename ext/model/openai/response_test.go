@@ -33,7 +33,7 @@ func TestResponse_Everything(t *testing.T) {
 		ToolCalls: []schema.ToolCall{{ID: "1", Type: "function",
 			Function: schema.FunctionCall{Name: "f", Arguments: `{"a":1}`}}},
 		ResponseMeta: &schema.ResponseMeta{
-			FinishReason: "tool_calls",
+			FinishReason: "tool_calls", ID: "r-1", Model: "m-1", Provider: "openai_compatible",
 			Usage: &schema.TokenUsage{
 				PromptTokens: 10, CompletionTokens: 5, TotalTokens: 15,
 				PromptTokenDetails:      schema.PromptTokenDetails{CachedTokens: 4},
@@ -47,7 +47,8 @@ func TestResponse_Everything(t *testing.T) {
 			"openai_response_id": "r-1", "openai_model": "m-1", "openai_request_id": "req-1", "openai_provider": "P",
 			"openai_service_tier": "default", "openai_system_fingerprint": "fp",
 			"openai_refusal": "no", "openai_annotations": `{"type":"url_citation"}{"n":2}`,
-			"openai_reasoning_field": "reasoning_content",
+			"openai_reasoning_field": "reasoning_content", "origin": "openai/server.test/chat",
+			"usage_raw": `{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}`,
 		},
 	}, m)
 	require.Equal(t, ResponseInfo{ID: "r-1", RequestID: "req-1", Model: "m-1", Provider: "P", ServiceTier: "default",

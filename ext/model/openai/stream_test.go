@@ -200,7 +200,7 @@ func TestPanics(t *testing.T) {
 	}
 	t.Run("close", func(t *testing.T) {
 		m := newModel(t, answering("text/event-stream",
-			&faulty{Reader: strings.NewReader(chunk("a") + doneChunk), close: true}))
+			&faulty{Reader: strings.NewReader(chunk("a") + stopChunk + doneChunk), close: true}))
 		require.Equal(t, "a", joined(t, stream(t, m)).Content)
 	})
 }
@@ -213,12 +213,19 @@ func TestStream_ServerThatSaysDoneAndContinues(t *testing.T) {
 		require.Equal(t, "a", joined(t, stream(t, newModel(t, answering("text/event-stream", w)))).Content)
 		require.Zero(t, time.Since(start))
 		<-w.closed
-		require.Equal(t, drainTime, time.Since(start))
+		require.Equal(t, 50*time.Millisecond, time.Since(start))
 	})
 }
 
+// Rules providers/C5, providers/C6, providers/K18.
 func TestStream_Ends(t *testing.T) {
 	lenient := func(c *Config) { c.AllowMissingDone = true }
+	optional := func(c *Config) {
+		p := ProfileUnknown
+		p.FinishOptional = true
+		c.Profile = &p
+	}
+	const halfCall = `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":"{\"a"}}]}}]}` + "\n\n"
 	for name, c := range map[string]struct {
 		body    string
 		change  func(*Config)
@@ -226,11 +233,13 @@ func TestStream_Ends(t *testing.T) {
 		failure error // nil: the stream is complete
 	}{
 		"done":                              {chunk("a") + stopChunk + doneChunk, unchanged, "a", nil},
-		"done without finish reason":        {chunk("a") + doneChunk, unchanged, "a", nil},
+		"done without finish reason":        {chunk("a") + doneChunk, unchanged, "a", io.ErrUnexpectedEOF},
+		"server that never says why":        {chunk("a") + doneChunk, optional, "a", nil},
+		"half a call":                       {chunk("a") + halfCall + doneChunk, optional, "a", io.ErrUnexpectedEOF},
 		"done without line end":             {chunk("a") + stopChunk + "data: [DONE]", unchanged, "a", nil},
 		"nothing":                           {"", unchanged, "", io.ErrUnexpectedEOF},
 		"cut behind a chunk":                {chunk("a"), unchanged, "a", io.ErrUnexpectedEOF},
-		"cut behind the finish reason":      {chunk("a") + stopChunk, unchanged, "a", io.ErrUnexpectedEOF},
+		"cut behind the finish reason":      {chunk("a") + stopChunk, unchanged, "a", nil},
 		"cut in a chunk":                    {chunk("a") + chunk("b")[:30], unchanged, "a", io.ErrUnexpectedEOF},
 		"lenient, cut behind a chunk":       {chunk("a"), lenient, "a", io.ErrUnexpectedEOF},
 		"lenient, cut in a chunk":           {chunk("a") + stopChunk + chunk("b")[:30], lenient, "a", io.ErrUnexpectedEOF},

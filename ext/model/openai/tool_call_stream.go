@@ -2,11 +2,10 @@ package openai
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"strings"
 
+	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -28,10 +27,11 @@ type trackedCall struct {
 	wireID string // "" if the server gave none
 	name   string
 	args   jsonObject
+	sofar  string // the arguments, where every chunk repeats them
 }
 
 // add returns what a chunk of a streamed call adds to it.
-func (t *callTracker) add(chunk toolCall) schema.ToolCall {
+func (t *callTracker) add(chunk toolCall, cumulative bool) schema.ToolCall {
 	call := t.find(chunk)
 	fresh := call == nil
 	if fresh {
@@ -40,13 +40,17 @@ func (t *callTracker) add(chunk toolCall) schema.ToolCall {
 	index := call.index
 	out := schema.ToolCall{Index: &index, Extra: callExtra(chunk)}
 	if fresh {
-		out.ID, out.Type = cmp.Or(chunk.ID, newCallID()), cmp.Or(chunk.Type, "function")
+		out.ID, out.Type = cmp.Or(chunk.ID, kit.NewCallID()), cmp.Or(chunk.Type, "function")
 	}
 	if call.name == "" {
 		call.name = chunk.Function.Name
 		out.Function.Name = call.name
 	}
 	out.Function.Arguments = string(chunk.Function.Arguments)
+	if cumulative {
+		out.Function.Arguments = strings.TrimPrefix(out.Function.Arguments, call.sofar)
+		call.sofar += out.Function.Arguments
+	}
 	call.args.write(out.Function.Arguments)
 	return out
 }
@@ -54,7 +58,7 @@ func (t *callTracker) add(chunk toolCall) schema.ToolCall {
 // wholeCall is a call that is not streamed.
 func wholeCall(c toolCall) schema.ToolCall {
 	return schema.ToolCall{
-		ID:       cmp.Or(c.ID, newCallID()),
+		ID:       cmp.Or(c.ID, kit.NewCallID()),
 		Type:     cmp.Or(c.Type, "function"),
 		Function: schema.FunctionCall{Name: c.Function.Name, Arguments: string(c.Function.Arguments)},
 		Extra:    callExtra(c),
@@ -129,10 +133,13 @@ type jsonObject struct {
 	// balanced says that all brackets have been closed once. The text up to then decides valid; more text makes it
 	// false.
 	balanced, valid bool
+	// begun says that there was some text.
+	begun bool
 }
 
 // write adds a piece.
 func (o *jsonObject) write(piece string) {
+	o.begun = o.begun || strings.TrimSpace(piece) != ""
 	if o.balanced {
 		o.valid = o.valid && strings.TrimSpace(piece) == ""
 		return
@@ -179,11 +186,14 @@ func (c *toolCall) wireIndex() int {
 	return *c.Index
 }
 
-// newCallID returns an ID for a call that the server gave none. It must be unique in the whole conversation.
-func newCallID() string {
-	var b [12]byte
-	rand.Read(b[:]) // never fails
-	return "call_" + hex.EncodeToString(b[:])
+// incomplete reports whether the arguments of some call have begun and not ended.
+func (t *callTracker) incomplete() bool {
+	for _, c := range t.all {
+		if c.args.begun && !c.args.complete() {
+			return true
+		}
+	}
+	return false
 }
 
 // callExtra keeps what must come back with the call.

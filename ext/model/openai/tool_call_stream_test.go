@@ -150,9 +150,9 @@ func TestToolCalls_FirstChunkHasAllThatIsKnown(t *testing.T) {
 func TestToolCalls_ExtraContentComesBack(t *testing.T) {
 	const signed = `{"id":"1","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"abc"}}}`
 	m := answerOf(t, `{"choices":[{"message":{"tool_calls":[`+signed+`]}}]}`)
-	require.JSONEq(t, `[{"role":"assistant","tool_calls":[`+signed+`]}]`, sentMessages(t, unchanged, m))
+	require.JSONEq(t, `[{"role":"assistant","tool_calls":[`+signed+`]},{"role":"tool","tool_call_id":"1","content":""}]`, sentMessages(t, unchanged, m, schema.ToolMessage("", "1")))
 	m = streamedCalls(t, []string{`[` + signed + `]`})
-	require.JSONEq(t, `[{"role":"assistant","tool_calls":[`+signed+`]}]`, sentMessages(t, unchanged, m))
+	require.JSONEq(t, `[{"role":"assistant","tool_calls":[`+signed+`]},{"role":"tool","tool_call_id":"1","content":""}]`, sentMessages(t, unchanged, m, schema.ToolMessage("", "1")))
 }
 
 // TestToolCalls_AnythingCanBeJoined feeds chunks that no server would send.
@@ -172,7 +172,7 @@ func TestToolCalls_AnythingCanBeJoined(t *testing.T) {
 			c.Function.Name = pick(r, "", "", "f", "g")
 			c.Function.Arguments = arguments(pick(r, "", "{", "}", "{}", `"x"`))
 			want += string(c.Function.Arguments)
-			require.NoError(t, joined.Add(&schema.Message{ToolCalls: []schema.ToolCall{tracker.add(c)}}), seed)
+			require.NoError(t, joined.Add(&schema.Message{ToolCalls: []schema.ToolCall{tracker.add(c, false)}}), seed)
 		}
 		m, err := joined.Message()
 		require.NoError(t, err, seed)

@@ -2,12 +2,15 @@ package openai
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"testing"
 
 	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -43,11 +46,11 @@ func TestToolParameters(t *testing.T) {
 			"a": {Type: schema.Integer}}), `{"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"type":"object"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := toolParameters(&schema.ToolInfo{Name: "t", ParamsOneOf: c.params})
+			got, err := kit.ToolParameters(&schema.ToolInfo{Name: "t", ParamsOneOf: c.params})
 			require.NoError(t, err)
 			require.JSONEq(t, c.want, string(got))
 			for range 5 {
-				again, err := toolParameters(&schema.ToolInfo{Name: "t", ParamsOneOf: c.params})
+				again, err := kit.ToolParameters(&schema.ToolInfo{Name: "t", ParamsOneOf: c.params})
 				require.NoError(t, err)
 				require.Equal(t, string(got), string(again))
 			}
@@ -125,16 +128,24 @@ func TestTools_Errors(t *testing.T) {
 }
 
 func TestTools_OfTheModel(t *testing.T) {
-	m := newModel(t, whole(`{"choices":[{"message":{}}]}`))
+	var sent map[string]any
+	m := newModel(t, roundTrip(func(req *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(req.Body)
+		sent = decoded(t, body)
+		if err != nil {
+			return nil, err
+		}
+		return whole(`{"choices":[{"message":{"content":"a"}}]}`)(req)
+	}))
 	infos := tools("a")
 	bound, err := m.WithTools(infos)
 	require.NoError(t, err)
 	infos[0] = nil // the slice was copied
 	toolsOf := func(m model.BaseChatModel, opts ...model.Option) any {
-		data, err := m.(*ChatModel).newCall(false, opts).body(question)
+		_, err := m.Generate(t.Context(), question, opts...)
 		require.NoError(t, err)
-		sent, _ := decoded(t, data)["tools"].([]any)
-		return len(sent)
+		list, _ := sent["tools"].([]any)
+		return len(list)
 	}
 	require.Equal(t, 0, toolsOf(m))
 	require.Equal(t, 1, toolsOf(bound))

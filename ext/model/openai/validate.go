@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/weftgo/weft/ext/model/kit"
 )
 
 // validate returns everything that is wrong with the configuration.
@@ -17,6 +20,10 @@ func (c *Config) validate() error {
 		c.validateTransport(),
 		c.validateRequest(),
 		c.validateExtraFields(),
+		c.validateProfile(),
+		c.ForeignThinking.Validate(),
+		check(c.MaxTokens == nil || c.MaxCompletionTokens == nil,
+			"MaxTokens and MaxCompletionTokens are both set: they mean the same, choose one"),
 	)
 }
 
@@ -31,19 +38,17 @@ func (c *Config) validateTarget() error {
 		check(c.BaseURL == "", "BaseURL and Azure are both set: give the address as Azure.Endpoint"),
 		validateURL("Azure.Endpoint", c.Azure.Endpoint),
 		check(c.Azure.APIVersion != "", "Azure.APIVersion is required: set it to a version such as \"2024-10-21\""),
-		check(c.Azure.Deployment != "", "Azure.Deployment is required: set it to the name of the deployment"),
+		check(c.Azure.Deployment != "" || c.Azure.DeploymentFor != nil && c.Model != "",
+			"Azure.Deployment is required: set it to the name of the deployment, or set DeploymentFor and Model"),
 	)
 }
 
 // validateURL does not repeat the URL, which may have a password in it.
 func validateURL(name, text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%s must be a URL with http or https and a host, such as %q", name, DefaultBaseURL)
+	if err := kit.ValidateURL(name, text); err != nil {
+		return err
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("%s must have no query and no fragment: use QueryParams", name)
-	}
+	u, _ := url.Parse(text) // it was parsed before
 	return check(!strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/chat/completions"),
 		name+" must not contain /chat/completions, which is added to it")
 }
@@ -54,10 +59,37 @@ func (c *Config) validateKey() error {
 		return errors.New("APIKey and TokenSource are both set: choose one")
 	case strings.ContainsFunc(c.APIKey, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return errors.New("APIKey contains white space: trim it")
-	case c.APIKey == "" && c.TokenSource == nil && c.isOfficial() && !c.hasOwnAuth():
+	case c.APIKey == "" && c.TokenSource == nil && c.needsKey() && !c.hasOwnAuth():
 		return errors.New("APIKey is required: set it, or TokenSource, or BaseURL to a server that needs none")
 	}
 	return nil
+}
+
+// needsKey reports whether the server is one that nobody may use without a key.
+func (c *Config) needsKey() bool {
+	p := c.profile()
+	return p.isOfficial()
+}
+
+func (c *Config) validateProfile() error {
+	p := c.Profile
+	if p == nil {
+		return nil
+	}
+	known := func(name string, ok bool) error {
+		return check(ok, "Profile."+name+" is unknown: use one of its constants")
+	}
+	return errors.Join(
+		known("StreamUsage", p.StreamUsage == StreamUsageOption || p.StreamUsage == StreamUsageNever),
+		known("Reasoning", slices.Contains([]ReasoningRule{ReasoningOwn, ReasoningNever, ReasoningRequired}, p.Reasoning)),
+		known("Knob", slices.Contains([]ThinkingKnob{KnobEffort, KnobThinkingType, KnobThinkingOnly, KnobEnableThinking,
+			KnobReasoningObject, KnobTemplate, KnobNone}, p.Knob)),
+		known("ToolCallID", slices.Contains([]ToolCallIDRule{ToolCallIDAny, ToolCallIDMax40, ToolCallIDMistral9}, p.ToolCallID)),
+		known("EmptyContent", slices.Contains([]EmptyContent{EmptyContentOmit, EmptyContentNull, EmptyContentText,
+			EmptyContentSpace}, p.EmptyContent)),
+		known("MaxTokensField", p.MaxTokensField == MaxTokensFieldMaxTokens ||
+			p.MaxTokensField == MaxTokensFieldMaxCompletionTokens),
+	)
 }
 
 // hasOwnAuth reports whether the headers authenticate the requests.
@@ -73,8 +105,8 @@ func (c *Config) hasOwnAuth() bool {
 func (c *Config) validateTransport() error {
 	return errors.Join(
 		check(c.Timeout >= 0, "Timeout must not be negative: use 0 for none"),
-		check(c.StreamIdleTimeout == nil || *c.StreamIdleTimeout >= 0,
-			"StreamIdleTimeout must not be negative: use 0 for none"),
+		check(c.IdleTimeout == nil || *c.IdleTimeout >= 0,
+			"IdleTimeout must not be negative: use 0 for none"),
 		check(c.MaxRetries == nil || *c.MaxRetries >= 0, "MaxRetries must not be negative: use 0 for none"),
 	)
 }
@@ -112,9 +144,4 @@ func (c *Config) validateExtraFields() error {
 	return nil
 }
 
-func check(ok bool, text string) error {
-	if ok {
-		return nil
-	}
-	return errors.New(text)
-}
+func check(ok bool, text string) error { return kit.Check(ok, text) }

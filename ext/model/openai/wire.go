@@ -1,25 +1,19 @@
 package openai
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
 
 // What servers answer. Only names are relied on: a field that is missing, null or of another type than expected counts
 // as not there, since servers that call themselves compatible differ in such details.
-
-// decode decodes an object, leaving out what is of another type than expected.
-func decode(data []byte, v any) error {
-	err := json.Unmarshal(data, v)
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) && mismatch.Field != "" {
-		return nil
-	}
-	return err
-}
 
 // A completion is a whole answer, or a chunk of a streamed one.
 type completion struct {
@@ -36,16 +30,69 @@ type completion struct {
 		Error json.RawMessage `json:"error"`
 	} `json:"x_groq"`
 	Error json.RawMessage `json:"error"`
+	// Azure: what its filter says of the prompt
+	PromptFilterResults json.RawMessage `json:"prompt_filter_results"`
+	ProviderMetadata    metadata        `json:"provider_metadata"` // Vercel
+}
+
+// metadata is what Vercel's gateway says about the provider behind it.
+type metadata struct {
+	Gateway struct {
+		Cost word `json:"cost"`
+	} `json:"gateway"`
+}
+
+// A word is a JSON text or number as a text.
+type word string
+
+func (w *word) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) != nil && string(data) != "null" {
+		text = string(data)
+	}
+	*w = word(text)
+	return nil
+}
+
+// cost returns the price in US dollars, "" if the server does not say it.
+func (c *completion) cost() string {
+	u := c.usage()
+	if u != nil && u.Cost != "" {
+		return string(u.Cost)
+	}
+	if u != nil && u.CostTicks != "" {
+		return dollars(string(u.CostTicks))
+	}
+	cost := c.ProviderMetadata.Gateway.Cost
+	if choice := c.choice(); choice != nil {
+		cost = cmp.Or(cost, choice.ProviderMetadata.Gateway.Cost)
+		if a := choice.answer(); a != nil {
+			cost = cmp.Or(cost, a.ProviderMetadata.Gateway.Cost)
+		}
+	}
+	return string(cost)
+}
+
+// ticksPerDollar is xAI's unit: a tick is a ten-billionth of a dollar.
+const ticksPerDollar = 10_000_000_000
+
+func dollars(ticks string) string {
+	n, err := strconv.ParseInt(ticks, 10, 64)
+	if err != nil || n < 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d.%010d", n/ticksPerDollar, n%ticksPerDollar)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
 // failure returns the error that the server put in place of an answer, or behind a part of it. whole says that data is
 // all there is.
 func (c *completion) failure(data []byte, whole bool) *APIError {
 	if c.Object == "error" {
-		return parseError(data, errorDepth)
+		return kit.ParseError(data)
 	}
 	for _, raw := range []json.RawMessage{c.Error, c.XGroq.Error} {
-		if e := parseError(raw, errorDepth); e != nil {
+		if e := kit.ParseError(raw); e != nil {
 			return e
 		}
 	}
@@ -53,7 +100,7 @@ func (c *completion) failure(data []byte, whole bool) *APIError {
 	if choice == nil {
 		return c.bareFailure(data, whole)
 	}
-	if e := parseError(choice.Error, errorDepth); e != nil {
+	if e := kit.ParseError(choice.Error); e != nil {
 		return e
 	}
 	if choice.FinishReason == "error" {
@@ -68,7 +115,7 @@ func (c *completion) bareFailure(data []byte, whole bool) *APIError {
 	if c.Object != "" || len(c.Choices) > 0 || c.Usage != nil || c.XGroq.Usage != nil {
 		return nil
 	}
-	e := parseError(data, errorDepth)
+	e := kit.ParseError(data)
 	if e == nil || e.Message == "" || !whole && e.Code == "" && e.Type == "" {
 		return nil
 	}
@@ -106,6 +153,9 @@ type choice struct {
 	LogProbs     *schema.LogProbs `json:"logprobs"`
 	Usage        *usage           `json:"usage"` // Moonshot
 	Error        json.RawMessage  `json:"error"` // OpenRouter
+
+	ContentFilterResults json.RawMessage `json:"content_filter_results"` // Azure
+	ProviderMetadata     metadata        `json:"provider_metadata"`      // Vercel
 }
 
 func (c *choice) answer() *answer {
@@ -128,6 +178,7 @@ type answer struct {
 		Data       string `json:"data"`
 		Transcript string `json:"transcript"`
 	} `json:"audio"`
+	ProviderMetadata metadata `json:"provider_metadata"` // Vercel
 }
 
 // content is a text, or a list of parts.
@@ -171,7 +222,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 // decodeList is decode for a list.
 func decodeList[T any](data []byte, list *[]T) error {
 	var wrapped struct{ List []T }
-	err := decode(append(append([]byte(`{"List":`), data...), '}'), &wrapped)
+	err := kit.DecodeLenient(append(append([]byte(`{"List":`), data...), '}'), &wrapped)
 	*list = wrapped.List
 	return err
 }
@@ -205,19 +256,33 @@ type usage struct {
 	CompletionTokens    int `json:"completion_tokens"`
 	TotalTokens         int `json:"total_tokens"`
 	PromptTokensDetails struct {
-		CachedTokens int `json:"cached_tokens"`
+		CachedTokens     int `json:"cached_tokens"`
+		CacheWriteTokens int `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionTokensDetails struct {
 		ReasoningTokens int `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 	PromptCacheHitTokens int `json:"prompt_cache_hit_tokens"` // DeepSeek
 	CachedTokens         int `json:"cached_tokens"`           // Moonshot
+
+	Cost      word `json:"cost"`              // OpenRouter
+	CostTicks word `json:"cost_in_usd_ticks"` // xAI
+
+	raw json.RawMessage // all of it
+}
+
+// UnmarshalJSON keeps the object as it is, too.
+func (u *usage) UnmarshalJSON(data []byte) error {
+	type plain usage
+	err := kit.DecodeLenient(data, (*plain)(u))
+	u.raw = bytes.Clone(data)
+	return err
 }
 
 // tokens returns the counts in the sense of schema.TokenUsage, where the generated tokens include the reasoning. Some
 // servers count that aside, which shows in the total.
 func (u *usage) tokens() *schema.TokenUsage {
-	if u == nil {
+	if u == nil || u.PromptTokens == 0 && u.CompletionTokens == 0 && u.TotalTokens == 0 { // MiniMax: sent to keep alive
 		return nil
 	}
 	t := &schema.TokenUsage{
@@ -226,13 +291,14 @@ func (u *usage) tokens() *schema.TokenUsage {
 		TotalTokens:      u.TotalTokens,
 	}
 	t.PromptTokenDetails.CachedTokens = max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens, u.CachedTokens)
+	t.PromptTokenDetails.CacheWriteTokens = u.PromptTokensDetails.CacheWriteTokens
 	reasoning := u.CompletionTokensDetails.ReasoningTokens
 	t.CompletionTokensDetails.ReasoningTokens = reasoning
 	if t.PromptTokens+t.CompletionTokens+reasoning == t.TotalTokens {
 		t.CompletionTokens += reasoning
 	}
-	if t.TotalTokens == 0 {
-		t.TotalTokens = t.PromptTokens + t.CompletionTokens
+	if sum := t.PromptTokens + t.CompletionTokens; sum > 0 {
+		t.TotalTokens = sum
 	}
 	return t
 }
