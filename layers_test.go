@@ -16,6 +16,7 @@ var layers = map[string]int{
 	"internal":           0, // machinery
 	"schema":             1, // data
 	"components":         2, // interfaces
+	"catalogue":          2, // what models cost
 	"internal/callbacks": 2, // observation: reports components and streams to handlers
 	"callbacks":          3,
 	"internal/mock":      9, // tests only
