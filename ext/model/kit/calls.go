@@ -119,12 +119,12 @@ func ArgumentsObject(text string) json.RawMessage {
 }
 
 // ArgumentsText returns the arguments of a call for a wire that has them as a text: nothing becomes an empty object. If
-// the server parses the text, invalid text is wrapped as in [ArgumentsObject].
+// the server parses the text, what is no object is wrapped as in [ArgumentsObject].
 func ArgumentsText(text string, parsed bool) string {
 	switch {
 	case len(bytes.TrimSpace([]byte(text))) == 0:
 		return "{}"
-	case parsed && !json.Valid([]byte(text)):
+	case parsed:
 		return string(ArgumentsObject(text))
 	}
 	return text

@@ -173,7 +173,7 @@ func (w *conversation) toolCalls(calls []schema.ToolCall) []object {
 			"type", cmp.Or(tc.Type, "function"),
 			"function", kit.ObjectOf(
 				"name", tc.Function.Name,
-				"arguments", kit.ArgumentsText(tc.Function.Arguments, w.call.profile.ParsesArguments),
+				"arguments", kit.ArgumentsText(tc.Function.Arguments, !w.call.profile.InvalidArguments),
 			),
 		)
 		if extra, ok := tc.Extra[extraContentKey].(string); ok {

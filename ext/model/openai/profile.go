@@ -44,6 +44,8 @@ type Profile struct {
 	OmitParallelToolCalls bool
 	// RequiredWord is the tool choice that forces a call. Default "required".
 	RequiredWord string
+	// NoForcedThinking says that a call cannot be forced while the model thinks.
+	NoForcedThinking bool
 	// EmptyContent is the content of an answer that has only calls.
 	EmptyContent EmptyContent
 	// SystemFirstOnly refuses system messages behind the first message that is none: they are sent as the user's.
@@ -52,8 +54,9 @@ type Profile struct {
 	MergeSameRole bool
 	// NoUserAfterTool has an answer in between, which the server demands where the user continues behind results.
 	NoUserAfterTool bool
-	// ParsesArguments says that the server parses the arguments of earlier calls and fails for invalid ones.
-	ParsesArguments bool
+	// InvalidArguments says that the server takes the arguments of earlier calls as they are. Others get what is no JSON
+	// object wrapped in one.
+	InvalidArguments bool
 	// Unsupported are fields of requests that the server refuses. They are a local error, or left out, see
 	// Config.DropUnsupported.
 	Unsupported []string
@@ -155,19 +158,22 @@ const (
 var (
 	// ProfileOpenAI is OpenAI's own.
 	ProfileOpenAI = Profile{
-		Name: "OpenAI", Provider: "openai", Hosts: []string{"api.openai.com"},
+		InvalidArguments: true,
+		Name:             "OpenAI", Provider: "openai", Hosts: []string{"api.openai.com"},
 		MaxTokensField: MaxTokensFieldMaxCompletionTokens,
 		Reasoning:      ReasoningNever, ToolCallID: ToolCallIDMax40,
 	}
 	// ProfileAzure is Azure OpenAI.
 	ProfileAzure = Profile{
-		Name: "Azure", Provider: "azure.ai.openai", Hosts: []string{"openai.azure.com", "*.openai.azure.*", "*.azure.com"},
+		InvalidArguments: true,
+		Name:             "Azure", Provider: "azure.ai.openai", Hosts: []string{"openai.azure.com", "*.openai.azure.*", "*.azure.com"},
 		MaxTokensField: MaxTokensFieldMaxCompletionTokens,
 		Reasoning:      ReasoningNever, ToolCallID: ToolCallIDMax40,
 	}
 	// ProfileDeepSeek is DeepSeek's. Its models from V4 on want their thinking back.
 	ProfileDeepSeek = Profile{
-		Name: "DeepSeek", Provider: "deepseek", Hosts: []string{"api.deepseek.com"},
+		InvalidArguments: true,
+		Name:             "DeepSeek", Provider: "deepseek", Hosts: []string{"api.deepseek.com"},
 		MaxTokensField: MaxTokensFieldMaxTokens, Reasoning: ReasoningRequired, Knob: KnobThinkingType,
 		EmptyContent: EmptyContentText, OmitParallelToolCalls: true,
 	}
@@ -178,18 +184,21 @@ var (
 	}
 	// ProfileMoonshot is Moonshot's Kimi.
 	ProfileMoonshot = Profile{
-		Name: "Moonshot (Kimi)", Provider: "moonshot", Hosts: []string{"api.moonshot.ai", "api.moonshot.cn"},
+		InvalidArguments: true,
+		Name:             "Moonshot (Kimi)", Provider: "moonshot", Hosts: []string{"api.moonshot.ai", "api.moonshot.cn"},
 		MaxTokensField: MaxTokensFieldMaxTokens, Reasoning: ReasoningRequired, Knob: KnobThinkingOnly,
-		OmitParallelToolCalls: true,
+		OmitParallelToolCalls: true, NoForcedThinking: true,
 	}
 	// ProfileGLM is Z.ai's and Zhipu's GLM.
 	ProfileGLM = Profile{
-		Name: "GLM (Z.ai, Zhipu)", Provider: "zai", Hosts: []string{"api.z.ai", "open.bigmodel.cn"},
+		InvalidArguments: true,
+		Name:             "GLM (Z.ai, Zhipu)", Provider: "zai", Hosts: []string{"api.z.ai", "open.bigmodel.cn"},
 		MaxTokensField: MaxTokensFieldMaxTokens, Knob: KnobThinkingType, ToolStream: true, OmitParallelToolCalls: true,
 	}
 	// ProfileArk is Volcengine's Ark (Doubao).
 	ProfileArk = Profile{
-		Name: "Doubao (Ark)", Provider: "ark", Hosts: []string{"ark.*.volces.com"},
+		InvalidArguments: true,
+		Name:             "Doubao (Ark)", Provider: "ark", Hosts: []string{"ark.*.volces.com"},
 		MaxTokensField: MaxTokensFieldMaxTokens, Knob: KnobThinkingType,
 	}
 	// ProfileMiniMax is MiniMax's.
@@ -217,7 +226,8 @@ var (
 	}
 	// ProfileXAI is xAI's Grok.
 	ProfileXAI = Profile{
-		Name: "xAI", Provider: "xai", Hosts: []string{"api.x.ai"},
+		InvalidArguments: true,
+		Name:             "xAI", Provider: "xai", Hosts: []string{"api.x.ai"},
 		MaxTokensField: MaxTokensFieldMaxCompletionTokens,
 	}
 	// ProfileOpenRouter is OpenRouter's.
@@ -233,7 +243,8 @@ var (
 	}
 	// ProfileOpenModels is Together, Fireworks, DeepInfra and the router of Hugging Face.
 	ProfileOpenModels = Profile{
-		Name: "Together, Fireworks, Hugging Face, DeepInfra", Provider: "openmodels",
+		InvalidArguments: true,
+		Name:             "Together, Fireworks, Hugging Face, DeepInfra", Provider: "openmodels",
 		Hosts: []string{
 			"api.together.xyz", "api.together.ai", "api.fireworks.ai", "router.huggingface.co", "api.deepinfra.com",
 		},
@@ -242,17 +253,15 @@ var (
 	// ProfileVLLM is a server with vLLM or SGLang. Set it by hand: such a server can be anywhere.
 	ProfileVLLM = Profile{
 		Name: "vLLM, SGLang", Provider: "vllm", MaxTokensField: MaxTokensFieldMaxTokens, Knob: KnobTemplate,
-		ParsesArguments: true,
 	}
 	// ProfileLlamaCpp is llama.cpp's server.
 	ProfileLlamaCpp = Profile{
 		Name: "llama.cpp", Provider: "llamacpp", Hosts: []string{":8080"}, MaxTokensField: MaxTokensFieldMaxTokens,
-		Knob: KnobTemplate, ParsesArguments: true,
+		Knob: KnobTemplate,
 	}
 	// ProfileOllama is the compatible API of Ollama. It ignores the size of the context; see ext/model/ollama.
 	ProfileOllama = Profile{
 		Name: "Ollama", Provider: "ollama", Hosts: []string{":11434"}, MaxTokensField: MaxTokensFieldMaxTokens,
-		ParsesArguments: true,
 	}
 	// ProfileBedrock is Amazon Bedrock's compatible API.
 	ProfileBedrock = Profile{

@@ -221,10 +221,16 @@ func (c *call) reject(req *kit.Object) {
 	for _, field := range c.profile.Unsupported {
 		c.unsupported.Reject(req, field, c.profile.Name+" does not know it: leave it out")
 	}
+	if choice := c.common.ToolChoice; c.profile.NoForcedThinking && choice != nil && *choice == schema.ToolChoiceForced &&
+		!c.thinkingOff() {
+		c.unsupported.Reject(req, "tool_choice", c.profile.Name+" forces no call while the model thinks: set Thinking to false")
+	}
 	name := *c.common.Model
 	switch {
 	case c.profile.isOfficial() && isReasoningModel(name) && c.conf.ReasoningEffort != "none":
-		if t := c.common.Temperature; t == nil || *t != 1 {
+		if t := c.common.Temperature; t != nil && *t == 1 {
+			req.Set("temperature", nil) // it is that anyway
+		} else {
 			c.unsupported.Reject(req, "temperature", "model "+name+" thinks and takes none: leave it out, or set ReasoningEffort to none")
 		}
 		for _, field := range []string{"top_p", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs"} {

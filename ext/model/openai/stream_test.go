@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"runtime"
@@ -287,25 +286,4 @@ func TestStream_ServersThatDoNotDoAsAsked(t *testing.T) {
 		_, err = newModel(t, answering(contentType, strings.NewReader(""))).Generate(t.Context(), question)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF, contentType)
 	}
-}
-
-func BenchmarkStream(b *testing.B) {
-	var body strings.Builder
-	for i := range 1000 {
-		body.WriteString(chunk(fmt.Sprint("word ", i)))
-	}
-	body.WriteString(stopChunk + doneChunk)
-	b.ReportAllocs()
-	for b.Loop() {
-		sr, err := newModel(b, streaming(body.String())).Stream(b.Context(), question)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, err := range sr.All() {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/chunk")
 }
