@@ -25,8 +25,8 @@ type layoutEntry struct {
 	Block *schema.ContentBlock `json:"b,omitempty"`
 }
 
-// layoutOf returns the text for layoutKey, "" if the message says everything: thinking, text and calls in this order,
-// with nothing attached.
+// layoutOf returns the text for layoutKey, "" if the message says everything: thinking, text, media and calls in this
+// order, with nothing attached.
 func layoutOf(m *schema.AgenticMessage) string {
 	var entries []layoutEntry
 	plain, stage := true, 0
@@ -36,7 +36,7 @@ func layoutOf(m *schema.AgenticMessage) string {
 		}
 		e := entryOf(b)
 		next := stageOf(b)
-		plain = plain && e.Block == nil && !e.Signed && (next > stage || next == callStage && stage == callStage)
+		plain = plain && e.Block == nil && !e.Signed && (next > stage || next == stage && next >= mediaStage)
 		stage = next
 		entries = append(entries, e)
 	}
@@ -50,17 +50,25 @@ func layoutOf(m *schema.AgenticMessage) string {
 	return string(text)
 }
 
-const callStage = 3
+const (
+	noStage    = -1 // of blocks that a message without a layout does not give back
+	mediaStage = 3
+	callStage  = 4
+)
 
 // stageOf returns the place of a block in a message that needs no layout.
 func stageOf(b *schema.ContentBlock) int {
 	switch {
-	case b.Reasoning != nil:
+	case b.Reasoning != nil && b.Reasoning.Text != "":
 		return 1
-	case b.AssistantGenText != nil:
+	case b.AssistantGenText != nil && b.AssistantGenText.Text != "":
 		return 2
+	case b.AssistantGenImage != nil, b.AssistantGenAudio != nil, b.AssistantGenVideo != nil:
+		return mediaStage
+	case b.FunctionToolCall != nil:
+		return callStage
 	}
-	return callStage
+	return noStage
 }
 
 func entryOf(b *schema.ContentBlock) layoutEntry {

@@ -89,15 +89,24 @@ func (r Redactor) Failure(doing string, err error) error {
 
 // Recover makes a panic an error: one of a user's HTTP client, for example. It must be deferred.
 func (r Redactor) Recover(err *error) {
-	v := recover()
-	if v == nil {
-		return
+	if v := recover(); v != nil {
+		*err = r.panicked(v)
 	}
+}
+
+// recoverTo is Recover with the secrets that are known when the panic comes.
+func recoverTo(r *Redactor, err *error) {
+	if v := recover(); v != nil {
+		*err = r.panicked(v)
+	}
+}
+
+func (r Redactor) panicked(v any) error {
 	cause, ok := v.(error)
 	if !ok {
 		cause = fmt.Errorf("%v", v)
 	}
-	*err = &callError{text: r.Text(fmt.Sprintf("%s: panic: %v\n%s", r.provider, v, debug.Stack())), cause: cause}
+	return &callError{text: r.Text(fmt.Sprintf("%s: panic: %v\n%s", r.provider, v, debug.Stack())), cause: cause}
 }
 
 // Format implements [fmt.Formatter]: no verb prints the secrets.
