@@ -159,6 +159,14 @@ func newFallback[M MessageType](ctx context.Context, m model.BaseModel[M]) *mode
 	return t
 }
 
+// Provider returns who serves the user's model, for the middlewares around it. It is empty if the model does not say it.
+func (t *modelTarget[M]) Provider() string {
+	if m, ok := t.model.(model.HasProvider); ok {
+		return m.Provider()
+	}
+	return ""
+}
+
 func (t *modelTarget[M]) enter(ctx context.Context) context.Context {
 	if t.info == nil {
 		return ctx

@@ -1,6 +1,6 @@
 // Package catalogue looks up what models can take and what they cost.
 //
-// A [Catalogue] answers for a provider and a model; [Static] makes one of a map, [First] puts several behind each other.
+// A [Catalogue] answers for a provider and a model; [Static] makes one of a map, [First] asks several in their order.
 // Package github.com/weftgo/weft/ext/catalogue/catwalk has one with a table of public prices. [Price.Cost] is the one
 // place where tokens become money.
 // This package must never do network calls, and has no data: prices change every week.
@@ -84,8 +84,8 @@ func (s *static) Lookup(provider, model string) (ModelInfo, bool) {
 	return ModelInfo{}, false
 }
 
-// First returns a catalogue that asks others in their order, and takes each field of [ModelInfo] from the first one that
-// knows it: so that a catalogue of windows may stand before one of prices. Nil ones are left out.
+// First returns a catalogue that asks others in their order, and takes each field of [ModelInfo] from the first one
+// that knows it: so that a catalogue of windows may stand before one of prices. Nil ones are left out.
 func First(catalogues ...Catalogue) Catalogue {
 	var f first
 	for _, c := range catalogues {

@@ -48,7 +48,9 @@ func TestNormalize(t *testing.T) {
 
 func TestNormalize_TwiceIsOnce(t *testing.T) {
 	for name := range names {
-		for _, part := range []string{"", "us.anthropic.", "a/", "@x", "-v1", "-v1:0", "-20250101", "-latest", " ", "/", "."} {
+		for _, part := range []string{
+			"", "us.anthropic.", "a/", "@x", "-v1", "-v1:0", "-20250101", "-latest", " ", "/", ".",
+		} {
 			for _, mixed := range []string{name + part, part + name, part + name + part, name + part + name} {
 				requireIdempotent(t, mixed)
 			}

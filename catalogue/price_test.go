@@ -75,7 +75,8 @@ func TestCost_Algebra(t *testing.T) {
 		require.InDelta(t, cost+(p.CacheRead-p.Input)/1e6, p.Cost(moved, ""), 1e-9)
 
 		double := p
-		double.Input, double.Output, double.CacheRead, double.CacheWrite = p.Input*2, p.Output*2, p.CacheRead*2, p.CacheWrite*2
+		double.Input, double.Output = p.Input*2, p.Output*2
+		double.CacheRead, double.CacheWrite = p.CacheRead*2, p.CacheWrite*2
 		require.InEpsilon(t, 2*cost, double.Cost(u, ""), 1e-9)
 
 		tier := catalogue.Tier{Above: u.PromptTokens - random.IntN(2), Input: double.Input, Output: double.Output,

@@ -16,7 +16,8 @@ type Limits struct {
 	ModelCalls, ToolCalls int
 	// Tokens limits the tokens of prompts and answers together, as providers report them.
 	Tokens int64
-	// Money limits the price, in the currency of [Config.Prices].
+	// Money limits the price, in the currency of [Config.Prices] and of [Config.Catalogue]; what providers report
+	// themselves is in US dollars.
 	Money float64
 	// WallTime limits the time since the account was opened. Time in which a run was interrupted does not count. A call
 	// that continues is not stopped: give the run a context with a deadline for that.

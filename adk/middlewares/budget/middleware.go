@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/middlewares/internal/message"
+	"github.com/weftgo/weft/catalogue"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/schema"
@@ -27,11 +28,20 @@ type Config struct {
 	// Limits hold for a run of an agent with the middleware. An agent that runs below another one may have none: it
 	// spends from the accounts above it all the same.
 	Limits
-	// Prices are the prices of models, by their names; that under "" is for all others. Required for a limit on money:
-	// where there is one, also of an account above, the call of a model without a price fails.
+	// Prices are the prices of models, by their names; that under "" is for all others that Catalogue does not know.
 	Prices map[string]Price
-	// Model is the name of the agent's model. An option of the call (model.WithModel) counts before it.
+	// Catalogue looks up the prices of models that have no entry in Prices. A limit on money needs it or Prices, unless
+	// OnUnknownPrice says otherwise. What a provider itself reports about the cost of a call, which is in US dollars
+	// (catalogue.ExtraCost), counts before all prices.
+	Catalogue catalogue.Catalogue
+	// OnUnknownPrice is what happens where there is a limit on money, also of an account above, and a model has no price.
+	OnUnknownPrice UnknownPrice
+	// Model is the name of the agent's model. An option of the call (model.WithModel) counts before it, and after the
+	// call the name that the provider reported.
 	Model string
+	// Provider is who serves the agent's model, for Catalogue. Default: what the model says (model.HasProvider), and
+	// after the call what the provider reported.
+	Provider string
 	// FinalAnswer lets the model answer once more when a limit is reached, without tools. Tools that it still wants are
 	// not called, and say so. See [CutShort].
 	FinalAnswer bool
@@ -41,7 +51,8 @@ type Config struct {
 
 type middleware[M adk.MessageType] struct {
 	adk.TypedToolCallHooks[M]
-	conf Config
+	conf    Config
+	pricing *pricing
 }
 
 // New makes the middleware for agents on ordinary messages.
@@ -49,8 +60,9 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 	return NewTyped[*schema.Message](ctx, config)
 }
 
-// NewTyped makes the middleware. It fails if config is nil or has a negative limit, or one on money without prices. One
-// middleware may serve any number of agents and runs at once; each run has an account of its own.
+// NewTyped makes the middleware. It fails if config is nil or has a negative limit, and if it has a limit on money that
+// cannot be kept: see [UnknownPrice]. One middleware may serve any number of agents and runs at once; each run has an
+// account of its own.
 func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
 	if config == nil {
 		return nil, errors.New("budget: config must not be nil")
@@ -59,10 +71,11 @@ func NewTyped[M adk.MessageType](_ context.Context, config *Config) (adk.TypedCh
 	if l.ModelCalls < 0 || l.ToolCalls < 0 || l.Tokens < 0 || l.Money < 0 || l.WallTime < 0 {
 		return nil, errors.New("budget: limits must not be negative; 0 is no limit")
 	}
-	if l.Money > 0 && len(config.Prices) == 0 {
-		return nil, errors.New("budget: a limit on money needs Prices")
+	prices, err := newPricing(config)
+	if err != nil {
+		return nil, err
 	}
-	m := &middleware[M]{conf: *config}
+	m := &middleware[M]{conf: *config, pricing: prices}
 	m.Wrap = m.limited
 	return m, nil
 }
@@ -201,26 +214,35 @@ func (m *middleware[M]) WrapModel(
 	if a == nil {
 		return inner, nil
 	}
-	return &limitedModel[M]{conf: &m.conf, account: a, inner: inner}, nil
+	l := &limitedModel[M]{pricing: m.pricing, account: a, inner: inner}
+	if p, ok := inner.(model.HasProvider); ok {
+		l.provider = p.Provider()
+	}
+	return l, nil
 }
 
 type limitedModel[M adk.MessageType] struct {
-	conf    *Config
-	account *Account
-	inner   model.BaseModel[M]
+	pricing  *pricing
+	account  *Account
+	inner    model.BaseModel[M]
+	provider string
 }
+
+// Provider returns who serves the model, for the middlewares around it.
+func (l *limitedModel[M]) Provider() string { return l.provider }
 
 // begin asks for a call.
 func (l *limitedModel[M]) begin(ctx context.Context, opts []model.Option) (meter, error) {
-	price, err := l.conf.price(opts, l.account.limitsMoney())
+	meter, err := l.pricing.begin(l.provider, opts, l.account.limitsMoney())
 	if err != nil {
-		return meter{}, err
+		return meter, err
 	}
-	return meter{price: price}, l.account.begin(ctx, Spent{ModelCalls: 1})
+	return meter, l.account.begin(ctx, Spent{ModelCalls: 1})
 }
 
 func (l *limitedModel[M]) count(meter *meter, m M) {
-	if s, ok := meter.more(message.Usage(m)); ok {
+	provider, name := message.Served(m)
+	if s, ok := meter.more(message.Usage(m), message.Extra(m), served{provider, name}); ok {
 		l.account.used(s)
 	}
 }

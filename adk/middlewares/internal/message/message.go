@@ -315,3 +315,18 @@ func Usage[M adk.MessageType](m M) *schema.TokenUsage {
 	}
 	return nil
 }
+
+// Served is who served an answer and which model gave it, as far as the provider reported it.
+func Served[M adk.MessageType](m M) (provider, model string) {
+	switch m := any(m).(type) {
+	case *schema.Message:
+		if m != nil && m.ResponseMeta != nil {
+			return m.ResponseMeta.Provider, m.ResponseMeta.Model
+		}
+	case *schema.AgenticMessage:
+		if m != nil && m.ResponseMeta != nil {
+			return m.ResponseMeta.Provider, m.ResponseMeta.Model
+		}
+	}
+	return "", ""
+}
