@@ -10,7 +10,7 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate tools
+.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools
 
 test: fmt vet staticcheck api stdjson unit bench-check
 
@@ -80,3 +80,8 @@ bench:
 
 generate: tools
 	@PATH="$(BIN):$$PATH" $(GO) generate ./...
+
+# catalogue makes the table of models and prices of ext/catalogue/catwalk anew, from a version of charm.land/catwalk.
+CATWALK ?= v0.52.86
+catalogue:
+	@cd tools && GOWORK=off $(GO) run ./catwalkgen -version $(CATWALK) -out ../ext/catalogue/catwalk
