@@ -1,7 +1,6 @@
 package kittest
 
 import (
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -169,14 +168,6 @@ func TestAnthropic_LearnsFromStreams(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, thinking, faults)
 			}
 		}
-	}
-}
-
-func TestAnthropic_RefusesInItsForm(t *testing.T) {
-	w := httptest.NewRecorder()
-	Anthropic().Refuse(w, []Fault{{Path: "p", Rule: "A1", Text: "wrong"}})
-	if w.Code != 400 || !strings.Contains(w.Body.String(), `"type":"invalid_request_error"`) {
-		t.Error(w.Code, w.Body)
 	}
 }
 

@@ -118,7 +118,8 @@ func TestValidate_RefusesWhatIsNoRequest(t *testing.T) {
 
 // allValidators returns one of each kind.
 func allValidators() []Validator {
-	return []Validator{ChatCompletions(ChatOpenAI), Responses(), Anthropic(), Gemini(GeminiAPI), Gemini(GeminiVertex)}
+	return []Validator{ChatCompletions(ChatOpenAI), Responses(), Anthropic(), Gemini(GeminiAPI), Gemini(GeminiVertex),
+		Ollama(), Embeddings(0), GeminiEmbeddings()}
 }
 
 // TestValidate_TakesAnything checks that no request makes a validator panic.

@@ -1,7 +1,6 @@
 package kittest
 
 import (
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -132,13 +131,5 @@ func TestGemini_ChecksTheURL(t *testing.T) {
 		if faults := Gemini(GeminiAPI).Validate(post(url), []byte(geminiBase)); len(faults) != want {
 			t.Error(url, faults)
 		}
-	}
-}
-
-func TestGemini_RefusesInItsForm(t *testing.T) {
-	w := httptest.NewRecorder()
-	Gemini(GeminiAPI).Refuse(w, []Fault{{Path: "p", Rule: "G2", Text: "wrong"}})
-	if w.Code != 400 || !strings.Contains(w.Body.String(), `"status":"INVALID_ARGUMENT"`) {
-		t.Error(w.Code, w.Body)
 	}
 }

@@ -1,7 +1,6 @@
 package kittest
 
 import (
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -108,13 +107,5 @@ func TestResponses_LearnsFromTheTerminalEventOfAStream(t *testing.T) {
 		if faults := v.Validate(post(responsesURL), body); len(faults) != want {
 			t.Errorf("%d faults: %v", len(faults), faults)
 		}
-	}
-}
-
-func TestResponses_RefusesInItsForm(t *testing.T) {
-	w := httptest.NewRecorder()
-	Responses().Refuse(w, []Fault{{Path: "input[0]", Rule: "R3", Text: "wrong"}})
-	if w.Code != 400 || !strings.Contains(w.Body.String(), `"param":"input[0]"`) {
-		t.Error(w.Code, w.Body)
 	}
 }
