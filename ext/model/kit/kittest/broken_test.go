@@ -143,3 +143,25 @@ func TestValidate_TakesAnything(t *testing.T) {
 		}
 	}
 }
+
+// TestObserve_NothingRefusesValuesOfOthers sends values of another service to one that has issued none.
+func TestObserve_NothingRefusesValuesOfOthers(t *testing.T) {
+	thought := after(`{"type":"thinking","thinking":"","signature":"c2ln"}`)
+	for rule, c := range map[string]struct {
+		v                 Observer
+		url, base, fields string
+	}{
+		"A15": {Anthropic(), anthropicURL, anthropicBase, `{` + thought + `}`},
+		"R15": {Responses(), responsesURL, responsesBase, input(aQuestion, sentCall, anOutput)},
+		"G16": {Gemini(GeminiAPI), geminiURL, geminiBase, signedTurn(`,"thoughtSignature":"c2ln"`, ``)},
+	} {
+		body := request(t, c.base, c.fields, 1)
+		if faults := c.v.Validate(post(c.url), body); faults != nil {
+			t.Errorf("%s, before: %v", rule, faults)
+		}
+		c.v.Observe(nil)
+		if faults := c.v.Validate(post(c.url), body); len(faults) != 1 || faults[0].Rule != rule {
+			t.Errorf("%s: %v", rule, faults)
+		}
+	}
+}

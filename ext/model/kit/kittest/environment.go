@@ -64,8 +64,8 @@ func PoisonEnv(t testing.TB) {
 	}
 }
 
-// NoSecrets fails the test if the secret appears in any of the values, however one prints, logs or marshals them. It looks
-// at the errors that an error wraps, too.
+// NoSecrets fails the test if the secret appears in any of the values, however one prints, logs or marshals them. It
+// looks at the errors that an error wraps, too.
 func NoSecrets(t testing.TB, secret string, values ...any) {
 	t.Helper()
 	if secret == "" {

@@ -78,8 +78,8 @@ func CRLF() Change {
 	}
 }
 
-// Split has bodies arrive in pieces of random sizes from one byte, also in the middle of letters. Equal seeds give equal
-// pieces.
+// Split has bodies arrive in pieces of random sizes from one byte, also in the middle of letters. Equal seeds give
+// equal pieces.
 func Split(seed uint64) Change {
 	return func(i *Interaction) {
 		i.pieces = func(body []byte) io.Reader {

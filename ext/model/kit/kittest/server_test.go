@@ -28,7 +28,8 @@ func TestServer_AnswersFromItsScript(t *testing.T) {
 	s := Server(t, ChatCompletions(ChatUnknown), JSON(`{"a":1}`), ChatStream("hi"))
 	s.Add(Status(http.StatusTeapot, "{}", "X-A", "b"), Always(JSON(`"last"`)))
 	url := s.URL + "/v1/chat/completions"
-	for _, want := range []string{`200 {"a":1}`, "200 " + string(ChatStream("hi").Bytes()), "418 {}", `200 "last"`, `200 "last"`} {
+	streamed := "200 " + string(ChatStream("hi").Bytes())
+	for _, want := range []string{`200 {"a":1}`, streamed, "418 {}", `200 "last"`, `200 "last"`} {
 		code, body := ask(t, url, chatBase)
 		if got := fmt.Sprint(code, " ", body); got != want {
 			t.Errorf("%q, not %q", got, want)
@@ -49,7 +50,8 @@ func TestServer_FailsTheTestForARequestThatIsRefused(t *testing.T) {
 	code, _ = ask(t, s.URL+"/v1/chat/completions", chatBase)
 	ended, _ := ask(t, s.URL+"/v1/chat/completions", chatBase)
 	reports := f.end()
-	if code != 200 || ended != http.StatusGone || !strings.Contains(reports, "(K16)") || !strings.Contains(reports, "end of the script") {
+	if code != 200 || ended != http.StatusGone || !strings.Contains(reports, "(K16)") ||
+		!strings.Contains(reports, "end of the script") {
 		t.Error(code, ended, reports)
 	}
 }
@@ -66,9 +68,9 @@ func TestServer_ItsValidatorLearnsFromItsAnswers(t *testing.T) {
 	s := RefusingServer(t, Responses(), JSON(twoItems), Always(JSON("{}")))
 	ask(t, s.URL+"/v1/responses", responsesBase)
 	for item, want := range map[string]int{sentThought: 200, strings.Replace(sentThought, `"enc"`, `"x"`, 1): 400} {
-		code, body := ask(t, s.URL+"/v1/responses", string(request(t, responsesBase, input(aQuestion, item, sentCall, anOutput), 1)))
-		if code != want {
-			t.Error(code, body)
+		body := request(t, responsesBase, input(aQuestion, item, sentCall, anOutput), 1)
+		if code, answer := ask(t, s.URL+"/v1/responses", string(body)); code != want {
+			t.Error(code, answer)
 		}
 	}
 }
