@@ -129,11 +129,15 @@ func TestValidate_TakesAnything(t *testing.T) {
 		`[{"type":"function_call"},{"type":"reasoning"}]`, `[{"role":"model","parts":[null,{"functionResponse":{}}]}]`}
 	fields := []string{"messages", "tools", "tool_choice", "contents", "input", "system", "thinking", "generationConfig",
 		"toolConfig", "text", "reasoning", "include", "systemInstruction", "response_format", "requests", "options"}
+	urls := []string{geminiURL, batchURL, chatURL, anthropicURL, "http://h/api/chat", "http://h/api/embed"}
 	for _, v := range allValidators() {
 		for _, field := range fields {
-			for _, value := range odd {
+			for n, value := range odd {
 				body := `{"model":"gpt-5","contents":[],"` + field + `":` + value + `}`
-				v.Validate(post("/v1/models/m:generateContent"), []byte(body))
+				for _, url := range urls {
+					v.Validate(post(url), []byte(body))
+				}
+				v.Validate(post(urls[n%len(urls)]), []byte(`{"requests":[`+body+`],"input":[`+value+`],"content":`+value+`}`))
 			}
 		}
 		if o, ok := v.(Observer); ok {
