@@ -1,12 +1,12 @@
 package openai_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
+	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,35 +18,17 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/ext/model/kit/kittest"
 	"github.com/weftgo/weft/ext/model/openai"
-	"github.com/weftgo/weft/ext/model/openai/internal/cassette"
 	"github.com/weftgo/weft/schema"
 )
 
 // eachRecording runs test for every recorded conversation with a Chat Completions server.
-func eachRecording(t *testing.T, test func(t *testing.T, load func() *cassette.Cassette)) {
-	dir, err := cassette.Dir()
-	if err != nil {
-		t.Skip(err)
-	}
-	for _, part := range []string{"openai-chat", "openai-compatible", "openrouter", "images"} {
-		err := filepath.WalkDir(filepath.Join(dir, part), func(file string, d fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(file) != ".yaml" {
-				return err
-			}
-			load := func() *cassette.Cassette {
-				c, err := cassette.Load(file)
-				require.NoError(t, err)
-				return c
-			}
-			if !strings.HasSuffix(load().Interactions[0].Request.URL, "/chat/completions") {
-				return nil // another API
-			}
-			name, _ := filepath.Rel(dir, file)
-			t.Run(name, func(t *testing.T) { test(t, load) })
-			return nil
-		})
-		require.NoError(t, err)
+func eachRecording(t *testing.T, test func(t *testing.T, load func() *kittest.Cassette)) {
+	for _, r := range kittest.Cassettes(t, "openai-chat", "openai-compatible", "openrouter", "images") {
+		if strings.HasSuffix(r.Load(t).Interactions[0].Request.URL, "/chat/completions") { // and no other API
+			t.Run(r.Name, func(t *testing.T) { test(t, func() *kittest.Cassette { return r.Load(t) }) })
+		}
 	}
 }
 
@@ -71,13 +53,13 @@ type recordedRequest struct {
 	} `json:"response_format"`
 }
 
-func parseRequest(t *testing.T, i *cassette.Interaction) (r recordedRequest) {
+func parseRequest(t *testing.T, i *kittest.Interaction) (r recordedRequest) {
 	require.NoError(t, json.Unmarshal([]byte(i.Request.Body), &r))
 	return r
 }
 
 // replayed returns a model that is configured as the recorded client was.
-func replayed(t *testing.T, c *cassette.Cassette) *openai.ChatModel {
+func replayed(t *testing.T, c *kittest.Cassette) *openai.ChatModel {
 	r := parseRequest(t, c.Interactions[0])
 	conf := &openai.Config{
 		APIKey:          "the-key-of-the-test",
@@ -153,13 +135,13 @@ type recordedAnswer struct {
 	cached, thought                    int
 }
 
-func parseAnswer(t *testing.T, i *cassette.Interaction) *recordedAnswer {
+func parseAnswer(t *testing.T, i *kittest.Interaction) *recordedAnswer {
 	a := new(recordedAnswer)
-	if !strings.Contains(i.Response.Body, "data: ") {
-		a.add(t, i.Response.Body)
+	if !strings.Contains(string(i.Response.Body), "data: ") {
+		a.add(t, string(i.Response.Body))
 		return a
 	}
-	for line := range strings.Lines(i.Response.Body) {
+	for line := range strings.Lines(string(i.Response.Body)) {
 		if data, ok := strings.CutPrefix(line, "data: "); ok && !strings.HasPrefix(data, "[DONE]") {
 			a.add(t, data)
 		}
@@ -255,7 +237,7 @@ func (a *recordedAnswer) require(t *testing.T, m *schema.Message) {
 }
 
 // requireSent compares a request with the recorded one, but for what means the same.
-func requireSent(t *testing.T, i *cassette.Interaction, sent []byte) {
+func requireSent(t *testing.T, i *kittest.Interaction, sent []byte) {
 	t.Helper()
 	require.Equal(t, meaning(t, []byte(i.Request.Body)), meaning(t, sent))
 }
@@ -289,11 +271,19 @@ func toolCallsOf(m map[string]any) []any {
 	return calls
 }
 
+// Rules providers/K18, providers/K23.
 func TestCassettes(t *testing.T) {
 	conversations, runs := 0, 0
-	eachRecording(t, func(t *testing.T, load func() *cassette.Cassette) {
+	eachRecording(t, func(t *testing.T, load func() *kittest.Cassette) {
 		conversations++
 		t.Run("model", func(t *testing.T) { replayModel(t, load()) })
+		t.Run("split", func(t *testing.T) {
+			for seed := range uint64(3) {
+				replayModel(t, load().With(kittest.Split(seed)))
+			}
+			replayModel(t, load().With(kittest.CRLF(), kittest.Split(9)))
+		})
+		t.Run("cut", func(t *testing.T) { replayCut(t, load()) })
 		if c := load(); len(parseRequest(t, c.Interactions[0]).Tools) > 0 {
 			runs++
 			t.Run("agent", func(t *testing.T) { replayAgent(t, c) })
@@ -304,7 +294,7 @@ func TestCassettes(t *testing.T) {
 }
 
 // replayModel leads the recorded conversation with the model.
-func replayModel(t *testing.T, c *cassette.Cassette) {
+func replayModel(t *testing.T, c *kittest.Cassette) {
 	m := replayed(t, c)
 	var history []*schema.Message
 	for n, i := range c.Interactions {
@@ -317,6 +307,30 @@ func replayModel(t *testing.T, c *cassette.Cassette) {
 		history = append(history, answer)
 	}
 	require.NoError(t, c.Finished())
+}
+
+// replayCut asks the first question and has the answer cut behind every event. Only behind the finish reason that is no
+// error.
+func replayCut(t *testing.T, c *kittest.Cassette) {
+	first := c.Interactions[0]
+	r := parseRequest(t, first)
+	if !r.Stream {
+		return
+	}
+	finished := false
+	for n, event := range first.Events() {
+		finished = finished || bytes.Contains(event, []byte(`"finish_reason":"`)) || bytes.Contains(event, []byte("[DONE]"))
+		sr, err := replayed(t, c.With(kittest.Cut(n+1))).Stream(t.Context(), r.input(t), model.WithTools(r.toolInfos()))
+		if err == nil {
+			_, err = schema.ConcatMessageStream(sr)
+		}
+		if finished {
+			require.NoError(t, err, "event %d", n)
+		} else {
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "event %d", n)
+		}
+	}
+	require.True(t, finished)
 }
 
 // inputCount counts the messages that are not of the model.
@@ -364,7 +378,7 @@ var results = map[string]func(info *schema.ToolInfo) tool.BaseTool{
 }
 
 // replayAgent gives the recorded question to an agent, whose tools compute.
-func replayAgent(t *testing.T, c *cassette.Cassette) {
+func replayAgent(t *testing.T, c *kittest.Cassette) {
 	first := parseRequest(t, c.Interactions[0])
 	var tools []tool.BaseTool
 	for _, info := range first.toolInfos() {

@@ -128,3 +128,6 @@ func (e *engine) Open(
 	}
 	return newChunks(c, resp), nil
 }
+
+// Format implements [fmt.Formatter]: no verb prints secrets.
+func (e *engine) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "openai.engine{%q}", e.conf.Model) }

@@ -233,6 +233,21 @@ func TestStream_SurvivesEveryMisbehaviour(t *testing.T) {
 	})
 }
 
+// Rules providers/K2, providers/K5.
+func TestConfig_EnvironmentAndSecrets(t *testing.T) {
+	kittest.PoisonEnv(t)
+	kittest.NoLog(t)
+	server := kittest.Server(t, kittest.ChatCompletions(kittest.ChatUnknown), kittest.Always(okStream))
+	m := ofServer(t, server.URL, ProfileUnknown)
+	_, err := m.Generate(t.Context(), question)
+	require.NoError(t, err)
+	sent := server.Requests()[0]
+	require.Equal(t, "Bearer "+testKey, sent.Header.Get("Authorization"))
+	require.Empty(t, sent.Header.Values("Openai-Organization"))
+	conf := Config{APIKey: testKey, Model: "m", Headers: map[string]string{"X-Auth": testKey}}
+	kittest.NoSecrets(t, testKey, conf, &conf, m, *m, []any{m}, m.Engine())
+}
+
 // Rule providers/C11.
 func TestStreamOnly_GenerateStreams(t *testing.T) {
 	server := kittest.Server(t, nil, kittest.Always(okStream))
