@@ -41,8 +41,11 @@ type Events struct {
 }
 
 // Events returns the reader of the events of the response.
-func (r *Response) Events() *Events {
-	return &Events{from: r, r: bufio.NewReader(r), left: maxStream, lists: r.lists}
+func (r *Response) Events() *Events { return r.EventsFrom(r) }
+
+// EventsFrom is [Response.Events] for events that something has made of the body, which it reads by the response.
+func (r *Response) EventsFrom(body io.Reader) *Events {
+	return &Events{from: r, r: bufio.NewReader(body), left: maxStream, lists: r.lists}
 }
 
 // Next returns the next document, valid until the next call. Behind the last one it returns [ErrDone] if the server has
