@@ -1,0 +1,96 @@
+package anthropic
+
+import (
+	"context"
+	"maps"
+
+	"github.com/weftgo/weft/components/model"
+)
+
+// callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
+type callOptions struct {
+	Config
+	extraHeaders map[string]string
+	modifiers    []func(context.Context, []byte) ([]byte, error)
+}
+
+func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
+
+// WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and in place of those of the same
+// name; nil removes a field.
+func WithExtraFields(fields map[string]any) model.Option {
+	return setting(func(o *callOptions) { o.ExtraFields = merged(o.ExtraFields, fields) })
+}
+
+// WithExtraHeaders sends headers in addition to Config.Headers and in place of those of the same name.
+func WithExtraHeaders(headers map[string]string) model.Option {
+	return setting(func(o *callOptions) { o.extraHeaders = merged(o.extraHeaders, headers) })
+}
+
+// WithRequestModifier changes the body of the requests before they are sent. Several modify one after the other.
+func WithRequestModifier(modify func(ctx context.Context, body []byte) ([]byte, error)) model.Option {
+	return setting(func(o *callOptions) { o.modifiers = append(o.modifiers[:len(o.modifiers):len(o.modifiers)], modify) })
+}
+
+// WithThinking replaces Config.Thinking; nil leaves it to the model.
+func WithThinking(thinking *Thinking) model.Option {
+	return setting(func(o *callOptions) { o.Thinking = thinking })
+}
+
+// WithEffort replaces Config.Effort.
+func WithEffort(effort string) model.Option {
+	return setting(func(o *callOptions) { o.Effort = effort })
+}
+
+// WithTopK replaces Config.TopK.
+func WithTopK(k int32) model.Option {
+	return setting(func(o *callOptions) { o.TopK = &k })
+}
+
+// WithDisableParallelToolUse replaces Config.DisableParallelToolUse.
+func WithDisableParallelToolUse(disable bool) model.Option {
+	return setting(func(o *callOptions) { o.DisableParallelToolUse = &disable })
+}
+
+// WithResponseFormat replaces Config.ResponseFormat; nil means text.
+func WithResponseFormat(format *ResponseFormat) model.Option {
+	return setting(func(o *callOptions) { o.ResponseFormat = format })
+}
+
+// WithServerTools replaces Config.ServerTools.
+func WithServerTools(tools ...ServerTool) model.Option {
+	return setting(func(o *callOptions) { o.ServerTools = tools })
+}
+
+// WithAutoCache replaces Config.AutoCache and Config.CacheTTL.
+func WithAutoCache(mode AutoCache, ttl CacheTTL) model.Option {
+	return setting(func(o *callOptions) { o.AutoCache, o.CacheTTL = mode, ttl })
+}
+
+// WithBetas replaces Config.Betas.
+func WithBetas(betas ...string) model.Option {
+	return setting(func(o *callOptions) { o.Betas = betas })
+}
+
+// WithUserID replaces Config.UserID.
+func WithUserID(id string) model.Option {
+	return setting(func(o *callOptions) { o.UserID = id })
+}
+
+// WithServiceTier replaces Config.ServiceTier.
+func WithServiceTier(tier string) model.Option {
+	return setting(func(o *callOptions) { o.ServiceTier = tier })
+}
+
+// WithContainer replaces Config.Container.
+func WithContainer(id string) model.Option {
+	return setting(func(o *callOptions) { o.Container = id })
+}
+
+// merged returns base with more set in it, and leaves both as they are.
+func merged[V any](base, more map[string]V) map[string]V {
+	all := make(map[string]V, len(base)+len(more))
+	maps.Copy(all, base)
+	maps.Copy(all, more)
+	return all
+}

@@ -1,0 +1,387 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/weftgo/weft/ext/model/kit"
+	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/schema/claude"
+)
+
+// A reader reads an answer, over as many requests as it takes. It implements kit.Chunks.
+type reader struct {
+	ctx  context.Context
+	call *call
+	// indexed says that blocks have indexes, as those of streams do.
+	indexed bool
+
+	mu     sync.Mutex    // mu guards resp and closed
+	resp   *kit.Response // of the current request
+	closed bool
+
+	events *kit.Events // of the current request, nil for a whole answer
+	event  wireEvent
+	// blocks are those that have begun, by the index that the server gives them. last is the one that the latest event
+	// was about, at lastAt.
+	blocks map[int]*answerBlock
+	last   *answerBlock
+	lastAt int
+	// base is the index of the first block of the current request, next the one behind the last.
+	base, next int
+
+	usage usage // of the current request
+	total *schema.TokenUsage
+	raws  string // the accounts of the requests before
+	// sent are the blocks of this answer as they are sent back when the server pauses.
+	sent   []json.RawMessage
+	pauses int
+
+	begun      bool // the first chunk is out
+	id         string
+	hasContent bool
+	end        ending
+	done       bool
+}
+
+// An ending is how the server says that an answer has ended.
+type ending struct {
+	StopReason   string              `json:"stop_reason"`
+	StopSequence string              `json:"stop_sequence"`
+	StopDetails  *claude.StopDetails `json:"stop_details"`
+	Container    json.RawMessage     `json:"container"`
+}
+
+// add takes what an event says about the end.
+func (e *ending) add(more *ending) {
+	e.StopReason, e.StopSequence = or(more.StopReason, e.StopReason), or(more.StopSequence, e.StopSequence)
+	if more.StopDetails != nil {
+		e.StopDetails = more.StopDetails
+	}
+	if len(more.Container) > 0 {
+		e.Container = more.Container
+	}
+}
+
+// wireEvent is an event of a stream.
+type wireEvent struct {
+	Type         string          `json:"type"`
+	Index        int             `json:"index"`
+	Delta        wireDelta       `json:"delta"`
+	ContentBlock json.RawMessage `json:"content_block"`
+	Message      json.RawMessage `json:"message"`
+	Usage        json.RawMessage `json:"usage"`
+}
+
+// wireDelta is a piece of a block, or how the answer has ended.
+type wireDelta struct {
+	Type        string          `json:"type"`
+	Text        string          `json:"text"`
+	PartialJSON string          `json:"partial_json"`
+	Thinking    string          `json:"thinking"`
+	Signature   string          `json:"signature"`
+	Citation    json.RawMessage `json:"citation"`
+	ending
+}
+
+// wireMessage is an answer, whole or as it begins.
+type wireMessage struct {
+	Type    string            `json:"type"`
+	ID      string            `json:"id"`
+	Model   string            `json:"model"`
+	Content []json.RawMessage `json:"content"`
+	Usage   json.RawMessage   `json:"usage"`
+	Error   json.RawMessage   `json:"error"`
+	ending
+}
+
+func newReader(ctx context.Context, c *call, resp *kit.Response, stream bool) *reader {
+	r := &reader{ctx: ctx, call: c, resp: resp, indexed: stream || resp.IsStream()}
+	r.read(resp)
+	return r
+}
+
+// read makes a response the current one.
+func (r *reader) read(resp *kit.Response) {
+	r.base, r.usage, r.end = r.next, usage{}, ending{}
+	r.blocks, r.last = map[int]*answerBlock{}, nil
+	r.events = nil
+	if resp.IsStream() {
+		r.events = resp.EventsFrom(r.call.e.backend.Events(resp))
+	}
+}
+
+// Next implements kit.Chunks.
+func (r *reader) Next() (*schema.AgenticMessage, error) {
+	for !r.done {
+		var m *schema.AgenticMessage
+		var err error
+		if r.events == nil {
+			m, err = r.whole()
+		} else {
+			m, err = r.nextEvent()
+		}
+		if m != nil || err != nil {
+			return m, err
+		}
+	}
+	return nil, io.EOF
+}
+
+// Close implements kit.Chunks.
+func (r *reader) Close() {
+	r.mu.Lock()
+	resp := r.resp
+	r.closed = true
+	r.mu.Unlock()
+	resp.Close()
+}
+
+// Finish implements kit.Chunks.
+func (r *reader) Finish() { r.resp.Finish() }
+
+// nextEvent reads an event and returns the chunk that it makes, nil if it makes none.
+func (r *reader) nextEvent() (*schema.AgenticMessage, error) {
+	data, err := r.events.Next()
+	switch {
+	case err == io.EOF, err == kit.ErrDone:
+		return nil, r.resp.Cut("message_stop")
+	case err != nil:
+		return nil, err
+	}
+	e := &r.event
+	*e = wireEvent{ContentBlock: e.ContentBlock[:0], Message: e.Message[:0], Usage: e.Usage[:0]}
+	if err := kit.DecodeLenient(data, e); err != nil {
+		return nil, r.resp.NotUnderstood(data, err)
+	}
+	switch e.Type {
+	case "content_block_delta":
+		return r.delta(e, data), nil
+	case "content_block_start":
+		return r.start(e)
+	case "content_block_stop":
+		return r.stop(e.Index), nil
+	case "message_start":
+		return r.messageStart(e)
+	case "message_delta":
+		r.usage.add(e.Usage)
+		r.end.add(&e.Delta.ending)
+	case "message_stop":
+		return r.messageStop()
+	case "error", "":
+		if e := kit.ParseError(data); e != nil {
+			return nil, r.resp.Refusal(e)
+		}
+	}
+	return nil, nil // a ping, or something new
+}
+
+func (r *reader) messageStart(e *wireEvent) (*schema.AgenticMessage, error) {
+	var m wireMessage
+	if err := kit.DecodeLenient(e.Message, &m); err != nil {
+		return nil, r.resp.NotUnderstood(e.Message, err)
+	}
+	r.usage.add(m.Usage)
+	return r.first(&m), nil
+}
+
+// first returns the chunk that says who answers.
+func (r *reader) first(m *wireMessage) *schema.AgenticMessage {
+	out := &schema.AgenticMessage{
+		Role: schema.AgenticRoleTypeAssistant,
+		ResponseMeta: &schema.AgenticResponseMeta{
+			ID: m.ID, Model: m.Model, Provider: r.call.e.info.System,
+		},
+	}
+	r.id = m.ID
+	if !r.begun {
+		r.begun = true
+		r.call.e.origin.Mark(&out.Extra)
+		r.call.unsupported.Note(&out.Extra)
+	}
+	return out
+}
+
+func (r *reader) start(e *wireEvent) (*schema.AgenticMessage, error) {
+	b, err := r.newBlock(append(json.RawMessage{}, e.ContentBlock...))
+	if err != nil {
+		return nil, err
+	}
+	r.blocks[e.Index] = b
+	r.last, r.lastAt = b, e.Index
+	return r.chunk(b.begin(), e.Index), nil
+}
+
+func (r *reader) newBlock(raw json.RawMessage) (*answerBlock, error) {
+	b := &answerBlock{raw: raw, keep: r.call.mayPause()}
+	if err := kit.DecodeLenient(raw, &b.wireBlock); err != nil {
+		return nil, r.resp.NotUnderstood(raw, err)
+	}
+	b.isAnswer = b.Type == "tool_use" && b.Name == r.call.answerTool && b.Name != ""
+	if b.keep || b.isOpaque() {
+		b.keep = true
+		decoded, _ := kit.DecodeOrdered(raw)
+		b.fields, _ = decoded.(kit.Object)
+	}
+	return b, nil
+}
+
+// delta takes a piece of a block; data is the whole event.
+func (r *reader) delta(e *wireEvent, data []byte) *schema.AgenticMessage {
+	b := r.last
+	if b == nil || r.lastAt != e.Index {
+		if b = r.blocks[e.Index]; b == nil {
+			return nil // of a block that nobody began
+		}
+		r.last, r.lastAt = b, e.Index
+	}
+	if e.Delta.Type == "text_delta" && b.Type == "text" && e.Delta.Text != "" {
+		b.keepText(e.Delta.Text)
+		return r.textChunk(e.Delta.Text, e.Index)
+	}
+	return r.chunk(b.add(&e.Delta, data), e.Index)
+}
+
+// textChunk is [reader.chunk] for a piece of text, in one allocation.
+func (r *reader) textChunk(text string, index int) *schema.AgenticMessage {
+	r.hasContent = true
+	c := &struct {
+		message schema.AgenticMessage
+		block   schema.ContentBlock
+		text    schema.AssistantGenText
+		meta    schema.StreamingMeta
+		list    [1]*schema.ContentBlock
+	}{}
+	c.text.Text = text
+	c.block.Type, c.block.AssistantGenText = schema.ContentBlockTypeAssistantGenText, &c.text
+	if r.indexed {
+		c.meta.Index = r.base + index
+		c.block.StreamingMeta = &c.meta
+	}
+	c.list[0] = &c.block
+	c.message.Role, c.message.ContentBlocks = schema.AgenticRoleTypeAssistant, c.list[:]
+	return &c.message
+}
+
+func (r *reader) stop(index int) *schema.AgenticMessage {
+	b := r.blocks[index]
+	if b == nil {
+		return nil
+	}
+	delete(r.blocks, index)
+	if r.last == b {
+		r.last = nil
+	}
+	r.next = max(r.next, r.base+index+1)
+	if b.keep {
+		r.sent = append(r.sent, b.wire())
+	}
+	return r.chunk(b.end(), index)
+}
+
+// chunk returns a chunk with one block, nil without one.
+func (r *reader) chunk(b *schema.ContentBlock, index int) *schema.AgenticMessage {
+	if b == nil {
+		return nil
+	}
+	r.hasContent = r.hasContent || b.Type != schema.ContentBlockTypeReasoning
+	if r.indexed {
+		b.StreamingMeta = &schema.StreamingMeta{Index: r.base + index}
+	}
+	return &schema.AgenticMessage{
+		Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{b},
+	}
+}
+
+// messageStop ends a request: with the last chunk, or with the next request of an answer that was paused.
+func (r *reader) messageStop() (*schema.AgenticMessage, error) {
+	if r.canContinue() {
+		return nil, r.resume()
+	}
+	out := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}
+	return out, r.finish(out)
+}
+
+// finish says in the last chunk how the answer has ended.
+func (r *reader) finish(out *schema.AgenticMessage) error {
+	r.done = true
+	end := &r.end
+	kit.SetFinishReason(out, end.StopReason)
+	if !r.hasContent && r.call.maxTokens > 0 {
+		detail := ""
+		if end.StopDetails != nil {
+			detail = end.StopDetails.Explanation
+		}
+		if err := kit.CheckStopped(provider, end.StopReason, detail, out); err != nil {
+			return err
+		}
+	}
+	if out.ResponseMeta == nil {
+		out.ResponseMeta = new(schema.AgenticResponseMeta)
+	}
+	out.ResponseMeta.TokenUsage = kit.AddUsage(r.total, r.usage.tokens())
+	out.ResponseMeta.ClaudeExtension = &claude.ResponseMetaExtension{
+		ID: r.id, StopReason: end.StopReason, StopSequence: end.StopSequence, StopDetails: end.StopDetails,
+	}
+	kit.SetExtra(&out.Extra, kit.UsageRawKey, r.raws+kit.RawUsage(r.usage.raw()))
+	if len(end.Container) > 0 && string(end.Container) != "null" {
+		kit.SetExtra(&out.Extra, containerKey, string(end.Container))
+	}
+	return nil
+}
+
+// whole reads an answer that is no stream.
+func (r *reader) whole() (*schema.AgenticMessage, error) {
+	data, err := r.resp.Document()
+	if err != nil {
+		return nil, err
+	}
+	var m wireMessage
+	if err := kit.DecodeLenient(data, &m); err != nil {
+		return nil, r.resp.NotUnderstood(data, err)
+	}
+	if m.Type != "message" && m.Content == nil {
+		if e := kit.ParseError(data); e != nil {
+			return nil, r.resp.Refusal(e)
+		}
+		return nil, r.resp.NotUnderstood(data, errors.New("neither an answer nor an error"))
+	}
+	out := r.first(&m)
+	r.usage.add(m.Usage)
+	r.end = m.ending
+	for i, raw := range m.Content {
+		b, err := r.newBlock(raw)
+		if err != nil {
+			return nil, err
+		}
+		r.addWhole(out, b, i)
+	}
+	r.next = r.base + len(m.Content)
+	if r.canContinue() {
+		return out, r.resume()
+	}
+	return out, r.finish(out)
+}
+
+// addWhole adds a block that came whole.
+func (r *reader) addWhole(out *schema.AgenticMessage, b *answerBlock, index int) {
+	begun, ended := b.begin(), b.end()
+	if b.keep {
+		r.sent = append(r.sent, b.raw)
+	}
+	switch {
+	case begun == nil:
+		begun = ended
+	case ended == nil:
+	case begun.FunctionToolCall != nil:
+		begun.FunctionToolCall.Arguments = ended.FunctionToolCall.Arguments
+	case begun.Reasoning != nil:
+		begun.Reasoning.Signature = ended.Reasoning.Signature
+	}
+	if m := r.chunk(begun, index); m != nil {
+		out.ContentBlocks = append(out.ContentBlocks, m.ContentBlocks...)
+	}
+}

@@ -1,0 +1,58 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/weftgo/weft/ext/model/kit"
+	"github.com/weftgo/weft/schema"
+)
+
+// A usage is the account of one request. What the server says later counts, and what it leaves out stays.
+type usage struct{ fields kit.Object }
+
+// add takes what the server says.
+func (u *usage) add(raw json.RawMessage) {
+	decoded, err := kit.DecodeOrdered(raw)
+	o, ok := decoded.(kit.Object)
+	if err != nil || !ok {
+		return
+	}
+	for _, f := range o {
+		if f.Value != nil {
+			u.fields.Set(f.Key, f.Value)
+		}
+	}
+}
+
+// raw returns the account as JSON, nil if there is none.
+func (u *usage) raw() json.RawMessage {
+	if u.fields == nil {
+		return nil
+	}
+	raw, _ := u.fields.Encode() // of decoded JSON: cannot fail
+	return raw
+}
+
+// tokens returns the account in the common form, nil if there is none.
+func (u *usage) tokens() *schema.TokenUsage {
+	var w struct {
+		Input   int `json:"input_tokens"`
+		Written int `json:"cache_creation_input_tokens"`
+		Read    int `json:"cache_read_input_tokens"`
+		Output  int `json:"output_tokens"`
+		Details struct {
+			Thinking int `json:"thinking_tokens"`
+		} `json:"output_tokens_details"`
+	}
+	if u.fields == nil || kit.DecodeLenient(u.raw(), &w) != nil {
+		return nil
+	}
+	t := &schema.TokenUsage{
+		PromptTokens:            w.Input + w.Written + w.Read,
+		PromptTokenDetails:      schema.PromptTokenDetails{CachedTokens: w.Read, CacheWriteTokens: w.Written},
+		CompletionTokens:        w.Output,
+		CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: min(w.Details.Thinking, w.Output)},
+	}
+	t.TotalTokens = t.PromptTokens + t.CompletionTokens
+	return t
+}
