@@ -154,6 +154,9 @@ func (r *reader) nextEvent() (*schema.AgenticMessage, error) {
 	}
 	e := &r.event
 	*e = wireEvent{ContentBlock: e.ContentBlock[:0], Message: e.Message[:0], Usage: e.Usage[:0]}
+	if decodeDelta(data, e) {
+		return r.delta(e, data), nil
+	}
 	if err := kit.DecodeLenient(data, e); err != nil {
 		return nil, r.resp.NotUnderstood(data, err)
 	}
