@@ -38,7 +38,8 @@ func withExtra(p *piece, extra map[string]any) *piece {
 // inputPiece returns a block of the user, nil if there is nothing to send.
 func (b *builder) inputPiece(block *schema.ContentBlock) (*piece, error) {
 	if raw := kit.ExtraText(block.Extra, RawBlockKey); raw != "" {
-		return rawPiece(raw)
+		p, err := rawPiece(raw)
+		return withMark(p, block), err
 	}
 	var p *piece
 	var err error
@@ -131,13 +132,14 @@ func (b *builder) searchResultPiece(r *schema.ToolSearchFunctionToolResult) (*pi
 // outputPiece returns a block of the model, nil if there is nothing to send.
 func (b *builder) outputPiece(block *schema.ContentBlock, m *schema.AgenticMessage) (*piece, error) {
 	if raw := kit.ExtraText(block.Extra, RawBlockKey); raw != "" {
-		return rawPiece(raw)
+		p, err := rawPiece(raw)
+		return withMark(p, block), err
 	}
 	switch {
 	case block.AssistantGenText != nil:
 		return withMark(answerText(block), block), nil
 	case block.Reasoning != nil:
-		return b.thinkingPiece(block), nil
+		return withMark(b.thinkingPiece(block), block), nil
 	case block.FunctionToolCall != nil:
 		return b.callPiece(block, m), nil
 	case block.AssistantGenImage != nil:
