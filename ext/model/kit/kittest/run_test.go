@@ -27,8 +27,7 @@ func (c *client) call(ctx context.Context, baseURL string) (text string, err err
 	for n := 0; ; n++ {
 		text, err = c.try(ctx, baseURL)
 		var wait retryable
-		final := !errors.As(err, &wait) || time.Duration(wait) > time.Minute
-		if err == nil || text != "" || n == 2 || c.retriesNothing || final {
+		if err == nil || text != "" || n == 2 || c.retriesNothing || !errors.As(err, &wait) || time.Duration(wait) > time.Minute {
 			return text, err
 		}
 		select {
@@ -275,8 +274,7 @@ func TestCase_FindsWhatNeitherReturnsNorEnds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "still runs") {
 		t.Errorf("a call that does not return: %v", err)
 	}
-	err = silent.Run(t.Context(), good, newClient(t).leaving)
-	if err == nil || !strings.Contains(err.Error(), "request still") {
+	if err := silent.Run(t.Context(), good, newClient(t).leaving); err == nil || !strings.Contains(err.Error(), "request still") {
 		t.Errorf("a request that is left open: %v", err)
 	}
 	wrong := func(context.Context, string) (string, error) { return "b", nil }
