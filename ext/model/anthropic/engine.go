@@ -3,6 +3,7 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/weftgo/weft/components/model"
@@ -131,7 +132,11 @@ type call struct {
 
 // send sends the request.
 func (c *call) send(ctx context.Context) (*kit.Response, error) {
-	return c.post(ctx, c.body, c.stream, false)
+	resp, err := c.post(ctx, c.body, c.stream, false)
+	if errors.Is(err, kit.ErrInvalid) && c.turns[len(c.turns)-1].Get("role") == roleAssistant {
+		err = fmt.Errorf("%w; the conversation ends with an answer, which newer models do not continue", err)
+	}
+	return resp, err
 }
 
 func (c *call) post(ctx context.Context, body kit.Object, stream, count bool) (*kit.Response, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/ext/model/kit/kittest"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -149,7 +150,7 @@ func messageEvents(stop string, blocks ...[]string) []string {
 	return append(events, endEvent(stop), stopEvent)
 }
 
-// A recorder answers and keeps what was sent.
+// A recorder answers and keeps what was sent. It refuses what the service would.
 type recorder struct {
 	requests []*http.Request
 	bodies   [][]byte
@@ -166,6 +167,13 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		next = r.answers[min(n, len(r.answers)-1)]
 	}
 	r.requests, r.bodies = append(r.requests, req), append(r.bodies, body)
+	service := kittest.Anthropic()
+	service.Unsigned = req.URL.Host != "api.anthropic.com"
+	if faults := service.Validate(req, body); len(faults) > 0 {
+		w := httptest.NewRecorder()
+		service.Refuse(w, faults)
+		return w.Result(), nil
+	}
 	if strings.HasPrefix(next, "event:") {
 		return response(req, http.StatusOK, "text/event-stream", strings.NewReader(next)), nil
 	}

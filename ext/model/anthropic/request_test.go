@@ -279,12 +279,12 @@ func TestRequest_PlainSettings(t *testing.T) {
 		c.UserID, c.ServiceTier, c.Speed, c.InferenceGeo, c.Container = "u1", "standard_only", "fast", "us", "cont_1"
 		c.ExtraFields = map[string]any{"mcp_servers": []any{"x"}, "service_tier": nil}
 	}, questionBlocks, model.WithStop([]string{"STOP"}), WithTopK(4), WithUserID("u2"),
-		WithExtraFields(map[string]any{"more": map[string]any{"b": 1, "a": 2}}))
+		WithExtraFields(map[string]any{"diagnostics": map[string]any{"b": 1, "a": 2}}))
 	delete(body, "messages")
 	require.Equal(t, map[string]any{
 		"model": "claude-sonnet-4-20250514", "max_tokens": 1000.0, "top_p": 0.5, "top_k": 4.0,
 		"stop_sequences": []any{"STOP"}, "metadata": map[string]any{"user_id": "u2"}, "speed": "fast",
-		"inference_geo": "us", "container": "cont_1", "mcp_servers": []any{"x"}, "more": map[string]any{"a": 2.0, "b": 1.0},
+		"inference_geo": "us", "container": "cont_1", "mcp_servers": []any{"x"}, "diagnostics": map[string]any{"a": 2.0, "b": 1.0},
 	}, body)
 }
 
@@ -306,7 +306,7 @@ func TestRequest_NewerModelsTakeOneOfTemperatureAndTopP(t *testing.T) {
 
 // Holds providers/K9: equal calls send equal bytes.
 func TestRequest_EqualCallsSendEqualBytes(t *testing.T) {
-	extra := map[string]any{"z": 1, "a": map[string]any{"y": 1, "b": 2}, "m": []any{1}}
+	extra := map[string]any{"mcp_servers": []any{1}, "diagnostics": map[string]any{"y": 1, "b": 2}, "fallbacks": []any{1}}
 	var first []byte
 	for range 20 {
 		r := new(recorder)
@@ -366,4 +366,24 @@ func TestCountTokens_SendsWhatMakesThePrompt(t *testing.T) {
 	}
 	_, err = newChat(t, r).CountTokens(t.Context(), nil)
 	require.ErrorIs(t, err, kit.ErrInvalid)
+}
+
+// Holds providers/K16: the API wants the user to begin.
+func TestTurns_AnAnswerAtTheStartIsRefused(t *testing.T) {
+	err := refused(t, unchanged, []*schema.AgenticMessage{schema.SystemAgenticMessage("be"), own(genText("Hello!")), user(inputText("hi"))})
+	var history *kit.HistoryError
+	require.ErrorAs(t, err, &history)
+	require.Equal(t, 1, history.Index)
+}
+
+// Holds providers/A6: the error of a model that does not continue answers says what it may be.
+func TestTurns_ErrorsNameAnAnswerAtTheEnd(t *testing.T) {
+	r := new(recorder)
+	in := []*schema.AgenticMessage{user(inputText("hi")), own(genText("Hello, "))}
+	_, err := newAgentic(t, r).Generate(t.Context(), in)
+	require.NoError(t, err)
+	_, err = newAgentic(t, r, func(c *Config) { c.Model = "claude-opus-4-7" }).Generate(t.Context(), in)
+	var api *kit.APIError
+	require.ErrorAs(t, err, &api)
+	require.ErrorContains(t, err, "the conversation ends with an answer")
 }

@@ -110,20 +110,18 @@ func (b *builder) setThinking(body *kit.Object) error {
 // minTopP is the least top_p beside thinking with a budget.
 const minTopP = 0.95
 
-// lacksThinking reports whether the conversation ends in results of tools that were called without thinking.
+// lacksThinking reports whether the conversation ends in results of tools, and the turn that called them did not begin
+// with thinking.
 func (b *builder) lacksThinking() bool {
-	first, last := -1, -1 // the answers of the open turn
+	var first *turn // the first answer since the user said something
 	for i := len(b.turns) - 1; i >= 0; i-- {
 		t := b.turns[i]
-		if t.role == roleUser && (len(t.results) == 0 || len(t.rest) > 0 && last >= 0) {
+		if t.role != roleAssistant && len(t.results) == 0 {
 			break
 		}
 		if t.role == roleAssistant {
-			first = i
-			if last < 0 {
-				last = i
-			}
+			first = t
 		}
 	}
-	return last >= 0 && !b.turns[first].beginsWithThinking() && !b.turns[last].beginsWithThinking()
+	return first != nil && len(b.turns[len(b.turns)-1].results) > 0 && !first.beginsWithThinking()
 }

@@ -67,6 +67,10 @@ func (b *builder) addMessages(in []*schema.AgenticMessage) error {
 		return &kit.HistoryError{Index: len(in) - 1, Reason: "the conversation has nothing to answer: add a message " +
 			"of the user with text"}
 	}
+	if b.turns[0].role == roleAssistant {
+		return &kit.HistoryError{Index: len(b.system), Reason: "the conversation begins with an answer: the API wants a " +
+			"message of the user before it"}
+	}
 	return nil
 }
 

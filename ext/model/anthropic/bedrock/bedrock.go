@@ -53,7 +53,8 @@ type Config struct {
 // DefaultOmits returns the fields that Bedrock refuses for all models.
 func DefaultOmits() []string {
 	return []string{
-		"cache_control", "container", "diagnostics", "inference_geo", "service_tier", "speed", "tools.eager_input_streaming",
+		"cache_control", "container", "diagnostics", "inference_geo", "service_tier", "speed",
+		"tools.defer_loading", "tools.eager_input_streaming",
 	}
 }
 

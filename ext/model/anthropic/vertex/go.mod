@@ -30,6 +30,7 @@ require (
 	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	github.com/weftgo/weft v0.0.0 // indirect
+	github.com/weftgo/weft/ext/model/kit/kittest v0.0.0 // indirect
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/arch v0.0.0-20210923205945-b76863e36670 // indirect
@@ -45,3 +46,5 @@ replace github.com/weftgo/weft => ../../../..
 replace github.com/weftgo/weft/ext/model/anthropic => ..
 
 replace github.com/weftgo/weft/ext/model/kit => ../../kit
+
+replace github.com/weftgo/weft/ext/model/kit/kittest => ../../kit/kittest

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/ext/model/anthropic"
-	"github.com/weftgo/weft/ext/model/anthropic/internal/cassette"
+	"github.com/weftgo/weft/ext/model/kit/kittest"
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
@@ -27,9 +27,9 @@ type answer struct {
 // frameBytes finds the payload in the frames of a binary event stream.
 var frameBytes = regexp.MustCompile(`"bytes":"([A-Za-z0-9+/=]*)"`)
 
-func parseAnswer(t *testing.T, i *cassette.Interaction) *answer {
+func parseAnswer(t *testing.T, i *kittest.Interaction) *answer {
 	a := &answer{usage: object{}}
-	body := i.Response.Body
+	body := string(i.Response.Body)
 	if frames := frameBytes.FindAllStringSubmatch(body, -1); frames != nil {
 		for _, f := range frames {
 			data, err := base64.StdEncoding.DecodeString(f[1])

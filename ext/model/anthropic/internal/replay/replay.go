@@ -3,9 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,7 +15,7 @@ import (
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/ext/model/anthropic"
-	"github.com/weftgo/weft/ext/model/anthropic/internal/cassette"
+	"github.com/weftgo/weft/ext/model/kit/kittest"
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
@@ -34,39 +32,22 @@ type Place struct {
 }
 
 // Each calls test for every recorded conversation of the place.
-func (p Place) Each(t *testing.T, test func(t *testing.T, load func() *cassette.Cassette)) {
-	dir, err := cassette.Dir()
-	if err != nil {
-		t.Skip(err)
-	}
+func (p Place) Each(t *testing.T, test func(t *testing.T, load func() *kittest.Cassette)) {
 	count := 0
-	for _, part := range []string{"anthropic", "images"} {
-		err := filepath.WalkDir(filepath.Join(dir, part), func(file string, d fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(file) != ".yaml" {
-				return err
-			}
-			name, _ := filepath.Rel(dir, file)
-			if !p.Recorded(filepath.ToSlash(name)) {
-				return nil
-			}
+	for _, recording := range kittest.Cassettes(t, "anthropic", "images") {
+		if p.Recorded(recording.Name) {
 			count++
-			t.Run(name, func(t *testing.T) {
-				test(t, func() *cassette.Cassette {
-					c, err := cassette.Load(file)
-					require.NoError(t, err)
-					return c
-				})
+			t.Run(recording.Name, func(t *testing.T) {
+				test(t, func() *kittest.Cassette { return recording.Load(t) })
 			})
-			return nil
-		})
-		require.NoError(t, err)
+		}
 	}
 	require.NotZero(t, count)
 }
 
 // Run leads every conversation of the place with both models, and with an agent if it has tools.
 func (p Place) Run(t *testing.T) {
-	p.Each(t, func(t *testing.T, load func() *cassette.Cassette) {
+	p.Each(t, func(t *testing.T, load func() *kittest.Cassette) {
 		t.Run("chat", func(t *testing.T) { p.chat(t, load()) })
 		t.Run("agentic", func(t *testing.T) { p.agentic(t, load()) })
 		c := load()
@@ -80,7 +61,7 @@ func (p Place) Run(t *testing.T) {
 func (r *request) isMarked() bool { return len(r.System) > 0 && r.System[0].CacheControl != nil }
 
 // Config returns the settings that the recorded client had.
-func (p Place) Config(t *testing.T, c *cassette.Cassette) *anthropic.Config {
+func (p Place) Config(t *testing.T, c *kittest.Cassette) *anthropic.Config {
 	r := parseRequest(t, c.Interactions[0])
 	conf := &anthropic.Config{
 		HTTPClient: &http.Client{Transport: c}, MaxRetries: new(int), Model: r.Model, MaxTokens: r.MaxTokens,
@@ -106,7 +87,7 @@ func (r *request) options() []model.Option {
 }
 
 // Input returns the recorded question and the options of its call.
-func Input(t *testing.T, c *cassette.Cassette) (in []*schema.Message, stream bool, opts []model.Option) {
+func Input(t *testing.T, c *kittest.Cassette) (in []*schema.Message, stream bool, opts []model.Option) {
 	r := parseRequest(t, c.Interactions[0])
 	return r.input(t), r.Stream || strings.HasSuffix(c.Interactions[0].Request.URL, "-stream"), r.options()
 }
@@ -124,17 +105,17 @@ func (r *request) history(t *testing.T, answers []*schema.Message) (messages []*
 	return messages
 }
 
-func (p Place) chat(t *testing.T, c *cassette.Cassette) {
+func (p Place) chat(t *testing.T, c *kittest.Cassette) {
 	m, err := anthropic.NewChatModel(t.Context(), p.Config(t, c))
 	require.NoError(t, err)
 	var answers []*schema.Message
 	for n, i := range c.Interactions {
 		r := parseRequest(t, i)
-		_, stream, _ := Input(t, &cassette.Cassette{Interactions: []*cassette.Interaction{i}})
+		_, stream, _ := Input(t, &kittest.Cassette{Interactions: []*kittest.Interaction{i}})
 		history := r.history(t, answers)
 		markCalls(r, history)
 		got := ask(t, m, history, stream, r.options()...)
-		RequireSent(t, i, c.Sent()[n])
+		requireSent(t, c, n)
 		parseAnswer(t, i).requireChat(t, got, p.System)
 		answers = append(answers, got)
 	}
@@ -171,15 +152,15 @@ func ask(t *testing.T, m model.BaseChatModel, in []*schema.Message, stream bool,
 	return got
 }
 
-func (p Place) agentic(t *testing.T, c *cassette.Cassette) {
+func (p Place) agentic(t *testing.T, c *kittest.Cassette) {
 	m, err := anthropic.NewAgenticModel(t.Context(), p.Config(t, c))
 	require.NoError(t, err)
 	var answers []*schema.AgenticMessage
 	for n, i := range c.Interactions {
 		r := parseRequest(t, i)
-		_, stream, _ := Input(t, &cassette.Cassette{Interactions: []*cassette.Interaction{i}})
+		_, stream, _ := Input(t, &kittest.Cassette{Interactions: []*kittest.Interaction{i}})
 		got := askBlocks(t, m, r.blocks(t, answers), stream, r.options()...)
-		RequireSent(t, i, c.Sent()[n])
+		requireSent(t, c, n)
 		parseAnswer(t, i).require(t, got, p.System)
 		answers = append(answers, got)
 	}
@@ -257,7 +238,7 @@ var results = map[string]func(info *schema.ToolInfo) tool.BaseTool{
 }
 
 // agent gives the recorded question to an agent, whose tools compute.
-func (p Place) agent(t *testing.T, c *cassette.Cassette) {
+func (p Place) agent(t *testing.T, c *kittest.Cassette) {
 	m, err := anthropic.NewChatModel(t.Context(), p.Config(t, c))
 	require.NoError(t, err)
 	in, stream, _ := Input(t, c)
@@ -285,7 +266,7 @@ func (p Place) agent(t *testing.T, c *cassette.Cassette) {
 	require.NoError(t, c.Finished())
 	require.Len(t, answers, len(c.Interactions))
 	for n, i := range c.Interactions {
-		RequireSent(t, i, c.Sent()[n])
+		requireSent(t, c, n)
 		parseAnswer(t, i).requireChat(t, answers[n], p.System)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/ext/model/anthropic"
-	"github.com/weftgo/weft/ext/model/anthropic/internal/cassette"
+	"github.com/weftgo/weft/ext/model/kit/kittest"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -42,7 +42,7 @@ type content struct {
 	Content      []content
 }
 
-func parseRequest(t *testing.T, i *cassette.Interaction) (r request) {
+func parseRequest(t *testing.T, i *kittest.Interaction) (r request) {
 	require.NoError(t, json.Unmarshal([]byte(i.Request.Body), &r))
 	return r
 }
@@ -107,10 +107,13 @@ func userMessages(t *testing.T, contents []content) (messages []*schema.Message)
 	return messages
 }
 
-// RequireSent compares what was sent with what was recorded, in meaning: choices that say the default may be missing.
-func RequireSent(t *testing.T, i *cassette.Interaction, sent []byte) {
+// requireSent compares what was sent with what was recorded, in meaning: choices that say the default may be missing.
+// It must also be what the service takes.
+func requireSent(t *testing.T, c *kittest.Cassette, n int) {
 	t.Helper()
-	require.Equal(t, meaning(t, []byte(i.Request.Body)), meaning(t, sent))
+	sent := c.Sent()[n]
+	require.Equal(t, meaning(t, c.Interactions[n].Request.Body), meaning(t, sent))
+	require.Empty(t, kittest.Anthropic().Validate(c.Requests()[n], sent))
 }
 
 func meaning(t *testing.T, body []byte) map[string]any {
