@@ -164,7 +164,7 @@ type Request struct {
 // if the server refused. The body of the response ends with an error when ctx does.
 func (c *Client) Do(ctx context.Context, r Request) (resp *Response, err error) {
 	hide := c.hide.With(Credentials(r.Headers)...)
-	defer recoverTo(&hide, &err)
+	defer func() { hide.recovered(recover(), &err) }() // with the secrets that are known by then
 	retries := defaultRetries
 	if c.conf.MaxRetries != nil {
 		retries = *c.conf.MaxRetries
