@@ -53,7 +53,7 @@ func searchEvents() []string {
 			blockDelta(6, `{"type":"input_json_delta","partial_json":"1}"}`), blockStop(6),
 		},
 		[]string{
-			blockStart(7, `{"type":"container_upload","file_id":"file_1","n":1.50}`), blockStop(7),
+			blockStart(7, `{"type":"compaction","content":"file_1","n":1.50}`), blockStop(7),
 		},
 	)
 }
@@ -79,8 +79,8 @@ func TestStream_EverythingThatItMayHold(t *testing.T) {
 	require.EqualValues(t, "search_result_location", citations[1].Type)
 	require.Equal(t, &schema.FunctionToolCall{CallID: "toolu_1", Name: "a", Arguments: "{}"}, b[5].FunctionToolCall)
 	require.Equal(t, &schema.FunctionToolCall{CallID: "toolu_2", Name: "b", Arguments: `{"x":1}`}, b[6].FunctionToolCall)
-	require.Equal(t, "container_upload", b[7].ServerToolResult.Name)
-	require.Equal(t, `{"type":"container_upload","file_id":"file_1","n":1.50}`, b[7].Extra[RawBlockKey])
+	require.Equal(t, "compaction", b[7].ServerToolResult.Name)
+	require.Equal(t, `{"type":"compaction","content":"file_1","n":1.50}`, b[7].Extra[RawBlockKey])
 	require.Equal(t, "anthropic/api.anthropic.com/messages", got.Extra["origin"])
 	require.Equal(t, "msg_1", got.ResponseMeta.ID)
 	require.Equal(t, "m-1", got.ResponseMeta.Model)
@@ -98,7 +98,7 @@ const sentBack = `[{"type":"thinking","thinking":"für \"dich\"","signature":"c2
 	`"start_block_index":0,"end_block_index":1}]},` +
 	`{"type":"tool_use","id":"toolu_1","name":"a","input":{}},` +
 	`{"type":"tool_use","id":"toolu_2","name":"b","input":{"x":1},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_1"}},` +
-	`{"type":"container_upload","file_id":"file_1","n":1.50}]`
+	`{"type":"compaction","content":"file_1","n":1.50}]`
 
 // Holds providers/K23: an answer is the same, however it comes.
 func TestStream_IsWhatGenerateReturns(t *testing.T) {
