@@ -158,13 +158,17 @@ type Request struct {
 	Stream bool
 	// Headers replace those of the client.
 	Headers map[string]string
+	// Secrets are what no error about this request may show, besides what the client and the headers have.
+	Secrets []string
 }
 
 // Do sends a request and returns a response with a status of success, which the caller closes. Errors are an *APIError
 // if the server refused. The body of the response ends with an error when ctx does.
 func (c *Client) Do(ctx context.Context, r Request) (resp *Response, err error) {
-	hide := c.hide.With(Credentials(r.Headers)...)
-	defer func() { hide.recovered(recover(), &err) }() // with the secrets that are known by then
+	hide := c.hide.With(append(Credentials(r.Headers), r.Secrets...)...)
+	defer func() { // with the secrets that are known by then
+		hide.Recover(&err)
+	}()
 	retries := defaultRetries
 	if c.conf.MaxRetries != nil {
 		retries = *c.conf.MaxRetries

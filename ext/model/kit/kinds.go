@@ -30,6 +30,8 @@ var statusOfWord = map[string]int{
 	"invalid_api_key":         http.StatusUnauthorized,
 	"model_not_found":         http.StatusNotFound,
 	"service_unavailable":     http.StatusServiceUnavailable,
+	"invalid_prompt":          http.StatusBadRequest,
+	"vector_store_timeout":    http.StatusGatewayTimeout,
 
 	"INVALID_ARGUMENT":    http.StatusBadRequest,
 	"FAILED_PRECONDITION": http.StatusBadRequest,

@@ -93,8 +93,8 @@ func (c Choice) Forced() string {
 }
 
 // ToolChoice returns the choice of a call, from whichever of the options sets it. It is an error to allow tools that
-// the call does not have, and to force a call without tools.
-func ToolChoice(o *model.Options) (Choice, error) {
+// the call does not have, and to force a call without tools, those of the provider included.
+func ToolChoice(o *model.Options, serverTools ...*schema.ToolInfo) (Choice, error) {
 	c := choiceOf(o)
 	all := slices.Concat(o.Tools, o.DeferredTools)
 	if o.ToolSearchTool != nil {
@@ -108,7 +108,7 @@ func ToolChoice(o *model.Options) (Choice, error) {
 	switch c.Mode {
 	case "", schema.ToolChoiceAllowed, schema.ToolChoiceForbidden:
 	case schema.ToolChoiceForced:
-		if len(all)+len(c.Provided) == 0 {
+		if len(all)+len(c.Provided)+len(serverTools) == 0 {
 			return c, errors.New("the tool choice forces a tool call, but the call has no tools")
 		}
 	default:
