@@ -29,6 +29,7 @@ require (
 	github.com/sirupsen/logrus v1.9.3 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	github.com/weftgo/weft/ext/model/kit v0.0.0
+	github.com/weftgo/weft/ext/model/kit/kittest v0.0.0
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	golang.org/x/arch v0.0.0-20210923205945-b76863e36670 // indirect
 	golang.org/x/exp v0.0.0-20240719175910-8a7402abbf56 // indirect
@@ -40,3 +41,5 @@ require (
 replace github.com/weftgo/weft => ../../..
 
 replace github.com/weftgo/weft/ext/model/kit => ../kit
+
+replace github.com/weftgo/weft/ext/model/kit/kittest => ../kit/kittest
