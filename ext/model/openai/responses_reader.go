@@ -92,10 +92,15 @@ func (r *responsesReader) rest(output int, raw json.RawMessage) (*schema.Agentic
 	m := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}
 	for i, block := range r.call.blocks(item) {
 		r.say(block)
-		if p.takeOff(block, i) {
-			block.StreamingMeta = responsesBlockIndex(output, i)
-			m.ContentBlocks = append(m.ContentBlocks, block)
+		if !p.takeOff(block, i) {
+			continue
 		}
+		block.StreamingMeta = responsesBlockIndex(output, i)
+		if text := block.AssistantGenText; text != nil && p.parts[i] == nil && text.OpenAIExtension != nil {
+			// Joining counts the annotations of several chunks only.
+			m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlockChunk(&schema.AssistantGenText{}, block.StreamingMeta))
+		}
+		m.ContentBlocks = append(m.ContentBlocks, block)
 	}
 	if len(m.ContentBlocks) == 0 {
 		return nil, nil

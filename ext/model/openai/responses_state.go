@@ -33,7 +33,7 @@ func (c *responsesCall) anchor(in []*schema.AgenticMessage, input *responsesInpu
 			return responsesAnchor{items: behind}
 		case c.conf.PreviousResponse && isResponsesPredecessor(m) &&
 			kit.ExtraText(m.Extra, responsesHistoryKey) == responsesHistoryHash(input.items[:behind]):
-			return responsesAnchor{previous: m.ResponseMeta.OpenAIExtension.ID, items: behind}
+			return responsesAnchor{previous: m.ResponseMeta.ID, items: behind}
 		case c.conf.PreviousResponse:
 			// An earlier answer would fit only if this one was put in by somebody else.
 			continue
@@ -42,14 +42,9 @@ func (c *responsesCall) anchor(in []*schema.AgenticMessage, input *responsesInpu
 	return responsesAnchor{previous: c.head}
 }
 
-// isResponsesPredecessor reports whether an answer is one that a request can continue: failed and incomplete ones are
-// not.
+// isResponsesPredecessor reports whether an answer is one that a request can continue: only those are marked.
 func isResponsesPredecessor(m *schema.AgenticMessage) bool {
-	if m.ResponseMeta == nil || m.ResponseMeta.OpenAIExtension == nil {
-		return false
-	}
-	ext := m.ResponseMeta.OpenAIExtension
-	return ext.ID != "" && ext.Status == openai.ResponseStatusCompleted
+	return m.ResponseMeta != nil && m.ResponseMeta.ID != "" && kit.ExtraText(m.Extra, responsesHistoryKey) != ""
 }
 
 // responsesHistoryHash returns a hash of the beginning of a conversation, as it would be sent. A conversation that was
@@ -63,8 +58,12 @@ func responsesHistoryHash(items []any) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// markHistory notes the hash of the conversation with the answer in the last chunk of the answer.
+// markHistory notes the hash of the conversation with the answer in the last chunk of the answer. An incomplete answer
+// has none, as no request can continue it.
 func (c *responsesCall) markHistory(history []*schema.AgenticMessage, answer, last *schema.AgenticMessage) {
+	if last.ResponseMeta.OpenAIExtension.Status != openai.ResponseStatusCompleted {
+		return
+	}
 	input := c.newInput()
 	if input.add(history) != nil || input.add([]*schema.AgenticMessage{answer}) != nil {
 		return
