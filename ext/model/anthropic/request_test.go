@@ -228,7 +228,7 @@ func TestMedia_ImagesAndDocuments(t *testing.T) {
 		`images of type "image/bmp" are not accepted`:       schema.NewContentBlock(&schema.UserInputImage{Base64Data: "AAAA", MIMEType: "image/bmp"}),
 		`files of type "application/zip" are not accepted`:  schema.NewContentBlock(&schema.UserInputFile{Base64Data: "AAAA", MIMEType: "application/zip"}),
 		`files of type "text/csv" are not accepted by URL`:  schema.NewContentBlock(&schema.UserInputFile{URL: "https://x.test/a.csv", MIMEType: "text/csv"}),
-		`neither a URL nor base64 data`:                     schema.NewContentBlock(&schema.UserInputImage{}),
+		`URL or Base64Data is required`:                     schema.NewContentBlock(&schema.UserInputImage{}),
 		`a block of type "user_input_audio" cannot be sent`: schema.NewContentBlock(&schema.UserInputAudio{Base64Data: "AAAA"}),
 		`the text is not in UTF-8`:                          schema.NewContentBlock(&schema.UserInputFile{Base64Data: "/w==", MIMEType: "text/plain"}),
 	} {

@@ -166,9 +166,7 @@ type Request struct {
 // if the server refused. The body of the response ends with an error when ctx does.
 func (c *Client) Do(ctx context.Context, r Request) (resp *Response, err error) {
 	hide := c.hide.With(append(Credentials(r.Headers), r.Secrets...)...)
-	defer func() { // with the secrets that are known by then
-		hide.Recover(&err)
-	}()
+	defer recoverTo(&hide, &err)
 	retries := defaultRetries
 	if c.conf.MaxRetries != nil {
 		retries = *c.conf.MaxRetries

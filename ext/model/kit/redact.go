@@ -88,12 +88,9 @@ func (r Redactor) Failure(doing string, err error) error {
 }
 
 // Recover makes a panic an error: one of a user's HTTP client, for example. It must be deferred.
-func (r Redactor) Recover(err *error) { r.recovered(recover(), err) }
-
-// recovered makes an error of what recover has returned.
-func (r Redactor) recovered(v any, err *error) {
-	if v == nil {
-		return
+func (r Redactor) Recover(err *error) {
+	if v := recover(); v != nil {
+		*err = r.panicked(v)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Anthropic returns a validator of the Messages protocol: of Anthropic's own service, of Bedrock and of Vertex, which it
-// tells apart by the path of the request.
+// Anthropic returns a validator of the Messages protocol: of Anthropic's own service, of Bedrock and of Vertex. It
+// tells them apart by the path of the request.
 func Anthropic() *AnthropicMessages {
 	return &AnthropicMessages{BedrockRefuses: []string{"eager_input_streaming", "defer_loading", "cache_control"}}
 }
@@ -81,7 +81,9 @@ func (a *AnthropicMessages) Observe(answer []byte) {
 		block.text.WriteString(delta.get("thinking").text())
 		block.signature.WriteString(delta.get("signature").text())
 		if v.get("type").text() == "content_block_stop" {
-			a.Issue(block.signature.String(), block.text.String())
+			if s := block.signature.String(); s != "" {
+				a.Issue(s, block.text.String())
+			}
 			delete(blocks, index)
 		}
 	}

@@ -48,6 +48,7 @@ func (c *anthropicCheck) messages() {
 		before, pending = role, nil
 		if role == "assistant" {
 			pending = c.calls(blocks, ids)
+			c.searches(blocks, n == len(messages)-1)
 		}
 	}
 	if len(messages) == 0 {
@@ -243,6 +244,29 @@ func (c *anthropicCheck) calls(blocks []node, ids map[string]bool) (pending []st
 		}
 	}
 	return pending
+}
+
+// searches checks that the searches and fetches of the service stand before their results. Only the last message may
+// have one without, as it is when the service has paused.
+func (c *anthropicCheck) searches(blocks []node, last bool) {
+	open := map[string]node{}
+	for _, block := range blocks {
+		kind, id := block.get("type").text(), block.get("tool_use_id").text()
+		switch name := block.get("name").text(); {
+		case kind == "server_tool_use" && (name == "web_search" || name == "web_fetch"):
+			open[block.get("id").text()] = block
+		case kind == "web_search_tool_result" || kind == "web_fetch_tool_result":
+			if _, known := open[id]; !known {
+				block.get("tool_use_id").fault("A24", "%q is no call of the service before", id)
+			}
+			delete(open, id)
+		}
+	}
+	for id, block := range open {
+		if !last {
+			block.fault("A33", "call %q of the service has no result", id)
+		}
+	}
 }
 
 // lastMessage checks a conversation that ends with the beginning of an answer.

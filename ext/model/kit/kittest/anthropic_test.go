@@ -61,11 +61,13 @@ var anthropicBroken = []brokenRequest{
 	{rule: "A8", fields: `{` + strings.Replace(both, `"tools":`, `<<"metadata":{},"x-tools"|"tools">>:`, 1) + `}`},
 	{rule: "A9", fields: `{"tools":[` + weatherTool + `],"tool_choice":{"type":"tool","name":"<<x|weather>>"}}`},
 	{rule: "A9", fields: `{"tools":[` + weatherTool + `],"tool_choice":{"type":"<<required|any>>"}}`},
-	{rule: "A9", fields: `{"tools":[` + weatherTool + `],"tool_choice":{"type":"none"<<,"disable_parallel_tool_use":true|>>}}`},
+	{rule: "A9", fields: `{"tools":[` + weatherTool + `],"tool_choice":{"type":"none"<<,` +
+		`"disable_parallel_tool_use":true|>>}}`},
 	{rule: "A9", fields: `{` + thinks5 + `,"tools":[` + weatherTool + `],"tool_choice":{"type":"<<any|auto>>"}}`},
 	{rule: "A10", fields: `{` + strings.Replace(both, `"input":{}`, `"input":<<"{}"|{}>>`, 1) + `}`},
 	{rule: "A10", fields: `{` + strings.Replace(both, `"content":"1"`, `"content":<<{}|"">>`, 1) + `}`},
-	{rule: "A10", fields: `{` + strings.Replace(both, `"content":"1"`, `"content":[{"type":"<<thinking|text>>","text":"1"}]`,
+	{rule: "A10", fields: `{` + strings.Replace(both, `"content":"1"`, `"content":[{"type":"<<thinking|text>>",`+
+		`"text":"1"}]`,
 		1) + `}`},
 	{rule: "A10", fields: `{` + strings.Replace(both, `"content":"1"`, `"is_error":<<"yes"|true>>`, 1) + `}`},
 	{rule: "A11", fields: `{` + userBlock(`{"type":"image","source":{"type":"base64","media_type":"image/<<bmp|png>>",`+
@@ -92,9 +94,12 @@ var anthropicBroken = []brokenRequest{
 	{rule: "A14", fields: `{` + thinks5 + `<<,"temperature":0.5|>>}`},
 	{rule: "A14", fields: `{` + thinks5 + `,"top_p":<<0.9|0.95>>}`},
 	{rule: "A14", fields: `{` + thinks5 + `<<,"top_k":5|>>}`},
-	{rule: "A15", answer: issuedThinking, fields: `{` + after(`{"type":"thinking","thinking":"","signature":"<<eA==|c2ln>>"}`) + `}`},
-	{rule: "A15", answer: issuedThinking, fields: `{` + after(`{"type":"thinking","thinking":"<<x|>>","signature":"c2ln"}`) + `}`},
-	{rule: "A15", answer: issuedThinking, fields: `{` + after(`{"type":"redacted_thinking","data":"<<eA==|ZGF0YQ==>>"}`) + `}`},
+	{rule: "A15", answer: issuedThinking,
+		fields: `{` + after(`{"type":"thinking","thinking":"","signature":"<<eA==|c2ln>>"}`) + `}`},
+	{rule: "A15", answer: issuedThinking,
+		fields: `{` + after(`{"type":"thinking","thinking":"<<x|>>","signature":"c2ln"}`) + `}`},
+	{rule: "A15", answer: issuedThinking,
+		fields: `{` + after(`{"type":"redacted_thinking","data":"<<eA==|ZGF0YQ==>>"}`) + `}`},
 	{rule: "A15", fields: `{` + after(`{"type":"thinking","signature":"c2ln"<<|,"thinking":"">>}`) + `}`},
 	{rule: "A15", fields: `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[` +
 		`{"type":"text","text":"a"}<<,{"type":"thinking","thinking":"a","signature":"c2ln"}|>>]},` +
@@ -106,18 +111,23 @@ var anthropicBroken = []brokenRequest{
 	{rule: "A19", fields: `{"cache_control":{"type":"ephemeral","ttl":"<<2h|1h>>"}}`},
 	{rule: "A19", fields: `{"cache_control":{"type":"ephemeral"},` + userBlock(strings.Repeat(marked+`,`, 3)+
 		`{"type":"text","text":"a"<<,"cache_control":{"type":"ephemeral"}|>>}`) + `}`},
-	{rule: "A21", fields: `{` + after(`{"type":"redacted_thinking","data":"x"<<,"cache_control":{"type":"ephemeral"}|>>}`) + `}`},
+	{rule: "A21", fields: `{` + after(`{"type":"redacted_thinking","data":"x"<<,`+
+		`"cache_control":{"type":"ephemeral"}|>>}`) + `}`},
 	{rule: "A21", fields: `{"messages":[{"role":"user","content":"hi"<<,"cache_control":{"type":"ephemeral"}|>>}]}`},
 	{rule: "A21", fields: `{` + userBlock(`<<`+marked+`,|>>{"type":"text","text":"a","cache_control":{"type":"ephemeral",`+
 		`"ttl":"1h"}}`) + `}`},
-	{rule: "A36", url: "https://h/model/m/invoke", fields: `{"model":null,"anthropic_version":"<<2023-06-01|bedrock-2023-05-31>>"}`},
+	{rule: "A36", url: "https://h/model/m/invoke",
+		fields: `{"model":null,"anthropic_version":"<<2023-06-01|bedrock-2023-05-31>>"}`},
 	{rule: "A36", url: "https://h/v1/publishers/anthropic/models/m:rawPredict",
 		fields: `{"model":null<<|,"anthropic_version":"vertex-2023-10-16">>}`},
-	{rule: "A13", url: "https://h/model/m/invoke", fields: `{"anthropic_version":"bedrock-2023-05-31","model":<<"m"|null>>}`},
+	{rule: "A13", url: "https://h/model/m/invoke",
+		fields: `{"anthropic_version":"bedrock-2023-05-31","model":<<"m"|null>>}`},
 	{rule: "A13", url: "https://h/model/m/invoke", fields: `{"anthropic_version":"bedrock-2023-05-31",` +
 		`"model":null<<,"cache_control":{"type":"ephemeral"}|>>}`},
 	{rule: "A37", url: "https://h/model/m/invoke", fields: `{"anthropic_version":"bedrock-2023-05-31","model":null,` +
 		`"tools":[{"name":"a",<<"defer_loading":true,|>>"input_schema":{"type":"object","properties":{}}}]}`},
+	{rule: "A24", fields: `{` + after(`<<|`+searches+`,>>`+searched) + `}`},
+	{rule: "A33", fields: `{` + after(searches+`<<|,`+searched+`>>`) + `}`},
 	{rule: "K10", fields: `{"tools":<<[]|[` + weatherTool + `]>>}`},
 	{rule: "K10", fields: `{<<"tool_choice":{"type":"none"}|"stream":true>>}`},
 	{rule: "K10", fields: `{"tools":[{"name":"a","input_schema":{"type":"object"<<|,"properties":{}>>}}]}`},
@@ -131,9 +141,15 @@ var anthropicBroken = []brokenRequest{
 	{rule: "K16", fields: `{"tools":[` + weatherTool + `],"messages":[` + weatherTurn + `<<|,{"role":"user","content":[` +
 		result1 + `,` + result2 + `]}>>]}`},
 	{rule: "K16", fields: `{` + strings.Replace(both, result1, result1+`<<,`+result1+`|>>`, 1) + `}`},
-	{rule: "K16", fields: `{` + strings.Replace(both, result1, result1+`<<,{"type":"tool_result","tool_use_id":"x"}|>>`, 1) +
+	{rule: "K16", fields: `{` + strings.Replace(both, result1, result1+`<<,{"type":"tool_result",`+
+		`"tool_use_id":"x"}|>>`, 1) +
 		`}`},
 }
+
+const (
+	searches = `{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"a"}}`
+	searched = `{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}`
+)
 
 const marked = `{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}`
 
@@ -179,5 +195,12 @@ func TestAnthropic_RequiresHeaders(t *testing.T) {
 		if len(faults) != 1 || faults[0].Path != "header "+header {
 			t.Error(faults)
 		}
+	}
+}
+
+func TestAnthropic_APausedTurnGoesBackAsItIs(t *testing.T) {
+	fields := `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[` + searches + `]}]}`
+	if faults := Anthropic().Validate(post(anthropicURL), request(t, anthropicBase, fields, 1)); faults != nil {
+		t.Error(faults)
 	}
 }

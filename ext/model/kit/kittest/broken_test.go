@@ -129,17 +129,43 @@ func TestValidate_TakesAnything(t *testing.T) {
 		`[{"type":"function_call"},{"type":"reasoning"}]`, `[{"role":"model","parts":[null,{"functionResponse":{}}]}]`}
 	fields := []string{"messages", "tools", "tool_choice", "contents", "input", "system", "thinking", "generationConfig",
 		"toolConfig", "text", "reasoning", "include", "systemInstruction", "response_format", "requests", "options"}
+	urls := []string{geminiURL, batchURL, chatURL, anthropicURL, "http://h/api/chat", "http://h/api/embed"}
 	for _, v := range allValidators() {
 		for _, field := range fields {
-			for _, value := range odd {
+			for n, value := range odd {
 				body := `{"model":"gpt-5","contents":[],"` + field + `":` + value + `}`
-				v.Validate(post("/v1/models/m:generateContent"), []byte(body))
+				for _, url := range urls {
+					v.Validate(post(url), []byte(body))
+				}
+				v.Validate(post(urls[n%len(urls)]), []byte(`{"requests":[`+body+`],"input":[`+value+`],"content":`+value+`}`))
 			}
 		}
 		if o, ok := v.(Observer); ok {
 			for _, value := range odd {
 				o.Observe([]byte(`{"content":` + value + `,"output":` + value + `,"candidates":` + value + `}`))
 			}
+		}
+	}
+}
+
+// TestObserve_NothingRefusesValuesOfOthers sends values of another service to one that has issued none.
+func TestObserve_NothingRefusesValuesOfOthers(t *testing.T) {
+	thought := after(`{"type":"thinking","thinking":"","signature":"c2ln"}`)
+	for rule, c := range map[string]struct {
+		v                 Observer
+		url, base, fields string
+	}{
+		"A15": {Anthropic(), anthropicURL, anthropicBase, `{` + thought + `}`},
+		"R15": {Responses(), responsesURL, responsesBase, input(aQuestion, sentCall, anOutput)},
+		"G16": {Gemini(GeminiAPI), geminiURL, geminiBase, signedTurn(`,"thoughtSignature":"c2ln"`, ``)},
+	} {
+		body := request(t, c.base, c.fields, 1)
+		if faults := c.v.Validate(post(c.url), body); faults != nil {
+			t.Errorf("%s, before: %v", rule, faults)
+		}
+		c.v.Observe(nil)
+		if faults := c.v.Validate(post(c.url), body); len(faults) != 1 || faults[0].Rule != rule {
+			t.Errorf("%s: %v", rule, faults)
 		}
 	}
 }

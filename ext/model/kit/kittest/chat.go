@@ -293,7 +293,8 @@ func (c *chat) messageFields(m node, known ...string) {
 
 // assistant checks an assistant message and opens the turn of its calls.
 func (c *chat) assistant(root, m node, turn *chatTurn) {
-	c.messageFields(m, append([]string{"role", "content", "name", "tool_calls", "refusal", "audio"}, c.AssistantFields...)...)
+	known := []string{"role", "content", "name", "tool_calls", "refusal", "audio"}
+	c.messageFields(m, append(known, c.AssistantFields...)...)
 	content, calls := m.get("content"), m.get("tool_calls")
 	if content.given() {
 		c.content(content, false)

@@ -71,7 +71,8 @@ var (
 	}
 	ChatMistral = ChatRules{
 		Name: "Mistral", Status: http.StatusUnprocessableEntity, Roles: system,
-		Fields:  []string{"parallel_tool_calls", "prompt_mode", "random_seed", "safe_prompt", "prediction", "reasoning_effort"},
+		Fields: []string{"parallel_tool_calls", "prompt_mode", "random_seed", "safe_prompt", "prediction",
+			"reasoning_effort"},
 		Refused: []string{"stream_options", "seed", "user"}, AssistantFields: []string{"prefix"}, ThinkingParts: true,
 		CallID: exactly, ForcedWords: []string{"any", "required"}, NoUserAfterTool: true, NoPrefill: true, ObjectArgs: true,
 	}

@@ -10,7 +10,8 @@ const (
 	chatURL  = "https://h/v1/chat/completions"
 	chatBase = `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 	addTool  = `{"type":"function","function":{"name":"add","parameters":{"type":"object","properties":{}}}}`
-	chatCall = `{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"add","arguments":"{}"}}]}`
+	chatCall = `{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"add",` +
+		`"arguments":"{}"}}]}`
 	question = `{"role":"user","content":"hi"}`
 	toolSaid = `{"role":"tool","tool_call_id":"c1","content":"1"}`
 )
@@ -24,7 +25,8 @@ func chatTurns(old, alternatives string) string {
 	return strings.ReplaceAll(turns, old, alternatives)
 }
 
-const strictTool = `{"tools":[{"type":"function","function":{"name":"add","strict":true,"parameters":{"type":"object",` +
+const strictTool = `{"tools":[{"type":"function","function":{"name":"add","strict":true,` +
+	`"parameters":{"type":"object",` +
 	`"properties":{"a":{"type":"integer"<<,"default":1|>>}},"required":["a"],"additionalProperties":false}}}]}`
 
 // chatBroken breaks the rules of all servers, which are checked with those of OpenAI.
@@ -46,14 +48,17 @@ var chatBroken = []brokenRequest{
 	{rule: "D4", fields: `{"messages":[{"role":"<<model|user>>","content":"hi"}]}`},
 	{rule: "D4", fields: `{"messages":[{"role":"user","content":<<[]|"hi">>}]}`},
 	{rule: "D4", fields: chatTurns(`"type":"function"`, `"type":"<<call|function>>"`)},
-	{rule: "D4", fields: `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"a"<<,"tool_calls":[]|>>}]}`},
-	{rule: "C1", fields: `{"messages":[` + question + `,{"role":"assistant","content":"a"<<,"reasoning_content":"b"|>>}]}`},
+	{rule: "D4", fields: `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"a"<<,` +
+		`"tool_calls":[]|>>}]}`},
+	{rule: "C1", fields: `{"messages":[` + question + `,{"role":"assistant","content":"a"<<,` +
+		`"reasoning_content":"b"|>>}]}`},
 	{rule: "C1", fields: chatTurns(`"content":"1"`, `"content":"1"<<,"is_error":true|>>`)},
 	{rule: "C2", fields: chatTurns(`"id":"c1",`, `"id":"c1",<<"extra_content":{},|>>`)},
 	{rule: "K10", fields: `{"tools":<<[]|[` + addTool + `]>>}`},
 	{rule: "K10", fields: `{"parallel_tool_calls":true<<|,"tools":[` + addTool + `]>>}`},
 	{rule: "K10", fields: `{"tool_choice":"none"<<|,"tools":[` + addTool + `]>>}`},
-	{rule: "K10", fields: `{"tools":[` + addTool + `],"tool_choice":{"type":"function","function":{"name":"<<sub|add>>"}}}`},
+	{rule: "K10", fields: `{"tools":[` + addTool + `],"tool_choice":{"type":"function",` +
+		`"function":{"name":"<<sub|add>>"}}}`},
 	{rule: "K10", fields: `{"tools":[{"type":"function","function":{"name":"add","parameters":{<<|"type":"object",>>` +
 		`"properties":{}}}}]}`},
 	{rule: "K11", fields: `{"tools":[{"type":"function","function":{"name":"a<<.|_>>b"}}]}`},
@@ -75,7 +80,8 @@ var chatBroken = []brokenRequest{
 	{rule: "K17", fields: `{"messages":[{"role":"<<system|user>>","content":[{"type":"image_url","image_url":` +
 		`{"url":"https://h/a.png"}}]}]}`},
 	{rule: "R4", fields: strictTool},
-	{rule: "R4", fields: strings.ReplaceAll(strings.Replace(strictTool, `["a"]`, `[<<|"a">>]`, 1), `<<,"default":1|>>`, "")},
+	{rule: "R4", fields: strings.ReplaceAll(strings.Replace(strictTool, `["a"]`, `[<<|"a">>]`, 1), `<<,`+
+		`"default":1|>>`, "")},
 }
 
 func TestChatCompletions_RefusesBrokenRequests(t *testing.T) {
@@ -95,7 +101,8 @@ var dialectsBroken = map[*ChatRules][]brokenRequest{
 	},
 	&ChatMoonshot: {
 		{rule: "D4", fields: `{"thinking":{"type":"enabled"}<<,"reasoning_effort":"low"|>>}`},
-		{rule: "K15", fields: `{"thinking":{"type":"<<enabled|disabled>>"},"tools":[` + addTool + `],"tool_choice":"required"}`},
+		{rule: "K15", fields: `{"thinking":{"type":"<<enabled|disabled>>"},"tools":[` + addTool + `],` +
+			`"tool_choice":"required"}`},
 		{rule: "C3", fields: `{"thinking":{"type":"<<enabled|disabled>>"},` + chatTurns("hi", "hi")[1:]},
 	},
 	&ChatMistral: {
@@ -105,7 +112,8 @@ var dialectsBroken = map[*ChatRules][]brokenRequest{
 		{rule: "K13", fields: strings.ReplaceAll(chatTurns(`"{}"`, `"<<{|{}>>"`), "c1", "abcdefgh1")},
 		{rule: "K16", fields: strings.ReplaceAll(chatTurns(toolSaid, toolSaid+`,<<|{"role":"assistant","content":"ok"},>>`+
 			question), "c1", "abcdefgh1")},
-		{rule: "C1", fields: `{"messages":[` + question + `,{"role":"assistant","content":"a"<<,"reasoning_content":"b"|>>},` +
+		{rule: "C1", fields: `{"messages":[` + question + `,{"role":"assistant","content":"a"<<,` +
+			`"reasoning_content":"b"|>>},` +
 			question + `]}`},
 	},
 	&ChatGroq: {{rule: "C1", fields: chatTurns(`"assistant",`, `"assistant",<<"reasoning":"a",|>>`)}},
@@ -113,10 +121,12 @@ var dialectsBroken = map[*ChatRules][]brokenRequest{
 	&ChatOpenRouter: {
 		{rule: "C4", fields: chatTurns(`"assistant",`, `"assistant","reasoning_details":[]<<,"reasoning":"a"|>>,`)},
 	},
-	&ChatVLLM:     {{rule: "K16", fields: `{"messages":[` + question + `<<,{"role":"system","content":"be"}|>>]}`}},
-	&ChatLlamaCpp: {{rule: "D4", fields: `{"tools":[` + addTool + `],"tool_choice":<<{"type":"function","function":{"name":"add"}}|"auto">>}`}},
-	&ChatUnknown:  {{rule: "D4", fields: `{<<"parallel_tool_calls":true,|>>"tools":[` + addTool + `]}`}},
-	&ChatOpenAI:   {{rule: "D4", url: "https://h/openai/deployments/d/chat/completions", fields: `{"model":null<<,"x":1|>>}`}},
+	&ChatVLLM: {{rule: "K16", fields: `{"messages":[` + question + `<<,{"role":"system","content":"be"}|>>]}`}},
+	&ChatLlamaCpp: {{rule: "D4", fields: `{"tools":[` + addTool + `],"tool_choice":<<{"type":"function",` +
+		`"function":{"name":"add"}}|"auto">>}`}},
+	&ChatUnknown: {{rule: "D4", fields: `{<<"parallel_tool_calls":true,|>>"tools":[` + addTool + `]}`}},
+	&ChatOpenAI: {{rule: "D4", url: "https://h/openai/deployments/d/chat/completions", fields: `{"model":null<<,` +
+		`"x":1|>>}`}},
 }
 
 func TestChatCompletions_RefusesWhatTheServerRefuses(t *testing.T) {
@@ -138,7 +148,8 @@ func TestChatProfiles_TakeASimpleConversation(t *testing.T) {
 		if rules.ReasoningRequired != "" {
 			turns = strings.ReplaceAll(turns, `"assistant",`, `"assistant","`+rules.ReasoningRequired+`":"",`)
 		}
-		body := request(t, chatBase, strings.TrimSuffix(turns, "}")+`,"stream":true,"temperature":0.5,"tools":[`+addTool+`]}`, 1)
+		body := request(t, chatBase, strings.TrimSuffix(turns, "}")+`,"stream":true,"temperature":0.5,`+
+			`"tools":[`+addTool+`]}`, 1)
 		if faults := ChatCompletions(rules).Validate(post(chatURL), body); faults != nil {
 			t.Errorf("%s: %v", rules.Name, faults)
 		}
@@ -155,7 +166,8 @@ func TestChatCompletions_RefusesInItsForm(t *testing.T) {
 	}{&ChatOpenAI: {400, `"type":"invalid_request_error"`}, &ChatMistral: {422, `"object":"error"`}} {
 		w := httptest.NewRecorder()
 		ChatCompletions(*rules).Refuse(w, []Fault{{Path: "p", Rule: "D4", Text: "wrong"}})
-		if w.Code != want.code || !strings.Contains(w.Body.String(), want.text) || !strings.Contains(w.Body.String(), "wrong") {
+		body := w.Body.String()
+		if w.Code != want.code || !strings.Contains(body, want.text) || !strings.Contains(body, "wrong") {
 			t.Error(w.Code, w.Body)
 		}
 	}

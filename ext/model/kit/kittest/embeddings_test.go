@@ -52,7 +52,8 @@ func TestEmbeddings_LimitOfOpenAI(t *testing.T) {
 	}
 }
 
-const ollamaSays = `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"function":{"name":"a",` +
+const ollamaSays = `{"messages":[{"role":"user","content":"hi"},{"role":"assistant",` +
+	`"tool_calls":[{"function":{"name":"a",` +
 	`"arguments":{}}}]},{"role":"tool","tool_name":"a","content":"1"}]}`
 
 var ollamaBroken = []brokenRequest{
@@ -65,19 +66,23 @@ var ollamaBroken = []brokenRequest{
 	{rule: "O2", fields: `{"messages":[{"role":"<<developer|system>>","content":"hi"}]}`},
 	{rule: "O2", fields: `{"messages":[{"role":"user","content":<<[{"type":"text","text":"hi"}]|"hi">>}]}`},
 	{rule: "O2", fields: strings.Replace(ollamaSays, `"tool_name":"a",`, `<<|"tool_name":"a",>>`, 1)},
-	{rule: "O2", fields: `{"tools":[{<<|"type":"function",>>"function":{"name":"a","parameters":{"type":"object","properties":{}}}}]}`},
+	{rule: "O2", fields: `{"tools":[{<<|"type":"function",>>"function":{"name":"a","parameters":{"type":"object",` +
+		`"properties":{}}}}]}`},
 	{rule: "K10", fields: `{"tools":<<[]|null>>}`},
-	{rule: "K11", fields: `{"tools":[{"type":"function","function":{"name":"<<|a>>","parameters":{"type":"object","properties":{}}}}]}`},
+	{rule: "K11", fields: `{"tools":[{"type":"function","function":{"name":"<<|a>>","parameters":{"type":"object",` +
+		`"properties":{}}}}]}`},
 	{rule: "K13", fields: strings.Replace(ollamaSays, `"arguments":{}`, `"arguments":<<"{}"|{}>>`, 1)},
 	{rule: "K16", fields: strings.Replace(ollamaSays, `"tool_name":"a"`, `"tool_name":"<<b|a>>"`, 1)},
-	{rule: "K16", fields: strings.Replace(ollamaSays, `,{"role":"tool"`, `<<,{"role":"user","content":"?"}|>>,{"role":"tool"`, 1)},
+	{rule: "K16", fields: strings.Replace(ollamaSays, `,{"role":"tool"`, `<<,{"role":"user","content":"?"}|>>,`+
+		`{"role":"tool"`, 1)},
 	{rule: "K16", fields: `{"messages":<<[]|[{"role":"user","content":"a"}]>>}`},
 	{rule: "K17", fields: `{"messages":[{"role":"user","content":"hi","images":["<<data:image/png;base64,|>>aGk="]}]}`},
 	{rule: "E3", url: "http://h/api/embed", fields: `{"messages":null,"input":"<<|a>>"}`},
 }
 
 func TestOllama_RefusesBrokenRequests(t *testing.T) {
-	requireBroken(t, Ollama, "http://h/api/chat", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`, ollamaBroken)
+	requireBroken(t, Ollama, "http://h/api/chat", `{"model":"m","messages":[{"role":"user",`+
+		`"content":"hi"}]}`, ollamaBroken)
 	requireEveryRule(t, ollamaBroken, "ollama.go")
 }
 

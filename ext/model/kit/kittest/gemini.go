@@ -108,8 +108,8 @@ var (
 	generationFields = []string{
 		"candidateCount", "stopSequences", "maxOutputTokens", "temperature", "topP", "topK", "seed", "presencePenalty",
 		"frequencyPenalty", "responseLogprobs", "logprobs", "responseMimeType", "responseSchema", "responseJsonSchema",
-		"responseModalities", "speechConfig", "thinkingConfig", "mediaResolution", "imageConfig", "enableEnhancedCivicAnswers",
-		"audioTimestamp", "routingConfig", "modelConfig", "enableAffectiveDialog",
+		"responseModalities", "speechConfig", "thinkingConfig", "mediaResolution", "imageConfig", "audioTimestamp",
+		"enableEnhancedCivicAnswers", "routingConfig", "modelConfig", "enableAffectiveDialog",
 	}
 	serverTools = []string{
 		"googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext", "computerUse", "fileSearch", "googleMaps",
@@ -190,7 +190,8 @@ func (c *geminiCheck) tools() (functions, services bool) {
 }
 
 func (c *geminiCheck) declaration(d node) {
-	d.only("G11", "name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "behavior")
+	d.only("G11", "name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema",
+		"behavior")
 	name := d.get("name")
 	name.match("K11", geminiName)
 	if slices.Contains(c.names, name.text()) {

@@ -10,14 +10,17 @@ const (
 	thirdURL   = "https://h/v1beta/models/gemini-3-pro-preview:generateContent"
 	geminiBase = `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`
 
-	says      = `{"role":"user","parts":[{"text":"hi"}]}`
-	calls     = `{"role":"model","parts":[{"functionCall":{"name":"a","args":{}}},{"functionCall":{"name":"b","args":{}}}]}`
-	responds  = `{"role":"user","parts":[{"functionResponse":{"name":"a","response":{}}},{"functionResponse":{"name":"b","response":{}}}]}`
+	says  = `{"role":"user","parts":[{"text":"hi"}]}`
+	calls = `{"role":"model","parts":[{"functionCall":{"name":"a","args":{}}},{"functionCall":{"name":"b",` +
+		`"args":{}}}]}`
+	responds = `{"role":"user","parts":[{"functionResponse":{"name":"a","response":{}}},` +
+		`{"functionResponse":{"name":"b","response":{}}}]}`
 	functions = `"tools":[{"functionDeclarations":[{"name":"a"}]}]`
 
 	// An answer with two parallel calls, of which the first has a signature, and a signed empty text.
 	signedAnswer = `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"id":"x1","name":"a","args":{}},` +
-		`"thoughtSignature":"c2ln"},{"functionCall":{"id":"x2","name":"b","args":{}}},{"text":"","thoughtSignature":"dGV4dA=="}` +
+		`"thoughtSignature":"c2ln"},{"functionCall":{"id":"x2","name":"b","args":{}}},{"text":"",` +
+		`"thoughtSignature":"dGV4dA=="}` +
 		`]}}]}`
 )
 
@@ -41,14 +44,17 @@ var geminiBroken = []brokenRequest{
 	{rule: "G10", fields: contents(`{"role":"<<assistant|user>>","parts":[{"text":"hi"}]}`)},
 	{rule: "G10", fields: contents(`<<{"role":"model","parts":[{"text":"hi"}]},|>>` + says)},
 	{rule: "G10", fields: contents(says, `<<|{"role":"model","parts":[{"text":"hi"}]},>>`+says)},
-	{rule: "G10", fields: contents(`{"role":"user","parts":[{"text":"a"<<,"inlineData":{"mimeType":"a/b","data":"aGk="}|>>}]}`)},
+	{rule: "G10", fields: contents(`{"role":"user","parts":[{"text":"a"<<,"inlineData":{"mimeType":"a/b",` +
+		`"data":"aGk="}|>>}]}`)},
 	{rule: "G10", fields: contents(`{"role":"user","parts":<<[]|[{"text":"a"}]>>}`)},
 	{rule: "G10", fields: contents(says, strings.Replace(calls, `"model"`, `"<<user|model>>"`, 1), responds)},
 	{rule: "G10", fields: contents(says, calls, `<<`+says+`,{"role":"model","parts":[{"text":"so"}]},|>>`+responds)},
-	{rule: "G10", fields: contents(says, calls, strings.Replace(responds, `,{"functionResponse":{"name":"b","response":{}}}`,
+	{rule: "G10", fields: contents(says, calls, strings.Replace(responds, `,{"functionResponse":{"name":"b",`+
+		`"response":{}}}`,
 		`<<|,{"functionResponse":{"name":"b","response":{}}}>>`, 1))},
 	{rule: "G10", fields: contents(says, calls, strings.Replace(responds, `[`, `[<<{"text":"see"},|>>`, 1))},
-	{rule: "G11", fields: `{"tools":[{"functionDeclarations":[{"name":"a"}]}<<,{"functionDeclarations":[{"name":"b"}]}|>>]}`},
+	{rule: "G11", fields: `{"tools":[{"functionDeclarations":[{"name":"a"}]}<<,` +
+		`{"functionDeclarations":[{"name":"b"}]}|>>]}`},
 	{rule: "G11", fields: `{"tools":[{"googleSearch":{}<<,"urlContext":{}|>>}]}`},
 	{rule: "G12", fields: `{"tools":[{"functionDeclarations":[{"name":"a"}]},{"googleSearch":{}}],"toolConfig":` +
 		`{"includeServerSideToolInvocations":<<false|true>>}}`},
@@ -61,17 +67,22 @@ var geminiBroken = []brokenRequest{
 	{rule: "G14", fields: contents(says, calls, strings.Replace(responds, `"response":{}`, `"response":<<"a"|{}>>`, 1))},
 	{rule: "G14", fields: contents(says, calls, strings.Replace(responds, `"name":"a"`, `"name":"<<c|a>>"`, 1))},
 	{rule: "G14", fields: contents(says, calls, strings.Replace(responds, `"name":"a"`, `"name":"<<|a>>"`, 1))},
-	{rule: "G15", fields: strings.ReplaceAll(contents(says, calls, responds), `"name":"a"`, `"name":"a","id":"<<call_|>>1"`)},
-	{rule: "G15", answer: signedAnswer, fields: strings.ReplaceAll(signedTurn(`,"thoughtSignature":"c2ln"`, ``), `"name":"a"`,
-		`"name":"a","id":"<<y|x>>1"`)},
+	{rule: "G15", fields: strings.ReplaceAll(contents(says, calls, responds), `"name":"a"`, `"name":"a",`+
+		`"id":"<<call_|>>1"`)},
+	{rule: "G15", answer: signedAnswer,
+		fields: strings.ReplaceAll(signedTurn(`,"thoughtSignature":"c2ln"`, ``), `"name":"a"`,
+			`"name":"a","id":"<<y|x>>1"`)},
 	{rule: "G15", fields: contents(says, strings.Replace(calls, `"name":"a"`, `"name":"a"<<,"id":"x1"|>>`, 1), responds)},
 	{rule: "G16", answer: signedAnswer, fields: signedTurn(`<<|,"thoughtSignature":"c2ln">>`, ``)},
-	{rule: "G16", answer: signedAnswer, fields: signedTurn(`,"thoughtSignature":"c2ln"`, `<<,"thoughtSignature":"c2ln"|>>`)},
+	{rule: "G16", answer: signedAnswer,
+		fields: signedTurn(`,"thoughtSignature":"c2ln"`, `<<,"thoughtSignature":"c2ln"|>>`)},
 	{rule: "G16", answer: signedAnswer, fields: signedTurn(`,"thoughtSignature":"<<eA==|c2ln>>"`, ``)},
-	{rule: "G16", answer: signedAnswer, fields: contents(says, `{"role":"model","parts":[{"text":"<<a|>>","thoughtSignature":`+
-		`"dGV4dA=="}]}`, says)},
+	{rule: "G16", answer: signedAnswer,
+		fields: contents(says, `{"role":"model","parts":[{"text":"<<a|>>","thoughtSignature":`+
+			`"dGV4dA=="}]}`, says)},
 	{rule: "G16", url: thirdURL, fields: signedTurn(`<<|,"thoughtSignature":"c2ln">>`, ``)},
-	{rule: "G16", url: thirdURL, fields: contents(says, calls, responds+`<<|,{"role":"model","parts":[{"text":"a"}]},`+says+`>>`)},
+	{rule: "G16", url: thirdURL,
+		fields: contents(says, calls, responds+`<<|,{"role":"model","parts":[{"text":"a"}]},`+says+`>>`)},
 	{rule: "G16", fields: signedTurn(`,"thoughtSignature":"<<?|c2ln>>"`, ``)},
 	{rule: "G16", fields: contents(`{"role":"user","parts":[{"text":"hi"<<,"thoughtSignature":"c2ln"|>>}]}`)},
 	{rule: "G17", url: thirdURL, fields: signedTurn(`,"thoughtSignature":"`+bypassSignature+`"`,
@@ -90,8 +101,10 @@ var geminiBroken = []brokenRequest{
 	{rule: "G20", fields: declares(`{"type":"string","format":"<<uri|date-time>>"}`)},
 	{rule: "G20", fields: declares(`{"type":"object","properties":{"a":{"type":"string"}},"required":["<<b|a>>"]}`)},
 	{rule: "G20", fields: declares(`{"anyOf":[{"type":"string"<<,"not":{}|>>}]}`)},
-	{rule: "G20", fields: `{"generationConfig":{"responseJsonSchema":{"type":"object"}<<|,"responseMimeType":"application/json">>}}`},
-	{rule: "G20", fields: `{"tools":[{"functionDeclarations":[{"name":"a","parametersJsonSchema":{"type":"object","properties":{}}` +
+	{rule: "G20", fields: `{"generationConfig":{"responseJsonSchema":{"type":"object"}<<|,` +
+		`"responseMimeType":"application/json">>}}`},
+	{rule: "G20", fields: `{"tools":[{"functionDeclarations":[{"name":"a","parametersJsonSchema":{"type":"object",` +
+		`"properties":{}}` +
 		`<<,"parameters":{"type":"OBJECT","properties":{}}|>>}]}]}`},
 	{rule: "G21", fields: `{<<` + functions + `,|>>"generationConfig":{"responseMimeType":"application/json"}}`},
 	{rule: "G22", fields: contents(`{"role":"user","parts":[{"fileData":{"fileUri":"<<|gs://a/b>>"}}]}`)},
@@ -101,13 +114,15 @@ var geminiBroken = []brokenRequest{
 	{rule: "G24", fields: `{"generationConfig":{"temperature":<<3|2>>}}`},
 	{rule: "G25", fields: contents(`{"role":"user","parts":[{"text":"<<|a>>"}]}`)},
 	{rule: "K10", fields: `{"tools":[{"functionDeclarations":<<[]|[{"name":"a"}]>>}]}`},
-	{rule: "K10", fields: `{"tools":[{"functionDeclarations":[{"name":"a","parameters":{"type":"<<STRING|OBJECT>>","properties":{}}}]}]}`},
+	{rule: "K10", fields: `{"tools":[{"functionDeclarations":[{"name":"a","parameters":{"type":"<<STRING|OBJECT>>",` +
+		`"properties":{}}}]}]}`},
 	{rule: "K11", fields: `{"tools":[{"functionDeclarations":[{"name":"<<1|a>>"}]}]}`},
 	{rule: "K11", fields: `{"tools":[{"functionDeclarations":[{"name":"a"},{"name":"<<a|b>>"}]}]}`},
 	{rule: "K13", fields: contents(says, strings.Replace(calls, `"args":{}`, `"args":<<"{}"|{}>>`, 1), responds)},
 	{rule: "K16", fields: contents(says, calls+`<<|,`+responds+`>>`)},
 	{rule: "K16", fields: `{"contents":<<[]|[` + says + `]>>}`},
-	{rule: "K17", fields: contents(`{"role":"user","parts":[{"inlineData":{"mimeType":"<<|image/png>>","data":"aGk="}}]}`)},
+	{rule: "K17", fields: contents(`{"role":"user","parts":[{"inlineData":{"mimeType":"<<|image/png>>",` +
+		`"data":"aGk="}}]}`)},
 }
 
 var vertexBroken = []brokenRequest{

@@ -18,11 +18,11 @@ type Outcome string
 
 // The outcomes.
 const (
-	Success Outcome = "the whole text"
-	Cut     Outcome = "an error that wraps io.ErrUnexpectedEOF"
-	Failure Outcome = "an error, before the deadline"
-	GivesUp Outcome = "the error of the context, at its deadline"
-	Any     Outcome = "the whole text or an error, before the deadline"
+	Success   Outcome = "the whole text"
+	Truncated Outcome = "an error that wraps io.ErrUnexpectedEOF"
+	Failure   Outcome = "an error, before the deadline"
+	GivesUp   Outcome = "the error of the context, at its deadline"
+	Any       Outcome = "the whole text or an error, before the deadline"
 )
 
 // A Case is one misbehaviour.
@@ -157,7 +157,7 @@ func (s Stream) whole(body []byte) http.Handler {
 func cutAfterEvents(good Stream) (cases []Case) {
 	for k := 1; k <= good.Terminal; k++ {
 		cases = append(cases, Case{
-			Name: fmt.Sprintf("clean end after %d events", k), Handler: good.whole(good.first(k, false)), Want: Cut,
+			Name: fmt.Sprintf("clean end after %d events", k), Handler: good.whole(good.first(k, false)), Want: Truncated,
 			Timeout: ample,
 		})
 	}

@@ -16,8 +16,8 @@ func (ollama) Refuse(w http.ResponseWriter, faults []Fault) {
 }
 
 var ollamaOptions = []string{
-	"num_ctx", "num_predict", "temperature", "top_p", "top_k", "min_p", "typical_p", "seed", "stop", "num_keep", "num_batch",
-	"num_gpu", "main_gpu", "num_thread", "use_mmap", "repeat_last_n", "repeat_penalty", "presence_penalty",
+	"num_ctx", "num_predict", "temperature", "top_p", "top_k", "min_p", "typical_p", "seed", "stop", "num_keep",
+	"num_batch", "num_gpu", "main_gpu", "num_thread", "use_mmap", "repeat_last_n", "repeat_penalty", "presence_penalty",
 	"frequency_penalty", "penalize_newline", "tfs_z", "mirostat", "mirostat_eta", "mirostat_tau", "numa", "low_vram",
 	"vocab_only", "draft_num_predict", "truncate", "shift",
 }

@@ -32,7 +32,7 @@ func validatorFor(t *testing.T, u *url.URL) Validator {
 	}
 }
 
-// exceptions are faults of the recorded client that the services let pass, and what an adapter must not do all the same.
+// exceptions are faults of the recorded client that the services let pass; an adapter must avoid them all the same.
 var exceptions = []struct{ folder, rule, path, reason string }{
 	{"gemini/gemini-2.5", "G15", "", "the client sends the ids that it made up"},
 }

@@ -198,8 +198,12 @@ func (c *responsesCheck) call(item node) {
 	}
 	c.own[id.text()] = true
 	item.get("name").match("K11", chatName)
-	if field := map[string]string{"function_call": "arguments"}[itemKind(item)]; field != "" && !item.get(field).isString() {
-		item.get(field).fault("K13", "must be a string")
+	args := item.get("arguments")
+	if itemKind(item) == "custom_tool_call" {
+		args = item.get("input")
+	}
+	if !args.isString() {
+		args.fault("K13", "must be a string")
 	}
 }
 

@@ -42,7 +42,8 @@ var responsesBroken = []brokenRequest{
 		`"properties":{}}}]}`},
 	{rule: "R4", fields: `{"tools":[{"type":"function",<<"function":{},|>>"name":"add","strict":false,"parameters":` +
 		`{"type":"object","properties":{}}}]}`},
-	{rule: "R4", fields: `{"tools":[{"type":"function","name":"add","strict":<<true|false>>,"parameters":{"type":"object",` +
+	{rule: "R4", fields: `{"tools":[{"type":"function","name":"add","strict":<<true|false>>,` +
+		`"parameters":{"type":"object",` +
 		`"properties":{"a":{"type":"string"}}}}]}`},
 	{rule: "R5", fields: input(strings.ReplaceAll(aCall+`,`+anOutput, "c1", "<<"+strings.Repeat("x", 65)+"|c1>>"))},
 	{rule: "R5", fields: input(aCall, strings.Replace(anOutput, `"1"`, `[{"type":"<<text|input_text>>","text":"1"}]`, 1))},
@@ -53,7 +54,8 @@ var responsesBroken = []brokenRequest{
 	{rule: "R9", fields: `{"model":"gpt-<<5|4o>>","temperature":0.5}`},
 	{rule: "R9", fields: `{"model":"gpt-<<4o|5>>","reasoning":{"effort":"low"}}`},
 	{rule: "R10", fields: `{"model":"gpt-<<4o|5>>","include":["reasoning.encrypted_content"]}`},
-	{rule: "R11", fields: input(aQuestion, strings.Replace(aThought, `"summary":[],`, `<<|"summary":[],>>`, 1), aCall, anOutput)},
+	{rule: "R11", fields: input(aQuestion, strings.Replace(aThought, `"summary":[],`, `<<|"summary":[],`+
+		`>>`, 1), aCall, anOutput)},
 	{rule: "R11", answer: twoItems, fields: input(aQuestion, strings.Replace(sentThought, `"enc"`, `"<<x|enc>>"`, 1),
 		sentCall, anOutput)},
 	{rule: "R11", answer: twoItems, fields: input(aQuestion, strings.Replace(aThought, `"enc"`, `"<<x|enc>>"`, 1), aCall,
@@ -61,15 +63,17 @@ var responsesBroken = []brokenRequest{
 	{rule: "R12", fields: input(aQuestion, aThought+`<<|,{"role":"assistant","content":"a"}>>`, aQuestion)},
 	{rule: "R12", fields: input(aQuestion, aCall, anOutput, aThought+`<<|,{"role":"assistant","content":"a"}>>`)},
 	{rule: "R12", answer: twoItems, fields: input(aQuestion, `<<|`+sentThought+`,>>`+sentCall, anOutput)},
-	{rule: "R12", answer: twoItems, fields: input(aQuestion, sentThought, `<<{"role":"assistant","content":"a"},|>>`+sentCall,
-		anOutput)},
+	{rule: "R12", answer: twoItems,
+		fields: input(aQuestion, sentThought, `<<{"role":"assistant","content":"a"},|>>`+sentCall,
+			anOutput)},
 	{rule: "R13", fields: input(aQuestion, strings.Replace(aThought, `,"encrypted_content":"enc"`,
 		`<<|,"encrypted_content":"enc">>`, 1), aCall, anOutput)},
 	{rule: "R13", fields: `{"store":<<false|true>>,` + input(aQuestion, `{"type":"item_reference","id":"rs_1"}`, aCall,
 		anOutput)[1:]},
 	{rule: "R14", fields: input(aQuestion, `{"role":"assistant","phase":"<<end|final_answer>>","content":"a"}`)},
-	{rule: "R15", answer: twoItems, fields: input(aQuestion, sentThought, strings.Replace(sentCall, "fc_1", "fc_<<2|1>>", 1),
-		anOutput)},
+	{rule: "R15", answer: twoItems,
+		fields: input(aQuestion, sentThought, strings.Replace(sentCall, "fc_1", "fc_<<2|1>>", 1),
+			anOutput)},
 	{rule: "R15", fields: input(aQuestion, strings.Replace(aCall, `{`, `{"id":"fc_1",`, 1),
 		`{"type":"function_call","id":"fc_<<1|2>>","call_id":"c2","name":"add","arguments":"{}"}`,
 		anOutput, strings.Replace(anOutput, "c1", "c2", 1))},

@@ -107,7 +107,7 @@ func (c Case) judge(good Stream, text string, err error) error {
 	switch c.Want {
 	case Success:
 		wrong = err != nil
-	case Cut:
+	case Truncated:
 		wrong = !errors.Is(err, io.ErrUnexpectedEOF)
 	case Failure:
 		wrong = err == nil || late

@@ -27,7 +27,8 @@ func (c *client) call(ctx context.Context, baseURL string) (text string, err err
 	for n := 0; ; n++ {
 		text, err = c.try(ctx, baseURL)
 		var wait retryable
-		if err == nil || text != "" || n == 2 || c.retriesNothing || !errors.As(err, &wait) || time.Duration(wait) > time.Minute {
+		final := !errors.As(err, &wait) || time.Duration(wait) > time.Minute
+		if err == nil || text != "" || n == 2 || c.retriesNothing || final {
 			return text, err
 		}
 		select {
@@ -274,7 +275,8 @@ func TestCase_FindsWhatNeitherReturnsNorEnds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "still runs") {
 		t.Errorf("a call that does not return: %v", err)
 	}
-	if err := silent.Run(t.Context(), good, newClient(t).leaving); err == nil || !strings.Contains(err.Error(), "request still") {
+	err = silent.Run(t.Context(), good, newClient(t).leaving)
+	if err == nil || !strings.Contains(err.Error(), "request still") {
 		t.Errorf("a request that is left open: %v", err)
 	}
 	wrong := func(context.Context, string) (string, error) { return "b", nil }

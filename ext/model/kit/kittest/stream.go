@@ -206,7 +206,8 @@ func ResponsesStream(texts ...string) Stream {
 	}
 	s := NamedSSE(data...)
 	s.Text = strings.Join(texts, "")
-	s.Fail = Event{Name: "error", Data: `{"type":"error","code":"server_error","message":"the server failed","param":null}`}
+	s.Fail = Event{Name: "error", Data: `{"type":"error","code":"server_error","message":"the server failed",` +
+		`"param":null}`}
 	return s
 }
 

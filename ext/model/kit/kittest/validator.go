@@ -3,7 +3,7 @@
 // It has
 //   - validators, which check a request as strictly as the provider's own service and refuse it in the service's form;
 //   - [Server], which validates the requests it gets and answers from a script;
-//   - [RunMisbehaviours], which plays what goes wrong between a client and a service, and checks what the client makes of it;
+//   - [RunMisbehaviours], which plays what goes wrong between a client and a service and checks what comes of it;
 //   - [Cassette], which replays recorded traffic, whole, cut or split differently;
 //   - [PoisonEnv], [NoSecrets] and [NoLog], which catch programs that read the environment, show a key or print.
 //
@@ -31,7 +31,9 @@ type Validator interface {
 // of such values only.
 type Observer interface {
 	Validator
-	// Observe learns from the body of an answer: JSON, a JSON array, server-sent events or event-stream frames.
+	// Observe learns from the body of an answer: JSON, a JSON array, server-sent events or event-stream frames. Even an
+	// empty answer makes the validator refuse from then on what it was not shown: do that first, when all that the
+	// history has comes from other services.
 	Observe(answer []byte)
 }
 
