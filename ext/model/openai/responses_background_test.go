@@ -188,6 +188,7 @@ func TestResponsesBackground_LostStreamIsContinued(t *testing.T) {
 			require.NoError(t, err)
 			_, err = joinResponses(sr)
 			require.ErrorContains(t, err, "reset")
+			synctest.Wait() // the work is cancelled behind the error
 			require.Len(t, s.asked, 1+5+1, "five more connections, and the work is cancelled")
 			require.Contains(t, s.asked[6], "/cancel")
 		})
