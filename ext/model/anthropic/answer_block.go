@@ -31,6 +31,7 @@ type wireBlock struct {
 // begin and add; the rest when it ends.
 type answerBlock struct {
 	wireBlock
+	at int // the index in the answer
 	// raw is the block as it began.
 	raw json.RawMessage
 	// input is what came of the arguments since.
@@ -118,31 +119,30 @@ func (b *answerBlock) keepText(text string) {
 	}
 }
 
-// add takes a delta and returns what can be shown of it, nil if that is nothing. data is the whole event.
+// add takes a delta and returns what can be shown of it, nil if that is nothing. data is the whole event. A delta of a
+// kind that the block does not have is left out.
 func (b *answerBlock) add(d *wireDelta, data []byte) *schema.ContentBlock {
 	b.changed = true
-	switch d.Type {
-	case "text_delta":
+	switch {
+	case b.isOpaque() && d.Type != "input_json_delta":
+		b.addUnknown(data)
+	case d.Type == "input_json_delta" && (b.Type == "tool_use" || b.isOpaque()):
+		return b.addInput(d.PartialJSON)
+	case d.Type == "text_delta" && b.Type == "text":
 		b.keepText(d.Text)
-		if d.Text != "" && !b.isOpaque() {
+		if d.Text != "" {
 			return schema.NewContentBlock(&schema.AssistantGenText{Text: d.Text})
 		}
-	case "thinking_delta":
+	case d.Type == "citations_delta" && b.Type == "text" && len(d.Citation) > 0:
+		b.citeds = append(b.citeds, d.Citation)
+		return textBlock("", []json.RawMessage{d.Citation})
+	case d.Type == "thinking_delta" && b.Type == "thinking":
 		b.keepText(d.Thinking)
-		if d.Thinking != "" && !b.isOpaque() {
+		if d.Thinking != "" {
 			return schema.NewContentBlock(&schema.Reasoning{Text: d.Thinking})
 		}
-	case "signature_delta":
+	case d.Type == "signature_delta" && b.Type == "thinking":
 		b.Signature = d.Signature
-	case "citations_delta":
-		if len(d.Citation) > 0 {
-			b.citeds = append(b.citeds, d.Citation)
-			return textBlock("", []json.RawMessage{d.Citation})
-		}
-	case "input_json_delta":
-		return b.addInput(d.PartialJSON)
-	default:
-		b.addUnknown(data)
 	}
 	return nil
 }

@@ -30,8 +30,10 @@ type reader struct {
 	blocks map[int]*answerBlock
 	last   *answerBlock
 	lastAt int
-	// base is the index of the first block of the current request, next the one behind the last.
+	// base is the index of the first block of the current request, next the one behind the last. taken are those that
+	// are in use.
 	base, next int
+	taken      map[int]bool
 
 	usage usage // of the current request
 	total *schema.TokenUsage
@@ -215,7 +217,23 @@ func (r *reader) start(e *wireEvent) (*schema.AgenticMessage, error) {
 	}
 	r.blocks[e.Index] = b
 	r.last, r.lastAt = b, e.Index
-	return r.chunk(b.begin(), e.Index), nil
+	b.at = r.place(e.Index)
+	return r.chunk(b.begin(), b.at), nil
+}
+
+// place returns the index in the answer for a new block: that of the server, unless another block has it, as with
+// servers that do not count.
+func (r *reader) place(index int) int {
+	at := r.base + index
+	if index < 0 || r.taken[at] {
+		at = r.next
+	}
+	if r.taken == nil {
+		r.taken = map[int]bool{}
+	}
+	r.taken[at] = true
+	r.next = max(r.next, at+1)
+	return at
 }
 
 func (r *reader) newBlock(raw json.RawMessage) (*answerBlock, error) {
@@ -243,13 +261,13 @@ func (r *reader) delta(e *wireEvent, data []byte) *schema.AgenticMessage {
 	}
 	if e.Delta.Type == "text_delta" && b.Type == "text" && e.Delta.Text != "" {
 		b.keepText(e.Delta.Text)
-		return r.textChunk(e.Delta.Text, e.Index)
+		return r.textChunk(e.Delta.Text, b.at)
 	}
-	return r.chunk(b.add(&e.Delta, data), e.Index)
+	return r.chunk(b.add(&e.Delta, data), b.at)
 }
 
 // textChunk is [reader.chunk] for a piece of text, in one allocation.
-func (r *reader) textChunk(text string, index int) *schema.AgenticMessage {
+func (r *reader) textChunk(text string, at int) *schema.AgenticMessage {
 	r.hasContent = true
 	c := &struct {
 		message schema.AgenticMessage
@@ -261,7 +279,7 @@ func (r *reader) textChunk(text string, index int) *schema.AgenticMessage {
 	c.text.Text = text
 	c.block.Type, c.block.AssistantGenText = schema.ContentBlockTypeAssistantGenText, &c.text
 	if r.indexed {
-		c.meta.Index = r.base + index
+		c.meta.Index = at
 		c.block.StreamingMeta = &c.meta
 	}
 	c.list[0] = &c.block
@@ -278,21 +296,20 @@ func (r *reader) stop(index int) *schema.AgenticMessage {
 	if r.last == b {
 		r.last = nil
 	}
-	r.next = max(r.next, r.base+index+1)
 	if b.keep {
 		r.sent = append(r.sent, b.wire())
 	}
-	return r.chunk(b.end(), index)
+	return r.chunk(b.end(), b.at)
 }
 
 // chunk returns a chunk with one block, nil without one.
-func (r *reader) chunk(b *schema.ContentBlock, index int) *schema.AgenticMessage {
+func (r *reader) chunk(b *schema.ContentBlock, at int) *schema.AgenticMessage {
 	if b == nil {
 		return nil
 	}
 	r.hasContent = r.hasContent || b.Type != schema.ContentBlockTypeReasoning
 	if r.indexed {
-		b.StreamingMeta = &schema.StreamingMeta{Index: r.base + index}
+		b.StreamingMeta = &schema.StreamingMeta{Index: at}
 	}
 	return &schema.AgenticMessage{
 		Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{b},
@@ -360,9 +377,8 @@ func (r *reader) whole() (*schema.AgenticMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.addWhole(out, b, i)
+		r.addWhole(out, b, r.place(i))
 	}
-	r.next = r.base + len(m.Content)
 	if r.canContinue() {
 		return out, r.resume()
 	}
@@ -370,7 +386,7 @@ func (r *reader) whole() (*schema.AgenticMessage, error) {
 }
 
 // addWhole adds a block that came whole.
-func (r *reader) addWhole(out *schema.AgenticMessage, b *answerBlock, index int) {
+func (r *reader) addWhole(out *schema.AgenticMessage, b *answerBlock, at int) {
 	begun, ended := b.begin(), b.end()
 	if b.keep {
 		r.sent = append(r.sent, b.raw)
@@ -384,7 +400,7 @@ func (r *reader) addWhole(out *schema.AgenticMessage, b *answerBlock, index int)
 	case begun.Reasoning != nil:
 		begun.Reasoning.Signature = ended.Reasoning.Signature
 	}
-	if m := r.chunk(begun, index); m != nil {
+	if m := r.chunk(begun, at); m != nil {
 		out.ContentBlocks = append(out.ContentBlocks, m.ContentBlocks...)
 	}
 }

@@ -402,3 +402,17 @@ func TestStream_CloseEndsTheRequestOfASilentServer(t *testing.T) {
 	sr.Close()
 	<-gone
 }
+
+// Holds providers/K24: servers that do not count blocks.
+func TestStream_BlocksOfOneIndex(t *testing.T) {
+	call := func(id string) []string {
+		return []string{blockStart(0, `{"type":"tool_use","id":"`+id+`","name":"x","input":{}}`),
+			blockDelta(0, `{"type":"input_json_delta","partial_json":"{}"}`), blockStop(0)}
+	}
+	got, err := streamed(t, sse(messageEvents("tool_use", textEvents(0, "a"), call("t1"), call("t2"))...))
+	require.NoError(t, err)
+	require.Len(t, got.ContentBlocks, 3)
+	require.Equal(t, "a", got.ContentBlocks[0].AssistantGenText.Text)
+	require.Equal(t, "t1", got.ContentBlocks[1].FunctionToolCall.CallID)
+	require.Equal(t, "t2", got.ContentBlocks[2].FunctionToolCall.CallID)
+}

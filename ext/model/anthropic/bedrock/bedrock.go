@@ -123,10 +123,10 @@ func New(conf Config) (*Backend, error) {
 }
 
 // Format implements [fmt.Formatter]: no verb prints secrets.
-func (b *Backend) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "bedrock.Backend{%s}", b.conf.Region) }
+func (b Backend) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "bedrock.Backend{%s}", b.conf.Region) }
 
 // LogValue implements [slog.LogValuer].
-func (b *Backend) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(b)) }
+func (b Backend) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(b)) }
 
 // System returns "aws.bedrock".
 func (b *Backend) System() string { return "aws.bedrock" }

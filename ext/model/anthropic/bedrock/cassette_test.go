@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/weftgo/weft/ext/model/anthropic"
 	"github.com/weftgo/weft/ext/model/anthropic/bedrock"
 	"github.com/weftgo/weft/ext/model/anthropic/internal/replay"
@@ -26,5 +24,3 @@ var recorded = replay.Place{
 
 // TestCassettes holds providers/A36.
 func TestCassettes(t *testing.T) { recorded.Run(t) }
-
-var _ = require.NoError

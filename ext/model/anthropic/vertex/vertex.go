@@ -138,10 +138,10 @@ func fromJSON(conf *Config) (oauth2.TokenSource, string, error) {
 }
 
 // Format implements [fmt.Formatter]: no verb prints secrets.
-func (b *Backend) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "vertex.Backend{%s}", b.conf) }
+func (b Backend) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "vertex.Backend{%s}", b.conf.Region) }
 
 // LogValue implements [slog.LogValuer].
-func (b *Backend) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(b)) }
+func (b Backend) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(b)) }
 
 // System returns "gcp.vertex_ai".
 func (b *Backend) System() string { return "gcp.vertex_ai" }

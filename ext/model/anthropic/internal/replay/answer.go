@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/ext/model/anthropic"
-	"github.com/weftgo/weft/ext/model/kit/kittest"
 	"github.com/weftgo/weft/ext/model/kit"
+	"github.com/weftgo/weft/ext/model/kit/kittest"
 	"github.com/weftgo/weft/schema"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/ext/model/anthropic"
-	"github.com/weftgo/weft/ext/model/kit/kittest"
 	"github.com/weftgo/weft/ext/model/kit"
+	"github.com/weftgo/weft/ext/model/kit/kittest"
 	"github.com/weftgo/weft/schema"
 )
 
