@@ -548,4 +548,3 @@ func replayAgent(t *testing.T, c *kittest.Cassette) {
 	}
 	requireValid(t, c)
 }
-

@@ -274,11 +274,12 @@ func (l *lowering) object(out *kit.Object, s schemaAt, depth int) {
 		}
 		return
 	}
+	if s.Get("patternProperties") != nil { // which the service does not know, so that nothing is said about the others
+		return
+	}
 	switch more := s.Get("additionalProperties").(type) {
 	case bool:
-		if more || s.Get("patternProperties") == nil {
-			out.Set("additionalProperties", more)
-		}
+		out.Set("additionalProperties", more)
 	case kit.Object:
 		if len(more) == 0 {
 			out.Set("additionalProperties", true)

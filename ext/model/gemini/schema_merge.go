@@ -252,6 +252,11 @@ func (l *lowering) emitAlternatives(about schemaAt, branches []schemaAt, key str
 			continue
 		}
 		one := l.emit(b, depth+1)
+		if !isStructural(one) { // it allows everything
+			var out kit.Object
+			l.describe(&out, about, nil)
+			return out
+		}
 		text, _ := one.Encode() // of JSON: cannot fail
 		if !slices.Contains(seen, string(text)) {
 			seen, list = append(seen, string(text)), append(list, any(one))
@@ -271,7 +276,7 @@ func (l *lowering) emitAlternatives(about schemaAt, branches []schemaAt, key str
 		out.Set("nullable", true)
 	}
 	var notes []string
-	if about.has("default") {
+	if about.Get("default") != nil {
 		text, _ := kit.Encode(about.Get("default")) // of JSON: cannot fail
 		notes = append(notes, "default: "+string(text))
 	}
@@ -338,7 +343,6 @@ func (l *lowering) oneObject(s schemaAt) schemaAt {
 	s.Set("const", nil)
 	return s
 }
-
 
 // either returns the schema of what one of two schemas allows.
 func either(a, b any) any {

@@ -22,9 +22,9 @@ func (l *lowering) scalars(out *kit.Object, s schemaAt, name string) (notes []st
 	if s.Get("nullable") == true {
 		out.Set("nullable", true)
 	}
-	if values := enumOf(s.Object); len(values) > 0 {
-		if values, ok := l.enum(values, name); ok {
-			out.Set("enum", values)
+	if values := enumOf(s.Object); len(values) > 0 && name != "null" {
+		if known, ok := l.enum(values, name); ok {
+			out.Set("enum", known)
 		} else {
 			note("one of", values)
 		}
@@ -46,14 +46,10 @@ func (l *lowering) scalars(out *kit.Object, s schemaAt, name string) (notes []st
 	if s.Get("uniqueItems") == true {
 		notes = append(notes, "no duplicates")
 	}
-	if s.has("default") {
+	if s.Get("default") != nil {
 		note("default", s.Get("default"))
 	}
 	return notes
-}
-
-func (s schemaAt) has(key string) bool {
-	return slices.ContainsFunc(s.Object, func(f kit.Field) bool { return f.Key == key })
 }
 
 // format writes the format, if the service knows it.
