@@ -9,7 +9,6 @@ require (
 	github.com/weftgo/weft/ext/model/gemini v0.0.0
 	github.com/weftgo/weft/ext/model/kit v0.0.0
 	github.com/weftgo/weft/ext/model/kit/kittest v0.0.0
-	github.com/weftgo/weft/ext/model/ollama v0.0.0
 	github.com/weftgo/weft/ext/model/openai v0.0.0
 	go.uber.org/goleak v1.3.0
 )
@@ -20,6 +19,5 @@ replace (
 	github.com/weftgo/weft/ext/model/gemini => ../gemini
 	github.com/weftgo/weft/ext/model/kit => ../kit
 	github.com/weftgo/weft/ext/model/kit/kittest => ../kit/kittest
-	github.com/weftgo/weft/ext/model/ollama => ../ollama
 	github.com/weftgo/weft/ext/model/openai => ../openai
 )

@@ -131,17 +131,33 @@ func (s *FakeServer) answer(handler http.Handler, w http.ResponseWriter, r *http
 	seen := &seenWriter{ResponseWriter: w}
 	handler.ServeHTTP(seen, r)
 	observer.Observe(seen.body.Bytes())
+	_ = seen.release() // or the client is gone
 }
 
-// seenWriter keeps what is written.
+// seenWriter keeps what is written, and holds the last piece back: a client that has it goes on at once.
 type seenWriter struct {
 	http.ResponseWriter
 	body bytes.Buffer
+	held []byte
 }
 
 func (w *seenWriter) Write(data []byte) (int, error) {
+	if err := w.release(); err != nil {
+		return 0, err
+	}
 	w.body.Write(data)
-	return w.ResponseWriter.Write(data)
+	w.held = bytes.Clone(data)
+	return len(data), nil
+}
+
+func (w *seenWriter) release() error {
+	held := w.held
+	w.held = nil
+	if len(held) == 0 {
+		return nil
+	}
+	_, err := w.ResponseWriter.Write(held)
+	return err
 }
 
 // Unwrap is for http.ResponseController.
