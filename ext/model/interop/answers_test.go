@@ -14,7 +14,7 @@ import (
 
 // turns is how many answers of a conversation call tools; the one behind them is the last. Each calls two.
 const (
-	turns = 6
+	turns = 4
 	calls = 2
 )
 

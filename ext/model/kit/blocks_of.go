@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/weftgo/weft/components/model"
@@ -27,7 +28,7 @@ func (e blocksEngine) Open(
 	if err != nil {
 		return nil, err
 	}
-	return &blockChunks{Chunks: chunks, stream: stream}, nil
+	return &blockChunks{Chunks: chunks, whole: !stream}, nil
 }
 
 // BlocksToMessages returns a conversation of agentic messages as one of chat messages: a message of the user becomes a
@@ -122,7 +123,8 @@ func resultMessage(b *schema.ContentBlock) *schema.Message {
 // blockChunks are the chunks of a message as those of an answer in blocks.
 type blockChunks struct {
 	Chunks[*schema.Message]
-	stream bool
+	// whole has the answer as one chunk of finished blocks, however it came.
+	whole, ended bool
 	// last is the block that text or thinking was added to, and next the index of the one that comes.
 	last  schema.ContentBlockType
 	next  int
@@ -131,7 +133,7 @@ type blockChunks struct {
 
 // Next implements [Chunks].
 func (c *blockChunks) Next() (*schema.AgenticMessage, error) {
-	m, err := c.Chunks.Next()
+	m, err := c.message()
 	if err != nil {
 		return nil, err
 	}
@@ -146,9 +148,20 @@ func (c *blockChunks) Next() (*schema.AgenticMessage, error) {
 	return out, nil
 }
 
+func (c *blockChunks) message() (*schema.Message, error) {
+	if !c.whole {
+		return c.Chunks.Next()
+	}
+	if c.ended {
+		return nil, io.EOF
+	}
+	c.ended = true
+	return Join(c.Chunks)
+}
+
 func (c *blockChunks) addBlocks(out *schema.AgenticMessage, m *schema.Message) {
 	add := func(b *schema.ContentBlock, index int) {
-		if c.stream {
+		if !c.whole {
 			b.StreamingMeta = &schema.StreamingMeta{Index: index}
 		}
 		out.ContentBlocks = append(out.ContentBlocks, b)
@@ -180,7 +193,7 @@ func (c *blockChunks) run(t schema.ContentBlockType) int {
 
 func (c *blockChunks) callIndex(call schema.ToolCall) int {
 	c.last = schema.ContentBlockTypeFunctionToolCall
-	if call.Index == nil {
+	if call.Index == nil || c.whole {
 		c.next++
 		return c.next - 1
 	}

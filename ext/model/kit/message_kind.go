@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
@@ -150,7 +151,13 @@ func Join[M Message](chunks Chunks[M]) (M, error) {
 		m, err := chunks.Next()
 		if err == io.EOF {
 			chunks.Finish()
-			return joined.Message()
+			m, err = joined.Message()
+			if err == nil && isPiece(m) { // it was the only one
+				if err = joined.Add(emptyPiece[M]()); err == nil {
+					m, err = joined.Message()
+				}
+			}
+			return m, err
 		}
 		if err == nil {
 			err = joined.Add(m)
@@ -160,6 +167,18 @@ func Join[M Message](chunks Chunks[M]) (M, error) {
 			return nil, err
 		}
 	}
+}
+
+// isPiece reports whether a message has blocks that are marked as pieces of a stream.
+func isPiece[M Message](m M) bool {
+	agentic, ok := any(m).(*schema.AgenticMessage)
+	return ok && agentic != nil && slices.ContainsFunc(agentic.ContentBlocks, func(b *schema.ContentBlock) bool {
+		return b != nil && b.StreamingMeta != nil
+	})
+}
+
+func emptyPiece[M Message]() M {
+	return any(&schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}).(M)
 }
 
 // An accumulator joins the chunks of an answer.

@@ -433,3 +433,27 @@ func TestDecodeOrdered_KeepsOrderAndDigits(t *testing.T) {
 		require.Error(t, err, bad)
 	}
 }
+
+func TestJoin_TheOnlyPieceIsAWholeAnswer(t *testing.T) {
+	b := schema.NewContentBlockChunk(&schema.AssistantGenText{Text: "a"}, &schema.StreamingMeta{Index: 3})
+	engine := &scripted[*schema.AgenticMessage]{chunks: []*schema.AgenticMessage{{
+		Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{b},
+	}}}
+	m, err := NewModel[*schema.AgenticMessage](engine).Generate(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, []*schema.ContentBlock{schema.NewContentBlock(&schema.AssistantGenText{Text: "a"})}, m.ContentBlocks)
+	require.NotNil(t, b.StreamingMeta)
+}
+
+func TestBlocksOf_AnAnswerThatCameInPiecesIsWholeForGenerate(t *testing.T) {
+	engine := &scripted[*schema.Message]{chunks: []*schema.Message{
+		schema.AssistantMessage("a", nil), schema.AssistantMessage("b", []schema.ToolCall{{Index: new(0), ID: "1"}}),
+		{Role: schema.Assistant, ToolCalls: []schema.ToolCall{{Index: new(0), Function: schema.FunctionCall{Name: "f", Arguments: "{}"}}}},
+	}}
+	m, err := NewModel(BlocksOf(engine)).Generate(t.Context(), []*schema.AgenticMessage{schema.UserAgenticMessage("q")})
+	require.NoError(t, err)
+	require.Equal(t, []*schema.ContentBlock{
+		schema.NewContentBlock(&schema.AssistantGenText{Text: "ab"}),
+		schema.NewContentBlock(&schema.FunctionToolCall{CallID: "1", Name: "f", Arguments: "{}"}),
+	}, m.ContentBlocks)
+}
