@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/stretchr/testify v1.12.1
 	github.com/weftgo/weft v0.0.0
+	github.com/weftgo/weft/ext/model/kit/kittest v0.0.0
 	github.com/weftgo/weft/ext/model/openai v0.0.0
 	go.uber.org/goleak v1.3.0
 )
@@ -22,15 +23,15 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.9 // indirect
-	github.com/kr/text v0.2.0 // indirect
 	github.com/mailru/easyjson v0.7.7 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.2 // indirect
 	github.com/nikolalohinski/gonja/v2 v2.9.1 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
-	github.com/rogpeppe/go-internal v1.9.0 // indirect
 	github.com/sirupsen/logrus v1.9.3 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
+	github.com/weftgo/weft/ext/model/anthropic v0.0.0
+	github.com/weftgo/weft/ext/model/gemini v0.0.0
 	github.com/weftgo/weft/ext/model/kit v0.0.0 // indirect
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
@@ -47,3 +48,9 @@ replace (
 )
 
 replace github.com/weftgo/weft/ext/model/kit => ../ext/model/kit
+
+replace github.com/weftgo/weft/ext/model/anthropic => ../ext/model/anthropic
+
+replace github.com/weftgo/weft/ext/model/gemini => ../ext/model/gemini
+
+replace github.com/weftgo/weft/ext/model/kit/kittest => ../ext/model/kit/kittest

@@ -2,8 +2,9 @@
 //
 //	go run ./examples/quickstart [question]
 //
-// With OPENAI_API_KEY in the environment it talks to that model (OPENAI_MODEL and OPENAI_BASE_URL choose another one
-// or a compatible server). Without a key it uses a small built-in demo model, which plans its tool calls by rules.
+// With OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or the key of another provider (see providers) in the
+// environment it talks to a model there; OPENAI_MODEL and OPENAI_BASE_URL, and so on, choose another one or a compatible
+// server. Without a key it uses a small built-in demo model, which plans its tool calls by rules.
 package main
 
 import (
@@ -15,9 +16,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk"
-	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/ext/model/openai"
 )
 
 const instruction = `You answer questions about the source code in the current directory.
@@ -78,21 +77,6 @@ func run(ctx context.Context, question string) error {
 	}
 	p.summary()
 	return nil
-}
-
-// newModel chooses the model by the environment, and says which.
-func newModel(ctx context.Context) (model.BaseChatModel, error) {
-	key := os.Getenv("OPENAI_API_KEY")
-	if key == "" {
-		fmt.Print("No OPENAI_API_KEY is set: using the built-in demo model, which follows rules instead of thinking.\n\n")
-		return &demoModel{}, nil
-	}
-	name := os.Getenv("OPENAI_MODEL")
-	if name == "" {
-		name = "gpt-4o-mini"
-	}
-	fmt.Printf("Using model %s.\n\n", name)
-	return openai.NewChatModel(ctx, &openai.Config{APIKey: key, BaseURL: os.Getenv("OPENAI_BASE_URL"), Model: name})
 }
 
 // oneLine gives the root of an error without the places that it came through.

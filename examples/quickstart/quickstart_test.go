@@ -16,10 +16,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/weftgo/weft/ext/model/kit/kittest"
 )
 
 func TestMain(m *testing.M) {
-	os.Unsetenv("OPENAI_API_KEY") // the tests choose the model
+	for _, p := range providers { // the tests choose the model
+		os.Unsetenv(p.prefix + "_API_KEY")
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -137,6 +141,30 @@ func TestQuickstart_RealModel(t *testing.T) {
 	require.Contains(t, line, "Incorrect API key provided")
 	require.NotContains(t, line, "bad-secret-key")
 	require.NotContains(t, line, "\n")
+}
+
+func TestQuickstart_TakesTheKeyOfAnyProvider(t *testing.T) {
+	for _, p := range providers {
+		t.Run(p.prefix, func(t *testing.T) {
+			project(t)
+			answer := kittest.ChatStream("It is ", "small.")
+			var rules kittest.Validator
+			switch p.prefix {
+			case "ANTHROPIC":
+				answer, rules = kittest.AnthropicStream("It is ", "small."), kittest.Anthropic()
+			case "GEMINI":
+				answer, rules = kittest.GeminiStream("It is ", "small."), kittest.Gemini(kittest.GeminiAPI)
+			}
+			server := kittest.Server(t, rules, answer)
+			t.Setenv(p.prefix+"_API_KEY", "the-key")
+			t.Setenv(p.prefix+"_BASE_URL", server.URL)
+			out, err := ask(t, context.Background(), "how large?")
+			require.NoError(t, err)
+			require.Contains(t, out, "It is small.")
+			require.Contains(t, out, "Using model "+p.model)
+			require.Len(t, server.Requests(), 1)
+		})
+	}
 }
 
 func TestQuickstart_StopsWhenTheContextEnds(t *testing.T) {
