@@ -159,8 +159,8 @@ func (b *answerBlock) addInput(piece string) *schema.ContentBlock {
 	return schema.NewContentBlock(&schema.FunctionToolCall{Arguments: piece})
 }
 
-// addUnknown joins a delta of a kind that is not known with the block: texts are appended, everything else replaces what
-// was there.
+// addUnknown joins a delta of a kind that is not known with the block: texts are appended, everything else replaces
+// what was there.
 func (b *answerBlock) addUnknown(event []byte) {
 	var e struct {
 		Delta json.RawMessage `json:"delta"`

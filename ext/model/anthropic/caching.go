@@ -85,8 +85,8 @@ func SetContentBlockCacheControl(b *schema.ContentBlock, control *CacheControl) 
 	return &c
 }
 
-// SetToolInfoCacheControl returns a copy of the tool up to which, in the list of tools, the prompt is cached. Nil is for
-// 5 minutes.
+// SetToolInfoCacheControl returns a copy of the tool up to which, in the list of tools, the prompt is cached. Nil is
+// for 5 minutes.
 func SetToolInfoCacheControl(t *schema.ToolInfo, control *CacheControl) *schema.ToolInfo {
 	c := *t
 	c.Extra = marked(t.Extra, control)

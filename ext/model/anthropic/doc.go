@@ -7,8 +7,8 @@
 //	answer, err := m.Generate(ctx, []*schema.Message{schema.UserMessage("Why is the sky blue?")})
 //
 // [NewAgenticModel] makes a model whose answers are blocks: text with citations, thinking, calls of functions, and what
-// the tools that Anthropic runs did. [NewChatModel] makes one for plain messages, which keep the same in their Extra, so
-// that nothing is lost from one request to the next.
+// the tools that Anthropic runs did. [NewChatModel] makes one for plain messages, which keep the same in their Extra,
+// so that nothing is lost from one request to the next.
 //
 // Settings for all calls are in the [Config]; those of one call are options, common ones of package model
 // (model.WithTemperature, model.WithTools, …) and the With functions of this package.

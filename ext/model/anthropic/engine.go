@@ -174,7 +174,8 @@ func (c *call) headers(r *BackendRequest) map[string]string {
 
 // countFields are the fields of a request that count_tokens takes.
 var countFields = []string{
-	"model", "system", "tools", "tool_choice", "thinking", "output_config", "messages", "mcp_servers", "context_management",
+	"model", "system", "tools", "tool_choice", "thinking", "output_config", "messages", "mcp_servers",
+	"context_management",
 }
 
 func (e *engine) countTokens(ctx context.Context, in []*schema.AgenticMessage, opts []model.Option) (n int, err error) {

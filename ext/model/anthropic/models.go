@@ -16,7 +16,7 @@ func generationOf(model string) generation {
 	if !found {
 		return generation{}
 	}
-	words := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '@' || r == ':' || r == '.' || r == '_' })
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-@:._", r) })
 	for i, word := range words {
 		if word == "instant" {
 			return generation{1, 0}

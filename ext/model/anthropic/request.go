@@ -164,7 +164,7 @@ func (p *piece) kind() string {
 }
 
 func (p *piece) cacheable() bool {
-	return p.raw == nil && p.kind() != "thinking" && p.kind() != "redacted_thinking" && p.fields.Get("defer_loading") == nil
+	return p.raw == nil && !p.isThinking() && p.fields.Get("defer_loading") == nil
 }
 
 func (p *piece) wire() any {

@@ -146,8 +146,8 @@ func (b *Backend) BaseURL() string {
 // Omits implements anthropic.Backend.
 func (b *Backend) Omits() []string { return b.conf.Omits }
 
-// Prepare implements anthropic.Backend: the model and the way of answering are in the path, the version and the betas in
-// the body.
+// Prepare implements anthropic.Backend: the model and the way of answering are in the path, the version and the betas
+// in the body.
 func (b *Backend) Prepare(r *anthropic.BackendRequest) error {
 	if r.Count {
 		return fmt.Errorf("bedrock does not count tokens: %w", errors.ErrUnsupported)
@@ -202,7 +202,7 @@ func bodyHash(req *http.Request) (string, error) {
 // Events implements anthropic.Backend: streams are binary frames, unless something in between has made events of them.
 func (b *Backend) Events(body io.Reader) io.Reader { return &events{from: body} }
 
-// lineBreaks are replaced in documents, where they are white space, as they end the lines of events.
+// oneLine replaces line breaks, which are white space in documents, and end the lines of events.
 func oneLine(document []byte) []byte {
 	return bytes.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' {

@@ -27,7 +27,8 @@ import (
 // scope is what tokens are asked for.
 const scope = "https://www.googleapis.com/auth/cloud-platform"
 
-// Config says which project asks, and how to get in. Nothing is read from the environment. Printing it shows no secrets.
+// Config says which project asks, and how to get in. Nothing is read from the environment. Printing it shows no
+// secrets.
 type Config struct {
 	// ProjectID pays for the requests. Required, unless the credentials name one.
 	ProjectID string
