@@ -21,3 +21,6 @@ var atAnthropic = replay.Place{
 // TestCassettes holds providers/A1, providers/A10, providers/A15, providers/A24, providers/A25, providers/A28,
 // providers/A29, providers/A30, providers/A31, providers/K33 and providers/K44.
 func TestCassettes(t *testing.T) { atAnthropic.Run(t) }
+
+// TestCassettes_HoweverTheyAreSplit holds providers/K18 and providers/K23.
+func TestCassettes_HoweverTheyAreSplit(t *testing.T) { atAnthropic.RunSplits(t) }

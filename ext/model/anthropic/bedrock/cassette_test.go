@@ -24,3 +24,6 @@ var recorded = replay.Place{
 
 // TestCassettes holds providers/A36.
 func TestCassettes(t *testing.T) { recorded.Run(t) }
+
+// TestCassettes_HoweverTheyAreSplit holds providers/K18 and providers/K23.
+func TestCassettes_HoweverTheyAreSplit(t *testing.T) { recorded.RunSplits(t) }
