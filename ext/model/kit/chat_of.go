@@ -80,7 +80,10 @@ type chatChunks struct {
 	Chunks[*schema.AgenticMessage]
 	all   schema.AgenticMessageAccumulator
 	calls map[int]int // the place of a call among the calls, by the index of its block
-	ended bool
+	// signed counts the parts with signatures of blocks that have no index. Without one of their own they would become
+	// one part when messages are joined.
+	signed int
+	ended  bool
 }
 
 // Next implements [Chunks]. Behind the chunks of the answer comes one with its layout, if there is one.
@@ -173,10 +176,15 @@ func (c *chatChunks) add(m *schema.Message, b *schema.ContentBlock) {
 	case b.Reasoning != nil:
 		m.ReasoningContent += b.Reasoning.Text
 		if b.Reasoning.Signature != "" {
+			meta := partMeta(b)
+			if meta == nil {
+				meta = &schema.MessageStreamingMeta{Index: c.signed}
+				c.signed++
+			}
 			m.AssistantGenMultiContent = append(m.AssistantGenMultiContent, schema.MessageOutputPart{
 				Type:          schema.ChatMessagePartTypeReasoning,
 				Reasoning:     &schema.MessageOutputReasoning{Signature: b.Reasoning.Signature},
-				StreamingMeta: partMeta(b),
+				StreamingMeta: meta,
 			})
 		}
 	case b.FunctionToolCall != nil:
