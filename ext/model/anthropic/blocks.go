@@ -24,11 +24,13 @@ const (
 )
 
 // opaqueKeys are what only the service understands that gave it.
-var opaqueKeys = []string{RawBlockKey, ExtraFieldsKey, redactedKey, citationsKey, callerKey, containerKey, cacheKey}
+var opaqueKeys = []string{RawBlockKey, ExtraFieldsKey, redactedKey, citationsKey, callerKey, containerKey}
 
 // withExtra sets what the Extra of a block says about how it is sent.
 func withExtra(p *piece, extra map[string]any) *piece {
-	p.cache = ttlOf(extra)
+	if ttl := ttlOf(extra); ttl != "" {
+		p.cache = ttl
+	}
 	if fields, ok := extra[ExtraFieldsKey].(map[string]any); ok {
 		p.fields.Merge(fields)
 	}
@@ -96,6 +98,9 @@ func (b *builder) resultPiece(r *schema.FunctionToolResult, failed bool) (*piece
 			return nil, fmt.Errorf("part %d of the result of tool %q: %w", i, r.Name, err)
 		}
 		if c != nil {
+			if c.cache != "" { // one marker for the whole is as good, and is counted
+				p.cache, c.cache = c.cache, ""
+			}
 			content = append(content, c)
 		}
 	}

@@ -119,6 +119,7 @@ func (b *builder) setCaching(body *kit.Object) error {
 	case b.o.AutoCache == AutoCacheServer && !b.omits("cache_control"):
 		if count < maxMarkers {
 			body.Set("cache_control", b.o.CacheTTL.wire())
+			pieces = append(pieces, &piece{cache: b.o.CacheTTL}) // it stands for the end
 		}
 	case b.o.AutoCache != "":
 		for _, p := range b.automatic() {

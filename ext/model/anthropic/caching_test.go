@@ -66,6 +66,14 @@ func TestCache_MarksOfTheApplication(t *testing.T) {
 	require.Contains(t, string(r.bodies[0]), `"cache_control":{"type":"ephemeral"}`)
 }
 
+// Holds providers/A19: a mark inside the result of a tool is one of the result.
+func TestCache_MarksInsideResults(t *testing.T) {
+	result := toolResult("c1", "x")
+	result.FunctionToolResult.Content[0].Extra = map[string]any{cacheKey: "1h"}
+	body := capture(t, unchanged, []*schema.AgenticMessage{user(inputText("hi")), own(toolCall("c1", "a", "")), user(result)})
+	require.Equal(t, []string{"content c1 1h"}, markers(t, body))
+}
+
 // Holds providers/A20.
 func TestCache_Automatic(t *testing.T) {
 	tools := model.WithTools([]*schema.ToolInfo{toolA, {Name: "b"}})
@@ -100,6 +108,11 @@ func TestCache_FourMarkersAndTheLongerFirst(t *testing.T) {
 	require.ErrorContains(t, refused(t, unchanged, five), "5 parts of the prompt are marked for the cache")
 	mixed := []*schema.AgenticMessage{user(mark("1", CacheTTL5m), mark("2", CacheTTL1h))}
 	require.ErrorContains(t, refused(t, unchanged, mixed), "1h behind one that is cached for 5m")
+	short := []*schema.AgenticMessage{user(mark("1", CacheTTL5m), inputText("2"))}
+	for _, mode := range []AutoCache{AutoCacheServer, AutoCacheExplicit} {
+		require.ErrorContains(t, refused(t, unchanged, short, WithAutoCache(mode, CacheTTL1h)), "1h behind one that is cached for 5m")
+		require.Len(t, markers(t, capture(t, unchanged, short, WithAutoCache(mode, CacheTTL5m))), 2)
+	}
 }
 
 // Holds providers/A22 and providers/K33.

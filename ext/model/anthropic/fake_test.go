@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -288,9 +287,3 @@ func streamed(t testing.TB, body string, change ...func(*Config)) (*schema.Agent
 }
 
 var toolA = &schema.ToolInfo{Name: "a", Desc: "does a"}
-
-func indent(t *testing.T, text []byte) string {
-	var b bytes.Buffer
-	require.NoError(t, json.Indent(&b, text, "", " "))
-	return b.String()
-}

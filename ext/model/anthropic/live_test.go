@@ -84,6 +84,12 @@ func TestLive(t *testing.T) {
 		ask([]*schema.Message{user("Search the web once: who won?")[0], got, schema.UserMessage("Thanks.")},
 			anthropic.WithServerTools(anthropic.WebSearch{MaxUses: 1}.Tool()))
 	})
+	liveRest(ctx, t, m)
+	t.Logf("%d tokens: at most %.3f USD", tokens, float64(tokens)*5/1e6)
+}
+
+func liveRest(ctx context.Context, t *testing.T, m *anthropic.ChatModel) {
+	user := func(text string) []*schema.Message { return []*schema.Message{schema.UserMessage(text)} }
 	t.Run("count", func(t *testing.T) {
 		n, err := m.CountTokens(ctx, user("Say yes."))
 		require.NoError(t, err)
@@ -96,5 +102,4 @@ func TestLive(t *testing.T) {
 		require.NoError(t, err)
 		sr.Close()
 	})
-	t.Logf("%d tokens: at most %.3f USD", tokens, float64(tokens)*5/1e6)
 }

@@ -67,6 +67,20 @@ func TestReplay_OfChatMessagesThatWereStored(t *testing.T) {
 	}
 }
 
+// Holds providers/A15 and providers/K44 for chat messages: redacted and hidden thinking has no text to show.
+func TestReplay_OfHiddenThinkingInChatMessages(t *testing.T) {
+	blocks := `[{"type":"redacted_thinking","data":"ZGF0YQ=="},{"type":"thinking","thinking":"","signature":"c2ln"},` +
+		`{"type":"text","text":"so"},{"type":"thinking","thinking":"hm","signature":"c2ln2"},{"type":"text","text":"and"}]`
+	got, err := newChat(t, whole(`{"type":"message","id":"m","content":`+blocks+`,"stop_reason":"end_turn"}`)).Generate(t.Context(), question)
+	require.NoError(t, err)
+	require.Equal(t, "soand", got.Content)
+	require.Equal(t, "hm", got.ReasoningContent)
+	r := new(recorder)
+	_, err = newChat(t, r).Generate(t.Context(), []*schema.Message{question[0], stored(t, got), question[0]})
+	require.NoError(t, err)
+	require.Contains(t, string(r.bodies[0]), `{"role":"assistant","content":`+blocks+`}`)
+}
+
 // from returns an answer of another place.
 func from(m *schema.AgenticMessage, origin string) *schema.AgenticMessage {
 	c := *m
