@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"io"
+	"strconv"
 	"sync"
 
 	"github.com/weftgo/weft/ext/model/kit"
@@ -29,7 +30,13 @@ type responsesChunks struct {
 	closed bool
 
 	events *kit.Events // of resp; nil if that is a document
+	// same recognises events that differ from event only in a piece of text, as nearly all do.
+	same  kit.Pattern
+	piece responsesEvent
 }
+
+// responsesHoles are the fields in which the events of one text differ.
+var responsesHoles = []string{"delta", "obfuscation", "sequence_number"}
 
 // responsesEnd is what a stream ends with.
 const responsesEnd = "response.completed, response.incomplete or response.failed"
@@ -66,11 +73,52 @@ func (c *responsesChunks) next() (*schema.AgenticMessage, error) {
 	case err != nil:
 		return nil, c.reconnect(err)
 	}
+	if c.isPiece(data) {
+		return c.event(&c.piece, data)
+	}
 	var e responsesEvent
 	if err := kit.DecodeLenient(data, &e); err != nil {
 		return nil, c.resp.NotUnderstood(data, err)
 	}
+	if e.Delta != "" {
+		c.learn(&e, data)
+	}
 	return c.event(&e, data)
+}
+
+// isPiece reports whether an event is like that of the latest piece of text, and reads what differs.
+func (c *responsesChunks) isPiece(data []byte) bool {
+	values, ok := c.same.Match(data)
+	if !ok {
+		return false
+	}
+	for i, name := range c.same.Holes() {
+		switch name {
+		case "delta":
+			c.piece.Delta, ok = kit.Text(values[i])
+		case "sequence_number":
+			n, err := strconv.Atoi(string(values[i]))
+			c.piece.Sequence, ok = &n, ok && err == nil
+		}
+	}
+	return ok
+}
+
+// learn notes what the event of a piece of text looks like, if it has the fields that differ once.
+func (c *responsesChunks) learn(e *responsesEvent, data []byte) {
+	c.same.Learn(data, responsesHoles...)
+	seen := map[string]bool{}
+	for _, name := range c.same.Holes() {
+		if seen[name] {
+			c.same.Forget()
+			return
+		}
+		seen[name] = true
+	}
+	c.piece = *e
+	if !seen["delta"] {
+		c.same.Forget()
+	}
 }
 
 // event returns the chunk of an event.
