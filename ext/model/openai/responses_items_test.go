@@ -125,7 +125,7 @@ func TestResponsesItems_ApplicationRunsToolsOfTheServer(t *testing.T) {
 	}
 }
 
-// The application searches for tools (providers/§2.3).
+// The application searches for tools, and the server.
 func TestResponsesItems_ToolSearchByTheApplication(t *testing.T) {
 	docs, _ := scriptOf([]string{thoughtItem1, toolSearchOwn}, []string{textItemHi})
 	server := kittest.Server(t, kittest.Responses(), docs[0], docs[1])

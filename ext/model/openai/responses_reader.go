@@ -98,7 +98,8 @@ func (r *responsesReader) rest(output int, raw json.RawMessage) (*schema.Agentic
 		block.StreamingMeta = responsesBlockIndex(output, i)
 		if text := block.AssistantGenText; text != nil && p.parts[i] == nil && text.OpenAIExtension != nil {
 			// Joining counts the annotations of several chunks only.
-			m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlockChunk(&schema.AssistantGenText{}, block.StreamingMeta))
+			none := schema.NewContentBlockChunk(&schema.AssistantGenText{}, block.StreamingMeta)
+			m.ContentBlocks = append(m.ContentBlocks, none)
 		}
 		m.ContentBlocks = append(m.ContentBlocks, block)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// providers/§13.2
+// All that can go wrong below the protocol.
 func TestResponsesStream_Misbehaviours(t *testing.T) {
 	good := kittest.ResponsesStream("Hällo ", "wörld", ", 世界!")
 	kittest.RunMisbehaviours(t, good, func(ctx context.Context, url string) (string, error) {
