@@ -28,6 +28,7 @@ type ResponsesRequests struct {
 // An issuedItem is an output item as it was handed out.
 type issuedItem struct {
 	kind, encrypted string
+	streamed        string // the encrypted content of its own event, which is another encryption than the terminal event's
 	reasoning       string // id of the reasoning item before it in its response
 	next            string // id of the item after it
 }
@@ -39,12 +40,22 @@ func (p *ResponsesRequests) Observe(answer []byte) {
 	if p.issued == nil {
 		p.issued, p.stored = map[string]issuedItem{}, map[string][]string{}
 	}
+	streamed := map[string]string{}
 	for _, v := range answerValues(answer) {
+		if v.get("type").text() == "response.output_item.done" {
+			streamed[v.get("item").get("id").text()] = v.get("item").get("encrypted_content").text()
+		}
 		if v.get("response").isObject() {
 			v = v.get("response") // of a terminal event
 		}
 		if v.get("output").isList() {
 			p.issue(v)
+		}
+	}
+	for id, encrypted := range streamed {
+		if item, ok := p.issued[id]; ok {
+			item.streamed = encrypted
+			p.issued[id] = item
 		}
 	}
 }

@@ -151,7 +151,7 @@ func (c *responsesCheck) reasoning(item node, after []node) {
 		encrypted.fault("R13", "reasoning without its encrypted content, but nothing is stored")
 	}
 	issued, known := c.issued[item.get("id").text()]
-	if known && encrypted.given() && issued.encrypted != encrypted.text() {
+	if known && encrypted.given() && !issued.has(encrypted.text()) {
 		encrypted.fault("R11", "this content was not issued with item %s", item.get("id").json())
 	}
 	if c.issued != nil && encrypted.given() && !c.encryptedIssued(encrypted.text()) {
@@ -173,9 +173,14 @@ func (c *responsesCheck) reasoning(item node, after []node) {
 	}
 }
 
+// has reports whether the content was handed out with the item, in either of its encryptions.
+func (i issuedItem) has(content string) bool {
+	return content == i.encrypted || i.streamed != "" && content == i.streamed
+}
+
 func (c *responsesCheck) encryptedIssued(content string) bool {
 	for _, item := range c.issued {
-		if item.encrypted == content {
+		if item.has(content) {
 			return true
 		}
 	}
