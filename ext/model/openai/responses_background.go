@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/weftgo/weft/ext/model/kit"
@@ -22,14 +23,16 @@ const (
 	responsesCancelTime = 5 * time.Second
 )
 
-// responsesBackground follows a response that the server makes in the background. Only the goroutine that reads the
-// answer writes to it.
+// responsesBackground follows a response that the server makes in the background. It belongs to the goroutine that
+// reads the answer, but for what mu guards.
 type responsesBackground struct {
 	call *responsesCall
 	ctx  context.Context
 
-	id   string
-	over bool // the server has finished
+	mu   sync.Mutex // mu guards id, over
+	id   string     // of the response, "" as long as it is unknown
+	over bool       // the server has finished
+
 	wait time.Duration
 	// seen is the number of the latest event, -1 for none; tries counts the connections since.
 	seen  int
@@ -38,10 +41,10 @@ type responsesBackground struct {
 
 // isNew reports whether an event was not there before, and notes it.
 func (b *responsesBackground) isNew(e *responsesEvent) bool {
-	if b.id == "" && len(e.Response) > 0 {
+	if len(e.Response) > 0 && b.running() == "" {
 		var head struct{ ID string }
 		_ = json.Unmarshal(e.Response, &head) // an event without an ID is none to continue at
-		b.id = head.ID
+		b.started(head.ID)
 	}
 	if e.Sequence == nil {
 		return true
@@ -53,7 +56,31 @@ func (b *responsesBackground) isNew(e *responsesEvent) bool {
 	return true
 }
 
-func (b *responsesBackground) path() string { return "responses/" + url.PathEscape(b.id) }
+// started notes the ID of the response.
+func (b *responsesBackground) started(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.id = id
+}
+
+// finished notes that the server has.
+func (b *responsesBackground) finished() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+}
+
+// running returns the ID of the response as long as the server works on it.
+func (b *responsesBackground) running() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return ""
+	}
+	return b.id
+}
+
+func responsesPath(id string) string { return "responses/" + url.PathEscape(id) }
 
 // pause waits before the server is asked again.
 func (b *responsesBackground) pause(d time.Duration) error {
@@ -69,7 +96,7 @@ func (b *responsesBackground) pause(d time.Duration) error {
 
 func (b *responsesBackground) get(query string, stream bool) (*kit.Response, error) {
 	return b.call.engine.client.Do(b.ctx, kit.Request{
-		Method: http.MethodGet, Path: b.path() + query, Stream: stream, Headers: b.call.headers,
+		Method: http.MethodGet, Path: responsesPath(b.running()) + query, Stream: stream, Headers: b.call.headers,
 	})
 }
 
@@ -99,7 +126,7 @@ func (c *responsesChunks) follow(resp *kit.Response) error {
 // reconnect continues a stream whose connection was lost, if that can be. It returns the error otherwise.
 func (c *responsesChunks) reconnect(lost error) error {
 	b := c.background
-	if b == nil || b.id == "" || b.ctx.Err() != nil {
+	if b == nil || b.running() == "" || b.ctx.Err() != nil {
 		return lost
 	}
 	for b.tries < maxResponsesReconnects {
@@ -122,12 +149,13 @@ func (c *responsesChunks) reconnect(lost error) error {
 
 // cancel ends the work of the server, unless that has finished.
 func (b *responsesBackground) cancel() {
-	if b.over || b.id == "" {
+	id := b.running()
+	if id == "" {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(b.ctx), responsesCancelTime)
 	defer stop()
-	resp, err := b.call.engine.client.Do(ctx, kit.Request{Path: b.path() + "/cancel", Headers: b.call.headers})
+	resp, err := b.call.engine.client.Do(ctx, kit.Request{Path: responsesPath(id) + "/cancel", Headers: b.call.headers})
 	if err == nil {
 		resp.Finish()
 	} // Nobody is left to notify: the server finishes the answer for nothing.

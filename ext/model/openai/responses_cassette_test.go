@@ -297,6 +297,7 @@ func TestResponsesCassettes_ModelsAndAgents(t *testing.T) {
 func replayResponses(t *testing.T, c *kittest.Cassette) {
 	first := responsesRecordedRequest(t, c.Interactions[0])
 	ask := newResponsesAsker(t, first.config(c, c))
+	validator := kittest.Responses() // knows what was handed out
 	var history []*schema.AgenticMessage
 	said := 0
 	for n, i := range c.Interactions {
@@ -307,6 +308,8 @@ func replayResponses(t *testing.T, c *kittest.Cassette) {
 		answer, err := ask(t, history, r.Stream, model.WithTools(r.toolInfos()))
 		require.NoError(t, err)
 		requireResponsesSent(t, i.Request.Body, c.Sent()[n])
+		require.Empty(t, validator.Validate(c.Requests()[n], c.Sent()[n]))
+		validator.Observe(i.Response.Body)
 		recorded := responsesRecordedAnswer(t, i.Response.Body)
 		recorded.require(t, answer)
 		history = append(history, answer)

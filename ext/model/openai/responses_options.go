@@ -88,7 +88,7 @@ func WithResponsesInclude(include ...string) model.Option {
 }
 
 // WithHeadPreviousResponseID has the conversation continue a response that the server has stored: the messages of the
-// call come behind it. The server must still have it.
+// call come behind it. The server must still have it. A chat model needs the calls of all results among its messages.
 func WithHeadPreviousResponseID(id string) model.Option {
 	return responsesSetting(func(c *responsesCall) { c.head = id })
 }

@@ -233,15 +233,6 @@ func (t ServerTool) name() string {
 	return head.Type
 }
 
-// label returns the name of the MCP server that the tool is.
-func (t ServerTool) label() string {
-	var head struct {
-		Label string `json:"server_label"`
-	}
-	_ = json.Unmarshal(t.raw, &head)
-	return head.Label
-}
-
 func (t ServerTool) validate() error {
 	if t.err == nil && len(t.raw) == 0 {
 		return errors.New("it is the zero ServerTool: make it with one of the functions of the package")

@@ -177,7 +177,7 @@ func (c *responsesChunks) document() (*schema.AgenticMessage, error) {
 		return nil, c.noResponse(data)
 	}
 	if c.background != nil {
-		c.background.id = resp.ID
+		c.background.started(resp.ID)
 	}
 	if resp.isOver() {
 		return c.finish(&resp)
@@ -199,7 +199,7 @@ func (c *responsesChunks) noResponse(data []byte) error {
 // finish returns the last chunk of an answer, or all of it if nothing was emitted before.
 func (c *responsesChunks) finish(resp *responsesResponse) (*schema.AgenticMessage, error) {
 	if c.background != nil {
-		c.background.over = true
+		c.background.finished()
 	}
 	if failure := resp.failure(); failure != nil {
 		return nil, c.resp.Refusal(failure)
