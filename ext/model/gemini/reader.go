@@ -36,6 +36,7 @@ type reader struct {
 	list    []json.RawMessage // the events of a response that came as a JSON list
 	event   wireEvent
 	ending  *time.Timer // closes the response when the server stays silent after the end
+	final   []byte      // the event that said the reason, which proxies have been seen to repeat
 
 	// kind is the type of the block that the next part may belong to, index that of the block, -1 before the first.
 	kind  schema.ContentBlockType
@@ -114,7 +115,7 @@ func (r *reader) read(resp *kit.Response) {
 	if closed {
 		resp.Close()
 	}
-	r.events, r.token = nil, nil
+	r.events, r.token, r.final = nil, nil, nil
 	if resp.IsStream() {
 		r.events, r.indexed = resp.Events(), true
 	}
@@ -204,6 +205,9 @@ func (r *reader) complete() error {
 // take reads an event into a message, a new one if out is nil. It returns nil for an event without anything for the
 // application.
 func (r *reader) take(data []byte, out *schema.AgenticMessage) (*schema.AgenticMessage, error) {
+	if r.end.reason != "" && len(r.final) > 0 && bytes.Equal(data, r.final) {
+		return nil, nil
+	}
 	e := &r.event
 	e.reset()
 	if err := kit.DecodeLenient(data, e); err != nil {
@@ -216,6 +220,9 @@ func (r *reader) take(data []byte, out *schema.AgenticMessage) (*schema.AgenticM
 	}
 	r.end.event(e)
 	c := e.first()
+	if c != nil && c.FinishReason != "" && r.events != nil {
+		r.final = append(r.final[:0], data...) // data is valid until the next event
+	}
 	if c != nil {
 		r.end.candidate(c)
 		if len(c.ContinuationToken) > 0 {
