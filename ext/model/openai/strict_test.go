@@ -108,7 +108,8 @@ func ofServer(t *testing.T, url string, profile Profile, change ...func(*Config)
 	return m
 }
 
-// Rules providers/C1 to providers/C3, providers/C7, providers/D4, providers/K12, providers/K13, providers/K37.
+// Rules providers/C1, providers/C2, providers/C3, providers/C7, providers/D4, providers/K12, providers/K13,
+// providers/K37.
 func TestProfiles_HardConversationIsAccepted(t *testing.T) {
 	for name, s := range strictServers {
 		t.Run(name, func(t *testing.T) {
