@@ -71,8 +71,8 @@ type Config struct {
 	// OnMissingThinking says what to do when thinking with a budget is on, but the turn that waits for results of tools
 	// has none that can be sent back, which the API refuses. Default [MissingThinkingDisable].
 	OnMissingThinking MissingThinking
-	// Effort is how much work the model puts into the answer: "low", "medium", "high", … Newer models only.
-	Effort string
+	// ReasoningEffort is how much work the model puts into the answer: "low", "medium", "high", … Newer models only.
+	ReasoningEffort string
 	// DisableParallelToolUse, pointing to true, has the model call one tool at a time.
 	DisableParallelToolUse *bool
 	// ResponseFormat makes the model answer in JSON.

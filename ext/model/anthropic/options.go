@@ -37,9 +37,9 @@ func WithThinking(thinking *Thinking) model.Option {
 	return setting(func(o *callOptions) { o.Thinking = thinking })
 }
 
-// WithEffort replaces Config.Effort.
-func WithEffort(effort string) model.Option {
-	return setting(func(o *callOptions) { o.Effort = effort })
+// WithReasoningEffort replaces Config.ReasoningEffort.
+func WithReasoningEffort(effort string) model.Option {
+	return setting(func(o *callOptions) { o.ReasoningEffort = effort })
 }
 
 // WithTopK replaces Config.TopK.

@@ -68,11 +68,11 @@ func (f *ResponseFormat) schema() (json.RawMessage, error) {
 // setOutput puts the format of the answer and the effort into the request.
 func (b *builder) setOutput(body *kit.Object) error {
 	var output kit.Object
-	if b.o.Effort != "" {
+	if b.o.ReasoningEffort != "" {
 		if b.omits("output_config") {
-			b.unsupported.Refuse("effort", "the service does not take Effort: remove it")
+			b.unsupported.Refuse("effort", "the service does not take ReasoningEffort: remove it")
 		} else {
-			output.Set("effort", b.o.Effort)
+			output.Set("effort", b.o.ReasoningEffort)
 		}
 	}
 	if f := b.o.ResponseFormat; f != nil {

@@ -176,7 +176,7 @@ func TestResponseFormat_IsStructuredOutputOrATool(t *testing.T) {
 	format := &ResponseFormat{Name: "person", RawSchema: raw}
 	r := new(recorder)
 	_, err := newAgentic(t, r, func(c *Config) { c.Model = "claude-sonnet-4-5" }).Generate(t.Context(), questionBlocks,
-		WithResponseFormat(format), WithEffort("low"))
+		WithResponseFormat(format), WithReasoningEffort("low"))
 	require.NoError(t, err)
 	require.Contains(t, string(r.bodies[0]), `"output_config":{"effort":"low","format":{"type":"json_schema","schema":`+string(raw)+`}}`)
 	require.NotContains(t, string(r.bodies[0]), "tools")
