@@ -79,7 +79,7 @@ const (
 	workingDoc = `{"id":"resp_1","status":"in_progress","output":[]}`
 )
 
-// providers/R26
+// Rule providers/R26
 func TestResponsesBackground_GenerateAsksUntilTheAnswerIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := newScripted(t, scriptedJSON(queuedDoc), scriptedJSON(workingDoc), scriptedJSON(workingDoc), scriptedJSON(workingDoc),
@@ -117,7 +117,7 @@ func TestResponsesBackground_FailuresAreErrors(t *testing.T) {
 	}
 }
 
-// providers/R26
+// Rule providers/R26
 func TestResponsesBackground_EndOfTheContextCancelsTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := newScripted(t, scriptedJSON(queuedDoc), scriptedJSON(workingDoc), scriptedJSON(workingDoc))
@@ -147,7 +147,7 @@ func TestResponsesBackground_ClosingAStreamCancelsTheWork(t *testing.T) {
 	})
 }
 
-// providers/R26
+// Rule providers/R26
 func TestResponsesBackground_LostStreamIsContinued(t *testing.T) {
 	good := kittest.ResponsesStream("one", "two", "three")
 	reset := errors.New("connection reset by peer")

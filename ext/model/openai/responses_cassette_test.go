@@ -444,7 +444,7 @@ func (r *randomPieces) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// providers/K23
+// Rule providers/K23
 func TestResponsesStream_IsTheSameHoweverItIsSplit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	eachResponsesRecording(t, func(t *testing.T, load func() *kittest.Cassette) {
@@ -473,7 +473,9 @@ func responsesRecordedIsStream(i *kittest.Interaction) bool {
 	return bytes.Contains(i.Response.Body, []byte("data: "))
 }
 
-// providers/K23: the terminal event has the whole answer, as a request without a stream would have got it.
+// The terminal event has the whole answer, as a request without a stream would have got it.
+//
+// Rule providers/K23
 func TestResponsesStream_IsTheSameAsTheWholeAnswer(t *testing.T) {
 	eachResponsesRecording(t, func(t *testing.T, load func() *kittest.Cassette) {
 		for _, i := range load().Interactions {
@@ -499,7 +501,7 @@ func TestResponsesStream_IsTheSameAsTheWholeAnswer(t *testing.T) {
 	})
 }
 
-// providers/K18
+// Rule providers/K18
 func TestResponsesStream_CutAfterAnyEventIsAnError(t *testing.T) {
 	eachResponsesRecording(t, func(t *testing.T, load func() *kittest.Cassette) {
 		for _, i := range load().Interactions {

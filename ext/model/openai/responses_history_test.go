@@ -19,7 +19,7 @@ import (
 
 type fakeServer = kittest.FakeServer
 
-// providers/R10, R11, R12, R28
+// Rules providers/R10, providers/R11, providers/R12, providers/R28
 func TestResponsesHistory_SendsThinkingBackAsItWas(t *testing.T) {
 	docs, whole := scriptOf([]string{thoughtItem1, callItemOne, callItemTwo}, []string{textItemHi})
 	eachTalk(t, nil, docs, whole, func(t *testing.T, c *responsesTalk, server *fakeServer) {
@@ -90,7 +90,7 @@ func resultOf(id, text string) *schema.AgenticMessage {
 	return schema.FunctionToolResultAgenticMessage(id, "f", text)
 }
 
-// providers/R12, R13
+// Rules providers/R12, providers/R13
 func TestResponsesHistory_WithoutEncryptionLeavesThinkingAndIDsOut(t *testing.T) {
 	plain := []string{
 		`{"type":"function_call","call_id":"call_1","name":"f","arguments":"{\"a\":1}"}`,
@@ -111,7 +111,7 @@ func TestResponsesHistory_WithoutEncryptionLeavesThinkingAndIDsOut(t *testing.T)
 	})
 }
 
-// providers/R12, K45
+// Rules providers/R12, providers/K45
 func TestResponsesHistory_ChangedAnswerLeavesThinkingOut(t *testing.T) {
 	original := func() *schema.AgenticMessage { return answerOf(t, thoughtItem1, callItemOne, callItemTwo) }
 	plainTwo := `{"type":"function_call","call_id":"call_2","name":"f","arguments":"{\"a\":2}"}`
@@ -147,7 +147,7 @@ func TestResponsesHistory_PlainModelGetsNoThinking(t *testing.T) {
 	require.NotContains(t, string(body), "include")
 }
 
-// providers/R14
+// Rule providers/R14
 func TestResponsesHistory_KeepsThePhaseOfTexts(t *testing.T) {
 	item := `{"id":"msg_0","type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"one"},` +
 		`{"type":"output_text","text":"two"}]}`
@@ -160,7 +160,7 @@ func TestResponsesHistory_KeepsThePhaseOfTexts(t *testing.T) {
 	require.Equal(t, `{"type":"message","role":"assistant","content":"hi"}`, replayOf(t, answerOf(t, textItemHi))[0])
 }
 
-// providers/R15, K12
+// Rules providers/R15, providers/K12
 func TestResponsesHistory_SendsItemsOnce(t *testing.T) {
 	answer := answerOf(t, thoughtItem1, callItemOne)
 	once := replayOf(t, answer, resultOf("call_1", "1"))
@@ -191,7 +191,7 @@ func TestResponsesHistory_SendsItemsOnce(t *testing.T) {
 	})
 }
 
-// providers/R18, K16
+// Rules providers/R18, providers/K16
 func TestResponsesHistory_FaultsAreFoundBeforeSending(t *testing.T) {
 	call := answerOf(t, callItemOne)
 	for name, in := range map[string][]*schema.AgenticMessage{
@@ -213,7 +213,9 @@ func TestResponsesHistory_FaultsAreFoundBeforeSending(t *testing.T) {
 	}
 }
 
-// providers/R7, R15, K25: what the server ran goes back as it came.
+// What the server ran goes back as it came.
+//
+// Rules providers/R7, providers/R15, providers/K25
 func TestResponsesHistory_SendsHostedItemsBackAsTheyWere(t *testing.T) {
 	hosted := []string{searchItem, codeItem, fileItem, mcpListItem, mcpCallItem, approvalItem, compactItem, unknownItem}
 	items := append([]string{thoughtItem1}, append(hosted, textItemHi)...)
@@ -241,7 +243,9 @@ func roundTrip(t *testing.T, m *schema.AgenticMessage) *schema.AgenticMessage {
 	return &out
 }
 
-// providers/K40: both kinds of messages survive being stored.
+// Both kinds of messages survive being stored.
+//
+// Rule providers/K40
 func TestResponsesHistory_SurvivesJSONAndGob(t *testing.T) {
 	answer := answerOf(t, thoughtItem1, searchItem, callItemOne)
 	require.Equal(t, replayOf(t, answer, resultOf("call_1", "1")), replayOf(t, roundTrip(t, answer), resultOf("call_1", "1")))
@@ -264,7 +268,7 @@ func TestResponsesHistory_SurvivesJSONAndGob(t *testing.T) {
 	require.Equal(t, replayOf(t, answer, resultOf("call_1", "1")), texts(sentInput(t, c.bodies[1])[1:]))
 }
 
-// providers/K37, K38
+// Rules providers/K37, providers/K38
 func TestResponsesHistory_OfOtherProvidersIsSentWithoutWhatOnlyTheyUnderstand(t *testing.T) {
 	answer := answerOf(t, thoughtItem1, searchItem, textItemHi, callItemOne)
 	answer.Extra["origin"] = "openai/other.example.com/responses"
@@ -289,4 +293,43 @@ func TestResponsesHistory_OfOtherProvidersIsSentWithoutWhatOnlyTheyUnderstand(t 
 		}}
 		require.Contains(t, replayOf(t, drawn)[0], `"image_url":"data:image/png;base64,aW1n"`)
 	})
+}
+
+// What a call has besides name and arguments goes back, too.
+//
+// Rules providers/R12, providers/R28
+func TestResponsesHistory_KeepsTheFieldsOfCalls(t *testing.T) {
+	item := `{"id":"fc_1","type":"function_call","call_id":"call_1","name":"f","namespace":"mail","arguments":"{}",` +
+		`"caller":{"type":"program","caller_id":"p"}}`
+	m := roundTrip(t, answerOf(t, thoughtItem1, item))
+	require.Equal(t, `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"{}",`+
+		`"caller":{"caller_id":"p","type":"program"},"namespace":"mail"}`, replayOf(t, m, resultOf("call_1", "1"))[1])
+}
+
+func TestResponsesHistory_SendsRawThinkingAndRefusalsBack(t *testing.T) {
+	m := roundTrip(t, answerOf(t,
+		`{"id":"rs_1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"deep"}]}`, refusalItem))
+	require.Equal(t, []string{
+		`{"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"deep"}]}`,
+		`{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"No way."}],"id":"msg_r","status":"completed"}`,
+	}, replayOf(t, m))
+}
+
+func TestResponsesHistory_PlainModeKeepsCallsThatWaitForResults(t *testing.T) {
+	unencrypted := `{"id":"rs_1","type":"reasoning","summary":[]}`
+	local := `{"id":"lsh_1","type":"local_shell_call","call_id":"call_l","status":"completed","action":{"type":"exec","command":["ls"]}}`
+	c := &captured{answer: responsesDoc("resp_1", "completed", unencrypted, customItem, local, imageItem)}
+	answer, err := newResponses(t, responsesAt("https://api.openai.com", func(conf *openai.ResponsesConfig) {
+		conf.HTTPClient = &http.Client{Transport: c}
+	})).Generate(t.Context(), userSays("go"), model.WithTools([]*schema.ToolInfo{toolOf("local_shell")}))
+	require.NoError(t, err)
+	sent := replayOf(t, answer, resultOf("call_c", "1"), resultOf("call_l", "2"))
+	require.Equal(t, []string{
+		`{"type":"custom_tool_call","call_id":"call_c","name":"sql","input":"select 1"}`,
+		local,
+		`{"role":"user","content":[{"type":"input_text","text":"The image that you made:"},` +
+			`{"type":"input_image","image_url":"data:image/webp;base64,aW1n","detail":"auto"}]}`,
+		`{"type":"custom_tool_call_output","call_id":"call_c","output":"1"}`,
+		`{"type":"local_shell_call_output","id":"call_l","output":"2"}`,
+	}, sent)
 }

@@ -71,7 +71,9 @@ func TestResponsesItems_StreamedAndWholeAreTheSame(t *testing.T) {
 	require.Equal(t, "apply_patch", blocks["apc_1"][0].ServerToolCall.Name)
 }
 
-// providers/R19, R5: what the application runs for the server has outputs of its own types.
+// What the application runs for the server has outputs of its own types.
+//
+// Rules providers/R19, providers/R5
 func TestResponsesItems_ApplicationRunsToolsOfTheServer(t *testing.T) {
 	image := &schema.FunctionToolResultContentBlock{
 		Type:  schema.FunctionToolResultContentBlockTypeImage,
@@ -158,7 +160,7 @@ func TestResponsesItems_ToolSearchByTheApplication(t *testing.T) {
 	})
 }
 
-// providers/R20
+// Rule providers/R20
 func TestResponsesItems_ApprovalIsAnswered(t *testing.T) {
 	docs, _ := scriptOf([]string{thoughtItem1, approvalItem}, []string{mcpCallItem, textItemHi})
 	server := kittest.Server(t, kittest.Responses(), docs[0], docs[1])

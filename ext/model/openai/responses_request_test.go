@@ -22,7 +22,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// providers/R1, K9, K41
+// Rules providers/R1, providers/K9, providers/K41
 func TestResponsesRequest_HasAllSettings(t *testing.T) {
 	config := func(c *openai.ResponsesConfig) {
 		c.MaxTokens, c.TopLogProbs = ptr(100), 2
@@ -63,7 +63,9 @@ func TestResponsesRequest_HasAllSettings(t *testing.T) {
 	require.Equal(t, body, again)
 }
 
-// providers/K10: zero values send nothing.
+// Zero values send nothing.
+//
+// Rule providers/K10
 func TestResponsesRequest_IsSmallByDefault(t *testing.T) {
 	body, err := sendResponses(t, userSays("hi"), func(c *openai.ResponsesConfig) {
 		c.Model, c.ParallelToolCalls, c.MaxToolCalls = "gpt-4o", ptr(true), ptr(1)
@@ -73,7 +75,7 @@ func TestResponsesRequest_IsSmallByDefault(t *testing.T) {
 		string(body))
 }
 
-// providers/R2, R10
+// Rules providers/R2, providers/R10
 func TestResponsesRequest_KnowsModelsThatThink(t *testing.T) {
 	for name, thinks := range map[string]bool{
 		"gpt-5": true, "gpt-5-mini": true, "gpt-5.1-codex": true, "o3": true, "o4-mini": true, "gpt-6": true, "gpt-12.5-pro": true,
@@ -100,7 +102,7 @@ func TestResponsesRequest_SystemMessageMayBeInstructions(t *testing.T) {
 	require.Len(t, body["input"], 1)
 }
 
-// providers/R3, R5, K17
+// Rules providers/R3, providers/R5, providers/K17
 func TestResponsesRequest_SendsMedia(t *testing.T) {
 	parts := []*schema.ContentBlock{
 		schema.NewContentBlock(&schema.UserInputText{Text: "see"}),
@@ -135,7 +137,7 @@ func TestResponsesRequest_SendsMedia(t *testing.T) {
 	require.Equal(t, `{"type":"function_call_output","call_id":"call_1","output":`+want+`}`, sent[1])
 }
 
-// providers/R4
+// Rule providers/R4
 func TestResponsesTools_StrictIsAlwaysSaid(t *testing.T) {
 	loose := toolOf("loose")
 	strict := toolOf("strict")
@@ -161,13 +163,13 @@ func TestResponsesTools_StrictIsAlwaysSaid(t *testing.T) {
 	require.Empty(t, kittest.Responses().Validate(request, whole))
 }
 
-// providers/K11
+// Rule providers/K11
 func TestResponsesTools_NamesAreChecked(t *testing.T) {
 	_, err := sendResponses(t, userSays("u"), nil, model.WithTools([]*schema.ToolInfo{{Name: "a b"}}))
 	require.ErrorContains(t, err, `"a b"`)
 }
 
-// providers/R6
+// Rule providers/R6
 func TestResponsesTools_Choice(t *testing.T) {
 	f, g := toolOf("f"), toolOf("g")
 	custom := &schema.ToolInfo{Name: "sql", Extra: map[string]any{openai.ExtraFieldsKey: map[string]any{"type": "custom"}}}
@@ -210,7 +212,7 @@ func TestResponsesTools_Choice(t *testing.T) {
 	require.Equal(t, "required", body["tool_choice"])
 }
 
-// providers/R7, R8
+// Rules providers/R7, providers/R8
 func TestResponsesTools_OfTheServer(t *testing.T) {
 	tools := []openai.ServerTool{
 		openai.WebSearch(openai.WebSearchParams{AllowedDomains: []string{"a.org"}, SearchContextSize: "low", Country: "US"}),
@@ -267,7 +269,9 @@ func TestResponsesTools_OfTheServer(t *testing.T) {
 	})
 }
 
-// providers/R1: per-call options replace or merge, and change neither the model nor another call (K8).
+// Per-call options replace or merge, and change neither the model nor another call (K8).
+//
+// Rule providers/R1
 func TestResponsesOptions_AreForOneCall(t *testing.T) {
 	c := new(captured)
 	m := newResponses(t, responsesAt("https://api.openai.com", func(conf *openai.ResponsesConfig) {
@@ -297,7 +301,7 @@ func TestResponsesOptions_AreForOneCall(t *testing.T) {
 		`"include":["reasoning.encrypted_content"],"a":1,"b":1}`, string(c.bodies[1]))
 }
 
-// providers/R9, K15
+// Rules providers/R9, providers/K15
 func TestResponsesRequest_UnsupportedSettingsAreFoundOrDropped(t *testing.T) {
 	sampling := func(c *openai.ResponsesConfig) { c.Temperature, c.TopP = ptr(float32(1)), ptr(float32(1)) }
 	_, err := sendResponses(t, userSays("u"), sampling, model.WithStop([]string{"x"}))
@@ -320,7 +324,7 @@ func TestResponsesRequest_UnsupportedSettingsAreFoundOrDropped(t *testing.T) {
 	require.NotContains(t, string(c.bodies[0]), "temperature")
 }
 
-// providers/K1
+// Rule providers/K1
 func TestResponsesConfig_AllFaultsAreNamedAtOnce(t *testing.T) {
 	_, err := openai.NewResponsesModel(t.Context(), nil)
 	require.ErrorContains(t, err, "nil")
@@ -343,7 +347,7 @@ func TestResponsesConfig_AllFaultsAreNamedAtOnce(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// providers/K5
+// Rule providers/K5
 func TestResponsesConfig_PrintsNoSecrets(t *testing.T) {
 	conf := responsesAt("https://user:password-in-url@api.openai.com")
 	conf.Headers = map[string]string{"Authorization": "Bearer header-secret"}
@@ -358,7 +362,7 @@ func TestResponsesConfig_PrintsNoSecrets(t *testing.T) {
 	}
 }
 
-// providers/K2
+// Rule providers/K2
 func TestResponsesConfig_EnvironmentIsNotRead(t *testing.T) {
 	for _, name := range []string{
 		"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_WEBHOOK_SECRET", "OPENAI_CUSTOM_HEADERS",
@@ -380,7 +384,7 @@ func TestResponsesConfig_EnvironmentIsNotRead(t *testing.T) {
 	require.Zero(t, port)
 }
 
-// providers/R27, Z1, Z2, Z4
+// Rules providers/R27, providers/Z1, providers/Z2, providers/Z4
 func TestResponsesConfig_Azure(t *testing.T) {
 	token := func(context.Context) (string, error) { return "entra-token", nil }
 	azure := "https://r.openai.azure.com"
@@ -420,4 +424,68 @@ func TestResponsesConfig_Organization(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "org", c.headers[0].Get("OpenAI-Organization"))
 	require.Equal(t, "proj", c.headers[0].Get("OpenAI-Project"))
+}
+
+func TestResponses_WithToolsLeavesTheModelAsItIs(t *testing.T) {
+	c := new(captured)
+	conf := responsesAt("https://api.openai.com", func(conf *openai.ResponsesConfig) { conf.HTTPClient = &http.Client{Transport: c} })
+	chat := newResponsesChat(t, conf)
+	with, err := chat.WithTools([]*schema.ToolInfo{toolOf("f")})
+	require.NoError(t, err)
+	agentic := newResponses(t, conf)
+	agenticWith, err := agentic.WithTools([]*schema.ToolInfo{toolOf("g")})
+	require.NoError(t, err)
+	for _, ask := range []func() error{
+		func() error {
+			_, err := with.Generate(t.Context(), []*schema.Message{schema.UserMessage("u")})
+			return err
+		},
+		func() error {
+			_, err := chat.Generate(t.Context(), []*schema.Message{schema.UserMessage("u")})
+			return err
+		},
+		func() error { _, err := agenticWith.Generate(t.Context(), userSays("u")); return err },
+		func() error { _, err := agentic.Generate(t.Context(), userSays("u")); return err },
+		func() error {
+			_, err := agenticWith.Generate(t.Context(), userSays("u"), model.WithTools(nil))
+			return err
+		},
+	} {
+		require.NoError(t, ask())
+	}
+	require.Contains(t, string(c.bodies[0]), `"name":"f"`)
+	require.NotContains(t, string(c.bodies[1]), "tools")
+	require.Contains(t, string(c.bodies[2]), `"name":"g"`)
+	require.NotContains(t, string(c.bodies[3]), "tools")
+	require.NotContains(t, string(c.bodies[4]), "tools")
+	_, err = chat.WithTools([]*schema.ToolInfo{nil})
+	require.Error(t, err)
+	_, err = agentic.WithTools([]*schema.ToolInfo{{}})
+	require.Error(t, err)
+}
+
+// Rule providers/R4
+func TestResponsesTools_StrictSchemasAreLowered(t *testing.T) {
+	loose := `{"$schema":"x","type":"object","$defs":{"d":{"type":"object","properties":{"x":{"type":"string","minLength":1}}}},
+		"required":["list"],"properties":{
+		"list":{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"y":{"type":["integer","string"]}}}},
+		"one":{"oneOf":[{"type":"string"},{"$ref":"#/$defs/d"}]},
+		"ref":{"$ref":"#/$defs/d"},
+		"map":{"type":"object","default":{}}}}`
+	want := `{"type":"object","$defs":{"d":{"type":"object","properties":{"x":{"type":["string","null"]}},"required":["x"],
+		"additionalProperties":false}},"required":["list","map","one","ref"],"additionalProperties":false,"properties":{
+		"list":{"type":"array","items":{"type":"object","properties":{"y":{"type":["integer","string","null"]}},"required":["y"],
+		"additionalProperties":false}},
+		"one":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/d"},{"type":"null"}]},
+		"ref":{"anyOf":[{"$ref":"#/$defs/d"},{"type":"null"}]},
+		"map":{"type":["object","null"],"properties":{},"required":[],"additionalProperties":false}}}`
+	info := &schema.ToolInfo{Name: "f", ParamsOneOf: schema.NewParamsOneOfByRawJSON(json.RawMessage(loose)),
+		Extra: map[string]any{openai.ExtraFieldsKey: map[string]any{"strict": true}}}
+	body := mustSendResponses(t, userSays("u"), nil, model.WithTools([]*schema.ToolInfo{info}))
+	parameters := body["tools"].([]any)[0].(map[string]any)["parameters"].(map[string]any)
+	require.ElementsMatch(t, []any{"list", "map", "one", "ref"}, parameters["required"])
+	parameters["required"] = []any{"list", "map", "one", "ref"}
+	got, err := json.Marshal(parameters)
+	require.NoError(t, err)
+	require.JSONEq(t, want, string(got))
 }

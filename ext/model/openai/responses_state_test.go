@@ -15,7 +15,7 @@ import (
 
 func keepsResponses(c *openai.ResponsesConfig) { c.PreviousResponse = true }
 
-// providers/R16
+// Rule providers/R16
 func TestResponsesState_RequestsContinueThePreviousResponse(t *testing.T) {
 	docs, whole := scriptOf([]string{thoughtItem1, callItemOne, callItemTwo}, []string{textItemHi}, []string{
 		`{"id":"msg_2","type":"message","role":"assistant","content":[{"type":"output_text","text":"bye"}]}`})
@@ -65,7 +65,7 @@ func sendNext(t *testing.T, m *openai.ResponsesModel, c *captured, in []*schema.
 	return sentFields(t, c.bodies[len(c.bodies)-1])
 }
 
-// providers/R17
+// Rule providers/R17
 func TestResponsesState_ChangedConversationIsSentInFull(t *testing.T) {
 	for name, change := range map[string]func(in []*schema.AgenticMessage) []*schema.AgenticMessage{
 		"another system message": func(in []*schema.AgenticMessage) []*schema.AgenticMessage {
@@ -104,7 +104,9 @@ func TestResponsesState_ChangedConversationIsSentInFull(t *testing.T) {
 	})
 }
 
-// providers/R17: incomplete answers are no predecessors.
+// Incomplete answers are no predecessors.
+//
+// Rule providers/R17
 func TestResponsesState_IncompleteAnswerIsNotContinued(t *testing.T) {
 	c := &captured{answer: `{"id":"resp_1","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[` + textItemHi + `]}`}
 	m := newResponses(t, responsesAt("https://api.openai.com", keepsResponses, func(conf *openai.ResponsesConfig) {
@@ -118,7 +120,7 @@ func TestResponsesState_IncompleteAnswerIsNotContinued(t *testing.T) {
 	require.Nil(t, body["previous_response_id"])
 }
 
-// providers/R17
+// Rule providers/R17
 func TestResponsesState_LostResponseIsSentInFull(t *testing.T) {
 	lost := kittest.Status(http.StatusBadRequest, `{"error":{"message":"Previous response with id 'resp_1' not found.",`+
 		`"type":"invalid_request_error","param":"previous_response_id","code":"previous_response_not_found"}}`)

@@ -69,7 +69,9 @@ func streamOf(t *testing.T, events ...string) (*schema.AgenticMessage, error) {
 	return streamResponses(t, func() io.Reader { return bytes.NewReader(body) })
 }
 
-// providers/R21, R22: arguments and texts that come only with the end of their item, or of the answer.
+// Arguments and texts that come only with the end of their item, or of the answer.
+//
+// Rules providers/R21, providers/R22
 func TestResponsesStream_TakesWhatTheDeltasDidNotHave(t *testing.T) {
 	const added = `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":""}}`
 	const delta = `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"a\""}`
@@ -120,7 +122,7 @@ func TestResponsesStream_TextsThinkingAndRefusalsInPieces(t *testing.T) {
 	require.Nil(t, m.ResponseMeta.TokenUsage) // providers/K34
 }
 
-// providers/R23, K20
+// Rules providers/R23, providers/K20
 func TestResponsesStream_ErrorsInside(t *testing.T) {
 	start := `{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"hi"}`
 	for name, test := range map[string]struct {
@@ -147,7 +149,7 @@ func TestResponsesStream_ErrorsInside(t *testing.T) {
 	}
 }
 
-// providers/R23, K42, K43
+// Rules providers/R23, providers/K42, providers/K43
 func TestResponsesStream_IncompleteAnswers(t *testing.T) {
 	end := func(reason string) string {
 		return `{"type":"response.incomplete","response":{"id":"r","status":"incomplete","incomplete_details":{"reason":"` + reason + `"},"output":[]}}`
@@ -171,7 +173,7 @@ func TestResponsesStream_IncompleteAnswers(t *testing.T) {
 	require.True(t, kit.IsEmpty(m))
 }
 
-// providers/K25, K26
+// Rules providers/K25, providers/K26
 func TestResponsesStream_UnknownEventsAndItems(t *testing.T) {
 	m, err := streamOf(t, `{"type":"response.telepathy.delta","output_index":0,"delta":{"a":1}}`,
 		`{"type":"response.mcp_call_arguments.delta","output_index":0,"delta":"{\"q"}`,
@@ -203,7 +205,7 @@ func TestResponsesStream_PartialImages(t *testing.T) {
 	require.Equal(t, "aW1n", answer.ContentBlocks[1].AssistantGenImage.Base64Data)
 }
 
-// providers/R24, K33, K35
+// Rules providers/R24, providers/K33, providers/K35
 func TestResponsesStream_ReportsWhatTheServerSays(t *testing.T) {
 	m, err := streamOf(t, `{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"hi"}`,
 		`{"type":"response.completed","response":{"id":"r","status":"completed","model":"gpt-5-x","created_at":1782321544.0,`+
@@ -224,7 +226,7 @@ func TestResponsesStream_ReportsWhatTheServerSays(t *testing.T) {
 	require.Equal(t, kit.Origin{Provider: "openai", Host: "api.openai.com", API: "responses"}, kit.OriginOf(m.Extra))
 }
 
-// providers/K41
+// Rule providers/K41
 func TestResponses_CallbacksSeeTheCallOnce(t *testing.T) {
 	good := kittest.ResponsesStream("hi")
 	var mu sync.Mutex // guards starts, usage
@@ -268,7 +270,9 @@ func TestResponses_CallbacksSeeTheCallOnce(t *testing.T) {
 	require.Equal(t, 2, tools)
 }
 
-// providers/K5: servers repeat keys that they do not like, also those of MCP servers.
+// Servers repeat keys that they do not like, also those of MCP servers.
+//
+// Rule providers/K5
 func TestResponses_ErrorsShowNoSecrets(t *testing.T) {
 	tool := openai.MCP(openai.MCPParams{ServerLabel: "w", ServerURL: "https://w", Authorization: "mcp-token-secret",
 		Headers: map[string]string{"X-Api-Key": "mcp-header-secret"}})
@@ -284,7 +288,7 @@ func TestResponses_ErrorsShowNoSecrets(t *testing.T) {
 	}
 }
 
-// providers/K6, K31
+// Rules providers/K6, providers/K31
 func TestResponses_TokenSourceIsAskedAgain(t *testing.T) {
 	var tokens []string
 	server := kittest.Server(t, nil, kittest.Status(http.StatusUnauthorized, `{"error":{"message":"expired"}}`),
@@ -302,7 +306,7 @@ func TestResponses_TokenSourceIsAskedAgain(t *testing.T) {
 	require.Equal(t, "Bearer token-b", server.Requests()[1].Header.Get("Authorization"))
 }
 
-// providers/K27
+// Rule providers/K27
 func TestResponses_PanicsOfUsersBecomeErrors(t *testing.T) {
 	m := newResponses(t, responsesAt("https://api.openai.com", func(c *openai.ResponsesConfig) {
 		c.APIKey, c.TokenSource = "", func(context.Context) (string, error) { panic("boom") }
@@ -316,7 +320,9 @@ func TestResponses_PanicsOfUsersBecomeErrors(t *testing.T) {
 	require.ErrorContains(t, err, "no")
 }
 
-// providers/K22: many streams at once, each closed somewhere; nothing is left behind (TestMain).
+// Many streams at once, each closed somewhere; nothing is left behind (TestMain).
+//
+// Rule providers/K22
 func TestResponses_ManyStreamsAreClosedAnywhere(t *testing.T) {
 	const streams, atOnce = 1000, 50
 	good := kittest.ResponsesStream(strings.Split("a stream with a few words in it", " ")...)
