@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 
+	"github.com/weftgo/weft/catalogue"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
@@ -205,4 +207,21 @@ func (e *engine) countTokens(ctx context.Context, in []*schema.AgenticMessage, o
 		return 0, resp.NotUnderstood(data, fmt.Errorf("no input_tokens: %w", errOrMissing(err)))
 	}
 	return *counted.InputTokens, nil
+}
+
+// describe asks the service about the model.
+// https://docs.claude.com/en/api/models-get
+func (e *engine) describe(ctx context.Context) (info catalogue.ModelInfo, err error) {
+	defer e.info.Redactor.Recover(&err)
+	if e.conf.Backend != nil {
+		return info, kit.ErrNoDescription(provider)
+	}
+	var listed struct {
+		MaxInputTokens int `json:"max_input_tokens"`
+		MaxTokens      int `json:"max_tokens"`
+	}
+	path := "v1/models/" + url.PathEscape(e.conf.Model)
+	err = e.client.GetJSON(ctx, path, map[string]string{versionHeader: version}, &listed)
+	info.ContextWindow, info.MaxOutput = listed.MaxInputTokens, listed.MaxTokens
+	return info, err
 }

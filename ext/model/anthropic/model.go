@@ -3,6 +3,7 @@ package anthropic
 import (
 	"context"
 
+	"github.com/weftgo/weft/catalogue"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
@@ -45,6 +46,11 @@ func (m *AgenticModel) CountTokens(
 	return m.engine.countTokens(ctx, in, opts)
 }
 
+// Describe asks the service about the model of the Config. It implements kit.Describer.
+func (m *AgenticModel) Describe(ctx context.Context) (catalogue.ModelInfo, error) {
+	return m.engine.describe(ctx)
+}
+
 // A ChatModel is a model.ToolCallingChatModel on the Messages API. It is safe for concurrent use, fires its own
 // callbacks, and shows no secrets when it is printed.
 type ChatModel struct {
@@ -82,4 +88,9 @@ func (m *ChatModel) CountTokens(ctx context.Context, in []*schema.Message, opts 
 		return 0, m.engine.failure(err)
 	}
 	return m.engine.countTokens(ctx, blocks, opts)
+}
+
+// Describe asks the service about the model of the Config. It implements kit.Describer.
+func (m *ChatModel) Describe(ctx context.Context) (catalogue.ModelInfo, error) {
+	return m.engine.describe(ctx)
 }

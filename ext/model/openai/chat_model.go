@@ -57,6 +57,7 @@ func (m *ChatModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatMo
 // server that has no other API.
 type AgenticModel struct {
 	*kit.Model[*schema.AgenticMessage]
+	engine *engine
 }
 
 var _ model.AgenticModel = (*AgenticModel)(nil)
@@ -67,7 +68,7 @@ func NewAgenticModel(_ context.Context, config *Config) (*AgenticModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &AgenticModel{kit.NewModel(kit.BlocksOf(e))}, nil
+	return &AgenticModel{kit.NewModel(kit.BlocksOf(e)), e}, nil
 }
 
 // An engine is the Chat Completions API of one server.

@@ -1,0 +1,44 @@
+package kit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/weftgo/weft/catalogue"
+)
+
+// A Describer is a model that can ask its service what it is: how large its context is, what it can do, what it costs.
+// Not every service says all of it; what it does not say is zero. The error wraps [errors.ErrUnsupported] where the
+// service cannot be asked.
+//
+// The answer is more certain than any table, and costs a request: ask once, and put what you get into a
+// catalogue.Static before other catalogues.
+type Describer interface {
+	Describe(ctx context.Context) (catalogue.ModelInfo, error)
+}
+
+// ErrNoDescription is the error of a service that cannot be asked about its models.
+func ErrNoDescription(provider string) error {
+	return fmt.Errorf("%s: the service does not describe its models: %w", provider, errors.ErrUnsupported)
+}
+
+// GetJSON asks for a JSON document and decodes it.
+func (c *Client) GetJSON(ctx context.Context, path string, headers map[string]string, into any) error {
+	resp, err := c.Do(ctx, Request{Method: http.MethodGet, Path: path, Headers: headers})
+	if err != nil {
+		return err
+	}
+	defer resp.Close()
+	data, err := resp.Document()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return resp.NotUnderstood(data, err)
+	}
+	resp.Finish()
+	return nil
+}
