@@ -347,6 +347,7 @@ func (r *reader) finish(out *schema.AgenticMessage) error {
 		ID: r.id, StopReason: end.StopReason, StopSequence: end.StopSequence, StopDetails: end.StopDetails,
 	}
 	kit.SetExtra(&out.Extra, kit.UsageRawKey, r.raws+kit.RawUsage(r.usage.raw()))
+	kit.SetExtra(&out.Extra, kit.ServiceTierKey, r.usage.serviceTier())
 	if len(end.Container) > 0 && string(end.Container) != "null" {
 		kit.SetExtra(&out.Extra, containerKey, string(end.Container))
 	}

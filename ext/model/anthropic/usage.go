@@ -33,6 +33,12 @@ func (u *usage) raw() json.RawMessage {
 	return raw
 }
 
+// serviceTier returns the tier at which the request was served, "" if the server does not say it.
+func (u *usage) serviceTier() string {
+	tier, _ := u.fields.Get("service_tier").(string)
+	return tier
+}
+
 // tokens returns the account in the common form, nil if there is none.
 func (u *usage) tokens() *schema.TokenUsage {
 	var w struct {

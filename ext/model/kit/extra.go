@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/weftgo/weft/catalogue"
 )
 
 // Values of Extra that adapters set are strings, which survive every encoding. Chunks are joined by appending them: a
@@ -52,7 +54,9 @@ func SplitObjects(text string) (objects []json.RawMessage) {
 // Keys of the Extra of answers that every adapter uses.
 const (
 	// UsageCostKey holds the price of the call in US dollars as a decimal number, where the provider says it.
-	UsageCostKey = "usage_cost"
+	UsageCostKey = catalogue.ExtraCost
+	// ServiceTierKey holds the tier at which the provider served the call.
+	ServiceTierKey = catalogue.ExtraServiceTier
 	// UsageRawKey holds the provider's own account of the usage as JSON, one object for each request behind the answer.
 	UsageRawKey = "usage_raw"
 	// DroppedSettingsKey lists the settings that were left out because the model does not take them, as a JSON list.

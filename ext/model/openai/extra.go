@@ -17,7 +17,7 @@ const (
 	responseIDKey        = "openai_response_id"
 	responseModelKey     = "openai_model"
 	requestIDKey         = "openai_request_id"
-	serviceTierKey       = "openai_service_tier"
+	serviceTierKey       = kit.ServiceTierKey
 	systemFingerprintKey = "openai_system_fingerprint"
 	providerKey          = "openai_provider"
 	refusalKey           = "openai_refusal"

@@ -45,7 +45,7 @@ func TestResponse_Everything(t *testing.T) {
 		},
 		Extra: map[string]any{
 			"openai_response_id": "r-1", "openai_model": "m-1", "openai_request_id": "req-1", "openai_provider": "P",
-			"openai_service_tier": "default", "openai_system_fingerprint": "fp",
+			"service_tier": "default", "openai_system_fingerprint": "fp",
 			"openai_refusal": "no", "openai_annotations": `{"type":"url_citation"}{"n":2}`,
 			"openai_reasoning_field": "reasoning_content", "origin": "openai/server.test/chat",
 			"usage_raw": `{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}`,

@@ -239,6 +239,7 @@ func (r *responsesReader) end(m *schema.AgenticMessage, resp *responsesResponse)
 	r.call.engine.origin.Mark(&m.Extra)
 	m.ResponseMeta = r.meta(resp)
 	kit.SetExtra(&m.Extra, kit.UsageRawKey, kit.RawUsage(resp.Usage))
+	kit.SetExtra(&m.Extra, kit.ServiceTierKey, resp.ServiceTier)
 	kit.SetExtra(&m.Extra, ResponsesPreviousLostKey, r.request.lost)
 	if resp.Conversation != nil {
 		kit.SetExtra(&m.Extra, responsesConversationKey, resp.Conversation.ID)
