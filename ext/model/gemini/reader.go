@@ -35,6 +35,7 @@ type reader struct {
 	indexed bool
 	list    []json.RawMessage // the events of a response that came as a JSON list
 	event   wireEvent
+	text    textEvent
 	ending  *time.Timer // closes the response when the server stays silent after the end
 	final   []byte      // the event that said the reason, which proxies have been seen to repeat
 
@@ -208,6 +209,11 @@ func (r *reader) take(data []byte, out *schema.AgenticMessage) (*schema.AgenticM
 	if r.end.reason != "" && len(r.final) > 0 && bytes.Equal(data, r.final) {
 		return nil, nil
 	}
+	if out == nil && r.begun && r.indexed {
+		if m := r.textChunk(data); m != nil {
+			return m, nil
+		}
+	}
 	e := &r.event
 	e.reset()
 	if err := kit.DecodeLenient(data, e); err != nil {
@@ -229,9 +235,6 @@ func (r *reader) take(data []byte, out *schema.AgenticMessage) (*schema.AgenticM
 			r.token = append(json.RawMessage{}, c.ContinuationToken...)
 		}
 	}
-	if r.isPlainText(c) && out == nil {
-		return r.textChunk(&c.Content.Parts[0]), nil
-	}
 	fresh := out == nil
 	if fresh {
 		out = newMessage()
@@ -246,18 +249,17 @@ func (r *reader) take(data []byte, out *schema.AgenticMessage) (*schema.AgenticM
 	return out, nil
 }
 
-// isPlainText reports whether all that an event has is a piece of text, as nearly all events do.
-func (r *reader) isPlainText(c *wireCandidate) bool {
-	if c == nil || !r.begun || !r.indexed || len(c.Content.Parts) != 1 {
-		return false
+// textChunk returns the chunk for an event that is a piece of text and nothing else, as nearly all are; nil for others.
+func (r *reader) textChunk(data []byte) *schema.AgenticMessage {
+	r.text.id, r.text.model = r.end.id, r.end.model
+	if !r.text.read(data) {
+		return nil
 	}
-	p := &c.Content.Parts[0]
-	return p.Text != "" && !p.Thought && p.ThoughtSignature == "" && p.FunctionCall == nil && p.InlineData == nil &&
-		p.FileData == nil
-}
-
-// textChunk returns the chunk for a piece of text, in one allocation.
-func (r *reader) textChunk(p *wirePart) *schema.AgenticMessage {
+	text, ok := r.text.string()
+	if !ok {
+		return nil
+	}
+	r.end.usage.take(r.text.usage)
 	c := &struct {
 		message schema.AgenticMessage
 		block   schema.ContentBlock
@@ -265,7 +267,7 @@ func (r *reader) textChunk(p *wirePart) *schema.AgenticMessage {
 		meta    schema.StreamingMeta
 		list    [1]*schema.ContentBlock
 	}{}
-	c.text.Text = p.Text
+	c.text.Text = text
 	c.block.Type, c.block.AssistantGenText = schema.ContentBlockTypeAssistantGenText, &c.text
 	r.place(c.block.Type, false)
 	c.meta.Index = r.index
