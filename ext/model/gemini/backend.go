@@ -32,6 +32,13 @@ type Backend interface {
 	Authorize(req *http.Request) (secrets []string, err error)
 }
 
+// A ClientBackend is a [Backend] with an HTTP client of its own, which is used if Config.HTTPClient is not set.
+type ClientBackend interface {
+	Backend
+	// HTTPClient returns the client; nil for the default one.
+	HTTPClient() *http.Client
+}
+
 // NewBackend returns the service that an API key opens, with the key of a source if one is given. It is what a [Config]
 // with an APIKey uses.
 func NewBackend(apiKey string, source func(context.Context) (string, error)) Backend {

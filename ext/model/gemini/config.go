@@ -189,8 +189,12 @@ func (c *Config) client() kit.ClientConfig {
 	if base == "" {
 		base = backend.BaseURL()
 	}
+	client := c.HTTPClient
+	if b, ok := backend.(ClientBackend); ok && client == nil {
+		client = b.HTTPClient()
+	}
 	return kit.ClientConfig{
-		Provider: provider, BaseURL: strings.TrimSuffix(base, "/"), HTTPClient: c.HTTPClient, Headers: c.Headers,
+		Provider: provider, BaseURL: strings.TrimSuffix(base, "/"), HTTPClient: client, Headers: c.Headers,
 		QueryParams: c.QueryParams, Timeout: c.Timeout, IdleTimeout: c.IdleTimeout, MaxRetries: c.MaxRetries,
 		Secrets: []string{c.APIKey}, Authorize: backend.Authorize, Refreshes: c.TokenSource != nil || c.Backend != nil,
 		Lists: kit.Limits{{Name: "parts", Max: 100_000}, {Name: "candidates", Max: 1000}},

@@ -6,7 +6,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/weftgo/weft v0.0.0
 	github.com/weftgo/weft/ext/model/kit v0.0.0
-	github.com/weftgo/weft/ext/model/kit/kittest v0.0.0-00010101000000-000000000000
+	github.com/weftgo/weft/ext/model/kit/kittest v0.0.0
 	go.uber.org/goleak v1.3.0
 )
 
