@@ -61,7 +61,7 @@ func TestConfig_Credentials(t *testing.T) {
 	}
 }
 
-// Rule providers/G1: where requests go.
+// Holds providers/G1: where requests go.
 func TestConfig_Addresses(t *testing.T) {
 	token := func(context.Context) (string, error) { return "t", nil }
 	for want, conf := range map[string]gemini.Config{
@@ -108,7 +108,7 @@ func TestEnvironment_IsNotRead(t *testing.T) {
 	require.ErrorContains(t, err, "APIKey is required")
 }
 
-// Rules providers/K3 and providers/K4.
+// Rules providers/K3, providers/K4.
 func TestConfig_IsCopied_AndANilClientIsNone(t *testing.T) {
 	conf, s := fake(t, parts(text("a")))
 	m := agentic(t, conf)
@@ -122,7 +122,7 @@ func TestConfig_IsCopied_AndANilClientIsNone(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Rules providers/K5 and providers/G9.
+// Rules providers/K5, providers/G9.
 func TestSecrets_AreShownNowhere(t *testing.T) {
 	kittest.NoLog(t)
 	const secret = "AIza-very-secret-key"
@@ -149,7 +149,7 @@ func TestSecrets_AreShownNowhere(t *testing.T) {
 	kittest.NoSecrets(t, secret, errs...)
 }
 
-// Rules providers/K6 and providers/K31.
+// Rules providers/K6, providers/K31.
 func TestTokenSource_IsAskedForEveryAttempt(t *testing.T) {
 	var asked atomic.Int32
 	var seen []string

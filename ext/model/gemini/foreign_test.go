@@ -25,7 +25,7 @@ func elsewhere(origin kit.Origin) *schema.AgenticMessage {
 	return m
 }
 
-// Rules providers/K37, providers/K38 and providers/K39.
+// Rules providers/K37, providers/K38, providers/K39.
 func TestForeignAnswers_OnlyWhatEveryProviderUnderstands(t *testing.T) {
 	for _, origin := range []kit.Origin{
 		{}, {Provider: "anthropic", Host: "api.anthropic.com", API: "messages"}, {Provider: "openai", Host: "api.openai.com", API: "responses"},
@@ -45,7 +45,7 @@ func TestForeignAnswers_OnlyWhatEveryProviderUnderstands(t *testing.T) {
 	}
 }
 
-// Rule providers/K37: the regions of Vertex share keys, and a gateway may say what is behind it.
+// Holds providers/K37: the regions of Vertex share keys, and a gateway may say what is behind it.
 func TestOwnAnswers_OfOtherRegionsAndBehindGateways(t *testing.T) {
 	answer := own(schema.NewContentBlock(&schema.AssistantGenText{Text: "x"}))
 	answer.ContentBlocks[0].Extra = map[string]any{"gemini_signature": "c2ln"}
@@ -67,7 +67,7 @@ func TestOwnAnswers_OfOtherRegionsAndBehindGateways(t *testing.T) {
 	require.Contains(t, s.contents(0), "c2ln")
 }
 
-// Rule providers/K39, for plain messages of a model without blocks.
+// Holds providers/K39, for plain messages of a model without blocks.
 func TestForeignAnswers_PlainMessages(t *testing.T) {
 	conf, s := fake(t, parts(text("a")))
 	conf.Model = "gemini-3-pro-preview"

@@ -28,7 +28,7 @@ func TestContents_LeadingSystemMessagesAreTheInstruction_LaterOnesAreTheUsers(t 
 		`{"parts":[{"text":"c"},{"text":"d"}],"role":"user"}]`, s.contents(0))
 }
 
-// Rules providers/K16 and providers/G10.
+// Rules providers/K16, providers/G10.
 func TestContents_HistoriesThatTheServiceRefuses_AreLocalErrors(t *testing.T) {
 	for name, in := range map[string][]*schema.AgenticMessage{
 		"nothing":        nil,
@@ -51,7 +51,7 @@ func TestContents_HistoriesThatTheServiceRefuses_AreLocalErrors(t *testing.T) {
 	}
 }
 
-// Rules providers/G14, providers/G15 and providers/K46.
+// Rules providers/G14, providers/G15, providers/K46.
 func TestResults_AreOneTurnInTheOrderOfTheCalls(t *testing.T) {
 	conf, s := fake(t, parts(text("a")))
 	generate(t, conf, []*schema.AgenticMessage{
@@ -68,7 +68,7 @@ func TestResults_AreOneTurnInTheOrderOfTheCalls(t *testing.T) {
 		`{"functionResponse":{"id":"id-2","name":"g","response":{"x":1.5}}},{"text":"and now?"}],"role":"user"}]`, s.contents(0))
 }
 
-// Rules providers/G14 and providers/K13.
+// Rules providers/G14, providers/K13.
 func TestResults_ErrorsAndOddArguments(t *testing.T) {
 	conf, s := fake(t, parts(text("a")))
 	failed := result("1", "f", "no such file")
@@ -111,7 +111,7 @@ func TestIDs_RecurringOverTurns_StayPaired(t *testing.T) {
 	require.Contains(t, s.contents(0), `{"id":"f:0_2","name":"f","response":{"result":"two"}}`)
 }
 
-// Rules providers/G16 and providers/G18.
+// Rules providers/G16, providers/G18.
 func TestSignatures_ReturnOnTheirParts(t *testing.T) {
 	answer := parts(
 		`{"text":"think ","thought":true}`, `{"text":"hard","thought":true}`,
@@ -179,7 +179,7 @@ func TestSignatures_CallsFromElsewhere_GetTheBypassOnTheFirst(t *testing.T) {
 	require.NotContains(t, s.contents(0), "skip")
 }
 
-// Rules providers/G11, providers/K10 and providers/K9.
+// Rules providers/G11, providers/K10, providers/K9.
 func TestTools_AreOneEntry_ServerToolsOneEach(t *testing.T) {
 	conf, s := fake(t, parts(text("a")))
 	conf.Model = "gemini-3-pro-preview"
@@ -211,7 +211,7 @@ func TestTools_InTheOlderForm(t *testing.T) {
 		`"nullable":true}}}},{"name":"g"}]`)
 }
 
-// Rules providers/G12, providers/G2, providers/K11 and providers/K15.
+// Rules providers/G12, providers/G2, providers/K11, providers/K15.
 func TestRequests_KnownToBeRefused_AreLocalErrors(t *testing.T) {
 	budget, low := int32(100), int32(10)
 	for want, c := range map[string]struct {
@@ -304,7 +304,7 @@ func TestToolChoice(t *testing.T) {
 	}
 }
 
-// Rules providers/G19, providers/G20, providers/G24 and providers/K8.
+// Rules providers/G19, providers/G20, providers/G24, providers/K8.
 func TestSettings_PassThrough(t *testing.T) {
 	n, k, seed, f := 10, int32(3), int32(7), float32(0.5)
 	conf, s := fake(t, parts(text("a")))
@@ -331,7 +331,7 @@ func TestSettings_PassThrough(t *testing.T) {
 		`"serviceTier":"flex","store":false}`, string(s.sent[0]))
 }
 
-// Rule providers/K8: what a call sets counts for it alone, streamed or not.
+// Holds providers/K8: what a call sets counts for it alone, streamed or not.
 func TestOptions_ChangeOneCall(t *testing.T) {
 	conf, s := fake(t, parts(text("a")))
 	m := agentic(t, conf)
@@ -370,7 +370,7 @@ func user(blocks ...*schema.ContentBlock) *schema.AgenticMessage {
 	return &schema.AgenticMessage{Role: schema.AgenticRoleTypeUser, ContentBlocks: blocks}
 }
 
-// Rules providers/G22 and providers/K17.
+// Rules providers/G22, providers/K17.
 func TestMedia_InlineOrByAddress(t *testing.T) {
 	video := schema.NewContentBlock(&schema.UserInputVideo{URL: "https://www.youtube.com/watch?v=1"})
 	gemini.SetBlockVideoMetadata(video, &gemini.VideoMetadata{StartOffset: 1500 * time.Millisecond, EndOffset: time.Minute, FPS: 2})
@@ -399,7 +399,7 @@ func TestMedia_InlineOrByAddress(t *testing.T) {
 	generate(t, conf, []*schema.AgenticMessage{user(image("image/png", "AAAAAAAAAAAA", ""))})
 }
 
-// Rule providers/G22, for plain messages.
+// Holds providers/G22, for plain messages.
 func TestMedia_SettersOfPlainMessages(t *testing.T) {
 	address := "https://youtu.be/1"
 	video := &schema.MessageInputVideo{MessagePartCommon: schema.MessagePartCommon{URL: &address}}
@@ -412,7 +412,7 @@ func TestMedia_SettersOfPlainMessages(t *testing.T) {
 	require.Contains(t, s.contents(0), `"videoMetadata":{"fps":0.5}`)
 }
 
-// Rules providers/G14 and providers/K17.
+// Rules providers/G14, providers/K17.
 func TestMedia_OfResults(t *testing.T) {
 	picture := &schema.FunctionToolResultContentBlock{
 		Type:  schema.FunctionToolResultContentBlockTypeImage,

@@ -20,7 +20,7 @@ func streamed(t testing.TB, conf *gemini.Config) (*schema.AgenticMessage, error)
 	return ask(t.Context(), agentic(t, conf), hello, true)
 }
 
-// Rules providers/G6 and providers/K26.
+// Rules providers/G6, providers/K26.
 func TestArguments_KeepDigitsAndOrder(t *testing.T) {
 	conf, _ := fake(t, parts(`{"functionCall":{"name":"f","id":"i","args":{ "z": 9007199254740993,
 		"a": 1.50, "t": "<x>" }}}`, `{"functionCall":{"name":"g","id":"j"}}`))
@@ -29,7 +29,7 @@ func TestArguments_KeepDigitsAndOrder(t *testing.T) {
 	require.Equal(t, `{}`, m.ContentBlocks[1].FunctionToolCall.Arguments)
 }
 
-// Rules providers/G7, providers/G25 and providers/K25: server tools and what is not known come back as they were.
+// Holds providers/G7, providers/G25, providers/K25: server tools and what is not known come back as they were.
 func TestParts_OfTheServer_AreKeptByteForByte(t *testing.T) {
 	kept := []string{
 		`{"executableCode":{"language":"PYTHON","code":"print(1)","id":"x"},"thoughtSignature":"czE="}`,
@@ -92,7 +92,7 @@ func TestParts_OfMedia(t *testing.T) {
 	require.Contains(t, s.contents(1), `{"inlineData":{"data":"AAAA","mimeType":"image/png"},"thoughtSignature":"czE="}`)
 }
 
-// Rules providers/G25 and providers/K23: blocks are what the parts say, however they come.
+// Holds providers/G25 and providers/K23: blocks are what the parts say, however they come.
 func TestStream_GivesTheSameBlocksAsAWholeAnswer(t *testing.T) {
 	list := []string{
 		`{"text":"x","thought":true}`, `{"text":"y","thought":true}`, text("a"), text(""), text("b"),
@@ -119,7 +119,7 @@ func TestStream_GivesTheSameBlocksAsAWholeAnswer(t *testing.T) {
 	require.Len(t, want.ContentBlocks, 9)
 }
 
-// Rules providers/G27 and providers/K43.
+// Rules providers/G27, providers/K43.
 func TestFinish_Reasons(t *testing.T) {
 	for reason, want := range map[string]kit.Finish{
 		"STOP": kit.FinishStop, "MAX_TOKENS": kit.FinishLength, "SAFETY": kit.FinishContentFilter,
@@ -146,7 +146,7 @@ func TestFinish_Reasons(t *testing.T) {
 	}
 }
 
-// Rule providers/G27: a candidate may have no content, or content without parts.
+// Holds providers/G27: a candidate may have no content, or content without parts.
 func TestFinish_CandidateWithoutContent(t *testing.T) {
 	for _, candidate := range []string{`{"finishReason":"STOP"}`, `{"content":{"role":"model"},"finishReason":"STOP"}`,
 		`{"content":null,"finishReason":"STOP","index":0}`, `{"content":{"parts":null},"finishReason":"STOP"}`} {
@@ -159,7 +159,7 @@ func TestFinish_CandidateWithoutContent(t *testing.T) {
 	}
 }
 
-// Rule providers/G27: the service's verdict counts, even if there is a call.
+// Holds providers/G27: the service's verdict counts, even if there is a call.
 func TestFinish_MalformedCallsAreNotRun(t *testing.T) {
 	good := `{"functionCall":{"name":"f","id":"i","args":{}}}`
 	for _, body := range []string{
@@ -189,7 +189,7 @@ func TestBlockedPrompt_IsAContentFilterError(t *testing.T) {
 	}
 }
 
-// Rule providers/G26: chunks of nothing but metadata are normal; nothing but metadata is no answer.
+// Holds providers/G26: chunks of nothing but metadata are normal; nothing but metadata is no answer.
 func TestMetadataAlone(t *testing.T) {
 	conf, _ := fake(t, sse(`{"usageMetadata":{"promptTokenCount":1},"responseId":"r"}`, piece(text("a")), parts(), `{"usageMetadata":{"promptTokenCount":9}}`))
 	m, err := streamed(t, conf)
@@ -204,7 +204,7 @@ func TestMetadataAlone(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
-// Rules providers/G28, providers/K33, providers/K34 and providers/K35.
+// Rules providers/G28, providers/K33, providers/K34, providers/K35.
 func TestUsage(t *testing.T) {
 	raw := `{"promptTokenCount":10,"toolUsePromptTokenCount":5,"cachedContentTokenCount":4,"candidatesTokenCount":3,` +
 		`"thoughtsTokenCount":2,"totalTokenCount":20,"trafficType":"ON_DEMAND"}`
@@ -254,7 +254,7 @@ func TestGrounding_LateAndInPieces(t *testing.T) {
 	require.Nil(t, gemini.GetGroundMetadata(schema.AssistantMessage("a", nil)))
 }
 
-// Rules providers/G8 and providers/K36.
+// Rules providers/G8, providers/K36.
 func TestContinuation_IsAskedForAndAddedUp(t *testing.T) {
 	hop := func(text, token, usage string) string {
 		return `{"candidates":[{"content":{"parts":[{"text":"` + text + `"}]},"finishReason":"CONTINUATION","continuationToken":"` +
@@ -296,7 +296,7 @@ func TestContinuation_IsAskedForAndAddedUp(t *testing.T) {
 	require.ErrorContains(t, err, "continue the answer (request 2)")
 }
 
-// Rules providers/G31, providers/K28, providers/K29 and providers/K20.
+// Rules providers/G31, providers/K28, providers/K29, providers/K20.
 func TestErrors(t *testing.T) {
 	for body, want := range map[string]kit.Kind{
 		`{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerDayPerProject"}]}]}}`:    kit.ErrQuota,
@@ -323,7 +323,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Rule providers/G31: the reset of a limit is in a detail, in the body of an error status, as a list, too.
+// Holds providers/G31: the reset of a limit is in a detail, in the body of an error status, as a list, too.
 func TestErrors_RetryInfo(t *testing.T) {
 	info := `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3600s"}]}}`
 	for _, body := range []string{info, "[" + info + "]"} {
@@ -352,7 +352,7 @@ func TestPanic_OfATransport_IsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "gemini: panic: oh [redacted]")
 }
 
-// Rules providers/G25 and providers/K19: odd documents.
+// Holds providers/G25 and providers/K19: odd documents.
 func TestWholeAnswers_ThatAreNone(t *testing.T) {
 	for body, want := range map[string]string{
 		`null`: "neither an answer nor an error", `{}`: "neither an answer nor an error", `7`: "", `[]`: "cut off",

@@ -50,7 +50,7 @@ func answerOf(t *testing.T, c *kittest.Cassette) (*schema.AgenticMessage, error)
 	return ask(t.Context(), agentic(t, config(t, c)), hello, true)
 }
 
-// Rule providers/K23: bytes may be cut anywhere.
+// Holds providers/K23: bytes may be cut anywhere.
 func TestRecordedStreams_SplitAnywhere_GiveTheSameMessage(t *testing.T) {
 	for n, c := range streamedRecordings(t) {
 		want, err := answerOf(t, c.With())
@@ -69,7 +69,7 @@ func TestRecordedStreams_SplitAnywhere_GiveTheSameMessage(t *testing.T) {
 	}
 }
 
-// Rules providers/K18 and providers/G4: a stream that is cut off is an error, except behind its terminal event.
+// Holds providers/K18 and providers/G4: a stream that is cut off is an error, except behind its terminal event.
 func TestRecordedStreams_CutAfterEveryEvent_AreErrors(t *testing.T) {
 	for _, c := range streamedRecordings(t) {
 		events := len(c.Interactions[0].Events())
@@ -113,7 +113,7 @@ func TestMisbehaviours(t *testing.T) {
 	})
 }
 
-// Rule providers/G3: nothing comes behind an error.
+// Holds providers/G3: nothing comes behind an error.
 func TestStream_EndsWithTheFirstError(t *testing.T) {
 	conf, _ := fake(t, sse(piece(text("a")), `{"candidates":`, piece(text("b")), parts(text("c"))))
 	sr, err := agentic(t, conf).Stream(t.Context(), hello)
@@ -128,7 +128,7 @@ func TestStream_EndsWithTheFirstError(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// Rule providers/G5: proxies send comments and names of events.
+// Holds providers/G5: proxies send comments and names of events.
 func TestStream_CommentsAndNamesOfEvents(t *testing.T) {
 	conf, _ := fake(t, ": waiting\n\nevent: message\ndata: "+piece(text("a"))+"\n\nid: 1\n: x\ndata: "+parts(text("b"))+"\n\n")
 	m, err := streamed(t, conf)
@@ -136,7 +136,7 @@ func TestStream_CommentsAndNamesOfEvents(t *testing.T) {
 	require.Equal(t, "ab", m.ContentBlocks[0].AssistantGenText.Text)
 }
 
-// Rule providers/K24: what joining appends is in one chunk, and only the last one has usage.
+// Holds providers/K24: what joining appends is in one chunk, and only the last one has usage.
 func TestStream_ChunksHaveIndexesAndSayThingsOnce(t *testing.T) {
 	conf, _ := fake(t, sse(piece(text("a")), piece(text("b")), piece(`{"text":"c","thoughtSignature":"czE="}`), parts(text("d"))))
 	sr, err := agentic(t, conf).Stream(t.Context(), hello)
@@ -202,7 +202,7 @@ func TestStream_IdleTimeout(t *testing.T) {
 	})
 }
 
-// Rule providers/K22 and the core's promise that streams can be closed at any time: many at once, some of them cancelled.
+// Holds providers/K22 and the core's promise that streams can be closed at any time: many at once, some of them cancelled.
 func TestStream_ManyAtOnceWithCancels(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

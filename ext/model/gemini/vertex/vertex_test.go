@@ -38,7 +38,7 @@ func generate(t *testing.T, backend gemini.Backend, client *http.Client) {
 	require.NoError(t, err)
 }
 
-// Rules providers/G1, providers/K2 and providers/K7.
+// Rules providers/G1, providers/K2, providers/K7.
 func TestVertex_SendsATokenToTheProject(t *testing.T) {
 	kittest.PoisonEnv(t)
 	source := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "token-of-the-test"})
@@ -86,7 +86,7 @@ func TestVertex_CredentialsOfAUser(t *testing.T) {
 	kittest.NoSecrets(t, secret, conf, backend)
 }
 
-// Rules providers/K1 and providers/K5.
+// Rules providers/K1, providers/K5.
 func TestVertex_Faults(t *testing.T) {
 	_, err := vertex.New(vertex.Config{})
 	require.ErrorContains(t, err, "Location is required")
