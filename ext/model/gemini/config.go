@@ -163,9 +163,9 @@ func (c *Config) checkCredentials() error {
 	case c.APIKey != "" && c.TokenSource != nil:
 		return errors.New("set only one of APIKey and TokenSource")
 	case onVertex && (c.Project == "" || c.Location == ""):
-		return errors.New("Vertex needs both Project and Location")
+		return errors.New("on Vertex both Project and Location are required")
 	case onVertex && c.TokenSource == nil && !inHeaders:
-		return errors.New("Vertex needs TokenSource: see package gemini/vertex for Google's credentials")
+		return errors.New("on Vertex a TokenSource is required: see package gemini/vertex for Google's credentials")
 	case c.APIKey == "" && c.TokenSource == nil && !inHeaders && c.BaseURL == "":
 		return errors.New("APIKey is required: set it, or TokenSource, or Backend")
 	}

@@ -211,7 +211,7 @@ func (a *contents) answerPart(b *schema.ContentBlock, own bool) (any, error) {
 	}
 	if raw := kit.ExtraText(b.Extra, partKey); raw != "" {
 		if !json.Valid([]byte(raw)) {
-			return nil, fmt.Errorf("Extra[%q] is no JSON: leave it as the model gave it", partKey)
+			return nil, fmt.Errorf("the value of Extra[%q] is no JSON: leave it as the model gave it", partKey)
 		}
 		return json.RawMessage(raw), nil
 	}

@@ -46,7 +46,7 @@ func (m *resources) Upload(ctx context.Context, r io.Reader, mimeType string) (_
 	defer e.info.Redactor.Recover(&err)
 	switch {
 	case e.vertex():
-		return nil, e.failure(fmt.Errorf("Vertex keeps no files: use Cloud Storage: %w", errors.ErrUnsupported))
+		return nil, e.failure(fmt.Errorf("files are not kept by Vertex: use Cloud Storage: %w", errors.ErrUnsupported))
 	case mimeType == "":
 		return nil, e.failure(errors.New("the type of the file is required"))
 	}

@@ -133,7 +133,7 @@ func medium(b *schema.ContentBlock) (address, data, mime string, err error) {
 		m := b.AssistantGenVideo
 		return m.URL, m.Base64Data, m.MIMEType, nil
 	}
-	return "", "", "", fmt.Errorf("Gemini does not take blocks of type %q: leave it out", b.Type)
+	return "", "", "", fmt.Errorf("blocks of type %q are not taken by Gemini: leave it out", b.Type)
 }
 
 // typesOfFiles are the types of files by the ends of their names. The tables of the system differ from machine to

@@ -26,7 +26,7 @@ func (c *call) hasFunctions() bool { return len(c.functions()) > 0 }
 // setTools sets the tools, all functions in one entry as the model sees only the first, and what may be called of them.
 func (c *call) setTools(body *kit.Object) error {
 	if c.o.common.ToolSearchTool != nil {
-		return errors.New("Gemini has no tool search: offer the deferred tools at once, without model.WithToolSearchTool")
+		return errors.New("tool search is not known to Gemini: offer the deferred tools at once, without model.WithToolSearchTool")
 	}
 	infos, served := c.functions(), c.o.serverTools()
 	if err := errors.Join(kit.CheckTools(infos), kit.CheckToolNames(infos, toolName, toolNameInWords)); err != nil {
@@ -65,7 +65,7 @@ func (c *call) setTools(body *kit.Object) error {
 	body.Set("tools", tools)
 	mixed := len(infos) > 0 && len(served) > 0
 	if mixed && c.e.vertex() {
-		return fmt.Errorf("Vertex takes no functions beside its own tools (%s): leave out one or the other", served[0])
+		return fmt.Errorf("functions cannot be offered beside the tools of Vertex itself (%s): leave out one or the other", served[0])
 	}
 	if config := toolConfig(choice, len(infos) > 0, mixed); len(config) > 0 {
 		body.Set("toolConfig", config)
