@@ -218,7 +218,7 @@ func TestRequests_KnownToBeRefused_AreLocalErrors(t *testing.T) {
 		change func(*gemini.Config, *service)
 		opts   []model.Option
 	}{
-		"Vertex takes no functions beside its own tools (googleSearch)": {
+		"functions cannot be offered beside the tools of Vertex itself (googleSearch)": {
 			func(c *gemini.Config, s *service) { vertex(c, s); c.EnableGoogleSearch = true }, []model.Option{functions("f")}},
 		"only Vertex has them: remove Labels": {
 			func(c *gemini.Config, _ *service) { c.Labels = map[string]string{"a": "b"} }, nil},
