@@ -22,7 +22,7 @@ type Config struct {
 	// TokenSource returns the bearer token for a request, in place of APIKey. It is called for every attempt, by several
 	// goroutines, and should cache.
 	TokenSource func(ctx context.Context) (string, error)
-	// Project and Location choose Vertex AI, with the tokens of TokenSource. Package gemini/vertex makes tokens of Google's
+	// Project and Location choose Vertex AI, with the tokens of TokenSource or APIKey. Package gemini/vertex makes tokens of Google's
 	// credentials.
 	Project, Location string
 	// Backend is a service with credentials of its own, in place of all the above.
@@ -163,9 +163,9 @@ func (c *Config) checkCredentials() error {
 	case c.APIKey != "" && c.TokenSource != nil:
 		return errors.New("set only one of APIKey and TokenSource")
 	case onVertex && (c.Project == "" || c.Location == ""):
-		return errors.New("on Vertex both Project and Location are required")
-	case onVertex && c.TokenSource == nil && !inHeaders:
-		return errors.New("on Vertex a TokenSource is required: see package gemini/vertex for Google's credentials")
+		return errors.New("Vertex needs both Project and Location")
+	case onVertex && c.APIKey == "" && c.TokenSource == nil && !inHeaders:
+		return errors.New("Vertex needs TokenSource or APIKey: see package gemini/vertex for Google's credentials")
 	case c.APIKey == "" && c.TokenSource == nil && !inHeaders && c.BaseURL == "":
 		return errors.New("APIKey is required: set it, or TokenSource, or Backend")
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +74,8 @@ func (e *engine) startUpload(ctx context.Context, mimeType string) (string, erro
 	if err != nil {
 		return "", e.failure(err)
 	}
-	base.Path = "/upload" + base.Path + "/files"
+	dir, version := path.Split(base.Path)
+	base.Path = dir + "upload/" + version + "/files"
 	resp, err := e.client.Do(ctx, kit.Request{Path: base.String(), Body: []byte(`{"file":{}}`), Headers: map[string]string{
 		"X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start",
 		"X-Goog-Upload-Header-Content-Type": mimeType,

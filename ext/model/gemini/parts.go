@@ -42,6 +42,9 @@ type wireCall struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
+	// PartialArgs and WillContinue are set if somebody asked for arguments in pieces.
+	PartialArgs  json.RawMessage `json:"partialArgs"`
+	WillContinue bool            `json:"willContinue"`
 }
 
 type wireBlob struct {

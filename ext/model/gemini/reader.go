@@ -78,6 +78,16 @@ type wireCandidate struct {
 	LogprobsResult     json.RawMessage `json:"logprobsResult"`
 }
 
+// check returns an error for a call whose arguments come in pieces: one of them must not be taken for the call.
+func (c *wireCandidate) check() error {
+	for i := range c.Content.Parts {
+		if f := c.Content.Parts[i].FunctionCall; f != nil && (f.WillContinue || len(f.PartialArgs) > 0) {
+			return errors.New("the arguments of a call come in pieces: do not set streamFunctionCallArguments")
+		}
+	}
+	return nil
+}
+
 // reset empties an event for the next, and keeps its memory.
 func (e *wireEvent) reset() {
 	for i := range e.Candidates[:cap(e.Candidates)] {
@@ -240,6 +250,9 @@ func (r *reader) take(data []byte, out *schema.AgenticMessage) (*schema.AgenticM
 		out = newMessage()
 	}
 	if c != nil {
+		if err := c.check(); err != nil {
+			return nil, r.resp.Failure("read the response", err)
+		}
 		r.takeParts(c, data, out)
 	}
 	if fresh && len(out.ContentBlocks) == 0 && r.begun {

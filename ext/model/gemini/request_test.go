@@ -211,7 +211,7 @@ func TestTools_InTheOlderForm(t *testing.T) {
 		`"nullable":true}}}},{"name":"g"}]`)
 }
 
-// Rules providers/G12, providers/G2, providers/K11, providers/K15.
+// Rules providers/G2, providers/G12, providers/G19, providers/G21, providers/K11 and providers/K15.
 func TestRequests_KnownToBeRefused_AreLocalErrors(t *testing.T) {
 	budget, low := int32(100), int32(10)
 	for want, c := range map[string]struct {
@@ -222,6 +222,13 @@ func TestRequests_KnownToBeRefused_AreLocalErrors(t *testing.T) {
 			func(c *gemini.Config, s *service) { vertex(c, s); c.EnableGoogleSearch = true }, []model.Option{functions("f")}},
 		"only Vertex has them: remove Labels": {
 			func(c *gemini.Config, _ *service) { c.Labels = map[string]string{"a": "b"} }, nil},
+		"server tool fileSearch: only gcp.gemini has it": {
+			func(c *gemini.Config, s *service) { vertex(c, s); c.EnableFileSearch = &gemini.FileSearch{} }, nil},
+		"server tool enterpriseWebSearch: only gcp.vertex_ai has it": {
+			func(c *gemini.Config, _ *service) { c.ServerTools = []gemini.ServerTool{gemini.EnterpriseWebSearch()} }, nil},
+		"method: only Vertex": {func(c *gemini.Config, _ *service) {
+			c.SafetySettings = []*gemini.SafetySetting{{Category: "C", Threshold: "T", Method: "SEVERITY"}}
+		}, nil},
 		`tool "1x" is not accepted`: {nil, []model.Option{functions("1x")}},
 		"takes ThinkingLevel, not ThinkingBudget": {func(c *gemini.Config, _ *service) {
 			c.Model, c.ThinkingConfig = "gemini-3-pro-preview", &gemini.ThinkingConfig{ThinkingBudget: &budget}

@@ -365,3 +365,11 @@ func TestWholeAnswers_ThatAreNone(t *testing.T) {
 	conf, _ := fake(t, `{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]}},{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`)
 	require.Equal(t, "a", generate(t, conf, hello).ContentBlocks[0].AssistantGenText.Text)
 }
+
+// Arguments in pieces are refused, rather than run as calls without arguments.
+func TestArguments_InPieces_AreAnError(t *testing.T) {
+	conf, _ := fake(t, sse(piece(`{"functionCall":{"name":"f","willContinue":true}}`),
+		piece(`{"functionCall":{"partialArgs":[{"jsonPath":"$.a","stringValue":"x"}]}}`), parts()))
+	_, err := streamed(t, conf)
+	require.ErrorContains(t, err, "streamFunctionCallArguments")
+}

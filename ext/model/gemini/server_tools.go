@@ -115,3 +115,22 @@ func (c *Config) serverTools() (all []ServerTool) {
 	}
 	return all
 }
+
+// onlyOn says which of the services has a tool, for those that are not on both.
+var onlyOn = map[string]string{
+	"fileSearch": SystemGemini, "mcpServers": SystemGemini,
+	"enterpriseWebSearch": SystemVertex, "retrieval": SystemVertex, "parallelAiSearch": SystemVertex,
+	"exaAiSearch": SystemVertex,
+}
+
+// available leaves out the tools that the service does not have, which is an error if the call does not allow that.
+func (c *call) available(tools []ServerTool) (kept []ServerTool) {
+	for _, t := range tools {
+		if only := onlyOn[t.name]; only != "" && only != c.e.info.System {
+			c.unsupported.Refuse("server tool "+t.name, "only "+only+" has it: leave it out")
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return kept
+}

@@ -37,6 +37,9 @@ func (c *call) setSettings(body *kit.Object) error {
 		}
 		one := kit.Object{{Key: "category", Value: s.Category}, {Key: "threshold", Value: s.Threshold}}
 		one.SetText("method", s.Method)
+		if !c.e.vertex() {
+			c.unsupported.Reject(&one, "method", "only Vertex has methods of safety settings: remove Method")
+		}
 		safety = append(safety, one)
 	}
 	if len(safety) > 0 {

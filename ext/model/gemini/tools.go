@@ -28,7 +28,7 @@ func (c *call) setTools(body *kit.Object) error {
 	if c.o.common.ToolSearchTool != nil {
 		return errors.New("tool search is not known to Gemini: offer the deferred tools at once, without model.WithToolSearchTool")
 	}
-	infos, served := c.functions(), c.o.serverTools()
+	infos, served := c.functions(), c.available(c.o.serverTools())
 	if err := errors.Join(kit.CheckTools(infos), kit.CheckToolNames(infos, toolName, toolNameInWords)); err != nil {
 		return err
 	}
