@@ -211,7 +211,7 @@ func TestTools_InTheOlderForm(t *testing.T) {
 		`"nullable":true}}}},{"name":"g"}]`)
 }
 
-// Rules providers/G2, providers/G12, providers/G19, providers/G21, providers/K11 and providers/K15.
+// Rules providers/G2, providers/G12, providers/G19, providers/G21, providers/K11, providers/K15.
 func TestRequests_KnownToBeRefused_AreLocalErrors(t *testing.T) {
 	budget, low := int32(100), int32(10)
 	for want, c := range map[string]struct {
