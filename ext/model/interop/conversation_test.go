@@ -22,6 +22,7 @@ import (
 	"github.com/weftgo/weft/ext/model/anthropic"
 	"github.com/weftgo/weft/ext/model/gemini"
 	"github.com/weftgo/weft/ext/model/kit/kittest"
+	"github.com/weftgo/weft/ext/model/ollama"
 	"github.com/weftgo/weft/ext/model/openai"
 	"github.com/weftgo/weft/schema"
 )
@@ -97,6 +98,15 @@ func providers() map[string]provider {
 			},
 			agentic: func(ctx context.Context, url string, c *http.Client) (model.BaseModel[*schema.AgenticMessage], error) {
 				return gemini.NewAgenticModel(ctx, google(url, c))
+			},
+		},
+		"ollama": {
+			validator: kittest.Ollama, answer: ollamaAnswer,
+			chat: func(ctx context.Context, url string, c *http.Client) (model.BaseModel[*schema.Message], error) {
+				return ollama.NewChatModel(ctx, &ollama.Config{BaseURL: url, Model: "m", HTTPClient: c})
+			},
+			agentic: func(ctx context.Context, url string, c *http.Client) (model.BaseModel[*schema.AgenticMessage], error) {
+				return ollama.NewAgenticModel(ctx, &ollama.Config{BaseURL: url, Model: "m", HTTPClient: c})
 			},
 		},
 	}
@@ -290,7 +300,7 @@ func (c *cutting) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestConversation_FailsOverInMidStream(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"anthropic", "gemini"}, {"gemini", "responses"}, {"responses", "openai"}, {"openrouter", "anthropic"},
-		{"kimi", "mistral"}, {"mistral", "deepseek"},
+		{"kimi", "mistral"}, {"mistral", "ollama"}, {"ollama", "deepseek"},
 	} {
 		t.Run(pair[0]+" to "+pair[1], func(t *testing.T) {
 			w := newWorld(t)

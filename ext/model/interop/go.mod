@@ -32,6 +32,7 @@ require (
 	github.com/sirupsen/logrus v1.9.3 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	github.com/weftgo/weft/ext/model/kit v0.0.0 // indirect
+	github.com/weftgo/weft/ext/model/ollama v0.0.0
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/arch v0.0.0-20210923205945-b76863e36670 // indirect
@@ -49,3 +50,5 @@ replace (
 	github.com/weftgo/weft/ext/model/kit/kittest => ../kit/kittest
 	github.com/weftgo/weft/ext/model/openai => ../openai
 )
+
+replace github.com/weftgo/weft/ext/model/ollama => ../ollama

@@ -1,0 +1,271 @@
+package ollama
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/ext/model/kit"
+	"github.com/weftgo/weft/schema"
+)
+
+// callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
+type callOptions struct {
+	Config
+	extraHeaders map[string]string
+	modifiers    []func(context.Context, []byte) ([]byte, error)
+}
+
+func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
+
+// WithThinking replaces Config.Thinking.
+func WithThinking(t Thinking) model.Option { return setting(func(o *callOptions) { o.Thinking = t }) }
+
+// WithOptions replaces Config.Options.
+func WithOptions(options Options) model.Option {
+	return setting(func(o *callOptions) { o.Options = options })
+}
+
+// WithFormat replaces Config.Format; nil means text.
+func WithFormat(format []byte) model.Option {
+	return setting(func(o *callOptions) { o.Config.Format = format })
+}
+
+// WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and in place of those of the same
+// name; nil removes a field.
+func WithExtraFields(fields map[string]any) model.Option {
+	return setting(func(o *callOptions) { o.ExtraFields = merged(o.ExtraFields, fields) })
+}
+
+// WithExtraHeaders sends headers in addition to Config.Headers and in place of those of the same name.
+func WithExtraHeaders(headers map[string]string) model.Option {
+	return setting(func(o *callOptions) { o.extraHeaders = merged(o.extraHeaders, headers) })
+}
+
+// WithRequestModifier has the body of the request changed before it is sent. Several are called in their order.
+func WithRequestModifier(modify func(ctx context.Context, body []byte) ([]byte, error)) model.Option {
+	return setting(func(o *callOptions) {
+		o.modifiers = append(o.modifiers[:len(o.modifiers):len(o.modifiers)], modify)
+	})
+}
+
+func merged[V any](base, more map[string]V) map[string]V {
+	all := make(map[string]V, len(base)+len(more))
+	maps.Copy(all, base)
+	maps.Copy(all, more)
+	return all
+}
+
+// A call is one request to the model.
+type call struct {
+	engine *engine
+	conf   *callOptions
+	common *model.Options
+	stream bool
+}
+
+func (e *engine) newCall(stream bool, opts []model.Option) *call {
+	conf := model.GetImplSpecificOptions(&callOptions{Config: e.conf}, opts...)
+	base := &model.Options{
+		Model: &conf.Model, Temperature: conf.Options.Temperature, TopP: conf.Options.TopP, Stop: conf.Options.Stop,
+	}
+	if conf.Options.NumPredict != 0 {
+		base.MaxTokens = &conf.Options.NumPredict
+	}
+	return &call{engine: e, conf: conf, common: model.GetCommonOptions(base, opts...), stream: stream}
+}
+
+// body returns the request as it is sent.
+func (c *call) body(ctx context.Context, in []*schema.Message) ([]byte, error) {
+	if err := c.conf.validateRequest(); err != nil {
+		return nil, err
+	}
+	messages, err := c.messages(in)
+	if err != nil {
+		return nil, err
+	}
+	req := kit.ObjectOf("model", *c.common.Model, "messages", messages)
+	if err := c.setTools(&req); err != nil {
+		return nil, err
+	}
+	req.Set("stream", c.stream)
+	if len(c.conf.Config.Format) > 0 {
+		req.Set("format", c.conf.Config.Format)
+	}
+	req.Set("think", c.conf.Thinking.wire())
+	if c.conf.KeepAlive != nil {
+		req.Set("keep_alive", keepAlive(*c.conf.KeepAlive))
+	}
+	if o := c.options(); len(o) > 0 {
+		req.Set("options", o)
+	}
+	req.Merge(c.conf.ExtraFields)
+	data, err := req.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	for _, modify := range c.conf.modifiers {
+		if data, err = modify(ctx, data); err != nil {
+			return nil, fmt.Errorf("modify the request: %w", err)
+		}
+	}
+	return data, nil
+}
+
+func (c *call) options() (o kit.Object) {
+	set := func(key string, n int) {
+		if n != 0 {
+			o.Set(key, n)
+		}
+	}
+	set("num_ctx", c.conf.Options.NumCtx)
+	kit.SetPtr(&o, "num_predict", c.common.MaxTokens)
+	kit.SetPtr(&o, "temperature", c.common.Temperature)
+	kit.SetPtr(&o, "top_p", c.common.TopP)
+	set("top_k", c.conf.Options.TopK)
+	kit.SetPtr(&o, "min_p", c.conf.Options.MinP)
+	kit.SetPtr(&o, "repeat_penalty", c.conf.Options.RepeatPenalty)
+	kit.SetPtr(&o, "seed", c.conf.Options.Seed)
+	if len(c.common.Stop) > 0 {
+		o.Set("stop", c.common.Stop)
+	}
+	o.Merge(c.conf.Options.More)
+	return o
+}
+
+// setTools sets the tools. The API cannot force a call, nor forbid one otherwise than by offering no tools.
+func (c *call) setTools(req *kit.Object) error {
+	if c.common.ToolSearchTool != nil {
+		return errors.New("tool search is not known to Ollama: leave out model.WithToolSearchTool, and offer the tools with model.WithTools")
+	}
+	settings := kit.Settings{Options: c.common}
+	tools := settings.AllTools()
+	if err := kit.CheckTools(tools); err != nil {
+		return err
+	}
+	choice, err := kit.ToolChoice(c.common)
+	if err != nil {
+		return err
+	}
+	switch choice.Mode {
+	case schema.ToolChoiceForbidden:
+		return nil
+	case schema.ToolChoiceForced:
+		return errors.New("a call cannot be forced on Ollama: leave out the tool choice, or set Format for an answer in JSON")
+	}
+	var definitions []kit.Object
+	for _, info := range choice.AllowedTools(tools) {
+		parameters, err := kit.ToolParameters(info)
+		if err != nil {
+			return err
+		}
+		definitions = append(definitions, kit.ObjectOf("type", "function",
+			"function", kit.ObjectOf("name", info.Name, "description", info.Desc, "parameters", parameters)))
+	}
+	if len(definitions) > 0 {
+		req.Set("tools", definitions)
+	}
+	return nil
+}
+
+// opaque are the keys of Extra that only the server understands that set them.
+var opaque = []string{madeUpKey}
+
+// madeUpKey is a key of ToolCall.Extra: the server gave no ID, and is sent none.
+const madeUpKey = "ollama_made_up_id"
+
+func (c *call) messages(in []*schema.Message) ([]kit.Object, error) {
+	if err := kit.CheckHistory(in); err != nil {
+		return nil, err
+	}
+	filter := kit.Filter{Opaque: opaque, Thinking: c.conf.ForeignThinking, Kinship: func(o kit.Origin) kit.Kinship {
+		if o == c.engine.origin {
+			return kit.Own
+		}
+		return kit.Foreign
+	}}
+	names := map[string]string{} // of tools, by the ID of the call
+	out := make([]kit.Object, 0, len(in))
+	for i, m := range filter.Messages(in) {
+		o, err := message(m, names)
+		if err != nil {
+			return nil, fmt.Errorf("message %d (role %q): %w", i, m.Role, err)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func message(m *schema.Message, names map[string]string) (kit.Object, error) {
+	text, images, err := content(m)
+	if err != nil {
+		return nil, err
+	}
+	o := kit.ObjectOf("role", string(m.Role), "content", text)
+	if len(images) > 0 {
+		o.Set("images", images)
+	}
+	switch m.Role {
+	case schema.Assistant:
+		o.SetText("thinking", kit.Thinking(m))
+		var calls []kit.Object
+		for _, tc := range m.ToolCalls {
+			names[tc.ID] = tc.Function.Name
+			calls = append(calls, kit.ObjectOf("function", kit.ObjectOf(
+				"name", tc.Function.Name, "arguments", kit.ArgumentsObject(tc.Function.Arguments))))
+		}
+		if len(calls) > 0 {
+			o.Set("tool_calls", calls)
+		}
+	case schema.Tool:
+		o.Set("tool_name", names[m.ToolCallID])
+	}
+	return o, nil
+}
+
+// content returns the text of a message and its images, which are all the media that the API knows.
+func content(m *schema.Message) (text string, images []string, err error) {
+	var texts []string
+	for i, p := range kit.InputParts(m) {
+		switch {
+		case p.Type == schema.ChatMessagePartTypeText:
+			texts = append(texts, p.Text)
+		case p.Image != nil:
+			data, err := image(p.Image.MessagePartCommon)
+			if err != nil {
+				return "", nil, fmt.Errorf("part %d (%s): %w", i, p.Type, err)
+			}
+			images = append(images, data)
+		default:
+			return "", nil, fmt.Errorf("part %d (%s): only texts and images are taken by Ollama", i, p.Type)
+		}
+	}
+	if m.Role == schema.Assistant && m.Content == "" {
+		for _, p := range m.AssistantGenMultiContent {
+			if p.Type == schema.ChatMessagePartTypeText {
+				texts = append(texts, p.Text)
+			}
+		}
+	}
+	return strings.Join(texts, "\n"), images, nil
+}
+
+func image(c schema.MessagePartCommon) (string, error) {
+	value := func(p *string) string {
+		if p == nil {
+			return ""
+		}
+		return *p
+	}
+	media, err := kit.NewMedia(value(c.URL), value(c.Base64Data), c.MIMEType)
+	switch {
+	case err != nil:
+		return "", err
+	case media.Base64 == "":
+		return "", errors.New("images are sent by content: give Base64Data in place of a URL")
+	}
+	return media.Base64, nil
+}
