@@ -163,7 +163,7 @@ func (c *Config) checkCredentials() error {
 	case c.APIKey != "" && c.TokenSource != nil:
 		return errors.New("set only one of APIKey and TokenSource")
 	case onVertex && (c.Project == "" || c.Location == ""):
-		return errors.New("Vertex needs both Project and Location")
+		return errors.New("on Vertex both Project and Location are required")
 	case onVertex && c.APIKey == "" && c.TokenSource == nil && !inHeaders:
 		return errors.New("Vertex needs TokenSource or APIKey: see package gemini/vertex for Google's credentials")
 	case c.APIKey == "" && c.TokenSource == nil && !inHeaders && c.BaseURL == "":

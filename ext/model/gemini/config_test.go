@@ -134,7 +134,7 @@ func TestSecrets_AreShownNowhere(t *testing.T) {
 	errs := []any{refused(t, conf, hello)}
 	conf.HTTPClient.Transport = transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("bad " + secret) })
 	errs = append(errs, refused(t, conf, hello))
-	_, err := chat(t, conf).Describe(t.Context())
+	_, err := chat(t, conf).ModelInfo(t.Context())
 	errs = append(errs, err)
 	_, err = chat(t, conf).Upload(t.Context(), strings.NewReader("x"), "text/plain")
 	errs = append(errs, err)

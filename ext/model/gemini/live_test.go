@@ -62,7 +62,7 @@ func TestLive(t *testing.T) {
 		count(t, answer)
 	})
 	t.Run("describe and count", func(t *testing.T) {
-		info, err := m.Describe(t.Context())
+		info, err := m.ModelInfo(t.Context())
 		require.NoError(t, err)
 		require.Positive(t, info.InputTokenLimit)
 		n, err := m.CountTokens(t.Context(), question, model.WithTools(nil))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/weftgo/weft/catalogue"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
@@ -29,8 +30,20 @@ type ModelInfo struct {
 	TopK           *float64 `json:"topK"`
 }
 
-// Describe asks the service about the model.
-func (m *resources) Describe(ctx context.Context) (_ *ModelInfo, err error) {
+// Describe asks the service how large the context of the model of the Config is. It implements kit.Describer.
+func (m *resources) Describe(ctx context.Context) (catalogue.ModelInfo, error) {
+	info, err := m.ModelInfo(ctx)
+	if err != nil {
+		return catalogue.ModelInfo{}, err
+	}
+	return catalogue.ModelInfo{
+		ContextWindow: info.InputTokenLimit, MaxOutput: info.OutputTokenLimit,
+		Capabilities: catalogue.Capabilities{Reasoning: info.Thinking},
+	}, nil
+}
+
+// ModelInfo returns all that the service says about the model of the Config.
+func (m *resources) ModelInfo(ctx context.Context) (_ *ModelInfo, err error) {
 	defer m.engine.info.Redactor.Recover(&err)
 	info := new(ModelInfo)
 	if err := m.engine.call(ctx, http.MethodGet, m.engine.modelPath(m.engine.conf.Model), nil, info); err != nil {

@@ -486,7 +486,7 @@ func TestCountTokens_AndDescribe(t *testing.T) {
 	require.Equal(t, 7, n)
 	require.Equal(t, "/v1beta/models/gemini-2.5-flash:countTokens", s.requests[0].URL.Path)
 	require.Equal(t, "models/gemini-2.5-flash", s.body(0)["generateContentRequest"].(object)["model"])
-	info, err := m.Describe(t.Context())
+	info, err := m.ModelInfo(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1048576, info.InputTokenLimit)
 	require.Equal(t, "GET /v1beta/models/gemini-2.5-flash", s.requests[1].Method+" "+s.requests[1].URL.Path)

@@ -25,7 +25,9 @@ func (e *embeddings) Info() Info {
 	return Info{Type: "Test", Provider: "test", System: "test", Host: "host", Redactor: NewRedactor("test", testKey)}
 }
 
-func (e *embeddings) Config([]embedding.Option) *embedding.Config { return &embedding.Config{Model: "m"} }
+func (e *embeddings) Config([]embedding.Option) *embedding.Config {
+	return &embedding.Config{Model: "m"}
+}
 
 func (e *embeddings) Embed(
 	_ context.Context, texts []string, _ []embedding.Option,
