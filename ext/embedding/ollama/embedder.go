@@ -67,7 +67,7 @@ func (c *Config) validate() error {
 	client := c.client()
 	_, err := json.Marshal(c.Options)
 	if err != nil {
-		err = fmt.Errorf("Options cannot be sent as JSON: %w", err)
+		err = fmt.Errorf("the Options cannot be sent as JSON: %w", err)
 	}
 	return errors.Join(
 		client.Validate(), err,

@@ -165,7 +165,7 @@ func (c *Config) checkCredentials() error {
 	case onVertex && (c.Project == "" || c.Location == ""):
 		return errors.New("on Vertex both Project and Location are required")
 	case onVertex && c.APIKey == "" && c.TokenSource == nil && !inHeaders:
-		return errors.New("Vertex needs TokenSource or APIKey: see package gemini/vertex for Google's credentials")
+		return errors.New("on Vertex a TokenSource or an APIKey is required: see package gemini/vertex for Google's credentials")
 	case c.APIKey == "" && c.TokenSource == nil && !inHeaders && c.BaseURL == "":
 		return errors.New("APIKey is required: set it, or TokenSource, or Backend")
 	}

@@ -45,7 +45,7 @@ func TestConfig_Credentials(t *testing.T) {
 		"APIKey is required":                 {},
 		"only one of APIKey and TokenSource": {APIKey: "k", TokenSource: token},
 		"not for a Backend":                  {APIKey: "k", Backend: backend},
-		"Vertex needs TokenSource or APIKey": {Project: "p", Location: "l"},
+		"a TokenSource or an APIKey is required": {Project: "p", Location: "l"},
 		"":                                   {Backend: backend},
 		" ":                                  {BaseURL: "http://localhost:1"},
 		"  ":                                 {Headers: map[string]string{"Authorization": "Bearer x"}},

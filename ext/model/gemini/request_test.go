@@ -242,11 +242,11 @@ func TestRequests_KnownToBeRefused_AreLocalErrors(t *testing.T) {
 		"offer a function that takes the final answer": {func(c *gemini.Config, _ *service) {
 			c.ResponseJSONSchema = object{"type": "object"}
 		}, []model.Option{functions("f")}},
-		"tool search is not known":     {nil, []model.Option{model.WithToolSearchTool(&schema.ToolInfo{Name: "s"})}},
-		"none of the tools":      {nil, []model.Option{model.WithToolChoice(schema.ToolChoiceForced, "x"), functions("f")}},
-		"has no tools":           {nil, []model.Option{model.WithToolChoice(schema.ToolChoiceForced)}},
-		"forces a tool of the s": {func(c *gemini.Config, _ *service) { c.EnableGoogleSearch = true }, []model.Option{model.WithToolChoice(schema.ToolChoiceForced)}},
-		`"a?b" is no name`:       {nil, []model.Option{model.WithModel("a?b")}},
+		"tool search is not known": {nil, []model.Option{model.WithToolSearchTool(&schema.ToolInfo{Name: "s"})}},
+		"none of the tools":        {nil, []model.Option{model.WithToolChoice(schema.ToolChoiceForced, "x"), functions("f")}},
+		"has no tools":             {nil, []model.Option{model.WithToolChoice(schema.ToolChoiceForced)}},
+		"forces a tool of the s":   {func(c *gemini.Config, _ *service) { c.EnableGoogleSearch = true }, []model.Option{model.WithToolChoice(schema.ToolChoiceForced)}},
+		`"a?b" is no name`:         {nil, []model.Option{model.WithModel("a?b")}},
 	} {
 		conf, s := fake(t, parts(text("a")))
 		if c.change != nil {
