@@ -83,6 +83,9 @@ func (c Config) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "ollama.Config{Mode
 // LogValue implements [slog.LogValuer].
 func (c Config) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 
+// MarshalJSON keeps logs from writing the fields.
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(fmt.Sprint(c)) }
+
 // An Embedder is an embedding.Embedder on Ollama. It is safe for concurrent use and fires its own callbacks.
 type Embedder struct{ *kit.Embedder }
 
