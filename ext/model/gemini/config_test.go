@@ -42,14 +42,14 @@ func TestConfig_Credentials(t *testing.T) {
 	token := func(context.Context) (string, error) { return "t", nil }
 	backend := gemini.NewBackend("k", nil)
 	for want, conf := range map[string]gemini.Config{
-		"APIKey is required":                 {},
-		"only one of APIKey and TokenSource": {APIKey: "k", TokenSource: token},
-		"not for a Backend":                  {APIKey: "k", Backend: backend},
+		"APIKey is required":                     {},
+		"only one of APIKey and TokenSource":     {APIKey: "k", TokenSource: token},
+		"not for a Backend":                      {APIKey: "k", Backend: backend},
 		"a TokenSource or an APIKey is required": {Project: "p", Location: "l"},
-		"":                                   {Backend: backend},
-		" ":                                  {BaseURL: "http://localhost:1"},
-		"  ":                                 {Headers: map[string]string{"Authorization": "Bearer x"}},
-		"   ":                                {Project: "p", Location: "l", TokenSource: token},
+		"":                                       {Backend: backend},
+		" ":                                      {BaseURL: "http://localhost:1"},
+		"  ":                                     {Headers: map[string]string{"Authorization": "Bearer x"}},
+		"   ":                                    {Project: "p", Location: "l", TokenSource: token},
 	} {
 		conf.Model = "m"
 		_, err := gemini.NewChatModel(t.Context(), &conf)

@@ -223,3 +223,25 @@ func (e *endlessly) Read(p []byte) (int, error) {
 	e.rest = e.rest[n:]
 	return n, nil
 }
+
+// A stream as long as one may be takes no more memory than a short one, whoever reads it and forgets the chunks.
+func TestStream_ManyChunksInBoundedMemory(t *testing.T) {
+	const many = 100_000
+	one := chunk("some words of the answer")
+	body := io.MultiReader(io.LimitReader(&endlessly{text: one}, int64(many*len(one))), strings.NewReader(stopChunk+doneChunk))
+	sr := stream(t, newModel(t, answering("text/event-stream", body)))
+	defer sr.Close()
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	chunks := 0
+	for _, err := range sr.All() {
+		require.NoError(t, err)
+		if chunks++; chunks%25_000 == 0 {
+			runtime.GC()
+			runtime.ReadMemStats(&now)
+			require.Less(t, int64(now.HeapAlloc)-int64(before.HeapAlloc), int64(1<<20))
+		}
+	}
+	require.GreaterOrEqual(t, chunks, many)
+}
