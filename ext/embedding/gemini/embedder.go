@@ -52,13 +52,21 @@ type Config struct {
 	OutputDimensionality *int32
 	// Normalize scales vectors to the length 1. Default: those that were shortened, which the service does not scale.
 	Normalize *bool
+	// MIMEType is the type of the texts, such as "text/html". On Vertex AI only, and not for its newest models.
+	MIMEType string
 	// AutoTruncate cuts texts that are too long for the model; otherwise they are an error. On Vertex AI only.
 	AutoTruncate bool
-	// BatchSize is how many texts a request has at most. Default 100, and 1 on Vertex AI, whose newer models take one.
+	// BatchSize is how many texts a request has at most. Default 100 on the Gemini API. On Vertex AI its newer models take
+	// one, whatever is set here, and older ones 250 in us-central1 and 5 elsewhere.
 	BatchSize int
 	// Concurrency is how many requests are sent at once. Default 1.
 	Concurrency int
+	// ExtraFields are set in the request body in addition; nil removes a field.
+	ExtraFields map[string]any
 }
+
+// EmbeddingConfig is [Config] by the name that users of Eino know.
+type EmbeddingConfig = Config
 
 func (c *Config) vertex() bool { return c.Project != "" || c.Location != "" }
 
@@ -87,8 +95,12 @@ func (c *Config) client() kit.ClientConfig {
 
 func (c *Config) validate() error {
 	client := c.client()
+	_, err := json.Marshal(c.ExtraFields)
+	if err != nil {
+		err = fmt.Errorf("the ExtraFields cannot be sent as JSON: %w", err)
+	}
 	return errors.Join(
-		client.Validate(),
+		client.Validate(), err,
 		kit.Check(c.Model != "", `Model is required: set it to a name such as "gemini-embedding-001"`),
 		kit.Check(c.APIKey == "" || c.TokenSource == nil, "APIKey and TokenSource are both set: choose one"),
 		kit.Check(c.APIKey != "" || c.TokenSource != nil || len(c.Headers) > 0 || c.BaseURL != "",
@@ -98,16 +110,18 @@ func (c *Config) validate() error {
 		kit.Check(c.OutputDimensionality == nil || *c.OutputDimensionality > 0,
 			"OutputDimensionality must be positive: leave it nil for the model's own"),
 		kit.Check(!c.AutoTruncate || c.vertex(), "AutoTruncate is known on Vertex AI only: shorten the texts"),
+		kit.Check(c.MIMEType == "" || c.vertex(), "MIMEType is known on Vertex AI only: leave it out"),
 		kit.Check(c.BatchSize >= 0 && c.Concurrency >= 0, "BatchSize and Concurrency must not be negative"),
 	)
 }
 
 func (c *Config) batches() kit.Batches {
-	size := 100
+	b := kit.Batches{Texts: 100, Concurrency: c.Concurrency}
 	if c.vertex() {
-		size = 1
+		b.Texts, b.Bytes = c.vertexBatch()
 	}
-	return kit.Batches{Texts: cmp.Or(c.BatchSize, size), Concurrency: c.Concurrency}
+	b.Texts = cmp.Or(c.BatchSize, b.Texts)
+	return b
 }
 
 // Format implements [fmt.Formatter]: no verb prints secrets.
@@ -162,16 +176,58 @@ func (e *engine) Config(opts []embedding.Option) *embedding.Config {
 func (e *engine) Embed(
 	ctx context.Context, texts []string, opts []embedding.Option,
 ) ([][]float64, *embedding.TokenUsage, error) {
-	name := strings.TrimPrefix(e.Config(opts).Model, "models/")
-	path, req := e.batch(name, texts)
-	if e.conf.vertex() {
-		path, req = e.prediction(name, texts)
+	c := e.newCall(opts)
+	if !e.conf.vertex() {
+		return c.send(ctx, "models/"+c.model+":batchEmbedContents", c.batch(texts))
 	}
+	return c.vertex(ctx, texts)
+}
+
+// A call is one call of the embedder: the settings of the Config and of the options, put together.
+type call struct {
+	engine *engine
+	conf   *callOptions
+	model  string
+}
+
+func (e *engine) newCall(opts []embedding.Option) *call {
+	return &call{
+		engine: e, conf: embedding.GetImplSpecificOptions(&callOptions{e.conf}, opts...),
+		model: strings.TrimPrefix(e.Config(opts).Model, "models/"),
+	}
+}
+
+// title returns the title of the texts, which documents have and nothing else.
+func (c *call) title() string {
+	if c.conf.TaskType != "RETRIEVAL_DOCUMENT" {
+		return ""
+	}
+	return c.conf.Title
+}
+
+// batch returns the request to the Gemini API.
+func (c *call) batch(texts []string) kit.Object {
+	requests := make([]kit.Object, len(texts))
+	for i, text := range texts {
+		requests[i] = kit.ObjectOf("model", "models/"+c.model,
+			"content", kit.ObjectOf("parts", []kit.Object{kit.ObjectOf("text", text)}))
+		requests[i].SetText("taskType", c.conf.TaskType)
+		requests[i].SetText("title", c.title())
+		kit.SetPtr(&requests[i], "outputDimensionality", c.conf.OutputDimensionality)
+	}
+	return kit.ObjectOf("requests", requests)
+}
+
+// send sends one request.
+func (c *call) send(
+	ctx context.Context, path string, req kit.Object,
+) ([][]float64, *embedding.TokenUsage, error) {
+	req.Merge(c.conf.ExtraFields)
 	body, err := req.Encode()
 	if err != nil {
 		return nil, nil, fmt.Errorf("gemini: encode the request: %w", err)
 	}
-	resp, err := e.client.Do(ctx, kit.Request{Path: path, Body: body})
+	resp, err := c.engine.client.Do(ctx, kit.Request{Path: path, Body: body})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,9 +240,12 @@ func (e *engine) Embed(
 	if err := json.Unmarshal(data, &a); err != nil {
 		return nil, nil, resp.NotUnderstood(data, err)
 	}
+	if failure := kit.ParseError(a.Error); failure != nil {
+		return nil, nil, resp.Refusal(failure)
+	}
 	resp.Finish()
-	vectors, usage := a.vectors()
-	if e.normalizes() {
+	vectors, usage := a.vectors(), a.usage()
+	if c.normalizes() {
 		for _, v := range vectors {
 			normalize(v)
 		}
@@ -194,67 +253,11 @@ func (e *engine) Embed(
 	return vectors, usage, nil
 }
 
-// batch returns the request to the Gemini API.
-func (e *engine) batch(name string, texts []string) (path string, req kit.Object) {
-	requests := make([]kit.Object, len(texts))
-	for i, text := range texts {
-		requests[i] = kit.ObjectOf("model", "models/"+name,
-			"content", kit.ObjectOf("parts", []kit.Object{kit.ObjectOf("text", text)}))
-		requests[i].SetText("taskType", e.conf.TaskType)
-		requests[i].SetText("title", e.conf.Title)
-		kit.SetPtr(&requests[i], "outputDimensionality", e.conf.OutputDimensionality)
+func (c *call) normalizes() bool {
+	if c.conf.Normalize != nil {
+		return *c.conf.Normalize
 	}
-	return "models/" + name + ":batchEmbedContents", kit.ObjectOf("requests", requests)
-}
-
-// prediction returns the request to Vertex AI.
-func (e *engine) prediction(name string, texts []string) (path string, req kit.Object) {
-	instances := make([]kit.Object, len(texts))
-	for i, text := range texts {
-		instances[i] = kit.ObjectOf("content", text)
-		instances[i].SetText("task_type", e.conf.TaskType)
-		instances[i].SetText("title", e.conf.Title)
-	}
-	parameters := kit.ObjectOf("autoTruncate", e.conf.AutoTruncate) // the service's default is true
-	kit.SetPtr(&parameters, "outputDimensionality", e.conf.OutputDimensionality)
-	path = fmt.Sprintf("projects/%s/locations/%s/publishers/google/models/%s:predict", e.conf.Project, e.conf.Location, name)
-	return path, kit.ObjectOf("instances", instances, "parameters", parameters)
-}
-
-type answer struct {
-	Embeddings []struct {
-		Values []float64 `json:"values"`
-	} `json:"embeddings"`
-	Predictions []struct { // Vertex AI
-		Embeddings struct {
-			Values     []float64 `json:"values"`
-			Statistics struct {
-				TokenCount float64 `json:"token_count"`
-			} `json:"statistics"`
-		} `json:"embeddings"`
-	} `json:"predictions"`
-}
-
-func (a *answer) vectors() (vectors [][]float64, usage *embedding.TokenUsage) {
-	for _, e := range a.Embeddings {
-		vectors = append(vectors, e.Values)
-	}
-	for _, p := range a.Predictions {
-		vectors = append(vectors, p.Embeddings.Values)
-		if usage == nil {
-			usage = new(embedding.TokenUsage)
-		}
-		usage.PromptTokens += int(p.Embeddings.Statistics.TokenCount)
-		usage.TotalTokens = usage.PromptTokens
-	}
-	return vectors, usage
-}
-
-func (e *engine) normalizes() bool {
-	if e.conf.Normalize != nil {
-		return *e.conf.Normalize
-	}
-	return e.conf.OutputDimensionality != nil
+	return c.conf.OutputDimensionality != nil
 }
 
 // normalize scales a vector to the length 1. One of zeros stays as it is.
@@ -266,7 +269,8 @@ func normalize(v []float64) {
 	if sum == 0 {
 		return
 	}
+	length := math.Sqrt(sum)
 	for i := range v {
-		v[i] /= math.Sqrt(sum)
+		v[i] /= length
 	}
 }

@@ -2,6 +2,8 @@ package ollama
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,4 +75,16 @@ func TestConfig_EnvironmentAndSecrets(t *testing.T) {
 	require.ErrorIs(t, err, kit.ErrAuth)
 	conf := Config{APIKey: testKey, Model: "m"}
 	kittest.NoSecrets(t, testKey, err, conf, &conf, e)
+}
+
+// A batch of the default size has room for the longest vectors that models make.
+func TestEmbed_AFullBatchOfLongVectors(t *testing.T) {
+	vector := "[0" + strings.Repeat(",1", 4095) + "]"
+	body := `{"embeddings":[` + vector + strings.Repeat(","+vector, defaultBatch-1) + `]}`
+	server := kittest.Server(t, kittest.Ollama(), kittest.JSON(body))
+	texts := slices.Repeat([]string{"a"}, defaultBatch)
+	got, err := embedderAt(t, server.URL).EmbedStrings(t.Context(), texts)
+	require.NoError(t, err)
+	require.Len(t, got, defaultBatch)
+	require.Len(t, got[defaultBatch-1], 4096)
 }

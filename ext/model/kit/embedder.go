@@ -57,6 +57,9 @@ func (e *Embedder) IsCallbacksEnabled() bool { return true }
 // Provider returns the name of the service, as model.HasProvider does.
 func (e *Embedder) Provider() string { return e.info.System }
 
+// Endpoint returns where the requests go, as model.HasEndpoint does.
+func (e *Embedder) Endpoint() (host string, port int) { return e.info.Host, e.info.Port }
+
 // Format implements [fmt.Formatter]: no verb prints secrets.
 func (e *Embedder) Format(s fmt.State, _ rune) {
 	fmt.Fprintf(s, "%s embedder %q at %s", e.info.Type, e.info.Model, e.info.Host)
@@ -118,7 +121,12 @@ func (e *Embedder) embed(
 	case ctx.Err() != nil:
 		return nil, nil, ended(e.info.Provider, ctx)
 	}
-	vectors, usage := gather(results)
+	vectors, usage := gather(results, len(texts))
+	for i, v := range vectors {
+		if len(v) == 0 {
+			return nil, nil, fmt.Errorf("%s: the server has given no vector for text %d", e.info.Provider, i)
+		}
+	}
 	return vectors, usage, nil
 }
 
@@ -158,8 +166,9 @@ func (e *Embedder) divide(texts []string) (batches [][]string) {
 	return batches
 }
 
-func gather(results []batchResult) ([][]float64, *embedding.TokenUsage) {
-	var vectors [][]float64
+// gather returns what all requests have given, of which there is no usage if none has said it.
+func gather(results []batchResult, texts int) ([][]float64, *embedding.TokenUsage) {
+	vectors := make([][]float64, 0, texts)
 	var usage *embedding.TokenUsage
 	for _, r := range results {
 		vectors = append(vectors, r.vectors...)

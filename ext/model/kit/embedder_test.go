@@ -96,3 +96,41 @@ func TestEmbedder_FailuresAndPanicsAreErrors(t *testing.T) {
 	require.ErrorContains(t, err, "test: context canceled: enough")
 	require.Equal(t, `Test embedder "" at host`, fmt.Sprintf("%#v", NewEmbedder(new(embeddings), Batches{})))
 }
+
+// Rule providers/E1.
+func TestEmbedder_NoTextsAreNoRequestAndNoVectors(t *testing.T) {
+	engine := new(embeddings)
+	for _, none := range [][]string{nil, {}} {
+		got, err := NewEmbedder(engine, Batches{}).EmbedStrings(t.Context(), none)
+		require.NoError(t, err)
+		require.Equal(t, [][]float64{}, got)
+	}
+	require.Zero(t, engine.requests.Load())
+}
+
+// hollow is an engine that gives a vector without numbers for the text "b".
+type hollow struct{ embeddings }
+
+func (e *hollow) Embed(
+	ctx context.Context, texts []string, opts []embedding.Option,
+) ([][]float64, *embedding.TokenUsage, error) {
+	vectors, usage, err := e.embeddings.Embed(ctx, texts, opts)
+	for i, text := range texts {
+		if text == "b" {
+			vectors[i] = nil
+		}
+	}
+	return vectors, usage, err
+}
+
+// Rule providers/E1.
+func TestEmbedder_AMissingVectorIsAnErrorThatNamesTheText(t *testing.T) {
+	_, err := NewEmbedder(new(hollow), Batches{Texts: 2}).EmbedStrings(t.Context(), []string{"a", "c", "c", "b"})
+	require.EqualError(t, err, "test: the server has given no vector for text 3")
+}
+
+func TestEmbedder_SaysWhereItsRequestsGo(t *testing.T) {
+	host, port := NewEmbedder(new(embeddings), Batches{}).Endpoint()
+	require.Equal(t, "host", host)
+	require.Zero(t, port)
+}

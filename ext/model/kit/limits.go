@@ -27,8 +27,8 @@ const (
 var errTooLarge = errors.New("the response is too large")
 
 // Limits says how many entries the lists of a JSON document may have, by the names of the fields that they stand in,
-// all lists of a name together. An entry of three bytes takes some hundred when it is decoded, so that a limit on bytes
-// alone does not protect memory.
+// all lists of a name together, and with them the lists that they consist of. An entry of three bytes takes some hundred
+// when it is decoded, so that a limit on bytes alone does not protect memory.
 type Limits []Limit
 
 // A Limit is one entry of [Limits].
@@ -89,9 +89,19 @@ func (l Limits) check(data []byte) error {
 		case ',':
 			c.count()
 		}
-		name = otherList
+		name = c.nested()
 	}
 	return c.verdict()
+}
+
+// nested returns the limit of a list that begins without a name: that of the list around it, if that one has a name
+// itself. Deeper ones have none, so that a document that is all nesting is refused for that.
+func (c *listCounter) nested() int {
+	n := len(c.open)
+	if n == 0 || c.open[n-1] == noList || n > 1 && c.open[n-1] == c.open[n-2] {
+		return otherList
+	}
+	return c.open[n-1]
 }
 
 func (c *listCounter) verdict() error {

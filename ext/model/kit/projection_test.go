@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,7 +24,7 @@ type scripted[M Message] struct {
 	chunks []M
 	err    error
 	sent   []M
-	closed int
+	closed atomic.Int32
 }
 
 func (s *scripted[M]) Info() Info {
@@ -54,8 +56,8 @@ func (c *scriptedChunks[M]) Next() (M, error) {
 	return c.s.chunks[c.next-1], nil
 }
 
-func (c *scriptedChunks[M]) Finish() { c.s.closed++ }
-func (c *scriptedChunks[M]) Close()  { c.s.closed++ }
+func (c *scriptedChunks[M]) Finish() { c.s.closed.Add(1) }
+func (c *scriptedChunks[M]) Close()  { c.s.closed.Add(1) }
 
 // randomBlocks returns an answer as a provider with blocks may give it.
 func randomBlocks(r *rand.Rand) []*schema.ContentBlock {
@@ -269,7 +271,7 @@ func TestBlocksOf_ChatAnswersAsBlocks(t *testing.T) {
 	require.Equal(t, "t", engine.sent[2].ReasoningContent)
 	require.Equal(t, "r", engine.sent[3].Content)
 	require.Len(t, engine.sent[4].UserInputMultiContent, 2)
-	require.Equal(t, 1, engine.closed)
+	require.Eventually(t, func() bool { return engine.closed.Load() == 1 }, time.Second, time.Millisecond)
 }
 
 func all[M Message](t *testing.T, sr *schema.StreamReader[M]) (items []M) {

@@ -49,7 +49,9 @@ func (m *ChatModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatMo
 	return &ChatModel{with, m.engine}, nil
 }
 
-// Describe asks the server about the model of the Config. It implements kit.Describer.
+// Describe asks the server about the model of the Config. The context is that of the calls: Options.NumCtx, or what the
+// model's own parameters say; where neither says anything it is the largest that the model can, which the server does
+// not give a call unasked. It implements kit.Describer.
 func (m *ChatModel) Describe(ctx context.Context) (catalogue.ModelInfo, error) {
 	return m.engine.describe(ctx)
 }
@@ -126,38 +128,4 @@ func (e *engine) Open(
 		return nil, err
 	}
 	return &chunks{call: c, resp: resp, events: resp.Events(), empty: true}, nil
-}
-
-// describe asks the server what it knows about the model. The context that it says is the largest that the model can;
-// what a call has is Options.NumCtx.
-func (e *engine) describe(ctx context.Context) (info catalogue.ModelInfo, err error) {
-	defer e.info.Redactor.Recover(&err)
-	body, err := kit.ObjectOf("model", e.conf.Model).Encode()
-	if err != nil {
-		return info, err
-	}
-	var shown struct {
-		Capabilities []string       `json:"capabilities"`
-		ModelInfo    map[string]any `json:"model_info"`
-	}
-	resp, err := e.client.Do(ctx, kit.Request{Path: "api/show", Body: body})
-	if err != nil {
-		return info, err
-	}
-	defer resp.Close()
-	data, err := resp.Document()
-	if err != nil {
-		return info, err
-	}
-	if err := kit.DecodeLenient(data, &shown); err != nil {
-		return info, resp.NotUnderstood(data, err)
-	}
-	family, _ := shown.ModelInfo["general.architecture"].(string)
-	window, _ := shown.ModelInfo[family+".context_length"].(float64)
-	info.ContextWindow = int(window)
-	for _, c := range shown.Capabilities {
-		info.Capabilities.Reasoning = info.Capabilities.Reasoning || c == "thinking"
-		info.Capabilities.Images = info.Capabilities.Images || c == "vision"
-	}
-	return info, nil
 }

@@ -18,19 +18,14 @@ const ContextFullKey = "ollama_context_full"
 type line struct {
 	Model   string `json:"model"`
 	Message struct {
-		Content   string `json:"content"`
-		Thinking  string `json:"thinking"`
-		ToolCalls []struct {
-			ID       string `json:"id"`
-			Function struct {
-				Name      string          `json:"name"`
-				Arguments json.RawMessage `json:"arguments"`
-			} `json:"function"`
-		} `json:"tool_calls"`
+		Content   string     `json:"content"`
+		Thinking  string     `json:"thinking"`
+		ToolCalls []wireCall `json:"tool_calls"`
+		Images    []string   `json:"images"`
 	} `json:"message"`
-	Done       bool   `json:"done"`
-	DoneReason string `json:"done_reason"`
-	Error      string `json:"error"`
+	Done       bool            `json:"done"`
+	DoneReason string          `json:"done_reason"`
+	Error      json.RawMessage `json:"error"`
 
 	PromptEvalCount *int `json:"prompt_eval_count"`
 	EvalCount       *int `json:"eval_count"`
@@ -38,8 +33,40 @@ type line struct {
 	LoadDuration    int  `json:"load_duration"`
 }
 
+type wireCall struct {
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// arguments returns the text of the arguments, which some servers in between send as one.
+func (w *wireCall) arguments() string {
+	raw := w.Function.Arguments
+	if text, ok := kit.Text(raw); ok {
+		return text
+	}
+	if string(raw) == "null" {
+		return ""
+	}
+	return string(raw)
+}
+
+// failure returns the error that a line says, nil if it says none.
+func (l *line) failure(data []byte) *kit.APIError {
+	switch string(l.Error) {
+	case "", "null", `""`:
+		return nil
+	}
+	if e := kit.ParseError(data); e != nil {
+		return e
+	}
+	return &kit.APIError{Raw: string(data)}
+}
+
 // holes are the fields in which the chunks of one answer differ.
-var holes = []string{"content", "created_at"}
+var holes = []string{"content", "thinking", "created_at"}
 
 // chunks reads an answer. It implements [kit.Chunks].
 type chunks struct {
@@ -47,11 +74,12 @@ type chunks struct {
 	resp   *kit.Response
 	events *kit.Events
 	same   kit.Pattern
-	text   int // the place of the text among the holes of same
-	calls  int
-	begun  bool
-	empty  bool
-	done   bool
+	// text and thought are their places among the holes of same; -1 for none.
+	text, thought int
+	calls         int
+	begun         bool
+	empty         bool
+	done          bool
 }
 
 // Finish implements [kit.Chunks].
@@ -73,16 +101,19 @@ func (s *chunks) Next() (*schema.Message, error) {
 		return nil, err
 	}
 	if values, ok := s.same.Match(data); ok {
-		if text, ok := kit.Text(values[s.text]); ok {
-			return &schema.Message{Role: schema.Assistant, Content: text}, nil
+		text, ok1 := textAt(values, s.text)
+		thought, ok2 := textAt(values, s.thought)
+		if ok1 && ok2 {
+			s.empty = s.empty && text == ""
+			return &schema.Message{Role: schema.Assistant, Content: text, ReasoningContent: thought}, nil
 		}
 	}
 	var l line
 	if err := kit.DecodeLenient(data, &l); err != nil {
 		return nil, s.resp.NotUnderstood(data, err)
 	}
-	if l.Error != "" {
-		return nil, s.resp.Refusal(kit.ParseError(data))
+	if e := l.failure(data); e != nil {
+		return nil, s.resp.Refusal(e)
 	}
 	m, err := s.message(&l)
 	if err != nil {
@@ -95,27 +126,19 @@ func (s *chunks) Next() (*schema.Message, error) {
 // message returns what a line says.
 func (s *chunks) message(l *line) (*schema.Message, error) {
 	m := &schema.Message{Role: schema.Assistant, Content: l.Message.Content, ReasoningContent: l.Message.Thinking}
-	for _, tc := range l.Message.ToolCalls {
-		index := s.calls
-		s.calls++
-		if s.calls > maxCalls {
+	for i := range l.Message.ToolCalls {
+		if s.calls == maxCalls {
 			return nil, s.resp.Failure("read the response", kit.ErrTooMany("tool calls", maxCalls))
 		}
-		call := schema.ToolCall{ID: tc.ID, Type: "function", Function: schema.FunctionCall{
-			Name: tc.Function.Name, Arguments: string(tc.Function.Arguments),
-		}}
-		if s.call.stream {
-			call.Index = &index
-		}
-		if call.ID == "" {
-			call.ID = kit.NewCallID()
-			kit.SetExtra(&call.Extra, madeUpKey, "true")
-		}
-		m.ToolCalls = append(m.ToolCalls, call)
+		m.ToolCalls = append(m.ToolCalls, s.toolCall(&l.Message.ToolCalls[i]))
+	}
+	for _, data := range l.Message.Images {
+		m.AssistantGenMultiContent = append(m.AssistantGenMultiContent, imageOutput(data))
 	}
 	if !s.begun {
 		s.begun = true
 		s.call.engine.origin.Mark(&m.Extra)
+		s.call.unsupported.Note(&m.Extra)
 		m.ResponseMeta = &schema.ResponseMeta{Model: l.Model, Provider: provider}
 	}
 	s.empty = s.empty && kit.IsEmpty(m)
@@ -123,6 +146,34 @@ func (s *chunks) message(l *line) (*schema.Message, error) {
 		return m, s.end(m, l)
 	}
 	return m, nil
+}
+
+// toolCall returns a call, which comes whole.
+func (s *chunks) toolCall(w *wireCall) schema.ToolCall {
+	call := schema.ToolCall{
+		ID: w.ID, Type: "function", Function: schema.FunctionCall{Name: w.Function.Name, Arguments: w.arguments()},
+	}
+	if s.call.stream {
+		index := s.calls
+		call.Index = &index
+	}
+	s.calls++
+	if call.ID == "" {
+		call.ID = kit.NewCallID()
+	} else {
+		kit.SetExtra(&call.Extra, callIDKey, call.ID)
+	}
+	return call
+}
+
+func imageOutput(data string) schema.MessageOutputPart {
+	common := schema.MessagePartCommon{Base64Data: &data}
+	if media, err := kit.NewMedia("", data, ""); err == nil {
+		common.MIMEType = media.MIME
+	}
+	return schema.MessageOutputPart{
+		Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: common},
+	}
 }
 
 // end adds what the last line says.
@@ -141,7 +192,7 @@ func (s *chunks) end(m *schema.Message, l *line) error {
 		if err == nil {
 			kit.SetExtra(&m.Extra, kit.UsageRawKey, string(raw))
 		}
-		if l.DoneReason == "length" && u.TotalTokens == s.call.conf.Options.NumCtx {
+		if window := s.call.conf.Options.NumCtx; l.DoneReason == "length" && window > 0 && u.TotalTokens == window {
 			kit.SetExtra(&m.Extra, ContextFullKey, "true")
 		}
 	}
@@ -158,20 +209,32 @@ func count(n *int) int {
 	return *n
 }
 
-// learn notes what a line looks like that is nothing but a text, as nearly all are.
+// learn notes what a line looks like that is nothing but text or thinking, as nearly all are.
 func (s *chunks) learn(data []byte, l *line) {
-	if l.Done || l.Message.Content == "" || l.Message.Thinking != "" || len(l.Message.ToolCalls) > 0 {
+	said := l.Message
+	if l.Done || said.Content == "" && said.Thinking == "" || len(said.ToolCalls)+len(said.Images) > 0 {
 		return
 	}
 	s.same.Learn(data, holes...)
-	texts := 0
+	s.text, s.thought = -1, -1
+	places := map[string]*int{"content": &s.text, "thinking": &s.thought}
 	for i, name := range s.same.Holes() {
-		if name == "content" {
-			s.text = i
-			texts++
+		place := places[name]
+		if place == nil {
+			continue
 		}
+		if *place >= 0 {
+			s.same.Forget()
+			return
+		}
+		*place = i
 	}
-	if texts != 1 {
-		s.same.Forget()
+}
+
+// textAt returns a text among the values of a pattern; none is empty.
+func textAt(values [][]byte, at int) (string, bool) {
+	if at < 0 {
+		return "", true
 	}
+	return kit.Text(values[at])
 }

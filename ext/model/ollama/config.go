@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weftgo/weft/ext/model/kit"
@@ -55,6 +56,9 @@ type Config struct {
 	KeepAlive *time.Duration
 	// ExtraFields are set in the request body in addition to what this package knows; nil removes a field.
 	ExtraFields map[string]any
+	// DropUnsupported leaves out a forced tool choice, which the API does not have, in place of an error. The answer's Extra
+	// lists it under kit.DroppedSettingsKey.
+	DropUnsupported bool
 	// ForeignThinking says what becomes of the thinking of other models. Default: it is not sent.
 	ForeignThinking kit.ForeignThinking
 }
@@ -122,11 +126,23 @@ func (c *Config) validate() error {
 	client := c.client()
 	return errors.Join(
 		client.Validate(),
+		checkPath(c.BaseURL),
 		kit.Check(c.Model != "", `Model is required: set it to the name of a model such as "qwen3:8b"`),
 		kit.Check(c.APIKey == "" || c.TokenSource == nil, "APIKey and TokenSource are both set: choose one"),
 		c.validateRequest(),
 		c.ForeignThinking.Validate(),
 	)
+}
+
+// checkPath refuses addresses of the parts of the API, and of the API that package openai speaks.
+func checkPath(url string) error {
+	url = strings.TrimSuffix(url, "/")
+	for _, path := range []string{"/v1", "/api", "/api/chat"} {
+		if strings.HasSuffix(url, path) {
+			return fmt.Errorf("BaseURL must not end in %s: leave that out, api/chat is added", path)
+		}
+	}
+	return nil
 }
 
 // validateRequest checks what options of a call can change, too.

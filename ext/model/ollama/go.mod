@@ -3,8 +3,10 @@ module github.com/weftgo/weft/ext/model/ollama
 go 1.26.0
 
 require (
+	github.com/stretchr/testify v1.12.1
 	github.com/weftgo/weft v0.0.0
 	github.com/weftgo/weft/ext/model/kit v0.0.0
+	github.com/weftgo/weft/ext/model/kit/kittest v0.0.0
 	go.uber.org/goleak v1.3.0
 )
 
@@ -17,6 +19,7 @@ require (
 	github.com/cloudwego/base64x v0.1.6 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/eino-contrib/jsonschema v1.0.3 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.9 // indirect
 	github.com/mailru/easyjson v0.7.7 // indirect

@@ -349,17 +349,3 @@ func TestLive(t *testing.T) {
 	got = joined(t, m, []*schema.Message{schema.UserMessage("Look at the list [\"a\"] with the tool.")}, model.WithTools(tools))
 	t.Log(got)
 }
-
-// BenchmarkStream is the cost of an answer of 2,000 chunks, from the bytes to the reader.
-func BenchmarkStream(b *testing.B) {
-	var body strings.Builder
-	for i := range 2000 {
-		fmt.Fprintf(&body, `{"model":"m","created_at":"2026-11-22T20:00:00.%dZ","message":{"role":"assistant","content":" word"},"done":false}`+"\n", i)
-	}
-	body.WriteString(`{"model":"m","message":{"role":"assistant","content":""},` + done + "\n")
-	m := modelAt(b, "http://server.test", func(c *Config) { c.HTTPClient = &http.Client{Transport: answering(body.String())} })
-	b.ReportAllocs()
-	for b.Loop() {
-		joined(b, m, question)
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/ext/model/kit"
@@ -61,10 +60,11 @@ func merged[V any](base, more map[string]V) map[string]V {
 
 // A call is one request to the model.
 type call struct {
-	engine *engine
-	conf   *callOptions
-	common *model.Options
-	stream bool
+	engine      *engine
+	conf        *callOptions
+	common      *model.Options
+	stream      bool
+	unsupported kit.Unsupported
 }
 
 func (e *engine) newCall(stream bool, opts []model.Option) *call {
@@ -75,7 +75,10 @@ func (e *engine) newCall(stream bool, opts []model.Option) *call {
 	if conf.Options.NumPredict != 0 {
 		base.MaxTokens = &conf.Options.NumPredict
 	}
-	return &call{engine: e, conf: conf, common: model.GetCommonOptions(base, opts...), stream: stream}
+	return &call{
+		engine: e, conf: conf, common: model.GetCommonOptions(base, opts...), stream: stream,
+		unsupported: kit.Unsupported{Drop: conf.DropUnsupported},
+	}
 }
 
 // body returns the request as it is sent.
@@ -88,7 +91,7 @@ func (c *call) body(ctx context.Context, in []*schema.Message) ([]byte, error) {
 		return nil, err
 	}
 	req := kit.ObjectOf("model", *c.common.Model, "messages", messages)
-	if err := c.setTools(&req); err != nil {
+	if err := errors.Join(c.setTools(&req), c.unsupported.Err()); err != nil {
 		return nil, err
 	}
 	req.Set("stream", c.stream)
@@ -154,7 +157,8 @@ func (c *call) setTools(req *kit.Object) error {
 	case schema.ToolChoiceForbidden:
 		return nil
 	case schema.ToolChoiceForced:
-		return errors.New("a call cannot be forced on Ollama: leave out the tool choice, or set Format for an answer in JSON")
+		c.unsupported.Refuse("tool_choice",
+			"a call cannot be forced on Ollama: leave the tool choice out, or set Format for an answer in JSON")
 	}
 	var definitions []kit.Object
 	for _, info := range choice.AllowedTools(tools) {
@@ -169,103 +173,4 @@ func (c *call) setTools(req *kit.Object) error {
 		req.Set("tools", definitions)
 	}
 	return nil
-}
-
-// opaque are the keys of Extra that only the server understands that set them.
-var opaque = []string{madeUpKey}
-
-// madeUpKey is a key of ToolCall.Extra: the server gave no ID, and is sent none.
-const madeUpKey = "ollama_made_up_id"
-
-func (c *call) messages(in []*schema.Message) ([]kit.Object, error) {
-	if err := kit.CheckHistory(in); err != nil {
-		return nil, err
-	}
-	filter := kit.Filter{Opaque: opaque, Thinking: c.conf.ForeignThinking, Kinship: func(o kit.Origin) kit.Kinship {
-		if o == c.engine.origin {
-			return kit.Own
-		}
-		return kit.Foreign
-	}}
-	names := map[string]string{} // of tools, by the ID of the call
-	out := make([]kit.Object, 0, len(in))
-	for i, m := range filter.Messages(in) {
-		o, err := message(m, names)
-		if err != nil {
-			return nil, fmt.Errorf("message %d (role %q): %w", i, m.Role, err)
-		}
-		out = append(out, o)
-	}
-	return out, nil
-}
-
-func message(m *schema.Message, names map[string]string) (kit.Object, error) {
-	text, images, err := content(m)
-	if err != nil {
-		return nil, err
-	}
-	o := kit.ObjectOf("role", string(m.Role), "content", text)
-	if len(images) > 0 {
-		o.Set("images", images)
-	}
-	switch m.Role {
-	case schema.Assistant:
-		o.SetText("thinking", kit.Thinking(m))
-		var calls []kit.Object
-		for _, tc := range m.ToolCalls {
-			names[tc.ID] = tc.Function.Name
-			calls = append(calls, kit.ObjectOf("function", kit.ObjectOf(
-				"name", tc.Function.Name, "arguments", kit.ArgumentsObject(tc.Function.Arguments))))
-		}
-		if len(calls) > 0 {
-			o.Set("tool_calls", calls)
-		}
-	case schema.Tool:
-		o.Set("tool_name", names[m.ToolCallID])
-	}
-	return o, nil
-}
-
-// content returns the text of a message and its images, which are all the media that the API knows.
-func content(m *schema.Message) (text string, images []string, err error) {
-	var texts []string
-	for i, p := range kit.InputParts(m) {
-		switch {
-		case p.Type == schema.ChatMessagePartTypeText:
-			texts = append(texts, p.Text)
-		case p.Image != nil:
-			data, err := image(p.Image.MessagePartCommon)
-			if err != nil {
-				return "", nil, fmt.Errorf("part %d (%s): %w", i, p.Type, err)
-			}
-			images = append(images, data)
-		default:
-			return "", nil, fmt.Errorf("part %d (%s): only texts and images are taken by Ollama", i, p.Type)
-		}
-	}
-	if m.Role == schema.Assistant && m.Content == "" {
-		for _, p := range m.AssistantGenMultiContent {
-			if p.Type == schema.ChatMessagePartTypeText {
-				texts = append(texts, p.Text)
-			}
-		}
-	}
-	return strings.Join(texts, "\n"), images, nil
-}
-
-func image(c schema.MessagePartCommon) (string, error) {
-	value := func(p *string) string {
-		if p == nil {
-			return ""
-		}
-		return *p
-	}
-	media, err := kit.NewMedia(value(c.URL), value(c.Base64Data), c.MIMEType)
-	switch {
-	case err != nil:
-		return "", err
-	case media.Base64 == "":
-		return "", errors.New("images are sent by content: give Base64Data in place of a URL")
-	}
-	return media.Base64, nil
 }

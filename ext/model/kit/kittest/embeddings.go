@@ -72,7 +72,8 @@ func inputs(input node, rule string, limit int) {
 	}
 }
 
-// GeminiEmbeddings returns a validator of Gemini's embedContent and batchEmbedContents.
+// GeminiEmbeddings returns a validator of Gemini's embedContent and batchEmbedContents, and of Vertex AI's predict and
+// embedContent, whose paths begin with a project.
 func GeminiEmbeddings() Validator { return geminiEmbeddings{} }
 
 type geminiEmbeddings struct{}
@@ -82,7 +83,8 @@ func (geminiEmbeddings) Refuse(w http.ResponseWriter, faults []Fault) {
 }
 
 var (
-	embedPath = regexp.MustCompile(`/models/([^/:]+):(embedContent|batchEmbedContents)$`)
+	embedPath = regexp.MustCompile(`/models/([^/:]+):(embedContent|batchEmbedContents|predict)$`)
+	vertexAt  = regexp.MustCompile(`/projects/[^/]+/locations/[^/]+/publishers/google/models/`)
 	taskTypes = []string{"RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT", "SEMANTIC_SIMILARITY", "CLASSIFICATION", "CLUSTERING",
 		"QUESTION_ANSWERING", "FACT_VERIFICATION", "CODE_RETRIEVAL_QUERY"}
 )
@@ -94,26 +96,65 @@ func (geminiEmbeddings) Validate(req *http.Request, body []byte) []Fault {
 		return r.faults
 	}
 	m := embedPath.FindStringSubmatch(req.URL.Path)
-	if m == nil {
-		r.add("url", "HTTP", "the path %s names no model and method", req.URL.Path)
+	vertex := vertexAt.MatchString(req.URL.Path)
+	if m == nil || (m[2] == "predict") != (vertex && !embedsContent(m[1])) || vertex && m[2] == "batchEmbedContents" {
+		r.add("url", "HTTP", "the path %s names no model and method of the service", req.URL.Path)
 		return r.faults
 	}
-	if m[2] == "embedContent" {
+	switch {
+	case m[2] == "predict":
+		predict(root, m[1])
+	case vertex:
+		root.only("E4", "content", "embedContentConfig")
+		embedParts(root)
+		root.get("embedContentConfig").only("E4", "taskType", "title", "outputDimensionality", "autoTruncate")
+		embedTask(root.get("embedContentConfig"), "taskType")
+	case m[2] == "embedContent":
 		embedContent(root, m[1])
-		return r.faults
+	default:
+		batchEmbed(root, m[1])
 	}
+	return r.faults
+}
+
+// embedsContent reports whether Vertex AI has embedContent for a model, which predict does not know then.
+func embedsContent(model string) bool {
+	return strings.Contains(model, "gemini") && model != "gemini-embedding-001" || strings.Contains(model, "maas")
+}
+
+func batchEmbed(root node, model string) {
 	root.only("E4", "requests")
 	requests := root.get("requests").elements("E4")
 	if len(requests) > 100 {
 		root.get("requests").fault("E4", "%d contents; at most 100 are allowed", len(requests))
 	}
 	for _, request := range requests {
-		if request.get("model").text() != "models/"+m[1] {
-			request.get("model").fault("E4", "must be models/%s in each request of a batch", m[1])
+		if request.get("model").text() != "models/"+model {
+			request.get("model").fault("E4", "must be models/%s in each request of a batch", model)
 		}
-		embedContent(request, m[1])
+		embedContent(request, model)
 	}
-	return r.faults
+}
+
+// predict checks the older method of Vertex AI.
+func predict(root node, model string) {
+	root.only("E4", "instances", "parameters")
+	instances, most := root.get("instances").elements("E4"), 250
+	if model == "gemini-embedding-001" {
+		most = 1
+	}
+	if len(instances) > most {
+		root.get("instances").fault("E4", "%d instances; at most %d are allowed", len(instances), most)
+	}
+	for _, instance := range instances {
+		instance.only("E4", "content", "task_type", "title", "mimeType")
+		instance.get("content").required("E3")
+		embedTask(instance, "task_type")
+	}
+	parameters := root.get("parameters")
+	parameters.only("E4", "autoTruncate", "outputDimensionality")
+	parameters.get("autoTruncate").boolean("E5")
+	parameters.get("outputDimensionality").integer("E4", 1)
 }
 
 func embedContent(root node, model string) {
@@ -121,14 +162,24 @@ func embedContent(root node, model string) {
 	if name := root.get("model"); name.given() && name.text() != "models/"+model {
 		name.fault("E4", "is not models/%s", model)
 	}
+	embedParts(root)
+	embedTask(root, "taskType")
+}
+
+func embedParts(root node) {
 	for _, part := range root.get("content").get("parts").elements("E4") {
 		if part.get("text").exists() {
 			part.get("text").required("E3")
 		}
 	}
-	root.get("taskType").oneOf("E4", taskTypes...)
+}
+
+// embedTask checks what the vectors are for, in the object that says it under the given name.
+func embedTask(root node, task string) {
+	root.get(task).oneOf("E4", taskTypes...)
 	root.get("outputDimensionality").integer("E4", 1)
-	if root.get("title").given() && root.get("taskType").text() != "RETRIEVAL_DOCUMENT" {
+	root.get("autoTruncate").boolean("E5")
+	if root.get("title").given() && root.get(task).text() != "RETRIEVAL_DOCUMENT" {
 		root.get("title").fault("E4", "a title is for RETRIEVAL_DOCUMENT only")
 	}
 }

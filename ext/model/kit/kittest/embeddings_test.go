@@ -2,6 +2,7 @@ package kittest
 
 import (
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,11 +37,51 @@ var geminiEmbeddingsBroken = []brokenRequest{
 		`"content":{"parts":<<[]|[{"text":"a"}]>>}}`},
 }
 
+const (
+	vertexModels = "https://h/v1/projects/p/locations/l/publishers/google/models/"
+	predictURL   = vertexModels + "gemini-embedding-001:predict"
+	contentURL   = vertexModels + "gemini-embedding-2:embedContent"
+)
+
+var predictBroken = []brokenRequest{
+	{rule: "E3", fields: `{"instances":[{"content":"<<|a>>"}]}`},
+	{rule: "E4", fields: `{"instances":[{"content":"a"}<<,{"content":"b"}|>>]}`},
+	{rule: "E4", fields: `{"instances":[{"content":"a","<<taskType|task_type>>":"CLUSTERING"}]}`},
+	{rule: "E4", fields: `{"parameters":{"outputDimensionality":<<0|1>>}}`},
+	{rule: "E5", fields: `{"parameters":{"autoTruncate":<<"no"|false>>}}`},
+}
+
+var vertexContentBroken = []brokenRequest{
+	{rule: "E3", fields: `{"content":{"parts":[{"text":"<<|a>>"}]}}`},
+	{rule: "E4", fields: `{"embedContentConfig":{"<<task_type|taskType>>":"CLUSTERING"}}`},
+	{rule: "E4", fields: `{<<"taskType":"CLUSTERING"|"content":{"parts":[{"text":"b"}]}>>}`},
+	{rule: "E5", fields: `{"embedContentConfig":{"autoTruncate":<<"no"|false>>}}`},
+}
+
 func TestEmbeddings_RefuseBrokenRequests(t *testing.T) {
 	requireBroken(t, func() Validator { return Embeddings(2) }, "https://h/v1/embeddings", `{"model":"m","input":"a"}`,
 		embeddingsBroken)
 	requireBroken(t, GeminiEmbeddings, batchURL, embeds(``), geminiEmbeddingsBroken)
-	requireEveryRule(t, append(embeddingsBroken, geminiEmbeddingsBroken...), "embeddings.go")
+	requireBroken(t, GeminiEmbeddings, predictURL, `{"instances":[{"content":"a"}]}`, predictBroken)
+	requireBroken(t, GeminiEmbeddings, contentURL, `{"content":{"parts":[{"text":"a"}]}}`, vertexContentBroken)
+	requireEveryRule(t, slices.Concat(embeddingsBroken, geminiEmbeddingsBroken, predictBroken), "embeddings.go")
+}
+
+func TestGeminiEmbeddings_KnowTheMethodOfEachModel(t *testing.T) {
+	for method, want := range map[string]bool{
+		"gemini-embedding-001:predict": true, "text-embedding-005:predict": true, "gemini-embedding-2:embedContent": true,
+		"gemini-embedding-001:embedContent": false, "gemini-embedding-2:predict": false,
+		"gemini-embedding-2:batchEmbedContents": false, "e5-maas:predict": false,
+	} {
+		body := `{"content":{"parts":[{"text":"a"}]}}`
+		if strings.HasSuffix(method, "predict") {
+			body = `{"instances":[{"content":"a"}]}`
+		}
+		faults := GeminiEmbeddings().Validate(post(vertexModels+method), []byte(body))
+		if (len(faults) == 0) != want {
+			t.Error(method, faults)
+		}
+	}
 }
 
 func TestEmbeddings_LimitOfOpenAI(t *testing.T) {
