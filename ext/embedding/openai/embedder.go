@@ -69,7 +69,8 @@ type Config struct {
 	Dimensions *int
 	// User says to the server's abuse detection who asks.
 	User string
-	// BatchSize is how many texts a request has at most. Default: 2,048, and less for services that take less.
+	// BatchSize is how many texts a request has at most. Default: 2,048 for OpenAI and Azure, what other known services
+	// take, and 32 for servers that are not known, as some take no more.
 	BatchSize int
 	// Concurrency is how many requests are sent at once. Default 1.
 	Concurrency int
@@ -77,18 +78,19 @@ type Config struct {
 	ExtraFields map[string]any
 }
 
-// requestBytes is how many bytes the texts of a request may have: OpenAI takes 300,000 tokens, and a token has two bytes
-// at least, as good as always.
-const requestBytes = 600_000
+// Names that users of Eino know.
+type (
+	// EmbeddingConfig is [Config].
+	EmbeddingConfig = Config
+	// EmbeddingEncodingFormat is [EncodingFormat].
+	EmbeddingEncodingFormat = EncodingFormat
+)
 
-// batchSizes are the texts that a request may have, by the end of the host.
-var batchSizes = []struct {
-	host string
-	size int
-}{
-	{"dashscope.aliyuncs.com", 10}, {"dashscope-intl.aliyuncs.com", 10}, {"api.siliconflow.cn", 64},
-	{"api.siliconflow.com", 64},
-}
+// The values of [EncodingFormat] by the names that users of Eino know.
+const (
+	EmbeddingEncodingFormatFloat  = EncodingFormatFloat
+	EmbeddingEncodingFormatBase64 = EncodingFormatBase64
+)
 
 func (c *Config) baseURL() string { return cmp.Or(c.BaseURL, DefaultBaseURL) }
 
@@ -102,19 +104,6 @@ func (c *Config) host() string {
 
 func (c *Config) isOfficial() bool {
 	return c.ByAzure || strings.HasSuffix("."+c.host(), ".api.openai.com") || strings.Contains(c.host(), ".openai.azure.")
-}
-
-func (c *Config) batches() kit.Batches {
-	size := 2048
-	for _, b := range batchSizes {
-		if strings.HasSuffix(c.host(), b.host) {
-			size = b.size
-		}
-	}
-	if c.BatchSize > 0 {
-		size = c.BatchSize
-	}
-	return kit.Batches{Texts: size, Bytes: requestBytes, Concurrency: c.Concurrency}
 }
 
 func (c *Config) client() kit.ClientConfig {
@@ -223,7 +212,7 @@ func (e *engine) Embed(
 ) ([][]float64, *embedding.TokenUsage, error) {
 	name := e.model(opts)
 	req := kit.ObjectOf("model", name, "input", texts)
-	kit.SetPtr(&req, "dimensions", e.conf.Dimensions)
+	kit.SetPtr(&req, e.conf.service().dimensions, e.conf.Dimensions)
 	req.SetText("encoding_format", string(e.format()))
 	req.SetText("user", e.conf.User)
 	req.Merge(e.conf.ExtraFields)
@@ -325,7 +314,11 @@ func (v *vector) UnmarshalJSON(data []byte) error {
 	}
 	*v = make(vector, len(raw)/4)
 	for i := range *v {
-		(*v)[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
+		x := float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("a vector has %v at %d, which is no number", x, i)
+		}
+		(*v)[i] = x
 	}
 	return nil
 }

@@ -163,12 +163,6 @@ func TestEmbed_Targets(t *testing.T) {
 	require.Equal(t, "/openai/deployments/other/embeddings?api-version=2024-10-21", sent.URL)
 	require.Equal(t, testKey, sent.Header.Get("Api-Key"))
 	require.JSONEq(t, `{"model":"other","input":["a"],"dimensions":256,"encoding_format":"base64","user":"u"}`, string(sent.Body))
-
-	for url, want := range map[string]int{
-		"": 2048, "https://dashscope.aliyuncs.com/compatible-mode/v1": 10, "https://api.siliconflow.cn/v1": 64,
-	} {
-		require.Equal(t, want, (&Config{BaseURL: url}).batches().Texts, url)
-	}
 }
 
 // Rules providers/K1, providers/K2, providers/K5.
