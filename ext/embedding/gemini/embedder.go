@@ -76,6 +76,8 @@ func (c *Config) baseURL() string {
 		return cmp.Or(c.BaseURL, DefaultBaseURL)
 	case c.Location == "global":
 		return "https://aiplatform.googleapis.com/v1"
+	case c.Location == "us", c.Location == "eu":
+		return "https://aiplatform." + c.Location + ".rep.googleapis.com/v1"
 	}
 	return "https://" + c.Location + "-aiplatform.googleapis.com/v1"
 }

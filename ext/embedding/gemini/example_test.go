@@ -38,7 +38,7 @@ func ExampleWithTaskType() {
 	fmt.Println(len(vectors[0]))
 }
 
-// TestREADME keeps the snippets in the README that which compiles.
+// TestREADME keeps the snippets in the README those which compile.
 func TestREADME(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)

@@ -93,6 +93,15 @@ func TestVertex_NewerModelsHaveAMethodOfTheirOwn(t *testing.T) {
 		"title":"T","autoTruncate":false,"outputDimensionality":2}}`, string(sent.Body))
 }
 
+func TestVertex_AddressOfALocation(t *testing.T) {
+	for location, want := range map[string]string{
+		"global": "https://aiplatform.googleapis.com/v1", "eu": "https://aiplatform.eu.rep.googleapis.com/v1",
+		"asia-east1": "https://asia-east1-aiplatform.googleapis.com/v1", "": DefaultBaseURL,
+	} {
+		require.Equal(t, want, (&Config{Location: location}).baseURL())
+	}
+}
+
 func TestVertex_MIMEType(t *testing.T) {
 	server := kittest.Server(t, kittest.GeminiEmbeddings(), kittest.Always(http.HandlerFunc(predictions)))
 	html := func(c *Config) { c.MIMEType = "text/html" }
