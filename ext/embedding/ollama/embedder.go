@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weftgo/weft/components/embedding"
@@ -25,8 +26,10 @@ const DefaultBaseURL = "http://localhost:11434"
 type Config struct {
 	// BaseURL is the server. Default [DefaultBaseURL].
 	BaseURL string
-	// APIKey is for servers behind a proxy that wants a bearer token.
-	APIKey string
+	// APIKey and TokenSource are for servers behind a proxy that wants a bearer token, and for Ollama's cloud. At most
+	// one may be set.
+	APIKey      string
+	TokenSource func(ctx context.Context) (string, error)
 	// Headers are sent with every request, and QueryParams added to its URL.
 	Headers, QueryParams map[string]string
 	// HTTPClient sends the requests. Default: a client on http.DefaultTransport.
@@ -38,7 +41,8 @@ type Config struct {
 
 	// Model is the name of the model. Required.
 	Model string
-	// Truncate, pointing to false, makes a text that is too long for the model an error; otherwise its end is cut away.
+	// Truncate, pointing to true, cuts the end of texts that are too long for the model, which is the server's own default;
+	// otherwise they are an error.
 	Truncate *bool
 	// Dimensions shortens the vectors, for models that can.
 	Dimensions *int
@@ -51,26 +55,38 @@ type Config struct {
 	BatchSize int
 	// Concurrency is how many requests are sent at once. Default 1.
 	Concurrency int
+	// ExtraFields are set in the request body in addition; nil removes a field.
+	ExtraFields map[string]any
 }
+
+// EmbeddingConfig is [Config] by the name that users of Eino know.
+type EmbeddingConfig = Config
 
 const defaultBatch = 512
 
 func (c *Config) client() kit.ClientConfig {
 	return kit.ClientConfig{
 		Provider: "ollama", BaseURL: cmp.Or(c.BaseURL, DefaultBaseURL), HTTPClient: c.HTTPClient, Headers: c.Headers,
-		QueryParams: c.QueryParams, Authorize: kit.Bearer(c.APIKey, nil), Secrets: []string{c.APIKey},
-		Timeout: c.Timeout, MaxRetries: c.MaxRetries, Lists: kit.Limits{{Name: "embeddings", Max: 20_000_000}},
+		QueryParams: c.QueryParams, Authorize: kit.Bearer(c.APIKey, c.TokenSource), Refreshes: c.TokenSource != nil,
+		Secrets: []string{c.APIKey}, Timeout: c.Timeout, MaxRetries: c.MaxRetries, Lists: kit.Limits{{Name: "embeddings", Max: 20_000_000}},
 	}
 }
 
 func (c *Config) validate() error {
 	client := c.client()
-	_, err := json.Marshal(c.Options)
-	if err != nil {
-		err = fmt.Errorf("the Options cannot be sent as JSON: %w", err)
+	var errs []error
+	for name, fields := range map[string]map[string]any{"Options": c.Options, "ExtraFields": c.ExtraFields} {
+		if _, err := json.Marshal(fields); err != nil {
+			errs = append(errs, fmt.Errorf("the %s cannot be sent as JSON: %w", name, err))
+		}
+	}
+	for _, path := range []string{"/v1", "/api", "/api/embed"} {
+		errs = append(errs, kit.Check(!strings.HasSuffix(strings.TrimSuffix(c.BaseURL, "/"), path),
+			"BaseURL must not end in "+path+": leave that out, api/embed is added"))
 	}
 	return errors.Join(
-		client.Validate(), err,
+		client.Validate(), errors.Join(errs...),
+		kit.Check(c.APIKey == "" || c.TokenSource == nil, "APIKey and TokenSource are both set: choose one"),
 		kit.Check(c.Model != "", `Model is required: set it to a name such as "nomic-embed-text"`),
 		kit.Check(c.Dimensions == nil || *c.Dimensions > 0, "Dimensions must be positive: leave it nil for the model's own"),
 		kit.Check(c.BatchSize >= 0 && c.Concurrency >= 0, "BatchSize and Concurrency must not be negative"),
@@ -131,7 +147,7 @@ func (e *engine) Embed(
 	ctx context.Context, texts []string, opts []embedding.Option,
 ) ([][]float64, *embedding.TokenUsage, error) {
 	req := kit.ObjectOf("model", e.Config(opts).Model, "input", texts)
-	kit.SetPtr(&req, "truncate", e.conf.Truncate)
+	req.Set("truncate", e.conf.Truncate != nil && *e.conf.Truncate)
 	kit.SetPtr(&req, "dimensions", e.conf.Dimensions)
 	if d := e.conf.KeepAlive; d != nil {
 		req.Set("keep_alive", strconv.FormatFloat(max(-1, d.Seconds()), 'f', -1, 64)+"s")
@@ -139,10 +155,22 @@ func (e *engine) Embed(
 	if len(e.conf.Options) > 0 {
 		req.Set("options", e.conf.Options)
 	}
+	req.Merge(e.conf.ExtraFields)
 	body, err := req.Encode()
 	if err != nil {
 		return nil, nil, fmt.Errorf("ollama: encode the request: %w", err)
 	}
+	return e.send(ctx, body)
+}
+
+// answer is what the server sends.
+type answer struct {
+	Embeddings      [][]float64     `json:"embeddings"`
+	PromptEvalCount *int            `json:"prompt_eval_count"`
+	Error           json.RawMessage `json:"error"`
+}
+
+func (e *engine) send(ctx context.Context, body []byte) ([][]float64, *embedding.TokenUsage, error) {
 	resp, err := e.client.Do(ctx, kit.Request{Path: "api/embed", Body: body})
 	if err != nil {
 		return nil, nil, err
@@ -152,20 +180,16 @@ func (e *engine) Embed(
 	if err != nil {
 		return nil, nil, err
 	}
-	var answer struct {
-		Embeddings      [][]float64 `json:"embeddings"`
-		PromptEvalCount *int        `json:"prompt_eval_count"`
-		Error           string      `json:"error"`
-	}
-	if err := json.Unmarshal(data, &answer); err != nil {
+	var a answer
+	if err := json.Unmarshal(data, &a); err != nil {
 		return nil, nil, resp.NotUnderstood(data, err)
 	}
-	if answer.Error != "" {
-		return nil, nil, resp.Refusal(&kit.APIError{Message: answer.Error})
+	if failure := kit.ParseError(a.Error); failure != nil {
+		return nil, nil, resp.Refusal(failure)
 	}
 	resp.Finish()
-	if n := answer.PromptEvalCount; n != nil {
-		return answer.Embeddings, &embedding.TokenUsage{PromptTokens: *n, TotalTokens: *n}, nil
+	if n := a.PromptEvalCount; n != nil {
+		return a.Embeddings, &embedding.TokenUsage{PromptTokens: *n, TotalTokens: *n}, nil
 	}
-	return answer.Embeddings, nil, nil
+	return a.Embeddings, nil, nil
 }
