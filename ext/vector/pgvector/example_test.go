@@ -19,7 +19,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	embedder := vectortest.NewEmbedder(8) // in earnest an embedding.Embedder of your provider
+	embedder := vectortest.NewEmbedder(8) // in earnest one of ext/embedding: openai, gemini, ollama
 	pool, err := pgxpool.New(ctx, os.Getenv("DATABASE_URL"))
 	if err != nil {
 		log.Fatal(err)

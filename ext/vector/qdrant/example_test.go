@@ -18,7 +18,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	embedder := vectortest.NewEmbedder(8) // in earnest an embedding.Embedder of your provider
+	embedder := vectortest.NewEmbedder(8) // in earnest one of ext/embedding: openai, gemini, ollama
 	store, err := qdrant.Open(ctx, &qdrant.Config{
 		URL:              "http://localhost:6333",
 		APIKey:           os.Getenv("QDRANT_API_KEY"),

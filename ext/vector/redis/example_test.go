@@ -19,7 +19,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	embedder := vectortest.NewEmbedder(8) // in earnest an embedding.Embedder of your provider
+	embedder := vectortest.NewEmbedder(8) // in earnest one of ext/embedding: openai, gemini, ollama
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 	defer client.Close()
 	store, err := vectorredis.Open(ctx, &vectorredis.Config{

@@ -18,7 +18,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	embedder := vectortest.NewEmbedder(8) // in earnest an embedding.Embedder of your provider
+	embedder := vectortest.NewEmbedder(8) // in earnest one of ext/embedding: openai, gemini, ollama
 	store, err := sqlite.Open(ctx, &sqlite.Config{
 		Path:      ":memory:", // or a file
 		Embedding: embedder,
