@@ -100,7 +100,8 @@ func TestEmbed_SurvivesEveryMisbehaviour(t *testing.T) {
 	}
 }
 
-// TestLive asks a real server: WEFT_LIVE_OLLAMA_EMBED is the name of a model for vectors, WEFT_LIVE_OLLAMA_URL its address.
+// TestLive asks a real server: WEFT_LIVE_OLLAMA_EMBED is the name of a model for vectors, WEFT_LIVE_OLLAMA_URL its
+// address.
 func TestLive(t *testing.T) {
 	name := os.Getenv("WEFT_LIVE_OLLAMA_EMBED")
 	if name == "" {

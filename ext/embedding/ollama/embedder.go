@@ -41,8 +41,8 @@ type Config struct {
 
 	// Model is the name of the model. Required.
 	Model string
-	// Truncate, pointing to true, cuts the end of texts that are too long for the model, which is the server's own default;
-	// otherwise they are an error.
+	// Truncate, pointing to true, cuts the end of texts that are too long for the model, which is the server's own
+	// default; otherwise they are an error.
 	Truncate *bool
 	// Dimensions shortens the vectors, for models that can.
 	Dimensions *int
@@ -68,7 +68,8 @@ func (c *Config) client() kit.ClientConfig {
 	return kit.ClientConfig{
 		Provider: "ollama", BaseURL: cmp.Or(c.BaseURL, DefaultBaseURL), HTTPClient: c.HTTPClient, Headers: c.Headers,
 		QueryParams: c.QueryParams, Authorize: kit.Bearer(c.APIKey, c.TokenSource), Refreshes: c.TokenSource != nil,
-		Secrets: []string{c.APIKey}, Timeout: c.Timeout, MaxRetries: c.MaxRetries, Lists: kit.Limits{{Name: "embeddings", Max: 20_000_000}},
+		Secrets: []string{c.APIKey}, Timeout: c.Timeout, MaxRetries: c.MaxRetries,
+		Lists: kit.Limits{{Name: "embeddings", Max: 20_000_000}},
 	}
 }
 

@@ -110,8 +110,8 @@ func (w *conversation) addResult(m *schema.Message, text string, images []string
 	}
 }
 
-// flush writes the results of a turn in the order of its calls, and behind them their images, as the templates of models
-// do not look for images in results.
+// flush writes the results of a turn in the order of its calls, and behind them their images, as the templates of
+// models do not look for images in results.
 func (w *conversation) flush() {
 	var images []kit.Object
 	for i, t := range w.turn {
@@ -151,8 +151,8 @@ func content(m *schema.Message) (text string, images []string, err error) {
 	return strings.Join(texts, separator), images, nil
 }
 
-// answerParts returns what an answer consists of as if a user said it. Content counts in place of texts among the parts,
-// and in place of audio, whose transcript it is.
+// answerParts returns what an answer consists of as if a user said it. Content counts in place of texts among the
+// parts, and in place of audio, whose transcript it is.
 func answerParts(m *schema.Message) (parts []schema.MessageInputPart) {
 	if m.Content != "" {
 		parts = append(parts, schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: m.Content})
