@@ -14,7 +14,7 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// loop has a TurnLoop run the agent in a few turns, which are preempted, and stops it. Another one goes on where it
+// loop has a TurnLoop run the agent in a few turns, which are preempted, and stops it. Another one continues where it
 // stopped. Every item must be part of a turn, or be left over.
 func (s *soaking[M]) loop(rnd *rand.Rand) error {
 	store := checkpoint.NewMemoryStore()

@@ -33,7 +33,7 @@ var services = []service{
 	{hosts: []string{"generativelanguage.googleapis.com"}, texts: 100},
 }
 
-// unknownTexts is for servers that are not in the table: Hugging Face's, for one, takes no more unless it is told to.
+// unknownTexts is for servers that are not in the table: Hugging Face's, for one, takes no more by default.
 const unknownTexts = 32
 
 // service returns what the server wants.

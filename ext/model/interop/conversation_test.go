@@ -296,7 +296,7 @@ func (c *cutting) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A stream that breaks anywhere has another provider answer, and the conversation goes on with that one's answer alone.
+// A stream that breaks anywhere has another provider answer, and the conversation continues with that one's answer alone.
 func TestConversation_FailsOverInMidStream(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"anthropic", "gemini"}, {"gemini", "responses"}, {"responses", "openai"}, {"openrouter", "anthropic"},

@@ -93,7 +93,7 @@ func TestAnswer_StreamedAndWholeAreEqual(t *testing.T) {
 	require.Equal(t, true, sent["stream"])
 	require.Contains(t, string(server.Requests()[0].Body), `"items":{"type":"string"}`, "arrays keep their items")
 
-	// The turn goes on, and the next request is one that the server takes.
+	// The turn continues, and the next request is one that the server takes.
 	server.Add(kittest.OllamaStream("done"))
 	history := append(question, streamed,
 		schema.ToolMessage("a", streamed.ToolCalls[0].ID), schema.ToolMessage("", streamed.ToolCalls[1].ID))

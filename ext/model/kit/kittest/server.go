@@ -134,7 +134,7 @@ func (s *FakeServer) answer(handler http.Handler, w http.ResponseWriter, r *http
 	_ = seen.release() // or the client is gone
 }
 
-// seenWriter keeps what is written, and holds the last piece back: a client that has it goes on at once.
+// seenWriter keeps what is written, and holds the last piece back: a client that has it continues at once.
 type seenWriter struct {
 	http.ResponseWriter
 	body bytes.Buffer
