@@ -2,9 +2,9 @@ package gemini
 
 import (
 	"context"
-	"maps"
 
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/ext/model/kit"
 )
 
 // callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
@@ -20,12 +20,12 @@ func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecifi
 // WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and in place of those of the same
 // name; nil removes a field.
 func WithExtraFields(fields map[string]any) model.Option {
-	return setting(func(o *callOptions) { o.ExtraFields = merged(o.ExtraFields, fields) })
+	return setting(func(o *callOptions) { o.ExtraFields = kit.Merged(o.ExtraFields, fields) })
 }
 
 // WithExtraHeaders sends headers in addition to Config.Headers and in place of those of the same name.
 func WithExtraHeaders(headers map[string]string) model.Option {
-	return setting(func(o *callOptions) { o.extraHeaders = merged(o.extraHeaders, headers) })
+	return setting(func(o *callOptions) { o.extraHeaders = kit.Merged(o.extraHeaders, headers) })
 }
 
 // WithRequestModifier changes the body of the requests before they are sent. Several modify one after the other.
@@ -101,12 +101,4 @@ func WithLabels(labels map[string]string) model.Option {
 // WithServiceTier replaces Config.ServiceTier.
 func WithServiceTier(tier string) model.Option {
 	return setting(func(o *callOptions) { o.ServiceTier = tier })
-}
-
-// merged returns base with more set in it, and leaves both as they are.
-func merged[V any](base, more map[string]V) map[string]V {
-	all := make(map[string]V, len(base)+len(more))
-	maps.Copy(all, base)
-	maps.Copy(all, more)
-	return all
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/weftgo/weft/catalogue"
@@ -69,4 +70,13 @@ const (
 func IsError(extra map[string]any) bool {
 	failed, _ := extra[ErrorKey].(bool)
 	return failed
+}
+
+// Merged returns base with more set in it, and leaves both as they are: for options that add to what the configuration
+// has.
+func Merged[V any](base, more map[string]V) map[string]V {
+	all := make(map[string]V, len(base)+len(more))
+	maps.Copy(all, base)
+	maps.Copy(all, more)
+	return all
 }

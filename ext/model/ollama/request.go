@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/ext/model/kit"
@@ -36,12 +35,12 @@ func WithFormat(format []byte) model.Option {
 // WithExtraFields sets fields of the request body, in addition to Config.ExtraFields and in place of those of the same
 // name; nil removes a field.
 func WithExtraFields(fields map[string]any) model.Option {
-	return setting(func(o *callOptions) { o.ExtraFields = merged(o.ExtraFields, fields) })
+	return setting(func(o *callOptions) { o.ExtraFields = kit.Merged(o.ExtraFields, fields) })
 }
 
 // WithExtraHeaders sends headers in addition to Config.Headers and in place of those of the same name.
 func WithExtraHeaders(headers map[string]string) model.Option {
-	return setting(func(o *callOptions) { o.extraHeaders = merged(o.extraHeaders, headers) })
+	return setting(func(o *callOptions) { o.extraHeaders = kit.Merged(o.extraHeaders, headers) })
 }
 
 // WithRequestModifier has the body of the request changed before it is sent. Several are called in their order.
@@ -49,13 +48,6 @@ func WithRequestModifier(modify func(ctx context.Context, body []byte) ([]byte, 
 	return setting(func(o *callOptions) {
 		o.modifiers = append(o.modifiers[:len(o.modifiers):len(o.modifiers)], modify)
 	})
-}
-
-func merged[V any](base, more map[string]V) map[string]V {
-	all := make(map[string]V, len(base)+len(more))
-	maps.Copy(all, base)
-	maps.Copy(all, more)
-	return all
 }
 
 // A call is one request to the model.

@@ -66,13 +66,13 @@ func (c *Config) profile() Profile {
 func (c *Config) client() kit.ClientConfig {
 	conf := kit.ClientConfig{
 		Provider: "openai", BaseURL: c.baseURL(), HTTPClient: c.HTTPClient,
-		Headers: merged(c.organization(), c.Headers), QueryParams: c.QueryParams,
+		Headers: kit.Merged(c.organization(), c.Headers), QueryParams: c.QueryParams,
 		Refreshes: c.TokenSource != nil, Secrets: []string{c.APIKey},
 		Timeout: c.Timeout, IdleTimeout: c.IdleTimeout, MaxRetries: c.MaxRetries, Lists: limits,
 	}
 	conf.Authorize = kit.Bearer(c.APIKey, c.TokenSource)
 	if c.Azure != nil {
-		conf.QueryParams = merged(map[string]string{"api-version": c.Azure.APIVersion}, c.QueryParams)
+		conf.QueryParams = kit.Merged(map[string]string{"api-version": c.Azure.APIVersion}, c.QueryParams)
 		if c.TokenSource == nil {
 			conf.Authorize = kit.KeyHeader(azureKeyHeader, "", c.APIKey, nil)
 		}
