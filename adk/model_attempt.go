@@ -40,7 +40,7 @@ type modelAttempt[M MessageType] struct {
 //
 //	from  to        when
 //	open  accepted  its answer becomes the answer of the turn
-//	open  failed    its error becomes the error of the turn
+//	open  failed    its error becomes the error of the turn, or the run is to stop at once and does not try again
 //	open  rejected  another call follows, or would if it were allowed
 type attemptPhase int
 
@@ -319,7 +319,14 @@ func (a *modelAttempt[M]) fail() {
 	a.settle(attemptFailed, nil)
 }
 
-// reject closes the attempt because another call follows, or would if it were allowed. The consumer of its event is
+// cut closes the attempt because the run is to stop at once. Its event ends as that of a call that was given up: an error
+// at its end would count as a failure for whoever reads the history in the next life.
+func (a *modelAttempt[M]) cut() {
+	a.speculation.Abort(a.err)
+	a.settle(attemptFailed, ErrStreamCanceled)
+}
+
+// reject closes the attempt because another call follows, or would if it were allowed. The consumer of its event
 // sees that at the end of its stream.
 func (a *modelAttempt[M]) reject(because *WillRetryError) {
 	a.held = nil

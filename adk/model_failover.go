@@ -65,6 +65,10 @@ func (t *modelTurn[M]) generateWithRetry(ctx context.Context) (answer M, err err
 			t.run.fallback = target
 		}
 	}
+	if err != nil && t.run.stopped() { // the next life tries it again: it is no failure of the run
+		last.cut()
+		return answer, t.run.stoppedOr(ctx, err)
+	}
 	if err != nil {
 		last.fail()
 		return answer, err

@@ -97,15 +97,7 @@ func (t *modelTurn[M]) tryWithRetries(
 func (a *modelAttempt[M]) judge(ctx context.Context, n int, request modelRequest[M]) verdict[M] {
 	c := a.turn.chain.retry
 	stands := verdict[M]{err: a.err}
-	switch {
-	case a.err == nil:
-	case isFinal(a.err):
-		return stands
-	case a.turn.run.stopped():
-		// What would be tried again is no failure of the run: the next life tries it.
-		if c.ShouldRetry != nil || c.retryable(ctx, a.err) {
-			stands.err = a.turn.run.stoppedOr(ctx, a.err)
-		}
+	if a.err != nil && (isFinal(a.err) || a.turn.run.stopped()) {
 		return stands
 	}
 	if c.ShouldRetry == nil {

@@ -330,9 +330,6 @@ func (g *tree) leaf(depth, visits int) adk.Agent {
 // TestExplore_RandomTrees: runs of trees that nobody thought of can stop anywhere, too.
 func TestExplore_RandomTrees(t *testing.T) {
 	for _, seed := range randomSeeds {
-		if seed == 5 {
-			continue // open: under load an immediate cancel beside a failing model can end as that failure
-		}
 		made := new(made[*schema.Message])
 		dry := newTree(t, new(adktest.Probe[*schema.Message]), made, seed)
 		dry.agentAt(randomDepth, once)
