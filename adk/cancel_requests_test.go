@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -257,3 +259,61 @@ func TestCancel_ReachesTheOutermostAgentAfterATransferBack(t *testing.T) {
 		require.Equal(t, 1, a.n)
 	})
 }
+
+// A model fails at the moment in which the run is cancelled: the event of the attempt, which would have been tried again,
+// ends with the cancel. Its own error would break the history of the resumed run.
+// Rules runtime/C21, runtime/C23.
+func TestCancel_BesideAFailureThatWouldBeTriedAgain(t *testing.T) {
+	compose.RegisterStreamChunkConcatFunc(func(all []joinedBy) (joinedBy, error) {
+		all[0]()
+		return all[0], nil
+	})
+	for name, change := range map[string]func(*ChatModelAgentConfig){
+		"retry": func(c *ChatModelAgentConfig) { c.ModelRetryConfig = &ModelRetryConfig{MaxRetries: 3} },
+		"failover": func(c *ChatModelAgentConfig) {
+			c.ModelFailoverConfig = &ModelFailoverConfig[*schema.Message]{
+				MaxRetries:     1,
+				ShouldFailover: func(context.Context, *schema.Message, error) bool { return false },
+				GetFailoverModel: func(context.Context, *FailoverContext[*schema.Message]) (
+					model.BaseModel[*schema.Message], []*schema.Message, error,
+				) {
+					return nil, nil, errors.New("not asked")
+				},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			option, cancel := WithCancel()
+			cancelling := func() { cancel() }
+			m := &modelFunc[*schema.Message]{stream: func(
+				context.Context, []*schema.Message, ...model.Option,
+			) (*schema.StreamReader[*schema.Message], error) {
+				sr, sw := schema.Pipe[*schema.Message](3)
+				for range 2 { // joined when the error has come, before anybody decides about it
+					sw.Send(&schema.Message{Role: schema.Assistant, Content: "half", Extra: map[string]any{"at": joinedBy(cancelling)}}, nil)
+				}
+				sw.Send(nil, errors.New("busy"))
+				sw.Close()
+				return sr, nil
+			}}
+			conf := &ChatModelAgentConfig{Name: "a", Model: m}
+			change(conf)
+			agent, err := NewChatModelAgent(t.Context(), conf)
+			require.NoError(t, err)
+			it := ask(t.Context(), Agent(agent), true, option)
+			e, _ := it.Next()
+			stream := e.Output.MessageOutput.MessageStream
+			for range 2 {
+				_, err = stream.Recv()
+				require.NoError(t, err)
+			}
+			_, err = stream.Recv()
+			require.ErrorIs(t, err, ErrStreamCanceled)
+			var cancelled *CancelError
+			require.ErrorAs(t, collect(t, it).err, &cancelled)
+		})
+	}
+}
+
+// joinedBy is called when values of it are joined.
+type joinedBy func()
