@@ -1,18 +1,17 @@
 package gemini
 
 import (
-	"encoding/json"
-
 	"github.com/weftgo/weft/components/embedding"
+	"github.com/weftgo/weft/ext/model/kit"
 )
 
 // answer is what the methods of both services send, each in some of these fields.
 type answer struct {
-	Embeddings    []values        `json:"embeddings"` // batchEmbedContents
-	Embedding     *values         `json:"embedding"`  // embedContent
-	Predictions   []prediction    `json:"predictions"`
-	UsageMetadata *usage          `json:"usageMetadata"`
-	Error         json.RawMessage `json:"error"`
+	kit.InBand
+	Embeddings    []values     `json:"embeddings"` // batchEmbedContents
+	Embedding     *values      `json:"embedding"`  // embedContent
+	Predictions   []prediction `json:"predictions"`
+	UsageMetadata *usage       `json:"usageMetadata"`
 }
 
 type values struct {

@@ -229,23 +229,10 @@ func (c *call) send(
 	if err != nil {
 		return nil, nil, fmt.Errorf("gemini: encode the request: %w", err)
 	}
-	resp, err := c.engine.client.Do(ctx, kit.Request{Path: path, Body: body})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer resp.Close()
-	data, err := resp.Document()
-	if err != nil {
-		return nil, nil, err
-	}
 	var a answer
-	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, nil, resp.NotUnderstood(data, err)
+	if err := c.engine.client.Exchange(ctx, kit.Request{Path: path, Body: body}, &a); err != nil {
+		return nil, nil, err
 	}
-	if failure := kit.ParseError(a.Error); failure != nil {
-		return nil, nil, resp.Refusal(failure)
-	}
-	resp.Finish()
 	vectors, usage := a.vectors(), a.usage()
 	if c.normalizes() {
 		for _, v := range vectors {

@@ -166,29 +166,16 @@ func (e *engine) Embed(
 
 // answer is what the server sends.
 type answer struct {
-	Embeddings      [][]float64     `json:"embeddings"`
-	PromptEvalCount *int            `json:"prompt_eval_count"`
-	Error           json.RawMessage `json:"error"`
+	kit.InBand
+	Embeddings      [][]float64 `json:"embeddings"`
+	PromptEvalCount *int        `json:"prompt_eval_count"`
 }
 
 func (e *engine) send(ctx context.Context, body []byte) ([][]float64, *embedding.TokenUsage, error) {
-	resp, err := e.client.Do(ctx, kit.Request{Path: "api/embed", Body: body})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer resp.Close()
-	data, err := resp.Document()
-	if err != nil {
-		return nil, nil, err
-	}
 	var a answer
-	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, nil, resp.NotUnderstood(data, err)
+	if err := e.client.Exchange(ctx, kit.Request{Path: "api/embed", Body: body}, &a); err != nil {
+		return nil, nil, err
 	}
-	if failure := kit.ParseError(a.Error); failure != nil {
-		return nil, nil, resp.Refusal(failure)
-	}
-	resp.Finish()
 	if n := a.PromptEvalCount; n != nil {
 		return a.Embeddings, &embedding.TokenUsage{PromptTokens: *n, TotalTokens: *n}, nil
 	}

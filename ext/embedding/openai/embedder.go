@@ -224,31 +224,19 @@ func (e *engine) Embed(
 	if e.conf.ByAzure {
 		path = "openai/deployments/" + url.PathEscape(name) + "/embeddings"
 	}
-	resp, err := e.client.Do(ctx, kit.Request{Path: path, Body: body})
-	if err != nil {
+	var a answer
+	if err := e.client.Exchange(ctx, kit.Request{Path: path, Body: body}, &a); err != nil {
 		return nil, nil, err
 	}
-	defer resp.Close()
-	data, err := resp.Document()
+	vectors, err := a.vectors(len(texts))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, e.client.Redactor().Failure("decode the response", err)
 	}
-	var answer answer
-	if err := json.Unmarshal(data, &answer); err != nil {
-		return nil, nil, resp.NotUnderstood(data, err)
-	}
-	if failure := kit.ParseError(answer.Error); failure != nil {
-		return nil, nil, resp.Refusal(failure)
-	}
-	vectors, err := answer.vectors(len(texts))
-	if err != nil {
-		return nil, nil, resp.NotUnderstood(data, err)
-	}
-	resp.Finish()
-	return vectors, answer.usage(), nil
+	return vectors, a.usage(), nil
 }
 
 type answer struct {
+	kit.InBand
 	Data []struct {
 		Index     int    `json:"index"`
 		Embedding vector `json:"embedding"`
@@ -257,7 +245,6 @@ type answer struct {
 		PromptTokens int `json:"prompt_tokens"`
 		TotalTokens  int `json:"total_tokens"`
 	} `json:"usage"`
-	Error json.RawMessage `json:"error"`
 }
 
 // vectors returns the vectors by their indexes. Servers that give none, or the same to all, have them in order.

@@ -2,9 +2,9 @@ package anthropic
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 
 	"github.com/weftgo/weft/catalogue"
@@ -195,18 +195,16 @@ func (e *engine) countTokens(ctx context.Context, in []*schema.AgenticMessage, o
 	if err != nil {
 		return 0, err
 	}
-	defer resp.Close()
-	data, err := resp.Document()
-	if err != nil {
+	var document any
+	if err := resp.Decode(&document); err != nil {
 		return 0, err
 	}
-	var counted struct {
-		InputTokens *int `json:"input_tokens"`
+	counted, _ := document.(map[string]any)
+	tokens, ok := counted["input_tokens"].(float64)
+	if !ok {
+		return 0, e.info.Redactor.Failure("decode the response", errors.New("no input_tokens"))
 	}
-	if err := json.Unmarshal(data, &counted); err != nil || counted.InputTokens == nil {
-		return 0, resp.NotUnderstood(data, fmt.Errorf("no input_tokens: %w", errOrMissing(err)))
-	}
-	return *counted.InputTokens, nil
+	return int(tokens), nil
 }
 
 // describe asks the service about the model.
@@ -221,7 +219,9 @@ func (e *engine) describe(ctx context.Context) (info catalogue.ModelInfo, err er
 		MaxTokens      int `json:"max_tokens"`
 	}
 	path := "v1/models/" + url.PathEscape(e.conf.Model)
-	err = e.client.GetJSON(ctx, path, map[string]string{versionHeader: version}, &listed)
+	err = e.client.Exchange(ctx, kit.Request{
+		Method: http.MethodGet, Path: path, Headers: map[string]string{versionHeader: version},
+	}, &listed)
 	info.ContextWindow, info.MaxOutput = listed.MaxInputTokens, listed.MaxTokens
 	return info, err
 }

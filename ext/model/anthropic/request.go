@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -123,24 +122,7 @@ func (b *builder) leaveOut(body *kit.Object) {
 	}
 }
 
-// drop leaves a setting out and has the answer list it.
-func (b *builder) drop(name string) {
-	strict := b.unsupported.Drop
-	b.unsupported.Drop = true
-	b.unsupported.Refuse(name, "")
-	b.unsupported.Drop = strict
-}
-
 func canonical(header string) string { return http.CanonicalHeaderKey(header) }
-
-var errMissing = errors.New("it is missing")
-
-func errOrMissing(err error) error {
-	if err == nil {
-		return errMissing
-	}
-	return err
-}
 
 // A piece is an element of a list in the request that may carry a marker for the cache.
 type piece struct {

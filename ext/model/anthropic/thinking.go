@@ -90,7 +90,7 @@ func (b *builder) setThinking(body *kit.Object) error {
 			return fmt.Errorf("Thinking has a budget, but the turn that waits for its tools has no thinking that can be " +
 				"sent back: use WithThinking(nil) for this call, or OnMissingThinking")
 		}
-		b.drop("thinking")
+		b.unsupported.Omit("thinking")
 		return nil
 	}
 	if t.BudgetTokens >= *b.common.MaxTokens {

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -100,7 +99,7 @@ func (c *call) ask(ctx context.Context, path string, body kit.Object, into any) 
 	if err != nil {
 		return err
 	}
-	return decode(resp, into)
+	return resp.Decode(into)
 }
 
 // call is call.ask without the settings of a call. A path of the service's own is refused unless it is one.
@@ -108,26 +107,5 @@ func (e *engine) call(ctx context.Context, method, path string, body []byte, int
 	if !modelName.MatchString(strings.Split(path, ":")[0]) {
 		return e.failure(errors.New("the name of the resource has characters that no name has"))
 	}
-	resp, err := e.client.Do(ctx, kit.Request{Method: method, Path: path, Body: body})
-	if err != nil {
-		return err
-	}
-	return decode(resp, into)
-}
-
-// decode reads a response to its end. Nothing is expected if into is nil.
-func decode(resp *kit.Response, into any) error {
-	if into == nil {
-		resp.Finish()
-		return nil
-	}
-	defer resp.Close()
-	data, err := resp.Document()
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return resp.NotUnderstood(data, err)
-	}
-	return nil
+	return e.client.Exchange(ctx, kit.Request{Method: method, Path: path, Body: body}, into)
 }

@@ -119,7 +119,7 @@ func (e *engine) upload(ctx context.Context, target string, r io.Reader) (*File,
 		}
 		if last {
 			var answer struct{ File *File }
-			if err := decode(resp, &answer); err != nil {
+			if err := resp.Decode(&answer); err != nil {
 				return nil, err
 			}
 			if answer.File == nil {

@@ -195,6 +195,15 @@ func (c *Client) Do(ctx context.Context, r Request) (resp *Response, err error) 
 	}
 }
 
+// Exchange sends a request and decodes the document that comes back, see [Response.Decode].
+func (c *Client) Exchange(ctx context.Context, r Request, into any) error {
+	resp, err := c.Do(ctx, r)
+	if err != nil {
+		return err
+	}
+	return resp.Decode(into)
+}
+
 // delay returns how long to wait before the next attempt, and false if the server wants a longer wait than anybody has.
 func (c *Client) delay(err error, attempt int) (time.Duration, bool) {
 	var api *APIError

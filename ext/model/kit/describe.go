@@ -2,10 +2,8 @@ package kit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/weftgo/weft/catalogue"
 )
@@ -23,22 +21,4 @@ type Describer interface {
 // ErrNoDescription is the error of a service that cannot be asked about its models.
 func ErrNoDescription(provider string) error {
 	return fmt.Errorf("%s: the service does not describe its models: %w", provider, errors.ErrUnsupported)
-}
-
-// GetJSON asks for a JSON document and decodes it.
-func (c *Client) GetJSON(ctx context.Context, path string, headers map[string]string, into any) error {
-	resp, err := c.Do(ctx, Request{Method: http.MethodGet, Path: path, Headers: headers})
-	if err != nil {
-		return err
-	}
-	defer resp.Close()
-	data, err := resp.Document()
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return resp.NotUnderstood(data, err)
-	}
-	resp.Finish()
-	return nil
 }

@@ -3,6 +3,7 @@ package kit
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -163,4 +164,36 @@ func (r *Response) Document() ([]byte, error) {
 		return nil, r.Failure("read the response", err)
 	}
 	return data, nil
+}
+
+// InBand is embedded in what a document is decoded into, for servers that send an error in place of the answer with a
+// status of success. [Response.Decode] returns it.
+type InBand struct {
+	Error json.RawMessage `json:"error"`
+}
+
+func (i *InBand) inBand() *APIError { return ParseError(i.Error) }
+
+// Decode reads the body as one JSON document, decodes it and closes the response. Without a place to decode into it just
+// does the latter.
+func (r *Response) Decode(into any) error {
+	defer r.Close()
+	if into == nil {
+		r.Finish()
+		return nil
+	}
+	data, err := r.Document()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return r.NotUnderstood(data, err)
+	}
+	if refused, ok := into.(interface{ inBand() *APIError }); ok {
+		if failure := refused.inBand(); failure != nil {
+			return r.Refusal(failure)
+		}
+	}
+	r.Finish()
+	return nil
 }

@@ -28,11 +28,14 @@ func (u *Unsupported) Reject(req *Object, field, why string) {
 // Refuse is Reject for a setting that is not in the request yet, or that is not left out as a whole.
 func (u *Unsupported) Refuse(setting, why string) {
 	if u.Drop {
-		u.dropped = append(u.dropped, setting)
+		u.Omit(setting)
 		return
 	}
 	u.errs = append(u.errs, fmt.Errorf("%s: %s, or set DropUnsupported", setting, why))
 }
+
+// Omit notes a setting that is left out by the adapter's own rules, whatever Drop is.
+func (u *Unsupported) Omit(setting string) { u.dropped = append(u.dropped, setting) }
 
 // Err returns the faults, which match [ErrInvalid].
 func (u *Unsupported) Err() error {

@@ -24,18 +24,9 @@ func (e *engine) describe(ctx context.Context) (info catalogue.ModelInfo, err er
 	if err != nil {
 		return info, err
 	}
-	resp, err := e.client.Do(ctx, kit.Request{Path: "api/show", Body: body})
-	if err != nil {
-		return info, err
-	}
-	defer resp.Close()
-	data, err := resp.Document()
-	if err != nil {
-		return info, err
-	}
 	var shown shownModel
-	if err := kit.DecodeLenient(data, &shown); err != nil {
-		return info, resp.NotUnderstood(data, err)
+	if err := e.client.Exchange(ctx, kit.Request{Path: "api/show", Body: body}, &shown); err != nil {
+		return info, err
 	}
 	info.ContextWindow = shown.window(e.conf.Options.NumCtx)
 	for _, c := range shown.Capabilities {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,7 @@ func (e *engine) describe(ctx context.Context) (_ catalogue.ModelInfo, err error
 	var list struct {
 		Data []listedModel `json:"data"`
 	}
-	if err := e.client.GetJSON(ctx, "models", nil, &list); err != nil {
+	if err := e.client.Exchange(ctx, kit.Request{Method: http.MethodGet, Path: "models"}, &list); err != nil {
 		return catalogue.ModelInfo{}, err
 	}
 	for _, m := range list.Data {
@@ -78,7 +79,7 @@ func (e *engine) describeServer(ctx context.Context) (catalogue.ModelInfo, error
 		} `json:"modalities"`
 	}
 	address := strings.TrimSuffix(strings.TrimSuffix(e.conf.baseURL(), "/"), "/v1") + "/props"
-	if err := e.client.GetJSON(ctx, address, nil, &props); err != nil {
+	if err := e.client.Exchange(ctx, kit.Request{Method: http.MethodGet, Path: address}, &props); err != nil {
 		return catalogue.ModelInfo{}, err
 	}
 	return catalogue.ModelInfo{
