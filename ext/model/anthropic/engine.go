@@ -149,14 +149,9 @@ func (c *call) post(ctx context.Context, body kit.Object, stream, count bool) (*
 	if err := c.e.backend.Prepare(r); err != nil {
 		return nil, c.e.failure(err)
 	}
-	data, err := r.Body.Encode()
+	data, err := c.o.Encode(ctx, r.Body)
 	if err != nil {
-		return nil, c.e.failure(fmt.Errorf("encode the request: %w", err))
-	}
-	for _, modify := range c.o.modifiers {
-		if data, err = modify(ctx, data); err != nil {
-			return nil, c.e.failure(fmt.Errorf("request modifier: %w", err))
-		}
+		return nil, c.e.failure(err)
 	}
 	return c.e.client.Do(ctx, kit.Request{
 		Path: r.Path, Body: data, Stream: stream, Headers: c.headers(r),
@@ -165,8 +160,8 @@ func (c *call) post(ctx context.Context, body kit.Object, stream, count bool) (*
 
 // headers returns those of a request: what the user sets replaces what the adapter does.
 func (c *call) headers(r *BackendRequest) map[string]string {
-	headers := make(map[string]string, len(r.Headers)+len(c.o.extraHeaders))
-	for _, set := range []map[string]string{r.Headers, c.o.Headers, c.o.extraHeaders} {
+	headers := make(map[string]string, len(r.Headers)+len(c.o.ExtraHeaders()))
+	for _, set := range []map[string]string{r.Headers, c.o.Headers, c.o.ExtraHeaders()} {
 		for name, value := range set {
 			headers[canonical(name)] = value
 		}

@@ -10,8 +10,7 @@ import (
 // callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
 type callOptions struct {
 	Config
-	extraHeaders map[string]string
-	modifiers    []func(context.Context, []byte) ([]byte, error)
+	kit.Overrides
 }
 
 func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
@@ -24,12 +23,12 @@ func WithExtraFields(fields map[string]any) model.Option {
 
 // WithExtraHeaders sends headers in addition to Config.Headers and in place of those of the same name.
 func WithExtraHeaders(headers map[string]string) model.Option {
-	return setting(func(o *callOptions) { o.extraHeaders = kit.Merged(o.extraHeaders, headers) })
+	return setting(func(o *callOptions) { o.AddHeaders(headers) })
 }
 
 // WithRequestModifier changes the body of the requests before they are sent. Several modify one after the other.
 func WithRequestModifier(modify func(ctx context.Context, body []byte) ([]byte, error)) model.Option {
-	return setting(func(o *callOptions) { o.modifiers = append(o.modifiers[:len(o.modifiers):len(o.modifiers)], modify) })
+	return setting(func(o *callOptions) { o.AddModifier(modify) })
 }
 
 // WithThinking replaces Config.Thinking; nil leaves it to the model.

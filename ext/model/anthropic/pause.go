@@ -12,7 +12,7 @@ const pauseTurn = "pause_turn"
 // mayPause reports whether the server may pause the answer, as it does when its own tools take long: then the blocks of
 // the answer are kept.
 func (c *call) mayPause() bool {
-	return len(c.o.ServerTools) > 0 || len(c.o.ExtraFields) > 0 || len(c.o.modifiers) > 0
+	return len(c.o.ServerTools) > 0 || len(c.o.ExtraFields) > 0 || c.o.Modifies()
 }
 
 // canContinue reports whether the answer was paused and is to be continued.

@@ -161,14 +161,9 @@ func (c *call) send(ctx context.Context, body kit.Object) (*kit.Response, error)
 }
 
 func (c *call) post(ctx context.Context, path string, body kit.Object, stream bool) (*kit.Response, error) {
-	data, err := body.Encode()
+	data, err := c.o.Encode(ctx, body)
 	if err != nil {
-		return nil, c.e.failure(fmt.Errorf("encode the request: %w", err))
+		return nil, c.e.failure(err)
 	}
-	for _, modify := range c.o.modifiers {
-		if data, err = modify(ctx, data); err != nil {
-			return nil, c.e.failure(fmt.Errorf("request modifier: %w", err))
-		}
-	}
-	return c.e.client.Do(ctx, kit.Request{Path: path, Body: data, Stream: stream, Headers: c.o.extraHeaders})
+	return c.e.client.Do(ctx, kit.Request{Path: path, Body: data, Stream: stream, Headers: c.o.ExtraHeaders()})
 }

@@ -123,7 +123,7 @@ func (e *engine) Open(
 	if err != nil {
 		return nil, fmt.Errorf("ollama: %w", err)
 	}
-	resp, err := e.client.Do(ctx, kit.Request{Path: "api/chat", Body: body, Stream: stream, Headers: c.conf.extraHeaders})
+	resp, err := e.client.Do(ctx, kit.Request{Path: "api/chat", Body: body, Stream: stream, Headers: c.conf.ExtraHeaders()})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package ollama
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/ext/model/kit"
@@ -13,8 +12,7 @@ import (
 // callOptions are the settings of one call: those of the Config, which options of the call change in a copy.
 type callOptions struct {
 	Config
-	extraHeaders map[string]string
-	modifiers    []func(context.Context, []byte) ([]byte, error)
+	kit.Overrides
 }
 
 func setting(set func(*callOptions)) model.Option { return model.WrapImplSpecificOptFn(set) }
@@ -40,14 +38,12 @@ func WithExtraFields(fields map[string]any) model.Option {
 
 // WithExtraHeaders sends headers in addition to Config.Headers and in place of those of the same name.
 func WithExtraHeaders(headers map[string]string) model.Option {
-	return setting(func(o *callOptions) { o.extraHeaders = kit.Merged(o.extraHeaders, headers) })
+	return setting(func(o *callOptions) { o.AddHeaders(headers) })
 }
 
 // WithRequestModifier has the body of the request changed before it is sent. Several are called in their order.
 func WithRequestModifier(modify func(ctx context.Context, body []byte) ([]byte, error)) model.Option {
-	return setting(func(o *callOptions) {
-		o.modifiers = append(o.modifiers[:len(o.modifiers):len(o.modifiers)], modify)
-	})
+	return setting(func(o *callOptions) { o.AddModifier(modify) })
 }
 
 // A call is one request to the model.
@@ -98,16 +94,7 @@ func (c *call) body(ctx context.Context, in []*schema.Message) ([]byte, error) {
 		req.Set("options", o)
 	}
 	req.Merge(c.conf.ExtraFields)
-	data, err := req.Encode()
-	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
-	}
-	for _, modify := range c.conf.modifiers {
-		if data, err = modify(ctx, data); err != nil {
-			return nil, fmt.Errorf("modify the request: %w", err)
-		}
-	}
-	return data, nil
+	return c.conf.Encode(ctx, req)
 }
 
 func (c *call) options() (o kit.Object) {

@@ -122,7 +122,7 @@ func (e *engine) Open(
 		return nil, fmt.Errorf("openai: %w", err)
 	}
 	resp, err := e.client.Do(ctx, kit.Request{
-		Path: e.conf.path(*c.common.Model), Body: body, Stream: c.stream, Headers: c.conf.extraHeaders,
+		Path: e.conf.path(*c.common.Model), Body: body, Stream: c.stream, Headers: c.conf.ExtraHeaders(),
 	})
 	if err != nil {
 		return nil, err

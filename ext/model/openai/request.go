@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"strings"
 
@@ -62,16 +61,7 @@ func (c *call) body(ctx context.Context, messages []*schema.Message) ([]byte, er
 	}
 	req.Merge(c.profile.ExtraFields)
 	req.Merge(c.conf.ExtraFields)
-	data, err := req.Encode()
-	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
-	}
-	for _, modify := range c.conf.modifiers {
-		if data, err = modify(ctx, data); err != nil {
-			return nil, fmt.Errorf("modify the request: %w", err)
-		}
-	}
-	return data, nil
+	return c.conf.Encode(ctx, req)
 }
 
 func (c *call) setSampling(req *kit.Object) {

@@ -96,7 +96,7 @@ func (b *responsesBackground) pause(d time.Duration) error {
 
 func (b *responsesBackground) get(query string, stream bool) (*kit.Response, error) {
 	return b.call.engine.client.Do(b.ctx, kit.Request{
-		Method: http.MethodGet, Path: responsesPath(b.running()) + query, Stream: stream, Headers: b.call.headers,
+		Method: http.MethodGet, Path: responsesPath(b.running()) + query, Stream: stream, Headers: b.call.ExtraHeaders(),
 	})
 }
 
@@ -155,7 +155,7 @@ func (b *responsesBackground) cancel() {
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(b.ctx), responsesCancelTime)
 	defer stop()
-	resp, err := b.call.engine.client.Do(ctx, kit.Request{Path: responsesPath(id) + "/cancel", Headers: b.call.headers})
+	resp, err := b.call.engine.client.Do(ctx, kit.Request{Path: responsesPath(id) + "/cancel", Headers: b.call.ExtraHeaders()})
 	if err == nil {
 		resp.Finish()
 	} // Nobody is left to notify: the server finishes the answer for nothing.

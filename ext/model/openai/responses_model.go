@@ -162,17 +162,12 @@ func (e *responsesEngine) Open(
 
 // send sends a request.
 func (c *responsesCall) send(ctx context.Context, req *responsesRequest) (*kit.Response, error) {
-	body, err := req.body.Encode()
+	body, err := c.Encode(ctx, req.body)
 	if err != nil {
-		return nil, fmt.Errorf("openai: encode the request: %w", err)
-	}
-	if c.modify != nil {
-		if body, err = c.modify(ctx, body); err != nil {
-			return nil, c.engine.client.Redactor().Failure("change the request", err)
-		}
+		return nil, c.engine.client.Redactor().Failure("make the request", err)
 	}
 	return c.engine.client.Do(ctx, kit.Request{
-		Path: "responses", Body: body, Stream: req.stream, Headers: c.headers, Secrets: responsesSecrets(c.conf.ServerTools),
+		Path: "responses", Body: body, Stream: req.stream, Headers: c.ExtraHeaders(), Secrets: responsesSecrets(c.conf.ServerTools),
 	})
 }
 

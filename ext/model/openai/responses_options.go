@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/weftgo/weft/components/model"
@@ -15,10 +14,9 @@ type responsesCall struct {
 	engine   *responsesEngine
 	conf     ResponsesConfig
 	settings *kit.Settings
-	headers  map[string]string
-	modify   func(context.Context, []byte) ([]byte, error)
-	head     string // the response that the conversation continues
-	partial  func(context.Context, ResponsesPartialImage)
+	kit.Overrides
+	head    string // the response that the conversation continues
+	partial func(context.Context, ResponsesPartialImage)
 }
 
 func responsesSetting(set func(*responsesCall)) model.Option { return model.WrapImplSpecificOptFn(set) }
@@ -96,18 +94,18 @@ func WithHeadPreviousResponseID(id string) model.Option {
 // WithResponsesExtraFields sets fields of the request body, in addition to ResponsesConfig.ExtraFields and in place of
 // those of the same name; nil removes a field.
 func WithResponsesExtraFields(fields map[string]any) model.Option {
-	return responsesSetting(func(c *responsesCall) { c.conf.ExtraFields = responsesMerged(c.conf.ExtraFields, fields) })
+	return responsesSetting(func(c *responsesCall) { c.conf.ExtraFields = kit.Merged(c.conf.ExtraFields, fields) })
 }
 
 // WithResponsesExtraHeaders sends headers in addition to ResponsesConfig.Headers and in place of those of the same
 // name.
 func WithResponsesExtraHeaders(headers map[string]string) model.Option {
-	return responsesSetting(func(c *responsesCall) { c.headers = responsesMerged(c.headers, headers) })
+	return responsesSetting(func(c *responsesCall) { c.AddHeaders(headers) })
 }
 
-// WithResponsesRequestModifier has a function change the body of the request, as the last before it is sent.
+// WithResponsesRequestModifier has the body of the request changed before it is sent. Several are called in their order.
 func WithResponsesRequestModifier(modify func(ctx context.Context, body []byte) ([]byte, error)) model.Option {
-	return responsesSetting(func(c *responsesCall) { c.modify = modify })
+	return responsesSetting(func(c *responsesCall) { c.AddModifier(modify) })
 }
 
 // A ResponsesPartialImage is an image as far as it has been made.
@@ -125,12 +123,4 @@ type ResponsesPartialImage struct {
 // goroutine that reads the answer.
 func WithResponsesPartialImages(see func(ctx context.Context, image ResponsesPartialImage)) model.Option {
 	return responsesSetting(func(c *responsesCall) { c.partial = see })
-}
-
-// responsesMerged returns base with more set in it, and leaves both as they are.
-func responsesMerged[V any](base, more map[string]V) map[string]V {
-	all := make(map[string]V, len(base)+len(more))
-	maps.Copy(all, base)
-	maps.Copy(all, more)
-	return all
 }
