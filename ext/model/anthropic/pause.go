@@ -37,17 +37,11 @@ func (r *reader) resume() error {
 	if json.Unmarshal(r.end.Container, &container) == nil && container.ID != "" {
 		body.Set("container", container.ID)
 	}
-	r.resp.Finish()
+	r.Response().Finish()
 	resp, err := r.call.post(r.ctx, body, r.call.stream, false)
 	if err != nil {
 		return fmt.Errorf("continue the answer after pause %d: %w", r.pauses, err)
 	}
-	r.mu.Lock()
-	r.resp = resp
-	if r.closed {
-		resp.Close()
-	}
-	r.mu.Unlock()
 	r.read(resp)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
@@ -19,9 +18,7 @@ type reader struct {
 	// indexed says that blocks have indexes, as those of streams do.
 	indexed bool
 
-	mu     sync.Mutex    // mu guards resp and closed
-	resp   *kit.Response // of the current request
-	closed bool
+	kit.Hops
 
 	events *kit.Events // of the current request, nil for a whole answer
 	event  wireEvent
@@ -101,13 +98,14 @@ type wireMessage struct {
 }
 
 func newReader(ctx context.Context, c *call, resp *kit.Response, stream bool) *reader {
-	r := &reader{ctx: ctx, call: c, resp: resp, indexed: stream || resp.IsStream()}
+	r := &reader{ctx: ctx, call: c, indexed: stream || resp.IsStream()}
 	r.read(resp)
 	return r
 }
 
 // read makes a response the current one.
 func (r *reader) read(resp *kit.Response) {
+	r.Follow(resp)
 	r.base, r.usage, r.end = r.next, usage{}, ending{}
 	r.blocks, r.last = map[int]*answerBlock{}, nil
 	r.events = nil
@@ -133,24 +131,12 @@ func (r *reader) Next() (*schema.AgenticMessage, error) {
 	return nil, io.EOF
 }
 
-// Close implements kit.Chunks.
-func (r *reader) Close() {
-	r.mu.Lock()
-	resp := r.resp
-	r.closed = true
-	r.mu.Unlock()
-	resp.Close()
-}
-
-// Finish implements kit.Chunks.
-func (r *reader) Finish() { r.resp.Finish() }
-
 // nextEvent reads an event and returns the chunk that it makes, nil if it makes none.
 func (r *reader) nextEvent() (*schema.AgenticMessage, error) {
 	data, err := r.events.Next()
 	switch {
 	case err == io.EOF, err == kit.ErrDone:
-		return nil, r.resp.Cut("message_stop")
+		return nil, r.Response().Cut("message_stop")
 	case err != nil:
 		return nil, err
 	}
@@ -160,7 +146,7 @@ func (r *reader) nextEvent() (*schema.AgenticMessage, error) {
 		return r.delta(e, data), nil
 	}
 	if err := kit.DecodeLenient(data, e); err != nil {
-		return nil, r.resp.NotUnderstood(data, err)
+		return nil, r.Response().NotUnderstood(data, err)
 	}
 	switch e.Type {
 	case "content_block_delta":
@@ -178,7 +164,7 @@ func (r *reader) nextEvent() (*schema.AgenticMessage, error) {
 		return r.messageStop()
 	case "error", "":
 		if e := kit.ParseError(data); e != nil {
-			return nil, r.resp.Refusal(e)
+			return nil, r.Response().Refusal(e)
 		}
 	}
 	return nil, nil // a ping, or something new
@@ -187,7 +173,7 @@ func (r *reader) nextEvent() (*schema.AgenticMessage, error) {
 func (r *reader) messageStart(e *wireEvent) (*schema.AgenticMessage, error) {
 	var m wireMessage
 	if err := kit.DecodeLenient(e.Message, &m); err != nil {
-		return nil, r.resp.NotUnderstood(e.Message, err)
+		return nil, r.Response().NotUnderstood(e.Message, err)
 	}
 	r.usage.add(m.Usage)
 	return r.first(&m), nil
@@ -239,7 +225,7 @@ func (r *reader) place(index int) int {
 func (r *reader) newBlock(raw json.RawMessage) (*answerBlock, error) {
 	b := &answerBlock{raw: raw, keep: r.call.mayPause()}
 	if err := kit.DecodeLenient(raw, &b.wireBlock); err != nil {
-		return nil, r.resp.NotUnderstood(raw, err)
+		return nil, r.Response().NotUnderstood(raw, err)
 	}
 	b.isAnswer = b.Type == "tool_use" && b.Name == r.call.answerTool && b.Name != ""
 	if b.keep || b.isOpaque() {
@@ -356,19 +342,19 @@ func (r *reader) finish(out *schema.AgenticMessage) error {
 
 // whole reads an answer that is no stream.
 func (r *reader) whole() (*schema.AgenticMessage, error) {
-	data, err := r.resp.Document()
+	data, err := r.Response().Document()
 	if err != nil {
 		return nil, err
 	}
 	var m wireMessage
 	if err := kit.DecodeLenient(data, &m); err != nil {
-		return nil, r.resp.NotUnderstood(data, err)
+		return nil, r.Response().NotUnderstood(data, err)
 	}
 	if m.Type != "message" && m.Content == nil {
 		if e := kit.ParseError(data); e != nil {
-			return nil, r.resp.Refusal(e)
+			return nil, r.Response().Refusal(e)
 		}
-		return nil, r.resp.NotUnderstood(data, errors.New("neither an answer nor an error"))
+		return nil, r.Response().NotUnderstood(data, errors.New("neither an answer nor an error"))
 	}
 	out := r.first(&m)
 	r.usage.add(m.Usage)

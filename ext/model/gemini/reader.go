@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/weftgo/weft/ext/model/kit"
@@ -26,9 +25,7 @@ type reader struct {
 	ctx  context.Context
 	call *call
 
-	mu     sync.Mutex    // mu guards resp and closed
-	resp   *kit.Response // of the current request
-	closed bool
+	kit.Hops
 
 	events *kit.Events // of the current request, nil for one that came whole
 	// indexed says that blocks have indexes, as those of streams do.
@@ -58,30 +55,12 @@ func newReader(ctx context.Context, c *call, resp *kit.Response) *reader {
 
 // read makes a response the current one.
 func (r *reader) read(resp *kit.Response) {
-	r.mu.Lock()
-	r.resp = resp
-	closed := r.closed
-	r.mu.Unlock()
-	if closed {
-		resp.Close()
-	}
+	r.Follow(resp)
 	r.events, r.token, r.final = nil, nil, nil
 	if resp.IsStream() {
 		r.events, r.indexed = resp.Events(), true
 	}
 }
-
-// Close implements kit.Chunks.
-func (r *reader) Close() {
-	r.mu.Lock()
-	resp := r.resp
-	r.closed = true
-	r.mu.Unlock()
-	resp.Close()
-}
-
-// Finish implements kit.Chunks.
-func (r *reader) Finish() { r.resp.Finish() }
 
 // Next implements kit.Chunks.
 func (r *reader) Next() (*schema.AgenticMessage, error) {
@@ -126,7 +105,7 @@ func (r *reader) nextEvent() ([]byte, error) {
 	}
 	if r.end.reason != "" {
 		if r.ending == nil {
-			r.ending = time.AfterFunc(endTime, r.resp.Close)
+			r.ending = time.AfterFunc(endTime, r.Response().Close)
 		} else {
 			r.ending.Reset(endTime)
 		}
@@ -149,7 +128,7 @@ func (r *reader) complete() error {
 	if r.end.reason != "" {
 		return io.EOF
 	}
-	return r.resp.Cut("a finishReason")
+	return r.Response().Cut("a finishReason")
 }
 
 // take reads an event into a message, a new one if out is nil. It returns nil for an event without anything for the
@@ -166,11 +145,11 @@ func (r *reader) take(data []byte, out *schema.AgenticMessage) (*schema.AgenticM
 	e := &r.event
 	e.reset()
 	if err := kit.DecodeLenient(data, e); err != nil {
-		return nil, r.resp.NotUnderstood(data, err)
+		return nil, r.Response().NotUnderstood(data, err)
 	}
 	if len(e.Error) > 0 {
 		if refused := kit.ParseError(data); refused != nil {
-			return nil, r.resp.Refusal(refused)
+			return nil, r.Response().Refusal(refused)
 		}
 	}
 	r.end.event(e)
@@ -190,7 +169,7 @@ func (r *reader) take(data []byte, out *schema.AgenticMessage) (*schema.AgenticM
 	}
 	if c != nil {
 		if err := c.check(); err != nil {
-			return nil, r.resp.Failure("read the response", err)
+			return nil, r.Response().Failure("read the response", err)
 		}
 		r.takeParts(c, data, out)
 	}
@@ -325,7 +304,7 @@ func (r *reader) resume() error {
 	body := append(kit.Object{}, r.call.body...)
 	body.Set("continuationToken", r.token)
 	r.end.nextHop()
-	r.resp.Finish()
+	r.Response().Finish()
 	resp, err := r.call.send(r.ctx, body)
 	if err != nil {
 		return fmt.Errorf("continue the answer (request %d): %w", r.hops+1, err)
@@ -338,7 +317,7 @@ func (r *reader) resume() error {
 func (r *reader) whole() (*schema.AgenticMessage, error) {
 	out := newMessage()
 	for {
-		data, err := r.resp.Document()
+		data, err := r.Response().Document()
 		if err != nil {
 			return nil, err
 		}
@@ -349,7 +328,7 @@ func (r *reader) whole() (*schema.AgenticMessage, error) {
 			return nil, err
 		}
 		if len(r.event.Candidates) == 0 && r.end.blocked == "" && !isAnswer(data) {
-			return nil, r.resp.NotUnderstood(data, errors.New("neither an answer nor an error"))
+			return nil, r.Response().NotUnderstood(data, errors.New("neither an answer nor an error"))
 		}
 		again, err := r.atEnd(out)
 		if err != nil {
@@ -370,10 +349,10 @@ func isAnswer(data []byte) bool {
 // startList reads a response that is a list of events, as the service sends without alt=sse.
 func (r *reader) startList(data []byte) (*schema.AgenticMessage, error) {
 	if err := json.Unmarshal(data, &r.list); err != nil {
-		return nil, r.resp.NotUnderstood(data, err)
+		return nil, r.Response().NotUnderstood(data, err)
 	}
 	if len(r.list) == 0 {
-		return nil, r.resp.Cut("events")
+		return nil, r.Response().Cut("events")
 	}
 	r.indexed = true
 	return r.Next()

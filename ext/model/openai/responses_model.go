@@ -176,7 +176,8 @@ func (c *responsesCall) read(
 	ctx context.Context, req *responsesRequest, resp *kit.Response,
 ) (kit.Chunks[*schema.AgenticMessage], error) {
 	reader := &responsesReader{call: c, request: req, ctx: ctx}
-	chunks := &responsesChunks{reader: reader, resp: resp}
+	chunks := &responsesChunks{reader: reader}
+	chunks.Follow(resp)
 	if c.conf.Background {
 		chunks.background = &responsesBackground{call: c, ctx: ctx, seen: -1}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"strconv"
-	"sync"
 
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
@@ -24,12 +23,8 @@ type responsesChunks struct {
 	background *responsesBackground
 	chunks     int // that were returned
 
-	// mu guards resp and closed: Close may be called by any goroutine, also while Next replaces the response.
-	mu     sync.Mutex
-	resp   *kit.Response
-	closed bool
-
-	events *kit.Events // of resp; nil if that is a document
+	kit.Hops
+	events *kit.Events // of the current response; nil if that is a document
 	// same recognises events that differ from event only in a piece of text, as nearly all do.
 	same  kit.Pattern
 	piece responsesEvent
@@ -68,7 +63,7 @@ func (c *responsesChunks) next() (*schema.AgenticMessage, error) {
 	data, err := c.events.Next()
 	switch {
 	case err == io.EOF, err == kit.ErrDone:
-		err = c.resp.Cut(responsesEnd)
+		err = c.Response().Cut(responsesEnd)
 		fallthrough
 	case err != nil:
 		return nil, c.reconnect(err)
@@ -78,7 +73,7 @@ func (c *responsesChunks) next() (*schema.AgenticMessage, error) {
 	}
 	var e responsesEvent
 	if err := kit.DecodeLenient(data, &e); err != nil {
-		return nil, c.resp.NotUnderstood(data, err)
+		return nil, c.Response().NotUnderstood(data, err)
 	}
 	if e.Delta != "" {
 		c.learn(&e, data)
@@ -128,10 +123,10 @@ func (c *responsesChunks) event(e *responsesEvent, data []byte) (*schema.Agentic
 	}
 	switch e.Type {
 	case "error":
-		return nil, c.resp.Refusal(responsesErrorOf(kit.ParseError(data)))
+		return nil, c.Response().Refusal(responsesErrorOf(kit.ParseError(data)))
 	case "":
 		if failure := kit.ParseError(data); failure != nil {
-			return nil, c.resp.Refusal(failure)
+			return nil, c.Response().Refusal(failure)
 		}
 		return nil, nil
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
@@ -139,7 +134,7 @@ func (c *responsesChunks) event(e *responsesEvent, data []byte) (*schema.Agentic
 	}
 	m, err := c.reader.event(e)
 	if err != nil {
-		return nil, c.resp.NotUnderstood(data, err)
+		return nil, c.Response().NotUnderstood(data, err)
 	}
 	return m, nil
 }
@@ -155,7 +150,7 @@ func responsesErrorOf(e *kit.APIError) *kit.APIError {
 func (c *responsesChunks) last(e *responsesEvent) (*schema.AgenticMessage, error) {
 	var resp responsesResponse
 	if err := kit.DecodeLenient(e.Response, &resp); err != nil {
-		return nil, c.resp.NotUnderstood(e.Response, err)
+		return nil, c.Response().NotUnderstood(e.Response, err)
 	}
 	if resp.Status == "" {
 		resp.Status = e.Type[len("response."):]
@@ -165,13 +160,13 @@ func (c *responsesChunks) last(e *responsesEvent) (*schema.AgenticMessage, error
 
 // document reads a whole response, for which the server may have to be asked again.
 func (c *responsesChunks) document() (*schema.AgenticMessage, error) {
-	data, err := c.resp.Document()
+	data, err := c.Response().Document()
 	if err != nil {
 		return nil, err
 	}
 	var resp responsesResponse
 	if err := kit.DecodeLenient(data, &resp); err != nil {
-		return nil, c.resp.NotUnderstood(data, err)
+		return nil, c.Response().NotUnderstood(data, err)
 	}
 	if resp.ID == "" && resp.Output == nil {
 		return nil, c.noResponse(data)
@@ -183,7 +178,7 @@ func (c *responsesChunks) document() (*schema.AgenticMessage, error) {
 		return c.finish(&resp)
 	}
 	if c.background == nil {
-		return nil, c.resp.NotUnderstood(data, errors.New("the response is not finished"))
+		return nil, c.Response().NotUnderstood(data, errors.New("the response is not finished"))
 	}
 	return nil, c.poll()
 }
@@ -191,9 +186,9 @@ func (c *responsesChunks) document() (*schema.AgenticMessage, error) {
 // noResponse returns the error for a document that is no response.
 func (c *responsesChunks) noResponse(data []byte) error {
 	if failure := kit.ParseError(data); failure != nil {
-		return c.resp.Refusal(failure)
+		return c.Response().Refusal(failure)
 	}
-	return c.resp.NotUnderstood(data, errors.New("it is no response"))
+	return c.Response().NotUnderstood(data, errors.New("it is no response"))
 }
 
 // finish returns the last chunk of an answer, or all of it if nothing was emitted before.
@@ -202,7 +197,7 @@ func (c *responsesChunks) finish(resp *responsesResponse) (*schema.AgenticMessag
 		c.background.finished()
 	}
 	if failure := resp.failure(); failure != nil {
-		return nil, c.resp.Refusal(failure)
+		return nil, c.Response().Refusal(failure)
 	}
 	c.ended = true
 	answer := c.reader.last
@@ -212,7 +207,7 @@ func (c *responsesChunks) finish(resp *responsesResponse) (*schema.AgenticMessag
 	m, err := answer(resp)
 	var stopped *kit.StoppedError
 	if err != nil && !errors.As(err, &stopped) {
-		return nil, c.resp.Failure("decode the response", err)
+		return nil, c.Response().Failure("decode the response", err)
 	}
 	return m, err
 }
@@ -243,31 +238,19 @@ func (c *responsesChunks) join(m *schema.AgenticMessage) error {
 	return nil
 }
 
-// Finish implements [kit.Chunks].
-func (c *responsesChunks) Finish() { c.resp.Finish() }
-
 // Close implements [kit.Chunks]. It ends the work of the server, too, if that works in the background.
 func (c *responsesChunks) Close() {
-	c.mu.Lock()
-	first := !c.closed
-	c.closed = true
-	resp := c.resp
-	c.mu.Unlock()
-	resp.Close()
-	if first && c.background != nil {
+	if c.End() && c.background != nil {
 		c.background.cancel()
 	}
 }
 
 // replace has the chunks read another response. It reports false if they were closed.
 func (c *responsesChunks) replace(resp *kit.Response) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.resp.Close()
-	c.resp = resp
+	c.Response().Close()
 	c.events = nil
 	if resp.IsStream() {
 		c.events = resp.Events()
 	}
-	return !c.closed
+	return c.Follow(resp)
 }
