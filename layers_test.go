@@ -24,6 +24,7 @@ var layers = map[string]int{
 	"adk":                5, // agents
 	"adk/middlewares":    6, // batteries
 	"adk/prebuilt":       6,
+	"adk/conversation":   6,
 	"flow":               6,
 	"utils/callbacks":    6,
 }

@@ -213,7 +213,7 @@ func (f failing[M]) execute() { f.out.send(&TypedAgentEvent[M]{Err: f.err}) }
 
 // inputOf is the input of the agent: that of the run for the outermost one, otherwise what was said up to now.
 func (x *execution[M]) inputOf(given *TypedAgentInput[M]) (*TypedAgentInput[M], error) {
-	if x.parent == nil && (x.flow == nil || x.flow.rewriter == nil) {
+	if x.parent == nil && (x.flow == nil || x.flow.rewriter == nil) && len(x.run.options.history) == 0 {
 		return given, nil
 	}
 	ordinary, ok := any(x).(*execution[*schema.Message])

@@ -274,10 +274,15 @@ func entriesOf(
 
 // rebuildInput makes the input of an agent that the run has reached from another: what the user and the agents said.
 func rebuildInput(x *execution[Message]) (*AgentInput, error) {
-	entries, err := entriesOf(x, x.run.input, x.lane.visible(), x.run.options.skipTransferMessages)
+	var said []*historyItem[Message]
+	if x.lane != nil {
+		said = x.lane.visible()
+	}
+	entries, err := entriesOf(x, x.run.input, said, x.run.options.skipTransferMessages)
 	if err != nil {
 		return nil, err
 	}
+	entries = withHistory(x, entries)
 	rewrite := HistoryRewriter(func(_ context.Context, entries []*HistoryEntry) ([]Message, error) {
 		return asContext(x.name, entries), nil
 	})

@@ -83,6 +83,9 @@ type runnerOptions struct {
 	checkPointID         *string
 	skipTransferMessages bool
 	outcome              *runOutcome
+	// history is what was said before the run, active the agent that it begins with, "" for the runner's.
+	history []HistoryEntry
+	active  string
 }
 
 // WithSessionValues puts values into the session before the run starts (see [AddSessionValue]). Of several such

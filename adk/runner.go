@@ -226,7 +226,7 @@ func talksToOthers[M MessageType](agent TypedAgent[M]) bool {
 
 // start begins the run in the caller's goroutine and continues in one of its own.
 func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
-	if err := guardHook(func() error { run.exec.setAgent(run.runner.agent); return nil }); err != nil {
+	if err := guardHook(run.chooseAgent); err != nil {
 		run.gate.end()
 		return run.hub.refuse(err)
 	}
@@ -247,6 +247,15 @@ func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 	begun = true
 	run.hub.drive(run)
 	return run.hub.open()
+}
+
+// chooseAgent sets the agent that the run begins with.
+func (run *runnerRun[M]) chooseAgent() error {
+	agent, err := activeAgent(run.exec.Context, run.runner.agent, run.root.options.active)
+	if err == nil {
+		run.exec.setAgent(agent)
+	}
+	return err
 }
 
 // outcomeEnds wakes those that wait for the outcome.

@@ -1,0 +1,69 @@
+package adk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// WithHistory gives a run what was said before it, with the authors: each agent that the run reaches sees its own
+// messages as they are, and those of other agents as messages of the user that say who said what. The messages of the
+// run come behind them. A resumed run needs the option again if it may reach further agents. Of several such options the
+// last one counts. Ordinary messages only.
+func WithHistory(entries ...HistoryEntry) AgentRunOption {
+	kept := slices.Clone(entries)
+	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.history = kept })
+}
+
+// WithActiveAgent has a run begin at the agent of that name, the runner's agent or one below it, in place of the
+// runner's: the one that has answered last in a conversation. It can hand the run over as in any run. A resumed run needs
+// the option again. That there is no such agent is the error of the run. The default, and "", is the runner's agent.
+func WithActiveAgent(name string) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.active = name })
+}
+
+// IsInner reports whether the event is of an agent that runs as a tool (see [ToolsConfig]), or of one further inside. Such
+// an event is for looking at: its message is not part of what the agents of the run have said to each other.
+func (e *TypedAgentEvent[M]) IsInner() bool { return e.origin == originInner }
+
+// withHistory puts what was said before a run in front of what it was asked.
+func withHistory(x *execution[Message], entries []*HistoryEntry) []*HistoryEntry {
+	earlier := x.run.options.history
+	if len(earlier) == 0 {
+		return entries
+	}
+	all := make([]*HistoryEntry, 0, len(earlier)+len(entries))
+	for i := range earlier {
+		all = append(all, &earlier[i])
+	}
+	return append(all, entries...)
+}
+
+// activeAgent is the agent that a run begins with: the one of [WithActiveAgent], or root itself.
+func activeAgent[M MessageType](ctx context.Context, root TypedAgent[M], name string) (TypedAgent[M], error) {
+	if name == "" || root.Name(ctx) == name {
+		return root, nil
+	}
+	if f, ok := any(root).(*flowAgent); ok {
+		if found := f.below(ctx, name); found != nil {
+			return any(found).(TypedAgent[M]), nil
+		}
+	}
+	return nil, fmt.Errorf("runner: there is no agent '%s' below '%s': WithActiveAgent takes the name of an agent that the run can reach",
+		name, root.Name(ctx))
+}
+
+// below finds a sub-agent by its name, nearer ones first.
+func (f *flowAgent) below(ctx context.Context, name string) *flowAgent {
+	for _, sub := range f.subAgents {
+		if sub.Name(ctx) == name {
+			return sub
+		}
+	}
+	for _, sub := range f.subAgents {
+		if found := sub.below(ctx, name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
