@@ -52,8 +52,10 @@ type Turn struct {
 	// Asked are the messages that the turn began with, Said what the agents have said, in order, with their authors.
 	Asked []*schema.Message
 	Said  []adk.HistoryEntry
-	// Agent answers: the one that the turn began with, or the one that it was handed over to. "" is the runner's.
-	Agent string
+	// Entry is the agent that the turn began with, Agent the one that it was handed over to since. "" is the runner's.
+	Entry, Agent string
+	// Questions are what a turn waits for.
+	Questions []Question
 	// Usage is that of the models, summed up.
 	Usage schema.TokenUsage
 	// Began is when the turn began, Changed when it came to its status.
@@ -192,14 +194,18 @@ func (c *Conversation) claimed(s state) *Claim {
 }
 
 // Wait says that the run of the turn was interrupted: what it has said since it was claimed is kept with the open turn,
-// for whoever resumes it. The claim ends with it.
-func (c *Claim) Wait(ctx context.Context, p Progress) error { return c.end(ctx, waits, p) }
+// with the questions that it waits for, for whoever resumes it. The claim ends with it.
+func (c *Claim) Wait(ctx context.Context, p Progress, questions ...Question) error {
+	return c.end(ctx, record{Kind: waits, Questions: storable(questions)}, p)
+}
 
 // Keep appends the turn to the conversation. The claim ends with it.
-func (c *Claim) Keep(ctx context.Context, p Progress) error { return c.end(ctx, kept, p) }
+func (c *Claim) Keep(ctx context.Context, p Progress) error { return c.end(ctx, record{Kind: kept}, p) }
 
 // Discard drops the turn. The claim ends with it.
-func (c *Claim) Discard(ctx context.Context) error { return c.end(ctx, discarded, Progress{}) }
+func (c *Claim) Discard(ctx context.Context) error {
+	return c.end(ctx, record{Kind: discarded}, Progress{})
+}
 
 // Progress is what a run has come to since its turn was claimed.
 type Progress struct {
@@ -208,8 +214,8 @@ type Progress struct {
 	Usage schema.TokenUsage
 }
 
-func (c *Claim) end(ctx context.Context, kind recordKind, p Progress) error {
-	r := record{Kind: kind, Turn: c.Turn.ID, Key: c.key, Said: p.Said, Agent: p.Agent, Usage: p.Usage}
+func (c *Claim) end(ctx context.Context, r record, p Progress) error {
+	r.Turn, r.Key, r.Said, r.Agent, r.Usage = c.Turn.ID, c.key, p.Said, p.Agent, p.Usage
 	_, counts, err := c.conversation.append(ctx, &r)
 	if err == nil && !counts {
 		err = fmt.Errorf("conversation %q: turn %s: %w", c.conversation.id, c.Turn.ID, ErrLost)

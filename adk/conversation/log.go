@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,10 +36,14 @@ type record struct {
 	Agent     string
 	Usage     schema.TokenUsage
 	At        time.Time
+	// Questions are what the turn waits for.
+	Questions []Question
 }
 
 func init() {
-	if err := serialization.GenericRegister[record]("weft.conversation.record"); err != nil {
+	err := errors.Join(serialization.GenericRegister[record]("weft.conversation.record"),
+		serialization.GenericRegister[Question]("weft.conversation.question"))
+	if err != nil {
 		panic(err)
 	}
 }
@@ -56,12 +61,13 @@ func (s *state) apply(r *record) (counts bool) {
 	open := s.history.Open
 	switch {
 	case r.Kind == began && open == nil:
-		s.history.Open = &Turn{ID: r.Turn, Status: Running, Asked: r.Asked, Agent: s.history.Agent(), Began: r.At, Changed: r.At}
+		s.history.Open = &Turn{ID: r.Turn, Status: Running, Asked: r.Asked, Began: r.At, Changed: r.At}
+		s.history.Open.Entry, s.history.Open.Agent = s.history.Agent(), s.history.Agent()
 		s.holder = r.Key
 	case open == nil || open.ID != r.Turn:
 		return false
 	case r.Kind == resumed && open.Status == Waiting:
-		open.Status, open.Changed, s.holder = Running, r.At, r.Key
+		open.Status, open.Changed, open.Questions, s.holder = Running, r.At, nil, r.Key
 	case r.Kind == discarded && (r.Key == "" || r.Key == s.holder):
 		s.history.Open, s.holder = nil, ""
 	case (r.Kind == waits || r.Kind == kept) && r.Key == s.holder:
@@ -75,7 +81,7 @@ func (s *state) apply(r *record) (counts bool) {
 // progress adds what a run has said to its turn, which waits or has ended with it.
 func (s *state) progress(open *Turn, r *record) {
 	open.Said = append(open.Said, r.Said...)
-	open.Agent, open.Changed = r.Agent, r.At
+	open.Agent, open.Changed, open.Questions = r.Agent, r.At, r.Questions
 	open.Usage.PromptTokens += r.Usage.PromptTokens
 	open.Usage.PromptTokenDetails.CachedTokens += r.Usage.PromptTokenDetails.CachedTokens
 	open.Usage.CompletionTokens += r.Usage.CompletionTokens

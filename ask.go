@@ -1,0 +1,290 @@
+package weft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/middlewares/structured"
+	"github.com/weftgo/weft/schema"
+)
+
+// Question is what a run waits for: the approval of a call, or whatever else a tool has stopped for. Its methods Approve,
+// Edit, Reject and Reply make the [Reply].
+type Question = conversation.Question
+
+// Reply answers a [Question].
+type Reply = conversation.Reply
+
+// Answer is what a run came to.
+type Answer struct {
+	// Text is what the agent has answered. It is empty while questions are pending.
+	Text string
+	// Messages are those of the run: the question first, then what agents and tools said, the answer last.
+	Messages []*Message
+	// Usage counts the tokens of all calls of models in the run.
+	Usage schema.TokenUsage
+	// Pending are the questions that the run waits for. Answer them with [Answer.Reply], or [Conversation.Reply] in a
+	// conversation.
+	Pending []Question
+
+	// said are the messages behind the question, with their authors; earlier is what was said before the question.
+	said, earlier []adk.HistoryEntry
+	asked         []*Message
+	// entry is the agent that the run began with, agent the one that answers the next question; "" is the one asked.
+	entry, agent string
+	// of is the agent that was asked, and saved its run, nil in a conversation and where nothing is pending.
+	of       *Agent
+	saved    []byte
+	replying atomic.Bool
+}
+
+// String returns the text.
+func (a *Answer) String() string { return a.Text }
+
+// callOptions are the options of this package.
+type callOptions struct {
+	after *Answer
+	with  []*Message
+}
+
+// After continues behind an answer: the agent sees what was said up to it, and the agent that has answered is the one
+// that is asked, if others were handed over to. nil stands for none. It is not for conversations.
+func After(answer *Answer) Option {
+	return adk.WrapImplSpecificOptFn(func(o *callOptions) { o.after = answer })
+}
+
+// With puts messages before the question: context, pictures, a history of your own. Without a question they are it.
+func With(messages ...*Message) Option {
+	return adk.WrapImplSpecificOptFn(func(o *callOptions) { o.with = append(o.with, messages...) })
+}
+
+// asked are the messages that a question begins with.
+func (o *callOptions) asked(question string) ([]*Message, error) {
+	messages := slices.Clone(o.with)
+	if question != "" {
+		messages = append(messages, schema.UserMessage(question))
+	}
+	if len(messages) == 0 {
+		return nil, errors.New("weft: there is no question: it is empty, and there are no messages of With")
+	}
+	return messages, nil
+}
+
+// Ask runs the agent on a question and waits for the answer. An answer may have Pending questions in place of a text.
+func (a *Agent) Ask(ctx context.Context, question string, opts ...Option) (*Answer, error) {
+	return whole(a.events(ctx, a.whole, question, opts))
+}
+
+// Stream runs the agent on a question, and gives what happens as it happens; the last event has the [Answer]. An error is
+// the last thing, too. The run is executed by the loop that reads it: it begins with the loop, waits while the loop's body
+// runs, and ends with the loop. After a break nothing is left of it. A sequence runs anew each time that it is read.
+func (a *Agent) Stream(ctx context.Context, question string, opts ...Option) iter.Seq2[Event, error] {
+	return a.events(ctx, a.streaming, question, opts)
+}
+
+func (a *Agent) events(ctx context.Context, runner *adk.Runner, question string, opts []Option) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		call := adk.GetImplSpecificOptions(&callOptions{}, opts...)
+		asked, err := call.asked(question)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		t := turn{agent: a, yield: yield}
+		t.answer.asked, t.answer.Messages = asked, slices.Clip(asked)
+		if before := call.after; before != nil {
+			if len(before.Pending) > 0 {
+				yield(Event{}, errors.New("weft.After: the answer has pending questions: reply to them first"))
+				return
+			}
+			t.answer.earlier, t.answer.entry, t.answer.agent = before.history(), before.agent, before.agent
+		}
+		t.run(opts, func(_ string, opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error) {
+			return runner.Run(ctx, asked, opts...), nil
+		})
+	}
+}
+
+// history is everything up to the end of the answer.
+func (a *Answer) history() []adk.HistoryEntry {
+	all := slices.Clone(a.earlier)
+	for _, m := range a.asked {
+		all = append(all, adk.HistoryEntry{IsUserInput: true, Message: m})
+	}
+	return append(all, a.said...)
+}
+
+// run reads a run of an agent that keeps nothing, and emits its answer. If it is interrupted, the answer has what it
+// continues from.
+func (t *turn) run(opts []Option, start func(id string, opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error)) {
+	stash := &t.agent.stash
+	id := stash.nextID()
+	defer stash.take(id)
+	events, err := start(id, t.options(opts, id))
+	if err != nil {
+		t.yield(Event{}, oneLine(err))
+		return
+	}
+	if !t.read(events) {
+		return
+	}
+	if len(t.answer.Pending) > 0 {
+		t.answer.of, t.answer.saved = t.agent, stash.take(id)
+	}
+	t.emit(Event{Answer: &t.answer})
+}
+
+// options are those of a run: of its caller, and what the turn needs.
+func (t *turn) options(opts []Option, id string) []Option {
+	opts = append(slices.Clip(opts), adk.WithCheckPointID(id))
+	if len(t.answer.earlier) > 0 {
+		opts = append(opts, adk.WithHistory(t.answer.earlier...))
+	}
+	if t.answer.entry != "" {
+		opts = append(opts, adk.WithActiveAgent(t.answer.entry))
+	}
+	return opts
+}
+
+// Reply answers pending questions, and continues the run where it waits. A question that no reply is for is asked again.
+// An answer can be replied to once; it must not be one of a conversation, which has a Reply of its own.
+func (a *Answer) Reply(ctx context.Context, replies ...Reply) (*Answer, error) {
+	return whole(a.reply(ctx, false, replies))
+}
+
+// StreamReply is [Answer.Reply] as [Agent.Stream] is Ask.
+func (a *Answer) StreamReply(ctx context.Context, replies ...Reply) iter.Seq2[Event, error] {
+	return a.reply(ctx, true, replies)
+}
+
+func (a *Answer) reply(ctx context.Context, streaming bool, replies []Reply) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		switch {
+		case len(a.Pending) == 0:
+			yield(Event{}, errors.New("weft: the answer has no pending questions"))
+			return
+		case a.of == nil:
+			yield(Event{}, errors.New("weft: the answer is one of a conversation: use Conversation.Reply"))
+			return
+		case !a.replying.CompareAndSwap(false, true):
+			yield(Event{}, errors.New("weft: the answer was replied to already"))
+			return
+		}
+		targets, err := targetsOf(a.Pending, replies)
+		if err != nil {
+			a.replying.Store(false)
+			yield(Event{}, err)
+			return
+		}
+		runner := a.of.whole
+		if streaming {
+			runner = a.of.streaming
+		}
+		t := turn{agent: a.of, yield: yield}
+		t.continues(a)
+		t.run(nil, func(id string, opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error) {
+			_ = a.of.stash.Set(ctx, id, a.saved)
+			return runner.ResumeWithParams(ctx, id, &adk.ResumeParams{Targets: targets}, opts...)
+		})
+	}
+}
+
+// continues has the answer of a turn begin with what an interrupted one has.
+func (t *turn) continues(a *Answer) {
+	t.answer.asked, t.answer.earlier, t.answer.Usage = a.asked, a.earlier, a.Usage
+	t.answer.entry, t.answer.agent = a.entry, a.agent
+	t.answer.said, t.answer.Messages = slices.Clip(a.said), slices.Clip(a.Messages)
+}
+
+// targetsOf are replies by the questions that they answer.
+func targetsOf(pending []Question, replies []Reply) (map[string]any, error) {
+	targets := make(map[string]any, len(replies))
+	for _, r := range replies {
+		if !slices.ContainsFunc(pending, func(q Question) bool { return q.ID == r.ID }) {
+			return nil, fmt.Errorf("weft: there is no pending question %q", r.ID)
+		}
+		targets[r.ID] = r.Value
+	}
+	return targets, nil
+}
+
+// stash keeps interrupted runs until their answers take them. Its zero value is ready.
+type stash struct {
+	next atomic.Uint64
+	runs sync.Map // ID → []byte
+}
+
+func (s *stash) nextID() string { return strconv.FormatUint(s.next.Add(1), 36) }
+
+func (s *stash) Get(_ context.Context, id string) ([]byte, bool, error) {
+	saved, ok := s.runs.Load(id)
+	if !ok {
+		return nil, false, nil
+	}
+	return saved.([]byte), true, nil
+}
+
+func (s *stash) Set(_ context.Context, id string, saved []byte) error {
+	s.runs.Store(id, slices.Clone(saved))
+	return nil
+}
+
+// take removes a run and returns it, nil if there is none.
+func (s *stash) take(id string) []byte {
+	saved, _ := s.runs.LoadAndDelete(id)
+	data, _ := saved.([]byte)
+	return data
+}
+
+// typedAgent is an agent that ends with a value.
+type typedAgent[T any] struct {
+	once   sync.Once
+	agent  *Agent
+	output *structured.Output[T]
+	err    error
+}
+
+// Ask runs the agent on a question and returns the answer as a value of type T: a struct, or anything else that has a JSON
+// schema; see [Func] for the tags. An answer that does not fit is sent back to the model, twice at most; if that did not
+// help, the error wraps a *structured.InvalidError (package adk/middlewares/structured). It is not for agents of [Wrap].
+func Ask[T any](ctx context.Context, agent *Agent, question string, opts ...Option) (value T, err error) {
+	kept, _ := agent.typed.LoadOrStore(reflect.TypeFor[T](), new(typedAgent[T]))
+	typed := kept.(*typedAgent[T])
+	typed.once.Do(func() { typed.make(agent) })
+	if typed.err != nil {
+		return value, typed.err
+	}
+	answer, err := typed.agent.Ask(ctx, question, opts...)
+	if err != nil {
+		return value, err
+	}
+	if len(answer.Pending) > 0 {
+		return value, fmt.Errorf("weft.Ask: the agent waits for a reply to %d questions (%s): use Agent.Ask for agents that ask",
+			len(answer.Pending), answer.Pending[0].Text)
+	}
+	value, err = typed.output.Parse(ctx, answer.Text)
+	return value, oneLine(err)
+}
+
+func (t *typedAgent[T]) make(agent *Agent) {
+	if agent.wrapped != nil {
+		t.err = errors.New("weft.Ask: the agent is one of Wrap: give it the middleware of package structured")
+		return
+	}
+	if t.output, t.err = structured.New[T](nil); t.err != nil {
+		t.err = fmt.Errorf("weft.Ask: %w", t.err)
+		return
+	}
+	config := agent.config
+	config.Middlewares = append(slices.Clip(config.Middlewares), t.output.Handler())
+	t.agent, t.err = New(config)
+}

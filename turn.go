@@ -1,0 +1,190 @@
+package weft
+
+import (
+	"errors"
+	"io"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/schema"
+)
+
+// turn reads one run: it passes on what happens as events, and keeps what becomes the answer. It is used by one goroutine.
+type turn struct {
+	agent *Agent
+	// answer is what the run has come to so far.
+	answer Answer
+	// last is the last message, by whoever.
+	last *Message
+	// yield passes an event on, and reports whether there is still somebody who reads. stopped: there is nobody.
+	yield   func(Event, error) bool
+	stopped bool
+}
+
+// read reads a run to its end. It reports whether there is an answer: otherwise the reader has gone, or has had the error.
+func (t *turn) read(events *adk.AsyncIterator[*adk.AgentEvent]) (answered bool) {
+	for e := range events.All() {
+		if e.Err != nil {
+			return t.failed(e)
+		}
+		if err := t.take(e); err != nil {
+			t.yield(Event{}, oneLine(err))
+			return false
+		}
+		if t.stopped {
+			return false
+		}
+	}
+	if t.last != nil {
+		t.answer.Text = t.last.Content
+	}
+	if len(t.answer.Pending) > 0 {
+		t.answer.Text = ""
+	}
+	return true
+}
+
+// failed passes the error of a run on. That of a run which has used up its turns may be an answer.
+func (t *turn) failed(e *adk.AgentEvent) (answered bool) {
+	sentence := t.agent.config.LimitAnswer
+	if sentence == "" || !errors.Is(e.Err, adk.ErrExceedMaxIterations) {
+		t.yield(Event{}, oneLine(e.Err))
+		return false
+	}
+	t.add(e.AgentName, schema.AssistantMessage(sentence, nil))
+	t.answer.Text = sentence
+	t.emit(Event{Agent: e.AgentName, Text: sentence, Source: e})
+	return !t.stopped
+}
+
+// take passes on what an event of the run says.
+func (t *turn) take(e *adk.AgentEvent) error {
+	if e.IsInner() {
+		return nil
+	}
+	handover := ""
+	if a := e.Action; a != nil {
+		t.answer.Pending = append(t.answer.Pending, conversation.QuestionsOf(a.Interrupted)...)
+		if a.TransferToAgent != nil {
+			handover = a.TransferToAgent.DestAgentName
+		}
+	}
+	if e.Output != nil && e.Output.MessageOutput != nil {
+		if err := t.message(e, e.Output.MessageOutput, handover != ""); err != nil {
+			return err
+		}
+	}
+	if handover != "" {
+		t.answer.agent = handover
+		t.emit(Event{Agent: e.AgentName, Handover: handover, Source: e})
+	}
+	return nil
+}
+
+// message passes a message on. One of a stream that breaks off does not count: if that was the end of the run, the next
+// event says so.
+func (t *turn) message(e *adk.AgentEvent, output *adk.MessageVariant, transfer bool) error {
+	whole := output.Message
+	if output.IsStreaming && output.MessageStream != nil {
+		var err error
+		if whole, err = t.stream(e, output.MessageStream); err != nil || whole == nil {
+			return err
+		}
+	} else if whole != nil && whole.Role == schema.Assistant {
+		t.piece(e, whole)
+	}
+	if whole == nil || t.stopped {
+		return nil
+	}
+	t.add(e.AgentName, whole)
+	if whole.Role == schema.Tool {
+		if !transfer {
+			t.emit(Event{Agent: e.AgentName, Result: whole, Source: e})
+		}
+		return nil
+	}
+	for i := range whole.ToolCalls {
+		if call := &whole.ToolCalls[i]; call.Function.Name != adk.TransferToAgentToolName {
+			t.emit(Event{Agent: e.AgentName, Call: call, Source: e})
+		}
+	}
+	return nil
+}
+
+// stream passes the pieces of a message on, and returns the whole, or nil if it does not count.
+func (t *turn) stream(e *adk.AgentEvent, pieces *schema.StreamReader[*Message]) (*Message, error) {
+	defer pieces.Close()
+	var whole schema.MessageAccumulator
+	emitted := false
+	for !t.stopped {
+		piece, err := pieces.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return whole.Message()
+		case err != nil:
+			if emitted && errors.As(err, new(*adk.WillRetryError)) {
+				t.emit(Event{Agent: e.AgentName, Again: true, Source: e})
+			}
+			return nil, nil
+		}
+		if err := whole.Add(piece); err != nil {
+			return nil, err
+		}
+		if piece.Role != schema.Tool {
+			emitted = t.piece(e, piece) || emitted
+		}
+	}
+	return nil, nil
+}
+
+// piece passes on what a piece of a model's message has for the reader.
+func (t *turn) piece(e *adk.AgentEvent, piece *Message) (emitted bool) {
+	if piece.ReasoningContent != "" {
+		t.emit(Event{Agent: e.AgentName, Reasoning: piece.ReasoningContent, Source: e})
+		emitted = true
+	}
+	if piece.Content != "" {
+		t.emit(Event{Agent: e.AgentName, Text: piece.Content, Source: e})
+		emitted = true
+	}
+	return emitted
+}
+
+func (t *turn) emit(e Event) {
+	if !t.stopped && !t.yield(e, nil) {
+		t.stopped = true
+	}
+}
+
+// add keeps a message as part of the answer.
+func (t *turn) add(agent string, m *Message) {
+	t.last = m
+	t.answer.said = append(t.answer.said, adk.HistoryEntry{AgentName: agent, Message: m})
+	t.answer.Messages = append(t.answer.Messages, m)
+	if m.ResponseMeta != nil && m.ResponseMeta.Usage != nil {
+		addUsage(&t.answer.Usage, m.ResponseMeta.Usage)
+	}
+}
+
+func addUsage(sum, u *schema.TokenUsage) {
+	sum.PromptTokens += u.PromptTokens
+	sum.PromptTokenDetails.CachedTokens += u.PromptTokenDetails.CachedTokens
+	sum.CompletionTokens += u.CompletionTokens
+	sum.CompletionTokensDetails.ReasoningTokens += u.CompletionTokensDetails.ReasoningTokens
+	sum.TotalTokens += u.TotalTokens
+}
+
+// whole reads a run for its answer alone.
+func whole(events func(yield func(Event, error) bool)) (*Answer, error) {
+	var answer *Answer
+	for e, err := range events {
+		if err != nil {
+			return nil, err
+		}
+		if e.Answer != nil {
+			answer = e.Answer
+		}
+	}
+	return answer, nil
+}
+
