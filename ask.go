@@ -145,7 +145,7 @@ func (t *turn) run(opts []Option, start func(id string, opts []Option) (*adk.Asy
 
 // options are those of a run: of its caller, and what the turn needs.
 func (t *turn) options(opts []Option, id string) []Option {
-	opts = append(slices.Clip(opts), adk.WithCheckPointID(id))
+	opts = append(slices.Clip(opts), adk.WithRunInLoop(), adk.WithCheckPointID(id))
 	if len(t.answer.earlier) > 0 {
 		opts = append(opts, adk.WithHistory(t.answer.earlier...))
 	}

@@ -171,6 +171,8 @@ type chatAgent[M MessageType] interface {
 	resume(ctx context.Context, info *ResumeInfo, opts []AgentRunOption) *AsyncIterator[*TypedAgentEvent[M]]
 	// hooksBeforeAgent reports whether code of users runs before the run itself.
 	hooksBeforeAgent() bool
+	// runsInLoop reports whether a run of it needs no goroutine of its own.
+	runsInLoop() bool
 	setSubAgents(agents []TypedAgent[M]) error
 	setParent(agent TypedAgent[M]) error
 	disallowTransferToParent() error

@@ -27,6 +27,8 @@ type rootRun[M MessageType] struct {
 	// journal is where the steps of the run are saved, nil if they are not.
 	journal     *journal.Journal
 	diagnostics diagnostics
+	// loop is the loop that the run is tied to, nil for most.
+	loop *loopRun[M]
 }
 
 // An execution is one agent at work in a run. It is the context of the agent, and the sink of its events: it says who

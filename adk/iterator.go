@@ -10,6 +10,16 @@ import (
 // concurrent use; each item goes to one caller.
 type AsyncIterator[T any] struct {
 	ring *eventring.Ring[T]
+	// lazy is the run, if it begins only when it is read.
+	lazy lazyRun[T]
+}
+
+// A lazyRun is a run that begins when it is read. See loopRun.
+type lazyRun[T any] interface {
+	begin()
+	refuse()
+	readAll(yield func(T) bool) bool
+	notice()
 }
 
 // Next waits for the next item. It returns false when everything was delivered and nothing more comes.
@@ -18,12 +28,18 @@ func (ai *AsyncIterator[T]) Next() (T, bool) {
 		var none T
 		return none, false
 	}
+	if ai.lazy != nil {
+		ai.lazy.begin()
+	}
 	return ai.ring.Take()
 }
 
 // All returns an iterator over the items for a range loop. A loop that ends early closes the AsyncIterator.
 func (ai *AsyncIterator[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
+		if ai != nil && ai.lazy != nil && ai.lazy.readAll(yield) {
+			return
+		}
 		defer ai.Close()
 		for {
 			item, ok := ai.Next()
@@ -39,6 +55,9 @@ func (ai *AsyncIterator[T]) All() iter.Seq[T] {
 func (ai *AsyncIterator[T]) Close() {
 	if ai == nil || ai.ring == nil {
 		return
+	}
+	if ai.lazy != nil {
+		ai.lazy.refuse()
 	}
 	for _, item := range ai.ring.Abandon() {
 		discard(item)

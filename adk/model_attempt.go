@@ -173,6 +173,10 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], re
 	default: // the answer may be a middleware's, or begin with what a middleware put before the model's
 		s = a.sendStream(schema.StreamReaderWithConvert(s, ops.identifyOnce(id)), nil)
 	}
+	if err := a.turn.run.deliver(); err != nil {
+		s.Close()
+		return err
+	}
 	if err := a.read(ctx, s); err != nil {
 		return err
 	}

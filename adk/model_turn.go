@@ -97,6 +97,9 @@ func (t *modelTurn[M]) answerWithHooks(ctx context.Context) (last M, err error) 
 		return last, err
 	}
 	answer, err := t.answer(ctx)
+	if err == nil {
+		err = t.run.deliver()
+	}
 	if err != nil {
 		return last, err
 	}

@@ -140,6 +140,7 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 		return agentRunFrom[M](ctx).unknownTool(name, callID, err)
 	})
 	compose.InternalSetToolsByStream(node, streams[M])
+	compose.InternalSetWaiter(node, waiterOf[M])
 	if conf.ToolsConfig.EagerExecution {
 		b.chain.eager = newEagerTools(node, &config)
 		compose.InternalSetEarlyToolCalls(node, adoptEarlyCalls[M])
@@ -179,6 +180,9 @@ func (b *reactBuilder[M]) addReturnDirectly() {
 // of the one that ends the run, and runs the hooks.
 func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error) {
 	r := agentRunFrom[M](ctx)
+	if err := r.deliver(); err != nil {
+		return nil, err
+	}
 	stops := r.speculation.StopsRun()
 	r.speculation.Close()
 	r.speculation = nil

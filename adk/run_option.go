@@ -86,6 +86,8 @@ type runnerOptions struct {
 	// history is what was said before the run, active the agent that it begins with, "" for the runner's.
 	history []HistoryEntry
 	active  string
+	// inLoop: the run is tied to the loop that reads it.
+	inLoop bool
 }
 
 // WithSessionValues puts values into the session before the run starts (see [AddSessionValue]). Of several such

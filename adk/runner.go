@@ -240,12 +240,16 @@ func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 	}()
 	run.step[0].agentName = run.exec.name
 	run.exec.path = run.step[:]
-	// Without hooks there is no code of the user's to run in the caller's goroutine, and the beginning can wait.
-	if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); !ok || a.agent.hooksBeforeAgent() {
+	if run.root.options.inLoop {
+		run.tie()
+	} else if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); !ok || a.agent.hooksBeforeAgent() {
+		// Without hooks there is no code of the user's to run in the caller's goroutine, and the beginning can wait.
 		run.task = run.begin()
 	}
 	begun = true
-	run.hub.drive(run)
+	if run.root.loop == nil {
+		run.hub.drive(run)
+	}
 	return run.hub.open()
 }
 
@@ -396,6 +400,8 @@ func (h *hub[M]) open() *AsyncIterator[*TypedAgentEvent[M]] {
 func (h *hub[M]) send(e *TypedAgentEvent[M]) {
 	if !h.ring.Put(e) {
 		e.closeStreams()
+	} else if h.iterator.lazy != nil {
+		h.iterator.lazy.notice()
 	}
 }
 

@@ -22,7 +22,11 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 			if err != nil {
 				return nil, err
 			}
-			return out, sendToolOutput[M](ctx, in.Name, in.CallID, out)
+			streams := out.Streams()
+			if err := sendToolOutput[M](ctx, in.Name, in.CallID, out); err != nil || !streams {
+				return out, err
+			}
+			return out, agentRunFrom[M](ctx).deliver()
 		}
 	}}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -69,6 +70,19 @@ func InternalToolsOf(atn *AgenticToolsNode) *ToolsNode { return atn.tools }
 // runtime, whose middlewares show the streams to the user, and must be called before the node is used.
 func InternalSetToolsByStream(tn *ToolsNode, byStream func(ctx context.Context) bool) {
 	tn.byStream = byStream
+}
+
+// InternalSetWaiter has a tools node run calls that run at the same time beside its goroutine, which waits for them with
+// what waiterOf returns, if that is not nil. It is for the agent runtime, and must be called before the node is used.
+func InternalSetWaiter(tn *ToolsNode, waiterOf func(ctx context.Context) core.Waiter) {
+	tn.waiterOf = waiterOf
+}
+
+func (tn *ToolsNode) waiter(ctx context.Context) core.Waiter {
+	if tn.waiterOf == nil {
+		return nil
+	}
+	return tn.waiterOf(ctx)
 }
 
 // askProvider finds the calls that run already.

@@ -141,6 +141,19 @@ func (b *toolBatch) runParallel(workers int, execute func(*toolCall)) {
 		}
 	}
 	var wg sync.WaitGroup
+	if waiter := b.node.waiter(b.ctx); waiter != nil { // this goroutine has other work meanwhile
+		for range workers {
+			wg.Go(work)
+		}
+		done := make(chan struct{})
+		go func() {
+			wg.Wait()
+			close(done)
+		}()
+		waiter.WaitFor(done)
+		work() // as below
+		return
+	}
 	for range workers - 1 {
 		wg.Go(work)
 	}

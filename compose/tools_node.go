@@ -49,6 +49,8 @@ type ToolsNode struct {
 	provider func(ctx context.Context, input *schema.Message) ([]EarlyToolCall, error)
 	// byStream says whether Invoke calls the streaming side of tools.
 	byStream func(ctx context.Context) bool
+	// waiterOf finds what waits for calls that run at the same time, nil if the node does it itself.
+	waiterOf func(ctx context.Context) core.Waiter
 	// unknownTool, if not nil, makes the error of a call of a tool that does not exist out of the node's own.
 	unknownTool func(ctx context.Context, name, callID string, err error) error
 }

@@ -74,11 +74,26 @@ func (r *Ring[T]) Take() (item T, ok bool) {
 		}
 		r.filled.Wait()
 	}
+	return r.take(), true
+}
+
+// TryTake is Take that does not wait: it returns false if there is no item now.
+func (r *Ring[T]) TryTake() (item T, ok bool) {
+	r.lock()
+	defer r.mu.Unlock()
+	if r.count == 0 {
+		return item, false
+	}
+	return r.take(), true
+}
+
+// take removes the first item. There is one, and mu is held.
+func (r *Ring[T]) take() (item T) {
 	var none T
 	item, r.items[r.head] = r.items[r.head], none
 	r.head = (r.head + 1) & (len(r.items) - 1)
 	r.count--
-	return item, true
+	return item
 }
 
 // Close says that no more items come. What is in the ring can still be taken. Closing again does nothing.

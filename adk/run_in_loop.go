@@ -1,0 +1,236 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/weftgo/weft/internal/core"
+)
+
+// WithRunInLoop ties a run to the range loop that reads it with [AsyncIterator.All]: it begins with the loop, and ends
+// with it. After a break, a return or a panic in its body nothing of the run is left when the loop has ended: its context
+// has been cancelled, and it was waited for.
+//
+// The run is executed by the goroutine of the loop, and waits while the body of the loop runs, where nothing of it needs
+// a goroutine of its own: if the agent is a single chat model agent without eager tools, retries, failover and
+// EmitInternalEvents, and the run has no [WithCancel]. What a tool sends with [SendEvent] is read when it returns, if it
+// is the only call of its message.
+//
+// Read with [AsyncIterator.Next], the run is an ordinary one, which begins with the first call. The option has no effect
+// without a [Runner]. A run that nobody reads never begins.
+func WithRunInLoop() AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.inLoop = true })
+}
+
+// errReaderGone is the cause of the end of a run whose reader has left its loop.
+var errReaderGone = errors.New("the loop that read the run has ended")
+
+// loopRun is a run that is tied to the loop that reads it.
+type loopRun[M MessageType] struct {
+	hub    *hub[M]
+	task   task
+	cancel context.CancelCauseFunc
+	// inline: the goroutine of the loop executes the run. Otherwise the run has one of its own.
+	inline bool
+	// start is a loopStart.
+	start atomic.Int32
+
+	// The rest is of an inline run, for the goroutine of its loop alone, but for parked and wake.
+
+	yield func(*TypedAgentEvent[M]) bool
+	// gone: the body of the loop has left it. If it panicked, thrown is what with.
+	gone, panicked bool
+	thrown         any
+	// parked: that goroutine waits for tools that run beside it, and is woken by wake when there are events. wake is made
+	// before parked becomes true.
+	parked atomic.Bool
+	wake   chan struct{}
+}
+
+// loopStart says whether a run that is tied to a loop has begun. Who moves it from open decides what it becomes.
+//
+//	from  to       by
+//	open  taken    the first All or Next
+//	open  refused  Close
+type loopStart = int32
+
+const (
+	startOpen loopStart = iota
+	startTaken
+	startRefused
+)
+
+// tie makes the run one that begins when it is read.
+func (run *runnerRun[M]) tie() {
+	a, alone := run.runner.agent.(*TypedChatModelAgent[M])
+	run.root.loop = &loopRun[M]{hub: &run.hub, task: run, inline: alone && run.gate.control == nil && a.agent.runsInLoop()}
+	run.exec.Context, run.root.loop.cancel = context.WithCancelCause(run.exec.Context)
+	run.hub.iterator.lazy = run.root.loop
+}
+
+// runsInLoop reports whether a run of the agent needs no goroutine of its own.
+func (a *chatModelAgent[M]) runsInLoop() bool {
+	c := &a.conf
+	return c.ModelRetryConfig == nil && c.ModelFailoverConfig == nil && !c.ToolsConfig.EagerExecution &&
+		!c.ToolsConfig.EmitInternalEvents
+}
+
+// begin starts the run in a goroutine of its own, unless it has begun.
+func (l *loopRun[M]) begin() {
+	if l.start.CompareAndSwap(startOpen, startTaken) {
+		l.inline = false
+		l.hub.drive(l.task)
+	}
+}
+
+// refuse keeps the run from beginning.
+func (l *loopRun[M]) refuse() {
+	if l.start.CompareAndSwap(startOpen, startRefused) {
+		l.cancel(errReaderGone)
+		l.hub.ring.Close()
+	}
+}
+
+// readAll begins the run and reads it to its end. It reports false if the run has begun already.
+func (l *loopRun[M]) readAll(yield func(*TypedAgentEvent[M]) bool) bool {
+	if !l.start.CompareAndSwap(startOpen, startTaken) {
+		return false
+	}
+	defer l.cancel(nil)
+	if l.inline {
+		l.execute(yield)
+	} else {
+		l.follow(yield)
+	}
+	return true
+}
+
+// execute executes the run in this goroutine.
+func (l *loopRun[M]) execute(yield func(*TypedAgentEvent[M]) bool) {
+	l.yield = yield
+	l.hub.run(l.task)
+	l.deliver()
+	if l.panicked {
+		panic(l.thrown)
+	}
+}
+
+// follow has the run executed by another goroutine, and reads it. However the loop ends, the run has ended before.
+func (l *loopRun[M]) follow(yield func(*TypedAgentEvent[M]) bool) {
+	l.hub.drive(l.task)
+	defer func() {
+		l.cancel(errReaderGone)
+		for {
+			e, ok := l.hub.ring.Take()
+			if !ok {
+				return
+			}
+			e.closeStreams()
+		}
+	}()
+	for {
+		e, ok := l.hub.ring.Take()
+		if !ok || !yield(e) {
+			return
+		}
+	}
+}
+
+// deliver passes the events that have come to the body of the loop, and reports whether there is still one. It is called
+// by the goroutine of the loop, which must not hold a lock. In others, while that waits for them, it does nothing.
+func (l *loopRun[M]) deliver() bool {
+	if l == nil || !l.inline || l.parked.Load() {
+		return true
+	}
+	l.drain()
+	return !l.gone
+}
+
+func (l *loopRun[M]) drain() {
+	for {
+		e, ok := l.hub.ring.TryTake()
+		switch {
+		case !ok:
+			return
+		case l.gone:
+			e.closeStreams()
+		default:
+			l.pass(e)
+		}
+	}
+}
+
+// pass has the body of the loop run with an event. A panic of the body is kept for the end of the run: it is not the
+// run's. A body that ends the goroutine (runtime.Goexit) ends the run, too.
+func (l *loopRun[M]) pass(e *TypedAgentEvent[M]) {
+	stays := false
+	defer func() {
+		if stays {
+			return
+		}
+		if v := recover(); v != nil && !l.gone {
+			l.panicked, l.thrown = true, v
+		}
+		l.gone = true
+		l.cancel(errReaderGone)
+	}()
+	stays = l.yield(e)
+}
+
+// WaitFor implements core.Waiter: it passes on what comes from tools that run beside each other.
+func (l *loopRun[M]) WaitFor(done <-chan struct{}) {
+	if l.wake == nil {
+		l.wake = make(chan struct{}, 1)
+	}
+	l.parked.Store(true)
+	defer func() { // also if the body of the loop ends the goroutine
+		<-done
+		l.parked.Store(false)
+	}()
+	for {
+		l.drain()
+		select {
+		case <-done:
+			return
+		case <-l.wake:
+		}
+	}
+}
+
+// notice wakes the goroutine of the loop, if it waits, because there is an event.
+func (l *loopRun[M]) notice() {
+	if l == nil || !l.parked.Load() {
+		return
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// loop is the loop that executes the run, nil if there is none. A run inside another has none: the goroutine that it has
+// is its own, or one of user code.
+func (r *agentRun[M]) loop() *loopRun[M] {
+	if x, ok := r.out.(*execution[M]); ok && x.parent == nil && x.run.loop != nil && x.run.loop.inline {
+		return x.run.loop
+	}
+	return nil
+}
+
+// deliver passes the events of a run that is executed by a loop to its body. An error says that the loop has ended. It is
+// for places where the run holds no lock.
+func (r *agentRun[M]) deliver() error {
+	if !r.loop().deliver() {
+		return errReaderGone
+	}
+	return nil
+}
+
+// waiterOf is what waits for the tools of the run that ctx belongs to, nil if it is ordinary.
+func waiterOf[M MessageType](ctx context.Context) core.Waiter {
+	if l := agentRunFrom[M](ctx).loop(); l != nil {
+		return l
+	}
+	return nil
+}
