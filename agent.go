@@ -75,8 +75,6 @@ type Agent struct {
 	wrapped adk.Agent
 	// whole and streaming run the agent, without and with streaming.
 	whole, streaming *adk.Runner
-	// stash keeps the runs of Ask and Stream that were interrupted, until their answers are made.
-	stash stash
 	// typed are agents that end with a value, by its type.
 	typed sync.Map // reflect.Type → *typedAgent[T]
 }
@@ -115,7 +113,7 @@ func assemble(a *Agent) (*Agent, error) {
 		resumable = notResumable{built}
 	}
 	a.ResumableAgent = resumable
-	a.whole, a.streaming = a.runner(&a.stash, false), a.runner(&a.stash, true)
+	a.whole, a.streaming = a.runner(inAnswers{}, false), a.runner(inAnswers{}, true)
 	return a, nil
 }
 
@@ -222,7 +220,7 @@ func (c *Config) lower(ctx context.Context) (*adk.ChatModelAgentConfig, error) {
 		return nil, err
 	}
 	lowered := &adk.ChatModelAgentConfig{
-		Name: c.Name, Description: c.Description, Instruction: c.Instruction, Model: c.Model,
+		Name: c.Name, Description: c.Description, Instruction: c.Instruction, Model: validhistory.Model(c.Model, nil),
 		ToolsConfig: adk.ToolsConfig{
 			ToolsNodeConfig: compose.ToolsNodeConfig{Tools: slices.Clone(c.Tools)}, ReportMistakes: true,
 		},
@@ -244,19 +242,18 @@ func (c *Config) handlers(ctx context.Context) ([]Middleware, error) {
 		handlers = append(handlers, asks)
 	}
 	handlers = append(handlers, c.Middlewares...)
-	reports, err := toolerrors.New(ctx, &toolerrors.Config{})
-	if err != nil {
-		return nil, err
-	}
-	repairs, err := validhistory.New(ctx, nil)
-	return append(handlers, reports, repairs), err
+	reports, err := toolerrors.New(ctx, nil)
+	return append(handlers, reports), err
 }
 
 func (c *Config) failover() *adk.ModelFailoverConfig[*Message] {
 	if len(c.Fallbacks) == 0 {
 		return nil
 	}
-	models := slices.Clone(c.Fallbacks)
+	var models []Model
+	for _, m := range c.Fallbacks {
+		models = append(models, validhistory.Model(m, nil))
+	}
 	return &adk.ModelFailoverConfig[*Message]{
 		MaxRetries:     uint(len(models)),
 		ShouldFailover: func(ctx context.Context, _ *Message, err error) bool { return ctx.Err() == nil },
@@ -290,4 +287,3 @@ func isNil[T any](v T) bool {
 	}
 	return false
 }
-

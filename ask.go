@@ -7,7 +7,6 @@ import (
 	"iter"
 	"reflect"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -99,7 +98,7 @@ func (a *Agent) events(ctx context.Context, runner *adk.Runner, question string,
 			yield(Event{}, err)
 			return
 		}
-		t := turn{agent: a, yield: yield}
+		t := &turn{Context: ctx, agent: a, yield: yield}
 		t.answer.asked, t.answer.Messages = asked, slices.Clip(asked)
 		if before := call.after; before != nil {
 			if len(before.Pending) > 0 {
@@ -108,8 +107,8 @@ func (a *Agent) events(ctx context.Context, runner *adk.Runner, question string,
 			}
 			t.answer.earlier, t.answer.entry, t.answer.agent = before.history(), before.agent, before.agent
 		}
-		t.run(opts, func(_ string, opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error) {
-			return runner.Run(ctx, asked, opts...), nil
+		t.run(opts, func(opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error) {
+			return runner.Run(t, asked, opts...), nil
 		})
 	}
 }
@@ -125,11 +124,12 @@ func (a *Answer) history() []adk.HistoryEntry {
 
 // run reads a run of an agent that keeps nothing, and emits its answer. If it is interrupted, the answer has what it
 // continues from.
-func (t *turn) run(opts []Option, start func(id string, opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error)) {
-	stash := &t.agent.stash
-	id := stash.nextID()
-	defer stash.take(id)
-	events, err := start(id, t.options(opts, id))
+func (t *turn) run(opts []Option, start func(opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error)) {
+	needed := mostRuns
+	if len(opts)+len(t.answer.earlier)+len(t.answer.entry) > 0 {
+		needed = t.options(opts, inAnswer)
+	}
+	events, err := start(needed)
 	if err != nil {
 		t.yield(Event{}, oneLine(err))
 		return
@@ -138,14 +138,24 @@ func (t *turn) run(opts []Option, start func(id string, opts []Option) (*adk.Asy
 		return
 	}
 	if len(t.answer.Pending) > 0 {
-		t.answer.of, t.answer.saved = t.agent, stash.take(id)
+		t.answer.of = t.agent
 	}
 	t.emit(Event{Answer: &t.answer})
 }
 
+var (
+	// inAnswer has a run saved in its answer, under an ID that does not matter.
+	inAnswer = adk.WithCheckPointID("answer")
+	// readHere are the options of all runs.
+	readHere = []Option{adk.WithRunInLoop(), adk.WithPieces()}
+	// mostRuns are the options of most runs.
+	mostRuns = append(slices.Clip(readHere), inAnswer)
+)
+
 // options are those of a run: of its caller, and what the turn needs.
-func (t *turn) options(opts []Option, id string) []Option {
-	opts = append(slices.Clip(opts), adk.WithRunInLoop(), adk.WithCheckPointID(id))
+func (t *turn) options(opts []Option, saved Option) []Option {
+	opts = append(slices.Clip(opts), saved)
+	opts = append(opts, readHere...)
 	if len(t.answer.earlier) > 0 {
 		opts = append(opts, adk.WithHistory(t.answer.earlier...))
 	}
@@ -189,11 +199,10 @@ func (a *Answer) reply(ctx context.Context, streaming bool, replies []Reply) ite
 		if streaming {
 			runner = a.of.streaming
 		}
-		t := turn{agent: a.of, yield: yield}
+		t := &turn{Context: ctx, agent: a.of, yield: yield}
 		t.continues(a)
-		t.run(nil, func(id string, opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error) {
-			_ = a.of.stash.Set(ctx, id, a.saved)
-			return runner.ResumeWithParams(ctx, id, &adk.ResumeParams{Targets: targets}, opts...)
+		t.run(nil, func(opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error) {
+			return runner.ResumeWithParams(t, "answer", &adk.ResumeParams{Targets: targets}, opts...)
 		})
 	}
 }
@@ -201,7 +210,7 @@ func (a *Answer) reply(ctx context.Context, streaming bool, replies []Reply) ite
 // continues has the answer of a turn begin with what an interrupted one has.
 func (t *turn) continues(a *Answer) {
 	t.answer.asked, t.answer.earlier, t.answer.Usage = a.asked, a.earlier, a.Usage
-	t.answer.entry, t.answer.agent = a.entry, a.agent
+	t.answer.entry, t.answer.agent, t.answer.saved = a.entry, a.agent, a.saved
 	t.answer.said, t.answer.Messages = slices.Clip(a.said), slices.Clip(a.Messages)
 }
 
@@ -217,32 +226,18 @@ func targetsOf(pending []Question, replies []Reply) (map[string]any, error) {
 	return targets, nil
 }
 
-// stash keeps interrupted runs until their answers take them. Its zero value is ready.
-type stash struct {
-	next atomic.Uint64
-	runs sync.Map // ID → []byte
+// inAnswers is the store of runs that are not part of a conversation: each is kept with its answer, which is in the
+// context of the run.
+type inAnswers struct{}
+
+func (inAnswers) Get(ctx context.Context, _ string) ([]byte, bool, error) {
+	t := turnIn(ctx)
+	return t.answer.saved, len(t.answer.saved) > 0, nil
 }
 
-func (s *stash) nextID() string { return strconv.FormatUint(s.next.Add(1), 36) }
-
-func (s *stash) Get(_ context.Context, id string) ([]byte, bool, error) {
-	saved, ok := s.runs.Load(id)
-	if !ok {
-		return nil, false, nil
-	}
-	return saved.([]byte), true, nil
-}
-
-func (s *stash) Set(_ context.Context, id string, saved []byte) error {
-	s.runs.Store(id, slices.Clone(saved))
+func (inAnswers) Set(ctx context.Context, _ string, saved []byte) error {
+	turnIn(ctx).answer.saved = slices.Clone(saved)
 	return nil
-}
-
-// take removes a run and returns it, nil if there is none.
-func (s *stash) take(id string) []byte {
-	saved, _ := s.runs.LoadAndDelete(id)
-	data, _ := saved.([]byte)
-	return data
 }
 
 // typedAgent is an agent that ends with a value.

@@ -178,7 +178,7 @@ func (c *Conversation) run(
 	ctx context.Context, claim *conversation.Claim, yield func(Event, error) bool,
 	start func(opts []Option) (*adk.AsyncIterator[*adk.AgentEvent], error),
 ) (err error) {
-	t := turn{agent: c.agent, yield: yield}
+	t := &turn{Context: ctx, agent: c.agent, yield: yield}
 	t.inTurn(claim)
 	ended := false
 	defer func() {
@@ -186,7 +186,7 @@ func (c *Conversation) run(
 			err = errors.Join(err, c.end(ctx, claim, &t.answer, false))
 		}
 	}()
-	events, err := start(t.options(nil, claim.Turn.ID))
+	events, err := start(t.options(nil, adk.WithCheckPointID(claim.Turn.ID)))
 	if err != nil {
 		return err
 	}

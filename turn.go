@@ -1,6 +1,7 @@
 package weft
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -9,8 +10,10 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// turn reads one run: it passes on what happens as events, and keeps what becomes the answer. It is used by one goroutine.
+// turn reads one run: it passes on what happens as events, and keeps what becomes the answer. It is used by one goroutine,
+// and is the context of the run.
 type turn struct {
+	context.Context
 	agent *Agent
 	// answer is what the run has come to so far.
 	answer Answer
@@ -19,7 +22,22 @@ type turn struct {
 	// yield passes an event on, and reports whether there is still somebody who reads. stopped: there is nobody.
 	yield   func(Event, error) bool
 	stopped bool
+	// inPieces: the message that comes next was passed on in pieces.
+	inPieces bool
 }
+
+type turnKey struct{}
+
+// Value implements context.Context.
+func (t *turn) Value(key any) any {
+	if key == (turnKey{}) {
+		return t
+	}
+	return t.Context.Value(key)
+}
+
+// turnIn finds the turn that a run belongs to.
+func turnIn(ctx context.Context) *turn { return ctx.Value(turnKey{}).(*turn) }
 
 // read reads a run to its end. It reports whether there is an answer: otherwise the reader has gone, or has had the error.
 func (t *turn) read(events *adk.AsyncIterator[*adk.AgentEvent]) (answered bool) {
@@ -59,7 +77,11 @@ func (t *turn) failed(e *adk.AgentEvent) (answered bool) {
 
 // take passes on what an event of the run says.
 func (t *turn) take(e *adk.AgentEvent) error {
-	if e.IsInner() {
+	switch {
+	case e.IsInner():
+		return nil
+	case e.IsPiece():
+		t.inPieces = t.piece(e, e.Output.MessageOutput.Message) || t.inPieces
 		return nil
 	}
 	handover := ""
@@ -91,7 +113,10 @@ func (t *turn) message(e *adk.AgentEvent, output *adk.MessageVariant, transfer b
 			return err
 		}
 	} else if whole != nil && whole.Role == schema.Assistant {
-		t.piece(e, whole)
+		if !t.inPieces {
+			t.piece(e, whole)
+		}
+		t.inPieces = false
 	}
 	if whole == nil || t.stopped {
 		return nil
@@ -187,4 +212,3 @@ func whole(events func(yield func(Event, error) bool)) (*Answer, error) {
 	}
 	return answer, nil
 }
-

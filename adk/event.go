@@ -160,6 +160,7 @@ type TypedAgentEvent[M MessageType] struct {
 //	replayedSteps     if no other follows      yes: only the saved steps have it
 //	replayedHistory   if no other follows      no: the saved history has it already
 //	inner             yes                      no: it is of an agent that runs as a tool, and decides nothing
+//	piece             yes                      no: the whole message follows
 type eventOrigin uint8
 
 const (
@@ -167,6 +168,7 @@ const (
 	originReplayedSteps
 	originReplayedHistory
 	originInner
+	originPiece
 )
 
 // isReplayed reports whether an earlier process emitted the event.

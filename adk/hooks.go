@@ -256,8 +256,8 @@ func orElsePtr[T any](p, unchanged *T) *T {
 // handlerSet is the middlewares of an agent, sorted by what they do: a hook runs only those that have it.
 type handlerSet[M MessageType] struct {
 	structs []structHooks // ordinary messages only
-	// present: there is a middleware.
-	present bool
+	// seesMessages: a middleware gets messages into its hands, and may change them.
+	seesMessages bool
 
 	beforeAgent    []handler[M]
 	beforeModel    []handler[M]
@@ -297,7 +297,7 @@ func (h *handler[M]) failed(hook string, err error) error {
 func newHandlerSet[M MessageType](
 	structs []AgentMiddleware, all []TypedChatModelAgentMiddleware[M],
 ) (*handlerSet[M], error) {
-	s := &handlerSet[M]{present: len(structs)+len(all) > 0}
+	s := new(handlerSet[M])
 	for i, m := range structs {
 		if m.BeforeChatModel != nil || m.AfterChatModel != nil {
 			s.structs = append(s.structs, structHooks{m, i})
@@ -314,6 +314,7 @@ func newHandlerSet[M MessageType](
 		}
 		s.sort(handler[M]{TypedChatModelAgentMiddleware: m, index: i}, base)
 	}
+	s.seesMessages = s.aroundModel() || s.judgesAnswers() || len(s.afterToolCalls) > 0
 	return s, nil
 }
 

@@ -166,8 +166,10 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], re
 		return noAnswer(target.typ, "stream")
 	}
 	defer a.release()
+	pieces := a.turn.run.pieces()
 	switch {
 	case handlers.modelSender: // it has sent already
+	case pieces != nil: // it is sent when it is whole
 	case len(handlers.wrapModel) == 0:
 		s = a.sendStream(s, id)
 	default: // the answer may be a middleware's, or begin with what a middleware put before the model's
@@ -177,13 +179,16 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], re
 		s.Close()
 		return err
 	}
-	if err := a.read(ctx, s); err != nil {
+	if err := a.read(ctx, s, pieces); err != nil {
 		return err
 	}
-	if handlers.present { // and may change it
+	if handlers.seesMessages { // and may change it
 		id = maps.Clone(id)
 	}
 	a.message = ops.identified(a.message, id)
+	if pieces != nil {
+		a.sendMessage(a.message)
+	}
 	return nil
 }
 
@@ -215,14 +220,15 @@ func (a *modelAttempt[M]) release() {
 	}
 }
 
-// read takes the answer from its stream and lets the eager tools look on. On an error the message is what came
-// before.
-func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (err error) {
+// read takes the answer from its stream and lets the eager tools, or else lookOn, see each chunk. On an error the message
+// is what came before.
+func (a *modelAttempt[M]) read(
+	ctx context.Context, s *schema.StreamReader[M], lookOn func(chunk M),
+) (err error) {
 	recv := receiverOf(ctx, s)
 	recv.call = a.watched
 	ops := opsOf[M]()
 	a.speculation = startSpeculation(a.turn)
-	var lookOn func(chunk M)
 	if a.speculation != nil {
 		lookOn = func(chunk M) { a.speculation.Feed(ops.callChunks(chunk)) }
 	}
@@ -242,7 +248,7 @@ func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (
 		a.speculation.Abort(err)
 		return err
 	}
-	if chunks == 1 && a.turn.chain.handlers.present { // the message may be the chunk, which the event has, too
+	if chunks == 1 && a.turn.chain.handlers.seesMessages { // the message may be the chunk, which the event has, too
 		a.message = ops.withExtra(a.message, maps.Clone(ops.extra(a.message)))
 	}
 	return nil
@@ -253,7 +259,7 @@ func (a *modelAttempt[M]) read(ctx context.Context, s *schema.StreamReader[M]) (
 func (a *modelAttempt[M]) sendMessage(answer M) {
 	ops := opsOf[M]()
 	extra := ops.extra(answer)
-	if a.turn.chain.handlers.present {
+	if a.turn.chain.handlers.seesMessages {
 		extra = maps.Clone(extra)
 	}
 	e := ops.copyEvent(answer, extra)

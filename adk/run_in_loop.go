@@ -23,6 +23,17 @@ func WithRunInLoop() AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.inLoop = true })
 }
 
+// WithPieces has the streamed answers of a model come as events of their pieces, in a run that is executed by the loop
+// which reads it (see [WithRunInLoop]): one event for each chunk, with IsPiece, and then one with the whole message, in
+// place of one with a stream. It costs less. An event of a piece is valid until the next event. In other runs the option
+// has no effect.
+func WithPieces() AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.pieces = true })
+}
+
+// IsPiece reports whether the message of the event is a piece of one. See [WithPieces].
+func (e *TypedAgentEvent[M]) IsPiece() bool { return e.origin == originPiece }
+
 // errReaderGone is the cause of the end of a run whose reader has left its loop.
 var errReaderGone = errors.New("the loop that read the run has ended")
 
@@ -33,6 +44,8 @@ type loopRun[M MessageType] struct {
 	cancel context.CancelCauseFunc
 	// inline: the goroutine of the loop executes the run. Otherwise the run has one of its own.
 	inline bool
+	// pieces: streamed answers come in pieces.
+	pieces bool
 	// start is a loopStart.
 	start atomic.Int32
 
@@ -42,6 +55,8 @@ type loopRun[M MessageType] struct {
 	// gone: the body of the loop has left it. If it panicked, thrown is what with.
 	gone, panicked bool
 	thrown         any
+	// piece is the event of the last piece.
+	piece messageEvent[M]
 	// parked: that goroutine waits for tools that run beside it, and is woken by wake when there are events. wake is made
 	// before parked becomes true.
 	parked atomic.Bool
@@ -65,6 +80,7 @@ const (
 func (run *runnerRun[M]) tie() {
 	a, alone := run.runner.agent.(*TypedChatModelAgent[M])
 	run.root.loop = &loopRun[M]{hub: &run.hub, task: run, inline: alone && run.gate.control == nil && a.agent.runsInLoop()}
+	run.root.loop.pieces = run.root.loop.inline && run.root.options.pieces
 	run.exec.Context, run.root.loop.cancel = context.WithCancelCause(run.exec.Context)
 	run.hub.iterator.lazy = run.root.loop
 }
@@ -161,6 +177,19 @@ func (l *loopRun[M]) drain() {
 	}
 }
 
+// passPiece passes on a piece of an answer of x's agent.
+func (l *loopRun[M]) passPiece(x *execution[M], piece M) {
+	l.drain()
+	if l.gone {
+		return
+	}
+	l.piece = messageEvent[M]{}
+	e := l.piece.of(piece, nil)
+	opsOf[M]().modelVariant(&e.variant)
+	e.event.origin, e.event.AgentName, e.event.RunPath = originPiece, x.name, x.path
+	l.pass(&e.event)
+}
+
 // pass has the body of the loop run with an event. A panic of the body is kept for the end of the run: it is not the
 // run's. A body that ends the goroutine (runtime.Goexit) ends the run, too.
 func (l *loopRun[M]) pass(e *TypedAgentEvent[M]) {
@@ -216,6 +245,16 @@ func (r *agentRun[M]) loop() *loopRun[M] {
 		return x.run.loop
 	}
 	return nil
+}
+
+// pieces returns what passes on the pieces of an answer, nil if it comes as a stream.
+func (r *agentRun[M]) pieces() func(piece M) {
+	l := r.loop()
+	if l == nil || !l.pieces || r.agent.handlers.modelSender {
+		return nil
+	}
+	x := r.out.(*execution[M])
+	return func(piece M) { l.passPiece(x, piece) }
 }
 
 // deliver passes the events of a run that is executed by a loop to its body. An error says that the loop has ended. It is

@@ -88,6 +88,8 @@ type runnerOptions struct {
 	active  string
 	// inLoop: the run is tied to the loop that reads it.
 	inLoop bool
+	// pieces: it has streamed answers come in pieces.
+	pieces bool
 }
 
 // WithSessionValues puts values into the session before the run starts (see [AddSessionValue]). Of several such

@@ -209,7 +209,7 @@ func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id str
 	send, replayed := true, e.event.origin.isReplayed()
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		s.setToolMessageID(name, callID, id)
-		if m := e.variant.Message; !r.agent.handlers.present && !opsOf[M]().isNil(m) {
+		if m := e.variant.Message; !r.agent.handlers.seesMessages && !opsOf[M]().isNil(m) {
 			s.sent = append(s.sent, sentExtra{id, opsOf[M]().extra(m)})
 		}
 		e.event.Action = s.takeAction(name, callID)
