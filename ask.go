@@ -68,7 +68,8 @@ func With(messages ...*Message) Option {
 
 // asked are the messages that a question begins with.
 func (o *callOptions) asked(question string) ([]*Message, error) {
-	messages := slices.Clone(o.with)
+	messages := make([]*Message, 0, len(o.with)+1)
+	messages = append(messages, o.with...)
 	if question != "" {
 		messages = append(messages, schema.UserMessage(question))
 	}
@@ -99,7 +100,7 @@ func (a *Agent) events(ctx context.Context, runner *adk.Runner, question string,
 			return
 		}
 		t := &turn{Context: ctx, agent: a, yield: yield}
-		t.answer.asked, t.answer.Messages = asked, slices.Clip(asked)
+		t.answer.asked, t.answer.said, t.answer.Messages = asked, t.room.said[:0], append(t.room.messages[:0], asked...)
 		if before := call.after; before != nil {
 			if len(before.Pending) > 0 {
 				yield(Event{}, errors.New("weft.After: the answer has pending questions: reply to them first"))

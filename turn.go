@@ -24,6 +24,12 @@ type turn struct {
 	stopped bool
 	// inPieces: the message that comes next was passed on in pieces.
 	inPieces bool
+
+	// room is where short answers are kept.
+	room struct {
+		said     [4]adk.HistoryEntry
+		messages [5]*Message
+	}
 }
 
 type turnKey struct{}

@@ -91,7 +91,7 @@ func newAgentRun[M MessageType](ctx context.Context, a *chatModelAgent[M], do as
 	}
 	r.Context = ctx
 	r.graphCtx = r
-	if len(do.opts) > 0 {
+	if hasImplSpecificOptions[chatModelAgentOptions](do.opts) {
 		r.options = GetImplSpecificOptions(new(chatModelAgentOptions), do.opts...)
 	}
 	return r

@@ -56,7 +56,7 @@ const (
 func (t *modelTurn[M]) newAttempt() *modelAttempt[M] {
 	c := t.chain
 	a := &t.first
-	if a.turn != nil || t.run.input.EnableStreaming || c.handlers.modelSender {
+	if a.turn != nil || t.run.input.EnableStreaming && !t.run.inPieces() || c.handlers.modelSender {
 		a = new(modelAttempt[M])
 	}
 	a.turn = t
@@ -166,10 +166,10 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], re
 		return noAnswer(target.typ, "stream")
 	}
 	defer a.release()
-	pieces := a.turn.run.pieces()
+	inPieces := a.turn.run.inPieces()
 	switch {
 	case handlers.modelSender: // it has sent already
-	case pieces != nil: // it is sent when it is whole
+	case inPieces: // it is sent when it is whole
 	case len(handlers.wrapModel) == 0:
 		s = a.sendStream(s, id)
 	default: // the answer may be a middleware's, or begin with what a middleware put before the model's
@@ -179,14 +179,14 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], re
 		s.Close()
 		return err
 	}
-	if err := a.read(ctx, s, pieces); err != nil {
+	if err := a.read(ctx, s, inPieces); err != nil {
 		return err
 	}
 	if handlers.seesMessages { // and may change it
 		id = maps.Clone(id)
 	}
 	a.message = ops.identified(a.message, id)
-	if pieces != nil {
+	if inPieces {
 		a.sendMessage(a.message)
 	}
 	return nil
@@ -220,16 +220,19 @@ func (a *modelAttempt[M]) release() {
 	}
 }
 
-// read takes the answer from its stream and lets the eager tools, or else lookOn, see each chunk. On an error the message
-// is what came before.
+// read takes the answer from its stream, passes its pieces on, or lets the eager tools look on. On an error the message is
+// what came before.
 func (a *modelAttempt[M]) read(
-	ctx context.Context, s *schema.StreamReader[M], lookOn func(chunk M),
+	ctx context.Context, s *schema.StreamReader[M], inPieces bool,
 ) (err error) {
 	recv := receiverOf(ctx, s)
 	recv.call = a.watched
 	ops := opsOf[M]()
 	a.speculation = startSpeculation(a.turn)
-	if a.speculation != nil {
+	var lookOn func(chunk M)
+	if inPieces {
+		lookOn = a.turn.run.passPiece()
+	} else if a.speculation != nil {
 		lookOn = func(chunk M) { a.speculation.Feed(ops.callChunks(chunk)) }
 	}
 	join, chunks, err := joinStream(recv, lookOn)

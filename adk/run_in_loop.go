@@ -55,8 +55,9 @@ type loopRun[M MessageType] struct {
 	// gone: the body of the loop has left it. If it panicked, thrown is what with.
 	gone, panicked bool
 	thrown         any
-	// piece is the event of the last piece.
+	// piece is the event of the last piece, each passes one on.
 	piece messageEvent[M]
+	each  func(piece M)
 	// parked: that goroutine waits for tools that run beside it, and is woken by wake when there are events. wake is made
 	// before parked becomes true.
 	parked atomic.Bool
@@ -247,14 +248,20 @@ func (r *agentRun[M]) loop() *loopRun[M] {
 	return nil
 }
 
-// pieces returns what passes on the pieces of an answer, nil if it comes as a stream.
-func (r *agentRun[M]) pieces() func(piece M) {
+// inPieces reports whether the answers of the run are passed on in pieces.
+func (r *agentRun[M]) inPieces() bool {
 	l := r.loop()
-	if l == nil || !l.pieces || r.agent.handlers.modelSender {
-		return nil
+	return l != nil && l.pieces && !r.agent.handlers.modelSender
+}
+
+// passPiece returns what passes on the pieces of an answer.
+func (r *agentRun[M]) passPiece() func(piece M) {
+	l := r.loop()
+	if l.each == nil {
+		x := r.out.(*execution[M])
+		l.each = func(piece M) { l.passPiece(x, piece) }
 	}
-	x := r.out.(*execution[M])
-	return func(piece M) { l.passPiece(x, piece) }
+	return l.each
 }
 
 // deliver passes the events of a run that is executed by a loop to its body. An error says that the loop has ended. It is

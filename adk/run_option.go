@@ -46,6 +46,16 @@ func GetImplSpecificOptions[T any](base *T, opts ...AgentRunOption) *T {
 	return base
 }
 
+// hasImplSpecificOptions reports whether there are options for a type.
+func hasImplSpecificOptions[T any](opts []AgentRunOption) bool {
+	for i := range opts {
+		if _, ok := opts[i].apply.(func(*T)); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // meant reports whether the option acts on an agent.
 func (o *AgentRunOption) meant(agent string) bool {
 	return len(o.agents) == 0 || slices.Contains(o.agents, agent)

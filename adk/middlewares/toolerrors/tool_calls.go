@@ -14,10 +14,13 @@ func (m *middleware[M]) reportErrors(
 	ctx context.Context, call *compose.ToolInput, next compose.ToolCallEndpoint,
 ) (*compose.ToolCallOutput, error) {
 	name, callID := call.Name, call.CallID
+	out, err := next(ctx, call)
+	if err == nil && out.TextStream == nil && out.ResultStream == nil {
+		return out, nil
+	}
 	textOf := func(err error) (string, bool) {
 		return m.textOf(ctx, &adk.ToolContext{Name: name, CallID: callID}, err)
 	}
-	out, err := next(ctx, call)
 	if err != nil {
 		if text, ok := textOf(err); ok {
 			return &compose.ToolCallOutput{Text: text}, nil
