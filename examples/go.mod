@@ -3,11 +3,25 @@ module github.com/weftgo/weft/examples
 go 1.26.0
 
 require (
+	github.com/creack/pty v1.1.24
 	github.com/stretchr/testify v1.12.1
 	github.com/weftgo/weft v0.0.0
+	github.com/weftgo/weft/ext/embedding/openai v0.0.0
 	github.com/weftgo/weft/ext/model/kit/kittest v0.0.0
 	github.com/weftgo/weft/ext/model/openai v0.0.0
+	github.com/weftgo/weft/ext/vector/sqlite v0.0.0
 	go.uber.org/goleak v1.3.0
+)
+
+require (
+	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/ncruces/go-strftime v1.1.0 // indirect
+	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/weftgo/weft/ext/vector v0.0.0 // indirect
+	modernc.org/libc v1.79.0 // indirect
+	modernc.org/mathutil v1.7.1 // indirect
+	modernc.org/memory v1.12.1 // indirect
+	modernc.org/sqlite v1.61.1 // indirect
 )
 
 require (
@@ -18,7 +32,7 @@ require (
 	github.com/bytedance/sonic v1.15.5 // indirect
 	github.com/bytedance/sonic/loader v0.5.3 // indirect
 	github.com/cloudwego/base64x v0.1.6 // indirect
-	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/eino-contrib/jsonschema v1.0.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
@@ -37,7 +51,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/arch v0.0.0-20210923205945-b76863e36670 // indirect
 	golang.org/x/exp v0.0.0-20240719175910-8a7402abbf56 // indirect
-	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
@@ -54,3 +68,11 @@ replace github.com/weftgo/weft/ext/model/anthropic => ../ext/model/anthropic
 replace github.com/weftgo/weft/ext/model/gemini => ../ext/model/gemini
 
 replace github.com/weftgo/weft/ext/model/kit/kittest => ../ext/model/kit/kittest
+
+replace github.com/weftgo/weft/ext/embedding/openai => ../ext/embedding/openai
+
+replace github.com/weftgo/weft/ext/vector => ../ext/vector
+
+replace github.com/weftgo/weft/ext/vector/sqlite => ../ext/vector/sqlite
+
+replace github.com/weftgo/weft/ext/vector/vectortest => ../ext/vector/vectortest

@@ -2,7 +2,7 @@
 //
 //	go run ./examples/quickstart [question]
 //
-// With OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or the key of another provider (see providers) in the
+// With OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or the key of another provider (see examples/internal/llm) in the
 // environment it talks to a model there; OPENAI_MODEL and OPENAI_BASE_URL, and so on, choose another one or a compatible
 // server. Without a key it uses a small built-in demo model, which plans its tool calls by rules.
 package main
@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/examples/internal/llm"
 )
 
 const instruction = `You answer questions about the source code in the current directory.
@@ -53,9 +54,16 @@ func run(ctx context.Context, question string) error {
 	if err != nil {
 		return err
 	}
-	chat, err := newModel(ctx)
-	if err != nil {
+	chat, name, err := llm.FromEnv(ctx)
+	switch {
+	case err != nil:
 		return err
+	case chat != nil:
+		fmt.Printf("Using model %s.\n\n", name)
+	default:
+		fmt.Print("No OPENAI_API_KEY, nor the key of another provider, is set: using the built-in demo model, " +
+			"which follows rules instead of thinking.\n\n")
+		chat = &demoModel{}
 	}
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "quickstart",

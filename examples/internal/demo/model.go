@@ -120,6 +120,10 @@ func Script(lines ...Line) func(context.Context, []*schema.Message) (*schema.Mes
 		for _, m := range history {
 			switch m.Role {
 			case schema.User:
+				if strings.Contains(m.Content, "`transfer_to_agent`") { // how the question came here is not the question
+					answers, results = 0, nil
+					continue
+				}
 				question, answers, results = m.Content, 0, nil
 			case schema.Assistant:
 				answers++
