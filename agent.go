@@ -8,10 +8,12 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/middlewares/toolerrors"
+	"github.com/weftgo/weft/adk/middlewares/tooltimeout"
 	"github.com/weftgo/weft/adk/middlewares/validhistory"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
@@ -52,6 +54,9 @@ type Config struct {
 	Tools []Tool
 	// Approve has the names of tools whose calls wait for approval.
 	Approve []string
+	// ToolTimeout limits how long a call of a tool may take. A call that takes longer is given up, and the model reads so.
+	// Default: no limit.
+	ToolTimeout time.Duration
 	// Agents are the agents that this one may hand over to, and that may hand back to it.
 	Agents []*Agent
 	// Middlewares change how the agent works; the first is the outermost.
@@ -139,6 +144,9 @@ func (c *Config) check() error {
 	}
 	if c.MaxTurns < 0 {
 		return fmt.Errorf("Config.MaxTurns is %d", c.MaxTurns)
+	}
+	if c.ToolTimeout < 0 {
+		return fmt.Errorf("Config.ToolTimeout is %s", c.ToolTimeout)
 	}
 	if err := c.checkTools(); err != nil {
 		return err
@@ -243,7 +251,13 @@ func (c *Config) handlers(ctx context.Context) ([]Middleware, error) {
 	}
 	handlers = append(handlers, c.Middlewares...)
 	reports, err := toolerrors.New(ctx, nil)
-	return append(handlers, reports), err
+	handlers = append(handlers, reports)
+	if err == nil && c.ToolTimeout > 0 {
+		var limits Middleware
+		limits, err = tooltimeout.New(ctx, &tooltimeout.Config{Timeout: c.ToolTimeout})
+		handlers = append(handlers, limits)
+	}
+	return handlers, err
 }
 
 func (c *Config) failover() *adk.ModelFailoverConfig[*Message] {

@@ -25,6 +25,7 @@ var layers = map[string]int{
 	"adk/middlewares":    6, // batteries
 	"adk/prebuilt":       6,
 	"adk/conversation":   6,
+	"docs/howto":         9, // tests only
 	"flow":               6,
 	"utils/callbacks":    6,
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -311,6 +312,7 @@ func TestNew_RefusesABadConfiguration(t *testing.T) {
 		"agent 'other' has no Description":          {Model: model, Agents: []*weft.Agent{other}},
 		"agent 0 of Config.Agents is nil":           {Model: model, Agents: []*weft.Agent{nil}},
 		"there are two agents 'other'":              {Name: "other", Model: model, Agents: []*weft.Agent{other}},
+		"Config.ToolTimeout is -1s":                 {Model: model, ToolTimeout: -time.Second},
 		"Config.MaxTurns is -1":                     {Model: model, MaxTurns: -1},
 		"a model of Config.Fallbacks is nil":        {Model: model, Fallbacks: []weft.Model{nil}},
 		"a middleware of Config.Middlewares is nil": {Model: model, Middlewares: []weft.Middleware{nil}},

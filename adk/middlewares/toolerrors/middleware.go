@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/internal/safe"
@@ -49,6 +50,12 @@ func errorText(_ context.Context, _ *adk.ToolContext, err error) (string, bool) 
 	text := err.Error()
 	if mistake, ok := err.(*adk.ModelMistake); ok { // err itself, not a mistake inside an agent tool
 		text = mistake.Text
+	}
+	var wrapped *utils.ToolError
+	if errors.As(err, &wrapped) && wrapped.Error() == text { // the model knows which tool it has called
+		if cause := errors.Unwrap(wrapped.Err); cause != nil {
+			text = cause.Error()
+		}
 	}
 	return language.Select(failed, failedChinese) + text, true
 }
