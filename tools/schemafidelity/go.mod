@@ -4,10 +4,7 @@ go 1.26.0
 
 require github.com/weftgo/weft v0.0.0
 
-require (
-	github.com/kr/text v0.2.0 // indirect
-	github.com/rogpeppe/go-internal v1.9.0 // indirect
-)
+require github.com/kr/pretty v0.3.1 // indirect
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

@@ -7,8 +7,9 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/weftgo/weft v0.0.0
 	go.uber.org/goleak v1.3.0
-	go.yaml.in/yaml/v3 v3.0.5
 )
+
+require go.yaml.in/yaml/v3 v3.0.5 // indirect
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
