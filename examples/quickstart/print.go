@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/weftgo/weft/adk"
@@ -38,7 +39,7 @@ func (p *printer) answer(output *adk.MessageVariant) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(p.out, chunk.Content)
+		fmt.Fprint(p.out, withoutControls(chunk.Content))
 		if err := whole.Add(chunk); err != nil {
 			return err
 		}
@@ -51,7 +52,7 @@ func (p *printer) answer(output *adk.MessageVariant) error {
 		fmt.Fprintln(p.out)
 	}
 	for _, call := range message.ToolCalls {
-		fmt.Fprintf(p.out, "→ %s(%s)\n", call.Function.Name, call.Function.Arguments)
+		fmt.Fprintf(p.out, "→ %s(%s)\n", printable(call.Function.Name), printable(call.Function.Arguments))
 	}
 	p.calls++
 	if meta := message.ResponseMeta; meta != nil && meta.Usage != nil {
@@ -74,7 +75,7 @@ func (p *printer) toolResult(output *adk.MessageVariant) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "← %s: %s\n", output.ToolName, abridged(result.Content))
+	fmt.Fprintf(p.out, "← %s: %s\n", printable(output.ToolName), abridged(result.Content))
 	return nil
 }
 
@@ -82,6 +83,7 @@ func (p *printer) toolResult(output *adk.MessageVariant) error {
 func abridged(text string) string {
 	const width = 100
 	line, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = printable(line)
 	if utf8.RuneCountInString(line) > width {
 		line, rest = string([]rune(line)[:width]), "…"
 	}
@@ -89,6 +91,16 @@ func abridged(text string) string {
 		line += fmt.Sprintf(" … (%d bytes)", len(text))
 	}
 	return line
+}
+
+// withoutControls is a text without what changes the terminal that it is shown in.
+func withoutControls(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || !unicode.IsControl(r) {
+			return r
+		}
+		return '�'
+	}, text)
 }
 
 func (p *printer) summary() {

@@ -17,12 +17,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/weftgo/weft/examples/internal/llm"
 	"github.com/weftgo/weft/ext/model/kit/kittest"
 )
 
 func TestMain(m *testing.M) {
-	for _, p := range []string{"OPENAI", "ANTHROPIC", "GEMINI", "OPENROUTER", "GROQ", "XAI", "DEEPSEEK", "MISTRAL"} { // the tests choose the model
-		os.Unsetenv(p + "_API_KEY")
+	if os.Getenv("QUICKSTART_IS_CHILD") != "" {
+		main()
+		return
+	}
+	for _, p := range llm.Providers { // the tests choose the model
+		for _, name := range []string{"_API_KEY", "_BASE_URL", "_MODEL"} {
+			os.Unsetenv(p.Prefix + name)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -48,48 +55,38 @@ func project(t *testing.T) {
 // ask runs the program and returns what it printed.
 func ask(t *testing.T, ctx context.Context, question string) (string, error) {
 	t.Helper()
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	stdout := os.Stdout
-	os.Stdout = w
-	printed := make(chan string)
-	go func() {
-		var sb strings.Builder
-		buf := make([]byte, 4096)
-		for {
-			n, err := r.Read(buf)
-			sb.Write(buf[:n])
-			if err != nil {
-				printed <- sb.String()
-				return
-			}
-		}
-	}()
-	err = run(ctx, question)
-	os.Stdout = stdout
-	w.Close()
-	return <-printed, err
+	var out strings.Builder
+	if question == "" {
+		question = defaultQuestion
+	}
+	err := run(ctx, question, &out)
+	return out.String(), err
 }
 
-func TestQuickstart_DemoModel(t *testing.T) {
+func TestDemoModel_AnswersWhatItCan(t *testing.T) {
 	project(t)
 	for question, wants := range map[string][]string{
 		"How large is lib?": {"Package lib has 6 lines.", "→ count_lines({})"},
 		"": {"The project has 9 lines in 2 Go files of 2 packages",
 			"The largest package is lib with 6 lines", "→ count_lines({})", "[2 model calls, "},
-		`where is "Answer"?`: {"There are 2 matches", "lib/lib.go:3: // Answer is the answer.",
+		`find "Answer"`: {"There are 2 matches", "lib/lib.go:3: // Answer is the answer.",
 			"lib/lib.go:4: const Answer = 42"},
-		"list the files":          {"There are 4 files", "go.mod"},
-		"show me main.go":         {"It begins:\npackage main"},
-		"tell me something":       {"→ count_lines({})", "→ list_files({})"},
-		"find nothingofthiskind":  {"Nothing matches."},
-		"what is in ../secret.md": {"path escapes"},
+		"where is Answer defined?":      {"Answer is defined in lib/lib.go:4:\n    const Answer = 42"},
+		"Where's lib.Answer declared?":  {"Answer is defined in lib/lib.go:4"},
+		"where is Missing defined?":     {"I find no definition of Missing here.", "Nothing mentions it, either."},
+		"where is 'the answer' defined": {"I find no definition of the answer here.", "It is mentioned, though: there is 1 match"},
+		"list the files":                {"There are 4 files", "go.mod"},
+		"where is lib.go?":              {"There is 1 file: lib/lib.go."},
+		"show me main.go":               {"It begins:\npackage main"},
+		"show me nofile.go":             {"I cannot read it: nofile.go: no such file or directory"},
+		"show me lib/image.bin":         {"I cannot read it: ", "this is no text file"},
+		"find nothingofthiskind":        {`Nothing here contains "nothingofthiskind".`},
+		"what is in ../secret.md":       {"path escapes"},
+		"describe this project":         {"→ count_lines({})", "→ list_files({})"},
 	} {
 		t.Run(question, func(t *testing.T) {
 			out, err := ask(t, context.Background(), question)
-			if err != nil {
-				out += err.Error()
-			}
+			require.NoError(t, err)
 			for _, want := range wants {
 				require.Contains(t, out, want)
 			}
@@ -101,6 +98,35 @@ func TestQuickstart_DemoModel(t *testing.T) {
 	once, err := ask(t, context.Background(), "")
 	require.NoError(t, err)
 	require.Equal(t, once, again, "the demo model is deterministic")
+}
+
+// TestDemoModel_AnswersTheQuestionOfTheReadme asks what README.md proposes, about this repository.
+func TestDemoModel_AnswersTheQuestionOfTheReadme(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	const question = "where is ErrNoValue defined?"
+	require.Contains(t, strings.Join(strings.Fields(string(page)), " "), question)
+	t.Chdir("../..")
+	out, err := ask(t, context.Background(), question)
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^ErrNoValue is defined in schema/stream_convert.go:\d+:\n    var ErrNoValue = errors.New`, out)
+}
+
+func TestDemoModel_SaysWhatItIsAndWhatItDoesNotKnow(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for want, questions := range map[string][]string{
+		"Hello! I am the built-in demo model": {"hello", "Hi there!", "good morning"},
+		"You are welcome.":                    {"thanks", "Thank you very much!", "bye"},
+		"a few rules instead of":              {"who are you?", "help", "what can you do?"},
+		"I do not know that":                  {"what's the weather in Paris?", "tell me a joke", "why?", "what is 2+2?", "ещё"},
+	} {
+		for _, question := range questions {
+			out, err := ask(t, context.Background(), question)
+			require.NoError(t, err)
+			require.Contains(t, out, want, question)
+			require.NotContains(t, out, "→", question)
+		}
+	}
 }
 
 func TestQuickstart_RealModel(t *testing.T) {
@@ -144,24 +170,24 @@ func TestQuickstart_RealModel(t *testing.T) {
 }
 
 func TestQuickstart_TakesTheKeyOfAnyProvider(t *testing.T) {
-	for _, p := range []string{"OPENAI", "ANTHROPIC", "GEMINI", "OPENROUTER", "GROQ", "XAI", "DEEPSEEK", "MISTRAL"} {
-		t.Run(p, func(t *testing.T) {
+	for _, p := range llm.Providers {
+		t.Run(p.Prefix, func(t *testing.T) {
 			project(t)
 			answer := kittest.ChatStream("It is ", "small.")
 			var rules kittest.Validator
-			switch p {
+			switch p.Prefix {
 			case "ANTHROPIC":
 				answer, rules = kittest.AnthropicStream("It is ", "small."), kittest.Anthropic()
 			case "GEMINI":
 				answer, rules = kittest.GeminiStream("It is ", "small."), kittest.Gemini(kittest.GeminiAPI)
 			}
 			server := kittest.Server(t, rules, answer)
-			t.Setenv(p+"_API_KEY", "the-key")
-			t.Setenv(p+"_BASE_URL", server.URL)
+			t.Setenv(p.Prefix+"_API_KEY", "the-key")
+			t.Setenv(p.Prefix+"_BASE_URL", server.URL)
 			out, err := ask(t, context.Background(), "how large?")
 			require.NoError(t, err)
 			require.Contains(t, out, "It is small.")
-			require.Contains(t, out, "Using model ")
+			require.Contains(t, out, "Using model "+p.Model+" at "+server.URL)
 			require.Len(t, server.Requests(), 1)
 		})
 	}

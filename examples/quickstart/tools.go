@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"regexp"
@@ -20,15 +18,16 @@ import (
 
 // The limits keep a result small enough for a model to read.
 const (
-	maxListed  = 200
-	maxRead    = 200 // lines
-	maxMatches = 50
-	maxFile    = 1 << 20 // bytes; larger files are no source code
+	maxListed   = 200
+	maxRead     = 200 // lines
+	maxMatches  = 50
+	maxPackages = 200
+	maxLine     = 500 // runes
 )
 
 // newTools makes the tools, which see nothing outside root.
 func newTools(root *os.Root) ([]tool.BaseTool, error) {
-	w := &workspace{root: root}
+	w := &workspace{root: root, maxFiles: maxVisited}
 	list, err := utils.InferTool("list_files", "Lists the files below a directory.", w.listFiles)
 	if err != nil {
 		return nil, err
@@ -49,28 +48,30 @@ func newTools(root *os.Root) ([]tool.BaseTool, error) {
 	return []tool.BaseTool{list, read, count, search}, nil
 }
 
-// workspace is the directory that the tools work on.
-type workspace struct{ root *os.Root }
-
 type listFilesInput struct {
-	Dir string `json:"dir,omitempty" jsonschema:"description=the directory\\, the current one if empty"`
+	Dir  string `json:"dir,omitempty" jsonschema:"description=the directory\\, the current one if empty"`
+	Name string `json:"name,omitempty" jsonschema:"description=only files whose path contains this text"`
 }
 
 func (w *workspace) listFiles(ctx context.Context, in *listFilesInput) (string, error) {
-	var files []string
-	err := w.walk(ctx, in.Dir, func(name string) error {
-		files = append(files, name)
-		return nil
+	var listed []string
+	found := 0
+	seen, err := w.walk(ctx, in.Dir, func(name string) {
+		if !strings.Contains(name, in.Name) {
+			return
+		}
+		if found++; found <= maxListed {
+			listed = append(listed, printable(name))
+		}
 	})
 	if err != nil {
 		return "", err
 	}
-	listed := files[:min(len(files), maxListed)]
-	text := fmt.Sprintf("%d files\n%s", len(files), strings.Join(listed, "\n"))
-	if len(listed) < len(files) {
-		text += fmt.Sprintf("\n… and %d more", len(files)-len(listed))
+	text := fmt.Sprintf("%s\n%s", counted(found, "file", "files"), strings.Join(listed, "\n"))
+	if len(listed) < found {
+		text += fmt.Sprintf("\n… and %d more", found-len(listed))
 	}
-	return text, nil
+	return text + seen.remarks(), nil
 }
 
 type readFileInput struct {
@@ -78,19 +79,34 @@ type readFileInput struct {
 	From int    `json:"from,omitempty" jsonschema:"description=the first line\\, 1 if left out"`
 }
 
-func (w *workspace) readFile(_ context.Context, in *readFileInput) (string, error) {
-	data, err := w.root.ReadFile(path.Clean(in.Path))
+func (w *workspace) readFile(ctx context.Context, in *readFileInput) (string, error) {
+	f, err := w.open(in.Path)
 	if err != nil {
 		return "", err
 	}
-	lines := strings.Split(string(data), "\n")
-	first := min(max(in.From, 1), len(lines)) - 1
-	last := min(first+maxRead, len(lines))
-	text := strings.Join(lines[first:last], "\n")
-	if last < len(lines) {
-		text += fmt.Sprintf("\n… %d more lines: read on with from=%d", len(lines)-last, last+1)
+	defer f.Close()
+	var text []string
+	first, more := max(in.From, 1), false
+	scanner := newLineScanner(f)
+	n := 0
+	for n = 1; scanner.scan(ctx); n++ {
+		if n >= first+maxRead {
+			more = true
+			break
+		}
+		if n >= first {
+			text = append(text, printable(scanner.text()))
+		}
 	}
-	return text, nil
+	switch {
+	case scanner.err != nil:
+		return "", scanner.err
+	case more:
+		text = append(text, fmt.Sprintf("… there is more: read on with from=%d", n))
+	case len(text) == 0 && first > 1:
+		return "", fmt.Errorf("%s has %s only", printable(in.Path), counted(n-1, "line", "lines"))
+	}
+	return strings.Join(text, "\n"), nil
 }
 
 type countLinesInput struct{}
@@ -98,19 +114,17 @@ type countLinesInput struct{}
 func (w *workspace) countLines(ctx context.Context, _ *countLinesInput) (string, error) {
 	lines := map[string]int{}
 	total, files := 0, 0
-	err := w.walk(ctx, "", func(name string) error {
+	var read reading
+	seen, err := w.walk(ctx, "", func(name string) {
 		if path.Ext(name) != ".go" {
-			return nil
+			return
 		}
-		data, err := w.readSource(name)
-		if err != nil {
-			return err
+		if data, ok := w.readSource(name, &read); ok {
+			n := bytes.Count(data, []byte{'\n'})
+			lines[path.Dir(name)] += n
+			total += n
+			files++
 		}
-		n := bytes.Count(data, []byte{'\n'})
-		lines[path.Dir(name)] += n
-		total += n
-		files++
-		return nil
 	})
 	if err != nil {
 		return "", err
@@ -123,11 +137,12 @@ func (w *workspace) countLines(ctx context.Context, _ *countLinesInput) (string,
 		return cmp.Or(cmp.Compare(lines[b], lines[a]), cmp.Compare(a, b))
 	})
 	var sb strings.Builder
-	fmt.Fprintf(&sb, "%d lines in %d Go files of %d packages\n", total, files, len(packages))
-	for _, p := range packages {
-		fmt.Fprintf(&sb, "%6d %s\n", lines[p], p)
+	fmt.Fprintf(&sb, "%s in %s of %s\n", counted(total, "line", "lines"), counted(files, "Go file", "Go files"),
+		counted(len(packages), "package", "packages"))
+	for _, p := range packages[:min(len(packages), maxPackages)] {
+		fmt.Fprintf(&sb, "%6d %s\n", lines[p], printable(p))
 	}
-	return sb.String(), nil
+	return sb.String() + seen.remarks() + read.remarks(), nil
 }
 
 type searchInput struct {
@@ -141,71 +156,44 @@ func (w *workspace) search(ctx context.Context, in *searchInput) (string, error)
 		return "", err
 	}
 	var matches []string
+	var read reading
 	found := 0
-	err = w.walk(ctx, "", func(name string) error {
+	seen, err := w.walk(ctx, "", func(name string) {
 		if in.Ext != "" && path.Ext(name) != in.Ext {
-			return nil
+			return
 		}
-		data, err := w.readSource(name)
-		if err != nil {
-			return err
+		data, ok := w.readSource(name, &read)
+		if !ok {
+			return
 		}
-		scanner := bufio.NewScanner(bytes.NewReader(data))
-		scanner.Buffer(nil, maxFile+1)
-		for n := 1; scanner.Scan(); n++ {
-			if !pattern.Match(scanner.Bytes()) {
+		n := 0
+		for line := range bytes.Lines(data) {
+			n++
+			if line = bytes.TrimRight(line, "\r\n"); !pattern.Match(line) {
 				continue
 			}
 			if found++; found <= maxMatches {
-				matches = append(matches, fmt.Sprintf("%s:%d: %s", name, n, strings.TrimSpace(scanner.Text())))
+				matches = append(matches, fmt.Sprintf("%s:%d: %s", printable(name), n,
+					printable(strings.TrimSpace(string(line)))))
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d matches\n%s", found, strings.Join(matches, "\n")), nil
+	text := fmt.Sprintf("%s\n%s", counted(found, "match", "matches"), strings.Join(matches, "\n"))
+	if len(matches) < found {
+		text += fmt.Sprintf("\n… and %d more", found-len(matches))
+	}
+	return text + seen.remarks() + read.remarks(), nil
 }
 
-// walk calls visit for every file below dir, in order, except those that no reader of the source looks at.
-func (w *workspace) walk(ctx context.Context, dir string, visit func(name string) error) error {
-	if dir == "" {
-		dir = "."
+// counted is a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
 	}
-	return fs.WalkDir(w.root.FS(), path.Clean(dir), func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(),
-			".") || d.Name() == "vendor" || d.Name() == "node_modules"):
-			return fs.SkipDir
-		case !d.Type().IsRegular():
-			return nil
-		}
-		return visit(name)
-	})
+	return fmt.Sprintf("%d %s", n, many)
 }
 
-// readSource reads a file unless it is too large or binary; then it is as if it was empty.
-func (w *workspace) readSource(name string) ([]byte, error) {
-	info, err := w.root.Stat(name)
-	if err != nil || info.Size() > maxFile {
-		return nil, ignoreMissing(err)
-	}
-	data, err := w.root.ReadFile(name)
-	if err != nil || bytes.IndexByte(data, 0) >= 0 {
-		return nil, ignoreMissing(err)
-	}
-	return data, nil
-}
-
-// ignoreMissing forgives a file that went away between listing and reading.
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
+var errNotText = errors.New("this is no text file")

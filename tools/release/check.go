@@ -53,7 +53,8 @@ func (b *built) forget() error {
 	if err != nil {
 		return err
 	}
-	for _, dir := range append(stale, filepath.Join(b.modCache, path), filepath.Join(b.modCache, "cache", "download", path)) {
+	stale = append(stale, filepath.Join(b.modCache, path), filepath.Join(b.modCache, "cache", "download", path))
+	for _, dir := range stale {
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}

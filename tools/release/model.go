@@ -155,7 +155,10 @@ func (r *completionRequest) answer() (message map[string]any, reason string) {
 
 // newAuthority makes what signs the certificates of a model.
 func newAuthority() (*tls.Certificate, error) {
-	template := &x509.Certificate{Subject: pkix.Name{CommonName: "Scripted model"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "Scripted model"},
+		IsCA:    true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
 	return newCertificate(template, nil)
 }
 
