@@ -13,8 +13,6 @@ require (
 	go.uber.org/goleak v1.3.0
 )
 
-require github.com/creack/pty v1.1.24
-
 require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect

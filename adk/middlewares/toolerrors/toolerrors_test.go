@@ -205,7 +205,7 @@ func TestWithFilesAndBadArguments(t *testing.T) {
 	require.NoError(t, err)
 	m := adktest.NewModel(t, adktest.Calls(adktest.Call("read_file", `{"file_path":"/none"}`)),
 		adktest.Calls(adktest.Call("edit_file", `{"file_path":`)).
-			SeeingLast("tool read_file#call_1: The call of the tool failed: [LocalFunc] failed to invoke tool, toolName=read_file, err=file not found: /none"),
+			SeeingLast("tool read_file#call_1: The call of the tool failed: file not found: /none"),
 		adktest.Says("sorry"))
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Model: m,
 		Handlers: []adk.ChatModelAgentMiddleware{files, forModel}})
