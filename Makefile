@@ -10,13 +10,13 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools tidy release release-check
+.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools shim shim-check
 
-test: fmt vet staticcheck api stdjson unit bench-check
+test: fmt vet staticcheck api shim-check stdjson unit bench-check
 
 # The tools have a module of their own, so that users of Weft do not get them.
 tools:
-	@cd tools && GOWORK=off $(GO) build -o $(BIN)/ honnef.co/go/tools/cmd/staticcheck go.uber.org/mock/mockgen ./testcount ./apicheck ./benchcheck
+	@cd tools && GOWORK=off $(GO) build -o $(BIN)/ honnef.co/go/tools/cmd/staticcheck go.uber.org/mock/mockgen ./testcount ./apicheck ./benchcheck ./shimgen
 
 fmt:
 	@unformatted=$$(gofmt -l $(MODULES)); \
@@ -45,6 +45,13 @@ api: tools
 	@GOWORK=off $(BIN)/apicheck
 api-update: tools
 	@GOWORK=off $(BIN)/apicheck -update
+
+# shim writes compat/eino, Weft under Eino's import paths, from api/eino.txt: see tools/shimgen. shim-check fails when it is
+# out of date.
+shim: tools
+	@GOWORK=off $(BIN)/shimgen
+shim-check:
+	@cd tools && GOWORK=off $(GO) test ./shimgen
 
 # bench-check compares the allocations of the benchmarks of the runtime with bench/baseline.txt: see tools/benchcheck.
 MEASURED  := ./adk ./adk/internal/eager ./compose ./schema ./internal/callbacks ./internal/eventring ./internal/core ./internal/jsonscan
