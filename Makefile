@@ -10,7 +10,7 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools shim shim-check
+.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools shim shim-check interop
 
 test: fmt vet staticcheck api shim-check stdjson unit bench-check
 
@@ -52,6 +52,11 @@ shim: tools
 	@GOWORK=off $(BIN)/shimgen
 shim-check:
 	@cd tools && GOWORK=off $(GO) test ./shimgen
+
+# interop runs published extension modules for Eino, and some that are written like them, on Weft through compat/eino. Their
+# dependencies are in a module outside of the workspace, so that nothing else is built with them.
+interop: tools
+	@cd compat/eino/interop && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) test -json ./... | $(BIN)/testcount
 
 # bench-check compares the allocations of the benchmarks of the runtime with bench/baseline.txt: see tools/benchcheck.
 MEASURED  := ./adk ./adk/internal/eager ./compose ./schema ./internal/callbacks ./internal/eventring ./internal/core ./internal/jsonscan
