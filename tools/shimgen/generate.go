@@ -126,7 +126,8 @@ func (s *shim) file() ([]byte, error) {
 		return nil, errors.Join(problems...)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s//\n", header, s.packageDoc())
+	fmt.Fprintf(&b, "%s\n\n//lint:file-ignore SA1019 what is deprecated has its name here, too\n\n", header)
+	fmt.Fprintf(&b, "%s//\n", s.packageDoc())
 	fmt.Fprintf(&b, "// It is another name of package %s:\n// all types are the same types.\n", s.pkg.PkgPath)
 	fmt.Fprintf(&b, "package %s\n\n", s.pkg.Name)
 	s.writeImports(&b)
