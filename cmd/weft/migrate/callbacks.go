@@ -1,0 +1,92 @@
+package migrate
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+var runNames = newAnalyzer("runnames",
+	"comparisons of RunInfo.Name with ReAct: on Weft the graph of an agent has the agent's name", "callbacks-of-agents",
+	func(c *check) {
+		found := func(name, text ast.Expr) {
+			sel, ok := ast.Unparen(name).(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "Name" || !isType(c.TypesInfo.TypeOf(sel.X), "RunInfo") {
+				return
+			}
+			if v, ok := c.text(text); ok && v == "ReAct" {
+				c.report(text, "nothing inside an agent is called ReAct on Weft: its graph has the name of the agent")
+			}
+		}
+		c.nodes.Preorder([]ast.Node{(*ast.BinaryExpr)(nil), (*ast.SwitchStmt)(nil)}, func(n ast.Node) {
+			switch x := n.(type) {
+			case *ast.BinaryExpr:
+				if x.Op == token.EQL || x.Op == token.NEQ {
+					found(x.X, x.Y)
+					found(x.Y, x.X)
+				}
+			case *ast.SwitchStmt:
+				for _, clause := range x.Body.List {
+					for _, value := range clause.(*ast.CaseClause).List {
+						if x.Tag != nil {
+							found(x.Tag, value)
+						}
+					}
+				}
+			}
+		})
+	})
+
+var graphStart = newAnalyzer("graphstart",
+	"handlers of graphs that miss the start of an agent that streams: on Weft it is OnStartWithStreamInput",
+	"start-of-a-streaming-agent",
+	func(c *check) {
+		c.nodes.Preorder([]ast.Node{(*ast.CallExpr)(nil)}, func(n ast.Node) {
+			call := n.(*ast.CallExpr)
+			rel, name, ok := c.callee(call)
+			if !ok || rel != "utils/callbacks" || name != "Graph" || len(call.Args) != 1 {
+				return
+			}
+			methods := c.builderMethods(call.Args[0])
+			if methods["OnStartFn"] && !methods["OnStartWithStreamInputFn"] {
+				c.report(call.Args[0], "this handler does not see the start of an agent that streams: on Weft that is "+
+					"OnStartWithStreamInput")
+			}
+		})
+	})
+
+// builderMethods returns the methods that were called on a callbacks.HandlerBuilder up to Build, in one expression,
+// which may have been assigned to a variable before. It returns nil for anything else.
+func (c *check) builderMethods(e ast.Expr) map[string]bool {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
+		v, _ := c.TypesInfo.Uses[id].(*types.Var)
+		if v == nil {
+			return nil
+		}
+		values, all := c.values(v)
+		if !all || len(values) != 1 {
+			return nil
+		}
+		e = values[0]
+	}
+	methods := map[string]bool{}
+	for {
+		call, ok := ast.Unparen(e).(*ast.CallExpr)
+		if !ok {
+			return nil
+		}
+		rel, name, ok := c.callee(call)
+		if !ok || rel != "callbacks" {
+			return nil
+		}
+		if name == "NewHandlerBuilder" {
+			return methods
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return nil
+		}
+		methods[name] = true
+		e = sel.X
+	}
+}

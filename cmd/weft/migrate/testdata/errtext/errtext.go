@@ -1,0 +1,45 @@
+// A chat server that maps errors of a run to status codes.
+package errtext
+
+import (
+	"context"
+	"errors"
+	"log"
+	"net/http"
+	"strings"
+
+	"github.com/cloudwego/eino/adk"
+)
+
+func answer(ctx context.Context, w http.ResponseWriter, runner *adk.Runner, question string) {
+	iter := runner.Query(ctx, question)
+	for {
+		event, ok := iter.Next()
+		if !ok {
+			return
+		}
+		if event.Err == nil {
+			continue
+		}
+		err := event.Err
+		switch {
+		case event.Err.Error() == "exceeds max iterations": // want `the text of an agent's error begins with`
+			http.Error(w, "too long", http.StatusGatewayTimeout)
+		case strings.HasPrefix(err.Error(), "[NodeRunError]"): // want `the text of an agent's error begins with`
+			http.Error(w, "failed", http.StatusBadGateway)
+		case strings.Contains(err.Error(), "429"), errors.Is(err, adk.ErrExceedMaxIterations):
+			http.Error(w, "later", http.StatusTooManyRequests)
+		}
+		switch event.Err.Error() { // want `the text of an agent's error begins with`
+		case "context canceled":
+			return
+		}
+		log.Print(event.Err.Error())
+	}
+}
+
+// own is an error of the program's: its text is what the program made it.
+func own(load func() error) bool {
+	err := load()
+	return err != nil && err.Error() == "no such user"
+}
