@@ -112,12 +112,6 @@ func run(ctx context.Context, question string, out io.Writer) error {
 	mistakes, err := toolerrors.New(ctx, &toolerrors.Config{Tell: toolFailure}) // the model reads the errors of the tools
 	if err != nil {
 		return err
-	case chat != nil:
-		fmt.Printf("Using model %s.\n\n", name)
-	default:
-		fmt.Print("No OPENAI_API_KEY, nor the key of another provider, is set: using the built-in demo model, " +
-			"which follows rules instead of thinking.\n\n")
-		chat = &demoModel{}
 	}
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "quickstart",

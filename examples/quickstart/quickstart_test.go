@@ -109,7 +109,7 @@ func TestDemoModel_AnswersTheQuestionOfTheReadme(t *testing.T) {
 	t.Chdir("../..")
 	out, err := ask(t, context.Background(), question)
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^ErrNoValue is defined in schema/stream_convert.go:\d+:\n    var ErrNoValue = errors.New`, out)
+	require.Regexp(t, `(?m)^schema/stream_convert.go:\d+: var ErrNoValue = errors.New`, out)
 }
 
 func TestDemoModel_SaysWhatItIsAndWhatItDoesNotKnow(t *testing.T) {
