@@ -35,7 +35,12 @@ type GraphBranch struct {
 	onValue  func(ctx context.Context, v any) (choice, error)
 	onStream func(ctx context.Context, s stream) (choice, error)
 	endNodes map[string]bool
-	problem  error
+	// many: the condition chooses any number of nodes.
+	many    bool
+	problem error
+	// What a described branch has in addition: see branchUse.
+	names  map[string]string
+	noData bool
 }
 
 // GetEndNode returns a copy of the set of nodes that the branch may choose.
@@ -54,7 +59,9 @@ func NewGraphMultiBranch[T any](condition GraphMultiBranchCondition[T], endNodes
 	if condition == nil {
 		return brokenBranch[T](endNodes)
 	}
-	return valueBranch(endNodes, func(ctx context.Context, in T) (choice, error) { return many(condition(ctx, in)) })
+	return valueBranch(endNodes, func(ctx context.Context, in T) (choice, error) {
+		return many(condition(ctx, in))
+	}).choosesMany()
 }
 
 // NewStreamGraphBranch is [NewGraphBranch] for a condition on the stream.
@@ -76,7 +83,12 @@ func NewStreamGraphMultiBranch[T any](
 	}
 	return streamBranch(endNodes, func(ctx context.Context, in *schema.StreamReader[T]) (choice, error) {
 		return many(condition(ctx, in))
-	})
+	}).choosesMany()
+}
+
+func (gb *GraphBranch) choosesMany() *GraphBranch {
+	gb.many = true
+	return gb
 }
 
 // choice is what a condition chose: one key, or any number of them.

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -28,14 +29,17 @@ func InitGraphCompileCallbacks(cbs []GraphCompileCallback) {
 	globalCompileCallbacks.Store(&copied)
 }
 
-// GraphInfo describes a compiled graph.
+// GraphInfo describes a compiled graph. [Describe] makes one, and compile callbacks get one. [GraphInfo.Mermaid] and
+// [GraphInfo.DOT] draw it.
 type GraphInfo struct {
 	CompileOptions []GraphCompileOption
 	Nodes          map[string]GraphNodeInfo
 	// Edges and DataEdges list the successors of each node: those that wait for it and those that get its output.
 	// Branches are separate.
-	Edges, DataEdges      map[string][]string
-	Branches              map[string][]GraphBranch
+	Edges, DataEdges map[string][]string
+	Branches         map[string][]GraphBranch
+	// EndMappings are the field mappings into END, in workflows.
+	EndMappings           []*FieldMapping
 	InputType, OutputType reflect.Type
 	Name                  string
 	NewGraphOptions       []NewGraphOption
@@ -57,6 +61,29 @@ type GraphNodeInfo struct {
 	GraphInfo *GraphInfo
 	// Mappings are the field mappings into the node, in workflows.
 	Mappings []*FieldMapping
+}
+
+// Describe checks a graph, chain or workflow as its Compile does and returns what it consists of. It calls no compile
+// callbacks. As after Compile, the graph cannot be changed any more, but it can be compiled.
+func Describe(g AnyGraph, opts ...GraphCompileOption) (*GraphInfo, error) {
+	if isNil(g) {
+		return nil, errors.New("Describe: the graph is nil")
+	}
+	p, err := g.compilePlan(newCompileOptions(opts))
+	if err != nil {
+		return nil, err
+	}
+	return p.compileInfo, nil
+}
+
+// GraphInfoOf returns what a compiled graph consists of. It is shared by all who ask: do not change it. It is false for
+// a Runnable that was not made by a Compile of this package.
+func GraphInfoOf[I, O any](r Runnable[I, O]) (*GraphInfo, bool) {
+	compiled, ok := r.(*runnable[I, O])
+	if !ok || compiled == nil {
+		return nil, false
+	}
+	return compiled.plan.compileInfo, true
 }
 
 func (g *graph) describeCompiled(p *plan, opts *graphCompileOptions) *GraphInfo {
@@ -91,6 +118,9 @@ func (g *graph) describeCompiled(p *plan, opts *graphCompileOptions) *GraphInfo 
 		}
 		info.Nodes[n.key] = described
 	}
+	for _, e := range g.near[END].in {
+		info.EndMappings = append(info.EndMappings, e.mappings...)
+	}
 	for _, e := range g.edges {
 		if e.control {
 			info.Edges[e.from] = append(info.Edges[e.from], e.to)
@@ -112,6 +142,7 @@ func (b *branchUse) described() GraphBranch {
 	for name := range b.branch.endNodes {
 		described.endNodes[b.target(name)] = true
 	}
+	described.names, described.noData = b.names, b.noData
 	return described
 }
 
