@@ -116,6 +116,9 @@ type addition[M adk.MessageType] struct {
 	instruction string
 }
 
+// ToolsInside shows the tool to package adk/picture.
+func (a *addition[M]) ToolsInside() []tool.BaseTool { return []tool.BaseTool{a.tool} }
+
 // BeforeAgent implements [adk.TypedChatModelAgentMiddleware].
 func (a *addition[M]) BeforeAgent(
 	ctx context.Context, run *adk.ChatModelAgentContext,

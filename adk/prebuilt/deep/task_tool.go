@@ -77,6 +77,9 @@ func taskDescription[M adk.MessageType](ctx context.Context, agents []adk.TypedA
 	return strings.Replace(language.Select(taskDesc, taskDescChinese), "{other_agents}", list.String(), 1), nil
 }
 
+// AgentsInside shows the agents to package adk/picture.
+func (t *taskTool[M]) AgentsInside() []adk.TypedAgent[M] { return slices.Clone(t.agents) }
+
 // GetType returns "taskTool".
 func (t *taskTool[M]) GetType() string { return "taskTool" }
 

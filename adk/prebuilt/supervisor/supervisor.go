@@ -70,5 +70,8 @@ type system struct{ adk.ResumableAgent }
 // ObeyedInside has a cancel of the system be one of its supervisor.
 func (*system) ObeyedInside() {}
 
+// AgentsInside shows the supervisor to package adk/picture.
+func (s *system) AgentsInside() []adk.Agent { return []adk.Agent{s.ResumableAgent} }
+
 // GetType returns "Supervisor".
 func (*system) GetType() string { return "Supervisor" }
