@@ -43,7 +43,7 @@ func (c *Chain[I, O]) compilePlan(opts *graphCompileOptions) (*plan, error) {
 	}
 	if !c.ended {
 		if len(c.tails) == 0 {
-			return nil, fmt.Errorf("pre node keys not set, number of nodes in chain= %d", len(c.g.nodes))
+			return nil, fmt.Errorf("pre node keys not set, number of nodes in chain= %d: append a node before Compile", len(c.g.nodes))
 		}
 		for _, tail := range c.tails {
 			if err := c.g.connect(tail, END); err != nil {

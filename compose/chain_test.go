@@ -158,7 +158,7 @@ func TestChain_CompileReportsTheFirstError(t *testing.T) {
 				c.build(chain)
 			}
 			_, err := chain.Compile(context.Background(), opts...)
-			require.EqualError(t, err, c.want, c.rule)
+			requireError(t, err, c.want, c.rule)
 			_, again := chain.Compile(context.Background(), opts...)
 			require.Equal(t, err, again, "the error sticks")
 		})

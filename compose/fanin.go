@@ -27,6 +27,11 @@ func RegisterValuesMergeFunc[T any](fn func([]T) (T, error)) {
 	})
 }
 
+// unmergeable is the error of values that are fine, each by itself.
+type unmergeable string
+
+func (e unmergeable) Error() string { return string(e) }
+
 // mergeValues joins the values of several predecessors, in their order. Untyped nils count as absent.
 func mergeValues(vs []any) (merged any, err error) {
 	defer safe.Recover(&err)
@@ -45,7 +50,7 @@ func mergeValues(vs []any) (merged any, err error) {
 	t := reflect.TypeOf(present[0])
 	merge, registered := valueMergers.Get(t)
 	if !registered && t.Kind() != reflect.Map {
-		return nil, fmt.Errorf("(mergeValues) unsupported type: %v", t)
+		return nil, unmergeable(fmt.Sprintf("(mergeValues) unsupported type: %v", t))
 	}
 	for _, v := range present[1:] {
 		if other := reflect.TypeOf(v); other != t {
@@ -95,7 +100,7 @@ func mergeMaps(t reflect.Type, vs []any) (any, error) {
 }
 
 func duplicateKey(k any) error {
-	return fmt.Errorf("(values merge map) duplicated key ('%v') found", k)
+	return unmergeable(fmt.Sprintf("(values merge map) duplicated key ('%v') found", k))
 }
 
 // checkMergeable reports why streams with such chunks cannot be merged.
@@ -103,5 +108,5 @@ func checkMergeable(chunk reflect.Type) error {
 	if _, ok := valueMergers.Get(chunk); ok || chunk.Kind() == reflect.Map {
 		return nil
 	}
-	return fmt.Errorf("(mergeValues | stream type) unsupported chunk type: %v", chunk)
+	return unmergeable(fmt.Sprintf("(mergeValues | stream type) unsupported chunk type: %v", chunk))
 }

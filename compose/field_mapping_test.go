@@ -278,7 +278,7 @@ func TestFieldMapping_CompileRefusesImpossibleMappings(t *testing.T) {
 				require.NoError(t, c.err)
 				return
 			}
-			require.EqualError(t, c.err, c.want)
+			requireError(t, c.err, c.want)
 		})
 	}
 }

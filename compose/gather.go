@@ -41,7 +41,11 @@ func mergeOutputs(n *planNode, outputs []mapped) (any, error) {
 		}
 		values[i] = v
 	}
-	return mergeValues(values)
+	merged, err := mergeValues(values)
+	if _, bad := err.(unmergeable); bad {
+		err = fanInAdvice(n, outputs, err)
+	}
+	return merged, err
 }
 
 func convertValue(n *planNode, out *mapped) (any, error) {
@@ -72,7 +76,7 @@ func mergeOutputStreams(n *planNode, outputs []mapped) (stream, error) {
 		}
 	}
 	if err := checkMergeable(source.Type()); err != nil {
-		return nil, err
+		return nil, fanInAdvice(n, outputs, err)
 	}
 	outputs[0].stream = source.Merge(streams, names)
 	return convertStream(in, &outputs[0]), nil

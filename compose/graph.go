@@ -112,10 +112,11 @@ func (g *graph) change(mutate func() error) error {
 func (g *graph) addNode(key string, b body, opts []GraphAddNodeOpt) error {
 	return g.change(func() error {
 		if key == START || key == END {
-			return fmt.Errorf("node '%s' is reserved, cannot add manually", key)
+			return fmt.Errorf("node '%s' is reserved, cannot add manually: it stands for the %s of the graph; use another key", key,
+				map[string]string{START: "input", END: "output"}[key])
 		}
 		if _, exists := g.byKey[key]; exists {
-			return fmt.Errorf("node '%s' already present", key)
+			return fmt.Errorf("node '%s' already present: give each node a key of its own", key)
 		}
 		n, err := newNode(key, b, opts)
 		if err != nil {
@@ -189,10 +190,10 @@ func (g *graph) checkEndpoints(what, from, to string) error {
 		return errors.New("START cannot be an end node")
 	}
 	if from != START && g.byKey[from] == nil {
-		return fmt.Errorf("%s start node '%s' needs to be added to graph first", what, from)
+		return g.unknownNode(what, "start", from, from, to)
 	}
 	if to != END && g.byKey[to] == nil {
-		return fmt.Errorf("%s end node '%s' needs to be added to graph first", what, to)
+		return g.unknownNode(what, "end", to, from, to)
 	}
 	return nil
 }
@@ -253,8 +254,8 @@ func (g *graph) inferBetween(from, to string) error {
 	case in == nil:
 		g.infer(to, out)
 	case assignable(out.Type(), in.Type()) == never:
-		return fmt.Errorf("graph edge[%s]-[%s]: start node's output type[%s] and end node's input type[%s] mismatch",
-			from, to, out.Type(), in.Type())
+		return fmt.Errorf("graph edge[%s]-[%s]: start node's output type[%s] and end node's input type[%s] mismatch: %s",
+			from, to, out.Type(), in.Type(), g.convertAdvice(from, to, out.Type(), in.Type()))
 	}
 	return nil
 }
@@ -265,8 +266,8 @@ func (g *graph) inferAlongBranch(b *branchUse) error {
 	if out == nil {
 		g.infer(b.from, want)
 	} else if assignable(out.Type(), want.Type()) == never {
-		return fmt.Errorf("condition's input type[%s] and start node[%s]'s output type[%s] are mismatched",
-			want.Type(), b.from, out.Type())
+		return fmt.Errorf("condition's input type[%s] and start node[%s]'s output type[%s] are mismatched: "+
+			"a condition gets what the node before it gives, so let it take %s", want.Type(), b.from, out.Type(), out.Type())
 	}
 	if b.noData {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
@@ -108,12 +109,16 @@ func (m *inputMapper) addInput(e *edge, output kind) error {
 	}
 	for _, fm := range e.mappings {
 		if fm.to != "" && (m.input == nil || !isFillable(m.input.Type())) {
-			return fmt.Errorf("static check fail: successor input type should be struct or map, actual: %v", typeOf(m.input))
+			return fmt.Errorf("static check fail: successor input type should be struct or map, actual: %v: node '%s' has "+
+				"no field for %s; let it take a struct or a map, or take the whole (without ToField)",
+				typeOf(m.input), e.to, strings.Join(fm.ToPath(), "."))
 		}
 	}
 	for _, fm := range e.mappings {
 		if fm.from != "" && fm.extractor == nil && (output == nil || !isReadable(output.Type())) {
-			return fmt.Errorf("static check fail: predecessor output type should be struct or map, actual: %v", typeOf(output))
+			return fmt.Errorf("static check fail: predecessor output type should be struct or map, actual: %v: node '%s' "+
+				"has no field %s that node '%s' could take; take the whole, or WithCustomExtractor",
+				typeOf(output), e.from, strings.Join(fm.FromPath(), "."), e.to)
 		}
 	}
 	for _, fm := range e.mappings {

@@ -184,10 +184,10 @@ func (g *graph) checkComplete() error {
 		}
 	}
 	if !starts {
-		return errors.New("start node not set")
+		return g.noStart()
 	}
 	if !ends {
-		return errors.New("end node not set")
+		return g.noEnd()
 	}
 	return g.checkTyped()
 }
@@ -201,7 +201,8 @@ func (g *graph) checkTyped() error {
 		}
 	}
 	if len(untyped) > 0 {
-		return fmt.Errorf("some node's input or output types cannot be inferred: %v", untyped)
+		return fmt.Errorf("some node's input or output types cannot be inferred: %v: a passthrough has the type of what is "+
+			"connected to it, and nothing around these says one; connect them to a node that has a type", untyped)
 	}
 	return nil
 }
@@ -365,5 +366,5 @@ func (p *plan) checkAcyclic() error {
 	if len(loops) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", DAGInvalidLoopErr, strings.Join(loops, ", "))
+	return p.loopError(loops)
 }

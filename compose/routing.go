@@ -122,7 +122,7 @@ func (b *planBranch) note(c *choice, chosen []bool) error {
 	for key := range c.all {
 		place, ok := b.targets[key]
 		if !ok {
-			return fmt.Errorf("branch invocation returns unintended end node: %s", key)
+			return b.wrongChoice(key)
 		}
 		chosen[place] = true
 	}

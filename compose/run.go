@@ -386,13 +386,6 @@ func (r *run) finish() (err error) {
 	return err
 }
 
-func (r *run) stuck() error {
-	if len(r.last) == 0 {
-		return graphErrorf("no tasks to execute after graph start")
-	}
-	return graphErrorf("no tasks to execute, last completed nodes: %v", r.keysOf(r.last))
-}
-
 func (r *run) keysOf(nodes []int) string {
 	keys := make([]string, len(nodes))
 	for i, n := range nodes {
