@@ -162,7 +162,8 @@ type GraphCompileCallback = weft.GraphCompileCallback
 // GraphCompileOption configures compiling a graph.
 type GraphCompileOption = weft.GraphCompileOption
 
-// GraphInfo describes a compiled graph.
+// GraphInfo describes a compiled graph. [Describe] makes one, and compile callbacks get one. [GraphInfo.Mermaid] and
+// [GraphInfo.DOT] draw it.
 type GraphInfo = weft.GraphInfo
 
 // GraphInterruptOption configures an interrupt from outside.
