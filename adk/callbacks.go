@@ -64,9 +64,18 @@ func ConvTypedCallbackOutput[M MessageType](output callbacks.CallbackOutput) *Ty
 }
 
 // AgenticCallbackInput is the input of agents on agentic messages.
+//
+// Its fields, which are documented at [TypedAgentCallbackInput]:
+//
+//   - Input: what the agent is asked, nil in a resumed run
+//   - ResumeInfo: what it is resumed with, nil in a new run
 type AgenticCallbackInput = TypedAgentCallbackInput[*schema.AgenticMessage]
 
 // AgenticCallbackOutput is the output of agents on agentic messages.
+//
+// Its fields, which are documented at [TypedAgentCallbackOutput]:
+//
+//   - Events: a copy of the events, to be read to its end
 type AgenticCallbackOutput = TypedAgentCallbackOutput[*schema.AgenticMessage]
 
 // ConvAgenticCallbackInput is [ConvTypedCallbackInput] for agentic messages.

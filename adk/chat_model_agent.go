@@ -83,6 +83,21 @@ type TypedChatModelAgentConfig[M MessageType] struct {
 }
 
 // ChatModelAgentConfig configures a [ChatModelAgent].
+//
+// Its fields, which are documented at [TypedChatModelAgentConfig]:
+//
+//   - Name, Description: identify the agent in events and to other agents
+//   - Instruction: the system prompt; a template as soon as the session has values
+//   - Model: answers; required
+//   - ToolsConfig: the tools that the model may call; see [ToolsConfig]
+//   - GenModelInput: replaces how the first messages are made
+//   - Exit: a tool that ends the run, such as [ExitTool]
+//   - OutputKey: the session value that the last text is left in
+//   - MaxIterations: how many turns the model has in a run; default 20
+//   - Middlewares: change how the agent works, by functions; see [AgentMiddleware]
+//   - Handlers: change how the agent works, by hooks; see [ChatModelAgentMiddleware]
+//   - ModelRetryConfig: when a failed call of the model is tried again; see [ModelRetryConfig]
+//   - ModelFailoverConfig: which model is called when one fails; see [ModelFailoverConfig]
 type ChatModelAgentConfig = TypedChatModelAgentConfig[*schema.Message]
 
 // TypedChatModelAgent lets a model answer, runs the tools that it calls, and calls it again with the results until it
@@ -91,6 +106,14 @@ type ChatModelAgentConfig = TypedChatModelAgentConfig[*schema.Message]
 type TypedChatModelAgent[M MessageType] struct{ agent chatAgent[M] }
 
 // ChatModelAgent is the agent on ordinary messages.
+//
+// Its methods, which are documented at [TypedChatModelAgent]:
+//
+//   - Name, Description: return what was configured
+//   - GetType: returns "ChatModel"
+//   - Run: starts a run and returns its events; a [Runner] does so with checkpoints and a session
+//   - Resume: continues an interrupted run
+//   - OnSetSubAgents, OnSetAsSubAgent, OnDisallowTransferToParent: called by [SetSubAgents] and [AgentWithOptions]
 type ChatModelAgent = TypedChatModelAgent[*schema.Message]
 
 // NewChatModelAgent makes an agent on ordinary messages. config and its slices may be changed afterwards.

@@ -17,5 +17,6 @@
 //	}
 //
 // Everything exists for both kinds of message: the names with Typed take the message type as a parameter, the plain
-// names are those for *schema.Message.
+// names are those for *schema.Message. The plain names are aliases, so their fields and methods are documented in full
+// under the names with Typed: go doc adk.TypedRunner.Query.
 package adk

@@ -25,6 +25,17 @@ type TypedMessageVariant[M MessageType] struct {
 }
 
 // MessageVariant is the variant of ordinary messages.
+//
+// Its fields and methods, which are documented at [TypedMessageVariant]:
+//
+//   - IsStreaming: which of Message and MessageStream is set
+//   - Message: the whole message
+//   - MessageStream: the message in chunks; read it to its end or close it
+//   - Role: Assistant for an answer of a model, Tool for the result of a tool
+//   - AgenticRole: the role of an agentic message, not used here
+//   - ToolName: the tool whose result this is
+//   - GetMessage: returns the whole message, and reads the stream for it if there is one
+//   - GobEncode, GobDecode: store it, a stream as the message that it joins to
 type MessageVariant = TypedMessageVariant[*schema.Message]
 
 // GetMessage returns the whole message. A stream is read to its end and closed; its first error is returned.
@@ -117,6 +128,11 @@ type TypedAgentOutput[M MessageType] struct {
 }
 
 // AgentOutput is the output of agents on ordinary messages.
+//
+// Its fields, which are documented at [TypedAgentOutput]:
+//
+//   - MessageOutput: a message, whole or as a stream; see [MessageVariant]
+//   - CustomizedOutput: whatever a custom agent has to say
 type AgentOutput = TypedAgentOutput[*schema.Message]
 
 // RunStep is one agent on the way from the outermost agent to the one that speaks.
@@ -175,6 +191,14 @@ const (
 func (o eventOrigin) isReplayed() bool { return o == originReplayedSteps || o == originReplayedHistory }
 
 // AgentEvent is the event of agents on ordinary messages.
+//
+// Its fields, which are documented at [TypedAgentEvent]:
+//
+//   - AgentName: the agent that emitted it
+//   - RunPath: the agents on the way to that, from the outermost one
+//   - Output: a message or custom output, nil if there is none; see [AgentOutput] and [GetMessage]
+//   - Action: what the agent wants the runtime to do, such as stop or hand over; nil for nothing; see [AgentAction]
+//   - Err: why the run failed; it is the last event then
 type AgentEvent = TypedAgentEvent[*schema.Message]
 
 func (e *TypedAgentEvent[M]) closeStreams() {
@@ -261,6 +285,11 @@ type TypedAgentInput[M MessageType] struct {
 }
 
 // AgentInput is the input of agents on ordinary messages.
+//
+// Its fields, which are documented at [TypedAgentInput]:
+//
+//   - Messages: the conversation so far
+//   - EnableStreaming: asks for messages as streams
 type AgentInput = TypedAgentInput[*schema.Message]
 
 // TypedAgent is anything that answers messages with events.
@@ -274,6 +303,12 @@ type TypedAgent[M MessageType] interface {
 }
 
 // Agent is an agent on ordinary messages.
+//
+// Its methods, which are documented at [TypedAgent]:
+//
+//   - Name: what events, other agents and callbacks call it
+//   - Description: what other agents choose it by
+//   - Run: starts a run and returns its events
 type Agent = TypedAgent[*schema.Message]
 
 // TypedResumableAgent is an agent that can continue an interrupted run.
@@ -284,6 +319,11 @@ type TypedResumableAgent[M MessageType] interface {
 }
 
 // ResumableAgent is a resumable agent on ordinary messages.
+//
+// Its methods, which are documented at [TypedResumableAgent]:
+//
+//   - Name, Description, Run: as of an [Agent]
+//   - Resume: continues an interrupted run
 type ResumableAgent = TypedResumableAgent[*schema.Message]
 
 // AgentAction is what an agent wants the runtime to do.

@@ -44,6 +44,11 @@ type TypedModelContext[M MessageType] struct {
 }
 
 // ModelContext is the context of model calls with ordinary messages.
+//
+// Its fields, which are documented at [TypedModelContext]:
+//
+//   - Tools: the tools in the options of the call
+//   - ModelRetryConfig, ModelFailoverConfig: the agent's, nil if it has none
 type ModelContext = TypedModelContext[*schema.Message]
 
 // ChatModelAgentContext is what a run starts with. BeforeAgent may change it for that run.
@@ -69,6 +74,12 @@ type TypedChatModelAgentState[M MessageType] struct {
 }
 
 // ChatModelAgentState is the state of agents on ordinary messages.
+//
+// Its fields, which are documented at [TypedChatModelAgentState]:
+//
+//   - Messages: the history
+//   - ToolInfos: the tools that the model is offered
+//   - DeferredToolInfos: tools for models that search for tools themselves
 type ChatModelAgentState = TypedChatModelAgentState[*schema.Message]
 
 // FinalAnswerDecision is what BeforeFinalAnswer says about an answer.
@@ -123,6 +134,20 @@ type TypedChatModelAgentMiddleware[M MessageType] interface {
 }
 
 // ChatModelAgentMiddleware is the middleware of agents on ordinary messages.
+//
+// Its methods, which are documented at [TypedChatModelAgentMiddleware]:
+//
+//   - BeforeAgent: at the start of a run; may change instruction and tools
+//   - BeforeModelRewriteState: before each turn of the model; may change the history and the tools that are offered
+//   - WrapModel: around each call of the model
+//   - AfterModelRewriteState: after each turn of the model; may change its answer in the history
+//   - WrapInvokableToolCall: around each call of a tool that returns text
+//   - WrapStreamableToolCall: around each call of a tool that streams text
+//   - WrapEnhancedInvokableToolCall: around each call of a tool that returns parts (text, images, …)
+//   - WrapEnhancedStreamableToolCall: around each call of a tool that streams parts
+//   - AfterToolCallsRewriteState: after all tool calls of a message
+//   - BeforeFinalAnswer: before an answer ends the run; may reject it
+//   - AfterAgent: at the end of a run that succeeded
 type ChatModelAgentMiddleware = TypedChatModelAgentMiddleware[*schema.Message]
 
 // TypedBaseChatModelAgentMiddleware has every hook and does nothing in it. It may be embedded by value or as a nil
@@ -130,6 +155,14 @@ type ChatModelAgentMiddleware = TypedChatModelAgentMiddleware[*schema.Message]
 type TypedBaseChatModelAgentMiddleware[M MessageType] struct{}
 
 // BaseChatModelAgentMiddleware is the base for agents on ordinary messages.
+//
+// Its methods, which are documented at [TypedBaseChatModelAgentMiddleware]:
+//
+//   - BeforeAgent, BeforeModelRewriteState, WrapModel, AfterModelRewriteState: return what they get
+//   - WrapInvokableToolCall, WrapStreamableToolCall: return the endpoint that they get
+//   - WrapEnhancedInvokableToolCall, WrapEnhancedStreamableToolCall: return the endpoint that they get
+//   - AfterToolCallsRewriteState, AfterAgent: return what they get
+//   - BeforeFinalAnswer: accepts
 type BaseChatModelAgentMiddleware = TypedBaseChatModelAgentMiddleware[*schema.Message]
 
 // Earlier names of the same things.

@@ -26,6 +26,13 @@ type TypedRetryContext[M MessageType] struct {
 }
 
 // RetryContext is the context of calls with ordinary messages.
+//
+// Its fields, which are documented at [TypedRetryContext]:
+//
+//   - RetryAttempt: counts the calls of the turn from 1
+//   - InputMessages, Options: what the model got
+//   - OutputMessage: the answer, or what came of it before the error
+//   - Err: why the call failed, nil if it did not
 type RetryContext = TypedRetryContext[*schema.Message]
 
 // TypedRetryDecision is the verdict on a call of the model.
@@ -47,6 +54,16 @@ type TypedRetryDecision[M MessageType] struct {
 }
 
 // RetryDecision is the verdict on calls with ordinary messages.
+//
+// Its fields, which are documented at [TypedRetryDecision]:
+//
+//   - Retry: has the model called again
+//   - RewriteError: is returned in place of the answer or error, without Retry
+//   - ModifiedInputMessages: the input of the next call
+//   - PersistModifiedInputMessages: puts that input into the history, too
+//   - AdditionalOptions: are added to those of the calls to come in this turn
+//   - Backoff: how long to wait; 0 leaves that to the configuration
+//   - RejectReason: what readers of the events get to know
 type RetryDecision = TypedRetryDecision[*schema.Message]
 
 // TypedModelRetryConfig says when an agent calls its model again. The functions must be safe for concurrent use.
@@ -64,6 +81,13 @@ type TypedModelRetryConfig[M MessageType] struct {
 }
 
 // ModelRetryConfig is the configuration for ordinary messages.
+//
+// Its fields, which are documented at [TypedModelRetryConfig]:
+//
+//   - MaxRetries: how many calls may follow the first one of a turn
+//   - ShouldRetry: judges every call, also those that succeeded
+//   - IsRetryAble: without ShouldRetry, which errors deserve another call; default all
+//   - BackoffFunc: how long to wait before a retry
 type ModelRetryConfig = TypedModelRetryConfig[*schema.Message]
 
 // decide asks ShouldRetry.

@@ -32,6 +32,9 @@ type CheckPointDeleter = core.CheckPointDeleter
 type CheckPointLister = core.CheckPointLister
 
 // CheckPointInfo is what a [CheckPointLister] says of one ID: the ID, and when it was written last.
+//
+//   - ID: under which the run was saved
+//   - Modified: when it was written last
 type CheckPointInfo = core.CheckPointInfo
 
 // ErrCheckpointStoreNil says that something needs a store and has none.
@@ -58,6 +61,14 @@ type TypedRunnerConfig[M MessageType] struct {
 }
 
 // RunnerConfig configures a [Runner].
+//
+// Its fields, which are documented at [TypedRunnerConfig]:
+//
+//   - Agent: what runs; required
+//   - EnableStreaming: asks the agent for messages as streams
+//   - CheckPointStore: keeps runs that stopped, for Resume
+//   - Durability: when they are saved; default: when they are interrupted
+//   - Logger: gets warnings that a run has no other place for; default none
 type RunnerConfig = TypedRunnerConfig[*schema.Message]
 
 // TypedRunner runs an agent as the outermost one: each run has a session of its own, its events say which agent
@@ -71,6 +82,13 @@ type TypedRunner[M MessageType] struct {
 }
 
 // Runner runs agents on ordinary messages.
+//
+// Its methods, which are documented at [TypedRunner]:
+//
+//   - Query: runs the agent on one user message and returns the events
+//   - Run: runs the agent on messages
+//   - Resume: continues a run that was saved under an ID
+//   - ResumeWithParams: continues it with answers for its interrupt points; see [ResumeParams]
 type Runner = TypedRunner[*schema.Message]
 
 // NewRunner makes a runner. It never fails: what is wrong with the configuration is an error event of each run.

@@ -23,6 +23,13 @@ type TypedToolCallHooks[M MessageType] struct {
 }
 
 // ToolCallHooks are the hooks for agents on ordinary messages.
+//
+// Its fields and methods, which are documented at [TypedToolCallHooks]:
+//
+//   - Wrap: the function, called for each tool call; see [ToolCallWrapper]
+//   - WrapInvokableToolCall, WrapStreamableToolCall: the hooks that call it for tools of text
+//   - WrapEnhancedInvokableToolCall, WrapEnhancedStreamableToolCall: the hooks that call it for tools of parts
+//   - TypedBaseChatModelAgentMiddleware: all other hooks, which do nothing
 type ToolCallHooks = TypedToolCallHooks[*schema.Message]
 
 // WrapEveryToolCall returns a middleware that wraps the calls of every kind of tool with one function.

@@ -28,6 +28,10 @@ import (
 
 // RunInfo says what is running: its Name, as the application gave it (it may be empty), its Type, the implementation,
 // such as "OpenAI", and its Component, the kind, such as components.ComponentOfChatModel.
+//
+//   - Name: as the application gave it, may be empty
+//   - Type: the implementation, such as "OpenAI"
+//   - Component: the kind, such as components.ComponentOfChatModel
 type RunInfo = engine.RunInfo
 
 // CallbackInput is what a component was called with. The package of each component kind has a ConvCallbackInput that
@@ -44,6 +48,12 @@ type CallbackOutput = engine.CallbackOutput
 // Each method returns the context to continue with, nil for unchanged. Values are shared and must not be changed. A
 // stream is the handler's own copy: it must be closed, and read in a goroutine of its own, since the component waits
 // for the handler.
+//
+//   - OnStart: before a component that takes a value
+//   - OnEnd: after a component that returned a value
+//   - OnError: after a component that failed
+//   - OnStartWithStreamInput: before a component that takes a stream
+//   - OnEndWithStreamOutput: after a component that returned a stream
 type Handler = engine.Handler
 
 // TimingChecker may be implemented by a [Handler] to say which timings it needs; the others cost nothing then.

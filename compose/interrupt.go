@@ -25,15 +25,29 @@ const (
 
 // Address is the path of running code from the root of the run: a slice of [AddressSegment]. Its String joins the
 // segments, such as "agent:travel;tool:book_hotel:call_1".
+//
+//   - Equals: reports whether two addresses are the same
+//   - String: joins the segments
 type Address = core.Address
 
 // AddressSegment is one element of an [Address]: the Type of a thing, its ID among its siblings, and a SubID that
 // distinguishes several runs of it, such as the calls of one tool.
+//
+//   - Type: what is named: an agent, a tool call, a node
+//   - ID: its name among its siblings
+//   - SubID: which of several runs of it, such as the calls of one tool
 type AddressSegment = core.AddressSegment
 
 // InterruptCtx is one interrupt point of a run, with the points around it as parents. It has the ID that
 // an answer is keyed by, the Address, the Info that was given with the interrupt, IsRootCause (true for the point that
 // asked, false for what is around it), and the Parent, nil for the outermost one.
+//
+//   - ID: what an answer is keyed by (ResumeParams.Targets of adk, ResumeWithData of compose)
+//   - Address: where in the run it is
+//   - Info: what was given with the interrupt, for whoever answers
+//   - IsRootCause: true for the point that asked, false for what is around it
+//   - Parent: the point around it, nil for the outermost one
+//   - EqualsWithoutID: compares all but the IDs
 type InterruptCtx = core.InterruptCtx
 
 // InterruptInfo says what was continuing when a graph was interrupted.

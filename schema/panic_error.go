@@ -6,4 +6,9 @@ import "github.com/weftgo/weft/internal/safe"
 // stream or a template. Find it with errors.As. Its fields are Value, what was thrown (any), and Stack, that of the
 // goroutine that panicked ([]byte), which is not in the text of the error. If Value is an error, errors.Is and
 // errors.As find that, too.
+//
+//   - Value: what was thrown
+//   - Stack: the stack of the goroutine that panicked
+//   - Error: the text, without the stack
+//   - Unwrap: returns Value if it is an error
 type PanicError = safe.PanicError

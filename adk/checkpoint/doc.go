@@ -35,6 +35,9 @@ type Deleter = core.CheckPointDeleter
 type Lister = core.CheckPointLister
 
 // Info is what a [Lister] says of one ID.
+//
+//   - ID: under which something was saved
+//   - Modified: when that was written last
 type Info = core.CheckPointInfo
 
 // Journal is what a store may also offer: an append-only list of records for each ID. Its methods are

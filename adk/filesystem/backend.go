@@ -129,6 +129,8 @@ type EditRequest struct {
 }
 
 // DeleteRequest removes a file: the one at its field FilePath, a string. Directories are not removed.
+//
+//   - FilePath: the file
 type DeleteRequest = filerequest.DeleteRequest
 
 // FileContent is what [Backend.Read] returns.

@@ -29,9 +29,19 @@ type BaseModel[M messageType] interface {
 }
 
 // BaseChatModel is a model that speaks [schema.Message].
+//
+// Its methods, which are documented at [BaseModel]:
+//
+//   - Generate: returns the whole answer
+//   - Stream: returns the answer in chunks
 type BaseChatModel = BaseModel[*schema.Message]
 
 // AgenticModel is a model that speaks [schema.AgenticMessage].
+//
+// Its methods, which are documented at [BaseModel]:
+//
+//   - Generate: returns the whole answer
+//   - Stream: returns the answer in chunks
 type AgenticModel = BaseModel[*schema.AgenticMessage]
 
 // HasProvider is what a model may also implement to say who serves it, for traces and prices: "openai", "anthropic",

@@ -87,6 +87,23 @@ type TypedConfig[M adk.MessageType] struct {
 }
 
 // Config is the configuration for ordinary messages.
+//
+// Its fields, which are documented at [TypedConfig]:
+//
+//   - Backend: takes the results that are too long or old
+//   - SkipTruncation, SkipClear: leave long or old results as they are
+//   - ReadFileToolName: the tool that the model is asked to read files with
+//   - RootDir: the directory of the files; default /tmp
+//   - GenTruncOffloadFilePath, GenClearOffloadFilePath: say where a long or an old result goes
+//   - MaxLengthForTrunc: up to how many bytes a result stays whole; default 50000
+//   - TruncExcludeTools, ClearExcludeTools: tools that are left alone
+//   - TokenCounter: counts tokens; default: a fourth of the bytes
+//   - MaxTokensForClear: from how many tokens on old results are cleared; default 160000
+//   - ClearRetentionSuffixLimit: how many of the last rounds stay; default 1
+//   - ClearAtLeastTokens: what clearing must gain
+//   - ClearMessageRewriter: replaces a message and its results before they are cleared
+//   - ClearPostProcess: is called when something was cleared
+//   - ToolConfig: what is different for single tools
 type Config = TypedConfig[*schema.Message]
 
 // ToolReductionConfig is what is different for one tool. Where it neither skips nor has a handler, the tool is handled

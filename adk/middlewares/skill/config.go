@@ -17,6 +17,10 @@ type TypedAgentHubOptions[M adk.MessageType] struct {
 }
 
 // AgentHubOptions is what an agent on ordinary messages is asked for with.
+//
+// Its fields, which are documented at [TypedAgentHubOptions]:
+//
+//   - Model: the one that the skill asks for, nil if it asks for none
 type AgentHubOptions = TypedAgentHubOptions[*schema.Message]
 
 // TypedAgentHub has the agents that carry out forked skills.
@@ -26,6 +30,10 @@ type TypedAgentHub[M adk.MessageType] interface {
 }
 
 // AgentHub is a hub of agents on ordinary messages.
+//
+// Its methods, which are documented at [TypedAgentHub]:
+//
+//   - Get: returns the agent of a name
 type AgentHub = TypedAgentHub[*schema.Message]
 
 // TypedModelHub has the models that skills ask for.
@@ -35,6 +43,10 @@ type TypedModelHub[M adk.MessageType] interface {
 }
 
 // ModelHub is a hub of models on ordinary messages.
+//
+// Its methods, which are documented at [TypedModelHub]:
+//
+//   - Get: returns the model of a name
 type ModelHub = TypedModelHub[*schema.Message]
 
 // SystemPromptFunc returns the text that is put behind the agent's instruction. It is called once, at construction.
@@ -58,6 +70,13 @@ type TypedSubAgentInput[M adk.MessageType] struct {
 }
 
 // SubAgentInput is a TypedSubAgentInput with ordinary messages.
+//
+// Its fields, which are documented at [TypedSubAgentInput]:
+//
+//   - Skill, Mode: the skill, and how it is carried out
+//   - RawArguments: the arguments of the tool call
+//   - SkillContent: what the tool would return if the skill were not forked
+//   - History, ToolCallID: the conversation up to the call, with [ContextModeForkWithContext] only
 type SubAgentInput = TypedSubAgentInput[*schema.Message]
 
 // TypedSubAgentOutput is what an agent that carried out a skill came up with.
@@ -71,6 +90,12 @@ type TypedSubAgentOutput[M adk.MessageType] struct {
 }
 
 // SubAgentOutput is a TypedSubAgentOutput with ordinary messages.
+//
+// Its fields, which are documented at [TypedSubAgentOutput]:
+//
+//   - Skill, Mode, RawArguments: as in [SubAgentInput]
+//   - Messages: all messages of the agent
+//   - Results: their texts
 type SubAgentOutput = TypedSubAgentOutput[*schema.Message]
 
 // TypedConfig configures [NewTyped]. Only Backend is required. What is set may be called by several runs at once.
@@ -109,6 +134,19 @@ type TypedConfig[M adk.MessageType] struct {
 }
 
 // Config is the configuration for agents on ordinary messages.
+//
+// Its fields, which are documented at [TypedConfig]:
+//
+//   - Backend: knows the skills; required
+//   - SkillToolName: the name of the tool; default "skill"
+//   - UseChinese: has the system prompt in Chinese
+//   - AgentHub: the agents for forked skills
+//   - ModelHub: the models that skills ask for
+//   - CustomSystemPrompt: replaces the text behind the instruction
+//   - CustomToolDescription, CustomToolParams: change what the model reads about the tool
+//   - BuildContent: makes what the model gets of a skill
+//   - BuildForkMessages: makes the messages for an agent that carries out a skill
+//   - FormatForkResult: makes the tool's result of what that agent came up with
 type Config = TypedConfig[*schema.Message]
 
 const defaultToolName = "skill"

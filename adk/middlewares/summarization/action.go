@@ -72,12 +72,34 @@ func (a *TypedGenerateSummaryAction[M]) GetError() error {
 // The names for ordinary messages.
 type (
 	// CustomizedAction is [TypedCustomizedAction] for ordinary messages.
+	//
+	// Its fields, which are documented at [TypedCustomizedAction]:
+	//
+	//   - Type: which of the others is set
+	//   - Before: the history before a summarization
+	//   - After: the history after it
+	//   - GenerateSummary: an attempt to write a summary
 	CustomizedAction = TypedCustomizedAction[*schema.Message]
 	// BeforeSummarizeAction is [TypedBeforeSummarizeAction] for ordinary messages.
+	//
+	// Its fields, which are documented at [TypedBeforeSummarizeAction]:
+	//
+	//   - Messages: the history as it was
 	BeforeSummarizeAction = TypedBeforeSummarizeAction[*schema.Message]
 	// AfterSummarizeAction is [TypedAfterSummarizeAction] for ordinary messages.
+	//
+	// Its fields, which are documented at [TypedAfterSummarizeAction]:
+	//
+	//   - Messages: the new history
 	AfterSummarizeAction = TypedAfterSummarizeAction[*schema.Message]
 	// GenerateSummaryAction is [TypedGenerateSummaryAction] for ordinary messages.
+	//
+	// Its fields and methods, which are documented at [TypedGenerateSummaryAction]:
+	//
+	//   - Attempt: counts the attempts of a phase from 1
+	//   - Phase: the first model, or a failover
+	//   - ModelResponse: the answer, nil if it failed
+	//   - GetError: returns why it failed
 	GenerateSummaryAction = TypedGenerateSummaryAction[*schema.Message]
 )
 

@@ -17,6 +17,11 @@ type TypedFinalizerBuilder[M adk.MessageType] struct {
 }
 
 // FinalizerBuilder is [TypedFinalizerBuilder] for ordinary messages.
+//
+// Its methods, which are documented at [TypedFinalizerBuilder]:
+//
+//   - PreserveSkills: keeps what skills said that were loaded
+//   - Build: returns the finalizer
 type FinalizerBuilder = TypedFinalizerBuilder[*schema.Message]
 
 // finalizerHandler returns the messages that it adds, given the summarized ones.

@@ -127,8 +127,29 @@ type TypedFailoverContext[M adk.MessageType] struct {
 // The names for ordinary messages.
 type (
 	// Config is [TypedConfig] for ordinary messages.
+	//
+	// Its fields, which are documented at [TypedConfig]:
+	//
+	//   - Model: writes the summary; required
+	//   - ModelOptions: options of its calls
+	//   - TokenCounter: counts the tokens of the history
+	//   - Trigger: when to summarize; default: above 160000 tokens
+	//   - EmitInternalEvents: emits events about summarizations
+	//   - MaxInputTokens: bounds what the model gets of the history
+	//   - UserInstruction: what the model is asked to do
+	//   - TranscriptFilePath: where the model can read the whole history later
+	//   - GenModelInput: makes what the model gets
+	//   - Finalize: makes the new history
+	//   - Callback: is called after that
+	//   - Retry: what happens when a call fails; default: the run fails
+	//   - Failover: what happens when all calls have failed
 	Config = TypedConfig[*schema.Message]
 	// TokenCounterInput is [TypedTokenCounterInput] for ordinary messages.
+	//
+	// Its fields, which are documented at [TypedTokenCounterInput]:
+	//
+	//   - Messages: the history
+	//   - Tools: the tools that the model is offered
 	TokenCounterInput = TypedTokenCounterInput[*schema.Message]
 	// TokenCounterFunc is [TypedTokenCounterFunc] for ordinary messages.
 	TokenCounterFunc = TypedTokenCounterFunc[*schema.Message]
@@ -141,10 +162,30 @@ type (
 	// CallbackFunc is [TypedCallbackFunc] for ordinary messages.
 	CallbackFunc = TypedCallbackFunc[*schema.Message]
 	// RetryConfig is [TypedRetryConfig] for ordinary messages.
+	//
+	// Its fields, which are documented at [TypedRetryConfig]:
+	//
+	//   - MaxRetries: how often; default 3
+	//   - ShouldRetry: decides about an outcome; default: errors are tried again
+	//   - BackoffFunc: how long to wait
 	RetryConfig = TypedRetryConfig[*schema.Message]
 	// FailoverConfig is [TypedFailoverConfig] for ordinary messages.
+	//
+	// Its fields, which are documented at [TypedFailoverConfig]:
+	//
+	//   - MaxRetries: how many attempts there are; default 3
+	//   - ShouldFailover: decides about an outcome; default: errors are tried again
+	//   - BackoffFunc: how long to wait
+	//   - GetFailoverModel: chooses the model of an attempt, and what it gets
 	FailoverConfig = TypedFailoverConfig[*schema.Message]
 	// FailoverContext is [TypedFailoverContext] for ordinary messages.
+	//
+	// Its fields, which are documented at [TypedFailoverContext]:
+	//
+	//   - Attempt: counts the attempts from 1
+	//   - SystemInstruction, UserInstruction: stand in the default input
+	//   - OriginalMessages: the history
+	//   - LastModelResponse, LastErr: the outcome before
 	FailoverContext = TypedFailoverContext[*schema.Message]
 )
 

@@ -56,6 +56,23 @@ type TypedConfig[M adk.MessageType] struct {
 }
 
 // Config configures [New].
+//
+// Its fields, which are documented at [TypedConfig]:
+//
+//   - Name, Description: identify the agent
+//   - ChatModel: answers; required
+//   - Instruction: the system prompt
+//   - SubAgents: can be given tasks
+//   - ToolsConfig: tools of your own
+//   - MaxIteration: limits the turns of the model
+//   - Backend: adds tools for files
+//   - Shell, StreamingShell: add a tool for commands
+//   - WithoutWriteTodos: leaves out the tool write_todos
+//   - WithoutGeneralSubAgent: leaves out the general-purpose agent
+//   - TaskToolDescriptionGenerator: writes what the model reads about the tool task
+//   - Middlewares, Handlers: change how the agents work
+//   - ModelRetryConfig, ModelFailoverConfig: what happens when a call of the model fails
+//   - OutputKey: the session value that the last text is left in
 type Config = TypedConfig[*schema.Message]
 
 func (c *TypedConfig[M]) validate() error {
