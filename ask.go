@@ -66,8 +66,13 @@ func With(messages ...*Message) Option {
 	return adk.WrapImplSpecificOptFn(func(o *callOptions) { o.with = append(o.with, messages...) })
 }
 
+var errNoContext = errors.New("weft: the context is nil: pass context.Background() if there is none")
+
 // asked are the messages that a question begins with.
-func (o *callOptions) asked(question string) ([]*Message, error) {
+func (o *callOptions) asked(ctx context.Context, question string) ([]*Message, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	messages := make([]*Message, 0, len(o.with)+1)
 	messages = append(messages, o.with...)
 	if question != "" {
@@ -94,7 +99,7 @@ func (a *Agent) Stream(ctx context.Context, question string, opts ...Option) ite
 func (a *Agent) events(ctx context.Context, runner *adk.Runner, question string, opts []Option) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		call := adk.GetImplSpecificOptions(&callOptions{}, opts...)
-		asked, err := call.asked(question)
+		asked, err := call.asked(ctx, question)
 		if err != nil {
 			yield(Event{}, err)
 			return
@@ -180,6 +185,9 @@ func (a *Answer) StreamReply(ctx context.Context, replies ...Reply) iter.Seq2[Ev
 func (a *Answer) reply(ctx context.Context, streaming bool, replies []Reply) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		switch {
+		case ctx == nil:
+			yield(Event{}, errNoContext)
+			return
 		case len(a.Pending) == 0:
 			yield(Event{}, errors.New("weft: the answer has no pending questions"))
 			return

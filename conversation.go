@@ -119,7 +119,7 @@ func (c *Conversation) events(
 		if call.after != nil {
 			return errors.New("weft: After is not for conversations: they continue by themselves")
 		}
-		asked, err := call.asked(question)
+		asked, err := call.asked(ctx, question)
 		if err != nil {
 			return err
 		}
@@ -135,6 +135,9 @@ func (c *Conversation) events(
 
 func (c *Conversation) reply(ctx context.Context, runner *adk.Runner, replies []Reply) iter.Seq2[Event, error] {
 	return c.sequence(func(yield func(Event, error) bool) error {
+		if ctx == nil {
+			return errNoContext
+		}
 		pending, err := c.Pending(ctx)
 		if err != nil {
 			return err

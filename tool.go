@@ -2,6 +2,7 @@ package weft
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/tool"
@@ -23,6 +24,9 @@ type Tool = tool.BaseTool
 // A field without omitempty is required. What the model reads is the result: a string as it is, anything else as JSON; or
 // the text of the error. If In cannot be described, [New] fails. The function may be called by several goroutines at once.
 func Func[In, Out any](name, description string, f func(ctx context.Context, in In) (Out, error)) Tool {
+	if f == nil {
+		return brokenTool{fmt.Errorf("tool %s: the function is nil", name)}
+	}
 	made, err := utils.InferTool(name, description, utils.InvokeFunc[In, Out](f))
 	if err != nil {
 		return brokenTool{err}

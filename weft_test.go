@@ -3,6 +3,7 @@ package weft_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -307,6 +308,7 @@ func TestNew_RefusesABadConfiguration(t *testing.T) {
 		"set Config.Model":                          {},
 		"there are two tools 'weather'":             {Model: model, Tools: []weft.Tool{weather(), weather()}},
 		"tool 0 of Config.Tools is nil":             {Model: model, Tools: []weft.Tool{nil}},
+		"tool x: the function is nil":               {Model: model, Tools: []weft.Tool{weft.Func[city, string]("x", "", nil)}},
 		"has no JSON form":                          {Model: model, Tools: []weft.Tool{weft.Func("x", "", func(context.Context, struct{ C chan int }) (int, error) { return 0, nil })}},
 		"Config.Approve: there is no tool 'pay'":    {Model: model, Approve: []string{"pay"}},
 		"agent 'other' has no Description":          {Model: model, Agents: []*weft.Agent{other}},
@@ -355,4 +357,39 @@ func TestStream_EndsWithABreak(t *testing.T) {
 		}
 		break
 	}
+}
+
+func TestAsk_WithoutAContextFails(t *testing.T) {
+	agent := agentOf(t, weft.Config{Tools: []weft.Tool{weather()}, Approve: []string{"weather"}}, askWeather)
+	answer, err := agent.Ask(t.Context(), "?")
+	require.NoError(t, err)
+	var none context.Context
+	chat := agent.Conversation(checkpoint.NewMemoryStore(), "1")
+	for _, call := range []func() (*weft.Answer, error){
+		func() (*weft.Answer, error) { return agent.Ask(none, "?") },
+		func() (*weft.Answer, error) { return answer.Reply(none, answer.Pending[0].Approve()) },
+		func() (*weft.Answer, error) { return chat.Ask(none, "?") },
+		func() (*weft.Answer, error) { return chat.Reply(none) },
+	} {
+		_, err := call()
+		require.ErrorContains(t, err, "the context is nil")
+	}
+}
+
+func TestStream_AThousandAtOnce(t *testing.T) {
+	agent := lookupAgent(t)
+	var group sync.WaitGroup
+	for i := range 1000 {
+		group.Go(func() {
+			for e, err := range agent.Stream(context.Background(), "hello") {
+				if err != nil {
+					t.Error(err)
+				}
+				if i%3 == 0 && e.Result != nil {
+					break
+				}
+			}
+		})
+	}
+	group.Wait()
 }
