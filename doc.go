@@ -28,9 +28,11 @@
 // tool.Interrupt in components/tool). The answer has the questions then, and [Answer.Reply], or [Conversation.Reply] a
 // week and a restart later, continues the run where it was:
 //
+//	var replies []weft.Reply
 //	for _, question := range answer.Pending {
-//		answer, err = chat.Reply(ctx, question.Approve())
+//		replies = append(replies, question.Approve())
 //	}
+//	answer, err = chat.Reply(ctx, replies...)
 //
 // # Several agents
 //
