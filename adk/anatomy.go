@@ -15,7 +15,7 @@ func partsOf(agent any) anatomy.Parts {
 	case *flowAgent:
 		_, converses := a.agent.(*ChatModelAgent)
 		return anatomy.Parts{Kind: anatomy.Wrapper, Inside: a.agent, SubAgents: anyAgents(a.subAgents),
-			ToParent: converses && !a.sealed && a.parentAgent() != nil}
+			Sealed: a.sealed, ToParent: converses && !a.sealed && a.parentAgent() != nil}
 	case *resumableDeterministicAgent:
 		return partsOf(a.deterministicAgent)
 	case *deterministicAgent:

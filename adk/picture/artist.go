@@ -19,20 +19,10 @@ import (
 // place is where an agent was drawn: what arrows lead to, and the nodes where they begin and end in DOT.
 type place struct{ id, first, last string }
 
-// relatives are the agents that the run can be handed to by name from one of them: a parent with its sub-agents.
-type relatives struct {
-	byName map[string]place
-	parent place
-	outer  *relatives
-}
-
-func (r *relatives) named(name string) (place, bool) {
-	for ; r != nil; r = r.outer {
-		if p, ok := r.byName[name]; ok {
-			return p, true
-		}
-	}
-	return place{}, false
+// parent is the agent that an agent is a sub-agent of.
+type parent struct {
+	place
+	name string
 }
 
 type artist struct {
@@ -52,6 +42,7 @@ type layers struct {
 	typ       string
 	subAgents []any
 	toParent  bool
+	sealed    bool
 	then      []string
 }
 
@@ -74,7 +65,7 @@ func (a *artist) unwrap(agent any) layers {
 			break
 		}
 		l.subAgents = append(l.subAgents, l.parts.SubAgents...)
-		l.toParent = l.toParent || l.parts.ToParent
+		l.toParent, l.sealed = l.toParent || l.parts.ToParent, l.sealed || l.parts.Sealed
 		l.then = append(l.then, l.parts.Then...)
 		l.core = inside
 	}
@@ -85,7 +76,7 @@ func (a *artist) unwrap(agent any) layers {
 }
 
 // agent draws an agent into a group, with everything around it, and returns its place.
-func (a *artist) agent(agent any, into *drawing.Group, family *relatives) place {
+func (a *artist) agent(agent any, into *drawing.Group, above *parent) place {
 	l := a.unwrap(agent)
 	key, known := identity(l.core)
 	if p, again := a.open[key]; known && again {
@@ -112,11 +103,9 @@ func (a *artist) agent(agent any, into *drawing.Group, family *relatives) place 
 	if len(members) > 0 {
 		a.frame(&l, members, into, &p)
 	}
-	if family != nil {
-		family.byName[a.name(agent)] = p
-	}
 	a.tools(&l, p, into)
-	a.subAgents(&l, agent, p, into, family)
+	subs := a.subAgents(&l, agent, p, into)
+	a.successors(&l, p, into, subs, above)
 	return p
 }
 
@@ -197,25 +186,30 @@ func (a *artist) arrow(from, to place, line drawing.Line, text ...string) *drawi
 	return &a.top.Edges[len(a.top.Edges)-1]
 }
 
-// subAgents draws those that the agent can hand the run over to, and where the run goes behind each.
-func (a *artist) subAgents(l *layers, agent any, p place, into *drawing.Group, outer *relatives) {
-	if len(l.subAgents) == 0 {
-		return
+// subAgents draws those that the agent can hand the run over to, and returns their places by name.
+func (a *artist) subAgents(l *layers, agent any, p place, into *drawing.Group) map[string]place {
+	places := map[string]place{}
+	for _, sub := range l.subAgents {
+		to := a.agent(sub, into, &parent{p, a.name(agent)})
+		a.arrow(p, to, drawing.Solid, "transfer").Both = a.unwrap(sub).toParent
+		places[a.name(sub)] = to
 	}
-	family := &relatives{byName: map[string]place{a.name(agent): p}, parent: p, outer: outer}
-	subs := make([]layers, len(l.subAgents))
-	places := make([]place, len(l.subAgents))
-	for i, sub := range l.subAgents {
-		subs[i] = a.unwrap(sub)
-		places[i] = a.agent(sub, into, family)
-	}
-	for i := range subs {
-		a.arrow(p, places[i], drawing.Solid, "transfer").Both = subs[i].toParent
-		for _, name := range subs[i].then {
-			if to, found := family.named(name); found {
-				a.arrow(places[i], to, drawing.Thick, "then")
-			}
+	return places
+}
+
+// successors draws where the run goes when the agent has ended, whatever it answered. Others than its sub-agents and its
+// parent cannot be reached.
+func (a *artist) successors(l *layers, p place, into *drawing.Group, subs map[string]place, above *parent) {
+	for _, name := range l.then {
+		to, found := subs[name]
+		switch {
+		case found:
+		case above != nil && above.name == name && !l.sealed:
+			to = above.place
+		default:
+			to = a.box(into, name, "not found, the transfer fails")
 		}
+		a.arrow(p, to, drawing.Thick, "then")
 	}
 }
 

@@ -65,7 +65,7 @@ func TestMermaid_DrawsTransfersWorkflowsAndAgentsAsTools(t *testing.T) {
 		SubAgents: []adk.Agent{both, review, chat(t, "editor")}}))
 	sealed := adk.AgentWithOptions(ctx, chat(t, "clerk"), adk.WithDisallowTransferToParent())
 	always := adk.AgentWithDeterministicTransferTo(ctx,
-		&adk.DeterministicTransferConfig{Agent: chat(t, "porter"), ToAgentNames: []string{"clerk", "nobody"}})
+		&adk.DeterministicTransferConfig{Agent: chat(t, "porter"), ToAgentNames: []string{"desk", "nobody"}})
 	desk := is(adk.SetSubAgents(ctx, chat(t, "desk"), []adk.Agent{newsroom, chat(t, "guide"), sealed, always}))
 	requirePicture(t, "team", desk)
 	requirePicture(t, "team-tools", desk, WithTools(), nil)

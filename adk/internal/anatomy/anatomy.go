@@ -23,9 +23,10 @@ type Parts struct {
 	// Members run one after another or at once, in a workflow. Rounds limits those of a Loop, 0 does not.
 	Members []any
 	Rounds  int
-	// SubAgents may be given the run by a Wrapper's agent. ToParent: that may hand it back to its parent.
-	SubAgents []any
-	ToParent  bool
+	// SubAgents may be given the run by a Wrapper's agent. ToParent: that may hand it back to its parent. Sealed: nothing
+	// may.
+	SubAgents        []any
+	ToParent, Sealed bool
 	// Then are the names of the agents that get the run when the agent in a Wrapper has ended.
 	Then []string
 	// Tools and Middlewares are those of a ChatModel.
