@@ -86,11 +86,12 @@ func ExampleNewChatModelAgent() {
 	// assistant says: It is noon.
 }
 
-// The result of a tool in ReturnDirectly ends the run. With ReportMistakes the model reads what was wrong with its calls,
-// and tries again.
+// The result of a tool in ReturnDirectly ends the run. With ReportMistakes the model reads what was wrong with its
+// calls, and tries again.
 func ExampleToolsConfig() {
 	ctx := context.Background()
-	tools := adktest.Tools(adktest.NewTool("search", adktest.Says("3 hits")), adktest.NewTool("hand_in", adktest.Says("done")))
+	tools := adktest.Tools(
+		adktest.NewTool("search", adktest.Says("3 hits")), adktest.NewTool("hand_in", adktest.Says("done")))
 	tools.ReturnDirectly = map[string]bool{"hand_in": true}
 	tools.ReportMistakes = true
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
@@ -324,7 +325,8 @@ func ExampleGetSessionValue() {
 	if err != nil {
 		panic(err)
 	}
-	both, err := adk.NewSequentialAgent(ctx, &adk.SequentialAgentConfig{Name: "both", SubAgents: []adk.Agent{finder, user}})
+	both, err := adk.NewSequentialAgent(ctx, &adk.SequentialAgentConfig{
+		Name: "both", SubAgents: []adk.Agent{finder, user}})
 	if err != nil {
 		panic(err)
 	}

@@ -124,7 +124,8 @@ func (g *graph) convertAdvice(from, to string, out, in reflect.Type) string {
 		return fmt.Sprintf("'%s' has an output key, which makes its output a map: leave WithOutputKey away, or have the "+
 			"next node take the value out of the map (WithInputKey)", from)
 	case in == keyedType && to != END && g.byKey[to].opts.inputKey != "":
-		return fmt.Sprintf("'%s' has an input key, so it takes a map: give the node before it the same key (WithOutputKey)", to)
+		return fmt.Sprintf("'%s' has an input key, so it takes a map: give the node before it the same key "+
+			"(WithOutputKey)", to)
 	case in == keyedType && from == START:
 		return "the node takes a map: put a passthrough with WithOutputKey between the two, which makes its input an " +
 			"entry of a map"
@@ -161,7 +162,8 @@ func (r *run) stuck() error {
 	if len(r.last) == 0 {
 		return graphErrorf("no tasks to execute after graph start: %s: no branch at START chose a node", text)
 	}
-	return graphErrorf("no tasks to execute, last completed nodes: %v: %s: add an edge or a branch behind these nodes, or "+
+	return graphErrorf("no tasks to execute, last completed nodes: %v: %s: add an edge or a branch behind these "+
+		"nodes, or "+
 		"choose another node in a branch before them", r.keysOf(r.last), text)
 }
 

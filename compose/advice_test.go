@@ -34,11 +34,13 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 		{"edge end node 'serach' needs to be added to graph first: the edge leads from 'start' to 'serach', and there is a " +
 			"node 'search'",
 			func(g graphs) error { return addAll(g.AddLambdaNode("search", suffix("")), g.AddEdge(START, "serach")) }},
-		{"edge start node 'model' needs to be added to graph first: the edge leads from 'model' to 'end', and the nodes are " +
+		{"edge start node 'model' needs to be added to graph first: the edge leads from 'model' to 'end', and the nodes " +
+			"are " +
 			"'search', 'join'", func(g graphs) error {
 			return addAll(g.AddLambdaNode("search", suffix("")), g.AddLambdaNode("join", suffix("")), g.AddEdge("model", END))
 		}},
-		{"branch end node 'model' needs to be added to graph first: the branch leads from 'start' to 'model', and no node was " +
+		{"branch end node 'model' needs to be added to graph first: the branch leads from 'start' to 'model', and no " +
+			"node was " +
 			"added before it", func(g graphs) error { return g.AddBranch(START, ends("model")) }},
 		{"graph edge[length]-[end]: start node's output type[int] and end node's input type[string] mismatch: put a lambda " +
 			"between the two that converts the value",
@@ -51,21 +53,25 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 			"mismatch: the node takes a map: WithOutputKey at 'a' makes its output an entry of one", func(g graphs) error {
 			return addAll(g.AddLambdaNode("a", suffix("")), g.AddLambdaNode("fields", fields), g.AddEdge("a", "fields"))
 		}},
-		{"graph edge[a]-[end]: start node's output type[map[string]interface {}] and end node's input type[string] mismatch: " +
+		{"graph edge[a]-[end]: start node's output type[map[string]interface {}] and end node's input type[string] " +
+			"mismatch: " +
 			"'a' has an output key, which makes its output a map: leave WithOutputKey away, or have the next node take the " +
 			"value out of the map (WithInputKey)", func(g graphs) error {
 			return addAll(g.AddLambdaNode("a", suffix(""), WithOutputKey("k")), g.AddEdge("a", END))
 		}},
 		{"graph edge[a]-[b]: start node's output type[string] and end node's input type[map[string]interface {}] mismatch: " +
 			"'b' has an input key, so it takes a map: give the node before it the same key (WithOutputKey)", func(g graphs) error {
-			return addAll(g.AddLambdaNode("a", suffix("")), g.AddLambdaNode("b", suffix(""), WithInputKey("k")), g.AddEdge("a", "b"))
+			return addAll(g.AddLambdaNode("a", suffix("")), g.AddLambdaNode("b", suffix(""), WithInputKey("k")),
+				g.AddEdge("a", "b"))
 		}},
-		{"graph edge[a]-[b]: start node's output type[*schema.Message] and end node's input type[[]*schema.Message] mismatch: " +
+		{"graph edge[a]-[b]: start node's output type[*schema.Message] and end node's input type[[]*schema.Message] " +
+			"mismatch: " +
 			"compose.ToList[*schema.Message]() is a lambda that makes a list of one value: put it between the two",
 			func(g graphs) error {
 				return addAll(g.AddLambdaNode("a", message), g.AddLambdaNode("b", messages), g.AddEdge("a", "b"))
 			}},
-		{"condition's input type[string] and start node[length]'s output type[int] are mismatched: a condition gets what the " +
+		{"condition's input type[string] and start node[length]'s output type[int] are mismatched: a condition gets " +
+			"what the " +
 			"node before it gives, so let it take int",
 			func(g graphs) error {
 				return addAll(g.AddLambdaNode("length", length), g.AddBranch("length", ends(END)))
@@ -77,14 +83,16 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 				return addAll(g.AddLambdaNode("a", suffix("")), g.AddLambdaNode("b", suffix("")), g.AddEdge("b", "a"),
 					g.AddEdge("a", END))
 			}},
-		{`end node not set: nothing leads to END, so there would be no output; add AddEdge("b", compose.END), or a branch that ` +
+		{`end node not set: nothing leads to END, so there would be no output; add AddEdge("b", compose.END), or a ` +
+			`branch that ` +
 			"may choose compose.END", func(g graphs) error {
 			return addAll(g.AddLambdaNode("a", suffix("")), g.AddLambdaNode("b", suffix("")), g.AddEdge(START, "a"),
 				g.AddEdge("a", "b"))
 		}},
 		{"node 'end' is reserved, cannot add manually: it stands for the output of the graph; use another key",
 			func(g graphs) error { return g.AddLambdaNode("end", suffix("")) }},
-		{"DAG is invalid, has loop: [a->b->a]: where nodes wait for all those before them, these wait for each other; a Graph " +
+		{"DAG is invalid, has loop: [a->b->a]: where nodes wait for all those before them, these wait for each other; a " +
+			"Graph " +
 			"without WithNodeTriggerMode(AllPredecessor) may have a loop", func(g graphs) error {
 			return addAll(g.AddLambdaNode("a", suffix("")), g.AddLambdaNode("b", suffix("")), g.AddEdge(START, "a"),
 				g.AddEdge("a", "b"), g.AddEdge("b", "a"), g.AddEdge("b", END))
@@ -114,9 +122,11 @@ func TestErrors_OfWorkflowsSayWhatToDo(t *testing.T) {
 		}},
 		{`end node not set: nothing leads to END, so there would be no output; add End().AddInput("a")`,
 			func(wf flow) { wf.AddLambdaNode("a", suffix("")).AddInput(START) }},
-		{"edge start node 'nobody' needs to be added to graph first: the edge leads from 'nobody' to 'a', and the nodes are " +
+		{"edge start node 'nobody' needs to be added to graph first: the edge leads from 'nobody' to 'a', and the nodes " +
+			"are " +
 			"'a'", func(wf flow) { wf.AddLambdaNode("a", suffix("")).AddInput("nobody") }},
-		{"DAG is invalid, has loop: [a->b->a]: a workflow has no loops, as its nodes wait for all those before them; put the " +
+		{"DAG is invalid, has loop: [a->b->a]: a workflow has no loops, as its nodes wait for all those before them; " +
+			"put the " +
 			"loop into a Graph, and add that with AddGraphNode", func(wf flow) {
 			wf.AddLambdaNode("a", suffix("")).AddInput("b").AddDependency(START)
 			wf.AddLambdaNode("b", suffix("")).AddInput("a")
@@ -127,7 +137,8 @@ func TestErrors_OfWorkflowsSayWhatToDo(t *testing.T) {
 			wf.AddLambdaNode("a", suffix("")).AddInput(START, ToField("Foo"))
 			wf.End().AddInput("a")
 		}},
-		{"static check fail: predecessor output type should be struct or map, actual: string: node 'start' has no field Foo " +
+		{"static check fail: predecessor output type should be struct or map, actual: string: node 'start' has no field " +
+			"Foo " +
 			"that node 'a' could take; take the whole, or WithCustomExtractor", func(wf flow) {
 			wf.AddLambdaNode("a", suffix("")).AddInput(START, FromField("Foo"))
 			wf.End().AddInput("a")
@@ -153,13 +164,15 @@ func TestErrors_OfRunsSayWhatToDo(t *testing.T) {
 			return addAll(g.AddLambdaNode("a", suffix("")), g.AddLambdaNode("b", suffix("")), g.AddEdge(START, "a"),
 				g.AddEdge("b", END), g.AddBranch("a", wrong))
 		}},
-		{"[GraphRunError] no tasks to execute, last completed nodes: [a]: END was not reached, and there is nothing left that " +
+		{"[GraphRunError] no tasks to execute, last completed nodes: [a]: END was not reached, and there is nothing " +
+			"left that " +
 			"leads to it: add an edge or a branch behind these nodes, or choose another node in a branch before them",
 			func(g *Graph[string, string]) error {
 				return addAll(g.AddLambdaNode("a", suffix("")), g.AddLambdaNode("b", suffix("")), g.AddEdge(START, "a"),
 					g.AddEdge("b", END))
 			}},
-		{"[GraphRunError] (mergeValues) unsupported type: string: node 'end' gets values from 'a', 'b' at once: give each of " +
+		{"[GraphRunError] (mergeValues) unsupported type: string: node 'end' gets values from 'a', 'b' at once: give " +
+			"each of " +
 			"them an output key of its own (WithOutputKey), so that they become entries of one map, or say how such values " +
 			"become one (RegisterValuesMergeFunc)", func(g *Graph[string, string]) error {
 			return addAll(g.AddLambdaNode("a", suffix("")), g.AddLambdaNode("b", suffix("")), g.AddEdge(START, "a"),

@@ -32,7 +32,9 @@ func run[I, O any](g interface {
 // A function from a value to a value.
 func ExampleInvokableLambda() {
 	run(compose.NewChain[string, int]().
-		AppendLambda(compose.InvokableLambda(func(_ context.Context, in string) (int, error) { return len(in), nil })), "four")
+		AppendLambda(compose.InvokableLambda(func(_ context.Context, in string) (int, error) {
+			return len(in), nil
+		})), "four")
 	// Output: 4
 }
 
@@ -138,9 +140,11 @@ func ExampleNewGraphMultiBranch() {
 	g := compose.NewGraph[string, map[string]any]()
 	_ = g.AddLambdaNode("upper", compose.InvokableLambda(upper), compose.WithOutputKey("upper"))
 	_ = g.AddLambdaNode("exclaim", compose.InvokableLambda(exclaim), compose.WithOutputKey("exclaim"))
-	_ = g.AddBranch(compose.START, compose.NewGraphMultiBranch(func(_ context.Context, in string) (map[string]bool, error) {
+	choose := func(_ context.Context, in string) (map[string]bool, error) {
 		return map[string]bool{"upper": true, "exclaim": len(in) > 3}, nil
-	}, map[string]bool{"upper": true, "exclaim": true}))
+	}
+	_ = g.AddBranch(compose.START,
+		compose.NewGraphMultiBranch(choose, map[string]bool{"upper": true, "exclaim": true}))
 	_ = g.AddEdge("upper", compose.END)
 	_ = g.AddEdge("exclaim", compose.END)
 	run(g, "hello")
@@ -156,7 +160,9 @@ func ExampleChainBranch() {
 			}
 			return "something", nil
 		}).
-			AddLambda("nothing", compose.InvokableLambda(func(context.Context, string) (string, error) { return "(empty)", nil })).
+			AddLambda("nothing", compose.InvokableLambda(func(context.Context, string) (string, error) {
+				return "(empty)", nil
+			})).
 			AddLambda("something", compose.InvokableLambda(upper))).
 		AppendLambda(compose.InvokableLambda(exclaim))
 	run(chain, "")

@@ -112,8 +112,8 @@ func (g *graph) change(mutate func() error) error {
 func (g *graph) addNode(key string, b body, opts []GraphAddNodeOpt) error {
 	return g.change(func() error {
 		if key == START || key == END {
-			return fmt.Errorf("node '%s' is reserved, cannot add manually: it stands for the %s of the graph; use another key", key,
-				map[string]string{START: "input", END: "output"}[key])
+			return fmt.Errorf("node '%s' is reserved, cannot add manually: it stands for the %s of the graph; "+
+				"use another key", key, map[string]string{START: "input", END: "output"}[key])
 		}
 		if _, exists := g.byKey[key]; exists {
 			return fmt.Errorf("node '%s' already present: give each node a key of its own", key)

@@ -197,8 +197,8 @@ func (a *artist) subAgents(l *layers, agent any, p place, into *drawing.Group) m
 	return places
 }
 
-// successors draws where the run goes when the agent has ended, whatever it answered. Others than its sub-agents and its
-// parent cannot be reached.
+// successors draws where the run goes when the agent has ended, whatever it answered. Others than its sub-agents and
+// its parent cannot be reached.
 func (a *artist) successors(l *layers, p place, into *drawing.Group, subs map[string]place, above *parent) {
 	for _, name := range l.then {
 		to, found := subs[name]
