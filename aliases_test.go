@@ -136,7 +136,7 @@ func TestAliases_ListWhatTheyAre(t *testing.T) {
 			return err
 		}
 		if name := d.Name(); dir != "." && (strings.HasPrefix(name, ".") || slices.Contains(
-			[]string{"internal", "testdata", "tools", "examples", "ext", "bin", "docs"}, name)) {
+			[]string{"internal", "testdata", "tools", "examples", "ext", "bin", "docs", "compat", "cmd"}, name)) {
 			return fs.SkipDir
 		}
 		s := readSource(t, dir)

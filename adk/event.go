@@ -199,6 +199,11 @@ func (o eventOrigin) isReplayed() bool { return o == originReplayedSteps || o ==
 //   - Output: a message or custom output, nil if there is none; see [AgentOutput] and [GetMessage]
 //   - Action: what the agent wants the runtime to do, such as stop or hand over; nil for nothing; see [AgentAction]
 //   - Err: why the run failed; it is the last event then
+//
+// and its methods:
+//
+//   - IsInner: whether it is of an agent that runs as a tool
+//   - IsPiece: whether its message is a piece of one
 type AgentEvent = TypedAgentEvent[*schema.Message]
 
 func (e *TypedAgentEvent[M]) closeStreams() {
