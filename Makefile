@@ -10,7 +10,7 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools pictures
+.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools pictures tidy release release-check
 
 test: fmt vet staticcheck api shim-check stdjson unit bench-check
 
@@ -98,6 +98,18 @@ generate: tools
 CATWALK ?= v0.52.86
 catalogue:
 	@cd tools && GOWORK=off $(GO) run ./catwalkgen -version $(CATWALK) -out ../ext/catalogue/catwalk
+
+# tidy writes into every go.mod what its module needs, no less and no more.
+tidy:
+	@for d in $(MODULES) $(CURDIR)/tools; do (cd $$d && GOWORK=off $(GO) mod tidy) || exit 1; done
+
+# release-check builds and runs what users get, from a copy of the tree. release does that, too, commits and tags, and
+# pushes nothing: see docs/releasing.md.
+release-check:
+	@cd tools && GOWORK=off $(GO) vet ./release && GOWORK=off $(GO) test ./release
+	@cd tools && GOWORK=off $(GO) run ./release -dir .. -check
+release:
+	@cd tools && GOWORK=off $(GO) run ./release -dir .. -version "$(VERSION)"
 
 # pictures holds the pictures that the library draws, and those in docs, against the parsers of Mermaid and Graphviz. It
 # needs node and npm.
