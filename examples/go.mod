@@ -75,4 +75,3 @@ replace github.com/weftgo/weft/ext/vector => ../ext/vector
 
 replace github.com/weftgo/weft/ext/vector/sqlite => ../ext/vector/sqlite
 
-replace github.com/weftgo/weft/ext/vector/vectortest => ../ext/vector/vectortest
