@@ -192,17 +192,9 @@ func (t *turn) add(agent string, m *Message) {
 	t.last = m
 	t.answer.said = append(t.answer.said, adk.HistoryEntry{AgentName: agent, Message: m})
 	t.answer.Messages = append(t.answer.Messages, m)
-	if m.ResponseMeta != nil && m.ResponseMeta.Usage != nil {
-		addUsage(&t.answer.Usage, m.ResponseMeta.Usage)
+	if m.ResponseMeta != nil {
+		t.answer.Usage.Add(m.ResponseMeta.Usage)
 	}
-}
-
-func addUsage(sum, u *schema.TokenUsage) {
-	sum.PromptTokens += u.PromptTokens
-	sum.PromptTokenDetails.CachedTokens += u.PromptTokenDetails.CachedTokens
-	sum.CompletionTokens += u.CompletionTokens
-	sum.CompletionTokensDetails.ReasoningTokens += u.CompletionTokensDetails.ReasoningTokens
-	sum.TotalTokens += u.TotalTokens
 }
 
 // whole reads a run for its answer alone.

@@ -31,6 +31,19 @@ type TokenUsage struct {
 	CompletionTokensDetails CompletionTokensDetails `json:"completion_token_details"`
 }
 
+// Add adds the counts of another request. nil adds nothing.
+func (u *TokenUsage) Add(other *TokenUsage) {
+	if other == nil {
+		return
+	}
+	u.PromptTokens += other.PromptTokens
+	u.PromptTokenDetails.CachedTokens += other.PromptTokenDetails.CachedTokens
+	u.PromptTokenDetails.CacheWriteTokens += other.PromptTokenDetails.CacheWriteTokens
+	u.CompletionTokens += other.CompletionTokens
+	u.CompletionTokensDetails.ReasoningTokens += other.CompletionTokensDetails.ReasoningTokens
+	u.TotalTokens += other.TotalTokens
+}
+
 // PromptTokenDetails breaks down the prompt tokens.
 type PromptTokenDetails struct {
 	// CachedTokens were read from the provider's prompt cache.

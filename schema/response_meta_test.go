@@ -61,3 +61,16 @@ func TestResponseMeta_EncodingsStayReadable(t *testing.T) {
 	require.NoError(t, gob.NewDecoder(&buf).Decode(&back))
 	require.Equal(t, old, back)
 }
+
+// TestTokenUsage_AddCountsEveryField sets each count to another number, so that one that is forgotten shows.
+func TestTokenUsage_AddCountsEveryField(t *testing.T) {
+	var u, twice TokenUsage
+	require.NoError(t, json.Unmarshal([]byte(`{"prompt_tokens":1,"prompt_token_details":{"cached_tokens":2,"cache_write_tokens":3},
+		"completion_tokens":4,"total_tokens":5,"completion_token_details":{"reasoning_tokens":6}}`), &u))
+	require.NoError(t, json.Unmarshal([]byte(`{"prompt_tokens":2,"prompt_token_details":{"cached_tokens":4,"cache_write_tokens":6},
+		"completion_tokens":8,"total_tokens":10,"completion_token_details":{"reasoning_tokens":12}}`), &twice))
+	sum := u
+	sum.Add(&u)
+	sum.Add(nil)
+	require.Equal(t, twice, sum)
+}

@@ -82,11 +82,7 @@ func (s *state) apply(r *record) (counts bool) {
 func (s *state) progress(open *Turn, r *record) {
 	open.Said = append(open.Said, r.Said...)
 	open.Agent, open.Changed, open.Questions = r.Agent, r.At, r.Questions
-	open.Usage.PromptTokens += r.Usage.PromptTokens
-	open.Usage.PromptTokenDetails.CachedTokens += r.Usage.PromptTokenDetails.CachedTokens
-	open.Usage.CompletionTokens += r.Usage.CompletionTokens
-	open.Usage.CompletionTokensDetails.ReasoningTokens += r.Usage.CompletionTokensDetails.ReasoningTokens
-	open.Usage.TotalTokens += r.Usage.TotalTokens
+	open.Usage.Add(&r.Usage)
 	s.holder = ""
 	if open.Status = Waiting; r.Kind == kept {
 		open.Status = Kept

@@ -15,12 +15,7 @@ func AddUsage(a, b *schema.TokenUsage) *schema.TokenUsage {
 		return a
 	}
 	sum := *a
-	sum.PromptTokens += b.PromptTokens
-	sum.PromptTokenDetails.CachedTokens += b.PromptTokenDetails.CachedTokens
-	sum.PromptTokenDetails.CacheWriteTokens += b.PromptTokenDetails.CacheWriteTokens
-	sum.CompletionTokens += b.CompletionTokens
-	sum.CompletionTokensDetails.ReasoningTokens += b.CompletionTokensDetails.ReasoningTokens
-	sum.TotalTokens += b.TotalTokens
+	sum.Add(b)
 	return &sum
 }
 
