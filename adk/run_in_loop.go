@@ -52,9 +52,9 @@ type loopRun[M MessageType] struct {
 	// The rest is of an inline run, for the goroutine of its loop alone, but for parked and wake.
 
 	yield func(*TypedAgentEvent[M]) bool
-	// gone: the body of the loop has left it. If it panicked, thrown is what with.
-	gone, panicked bool
-	thrown         any
+	// body is what has become of the body of the loop; thrown is what it panicked with.
+	body   loopBody
+	thrown any
 	// piece is the event of the last piece, each passes one on.
 	piece messageEvent[M]
 	each  func(piece M)
@@ -69,12 +69,30 @@ type loopRun[M MessageType] struct {
 //	from  to       by
 //	open  taken    the first All or Next
 //	open  refused  Close
-type loopStart = int32
+type loopStart int32
 
 const (
 	startOpen loopStart = iota
 	startTaken
 	startRefused
+)
+
+// claim moves the run from open, and reports whether it was.
+func (l *loopRun[M]) claim(to loopStart) bool {
+	return l.start.CompareAndSwap(int32(startOpen), int32(to))
+}
+
+// loopBody is what has become of the body of a loop. The goroutine of the loop makes the transitions.
+//
+//	from   to        when
+//	reads  left      it breaks, returns, or ends the goroutine
+//	reads  panicked  it panics: the panic continues when the run has ended
+type loopBody int
+
+const (
+	bodyReads loopBody = iota
+	bodyLeft
+	bodyPanicked
 )
 
 // tie makes the run one that begins when it is read.
@@ -95,7 +113,7 @@ func (a *chatModelAgent[M]) runsInLoop() bool {
 
 // begin starts the run in a goroutine of its own, unless it has begun.
 func (l *loopRun[M]) begin() {
-	if l.start.CompareAndSwap(startOpen, startTaken) {
+	if l.claim(startTaken) {
 		l.inline = false
 		l.hub.drive(l.task)
 	}
@@ -103,7 +121,7 @@ func (l *loopRun[M]) begin() {
 
 // refuse keeps the run from beginning.
 func (l *loopRun[M]) refuse() {
-	if l.start.CompareAndSwap(startOpen, startRefused) {
+	if l.claim(startRefused) {
 		l.cancel(errReaderGone)
 		l.hub.ring.Close()
 	}
@@ -111,7 +129,7 @@ func (l *loopRun[M]) refuse() {
 
 // readAll begins the run and reads it to its end. It reports false if the run has begun already.
 func (l *loopRun[M]) readAll(yield func(*TypedAgentEvent[M]) bool) bool {
-	if !l.start.CompareAndSwap(startOpen, startTaken) {
+	if !l.claim(startTaken) {
 		return false
 	}
 	defer l.cancel(nil)
@@ -128,7 +146,7 @@ func (l *loopRun[M]) execute(yield func(*TypedAgentEvent[M]) bool) {
 	l.yield = yield
 	l.hub.run(l.task)
 	l.deliver()
-	if l.panicked {
+	if l.body == bodyPanicked {
 		panic(l.thrown)
 	}
 }
@@ -161,7 +179,7 @@ func (l *loopRun[M]) deliver() bool {
 		return true
 	}
 	l.drain()
-	return !l.gone
+	return l.body == bodyReads
 }
 
 func (l *loopRun[M]) drain() {
@@ -170,7 +188,7 @@ func (l *loopRun[M]) drain() {
 		switch {
 		case !ok:
 			return
-		case l.gone:
+		case l.body != bodyReads:
 			e.closeStreams()
 		default:
 			l.pass(e)
@@ -181,7 +199,7 @@ func (l *loopRun[M]) drain() {
 // passPiece passes on a piece of an answer of x's agent.
 func (l *loopRun[M]) passPiece(x *execution[M], piece M) {
 	l.drain()
-	if l.gone {
+	if l.body != bodyReads {
 		return
 	}
 	l.piece = messageEvent[M]{}
@@ -199,10 +217,10 @@ func (l *loopRun[M]) pass(e *TypedAgentEvent[M]) {
 		if stays {
 			return
 		}
-		if v := recover(); v != nil && !l.gone {
-			l.panicked, l.thrown = true, v
+		l.body = bodyLeft
+		if v := recover(); v != nil {
+			l.body, l.thrown = bodyPanicked, v
 		}
-		l.gone = true
 		l.cancel(errReaderGone)
 	}()
 	stays = l.yield(e)
