@@ -232,26 +232,32 @@ type HistoryEntry struct {
 // HistoryRewriter makes the input of an agent out of what was said before it was reached.
 type HistoryRewriter func(ctx context.Context, entries []*HistoryEntry) ([]Message, error)
 
-// entriesOf lists the input of a run and what was said since. Answers that did not count are left out and, if wanted,
-// the messages of a transfer.
-func entriesOf(
-	ctx context.Context, input *AgentInput, said []*historyItem[Message], skipTransfers bool,
-) ([]*HistoryEntry, error) {
+// entriesOf lists what was said before the run that x belongs to, the input of the run, and what was said since. Answers
+// that did not count are left out and, if wanted, the messages of a transfer.
+func entriesOf(x *execution[Message]) ([]*HistoryEntry, error) {
 	var asked []Message
-	if input != nil {
+	if input := x.run.input; input != nil {
 		asked = input.Messages
 	}
-	block := make([]HistoryEntry, 0, len(asked)+len(said))
+	var said []*historyItem[Message]
+	if x.lane != nil {
+		said = x.lane.visible()
+	}
+	earlier := x.run.options.history
+	block := make([]HistoryEntry, 0, len(earlier)+len(asked)+len(said))
 	entries := make([]*HistoryEntry, 0, cap(block))
 	add := func(e HistoryEntry) {
 		block = append(block, e)
 		entries = append(entries, &block[len(block)-1])
 	}
+	for _, e := range earlier {
+		add(e)
+	}
 	for _, m := range asked {
 		add(HistoryEntry{IsUserInput: true, Message: m})
 	}
 	for _, item := range said {
-		m, err := item.whole(ctx)
+		m, err := item.whole(x)
 		if err != nil {
 			if saidAgain(err) {
 				continue
@@ -261,7 +267,7 @@ func entriesOf(
 		if m == nil {
 			continue
 		}
-		if skipTransfers && item.transfer {
+		if x.run.options.skipTransferMessages && item.transfer {
 			if n := len(entries); m.Role == schema.Tool && n > 0 && !entries[n-1].IsUserInput {
 				entries = entries[:n-1] // the call
 			}
@@ -274,15 +280,10 @@ func entriesOf(
 
 // rebuildInput makes the input of an agent that the run has reached from another: what the user and the agents said.
 func rebuildInput(x *execution[Message]) (*AgentInput, error) {
-	var said []*historyItem[Message]
-	if x.lane != nil {
-		said = x.lane.visible()
-	}
-	entries, err := entriesOf(x, x.run.input, said, x.run.options.skipTransferMessages)
+	entries, err := entriesOf(x)
 	if err != nil {
 		return nil, err
 	}
-	entries = withHistory(x, entries)
 	rewrite := HistoryRewriter(func(_ context.Context, entries []*HistoryEntry) ([]Message, error) {
 		return asContext(x.name, entries), nil
 	})

@@ -26,19 +26,6 @@ func WithActiveAgent(name string) AgentRunOption {
 // an event is for looking at: its message is not part of what the agents of the run have said to each other.
 func (e *TypedAgentEvent[M]) IsInner() bool { return e.origin == originInner }
 
-// withHistory puts what was said before a run in front of what it was asked.
-func withHistory(x *execution[Message], entries []*HistoryEntry) []*HistoryEntry {
-	earlier := x.run.options.history
-	if len(earlier) == 0 {
-		return entries
-	}
-	all := make([]*HistoryEntry, 0, len(earlier)+len(entries))
-	for i := range earlier {
-		all = append(all, &earlier[i])
-	}
-	return append(all, entries...)
-}
-
 // activeAgent is the agent that a run begins with: the one of [WithActiveAgent], or root itself.
 func activeAgent[M MessageType](ctx context.Context, root TypedAgent[M], name string) (TypedAgent[M], error) {
 	if name == "" || root.Name(ctx) == name {
