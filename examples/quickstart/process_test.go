@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"os/exec"
 	"strings"
 	"sync/atomic"
@@ -22,19 +21,18 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/examples/internal/demotest"
 	"github.com/weftgo/weft/ext/model/kit/kittest"
 )
 
 // child is the program as a process, in an empty directory.
 func child(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	program, err := os.Executable()
-	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := demotest.Command(ctx, args...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(append(os.Environ(), "QUICKSTART_IS_CHILD=1"), env...)
+	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
 

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/weftgo/weft/examples/internal/demotest"
 	"github.com/weftgo/weft/examples/internal/llm"
 	"github.com/weftgo/weft/ext/model/kit/kittest"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("QUICKSTART_IS_CHILD") != "" {
-		main()
+	if demotest.RunsAs(main) {
 		return
 	}
 	for _, p := range llm.Providers { // the tests choose the model

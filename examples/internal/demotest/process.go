@@ -17,16 +17,27 @@ const asProgram = "WEFT_EXAMPLE_RUNS"
 
 // Main is TestMain of an example whose tests run it as a process of its own: the binary of the test is the program, too.
 func Main(m *testing.M, program func()) {
-	if os.Getenv(asProgram) != "" {
-		program()
-		os.Exit(0)
+	if !RunsAs(program) {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+}
+
+// RunsAs runs the program if the process is one of Command, and reports whether it was.
+func RunsAs(program func()) bool {
+	if os.Getenv(asProgram) == "" {
+		return false
+	}
+	program()
+	return true
 }
 
 // Command is the example as a command, without the keys of providers in its environment.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	binary, err := os.Executable()
+	if err != nil {
+		binary = os.Args[0]
+	}
+	cmd := exec.CommandContext(ctx, binary, args...)
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); !strings.HasSuffix(name, "_API_KEY") && !strings.HasSuffix(name, "_BASE_URL") {
 			cmd.Env = append(cmd.Env, v)
