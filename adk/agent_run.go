@@ -382,7 +382,7 @@ func (r *agentRun[M]) interruptEvent(info *compose.InterruptInfo, cause error) *
 	if r.checkpoint == nil {
 		return &TypedAgentEvent[M]{Err: fmt.Errorf("agent '%s': interrupt occurred but checkpoint data is missing: %w", name, cause)}
 	}
-	inner, _ := core.SignalFrom(cause, func() core.Address { return core.GetCurrentAddress(r) })
+	inner, _ := core.SignalFrom(r, cause)
 	var subs []*InterruptSignal
 	switch {
 	case inner == nil:
@@ -410,7 +410,7 @@ func (r *agentRun[M]) stoppedEvent() *TypedAgentEvent[M] {
 	var inside []*InterruptSignal
 	switch {
 	case r.resume != nil:
-		state, inside = r.resume.info.InterruptState, core.InterruptedBelow(r.Context, infoStopped)
+		state, inside = r.resume.info.InterruptState, withoutStates(core.InterruptedBelow(r.Context, infoStopped))
 	case r.input != nil:
 		state = &notBegun[M]{Messages: r.input.Messages}
 	}
@@ -418,4 +418,14 @@ func (r *agentRun[M]) stoppedEvent() *TypedAgentEvent[M] {
 	e := TypedCompositeInterrupt[M](r.Context, infoStopped, state, inside...)
 	e.AgentName = r.agent.conf.Name
 	return e
+}
+
+// withoutStates is for points inside a graph whose checkpoint has their states. They must not be anywhere else: an agent
+// that continues from its journal instead, behind that checkpoint, must not find them.
+func withoutStates(signals []*InterruptSignal) []*InterruptSignal {
+	for _, s := range signals {
+		s.InterruptState = core.InterruptState{}
+		withoutStates(s.Subs)
+	}
+	return signals
 }

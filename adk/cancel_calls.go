@@ -107,7 +107,11 @@ func (p *pendingCall[T]) work() {
 			}
 		}
 	}()
-	if !p.Abandoned() { // before this goroutine came to run: the resumed run makes the call
+	if p.Abandoned() { // before this goroutine came to run: the resumed run makes the call
+		return
+	}
+	held, _ := p.Value(fencingKey{}).(*heldRun)
+	if p.err = held.fresh(&p.Call); p.err == nil {
 		p.value, p.err = p.run(&p.Call)
 	}
 }

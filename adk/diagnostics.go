@@ -44,6 +44,11 @@ func (d diagnostics) warnOfDesignations(ctx context.Context, opts []AgentRunOpti
 	}
 }
 
+// answerError takes what is wrong with an answer that came as JSON.
+func (d diagnostics) answerError(ctx context.Context) func(error) {
+	return func(err error) { d.warn(ctx, "an answer is ignored", "error", err) }
+}
+
 // warnOfTargets logs resume targets that the saved run does not have.
 func (d diagnostics) warnOfTargets(ctx context.Context, checkpoint string, targets, known map[string]any) {
 	for id := range targets {

@@ -47,7 +47,8 @@ const (
 )
 
 // IdempotentTool is a tool that may say that calling it again with the same arguments does no harm. Such a call is
-// repeated in a resumed run if nobody knows how it ended.
+// repeated in a resumed run if nobody knows how it ended. It may also be made while the call of a process that was taken
+// for dead is still in flight: services must be able to take both at the same time.
 type IdempotentTool interface{ Idempotent() bool }
 
 // OutcomeUnknown is the Info of the interrupt of a tool call that had begun when the process died. Resume it with a
@@ -56,6 +57,13 @@ type OutcomeUnknown struct {
 	ToolName, CallID, Arguments string
 	// IdempotencyKey is the key of the call, see [GetIdempotencyKey].
 	IdempotencyKey string
+}
+
+// OutcomeResolver is a tool that may be able to find out what became of a call whose process died, such as by asking the
+// service for the idempotency key of the call. It is asked before anybody else is. nil and no error: it does not know.
+// An error fails the run, which can be resumed.
+type OutcomeResolver interface {
+	Outcome(ctx context.Context, u *OutcomeUnknown) (*ToolOutcome, error)
 }
 
 // ToolOutcome decides on a call whose outcome is unknown.
@@ -302,7 +310,7 @@ func callDurably[M MessageType](
 	if known != nil && known.Kind == journal.KindResult {
 		return answerStep[M](context.WithValue(ctx, replayedCallKey{}, true), in, known, enhanced)
 	}
-	switch decided, err := r.decide(ctx, in, known); {
+	switch decided, err := r.decide(ctx, in, call); {
 	case err != nil:
 		if core.IsInterrupt(err) {
 			call.Suspend()
@@ -386,22 +394,43 @@ func (r *agentRun[M]) recordedCall(ctx context.Context, in *compose.ToolInput) (
 
 // decide finds out about a call that had begun in an earlier process. With neither an outcome nor an error the
 // tool is to be called.
-func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, known *journal.Record) (*ToolOutcome, error) {
+func (r *agentRun[M]) decide(ctx context.Context, in *compose.ToolInput, call *journal.Call) (*ToolOutcome, error) {
+	known := call.Known()
 	asked, hasState, _ := tool.GetInterruptState[*OutcomeUnknown](ctx)
 	if !(asked && hasState) && (known == nil || known.Kind != journal.KindStart || r.idempotent(in.Name)) {
 		return nil, nil
 	}
-	if _, ok, outcome := tool.GetResumeContext[*ToolOutcome](ctx); ok {
-		switch {
-		case outcome.Rerun:
-			return nil, nil
-		case outcome.Err != "":
-			return nil, errors.New(outcome.Err)
-		}
-		return outcome, nil
-	}
 	unknown := &OutcomeUnknown{ToolName: in.Name, CallID: in.CallID, Arguments: in.Arguments, IdempotencyKey: GetIdempotencyKey(ctx)}
-	return nil, tool.StatefulInterrupt(ctx, unknown, unknown)
+	_, decided, outcome := tool.GetResumeContext[*ToolOutcome](ctx)
+	// A decision that the journal has was made before the call began again, if it did.
+	if !decided || known != nil && known.Kind == journal.KindStart && call.StartedSince() {
+		var err error
+		if outcome, err = r.resolve(ctx, unknown); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case outcome == nil:
+		return nil, tool.StatefulInterrupt(ctx, unknown, unknown)
+	case outcome.Rerun:
+		return nil, nil
+	case outcome.Err != "":
+		return nil, errors.New(outcome.Err)
+	}
+	return outcome, nil
+}
+
+// resolve asks the tool what became of its call, if it can find out. nil: nobody knows. (F14)
+func (r *agentRun[M]) resolve(ctx context.Context, u *OutcomeUnknown) (outcome *ToolOutcome, err error) {
+	resolver, ok := r.toolNamed(u.ToolName).(OutcomeResolver)
+	if !ok {
+		return nil, nil
+	}
+	err = guardHook(func() (err error) { outcome, err = resolver.Outcome(ctx, u); return err })
+	if err != nil {
+		err = fmt.Errorf("tool '%s' could not find out what became of call %q: %w", u.ToolName, u.CallID, err)
+	}
+	return outcome, err
 }
 
 // idempotent reports whether a call that had begun may be repeated. An agent continues where it was.

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
@@ -320,4 +321,59 @@ func TestDurability_ACancelKeepsTheMessageOfADecidedCall(t *testing.T) {
 	store.do = func() {}
 	require.NoError(t, lastOf(r.Resume(t.Context(), "1")).Err)
 	require.Contains(t, seen, "For context: [first] `pay` tool returned result: paid already.")
+}
+
+// TestDurability_AStopBehindTheRoundItContinuedFromLeavesNothingOfThatRound: a run continues with a round that was
+// interrupted, and is stopped right behind it; its process dies in a later round. That round is made, and not the
+// first one again.
+func TestDurability_AStopBehindTheRoundItContinuedFromLeavesNothingOfThatRound(t *testing.T) {
+	synctest.Test(t, stopBehindARound)
+}
+
+func stopBehindARound(t *testing.T) {
+	var left, asked, paid atomic.Int32
+	left.Store(1000)
+	store := dyingJournal{checkpoint.NewMemoryStore(), &left}
+	ask := &toolFunc{"ask", func(ctx context.Context, _ string) (string, error) {
+		if target, _, _ := tool.GetResumeContext[any](ctx); !target {
+			return "", tool.Interrupt(ctx, "may I?")
+		}
+		asked.Add(1)
+		return "yes", nil
+	}}
+	pay := &toolFunc{"pay", func(context.Context, string) (string, error) {
+		if paid.Add(1) == 1 {
+			left.Store(0)
+		}
+		return "paid", nil
+	}}
+	a := newOrdinary(t, "a", recall(callOf("ask", "c1", "{}"), callOf("pay", "c2", "{}"), chatAnswer("done")), ask, idempotentTool{pay})
+	boss := newOrdinary(t, "boss", recall(callOf("a", "b1", `{"request":"x"}`), chatAnswer("boss done")), NewAgentTool(t.Context(), a))
+	r := NewRunner(t.Context(), RunnerConfig{Agent: boss, CheckPointStore: store, Durability: EveryStep})
+	point := interruptOf(t, r.Query(t.Context(), "go", WithCheckPointID("1")))[0].ID
+
+	option, cancel := WithCancel()
+	behind := callbacks.NewHandlerBuilder().OnEndFn(
+		func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
+			if info.Name == afterToolCallsNode {
+				cancel(WithRecursive())
+				<-ctx.Done() // the graph notices it before its next node
+			}
+			return ctx
+		}).Build()
+	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: map[string]any{point: "yes"}}, option, WithCallbacks(behind))
+	require.NoError(t, err)
+	var cancelled *CancelError
+	require.ErrorAs(t, lastError(it), &cancelled)
+
+	it, err = r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	require.ErrorIs(t, lastError(it), errDied)
+
+	left.Store(1000)
+	it, err = r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	require.NoError(t, lastError(it))
+	require.EqualValues(t, 1, asked.Load())
+	require.EqualValues(t, 2, paid.Load(), "the second call is the one whose result could not be saved")
 }

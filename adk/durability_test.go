@@ -62,9 +62,16 @@ func (d dying) Set(ctx context.Context, id string, data []byte) error {
 	return d.CheckPointStore.Set(ctx, id, data)
 }
 
+// plainJournal is what a store with a journal offers that does not know about runs.
+type plainJournal interface {
+	CheckPointStore
+	CheckPointDeleter
+	CheckPointJournal
+}
+
 // dyingJournal is one that has a journal.
 type dyingJournal struct {
-	*checkpoint.MemoryStore
+	plainJournal
 	left *atomic.Int32
 }
 
@@ -72,14 +79,14 @@ func (d dyingJournal) AppendRecord(ctx context.Context, id string, record []byte
 	if d.left.Add(-1) < 0 {
 		return errDied
 	}
-	return d.MemoryStore.AppendRecord(ctx, id, record)
+	return d.plainJournal.AppendRecord(ctx, id, record)
 }
 
 func (d dyingJournal) Set(ctx context.Context, id string, data []byte) error {
 	if d.left.Add(-1) < 0 {
 		return errDied
 	}
-	return d.MemoryStore.Set(ctx, id, data)
+	return d.plainJournal.Set(ctx, id, data)
 }
 
 // idempotentTool may be called again.

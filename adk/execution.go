@@ -25,7 +25,12 @@ type rootRun[M MessageType] struct {
 	// recording: there are agents that may want to see what others said.
 	recording atomic.Bool
 	// journal is where the steps of the run are saved, nil if they are not.
-	journal     *journal.Journal
+	journal *journal.Journal
+	// held is the lease of the run, nil if it has none, and ids names its interrupt points, nil if it is not saved.
+	held *heldRun
+	ids  *core.InterruptIDs
+	// idsRoom is where ids is.
+	idsRoom     core.InterruptIDs
 	diagnostics diagnostics
 	// loop is the loop that the run is tied to, nil for most.
 	loop *loopRun[M]
@@ -86,6 +91,12 @@ func (x *execution[M]) Value(key any) any {
 		return x.view
 	case scopeKey:
 		return x.scope
+	case fencingKey:
+		return x.run.held
+	case core.InterruptIDsKey:
+		return x.run.ids
+	case core.AnswerErrorKey:
+		return x.run.diagnostics.answerError(x.Context)
 	}
 	return x.Context.Value(key)
 }

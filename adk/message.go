@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
@@ -115,8 +116,32 @@ func (ops *messageOps[M]) markedExtra(m M, with mark) map[string]any {
 	return extra
 }
 
+const (
+	idLength = 36
+	// idsAtOnce is how many IDs are one block of memory, which lives as long as one of them.
+	idsAtOnce = 8
+)
+
+// spareIDs has blocks of IDs that were not given out yet, as *string.
+var spareIDs = sync.Pool{New: func() any { return new(string) }}
+
 // newMessageID makes a version 4 UUID (RFC 9562). IDs name messages; they are no secrets.
 func newMessageID() string {
+	spare := spareIDs.Get().(*string)
+	if *spare == "" {
+		var text [idsAtOnce * idLength]byte
+		for i := range idsAtOnce {
+			writeID((*[idLength]byte)(text[i*idLength:]))
+		}
+		*spare = string(text[:])
+	}
+	id := (*spare)[:idLength]
+	*spare = (*spare)[idLength:]
+	spareIDs.Put(spare)
+	return id
+}
+
+func writeID(text *[idLength]byte) {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:8], rand.Uint64())
 	binary.LittleEndian.PutUint64(b[8:], rand.Uint64())
@@ -124,14 +149,12 @@ func newMessageID() string {
 	b[8] = b[8]&0x3f | 0x80
 	var digits [32]byte
 	hex.Encode(digits[:], b[:])
-	var text [36]byte // as 8-4-4-4-12 digits
-	copy(text[:8], digits[:8])
+	copy(text[:8], digits[:8]) // as 8-4-4-4-12 digits
 	copy(text[9:13], digits[8:12])
 	copy(text[14:18], digits[12:16])
 	copy(text[19:23], digits[16:20])
 	copy(text[24:], digits[20:])
 	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
-	return string(text[:])
 }
 
 // messageOps is everything in which the two kinds of message differ. The rest of the package is written once.
@@ -157,8 +180,12 @@ type messageOps[M MessageType] struct {
 	copyEvent func(m M, extra map[string]any) *messageEvent[M]
 	// replaceExtra changes the message itself.
 	replaceExtra func(m M, extra map[string]any)
-	// newJoin starts to join the chunks of a message.
-	newJoin func() chunkJoin[M]
+	// newJoin starts to join the chunks of a message, and freeJoin gives back what joined them, which must not be used any
+	// more.
+	newJoin  func() chunkJoin[M]
+	freeJoin func(j chunkJoin[M])
+	// joinsToChunk: the message of a single chunk is that chunk, which others may have, too.
+	joinsToChunk bool
 	// modelVariant marks a variant as the output of a model.
 	modelVariant func(v *TypedMessageVariant[M])
 	// toolMessage, toolEvent and toolVariant make the message of a tool result, or an event of it, and mark its variant.
@@ -218,7 +245,12 @@ var chatOps = messageOps[*schema.Message]{
 		return messageInEvent[*schema.Message](c)
 	},
 	replaceExtra: func(m *schema.Message, extra map[string]any) { m.Extra = extra },
-	newJoin:      func() chunkJoin[*schema.Message] { return new(schema.MessageAccumulator) },
+	newJoin:      func() chunkJoin[*schema.Message] { return spareJoins.Get().(*schema.MessageAccumulator) },
+	freeJoin: func(j chunkJoin[*schema.Message]) {
+		a := j.(*schema.MessageAccumulator)
+		*a = schema.MessageAccumulator{}
+		spareJoins.Put(a)
+	},
 	modelVariant: func(v *TypedMessageVariant[*schema.Message]) { v.Role = schema.Assistant },
 	toolMessage: func(callID, name, text string) *schema.Message {
 		m := toolText(callID, name, text, nil)
@@ -258,6 +290,9 @@ var chatOps = messageOps[*schema.Message]{
 		return tn, g.AddToolsNode(key, tn, opts...)
 	},
 }
+
+// spareJoins has accumulators that are empty.
+var spareJoins = sync.Pool{New: func() any { return new(schema.MessageAccumulator) }}
 
 // toolText is the message of a result that is text.
 func toolText(callID, name, text string, extra map[string]any) schema.Message {
@@ -303,6 +338,8 @@ var agenticOps = messageOps[*schema.AgenticMessage]{
 	},
 	replaceExtra: func(m *schema.AgenticMessage, extra map[string]any) { m.Extra = extra },
 	newJoin:      func() chunkJoin[*schema.AgenticMessage] { return new(schema.AgenticMessageAccumulator) },
+	freeJoin:     func(chunkJoin[*schema.AgenticMessage]) {},
+	joinsToChunk: true,
 	modelVariant: func(v *TypedMessageVariant[*schema.AgenticMessage]) { v.AgenticRole = schema.AgenticRoleTypeAssistant },
 	toolMessage: func(callID, name, text string) *schema.AgenticMessage {
 		return compose.AgenticToolMessage(chatOps.toolMessage(callID, name, text))
@@ -380,10 +417,13 @@ func (compiledMessages[M]) concat(ctx context.Context, s *schema.StreamReader[M]
 	return join.Message()
 }
 
-// joinStream reads a stream to its end, closes it and joins its chunks, of which each, if not nil, sees every one. It
+// A chunkObserver looks at the chunks of a stream as they come.
+type chunkObserver[M MessageType] interface{ lookAt(chunk M) }
+
+// joinStream reads a stream to its end, closes it and joins its chunks, of which observer, if not nil, sees every one. It
 // returns what came, and how many chunks that was, also with an error: that is of the stream, or of the receiver's
 // context. It tells more than one of joining, which Message of the join has.
-func joinStream[M MessageType](recv receiver[M], each func(chunk M)) (join chunkJoin[M], chunks int, err error) {
+func joinStream[M MessageType](recv receiver[M], observer chunkObserver[M]) (join chunkJoin[M], chunks int, err error) {
 	defer recv.close()
 	join = opsOf[M]().newJoin()
 	for {
@@ -396,8 +436,8 @@ func joinStream[M MessageType](recv receiver[M], each func(chunk M)) (join chunk
 		}
 		chunks++
 		_ = join.Add(chunk)
-		if each != nil {
-			each(chunk)
+		if observer != nil {
+			observer.lookAt(chunk)
 		}
 	}
 }

@@ -185,11 +185,20 @@ func (a *modelAttempt[M]) stream(ctx context.Context, target *modelTarget[M], re
 	if handlers.seesMessages { // and may change it
 		id = maps.Clone(id)
 	}
-	a.message = ops.identified(a.message, id)
+	a.message = ops.identifiedWhole(a.message, id)
 	if inPieces {
 		a.sendMessage(a.message)
 	}
 	return nil
+}
+
+// identifiedWhole is identified for a message that was joined for this run: mostly it needs no copy.
+func (ops *messageOps[M]) identifiedWhole(m M, with mark) M {
+	if ops.joinsToChunk || ops.id(m) != "" {
+		return ops.identified(m, with)
+	}
+	ops.replaceExtra(m, ops.markedExtra(m, with))
+	return m
 }
 
 // open is generate for an answer as a stream. The context of the model ends with the stream.
@@ -229,13 +238,14 @@ func (a *modelAttempt[M]) read(
 	recv.call = a.watched
 	ops := opsOf[M]()
 	a.speculation = startSpeculation(a.turn)
-	var lookOn func(chunk M)
+	var observer chunkObserver[M]
 	if inPieces {
-		lookOn = a.turn.run.passPiece()
+		observer = a.turn.run.loop()
 	} else if a.speculation != nil {
-		lookOn = func(chunk M) { a.speculation.Feed(ops.callChunks(chunk)) }
+		observer = speculating[M]{a.speculation}
 	}
-	join, chunks, err := joinStream(recv, lookOn)
+	join, chunks, err := joinStream(recv, observer)
+	defer ops.freeJoin(join)
 	if err == nil && chunks == 0 {
 		a.message = ops.empty()
 		return nil
@@ -256,6 +266,11 @@ func (a *modelAttempt[M]) read(
 	}
 	return nil
 }
+
+// speculating feeds the chunks of an answer to the tools that run already.
+type speculating[M MessageType] struct{ *eager.Speculation }
+
+func (s speculating[M]) lookAt(chunk M) { s.Feed(opsOf[M]().callChunks(chunk)) }
 
 // sendMessage sends the answer as an event, or holds it until it is accepted. The event has a shallow copy: outer
 // layers may change the answer, and its Extra while the consumer reads the event's.

@@ -92,7 +92,8 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 		return nil, b.err
 	}
 	b.out.Runnable, err = b.graph.Compile(ctx, compose.WithGraphName(conf.Name), compose.WithMaxRunSteps(math.MaxInt),
-		compose.InternalWithOwnCheckPoint(runStore[M]{}), compose.InternalWithStreamReports(streams[M]))
+		compose.InternalWithOwnCheckPoint(runStore[M]{}),
+		compose.InternalBeforeSaving((*agentState[M]).moveSent), compose.InternalWithStreamReports(streams[M]))
 	return b.out, err
 }
 

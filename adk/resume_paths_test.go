@@ -411,7 +411,7 @@ func TestResume_TwoApprovalsInOneRun(t *testing.T) {
 			m := recall(callOf("ask", "c", "1"), callOf("ask", "c", "2"), chatAnswer("done")) // one call ID for both
 			r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store,
 				Durability: durability})
-			old := note(interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1"))))
+			old := note(interruptOf(t, r.Query(t.Context(), "hi", WithCheckPointID("1"), WithRestart())))
 			second := interruptOf(t, resumeWith(t, r, old))
 			require.Equal(t, "may I?", second[0].Info, "it is asked anew")
 			again := interruptOf(t, resumeWith(t, r, old))
@@ -482,5 +482,33 @@ func TestResume_StreamsThatBrokeOff(t *testing.T) {
 		}
 		require.Equal(t, chatDialect.lines(inputs[0]), chatDialect.lines(inputs[1]), "cut after %d chunks", cut)
 		require.Contains(t, fmt.Sprint(chatDialect.lines(inputs[0])), "whole")
+	}
+}
+
+// TestResume_ResultsKeepTheIDsOfTheirEvents: a result that was emitted before the run stopped has in the history of the
+// resumed run the ID of its event.
+func TestResume_ResultsKeepTheIDsOfTheirEvents(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		m := says(chatAnswer("", wanted{"echo", "1", object}, wanted{"echo", "2", object}, wanted{"ask", "3", object}), chatAnswer("done"))
+		asks := &toolFunc{"ask", func(ctx context.Context, _ string) (string, error) {
+			if again, _, _ := tool.GetInterruptState[any](ctx); again {
+				return "ok", nil
+			}
+			return "", tool.Interrupt(ctx, "may I?")
+		}}
+		agent := setup(t, m, []tool.BaseTool{echo("echo"), asks})
+		r := NewRunner(t.Context(), RunnerConfig{Agent: agent, EnableStreaming: streaming, CheckPointStore: memory{}})
+		var emitted []string
+		for _, e := range read(t, r.Query(t.Context(), "hi", WithCheckPointID("1"))) {
+			if e.Output != nil && e.Output.MessageOutput.Role == schema.Tool {
+				emitted = append(emitted, e.id())
+			}
+		}
+		require.Len(t, emitted, 2)
+		it, err := r.Resume(t.Context(), "1")
+		require.NoError(t, err)
+		read(t, it)
+		history := m.histories[1]
+		require.ElementsMatch(t, emitted, []string{GetMessageID(history[2]), GetMessageID(history[3])})
 	}
 }

@@ -3,10 +3,11 @@ package adk
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"maps"
+	"time"
 
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/internal/core"
@@ -15,14 +16,17 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// save stores the run, if there is a store and an ID, and returns the ID.
-func (run *runnerRun[M]) save(signal *InterruptSignal) (savedAs string, err error) {
+// save stores the run, if there is a store and an ID, and returns the ID. as is what the run has come to.
+func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (savedAs string, err error) {
 	defer journal.BlameStore(&err)
 	id := run.root.options.checkPointID
-	if id == nil || isNilStore(run.runner.store) {
+	if id == nil || isNilStore(run.store) {
 		return "", nil
 	}
-	d := &runDocument{Streaming: run.input.EnableStreaming}
+	if err := run.waitTurn(signal, as); err != nil {
+		return "", err
+	}
+	d := &runDocument{Streaming: run.input.EnableStreaming, Seed: run.root.ids.Seed, Stops: run.root.ids.Stops + 1}
 	err = d.setValues(run.session.all())
 	if err == nil && run.exec.lane != nil { // a chat model agent alone has all messages in its own state
 		if err = setInput(d, run.root.input); err == nil {
@@ -45,7 +49,14 @@ func (run *runnerRun[M]) save(signal *InterruptSignal) (savedAs string, err erro
 	// The run may have ended because its context did: it is saved all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
-	if err := run.runner.store.Set(ctx, *id, sealed); err != nil {
+	if run.held != nil {
+		s := core.Settlement{Status: as, Checkpoint: sealed, DropRecords: true, Err: run.held.stopReason()}
+		if as == core.RunWaiting {
+			s.Waiting, s.Infos = waitPoints(signal, time.Now())
+		}
+		return *id, run.held.Settle(ctx, s)
+	}
+	if err := run.store.Set(ctx, *id, sealed); err != nil {
 		return "", err
 	}
 	if run.root.journal != nil { // everything is in the checkpoint
@@ -62,10 +73,15 @@ func (run *runnerRun[M]) keepSteps(steps *journal.Journal) {
 // openJournal readies the store for a new run: what is left of a run before it under the same ID must not be resumed in
 // its place. If the steps of the run are to be saved, its input is the first.
 func (run *runnerRun[M]) openJournal() error {
-	id, store := run.root.options.checkPointID, run.runner.store
-	if id == nil || isNilStore(store) {
+	id := run.root.options.checkPointID
+	if id == nil || isNilStore(run.store) {
 		return nil
 	}
+	run.newIDs()
+	if err := run.takeNew(*id); err != nil {
+		return err
+	}
+	store := run.store
 	if !run.runner.durable {
 		if _, ok := store.(CheckPointJournal); ok { // in another store the checkpoint replaces them
 			if err := journal.New(store, *id).Remove(run.exec.Context); err != nil {
@@ -74,7 +90,7 @@ func (run *runnerRun[M]) openJournal() error {
 		}
 		return nil
 	}
-	d := &runDocument{Streaming: run.input.EnableStreaming}
+	d := &runDocument{Streaming: run.input.EnableStreaming, Seed: run.root.ids.Seed}
 	err := setInput(d, &run.input)
 	if err == nil {
 		err = d.setValues(run.session.all())
@@ -88,42 +104,33 @@ func (run *runnerRun[M]) openJournal() error {
 	}
 	steps := journal.New(store, *id)
 	run.keepSteps(steps)
-	return steps.Begin(run.exec.Context, input)
+	return steps.Begin(run.exec.Context, input, nil)
 }
 
-// finishJournal delivers the result of a run that had only to be replayed, and removes what was saved of one that has
-// succeeded: its steps, and the checkpoint that it continued from.
-func (run *runnerRun[M]) finishJournal() {
-	if run.replayed != nil && run.end == runRunning {
-		run.hub.send(run.replayed)
-	}
-	if run.root.journal == nil {
-		return
-	}
-	run.root.journal.Close()
-	if run.end != runRunning {
-		return
-	}
-	if err := run.forget(); err != nil {
-		run.hub.send(&TypedAgentEvent[M]{Err: fmt.Errorf("failed to remove the steps of the run: %w", err)})
-	}
-}
-
-// forget removes what was saved of the run.
-func (run *runnerRun[M]) forget() (err error) {
-	defer journal.BlameStore(&err)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
-	defer cancel()
-	if deleter, ok := run.runner.store.(CheckPointDeleter); ok { // first: the steps alone can be replayed
-		if err := deleter.Delete(ctx, run.root.journal.ID()); err != nil {
-			return err
-		}
-	}
-	return run.root.journal.Remove(ctx)
+// newIDs has the interrupt points of a run that is saved named by the run.
+func (run *runnerRun[M]) newIDs() {
+	run.root.ids = &run.root.idsRoom
+	_, _ = rand.Read(run.root.ids.Seed[:]) // never fails
 }
 
 // runKind marks saved runs.
 var runKind = envelope.Kind{Magic: [8]byte{'w', 'e', 'f', 't', '-', 'r', 'u', 'n'}, Version: 1}
+
+// endKind marks what is kept of runs that have ended, in stores that do not know about runs.
+var endKind = envelope.Kind{Magic: [8]byte{'w', 'e', 'f', 't', '-', 'e', 'n', 'd'}, Version: 1}
+
+// endIn returns what a run has come to, nil if the data is something else.
+func endIn(data []byte) *journal.End {
+	_, _, payload, err := endKind.Open(data)
+	if err != nil {
+		return nil
+	}
+	end, err := journal.DecodeEnd(payload)
+	if err != nil {
+		return nil
+	}
+	return end
+}
 
 // runCodec is how a saved run is encoded: a runDocument by encoding/gob, and in it every value whose type is the user's
 // by the serializer of the type registry.
@@ -142,6 +149,9 @@ type runDocument struct {
 	// continues at an address was recorded.
 	Steps     [][]byte
 	Resumable map[string]string
+	// Seed and Stops name the interrupt points of the run (see [core.InterruptIDs]).
+	Seed  [16]byte
+	Stops int
 }
 
 // setRest closes the journal of the run, if it has one, and keeps what it has besides the points.
@@ -180,6 +190,8 @@ type savedPoint struct {
 	Raw bool
 	// Layer is the Data of the interrupt.
 	Layer []byte
+	// Info is that of the interrupt if it checks answers (see [Answerable]).
+	Info []byte
 }
 
 // seal encodes the document.
@@ -357,6 +369,7 @@ func restoreItems[M MessageType](saved []savedItem) ([]*historyItem[M], error) {
 // setPoints saves the interrupt points.
 func (d *runDocument) setPoints(signal *InterruptSignal) error {
 	addresses, states := core.SignalToPersistenceMaps(signal)
+	answerables := answerablesIn(signal)
 	for id, address := range addresses {
 		p := savedPoint{ID: id, Address: address}
 		var err error
@@ -367,6 +380,9 @@ func (d *runDocument) setPoints(signal *InterruptSignal) error {
 			return err
 		}
 		if p.Layer, err = encodeValue(states[id].LayerSpecificPayload, "data of the interrupt at %s", address); err != nil {
+			return err
+		}
+		if p.Info, err = encodeValue(answerables[id], "info of the interrupt at %s", address); err != nil {
 			return err
 		}
 		d.Points = append(d.Points, p)
@@ -400,26 +416,40 @@ func init() {
 	schema.RegisterName[*runDocument]("_weft_adk_run")
 }
 
+// answerablesIn are the Infos that check their answers, by the ID of the point.
+func answerablesIn(signal *InterruptSignal) map[string]any {
+	infos := map[string]any{}
+	for _, c := range interruptContexts(signal) {
+		if _, checks := c.Info.(Answerable); checks {
+			infos[c.ID] = c.Info
+		}
+	}
+	return infos
+}
+
 // load reads a saved run from the store: a run whose steps were saved, or one that was interrupted.
 func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocument, err error) {
 	defer journal.BlameStore(&err)
-	store := run.runner.store
-	if isNilStore(store) {
-		return nil, fmt.Errorf("failed to resume: %w", errStoreNilForResume)
-	}
-	steps := journal.New(store, id)
-	data, err := steps.Replay(ctx)
+	steps := journal.New(run.store, id)
+	past, err := steps.Replay(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
 	}
-	died := data != nil
-	if !died {
+	run.warnOfPast(ctx, id, past)
+	data := past.Run
+	if data == nil {
 		var exists bool
-		if data, exists, err = store.Get(ctx, id); err != nil {
+		if data, exists, err = run.store.Get(ctx, id); err != nil {
 			return nil, fmt.Errorf("failed to load from checkpoint: failed to get checkpoint from store: %w", err)
 		} else if !exists || journal.IsWhole(data) {
 			return nil, fmt.Errorf("failed to load from checkpoint: %w", &core.CheckPointNotFoundError{ID: id})
 		}
+	}
+	if past.End == nil {
+		past.End = endIn(data)
+	}
+	if run.ended = past.End; run.ended != nil {
+		return new(runDocument), nil
 	}
 	if saved, err = openRun(data); err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
@@ -427,13 +457,48 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 	if err := steps.Adopt(saved.rest()); err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
 	}
-	if died || run.runner.durable || len(saved.Steps)+len(saved.Resumable) > 0 { // the last without saving more of them
+	run.past = resumedPast{data: data, died: past.Run != nil, answers: past.Answers}
+	if run.past.died || run.runner.durable || len(saved.Steps)+len(saved.Resumable) > 0 { // the last without saving more of them
 		run.keepSteps(steps)
 	}
-	if !died && run.runner.durable {
-		return saved, steps.Begin(ctx, data)
+	run.newIDs()
+	if saved.Seed != [16]byte{} {
+		run.root.ids.Seed, run.root.ids.Stops = saved.Seed, saved.Stops
 	}
 	return saved, nil
+}
+
+// resumedPast is what the store has of a run that is resumed.
+type resumedPast struct {
+	// data is what the run, or the process that resumed it last, began with.
+	data []byte
+	// died: the process that had the run did not say what it had come to.
+	died bool
+	// answers are those that an earlier process was given.
+	answers map[string][]byte
+}
+
+// continueJournal records that this process continues with the run, and with which answers. Nothing may happen before.
+func (run *runnerRun[M]) continueJournal(ctx context.Context, answers map[string]any) error {
+	steps := run.root.journal
+	switch {
+	case run.past.died:
+		return steps.Continue(ctx, run.root.diagnostics.encodeAnswers(ctx, answers))
+	case run.runner.durable:
+		return steps.Begin(ctx, run.past.data, run.root.diagnostics.encodeAnswers(ctx, answers))
+	}
+	return nil
+}
+
+// warnOfPast logs what processes did that had lost the run.
+func (run *runnerRun[M]) warnOfPast(ctx context.Context, id string, past journal.Past) {
+	if past.Stray {
+		run.root.diagnostics.warn(ctx, "a process wrote steps to a run that had been removed; they are ignored", "run", id)
+	}
+	for _, call := range past.LostCalls {
+		run.root.diagnostics.warn(ctx, "a process that had lost the run made a tool call that does not count; "+
+			"what it did outside is not undone", "run", id, "agent", call.Visit, "call", call.Call)
+	}
 }
 
 // errStoreNilForResume has the text that callers know, and matches [ErrCheckpointStoreNil].
@@ -444,18 +509,53 @@ type storeNil struct{}
 func (storeNil) Error() string { return "store is nil" }
 func (storeNil) Unwrap() error { return ErrCheckpointStoreNil }
 
+// answersFor are the answers that the run is resumed with: first those that an earlier process was given, then those in
+// the store, then those of the caller. Each question has one.
+func (run *runnerRun[M]) answersFor(ctx context.Context, saved *runDocument, params *ResumeParams) (map[string]any, error) {
+	answers, err := decodeAnswers(run.past.answers)
+	if err != nil {
+		return nil, err
+	}
+	given := map[string]any{}
+	if run.held != nil {
+		stored, err := run.held.Answers(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range stored {
+			if given[a.Point], err = valueOf(a); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if params != nil {
+		known := saved.knownTargets(params.Targets)
+		run.root.diagnostics.warnOfTargets(ctx, *run.root.options.checkPointID, params.Targets, known)
+		if err := saved.checkAnswers(known); err != nil {
+			return nil, err
+		}
+		for id, answer := range known {
+			if _, answered := given[id]; !answered {
+				given[id] = answer
+			}
+		}
+	}
+	for id, answer := range saved.knownTargets(given) {
+		if _, answered := answers[id]; !answered {
+			answers[id] = answer
+		}
+	}
+	return answers, nil
+}
+
 // restore puts a saved run back together.
-func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, params *ResumeParams) error {
+func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, answers map[string]any) error {
 	addresses, states, err := saved.points()
 	if err != nil {
 		return err
 	}
-	if params != nil {
-		known := knownTargets(params.Targets, addresses)
-		run.root.diagnostics.warnOfTargets(ctx, *run.root.options.checkPointID, params.Targets, known)
-		if len(known) > 0 {
-			ctx = core.BatchResumeWithData(ctx, known)
-		}
+	if len(answers) > 0 {
+		ctx = core.BatchResumeWithData(ctx, answers)
 	}
 	run.exec.Context = core.PopulateInterruptState(ctx, addresses, states)
 	values, err := saved.values()
@@ -480,12 +580,13 @@ func (run *runnerRun[M]) restore(ctx context.Context, saved *runDocument, params
 	return nil
 }
 
-// knownTargets leaves out the targets that are none of the interrupt points of a saved run.
-func knownTargets(targets map[string]any, points map[string]core.Address) map[string]any {
-	known := maps.Clone(targets)
-	maps.DeleteFunc(known, func(id string, _ any) bool {
-		_, ok := points[id]
-		return !ok
-	})
+// knownTargets leaves out the targets that are none of the interrupt points of the saved run.
+func (d *runDocument) knownTargets(targets map[string]any) map[string]any {
+	known := make(map[string]any, len(targets))
+	for i := range d.Points {
+		if target, ok := targets[d.Points[i].ID]; ok {
+			known[d.Points[i].ID] = target
+		}
+	}
 	return known
 }

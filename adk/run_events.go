@@ -146,18 +146,23 @@ func (r *agentRun[M]) sendCommitted(e *TypedAgentEvent[M]) {
 
 // replay sends the event of a message that an earlier process emitted, for other agents and to say how the agent ended.
 func (r *agentRun[M]) replay(m M, action *AgentAction, from eventOrigin) {
-	ops := opsOf[M]()
-	if ops.isNil(m) {
+	if opsOf[M]().isNil(m) {
 		return
 	}
-	e := newMessageEvent(m, nil)
+	e := eventAgain(m)
+	e.origin, e.Action = from, action
+	r.sendMessage(e)
+}
+
+// eventAgain makes the event of a message that an earlier process emitted.
+func eventAgain[M MessageType](m M) *TypedAgentEvent[M] {
+	ops, e := opsOf[M](), newMessageEvent(m, nil)
 	if name, _ := ops.toolCallOf(m); name != "" {
 		ops.toolVariant(&e.variant, name)
 	} else {
 		ops.modelVariant(&e.variant)
 	}
-	e.event.origin, e.event.Action = from, action
-	r.sendMessage(&e.event)
+	return &e.event
 }
 
 // hidePartial hides what broke off from other agents: the resumed run says it again.

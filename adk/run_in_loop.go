@@ -39,9 +39,10 @@ var errReaderGone = errors.New("the loop that read the run has ended")
 
 // loopRun is a run that is tied to the loop that reads it.
 type loopRun[M MessageType] struct {
-	hub    *hub[M]
-	task   task
-	cancel context.CancelCauseFunc
+	hub  *hub[M]
+	task task
+	// context is that of the run.
+	context loopContext
 	// inline: the goroutine of the loop executes the run. Otherwise the run has one of its own.
 	inline bool
 	// pieces: streamed answers come in pieces.
@@ -55,9 +56,9 @@ type loopRun[M MessageType] struct {
 	// body is what has become of the body of the loop; thrown is what it panicked with.
 	body   loopBody
 	thrown any
-	// piece is the event of the last piece, each passes one on.
-	piece messageEvent[M]
-	each  func(piece M)
+	// piece is the event of the last piece, which speaker has written.
+	piece   messageEvent[M]
+	speaker *execution[M]
 	// parked: that goroutine waits for tools that run beside it, and is woken by wake when there are events. wake is made
 	// before parked becomes true.
 	parked atomic.Bool
@@ -98,10 +99,11 @@ const (
 // tie makes the run one that begins when it is read.
 func (run *runnerRun[M]) tie() {
 	a, alone := run.runner.agent.(*TypedChatModelAgent[M])
-	run.root.loop = &loopRun[M]{hub: &run.hub, task: run, inline: alone && run.gate.control == nil && a.agent.runsInLoop()}
-	run.root.loop.pieces = run.root.loop.inline && run.root.options.pieces
-	run.exec.Context, run.root.loop.cancel = context.WithCancelCause(run.exec.Context)
-	run.hub.iterator.lazy = run.root.loop
+	l := &loopRun[M]{hub: &run.hub, task: run, inline: alone && run.gate.control == nil && a.agent.runsInLoop()}
+	l.pieces, l.speaker = l.inline && run.root.options.pieces, &run.exec
+	l.context.Context = run.exec.Context
+	run.exec.Context = &l.context
+	run.root.loop, run.hub.iterator.lazy = l, l
 }
 
 // runsInLoop reports whether a run of the agent needs no goroutine of its own.
@@ -122,7 +124,7 @@ func (l *loopRun[M]) begin() {
 // refuse keeps the run from beginning.
 func (l *loopRun[M]) refuse() {
 	if l.claim(startRefused) {
-		l.cancel(errReaderGone)
+		l.context.cancel(errReaderGone)
 		l.hub.ring.Close()
 	}
 }
@@ -132,7 +134,7 @@ func (l *loopRun[M]) readAll(yield func(*TypedAgentEvent[M]) bool) bool {
 	if !l.claim(startTaken) {
 		return false
 	}
-	defer l.cancel(nil)
+	defer l.context.cancel(nil)
 	if l.inline {
 		l.execute(yield)
 	} else {
@@ -155,7 +157,7 @@ func (l *loopRun[M]) execute(yield func(*TypedAgentEvent[M]) bool) {
 func (l *loopRun[M]) follow(yield func(*TypedAgentEvent[M]) bool) {
 	l.hub.drive(l.task)
 	defer func() {
-		l.cancel(errReaderGone)
+		l.context.cancel(errReaderGone)
 		for {
 			e, ok := l.hub.ring.Take()
 			if !ok {
@@ -196,8 +198,8 @@ func (l *loopRun[M]) drain() {
 	}
 }
 
-// passPiece passes on a piece of an answer of x's agent.
-func (l *loopRun[M]) passPiece(x *execution[M], piece M) {
+// lookAt passes on a piece of an answer.
+func (l *loopRun[M]) lookAt(piece M) {
 	l.drain()
 	if l.body != bodyReads {
 		return
@@ -205,7 +207,7 @@ func (l *loopRun[M]) passPiece(x *execution[M], piece M) {
 	l.piece = messageEvent[M]{}
 	e := l.piece.of(piece, nil)
 	opsOf[M]().modelVariant(&e.variant)
-	e.event.origin, e.event.AgentName, e.event.RunPath = originPiece, x.name, x.path
+	e.event.origin, e.event.AgentName, e.event.RunPath = originPiece, l.speaker.name, l.speaker.path
 	l.pass(&e.event)
 }
 
@@ -221,7 +223,7 @@ func (l *loopRun[M]) pass(e *TypedAgentEvent[M]) {
 		if v := recover(); v != nil {
 			l.body, l.thrown = bodyPanicked, v
 		}
-		l.cancel(errReaderGone)
+		l.context.cancel(errReaderGone)
 	}()
 	stays = l.yield(e)
 }
@@ -270,16 +272,6 @@ func (r *agentRun[M]) loop() *loopRun[M] {
 func (r *agentRun[M]) inPieces() bool {
 	l := r.loop()
 	return l != nil && l.pieces && !r.agent.handlers.modelSender
-}
-
-// passPiece returns what passes on the pieces of an answer.
-func (r *agentRun[M]) passPiece() func(piece M) {
-	l := r.loop()
-	if l.each == nil {
-		x := r.out.(*execution[M])
-		l.each = func(piece M) { l.passPiece(x, piece) }
-	}
-	return l.each
 }
 
 // deliver passes the events of a run that is executed by a loop to its body. An error says that the loop has ended. It is

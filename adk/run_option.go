@@ -85,6 +85,9 @@ type runOutcome struct {
 	// shownID is what a CancelError says about where the run is saved.
 	shownID func() string
 	ended   chan struct{}
+	// endTurn says to the conversation of a run that stopped whether it can be resumed, nil if it has none. The loop calls
+	// it, which alone knows.
+	endTurn func(ctx context.Context, resumable bool) error
 }
 
 // runnerOptions are read by the runner, whatever agents an option names.
@@ -96,6 +99,9 @@ type runnerOptions struct {
 	// history is what was said before the run, active the agent that it begins with, "" for the runner's.
 	history []HistoryEntry
 	active  string
+	// restart: a run that exists under the ID is removed first. tags are those of a new run.
+	restart bool
+	tags    map[string]string
 	// inLoop: the run is tied to the loop that reads it.
 	inLoop bool
 	// pieces: it has streamed answers come in pieces.

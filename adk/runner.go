@@ -8,7 +8,9 @@ import (
 	"reflect"
 	"slices"
 	"sync/atomic"
+	"time"
 
+	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/eventring"
 	"github.com/weftgo/weft/schema"
@@ -54,6 +56,12 @@ type TypedRunnerConfig[M MessageType] struct {
 	CheckPointStore CheckPointStore
 	// Durability says when they are saved.
 	Durability Durability
+	// Lease is how the runner holds its runs, if the store hands out leases: each run is then executed by one process at a
+	// time, and its end is kept for as long as the store keeps it.
+	Lease LeaseOptions
+	// KeepEnded is how long the end of a run is kept in a store that does not hand out leases: Resume emits the last
+	// message again then. The default is not at all: a run that has ended cannot be told from one that never was.
+	KeepEnded time.Duration
 	// Logger gets, at level Warn, what a run cannot report otherwise: resume targets that do not exist, options that name
 	// agents but act on the whole run, tools and agents that share a name, and calls of models and tools that were given
 	// up by a cancel and may still be running. The default is nil: nothing is logged.
@@ -68,6 +76,8 @@ type TypedRunnerConfig[M MessageType] struct {
 //   - EnableStreaming: asks the agent for messages as streams
 //   - CheckPointStore: keeps runs that stopped, for Resume
 //   - Durability: when they are saved; default: when they are interrupted
+//   - Lease: how runs are held in a store that several processes share; see [LeaseOptions]
+//   - KeepEnded: for how long a store without leases keeps the end of a run; default: not at all
 //   - Logger: gets warnings that a run has no other place for; default none
 type RunnerConfig = TypedRunnerConfig[*schema.Message]
 
@@ -78,6 +88,8 @@ type TypedRunner[M MessageType] struct {
 	streaming   bool
 	store       CheckPointStore
 	durable     bool
+	lease       LeaseOptions
+	keepEnded   time.Duration
 	diagnostics diagnostics
 }
 
@@ -97,6 +109,7 @@ func NewRunner(_ context.Context, conf RunnerConfig) *Runner { return NewTypedRu
 // NewTypedRunner is [NewRunner] for any kind of message.
 func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
 	return &TypedRunner[M]{agent: conf.Agent, streaming: conf.EnableStreaming, store: conf.CheckPointStore,
+		lease: conf.Lease, keepEnded: conf.KeepEnded,
 		diagnostics: diagnostics{conf.Logger}, durable: conf.Durability == EveryStep && !isNilStore(conf.CheckPointStore)}
 }
 
@@ -130,6 +143,13 @@ func (compiled[M]) run(
 	run.input = TypedAgentInput[M]{Messages: slices.Clip(messages), EnableStreaming: r.streaming}
 	run.root.input = &run.input
 	if err := run.openJournal(); err != nil {
+		err = run.lostOr(err)
+		run.release()
+		run.gate.end()
+		return run.hub.refuse(err)
+	}
+	if err := run.beginTurn(opts, false); err != nil {
+		err = errors.Join(err, run.withdraw())
 		run.gate.end()
 		return run.hub.refuse(err)
 	}
@@ -145,8 +165,19 @@ type runnerRun[M MessageType] struct {
 	hub     hub[M]
 	input   TypedAgentInput[M]
 	step    [1]RunStep
-	// saved is what the run continues from, nil for a new one.
+	// store is the runner's, or the lease of the run.
+	store CheckPointStore
+	held  *heldRun
+	// saved is what the run continues from, nil for a new one, and past what else the store has of it.
 	saved *runDocument
+	past  resumedPast
+	// ended is what the run has come to, if it has ended before.
+	ended *journal.End
+	// last is the last message that was emitted, and failed the first error.
+	last   *lastMessage[M]
+	failed error
+	// turn is what the run is in its conversation, nil if it belongs to none.
+	turn *watchedTurn[M]
 	// task is what the run does, once it has begun.
 	task task
 	gate cancelGate[M]
@@ -182,7 +213,7 @@ func (e *runEnd) become(to runEnd) {
 }
 
 func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []AgentRunOption) (*runnerRun[M], error) {
-	run := &runnerRun[M]{runner: r}
+	run := &runnerRun[M]{runner: r, store: r.store}
 	if r.agent == nil {
 		return run, errors.New("runner: the agent is nil: set RunnerConfig.Agent")
 	}
@@ -245,12 +276,16 @@ func talksToOthers[M MessageType](agent TypedAgent[M]) bool {
 // start begins the run in the caller's goroutine and continues in one of its own.
 func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 	if err := guardHook(run.chooseAgent); err != nil {
+		run.abandonTurn()
+		run.release()
 		run.gate.end()
 		return run.hub.refuse(err)
 	}
 	begun := false
 	defer func() {
 		if !begun { // user code has ended the caller's goroutine: nobody will read, but somebody may wait for the end
+			run.abandonTurn()
+			run.release()
 			run.gate.end()
 			run.hub.ring.Close()
 			run.outcomeEnds()
@@ -304,8 +339,12 @@ func (run *runnerRun[M]) execute() {
 	defer run.outcomeEnds()
 	finished := false
 	defer func() {
-		if !finished && run.end != runFailed { // runtime.Goexit, without an error event
-			run.hub.send(&TypedAgentEvent[M]{Err: errGoexit})
+		if !finished { // runtime.Goexit
+			if run.end != runFailed {
+				run.end, run.failed = runFailed, errGoexit
+				run.hub.send(&TypedAgentEvent[M]{Err: errGoexit})
+			}
+			run.finish()
 		}
 		run.gate.end()
 	}()
@@ -313,22 +352,28 @@ func (run *runnerRun[M]) execute() {
 		run.task = run.begin()
 	}
 	run.task.execute()
-	run.finishJournal()
 	finished = true
+	run.finish()
 }
 
 // send passes an event to the reader.
 func (run *runnerRun[M]) send(e *TypedAgentEvent[M]) {
 	switch {
-	case run.end == runCancelled:
+	case run.end == runCancelled || run.held.isLost():
 		e.closeStreams()
 	case e.origin.isReplayed():
+		run.turn.note(e)
 		run.replayed = e
 	case e.Action == nil || e.Action.Interrupted == nil:
 		run.replayed = nil
 		if e.Err != nil && e.origin != originInner {
 			run.end.become(runFailed)
+			if run.failed == nil {
+				run.failed = e.Err
+			}
 		}
+		run.turn.note(e)
+		run.noteLast(e)
 		run.hub.send(e)
 	default:
 		run.sendInterrupt(e)
@@ -351,10 +396,11 @@ func (run *runnerRun[M]) sendInterrupt(e *TypedAgentEvent[M]) {
 		return
 	}
 	run.end.become(runInterrupted)
+	run.turn.note(e)
 	if o := run.root.options.outcome; o != nil {
 		o.interrupts = interruptContexts(signal)
 	}
-	if _, err := run.save(signal); err != nil {
+	if _, err := run.save(signal, core.RunWaiting); err != nil {
 		if o := run.root.options.outcome; o != nil {
 			o.saveErr = err
 		}
@@ -531,16 +577,50 @@ func (compiled[M]) resume(
 		return nil, err
 	}
 	run.root.options.checkPointID = &checkPointID
-	saved, err := run.load(ctx, checkPointID)
-	if err != nil {
+	switch err = run.reopen(checkPointID, params); {
+	case err != nil:
+		err = run.lostOr(err)
+		run.release()
 		run.gate.end()
 		return nil, err
+	case run.ended != nil:
+		return run.replayEnd(ctx)
 	}
-	if err := run.restore(ctx, saved, params); err != nil {
+	if err := run.beginTurn(opts, true); err != nil {
+		run.release()
 		run.gate.end()
-		return nil, fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
+		return nil, fmt.Errorf("failed to resume: %w", err)
 	}
 	run.session.add(run.root.options.sessionValues)
-	run.saved = saved
 	return run.start(), nil
+}
+
+// reopen takes a saved run and puts it back together. Nothing of it has been executed then.
+func (run *runnerRun[M]) reopen(id string, params *ResumeParams) error {
+	if isNilStore(run.store) {
+		return fmt.Errorf("failed to resume: %w", errStoreNilForResume)
+	}
+	if err := run.takeSaved(run.exec.Context, id); err != nil {
+		return fmt.Errorf("failed to load from checkpoint: %w", err)
+	}
+	if run.ended != nil {
+		return nil
+	}
+	ctx := run.exec.Context
+	saved, err := run.load(ctx, id)
+	if err != nil || run.ended != nil {
+		return err
+	}
+	run.saved = saved
+	answers, err := run.answersFor(ctx, saved, params)
+	if err != nil {
+		return fmt.Errorf("failed to resume: %w", err)
+	}
+	if err := run.continueJournal(ctx, answers); err != nil {
+		return fmt.Errorf("failed to resume: %w", err)
+	}
+	if err := run.restore(ctx, saved, answers); err != nil {
+		return fmt.Errorf("failed to load from checkpoint: failed to decode checkpoint: %w", err)
+	}
+	return nil
 }

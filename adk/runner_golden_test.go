@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/internal/envelope"
 	"github.com/weftgo/weft/schema"
 )
@@ -52,6 +55,60 @@ func TestRunner_GoldenCheckpoint(t *testing.T) {
 	require.NoError(t, err)
 	texts, _ := drainAll(t, it)
 	require.Equal(t, []string{"asking: answered yes", "asking: done"}, texts)
+}
+
+// goldenJournal is the journal of a run of this release whose process died in its second tool call: a JSON array of the
+// records.
+const goldenJournal = "testdata/journal-v2.golden"
+
+// TestRunner_GoldenJournal: a run whose steps this release has recorded continues behind them. (J8)
+func TestRunner_GoldenJournal(t *testing.T) {
+	var looked, paid int
+	left := new(atomic.Int32)
+	left.Store(1000)
+	look := &toolFunc{"look", func(context.Context, string) (string, error) { looked++; return "seen", nil }}
+	pay := &toolFunc{"pay", func(context.Context, string) (string, error) {
+		paid++
+		left.Store(0)
+		return "paid", nil
+	}}
+	runner := func(store CheckPointStore) *Runner {
+		return NewRunner(t.Context(), RunnerConfig{CheckPointStore: store, Durability: EveryStep, Agent: newOrdinary(t, "a",
+			recall(callOf("look", "c1", "{}"), callOf("pay", "c2", `{"amount":40}`), chatAnswer("done")), look, pay)})
+	}
+	if os.Getenv("WEFT_WRITE_GOLDEN") != "" {
+		store := checkpoint.NewMemoryStore()
+		err := lastError(runner(dyingJournal{store, left}).Query(t.Context(), "hi", WithCheckPointID("1")))
+		require.ErrorIs(t, err, errDied)
+		records, err := store.ReadRecords(t.Context(), "1")
+		require.NoError(t, err)
+		data, err := json.Marshal(records)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(goldenJournal, data, 0o644))
+	}
+	data, err := os.ReadFile(goldenJournal)
+	require.NoError(t, err)
+	var records [][]byte
+	require.NoError(t, json.Unmarshal(data, &records))
+	store := checkpoint.NewMemoryStore()
+	for _, r := range records {
+		require.NoError(t, store.AppendRecord(t.Context(), "1", r))
+	}
+	looked, paid = 0, 0
+	points := interruptOf(t, resumed(t, runner(store), nil))
+	unknown, ok := points[0].Info.(*OutcomeUnknown)
+	require.True(t, ok)
+	require.Equal(t, "pay", unknown.ToolName)
+	texts, _ := drainAll(t, resumed(t, runner(store), map[string]any{points[0].ID: &ToolOutcome{Result: "paid before"}}))
+	require.Equal(t, "a: done", texts[len(texts)-1])
+	require.Zero(t, looked+paid, "both calls had been made")
+}
+
+func resumed(t *testing.T, r *Runner, targets map[string]any) *AsyncIterator[*AgentEvent] {
+	t.Helper()
+	it, err := r.ResumeWithParams(t.Context(), "1", &ResumeParams{Targets: targets})
+	require.NoError(t, err)
+	return it
 }
 
 // TestRunner_DamagedCheckpointsAreErrors: each kind of damage is an error of its own, and none is a panic.

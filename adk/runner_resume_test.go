@@ -201,13 +201,13 @@ func TestFlow_TransferAndResume(t *testing.T) {
 	require.Equal(t, []string{"child: answered yes", "child: child done"}, texts)
 }
 
-// The run can be resumed from its checkpoint again. One that is saved at every step removes it: nothing that it has
-// done is to be done twice.
+// In a store that does not know about runs, a run can be resumed from its checkpoint again. One that is saved at every
+// step removes it: nothing that it has done is to be done twice.
 // Rules runtime/R6, runtime/R12.
 func TestRunner_KeepsTheCheckpointOfARunThatHasEnded(t *testing.T) {
 	for name, durability := range map[string]Durability{"on interrupt": OnInterrupt, "every step": EveryStep} {
 		t.Run(name, func(t *testing.T) {
-			for _, store := range []CheckPointStore{checkpoint.NewMemoryStore(), newDeletable(), memory{}} {
+			for _, store := range []CheckPointStore{struct{ plainJournal }{checkpoint.NewMemoryStore()}, newDeletable(), memory{}} {
 				m := recall(callOf("ask", "c1", "x"), callOf("ask", "c2", "y"), schema.AssistantMessage("done", nil))
 				r := NewRunner(t.Context(), RunnerConfig{Agent: newOrdinary(t, "a", m, askTool("ask")), CheckPointStore: store,
 					Durability: durability})

@@ -38,18 +38,21 @@ type agentState[M MessageType] struct {
 	RetryAttempt int
 	// CallSeed is what the idempotency keys of the run's tool calls are made with.
 	CallSeed [2]uint64
-	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and call ID.
+	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and call ID, in a
+	// state that is saved or has been. In a run they are in sent.
 	ToolMsgIDs map[string]map[string]string
 	// ResumeAt says what was done already where the run stopped.
 	ResumeAt resumePoint
 
-	// sent has the Extra of the events of ToolMsgIDs, by ID, for the messages in the history. It is not saved.
-	sent []sentExtra
+	// sent are the tool events whose results are not in Messages yet. sentRoom is room for the only one of most turns.
+	sent     []sentEvent
+	sentRoom [1]sentEvent
 }
 
-// sentExtra is the Extra of a message in an event, which nobody changes any more.
-type sentExtra struct {
-	id    string
+// sentEvent is the event of a tool result: for which call it is, and what ID its message has.
+type sentEvent struct {
+	tool, callID, id string
+	// extra is the Extra of the message, if nobody changes it any more: the message in the history may have it, too.
 	extra map[string]any
 }
 
@@ -106,17 +109,38 @@ func (s *agentState[M]) adopt(v *TypedChatModelAgentState[M]) {
 	s.ToolInfos, s.DeferredToolInfos = v.ToolInfos, v.DeferredToolInfos
 }
 
-// setToolMessageID remembers the message ID of the event of a tool result.
-func (s *agentState[M]) setToolMessageID(toolName, callID, messageID string) {
-	if s.ToolMsgIDs == nil {
-		s.ToolMsgIDs = map[string]map[string]string{}
+// noteSent remembers the event of a tool result.
+func (s *agentState[M]) noteSent(e sentEvent) {
+	if i := s.sentAt(e.tool, e.callID); i >= 0 {
+		s.sent[i] = e
+		return
 	}
-	byCall := s.ToolMsgIDs[toolName]
-	if byCall == nil {
-		byCall = make(map[string]string, s.callsInProgress())
-		s.ToolMsgIDs[toolName] = byCall
+	if s.sent == nil {
+		if s.sent = s.sentRoom[:0]; s.callsInProgress() > len(s.sentRoom) {
+			s.sent = make([]sentEvent, 0, s.callsInProgress())
+		}
 	}
-	byCall[callID] = messageID
+	s.sent = append(s.sent, e)
+}
+
+// sentAt is where the event of a tool result is in sent, -1 if it is not there.
+func (s *agentState[M]) sentAt(toolName, callID string) int {
+	return slices.IndexFunc(s.sent, func(e sentEvent) bool { return e.callID == callID && e.tool == toolName })
+}
+
+// moveSent readies the state for being saved: what is in sent moves to ToolMsgIDs.
+func (s *agentState[M]) moveSent() {
+	for _, e := range s.sent {
+		if s.ToolMsgIDs == nil {
+			s.ToolMsgIDs = map[string]map[string]string{}
+		}
+		if s.ToolMsgIDs[e.tool] == nil {
+			s.ToolMsgIDs[e.tool] = map[string]string{}
+		}
+		s.ToolMsgIDs[e.tool][e.callID] = e.id
+	}
+	clear(s.sent)
+	s.sent = s.sent[:0]
 }
 
 // callsInProgress is how many calls the last message makes.
@@ -138,46 +162,55 @@ func (s *agentState[M]) forgetToolEvents() {
 	s.sent = s.sent[:0]
 }
 
-// takeToolMessageID returns the ID that the event of a tool result had, or a new one.
-func (s *agentState[M]) takeToolMessageID(toolName, callID string) string {
-	byCall := s.ToolMsgIDs[toolName]
-	id, ok := byCall[callID]
-	if !ok {
-		return newMessageID()
+// takeSent returns what is known of the event of a tool result, of which there may have been none.
+func (s *agentState[M]) takeSent(toolName, callID string) (e sentEvent) {
+	if i := s.sentAt(toolName, callID); i >= 0 {
+		e = s.sent[i]
+		last := len(s.sent) - 1
+		s.sent[i], s.sent[last] = s.sent[last], sentEvent{}
+		s.sent = s.sent[:last]
+		return e
 	}
+	byCall := s.ToolMsgIDs[toolName]
+	e.id = byCall[callID]
 	delete(byCall, callID)
-	return id
+	return e
 }
 
-// identifyResult gives the message of a tool result the ID that its event had. They share the Extra where they can.
+// identifyResult gives the message of a tool result the ID that its event had, or a new one. They share the Extra where
+// they can.
 func (s *agentState[M]) identifyResult(m M) {
 	ops := opsOf[M]()
-	id := s.takeToolMessageID(ops.toolCallOf(m))
-	if len(ops.extra(m)) == 0 {
-		for i := range s.sent {
-			if s.sent[i].id == id {
-				ops.replaceExtra(m, s.sent[i].extra)
-				s.sent[i] = s.sent[len(s.sent)-1]
-				s.sent = s.sent[:len(s.sent)-1]
-				return
-			}
-		}
+	e := s.takeSent(ops.toolCallOf(m))
+	if e.id == "" {
+		e.id = newMessageID()
 	}
-	ops.replaceExtra(m, ops.markedExtra(m, markOf(id)))
+	if e.extra == nil || len(ops.extra(m)) > 0 {
+		e.extra = markOf(e.id)
+	}
+	ops.replaceExtra(m, ops.markedExtra(m, e.extra))
 }
 
 // setAction remembers the action for the event of a tool result. It must not be out yet.
 func (s *agentState[M]) setAction(key string, action *AgentAction) error {
-	for _, byCall := range s.ToolMsgIDs {
-		if _, out := byCall[key]; out && s.callsWith(key) <= 1 {
-			return fmt.Errorf("the event of tool call %s is out already: a tool that streams must give it an action before it returns its stream", key)
-		}
+	if s.isSent(key) && s.callsWith(key) <= 1 {
+		return fmt.Errorf("the event of tool call %s is out already: a tool that streams must give it an action before it returns its stream", key)
 	}
 	if s.ToolGenActions == nil {
 		s.ToolGenActions = map[string]*AgentAction{}
 	}
 	s.ToolGenActions[key] = action
 	return nil
+}
+
+// isSent reports whether the event of the result of a call is out.
+func (s *agentState[M]) isSent(callID string) bool {
+	for _, byCall := range s.ToolMsgIDs {
+		if _, out := byCall[callID]; out {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.sent, func(e sentEvent) bool { return e.callID == callID })
 }
 
 // callsWith is how many calls of the last message have an ID. More than one is a mistake of the model.

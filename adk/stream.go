@@ -22,9 +22,6 @@ type receiver[T any] struct {
 }
 
 func receiverOf[T any](ctx context.Context, s *schema.StreamReader[T]) receiver[T] {
-	if ctx.Done() == nil {
-		ctx = nil
-	}
 	return receiver[T]{ctx: ctx, s: s}
 }
 

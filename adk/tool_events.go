@@ -208,10 +208,11 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id string, e *messageEvent[M]) error {
 	send, replayed := true, e.event.origin.isReplayed()
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		s.setToolMessageID(name, callID, id)
+		sent := sentEvent{tool: name, callID: callID, id: id}
 		if m := e.variant.Message; !r.agent.handlers.seesMessages && !opsOf[M]().isNil(m) {
-			s.sent = append(s.sent, sentExtra{id, opsOf[M]().extra(m)})
+			sent.extra = opsOf[M]().extra(m)
 		}
+		s.noteSent(sent)
 		e.event.Action = s.takeAction(name, callID)
 		if !replayed && r.earlyCall(ctx) == nil { // of an early call the result is recorded already
 			r.noteAction(callID, e.event.Action)

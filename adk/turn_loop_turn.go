@@ -204,7 +204,7 @@ func (l *TurnLoop[T, M]) runAgent(t *turn[T, M], plan *turnPlan[T, M], agent Typ
 		}()
 		run.callbackErr = l.read(t, run.events)
 	}()
-	return l.endAfter(run)
+	return l.endTurnKept(run, l.endAfter(run))
 }
 
 // start starts the agent's run, or resumes it. It fails only if the run cannot be resumed.
@@ -288,6 +288,25 @@ func (l *TurnLoop[T, M]) endAfter(run *turnRun[T, M]) *turnEnd[T] {
 	if run.store != nil {
 		end.checkpoint = run.store.data
 	}
+	return end
+}
+
+// endTurnKept says to the conversation of a run that stopped what becomes of it.
+func (l *TurnLoop[T, M]) endTurnKept(run *turnRun[T, M], end *turnEnd[T]) *turnEnd[T] {
+	if run.outcome.endTurn == nil {
+		return end
+	}
+	l.mu.Lock()
+	resumable := end != nil && end.checkpoint != nil && end.saveErr == nil && l.stores() && !l.stop.skipCheckpoint
+	l.mu.Unlock()
+	err := run.outcome.endTurn(context.WithoutCancel(l.ctx), resumable)
+	switch {
+	case err == nil:
+		return end
+	case end == nil:
+		end = new(turnEnd[T])
+	}
+	end.reason = errors.Join(end.reason, fmt.Errorf("failed to keep the turn of the run: %w", err))
 	return end
 }
 

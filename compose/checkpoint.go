@@ -86,6 +86,9 @@ func (r *run) copyState() (any, error) {
 	}
 	var state any
 	err := r.scope.with(func(s any) (err error) {
+		if r.beforeSaving != nil {
+			r.beforeSaving(s)
+		}
 		if r.serializer == nil {
 			state, err = serialization.DeepCopy(s)
 			return err

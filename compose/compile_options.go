@@ -34,6 +34,7 @@ type graphCompileOptions struct {
 	deleteOnSuccess bool
 	awaitSideNodes  bool
 	reportStreams   func(ctx context.Context) bool
+	beforeSaving    func(state any)
 
 	given []GraphCompileOption
 }
@@ -106,6 +107,18 @@ func WithCheckPointStore(store CheckPointStore) GraphCompileOption {
 // saved there, and continues from there, without a call option. It is for the agent runtime.
 func InternalWithOwnCheckPoint(store CheckPointStore) GraphCompileOption {
 	return func(o *graphCompileOptions) { o.store, o.checkpointID = store, new(string) }
+}
+
+// InternalBeforeSaving has ready called with the state of a run before that is copied for a checkpoint. It is for the agent
+// runtime.
+func InternalBeforeSaving[S any](ready func(state S)) GraphCompileOption {
+	return func(o *graphCompileOptions) {
+		o.beforeSaving = func(state any) {
+			if s, ok := state.(S); ok {
+				ready(s)
+			}
+		}
+	}
 }
 
 // InternalWithStreamReports has runs by Invoke report their input and output to callback handlers as streams of one

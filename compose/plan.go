@@ -47,6 +47,8 @@ type plan struct {
 	awaitSideNodes  bool
 	// reportStreams says whether a run of values is reported to callback handlers as one of streams; nil means never.
 	reportStreams func(ctx context.Context) bool
+	// beforeSaving readies the state for being copied, nil if there is nothing to do.
+	beforeSaving func(state any)
 
 	compileInfo *GraphInfo
 	// runs is the memory of runs that have ended.
@@ -149,6 +151,7 @@ func (g *graph) compilePlan(opts *graphCompileOptions) (*plan, error) {
 		deleteOnSuccess: opts.deleteOnSuccess,
 		awaitSideNodes:  opts.awaitSideNodes,
 		reportStreams:   opts.reportStreams,
+		beforeSaving:    opts.beforeSaving,
 		maxSteps:        opts.maxSteps,
 	}
 	p.eager = p.dag && !opts.steps

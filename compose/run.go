@@ -44,6 +44,8 @@ type progress struct {
 	steps    int
 	maxSteps int
 
+	// contexts is room for those of the nodes that run next.
+	contexts []runContext
 	// siblings is the parent of nodes that run at the same time, made when they first do.
 	siblings *siblingContext
 	// received is how many predecessors delivered for the node that was gathered last.
@@ -331,6 +333,18 @@ func (r *run) taskContext() context.Context {
 		return r.siblings
 	}
 	return r.ctx
+}
+
+// newContext makes a context below parent. Several are one block of memory, which lives as long as one of them.
+func (r *run) newContext(parent context.Context, frame core.Frame) *runContext {
+	const atOnce = 4
+	if len(r.contexts) == 0 {
+		r.contexts = make([]runContext, min(len(r.nodes)-1, atOnce)) // START has none
+	}
+	c := &r.contexts[0]
+	r.contexts = r.contexts[1:]
+	c.Context, c.frame, c.scope = parent, frame, r.scope
+	return c
 }
 
 // reportFailure is called by the goroutine of a task that failed.

@@ -56,11 +56,11 @@ func (t *task) prepare(r *run) {
 	t.run = r
 	parent := r.taskContext()
 	frame := r.frame.Enter(parent, &n.segment)
-	t.body = &runContext{Context: parent, frame: frame, scope: r.scope}
+	t.body = r.newContext(parent, frame)
 	t.body.callbacks = t.bodyCallbacks(callbacks.FromContext(parent))
 	t.ctx = t.body
 	if (n.pre != nil || n.post != nil) && t.body.callbacks.Active() {
-		t.ctx = &runContext{Context: parent, frame: frame, scope: r.scope}
+		t.ctx = r.newContext(parent, frame)
 		if s := callbacks.FromContext(parent); s != nil {
 			t.ctx.callbacks = *s
 		}
@@ -298,7 +298,7 @@ func (t *task) fail(err error) {
 	if errors.As(err, &t.nested) {
 		return
 	}
-	if signal, interrupted := core.SignalFrom(err, t.body.frame.Address); interrupted {
+	if signal, interrupted := core.SignalFrom(t.body, err); interrupted {
 		t.signal = ownSignal(t.body, err, signal)
 		return
 	}

@@ -23,6 +23,14 @@ type boundTool struct {
 	arguments map[string]string
 }
 
+// streams reports whether the tool has a streaming side.
+func (b *boundTool) streams() bool {
+	if b.enhanced != nil {
+		return b.enhanced.stream != nil
+	}
+	return b.text.stream != nil
+}
+
 // toolFamily is a tool by the type of its result. A form that the tool does not have is derived from the other.
 type toolFamily[R any] struct {
 	invoke toolCallFunc[R]

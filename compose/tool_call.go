@@ -257,8 +257,12 @@ func (c *toolCall) stream() {
 	}
 }
 
-// gather gets the value of the call by its stream.
+// gather gets the value of the call by its stream, if the tool has one.
 func (c *toolCall) gather() {
+	if c.early != nil || c.tool == nil || !c.tool.streams() {
+		c.invoke()
+		return
+	}
 	if c.stream(); c.err == nil {
 		c.join()
 	}

@@ -135,7 +135,7 @@ func (b *toolBatch) interrupt(failed failure) error {
 
 // addressed gives a legacy interrupt the address of the call, and one of a graph that the tool ran a place below it.
 func (c *toolCall) addressed() error {
-	signal, _ := core.SignalFrom(c.err, c.ctx.frame.Address)
+	signal, _ := core.SignalFrom(&c.ctx, c.err)
 	if signal == nil {
 		return c.err
 	}

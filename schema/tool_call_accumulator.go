@@ -55,6 +55,7 @@ func (a *ToolCallAccumulator) ToolCall() ToolCall {
 // own; chunks with an index belong to the call of that index.
 type toolCallJoin struct {
 	whole   []ToolCall
+	first   [1]ToolCall // room for the only one of most messages
 	indexed map[int]*ToolCallAccumulator
 	last    *ToolCallAccumulator // of the index seen last: nearly always that of the next chunk, too
 	err     error
@@ -66,6 +67,9 @@ func (j *toolCallJoin) add(calls []ToolCall) {
 			return
 		}
 		if calls[i].Index == nil {
+			if j.whole == nil {
+				j.whole = j.first[:0]
+			}
 			j.whole = append(j.whole, cloneToolCall(calls[i]))
 			continue
 		}

@@ -238,15 +238,22 @@ func (k *killer) judge(dir string, entries []entry) {
 	require.Empty(k.t, left, "tree %d:%s\nkilled after %v\n%s", k.tree, shape.shape, k.moments, shown(entries))
 }
 
-// filesLeft returns what is left in the directory of a store, after it has swept up what crashes leave.
+// filesLeft returns what is left in the directory of a store, after it has swept up what crashes leave, besides what it
+// keeps: the end of the run, with the file of its last lease, and the files of locks and tokens.
 func filesLeft(t *testing.T, dir string) (left []string) {
 	age(t, dir)
 	_, err := checkpoint.NewFileStore(dir)
 	require.NoError(t, err)
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
+	kept := func(name string) bool {
+		ending := filepath.Ext(name)
+		return ending == ".run" || ending == ".lease" || name == "tokens" || strings.HasPrefix(name, "lock-")
+	}
 	for _, f := range files {
-		left = append(left, f.Name())
+		if !kept(f.Name()) {
+			left = append(left, f.Name())
+		}
 	}
 	return left
 }

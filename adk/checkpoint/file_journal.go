@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // AppendRecord adds a record to the journal of the ID. It costs what the record and the one before it are long. Where
@@ -24,7 +26,7 @@ func (s *FileStore) AppendRecord(ctx context.Context, checkPointID string, recor
 	if err == nil {
 		err = s.withJournal(ctx, checkPointID, os.O_RDWR|os.O_CREATE, func(f *os.File) error { return appendTo(f, record) })
 	}
-	return failed("append to the journal of", checkPointID, err)
+	return storekit.Failed("append to the journal of", checkPointID, err)
 }
 
 // ReadRecords returns the records of the ID. If the journal is damaged, those before the damage come with the error.
@@ -40,12 +42,12 @@ func (s *FileStore) ReadRecords(ctx context.Context, checkPointID string) (recor
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return records, failed("read the journal of", checkPointID, err)
+	return records, storekit.Failed("read the journal of", checkPointID, err)
 }
 
 // RemoveRecords removes the journal of the ID. A record that is being appended at the same time goes with it.
 func (s *FileStore) RemoveRecords(ctx context.Context, checkPointID string) error {
-	return failed("remove the journal of", checkPointID, remove(ctx, s.path(checkPointID, journalFile)))
+	return storekit.Failed("remove the journal of", checkPointID, remove(ctx, s.path(checkPointID, journalFile)))
 }
 
 // withJournal opens a journal and locks it against goroutines and processes while do runs.
@@ -74,7 +76,7 @@ func (s *FileStore) withJournal(ctx context.Context, checkPointID string, flag i
 func lock(ctx context.Context, f *os.File) error {
 	const longest = 20 * time.Millisecond
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, longest) {
-		locked, err := tryLock(f)
+		locked, err := tryLock(f, exclusiveLock)
 		if locked || err != nil {
 			return err
 		}

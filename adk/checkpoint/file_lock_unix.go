@@ -9,13 +9,17 @@ import (
 )
 
 // tryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
-func tryLock(f *os.File) (locked bool, err error) {
+func tryLock(f *os.File, how lockKind) (locked bool, err error) {
+	flag := syscall.LOCK_EX
+	if how == sharedLock {
+		flag = syscall.LOCK_SH
+	}
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return false, err
 	}
 	var flockErr error
-	err = conn.Control(func(fd uintptr) { flockErr = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB) })
+	err = conn.Control(func(fd uintptr) { flockErr = syscall.Flock(int(fd), flag|syscall.LOCK_NB) })
 	switch {
 	case err != nil:
 		return false, err

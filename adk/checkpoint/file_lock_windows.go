@@ -17,7 +17,11 @@ const (
 
 // tryLock takes the lock on a file unless somebody has it. Closing the file, or the end of the process, gives it back.
 // The lock is on one byte far behind the end, as nobody else could read a byte that is locked.
-func tryLock(f *os.File) (locked bool, err error) {
+func tryLock(f *os.File, how lockKind) (locked bool, err error) {
+	flags := uintptr(lockFailImmediately)
+	if how == exclusiveLock {
+		flags |= lockExclusive
+	}
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return false, err
@@ -26,7 +30,7 @@ func tryLock(f *os.File) (locked bool, err error) {
 	var ok uintptr
 	var callErr error
 	err = conn.Control(func(fd uintptr) {
-		ok, _, callErr = lockFileEx.Call(fd, lockFailImmediately|lockExclusive, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
+		ok, _, callErr = lockFileEx.Call(fd, flags, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
 	})
 	switch {
 	case err != nil:

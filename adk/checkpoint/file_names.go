@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // A file's name is
@@ -85,7 +87,7 @@ func (s *FileStore) ListCheckPoints(ctx context.Context, prefix string) iter.Seq
 	return func(yield func(Info, error) bool) {
 		infos, err := s.infos(ctx, prefix)
 		if err != nil {
-			yield(Info{}, failed("list", prefix, err))
+			yield(Info{}, storekit.Failed("list", prefix, err))
 			return
 		}
 		yieldSorted(ctx, infos, yield)

@@ -8,9 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // Endings of the store's files.
@@ -34,18 +38,23 @@ const abandonedAfter = time.Hour
 // beside it. Files are readable by their owner only.
 //
 // A call whose context has ended does nothing and returns the error of the context.
+//
+// Runs that are held cost a file that is open each. A process that is frozen in the middle of a write, which takes
+// about a millisecond, keeps those waiting who want the same run, or one of the sixty-fourth part of all that shares
+// its lock, until it continues or is killed, or their contexts end. On Windows a run whose process is frozen, and not
+// dead, cannot be taken over: the system does not let go of a file that is open.
 type FileStore struct {
+	// Retention is how long runs are kept. It must not be changed when the store is in use.
+	Retention Retention
+
 	dir string
 	// busy keeps the users of a journal in this process apart, so that only one of them asks for the lock on its file.
-	busy keyedLock
+	busy   keyedLock
+	cached rowCache
+	open   openLeases
+	// swept is when this process looked for runs that have expired, in nanoseconds since 1970.
+	swept atomic.Int64
 }
-
-var (
-	_ Store   = (*FileStore)(nil)
-	_ Deleter = (*FileStore)(nil)
-	_ Lister  = (*FileStore)(nil)
-	_ Journal = (*FileStore)(nil)
-)
 
 // NewFileStore opens the store in dir, and makes the directory if there is none. The directory should hold nothing
 // else. It removes temporary files that a crash left there over an hour ago.
@@ -61,6 +70,7 @@ func NewFileStore(dir string) (*FileStore, error) {
 		return nil, fmt.Errorf("checkpoint store in %q: %w", dir, err)
 	}
 	s := &FileStore{dir: abs}
+	s.swept.Store(time.Now().UnixNano())
 	s.sweep()
 	return s, nil
 }
@@ -91,7 +101,9 @@ func (s *FileStore) sweep() {
 	entries, _ := os.ReadDir(s.dir)
 	for _, e := range entries {
 		name := e.Name()
-		ours := strings.Contains(name, checkpointFile) || strings.Contains(name, idFile)
+		ours := slices.ContainsFunc([]string{checkpointFile, idFile, rowFile, leaseFile}, func(ending string) bool {
+			return strings.Contains(name, ending)
+		})
 		if filepath.Ext(name) != temporaryFile || !ours {
 			continue
 		}
@@ -111,7 +123,7 @@ func (s *FileStore) Get(ctx context.Context, checkPointID string) ([]byte, bool,
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, failed("get", checkPointID, err)
+		return nil, false, storekit.Failed("get", checkPointID, err)
 	}
 	return checkPoint, true, nil
 }
@@ -122,12 +134,12 @@ func (s *FileStore) Set(ctx context.Context, checkPointID string, checkPoint []b
 	if err == nil {
 		err = replace(ctx, s.path(checkPointID, checkpointFile), checkPoint)
 	}
-	return failed("set", checkPointID, err)
+	return storekit.Failed("set", checkPointID, err)
 }
 
 // Delete removes the checkpoint. Its journal stays.
 func (s *FileStore) Delete(ctx context.Context, checkPointID string) error {
-	return failed("delete", checkPointID, remove(ctx, s.path(checkPointID, checkpointFile)))
+	return storekit.Failed("delete", checkPointID, remove(ctx, s.path(checkPointID, checkpointFile)))
 }
 
 // replace puts data in the place of a file. The data is written and synced under another name first, so that a reader

@@ -182,7 +182,7 @@ func TestFileStore_JournalLockEndsWithTheContext(t *testing.T) {
 	f, err := os.OpenFile(s.path("id", journalFile), os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
-	locked, err := tryLock(f)
+	locked, err := tryLock(f, exclusiveLock)
 	require.NoError(t, err)
 	require.True(t, locked)
 

@@ -3,30 +3,33 @@ package checkpoint
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// MemoryStore keeps checkpoints in memory. It copies what it takes and what it gives. It is safe for concurrent use;
-// the zero value is an empty store. A call whose context has ended does nothing and returns the error of the context.
+// MemoryStore keeps runs in memory. It copies what it takes and what it gives. It is safe for concurrent use; the zero
+// value is an empty store. A call whose context has ended does nothing and returns the error of the context. Of the
+// runs that have ended it keeps the last 10,000.
 type MemoryStore struct {
-	mu          sync.RWMutex // guards all fields
+	// Retention is how long runs are kept. It must not be changed when the store is in use.
+	Retention Retention
+	// Clock is the clock of the store, for tests. The default is time.Now.
+	Clock func() time.Time
+
+	mu          sync.RWMutex // guards all fields below
 	checkpoints map[string][]byte
 	journals    map[string][][]byte
 	// modified is when a checkpoint or journal was written last, by its ID.
 	modified map[string]time.Time
+	runs     memoryRuns
 }
 
-var (
-	_ Store   = (*MemoryStore)(nil)
-	_ Deleter = (*MemoryStore)(nil)
-	_ Lister  = (*MemoryStore)(nil)
-	_ Journal = (*MemoryStore)(nil)
-)
+var _ RunStore = (*MemoryStore)(nil)
 
 // NewMemoryStore makes an empty store.
 func NewMemoryStore() *MemoryStore { return &MemoryStore{} }
@@ -52,7 +55,7 @@ func (s *MemoryStore) Set(ctx context.Context, checkPointID string, checkPoint [
 	if s.checkpoints == nil {
 		s.checkpoints = map[string][]byte{}
 	}
-	s.checkpoints[checkPointID] = owned(checkPoint)
+	s.checkpoints[checkPointID] = storekit.Owned(checkPoint)
 	s.written(checkPointID)
 	return nil
 }
@@ -74,7 +77,7 @@ func (s *MemoryStore) written(checkPointID string) {
 	if s.modified == nil {
 		s.modified = map[string]time.Time{}
 	}
-	s.modified[checkPointID] = time.Now()
+	s.modified[checkPointID] = s.now()
 }
 
 // removed forgets the time of an ID of which nothing is left, with mu locked.
@@ -127,11 +130,7 @@ func (s *MemoryStore) AppendRecord(ctx context.Context, checkPointID string, rec
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.journals == nil {
-		s.journals = map[string][][]byte{}
-	}
-	s.journals[checkPointID] = append(s.journals[checkPointID], owned(record))
-	s.written(checkPointID)
+	s.append(checkPointID, record)
 	return nil
 }
 
@@ -161,24 +160,7 @@ func (s *MemoryStore) RemoveRecords(ctx context.Context, checkPointID string) er
 	return nil
 }
 
-// owned is a copy that is not nil, so that an empty checkpoint reads the same from every store.
-func owned(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
-
 // ended is the error of a call whose context has ended.
 func ended(ctx context.Context, doing, checkPointID string) error {
-	return failed(doing, checkPointID, ctx.Err())
-}
-
-// failed says of an error what was being done to which checkpoint. An ID may be anything: it is quoted, and a long one
-// is cut.
-func failed(doing, checkPointID string, err error) error {
-	const most = 80
-	switch {
-	case err == nil:
-		return nil
-	case len(checkPointID) > most:
-		return fmt.Errorf("%s checkpoint %q… (%d bytes): %w", doing, checkPointID[:most], len(checkPointID), err)
-	default:
-		return fmt.Errorf("%s checkpoint %q: %w", doing, checkPointID, err)
-	}
+	return storekit.Failed(doing, checkPointID, ctx.Err())
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,7 +22,20 @@ var (
 )
 
 func TestMemoryStore_Conforms(t *testing.T) {
-	checkpointtest.Run(t, func(*testing.T) checkpoint.Store { return checkpoint.NewMemoryStore() })
+	checkpointtest.RunWith(t, checkpointtest.Options{
+		New: func(*testing.T) checkpoint.Store {
+			c, began := &clockedStore{MemoryStore: checkpoint.NewMemoryStore()}, time.Now()
+			c.Clock = func() time.Time { return began.Add(time.Duration(c.passed.Load())) }
+			return c
+		},
+		Advance: func(store checkpoint.Store, d time.Duration) { store.(*clockedStore).passed.Add(int64(d)) },
+	})
+}
+
+// clockedStore is a MemoryStore with a clock that a test moves.
+type clockedStore struct {
+	*checkpoint.MemoryStore
+	passed atomic.Int64 // nanoseconds
 }
 
 func TestFileStore_Conforms(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/google/uuid"
 )
 
 // ErrInterruptAndRerun is the legacy way to ask for an interrupt without saying anything about it.
@@ -40,18 +38,18 @@ func IsInterruptRerunError(err error) (any, bool) {
 }
 
 // SignalFrom resolves any error that asks for an interrupt into a signal with an ID and an address. Legacy
-// interrupts get the address they were wrapped with, or else addr. An error of a finished root run is rebuilt from
+// interrupts get the address they were wrapped with, or else ctx's. An error of a finished root run is rebuilt from
 // its contexts, if it has any; many such trees may come from one error. ok is false for an error that is no interrupt.
-func SignalFrom(err error, addr func() Address) (signal *InterruptSignal, ok bool) {
+func SignalFrom(ctx context.Context, err error) (signal *InterruptSignal, ok bool) {
 	if errors.As(err, &signal) {
 		if signal.ID != "" || len(signal.Subs) > 0 {
 			return signal, true
 		}
 		addressed := *signal
-		addressed.ID = uuid.NewString()
 		if addressed.Address == nil {
-			addressed.Address = legacyAddress(err, addr)
+			addressed.Address = legacyAddress(ctx, err)
 		}
+		addressed.ID = newInterruptID(ctx, addressed.Address)
 		return &addressed, true
 	}
 	var provider InterruptContextsProvider
@@ -62,9 +60,10 @@ func SignalFrom(err error, addr func() Address) (signal *InterruptSignal, ok boo
 		}
 	}
 	if errors.Is(err, ErrInterruptAndRerun) {
+		address := legacyAddress(ctx, err)
 		return &InterruptSignal{
-			ID:            uuid.NewString(),
-			Address:       legacyAddress(err, addr),
+			ID:            newInterruptID(ctx, address),
+			Address:       address,
 			InterruptInfo: InterruptInfo{IsRootCause: true},
 		}, true
 	}
@@ -76,16 +75,18 @@ func IsInterrupt(err error) bool {
 	if err == nil {
 		return false
 	}
-	_, interrupted := SignalFrom(err, func() Address { return nil })
+	_, interrupted := SignalFrom(nowhere, err)
 	return interrupted
 }
 
-func legacyAddress(err error, addr func() Address) Address {
+var nowhere = context.Background()
+
+func legacyAddress(ctx context.Context, err error) Address {
 	var at *AddressedError
 	if errors.As(err, &at) {
 		return at.Address
 	}
-	return addr()
+	return GetCurrentAddress(ctx)
 }
 
 // CompositeInterrupt makes the interrupt of something whose children were interrupted: errs are the children's
@@ -97,7 +98,7 @@ func CompositeInterrupt(ctx context.Context, notInterrupt string, info, state an
 		if err == nil {
 			return fmt.Errorf("%s: nil error", notInterrupt)
 		}
-		sub, ok := SignalFrom(err, func() Address { return GetCurrentAddress(ctx) })
+		sub, ok := SignalFrom(ctx, err)
 		switch {
 		case !ok && errors.As(err, new(InterruptContextsProvider)): // of a child that has nothing to continue with
 		case !ok:

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -30,7 +31,7 @@ func TestSignalFrom_WhatIsAnInterrupt(t *testing.T) {
 		"a legacy one":  {ErrInterruptAndRerun, true},
 		"one beside it": {errors.Join(ended(nil), ErrInterruptAndRerun), true},
 	} {
-		signal, interrupted := SignalFrom(c.err, func() Address { return nil })
+		signal, interrupted := SignalFrom(context.Background(), c.err)
 		require.Equal(t, c.interrupted, interrupted, name)
 		require.Equal(t, c.interrupted, signal != nil, name)
 	}

@@ -34,17 +34,19 @@ func BatchResumeWithData(ctx context.Context, resumeData map[string]any) context
 
 // point is one interrupt of the run that is being resumed.
 type point struct {
-	id       string
-	state    InterruptState
+	id    string
+	state InterruptState
+	// depth is how long the address is of the run whose checkpoint has the state.
+	depth    int
 	taken    bool // the state was handed to the code at the point's address
 	answered bool // the caller's data was handed over, too
 }
 
 // learn takes the state from the checkpoint of the run that the point belongs to. What a run around that one stored
 // about the point has none.
-func (p *point) learn(state InterruptState) {
+func (p *point) learn(state InterruptState, depth int) {
 	if !p.taken && p.state.State == nil && p.state.LayerSpecificPayload == nil {
-		p.state = state
+		p.state, p.depth = state, depth
 	}
 }
 
@@ -101,15 +103,15 @@ type tracker struct {
 	byID map[string]*point
 }
 
-func (tr *tracker) add(id2Addr map[string]Address, id2State map[string]InterruptState) {
+func (tr *tracker) add(id2Addr map[string]Address, id2State map[string]InterruptState, depth int) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	for id, addr := range id2Addr {
 		if known := tr.byID[id]; known != nil {
-			known.learn(id2State[id])
+			known.learn(id2State[id], depth)
 			continue
 		}
-		p := &point{id: id, state: id2State[id]}
+		p := &point{id: id, state: id2State[id], depth: depth}
 		tr.byID[id] = p
 		tr.root.insert(addr, p)
 	}
@@ -203,9 +205,10 @@ func (f *Frame) Populate(ctx context.Context, id2Addr map[string]Address, id2Sta
 	if f.tracker == nil {
 		f.tracker = &tracker{byID: make(map[string]*point, len(id2Addr))}
 	}
-	f.tracker.add(id2Addr, id2State)
+	address := f.Address()
+	f.tracker.add(id2Addr, id2State, len(address))
 	f.points = &f.tracker.root
-	for _, s := range f.Address() {
+	for _, s := range address {
 		f.points = f.points.child(s)
 	}
 	if e := f.tracker.take(f.points, targetsFrom(ctx), ""); e != nil && e.interrupted {
@@ -237,13 +240,18 @@ func GetInterruptState[T any](ctx context.Context) (wasInterrupted bool, hasStat
 }
 
 // GetResumeContext reports whether the resume is meant for the code at ctx's address or something below it, and the
-// caller's data for exactly this address. hasData is true only for non-nil data of type T.
+// caller's data for exactly this address. hasData is true only for non-nil data of type T, and for a [JSONAnswer] that
+// can be decoded into one.
 func GetResumeContext[T any](ctx context.Context) (isResumeTarget bool, hasData bool, data T) {
 	_, _, target, held := FrameFrom(ctx).Resumption()
 	if !target || held == nil {
 		return target, false, data
 	}
-	data, hasData = held.(T)
+	if data, hasData = held.(T); !hasData {
+		if raw, ok := held.(JSONAnswer); ok {
+			data, hasData = decodeAnswer[T](ctx, raw)
+		}
+	}
 	return true, hasData, data
 }
 
@@ -269,7 +277,9 @@ func GetNextResumptionPoints(ctx context.Context) (map[string]bool, error) {
 }
 
 // InterruptedBelow returns the interrupts of the earlier run below ctx's address, with their IDs and states, for code
-// that is stopped again before it could continue from them. info is their new info.
+// that is stopped again before it could continue from them. info is their new info. Runs below that have checkpoints of
+// their own, which are in the state of the code, keep the states that are there: an agent that continues from its
+// journal instead, behind its checkpoint, must not find them.
 func InterruptedBelow(ctx context.Context, info any) []*InterruptSignal {
 	f := FrameFrom(ctx)
 	if f == nil || f.tracker == nil || f.points == nil {
@@ -277,20 +287,25 @@ func InterruptedBelow(ctx context.Context, info any) []*InterruptSignal {
 	}
 	f.tracker.mu.Lock()
 	defer f.tracker.mu.Unlock()
-	return f.points.signalsBelow(f.Address(), info)
+	address := f.Address()
+	return f.points.signalsBelow(address, info, len(address))
 }
 
-func (t *pointTree) signalsBelow(addr Address, info any) (signals []*InterruptSignal) {
+// signalsBelow has the states that are in checkpoints of runs whose address is at most depth long.
+func (t *pointTree) signalsBelow(addr Address, info any, depth int) (signals []*InterruptSignal) {
 	segments := slices.SortedFunc(maps.Keys(t.children), func(a, b AddressSegment) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID), cmp.Compare(a.SubID, b.SubID))
 	})
 	for _, segment := range segments {
 		child, at := t.children[segment], append(slices.Clip(addr), segment)
-		below := child.signalsBelow(at, info)
+		below := child.signalsBelow(at, info, depth)
 		for _, p := range child.points {
-			below = []*InterruptSignal{{ID: p.id, Address: at,
-				InterruptInfo:  InterruptInfo{Info: info, IsRootCause: len(below) == 0},
-				InterruptState: p.state, Subs: below}}
+			s := &InterruptSignal{ID: p.id, Address: at,
+				InterruptInfo: InterruptInfo{Info: info, IsRootCause: len(below) == 0}, Subs: below}
+			if p.depth <= depth {
+				s.InterruptState = p.state
+			}
+			below = []*InterruptSignal{s}
 		}
 		signals = append(signals, below...)
 	}

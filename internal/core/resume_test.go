@@ -156,26 +156,26 @@ func TestResume_ListsTheNextPoints(t *testing.T) {
 }
 
 func TestSignalFrom(t *testing.T) {
-	here := func() Address { return at("here") }
-	_, ok := SignalFrom(errors.New("plain"), here)
+	here := enter(context.Background(), "here")
+	_, ok := SignalFrom(here, errors.New("plain"))
 	require.False(t, ok)
 
-	s, ok := SignalFrom(fmt.Errorf("wrapped: %w", ErrInterruptAndRerun), here)
+	s, ok := SignalFrom(here, fmt.Errorf("wrapped: %w", ErrInterruptAndRerun))
 	require.True(t, ok)
 	require.NotEmpty(t, s.ID)
-	require.Equal(t, at("here"), s.Address)
+	require.Equal(t, GetCurrentAddress(here), s.Address)
 
-	first, _ := SignalFrom(NewInterruptAndRerun("why"), here)
-	second, _ := SignalFrom(NewInterruptAndRerun("why"), here)
+	first, _ := SignalFrom(here, NewInterruptAndRerun("why"))
+	second, _ := SignalFrom(here, NewInterruptAndRerun("why"))
 	require.NotEqual(t, first.ID, second.ID, "interrupts without an ID of their own must not collide")
 	require.Equal(t, "why", first.InterruptInfo.Info)
 
-	s, _ = SignalFrom(&AddressedError{Address: at("there"), Err: ErrInterruptAndRerun}, here)
+	s, _ = SignalFrom(here, &AddressedError{Address: at("there"), Err: ErrInterruptAndRerun})
 	require.Equal(t, at("there"), s.Address)
 
 	made, err := Interrupt(enter(context.Background(), "a"), "info", "state", nil)
 	require.NoError(t, err)
-	s, ok = SignalFrom(fmt.Errorf("wrapped: %w", made), here)
+	s, ok = SignalFrom(here, fmt.Errorf("wrapped: %w", made))
 	require.True(t, ok)
 	require.Same(t, made, s)
 }

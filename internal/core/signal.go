@@ -3,8 +3,6 @@ package core
 import (
 	"context"
 	"fmt"
-
-	"github.com/google/uuid"
 )
 
 // InterruptInfo is what an interrupt says to the user.
@@ -70,8 +68,8 @@ func WithLayerPayload(payload any) InterruptOption {
 	return func(c *InterruptConfig) { c.LayerPayload = payload }
 }
 
-// Interrupt makes a signal at ctx's address with a fresh random ID. With subs it is not a root cause. The error is
-// always nil today.
+// Interrupt makes a signal at ctx's address with an ID of its own (see [InterruptIDs]). With subs it is not a root
+// cause. The error is always nil today.
 func Interrupt(
 	ctx context.Context, info any, state any, subContexts []*InterruptSignal, opts ...InterruptOption,
 ) (*InterruptSignal, error) {
@@ -81,9 +79,10 @@ func Interrupt(
 			opt(&conf)
 		}
 	}
+	address := GetCurrentAddress(ctx)
 	return &InterruptSignal{
-		ID:             uuid.NewString(),
-		Address:        GetCurrentAddress(ctx),
+		ID:             newInterruptID(ctx, address),
+		Address:        address,
 		InterruptInfo:  InterruptInfo{Info: info, IsRootCause: len(subContexts) == 0},
 		InterruptState: InterruptState{State: state, LayerSpecificPayload: conf.LayerPayload},
 		Subs:           subContexts,

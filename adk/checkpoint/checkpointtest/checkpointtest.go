@@ -4,8 +4,9 @@
 //		checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return mystore.New(t.TempDir()) })
 //	}
 //
-// What a store may offer besides ([checkpoint.Deleter], [checkpoint.Lister], [checkpoint.Journal]) is tested if it
-// offers it. What a crash leaves cannot be tested from outside: a store has to see to that itself.
+// What a store may offer besides ([checkpoint.Deleter], [checkpoint.Lister], [checkpoint.Journal], and all of
+// [checkpoint.RunStore]) is tested if it offers it. What a crash leaves cannot be tested from outside: a store has to
+// see to that itself.
 package checkpointtest
 
 import (
@@ -23,6 +24,13 @@ import (
 // Run tests a store. newStore makes an empty one for each subtest, and may use t to clean up after it.
 func Run(t *testing.T, newStore func(t *testing.T) checkpoint.Store) {
 	t.Helper()
+	RunWith(t, Options{New: newStore})
+}
+
+// RunWith tests a store as [Run] does, with a clock that the rules move, if the store has one.
+func RunWith(t *testing.T, o Options) {
+	t.Helper()
+	newStore := o.New
 	for _, rule := range []struct {
 		name string
 		test func(*testing.T, checkpoint.Store)
@@ -42,6 +50,7 @@ func Run(t *testing.T, newStore func(t *testing.T) checkpoint.Store) {
 	t.Run("Delete", func(t *testing.T) { runDelete(t, newStore) })
 	t.Run("List", func(t *testing.T) { runList(t, newStore) })
 	t.Run("Journal", func(t *testing.T) { runJournal(t, newStore) })
+	t.Run("Runs", func(t *testing.T) { runRuns(t, o) })
 }
 
 // runDelete tests the deleting part of a store.

@@ -19,9 +19,15 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
+// plain is a store with a journal that does not know about runs.
+type plain interface {
+	checkpoint.Store
+	checkpoint.Journal
+}
+
 // dying is a store that is out of reach once the process has died, after a number of steps.
 type dying struct {
-	*checkpoint.MemoryStore
+	plain
 	left int
 }
 
@@ -31,7 +37,7 @@ func (d *dying) AppendRecord(ctx context.Context, id string, record []byte) erro
 	if d.left--; d.left < 0 {
 		return errDied
 	}
-	return d.MemoryStore.AppendRecord(ctx, id, record)
+	return d.plain.AppendRecord(ctx, id, record)
 }
 
 // Again is a tool that may be called again.

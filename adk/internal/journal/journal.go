@@ -31,6 +31,15 @@ type Journal struct {
 	store core.CheckPointJournal
 	id    string
 	root  Scope
+	// fenced: the store is a lease, and only its holder writes.
+	fenced bool
+	// life is that of this process.
+	life string
+	// past is what Replay found.
+	past struct {
+		life string
+		seen int
+	}
 
 	// mu guards all fields below and those of scopes, visits and calls. It is held while a record is written, so that
 	// the store and what is known here agree. The store must not call back.
@@ -38,10 +47,17 @@ type Journal struct {
 	// recording: records are written to the store. Without it they are kept here only, for the next checkpoint.
 	recording bool
 	closed    bool
-	// read are the records of earlier processes until they are adopted.
-	read []*Record
+	// written is how many records of this life the store has.
+	written int
+	// unclear is a record whose append failed, so that it may be there or not. It is appended again before any other. (J5)
+	unclear []byte
+	// earlier are the records of earlier processes until they are adopted.
+	earlier []*Record
 	// known is what earlier processes recorded, by position of the visit. It does not change after Adopt.
 	known map[string]*steps
+	// started are the calls that began since the run began, or was resumed from its checkpoint. It does not change after
+	// Adopt.
+	started map[string]bool
 	// now is known and what this process recorded, without what is used up.
 	now map[string]*steps
 	// visits are those that this process began, by position.
@@ -58,7 +74,8 @@ type steps struct {
 
 // New makes the journal of a run. A store without a journal of its own gets all records in one value.
 func New(store core.CheckPointStore, id string) *Journal {
-	j := &Journal{id: id, known: map[string]*steps{}, now: map[string]*steps{}, visits: map[string]*Visit{}}
+	j := &Journal{id: id, life: newLife(), started: map[string]bool{}, known: map[string]*steps{}, now: map[string]*steps{}, visits: map[string]*Visit{}}
+	_, j.fenced = store.(core.RunLease)
 	var ok bool
 	if j.store, ok = store.(core.CheckPointJournal); !ok {
 		j.store = &whole{store: store}
@@ -73,30 +90,88 @@ func (j *Journal) ID() string { return j.id }
 // Root returns the scope of the run's outermost agent.
 func (j *Journal) Root() *Scope { return &j.root }
 
-// Replay reads the records of earlier processes and returns what the run began with, nil if there are no records. What
-// is appended from now on follows them in the store. [Journal.Adopt] must be called next.
-func (j *Journal) Replay(ctx context.Context) (run []byte, err error) {
+// Past is what earlier processes recorded of a run.
+type Past struct {
+	// Run is what it began with, nil if there are no records.
+	Run []byte
+	// Answers are those that it was resumed with and that are not used up, by the IDs of interrupt points.
+	Answers map[string][]byte
+	// End is what it has come to, nil if it did not.
+	End *End
+	// LostCalls were begun by a process that had lost the run to another.
+	LostCalls []*Record
+	// Stray: there are records, and none of them began the run. A process that had lost the run wrote them.
+	Stray bool
+}
+
+// Replay reads the records of earlier processes. [Journal.Adopt] must be called next, and [Journal.Continue] before
+// anything else is recorded.
+func (j *Journal) Replay(ctx context.Context) (past Past, err error) {
 	defer BlameStore(&err)
+	s, read, err := j.read(ctx)
+	if err != nil || len(s.kept) == 0 {
+		return Past{Stray: err == nil && read > 0}, err
+	}
+	past = Past{Run: s.kept[0].Run, LostCalls: s.lostCalls(), Answers: map[string][]byte{}}
+	if past.Run == nil {
+		past.Run = []byte{}
+	}
+	for _, e := range s.kept {
+		switch e.Kind {
+		case KindBegin, KindLife:
+			for id, answer := range e.Answers {
+				if _, answered := past.Answers[id]; !answered { // the first one counts
+					past.Answers[id] = answer
+				}
+			}
+		case KindEnd:
+			past.End = e.End
+		default:
+			j.earlier = append(j.earlier, e.Record)
+		}
+	}
+	j.past.life, j.past.seen, j.recording = s.life, read, true
+	return past, nil
+}
+
+// read reads what counts, and how many records there are.
+func (j *Journal) read(ctx context.Context) (s sifted, read int, err error) {
 	records, err := j.store.ReadRecords(ctx, j.id)
 	if err != nil {
-		return nil, err
+		return s, 0, err
 	}
+	entries := make([]entry, len(records))
 	for i, data := range records {
 		r, err := decode(data)
+		if err == nil {
+			err = checkFormat(r)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("step %d: %w", i, err)
+			return s, 0, fmt.Errorf("step %d: %w", i, err)
 		}
-		if r.Kind == KindBegin {
-			run, j.read = r.Run, nil
-			continue
-		}
-		j.read = append(j.read, r)
+		entries[i] = entry{r, data, i}
 	}
-	if len(records) > 0 && run == nil {
-		return nil, errors.New("the first step is missing")
+	s, err = sift(entries)
+	return s, len(records), err
+}
+
+// Continue says, after Replay, that this process continues with the run, and with which answers. It fails with
+// [core.ErrRunBusy] if another process was faster. Nothing may happen before. (J1, J4)
+func (j *Journal) Continue(ctx context.Context, answers map[string][]byte) (err error) {
+	defer BlameStore(&err)
+	err = j.append(ctx, &Record{Kind: KindLife, Format: Format, Prev: j.past.life, Seen: j.past.seen, Answers: answers})
+	if err != nil || j.fenced {
+		return err
 	}
-	j.recording = run != nil
-	return run, nil
+	s, _, err := j.read(ctx)
+	if err != nil {
+		return err
+	}
+	if s.life != j.life {
+		j.Close()
+		return fmt.Errorf("%w: another process resumed it at the same time", core.ErrRunBusy)
+	}
+	return nil
 }
 
 // Adopt takes over what a checkpoint had of earlier records (see [Journal.Rest]), and then the records that Replay
@@ -114,12 +189,15 @@ func (j *Journal) Adopt(rest Rest) error {
 			return fmt.Errorf("step %d before the checkpoint: %w", i, err)
 		}
 	}
-	for i, r := range j.read {
+	for i, r := range j.earlier {
+		if r.Kind == KindStart {
+			j.started[r.Visit+"!"+r.Call] = true
+		}
 		if err := take(j.known, r); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
-	j.read = nil
+	j.earlier = nil
 	for position, s := range j.known {
 		j.now[position] = &steps{s.turn, slices.Clone(s.calls)}
 	}
@@ -155,14 +233,42 @@ func take(known map[string]*steps, r *Record) error {
 	return nil
 }
 
-// Begin starts recording a run, with what it begins from: its input, or a checkpoint. Records of a run before it under
-// the same ID are removed.
-func (j *Journal) Begin(ctx context.Context, run []byte) error {
+// Begin starts recording a run, with what it begins from: its input, or a checkpoint and the answers to its questions.
+// Records of a run before it under the same ID are removed.
+func (j *Journal) Begin(ctx context.Context, run []byte, answers map[string][]byte) error {
 	if err := j.Remove(ctx); err != nil {
 		return fmt.Errorf("failed to save a step: %w", err)
 	}
 	j.recording = true
-	return j.append(ctx, &Record{Kind: KindBegin, Run: run})
+	return j.append(ctx, &Record{Kind: KindBegin, Format: Format, Run: run, Answers: answers})
+}
+
+// NewRun is the journal of a run that another process is to begin.
+func NewRun(run []byte) ([][]byte, error) {
+	data, err := encode(&Record{Kind: KindBegin, Format: Format, Life: newLife(), N: 1, Run: run})
+	return [][]byte{data}, err
+}
+
+// End records what the run has come to. It is the last record. (J7)
+func (j *Journal) End(ctx context.Context, end *End) error {
+	return j.append(ctx, &Record{Kind: KindEnd, End: end})
+}
+
+// EncodeEnd is what is kept of a run that has ended, and DecodeEnd reads it.
+func EncodeEnd(end *End) ([]byte, error) {
+	return encode(&Record{Kind: KindEnd, Format: Format, End: end})
+}
+
+// DecodeEnd reads what EncodeEnd wrote.
+func DecodeEnd(data []byte) (*End, error) {
+	r, err := decode(data)
+	if err == nil {
+		err = checkFormat(r)
+	}
+	if err != nil || r.Kind != KindEnd || r.End == nil {
+		return nil, errors.Join(errors.New("it is no end of a run"), err)
+	}
+	return r.End, nil
 }
 
 // Remove removes all records from the store.
@@ -188,24 +294,46 @@ func (j *Journal) appendDone(ctx context.Context, r *Record) error {
 
 func (j *Journal) append(ctx context.Context, r *Record) (err error) {
 	defer BlameStore(&err)
-	data, err := encode(r)
-	if err != nil {
-		return fmt.Errorf("failed to save a step: step of %s: %w", r.Visit, err)
-	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
 		return ErrClosed
 	}
-	if j.recording {
-		if err := j.store.AppendRecord(ctx, j.id, data); err != nil {
-			return fmt.Errorf("failed to save a step: %w", err)
-		}
+	if err := j.write(ctx, r); err != nil {
+		return err
 	}
 	switch r.Kind {
 	// not that it began: one that a cancel gives up is made again without a question
 	case KindTurn, KindResult, KindFailed:
 		return take(j.now, r)
+	}
+	return nil
+}
+
+// write puts a record into the store, if the run is recorded, with mu locked. After an error nobody knows whether it is
+// there: it has its number, and is written again before the next one.
+func (j *Journal) write(ctx context.Context, r *Record) error {
+	r.Life, r.N = j.life, j.written+1
+	if j.unclear != nil {
+		r.N++
+	}
+	data, err := encode(r)
+	if err != nil {
+		return fmt.Errorf("failed to save a step: step of %s: %w", r.Visit, err)
+	}
+	if !j.recording {
+		return nil
+	}
+	for _, next := range [][]byte{j.unclear, data} {
+		if next == nil {
+			continue
+		}
+		if err := j.store.AppendRecord(ctx, j.id, next); err != nil {
+			j.unclear = next
+			return fmt.Errorf("failed to save a step: %w", err)
+		}
+		j.unclear = nil
+		j.written++
 	}
 	return nil
 }

@@ -54,10 +54,11 @@ func turnOf(keep, remaining int, messages ...any) *Record {
 func revive(t *testing.T, store core.CheckPointStore) *Journal {
 	t.Helper()
 	j := New(store, "1")
-	run, err := j.Replay(t.Context())
+	past, err := j.Replay(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "input", string(run))
+	require.Equal(t, "input", string(past.Run))
 	require.NoError(t, j.Adopt(Rest{}))
+	require.NoError(t, j.Continue(t.Context(), nil))
 	return j
 }
 
@@ -76,7 +77,7 @@ func TestReplay_FindsTheLastTurnAndItsCalls(t *testing.T) {
 	for name, store := range stores() {
 		t.Run(name, func(t *testing.T) {
 			j := New(store, "1")
-			require.NoError(t, j.Begin(t.Context(), []byte("input")))
+			require.NoError(t, j.Begin(t.Context(), []byte("input"), nil))
 			v := j.Root().Begin("a", false)
 			require.NoError(t, v.SaveTurn(t.Context(), turnOf(0, 9, "hi", "call")))
 			c := v.Call("c1", 9)
@@ -100,8 +101,10 @@ func TestReplay_RefusesWhatIsNoJournal(t *testing.T) {
 	data, err := encode(&Record{Kind: KindTurn, Visit: "a", Keep: 3})
 	require.NoError(t, err)
 	store.records["1"] = [][]byte{data}
-	_, err = New(store, "1").Replay(t.Context())
-	require.ErrorContains(t, err, "the first step is missing")
+	past, err := New(store, "1").Replay(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, past.Run)
+	require.True(t, past.Stray, "what a process wrote that had lost the run is no journal")
 	begin, err := encode(&Record{Kind: KindBegin, Run: []byte("input")})
 	require.NoError(t, err)
 	store.records["1"] = [][]byte{begin, data, data}
@@ -147,7 +150,7 @@ func TestRest_KeepsWhatTheSavedStateDoesNotContain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := New(values{}, "1")
-			require.NoError(t, j.Begin(t.Context(), nil))
+			require.NoError(t, j.Begin(t.Context(), nil, nil))
 			v := j.Root().Begin("a", false)
 			require.NoError(t, v.SaveTurn(t.Context(), turnOf(0, 9, "call")))
 			require.NoError(t, v.Call("c1", 9).Finish(t.Context(), func(r *Record) { r.Text = "result" }))
@@ -182,7 +185,7 @@ func TestRest_OfVisitsInsideCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := New(values{}, "1")
-			require.NoError(t, j.Begin(t.Context(), nil))
+			require.NoError(t, j.Begin(t.Context(), nil, nil))
 			outer := j.Root().Begin("boss", false)
 			call := outer.Call("call", 9)
 			first, second := call.Scope().Begin("first", false), call.Scope().Begin("second", false)
@@ -204,7 +207,7 @@ func TestRest_OfVisitsInsideCalls(t *testing.T) {
 // and an agent that had been resumed there is found where it was.
 func TestRest_OfCallsInCallsThatBeginAgain(t *testing.T) {
 	j := New(values{}, "1")
-	require.NoError(t, j.Begin(t.Context(), nil))
+	require.NoError(t, j.Begin(t.Context(), nil, nil))
 	outer := j.Root().Begin("boss", false).Call("outer", 9)
 	inner := outer.Scope().Begin("helper", false).Call("inner", 9)
 	ended := inner.Scope().Begin("ended", true)
@@ -222,7 +225,7 @@ func TestRest_OfCallsInCallsThatBeginAgain(t *testing.T) {
 func TestRest_OfARunThatDidNotGetThere(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
 	j := New(store, "1")
-	require.NoError(t, j.Begin(t.Context(), []byte("input")))
+	require.NoError(t, j.Begin(t.Context(), []byte("input"), nil))
 	require.NoError(t, j.Root().Begin("a", false).SaveTurn(t.Context(), turnOf(0, 9, "turn")))
 	second := revive(t, store)
 	second.resumable = map[string]string{"x": "x#4"}
@@ -234,7 +237,7 @@ func TestRest_OfARunThatDidNotGetThere(t *testing.T) {
 
 func TestClose_RefusesWhatComesLate(t *testing.T) {
 	j := New(values{}, "1")
-	require.NoError(t, j.Begin(t.Context(), nil))
+	require.NoError(t, j.Begin(t.Context(), nil, nil))
 	v := j.Root().Begin("a", false)
 	j.Close()
 	require.ErrorIs(t, v.SaveTurn(t.Context(), turnOf(0, 1)), ErrClosed)
@@ -268,7 +271,7 @@ func (f failing) AppendRecord(context.Context, string, []byte) error {
 func TestAppend_SaysWhatTheStoreSays(t *testing.T) {
 	full := errors.New("disk full")
 	j := New(failing{lists{values{}, map[string][][]byte{}}, full}, "1")
-	require.ErrorIs(t, j.Begin(t.Context(), nil), full)
+	require.ErrorIs(t, j.Begin(t.Context(), nil, nil), full)
 	j = New(failing{lists: lists{values{}, map[string][][]byte{}}}, "1")
-	require.ErrorContains(t, j.Begin(t.Context(), nil), "the checkpoint store panicked: ")
+	require.ErrorContains(t, j.Begin(t.Context(), nil, nil), "the checkpoint store panicked: ")
 }

@@ -9,6 +9,10 @@ type Kind string
 const (
 	// KindBegin is what the run begins with. It is the first record.
 	KindBegin Kind = "begin"
+	// KindLife says that another process continues with the run.
+	KindLife Kind = "life"
+	// KindEnd is what the run has come to. It is the last record.
+	KindEnd Kind = "end"
 	// KindTurn is the state of an agent after a turn of its model.
 	KindTurn Kind = "turn"
 	// KindStart says that a tool call begins, KindResult that it has its result, and KindFailed that it has none.
@@ -17,11 +21,30 @@ const (
 	KindFailed Kind = "failed"
 )
 
+// Format is that of the journals which are written.
+//
+//	1  records without lives: what several processes wrote at once could not be told apart
+//	2  every record has its life (see [sift])
+const Format = 2
+
 // Record is one step of a run.
 type Record struct {
 	Kind Kind
+	// Life is what one process does with the run, from taking it up to its end there. N counts the records of the life
+	// from 1. Both are in every record of format 2.
+	Life string
+	N    int
+	// Format is in records of kind begin and life, and so is Answers: what the run was resumed with, by the IDs of its
+	// interrupt points, encoded by the type registry.
+	Format  int
+	Answers map[string][]byte
+	// Prev is the life that a record of kind life follows, and Seen how many records it had read.
+	Prev string
+	Seen int
 	// Run is what the run begins with, in a record of that kind.
 	Run []byte
+	// End is in a record of that kind.
+	End *End
 	// Visit is the position of the agent's visit, in all others.
 	Visit string
 
@@ -43,7 +66,21 @@ type Record struct {
 	Action any
 }
 
+// End is what a run has come to, and the last message that it emitted.
+type End struct {
+	// Failed: by Err. Otherwise the run is done.
+	Failed bool
+	Err    string
+	// Message is nil if there was none. Agent and Path say whose it is.
+	Message any
+	Agent   string
+	Path    []string
+	// At is when the run ended, in milliseconds since 1970.
+	At int64
+}
+
 func init() {
+	schema.RegisterName[*End]("_weft_adk_step_end")
 	schema.RegisterName[*Record]("_weft_adk_step")
 	schema.RegisterName[Kind]("_weft_adk_step_kind")
 	schema.RegisterName[*wholeRecords]("_weft_adk_steps")

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 )
 
@@ -220,9 +221,22 @@ func (c *Call) Known() (last *Record) {
 	return last
 }
 
-// Start records that the call begins.
+// StartedSince reports whether an earlier process began the call after the run began, or was resumed from its checkpoint:
+// what was answered to a question about the call in that checkpoint was said before.
+func (c *Call) StartedSince() bool {
+	return c.visit.scope.journal.started[c.visit.position+"!"+c.key]
+}
+
+// Start records that the call begins. After an error the call must not begin.
 func (c *Call) Start(ctx context.Context) error {
-	return c.visit.scope.journal.append(ctx, c.record(KindStart))
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("failed to save a step: %w", err)
+	}
+	err := c.visit.scope.journal.appendDone(ctx, c.record(KindStart))
+	if err != nil {
+		_ = c.Fail(ctx) // the record may be there, and the call did not begin
+	}
+	return err
 }
 
 // Fail records that the call has no result.

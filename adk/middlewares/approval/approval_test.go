@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/middlewares/internal/messagetest"
 	"github.com/weftgo/weft/components/tool"
@@ -83,6 +86,11 @@ func (d *desk[M]) question(callID string) *approval.Request {
 // answer resumes the run with what is said about calls.
 func (d *desk[M]) answer(answers map[string]any) {
 	d.t.Helper()
+	require.NoError(d.t, d.tryAnswer(answers))
+}
+
+// tryAnswer is answer for what may be refused at once.
+func (d *desk[M]) tryAnswer(answers map[string]any) error {
 	targets := map[string]any{}
 	if len(answers) > 0 {
 		_, ids := d.asked()
@@ -91,8 +99,10 @@ func (d *desk[M]) answer(answers map[string]any) {
 		}
 	}
 	events, err := d.runner.ResumeWithParams(d.t.Context(), "1", &adk.ResumeParams{Targets: targets})
-	require.NoError(d.t, err)
-	d.events = adktest.Collect(d.t, events)
+	if err == nil {
+		d.events = adktest.Collect(d.t, events)
+	}
+	return err
 }
 
 func TestVerdicts(t *testing.T) {
@@ -143,13 +153,7 @@ func TestForgery(t *testing.T) {
 		forge func(*approval.Request) any
 		want  string
 	}{
-		"no data":    {func(*approval.Request) any { return nil }, ""},
-		"other data": {func(*approval.Request) any { return "yes" }, ""},
-		"no hash": {func(*approval.Request) any { return (&approval.Decision{Verdict: approval.Approved}).Sign(key) },
-			"the decision is for another call"},
-		"another hash": {func(r *approval.Request) any {
-			return (&approval.Request{Hash: r.Hash[1:] + "0"}).Approve().Sign(key)
-		}, "the decision is for another call"},
+		"no data": {func(*approval.Request) any { return nil }, ""},
 		"not signed": {func(r *approval.Request) any { return r.Approve() },
 			"the decision is not signed with the right key"},
 		"another key": {func(r *approval.Request) any { return r.Approve().Sign([]byte("guess")) },
@@ -187,6 +191,58 @@ func TestForgery(t *testing.T) {
 	}
 }
 
+// TestForgery_IsRefusedAtTheDoor: what is no decision about the question does not reach the run, which waits on. (S4)
+func TestForgery_IsRefusedAtTheDoor(t *testing.T) {
+	for name, c := range map[string]struct {
+		forged any
+		want   string
+	}{
+		"other data":       {"yes", "it is string: make a *approval.Decision of the request"},
+		"nil decision":     {(*approval.Decision)(nil), "the decision is nil"},
+		"no hash":          {&approval.Decision{Verdict: approval.Approved}, "the decision is for another call"},
+		"another hash":     {*(&approval.Request{Hash: "other"}).Approve(), "the decision is for another call"},
+		"JSON of a string": {adk.JSONAnswer(`"yes"`), "it is no decision"},
+		"JSON, no hash":    {adk.JSONAnswer(`{"verdict":"approved"}`), "the decision is for another call"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tl := adktest.NewTool("t")
+			d := open(t, approval.Config{Tools: []string{"t"}, For: []string{"ana"}},
+				adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done")), tl)
+			first := d.question("call_1")
+			require.ErrorContains(t, d.tryAnswer(map[string]any{"call_1": c.forged}), c.want)
+			require.Equal(t, adk.Question{Kind: "approval", For: []string{"ana"}, Summary: "may t run with {}?"}, first.Asks())
+			doc, err := json.Marshal(first.Approve())
+			require.NoError(t, err)
+			d.answer(map[string]any{"call_1": adk.JSONAnswer(doc)})
+			d.events.ExpectText("done")
+			require.Len(t, tl.Calls(), 1)
+		})
+	}
+}
+
+// TestStoreLedger_AllProcessesAgree on which decisions are used. (P7)
+func TestStoreLedger_AllProcessesAgree(t *testing.T) {
+	store := checkpoint.NewMemoryStore()
+	var first atomic.Int32
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			used, err := approval.StoreLedger(store).Use(t.Context(), "h", time.Now().Add(time.Hour))
+			if err != nil {
+				t.Error(err)
+			}
+			if used {
+				first.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 1, first.Load())
+	used, err := approval.StoreLedger(store).Use(t.Context(), "other", time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	require.True(t, used)
+}
+
 func TestReplay(t *testing.T) {
 	ledger := approval.NewMemoryLedger()
 	conf := approval.Config{Tools: []string{"t"}, Ledger: ledger}
@@ -207,8 +263,7 @@ func TestReplay(t *testing.T) {
 	// The same call in another run is another call.
 	other := open(t, conf, adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}"))), tl)
 	require.NotEqual(t, r.Hash, other.question("call_1").Hash)
-	other.answer(map[string]any{"call_1": r.Approve()})
-	require.Equal(t, "the decision is for another call", other.question("call_1").Refused)
+	require.ErrorContains(t, other.tryAnswer(map[string]any{"call_1": r.Approve()}), "the decision is for another call")
 	require.Len(t, tl.Calls(), 1)
 }
 
@@ -275,7 +330,7 @@ func TestToolThatIsInterruptedItself(t *testing.T) {
 	d := open(t, approval.Config{Tools: []string{"t"}},
 		adktest.NewModel(t, adktest.Calls(adktest.Call("t", "{}")), adktest.Says("done").SeeingLast("tool t#call_1: ok")), tl)
 	d.answer(map[string]any{"call_1": d.question("call_1").Edit(`{"edited":true}`)})
-	d.answer(map[string]any{"own": "go on"})
+	d.answer(map[string]any{"own": nil})
 	d.events.ExpectText("done")
 	require.Equal(t, []string{`{"edited":true}`, `{"edited":true}`}, tl.seen, "the edited arguments stay")
 }

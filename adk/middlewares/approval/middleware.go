@@ -41,6 +41,8 @@ type Config struct {
 	Expiry time.Duration
 	// Key, if set, must have signed decisions. See [Decision.Sign].
 	Key []byte
+	// For is whom calls wait for: users, groups, roles, as the application names them. It is for lists of open questions.
+	For []string
 	// Ledger keeps decisions from being used twice. Default: one of this middleware's own, in memory.
 	Ledger Ledger
 }
@@ -200,7 +202,9 @@ func (o outcome) finished(ctx context.Context, out *compose.ToolCallOutput) {
 }
 
 func (m *middleware[M]) ask(ctx context.Context, c call, p *pending) error {
-	return tool.StatefulInterrupt(ctx, p.request(c), p)
+	r := p.request(c)
+	r.For = m.conf.For
+	return tool.StatefulInterrupt(ctx, r, p)
 }
 
 func decisionFrom(ctx context.Context) *Decision {
@@ -218,7 +222,7 @@ func (m *middleware[M]) refuse(ctx context.Context, p *pending, r *Request, d *D
 	until := p.Asked.Add(m.conf.Expiry)
 	switch {
 	case subtle.ConstantTimeCompare([]byte(r.Hash), []byte(d.Hash)) != 1:
-		return "the decision is for another call", nil
+		return otherCall, nil
 	case len(m.conf.Key) > 0 && !d.signedWith(m.conf.Key):
 		return "the decision is not signed with the right key", nil
 	case time.Now().After(until):

@@ -6,9 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"hash"
 	"time"
 
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -21,7 +25,43 @@ type Request struct {
 	Hash string `json:"hash"`
 	// Refused says why the decision about the request before was not taken, "" if there was none.
 	Refused string `json:"refused,omitempty"`
+	// For is whom the call waits for, as [Config.For] says.
+	For []string `json:"for,omitempty"`
 }
+
+// Asks says how the request is listed: see [adk.Asks].
+func (r *Request) Asks() adk.Question {
+	return adk.Question{Kind: adk.QuestionApproval, For: r.For, Summary: fmt.Sprintf("may %s run with %s?", r.Tool, r.Arguments)}
+}
+
+// CheckAnswer refuses what is no decision about this request: see [adk.Answerable].
+func (r *Request) CheckAnswer(answer any) error {
+	var d Decision
+	switch v := answer.(type) {
+	case *Decision:
+		if v == nil {
+			return errors.New("the decision is nil")
+		}
+		d = *v
+	case Decision:
+		d = v
+	case adk.JSONAnswer:
+		if err := json.Unmarshal(v, &d); err != nil {
+			return fmt.Errorf("it is no decision: %w", err)
+		}
+	case nil:
+		return nil // it is asked again
+	default:
+		return fmt.Errorf("it is %T: make a *approval.Decision of the request", answer)
+	}
+	if d.Hash != r.Hash {
+		return errors.New(otherCall)
+	}
+	return nil
+}
+
+// otherCall is what is wrong with a decision about another request.
+const otherCall = "the decision is for another call"
 
 // Verdict is what a decision says.
 type Verdict string
@@ -94,6 +134,7 @@ func init() {
 	schema.RegisterName[*pending]("_weft_approval_pending")
 	schema.RegisterName[granted]("_weft_approval_granted")
 	schema.RegisterName[*Request]("_weft_approval_request")
+	schema.RegisterName[*Decision]("_weft_approval_decision")
 }
 
 func newPending(refused string) *pending {

@@ -1,0 +1,293 @@
+package checkpointtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+var keepRules = []runRule{
+	{"expires", keepExpires},
+	{"sweep", keepSweep},
+	{"held", keepHeld},
+	{"resumed", keepResumed},
+	{"remove", keepRemove},
+	{"remove by force", keepRemoveByForce},
+	{"hostile ids", keepHostileIDs},
+	{"values", keepValues},
+	{"context ended", keepContextEnded},
+}
+
+// keepExpires: a settlement says how long a run is kept.
+func keepExpires(s *subject) {
+	for _, status := range []checkpoint.Status{checkpoint.Done, checkpoint.Failed, checkpoint.Paused,
+		checkpoint.Waiting} {
+		s.settled("run", checkpoint.Settlement{Status: status, Keep: long})
+		if i := s.info("run"); i.Expires.Sub(i.Updated).Round(time.Second) != long {
+			s.t.Errorf("a run that is %s expires at %v; want %v after %v", status, i.Expires, long, i.Updated)
+		}
+		s.settled("run", checkpoint.Settlement{Status: status, Keep: -1})
+		if i := s.info("run"); !i.Expires.IsZero() {
+			s.t.Errorf("a run that is %s and kept for ever expires at %v", status, i.Expires)
+		}
+	}
+	s.settled("run", checkpoint.Settlement{Status: checkpoint.Ready})
+	if i := s.info("run"); !i.Expires.IsZero() {
+		s.t.Errorf("a run that is ready expires at %v", i.Expires)
+	}
+}
+
+// swept requires what a sweep removes.
+func (s *subject) swept(limit, want int, more bool) {
+	s.t.Helper()
+	got, err := s.Sweep(background, limit)
+	if err != nil || got.Runs != want || got.More != more {
+		s.t.Errorf("Sweep(%d) = %+v, %v; want %d runs, more: %v", limit, got, err, want, more)
+	}
+}
+
+// keepSweep: what has expired is removed, wholly, and nothing else.
+func keepSweep(s *subject) {
+	s.swept(10, 0, false)
+	const soon = 100 * time.Millisecond
+	for n := range 5 {
+		id := fmt.Sprint("old ", n)
+		l := s.hold(id)
+		noError(s.t, l.AppendRecord(background, id, []byte("step")))
+		s.settle(l, checkpoint.Settlement{Status: checkpoint.Failed, Checkpoint: []byte("x"), Keep: soon})
+	}
+	s.settled("kept", checkpoint.Settlement{Status: checkpoint.Done, Keep: long})
+	s.settled("for ever", checkpoint.Settlement{Status: checkpoint.Done, Keep: -1})
+	s.submit("ready", checkpoint.NewRun{})
+	set(s.t, s, "plain", []byte("no run"))
+	s.advance(2 * soon)
+	s.swept(3, 3, true)
+	s.swept(2, 2, false)
+	s.swept(10, 0, false)
+	for n := range 5 {
+		id := fmt.Sprint("old ", n)
+		s.noRun(id)
+		absent(s.t, s, id)
+		recorded(s.t, s, id)
+	}
+	s.lists(checkpoint.Query{}, "kept", "for ever", "ready")
+	holds(s.t, s, "plain", []byte("no run"))
+	s.submit("old 0", checkpoint.NewRun{}) // its ID is free
+}
+
+// keepHeld: a run that somebody holds is not swept.
+func keepHeld(s *subject) {
+	s.settled("run", checkpoint.Settlement{Status: checkpoint.Failed, Keep: time.Millisecond})
+	l := s.hold("run")
+	s.advance(10 * time.Millisecond)
+	s.swept(10, 0, false)
+	s.settle(l, checkpoint.Settlement{})
+	s.swept(10, 1, false)
+	s.noRun("run")
+}
+
+// keepResumed: a run that runs again does not expire, also when its holder dies.
+func keepResumed(s *subject) {
+	s.settled("run", checkpoint.Settlement{Status: checkpoint.Failed, Keep: time.Millisecond})
+	s.settled("continued", checkpoint.Settlement{Status: checkpoint.Paused, Keep: time.Millisecond})
+	noError(s.t, s.Continue(background, "continued"))
+	s.settled("answered", checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{{ID: "q"}},
+		Keep: 100 * time.Millisecond})
+	noError(s.t, s.answer("answered", "q"))
+	l := s.brieflyHeld("run")
+	noError(s.t, l.AppendRecord(background, "run", []byte("life")))
+	s.advance(brief)
+	s.swept(10, 0, false)
+	s.hasStatus("run", checkpoint.Running)
+	recorded(s.t, s, "run", "life")
+	s.hasStatus("continued", checkpoint.Ready)
+	s.hasStatus("answered", checkpoint.Ready)
+}
+
+// keepRemove: nothing is left of a run, and one that is held is not removed.
+func keepRemove(s *subject) {
+	noError(s.t, s.Remove(background, "never made", false))
+	s.waiting("run", checkpoint.WaitPoint{ID: "q"})
+	s.submit("stays", checkpoint.NewRun{Records: [][]byte{[]byte("stays")}})
+	l := s.hold("run")
+	s.written(l, "run")
+	err := s.Remove(background, "run", false)
+	s.refused("Remove of a run that is held", err, checkpoint.ErrRunBusy)
+	var busy *checkpoint.BusyError
+	if !errors.As(err, &busy) || busy.Owner != "holder" {
+		s.t.Errorf("Remove of a run that is held: %v; want who has it", err)
+	}
+	holds(s.t, s, "run", []byte("old"))
+	noError(s.t, l.Renew(background))
+	s.settle(l, checkpoint.Settlement{Status: checkpoint.Paused})
+	s.settled("done", checkpoint.Settlement{Status: checkpoint.Done, Result: []byte("result")})
+	for _, id := range []string{"run", "done"} {
+		noError(s.t, s.Remove(background, id, false))
+		s.gone(id)
+	}
+	recorded(s.t, s, "stays", "stays")
+	s.lists(checkpoint.Query{}, "stays")
+	s.brieflyHeld("dead")
+	s.advance(brief)
+	noError(s.t, s.Remove(background, "dead", false))
+	s.gone("dead")
+}
+
+// gone requires that nothing is left of a run.
+func (s *subject) gone(id string) {
+	s.t.Helper()
+	s.noRun(id)
+	absent(s.t, s, id)
+	recorded(s.t, s, id)
+	if result, err := s.Result(background, id); len(result) > 0 || err != nil {
+		s.t.Errorf("Result of a run that was removed: %q, %v; want none", result, err)
+	}
+	_, err := s.Acquire(background, id, checkpoint.LeaseRequest{})
+	s.refused("Acquire of a run that was removed", err, checkpoint.ErrNotFound)
+	s.refused("Answer to a run that was removed", s.answer(id, "q"), checkpoint.ErrNotFound)
+}
+
+// keepRemoveByForce: with force a run that is held is removed, and one that is made again has nothing of it.
+func keepRemoveByForce(s *subject) {
+	s.waiting("run", checkpoint.WaitPoint{ID: "q"})
+	noError(s.t, s.answer("run", "q"))
+	l := s.hold("run")
+	s.written(l, "run")
+	noError(s.t, s.Remove(background, "run", true))
+	s.gone("run")
+	s.nothingDue(checkpoint.Due{})
+	again := s.hold("run")
+	s.refused("Set of a run that was made again", l.Set(background, "run", nil), checkpoint.ErrLeaseLost)
+	s.answered(again)
+	recorded(s.t, again, "run")
+	if i := s.info("run"); len(i.Waiting) != 0 || i.Steps != 0 || i.Bytes != 0 || again.Info().Status != "" {
+		s.t.Errorf("Inspect = %+v of a run that was made again; want nothing of the one before", i)
+	}
+}
+
+// keepHostileIDs: any string is the ID of a run, of its questions, and a name.
+func keepHostileIDs(s *subject) {
+	ids := hostile()
+	for n, id := range ids {
+		l := s.acquire(id, checkpoint.LeaseRequest{Owner: "owner of " + id, TTL: long,
+			Create: &checkpoint.NewRun{Agent: id, Queue: id,
+				Records: [][]byte{fmt.Append(nil, n)}}})
+		noError(s.t, l.AppendRecord(background, id, []byte(id)))
+		s.settle(l, checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte(id),
+			Waiting: []checkpoint.WaitPoint{{ID: id, Kind: "question", For: []string{id}, Summary: id}}})
+	}
+	for n, id := range ids {
+		recorded(s.t, s, id, fmt.Sprint(n), id)
+		holds(s.t, s, id, []byte(id))
+		if i := s.info(id); i.ID != id || i.Agent != id || i.Waiting[0].ID != id || i.Waiting[0].For[0] != id {
+			s.t.Errorf("Inspect(%s) = %.300v; want names as they were given", short(id), i)
+		}
+		if id != "" { // which matters not to a query
+			s.lists(checkpoint.Query{WaitingFor: id}, id)
+			s.lists(checkpoint.Query{Agent: id}, id)
+		}
+		noError(s.t, s.Answer(background, id, checkpoint.Answer{Point: id, Data: []byte(id), By: id}))
+		s.due(checkpoint.Due{Queues: []string{id}}, id)
+	}
+	s.lists(checkpoint.Query{}, slices.Clone(ids)...)
+	slices.Sort(ids)
+	for n, id := range ids {
+		noError(s.t, s.Remove(background, id, true))
+		s.noRun(id)
+		if n+1 < len(ids) {
+			s.hasStatus(ids[n+1], checkpoint.Running)
+		}
+	}
+}
+
+// keepValues: empty values and large ones are like any others.
+func keepValues(s *subject) {
+	for name, value := range map[string][]byte{"empty": {}, "large": bytes.Repeat([]byte("0123456789abcdef"),
+		4<<20/16)} {
+		l := s.acquire(name, checkpoint.LeaseRequest{TTL: long, Create: &checkpoint.NewRun{Records: [][]byte{value}}})
+		noError(s.t, l.Set(background, name, value))
+		holds(s.t, l, name, value)
+		noError(s.t, l.AppendRecord(background, name, value))
+		recorded(s.t, l, name, string(value), string(value))
+		s.settle(l, checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: value, DropRecords: true,
+			Waiting: []checkpoint.WaitPoint{{ID: "q"}}})
+		holds(s.t, s, name, value)
+		if got := s.info(name).Bytes; got < int64(len(value)) || got > int64(len(value))*3/2+4096 {
+			s.t.Errorf("a run with a checkpoint of %d bytes has %d bytes", len(value), got)
+		}
+		noError(s.t, s.Answer(background, name, checkpoint.Answer{Point: "q", Data: value}))
+		l = s.hold(name)
+		if answers, err := l.Answers(background); err != nil || len(answers) != 1 || !bytes.Equal(answers[0].Data, value) {
+			s.t.Errorf("Answers with %d bytes: %d, %v; want the one that was given", len(value), len(answers), err)
+		}
+		s.settle(l, checkpoint.Settlement{Status: checkpoint.Done, Result: value})
+		if got, err := s.Result(background, name); err != nil || !bytes.Equal(got, value) {
+			s.t.Errorf("Result = %s, %v; want %s", short(string(got)), err, short(string(value)))
+		}
+	}
+	why := strings.Repeat("why? ", 10_000)
+	s.settled("failed", checkpoint.Settlement{Status: checkpoint.Failed, Err: why})
+	if got := s.info("failed").Error; got != why {
+		s.t.Errorf("Error = %s; want %s", short(got), short(why))
+	}
+}
+
+// keepContextEnded: a call whose context has ended does what it says and returns nil, or says so and does nothing.
+func keepContextEnded(s *subject) {
+	s.waiting("waiting", checkpoint.WaitPoint{ID: "q"})
+	s.submit("ready", checkpoint.NewRun{Queue: "q"})
+	s.settled("paused", checkpoint.Settlement{Status: checkpoint.Paused})
+	s.settled("done", checkpoint.Settlement{Status: checkpoint.Done})
+	l, ends := s.hold("held"), s.hold("ends")
+	ctx := ended()
+	has := func(id string, status checkpoint.Status) func() bool {
+		return func() bool { i, ok, _ := s.Inspect(background, id); return ok && i.Status == status }
+	}
+	for what, c := range map[string]struct {
+		call func() error
+		done func() bool
+	}{
+		"Submit": {func() error { _, err := s.Submit(ctx, "new", checkpoint.NewRun{}); return err }, has("new",
+			checkpoint.Ready)},
+		"Acquire":    {func() error { return s.acquireIn(ctx, "made") }, has("made", checkpoint.Running)},
+		"AcquireDue": {func() error { return s.acquireDueIn(ctx, "q") }, has("ready", checkpoint.Running)},
+		"Answer": {func() error { return s.Answer(ctx, "waiting", checkpoint.Answer{Point: "q"}) }, has("waiting",
+			checkpoint.Ready)},
+		"Continue": {func() error { return s.Continue(ctx, "paused") }, has("paused", checkpoint.Ready)},
+		"Remove": {func() error { return s.Remove(ctx, "done", false) },
+			func() bool { _, ok, _ := s.Inspect(background, "done"); return !ok }},
+		"AppendRecord": {func() error { return l.AppendRecord(ctx, "held", []byte("x")) },
+			func() bool { return s.info("held").Steps == 1 }},
+		"Settle": {func() error { return ends.Settle(ctx, checkpoint.Settlement{Status: checkpoint.Failed}) },
+			has("ends", checkpoint.Failed)},
+	} {
+		err := c.call()
+		if err != nil && !errors.Is(err, context.Canceled) {
+			s.t.Errorf("%s with a context that has ended: %v; want an error that wraps context.Canceled", what, err)
+		}
+		if done := c.done(); done != (err == nil) {
+			s.t.Errorf("%s with a context that has ended returned %v; it was done: %v", what, err, done)
+		}
+	}
+	for _, err := range s.List(ctx, checkpoint.Query{}) {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			s.t.Errorf("List with a context that has ended: %v; want an error that wraps context.Canceled", err)
+		}
+	}
+}
+
+func (s *subject) acquireIn(ctx context.Context, id string) error {
+	_, err := s.Acquire(ctx, id, checkpoint.LeaseRequest{TTL: long, Create: &checkpoint.NewRun{}})
+	return err
+}
+
+func (s *subject) acquireDueIn(ctx context.Context, queue string) error {
+	_, err := s.AcquireDue(ctx, checkpoint.LeaseRequest{TTL: long}, checkpoint.Due{Queues: []string{queue}})
+	return err
+}

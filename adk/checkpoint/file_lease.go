@@ -1,0 +1,199 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+)
+
+// fileLease is a run of a FileStore that this process holds. It keeps the file of the lease open and locked.
+type fileLease struct {
+	store  *FileStore
+	id     string
+	token  uint64
+	ttl    time.Duration
+	before RunInfo
+	file   *os.File
+	stops  chan StopRequest
+
+	mu sync.Mutex // guards the fields below; taken before the lock of the row
+	// running: the row says that the run is running. appends counts records.
+	running bool
+	appends int
+	// seen is when the row was changed that was looked at last for a request to stop.
+	seen time.Time
+	over bool
+}
+
+func (l *fileLease) Token() uint64             { return l.token }
+func (l *fileLease) TTL() time.Duration        { return l.ttl }
+func (l *fileLease) Info() RunInfo             { return l.before }
+func (l *fileLease) Stops() <-chan StopRequest { return l.stops }
+
+func (l *fileLease) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	if err := storekit.CheckID(l.id, id); err != nil {
+		return nil, false, err
+	}
+	return l.store.Get(ctx, id)
+}
+
+func (l *fileLease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	if err := storekit.CheckID(l.id, id); err != nil {
+		return nil, err
+	}
+	return l.store.ReadRecords(ctx, id)
+}
+
+// write does something to the run while nobody else can take it, if the lease counts, and notes the sign of life. (F3)
+func (l *fileLease) write(ctx context.Context, doing, id string, value []byte, do func() error) error {
+	err := storekit.CheckID(l.id, id)
+	if err == nil {
+		err = storekit.CheckSize(doing, id, value)
+	}
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	unlock, err := l.store.lockRow(ctx, id)
+	if err != nil {
+		return storekit.Failed(doing, id, err)
+	}
+	defer unlock()
+	if l.over || !l.counts() {
+		return storekit.Lost(id, l.token)
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	now := time.Now()
+	_ = os.Chtimes(l.store.path(id, leaseFile), now, now)
+	l.lookForStop()
+	return nil
+}
+
+// counts reports whether the file of the lease is still this one.
+func (l *fileLease) counts() bool {
+	text, err := os.ReadFile(l.store.path(l.id, leaseFile))
+	return err == nil && len(text) > 20 && bytes.Equal(text[:20], leaseText(l.token)[:20])
+}
+
+// lookForStop finds a request to stop, if the row was changed since it was looked at.
+func (l *fileLease) lookForStop() {
+	info, err := os.Stat(l.store.path(l.id, rowFile))
+	if err != nil || info.ModTime().Equal(l.seen) {
+		return
+	}
+	l.seen = info.ModTime()
+	f, err := readRowFile(l.store.path(l.id, rowFile))
+	if err != nil || f == nil || f.Row.Stopping == nil {
+		return
+	}
+	select {
+	case <-l.stops: // the last one counts
+	default:
+	}
+	l.stops <- *f.Row.Stopping
+}
+
+func (l *fileLease) Set(ctx context.Context, id string, checkPoint []byte) error {
+	return l.write(ctx, "set", id, checkPoint, func() error { return l.store.Set(ctx, id, checkPoint) })
+}
+
+func (l *fileLease) Delete(ctx context.Context, id string) error {
+	return l.write(ctx, "delete", id, nil, func() error { return l.store.Delete(ctx, id) })
+}
+
+func (l *fileLease) RemoveRecords(ctx context.Context, id string) error {
+	return l.write(ctx, "remove the journal of", id, nil, func() error { return l.store.RemoveRecords(ctx, id) })
+}
+
+func (l *fileLease) Renew(ctx context.Context) error {
+	return l.write(ctx, "renew", l.id, nil, func() error { return nil })
+}
+
+// AppendRecord adds a record. It costs what an append without a lease costs, and two small reads.
+func (l *fileLease) AppendRecord(ctx context.Context, id string, record []byte) error {
+	return l.write(ctx, "append to the journal of", id, record, func() error {
+		if !l.running {
+			if err := l.setRunning(ctx); err != nil {
+				return err
+			}
+		}
+		if err := l.store.AppendRecord(ctx, id, record); err != nil {
+			return err
+		}
+		if l.appends++; l.appends == 2 { // the first one says only that it lives
+			_, _ = l.file.WriteAt([]byte{'p'}, 20)
+		}
+		return nil
+	})
+}
+
+// setRunning says that the run is running. The row is locked.
+func (l *fileLease) setRunning(ctx context.Context) error {
+	f, err := l.store.readRow(l.id)
+	if err != nil || f == nil {
+		return storekit.Failed("append to the journal of", l.id, err)
+	}
+	f.Row.Progressed()
+	f.Row.Run.Updated, l.running = fileNow(), true
+	return storekit.Failed("append to the journal of", l.id, l.store.writeRow(ctx, f))
+}
+
+func (l *fileLease) Answers(ctx context.Context) (answers []Answer, err error) {
+	err = l.write(ctx, "read the answers of", l.id, nil, func() error {
+		f, err := l.store.readRow(l.id)
+		if err == nil && f != nil {
+			answers = slices.Clone(f.Row.Answers)
+		}
+		return storekit.Failed("read the answers of", l.id, err)
+	})
+	return answers, err
+}
+
+// Settle says what has become of the run and gives the lease back. The row says it, with all that follows, in one step.
+func (l *fileLease) Settle(ctx context.Context, settlement Settlement) error {
+	if err := storekit.CheckSettlement(l.id, settlement); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return storekit.Lost(l.id, l.token)
+	}
+	err := l.store.withRow(ctx, "settle", l.id, func(f *fileRow) (*fileRow, error) {
+		if f == nil || !l.counts() {
+			return nil, storekit.Lost(l.id, l.token)
+		}
+		if l.appends > 0 {
+			f.Row.Progressed()
+		}
+		if err := f.Row.Settle(settlement, l.store.Retention, fileNow()); err != nil {
+			return nil, err
+		}
+		if settlement.Status == "" {
+			return f, nil
+		}
+		todo := &rowTodo{Checkpoint: settlement.Checkpoint, HasCheckpoint: settlement.Checkpoint != nil,
+			DropRecords: settlement.DropRecords, Children: settlement.Children}
+		todo.DropCheckpoint = settlement.Status == Done && !todo.HasCheckpoint
+		if parent, answer, ok := f.Row.ParentAnswer(settlement); ok {
+			todo.Parent, todo.ParentAnswer = parent, &answer
+		}
+		f.Todo = todo
+		return f, nil
+	})
+	if err != nil {
+		return err
+	}
+	l.over = true
+	l.store.open.close(l.id, l.file) // the file stays, and counts for nobody: the row has no owner
+	l.store.sweepNow(ctx)
+	return nil
+}

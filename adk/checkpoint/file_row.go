@@ -1,0 +1,292 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/internal/envelope"
+)
+
+// Endings of the files of runs.
+const (
+	rowFile   = ".run"
+	leaseFile = ".lease"
+	// lockFiles are the names of the files that are locked while a row is used, a fixed number for the store: they are
+	// never removed, so that nobody locks one that is not there any more.
+	lockFiles = "lock-%02x"
+	tokenFile = "tokens"
+)
+
+var rowKind = envelope.Kind{Magic: [8]byte{'w', 'e', 'f', 't', '-', 'r', 'o', 'w'}, Version: 1}
+
+// fileRow is what the file of a run holds.
+type fileRow struct {
+	Row storekit.Row
+	// Todo is what follows from the last change of the row and may not be done yet. A crash in between leaves it: whoever
+	// uses the row next does it first. All of it can be done again.
+	Todo *rowTodo
+}
+
+// rowTodo changes what lies in other files.
+type rowTodo struct {
+	// Checkpoint replaces the checkpoint if HasCheckpoint is set, DropCheckpoint removes it.
+	Checkpoint                    []byte
+	HasCheckpoint, DropCheckpoint bool
+	// DropRecords removes the journal, and Records are what it begins with then.
+	DropRecords bool
+	Records     [][]byte
+	// Children are runs to make, and ParentAnswer is for the run Parent.
+	Children     []ChildRun
+	Parent       string
+	ParentAnswer *Answer
+}
+
+// lockRow keeps everybody else from the rows that share a lock file with the row of an ID. (F15)
+func (s *FileStore) lockRow(ctx context.Context, id string) (unlock func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(s.dir, fmt.Sprintf(lockFiles, crc32.ChecksumIEEE([]byte(id))%64))
+	return s.lockFile(ctx, path)
+}
+
+// lockFile locks a file against goroutines and processes.
+func (s *FileStore) lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	leave, err := s.busy.lock(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		if err = lock(ctx, f); err != nil {
+			f.Close()
+		}
+	}
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return func() {
+		f.Close() // unlocks
+		leave()
+	}, nil
+}
+
+// readRow reads the row of an ID, nil if there is none. It says who holds the lease, and until when.
+func (s *FileStore) readRow(id string) (*fileRow, error) {
+	f, err := readRowFile(s.path(id, rowFile))
+	if f == nil || err != nil {
+		return nil, err
+	}
+	s.seeLease(f)
+	return f, nil
+}
+
+func readRowFile(path string) (*fileRow, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, _, payload, err := rowKind.Open(data)
+	if err != nil {
+		return nil, fmt.Errorf("the file of the run: %w", err)
+	}
+	f := new(fileRow)
+	if err := gob.NewDecoder(bytes.NewReader(payload)).Decode(f); err != nil {
+		return nil, fmt.Errorf("the file of the run: %w", err)
+	}
+	return f, nil
+}
+
+// writeRow replaces the row. It is the moment at which a change happens.
+func (s *FileStore) writeRow(ctx context.Context, f *fileRow) error {
+	var payload bytes.Buffer
+	if err := gob.NewEncoder(&payload).Encode(f); err != nil {
+		return err
+	}
+	if err := s.nameHashed(ctx, f.Row.Run.ID); err != nil {
+		return err
+	}
+	return replace(ctx, s.path(f.Row.Run.ID, rowFile), rowKind.Seal("gob", payload.Bytes()))
+}
+
+// seeLease sets until when the lease counts. Its owner keeps the file of the lease locked while it lives: a lock that
+// is free means that the process is dead, and the lease has ended. Otherwise it counts for the TTL from the last sign
+// of life, which is when the file was last touched.
+func (s *FileStore) seeLease(f *fileRow) {
+	r := &f.Row
+	if r.Run.Owner == "" {
+		return
+	}
+	file, err := os.OpenFile(s.path(r.Run.ID, leaseFile), os.O_RDWR, 0)
+	if err != nil {
+		r.Run.LeaseUntil = time.Time{}
+		return
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if free, lockErr := tryLock(file, sharedLock); free || err != nil || lockErr != nil {
+		r.Run.LeaseUntil = time.Time{}
+		return
+	}
+	r.Run.LeaseUntil = info.ModTime().Add(r.TTL)
+}
+
+// withRow does something to the row of an ID, nil if there is none, which nobody else uses meanwhile. What do returns
+// is written, if it is not nil, and what follows from it is done. So is first what a process has left that died.
+func (s *FileStore) withRow(ctx context.Context, doing, id string, do func(f *fileRow) (changed *fileRow, err error)) error {
+	for {
+		left, err := s.lockedRow(ctx, doing, id, true, do)
+		if err != nil || left == nil {
+			return err
+		}
+		if err := s.doOthers(ctx, id, left.todo); err != nil || left.done {
+			return err
+		}
+	}
+}
+
+// rowsLeft is what is to be done to other rows. done: do has been called.
+type rowsLeft struct {
+	todo *rowTodo
+	done bool
+}
+
+// lockedRow is withRow without what is to be done to other rows. With finish it does nothing if there is some of that.
+func (s *FileStore) lockedRow(
+	ctx context.Context, doing, id string, finish bool, do func(f *fileRow) (changed *fileRow, err error),
+) (left *rowsLeft, err error) {
+	unlock, err := s.lockRow(ctx, id)
+	if err != nil {
+		return nil, storekit.Failed(doing, id, err)
+	}
+	defer unlock()
+	f, err := s.readRow(id)
+	if err == nil && f != nil {
+		err = s.doOwn(ctx, f)
+	}
+	if err != nil {
+		return nil, storekit.Failed(doing, id, err)
+	}
+	if finish && f != nil && f.Todo != nil {
+		return &rowsLeft{todo: f.Todo}, nil
+	}
+	changed, err := do(f)
+	if err != nil || changed == nil {
+		return nil, err
+	}
+	if err = s.writeRow(ctx, changed); err == nil {
+		err = s.doOwn(ctx, changed)
+	}
+	if err == nil && changed.Todo != nil && finish {
+		left = &rowsLeft{changed.Todo, true}
+	}
+	return left, storekit.Failed(doing, id, err)
+}
+
+// doOwn does what is to be done to the checkpoint and the journal of the row. What is to be done to other rows is left.
+func (s *FileStore) doOwn(ctx context.Context, f *fileRow) error {
+	id, todo := f.Row.Run.ID, f.Todo
+	if todo == nil || !todo.isOwn() {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx) // it has happened
+	var err error
+	switch {
+	case todo.HasCheckpoint:
+		err = s.Set(ctx, id, todo.Checkpoint)
+	case todo.DropCheckpoint:
+		err = s.Delete(ctx, id)
+	}
+	if err == nil && todo.DropRecords {
+		err = s.RemoveRecords(ctx, id)
+	}
+	for _, record := range todo.Records {
+		if err == nil {
+			err = s.AppendRecord(ctx, id, record)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f.Todo = nil
+	if len(todo.Children) > 0 || todo.ParentAnswer != nil {
+		f.Todo = &rowTodo{Children: todo.Children, Parent: todo.Parent, ParentAnswer: todo.ParentAnswer}
+	}
+	return s.writeRow(ctx, f)
+}
+
+// isOwn reports whether there is something to do to the files of the row itself.
+func (t *rowTodo) isOwn() bool { return t.HasCheckpoint || t.DropCheckpoint || t.DropRecords }
+
+// doOthers does what is to be done to the rows of other runs, and then says that all is done. Those have things of
+// their own left to do, perhaps, which wait.
+func (s *FileStore) doOthers(ctx context.Context, id string, todo *rowTodo) error {
+	ctx = context.WithoutCancel(ctx)
+	for _, child := range todo.Children {
+		_, err := s.lockedRow(ctx, "submit", child.ID, false, func(f *fileRow) (*fileRow, error) {
+			if f != nil {
+				return nil, nil
+			}
+			return s.make(ctx, child.ID, child.Run)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if answer := todo.ParentAnswer; answer != nil {
+		_, err := s.lockedRow(ctx, "answer", todo.Parent, false, func(f *fileRow) (*fileRow, error) {
+			if f == nil || f.Row.Answer([]Answer{*answer}, fileNow()) != nil {
+				return nil, nil // it does not wait any more
+			}
+			return f, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := s.lockedRow(ctx, "settle", id, false, func(f *fileRow) (*fileRow, error) {
+		if f != nil {
+			f.Todo = nil
+		}
+		return f, nil
+	})
+	return err
+}
+
+// nextToken counts the tokens of the store. The count is on disk before the token is used.
+func (s *FileStore) nextToken(ctx context.Context) (token uint64, err error) {
+	path := filepath.Join(s.dir, tokenFile)
+	unlock, err := s.lockFile(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	text := make([]byte, 20)
+	n, _ := f.ReadAt(text, 0)
+	if n > 0 {
+		if _, err := fmt.Sscanf(strings.TrimSpace(string(text[:n])), "%d", &token); err != nil {
+			return 0, fmt.Errorf("the file %s does not hold a number: %w", path, err)
+		}
+	}
+	token++
+	return token, writeSynced(f, fmt.Appendf(nil, "%-20d", token), 0)
+}

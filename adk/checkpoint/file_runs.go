@@ -1,0 +1,505 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+)
+
+var _ RunStore = (*FileStore)(nil)
+
+// fileNow is the clock of the store: all processes that share a directory share the machine.
+func fileNow() time.Time { return time.Now().Truncate(time.Microsecond) }
+
+// Submit makes a run that is ready.
+func (s *FileStore) Submit(ctx context.Context, id string, run NewRun) (info RunInfo, err error) {
+	err = s.withRow(ctx, "submit", id, func(f *fileRow) (*fileRow, error) {
+		if f != nil {
+			info = f.Row.Info()
+			return nil, f.Row.Refuse(ErrRunExists)
+		}
+		f, err := s.make(ctx, id, run)
+		if err == nil {
+			info = f.Row.Info()
+		}
+		return f, err
+	})
+	return info, err
+}
+
+// make makes the row of a new run.
+func (s *FileStore) make(ctx context.Context, id string, run NewRun) (*fileRow, error) {
+	born, err := s.nextToken(ctx)
+	if err != nil {
+		return nil, storekit.Failed("submit", id, err)
+	}
+	r, err := storekit.New(id, run, born, fileNow())
+	if err != nil {
+		return nil, err
+	}
+	f := &fileRow{Row: *r}
+	if len(run.Records) > 0 {
+		f.Todo = &rowTodo{DropRecords: true, Records: run.Records}
+	}
+	return f, nil
+}
+
+// Acquire takes a run.
+func (s *FileStore) Acquire(ctx context.Context, id string, req LeaseRequest) (Lease, error) {
+	return s.acquire(ctx, id, req, func(*fileRow) error { return nil })
+}
+
+// acquire takes a run if it still is what check wants.
+func (s *FileStore) acquire(ctx context.Context, id string, req LeaseRequest, check func(*fileRow) error) (Lease, error) {
+	if err := ended(ctx, "acquire", id); err != nil {
+		return nil, err
+	}
+	rows, err := s.keyRows(ctx, id, req)
+	if err != nil {
+		return nil, storekit.Failed("acquire", id, err)
+	}
+	var l *fileLease
+	err = s.withRow(ctx, "acquire", id, func(f *fileRow) (*fileRow, error) {
+		made := f == nil
+		if made {
+			if req.Create == nil {
+				return nil, storekit.NotFound(id)
+			}
+			var err error
+			if f, err = s.make(ctx, id, *req.Create); err != nil {
+				return nil, err
+			}
+		}
+		if err := check(f); err != nil {
+			return nil, err
+		}
+		if other := inFront(rows, &f.Row); other != nil {
+			return nil, storekit.Behind(&f.Row, other)
+		}
+		var err error
+		if l, err = s.take(ctx, f, req); err == nil && made {
+			l.before.Status = ""
+		}
+		return f, err
+	})
+	if err != nil {
+		if l != nil {
+			s.open.close(id, l.file)
+		}
+		return nil, err
+	}
+	return l, nil
+}
+
+// keyRows are the rows that may be in front of a run with a key. Most runs have none.
+func (s *FileStore) keyRows(ctx context.Context, id string, req LeaseRequest) ([]*fileRow, error) {
+	f, err := readRowFile(s.path(id, rowFile))
+	if err != nil || f == nil && (req.Create == nil || req.Create.Key == "") || f != nil && f.Row.Run.Key == "" {
+		return nil, err
+	}
+	return s.rows(ctx)
+}
+
+// inFront is the run that must end before r can be taken, nil for most.
+func inFront(rows []*fileRow, r *storekit.Row) *storekit.Row {
+	if r.Run.Key == "" {
+		return nil
+	}
+	now := fileNow()
+	for _, other := range rows {
+		if r.IsBehind(&other.Row, now) {
+			return &other.Row
+		}
+	}
+	return nil
+}
+
+// take makes the lease of a row that is locked: a file that this process keeps locked takes the place of the last one.
+func (s *FileStore) take(ctx context.Context, f *fileRow, req LeaseRequest) (*fileLease, error) {
+	r := &f.Row
+	if r.Held(fileNow()) && !req.Steal {
+		return nil, r.Busy()
+	}
+	token, err := s.nextToken(ctx)
+	if err != nil {
+		return nil, storekit.Failed("acquire", r.Run.ID, err)
+	}
+	if r.Run.Owner != "" && s.hasProgress(r.Run.ID) {
+		r.Run.Attempts = 1
+	}
+	if records, err := s.ReadRecords(ctx, r.Run.ID); err == nil {
+		r.Run.Steps = len(records)
+	}
+	before, err := r.Acquire(token, req, fileNow())
+	if err != nil {
+		return nil, err
+	}
+	l := &fileLease{store: s, id: r.Run.ID, token: token, ttl: r.TTL, before: before, stops: make(chan StopRequest, 1)}
+	l.running = r.Run.Status == Running
+	if l.file, err = s.makeLease(r.Run.ID, token); err != nil {
+		return nil, storekit.Failed("acquire", r.Run.ID, err)
+	}
+	s.open.keep(r.Run.ID, l.file)
+	if r.Stopping != nil {
+		l.stops <- *r.Stopping
+	}
+	return l, nil
+}
+
+// The file of a lease is its token, 20 digits, and a letter: p once the run has made progress.
+func leaseText(token uint64) []byte { return fmt.Appendf(nil, "%-20d-", token) }
+
+// makeLease writes the file of a lease and locks it before anybody can see it.
+func (s *FileStore) makeLease(id string, token uint64) (*os.File, error) {
+	path := s.path(id, leaseFile)
+	f, err := os.CreateTemp(s.dir, filepath.Base(path)+".*"+temporaryFile)
+	if err != nil {
+		return nil, err
+	}
+	locked, err := tryLock(f, exclusiveLock)
+	if err == nil && !locked {
+		err = errors.New("the file system does not lock files")
+	}
+	if err == nil {
+		err = writeSynced(f, leaseText(token), 0)
+	}
+	if err == nil {
+		now := time.Now()
+		err = os.Chtimes(f.Name(), now, now)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		f.Close()
+		_ = os.Remove(f.Name())
+		return nil, err
+	}
+	return f, syncDir(s.dir)
+}
+
+// hasProgress reports whether the last lease recorded a step besides its first.
+func (s *FileStore) hasProgress(id string) bool {
+	text, err := os.ReadFile(s.path(id, leaseFile))
+	return err == nil && len(text) > 20 && text[20] == 'p'
+}
+
+// AcquireDue takes the run that is due for longest. It reads the rows of all runs.
+func (s *FileStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lease, error) {
+	rows, err := s.rows(ctx)
+	if err != nil {
+		return nil, storekit.Failed("acquire", "that is due", err)
+	}
+	now := fileNow()
+	var found []*fileRow
+	for _, f := range rows {
+		if f.Todo != nil { // somebody died before he had done it
+			if err := s.withRow(ctx, "settle", f.Row.Run.ID, func(*fileRow) (*fileRow, error) { return nil, nil }); err != nil {
+				return nil, err
+			}
+		}
+		if f.Row.IsAmong(due) && f.Row.MayBecomeDue() && inFront(rows, &f.Row) == nil {
+			found = append(found, f)
+		}
+	}
+	found = slices.DeleteFunc(found, func(f *fileRow) bool { _, is := f.Row.DueAt(now); return !is })
+	slices.SortFunc(found, func(a, b *fileRow) int {
+		since, _ := a.Row.DueAt(now)
+		other, _ := b.Row.DueAt(now)
+		if a.Row.Before(&b.Row, since, other) {
+			return -1
+		}
+		return 1
+	})
+	for _, f := range found {
+		l, err := s.acquire(ctx, f.Row.Run.ID, req, func(f *fileRow) error {
+			if _, is := f.Row.DueAt(fileNow()); !is {
+				return ErrNothingDue
+			}
+			return nil
+		})
+		if errors.Is(err, ErrNothingDue) || errors.Is(err, ErrRunBusy) || errors.Is(err, ErrNotFound) {
+			continue // somebody else was faster
+		}
+		return l, err
+	}
+	return nil, ErrNothingDue
+}
+
+// rows reads all rows, with who holds them.
+func (s *FileStore) rows(ctx context.Context) (rows []*fileRow, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), rowFile) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, err := s.cached.read(filepath.Join(s.dir, e.Name()), e)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			continue
+		}
+		s.seeLease(f)
+		rows = append(rows, f)
+	}
+	return rows, nil
+}
+
+// openLeases are the files of the leases that this process holds. It keeps them open, and so locked, also if whoever
+// took a lease has forgotten it: that he lives is all that the lock says.
+type openLeases struct {
+	mu    sync.Mutex // guards files
+	files map[string]*os.File
+}
+
+// keep takes a file in place of the one of an earlier lease of the run.
+func (o *openLeases) keep(id string, f *os.File) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.files == nil {
+		o.files = map[string]*os.File{}
+	}
+	if before := o.files[id]; before != nil {
+		before.Close()
+	}
+	o.files[id] = f
+}
+
+func (o *openLeases) close(id string, f *os.File) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f.Close()
+	if o.files[id] == f {
+		delete(o.files, id)
+	}
+}
+
+// rowCache has the rows that were read by their files, so that those that did not change are not decoded again.
+type rowCache struct {
+	mu   sync.Mutex // guards rows
+	rows map[string]cachedRow
+}
+
+type cachedRow struct {
+	modified time.Time
+	size     int64
+	row      fileRow
+}
+
+// read returns a copy of a row, nil if it has just been removed.
+func (c *rowCache) read(path string, e os.DirEntry) (*fileRow, error) {
+	info, err := e.Info()
+	if err != nil {
+		return nil, nil
+	}
+	c.mu.Lock()
+	known, ok := c.rows[path]
+	c.mu.Unlock()
+	if !ok || !known.modified.Equal(info.ModTime()) || known.size != info.Size() {
+		f, err := readRowFile(path)
+		if err != nil || f == nil {
+			return nil, err
+		}
+		known = cachedRow{info.ModTime(), info.Size(), *f}
+		c.mu.Lock()
+		if c.rows == nil || len(c.rows) > mostCachedRows {
+			c.rows = map[string]cachedRow{}
+		}
+		c.rows[path] = known
+		c.mu.Unlock()
+	}
+	row := known.row
+	return &row, nil
+}
+
+const mostCachedRows = 50_000
+
+// change makes a transition of a run that exists.
+func (s *FileStore) change(ctx context.Context, doing, id string, do func(r *storekit.Row) error) error {
+	return s.withRow(ctx, doing, id, func(f *fileRow) (*fileRow, error) {
+		if f == nil {
+			return nil, storekit.NotFound(id)
+		}
+		return f, do(&f.Row)
+	})
+}
+
+// Answer answers questions of a run.
+func (s *FileStore) Answer(ctx context.Context, id string, answers ...Answer) error {
+	return s.change(ctx, "answer", id, func(r *storekit.Row) error { return r.Answer(answers, fileNow()) })
+}
+
+// Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
+func (s *FileStore) Stop(ctx context.Context, id string, how StopRequest) error {
+	return s.change(ctx, "stop", id, func(r *storekit.Row) error {
+		if err := r.Stop(how, s.Retention, fileNow()); err != nil || r.Stopping != nil {
+			return err
+		}
+		return remove(ctx, s.path(id, leaseFile))
+	})
+}
+
+// Continue makes a run that is paused ready.
+func (s *FileStore) Continue(ctx context.Context, id string) error {
+	return s.change(ctx, "continue", id, func(r *storekit.Row) error { return r.Continue(fileNow()) })
+}
+
+// Inspect returns what is known of a run.
+func (s *FileStore) Inspect(ctx context.Context, id string) (info RunInfo, exists bool, err error) {
+	err = s.withRow(ctx, "inspect", id, func(f *fileRow) (*fileRow, error) {
+		if f != nil {
+			exists, info = true, s.sized(ctx, f)
+		}
+		return nil, nil
+	})
+	return info, exists, err
+}
+
+// sized is what is shown of a run, with what its files hold.
+func (s *FileStore) sized(ctx context.Context, f *fileRow) RunInfo {
+	info := f.Row.Info()
+	if info.Owner != "" && s.hasProgress(info.ID) {
+		info.Attempts = 1
+	}
+	info.Steps, info.Bytes = 0, int64(len(f.Row.Result))
+	if file, err := os.Stat(s.path(info.ID, checkpointFile)); err == nil {
+		info.Bytes += file.Size()
+	}
+	if file, err := os.Stat(s.path(info.ID, journalFile)); err == nil {
+		info.Bytes += file.Size()
+		if records, err := s.ReadRecords(ctx, info.ID); err == nil {
+			info.Steps = len(records)
+		}
+	}
+	return info
+}
+
+// Result returns that of a run that is done.
+func (s *FileStore) Result(ctx context.Context, id string) (result []byte, err error) {
+	err = s.withRow(ctx, "get the result of", id, func(f *fileRow) (*fileRow, error) {
+		if f != nil {
+			result = f.Row.Result
+		}
+		return nil, nil
+	})
+	return result, err
+}
+
+// List yields the runs that there are when the loop begins.
+func (s *FileStore) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
+	return func(yield func(RunInfo, error) bool) {
+		runs, err := s.listed(ctx, q)
+		if err != nil {
+			yield(RunInfo{}, err)
+			return
+		}
+		for i := range runs {
+			if q.Limit > 0 && i >= q.Limit || !yield(s.sized(ctx, &runs[i]), ended(ctx, "list", runs[i].Row.Run.ID)) {
+				return
+			}
+		}
+	}
+}
+
+func (s *FileStore) listed(ctx context.Context, q Query) (found []fileRow, err error) {
+	l, err := storekit.NewListing(q)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.rows(ctx)
+	if err != nil {
+		return nil, storekit.Failed("list", "", err)
+	}
+	for _, f := range rows {
+		if l.Matches(&f.Row.Run) {
+			found = append(found, *f)
+		}
+	}
+	slices.SortFunc(found, func(a, b fileRow) int { return storekit.InOrder(a.Row.Run, b.Row.Run) })
+	return found, nil
+}
+
+// Count counts runs by status.
+func (s *FileStore) Count(ctx context.Context, q Query) (map[Status]int64, error) {
+	q.After, q.Limit = "", 0
+	found, err := s.listed(ctx, q)
+	counts := map[Status]int64{}
+	for i := range found {
+		counts[found[i].Row.Run.Status]++
+	}
+	return counts, err
+}
+
+// Remove removes everything of a run.
+func (s *FileStore) Remove(ctx context.Context, id string, force bool) error {
+	return s.withRow(ctx, "remove", id, func(f *fileRow) (*fileRow, error) {
+		if f != nil && f.Row.Held(fileNow()) && !force {
+			return nil, f.Row.Busy()
+		}
+		return nil, s.removeRun(ctx, id)
+	})
+}
+
+// removeRun removes the files of a run whose row is locked: the row last, so that what a crash leaves is removed again.
+func (s *FileStore) removeRun(ctx context.Context, id string) error {
+	for _, ending := range []string{leaseFile, journalFile, checkpointFile, rowFile} {
+		if err := os.Remove(s.path(id, ending)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return storekit.Failed("remove", id, err)
+		}
+	}
+	return storekit.Failed("remove", id, syncDir(s.dir))
+}
+
+// Sweep removes runs that have expired.
+func (s *FileStore) Sweep(ctx context.Context, limit int) (swept Swept, err error) {
+	rows, err := s.rows(ctx)
+	if err != nil {
+		return swept, storekit.Failed("sweep", "", err)
+	}
+	for _, f := range rows {
+		if !f.Row.Expired(fileNow()) {
+			continue
+		}
+		if swept.Runs == limit {
+			swept.More = true
+			return swept, nil
+		}
+		err := s.withRow(ctx, "sweep", f.Row.Run.ID, func(f *fileRow) (*fileRow, error) {
+			if f == nil || !f.Row.Expired(fileNow()) {
+				return nil, nil
+			}
+			swept.Runs++
+			return nil, s.removeRun(ctx, f.Row.Run.ID)
+		})
+		if err != nil {
+			return swept, err
+		}
+	}
+	return swept, nil
+}
+
+// sweepNow sweeps now and then, when a run is settled.
+func (s *FileStore) sweepNow(ctx context.Context) {
+	last := s.swept.Load()
+	now := time.Now().UnixNano()
+	if time.Duration(now-last) > sweptEvery && s.swept.CompareAndSwap(last, now) {
+		_, _ = s.Sweep(ctx, 100) // a service: what it cannot do, it leaves
+	}
+}

@@ -1,0 +1,588 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+)
+
+// mostEnded is how many runs that have ended a MemoryStore keeps at most, so that it does not grow for ever.
+const mostEnded = 10_000
+
+// sweptEvery is how often a MemoryStore looks for runs that have expired, when one is settled.
+const sweptEvery = time.Minute
+
+// memoryRuns is what a MemoryStore knows about runs. It is guarded by the store's mu.
+type memoryRuns struct {
+	rows map[string]*storekit.Row
+	// leases are those that were taken last, by the ID of the run.
+	leases map[string]*memoryLease
+	// due are the runs that a worker may have to take, keyed those with a key, by it.
+	due   map[string]*storekit.Row
+	keyed map[string][]*storekit.Row
+	// ended are the runs that have ended, the oldest first, each with its token then.
+	ended []endedRun
+	// last is the greatest token.
+	last  uint64
+	swept time.Time
+}
+
+type endedRun struct {
+	id    string
+	token uint64
+}
+
+func (m *memoryRuns) init() {
+	if m.rows == nil {
+		*m = memoryRuns{rows: map[string]*storekit.Row{}, leases: map[string]*memoryLease{}, due: map[string]*storekit.Row{},
+			keyed: map[string][]*storekit.Row{}, last: m.last}
+	}
+}
+
+// next is a token greater than all before.
+func (m *memoryRuns) next() uint64 {
+	m.last++
+	return m.last
+}
+
+// changed keeps the indexes.
+func (m *memoryRuns) changed(r *storekit.Row) {
+	if r.MayBecomeDue() {
+		m.due[r.Run.ID] = r
+	} else {
+		delete(m.due, r.Run.ID)
+	}
+	if r.Run.Key == "" {
+		return
+	}
+	others := slices.DeleteFunc(m.keyed[r.Run.Key], func(o *storekit.Row) bool { return o == r })
+	if r.BlocksKey() && m.rows[r.Run.ID] == r {
+		others = append(others, r)
+	}
+	if len(others) == 0 {
+		delete(m.keyed, r.Run.Key)
+	} else {
+		m.keyed[r.Run.Key] = others
+	}
+}
+
+// blocked is the run that must end before r can be taken, nil for most.
+func (m *memoryRuns) blocked(r *storekit.Row, now time.Time) *storekit.Row {
+	for _, other := range m.keyed[r.Run.Key] {
+		if r.IsBehind(other, now) {
+			return other
+		}
+	}
+	return nil
+}
+
+// now is the clock of the store. Cursors know microseconds.
+func (s *MemoryStore) now() time.Time {
+	if s.Clock != nil {
+		return s.Clock().Truncate(time.Microsecond)
+	}
+	return time.Now().Truncate(time.Microsecond)
+}
+
+// Submit makes a run that is ready.
+func (s *MemoryStore) Submit(ctx context.Context, id string, run NewRun) (RunInfo, error) {
+	if err := ended(ctx, "submit", id); err != nil {
+		return RunInfo{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, err := s.make(id, run)
+	if r == nil {
+		return RunInfo{}, err
+	}
+	return r.Info(), err
+}
+
+// make makes a run, with mu locked. If there is one, it returns that and an error.
+func (s *MemoryStore) make(id string, run NewRun) (*storekit.Row, error) {
+	s.runs.init()
+	if r := s.runs.rows[id]; r != nil {
+		return r, r.Refuse(ErrRunExists)
+	}
+	r, err := storekit.New(id, run, s.runs.next(), s.now())
+	if err != nil {
+		return nil, err
+	}
+	s.runs.rows[id] = r
+	for _, record := range run.Records {
+		s.append(id, record)
+	}
+	r.Run.Steps, r.Run.Bytes = len(s.journals[id]), int64(len(s.checkpoints[id])) // also what was written without a lease
+	for _, record := range s.journals[id] {
+		r.Run.Bytes += int64(len(record))
+	}
+	s.runs.changed(r)
+	return r, nil
+}
+
+// append adds a record, with mu locked.
+func (s *MemoryStore) append(id string, record []byte) {
+	if s.journals == nil {
+		s.journals = map[string][][]byte{}
+	}
+	s.journals[id] = append(s.journals[id], storekit.Owned(record))
+	s.written(id)
+}
+
+// Acquire takes a run.
+func (s *MemoryStore) Acquire(ctx context.Context, id string, req LeaseRequest) (Lease, error) {
+	if err := ended(ctx, "acquire", id); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs.init()
+	r, made := s.runs.rows[id], false
+	if r == nil {
+		if req.Create == nil {
+			return nil, storekit.NotFound(id)
+		}
+		var err error
+		if r, err = s.make(id, *req.Create); err != nil {
+			return nil, err
+		}
+		made = true
+	}
+	if other := s.runs.blocked(r, s.now()); other != nil {
+		if made {
+			s.remove(r)
+		}
+		return nil, storekit.Behind(r, other)
+	}
+	l, err := s.take(r, req)
+	if err == nil && made {
+		l.before.Status = ""
+	}
+	return leaseOrNil(l), err
+}
+
+func leaseOrNil(l *memoryLease) Lease {
+	if l == nil {
+		return nil
+	}
+	return l
+}
+
+// take gives out the lease of a run, with mu locked.
+func (s *MemoryStore) take(r *storekit.Row, req LeaseRequest) (*memoryLease, error) {
+	l := &memoryLease{store: s, id: r.Run.ID, row: r, stops: make(chan StopRequest, 1)}
+	before, err := r.Acquire(s.runs.last+1, req, s.now())
+	if err != nil {
+		return nil, err
+	}
+	l.token, l.before, l.ttl = s.runs.next(), before, r.TTL
+	s.runs.leases[l.id] = l
+	s.runs.changed(r)
+	if r.Stopping != nil {
+		l.stops <- *r.Stopping
+	}
+	return l, nil
+}
+
+// AcquireDue takes the run that is due for longest.
+func (s *MemoryStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lease, error) {
+	if err := ended(ctx, "acquire", "that is due"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs.init()
+	var found *storekit.Row
+	var foundAt time.Time
+	now := s.now()
+	for _, r := range s.runs.due {
+		since, isDue := r.DueAt(now)
+		if isDue && r.IsAmong(due) && s.runs.blocked(r, now) == nil && (found == nil || r.Before(found, since, foundAt)) {
+			found, foundAt = r, since
+		}
+	}
+	if found == nil {
+		return nil, ErrNothingDue
+	}
+	l, err := s.take(found, req)
+	return leaseOrNil(l), err
+}
+
+// Answer answers questions of a run.
+func (s *MemoryStore) Answer(ctx context.Context, id string, answers ...Answer) error {
+	return s.transition(ctx, "answer", id, func(r *storekit.Row) error { return r.Answer(answers, s.now()) })
+}
+
+// Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
+func (s *MemoryStore) Stop(ctx context.Context, id string, how StopRequest) error {
+	return s.transition(ctx, "stop", id, func(r *storekit.Row) error {
+		if err := r.Stop(how, s.Retention, s.now()); err != nil {
+			return err
+		}
+		if l := s.runs.leases[id]; r.Stopping != nil && l != nil {
+			select {
+			case <-l.stops: // the last request counts
+			default:
+			}
+			l.stops <- how
+		}
+		return nil
+	})
+}
+
+// Continue makes a run that is paused ready.
+func (s *MemoryStore) Continue(ctx context.Context, id string) error {
+	return s.transition(ctx, "continue", id, func(r *storekit.Row) error { return r.Continue(s.now()) })
+}
+
+// transition changes a run that exists.
+func (s *MemoryStore) transition(ctx context.Context, doing, id string, do func(*storekit.Row) error) error {
+	if err := ended(ctx, doing, id); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs.rows[id]
+	if r == nil {
+		return storekit.NotFound(id)
+	}
+	err := do(r)
+	s.runs.changed(r)
+	return err
+}
+
+// Inspect returns what is known of a run.
+func (s *MemoryStore) Inspect(ctx context.Context, id string) (RunInfo, bool, error) {
+	if err := ended(ctx, "inspect", id); err != nil {
+		return RunInfo{}, false, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r := s.runs.rows[id]
+	if r == nil {
+		return RunInfo{}, false, nil
+	}
+	return r.Info(), true, nil
+}
+
+// Result returns that of a run that is done.
+func (s *MemoryStore) Result(ctx context.Context, id string) ([]byte, error) {
+	if err := ended(ctx, "get the result of", id); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if r := s.runs.rows[id]; r != nil {
+		return bytes.Clone(r.Result), nil
+	}
+	return nil, nil
+}
+
+// List yields the runs that there are when the loop begins.
+func (s *MemoryStore) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
+	return func(yield func(RunInfo, error) bool) {
+		runs, err := s.listed(ctx, q)
+		if err != nil {
+			yield(RunInfo{}, err)
+			return
+		}
+		for i, run := range runs {
+			if q.Limit > 0 && i >= q.Limit {
+				return
+			}
+			if err := ended(ctx, "list", run.ID); err != nil {
+				yield(RunInfo{}, err)
+				return
+			}
+			if !yield(run, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *MemoryStore) listed(ctx context.Context, q Query) (runs []RunInfo, err error) {
+	if err := ended(ctx, "list", ""); err != nil {
+		return nil, err
+	}
+	l, err := storekit.NewListing(q)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, r := range s.runs.rows {
+		if l.Matches(&r.Run) {
+			runs = append(runs, r.Info())
+		}
+	}
+	slices.SortFunc(runs, storekit.InOrder)
+	return runs, nil
+}
+
+// Count counts runs by status.
+func (s *MemoryStore) Count(ctx context.Context, q Query) (map[Status]int64, error) {
+	q.After, q.Limit = "", 0
+	runs, err := s.listed(ctx, q)
+	counts := map[Status]int64{}
+	for i := range runs {
+		counts[runs[i].Status]++
+	}
+	return counts, err
+}
+
+// Remove removes everything of a run.
+func (s *MemoryStore) Remove(ctx context.Context, id string, force bool) error {
+	if err := ended(ctx, "remove", id); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs.rows[id]
+	switch {
+	case r == nil:
+		s.removeData(id)
+		return nil
+	case r.Held(s.now()) && !force:
+		return r.Busy()
+	}
+	s.remove(r)
+	return nil
+}
+
+// remove removes a run, with mu locked.
+func (s *MemoryStore) remove(r *storekit.Row) {
+	delete(s.runs.rows, r.Run.ID)
+	delete(s.runs.leases, r.Run.ID)
+	s.runs.changed(r)
+	delete(s.runs.due, r.Run.ID)
+	s.removeData(r.Run.ID)
+}
+
+func (s *MemoryStore) removeData(id string) {
+	delete(s.checkpoints, id)
+	delete(s.journals, id)
+	s.removed(id)
+}
+
+// Sweep removes runs that have expired.
+func (s *MemoryStore) Sweep(ctx context.Context, limit int) (swept Swept, err error) {
+	if err := ended(ctx, "sweep", ""); err != nil {
+		return swept, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sweep(limit), nil
+}
+
+func (s *MemoryStore) sweep(limit int) (swept Swept) {
+	now := s.now()
+	for _, r := range s.runs.rows {
+		switch {
+		case !r.Expired(now):
+		case swept.Runs == limit:
+			swept.More = true
+			return swept
+		default:
+			s.remove(r)
+			swept.Runs++
+		}
+	}
+	return swept
+}
+
+// bound removes the runs that ended first, if there are too many, and those that have expired, now and then. mu is
+// locked.
+func (s *MemoryStore) bound(r *storekit.Row) {
+	if status := r.Run.Status; status == Done || status == Failed {
+		s.runs.ended = append(s.runs.ended, endedRun{r.Run.ID, r.Run.Token})
+	}
+	for len(s.runs.ended) > mostEnded {
+		old := s.runs.ended[0]
+		s.runs.ended = s.runs.ended[1:]
+		if o := s.runs.rows[old.id]; o != nil && o.Run.Token == old.token && o.Run.Owner == "" {
+			s.remove(o)
+		}
+	}
+	switch now := s.now(); {
+	case s.runs.swept.IsZero():
+		s.runs.swept = now
+	case now.Sub(s.runs.swept) > sweptEvery:
+		s.runs.swept = now
+		s.sweep(len(s.runs.rows))
+	}
+}
+
+// memoryLease is a run of a MemoryStore that somebody holds.
+type memoryLease struct {
+	store  *MemoryStore
+	id     string
+	row    *storekit.Row // guarded by store.mu
+	token  uint64
+	ttl    time.Duration
+	before RunInfo
+	stops  chan StopRequest
+}
+
+func (l *memoryLease) Token() uint64             { return l.token }
+func (l *memoryLease) TTL() time.Duration        { return l.ttl }
+func (l *memoryLease) Info() RunInfo             { return l.before }
+func (l *memoryLease) Stops() <-chan StopRequest { return l.stops }
+
+// write does something to the run while the lease counts.
+func (l *memoryLease) write(ctx context.Context, doing, id string, value []byte, do func(s *MemoryStore, r *storekit.Row) error) error {
+	err := ended(ctx, doing, id)
+	if err == nil {
+		err = storekit.CheckID(l.id, id)
+	}
+	if err == nil {
+		err = storekit.CheckSize(doing, id, value)
+	}
+	if err != nil {
+		return err
+	}
+	s := l.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.runs.rows[id] != l.row || !l.row.Holds(l.token) {
+		return storekit.Lost(id, l.token)
+	}
+	status := l.row.Run.Status
+	if err := do(s, l.row); err != nil {
+		return err
+	}
+	if l.row.Run.Status != status || l.row.Run.Owner == "" {
+		s.runs.changed(l.row)
+	}
+	return nil
+}
+
+func (l *memoryLease) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	if err := storekit.CheckID(l.id, id); err != nil {
+		return nil, false, err
+	}
+	return l.store.Get(ctx, id)
+}
+
+func (l *memoryLease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	if err := storekit.CheckID(l.id, id); err != nil {
+		return nil, err
+	}
+	return l.store.ReadRecords(ctx, id)
+}
+
+func (l *memoryLease) Set(ctx context.Context, id string, checkPoint []byte) error {
+	return l.write(ctx, "set", id, checkPoint, func(s *MemoryStore, r *storekit.Row) error {
+		s.set(r, storekit.Owned(checkPoint))
+		r.Renew(s.now())
+		return nil
+	})
+}
+
+// set replaces the checkpoint of a run, with mu locked. nil removes it.
+func (s *MemoryStore) set(r *storekit.Row, checkPoint []byte) {
+	id := r.Run.ID
+	r.Run.Bytes += int64(len(checkPoint) - len(s.checkpoints[id]))
+	if checkPoint == nil {
+		delete(s.checkpoints, id)
+		s.removed(id)
+		return
+	}
+	if s.checkpoints == nil {
+		s.checkpoints = map[string][]byte{}
+	}
+	s.checkpoints[id] = storekit.Owned(checkPoint)
+	s.written(id)
+}
+
+func (l *memoryLease) Delete(ctx context.Context, id string) error {
+	return l.write(ctx, "delete", id, nil, func(s *MemoryStore, r *storekit.Row) error {
+		s.set(r, nil)
+		return nil
+	})
+}
+
+func (l *memoryLease) AppendRecord(ctx context.Context, id string, record []byte) error {
+	return l.write(ctx, "append to the journal of", id, record, func(s *MemoryStore, r *storekit.Row) error {
+		s.append(id, record)
+		r.Appended(len(record), s.now())
+		return nil
+	})
+}
+
+func (l *memoryLease) RemoveRecords(ctx context.Context, id string) error {
+	return l.write(ctx, "remove the journal of", id, nil, func(s *MemoryStore, r *storekit.Row) error {
+		s.dropRecords(r)
+		return nil
+	})
+}
+
+// dropRecords removes the journal of a run, with mu locked.
+func (s *MemoryStore) dropRecords(r *storekit.Row) {
+	for _, record := range s.journals[r.Run.ID] {
+		r.Run.Bytes -= int64(len(record))
+	}
+	r.Run.Steps = 0
+	delete(s.journals, r.Run.ID)
+	s.removed(r.Run.ID)
+}
+
+func (l *memoryLease) Renew(ctx context.Context) error {
+	return l.write(ctx, "renew", l.id, nil, func(s *MemoryStore, r *storekit.Row) error {
+		r.Renew(s.now())
+		return nil
+	})
+}
+
+func (l *memoryLease) Answers(ctx context.Context) (answers []Answer, err error) {
+	err = l.write(ctx, "read the answers of", l.id, nil, func(_ *MemoryStore, r *storekit.Row) error {
+		answers = storekit.OwnedAnswers(r.Answers)
+		return nil
+	})
+	return answers, err
+}
+
+// Settle says what has become of the run and gives the lease back.
+func (l *memoryLease) Settle(ctx context.Context, settlement Settlement) error {
+	return l.write(ctx, "settle", l.id, settlement.Checkpoint, func(s *MemoryStore, r *storekit.Row) error {
+		if err := storekit.CheckSettlement(l.id, settlement); err != nil {
+			return err
+		}
+		resultBefore := len(r.Result)
+		if err := r.Settle(settlement, s.Retention, s.now()); err != nil {
+			return err
+		}
+		delete(s.runs.leases, l.id)
+		if settlement.Status == "" {
+			return nil
+		}
+		r.Run.Bytes += int64(len(r.Result) - resultBefore)
+		if settlement.Checkpoint != nil {
+			s.set(r, settlement.Checkpoint)
+		} else if settlement.Status == Done {
+			s.set(r, nil)
+		}
+		if settlement.DropRecords {
+			s.dropRecords(r)
+		}
+		for _, child := range settlement.Children {
+			_, _ = s.make(child.ID, child.Run) // one that exists is left as it is
+		}
+		s.answerParent(r, settlement)
+		s.runs.changed(r)
+		s.bound(r)
+		return nil
+	})
+}
+
+// answerParent gives the parent of a run that has ended its answer. One that does not wait for it any more gets none.
+func (s *MemoryStore) answerParent(r *storekit.Row, settlement Settlement) {
+	id, answer, ok := r.ParentAnswer(settlement)
+	if parent := s.runs.rows[id]; ok && parent != nil && parent.Answer([]Answer{answer}, s.now()) == nil {
+		s.runs.changed(parent)
+	}
+}

@@ -1,0 +1,502 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Keys are the master keys of a sealed store. Its methods must be safe for concurrent use.
+type Keys interface {
+	// Current returns the key that is written with, and its name, which is stored beside each value: at most 255 bytes.
+	Current() (name string, key []byte, err error)
+	// Key returns a key by its name. One that is gone is an error: what it sealed cannot be read any more.
+	Key(name string) ([]byte, error)
+}
+
+// OneKey is a key that is used for everything.
+//
+// Its methods are those of [Keys].
+func OneKey(name string, key []byte) Keys { return oneKey{name, slices.Clone(key)} }
+
+type oneKey struct {
+	name string
+	key  []byte
+}
+
+func (k oneKey) Current() (string, []byte, error) { return k.name, k.key, nil }
+
+func (k oneKey) Key(name string) ([]byte, error) {
+	if name != k.name {
+		return nil, fmt.Errorf("there is no key %q", name)
+	}
+	return k.key, nil
+}
+
+// Errors of sealed stores.
+var (
+	// ErrNotSealed says that a value was not written by a sealed store, or was cut off.
+	ErrNotSealed = errors.New("the value is not sealed")
+	// ErrSealBroken says that a value was changed, or belongs to another run, or that its key is another one of that name.
+	ErrSealBroken = errors.New("the seal of the value is broken: it was changed or moved, or the key is not the one that it was sealed with")
+)
+
+// Seal returns a store that encrypts what a run contains before another store gets it: checkpoints, records, answers
+// and results, and the Info and Summary of questions. What stores look for stays readable: IDs, states, agents, queues,
+// keys, tags, times, whom a run waits for, and why it failed.
+//
+// It uses AES-256-GCM with a nonce of 12 random bytes, and a key of the run's own that is derived from the master key,
+// of 32 bytes, and the ID by HKDF-SHA256 (RFC 5869), so that random nonces do not repeat under one key. The kind of the
+// value and the ID are authenticated: a value that was moved to another run, or is another kind of value, does not
+// open.
+//
+// To rotate keys, return a new one from Current and keep the old ones. To make a tenant's data unreadable, give the
+// tenant a store with keys of its own, and forget them.
+func Seal(store RunStore, keys Keys) RunStore { return &sealed{store, keys} }
+
+type sealed struct {
+	store RunStore
+	keys  Keys
+}
+
+// Unwrap returns the store that gets what is sealed.
+func (s *sealed) Unwrap() Store { return s.store }
+
+// Kinds of sealed values.
+const (
+	sealedCheckpoint = "checkpoint"
+	sealedRecord     = "record"
+	sealedAnswer     = "answer"
+	sealedResult     = "result"
+	sealedInfo       = "info"
+	sealedSummary    = "summary"
+)
+
+// A sealed value is the magic, a version, the length and the name of the key, the nonce and what GCM made of the value.
+const (
+	sealMagic   = "weftseal"
+	sealVersion = 1
+	masterSize  = 32
+)
+
+// sealContext is what is authenticated with a value.
+func sealContext(kind, id string) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(kind)))
+	return append(append(b, kind...), id...)
+}
+
+// aeadOf makes the cipher of a run.
+func aeadOf(master []byte, name, id string) (cipher.AEAD, error) {
+	if len(master) != masterSize {
+		return nil, fmt.Errorf("the key %q has %d bytes; %d are needed", name, len(master), masterSize)
+	}
+	key, err := hkdf.Key(sha256.New, master, nil, "weft run "+id, masterSize)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+// seal encrypts a value.
+func (s *sealed) seal(kind, id string, value []byte) ([]byte, error) {
+	name, master, err := s.keys.Current()
+	if err == nil && len(name) > 255 {
+		err = fmt.Errorf("the name of the key has %d bytes; 255 are the most", len(name))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("seal the %s of run %q: %w", kind, id, err)
+	}
+	aead, err := aeadOf(master, name, id)
+	if err != nil {
+		return nil, fmt.Errorf("seal the %s of run %q: %w", kind, id, err)
+	}
+	out := append([]byte(sealMagic), sealVersion, byte(len(name)))
+	out = append(out, name...)
+	nonce := make([]byte, aead.NonceSize())
+	_, _ = rand.Read(nonce) // never fails
+	out = append(out, nonce...)
+	return aead.Seal(out, nonce, value, sealContext(kind, id)), nil
+}
+
+// open decrypts a value.
+func (s *sealed) open(kind, id string, data []byte) (value []byte, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open the %s of run %q: %w", kind, id, err)
+		}
+	}()
+	const head = len(sealMagic) + 2
+	if len(data) < head || string(data[:len(sealMagic)]) != sealMagic {
+		return nil, ErrNotSealed
+	}
+	if v := data[len(sealMagic)]; v != sealVersion {
+		return nil, fmt.Errorf("it is sealed in format %d, which this version does not know", v)
+	}
+	rest := data[head:]
+	n := int(data[head-1])
+	if len(rest) < n {
+		return nil, ErrNotSealed
+	}
+	name := string(rest[:n])
+	rest = rest[n:]
+	master, err := s.keys.Key(name)
+	if err != nil {
+		return nil, fmt.Errorf("the key %q: %w", name, err)
+	}
+	aead, err := aeadOf(master, name, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) < aead.NonceSize()+aead.Overhead() {
+		return nil, ErrNotSealed
+	}
+	value, err = aead.Open(nil, rest[:aead.NonceSize()], rest[aead.NonceSize():], sealContext(kind, id))
+	if err != nil {
+		return nil, ErrSealBroken
+	}
+	if value == nil {
+		value = []byte{}
+	}
+	return value, nil
+}
+
+// openAll decrypts values of one kind.
+func (s *sealed) openAll(kind, id string, all [][]byte) (values [][]byte, err error) {
+	for i, data := range all {
+		value, err := s.open(kind, id, data)
+		if err != nil {
+			return nil, fmt.Errorf("%s %d: %w", kind, i, err)
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+// text is a sealed value where text is wanted.
+func (s *sealed) text(kind, id, value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	data, err := s.seal(kind, id, []byte(value))
+	return base64.StdEncoding.EncodeToString(data), err
+}
+
+func (s *sealed) openText(kind, id, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return "", fmt.Errorf("open the %s of run %q: %w", kind, id, ErrNotSealed)
+	}
+	value, err := s.open(kind, id, data)
+	return string(value), err
+}
+
+// points seals questions.
+func (s *sealed) points(id string, points []WaitPoint) (_ []WaitPoint, err error) {
+	points = slices.Clone(points)
+	for i := range points {
+		p := &points[i]
+		if p.Summary, err = s.text(sealedSummary, id, p.Summary); err != nil {
+			return nil, err
+		}
+		if len(p.Info) > 0 {
+			text, err := s.text(sealedInfo, id, string(p.Info))
+			if err != nil {
+				return nil, err
+			}
+			if p.Info, err = json.Marshal(text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return points, nil
+}
+
+// info opens the questions of a run.
+func (s *sealed) info(i RunInfo) (_ RunInfo, err error) {
+	i.Waiting = slices.Clone(i.Waiting)
+	for k := range i.Waiting {
+		p := &i.Waiting[k]
+		if p.Summary, err = s.openText(sealedSummary, i.ID, p.Summary); err != nil {
+			return i, err
+		}
+		if len(p.Info) > 0 {
+			var text string
+			if json.Unmarshal(p.Info, &text) != nil {
+				return i, fmt.Errorf("open the info of run %q: %w", i.ID, ErrNotSealed)
+			}
+			if text, err = s.openText(sealedInfo, i.ID, text); err != nil {
+				return i, err
+			}
+			p.Info = json.RawMessage(text)
+		}
+	}
+	return i, nil
+}
+
+// err opens what an error shows of a run.
+func (s *sealed) err(err error) error {
+	var state *RunError
+	if !errors.As(err, &state) {
+		return err
+	}
+	info, openErr := s.info(state.Info)
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	return &RunError{Err: state.Err, Info: info}
+}
+
+// run seals the beginning of a run's journal.
+func (s *sealed) run(id string, r NewRun) (_ NewRun, err error) {
+	r.Records = slices.Clone(r.Records)
+	for i := range r.Records {
+		if r.Records[i], err = s.seal(sealedRecord, id, r.Records[i]); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func (s *sealed) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	return s.opened(id)(s.store.Get(ctx, id))
+}
+
+// opened opens a checkpoint that was read.
+func (s *sealed) opened(id string) func([]byte, bool, error) ([]byte, bool, error) {
+	return func(data []byte, exists bool, err error) ([]byte, bool, error) {
+		if err != nil || !exists {
+			return nil, false, err
+		}
+		data, err = s.open(sealedCheckpoint, id, data)
+		return data, err == nil, err
+	}
+}
+
+func (s *sealed) Set(ctx context.Context, id string, checkPoint []byte) error {
+	data, err := s.seal(sealedCheckpoint, id, checkPoint)
+	if err != nil {
+		return err
+	}
+	return s.store.Set(ctx, id, data)
+}
+
+func (s *sealed) Delete(ctx context.Context, id string) error { return s.store.Delete(ctx, id) }
+
+func (s *sealed) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return s.store.ListCheckPoints(ctx, prefix)
+}
+
+func (s *sealed) AppendRecord(ctx context.Context, id string, record []byte) error {
+	data, err := s.seal(sealedRecord, id, record)
+	if err != nil {
+		return err
+	}
+	return s.store.AppendRecord(ctx, id, data)
+}
+
+func (s *sealed) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	all, err := s.store.ReadRecords(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.openAll(sealedRecord, id, all)
+}
+
+func (s *sealed) RemoveRecords(ctx context.Context, id string) error {
+	return s.store.RemoveRecords(ctx, id)
+}
+
+func (s *sealed) lease(l Lease, err error) (Lease, error) {
+	if err != nil {
+		return nil, s.err(err)
+	}
+	info, err := s.info(l.Info())
+	return &sealedLease{l, s, info, err}, nil
+}
+
+func (s *sealed) Acquire(ctx context.Context, id string, req LeaseRequest) (Lease, error) {
+	if req.Create != nil {
+		run, err := s.run(id, *req.Create)
+		if err != nil {
+			return nil, err
+		}
+		req.Create = &run
+	}
+	return s.lease(s.store.Acquire(ctx, id, req))
+}
+
+func (s *sealed) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lease, error) {
+	return s.lease(s.store.AcquireDue(ctx, req, due))
+}
+
+func (s *sealed) Inspect(ctx context.Context, id string) (RunInfo, bool, error) {
+	i, exists, err := s.store.Inspect(ctx, id)
+	if err != nil || !exists {
+		return RunInfo{}, false, err
+	}
+	i, err = s.info(i)
+	return i, err == nil, err
+}
+
+func (s *sealed) Result(ctx context.Context, id string) ([]byte, error) {
+	data, err := s.store.Result(ctx, id)
+	if err != nil || len(data) == 0 {
+		return data, err
+	}
+	return s.open(sealedResult, id, data)
+}
+
+func (s *sealed) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
+	return func(yield func(RunInfo, error) bool) {
+		for i, err := range s.store.List(ctx, q) {
+			if err == nil {
+				i, err = s.info(i)
+			}
+			if !yield(i, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s *sealed) Count(ctx context.Context, q Query) (map[Status]int64, error) {
+	return s.store.Count(ctx, q)
+}
+
+func (s *sealed) Submit(ctx context.Context, id string, run NewRun) (RunInfo, error) {
+	run, err := s.run(id, run)
+	if err != nil {
+		return RunInfo{}, err
+	}
+	i, err := s.store.Submit(ctx, id, run)
+	opened, openErr := s.info(i)
+	if openErr != nil {
+		return i, errors.Join(err, openErr)
+	}
+	return opened, s.err(err)
+}
+
+func (s *sealed) Answer(ctx context.Context, id string, answers ...Answer) (err error) {
+	answers = slices.Clone(answers)
+	for i := range answers {
+		if answers[i].Data, err = s.seal(sealedAnswer, id, answers[i].Data); err != nil {
+			return err
+		}
+	}
+	return s.err(s.store.Answer(ctx, id, answers...))
+}
+
+func (s *sealed) Stop(ctx context.Context, id string, how StopRequest) error {
+	return s.err(s.store.Stop(ctx, id, how))
+}
+
+func (s *sealed) Continue(ctx context.Context, id string) error {
+	return s.err(s.store.Continue(ctx, id))
+}
+
+func (s *sealed) Remove(ctx context.Context, id string, force bool) error {
+	return s.store.Remove(ctx, id, force)
+}
+
+func (s *sealed) Sweep(ctx context.Context, limit int) (Swept, error) {
+	return s.store.Sweep(ctx, limit)
+}
+
+// sealedLease is the lease of a run whose values are sealed.
+type sealedLease struct {
+	Lease
+	sealed *sealed
+	info   RunInfo
+	// broken is why the questions of the run cannot be read.
+	broken error
+}
+
+func (l *sealedLease) Info() RunInfo { return l.info }
+
+func (l *sealedLease) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	return l.sealed.opened(id)(l.Lease.Get(ctx, id))
+}
+
+func (l *sealedLease) Set(ctx context.Context, id string, checkPoint []byte) error {
+	data, err := l.sealed.seal(sealedCheckpoint, id, checkPoint)
+	if err != nil {
+		return err
+	}
+	return l.Lease.Set(ctx, id, data)
+}
+
+func (l *sealedLease) AppendRecord(ctx context.Context, id string, record []byte) error {
+	data, err := l.sealed.seal(sealedRecord, id, record)
+	if err != nil {
+		return err
+	}
+	return l.Lease.AppendRecord(ctx, id, data)
+}
+
+func (l *sealedLease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	all, err := l.Lease.ReadRecords(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.sealed.openAll(sealedRecord, id, all)
+}
+
+func (l *sealedLease) Answers(ctx context.Context) ([]Answer, error) {
+	answers, err := l.Lease.Answers(ctx)
+	if err != nil || l.broken != nil {
+		return nil, errors.Join(err, l.broken)
+	}
+	for i := range answers {
+		if answers[i].Data, err = l.sealed.open(sealedAnswer, l.info.ID, answers[i].Data); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+func (l *sealedLease) Settle(ctx context.Context, end Settlement) (err error) {
+	id, s := l.info.ID, l.sealed
+	if end.Checkpoint != nil {
+		if end.Checkpoint, err = s.seal(sealedCheckpoint, id, end.Checkpoint); err != nil {
+			return err
+		}
+	}
+	if len(end.Result) > 0 {
+		if end.Result, err = s.seal(sealedResult, id, end.Result); err != nil {
+			return err
+		}
+	}
+	if l.info.Parent != "" { // it is opened by that run
+		if end.Answer, err = s.seal(sealedAnswer, l.info.Parent, end.Answer); err != nil {
+			return err
+		}
+	}
+	if end.Waiting, err = s.points(id, end.Waiting); err != nil {
+		return err
+	}
+	end.Children = slices.Clone(end.Children)
+	for i := range end.Children {
+		c := &end.Children[i]
+		if c.Run, err = s.run(c.ID, c.Run); err != nil {
+			return err
+		}
+	}
+	return l.Lease.Settle(ctx, end)
+}

@@ -1,0 +1,127 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+)
+
+var testKey = bytes.Repeat([]byte{7}, 32)
+
+func TestSeal_Conforms(t *testing.T) {
+	checkpointtest.Run(t, func(*testing.T) checkpoint.Store {
+		return checkpoint.Seal(checkpoint.NewMemoryStore(), checkpoint.OneKey("1", testKey))
+	})
+}
+
+// rotating has two keys, of which the second one is written with.
+type rotating struct{ old, current checkpoint.Keys }
+
+func (r rotating) Current() (string, []byte, error) { return r.current.Current() }
+
+func (r rotating) Key(name string) ([]byte, error) {
+	if key, err := r.old.Key(name); err == nil {
+		return key, nil
+	}
+	return r.current.Key(name)
+}
+
+// TestSeal_ShowsNothingOfARun to whoever reads the store. (X1, X4)
+func TestSeal_ShowsNothingOfARun(t *testing.T) {
+	plain := checkpoint.NewMemoryStore()
+	s := checkpoint.Seal(plain, checkpoint.OneKey("1", testKey))
+	const secret = "the secret"
+	_, err := s.Submit(t.Context(), "run", checkpoint.NewRun{Records: [][]byte{[]byte(secret)}})
+	require.NoError(t, err)
+	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{})
+	require.NoError(t, err)
+	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte(secret)))
+	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte(secret),
+		Waiting: []checkpoint.WaitPoint{{ID: "q", Summary: secret, Info: []byte(`"` + secret + `"`), For: []string{"ana"}}}}))
+	require.NoError(t, s.Answer(t.Context(), "run", checkpoint.Answer{Point: "q", Data: []byte(secret)}))
+	records, err := plain.ReadRecords(t.Context(), "run")
+	require.NoError(t, err)
+	data, _, err := plain.Get(t.Context(), "run")
+	require.NoError(t, err)
+	info, _, err := plain.Inspect(t.Context(), "run")
+	require.NoError(t, err)
+	raw, err := plain.Acquire(t.Context(), "run", checkpoint.LeaseRequest{})
+	require.NoError(t, err)
+	answers, err := raw.Answers(t.Context())
+	require.NoError(t, err)
+	for _, shown := range append(records, data, info.Waiting[0].Info, []byte(info.Waiting[0].Summary), answers[0].Data) {
+		require.NotContains(t, string(shown), secret)
+		require.NotEmpty(t, shown)
+	}
+	require.Equal(t, []string{"ana"}, info.Waiting[0].For)
+}
+
+// TestSeal_RefusesWhatWasChanged, moved, cut off or sealed with another key, each with an error of its own. (X2, X3,
+// X5)
+func TestSeal_RefusesWhatWasChanged(t *testing.T) {
+	plain := checkpoint.NewMemoryStore()
+	old := checkpoint.OneKey("1", testKey)
+	s := checkpoint.Seal(plain, old)
+	require.NoError(t, s.Set(t.Context(), "a", []byte("value")))
+	data, _, err := plain.Get(t.Context(), "a")
+	require.NoError(t, err)
+	for i := range data {
+		changed := bytes.Clone(data)
+		changed[i] ^= 1
+		require.NoError(t, plain.Set(t.Context(), "a", changed))
+		_, _, err := s.Get(t.Context(), "a")
+		require.Error(t, err, "byte %d", i)
+		require.NoError(t, plain.Set(t.Context(), "a", data[:i]))
+		_, _, err = s.Get(t.Context(), "a")
+		require.Error(t, err, "cut at %d", i)
+	}
+	require.NoError(t, plain.Set(t.Context(), "b", data))
+	_, _, err = s.Get(t.Context(), "b")
+	require.ErrorIs(t, err, checkpoint.ErrSealBroken, "it was moved to another run")
+	require.NoError(t, plain.AppendRecord(t.Context(), "a", data))
+	_, err = s.ReadRecords(t.Context(), "a")
+	require.ErrorIs(t, err, checkpoint.ErrSealBroken, "it is another kind of value")
+	require.NoError(t, plain.Set(t.Context(), "a", []byte("plain")))
+	_, _, err = s.Get(t.Context(), "a")
+	require.ErrorIs(t, err, checkpoint.ErrNotSealed)
+
+	require.NoError(t, plain.Set(t.Context(), "a", data))
+	other := bytes.Repeat([]byte{8}, 32)
+	_, _, err = checkpoint.Seal(plain, checkpoint.OneKey("1", other)).Get(t.Context(), "a")
+	require.ErrorIs(t, err, checkpoint.ErrSealBroken)
+	_, _, err = checkpoint.Seal(plain, checkpoint.OneKey("2", other)).Get(t.Context(), "a")
+	require.ErrorContains(t, err, `the key "1"`)
+	require.NotErrorIs(t, err, checkpoint.ErrNotFound)
+	rotated := checkpoint.Seal(plain, rotating{old, checkpoint.OneKey("2", other)})
+	got, _, err := rotated.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, "value", string(got))
+	require.NoError(t, rotated.Set(t.Context(), "a", got))
+	_, _, err = s.Get(t.Context(), "a")
+	require.ErrorContains(t, err, `the key "2"`)
+	require.ErrorContains(t, checkpoint.Seal(plain, checkpoint.OneKey("1", []byte("short"))).Set(t.Context(), "a", nil), "32 are needed")
+	require.ErrorContains(t, checkpoint.Seal(plain, checkpoint.OneKey(strings.Repeat("x", 256), testKey)).Set(t.Context(), "a", nil),
+		"255 are the most")
+}
+
+// FuzzSeal: whatever a store returns is opened or refused. (X5)
+func FuzzSeal(f *testing.F) {
+	plain := checkpoint.NewMemoryStore()
+	s := checkpoint.Seal(plain, checkpoint.OneKey("1", testKey))
+	require.NoError(f, s.Set(f.Context(), "a", []byte("value")))
+	data, _, _ := plain.Get(f.Context(), "a")
+	f.Add(data)
+	f.Add([]byte("weftseal\x01\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		require.NoError(t, plain.Set(t.Context(), "a", data))
+		got, _, err := s.Get(t.Context(), "a")
+		if err == nil {
+			require.Equal(t, "value", string(got))
+		}
+	})
+}

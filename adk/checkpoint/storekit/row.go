@@ -1,0 +1,362 @@
+package storekit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/internal/core"
+)
+
+// Bounds of what is kept of a run.
+const (
+	mostTags   = 16
+	longestTag = 128
+	// largestValue is how long a checkpoint, a record, an answer or a result may be.
+	largestValue = 64 << 20
+	defaultTTL   = 30 * time.Second
+	shortestTTL  = time.Second
+)
+
+// Row is what a store keeps of a run besides its checkpoint and its journal. Its methods are the transitions of
+// [Status], and all that a store decides about a run: they read no clock, do no I/O and lock nothing. Whoever calls
+// them has the row for itself and writes it back if they succeed.
+type Row struct {
+	// Run is shown to everybody. Its Tenant is set by who lists it.
+	Run RunInfo
+	// ParentPoint is the question of the parent that waits for the run.
+	ParentPoint string
+	// Born grows from run to run: the order in which runs of one key are executed.
+	Born uint64
+	TTL  time.Duration
+	// Taken is the status that the run had when its lease was taken, and TakenSteps how many records it had.
+	Taken      Status
+	TakenSteps int
+	Answers    []Answer
+	Result     []byte
+	// Stopping is a request to stop that the holder of the lease has not settled yet.
+	Stopping *StopRequest
+}
+
+// New makes a run that is ready.
+func New(id string, n NewRun, born uint64, now time.Time) (*Row, error) {
+	if err := checkTags(id, n.Tags); err != nil {
+		return nil, err
+	}
+	r := &Row{Born: born, ParentPoint: n.ParentPoint, Run: RunInfo{ID: id, Agent: n.Agent, Queue: n.Queue, Parent: n.Parent,
+		Key: n.Key, Status: core.RunReady, Tags: maps.Clone(n.Tags), Priority: n.Priority, Deadline: n.Deadline, Build: n.Build,
+		Trace: n.Trace, Created: now, Updated: now, WakeAt: n.NotBefore}}
+	if r.Run.WakeAt.IsZero() {
+		r.Run.WakeAt = now
+	}
+	for _, record := range n.Records {
+		if err := CheckSize("submit", id, record); err != nil {
+			return nil, err
+		}
+		r.Run.Steps++
+		r.Run.Bytes += int64(len(record))
+	}
+	return r, nil
+}
+
+func checkTags(id string, tags map[string]string) error {
+	if len(tags) > mostTags {
+		return Failed("make the run of", id, fmt.Errorf("%d tags are too many: at most %d are possible", len(tags), mostTags))
+	}
+	for key, value := range tags {
+		if len(key) > longestTag || len(value) > longestTag {
+			return Failed("make the run of", id, fmt.Errorf("a tag is too long: at most %d bytes are possible", longestTag))
+		}
+	}
+	return nil
+}
+
+// ttlOf is the TTL of a request.
+func ttlOf(req LeaseRequest) time.Duration {
+	if req.TTL <= 0 {
+		return defaultTTL
+	}
+	return max(req.TTL, shortestTTL)
+}
+
+// Held reports whether somebody has a lease that has not ended.
+func (r *Row) Held(now time.Time) bool { return r.Run.Owner != "" && now.Before(r.Run.LeaseUntil) }
+
+// Busy is the error of who wants a run that is held.
+func (r *Row) Busy() error {
+	return &core.BusyError{ID: r.Run.ID, Owner: r.Run.Owner, Until: r.Run.LeaseUntil, Token: r.Run.Token}
+}
+
+// Refuse makes an error about the run as it is now.
+func (r *Row) Refuse(err error) error { return &core.RunError{Err: err, Info: r.Info()} }
+
+// Info is a copy of what is shown.
+func (r *Row) Info() RunInfo {
+	i := r.Run
+	i.Tags = maps.Clone(i.Tags)
+	i.Waiting = ownedPoints(i.Waiting)
+	return i
+}
+
+// Acquire takes the lease, and returns the run as it was before.
+func (r *Row) Acquire(token uint64, req LeaseRequest, now time.Time) (before RunInfo, err error) {
+	if r.Held(now) && !req.Steal {
+		return before, r.Busy()
+	}
+	before = r.Info()
+	r.Taken, r.TakenSteps, r.TTL = r.Run.Status, r.Run.Steps, ttlOf(req)
+	if r.Run.Status == core.RunReady {
+		r.Run.Status = core.RunRunning
+	}
+	owner := req.Owner
+	if owner == "" {
+		owner = "somebody"
+	}
+	r.Run.Token, r.Run.Owner, r.Run.LeaseUntil = token, owner, now.Add(r.TTL)
+	r.Run.Attempts++
+	r.Run.Updated = now
+	return before, nil
+}
+
+// Holds reports whether a lease may still write: nobody took the run since, and it was not settled. (F3)
+func (r *Row) Holds(token uint64) bool { return r.Run.Token == token && r.Run.Owner != "" }
+
+// Renew notes a sign of life.
+func (r *Row) Renew(now time.Time) { r.Run.LeaseUntil = now.Add(r.TTL) }
+
+// Appended notes a record of the holder.
+func (r *Row) Appended(size int, now time.Time) {
+	if r.Run.Steps > r.TakenSteps { // the first one says only that it lives
+		r.Run.Attempts = 1
+	}
+	r.Run.Steps++
+	r.Run.Bytes += int64(size)
+	r.Run.Status, r.Run.Expires = core.RunRunning, time.Time{} // what runs does not expire, also when its holder dies
+	r.Run.Updated = now
+	r.Renew(now)
+}
+
+// Settle gives the lease back. Checkpoint and journal are the caller's to change.
+func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
+	if s.Status == "" {
+		if !s.WakeAt.IsZero() {
+			r.Run.WakeAt = s.WakeAt
+		}
+		r.release(kept, now)
+		return nil
+	}
+	switch s.Status {
+	case core.RunReady, core.RunWaiting, core.RunPaused, core.RunDone, core.RunFailed:
+	default:
+		return Failed("settle", r.Run.ID, fmt.Errorf("it cannot be settled as %q", s.Status))
+	}
+	stop := r.Stopping
+	r.free()
+	r.Run.Attempts, r.Answers = 0, nil
+	r.Run.Status, r.Run.Error, r.Run.WakeAt, r.Run.Updated = s.Status, s.Err, s.WakeAt, now
+	r.Run.Waiting, r.Result = nil, nil
+	if s.Status == core.RunReady && s.Err != "" {
+		r.Run.Retries++
+	} else {
+		r.Run.Retries = 0
+	}
+	switch s.Status {
+	case core.RunWaiting:
+		r.Run.Waiting = ownedPoints(s.Waiting)
+	case core.RunDone:
+		r.Result = Owned(s.Result)
+	case core.RunReady:
+		if s.WakeAt.IsZero() {
+			r.Run.WakeAt = now
+		}
+	}
+	keep := s.Keep
+	if keep == 0 {
+		keep = kept.For(s.Status)
+	}
+	r.Run.Expires = time.Time{}
+	if keep > 0 {
+		r.Run.Expires = now.Add(keep)
+	}
+	if stop != nil && (s.Status == core.RunReady || s.Status == core.RunWaiting) { // its holder did not heed it
+		return r.Stop(*stop, kept, now)
+	}
+	return nil
+}
+
+// Progressed says that the holder has appended records of which the row was not given word by [Row.Appended].
+func (r *Row) Progressed() {
+	r.Run.Status, r.Run.Expires = core.RunRunning, time.Time{}
+	r.TakenSteps = -1
+}
+
+// release gives the lease back and changes nothing else. A run that became ready while it was held, by an answer or
+// because it was continued, stays so. A request to stop that its holder did not heed pauses it.
+func (r *Row) release(kept Retention, now time.Time) {
+	if r.Run.Steps == r.TakenSteps && r.Taken != "" && r.Run.Status != core.RunReady {
+		r.Run.Status = r.Taken
+	}
+	r.Run.Attempts = max(r.Run.Attempts-1, 0)
+	stop := r.Stopping
+	r.free()
+	if stop != nil {
+		_ = r.Stop(*stop, kept, now) // one that has ended stays so
+	}
+}
+
+// free ends the lease.
+func (r *Row) free() { r.Run.Owner, r.Run.LeaseUntil, r.Stopping = "", time.Time{}, nil }
+
+// Answer takes all answers or none. That a run is paused which waits for them changes only that it stays so. (C7)
+func (r *Row) Answer(answers []Answer, now time.Time) error {
+	if r.Run.Status != core.RunWaiting && r.Run.Status != core.RunPaused {
+		return r.Refuse(core.ErrNotWaiting)
+	}
+	waiting := slices.Clone(r.Run.Waiting)
+	for _, a := range answers {
+		if err := CheckSize("answer", r.Run.ID, a.Data); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(waiting, func(p WaitPoint) bool { return p.ID == a.Point })
+		switch {
+		case i < 0:
+			return r.Refuse(core.ErrNotWaiting)
+		case waiting[i].Answered:
+			return r.Refuse(core.ErrAnswered)
+		}
+		waiting[i].Answered = true
+	}
+	r.Run.Waiting = waiting
+	for _, a := range answers {
+		a.Data, a.At = Owned(a.Data), now
+		r.Answers = append(slices.Clip(r.Answers), a)
+	}
+	r.Run.Updated = now
+	if r.Run.Status == core.RunWaiting && isAnswered(waiting) { // also while somebody looks at the run: it is due once he is gone
+		r.wake(now)
+	}
+	return nil
+}
+
+// isAnswered reports whether a run that waits for these questions can continue. (C8)
+func isAnswered(waiting []WaitPoint) bool {
+	needed := func(p WaitPoint) bool { return !p.Optional && !p.Answered }
+	return !slices.ContainsFunc(waiting, needed) &&
+		slices.ContainsFunc(waiting, func(p WaitPoint) bool { return p.Answered })
+}
+
+// wake makes the run ready now. The questions stay: their answers are not used up.
+func (r *Row) wake(now time.Time) {
+	r.Run.Status, r.Run.WakeAt, r.Run.Updated, r.Run.Expires = core.RunReady, now, now, time.Time{}
+}
+
+// Stop asks the holder to stop, or pauses a run that nobody holds: a lease that has ended is taken away, as its holder
+// may be alive and go on.
+func (r *Row) Stop(how StopRequest, kept Retention, now time.Time) error {
+	switch r.Run.Status {
+	case core.RunDone, core.RunFailed:
+		return r.Refuse(core.ErrRunEnded)
+	case core.RunPaused:
+		if !r.Held(now) {
+			return nil
+		}
+	}
+	if r.Held(now) {
+		r.Stopping = &how
+		return nil
+	}
+	r.free()
+	r.Run.Status, r.Run.Error, r.Run.Updated, r.Run.Expires = core.RunPaused, how.Reason, now, time.Time{}
+	if keep := kept.For(core.RunPaused); keep > 0 {
+		r.Run.Expires = now.Add(keep)
+	}
+	return nil
+}
+
+// Continue makes a paused run ready, or lets it wait on.
+func (r *Row) Continue(now time.Time) error {
+	switch {
+	case r.Run.Status == core.RunPaused && len(r.Run.Waiting) > 0 && !isAnswered(r.Run.Waiting):
+		r.Run.Status, r.Run.Updated, r.Run.Expires = core.RunWaiting, now, time.Time{}
+	case r.Run.Status == core.RunPaused:
+		r.wake(now)
+	case r.Run.Status == core.RunReady || r.Run.Status == core.RunRunning:
+	default:
+		err := core.ErrNotWaiting
+		if r.Run.Status != core.RunWaiting {
+			err = core.ErrRunEnded
+		}
+		return r.Refuse(err)
+	}
+	return nil
+}
+
+// DueAt is since when the run can be taken by a worker, and false if it cannot.
+func (r *Row) DueAt(now time.Time) (since time.Time, due bool) {
+	if r.Held(now) {
+		return since, false
+	}
+	switch r.Run.Status {
+	case core.RunReady:
+		since = r.Run.WakeAt
+	case core.RunRunning:
+		since = r.Run.LeaseUntil
+	case core.RunWaiting:
+		if since = r.Run.WakeAt; since.IsZero() {
+			return since, false
+		}
+	default:
+		return since, false
+	}
+	return since, !since.After(now)
+}
+
+// MayBecomeDue reports whether a worker may have to take the run at some time.
+func (r *Row) MayBecomeDue() bool {
+	switch r.Run.Status {
+	case core.RunReady, core.RunRunning:
+		return true
+	case core.RunWaiting:
+		return !r.Run.WakeAt.IsZero()
+	}
+	return false
+}
+
+// BlocksKey reports whether later runs of its key have to wait for the run. (D10)
+func (r *Row) BlocksKey() bool {
+	switch r.Run.Status {
+	case core.RunReady, core.RunRunning, core.RunWaiting:
+		return r.Run.Key != ""
+	}
+	return r.Run.Key != "" && r.Run.Owner != "" // a lease was taken to continue with it
+}
+
+// IsBehind reports whether the run cannot be taken because of another one of its key: one that was made before and has
+// not ended, or one that somebody executes. (D10)
+func (r *Row) IsBehind(other *Row, now time.Time) bool {
+	return r.Run.Key != "" && other.Run.Key == r.Run.Key && other.Run.ID != r.Run.ID &&
+		(other.Born < r.Born && other.BlocksKey() || other.Held(now))
+}
+
+// Expired reports whether the run is to be swept.
+func (r *Row) Expired(now time.Time) bool {
+	return !r.Run.Expires.IsZero() && now.After(r.Run.Expires) && !r.Held(now)
+}
+
+// IsAmong reports whether the run is one that is looked for.
+func (r *Row) IsAmong(d Due) bool {
+	return (len(d.Queues) == 0 || slices.Contains(d.Queues, r.Run.Queue)) &&
+		(len(d.Agents) == 0 || slices.Contains(d.Agents, r.Run.Agent))
+}
+
+// Before orders runs that are due: priority, then since when, then as they were made.
+func (r *Row) Before(other *Row, since, otherSince time.Time) bool {
+	switch {
+	case r.Run.Priority != other.Run.Priority:
+		return r.Run.Priority > other.Run.Priority
+	case !since.Equal(otherSince):
+		return since.Before(otherSince)
+	}
+	return r.Born < other.Born
+}

@@ -1,0 +1,127 @@
+package storekit
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/internal/core"
+)
+
+// The types of package checkpoint by which stores are described there.
+type (
+	// RunInfo is checkpoint.RunInfo.
+	RunInfo = core.RunInfo
+	// Status is checkpoint.Status.
+	Status = core.RunStatus
+	// NewRun is checkpoint.NewRun.
+	NewRun = core.NewRun
+	// LeaseRequest is checkpoint.LeaseRequest.
+	LeaseRequest = core.LeaseRequest
+	// Settlement is checkpoint.Settlement.
+	Settlement = core.Settlement
+	// ChildRun is checkpoint.ChildRun.
+	ChildRun = core.ChildRun
+	// Answer is checkpoint.Answer.
+	Answer = core.Answer
+	// WaitPoint is checkpoint.WaitPoint.
+	WaitPoint = core.WaitPoint
+	// StopRequest is checkpoint.StopRequest.
+	StopRequest = core.StopRequest
+	// Retention is checkpoint.Retention.
+	Retention = core.RunRetention
+	// Due is checkpoint.Due.
+	Due = core.Due
+	// Query is checkpoint.Query.
+	Query = core.RunQuery
+)
+
+// Owned is a copy that is not nil, so that an empty checkpoint reads the same from every store.
+func Owned(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
+
+// ownedPoints is a copy of questions that shares nothing with them.
+func ownedPoints(points []WaitPoint) []WaitPoint {
+	points = slices.Clone(points)
+	for i := range points {
+		points[i].For, points[i].Info = slices.Clone(points[i].For), slices.Clone(points[i].Info)
+	}
+	return points
+}
+
+// OwnedAnswers is a copy of answers that shares nothing with them.
+func OwnedAnswers(answers []Answer) []Answer {
+	answers = slices.Clone(answers)
+	for i := range answers {
+		answers[i].Data = slices.Clone(answers[i].Data)
+	}
+	return answers
+}
+
+// CheckSize refuses a value of over 64 MiB, before anything is written.
+func CheckSize(doing, id string, value []byte) error {
+	if len(value) > largestValue {
+		return Failed(doing, id, fmt.Errorf("%d bytes are too long: at most %d are possible", len(value), largestValue))
+	}
+	return nil
+}
+
+// CheckID refuses the ID of a run that is not the one of a lease.
+func CheckID(run, id string) error {
+	if run != id {
+		return Failed("use", id, fmt.Errorf("the lease is of run %q", run))
+	}
+	return nil
+}
+
+// CheckSettlement refuses what cannot be done, before anything is.
+func CheckSettlement(id string, s Settlement) error {
+	for _, child := range s.Children {
+		if _, err := New(child.ID, child.Run, 0, time.Time{}); err != nil {
+			return err
+		}
+	}
+	if err := CheckSize("settle", id, s.Checkpoint); err != nil {
+		return err
+	}
+	return CheckSize("settle", id, s.Result)
+}
+
+// Failed says of an error what was being done to which checkpoint. An ID may be anything: it is quoted, and a long one
+// is cut. No error stays none.
+func Failed(doing, id string, err error) error {
+	const most = 80
+	switch {
+	case err == nil:
+		return nil
+	case len(id) > most:
+		return fmt.Errorf("%s checkpoint %q… (%d bytes): %w", doing, id[:most], len(id), err)
+	default:
+		return fmt.Errorf("%s checkpoint %q: %w", doing, id, err)
+	}
+}
+
+// NotFound is the error of a run that there is not.
+func NotFound(id string) error { return &core.CheckPointNotFoundError{ID: id} }
+
+// Lost is the error of a lease that no longer counts.
+func Lost(id string, token uint64) error {
+	return &core.RunError{Err: core.ErrLeaseLost, Info: RunInfo{ID: id, Token: token}}
+}
+
+// Behind is the error of a run that another one of its key is in front of.
+func Behind(r, other *Row) error {
+	owner := other.Run.Owner
+	if owner == "" {
+		owner = "nobody"
+	}
+	return fmt.Errorf("run %q of the same key is in front: %w", other.Run.ID,
+		&core.BusyError{ID: r.Run.ID, Owner: owner, Until: other.Run.LeaseUntil, Token: other.Run.Token})
+}
+
+// ParentAnswer is what the parent of a run that is settled gets, and whether it gets anything.
+func (r *Row) ParentAnswer(s Settlement) (parent string, answer Answer, ok bool) {
+	if r.ParentPoint == "" || s.Status != core.RunDone && s.Status != core.RunFailed {
+		return "", answer, false
+	}
+	return r.Run.Parent, Answer{Point: r.ParentPoint, Data: s.Answer, By: "run " + r.Run.ID}, true
+}

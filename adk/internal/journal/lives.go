@@ -1,0 +1,113 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/weftgo/weft/internal/core"
+)
+
+// entry is a record as it stands in the store.
+type entry struct {
+	*Record
+	data  []byte
+	index int
+}
+
+// sifted is what counts of a journal to which several processes may have written at once.
+type sifted struct {
+	// kept are the records that count, the first one of kind begin. None: there is no journal.
+	kept []entry
+	// life is the current one, "" in a journal of format 1.
+	life string
+	// dropped are the others that stand behind the last begin.
+	dropped []entry
+}
+
+// sift finds out what counts, by these rules:
+//
+//   - What stands before the last record of kind begin is of an earlier run. (J3)
+//   - The life of that record is the current one, until a record of kind life says that it follows the current one.
+//     Then that life is, and what it had not read is dropped. A record of kind life that follows another life is
+//     dropped: somebody else was faster. (J2, J3)
+//   - Records of lives that are not the current one are dropped. (J3)
+//   - Within a life N counts from 1 without gaps. A record that comes twice, because its append was repeated after an
+//     unclear error, counts once. (J5)
+func sift(entries []entry) (s sifted, err error) {
+	for _, e := range entries {
+		switch {
+		case e.Kind == KindBegin:
+			s = sifted{kept: []entry{e}, life: e.Life}
+		case len(s.kept) == 0: // of a run that was removed
+		case e.Kind == KindLife && e.Prev == s.life && e.Life != s.life && e.Seen > s.kept[0].index:
+			read := slices.IndexFunc(s.kept, func(k entry) bool { return k.index >= e.Seen })
+			if read >= 0 {
+				s.dropped = append(s.dropped, s.kept[read:]...)
+				s.kept = s.kept[:read:read]
+			}
+			s.kept, s.life = append(s.kept, e), e.Life
+		case e.Life != s.life:
+			s.dropped = append(s.dropped, e)
+		case !e.repeats(s.kept):
+			s.kept = append(s.kept, e)
+		}
+	}
+	return s, s.checkNumbers()
+}
+
+// repeats reports whether the record is the one before it of its life, again.
+func (e entry) repeats(kept []entry) bool {
+	last := kept[len(kept)-1]
+	return e.Life != "" && last.Life == e.Life && last.N == e.N && bytes.Equal(last.data, e.data)
+}
+
+// checkNumbers finds gaps in lives. Records of format 1 have no numbers.
+func (s *sifted) checkNumbers() error {
+	next := map[string]int{}
+	for _, e := range s.kept {
+		if e.Life == "" {
+			continue
+		}
+		next[e.Life]++
+		if e.N != next[e.Life] {
+			return fmt.Errorf("%w: record %d of life %s stands where record %d belongs", core.ErrJournalDamaged, e.N, e.Life,
+				next[e.Life])
+		}
+	}
+	return nil
+}
+
+// lostCalls are the calls that a life which does not count began or ended, and that are unknown to those which count:
+// somebody may have paid. (J9)
+func (s *sifted) lostCalls() (calls []*Record) {
+	key := func(e entry) string { return e.Visit + "!" + e.Call }
+	known := map[string]bool{}
+	for _, e := range s.kept {
+		known[key(e)] = true
+	}
+	for _, e := range s.dropped {
+		if (e.Kind == KindStart || e.Kind == KindResult) && !known[key(e)] {
+			known[key(e)] = true
+			calls = append(calls, e.Record)
+		}
+	}
+	return calls
+}
+
+// checkFormat refuses records of a newer Weft.
+func checkFormat(r *Record) error {
+	if r.Format > Format {
+		return fmt.Errorf("the journal has format %d, and at most format %d is known: use a newer Weft", r.Format, Format)
+	}
+	return nil
+}
+
+// newLife is the name of a life: 16 hex digits.
+func newLife() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

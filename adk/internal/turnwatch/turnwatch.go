@@ -1,0 +1,51 @@
+// Package turnwatch is how a runner keeps the turns of a conversation, of which it knows nothing else.
+package turnwatch
+
+import "context"
+
+// Options is what an option of a run sets.
+type Options struct{ Conversation Conversation }
+
+// Conversation keeps the turns of runs.
+type Conversation interface {
+	// Begin opens the turn of a run before anything else happens, or takes it over. A nil turn is one that is kept
+	// already: the run is not watched.
+	Begin(ctx context.Context, run Run) (Turn, error)
+}
+
+// Run is a run that begins or is resumed.
+type Run struct {
+	// ID is that of the run, "" if it has none of its own.
+	ID      string
+	Resumed bool
+	// Held reports whether nobody else can be at the same run.
+	Held bool
+	// Input is a []*schema.Message, of a new run.
+	Input any
+}
+
+// Turn is the open turn of a run. One of Wait and End is called once.
+type Turn interface {
+	// Options are a []adk.AgentRunOption: what was said before, and who answers.
+	Options() any
+	// Context is the context of the run.
+	Context(ctx context.Context) context.Context
+	// Wait says that the run has stopped and can be resumed. It is called before the run is saved.
+	Wait(ctx context.Context, s Stretch) error
+	// End says that the run is over, with an answer or without. It is called before that is saved.
+	End(ctx context.Context, s Stretch) error
+	// Abandon says that the run could not begin.
+	Abandon(ctx context.Context)
+}
+
+// Stretch is what a run has come to since Begin.
+type Stretch struct {
+	// Said is a []adk.HistoryEntry.
+	Said any
+	// Replayed has the indices of what an earlier process has said and this one has repeated.
+	Replayed map[int]bool
+	// Agent is who speaks last, or was handed over to, "" if nobody was.
+	Agent string
+	// Interrupted is the *adk.InterruptInfo of a run that waits for answers.
+	Interrupted any
+}

@@ -1,0 +1,223 @@
+package adk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/schema"
+)
+
+// Asks is what the Info of an interrupt may implement: it says of itself what a list of open questions shows, also in
+// another process that knows nothing but the store.
+type Asks interface{ Asks() Question }
+
+// Question is how an interrupt is listed.
+type Question struct {
+	// Kind is approval, question, outcome, timer, run or webhook, or the application's own. Runs do not wait for outcomes,
+	// timers and runs if people have to answer, too: whoever executes the run sees to those.
+	Kind string
+	// For is whom it waits for: users, groups, roles, as the application names them.
+	For []string
+	// Summary is one line, cut after 500 bytes.
+	Summary string
+	// Expires is when nobody has to answer any more. The answer is then an [AnswerExpired]. The zero time is never.
+	Expires time.Time
+}
+
+// Kinds of questions that the library knows.
+const (
+	QuestionApproval = "approval"
+	QuestionPlain    = "question"
+	QuestionOutcome  = "outcome"
+	QuestionTimer    = "timer"
+	QuestionRun      = "run"
+	QuestionWebhook  = "webhook"
+)
+
+// Answerable is what the Info of an interrupt may implement to refuse a bad answer where it is given, before the run
+// continues. An answer that came as JSON is a [JSONAnswer].
+type Answerable interface {
+	CheckAnswer(answer any) error
+}
+
+// JSONAnswer is an answer of somebody who does not know the Go type: a page, another program. Whoever asks with
+// GetResumeContext[T] gets it decoded into T; members that T does not have are an error, and then there is no answer.
+//
+// It is a slice of bytes.
+type JSONAnswer = core.JSONAnswer
+
+func init() {
+	schema.RegisterName[JSONAnswer]("_weft_adk_json_answer")
+	schema.RegisterName[*AnswerExpired]("_weft_adk_answer_expired")
+}
+
+// AnswerExpired is the answer to a question that nobody answered in time (see [Question]).
+type AnswerExpired struct {
+	// Expired is when.
+	Expired time.Time
+}
+
+// Bounds of what a list of questions shows.
+const (
+	longestSummary = 500
+	longestInfo    = 16 << 10
+)
+
+// waitPoints is what the store shows of the questions of a run that stopped, and the Infos themselves by their points.
+func waitPoints(signal *InterruptSignal, since time.Time) (points []core.WaitPoint, infos map[string]any) {
+	infos = map[string]any{}
+	for _, c := range interruptContexts(signal) {
+		if !c.IsRootCause {
+			continue
+		}
+		q := questionOf(c.Info)
+		p := core.WaitPoint{ID: c.ID, Address: c.Address.String(), Kind: q.Kind, For: q.For,
+			Summary: cutText(q.Summary, longestSummary), Since: since, Expires: q.Expires}
+		switch q.Kind {
+		case QuestionOutcome, QuestionTimer, QuestionRun:
+			p.Optional = true
+		}
+		p.Info, p.Truncated = infoJSON(c.Info)
+		points, infos[c.ID] = append(points, p), c.Info
+	}
+	return points, infos
+}
+
+// questionOf is how an Info is listed that may say nothing of itself.
+func questionOf(info any) (q Question) {
+	switch v := info.(type) {
+	case Asks:
+		_ = guardHook(func() error { q = v.Asks(); return nil })
+	case *OutcomeUnknown:
+		q = Question{Kind: QuestionOutcome, Summary: fmt.Sprintf("did the call of tool %q succeed?", v.ToolName)}
+	case string:
+		q.Summary = v
+	case fmt.Stringer:
+		_ = guardHook(func() error { q.Summary = v.String(); return nil })
+	}
+	if q.Kind == "" {
+		q.Kind = QuestionPlain
+	}
+	return q
+}
+
+// infoJSON is an Info for whoever shows it, and whether it was left out because it is too long. One that cannot be
+// encoded is left out, too.
+func infoJSON(info any) (data json.RawMessage, truncated bool) {
+	if u, ok := info.(*OutcomeUnknown); ok && len(u.Arguments) > longestInfo/4 {
+		short := *u
+		short.Arguments = cutText(u.Arguments, longestInfo/4)
+		info, truncated = &short, true
+	}
+	err := guardHook(func() (err error) { data, err = json.Marshal(info); return err })
+	if err != nil || string(data) == "null" {
+		return nil, err != nil
+	}
+	if len(data) > longestInfo {
+		return nil, true
+	}
+	return data, truncated
+}
+
+// cutText cuts a text off after a number of bytes, between characters.
+func cutText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// errAnswerRefused is what is wrong with an answer that was refused by the Info of its question.
+func errAnswerRefused(point string, why error) error {
+	return fmt.Errorf("the answer to question %q is refused: %w", point, why)
+}
+
+// checkAnswers has the Infos of a stopped run look at its answers.
+func (d *runDocument) checkAnswers(answers map[string]any) (err error) {
+	for i := range d.Points {
+		answer, given := answers[d.Points[i].ID]
+		if !given || d.Points[i].Info == nil {
+			continue
+		}
+		info, decodeErr := decodeValue(d.Points[i].Info, "info of the interrupt at %s", d.Points[i].Address)
+		if check, ok := info.(Answerable); ok && decodeErr == nil {
+			if why := guardHook(func() error { return check.CheckAnswer(answer) }); why != nil {
+				err = errors.Join(err, errAnswerRefused(d.Points[i].ID, why))
+			}
+		}
+	}
+	return err
+}
+
+// encodeAnswers is what the journal keeps of the answers that a run is resumed with, so that nobody has to give them
+// again if the process dies. One of a type that is not registered is left out.
+func (d diagnostics) encodeAnswers(ctx context.Context, answers map[string]any) map[string][]byte {
+	encoded := make(map[string][]byte, len(answers))
+	for id, answer := range answers {
+		data, err := encodeValue(answer, "answer to %q", id)
+		if err != nil {
+			d.warn(ctx, "an answer cannot be saved; if the process dies, the question is asked again", "question", id, "error", err)
+			continue
+		}
+		encoded[id] = data
+	}
+	return encoded
+}
+
+// decodeAnswers reads what encodeAnswers kept.
+func decodeAnswers(encoded map[string][]byte) (map[string]any, error) {
+	answers := make(map[string]any, len(encoded))
+	for id, data := range encoded {
+		if len(data) == 0 {
+			answers[id] = nil
+			continue
+		}
+		v, err := decodeValue(data, "answer to %q", id)
+		if err != nil {
+			return nil, err
+		}
+		answers[id] = v
+	}
+	return answers, nil
+}
+
+// RunAnswer is what somebody says to a question of a run. It is the same type as checkpoint.Answer.
+//
+//   - Point: the ID of the interrupt point
+//   - Data: JSON, or a value encoded by the type registry; nil says nothing
+//   - JSON: which of the two
+//   - By, At: who answered, and when
+type RunAnswer = core.Answer
+
+// EncodeAnswer makes the answer to a question for the inbox of a store (checkpoint.Inbox). point is the ID of the
+// interrupt point. The type of the value must be registered; a [JSONAnswer] need not be. nil says nothing but that the
+// run may continue.
+func EncodeAnswer(point string, value any) (RunAnswer, error) {
+	if raw, ok := value.(JSONAnswer); ok {
+		if !json.Valid(raw) {
+			return RunAnswer{}, fmt.Errorf("the answer to question %q is no JSON", point)
+		}
+		return RunAnswer{Point: point, Data: raw, JSON: true}, nil
+	}
+	data, err := encodeValue(value, "answer to %q", point)
+	return RunAnswer{Point: point, Data: data}, err
+}
+
+// valueOf is the opposite of [EncodeAnswer].
+func valueOf(a RunAnswer) (any, error) {
+	switch {
+	case a.JSON:
+		return JSONAnswer(a.Data), nil
+	case len(a.Data) == 0:
+		return nil, nil
+	}
+	return decodeValue(a.Data, "answer to %q", a.Point)
+}

@@ -1,0 +1,256 @@
+package adk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/internal/cancelscope"
+	"github.com/weftgo/weft/internal/core"
+)
+
+// LeaseOptions says how a runner holds its runs, if its store hands out leases (checkpoint.Leaser): one process at a
+// time continues with a run, and what another one writes to it fails.
+type LeaseOptions struct {
+	// Owner is who holds the runs, for people who look at the store. The default names the host and the process.
+	Owner string
+	// TTL is how long a run is held without a sign of life, and so how long it takes until another process can take it
+	// over from one that died. A call may last much longer. The default is 30 seconds, at least a second.
+	TTL time.Duration
+	// Off takes no leases.
+	Off bool
+}
+
+// Errors of runs that several processes share. They are the same values as those of package adk/checkpoint.
+var (
+	// ErrRunBusy is matched by the error of a run that another process holds, or this one.
+	ErrRunBusy = core.ErrRunBusy
+	// ErrLeaseLost is matched by the last event of a run that another process has taken over.
+	ErrLeaseLost = core.ErrLeaseLost
+	// ErrRunExists is matched by the error of Run with the ID of a run that can be resumed.
+	ErrRunExists = core.ErrRunExists
+	// ErrRunEnded is matched by the error of Run with the ID of a run that is done.
+	ErrRunEnded = core.ErrRunEnded
+)
+
+// fencingKey asks a context for the lease of its run.
+type fencingKey struct{}
+
+// GetFencingToken returns the token of the lease under which the run of ctx is executed, 0 if there is none. Tokens grow:
+// a service that remembers the greatest one it has seen for a run, and refuses smaller ones, refuses a process that lost
+// the run without knowing it yet.
+func GetFencingToken(ctx context.Context) uint64 {
+	if ctx == nil {
+		return 0
+	}
+	if h, _ := ctx.Value(fencingKey{}).(*heldRun); h != nil {
+		return h.Token()
+	}
+	return 0
+}
+
+// leasePhase is how this process stands to a run that it holds. The heldRun owns it.
+//
+//	from  to       when
+//	held  lost     a write says so; or nothing could be written for the whole TTL
+//	held  settled  the lease was given back
+type leasePhase int
+
+const (
+	leaseHeld leasePhase = iota
+	leaseLost
+	leaseSettled
+)
+
+// heldRun is the lease of a run that this process executes. It keeps the lease renewed, stops the run when somebody asks
+// for that through the store, and gives it up when the lease is lost. It has one goroutine, until it is settled or lost.
+type heldRun struct {
+	core.RunLease
+	// control stops the run, and giveUp ends its context with the reason.
+	control *cancelscope.Control
+	giveUp  context.CancelCauseFunc
+	// over is closed when the phase is no longer leaseHeld.
+	over chan struct{}
+
+	mu    sync.Mutex // guards the fields below
+	phase leasePhase
+	// sign is when the last write was begun that succeeded, by the monotonic clock. (F7)
+	sign time.Time
+	// stopped is the last request to stop the run.
+	stopped *core.StopRequest
+}
+
+// holdRun begins to hold a run.
+func holdRun(lease core.RunLease, sign time.Time, control *cancelscope.Control, giveUp context.CancelCauseFunc) *heldRun {
+	h := &heldRun{RunLease: lease, control: control, giveUp: giveUp, over: make(chan struct{}), sign: sign}
+	go h.keep()
+	return h
+}
+
+// keep renews the lease whenever nothing was written for a third of its TTL. (F4)
+func (h *heldRun) keep() {
+	timer := time.NewTimer(h.untilRenewal())
+	defer timer.Stop()
+	for {
+		select {
+		case <-h.over:
+			return
+		case stop := <-h.Stops():
+			h.stop(stop)
+		case <-timer.C:
+			if h.untilRenewal() <= 0 {
+				h.renew()
+			}
+			timer.Reset(max(h.untilRenewal(), h.TTL()/20))
+		}
+	}
+}
+
+func (h *heldRun) untilRenewal() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Until(h.sign.Add(h.TTL() / 3))
+}
+
+// renew gives the store until the end of the TTL. Then nobody knows who holds the run, and this process gives it up.
+func (h *heldRun) renew() {
+	h.mu.Lock()
+	end := h.sign.Add(h.TTL())
+	h.mu.Unlock()
+	ctx, cancel := context.WithDeadline(context.Background(), end)
+	defer cancel()
+	err := h.Renew(ctx)
+	if err != nil && !time.Now().Before(end) {
+		h.lose(fmt.Errorf("%w: it could not be renewed in time: %w", core.ErrLeaseLost, err))
+	}
+}
+
+// stop stops the run as somebody asked through the store.
+func (h *heldRun) stop(how core.StopRequest) {
+	h.mu.Lock()
+	h.stopped = &how
+	h.mu.Unlock()
+	request := cancelscope.Request{Mode: cancelscope.Mode(CancelAfterChatModel | CancelAfterToolCalls), Recursive: true, Timeout: how.Timeout}
+	if how.Immediate {
+		request.Mode = cancelscope.Mode(CancelImmediate)
+	}
+	h.control.Ask(request)
+}
+
+// lose gives up the run: calls in flight are abandoned, and nothing more is emitted or written. (F6)
+func (h *heldRun) lose(why error) {
+	if h.become(leaseLost) {
+		h.control.Ask(cancelscope.Request{Recursive: true})
+		h.giveUp(why)
+	}
+}
+
+// become makes the transition of the table, and reports whether it was made.
+func (h *heldRun) become(to leasePhase) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.phase != leaseHeld {
+		return false
+	}
+	h.phase = to
+	close(h.over)
+	return true
+}
+
+// isLost reports whether another process has the run. Of nil it is false.
+func (h *heldRun) isLost() bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.phase == leaseLost
+}
+
+// isHeld reports whether the run is still to be settled. Of nil it is false.
+func (h *heldRun) isHeld() bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.phase == leaseHeld
+}
+
+// stopReason is why somebody had the run stopped, "" if nobody did.
+func (h *heldRun) stopReason() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped == nil {
+		return ""
+	}
+	return h.stopped.Reason
+}
+
+// write does something to the store, unless the lease is over. It is a sign of life, or says that the lease is lost.
+func (h *heldRun) write(do func() error) error {
+	if !h.isHeld() {
+		return fmt.Errorf("run %q: %w", h.Info().ID, core.ErrLeaseLost)
+	}
+	begun := time.Now()
+	err := do()
+	switch {
+	case err == nil:
+		h.mu.Lock()
+		if begun.After(h.sign) {
+			h.sign = begun
+		}
+		h.mu.Unlock()
+	case errors.Is(err, core.ErrLeaseLost):
+		h.lose(err)
+	}
+	return err
+}
+
+// The writes of the lease.
+
+func (h *heldRun) Set(ctx context.Context, id string, checkPoint []byte) error {
+	return h.write(func() error { return h.RunLease.Set(ctx, id, checkPoint) })
+}
+
+func (h *heldRun) Delete(ctx context.Context, id string) error {
+	return h.write(func() error { return h.RunLease.Delete(ctx, id) })
+}
+
+func (h *heldRun) AppendRecord(ctx context.Context, id string, record []byte) error {
+	return h.write(func() error { return h.RunLease.AppendRecord(ctx, id, record) })
+}
+
+func (h *heldRun) RemoveRecords(ctx context.Context, id string) error {
+	return h.write(func() error { return h.RunLease.RemoveRecords(ctx, id) })
+}
+
+func (h *heldRun) Renew(ctx context.Context) error {
+	return h.write(func() error { return h.RunLease.Renew(ctx) })
+}
+
+// Settle gives the lease back. After an error of the store it can be tried again, until the lease is lost.
+func (h *heldRun) Settle(ctx context.Context, s core.Settlement) error {
+	err := h.write(func() error { return h.RunLease.Settle(ctx, s) })
+	if err == nil {
+		h.become(leaseSettled)
+	}
+	return err
+}
+
+// fresh makes sure, before a call begins, that the lease has not come near its end: a process that was frozen, or cannot
+// reach the store, starts nothing. (F7, F8)
+func (h *heldRun) fresh(ctx context.Context) error {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	old := time.Since(h.sign) > h.TTL()*2/3
+	h.mu.Unlock()
+	if !old {
+		return nil
+	}
+	return h.Renew(ctx)
+}
