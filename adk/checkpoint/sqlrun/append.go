@@ -1,0 +1,288 @@
+package sqlrun
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+const insertStep = `INSERT INTO {steps} (place, data) VALUES ($1, $2)`
+
+// appendRow notes a record of the holder of a lease, if the lease counts and has appended exactly $5 records: so that
+// one whose answer was lost is not appended again. The time of the update is exact to a second while a run is executed:
+// what lists are sorted by is not written for each record.
+const appendRow = `UPDATE {runs} SET next_seq = next_seq + 1, steps = steps + 1, bytes = bytes + $6, life = life + 1,
+	attempts = CASE WHEN life > 0 THEN 1 ELSE attempts END,
+	status = CASE WHEN status = 'done' THEN status ELSE 'running' END, expires_at = NULL, lease_until = {now} + $2,
+	updated_at = CASE WHEN status <> 'running' OR updated_at < {now} - 1000000 THEN {now} ELSE updated_at END,
+	due_at = CASE WHEN status = 'done' THEN NULL WHEN status <> 'running' OR due_at IS NULL OR due_at < {now} + $3
+		THEN {now} + $2 ELSE due_at END
+	WHERE no = $1 AND token = $4 AND owner <> '' AND life = $5 AND next_seq < 16777215
+	RETURNING next_seq, stop`
+
+// appendStatement does all of it at once.
+const appendStatement = `WITH r AS (` + appendRow + `),
+	s AS (INSERT INTO {steps} (place, data) SELECT $1 * 16777216 + r.next_seq, $7 FROM r)
+	SELECT r.stop FROM r`
+
+// appending is a record that is to be appended.
+type appending struct {
+	lease  *lease
+	record []byte
+	// stop came back with it. err is why nothing was appended.
+	stop sql.NullString
+	err  error
+	// ready is closed when somebody has appended the record, or has passed on the lead to who appends it; leads says
+	// which.
+	ready chan struct{}
+	leads bool
+}
+
+func (a *appending) args() []any {
+	l := a.lease
+	return []any{l.no, l.ttl.Microseconds(), halfOf(l.ttl), int64(l.token), l.life, int64(len(a.record))}
+}
+
+// AppendRecord adds a record and renews the lease.
+func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) error {
+	const doing = "append to the journal of"
+	if err := l.isOf(id); err != nil {
+		return err
+	}
+	if err := l.store.checkSize(doing, id, record); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return failed(doing, id, err)
+	}
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return failed(doing, id, ctx.Err())
+	}
+	a := &appending{lease: l, record: owned(record)}
+	if err := l.append(ctx, a); err != nil {
+		return failedOnce(doing, id, err)
+	}
+	return l.noteStop(a.stop)
+}
+
+// append appends a record. The caller has the turn.
+func (l *lease) append(ctx context.Context, a *appending) (err error) {
+	if l.unsure {
+		if err := l.count(ctx); err != nil {
+			return err
+		}
+	}
+	if l.store.dialect.oneWriter() {
+		err = l.store.group.append(ctx, l.store, a)
+	} else {
+		err = l.store.appendNow(ctx, a)
+	}
+	if err != nil {
+		l.unsure = true
+		return err
+	}
+	l.life++
+	return nil
+}
+
+// count asks how many records the lease has appended.
+func (l *lease) count(ctx context.Context) error {
+	return l.store.retry(ctx, func(ctx context.Context, _ int) error {
+		life, err := l.counted(l.store.db.QueryRowContext(ctx, l.store.sql(appended), l.no))
+		if err == nil {
+			l.life, l.unsure = life, false
+		}
+		return err
+	})
+}
+
+// appended asks what has become of the records of a lease.
+const appended = `SELECT token, owner, life FROM {runs} WHERE no = $1`
+
+func (l *lease) counted(found *sql.Row) (life int64, err error) {
+	var r row
+	err = found.Scan(&r.token, &r.owner, &r.life)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !r.counts(l.token) {
+		return 0, l.lost()
+	}
+	return r.life, err
+}
+
+// missed finds out why an attempt appended nothing: nil if an earlier one had stored the record and got no answer.
+func (a *appending) missed(attempt int, found *sql.Row) error {
+	life, err := a.lease.counted(found)
+	if err != nil || attempt > 0 && life == a.lease.life+1 {
+		return err
+	}
+	if life == a.lease.life {
+		return errTooManySteps
+	}
+	return fmt.Errorf("the lease has appended %d records, and the database knows of %d", a.lease.life, life)
+}
+
+// appendNow appends in one statement.
+func (s *Store) appendNow(ctx context.Context, a *appending) error {
+	return s.retry(ctx, func(ctx context.Context, attempt int) error {
+		err := s.db.QueryRowContext(ctx, s.sql(appendStatement), append(a.args(), a.record)...).Scan(&a.stop)
+		if errors.Is(err, sql.ErrNoRows) {
+			return a.missed(attempt, s.db.QueryRowContext(ctx, s.sql(appended), a.lease.no))
+		}
+		return err
+	})
+}
+
+var errTooManySteps = fmt.Errorf("the journal is full: it has had %d records", mostSteps-1)
+
+// appendGroup has records that are appended at the same time share a transaction, where only one can write at a time.
+// One of those who append leads: it takes all records that wait, writes them with its own, and passes the lead on.
+type appendGroup struct {
+	mu      sync.Mutex // mu guards waiting and led; no other lock is taken while it is held
+	waiting []*appending
+	led     bool
+}
+
+func (g *appendGroup) append(ctx context.Context, s *Store, a *appending) error {
+	if !g.lead(a) {
+		select {
+		case <-a.ready:
+		case <-ctx.Done():
+			if g.withdraw(a) {
+				return ctx.Err()
+			}
+			<-a.ready // somebody is writing it
+		}
+		if !a.leads {
+			return a.err
+		}
+	}
+	defer g.passOn()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	all := append(g.take(), a)
+	if len(all) > 1 {
+		ctx = context.WithoutCancel(ctx) // the others have contexts of their own
+	}
+	s.appendTogether(ctx, all)
+	for _, other := range all[:len(all)-1] {
+		close(other.ready)
+	}
+	return a.err
+}
+
+// lead makes a record the leading one if there is none, and has it wait otherwise.
+func (g *appendGroup) lead(a *appending) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.led {
+		g.led = true
+		return true
+	}
+	a.ready = make(chan struct{})
+	g.waiting = append(g.waiting, a)
+	return false
+}
+
+// withdraw reports whether the record was still waiting.
+func (g *appendGroup) withdraw(a *appending) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.waiting, a)
+	if i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// take takes the records that wait.
+func (g *appendGroup) take() []*appending {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := g.waiting
+	g.waiting = nil
+	return all
+}
+
+// passOn has the record lead that waits for longest.
+func (g *appendGroup) passOn() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.led = len(g.waiting) > 0; !g.led {
+		return
+	}
+	first := g.waiting[0]
+	g.waiting = g.waiting[1:]
+	first.leads = true
+	close(first.ready)
+}
+
+// appendTogether writes records in one transaction, and sets the error of each. If the database refuses one of several,
+// each is written on its own.
+func (s *Store) appendTogether(ctx context.Context, all []*appending) {
+	err := s.retry(ctx, func(ctx context.Context, attempt int) error { return s.appendOnce(ctx, attempt, all) })
+	switch {
+	case err == nil:
+	case len(all) > 1 && !errors.Is(err, ErrUnavailable):
+		for i := range all {
+			s.appendTogether(ctx, all[i:i+1])
+		}
+	default:
+		for _, a := range all {
+			a.err = err
+		}
+	}
+}
+
+func (s *Store) appendOnce(ctx context.Context, attempt int, all []*appending) error {
+	note, err := s.prepare(ctx, appendRow)
+	if err != nil {
+		return err
+	}
+	insert, err := s.prepare(ctx, insertStep)
+	if err != nil {
+		return err
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	note, insert = tx.StmtContext(ctx, note), tx.StmtContext(ctx, insert)
+	for _, a := range all {
+		var seq int64
+		err := note.QueryRowContext(ctx, a.args()...).Scan(&seq, &a.stop)
+		if errors.Is(err, sql.ErrNoRows) {
+			a.err = a.missed(attempt, tx.QueryRowContext(ctx, s.sql(appended), a.lease.no))
+			continue
+		}
+		if err == nil {
+			_, err = insert.ExecContext(ctx, placeOf(a.lease.no, seq), a.record)
+		}
+		if err != nil {
+			return err
+		}
+		a.err = nil
+	}
+	return tx.Commit()
+}
+
+// prepare returns a statement that is kept.
+func (s *Store) prepare(ctx context.Context, template string) (*sql.Stmt, error) {
+	if stmt, ok := s.prepared.Load(template); ok {
+		return stmt.(*sql.Stmt), nil
+	}
+	stmt, err := s.db.PrepareContext(ctx, s.sql(template))
+	if err != nil {
+		return nil, err
+	}
+	if other, ok := s.prepared.LoadOrStore(template, stmt); ok {
+		return other.(*sql.Stmt), stmt.Close()
+	}
+	return stmt, nil
+}

@@ -1,0 +1,152 @@
+package sqlrun
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// migrations lead from one version of the schema to the next: those at index i from version i to i+1. One that was
+// released is never changed.
+var migrations = [][]string{{
+	`CREATE TABLE {runs} (
+		no {int} PRIMARY KEY,
+		tenant {text} NOT NULL, id {text} NOT NULL,
+		born {int} NOT NULL, status {text} NOT NULL,
+		token {int} NOT NULL, owner {text} NOT NULL, lease_until {int} NOT NULL, taken {text} NOT NULL,
+		nonce {int} NOT NULL, life {int} NOT NULL, attempts {int} NOT NULL,
+		agent {text} NOT NULL, queue {text} NOT NULL, serial {text} NOT NULL, parent {text} NOT NULL,
+		priority {int} NOT NULL, wake_at {int} NOT NULL, due_at {int}, deadline {int} NOT NULL,
+		next_seq {int} NOT NULL, steps {int} NOT NULL, bytes {int} NOT NULL, saved {int} NOT NULL, asks {int} NOT NULL,
+		created_at {int} NOT NULL, updated_at {int} NOT NULL, expires_at {int},
+		error {text} NOT NULL, stop {text}, details {text} NOT NULL,
+		UNIQUE (tenant, id)){run_options}`,
+	`CREATE INDEX {name_runs_due} ON {runs} (tenant, priority DESC, due_at, born) WHERE due_at IS NOT NULL`,
+	`CREATE INDEX {name_runs_due_queue} ON {runs} (tenant, queue, priority DESC, due_at, born) WHERE due_at IS NOT NULL`,
+	`CREATE INDEX {name_runs_updated} ON {runs} (tenant, status, updated_at DESC, id)`,
+	`CREATE INDEX {name_runs_expires} ON {runs} (expires_at) WHERE expires_at IS NOT NULL`,
+	`CREATE INDEX {name_runs_serial} ON {runs} (tenant, serial, born) WHERE serial <> ''`,
+	`CREATE INDEX {name_runs_parent} ON {runs} (tenant, parent) WHERE parent <> ''`,
+	`CREATE TABLE {steps} (place {int} PRIMARY KEY, data {blob} NOT NULL)`, // see placeOf
+	`CREATE TABLE {vals} (run {int} NOT NULL, kind {text} NOT NULL, data {blob} NOT NULL, PRIMARY KEY (run, kind))`,
+	`CREATE TABLE {questions} (run {int} NOT NULL, ord {int} NOT NULL, kind {text} NOT NULL, answered {int} NOT NULL,
+		question {blob} NOT NULL, answer {blob}, answer_by {text}, answer_json {int}, answered_at {int},
+		PRIMARY KEY (run, ord))`,
+	`CREATE TABLE {waiters} (run {int} NOT NULL, ord {int} NOT NULL, whom {text} NOT NULL, tenant {text} NOT NULL,
+		PRIMARY KEY (run, ord, whom))`,
+	`CREATE INDEX {name_waiters_whom} ON {waiters} (tenant, whom)`,
+	`CREATE TABLE {tags} (run {int} NOT NULL, name {text} NOT NULL, value {text} NOT NULL, tenant {text} NOT NULL,
+		PRIMARY KEY (run, name))`,
+	`CREATE INDEX {name_tags_value} ON {tags} (tenant, name, value)`,
+	`CREATE TABLE {locks} (n {int} PRIMARY KEY)`,
+	`INSERT INTO {locks} (n) VALUES (0), (1), (2), (3), (4), (5), (6), (7),
+		(8), (9), (10), (11), (12), (13), (14), (15)`,
+}}
+
+// keyLocks is how many rows {locks} has: see transaction.lockKey.
+const keyLocks = 16
+
+// mostSteps is how many records a journal can have, less one. Runs have numbers up to 1<<39.
+const mostSteps = 1 << 24
+
+// placeOf is the key of a record. One number, in place of two, spares a database that keeps rows in the order of such a
+// key an index.
+func placeOf(run, seq int64) int64 { return run*mostSteps + seq }
+
+// perRun are the tables, besides {steps}, whose rows belong to a run.
+var perRun = []string{"{vals}", "{questions}", "{waiters}", "{tags}"}
+
+// Migrate makes the tables, or brings those of an older version up to date. Processes that migrate at once wait for
+// each other.
+func (s *Store) Migrate(ctx context.Context) error {
+	err := s.retry(ctx, func(ctx context.Context, _ int) error {
+		if _, err := s.version(ctx); err == nil {
+			return s.migrate(ctx)
+		}
+		if s.writer.schema != "" {
+			if _, err := s.db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+s.writer.schema); err != nil {
+				return again(s.dialect.Exists(err), err)
+			}
+		}
+		_, err := s.db.ExecContext(ctx, s.sql(`CREATE TABLE IF NOT EXISTS {schema} (version {int} NOT NULL)`))
+		if err != nil {
+			return again(s.dialect.Exists(err), err)
+		}
+		return s.migrate(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("sqlrun: migrate the %s database: %w", s.dialect.Name, err)
+	}
+	return nil
+}
+
+func (s *Store) migrate(ctx context.Context) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if s.dialect.LockSchema != "" {
+		if _, err := tx.ExecContext(ctx, s.sql(s.dialect.LockSchema)); err != nil {
+			return err
+		}
+	}
+	var version int
+	err = tx.QueryRowContext(ctx, s.sql(`SELECT version FROM {schema}`)).Scan(&version)
+	fresh := errors.Is(err, sql.ErrNoRows)
+	if err != nil && !fresh {
+		return err
+	}
+	if version > len(migrations) {
+		return s.tooNew(version)
+	}
+	var statements []string
+	if fresh {
+		statements = append(statements, s.dialect.CreateTokens...)
+		statements = append(statements, `INSERT INTO {schema} (version) VALUES (0)`)
+	}
+	for _, m := range migrations[version:] {
+		statements = append(statements, m...)
+	}
+	statements = append(statements, fmt.Sprintf(`UPDATE {schema} SET version = %d`, len(migrations)))
+	for _, statement := range statements {
+		if _, err := tx.ExecContext(ctx, s.sql(statement)); err != nil {
+			return fmt.Errorf("%w (in %.60q)", err, statement)
+		}
+	}
+	return tx.Commit()
+}
+
+func (s *Store) version(ctx context.Context) (version int, err error) {
+	err = s.db.QueryRowContext(ctx, s.sql(`SELECT version FROM {schema}`)).Scan(&version)
+	return version, err
+}
+
+// checkVersion refuses a schema that is not the one of this package.
+func (s *Store) checkVersion(ctx context.Context) error {
+	var version int
+	var missing error
+	err := s.retry(ctx, func(ctx context.Context, _ int) (err error) {
+		version, missing = s.version(ctx)
+		return again(missing != nil && s.dialect.Retryable(missing), missing)
+	})
+	switch {
+	case err != nil && s.dialect.Retryable(missing), ctx.Err() != nil:
+		return fmt.Errorf("sqlrun: read the version of the schema: %w", err)
+	case missing != nil:
+		return fmt.Errorf("sqlrun: the %s database has no tables (%w): call Migrate, or set AutoMigrate",
+			s.dialect.Name, missing)
+	case version > len(migrations):
+		return s.tooNew(version)
+	case version < len(migrations):
+		return fmt.Errorf("sqlrun: the %s schema is version %d, and %d is needed: call Migrate, or set AutoMigrate",
+			s.dialect.Name, version, len(migrations))
+	}
+	return nil
+}
+
+func (s *Store) tooNew(version int) error {
+	return fmt.Errorf("sqlrun: the %s schema is version %d, and this program knows %d: use a newer release of Weft",
+		s.dialect.Name, version, len(migrations))
+}

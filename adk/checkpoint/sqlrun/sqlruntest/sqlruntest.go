@@ -1,0 +1,164 @@
+// Package sqlruntest tests dialects for package sqlrun: each rule a subtest, with a clock that the tests move.
+//
+//	func TestDialect(t *testing.T) {
+//		sqlruntest.Run(t, func(t *testing.T) sqlrun.Config {
+//			return sqlrun.Config{DB: empty(t), Dialect: mydb.Dialect()}
+//		})
+//	}
+package sqlruntest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+)
+
+// Run tests a dialect. open returns an empty database for each subtest, and may use t to clean up after it.
+func Run(t *testing.T, open func(t *testing.T) sqlrun.Config) {
+	t.Helper()
+	for _, part := range []struct {
+		name  string
+		rules map[string]func(*testing.T, *fixture)
+	}{
+		{"Lease", leaseRules}, {"Settle", settleRules}, {"Due", dueRules}, {"Inbox", inboxRules}, {"List", listRules},
+		{"Keep", keepRules}, {"Schema", schemaRules},
+	} {
+		for name, rule := range part.rules {
+			t.Run(part.name+"/"+name, func(t *testing.T) { rule(t, newFixture(t, open(t))) })
+		}
+	}
+}
+
+// fixture is a store with a clock of its own, in an empty database.
+type fixture struct {
+	*sqlrun.Store
+	conf sqlrun.Config
+}
+
+func newFixture(t *testing.T, conf sqlrun.Config) *fixture {
+	t.Helper()
+	conf.AutoMigrate = true
+	conf.Now = "(SELECT at FROM test_clock)"
+	_, err := conf.DB.Exec("CREATE TABLE test_clock (at BIGINT)")
+	require.NoError(t, err)
+	_, err = conf.DB.Exec("INSERT INTO test_clock (at) VALUES (1700000000000000)")
+	require.NoError(t, err)
+	s, err := sqlrun.New(t.Context(), conf)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return &fixture{s, conf}
+}
+
+// pass lets time pass.
+func (f *fixture) pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	_, err := f.conf.DB.Exec(fmt.Sprintf("UPDATE test_clock SET at = at + %d", d.Microseconds()))
+	require.NoError(t, err)
+}
+
+// submit makes a run, a microsecond after what was before.
+func (f *fixture) submit(t *testing.T, id string, run checkpoint.NewRun) checkpoint.RunInfo {
+	t.Helper()
+	f.pass(t, time.Microsecond)
+	info, err := f.Submit(t.Context(), id, run)
+	require.NoError(t, err)
+	return info
+}
+
+// begin makes a run and takes it.
+func (f *fixture) begin(t *testing.T, id string, run checkpoint.NewRun) checkpoint.Lease {
+	t.Helper()
+	f.pass(t, time.Microsecond)
+	l, err := f.Acquire(t.Context(), id, checkpoint.LeaseRequest{Owner: "owner of " + id, Create: &run})
+	require.NoError(t, err)
+	return l
+}
+
+// take takes a run that exists.
+func (f *fixture) take(t *testing.T, id string) checkpoint.Lease {
+	t.Helper()
+	l, err := f.Acquire(t.Context(), id, checkpoint.LeaseRequest{Owner: "next owner of " + id})
+	require.NoError(t, err)
+	return l
+}
+
+// waitFor makes a run that waits for points.
+func (f *fixture) waitFor(t *testing.T, id string, points ...checkpoint.WaitPoint) {
+	t.Helper()
+	l := f.begin(t, id, checkpoint.NewRun{})
+	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: points}))
+}
+
+func (f *fixture) inspect(t *testing.T, id string) checkpoint.RunInfo {
+	t.Helper()
+	info, ok, err := f.Inspect(t.Context(), id)
+	require.NoError(t, err)
+	require.True(t, ok, "there is no run %q", id)
+	return info
+}
+
+func (f *fixture) status(t *testing.T, id string, want checkpoint.Status) {
+	t.Helper()
+	require.Equal(t, want, f.inspect(t, id).Status, "of run %q", id)
+}
+
+// due takes the run that is due, and returns its ID.
+func (f *fixture) due(t *testing.T, due checkpoint.Due) string {
+	t.Helper()
+	l, err := f.AcquireDue(t.Context(), checkpoint.LeaseRequest{Owner: "worker"}, due)
+	require.NoError(t, err)
+	return l.Info().ID
+}
+
+func (f *fixture) nothingDue(t *testing.T, due checkpoint.Due) {
+	t.Helper()
+	l, err := f.AcquireDue(t.Context(), checkpoint.LeaseRequest{Owner: "worker"}, due)
+	require.ErrorIs(t, err, checkpoint.ErrNothingDue)
+	require.Nil(t, l)
+}
+
+// listed returns the IDs of a query.
+func listed(t *testing.T, s checkpoint.Inspector, q checkpoint.Query) (ids []string) {
+	t.Helper()
+	for info, err := range s.List(t.Context(), q) {
+		require.NoError(t, err)
+		ids = append(ids, info.ID)
+	}
+	return ids
+}
+
+// records requires those of a journal.
+func records(t *testing.T, j checkpoint.Journal, id string, want ...string) {
+	t.Helper()
+	got, err := j.ReadRecords(t.Context(), id)
+	require.NoError(t, err)
+	var all []string
+	for _, r := range got {
+		all = append(all, string(r))
+	}
+	require.Equal(t, want, all)
+}
+
+func together(n int, do func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { do(i) })
+	}
+	all.Wait()
+}
+
+// waitsForP settles a run that asks a question.
+var waitsForP = checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{{ID: "p"}}}
+
+// done settles a run as done.
+func done(t *testing.T, l checkpoint.Lease) {
+	t.Helper()
+	require.NoError(t, l.Settle(context.WithoutCancel(t.Context()), checkpoint.Settlement{Status: checkpoint.Done}))
+}

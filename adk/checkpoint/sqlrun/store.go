@@ -1,0 +1,147 @@
+package sqlrun
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// Config configures a [Store].
+type Config struct {
+	// DB is the database, which the caller opens and closes. For one whose writers exclude each other it should have
+	// one connection.
+	DB *sql.DB
+	// Reads is used for what only reads. The default is DB.
+	Reads *sql.DB
+	// Dialect says which database it is.
+	Dialect Dialect
+	// Schema is where the tables are; the default is the schema that connections use. Prefix begins the names of tables
+	// and indexes; the default is "weft_".
+	Schema, Prefix string
+	// AutoMigrate has New call [Store.Migrate].
+	AutoMigrate bool
+	// Retention is how long runs are kept.
+	Retention checkpoint.Retention
+	// Limits bound what is stored.
+	Limits Limits
+	// Patience is for how long a call is tried when the database is busy or out of reach. The default is a minute.
+	Patience time.Duration
+	// AnswerIn is how long an attempt may take before it is given up and made again. The default is 0, for ever: a network
+	// that loses an answer without an error needs one.
+	AnswerIn time.Duration
+	// Now replaces the clock of the database, for tests: an expression for microseconds since 1970.
+	Now string
+	// Announce is called after runs of a queue and an agent have become due, for example to wake other processes, which
+	// then call [Store.WakeUp]. It must not block. Local waiters are woken without it.
+	Announce func(checkpoint.Due)
+}
+
+// Limits bound what is stored.
+type Limits struct {
+	// Value is how many bytes a record, a checkpoint, an answer or a result may have. The default is 64 MiB.
+	Value int
+}
+
+// Store is a checkpoint.RunStore in an SQL database. It sees and writes the runs of one tenant.
+type Store struct {
+	*engine
+	// name is the tenant, and tenant its key.
+	name, tenant string
+}
+
+// engine is what the stores of all tenants of a database share.
+type engine struct {
+	db, reads *sql.DB
+	dialect   Dialect
+	writer    *writer
+	retention checkpoint.Retention
+	limits    Limits
+	patience  time.Duration
+	answerIn  time.Duration
+	announce  func(checkpoint.Due)
+
+	statements sync.Map // template → statement
+	prepared   sync.Map // template → *sql.Stmt
+	group      appendGroup
+	sleepers   sleepers
+}
+
+var (
+	_ checkpoint.RunStore = (*Store)(nil)
+	_ checkpoint.Waker    = (*Store)(nil)
+)
+
+// New makes a store of the tenant "". It fails if the tables are missing or of another version, unless it may migrate.
+func New(ctx context.Context, conf Config) (*Store, error) {
+	if conf.DB == nil {
+		return nil, errors.New("sqlrun: Config.DB is missing")
+	}
+	if err := conf.Dialect.check(); err != nil {
+		return nil, err
+	}
+	w, err := newWriter(conf.Dialect, conf.Schema, conf.Prefix, conf.Now)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{db: conf.DB, reads: conf.Reads, dialect: conf.Dialect, writer: w, retention: conf.Retention,
+		limits: conf.Limits, patience: conf.Patience, answerIn: conf.AnswerIn, announce: conf.Announce}
+	if e.reads == nil {
+		e.reads = e.db
+	}
+	if e.limits.Value <= 0 {
+		e.limits.Value = 64 << 20
+	}
+	if e.patience <= 0 {
+		e.patience = time.Minute
+	}
+	s := &Store{engine: e}
+	if conf.AutoMigrate {
+		err = s.Migrate(ctx)
+	} else {
+		err = s.checkVersion(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Tenant returns a store of the same database that sees and writes only the runs of a tenant. Any bytes are a name.
+func (s *Store) Tenant(name string) *Store {
+	return &Store{engine: s.engine, name: name, tenant: encode(name)}
+}
+
+// Close releases the statements that the store has prepared. The database stays open.
+func (s *Store) Close() error {
+	var all error
+	s.prepared.Range(func(key, stmt any) bool {
+		s.prepared.Delete(key)
+		all = errors.Join(all, stmt.(*sql.Stmt).Close())
+		return true
+	})
+	return all
+}
+
+// sql writes a statement for the database, once.
+func (e *engine) sql(template string) string {
+	if s, ok := e.statements.Load(template); ok {
+		return s.(string)
+	}
+	s := e.writer.write(template)
+	e.statements.Store(template, s)
+	return s
+}
+
+// checkSize refuses a value that is too long, before anything is written.
+func (s *Store) checkSize(doing, id string, value []byte) error {
+	if len(value) > s.limits.Value {
+		return failed(doing, id, fmt.Errorf("%d bytes are too long: at most %d are possible (Limits.Value)", len(value),
+			s.limits.Value))
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package sqlrun
+
+import (
+	"context"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// sweptAtOnce is how many runs are removed in one transaction.
+const sweptAtOnce = 100
+
+// Remove removes everything of a run.
+func (s *Store) Remove(ctx context.Context, id string, force bool) error {
+	return s.change(ctx, "remove", id, func(ctx context.Context, t *transaction) error {
+		r, err := t.lock(ctx, encode(id))
+		if r == nil || err != nil {
+			return err
+		}
+		if r.isHeld() && !force {
+			return r.busy()
+		}
+		if r.serial != "" {
+			t.woken = append(t.woken, checkpoint.Due{})
+		}
+		return t.remove(ctx, r)
+	})
+}
+
+// Sweep removes runs of the tenant that have expired.
+func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, err error) {
+	for swept.Runs < limit {
+		n := min(limit-swept.Runs, sweptAtOnce)
+		removed, more, err := s.sweep(ctx, n)
+		swept.Runs += removed
+		swept.More = more
+		if err != nil || !more {
+			return swept, err
+		}
+	}
+	return swept, nil
+}
+
+// sweep removes up to n runs in one transaction, and says whether there are more.
+func (s *Store) sweep(ctx context.Context, n int) (removed int, more bool, err error) {
+	err = s.change(ctx, "sweep", "", func(ctx context.Context, t *transaction) error {
+		expired, err := t.expired(ctx, n+1)
+		if err != nil {
+			return err
+		}
+		more = len(expired) > n
+		removed = min(len(expired), n)
+		for _, r := range expired[:removed] {
+			if err := t.remove(ctx, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return removed, more, err
+}
+
+// expired locks up to n runs that have expired and that nobody holds.
+func (t *transaction) expired(ctx context.Context, n int) (expired []*row, err error) {
+	rows, err := t.tx.QueryContext(ctx, t.sql(`SELECT {columns}, {now} FROM {runs}
+		WHERE tenant = $1 AND expires_at IS NOT NULL AND expires_at < {now} AND (owner = '' OR lease_until <= {now})
+		ORDER BY expires_at LIMIT $2{skip_locked}`), t.tenant, n)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := scanRow(rows)
+		if err != nil {
+			return nil, err
+		}
+		expired = append(expired, r)
+	}
+	return expired, rows.Err()
+}

@@ -1,0 +1,260 @@
+package sqlrun
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// What is kept of a run in {vals}.
+const (
+	checkpointValue = "checkpoint"
+	resultValue     = "result"
+)
+
+// Get returns the checkpoint, and false when there is none with that ID.
+func (s *Store) Get(ctx context.Context, checkPointID string) (checkPoint []byte, found bool, err error) {
+	return s.value(ctx, "get", checkPointID, checkpointValue)
+}
+
+// value reads a value of a run.
+func (s *Store) value(ctx context.Context, doing, id, kind string) (data []byte, found bool, err error) {
+	err = s.read(ctx, doing, id, func(ctx context.Context) error {
+		err := s.reads.QueryRowContext(ctx, s.sql(`SELECT v.data FROM {runs} r JOIN {vals} v
+			ON v.run = r.no AND v.kind = $3 WHERE r.tenant = $1 AND r.id = $2`), s.tenant, encode(id), kind).Scan(&data)
+		found = err == nil
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return data, found, err
+}
+
+// read does something that changes nothing. It is tried again if the database could not do it.
+func (s *Store) read(ctx context.Context, doing, id string, do func(ctx context.Context) error) error {
+	err := ctx.Err()
+	if err == nil {
+		err = s.retry(ctx, func(ctx context.Context, _ int) error { return do(ctx) })
+	}
+	return failedOnce(doing, id, err)
+}
+
+// Set stores the checkpoint.
+func (s *Store) Set(ctx context.Context, checkPointID string, checkPoint []byte) error {
+	if err := s.checkSize("set", checkPointID, checkPoint); err != nil {
+		return err
+	}
+	return s.change(ctx, "set", checkPointID, func(ctx context.Context, t *transaction) error {
+		r, err := t.lockOrMake(ctx, checkPointID)
+		if err != nil {
+			return err
+		}
+		if err := t.set(ctx, r, checkpointValue, checkPoint); err != nil {
+			return err
+		}
+		r.updated = r.now
+		return t.save(ctx, r)
+	})
+}
+
+// set replaces a value of a run. The row has to be saved.
+func (t *transaction) set(ctx context.Context, r *row, kind string, data []byte) error {
+	if err := t.unset(ctx, r, kind); err != nil {
+		return err
+	}
+	r.bytes += int64(len(data))
+	if kind == checkpointValue {
+		r.saved = 1
+	}
+	_, err := t.exec(ctx, `INSERT INTO {vals} (run, kind, data) VALUES ($1, $2, $3)`, r.no, kind, owned(data))
+	return err
+}
+
+// unset removes a value of a run. The row has to be saved.
+func (t *transaction) unset(ctx context.Context, r *row, kind string) error {
+	if kind == checkpointValue {
+		if r.saved == 0 {
+			return nil
+		}
+		r.saved = 0
+	}
+	var size int64
+	err := t.one(ctx, `DELETE FROM {vals} WHERE run = $1 AND kind = $2 RETURNING length(data)`, r.no, kind).Scan(&size)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	r.bytes -= size
+	return err
+}
+
+// Delete removes the checkpoint. Its journal stays.
+func (s *Store) Delete(ctx context.Context, checkPointID string) error {
+	return s.without(ctx, "delete", checkPointID, func(ctx context.Context, t *transaction, r *row) error {
+		return t.unset(ctx, r, checkpointValue)
+	})
+}
+
+// RemoveRecords removes all records.
+func (s *Store) RemoveRecords(ctx context.Context, checkPointID string) error {
+	return s.without(ctx, "remove the journal of", checkPointID, func(ctx context.Context, t *transaction,
+		r *row) error {
+		return t.dropRecords(ctx, r)
+	})
+}
+
+// without removes a part of what is stored under an ID, and the row if it is none of a run and has nothing left.
+func (s *Store) without(ctx context.Context, doing, id string,
+	do func(ctx context.Context, t *transaction, r *row) error) error {
+	return s.change(ctx, doing, id, func(ctx context.Context, t *transaction) error {
+		r, err := t.lock(ctx, encode(id))
+		if r == nil || err != nil {
+			return err
+		}
+		if err := do(ctx, t, r); err != nil {
+			return err
+		}
+		if r.status == "" && r.steps == 0 && r.saved == 0 {
+			return t.remove(ctx, r)
+		}
+		return t.save(ctx, r)
+	})
+}
+
+// dropRecords removes the journal of a run. The row has to be saved.
+func (t *transaction) dropRecords(ctx context.Context, r *row) error {
+	if r.steps == 0 {
+		return nil
+	}
+	var size int64
+	from, to := placeOf(r.no, 0), placeOf(r.no+1, 0)
+	err := t.one(ctx, `SELECT COALESCE(SUM(length(data)), 0) FROM {steps} WHERE place >= $1 AND place < $2`,
+		from, to).Scan(&size)
+	if err != nil {
+		return err
+	}
+	r.bytes, r.steps, r.nextSeq = r.bytes-size, 0, 0
+	_, err = t.exec(ctx, `DELETE FROM {steps} WHERE place >= $1 AND place < $2`, from, to)
+	return err
+}
+
+// AppendRecord adds a record. It is not fenced: those of a run are appended by its lease.
+func (s *Store) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
+	if err := s.checkSize("append to the journal of", checkPointID, record); err != nil {
+		return err
+	}
+	nonce := rand.Int64()
+	return s.change(ctx, "append to the journal of", checkPointID, func(ctx context.Context, t *transaction) error {
+		r, err := t.lockOrMake(ctx, checkPointID)
+		if err != nil {
+			return err
+		}
+		if t.attempt > 0 && r.nonce == nonce {
+			return nil // an earlier attempt appended it
+		}
+		r.nonce = nonce
+		if err := t.append(ctx, r, record); err != nil {
+			return err
+		}
+		r.updated = r.now
+		return t.save(ctx, r)
+	})
+}
+
+// append adds records. The row has to be saved.
+func (t *transaction) append(ctx context.Context, r *row, records ...[]byte) error {
+	for _, record := range records {
+		if r.nextSeq++; r.nextSeq >= mostSteps {
+			return errTooManySteps
+		}
+		r.steps++
+		r.bytes += int64(len(record))
+		if _, err := t.exec(ctx, insertStep, placeOf(r.no, r.nextSeq), owned(record)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadRecords returns the records in order; nil if there are none.
+func (s *Store) ReadRecords(ctx context.Context, checkPointID string) (records [][]byte, err error) {
+	err = s.read(ctx, "read the journal of", checkPointID, func(ctx context.Context) error {
+		records = nil
+		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT p.data FROM {runs} r
+			JOIN {steps} p ON p.place >= r.no * 16777216 AND p.place < (r.no + 1) * 16777216
+			WHERE r.tenant = $1 AND r.id = $2 ORDER BY p.place`), s.tenant, encode(checkPointID))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var record []byte
+			if err := rows.Scan(&record); err != nil {
+				return err
+			}
+			records = append(records, owned(record))
+		}
+		return rows.Err()
+	})
+	return records, err
+}
+
+// ListCheckPoints yields the IDs that begin with a prefix. It yields those that exist when the loop begins.
+func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[checkpoint.Info, error] {
+	return func(yield func(checkpoint.Info, error) bool) {
+		infos, err := s.saved(ctx, prefix)
+		if err != nil {
+			yield(checkpoint.Info{}, err)
+			return
+		}
+		for _, info := range infos {
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// saved returns the IDs that have a checkpoint or a journal, in their order, which is not that of the keys.
+func (s *Store) saved(ctx context.Context, prefix string) (infos []checkpoint.Info, err error) {
+	from, to := prefixRange(prefix)
+	err = s.read(ctx, "list", prefix, func(ctx context.Context) error {
+		infos = nil
+		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT id, details, updated_at FROM {runs}
+			WHERE tenant = $1 AND (saved = 1 OR steps > 0) AND (id >= $2 AND id <= $3 OR id >= '#' AND id < '$')`),
+			s.tenant, from, to)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			r, text := new(row), ""
+			if err := rows.Scan(&r.id, &text, &r.updated); err != nil {
+				return err
+			}
+			if err := r.details.read(text); err != nil {
+				return err
+			}
+			if id := r.name(); strings.HasPrefix(id, prefix) {
+				infos = append(infos, checkpoint.Info{ID: id, Modified: at(r.updated)})
+			}
+		}
+		return rows.Err()
+	})
+	slices.SortFunc(infos, func(a, b checkpoint.Info) int { return strings.Compare(a.ID, b.ID) })
+	return infos, err
+}
+
+// owned is not nil: NULL is none, and an empty value is one.
+func owned(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

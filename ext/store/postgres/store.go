@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+)
+
+// Config configures a [Store].
+type Config struct {
+	// URL says where the database is, as libpq writes it: "postgres://user:password@host:5432/name", or "host=… dbname=…".
+	// What it lacks is taken from the variables of the environment that libpq knows.
+	URL string
+	// Schema is where the tables are; the default is the first of the search path. Prefix begins their names; the default
+	// is "weft_".
+	Schema, Prefix string
+	// NoMigrate has New refuse a database without tables, or with those of an older release, in place of changing it. Then
+	// [Migrate] does that.
+	NoMigrate bool
+	// Connections is how many there are at most, besides the one that listens. The default is 16.
+	Connections int
+	// NoListen has workers of other processes not wake those of this one: they look once in a poll. It saves a connection.
+	NoListen bool
+	// Retention is how long runs are kept.
+	Retention checkpoint.Retention
+	// Limits bound what is stored.
+	Limits sqlrun.Limits
+	// AnswerIn is how long an attempt may take before it is given up and made again, for networks that lose answers. The
+	// default is 20 seconds. Patience is for how long a call is tried; the default is a minute.
+	AnswerIn, Patience time.Duration
+	// Logger gets, at level Warn, that the connection that listens broke. The default is nil.
+	Logger *slog.Logger
+}
+
+// Store is a checkpoint.RunStore in a PostgreSQL database. Use New or Open.
+type Store struct {
+	*sqlrun.Store
+	db     *sql.DB
+	listen *listener
+}
+
+var _ checkpoint.RunStore = (*Store)(nil)
+
+// Open connects to a database with the defaults.
+func Open(ctx context.Context, url string) (*Store, error) { return New(ctx, Config{URL: url}) }
+
+// New connects to a database. It fails if the database cannot be reached, or its tables are missing or of another
+// release and NoMigrate is set.
+func New(ctx context.Context, conf Config) (*Store, error) {
+	if conf.URL == "" {
+		return nil, errors.New("postgres: Config.URL is missing")
+	}
+	if conf.Connections <= 0 {
+		conf.Connections = 16
+	}
+	if conf.AnswerIn == 0 {
+		conf.AnswerIn = 20 * time.Second
+	}
+	pg, err := pgx.ParseConfig(conf.URL)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: Config.URL: %w", err)
+	}
+	// Statements without a name live for one call: PgBouncer may give the next one another connection.
+	pg.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	s := &Store{db: stdlib.OpenDB(*pg)}
+	s.db.SetMaxOpenConns(conf.Connections)
+	s.db.SetMaxIdleConns(conf.Connections)
+	run := sqlrun.Config{DB: s.db, Dialect: Dialect(), Schema: conf.Schema, Prefix: conf.Prefix, AutoMigrate: !conf.NoMigrate,
+		Retention: conf.Retention, Limits: conf.Limits, Patience: conf.Patience, AnswerIn: conf.AnswerIn}
+	if !conf.NoListen {
+		s.listen = newListener(pg, channelOf(conf), s.db, conf.Logger)
+		run.Announce = s.listen.announce
+	}
+	if s.Store, err = sqlrun.New(ctx, run); err != nil {
+		return nil, errors.Join(fmt.Errorf("postgres: %w", err), s.db.Close())
+	}
+	if s.listen != nil {
+		s.listen.start(s.Store)
+	}
+	return s, nil
+}
+
+// Migrate makes the tables in a database, or brings those of an older release up to date.
+func Migrate(ctx context.Context, conf Config) error {
+	conf.NoMigrate, conf.NoListen = false, true
+	s, err := New(ctx, conf)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// DB returns the connections of the store. They are for [sqlrun.Store.SubmitTx], and closed with the store.
+func (s *Store) DB() *sql.DB { return s.db }
+
+// Close closes the connections. Calls under way fail.
+func (s *Store) Close() error {
+	if s.listen != nil {
+		s.listen.stop()
+	}
+	return errors.Join(s.Store.Close(), s.db.Close())
+}

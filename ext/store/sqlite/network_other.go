@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sqlite
+
+// networkOf cannot tell.
+func networkOf(string) string { return "" }

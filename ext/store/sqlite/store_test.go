@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"database/sql"
+	"io/fs"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun/sqlruntest"
+)
+
+func newStore(t testing.TB) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestStore_Conforms(t *testing.T) {
+	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return newStore(t) })
+}
+
+func TestDialect_Conforms(t *testing.T) {
+	sqlruntest.Run(t, func(t *testing.T) sqlrun.Config {
+		s := newStore(t)
+		for _, table := range []string{"runs", "steps", "vals", "questions", "waiters", "tags", "locks", "tokens",
+			"schema"} {
+			_, err := s.writes.Exec("DROP TABLE weft_" + table)
+			require.NoError(t, err)
+		}
+		return sqlrun.Config{DB: s.writes, Reads: s.reads, Dialect: Dialect()}
+	})
+}
+
+// TestNew_HasTheSettingsItPromises: see README.md.
+func TestNew_HasTheSettingsItPromises(t *testing.T) {
+	s := newStore(t)
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000"} {
+		for _, db := range []*sql.DB{s.writes, s.reads} {
+			var got string
+			require.NoError(t, db.QueryRow("PRAGMA "+pragma).Scan(&got))
+			require.Equal(t, want, got, pragma)
+		}
+	}
+	_, err := s.reads.Exec("DELETE FROM weft_runs")
+	require.ErrorContains(t, err, "readonly")
+}
+
+func TestNew_RefusesAMissingFolder(t *testing.T) {
+	_, err := Open(t.Context(), filepath.Join(t.TempDir(), "none", "runs.db"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = Open(t.Context(), "")
+	require.ErrorContains(t, err, "Path")
+}
+
+func TestNew_NamesWithWhatURLsReserve(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "100% #1?a=b&c.db")
+	s, err := Open(t.Context(), path)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.FileExists(t, path)
+}
+
+// TestStore_BusyForTooLongIsUnavailable: another process that writes for ever does not fail a run, but its call, which
+// can be made again. Reading goes on meanwhile. (B4)
+func TestStore_BusyForTooLongIsUnavailable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	s, err := New(t.Context(), Config{Path: path, BusyTimeout: 10 * time.Millisecond, Patience: 30 * time.Millisecond})
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.Set(t.Context(), "id", []byte("old")))
+	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+	require.NoError(t, err)
+
+	other, err := Open(t.Context(), path)
+	require.NoError(t, err)
+	defer other.Close()
+	tx, err := other.writes.Begin()
+	require.NoError(t, err)
+	require.ErrorIs(t, s.Set(t.Context(), "id", []byte("new")), sqlrun.ErrUnavailable)
+	require.ErrorIs(t, l.AppendRecord(t.Context(), "run", []byte("x")), sqlrun.ErrUnavailable)
+	require.ErrorIs(t, l.Renew(t.Context()), sqlrun.ErrUnavailable)
+	got, _, err := s.Get(t.Context(), "id")
+	require.NoError(t, err)
+	require.Equal(t, "old", string(got))
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte("x")))
+	records, err := s.ReadRecords(t.Context(), "run")
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+}
+
+// TestStore_ClosedFails: and does not try for a minute.
+func TestStore_ClosedFails(t *testing.T) {
+	s := newStore(t)
+	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.Error(t, s.Set(t.Context(), "id", nil))
+	err = l.AppendRecord(t.Context(), "run", nil)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, sqlrun.ErrUnavailable)
+}
