@@ -1,0 +1,259 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+)
+
+// row is the row of a run as it was read. What signs of life change is in fields of its own (see sign).
+type row struct {
+	storekit.Row
+	// Todo is what follows from the last change for other runs, and may not be done yet: whoever changes the row next does
+	// it first. All of it can be done again.
+	Todo *todo
+
+	version string
+	// life is how many records the lease has appended.
+	life int64
+}
+
+// todo is what is to be done to other runs.
+type todo struct {
+	Children []checkpoint.ChildRun
+	Parent   string
+	Answer   *checkpoint.Answer
+}
+
+// change is what changes together with a row.
+type change struct {
+	dropSteps     bool
+	setCheckpoint []byte // nil leaves it
+	dropped       bool   // the checkpoint
+	records       [][]byte
+}
+
+// rowFields are those of the hash of a run that a row is made of.
+var rowFields = []string{"v", "row", "token", "held", "until", "steps", "bytes", "attempts", "status", "expires", "updated", "life"}
+
+// read reads the row of an ID; nil if there is none. version is that of what is there, for who makes one.
+func (s *Store) read(ctx context.Context, id string) (r *row, version string, err error) {
+	values, err := s.client.HMGet(ctx, s.runKey(id), rowFields...).Result()
+	if err != nil {
+		return nil, "", err
+	}
+	return readRow(values)
+}
+
+func readRow(values []any) (r *row, version string, err error) {
+	text := func(i int) string { t, _ := values[i].(string); return t }
+	number := func(i int) int64 { n, _ := strconv.ParseInt(text(i), 10, 64); return n }
+	version = text(0)
+	if version == "" {
+		version = "0"
+	}
+	if values[1] == nil {
+		return nil, version, nil
+	}
+	r = &row{version: version}
+	if err := gob.NewDecoder(bytes.NewReader([]byte(text(1)))).Decode(r); err != nil {
+		return nil, version, fmt.Errorf("the row of the run cannot be read: %w", err)
+	}
+	run := &r.Run
+	run.Token = uint64(number(2))
+	if text(3) == "1" {
+		run.LeaseUntil = at(number(4))
+	}
+	run.Steps, run.Bytes, run.Attempts = int(number(5)), number(6), int(number(7))
+	run.Status, run.Expires, run.Updated = checkpoint.Status(text(8)), at(number(9)), at(number(10))
+	r.life = number(11)
+	return r, version, nil
+}
+
+// at is a time, the zero one for 0.
+func at(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros)
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// fields are those of the hash.
+func (r *row) fields() ([]any, error) {
+	var encoded bytes.Buffer
+	if err := gob.NewEncoder(&encoded).Encode(r); err != nil {
+		return nil, err
+	}
+	stop, held := "", "0"
+	if r.Stopping != nil {
+		text, err := json.Marshal(r.Stopping)
+		if err != nil {
+			return nil, err
+		}
+		stop = string(text)
+	}
+	if r.Run.Owner != "" {
+		held = "1"
+	}
+	return []any{"row", encoded.Bytes(), "token", r.Run.Token, "held", held, "until", micros(r.Run.LeaseUntil),
+		"steps", r.Run.Steps, "bytes", r.Run.Bytes, "attempts", r.Run.Attempts, "taken", r.TakenSteps,
+		"status", string(r.Run.Status), "expires", micros(r.Run.Expires), "updated", micros(r.Run.Updated),
+		"life", r.life, "stop", stop}, nil
+}
+
+// errChanged says that somebody wrote the row since it was read.
+var errChanged = errors.New("the row was changed")
+
+// write writes a row, and what changes with it, if nobody wrote the row since. The indexes are written before.
+func (s *Store) write(ctx context.Context, r *row, c change) error {
+	id := r.Run.ID
+	fields, err := r.fields()
+	if err != nil {
+		return err
+	}
+	if err := s.index(ctx, r); err != nil {
+		return err
+	}
+	drop, op := "0", ""
+	if c.dropSteps {
+		drop = "1"
+	}
+	switch {
+	case c.setCheckpoint != nil:
+		op = "set"
+	case c.dropped:
+		op = "drop"
+	}
+	args := append([]any{r.version, drop, op, c.setCheckpoint, len(fields)}, fields...)
+	for _, record := range c.records {
+		args = append(args, record)
+	}
+	done, err := replace.Run(ctx, s.client, []string{s.runKey(id), s.stepsKey(id)}, args...).Int()
+	if err == nil && done == 0 {
+		err = errChanged
+	}
+	return err
+}
+
+// index notes where the run is to be looked for.
+func (s *Store) index(ctx context.Context, r *row) error {
+	id := r.Run.ID
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		earliest := func(key string, t time.Time) {
+			p.ZAddArgs(ctx, key, redis.ZAddArgs{LT: true, Members: []redis.Z{{Score: float64(micros(t)), Member: id}}})
+		}
+		if due, ok := r.dueFrom(); ok {
+			earliest(s.dueKey(), due)
+		}
+		if !r.Run.Expires.IsZero() {
+			earliest(s.expiresKey(), r.Run.Expires)
+		}
+		if r.BlocksKey() {
+			p.ZAdd(ctx, s.keyKey(r.Run.Key), redis.Z{Score: float64(r.Born), Member: id})
+		}
+		return nil
+	})
+	return err
+}
+
+// dueFrom is from when on a worker may have to take the run.
+func (r *row) dueFrom() (time.Time, bool) {
+	if !r.MayBecomeDue() {
+		return time.Time{}, false
+	}
+	if r.Run.Owner != "" {
+		return r.Run.LeaseUntil, true
+	}
+	if r.Run.Status == checkpoint.Running {
+		return r.Run.Updated, true
+	}
+	return r.Run.WakeAt, true
+}
+
+// update changes the row of an ID. do gets nil if there is none, and may be called again when somebody else was faster.
+// It returns the row to write, nil to write none.
+func (s *Store) update(
+	ctx context.Context, doing, id string, do func(r *row, now time.Time) (*row, change, error),
+) error {
+	if err := ctx.Err(); err != nil {
+		return storekit.Failed(doing, id, err)
+	}
+	for {
+		r, version, err := s.read(ctx, id)
+		if err == nil && r != nil && r.Todo != nil {
+			if err = s.doOthers(ctx, r); err == nil || errors.Is(err, errChanged) {
+				continue
+			}
+		}
+		var now time.Time
+		if err == nil {
+			now, err = s.now(ctx)
+		}
+		if err != nil {
+			return storekit.Failed(doing, id, err)
+		}
+		changed, c, err := do(r, now.Truncate(time.Microsecond))
+		if err != nil || changed == nil {
+			return err
+		}
+		if changed.version == "" {
+			changed.version = version
+		}
+		switch err := s.write(ctx, changed, c); {
+		case errors.Is(err, errChanged):
+			if err := ctx.Err(); err != nil {
+				return storekit.Failed(doing, id, err)
+			}
+			continue
+		case err != nil:
+			return storekit.Failed(doing, id, err)
+		}
+		if changed.Todo == nil {
+			return nil
+		}
+		after, _, err := s.read(ctx, id)
+		if err == nil && after != nil && after.Todo != nil {
+			err = s.doOthers(ctx, after)
+		}
+		if err != nil && !errors.Is(err, errChanged) { // it has happened; whoever comes next does the rest
+			return nil
+		}
+		return nil
+	}
+}
+
+// doOthers does what is to be done to other runs, and then says that it is done.
+func (s *Store) doOthers(ctx context.Context, r *row) error {
+	ctx = context.WithoutCancel(ctx)
+	for _, child := range r.Todo.Children {
+		if _, err := s.Submit(ctx, child.ID, child.Run); err != nil && !errors.Is(err, checkpoint.ErrRunExists) {
+			return err
+		}
+	}
+	if a := r.Todo.Answer; a != nil {
+		err := s.Answer(ctx, r.Todo.Parent, *a)
+		var state *checkpoint.RunError
+		if err != nil && !errors.As(err, &state) && !errors.Is(err, checkpoint.ErrNotFound) {
+			return err // otherwise it does not wait any more
+		}
+	}
+	r.Todo = nil
+	return s.write(ctx, r, change{})
+}

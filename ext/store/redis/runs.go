@@ -1,0 +1,519 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+)
+
+// next is a token greater than all before.
+func (s *Store) next(ctx context.Context) (uint64, error) {
+	n, err := token.Run(ctx, s.client, []string{s.tokenKey()}).Int64()
+	return uint64(n), err
+}
+
+// make makes the row of a new run.
+func (s *Store) make(ctx context.Context, id string, n checkpoint.NewRun, now time.Time) (*row, change, error) {
+	born, err := s.next(ctx)
+	if err != nil {
+		return nil, change{}, storekit.Failed("submit", id, err)
+	}
+	made, err := storekit.New(id, n, born, now)
+	if err != nil {
+		return nil, change{}, err
+	}
+	if err := s.known(ctx, id); err != nil {
+		return nil, change{}, storekit.Failed("submit", id, err)
+	}
+	r := &row{Row: *made}
+	r.Run.Tenant = s.tenant
+	// What was written without a lease is the run's.
+	before, err := s.ReadRecords(ctx, id)
+	if err != nil {
+		return nil, change{}, err
+	}
+	for _, record := range before {
+		r.Run.Steps++
+		r.Run.Bytes += int64(len(record))
+	}
+	data, _, err := s.Get(ctx, id)
+	r.Run.Bytes += int64(len(data))
+	return r, change{records: n.Records}, err
+}
+
+// Submit makes a run that is ready.
+func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (info checkpoint.RunInfo, err error) {
+	err = s.update(ctx, "submit", id, func(r *row, now time.Time) (*row, change, error) {
+		if r != nil {
+			info = r.Info()
+			return nil, change{}, r.Refuse(checkpoint.ErrRunExists)
+		}
+		made, c, err := s.make(ctx, id, run, now)
+		if err == nil {
+			info = made.Info()
+		}
+		return made, c, err
+	})
+	return info, err
+}
+
+// Acquire takes a run.
+func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	return s.acquire(ctx, id, req, false)
+}
+
+// acquire takes a run, or with due only one that is due.
+func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequest, due bool) (checkpoint.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, storekit.Failed("acquire", id, err)
+	}
+	key, err := s.keyOf(ctx, id, req)
+	if err != nil {
+		return nil, storekit.Failed("acquire", id, err)
+	}
+	if key != "" {
+		release, err := s.lock(ctx, key)
+		if err != nil {
+			return nil, storekit.Failed("acquire", id, err)
+		}
+		defer release()
+	}
+	var l *lease
+	err = s.update(ctx, "acquire", id, func(r *row, now time.Time) (*row, change, error) {
+		var c change
+		made := r == nil
+		if made {
+			if req.Create == nil {
+				return nil, c, storekit.NotFound(id)
+			}
+			var err error
+			if r, c, err = s.make(ctx, id, *req.Create, now); err != nil {
+				return nil, c, err
+			}
+		}
+		if _, is := r.DueAt(now); due && !is {
+			return nil, c, checkpoint.ErrNothingDue
+		}
+		if other, err := s.inFront(ctx, r, now); err != nil || other != nil {
+			if err == nil {
+				err = storekit.Behind(&r.Row, &other.Row)
+			}
+			return nil, c, err
+		}
+		if r.Held(now) && !req.Steal {
+			return nil, c, r.Busy()
+		}
+		t, err := s.next(ctx)
+		if err != nil {
+			return nil, c, storekit.Failed("acquire", id, err)
+		}
+		before, err := r.Acquire(t, req, now)
+		if err != nil {
+			return nil, c, err
+		}
+		if made {
+			before.Status = ""
+		}
+		r.life = 0
+		l = &lease{store: s, id: id, token: t, ttl: r.TTL, before: before, stops: make(chan checkpoint.StopRequest, 1)}
+		if r.Stopping != nil {
+			l.stops <- *r.Stopping
+		}
+		return r, c, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// keyOf is the key of a run that is to be taken.
+func (s *Store) keyOf(ctx context.Context, id string, req checkpoint.LeaseRequest) (string, error) {
+	r, _, err := s.read(ctx, id)
+	switch {
+	case err != nil:
+		return "", err
+	case r != nil:
+		return r.Run.Key, nil
+	case req.Create != nil:
+		return req.Create.Key, nil
+	}
+	return "", nil
+}
+
+// lockTime is how long one who takes a run of a key keeps others from doing so, if he dies meanwhile.
+const lockTime = 5 * time.Second
+
+// lock has those who take runs of one key wait for each other.
+func (s *Store) lock(ctx context.Context, key string) (release func(), err error) {
+	nonce := strconv.FormatUint(rand.Uint64(), 36)
+	for {
+		got, err := s.client.SetNX(ctx, s.lockKey(key), nonce, lockTime).Result()
+		if err != nil {
+			return nil, err
+		}
+		if got {
+			return func() {
+				_ = unlock.Run(context.WithoutCancel(ctx), s.client, []string{s.lockKey(key)}, nonce).Err()
+			}, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Duration(1+rand.IntN(5)) * time.Millisecond):
+		}
+	}
+}
+
+// inFront is the run that must end before r can be taken, nil for most.
+func (s *Store) inFront(ctx context.Context, r *row, now time.Time) (*row, error) {
+	if r.Run.Key == "" {
+		return nil, nil
+	}
+	key := s.keyKey(r.Run.Key)
+	members, err := s.client.ZRangeWithScores(ctx, key, 0, -1).Result()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		id := m.Member.(string)
+		other, _, err := s.read(ctx, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case other == nil || !other.BlocksKey():
+			if err := s.correct(ctx, key, m, ""); err != nil {
+				return nil, err
+			}
+		case r.IsBehind(&other.Row, now):
+			return other, nil
+		}
+	}
+	return nil, nil
+}
+
+// correct moves a member of an index that turned out to be wrong.
+func (s *Store) correct(ctx context.Context, key string, seen redis.Z, score string) error {
+	return correct.Run(ctx, s.client, []string{key}, seen.Member, strconv.FormatFloat(seen.Score, 'f', -1, 64), score).Err()
+}
+
+// mostDue is how many runs that are due are looked at to find the one to take.
+const mostDue = 256
+
+// AcquireDue takes the run that is due for longest. Of more than 256 that are due, priorities count among those that
+// are due for longest.
+func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
+	for offset := int64(0); ; {
+		now, err := s.now(ctx)
+		if err != nil {
+			return nil, storekit.Failed("acquire", "that is due", err)
+		}
+		seen, err := s.client.ZRangeByScoreWithScores(ctx, s.dueKey(), &redis.ZRangeBy{Min: "-inf",
+			Max: strconv.FormatInt(now.UnixMicro(), 10), Offset: offset, Count: mostDue}).Result()
+		if err != nil {
+			return nil, storekit.Failed("acquire", "that is due", err)
+		}
+		found, kept, err := s.dueAmong(ctx, seen, due, now)
+		if err != nil {
+			return nil, storekit.Failed("acquire", "that is due", err)
+		}
+		for _, r := range found {
+			l, err := s.acquire(ctx, r.Run.ID, req, true)
+			if err == nil || !errors.Is(err, checkpoint.ErrNothingDue) && !errors.Is(err, checkpoint.ErrRunBusy) &&
+				!errors.Is(err, checkpoint.ErrNotFound) {
+				return l, err
+			}
+		}
+		if len(seen) < mostDue {
+			return nil, checkpoint.ErrNothingDue
+		}
+		offset += kept
+	}
+}
+
+// dueAmong reads rows that the index says are due, and returns those that are, in the order in which they are to be
+// taken, and how many the index keeps. It corrects the index for the others.
+func (s *Store) dueAmong(ctx context.Context, seen []redis.Z, due checkpoint.Due, now time.Time) (found []*row, kept int64, err error) {
+	ids := make([]string, len(seen))
+	for i, m := range seen {
+		ids[i] = m.Member.(string)
+	}
+	rows, err := s.readAll(ctx, ids)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, r := range rows {
+		var from time.Time
+		may := false
+		if r != nil {
+			from, may = r.dueFrom()
+		}
+		switch {
+		case !may:
+			err = s.correct(ctx, s.dueKey(), seen[i], "")
+		case from.After(now):
+			err = s.correct(ctx, s.dueKey(), seen[i], strconv.FormatInt(from.UnixMicro(), 10))
+		default:
+			kept++
+			if _, is := r.DueAt(now); is && r.IsAmong(due) {
+				found = append(found, r)
+			}
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	slices.SortFunc(found, func(a, b *row) int {
+		since, _ := a.DueAt(now)
+		other, _ := b.DueAt(now)
+		if a.Before(&b.Row, since, other) {
+			return -1
+		}
+		return 1
+	})
+	return found, kept, nil
+}
+
+// readAll reads rows, nil where there is none.
+func (s *Store) readAll(ctx context.Context, ids []string) ([]*row, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	reads := make([]*redis.SliceCmd, len(ids))
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, id := range ids {
+			reads[i] = p.HMGet(ctx, s.runKey(id), rowFields...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]*row, len(ids))
+	for i, read := range reads {
+		if rows[i], _, err = readRow(read.Val()); err != nil {
+			return nil, fmt.Errorf("run %q: %w", ids[i], err)
+		}
+	}
+	return rows, nil
+}
+
+// transition changes a run that exists.
+func (s *Store) transition(ctx context.Context, doing, id string, do func(r *row, now time.Time) error) error {
+	return s.update(ctx, doing, id, func(r *row, now time.Time) (*row, change, error) {
+		if r == nil {
+			return nil, change{}, storekit.NotFound(id)
+		}
+		return r, change{}, do(r, now)
+	})
+}
+
+// Answer answers questions of a run.
+func (s *Store) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
+	return s.transition(ctx, "answer", id, func(r *row, now time.Time) error { return r.Row.Answer(answers, now) })
+}
+
+// Stop asks the holder of a run to stop it, and pauses it if nobody holds it. He gets the request with the next append
+// or renewal.
+func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
+	return s.transition(ctx, "stop", id, func(r *row, now time.Time) error { return r.Row.Stop(how, s.retention, now) })
+}
+
+// Continue makes a run that is paused ready.
+func (s *Store) Continue(ctx context.Context, id string) error {
+	return s.transition(ctx, "continue", id, func(r *row, now time.Time) error { return r.Row.Continue(now) })
+}
+
+// Inspect returns what is known of a run. What follows from its last change for other runs has happened then.
+func (s *Store) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error) {
+	r, _, err := s.read(ctx, id)
+	for err == nil && r != nil && r.Todo != nil {
+		if err = s.doOthers(ctx, r); err == nil || errors.Is(err, errChanged) {
+			r, _, err = s.read(ctx, id)
+		}
+	}
+	if err != nil || r == nil {
+		return checkpoint.RunInfo{}, false, storekit.Failed("inspect", id, err)
+	}
+	return r.Info(), true, nil
+}
+
+// Result returns that of a run that is done.
+func (s *Store) Result(ctx context.Context, id string) ([]byte, error) {
+	r, _, err := s.read(ctx, id)
+	if err != nil || r == nil {
+		return nil, storekit.Failed("get the result of", id, err)
+	}
+	return r.Row.Result, nil
+}
+
+// List yields the runs that there are when the loop begins. It reads all of them.
+func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+	return func(yield func(checkpoint.RunInfo, error) bool) {
+		found, err := s.listed(ctx, q)
+		if err != nil {
+			yield(checkpoint.RunInfo{}, err)
+			return
+		}
+		for i, info := range found {
+			if q.Limit > 0 && i >= q.Limit {
+				return
+			}
+			if err := ctx.Err(); err != nil {
+				yield(checkpoint.RunInfo{}, storekit.Failed("list", info.ID, err))
+				return
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) listed(ctx context.Context, q checkpoint.Query) (found []checkpoint.RunInfo, err error) {
+	l, err := storekit.NewListing(q)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.ids(ctx)
+	for chunk := range slices.Chunk(ids, 500) {
+		rows, err := s.readAll(ctx, chunk)
+		if err != nil {
+			return nil, storekit.Failed("list", "", err)
+		}
+		for _, r := range rows {
+			if r != nil && l.Matches(&r.Run) {
+				found = append(found, r.Info())
+			}
+		}
+	}
+	slices.SortFunc(found, storekit.InOrder)
+	return found, storekit.Failed("list", "", err)
+}
+
+// Count counts runs by status. It reads all of them.
+func (s *Store) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+	q.After, q.Limit = "", 0
+	found, err := s.listed(ctx, q)
+	counts := map[checkpoint.Status]int64{}
+	for _, info := range found {
+		counts[info.Status]++
+	}
+	return counts, err
+}
+
+// Remove removes everything of a run.
+func (s *Store) Remove(ctx context.Context, id string, force bool) error {
+	_, err := s.removeIf(ctx, "remove", id, func(r *row, now time.Time) error {
+		if r != nil && r.Held(now) && !force {
+			return r.Busy()
+		}
+		return nil
+	})
+	return err
+}
+
+// errKept says that a run is not to be removed.
+var errKept = errors.New("the run is kept")
+
+// removeIf removes a run that check has nothing against.
+func (s *Store) removeIf(ctx context.Context, doing, id string, check func(r *row, now time.Time) error) (removed bool, err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return false, storekit.Failed(doing, id, err)
+		}
+		score, err := s.client.ZScore(ctx, s.idsKey(), id).Result()
+		if errors.Is(err, redis.Nil) {
+			return false, nil
+		}
+		var r *row
+		var version string
+		var now time.Time
+		if err == nil {
+			r, version, err = s.read(ctx, id)
+		}
+		if err == nil {
+			now, err = s.now(ctx)
+		}
+		if err != nil {
+			return false, storekit.Failed(doing, id, err)
+		}
+		if err := check(r, now); err != nil {
+			return false, err
+		}
+		done, err := remove.Run(ctx, s.client, []string{s.runKey(id), s.stepsKey(id)}, version).Int()
+		if err == nil && done == 0 {
+			continue
+		}
+		if err == nil {
+			err = s.correct(ctx, s.idsKey(), redis.Z{Score: score, Member: id}, "")
+		}
+		return err == nil, storekit.Failed(doing, id, err)
+	}
+}
+
+// Sweep removes runs that have expired.
+func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, err error) {
+	now, err := s.now(ctx)
+	if err != nil {
+		return swept, storekit.Failed("sweep", "", err)
+	}
+	seen, err := s.client.ZRangeByScoreWithScores(ctx, s.expiresKey(), &redis.ZRangeBy{Min: "-inf",
+		Max: strconv.FormatInt(now.UnixMicro(), 10)}).Result()
+	if err != nil {
+		return swept, storekit.Failed("sweep", "", err)
+	}
+	for _, m := range seen {
+		id := m.Member.(string)
+		r, _, err := s.read(ctx, id)
+		switch {
+		case err != nil:
+			return swept, storekit.Failed("sweep", id, err)
+		case r == nil || r.Run.Expires.IsZero():
+			err = s.correct(ctx, s.expiresKey(), m, "")
+		case !r.Expired(now):
+			if r.Run.Expires.After(now) {
+				err = s.correct(ctx, s.expiresKey(), m, strconv.FormatInt(r.Run.Expires.UnixMicro(), 10))
+			}
+		case swept.Runs == limit:
+			swept.More = true
+			return swept, nil
+		default:
+			var removed bool
+			removed, err = s.removeIf(ctx, "sweep", id, func(r *row, now time.Time) error {
+				if r == nil || !r.Expired(now) {
+					return errKept
+				}
+				return nil
+			})
+			if removed {
+				swept.Runs++
+				err = s.correct(ctx, s.expiresKey(), m, "")
+			}
+		}
+		if err != nil && !errors.Is(err, errKept) {
+			return swept, storekit.Failed("sweep", id, err)
+		}
+	}
+	return swept, nil
+}
+
+// readStop reads a request to stop.
+func readStop(text string) (*checkpoint.StopRequest, error) {
+	if text == "" {
+		return nil, nil
+	}
+	stop := new(checkpoint.StopRequest)
+	return stop, json.Unmarshal([]byte(text), stop)
+}

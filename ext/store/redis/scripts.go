@@ -1,0 +1,77 @@
+package redis
+
+import "github.com/redis/go-redis/v9"
+
+// The server's clock in microseconds.
+const clock = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2] `
+
+// replace writes a row if nobody wrote it since it was read, with what changes at the same time.
+//
+//	KEYS  run, steps
+//	ARGV  version that was read, "1" to drop the steps, what to do to the checkpoint ("", "set", "drop"), the checkpoint,
+//	      how many fields and values follow, those, and then records to append
+//
+// It returns 1, or 0 if somebody wrote the row.
+var replace = redis.NewScript(`
+if (redis.call('HGET', KEYS[1], 'v') or '0') ~= ARGV[1] then return 0 end
+redis.call('HINCRBY', KEYS[1], 'v', 1)
+if ARGV[2] == '1' then redis.call('DEL', KEYS[2]) end
+if ARGV[3] == 'set' then redis.call('HSET', KEYS[1], 'checkpoint', ARGV[4])
+elseif ARGV[3] == 'drop' then redis.call('HDEL', KEYS[1], 'checkpoint') end
+local n = tonumber(ARGV[5])
+for i = 6, 5 + n, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+for i = 6 + n, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
+return 1`)
+
+// sign notes a sign of life of the holder of a lease, and appends a record if there is one.
+//
+//	KEYS  run, steps
+//	ARGV  token, how many records the lease has appended, TTL in microseconds, "1" with a record, the record
+//
+// It returns "ok" and the request to stop, "lost", or "gap" if the lease has appended another number of records. A
+// record that an earlier call with the same number has appended is not appended again.
+var sign = redis.NewScript(clock + `
+local r = redis.call('HMGET', KEYS[1], 'token', 'held', 'life', 'steps', 'taken', 'status', 'updated', 'stop')
+if r[1] ~= ARGV[1] or r[2] ~= '1' then return {'lost', ''} end
+redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + ARGV[3]))
+if ARGV[4] == '1' then
+  local life = tonumber(r[3])
+  if life == tonumber(ARGV[2]) then
+    redis.call('RPUSH', KEYS[2], ARGV[5])
+    redis.call('HINCRBY', KEYS[1], 'life', 1)
+    redis.call('HINCRBY', KEYS[1], 'steps', 1)
+    redis.call('HINCRBY', KEYS[1], 'bytes', #ARGV[5])
+    if tonumber(r[4]) > tonumber(r[5]) then redis.call('HSET', KEYS[1], 'attempts', 1) end
+    redis.call('HSET', KEYS[1], 'status', 'running', 'expires', 0)
+    if r[6] ~= 'running' or tonumber(r[7]) < now - 1000000 then
+      redis.call('HSET', KEYS[1], 'updated', string.format('%.0f', now))
+    end
+  elseif life ~= tonumber(ARGV[2]) + 1 then return {'gap', ''} end
+end
+redis.call('HINCRBY', KEYS[1], 'v', 1)
+return {'ok', r[8] or ''}`)
+
+// token returns the next token: also after the server has lost its memory one that is greater than those before.
+var token = redis.NewScript(clock + `
+local n = redis.call('INCR', KEYS[1])
+local ms = math.floor(now / 1000)
+if n < ms then n = ms redis.call('SET', KEYS[1], string.format('%.0f', n)) end
+return n`)
+
+// correct moves a member of an index, or removes it without a new score, if its score is still the one that was seen.
+var correct = redis.NewScript(`
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+if ARGV[3] == '' then return redis.call('ZREM', KEYS[1], ARGV[1]) end
+redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
+return 1`)
+
+// remove removes a run if nobody wrote it since it was read.
+var remove = redis.NewScript(`
+if (redis.call('HGET', KEYS[1], 'v') or '0') ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[1], KEYS[2])
+return 1`)
+
+// unlock gives a lock back that this process still has.
+var unlock = redis.NewScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`)

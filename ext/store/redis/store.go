@@ -1,0 +1,231 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+)
+
+// Config configures a [Store].
+type Config struct {
+	// Client is the connection, which the caller makes and closes. Required.
+	Client redis.UniversalClient
+	// Prefix begins all keys. The default is "weft".
+	Prefix string
+	// Retention is how long runs are kept.
+	Retention checkpoint.Retention
+	// Logger gets, at level Warn, that the server does not write what it acknowledges to its disk. The default is nil.
+	Logger *slog.Logger
+}
+
+// Store is a checkpoint.RunStore in Redis. Use New.
+type Store struct {
+	client    redis.UniversalClient
+	root      string
+	tenant    string
+	prefix    string
+	retention checkpoint.Retention
+}
+
+var _ checkpoint.RunStore = (*Store)(nil)
+
+// New makes a store of the tenant "". It fails if the server does not answer.
+func New(ctx context.Context, conf Config) (*Store, error) {
+	if conf.Client == nil {
+		return nil, errors.New("redis: Config.Client is missing")
+	}
+	if conf.Prefix == "" {
+		conf.Prefix = "weft"
+	}
+	if err := conf.Client.Ping(ctx).Err(); err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	if conf.Logger != nil {
+		warnOfDurability(ctx, conf)
+	}
+	s := &Store{client: conf.Client, root: conf.Prefix, retention: conf.Retention}
+	return s.Tenant(""), nil
+}
+
+// warnOfDurability says what the server loses when it dies. Some do not allow to be asked.
+func warnOfDurability(ctx context.Context, conf Config) {
+	settings, err := conf.Client.ConfigGet(ctx, "append*").Result()
+	switch {
+	case err != nil:
+	case settings["appendonly"] != "yes":
+		conf.Logger.WarnContext(ctx, "redis: the server keeps runs in memory only (appendonly is not yes): its death loses all")
+	case settings["appendfsync"] != "always":
+		conf.Logger.WarnContext(ctx, "redis: the death of the server's machine loses what was written last (appendfsync is not always)",
+			"appendfsync", settings["appendfsync"])
+	}
+}
+
+// Tenant returns a store on the same server that sees and writes only the runs of a tenant. Any bytes are a name.
+func (s *Store) Tenant(name string) *Store {
+	own := *s
+	own.tenant, own.prefix = name, s.root+":"+hashed(name)+":"
+	return &own
+}
+
+// hashed is a name as part of a key.
+func hashed(name string) string {
+	if name == "" {
+		return "-"
+	}
+	sum := sha256.Sum256([]byte(name))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
+}
+
+// Keys of a run share a hash tag, so that they are in one slot of a cluster.
+func (s *Store) runKey(id string) string   { return s.prefix + "{" + hashed(id) + "}:run" }
+func (s *Store) stepsKey(id string) string { return s.prefix + "{" + hashed(id) + "}:steps" }
+
+// Indexes are sorted sets of IDs. They are written before a row: one that a crash leaves behind names a run that is not
+// there, or not due yet, which whoever finds it corrects. None is ever missing.
+func (s *Store) idsKey() string            { return s.prefix + "ids" }
+func (s *Store) dueKey() string            { return s.prefix + "due" }
+func (s *Store) expiresKey() string        { return s.prefix + "expires" }
+func (s *Store) keyKey(key string) string  { return s.prefix + "key:" + hashed(key) }
+func (s *Store) lockKey(key string) string { return s.prefix + "lock:" + hashed(key) }
+func (s *Store) tokenKey() string          { return s.root + ":token" }
+
+// now is the clock of the server.
+func (s *Store) now(ctx context.Context) (time.Time, error) { return s.client.Time(ctx).Result() }
+
+// known puts an ID into the list of all.
+func (s *Store) known(ctx context.Context, id string) error {
+	return s.client.ZAddArgs(ctx, s.idsKey(), redis.ZAddArgs{GT: true,
+		Members: []redis.Z{{Score: float64(time.Now().UnixMicro()), Member: id}}}).Err()
+}
+
+// Get returns the checkpoint, and false when there is none with that ID.
+func (s *Store) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	data, err := s.client.HGet(ctx, s.runKey(id), "checkpoint").Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, false, nil
+	}
+	return data, err == nil, storekit.Failed("get", id, err)
+}
+
+// Set stores the checkpoint.
+func (s *Store) Set(ctx context.Context, id string, checkPoint []byte) error {
+	err := s.check(ctx, "set", id, checkPoint)
+	if err == nil {
+		err = s.known(ctx, id)
+	}
+	if err == nil {
+		err = s.client.HSet(ctx, s.runKey(id), "checkpoint", checkPoint, "modified", time.Now().UnixMicro()).Err()
+	}
+	return storekit.Failed("set", id, err)
+}
+
+func (s *Store) check(ctx context.Context, doing, id string, value []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return storekit.CheckSize(doing, id, value)
+}
+
+// Delete removes the checkpoint.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	return storekit.Failed("delete", id, s.client.HDel(ctx, s.runKey(id), "checkpoint").Err())
+}
+
+// AppendRecord adds a record.
+func (s *Store) AppendRecord(ctx context.Context, id string, record []byte) error {
+	err := s.check(ctx, "append to the journal of", id, record)
+	if err == nil {
+		err = s.known(ctx, id)
+	}
+	if err == nil {
+		_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			p.HSet(ctx, s.runKey(id), "modified", time.Now().UnixMicro())
+			p.RPush(ctx, s.stepsKey(id), record)
+			return nil
+		})
+	}
+	return storekit.Failed("append to the journal of", id, err)
+}
+
+// ReadRecords returns all records.
+func (s *Store) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	texts, err := s.client.LRange(ctx, s.stepsKey(id), 0, -1).Result()
+	if err != nil || len(texts) == 0 {
+		return nil, storekit.Failed("read the journal of", id, err)
+	}
+	records := make([][]byte, len(texts))
+	for i, t := range texts {
+		records[i] = []byte(t)
+	}
+	return records, nil
+}
+
+// RemoveRecords removes all records.
+func (s *Store) RemoveRecords(ctx context.Context, id string) error {
+	return storekit.Failed("remove the journal of", id, s.client.Del(ctx, s.stepsKey(id)).Err())
+}
+
+// ListCheckPoints yields the IDs that begin with a prefix and have a checkpoint or a journal, in their order.
+func (s *Store) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[checkpoint.Info, error] {
+	return func(yield func(checkpoint.Info, error) bool) {
+		ids, err := s.ids(ctx)
+		if err != nil {
+			yield(checkpoint.Info{}, storekit.Failed("list", prefix, err))
+			return
+		}
+		slices.Sort(ids)
+		for _, id := range ids {
+			if !strings.HasPrefix(id, prefix) {
+				continue
+			}
+			info, exists, err := s.saved(ctx, id)
+			if err == nil && !exists {
+				continue
+			}
+			if !yield(info, storekit.Failed("list", id, err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// saved is when something was written last of which there is a checkpoint or a journal.
+func (s *Store) saved(ctx context.Context, id string) (info checkpoint.Info, exists bool, err error) {
+	var has *redis.BoolCmd
+	var steps *redis.IntCmd
+	var times *redis.SliceCmd
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		has, steps = p.HExists(ctx, s.runKey(id), "checkpoint"), p.LLen(ctx, s.stepsKey(id))
+		times = p.HMGet(ctx, s.runKey(id), "modified", "updated")
+		return nil
+	})
+	if err != nil || !has.Val() && steps.Val() == 0 {
+		return info, false, err
+	}
+	last := int64(0)
+	for _, v := range times.Val() {
+		if text, ok := v.(string); ok {
+			at, _ := strconv.ParseInt(text, 10, 64)
+			last = max(last, at)
+		}
+	}
+	return checkpoint.Info{ID: id, Modified: time.UnixMicro(last)}, true, nil
+}
+
+// ids are all that may have something.
+func (s *Store) ids(ctx context.Context) ([]string, error) {
+	return s.client.ZRange(ctx, s.idsKey(), 0, -1).Result()
+}
