@@ -68,13 +68,17 @@ func With(messages ...*Message) Option {
 
 var errNoContext = errors.New("weft: the context is nil: pass context.Background() if there is none")
 
-// asked are the messages that a question begins with.
-func (o *callOptions) asked(ctx context.Context, question string) ([]*Message, error) {
+// asked are the messages that a question begins with. room, if not nil, is where they are put if there is only one.
+func (o *callOptions) asked(ctx context.Context, question string, room *oneQuestion) ([]*Message, error) {
 	if ctx == nil {
 		return nil, errNoContext
 	}
-	messages := make([]*Message, 0, len(o.with)+1)
-	messages = append(messages, o.with...)
+	if room != nil && len(o.with) == 0 && question != "" {
+		room.message = *schema.UserMessage(question)
+		room.list[0] = &room.message
+		return room.list[:], nil
+	}
+	messages := slices.Grow(slices.Clone(o.with), 1)
 	if question != "" {
 		messages = append(messages, schema.UserMessage(question))
 	}
@@ -98,13 +102,13 @@ func (a *Agent) Stream(ctx context.Context, question string, opts ...Option) ite
 
 func (a *Agent) events(ctx context.Context, runner *adk.Runner, question string, opts []Option) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		call := adk.GetImplSpecificOptions(&callOptions{}, opts...)
-		asked, err := call.asked(ctx, question)
+		t := &turn{Context: ctx, agent: a, yield: yield}
+		call := adk.GetImplSpecificOptions(&t.call, opts...)
+		asked, err := call.asked(ctx, question, &t.room.question)
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
-		t := &turn{Context: ctx, agent: a, yield: yield}
 		t.answer.asked, t.answer.said, t.answer.Messages = asked, t.room.said[:0], append(t.room.messages[:0], asked...)
 		if before := call.after; before != nil {
 			if len(before.Pending) > 0 {

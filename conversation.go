@@ -119,7 +119,7 @@ func (c *Conversation) events(
 		if call.after != nil {
 			return errors.New("weft: After is not for conversations: they continue by themselves")
 		}
-		asked, err := call.asked(ctx, question)
+		asked, err := call.asked(ctx, question, nil)
 		if err != nil {
 			return err
 		}

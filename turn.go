@@ -19,18 +19,43 @@ type turn struct {
 	answer Answer
 	// last is the last message, by whoever.
 	last *Message
-	// yield passes an event on, and reports whether there is still somebody who reads. stopped: there is nobody.
-	yield   func(Event, error) bool
-	stopped bool
+	// call are the options of the question.
+	call callOptions
+	// yield passes an event on, and reports whether there is still somebody who reads.
+	yield func(Event, error) bool
+	phase turnPhase
 	// inPieces: the message that comes next was passed on in pieces.
 	inPieces bool
 
-	// room is where short answers are kept.
+	// room is where a question and short answers are kept.
 	room struct {
+		question oneQuestion
 		said     [4]adk.HistoryEntry
 		messages [5]*Message
 	}
 }
+
+// oneQuestion is room for a question that is one message.
+type oneQuestion struct {
+	message Message
+	list    [1]*Message
+}
+
+// turnPhase is how far a turn has been read.
+//
+//	from    to        when
+//	reads   answered  the run has ended with an answer
+//	reads   failed    the reader has been given the error of the run
+//	reads   left      the reader has left its loop
+//	answered  left    as before
+type turnPhase int
+
+const (
+	turnReads turnPhase = iota
+	turnAnswered
+	turnFailed
+	turnLeft
+)
 
 type turnKey struct{}
 
@@ -47,38 +72,44 @@ func turnIn(ctx context.Context) *turn { return ctx.Value(turnKey{}).(*turn) }
 
 // read reads a run to its end. It reports whether there is an answer: otherwise the reader has gone, or has had the error.
 func (t *turn) read(events *adk.AsyncIterator[*adk.AgentEvent]) (answered bool) {
-	for e := range events.All() {
-		if e.Err != nil {
-			return t.failed(e)
-		}
-		if err := t.take(e); err != nil {
-			t.yield(Event{}, oneLine(err))
-			return false
-		}
-		if t.stopped {
-			return false
+	events.All()(t.next)
+	if t.phase == turnReads {
+		t.phase = turnAnswered
+		if t.last != nil && len(t.answer.Pending) == 0 {
+			t.answer.Text = t.last.Content
 		}
 	}
-	if t.last != nil {
-		t.answer.Text = t.last.Content
+	return t.phase == turnAnswered
+}
+
+// next is the body of the loop that reads a run: a method, because one that is written as a loop costs more memory. It
+// reports whether the run is to be read on.
+func (t *turn) next(e *adk.AgentEvent) bool {
+	if e.Err != nil {
+		t.failed(e)
+	} else if err := t.take(e); err != nil {
+		t.fail(err)
 	}
-	if len(t.answer.Pending) > 0 {
-		t.answer.Text = ""
-	}
-	return true
+	return t.phase == turnReads
+}
+
+// fail gives the reader an error, which is the end of the turn.
+func (t *turn) fail(err error) {
+	t.phase = turnFailed
+	t.yield(Event{}, oneLine(err))
 }
 
 // failed passes the error of a run on. That of a run which has used up its turns may be an answer.
-func (t *turn) failed(e *adk.AgentEvent) (answered bool) {
+func (t *turn) failed(e *adk.AgentEvent) {
 	sentence := t.agent.config.LimitAnswer
 	if sentence == "" || !errors.Is(e.Err, adk.ErrExceedMaxIterations) {
-		t.yield(Event{}, oneLine(e.Err))
-		return false
+		t.fail(e.Err)
+		return
 	}
+	t.phase = turnAnswered
 	t.add(e.AgentName, schema.AssistantMessage(sentence, nil))
 	t.answer.Text = sentence
 	t.emit(Event{Agent: e.AgentName, Text: sentence, Source: e})
-	return !t.stopped
 }
 
 // take passes on what an event of the run says.
@@ -124,7 +155,7 @@ func (t *turn) message(e *adk.AgentEvent, output *adk.MessageVariant, transfer b
 		}
 		t.inPieces = false
 	}
-	if whole == nil || t.stopped {
+	if whole == nil || t.phase == turnLeft {
 		return nil
 	}
 	t.add(e.AgentName, whole)
@@ -147,7 +178,7 @@ func (t *turn) stream(e *adk.AgentEvent, pieces *schema.StreamReader[*Message]) 
 	defer pieces.Close()
 	var whole schema.MessageAccumulator
 	emitted := false
-	for !t.stopped {
+	for t.phase != turnLeft {
 		piece, err := pieces.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
@@ -182,8 +213,8 @@ func (t *turn) piece(e *adk.AgentEvent, piece *Message) (emitted bool) {
 }
 
 func (t *turn) emit(e Event) {
-	if !t.stopped && !t.yield(e, nil) {
-		t.stopped = true
+	if t.phase != turnLeft && !t.yield(e, nil) {
+		t.phase = turnLeft
 	}
 }
 

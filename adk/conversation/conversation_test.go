@@ -67,7 +67,9 @@ func TestConversation_KeepsMessagesWhole(t *testing.T) {
 		require.NoError(t, err)
 		said := schema.AssistantMessage("a\x00b", []schema.ToolCall{{ID: "1", Extra: map[string]any{"big": int64(math.MaxInt64)}}})
 		said.Extra = map[string]any{"signature": []byte{0, 255}, "n": int64(math.MaxInt64), "f": 1.5, "s": []string{"x"}}
-		require.NoError(t, claim.Keep(t.Context(), Progress{Said: []adk.HistoryEntry{{AgentName: "a", Message: said}}}))
+		require.NoError(t, claim.Keep(t.Context(), Progress{Said: []adk.HistoryEntry{
+			{AgentName: "a", Message: said}, {AgentName: "a", Message: schema.ToolMessage("done", "1")},
+		}}))
 		h, err := c.History(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, said, h.Turns[0].Said[0].Message)

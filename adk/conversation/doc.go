@@ -2,21 +2,24 @@
 //
 // A checkpoint is how a run continues; a conversation is what was said. A turn is a question and everything that the
 // agents say until the answer is there. It is begun, may wait for a reply (an approval, say) as long as it takes, and is
-// kept whole when it has ended, or discarded: so what is kept is always a history that models accept. Of one conversation
-// one turn is open at a time, whoever tries to begin another, in this process or in another on the same store:
+// kept whole when it has ended, or discarded: so what is kept is always a history that models accept. On one branch of a
+// conversation one turn is open at a time, whoever tries to begin another, in this process or in another on the same
+// store:
 //
 //	from      to         by
 //	-         running    Begin
-//	running   waiting    Turn.Wait: a run was interrupted, its checkpoint is saved
+//	running   waiting    Claim.Wait: a run was interrupted, its checkpoint is saved
 //	waiting   running    Resume
-//	running   kept       Turn.Keep
-//	running   discarded  Turn.Discard, or Discard of anybody
+//	running   kept       Claim.Keep
+//	running   discarded  Claim.Discard, or Discard of anybody
 //	waiting   discarded  Discard
 //
-// A conversation lives in the journal of a checkpoint store, beside the checkpoints of its runs, so that one store keeps
-// both: in memory, in files, or where a store of your own keeps them. Nothing is rewritten: every change appends a
-// record, and what a conversation is follows from the records in their order. Of two changes that do not fit together the
-// first one counts, and the other is an error for its caller.
+// Beside exchanges there are notes, of people or systems that no agent answers, and compactions, which stand for the turns
+// before them in what models see. Nothing is rewritten or removed by either.
+//
+// [Open] a conversation of a [Store], or make one of a store for checkpoints with [New], so that one store keeps both, in
+// memory, in files, or in a database. Of two changes that do not fit together the first one counts, and the other is an
+// error for its caller.
 //
 // Package weft uses it for its conversations; a program that runs agents with a runner of its own can do the same.
 package conversation

@@ -97,6 +97,9 @@ func (q Question) Reject(why string) Reply {
 
 // storable leaves out what cannot be stored.
 func storable(questions []Question) []Question {
+	if len(questions) == 0 {
+		return nil
+	}
 	kept := make([]Question, len(questions))
 	for i, q := range questions {
 		if _, err := new(serialization.InternalSerializer).Marshal(q); err != nil {

@@ -1,0 +1,249 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/schema"
+)
+
+// exchange adds a turn.
+func exchange(t *testing.T, c *Conversation, question, answer string) {
+	t.Helper()
+	claim, err := c.Begin(t.Context(), ask(question))
+	require.NoError(t, err)
+	require.NoError(t, claim.Keep(t.Context(), says("a", answer)))
+}
+
+// texts is what a model sees.
+func texts(t *testing.T, c *Conversation, o HistoryOptions) []string {
+	t.Helper()
+	messages, _, err := Messages(t.Context(), c.store, c.id, c.branch, o)
+	require.NoError(t, err)
+	var all []string
+	for _, m := range messages {
+		all = append(all, m.Content)
+	}
+	return all
+}
+
+func TestFork_EditsWhatWasSaid(t *testing.T) {
+	stores(t, func(t *testing.T, store adk.CheckPointStore) {
+		c := open(t, store)
+		exchange(t, c, "1?", "1")
+		exchange(t, c, "2?", "2")
+		other, err := c.Fork(t.Context(), 1, "edited")
+		require.NoError(t, err)
+		running, err := c.Begin(t.Context(), ask("3?"))
+		require.NoError(t, err)
+		exchange(t, other, "2, better?", "2, better") // beside the open turn of the main branch
+		require.NoError(t, running.Keep(t.Context(), says("a", "3")))
+		require.Equal(t, []string{"1?", "1", "2?", "2", "3?", "3"}, texts(t, c, HistoryOptions{}))
+		require.Equal(t, []string{"1?", "1", "2, better?", "2, better"}, texts(t, other, HistoryOptions{}))
+		require.NoError(t, c.Delete(t.Context()))
+		_, err = other.History(t.Context())
+		require.ErrorIs(t, err, ErrNoBranch)
+	})
+}
+
+func TestCompact_StandsForTheTurnsBeforeIt(t *testing.T) {
+	c := open(t, checkpoint.NewMemoryStore())
+	for i := 1; i <= 4; i++ {
+		exchange(t, c, fmt.Sprint(i, "?"), fmt.Sprint(i))
+	}
+	_, err := c.Compact(t.Context(), 4, 2, schema.UserMessage("1 and 2"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"1 and 2", "3?", "3", "4?", "4"}, texts(t, c, HistoryOptions{}))
+	_, err = c.Compact(t.Context(), 4, 3, schema.UserMessage("too late"))
+	require.ErrorAs(t, err, new(*HeadMovedError))
+	exchange(t, c, "6?", "6")
+	require.Equal(t, []string{"1 and 2", "6?", "6"}, texts(t, c, HistoryOptions{MaxTurns: 1}), "a summary stays")
+	_, err = c.Compact(t.Context(), 6, 4, schema.UserMessage("up to 4"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"up to 4", "6?", "6"}, texts(t, c, HistoryOptions{}))
+	claim, err := c.Begin(t.Context(), ask("?"))
+	require.NoError(t, err)
+	require.Equal(t, "a", claim.Turn.Entry, "a summary does not change who answers next")
+	require.Len(t, claim.History.Entries(), 3)
+	h, err := c.History(t.Context())
+	require.NoError(t, err)
+	require.Len(t, h.Turns, 7, "nothing is rewritten")
+	other, err := c.Fork(t.Context(), 5, "before the second summary")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1 and 2", "3?", "3", "4?", "4"}, texts(t, other, HistoryOptions{}))
+	exchange(t, other, "x?", "x")
+	exchange(t, other, "y?", "y")
+	require.Equal(t, []string{"y?", "y"}, texts(t, other, HistoryOptions{MaxTurns: 1}),
+		"the newest summary of the branch before it came later")
+}
+
+func TestHistoryOptions_CutBetweenTurns(t *testing.T) {
+	c := open(t, checkpoint.NewMemoryStore())
+	for i := 1; i <= 3; i++ {
+		exchange(t, c, fmt.Sprint(i, "?"), fmt.Sprint(i))
+	}
+	count := func(messages []*schema.Message) int { return len(messages) }
+	for most, want := range map[int][]string{
+		0: {"1?", "1", "2?", "2", "3?", "3"}, 6: {"1?", "1", "2?", "2", "3?", "3"}, 5: {"2?", "2", "3?", "3"}, 1: {"3?", "3"},
+	} {
+		require.Equal(t, want, texts(t, c, HistoryOptions{MaxTokens: most, Count: count}), most)
+	}
+	require.Equal(t, []string{"2?", "2", "3?", "3"}, texts(t, c, HistoryOptions{MaxTurns: 2}))
+}
+
+// M6
+func TestNote_IsAppendedWhileATurnIsOpen(t *testing.T) {
+	stores(t, func(t *testing.T, store adk.CheckPointStore) {
+		c := open(t, store)
+		exchange(t, c, "?", "!")
+		claim, err := c.Begin(t.Context(), ask("1?"))
+		require.NoError(t, err)
+		var group sync.WaitGroup
+		for i := range 4 {
+			group.Go(func() {
+				for range 2 { // the second time it is there
+					if _, err := open(t, store).Note(context.Background(), fmt.Sprint(i), schema.UserMessage("note")); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		require.NoError(t, claim.Keep(t.Context(), says("b", "1")))
+		require.Equal(t, []string{"?", "!", "note", "note", "note", "note", "1?", "1"}, texts(t, c, HistoryOptions{}))
+		_, err = c.Note(t.Context(), "last", schema.UserMessage("note"))
+		require.NoError(t, err)
+		h, err := c.History(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "b", h.Agent(), "a note does not change who answers next")
+	})
+}
+
+// A turn that begins while notes come has all of them in its history that are before it.
+func TestBegin_SeesWhatWasAppendedMeanwhile(t *testing.T) {
+	kept, err := NewStore(checkpoint.NewMemoryStore())
+	require.NoError(t, err)
+	noted := 0
+	c := Open(&storeWith{Store: kept, beforeOpen: func(s Store) {
+		if noted++; noted == 1 {
+			_, err := Open(s, "c").Note(t.Context(), "n", schema.UserMessage("note"))
+			require.NoError(t, err)
+		}
+	}}, "c")
+	claim, err := c.Begin(t.Context(), ask("?"))
+	require.NoError(t, err)
+	require.Len(t, claim.History.Entries(), 1)
+	require.EqualValues(t, 1, claim.Turn.Position)
+	require.NoError(t, claim.Keep(t.Context(), says("a", "!")))
+}
+
+// storeWith calls something before a turn is opened.
+type storeWith struct {
+	Store
+	beforeOpen func(Store)
+}
+
+func (s *storeWith) SetOpen(ctx context.Context, id string, b Branch, before string, open *OpenTurn) error {
+	s.beforeOpen(s.Store)
+	return s.Store.SetOpen(ctx, id, b, before, open)
+}
+
+func TestKeep_LeavesOutCallsWithoutResults(t *testing.T) {
+	call := func(content string, ids ...string) *schema.Message {
+		m := schema.AssistantMessage(content, nil)
+		for _, id := range ids {
+			m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: id})
+		}
+		return m
+	}
+	by := func(agent string, m *schema.Message) adk.HistoryEntry {
+		return adk.HistoryEntry{AgentName: agent, Message: m}
+	}
+	result := func(id string) *schema.Message { return schema.ToolMessage("r"+id, id) }
+	show := func(entries []adk.HistoryEntry) (all []string) {
+		for _, e := range entries {
+			text := e.AgentName + e.Message.Content
+			for _, c := range e.Message.ToolCalls {
+				text += "+" + c.ID
+			}
+			all = append(all, text)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		said []adk.HistoryEntry
+		want []string
+	}{
+		{nil, nil},
+		{[]adk.HistoryEntry{by("a", call("", "1")), by("a", result("1"))}, []string{"a+1", "ar1"}},
+		{[]adk.HistoryEntry{by("a", call("", "1"))}, nil},
+		{[]adk.HistoryEntry{by("a", call("text", "1"))}, []string{"atext"}},
+		{[]adk.HistoryEntry{by("a", call("", "1", "2")), by("a", result("2"))}, []string{"a+2", "ar2"}},
+		{[]adk.HistoryEntry{by("a", result("1")), by("a", call("end"))}, []string{"aend"}},
+		{[]adk.HistoryEntry{by("a", call("", "1")), by("b", call("", "1")), by("a", result("1")), by("b", result("1"))},
+			[]string{"a+1", "b+1", "ar1", "br1"}},
+		{[]adk.HistoryEntry{by("a", call("", "1")), by("a", call("next")), by("a", result("1"))}, []string{"anext"}},
+	} {
+		require.Equal(t, c.want, show(settled(c.said)))
+	}
+}
+
+// counted counts the bytes that are read.
+type counted struct {
+	*checkpoint.MemoryStore
+	bytes atomic.Int64
+}
+
+func (c *counted) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	records, err := c.MemoryStore.ReadRecords(ctx, id)
+	for _, r := range records {
+		c.bytes.Add(int64(len(r)))
+	}
+	return records, err
+}
+
+// M9: what a long conversation costs is what a short one does.
+func TestAppend_CostsWhatTheTurnIsLong(t *testing.T) {
+	store := &counted{MemoryStore: checkpoint.NewMemoryStore()}
+	kept, err := NewStore(store)
+	require.NoError(t, err)
+	head := Position(0)
+	costs := func(turns int) int64 {
+		store.bytes.Store(0)
+		for range turns {
+			head, err = kept.Append(t.Context(), "c", Main, NewTurn{Head: head, Turn: Turn{ID: fmt.Sprint(head), Asked: ask("?")}})
+			require.NoError(t, err)
+		}
+		return store.bytes.Load()
+	}
+	const some = 4 * segmentRecords
+	early := costs(some)
+	costs(3000 - 2*some)
+	late := costs(some)
+	require.Less(t, late, 2*early)
+
+	store.bytes.Store(0)
+	n := 0
+	for _, err := range kept.Turns(t.Context(), "c", Main, 0) {
+		require.NoError(t, err)
+		if n++; n == 10 {
+			break
+		}
+	}
+	require.Less(t, store.bytes.Load(), early/some*8, "reading a few turns")
+
+	cold, err := NewStore(store)
+	require.NoError(t, err)
+	store.bytes.Store(0)
+	lane, err := cold.Lane(t.Context(), "c", Main)
+	require.NoError(t, err)
+	require.EqualValues(t, 3000, lane.Head)
+	require.Less(t, store.bytes.Load(), early, "finding the end of a conversation of which nothing is known")
+}

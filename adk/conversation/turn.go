@@ -1,0 +1,96 @@
+package conversation
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/internal/serialization"
+	"github.com/weftgo/weft/schema"
+)
+
+// Status is what a turn has come to: see the table of the package.
+type Status string
+
+// The states of a turn that is open or was kept. One that was discarded is not in a conversation.
+const (
+	Running Status = "running"
+	Waiting Status = "waiting"
+	Kept    Status = "kept"
+)
+
+// Kind is what a turn is. The words are in stores: they do not change.
+type Kind string
+
+const (
+	// Exchange is a question, and what the agents said until the answer. It is the default.
+	Exchange Kind = "exchange"
+	// Note is something that was said without an agent answering: by a person, or another system.
+	Note Kind = "note"
+	// Compaction stands for all turns up to the one that it covers, in histories.
+	Compaction Kind = "compaction"
+)
+
+// Turn is a question and what the agents said until the answer, or up to now; or a note; or a summary of turns. It is a
+// value: what changes a turn are the methods of [Claim].
+type Turn struct {
+	// ID is the turn's, and the ID of the checkpoint of its run.
+	ID     string
+	Kind   Kind
+	Status Status
+	// Position is where it is on its branch. That of an open turn is the head when it began.
+	Position Position
+	// Asked are the messages that the turn began with, Said what the agents have said, in order, with their authors.
+	Asked []*schema.Message
+	Said  []adk.HistoryEntry
+	// Entry is the agent that the turn began with, Agent the one that it was handed over to since. "" is the runner's.
+	Entry, Agent string
+	// Questions are what a turn waits for.
+	Questions []Question
+	// Covers is the last turn that a compaction stands for.
+	Covers Position
+	// Usage is that of the models, summed up.
+	Usage schema.TokenUsage
+	Tags  map[string]string
+	// Began is when the turn began, Changed when it came to its status.
+	Began, Changed time.Time
+}
+
+// Messages are those of the turn, the question first.
+func (t *Turn) Messages() []*schema.Message {
+	all := slices.Clone(t.Asked)
+	for _, said := range t.Said {
+		all = append(all, said.Message)
+	}
+	return all
+}
+
+// entries are the messages of the turn with their authors.
+func (t *Turn) entries() (entries []adk.HistoryEntry) {
+	for _, m := range t.Asked {
+		entries = append(entries, adk.HistoryEntry{IsUserInput: true, Message: m})
+	}
+	return append(entries, t.Said...)
+}
+
+func init() {
+	err := errors.Join(serialization.GenericRegister[Turn]("weft.conversation.turn"),
+		serialization.GenericRegister[Question]("weft.conversation.question"))
+	if err != nil {
+		panic(err)
+	}
+}
+
+// EncodeTurn makes bytes of a turn for a store: all of its messages, with the data of their providers. What a question
+// was made with is left out if its type is not registered (schema.RegisterName).
+func EncodeTurn(t Turn) ([]byte, error) {
+	t.Questions = storable(t.Questions)
+	return new(serialization.InternalSerializer).Marshal(t)
+}
+
+// DecodeTurn reads a turn that [EncodeTurn] has written, with this release or an earlier one.
+func DecodeTurn(data []byte) (t Turn, err error) {
+	err = new(serialization.InternalSerializer).Unmarshal(data, &t)
+	return t, err
+}
