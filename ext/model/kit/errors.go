@@ -122,6 +122,12 @@ func (e *APIError) Is(target error) bool {
 	return ok && kind == e.Kind
 }
 
+// Retryable reports whether the same request may succeed a little later. Package adk/dispatch asks it.
+func (e *APIError) Retryable() bool { return e.Kind.Retryable() }
+
+// RetryIn is how long the server asks to wait before the next attempt; 0 if it does not say.
+func (e *APIError) RetryIn() time.Duration { return e.RetryAfter }
+
 // IsRetryable reports whether a request that failed with err may succeed when it is sent again: errors of the server
 // and of the connection, answers that were cut off, and calls that the model wrote in a wrong form. It is false for
 // contexts that have ended.

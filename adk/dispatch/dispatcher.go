@@ -1,0 +1,290 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/schema"
+)
+
+// TypedMaker makes the runner that executes a run of an agent. The runner must use the store that it is given, which is
+// the lease of the run, and save every step (adk.EveryStep). An error fails the run, or has it tried again (see
+// TypedConfig.Retry); [ErrNotMine] leaves it to other workers.
+type TypedMaker[M adk.MessageType] func(
+	ctx context.Context, run checkpoint.RunInfo, store checkpoint.Store) (*adk.TypedRunner[M], error)
+
+// TypedAgents makes runners by the name of the agent. Every process should know the same names.
+type TypedAgents[M adk.MessageType] map[string]TypedMaker[M]
+
+// ErrNotMine says that this worker does not execute a run, such as one that another build of the program has begun.
+// Another worker gets it a few seconds later.
+var ErrNotMine = errors.New("this worker does not execute the run")
+
+// Runs is the maker of an agent that is the same for all runs.
+func Runs[M adk.MessageType](agent adk.TypedAgent[M]) TypedMaker[M] {
+	return func(_ context.Context, _ checkpoint.RunInfo, store checkpoint.Store) (*adk.TypedRunner[M], error) {
+		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
+			Agent: agent, CheckPointStore: store, Durability: adk.EveryStep}), nil
+	}
+}
+
+// TypedConfig configures a dispatcher. The zero value can submit, answer, stop and inspect runs, and execute none.
+type TypedConfig[M adk.MessageType] struct {
+	// Agents are those whose runs this process can execute.
+	Agents TypedAgents[M]
+	// Owner is the name of the process in the store, for people. The default is host, process and a random part.
+	Owner string
+	// TTL is how long after the death of a process its runs are continued by others. The default is 30 seconds, at least
+	// one.
+	TTL time.Duration
+	// MaxAttempts is how often a run may kill its process, without a step in between, before it fails. The default is 10.
+	MaxAttempts int
+	// Retry decides whether a run that failed is continued after its last step, and when; failures is how often it failed
+	// since it was last undisturbed, at least 1. The default tries again after errors of the store and of connections, and
+	// errors that say of themselves that they pass, by a method Retryable() bool, such as those of models with status 429 or
+	// 5xx: after 5 seconds, or what a method RetryIn() time.Duration asks for, twice as long each time up to 5 minutes, at
+	// most 20 times.
+	Retry func(err error, failures int) (after time.Duration, again bool)
+	// Secret signs the tokens of webhooks (see [NewWebhook]). All processes must have the same, of at least 16 bytes.
+	Secret []byte
+	// OnEvent gets each event of the runs that this process executes, in order. A run waits for it. It may read the stream
+	// of an event, which is closed when it returns.
+	OnEvent func(ctx context.Context, run checkpoint.RunInfo, event *adk.TypedAgentEvent[M])
+	// Context makes the context that a stretch is executed in, such as with the span of run.Trace.
+	Context func(ctx context.Context, run checkpoint.RunInfo) context.Context
+	// Metrics counts what happens. The default is nil.
+	Metrics Metrics
+	// Logger gets, at level Warn, what nobody is there to be given. The default is nil.
+	Logger *slog.Logger
+}
+
+// Config configures a dispatcher of agents on ordinary messages.
+//
+// Its fields, which are documented at [TypedConfig]:
+//
+//   - Agents: whose runs this process can execute
+//   - Owner: the name of the process in the store
+//   - TTL: how long after a death others continue; default 30 s
+//   - MaxAttempts: how often a run may kill its process; default 10
+//   - Retry: which failures are tried again
+//   - Secret: signs the tokens of webhooks
+//   - OnEvent: gets the events of the runs executed here
+//   - Context: makes the context of a stretch
+//   - Metrics: counts what happens
+//   - Logger: gets warnings
+type Config = TypedConfig[*schema.Message]
+
+// Agents is [TypedAgents] for ordinary messages.
+type Agents = TypedAgents[*schema.Message]
+
+// TypedDispatcher submits runs, executes them, and is asked about them. It is safe for concurrent use, and has no
+// goroutines but those of [TypedDispatcher.Work] and of the runs that it executes.
+type TypedDispatcher[M adk.MessageType] struct {
+	store checkpoint.RunStore
+	conf  TypedConfig[M]
+
+	mu sync.Mutex // guards changed
+	// changed is closed, and replaced, when this process has changed a run.
+	changed chan struct{}
+}
+
+// Dispatcher is a dispatcher of agents on ordinary messages.
+//
+// Its methods, which are documented at [TypedDispatcher]:
+//
+//   - Submit: makes a run
+//   - Answer, AnswerWebhook: answer questions
+//   - Stop, Continue, Remove: stop a run, have it continue, or remove it
+//   - Inspect, List, Wait: ask about runs
+//   - Stretch: executes one run until it ends or waits
+//   - Work: executes what is due
+type Dispatcher = TypedDispatcher[*schema.Message]
+
+// Front is what an application needs of runs, whoever executes them.
+type Front[M adk.MessageType] interface {
+	Submit(ctx context.Context, job TypedJob[M]) (checkpoint.RunInfo, error)
+	Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error
+	Stop(ctx context.Context, id string, how checkpoint.StopRequest) error
+	Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error)
+	List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error]
+	Wait(ctx context.Context, id string) (TypedOutcome[M], error)
+}
+
+// New makes a dispatcher on a store. It panics if the store is nil.
+func New(store checkpoint.RunStore, conf Config) *Dispatcher { return NewTyped(store, conf) }
+
+// NewTyped is [New] for any kind of message.
+func NewTyped[M adk.MessageType](store checkpoint.RunStore, conf TypedConfig[M]) *TypedDispatcher[M] {
+	if store == nil {
+		panic("dispatch: the store is nil")
+	}
+	if conf.MaxAttempts <= 0 {
+		conf.MaxAttempts = 10
+	}
+	if conf.Retry == nil {
+		conf.Retry = retryPassing
+	}
+	return &TypedDispatcher[M]{store: store, conf: conf, changed: make(chan struct{})}
+}
+
+// notify wakes those in this process who wait for a run to change.
+func (d *TypedDispatcher[M]) notify() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// change is closed at the next change.
+func (d *TypedDispatcher[M]) change() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.changed
+}
+
+// Submit makes a run that workers find. If there is one with the ID, it returns that one, with an error that matches
+// checkpoint.ErrRunExists.
+func (d *TypedDispatcher[M]) Submit(ctx context.Context, job TypedJob[M]) (info checkpoint.RunInfo, err error) {
+	defer d.notify()
+	run, err := job.NewRun()
+	if err != nil {
+		return info, fmt.Errorf("submit run %q: %w", job.ID, err)
+	}
+	if job.Key == "" || job.OnBusy == Enqueue {
+		return d.store.Submit(ctx, job.ID, run)
+	}
+	before, err := d.active(ctx, job.Key)
+	if err != nil {
+		return info, err
+	}
+	before = withoutRun(before, job.ID)
+	if job.OnBusy == Reject && len(before) > 0 {
+		b := before[0]
+		return info, fmt.Errorf("submit run %q: run %q has the key %q: %w", job.ID, b.ID, job.Key,
+			&checkpoint.BusyError{ID: b.ID, Owner: b.Owner, Until: b.LeaseUntil, Token: b.Token})
+	}
+	if info, err = d.store.Submit(ctx, job.ID, run); err != nil {
+		return info, err
+	}
+	for _, b := range before {
+		err := d.store.Stop(ctx, b.ID, checkpoint.StopRequest{Reason: "run " + job.ID + " takes its place", Children: true})
+		if err != nil && !errors.Is(err, checkpoint.ErrRunEnded) && !errors.Is(err, checkpoint.ErrNotFound) {
+			return info, fmt.Errorf("run %q is submitted, and run %q before it could not be stopped: %w", job.ID, b.ID, err)
+		}
+	}
+	return info, nil
+}
+
+// active are the runs of a key that keep later ones waiting.
+func (d *TypedDispatcher[M]) active(ctx context.Context, key string) (runs []checkpoint.RunInfo, err error) {
+	q := checkpoint.Query{Key: key, Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}
+	for info, err := range d.store.List(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, info)
+	}
+	return runs, nil
+}
+
+func withoutRun(runs []checkpoint.RunInfo, id string) (others []checkpoint.RunInfo) {
+	for _, r := range runs {
+		if r.ID != id {
+			others = append(others, r)
+		}
+	}
+	return others
+}
+
+// Answer answers questions of a run (see adk.EncodeAnswer): all of them or, with an error, none. When the run has what
+// it needs, it is due.
+func (d *TypedDispatcher[M]) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
+	defer d.notify()
+	return d.store.Answer(ctx, id, answers...)
+}
+
+// Stop stops a run, wherever it is executed, and with how.Children those that it waits for. It returns when the request
+// is in the store; the run is paused a little later, and continues with [TypedDispatcher.Continue].
+func (d *TypedDispatcher[M]) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
+	defer d.notify()
+	err := d.store.Stop(ctx, id, how)
+	if !how.Children || err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+		return err
+	}
+	return errors.Join(err, d.children(ctx, id, func(child checkpoint.RunInfo) error {
+		if err := d.store.Stop(ctx, child.ID, how); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+			return err
+		}
+		return nil
+	}))
+}
+
+// Continue makes a run that is paused due, or lets it wait for what it waited for. Its children, if they were stopped,
+// too, are continued with it.
+func (d *TypedDispatcher[M]) Continue(ctx context.Context, id string) error {
+	defer d.notify()
+	if err := d.store.Continue(ctx, id); err != nil {
+		return err
+	}
+	return d.children(ctx, id, func(child checkpoint.RunInfo) error {
+		if child.Status != checkpoint.Paused {
+			return nil
+		}
+		return d.store.Continue(ctx, child.ID)
+	})
+}
+
+// Remove removes a run and its children. Without force it fails with checkpoint.ErrRunBusy if one of them is executed.
+func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) error {
+	defer d.notify()
+	err := d.children(ctx, id, func(child checkpoint.RunInfo) error { return d.store.Remove(ctx, child.ID, force) })
+	if err != nil {
+		return err
+	}
+	return d.store.Remove(ctx, id, force)
+}
+
+// children does something to all runs below a run, those of the deepest level last.
+func (d *TypedDispatcher[M]) children(ctx context.Context, id string, do func(checkpoint.RunInfo) error) error {
+	parents := []string{id}
+	for depth := 0; depth < maxDepth && len(parents) > 0; depth++ {
+		var next []string
+		for _, parent := range parents {
+			for child, err := range d.store.List(ctx, checkpoint.Query{Parent: parent}) {
+				if err == nil {
+					err = do(child)
+				}
+				if err != nil {
+					return fmt.Errorf("children of run %q: %w", parent, err)
+				}
+				next = append(next, child.ID)
+			}
+		}
+		parents = next
+	}
+	return nil
+}
+
+// Inspect returns what the store knows of a run, and false if there is none.
+func (d *TypedDispatcher[M]) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error) {
+	return d.store.Inspect(ctx, id)
+}
+
+// List yields runs, the one updated last first.
+func (d *TypedDispatcher[M]) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+	return d.store.List(ctx, q)
+}
+
+// warn logs what nobody is there to be given.
+func (d *TypedDispatcher[M]) warn(ctx context.Context, message string, args ...any) {
+	if d.conf.Logger != nil {
+		d.conf.Logger.WarnContext(ctx, message, args...)
+	}
+}

@@ -1,0 +1,271 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// stopSource is who had a stretch stopped. The heldLease owns it.
+//
+//	from    to      when
+//	nobody  drain   its worker ends, or its context has
+//	nobody  user    a request comes from the store
+//	drain   user    the same
+type stopSource int
+
+const (
+	stoppedByNobody stopSource = iota
+	stoppedByDrain
+	stoppedByUser
+)
+
+// heldLease is the lease that a runner executes a stretch on. It passes everything on to the lease of the store, and
+// decides what the run has come to: what only the dispatcher knows, such as when it is tried again and which runs it
+// waits for, goes into the same settlement.
+type heldLease[M adk.MessageType] struct {
+	checkpoint.Lease
+	d    *TypedDispatcher[M]
+	info checkpoint.RunInfo
+	// stops is read by the runner in place of the channel of the lease; over ends the goroutine that fills it.
+	stops chan checkpoint.StopRequest
+	over  chan struct{}
+
+	mu sync.Mutex // guards the fields below
+	// by is who had it stopped.
+	by stopSource
+	// settled is how the stretch ended, nil while it has not.
+	settled *checkpoint.Settlement
+	// failed is the last error of the store, other than that the lease is lost.
+	failed error
+	// used: the runner has used the lease.
+	used bool
+}
+
+// hold makes the lease of a stretch. drain, if it is closed, has it stopped within a time.
+func (d *TypedDispatcher[M]) hold(lease checkpoint.Lease, info checkpoint.RunInfo, drain *drain) *heldLease[M] {
+	h := &heldLease[M]{Lease: lease, d: d, info: info, stops: make(chan checkpoint.StopRequest, 1), over: make(chan struct{})}
+	go h.relay(drain)
+	return h
+}
+
+// relay passes requests to stop on, and makes one when the worker drains.
+func (h *heldLease[M]) relay(drain *drain) {
+	draining := drain.begun()
+	for {
+		select {
+		case <-h.over:
+			return
+		case how := <-h.Lease.Stops():
+			h.stop(how, stoppedByUser)
+		case <-draining:
+			draining = nil
+			h.stop(drain.request(), stoppedByDrain)
+		}
+	}
+}
+
+// stop has the runner stop the run. The last request counts.
+func (h *heldLease[M]) stop(how checkpoint.StopRequest, by stopSource) {
+	h.mu.Lock()
+	h.by = max(h.by, by)
+	h.mu.Unlock()
+	select {
+	case <-h.stops:
+	default:
+	}
+	h.stops <- how
+}
+
+// Stops are those of the store and of the worker.
+func (h *heldLease[M]) Stops() <-chan checkpoint.StopRequest { return h.stops }
+
+// note remembers that the lease is used, and whether the store failed.
+func (h *heldLease[M]) note(err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.used = true
+	if err != nil && !errors.Is(err, checkpoint.ErrLeaseLost) {
+		h.failed = err
+	}
+	return err
+}
+
+func (h *heldLease[M]) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	data, exists, err := h.Lease.Get(ctx, id)
+	return data, exists, h.note(err)
+}
+
+func (h *heldLease[M]) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	records, err := h.Lease.ReadRecords(ctx, id)
+	return records, h.note(err)
+}
+
+func (h *heldLease[M]) AppendRecord(ctx context.Context, id string, record []byte) error {
+	return h.note(h.Lease.AppendRecord(ctx, id, record))
+}
+
+func (h *heldLease[M]) RemoveRecords(ctx context.Context, id string) error {
+	return h.note(h.Lease.RemoveRecords(ctx, id))
+}
+
+func (h *heldLease[M]) Answers(ctx context.Context) ([]checkpoint.Answer, error) {
+	answers, err := h.Lease.Answers(ctx)
+	return answers, h.note(err)
+}
+
+// Settle decides what the runner says and settles the run in the store.
+func (h *heldLease[M]) Settle(ctx context.Context, s checkpoint.Settlement) error {
+	if s.Status == "" { // the stretch settles it: it knows why the runner could not continue
+		return h.note(nil)
+	}
+	h.decide(ctx, &s)
+	err := h.note(h.Lease.Settle(ctx, s))
+	if err == nil {
+		h.mu.Lock()
+		h.settled = &s
+		h.mu.Unlock()
+	}
+	return err
+}
+
+// end returns how the stretch ended, nil if the store was not given an end.
+func (h *heldLease[M]) end() *checkpoint.Settlement {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.settled
+}
+
+// isUsed reports whether the runner has used the lease.
+func (h *heldLease[M]) isUsed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.used
+}
+
+func (h *heldLease[M]) stoppedBy() stopSource {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.by
+}
+
+// decide makes what the runner says of the run into what becomes of it.
+func (h *heldLease[M]) decide(ctx context.Context, s *checkpoint.Settlement) {
+	if h.isLate() && s.Status != checkpoint.Done {
+		late := &deadlineError{h.info.Deadline}
+		*s = checkpoint.Settlement{Status: checkpoint.Failed, Err: late.Error(), Cause: late, Checkpoint: s.Checkpoint,
+			DropRecords: s.DropRecords}
+	}
+	switch s.Status {
+	case checkpoint.Paused:
+		if h.stoppedBy() != stoppedByUser { // nobody wanted it to stop: another worker continues
+			s.Status, s.Err = checkpoint.Ready, ""
+		}
+	case checkpoint.Waiting:
+		h.decideWaiting(ctx, s)
+	case checkpoint.Failed:
+		h.decideFailed(s)
+	}
+	if s.Status == checkpoint.Done || s.Status == checkpoint.Failed {
+		h.answerParent(s)
+	}
+}
+
+// isLate reports whether the deadline of the run is over.
+func (h *heldLease[M]) isLate() bool {
+	return !h.info.Deadline.IsZero() && !time.Now().Before(h.info.Deadline)
+}
+
+// deadlineError is why a run failed whose deadline is over.
+type deadlineError struct{ deadline time.Time }
+
+func (e *deadlineError) Error() string {
+	return fmt.Sprintf("the deadline of the run is over since %s", e.deadline.UTC().Format(time.RFC3339))
+}
+
+// Is makes it an error of a context whose deadline is over.
+func (e *deadlineError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// decideFailed has a run tried again whose failure may pass.
+func (h *heldLease[M]) decideFailed(s *checkpoint.Settlement) {
+	cause := s.Cause
+	if cause == nil {
+		cause = errors.New(s.Err)
+	}
+	h.mu.Lock()
+	if h.failed != nil {
+		cause = storeError{cause}
+	}
+	h.mu.Unlock()
+	var late *deadlineError
+	if errors.As(cause, &late) {
+		return
+	}
+	if after, again := h.d.retry(cause, h.info.Retries+1); again {
+		s.Status, s.WakeAt = checkpoint.Ready, time.Now().Add(after)
+	}
+}
+
+// answerParent gives the result to the run that waits for this one.
+func (h *heldLease[M]) answerParent(s *checkpoint.Settlement) {
+	if h.info.Parent == "" {
+		return
+	}
+	answer := &ChildOutcome{Err: s.Err}
+	if s.Status == checkpoint.Done {
+		m, _, err := adk.DecodeResult[M](s.Result)
+		if answer.Message = m; err != nil {
+			answer.Err = err.Error()
+		}
+	}
+	encoded, err := adk.EncodeAnswer("", answer)
+	if err != nil { // such as a message with an Extra of a type that is not registered
+		encoded, _ = adk.EncodeAnswer("", &ChildOutcome{Err: "the result of the run cannot be handed on: " + err.Error()})
+	}
+	s.Answer = encoded.Data
+}
+
+// decideWaiting submits the runs that are waited for, and has the run wake up when a timer ends or an answer is
+// overdue.
+func (h *heldLease[M]) decideWaiting(ctx context.Context, s *checkpoint.Settlement) {
+	for i := range s.Waiting {
+		p := &s.Waiting[i]
+		if !p.Expires.IsZero() {
+			s.WakeAt = earlier(s.WakeAt, p.Expires)
+		}
+		child, ok := s.Infos[p.ID].(*TypedChildRun[M])
+		if !ok {
+			continue
+		}
+		made, err := h.d.childOf(ctx, h.info, p.ID, child)
+		if err != nil {
+			*s = checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err, Checkpoint: s.Checkpoint,
+				DropRecords: s.DropRecords}
+			return
+		}
+		s.Children = append(s.Children, made)
+		p.Info, _ = json.Marshal(childInfo{made.ID, made.Run.Agent})
+		s.WakeAt = earlier(s.WakeAt, time.Now().Add(lookAtChildren))
+	}
+	if len(s.Children) == 0 {
+		return
+	}
+	if err := h.d.checkChildren(ctx, h.info.ID, len(s.Children)); err != nil {
+		*s = checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err, Checkpoint: s.Checkpoint,
+			DropRecords: s.DropRecords}
+	}
+}
+
+// earlier is the earlier of two times of which the zero one is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

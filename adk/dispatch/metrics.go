@@ -1,0 +1,61 @@
+package dispatch
+
+import (
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// Metrics is given what happens, to count and to measure it. Its methods are called in the goroutines of runs: they
+// must be fast, and safe for concurrent use.
+type Metrics interface {
+	// Count adds one to a counter.
+	Count(what Counter, run checkpoint.RunInfo)
+	// Observe adds to a histogram.
+	Observe(what Histogram, d time.Duration, run checkpoint.RunInfo)
+}
+
+// Counter is something that [Metrics] counts.
+type Counter string
+
+// The counters.
+const (
+	// CountStretch is a stretch that begins, and CountTakeover one of a run whose process died.
+	CountStretch  Counter = "stretches"
+	CountTakeover Counter = "takeovers"
+	// CountRetry is a run that failed and will be continued, CountPoisoned one that failed because it killed its
+	// processes.
+	CountRetry    Counter = "retries"
+	CountPoisoned Counter = "poisoned"
+	// CountLost is a run that another process has taken over while this one was executing it.
+	CountLost Counter = "lost"
+	// CountDrained is a run that was given back because its worker ended.
+	CountDrained Counter = "drained"
+	// Counters of what runs come to.
+	CountDone    Counter = "done"
+	CountFailed  Counter = "failed"
+	CountWaiting Counter = "waiting"
+	CountPaused  Counter = "paused"
+)
+
+// Histogram is something that [Metrics] measures.
+type Histogram string
+
+// The histograms.
+const (
+	// ObserveLag is for how long a run was due before it was taken, ObserveStretch how long it was executed.
+	ObserveLag     Histogram = "lag"
+	ObserveStretch Histogram = "stretch"
+)
+
+func (d *TypedDispatcher[M]) count(what Counter, run checkpoint.RunInfo) {
+	if d.conf.Metrics != nil {
+		d.conf.Metrics.Count(what, run)
+	}
+}
+
+func (d *TypedDispatcher[M]) observe(what Histogram, t time.Duration, run checkpoint.RunInfo) {
+	if d.conf.Metrics != nil {
+		d.conf.Metrics.Observe(what, max(t, 0), run)
+	}
+}

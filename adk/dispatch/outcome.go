@@ -1,0 +1,89 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/schema"
+)
+
+// TypedOutcome is what a run has come to.
+type TypedOutcome[M adk.MessageType] struct {
+	Status checkpoint.Status
+	// Result is the last message of a run that is done, nil if there was none, and Agent who said it.
+	Result M
+	Agent  string
+	// Waiting are the questions of a run that waits.
+	Waiting []checkpoint.WaitPoint
+	// WakeAt is when a run that is ready or waits becomes due by itself.
+	WakeAt time.Time
+	// Err is why a run failed, or was stopped. Only the process that executed it has the error itself; others have its
+	// text.
+	Err error
+}
+
+// Outcome is [TypedOutcome] of runs on ordinary messages.
+//
+// Its fields, which are documented at [TypedOutcome]:
+//
+//   - Status: of the run
+//   - Result, Agent: the last message, and whose it is
+//   - Waiting: questions
+//   - WakeAt: when it becomes due by itself
+//   - Err: why it failed or was stopped
+type Outcome = TypedOutcome[*schema.Message]
+
+// outcomeOf reads what a run has come to.
+func (d *TypedDispatcher[M]) outcomeOf(ctx context.Context, info checkpoint.RunInfo) (o TypedOutcome[M], err error) {
+	o = TypedOutcome[M]{Status: info.Status, Waiting: info.Waiting, WakeAt: info.WakeAt}
+	if info.Error != "" {
+		o.Err = errors.New(info.Error)
+	}
+	if info.Status != checkpoint.Done {
+		return o, nil
+	}
+	result, err := d.store.Result(ctx, info.ID)
+	if err == nil {
+		o.Result, o.Agent, err = adk.DecodeResult[M](result)
+	}
+	if err != nil {
+		return o, fmt.Errorf("the result of run %q: %w", info.ID, err)
+	}
+	return o, nil
+}
+
+// How often Wait looks at the store: at first, and at most.
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = time.Second
+)
+
+// Wait waits until a run is done, has failed, waits or is paused, whoever executes it, and returns what it has come to.
+// It returns the error of ctx when that ends, and one that matches checkpoint.ErrNotFound if there is no such run.
+func (d *TypedDispatcher[M]) Wait(ctx context.Context, id string) (o TypedOutcome[M], err error) {
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		changed := d.change()
+		info, exists, err := d.store.Inspect(ctx, id)
+		switch {
+		case err != nil:
+			return o, err
+		case !exists:
+			return o, fmt.Errorf("wait for run %q: %w", id, checkpoint.ErrNotFound)
+		case info.Status != checkpoint.Ready && info.Status != checkpoint.Running && info.Owner == "":
+			return d.outcomeOf(ctx, info)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return o, fmt.Errorf("wait for run %q: %w", id, context.Cause(ctx))
+		case <-changed:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}

@@ -1,0 +1,242 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/internal/safe"
+)
+
+// notMineAgain is after how long a run is due again that a worker does not execute.
+const notMineAgain = 5 * time.Second
+
+// Stretch executes a run from where it is to where it ends or waits, and returns what it has come to. A run that has
+// ended, is paused, or waits for answers that are not there, is not touched. It blocks meanwhile, and may be called by
+// anyone, at any time: of several callers one executes, and the others get an error that matches checkpoint.ErrRunBusy.
+//
+// An error says that nobody knows what the run has come to: the store failed, or somebody has taken the run over, or
+// this process does not know the agent. The run is continued by whoever calls next. What the run itself failed of is
+// Outcome.Err.
+//
+// When ctx ends the run is stopped, and is ready for the next caller.
+func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string) (TypedOutcome[M], error) {
+	lease, err := d.store.Acquire(ctx, id, d.leaseRequest())
+	if err != nil {
+		return TypedOutcome[M]{}, err
+	}
+	return d.execute(ctx, lease, nil)
+}
+
+func (d *TypedDispatcher[M]) leaseRequest() checkpoint.LeaseRequest {
+	owner := d.conf.Owner
+	if owner == "" {
+		owner = core.ProcessOwner()
+	}
+	return checkpoint.LeaseRequest{Owner: owner, TTL: d.conf.TTL}
+}
+
+// execute is a stretch whose lease is taken.
+func (d *TypedDispatcher[M]) execute(ctx context.Context, lease checkpoint.Lease, drain *drain) (o TypedOutcome[M], err error) {
+	defer d.notify()
+	// The caller's context ends what the run does, and not that the store is given word of it.
+	settling := context.WithoutCancel(ctx)
+	info := lease.Info()
+	switch info.Status {
+	case checkpoint.Done, checkpoint.Failed, checkpoint.Paused:
+		return d.leave(settling, lease, checkpoint.Settlement{})
+	}
+	targets, err := d.dueTargets(settling, info)
+	if err != nil {
+		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{}))
+	}
+	if info.Status == checkpoint.Waiting && len(targets) == 0 {
+		return d.leave(settling, lease, checkpoint.Settlement{WakeAt: nextLook(info)})
+	}
+	h := d.hold(lease, info, drain)
+	defer close(h.over)
+	if s := d.refusal(info); s != nil {
+		return d.settleAs(settling, h, *s)
+	}
+	d.count(CountStretch, info)
+	if info.Status == checkpoint.Running {
+		d.count(CountTakeover, info)
+	}
+	begun := time.Now()
+	err = d.run(ctx, h, targets)
+	d.observe(ObserveStretch, time.Since(begun), info)
+	switch {
+	case h.end() != nil:
+		return d.settledAs(settling, h)
+	case errors.Is(err, checkpoint.ErrLeaseLost):
+		d.count(CountLost, info)
+		return o, err
+	case errors.Is(err, ErrNotMine):
+		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{WakeAt: time.Now().Add(notMineAgain)}))
+	case ctx.Err() != nil: // before it began
+		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{}))
+	case err == nil:
+		err = fmt.Errorf("the runner of agent %q did not use the store that its maker was given", info.Agent)
+	}
+	// The runner could not begin.
+	return d.settleAs(settling, h, checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err})
+}
+
+// settleAs settles a run that was not executed.
+func (d *TypedDispatcher[M]) settleAs(ctx context.Context, h *heldLease[M], s checkpoint.Settlement) (o TypedOutcome[M], err error) {
+	if err := h.Settle(ctx, s); err != nil {
+		return o, errors.Join(s.Cause, err)
+	}
+	return d.settledAs(ctx, h)
+}
+
+// leave gives a lease back without having done anything, and returns what the run has come to.
+func (d *TypedDispatcher[M]) leave(ctx context.Context, lease checkpoint.Lease, s checkpoint.Settlement) (o TypedOutcome[M], err error) {
+	id := lease.Info().ID
+	if err := lease.Settle(ctx, s); err != nil {
+		return o, err
+	}
+	info, exists, err := d.store.Inspect(ctx, id)
+	if err != nil || !exists {
+		return o, errors.Join(err, fmt.Errorf("run %q: %w", id, checkpoint.ErrNotFound))
+	}
+	return d.outcomeOf(ctx, info)
+}
+
+// refusal is how a run ends that must not be executed, nil for most.
+func (d *TypedDispatcher[M]) refusal(info checkpoint.RunInfo) *checkpoint.Settlement {
+	var err error
+	switch {
+	case info.Attempts >= d.conf.MaxAttempts:
+		err = &PoisonedError{ID: info.ID, Attempts: info.Attempts}
+		d.count(CountPoisoned, info)
+	case !info.Deadline.IsZero() && !time.Now().Before(info.Deadline):
+		err = &deadlineError{info.Deadline}
+	default:
+		return nil
+	}
+	return &checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err}
+}
+
+// PoisonedError is why a run failed that killed its process again and again.
+type PoisonedError struct {
+	ID       string
+	Attempts int
+}
+
+func (e *PoisonedError) Error() string {
+	return fmt.Sprintf("run %q died %d times at the same place", e.ID, e.Attempts)
+}
+
+// run has the runner of the agent execute the run. It returns the last error; what the run has come to is in h.
+func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets map[string]any) (err error) {
+	defer func() {
+		if v := recover(); v != nil { // of code of the user's
+			err = safe.NewPanicError(v, debug.Stack())
+		}
+	}()
+	info := h.info
+	if d.conf.Context != nil {
+		ctx = d.conf.Context(ctx, info)
+	}
+	if !info.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, info.Deadline, &deadlineError{info.Deadline})
+		defer cancel()
+	}
+	ctx = context.WithValue(ctx, webhookKey{}, webhookRun{d.conf.Secret, info.ID})
+	maker := d.conf.Agents[info.Agent]
+	if maker == nil {
+		return fmt.Errorf("%w: agent %q is not among Config.Agents", ErrNotMine, info.Agent)
+	}
+	runner, err := maker(ctx, info, h)
+	if err != nil {
+		return err
+	}
+	if runner == nil {
+		return fmt.Errorf("the maker of agent %q has made no runner", info.Agent)
+	}
+	events, err := runner.ResumeWithParams(ctx, info.ID, &adk.ResumeParams{Targets: targets})
+	if err != nil {
+		if !h.isUsed() {
+			err = fmt.Errorf("the runner of agent %q did not use the store that its maker was given: %w", info.Agent, err)
+		}
+		return err
+	}
+	for e := range events.All() {
+		if e.Err != nil {
+			err = e.Err
+		}
+		if d.conf.OnEvent != nil {
+			d.conf.OnEvent(ctx, info, e)
+		}
+		if e.Output != nil && e.Output.MessageOutput != nil && e.Output.MessageOutput.MessageStream != nil {
+			e.Output.MessageOutput.MessageStream.Close()
+		}
+	}
+	return err
+}
+
+// settledAs is what a stretch has come to that this process has settled.
+func (d *TypedDispatcher[M]) settledAs(ctx context.Context, h *heldLease[M]) (o TypedOutcome[M], err error) {
+	s := h.end()
+	o = TypedOutcome[M]{Status: s.Status, Waiting: s.Waiting, WakeAt: s.WakeAt, Err: s.Cause}
+	if o.Err == nil && s.Err != "" {
+		o.Err = errors.New(s.Err)
+	}
+	switch s.Status {
+	case checkpoint.Done:
+		d.count(CountDone, h.info)
+		o.Result, o.Agent, err = adk.DecodeResult[M](s.Result)
+	case checkpoint.Failed:
+		d.count(CountFailed, h.info)
+	case checkpoint.Paused:
+		d.count(CountPaused, h.info)
+	case checkpoint.Ready:
+		if s.Err != "" {
+			d.count(CountRetry, h.info)
+		} else {
+			d.count(CountDrained, h.info)
+		}
+	case checkpoint.Waiting:
+		d.count(CountWaiting, h.info)
+		d.answerEnded(ctx, h)
+	}
+	return o, err
+}
+
+// answerEnded gives a run that has just begun to wait the answers of children that had ended before, so that it need
+// not look later. It is a service: the run looks anyway.
+func (d *TypedDispatcher[M]) answerEnded(ctx context.Context, h *heldLease[M]) {
+	s := h.end()
+	if len(s.Children) == 0 {
+		return
+	}
+	for _, p := range s.Waiting {
+		if p.Kind != adk.QuestionRun {
+			continue
+		}
+		outcome, err := d.endedChild(ctx, p)
+		if err != nil || outcome == nil {
+			continue
+		}
+		if answer, err := adk.EncodeAnswer(p.ID, outcome); err == nil {
+			_ = d.store.Answer(ctx, h.info.ID, answer)
+		}
+	}
+}
+
+// retry asks Config.Retry.
+func (d *TypedDispatcher[M]) retry(err error, failures int) (after time.Duration, again bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			again = false
+		}
+	}()
+	return d.conf.Retry(err, failures)
+}

@@ -1,0 +1,241 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/schema"
+)
+
+// Bounds of runs that wait for others.
+const (
+	maxDepth    = 8
+	maxChildren = 1000
+	// lookAtChildren is how soon a run looks whether a run that it waits for has ended without an answer to it: one that
+	// had ended before it was waited for. It looks less and less often.
+	lookAtChildren = time.Minute
+)
+
+// Sleep is the Info of an interrupt that the clock answers: the run gives its worker back until then.
+type Sleep struct{ Until time.Time }
+
+// Asks lists it as a timer.
+func (s *Sleep) Asks() adk.Question {
+	return adk.Question{Kind: adk.QuestionTimer, Summary: "sleeps until " + s.Until.UTC().Format(time.RFC3339), Expires: s.Until}
+}
+
+// SleepFor has the tool call of ctx wait without a worker, for days if need be. Called by a tool, whose error its
+// result must be, it interrupts the run; when the time is over the tool is called again, and SleepFor returns nil. A
+// tool can sleep once a call.
+func SleepFor(ctx context.Context, d time.Duration) error {
+	asked, _, until := tool.GetInterruptState[*time.Time](ctx)
+	if !asked || until == nil {
+		end := time.Now().Add(d)
+		until = &end
+	}
+	if asked && !time.Now().Before(*until) {
+		return nil
+	}
+	return tool.StatefulInterrupt(ctx, &Sleep{*until}, until)
+}
+
+// TypedChildRun is the Info of an interrupt that a run of its own answers: the job is submitted in the step in which
+// the run begins to wait, and its [ChildOutcome] is the answer, in the step in which it ends. Without a Job.ID it has
+// one made of the run's and the interrupt's.
+type TypedChildRun[M adk.MessageType] struct{ Job TypedJob[M] }
+
+// ChildRun is [TypedChildRun] for ordinary messages.
+//
+// Its field and methods:
+//
+//   - Job: is submitted
+//   - Asks, MarshalJSON: how it is listed
+type ChildRun = TypedChildRun[*schema.Message]
+
+// Asks lists it as a run.
+func (c *TypedChildRun[M]) Asks() adk.Question {
+	return adk.Question{Kind: adk.QuestionRun, Summary: "waits for a run of agent " + c.Job.Agent}
+}
+
+// MarshalJSON leaves the messages out.
+func (c *TypedChildRun[M]) MarshalJSON() ([]byte, error) {
+	return json.Marshal(childInfo{c.Job.ID, c.Job.Agent})
+}
+
+// childInfo is what a list shows of a run that is waited for.
+type childInfo struct {
+	Run   string `json:"run"`
+	Agent string `json:"agent"`
+}
+
+// ChildOutcome is the answer to a [TypedChildRun].
+type ChildOutcome struct {
+	// Message is the last message of the run: a *schema.Message or *schema.AgenticMessage, nil if there was none.
+	Message any
+	// Err is why the run failed, "" if it did not.
+	Err string
+}
+
+func init() {
+	schema.RegisterName[*Sleep]("_weft_dispatch_sleep")
+	schema.RegisterName[*time.Time]("_weft_dispatch_time")
+	schema.RegisterName[*ChildOutcome]("_weft_dispatch_child_outcome")
+	schema.RegisterName[*Webhook]("_weft_dispatch_webhook")
+}
+
+// AsRun makes a tool of an agent that workers know by its name. Each call is a run of its own, on any worker, with its
+// own lease and journal, and the calling run waits for it without a worker. The model gives it a request; the result is
+// the text of the agent's last message. The ID of the run is the idempotency key of the call.
+func AsRun(agent, description string) tool.InvokableTool {
+	return &agentRun{agent: agent, description: description}
+}
+
+type agentRun struct{ agent, description string }
+
+func (a *agentRun) Info(context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{Name: a.agent, Desc: a.description, ParamsOneOf: schema.NewParamsOneOfByParams(
+		map[string]*schema.ParameterInfo{"request": {Type: schema.String, Desc: "what the agent is to do", Required: true}})}, nil
+}
+
+// Idempotent reports true: a run that is submitted twice is one.
+func (a *agentRun) Idempotent() bool { return true }
+
+func (a *agentRun) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
+	if _, answered, outcome := tool.GetResumeContext[*ChildOutcome](ctx); answered {
+		if outcome.Err != "" {
+			return "", fmt.Errorf("agent %q failed: %s", a.agent, outcome.Err)
+		}
+		if m, ok := outcome.Message.(*schema.Message); ok && m != nil {
+			return m.Content, nil
+		}
+		return "", nil
+	}
+	var in struct {
+		Request string `json:"request"`
+	}
+	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
+		return "", fmt.Errorf("the arguments are no JSON object with a request: %w", err)
+	}
+	key := adk.GetIdempotencyKey(ctx)
+	if key == "" {
+		return "", fmt.Errorf("agent %q can be called in a run that is saved at every step only: execute it by a dispatcher", a.agent)
+	}
+	return "", tool.StatefulInterrupt(ctx, &ChildRun{Job{ID: key, Agent: a.agent,
+		Messages: []*schema.Message{schema.UserMessage(in.Request)}}}, key)
+}
+
+// childOf makes the run that a run waits for at a point.
+func (d *TypedDispatcher[M]) childOf(
+	ctx context.Context, parent checkpoint.RunInfo, point string, child *TypedChildRun[M],
+) (made checkpoint.ChildRun, err error) {
+	if child.Job.ID == "" {
+		child.Job.ID = parent.ID + "/" + point
+	}
+	made.ID = child.Job.ID
+	if made.Run, err = child.Job.NewRun(); err != nil {
+		return made, fmt.Errorf("run %q cannot wait for run %q: %w", parent.ID, made.ID, err)
+	}
+	made.Run.Parent, made.Run.ParentPoint = parent.ID, point
+	if made.Run.Queue == "" {
+		made.Run.Queue = parent.Queue
+	}
+	if made.Run.Trace == "" {
+		made.Run.Trace = parent.Trace
+	}
+	depth := 1
+	for above := parent; above.Parent != "" && depth <= maxDepth; depth++ {
+		var exists bool
+		if above, exists, err = d.store.Inspect(ctx, above.Parent); err != nil || !exists {
+			break
+		}
+	}
+	if err == nil && depth > maxDepth {
+		err = fmt.Errorf("run %q cannot wait for a run of agent %q: runs wait for each other %d deep, and %d is the most",
+			parent.ID, child.Job.Agent, depth, maxDepth)
+	}
+	return made, err
+}
+
+// checkChildren refuses more children than a run may have.
+func (d *TypedDispatcher[M]) checkChildren(ctx context.Context, id string, more int) error {
+	counts, err := d.store.Count(ctx, checkpoint.Query{Parent: id})
+	n := int64(more)
+	for _, c := range counts {
+		n += c
+	}
+	if err == nil && n > maxChildren {
+		err = fmt.Errorf("run %q has %d children; %d are the most", id, n, maxChildren)
+	}
+	return err
+}
+
+// dueTargets are the questions of a run that need nobody to answer them: timers that are over, questions that nobody
+// answered in time, and runs that ended without giving an answer, because they had ended before.
+func (d *TypedDispatcher[M]) dueTargets(ctx context.Context, info checkpoint.RunInfo) (map[string]any, error) {
+	targets := map[string]any{}
+	now := time.Now()
+	for _, p := range info.Waiting {
+		switch over := !p.Expires.IsZero() && !now.Before(p.Expires); {
+		case p.Answered:
+		case p.Kind == adk.QuestionRun:
+			outcome, err := d.endedChild(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			if outcome != nil {
+				targets[p.ID] = outcome
+			}
+		case over && p.Kind == adk.QuestionTimer:
+			targets[p.ID] = nil
+		case over:
+			targets[p.ID] = &adk.AnswerExpired{Expired: p.Expires}
+		}
+	}
+	return targets, nil
+}
+
+// endedChild is what a run came to that is waited for, nil while it has not ended.
+func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p checkpoint.WaitPoint) (*ChildOutcome, error) {
+	var child childInfo
+	if json.Unmarshal(p.Info, &child) != nil || child.Run == "" {
+		return nil, nil
+	}
+	info, exists, err := d.store.Inspect(ctx, child.Run)
+	switch {
+	case err != nil:
+		return nil, err
+	case !exists:
+		return &ChildOutcome{Err: "it was removed before it ended"}, nil
+	case info.Status != checkpoint.Done && info.Status != checkpoint.Failed:
+		return nil, nil
+	}
+	o, err := d.outcomeOf(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	answer := &ChildOutcome{Message: o.Result}
+	if o.Err != nil {
+		answer.Err = o.Err.Error()
+	}
+	return answer, nil
+}
+
+// nextLook is when a run looks again what it waits for that needs nobody.
+func nextLook(info checkpoint.RunInfo) (at time.Time) {
+	now := time.Now()
+	for _, p := range info.Waiting {
+		switch {
+		case p.Answered:
+		case p.Kind == adk.QuestionRun:
+			at = earlier(at, now.Add(max(lookAtChildren, now.Sub(p.Since)/4)))
+		case !p.Expires.IsZero():
+			at = earlier(at, p.Expires)
+		}
+	}
+	return at
+}

@@ -1,0 +1,225 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/schema"
+)
+
+// TestSleepFor_NeedsNoWorker while it lasts. (D8)
+func TestSleepFor_NeedsNoWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemoryStore()
+		agent := agentOf(t, "a", toolNamed(t, "sleep", func(ctx context.Context) (string, error) {
+			if err := dispatch.SleepFor(ctx, 72*time.Hour); err != nil {
+				return "", err
+			}
+			return "slept", nil
+		}))
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}}
+		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		o := waitFor(t, d, "1", checkpoint.Waiting)
+		require.Equal(t, adk.QuestionTimer, o.Waiting[0].Kind)
+		stop()
+		time.Sleep(71 * time.Hour)
+		d, stop = working(t, store, conf, dispatch.WorkerConfig{})
+		defer stop()
+		time.Sleep(59 * time.Minute)
+		waitFor(t, d, "1", checkpoint.Waiting)
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, "done: slept", waitFor(t, d, "1", checkpoint.Done).Result.Content)
+	})
+}
+
+// TestAsRun_TheCallIsARunOfItsOwn, and its result is the tool's. (D8)
+func TestAsRun_TheCallIsARunOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemoryStore()
+		child := agentOf(t, "child", toolNamed(t, "work", func(context.Context) (string, error) {
+			time.Sleep(time.Hour)
+			return "worked", nil
+		}))
+		failing := agentOf(t, "failing", toolNamed(t, "work", func(context.Context) (string, error) { return "", errors.New("no luck") }))
+		parent := agentOf(t, "parent", dispatch.AsRun("child", "works"))
+		other := agentOf(t, "other", dispatch.AsRun("failing", "fails"))
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.Runs(parent),
+			"child": dispatch.Runs(child), "failing": dispatch.Runs(failing), "other": dispatch.Runs(other)}}, dispatch.WorkerConfig{Slots: 1})
+		defer stop()
+		for _, id := range []string{"parent", "other"} {
+			_, err := d.Submit(t.Context(), jobOf(id, id))
+			require.NoError(t, err)
+		}
+		time.Sleep(time.Minute)
+		info, _, err := store.Inspect(t.Context(), "parent")
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Waiting, info.Status)
+		require.Equal(t, adk.QuestionRun, info.Waiting[0].Kind)
+		children := 0
+		for c, err := range d.List(t.Context(), checkpoint.Query{Parent: "parent"}) {
+			require.NoError(t, err)
+			require.Equal(t, "child", c.Agent)
+			children++
+		}
+		require.Equal(t, 1, children)
+		time.Sleep(time.Hour)
+		require.Equal(t, "done: done: worked", waitFor(t, d, "parent", checkpoint.Done).Result.Content)
+		require.ErrorContains(t, waitFor(t, d, "other", checkpoint.Failed).Err, `agent "failing" failed: `)
+	})
+}
+
+// TestAsRun_StoppingAndRemovingARunDoesSoWithItsChildren. (D9)
+func TestAsRun_StoppingAndRemovingARunDoesSoWithItsChildren(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemoryStore()
+		var calls atomic.Int32
+		slow := func(context.Context) (string, error) {
+			calls.Add(1)
+			time.Sleep(time.Minute)
+			return "worked", nil
+		}
+		child := agentOf(t, "child", toolNamed(t, "one", slow), toolNamed(t, "two", slow))
+		parent := agentOf(t, "parent", dispatch.AsRun("child", "works"))
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.Runs(parent),
+			"child": dispatch.Runs(child)}}, dispatch.WorkerConfig{})
+		defer stop()
+		_, err := d.Submit(t.Context(), jobOf("1", "parent"))
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		require.NoError(t, d.Stop(t.Context(), "1", checkpoint.StopRequest{Reason: "tea", Children: true}))
+		time.Sleep(2 * time.Minute)
+		counts, err := store.Count(t.Context(), checkpoint.Query{})
+		require.NoError(t, err)
+		require.Equal(t, map[checkpoint.Status]int64{checkpoint.Paused: 2}, counts)
+		require.NoError(t, d.Continue(t.Context(), "1"))
+		time.Sleep(3 * time.Minute)
+		waitFor(t, d, "1", checkpoint.Done)
+		require.EqualValues(t, 2, calls.Load())
+		require.NoError(t, d.Remove(t.Context(), "1", false))
+		counts, err = store.Count(t.Context(), checkpoint.Query{})
+		require.NoError(t, err)
+		require.Empty(t, counts)
+	})
+}
+
+// TestAsRun_AChildThatEndsWhileItsParentIsPausedIsNotForgotten. (C10)
+func TestAsRun_AChildThatEndsWhileItsParentIsPausedIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemoryStore()
+		child := agentOf(t, "child", toolNamed(t, "one", func(context.Context) (string, error) {
+			time.Sleep(time.Minute)
+			return "worked", nil
+		}))
+		parent := agentOf(t, "parent", dispatch.AsRun("child", "works"))
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.Runs(parent),
+			"child": dispatch.Runs(child)}}, dispatch.WorkerConfig{})
+		defer stop()
+		_, err := d.Submit(t.Context(), jobOf("1", "parent"))
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		require.NoError(t, d.Stop(t.Context(), "1", checkpoint.StopRequest{Reason: "tea"}))
+		time.Sleep(2 * time.Minute)
+		waitFor(t, d, "1", checkpoint.Paused)
+		require.NoError(t, d.Continue(t.Context(), "1"))
+		require.Equal(t, "done: done: worked", waitFor(t, d, "1", checkpoint.Done).Result.Content)
+	})
+}
+
+// TestChildRun_OneThatHasEndedBeforeAnswersAtOnce, although nobody ends it any more.
+func TestChildRun_OneThatHasEndedBeforeAnswersAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemoryStore()
+		child := agentOf(t, "child", toolNamed(t, "one", func(context.Context) (string, error) { return "worked", nil }))
+		parent := agentOf(t, "parent", toolNamed(t, "delegate", func(ctx context.Context) (string, error) {
+			if _, ok, outcome := tool.GetResumeContext[*dispatch.ChildOutcome](ctx); ok {
+				return outcome.Message.(*schema.Message).Content, nil
+			}
+			return "", tool.Interrupt(ctx, &dispatch.ChildRun{Job: jobOf("shared", "child")})
+		}))
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"parent": dispatch.Runs(parent),
+			"child": dispatch.Runs(child)}}, dispatch.WorkerConfig{})
+		defer stop()
+		_, err := d.Submit(t.Context(), jobOf("shared", "child"))
+		require.NoError(t, err)
+		waitFor(t, d, "shared", checkpoint.Done)
+		for i := range 3 {
+			_, err = d.Submit(t.Context(), jobOf(fmt.Sprint(i), "parent"))
+			require.NoError(t, err)
+		}
+		begun := time.Now()
+		for i := range 3 {
+			for { // it waits for a moment
+				o, err := d.Wait(t.Context(), fmt.Sprint(i))
+				require.NoError(t, err)
+				if o.Status == checkpoint.Done {
+					require.Equal(t, "done: done: worked", o.Result.Content)
+					break
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		require.Less(t, time.Since(begun), 10*time.Second)
+	})
+}
+
+// TestAsRun_RunsThatWaitForEachOtherHaveALimit. (D9)
+func TestAsRun_RunsThatWaitForEachOtherHaveALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recursive := agentOf(t, "a", dispatch.AsRun("a", "does the same"))
+		d, stop := working(t, checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(recursive)}},
+			dispatch.WorkerConfig{})
+		defer stop()
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		require.ErrorContains(t, waitFor(t, d, "1", checkpoint.Failed).Err, "8 is the most")
+	})
+}
+
+// TestNewWebhook_IsAnsweredByWhoeverHasTheToken. (D8)
+func TestNewWebhook_IsAnsweredByWhoeverHasTheToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type delivered struct{ Text string }
+		var token atomic.Value
+		agent := agentOf(t, "a", toolNamed(t, "deliver", func(ctx context.Context) (string, error) {
+			if _, ok, answer := tool.GetResumeContext[delivered](ctx); ok {
+				return answer.Text, nil
+			}
+			hook, err := dispatch.NewWebhook(ctx, time.Hour)
+			if err != nil {
+				return "", err
+			}
+			token.Store(hook.Token)
+			return "", tool.Interrupt(ctx, hook)
+		}))
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Secret: []byte("sixteen bytes or more")}
+		d, stop := working(t, checkpoint.NewMemoryStore(), conf, dispatch.WorkerConfig{})
+		defer stop()
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		waitFor(t, d, "1", checkpoint.Waiting)
+		good := token.Load().(string)
+		text, signature, _ := strings.Cut(good, ".")
+		for _, bad := range []string{"", ".", "x", text, text + "." + signature + "x", text + "x." + signature} {
+			require.ErrorIs(t, d.AnswerWebhook(t.Context(), bad, []byte(`{"Text":"x"}`)), dispatch.ErrBadToken, bad)
+		}
+		require.ErrorContains(t, d.AnswerWebhook(t.Context(), good, []byte(`{`)), "no JSON")
+		require.NoError(t, d.AnswerWebhook(t.Context(), good, []byte(`{"Text":"it is there"}`)))
+		require.Equal(t, "done: it is there", waitFor(t, d, "1", checkpoint.Done).Result.Content)
+		require.ErrorIs(t, d.AnswerWebhook(t.Context(), good, []byte(`{"Text":"again"}`)), checkpoint.ErrNotWaiting)
+	})
+}

@@ -1,0 +1,120 @@
+package dispatch
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// Webhook is the Info of an interrupt that another program answers, with [TypedDispatcher.AnswerWebhook].
+type Webhook struct {
+	// Token names the question, and proves that whoever has it was given it.
+	Token string `json:"token"`
+	// Expires is when the answer is an adk.AnswerExpired. The zero time is never.
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Asks lists it as a webhook.
+func (w *Webhook) Asks() adk.Question {
+	return adk.Question{Kind: adk.QuestionWebhook, Summary: "waits for another program", Expires: w.Expires}
+}
+
+// webhookKey asks a context for the dispatcher's secret and the run.
+type webhookKey struct{}
+
+type webhookRun struct {
+	secret []byte
+	id     string
+}
+
+// NewWebhook makes the token under which another program can answer the tool call of ctx, in a run that a dispatcher
+// executes. The tool gives it to that program, such as in a URL, and then interrupts the run with the Webhook:
+//
+//	if _, ok, answer := tool.GetResumeContext[Delivered](ctx); ok {
+//		return answer.Text, nil
+//	}
+//	hook, err := dispatch.NewWebhook(ctx, time.Hour)
+//	…
+//	return "", tool.Interrupt(ctx, hook)
+//
+// The token of a call is the same whenever the call is made. It is an HMAC-SHA256 of Config.Secret over the run and the
+// call: there is no table of tokens to leak. expires is after how long nobody has to answer any more, 0 never.
+func NewWebhook(ctx context.Context, expires time.Duration) (*Webhook, error) {
+	run, _ := ctx.Value(webhookKey{}).(webhookRun)
+	key := adk.GetIdempotencyKey(ctx)
+	switch {
+	case run.id == "" || key == "":
+		return nil, errors.New("a webhook can be made by a tool in a run that a dispatcher executes only")
+	case len(run.secret) < 16:
+		return nil, errNoWebhookSecret
+	}
+	payload, err := json.Marshal([2]string{run.id, key})
+	if err != nil {
+		return nil, err
+	}
+	w := &Webhook{Token: sign(run.secret, base64.RawURLEncoding.EncodeToString(payload))}
+	if expires > 0 {
+		w.Expires = time.Now().Add(expires)
+	}
+	return w, nil
+}
+
+// sign appends the signature of a text.
+func sign(secret []byte, text string) string {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte("weft webhook\x00" + text))
+	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+var errNoWebhookSecret = errors.New("webhooks need Config.Secret, of at least 16 bytes")
+
+// ErrBadToken says that a token was not made by this application.
+var ErrBadToken = errors.New("the token of the webhook is not valid")
+
+// AnswerWebhook answers the question that a token names with JSON, which the tool gets decoded into the type that it
+// asks for. It fails with [ErrBadToken], or as [TypedDispatcher.Answer] does.
+func (d *TypedDispatcher[M]) AnswerWebhook(ctx context.Context, token string, answer json.RawMessage) error {
+	if len(d.conf.Secret) < 16 {
+		return errNoWebhookSecret
+	}
+	text, _, _ := strings.Cut(token, ".")
+	if !hmac.Equal([]byte(sign(d.conf.Secret, text)), []byte(token)) {
+		return ErrBadToken
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(text)
+	var names [2]string
+	if err == nil {
+		err = json.Unmarshal(payload, &names)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBadToken, err)
+	}
+	info, exists, err := d.store.Inspect(ctx, names[0])
+	switch {
+	case err != nil:
+		return err
+	case !exists:
+		return fmt.Errorf("answer run %q: %w", names[0], checkpoint.ErrNotFound)
+	}
+	for _, p := range info.Waiting {
+		var w Webhook
+		if p.Kind == adk.QuestionWebhook && json.Unmarshal(p.Info, &w) == nil && hmac.Equal([]byte(w.Token), []byte(token)) {
+			encoded, err := adk.EncodeAnswer(p.ID, adk.JSONAnswer(answer))
+			if err != nil {
+				return err
+			}
+			encoded.By = "webhook"
+			return d.Answer(ctx, info.ID, encoded)
+		}
+	}
+	return &checkpoint.RunError{Err: checkpoint.ErrNotWaiting, Info: info}
+}

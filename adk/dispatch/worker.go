@@ -1,0 +1,241 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// WorkerConfig configures [TypedDispatcher.Work]. The zero value works.
+type WorkerConfig struct {
+	// Queues are those whose runs are executed. The default is all.
+	Queues []string
+	// Slots is how many runs are executed at the same time. The default is 64.
+	Slots int
+	// Poll is how often an idle worker looks for runs that are due, with a jitter of 30 percent. The default is a second,
+	// at least 10 ms.
+	Poll time.Duration
+	// DrainTimeout is how long, when the worker ends, its runs may take to come to a place where nothing is lost. Then
+	// they are stopped at once: calls in flight are abandoned. The default is 25 seconds; negative is at once.
+	DrainTimeout time.Duration
+	// SweepEvery is how often runs that have expired are removed. The default is a minute, negative never.
+	SweepEvery time.Duration
+}
+
+// withDefaults fills in what is not set.
+func (c WorkerConfig) withDefaults() WorkerConfig {
+	set := func(d *time.Duration, byDefault time.Duration) {
+		if *d == 0 {
+			*d = byDefault
+		}
+	}
+	if c.Slots <= 0 {
+		c.Slots = 64
+	}
+	set(&c.Poll, time.Second)
+	c.Poll = max(c.Poll, 10*time.Millisecond)
+	set(&c.DrainTimeout, 25*time.Second)
+	set(&c.SweepEvery, time.Minute)
+	return c
+}
+
+// drain is the end of a worker. Its runs watch for it. nil never begins.
+type drain struct {
+	begins  chan struct{}
+	timeout time.Duration
+}
+
+func (d *drain) begun() <-chan struct{} {
+	if d == nil {
+		return nil
+	}
+	return d.begins
+}
+
+// request stops a run where nothing is lost, and at once when the time is over.
+func (d *drain) request() checkpoint.StopRequest {
+	r := checkpoint.StopRequest{Reason: "its worker ends", Timeout: d.timeout}
+	if d.timeout < 0 {
+		r.Immediate, r.Timeout = true, 0
+	}
+	return r
+}
+
+// Work executes runs that are due, of agents that this process knows, until ctx ends. Then it takes nothing new, stops
+// its runs at the next place where nothing is lost, and returns when all of them are settled: they are ready, and other
+// workers continue. It returns an error only if it cannot begin.
+//
+// Errors of the store are logged, and the worker waits, up to 30 seconds, before it looks again. An idle worker asks
+// the store once in WorkerConfig.Poll. Several workers may share a store, in one process or in many.
+func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error {
+	if len(d.conf.Agents) == 0 {
+		return errors.New("a worker needs agents: set Config.Agents")
+	}
+	w := &worker[M]{d: d, conf: conf.withDefaults()}
+	w.due = checkpoint.Due{Queues: conf.Queues, Agents: slices.Sorted(maps.Keys(d.conf.Agents))}
+	w.drain = &drain{make(chan struct{}), w.conf.DrainTimeout}
+	w.slots = make(chan struct{}, w.conf.Slots)
+	if waker, ok := d.store.(checkpoint.Waker); ok {
+		w.wake = waker.Wake(ctx, w.due)
+	}
+	var services sync.WaitGroup
+	services.Go(func() { w.every(ctx, w.conf.SweepEvery, w.sweep) })
+	services.Go(func() { w.every(ctx, unknownAfter, w.warnOfUnknown) })
+	w.take(ctx)
+	close(w.drain.begins)
+	w.runs.Wait()
+	services.Wait()
+	return nil
+}
+
+// worker is one call of Work.
+type worker[M adk.MessageType] struct {
+	d     *TypedDispatcher[M]
+	conf  WorkerConfig
+	due   checkpoint.Due
+	drain *drain
+	// slots has an item for each run that is executed, and runs waits for them.
+	slots chan struct{}
+	runs  sync.WaitGroup
+	// wake receives when something may be due, if the store can say so.
+	wake <-chan struct{}
+}
+
+// take takes what is due until ctx ends.
+func (w *worker[M]) take(ctx context.Context) {
+	backoff := time.Duration(0)
+	for {
+		select {
+		case w.slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		changed := w.d.change()
+		lease, err := w.d.store.AcquireDue(ctx, w.d.leaseRequest(), w.due)
+		if err == nil {
+			backoff = 0
+			w.observeLag(lease.Info())
+			w.runs.Go(func() {
+				defer func() { <-w.slots }()
+				w.execute(context.WithoutCancel(ctx), lease)
+			})
+			continue
+		}
+		<-w.slots
+		pause := w.conf.Poll
+		if !errors.Is(err, checkpoint.ErrNothingDue) {
+			if ctx.Err() != nil {
+				return
+			}
+			changed = nil // that does not help the store
+			backoff = min(max(2*backoff, time.Second), 30*time.Second)
+			pause = backoff
+			w.d.warn(ctx, "the worker cannot take runs; it tries again", "after", pause, "error", err)
+		}
+		if !w.sleep(ctx, jittered(pause), changed) {
+			return
+		}
+	}
+}
+
+// sleep reports whether the worker is to continue.
+func (w *worker[M]) sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wake:
+	case <-w.wakes(wake):
+	case <-timer.C:
+	}
+	return true
+}
+
+// wakes is the channel of the store, nil for a pause that nothing shortens.
+func (w *worker[M]) wakes(shortened <-chan struct{}) <-chan struct{} {
+	if shortened == nil {
+		return nil
+	}
+	return w.wake
+}
+
+// jittered changes a pause by up to 30 percent, so that workers do not ask the store all at the same time.
+func jittered(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.7 + 0.6*rand.Float64()))
+}
+
+func (w *worker[M]) observeLag(info checkpoint.RunInfo) {
+	since := info.WakeAt
+	if info.Status == checkpoint.Running {
+		since = info.LeaseUntil
+	}
+	if !since.IsZero() {
+		w.d.observe(ObserveLag, time.Since(since), info)
+	}
+}
+
+// execute executes a stretch. A panic of the store is not the end of the other runs.
+func (w *worker[M]) execute(ctx context.Context, lease checkpoint.Lease) {
+	info := lease.Info()
+	defer func() {
+		if v := recover(); v != nil {
+			w.d.warn(ctx, "a run was broken off", "run", info.ID, "error", fmt.Sprint("panic: ", v))
+		}
+	}()
+	o, err := w.d.execute(ctx, lease, w.drain)
+	switch {
+	case errors.Is(err, ErrNotMine):
+	case err != nil:
+		w.d.warn(ctx, "a run was broken off; whoever takes it continues", "run", info.ID, "agent", info.Agent, "error", err)
+	case o.Status == checkpoint.Failed:
+		w.d.warn(ctx, "a run has failed", "run", info.ID, "agent", info.Agent, "error", o.Err)
+	}
+}
+
+// every calls do now and then until ctx ends.
+func (w *worker[M]) every(ctx context.Context, d time.Duration, do func(context.Context)) {
+	for d > 0 && w.sleep(ctx, jittered(d), nil) {
+		do(ctx)
+	}
+}
+
+// sweep removes what has expired. Several workers may do so at the same time.
+func (w *worker[M]) sweep(ctx context.Context) {
+	for {
+		swept, err := w.d.store.Sweep(ctx, 1000)
+		if err != nil && ctx.Err() == nil {
+			w.d.warn(ctx, "runs that have expired cannot be removed", "error", err)
+		}
+		if err != nil || !swept.More {
+			return
+		}
+	}
+}
+
+// unknownAfter is for how long a run may be due whose agent nobody knows, before somebody says so.
+const unknownAfter = 5 * time.Minute
+
+// warnOfUnknown names runs whose agents this worker does not know and that nobody has taken.
+func (w *worker[M]) warnOfUnknown(ctx context.Context) {
+	before := time.Now().Add(-unknownAfter)
+	q := checkpoint.Query{Status: []checkpoint.Status{checkpoint.Ready}, UpdatedBefore: before, Limit: 100}
+	warned := map[string]bool{}
+	for info, err := range w.d.store.List(ctx, q) {
+		if err != nil {
+			return
+		}
+		if w.d.conf.Agents[info.Agent] == nil && info.WakeAt.Before(before) && !warned[info.Agent] {
+			warned[info.Agent] = true
+			w.d.warn(ctx, "nobody executes the runs of an agent", "agent", info.Agent, "run", info.ID)
+		}
+	}
+}
