@@ -7,6 +7,7 @@ import (
 	"github.com/weftgo/weft"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -57,6 +58,18 @@ func stream(tb testing.TB, agent *weft.Agent) {
 	}
 	if n != 3 {
 		tb.Fatalf("%d events", n)
+	}
+}
+
+// TestAllocs_Stream is for the front door what TestAllocs_Budgets of package adk is for a runner.
+func TestAllocs_Stream(t *testing.T) {
+	if racedetector.Enabled {
+		t.Skip("pools forget under the race detector")
+	}
+	const most = 39
+	agent := lookupAgent(t)
+	if got := testing.AllocsPerRun(100, func() { stream(t, agent) }); got > most {
+		t.Fatalf("%v allocations, at most %d are expected", got, most)
 	}
 }
 

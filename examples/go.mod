@@ -9,6 +9,7 @@ require (
 	github.com/weftgo/weft/ext/embedding/openai v0.0.0
 	github.com/weftgo/weft/ext/model/kit/kittest v0.0.0
 	github.com/weftgo/weft/ext/model/openai v0.0.0
+	github.com/weftgo/weft/ext/store/sqlite v0.0.0
 	github.com/weftgo/weft/ext/vector/sqlite v0.0.0
 	go.uber.org/goleak v1.3.0
 )
@@ -75,3 +76,4 @@ replace github.com/weftgo/weft/ext/vector => ../ext/vector
 
 replace github.com/weftgo/weft/ext/vector/sqlite => ../ext/vector/sqlite
 
+replace github.com/weftgo/weft/ext/store/sqlite => ../ext/store/sqlite

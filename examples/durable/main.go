@@ -1,5 +1,5 @@
-// Command durable lets the process of a run die in the worst moment, after a payment and before its result is saved,
-// and shows how another process continues with the run without paying twice.
+// Command durable kills the process of a run in the worst moment, after a payment and before its result is saved, and
+// shows how another process continues with the run without paying twice.
 //
 //	go run ./examples/durable
 package main
@@ -10,8 +10,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
-	"sync/atomic"
+	"os/exec"
+	"strconv"
+	"sync"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -21,39 +26,44 @@ import (
 	"github.com/weftgo/weft/examples/internal/demo"
 )
 
-var errDied = errors.New("the process died")
-
-// process is what lives and dies with a process: its store does not write any more when it is dead.
-type process struct {
-	*checkpoint.FileStore
-	dead atomic.Bool
-}
-
-func (p *process) AppendRecord(ctx context.Context, id string, record []byte) error {
-	if p.dead.Load() {
-		return errDied
-	}
-	return p.FileStore.AppendRecord(ctx, id, record)
-}
-
 // bank is a service somewhere else, which outlives the process. It knows payments by their idempotency key.
-type bank struct{ receipts map[string]string }
-
-func (b *bank) pay(key string, amount int) string {
-	if receipt, done := b.receipts[key]; done {
-		return receipt
-	}
-	b.receipts[key] = fmt.Sprintf("receipt %d over %d", len(b.receipts)+1, amount)
-	return b.receipts[key]
+type bank struct {
+	mu       sync.Mutex // guards receipts
+	receipts map[string]string
 }
 
-// newRunner makes the runner of a process. With dies it dies in the payment.
-func newRunner(ctx context.Context, dir string, b *bank, dies bool) (*adk.Runner, error) {
+// ServeHTTP pays with POST, and with GET returns the receipt of a payment.
+func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := r.FormValue("key")
+	if _, paid := b.receipts[key]; !paid && r.Method == http.MethodPost {
+		b.receipts[key] = fmt.Sprintf("receipt %d over %s", len(b.receipts)+1, r.FormValue("amount"))
+	}
+	fmt.Fprint(w, b.receipts[key])
+}
+
+// ask sends a request to the bank.
+func ask(ctx context.Context, method, bankURL string, form url.Values) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, method, bankURL+"?"+form.Encode(), nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	receipt, err := io.ReadAll(resp.Body)
+	return string(receipt), err
+}
+
+// newRunner makes the runner of a process. With dies the process dies in the payment.
+func newRunner(ctx context.Context, dir, bankURL string, dies bool) (*adk.Runner, error) {
 	files, err := checkpoint.NewFileStore(dir)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{FileStore: files}
 	price, err := utils.InferTool("price", "Tells what the tickets cost.",
 		func(ctx context.Context, _ struct{}) (string, error) {
 			return "40", demo.Note(ctx, "the price is looked up")
@@ -64,9 +74,16 @@ func newRunner(ctx context.Context, dir string, b *bank, dies bool) (*adk.Runner
 	pay, err := utils.InferTool("pay", "Pays.", func(ctx context.Context, in struct {
 		Amount int `json:"amount"`
 	}) (string, error) {
-		receipt := b.pay(adk.GetIdempotencyKey(ctx), in.Amount)
-		p.dead.Store(dies)
-		return receipt, demo.Note(ctx, "the bank has been paid")
+		receipt, err := ask(ctx, http.MethodPost, bankURL,
+			url.Values{"key": {adk.GetIdempotencyKey(ctx)}, "amount": {strconv.Itoa(in.Amount)}})
+		if err != nil {
+			return "", err
+		}
+		if dies {
+			fmt.Println("  (the bank has been paid, and the process is killed)")
+			return "", kill()
+		}
+		return receipt, nil
 	})
 	if err != nil {
 		return nil, err
@@ -86,62 +103,97 @@ func newRunner(ctx context.Context, dir string, b *bank, dies bool) (*adk.Runner
 	if err != nil {
 		return nil, err
 	}
-	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, CheckPointStore: p, Durability: adk.EveryStep}), nil
+	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, CheckPointStore: files, Durability: adk.EveryStep}), nil
+}
+
+// kill kills this process, as a machine that fails would.
+func kill() error {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Kill()
+	}
+	if err == nil {
+		select {} // until it is dead
+	}
+	return err
 }
 
 const runID = "order-7"
 
-func run(ctx context.Context, out io.Writer) error {
-	demo.Banner(out)
-	dir, err := os.MkdirTemp("", "weft-durable")
+// first is the process that dies.
+func first(ctx context.Context, dir, bankURL string) error {
+	runner, err := newRunner(ctx, dir, bankURL, true)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	b := &bank{receipts: map[string]string{}}
+	_, err = demo.Print(os.Stdout, runner.Query(ctx, "Two tickets, please.", adk.WithCheckPointID(runID)))
+	return err
+}
 
-	fmt.Fprintln(out, "The first process:")
-	runner, err := newRunner(ctx, dir, b, true)
+// second is the process that continues with the run.
+func second(ctx context.Context, dir, bankURL string) error {
+	runner, err := newRunner(ctx, dir, bankURL, false)
 	if err != nil {
-		return err
-	}
-	if _, err := demo.Print(out, runner.Query(ctx, "Two tickets, please.", adk.WithCheckPointID(runID))); !errors.Is(err,
-		errDied) {
-		return fmt.Errorf("the process should have died: %w", err)
-	}
-
-	fmt.Fprintln(out, "It died. The second process:")
-	if runner, err = newRunner(ctx, dir, b, false); err != nil {
 		return err
 	}
 	events, err := runner.Resume(ctx, runID)
 	if err != nil {
 		return err
 	}
-	stopped, err := demo.Print(out, events)
+	stopped, err := demo.Print(os.Stdout, events)
 	if err != nil {
 		return err
 	}
 	point := stopped.Action.Interrupted.InterruptContexts[0]
 	unknown := point.Info.(*adk.OutcomeUnknown)
-	fmt.Fprintf(out, "Nobody knows how %s(%s) ended. The bank is asked.\n", unknown.ToolName, unknown.Arguments)
-	outcome := &adk.ToolOutcome{Rerun: true}
-	if receipt, found := b.receipts[unknown.IdempotencyKey]; found {
-		outcome = &adk.ToolOutcome{Result: receipt}
+	fmt.Printf("Nobody knows how %s(%s) ended. The bank is asked.\n", unknown.ToolName, unknown.Arguments)
+	receipt, err := ask(ctx, http.MethodGet, bankURL, url.Values{"key": {unknown.IdempotencyKey}})
+	if err != nil {
+		return err
 	}
+	outcome := &adk.ToolOutcome{Result: receipt, Rerun: receipt == ""}
 	events, err = runner.ResumeWithParams(ctx, runID, &adk.ResumeParams{Targets: map[string]any{point.ID: outcome}})
 	if err != nil {
 		return err
 	}
-	if _, err = demo.Print(out, events); err != nil {
+	_, err = demo.Print(os.Stdout, events)
+	return err
+}
+
+func run(ctx context.Context) error {
+	if len(os.Args) == 4 && os.Args[1] == "first" {
+		return first(ctx, os.Args[2], os.Args[3])
+	}
+	demo.Banner(os.Stderr)
+	dir, err := os.MkdirTemp("", "weft-durable")
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "The bank was paid %d time(s).\n", len(b.receipts))
+	defer os.RemoveAll(dir)
+	b := &bank{receipts: map[string]string{}}
+	server := httptest.NewServer(b)
+	defer server.Close()
+
+	fmt.Println("The first process:")
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	process := exec.CommandContext(ctx, program, "first", dir, server.URL)
+	process.Stdout, process.Stderr = os.Stdout, os.Stderr
+	if process.Run() == nil {
+		return errors.New("the process should have died")
+	}
+	fmt.Println("It died. The second process:")
+	if err := second(ctx, dir, server.URL); err != nil {
+		return err
+	}
+	fmt.Printf("The bank was paid %d time(s).\n", len(b.receipts))
 	return nil
 }
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
+	if err := run(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -68,7 +68,7 @@ func answer(ctx context.Context, history []*schema.Message) (*schema.Message, er
 	}
 	for _, m := range history {
 		if m.Role == schema.System {
-			return demo.Script(demo.Says("I was told: "+m.Content+" The calendar says: {results}"))(ctx, history)
+			return demo.Script(demo.Says("The system says: "+m.Content+" The calendar says: {results}"))(ctx, history)
 		}
 	}
 	return schema.AssistantMessage("I do not know what day it is.", nil), nil

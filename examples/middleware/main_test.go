@@ -14,6 +14,6 @@ func TestMiddleware(t *testing.T) {
 	demotest.Shows(t, run,
 		`assistant → calendar({"person":"Ada"})`,
 		`assistant ← calendar: Ada has time on Thursday (call 1 of calendar)`,
-		`assistant: I was told: Today is Monday. The calendar says: Ada has time on Thursday (call 1 of calendar)`,
+		`assistant: The system says: Today is Monday. The calendar says: Ada has time on Thursday (call 1 of calendar)`,
 	)
 }

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package main
+
+import (
+	"errors"
+	"os"
+)
+
+func freeze(*os.Process) error      { return errors.ErrUnsupported }
+func thaw(*os.Process) error        { return errors.ErrUnsupported }
+func interrupt(p *os.Process) error { return p.Kill() }
