@@ -10,9 +10,9 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: test fmt vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools pictures tidy release release-check
+.PHONY: test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools pictures tidy release release-check
 
-test: fmt vet staticcheck api shim-check stdjson unit bench-check
+test: fmt tidy-check vet staticcheck api shim-check stdjson unit bench-check
 
 # The tools have a module of their own, so that users of Weft do not get them.
 tools:
@@ -102,6 +102,11 @@ catalogue:
 # tidy writes into every go.mod what its module needs, no less and no more.
 tidy:
 	@for d in $(MODULES) $(CURDIR)/tools; do (cd $$d && GOWORK=off $(GO) mod tidy) || exit 1; done
+
+# tidy-check fails where tidy would change something.
+tidy-check:
+	@for d in $(MODULES) $(CURDIR)/tools; do \
+	  (cd $$d && GOWORK=off $(GO) mod tidy -diff >/dev/null) || { echo "$$d is not tidy (make tidy mends it)"; exit 1; }; done
 
 # release-check builds and runs what users get, from a copy of the tree. release does that, too, commits and tags, and
 # pushes nothing: see docs/releasing.md.
