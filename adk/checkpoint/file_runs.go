@@ -208,11 +208,10 @@ func (s *FileStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (
 				return nil, err
 			}
 		}
-		if f.Row.IsAmong(due) && f.Row.MayBecomeDue() && inFront(rows, &f.Row) == nil {
+		if _, is := f.Row.DueAt(now); is && f.Row.IsAmong(due) && inFront(rows, &f.Row) == nil {
 			found = append(found, f)
 		}
 	}
-	found = slices.DeleteFunc(found, func(f *fileRow) bool { _, is := f.Row.DueAt(now); return !is })
 	slices.SortFunc(found, func(a, b *fileRow) int {
 		since, _ := a.Row.DueAt(now)
 		other, _ := b.Row.DueAt(now)

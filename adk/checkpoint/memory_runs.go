@@ -51,7 +51,7 @@ func (m *memoryRuns) next() uint64 {
 
 // changed keeps the indexes.
 func (m *memoryRuns) changed(r *storekit.Row) {
-	if r.MayBecomeDue() {
+	if _, ok := r.DueFrom(); ok {
 		m.due[r.Run.ID] = r
 	} else {
 		delete(m.due, r.Run.ID)

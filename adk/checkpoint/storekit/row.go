@@ -163,7 +163,7 @@ func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
 	}
 	switch s.Status {
 	case core.RunWaiting:
-		r.Run.Waiting = ownedPoints(s.Waiting)
+		r.Run.Waiting = askedPoints(s.Waiting)
 	case core.RunDone:
 		r.Result = Owned(s.Result)
 	case core.RunReady:
@@ -292,35 +292,24 @@ func (r *Row) Continue(now time.Time) error {
 	return nil
 }
 
-// DueAt is since when the run can be taken by a worker, and false if it cannot.
-func (r *Row) DueAt(now time.Time) (since time.Time, due bool) {
-	if r.Held(now) {
-		return since, false
-	}
+// DueFrom is when a worker has to take the run, unless somebody holds it then, and false if that is never. (Of a run that
+// is held, and that nobody takes away, it is when the lease ends.)
+func (r *Row) DueFrom() (from time.Time, ok bool) {
 	switch r.Run.Status {
 	case core.RunReady:
-		since = r.Run.WakeAt
+		return r.Run.WakeAt, true
 	case core.RunRunning:
-		since = r.Run.LeaseUntil
+		return r.Run.LeaseUntil, true
 	case core.RunWaiting:
-		if since = r.Run.WakeAt; since.IsZero() {
-			return since, false
-		}
-	default:
-		return since, false
+		return r.Run.WakeAt, !r.Run.WakeAt.IsZero()
 	}
-	return since, !since.After(now)
+	return from, false
 }
 
-// MayBecomeDue reports whether a worker may have to take the run at some time.
-func (r *Row) MayBecomeDue() bool {
-	switch r.Run.Status {
-	case core.RunReady, core.RunRunning:
-		return true
-	case core.RunWaiting:
-		return !r.Run.WakeAt.IsZero()
-	}
-	return false
+// DueAt is since when the run can be taken by a worker, and false if it cannot.
+func (r *Row) DueAt(now time.Time) (since time.Time, due bool) {
+	since, due = r.DueFrom()
+	return since, due && !r.Held(now) && !since.After(now)
 }
 
 // BlocksKey reports whether later runs of its key have to wait for the run. (D10)

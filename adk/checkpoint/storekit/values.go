@@ -1,6 +1,7 @@
 package storekit
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -44,6 +45,18 @@ func ownedPoints(points []WaitPoint) []WaitPoint {
 	points = slices.Clone(points)
 	for i := range points {
 		points[i].For, points[i].Info = slices.Clone(points[i].For), slices.Clone(points[i].Info)
+	}
+	return points
+}
+
+// askedPoints is a copy of questions in which an Info that is no JSON is left out. How long it is, and the summary, is not
+// for a store to bound: they may be sealed.
+func askedPoints(points []WaitPoint) []WaitPoint {
+	points = ownedPoints(points)
+	for i := range points {
+		if p := &points[i]; len(p.Info) > 0 && !json.Valid(p.Info) {
+			p.Info, p.Truncated = nil, true
+		}
 	}
 	return points
 }

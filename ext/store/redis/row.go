@@ -175,16 +175,11 @@ func (s *Store) index(ctx context.Context, r *row) error {
 
 // dueFrom is from when on a worker may have to take the run.
 func (r *row) dueFrom() (time.Time, bool) {
-	if !r.MayBecomeDue() {
-		return time.Time{}, false
-	}
+	from, ok := r.DueFrom()
 	if r.Run.Owner != "" {
-		return r.Run.LeaseUntil, true
+		from = r.Run.LeaseUntil
 	}
-	if r.Run.Status == checkpoint.Running {
-		return r.Run.Updated, true
-	}
-	return r.Run.WakeAt, true
+	return from, ok
 }
 
 // update changes the row of an ID. do gets nil if there is none, and may be called again when somebody else was faster.

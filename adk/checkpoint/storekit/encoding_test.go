@@ -1,0 +1,100 @@
+package storekit
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fill gives every field of a value one that is not zero, so that a field which is not written is missed.
+func fill(v reflect.Value) {
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(time.UnixMicro(1_700_000_000_123_456)))
+		return
+	case Status:
+		v.SetString("waiting")
+		return
+	case json.RawMessage:
+		v.SetBytes([]byte(`{"a":1}`))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key)
+		fill(value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.String:
+		v.SetString("a\x00%é\xff")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Uint8, reflect.Uint64:
+		v.SetUint(7)
+	default:
+		v.SetInt(7)
+	}
+}
+
+func TestRow_EveryFieldIsWritten(t *testing.T) {
+	var want Row
+	fill(reflect.ValueOf(&want).Elem())
+	want.Run.Tenant = "" // who lists it sets it
+	data, err := want.Encode()
+	require.NoError(t, err)
+	got, err := DecodeRow(data)
+	require.NoError(t, err)
+	require.Equal(t, &want, got)
+}
+
+func TestRow_ZeroValuesStayZero(t *testing.T) {
+	data, err := (&Row{}).Encode()
+	require.NoError(t, err)
+	require.Equal(t, "{}", string(data))
+	got, err := DecodeRow(data)
+	require.NoError(t, err)
+	require.Equal(t, &Row{}, got)
+}
+
+func TestDecodeRow_SaysWhatIsDamaged(t *testing.T) {
+	for _, data := range []string{"", "{", `{"born":"x"}`, `{"created":"then"}`, `[]`} {
+		_, err := DecodeRow([]byte(data))
+		require.ErrorIs(t, err, ErrBadRow, data)
+	}
+}
+
+func TestMicros_TimesWithoutEnd(t *testing.T) {
+	require.EqualValues(t, math.MaxInt64, Micros(time.Unix(math.MaxInt64/10, 0)))
+	require.EqualValues(t, math.MinInt64, Micros(time.Unix(math.MinInt64/10, 0)))
+	require.EqualValues(t, 1_000_001, Micros(time.Unix(1, 1000)))
+}
+
+func FuzzEscape(f *testing.F) {
+	for _, s := range []string{"", "a", "%41", "%", "a\x00b", "\xff\xfe", "é", "%%%", "%4", "\u007f"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		e := Escape(s)
+		require.Equal(t, s, Unescape(e))
+		for i := range len(e) {
+			require.GreaterOrEqual(t, e[i], byte(0x20))
+		}
+	})
+}
