@@ -10,86 +10,97 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
+
+// claim is one call that takes a run, in as many attempts as it needs.
+type claim struct {
+	store *Store
+	req   checkpoint.LeaseRequest
+	nonce int64
+	// made are the leases of all attempts, by their tokens: the answer of one may have been lost, and its transaction
+	// committed while the next one was under way.
+	made map[uint64]*lease
+	// lease is the one that was taken.
+	lease *lease
+}
+
+func (s *Store) claim(req checkpoint.LeaseRequest) *claim {
+	return &claim{store: s, req: req, nonce: rand.Int64(), made: map[uint64]*lease{}}
+}
+
+// did reports whether an earlier attempt took the run.
+func (c *claim) did(r *row) bool {
+	c.lease = c.made[r.Run.Token]
+	return c.lease != nil && r.nonce == c.nonce && r.Holds(r.Run.Token)
+}
+
+// take gives out the lease of a run, which is new if it was made for that.
+func (c *claim) take(ctx context.Context, t *transaction, r *row, isNew bool) error {
+	token, err := t.next(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := r.Acquire(uint64(token), c.req, r.now)
+	if err != nil {
+		return err
+	}
+	if isNew {
+		before.Status = ""
+	}
+	r.nonce, r.life = c.nonce, 0
+	c.lease = &lease{store: c.store, id: r.Run.ID, no: r.no, token: uint64(token), ttl: r.TTL, before: before,
+		turn: make(chan struct{}, 1), stops: make(chan checkpoint.StopRequest, 1)}
+	c.made[c.lease.token] = c.lease
+	c.lease.seen.Store(r.stops)
+	if r.Stopping != nil {
+		c.lease.deliver(*r.Stopping)
+	}
+	return t.save(ctx, r)
+}
+
+func (c *claim) result(err error) (checkpoint.Lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c.lease, nil
+}
 
 // Acquire takes a run.
 func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
-	nonce := rand.Int64()
-	var l *lease
+	c := s.claim(req)
 	err := s.change(ctx, "acquire", id, func(ctx context.Context, t *transaction) error {
-		r, err := t.lock(ctx, encode(id))
+		r, err := t.lock(ctx, id)
 		if err != nil {
 			return err
 		}
-		if t.attempt > 0 && l != nil && r != nil && r.nonce == nonce && r.counts(l.token) {
-			return nil // an earlier attempt took it
-		}
-		l = nil
-		made := r == nil || r.status == ""
-		if made {
+		isNew := r == nil || !r.isRun()
+		if isNew {
 			if req.Create == nil {
-				return notFound(id)
+				return storekit.NotFound(id)
 			}
-			r, err = t.make(ctx, id, *req.Create, nonce)
-			if errors.Is(err, errMadeMeanwhile) {
-				made, err = false, nil
-			}
+			r, isNew, err = t.make(ctx, id, *req.Create, c.nonce)
 			if err != nil {
 				return err
 			}
 		}
+		if c.did(r) {
+			return nil
+		}
 		if err := t.notBehind(ctx, r); err != nil {
 			return err
 		}
-		if r.isHeld() && !req.Steal {
-			return r.busy()
-		}
-		l, err = t.take(ctx, r, req, nonce)
-		if err == nil && made {
-			l.before.Status = ""
-		}
-		return err
+		return c.take(ctx, t, r, isNew)
 	})
-	return leaseOrNil(l, err)
+	return c.result(err)
 }
 
-func leaseOrNil(l *lease, err error) (checkpoint.Lease, error) {
-	if err != nil || l == nil {
-		return nil, err
-	}
-	return l, nil
-}
-
-// take gives out the lease of a run.
-func (t *transaction) take(ctx context.Context, r *row, req checkpoint.LeaseRequest, nonce int64) (*lease, error) {
-	waiting, err := t.waiting(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	token, err := t.next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ttl := req.TTL
-	if ttl <= 0 {
-		ttl = defaultTTL
-	}
-	ttl = max(ttl, shortestTTL)
-	l := &lease{store: t.Store, id: r.name(), no: r.no, token: uint64(token), ttl: ttl, before: r.info(waiting),
-		turn: make(chan struct{}, 1), stops: make(chan checkpoint.StopRequest, 1)}
-	r.take(token, nonce, req.Owner, ttl)
-	if r.stop != nil {
-		l.deliver(*r.stop)
-	}
-	return l, t.save(ctx, r)
-}
-
-// inFront is the condition for a run o that keeps one of the same key from being taken, which has a number and was born
+// inFront is the condition for a run o (see storekit.Row.IsBehind) that keeps one of the same key from being taken, which has a number and was born
 // at a time: o was made before and has not ended, or somebody holds it.
 func inFront(tenant, serial, no, born string) string {
 	return `o.tenant = ` + tenant + ` AND o.serial = ` + serial + ` AND o.no <> ` + no + ` AND (
-		o.born < ` + born + ` AND (o.status IN ('ready', 'running', 'waiting') OR o.owner <> '') OR
-		o.owner <> '' AND o.lease_until > {now})`
+		o.born < ` + born + ` AND (o.status IN ('ready', 'running', 'waiting') OR o.held = 1) OR
+		o.held = 1 AND o.lease_until > {now})`
 }
 
 var (
@@ -100,36 +111,31 @@ var (
 
 // notBehind returns an error if another run of the same key is in front.
 func (t *transaction) notBehind(ctx context.Context, r *row) error {
-	if r.serial == "" {
+	if r.Run.Key == "" {
 		return nil
 	}
-	if err := t.lockKey(ctx, r.serial); err != nil {
+	if err := t.lockKey(ctx, encode(r.Run.Key)); err != nil {
 		return err
 	}
-	other, err := scanRow(t.one(ctx, firstOfKey, t.tenant, r.serial, r.no, r.born))
+	other, err := scanRow(t.one(ctx, firstOfKey, t.tenant, encode(r.Run.Key), r.no, int64(r.Born)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	busy := other.busy().(*checkpoint.BusyError)
-	busy.ID = r.name()
-	if busy.Owner == "" {
-		busy.Owner = "nobody"
-	}
-	return fmt.Errorf("run %q of the same key is in front: %w", other.name(), busy)
+	return storekit.Behind(&r.Row, &other.Row)
 }
 
-// AcquireDue takes the run that is due for longest.
+// AcquireDue takes the run that is due for longest. One that it took without getting the answer is due again when its
+// lease has ended.
 func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (
 	checkpoint.Lease, error) {
 	query, args := s.dueQuery(due)
-	nonce := rand.Int64()
-	var l *lease
+	c := s.claim(req)
 	err := s.change(ctx, "acquire", "that is due", func(ctx context.Context, t *transaction) error {
-		l = nil // one that an earlier attempt took without an answer is due again when its lease has ended
-		r, err := t.own(scanRow(t.tx.QueryRowContext(ctx, t.sql(query), args...)))
+		found, err := scanRow(t.tx.QueryRowContext(ctx, t.sql(query), args...))
+		r, err := t.own(ctx, found, err)
 		if err != nil {
 			return err
 		}
@@ -143,13 +149,12 @@ func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 		if err != nil {
 			return err
 		}
-		l, err = t.take(ctx, r, req, nonce)
-		return err
+		return c.take(ctx, t, r, false)
 	})
 	if errors.Is(err, checkpoint.ErrNothingDue) {
 		err = checkpoint.ErrNothingDue
 	}
-	return leaseOrNil(l, err)
+	return c.result(err)
 }
 
 // dueQuery finds the run that a worker takes next.
@@ -161,12 +166,12 @@ func (s *Store) dueQuery(due checkpoint.Due) (query string, args []any) {
 		any    []string
 	}{{"queue", due.Queues}, {"agent", due.Agents}} {
 		if len(names.any) > 0 {
-			where.WriteString(" AND r." + names.column + in(&args, names.any, escape))
+			where.WriteString(" AND r." + names.column + in(&args, names.any, encode))
 		}
 	}
 	return `SELECT {r_columns}, {now} FROM {runs} r
 		WHERE r.tenant = $1 AND r.due_at IS NOT NULL AND r.due_at <= {now}
-		AND (r.owner = '' OR r.lease_until <= {now})` +
+		AND (r.held = 0 OR r.lease_until <= {now})` +
 		where.String() + ` AND (r.serial = '' OR NOT EXISTS (SELECT 1 FROM {runs} o WHERE ` + behindOther + `))
 		ORDER BY r.priority DESC, r.due_at, r.born LIMIT 1{skip_locked}`, args
 }
@@ -188,5 +193,6 @@ func in[T ~string](args *[]any, values []T, key func(string) string) string {
 	return " IN (" + b.String() + ")"
 }
 
-// halfOf is when an append moves due_at: see dueAt.
+// halfOf is how far off due_at of a run that is executed must be for an append to leave it: the index is not written each
+// time. So it is a time before the end of the lease.
 func halfOf(ttl time.Duration) int64 { return ttl.Microseconds() / 2 }

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 const insertStep = `INSERT INTO {steps} (place, data) VALUES ($1, $2)`
@@ -20,25 +20,21 @@ const appendRow = `UPDATE {runs} SET next_seq = next_seq + 1, steps = steps + 1,
 	updated_at = CASE WHEN status <> 'running' OR updated_at < {now} - 1000000 THEN {now} ELSE updated_at END,
 	due_at = CASE WHEN status = 'done' THEN NULL WHEN status <> 'running' OR due_at IS NULL OR due_at < {now} + $3
 		THEN {now} + $2 ELSE due_at END
-	WHERE no = $1 AND token = $4 AND owner <> '' AND life = $5 AND next_seq < 16777215
-	RETURNING next_seq, stop`
+	WHERE no = $1 AND token = $4 AND held = 1 AND life = $5 AND next_seq < 16777215
+	RETURNING next_seq, stops`
 
 // appendStatement does all of it at once.
 const appendStatement = `WITH r AS (` + appendRow + `),
 	s AS (INSERT INTO {steps} (place, data) SELECT $1 * 16777216 + r.next_seq, $7 FROM r)
-	SELECT r.stop FROM r`
+	SELECT r.stops FROM r`
 
 // appending is a record that is to be appended.
 type appending struct {
 	lease  *lease
 	record []byte
-	// stop came back with it. err is why nothing was appended.
-	stop sql.NullString
-	err  error
-	// ready is closed when somebody has appended the record, or has passed on the lead to who appends it; leads says
-	// which.
-	ready chan struct{}
-	leads bool
+	// stops came back with it. err is why nothing was appended.
+	stops int64
+	err   error
 }
 
 func (a *appending) args() []any {
@@ -49,26 +45,26 @@ func (a *appending) args() []any {
 // AppendRecord adds a record and renews the lease.
 func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) error {
 	const doing = "append to the journal of"
-	if err := l.isOf(id); err != nil {
+	if err := storekit.CheckID(l.id, id); err != nil {
 		return err
 	}
-	if err := l.store.checkSize(doing, id, record); err != nil {
+	if err := storekit.CheckSize(doing, id, record); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return failed(doing, id, err)
+		return storekit.Failed(doing, id, err)
 	}
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
-		return failed(doing, id, ctx.Err())
+		return storekit.Failed(doing, id, ctx.Err())
 	}
-	a := &appending{lease: l, record: owned(record)}
+	a := &appending{lease: l, record: storekit.Owned(record)}
 	if err := l.append(ctx, a); err != nil {
 		return failedOnce(doing, id, err)
 	}
-	return l.noteStop(a.stop)
+	return l.noteStops(ctx, a.stops)
 }
 
 // append appends a record. The caller has the turn.
@@ -79,7 +75,9 @@ func (l *lease) append(ctx context.Context, a *appending) (err error) {
 		}
 	}
 	if l.store.dialect.oneWriter() {
-		err = l.store.group.append(ctx, l.store, a)
+		if err = l.store.appends.do(ctx, a, l.store.appendTogether); err == nil {
+			err = a.err
+		}
 	} else {
 		err = l.store.appendNow(ctx, a)
 	}
@@ -103,15 +101,15 @@ func (l *lease) count(ctx context.Context) error {
 }
 
 // appended asks what has become of the records of a lease.
-const appended = `SELECT token, owner, life FROM {runs} WHERE no = $1`
+const appended = `SELECT token, held, life FROM {runs} WHERE no = $1`
 
 func (l *lease) counted(found *sql.Row) (life int64, err error) {
-	var r row
-	err = found.Scan(&r.token, &r.owner, &r.life)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !r.counts(l.token) {
-		return 0, l.lost()
+	var token, held int64
+	err = found.Scan(&token, &held, &life)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (uint64(token) != l.token || held == 0) {
+		return 0, storekit.Lost(l.id, l.token)
 	}
-	return r.life, err
+	return life, err
 }
 
 // missed finds out why an attempt appended nothing: nil if an earlier one had stored the record and got no answer.
@@ -127,9 +125,9 @@ func (a *appending) missed(attempt int, found *sql.Row) error {
 }
 
 // appendNow appends in one statement.
-func (s *Store) appendNow(ctx context.Context, a *appending) error {
+func (s *engine) appendNow(ctx context.Context, a *appending) error {
 	return s.retry(ctx, func(ctx context.Context, attempt int) error {
-		err := s.db.QueryRowContext(ctx, s.sql(appendStatement), append(a.args(), a.record)...).Scan(&a.stop)
+		err := s.db.QueryRowContext(ctx, s.sql(appendStatement), append(a.args(), a.record)...).Scan(&a.stops)
 		if errors.Is(err, sql.ErrNoRows) {
 			return a.missed(attempt, s.db.QueryRowContext(ctx, s.sql(appended), a.lease.no))
 		}
@@ -139,92 +137,9 @@ func (s *Store) appendNow(ctx context.Context, a *appending) error {
 
 var errTooManySteps = fmt.Errorf("the journal is full: it has had %d records", mostSteps-1)
 
-// appendGroup has records that are appended at the same time share a transaction, where only one can write at a time.
-// One of those who append leads: it takes all records that wait, writes them with its own, and passes the lead on.
-type appendGroup struct {
-	mu      sync.Mutex // mu guards waiting and led; no other lock is taken while it is held
-	waiting []*appending
-	led     bool
-}
-
-func (g *appendGroup) append(ctx context.Context, s *Store, a *appending) error {
-	if !g.lead(a) {
-		select {
-		case <-a.ready:
-		case <-ctx.Done():
-			if g.withdraw(a) {
-				return ctx.Err()
-			}
-			<-a.ready // somebody is writing it
-		}
-		if !a.leads {
-			return a.err
-		}
-	}
-	defer g.passOn()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	all := append(g.take(), a)
-	if len(all) > 1 {
-		ctx = context.WithoutCancel(ctx) // the others have contexts of their own
-	}
-	s.appendTogether(ctx, all)
-	for _, other := range all[:len(all)-1] {
-		close(other.ready)
-	}
-	return a.err
-}
-
-// lead makes a record the leading one if there is none, and has it wait otherwise.
-func (g *appendGroup) lead(a *appending) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.led {
-		g.led = true
-		return true
-	}
-	a.ready = make(chan struct{})
-	g.waiting = append(g.waiting, a)
-	return false
-}
-
-// withdraw reports whether the record was still waiting.
-func (g *appendGroup) withdraw(a *appending) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	i := slices.Index(g.waiting, a)
-	if i >= 0 {
-		g.waiting = slices.Delete(g.waiting, i, i+1)
-	}
-	return i >= 0
-}
-
-// take takes the records that wait.
-func (g *appendGroup) take() []*appending {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	all := g.waiting
-	g.waiting = nil
-	return all
-}
-
-// passOn has the record lead that waits for longest.
-func (g *appendGroup) passOn() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.led = len(g.waiting) > 0; !g.led {
-		return
-	}
-	first := g.waiting[0]
-	g.waiting = g.waiting[1:]
-	first.leads = true
-	close(first.ready)
-}
-
 // appendTogether writes records in one transaction, and sets the error of each. If the database refuses one of several,
 // each is written on its own.
-func (s *Store) appendTogether(ctx context.Context, all []*appending) {
+func (s *engine) appendTogether(ctx context.Context, all []*appending) {
 	err := s.retry(ctx, func(ctx context.Context, attempt int) error { return s.appendOnce(ctx, attempt, all) })
 	switch {
 	case err == nil:
@@ -239,7 +154,7 @@ func (s *Store) appendTogether(ctx context.Context, all []*appending) {
 	}
 }
 
-func (s *Store) appendOnce(ctx context.Context, attempt int, all []*appending) error {
+func (s *engine) appendOnce(ctx context.Context, attempt int, all []*appending) error {
 	note, err := s.prepare(ctx, appendRow)
 	if err != nil {
 		return err
@@ -256,7 +171,7 @@ func (s *Store) appendOnce(ctx context.Context, attempt int, all []*appending) e
 	note, insert = tx.StmtContext(ctx, note), tx.StmtContext(ctx, insert)
 	for _, a := range all {
 		var seq int64
-		err := note.QueryRowContext(ctx, a.args()...).Scan(&seq, &a.stop)
+		err := note.QueryRowContext(ctx, a.args()...).Scan(&seq, &a.stops)
 		if errors.Is(err, sql.ErrNoRows) {
 			a.err = a.missed(attempt, tx.QueryRowContext(ctx, s.sql(appended), a.lease.no))
 			continue
@@ -273,7 +188,7 @@ func (s *Store) appendOnce(ctx context.Context, attempt int, all []*appending) e
 }
 
 // prepare returns a statement that is kept.
-func (s *Store) prepare(ctx context.Context, template string) (*sql.Stmt, error) {
+func (s *engine) prepare(ctx context.Context, template string) (*sql.Stmt, error) {
 	if stmt, ok := s.prepared.Load(template); ok {
 		return stmt.(*sql.Stmt), nil
 	}

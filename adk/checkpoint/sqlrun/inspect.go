@@ -16,36 +16,18 @@ func (s *Store) Inspect(ctx context.Context, id string) (info checkpoint.RunInfo
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		infos, err := s.infos(ctx, []*row{r})
 		if err == nil {
-			info, found = infos[0], true
+			info, found = s.shown(r), true
 		}
 		return err
 	})
 	return info, found, err
 }
 
-// infos shows rows, with their questions.
-func (s *Store) infos(ctx context.Context, rows []*row) ([]checkpoint.RunInfo, error) {
-	var asking []int64
-	for _, r := range rows {
-		if r.asks > 0 {
-			asking = append(asking, r.no)
-		}
-	}
-	questions, err := readQuestions(ctx, s.reads, s, asking)
-	if err != nil {
-		return nil, err
-	}
-	infos := make([]checkpoint.RunInfo, len(rows))
-	for i, r := range rows {
-		r.tenantName = s.name
-		infos[i] = r.info(pointsOf(questions[r.no]))
-	}
-	return infos, nil
+// shown is what is shown of a row that nobody else has.
+func (s *Store) shown(r *row) checkpoint.RunInfo {
+	r.Run.Tenant = s.name
+	return r.Run
 }
 
 // Result returns that of a run that is done, nil if there is none.

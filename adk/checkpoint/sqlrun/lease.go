@@ -3,11 +3,15 @@ package sqlrun
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // lease is a run that is held.
@@ -20,6 +24,8 @@ type lease struct {
 	before checkpoint.RunInfo
 	// stops has the last request to stop that was not received.
 	stops chan checkpoint.StopRequest
+	// seen is how many requests to stop the row has counted that were looked at.
+	seen atomic.Int64
 
 	// turn is full while a record is appended: one at a time, so that life says which of them are stored.
 	turn chan struct{}
@@ -49,39 +55,27 @@ func (l *lease) deliver(stop checkpoint.StopRequest) {
 	}
 }
 
-// isOf refuses the ID of another run.
-func (l *lease) isOf(id string) error {
-	if l.id != id {
-		return failed("use", id, fmt.Errorf("the lease is of run %.80q", l.id))
-	}
-	return nil
-}
-
-// lost is the error of a lease that no longer counts.
-func (l *lease) lost() error {
-	return &checkpoint.RunError{Err: checkpoint.ErrLeaseLost, Info: checkpoint.RunInfo{ID: l.id, Token: l.token}}
-}
-
 func (l *lease) Get(ctx context.Context, id string) ([]byte, bool, error) {
-	if err := l.isOf(id); err != nil {
+	if err := storekit.CheckID(l.id, id); err != nil {
 		return nil, false, err
 	}
 	return l.store.Get(ctx, id)
 }
 
 func (l *lease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
-	if err := l.isOf(id); err != nil {
+	if err := storekit.CheckID(l.id, id); err != nil {
 		return nil, err
 	}
 	return l.store.ReadRecords(ctx, id)
 }
 
 func (l *lease) Set(ctx context.Context, id string, checkPoint []byte) error {
-	if err := l.store.checkSize("set", id, checkPoint); err != nil {
+	if err := storekit.CheckSize("set", id, checkPoint); err != nil {
 		return err
 	}
 	return l.write(ctx, "set", id, func(ctx context.Context, t *transaction, r *row) error {
-		r.leaseUntil, r.updated = after(r.now, l.ttl), r.now
+		r.Renew(r.now)
+		r.Run.Updated = r.now
 		return t.set(ctx, r, checkpointValue, checkPoint)
 	})
 }
@@ -101,7 +95,7 @@ func (l *lease) RemoveRecords(ctx context.Context, id string) error {
 // write changes the run while the lease counts.
 func (l *lease) write(ctx context.Context, doing, id string,
 	do func(ctx context.Context, t *transaction, r *row) error) error {
-	if err := l.isOf(id); err != nil {
+	if err := storekit.CheckID(l.id, id); err != nil {
 		return err
 	}
 	return l.store.change(ctx, doing, id, func(ctx context.Context, t *transaction) error {
@@ -109,143 +103,151 @@ func (l *lease) write(ctx context.Context, doing, id string,
 		if err != nil {
 			return err
 		}
-		if r == nil || !r.counts(l.token) {
-			return l.lost()
+		if r == nil || !r.Holds(l.token) {
+			return storekit.Lost(l.id, l.token)
 		}
 		if err := do(ctx, t, r); err != nil {
 			return err
 		}
-		if r.stop != nil {
-			l.deliver(*r.stop)
+		if l.seen.Swap(r.stops) != r.stops && r.Stopping != nil {
+			l.deliver(*r.Stopping)
 		}
 		return t.save(ctx, r)
 	})
 }
 
-const readNo = `SELECT {columns}, {now} FROM {runs} WHERE no = $1`
+// read reads the row of the run while the lease counts.
+func (l *lease) read(ctx context.Context, doing string) (r *row, err error) {
+	err = l.store.read(ctx, doing, l.id, func(ctx context.Context) (err error) {
+		r, err = scanRow(l.store.db.QueryRowContext(ctx, l.store.sql(`SELECT {columns}, {now} FROM {runs} WHERE no = $1`), l.no))
+		if errors.Is(err, sql.ErrNoRows) || err == nil && !r.Holds(l.token) {
+			return storekit.Lost(l.id, l.token)
+		}
+		return err
+	})
+	return r, err
+}
 
 // Answers are those that were given and are not used up.
 func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err error) {
-	err = l.store.read(ctx, "read the answers of", l.id, func(ctx context.Context) error {
-		answers = nil
-		r, err := scanRow(l.store.db.QueryRowContext(ctx, l.store.sql(readNo), l.no))
-		if err != nil && err != sql.ErrNoRows {
-			return err
+	const doing = "read the answers of"
+	r, err := l.read(ctx, doing)
+	if err != nil || r.has&answersValue == 0 {
+		return nil, err
+	}
+	err = l.store.read(ctx, doing, l.id, func(ctx context.Context) error {
+		var data []byte
+		err := l.store.db.QueryRowContext(ctx, l.store.sql(`SELECT data FROM {vals} WHERE run = $1 AND kind = $2`), l.no,
+			answersValue).Scan(&data)
+		if errors.Is(err, sql.ErrNoRows) { // somebody settled or removed the run since
+			return storekit.Lost(l.id, l.token)
 		}
-		if r == nil || !r.counts(l.token) {
-			return l.lost()
-		}
-		questions, err := readQuestions(ctx, l.store.db, l.store, []int64{l.no})
-		for _, q := range questions[l.no] {
-			if q.answer != nil {
-				answers = append(answers, *q.answer)
-			}
+		if err == nil {
+			answers, err = decodeAnswers(data)
 		}
 		return err
 	})
 	return answers, err
 }
 
-// extendLease is the part of a statement that notes a sign of life. $2 is the TTL, $3 half of it. See row.dueAt.
-const extendLease = `lease_until = {now} + $2,
-	due_at = CASE WHEN status = 'running' AND (due_at IS NULL OR due_at < {now} + $3) THEN {now} + $2 ELSE due_at END`
-
-// Renew makes the lease count for its TTL from now on.
-func (l *lease) Renew(ctx context.Context) error {
-	var stop sql.NullString
-	err := l.store.read(ctx, "renew the lease of", l.id, func(ctx context.Context) error {
-		err := l.store.db.QueryRowContext(ctx, l.store.sql(`UPDATE {runs} SET `+extendLease+`
-			WHERE no = $1 AND token = $4 AND owner <> '' RETURNING stop`),
-			l.no, l.ttl.Microseconds(), halfOf(l.ttl), int64(l.token)).Scan(&stop)
-		if err == sql.ErrNoRows {
-			return l.lost()
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return l.noteStop(stop)
+// renewing is a lease that is to be renewed.
+type renewing struct {
+	lease *lease
+	// stops came back with it, unless it is not renewed, because of err.
+	stops int64
+	err   error
 }
 
-// noteStop delivers a request to stop that came back with a write.
-func (l *lease) noteStop(text sql.NullString) error {
-	stop, err := readStop(text)
-	if stop != nil {
-		l.deliver(*stop)
+// Renew makes the lease count for its TTL from now on. Leases that are renewed at the same time share a statement.
+func (l *lease) Renew(ctx context.Context) error {
+	const doing = "renew the lease of"
+	if err := ctx.Err(); err != nil {
+		return storekit.Failed(doing, l.id, err)
+	}
+	r := &renewing{lease: l}
+	if err := l.store.renewals.do(ctx, r, l.store.renew); err != nil {
+		return storekit.Failed(doing, l.id, err)
+	}
+	if r.err != nil {
+		return failedOnce(doing, l.id, r.err)
+	}
+	return l.noteStops(ctx, r.stops)
+}
+
+// noteStops delivers the last request to stop, if there is one that was not seen.
+func (l *lease) noteStops(ctx context.Context, stops int64) error {
+	if l.seen.Swap(stops) == stops {
+		return nil
+	}
+	r, err := l.read(ctx, "read the request to stop")
+	if err == nil && r.Stopping != nil {
+		l.deliver(*r.Stopping)
 	}
 	return err
 }
 
-// renewAtOnce is how many leases one statement of RenewAll renews.
-const renewAtOnce = 200
+// renewedAtOnce is how many leases one statement renews.
+const renewedAtOnce = 200
 
-// RenewAll renews many leases of the database in few statements, those of all tenants. It returns the leases that are
-// lost. After an error some of the others may not be renewed.
-func (s *Store) RenewAll(ctx context.Context, leases []checkpoint.Lease) (lost []checkpoint.Lease, err error) {
-	for len(leases) > 0 && err == nil {
-		n := min(len(leases), renewAtOnce)
-		var some []checkpoint.Lease
-		some, err = s.renewSome(ctx, leases[:n])
-		lost, leases = append(lost, some...), leases[n:]
+// renew renews leases, of any tenants of the database, and notes what became of each.
+func (e *engine) renew(ctx context.Context, all []*renewing) {
+	for some := range slices.Chunk(all, renewedAtOnce) {
+		statement, args := e.renewal(some)
+		var found map[uint64]int64
+		err := e.retry(ctx, func(ctx context.Context, _ int) (err error) {
+			found, err = e.renewed(ctx, statement, args)
+			return err
+		})
+		for _, r := range some {
+			stops, ok := found[r.lease.token]
+			switch {
+			case err != nil:
+				r.err = err
+			case !ok:
+				r.err = storekit.Lost(r.lease.id, r.lease.token)
+			default:
+				r.stops = stops
+			}
+		}
 	}
-	return lost, err
 }
 
-func (s *Store) renewSome(ctx context.Context, leases []checkpoint.Lease) (lost []checkpoint.Lease, err error) {
+// renewal is the statement that renews leases.
+func (e *engine) renewal(all []*renewing) (statement string, args []any) {
 	var values strings.Builder
-	args := make([]any, 0, 3*len(leases))
-	byNo := make(map[int64]*lease, len(leases))
-	for i, held := range leases {
-		l, ok := held.(*lease)
-		if !ok || l.store.engine != s.engine {
-			return nil, fmt.Errorf("sqlrun: renew leases: lease %d is of another store", held.Token())
-		}
-		byNo[l.no] = l
+	for i, r := range all {
 		if i > 0 {
 			values.WriteString(", ")
 		}
 		fmt.Fprintf(&values, "(CAST($%d AS {int}), CAST($%d AS {int}), CAST($%d AS {int}))", 3*i+1, 3*i+2, 3*i+3)
-		args = append(args, l.no, int64(l.token), l.ttl.Microseconds())
+		args = append(args, r.lease.no, int64(r.lease.token), r.lease.ttl.Microseconds())
 	}
-	statement := s.writer.write(`WITH held (no, token, ttl) AS (VALUES ` + values.String() + `)
-		UPDATE {runs} SET lease_until = {now} + held.ttl,
-			due_at = CASE WHEN status = 'running' AND (due_at IS NULL OR due_at < {now} + held.ttl / 2)
-				THEN {now} + held.ttl ELSE due_at END
-		FROM held WHERE {runs}.no = held.no AND {runs}.token = held.token AND owner <> ''
-		RETURNING {runs}.no, {runs}.token, stop`)
-	renewed := make(map[uint64]bool, len(leases))
-	err = s.retry(ctx, func(ctx context.Context, _ int) error { return s.renewRows(ctx, statement, args, byNo, renewed) })
-	if err != nil {
-		return nil, fmt.Errorf("renew %d leases: %w", len(leases), err)
+	template := `WITH mine (no, token, ttl) AS (VALUES ` + values.String() + `)
+		UPDATE {runs} SET lease_until = {now} + mine.ttl,
+			due_at = CASE WHEN status = 'running' AND (due_at IS NULL OR due_at < {now} + mine.ttl / 2)
+				THEN {now} + mine.ttl ELSE due_at END
+		FROM mine WHERE {runs}.no = mine.no AND {runs}.token = mine.token AND {runs}.held = 1
+		RETURNING {runs}.token, stops`
+	if len(all) > 1 {
+		return e.writer.write(template), args
 	}
-	for _, l := range leases {
-		if !renewed[l.Token()] {
-			lost = append(lost, l)
-		}
-	}
-	return lost, nil
+	return e.sql(template), args
 }
 
-func (s *Store) renewRows(ctx context.Context, statement string, args []any, byNo map[int64]*lease,
-	renewed map[uint64]bool) error {
-	rows, err := s.db.QueryContext(ctx, statement, args...)
+// renewed runs it, and returns the requests to stop of those that were renewed, by their tokens.
+func (e *engine) renewed(ctx context.Context, statement string, args []any) (map[uint64]int64, error) {
+	rows, err := e.db.QueryContext(ctx, statement, args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
+	found := map[uint64]int64{}
 	for rows.Next() {
-		var no, token int64
-		var stop sql.NullString
-		if err := rows.Scan(&no, &token, &stop); err != nil {
-			return err
+		var token, stops int64
+		if err := rows.Scan(&token, &stops); err != nil {
+			return nil, err
 		}
-		renewed[uint64(token)] = true
-		if l := byNo[no]; l != nil && l.token == uint64(token) {
-			if err := l.noteStop(stop); err != nil {
-				return err
-			}
-		}
+		found[uint64(token)] = stops
 	}
-	return rows.Err()
+	return found, rows.Err()
 }

@@ -2,7 +2,6 @@ package sqlrun
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // pageSize is how many runs are read at once.
@@ -34,7 +34,7 @@ func readCursor(cursor string) (*position, error) {
 	updated, id, ok := strings.Cut(cursor, ".")
 	at, err := strconv.ParseInt(updated, 16, 64)
 	if err != nil || !ok {
-		return nil, errors.New("list runs: After is no cursor: take one from checkpoint.Cursor")
+		return nil, storekit.ErrBadCursor
 	}
 	return &position{at, encode(id)}, nil
 }
@@ -52,7 +52,7 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoi
 			if q.Limit > 0 {
 				n = min(n, left)
 			}
-			rows, infos, err := s.page(ctx, q, behind, n)
+			infos, err := s.page(ctx, q, behind, n)
 			if err != nil {
 				yield(checkpoint.RunInfo{}, err)
 				return
@@ -62,26 +62,26 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoi
 					return
 				}
 			}
-			left -= len(rows)
-			if len(rows) < n || q.Limit > 0 && left == 0 {
+			left -= len(infos)
+			if len(infos) < n || q.Limit > 0 && left == 0 {
 				return
 			}
-			last := rows[len(rows)-1]
-			behind = &position{last.updated, last.id}
+			last := infos[len(infos)-1]
+			behind = &position{micros(last.Updated), encode(last.ID)}
 		}
 	}
 }
 
 // page reads up to n runs behind a position.
 func (s *Store) page(ctx context.Context, q checkpoint.Query, behind *position, n int) (
-	rows []*row, infos []checkpoint.RunInfo, err error) {
+	infos []checkpoint.RunInfo, err error) {
 	few, err := s.findsFew(ctx, q)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	query, args := s.pageQuery(q, few, behind, n)
 	err = s.read(ctx, "list", "", func(ctx context.Context) error {
-		rows = rows[:0]
+		infos = infos[:0]
 		found, err := s.reads.QueryContext(ctx, s.writer.write(query), args...)
 		if err != nil {
 			return err
@@ -92,15 +92,11 @@ func (s *Store) page(ctx context.Context, q checkpoint.Query, behind *position, 
 			if err != nil {
 				return err
 			}
-			rows = append(rows, r)
+			infos = append(infos, s.shown(r))
 		}
-		if err := errors.Join(found.Err(), found.Close()); err != nil {
-			return err
-		}
-		infos, err = s.infos(ctx, rows)
-		return err
+		return found.Err()
 	})
-	return rows, infos, err
+	return infos, err
 }
 
 // fewRuns is up to how many runs are looked up by what they wait for, or by a tag, before they are put in order.
@@ -122,10 +118,10 @@ func (s *Store) findsFew(ctx context.Context, q checkpoint.Query) (few bool, err
 		})
 	}
 	if q.WaitingFor != "" {
-		check("{waiters} WHERE tenant = $1 AND whom = $2", s.tenant, encode(q.WaitingFor))
+		check("{asks} WHERE tenant = $1 AND whom = $2", s.tenant, encode(q.WaitingFor))
 	}
 	for name, value := range q.Tags {
-		check("{tags} WHERE tenant = $1 AND name = $2 AND value = $3", s.tenant, escape(name), escape(value))
+		check("{tags} WHERE tenant = $1 AND name = $2 AND value = $3", s.tenant, encode(name), encode(value))
 	}
 	return few, err
 }
@@ -174,7 +170,7 @@ func (s *Store) conditions(q checkpoint.Query, few bool, args *[]any) string {
 		}
 		fmt.Fprintf(&b, " AND "+condition, numbers...)
 	}
-	for _, c := range []struct{ column, value string }{{"queue", escape(q.Queue)}, {"agent", escape(q.Agent)},
+	for _, c := range []struct{ column, value string }{{"queue", encode(q.Queue)}, {"agent", encode(q.Agent)},
 		{"parent", encode(q.Parent)}, {"serial", encode(q.Key)}} {
 		if c.value != "" {
 			add("r."+c.column+" = $%d", c.value)
@@ -191,25 +187,23 @@ func (s *Store) conditions(q checkpoint.Query, few bool, args *[]any) string {
 		if few {
 			condition = "r.no IN (SELECT t.run FROM {tags} t WHERE t.tenant = $1 AND t.name = $%d AND t.value = $%d)"
 		}
-		add(condition, escape(name), escape(q.Tags[name]))
+		add(condition, encode(name), encode(q.Tags[name]))
 	}
 	if q.Kind == "" && q.WaitingFor == "" {
 		return b.String()
 	}
-	asks := "SELECT p.run FROM {questions} p WHERE p.answered = 0"
+	asks := "SELECT a.run FROM {asks} a WHERE a.tenant = $1"
 	var values []any
 	if q.Kind != "" {
-		asks, values = asks+" AND p.kind = $%d", append(values, escape(q.Kind))
+		asks, values = asks+" AND a.kind = $%d", append(values, encode(q.Kind))
 	}
 	if q.WaitingFor != "" {
-		asks = strings.Replace(asks, " WHERE", " JOIN {waiters} w ON w.run = p.run AND w.ord = p.ord WHERE", 1) +
-			" AND w.tenant = $1 AND w.whom = $%d"
-		values = append(values, encode(q.WaitingFor))
+		asks, values = asks+" AND a.whom = $%d", append(values, encode(q.WaitingFor))
 	}
-	if few {
+	if few && q.WaitingFor != "" {
 		add("r.no IN ("+asks+")", values...)
 	} else {
-		add("EXISTS ("+asks+" AND p.run = r.no)", values...)
+		add("EXISTS ("+asks+" AND a.run = r.no)", values...)
 	}
 	return b.String()
 }

@@ -31,8 +31,9 @@ func FuzzNames(f *testing.F) {
 		require.True(t, utf8.ValidString(key))
 		require.LessOrEqual(t, len(key), longestName)
 		require.NotContains(t, key, "\x00")
-		require.Equal(t, a, unescape(escape(a)))
-		require.Equal(t, a, decode(key, hashed(a)))
+		if name, ok := decode(key); ok {
+			require.Equal(t, a, name)
+		}
 		require.Equal(t, a == b, key == encode(b))
 		from, to := prefixRange(b)
 		if strings.HasPrefix(a, b) && !strings.HasPrefix(key, "#") && len(b) <= longestName/3 {

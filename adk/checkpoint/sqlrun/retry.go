@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // ErrUnavailable is matched by the error of a call that could not be made: the database was busy, or out of reach, for
@@ -29,7 +30,7 @@ func again(retryable bool, err error) error {
 
 // retry does something until it succeeds, fails for good, or the patience of the store is over. attempt counts from 0:
 // an earlier one may have done everything and failed to say so. The context is that of the attempt.
-func (s *Store) retry(ctx context.Context, do func(ctx context.Context, attempt int) error) error {
+func (s *engine) retry(ctx context.Context, do func(ctx context.Context, attempt int) error) error {
 	began := time.Now()
 	for attempt := 0; ; attempt++ {
 		err := s.attempt(ctx, attempt, do)
@@ -59,7 +60,7 @@ func (s *Store) retry(ctx context.Context, do func(ctx context.Context, attempt 
 }
 
 // attempt bounds the time of one attempt: a network may lose an answer without saying so.
-func (s *Store) attempt(ctx context.Context, attempt int, do func(ctx context.Context, attempt int) error) error {
+func (s *engine) attempt(ctx context.Context, attempt int, do func(ctx context.Context, attempt int) error) error {
 	if s.answerIn <= 0 {
 		return do(ctx, attempt)
 	}
@@ -68,7 +69,7 @@ func (s *Store) attempt(ctx context.Context, attempt int, do func(ctx context.Co
 	return do(ctx, attempt)
 }
 
-// failedOnce is failed, and adds nothing to errors that say which run they are about.
+// failedOnce is storekit.Failed, and adds nothing to errors that say which run they are about.
 func failedOnce(doing, id string, err error) error {
 	var busy *checkpoint.BusyError
 	var state *checkpoint.RunError
@@ -76,18 +77,5 @@ func failedOnce(doing, id string, err error) error {
 		errors.Is(err, checkpoint.ErrNothingDue) {
 		return err
 	}
-	return failed(doing, id, err)
-}
-
-// failed says of an error what was being done to which run. An ID may be anything: it is quoted, and a long one is cut.
-func failed(doing, id string, err error) error {
-	const most = 80
-	switch {
-	case err == nil:
-		return nil
-	case len(id) > most:
-		return fmt.Errorf("%s checkpoint %q… (%d bytes): %w", doing, id[:most], len(id), err)
-	default:
-		return fmt.Errorf("%s checkpoint %q: %w", doing, id, err)
-	}
+	return storekit.Failed(doing, id, err)
 }

@@ -1,145 +1,89 @@
 package sqlrun
 
 import (
+	"context"
 	"database/sql"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-const (
-	defaultTTL  = 30 * time.Second
-	shortestTTL = time.Second
-	mostTags    = 16
-	longestTag  = 128
-)
+// columns are those of a row that are read, in their order. The others are what queries look for, and are written with it.
+const columns = `no, id, status, token, held, lease_until, nonce, life, attempts, next_seq, steps, bytes, has, stops, ` +
+	`updated_at, expires_at, data`
 
-// columns are those of a row, in the order in which they are read.
-const columns = `no, born, id, status, token, owner, lease_until, taken, nonce, life, attempts, agent, queue, ` +
-	`serial, parent, priority, wake_at, deadline, next_seq, steps, bytes, saved, asks, created_at, updated_at, ` +
-	`expires_at, error, stop, details`
-
-// row is that of a run, as it is in the database: names are keys or escaped, times are microseconds, 0 is none. Its
-// methods are the transitions of checkpoint.Status that are made in Go; those that happen most often, append and
-// renewal, are statements (append.go), and must agree with them. They do no I/O: whoever calls them has the row locked,
-// and saves it.
+// row is that of an ID: of a run, if its status is not "", and otherwise of what was stored without a lease. Whoever
+// changes it has it locked, and saves it. What each append changes has a column of its own (see appendRow); the rest is in
+// data, and in the values: the answers and the result of a run.
 type row struct {
-	no int64
-	// born grows from run to run: the order in which runs of one key are executed.
-	born   int64
-	id     string
-	status checkpoint.Status
-	// token is that of the lease taken last. owner is "" when that was given back: then it no longer writes.
-	token      int64
-	owner      string
-	leaseUntil int64
-	// taken is the status that the run had when the lease was taken, life how many records the lease has appended, and
-	// nonce is drawn by who makes or takes the run.
-	taken                              checkpoint.Status
-	nonce, life, attempts              int64
-	agent, queue, serial, parent       string
-	priority, wakeAt, deadline         int64
-	nextSeq, steps, bytes, saved, asks int64
-	created, updated, expires          int64
-	err                                string
-	stop                               *checkpoint.StopRequest
-	details                            details
+	storekit.Row
+	no  int64
+	key string
+	// nonce is drawn by who makes, takes or settles the run: it tells him, when his answer was lost, that he did.
+	nonce int64
+	// life is how many records the lease has appended, and nextSeq the number of the last record of the journal.
+	life, nextSeq int64
+	// has says which values there are.
+	has valueKind
+	// stops counts the requests to stop.
+	stops int64
 
 	// now is the time of the database when the row was read.
-	now        int64
-	tenantName string
+	now time.Time
+	// was is what depends on the row, as it was read.
+	was dependents
 }
 
-// details are what no query looks for. All text is escaped; names are here if their keys are hashes.
-type details struct {
-	ID     string            `json:"id,omitempty"`
-	Parent string            `json:"parent,omitempty"`
-	Point  string            `json:"point,omitempty"`
-	Key    string            `json:"key,omitempty"`
-	Tags   map[string]string `json:"tags,omitempty"`
-	Build  string            `json:"build,omitempty"`
-	Trace  string            `json:"trace,omitempty"`
-	// Retries counts how often in a row the run was settled as ready with an error.
-	Retries int `json:"retries,omitempty"`
+// dependents is what changes with a row in other places.
+type dependents struct {
+	asks     []ask
+	answers  int
+	stopping *checkpoint.StopRequest
+	// due: a worker could take the run. blocks: runs of its key had to wait for it.
+	due, blocks bool
 }
 
-func (d *details) text() string {
-	b, _ := json.Marshal(d) // strings only
-	return string(b)
+func (r *row) dependents() dependents {
+	_, due := r.DueAt(r.now)
+	return dependents{asksOf(r.Run.Waiting), len(r.Answers), r.Stopping, due, r.BlocksKey()}
 }
 
-func (d *details) read(text string) error {
-	if err := json.Unmarshal([]byte(text), d); err != nil {
-		return fmt.Errorf("the details of a run cannot be read: %w", err)
-	}
-	return nil
-}
+// isRun reports whether the row is that of a run.
+func (r *row) isRun() bool { return r.Run.Status != "" }
 
 // scanRow reads columns and the time.
 func scanRow(from interface{ Scan(...any) error }) (*row, error) {
 	r := new(row)
+	var status checkpoint.Status
+	var token, held, leaseUntil, attempts, steps, bytes, updated, now int64
 	var expires sql.NullInt64
-	var stop sql.NullString
-	var text string
-	err := from.Scan(&r.no, &r.born, &r.id, &r.status, &r.token, &r.owner, &r.leaseUntil, &r.taken, &r.nonce, &r.life,
-		&r.attempts, &r.agent, &r.queue, &r.serial, &r.parent, &r.priority, &r.wakeAt, &r.deadline, &r.nextSeq,
-		&r.steps, &r.bytes, &r.saved, &r.asks, &r.created, &r.updated, &expires, &r.err, &stop, &text, &r.now)
+	var data []byte
+	err := from.Scan(&r.no, &r.key, &status, &token, &held, &leaseUntil, &r.nonce, &r.life, &attempts, &r.nextSeq, &steps,
+		&bytes, &r.has, &r.stops, &updated, &expires, &data, &now)
 	if err != nil {
 		return nil, err
 	}
-	r.expires = expires.Int64
-	if err := r.details.read(text); err != nil {
+	saved, err := storekit.DecodeRow(data)
+	if err != nil {
 		return nil, err
 	}
-	r.stop, err = readStop(stop)
-	return r, err
-}
-
-func readStop(text sql.NullString) (*checkpoint.StopRequest, error) {
-	if !text.Valid {
-		return nil, nil
+	r.Row, r.now = *saved, at(now)
+	i := &r.Run
+	if id, ok := decode(r.key); ok {
+		i.ID = id
 	}
-	stop := new(checkpoint.StopRequest)
-	if err := json.Unmarshal([]byte(text.String), stop); err != nil {
-		return nil, fmt.Errorf("a request to stop cannot be read: %w", err)
+	i.Status, i.Token, i.LeaseUntil, i.Attempts = status, uint64(token), at(leaseUntil), int(attempts)
+	i.Steps, i.Bytes, i.Updated, i.Expires = int(steps), bytes, at(updated), at(expires.Int64)
+	if r.life > 0 {
+		r.TakenSteps = -1 // so that giving the lease back leaves the run running
 	}
-	return stop, nil
-}
-
-func (r *row) stopText() any {
-	if r.stop == nil {
-		return nil
-	}
-	b, _ := json.Marshal(r.stop) // numbers, strings and booleans
-	return string(b)
-}
-
-// name is the ID of the run.
-func (r *row) name() string { return decode(r.id, r.details.ID) }
-
-// info is what is shown of the run.
-func (r *row) info(waiting []checkpoint.WaitPoint) checkpoint.RunInfo {
-	info := checkpoint.RunInfo{
-		Tenant: r.tenantName, ID: r.name(), Agent: unescape(r.agent), Queue: unescape(r.queue),
-		Parent: decode(r.parent, r.details.Parent), Key: decode(r.serial, r.details.Key), Status: r.status,
-		Token: uint64(r.token), Owner: unescape(r.owner), LeaseUntil: at(r.leaseUntil), Waiting: waiting,
-		Priority: int(r.priority), Attempts: int(r.attempts), Steps: int(r.steps), Bytes: r.bytes,
-		Created: at(r.created), Updated: at(r.updated), WakeAt: at(r.wakeAt), Expires: at(r.expires),
-		Retries:  r.details.Retries,
-		Deadline: at(r.deadline), Build: unescape(r.details.Build), Trace: unescape(r.details.Trace),
-		Error: unescape(r.err),
-	}
-	if len(r.details.Tags) > 0 {
-		info.Tags = make(map[string]string, len(r.details.Tags))
-		for name, value := range r.details.Tags {
-			info.Tags[unescape(name)] = unescape(value)
-		}
-	}
-	return info
+	r.was = r.dependents()
+	return r, nil
 }
 
 // at is a time, the zero one for 0.
@@ -155,165 +99,242 @@ func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return t.UnixMicro()
+	return storekit.Micros(t)
 }
 
-// after is the time a while after another one, or the last one.
-func after(now int64, d time.Duration) int64 {
-	if us := d.Microseconds(); now <= math.MaxInt64-us {
-		return now + us
+// lock reads the row of an ID and locks it; nil if there is none.
+func (t *transaction) lock(ctx context.Context, id string) (*row, error) {
+	return t.lockBy(ctx, `tenant = $1 AND id = $2`, t.tenant, encode(id))
+}
+
+// lockNo is lock for a run whose number is known.
+func (t *transaction) lockNo(ctx context.Context, no int64) (*row, error) {
+	return t.lockBy(ctx, `no = $1`, no)
+}
+
+func (t *transaction) lockBy(ctx context.Context, where string, args ...any) (*row, error) {
+	r, err := scanRow(t.one(ctx, `SELECT {columns}, {now} FROM {runs} WHERE `+where+`{for_update}`, args...))
+	return t.own(ctx, r, err)
+}
+
+// lockRun is lock for a run that must exist: what was written without a lease is none.
+func (t *transaction) lockRun(ctx context.Context, id string) (*row, error) {
+	r, err := t.lock(ctx, id)
+	if err == nil && (r == nil || !r.isRun()) {
+		return nil, storekit.NotFound(id)
 	}
-	return math.MaxInt64
+	return r, err
 }
 
-func notFound(id string) error { return &core.CheckPointNotFoundError{ID: id} }
-
-// isHeld reports whether somebody has a lease that has not ended.
-func (r *row) isHeld() bool { return r.owner != "" && r.now < r.leaseUntil }
-
-// counts reports whether the lease with a token may still write. (F3)
-func (r *row) counts(token uint64) bool { return r.owner != "" && r.token == int64(token) }
-
-// busy is the error of who wants a run that is held.
-func (r *row) busy() error {
-	return &checkpoint.BusyError{ID: r.name(), Owner: unescape(r.owner), Until: at(r.leaseUntil),
-		Token: uint64(r.token)}
-}
-
-// is makes an error about the run as it is now.
-func (r *row) is(err error, waiting []checkpoint.WaitPoint) error {
-	return &checkpoint.RunError{Err: err, Info: r.info(waiting)}
-}
-
-// become makes a run of a row that was none.
-func (r *row) become(id string, born int64, n *checkpoint.NewRun) error {
-	if len(n.Tags) > mostTags {
-		err := fmt.Errorf("%d tags are too many: at most %d are possible", len(n.Tags), mostTags)
-		return failed("make the run of", id, err)
+// own reads what else belongs to a row that was locked. That there is no row is no error.
+func (t *transaction) own(ctx context.Context, r *row, err error) (*row, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
 	}
-	tags := make(map[string]string, len(n.Tags))
-	for name, value := range n.Tags {
-		if len(name) > longestTag || len(value) > longestTag {
-			return failed("make the run of", id, fmt.Errorf("a tag is too long: at most %d bytes are possible",
-				longestTag))
+	if err != nil {
+		return nil, err
+	}
+	r.Run.Tenant = t.name
+	if r.has&answersValue == 0 {
+		return r, nil
+	}
+	var data []byte
+	err = t.one(ctx, `SELECT data FROM {vals} WHERE run = $1 AND kind = $2`, r.no, answersValue).Scan(&data)
+	if err != nil {
+		return nil, err
+	}
+	r.Answers, err = decodeAnswers(data)
+	r.was.answers = len(r.Answers)
+	return r, err
+}
+
+// plain makes the row of an ID that has none: it is no run. It returns nil if somebody else made one meanwhile.
+func (t *transaction) plain(ctx context.Context, id string) (*row, error) {
+	no, err := t.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := encodeRow(storekit.Row{Run: checkpoint.RunInfo{ID: id}})
+	if err != nil {
+		return nil, err
+	}
+	made, err := t.exec(ctx, `INSERT INTO {runs} (no, born, tenant, id, status, token, held, lease_until, nonce, life,
+			attempts, agent, queue, serial, parent, priority, next_seq, steps, bytes, has, stops, created_at, updated_at, data)
+		VALUES ($1, $1, $2, $3, '', 0, 0, 0, 0, 0, 0, '', '', '', '', 0, 0, 0, 0, 0, 0, {now}, {now}, $4)
+		ON CONFLICT (tenant, id) DO NOTHING`, no, t.tenant, encode(id), data)
+	if err != nil || made == 0 {
+		return nil, err
+	}
+	return t.lockNo(ctx, no)
+}
+
+// lockOrMake reads and locks the row of an ID, or makes it.
+func (t *transaction) lockOrMake(ctx context.Context, id string) (*row, error) {
+	for range 10 {
+		r, err := t.lock(ctx, id)
+		if r != nil || err != nil {
+			return r, err
 		}
-		tags[escape(name)] = escape(value)
-	}
-	r.born, r.status = born, checkpoint.Ready
-	r.agent, r.queue, r.serial, r.parent = escape(n.Agent), escape(n.Queue), encode(n.Key), encode(n.Parent)
-	r.priority, r.deadline, r.created, r.updated = int64(n.Priority), micros(n.Deadline), r.now, r.now
-	if r.wakeAt = micros(n.NotBefore); r.wakeAt == 0 {
-		r.wakeAt = r.now
-	}
-	r.details = details{ID: hashed(id), Parent: hashed(n.Parent), Point: escape(n.ParentPoint), Key: hashed(n.Key),
-		Tags: tags, Build: escape(n.Build), Trace: escape(n.Trace)}
-	return nil
-}
-
-// take gives out the lease.
-func (r *row) take(token, nonce int64, owner string, ttl time.Duration) {
-	r.taken, r.life, r.nonce = r.status, 0, nonce
-	if r.status == checkpoint.Ready {
-		r.status = checkpoint.Running
-	}
-	if owner == "" {
-		owner = "somebody"
-	}
-	r.token, r.owner, r.leaseUntil = token, escape(owner), after(r.now, ttl)
-	r.attempts++
-	r.updated = r.now
-}
-
-// free ends the lease.
-func (r *row) free() { r.owner, r.leaseUntil, r.stop = "", 0, nil }
-
-// release gives the lease back and changes nothing else, but when the run is due. A run that became ready while it was
-// held, by an answer or because it was continued, stays so. A request to stop that its holder did not heed pauses it.
-func (r *row) release(wakeAt int64, kept checkpoint.Retention) {
-	if r.life == 0 && r.taken != "" && r.status != checkpoint.Ready {
-		r.status = r.taken
-	}
-	if wakeAt != 0 {
-		r.wakeAt = wakeAt
-	}
-	r.attempts = max(r.attempts-1, 0)
-	stop := r.stop
-	r.free()
-	if stop != nil {
-		r.stopBy(*stop, kept)
-	}
-}
-
-// settle gives the lease back, and says what the run has come to. What is stored elsewhere is the caller's to change.
-func (r *row) settle(s *checkpoint.Settlement, kept checkpoint.Retention) error {
-	switch s.Status {
-	case checkpoint.Ready, checkpoint.Waiting, checkpoint.Paused, checkpoint.Done, checkpoint.Failed:
-	default:
-		return failed("settle", r.name(), fmt.Errorf("it cannot be settled as %q", s.Status))
-	}
-	stop := r.stop
-	r.free()
-	r.attempts = 0
-	if s.Status == checkpoint.Ready && s.Err != "" {
-		r.details.Retries++
-	} else {
-		r.details.Retries = 0
-	}
-	r.status, r.err, r.wakeAt, r.updated = s.Status, escape(s.Err), micros(s.WakeAt), r.now
-	if s.Status == checkpoint.Ready && r.wakeAt == 0 {
-		r.wakeAt = r.now
-	}
-	keep := s.Keep
-	if keep == 0 {
-		keep = kept.For(s.Status)
-	}
-	r.keep(keep)
-	if stop != nil && (s.Status == checkpoint.Ready || s.Status == checkpoint.Waiting) {
-		r.stopBy(*stop, kept) // its holder did not heed it
-	}
-	return nil
-}
-
-// keep has the run expire after a time, never if that is not positive.
-func (r *row) keep(d time.Duration) {
-	r.expires = 0
-	if d > 0 {
-		r.expires = after(r.now, d)
-	}
-}
-
-// wakeUp makes the run ready. The questions stay: their answers are not used up.
-func (r *row) wakeUp() {
-	r.status, r.wakeAt, r.updated, r.expires = checkpoint.Ready, r.now, r.now, 0
-}
-
-// isAnswered reports whether a run with these questions can continue. (C8)
-func isAnswered(waiting []checkpoint.WaitPoint) bool {
-	answered := false
-	for i := range waiting {
-		if !waiting[i].Answered && !waiting[i].Optional {
-			return false
+		if r, err = t.plain(ctx, id); r != nil || err != nil {
+			return r, err
 		}
-		answered = answered || waiting[i].Answered
 	}
-	return answered
+	return nil, fmt.Errorf("the row is made and removed all the time")
 }
 
-// dueAt is when a worker may take the run, NULL for never. Of a run that is held it is a time before the end of the
-// lease: appends do not always move it.
-func (r *row) dueAt() any {
-	switch r.status {
-	case checkpoint.Ready:
-		return r.wakeAt
-	case checkpoint.Running:
-		return r.leaseUntil
-	case checkpoint.Waiting:
-		return null(r.wakeAt)
+// save writes the row, and what depends on it.
+func (t *transaction) save(ctx context.Context, r *row) error {
+	if r.Stopping != nil && r.Stopping != r.was.stopping {
+		r.stops++
+	}
+	is := r.dependents()
+	if err := t.saveAnswers(ctx, r); err != nil {
+		return err
+	}
+	if err := t.saveAsks(ctx, r, is.asks); err != nil {
+		return err
+	}
+	if is.due && !r.was.due {
+		t.woken = append(t.woken, checkpoint.Due{Queues: []string{r.Run.Queue}, Agents: []string{r.Run.Agent}})
+	}
+	if r.was.blocks && !is.blocks {
+		t.woken = append(t.woken, checkpoint.Due{}) // the next run of the key is due; its queue is not known
+	}
+	r.was = is
+	return t.write(ctx, r)
+}
+
+func (t *transaction) write(ctx context.Context, r *row) error {
+	data, err := encodeRow(r.Row)
+	if err != nil {
+		return err
+	}
+	var due any
+	if from, ok := r.DueFrom(); ok {
+		due = micros(from)
+	}
+	held := 0
+	if r.Run.Owner != "" {
+		held = 1
+	}
+	i := &r.Run
+	_, err = t.exec(ctx, `UPDATE {runs} SET born = $2, status = $3, token = $4, held = $5, lease_until = $6, nonce = $7,
+			life = $8, attempts = $9, agent = $10, queue = $11, serial = $12, parent = $13, priority = $14, due_at = $15,
+			next_seq = $16, steps = $17, bytes = $18, has = $19, stops = $20, created_at = $21, updated_at = $22,
+			expires_at = $23, data = $24
+		WHERE no = $1`,
+		r.no, int64(r.Born), string(i.Status), int64(i.Token), held, micros(i.LeaseUntil), r.nonce, r.life, i.Attempts,
+		encode(i.Agent), encode(i.Queue), encode(i.Key), encode(i.Parent), i.Priority, due, r.nextSeq, i.Steps, i.Bytes,
+		r.has, r.stops, micros(i.Created), micros(i.Updated), null(micros(i.Expires)), data)
+	return err
+}
+
+// encodeRow writes a row without what is kept elsewhere: the values, and an ID that can be read from its key.
+func encodeRow(r storekit.Row) ([]byte, error) {
+	r.Answers, r.Result = nil, nil
+	if _, ok := decode(encode(r.Run.ID)); ok {
+		r.Run.ID = ""
+	}
+	return r.Encode()
+}
+
+// null is NULL for 0.
+func null(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+// remove removes the row and everything of it.
+func (t *transaction) remove(ctx context.Context, r *row) error {
+	if err := t.dropRecords(ctx, r); err != nil {
+		return err
+	}
+	for _, table := range perRun {
+		if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE run = $1`, r.no); err != nil {
+			return err
+		}
+	}
+	if r.was.blocks {
+		t.woken = append(t.woken, checkpoint.Due{})
+	}
+	_, err := t.exec(ctx, `DELETE FROM {runs} WHERE no = $1`, r.no)
+	return err
+}
+
+// ask is what lists look for: a question of a kind that somebody has not answered; whom is "" if it waits for nobody in
+// particular.
+type ask struct{ kind, whom string }
+
+// asksOf are those of the questions of a run, in order, each once.
+func asksOf(waiting []checkpoint.WaitPoint) (asks []ask) {
+	for _, p := range waiting {
+		if p.Answered {
+			continue
+		}
+		kind := encode(p.Kind)
+		if len(p.For) == 0 {
+			asks = append(asks, ask{kind, ""})
+		}
+		for _, whom := range p.For {
+			asks = append(asks, ask{kind, encode(whom)})
+		}
+	}
+	slices.SortFunc(asks, func(a, b ask) int {
+		if c := strings.Compare(a.kind, b.kind); c != 0 {
+			return c
+		}
+		return strings.Compare(a.whom, b.whom)
+	})
+	return slices.Compact(asks)
+}
+
+// saveAsks has the table of questions say what the row does.
+func (t *transaction) saveAsks(ctx context.Context, r *row, asks []ask) error {
+	if slices.Equal(r.was.asks, asks) {
+		return nil
+	}
+	if len(r.was.asks) > 0 {
+		if _, err := t.exec(ctx, `DELETE FROM {asks} WHERE run = $1`, r.no); err != nil {
+			return err
+		}
+	}
+	for _, a := range asks {
+		_, err := t.exec(ctx, `INSERT INTO {asks} (run, kind, whom, tenant) VALUES ($1, $2, $3, $4)`, r.no, a.kind, a.whom, t.tenant)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// becomesDue reports whether a worker can take the run now.
-func (r *row) becomesDue() bool {
-	return r.status == checkpoint.Ready && !r.isHeld() && r.wakeAt <= r.now
+// saveAnswers writes the answers if there are others than when the row was read. The row has to be written.
+func (t *transaction) saveAnswers(ctx context.Context, r *row) error {
+	if len(r.Answers) == r.was.answers {
+		return nil
+	}
+	if len(r.Answers) == 0 {
+		return t.drop(ctx, r, answersValue)
+	}
+	data, err := encodeAnswers(r.Answers)
+	if err != nil {
+		return err
+	}
+	return t.put(ctx, r, answersValue, data)
+}
+
+// Answers are written like a row that has nothing else.
+
+func encodeAnswers(answers []checkpoint.Answer) ([]byte, error) {
+	r := storekit.Row{Answers: answers}
+	return r.Encode()
+}
+
+func decodeAnswers(data []byte) ([]checkpoint.Answer, error) {
+	r, err := storekit.DecodeRow(data)
+	if err != nil {
+		return nil, err
+	}
+	return r.Answers, nil
 }

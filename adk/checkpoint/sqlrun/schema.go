@@ -11,17 +11,12 @@ import (
 // released is never changed.
 var migrations = [][]string{{
 	`CREATE TABLE {runs} (
-		no {int} PRIMARY KEY,
-		tenant {text} NOT NULL, id {text} NOT NULL,
-		born {int} NOT NULL, status {text} NOT NULL,
-		token {int} NOT NULL, owner {text} NOT NULL, lease_until {int} NOT NULL, taken {text} NOT NULL,
-		nonce {int} NOT NULL, life {int} NOT NULL, attempts {int} NOT NULL,
-		agent {text} NOT NULL, queue {text} NOT NULL, serial {text} NOT NULL, parent {text} NOT NULL,
-		priority {int} NOT NULL, wake_at {int} NOT NULL, due_at {int}, deadline {int} NOT NULL,
-		next_seq {int} NOT NULL, steps {int} NOT NULL, bytes {int} NOT NULL, saved {int} NOT NULL, asks {int} NOT NULL,
-		created_at {int} NOT NULL, updated_at {int} NOT NULL, expires_at {int},
-		error {text} NOT NULL, stop {text}, details {text} NOT NULL,
-		UNIQUE (tenant, id)){run_options}`,
+		no {int} PRIMARY KEY, tenant {text} NOT NULL, id {text} NOT NULL, born {int} NOT NULL, status {text} NOT NULL,
+		token {int} NOT NULL, held {int} NOT NULL, lease_until {int} NOT NULL, nonce {int} NOT NULL, life {int} NOT NULL,
+		attempts {int} NOT NULL, agent {text} NOT NULL, queue {text} NOT NULL, serial {text} NOT NULL, parent {text} NOT NULL,
+		priority {int} NOT NULL, due_at {int}, next_seq {int} NOT NULL, steps {int} NOT NULL, bytes {int} NOT NULL,
+		has {int} NOT NULL, stops {int} NOT NULL, created_at {int} NOT NULL, updated_at {int} NOT NULL, expires_at {int},
+		data {blob} NOT NULL, UNIQUE (tenant, id)){run_options}`,
 	`CREATE INDEX {name_runs_due} ON {runs} (tenant, priority DESC, due_at, born) WHERE due_at IS NOT NULL`,
 	`CREATE INDEX {name_runs_due_queue} ON {runs} (tenant, queue, priority DESC, due_at, born) WHERE due_at IS NOT NULL`,
 	`CREATE INDEX {name_runs_updated} ON {runs} (tenant, status, updated_at DESC, id)`,
@@ -29,13 +24,10 @@ var migrations = [][]string{{
 	`CREATE INDEX {name_runs_serial} ON {runs} (tenant, serial, born) WHERE serial <> ''`,
 	`CREATE INDEX {name_runs_parent} ON {runs} (tenant, parent) WHERE parent <> ''`,
 	`CREATE TABLE {steps} (place {int} PRIMARY KEY, data {blob} NOT NULL)`, // see placeOf
-	`CREATE TABLE {vals} (run {int} NOT NULL, kind {text} NOT NULL, data {blob} NOT NULL, PRIMARY KEY (run, kind))`,
-	`CREATE TABLE {questions} (run {int} NOT NULL, ord {int} NOT NULL, kind {text} NOT NULL, answered {int} NOT NULL,
-		question {blob} NOT NULL, answer {blob}, answer_by {text}, answer_json {int}, answered_at {int},
-		PRIMARY KEY (run, ord))`,
-	`CREATE TABLE {waiters} (run {int} NOT NULL, ord {int} NOT NULL, whom {text} NOT NULL, tenant {text} NOT NULL,
-		PRIMARY KEY (run, ord, whom))`,
-	`CREATE INDEX {name_waiters_whom} ON {waiters} (tenant, whom)`,
+	`CREATE TABLE {vals} (run {int} NOT NULL, kind {int} NOT NULL, data {blob} NOT NULL, PRIMARY KEY (run, kind))`,
+	`CREATE TABLE {asks} (run {int} NOT NULL, kind {text} NOT NULL, whom {text} NOT NULL, tenant {text} NOT NULL,
+		PRIMARY KEY (run, kind, whom))`,
+	`CREATE INDEX {name_asks_whom} ON {asks} (tenant, whom, kind)`,
 	`CREATE TABLE {tags} (run {int} NOT NULL, name {text} NOT NULL, value {text} NOT NULL, tenant {text} NOT NULL,
 		PRIMARY KEY (run, name))`,
 	`CREATE INDEX {name_tags_value} ON {tags} (tenant, name, value)`,
@@ -55,7 +47,7 @@ const mostSteps = 1 << 24
 func placeOf(run, seq int64) int64 { return run*mostSteps + seq }
 
 // perRun are the tables, besides {steps}, whose rows belong to a run.
-var perRun = []string{"{vals}", "{questions}", "{waiters}", "{tags}"}
+var perRun = []string{"{vals}", "{asks}", "{tags}"}
 
 // Migrate makes the tables, or brings those of an older version up to date. Processes that migrate at once wait for
 // each other.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -27,8 +26,6 @@ type Config struct {
 	AutoMigrate bool
 	// Retention is how long runs are kept.
 	Retention checkpoint.Retention
-	// Limits bound what is stored.
-	Limits Limits
 	// Patience is for how long a call is tried when the database is busy or out of reach. The default is a minute.
 	Patience time.Duration
 	// AnswerIn is how long an attempt may take before it is given up and made again. The default is 0, for ever: a network
@@ -39,12 +36,6 @@ type Config struct {
 	// Announce is called after runs of a queue and an agent have become due, for example to wake other processes, which
 	// then call [Store.WakeUp]. It must not block. Local waiters are woken without it.
 	Announce func(checkpoint.Due)
-}
-
-// Limits bound what is stored.
-type Limits struct {
-	// Value is how many bytes a record, a checkpoint, an answer or a result may have. The default is 64 MiB.
-	Value int
 }
 
 // Store is a checkpoint.RunStore in an SQL database. It sees and writes the runs of one tenant.
@@ -60,14 +51,14 @@ type engine struct {
 	dialect   Dialect
 	writer    *writer
 	retention checkpoint.Retention
-	limits    Limits
 	patience  time.Duration
 	answerIn  time.Duration
 	announce  func(checkpoint.Due)
 
 	statements sync.Map // template → statement
 	prepared   sync.Map // template → *sql.Stmt
-	group      appendGroup
+	appends    group[*appending]
+	renewals   group[*renewing]
 	sleepers   sleepers
 }
 
@@ -89,12 +80,9 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 		return nil, err
 	}
 	e := &engine{db: conf.DB, reads: conf.Reads, dialect: conf.Dialect, writer: w, retention: conf.Retention,
-		limits: conf.Limits, patience: conf.Patience, answerIn: conf.AnswerIn, announce: conf.Announce}
+		patience: conf.Patience, answerIn: conf.AnswerIn, announce: conf.Announce}
 	if e.reads == nil {
 		e.reads = e.db
-	}
-	if e.limits.Value <= 0 {
-		e.limits.Value = 64 << 20
 	}
 	if e.patience <= 0 {
 		e.patience = time.Minute
@@ -135,13 +123,4 @@ func (e *engine) sql(template string) string {
 	s := e.writer.write(template)
 	e.statements.Store(template, s)
 	return s
-}
-
-// checkSize refuses a value that is too long, before anything is written.
-func (s *Store) checkSize(doing, id string, value []byte) error {
-	if len(value) > s.limits.Value {
-		return failed(doing, id, fmt.Errorf("%d bytes are too long: at most %d are possible (Limits.Value)", len(value),
-			s.limits.Value))
-	}
-	return nil
 }

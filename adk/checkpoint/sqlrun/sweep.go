@@ -12,15 +12,12 @@ const sweptAtOnce = 100
 // Remove removes everything of a run.
 func (s *Store) Remove(ctx context.Context, id string, force bool) error {
 	return s.change(ctx, "remove", id, func(ctx context.Context, t *transaction) error {
-		r, err := t.lock(ctx, encode(id))
+		r, err := t.lock(ctx, id)
 		if r == nil || err != nil {
 			return err
 		}
-		if r.isHeld() && !force {
-			return r.busy()
-		}
-		if r.serial != "" {
-			t.woken = append(t.woken, checkpoint.Due{})
+		if r.Held(r.now) && !force {
+			return r.Busy()
 		}
 		return t.remove(ctx, r)
 	})
@@ -62,7 +59,7 @@ func (s *Store) sweep(ctx context.Context, n int) (removed int, more bool, err e
 // expired locks up to n runs that have expired and that nobody holds.
 func (t *transaction) expired(ctx context.Context, n int) (expired []*row, err error) {
 	rows, err := t.tx.QueryContext(ctx, t.sql(`SELECT {columns}, {now} FROM {runs}
-		WHERE tenant = $1 AND expires_at IS NOT NULL AND expires_at < {now} AND (owner = '' OR lease_until <= {now})
+		WHERE tenant = $1 AND expires_at IS NOT NULL AND expires_at < {now} AND (held = 0 OR lease_until <= {now})
 		ORDER BY expires_at LIMIT $2{skip_locked}`), t.tenant, n)
 	if err != nil {
 		return nil, err

@@ -10,12 +10,16 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// What is kept of a run in {vals}.
+// valueKind is a value that is kept of a run in {vals}; of a row, the sum of those that there are.
+type valueKind int64
+
 const (
-	checkpointValue = "checkpoint"
-	resultValue     = "result"
+	checkpointValue valueKind = 1 << iota
+	resultValue
+	answersValue
 )
 
 // Get returns the checkpoint, and false when there is none with that ID.
@@ -24,7 +28,8 @@ func (s *Store) Get(ctx context.Context, checkPointID string) (checkPoint []byte
 }
 
 // value reads a value of a run.
-func (s *Store) value(ctx context.Context, doing, id, kind string) (data []byte, found bool, err error) {
+func (s *Store) value(ctx context.Context, doing, id string, kind valueKind) (
+	data []byte, found bool, err error) {
 	err = s.read(ctx, doing, id, func(ctx context.Context) error {
 		err := s.reads.QueryRowContext(ctx, s.sql(`SELECT v.data FROM {runs} r JOIN {vals} v
 			ON v.run = r.no AND v.kind = $3 WHERE r.tenant = $1 AND r.id = $2`), s.tenant, encode(id), kind).Scan(&data)
@@ -48,7 +53,7 @@ func (s *Store) read(ctx context.Context, doing, id string, do func(ctx context.
 
 // Set stores the checkpoint.
 func (s *Store) Set(ctx context.Context, checkPointID string, checkPoint []byte) error {
-	if err := s.checkSize("set", checkPointID, checkPoint); err != nil {
+	if err := storekit.CheckSize("set", checkPointID, checkPoint); err != nil {
 		return err
 	}
 	return s.change(ctx, "set", checkPointID, func(ctx context.Context, t *transaction) error {
@@ -59,38 +64,46 @@ func (s *Store) Set(ctx context.Context, checkPointID string, checkPoint []byte)
 		if err := t.set(ctx, r, checkpointValue, checkPoint); err != nil {
 			return err
 		}
-		r.updated = r.now
+		r.Run.Updated = r.now
 		return t.save(ctx, r)
 	})
 }
 
-// set replaces a value of a run. The row has to be saved.
-func (t *transaction) set(ctx context.Context, r *row, kind string, data []byte) error {
+// set replaces a value of a run, and counts its bytes. The row has to be saved.
+func (t *transaction) set(ctx context.Context, r *row, kind valueKind, data []byte) error {
 	if err := t.unset(ctx, r, kind); err != nil {
 		return err
 	}
-	r.bytes += int64(len(data))
-	if kind == checkpointValue {
-		r.saved = 1
+	r.Run.Bytes += int64(len(data))
+	return t.put(ctx, r, kind, data)
+}
+
+// unset removes a value of a run, and counts its bytes. The row has to be saved.
+func (t *transaction) unset(ctx context.Context, r *row, kind valueKind) error {
+	if r.has&kind == 0 {
+		return nil
 	}
-	_, err := t.exec(ctx, `INSERT INTO {vals} (run, kind, data) VALUES ($1, $2, $3)`, r.no, kind, owned(data))
+	var size int64
+	err := t.one(ctx, `SELECT length(data) FROM {vals} WHERE run = $1 AND kind = $2`, r.no, kind).Scan(&size)
+	if err != nil {
+		return err
+	}
+	r.Run.Bytes -= size
+	return t.drop(ctx, r, kind)
+}
+
+// put writes a value. The row has to be saved.
+func (t *transaction) put(ctx context.Context, r *row, kind valueKind, data []byte) error {
+	r.has |= kind
+	_, err := t.exec(ctx, `INSERT INTO {vals} (run, kind, data) VALUES ($1, $2, $3)
+		ON CONFLICT (run, kind) DO UPDATE SET data = excluded.data`, r.no, kind, storekit.Owned(data))
 	return err
 }
 
-// unset removes a value of a run. The row has to be saved.
-func (t *transaction) unset(ctx context.Context, r *row, kind string) error {
-	if kind == checkpointValue {
-		if r.saved == 0 {
-			return nil
-		}
-		r.saved = 0
-	}
-	var size int64
-	err := t.one(ctx, `DELETE FROM {vals} WHERE run = $1 AND kind = $2 RETURNING length(data)`, r.no, kind).Scan(&size)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	r.bytes -= size
+// drop removes a value. The row has to be saved.
+func (t *transaction) drop(ctx context.Context, r *row, kind valueKind) error {
+	r.has &^= kind
+	_, err := t.exec(ctx, `DELETE FROM {vals} WHERE run = $1 AND kind = $2`, r.no, kind)
 	return err
 }
 
@@ -113,14 +126,14 @@ func (s *Store) RemoveRecords(ctx context.Context, checkPointID string) error {
 func (s *Store) without(ctx context.Context, doing, id string,
 	do func(ctx context.Context, t *transaction, r *row) error) error {
 	return s.change(ctx, doing, id, func(ctx context.Context, t *transaction) error {
-		r, err := t.lock(ctx, encode(id))
+		r, err := t.lock(ctx, id)
 		if r == nil || err != nil {
 			return err
 		}
 		if err := do(ctx, t, r); err != nil {
 			return err
 		}
-		if r.status == "" && r.steps == 0 && r.saved == 0 {
+		if !r.isRun() && r.Run.Steps == 0 && r.has == 0 {
 			return t.remove(ctx, r)
 		}
 		return t.save(ctx, r)
@@ -129,7 +142,7 @@ func (s *Store) without(ctx context.Context, doing, id string,
 
 // dropRecords removes the journal of a run. The row has to be saved.
 func (t *transaction) dropRecords(ctx context.Context, r *row) error {
-	if r.steps == 0 {
+	if r.Run.Steps == 0 {
 		return nil
 	}
 	var size int64
@@ -139,14 +152,14 @@ func (t *transaction) dropRecords(ctx context.Context, r *row) error {
 	if err != nil {
 		return err
 	}
-	r.bytes, r.steps, r.nextSeq = r.bytes-size, 0, 0
+	r.Run.Bytes, r.Run.Steps, r.nextSeq = r.Run.Bytes-size, 0, 0
 	_, err = t.exec(ctx, `DELETE FROM {steps} WHERE place >= $1 AND place < $2`, from, to)
 	return err
 }
 
 // AppendRecord adds a record. It is not fenced: those of a run are appended by its lease.
 func (s *Store) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
-	if err := s.checkSize("append to the journal of", checkPointID, record); err != nil {
+	if err := storekit.CheckSize("append to the journal of", checkPointID, record); err != nil {
 		return err
 	}
 	nonce := rand.Int64()
@@ -162,7 +175,7 @@ func (s *Store) AppendRecord(ctx context.Context, checkPointID string, record []
 		if err := t.append(ctx, r, record); err != nil {
 			return err
 		}
-		r.updated = r.now
+		r.Run.Updated = r.now
 		return t.save(ctx, r)
 	})
 }
@@ -173,9 +186,9 @@ func (t *transaction) append(ctx context.Context, r *row, records ...[]byte) err
 		if r.nextSeq++; r.nextSeq >= mostSteps {
 			return errTooManySteps
 		}
-		r.steps++
-		r.bytes += int64(len(record))
-		if _, err := t.exec(ctx, insertStep, placeOf(r.no, r.nextSeq), owned(record)); err != nil {
+		r.Run.Steps++
+		r.Run.Bytes += int64(len(record))
+		if _, err := t.exec(ctx, insertStep, placeOf(r.no, r.nextSeq), storekit.Owned(record)); err != nil {
 			return err
 		}
 	}
@@ -198,7 +211,7 @@ func (s *Store) ReadRecords(ctx context.Context, checkPointID string) (records [
 			if err := rows.Scan(&record); err != nil {
 				return err
 			}
-			records = append(records, owned(record))
+			records = append(records, storekit.Owned(record))
 		}
 		return rows.Err()
 	})
@@ -226,35 +239,34 @@ func (s *Store) saved(ctx context.Context, prefix string) (infos []checkpoint.In
 	from, to := prefixRange(prefix)
 	err = s.read(ctx, "list", prefix, func(ctx context.Context) error {
 		infos = nil
-		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT id, details, updated_at FROM {runs}
-			WHERE tenant = $1 AND (saved = 1 OR steps > 0) AND (id >= $2 AND id <= $3 OR id >= '#' AND id < '$')`),
-			s.tenant, from, to)
+		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT id, updated_at, CASE WHEN id >= '#' AND id < '$' THEN data END
+			FROM {runs} WHERE tenant = $1 AND (has % 2 = 1 OR steps > 0)
+			AND (id >= $2 AND id <= $3 OR id >= '#' AND id < '$')`), s.tenant, from, to)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
-			r, text := new(row), ""
-			if err := rows.Scan(&r.id, &text, &r.updated); err != nil {
+			var key string
+			var updated int64
+			var data []byte
+			if err := rows.Scan(&key, &updated, &data); err != nil {
 				return err
 			}
-			if err := r.details.read(text); err != nil {
-				return err
+			id, ok := decode(key)
+			if !ok {
+				r, err := storekit.DecodeRow(data)
+				if err != nil {
+					return err
+				}
+				id = r.Run.ID
 			}
-			if id := r.name(); strings.HasPrefix(id, prefix) {
-				infos = append(infos, checkpoint.Info{ID: id, Modified: at(r.updated)})
+			if strings.HasPrefix(id, prefix) {
+				infos = append(infos, checkpoint.Info{ID: id, Modified: at(updated)})
 			}
 		}
 		return rows.Err()
 	})
 	slices.SortFunc(infos, func(a, b checkpoint.Info) int { return strings.Compare(a.ID, b.ID) })
 	return infos, err
-}
-
-// owned is not nil: NULL is none, and an empty value is one.
-func owned(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }

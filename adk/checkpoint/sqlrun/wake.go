@@ -59,14 +59,6 @@ func overlap(a, b []string) bool {
 	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
-// woke notes that a run may have become due.
-func (t *transaction) woke(r *row) {
-	if r.becomesDue() {
-		due := checkpoint.Due{Queues: []string{unescape(r.queue)}, Agents: []string{unescape(r.agent)}}
-		t.woken = append(t.woken, due)
-	}
-}
-
 // wake wakes everybody who is to know.
 func (s *Store) wake(due checkpoint.Due) {
 	s.WakeUp(due)

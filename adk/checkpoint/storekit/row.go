@@ -210,9 +210,7 @@ func (r *Row) free() { r.Run.Owner, r.Run.LeaseUntil, r.Stopping = "", time.Time
 
 // Answer takes all answers or none. That a run is paused which waits for them changes only that it stays so. (C7)
 func (r *Row) Answer(answers []Answer, now time.Time) error {
-	if r.Run.Status != core.RunWaiting && r.Run.Status != core.RunPaused {
-		return r.Refuse(core.ErrNotWaiting)
-	}
+	isWaiting := r.Run.Status == core.RunWaiting || r.Run.Status == core.RunPaused
 	waiting := slices.Clone(r.Run.Waiting)
 	for _, a := range answers {
 		if err := CheckSize("answer", r.Run.ID, a.Data); err != nil {
@@ -220,16 +218,21 @@ func (r *Row) Answer(answers []Answer, now time.Time) error {
 		}
 		i := slices.IndexFunc(waiting, func(p WaitPoint) bool { return p.ID == a.Point })
 		switch {
-		case i < 0:
-			return r.Refuse(core.ErrNotWaiting)
-		case waiting[i].Answered:
+		case i >= 0 && waiting[i].Answered && !isWaiting: // by somebody who was faster
+			return r.Refuse(fmt.Errorf("%w; %w", core.ErrAnswered, core.ErrNotWaiting))
+		case i >= 0 && waiting[i].Answered:
 			return r.Refuse(core.ErrAnswered)
+		case i < 0 || !isWaiting:
+			return r.Refuse(core.ErrNotWaiting)
 		}
 		waiting[i].Answered = true
 	}
+	if !isWaiting {
+		return r.Refuse(core.ErrNotWaiting)
+	}
 	r.Run.Waiting = waiting
 	for _, a := range answers {
-		a.Data, a.At = Owned(a.Data), now
+		a.Data, a.At = slices.Clone(a.Data), now
 		r.Answers = append(slices.Clip(r.Answers), a)
 	}
 	r.Run.Updated = now

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -92,9 +93,28 @@ type proxy struct {
 	net.Listener
 	server string
 
-	mu    sync.Mutex // guards conns and calm
+	mu    sync.Mutex // guards what follows
 	conns map[net.Conn]bool
 	calm  bool
+	// late is after how long the next commit reaches the server.
+	late time.Duration
+}
+
+// lateWriter passes on what a client sends.
+type lateWriter struct {
+	net.Conn
+	*proxy
+}
+
+func (w *lateWriter) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("commit")) {
+		w.mu.Lock()
+		late := w.late
+		w.late = 0
+		w.mu.Unlock()
+		time.Sleep(late)
+	}
+	return w.Conn.Write(b)
 }
 
 func newProxy(t *testing.T, address string) *proxy {
@@ -134,7 +154,7 @@ func (p *proxy) serve(client net.Conn) {
 	p.conns[client], p.conns[server] = true, true
 	p.mu.Unlock()
 	go func() {
-		_, _ = io.Copy(server, client)
+		_, _ = io.Copy(&lateWriter{server, p}, client)
 		server.Close()
 	}()
 	buf := make([]byte, 4096)
@@ -192,4 +212,52 @@ func TestStore_AppendsOnceOverANetworkThatLosesAnswers(t *testing.T) {
 	}
 	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
 	require.True(t, errors.Is(err, checkpoint.ErrNothingDue))
+}
+
+// TestStore_ACommitThatArrivesLateIsItsOwn: the store gives an attempt up, and makes the call again while the commit of the
+// first one is on its way. (K11, B5)
+func TestStore_ACommitThatArrivesLateIsItsOwn(t *testing.T) {
+	url := newDatabase(t, ofTest(t))
+	p := newProxy(t, "127.0.0.1:"+ofTest(t).port)
+	p.calm = true
+	_, port, err := net.SplitHostPort(p.Addr().String())
+	require.NoError(t, err)
+	s, err := New(t.Context(), Config{URL: strings.Replace(url, ofTest(t).port, port, 1), NoListen: true,
+		AnswerIn: 250 * time.Millisecond})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	late := func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		require.Zero(t, p.late, "no commit was late")
+		p.late = 600 * time.Millisecond
+	}
+
+	late()
+	l, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Records: [][]byte{[]byte("a")}}})
+	require.NoError(t, err)
+	require.Empty(t, l.Info().Status)
+	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte("b")))
+	late()
+	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
+		Waiting:  []checkpoint.WaitPoint{{ID: "q"}, {ID: "r"}},
+		Children: []checkpoint.ChildRun{{ID: "child"}}}))
+	late()
+	require.NoError(t, s.Answer(t.Context(), "run", checkpoint.Answer{Point: "q", Data: []byte("yes")}))
+	late()
+	require.NoError(t, s.Stop(t.Context(), "run", checkpoint.StopRequest{Reason: "lunch"}))
+	late()
+	require.NoError(t, s.Continue(t.Context(), "run"))
+	late()
+	_, err = s.Submit(t.Context(), "new", checkpoint.NewRun{})
+	require.NoError(t, err)
+	late()
+	l, err = s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{})
+	require.NoError(t, err)
+	answers, err := l.Answers(t.Context())
+	require.NoError(t, err)
+	require.Len(t, answers, 1)
+	records, err := s.ReadRecords(t.Context(), "run")
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("a"), []byte("b")}, records)
 }

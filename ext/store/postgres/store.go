@@ -26,14 +26,12 @@ type Config struct {
 	// NoMigrate has New refuse a database without tables, or with those of an older release, in place of changing it. Then
 	// [Migrate] does that.
 	NoMigrate bool
-	// Connections is how many there are at most, besides the one that listens. The default is 16.
-	Connections int
+	// MaxConns is how many connections there are at most, besides the one that listens. The default is 16.
+	MaxConns int
 	// NoListen has workers of other processes not wake those of this one: they look once in a poll. It saves a connection.
 	NoListen bool
 	// Retention is how long runs are kept.
 	Retention checkpoint.Retention
-	// Limits bound what is stored.
-	Limits sqlrun.Limits
 	// AnswerIn is how long an attempt may take before it is given up and made again, for networks that lose answers. The
 	// default is 20 seconds. Patience is for how long a call is tried; the default is a minute.
 	AnswerIn, Patience time.Duration
@@ -59,8 +57,8 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	if conf.URL == "" {
 		return nil, errors.New("postgres: Config.URL is missing")
 	}
-	if conf.Connections <= 0 {
-		conf.Connections = 16
+	if conf.MaxConns <= 0 {
+		conf.MaxConns = 16
 	}
 	if conf.AnswerIn == 0 {
 		conf.AnswerIn = 20 * time.Second
@@ -72,10 +70,10 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	// Statements without a name live for one call: PgBouncer may give the next one another connection.
 	pg.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	s := &Store{db: stdlib.OpenDB(*pg)}
-	s.db.SetMaxOpenConns(conf.Connections)
-	s.db.SetMaxIdleConns(conf.Connections)
+	s.db.SetMaxOpenConns(conf.MaxConns)
+	s.db.SetMaxIdleConns(conf.MaxConns)
 	run := sqlrun.Config{DB: s.db, Dialect: Dialect(), Schema: conf.Schema, Prefix: conf.Prefix, AutoMigrate: !conf.NoMigrate,
-		Retention: conf.Retention, Limits: conf.Limits, Patience: conf.Patience, AnswerIn: conf.AnswerIn}
+		Retention: conf.Retention, Patience: conf.Patience, AnswerIn: conf.AnswerIn}
 	if !conf.NoListen {
 		s.listen = newListener(pg, channelOf(conf), s.db, conf.Logger)
 		run.Announce = s.listen.announce

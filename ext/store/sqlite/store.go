@@ -26,8 +26,6 @@ type Config struct {
 	NoMigrate bool
 	// Retention is how long runs are kept.
 	Retention checkpoint.Retention
-	// Limits bound what is stored.
-	Limits sqlrun.Limits
 	// BusyTimeout is how long a call waits for another process that writes. The default is 10 seconds. A call that had
 	// to wait longer is tried again, for Patience in all, the default of which is a minute; then its error matches
 	// sqlrun.ErrUnavailable.
@@ -73,7 +71,7 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.Store, err = sqlrun.New(ctx, sqlrun.Config{DB: s.writes, Reads: s.reads, Dialect: Dialect(), Prefix: conf.Prefix,
-		AutoMigrate: !conf.NoMigrate, Retention: conf.Retention, Limits: conf.Limits, Patience: conf.Patience,
+		AutoMigrate: !conf.NoMigrate, Retention: conf.Retention, Patience: conf.Patience,
 		Now: conf.Now})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: %q: %w", conf.Path, err), s.Close())

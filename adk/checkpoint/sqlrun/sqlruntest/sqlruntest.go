@@ -1,4 +1,5 @@
-// Package sqlruntest tests dialects for package sqlrun: each rule a subtest, with a clock that the tests move.
+// Package sqlruntest tests dialects for package sqlrun: each rule a subtest, with a clock that the tests move. A store that
+// is made with the dialect has to pass package checkpointtest, too.
 //
 //	func TestDialect(t *testing.T) {
 //		sqlruntest.Run(t, func(t *testing.T) sqlrun.Config {
@@ -23,15 +24,9 @@ import (
 // Run tests a dialect. open returns an empty database for each subtest, and may use t to clean up after it.
 func Run(t *testing.T, open func(t *testing.T) sqlrun.Config) {
 	t.Helper()
-	for _, part := range []struct {
-		name  string
-		rules map[string]func(*testing.T, *fixture)
-	}{
-		{"Lease", leaseRules}, {"Settle", settleRules}, {"Due", dueRules}, {"Inbox", inboxRules}, {"List", listRules},
-		{"Keep", keepRules}, {"Schema", schemaRules},
-	} {
-		for name, rule := range part.rules {
-			t.Run(part.name+"/"+name, func(t *testing.T) { rule(t, newFixture(t, open(t))) })
+	for part, rules := range map[string]map[string]func(*testing.T, *fixture){"Store": storeRules, "Schema": schemaRules} {
+		for name, rule := range rules {
+			t.Run(part+"/"+name, func(t *testing.T) { rule(t, newFixture(t, open(t))) })
 		}
 	}
 }
@@ -153,9 +148,6 @@ func together(n int, do func(i int)) {
 	}
 	all.Wait()
 }
-
-// waitsForP settles a run that asks a question.
-var waitsForP = checkpoint.Settlement{Status: checkpoint.Waiting, Waiting: []checkpoint.WaitPoint{{ID: "p"}}}
 
 // done settles a run as done.
 func done(t *testing.T, l checkpoint.Lease) {
