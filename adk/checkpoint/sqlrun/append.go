@@ -23,10 +23,18 @@ const appendRow = `UPDATE {runs} SET next_seq = next_seq + 1, steps = steps + 1,
 	WHERE no = $1 AND token = $4 AND held = 1 AND life = $5 AND next_seq < 16777215
 	RETURNING next_seq, stops`
 
-// appendStatement does all of it at once.
-const appendStatement = `WITH r AS (` + appendRow + `),
-	s AS (INSERT INTO {steps} (place, data) SELECT $1 * 16777216 + r.next_seq, $7 FROM r)
-	SELECT r.stops FROM r`
+// appendFunction does all of it in the database, which keeps the plan.
+const appendFunction = `CREATE OR REPLACE FUNCTION {append} ({int}, {int}, {int}, {int}, {int}, {int}, {blob})
+	RETURNS {int} LANGUAGE plpgsql AS $$
+	DECLARE seq {int}; requests {int};
+	BEGIN
+		` + appendRow + ` INTO seq, requests;
+		IF NOT FOUND THEN RETURN NULL; END IF;
+		INSERT INTO {steps} (place, data) VALUES ($1 * 16777216 + seq, $7);
+		RETURN requests;
+	END $$`
+
+const callAppend = `SELECT {append}($1, $2, $3, $4, $5, $6, $7)`
 
 // appending is a record that is to be appended.
 type appending struct {
@@ -127,10 +135,12 @@ func (a *appending) missed(attempt int, found *sql.Row) error {
 // appendNow appends in one statement.
 func (s *engine) appendNow(ctx context.Context, a *appending) error {
 	return s.retry(ctx, func(ctx context.Context, attempt int) error {
-		err := s.db.QueryRowContext(ctx, s.sql(appendStatement), append(a.args(), a.record)...).Scan(&a.stops)
-		if errors.Is(err, sql.ErrNoRows) {
+		var stops sql.NullInt64
+		err := s.db.QueryRowContext(ctx, s.sql(callAppend), append(a.args(), a.record)...).Scan(&stops)
+		if err == nil && !stops.Valid {
 			return a.missed(attempt, s.db.QueryRowContext(ctx, s.sql(appended), a.lease.no))
 		}
+		a.stops = stops.Int64
 		return err
 	})
 }

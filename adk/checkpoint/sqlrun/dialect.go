@@ -28,7 +28,7 @@ type Dialect struct {
 	// Token is an expression for the next token, after BumpToken.
 	Token string
 	// ForUpdate and SkipLocked end a query whose rows are locked; SkipLocked leaves out rows that others have locked.
-	// Both are "" if a transaction excludes every other one that writes.
+	// Both are "" if a transaction excludes every other one that writes; a database that has them has PL/pgSQL, too.
 	ForUpdate, SkipLocked string
 	// LockSchema is a statement that makes migrations wait for each other; "" if transactions do.
 	LockSchema string

@@ -101,6 +101,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	for _, m := range migrations[version:] {
 		statements = append(statements, m...)
 	}
+	if !s.dialect.oneWriter() && version < len(migrations) {
+		statements = append(statements, appendFunction)
+	}
 	statements = append(statements, fmt.Sprintf(`UPDATE {schema} SET version = %d`, len(migrations)))
 	for _, statement := range statements {
 		if _, err := tx.ExecContext(ctx, s.sql(statement)); err != nil {
