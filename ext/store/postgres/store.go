@@ -28,6 +28,9 @@ type Config struct {
 	NoMigrate bool
 	// MaxConns is how many connections there are at most, besides the one that listens. The default is 16.
 	MaxConns int
+	// ListenURL is where the connection that listens is made, which must not go through PgBouncer in transaction mode. The
+	// default is URL.
+	ListenURL string
 	// NoListen has workers of other processes not wake those of this one: they look once in a poll. It saves a connection.
 	NoListen bool
 	// Retention is how long runs are kept.
@@ -75,7 +78,13 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	run := sqlrun.Config{DB: s.db, Dialect: Dialect(), Schema: conf.Schema, Prefix: conf.Prefix, AutoMigrate: !conf.NoMigrate,
 		Retention: conf.Retention, Patience: conf.Patience, AnswerIn: conf.AnswerIn}
 	if !conf.NoListen {
-		s.listen = newListener(pg, channelOf(conf), s.db, conf.Logger)
+		listenAt := pg
+		if conf.ListenURL != "" {
+			if listenAt, err = pgx.ParseConfig(conf.ListenURL); err != nil {
+				return nil, errors.Join(fmt.Errorf("postgres: Config.ListenURL: %w", err), s.db.Close())
+			}
+		}
+		s.listen = newListener(listenAt, channelOf(conf), s.db, conf.Logger)
 		run.Announce = s.listen.announce
 	}
 	if s.Store, err = sqlrun.New(ctx, run); err != nil {

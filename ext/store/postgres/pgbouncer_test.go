@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+)
+
+// startBouncer puts a PgBouncer before the server that gives every transaction any connection, and returns its port.
+func startBouncer(t *testing.T, s *server) (port string) {
+	t.Helper()
+	binary := "/usr/sbin/pgbouncer"
+	if _, err := os.Stat(binary); err != nil {
+		if binary, err = exec.LookPath("pgbouncer"); err != nil {
+			t.Skip("PgBouncer is not installed: install the package pgbouncer")
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	l.Close()
+	conf := filepath.Join(s.dir, "bouncer"+port+".ini")
+	require.NoError(t, os.WriteFile(conf, []byte(fmt.Sprintf(`[databases]
+* = host=127.0.0.1 port=%s user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %s
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 4
+max_client_conn = 200
+server_lifetime = 1
+`, s.port, port)), 0o644))
+	bouncer := exec.Command(binary, "-q", conf)
+	bouncer.SysProcAttr = s.as
+	require.NoError(t, bouncer.Start())
+	t.Cleanup(func() {
+		_ = bouncer.Process.Signal(syscall.SIGKILL)
+		_ = bouncer.Wait()
+	})
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, strings.Replace(s.url("postgres"), s.port, port, 1))
+		if err != nil {
+			return false
+		}
+		return conn.Close(ctx) == nil
+	}, 10*time.Second, 50*time.Millisecond, "PgBouncer does not answer")
+	return port
+}
+
+// TestStore_BehindPgBouncer: no call needs the connection that an earlier one had. (B5)
+func TestStore_BehindPgBouncer(t *testing.T) {
+	own := ofTest(t)
+	port := startBouncer(t, own)
+	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store {
+		direct := newDatabase(t, own)
+		s, err := New(t.Context(), Config{URL: strings.Replace(direct, own.port, port, 1), ListenURL: direct})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	})
+}
+
+// TestStore_WorkersBehindPgBouncerAreWoken, by the connection that listens, which goes around it.
+func TestStore_WorkersBehindPgBouncerAreWoken(t *testing.T) {
+	own := ofTest(t)
+	port := startBouncer(t, own)
+	direct := newDatabase(t, own)
+	open := func() *Store {
+		s, err := New(t.Context(), Config{URL: strings.Replace(direct, own.port, port, 1), ListenURL: direct})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	sleeper, other := open(), open()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	woke := sleeper.Wake(ctx, checkpoint.Due{})
+	var n atomic.Int64
+	require.Eventually(t, func() bool {
+		_, err := other.Submit(t.Context(), fmt.Sprint(n.Add(1)), checkpoint.NewRun{})
+		if err != nil && !errors.Is(err, checkpoint.ErrRunExists) {
+			return false
+		}
+		select {
+		case <-woke:
+			return true
+		case <-time.After(200 * time.Millisecond):
+			return false
+		}
+	}, 10*time.Second, time.Millisecond)
+}
