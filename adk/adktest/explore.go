@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,11 @@ type Exploration[M adk.MessageType] struct {
 	// Speculative says that tools run before the answer that calls them is complete: an immediate cancel may give the
 	// answer up, and its calls are made again.
 	Speculative bool
+	// TakeOver stops runs in another way: at each boundary the process stands still, as one does that is suspended, and
+	// another one takes its run over when its lease has ended, and ends it. Then the first one continues. It must begin no
+	// call of a tool any more, and end with the error that its run was taken over. The store must hand out leases, and the
+	// durability be [adk.EveryStep]. It takes as long as leases do: about a second for every hundred boundaries.
+	TakeOver bool
 	// Unordered says that a model may see the messages in another order, as it does behind agents, or tools of another
 	// agent, that ran side by side.
 	Unordered bool
@@ -67,11 +73,22 @@ func Explore[M adk.MessageType](ctx context.Context, t TB, e Exploration[M]) {
 		t.Errorf("adktest: the undisturbed run: %v", err)
 		return
 	}
-	for _, p := range append(x.single(), x.pairs()...) {
-		if err := x.stopAndResume(ctx, p); err != nil {
-			t.Errorf("adktest: %s: %v", p.describe(x.boundaries), err)
-		}
+	beside := 1
+	if x.TakeOver {
+		beside = 128 // they wait for the time of leases
 	}
+	slots := make(chan struct{}, beside)
+	var ends sync.WaitGroup
+	for _, p := range append(x.single(), x.pairs()...) {
+		slots <- struct{}{}
+		ends.Go(func() {
+			defer func() { <-slots }()
+			if err := x.stopAndResume(ctx, p); err != nil {
+				t.Errorf("adktest: %s: %v", p.describe(x.boundaries), err)
+			}
+		})
+	}
+	ends.Wait()
 	if left := goroutinesLeft(before); left > 0 {
 		t.Errorf("adktest: %d goroutines of the runs are left", left)
 	}
@@ -181,6 +198,11 @@ func (x *explorer[M]) compareKeys(got record, plan plan[M]) error {
 // lives runs the agent, and resumes it until the run has ended.
 func (x *explorer[M]) lives(ctx context.Context, p *Probe[M], plan plan[M]) (end lifeEnd, err error) {
 	c := career[M]{explorer: x, probe: p, plan: plan, store: x.Store()}
+	defer func() {
+		if late := c.thaw(); err == nil {
+			err = late
+		}
+	}()
 	var targets map[string]any
 	for n, begun := 0, false; n < 100; n++ {
 		text := end.text
@@ -189,6 +211,9 @@ func (x *explorer[M]) lives(ctx context.Context, p *Probe[M], plan plan[M]) (end
 		}
 		if end.text == "" {
 			end.text = text
+		}
+		if end.frozen {
+			time.Sleep(leaseTime + leaseTime/10)
 		}
 		if end.over() {
 			return end, nil
@@ -240,6 +265,11 @@ func isSaved(ctx context.Context, store adk.CheckPointStore) bool {
 	if _, ok, err := store.Get(ctx, checkPointID); ok && err == nil {
 		return true
 	}
+	if inspector, ok := store.(checkpoint.Inspector); ok {
+		if _, ok, err := inspector.Inspect(ctx, checkPointID); ok && err == nil {
+			return true // also if it is done
+		}
+	}
 	journal, ok := store.(adk.CheckPointJournal)
 	if !ok {
 		return false
@@ -256,6 +286,8 @@ type career[M adk.MessageType] struct {
 	store adk.CheckPointStore
 	// written says that the run, or the one that took its place, was saved.
 	written atomic.Bool
+	// zombies are the lives that are frozen.
+	zombies []zombie[M]
 }
 
 // life is the life of one process that runs the agent.
@@ -268,17 +300,23 @@ type life[M adk.MessageType] struct {
 	// end ends the context of the run; cancel cancels it.
 	end    context.CancelFunc
 	cancel func(opts ...adk.AgentCancelOption)
+	// frozen is closed when the life stands still.
+	frozen chan struct{}
 }
 
 func (c *career[M]) newLife() *life[M] {
-	l := &life[M]{career: c, durability: c.plan.durability(c.Durability, c.probe.stops())}
+	l := &life[M]{career: c, durability: c.plan.durability(c.Durability, c.probe.stops()), frozen: make(chan struct{})}
+	var pause func()
+	if c.TakeOver {
+		pause = func() { c.probe.pause(l.number) }
+	}
 	l.store = mortal(c.store, func(ctx context.Context, saves bool) error {
 		err := c.probe.at(ctx, l.number, atStore)
 		if err == nil && saves {
 			c.written.Store(true)
 		}
 		return err
-	})
+	}, pause)
 	return l
 }
 
@@ -288,10 +326,12 @@ type lifeEnd struct {
 	text      string
 	points    []*adk.InterruptCtx
 	cancelled bool
-	err       error
+	// frozen: it has not ended.
+	frozen bool
+	err    error
 }
 
-func (e *lifeEnd) over() bool { return e.points == nil && !e.cancelled && e.err == nil }
+func (e *lifeEnd) over() bool { return e.points == nil && !e.cancelled && e.err == nil && !e.frozen }
 
 // longest is how long one life may take.
 const longest = time.Minute
@@ -299,19 +339,32 @@ const longest = time.Minute
 // live is one life of the run.
 func (c *career[M]) live(ctx context.Context, begun bool, targets map[string]any) (lifeEnd, error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
 	running, end := context.WithCancel(ctx)
-	defer end()
 	l := c.newLife()
 	l.end = end
 	l.number = c.probe.live(c.plan.next(c.probe.stops()).stopper(l))
+	stop := func() {
+		end()
+		cancel()
+	}
 	var ended lifeEnd
 	var err error
-	if l.TurnLoop {
-		ended, err = l.turn(running, targets)
-	} else {
-		ended, err = l.ask(running, begun, targets)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if l.TurnLoop {
+			ended, err = l.turn(running, targets)
+		} else {
+			ended, err = l.ask(running, begun, targets)
+		}
+	}()
+	select {
+	case <-l.frozen:
+		c.zombies = append(c.zombies, zombie[M]{l, done, &ended, &err, stop})
+		return lifeEnd{frozen: true}, nil
+	case <-done:
 	}
+	defer stop()
 	if ctx.Err() != nil {
 		return ended, fmt.Errorf("the run hung: it took longer than %v", longest)
 	}
@@ -324,6 +377,7 @@ func (l *life[M]) ask(ctx context.Context, begun bool, targets map[string]any) (
 	l.cancel = func(opts ...adk.AgentCancelOption) { cancel(opts...) }
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
 		Agent: l.Agent(l.probe), EnableStreaming: l.Streaming, CheckPointStore: l.store, Durability: l.durability,
+		Lease: adk.LeaseOptions{TTL: leaseTime},
 	})
 	_ = l.probe.at(ctx, l.number, atBegin)
 	var events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]

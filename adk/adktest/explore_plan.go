@@ -80,10 +80,18 @@ func (p *plan[M]) describe(boundaries []boundaryKind) string {
 	return text
 }
 
+// ways are those in which the runs of the exploration are stopped.
+func (x *explorer[M]) ways() []way[M] {
+	if x.TakeOver {
+		return []way[M]{takenOver[M]()}
+	}
+	return ways[M]()
+}
+
 // single returns a plan for each boundary and each way to stop there.
 func (x *explorer[M]) single() (plans []plan[M]) {
 	for i, kind := range x.boundaries {
-		for _, w := range ways[M]() {
+		for _, w := range x.ways() {
 			if w.usable(kind) && w.bearable(x.Durability) {
 				plans = append(plans, plan[M]{faults: []fault[M]{{&w, i + 1}}})
 			}
@@ -105,8 +113,8 @@ func (x *explorer[M]) pairs() (plans []plan[M]) {
 		if random.IntN(2) == 0 {
 			soon = 1 + random.IntN(len(x.boundaries))
 		}
-		first := chosen[M](random, p.durability(x.Durability, 0), x.boundaries[at-1])
-		second := chosen[M](random, p.durability(x.Durability, 1), "")
+		first := x.chosen(random, p.durability(x.Durability, 0), x.boundaries[at-1])
+		second := x.chosen(random, p.durability(x.Durability, 1), "")
 		p.faults = []fault[M]{{first, at}, {second, soon}}
 		plans = append(plans, p)
 	}
@@ -114,8 +122,8 @@ func (x *explorer[M]) pairs() (plans []plan[M]) {
 }
 
 // chosen draws a way to stop that a runner of some durability bears, at a boundary if that is given.
-func chosen[M adk.MessageType](random *rand.Rand, durability adk.Durability, kind boundaryKind) *way[M] {
-	all := ways[M]()
+func (x *explorer[M]) chosen(random *rand.Rand, durability adk.Durability, kind boundaryKind) *way[M] {
+	all := x.ways()
 	for {
 		w := &all[random.IntN(len(all))]
 		if w.bearable(durability) && (kind == "" || w.usable(kind)) {

@@ -17,6 +17,8 @@ type way[M adk.MessageType] struct {
 	durable bool
 	// givesUp: calls in flight may be given up or fail, and are made again.
 	givesUp bool
+	// freezes: the life stands still, and is no more in the way of the next one.
+	freezes bool
 	stop    func(l *life[M], ctx context.Context) error
 }
 

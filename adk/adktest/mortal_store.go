@@ -8,13 +8,19 @@ import (
 )
 
 // mortal is a store whose writes are boundaries, and which is out of reach once the process has died. saves is true for
-// writes that save something, and false for those that remove it.
-func mortal(store adk.CheckPointStore, at func(ctx context.Context, saves bool) error) adk.CheckPointStore {
+// writes that save something, and false for those that remove it. pause is called before it hands out or renews a lease;
+// nil has it hand out none.
+func mortal(store adk.CheckPointStore, at func(ctx context.Context, saves bool) error, pause func()) adk.CheckPointStore {
 	m := mortalStore{store, at}
-	if journal, ok := store.(adk.CheckPointJournal); ok {
+	journal, ok := store.(adk.CheckPointJournal)
+	if !ok {
+		return m
+	}
+	runs, ok := store.(runs)
+	if !ok || pause == nil {
 		return mortalJournal{m, journal}
 	}
-	return m
+	return leasing{runs, mortalJournal{m, journal}, pause}
 }
 
 type mortalStore struct {

@@ -46,6 +46,11 @@ type Probe[M adk.MessageType] struct {
 	// diedIn is the life in which the process has died: nothing that is of it, or of one before, has an effect any
 	// more.
 	diedIn int
+	// frozen are the lives that stand still, and what they wait for; thawed those that stood still. late are calls that
+	// such a life began after another one had taken its run over.
+	frozen map[int]chan struct{}
+	thawed map[int]bool
+	late   []string
 
 	// done counts the calls of tools that were made, by what they are; results is what they returned, by their keys.
 	done    map[string]int
@@ -106,6 +111,7 @@ func (p *Probe[M]) Tool(t tool.InvokableTool) tool.InvokableTool {
 
 // at is called at each boundary. Its error is what the call there returns.
 func (p *Probe[M]) at(ctx context.Context, life int, kind boundaryKind) error {
+	p.pause(life)
 	p.mu.Lock()
 	if life <= p.diedIn {
 		p.mu.Unlock()
@@ -126,14 +132,17 @@ func (p *Probe[M]) at(ctx context.Context, life int, kind boundaryKind) error {
 	if !due {
 		return nil
 	}
-	defer p.noteBegun()
+	defer p.noteBegun(life)
 	return stop.stop(ctx)
 }
 
-// noteBegun adds the calls in flight that were begun while the run was being stopped.
-func (p *Probe[M]) noteBegun() {
+// noteBegun adds the calls in flight that were begun while the run was being stopped, unless another life runs it by now.
+func (p *Probe[M]) noteBegun(life int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if life < p.lives || p.inFlight == nil {
+		return
+	}
 	maps.Copy(p.inFlight, p.open)
 }
 
@@ -145,6 +154,9 @@ const begunLate = "begun late"
 func (p *Probe[M]) begin(life int, call string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.thawed[life] {
+		p.late = append(p.late, call)
+	}
 	if life < p.lives {
 		p.givenUp[call]++
 		return
