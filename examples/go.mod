@@ -15,10 +15,16 @@ require (
 )
 
 require (
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/pgx/v5 v5.12.0 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/weftgo/weft/ext/vector v0.0.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
@@ -48,6 +54,7 @@ require (
 	github.com/weftgo/weft/ext/model/anthropic v0.0.0
 	github.com/weftgo/weft/ext/model/gemini v0.0.0
 	github.com/weftgo/weft/ext/model/kit v0.0.0 // indirect
+	github.com/weftgo/weft/ext/store/postgres v0.0.0
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/arch v0.0.0-20210923205945-b76863e36670 // indirect
@@ -77,3 +84,5 @@ replace github.com/weftgo/weft/ext/vector => ../ext/vector
 replace github.com/weftgo/weft/ext/vector/sqlite => ../ext/vector/sqlite
 
 replace github.com/weftgo/weft/ext/store/sqlite => ../ext/store/sqlite
+
+replace github.com/weftgo/weft/ext/store/postgres => ../ext/store/postgres

@@ -3,6 +3,7 @@
 //
 //	go run ./examples/workers
 //	go run ./examples/workers -runs 500
+//	go run ./examples/workers -store postgres://user:password@localhost/database
 package main
 
 import (
@@ -20,7 +21,6 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/internal/demo"
-	"github.com/weftgo/weft/ext/store/sqlite"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -28,14 +28,14 @@ func main() {
 	runs := flag.Int("runs", 30, "how many orders there are")
 	workers := flag.Int("workers", 3, "how many processes execute them")
 	calm := flag.Bool("calm", false, "kill and freeze nobody")
-	file := flag.String("file", "", "be a worker: execute the runs of this file")
-	bankURL := flag.String("bank", "", "the bank, for a worker")
+	where := flag.String("store", "", "where the runs are: an SQLite file, or the URL of an empty PostgreSQL database; default a new file")
+	bankURL := flag.String("bank", "", "be a worker, whose payments go to this bank")
 	flag.Parse()
 	var err error
-	if *file != "" {
-		err = work(*file, *bankURL)
+	if *bankURL != "" {
+		err = work(*where, *bankURL)
 	} else {
-		err = office(context.Background(), *runs, *workers, *calm)
+		err = office(context.Background(), *where, *runs, *workers, *calm)
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -43,15 +43,17 @@ func main() {
 }
 
 // office submits the orders, approves what asks for it, and waits until all have ended.
-func office(ctx context.Context, runs, workers int, calm bool) error {
+func office(ctx context.Context, where string, runs, workers int, calm bool) error {
 	demo.Banner(os.Stderr)
-	dir, err := os.MkdirTemp("", "weft-workers")
-	if err != nil {
-		return err
+	if where == "" {
+		dir, err := os.MkdirTemp("", "weft-workers")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		where = filepath.Join(dir, "runs.db")
 	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "runs.db")
-	store, err := sqlite.Open(ctx, file)
+	store, err := openStore(ctx, where)
 	if err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func office(ctx context.Context, runs, workers int, calm bool) error {
 			return err
 		}
 	}
-	p := &pool{file: file, bank: server.URL}
+	p := &pool{store: where, bank: server.URL}
 	defer p.stop()
 	if err := p.start(workers); err != nil {
 		return err

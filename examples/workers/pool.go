@@ -9,7 +9,7 @@ import (
 
 // pool is the worker processes.
 type pool struct {
-	file, bank     string
+	store, bank    string
 	workers        []*exec.Cmd
 	killed, frozen int
 }
@@ -30,7 +30,7 @@ func (p *pool) worker() (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(program, "-file", p.file, "-bank", p.bank)
+	cmd := exec.Command(program, "-store", p.store, "-bank", p.bank)
 	cmd.Stderr = os.Stderr
 	return cmd, cmd.Start()
 }

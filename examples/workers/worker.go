@@ -9,14 +9,17 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/examples/internal/demo"
+	"github.com/weftgo/weft/ext/store/postgres"
 	"github.com/weftgo/weft/ext/store/sqlite"
 	"github.com/weftgo/weft/schema"
 )
@@ -24,11 +27,22 @@ import (
 // leaseTime is after how long the runs of a worker that died are taken over.
 const leaseTime = 2 * time.Second
 
+// openStore opens the store that all processes share.
+func openStore(ctx context.Context, where string) (store interface {
+	checkpoint.RunStore
+	io.Closer
+}, err error) {
+	if strings.HasPrefix(where, "postgres") {
+		return postgres.Open(ctx, where)
+	}
+	return sqlite.Open(ctx, where)
+}
+
 // work executes runs until the process is interrupted.
-func work(file, bankURL string) error {
+func work(where, bankURL string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	store, err := sqlite.Open(ctx, file)
+	store, err := openStore(ctx, where)
 	if err != nil {
 		return err
 	}
