@@ -75,7 +75,7 @@ func waitPoints(signal *InterruptSignal, since time.Time) (points []core.WaitPoi
 		if !c.IsRootCause {
 			continue
 		}
-		q := questionOf(c.Info)
+		q := QuestionOf(c.Info)
 		p := core.WaitPoint{ID: c.ID, Address: c.Address.String(), Kind: q.Kind, For: q.For,
 			Summary: cutText(q.Summary, longestSummary), Since: since, Expires: q.Expires}
 		switch q.Kind {
@@ -88,8 +88,9 @@ func waitPoints(signal *InterruptSignal, since time.Time) (points []core.WaitPoi
 	return points, infos
 }
 
-// questionOf is how an Info is listed that may say nothing of itself.
-func questionOf(info any) (q Question) {
+// QuestionOf returns how the Info of an interrupt is listed: what it says itself (see [Asks]), and otherwise a question of
+// kind "question" with its text, if it has one. A panic of the Info is left out.
+func QuestionOf(info any) (q Question) {
 	switch v := info.(type) {
 	case Asks:
 		_ = guardHook(func() error { q = v.Asks(); return nil })

@@ -35,6 +35,11 @@ type Config struct {
 	Temperature float32
 	TopP        float32
 	Stop        []string
+	// Provider is who serves the model (see [HasProvider]), Host and Port the server that is called (see [HasEndpoint]),
+	// if the model says so.
+	Provider string
+	Host     string
+	Port     int
 }
 
 // CallbackInput is what handlers get when a chat model starts.

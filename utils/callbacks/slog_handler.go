@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/compose"
-	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -241,11 +239,11 @@ func (r *slogRun) end(err error, attrs ...slog.Attr) {
 	level, h := slog.LevelInfo, r.handler
 	switch {
 	case err == nil:
-	case isInterrupt(err):
+	case adk.IsInterrupt(err):
 		attrs = append(attrs, slog.Bool("interrupted", true))
 	default:
 		level = slog.LevelWarn
-		attrs = append(attrs, slog.String("error_type", errorType(err)))
+		attrs = append(attrs, slog.String("error_type", adk.ErrorType(err)))
 		if h.options.ErrorText {
 			attrs = append(attrs, slog.String("error", err.Error()))
 		}
@@ -255,48 +253,6 @@ func (r *slogRun) end(err error, attrs ...slog.Attr) {
 	}
 	all := append(r.names(), slog.Duration("duration", time.Since(r.start)))
 	h.logger.LogAttrs(r.ctx, level, r.kind, append(all, attrs...)...)
-}
-
-func isInterrupt(err error) bool {
-	if _, interrupted := compose.IsInterruptRerunError(err); interrupted {
-		return true
-	}
-	_, interrupted := compose.ExtractInterruptInfo(err)
-	return interrupted
-}
-
-var mistakeTypes = map[adk.MistakeKind]string{
-	adk.MistakeUnknownTool: "unknown_tool",
-	adk.MistakeArguments:   "invalid_arguments",
-	adk.MistakeTransfer:    "unknown_agent",
-}
-
-// errorType is one of few words for an error, or the type of the innermost error that has one of its own.
-func errorType(err error) string {
-	var mistake *adk.ModelMistake
-	switch {
-	case errors.As(err, new(*adk.CancelError)), errors.Is(err, context.Canceled), errors.Is(err, adk.ErrStreamCanceled):
-		return "canceled"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	case errors.Is(err, adk.ErrExceedMaxIterations):
-		return "max_iterations"
-	case errors.Is(err, adk.ErrExceedMaxRetries):
-		return "retries_exhausted"
-	case errors.As(err, new(*safe.PanicError)):
-		return "panic"
-	case errors.As(err, &mistake):
-		return mistakeTypes[mistake.Kind]
-	}
-	name := "_OTHER"
-	for ; err != nil; err = errors.Unwrap(err) {
-		switch t := fmt.Sprintf("%T", err); {
-		case strings.HasPrefix(t, "*errors."), strings.HasPrefix(t, "*fmt."), strings.HasPrefix(t, "*compose."):
-		default:
-			name = t
-		}
-	}
-	return name
 }
 
 // modelAnswer is what a record says of the answer of a model, whole or in chunks.

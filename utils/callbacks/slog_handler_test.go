@@ -23,7 +23,6 @@ import (
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
-	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -152,23 +151,6 @@ func TestSlogHandler_ErrorsAndInterrupts(t *testing.T) {
 	require.Regexp(t, `level=INFO msg="tool call" agent=asking tool=ask call_id=call_1 duration=\S+ interrupted=true`,
 		lines)
 	require.Regexp(t, `level=INFO msg="agent run" agent=asking duration=\S+ interrupted=true`, lines)
-}
-
-func TestSlogHandler_ErrorTypes(t *testing.T) {
-	for want, err := range map[string]error{
-		"canceled":          fmt.Errorf("x: %w", context.Canceled),
-		"timeout":           context.DeadlineExceeded,
-		"max_iterations":    fmt.Errorf("x: %w", adk.ErrExceedMaxIterations),
-		"retries_exhausted": adk.ErrExceedMaxRetries,
-		"panic":             &safe.PanicError{Value: 1},
-		"unknown_tool":      &adk.ModelMistake{Kind: adk.MistakeUnknownTool, Err: errors.New("x")},
-		"invalid_arguments": &adk.ModelMistake{Kind: adk.MistakeArguments, Err: errors.New("x")},
-		"unknown_agent":     &adk.ModelMistake{Kind: adk.MistakeTransfer, Err: errors.New("x")},
-		"_OTHER":            fmt.Errorf("x: %w", errors.New("y")),
-		"*fs.PathError":     fmt.Errorf("x: %w", &fs.PathError{Err: errors.New("y")}),
-	} {
-		require.Equal(t, want, errorType(err))
-	}
 }
 
 func TestSlogHandler_StreamsThatEndOtherwise(t *testing.T) {

@@ -63,6 +63,9 @@ type ExceededError struct {
 	Spent  Spent
 }
 
+// ErrorType is what traces and logs call the error: see adk.ErrorType.
+func (e *ExceededError) ErrorType() string { return "budget_exceeded" }
+
 // Error names the limit and what was spent.
 func (e *ExceededError) Error() string {
 	var used, allowed any

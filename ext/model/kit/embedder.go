@@ -75,6 +75,11 @@ func (e *Embedder) EmbedStrings(
 	ctx context.Context, texts []string, opts ...embedding.Option,
 ) ([][]float64, error) {
 	conf := e.engine.Config(opts)
+	if conf != nil {
+		of := *conf
+		of.Provider, of.Host, of.Port = e.info.System, e.info.Host, e.info.Port
+		conf = &of
+	}
 	ctx = callbacks.EnsureRunInfo(ctx, e.info.Type, components.ComponentOfEmbedding)
 	ctx = callbacks.OnStart(ctx, &embedding.CallbackInput{Texts: texts, Config: conf})
 	vectors, usage, err := e.embed(ctx, texts, opts)

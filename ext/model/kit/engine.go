@@ -55,6 +55,9 @@ type Settings struct {
 	*model.Options
 	// ServerTools are the tools that the provider runs, for callback handlers.
 	ServerTools []*schema.ToolInfo
+
+	// info is that of the engine whose settings they are.
+	info *Info
 }
 
 // AllTools returns the tools of the call, those that are loaded later and those of the provider included.

@@ -56,6 +56,14 @@ const (
 // Error implements error.
 func (k Kind) Error() string { return "kind " + string(k) }
 
+// ErrorType is the HTTP status, or the kind where there is none, for traces and logs: see adk.ErrorType.
+func (e *APIError) ErrorType() string {
+	if e.StatusCode > 0 {
+		return strconv.Itoa(e.StatusCode)
+	}
+	return string(e.Kind)
+}
+
 // Retryable reports whether the same request may succeed a little later.
 func (k Kind) Retryable() bool {
 	switch k {

@@ -109,6 +109,9 @@ func (e *StoppedError) Error() string {
 	return text
 }
 
+// ErrorType is how the answer ended, for traces and logs: see adk.ErrorType.
+func (e *StoppedError) ErrorType() string { return string(e.Finish) }
+
 // Is reports whether target is the [Kind] of the error.
 func (e *StoppedError) Is(target error) bool {
 	switch e.Finish {

@@ -69,13 +69,18 @@ func chatConfig(s *Settings) *model.Config {
 	c := agenticConfig(s)
 	return &model.Config{
 		Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, TopP: c.TopP, Stop: s.Stop,
+		Provider: c.Provider, Host: c.Host, Port: c.Port,
 	}
 }
 
 func agenticConfig(s *Settings) *model.AgenticConfig {
-	return &model.AgenticConfig{
+	c := &model.AgenticConfig{
 		Model: valueOf(s.Model), MaxTokens: valueOf(s.MaxTokens), Temperature: valueOf(s.Temperature), TopP: valueOf(s.TopP),
 	}
+	if s.info != nil {
+		c.Provider, c.Host, c.Port = s.info.System, s.info.Host, s.info.Port
+	}
+	return c
 }
 
 func valueOf[T any](p *T) (v T) {

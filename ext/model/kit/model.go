@@ -64,7 +64,7 @@ func (m *Model[M]) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(m)
 // wrap what went wrong; a context that ended or a timeout is visible through errors.Is.
 func (m *Model[M]) Generate(ctx context.Context, in []M, opts ...model.Option) (M, error) {
 	opts = m.options(opts)
-	settings := m.engine.Settings(opts)
+	settings := m.settings(opts)
 	ctx = m.kind.start(m.begin(ctx), in, settings)
 	out, err := m.generate(ctx, in, opts)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Model[M]) generate(ctx context.Context, in []M, opts []model.Option) (_
 // an error, with io.ErrUnexpectedEOF. The request ends when the reader is closed or ctx ends.
 func (m *Model[M]) Stream(ctx context.Context, in []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 	opts = m.options(opts)
-	settings := m.engine.Settings(opts)
+	settings := m.settings(opts)
 	ctx = m.kind.start(m.begin(ctx), in, settings)
 	reading, stop := context.WithCancel(ctx)
 	chunks, err := m.open(reading, in, opts)
@@ -108,6 +108,12 @@ func (m *Model[M]) Stream(ctx context.Context, in []M, opts ...model.Option) (*s
 func (m *Model[M]) open(ctx context.Context, in []M, opts []model.Option) (_ Chunks[M], err error) {
 	defer m.info.Redactor.Recover(&err)
 	return m.engine.Open(ctx, in, opts, true)
+}
+
+func (m *Model[M]) settings(opts []model.Option) *Settings {
+	s := m.engine.Settings(opts)
+	s.info = &m.info
+	return s
 }
 
 func (m *Model[M]) options(opts []model.Option) []model.Option {

@@ -70,7 +70,8 @@ func TestCallbacks(t *testing.T) {
 		model.WithMaxTokens(9), model.WithTemperature(0.5), model.WithTopP(0.25), model.WithStop([]string{"x"}),
 		model.WithModel("gpt-y"),
 	}
-	config := &model.Config{Model: "gpt-y", MaxTokens: 9, Temperature: 0.5, TopP: 0.25, Stop: []string{"x"}}
+	config := &model.Config{Model: "gpt-y", MaxTokens: 9, Temperature: 0.5, TopP: 0.25, Stop: []string{"x"},
+		Provider: "openai_compatible", Host: "server.test"}
 	start := func(t *testing.T) (*received, context.Context) {
 		r := new(received)
 		return r, callbacks.InitCallbacks(t.Context(), nil, r.handler())
