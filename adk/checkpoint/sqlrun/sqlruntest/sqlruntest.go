@@ -99,11 +99,6 @@ func (f *fixture) inspect(t *testing.T, id string) checkpoint.RunInfo {
 	return info
 }
 
-func (f *fixture) status(t *testing.T, id string, want checkpoint.Status) {
-	t.Helper()
-	require.Equal(t, want, f.inspect(t, id).Status, "of run %q", id)
-}
-
 // due takes the run that is due, and returns its ID.
 func (f *fixture) due(t *testing.T, due checkpoint.Due) string {
 	t.Helper()
