@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
 )
@@ -105,6 +106,17 @@ func QuestionOf(info any) (q Question) {
 		q.Kind = QuestionPlain
 	}
 	return q
+}
+
+// IsCancelPoint reports whether an interrupt is where a cancelled run stopped, and no question of anybody.
+func IsCancelPoint(point *InterruptCtx) bool {
+	switch info := point.Info.(type) {
+	case string:
+		return info == infoStopped || info == infoAfterChatModel || info == infoAfterToolCalls
+	case *compose.ToolsInterruptAndRerunExtra: // calls that were given up, none of which asks
+		return true
+	}
+	return false
 }
 
 // infoJSON is an Info for whoever shows it, and whether it was left out because it is too long. One that cannot be

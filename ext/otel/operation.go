@@ -1,0 +1,390 @@
+package weftotel
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// operation is one run of a component, from its start to its end: a span, and what is measured of it.
+type operation struct {
+	handler *Handler
+	info    *callbacks.RunInfo
+	kind    kind
+	// ctx has the span, and is that of what runs below.
+	ctx   context.Context
+	span  trace.Span
+	began time.Time
+	// around is the operation in whose context this one began, nil for the outermost.
+	around *operation
+	// request is what it was called with, content what is recorded of that.
+	request request
+	content *Content
+	// answer is what it has answered. Its owner is whoever reads the answer: one goroutine at a time.
+	answer answer
+
+	mu sync.Mutex // guards the fields below; no other lock is taken while it is held
+	// spent is what the model calls below have used, and provider who served the first of them.
+	spent    spending
+	provider string
+	ended    bool
+}
+
+// spending is what model calls have used.
+type spending struct {
+	usage    Usage
+	known    bool
+	cost     float64
+	currency string
+	finish   string
+}
+
+type operationKey struct{ handler *Handler }
+
+// operation is the one of a component that ends, nil if none began.
+func (h *Handler) operation(ctx context.Context, info *callbacks.RunInfo) *operation {
+	op, _ := ctx.Value(operationKey{h}).(*operation)
+	if op == nil || op.info != info {
+		return nil
+	}
+	return op
+}
+
+// begin makes the span of a component that starts, nil if it has none.
+func (h *Handler) begin(ctx context.Context, info *callbacks.RunInfo, input callbacks.CallbackInput) *operation {
+	around, _ := ctx.Value(operationKey{h}).(*operation)
+	k := h.kindOf(info)
+	if k == workflow && isGraph(info) && around != nil { // a part of what is around it
+		if k = ""; h.conf.Internals {
+			k = internal
+		}
+	}
+	if k == "" {
+		return nil
+	}
+	op := &operation{handler: h, info: info, kind: k, began: time.Now(), around: around}
+	op.request = requestOf(info, input)
+	options := []trace.SpanStartOption{trace.WithSpanKind(op.spanKind()), trace.WithTimestamp(op.began),
+		trace.WithAttributes(op.attributesAtStart(ctx)...)}
+	if k == agent || k == workflow {
+		options = op.linkToEarlier(ctx, input, options)
+	}
+	op.ctx, op.span = h.tracer.Start(ctx, op.name(), options...)
+	op.ctx = context.WithValue(op.ctx, operationKey{h}, op)
+	if k == agent || k == workflow {
+		op.keepForLater()
+	}
+	if op.outermost() {
+		h.meters.begin(op)
+	}
+	if op.recordsContent() {
+		op.content = op.contentIn(input)
+	}
+	return op
+}
+
+// outermost reports whether the operation is an agent that no other one has called.
+func (op *operation) outermost() bool { return op.kind == agent && op.around == nil }
+
+func (op *operation) spanKind() trace.SpanKind {
+	switch op.kind {
+	case chat, embed, retrieval:
+		return trace.SpanKindClient
+	}
+	return trace.SpanKindInternal
+}
+
+// name is that of the span: what is done, and with what.
+func (op *operation) name() string {
+	of := op.info.Name
+	switch op.kind {
+	case chat, embed:
+		of = op.request.model
+	case retrieval:
+		of = op.request.dataSource
+	case internal:
+		if of == "" {
+			return string(op.info.Component)
+		}
+		return string(op.info.Component) + " " + of
+	}
+	if of == "" {
+		return string(op.kind)
+	}
+	return string(op.kind) + " " + of
+}
+
+// attributesAtStart are those that samplers see.
+func (op *operation) attributesAtStart(ctx context.Context) []attribute.KeyValue {
+	if op.kind == internal {
+		return nil
+	}
+	attrs := append(make([]attribute.KeyValue, 0, 12), semconv.GenAIOperationNameKey.String(string(op.kind)))
+	attrs = op.request.append(attrs)
+	if id := conversationOf(ctx); id != "" {
+		attrs = append(attrs, semconv.GenAIConversationID(id))
+	}
+	switch op.kind {
+	case agent:
+		attrs = append(attrs, semconv.GenAIAgentName(op.info.Name))
+	case workflow:
+		attrs = append(attrs, semconv.GenAIWorkflowName(op.info.Name))
+	case toolCall:
+		attrs = append(attrs, semconv.GenAIToolName(op.info.Name), semconv.GenAIToolType("function"))
+		if id := compose.GetToolCallID(ctx); id != "" {
+			attrs = append(attrs, semconv.GenAIToolCallID(id))
+		}
+	}
+	if path := pathOf(ctx, op); len(path) > 0 {
+		attrs = append(attrs, keyRunPath.StringSlice(path))
+	}
+	return attrs
+}
+
+// pathOf has the names of the agents around, the outermost first.
+func pathOf(ctx context.Context, op *operation) (path []string) {
+	for _, segment := range compose.GetCurrentAddress(ctx) {
+		if segment.Type == adk.AddressSegmentAgent {
+			path = append(path, segment.ID)
+		}
+	}
+	if op.kind == agent && (len(path) == 0 || path[len(path)-1] != op.info.Name) {
+		path = append(path, op.info.Name)
+	}
+	return path
+}
+
+// chunk takes in a part of a streamed answer.
+func (op *operation) chunk(output callbacks.CallbackOutput) {
+	op.answer.arrived(time.Since(op.began))
+	op.answer.add(output)
+}
+
+// streamEnded ends the operation with its stream. One that its reader closed before has answered.
+func (op *operation) streamEnded(err error) {
+	if errors.Is(err, schema.ErrRecvAfterClosed) {
+		err = nil
+	}
+	op.end(err)
+}
+
+// status is what the run of an operation has come to.
+func statusOf(err error) string {
+	switch {
+	case err == nil:
+		return statusDone
+	case adk.IsInterrupt(err):
+		return statusInterrupted
+	case adk.ErrorType(err) == "canceled":
+		return statusCancelled
+	}
+	return statusFailed
+}
+
+// end ends the span, and measures. It counts once.
+func (op *operation) end(err error) { op.endAs(statusOf(err), err) }
+
+func (op *operation) endAs(status string, err error) {
+	defer guard()
+	op.mu.Lock()
+	if op.ended {
+		op.mu.Unlock()
+		return
+	}
+	op.ended = true
+	spent, provider := op.spent, op.provider
+	op.mu.Unlock()
+
+	took := time.Since(op.began)
+	failed := status == statusFailed
+	if op.kind == chat {
+		spent = op.spend()
+	}
+	op.handler.meters.measure(op, took, spent, provider, failed, err)
+	if op.outermost() {
+		op.handler.meters.finish(op)
+	}
+	op.recordContent()
+	if op.span.IsRecording() {
+		op.span.SetAttributes(op.attributesAtEnd(status, spent, provider, err)...)
+		if failed {
+			text := ""
+			if op.handler.conf.ErrorText {
+				text = err.Error()
+			}
+			op.span.SetStatus(codes.Error, text)
+		}
+	}
+	op.span.End(trace.WithTimestamp(op.began.Add(took)))
+}
+
+// spend adds what a model call has used to everything around it.
+func (op *operation) spend() spending {
+	s := spending{usage: op.answer.usage, known: op.answer.hasUsage, finish: op.answer.finish}
+	provider := op.answerProvider()
+	if price := op.handler.conf.Price; price != nil && s.known {
+		if amount, currency, ok := price(provider, op.answerModel(), s.usage); ok {
+			s.cost, s.currency = amount, currency
+		}
+	}
+	for o := op.around; o != nil; o = o.around {
+		o.mu.Lock()
+		o.spent.usage.add(s.usage)
+		o.spent.known = o.spent.known || s.known
+		o.spent.cost += s.cost
+		if s.currency != "" {
+			o.spent.currency = s.currency
+		}
+		o.spent.finish = s.finish
+		if o.provider == "" && provider != unknownProvider {
+			o.provider = provider
+		}
+		o.mu.Unlock()
+	}
+	return s
+}
+
+func (op *operation) attributesAtEnd(status string, spent spending, provider string, err error) []attribute.KeyValue {
+	attrs := make([]attribute.KeyValue, 0, 16)
+	switch op.kind {
+	case chat:
+		attrs = op.answer.append(attrs)
+		if op.request.provider == "" {
+			attrs = append(attrs, semconv.GenAIProviderNameKey.String(op.answerProvider()))
+		}
+	case embed:
+		attrs = op.answer.appendEmbedding(attrs)
+	case agent, workflow:
+		if op.kind == agent && provider != "" {
+			attrs = append(attrs, semconv.GenAIProviderNameKey.String(provider))
+		}
+		if op.kind == agent && spent.finish != "" {
+			attrs = append(attrs, semconv.GenAIResponseFinishReasons(spent.finish))
+		}
+		attrs = append(attrs, keyRunStatus.String(status))
+	}
+	if spent.known {
+		attrs = spent.usage.append(attrs)
+	}
+	if spent.currency != "" {
+		attrs = append(attrs, keyCost.Float64(spent.cost), keyCurrency.String(spent.currency))
+	}
+	switch {
+	case status == statusFailed:
+		attrs = append(attrs, semconv.ErrorTypeKey.String(adk.ErrorType(err)))
+	case op.kind == toolCall && status != statusDone:
+		attrs = append(attrs, keyRunStatus.String(status))
+	}
+	return attrs
+}
+
+// traceKey is the session value that has the span of a run that stopped, for the part of it that follows.
+const traceKey = "weft.otel.traceparent"
+
+// linkToEarlier links the span of a run that is resumed to the one before.
+func (op *operation) linkToEarlier(
+	ctx context.Context, input callbacks.CallbackInput, options []trace.SpanStartOption,
+) []trace.SpanStartOption {
+	if op.around != nil || !isResumed(input) {
+		return options
+	}
+	text, _ := adk.GetSessionValue(ctx, traceKey)
+	parent, _ := text.(string)
+	earlier := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
+		propagation.MapCarrier{"traceparent": parent}))
+	if !earlier.IsValid() {
+		return options
+	}
+	return append(options, trace.WithLinks(trace.Link{SpanContext: earlier}))
+}
+
+// keepForLater notes the span of a run, which is saved with its session.
+func (op *operation) keepForLater() {
+	if op.around != nil || !op.span.SpanContext().IsValid() {
+		return
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(op.ctx, carrier)
+	adk.AddSessionValue(op.ctx, traceKey, carrier["traceparent"])
+}
+
+func isResumed(input callbacks.CallbackInput) bool {
+	switch in := input.(type) {
+	case *adk.AgentCallbackInput:
+		return in.ResumeInfo != nil
+	case *adk.AgenticCallbackInput:
+		return in.ResumeInfo != nil
+	}
+	return false
+}
+
+// readAgent reads the events of an agent to their end, which is that of the operation.
+func readAgent[M adk.MessageType](op *operation, events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) {
+	defer op.handler.agents.end()
+	defer guard()
+	defer events.Close()
+	var err error
+	status := statusDone
+	for event := range events.All() {
+		if event.Output != nil && event.Output.MessageOutput != nil {
+			saw(op, event.Output.MessageOutput)
+		}
+		if event.Err != nil {
+			err, status = event.Err, statusOf(event.Err)
+		}
+		if event.Action != nil && event.Action.Interrupted != nil {
+			status = op.noteInterrupts(event.Action.Interrupted)
+		}
+	}
+	op.endAs(status, err)
+}
+
+// saw takes in a message of an agent: the last one that it says is its answer, if content is recorded.
+func saw[M adk.MessageType](op *operation, said *adk.TypedMessageVariant[M]) {
+	if op.content == nil {
+		said.MessageStream.Close()
+		return
+	}
+	m, err := said.GetMessage()
+	if err != nil {
+		return
+	}
+	switch m := any(m).(type) {
+	case *schema.Message:
+		if m != nil && m.Role == schema.Assistant {
+			op.answer.messages = []*schema.Message{m}
+		}
+	case *schema.AgenticMessage:
+		if m != nil && m.Role == schema.AgenticRoleTypeAssistant {
+			op.answer.agentic = []*schema.AgenticMessage{m}
+		}
+	}
+}
+
+// noteInterrupts adds an event for each question that a run has stopped with, and says what it has come to.
+func (op *operation) noteInterrupts(info *adk.InterruptInfo) (status string) {
+	status = statusInterrupted
+	for _, point := range info.InterruptContexts {
+		switch {
+		case !point.IsRootCause:
+		case adk.IsCancelPoint(point):
+			status = statusCancelled
+		case op.span.IsRecording():
+			op.span.AddEvent(eventInterrupt, trace.WithAttributes(keyPointKind.String(adk.QuestionOf(point.Info).Kind),
+				keyAddress.String(point.Address.String())))
+		}
+	}
+	return status
+}

@@ -1,0 +1,8 @@
+package weftotel
+
+import "time"
+
+const (
+	waitFor = 5 * time.Second
+	tick    = time.Millisecond
+)
