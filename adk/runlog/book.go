@@ -21,6 +21,9 @@ type limits struct{ events, bytes int }
 type book struct {
 	run   string
 	limit limits
+	// writing: a writer stores the events; stored is how far earlier ones came. The mutex of the log guards both.
+	writing bool
+	stored  Cursor
 
 	mu      sync.Mutex // guards the fields below
 	events  []Event    // in the order of their cursors
@@ -186,6 +189,13 @@ func (b *book) wait(ctx context.Context, after Cursor, while ...bookEnd) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// continues reports whether the book is written and has what is behind a position.
+func (b *book) continues(at Cursor) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed == bookWritten && len(b.events) > 0 && b.events[0].Seq <= at.Seq+1
 }
 
 // info is what the book has. It is false for an empty one.

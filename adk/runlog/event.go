@@ -57,6 +57,8 @@ type Event struct {
 	// had of the run, 0 without leases. See [Cursor].
 	Seq   uint64
 	Token uint64
+	// From is the first of several deltas that were joined to this one, 0 if it is one alone.
+	From uint64
 	// T is when it happened, in microseconds since 1970.
 	T    int64
 	Type Type
@@ -103,6 +105,7 @@ type wireEvent struct {
 	V      int             `json:"v"`
 	Run    string          `json:"run"`
 	Seq    uint64          `json:"seq"`
+	From   uint64          `json:"from,omitempty"`
 	Token  string          `json:"token,omitempty"`
 	T      int64           `json:"t"`
 	Type   Type            `json:"type"`
@@ -116,7 +119,7 @@ type wireEvent struct {
 // MarshalJSON encodes the event as one object in one line. Token is hexadecimal text, spans are decimal text: such
 // numbers may be beyond what JavaScript can hold.
 func (e Event) MarshalJSON() ([]byte, error) {
-	w := wireEvent{V: e.V, Run: e.Run, Seq: e.Seq, T: e.T, Type: e.Type, Span: strconv.FormatUint(uint64(e.Span), 10),
+	w := wireEvent{V: e.V, Run: e.Run, Seq: e.Seq, From: e.From, T: e.T, Type: e.Type, Span: strconv.FormatUint(uint64(e.Span), 10),
 		Agent: e.Agent, Path: e.Path, Data: json.RawMessage("{}")}
 	if e.Token != 0 {
 		w.Token = strconv.FormatUint(e.Token, 16)
@@ -146,12 +149,11 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		}
 		return 0
 	}
-	*e = Event{V: w.V, Run: w.Run, Seq: w.Seq, Token: number(w.Token, 16), T: w.T, Type: w.Type,
+	*e = Event{V: w.V, Run: w.Run, Seq: w.Seq, From: w.From, Token: number(w.Token, 16), T: w.T, Type: w.Type,
 		Span: SpanID(number(w.Span, 10)), Parent: SpanID(number(w.Parent, 10)), Agent: w.Agent, Path: w.Path}
 	t, known := dataTypes[w.Type]
 	if !known {
-		e.Data = bytes.Clone(w.Data)
-		if e.Data != nil {
+		if w.Data != nil {
 			e.Data = json.RawMessage(bytes.Clone(w.Data))
 		}
 		return nil
