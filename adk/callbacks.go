@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/weftgo/weft/adk/internal/runwatch"
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/internal/callbacks"
 	"github.com/weftgo/weft/schema"
@@ -145,6 +146,7 @@ func fire[M MessageType, I, O any](
 ) error {
 	ctx, startErr := callbacks.FireStart(ctx, in)
 	x.agentCtx = ctx
+	x.witness = runwatch.In(ctx)
 	_, endErr := callbacks.FireEndCopies(ctx, output(nil), func(_ O, n int) []O {
 		outputs := make([]O, n)
 		for i := range outputs {
@@ -177,4 +179,7 @@ func (x *execution[M]) closeWatchers() {
 		w.ring.Close()
 	}
 	x.watchers = nil
+	if x.witness != nil {
+		x.witness.End()
+	}
 }
