@@ -146,7 +146,9 @@ func fire[M MessageType, I, O any](
 ) error {
 	ctx, startErr := callbacks.FireStart(ctx, in)
 	x.agentCtx = ctx
-	x.witness = runwatch.In(ctx)
+	if x.witness = runwatch.In(ctx); x.witness != nil {
+		x.witness.Begin(x.pathNames())
+	}
 	_, endErr := callbacks.FireEndCopies(ctx, output(nil), func(_ O, n int) []O {
 		outputs := make([]O, n)
 		for i := range outputs {
@@ -155,6 +157,15 @@ func fire[M MessageType, I, O any](
 		return outputs
 	})
 	return errors.Join(startErr, endErr)
+}
+
+// pathNames is the path of the agent as names.
+func (x *execution[M]) pathNames() []string {
+	names := make([]string, len(x.path))
+	for i := range x.path {
+		names[i] = x.path[i].agentName
+	}
+	return names
 }
 
 func componentOf[M MessageType]() components.Component {

@@ -325,7 +325,7 @@ func (run *runnerRun[M]) showStart() {
 		start.Token = run.held.Token()
 	}
 	if run.saved != nil {
-		start.Resumed, start.Died, start.Streaming = true, len(run.saved.Points) == 0, run.saved.Streaming
+		start.Resumed, start.Streaming = true, run.saved.Streaming
 	}
 	run.hub.watch.Begin(start)
 	if run.root.journal != nil {

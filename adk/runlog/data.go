@@ -153,6 +153,8 @@ type ModelEndData struct {
 	Error   *Err  `json:"error,omitempty"`
 	// Again: the call is made again, or would be if it were allowed; what was shown of this one does not count.
 	Again bool `json:"again,omitempty"`
+	// Aside: the answer is none of an agent, but of a model that a tool, a node or a middleware has asked.
+	Aside bool `json:"aside,omitempty"`
 }
 
 // ToolStartData is a call of a tool.

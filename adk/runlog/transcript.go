@@ -9,8 +9,9 @@ import (
 )
 
 // Transcript returns the messages that agents emitted in a run, in their order: answers of models and results of tools,
-// without those that did not count (see [ModelEndData], [RestartedData]). The input of the run is not among them. Of an
-// event without the text that a policy left out there is no message.
+// without those that did not count (see [ModelEndData], [RestartedData]). The input of the run is not among them, nor is
+// what agents said that ran as tools. Of an event whose text a policy left out there is no message. Of a log that begins
+// anew, as that of a run that was restarted, the last one counts.
 func Transcript[M adk.MessageType](events []Event) (messages []M) {
 	fold := folding{}
 	for i := range events {
@@ -30,10 +31,17 @@ type folding struct {
 	calls   map[string]*ToolStartData
 	// agentic: the messages of the run are of that kind.
 	agentic bool
-	points  []Point
-	// end is the status of the last event, and saved the last position from which the run can continue.
+	// inner are the agents, and whether they run as tools or inside such agents.
+	inner  map[SpanID]bool
+	points []Point
+	// last is the last event, and saved the last position from which the run can continue.
 	last  Event
 	saved uint64
+	// spans is the highest number of a span. named is how often an ID of a model was used, and lastNamed the name of its
+	// last call.
+	spans     SpanID
+	named     map[string]int
+	lastNamed map[string]string
 }
 
 // foldEntry is one message and where it comes from.
@@ -45,27 +53,37 @@ type foldEntry struct {
 
 // add adds the next event.
 func (f *folding) add(e *Event) {
-	f.last = *e
+	f.last, f.spans = *e, max(f.spans, e.Span)
 	switch d := e.Data.(type) {
 	case *RunStartData:
-		f.points = nil
+		if f.points = nil; d.Resumed == nil {
+			f.entries, f.calls = nil, nil
+		}
 		for _, m := range d.Input {
 			f.agentic = f.agentic || m.Agentic != nil
 		}
 	case *ModelEndData:
-		if d.Message != nil && d.Error == nil && !d.Again {
+		f.name(d)
+		if d.Message != nil && d.Error == nil && !d.Again && !d.Aside && f.isOuter(e.Parent) {
 			f.agentic = f.agentic || d.Message.Agentic != nil
 			f.put(foldEntry{seq: e.Seq, message: *d.Message})
 		}
+	case *AgentStartData:
+		if f.inner == nil {
+			f.inner = map[SpanID]bool{}
+		}
+		f.inner[e.Span] = d.Call != "" || f.inner[e.Parent]
 	case *MessageData:
-		f.put(foldEntry{seq: e.Seq, message: d.Message})
+		if d.Error == nil && f.isOuter(e.Span) {
+			f.put(foldEntry{seq: e.Seq, message: d.Message})
+		}
 	case *ToolStartData:
 		if f.calls == nil {
 			f.calls = map[string]*ToolStartData{}
 		}
 		f.calls[d.Call] = d
 	case *ToolEndData:
-		if d.Parts != nil {
+		if d.Parts != nil && d.Error == nil && f.isOuter(e.Parent) {
 			f.putResult(e.Seq, d)
 		}
 	case *InterruptData:
@@ -78,6 +96,27 @@ func (f *folding) add(e *Event) {
 		f.entries, f.points = nil, d.Points
 		for _, m := range d.Messages {
 			f.put(foldEntry{seq: e.Seq, message: m})
+		}
+	}
+}
+
+// isOuter reports whether a span is that of an agent whose messages are those of the run.
+func (f *folding) isOuter(s SpanID) bool {
+	inner, isAgent := f.inner[s]
+	return isAgent && !inner
+}
+
+// name notes the names of the calls of an answer.
+func (f *folding) name(d *ModelEndData) {
+	if d.Message == nil || len(d.Calls) == 0 {
+		return
+	}
+	if f.named == nil {
+		f.named, f.lastNamed = map[string]int{}, map[string]string{}
+	}
+	for i, c := range d.Message.calls() {
+		if i < len(d.Calls) {
+			f.named[c.id], f.lastNamed[c.id] = max(f.named[c.id], numberOf(d.Calls[i], c.id)), d.Calls[i]
 		}
 	}
 }

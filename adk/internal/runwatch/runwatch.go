@@ -23,9 +23,8 @@ type Run interface {
 type Start struct {
 	// Token is that of its lease, 0 without one.
 	Token uint64
-	// Resumed: it continues. Died: where its process died.
-	Resumed, Died bool
-	Streaming     bool
+	// Resumed: it continues, or was submitted and begins.
+	Resumed, Streaming bool
 	// Agent is the outermost agent, Input a slice of messages.
 	Agent string
 	Input any
@@ -35,6 +34,8 @@ type Start struct {
 
 // Agent sees one agent at work. A callback handler puts it into the context of the agent's start.
 type Agent interface {
+	// Begin is given the way from the outermost agent to this one.
+	Begin(path []string)
 	// Event sees an event of the agent's own that no earlier process emitted.
 	Event(event any)
 	// Verdict says what becomes of the last call of its model: it is made again, or stands.
