@@ -101,11 +101,7 @@ func (r *agentRun[M]) witness() runwatch.Agent {
 	if r == nil {
 		return nil
 	}
-	x, ok := r.out.(*execution[M])
-	if !ok {
-		return nil
-	}
-	return x.witness
+	return runwatch.In(r.Context)
 }
 
 // sendMessage is send for an event of the run's own, with the message of a model or a tool.

@@ -11,6 +11,8 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -25,7 +27,7 @@ func TestTranscript_IsWhatTheEventsOfRandomTreesSay(t *testing.T) {
 	}
 	for _, seed := range seeds {
 		for _, streaming := range []bool{false, true} {
-			shape := newTree(t, new(adktest.Probe[*schema.Message]), new(made[*schema.Message]), seed)
+			shape := newTree(t, unprobed{}, new(made[*schema.Message]), seed)
 			agent := shape.agentAt(randomDepth, once)
 			t.Run(fmt.Sprintf("%d/streaming=%v:%s", seed, streaming, shape.shape), func(t *testing.T) {
 				log := runlog.New(runlog.Config{})
@@ -61,6 +63,7 @@ func TestTranscript_IsWhatTheEventsOfRandomTreesSay(t *testing.T) {
 				for _, m := range runlog.Transcript[*schema.Message](events) {
 					got = append(got, adktest.Line(m))
 				}
+				require.NotEmpty(t, want)
 				if shape.unordered {
 					slices.Sort(want)
 					slices.Sort(got)
@@ -70,6 +73,15 @@ func TestTranscript_IsWhatTheEventsOfRandomTreesSay(t *testing.T) {
 			})
 		}
 	}
+}
+
+// unprobed is a prober that changes nothing.
+type unprobed struct{}
+
+func (unprobed) Model(m model.BaseModel[*schema.Message]) model.BaseModel[*schema.Message] { return m }
+func (unprobed) Tool(t tool.InvokableTool) tool.InvokableTool                              { return t }
+func (unprobed) Middleware() adk.ChatModelAgentMiddleware {
+	return &adk.BaseChatModelAgentMiddleware{}
 }
 
 // messageOf is the message of an event, and false if it has none that counts.

@@ -2,8 +2,10 @@ package runlog
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,9 +90,9 @@ type recorder struct {
 	seq   uint64
 	spans SpanID
 	open  []*span
-	// calls is how often an ID of a model was used in the run, and last the name of its last call.
+	// calls is how often an ID of a model was used in the run, and last the name of the last call of an agent with it.
 	calls map[string]int
-	last  map[string]string
+	last  map[agentCall]string
 	// saved is a step that was saved while the end of a call was held, 0 if there is none.
 	saved int
 	end   RunEndData
@@ -122,7 +124,7 @@ type RunInfo struct {
 }
 
 func (l *Log) newRecorder(opts RunInfo) *recorder {
-	return &recorder{log: l, opts: opts, calls: map[string]int{}, last: map[string]string{}}
+	return &recorder{log: l, opts: opts, calls: map[string]int{}, last: map[agentCall]string{}}
 }
 
 // emit records an event, with mu locked.
@@ -256,7 +258,7 @@ func (s *span) newCall(id string) string {
 	if n := r.calls[id]; n > 1 || id == "" {
 		name = id + "~" + strconv.Itoa(n)
 	}
-	r.last[id] = name
+	r.last[callIn(s.path, id)] = name
 	if s.parent != nil {
 		if s.parent.calls == nil {
 			s.parent.calls = map[string]string{}
@@ -272,10 +274,10 @@ func (s *span) callOf(id string) string {
 	if name := s.calls[id]; name != "" {
 		return name
 	}
-	if name := s.rec.last[id]; name != "" && s.calls == nil {
+	if name := s.rec.last[callIn(s.path, id)]; name != "" && s.calls == nil {
 		return name
 	}
-	return (&span{rec: s.rec, parent: s}).newCall(id)
+	return (&span{rec: s.rec, parent: s, path: s.path}).newCall(id)
 }
 
 // finish ends the record of the stretch, with the spans that are open closed, innermost first. A status of "" leaves the
@@ -353,14 +355,11 @@ func (r *recorder) begin(token uint64) (past *folding) {
 	r.spans = past.spans
 	for call, start := range past.calls {
 		r.calls[start.CallID] = max(r.calls[start.CallID], numberOf(call, start.CallID))
-		r.last[start.CallID] = call
 	}
 	for id, n := range past.named {
 		r.calls[id] = max(r.calls[id], n)
 	}
-	for id, name := range past.lastNamed {
-		r.last[id] = name
-	}
+	maps.Copy(r.last, past.lastNamed)
 	return past
 }
 
@@ -385,6 +384,11 @@ func (r *recorder) recall() *folding {
 	}
 	return fold
 }
+
+// agentCall is an ID of a model in the answers of an agent.
+type agentCall struct{ path, id string }
+
+func callIn(path []string, id string) agentCall { return agentCall{strings.Join(path, "/"), id} }
 
 // numberOf is which use of an ID a name is for.
 func numberOf(call, id string) int {

@@ -268,7 +268,7 @@ func (r *seenRequest) change(before *seenRequest) Input {
 }
 
 // pointsOf are the points of an interrupt.
-func pointsOf(info *adk.InterruptInfo, callOf func(id string) string) []Point {
+func pointsOf(info *adk.InterruptInfo, callOf func(path []string, id string) string) []Point {
 	points := []Point{}
 	for _, c := range info.InterruptContexts {
 		if c == nil || !c.IsRootCause {
@@ -278,12 +278,13 @@ func pointsOf(info *adk.InterruptInfo, callOf func(id string) string) []Point {
 		if c.Info != nil {
 			p.InfoType = reflect.TypeOf(c.Info).String()
 		}
+		var path []string
 		for _, s := range c.Address {
 			switch s.Type {
 			case adk.AddressSegmentAgent:
-				p.Agent = s.ID
-			case adk.AddressSegmentTool:
-				p.Tool, p.Call = s.ID, callOf(s.SubID)
+				p.Agent, path = s.ID, append(path, s.ID)
+			case adk.AddressSegmentTool: // an agent in it begins a path of its own
+				p.Tool, p.Call, path = s.ID, callOf(path, s.SubID), nil
 			}
 		}
 		p.ask(c.Info)

@@ -41,7 +41,7 @@ type folding struct {
 	// last call.
 	spans     SpanID
 	named     map[string]int
-	lastNamed map[string]string
+	lastNamed map[agentCall]string
 }
 
 // foldEntry is one message and where it comes from.
@@ -63,7 +63,7 @@ func (f *folding) add(e *Event) {
 			f.agentic = f.agentic || m.Agentic != nil
 		}
 	case *ModelEndData:
-		f.name(d)
+		f.name(e.Path, d)
 		if d.Message != nil && d.Error == nil && !d.Again && !d.Aside && f.isOuter(e.Parent) {
 			f.agentic = f.agentic || d.Message.Agentic != nil
 			f.put(foldEntry{seq: e.Seq, message: *d.Message})
@@ -107,16 +107,16 @@ func (f *folding) isOuter(s SpanID) bool {
 }
 
 // name notes the names of the calls of an answer.
-func (f *folding) name(d *ModelEndData) {
+func (f *folding) name(path []string, d *ModelEndData) {
 	if d.Message == nil || len(d.Calls) == 0 {
 		return
 	}
 	if f.named == nil {
-		f.named, f.lastNamed = map[string]int{}, map[string]string{}
+		f.named, f.lastNamed = map[string]int{}, map[agentCall]string{}
 	}
 	for i, c := range d.Message.calls() {
 		if i < len(d.Calls) {
-			f.named[c.id], f.lastNamed[c.id] = max(f.named[c.id], numberOf(d.Calls[i], c.id)), d.Calls[i]
+			f.named[c.id], f.lastNamed[callIn(path, c.id)] = max(f.named[c.id], numberOf(d.Calls[i], c.id)), d.Calls[i]
 		}
 	}
 }

@@ -90,7 +90,9 @@ func (w *runWitness) Event(event any) {
 		if w.status == "" {
 			w.status = Interrupted
 		}
-		points := pointsOf(e.action.Interrupted, func(id string) string { return w.last[id] })
+		points := pointsOf(e.action.Interrupted, func(path []string, id string) string {
+			return w.last[callIn(path, id)]
+		})
 		w.emit(Event{Type: Interrupt, Data: &InterruptData{Points: points}})
 	}
 }
@@ -218,6 +220,7 @@ func (s *span) toolMessage(e *seenEvent) bool {
 
 // other records a message that no call of a model or a tool has made, with mu locked.
 func (s *span) other(m Message, isResult bool, err error) {
+	s.releaseBelow(false)
 	id, name, parts := m.result()
 	if !isResult || id == "" {
 		s.rec.emit(s.of(Said, &MessageData{Message: m, Error: errOf(err)}))
