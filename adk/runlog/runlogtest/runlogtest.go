@@ -149,14 +149,11 @@ func readsNothing(s *subject) {
 var strange = []string{"a", "A", "a/../b", "ü ", "", "x\x00y", "\xff", strings.Repeat("long", 1000)}
 
 func keepsApart(s *subject) {
-	for _, run := range strange {
-		e := event(run, 0, 1, "of "+fmt.Sprintf("%.20q", run))
-		s.append(run, e)
+	for i, run := range strange {
+		s.append(run, event(run, 0, 1, fmt.Sprint("of run ", i)))
 	}
-	for _, run := range strange {
-		if got := s.read(run, runlog.Cursor{}); len(got) != 1 || !strings.Contains(got[0], strings.Trim(fmt.Sprintf("%.5q", run), `"`)) && run == "a" {
-			s.t.Errorf("run %.20q has %d events: %.200q", run, len(got), got)
-		}
+	for i, run := range strange {
+		s.expect(run, runlog.Cursor{}, event(run, 0, 1, fmt.Sprint("of run ", i)))
 	}
 }
 
