@@ -100,8 +100,16 @@ func (s *subject) read(run string, after runlog.Cursor) (lines []string) {
 	return lines
 }
 
+// line is an event as JSON, as a store gives it back.
 func line(e runlog.Event) string {
 	data, err := json.Marshal(e)
+	var again runlog.Event
+	if err == nil {
+		err = json.Unmarshal(data, &again)
+	}
+	if err == nil {
+		data, err = json.Marshal(again)
+	}
 	if err != nil {
 		return err.Error()
 	}
