@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/weftgo/weft/adk/internal/runwatch"
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/internal/callbacks"
 	"github.com/weftgo/weft/schema"
@@ -145,6 +146,9 @@ func fire[M MessageType, I, O any](
 ) error {
 	ctx, startErr := callbacks.FireStart(ctx, in)
 	x.agentCtx = ctx
+	if x.witness = runwatch.In(ctx); x.witness != nil {
+		x.witness.Begin(x.pathNames())
+	}
 	_, endErr := callbacks.FireEndCopies(ctx, output(nil), func(_ O, n int) []O {
 		outputs := make([]O, n)
 		for i := range outputs {
@@ -153,6 +157,15 @@ func fire[M MessageType, I, O any](
 		return outputs
 	})
 	return errors.Join(startErr, endErr)
+}
+
+// pathNames is the path of the agent as names.
+func (x *execution[M]) pathNames() []string {
+	names := make([]string, len(x.path))
+	for i := range x.path {
+		names[i] = x.path[i].agentName
+	}
+	return names
 }
 
 func componentOf[M MessageType]() components.Component {
@@ -177,4 +190,7 @@ func (x *execution[M]) closeWatchers() {
 		w.ring.Close()
 	}
 	x.watchers = nil
+	if x.witness != nil {
+		x.witness.End()
+	}
 }

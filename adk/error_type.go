@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
+	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
@@ -17,7 +19,7 @@ import (
 //   - what a method ErrorType() string of it says: the HTTP status of a provider ("429"), budget_exceeded, timeout, …
 //   - canceled, timeout, max_iterations, retries_exhausted, panic
 //   - unknown_tool, invalid_arguments, unknown_agent: mistakes of a model
-//   - lease_lost: another process has the run
+//   - lease_lost: another process has the run; connection: an error of the network
 //   - the Go type of the innermost error that has one of its own, such as *fs.PathError, else _OTHER
 func ErrorType(err error) string {
 	if err == nil {
@@ -25,6 +27,7 @@ func ErrorType(err error) string {
 	}
 	var own interface{ ErrorType() string }
 	var mistake *ModelMistake
+	var network net.Error
 	switch {
 	case errors.As(err, new(*CancelError)), errors.Is(err, context.Canceled), errors.Is(err, ErrStreamCanceled):
 		return "canceled"
@@ -40,8 +43,12 @@ func ErrorType(err error) string {
 		return "panic"
 	case errors.As(err, &mistake):
 		return mistakeTypes[mistake.Kind]
+	case errors.As(err, new(*tool.ArgumentsError)):
+		return mistakeTypes[MistakeArguments]
 	case errors.Is(err, core.ErrLeaseLost):
 		return "lease_lost"
+	case errors.As(err, &network):
+		return "connection"
 	}
 	name := "_OTHER"
 	for ; err != nil; err = errors.Unwrap(err) {

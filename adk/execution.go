@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftgo/weft/adk/internal/journal"
+	"github.com/weftgo/weft/adk/internal/runwatch"
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/safe"
@@ -67,6 +68,8 @@ type execution[M MessageType] struct {
 	// any time. It is taken before that of the history, and before that of the execution around.
 	mu       sync.Mutex
 	watchers []*hub[M]
+	// witness sees the agent, nil for most. It is set before the agent begins.
+	witness runwatch.Agent
 	// last is the action of the last event of the agent's own.
 	last *AgentAction
 }

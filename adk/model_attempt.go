@@ -369,6 +369,9 @@ func (a *modelAttempt[M]) settle(phase attemptPhase, endErr error) {
 	}
 	a.phase = phase
 	a.turn.open = nil
+	if w := a.turn.run.witness(); w != nil {
+		w.Verdict(phase == attemptRejected)
+	}
 	if a.judged() {
 		a.endErr = endErr
 		close(a.verdict)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/adk/internal/eager"
+	"github.com/weftgo/weft/adk/internal/runwatch"
 )
 
 // send passes an event of the agent on.
@@ -28,6 +29,9 @@ func (x *execution[M]) send(e *TypedAgentEvent[M]) {
 		if x.lane != nil && x.run.recording.Load() && e.origin != originReplayedHistory && (e.Action == nil || e.Action.Interrupted == nil) {
 			x.lane.add(e.AgentName, e)
 		}
+	}
+	if own && x.witness != nil && !e.origin.isReplayed() && e.origin != originPiece {
+		x.witness.Event(e)
 	}
 	for _, w := range x.watchers {
 		w.send(copyEvent(e))
@@ -90,6 +94,14 @@ func (r *agentRun[M]) send(e *TypedAgentEvent[M]) {
 		r.phase.lose()
 		e.closeStreams()
 	}
+}
+
+// witness sees the agent of the run, nil for most.
+func (r *agentRun[M]) witness() runwatch.Agent {
+	if r == nil {
+		return nil
+	}
+	return runwatch.In(r.Context)
 }
 
 // sendMessage is send for an event of the run's own, with the message of a model or a tool.

@@ -125,7 +125,7 @@ func (l *loopRun[M]) begin() {
 func (l *loopRun[M]) refuse() {
 	if l.claim(startRefused) {
 		l.context.cancel(errReaderGone)
-		l.hub.ring.Close()
+		l.hub.close()
 	}
 }
 

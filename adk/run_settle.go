@@ -396,7 +396,7 @@ func (run *runnerRun[M]) keepEnd(ctx context.Context, id string) error {
 
 // replayEnd is a run that is done: its last message is emitted again, and nothing else happens.
 func (run *runnerRun[M]) replayEnd(ctx context.Context) (*AsyncIterator[*TypedAgentEvent[M]], error) {
-	defer run.hub.ring.Close()
+	defer run.hub.close()
 	defer run.gate.end()
 	defer run.outcomeEnds()
 	end := run.ended

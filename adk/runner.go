@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/internal/journal"
+	"github.com/weftgo/weft/adk/internal/runwatch"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/eventring"
 	"github.com/weftgo/weft/schema"
@@ -171,6 +172,8 @@ type runnerRun[M MessageType] struct {
 	// saved is what the run continues from, nil for a new one, and past what else the store has of it.
 	saved *runDocument
 	past  resumedPast
+	// answers are what the run is resumed with, by the IDs of interrupt points.
+	answers map[string]any
 	// ended is what the run has come to, if it has ended before.
 	ended *journal.End
 	// last is the last message that was emitted, and failed the first error.
@@ -238,9 +241,30 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	return run, nil
 }
 
+// watcherOf is who watches the run, nil for most.
+func watcherOf(opts []AgentRunOption) runwatch.Run {
+	var o *runwatch.Options
+	for i := range opts {
+		if set, ok := opts[i].apply.(func(*runwatch.Options)); ok {
+			if o == nil {
+				o = new(runwatch.Options)
+			}
+			set(o)
+		}
+	}
+	if o == nil {
+		return nil
+	}
+	return o.Run
+}
+
 // readOptions keeps those for the runner, and finds out whether the run can be cancelled.
 func (run *runnerRun[M]) readOptions(opts []AgentRunOption) error {
-	err := guardHook(func() error { run.root.read(opts); return nil })
+	err := guardHook(func() error {
+		run.root.read(opts)
+		run.hub.watch = watcherOf(opts)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -287,12 +311,13 @@ func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 			run.abandonTurn()
 			run.release()
 			run.gate.end()
-			run.hub.ring.Close()
+			run.hub.close()
 			run.outcomeEnds()
 		}
 	}()
 	run.step[0].agentName = run.exec.name
 	run.exec.path = run.step[:]
+	run.showStart()
 	if run.root.options.inLoop {
 		run.tie()
 	} else if a, ok := run.runner.agent.(*TypedChatModelAgent[M]); !ok || a.agent.hooksBeforeAgent() {
@@ -304,6 +329,25 @@ func (run *runnerRun[M]) start() *AsyncIterator[*TypedAgentEvent[M]] {
 		run.hub.drive(run)
 	}
 	return run.hub.open()
+}
+
+// showStart shows the run to who watches it.
+func (run *runnerRun[M]) showStart() {
+	if run.hub.watch == nil {
+		return
+	}
+	start := runwatch.Start{Streaming: run.input.EnableStreaming, Agent: run.exec.name, Input: run.input.Messages,
+		Answers: run.answers}
+	if run.held != nil {
+		start.Token = run.held.Token()
+	}
+	if run.saved != nil {
+		start.Resumed, start.Streaming = true, run.saved.Streaming
+	}
+	run.hub.watch.Begin(start)
+	if run.root.journal != nil {
+		run.root.journal.OnSaved = run.hub.watch.Saved
+	}
 }
 
 // chooseAgent sets the agent that the run begins with.
@@ -452,6 +496,8 @@ type starter[M MessageType] interface {
 type hub[M MessageType] struct {
 	ring     eventring.Ring[*TypedAgentEvent[M]]
 	iterator AsyncIterator[*TypedAgentEvent[M]]
+	// watch sees the run, nil for most.
+	watch runwatch.Run
 }
 
 // open returns the reader's end.
@@ -462,6 +508,9 @@ func (h *hub[M]) open() *AsyncIterator[*TypedAgentEvent[M]] {
 
 // send delivers an event, or drops it when the run is over or nobody reads.
 func (h *hub[M]) send(e *TypedAgentEvent[M]) {
+	if h.watch != nil {
+		h.watch.Event(e)
+	}
 	if !h.ring.Put(e) {
 		e.closeStreams()
 	} else if h.iterator.lazy != nil {
@@ -479,8 +528,16 @@ func (h *hub[M]) drive(t task) {
 }
 
 func (h *hub[M]) run(t task) {
-	defer h.ring.Close()
+	defer h.close()
 	t.execute()
+}
+
+// close says that nothing more comes.
+func (h *hub[M]) close() {
+	if h.watch != nil {
+		h.watch.End()
+	}
+	h.ring.Close()
 }
 
 // launch begins what do describes and runs it in a goroutine of its own. It is for agents that run without a runner.
@@ -521,7 +578,7 @@ var errNilContext = errors.New("the context is nil: pass context.Background() if
 // refuse ends a run that could not even begin.
 func (h *hub[M]) refuse(err error) *AsyncIterator[*TypedAgentEvent[M]] {
 	h.send(&TypedAgentEvent[M]{Err: err})
-	h.ring.Close()
+	h.close()
 	return h.open()
 }
 
@@ -616,6 +673,7 @@ func (run *runnerRun[M]) reopen(id string, params *ResumeParams) error {
 	if err != nil {
 		return fmt.Errorf("failed to resume: %w", err)
 	}
+	run.answers = answers
 	if err := run.continueJournal(ctx, answers); err != nil {
 		return fmt.Errorf("failed to resume: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -57,6 +58,9 @@ type TypedConfig[M adk.MessageType] struct {
 	// OnEvent gets each event of the runs that this process executes, in order. A run waits for it. It may read the stream
 	// of an event, which is closed when it returns.
 	OnEvent func(ctx context.Context, run checkpoint.RunInfo, event *adk.TypedAgentEvent[M])
+	// Log records the runs that this process executes, and is what Events reads. All processes must have the same store in
+	// theirs. The default is nil: nothing is recorded.
+	Log *runlog.Log
 	// Context makes the context that a stretch is executed in, such as with the span of run.Trace.
 	Context func(ctx context.Context, run checkpoint.RunInfo) context.Context
 	// Metrics counts what happens. The default is nil.
@@ -76,6 +80,7 @@ type TypedConfig[M adk.MessageType] struct {
 //   - Retry: which failures are tried again
 //   - Secret: signs the tokens of webhooks
 //   - OnEvent: gets the events of the runs executed here
+//   - Log: records the runs executed here, and is what Events reads
 //   - Context: makes the context of a stretch
 //   - Metrics: counts what happens
 //   - Logger: gets warnings
@@ -103,6 +108,7 @@ type TypedDispatcher[M adk.MessageType] struct {
 //   - Answer, AnswerWebhook: answer questions
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
 //   - Inspect, List, Wait: ask about runs
+//   - Events: yields what happens in a run, whoever executes it
 //   - Stretch: executes one run until it ends or waits
 //   - Work: executes what is due
 type Dispatcher = TypedDispatcher[*schema.Message]
@@ -115,6 +121,7 @@ type Front[M adk.MessageType] interface {
 	Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error)
 	List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error]
 	Wait(ctx context.Context, id string) (TypedOutcome[M], error)
+	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
 }
 
 // New makes a dispatcher on a store. It panics if the store is nil.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/runlog"
 )
 
 // stopSource is who had a stretch stopped. The heldLease owns it.
@@ -36,6 +37,8 @@ type heldLease[M adk.MessageType] struct {
 	// stops is read by the runner in place of the channel of the lease; over ends the goroutine that fills it.
 	stops chan checkpoint.StopRequest
 	over  chan struct{}
+	// record is the record of the stretch, nil if there is none.
+	record *runlog.Recorder
 
 	mu sync.Mutex // guards the fields below
 	// by is who had it stopped.
@@ -51,6 +54,9 @@ type heldLease[M adk.MessageType] struct {
 // hold makes the lease of a stretch. drain, if it is closed, has it stopped within a time.
 func (d *TypedDispatcher[M]) hold(lease checkpoint.Lease, info checkpoint.RunInfo, drain *drain) *heldLease[M] {
 	h := &heldLease[M]{Lease: lease, d: d, info: info, stops: make(chan checkpoint.StopRequest, 1), over: make(chan struct{})}
+	if d.conf.Log != nil {
+		h.record = d.conf.Log.Record(runlog.RunInfo{ID: info.ID, Conversation: info.Key, Labels: info.Tags}, lease.Token())
+	}
 	go h.relay(drain)
 	return h
 }

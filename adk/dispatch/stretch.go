@@ -60,6 +60,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease checkpoint.Lease
 	}
 	h := d.hold(lease, info, drain)
 	defer close(h.over)
+	defer func() { h.endRecord(err) }()
 	if s := d.refusal(info); s != nil {
 		return d.settleAs(settling, h, *s)
 	}
@@ -161,7 +162,7 @@ func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets m
 	if runner == nil {
 		return fmt.Errorf("the maker of agent %q has made no runner", info.Agent)
 	}
-	events, err := runner.ResumeWithParams(ctx, info.ID, &adk.ResumeParams{Targets: targets})
+	events, err := runner.ResumeWithParams(ctx, info.ID, &adk.ResumeParams{Targets: targets}, h.recordOptions()...)
 	if err != nil {
 		if !h.isUsed() {
 			err = fmt.Errorf("the runner of agent %q did not use the store that its maker was given: %w", info.Agent, err)
@@ -175,9 +176,7 @@ func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets m
 		if d.conf.OnEvent != nil {
 			d.conf.OnEvent(ctx, info, e)
 		}
-		if e.Output != nil && e.Output.MessageOutput != nil && e.Output.MessageOutput.MessageStream != nil {
-			e.Output.MessageOutput.MessageStream.Close()
-		}
+		h.discard(e)
 	}
 	return err
 }

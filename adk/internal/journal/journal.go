@@ -31,6 +31,9 @@ type Journal struct {
 	store core.CheckPointJournal
 	id    string
 	root  Scope
+	// OnSaved, if it is set before the first record, is given how many records of this life are saved whenever that
+	// changes, with the journal locked.
+	OnSaved func(records int)
 	// fenced: the store is a lease, and only its holder writes.
 	fenced bool
 	// life is that of this process.
@@ -334,6 +337,9 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 		}
 		j.unclear = nil
 		j.written++
+		if j.OnSaved != nil {
+			j.OnSaved(j.written)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,180 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// recordOptions have the run of a stretch recorded.
+func (h *heldLease[M]) recordOptions() []adk.AgentRunOption {
+	if h.record == nil {
+		return nil
+	}
+	return h.record.Options()
+}
+
+// endRecord ends the record of the stretch. err is why nobody knows what the run has come to.
+func (h *heldLease[M]) endRecord(err error) {
+	if h.record == nil {
+		return
+	}
+	s := h.end()
+	switch {
+	case s == nil && errors.Is(err, checkpoint.ErrLeaseLost):
+		h.record.Abandon()
+	case s == nil:
+		h.record.Finish("", nil)
+	default:
+		h.record.Finish(recordedStatus(s.Status), s.Cause)
+	}
+}
+
+// recordedStatus is how the record of a stretch ends, "" if the run continues by itself.
+func recordedStatus(s checkpoint.Status) runlog.Status {
+	switch s {
+	case checkpoint.Done:
+		return runlog.Done
+	case checkpoint.Failed:
+		return runlog.Failed
+	case checkpoint.Waiting:
+		return runlog.Interrupted
+	case checkpoint.Paused:
+		return runlog.Cancelled
+	}
+	return ""
+}
+
+// discard gives up what is left of an event. A stream is read to its end if it is recorded: it may be one that nobody
+// else reads.
+func (h *heldLease[M]) discard(e *adk.TypedAgentEvent[M]) {
+	if e.Output == nil || e.Output.MessageOutput == nil || e.Output.MessageOutput.MessageStream == nil {
+		return
+	}
+	s := e.Output.MessageOutput.MessageStream
+	defer s.Close()
+	for h.record != nil {
+		if _, err := s.Recv(); err != nil {
+			return
+		}
+	}
+}
+
+const (
+	// lookAtRun is how often a reader that nothing comes for looks whether the run has ended: the process that ended it
+	// may have died before it recorded that.
+	lookAtRun = 15 * time.Second
+	// lastEvents is how long the record of a run that has ended may take to arrive.
+	lastEvents = 2 * time.Second
+)
+
+// Events yields what was recorded of a run behind a cursor, then what comes, whichever process executes it, and ends
+// with the run, behind a runlog.RunEnd that is final. A run that waits, is paused or is taken over is followed. It needs
+// Config.Log. An error is the last item: that of ctx, of a store, or checkpoint.ErrNotFound.
+//
+// Every cursor is good, also the zero one and one of another life of the run: see [runlog.Cursor].
+func (d *TypedDispatcher[M]) Events(
+	ctx context.Context, id string, after runlog.Cursor,
+) iter.Seq2[runlog.Event, error] {
+	return func(yield func(runlog.Event, error) bool) {
+		if d.conf.Log == nil {
+			yield(runlog.Event{}, fmt.Errorf("events of run %q: runs are not recorded: set Config.Log", id))
+			return
+		}
+		r := &eventReader[M]{d: d, id: id, at: after, yield: yield}
+		if err := r.read(ctx); err != nil {
+			yield(runlog.Event{}, fmt.Errorf("events of run %q: %w", id, err))
+		}
+	}
+}
+
+// eventReader is one call of Events.
+type eventReader[M adk.MessageType] struct {
+	d     *TypedDispatcher[M]
+	id    string
+	at    runlog.Cursor
+	yield func(runlog.Event, error) bool
+	// seen is how many events were recorded.
+	seen int
+}
+
+// read yields events, and looks now and then whether there can be more.
+func (r *eventReader[M]) read(ctx context.Context) error {
+	ended := false
+	for {
+		info, exists, err := r.d.store.Inspect(ctx, r.id)
+		switch {
+		case err != nil:
+			return err
+		case !exists && r.seen == 0:
+			return checkpoint.ErrNotFound
+		case !exists:
+			return nil
+		}
+		over := info.Status == checkpoint.Done || info.Status == checkpoint.Failed
+		if over && ended {
+			return r.end(ctx, info)
+		}
+		look := lookAtRun
+		if ended = over; ended {
+			look = lastEvents
+		}
+		if done, err := r.readFor(ctx, look); done || err != nil {
+			return err
+		}
+	}
+}
+
+// readFor yields events until none has come for a time. done says that there are no more, or nobody wants them.
+func (r *eventReader[M]) readFor(ctx context.Context, idle time.Duration) (done bool, err error) {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	timer := time.AfterFunc(idle, stop)
+	defer timer.Stop()
+	for e, err := range r.d.conf.Log.Events(reading, r.id, r.at) {
+		if err != nil {
+			if reading.Err() != nil && ctx.Err() == nil {
+				return false, nil
+			}
+			return false, err
+		}
+		r.seen++
+		r.at = e.Cursor()
+		timer.Stop()
+		if !r.yield(e, nil) {
+			return true, nil
+		}
+		timer.Reset(idle)
+	}
+	return true, nil
+}
+
+// end yields the end of a run that is not recorded.
+func (r *eventReader[M]) end(ctx context.Context, info checkpoint.RunInfo) error {
+	o, err := r.d.outcomeOf(ctx, info)
+	if err != nil {
+		return err
+	}
+	e := runlog.Event{V: runlog.Version, Run: r.id, Token: info.Token, Seq: r.at.Seq + 1, T: info.Updated.UnixMicro()}
+	if r.seen == 0 && info.Status == checkpoint.Done {
+		shown := e
+		shown.Type, shown.Data = runlog.Snapshot, &runlog.SnapshotData{Messages: []runlog.Message{runlog.MessageOf(o.Result)}}
+		if !r.yield(shown, nil) {
+			return nil
+		}
+		e.Seq++
+	}
+	end := &runlog.RunEndData{Status: recordedStatus(info.Status)}
+	if o.Err != nil {
+		end.Error = &runlog.Err{Type: adk.ErrorType(o.Err), Message: o.Err.Error()}
+	}
+	e.Type, e.Data = runlog.RunEnd, end
+	r.yield(e, nil)
+	return nil
+}

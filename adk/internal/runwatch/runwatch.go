@@ -1,0 +1,55 @@
+// Package runwatch is how a run shows what happens in it at the moment at which it happens, to somebody who must not
+// change it. Package adk calls the methods in the goroutines of the run, some with locks held: they return at once,
+// call nothing of the run, and keep no stream of an event that they do not copy.
+package runwatch
+
+import "context"
+
+// Options is what an option of a run sets.
+type Options struct{ Run Run }
+
+// Run sees a run of a runner. Nothing of it comes after End.
+type Run interface {
+	// Begin comes before the agents begin. A run that is refused has none.
+	Begin(s Start)
+	// Saved says that the run can continue from here: so many steps are saved.
+	Saved(steps int)
+	// Event sees an event that is emitted, a *adk.TypedAgentEvent of the kind of message of the run.
+	Event(event any)
+	End()
+}
+
+// Start is a run that begins or is resumed.
+type Start struct {
+	// Token is that of its lease, 0 without one.
+	Token uint64
+	// Resumed: it continues, or was submitted and begins.
+	Resumed, Streaming bool
+	// Agent is the outermost agent, Input a slice of messages.
+	Agent string
+	Input any
+	// Answers are what it is resumed with, by the IDs of interrupt points.
+	Answers map[string]any
+}
+
+// Agent sees one agent at work. A callback handler puts it into the context of the agent's start.
+type Agent interface {
+	// Begin is given the way from the outermost agent to this one.
+	Begin(path []string)
+	// Event sees an event of the agent's own that no earlier process emitted.
+	Event(event any)
+	// Verdict says what becomes of the last call of its model: it is made again, or stands.
+	Verdict(again bool)
+	End()
+}
+
+type key struct{}
+
+// With returns a context in which an agent is seen.
+func With(ctx context.Context, a Agent) context.Context { return context.WithValue(ctx, key{}, a) }
+
+// In returns who sees the agent of a context, nil if nobody does.
+func In(ctx context.Context) Agent {
+	a, _ := ctx.Value(key{}).(Agent)
+	return a
+}

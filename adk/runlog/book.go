@@ -1,0 +1,242 @@
+package runlog
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+)
+
+// limits bound a book.
+type limits struct{ events, bytes int }
+
+// book is the events of one run in memory. Readers have nothing but a position in it, so that it does not matter how
+// many there are and how slow they are.
+//
+// When it has more than its limits allow it drops the deltas of what has ended, then all deltas, then the starts of
+// models and tools and what else is not needed for the conversation. The first event and what has a message, a result
+// or a question of its own is never dropped.
+type book struct {
+	run   string
+	limit limits
+	// writing: a writer stores the events; stored is how far earlier ones came. The mutex of the log guards both.
+	writing bool
+	stored  Cursor
+
+	mu      sync.Mutex // guards the fields below
+	events  []Event    // in the order of their cursors
+	bytes   int
+	updated time.Time
+	// roomFor is the number of events, and bytes, at which it looks again for something to drop.
+	roomFor limits
+	// changed is closed when something happens, nil if nobody waits.
+	changed chan struct{}
+	closed  bookEnd
+}
+
+// bookEnd is whether a book is written.
+//
+//	from     to       when
+//	written  resting  the stretch has ended; another may follow, here or elsewhere
+//	resting  written  another follows here
+//	any      left     another process has the run, or the book is forgotten
+type bookEnd int
+
+const (
+	bookWritten bookEnd = iota
+	bookResting
+	bookLeft
+)
+
+func newBook(run string, limit limits) *book {
+	return &book{run: run, limit: limit, roomFor: limit}
+}
+
+// append adds events. Those that are there are skipped.
+func (b *book) append(events ...Event) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := b.lastLocked()
+	if len(events) > 0 && events[0].Token < last.Token {
+		return ErrOvertaken
+	}
+	for i := range events {
+		if e := &events[i]; e.Cursor().Compare(last) > 0 {
+			b.events = append(b.events, *e)
+			b.bytes += sizeOf(e)
+			last = e.Cursor()
+		}
+	}
+	b.updated = time.Now()
+	if len(b.events) > b.roomFor.events || b.bytes > b.roomFor.bytes {
+		b.shrink()
+	}
+	b.wakeLocked()
+	return nil
+}
+
+func (b *book) lastLocked() Cursor {
+	if len(b.events) == 0 {
+		return Cursor{}
+	}
+	return b.events[len(b.events)-1].Cursor()
+}
+
+func (b *book) wakeLocked() {
+	if b.changed != nil {
+		close(b.changed)
+		b.changed = nil
+	}
+}
+
+// become makes a transition of the table of [bookEnd].
+func (b *book) become(to bookEnd) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed != bookLeft {
+		b.closed = to
+	}
+	b.wakeLocked()
+}
+
+// shrink drops what may be dropped, with mu locked, until a fourth of the limits is free, if that is possible.
+func (b *book) shrink() {
+	ended := map[SpanID]bool{}
+	for i := range b.events {
+		if t := b.events[i].Type; t == ModelEnd || t == ToolEnd {
+			ended[b.events[i].Span] = true
+		}
+	}
+	for _, droppable := range []func(*Event) bool{
+		func(e *Event) bool { return e.Type.IsDelta() && ended[e.Span] },
+		func(e *Event) bool { return e.Type.IsDelta() },
+		func(e *Event) bool { return !isKept(e.Type) },
+	} {
+		first := b.events[0].Cursor()
+		b.events = slices.DeleteFunc(b.events, func(e Event) bool { return e.Cursor() != first && droppable(&e) })
+		b.bytes = 0
+		for i := range b.events {
+			b.bytes += sizeOf(&b.events[i])
+		}
+		if len(b.events) <= b.limit.events*3/4 && b.bytes <= b.limit.bytes*3/4 {
+			break
+		}
+	}
+	// What is left must stay. It looks again when there is half as much more.
+	b.roomFor = limits{max(b.limit.events, len(b.events)*3/2), max(b.limit.bytes, b.bytes*3/2)}
+}
+
+// isKept reports whether events of a type are needed for the conversation, and for what has become of the run.
+func isKept(t Type) bool {
+	switch t {
+	case RunStart, RunEnd, ModelEnd, ToolEnd, Said, Interrupt, Resume, Action, Custom, Restarted, Snapshot:
+		return true
+	}
+	return false
+}
+
+// read returns up to some events behind a position, and whether the book is written.
+func (b *book) read(after Cursor, most int) ([]Event, bookEnd) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	from := sort.Search(len(b.events), func(i int) bool { return b.events[i].Cursor().Compare(after) > 0 })
+	return slices.Clone(b.events[from:min(len(b.events), from+most)]), b.closed
+}
+
+// pageSize is how many events a reader takes at a time.
+const pageSize = 128
+
+// all yields what is behind a position.
+func (b *book) all(ctx context.Context, after Cursor) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for {
+			if err := ctx.Err(); err != nil {
+				yield(Event{}, err)
+				return
+			}
+			page, _ := b.read(after, pageSize)
+			for _, e := range page {
+				if !yield(e, nil) {
+					return
+				}
+				after = e.Cursor()
+			}
+			if len(page) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// wait blocks until there is something behind a position, or the book is no longer in one of the given states.
+func (b *book) wait(ctx context.Context, after Cursor, while ...bookEnd) error {
+	for {
+		b.mu.Lock()
+		if b.lastLocked().Compare(after) > 0 || !slices.Contains(while, b.closed) {
+			b.mu.Unlock()
+			return nil
+		}
+		if b.changed == nil {
+			b.changed = make(chan struct{})
+		}
+		changed := b.changed
+		b.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// continues reports whether the book is written and has what is behind a position.
+func (b *book) continues(at Cursor) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed == bookWritten && len(b.events) > 0 && b.events[0].Seq <= at.Seq+1
+}
+
+// info is what the book has. It is false for an empty one.
+func (b *book) info() (Info, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.events) == 0 {
+		return Info{Run: b.run}, false
+	}
+	return Info{Run: b.run, First: b.events[0].Cursor(), Last: b.lastLocked(), End: endOf(&b.events[len(b.events)-1]),
+		Updated: b.updated}, true
+}
+
+// sizeOf estimates the memory of an event in bytes.
+func sizeOf(e *Event) int {
+	const fixed = 160
+	switch d := e.Data.(type) {
+	case *ModelDeltaData:
+		return fixed + len(d.Text)
+	case *ToolDeltaData:
+		return fixed + len(d.Text) + partsSize(d.Parts)
+	case *ModelEndData:
+		if d.Message != nil {
+			return fixed + messageSize(*d.Message)
+		}
+	case *ModelStartData:
+		n := fixed
+		for _, m := range d.Messages.Add {
+			n += messageSize(m)
+		}
+		return n
+	case *ToolStartData:
+		return fixed + len(d.Args)
+	case *ToolEndData:
+		return fixed + partsSize(d.Parts)
+	case *SnapshotData:
+		n := fixed
+		for _, m := range d.Messages {
+			n += messageSize(m)
+		}
+		return n
+	}
+	return fixed
+}

@@ -1,0 +1,303 @@
+package runlog
+
+import (
+	"github.com/weftgo/weft/internal/json"
+	"github.com/weftgo/weft/schema"
+)
+
+// RunStartData is the beginning of a stretch of a run.
+type RunStartData struct {
+	Agent string `json:"agent"`
+	// Input is what the run was asked, nothing for one that is resumed.
+	Input     []Message `json:"input"`
+	Streaming bool      `json:"streaming"`
+
+	Thread       string `json:"thread,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
+	// Resumed is set if the run continues.
+	Resumed *Resumption       `json:"resumed,omitempty"`
+	Forked  *Fork             `json:"forked,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+}
+
+// Resumption says what a run continues from.
+type Resumption struct {
+	// FromSeq is the last event of the stretch before.
+	FromSeq uint64 `json:"from_seq"`
+}
+
+// Fork says which run a run was made from, and at which of its steps.
+type Fork struct {
+	Run  string `json:"run"`
+	Step int    `json:"step"`
+}
+
+// Status is what a stretch of a run has come to.
+type Status string
+
+// The values of a [Status]. A run that was interrupted or cancelled may continue; the others have ended.
+const (
+	Done        Status = "done"
+	Failed      Status = "failed"
+	Interrupted Status = "interrupted"
+	Cancelled   Status = "cancelled"
+)
+
+// IsFinal reports whether nothing comes after it.
+func (s Status) IsFinal() bool { return s == Done || s == Failed }
+
+// RunEndData is the end of a stretch of a run, with what all stretches recorded in this process have used.
+type RunEndData struct {
+	Status     Status `json:"status"`
+	Error      *Err   `json:"error,omitempty"`
+	Usage      Usage  `json:"usage"`
+	Cost       *Cost  `json:"cost,omitempty"`
+	ModelCalls int    `json:"model_calls"`
+	ToolCalls  int    `json:"tool_calls"`
+}
+
+// Usage counts tokens. What is not known is absent, never 0.
+type Usage struct {
+	Input           int `json:"input,omitempty"`
+	InputCached     int `json:"input_cached,omitempty"`
+	InputCacheWrite int `json:"input_cache_write,omitempty"`
+	Output          int `json:"output,omitempty"`
+	OutputReasoning int `json:"output_reasoning,omitempty"`
+	Total           int `json:"total,omitempty"`
+}
+
+// Cost is an amount of money, decimal, and its currency.
+type Cost struct {
+	Amount   string `json:"amount"`
+	Currency string `json:"currency"`
+}
+
+// Err is an error: a type with few values (see [ErrorType]) and a text.
+type Err struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// AgentStartData is an agent that begins.
+type AgentStartData struct {
+	Name string `json:"name"`
+	// Kind is the implementation.
+	Kind string `json:"kind"`
+	// Call is the tool call that it runs for.
+	Call string `json:"call,omitempty"`
+}
+
+// AgentEndData is an agent that has ended.
+type AgentEndData struct {
+	Error *Err `json:"error,omitempty"`
+}
+
+// ModelStartData is a call of a model.
+type ModelStartData struct {
+	Model    string `json:"model,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	// Attempt counts the calls for one answer from 1.
+	Attempt  int       `json:"attempt"`
+	Messages Input     `json:"messages"`
+	Tools    []string  `json:"tools,omitempty"`
+	Params   *Settings `json:"params,omitempty"`
+}
+
+// Input is what a model is asked, as a change: the first Keep messages of the model.start before it in the same agent,
+// then Add.
+type Input struct {
+	Keep int       `json:"keep"`
+	Add  []Message `json:"add"`
+}
+
+// Settings are those that a call ran with, as far as the provider reports them.
+type Settings struct {
+	Temperature float32  `json:"temperature,omitempty"`
+	TopP        float32  `json:"top_p,omitempty"`
+	MaxTokens   int      `json:"max_tokens,omitempty"`
+	Stop        []string `json:"stop,omitempty"`
+}
+
+// DeltaKind is what a piece of an answer is.
+type DeltaKind string
+
+// The kinds of pieces.
+const (
+	Text      DeltaKind = "text"
+	Reasoning DeltaKind = "reasoning"
+	Args      DeltaKind = "args"
+)
+
+// ModelDeltaData is a piece of an answer.
+type ModelDeltaData struct {
+	Kind DeltaKind `json:"kind"`
+	Text string    `json:"text"`
+	// Call is the tool call whose arguments these are, Index its place in the answer.
+	Call  string `json:"call,omitempty"`
+	Index *int   `json:"index,omitempty"`
+	// Name is the tool that is called.
+	Name string `json:"name,omitempty"`
+	// Chars is how long the text was that a policy left out.
+	Chars int `json:"chars,omitempty"`
+}
+
+// ModelEndData is the answer of a model, or why there is none.
+type ModelEndData struct {
+	Message *Message `json:"message,omitempty"`
+	// Calls are the names in this log of the tool calls in the message, in their order (see [ToolStartData]).
+	Calls  []string `json:"calls,omitempty"`
+	Finish string   `json:"finish,omitempty"`
+	Usage  *Usage   `json:"usage,omitempty"`
+	// FirstMS is after how many milliseconds the first chunk came.
+	FirstMS int64 `json:"first_ms,omitempty"`
+	Error   *Err  `json:"error,omitempty"`
+	// Again: the call is made again, or would be if it were allowed; what was shown of this one does not count.
+	Again bool `json:"again,omitempty"`
+	// Aside: the answer is none of an agent, but of a model that a tool, a node or a middleware has asked.
+	Aside bool `json:"aside,omitempty"`
+}
+
+// ToolStartData is a call of a tool.
+type ToolStartData struct {
+	// Call is the name of the call in this log. CallID is that of the model, which may use one again and again.
+	Call       string `json:"call"`
+	CallID     string `json:"call_id"`
+	Name       string `json:"name"`
+	Args       string `json:"args"`
+	Idempotent bool   `json:"idempotent,omitempty"`
+	Chars      int    `json:"chars,omitempty"`
+}
+
+// ToolDeltaData is a piece of a result.
+type ToolDeltaData struct {
+	Call  string                  `json:"call"`
+	Text  string                  `json:"text,omitempty"`
+	Parts []schema.ToolOutputPart `json:"parts,omitempty"`
+	Chars int                     `json:"chars,omitempty"`
+}
+
+// ToolEndData is the result of a call as the model gets it, or why there is none.
+type ToolEndData struct {
+	Call  string                  `json:"call"`
+	Parts []schema.ToolOutputPart `json:"parts"`
+	Error *Err                    `json:"error,omitempty"`
+	// IsError: the result is words for the model about a call that failed.
+	IsError    bool            `json:"is_error,omitempty"`
+	Structured json.RawMessage `json:"structured,omitempty"`
+	Chars      int             `json:"chars,omitempty"`
+}
+
+// NodeStartData is a node of a graph that begins.
+type NodeStartData struct {
+	Node      string `json:"node"`
+	Component string `json:"component"`
+	Name      string `json:"name,omitempty"`
+}
+
+// NodeEndData is a node that has ended.
+type NodeEndData struct {
+	Error *Err `json:"error,omitempty"`
+}
+
+// MessageData is a message that no recorded call of a model or a tool made: one of an agent of the application's own,
+// or of a middleware.
+type MessageData struct {
+	Message Message `json:"message"`
+	Error   *Err    `json:"error,omitempty"`
+}
+
+// InterruptData is what a run waits for.
+type InterruptData struct {
+	Points []Point `json:"points"`
+}
+
+// PointKind is what a [Point] asks for.
+type PointKind string
+
+// The kinds of points.
+const (
+	Approval       PointKind = "approval"
+	OutcomeUnknown PointKind = "outcome_unknown"
+	InputNeeded    PointKind = "input"
+	OpenURL        PointKind = "url"
+	Other          PointKind = "other"
+)
+
+// Point is a question that a run waits for.
+type Point struct {
+	ID      string          `json:"id"`
+	Address string          `json:"address"`
+	Agent   string          `json:"agent"`
+	Tool    string          `json:"tool,omitempty"`
+	Call    string          `json:"call,omitempty"`
+	Kind    PointKind       `json:"kind"`
+	Message string          `json:"message,omitempty"`
+	Schema  json.RawMessage `json:"schema,omitempty"`
+	Info    json.RawMessage `json:"info"`
+	// InfoType is the Go type of the Info.
+	InfoType string `json:"info_type"`
+	// Expires is in microseconds since 1970.
+	Expires int64 `json:"expires,omitempty"`
+}
+
+// ResumeData is the answers that a run continues with, by the IDs of their points.
+type ResumeData struct {
+	Answers map[string]json.RawMessage `json:"answers"`
+}
+
+// ActionKind is what an agent has the runtime do.
+type ActionKind string
+
+// The kinds of actions.
+const (
+	Transfer ActionKind = "transfer"
+	Exit     ActionKind = "exit"
+	Break    ActionKind = "break"
+)
+
+// ActionData is what an agent has the runtime do.
+type ActionData struct {
+	Kind ActionKind `json:"kind"`
+	To   string     `json:"to,omitempty"`
+}
+
+// ProgressData is how far something is.
+type ProgressData struct {
+	Call    string   `json:"call,omitempty"`
+	Done    *float64 `json:"done,omitempty"`
+	Total   *float64 `json:"total,omitempty"`
+	Message string   `json:"message,omitempty"`
+}
+
+// CustomData is an event of the application's own.
+type CustomData struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
+// SavedData says that the run can continue from here.
+type SavedData struct {
+	// Step is how many steps are saved.
+	Step int `json:"step"`
+}
+
+// RestartedData begins the record of another process after the one before has died. What came after FromSeq does not
+// count: the run makes it again. Message is the last message that counts.
+type RestartedData struct {
+	FromSeq uint64   `json:"from_seq"`
+	Message *Message `json:"message,omitempty"`
+}
+
+// SnapshotData is all messages of the run up to the position of the event. It comes first where what a reader asked for
+// is not there any more: it replaces whatever the reader has.
+type SnapshotData struct {
+	Messages []Message `json:"messages"`
+	// Points are the questions that the run waits for.
+	Points []Point `json:"points,omitempty"`
+}
+
+// DroppedData says which events are not there any more. None of them has a message of its own.
+type DroppedData struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+}

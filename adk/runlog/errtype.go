@@ -1,0 +1,31 @@
+package runlog
+
+import (
+	"errors"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/schema"
+)
+
+// errInterrupted is the Type of an [Err] that is none: what was called asked a question, and continues with the answer.
+const errInterrupted = "interrupted"
+
+// errOf is an error for an event, nil for nil.
+func errOf(err error) *Err {
+	if err == nil {
+		return nil
+	}
+	e := &Err{Type: adk.ErrorType(err)}
+	switch {
+	case core.IsInterrupt(err) || errors.Is(err, compose.ErrToolCallGivenUp):
+		e.Type = errInterrupted
+	case errors.Is(err, schema.ErrRecvAfterClosed):
+		e.Type = "abandoned"
+	}
+	if guard(func() error { e.Message = err.Error(); return nil }) != nil {
+		e.Message = "its text panics"
+	}
+	return e
+}

@@ -1,0 +1,169 @@
+package runlog
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/weftgo/weft/internal/json"
+)
+
+// Version is the version of the format of events, their member v.
+const Version = 1
+
+// Type is what an [Event] says, and which type its Data has. Readers ignore types that they do not know.
+type Type string
+
+// The types of events, with the type of their Data.
+const (
+	RunStart   Type = "run.start"   // *RunStartData
+	RunEnd     Type = "run.end"     // *RunEndData
+	AgentStart Type = "agent.start" // *AgentStartData
+	AgentEnd   Type = "agent.end"   // *AgentEndData
+	ModelStart Type = "model.start" // *ModelStartData
+	ModelDelta Type = "model.delta" // *ModelDeltaData
+	ModelEnd   Type = "model.end"   // *ModelEndData
+	ToolStart  Type = "tool.start"  // *ToolStartData
+	ToolDelta  Type = "tool.delta"  // *ToolDeltaData
+	ToolEnd    Type = "tool.end"    // *ToolEndData
+	NodeStart  Type = "node.start"  // *NodeStartData
+	NodeEnd    Type = "node.end"    // *NodeEndData
+	Said       Type = "message"     // *MessageData
+	Interrupt  Type = "interrupt"   // *InterruptData
+	Resume     Type = "resume"      // *ResumeData
+	Action     Type = "action"      // *ActionData
+	Progress   Type = "progress"    // *ProgressData
+	Custom     Type = "custom"      // *CustomData
+	Saved      Type = "saved"       // *SavedData
+	Restarted  Type = "restarted"   // *RestartedData
+	Snapshot   Type = "snapshot"    // *SnapshotData
+	Dropped    Type = "dropped"     // *DroppedData
+)
+
+// IsDelta reports whether the type is a piece of something that comes whole later: the first to be dropped.
+func (t Type) IsDelta() bool { return t == ModelDelta || t == ToolDelta }
+
+// SpanID names something that starts and ends in a run: the run itself (0), an agent, a call of a model, of a tool. It
+// is unique in the run.
+type SpanID uint64
+
+// Event is one thing that happened in a run. An event that was recorded is never changed, and neither is what it
+// refers to: it is shared by all readers.
+type Event struct {
+	V   int
+	Run string
+	// Seq counts the events of the run from 1, and Token is that of the lease that the process which recorded the event
+	// had of the run, 0 without leases. See [Cursor].
+	Seq   uint64
+	Token uint64
+	// From is the first of several deltas that were joined to this one, 0 if it is one alone.
+	From uint64
+	// T is when it happened, in microseconds since 1970.
+	T    int64
+	Type Type
+	// Span is what it belongs to, and Parent what that is inside of.
+	Span, Parent SpanID
+	// Agent is the agent at work, Path the way to it from the outermost one, by names.
+	Agent string
+	Path  []string
+	// Data is a pointer to the struct of the type (see [Type]), a json.RawMessage of a type that is not known, or nil.
+	Data any
+}
+
+// Cursor is the position of the event.
+func (e *Event) Cursor() Cursor { return Cursor{e.Token, e.Seq} }
+
+// dataTypes are the types of Data by the type of event.
+var dataTypes = map[Type]reflect.Type{
+	RunStart:   reflect.TypeFor[RunStartData](),
+	RunEnd:     reflect.TypeFor[RunEndData](),
+	AgentStart: reflect.TypeFor[AgentStartData](),
+	AgentEnd:   reflect.TypeFor[AgentEndData](),
+	ModelStart: reflect.TypeFor[ModelStartData](),
+	ModelDelta: reflect.TypeFor[ModelDeltaData](),
+	ModelEnd:   reflect.TypeFor[ModelEndData](),
+	ToolStart:  reflect.TypeFor[ToolStartData](),
+	ToolDelta:  reflect.TypeFor[ToolDeltaData](),
+	ToolEnd:    reflect.TypeFor[ToolEndData](),
+	NodeStart:  reflect.TypeFor[NodeStartData](),
+	NodeEnd:    reflect.TypeFor[NodeEndData](),
+	Said:       reflect.TypeFor[MessageData](),
+	Interrupt:  reflect.TypeFor[InterruptData](),
+	Resume:     reflect.TypeFor[ResumeData](),
+	Action:     reflect.TypeFor[ActionData](),
+	Progress:   reflect.TypeFor[ProgressData](),
+	Custom:     reflect.TypeFor[CustomData](),
+	Saved:      reflect.TypeFor[SavedData](),
+	Restarted:  reflect.TypeFor[RestartedData](),
+	Snapshot:   reflect.TypeFor[SnapshotData](),
+	Dropped:    reflect.TypeFor[DroppedData](),
+}
+
+// wireEvent is an event as JSON.
+type wireEvent struct {
+	V      int             `json:"v"`
+	Run    string          `json:"run"`
+	Seq    uint64          `json:"seq"`
+	From   uint64          `json:"from,omitempty"`
+	Token  string          `json:"token,omitempty"`
+	T      int64           `json:"t"`
+	Type   Type            `json:"type"`
+	Span   string          `json:"span"`
+	Parent string          `json:"parent,omitempty"`
+	Agent  string          `json:"agent,omitempty"`
+	Path   []string        `json:"path,omitempty"`
+	Data   json.RawMessage `json:"data"`
+}
+
+// MarshalJSON encodes the event as one object in one line. Token is hexadecimal text, spans are decimal text: such
+// numbers may be beyond what JavaScript can hold.
+func (e Event) MarshalJSON() ([]byte, error) {
+	w := wireEvent{V: e.V, Run: e.Run, Seq: e.Seq, From: e.From, T: e.T, Type: e.Type, Span: strconv.FormatUint(uint64(e.Span), 10),
+		Agent: e.Agent, Path: e.Path, Data: json.RawMessage("{}")}
+	if e.Token != 0 {
+		w.Token = strconv.FormatUint(e.Token, 16)
+	}
+	if e.Span != 0 {
+		w.Parent = strconv.FormatUint(uint64(e.Parent), 10)
+	}
+	if e.Data != nil {
+		data, err := json.Marshal(e.Data)
+		if err != nil {
+			return nil, fmt.Errorf("event %s of run %q: %w", e.Type, e.Run, err)
+		}
+		w.Data = data
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON decodes an event. Members and types that are not known are not an error.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	var w wireEvent
+	if err := json.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("an event is no JSON object of its format: %w", err)
+	}
+	number := func(text string, base int) (n uint64) {
+		if n, err := strconv.ParseUint(text, base, 64); err == nil {
+			return n
+		}
+		return 0
+	}
+	*e = Event{V: w.V, Run: w.Run, Seq: w.Seq, From: w.From, Token: number(w.Token, 16), T: w.T, Type: w.Type,
+		Span: SpanID(number(w.Span, 10)), Parent: SpanID(number(w.Parent, 10)), Agent: w.Agent, Path: w.Path}
+	t, known := dataTypes[w.Type]
+	if !known {
+		if w.Data != nil {
+			e.Data = json.RawMessage(bytes.Clone(w.Data))
+		}
+		return nil
+	}
+	into := reflect.New(t).Interface()
+	if len(w.Data) > 0 {
+		if err := json.Unmarshal(w.Data, into); err != nil {
+			return fmt.Errorf("event %d (%s) of run %q: its data is not of its type: %w", e.Seq, e.Type, e.Run, err)
+		}
+	}
+	e.Data = into
+	return nil
+}

@@ -1,0 +1,256 @@
+package runlog
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Policy is what of the events is stored.
+type Policy int
+
+const (
+	// Full stores everything.
+	Full Policy = iota
+	// Shape stores what happened, when, and how long it was, without texts, arguments and results.
+	Shape
+)
+
+// Config configures a [Log]. The zero value keeps runs in memory.
+type Config struct {
+	// Store is where events are kept beside the memory of the process, for other processes and for later. The default is
+	// nil: readers of other processes and of runs that have ended for longer than Linger find nothing.
+	Store Store
+	// Policy is what of the events is stored. It does not concern readers of a run in the process that executes it.
+	Policy Policy
+	// Redact changes an event before it is stored, after Policy. It must change copies of what the event refers to. A panic
+	// of it, or an event without a Type, leaves the event out.
+	Redact func(Event) Event
+	// Media has base64 media of more than 4 KiB stored. The default replaces them by their type, length and SHA-256.
+	Media bool
+	// Linger is how long a run stays in memory after it has ended or stopped. The default is 10 minutes, negative is not
+	// at all.
+	Linger time.Duration
+	// MaxEvents, MaxBytes and MaxRuns bound the memory: events and bytes of a run, 10,000 and 8 MiB by default, and runs
+	// that have ended or stopped, 1,000 by default.
+	MaxEvents, MaxBytes, MaxRuns int
+	// Logger gets, at level Warn, that a store fails. The default is nil.
+	Logger *slog.Logger
+}
+
+// Log records runs of this process, and reads those of all. It is safe for concurrent use. It has a goroutine for each
+// run that is being recorded and stored. [Log.Close] ends them.
+type Log struct {
+	conf Config
+
+	mu sync.Mutex // guards the fields below; it is taken before that of a book
+	// books are the runs in memory, rested those that have ended or stopped, the first one first.
+	books  map[string]*book
+	rested []*rest
+	closed bool
+	// began is closed, and replaced, when a run is added.
+	began chan struct{}
+	// writers are those that store events. abort ends them.
+	writers sync.WaitGroup
+	abort   context.Context
+	stop    context.CancelFunc
+}
+
+// rest is a run that has ended or stopped, and when it is forgotten.
+type rest struct {
+	book  *book
+	timer *time.Timer
+}
+
+// New makes a log.
+func New(conf Config) *Log {
+	if conf.Linger == 0 {
+		conf.Linger = 10 * time.Minute
+	}
+	for _, d := range []struct {
+		set       *int
+		byDefault int
+	}{{&conf.MaxEvents, defaultEvents}, {&conf.MaxBytes, defaultBytes}, {&conf.MaxRuns, defaultRuns}} {
+		if *d.set <= 0 {
+			*d.set = d.byDefault
+		}
+	}
+	l := &Log{conf: conf, books: map[string]*book{}, began: make(chan struct{})}
+	l.abort, l.stop = context.WithCancel(context.Background())
+	return l
+}
+
+// ErrClosed is the error of a log after [Log.Close].
+var ErrClosed = errors.New("the run log is closed")
+
+// Close has everything stored that is recorded, and forgets all runs. It waits until ctx ends, at most, and returns its
+// error if something was not stored. Runs that still execute are not recorded further.
+func (l *Log) Close(ctx context.Context) error {
+	l.mu.Lock()
+	l.closed = true
+	for _, r := range l.rested {
+		r.timer.Stop()
+	}
+	for _, b := range l.books {
+		b.become(bookLeft)
+	}
+	l.books, l.rested = nil, nil
+	l.mu.Unlock()
+	stored := make(chan struct{})
+	go func() {
+		l.writers.Wait()
+		close(stored)
+	}()
+	defer l.stop()
+	select {
+	case <-stored:
+		return nil
+	case <-ctx.Done():
+		l.stop()
+		<-stored
+		return ctx.Err()
+	}
+}
+
+// Events yields what was recorded of a run behind a cursor, then what comes, and ends with the run: behind a [RunEnd]
+// that is final. A run that waits, is paused, or was taken over by another process, is followed. The loop waits for a
+// run that is not recorded yet. An error is the last item: that of ctx, or of the store.
+//
+// What is not there any more is announced by a [Dropped] event, or replaced by a [Snapshot]: see [Cursor].
+//
+// Any number of readers may read a run, each at its own pace. No run waits for them.
+func (l *Log) Events(ctx context.Context, run string, after Cursor) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if l.conf.Store == nil && l.awaitBook(ctx, run) == nil {
+			if ctx.Err() != nil {
+				yield(Event{}, ctx.Err())
+			}
+			return
+		}
+		f := &follower{at: after, yield: yield}
+		f.next = func() source { return l.sourceOf(run, f.at) }
+		f.follow(ctx)
+	}
+}
+
+// sourceOf is where a reader continues at a position, nil if there is nothing.
+func (l *Log) sourceOf(run string, at Cursor) source {
+	b := l.bookOf(run)
+	switch {
+	case b != nil && (l.conf.Store == nil || b.continues(at)):
+		return bookSource{b, l.conf.Store != nil}
+	case l.conf.Store != nil:
+		return storeSource{l.conf.Store, run, func(at Cursor) bool {
+			b := l.bookOf(run)
+			return b != nil && b.continues(at)
+		}}
+	}
+	return nil
+}
+
+// bookOf is the book of a run that is in memory, nil if it is not.
+func (l *Log) bookOf(run string) *book {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.books[run]
+}
+
+// awaitBook waits for a run to be recorded here, nil if ctx ends before, or the log is closed.
+func (l *Log) awaitBook(ctx context.Context, run string) *book {
+	for {
+		l.mu.Lock()
+		b, began, closed := l.books[run], l.began, l.closed
+		l.mu.Unlock()
+		if b != nil || closed {
+			return b
+		}
+		select {
+		case <-began:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// open returns the book of a run that is to be recorded, and makes it if there is none.
+func (l *Log) open(run string) (*book, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, ErrClosed
+	}
+	b := l.books[run]
+	if b == nil {
+		b = newBook(run, limits{l.conf.MaxEvents, l.conf.MaxBytes})
+		l.books[run] = b
+		close(l.began)
+		l.began = make(chan struct{})
+	}
+	l.forgetRest(b)
+	b.become(bookWritten)
+	l.write(b)
+	return b, nil
+}
+
+// rest lets a run that has ended or stopped stay for a while.
+func (l *Log) rest(b *book) {
+	b.become(bookResting)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.books[b.run] != b {
+		return
+	}
+	if l.conf.Linger < 0 {
+		l.forget(b)
+		return
+	}
+	r := &rest{book: b}
+	r.timer = time.AfterFunc(l.conf.Linger, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if slices.Contains(l.rested, r) {
+			l.forget(b)
+		}
+	})
+	l.rested = append(l.rested, r)
+	for len(l.rested) > l.conf.MaxRuns {
+		l.forget(l.rested[0].book)
+	}
+}
+
+// leave drops a run from memory that another process has.
+func (l *Log) leave(b *book) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(b)
+}
+
+// forget drops a run from memory, with mu locked.
+func (l *Log) forget(b *book) {
+	if l.books[b.run] == b {
+		delete(l.books, b.run)
+	}
+	l.forgetRest(b)
+	b.become(bookLeft)
+}
+
+// forgetRest says that a run does not rest any more, with mu locked.
+func (l *Log) forgetRest(b *book) {
+	l.rested = slices.DeleteFunc(l.rested, func(r *rest) bool {
+		if r.book == b {
+			r.timer.Stop()
+		}
+		return r.book == b
+	})
+}
+
+// warn logs what nobody is there to be given.
+func (l *Log) warn(message string, args ...any) {
+	if l.conf.Logger != nil {
+		l.conf.Logger.Warn(message, args...)
+	}
+}

@@ -1,0 +1,409 @@
+package runlog
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/internal/json"
+)
+
+// spanKind is what a span is.
+type spanKind int
+
+const (
+	agentSpan spanKind = iota
+	modelSpan
+	toolSpan
+)
+
+// span is something that starts and ends in a run. The recorder's mutex guards it.
+//
+// A call of a model or a tool has come to its end before the run knows what becomes of it: whether the answer stands,
+// and what the middlewares around make of it. So its end is held until the run shows that: by an event with the
+// message, by the verdict on the attempt, or because it does something else.
+type span struct {
+	rec    *recorder
+	kind   spanKind
+	id     SpanID
+	parent *span // nil for the outermost agent
+	agent  string
+	path   []string
+
+	phase spanPhase
+	// held is the end that is not recorded yet.
+	held Event
+	// shown: an event has the message of the call, whole or as a stream.
+	shown bool
+
+	// Of an agent: the calls below it that are open or held, the last call of its model and what that was asked, how
+	// often in a row it was called, the names of the calls that it makes, by the model's IDs, and why it failed.
+	below    []*span
+	model    *span
+	asked    seenRequest
+	attempts int
+	calls    map[string]string
+	failed   error
+
+	// Of a call: when it started, in microseconds, the first chunk, and the kind of an agent.
+	since, first int64
+	typ          string
+	// Of a model's answer: the calls in it, by their place. Of a tool: the call.
+	inAnswer []answerCall
+	call     string
+	callID   string
+}
+
+// answerCall is a call of a tool in an answer that comes in chunks.
+type answerCall struct {
+	index          int
+	id, name, call string
+}
+
+// spanPhase is how far a span is.
+//
+//	from  to      when
+//	open  held    its component has ended, of a call that an agent makes
+//	open  closed  its component has ended, of any other; or what is around it has ended
+//	held  closed  the run has shown what becomes of it
+type spanPhase int
+
+const (
+	spanOpen spanPhase = iota
+	spanHeld
+	spanClosed
+)
+
+// recorder records one stretch of a run. It is called by the goroutines of the run and never calls the run.
+type recorder struct {
+	log  *Log
+	book *book
+	opts RunInfo
+
+	mu    sync.Mutex // guards the fields below and all spans; it is taken before that of the book
+	phase recordPhase
+	token uint64
+	seq   uint64
+	spans SpanID
+	open  []*span
+	// calls is how often an ID of a model was used in the run, and last the name of the last call of an agent with it.
+	calls map[string]int
+	last  map[agentCall]string
+	// saved is a step that was saved while the end of a call was held, 0 if there is none.
+	saved int
+	end   RunEndData
+}
+
+// recordPhase is how far a recorder is.
+//
+//	from   to     when
+//	new    begun  the first event is recorded
+//	begun  ended  the stretch has ended, or the run was lost
+//	new    ended  nothing was recorded
+type recordPhase int
+
+const (
+	recordNew recordPhase = iota
+	recordBegun
+	recordEnded
+)
+
+// RunInfo says what is recorded about a run beside what happens in it.
+type RunInfo struct {
+	// ID is that of the run. It is required.
+	ID string
+	// Thread and Conversation are what the run belongs to.
+	Thread, Conversation string
+	Labels               map[string]string
+	// Forked is set for a run that was made from another one.
+	Forked *Fork
+}
+
+func (l *Log) newRecorder(opts RunInfo) *recorder {
+	return &recorder{log: l, opts: opts, calls: map[string]int{}, last: map[agentCall]string{}}
+}
+
+// emit records an event, with mu locked.
+func (r *recorder) emit(e Event) {
+	if r.phase != recordBegun {
+		return
+	}
+	r.seq++
+	e.V, e.Run, e.Seq, e.Token = Version, r.opts.ID, r.seq, r.token
+	if e.T == 0 {
+		e.T = time.Now().UnixMicro()
+	}
+	if r.book.append(e) != nil { // another stretch of the run is recorded in this process
+		r.phase = recordEnded
+	}
+}
+
+// of is an event about a span.
+func (s *span) of(t Type, data any) Event {
+	e := Event{Type: t, Span: s.id, Agent: s.agent, Path: s.path, Data: data}
+	if s.parent != nil {
+		e.Parent = s.parent.id
+	}
+	return e
+}
+
+// newSpan opens a span, with mu locked.
+func (r *recorder) newSpan(kind spanKind, parent *span) *span {
+	r.spans++
+	s := &span{rec: r, kind: kind, id: r.spans, parent: parent, since: time.Now().UnixMicro()}
+	if parent != nil {
+		s.agent, s.path = parent.agent, parent.path
+		if kind != agentSpan && parent.kind == agentSpan {
+			parent.below = append(parent.below, s)
+		}
+	}
+	r.open = append(r.open, s)
+	return s
+}
+
+// ended records that a component has ended, or holds that, with mu locked.
+func (s *span) ended(e Event) {
+	if s.phase != spanOpen {
+		return
+	}
+	e.T = time.Now().UnixMicro()
+	s.phase, s.held = spanHeld, e
+	if s.shown && s.kind == toolSpan || s.parent == nil || s.parent.kind != agentSpan {
+		s.release()
+	}
+}
+
+// release records an end that was held, with mu locked.
+func (s *span) release() {
+	if s.phase != spanHeld {
+		return
+	}
+	r := s.rec
+	s.phase = spanClosed
+	r.remove(s)
+	switch d := s.held.Data.(type) {
+	case *ModelEndData:
+		d.Aside = !s.shown && !d.Again && d.Error == nil
+		r.end.ModelCalls++
+		r.end.Usage.add(d.Usage)
+		if d.Message != nil {
+			s.nameCalls(d)
+		}
+	case *ToolEndData:
+		r.end.ToolCalls++
+	}
+	r.emit(s.held)
+	s.held = Event{}
+	r.markSaved()
+}
+
+// remove forgets a span that is closed, with mu locked.
+func (r *recorder) remove(s *span) {
+	drop := func(all []*span) []*span {
+		return slices.DeleteFunc(all, func(o *span) bool { return o == s })
+	}
+	r.open = drop(r.open)
+	if s.parent != nil {
+		s.parent.below = drop(s.parent.below)
+	}
+}
+
+// markSaved records that a step was saved, once no end is held any more that may belong to it, with mu locked.
+func (r *recorder) markSaved() {
+	if r.saved == 0 || slices.ContainsFunc(r.open, func(s *span) bool { return s.phase == spanHeld }) {
+		return
+	}
+	step := r.saved
+	r.saved = 0
+	r.emit(Event{Type: Saved, Data: &SavedData{Step: step}})
+}
+
+// releaseBelow records the ends that are held below an agent, with mu locked. What shows only later how it ended, such as
+// a tool whose event comes at the end of the run, stays held if all is false.
+func (s *span) releaseBelow(all bool) {
+	for _, c := range slices.Clone(s.below) {
+		if all || c.kind == modelSpan {
+			c.release()
+		}
+	}
+}
+
+// nameCalls gives the calls of an answer their names, with mu locked.
+func (s *span) nameCalls(d *ModelEndData) {
+	taken := make([]bool, len(s.inAnswer))
+	for _, c := range d.Message.calls() {
+		name := ""
+		for i, known := range s.inAnswer {
+			if !taken[i] && known.id == c.id {
+				name, taken[i] = known.call, true
+				break
+			}
+		}
+		if name == "" {
+			name = s.newCall(c.id)
+		}
+		d.Calls = append(d.Calls, name)
+	}
+}
+
+// newCall names a call that an answer makes: the model's ID, if that is new in the run, with mu locked.
+func (s *span) newCall(id string) string {
+	r := s.rec
+	r.calls[id]++
+	name := id
+	if n := r.calls[id]; n > 1 || id == "" {
+		name = id + "~" + strconv.Itoa(n)
+	}
+	r.last[callIn(s.path, id)] = name
+	if s.parent != nil {
+		if s.parent.calls == nil {
+			s.parent.calls = map[string]string{}
+		}
+		s.parent.calls[id] = name
+	}
+	return name
+}
+
+// callOf is the name of a call that is made: that of the answer before, also where an earlier process recorded that, with
+// mu locked.
+func (s *span) callOf(id string) string {
+	if name := s.calls[id]; name != "" {
+		return name
+	}
+	if name := s.rec.last[callIn(s.path, id)]; name != "" && s.calls == nil {
+		return name
+	}
+	return (&span{rec: s.rec, parent: s, path: s.path}).newCall(id)
+}
+
+// finish ends the record of the stretch, with the spans that are open closed, innermost first. A status of "" leaves the
+// run as it is: it continues elsewhere.
+func (r *recorder) finish(status Status, err error) {
+	r.mu.Lock()
+	if r.phase == recordBegun {
+		for _, s := range slices.Backward(slices.Clone(r.open)) {
+			s.close()
+		}
+		r.markSaved()
+		if status != "" {
+			r.end.Status = status
+			if r.end.Error = errOf(err); status == Done || status == Interrupted {
+				r.end.Error = nil
+			}
+			end := r.end
+			r.emit(Event{Type: RunEnd, Data: &end})
+		}
+		r.log.rest(r.book)
+	}
+	r.phase = recordEnded
+	r.mu.Unlock()
+}
+
+// lose ends the record of a run that another process has.
+func (r *recorder) lose() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.phase == recordBegun {
+		r.log.leave(r.book)
+	}
+	r.phase = recordEnded
+}
+
+// close records the end of a span that has none, with mu locked.
+func (s *span) close() {
+	if s.phase == spanHeld {
+		s.release()
+		return
+	}
+	if s.phase == spanClosed {
+		return
+	}
+	why := &Err{Type: "abandoned", Message: "it had not ended when the run did"}
+	s.phase = spanClosed
+	s.rec.remove(s)
+	switch s.kind {
+	case agentSpan:
+		s.rec.emit(s.of(AgentEnd, &AgentEndData{Error: errOf(s.failed)}))
+	case modelSpan:
+		s.rec.emit(s.of(ModelEnd, &ModelEndData{Error: why}))
+	case toolSpan:
+		s.rec.emit(s.of(ToolEnd, &ToolEndData{Call: s.call, Error: why}))
+	}
+}
+
+// recall is how long a recorder waits for what is recorded of a run that continues.
+const recall = 5 * time.Second
+
+// begin opens the book of the run and continues behind what is recorded. It returns what that comes to, nil if there is
+// nothing.
+func (r *recorder) begin(token uint64) (past *folding) {
+	book, err := r.log.open(r.opts.ID)
+	if err != nil {
+		r.phase = recordEnded
+		return nil
+	}
+	r.book, r.token, r.phase = book, token, recordBegun
+	past = r.recall()
+	if past == nil {
+		return nil
+	}
+	r.seq = past.last.Seq
+	r.spans = past.spans
+	for call, start := range past.calls {
+		r.calls[start.CallID] = max(r.calls[start.CallID], numberOf(call, start.CallID))
+	}
+	for id, n := range past.named {
+		r.calls[id] = max(r.calls[id], n)
+	}
+	maps.Copy(r.last, past.lastNamed)
+	return past
+}
+
+// recall reads what is recorded of the run, here or in the store. It is nil for nothing.
+func (r *recorder) recall() *folding {
+	ctx, cancel := context.WithTimeout(context.Background(), recall)
+	defer cancel()
+	src := source(bookSource{r.book, false})
+	if info, exists := r.book.info(); (!exists || info.First.Seq > 1) && r.log.conf.Store != nil {
+		src = storeSource{r.log.conf.Store, r.opts.ID, nil}
+	}
+	fold := &folding{}
+	for e, err := range src.read(ctx, Cursor{}) {
+		if err != nil {
+			r.log.warn("what is recorded of a run cannot be read; its record begins anew", "run", r.opts.ID, "error", err)
+			break
+		}
+		fold.add(&e)
+	}
+	if fold.last.Seq == 0 {
+		return nil
+	}
+	return fold
+}
+
+// agentCall is an ID of a model in the answers of an agent.
+type agentCall struct{ path, id string }
+
+func callIn(path []string, id string) agentCall { return agentCall{strings.Join(path, "/"), id} }
+
+// numberOf is which use of an ID a name is for.
+func numberOf(call, id string) int {
+	if call == id {
+		return 1
+	}
+	n, _ := strconv.Atoi(call[min(len(call), len(id)+1):])
+	return n
+}
+
+// answersOf are answers as JSON.
+func answersOf(answers map[string]any) map[string]json.RawMessage {
+	all := make(map[string]json.RawMessage, len(answers))
+	for id, answer := range answers {
+		all[id] = jsonOf(answer)
+	}
+	return all
+}

@@ -1,0 +1,331 @@
+package runlog
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/schema"
+)
+
+// seenEvent is an event of a run, of either kind of message.
+type seenEvent struct {
+	message Message
+	// watch has a stream of the event observed, nil if it is none. It must be called before the event is sent on.
+	watch  func(onEnd func(Message, error))
+	tool   bool // the message is the result of a tool
+	has    bool // there is a message or a stream
+	action *adk.AgentAction
+	custom any
+	err    error
+}
+
+// seeEvent reads an event.
+func seeEvent(event any) (e seenEvent) {
+	switch v := event.(type) {
+	case *adk.AgentEvent:
+		e = seeTyped(v, func() joiner[*schema.Message] { return new(schema.MessageAccumulator) })
+		if out := v.Output; out != nil && out.MessageOutput != nil {
+			e.tool = out.MessageOutput.Role == schema.Tool
+		}
+	case *adk.TypedAgentEvent[*schema.AgenticMessage]:
+		e = seeTyped(v, func() joiner[*schema.AgenticMessage] { return new(schema.AgenticMessageAccumulator) })
+		if out := v.Output; out != nil && out.MessageOutput != nil {
+			e.tool = out.MessageOutput.AgenticRole == schema.AgenticRoleTypeUser
+		}
+	}
+	return e
+}
+
+// joiner joins chunks.
+type joiner[M any] interface {
+	Add(M) error
+	Message() (M, error)
+}
+
+func seeTyped[M adk.MessageType](v *adk.TypedAgentEvent[M], join func() joiner[M]) seenEvent {
+	e := seenEvent{action: v.Action, err: v.Err}
+	if v.Output == nil {
+		return e
+	}
+	e.custom = v.Output.CustomizedOutput
+	out := v.Output.MessageOutput
+	switch {
+	case out == nil:
+	case out.IsStreaming && out.MessageStream != nil:
+		e.has = true
+		e.watch = func(onEnd func(Message, error)) {
+			copies := out.MessageStream.Copy(2)
+			out.MessageStream = copies[0]
+			out.MessageStream.SetAutomaticClose()
+			copies[1].SetAutomaticClose()
+			j := join()
+			schema.Observe(copies[1], func(chunk M) { _ = j.Add(chunk) }, func(err error) {
+				m, joinErr := j.Message()
+				if err == nil {
+					err = joinErr
+				}
+				onEnd(MessageOf(m), err)
+			})
+		}
+	case !out.IsStreaming:
+		e.message = MessageOf(out.Message)
+		e.has = !isNil(e.message)
+	}
+	return e
+}
+
+func isNil(m Message) bool { return m.Chat == nil && m.Agentic == nil }
+
+// result is the result of a tool in a message: the ID of the call, the name of the tool, and its parts.
+func (m Message) result() (id, name string, parts []schema.ToolOutputPart) {
+	switch {
+	case m.Chat != nil:
+		if len(m.Chat.UserInputMultiContent) == 0 {
+			return m.Chat.ToolCallID, m.Chat.ToolName, textParts(m.Chat.Content)
+		}
+		for i := range m.Chat.UserInputMultiContent {
+			parts = append(parts, outputPart(&m.Chat.UserInputMultiContent[i]))
+		}
+		return m.Chat.ToolCallID, m.Chat.ToolName, parts
+	case m.Agentic != nil:
+		for _, b := range m.Agentic.ContentBlocks {
+			if b == nil || b.FunctionToolResult == nil {
+				continue
+			}
+			id, name = b.FunctionToolResult.CallID, b.FunctionToolResult.Name
+			for _, c := range b.FunctionToolResult.Content {
+				if c != nil && c.Text != nil {
+					parts = append(parts, textParts(c.Text.Text)...)
+				}
+			}
+		}
+	}
+	return id, name, parts
+}
+
+func textParts(text string) []schema.ToolOutputPart {
+	return []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}
+}
+
+// outputPart is the part of a result that a part of a message was made of.
+func outputPart(p *schema.MessageInputPart) schema.ToolOutputPart {
+	out := schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: p.Text, Extra: p.Extra}
+	switch {
+	case p.Image != nil:
+		out.Type, out.Image = schema.ToolPartTypeImage, &schema.ToolOutputImage{MessagePartCommon: p.Image.MessagePartCommon}
+	case p.Audio != nil:
+		out.Type, out.Audio = schema.ToolPartTypeAudio, &schema.ToolOutputAudio{MessagePartCommon: p.Audio.MessagePartCommon}
+	case p.Video != nil:
+		out.Type, out.Video = schema.ToolPartTypeVideo, &schema.ToolOutputVideo{MessagePartCommon: p.Video.MessagePartCommon}
+	case p.File != nil:
+		out.Type, out.File = schema.ToolPartTypeFile, &schema.ToolOutputFile{MessagePartCommon: p.File.MessagePartCommon}
+	case p.ToolSearchResult != nil:
+		out.Type, out.ToolSearchResult = schema.ToolPartTypeToolSearchResult, p.ToolSearchResult
+	}
+	return out
+}
+
+// seenCall is a call of a tool in a message or a chunk of one. index is its place, nil if the chunk does not say it.
+type seenCall struct {
+	id, name, args string
+	index          *int
+}
+
+// calls are the calls of tools in a message.
+func (m Message) calls() (all []seenCall) {
+	switch {
+	case m.Chat != nil:
+		for i := range m.Chat.ToolCalls {
+			c := &m.Chat.ToolCalls[i]
+			all = append(all, seenCall{c.ID, c.Function.Name, c.Function.Arguments, c.Index})
+		}
+	case m.Agentic != nil:
+		for _, b := range m.Agentic.ContentBlocks {
+			if b != nil && b.FunctionToolCall != nil {
+				c := seenCall{id: b.FunctionToolCall.CallID, name: b.FunctionToolCall.Name, args: b.FunctionToolCall.Arguments}
+				if b.StreamingMeta != nil {
+					c.index = &b.StreamingMeta.Index
+				}
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// pieces calls f for each text in a chunk that is not empty.
+func (m Message) pieces(f func(kind DeltaKind, text string)) {
+	show := func(kind DeltaKind, text string) {
+		if text != "" {
+			f(kind, text)
+		}
+	}
+	switch {
+	case m.Chat != nil:
+		show(Reasoning, m.Chat.ReasoningContent)
+		show(Text, m.Chat.Content)
+		for i := range m.Chat.AssistantGenMultiContent {
+			show(Text, m.Chat.AssistantGenMultiContent[i].Text)
+		}
+	case m.Agentic != nil:
+		for _, b := range m.Agentic.ContentBlocks {
+			switch {
+			case b == nil:
+			case b.Reasoning != nil:
+				show(Reasoning, b.Reasoning.Text)
+			case b.AssistantGenText != nil:
+				show(Text, b.AssistantGenText.Text)
+			}
+		}
+	}
+}
+
+// finish is why the model stopped, and usage what it used, nil if it does not say it.
+func (m Message) finish() (reason string, usage *Usage) {
+	switch {
+	case m.Chat != nil && m.Chat.ResponseMeta != nil:
+		return m.Chat.ResponseMeta.FinishReason, usageOf(m.Chat.ResponseMeta.Usage)
+	case m.Agentic != nil && m.Agentic.ResponseMeta != nil:
+		return "", usageOf(m.Agentic.ResponseMeta.TokenUsage)
+	}
+	return "", nil
+}
+
+func usageOf(u *schema.TokenUsage) *Usage {
+	if u == nil {
+		return nil
+	}
+	return &Usage{Input: u.PromptTokens, InputCached: u.PromptTokenDetails.CachedTokens,
+		InputCacheWrite: u.PromptTokenDetails.CacheWriteTokens, Output: u.CompletionTokens,
+		OutputReasoning: u.CompletionTokensDetails.ReasoningTokens, Total: u.TotalTokens}
+}
+
+// add adds what another call has used.
+func (u *Usage) add(other *Usage) {
+	if other == nil {
+		return
+	}
+	u.Input += other.Input
+	u.InputCached += other.InputCached
+	u.InputCacheWrite += other.InputCacheWrite
+	u.Output += other.Output
+	u.OutputReasoning += other.OutputReasoning
+	u.Total += other.Total
+}
+
+// seenRequest is what a model is asked, of either kind of message. The slices are those of the run.
+type seenRequest struct {
+	chat     []*schema.Message
+	agentic  []*schema.AgenticMessage
+	tools    []string
+	model    string
+	settings *Settings
+}
+
+func seeRequest(input callbacks.CallbackInput) (r seenRequest) {
+	if in := model.ConvCallbackInput(input); in != nil {
+		r.chat, r.tools = in.Messages, toolNames(in.Tools)
+		if c := in.Config; c != nil {
+			r.model, r.settings = c.Model, &Settings{c.Temperature, c.TopP, c.MaxTokens, c.Stop}
+		}
+	} else if in := model.ConvAgenticCallbackInput(input); in != nil {
+		r.agentic, r.tools = in.Messages, toolNames(in.Tools)
+		if c := in.Config; c != nil {
+			r.model, r.settings = c.Model, &Settings{c.Temperature, c.TopP, c.MaxTokens, nil}
+		}
+	}
+	return r
+}
+
+func toolNames(tools []*schema.ToolInfo) (names []string) {
+	for _, t := range tools {
+		if t != nil {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// change is what a request has that the one before had not.
+func (r *seenRequest) change(before *seenRequest) Input {
+	in := Input{}
+	for in.Keep < min(len(r.chat), len(before.chat)) && r.chat[in.Keep] == before.chat[in.Keep] {
+		in.Keep++
+	}
+	if r.agentic != nil {
+		for in.Keep < min(len(r.agentic), len(before.agentic)) && r.agentic[in.Keep] == before.agentic[in.Keep] {
+			in.Keep++
+		}
+		in.Add = messagesOf(r.agentic[in.Keep:])
+		return in
+	}
+	in.Add = messagesOf(r.chat[in.Keep:])
+	return in
+}
+
+// pointsOf are the points of an interrupt.
+func pointsOf(info *adk.InterruptInfo, callOf func(path []string, id string) string) []Point {
+	points := []Point{}
+	for _, c := range info.InterruptContexts {
+		if c == nil || !c.IsRootCause {
+			continue
+		}
+		p := Point{ID: c.ID, Address: c.Address.String(), Kind: Other, Info: jsonOf(c.Info)}
+		if c.Info != nil {
+			p.InfoType = reflect.TypeOf(c.Info).String()
+		}
+		var path []string
+		for _, s := range c.Address {
+			switch s.Type {
+			case adk.AddressSegmentAgent:
+				p.Agent, path = s.ID, append(path, s.ID)
+			case adk.AddressSegmentTool: // an agent in it begins a path of its own
+				p.Tool, p.Call, path = s.ID, callOf(path, s.SubID), nil
+			}
+		}
+		p.ask(c.Info)
+		points = append(points, p)
+	}
+	return points
+}
+
+// ask fills in what the Info says about itself.
+func (p *Point) ask(info any) {
+	switch v := info.(type) {
+	case *adk.OutcomeUnknown:
+		p.Kind, p.Message = OutcomeUnknown, "did the call of tool "+v.ToolName+" succeed?"
+	case adk.Asks:
+		_ = guard(func() error {
+			q := v.Asks()
+			if p.Message = q.Summary; !q.Expires.IsZero() {
+				p.Expires = q.Expires.UnixMicro()
+			}
+			switch q.Kind {
+			case adk.QuestionApproval:
+				p.Kind = Approval
+			case adk.QuestionPlain, "":
+				p.Kind = InputNeeded
+			case adk.QuestionOutcome:
+				p.Kind = OutcomeUnknown
+			}
+			return nil
+		})
+	case string:
+		p.Kind, p.Message = InputNeeded, v
+	case fmt.Stringer:
+		_ = guard(func() error { p.Message = v.String(); return nil })
+	}
+}
+
+// jsonOf is a value as JSON, null if it cannot be encoded.
+func jsonOf(v any) json.RawMessage {
+	data, err := encode(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return data
+}

@@ -1,0 +1,65 @@
+package runlog_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/adk/runlog/runlogtest"
+	"github.com/weftgo/weft/schema"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Rule runlog/RL8.
+func TestMemoryStore_IsAStore(t *testing.T) {
+	runlogtest.Run(t, func(*testing.T) runlog.Store { return runlog.NewMemoryStore() })
+}
+
+// Rule runlog/RL8.
+func TestFileStore_IsAStore(t *testing.T) {
+	runlogtest.Run(t, func(t *testing.T) runlog.Store {
+		s, err := runlog.NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		return s
+	})
+}
+
+// A line that a crash has cut off is not there, and the next event takes its place.
+func TestFileStore_CutsATornLine(t *testing.T) {
+	dir := t.TempDir()
+	s, err := runlog.NewFileStore(dir)
+	require.NoError(t, err)
+	events := []runlog.Event{said(1, "one"), said(2, "two"), said(3, "three")}
+	require.NoError(t, s.Append(t.Context(), "run", events[:2]))
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	whole, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	for cut := range len(whole) {
+		require.NoError(t, os.WriteFile(files[0], whole[:cut], 0o600))
+		var seqs []uint64
+		for e, err := range s.Read(t.Context(), "run", runlog.Cursor{}) {
+			require.NoError(t, err)
+			seqs = append(seqs, e.Seq)
+		}
+		require.NoError(t, s.Append(t.Context(), "run", events))
+		n := uint64(0)
+		for e, err := range s.Read(t.Context(), "run", runlog.Cursor{}) {
+			require.NoError(t, err)
+			n++
+			require.Equal(t, n, e.Seq, "cut at %d, before %v", cut, seqs)
+		}
+		require.Equal(t, uint64(3), n)
+	}
+}
+
+func said(seq uint64, text string) runlog.Event {
+	return runlog.Event{V: 1, Run: "run", Seq: seq, T: 1, Type: runlog.Said, Span: 1,
+		Data: &runlog.MessageData{Message: runlog.MessageOf(schema.AssistantMessage(text, nil))}}
+}

@@ -1,0 +1,190 @@
+package runlog
+
+import (
+	"slices"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// Transcript returns the messages that agents emitted in a run, in their order: answers of models and results of tools,
+// without those that did not count (see [ModelEndData], [RestartedData]). The input of the run is not among them, nor is
+// what agents said that ran as tools. Of an event whose text a policy left out there is no message. Of a log that begins
+// anew, as that of a run that was restarted, the last one counts.
+func Transcript[M adk.MessageType](events []Event) (messages []M) {
+	fold := folding{}
+	for i := range events {
+		fold.add(&events[i])
+	}
+	for _, m := range fold.messages() {
+		if as, ok := As[M](m); ok {
+			messages = append(messages, as)
+		}
+	}
+	return messages
+}
+
+// folding makes the messages of a run out of its events.
+type folding struct {
+	entries []foldEntry
+	calls   map[string]*ToolStartData
+	// agentic: the messages of the run are of that kind.
+	agentic bool
+	// inner are the agents, and whether they run as tools or inside such agents.
+	inner  map[SpanID]bool
+	points []Point
+	// last is the last event, and saved the last position from which the run can continue.
+	last  Event
+	saved uint64
+	// spans is the highest number of a span. named is how often an ID of a model was used, and lastNamed the name of its
+	// last call.
+	spans     SpanID
+	named     map[string]int
+	lastNamed map[agentCall]string
+}
+
+// foldEntry is one message and where it comes from.
+type foldEntry struct {
+	seq     uint64
+	call    string // of the result of a tool
+	message Message
+}
+
+// add adds the next event.
+func (f *folding) add(e *Event) {
+	f.last, f.spans = *e, max(f.spans, e.Span)
+	switch d := e.Data.(type) {
+	case *RunStartData:
+		if f.points = nil; d.Resumed == nil {
+			f.entries, f.calls = nil, nil
+		}
+		for _, m := range d.Input {
+			f.agentic = f.agentic || m.Agentic != nil
+		}
+	case *ModelEndData:
+		f.name(e.Path, d)
+		if d.Message != nil && d.Error == nil && !d.Again && !d.Aside && f.isOuter(e.Parent) {
+			f.agentic = f.agentic || d.Message.Agentic != nil
+			f.put(foldEntry{seq: e.Seq, message: *d.Message})
+		}
+	case *AgentStartData:
+		if f.inner == nil {
+			f.inner = map[SpanID]bool{}
+		}
+		f.inner[e.Span] = d.Call != "" || f.inner[e.Parent]
+	case *MessageData:
+		if d.Error == nil && f.isOuter(e.Span) {
+			f.put(foldEntry{seq: e.Seq, message: d.Message})
+		}
+	case *ToolStartData:
+		if f.calls == nil {
+			f.calls = map[string]*ToolStartData{}
+		}
+		f.calls[d.Call] = d
+	case *ToolEndData:
+		if d.Parts != nil && d.Error == nil && f.isOuter(e.Parent) {
+			f.putResult(e.Seq, d)
+		}
+	case *InterruptData:
+		f.points, f.saved = d.Points, e.Seq
+	case *SavedData:
+		f.saved = e.Seq
+	case *RestartedData:
+		f.entries = slices.DeleteFunc(f.entries, func(m foldEntry) bool { return m.seq > d.FromSeq })
+	case *SnapshotData:
+		f.entries, f.points = nil, d.Points
+		for _, m := range d.Messages {
+			f.put(foldEntry{seq: e.Seq, message: m})
+		}
+	}
+}
+
+// isOuter reports whether a span is that of an agent whose messages are those of the run.
+func (f *folding) isOuter(s SpanID) bool {
+	inner, isAgent := f.inner[s]
+	return isAgent && !inner
+}
+
+// name notes the names of the calls of an answer.
+func (f *folding) name(path []string, d *ModelEndData) {
+	if d.Message == nil || len(d.Calls) == 0 {
+		return
+	}
+	if f.named == nil {
+		f.named, f.lastNamed = map[string]int{}, map[agentCall]string{}
+	}
+	for i, c := range d.Message.calls() {
+		if i < len(d.Calls) {
+			f.named[c.id], f.lastNamed[callIn(path, c.id)] = max(f.named[c.id], numberOf(d.Calls[i], c.id)), d.Calls[i]
+		}
+	}
+}
+
+func (f *folding) put(m foldEntry) { f.entries = append(f.entries, m) }
+
+// putResult adds the result of a call, in place of an earlier one.
+func (f *folding) putResult(seq uint64, d *ToolEndData) {
+	m, ok := f.resultMessage(d)
+	if !ok {
+		return
+	}
+	f.entries = slices.DeleteFunc(f.entries, func(e foldEntry) bool { return e.call == d.Call })
+	f.put(foldEntry{seq: seq, call: d.Call, message: m})
+}
+
+// resultMessage is the message that the model gets of a result.
+func (f *folding) resultMessage(d *ToolEndData) (m Message, ok bool) {
+	start := f.calls[d.Call]
+	if start == nil {
+		start = &ToolStartData{CallID: d.Call}
+	}
+	chat := schema.ToolMessage("", start.CallID, schema.WithToolName(start.Name))
+	if text, only := onlyText(d.Parts); only {
+		chat.Content = text
+	} else {
+		parts, err := (&schema.ToolResult{Parts: d.Parts}).ToMessageInputParts()
+		if err != nil {
+			return m, false
+		}
+		chat.UserInputMultiContent = parts
+	}
+	if f.agentic {
+		return Message{Agentic: compose.AgenticToolMessage(chat)}, true
+	}
+	return Message{Chat: chat}, true
+}
+
+// onlyText returns the text of a result that is nothing but one text.
+func onlyText(parts []schema.ToolOutputPart) (text string, only bool) {
+	if len(parts) == 0 {
+		return "", true
+	}
+	return parts[0].Text, len(parts) == 1 && parts[0].Type == schema.ToolPartTypeText
+}
+
+func (f *folding) messages() []Message {
+	all := make([]Message, len(f.entries))
+	for i := range f.entries {
+		all[i] = f.entries[i].message
+	}
+	return all
+}
+
+// lastMessage is the last message up to an event, nil if there is none.
+func (f *folding) lastMessage(seq uint64) *Message {
+	for _, e := range slices.Backward(f.entries) {
+		if e.seq <= seq {
+			return &e.message
+		}
+	}
+	return nil
+}
+
+func (f *folding) snapshot() *SnapshotData {
+	s := &SnapshotData{Messages: f.messages()}
+	if endOf(&f.last) == Interrupted {
+		s.Points = f.points
+	}
+	return s
+}

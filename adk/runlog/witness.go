@@ -1,0 +1,339 @@
+package runlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/internal/runwatch"
+	"github.com/weftgo/weft/internal/core"
+	"github.com/weftgo/weft/schema"
+)
+
+// runWitness records what concerns the run as a whole.
+type runWitness struct {
+	*recorder
+	// status and err are what the run has come to, by its events. mu guards them.
+	status Status
+	err    error
+	lost   bool
+	// settled: somebody else says what the run has come to.
+	settled bool
+}
+
+var _ runwatch.Run = (*runWitness)(nil)
+
+// Begin records the beginning.
+func (w *runWitness) Begin(s runwatch.Start) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	past := w.begin(s.Token)
+	start := &RunStartData{Agent: s.Agent, Input: inputOf(s.Input), Streaming: s.Streaming, Thread: w.opts.Thread,
+		Conversation: w.opts.Conversation, Forked: w.opts.Forked, Labels: w.opts.Labels}
+	if past == nil || !s.Resumed { // of a run that takes the ID of another one the log has both
+		w.emit(Event{Type: RunStart, Data: start})
+		return
+	}
+	from := past.last.Seq
+	if endOf(&past.last) == "" { // its process died
+		from = past.saved
+		w.emit(Event{Type: Restarted, Data: &RestartedData{FromSeq: from, Message: past.lastMessage(from)}})
+	}
+	start.Input, start.Resumed = []Message{}, &Resumption{FromSeq: from}
+	w.emit(Event{Type: RunStart, Data: start})
+	if len(s.Answers) > 0 {
+		w.emit(Event{Type: Resume, Data: &ResumeData{Answers: answersOf(s.Answers)}})
+	}
+}
+
+func inputOf(input any) []Message {
+	switch ms := input.(type) {
+	case []*schema.Message:
+		return messagesOf(ms)
+	case []*schema.AgenticMessage:
+		return messagesOf(ms)
+	}
+	return []Message{}
+}
+
+// Saved records that a step was saved.
+func (w *runWitness) Saved(steps int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.saved = steps
+	w.markSaved()
+}
+
+// Event sees how the run ends.
+func (w *runWitness) Event(event any) {
+	e := seeEvent(event)
+	if e.err == nil && (e.action == nil || e.action.Interrupted == nil) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var cancelled *adk.CancelError
+	switch {
+	case errors.Is(e.err, core.ErrLeaseLost):
+		w.lost = true
+	case errors.As(e.err, &cancelled):
+		w.status, w.err = Cancelled, e.err
+	case e.err != nil:
+		if w.status != Failed {
+			w.status, w.err = Failed, e.err
+		}
+	default:
+		for _, s := range append([]*span(nil), w.open...) {
+			s.release()
+		}
+		if w.status == "" {
+			w.status = Interrupted
+		}
+		points := pointsOf(e.action.Interrupted, func(path []string, id string) string {
+			return w.last[callIn(path, id)]
+		})
+		w.emit(Event{Type: Interrupt, Data: &InterruptData{Points: points}})
+	}
+}
+
+// End records the end, unless somebody else does.
+func (w *runWitness) End() {
+	w.mu.Lock()
+	status, err, lost, settled := w.status, w.err, w.lost, w.settled
+	refused := w.phase == recordNew && err != nil
+	w.mu.Unlock()
+	switch {
+	case settled:
+	case lost:
+		w.lose()
+	case refused: // it could not begin
+		w.Begin(runwatch.Start{})
+		w.finish(Failed, err)
+	case status == "":
+		w.finish(Done, nil)
+	default:
+		w.finish(status, err)
+	}
+}
+
+// Begin records that the agent has begun.
+func (s *span) Begin(path []string) {
+	s.rec.mu.Lock()
+	defer s.rec.mu.Unlock()
+	s.path = path
+	start := &AgentStartData{Name: s.agent, Kind: s.typ}
+	if s.parent != nil && s.parent.kind == toolSpan {
+		start.Call = s.parent.call
+	}
+	e := s.of(AgentStart, start)
+	e.T = s.since
+	s.rec.emit(e)
+}
+
+// Event records what an event of the agent has that nothing else shows.
+func (s *span) Event(event any) {
+	e := seeEvent(event)
+	s.rec.mu.Lock()
+	watch := e.has && !s.message(&e)
+	if a := e.action; a != nil {
+		switch {
+		case a.TransferToAgent != nil:
+			s.rec.emit(s.of(Action, &ActionData{Kind: Transfer, To: a.TransferToAgent.DestAgentName}))
+		case a.BreakLoop != nil:
+			s.rec.emit(s.of(Action, &ActionData{Kind: Break}))
+		case a.Exit:
+			s.rec.emit(s.of(Action, &ActionData{Kind: Exit}))
+		}
+	}
+	if e.custom != nil {
+		s.rec.emit(s.of(Custom, &CustomData{Name: fmt.Sprintf("%T", e.custom), Value: jsonOf(e.custom)}))
+	}
+	if e.err != nil {
+		s.failed = e.err
+	}
+	s.rec.mu.Unlock()
+	if watch && e.watch != nil {
+		e.watch(func(m Message, err error) {
+			s.rec.mu.Lock()
+			defer s.rec.mu.Unlock()
+			if !isNil(m) {
+				s.other(m, e.tool, err)
+			}
+		})
+	}
+}
+
+// message finds the call that an event is about, and records its end with the message. It is false if that is not known
+// yet: of a stream of which there is no call. mu is locked.
+func (s *span) message(e *seenEvent) bool {
+	if e.tool {
+		return s.toolMessage(e)
+	}
+	m := s.model
+	if m == nil || m.shown || m.phase == spanClosed {
+		if e.watch == nil {
+			s.other(e.message, false, nil)
+		}
+		return e.watch == nil
+	}
+	m.shown = true
+	if end, ok := m.held.Data.(*ModelEndData); ok && e.watch == nil {
+		message := e.message
+		end.Message = &message
+		s.attempts = 0
+		m.release()
+	}
+	return true
+}
+
+// toolMessage is message for the result of a tool.
+func (s *span) toolMessage(e *seenEvent) bool {
+	if e.watch != nil { // it is of the call whose stream it is, if there is one that streams
+		for _, c := range s.below {
+			if c.kind == toolSpan && !c.shown && c.first < 0 {
+				c.shown = true
+				c.release()
+				return true
+			}
+		}
+		return false
+	}
+	id, _, parts := e.message.result()
+	for _, c := range s.below {
+		if c.kind != toolSpan || c.callID != id || c.shown {
+			continue
+		}
+		c.shown = true
+		if end, ok := c.held.Data.(*ToolEndData); ok {
+			if text, only := onlyText(parts); only && (len(end.Parts) <= 1 || end.Error != nil) {
+				end.Parts = textParts(text)
+			}
+			end.IsError, end.Error = end.Error != nil, nil
+		}
+		c.release()
+		return true
+	}
+	s.other(e.message, true, nil)
+	return true
+}
+
+// other records a message that no call of a model or a tool has made, with mu locked.
+func (s *span) other(m Message, isResult bool, err error) {
+	s.releaseBelow(false)
+	id, name, parts := m.result()
+	if !isResult || id == "" {
+		s.rec.emit(s.of(Said, &MessageData{Message: m, Error: errOf(err)}))
+		return
+	}
+	// A middleware answered, or the tool does not exist: the call was not made.
+	s.rec.spans++
+	c := &span{rec: s.rec, kind: toolSpan, id: s.rec.spans, parent: s, agent: s.agent, path: s.path}
+	c.call = s.callOf(id)
+	s.rec.emit(c.of(ToolStart, &ToolStartData{Call: c.call, CallID: id, Name: name}))
+	s.rec.emit(c.of(ToolEnd, &ToolEndData{Call: c.call, Parts: parts, Error: errOf(err)}))
+}
+
+// Verdict records the end of an answer.
+func (s *span) Verdict(again bool) {
+	s.rec.mu.Lock()
+	defer s.rec.mu.Unlock()
+	if !again {
+		s.attempts = 0
+	}
+	m := s.model
+	if m == nil {
+		return
+	}
+	if end, ok := m.held.Data.(*ModelEndData); ok && m.phase == spanHeld {
+		end.Again = again
+		m.release()
+	}
+}
+
+// End records that the agent has ended.
+func (s *span) End() {
+	s.rec.mu.Lock()
+	defer s.rec.mu.Unlock()
+	s.releaseBelow(true)
+	if s.phase == spanOpen {
+		s.phase = spanClosed
+		s.rec.remove(s)
+		s.rec.emit(s.of(AgentEnd, &AgentEndData{Error: errOf(s.failed)}))
+	}
+}
+
+// Observe has a run recorded: the options are given to Run, Query or Resume of a Runner, once. Recording does not change
+// the run, and nothing of it waits. What the run has come to is recorded when it ends, whether or not its events are
+// read.
+//
+// A run that is resumed is given the same ID: its record continues.
+func Observe(log *Log, run RunInfo) []adk.AgentRunOption {
+	return (&Recorder{w: &runWitness{recorder: log.newRecorder(run)}}).options()
+}
+
+// Recorder is [Observe] for whoever knows better than the run itself what it has come to, such as that it is tried
+// again. It is for one stretch of a run.
+type Recorder struct {
+	w *runWitness
+	// token is that of the lease.
+	token uint64
+}
+
+// Record makes the recorder of a stretch. [Recorder.Finish] must be called at its end.
+//
+// token is that of the lease of the run.
+func (l *Log) Record(run RunInfo, token uint64) *Recorder {
+	return &Recorder{w: &runWitness{recorder: l.newRecorder(run), settled: true}, token: token}
+}
+
+// Options are given to the run.
+func (r *Recorder) Options() []adk.AgentRunOption { return r.options() }
+
+func (r *Recorder) options() []adk.AgentRunOption {
+	return []adk.AgentRunOption{
+		adk.WithCallbacks(&handler{r.w.recorder}),
+		adk.WrapImplSpecificOptFn(func(o *runwatch.Options) { o.Run = r.w }),
+	}
+}
+
+// Finish ends the record of the stretch. A status of "" says that the run continues elsewhere, or later, by itself.
+func (r *Recorder) Finish(status Status, err error) {
+	r.w.mu.Lock()
+	isNew := r.w.phase == recordNew
+	if status == "" && r.w.status == Cancelled { // it was saved where it stopped
+		r.w.saved++
+	}
+	r.w.mu.Unlock()
+	if isNew && status != "" { // it ended without being executed
+		r.w.Begin(runwatch.Start{Resumed: true, Token: r.token})
+	}
+	r.w.finish(status, err)
+}
+
+// Abandon ends the record of a run that another process has taken over.
+func (r *Recorder) Abandon() { r.w.lose() }
+
+// spanKey is the key of the span of a context.
+type spanKey struct{}
+
+// spanContext is a context with a span.
+type spanContext struct {
+	context.Context
+	span *span
+}
+
+func (c *spanContext) Value(key any) any {
+	if _, ok := key.(spanKey); ok {
+		return c.span
+	}
+	return c.Context.Value(key)
+}
+
+// spanIn is the span of a context that a recorder has made, nil if there is none.
+func (r *recorder) spanIn(ctx context.Context) *span {
+	if s, ok := ctx.Value(spanKey{}).(*span); ok && s.rec == r {
+		return s
+	}
+	return nil
+}
