@@ -124,12 +124,12 @@ func (l *lease) append(ctx context.Context, record []byte) error {
 
 // current is the run as it is, and that this process holds it.
 func (l *lease) current(ctx context.Context) (*state, error) {
-	if l.known != nil {
-		return l.known, nil
-	}
-	st, err := l.store.read(ctx, l.id)
-	if err != nil {
-		return nil, err
+	st := l.known
+	if st == nil {
+		var err error
+		if st, err = l.store.read(ctx, l.id); err != nil {
+			return nil, err
+		}
 	}
 	if !l.isHeldBy(st) {
 		return nil, storekit.Lost(l.id, l.token)
@@ -139,7 +139,7 @@ func (l *lease) current(ctx context.Context) (*state, error) {
 	return st, nil
 }
 
-// isHeldBy reports whether the lease still counts.
+// isHeldBy reports whether the lease counts for a run as it is.
 func (l *lease) isHeldBy(st *state) bool { return st.IsRun && st.Row.Holds(l.token) }
 
 // noteStop delivers a request to stop that is new.
