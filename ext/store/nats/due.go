@@ -49,22 +49,14 @@ func (s *Store) refresh(ctx context.Context) error {
 	}
 	began := time.Now().Round(0)
 	for more := true; more; {
-		var found []message
+		var heads []*state
 		var err error
-		if found, more, err = s.wire.next(ctx, s.heads(), v.upTo+1, mostMessages); err != nil {
+		if heads, more, err = s.headsFrom(ctx, v.upTo+1); err != nil {
 			return err
 		}
-		for _, m := range found {
-			hash, ok := s.hashIn(m.subject)
-			if !ok {
-				continue
-			}
-			st, err := s.readState(ctx, nil, hash, []message{m})
-			if err != nil {
-				return err
-			}
+		for _, st := range heads {
 			v.noteLocked(st)
-			v.upTo = m.seq
+			v.upTo = st.headSeq
 		}
 	}
 	v.at = began

@@ -114,10 +114,10 @@ func (s *Store) readHead(ctx context.Context, m message, st *state) error {
 		return err
 	}
 	data, err := s.load(ctx, st.hash, st.body)
-	if err == nil {
-		err = gob.NewDecoder(bytes.NewReader(data)).Decode(&st.head)
-	}
 	if err != nil {
+		return s.unlessChanged(ctx, m.subject, m.seq, err)
+	}
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&st.head); err != nil {
 		return fmt.Errorf("the head of the run cannot be read: %w", err)
 	}
 	st.body.Inline, st.headSeq, st.modified = nil, m.seq, m.at

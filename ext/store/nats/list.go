@@ -36,28 +36,41 @@ func (s *Store) inspect(ctx context.Context, id string) (st *state, err error) {
 	return st, err
 }
 
+// headsFrom reads heads of the tenant from a sequence on, in the order in which they were written, without the records
+// that came after them, and says whether there are more.
+func (s *Store) headsFrom(ctx context.Context, from uint64) (heads []*state, more bool, err error) {
+	found, more, err := s.wire.nextOfAll(ctx, s.heads(), from, mostMessages)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, m := range found {
+		hash, ok := s.hashIn(m.subject)
+		if !ok {
+			continue
+		}
+		st, err := s.readState(ctx, nil, hash, []message{m})
+		if err != nil {
+			return nil, false, err
+		}
+		heads = append(heads, st)
+	}
+	return heads, more, nil
+}
+
 // all reads every ID of the tenant of which something is known.
 func (s *Store) all(ctx context.Context) ([]*state, error) {
 	heads := map[string]*state{}
 	for from, more := uint64(1), true; more; {
-		var found []message
+		var found []*state
 		err := s.retry(ctx, func(ctx context.Context) (err error) {
-			found, more, err = s.wire.next(ctx, s.heads(), from, mostMessages)
+			found, more, err = s.headsFrom(ctx, from)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range found {
-			hash, ok := s.hashIn(m.subject)
-			if !ok {
-				continue
-			}
-			st, err := s.readState(ctx, nil, hash, []message{m})
-			if err != nil {
-				return nil, err
-			}
-			heads[hash], from = st, m.seq+1 // one that changed meanwhile comes again
+		for _, st := range found {
+			heads[st.hash], from = st, st.headSeq+1 // one that changed meanwhile comes again
 		}
 	}
 	var growing []string // those that may have records behind their head

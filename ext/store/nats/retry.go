@@ -37,14 +37,12 @@ func (s *Store) retry(ctx context.Context, do func(ctx context.Context) error) e
 				return err
 			}
 			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		case errors.Is(err, errChanged):
-			if n == 0 {
-				continue // most are alone the second time
-			}
-		case !mayPass(err):
+		case !errors.Is(err, errChanged) && !mayPass(err):
 			return err
 		case time.Since(began) >= s.patience:
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		case n == 0 && errors.Is(err, errChanged):
+			continue // most are alone the second time
 		}
 		pause := min(time.Millisecond<<min(n, 10), time.Second)
 		_ = sleep(ctx, pause/2+rand.N(pause))

@@ -245,18 +245,23 @@ func (s *Store) Get(ctx context.Context, id string) (data []byte, exists bool, e
 		}
 		data, err = s.load(ctx, st.hash, *st.Saved)
 		exists = err == nil
-		return s.unlessChanged(ctx, st, err)
+		return s.unlessChanged(ctx, s.allOf(st.hash), st.version, err)
 	})
 	return data, exists, failed("get", id, err)
 }
 
-// unlessChanged says of an error with a value that a head refers to whether the head has been replaced meanwhile.
-func (s *Store) unlessChanged(ctx context.Context, st *state, err error) error {
+// unlessChanged is an error, or errChanged if it is about a value that was replaced meanwhile: if seq is not the sequence
+// of the last message that matches a filter any more.
+func (s *Store) unlessChanged(ctx context.Context, filter string, seq uint64, err error) error {
 	if !errors.Is(err, errDamaged) {
 		return err
 	}
-	now, again := s.read(ctx, st.Row.Run.ID)
-	if again == nil && now.version != st.version {
+	found, again := s.wire.lastOf(ctx, filter)
+	last := uint64(0)
+	for _, m := range found {
+		last = max(last, m.seq)
+	}
+	if again == nil && last != seq {
 		return errChanged
 	}
 	return errors.Join(err, again)
@@ -305,7 +310,7 @@ func (s *Store) ReadRecords(ctx context.Context, id string) (records [][]byte, e
 			return err
 		}
 		records, err = s.journal(ctx, st)
-		return s.unlessChanged(ctx, st, err)
+		return s.unlessChanged(ctx, s.allOf(st.hash), st.version, err)
 	})
 	return records, failed("read the journal of", id, err)
 }

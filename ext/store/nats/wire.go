@@ -109,7 +109,7 @@ func (w *wire) lastOf(ctx context.Context, filters ...string) ([]message, error)
 		}
 		last := uint64(0) // a replica that lags does not say so where it has nothing
 		for _, filter := range filters {
-			seq, err := w.lastOnLeader(ctx, filter)
+			seq, err := w.onLeader(ctx, leaderQuery{Last: filter})
 			if err != nil {
 				return nil, err
 			}
@@ -128,6 +128,27 @@ func (w *wire) lastOf(ctx context.Context, filters ...string) ([]message, error)
 // are more.
 func (w *wire) next(ctx context.Context, filter string, from uint64, most int) (found []message, more bool, err error) {
 	return w.ask(ctx, query{Next: filter, Seq: max(from, 1), Batch: min(most, mostMessages), Bytes: mostBytes})
+}
+
+// nextOfAll is next, and knows of every message that was acknowledged before, by whatever server.
+func (w *wire) nextOfAll(ctx context.Context, filter string, from uint64, most int) (found []message, more bool, err error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		found, more, err = w.next(ctx, filter, from, most)
+		if err != nil || more || !w.isReplicated {
+			return found, more, err
+		}
+		behind := from
+		if len(found) > 0 {
+			behind = found[len(found)-1].seq + 1
+		}
+		missing, err := w.onLeader(ctx, leaderQuery{Next: filter, Seq: behind})
+		if err != nil || missing == 0 || len(found) > 0 {
+			return found, missing != 0, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return nil, false, err
+		}
+	}
 }
 
 // ask sends a query and collects what is found.
@@ -201,10 +222,10 @@ func readMessage(reply *nats.Msg) (m message, err error) {
 	return m, err
 }
 
-// lastOnLeader returns the sequence of the last message that matches a filter, 0 if there is none, as the leader of the
-// stream knows it: a replica may lag.
-func (w *wire) lastOnLeader(ctx context.Context, filter string) (uint64, error) {
-	request, err := json.Marshal(map[string]string{"last_by_subj": filter})
+// onLeader returns the sequence of the message that is asked for, 0 if there is none, as the leader of the stream knows
+// it: a replica may lag.
+func (w *wire) onLeader(ctx context.Context, q leaderQuery) (uint64, error) {
+	request, err := json.Marshal(q)
 	if err != nil {
 		return 0, err
 	}
@@ -220,6 +241,13 @@ func (w *wire) lastOnLeader(ctx context.Context, filter string) (uint64, error) 
 		return 0, nil
 	}
 	return 0, answer.Error
+}
+
+// leaderQuery is a request for one message, as the server reads it.
+type leaderQuery struct {
+	Last string `json:"last_by_subj,omitempty"`
+	Next string `json:"next_by_subj,omitempty"`
+	Seq  uint64 `json:"seq,omitempty"`
 }
 
 // purge removes the messages that match a filter and have a sequence below another one, 0 for all.
