@@ -99,20 +99,11 @@ func (c *change) record(ctx context.Context, st *state, record []byte) error {
 
 var errTooMuch = errors.New("the change has more than 1000 records, questions of others and children: write fewer at once")
 
-// commit publishes everything. The head of main is the last message, so that its sequence is known.
+// commit publishes everything.
 func (c *change) commit(ctx context.Context, main *state) error {
 	if !slices.Contains(c.written, main) {
 		return c.commitRecords(ctx, main)
 	}
-	slices.SortStableFunc(c.written, func(a, b *state) int {
-		switch {
-		case a == main:
-			return 1
-		case b == main:
-			return -1
-		}
-		return 0
-	})
 	var messages []*nats.Msg
 	for _, k := range c.keys {
 		messages = append(messages, c.store.membersMessage(k))
@@ -134,11 +125,25 @@ func (c *change) commit(ctx context.Context, main *state) error {
 	if err != nil {
 		return err
 	}
-	main.version, main.headSeq, main.modified = seq, seq, c.now
-	main.number(seq)
+	for i, m := range messages { // they have one sequence after the other
+		if st := c.headIn(m); st != nil {
+			st.version = seq - uint64(len(messages)-1-i)
+			st.headSeq, st.modified = st.version, c.now
+			st.number(st.headSeq)
+			c.store.view.note(st)
+			c.store.tidy(st)
+			c.store.wakeFor(st, c.now)
+		}
+	}
+	return nil
+}
+
+// headIn is the ID whose head a message is, nil for others.
+func (c *change) headIn(m *nats.Msg) *state {
 	for _, st := range c.written {
-		c.store.tidy(st)
-		c.store.wakeFor(st, c.now)
+		if m.Subject == c.store.headOf(st.hash) {
+			return st
+		}
 	}
 	return nil
 }

@@ -14,17 +14,26 @@ import (
 // what was removed.
 const viewAge = goneFor / 2
 
+// viewFresh is for how long a view that has a run to take is believed: what other processes have submitted meanwhile may
+// be more urgent.
+const viewFresh = 20 * time.Millisecond
+
 // view is what a process knows of the runs of a tenant that may become due, are in front of others of their key, or
 // expire: their heads, which it follows by their sequence. Each look asks only for those that changed since the last
-// one. What it says is a hint: whoever takes a run reads it anew. Records are not in it, so a lease may count for longer.
+// one; what this process writes it knows at once. What it says is a hint: whoever takes a run reads it anew. Records are
+// not in it, so a lease may count for longer.
 type view struct {
-	mu sync.Mutex // guards the fields below; it is held while the server is asked, and no other lock but the wire's is then
-	// upTo is the sequence of the last head that was seen, and at when that was.
+	// turn is full while the server is asked. It guards upTo, the sequence of the last head that was delivered, and at, when
+	// the server was asked last. It is taken before mu.
+	turn chan struct{}
 	upTo uint64
 	at   time.Time
+
+	mu   sync.Mutex       // guards the fields below; no other lock is taken while it is held
 	runs map[string]*seen // by ID
-	// keyed are the IDs of the runs of a key.
-	keyed map[string]map[string]*seen
+	// keyed are the runs of a key, queues those that may become due and that nobody in this process tries to take.
+	keyed  map[string]map[string]*seen
+	queues map[queueName]*queue
 }
 
 // seen is a run as it was seen last.
@@ -33,21 +42,43 @@ type seen struct {
 	seq uint64
 	// isTried says that somebody in this process tries to take the run just now.
 	isTried bool
+	// since is since when the run is due, from when on it can be taken. in is where it waits for that, and index where there.
+	since, from time.Time
+	in          *ordered
+	index       int
 }
 
 func newView() *view {
-	return &view{runs: map[string]*seen{}, keyed: map[string]map[string]*seen{}}
+	v := &view{turn: make(chan struct{}, 1)}
+	v.clear()
+	return v
 }
 
-// refresh reads the heads that changed.
-func (s *Store) refresh(ctx context.Context) error {
-	v := s.view
+// clear forgets all runs.
+func (v *view) clear() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if time.Now().Round(0).Sub(v.at) > viewAge { // by the clock on the wall, which counts while a machine sleeps
-		v.upTo, v.runs, v.keyed = 0, map[string]*seen{}, map[string]map[string]*seen{}
+	v.runs, v.keyed, v.queues = map[string]*seen{}, map[string]map[string]*seen{}, map[queueName]*queue{}
+}
+
+// refresh reads the heads that changed, unless that was done a moment ago.
+func (s *Store) refresh(ctx context.Context, moment time.Duration) error {
+	v := s.view
+	select {
+	case v.turn <- struct{}{}:
+		defer func() { <-v.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	began := time.Now().Round(0)
+	now := time.Now().Round(0) // the clock on the wall counts while a machine sleeps
+	age := now.Sub(v.at)
+	if age >= 0 && age < moment {
+		return nil
+	}
+	if age < 0 || age > viewAge {
+		v.clear()
+		v.upTo = 0
+	}
 	for more := true; more; {
 		var heads []*state
 		var err error
@@ -55,11 +86,11 @@ func (s *Store) refresh(ctx context.Context) error {
 			return err
 		}
 		for _, st := range heads {
-			v.noteLocked(st)
+			v.note(st)
 			v.upTo = st.headSeq
 		}
 	}
-	v.at = began
+	v.at = now
 	return nil
 }
 
@@ -67,10 +98,6 @@ func (s *Store) refresh(ctx context.Context) error {
 func (v *view) note(st *state) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.noteLocked(st)
-}
-
-func (v *view) noteLocked(st *state) {
 	id := st.Row.Run.ID
 	before := v.runs[id]
 	if before != nil && before.seq > st.version {
@@ -84,8 +111,10 @@ func (v *view) noteLocked(st *state) {
 	now.row.Answers, now.row.Result, now.row.Run.Waiting, now.row.Run.Tags, now.row.Run.Error = nil, nil, nil, nil, ""
 	if before != nil {
 		now.isTried = before.isTried
+		before.leave()
 	}
 	v.runs[id] = now
+	v.enter(now)
 	if key := st.Row.Run.Key; key != "" {
 		if v.keyed[key] == nil {
 			v.keyed[key] = map[string]*seen{}
@@ -107,6 +136,7 @@ func (v *view) forgetLocked(id string) {
 		return
 	}
 	delete(v.runs, id)
+	r.leave()
 	key := r.row.Run.Key
 	if delete(v.keyed[key], id); len(v.keyed[key]) == 0 {
 		delete(v.keyed, key)
@@ -118,26 +148,35 @@ func (v *view) forgetLocked(id string) {
 func (v *view) try(due checkpoint.Due, now time.Time) (id string, tried func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	var first *seen
-	var firstSince time.Time
-	for _, r := range v.runs {
-		since, isDue := r.row.DueAt(now)
-		if isDue && !r.isTried && r.row.IsAmong(due) && (first == nil || r.row.Before(&first.row, since, firstSince)) &&
-			!v.isBehind(r, now) {
-			first, firstSince = r, since
+	var passed []*seen // those that have to wait for another one of their key
+	defer func() {
+		for _, r := range passed {
+			v.enter(r)
 		}
-	}
-	if first == nil {
-		return "", nil
-	}
-	id = first.row.Run.ID
-	first.isTried = true
-	return id, func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		if r := v.runs[id]; r != nil {
-			r.isTried = false
+	}()
+	for {
+		r := v.firstOf(due, now)
+		if r == nil {
+			return "", nil
 		}
+		r.leave()
+		if v.isBehind(r, now) {
+			passed = append(passed, r)
+			continue
+		}
+		r.isTried = true
+		id = r.row.Run.ID
+		return id, func() { v.tried(id) }
+	}
+}
+
+// tried ends an attempt to take a run.
+func (v *view) tried(id string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if r := v.runs[id]; r != nil {
+		r.isTried = false
+		v.enter(r)
 	}
 }
 

@@ -74,26 +74,15 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 	if after.Taker != write { // it was taken, the answer was lost, and then somebody else took it
 		return nil, after.Row.Busy()
 	}
-	s.view.note(after)
 	return s.newLease(after, before), nil
 }
 
 // AcquireDue takes the run that is due for longest.
 func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
 	for {
-		var now time.Time
-		err := s.retry(ctx, func(ctx context.Context) (err error) {
-			if now, err = s.clock.now(ctx); err == nil {
-				err = s.refresh(ctx)
-			}
-			return err
-		})
+		id, tried, err := s.nextDue(ctx, due)
 		if err != nil {
-			return nil, storekit.Failed("acquire", "that is due", err)
-		}
-		id, tried := s.view.try(due, now)
-		if tried == nil {
-			return nil, checkpoint.ErrNothingDue
+			return nil, err
 		}
 		l, err := s.acquire(ctx, id, req, true)
 		switch {
@@ -108,6 +97,32 @@ func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 		}
 		tried()
 	}
+}
+
+// nextDue finds a run to take. tried is to be called after the attempt.
+func (s *Store) nextDue(ctx context.Context, due checkpoint.Due) (id string, tried func(), err error) {
+	for _, moment := range []time.Duration{viewFresh, 0} {
+		now, err := s.look(ctx, moment)
+		if err != nil {
+			return "", nil, storekit.Failed("acquire", "that is due", err)
+		}
+		if id, tried = s.view.try(due, now); tried != nil {
+			return id, tried, nil
+		}
+	}
+	return "", nil, checkpoint.ErrNothingDue
+}
+
+// look brings the view up to date, unless that was done a moment ago. It returns what time it is.
+func (s *Store) look(ctx context.Context, moment time.Duration) (now time.Time, err error) {
+	err = s.retry(ctx, func(ctx context.Context) error {
+		if err := s.refresh(ctx, moment); err != nil {
+			return err
+		}
+		now, err = s.clock.now(ctx)
+		return err
+	})
+	return now, err
 }
 
 // transition changes a run that exists.
@@ -186,13 +201,7 @@ var errKept = errors.New("the run is kept")
 
 // Sweep removes runs that have expired.
 func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, err error) {
-	var now time.Time
-	err = s.retry(ctx, func(ctx context.Context) (err error) {
-		if now, err = s.clock.now(ctx); err == nil {
-			err = s.refresh(ctx)
-		}
-		return err
-	})
+	now, err := s.look(ctx, 0)
 	if err != nil {
 		return swept, storekit.Failed("sweep", "", err)
 	}
