@@ -105,19 +105,7 @@ func makeStream(ctx context.Context, conf Config) (replicas int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	want := jetstream.StreamConfig{
-		Name:        conf.Prefix,
-		Description: "runs of Weft",
-		Subjects:    []string{conf.Prefix + ".run.>", conf.Prefix + ".value.>", conf.Prefix + ".key.>"},
-		Storage:     jetstream.FileStorage,
-		Replicas:    max(conf.Replicas, 1),
-		Discard:     jetstream.DiscardNew,
-		Metadata:    map[string]string{schemaKey: schema},
-		AllowRollup: true, AllowDirect: true, AllowAtomicPublish: true, AllowMsgTTL: true,
-	}
-	if conf.InMemory {
-		want.Storage = jetstream.MemoryStorage
-	}
+	want := streamConfig(conf)
 	stream, err := js.CreateStream(ctx, want)
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		stream, err = js.Stream(ctx, conf.Prefix)
@@ -130,6 +118,24 @@ func makeStream(ctx context.Context, conf Config) (replicas int, err error) {
 		return 0, fmt.Errorf("the stream %q: %w", conf.Prefix, err)
 	}
 	return got.Replicas, nil
+}
+
+// streamConfig is what a stream is made of.
+func streamConfig(conf Config) jetstream.StreamConfig {
+	c := jetstream.StreamConfig{
+		Name:        conf.Prefix,
+		Description: "runs of Weft",
+		Subjects:    []string{conf.Prefix + ".run.>", conf.Prefix + ".value.>", conf.Prefix + ".key.>"},
+		Storage:     jetstream.FileStorage,
+		Replicas:    max(conf.Replicas, 1),
+		Discard:     jetstream.DiscardNew,
+		Metadata:    map[string]string{schemaKey: schema},
+		AllowRollup: true, AllowDirect: true, AllowAtomicPublish: true, AllowMsgTTL: true,
+	}
+	if conf.InMemory {
+		c.Storage = jetstream.MemoryStorage
+	}
+	return c
 }
 
 // checkStream refuses a stream in which runs would not be safe.

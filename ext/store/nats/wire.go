@@ -71,11 +71,13 @@ func newWire(conn *nats.Conn, stream string) (*wire, error) {
 	return w, w.sub.SetPendingLimits(-1, -1) // no more is under way than was asked for
 }
 
+// close ends the subscription. Whoever waits for a reply waits until his context ends.
 func (w *wire) close() error {
-	if err := w.sub.Unsubscribe(); !errors.Is(err, nats.ErrConnectionClosed) {
-		return err
+	err := w.sub.Unsubscribe()
+	if errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrBadSubscription) { // it has ended
+		return nil
 	}
-	return nil
+	return err
 }
 
 // replied hands a reply to who asked. It does not block: who asks has room for all that he asks for.
