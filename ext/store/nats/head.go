@@ -1,10 +1,8 @@
 package nats
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"fmt"
 	"slices"
 	"strconv"
@@ -117,7 +115,7 @@ func (s *Store) readHead(ctx context.Context, m message, st *state) error {
 	if err != nil {
 		return s.unlessChanged(ctx, m.subject, m.seq, err)
 	}
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&st.head); err != nil {
+	if err := decodeHead(data, &st.head); err != nil {
 		return fmt.Errorf("the head of the run cannot be read: %w", err)
 	}
 	st.body.Inline, st.headSeq, st.modified = nil, m.seq, m.at
@@ -183,11 +181,11 @@ func (s *Store) stepMessage(ctx context.Context, st *state, token uint64, record
 
 // headMessage is a head as it is published. What is too long for a message is written before.
 func (s *Store) headMessage(ctx context.Context, st *state) (*nats.Msg, error) {
-	var encoded bytes.Buffer
-	if err := gob.NewEncoder(&encoded).Encode(&st.head); err != nil {
+	encoded, err := encodeHead(&st.head)
+	if err != nil {
 		return nil, err
 	}
-	body, err := s.keep(ctx, st.hash, ofHead, encoded.Bytes(), longestMessage)
+	body, err := s.keep(ctx, st.hash, ofHead, encoded, longestMessage)
 	if err != nil {
 		return nil, err
 	}

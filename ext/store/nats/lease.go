@@ -11,9 +11,11 @@ import (
 
 // lease is a run that this process holds.
 type lease struct {
-	store  *Store
-	id     string
-	token  uint64
+	store *Store
+	id    string
+	token uint64
+	// taker names the write that took the lease: a server that lost its last messages may hand out a token again.
+	taker  uint64
 	ttl    time.Duration
 	before checkpoint.RunInfo
 	stops  chan checkpoint.StopRequest
@@ -30,7 +32,7 @@ type lease struct {
 }
 
 func (s *Store) newLease(st *state, before checkpoint.RunInfo) *lease {
-	l := &lease{store: s, id: st.Row.Run.ID, token: st.Row.Run.Token, ttl: st.Row.TTL, before: before,
+	l := &lease{store: s, id: st.Row.Run.ID, token: st.Row.Run.Token, taker: st.Taker, ttl: st.Row.TTL, before: before,
 		stops: make(chan checkpoint.StopRequest, 1), turn: make(chan struct{}, 1), known: st}
 	l.noteStop(st)
 	return l
@@ -140,7 +142,9 @@ func (l *lease) current(ctx context.Context) (*state, error) {
 }
 
 // isHeldBy reports whether the lease counts for a run as it is.
-func (l *lease) isHeldBy(st *state) bool { return st.IsRun && st.Row.Holds(l.token) }
+func (l *lease) isHeldBy(st *state) bool {
+	return st.IsRun && st.Row.Holds(l.token) && st.Taker == l.taker
+}
 
 // noteStop delivers a request to stop that is new.
 func (l *lease) noteStop(st *state) {
