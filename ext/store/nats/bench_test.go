@@ -107,7 +107,8 @@ func BenchmarkClaim(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	s := newStore(b, startServer(b, false))
 	for i := range 10_000 {
-		_, err := s.Submit(b.Context(), fmt.Sprint(i), checkpoint.NewRun{Agent: "agent", Tags: map[string]string{"customer": "acme"}})
+		run := checkpoint.NewRun{Agent: "agent", Tags: map[string]string{"customer": "acme"}}
+		_, err := s.Submit(b.Context(), fmt.Sprint(i), run)
 		require.NoError(b, err)
 	}
 	for b.Loop() {

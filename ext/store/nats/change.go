@@ -16,8 +16,8 @@ import (
 // mostTogether is how many messages are published in one step at most: the server's limit.
 const mostTogether = 1000
 
-// change is what a call writes, all in one step or none of it: heads, records before them, and who is of a key. One that
-// is a head alone, as most are, is one message.
+// change is what a call writes, all in one step or none of it: heads, records before them, and who is of a key. One
+// that is a head alone, as most are, is one message.
 type change struct {
 	store *Store
 	now   time.Time
@@ -97,7 +97,7 @@ func (c *change) record(ctx context.Context, st *state, record []byte) error {
 	return nil
 }
 
-var errTooMuch = errors.New("the change has more than 1000 records, questions of others and children: write fewer at once")
+var errTooMuch = errors.New("the change has more than 1000 records and runs: write fewer at once")
 
 // commit publishes everything.
 func (c *change) commit(ctx context.Context, main *state) error {

@@ -2,17 +2,18 @@ package nats
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // clockAge is how long the clock is believed without asking the server again.
 const clockAge = 10 * time.Second
 
-// clock is that of the server. It asks for the time now and then and counts on from there, by the monotonic clock of this
-// process: nothing depends on what time it is here. It is late by less than the answer took to come, and so two processes
-// agree on when a lease ends up to that.
+// clock is that of the server. It asks for the time now and then and counts on from there, by the monotonic clock of
+// this process: nothing depends on what time it is here. It is late by less than the answer took to come, and so two
+// processes agree on when a lease ends up to that.
 type clock struct {
 	wire *wire
 
@@ -44,13 +45,13 @@ func (c *clock) now(ctx context.Context) (time.Time, error) {
 
 // ask has the server say what time it is, as part of what it knows of the stream.
 func (c *clock) ask(ctx context.Context) (time.Time, error) {
-	reply, err := c.wire.conn.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+c.wire.stream, nil)
-	if err != nil {
-		return time.Time{}, err
-	}
 	var answer struct {
-		TS time.Time `json:"ts"`
+		Error *jetstream.APIError
+		TS    time.Time `json:"ts"`
 	}
-	err = json.Unmarshal(reply.Data, &answer)
+	err := c.wire.request(ctx, "STREAM.INFO", nil, &answer)
+	if err == nil && answer.Error != nil {
+		err = answer.Error
+	}
 	return answer.TS, err
 }

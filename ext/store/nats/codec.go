@@ -97,8 +97,8 @@ func decodersOf(types []byte) *sync.Pool {
 
 var errNoHead = errors.New("it is none that gob has encoded")
 
-// cutTypes divides what gob has encoded into the messages with types and the last one, which has the value. Each has its
-// length in front.
+// cutTypes divides what gob has encoded into the messages with types and the last one, which has the value. Each has
+// its length in front.
 func cutTypes(data []byte) (types, value []byte, err error) {
 	for begin := 0; begin < len(data); {
 		length, size, err := readLength(data[begin:])

@@ -6,9 +6,9 @@
 //	defer store.Close()
 //	d := dispatch.New(store, conf)
 //
-// Everything is in one stream. Of each ID there is a head, which is the last message of its subject and says all that is
-// known of the run, and a subject with the records of its journal. Every write names the sequence of the last message of
-// its ID that the writer has read, and the server refuses it if there is a later one: the log itself fences.
+// Everything is in one stream. Of each ID there is a head, which is the last message of its subject and says all that
+// is known of the run, and a subject with the records of its journal. Every write names the sequence of the last
+// message of its ID that the writer has read, and the server refuses it if there is a later one: the log itself fences.
 //
 // What is durable depends on how the server is configured: see the README.
 package nats

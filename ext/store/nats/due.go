@@ -10,21 +10,21 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// viewAge is how long a view may not be refreshed before it begins anew: shorter than the time for which heads remain of
-// what was removed.
+// viewAge is how long a view may not be refreshed before it begins anew: shorter than the time for which heads remain
+// of what was removed.
 const viewAge = goneFor / 2
 
-// viewFresh is for how long a view that has a run to take is believed: what other processes have submitted meanwhile may
-// be more urgent.
+// viewFresh is for how long a view that has a run to take is believed: what other processes have submitted meanwhile
+// may be more urgent.
 const viewFresh = 20 * time.Millisecond
 
 // view is what a process knows of the runs of a tenant that may become due, are in front of others of their key, or
 // expire: their heads, which it follows by their sequence. Each look asks only for those that changed since the last
-// one; what this process writes it knows at once. What it says is a hint: whoever takes a run reads it anew. Records are
-// not in it, so a lease may count for longer.
+// one; what this process writes it knows at once. What it says is a hint: whoever takes a run reads it anew. Records
+// are not in it, so a lease may count for longer.
 type view struct {
-	// turn is full while the server is asked. It guards upTo, the sequence of the last head that was delivered, and at, when
-	// the server was asked last. It is taken before mu.
+	// turn is full while the server is asked. It guards upTo, the sequence of the last head that was delivered, and at,
+	// when the server was asked last. It is taken before mu.
 	turn chan struct{}
 	upTo uint64
 	at   time.Time
@@ -42,7 +42,8 @@ type seen struct {
 	seq uint64
 	// isTried says that somebody in this process tries to take the run just now.
 	isTried bool
-	// since is since when the run is due, from when on it can be taken. in is where it waits for that, and index where there.
+	// since is since when the run is due, from when on it can be taken. in is where it waits for that, and index where
+	// there.
 	since, from time.Time
 	in          *ordered
 	index       int

@@ -60,8 +60,8 @@ type state struct {
 	modified         time.Time
 	// body is where the head is if it is long.
 	body value
-	// fresh are values that were written for the next head, stale those that it replaces. hasDropped says that it drops the
-	// records.
+	// fresh are values that were written for the next head, stale those that it replaces. hasDropped says that it drops
+	// the records.
 	fresh, stale []value
 	hasDropped   bool
 }
@@ -165,8 +165,10 @@ func readStep(m message) (r step, v value, err error) {
 }
 
 // stepMessage makes a record and the message that has it. What is too long for a message is written before.
-func (s *Store) stepMessage(ctx context.Context, st *state, token uint64, record []byte) (r step, m *nats.Msg, err error) {
-	v, err := s.keep(ctx, st.hash, ofStep, record, longestMessage)
+func (s *Store) stepMessage(
+	ctx context.Context, st *state, token uint64, record []byte,
+) (r step, m *nats.Msg, err error) {
+	v, err := s.keep(ctx, st.hash, ofStep, record, s.piece)
 	if err != nil {
 		return r, nil, err
 	}
@@ -185,7 +187,7 @@ func (s *Store) headMessage(ctx context.Context, st *state) (*nats.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.keep(ctx, st.hash, ofHead, encoded, longestMessage)
+	body, err := s.keep(ctx, st.hash, ofHead, encoded, s.piece)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// queue has the runs of one queue and agent that may become due: those whose time has not come, by that, and those whose
-// time has come, in the order in which they are to be taken. It is guarded by the mutex of its view.
+// queue has the runs of one queue and agent that may become due: those whose time has not come, by that, and those
+// whose time has come, in the order in which they are to be taken. It is guarded by the mutex of its view.
 type queue struct{ later, now ordered }
 
 // queueName says which runs are in a queue.
@@ -26,7 +26,8 @@ func newQueue() *queue {
 // farAway is a time at which no lease of today counts any more.
 var farAway = time.Unix(math.MaxInt32, 0).AddDate(1000, 0, 0)
 
-// dueFrom is since when a run is due once nobody holds it, and from when on that is so; false if it does not become due.
+// dueFrom is since when a run is due once nobody holds it, and from when on that is so; false if it does not become
+// due.
 func dueFrom(r *storekit.Row) (since, from time.Time, ok bool) {
 	since, ok = r.DueAt(farAway)
 	if from = since; r.Run.Owner != "" && r.Run.LeaseUntil.After(since) {

@@ -14,21 +14,19 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
-// ErrUnavailable is matched by the error of a call that could not be made: the server was out of reach, or had no leader,
-// for as long as the store tries ([Config.Patience]). It may be made again.
+// ErrUnavailable is matched by the error of a call that could not be made: the server was out of reach, or had no
+// leader, for as long as the store tries ([Config.Patience]). It may be made again.
 var ErrUnavailable = errors.New("the server is not available: try again later")
 
-// retry does something until it succeeds, fails for good, or the patience of the store is over. The context is that of
-// the attempt. An attempt that failed with an error for which isUnclear reports true may have done everything.
+// retry does something until it succeeds, fails for good, or the patience of the store is over. An attempt that failed
+// with an error for which isUnclear reports true may have done everything.
 func (s *Store) retry(ctx context.Context, do func(ctx context.Context) error) error {
 	began := time.Now()
 	for n := 0; ; n++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		attempt, cancel := context.WithTimeout(ctx, s.answerIn)
-		err := do(attempt)
-		cancel()
+		err := do(ctx)
 		switch {
 		case err == nil:
 			return nil
@@ -64,8 +62,8 @@ func mayPass(err error) bool {
 
 // isUnclear reports whether what failed may have been done nevertheless: the answer did not come.
 func isUnclear(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, nats.ErrTimeout) ||
-		errors.Is(err, nats.ErrDisconnected)
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrDisconnected)
 }
 
 // failed says of an error what was being done to which run, and adds nothing to errors that say so.

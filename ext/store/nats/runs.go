@@ -78,7 +78,9 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 }
 
 // AcquireDue takes the run that is due for longest.
-func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
+func (s *Store) AcquireDue(
+	ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due,
+) (checkpoint.Lease, error) {
 	for {
 		id, tried, err := s.nextDue(ctx, due)
 		if err != nil {
@@ -145,7 +147,9 @@ func (s *Store) Answer(ctx context.Context, id string, answers ...checkpoint.Ans
 // Stop asks the holder of a run to stop it, and pauses it if nobody holds it. He gets the request with the next append
 // or renewal.
 func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
-	return s.transition(ctx, "stop", id, func(r *storekit.Row, now time.Time) error { return r.Stop(how, s.retention, now) })
+	return s.transition(ctx, "stop", id, func(r *storekit.Row, now time.Time) error {
+		return r.Stop(how, s.retention, now)
+	})
 }
 
 // Continue makes a run that is paused ready.

@@ -23,8 +23,8 @@ type testServer struct {
 
 func startServer(t testing.TB, sync bool) *testServer {
 	t.Helper()
-	s := &testServer{options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
-		SyncAlways: sync, NoSigs: true}}
+	s := &testServer{options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true,
+		JetStream: true, StoreDir: t.TempDir(), SyncAlways: sync}}
 	s.start(t)
 	s.options.Port = s.Addr().(*net.TCPAddr).Port
 	t.Cleanup(s.stop)
@@ -60,7 +60,8 @@ var prefixesOfTests atomic.Int64
 // newStore makes a store with a prefix of its own on a server, and a connection of its own.
 func newStore(t testing.TB, on *testServer) *Store {
 	t.Helper()
-	s, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL()), Prefix: fmt.Sprint("test", prefixesOfTests.Add(1))})
+	prefix := fmt.Sprint("test", prefixesOfTests.Add(1))
+	s, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL()), Prefix: prefix})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

@@ -20,8 +20,8 @@ import (
 
 // Config configures a [Store].
 type Config struct {
-	// Conn is the connection, which the caller makes and closes. Required. Its server has JetStream, and is of release 2.12
-	// or newer.
+	// Conn is the connection, which the caller makes and closes. Required. Its server has JetStream, and is of release
+	// 2.12 or newer.
 	Conn *nats.Conn
 	// Prefix begins all subjects, and is the name of the stream: letters, digits, - and _. The default is "weft".
 	Prefix string
@@ -41,9 +41,8 @@ type Store struct {
 	wire      *wire
 	clock     *clock
 	retention checkpoint.Retention
-	answerIn  time.Duration
 	patience  time.Duration
-	// piece is how long the pieces are into which large values are cut.
+	// piece is how long the content of a message may be: longer values are cut into pieces.
 	piece int
 
 	prefix, tenant string
@@ -65,9 +64,9 @@ const (
 
 var prefixes = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// New makes a store of the tenant "", and its stream if there is none. It fails if the server does not answer, or if the
-// stream is of another release or would lose messages by its limits. It cannot see whether the server writes to its disk
-// before it acknowledges, which it does not by default: see the README.
+// New makes a store of the tenant "", and its stream if there is none. It fails if the server does not answer, or if
+// the stream is of another release or would lose messages by its limits. It cannot see whether the server writes to its
+// disk before it acknowledges, which it does not by default: see the README.
 func New(ctx context.Context, conf Config) (*Store, error) {
 	if conf.Conn == nil {
 		return nil, errors.New("nats: Config.Conn is missing")
@@ -77,6 +76,10 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	}
 	if !prefixes.MatchString(conf.Prefix) {
 		return nil, fmt.Errorf("nats: Config.Prefix %q: only letters, digits, - and _ are possible", conf.Prefix)
+	}
+	if most := conf.Conn.MaxPayload(); most < leastPayload {
+		return nil, fmt.Errorf("nats: the server takes messages of %d bytes: set max_payload to %d or more", most,
+			leastPayload)
 	}
 	if conf.AnswerIn == 0 {
 		conf.AnswerIn = 5 * time.Second
@@ -88,14 +91,13 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nats: %w", err)
 	}
-	w, err := newWire(conf.Conn, conf.Prefix)
+	w, err := newWire(conf.Conn, conf.Prefix, conf.AnswerIn)
 	if err != nil {
 		return nil, fmt.Errorf("nats: %w", err)
 	}
-	w.isReplicated = replicas > 1
-	piece := min(longestMessage, int(conf.Conn.MaxPayload())-4<<10)
-	s := &Store{wire: w, clock: &clock{wire: w}, retention: conf.Retention, answerIn: conf.AnswerIn, patience: conf.Patience,
-		piece: piece, prefix: conf.Prefix}
+	w.isReplicated = replicas > 1 || conf.Conn.ConnectedClusterName() != "" // where it may be later
+	s := &Store{wire: w, clock: &clock{wire: w}, retention: conf.Retention, patience: conf.Patience,
+		piece: min(longestMessage, int(conf.Conn.MaxPayload())-roomForHeaders), prefix: conf.Prefix}
 	return s.Tenant(""), nil
 }
 
@@ -146,11 +148,15 @@ func checkStream(got, want jetstream.StreamConfig) error {
 	case version == "":
 		return errors.New("it is none of Weft: choose another Config.Prefix")
 	case version != schema:
-		return fmt.Errorf("it has version %s of the schema, and this release knows version %s: update the older one", version, schema)
+		return fmt.Errorf("it has version %s of the schema, and this release version %s: update the older one", version,
+			schema)
 	case !slices.Equal(got.Subjects, want.Subjects):
 		return fmt.Errorf("it has the subjects %q, not %q", got.Subjects, want.Subjects)
-	case !got.AllowRollup || !got.AllowDirect || !got.AllowAtomicPublish || !got.AllowMsgTTL || got.DenyDelete || got.DenyPurge:
-		return errors.New("it must allow rollups, direct gets, atomic publication, TTLs of messages, and purges (server 2.12 or newer)")
+	case !got.AllowRollup || !got.AllowDirect || !got.AllowAtomicPublish || !got.AllowMsgTTL || got.DenyPurge:
+		return errors.New("it must allow rollups, direct gets, atomic publication, TTLs of messages, and purges, " +
+			"as servers do from release 2.12 on")
+	case got.MaxMsgSize > 0:
+		return errors.New("it limits the size of messages: that of the server is enough")
 	case got.MaxAge > 0 || got.MaxMsgsPerSubject > 0 || got.Retention != jetstream.LimitsPolicy ||
 		got.Discard != jetstream.DiscardNew && (got.MaxMsgs > 0 || got.MaxBytes > 0):
 		return errors.New("its limits remove messages: runs would be lost")
@@ -162,8 +168,8 @@ func checkStream(got, want jetstream.StreamConfig) error {
 // Tenant returned, too.
 func (s *Store) Close() error { return s.wire.close() }
 
-// Tenant returns a store in the same stream that sees and writes only the runs of a tenant. Any bytes are a name. Keep it
-// if it is asked for due runs: it knows those that it has seen.
+// Tenant returns a store in the same stream that sees and writes only the runs of a tenant. Any bytes are a name. Keep
+// it if it is asked for due runs: it knows those that it has seen.
 func (s *Store) Tenant(name string) *Store {
 	own := *s
 	own.tenant, own.of, own.view = name, hashOf(name), newView()
@@ -256,8 +262,8 @@ func (s *Store) Get(ctx context.Context, id string) (data []byte, exists bool, e
 	return data, exists, failed("get", id, err)
 }
 
-// unlessChanged is an error, or errChanged if it is about a value that was replaced meanwhile: if seq is not the sequence
-// of the last message that matches a filter any more.
+// unlessChanged is an error, or errChanged if it is about a value that was replaced meanwhile: if seq is not the
+// sequence of the last message that matches a filter any more.
 func (s *Store) unlessChanged(ctx context.Context, filter string, seq uint64, err error) error {
 	if !errors.Is(err, errDamaged) {
 		return err
@@ -326,7 +332,7 @@ func (s *Store) journal(ctx context.Context, st *state) (records [][]byte, err e
 	want := st.Row.Run.Steps
 	for from, more := st.From+1, true; more && len(records) < want; {
 		var found []message
-		if found, more, err = s.wire.next(ctx, s.stepsOf(st.hash), from, want-len(records)); err != nil {
+		if found, more, err = s.wire.nextOfAll(ctx, s.stepsOf(st.hash), from, want-len(records)); err != nil {
 			return nil, err
 		}
 		for _, m := range found {

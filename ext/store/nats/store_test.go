@@ -123,19 +123,45 @@ func TestStore_KeepsLargeValues(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, records, 2)
 	require.True(t, bytes.Equal(value, records[1]))
-	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done, Result: value, DropRecords: true}))
+	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done, Result: value,
+		DropRecords: true}))
 	got, err = s.Result(t.Context(), "run")
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(value, got))
 	info, _, err := s.Inspect(t.Context(), "run")
 	require.NoError(t, err)
 	require.Equal(t, int64(len(value)), info.Bytes)
-	require.Eventually(t, func() bool { return stored(t, s).Bytes < uint64(len(value)*11/10) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return stored(t, s).Bytes < uint64(len(value)*11/10) }, 10*time.Second,
+		time.Millisecond)
 
 	tooLong := make([]byte, 64<<20+1)
 	require.ErrorContains(t, s.Set(t.Context(), "run", tooLong), "too long")
 	require.NoError(t, s.Remove(t.Context(), "run", false))
 	require.LessOrEqual(t, stored(t, s).Msgs, uint64(1))
+}
+
+// TestStore_CutsValuesForServersThatTakeShortMessages, down to 64 KiB.
+func TestStore_CutsValuesForServersThatTakeShortMessages(t *testing.T) {
+	for payload, want := range map[int32]string{leastPayload: "", leastPayload - 1: "max_payload"} {
+		on := &testServer{options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true,
+			JetStream: true, StoreDir: t.TempDir(), MaxPayload: payload}}
+		on.start(t)
+		t.Cleanup(on.stop)
+		s, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL())})
+		if want != "" {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		defer s.Close()
+		for _, size := range []int{s.piece, s.piece + 1, 10 * s.piece} {
+			record := bytes.Repeat([]byte{'x'}, size)
+			id := fmt.Sprint(size)
+			_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Agent: string(record), Records: [][]byte{record}})
+			require.NoError(t, err)
+			requireJournal(t, s, id, []string{string(record)})
+		}
+	}
 }
 
 func stored(t *testing.T, s *Store) jetstream.StreamState {
@@ -171,7 +197,8 @@ func TestStore_LeavesNothingBehind(t *testing.T) {
 	s := newStore(t, startServer(t, false))
 	for n := range 50 {
 		id := fmt.Sprint(n)
-		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: fmt.Sprint("key ", n%5), Records: [][]byte{[]byte("begin")}})
+		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: fmt.Sprint("key ", n%5),
+			Records: [][]byte{[]byte("begin")}})
 		require.NoError(t, err)
 		l := hold(t, s, id)
 		for range 20 {
@@ -192,7 +219,7 @@ func TestStore_LeavesNothingBehind(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, checkpoint.Swept{Runs: 50}, swept)
 	// One head of each ID remains for an hour.
-	require.Eventually(t, func() bool { return stored(t, s).Msgs == 51 }, 10*time.Second, time.Millisecond, "%+v", stored(t, s))
+	require.Eventually(t, func() bool { return stored(t, s).Msgs == 51 }, 10*time.Second, time.Millisecond)
 }
 
 // TestWake_ReceivesWhatIsDue in any process, for the queues and agents that are asked for. (B34)

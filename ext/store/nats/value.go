@@ -22,13 +22,16 @@ const (
 	longestMessage = 512 << 10
 	// longestSaved is the same for a checkpoint inside the head, which is written again with every change.
 	longestSaved = 4 << 10
+	// roomForHeaders is how long headers are at most, and leastPayload how long messages of a server must be possible.
+	roomForHeaders = 4 << 10
+	leastPayload   = 64 << 10
 )
 
 // errDamaged says that a value is not what was written.
 var errDamaged = errors.New("a large value of the run is damaged or missing")
 
-// value says where bytes are: in Inline, or in the messages of a subject of their own, cut into pieces. Such a subject is
-// written once, before whatever refers to it, and never changed.
+// value says where bytes are: in Inline, or in the messages of a subject of their own, cut into pieces. Such a subject
+// is written once, before whatever refers to it, and never changed.
 type value struct {
 	Inline []byte
 	Name   string // of the pieces, below the ID; "" without any
@@ -78,7 +81,7 @@ func (s *Store) load(ctx context.Context, hash string, v value) ([]byte, error) 
 	for from, more := uint64(1), true; more; {
 		var pieces []message
 		var err error
-		if pieces, more, err = s.wire.next(ctx, s.pieces(hash, v.Name), from, mostMessages); err != nil {
+		if pieces, more, err = s.wire.nextOfAll(ctx, s.pieces(hash, v.Name), from, mostMessages); err != nil {
 			return nil, err
 		}
 		for _, p := range pieces {

@@ -41,6 +41,8 @@ type wire struct {
 	stream string
 	inbox  string
 	sub    *nats.Subscription
+	// answerIn is how long an answer may take.
+	answerIn time.Duration
 	// isReplicated says that any of several servers may answer, also one that lags.
 	isReplicated bool
 
@@ -48,8 +50,8 @@ type wire struct {
 	// asked are the requests that wait for replies, by the last token of their inbox.
 	asked map[string]chan *nats.Msg
 	last  uint64
-	// seen is the greatest sequence that the server has acknowledged or delivered. A replica that has not come to it yet is
-	// asked again.
+	// seen is the greatest sequence that the server has acknowledged or delivered. A replica that has not come to it yet
+	// is asked again.
 	seen uint64
 }
 
@@ -62,8 +64,8 @@ type message struct {
 	data    []byte
 }
 
-func newWire(conn *nats.Conn, stream string) (*wire, error) {
-	w := &wire{conn: conn, stream: stream, inbox: conn.NewInbox(), asked: map[string]chan *nats.Msg{}}
+func newWire(conn *nats.Conn, stream string, answerIn time.Duration) (*wire, error) {
+	w := &wire{conn: conn, stream: stream, inbox: conn.NewInbox(), answerIn: answerIn, asked: map[string]chan *nats.Msg{}}
 	var err error
 	if w.sub, err = conn.Subscribe(w.inbox+".*", w.replied); err != nil {
 		return nil, err
@@ -104,6 +106,8 @@ type query struct {
 // lastOf returns the last message of each subject that matches one of the filters, of one moment. There must be no more
 // than 1000.
 func (w *wire) lastOf(ctx context.Context, filters ...string) ([]message, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.answerIn)
+	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		found, _, err := w.ask(ctx, query{Last: filters})
 		if err != nil || len(found) > 0 || !w.isReplicated {
@@ -126,14 +130,20 @@ func (w *wire) lastOf(ctx context.Context, filters ...string) ([]message, error)
 	}
 }
 
-// next returns messages whose subject matches a filter, in order, from a sequence on: at most so many, and whether there
-// are more.
+// next returns messages whose subject matches a filter, in order, from a sequence on: at most so many, and whether
+// there are more.
 func (w *wire) next(ctx context.Context, filter string, from uint64, most int) (found []message, more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, w.answerIn)
+	defer cancel()
 	return w.ask(ctx, query{Next: filter, Seq: max(from, 1), Batch: min(most, mostMessages), Bytes: mostBytes})
 }
 
 // nextOfAll is next, and knows of every message that was acknowledged before, by whatever server.
-func (w *wire) nextOfAll(ctx context.Context, filter string, from uint64, most int) (found []message, more bool, err error) {
+func (w *wire) nextOfAll(
+	ctx context.Context, filter string, from uint64, most int,
+) (found []message, more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, w.answerIn)
+	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		found, more, err = w.next(ctx, filter, from, most)
 		if err != nil || more || !w.isReplicated {
@@ -273,6 +283,8 @@ func purgeRequest(filter string, below uint64) []byte {
 
 // request calls the API of the server.
 func (w *wire) request(ctx context.Context, call string, request []byte, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, w.answerIn)
+	defer cancel()
 	reply, err := w.conn.RequestWithContext(ctx, "$JS.API."+call+"."+w.stream, request)
 	if err != nil {
 		return err
@@ -296,6 +308,8 @@ func (w *wire) publish(ctx context.Context, messages ...*nats.Msg) (seq uint64, 
 			}
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, w.answerIn)
+	defer cancel()
 	reply, err := w.conn.RequestMsgWithContext(ctx, last)
 	if err != nil {
 		return 0, err
