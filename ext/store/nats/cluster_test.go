@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -54,7 +58,54 @@ func newReplicatedStore(t *testing.T, on *testServer) *Store {
 	return s
 }
 
+// TestStore_LosesNothingAcknowledgedWhenServersOfAClusterEnd one after the other, each with its disk. (K10, B30)
+func TestStore_LosesNothingAcknowledgedWhenServersOfAClusterEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers take a while")
+	}
+	t.Parallel()
+	all := startCluster(t)
+	conn, err := nats.Connect(all[0].ClientURL()+","+all[1].ClientURL()+","+all[2].ClientURL(), nats.MaxReconnects(-1),
+		nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	s, err := New(t.Context(), Config{Conn: conn, Replicas: 3, AnswerIn: time.Second})
+	require.NoError(t, err)
+	defer s.Close()
+	l := hold(t, s, "run")
+	var ends sync.WaitGroup
+	var isOver atomic.Bool
+	ends.Go(func() {
+		defer isOver.Store(true)
+		for _, one := range all {
+			one.stop()
+			time.Sleep(100 * time.Millisecond)
+			one.start(t)
+			if !assert.Eventually(t, func() bool { return one.JetStreamIsCurrent() }, 30*time.Second, 10*time.Millisecond) {
+				return
+			}
+			time.Sleep(time.Second)
+		}
+	})
+	n := 0
+	for ; !isOver.Load(); n++ {
+		require.NoError(t, l.AppendRecord(t.Context(), "run", []byte(records(n, n+1)[0])))
+		time.Sleep(time.Millisecond)
+	}
+	ends.Wait()
+	requireJournal(t, s, "run", records(0, n))
+	next, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Steal: true})
+	require.NoError(t, err)
+	require.Greater(t, next.Token(), l.Token())
+	require.ErrorIs(t, l.AppendRecord(t.Context(), "run", nil), checkpoint.ErrLeaseLost)
+}
+
+// TestStore_ConformsInACluster of three servers, each of which answers reads, also while it lags.
 func TestStore_ConformsInACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers take a while")
+	}
+	t.Parallel()
 	all := startCluster(t)
 	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return newReplicatedStore(t, all[2]) })
 }

@@ -17,6 +17,7 @@ import (
 )
 
 func TestStore_Conforms(t *testing.T) {
+	t.Parallel()
 	on := startServer(t, false)
 	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return newStore(t, on) })
 }
