@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -73,31 +70,15 @@ func TestStore_LosesNothingAcknowledgedWhenServersOfAClusterEnd(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	l := hold(t, s, "run")
-	var ends sync.WaitGroup
-	var isOver atomic.Bool
-	ends.Go(func() {
-		defer isOver.Store(true)
+	appendsDuring(t, s, l, func() {
 		for _, one := range all {
 			one.stop()
 			time.Sleep(100 * time.Millisecond)
 			one.start(t)
-			if !assert.Eventually(t, func() bool { return one.JetStreamIsCurrent() }, 30*time.Second, 10*time.Millisecond) {
-				return
-			}
-			time.Sleep(time.Second)
+			require.Eventually(t, one.JetStreamIsCurrent, 30*time.Second, 10*time.Millisecond)
+			time.Sleep(time.Second) // the stream is current a little later
 		}
 	})
-	n := 0
-	for ; !isOver.Load(); n++ {
-		require.NoError(t, l.AppendRecord(t.Context(), "run", []byte(records(n, n+1)[0])))
-		time.Sleep(time.Millisecond)
-	}
-	ends.Wait()
-	requireJournal(t, s, "run", records(0, n))
-	next, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Steal: true})
-	require.NoError(t, err)
-	require.Greater(t, next.Token(), l.Token())
-	require.ErrorIs(t, l.AppendRecord(t.Context(), "run", nil), checkpoint.ErrLeaseLost)
 }
 
 // TestStore_ConformsInACluster of three servers, each of which answers reads, also while it lags.

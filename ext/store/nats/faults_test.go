@@ -111,20 +111,33 @@ func TestStore_LosesNothingAcknowledgedWhenItsServerIsStartedAgain(t *testing.T)
 	on := startServer(t, true)
 	s := newStore(t, on)
 	l := hold(t, s, "run")
-	var ends sync.WaitGroup
-	var restarted atomic.Bool
-	ends.Go(func() {
-		defer restarted.Store(true)
+	appendsDuring(t, s, l, func() {
 		for range 3 {
 			time.Sleep(100 * time.Millisecond)
 			on.stop()
 			on.start(t)
 		}
 	})
+}
+
+// appendsDuring appends records to "run" while something happens, and requires that all of them are there afterwards, and
+// that the lease is lost when another one takes the run.
+func appendsDuring(t *testing.T, s *Store, l checkpoint.Lease, happens func()) {
+	t.Helper()
 	n := 0
-	for ; !restarted.Load(); n++ {
-		require.NoError(t, l.AppendRecord(t.Context(), "run", []byte(records(n, n+1)[0])))
-	}
+	var isOver atomic.Bool
+	var ends sync.WaitGroup
+	ends.Go(func() {
+		for ; !isOver.Load(); n++ {
+			if err := l.AppendRecord(t.Context(), "run", []byte(records(n, n+1)[0])); err != nil {
+				t.Errorf("record %d: %v", n, err)
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	happens()
+	isOver.Store(true)
 	ends.Wait()
 	requireJournal(t, s, "run", records(0, n))
 	next, err := s.Acquire(t.Context(), "run", checkpoint.LeaseRequest{Steal: true})
