@@ -31,7 +31,7 @@ type Config struct {
 	InMemory bool
 	// Retention is how long runs are kept.
 	Retention checkpoint.Retention
-	// AnswerIn is how long an attempt may take before it is given up and made again, for networks that lose answers. The
+	// AnswerIn is how long an answer may take before the server is asked again, for networks that lose answers. The
 	// default is 5 seconds. Patience is for how long a call is tried; the default is a minute.
 	AnswerIn, Patience time.Duration
 }
