@@ -140,6 +140,7 @@ func TestResponsesBackground_ClosingAStreamCancelsTheWork(t *testing.T) {
 		require.NoError(t, err)
 		_, err = sr.Recv()
 		require.NoError(t, err)
+		synctest.Wait() // for the request that continues the stream
 		sr.Close()
 		synctest.Wait()
 		time.Sleep(time.Second)

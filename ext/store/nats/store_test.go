@@ -1,0 +1,286 @@
+package nats
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+)
+
+func TestStore_Conforms(t *testing.T) {
+	t.Parallel()
+	on := startServer(t, false)
+	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return newStore(t, on) })
+}
+
+func TestNew_RefusesWhatCannotWork(t *testing.T) {
+	_, err := New(t.Context(), Config{})
+	require.ErrorContains(t, err, "Config.Conn is missing")
+	conn := connect(t, startServer(t, false).ClientURL())
+	for _, prefix := range []string{"a.b", "a b", "*", ">", "ä"} {
+		_, err = New(t.Context(), Config{Conn: conn, Prefix: prefix})
+		require.ErrorContains(t, err, "Config.Prefix")
+	}
+	_, err = New(t.Context(), Config{Conn: conn, Prefix: "replicated", Replicas: 3})
+	require.Error(t, err)
+
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	for want, change := range map[string]func(c *jetstream.StreamConfig){
+		"none of Weft":         func(c *jetstream.StreamConfig) { c.Metadata = nil },
+		"version 2":            func(c *jetstream.StreamConfig) { c.Metadata[schemaKey] = "2" },
+		"subjects":             func(c *jetstream.StreamConfig) { c.Subjects = c.Subjects[:1] },
+		"must allow rollups":   func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"runs would be lost":   func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
+		"limits remove":        func(c *jetstream.StreamConfig) { c.MaxBytes, c.Discard = 1<<20, jetstream.DiscardOld },
+		"its limits remove me": func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 },
+	} {
+		c := streamConfig(Config{Prefix: "bad"})
+		change(&c)
+		_, err := js.CreateStream(t.Context(), c)
+		require.NoError(t, err)
+		_, err = New(t.Context(), Config{Conn: conn, Prefix: "bad"})
+		require.ErrorContains(t, err, want)
+		require.NoError(t, js.DeleteStream(t.Context(), "bad"))
+	}
+}
+
+func TestNew_RefusesAServerWithoutJetStream(t *testing.T) {
+	on := &testServer{options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true}}
+	on.start(t)
+	t.Cleanup(on.stop)
+	_, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL())})
+	require.ErrorContains(t, err, `the stream "weft"`)
+}
+
+// TestNew_MakesOneStreamForAllThatStartAtOnce. (B8)
+func TestNew_MakesOneStreamForAllThatStartAtOnce(t *testing.T) {
+	on := startServer(t, false)
+	var all sync.WaitGroup
+	for n := range 20 {
+		conn := connect(t, on.ClientURL())
+		all.Go(func() {
+			s, err := New(t.Context(), Config{Conn: conn})
+			if err == nil {
+				err = s.Set(t.Context(), fmt.Sprint(n), nil)
+				_ = s.Close()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestTenant_SeesItsOwn: stores of tenants do not see each other, whatever their names are. (T3)
+func TestTenant_SeesItsOwn(t *testing.T) {
+	s := newStore(t, startServer(t, false))
+	names := []string{"", "a", "a.", "a.*", "*", ">", "-", "\xff", "a b"}
+	var last uint64
+	for n, name := range names {
+		own := s.Tenant(name)
+		_, err := own.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+		require.ErrorIs(t, err, checkpoint.ErrNothingDue)
+		info, err := own.Submit(t.Context(), "run", checkpoint.NewRun{Agent: name, Key: "k", Records: [][]byte{[]byte(name)}})
+		require.NoError(t, err)
+		require.Equal(t, name, info.Tenant)
+		counts, err := own.Count(t.Context(), checkpoint.Query{})
+		require.NoError(t, err)
+		require.Equal(t, map[checkpoint.Status]int64{checkpoint.Ready: 1}, counts)
+		l, err := own.Acquire(t.Context(), "run", checkpoint.LeaseRequest{})
+		require.NoError(t, err, "tenant %d", n)
+		require.Greater(t, l.Token(), last, "tokens grow in the stream")
+		last = l.Token()
+	}
+	for _, name := range names {
+		requireJournal(t, s.Tenant(name), "run", []string{name})
+		require.NoError(t, s.Tenant(name).Remove(t.Context(), "run", true))
+	}
+}
+
+// TestStore_KeepsLargeValues beside its messages, and removes them with what refers to them. (B33)
+func TestStore_KeepsLargeValues(t *testing.T) {
+	s := newStore(t, startServer(t, false))
+	value := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
+	l := hold(t, s, "run")
+	for range 2 {
+		require.NoError(t, l.Set(t.Context(), "run", value))
+		require.NoError(t, l.AppendRecord(t.Context(), "run", value))
+	}
+	got, _, err := l.Get(t.Context(), "run")
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(value, got))
+	records, err := l.ReadRecords(t.Context(), "run")
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+	require.True(t, bytes.Equal(value, records[1]))
+	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done, Result: value,
+		DropRecords: true}))
+	got, err = s.Result(t.Context(), "run")
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(value, got))
+	info, _, err := s.Inspect(t.Context(), "run")
+	require.NoError(t, err)
+	require.Equal(t, int64(len(value)), info.Bytes)
+	require.Eventually(t, func() bool { return stored(t, s).Bytes < uint64(len(value)*3/2) }, 10*time.Second,
+		time.Millisecond)
+
+	tooLong := make([]byte, 64<<20+1)
+	require.ErrorContains(t, s.Set(t.Context(), "run", tooLong), "too long")
+	require.NoError(t, s.Remove(t.Context(), "run", false))
+	require.LessOrEqual(t, stored(t, s).Msgs, uint64(1))
+}
+
+// TestStore_CutsValuesForServersThatTakeShortMessages, down to 64 KiB.
+func TestStore_CutsValuesForServersThatTakeShortMessages(t *testing.T) {
+	for payload, want := range map[int32]string{leastPayload: "", leastPayload - 1: "max_payload"} {
+		on := &testServer{options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true,
+			JetStream: true, StoreDir: t.TempDir(), MaxPayload: payload}}
+		on.start(t)
+		t.Cleanup(on.stop)
+		s, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL())})
+		if want != "" {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		defer s.Close()
+		for _, size := range []int{s.piece, s.piece + 1, 10 * s.piece} {
+			record := bytes.Repeat([]byte{'x'}, size)
+			id := fmt.Sprint(size)
+			_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Agent: string(record), Records: [][]byte{record}})
+			require.NoError(t, err)
+			requireJournal(t, s, id, []string{string(record)})
+		}
+	}
+}
+
+func stored(t *testing.T, s *Store) jetstream.StreamState {
+	t.Helper()
+	js, err := jetstream.New(s.wire.conn)
+	require.NoError(t, err)
+	stream, err := js.Stream(t.Context(), s.prefix)
+	require.NoError(t, err)
+	return stream.CachedInfo().State
+}
+
+// TestStore_SaysThatALargeValueIsDamaged: its name, length and hash are where it is referred to. (B33)
+func TestStore_SaysThatALargeValueIsDamaged(t *testing.T) {
+	s := newStore(t, startServer(t, false))
+	s.patience = 0
+	value := make([]byte, 2*longestMessage+1)
+	l := hold(t, s, "run")
+	require.NoError(t, l.Set(t.Context(), "run", value))
+	require.NoError(t, l.AppendRecord(t.Context(), "run", value))
+	st, err := s.read(t.Context(), "run")
+	require.NoError(t, err)
+	require.NoError(t, s.wire.purge(t.Context(), s.pieces(st.hash, ">"), 0))
+	_, _, err = s.Get(t.Context(), "run")
+	require.ErrorIs(t, err, errDamaged)
+	_, err = s.ReadRecords(t.Context(), "run")
+	require.ErrorIs(t, err, errDamaged)
+	require.ErrorContains(t, err, `"run"`)
+	require.NoError(t, s.Remove(t.Context(), "run", true))
+}
+
+// TestStore_LeavesNothingBehind: what is kept does not grow with what was done. (Q14)
+func TestStore_LeavesNothingBehind(t *testing.T) {
+	s := newStore(t, startServer(t, false))
+	for n := range 50 {
+		id := fmt.Sprint(n)
+		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: fmt.Sprint("key ", n%5),
+			Records: [][]byte{[]byte("begin")}})
+		require.NoError(t, err)
+		l := hold(t, s, id)
+		for range 20 {
+			require.NoError(t, l.AppendRecord(t.Context(), id, []byte("step")))
+		}
+		require.NoError(t, l.Renew(t.Context()))
+		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Done, DropRecords: true,
+			Keep: time.Microsecond}))
+	}
+	for n := range 20 {
+		require.NoError(t, s.Set(t.Context(), "plain", make([]byte, n*1000)))
+		require.NoError(t, s.AppendRecord(t.Context(), "plain", []byte("step")))
+	}
+	require.NoError(t, s.RemoveRecords(t.Context(), "plain"))
+	require.NoError(t, s.Delete(t.Context(), "plain"))
+	time.Sleep(time.Millisecond)
+	swept, err := s.Sweep(t.Context(), 100)
+	require.NoError(t, err)
+	require.Equal(t, checkpoint.Swept{Runs: 50}, swept)
+	// One head of each ID remains for an hour.
+	require.Eventually(t, func() bool { return stored(t, s).Msgs == 51 }, 10*time.Second, time.Millisecond)
+}
+
+// TestWake_ReceivesWhatIsDue in any process, for the queues and agents that are asked for. (B34)
+func TestWake_ReceivesWhatIsDue(t *testing.T) {
+	on := startServer(t, false)
+	s := newStore(t, on)
+	other, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL()), Prefix: s.prefix})
+	require.NoError(t, err)
+	defer other.Close()
+	due := checkpoint.Due{Queues: []string{"q\xff"}, Agents: []string{"a"}}
+	woke := other.Wake(t.Context(), due)
+	require.NoError(t, other.wire.conn.Flush())
+	submit := func(id string, run checkpoint.NewRun) {
+		t.Helper()
+		_, err := s.Submit(t.Context(), id, run)
+		require.NoError(t, err)
+	}
+	submit("other queue", checkpoint.NewRun{Agent: "a"})
+	submit("other agent", checkpoint.NewRun{Queue: "q\xff"})
+	submit("later", checkpoint.NewRun{Queue: "q\xff", Agent: "a", NotBefore: time.Now().Add(time.Hour)})
+	require.NoError(t, s.wire.conn.Flush())
+	select {
+	case <-woke:
+		t.Fatal("it received for what is not due")
+	case <-time.After(20 * time.Millisecond):
+	}
+	submit("now", checkpoint.NewRun{Queue: "q\xff", Agent: "a"})
+	<-woke
+	l, err := other.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, due)
+	require.NoError(t, err)
+	require.Equal(t, "now", l.Info().ID)
+}
+
+// TestAcquireDue_ForgetsWhatOthersRemoved, also what it was about to take.
+func TestAcquireDue_ForgetsWhatOthersRemoved(t *testing.T) {
+	on := startServer(t, false)
+	s := newStore(t, on)
+	other, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL()), Prefix: s.prefix})
+	require.NoError(t, err)
+	defer other.Close()
+	for n := range 3 {
+		_, err := s.Submit(t.Context(), fmt.Sprint(n), checkpoint.NewRun{Key: "k", Priority: -n})
+		require.NoError(t, err)
+	}
+	_, err = other.look(t.Context(), 0)
+	require.NoError(t, err)
+	other.view.at = time.Now().Round(0) // it is not asked again
+	require.NoError(t, s.Remove(t.Context(), "0", false))
+	l, err := other.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.NoError(t, err)
+	require.Equal(t, "1", l.Info().ID)
+}
+
+// TestClose_EndsTheStoreAndNotItsConnection.
+func TestClose_EndsTheStoreAndNotItsConnection(t *testing.T) {
+	conn := connect(t, startServer(t, false).ClientURL())
+	s, err := New(t.Context(), Config{Conn: conn})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.Equal(t, nats.CONNECTED, conn.Status())
+	conn.Close()
+	require.NoError(t, s.Close())
+}
