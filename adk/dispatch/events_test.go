@@ -280,7 +280,9 @@ func (s slowStore) Append(ctx context.Context, run string, events []runlog.Event
 // failingStore is a store that fails.
 type failingStore struct{ runlog.Store }
 
-func (failingStore) Append(context.Context, string, []runlog.Event) error { return errors.New("no space left") }
+func (failingStore) Append(context.Context, string, []runlog.Event) error {
+	return errors.New("no space left")
+}
 
 // A run does not wait for the store of its events, and what is stored in the end has all messages.
 //

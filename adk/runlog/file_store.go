@@ -362,7 +362,7 @@ func (s *FileStore) List(ctx context.Context, q Query) iter.Seq2[Info, error] {
 				infos = append(infos, info)
 			}
 		}
-		q.yield(ctx, infos, yield)
+		q.Of(ctx, infos)(yield)
 	}
 }
 
