@@ -221,22 +221,24 @@ func sizeOf(e *Event) int {
 		if d.Message != nil {
 			return fixed + messageSize(*d.Message)
 		}
+	case *RunStartData:
+		return fixed + messagesSize(d.Input)
 	case *ModelStartData:
-		n := fixed
-		for _, m := range d.Messages.Add {
-			n += messageSize(m)
+		return fixed + messagesSize(d.Messages.Add)
+	case *MessageData:
+		return fixed + messageSize(d.Message)
+	case *RestartedData:
+		if d.Message != nil {
+			return fixed + messageSize(*d.Message)
 		}
-		return n
 	case *ToolStartData:
 		return fixed + len(d.Args)
 	case *ToolEndData:
 		return fixed + partsSize(d.Parts)
 	case *SnapshotData:
-		n := fixed
-		for _, m := range d.Messages {
-			n += messageSize(m)
-		}
-		return n
+		return fixed + messagesSize(d.Messages)
+	case *CustomData:
+		return fixed + len(d.Value)
 	}
 	return fixed
 }
