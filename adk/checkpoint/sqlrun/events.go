@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/internal/wakeup"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/adk/runlog"
 )
 
@@ -32,7 +32,7 @@ type EventsConfig struct {
 type Events struct {
 	store *Store
 	conf  EventsConfig
-	keys  wakeup.Keys
+	keys  storekit.Waiters
 
 	mu      sync.Mutex // guards the fields below
 	waiting int
