@@ -205,6 +205,33 @@ func TestLog_JoinsDeltas(t *testing.T) {
 	})
 }
 
+func TestLog_RemovesRuns(t *testing.T) {
+	store := runlog.NewMemoryStore()
+	log := runlog.New(runlog.Config{Store: store})
+	for _, run := range []string{"a", "b"} {
+		finish(t, talking(t, 2), runlog.Observe(log, runlog.RunInfo{ID: run})...)
+	}
+	waiting := said(1, "still here")
+	waiting.Run = "c"
+	require.NoError(t, store.Append(t.Context(), "c", []runlog.Event{waiting}))
+	require.Eventually(t, func() bool {
+		a, _, _ := store.Inspect(t.Context(), "a")
+		b, _, _ := store.Inspect(t.Context(), "b")
+		return a.End == runlog.Done && b.End == runlog.Done
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, log.Delete(t.Context(), "a"))
+	n, err := log.Sweep(t.Context(), time.Hour)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	n, err = log.Sweep(t.Context(), -time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	_, exists, err := store.Inspect(t.Context(), "c")
+	require.NoError(t, err)
+	require.True(t, exists)
+	require.NoError(t, log.Close(t.Context()))
+}
+
 func TestLog_IsOfNoUseWhenItIsClosed(t *testing.T) {
 	log := runlog.New(runlog.Config{})
 	require.NoError(t, log.Close(t.Context()))

@@ -86,7 +86,7 @@ func (s *MemoryStore) Append(ctx context.Context, run string, events []Event) er
 	if len(events) == 0 {
 		return nil
 	}
-	return s.open(run).append(events...)
+	return s.open(run).append(time.Now(), events...)
 }
 
 // Read yields events.
