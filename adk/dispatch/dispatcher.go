@@ -248,14 +248,21 @@ func (d *TypedDispatcher[M]) Continue(ctx context.Context, id string) error {
 	})
 }
 
-// Remove removes a run and its children. Without force it fails with checkpoint.ErrRunBusy if one of them is executed.
+// Remove removes a run and its children, with what is recorded of them. Without force it fails with checkpoint.ErrRunBusy if one of them is executed.
 func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) error {
 	defer d.notify()
-	err := d.children(ctx, id, func(child checkpoint.RunInfo) error { return d.store.Remove(ctx, child.ID, force) })
+	remove := func(id string) error {
+		err := d.store.Remove(ctx, id, force)
+		if err == nil && d.conf.Log != nil {
+			err = d.conf.Log.Delete(ctx, id)
+		}
+		return err
+	}
+	err := d.children(ctx, id, func(child checkpoint.RunInfo) error { return remove(child.ID) })
 	if err != nil {
 		return err
 	}
-	return d.store.Remove(ctx, id, force)
+	return remove(id)
 }
 
 // children does something to all runs below a run, those of the deepest level last.

@@ -25,8 +25,10 @@ type book struct {
 	writing bool
 	stored  Cursor
 
-	mu      sync.Mutex // guards the fields below
-	events  []Event    // in the order of their cursors
+	mu sync.Mutex // guards the fields below
+	// pages have the events in the order of their cursors, pageSize in each but the last one, count in all.
+	pages   [][]Event
+	count   int
 	bytes   int
 	updated time.Time
 	// roomFor is the number of events, and bytes, at which it looks again for something to drop.
@@ -54,8 +56,8 @@ func newBook(run string, limit limits) *book {
 	return &book{run: run, limit: limit, roomFor: limit}
 }
 
-// append adds events. Those that are there are skipped.
-func (b *book) append(events ...Event) error {
+// append adds events at a time. Those that are there are skipped.
+func (b *book) append(now time.Time, events ...Event) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.lastLocked()
@@ -64,24 +66,41 @@ func (b *book) append(events ...Event) error {
 	}
 	for i := range events {
 		if e := &events[i]; e.Cursor().Compare(last) > 0 {
-			b.events = append(b.events, *e)
-			b.bytes += sizeOf(e)
+			b.addLocked(e)
 			last = e.Cursor()
 		}
 	}
-	b.updated = time.Now()
-	if len(b.events) > b.roomFor.events || b.bytes > b.roomFor.bytes {
+	b.updated = now
+	if b.count > b.roomFor.events || b.bytes > b.roomFor.bytes {
 		b.shrink()
 	}
 	b.wakeLocked()
 	return nil
 }
 
+// addLocked adds an event behind the others.
+func (b *book) addLocked(e *Event) {
+	if b.count == pageSize*len(b.pages) {
+		room := pageSize
+		if b.count == 0 { // many runs are short
+			room = 8
+		}
+		b.pages = append(b.pages, make([]Event, 0, room))
+	}
+	last := &b.pages[len(b.pages)-1]
+	*last = append(*last, *e)
+	b.count++
+	b.bytes += sizeOf(e)
+}
+
+// at is the i-th event, with mu locked.
+func (b *book) at(i int) *Event { return &b.pages[i/pageSize][i%pageSize] }
+
 func (b *book) lastLocked() Cursor {
-	if len(b.events) == 0 {
+	if b.count == 0 {
 		return Cursor{}
 	}
-	return b.events[len(b.events)-1].Cursor()
+	return b.at(b.count - 1).Cursor()
 }
 
 func (b *book) wakeLocked() {
@@ -104,9 +123,9 @@ func (b *book) become(to bookEnd) {
 // shrink drops what may be dropped, with mu locked, until a fourth of the limits is free, if that is possible.
 func (b *book) shrink() {
 	ended := map[SpanID]bool{}
-	for i := range b.events {
-		if t := b.events[i].Type; t == ModelEnd || t == ToolEnd {
-			ended[b.events[i].Span] = true
+	for i := range b.count {
+		if e := b.at(i); e.Type == ModelEnd || e.Type == ToolEnd {
+			ended[e.Span] = true
 		}
 	}
 	for _, droppable := range []func(*Event) bool{
@@ -114,18 +133,21 @@ func (b *book) shrink() {
 		func(e *Event) bool { return e.Type.IsDelta() },
 		func(e *Event) bool { return !isKept(e.Type) },
 	} {
-		first := b.events[0].Cursor()
-		b.events = slices.DeleteFunc(b.events, func(e Event) bool { return e.Cursor() != first && droppable(&e) })
-		b.bytes = 0
-		for i := range b.events {
-			b.bytes += sizeOf(&b.events[i])
+		pages, first := b.pages, b.at(0).Cursor()
+		b.pages, b.count, b.bytes = nil, 0, 0
+		for _, page := range pages {
+			for i := range page {
+				if e := &page[i]; e.Cursor() == first || !droppable(e) {
+					b.addLocked(e)
+				}
+			}
 		}
-		if len(b.events) <= b.limit.events*3/4 && b.bytes <= b.limit.bytes*3/4 {
+		if b.count <= b.limit.events*3/4 && b.bytes <= b.limit.bytes*3/4 {
 			break
 		}
 	}
 	// What is left must stay. It looks again when there is half as much more.
-	b.roomFor = limits{max(b.limit.events, len(b.events)*3/2), max(b.limit.bytes, b.bytes*3/2)}
+	b.roomFor = limits{max(b.limit.events, b.count*3/2), max(b.limit.bytes, b.bytes*3/2)}
 }
 
 // isKept reports whether events of a type are needed for the conversation, and for what has become of the run.
@@ -141,12 +163,19 @@ func isKept(t Type) bool {
 func (b *book) read(after Cursor, most int) ([]Event, bookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	from := sort.Search(len(b.events), func(i int) bool { return b.events[i].Cursor().Compare(after) > 0 })
-	return slices.Clone(b.events[from:min(len(b.events), from+most)]), b.closed
+	from := sort.Search(b.count, func(i int) bool { return b.at(i).Cursor().Compare(after) > 0 })
+	if n := min(b.count-from, most); n > 0 {
+		page := make([]Event, n)
+		for i := range page {
+			page[i] = *b.at(from + i)
+		}
+		return page, b.closed
+	}
+	return nil, b.closed
 }
 
-// pageSize is how many events a reader takes at a time.
-const pageSize = 128
+// pageSize is how many events are kept in one piece, and how many a reader takes at a time.
+const pageSize = 64
 
 // all yields what is behind a position.
 func (b *book) all(ctx context.Context, after Cursor) iter.Seq2[Event, error] {
@@ -195,17 +224,17 @@ func (b *book) wait(ctx context.Context, after Cursor, while ...bookEnd) error {
 func (b *book) continues(at Cursor) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.closed == bookWritten && len(b.events) > 0 && b.events[0].Seq <= at.Seq+1
+	return b.closed == bookWritten && b.count > 0 && b.at(0).Seq <= at.Seq+1
 }
 
 // info is what the book has. It is false for an empty one.
 func (b *book) info() (Info, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.events) == 0 {
+	if b.count == 0 {
 		return Info{Run: b.run}, false
 	}
-	return Info{Run: b.run, First: b.events[0].Cursor(), Last: b.lastLocked(), End: endOf(&b.events[len(b.events)-1]),
+	return Info{Run: b.run, First: b.at(0).Cursor(), Last: b.lastLocked(), End: endOf(b.at(b.count - 1)),
 		Updated: b.updated}, true
 }
 
@@ -221,22 +250,24 @@ func sizeOf(e *Event) int {
 		if d.Message != nil {
 			return fixed + messageSize(*d.Message)
 		}
+	case *RunStartData:
+		return fixed + messagesSize(d.Input)
 	case *ModelStartData:
-		n := fixed
-		for _, m := range d.Messages.Add {
-			n += messageSize(m)
+		return fixed + messagesSize(d.Messages.Add)
+	case *MessageData:
+		return fixed + messageSize(d.Message)
+	case *RestartedData:
+		if d.Message != nil {
+			return fixed + messageSize(*d.Message)
 		}
-		return n
 	case *ToolStartData:
 		return fixed + len(d.Args)
 	case *ToolEndData:
 		return fixed + partsSize(d.Parts)
 	case *SnapshotData:
-		n := fixed
-		for _, m := range d.Messages {
-			n += messageSize(m)
-		}
-		return n
+		return fixed + messagesSize(d.Messages)
+	case *CustomData:
+		return fixed + len(d.Value)
 	}
 	return fixed
 }

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftgo/weft/adk/internal/wakeup"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 	"github.com/weftgo/weft/internal/json"
 )
 
@@ -29,7 +29,7 @@ type FileStore struct {
 	dir string
 	// busy keeps the appends to a file apart; runs share them by their hash.
 	busy [64]sync.Mutex
-	keys wakeup.Keys
+	keys storekit.Waiters
 }
 
 var _ Store = (*FileStore)(nil)
@@ -362,7 +362,7 @@ func (s *FileStore) List(ctx context.Context, q Query) iter.Seq2[Info, error] {
 				infos = append(infos, info)
 			}
 		}
-		q.yield(ctx, infos, yield)
+		q.Of(ctx, infos)(yield)
 	}
 }
 

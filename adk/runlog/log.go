@@ -152,6 +152,43 @@ func (l *Log) sourceOf(run string, at Cursor) source {
 	return nil
 }
 
+// Delete removes everything that is recorded of a run, here and in the store. It is for runs that nobody executes.
+func (l *Log) Delete(ctx context.Context, run string) error {
+	l.mu.Lock()
+	if b := l.books[run]; b != nil {
+		l.forget(b)
+	}
+	l.mu.Unlock()
+	if l.conf.Store == nil {
+		return nil
+	}
+	return l.conf.Store.Delete(ctx, run)
+}
+
+// Sweep removes from the store what is recorded of runs that have ended, and of which nothing was recorded for a time. It
+// returns how many there were. Runs that wait stay.
+func (l *Log) Sweep(ctx context.Context, age time.Duration) (n int, err error) {
+	if l.conf.Store == nil {
+		return 0, nil
+	}
+	var ended []string
+	for info, err := range l.conf.Store.List(ctx, Query{UpdatedBefore: time.Now().Add(-age)}) {
+		if err != nil {
+			return 0, err
+		}
+		if info.End.IsFinal() {
+			ended = append(ended, info.Run)
+		}
+	}
+	for _, run := range ended {
+		if err := l.conf.Store.Delete(ctx, run); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
 // bookOf is the book of a run that is in memory, nil if it is not.
 func (l *Log) bookOf(run string) *book {
 	l.mu.Lock()

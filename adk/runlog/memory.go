@@ -86,7 +86,7 @@ func (s *MemoryStore) Append(ctx context.Context, run string, events []Event) er
 	if len(events) == 0 {
 		return nil
 	}
-	return s.open(run).append(events...)
+	return s.open(run).append(time.Now(), events...)
 }
 
 // Read yields events.
@@ -139,12 +139,16 @@ func (s *MemoryStore) List(ctx context.Context, q Query) iter.Seq2[Info, error] 
 			}
 		}
 		s.mu.Unlock()
-		q.yield(ctx, infos, yield)
+		q.Of(ctx, infos)(yield)
 	}
 }
 
-// yield yields those of some runs that the query is about.
-func (q Query) yield(ctx context.Context, infos []Info, yield func(Info, error) bool) {
+// Of yields those of some runs that the query is about, for stores that have no index. It sorts infos.
+func (q Query) Of(ctx context.Context, infos []Info) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) { q.of(ctx, infos, yield) }
+}
+
+func (q Query) of(ctx context.Context, infos []Info, yield func(Info, error) bool) {
 	slices.SortFunc(infos, func(a, b Info) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Run, b.Run))
 	})

@@ -137,7 +137,7 @@ func (r *recorder) emit(e Event) {
 	if e.T == 0 {
 		e.T = time.Now().UnixMicro()
 	}
-	if r.book.append(e) != nil { // another stretch of the run is recorded in this process
+	if r.book.append(time.UnixMicro(e.T), e) != nil { // another stretch of the run is recorded in this process
 		r.phase = recordEnded
 	}
 }

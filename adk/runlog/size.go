@@ -29,6 +29,13 @@ func commonOf(p *schema.ToolOutputPart) *schema.MessagePartCommon {
 	return nil
 }
 
+func messagesSize(ms []Message) (n int) {
+	for _, m := range ms {
+		n += messageSize(m)
+	}
+	return n
+}
+
 // messageSize estimates the memory of a message in bytes.
 func messageSize(m Message) int {
 	n := 128

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,8 +22,10 @@ type listener struct {
 	channel string
 	db      *sql.DB
 	logger  *slog.Logger
-	// due is what others are to be woken for. What does not fit is dropped.
-	due    chan checkpoint.Due
+	// out is what others are to be woken for. What does not fit is dropped.
+	out chan notice
+	// events are woken for events of runs, nil while nobody has opened them.
+	events atomic.Pointer[sqlrun.Events]
 	ctx    context.Context
 	cancel context.CancelFunc
 	ends   sync.WaitGroup
@@ -38,7 +41,7 @@ func channelOf(conf Config) string {
 }
 
 func newListener(conf *pgx.ConnConfig, channel string, db *sql.DB, logger *slog.Logger) *listener {
-	l := &listener{conf: conf, channel: channel, db: db, logger: logger, due: make(chan checkpoint.Due, 64)}
+	l := &listener{conf: conf, channel: channel, db: db, logger: logger, out: make(chan notice, 256)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -54,10 +57,21 @@ func (l *listener) stop() {
 	l.ends.Wait()
 }
 
+// notice is what processes say to each other: runs that are due or, if Run is set, events of a run, by its key.
+type notice struct {
+	checkpoint.Due
+	Run string `json:",omitempty"`
+}
+
 // announce has other processes woken. It does not block.
-func (l *listener) announce(due checkpoint.Due) {
+func (l *listener) announce(due checkpoint.Due) { l.send(notice{Due: due}) }
+
+// announceEvents has the readers of a run in other processes woken. It does not block.
+func (l *listener) announceEvents(key string) { l.send(notice{Run: key}) }
+
+func (l *listener) send(n notice) {
 	select {
-	case l.due <- due:
+	case l.out <- n:
 	default:
 	}
 }
@@ -68,8 +82,8 @@ func (l *listener) notifyOthers() {
 		select {
 		case <-l.ctx.Done():
 			return
-		case due := <-l.due:
-			payload, err := json.Marshal(due)
+		case n := <-l.out:
+			payload, err := json.Marshal(n)
 			if err != nil || len(payload) > 7000 { // PostgreSQL takes less than 8000 bytes
 				payload = []byte("{}")
 			}
@@ -120,10 +134,14 @@ func (l *listener) listenOnce(store *sqlrun.Store) error {
 		if err != nil {
 			return err
 		}
-		var due checkpoint.Due
-		if json.Unmarshal([]byte(n.Payload), &due) != nil {
-			due = checkpoint.Due{}
+		var said notice
+		if json.Unmarshal([]byte(n.Payload), &said) != nil {
+			said = notice{}
 		}
-		store.WakeUp(due)
+		if said.Run == "" {
+			store.WakeUp(said.Due)
+		} else if events := l.events.Load(); events != nil {
+			events.WakeUp(said.Run)
+		}
 	}
 }

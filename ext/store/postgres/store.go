@@ -106,6 +106,24 @@ func Migrate(ctx context.Context, conf Config) error {
 	return s.Close()
 }
 
+// OpenEvents opens the events of runs in the database, for [runlog.Config], and makes their table if there is none. A
+// process needs them once: readers hear of events of other processes through the connection that listens, and without
+// it after a poll of 100 ms.
+func (s *Store) OpenEvents(ctx context.Context) (*sqlrun.Events, error) {
+	var conf sqlrun.EventsConfig
+	if s.listen != nil {
+		conf.Poll, conf.Announce = time.Second, s.listen.announceEvents
+	}
+	events, err := s.Store.OpenEvents(ctx, conf)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	if s.listen != nil {
+		s.listen.events.Store(events)
+	}
+	return events, nil
+}
+
 // DB returns the connections of the store. They are for [sqlrun.Store.SubmitTx], and closed with the store.
 func (s *Store) DB() *sql.DB { return s.db }
 

@@ -1,28 +1,28 @@
-// Package wakeup wakes those in a process that wait for a change of something with a key.
-package wakeup
+package storekit
 
 import "sync"
 
-// Keys is who waits, by key. It holds nothing for keys that nobody waits for. The zero value is ready for use.
-type Keys struct {
-	mu    sync.Mutex // guards all fields below, and those of waiters
-	waits map[string]*waiters
+// Waiters wakes those in a process that wait for a change of something with a key. It holds nothing for keys that nobody
+// waits for. The zero value is ready for use, by any number of goroutines.
+type Waiters struct {
+	mu    sync.Mutex // guards all fields below, and those of waiting
+	waits map[string]*waiting
 }
 
-type waiters struct {
+type waiting struct {
 	count   int
 	changed chan struct{}
 }
 
 // Watch returns a channel that is closed at the next change of a key. leave must be called once.
-func (k *Keys) Watch(key string) (changed <-chan struct{}, leave func()) {
+func (k *Waiters) Watch(key string) (changed <-chan struct{}, leave func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	w := k.waits[key]
 	if w == nil {
-		w = &waiters{changed: make(chan struct{})}
+		w = &waiting{changed: make(chan struct{})}
 		if k.waits == nil {
-			k.waits = map[string]*waiters{}
+			k.waits = map[string]*waiting{}
 		}
 		k.waits[key] = w
 	}
@@ -37,7 +37,7 @@ func (k *Keys) Watch(key string) (changed <-chan struct{}, leave func()) {
 }
 
 // Wake wakes those that wait for a key.
-func (k *Keys) Wake(key string) {
+func (k *Waiters) Wake(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if w := k.waits[key]; w != nil {
@@ -47,7 +47,7 @@ func (k *Keys) Wake(key string) {
 }
 
 // Watched returns the keys that somebody waits for.
-func (k *Keys) Watched() (keys []string) {
+func (k *Waiters) Watched() (keys []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for key := range k.waits {

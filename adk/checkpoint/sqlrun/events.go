@@ -1,0 +1,377 @@
+package sqlrun
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// EventsConfig configures [Store.OpenEvents]. The zero value works.
+type EventsConfig struct {
+	// Poll is how often the database is asked for events of other processes while somebody waits for some. The default
+	// is 100 ms.
+	Poll time.Duration
+	// Announce is called with a key after events of a run were added, for example to have other processes call
+	// [Events.WakeUp] with it. It must not block.
+	Announce func(key string)
+}
+
+// Events is a runlog.Store in the database of a store, for one tenant. A process needs one: readers hear at once of
+// what is written through it, and of what other processes write after a poll. Deltas are removed when what they are
+// pieces of has ended, so that what is kept of a run grows with its messages.
+//
+// It has one goroutine while somebody waits for events, however many wait.
+type Events struct {
+	store *Store
+	conf  EventsConfig
+	keys  storekit.Waiters
+
+	mu      sync.Mutex // guards the fields below
+	waiting int
+	// polling: the goroutine runs that polls. It ends when it finds that nobody waits.
+	polling bool
+}
+
+var _ runlog.Store = (*Events)(nil)
+
+// deltaKind is the kind of events that are removed when their span has ended.
+const deltaKind = "delta"
+
+// OpenEvents opens the events of runs, and makes their table if there is none.
+func (s *Store) OpenEvents(ctx context.Context, conf EventsConfig) (*Events, error) {
+	if conf.Poll <= 0 {
+		conf.Poll = 100 * time.Millisecond
+	}
+	for _, statement := range []string{
+		`CREATE TABLE IF NOT EXISTS {events} (tenant {text} NOT NULL, run {text} NOT NULL, token {int} NOT NULL,
+			seq {int} NOT NULL, kind {text} NOT NULL, span {int} NOT NULL, at {int} NOT NULL, data {blob} NOT NULL,
+			PRIMARY KEY (tenant, run, token, seq))`,
+	} {
+		err := s.retry(ctx, func(ctx context.Context, _ int) error {
+			_, err := s.db.ExecContext(ctx, s.sql(statement))
+			return again(err != nil && s.dialect.Exists(err), err)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("sqlrun: make the table of events in the %s database: %w", s.dialect.Name, err)
+		}
+	}
+	return &Events{store: s, conf: conf}, nil
+}
+
+// Append adds events.
+func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) error {
+	if len(events) == 0 {
+		return ctx.Err()
+	}
+	key := encode(run)
+	err := e.store.change(ctx, "add events to", run, func(ctx context.Context, t *transaction) error {
+		last, err := t.lastEvent(ctx, key)
+		if err != nil {
+			return err
+		}
+		if events[0].Token < last.Token {
+			return runlog.ErrOvertaken
+		}
+		return t.addEvents(ctx, key, events, last)
+	})
+	if err != nil {
+		return err
+	}
+	e.WakeUp(key)
+	if e.conf.Announce != nil {
+		e.conf.Announce(key)
+	}
+	return nil
+}
+
+// lastEvent is the position of the last event of a run.
+func (t *transaction) lastEvent(ctx context.Context, key string) (last runlog.Cursor, err error) {
+	return scanCursor(t.one(ctx, lastEvent, t.tenant, key))
+}
+
+const lastEvent = `SELECT token, seq FROM {events} WHERE tenant = $1 AND run = $2 ORDER BY token DESC, seq DESC LIMIT 1`
+
+func scanCursor(row *sql.Row) (at runlog.Cursor, err error) {
+	var token, seq int64
+	err = row.Scan(&token, &seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return runlog.Cursor{Token: uint64(token), Seq: uint64(seq)}, err
+}
+
+// addEvents inserts what is behind last, and removes the deltas of what ends.
+func (t *transaction) addEvents(ctx context.Context, key string, events []runlog.Event, last runlog.Cursor) error {
+	ended := map[runlog.SpanID]bool{}
+	for i := range events {
+		if e := &events[i]; e.Type == runlog.ModelEnd || e.Type == runlog.ToolEnd {
+			ended[e.Span] = true
+		}
+	}
+	for i := range events {
+		e := &events[i]
+		kind := string(e.Type)
+		if e.Type.IsDelta() {
+			kind = deltaKind
+		}
+		if e.Cursor().Compare(last) <= 0 || kind == deltaKind && ended[e.Span] {
+			continue
+		}
+		data, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `INSERT INTO {events} (tenant, run, token, seq, kind, span, at, data)
+			VALUES ($1, $2, $3, $4, $5, $6, {now}, $7) ON CONFLICT (tenant, run, token, seq) DO NOTHING`,
+			t.tenant, key, int64(e.Token), int64(e.Seq), kind, int64(e.Span), data); err != nil {
+			return err
+		}
+	}
+	for span := range ended {
+		_, err := t.exec(ctx, `DELETE FROM {events} WHERE tenant = $1 AND run = $2 AND kind = $3 AND span = $4`,
+			t.tenant, key, deltaKind, int64(span))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventPage is how many events are read at a time.
+const eventPage = 256
+
+// Read yields events.
+func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+	return func(yield func(runlog.Event, error) bool) {
+		for {
+			page, err := e.page(ctx, encode(run), after)
+			if err != nil {
+				yield(runlog.Event{}, storekit.Failed("read the events of", run, err))
+				return
+			}
+			for _, event := range page {
+				if !yield(event, nil) {
+					return
+				}
+				after = event.Cursor()
+			}
+			if len(page) < eventPage {
+				return
+			}
+		}
+	}
+}
+
+func (e *Events) page(ctx context.Context, key string, after runlog.Cursor) (page []runlog.Event, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := e.store
+	err = s.retry(ctx, func(ctx context.Context, _ int) error {
+		page = page[:0]
+		rows, err := s.reads.QueryContext(ctx, s.sql(`SELECT data FROM {events} WHERE tenant = $1 AND run = $2
+			AND (token > $3 OR token = $3 AND seq > $4) ORDER BY token, seq LIMIT `+fmt.Sprint(eventPage)),
+			s.tenant, key, bounded(after.Token), bounded(after.Seq))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var data []byte
+			var event runlog.Event
+			if err := rows.Scan(&data); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(data, &event); err != nil {
+				return err
+			}
+			page = append(page, event)
+		}
+		return rows.Err()
+	})
+	return page, err
+}
+
+// bounded is a number of a cursor, which may be anything, for a database.
+func bounded(n uint64) int64 { return int64(min(n, 1<<63-1)) }
+
+// Wait blocks until there may be an event behind the cursor.
+func (e *Events) Wait(ctx context.Context, run string, after runlog.Cursor) error {
+	key := encode(run)
+	changed, leave := e.keys.Watch(key)
+	defer leave()
+	e.enter()
+	defer e.leave()
+	last, err := e.last(ctx, key)
+	if err != nil {
+		return storekit.Failed("wait for events of", run, err)
+	}
+	if last.Compare(after) > 0 {
+		return nil
+	}
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *Events) last(ctx context.Context, key string) (last runlog.Cursor, err error) {
+	s := e.store
+	err = s.retry(ctx, func(ctx context.Context, _ int) (err error) {
+		last, err = scanCursor(s.reads.QueryRowContext(ctx, s.sql(lastEvent), s.tenant, key))
+		return err
+	})
+	return last, err
+}
+
+// enter and leave count who waits. The first one starts the goroutine that polls, which ends with the last one.
+func (e *Events) enter() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waiting++
+	if !e.polling {
+		e.polling = true
+		go e.poll()
+	}
+}
+
+func (e *Events) leave() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waiting--
+}
+
+// poll looks for events of other processes of the runs that somebody waits for.
+func (e *Events) poll() {
+	seen := map[string]runlog.Cursor{}
+	for {
+		time.Sleep(e.conf.Poll)
+		e.mu.Lock()
+		if e.waiting == 0 {
+			e.polling = false
+			e.mu.Unlock()
+			return
+		}
+		e.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		looked := map[string]runlog.Cursor{}
+		for _, key := range e.keys.Watched() {
+			last, err := e.last(ctx, key)
+			if err != nil {
+				continue // the reader asks itself and is given the error
+			}
+			looked[key] = last
+			if before, known := seen[key]; !known || before != last {
+				e.keys.Wake(key)
+			}
+		}
+		cancel()
+		seen = looked
+	}
+}
+
+// WakeUp wakes those in this process who wait for events of a run: its key is that which Announce was given.
+func (e *Events) WakeUp(key string) { e.keys.Wake(key) }
+
+// Inspect returns what there is of a run.
+func (e *Events) Inspect(ctx context.Context, run string) (info runlog.Info, exists bool, err error) {
+	s := e.store
+	if err := ctx.Err(); err != nil {
+		return info, false, err
+	}
+	err = s.retry(ctx, func(ctx context.Context, _ int) error {
+		row := s.reads.QueryRowContext(ctx, s.sql(eventInfo+` WHERE o.tenant = $1 AND o.run = $2
+			ORDER BY o.token DESC, o.seq DESC LIMIT 1`), s.tenant, encode(run))
+		var err error
+		if info, err = scanInfo(row.Scan); errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		exists = err == nil
+		return err
+	})
+	info.Run = run
+	return info, exists, storekit.Failed("inspect the events of", run, err)
+}
+
+// eventInfo reads what there is of a run from its last event, a row of o.
+const eventInfo = `SELECT o.run, o.token, o.seq, o.at, o.data,
+	(SELECT token FROM {events} f WHERE f.tenant = o.tenant AND f.run = o.run ORDER BY token, seq LIMIT 1),
+	(SELECT seq FROM {events} f WHERE f.tenant = o.tenant AND f.run = o.run ORDER BY token, seq LIMIT 1)
+	FROM {events} o`
+
+func scanInfo(scan func(...any) error) (info runlog.Info, err error) {
+	var key string
+	var data []byte
+	var token, seq, firstToken, firstSeq, at int64
+	if err := scan(&key, &token, &seq, &at, &data, &firstToken, &firstSeq); err != nil {
+		return info, err
+	}
+	var last runlog.Event
+	if err := json.Unmarshal(data, &last); err != nil {
+		return info, err
+	}
+	info = runlog.Info{Run: last.Run, Updated: time.UnixMicro(at),
+		First: runlog.Cursor{Token: uint64(firstToken), Seq: uint64(firstSeq)},
+		Last:  runlog.Cursor{Token: uint64(token), Seq: uint64(seq)}}
+	if end, ok := last.Data.(*runlog.RunEndData); ok {
+		info.End = end.Status
+	}
+	return info, nil
+}
+
+// List yields runs.
+func (e *Events) List(ctx context.Context, q runlog.Query) iter.Seq2[runlog.Info, error] {
+	return func(yield func(runlog.Info, error) bool) {
+		infos, err := e.list(ctx)
+		if err != nil {
+			yield(runlog.Info{}, fmt.Errorf("list the runs with events: %w", err))
+			return
+		}
+		q.Of(ctx, infos)(yield)
+	}
+}
+
+// list reads all runs. There are as many as the retention of events leaves.
+func (e *Events) list(ctx context.Context) (infos []runlog.Info, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := e.store
+	err = s.retry(ctx, func(ctx context.Context, _ int) error {
+		infos = infos[:0]
+		rows, err := s.reads.QueryContext(ctx, s.sql(eventInfo+` WHERE o.tenant = $1 AND NOT EXISTS (
+			SELECT 1 FROM {events} n WHERE n.tenant = o.tenant AND n.run = o.run
+			AND (n.token > o.token OR n.token = o.token AND n.seq > o.seq))`), s.tenant)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			info, err := scanInfo(rows.Scan)
+			if err != nil {
+				return err
+			}
+			infos = append(infos, info)
+		}
+		return rows.Err()
+	})
+	return infos, err
+}
+
+// Delete removes the events of a run.
+func (e *Events) Delete(ctx context.Context, run string) error {
+	return e.store.change(ctx, "delete the events of", run, func(ctx context.Context, t *transaction) error {
+		_, err := t.exec(ctx, `DELETE FROM {events} WHERE tenant = $1 AND run = $2`, t.tenant, encode(run))
+		return err
+	})
+}

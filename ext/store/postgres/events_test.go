@@ -1,0 +1,61 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/adk/runlog/runlogtest"
+)
+
+func TestEvents_Conform(t *testing.T) {
+	ofTest(t)
+	runlogtest.Run(t, func(t *testing.T) runlog.Store {
+		events, err := newStore(t).OpenEvents(t.Context())
+		require.NoError(t, err)
+		return events
+	})
+}
+
+// A reader hears at once of what another process writes.
+//
+// Rule runlog/E6.
+func TestEvents_OfAnotherProcessArriveAtOnce(t *testing.T) {
+	url := newDatabase(t, ofTest(t))
+	open := func() runlog.Store {
+		s, err := Open(t.Context(), url)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		events, err := s.OpenEvents(t.Context())
+		require.NoError(t, err)
+		return events
+	}
+	writer, reader := open(), open()
+	time.Sleep(300 * time.Millisecond) // until both listen
+	var latest time.Duration
+	for seq := uint64(1); seq <= 20; seq++ {
+		arrived := make(chan error, 1)
+		go func() {
+			after := runlog.Cursor{Seq: seq - 1}
+			for {
+				for _, err := range reader.Read(t.Context(), "run", after) {
+					arrived <- err
+					return
+				}
+				if err := reader.Wait(t.Context(), "run", after); err != nil {
+					arrived <- err
+					return
+				}
+			}
+		}()
+		time.Sleep(20 * time.Millisecond)
+		begun := time.Now()
+		require.NoError(t, writer.Append(t.Context(), "run", []runlog.Event{{V: 1, Run: "run", Seq: seq, Type: runlog.Saved}}))
+		require.NoError(t, <-arrived)
+		latest = max(latest, time.Since(begun))
+	}
+	t.Logf("the latest of 20 events came after %v", latest)
+	require.Less(t, latest, 900*time.Millisecond, "that is a poll")
+}

@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/adk/runlog/runlogtest"
+)
+
+func TestEvents_Conform(t *testing.T) {
+	runlogtest.Run(t, func(t *testing.T) runlog.Store {
+		events, err := newStore(t).OpenEvents(t.Context(), sqlrun.EventsConfig{})
+		require.NoError(t, err)
+		return events
+	})
+}
+
+// Events of another process arrive after a poll.
+func TestEvents_OfAnotherProcessArriveAfterAPoll(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	var processes []*sqlrun.Events
+	for range 2 {
+		s, err := Open(t.Context(), path)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		events, err := s.OpenEvents(t.Context(), sqlrun.EventsConfig{})
+		require.NoError(t, err)
+		processes = append(processes, events)
+	}
+	writer, reader := processes[0], processes[1]
+	for seq := uint64(1); seq <= 5; seq++ {
+		waited := make(chan error, 1)
+		go func() {
+			after := runlog.Cursor{Seq: seq - 1}
+			for {
+				for _, err := range reader.Read(t.Context(), "run", after) {
+					waited <- err
+					return
+				}
+				if err := reader.Wait(t.Context(), "run", after); err != nil {
+					waited <- err
+					return
+				}
+			}
+		}()
+		time.Sleep(30 * time.Millisecond)
+		begun := time.Now()
+		require.NoError(t, writer.Append(t.Context(), "run", []runlog.Event{{V: 1, Run: "run", Seq: seq, Type: runlog.Saved}}))
+		require.NoError(t, <-waited)
+		require.Less(t, time.Since(begun), time.Second)
+	}
+}
+
+// Deltas are gone when the message is there.
+//
+// Rule runlog/E2.
+func TestEvents_ForgetDeltasWithTheirMessage(t *testing.T) {
+	events, err := newStore(t).OpenEvents(t.Context(), sqlrun.EventsConfig{})
+	require.NoError(t, err)
+	delta := func(seq uint64) runlog.Event {
+		return runlog.Event{V: 1, Run: "run", Seq: seq, Type: runlog.ModelDelta, Span: 2,
+			Data: &runlog.ModelDeltaData{Kind: runlog.Text, Text: "word "}}
+	}
+	end := runlog.Event{V: 1, Run: "run", Seq: 5, Type: runlog.ModelEnd, Span: 2, Data: &runlog.ModelEndData{}}
+	require.NoError(t, events.Append(t.Context(), "run", []runlog.Event{delta(1), delta(2)}))
+	require.NoError(t, events.Append(t.Context(), "run", []runlog.Event{delta(3), delta(4), end}))
+	var seqs []uint64
+	for e, err := range events.Read(t.Context(), "run", runlog.Cursor{}) {
+		require.NoError(t, err)
+		seqs = append(seqs, e.Seq)
+	}
+	require.Equal(t, []uint64{5}, seqs)
+}
