@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/internal/json"
 )
 
@@ -335,8 +336,8 @@ func (s *span) close() {
 	}
 }
 
-// recall is how long a recorder waits for what is recorded of a run that continues.
-const recall = 5 * time.Second
+// recallTime is how long a run that continues waits at its beginning, at most, for what is recorded of it.
+const recallTime = 2 * time.Second
 
 // begin opens the book of the run and continues behind what is recorded. It returns what that comes to, nil if there is
 // nothing.
@@ -365,7 +366,7 @@ func (r *recorder) begin(token uint64) (past *folding) {
 
 // recall reads what is recorded of the run, here or in the store. It is nil for nothing.
 func (r *recorder) recall() *folding {
-	ctx, cancel := context.WithTimeout(context.Background(), recall)
+	ctx, cancel := context.WithTimeout(context.Background(), recallTime)
 	defer cancel()
 	src := source(bookSource{r.book, false})
 	if info, exists := r.book.info(); (!exists || info.First.Seq > 1) && r.log.conf.Store != nil {
@@ -403,7 +404,11 @@ func numberOf(call, id string) int {
 func answersOf(answers map[string]any) map[string]json.RawMessage {
 	all := make(map[string]json.RawMessage, len(answers))
 	for id, answer := range answers {
-		all[id] = jsonOf(answer)
+		if raw, ok := answer.(adk.JSONAnswer); ok && json.Valid(raw) {
+			all[id] = json.RawMessage(raw)
+		} else {
+			all[id] = jsonOf(answer)
+		}
 	}
 	return all
 }
