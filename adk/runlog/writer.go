@@ -72,7 +72,7 @@ func (w *writer) run(ctx context.Context) {
 			w.at, pause, w.left = upTo, 0, time.Time{}
 			continue
 		case errors.Is(err, ErrOvertaken):
-			w.log.leave(w.book)
+			w.log.leave(w.book, nil)
 			w.end(true)
 			return
 		case ctx.Err() != nil:
