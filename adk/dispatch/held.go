@@ -55,7 +55,8 @@ type heldLease[M adk.MessageType] struct {
 func (d *TypedDispatcher[M]) hold(lease checkpoint.Lease, info checkpoint.RunInfo, drain *drain) *heldLease[M] {
 	h := &heldLease[M]{Lease: lease, d: d, info: info, stops: make(chan checkpoint.StopRequest, 1), over: make(chan struct{})}
 	if d.conf.Log != nil {
-		h.record = d.conf.Log.Record(runlog.RunInfo{ID: info.ID, Conversation: info.Key, Labels: info.Tags}, lease.Token())
+		h.record = d.conf.Log.Record(runlog.RunInfo{ID: info.ID, Conversation: info.Key, Labels: info.Tags,
+			TakenOver: info.Status == checkpoint.Running}, lease.Token())
 	}
 	go h.relay(drain)
 	return h

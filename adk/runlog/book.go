@@ -21,9 +21,11 @@ type limits struct{ events, bytes int }
 type book struct {
 	run   string
 	limit limits
-	// writing: a writer stores the events; stored is how far earlier ones came. The mutex of the log guards both.
+	// writing: a writer stores the events; stored is how far earlier ones came. owner is who records the run, the last one
+	// of several. The mutex of the log guards them.
 	writing bool
 	stored  Cursor
+	owner   *recorder
 
 	mu sync.Mutex // guards the fields below
 	// pages have the events in the order of their cursors, pageSize in each but the last one, count in all.
@@ -225,6 +227,13 @@ func (b *book) continues(at Cursor) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.closed == bookWritten && b.count > 0 && b.at(0).Seq <= at.Seq+1
+}
+
+// hasAll reports whether the book begins with the run.
+func (b *book) hasAll() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.count > 0 && b.at(0).Seq == 1
 }
 
 // info is what the book has. It is false for an empty one.

@@ -213,8 +213,9 @@ func (l *Log) awaitBook(ctx context.Context, run string) *book {
 	}
 }
 
-// open returns the book of a run that is to be recorded, and makes it if there is none.
-func (l *Log) open(run string) (*book, error) {
+// open returns the book of a run for its recorder, and makes it if there is none.
+func (l *Log) open(r *recorder) (*book, error) {
+	run := r.opts.ID
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -229,15 +230,20 @@ func (l *Log) open(run string) (*book, error) {
 	}
 	l.forgetRest(b)
 	b.become(bookWritten)
+	b.owner = r
 	l.write(b)
 	return b, nil
 }
 
 // rest lets a run that has ended or stopped stay for a while.
-func (l *Log) rest(b *book) {
-	b.become(bookResting)
+func (l *Log) rest(by *recorder) {
+	b := by.book
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if b.owner != by { // it continues here
+		return
+	}
+	b.become(bookResting)
 	if l.closed || l.books[b.run] != b {
 		return
 	}
@@ -259,11 +265,13 @@ func (l *Log) rest(b *book) {
 	}
 }
 
-// leave drops a run from memory that another process has.
-func (l *Log) leave(b *book) {
+// leave drops a run from memory that another process has, unless another recorder has its book. by is nil for the writer.
+func (l *Log) leave(b *book, by *recorder) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(b)
+	if by == nil || b.owner == by {
+		l.forget(b)
+	}
 }
 
 // forget drops a run from memory, with mu locked.

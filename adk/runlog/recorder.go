@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/internal/json"
 )
 
@@ -121,6 +122,9 @@ type RunInfo struct {
 	Labels               map[string]string
 	// Forked is set for a run that was made from another one.
 	Forked *Fork
+	// TakenOver: the process that executed the run is known to have died. Others wait up to a second, at the beginning of
+	// a run that continues, for the end of the stretch before: it may be on its way.
+	TakenOver bool
 }
 
 func (l *Log) newRecorder(opts RunInfo) *recorder {
@@ -297,7 +301,7 @@ func (r *recorder) finish(status Status, err error) {
 			end := r.end
 			r.emit(Event{Type: RunEnd, Data: &end})
 		}
-		r.log.rest(r.book)
+		r.log.rest(r)
 	}
 	r.phase = recordEnded
 	r.mu.Unlock()
@@ -308,7 +312,7 @@ func (r *recorder) lose() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.phase == recordBegun {
-		r.log.leave(r.book)
+		r.log.leave(r.book, r)
 	}
 	r.phase = recordEnded
 }
@@ -335,19 +339,23 @@ func (s *span) close() {
 	}
 }
 
-// recall is how long a recorder waits for what is recorded of a run that continues.
-const recall = 5 * time.Second
+const (
+	// recallTime is how long a run that continues waits at its beginning, at most, for the store of its events.
+	recallTime = 2 * time.Second
+	// lastEvents is how long it waits for the end of the stretch before, which may be on its way.
+	lastEvents = time.Second
+)
 
 // begin opens the book of the run and continues behind what is recorded. It returns what that comes to, nil if there is
 // nothing.
 func (r *recorder) begin(token uint64) (past *folding) {
-	book, err := r.log.open(r.opts.ID)
+	past = r.recall()
+	book, err := r.log.open(r)
 	if err != nil {
 		r.phase = recordEnded
 		return nil
 	}
 	r.book, r.token, r.phase = book, token, recordBegun
-	past = r.recall()
 	if past == nil {
 		return nil
 	}
@@ -365,24 +373,43 @@ func (r *recorder) begin(token uint64) (past *folding) {
 
 // recall reads what is recorded of the run, here or in the store. It is nil for nothing.
 func (r *recorder) recall() *folding {
-	ctx, cancel := context.WithTimeout(context.Background(), recall)
+	ctx, cancel := context.WithTimeout(context.Background(), recallTime)
 	defer cancel()
-	src := source(bookSource{r.book, false})
-	if info, exists := r.book.info(); (!exists || info.First.Seq > 1) && r.log.conf.Store != nil {
-		src = storeSource{r.log.conf.Store, r.opts.ID, nil}
-	}
-	fold := &folding{}
-	for e, err := range src.read(ctx, Cursor{}) {
-		if err != nil {
-			r.log.warn("what is recorded of a run cannot be read; its record begins anew", "run", r.opts.ID, "error", err)
-			break
-		}
-		fold.add(&e)
-	}
-	if fold.last.Seq == 0 {
+	var src source
+	if b := r.log.bookOf(r.opts.ID); b != nil && (r.log.conf.Store == nil || b.hasAll()) {
+		src = bookSource{b, false}
+	} else if r.log.conf.Store != nil {
+		src = storeSource{r.log.conf.Store, r.opts.ID, func(Cursor) bool { return false }}
+	} else {
 		return nil
 	}
-	return fold
+	fold, until := &folding{}, time.Now().Add(lastEvents)
+	for {
+		for e, err := range src.read(ctx, fold.last.Cursor()) {
+			if err != nil {
+				r.log.warn("what is recorded of a run cannot be read; its record begins anew", "run", r.opts.ID, "error", err)
+				return fold.known()
+			}
+			fold.add(&e)
+		}
+		if fold.last.Seq == 0 || endOf(&fold.last) != "" || r.opts.TakenOver {
+			return fold.known()
+		}
+		waiting, cancel := context.WithDeadline(ctx, until)
+		more, err := src.wait(waiting, fold.last.Cursor())
+		cancel()
+		if err != nil || !more {
+			return fold.known()
+		}
+	}
+}
+
+// known is what is known of a run, nil if that is nothing.
+func (f *folding) known() *folding {
+	if f.last.Seq == 0 {
+		return nil
+	}
+	return f
 }
 
 // agentCall is an ID of a model in the answers of an agent.
@@ -403,7 +430,11 @@ func numberOf(call, id string) int {
 func answersOf(answers map[string]any) map[string]json.RawMessage {
 	all := make(map[string]json.RawMessage, len(answers))
 	for id, answer := range answers {
-		all[id] = jsonOf(answer)
+		if raw, ok := answer.(adk.JSONAnswer); ok && json.Valid(raw) {
+			all[id] = json.RawMessage(raw)
+		} else {
+			all[id] = jsonOf(answer)
+		}
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/internal/runwatch"
@@ -255,12 +256,26 @@ func (s *span) Verdict(again bool) {
 func (s *span) End() {
 	s.rec.mu.Lock()
 	defer s.rec.mu.Unlock()
-	s.releaseBelow(true)
+	for _, inside := range slices.Backward(slices.Clone(s.rec.open)) {
+		if inside != s && inside.isInside(s) {
+			inside.close()
+		}
+	}
 	if s.phase == spanOpen {
 		s.phase = spanClosed
 		s.rec.remove(s)
 		s.rec.emit(s.of(AgentEnd, &AgentEndData{Error: errOf(s.failed)}))
 	}
+}
+
+// isInside reports whether a span is below another one.
+func (s *span) isInside(other *span) bool {
+	for p := s.parent; p != nil; p = p.parent {
+		if p == other {
+			return true
+		}
+	}
+	return false
 }
 
 // Observe has a run recorded: the options are given to Run, Query or Resume of a Runner, once. Recording does not change
@@ -301,8 +316,8 @@ func (r *Recorder) options() []adk.AgentRunOption {
 func (r *Recorder) Finish(status Status, err error) {
 	r.w.mu.Lock()
 	isNew := r.w.phase == recordNew
-	if status == "" && r.w.status == Cancelled { // it was saved where it stopped
-		r.w.saved++
+	if status == "" && r.w.status == Cancelled { // it was saved where it stopped, and continues there
+		status = Cancelled
 	}
 	r.w.mu.Unlock()
 	if isNew && status != "" { // it ended without being executed

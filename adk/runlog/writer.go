@@ -44,8 +44,8 @@ func (l *Log) write(b *book) {
 	l.writers.Go(func() { w.run(l.abort) })
 }
 
-// leave ends the writer, unless there is more to do.
-func (w *writer) leave(force bool) bool {
+// end ends the writer, unless there is more to do and it is not forced.
+func (w *writer) end(force bool) bool {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	page, state := w.book.read(w.at, 1)
@@ -61,7 +61,7 @@ func (w *writer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		batch, upTo := w.batch(ctx)
 		if upTo == w.at {
-			if w.leave(false) {
+			if w.end(false) {
 				return
 			}
 			continue
@@ -72,8 +72,8 @@ func (w *writer) run(ctx context.Context) {
 			w.at, pause, w.left = upTo, 0, time.Time{}
 			continue
 		case errors.Is(err, ErrOvertaken):
-			w.log.leave(w.book)
-			w.leave(true)
+			w.log.leave(w.book, nil)
+			w.end(true)
 			return
 		case ctx.Err() != nil:
 			continue
@@ -82,12 +82,12 @@ func (w *writer) run(ctx context.Context) {
 		w.log.warn("events of a run cannot be stored; the log tries again", "run", w.book.run, "after", pause, "error", err)
 		if w.isOver() && time.Since(w.left) > lastTries {
 			w.log.warn("events of a run are not stored", "run", w.book.run, "behind", w.at.String())
-			w.leave(true)
+			w.end(true)
 			return
 		}
 		sleep(ctx, pause)
 	}
-	w.leave(true)
+	w.end(true)
 }
 
 // isOver reports whether nothing more is recorded, and notes since when.
