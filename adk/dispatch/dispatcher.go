@@ -101,7 +101,9 @@ type TypedDispatcher[M adk.MessageType] struct {
 //
 //   - Submit: makes a run
 //   - Answer, AnswerWebhook: answer questions
+//   - WebhookAnswer: makes the answer of a webhook for others
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
+//   - Fail: settles a run that nobody executes
 //   - Inspect, List, Wait: ask about runs
 //   - Stretch: executes one run until it ends or waits
 //   - Work: executes what is due
