@@ -103,6 +103,12 @@ func (r *run) listen(ctx workflow.Context) error {
 		workflow.SignalChannelOptions{Description: "Stops the run."})
 	r.continues = workflow.GetSignalChannelWithOptions(ctx, ContinueSignal,
 		workflow.SignalChannelOptions{Description: "Has the run continue that was stopped."})
+	workflow.Go(ctx, r.takeSignals)
+	return nil
+}
+
+// takeSignals is a coroutine that takes signals, one after the other.
+func (r *run) takeSignals(ctx workflow.Context) {
 	signals := workflow.NewSelector(ctx).AddReceive(r.changed, func(c workflow.ReceiveChannel, _ bool) {
 		var what Changed
 		c.Receive(ctx, &what)
@@ -115,12 +121,9 @@ func (r *run) listen(ctx workflow.Context) error {
 		c.Receive(ctx, nil)
 		r.control(ctx, continueActivity, r.in.ID)
 	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			signals.Select(ctx)
-		}
-	})
-	return nil
+	for {
+		signals.Select(ctx)
+	}
 }
 
 // note takes word of a change in the store.
