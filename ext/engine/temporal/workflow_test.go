@@ -1,6 +1,7 @@
 package temporalengine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -259,9 +260,18 @@ func TestRun_IsPausedIfItIsCanceled(t *testing.T) {
 // TestRun_IsPausedIfItIsCanceledWhileItIsExecuted. (W7)
 func TestRun_IsPausedIfItIsCanceledWhileItIsExecuted(t *testing.T) {
 	b := newBench(t)
-	b.stretch(outcome{Status: checkpoint.Paused}, 2*time.Minute)
-	b.at(time.Minute, b.CancelWorkflow)
-	b.does(stopActivity, mock.Anything, nil)
+	stopped := make(chan struct{})
+	b.OnActivity(stretchActivity, mock.Anything, mock.Anything).
+		Return(func(context.Context, stretchInput) (outcome, error) {
+			b.CancelWorkflow()
+			<-stopped
+			return outcome{Status: checkpoint.Paused}, nil
+		}).Once()
+	b.OnActivity(stopActivity, mock.Anything, mock.Anything).
+		Return(func(context.Context, stopInput) error {
+			close(stopped)
+			return nil
+		}).Once()
 	_, err := b.run(RunOptions{})
 	require.True(t, temporal.IsCanceledError(err), "%v", err)
 }
