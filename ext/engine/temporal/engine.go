@@ -189,14 +189,6 @@ func (e *TypedEngine[M]) Submit(ctx context.Context, job dispatch.TypedJob[M]) (
 func (e *TypedEngine[M]) start(ctx context.Context, info checkpoint.RunInfo) error {
 	o := e.startOptions(info)
 	_, err := e.client.ExecuteWorkflow(ctx, o, RunWorkflow, RunInput{info.ID, e.optionsFor(info)})
-	return unlessDone(err)
-}
-
-// unlessDone is nil for the error that the workflow of a run has completed.
-func unlessDone(err error) error {
-	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		return nil
-	}
 	return err
 }
 
@@ -206,11 +198,12 @@ func (e *TypedEngine[M]) optionsFor(info checkpoint.RunInfo) RunOptions {
 	return o
 }
 
-// startOptions are those of a workflow. One that has ended otherwise than with its run may be followed by another one.
+// startOptions are those of a workflow. The store knows whether there is a run with the ID; that of one that was removed
+// may be given to another one, and so may the ID of the workflow.
 func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkflowOptions {
 	o := client.StartWorkflowOptions{ID: e.WorkflowID(info.ID), TaskQueue: e.TaskQueue(info.Queue),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY}
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE}
 	if e.options.SearchAttributes {
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(statusAttribute.ValueSet(string(info.Status)),
 			agentAttribute.ValueSet(info.Agent), tenantAttribute.ValueSet(info.Tenant))
@@ -218,12 +211,12 @@ func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkf
 	return o
 }
 
-// signal gives the workflow of a run word of a change. If there is none, or it was canceled, one is started.
+// signal gives the workflow of a run word of a change. If there is none, one is started.
 func (e *TypedEngine[M]) signal(ctx context.Context, info checkpoint.RunInfo, what Changed) error {
 	o := e.startOptions(info)
 	_, err := e.client.SignalWithStartWorkflow(ctx, o.ID, ChangedSignal, what, o, RunWorkflow,
 		RunInput{info.ID, e.optionsFor(info)})
-	return unlessDone(err)
+	return err
 }
 
 // signalOpen gives the workflow of a run word of a change, if there is one.

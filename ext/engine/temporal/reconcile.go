@@ -86,7 +86,7 @@ func (e *TypedEngine[M]) mend(ctx context.Context, run checkpoint.RunInfo) (sign
 	}
 	if err == nil {
 		switch d.WorkflowExecutionInfo.Status {
-		case enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		case enums.WORKFLOW_EXECUTION_STATUS_TERMINATED: // it fails
 			return false, nil
 		case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 			if len(d.PendingActivities) > 0 || d.PendingWorkflowTask != nil || run.Key != "" ||

@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -117,15 +119,19 @@ var _ log.Logger = silent{}
 
 func dial(t *testing.T, address string) client.Client {
 	t.Helper()
-	c, err := client.Dial(client.Options{HostPort: address, Logger: silent{}})
+	c, err := client.Dial(client.Options{HostPort: address, Logger: silent{}, Identity: "test"})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
 
+// confs counts the configurations, so that a test can be run again.
+var confs atomic.Int32
+
 // confOf is a configuration of a test: with its own workflows and workers.
 func confOf(t *testing.T) temporalengine.Config {
-	return temporalengine.Config{TaskQueue: t.Name(), IDPrefix: t.Name() + "/", Heartbeat: 2 * time.Second,
+	name := fmt.Sprint(t.Name(), confs.Add(1))
+	return temporalengine.Config{TaskQueue: name, IDPrefix: name + "/", Heartbeat: 2 * time.Second,
 		StopGrace: 5 * time.Second}
 }
 
@@ -141,10 +147,20 @@ func working(t *testing.T, c client.Client, d *dispatch.Dispatcher, conf tempora
 // startWorker starts a worker that ends with the test, or when it is stopped.
 func startWorker(t *testing.T, c client.Client, e *temporalengine.Engine) (stop func()) {
 	t.Helper()
-	w := worker.New(c, e.TaskQueue(""), worker.Options{WorkerStopTimeout: 10 * time.Second})
+	return startWorkerOf(t, c, e, "")
+}
+
+func startWorkerOf(t *testing.T, c client.Client, e *temporalengine.Engine, queue string) (stop func()) {
+	t.Helper()
+	w := worker.New(c, e.TaskQueue(queue), worker.Options{WorkerStopTimeout: 10 * time.Second})
 	e.Register(w)
 	require.NoError(t, w.Start())
 	stop = sync.OnceFunc(w.Stop)
 	t.Cleanup(stop)
 	return stop
+}
+
+// countOf asks how many workflows match a query.
+func countOf(query string) *workflowservice.CountWorkflowExecutionsRequest {
+	return &workflowservice.CountWorkflowExecutionsRequest{Query: query}
 }

@@ -58,7 +58,8 @@ func Run(ctx workflow.Context, in RunInput) (RunResult, error) {
 //	from      to        when
 //	(none)    attached  it is started
 //	attached  ended     it has ended with its run: the store has the answer
-//	attached  detached  it could not be started, because there is one already, or has ended without its run
+//	attached  detached  it has ended without its run: it was canceled, or terminated
+//	attached  (none)    there is one already, such as one that is about to end: it is tried again a little later
 type childState int
 
 const (
@@ -147,10 +148,10 @@ func (r *run) control(ctx workflow.Context, activity string, input any) {
 	r.look = true
 }
 
-// pause stops the run because its workflow was canceled.
+// pause stops the run because its workflow was canceled. Those of its children are canceled when it ends.
 func (r *run) pause(ctx workflow.Context) {
 	r.control(ctx, stopActivity, stopInput{r.in.ID,
-		Stop{Timeout: r.in.Options.StopGrace, Reason: "its workflow was canceled", Children: true}})
+		Stop{Timeout: r.in.Options.StopGrace, Reason: "its workflow was canceled"}})
 }
 
 // stretch has an activity execute the run until it ends or waits.
@@ -234,15 +235,20 @@ func (r *run) startChild(ctx workflow.Context, p Point) {
 	o.TaskQueue = p.TaskQueue
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: workflowID(o.IDPrefix, p.Child),
 		TaskQueue: o.TaskQueue, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY})
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE})
 	child := workflow.ExecuteChildWorkflow(ctx, RunWorkflow, RunInput{p.Child, o})
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		err := child.Get(ctx, nil)
-		if err == nil || isType(err, ErrTypeFailed) {
+		var exists *temporal.ChildWorkflowExecutionAlreadyStartedError
+		switch err := child.Get(ctx, nil); {
+		case err == nil, isType(err, ErrTypeFailed):
 			r.children[p.Child] = childEnded
-			return
+		case errors.As(err, &exists):
+			_ = workflow.Sleep(ctx, r.seen.LookIn/4)
+			delete(r.children, p.Child)
+			r.look = true
+		default:
+			r.children[p.Child], r.look = childDetached, true
 		}
-		r.children[p.Child], r.look = childDetached, true
 	})
 }
 

@@ -252,7 +252,7 @@ func TestRun_IsPausedIfItIsCanceled(t *testing.T) {
 	b.stretch(waiting("p"), 0)
 	b.at(time.Minute, b.CancelWorkflow)
 	b.does(stopActivity, stopInput{"r1",
-		Stop{Timeout: 7 * time.Second, Reason: "its workflow was canceled", Children: true}}, nil)
+		Stop{Timeout: 7 * time.Second, Reason: "its workflow was canceled"}}, nil)
 	_, err := b.run(RunOptions{StopGrace: 7 * time.Second})
 	require.True(t, temporal.IsCanceledError(err), "%v", err)
 }
@@ -314,6 +314,18 @@ func TestRun_LooksForTheEndOfARunThatItDoesNotExecute(t *testing.T) {
 	b.stretch(waitingForRuns(""), 0)   // a minute later
 	b.stretch(done, 0)
 	b.runsUntilDone(time.Hour + 2*time.Minute)
+}
+
+// TestRun_TriesAgainToExecuteARunWhoseWorkflowIsAboutToEnd, or is that of somebody else.
+func TestRun_TriesAgainToExecuteARunWhoseWorkflowIsAboutToEnd(t *testing.T) {
+	b := newBench(t)
+	b.stretch(waitingForRuns("c1"), 0)
+	b.OnWorkflow(RunWorkflow, mock.Anything, mock.Anything).
+		Return(RunResult{}, &temporal.ChildWorkflowExecutionAlreadyStartedError{}).Once()
+	b.stretch(waitingForRuns("c1"), 0) // after 15 seconds
+	b.child("c1", time.Hour, nil)
+	b.stretch(done, 0)
+	b.runsUntilDone(time.Hour + 15*time.Second)
 }
 
 // TestRun_ContinuesAsNew when its history is long, and not while it would lose a child. (W11)
