@@ -115,8 +115,9 @@ func configure(addr, db string) (*config.Config, error) {
 	service := func(i int) config.Service {
 		return config.Service{RPC: config.RPC{GRPCPort: ports[i], MembershipPort: ports[i+4], BindOnIP: host}}
 	}
+	// What was written survives the death of the process, not that of the machine.
 	store := &config.SQL{PluginName: sqliteplugin.PluginName, DatabaseName: db,
-		ConnectAttributes: map[string]string{"mode": "rwc", "_journal_mode": "wal", "_synchronous": "normal"}}
+		ConnectAttributes: map[string]string{"mode": "rwc", "_journal_mode": "wal", "_synchronous": "off"}}
 	if db == "" {
 		store.DatabaseName = fmt.Sprint("weft", os.Getpid())
 		store.ConnectAttributes = map[string]string{"mode": "memory", "cache": "shared"}
