@@ -10,13 +10,19 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools pictures tidy release release-check
+.PHONY: test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal-server pictures tidy release release-check
 
 test: fmt tidy-check vet staticcheck api shim-check stdjson unit bench-check
 
 # The tools have a module of their own, so that users of Weft do not get them.
 tools:
 	@cd tools && GOWORK=off $(GO) build -o $(BIN)/ honnef.co/go/tools/cmd/staticcheck go.uber.org/mock/mockgen ./testcount ./apicheck ./benchcheck ./shimgen
+
+# temporal-server builds the Temporal server that tests of ext/engine/temporal talk to. The first time takes ten minutes of
+# CPU time; its dependencies are in a module outside of the workspace. Without it, those tests skip.
+temporal-server: $(BIN)/temporal-devserver
+$(BIN)/temporal-devserver: $(wildcard ext/engine/temporal/devserver/*.go) ext/engine/temporal/devserver/go.mod
+	@cd ext/engine/temporal/devserver && GOWORK=off nice -n 19 $(GO) build -ldflags="-s -w" -o $@ .
 
 fmt:
 	@unformatted=$$(gofmt -l $(MODULES)); \

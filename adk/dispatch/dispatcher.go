@@ -106,7 +106,9 @@ type TypedDispatcher[M adk.MessageType] struct {
 //
 //   - Submit: makes a run
 //   - Answer, AnswerWebhook: answer questions
+//   - WebhookAnswer: makes the answer of a webhook for others
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
+//   - Fail: settles a run that nobody executes
 //   - Inspect, List, Wait: ask about runs
 //   - Events: yields what happens in a run, whoever executes it
 //   - Stretch: executes one run until it ends or waits

@@ -51,7 +51,7 @@ type heldLease[M adk.MessageType] struct {
 	used bool
 }
 
-// hold makes the lease of a stretch. drain, if it is closed, has it stopped within a time.
+// hold makes the lease of a stretch, which drain has stopped within a time.
 func (d *TypedDispatcher[M]) hold(lease checkpoint.Lease, info checkpoint.RunInfo, drain *drain) *heldLease[M] {
 	h := &heldLease[M]{Lease: lease, d: d, info: info, stops: make(chan checkpoint.StopRequest, 1), over: make(chan struct{})}
 	if d.conf.Log != nil {
@@ -64,7 +64,7 @@ func (d *TypedDispatcher[M]) hold(lease checkpoint.Lease, info checkpoint.RunInf
 
 // relay passes requests to stop on, and makes one when the worker drains.
 func (h *heldLease[M]) relay(drain *drain) {
-	draining := drain.begun()
+	draining := drain.begins
 	for {
 		select {
 		case <-h.over:

@@ -24,13 +24,47 @@ const notMineAgain = 5 * time.Second
 // this process does not know the agent. The run is continued by whoever calls next. What the run itself failed of is
 // Outcome.Err.
 //
-// When ctx ends the run is stopped, and is ready for the next caller.
-func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string) (TypedOutcome[M], error) {
+// When ctx ends the run is stopped, and is ready for the next caller (see [WithDrain] for a gentler end).
+func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...StretchOption) (TypedOutcome[M], error) {
 	lease, err := d.store.Acquire(ctx, id, d.leaseRequest())
 	if err != nil {
 		return TypedOutcome[M]{}, err
 	}
-	return d.execute(ctx, lease, nil)
+	drain := &drain{}
+	for _, set := range opts {
+		set(drain)
+	}
+	return d.execute(ctx, lease, drain)
+}
+
+// StretchOption changes how [TypedDispatcher.Stretch] executes a run.
+type StretchOption func(*drain)
+
+// WithDrain has the stretch end early when the channel is closed, as a worker that drains does: the run is stopped where
+// nothing is lost, and is ready for the next caller. After the timeout, if it is not 0, it is stopped at once, and calls
+// in flight are abandoned; a negative timeout stops it at once to begin with.
+func WithDrain(begins <-chan struct{}, timeout time.Duration) StretchOption {
+	return func(d *drain) { *d = drain{begins, timeout} }
+}
+
+// Fail settles a run as failed that nobody executes, for the reason of cause: whoever was to execute it has given it up.
+// A run that waits for it gets the error. It fails with an error that matches checkpoint.ErrRunBusy while somebody holds
+// the run, and checkpoint.ErrRunEnded if it has ended.
+func (d *TypedDispatcher[M]) Fail(ctx context.Context, id string, cause error) error {
+	defer d.notify()
+	lease, err := d.store.Acquire(ctx, id, d.leaseRequest())
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // the lease is given back
+	info := lease.Info()
+	if info.Status == checkpoint.Done || info.Status == checkpoint.Failed {
+		return errors.Join(&checkpoint.RunError{Err: checkpoint.ErrRunEnded, Info: info},
+			lease.Settle(ctx, checkpoint.Settlement{}))
+	}
+	s := checkpoint.Settlement{Status: checkpoint.Failed, Err: cause.Error(), Cause: cause}
+	(&heldLease[M]{Lease: lease, d: d, info: info}).answerParent(&s)
+	return lease.Settle(ctx, s)
 }
 
 func (d *TypedDispatcher[M]) leaseRequest() checkpoint.LeaseRequest {

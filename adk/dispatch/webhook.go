@@ -83,12 +83,24 @@ var ErrBadToken = errors.New("the token of the webhook is not valid")
 // AnswerWebhook answers the question that a token names with JSON, which the tool gets decoded into the type that it
 // asks for. It fails with [ErrBadToken], or as [TypedDispatcher.Answer] does.
 func (d *TypedDispatcher[M]) AnswerWebhook(ctx context.Context, token string, answer json.RawMessage) error {
+	id, encoded, err := d.WebhookAnswer(ctx, token, answer)
+	if err != nil {
+		return err
+	}
+	return d.Answer(ctx, id, encoded)
+}
+
+// WebhookAnswer makes the answer to the question that a token names, for a [Front] of another engine, and returns the ID
+// of the run. It changes nothing.
+func (d *TypedDispatcher[M]) WebhookAnswer(
+	ctx context.Context, token string, answer json.RawMessage,
+) (id string, encoded checkpoint.Answer, err error) {
 	if len(d.conf.Secret) < 16 {
-		return errNoWebhookSecret
+		return "", encoded, errNoWebhookSecret
 	}
 	text, _, _ := strings.Cut(token, ".")
 	if !hmac.Equal([]byte(sign(d.conf.Secret, text)), []byte(token)) {
-		return ErrBadToken
+		return "", encoded, ErrBadToken
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(text)
 	var names [2]string
@@ -96,25 +108,23 @@ func (d *TypedDispatcher[M]) AnswerWebhook(ctx context.Context, token string, an
 		err = json.Unmarshal(payload, &names)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrBadToken, err)
+		return "", encoded, fmt.Errorf("%w: %w", ErrBadToken, err)
 	}
-	info, exists, err := d.store.Inspect(ctx, names[0])
+	id = names[0]
+	info, exists, err := d.store.Inspect(ctx, id)
 	switch {
 	case err != nil:
-		return err
+		return id, encoded, err
 	case !exists:
-		return fmt.Errorf("answer run %q: %w", names[0], checkpoint.ErrNotFound)
+		return id, encoded, fmt.Errorf("answer run %q: %w", id, checkpoint.ErrNotFound)
 	}
 	for _, p := range info.Waiting {
 		var w Webhook
 		if p.Kind == adk.QuestionWebhook && json.Unmarshal(p.Info, &w) == nil && hmac.Equal([]byte(w.Token), []byte(token)) {
-			encoded, err := adk.EncodeAnswer(p.ID, adk.JSONAnswer(answer))
-			if err != nil {
-				return err
-			}
+			encoded, err = adk.EncodeAnswer(p.ID, adk.JSONAnswer(answer))
 			encoded.By = "webhook"
-			return d.Answer(ctx, info.ID, encoded)
+			return id, encoded, err
 		}
 	}
-	return &checkpoint.RunError{Err: checkpoint.ErrNotWaiting, Info: info}
+	return id, encoded, &checkpoint.RunError{Err: checkpoint.ErrNotWaiting, Info: info}
 }

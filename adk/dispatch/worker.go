@@ -47,17 +47,10 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 	return c
 }
 
-// drain is the end of a worker. Its runs watch for it. nil never begins.
+// drain is the end of a worker. Its runs watch for it. The zero value never begins.
 type drain struct {
-	begins  chan struct{}
+	begins  <-chan struct{}
 	timeout time.Duration
-}
-
-func (d *drain) begun() <-chan struct{} {
-	if d == nil {
-		return nil
-	}
-	return d.begins
 }
 
 // request stops a run where nothing is lost, and at once when the time is over.
@@ -81,7 +74,8 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 	}
 	w := &worker[M]{d: d, conf: conf.withDefaults()}
 	w.due = checkpoint.Due{Queues: conf.Queues, Agents: slices.Sorted(maps.Keys(d.conf.Agents))}
-	w.drain = &drain{make(chan struct{}), w.conf.DrainTimeout}
+	begin := make(chan struct{})
+	w.drain = &drain{begin, w.conf.DrainTimeout}
 	w.slots = make(chan struct{}, w.conf.Slots)
 	if waker, ok := d.store.(checkpoint.Waker); ok {
 		w.wake = waker.Wake(ctx, w.due)
@@ -90,7 +84,7 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 	services.Go(func() { w.every(ctx, w.conf.SweepEvery, w.sweep) })
 	services.Go(func() { w.every(ctx, unknownAfter, w.warnOfUnknown) })
 	w.take(ctx)
-	close(w.drain.begins)
+	close(begin)
 	w.runs.Wait()
 	services.Wait()
 	return nil

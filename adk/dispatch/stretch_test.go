@@ -1,0 +1,112 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+)
+
+// TestStretch_DrainsWhereNothingIsLost: the call ends, and the next caller continues behind it. (D6)
+func TestStretch_DrainsWhereNothingIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun, ended atomic.Int32
+		slow := toolNamed(t, "slow", func(ctx context.Context) (string, error) {
+			begun.Add(1)
+			select {
+			case <-time.After(time.Minute):
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+			ended.Add(1)
+			return "slept", nil
+		})
+		store := checkpoint.NewMemoryStore()
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", slow))}})
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		begin := make(chan struct{})
+		time.AfterFunc(10*time.Second, func() { close(begin) })
+		o, err := d.Stretch(t.Context(), "1", dispatch.WithDrain(begin, 0))
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Ready, o.Status)
+		require.EqualValues(t, 1, ended.Load())
+		o, err = d.Stretch(t.Context(), "1")
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Done, o.Status)
+		require.EqualValues(t, 1, begun.Load())
+	})
+}
+
+// TestStretch_DrainsAtOnceAfterItsTimeout. (D6)
+func TestStretch_DrainsAtOnceAfterItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		endless := toolNamed(t, "endless", func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+		d := dispatch.New(checkpoint.NewMemoryStore(),
+			dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", endless))}})
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		begin := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(begin) }) // in the middle of the call
+		begun := time.Now()
+		o, err := d.Stretch(t.Context(), "1", dispatch.WithDrain(begin, 20*time.Second))
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Ready, o.Status)
+		require.Equal(t, 21*time.Second, time.Since(begun))
+	})
+}
+
+// TestFail_SettlesARunThatNobodyExecutes, and not one that somebody does or that has ended.
+func TestFail_SettlesARunThatNobodyExecutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemoryStore()
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}})
+		gone := errors.New("its engine is gone")
+		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), checkpoint.ErrNotFound)
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		lease, err := store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{})
+		require.NoError(t, err)
+		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), checkpoint.ErrRunBusy)
+		require.NoError(t, lease.Settle(t.Context(), checkpoint.Settlement{}))
+
+		require.NoError(t, d.Fail(t.Context(), "1", gone))
+		o := waitFor(t, d, "1", checkpoint.Failed)
+		require.EqualError(t, o.Err, gone.Error())
+		require.ErrorIs(t, d.Fail(t.Context(), "1", gone), checkpoint.ErrRunEnded)
+		info, _, err := d.Inspect(t.Context(), "1")
+		require.NoError(t, err)
+		require.Empty(t, info.Owner)
+	})
+}
+
+// TestFail_IsTheAnswerToTheRunThatWaits. (D8)
+func TestFail_IsTheAnswerToTheRunThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{
+			"a": dispatch.Runs(agentOf(t, "a", dispatch.AsRun("b", "works")))}})
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		o, err := d.Stretch(t.Context(), "1")
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Waiting, o.Status)
+		for child, err := range d.List(t.Context(), checkpoint.Query{Parent: "1"}) {
+			require.NoError(t, err)
+			require.NoError(t, d.Fail(t.Context(), child.ID, errors.New("its engine is gone")))
+		}
+		o, err = d.Stretch(t.Context(), "1")
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Failed, o.Status)
+		require.ErrorContains(t, o.Err, "its engine is gone")
+	})
+}

@@ -1,0 +1,337 @@
+package temporalengine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+)
+
+const (
+	// mostSummaries is how many bytes the summaries of the questions of a run may have in the history.
+	mostSummaries = 4 << 10
+	// longestSummary is the most of one.
+	longestSummary = 200
+	// lookAtKey is how often a run is looked at, at least, that waits for another one of its key to end.
+	lookAtKey = 5 * time.Minute
+	// notMineAgain is after how long a run is offered again that a worker does not execute.
+	notMineAgain = 5 * time.Second
+)
+
+// retried is an error after which a stretch is tried again. It says nothing of what is in the run.
+func retried(id, errType, why string, after time.Duration) error {
+	return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("run %q: %s", id, why), errType,
+		temporal.ApplicationErrorOptions{NextRetryDelay: after})
+}
+
+// notFound ends a workflow whose run is no more.
+func notFound(id string) error {
+	return temporal.NewNonRetryableApplicationError(
+		fmt.Sprintf("run %q is not in the store: it has expired, or was removed", id), ErrTypeNotFound, nil)
+}
+
+// stretch is the activity that executes a run until it ends or waits.
+func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome, error) {
+	info, exists, err := e.d.Inspect(ctx, in.ID)
+	switch {
+	case err != nil:
+		return outcome{}, e.broken(ctx, in.ID, err)
+	case !exists:
+		return outcome{}, notFound(in.ID)
+	case info.Status == checkpoint.Ready && info.Owner == "" && time.Until(info.WakeAt) > 0: // its time has not come
+		return e.outcome(ctx, info)
+	}
+	for {
+		o, err := e.execute(ctx, in.ID)
+		if err != nil {
+			return e.refused(ctx, info, err)
+		}
+		// What follows is short, and is done also by a worker that ends.
+		ctx := context.WithoutCancel(ctx)
+		info.Status, info.Waiting, info.WakeAt = o.Status, o.Waiting, o.WakeAt
+		switch o.Status {
+		case checkpoint.Ready:
+			if time.Until(o.WakeAt) <= 0 {
+				return outcome{}, retried(in.ID, ErrTypeMoved, "its worker ends; another one continues", time.Millisecond)
+			}
+		case checkpoint.Waiting: // and may have its answers already
+			now, exists, err := e.d.Inspect(ctx, in.ID)
+			if err != nil || !exists {
+				break
+			}
+			if now.Status == checkpoint.Ready && now.Owner == "" {
+				continue
+			}
+			if now.Status == checkpoint.Waiting || now.Status == checkpoint.Paused {
+				info = now
+			}
+		default:
+			e.ended(ctx, info, in.Detached && o.Status != checkpoint.Paused)
+		}
+		return e.outcome(ctx, info)
+	}
+}
+
+// execute executes a stretch, with heartbeats. It drains when the worker ends, and when Temporal wants the activity to
+// end, for whatever reason: who cancels a workflow has the run stopped in the store, too.
+func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.TypedOutcome[M], error) {
+	over, begin := make(chan struct{}), make(chan struct{})
+	defer close(over)
+	go func() {
+		beat := time.NewTicker(max(activity.GetInfo(ctx).HeartbeatTimeout/3, 100*time.Millisecond))
+		defer beat.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-beat.C:
+				activity.RecordHeartbeat(ctx)
+				continue
+			case <-activity.GetWorkerStopChannel(ctx):
+			case <-ctx.Done():
+			}
+			break
+		}
+		close(begin)
+		for {
+			select {
+			case <-over:
+				return
+			case <-beat.C: // it may still take Config.StopGrace
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return e.d.Stretch(context.WithoutCancel(ctx), id, dispatch.WithDrain(begin, e.options.StopGrace))
+}
+
+// refused is what an error of a stretch means, when nobody knows what the run has come to.
+func (e *TypedEngine[M]) refused(ctx context.Context, before checkpoint.RunInfo, err error) (outcome, error) {
+	id := before.ID
+	var busy *checkpoint.BusyError
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return outcome{}, notFound(id)
+	case errors.Is(err, dispatch.ErrNotMine):
+		return outcome{}, retried(id, ErrTypeNotMine, "this worker does not execute agent "+before.Agent, notMineAgain)
+	case !errors.As(err, &busy):
+		return outcome{}, e.broken(ctx, id, err)
+	}
+	if info, exists, err := e.d.Inspect(ctx, id); err == nil && exists && info.Owner == "" && info.Key != "" {
+		// Another run of its key is in front. Whoever executes that one gives word of its end.
+		o, err := e.outcome(ctx, info)
+		o.WakeIn = lookAtKey
+		return o, err
+	}
+	rest := min(max(time.Until(busy.Until), 0), time.Minute) + time.Duration(rand.Int64N(int64(time.Second)))
+	return outcome{}, retried(id, ErrTypeBusy, "somebody else has it", rest)
+}
+
+// broken logs an error, whose text may say anything, and returns one that says nothing.
+func (e *TypedEngine[M]) broken(ctx context.Context, id string, err error) error {
+	activity.GetLogger(ctx).Warn("a run was broken off; whoever takes it continues", "run", id, "error", err)
+	return temporal.NewApplicationError(
+		fmt.Sprintf("run %q was broken off: the log of the worker has the reason", id), ErrTypeBroken)
+}
+
+// ended gives word of the end of a run to who waits for it: its parent, and the next run of its key. It is a service:
+// they look by themselves now and then.
+func (e *TypedEngine[M]) ended(ctx context.Context, run checkpoint.RunInfo, parent bool) {
+	var err error
+	if parent && run.Parent != "" {
+		err = e.changed(ctx, run.Parent, Changed{})
+	}
+	if run.Key != "" {
+		err = errors.Join(err, e.signalNext(ctx, run.Key))
+	}
+	if err != nil {
+		activity.GetLogger(ctx).Warn("runs that wait for a run were not given word of it", "run", run.ID, "error", err)
+	}
+}
+
+// signalNext has the next run of a key begin.
+func (e *TypedEngine[M]) signalNext(ctx context.Context, key string) error {
+	var next checkpoint.RunInfo
+	for run, err := range e.d.List(ctx, checkpoint.Query{Key: key, Status: []checkpoint.Status{checkpoint.Ready}}) {
+		if err != nil {
+			return err
+		}
+		if next.ID == "" || run.Created.Before(next.Created) {
+			next = run
+		}
+	}
+	if next.ID == "" {
+		return nil
+	}
+	return e.signal(ctx, next, Changed{})
+}
+
+// outcome is what the workflow is given of a run.
+func (e *TypedEngine[M]) outcome(ctx context.Context, info checkpoint.RunInfo) (outcome, error) {
+	o := outcome{Agent: info.Agent, Tenant: info.Tenant, Status: info.Status, Details: e.describe(info)}
+	switch info.Status {
+	case checkpoint.Ready:
+		o.WakeIn = fromNow(info.WakeAt)
+	case checkpoint.Waiting, checkpoint.Paused:
+		if err := e.questions(ctx, info, &o); err != nil {
+			return outcome{}, e.broken(ctx, info.ID, err)
+		}
+	}
+	return o, nil
+}
+
+// questions fills in what a run waits for.
+func (e *TypedEngine[M]) questions(ctx context.Context, info checkpoint.RunInfo, o *outcome) error {
+	children, err := e.openChildren(ctx, info)
+	if err != nil {
+		return err
+	}
+	room := mostSummaries
+	for _, p := range info.Waiting {
+		point := Point{ID: p.ID, Kind: p.Kind, For: p.For, Optional: p.Optional, Answered: p.Answered}
+		if summary := cut(p.Summary, longestSummary); len(summary) <= room {
+			point.Summary = summary
+			room -= len(summary)
+		}
+		if child, open := children[childOf(p)]; open {
+			point.Child, point.TaskQueue = child.ID, e.TaskQueue(child.Queue)
+		}
+		o.Waiting = append(o.Waiting, point)
+		if info.Status == checkpoint.Waiting && !p.Answered && !p.Expires.IsZero() {
+			o.WakeIn = sooner(o.WakeIn, fromNow(p.Expires))
+		}
+	}
+	if len(children) > 0 || info.Status == checkpoint.Waiting && !info.WakeAt.IsZero() {
+		o.LookIn = fromNow(info.WakeAt)
+	}
+	return nil
+}
+
+// openChildren are the runs that a run waits for and that have not ended.
+func (e *TypedEngine[M]) openChildren(
+	ctx context.Context, info checkpoint.RunInfo,
+) (map[string]checkpoint.RunInfo, error) {
+	waits := false
+	for _, p := range info.Waiting {
+		waits = waits || p.Kind == adk.QuestionRun && !p.Answered
+	}
+	children := map[string]checkpoint.RunInfo{}
+	if !waits {
+		return children, nil
+	}
+	for child, err := range e.d.List(ctx, checkpoint.Query{Parent: info.ID}) {
+		if err != nil {
+			return nil, err
+		}
+		if child.Status != checkpoint.Done && child.Status != checkpoint.Failed {
+			children[child.ID] = child
+		}
+	}
+	return children, nil
+}
+
+// childOf is the run that a question waits for, "" if it is no such question.
+func childOf(p checkpoint.WaitPoint) string {
+	var info struct {
+		Run string `json:"run"`
+	}
+	if p.Kind != adk.QuestionRun || json.Unmarshal(p.Info, &info) != nil {
+		return ""
+	}
+	return info.Run
+}
+
+// describe calls Config.Details. A panic of it is no reason to fail.
+func (e *TypedEngine[M]) describe(info checkpoint.RunInfo) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprint("Config.Details: panic: ", v)
+		}
+	}()
+	return cut(e.details(info), mostSummaries)
+}
+
+// fromNow is how long it is until a time, at least a moment, 0 for the zero time.
+func fromNow(at time.Time) time.Duration {
+	if at.IsZero() {
+		return 0
+	}
+	return max(time.Until(at), 100*time.Millisecond)
+}
+
+// sooner is the shorter of two durations of which 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// cut cuts a text between runes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for i := range text {
+		if i > most-len("…")-4 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// answerQuestion is the activity that gives an answer to the store.
+func (e *TypedEngine[M]) answerQuestion(ctx context.Context, in answerInput) error {
+	var encoded checkpoint.Answer
+	var err error
+	if len(in.Answer.Data) == 0 || string(in.Answer.Data) == "null" {
+		encoded, err = adk.EncodeAnswer(in.Answer.Point, nil)
+	} else {
+		encoded, err = adk.EncodeAnswer(in.Answer.Point, adk.JSONAnswer(in.Answer.Data))
+	}
+	if err != nil {
+		return temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("run %q: the answer is no JSON", in.ID), ErrTypeInvalid, nil)
+	}
+	encoded.By = in.Answer.By
+	return e.control(ctx, in.ID, e.d.Answer(ctx, in.ID, encoded))
+}
+
+// stop is the activity that stops a run in the store.
+func (e *TypedEngine[M]) stop(ctx context.Context, in stopInput) error {
+	s := in.Stop
+	return e.control(ctx, in.ID, e.stopRun(ctx, in.ID, checkpoint.StopRequest{
+		Immediate: s.Immediate, Timeout: s.Timeout, Reason: s.Reason, By: s.By, Children: s.Children}))
+}
+
+// resume is the activity that has a run continue in the store.
+func (e *TypedEngine[M]) resume(ctx context.Context, id string) error {
+	return e.control(ctx, id, e.continueRun(ctx, id))
+}
+
+// control is what an error of the store means for a request: the store refuses it, or could not be reached.
+func (e *TypedEngine[M]) control(ctx context.Context, id string, err error) error {
+	refused := func(errType, why string) error {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("run %q: %s", id, why), errType, nil)
+	}
+	switch {
+	case err == nil, errors.Is(err, checkpoint.ErrRunEnded):
+		return nil
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return notFound(id)
+	case errors.Is(err, checkpoint.ErrAnswered):
+		return refused(ErrTypeAnswered, "the question was answered before")
+	case errors.Is(err, checkpoint.ErrNotWaiting):
+		return refused(ErrTypeNotWaiting, "it does not wait for that")
+	}
+	return e.broken(ctx, id, err)
+}

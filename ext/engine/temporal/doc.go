@@ -1,0 +1,20 @@
+// Package temporalengine executes runs of agents on Temporal: for each run there is a workflow that waits, and an
+// activity that computes.
+//
+//	engine, err := temporalengine.New(client, dispatcher, temporalengine.Config{})
+//	…
+//	info, err := engine.Submit(ctx, dispatch.Job{ID: "ticket-7", Agent: "support", Messages: messages})
+//	…
+//	w := worker.New(client, engine.TaskQueue(""), worker.Options{WorkerStopTimeout: 30 * time.Second})
+//	engine.Register(w)
+//	err = w.Run(worker.InterruptCh())
+//
+// An [Engine] is a dispatch.Front. What an agent says and does stays in the store of the dispatcher; Temporal sees IDs,
+// states and questions. The workflow ([Run]) starts an activity that executes the run until it ends or waits. While it
+// waits, for a person, a timer or another run, nothing is held but the workflow. If a worker dies, Temporal misses its
+// heartbeat and gives the activity to another one, which continues after the last step that was saved.
+//
+// Two can have a word in what becomes of a run: the store, where answers, stops and results are, decides; the workflow
+// is given word of a change, and looks. So nothing is lost if a signal is: [TypedEngine.Reconcile] finds runs that the
+// workflow forgot, and runs whose workflow was terminated.
+package temporalengine

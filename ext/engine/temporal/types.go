@@ -1,0 +1,181 @@
+package temporalengine
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// Names in Temporal. They are in the histories of workflows, and do not change.
+const (
+	// RunWorkflow is the type of the workflow [Run], ReconcileWorkflow that of the one that calls Reconcile.
+	RunWorkflow       = "weft.Run"
+	ReconcileWorkflow = "weft.Reconcile"
+	// AnswerUpdate is the update that answers a question; its argument is an [Answer].
+	AnswerUpdate = "weft.answer"
+	// StopSignal stops a run; its argument is a [Stop]. ContinueSignal has a run continue that was stopped.
+	StopSignal     = "weft.stop"
+	ContinueSignal = "weft.continue"
+	// ChangedSignal says that the run was changed in the store; its argument is a [Changed].
+	ChangedSignal = "weft.changed"
+	// StatusQuery asks for the [Status].
+	StatusQuery = "weft.status"
+
+	stretchActivity   = "weft.Stretch"
+	answerActivity    = "weft.Answer"
+	stopActivity      = "weft.Stop"
+	continueActivity  = "weft.Continue"
+	submitActivity    = "weft.Submit"
+	reconcileActivity = "weft.Reconcile"
+)
+
+// Types of the application errors of workflows, activities and updates. Their messages name the run and say nothing of
+// what is in it.
+const (
+	// ErrTypeFailed is the end of a workflow whose run has failed. Why is in the store.
+	ErrTypeFailed = "weft.Failed"
+	// ErrTypeNotFound is the end of a workflow whose run is not in the store: it has expired, or was removed.
+	ErrTypeNotFound = "weft.NotFound"
+	// ErrTypeNotWaiting and ErrTypeAnswered are how the store refuses an answer.
+	ErrTypeNotWaiting = "weft.NotWaiting"
+	ErrTypeAnswered   = "weft.Answered"
+	// ErrTypeInvalid is a mistake of the caller, such as an answer that is no JSON.
+	ErrTypeInvalid = "weft.Invalid"
+	// ErrTypeBusy, ErrTypeMoved, ErrTypeNotMine and ErrTypeBroken are why a stretch is tried again: somebody else has the
+	// run, its worker ends, the worker does not know the agent, the store could not be reached or somebody took the run.
+	ErrTypeBusy    = "weft.Busy"
+	ErrTypeMoved   = "weft.Moved"
+	ErrTypeNotMine = "weft.NotMine"
+	ErrTypeBroken  = "weft.Broken"
+)
+
+// RunOptions is how the workflow of a run executes it. The zero value works.
+type RunOptions struct {
+	// TaskQueue is that of the workers, and IDPrefix begins the IDs of workflows. The defaults are those of [Config].
+	TaskQueue string
+	IDPrefix  string
+	// Heartbeat, StretchTimeout, StopGrace, RetryPolicy and SearchAttributes are those of [Config].
+	Heartbeat        time.Duration
+	StretchTimeout   time.Duration
+	StopGrace        time.Duration
+	RetryPolicy      *temporal.RetryPolicy
+	SearchAttributes bool
+}
+
+// withDefaults fills in what is not set.
+func (o RunOptions) withDefaults() RunOptions {
+	set := func(d *time.Duration, byDefault time.Duration) {
+		if *d == 0 {
+			*d = byDefault
+		}
+	}
+	if o.TaskQueue == "" {
+		o.TaskQueue = "weft"
+	}
+	if o.IDPrefix == "" {
+		o.IDPrefix = "weft/"
+	}
+	set(&o.Heartbeat, 30*time.Second)
+	set(&o.StretchTimeout, 24*time.Hour)
+	set(&o.StopGrace, 20*time.Second)
+	if o.RetryPolicy == nil {
+		o.RetryPolicy = &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 5 * time.Minute}
+	}
+	return o
+}
+
+// RunInput is the input of [Run].
+type RunInput struct {
+	// ID of the run, which is in the store.
+	ID      string
+	Options RunOptions
+}
+
+// RunResult is what a workflow returns whose run is done. What the agent said is in the store.
+type RunResult struct {
+	ID     string
+	Status checkpoint.Status
+}
+
+// Status is the answer to [StatusQuery]: what the workflow knows of its run.
+type Status struct {
+	ID, Agent string
+	// Status is running while an activity executes the run, or tries to.
+	Status checkpoint.Status
+	// Waiting are the questions of a run that waits, or that was stopped while it did.
+	Waiting []Point
+}
+
+// Point is a question of a run. What it shows to people is in the store.
+type Point struct {
+	ID, Kind string
+	For      []string `json:",omitempty"`
+	// Summary is one line. It is left out if there are so many questions that they would fill the history.
+	Summary            string `json:",omitempty"`
+	Optional, Answered bool   `json:",omitempty"`
+	// Child is the run that the question waits for, if it has to be executed, and TaskQueue where.
+	Child     string `json:",omitempty"`
+	TaskQueue string `json:",omitempty"`
+}
+
+// Answer is the argument of [AnswerUpdate].
+type Answer struct {
+	// Point is the ID of the question, and Data the answer in JSON. null says nothing but that the run may continue.
+	Point string
+	Data  json.RawMessage
+	// By is who answers, as the application names people.
+	By string `json:",omitempty"`
+}
+
+// Stop is the argument of [StopSignal].
+type Stop struct {
+	// Immediate abandons calls that are in flight. Without it the run stops where nothing is lost, and after the Timeout,
+	// if it is not 0, at once.
+	Immediate bool          `json:",omitempty"`
+	Timeout   time.Duration `json:",omitempty"`
+	Reason    string        `json:",omitempty"`
+	// By is who asks for it.
+	By string `json:",omitempty"`
+	// Children: the runs that it waits for are stopped, too, and theirs.
+	Children bool `json:",omitempty"`
+}
+
+// Changed is the argument of [ChangedSignal].
+type Changed struct {
+	// Answered are the questions that were answered. Without any, the workflow looks at the run.
+	Answered []string `json:",omitempty"`
+}
+
+// stretchInput is the argument of the activity that executes a run.
+type stretchInput struct {
+	ID string
+	// Detached: the workflow is not that of a child, so that whoever waits for the run is to be given word of its end.
+	Detached bool
+}
+
+// outcome is what a stretch has come to. Times are relative: clocks of workers and of Temporal need not agree.
+type outcome struct {
+	Agent, Tenant string            `json:",omitempty"`
+	Status        checkpoint.Status // ready, waiting, paused, done or failed
+	Waiting       []Point           `json:",omitempty"`
+	// WakeIn is when the run is to be looked at again by itself, and LookIn when it is if the end of a run that it waits
+	// for may be missed. 0 is never.
+	WakeIn, LookIn time.Duration `json:",omitempty"`
+	// Details is what pages show.
+	Details string `json:",omitempty"`
+}
+
+// answerInput, stopInput are arguments of activities.
+type answerInput struct {
+	ID     string
+	Answer Answer
+}
+
+type stopInput struct {
+	ID   string
+	Stop Stop
+}
