@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"database/sql/driver"
 	"errors"
 	"io"
 	"net"
@@ -50,7 +51,8 @@ func isPassing(err error) bool {
 	var network net.Error
 	return errors.As(err, &refused) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
+		errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) ||
+		strings.Contains(err.Error(), "conn closed")
 }
 
 // exists reports whether an error says that a row, a table or a schema exists.
