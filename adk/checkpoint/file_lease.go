@@ -13,13 +13,9 @@ import (
 
 // fileLease is a run of a FileStore that this process holds. It keeps the file of the lease open and locked.
 type fileLease struct {
-	store  *FileStore
-	id     string
-	token  uint64
-	ttl    time.Duration
-	before RunInfo
-	file   *os.File
-	stops  chan StopRequest
+	*storekit.Lease
+	store *FileStore
+	file  *os.File
 
 	mu sync.Mutex // guards the fields below; taken before the lock of the row
 	// running: the row says that the run is running. appends counts records.
@@ -30,32 +26,9 @@ type fileLease struct {
 	over bool
 }
 
-func (l *fileLease) Token() uint64             { return l.token }
-func (l *fileLease) TTL() time.Duration        { return l.ttl }
-func (l *fileLease) Info() RunInfo             { return l.before }
-func (l *fileLease) Stops() <-chan StopRequest { return l.stops }
-
-func (l *fileLease) Get(ctx context.Context, id string) ([]byte, bool, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, false, err
-	}
-	return l.store.Get(ctx, id)
-}
-
-func (l *fileLease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, err
-	}
-	return l.store.ReadRecords(ctx, id)
-}
-
 // write does something to the run while nobody else can take it, if the lease counts, and notes the sign of life. (F3)
 func (l *fileLease) write(ctx context.Context, doing, id string, value []byte, do func() error) error {
-	err := storekit.CheckID(l.id, id)
-	if err == nil {
-		err = storekit.CheckSize(doing, id, value)
-	}
-	if err != nil {
+	if err := l.Check(doing, id, value); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -66,7 +39,7 @@ func (l *fileLease) write(ctx context.Context, doing, id string, value []byte, d
 	}
 	defer unlock()
 	if l.over || !l.counts() {
-		return storekit.Lost(id, l.token)
+		return l.Lost()
 	}
 	if err := do(); err != nil {
 		return err
@@ -79,26 +52,22 @@ func (l *fileLease) write(ctx context.Context, doing, id string, value []byte, d
 
 // counts reports whether the file of the lease is still this one.
 func (l *fileLease) counts() bool {
-	text, err := os.ReadFile(l.store.path(l.id, leaseFile))
-	return err == nil && len(text) > 20 && bytes.Equal(text[:20], leaseText(l.token)[:20])
+	text, err := os.ReadFile(l.store.path(l.ID(), leaseFile))
+	return err == nil && len(text) > 20 && bytes.Equal(text[:20], leaseText(l.Token())[:20])
 }
 
 // lookForStop finds a request to stop, if the row was changed since it was looked at.
 func (l *fileLease) lookForStop() {
-	info, err := os.Stat(l.store.path(l.id, rowFile))
+	info, err := os.Stat(l.store.path(l.ID(), rowFile))
 	if err != nil || info.ModTime().Equal(l.seen) {
 		return
 	}
 	l.seen = info.ModTime()
-	f, err := readRowFile(l.store.path(l.id, rowFile))
+	f, err := readRowFile(l.store.path(l.ID(), rowFile))
 	if err != nil || f == nil || f.Row.Stopping == nil {
 		return
 	}
-	select {
-	case <-l.stops: // the last one counts
-	default:
-	}
-	l.stops <- *f.Row.Stopping
+	l.Deliver(*f.Row.Stopping)
 }
 
 func (l *fileLease) Set(ctx context.Context, id string, checkPoint []byte) error {
@@ -114,7 +83,7 @@ func (l *fileLease) RemoveRecords(ctx context.Context, id string) error {
 }
 
 func (l *fileLease) Renew(ctx context.Context) error {
-	return l.write(ctx, "renew", l.id, nil, func() error { return nil })
+	return l.write(ctx, "renew", l.ID(), nil, func() error { return nil })
 }
 
 // AppendRecord adds a record. It costs what an append without a lease costs, and two small reads.
@@ -137,39 +106,39 @@ func (l *fileLease) AppendRecord(ctx context.Context, id string, record []byte) 
 
 // setRunning says that the run is running. The row is locked.
 func (l *fileLease) setRunning(ctx context.Context) error {
-	f, err := l.store.readRow(l.id)
+	f, err := l.store.readRow(l.ID())
 	if err != nil || f == nil {
-		return storekit.Failed("append to the journal of", l.id, err)
+		return storekit.Failed("append to the journal of", l.ID(), err)
 	}
 	f.Row.Progressed()
 	f.Row.Run.Updated, l.running = fileNow(), true
-	return storekit.Failed("append to the journal of", l.id, l.store.writeRow(ctx, f))
+	return storekit.Failed("append to the journal of", l.ID(), l.store.writeRow(ctx, f))
 }
 
 func (l *fileLease) Answers(ctx context.Context) (answers []Answer, err error) {
-	err = l.write(ctx, "read the answers of", l.id, nil, func() error {
-		f, err := l.store.readRow(l.id)
+	err = l.write(ctx, "read the answers of", l.ID(), nil, func() error {
+		f, err := l.store.readRow(l.ID())
 		if err == nil && f != nil {
 			answers = slices.Clone(f.Row.Answers)
 		}
-		return storekit.Failed("read the answers of", l.id, err)
+		return storekit.Failed("read the answers of", l.ID(), err)
 	})
 	return answers, err
 }
 
 // Settle says what has become of the run and gives the lease back. The row says it, with all that follows, in one step.
 func (l *fileLease) Settle(ctx context.Context, settlement Settlement) error {
-	if err := storekit.CheckSettlement(l.id, settlement); err != nil {
+	if err := storekit.CheckSettlement(l.ID(), settlement); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {
-		return storekit.Lost(l.id, l.token)
+		return l.Lost()
 	}
-	err := l.store.withRow(ctx, "settle", l.id, func(f *fileRow) (*fileRow, error) {
+	err := l.store.withRow(ctx, "settle", l.ID(), func(f *fileRow) (*fileRow, error) {
 		if f == nil || !l.counts() {
-			return nil, storekit.Lost(l.id, l.token)
+			return nil, l.Lost()
 		}
 		if l.appends > 0 {
 			f.Row.Progressed()
@@ -193,7 +162,7 @@ func (l *fileLease) Settle(ctx context.Context, settlement Settlement) error {
 		return err
 	}
 	l.over = true
-	l.store.open.close(l.id, l.file) // the file stays, and counts for nobody: the row has no owner
+	l.store.open.close(l.ID(), l.file) // the file stays, and counts for nobody: the row has no owner
 	l.store.sweepNow(ctx)
 	return nil
 }

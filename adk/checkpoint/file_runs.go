@@ -87,9 +87,7 @@ func (s *FileStore) acquire(ctx context.Context, id string, req LeaseRequest, ch
 			return nil, storekit.Behind(&f.Row, other)
 		}
 		var err error
-		if l, err = s.take(ctx, f, req); err == nil && made {
-			l.before.Status = ""
-		}
+		l, err = s.take(ctx, f, req, made)
 		return f, err
 	})
 	if err != nil {
@@ -125,7 +123,8 @@ func inFront(rows []*fileRow, r *storekit.Row) *storekit.Row {
 }
 
 // take makes the lease of a row that is locked: a file that this process keeps locked takes the place of the last one.
-func (s *FileStore) take(ctx context.Context, f *fileRow, req LeaseRequest) (*fileLease, error) {
+// isNew: the run was made for that.
+func (s *FileStore) take(ctx context.Context, f *fileRow, req LeaseRequest, isNew bool) (*fileLease, error) {
 	r := &f.Row
 	if r.Held(fileNow()) && !req.Steal {
 		return nil, r.Busy()
@@ -144,15 +143,11 @@ func (s *FileStore) take(ctx context.Context, f *fileRow, req LeaseRequest) (*fi
 	if err != nil {
 		return nil, err
 	}
-	l := &fileLease{store: s, id: r.Run.ID, token: token, ttl: r.TTL, before: before, stops: make(chan StopRequest, 1)}
-	l.running = r.Run.Status == Running
+	l := &fileLease{Lease: storekit.NewLease(r, before, isNew, s), store: s, running: r.Run.Status == Running}
 	if l.file, err = s.makeLease(r.Run.ID, token); err != nil {
 		return nil, storekit.Failed("acquire", r.Run.ID, err)
 	}
 	s.open.keep(r.Run.ID, l.file)
-	if r.Stopping != nil {
-		l.stops <- *r.Stopping
-	}
 	return l, nil
 }
 
@@ -212,14 +207,7 @@ func (s *FileStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (
 			found = append(found, f)
 		}
 	}
-	slices.SortFunc(found, func(a, b *fileRow) int {
-		since, _ := a.Row.DueAt(now)
-		other, _ := b.Row.DueAt(now)
-		if a.Row.Before(&b.Row, since, other) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(found, func(a, b *fileRow) int { return storekit.InDueOrder(&a.Row, &b.Row, now) })
 	for _, f := range found {
 		l, err := s.acquire(ctx, f.Row.Run.ID, req, func(f *fileRow) error {
 			if _, is := f.Row.DueAt(fileNow()); !is {

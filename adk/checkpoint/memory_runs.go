@@ -158,33 +158,19 @@ func (s *MemoryStore) Acquire(ctx context.Context, id string, req LeaseRequest) 
 		}
 		return nil, storekit.Behind(r, other)
 	}
-	l, err := s.take(r, req)
-	if err == nil && made {
-		l.before.Status = ""
-	}
-	return leaseOrNil(l), err
+	return s.take(r, req, made)
 }
 
-func leaseOrNil(l *memoryLease) Lease {
-	if l == nil {
-		return nil
-	}
-	return l
-}
-
-// take gives out the lease of a run, with mu locked.
-func (s *MemoryStore) take(r *storekit.Row, req LeaseRequest) (*memoryLease, error) {
-	l := &memoryLease{store: s, id: r.Run.ID, row: r, stops: make(chan StopRequest, 1)}
+// take gives out the lease of a run, with mu locked. isNew: it was made for that.
+func (s *MemoryStore) take(r *storekit.Row, req LeaseRequest, isNew bool) (Lease, error) {
 	before, err := r.Acquire(s.runs.last+1, req, s.now())
 	if err != nil {
 		return nil, err
 	}
-	l.token, l.before, l.ttl = s.runs.next(), before, r.TTL
-	s.runs.leases[l.id] = l
+	s.runs.next()
+	l := &memoryLease{Lease: storekit.NewLease(r, before, isNew, s), store: s, row: r}
+	s.runs.leases[l.ID()] = l
 	s.runs.changed(r)
-	if r.Stopping != nil {
-		l.stops <- *r.Stopping
-	}
 	return l, nil
 }
 
@@ -208,8 +194,7 @@ func (s *MemoryStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due)
 	if found == nil {
 		return nil, ErrNothingDue
 	}
-	l, err := s.take(found, req)
-	return leaseOrNil(l), err
+	return s.take(found, req, false)
 }
 
 // Answer answers questions of a run.
@@ -224,11 +209,7 @@ func (s *MemoryStore) Stop(ctx context.Context, id string, how StopRequest) erro
 			return err
 		}
 		if l := s.runs.leases[id]; r.Stopping != nil && l != nil {
-			select {
-			case <-l.stops: // the last request counts
-			default:
-			}
-			l.stops <- how
+			l.Deliver(how)
 		}
 		return nil
 	})
@@ -284,33 +265,16 @@ func (s *MemoryStore) Result(ctx context.Context, id string) ([]byte, error) {
 
 // List yields the runs that there are when the loop begins.
 func (s *MemoryStore) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
-	return func(yield func(RunInfo, error) bool) {
-		runs, err := s.listed(ctx, q)
-		if err != nil {
-			yield(RunInfo{}, err)
-			return
-		}
-		for i, run := range runs {
-			if q.Limit > 0 && i >= q.Limit {
-				return
-			}
-			if err := ended(ctx, "list", run.ID); err != nil {
-				yield(RunInfo{}, err)
-				return
-			}
-			if !yield(run, nil) {
-				return
-			}
-		}
-	}
+	return storekit.List(ctx, q, s.find)
 }
 
-func (s *MemoryStore) listed(ctx context.Context, q Query) (runs []RunInfo, err error) {
+// Count counts runs by status.
+func (s *MemoryStore) Count(ctx context.Context, q Query) (map[Status]int64, error) {
+	return storekit.Count(ctx, q, s.find)
+}
+
+func (s *MemoryStore) find(ctx context.Context, l *storekit.Listing) (runs []RunInfo, err error) {
 	if err := ended(ctx, "list", ""); err != nil {
-		return nil, err
-	}
-	l, err := storekit.NewListing(q)
-	if err != nil {
 		return nil, err
 	}
 	s.mu.RLock()
@@ -320,19 +284,7 @@ func (s *MemoryStore) listed(ctx context.Context, q Query) (runs []RunInfo, err 
 			runs = append(runs, r.Info())
 		}
 	}
-	slices.SortFunc(runs, storekit.InOrder)
 	return runs, nil
-}
-
-// Count counts runs by status.
-func (s *MemoryStore) Count(ctx context.Context, q Query) (map[Status]int64, error) {
-	q.After, q.Limit = "", 0
-	runs, err := s.listed(ctx, q)
-	counts := map[Status]int64{}
-	for i := range runs {
-		counts[runs[i].Status]++
-	}
-	return counts, err
 }
 
 // Remove removes everything of a run.
@@ -419,28 +371,16 @@ func (s *MemoryStore) bound(r *storekit.Row) {
 
 // memoryLease is a run of a MemoryStore that somebody holds.
 type memoryLease struct {
-	store  *MemoryStore
-	id     string
-	row    *storekit.Row // guarded by store.mu
-	token  uint64
-	ttl    time.Duration
-	before RunInfo
-	stops  chan StopRequest
+	*storekit.Lease
+	store *MemoryStore
+	row   *storekit.Row // guarded by store.mu
 }
-
-func (l *memoryLease) Token() uint64             { return l.token }
-func (l *memoryLease) TTL() time.Duration        { return l.ttl }
-func (l *memoryLease) Info() RunInfo             { return l.before }
-func (l *memoryLease) Stops() <-chan StopRequest { return l.stops }
 
 // write does something to the run while the lease counts.
 func (l *memoryLease) write(ctx context.Context, doing, id string, value []byte, do func(s *MemoryStore, r *storekit.Row) error) error {
 	err := ended(ctx, doing, id)
 	if err == nil {
-		err = storekit.CheckID(l.id, id)
-	}
-	if err == nil {
-		err = storekit.CheckSize(doing, id, value)
+		err = l.Check(doing, id, value)
 	}
 	if err != nil {
 		return err
@@ -448,8 +388,8 @@ func (l *memoryLease) write(ctx context.Context, doing, id string, value []byte,
 	s := l.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.runs.rows[id] != l.row || !l.row.Holds(l.token) {
-		return storekit.Lost(id, l.token)
+	if s.runs.rows[id] != l.row || !l.row.Holds(l.Token()) {
+		return l.Lost()
 	}
 	status := l.row.Run.Status
 	if err := do(s, l.row); err != nil {
@@ -459,20 +399,6 @@ func (l *memoryLease) write(ctx context.Context, doing, id string, value []byte,
 		s.runs.changed(l.row)
 	}
 	return nil
-}
-
-func (l *memoryLease) Get(ctx context.Context, id string) ([]byte, bool, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, false, err
-	}
-	return l.store.Get(ctx, id)
-}
-
-func (l *memoryLease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, err
-	}
-	return l.store.ReadRecords(ctx, id)
 }
 
 func (l *memoryLease) Set(ctx context.Context, id string, checkPoint []byte) error {
@@ -532,14 +458,14 @@ func (s *MemoryStore) dropRecords(r *storekit.Row) {
 }
 
 func (l *memoryLease) Renew(ctx context.Context) error {
-	return l.write(ctx, "renew", l.id, nil, func(s *MemoryStore, r *storekit.Row) error {
+	return l.write(ctx, "renew", l.ID(), nil, func(s *MemoryStore, r *storekit.Row) error {
 		r.Renew(s.now())
 		return nil
 	})
 }
 
 func (l *memoryLease) Answers(ctx context.Context) (answers []Answer, err error) {
-	err = l.write(ctx, "read the answers of", l.id, nil, func(_ *MemoryStore, r *storekit.Row) error {
+	err = l.write(ctx, "read the answers of", l.ID(), nil, func(_ *MemoryStore, r *storekit.Row) error {
 		answers = storekit.OwnedAnswers(r.Answers)
 		return nil
 	})
@@ -548,15 +474,15 @@ func (l *memoryLease) Answers(ctx context.Context) (answers []Answer, err error)
 
 // Settle says what has become of the run and gives the lease back.
 func (l *memoryLease) Settle(ctx context.Context, settlement Settlement) error {
-	return l.write(ctx, "settle", l.id, settlement.Checkpoint, func(s *MemoryStore, r *storekit.Row) error {
-		if err := storekit.CheckSettlement(l.id, settlement); err != nil {
+	return l.write(ctx, "settle", l.ID(), settlement.Checkpoint, func(s *MemoryStore, r *storekit.Row) error {
+		if err := storekit.CheckSettlement(l.ID(), settlement); err != nil {
 			return err
 		}
 		resultBefore := len(r.Result)
 		if err := r.Settle(settlement, s.Retention, s.now()); err != nil {
 			return err
 		}
-		delete(s.runs.leases, l.id)
+		delete(s.runs.leases, l.ID())
 		if settlement.Status == "" {
 			return nil
 		}

@@ -45,17 +45,10 @@ func (c *claim) take(ctx context.Context, t *transaction, r *row, isNew bool) er
 	if err != nil {
 		return err
 	}
-	if isNew {
-		before.Status = ""
-	}
 	r.nonce, r.life = c.nonce, 0
-	c.lease = &lease{store: c.store, id: r.Run.ID, no: r.no, token: uint64(token), ttl: r.TTL, before: before,
-		turn: make(chan struct{}, 1), stops: make(chan checkpoint.StopRequest, 1)}
-	c.made[c.lease.token] = c.lease
+	c.lease = &lease{Lease: storekit.NewLease(&r.Row, before, isNew, c.store), store: c.store, no: r.no, turn: make(chan struct{}, 1)}
+	c.made[c.lease.Token()] = c.lease
 	c.lease.seen.Store(r.stops)
-	if r.Stopping != nil {
-		c.lease.deliver(*r.Stopping)
-	}
 	return t.save(ctx, r)
 }
 

@@ -47,16 +47,13 @@ type appending struct {
 
 func (a *appending) args() []any {
 	l := a.lease
-	return []any{l.no, l.ttl.Microseconds(), halfOf(l.ttl), int64(l.token), l.life, int64(len(a.record))}
+	return []any{l.no, l.TTL().Microseconds(), halfOf(l.TTL()), int64(l.Token()), l.life, int64(len(a.record))}
 }
 
 // AppendRecord adds a record and renews the lease.
 func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) error {
 	const doing = "append to the journal of"
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return err
-	}
-	if err := storekit.CheckSize(doing, id, record); err != nil {
+	if err := l.Check(doing, id, record); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -114,8 +111,8 @@ const appended = `SELECT token, held, life FROM {runs} WHERE no = $1`
 func (l *lease) counted(found *sql.Row) (life int64, err error) {
 	var token, held int64
 	err = found.Scan(&token, &held, &life)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && (uint64(token) != l.token || held == 0) {
-		return 0, storekit.Lost(l.id, l.token)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (uint64(token) != l.Token() || held == 0) {
+		return 0, l.Lost()
 	}
 	return life, err
 }

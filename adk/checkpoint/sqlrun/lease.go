@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
@@ -16,14 +15,9 @@ import (
 
 // lease is a run that is held.
 type lease struct {
-	store  *Store
-	id     string
-	no     int64
-	token  uint64
-	ttl    time.Duration
-	before checkpoint.RunInfo
-	// stops has the last request to stop that was not received.
-	stops chan checkpoint.StopRequest
+	*storekit.Lease
+	store *Store
+	no    int64
 	// seen is how many requests to stop the row has counted that were looked at.
 	seen atomic.Int64
 
@@ -35,42 +29,8 @@ type lease struct {
 	unsure bool
 }
 
-func (l *lease) Token() uint64                        { return l.token }
-func (l *lease) TTL() time.Duration                   { return l.ttl }
-func (l *lease) Info() checkpoint.RunInfo             { return l.before }
-func (l *lease) Stops() <-chan checkpoint.StopRequest { return l.stops }
-
-// deliver passes on a request to stop. One that was not received gives way.
-func (l *lease) deliver(stop checkpoint.StopRequest) {
-	for {
-		select {
-		case l.stops <- stop:
-			return
-		default:
-		}
-		select {
-		case <-l.stops:
-		default:
-		}
-	}
-}
-
-func (l *lease) Get(ctx context.Context, id string) ([]byte, bool, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, false, err
-	}
-	return l.store.Get(ctx, id)
-}
-
-func (l *lease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, err
-	}
-	return l.store.ReadRecords(ctx, id)
-}
-
 func (l *lease) Set(ctx context.Context, id string, checkPoint []byte) error {
-	if err := storekit.CheckSize("set", id, checkPoint); err != nil {
+	if err := l.Check("set", id, checkPoint); err != nil {
 		return err
 	}
 	return l.write(ctx, "set", id, func(ctx context.Context, t *transaction, r *row) error {
@@ -95,7 +55,7 @@ func (l *lease) RemoveRecords(ctx context.Context, id string) error {
 // write changes the run while the lease counts.
 func (l *lease) write(ctx context.Context, doing, id string,
 	do func(ctx context.Context, t *transaction, r *row) error) error {
-	if err := storekit.CheckID(l.id, id); err != nil {
+	if err := storekit.CheckID(l.ID(), id); err != nil {
 		return err
 	}
 	return l.store.change(ctx, doing, id, func(ctx context.Context, t *transaction) error {
@@ -103,14 +63,14 @@ func (l *lease) write(ctx context.Context, doing, id string,
 		if err != nil {
 			return err
 		}
-		if r == nil || !r.Holds(l.token) {
-			return storekit.Lost(l.id, l.token)
+		if r == nil || !r.Holds(l.Token()) {
+			return l.Lost()
 		}
 		if err := do(ctx, t, r); err != nil {
 			return err
 		}
 		if l.seen.Swap(r.stops) != r.stops && r.Stopping != nil {
-			l.deliver(*r.Stopping)
+			l.Deliver(*r.Stopping)
 		}
 		return t.save(ctx, r)
 	})
@@ -118,10 +78,10 @@ func (l *lease) write(ctx context.Context, doing, id string,
 
 // read reads the row of the run while the lease counts.
 func (l *lease) read(ctx context.Context, doing string) (r *row, err error) {
-	err = l.store.read(ctx, doing, l.id, func(ctx context.Context) (err error) {
+	err = l.store.read(ctx, doing, l.ID(), func(ctx context.Context) (err error) {
 		r, err = scanRow(l.store.db.QueryRowContext(ctx, l.store.sql(`SELECT {columns}, {now} FROM {runs} WHERE no = $1`), l.no))
-		if errors.Is(err, sql.ErrNoRows) || err == nil && !r.Holds(l.token) {
-			return storekit.Lost(l.id, l.token)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && !r.Holds(l.Token()) {
+			return l.Lost()
 		}
 		return err
 	})
@@ -135,12 +95,12 @@ func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err e
 	if err != nil || r.has&answersValue == 0 {
 		return nil, err
 	}
-	err = l.store.read(ctx, doing, l.id, func(ctx context.Context) error {
+	err = l.store.read(ctx, doing, l.ID(), func(ctx context.Context) error {
 		var data []byte
 		err := l.store.db.QueryRowContext(ctx, l.store.sql(`SELECT data FROM {vals} WHERE run = $1 AND kind = $2`), l.no,
 			answersValue).Scan(&data)
 		if errors.Is(err, sql.ErrNoRows) { // somebody settled or removed the run since
-			return storekit.Lost(l.id, l.token)
+			return l.Lost()
 		}
 		if err == nil {
 			answers, err = decodeAnswers(data)
@@ -162,14 +122,14 @@ type renewing struct {
 func (l *lease) Renew(ctx context.Context) error {
 	const doing = "renew the lease of"
 	if err := ctx.Err(); err != nil {
-		return storekit.Failed(doing, l.id, err)
+		return storekit.Failed(doing, l.ID(), err)
 	}
 	r := &renewing{lease: l}
 	if err := l.store.renewals.do(ctx, r, l.store.renew); err != nil {
-		return storekit.Failed(doing, l.id, err)
+		return storekit.Failed(doing, l.ID(), err)
 	}
 	if r.err != nil {
-		return failedOnce(doing, l.id, r.err)
+		return failedOnce(doing, l.ID(), r.err)
 	}
 	return l.noteStops(ctx, r.stops)
 }
@@ -181,7 +141,7 @@ func (l *lease) noteStops(ctx context.Context, stops int64) error {
 	}
 	r, err := l.read(ctx, "read the request to stop")
 	if err == nil && r.Stopping != nil {
-		l.deliver(*r.Stopping)
+		l.Deliver(*r.Stopping)
 	}
 	return err
 }
@@ -199,12 +159,12 @@ func (e *engine) renew(ctx context.Context, all []*renewing) {
 			return err
 		})
 		for _, r := range some {
-			stops, ok := found[r.lease.token]
+			stops, ok := found[r.lease.Token()]
 			switch {
 			case err != nil:
 				r.err = err
 			case !ok:
-				r.err = storekit.Lost(r.lease.id, r.lease.token)
+				r.err = r.lease.Lost()
 			default:
 				r.stops = stops
 			}
@@ -220,7 +180,7 @@ func (e *engine) renewal(all []*renewing) (statement string, args []any) {
 			values.WriteString(", ")
 		}
 		fmt.Fprintf(&values, "(CAST($%d AS {int}), CAST($%d AS {int}), CAST($%d AS {int}))", 3*i+1, 3*i+2, 3*i+3)
-		args = append(args, r.lease.no, int64(r.lease.token), r.lease.ttl.Microseconds())
+		args = append(args, r.lease.no, int64(r.lease.Token()), r.lease.TTL().Microseconds())
 	}
 	template := `WITH mine (no, token, ttl) AS (VALUES ` + values.String() + `)
 		UPDATE {runs} SET lease_until = {now} + mine.ttl,

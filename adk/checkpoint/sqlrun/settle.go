@@ -10,20 +10,20 @@ import (
 
 // Settle says what has become of the run and gives the lease back.
 func (l *lease) Settle(ctx context.Context, settlement checkpoint.Settlement) error {
-	if err := storekit.CheckSettlement(l.id, settlement); err != nil {
+	if err := storekit.CheckSettlement(l.ID(), settlement); err != nil {
 		return err
 	}
 	nonce := rand.Int64()
-	return l.store.change(ctx, "settle", l.id, func(ctx context.Context, t *transaction) error {
+	return l.store.change(ctx, "settle", l.ID(), func(ctx context.Context, t *transaction) error {
 		r, err := t.lockNo(ctx, l.no)
 		if err != nil {
 			return err
 		}
-		if r == nil || !r.Holds(l.token) {
+		if r == nil || !r.Holds(l.Token()) {
 			if t.attempt > 0 && r != nil && r.nonce == nonce {
 				return nil // an earlier attempt did it
 			}
-			return storekit.Lost(l.id, l.token)
+			return l.Lost()
 		}
 		r.nonce = nonce
 		return t.settle(ctx, r, settlement)

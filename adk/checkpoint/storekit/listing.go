@@ -1,8 +1,10 @@
 package storekit
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -66,4 +68,62 @@ func InOrder(a, b RunInfo) int {
 		return c
 	}
 	return strings.Compare(a.ID, b.ID)
+}
+
+// List is the List of a store that finds the runs of a query by looking at all of them.
+func List(
+	ctx context.Context, q Query, find func(ctx context.Context, l *Listing) ([]RunInfo, error),
+) iter.Seq2[RunInfo, error] {
+	return func(yield func(RunInfo, error) bool) {
+		l, err := NewListing(q)
+		var found []RunInfo
+		if err == nil {
+			found, err = find(ctx, &l)
+		}
+		if err != nil {
+			yield(RunInfo{}, err)
+			return
+		}
+		slices.SortFunc(found, InOrder)
+		for i, info := range found {
+			if l.Limit > 0 && i >= l.Limit {
+				return
+			}
+			if err := ctx.Err(); err != nil {
+				yield(RunInfo{}, Failed("list", info.ID, err))
+				return
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Count is the Count of such a store.
+func Count(
+	ctx context.Context, q Query, find func(ctx context.Context, l *Listing) ([]RunInfo, error),
+) (map[Status]int64, error) {
+	q.After, q.Limit = "", 0
+	counts := map[Status]int64{}
+	for info, err := range List(ctx, q, find) {
+		if err != nil {
+			return counts, err
+		}
+		counts[info.Status]++
+	}
+	return counts, nil
+}
+
+// InDueOrder sorts runs as workers take them: see [Row.Before].
+func InDueOrder(a, b *Row, now time.Time) int {
+	since, _ := a.DueAt(now)
+	other, _ := b.DueAt(now)
+	switch {
+	case a.Before(b, since, other):
+		return -1
+	case b.Before(a, other, since):
+		return 1
+	}
+	return 0
 }

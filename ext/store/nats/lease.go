@@ -3,7 +3,6 @@ package nats
 import (
 	"context"
 	"crypto/sha256"
-	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
@@ -11,14 +10,10 @@ import (
 
 // lease is a run that this process holds.
 type lease struct {
+	*storekit.Lease
 	store *Store
-	id    string
-	token uint64
 	// taker names the write that took the lease: a server that lost its last messages may hand out a token again.
-	taker  uint64
-	ttl    time.Duration
-	before checkpoint.RunInfo
-	stops  chan checkpoint.StopRequest
+	taker uint64
 
 	// turn is full while somebody writes: it guards the fields below.
 	turn chan struct{}
@@ -31,30 +26,9 @@ type lease struct {
 	stop *checkpoint.StopRequest
 }
 
-func (s *Store) newLease(st *state, before checkpoint.RunInfo) *lease {
-	l := &lease{store: s, id: st.Row.Run.ID, token: st.Row.Run.Token, taker: st.Taker, ttl: st.Row.TTL, before: before,
-		stops: make(chan checkpoint.StopRequest, 1), turn: make(chan struct{}, 1), known: st}
-	l.noteStop(st)
-	return l
-}
-
-func (l *lease) Token() uint64                        { return l.token }
-func (l *lease) TTL() time.Duration                   { return l.ttl }
-func (l *lease) Info() checkpoint.RunInfo             { return l.before }
-func (l *lease) Stops() <-chan checkpoint.StopRequest { return l.stops }
-
-func (l *lease) Get(ctx context.Context, id string) ([]byte, bool, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, false, err
-	}
-	return l.store.Get(ctx, id)
-}
-
-func (l *lease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, err
-	}
-	return l.store.ReadRecords(ctx, id)
+func (s *Store) newLease(st *state, before checkpoint.RunInfo, isNew bool) *lease {
+	return &lease{Lease: storekit.NewLease(&st.Row, before, isNew, s), store: s, taker: st.Taker,
+		turn: make(chan struct{}, 1), known: st, stop: st.Row.Stopping}
 }
 
 // begin waits for the turn of who writes.
@@ -73,11 +47,7 @@ func (l *lease) begin(ctx context.Context) (end func(), err error) {
 // AppendRecord adds a record: one message.
 func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) error {
 	const doing = "append to the journal of"
-	err := storekit.CheckID(l.id, id)
-	if err == nil {
-		err = storekit.CheckSize(doing, id, record)
-	}
-	if err != nil {
+	if err := l.Check(doing, id, record); err != nil {
 		return err
 	}
 	end, err := l.begin(ctx)
@@ -94,7 +64,7 @@ func (l *lease) append(ctx context.Context, record []byte) error {
 	if err != nil {
 		return err
 	}
-	if d := l.doubtful; d != nil && st.Last.N == d.N && st.Last.Token == l.token && st.Last.Sum == d.Sum {
+	if d := l.doubtful; d != nil && st.Last.N == d.N && st.Last.Token == l.Token() && st.Last.Sum == d.Sum {
 		l.doubtful = nil
 		if d.Sum == sha256.Sum256(record) {
 			return nil // it has arrived
@@ -104,7 +74,7 @@ func (l *lease) append(ctx context.Context, record []byte) error {
 	if err != nil {
 		return err
 	}
-	r, m, err := l.store.stepMessage(ctx, st, l.token, record)
+	r, m, err := l.store.stepMessage(ctx, st, l.Token(), record)
 	if err != nil {
 		return err
 	}
@@ -129,12 +99,12 @@ func (l *lease) current(ctx context.Context) (*state, error) {
 	st := l.known
 	if st == nil {
 		var err error
-		if st, err = l.store.read(ctx, l.id); err != nil {
+		if st, err = l.store.read(ctx, l.ID()); err != nil {
 			return nil, err
 		}
 	}
 	if !l.isHeldBy(st) {
-		return nil, storekit.Lost(l.id, l.token)
+		return nil, l.Lost()
 	}
 	l.noteStop(st)
 	l.known = st
@@ -143,7 +113,7 @@ func (l *lease) current(ctx context.Context) (*state, error) {
 
 // isHeldBy reports whether the lease counts for a run as it is.
 func (l *lease) isHeldBy(st *state) bool {
-	return st.IsRun && st.Row.Holds(l.token) && st.Taker == l.taker
+	return st.IsRun && st.Row.Holds(l.Token()) && st.Taker == l.taker
 }
 
 // noteStop delivers a request to stop that is new.
@@ -153,22 +123,14 @@ func (l *lease) noteStop(st *state) {
 		return
 	}
 	l.stop = stop
-	select {
-	case <-l.stops: // the last one counts
-	default:
-	}
-	l.stops <- *stop
+	l.Deliver(*stop)
 }
 
 // write changes the run while the lease counts.
 func (l *lease) write(ctx context.Context, doing, id string, value []byte,
 	do func(ctx context.Context, c *change, st *state) error,
 ) error {
-	err := storekit.CheckID(l.id, id)
-	if err == nil {
-		err = storekit.CheckSize(doing, id, value)
-	}
-	if err != nil {
+	if err := l.Check(doing, id, value); err != nil {
 		return err
 	}
 	end, err := l.begin(ctx)
@@ -180,7 +142,7 @@ func (l *lease) write(ctx context.Context, doing, id string, value []byte,
 	l.known = nil
 	after, err := l.store.change(ctx, doing, id, known, func(ctx context.Context, c *change, st *state) error {
 		if !l.isHeldBy(st) {
-			return storekit.Lost(id, l.token)
+			return l.Lost()
 		}
 		l.noteStop(st)
 		c.put(st)
@@ -194,7 +156,7 @@ func (l *lease) write(ctx context.Context, doing, id string, value []byte,
 
 // Renew makes the lease count for its TTL from now on.
 func (l *lease) Renew(ctx context.Context) error {
-	return l.write(ctx, "renew", l.id, nil, func(_ context.Context, c *change, st *state) error {
+	return l.write(ctx, "renew", l.ID(), nil, func(_ context.Context, c *change, st *state) error {
 		st.Row.Renew(c.now)
 		return nil
 	})
@@ -222,26 +184,26 @@ func (l *lease) RemoveRecords(ctx context.Context, id string) error {
 
 func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err error) {
 	err = l.store.retry(ctx, func(ctx context.Context) error {
-		st, err := l.store.read(ctx, l.id)
+		st, err := l.store.read(ctx, l.ID())
 		switch {
 		case err != nil:
 			return err
 		case !l.isHeldBy(st):
-			return storekit.Lost(l.id, l.token)
+			return l.Lost()
 		}
 		answers = storekit.OwnedAnswers(st.Row.Answers)
 		return nil
 	})
-	return answers, failed("read the answers of", l.id, err)
+	return answers, failed("read the answers of", l.ID(), err)
 }
 
 // Settle says what has become of the run and gives the lease back. Children and the answer to the parent are written in
 // the same step.
 func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
-	if err := storekit.CheckSettlement(l.id, end); err != nil {
+	if err := storekit.CheckSettlement(l.ID(), end); err != nil {
 		return err
 	}
-	return l.write(ctx, "settle", l.id, nil, func(ctx context.Context, c *change, st *state) error {
+	return l.write(ctx, "settle", l.ID(), nil, func(ctx context.Context, c *change, st *state) error {
 		parent, answer, hasAnswer := st.Row.ParentAnswer(end)
 		result := len(st.Row.Result)
 		if err := st.Row.Settle(end, l.store.retention, c.now); err != nil || end.Status == "" {

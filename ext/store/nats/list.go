@@ -101,32 +101,15 @@ func (s *Store) all(ctx context.Context) ([]*state, error) {
 
 // List yields the runs that there are when the loop begins. It reads all of them.
 func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
-	return func(yield func(checkpoint.RunInfo, error) bool) {
-		found, err := s.listed(ctx, q)
-		if err != nil {
-			yield(checkpoint.RunInfo{}, err)
-			return
-		}
-		for i, info := range found {
-			if q.Limit > 0 && i >= q.Limit {
-				return
-			}
-			if err := ctx.Err(); err != nil {
-				yield(checkpoint.RunInfo{}, storekit.Failed("list", info.ID, err))
-				return
-			}
-			if !yield(info, nil) {
-				return
-			}
-		}
-	}
+	return storekit.List(ctx, q, s.find)
 }
 
-func (s *Store) listed(ctx context.Context, q checkpoint.Query) (found []checkpoint.RunInfo, err error) {
-	l, err := storekit.NewListing(q)
-	if err != nil {
-		return nil, err
-	}
+// Count counts runs by status. It reads all of them.
+func (s *Store) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+	return storekit.Count(ctx, q, s.find)
+}
+
+func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []checkpoint.RunInfo, err error) {
 	all, err := s.all(ctx)
 	if err != nil {
 		return nil, storekit.Failed("list", "", err)
@@ -136,19 +119,7 @@ func (s *Store) listed(ctx context.Context, q checkpoint.Query) (found []checkpo
 			found = append(found, st.Row.Info())
 		}
 	}
-	slices.SortFunc(found, storekit.InOrder)
 	return found, nil
-}
-
-// Count counts runs by status. It reads all of them.
-func (s *Store) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
-	q.After, q.Limit = "", 0
-	found, err := s.listed(ctx, q)
-	counts := map[checkpoint.Status]int64{}
-	for _, info := range found {
-		counts[info.Status]++
-	}
-	return counts, err
 }
 
 // ListCheckPoints yields the IDs that begin with a prefix and have a checkpoint or a journal, in their order.

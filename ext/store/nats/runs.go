@@ -36,10 +36,10 @@ func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 // acquire takes a run, or with due only one that is due.
 func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequest, due bool) (*lease, error) {
 	var before checkpoint.RunInfo
+	var made bool
 	var write uint64
 	after, err := s.change(ctx, "acquire", id, nil, func(ctx context.Context, c *change, st *state) error {
-		made := !st.IsRun
-		if made {
+		if made = !st.IsRun; made {
 			if req.Create == nil {
 				return storekit.NotFound(id)
 			}
@@ -61,9 +61,6 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 		if before, err = st.Row.Acquire(0, req, c.now); err != nil { // the token is the sequence of the head
 			return err
 		}
-		if made {
-			before.Status = ""
-		}
 		write, st.Taker = c.write, c.write
 		c.put(st)
 		return nil
@@ -74,7 +71,7 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 	if after.Taker != write { // it was taken, the answer was lost, and then somebody else took it
 		return nil, after.Row.Busy()
 	}
-	return s.newLease(after, before), nil
+	return s.newLease(after, before, made), nil
 }
 
 // AcquireDue takes the run that is due for longest.

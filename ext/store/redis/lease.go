@@ -12,12 +12,8 @@ import (
 
 // lease is a run that this process holds.
 type lease struct {
-	store  *Store
-	id     string
-	token  uint64
-	ttl    time.Duration
-	before checkpoint.RunInfo
-	stops  chan checkpoint.StopRequest
+	*storekit.Lease
+	store *Store
 
 	mu sync.Mutex // guards the fields below, and is held while a record is appended
 	// life is how many records the lease has appended, and stop the last request to stop, as it was read.
@@ -25,29 +21,10 @@ type lease struct {
 	stop string
 }
 
-func (l *lease) Token() uint64                        { return l.token }
-func (l *lease) TTL() time.Duration                   { return l.ttl }
-func (l *lease) Info() checkpoint.RunInfo             { return l.before }
-func (l *lease) Stops() <-chan checkpoint.StopRequest { return l.stops }
-
-func (l *lease) Get(ctx context.Context, id string) ([]byte, bool, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, false, err
-	}
-	return l.store.Get(ctx, id)
-}
-
-func (l *lease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
-	if err := storekit.CheckID(l.id, id); err != nil {
-		return nil, err
-	}
-	return l.store.ReadRecords(ctx, id)
-}
-
 // AppendRecord adds a record, in one round trip.
 func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) error {
 	const doing = "append to the journal of"
-	if err := storekit.CheckID(l.id, id); err != nil {
+	if err := storekit.CheckID(l.ID(), id); err != nil {
 		return err
 	}
 	if err := l.store.check(ctx, doing, id, record); err != nil {
@@ -61,7 +38,7 @@ func (l *lease) Renew(ctx context.Context) error { return l.sign(ctx, "renew", "
 
 func (l *lease) sign(ctx context.Context, doing, appends string, record []byte) error {
 	if err := ctx.Err(); err != nil {
-		return storekit.Failed(doing, l.id, err)
+		return storekit.Failed(doing, l.ID(), err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,16 +46,16 @@ func (l *lease) sign(ctx context.Context, doing, appends string, record []byte) 
 	if record == nil {
 		record = []byte{}
 	}
-	answer, err := sign.Run(ctx, s.client, []string{s.runKey(l.id), s.stepsKey(l.id)},
-		l.token, l.life, l.ttl.Microseconds(), appends, record).StringSlice()
+	answer, err := sign.Run(ctx, s.client, []string{s.runKey(l.ID()), s.stepsKey(l.ID())},
+		l.Token(), l.life, l.TTL().Microseconds(), appends, record).StringSlice()
 	if err != nil {
-		return storekit.Failed(doing, l.id, err)
+		return storekit.Failed(doing, l.ID(), err)
 	}
 	switch answer[0] {
 	case "lost":
-		return storekit.Lost(l.id, l.token)
+		return l.Lost()
 	case "gap":
-		return storekit.Failed(doing, l.id, fmt.Errorf("the lease has appended %d records, and the server knows of another number", l.life))
+		return storekit.Failed(doing, l.ID(), fmt.Errorf("the lease has appended %d records, and the server knows of another number", l.life))
 	}
 	if appends == "1" {
 		l.life++
@@ -96,26 +73,18 @@ func (l *lease) noteStop(text string) error {
 	if err != nil || stop == nil {
 		return err
 	}
-	select {
-	case <-l.stops: // the last one counts
-	default:
-	}
-	l.stops <- *stop
+	l.Deliver(*stop)
 	return nil
 }
 
 // write changes the run while the lease counts.
 func (l *lease) write(ctx context.Context, doing, id string, value []byte, do func(r *row, now time.Time) (change, error)) error {
-	err := storekit.CheckID(l.id, id)
-	if err == nil {
-		err = storekit.CheckSize(doing, id, value)
-	}
-	if err != nil {
+	if err := l.Check(doing, id, value); err != nil {
 		return err
 	}
 	return l.store.update(ctx, doing, id, func(r *row, now time.Time) (*row, change, error) {
-		if r == nil || !r.Holds(l.token) {
-			return nil, change{}, storekit.Lost(id, l.token)
+		if r == nil || !r.Holds(l.Token()) {
+			return nil, change{}, l.Lost()
 		}
 		c, err := do(r, now)
 		return r, c, err
@@ -147,7 +116,7 @@ func (l *lease) RemoveRecords(ctx context.Context, id string) error {
 
 // forget takes the records out of the books.
 func (l *lease) forget(ctx context.Context, r *row) error {
-	records, err := l.store.ReadRecords(ctx, l.id)
+	records, err := l.store.ReadRecords(ctx, l.ID())
 	for _, record := range records {
 		r.Run.Bytes -= int64(len(record))
 	}
@@ -156,22 +125,22 @@ func (l *lease) forget(ctx context.Context, r *row) error {
 }
 
 func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err error) {
-	r, _, err := l.store.read(ctx, l.id)
+	r, _, err := l.store.read(ctx, l.ID())
 	switch {
 	case err != nil:
-		return nil, storekit.Failed("read the answers of", l.id, err)
-	case r == nil || !r.Holds(l.token):
-		return nil, storekit.Lost(l.id, l.token)
+		return nil, storekit.Failed("read the answers of", l.ID(), err)
+	case r == nil || !r.Holds(l.Token()):
+		return nil, l.Lost()
 	}
 	return storekit.OwnedAnswers(r.Row.Answers), nil
 }
 
 // Settle says what has become of the run and gives the lease back.
 func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
-	if err := storekit.CheckSettlement(l.id, end); err != nil {
+	if err := storekit.CheckSettlement(l.ID(), end); err != nil {
 		return err
 	}
-	return l.write(ctx, "settle", l.id, nil, func(r *row, now time.Time) (c change, err error) {
+	return l.write(ctx, "settle", l.ID(), nil, func(r *row, now time.Time) (c change, err error) {
 		if r.life > 0 {
 			r.TakenSteps = -1 // so that giving it back leaves it running
 		}
@@ -183,7 +152,7 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 		r.Run.Bytes += int64(len(r.Result) - result)
 		c = change{dropSteps: end.DropRecords, setCheckpoint: end.Checkpoint, dropped: end.Status == checkpoint.Done}
 		if c.setCheckpoint != nil || c.dropped {
-			before, _, err := l.store.Get(ctx, l.id)
+			before, _, err := l.store.Get(ctx, l.ID())
 			if err != nil {
 				return c, err
 			}

@@ -122,14 +122,8 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 		if err != nil {
 			return nil, c, err
 		}
-		if made {
-			before.Status = ""
-		}
 		r.life = 0
-		l = &lease{store: s, id: id, token: t, ttl: r.TTL, before: before, stops: make(chan checkpoint.StopRequest, 1)}
-		if r.Stopping != nil {
-			l.stops <- *r.Stopping
-		}
+		l = &lease{Lease: storekit.NewLease(&r.Row, before, made, s), store: s}
 		return r, c, nil
 	})
 	if err != nil {
@@ -274,14 +268,7 @@ func (s *Store) dueAmong(ctx context.Context, seen []redis.Z, due checkpoint.Due
 			return nil, 0, err
 		}
 	}
-	slices.SortFunc(found, func(a, b *row) int {
-		since, _ := a.DueAt(now)
-		other, _ := b.DueAt(now)
-		if a.Before(&b.Row, since, other) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(found, func(a, b *row) int { return storekit.InDueOrder(&a.Row, &b.Row, now) })
 	return found, kept, nil
 }
 
@@ -360,32 +347,15 @@ func (s *Store) Result(ctx context.Context, id string) ([]byte, error) {
 
 // List yields the runs that there are when the loop begins. It reads all of them.
 func (s *Store) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
-	return func(yield func(checkpoint.RunInfo, error) bool) {
-		found, err := s.listed(ctx, q)
-		if err != nil {
-			yield(checkpoint.RunInfo{}, err)
-			return
-		}
-		for i, info := range found {
-			if q.Limit > 0 && i >= q.Limit {
-				return
-			}
-			if err := ctx.Err(); err != nil {
-				yield(checkpoint.RunInfo{}, storekit.Failed("list", info.ID, err))
-				return
-			}
-			if !yield(info, nil) {
-				return
-			}
-		}
-	}
+	return storekit.List(ctx, q, s.find)
 }
 
-func (s *Store) listed(ctx context.Context, q checkpoint.Query) (found []checkpoint.RunInfo, err error) {
-	l, err := storekit.NewListing(q)
-	if err != nil {
-		return nil, err
-	}
+// Count counts runs by status. It reads all of them.
+func (s *Store) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
+	return storekit.Count(ctx, q, s.find)
+}
+
+func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []checkpoint.RunInfo, err error) {
 	ids, err := s.ids(ctx)
 	for chunk := range slices.Chunk(ids, 500) {
 		rows, err := s.readAll(ctx, chunk)
@@ -398,19 +368,7 @@ func (s *Store) listed(ctx context.Context, q checkpoint.Query) (found []checkpo
 			}
 		}
 	}
-	slices.SortFunc(found, storekit.InOrder)
 	return found, storekit.Failed("list", "", err)
-}
-
-// Count counts runs by status. It reads all of them.
-func (s *Store) Count(ctx context.Context, q checkpoint.Query) (map[checkpoint.Status]int64, error) {
-	q.After, q.Limit = "", 0
-	found, err := s.listed(ctx, q)
-	counts := map[checkpoint.Status]int64{}
-	for _, info := range found {
-		counts[info.Status]++
-	}
-	return counts, err
 }
 
 // Remove removes everything of a run.
