@@ -81,8 +81,21 @@ type TopLogProb struct {
 	Bytes   []int64 `json:"bytes,omitempty"`
 }
 
-// maxTokenUsage adds u to the total, which is the field-wise maximum of what was added, and returns it. The first
-// total is nil; a nil u adds nothing.
+// Max takes in a later report on the same request: counts are running totals, of which the greatest is right. nil
+// changes nothing.
+func (u *TokenUsage) Max(later *TokenUsage) {
+	if later == nil {
+		return
+	}
+	atLeast(&u.PromptTokens, later.PromptTokens)
+	atLeast(&u.PromptTokenDetails.CachedTokens, later.PromptTokenDetails.CachedTokens)
+	atLeast(&u.PromptTokenDetails.CacheWriteTokens, later.PromptTokenDetails.CacheWriteTokens)
+	atLeast(&u.CompletionTokens, later.CompletionTokens)
+	atLeast(&u.CompletionTokensDetails.ReasoningTokens, later.CompletionTokensDetails.ReasoningTokens)
+	atLeast(&u.TotalTokens, later.TotalTokens)
+}
+
+// maxTokenUsage is total with u taken in. The first report is copied, so that nobody else's is changed.
 func maxTokenUsage(total, u *TokenUsage) *TokenUsage {
 	if u == nil {
 		return total
@@ -90,12 +103,7 @@ func maxTokenUsage(total, u *TokenUsage) *TokenUsage {
 	if total == nil {
 		total = &TokenUsage{}
 	}
-	atLeast(&total.PromptTokens, u.PromptTokens)
-	atLeast(&total.PromptTokenDetails.CachedTokens, u.PromptTokenDetails.CachedTokens)
-	atLeast(&total.PromptTokenDetails.CacheWriteTokens, u.PromptTokenDetails.CacheWriteTokens)
-	atLeast(&total.CompletionTokens, u.CompletionTokens)
-	atLeast(&total.CompletionTokensDetails.ReasoningTokens, u.CompletionTokensDetails.ReasoningTokens)
-	atLeast(&total.TotalTokens, u.TotalTokens)
+	total.Max(u)
 	return total
 }
 

@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/weftgo/weft/schema"
 )
 
 // Config configures [New]. The zero value records no content, to the providers of package otel.
@@ -37,21 +39,11 @@ type Config struct {
 	ErrorText bool
 	// Internals makes spans of the nodes of graphs, also of those inside agents.
 	Internals bool
-	// Price returns what a call of a model costs, and in which currency ("USD"); false if that is not known.
-	Price func(provider, model string, u Usage) (amount float64, currency string, ok bool)
+	// Price returns what a call of a model costs, and in which currency ("USD"); false if that is not known. Package
+	// catalogue has prices that compute it.
+	Price func(provider, model string, u *schema.TokenUsage) (amount float64, currency string, ok bool)
 	// MetricAttributes may leave out attributes of measurements, of which every combination is a time series.
 	MetricAttributes func([]attribute.KeyValue) []attribute.KeyValue
-}
-
-// Usage counts the tokens of a call. Input includes CacheRead and CacheWrite, and Output includes Reasoning.
-type Usage struct{ Input, CacheRead, CacheWrite, Output, Reasoning int }
-
-func (u *Usage) add(other Usage) {
-	u.Input += other.Input
-	u.CacheRead += other.CacheRead
-	u.CacheWrite += other.CacheWrite
-	u.Output += other.Output
-	u.Reasoning += other.Reasoning
 }
 
 // ContentPolicy says where content is recorded.

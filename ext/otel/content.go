@@ -275,25 +275,17 @@ func (b builder) output(p *schema.MessageOutputPart) []Part {
 	return b.text("text", p.Text)
 }
 
-// result makes the result of a tool of its parts: the text, if there is nothing else.
-func (b builder) result(parts []schema.ToolOutputPart) any {
-	var all []Part
-	for i := range parts {
-		p := &parts[i]
-		switch {
-		case p.Image != nil:
-			all = append(all, b.common("image", &p.Image.MessagePartCommon)...)
-		case p.Audio != nil:
-			all = append(all, b.common("audio", &p.Audio.MessagePartCommon)...)
-		case p.Video != nil:
-			all = append(all, b.common("video", &p.Video.MessagePartCommon)...)
-		case p.File != nil:
-			all = append(all, b.common("document", &p.File.MessagePartCommon)...)
-		default:
-			all = append(all, b.text("text", p.Text)...)
-		}
+// result makes the result of a tool of its parts.
+func (b builder) result(result []schema.ToolOutputPart) any {
+	inputs, err := (&schema.ToolResult{Parts: result}).ToMessageInputParts()
+	if err != nil {
+		return nil
 	}
-	return partValues(all)
+	var parts []Part
+	for i := range inputs {
+		parts = append(parts, b.input(&inputs[i])...)
+	}
+	return partValues(parts)
 }
 
 // agentic adds an agentic message: to the instructions, if it is one of the system.
@@ -365,18 +357,9 @@ func (b builder) block(x *schema.ContentBlock) []Part {
 
 func (b builder) functionResult(r *schema.FunctionToolResult) (parts []Part) {
 	for _, c := range r.Content {
-		switch {
-		case c == nil:
-		case c.Text != nil:
-			parts = append(parts, b.text("text", c.Text.Text)...)
-		case c.Image != nil:
-			parts = append(parts, b.file("image", c.Image.URL, c.Image.Base64Data, c.Image.MIMEType)...)
-		case c.Audio != nil:
-			parts = append(parts, b.file("audio", c.Audio.URL, c.Audio.Base64Data, c.Audio.MIMEType)...)
-		case c.Video != nil:
-			parts = append(parts, b.file("video", c.Video.URL, c.Video.Base64Data, c.Video.MIMEType)...)
-		case c.File != nil:
-			parts = append(parts, b.file("document", c.File.URL, c.File.Base64Data, c.File.MIMEType)...)
+		if c != nil {
+			parts = append(parts, b.block(&schema.ContentBlock{UserInputText: c.Text, UserInputImage: c.Image,
+				UserInputAudio: c.Audio, UserInputVideo: c.Video, UserInputFile: c.File})...)
 		}
 	}
 	return parts

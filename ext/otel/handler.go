@@ -2,6 +2,7 @@ package weftotel
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 
 	"go.opentelemetry.io/otel"
@@ -16,11 +17,21 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-const (
-	scope = "github.com/weftgo/weft/ext/otel"
-	// Version is that of the module, as the scope of its telemetry has it.
-	Version = "0.1.0"
-)
+const scope = "github.com/weftgo/weft/ext/otel"
+
+// version is that of the module in the program, as the scope of its telemetry has it; "" if it is not known, as in tests.
+var version = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == scope {
+			return m.Version
+		}
+	}
+	return ""
+})
 
 // Handler is a callback handler that makes spans, measurements and log events. It is safe for concurrent use, never
 // waits, and a panic of its own, or of a function of its configuration, harms nobody. Use [New].
@@ -97,8 +108,8 @@ func New(conf Config) *Handler {
 	}
 	return &Handler{
 		conf: conf, policy: conf.Content.fromEnv(), meters: newMeters(conf.MeterProvider, conf.MetricAttributes),
-		tracer: conf.TracerProvider.Tracer(scope, trace.WithInstrumentationVersion(Version), trace.WithSchemaURL(semconv.SchemaURL)),
-		logger: conf.LoggerProvider.Logger(scope, log.WithInstrumentationVersion(Version), log.WithSchemaURL(semconv.SchemaURL)),
+		tracer: conf.TracerProvider.Tracer(scope, trace.WithInstrumentationVersion(version()), trace.WithSchemaURL(semconv.SchemaURL)),
+		logger: conf.LoggerProvider.Logger(scope, log.WithInstrumentationVersion(version()), log.WithSchemaURL(semconv.SchemaURL)),
 	}
 }
 

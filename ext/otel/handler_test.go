@@ -383,8 +383,8 @@ func metered(text string, in, out int) adktest.Reply {
 
 // TestHandler_UsageIsCountedOnceAndSummed. (OT-12, OT-14)
 func TestHandler_UsageIsCountedOnceAndSummed(t *testing.T) {
-	tel := newTelemetry(t, Config{Price: func(provider, model string, u Usage) (float64, string, bool) {
-		return float64(u.Input+u.Output) / 10, "USD", provider == "openai" && model == "m-2026"
+	tel := newTelemetry(t, Config{Price: func(provider, model string, u *schema.TokenUsage) (float64, string, bool) {
+		return float64(u.PromptTokens+u.CompletionTokens) / 10, "USD", provider == "openai" && model == "m-2026"
 	}})
 	inner := newAgent(t, "inner", nil, metered("found", 10, 5))
 	tel.run(newAgent(t, "outer", []tool.BaseTool{adk.NewAgentTool(t.Context(), inner)},
@@ -451,7 +451,7 @@ func TestHandler_WaitEndsWithItsContext(t *testing.T) {
 // TestHandler_NeverPanics, whatever it and its functions are given.
 func TestHandler_NeverPanics(t *testing.T) {
 	bad := func(context.Context, *Content) *Content { panic("bad") }
-	h := newTelemetry(t, Config{Content: Spans, Redact: bad, Price: func(string, string, Usage) (float64, string, bool) { panic("bad") }})
+	h := newTelemetry(t, Config{Content: Spans, Redact: bad, Price: func(string, string, *schema.TokenUsage) (float64, string, bool) { panic("bad") }})
 	h.run(newAgent(t, "a", nil, metered("hi", 1, 1)), false)
 	require.NotContains(t, fmt.Sprintf("%+v", h.spans.GetSpans()), "canary")
 	for _, info := range []*callbacks.RunInfo{nil, {}, {Component: "Agent"}, {Component: "ChatModel"}, {Component: "Tool"}} {

@@ -33,7 +33,7 @@ type meters struct {
 
 func newMeters(p metric.MeterProvider, cut func([]attribute.KeyValue) []attribute.KeyValue) *meters {
 	m := &meters{cut: cut}
-	meter := p.Meter(scope, metric.WithInstrumentationVersion(Version), metric.WithSchemaURL(semconv.SchemaURL))
+	meter := p.Meter(scope, metric.WithInstrumentationVersion(version()), metric.WithSchemaURL(semconv.SchemaURL))
 	seconds := func(name, description string) metric.Float64Histogram {
 		h, _ := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
 			metric.WithExplicitBucketBoundaries(secondBounds...))
@@ -92,10 +92,10 @@ func (m *meters) measure(op *operation, took time.Duration, spent spending, prov
 			m.perChunk.Record(op.ctx, (a.last-a.first).Seconds()/float64(a.chunks-1), set)
 		}
 	}
-	if op.answer.hasUsage {
-		m.countTokens(op, attrs, semconv.GenAITokenTypeInput, op.answer.usage.Input)
+	if u := op.answer.Usage; u != nil {
+		m.countTokens(op, attrs, semconv.GenAITokenTypeInput, u.PromptTokens)
 		if op.kind == chat {
-			m.countTokens(op, attrs, semconv.GenAITokenTypeOutput, op.answer.usage.Output)
+			m.countTokens(op, attrs, semconv.GenAITokenTypeOutput, u.CompletionTokens)
 		}
 	}
 	if spent.currency != "" {
@@ -133,8 +133,8 @@ func (op *operation) measured(provider string) []attribute.KeyValue {
 		if op.request.model != "" {
 			attrs = append(attrs, semconv.GenAIRequestModel(op.request.model))
 		}
-		if op.answer.model != "" {
-			attrs = append(attrs, semconv.GenAIResponseModel(op.answer.model))
+		if op.answer.Model != "" {
+			attrs = append(attrs, semconv.GenAIResponseModel(op.answer.Model))
 		}
 		if op.request.host != "" {
 			attrs = append(attrs, semconv.ServerAddress(op.request.host))

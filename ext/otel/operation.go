@@ -44,8 +44,7 @@ type operation struct {
 
 // spending is what model calls have used.
 type spending struct {
-	usage    Usage
-	known    bool
+	usage    *schema.TokenUsage // nil if it is not known
 	cost     float64
 	currency string
 	finish   string
@@ -232,17 +231,19 @@ func (op *operation) endAs(status string, err error) {
 
 // spend adds what a model call has used to everything around it.
 func (op *operation) spend() spending {
-	s := spending{usage: op.answer.usage, known: op.answer.hasUsage, finish: op.answer.finish}
+	s := spending{usage: op.answer.Usage, finish: op.answer.FinishReason}
 	provider := op.answerProvider()
-	if price := op.handler.conf.Price; price != nil && s.known {
+	if price := op.handler.conf.Price; price != nil && s.usage != nil {
 		if amount, currency, ok := price(provider, op.answerModel(), s.usage); ok {
 			s.cost, s.currency = amount, currency
 		}
 	}
 	for o := op.around; o != nil; o = o.around {
 		o.mu.Lock()
-		o.spent.usage.add(s.usage)
-		o.spent.known = o.spent.known || s.known
+		if s.usage != nil && o.spent.usage == nil {
+			o.spent.usage = &schema.TokenUsage{}
+		}
+		o.spent.usage.Add(s.usage)
 		o.spent.cost += s.cost
 		if s.currency != "" {
 			o.spent.currency = s.currency
@@ -275,9 +276,7 @@ func (op *operation) attributesAtEnd(status string, spent spending, provider str
 		}
 		attrs = append(attrs, keyRunStatus.String(status))
 	}
-	if spent.known {
-		attrs = spent.usage.append(attrs)
-	}
+	attrs = appendUsage(attrs, spent.usage)
 	if spent.currency != "" {
 		attrs = append(attrs, keyCost.Float64(spent.cost), keyCurrency.String(spent.currency))
 	}

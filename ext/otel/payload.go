@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/retriever"
 	"github.com/weftgo/weft/schema"
+	utilcallbacks "github.com/weftgo/weft/utils/callbacks"
 )
 
 // request is what a component was called with, without content.
@@ -89,21 +90,16 @@ func (r *request) append(attrs []attribute.KeyValue) []attribute.KeyValue {
 	return attrs
 }
 
-// answer is what a component has answered, whole or in chunks, without content.
+// answer is what a component has answered, whole or in chunks.
 type answer struct {
-	usage    Usage
-	hasUsage bool
-	id       string
-	model    string
-	provider string
-	finish   string
+	utilcallbacks.ModelAnswer
 	streamed bool
 	// first and last are when the first and the last chunk came, and chunks how many there were.
 	first, last time.Duration
 	chunks      int
 	dimensions  int
 
-	// messages and result are the chunks themselves, if content is recorded.
+	// keep has the content kept: the chunks of the answer of a model, and what else was returned.
 	keep     bool
 	messages []*schema.Message
 	agentic  []*schema.AgenticMessage
@@ -122,73 +118,36 @@ func (a *answer) arrived(after time.Duration) {
 
 // add takes in an output, or a chunk of one.
 func (a *answer) add(output callbacks.CallbackOutput) {
-	if out := model.ConvCallbackOutput(output); out != nil {
-		a.addUsage(out.TokenUsage)
-		if m := out.Message; m != nil {
-			if meta := m.ResponseMeta; meta != nil {
-				a.addMeta(meta.ID, meta.Model, meta.Provider)
-				a.finish = cmp.Or(meta.FinishReason, a.finish)
-				a.addUsage(model.ConvCallbackOutput(m).TokenUsage)
-			}
-			if a.keep {
-				a.messages = append(a.messages, m)
-			}
-		}
-		return
-	}
-	if out := model.ConvAgenticCallbackOutput(output); out != nil {
-		a.addUsage(out.TokenUsage)
-		if m := out.Message; m != nil {
-			if meta := m.ResponseMeta; meta != nil {
-				a.addMeta(meta.ID, meta.Model, meta.Provider)
-				a.addUsage(model.ConvAgenticCallbackOutput(m).TokenUsage)
-			}
-			if a.keep {
-				a.agentic = append(a.agentic, m)
-			}
-		}
-		return
-	}
 	if out, ok := output.(*embedding.CallbackOutput); ok {
 		if u := out.TokenUsage; u != nil {
-			a.usage.Input, a.hasUsage = max(a.usage.Input, u.PromptTokens), true
+			a.Usage = &schema.TokenUsage{PromptTokens: u.PromptTokens}
 		}
 		if len(out.Embeddings) > 0 {
 			a.dimensions = len(out.Embeddings[0])
 		}
 		return
 	}
-	if a.keep {
+	chat, agentic := a.Add(output)
+	switch {
+	case !a.keep:
+	case chat != nil:
+		a.messages = append(a.messages, chat)
+	case agentic != nil:
+		a.agentic = append(a.agentic, agentic)
+	default:
 		a.addContent(output)
 	}
 }
 
-func (a *answer) addMeta(id, model, provider string) {
-	a.id, a.model, a.provider = cmp.Or(id, a.id), cmp.Or(model, a.model), cmp.Or(provider, a.provider)
-}
-
-// addUsage takes in counts, which are running totals.
-func (a *answer) addUsage(u *model.TokenUsage) {
-	if u == nil {
-		return
-	}
-	a.hasUsage = true
-	a.usage.Input = max(a.usage.Input, u.PromptTokens)
-	a.usage.CacheRead = max(a.usage.CacheRead, u.PromptTokenDetails.CachedTokens)
-	a.usage.CacheWrite = max(a.usage.CacheWrite, u.PromptTokenDetails.CacheWriteTokens)
-	a.usage.Output = max(a.usage.Output, u.CompletionTokens)
-	a.usage.Reasoning = max(a.usage.Reasoning, u.CompletionTokensDetails.ReasoningTokens)
-}
-
 func (a *answer) append(attrs []attribute.KeyValue) []attribute.KeyValue {
-	if a.id != "" {
-		attrs = append(attrs, semconv.GenAIResponseID(a.id))
+	if a.ID != "" {
+		attrs = append(attrs, semconv.GenAIResponseID(a.ID))
 	}
-	if a.model != "" {
-		attrs = append(attrs, semconv.GenAIResponseModel(a.model))
+	if a.Model != "" {
+		attrs = append(attrs, semconv.GenAIResponseModel(a.Model))
 	}
-	if a.finish != "" {
-		attrs = append(attrs, semconv.GenAIResponseFinishReasons(a.finish))
+	if a.FinishReason != "" {
+		attrs = append(attrs, semconv.GenAIResponseFinishReasons(a.FinishReason))
 	}
 	if a.streamed {
 		attrs = append(attrs, semconv.GenAIRequestStream(true))
@@ -203,30 +162,33 @@ func (a *answer) appendEmbedding(attrs []attribute.KeyValue) []attribute.KeyValu
 	if a.dimensions > 0 {
 		attrs = append(attrs, semconv.GenAIEmbeddingsDimensionCount(a.dimensions))
 	}
-	if a.hasUsage {
-		attrs = append(attrs, semconv.GenAIUsageInputTokens(a.usage.Input))
+	if a.Usage != nil {
+		attrs = append(attrs, semconv.GenAIUsageInputTokens(a.Usage.PromptTokens))
 	}
 	return attrs
 }
 
-// append adds the counts. Those that a provider does not report are 0, and absent.
-func (u Usage) append(attrs []attribute.KeyValue) []attribute.KeyValue {
-	attrs = append(attrs, semconv.GenAIUsageInputTokens(u.Input), semconv.GenAIUsageOutputTokens(u.Output))
-	if u.CacheRead > 0 {
-		attrs = append(attrs, semconv.GenAIUsageCacheReadInputTokens(u.CacheRead))
+// appendUsage adds the counts, none for nil. Of the details those that a provider does not report are 0, and absent.
+func appendUsage(attrs []attribute.KeyValue, u *schema.TokenUsage) []attribute.KeyValue {
+	if u == nil {
+		return attrs
 	}
-	if u.CacheWrite > 0 {
-		attrs = append(attrs, semconv.GenAIUsageCacheCreationInputTokens(u.CacheWrite))
+	attrs = append(attrs, semconv.GenAIUsageInputTokens(u.PromptTokens), semconv.GenAIUsageOutputTokens(u.CompletionTokens))
+	if n := u.PromptTokenDetails.CachedTokens; n > 0 {
+		attrs = append(attrs, semconv.GenAIUsageCacheReadInputTokens(n))
 	}
-	if u.Reasoning > 0 {
-		attrs = append(attrs, semconv.GenAIUsageReasoningOutputTokens(u.Reasoning))
+	if n := u.PromptTokenDetails.CacheWriteTokens; n > 0 {
+		attrs = append(attrs, semconv.GenAIUsageCacheCreationInputTokens(n))
+	}
+	if n := u.CompletionTokensDetails.ReasoningTokens; n > 0 {
+		attrs = append(attrs, semconv.GenAIUsageReasoningOutputTokens(n))
 	}
 	return attrs
 }
 
 // answerProvider is who served a model call: as the request says it, or the answer.
 func (op *operation) answerProvider() string {
-	return providerOf(cmp.Or(op.request.provider, op.answer.provider), op.request.typ)
+	return providerOf(cmp.Or(op.request.provider, op.answer.Provider), op.request.typ)
 }
 
-func (op *operation) answerModel() string { return cmp.Or(op.answer.model, op.request.model) }
+func (op *operation) answerModel() string { return cmp.Or(op.answer.Model, op.request.model) }

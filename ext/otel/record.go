@@ -236,9 +236,7 @@ func (op *operation) emitDetails(values []contentValue) {
 	r.SetSeverity(log.SeverityInfo)
 	r.AddAttributes(op.attributesAtStart(op.ctx)...)
 	r.AddAttributes(op.answer.append(nil)...)
-	if op.answer.hasUsage {
-		r.AddAttributes(op.answer.usage.append(nil)...)
-	}
+	r.AddAttributes(appendUsage(nil, op.answer.Usage)...)
 	for _, v := range values {
 		r.AddAttributes(attribute.KeyValue{Key: v.key, Value: attributeValue(v.value)})
 	}

@@ -230,7 +230,7 @@ func agentPath(ctx context.Context) string {
 
 // answered writes the record of a call that has answered.
 func (r *slogRun) answered(a *modelAnswer, err error, attrs ...slog.Attr) {
-	r.model = cmp.Or(a.model, r.model)
+	r.model = cmp.Or(a.Model, a.Configured, r.model)
 	r.end(err, append(a.attrs(), attrs...)...)
 }
 
@@ -255,116 +255,36 @@ func (r *slogRun) end(err error, attrs ...slog.Attr) {
 	h.logger.LogAttrs(r.ctx, level, r.kind, append(all, attrs...)...)
 }
 
-// modelAnswer is what a record says of the answer of a model, whole or in chunks.
+// modelAnswer is what a record says of the answer of a model.
 type modelAnswer struct {
-	usage    *model.TokenUsage
-	model    string
-	finish   string
-	calls    map[string]bool
+	ModelAnswer
 	streamed bool
 }
 
-// add takes in an output, or a chunk of one.
-func (a *modelAnswer) add(output callbacks.CallbackOutput) {
-	if out := model.ConvCallbackOutput(output); out != nil {
-		a.addUsage(out.TokenUsage)
-		if out.Config != nil {
-			a.model = cmp.Or(a.model, out.Config.Model)
-		}
-		a.addMessage(out.Message)
-	}
-	if out := model.ConvAgenticCallbackOutput(output); out != nil {
-		a.addUsage(out.TokenUsage)
-		if out.Config != nil {
-			a.model = cmp.Or(a.model, out.Config.Model)
-		}
-		a.addAgentic(out.Message)
-	}
-}
-
-func (a *modelAnswer) addMessage(m *schema.Message) {
-	if m == nil {
-		return
-	}
-	for _, call := range m.ToolCalls {
-		a.addCall(call.ID)
-	}
-	if meta := m.ResponseMeta; meta != nil {
-		a.model, a.finish = cmp.Or(meta.Model, a.model), cmp.Or(meta.FinishReason, a.finish)
-		a.addUsage(model.ConvCallbackOutput(m).TokenUsage)
-	}
-}
-
-func (a *modelAnswer) addAgentic(m *schema.AgenticMessage) {
-	if m == nil {
-		return
-	}
-	for _, b := range m.ContentBlocks {
-		if b != nil && b.FunctionToolCall != nil {
-			a.addCall(b.FunctionToolCall.CallID)
-		}
-	}
-	if meta := m.ResponseMeta; meta != nil {
-		a.model = cmp.Or(meta.Model, a.model)
-		a.addUsage(model.ConvAgenticCallbackOutput(m).TokenUsage)
-	}
-}
-
-// addCall counts a tool call by its ID, which the later chunks of one do not have.
-func (a *modelAnswer) addCall(id string) {
-	if id == "" {
-		return
-	}
-	if a.calls == nil {
-		a.calls = map[string]bool{}
-	}
-	a.calls[id] = true
-}
-
-// addUsage takes in counts, which are running totals.
-func (a *modelAnswer) addUsage(u *model.TokenUsage) {
-	if u == nil {
-		return
-	}
-	if a.usage == nil {
-		a.usage = &model.TokenUsage{}
-	}
-	for _, c := range []struct {
-		total *int
-		n     int
-	}{
-		{&a.usage.PromptTokens, u.PromptTokens},
-		{&a.usage.PromptTokenDetails.CachedTokens, u.PromptTokenDetails.CachedTokens},
-		{&a.usage.PromptTokenDetails.CacheWriteTokens, u.PromptTokenDetails.CacheWriteTokens},
-		{&a.usage.CompletionTokens, u.CompletionTokens},
-		{&a.usage.CompletionTokensDetails.ReasoningTokens, u.CompletionTokensDetails.ReasoningTokens},
-	} {
-		*c.total = max(*c.total, c.n)
-	}
-}
+func (a *modelAnswer) add(output callbacks.CallbackOutput) { a.Add(output) }
 
 func (a *modelAnswer) attrs() (attrs []slog.Attr) {
 	if a.streamed {
 		attrs = append(attrs, slog.Bool("streamed", true))
 	}
-	if a.finish != "" {
-		attrs = append(attrs, slog.String("finish_reason", a.finish))
+	if a.FinishReason != "" {
+		attrs = append(attrs, slog.String("finish_reason", a.FinishReason))
 	}
-	if len(a.calls) > 0 {
-		attrs = append(attrs, slog.Int("tool_calls", len(a.calls)))
+	if a.ToolCalls() > 0 {
+		attrs = append(attrs, slog.Int("tool_calls", a.ToolCalls()))
 	}
-	if a.usage == nil {
+	if a.Usage == nil {
 		return attrs
 	}
 	attrs = append(attrs,
-		slog.Int("input_tokens", a.usage.PromptTokens), slog.Int("output_tokens", a.usage.CompletionTokens))
+		slog.Int("input_tokens", a.Usage.PromptTokens), slog.Int("output_tokens", a.Usage.CompletionTokens))
 	for _, more := range []struct {
 		key string
 		n   int
 	}{
-		{"cached_tokens", a.usage.PromptTokenDetails.CachedTokens},
-		{"cache_write_tokens", a.usage.PromptTokenDetails.CacheWriteTokens},
-		{"reasoning_tokens", a.usage.CompletionTokensDetails.ReasoningTokens},
+		{"cached_tokens", a.Usage.PromptTokenDetails.CachedTokens},
+		{"cache_write_tokens", a.Usage.PromptTokenDetails.CacheWriteTokens},
+		{"reasoning_tokens", a.Usage.CompletionTokensDetails.ReasoningTokens},
 	} {
 		if more.n > 0 {
 			attrs = append(attrs, slog.Int(more.key, more.n))

@@ -36,22 +36,12 @@ func (m *meter) more(u *schema.TokenUsage, extra map[string]any, by served) (s S
 	}
 	before := total(m.seen)
 	if u != nil {
-		m.see(u)
+		m.seen.Max(u)
 	}
 	cost := m.cost()
 	s = Spent{Tokens: total(m.seen) - before, Money: cost - m.charged}
 	m.charged = cost
 	return s, s != Spent{}
-}
-
-// see takes a running total of tokens.
-func (m *meter) see(u *schema.TokenUsage) {
-	m.seen.PromptTokens = max(m.seen.PromptTokens, u.PromptTokens)
-	m.seen.CompletionTokens = max(m.seen.CompletionTokens, u.CompletionTokens)
-	m.seen.TotalTokens = max(m.seen.TotalTokens, u.TotalTokens)
-	details, more := &m.seen.PromptTokenDetails, u.PromptTokenDetails
-	details.CachedTokens = max(details.CachedTokens, more.CachedTokens)
-	details.CacheWriteTokens = max(details.CacheWriteTokens, more.CacheWriteTokens)
 }
 
 // cost is what the call costs as far as it is known: what the provider says, or else what its tokens cost.
