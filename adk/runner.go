@@ -61,7 +61,7 @@ type TypedRunnerConfig[M MessageType] struct {
 	// time, and its end is kept for as long as the store keeps it.
 	Lease LeaseOptions
 	// KeepEnded is how long the end of a run is kept in a store that does not hand out leases: Resume emits the last
-	// message again then. The default is not at all: a run that has ended cannot be told from one that never was.
+	// message again then. The default is not at all: a run that has ended looks like one that never was.
 	KeepEnded time.Duration
 	// Logger gets, at level Warn, what a run cannot report otherwise: resume targets that do not exist, options that name
 	// agents but act on the whole run, tools and agents that share a name, and calls of models and tools that were given

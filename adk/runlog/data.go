@@ -72,7 +72,7 @@ type Cost struct {
 	Currency string `json:"currency"`
 }
 
-// Err is an error: a type with few values (see [ErrorType]) and a text.
+// Err is an error: a type with few values (see adk.ErrorType, and interrupted, abandoned) and a text.
 type Err struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`

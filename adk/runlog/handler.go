@@ -60,7 +60,7 @@ func (h *handler) OnStart(ctx context.Context, info *callbacks.RunInfo, input ca
 func (h *handler) startModel(info *callbacks.RunInfo, parent *span, input callbacks.CallbackInput) *span {
 	start := &ModelStartData{Attempt: 1}
 	request := seeRequest(input)
-	start.Model, start.Tools, start.Params = request.model, request.tools, request.settings
+	start.Model, start.Provider, start.Tools, start.Params = request.model, request.provider, request.tools, request.settings
 	before := seenRequest{}
 	if parent != nil && parent.kind == agentSpan {
 		parent.releaseBelow(true)

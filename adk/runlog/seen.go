@@ -2,7 +2,6 @@ package runlog
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 
 	"github.com/weftgo/weft/adk"
@@ -223,6 +222,7 @@ type seenRequest struct {
 	agentic  []*schema.AgenticMessage
 	tools    []string
 	model    string
+	provider string
 	settings *Settings
 }
 
@@ -230,12 +230,12 @@ func seeRequest(input callbacks.CallbackInput) (r seenRequest) {
 	if in := model.ConvCallbackInput(input); in != nil {
 		r.chat, r.tools = in.Messages, toolNames(in.Tools)
 		if c := in.Config; c != nil {
-			r.model, r.settings = c.Model, &Settings{c.Temperature, c.TopP, c.MaxTokens, c.Stop}
+			r.model, r.provider, r.settings = c.Model, c.Provider, &Settings{c.Temperature, c.TopP, c.MaxTokens, c.Stop}
 		}
 	} else if in := model.ConvAgenticCallbackInput(input); in != nil {
 		r.agentic, r.tools = in.Messages, toolNames(in.Tools)
 		if c := in.Config; c != nil {
-			r.model, r.settings = c.Model, &Settings{c.Temperature, c.TopP, c.MaxTokens, nil}
+			r.model, r.provider, r.settings = c.Model, c.Provider, &Settings{c.Temperature, c.TopP, c.MaxTokens, nil}
 		}
 	}
 	return r
@@ -293,31 +293,22 @@ func pointsOf(info *adk.InterruptInfo, callOf func(path []string, id string) str
 	return points
 }
 
-// ask fills in what the Info says about itself.
+// ask fills in how the Info is listed. One that says nothing of what it asks for is of another kind.
 func (p *Point) ask(info any) {
-	switch v := info.(type) {
-	case *adk.OutcomeUnknown:
-		p.Kind, p.Message = OutcomeUnknown, "did the call of tool "+v.ToolName+" succeed?"
-	case adk.Asks:
-		_ = guard(func() error {
-			q := v.Asks()
-			if p.Message = q.Summary; !q.Expires.IsZero() {
-				p.Expires = q.Expires.UnixMicro()
-			}
-			switch q.Kind {
-			case adk.QuestionApproval:
-				p.Kind = Approval
-			case adk.QuestionPlain, "":
-				p.Kind = InputNeeded
-			case adk.QuestionOutcome:
-				p.Kind = OutcomeUnknown
-			}
-			return nil
-		})
-	case string:
-		p.Kind, p.Message = InputNeeded, v
-	case fmt.Stringer:
-		_ = guard(func() error { p.Message = v.String(); return nil })
+	q := adk.QuestionOf(info)
+	if p.Message = q.Summary; !q.Expires.IsZero() {
+		p.Expires = q.Expires.UnixMicro()
+	}
+	switch q.Kind {
+	case adk.QuestionApproval:
+		p.Kind = Approval
+	case adk.QuestionOutcome:
+		p.Kind = OutcomeUnknown
+	case adk.QuestionPlain:
+		switch info.(type) {
+		case adk.Asks, string:
+			p.Kind = InputNeeded
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 
 // Format is that of the journals which are written.
 //
-//	1  records without lives: what several processes wrote at once could not be told apart
+//	1  records without lives: nothing says which of several processes wrote what
 //	2  every record has its life (see [sift])
 const Format = 2
 

@@ -128,7 +128,7 @@ func useWAL(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// onThisMachine refuses a folder on a network, as far as that can be told.
+// onThisMachine refuses a folder on a network, where the operating system says so.
 func onThisMachine(folder string) error {
 	if _, err := os.Stat(folder); err != nil {
 		return fmt.Errorf("sqlite: the folder of the file: %w", err)
