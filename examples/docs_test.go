@@ -28,7 +28,7 @@ func TestDocs_EverySnippetCompiles(t *testing.T) {
 		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "bin" || d.Name() == "ext" || d.Name() == "how-to") {
 			return fs.SkipDir // these are held by tests beside them
 		}
-		if filepath.Ext(path) != ".md" {
+		if filepath.Ext(path) != ".md" || d.Name() == "temporal.md" { // its module is outside of the workspace, and holds it
 			return nil
 		}
 		page, err := os.ReadFile(path)
