@@ -121,10 +121,7 @@ func describe(info checkpoint.RunInfo) string {
 
 // TaskQueue is that of the workers of a dispatch.Job.Queue.
 func (e *TypedEngine[M]) TaskQueue(queue string) string {
-	if queue == "" {
-		return e.options.TaskQueue
-	}
-	return e.options.TaskQueue + "/" + queue
+	return taskQueue(e.options.TaskQueue, queue)
 }
 
 // WorkflowID names the workflow of a run.
@@ -149,7 +146,7 @@ func register[M adk.MessageType](e *TypedEngine[M], w registry) {
 		workflow.RegisterOptions{Name: ReconcileWorkflow, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
 	for name, do := range map[string]any{
 		stretchActivity: e.stretch, answerActivity: e.answerQuestion, stopActivity: e.stop, continueActivity: e.resume,
-		reconcileActivity: e.Reconcile,
+		submitActivity: e.submit, reconcileActivity: e.Reconcile,
 	} {
 		w.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
