@@ -144,6 +144,7 @@ func register[M adk.MessageType](e *TypedEngine[M], w registry) {
 		workflow.RegisterOptions{Name: RunWorkflow, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
 	w.RegisterWorkflowWithOptions(reconcileWorkflow,
 		workflow.RegisterOptions{Name: ReconcileWorkflow, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
+	RegisterCalls(w)
 	for name, do := range map[string]any{
 		stretchActivity: e.stretch, answerActivity: e.answerQuestion, stopActivity: e.stop, continueActivity: e.resume,
 		submitActivity: e.submit, reconcileActivity: e.Reconcile,
