@@ -42,8 +42,8 @@ const (
 	chaosBank   = "WEFT_TEMPORAL_TEST_BANK"
 )
 
-// chaosTTL is how long the leases of the workers last, chaosRuns how many runs there are, and chaosDisturbances how often
-// something is killed or frozen.
+// chaosTTL is how long the leases of the workers last, chaosRuns how many runs there are, and chaosDisturbances how
+// often something is killed or frozen.
 const (
 	chaosTTL          = 2 * time.Second
 	chaosRuns         = 60
@@ -54,8 +54,8 @@ const (
 var chaosConf = temporalengine.Config{TaskQueue: "chaos", IDPrefix: "chaos/", Heartbeat: chaosTTL,
 	StopGrace: 5 * time.Second}
 
-// bank counts payments. It knows them by their keys, and runs by the greatest fencing token: a worker whose run was taken
-// over is refused.
+// bank counts payments. It knows them by their keys, and runs by the greatest fencing token: a worker whose run was
+// taken over is refused.
 type bank struct {
 	mu       sync.Mutex // guards the fields below
 	receipts map[string]string

@@ -196,8 +196,8 @@ func (e *TypedEngine[M]) optionsFor(info checkpoint.RunInfo) RunOptions {
 	return o
 }
 
-// startOptions are those of a workflow. The store knows whether there is a run with the ID; that of one that was removed
-// may be given to another one, and so may the ID of the workflow.
+// startOptions are those of a workflow. The store knows whether there is a run with the ID; that of one that was
+// removed may be given to another one, and so may the ID of the workflow.
 func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkflowOptions {
 	o := client.StartWorkflowOptions{ID: e.WorkflowID(info.ID), TaskQueue: e.TaskQueue(info.Queue),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,

@@ -15,12 +15,12 @@ import (
 )
 
 // ExecuteRun executes a run in a workflow of the application's: an activity submits the job, and a child workflow
-// executes it. The future is a [RunResult], or an error of type [ErrTypeFailed]. What the agent said is in the store: an
-// activity reads it with Wait. Job.ID must be set, to the same value at every replay: such as the ID of the workflow and
-// a number. Canceling ctx stops the run.
+// executes it. The future is a [RunResult], or an error of type [ErrTypeFailed]. What the agent said is in the store:
+// an activity reads it with Wait. Job.ID must be set, to the same value at every replay: such as the ID of the workflow
+// and a number. Canceling ctx stops the run.
 //
-// The job is an argument of an activity, and so in the history. One that must not be there is submitted by an activity of
-// the application's; then Messages are left out. Session values have to be JSON: numbers become float64.
+// The job is an argument of an activity, and so in the history. One that must not be there is submitted by an activity
+// of the application's; then Messages are left out. Session values have to be JSON: numbers become float64.
 func ExecuteRun(ctx workflow.Context, job dispatch.Job, o RunOptions) workflow.Future {
 	result, settle := workflow.NewFuture(ctx)
 	if job.ID == "" {
@@ -60,7 +60,8 @@ func taskQueue(base, queue string) string {
 // submit is the activity that makes a run in the store, and starts no workflow.
 func (e *TypedEngine[M]) submit(ctx context.Context, job dispatch.TypedJob[M]) error {
 	if _, err := job.NewRun(); err != nil {
-		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("run %q: the job is not valid", job.ID), ErrTypeInvalid, nil)
+		return temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("run %q: the job is not valid", job.ID), ErrTypeInvalid, nil)
 	}
 	if _, err := e.d.Submit(ctx, job); err != nil && !errors.Is(err, checkpoint.ErrRunExists) {
 		return e.broken(ctx, job.ID, err)

@@ -30,8 +30,8 @@ func TestExecuteRun_IsAStepOfAWorkflow(t *testing.T) {
 	require.NoError(t, w.Start())
 	defer w.Stop()
 	run := func(id string) client.WorkflowRun {
-		r, err := c.ExecuteWorkflow(t.Context(),
-			client.StartWorkflowOptions{ID: conf.IDPrefix + "order " + id, TaskQueue: "orders of " + conf.TaskQueue}, "order", id)
+		r, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
+			ID: conf.IDPrefix + "order " + id, TaskQueue: "orders of " + conf.TaskQueue}, "order", id)
 		require.NoError(t, err)
 		return r
 	}

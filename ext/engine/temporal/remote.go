@@ -60,10 +60,10 @@ type RemoteCall struct {
 	Key string
 }
 
-// RemoteTool makes a tool of whose calls Temporal keeps account: each call is a workflow of one activity, or an activity,
-// whose ID is the idempotency key of the call. A call that is repeated, by whoever took the run over, is not made again
-// but waited for. So what became of a call whose worker died is never unknown. The tool can be called in runs that are
-// saved at every step only.
+// RemoteTool makes a tool of whose calls Temporal keeps account: each call is a workflow of one activity, or an
+// activity, whose ID is the idempotency key of the call. A call that is repeated, by whoever took the run over, is not
+// made again but waited for. So what became of a call whose worker died is never unknown. The tool can be called in runs
+// that are saved at every step only.
 func RemoteTool(c client.Client, info *schema.ToolInfo, o RemoteOptions) (tool.InvokableTool, error) {
 	switch {
 	case c == nil:
@@ -71,8 +71,8 @@ func RemoteTool(c client.Client, info *schema.ToolInfo, o RemoteOptions) (tool.I
 	case info == nil || info.Name == "":
 		return nil, errors.New("temporalengine: a remote tool needs a name: set ToolInfo.Name")
 	case o.ReleaseAfter > 0 && o.ReleaseAfter < shortestRelease:
-		return nil, fmt.Errorf("temporalengine: remote tool %q: ReleaseAfter is %s; %s is the least", info.Name, o.ReleaseAfter,
-			shortestRelease)
+		return nil, fmt.Errorf("temporalengine: remote tool %q: ReleaseAfter is %s; %s is the least",
+			info.Name, o.ReleaseAfter, shortestRelease)
 	}
 	if o.Activity == "" {
 		o.Activity = info.Name

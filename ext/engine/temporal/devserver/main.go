@@ -3,8 +3,8 @@
 //	temporal-devserver [-addr 127.0.0.1:0] [-db file] [-namespace default]
 //
 // It prints its address on the first line of its output, and ends when it is interrupted or its input ends. Without -db
-// it forgets everything then. With -db and its address it can be killed and started again. It uses the eight ports behind
-// that of the address, too.
+// it forgets everything then. With -db and its address it can be killed and started again. It uses the eight ports
+// behind that of the address, too.
 package main
 
 import (
