@@ -40,16 +40,16 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 // StretchOption changes how [TypedDispatcher.Stretch] executes a run.
 type StretchOption func(*drain)
 
-// WithDrain has the stretch end early when the channel is closed, as a worker that drains does: the run is stopped where
-// nothing is lost, and is ready for the next caller. After the timeout, if it is not 0, it is stopped at once, and calls
-// in flight are abandoned; a negative timeout stops it at once to begin with.
+// WithDrain has the stretch end early when the channel is closed, as a worker that drains does: the run is stopped
+// where nothing is lost, and is ready for the next caller. After the timeout, if it is not 0, it is stopped at once, and
+// calls in flight are abandoned; a negative timeout stops it at once to begin with.
 func WithDrain(begins <-chan struct{}, timeout time.Duration) StretchOption {
 	return func(d *drain) { *d = drain{begins, timeout} }
 }
 
-// Fail settles a run as failed that nobody executes, for the reason of cause: whoever was to execute it has given it up.
-// A run that waits for it gets the error. It fails with an error that matches checkpoint.ErrRunBusy while somebody holds
-// the run, and checkpoint.ErrRunEnded if it has ended.
+// Fail settles a run as failed that nobody executes, for the reason of cause: whoever was to execute it has given it
+// up. A run that waits for it gets the error. It fails with an error that matches checkpoint.ErrRunBusy while somebody
+// holds the run, and checkpoint.ErrRunEnded if it has ended.
 func (d *TypedDispatcher[M]) Fail(ctx context.Context, id string, cause error) error {
 	defer d.notify()
 	lease, err := d.store.Acquire(ctx, id, d.leaseRequest())

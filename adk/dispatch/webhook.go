@@ -90,8 +90,8 @@ func (d *TypedDispatcher[M]) AnswerWebhook(ctx context.Context, token string, an
 	return d.Answer(ctx, id, encoded)
 }
 
-// WebhookAnswer makes the answer to the question that a token names, for a [Front] of another engine, and returns the ID
-// of the run. It changes nothing.
+// WebhookAnswer makes the answer to the question that a token names, for a [Front] of another engine, and returns the
+// ID of the run. It changes nothing.
 func (d *TypedDispatcher[M]) WebhookAnswer(
 	ctx context.Context, token string, answer json.RawMessage,
 ) (id string, encoded checkpoint.Answer, err error) {

@@ -4,6 +4,7 @@ package temporalengine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
@@ -40,8 +42,8 @@ const (
 	chaosBank   = "WEFT_TEMPORAL_TEST_BANK"
 )
 
-// chaosTTL is how long the leases of the workers last, chaosRuns how many runs there are, and chaosDisturbances how often
-// something is killed or frozen.
+// chaosTTL is how long the leases of the workers last, chaosRuns how many runs there are, and chaosDisturbances how
+// often something is killed or frozen.
 const (
 	chaosTTL          = 2 * time.Second
 	chaosRuns         = 60
@@ -52,8 +54,8 @@ const (
 var chaosConf = temporalengine.Config{TaskQueue: "chaos", IDPrefix: "chaos/", Heartbeat: chaosTTL,
 	StopGrace: 5 * time.Second}
 
-// bank counts payments. It knows them by their keys, and runs by the greatest fencing token: a worker whose run was taken
-// over is refused.
+// bank counts payments. It knows them by their keys, and runs by the greatest fencing token: a worker whose run was
+// taken over is refused.
 type bank struct {
 	mu       sync.Mutex // guards the fields below
 	receipts map[string]string
@@ -191,7 +193,8 @@ func TestChaos_EveryRunPaysOnce(t *testing.T) {
 	}
 	begun, last := time.Now(), time.Now()
 	killed, frozen, drained := 0, 0, 0
-	for n := 1; answerAll(t, e) < chaosRuns; {
+	answering := &people{e, map[string]checkpoint.Answer{}}
+	for n := 1; answering.answer(t) < chaosRuns; {
 		require.Less(t, time.Since(begun), 4*time.Minute, "the runs do not end")
 		time.Sleep(100 * time.Millisecond)
 		if n > chaosDisturbances || time.Since(last) < time.Second {
@@ -243,22 +246,37 @@ func chaosServerOf(t *testing.T, dir, address string) *serverProcess {
 	return s
 }
 
-// answerAll answers what orders ask, and counts those that have ended. That the server is down is no reason to fail.
-func answerAll(t *testing.T, e *temporalengine.Engine) (ended int) {
-	for run, err := range e.List(t.Context(), checkpoint.Query{Agent: "clerk"}) {
+// people answer what orders ask.
+type people struct {
+	e *temporalengine.Engine
+	// unsure are answers that were given while the server was down. They are given again.
+	unsure map[string]checkpoint.Answer
+}
+
+// answer answers what is asked, and counts the orders that have ended.
+func (p *people) answer(t *testing.T) (ended int) {
+	for run, err := range p.e.List(t.Context(), checkpoint.Query{Agent: "clerk"}) {
 		require.NoError(t, err)
 		if run.Status == checkpoint.Done || run.Status == checkpoint.Failed {
 			ended++
 		}
-		for _, p := range run.Waiting {
-			if run.Status == checkpoint.Waiting && !p.Answered && p.Kind == adk.QuestionPlain {
-				a, err := adk.EncodeAnswer(p.ID, "blue")
+		for _, q := range run.Waiting {
+			if run.Status == checkpoint.Waiting && !q.Answered && q.Kind == adk.QuestionPlain {
+				p.unsure[run.ID], err = adk.EncodeAnswer(q.ID, "blue")
 				require.NoError(t, err)
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-				_ = e.Answer(ctx, run.ID, a)
-				cancel()
 			}
 		}
+	}
+	for run, a := range p.unsure {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		err := p.e.Answer(ctx, run, a)
+		late := ctx.Err() != nil
+		cancel()
+		var unavailable *serviceerror.Unavailable
+		if err != nil && (late || errors.As(err, &unavailable)) {
+			return ended // the server is down
+		}
+		delete(p.unsure, run)
 	}
 	return ended
 }

@@ -122,10 +122,7 @@ func describe(info checkpoint.RunInfo) string {
 
 // TaskQueue is that of the workers of a dispatch.Job.Queue.
 func (e *TypedEngine[M]) TaskQueue(queue string) string {
-	if queue == "" {
-		return e.options.TaskQueue
-	}
-	return e.options.TaskQueue + "/" + queue
+	return taskQueue(e.options.TaskQueue, queue)
 }
 
 // WorkflowID names the workflow of a run.
@@ -148,9 +145,10 @@ func register[M adk.MessageType](e *TypedEngine[M], w registry) {
 		workflow.RegisterOptions{Name: RunWorkflow, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
 	w.RegisterWorkflowWithOptions(reconcileWorkflow,
 		workflow.RegisterOptions{Name: ReconcileWorkflow, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade})
+	RegisterCalls(w)
 	for name, do := range map[string]any{
 		stretchActivity: e.stretch, answerActivity: e.answerQuestion, stopActivity: e.stop, continueActivity: e.resume,
-		reconcileActivity: e.Reconcile,
+		submitActivity: e.submit, reconcileActivity: e.Reconcile,
 	} {
 		w.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
@@ -199,8 +197,8 @@ func (e *TypedEngine[M]) optionsFor(info checkpoint.RunInfo) RunOptions {
 	return o
 }
 
-// startOptions are those of a workflow. The store knows whether there is a run with the ID; that of one that was removed
-// may be given to another one, and so may the ID of the workflow.
+// startOptions are those of a workflow. The store knows whether there is a run with the ID; that of one that was
+// removed may be given to another one, and so may the ID of the workflow.
 func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkflowOptions {
 	o := client.StartWorkflowOptions{ID: e.WorkflowID(info.ID), TaskQueue: e.TaskQueue(info.Queue),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,

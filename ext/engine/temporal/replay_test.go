@@ -15,8 +15,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// TestRun_ReplaysHistoriesOfEarlierVersions. The histories were made by a Temporal server: the tests of the engine write
-// them with -record. Those of a release are kept. (W13)
+// TestRun_ReplaysHistoriesOfEarlierVersions. The histories were made by a Temporal server: the tests of the engine
+// write them with -record. Those of a release are kept. (W13)
 func TestRun_ReplaysHistoriesOfEarlierVersions(t *testing.T) {
 	histories, err := filepath.Glob(filepath.Join("testdata", "*.json"))
 	require.NoError(t, err)

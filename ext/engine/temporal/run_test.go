@@ -95,7 +95,8 @@ func isType(err error, errType string) bool {
 func TestEngine_ASmallHistory(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": agentOf(t,
-		says("one", "the secret is: 1"), says("two", "2"), asks("ask"), says("three", "3"), says("four", "the secret is: 4"))}})
+		says("one", "the secret is: 1"), says("two", "2"), asks("ask"), says("three", "3"),
+		says("four", "the secret is: 4"))}})
 	e := working(t, c, d, confOf(t))
 	begun := time.Now()
 	_, err := e.Submit(t.Context(), jobOf("r", "a"))
@@ -197,7 +198,8 @@ func TestEngine_ACanceledWorkflowIsAPausedRun(t *testing.T) {
 	require.Equal(t, "done: done: blue", comesTo(t, e, "r", checkpoint.Done).Result.Content)
 }
 
-// TestEngine_ARunThatIsContinuedAloneGivesWordOfItsEnd to the run that waits for it, and is not executed by that one. (W5)
+// TestEngine_ARunThatIsContinuedAloneGivesWordOfItsEnd to the run that waits for it, and is not executed by that one.
+// (W5)
 func TestEngine_ARunThatIsContinuedAloneGivesWordOfItsEnd(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{

@@ -164,3 +164,12 @@ func startWorkerOf(t *testing.T, c client.Client, e *temporalengine.Engine, queu
 func countOf(query string) *workflowservice.CountWorkflowExecutionsRequest {
 	return &workflowservice.CountWorkflowExecutionsRequest{Query: query}
 }
+
+// lazyClient is a client that has no server.
+func lazyClient(t *testing.T) client.Client {
+	t.Helper()
+	c, err := client.NewLazyClient(client.Options{Logger: silent{}})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}

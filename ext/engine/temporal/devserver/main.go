@@ -3,7 +3,8 @@
 //	temporal-devserver [-addr 127.0.0.1:0] [-db file] [-namespace default]
 //
 // It prints its address on the first line of its output, and ends when it is interrupted or its input ends. Without -db
-// it forgets everything then. With -db and a fixed address it can be killed and started again.
+// it forgets everything then. With -db and its address it can be killed and started again. It uses the eight ports
+// behind that of the address, too.
 package main
 
 import (
@@ -42,6 +43,14 @@ var attributes = map[string]enums.IndexedValueType{
 	"WeftWaitingFor": enums.INDEXED_VALUE_TYPE_KEYWORD_LIST,
 }
 
+// settings are those that differ from a server for many. A queue of one partition has no task that waits where nobody
+// asks for it.
+var settings = dynamicconfig.StaticClient{
+	dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): []dynamicconfig.ConstrainedValue{{Value: true}},
+	dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():      []dynamicconfig.ConstrainedValue{{Value: 1}},
+	dynamicconfig.MatchingNumTaskqueueWritePartitions.Key():     []dynamicconfig.ConstrainedValue{{Value: 1}},
+}
+
 func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "loopback address to listen on; port 0 is a free one")
 	db := flag.String("db", "", "file of the database; none keeps it in memory")
@@ -72,9 +81,7 @@ func serve(addr, db, namespace string) error {
 		return err
 	}
 	server, err := temporal.NewServer(temporal.WithConfig(conf), temporal.ForServices(temporal.DefaultServices),
-		temporal.WithLogger(serverlog.NewNoopLogger()), temporal.WithDynamicConfigClient(dynamicconfig.StaticClient{
-			dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): []dynamicconfig.ConstrainedValue{{Value: true}},
-		}))
+		temporal.WithLogger(serverlog.NewNoopLogger()), temporal.WithDynamicConfigClient(settings))
 	if err != nil {
 		return err
 	}
@@ -102,20 +109,18 @@ func configure(addr, db string) (*config.Config, error) {
 	if ip == nil || !ip.IsLoopback() {
 		return nil, fmt.Errorf("-addr %s is no loopback address: there is no authentication", addr)
 	}
-	ports, err := freePorts(10)
+	first, err := strconv.Atoi(port)
+	if err == nil && first == 0 {
+		first, err = freePorts(host, 9)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if n, err := strconv.Atoi(port); err != nil {
-		return nil, err
-	} else if n != 0 {
-		ports[0] = n
-	}
-	frontend := net.JoinHostPort(host, strconv.Itoa(ports[0]))
+	at := func(i int) string { return net.JoinHostPort(host, strconv.Itoa(first+i)) }
+	// A server that is started again has the same ports: those of the one before would count as alive for a minute.
 	service := func(i int) config.Service {
-		return config.Service{RPC: config.RPC{GRPCPort: ports[i], MembershipPort: ports[i+4], BindOnIP: host}}
+		return config.Service{RPC: config.RPC{GRPCPort: first + i, MembershipPort: first + i + 4, BindOnIP: host}}
 	}
-	// What was written survives the death of the process, not that of the machine.
 	store := &config.SQL{PluginName: sqliteplugin.PluginName, DatabaseName: db,
 		ConnectAttributes: map[string]string{"mode": "rwc", "_journal_mode": "wal", "_synchronous": "off"}}
 	if db == "" {
@@ -126,35 +131,50 @@ func configure(addr, db string) (*config.Config, error) {
 		Global: config.Global{
 			Membership: config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: host},
 			Metrics: &metrics.Config{Prometheus: &metrics.PrometheusConfig{
-				ListenAddress: net.JoinHostPort(host, strconv.Itoa(ports[8])), HandlerPath: "/metrics"}},
+				ListenAddress: at(8), HandlerPath: "/metrics"}},
 		},
 		Persistence: config.Persistence{DefaultStore: sqliteplugin.PluginName, VisibilityStore: sqliteplugin.PluginName,
 			NumHistoryShards: 1, DataStores: map[string]config.DataStore{sqliteplugin.PluginName: {SQL: store}}},
 		ClusterMetadata: &cluster.Config{FailoverVersionIncrement: 10, MasterClusterName: clusterName,
 			CurrentClusterName: clusterName, ClusterInformation: map[string]cluster.ClusterInformation{
-				clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: frontend}}},
+				clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: at(0)}}},
 		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
 		Services: map[string]config.Service{
 			"frontend": service(0), "history": service(1), "matching": service(2), "worker": service(3)},
 		Archival: config.Archival{
 			History:    config.HistoryArchival{State: config.ArchivalDisabled},
 			Visibility: config.VisibilityArchival{State: config.ArchivalDisabled}},
-		PublicClient: config.PublicClient{HostPort: frontend},
+		PublicClient: config.PublicClient{HostPort: at(0)},
 		NamespaceDefaults: config.NamespaceDefaults{Archival: config.ArchivalNamespaceDefaults{
 			History:    config.HistoryArchivalNamespaceDefaults{State: config.ArchivalDisabled},
 			Visibility: config.VisibilityArchivalNamespaceDefaults{State: config.ArchivalDisabled}}},
 	}, nil
 }
 
-// freePorts finds ports that nobody listens on.
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+// freePorts finds the first of n ports in a row that nobody listens on.
+func freePorts(host string, n int) (first int, err error) {
+	for range 100 {
+		if first, err = tryPorts(host, n); err == nil {
+			return first, nil
+		}
+	}
+	return 0, fmt.Errorf("there are no %d free ports in a row: %w", n, err)
+}
+
+func tryPorts(host string, n int) (first int, err error) {
+	for i := range n {
+		port := 0
+		if i > 0 {
+			port = first + i
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		if i == 0 {
+			first = l.Addr().(*net.TCPAddr).Port
+		}
 	}
-	return ports, nil
+	return first, nil
 }
