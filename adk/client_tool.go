@@ -3,6 +3,7 @@ package adk
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
@@ -18,6 +19,11 @@ type ClientToolCall struct {
 	CallID string `json:"call_id"`
 	// Arguments is JSON text as the model wrote it.
 	Arguments string `json:"arguments"`
+}
+
+// Asks says how the call is listed: see [Asks].
+func (c *ClientToolCall) Asks() Question {
+	return Question{Kind: QuestionClientTool, Summary: fmt.Sprintf("a client has to call %s with %s", c.Name, c.Arguments)}
 }
 
 // ClientToolResult is what came of a [ClientToolCall], for [ResumeParams].Targets. A string stands for one without an

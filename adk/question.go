@@ -19,7 +19,7 @@ type Asks interface{ Asks() Question }
 
 // Question is how an interrupt is listed.
 type Question struct {
-	// Kind is approval, question, outcome, timer, run or webhook, or the application's own. Runs do not wait for outcomes,
+	// Kind is approval, question, outcome, timer, run, webhook or client_tool, or the application's own. Runs do not wait for outcomes,
 	// timers and runs if people have to answer, too: whoever executes the run sees to those.
 	Kind string
 	// For is whom it waits for: users, groups, roles, as the application names them.
@@ -32,12 +32,13 @@ type Question struct {
 
 // Kinds of questions that the library knows.
 const (
-	QuestionApproval = "approval"
-	QuestionPlain    = "question"
-	QuestionOutcome  = "outcome"
-	QuestionTimer    = "timer"
-	QuestionRun      = "run"
-	QuestionWebhook  = "webhook"
+	QuestionApproval   = "approval"
+	QuestionPlain      = "question"
+	QuestionOutcome    = "outcome"
+	QuestionTimer      = "timer"
+	QuestionRun        = "run"
+	QuestionWebhook    = "webhook"
+	QuestionClientTool = "client_tool"
 )
 
 // Answerable is what the Info of an interrupt may implement to refuse a bad answer where it is given, before the run
@@ -119,15 +120,32 @@ func IsCancelPoint(point *InterruptCtx) bool {
 	return false
 }
 
-// infoJSON is an Info for whoever shows it, and whether it was left out because it is too long. One that cannot be
-// encoded is left out, too.
+// Shortens is what the Info of an interrupt may implement that can be too long for a list, which takes 16 KiB of JSON:
+// it returns what is shown in its place, with no text of more than a number of bytes. Other Infos that are too long are
+// left out.
+type Shortens interface{ Shortened(most int) any }
+
+// Shortened implements [Shortens].
+func (u *OutcomeUnknown) Shortened(most int) any {
+	short := *u
+	short.Arguments = cutText(u.Arguments, most)
+	return &short
+}
+
+// infoJSON is an Info for whoever shows it, and whether it was shortened or left out because it is too long. One that
+// cannot be encoded is left out, too.
 func infoJSON(info any) (data json.RawMessage, truncated bool) {
-	if u, ok := info.(*OutcomeUnknown); ok && len(u.Arguments) > longestInfo/4 {
-		short := *u
-		short.Arguments = cutText(u.Arguments, longestInfo/4)
-		info, truncated = &short, true
+	encode := func(info any) error {
+		return guardHook(func() (err error) { data, err = json.Marshal(info); return err })
 	}
-	err := guardHook(func() (err error) { data, err = json.Marshal(info); return err })
+	err := encode(info)
+	if s, ok := info.(Shortens); ok && err == nil && len(data) > longestInfo {
+		truncated = true
+		var short any
+		if err = guardHook(func() error { short = s.Shortened(longestInfo / 4); return nil }); err == nil {
+			err = encode(short)
+		}
+	}
 	if err != nil || string(data) == "null" {
 		return nil, err != nil
 	}

@@ -63,6 +63,9 @@ type TypedConfig[M adk.MessageType] struct {
 	Log *runlog.Log
 	// Context makes the context that a stretch is executed in, such as with the span of run.Trace.
 	Context func(ctx context.Context, run checkpoint.RunInfo) context.Context
+	// Options are given to the runner with each stretch, beside its own, such as the conversation that the run is a turn of
+	// (adk/conversation). An error fails the run, or has it tried again (see Retry).
+	Options func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error)
 	// Metrics counts what happens. The default is nil.
 	Metrics Metrics
 	// Logger gets, at level Warn, what nobody is there to be given. The default is nil.
@@ -82,6 +85,7 @@ type TypedConfig[M adk.MessageType] struct {
 //   - OnEvent: gets the events of the runs executed here
 //   - Log: records the runs executed here, and is what Events reads
 //   - Context: makes the context of a stretch
+//   - Options: makes options of a stretch
 //   - Metrics: counts what happens
 //   - Logger: gets warnings
 type Config = TypedConfig[*schema.Message]

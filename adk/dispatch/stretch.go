@@ -196,7 +196,15 @@ func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets m
 	if runner == nil {
 		return fmt.Errorf("the maker of agent %q has made no runner", info.Agent)
 	}
-	events, err := runner.ResumeWithParams(ctx, info.ID, &adk.ResumeParams{Targets: targets}, h.recordOptions()...)
+	opts := h.recordOptions()
+	if d.conf.Options != nil {
+		more, err := d.conf.Options(ctx, info)
+		if err != nil {
+			return err
+		}
+		opts = append(opts, more...)
+	}
+	events, err := runner.ResumeWithParams(ctx, info.ID, &adk.ResumeParams{Targets: targets}, opts...)
 	if err != nil {
 		if !h.isUsed() {
 			err = fmt.Errorf("the runner of agent %q did not use the store that its maker was given: %w", info.Agent, err)

@@ -220,6 +220,7 @@ const (
 	OutcomeUnknown PointKind = "outcome_unknown"
 	InputNeeded    PointKind = "input"
 	OpenURL        PointKind = "url"
+	ClientTool     PointKind = "client_tool"
 	Other          PointKind = "other"
 )
 

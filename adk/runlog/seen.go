@@ -304,6 +304,8 @@ func (p *Point) ask(info any) {
 		p.Kind = Approval
 	case adk.QuestionOutcome:
 		p.Kind = OutcomeUnknown
+	case adk.QuestionClientTool:
+		p.Kind = ClientTool
 	case adk.QuestionPlain:
 		switch info.(type) {
 		case adk.Asks, string:

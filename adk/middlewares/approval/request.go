@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"strings"
 	"time"
 
 	"github.com/weftgo/weft/adk"
@@ -32,6 +33,13 @@ type Request struct {
 // Asks says how the request is listed: see [adk.Asks].
 func (r *Request) Asks() adk.Question {
 	return adk.Question{Kind: adk.QuestionApproval, For: r.For, Summary: fmt.Sprintf("may %s run with %s?", r.Tool, r.Arguments)}
+}
+
+// Shortened is the request with fewer arguments, for lists: see [adk.Shortens]. Its Hash is that of the request.
+func (r *Request) Shortened(most int) any {
+	short := *r
+	short.Arguments = strings.ToValidUTF8(short.Arguments[:min(len(short.Arguments), most)], "")
+	return &short
 }
 
 // CheckAnswer refuses what is no decision about this request: see [adk.Answerable].
