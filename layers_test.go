@@ -28,6 +28,7 @@ var layers = map[string]int{
 	"docs/howto":         9, // tests only
 	"flow":               6,
 	"utils/callbacks":    6,
+	"serve":              7, // HTTP
 }
 
 func layerOf(pkg string) (height int, known bool) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/internal/journal"
+	"github.com/weftgo/weft/adk/internal/turnwatch"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/envelope"
 	"github.com/weftgo/weft/internal/serialization"
@@ -457,7 +458,13 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 	if err := steps.Adopt(saved.rest()); err != nil {
 		return nil, fmt.Errorf("failed to load from checkpoint: failed to read the steps of the run: %w", err)
 	}
-	run.past = resumedPast{data: data, died: past.Run != nil, answers: past.Answers}
+	run.past = resumedPast{data: data, died: past.Run != nil, answers: past.Answers, turn: turnwatch.Underway}
+	if past.Run != nil && past.Steps == 0 && len(saved.Points) == 0 {
+		run.past.turn = turnwatch.Tried
+		if past.Lives == 0 && run.held != nil {
+			run.past.turn = turnwatch.Submitted
+		}
+	}
 	if run.past.died || run.runner.durable || len(saved.Steps)+len(saved.Resumable) > 0 { // the last without saving more of them
 		run.keepSteps(steps)
 	}
@@ -476,6 +483,8 @@ type resumedPast struct {
 	died bool
 	// answers are those that an earlier process was given.
 	answers map[string][]byte
+	// turn is what a conversation is given to know of the run.
+	turn turnwatch.Past
 }
 
 // continueJournal records that this process continues with the run, and with which answers. Nothing may happen before.

@@ -22,7 +22,7 @@ type watchedTurn[M MessageType] struct {
 }
 
 // beginTurn opens the turn of the run in its conversation, if it has one, and lets the run begin where that ends.
-func (run *runnerRun[M]) beginTurn(opts []AgentRunOption, resumed bool) error {
+func (run *runnerRun[M]) beginTurn(opts []AgentRunOption) error {
 	if !hasImplSpecificOptions[turnwatch.Options](opts) {
 		return nil
 	}
@@ -30,11 +30,11 @@ func (run *runnerRun[M]) beginTurn(opts []AgentRunOption, resumed bool) error {
 	if _, ordinary := any(run.input.Messages).([]*schema.Message); !ordinary {
 		return errors.New("runner: conversations are of ordinary messages: leave the option out")
 	}
-	begins := turnwatch.Run{Resumed: resumed, Held: run.held != nil || run.root.options.restart}
+	begins := turnwatch.Run{Past: run.past.turn, Held: run.held != nil || run.root.options.restart}
 	if id := run.root.options.checkPointID; id != nil && run.root.options.outcome == nil && !isNilStore(run.store) {
 		begins.ID = *id
 	}
-	if !resumed {
+	if begins.Past != turnwatch.Underway {
 		begins.Input = run.input.Messages
 	}
 	turn, err := kept.Begin(run.exec.Context, begins)

@@ -149,7 +149,7 @@ func (compiled[M]) run(
 		run.gate.end()
 		return run.hub.refuse(err)
 	}
-	if err := run.beginTurn(opts, false); err != nil {
+	if err := run.beginTurn(opts); err != nil {
 		err = errors.Join(err, run.withdraw())
 		run.gate.end()
 		return run.hub.refuse(err)
@@ -643,7 +643,7 @@ func (compiled[M]) resume(
 	case run.ended != nil:
 		return run.replayEnd(ctx)
 	}
-	if err := run.beginTurn(opts, true); err != nil {
+	if err := run.beginTurn(opts); err != nil {
 		run.release()
 		run.gate.end()
 		return nil, fmt.Errorf("failed to resume: %w", err)

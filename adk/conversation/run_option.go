@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -39,9 +40,13 @@ func (w *watched) Begin(ctx context.Context, run turnwatch.Run) (turnwatch.Turn,
 	}
 	open := lane.Open
 	switch {
-	case run.Resumed && open == nil:
+	case run.Past == turnwatch.Underway && open == nil:
 		return nil, w.isKept(ctx, run.ID)
-	case run.Resumed && (run.ID == "" || run.ID == open.ID):
+	case run.Past == turnwatch.Tried && open == nil: // it may have ended without a step
+		if err := w.isKept(ctx, run.ID); !errors.Is(err, ErrLost) {
+			return nil, err
+		}
+	case run.Past == turnwatch.Underway && (run.ID == "" || run.ID == open.ID):
 		return w.watch(ctx, open)(w.take(ctx, open))
 	case open != nil && run.Held && run.ID == open.ID: // whoever began it before has said nothing that counts
 		open.Said, open.Usage, open.Agent = nil, schema.TokenUsage{}, open.Entry

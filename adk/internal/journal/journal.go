@@ -103,6 +103,8 @@ type Past struct {
 	End *End
 	// LostCalls were begun by a process that had lost the run to another.
 	LostCalls []*Record
+	// Steps is how many steps were recorded, and Lives how many processes have continued with the run.
+	Steps, Lives int
 	// Stray: there are records, and none of them began the run. A process that had lost the run wrote them.
 	Stray bool
 }
@@ -122,6 +124,9 @@ func (j *Journal) Replay(ctx context.Context) (past Past, err error) {
 	for _, e := range s.kept {
 		switch e.Kind {
 		case KindBegin, KindLife:
+			if e.Kind == KindLife {
+				past.Lives++
+			}
 			for id, answer := range e.Answers {
 				if _, answered := past.Answers[id]; !answered { // the first one counts
 					past.Answers[id] = answer
@@ -133,6 +138,7 @@ func (j *Journal) Replay(ctx context.Context) (past Past, err error) {
 			j.earlier = append(j.earlier, e.Record)
 		}
 	}
+	past.Steps = len(j.earlier)
 	j.past.life, j.past.seen, j.recording = s.life, read, true
 	return past, nil
 }

@@ -13,14 +13,25 @@ type Conversation interface {
 	Begin(ctx context.Context, run Run) (Turn, error)
 }
 
+// Past is what there is of a run before a runner begins it.
+type Past int
+
+// The pasts of a run.
+const (
+	NoPast    Past = iota // it begins
+	Submitted             // it is recorded what it begins with, and nobody has executed it
+	Tried                 // a process has executed it, and recorded no step
+	Underway              // it is resumed
+)
+
 // Run is a run that begins or is resumed.
 type Run struct {
 	// ID is that of the run, "" if it has none of its own.
-	ID      string
-	Resumed bool
+	ID   string
+	Past Past
 	// Held reports whether nobody else can be at the same run.
 	Held bool
-	// Input is a []*schema.Message, of a new run.
+	// Input is a []*schema.Message, of a run that is not underway.
 	Input any
 }
 

@@ -1,0 +1,225 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/middlewares/approval"
+)
+
+// Answer answers questions of a run that waits, by their IDs: all of them or, with an error, none. Without partial every
+// question that is open must be answered. The run continues when it has what it needs.
+//
+// The answer to an approval is {"approve": true}, with "arguments" to run the call with others, or {"approve": false},
+// with a "text" for the model. Only a JSON true approves. A call for the client is answered by {"text": …} or
+// {"error": …}; a call whose outcome is unknown by {"rerun": true}, {"result": …} or {"error": …}; other questions by
+// whatever JSON the agent asks for.
+func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.RawMessage, partial bool) (Run, error) {
+	info, how, err := c.inspect(ctx, id, AnswerRun)
+	if err != nil {
+		return Run{}, err
+	}
+	if info.Status != checkpoint.Waiting {
+		return Run{}, problem(AlreadyAnswered, "the run waits for no answer").of(id)
+	}
+	if len(answers) == 0 {
+		return Run{}, problem(BadRequest, "there is no answer").of(id)
+	}
+	var encoded []checkpoint.Answer
+	for _, p := range info.Waiting {
+		answer, given := answers[p.ID]
+		if !isForClients(p.Kind) {
+			continue
+		}
+		if !given {
+			if !partial && !p.Answered && !p.Optional && c.principal.mayAnswer(p, how == asOwner) {
+				return Run{}, problem(BadRequest, "question %s is not answered: answer all of them, or say partial", p.ID).of(id)
+			}
+			continue
+		}
+		if !c.principal.mayAnswer(p, how == asOwner) {
+			return Run{}, problem(Forbidden, "question %s waits for others", p.ID).of(id)
+		}
+		a, err := encodeAnswer(p, answer)
+		if err != nil {
+			return Run{}, ProblemOf(err).of(id)
+		}
+		a.By, a.At = c.principal.ID, time.Now()
+		encoded = append(encoded, a)
+	}
+	if len(encoded) < len(answers) {
+		return Run{}, problem(NotFound, "the run waits for none of the questions with one of these IDs").of(id)
+	}
+	if err := c.server.runs.Answer(ctx, id, encoded...); err != nil {
+		return Run{}, ProblemOf(err).of(id)
+	}
+	run, err := c.Run(ctx, id)
+	run.Token = info.Token // events behind the answer have a higher one, however far the run is by now
+	return run, err
+}
+
+// encodeAnswer makes what an agent gets of what a client says to a question.
+func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.Answer, error) {
+	switch {
+	case p.Answered:
+		return checkpoint.Answer{}, problem(AlreadyAnswered, "question %s was answered before", p.ID)
+	case !p.Expires.IsZero() && time.Now().After(p.Expires):
+		return checkpoint.Answer{}, problem(Expired, "question %s has expired", p.ID)
+	case !json.Valid(answer):
+		return checkpoint.Answer{}, problem(BadRequest, "the answer to question %s is no JSON", p.ID)
+	}
+	value, err := valueOf(p, answer)
+	if err != nil {
+		return checkpoint.Answer{}, &Problem{Code: BadRequest, Title: "the answer to question " + p.ID + " is not of its kind", Cause: err}
+	}
+	a, err := adk.EncodeAnswer(p.ID, value)
+	if err != nil {
+		return a, ProblemOf(err)
+	}
+	return a, nil
+}
+
+// valueOf is the value that the agent gets.
+func valueOf(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
+	switch p.Kind {
+	case adk.QuestionApproval:
+		var request approval.Request
+		if err := json.Unmarshal(p.Info, &request); err != nil {
+			return nil, err
+		}
+		if request.Hash == "" { // a question of the application's own
+			return adk.JSONAnswer(answer), nil
+		}
+		return decisionOf(&request, answer)
+	case adk.QuestionOutcome:
+		var said struct {
+			Rerun  bool    `json:"rerun"`
+			Result *string `json:"result"`
+			Error  string  `json:"error"`
+		}
+		if err := decodeStrictly(answer, &said); err != nil {
+			return nil, err
+		}
+		if ways := count3(said.Rerun, said.Result != nil, said.Error != ""); ways != 1 {
+			return nil, problem(BadRequest, "say rerun, result or error")
+		}
+		outcome := &adk.ToolOutcome{Rerun: said.Rerun, Err: said.Error}
+		if said.Result != nil {
+			outcome.Result = *said.Result
+		}
+		return outcome, nil
+	case adk.QuestionClientTool:
+		var said struct {
+			Text  *string `json:"text"`
+			Error string  `json:"error"`
+		}
+		if err := decodeStrictly(answer, &said); err != nil {
+			return nil, err
+		}
+		if count3(said.Text != nil, said.Error != "", false) != 1 {
+			return nil, problem(BadRequest, "say text or error")
+		}
+		result := &adk.ClientToolResult{Error: said.Error}
+		if said.Text != nil {
+			result.Text = *said.Text
+		}
+		return result, nil
+	}
+	return adk.JSONAnswer(answer), nil
+}
+
+// decisionOf is the decision about a request. Whatever is not exactly an approval is none.
+func decisionOf(request *approval.Request, answer json.RawMessage) (*approval.Decision, error) {
+	var said struct {
+		Approve   *bool           `json:"approve"`
+		Arguments json.RawMessage `json:"arguments"`
+		Text      string          `json:"text"`
+	}
+	if err := decodeStrictly(answer, &said); err != nil {
+		return nil, err
+	}
+	switch {
+	case said.Approve == nil:
+		return nil, problem(BadRequest, "say approve")
+	case !*said.Approve && said.Text == "":
+		return request.Reject("the user has rejected the call"), nil
+	case !*said.Approve:
+		return request.Reject(said.Text), nil
+	case len(said.Arguments) == 0 || string(said.Arguments) == "null":
+		return request.Approve(), nil
+	}
+	if trimmed := bytes.TrimSpace(said.Arguments); trimmed[0] != '{' {
+		return nil, problem(BadRequest, "arguments are an object")
+	}
+	return request.Edit(string(said.Arguments)), nil
+}
+
+// decodeStrictly decodes an object of exactly these members, each at most once, with their very names: a decision of
+// somebody must not depend on how JSON is read.
+func decodeStrictly(data json.RawMessage, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := checkMembers(d); err != nil {
+		return err
+	}
+	d = json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return problem(BadRequest, "something follows the answer")
+	}
+	return nil
+}
+
+// checkMembers refuses what is no object, and members that come twice or are not in lower case.
+func checkMembers(d *json.Decoder) error {
+	first, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if first != json.Delim('{') {
+		return problem(BadRequest, "the answer is no object")
+	}
+	var seen []string
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		text, _ := name.(string)
+		if slices.Contains(seen, text) || text != string(bytes.ToLower([]byte(text))) {
+			return problem(BadRequest, "a member comes twice, or is not one of an answer")
+		}
+		seen = append(seen, text)
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func count3(a, b, c bool) (n int) {
+	for _, set := range []bool{a, b, c} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+// sortedQuestions are questions, each once, the oldest first.
+func sortedQuestions(questions []Question) []Question {
+	slices.SortStableFunc(questions, func(a, b Question) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Run, b.Run), cmp.Compare(a.ID, b.ID))
+	})
+	return slices.CompactFunc(questions, func(a, b Question) bool { return a.Run == b.Run && a.ID == b.ID })
+}

@@ -1,0 +1,189 @@
+package serve
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Principal is who makes a request.
+type Principal struct {
+	// ID names whoever it is, in the application. Runs and threads belong to it.
+	ID string
+	// Scopes are what else the principal is: groups, roles. Questions can wait for one of them.
+	Scopes []string
+}
+
+// Verb is what somebody does.
+type Verb string
+
+// The verbs.
+const (
+	StartRun     Verb = "start"
+	ReadRun      Verb = "read"
+	AnswerRun    Verb = "answer"
+	CancelRun    Verb = "cancel"
+	ReadThread   Verb = "read_thread"
+	DeleteThread Verb = "delete_thread"
+)
+
+// Action is what somebody does with what, for Config.Authorize.
+type Action struct {
+	Verb Verb
+	// Agent, Run and Thread are what it is done with, empty if unknown.
+	Agent, Run, Thread string
+}
+
+// clientID is what a name of a client's may look like.
+var clientID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
+// owner is the principal as a tag of runs and part of the IDs of conversations: short, of few characters, and another one
+// for each principal.
+func (p Principal) owner() string {
+	if clientID.MatchString(p.ID) && !strings.HasPrefix(p.ID, "h:") {
+		return p.ID
+	}
+	sum := sha256.Sum256([]byte(p.ID))
+	return "h:" + hex.EncodeToString(sum[:16])
+}
+
+// authenticate says who makes a request.
+func (s *Server) authenticate(r *http.Request) (Principal, error) {
+	if s.settings.auth == nil {
+		if s.settings.allowAnonymous {
+			return Principal{ID: "anonymous"}, nil
+		}
+		if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
+			return Principal{}, problem(Forbidden,
+				"this server serves its own machine only: its operator sets Config.Auth or Config.AllowAnonymous to serve others")
+		}
+		return Principal{ID: "local"}, nil
+	}
+	p, err := s.settings.auth(r)
+	if err != nil {
+		refused := ProblemOf(err)
+		if refused.Code == Internal {
+			refused = &Problem{Code: Unauthorized, Title: "who makes the request is not known", Cause: err}
+		}
+		return p, refused
+	}
+	if p.ID == "" {
+		return p, &Problem{Code: Unauthorized, Title: "who makes the request is not known"}
+	}
+	return p, nil
+}
+
+// isLoopback reports whether an address or a Host header names this machine, as seen from itself.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = strings.Trim(address, "[]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// ticketTime is how long a ticket is good.
+const ticketTime = time.Minute
+
+// tickets makes and takes tickets: a client that cannot send headers, as a browser's EventSource, shows one in place of
+// what it authenticates with. A ticket is for one run and one request.
+type tickets struct {
+	key []byte
+
+	mu sync.Mutex // guards used
+	// used are the tickets that were shown, until they expire anyway.
+	used map[string]time.Time
+}
+
+func newTickets(key []byte) *tickets {
+	if key == nil {
+		key = []byte(rand.Text())
+	}
+	return &tickets{key: key, used: map[string]time.Time{}}
+}
+
+// ticket is what is signed.
+type ticket struct {
+	Run     string    `json:"r"`
+	ID      string    `json:"p"`
+	Scopes  []string  `json:"s,omitempty"`
+	Nonce   string    `json:"n"`
+	Expires time.Time `json:"e"`
+}
+
+func (t *tickets) sign(payload string) string {
+	mac := hmac.New(sha256.New, t.key)
+	mac.Write([]byte("weft ticket\x00" + payload))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// make makes the ticket of a principal for a run.
+func (t *tickets) make(p Principal, run string) (string, error) {
+	data, err := json.Marshal(ticket{Run: run, ID: p.ID, Scopes: p.Scopes, Nonce: rand.Text(), Expires: time.Now().Add(ticketTime)})
+	if err != nil {
+		return "", err
+	}
+	payload := base64.RawURLEncoding.EncodeToString(data)
+	return payload + "." + t.sign(payload), nil
+}
+
+// take uses a ticket up, and returns whose it is.
+func (t *tickets) take(text, run string) (Principal, error) {
+	refused := problem(Unauthorized, "the ticket is not valid, or not any more")
+	payload, signature, _ := strings.Cut(text, ".")
+	if !hmac.Equal([]byte(t.sign(payload)), []byte(signature)) {
+		return Principal{}, refused
+	}
+	var shown ticket
+	data, err := base64.RawURLEncoding.DecodeString(payload)
+	if err != nil || json.Unmarshal(data, &shown) != nil || shown.Run != run || time.Now().After(shown.Expires) {
+		return Principal{}, refused
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	for nonce, expires := range t.used {
+		if now.After(expires) {
+			delete(t.used, nonce)
+		}
+	}
+	if _, used := t.used[shown.Nonce]; used {
+		return Principal{}, refused
+	}
+	t.used[shown.Nonce] = shown.Expires
+	return Principal{ID: shown.ID, Scopes: shown.Scopes}, nil
+}
+
+// callerKey asks the context of a request for the Caller that Protect has authenticated.
+type callerKey struct{}
+
+// authorize asks Config.Authorize.
+func (c *Caller) authorize(ctx context.Context, a Action) error {
+	if c.server.settings.authorize == nil {
+		return nil
+	}
+	err := c.server.settings.authorize(ctx, c.principal, a)
+	if err == nil {
+		return nil
+	}
+	p := ProblemOf(err)
+	if p.Code == Internal {
+		p = &Problem{Code: Forbidden, Title: "that is not allowed", Cause: err}
+	}
+	return p
+}

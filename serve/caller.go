@@ -1,0 +1,474 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+)
+
+// A Caller is what one client may do: its runs and threads, and questions of others that wait for it. Protocols are made
+// of it. Its errors are *Problems. It is safe for concurrent use.
+type Caller struct {
+	server    *Server
+	principal Principal
+}
+
+// Caller authenticates a request. Handlers within [Server.Protect] get the one that was authenticated there.
+func (s *Server) Caller(r *http.Request) (*Caller, error) {
+	if c, ok := r.Context().Value(callerKey{}).(*Caller); ok && c.server == s {
+		return c, nil
+	}
+	p, err := s.authenticate(r)
+	if err != nil {
+		return nil, ProblemOf(err)
+	}
+	return &Caller{s, p}, nil
+}
+
+// Principal is who it is.
+func (c *Caller) Principal() Principal { return c.principal }
+
+// Start is a run that a client wants.
+type Start struct {
+	// Agent is the name of the agent. Required.
+	Agent string
+	// Thread is the client's name of the thread that the run is the next turn of: up to 128 letters, digits, and any of
+	// "._:-". "" is none.
+	Thread string
+	// Messages are what is new: messages of role user. With TrustHistory, or Config.TrustHistory, also what was said
+	// before. At least one is required.
+	Messages []*schema.Message
+	// TrustHistory takes Messages of any role. It is for protocols whose clients have the history.
+	TrustHistory bool
+	// ClientTools are tools that the client carries out itself (see [ClientTools]).
+	ClientTools []ClientTool
+	// Labels are the application's, for lists: up to 12.
+	Labels map[string]string
+	// IdempotencyKey is any text of the client's: the same key and request again give the same run, another request with it
+	// is a conflict. "" has every request start a run.
+	IdempotencyKey string
+}
+
+// Start starts a run, and returns it: it is due, and not executed yet. It does not wait.
+func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
+	s := c.server
+	job, err := c.jobOf(ctx, &start)
+	if err != nil {
+		return Run{}, err
+	}
+	release, err := s.enter()
+	if err != nil {
+		return Run{}, err
+	}
+	defer release()
+	if start.IdempotencyKey != "" { // a run that there is already is no start
+		if run, exists, err := c.sameRun(ctx, job); exists || err != nil {
+			return run, err
+		}
+	}
+	if err := c.checkThread(ctx, job); err != nil {
+		return Run{}, err
+	}
+	if err := c.checkRates(ctx); err != nil {
+		return Run{}, err
+	}
+	if err := s.makeThread(ctx, c.principal, job.Key); err != nil {
+		return Run{}, ProblemOf(err)
+	}
+	info, err := s.runs.submit(ctx, job)
+	if errors.Is(err, checkpoint.ErrRunExists) { // the same request, at the same time
+		run, _, err := c.sameRun(ctx, job)
+		return run, err
+	}
+	if err != nil {
+		return Run{}, ProblemOf(err)
+	}
+	s.logStart(ctx, c.principal, info)
+	return s.runOf(info), nil
+}
+
+// jobOf checks a request, and makes the job of it.
+func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err error) {
+	s := c.server
+	if _, known := s.agents[start.Agent]; !known {
+		return job, problem(NotFound, "there is no agent %q", start.Agent)
+	}
+	if err := c.authorize(ctx, Action{Verb: StartRun, Agent: start.Agent, Thread: start.Thread}); err != nil {
+		return job, err
+	}
+	if err := s.checkMessages(start.Messages, start.TrustHistory || s.settings.trustHistory); err != nil {
+		return job, err
+	}
+	owner := c.principal.owner()
+	job = dispatch.Job{ID: newRunID(), Agent: start.Agent, Messages: start.Messages, Streaming: true,
+		Tags: map[string]string{tagOwner: owner}}
+	if start.Thread != "" {
+		if job.Key, err = s.threadKey(c.principal, start.Thread); err != nil {
+			return job, err
+		}
+		job.Tags[tagThread] = start.Thread
+		switch s.settings.busy {
+		case RejectBusy:
+			job.OnBusy = dispatch.Reject
+		case PreemptBusy:
+			job.OnBusy = dispatch.Interrupt
+		}
+	}
+	if len(start.Labels) > maxLabels {
+		return job, problem(BadRequest, "there are more than %d labels", maxLabels)
+	}
+	for key, value := range start.Labels {
+		if key == "" || len(key) > 128 || len(value) > 128 || strings.HasPrefix(key, tagPrefix) {
+			return job, problem(BadRequest, "label %.64q is empty, longer than 128 bytes, or begins with %q", key, tagPrefix)
+		}
+		job.Tags[key] = value
+	}
+	tools, err := s.encodeClientTools(start.ClientTools)
+	if err != nil {
+		return job, ProblemOf(err)
+	}
+	if tools != "" {
+		job.SessionValues = map[string]any{clientToolsKey: tools}
+	}
+	if s.settings.maxRunTime > 0 {
+		job.Deadline = time.Now().Add(s.settings.maxRunTime)
+	}
+	if key := start.IdempotencyKey; key != "" {
+		if len(key) > 255 {
+			return job, problem(BadRequest, "the idempotency key is longer than 255 bytes")
+		}
+		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools})
+		if err != nil {
+			return job, ProblemOf(err)
+		}
+		job.ID = runIDOf("key", owner, key)
+		job.Tags[tagBody] = runIDOf("body", string(body))
+	}
+	return job, nil
+}
+
+// newRunID draws the ID of a run.
+func newRunID() string { return "r_" + strings.ToLower(rand.Text()) }
+
+// runIDOf is an ID made of texts.
+func runIDOf(texts ...string) string {
+	data, _ := json.Marshal(texts)
+	sum := sha256.Sum256(data)
+	return "r_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:16])[:26])
+}
+
+// sameRun is the run that the same request has started before.
+func (c *Caller) sameRun(ctx context.Context, job dispatch.Job) (Run, bool, error) {
+	info, exists, err := c.server.runs.Inspect(ctx, job.ID)
+	switch {
+	case err != nil:
+		return Run{}, false, ProblemOf(err)
+	case !exists:
+		return Run{}, false, nil
+	case info.Tags[tagBody] != job.Tags[tagBody]:
+		return Run{}, true, problem(Conflict, "the idempotency key was used for another request").of(info.ID)
+	}
+	return c.server.runOf(info), true, nil
+}
+
+// checkThread refuses a run in a thread that has one which has not ended, as the configuration says.
+func (c *Caller) checkThread(ctx context.Context, job dispatch.Job) error {
+	if job.Key == "" {
+		return nil
+	}
+	s := c.server
+	active := 0
+	for info, err := range s.runs.List(ctx, checkpoint.Query{Key: job.Key,
+		Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}) {
+		if err != nil {
+			return ProblemOf(err)
+		}
+		if info.Status == checkpoint.Waiting {
+			if !s.settings.abandonInterrupts {
+				return problem(InterruptsOpen, "the thread waits for an answer").of(info.ID)
+			}
+			stop := checkpoint.StopRequest{Reason: "another message came", By: c.principal.ID, Children: true}
+			if err := s.runs.Stop(ctx, info.ID, stop); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+				return ProblemOf(err)
+			}
+			continue
+		}
+		if active++; s.settings.busy == RejectBusy {
+			return problem(Busy, "another run of the thread has not ended").of(info.ID)
+		}
+	}
+	if s.settings.busy == QueueBusy && active >= queueLength {
+		return problem(TooMany, "%d runs of the thread have not ended", active)
+	}
+	return nil
+}
+
+// checkRates refuses what is too much.
+func (c *Caller) checkRates(ctx context.Context) error {
+	s, owner := c.server, c.principal.owner()
+	l := s.settings.limits
+	n, err := count(ctx, s.runs, checkpoint.Query{Tags: map[string]string{tagOwner: owner}, Limit: l.RunsPerPrincipal})
+	if err != nil {
+		return ProblemOf(err)
+	}
+	if n >= l.RunsPerPrincipal {
+		return &Problem{Code: TooMany, Title: "you have too many runs that have not ended", RetryAfter: 5 * time.Second}
+	}
+	if room, err := s.load.add(ctx, s.runs, l.Runs); err != nil {
+		return ProblemOf(err)
+	} else if !room {
+		return &Problem{Code: TooMany, Title: "the server has too many runs", RetryAfter: 5 * time.Second}
+	}
+	if after, ok := s.starts.allow(owner, l.StartsPerMinute); !ok {
+		return &Problem{Code: TooMany, Title: "you start too many runs", RetryAfter: after}
+	}
+	return nil
+}
+
+// access is how a principal comes to a run.
+type access int
+
+const (
+	noAccess   access = iota
+	asApprover        // a question of the run waits for the principal
+	asOwner
+)
+
+// inspect returns a run that the principal may do something with. A run of others is one that there is not.
+func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.RunInfo, access, error) {
+	missing := problem(NotFound, "there is no such run")
+	if !clientID.MatchString(id) {
+		return checkpoint.RunInfo{}, noAccess, missing
+	}
+	info, exists, err := c.server.runs.Inspect(ctx, id)
+	if err != nil {
+		return info, noAccess, ProblemOf(err)
+	}
+	how := noAccess
+	switch {
+	case !exists:
+	case info.Tags[tagOwner] == c.principal.owner():
+		how = asOwner
+	default:
+		for _, p := range info.Waiting {
+			if c.principal.mayAnswer(p, false) {
+				how = asApprover
+			}
+		}
+	}
+	if how == noAccess || how == asApprover && verb == CancelRun {
+		return info, noAccess, missing
+	}
+	err = c.authorize(ctx, Action{Verb: verb, Agent: info.Agent, Run: id, Thread: info.Tags[tagThread]})
+	return info, how, err
+}
+
+// Run returns a run.
+func (c *Caller) Run(ctx context.Context, id string) (Run, error) {
+	info, _, err := c.inspect(ctx, id, ReadRun)
+	if err != nil {
+		return Run{}, err
+	}
+	return c.server.runOf(info), nil
+}
+
+// Result returns a run, with its result if it is done. It waits, up to a time, until the run has ended or waits.
+func (c *Caller) Result(ctx context.Context, id string, wait time.Duration) (Run, error) {
+	run, err := c.Run(ctx, id)
+	if err != nil {
+		return run, err
+	}
+	if run.Status == Done {
+		wait = max(wait, time.Minute)
+	}
+	if wait <= 0 {
+		return run, nil
+	}
+	waiting, stop := context.WithTimeout(ctx, wait)
+	defer stop()
+	result, err := c.server.runs.wait(waiting, id)
+	if err != nil && (waiting.Err() == nil || ctx.Err() != nil) {
+		return run, ProblemOf(err)
+	}
+	run, err = c.Run(ctx, id)
+	if result != nil {
+		run.Result = publicMessage(result)
+	}
+	return run, err
+}
+
+// Query says which runs are listed; what is empty does not matter.
+type Query struct {
+	Agent, Thread string
+	Status        Status
+	// Before is the Cursor of the last run that was seen. Limit is how many, up to 100; 0 is 20.
+	Before string
+	Limit  int
+}
+
+// Cursor is where a list continues behind the run.
+func (r *Run) Cursor() string { return checkpoint.Cursor(r.info) }
+
+// Runs lists runs of the principal, the one that changed last first.
+func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
+	query := checkpoint.Query{Agent: q.Agent, After: q.Before, Limit: q.Limit, Tags: map[string]string{tagOwner: c.principal.owner()}}
+	if q.Thread != "" {
+		key, err := c.server.threadKey(c.principal, q.Thread)
+		if err != nil {
+			return nil, err
+		}
+		query.Key = key
+	}
+	switch q.Status {
+	case "":
+	case Cancelled:
+		query.Status = []checkpoint.Status{checkpoint.Paused}
+	case Ready, Running, Waiting, Done, Failed:
+		query.Status = []checkpoint.Status{checkpoint.Status(q.Status)}
+	default:
+		return nil, problem(BadRequest, "there is no status %.32q", q.Status)
+	}
+	if query.Limit <= 0 {
+		query.Limit = 20
+	}
+	query.Limit = min(query.Limit, 100)
+	runs := []Run{}
+	for info, err := range c.server.runs.List(ctx, query) {
+		if err != nil {
+			return nil, ProblemOf(err)
+		}
+		runs = append(runs, c.server.runOf(info))
+	}
+	return runs, nil
+}
+
+// LastRun returns the run of a thread that was started last, and false if there is none.
+func (c *Caller) LastRun(ctx context.Context, thread string) (last Run, exists bool, err error) {
+	runs, err := c.Runs(ctx, Query{Thread: thread, Limit: 100})
+	for _, r := range runs {
+		if !exists || r.Created.After(last.Created) {
+			last, exists = r, true
+		}
+	}
+	return last, exists, err
+}
+
+// Questions lists what waits for the principal, the oldest first: questions of its own runs, and those of others that
+// name it or one of its scopes.
+func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Question, error) {
+	questions := []Question{}
+	add := func(q checkpoint.Query) error {
+		q.Status, q.Agent = []checkpoint.Status{checkpoint.Waiting}, agent
+		for info, err := range c.server.runs.List(ctx, q) {
+			if err != nil {
+				return ProblemOf(err)
+			}
+			isOwner := info.Tags[tagOwner] == c.principal.owner()
+			if q.WaitingFor != "" && isOwner {
+				continue // it is among the others
+			}
+			for _, p := range info.Waiting {
+				question := questionOf(p)
+				question.Run, question.Agent, question.Thread = info.ID, info.Agent, info.Tags[tagThread]
+				if isForClients(p.Kind) && !p.Answered && c.principal.mayAnswer(p, isOwner) && (tool == "" || question.Tool == tool) {
+					questions = append(questions, question)
+				}
+			}
+		}
+		return nil
+	}
+	own := checkpoint.Query{Tags: map[string]string{tagOwner: c.principal.owner()}}
+	if thread != "" {
+		key, err := c.server.threadKey(c.principal, thread)
+		if err != nil {
+			return nil, err
+		}
+		own.Key = key
+	}
+	if err := add(own); err != nil {
+		return nil, err
+	}
+	if thread == "" {
+		for _, name := range append([]string{c.principal.ID}, c.principal.Scopes...) {
+			if err := add(checkpoint.Query{WaitingFor: name}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sortedQuestions(questions), nil
+}
+
+// CancelRequest is how a run is stopped.
+type CancelRequest struct {
+	// Now gives calls in flight up. Otherwise the run stops where nothing is lost.
+	Now bool
+	// Timeout is after what time it is stopped at once, 0 never.
+	Timeout time.Duration
+	Reason  string
+}
+
+// Cancel stops a run. It returns when the request is kept; the run stops a little later. What was said so far is kept in
+// its thread. A run that has ended is already_answered.
+func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error {
+	info, _, err := c.inspect(ctx, id, CancelRun)
+	if err != nil {
+		return err
+	}
+	if statusOf(info.Status).HasEnded() {
+		return problem(AlreadyAnswered, "the run has ended").of(id)
+	}
+	if how.Reason == "" {
+		how.Reason = "a client has stopped it"
+	}
+	err = c.server.runs.Stop(ctx, id, checkpoint.StopRequest{Immediate: how.Now, Timeout: how.Timeout, Reason: how.Reason,
+		By: c.principal.ID, Children: true})
+	if err != nil {
+		return ProblemOf(err).of(id)
+	}
+	return nil
+}
+
+// Events yields what happened in a run behind a position, then what happens, until the run has ended; a run that waits
+// is followed. They are events for clients: texts of errors, and what models were asked, are left out (see Config). An
+// error, a *Problem, is the last item.
+func (c *Caller) Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+	return func(yield func(runlog.Event, error) bool) {
+		if _, _, err := c.inspect(ctx, id, ReadRun); err != nil {
+			yield(runlog.Event{}, err)
+			return
+		}
+		for e, err := range c.server.runs.Events(ctx, id, after) {
+			if err != nil {
+				yield(e, ProblemOf(err))
+				return
+			}
+			if !yield(c.server.publicEvent(e), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Ticket makes a text with which, for a minute, one request may watch a run in place of whatever it authenticates with.
+func (c *Caller) Ticket(ctx context.Context, run string) (string, error) {
+	if _, _, err := c.inspect(ctx, run, ReadRun); err != nil {
+		return "", err
+	}
+	text, err := c.server.tickets.make(c.principal, run)
+	if err != nil {
+		return "", ProblemOf(err)
+	}
+	return text, nil
+}

@@ -1,0 +1,172 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+)
+
+// TypedConfig configures a Server. The zero value but for Agents serves clients of the same machine, from memory.
+type TypedConfig[M adk.MessageType] struct {
+	// Agents are those that clients may run, by their names. At least one is required.
+	Agents []adk.TypedAgent[M]
+
+	// Front executes the runs, such as a dispatcher before a fleet of workers, or another engine. Its workers must know the
+	// names of Agents, and give runs RunOptions, or there are no threads. The default executes runs in this process, on
+	// Store.
+	Front dispatch.Front[M]
+	// Store keeps the runs that this process executes. The default is in memory. It must be nil with a Front.
+	Store checkpoint.RunStore
+	// Events keeps what happens in runs for other processes, and for after a restart. The default is nil: what happens is
+	// in memory, of the process that executes a run, until a while after its end. It must be nil with a Front.
+	Events runlog.Store
+	// Conversations keeps the threads. The default is in Store; with a Front, the default is that there are no threads.
+	// Agents on agentic messages have no threads.
+	Conversations conversation.Store
+	// History bounds what an agent sees of a thread.
+	History conversation.HistoryOptions
+
+	// Auth says who makes a request. Its error becomes a 401, unless it is a *Problem. The default serves requests from
+	// this machine, to this machine, all of one principal, and refuses others.
+	Auth func(r *http.Request) (Principal, error)
+	// AllowAnonymous serves everybody, as one principal, if Auth is nil.
+	AllowAnonymous bool
+	// Authorize refuses what an authenticated principal may not do: the error becomes a 403. Default: principals may do
+	// everything with what is theirs.
+	Authorize func(ctx context.Context, p Principal, a Action) error
+	// Origins are the origins of pages elsewhere that may use the server, such as https://app.example.com. The default is
+	// none.
+	Origins []string
+
+	// Busy decides what becomes of a message in a thread whose run has not ended. The default is to refuse it.
+	Busy BusyPolicy
+	// AbandonInterrupts has a new message in a thread stop a run there that waits for an answer. The default refuses the
+	// message, with interrupts_open.
+	AbandonInterrupts bool
+	// TrustHistory takes assistant and tool messages of clients for what was said before. The default takes new messages
+	// of users only. Agents that act on behalf of users must not trust it.
+	TrustHistory bool
+	// AllowClientTools lets clients bring tools: their calls are answered by the client. The agents need the middleware
+	// [ClientTools].
+	AllowClientTools bool
+	// Detail includes in events what models were asked, system prompts among it. The default leaves it out.
+	Detail bool
+	// ErrorText is what clients read about an error in a run. The default are fixed texts by Err.Type: the text of an error
+	// may hold secrets.
+	ErrorText func(err runlog.Err) string
+
+	// MaxRunTime is how long a run may take from its submission, waiting included. The default is no limit with a Front or
+	// Store, otherwise 24 hours; a model call and a tool call should have limits of their own.
+	MaxRunTime time.Duration
+	// Linger is for how long the events of a run that has ended stay in memory. The default is 10 minutes. See Events.
+	Linger time.Duration
+	// Limits bound what clients can do.
+	Limits Limits
+	// TicketKey signs the tickets of POST /tickets. All processes behind one address must have the same, of at least 16
+	// bytes. The default is drawn at random.
+	TicketKey []byte
+	// Ready says whether the process can serve, for GET /readyz. The default is always.
+	Ready func(ctx context.Context) error
+	// Logger gets one record for each request and each run that is started, and errors with their causes. Default: nil.
+	Logger *slog.Logger
+}
+
+// Config configures a Server of agents on ordinary messages.
+//
+// Its fields, which are documented at [TypedConfig]:
+//
+//   - Agents: those that clients may run; required
+//   - Front: executes the runs; default: this process
+//   - Store, Events: keep runs and their events; default: memory
+//   - Conversations, History: keep threads, and bound what agents see of them
+//   - Auth, AllowAnonymous, Authorize, Origins: who may do what
+//   - Busy, AbandonInterrupts: a message in a thread whose run has not ended
+//   - TrustHistory, AllowClientTools: what is taken from clients
+//   - Detail, ErrorText: what clients see
+//   - MaxRunTime, Linger, Limits: bounds
+//   - TicketKey: signs tickets
+//   - Ready: says whether the process can serve
+//   - Logger: gets a record for each request and run
+type Config = TypedConfig[*schema.Message]
+
+// BusyPolicy says what becomes of a message in a thread whose run has not ended.
+type BusyPolicy int
+
+// The policies.
+const (
+	// RejectBusy refuses it, with busy.
+	RejectBusy BusyPolicy = iota
+	// QueueBusy has it wait, with up to seven others.
+	QueueBusy
+	// PreemptBusy stops the run before it where nothing is lost. What was said so far is kept.
+	PreemptBusy
+)
+
+// queueLength is how many runs of a thread may be there with QueueBusy.
+const queueLength = 8
+
+// Limits bound what clients can do. 0 is the default of a field.
+type Limits struct {
+	// Body is how many bytes a request may have. Default 4 MiB.
+	Body int64
+	// Depth is how deep its JSON may be. Default 64.
+	Depth int
+	// Messages is how many messages a request may have, MessageBytes how long the text of one may be. Default 500, 1 MiB.
+	Messages, MessageBytes int
+	// Runs is how many runs may be executed or due at a time, RunsPerPrincipal those of one principal. Default 256, 16.
+	Runs, RunsPerPrincipal int
+	// StartsPerMinute is how many runs a principal may start a minute, in this process. Default 60.
+	StartsPerMinute int
+	// Watchers is how many requests of this process may watch a run. Default 32.
+	Watchers int
+	// ClientTools is how many tools a client may bring, ClientToolBytes how long their schemas may be. Default 64, 256 KiB.
+	ClientTools, ClientToolBytes int
+}
+
+func (l Limits) withDefaults() Limits {
+	for value, byDefault := range map[*int]int{&l.Depth: 64, &l.Messages: 500, &l.MessageBytes: 1 << 20, &l.Runs: 256,
+		&l.RunsPerPrincipal: 16, &l.StartsPerMinute: 60, &l.Watchers: 32, &l.ClientTools: 64, &l.ClientToolBytes: 256 << 10} {
+		if *value <= 0 {
+			*value = byDefault
+		}
+	}
+	if l.Body <= 0 {
+		l.Body = 4 << 20
+	}
+	return l
+}
+
+// check says what is wrong with a configuration.
+func (c *TypedConfig[M]) check() error {
+	switch {
+	case len(c.Agents) == 0:
+		return errors.New("serve: set Config.Agents to the agents that clients may run")
+	case c.Front != nil && (c.Store != nil || c.Events != nil):
+		return errors.New("serve: Config.Front has a store and events of its own: do not set Store and Events with it")
+	case c.TicketKey != nil && len(c.TicketKey) < 16:
+		return errors.New("serve: Config.TicketKey needs at least 16 bytes")
+	case c.Busy < RejectBusy || c.Busy > PreemptBusy:
+		return fmt.Errorf("serve: Config.Busy is no policy: %d", c.Busy)
+	case c.MaxRunTime < 0:
+		return errors.New("serve: Config.MaxRunTime is negative")
+	}
+	for _, origin := range c.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+			return fmt.Errorf("serve: Config.Origins: %q is no origin: write scheme, host and port, such as https://app.example.com",
+				origin)
+		}
+	}
+	return nil
+}

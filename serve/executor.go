@@ -1,0 +1,138 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+)
+
+// executor is a Front without its kind of message: jobs are made of ordinary messages.
+type executor interface {
+	Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error
+	Stop(ctx context.Context, id string, how checkpoint.StopRequest) error
+	Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error)
+	List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error]
+	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
+	submit(ctx context.Context, job dispatch.Job) (checkpoint.RunInfo, error)
+	// wait waits until the run ends, waits or is paused, and returns its last message, nil if there is none.
+	wait(ctx context.Context, id string) (*runlog.Message, error)
+}
+
+// frontExecutor is the executor of a Front.
+type frontExecutor[M adk.MessageType] struct{ dispatch.Front[M] }
+
+func (f frontExecutor[M]) submit(ctx context.Context, job dispatch.Job) (checkpoint.RunInfo, error) {
+	messages, err := messagesAs[M](job.Messages)
+	if err != nil {
+		return checkpoint.RunInfo{}, err
+	}
+	return f.Submit(ctx, dispatch.TypedJob[M]{ID: job.ID, Agent: job.Agent, Messages: messages,
+		SessionValues: job.SessionValues, Streaming: job.Streaming, Key: job.Key, OnBusy: job.OnBusy, Tags: job.Tags,
+		Deadline: job.Deadline})
+}
+
+func (f frontExecutor[M]) wait(ctx context.Context, id string) (*runlog.Message, error) {
+	o, err := f.Wait(ctx, id)
+	if err != nil || o.Status != checkpoint.Done {
+		return nil, err
+	}
+	if m := runlog.MessageOf(o.Result); !m.IsZero() {
+		return &m, nil
+	}
+	return nil, nil
+}
+
+// localWorker executes runs in this process.
+type localWorker struct {
+	stop func()
+	done chan struct{}
+	log  *runlog.Log
+}
+
+// newLocal makes the front of a server that executes runs itself, and begins to.
+func newLocal[M adk.MessageType](conf *TypedConfig[M]) (dispatch.Front[M], *localWorker, error) {
+	if conf.Store == nil {
+		conf.Store = checkpoint.NewMemoryStore()
+	}
+	if conf.Conversations == nil && isPlain[M]() {
+		var err error
+		if conf.Conversations, err = conversation.NewStore(conf.Store); err != nil {
+			return nil, nil, fmt.Errorf("serve: Config.Store cannot keep threads: %w", err)
+		}
+	}
+	agents := dispatch.TypedAgents[M]{}
+	for _, a := range conf.Agents {
+		agents[a.Name(context.Background())] = dispatch.Runs(a)
+	}
+	log := runlog.New(runlog.Config{Store: conf.Events, Linger: conf.Linger, Logger: conf.Logger})
+	d := dispatch.NewTyped(conf.Store, dispatch.TypedConfig[M]{Agents: agents, Log: log, Logger: conf.Logger,
+		Options: RunOptions(conf.Conversations, conf.History)})
+	ctx, stop := context.WithCancel(context.Background())
+	w := &localWorker{stop: stop, done: make(chan struct{}), log: log}
+	go func() {
+		defer close(w.done)
+		_ = d.Work(ctx, dispatch.WorkerConfig{Slots: conf.Limits.withDefaults().Runs}) // fails without agents only
+	}()
+	return d, w, nil
+}
+
+// shutdown ends the worker: runs are stopped where nothing is lost. It waits for that until ctx ends.
+func (w *localWorker) shutdown(ctx context.Context) error {
+	w.stop()
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		return fmt.Errorf("serve: runs have not stopped yet: %w", context.Cause(ctx))
+	}
+	return w.log.Close(ctx)
+}
+
+// RunOptions makes the runs of threads turns of their conversations. It is for dispatch.Config.Options of the workers
+// that execute the runs of a server with a Front; a server without one does that itself. store must be
+// Config.Conversations.
+func RunOptions(
+	store conversation.Store, bounds conversation.HistoryOptions,
+) func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
+	return func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
+		if store == nil || run.Tags[tagThread] == "" {
+			return nil, nil
+		}
+		if err := keepOpenTurn(ctx, store, run); err != nil {
+			return nil, err
+		}
+		return []adk.AgentRunOption{conversation.Open(store, run.Key).RunOption(bounds)}, nil
+	}
+}
+
+// keepOpenTurn appends the turn of another run that is open: of a thread one run is executed at a time, so that one was
+// stopped or has failed. What was said in it is kept.
+func keepOpenTurn(ctx context.Context, store conversation.Store, run checkpoint.RunInfo) error {
+	lane, err := store.Lane(ctx, run.Key, conversation.Main)
+	if err != nil || lane.Open == nil || lane.Open.ID == run.ID {
+		return err
+	}
+	c := conversation.Open(store, run.Key)
+	claim, err := c.Resume(ctx)
+	if errors.Is(err, conversation.ErrNotWaiting) { // its process has died in the middle
+		_, err = c.Discard(ctx)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return claim.Keep(ctx, conversation.Progress{})
+}
+
+// isPlain reports whether a kind of message is the ordinary one.
+func isPlain[M adk.MessageType]() bool {
+	_, plain := any(*new(M)).(*schema.Message)
+	return plain
+}

@@ -1,0 +1,163 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/schema"
+)
+
+// starts counts the runs that principals start, minute by minute.
+type starts struct {
+	mu     sync.Mutex // guards the fields below
+	minute time.Time
+	counts map[string]int
+}
+
+// allow counts one more, or returns when the next one is allowed.
+func (s *starts) allow(owner string, most int) (after time.Duration, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if since := now.Sub(s.minute); since >= time.Minute || since < 0 {
+		s.minute, s.counts = now, map[string]int{}
+	}
+	if s.counts[owner] >= most {
+		return time.Minute - now.Sub(s.minute), false
+	}
+	s.counts[owner]++
+	return 0, true
+}
+
+// load knows how many runs are executed or due, of all processes. It asks the store now and then, and counts what is
+// started here in between.
+type load struct {
+	mu    sync.Mutex // guards the fields below
+	asked time.Time
+	runs  int
+}
+
+// askLoad is how often the store is asked.
+const askLoad = 250 * time.Millisecond
+
+// add counts a run that is to be started, and reports whether there is room for it.
+func (l *load) add(ctx context.Context, runs executor, most int) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.asked) > askLoad {
+		n, err := count(ctx, runs, checkpoint.Query{Limit: most})
+		if err != nil {
+			return false, err
+		}
+		l.asked, l.runs = time.Now(), n
+	}
+	if l.runs >= most {
+		return false, nil
+	}
+	l.runs++
+	return true, nil
+}
+
+// count counts the runs of a query that are executed or due.
+func count(ctx context.Context, runs executor, q checkpoint.Query) (n int, err error) {
+	q.Status = []checkpoint.Status{checkpoint.Ready, checkpoint.Running}
+	for _, err := range runs.List(ctx, q) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// checkDepth refuses JSON that is nested too deeply. It does not check more: damaged JSON is for the decoder.
+func checkDepth(data []byte, most int) error {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > most {
+				return problem(TooLarge, "the JSON is nested more than %d deep", most)
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// DecodeJSON decodes JSON of a client into a value, within the limits of the server on its depth. The error is a
+// *Problem.
+func (s *Server) DecodeJSON(data []byte, into any) error {
+	if err := checkDepth(data, s.settings.limits.Depth); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return &Problem{Code: BadRequest, Title: "the body is not the JSON that is expected", Cause: err}
+	}
+	return nil
+}
+
+// checkMessages refuses messages that are too many, too long, or of somebody for whom a client cannot speak.
+func (s *Server) checkMessages(messages []*schema.Message, trust bool) error {
+	l := s.settings.limits
+	switch {
+	case len(messages) == 0:
+		return problem(BadRequest, "there is no message")
+	case len(messages) > l.Messages:
+		return problem(TooLarge, "there are more than %d messages", l.Messages)
+	}
+	for i, m := range messages {
+		if m == nil {
+			return problem(BadRequest, "message %d is null", i)
+		}
+		if m.Role != schema.User && !trust {
+			return problem(BadRequest, "message %d is of role %q: a client sends messages of role user only", i, m.Role)
+		}
+		text := len(m.Content) + len(m.ReasoningContent)
+		for _, c := range m.ToolCalls {
+			text += len(c.Function.Arguments)
+		}
+		for _, p := range m.UserInputMultiContent {
+			text += len(p.Text)
+			if err := checkMedia(p); err != nil {
+				return err
+			}
+		}
+		if text > l.MessageBytes {
+			return problem(TooLarge, "message %d is longer than %d bytes", i, l.MessageBytes)
+		}
+		if m.Extra != nil || len(m.MultiContent) > 0 {
+			return problem(BadRequest, "message %d has fields that clients do not send", i)
+		}
+	}
+	return nil
+}
+
+// checkMedia refuses URLs that are not for the models: the server fetches none of them, but a provider may.
+func checkMedia(p schema.MessageInputPart) error {
+	var url *string
+	switch {
+	case p.Image != nil:
+		url = p.Image.URL
+	case p.Audio != nil:
+		url = p.Audio.URL
+	case p.Video != nil:
+		url = p.Video.URL
+	case p.File != nil:
+		url = p.File.URL
+	}
+	if url != nil && *url != "" && !strings.HasPrefix(*url, "https://") {
+		return problem(BadRequest, "media are given by https URLs, or in base64")
+	}
+	return nil
+}

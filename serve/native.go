@@ -1,0 +1,412 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+)
+
+// routes are those of the native API.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request, *Caller) error{
+		"GET /agents":                    s.getAgents,
+		"POST /agents/{agent}/runs":      s.postRun,
+		"GET /runs":                      s.getRuns,
+		"GET /runs/{run}":                s.getRun,
+		"GET /runs/{run}/events":         s.getEvents,
+		"POST /runs/{run}/cancel":        s.postCancel,
+		"POST /runs/{run}/resume":        s.postResume,
+		"GET /interrupts":                s.getInterrupts,
+		"GET /threads":                   s.getThreads,
+		"GET /threads/{thread}/messages": s.getMessages,
+		"DELETE /threads/{thread}":       s.deleteThread,
+		"POST /tickets":                  s.postTicket,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			c, err := s.Caller(r)
+			if err == nil {
+				err = h(w, r, c)
+			}
+			if err != nil {
+				p := ProblemOf(err)
+				s.logProblem(r.Context(), p)
+				p.writeTo(w)
+			}
+		})
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		sendJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	})
+	mux.HandleFunc("GET /readyz", s.getReady)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { problem(NotFound, "there is no such path").writeTo(w) })
+	return mux
+}
+
+func sendJSON(w http.ResponseWriter, status int, value any) {
+	writeJSON(w, "application/json", status, value)
+}
+
+// eventsOf is the run whose events a request asks for, "" if it is another one.
+func eventsOf(r *http.Request) string {
+	rest, found := strings.CutPrefix(r.URL.Path, "/runs/")
+	run, found2 := strings.CutSuffix(rest, "/events")
+	if r.Method != http.MethodGet || !found || !found2 {
+		return ""
+	}
+	return run
+}
+
+// body decodes the body of a request. It must be JSON by its type, which forms of other pages cannot be. An empty body
+// leaves the value as it is.
+func (s *Server) body(r *http.Request, into any) error {
+	data, err := io.ReadAll(r.Body)
+	if err != nil || len(data) == 0 {
+		return err
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		return problem(BadRequest, "send JSON, with Content-Type: application/json")
+	}
+	return s.DecodeJSON(data, into)
+}
+
+func (s *Server) getReady(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Err() != nil {
+		(&Problem{Code: ShuttingDown, Title: "the server shuts down", RetryAfter: 5 * time.Second}).writeTo(w)
+		return
+	}
+	if s.settings.ready != nil {
+		if err := s.settings.ready(r.Context()); err != nil {
+			p := &Problem{Code: ShuttingDown, Title: "the server is not ready", RetryAfter: 5 * time.Second, Cause: err}
+			s.logProblem(r.Context(), p)
+			p.writeTo(w)
+			return
+		}
+	}
+	sendJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func (s *Server) getAgents(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
+	sendJSON(w, http.StatusOK, map[string]any{"agents": s.Agents()})
+	return nil
+}
+
+// newRun is the body of a request that starts a run.
+type newRun struct {
+	Thread string            `json:"thread"`
+	Input  json.RawMessage   `json:"input"`
+	Tools  []ClientTool      `json:"tools"`
+	Labels map[string]string `json:"labels"`
+}
+
+// messages are those of the input: a text, or messages.
+func (b *newRun) messages() ([]*schema.Message, error) {
+	var text string
+	if err := json.Unmarshal(b.Input, &text); err == nil {
+		if text == "" {
+			return nil, problem(BadRequest, "the input is empty")
+		}
+		return []*schema.Message{schema.UserMessage(text)}, nil
+	}
+	var messages []*schema.Message
+	if err := json.Unmarshal(b.Input, &messages); err != nil {
+		return nil, &Problem{Code: BadRequest, Title: "input is a text or a list of messages", Cause: err}
+	}
+	return messages, nil
+}
+
+func (s *Server) postRun(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	var body newRun
+	if err := s.body(r, &body); err != nil {
+		return err
+	}
+	messages, err := body.messages()
+	if err != nil {
+		return err
+	}
+	run, err := c.Start(r.Context(), Start{Agent: r.PathValue("agent"), Thread: body.Thread, Messages: messages,
+		ClientTools: body.Tools, Labels: body.Labels, IdempotencyKey: r.Header.Get("Idempotency-Key")})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/runs/"+run.ID)
+	if wantsEvents(r) {
+		return s.streamNative(w, r, c, StreamConfig{Run: run.ID})
+	}
+	if wait := preferredWait(r); wait > 0 {
+		if run, err = c.Result(r.Context(), run.ID, wait); err != nil {
+			return err
+		}
+	}
+	sendJSON(w, http.StatusCreated, run)
+	return nil
+}
+
+func wantsEvents(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// maxWait is how long a request may wait for a run.
+const maxWait = 5 * time.Minute
+
+// preferredWait is how long a client wants to wait (RFC 7240), 0 if it does not say.
+func preferredWait(r *http.Request) time.Duration {
+	for _, p := range strings.Split(r.Header.Get("Prefer"), ",") {
+		if value, found := strings.CutPrefix(strings.TrimSpace(p), "wait="); found {
+			if n, err := strconv.Atoi(value); err == nil && n > 0 {
+				return min(time.Duration(n)*time.Second, maxWait)
+			}
+		}
+	}
+	return 0
+}
+
+func (s *Server) getRuns(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	q := r.URL.Query()
+	limit, err := limitOf(r)
+	if err != nil {
+		return err
+	}
+	runs, err := c.Runs(r.Context(), Query{Agent: q.Get("agent"), Thread: q.Get("thread"), Status: Status(q.Get("status")),
+		Before: q.Get("before"), Limit: limit})
+	if err != nil {
+		return err
+	}
+	page := map[string]any{"runs": runs}
+	if len(runs) > 0 {
+		page["next"] = runs[len(runs)-1].Cursor()
+	}
+	sendJSON(w, http.StatusOK, page)
+	return nil
+}
+
+// limitOf is how many items a client wants, 0 if it does not say.
+func limitOf(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("limit")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, problem(BadRequest, "limit is a number above 0")
+	}
+	return n, nil
+}
+
+func (s *Server) getRun(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	run, err := c.Result(r.Context(), r.PathValue("run"), preferredWait(r))
+	if err != nil {
+		return err
+	}
+	sendJSON(w, http.StatusOK, run)
+	return nil
+}
+
+// endMark stands behind the position of the last event of a stream: who comes back with it has seen everything.
+const endMark = ".end"
+
+func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	q := r.URL.Query()
+	text := r.Header.Get("Last-Event-ID")
+	if text == "" {
+		text = q.Get("after")
+	}
+	follow := q.Get("follow") == "true"
+	text, ended := strings.CutSuffix(text, endMark)
+	after, _ := runlog.ParseCursor(text) // whatever it is, what follows is right
+	run, err := c.Run(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	if !wantsEvents(r) && r.Header.Get("Accept") == "application/json" {
+		return s.eventsPage(w, r, c, run.ID, after)
+	}
+	if ended && (run.Status.HasEnded() || run.Status == Waiting && !follow && run.Token <= after.Token) {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return s.streamNative(w, r, c, StreamConfig{Run: run.ID, After: after, Follow: follow})
+}
+
+// streamNative writes the events of a run as they are.
+func (s *Server) streamNative(w http.ResponseWriter, r *http.Request, c *Caller, conf StreamConfig) error {
+	conf.Translate = func(e *runlog.Event, out *Frames) {
+		data, err := e.MarshalJSON()
+		if err != nil {
+			s.log(r.Context(), "an event cannot be encoded", "run", conf.Run, "type", e.Type, "error", err)
+			return
+		}
+		id := e.Cursor().String()
+		if e.Type == runlog.RunEnd {
+			id += endMark
+		}
+		out.Send(id, string(e.Type), data)
+	}
+	conf.Broken = func(p *Problem, out *Frames) {
+		data, _ := json.Marshal(p)
+		if p.Code == ShuttingDown {
+			out.Raw("retry: 1000\n")
+			out.Send("", "bye", data)
+			return
+		}
+		out.Send("", "error", data)
+	}
+	return s.Stream(w, r, c, conf)
+}
+
+// eventsPage answers with the events that are there.
+func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, c *Caller, run string, after runlog.Cursor) error {
+	const most, idle = 1000, 50 * time.Millisecond
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	quiet := time.AfterFunc(idle, stop)
+	defer quiet.Stop()
+	events := []runlog.Event{}
+	for e, err := range c.Events(ctx, run, after) {
+		if err != nil {
+			if ctx.Err() != nil && r.Context().Err() == nil {
+				break
+			}
+			return err
+		}
+		quiet.Reset(idle)
+		if events = append(events, e); len(events) == most {
+			break
+		}
+	}
+	page := map[string]any{"events": events}
+	if len(events) > 0 {
+		page["next"] = events[len(events)-1].Cursor().String()
+	}
+	sendJSON(w, http.StatusOK, page)
+	return nil
+}
+
+func (s *Server) postCancel(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	var body struct {
+		Mode      string `json:"mode"`
+		TimeoutMS int64  `json:"timeout_ms"`
+		Reason    string `json:"reason"`
+	}
+	if err := s.body(r, &body); err != nil {
+		return err
+	}
+	switch body.Mode {
+	case "", "safe", "after_model", "after_tools", "now":
+	default:
+		return problem(BadRequest, "mode is safe or now")
+	}
+	if body.TimeoutMS < 0 || body.TimeoutMS > time.Hour.Milliseconds() || len(body.Reason) > 500 {
+		return problem(BadRequest, "timeout_ms is at most an hour, reason at most 500 bytes")
+	}
+	run := r.PathValue("run")
+	err := c.Cancel(r.Context(), run, CancelRequest{Now: body.Mode == "now", Reason: body.Reason,
+		Timeout: time.Duration(body.TimeoutMS) * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	return s.sendRun(w, r, c, run, http.StatusAccepted)
+}
+
+func (s *Server) sendRun(w http.ResponseWriter, r *http.Request, c *Caller, id string, status int) error {
+	run, err := c.Run(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	sendJSON(w, status, run)
+	return nil
+}
+
+func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	var body struct {
+		Answers map[string]json.RawMessage `json:"answers"`
+		Partial bool                       `json:"partial"`
+	}
+	if err := s.body(r, &body); err != nil {
+		return err
+	}
+	run, err := c.Answer(r.Context(), r.PathValue("run"), body.Answers, body.Partial)
+	if err != nil {
+		return err
+	}
+	if wantsEvents(r) {
+		return s.streamNative(w, r, c, StreamConfig{Run: run.ID, Behind: run.Token})
+	}
+	if wait := preferredWait(r); wait > 0 {
+		if run, err = c.Result(r.Context(), run.ID, wait); err != nil {
+			return err
+		}
+	}
+	sendJSON(w, http.StatusAccepted, run)
+	return nil
+}
+
+func (s *Server) getInterrupts(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	q := r.URL.Query()
+	questions, err := c.Questions(r.Context(), q.Get("thread"), q.Get("agent"), q.Get("tool"))
+	if err != nil {
+		return err
+	}
+	sendJSON(w, http.StatusOK, map[string]any{"interrupts": questions})
+	return nil
+}
+
+func (s *Server) getThreads(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	limit, err := limitOf(r)
+	if err != nil {
+		return err
+	}
+	threads, err := c.Threads(r.Context(), r.URL.Query().Get("before"), limit)
+	if err != nil {
+		return err
+	}
+	page := map[string]any{"threads": threads}
+	if len(threads) > 0 {
+		page["next"] = threads[len(threads)-1].Cursor()
+	}
+	sendJSON(w, http.StatusOK, page)
+	return nil
+}
+
+func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	messages := []ThreadMessage{}
+	for m, err := range c.Messages(r.Context(), r.PathValue("thread")) {
+		if err != nil {
+			return err
+		}
+		messages = append(messages, m)
+	}
+	sendJSON(w, http.StatusOK, map[string]any{"messages": messages})
+	return nil
+}
+
+func (s *Server) deleteThread(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	if err := c.DeleteThread(r.Context(), r.PathValue("thread")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) postTicket(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	var body struct {
+		Run string `json:"run"`
+	}
+	if err := s.body(r, &body); err != nil {
+		return err
+	}
+	text, err := c.Ticket(r.Context(), body.Run)
+	if err != nil {
+		return err
+	}
+	sendJSON(w, http.StatusCreated, map[string]string{"ticket": text})
+	return nil
+}

@@ -1,0 +1,149 @@
+package serve
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// Status is what a run has come to.
+type Status string
+
+// The statuses. Those of a run that has not ended are ready, running and waiting.
+const (
+	Ready     Status = "ready"     // it is due, or will be
+	Running   Status = "running"   // it is executed
+	Waiting   Status = "waiting"   // for answers
+	Done      Status = "done"      //
+	Failed    Status = "failed"    //
+	Cancelled Status = "cancelled" // it was stopped
+)
+
+// statusOf is the status of a run for clients. A run that is paused is over for them.
+func statusOf(s checkpoint.Status) Status {
+	if s == checkpoint.Paused {
+		return Cancelled
+	}
+	return Status(s)
+}
+
+// HasEnded reports whether nothing more happens in the run.
+func (s Status) HasEnded() bool { return s == Done || s == Failed || s == Cancelled }
+
+// Run is what a client sees of a run.
+type Run struct {
+	ID     string `json:"id"`
+	Agent  string `json:"agent"`
+	Thread string `json:"thread,omitempty"`
+	Status Status `json:"status"`
+	// Questions are those that it waits for.
+	Questions []Question        `json:"questions,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Created   time.Time         `json:"created"`
+	Updated   time.Time         `json:"updated"`
+	// Error says why it failed.
+	Error *runlog.Err `json:"error,omitempty"`
+	// Result is the last message of a run that is done. It is in the answer of [Caller.Result] only.
+	Result *runlog.Message `json:"result,omitempty"`
+
+	// Token is that of the lease that was taken of the run last. Events of what comes after have a higher one.
+	Token uint64 `json:"-"`
+	// info is what it was made of.
+	info checkpoint.RunInfo
+}
+
+// Question is something that a run waits for.
+type Question struct {
+	ID string `json:"id"`
+	// Run, Agent and Thread are those of the run, in lists of questions of several runs.
+	Run    string `json:"run,omitempty"`
+	Agent  string `json:"agent,omitempty"`
+	Thread string `json:"thread,omitempty"`
+	// Kind is approval, question, outcome, client_tool, or the application's own.
+	Kind string `json:"kind"`
+	// Tool and Arguments are the call that it is about, if it is about one.
+	Tool      string `json:"tool,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
+	Message   string `json:"message,omitempty"`
+	// Info is what the agent says about it. Truncated says that it is longer.
+	Info      json.RawMessage `json:"info,omitempty"`
+	Truncated bool            `json:"truncated,omitempty"`
+	// For is whom it waits for, empty for the principal of the run.
+	For      []string   `json:"for,omitempty"`
+	Optional bool       `json:"optional,omitempty"`
+	Answered bool       `json:"answered,omitempty"`
+	Since    time.Time  `json:"since"`
+	Expires  *time.Time `json:"expires,omitempty"`
+}
+
+// isForClients reports whether clients answer a kind of question. Others are answered by clocks, runs and webhooks.
+func isForClients(kind string) bool {
+	return kind != adk.QuestionTimer && kind != adk.QuestionRun && kind != adk.QuestionWebhook
+}
+
+// questionOf is a question of a run for clients.
+func questionOf(p checkpoint.WaitPoint) Question {
+	q := Question{ID: p.ID, Kind: p.Kind, Message: p.Summary, Info: p.Info, Truncated: p.Truncated, For: p.For,
+		Optional: p.Optional, Answered: p.Answered, Since: p.Since}
+	if !p.Expires.IsZero() {
+		q.Expires = &p.Expires
+	}
+	var call struct {
+		Tool, Name, ToolName string
+		Arguments            string
+	}
+	switch p.Kind {
+	case adk.QuestionApproval, adk.QuestionOutcome, adk.QuestionClientTool:
+		if json.Unmarshal(p.Info, &call) == nil {
+			q.Tool, q.Arguments = call.Tool+call.Name+call.ToolName, call.Arguments
+		}
+	}
+	return q
+}
+
+// Tags that the server sets. Labels of clients cannot begin with the prefix.
+const (
+	tagPrefix = "weft."
+	tagOwner  = tagPrefix + "owner"
+	tagThread = tagPrefix + "thread"
+	tagBody   = tagPrefix + "body"
+	maxLabels = 12
+)
+
+// runOf is a run for clients.
+func (s *Server) runOf(info checkpoint.RunInfo) Run {
+	r := Run{ID: info.ID, Agent: info.Agent, Thread: info.Tags[tagThread], Status: statusOf(info.Status),
+		Created: info.Created, Updated: info.Updated, Token: info.Token, info: info}
+	for key, value := range info.Tags {
+		if !strings.HasPrefix(key, tagPrefix) {
+			if r.Labels == nil {
+				r.Labels = map[string]string{}
+			}
+			r.Labels[key] = value
+		}
+	}
+	switch r.Status {
+	case Waiting:
+		for _, p := range info.Waiting {
+			if isForClients(p.Kind) {
+				r.Questions = append(r.Questions, questionOf(p))
+			}
+		}
+	case Failed:
+		r.Error = s.publicError(&runlog.Err{Type: "error", Message: info.Error})
+	}
+	return r
+}
+
+// mayAnswer reports whether a principal is among those whom a question waits for.
+func (p Principal) mayAnswer(q checkpoint.WaitPoint, isOwner bool) bool {
+	if len(q.For) == 0 {
+		return isOwner
+	}
+	return slices.Contains(q.For, p.ID) || slices.ContainsFunc(p.Scopes, func(s string) bool { return slices.Contains(q.For, s) })
+}

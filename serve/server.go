@@ -1,0 +1,344 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// AgentInfo is what clients see of an agent.
+type AgentInfo struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Server serves agents over HTTP. It is safe for concurrent use. Shutdown ends it.
+type Server struct {
+	settings settings
+	agents   map[string]AgentInfo
+	runs     executor
+	// local executes the runs, nil if others do.
+	local    *localWorker
+	tickets  *tickets
+	starts   starts
+	load     load
+	watchers watchers
+	native   http.Handler
+	origins  *http.CrossOriginProtection
+
+	// draining ends when the server shuts down.
+	draining context.Context
+	drain    context.CancelFunc
+
+	mu sync.Mutex // guards the fields below
+	// starting is how many runs are being started, and quiet is closed when the last of them is and the server shuts down.
+	starting int
+	quiet    chan struct{}
+}
+
+// settings are those of a TypedConfig that have nothing to do with a kind of message.
+type settings struct {
+	conversations     conversation.Store
+	auth              func(r *http.Request) (Principal, error)
+	allowAnonymous    bool
+	authorize         func(ctx context.Context, p Principal, a Action) error
+	origins           []string
+	busy              BusyPolicy
+	abandonInterrupts bool
+	trustHistory      bool
+	allowClientTools  bool
+	detail            bool
+	errorText         func(err runlog.Err) string
+	maxRunTime        time.Duration
+	limits            Limits
+	ready             func(ctx context.Context) error
+	logger            *slog.Logger
+}
+
+// New makes a server of agents on ordinary messages.
+func New(conf Config) (*Server, error) { return NewTyped(conf) }
+
+// NewTyped makes a server. Without Config.Front it begins to execute runs that are in its store.
+func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
+	if err := conf.check(); err != nil {
+		return nil, err
+	}
+	s := &Server{agents: map[string]AgentInfo{}, tickets: newTickets(conf.TicketKey), quiet: make(chan struct{})}
+	for i, a := range conf.Agents {
+		if a == nil {
+			return nil, fmt.Errorf("serve: Config.Agents[%d] is nil", i)
+		}
+		ctx := context.Background()
+		info := AgentInfo{a.Name(ctx), a.Description(ctx)}
+		if _, twice := s.agents[info.Name]; twice || !clientID.MatchString(info.Name) {
+			return nil, fmt.Errorf(`serve: Config.Agents[%d]: its name must be one of its own, of up to 128 letters, digits, and any of "._:-", and is %q`,
+				i, info.Name)
+		}
+		s.agents[info.Name] = info
+	}
+	if conf.MaxRunTime == 0 && conf.Front == nil && conf.Store == nil {
+		conf.MaxRunTime = 24 * time.Hour
+	}
+	front := conf.Front
+	if front == nil {
+		var err error
+		if front, s.local, err = newLocal(&conf); err != nil {
+			return nil, err
+		}
+	}
+	if !isPlain[M]() {
+		conf.Conversations = nil
+	}
+	s.runs = frontExecutor[M]{front}
+	s.settings = settings{conf.Conversations, conf.Auth, conf.AllowAnonymous, conf.Authorize, conf.Origins, conf.Busy,
+		conf.AbandonInterrupts, conf.TrustHistory, conf.AllowClientTools, conf.Detail, conf.ErrorText, conf.MaxRunTime,
+		conf.Limits.withDefaults(), conf.Ready, conf.Logger}
+	s.watchers.runs = map[string]*watched{}
+	s.draining, s.drain = context.WithCancel(context.Background())
+	s.origins = http.NewCrossOriginProtection()
+	for _, origin := range conf.Origins {
+		if err := s.origins.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("serve: Config.Origins: %w", err)
+		}
+	}
+	s.native = s.Protect(s.routes())
+	return s, nil
+}
+
+// Agents are those that clients may run, by name.
+func (s *Server) Agents() []AgentInfo {
+	agents := make([]AgentInfo, 0, len(s.agents))
+	for _, a := range s.agents {
+		agents = append(agents, a)
+	}
+	slices.SortFunc(agents, func(a, b AgentInfo) int { return strings.Compare(a.Name, b.Name) })
+	return agents
+}
+
+// enter counts a run that is being started, until release is called. A server that shuts down starts none.
+func (s *Server) enter() (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Err() != nil {
+		return nil, &Problem{Code: ShuttingDown, Title: "the server shuts down", RetryAfter: 5 * time.Second}
+	}
+	s.starting++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.starting--; s.starting == 0 && s.draining.Err() != nil {
+			close(s.quiet)
+		}
+	}, nil
+}
+
+// Shutdown ends the server: no run is started any more, streams end with a word that the client is to connect again, and
+// runs that this process executes are stopped where nothing is lost. It waits for that until ctx ends, and returns why
+// it did not wait longer. Runs in a store continue in the next process; those in memory are lost with this one.
+//
+// It does not end the http.Server around it: shut that down afterwards.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	if s.draining.Err() == nil {
+		s.drain()
+		if s.starting == 0 {
+			close(s.quiet)
+		}
+	}
+	s.mu.Unlock()
+	s.watchers.close()
+	select {
+	case <-s.quiet:
+	case <-ctx.Done():
+		return fmt.Errorf("serve: a run is still being started: %w", context.Cause(ctx))
+	}
+	if s.local == nil {
+		return nil
+	}
+	return s.local.shutdown(ctx)
+}
+
+// ServeHTTP serves the native API. Mount it where the paths are to begin, with http.StripPrefix.
+//
+//	GET    /agents                    the agents
+//	POST   /agents/{agent}/runs       starts a run; with "Accept: text/event-stream" its events follow
+//	GET    /runs                      lists runs: ?agent= &thread= &status= &before= &limit=
+//	GET    /runs/{run}                a run; with "Prefer: wait=30" when it has ended or waits, at most 30 s later
+//	GET    /runs/{run}/events         its events, as server-sent events: behind Last-Event-ID or ?after=; ?follow=true
+//	POST   /runs/{run}/cancel         stops it
+//	POST   /runs/{run}/resume         answers its questions
+//	GET    /interrupts                questions that are open: ?thread= &agent= &tool=
+//	GET    /threads                   lists threads: ?before= &limit=
+//	GET    /threads/{thread}/messages what was said in a thread
+//	DELETE /threads/{thread}          removes it
+//	POST   /tickets                   makes a ticket for an EventSource
+//	GET    /healthz, /readyz          whether the process is alive, and serves
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.native.ServeHTTP(w, r) }
+
+// Protect makes a handler of a protocol one that strangers can be let at: requests are authenticated, pages of other
+// origins refused, bodies bounded, panics become answers, and requests are logged.
+func (s *Server) Protect(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		answer := &answerWriter{ResponseWriter: w}
+		defer s.logRequest(r, answer, began)
+		defer s.recoverPanic(r, answer)
+		if s.cors(answer, r) {
+			return
+		}
+		if !isProbe(r) {
+			if err := s.origins.Check(r); err != nil && !isBearer(r) {
+				(&Problem{Code: Forbidden, Title: "the request comes from a page of another origin", Cause: err}).writeTo(answer)
+				return
+			}
+			c, err := s.Caller(r)
+			if run := eventsOf(r); err != nil && run != "" && r.URL.Query().Get("ticket") != "" {
+				var p Principal
+				if p, err = s.tickets.take(r.URL.Query().Get("ticket"), run); err == nil {
+					c = &Caller{s, p}
+				}
+			}
+			if err != nil {
+				ProblemOf(err).writeTo(answer)
+				return
+			}
+			answer.principal = c.principal
+			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+		}
+		if r.Body != nil {
+			r.Body = http.MaxBytesReader(answer, r.Body, s.settings.limits.Body)
+		}
+		h.ServeHTTP(answer, r)
+	})
+}
+
+// isProbe reports whether a request asks for the state of the process, which everybody may.
+func isProbe(r *http.Request) bool {
+	return r.Method == http.MethodGet && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
+}
+
+// isBearer reports whether a request proves who makes it by itself: a page of another origin cannot make a browser do
+// that.
+func isBearer(r *http.Request) bool {
+	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && r.Header.Get("Cookie") == ""
+}
+
+// cors answers pages of other origins that may use the server. It reports whether that was all.
+func (s *Server) cors(w http.ResponseWriter, r *http.Request) (done bool) {
+	origin := r.Header.Get("Origin")
+	if origin == "" || !slices.Contains(s.settings.origins, origin) {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Credentials", "true")
+	h.Set("Access-Control-Expose-Headers", "Location, Retry-After, x-vercel-ai-ui-message-stream")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// answerWriter remembers how a request is answered.
+type answerWriter struct {
+	http.ResponseWriter
+	status    int
+	principal Principal
+}
+
+// WriteHeader writes the status.
+func (w *answerWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes the body.
+func (w *answerWriter) Write(data []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(data)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// recoverPanic answers a request whose handler panics.
+func (s *Server) recoverPanic(r *http.Request, w *answerWriter) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	id := strings.ToLower(rand.Text()[:12])
+	s.log(r.Context(), "a handler panicked", "id", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	if w.status == 0 {
+		problem(Internal, "something went wrong on the server: %s", id).writeTo(w)
+	}
+}
+
+// log logs what clients are not shown.
+func (s *Server) log(ctx context.Context, message string, args ...any) {
+	if s.settings.logger != nil {
+		s.settings.logger.WarnContext(ctx, message, args...)
+	}
+}
+
+func (s *Server) logStart(ctx context.Context, p Principal, info checkpoint.RunInfo) {
+	if s.settings.logger != nil {
+		s.settings.logger.InfoContext(ctx, "run started", "run", info.ID, "agent", info.Agent, "principal", hashed(p),
+			"thread", info.Tags[tagThread])
+	}
+}
+
+// logRequest writes one record for a request: neither its query, which may have a ticket, nor its headers.
+func (s *Server) logRequest(r *http.Request, w *answerWriter, began time.Time) {
+	if s.settings.logger != nil {
+		s.settings.logger.InfoContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", w.status,
+			"duration", time.Since(began).Round(time.Microsecond), "principal", hashed(w.principal))
+	}
+}
+
+// hashed is a principal in logs.
+func hashed(p Principal) string {
+	if p.ID == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(p.ID))
+	return hex.EncodeToString(sum[:6])
+}
+
+// logProblem logs the cause of a problem that a client is shown.
+func (s *Server) logProblem(ctx context.Context, p *Problem) {
+	if p.Cause != nil && !errors.Is(p.Cause, context.Canceled) {
+		s.log(ctx, "a request failed", "code", string(p.Code), "title", p.Title, "error", p.Cause)
+	}
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

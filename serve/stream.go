@@ -1,0 +1,345 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// Times of a stream.
+const (
+	keepAliveEvery = 15 * time.Second
+	coalesceFor    = 20 * time.Millisecond
+	writeWithin    = 30 * time.Second
+)
+
+// Disconnect says what becomes of a run when nobody watches it any more because clients have gone away.
+type Disconnect struct {
+	cancels bool
+	after   time.Duration
+}
+
+// Keep leaves the run as it is. It is the zero Disconnect.
+func Keep() Disconnect { return Disconnect{} }
+
+// CancelAfter stops the run, where nothing is lost, when nobody has watched it for a time since the last client went
+// away.
+func CancelAfter(d time.Duration) Disconnect { return Disconnect{true, d} }
+
+// StreamConfig says what of a run is written to a client, and how.
+type StreamConfig struct {
+	// Run is the run. Required.
+	Run string
+	// After is the position behind which events are read.
+	After runlog.Cursor
+	// Behind: the frames of events whose token is not higher are dropped. With the Token of a run, that is what comes after
+	// an answer; Translate gets the events before, too, to know where it is.
+	Behind uint64
+	// Follow continues where the run waits or was stopped. The default is to end there.
+	Follow bool
+	// OnDisconnect is what becomes of the run when the client goes away.
+	OnDisconnect Disconnect
+	// Header is set beside the headers of all streams.
+	Header http.Header
+	// Translate writes the frames of an event. Required.
+	Translate func(e *runlog.Event, out *Frames)
+	// Broken writes how a stream ends that cannot be continued: because the server shuts down, or because its store fails.
+	// The default writes nothing.
+	Broken func(p *Problem, out *Frames)
+}
+
+// Frames are where a protocol writes server-sent events.
+type Frames struct {
+	out   *stream
+	muted bool
+}
+
+// Send writes an event: id and event may be empty. data must have no line breaks.
+func (f *Frames) Send(id, event string, data []byte) {
+	if f.muted {
+		return
+	}
+	s := f.out
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.frame[:0]
+	if id != "" {
+		b = append(append(append(b, "id: "...), id...), '\n')
+	}
+	if event != "" {
+		b = append(append(append(b, "event: "...), event...), '\n')
+	}
+	b = append(append(append(b, "data: "...), data...), '\n', '\n')
+	s.frame = b
+	s.write(b)
+}
+
+// Raw writes text as it is, such as a comment: it must end with an empty line.
+func (f *Frames) Raw(text string) {
+	if f.muted {
+		return
+	}
+	f.out.mu.Lock()
+	defer f.out.mu.Unlock()
+	f.out.write([]byte(text))
+}
+
+// Stream writes a run to a client as server-sent events, as a protocol translates them. It blocks until the run ends,
+// waits or was stopped, or the client goes away. The error, a *Problem, says why nothing was written: then the caller
+// answers the request.
+//
+// A client that reads slowly slows nobody down: it is written to at its own pace, and is dropped when it has taken
+// nothing for 30 seconds.
+func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf StreamConfig) error {
+	if _, _, err := c.inspect(r.Context(), conf.Run, ReadRun); err != nil {
+		return err
+	}
+	if !s.watchers.enter(conf.Run, s.settings.limits.Watchers) {
+		return &Problem{Code: TooMany, Title: "too many clients watch the run", Run: conf.Run, RetryAfter: 5 * time.Second}
+	}
+	ctx, stop := context.WithCancelCause(r.Context())
+	defer stop(nil)
+	defer context.AfterFunc(s.draining, func() { stop(errDraining) })()
+	out := newStream(w)
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Add("Vary", "Accept")
+	for name, values := range conf.Header {
+		h[name] = values
+	}
+	out.begin()
+	defer out.end()
+	gone := s.copyEvents(ctx, c, &conf, out)
+	s.watchers.leave(conf.Run, conf.OnDisconnect, gone, func() { s.stopUnwatched(conf.Run) })
+	return nil
+}
+
+var errDraining = errors.New("the server shuts down")
+
+// copyEvents translates the events of a run, and reports whether the client went away before the end.
+func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, out *stream) (gone bool) {
+	frames := &Frames{out: out}
+	for e, err := range c.Events(ctx, conf.Run, conf.After) {
+		if err != nil {
+			if context.Cause(ctx) == errDraining {
+				err = &Problem{Code: ShuttingDown, Title: "the server shuts down: connect again", Run: conf.Run}
+			} else if ctx.Err() != nil {
+				return true
+			}
+			s.log(ctx, "a stream broke off", "run", conf.Run, "error", err)
+			if conf.Broken != nil {
+				frames.muted = false
+				conf.Broken(ProblemOf(err), frames)
+			}
+			return false
+		}
+		frames.muted = conf.Behind > 0 && e.Token <= conf.Behind
+		conf.Translate(&e, frames)
+		if !out.written(e.Type == runlog.ModelDelta || e.Type == runlog.ToolDelta) {
+			return true
+		}
+		if d, ends := e.Data.(*runlog.RunEndData); ends && (d.Status.IsFinal() || !conf.Follow && s.rests(ctx, conf.Run, e.Token)) {
+			return false
+		}
+	}
+	return ctx.Err() != nil
+}
+
+// rests reports whether a run waits or was stopped in the stretch with a token: there is nothing to read now.
+func (s *Server) rests(ctx context.Context, run string, token uint64) bool {
+	info, exists, err := s.runs.Inspect(ctx, run)
+	if err != nil || !exists {
+		return true
+	}
+	return info.Token <= token && info.Status != checkpoint.Ready && info.Status != checkpoint.Running
+}
+
+// stopUnwatched stops a run that nobody watches any more.
+func (s *Server) stopUnwatched(run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := s.runs.Stop(ctx, run, checkpoint.StopRequest{Reason: "the client has gone away", Children: true})
+	if err != nil && !errors.Is(err, checkpoint.ErrRunEnded) && !errors.Is(err, checkpoint.ErrNotFound) {
+		s.log(ctx, "a run that nobody watches could not be stopped", "run", run, "error", err)
+	}
+}
+
+// stream writes to one client. Its handler writes events; a timer writes what was held back, another one comments when
+// nothing happens.
+type stream struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+
+	mu sync.Mutex // guards the fields below, and writing
+	// over: the handler has returned, or is about to, and nothing may be written.
+	over  bool
+	frame []byte
+	err   error
+	// flushed is when the client was last sent something; held says that something was written since.
+	flushed time.Time
+	held    bool
+	flush   *time.Timer
+	alive   *time.Timer
+}
+
+func newStream(w http.ResponseWriter) *stream {
+	return &stream{w: w, rc: http.NewResponseController(w)}
+}
+
+// begin sends the headers.
+func (s *stream) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.w.WriteHeader(http.StatusOK)
+	s.write([]byte(": weft\nretry: 2000\n\n"))
+	s.send()
+	s.flush = time.AfterFunc(time.Hour, s.sendHeld)
+	s.flush.Stop()
+	s.alive = time.AfterFunc(keepAliveEvery, s.keepAlive)
+}
+
+// write writes to the buffer of the response. s.mu is held.
+func (s *stream) write(data []byte) {
+	if s.over || s.err != nil {
+		return
+	}
+	if !s.held {
+		_ = s.rc.SetWriteDeadline(time.Now().Add(writeWithin))
+	}
+	s.held = true
+	_, s.err = s.w.Write(data)
+}
+
+// send sends what was written. s.mu is held.
+func (s *stream) send() {
+	if s.over || s.err != nil || !s.held {
+		return
+	}
+	s.held = false
+	if err := s.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		s.err = err
+	}
+	s.flushed = time.Now()
+}
+
+// written sends what the event before has written: at once, or a delta that comes soon after another one a little later,
+// with those that come until then. It reports whether the client is there.
+func (s *stream) written(delta bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch wait := coalesceFor - time.Since(s.flushed); {
+	case !s.held:
+	case delta && wait > 0:
+		s.flush.Reset(wait)
+	default:
+		s.send()
+	}
+	return s.err == nil
+}
+
+func (s *stream) sendHeld() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.send()
+}
+
+// keepAlive shows the client, and whatever is in between, that the connection is alive.
+func (s *stream) keepAlive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return
+	}
+	if time.Since(s.flushed) >= keepAliveEvery {
+		s.write([]byte(": keep-alive\n\n"))
+		s.send()
+	}
+	s.alive.Reset(max(keepAliveEvery-time.Since(s.flushed), time.Second))
+}
+
+// end sends the rest. Nothing is written after it.
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.send()
+	s.over = true
+	s.flush.Stop()
+	s.alive.Stop()
+	_ = s.rc.SetWriteDeadline(time.Time{})
+}
+
+// watchers counts the clients that watch runs in this process, and has a run stopped that all of them left.
+type watchers struct {
+	mu   sync.Mutex // guards runs
+	runs map[string]*watched
+}
+
+// watched is a run that somebody watches, or that is to be stopped because nobody does.
+type watched struct {
+	clients int
+	stop    *time.Timer
+}
+
+// enter counts a client, unless there are too many.
+func (w *watchers) enter(run string, most int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.runs[run]
+	if r == nil {
+		r = &watched{}
+		w.runs[run] = r
+	}
+	if r.clients >= most {
+		return false
+	}
+	r.clients++
+	if r.stop != nil {
+		r.stop.Stop()
+		r.stop = nil
+	}
+	return true
+}
+
+// leave ends what enter began. If the client has gone away, and was the last, stop is called as d says.
+func (w *watchers) leave(run string, d Disconnect, gone bool, stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.runs[run]
+	if r.clients--; r.clients > 0 {
+		return
+	}
+	if !gone || !d.cancels {
+		delete(w.runs, run)
+		return
+	}
+	r.stop = time.AfterFunc(d.after, func() {
+		w.mu.Lock()
+		unwatched := w.runs[run] == r && r.clients == 0
+		if unwatched {
+			delete(w.runs, run)
+		}
+		w.mu.Unlock()
+		if unwatched {
+			stop()
+		}
+	})
+}
+
+// close forgets the runs that would be stopped.
+func (w *watchers) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, r := range w.runs {
+		if r.stop != nil && r.stop.Stop() {
+			delete(w.runs, id)
+		}
+	}
+}

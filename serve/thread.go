@@ -1,0 +1,174 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+)
+
+// Thread is a conversation of a principal.
+type Thread struct {
+	ID      string    `json:"id"`
+	Title   string    `json:"title,omitempty"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	// cursor is where a list continues behind it.
+	cursor string
+}
+
+// Cursor is where a list continues behind the thread.
+func (t *Thread) Cursor() string { return t.cursor }
+
+// ThreadMessage is a message of a thread.
+type ThreadMessage struct {
+	// ID names the message in the thread.
+	ID string `json:"id"`
+	// Run is the run of the turn that it was said in.
+	Run string `json:"run"`
+	// Agent is who said it, "" for what was asked.
+	Agent   string         `json:"agent,omitempty"`
+	Message runlog.Message `json:"message"`
+	// Open: the turn has not ended. What is said in it is not there before it waits or ends.
+	Open bool `json:"open,omitempty"`
+}
+
+// ConversationID is the ID of a thread of a principal in Config.Conversations, for programs that read or write threads
+// beside the server.
+func ConversationID(p Principal, thread string) string { return p.owner() + "/" + thread }
+
+// threadKey is the ID of a thread in the store, which is also the key of its runs.
+func (s *Server) threadKey(p Principal, thread string) (string, error) {
+	switch {
+	case !clientID.MatchString(thread):
+		return "", problem(BadRequest, `a thread is named by up to 128 letters, digits, and any of "._:-"`)
+	case s.settings.conversations == nil:
+		return "", problem(BadRequest, "this server keeps no threads")
+	}
+	return ConversationID(p, thread), nil
+}
+
+// makeThread makes the conversation of a thread, if there is none.
+func (s *Server) makeThread(ctx context.Context, p Principal, key string) error {
+	if key == "" {
+		return nil
+	}
+	_, exists, err := s.settings.conversations.Get(ctx, key)
+	if err != nil || exists {
+		return err
+	}
+	if _, err := s.settings.conversations.Create(ctx, conversation.Info{ID: key, User: p.owner()}); errors.Is(err, conversation.ErrExists) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// Threads lists the threads of the principal, the one that changed last first. after is the Cursor of the last one that
+// was seen; limit is up to 100, 0 is 20.
+func (c *Caller) Threads(ctx context.Context, after string, limit int) ([]Thread, error) {
+	threads := []Thread{}
+	if c.server.settings.conversations == nil {
+		return threads, nil
+	}
+	if err := c.authorize(ctx, Action{Verb: ReadThread}); err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = 20
+	}
+	owner := c.principal.owner()
+	q := conversation.Query{User: owner, After: after, Limit: min(limit, 100)}
+	for info, err := range c.server.settings.conversations.List(ctx, q) {
+		if err != nil {
+			return nil, ProblemOf(err)
+		}
+		if name, ours := strings.CutPrefix(info.ID, owner+"/"); ours {
+			threads = append(threads, Thread{ID: name, Title: info.Title, Created: info.Created, Updated: info.Updated,
+				cursor: info.Cursor()})
+		}
+	}
+	return threads, nil
+}
+
+// Messages yields the messages of a thread, oldest first, with those of the turn that is open last. An error is the last
+// item. A thread that there is not has none.
+func (c *Caller) Messages(ctx context.Context, thread string) iter.Seq2[ThreadMessage, error] {
+	return func(yield func(ThreadMessage, error) bool) {
+		key, err := c.server.threadKey(c.principal, thread)
+		if err == nil {
+			err = c.authorize(ctx, Action{Verb: ReadThread, Thread: thread})
+		}
+		if err != nil {
+			yield(ThreadMessage{}, err)
+			return
+		}
+		h, err := conversation.Open(c.server.settings.conversations, key).History(ctx)
+		if err != nil {
+			yield(ThreadMessage{}, ProblemOf(err))
+			return
+		}
+		for i := range h.Turns {
+			if !yieldTurn(&h.Turns[i], false, yield) {
+				return
+			}
+		}
+		if h.Open != nil {
+			yieldTurn(h.Open, true, yield)
+		}
+	}
+}
+
+// yieldTurn yields the messages of a turn.
+func yieldTurn(t *conversation.Turn, open bool, yield func(ThreadMessage, error) bool) bool {
+	n := 0
+	one := func(agent string, m *schema.Message) bool {
+		n++
+		shown := ThreadMessage{ID: t.ID + "." + itoa(n), Run: t.ID, Agent: agent, Open: open,
+			Message: *publicMessage(&runlog.Message{Chat: m})}
+		return m == nil || yield(shown, nil)
+	}
+	for _, m := range t.Asked {
+		if !one("", m) {
+			return false
+		}
+	}
+	for _, said := range t.Said {
+		if !one(said.AgentName, said.Message) {
+			return false
+		}
+	}
+	return true
+}
+
+// DeleteThread stops the runs of a thread, and removes it with what was said in it.
+func (c *Caller) DeleteThread(ctx context.Context, thread string) error {
+	key, err := c.server.threadKey(c.principal, thread)
+	if err == nil {
+		err = c.authorize(ctx, Action{Verb: DeleteThread, Thread: thread})
+	}
+	if err != nil {
+		return err
+	}
+	active := []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}
+	for info, err := range c.server.runs.List(ctx, checkpoint.Query{Key: key, Status: active}) {
+		if err != nil {
+			return ProblemOf(err)
+		}
+		stop := checkpoint.StopRequest{Immediate: true, Reason: "the thread is deleted", By: c.principal.ID, Children: true}
+		if err := c.server.runs.Stop(ctx, info.ID, stop); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+			return ProblemOf(err)
+		}
+	}
+	if err := c.server.settings.conversations.Delete(ctx, key); err != nil {
+		return ProblemOf(err)
+	}
+	return nil
+}
