@@ -229,7 +229,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, c *Caller) er
 	if !wantsEvents(r) && r.Header.Get("Accept") == "application/json" {
 		return s.eventsPage(w, r, c, run.ID, after)
 	}
-	if ended && (run.Status.HasEnded() || run.Status == Waiting && !follow && run.Token <= after.Token) {
+	if ended && (run.Status.HasEnded() || !follow) && s.rests(r.Context(), run.ID, after) {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}

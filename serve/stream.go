@@ -16,6 +16,8 @@ const (
 	keepAliveEvery = 15 * time.Second
 	coalesceFor    = 20 * time.Millisecond
 	writeWithin    = 30 * time.Second
+	// lookFor is how long an event that was recorded may take to be read.
+	lookFor = 250 * time.Millisecond
 )
 
 // Disconnect says what becomes of a run when nobody watches it any more because clients have gone away.
@@ -146,20 +148,31 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 		if !out.written(e.Type == runlog.ModelDelta || e.Type == runlog.ToolDelta) {
 			return true
 		}
-		if d, ends := e.Data.(*runlog.RunEndData); ends && (d.Status.IsFinal() || !conf.Follow && s.rests(ctx, conf.Run, e.Token)) {
+		if d, ends := e.Data.(*runlog.RunEndData); ends && (d.Status.IsFinal() || !conf.Follow && s.rests(ctx, conf.Run, e.Cursor())) {
 			return false
 		}
 	}
 	return ctx.Err() != nil
 }
 
-// rests reports whether a run waits or was stopped in the stretch with a token: there is nothing to read now.
-func (s *Server) rests(ctx context.Context, run string, token uint64) bool {
+// rests reports whether nothing happens in a run now, and nothing did behind the end of a stretch.
+func (s *Server) rests(ctx context.Context, run string, end runlog.Cursor) bool {
 	info, exists, err := s.runs.Inspect(ctx, run)
-	if err != nil || !exists {
+	switch {
+	case err != nil || !exists:
+		return true
+	case info.Status == checkpoint.Ready || info.Status == checkpoint.Running:
+		return false
+	case info.Token <= end.Token:
 		return true
 	}
-	return info.Token <= token && info.Status != checkpoint.Ready && info.Status != checkpoint.Running
+	// Another lease was taken since: to continue, or only to look whether there are answers.
+	looking, stop := context.WithTimeout(ctx, lookFor)
+	defer stop()
+	for _, err := range s.runs.Events(looking, run, end) {
+		return err != nil
+	}
+	return true
 }
 
 // stopUnwatched stops a run that nobody watches any more.
