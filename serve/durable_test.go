@@ -92,14 +92,18 @@ func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 			wait, err := utils.InferTool("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
 				once.Do(func() { close(begun) })
 				<-release
+				time.Sleep(time.Millisecond)
 				return "waited", nil
 			})
 			require.NoError(t, err)
 			replies := []adktest.Reply{adktest.Calls(adktest.Call("wait", `{}`))}
 			if c.want == Running {
 				replies = append(replies, adktest.Says("Done."))
+			} else {
+				replies[0] = replies[0].Repeated()
 			}
-			d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(tool.BaseTool(wait))}, replies...))
+			d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{MaxIterations: 100_000,
+				ToolsConfig: adktest.Tools(tool.BaseTool(wait))}, replies...))
 			noted := &stopsNoted{executor: d.srv.runs, stopped: make(chan struct{}, 1)}
 			d.srv.runs = noted
 			web := httptest.NewServer(d.srv.Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +130,7 @@ func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 			}
 			if c.want == Cancelled {
 				<-noted.stopped
-				release <- struct{}{} // it stops where nothing is lost: behind the tool
+				close(release) // it stops where nothing is lost: behind a tool
 				require.Eventually(t, func() bool { return status() == Cancelled }, 10*time.Second, 5*time.Millisecond)
 				return
 			}
