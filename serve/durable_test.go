@@ -296,4 +296,3 @@ func TestServer_QueuesOrPreempts(t *testing.T) {
 		})
 	}
 }
-
