@@ -54,6 +54,8 @@ type Start struct {
 	TrustHistory bool
 	// ClientTools are tools that the client carries out itself (see [ClientTools]).
 	ClientTools []ClientTool
+	// Sampling replaces settings of the agent's models in the run.
+	Sampling Sampling
 	// Labels are the application's, for lists: up to 12.
 	Labels map[string]string
 	// IdempotencyKey is any text of the client's: the same key and request again give the same run, another request with it
@@ -142,6 +144,11 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	if tools != "" {
 		job.SessionValues = map[string]any{clientToolsKey: tools}
 	}
+	if sampling, err := start.Sampling.encode(); err != nil {
+		return job, err
+	} else if sampling != "" {
+		job.Tags[tagSampling] = sampling
+	}
 	if s.settings.maxRunTime > 0 {
 		job.Deadline = time.Now().Add(s.settings.maxRunTime)
 	}
@@ -149,7 +156,7 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		if len(key) > 255 {
 			return job, problem(BadRequest, "the idempotency key is longer than 255 bytes")
 		}
-		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools})
+		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools, start.Sampling})
 		if err != nil {
 			return job, ProblemOf(err)
 		}

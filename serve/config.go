@@ -158,6 +158,8 @@ func (c *TypedConfig[M]) check() error {
 		return errors.New("serve: Config.TicketKey needs at least 16 bytes")
 	case c.Busy < RejectBusy || c.Busy > PreemptBusy:
 		return fmt.Errorf("serve: Config.Busy is no policy: %d", c.Busy)
+	case c.Linger < 0 && c.Front == nil && c.Events == nil:
+		return errors.New("serve: Config.Linger is negative: without Config.Events nobody could read what has happened")
 	case c.MaxRunTime < 0:
 		return errors.New("serve: Config.MaxRunTime is negative")
 	}

@@ -111,7 +111,7 @@ func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, d.srv.Stream(w, r, c1, StreamConfig{Run: r.URL.Path[1:], OnDisconnect: c.how,
 					Translate: func(e *runlog.Event, out *Frames) { out.Send("", string(e.Type), []byte("{}")) }}))
-			})))
+			}), nil))
 			defer web.Close()
 			run := d.call(201, "POST", "/agents/desk/runs", `{"input":"Go"}`)["id"].(string)
 			<-begun

@@ -95,20 +95,21 @@ func (w *localWorker) shutdown(ctx context.Context) error {
 	return w.log.Close(ctx)
 }
 
-// RunOptions makes the runs of threads turns of their conversations. It is for dispatch.Config.Options of the workers
+// RunOptions makes the runs of threads turns of their conversations, and gives runs what clients set. It is for dispatch.Config.Options of the workers
 // that execute the runs of a server with a Front; a server without one does that itself. store must be
 // Config.Conversations.
 func RunOptions(
 	store conversation.Store, bounds conversation.HistoryOptions,
 ) func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
 	return func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
-		if store == nil || run.Tags[tagThread] == "" {
-			return nil, nil
+		opts, err := samplingOptions(run.Tags[tagSampling])
+		if err != nil || store == nil || run.Tags[tagThread] == "" {
+			return opts, err
 		}
 		if err := keepOpenTurn(ctx, store, run); err != nil {
 			return nil, err
 		}
-		return []adk.AgentRunOption{conversation.Open(store, run.Key).RunOption(bounds)}, nil
+		return append(opts, conversation.Open(store, run.Key).RunOption(bounds)), nil
 	}
 }
 

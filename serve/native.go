@@ -38,20 +38,20 @@ func (s *Server) routes() http.Handler {
 			}
 			if err != nil {
 				p := ProblemOf(err)
-				s.logProblem(r.Context(), p)
-				p.writeTo(w)
+				s.LogProblem(r.Context(), p)
+				Refuse(w, p)
 			}
 		})
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		sendJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+		SendJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
 	mux.HandleFunc("GET /readyz", s.getReady)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { problem(NotFound, "there is no such path").writeTo(w) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { Refuse(w, problem(NotFound, "there is no such path")) })
 	return mux
 }
 
-func sendJSON(w http.ResponseWriter, status int, value any) {
+func SendJSON(w http.ResponseWriter, status int, value any) {
 	writeJSON(w, "application/json", status, value)
 }
 
@@ -80,22 +80,22 @@ func (s *Server) body(r *http.Request, into any) error {
 
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Err() != nil {
-		(&Problem{Code: ShuttingDown, Title: "the server shuts down", RetryAfter: 5 * time.Second}).writeTo(w)
+		Refuse(w, &Problem{Code: ShuttingDown, Title: "the server shuts down", RetryAfter: 5 * time.Second})
 		return
 	}
 	if s.settings.ready != nil {
 		if err := s.settings.ready(r.Context()); err != nil {
 			p := &Problem{Code: ShuttingDown, Title: "the server is not ready", RetryAfter: 5 * time.Second, Cause: err}
-			s.logProblem(r.Context(), p)
-			p.writeTo(w)
+			s.LogProblem(r.Context(), p)
+			Refuse(w, p)
 			return
 		}
 	}
-	sendJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	SendJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 func (s *Server) getAgents(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
-	sendJSON(w, http.StatusOK, map[string]any{"agents": s.Agents()})
+	SendJSON(w, http.StatusOK, map[string]any{"agents": s.Agents()})
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (s *Server) postRun(w http.ResponseWriter, r *http.Request, c *Caller) erro
 			return err
 		}
 	}
-	sendJSON(w, http.StatusCreated, run)
+	SendJSON(w, http.StatusCreated, run)
 	return nil
 }
 
@@ -184,7 +184,7 @@ func (s *Server) getRuns(w http.ResponseWriter, r *http.Request, c *Caller) erro
 	if len(runs) > 0 {
 		page["next"] = runs[len(runs)-1].Cursor()
 	}
-	sendJSON(w, http.StatusOK, page)
+	SendJSON(w, http.StatusOK, page)
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (s *Server) getRun(w http.ResponseWriter, r *http.Request, c *Caller) error
 	if err != nil {
 		return err
 	}
-	sendJSON(w, http.StatusOK, run)
+	SendJSON(w, http.StatusOK, run)
 	return nil
 }
 
@@ -286,7 +286,7 @@ func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, c *Caller, r
 	if len(events) > 0 {
 		page["next"] = events[len(events)-1].Cursor().String()
 	}
-	sendJSON(w, http.StatusOK, page)
+	SendJSON(w, http.StatusOK, page)
 	return nil
 }
 
@@ -321,7 +321,7 @@ func (s *Server) sendRun(w http.ResponseWriter, r *http.Request, c *Caller, id s
 	if err != nil {
 		return err
 	}
-	sendJSON(w, status, run)
+	SendJSON(w, status, run)
 	return nil
 }
 
@@ -345,7 +345,7 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) e
 			return err
 		}
 	}
-	sendJSON(w, http.StatusAccepted, run)
+	SendJSON(w, http.StatusAccepted, run)
 	return nil
 }
 
@@ -355,7 +355,7 @@ func (s *Server) getInterrupts(w http.ResponseWriter, r *http.Request, c *Caller
 	if err != nil {
 		return err
 	}
-	sendJSON(w, http.StatusOK, map[string]any{"interrupts": questions})
+	SendJSON(w, http.StatusOK, map[string]any{"interrupts": questions})
 	return nil
 }
 
@@ -372,7 +372,7 @@ func (s *Server) getThreads(w http.ResponseWriter, r *http.Request, c *Caller) e
 	if len(threads) > 0 {
 		page["next"] = threads[len(threads)-1].Cursor()
 	}
-	sendJSON(w, http.StatusOK, page)
+	SendJSON(w, http.StatusOK, page)
 	return nil
 }
 
@@ -384,7 +384,7 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request, c *Caller) 
 		}
 		messages = append(messages, m)
 	}
-	sendJSON(w, http.StatusOK, map[string]any{"messages": messages})
+	SendJSON(w, http.StatusOK, map[string]any{"messages": messages})
 	return nil
 }
 
@@ -407,6 +407,6 @@ func (s *Server) postTicket(w http.ResponseWriter, r *http.Request, c *Caller) e
 	if err != nil {
 		return err
 	}
-	sendJSON(w, http.StatusCreated, map[string]string{"ticket": text})
+	SendJSON(w, http.StatusCreated, map[string]string{"ticket": text})
 	return nil
 }

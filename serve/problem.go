@@ -92,8 +92,8 @@ func (p *Problem) SetHeader(h http.Header) {
 	}
 }
 
-// WriteTo answers a request with the problem.
-func (p *Problem) writeTo(w http.ResponseWriter) {
+// Refuse answers a request with a problem document.
+func Refuse(w http.ResponseWriter, p *Problem) {
 	p.SetHeader(w.Header())
 	writeJSON(w, "application/problem+json", p.Status(), p)
 }
@@ -132,6 +132,11 @@ func ProblemOf(err error) *Problem {
 	}
 	p.Cause = err
 	return p
+}
+
+// SendJSON answers a request with JSON.
+func SendJSON(w http.ResponseWriter, status int, value any) {
+	writeJSON(w, "application/json", status, value)
 }
 
 // writeJSON answers a request.

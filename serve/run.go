@@ -112,7 +112,9 @@ const (
 	tagOwner  = tagPrefix + "owner"
 	tagThread = tagPrefix + "thread"
 	tagBody   = tagPrefix + "body"
-	maxLabels = 12
+	// tagSampling has what of Start.Sampling is set.
+	tagSampling = tagPrefix + "sampling"
+	maxLabels   = 12
 )
 
 // runOf is a run for clients.

@@ -117,7 +117,7 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 			return nil, fmt.Errorf("serve: Config.Origins: %w", err)
 		}
 	}
-	s.native = s.Protect(s.routes())
+	s.native = s.Protect(s.routes(), nil)
 	return s, nil
 }
 
@@ -192,19 +192,23 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.native.ServeHTTP(w, r) }
 
 // Protect makes a handler of a protocol one that strangers can be let at: requests are authenticated, pages of other
-// origins refused, bodies bounded, panics become answers, and requests are logged.
-func (s *Server) Protect(h http.Handler) http.Handler {
+// origins refused, bodies bounded, panics become answers, and requests are logged. refuse answers a request with a
+// problem, as the protocol has it; nil is with a problem document (see [Refuse]).
+func (s *Server) Protect(h http.Handler, refuse func(w http.ResponseWriter, p *Problem)) http.Handler {
+	if refuse == nil {
+		refuse = Refuse
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		answer := &answerWriter{ResponseWriter: w}
 		defer s.logRequest(r, answer, began)
-		defer s.recoverPanic(r, answer)
+		defer s.recoverPanic(r, answer, refuse)
 		if s.cors(answer, r) {
 			return
 		}
 		if !isProbe(r) {
 			if err := s.origins.Check(r); err != nil && !isBearer(r) {
-				(&Problem{Code: Forbidden, Title: "the request comes from a page of another origin", Cause: err}).writeTo(answer)
+				refuse(answer, &Problem{Code: Forbidden, Title: "the request comes from a page of another origin", Cause: err})
 				return
 			}
 			c, err := s.Caller(r)
@@ -215,7 +219,7 @@ func (s *Server) Protect(h http.Handler) http.Handler {
 				}
 			}
 			if err != nil {
-				ProblemOf(err).writeTo(answer)
+				refuse(answer, ProblemOf(err))
 				return
 			}
 			answer.principal = c.principal
@@ -288,7 +292,7 @@ func (w *answerWriter) Write(data []byte) (int, error) {
 func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // recoverPanic answers a request whose handler panics.
-func (s *Server) recoverPanic(r *http.Request, w *answerWriter) {
+func (s *Server) recoverPanic(r *http.Request, w *answerWriter, refuse func(http.ResponseWriter, *Problem)) {
 	v := recover()
 	if v == nil {
 		return
@@ -299,7 +303,7 @@ func (s *Server) recoverPanic(r *http.Request, w *answerWriter) {
 	id := strings.ToLower(rand.Text()[:12])
 	s.log(r.Context(), "a handler panicked", "id", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	if w.status == 0 {
-		problem(Internal, "something went wrong on the server: %s", id).writeTo(w)
+		refuse(w, problem(Internal, "something went wrong on the server: %s", id))
 	}
 }
 
@@ -334,8 +338,8 @@ func hashed(p Principal) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// logProblem logs the cause of a problem that a client is shown.
-func (s *Server) logProblem(ctx context.Context, p *Problem) {
+// LogProblem logs the cause of a problem that a client is shown.
+func (s *Server) LogProblem(ctx context.Context, p *Problem) {
 	if p.Cause != nil && !errors.Is(p.Cause, context.Canceled) {
 		s.log(ctx, "a request failed", "code", string(p.Code), "title", p.Title, "error", p.Cause)
 	}
