@@ -51,10 +51,6 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-func SendJSON(w http.ResponseWriter, status int, value any) {
-	writeJSON(w, "application/json", status, value)
-}
-
 // eventsOf is the run whose events a request asks for, "" if it is another one.
 func eventsOf(r *http.Request) string {
 	rest, found := strings.CutPrefix(r.URL.Path, "/runs/")
