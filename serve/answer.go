@@ -148,8 +148,6 @@ func decisionOf(request *approval.Request, answer json.RawMessage) (*approval.De
 	switch {
 	case said.Approve == nil:
 		return nil, problem(BadRequest, "say approve")
-	case !*said.Approve && said.Text == "":
-		return request.Reject("the user has rejected the call"), nil
 	case !*said.Approve:
 		return request.Reject(said.Text), nil
 	case len(said.Arguments) == 0 || string(said.Arguments) == "null":

@@ -43,12 +43,15 @@ type ThreadMessage struct {
 // beside the server.
 func ConversationID(p Principal, thread string) string { return p.owner() + "/" + thread }
 
+// KeepsThreads reports whether the server keeps threads.
+func (s *Server) KeepsThreads() bool { return s.settings.conversations != nil }
+
 // threadKey is the ID of a thread in the store, which is also the key of its runs.
 func (s *Server) threadKey(p Principal, thread string) (string, error) {
 	switch {
 	case !clientID.MatchString(thread):
 		return "", problem(BadRequest, `a thread is named by up to 128 letters, digits, and any of "._:-"`)
-	case s.settings.conversations == nil:
+	case !s.KeepsThreads():
 		return "", problem(BadRequest, "this server keeps no threads")
 	}
 	return ConversationID(p, thread), nil

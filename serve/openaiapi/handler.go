@@ -1,0 +1,190 @@
+package openaiapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve"
+)
+
+// Config configures a Handler. The zero value works.
+type Config struct {
+	// AllowSystem takes system and developer messages, and instructions, of clients: the model gets them behind the
+	// instruction of the agent. The default drops them.
+	AllowSystem bool
+	// ShowWork sends what the model thinks, and which tools it calls, as reasoning_content of chat completions.
+	ShowWork bool
+	// AnswerByText takes a message "yes" or "no" in a thread of the server (metadata.thread) for the answer to the approvals
+	// that the run there waits for.
+	AnswerByText bool
+}
+
+// Handler serves GET /v1/models, POST /v1/chat/completions and POST /v1/responses. A run is stopped when its client goes
+// away.
+func Handler(server *serve.Server, conf Config) http.Handler {
+	h := &handler{server, conf, time.Now()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", h.models)
+	mux.HandleFunc("GET /v1/models/{model}", h.model)
+	mux.HandleFunc("POST /v1/chat/completions", h.chat)
+	mux.HandleFunc("POST /v1/responses", h.responses)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, &serve.Problem{Code: serve.NotFound, Title: "there is no such path: " + r.URL.Path})
+	})
+	return server.Protect(mux, refuse)
+}
+
+type handler struct {
+	server *serve.Server
+	conf   Config
+	began  time.Time
+}
+
+// errorBody is an error as clients of the API know it.
+type errorBody struct {
+	Error apiError `json:"error"`
+}
+
+type apiError struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Code    *string `json:"code"`
+	Param   *string `json:"param"`
+}
+
+// errorOf is a problem as an error of the API.
+func errorOf(p *serve.Problem) errorBody {
+	kind, code := "invalid_request_error", ""
+	switch p.Code {
+	case serve.Unauthorized:
+		code = "invalid_api_key"
+	case serve.NotFound:
+		code = "model_not_found"
+	case serve.TooMany:
+		kind, code = "requests", "rate_limit_exceeded"
+	case serve.Internal, serve.ShuttingDown:
+		kind, code = "server_error", string(p.Code)
+	default:
+		code = string(p.Code)
+	}
+	return errorBody{apiError{Message: p.Title, Type: kind, Code: &code}}
+}
+
+// refuse answers a request with an error.
+func refuse(w http.ResponseWriter, p *serve.Problem) {
+	p.SetHeader(w.Header())
+	serve.SendJSON(w, p.Status(), errorOf(p))
+}
+
+// fail answers a request with an error, and logs its cause.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := serve.ProblemOf(err)
+	h.server.LogProblem(r.Context(), p)
+	refuse(w, p)
+}
+
+func badRequest(text string) *serve.Problem {
+	return &serve.Problem{Code: serve.BadRequest, Title: text}
+}
+
+// modelObject is an agent as a model.
+type modelObject struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+func (h *handler) modelOf(a serve.AgentInfo) modelObject {
+	return modelObject{ID: a.Name, Object: "model", Created: h.began.Unix(), OwnedBy: "weft"}
+}
+
+func (h *handler) models(w http.ResponseWriter, _ *http.Request) {
+	list := []modelObject{}
+	for _, a := range h.server.Agents() {
+		list = append(list, h.modelOf(a))
+	}
+	serve.SendJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+}
+
+func (h *handler) model(w http.ResponseWriter, r *http.Request) {
+	for _, a := range h.server.Agents() {
+		if a.Name == r.PathValue("model") {
+			serve.SendJSON(w, http.StatusOK, h.modelOf(a))
+			return
+		}
+	}
+	refuse(w, &serve.Problem{Code: serve.NotFound, Title: "there is no model of that name"})
+}
+
+// decode reads the body of a request.
+func (h *handler) decode(r *http.Request, into any) (*serve.Caller, error) {
+	c, err := h.server.Caller(r)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return c, h.server.DecodeJSON(data, into)
+}
+
+// toolCallID names a call that the client carries out: the run that waits for it, and the question.
+func toolCallID(run, point string) string { return "weft:" + run + ":" + point }
+
+// ourCall is the opposite of toolCallID.
+func ourCall(id string) (run, point string, ok bool) {
+	rest, found := strings.CutPrefix(id, "weft:")
+	run, point, found2 := strings.Cut(rest, ":")
+	return run, point, found && found2
+}
+
+// clientTool is a function of a client as both APIs have it.
+func clientTool(name, description string, parameters json.RawMessage) serve.ClientTool {
+	return serve.ClientTool{Name: name, Description: description, Parameters: parameters}
+}
+
+// textAnswer is the result of a client's tool as an answer.
+func textAnswer(text string) json.RawMessage {
+	data, _ := json.Marshal(map[string]string{"text": text})
+	return data
+}
+
+// isGone reports whether a run cannot be answered any more, so that the history of the client has to do.
+func isGone(err error) bool {
+	var p *serve.Problem
+	return errors.As(err, &p) && (p.Code == serve.NotFound || p.Code == serve.AlreadyAnswered || p.Code == serve.Expired)
+}
+
+// textOf is the text of a message of an agent.
+func textOf(m *runlog.Message) string {
+	switch {
+	case m == nil:
+	case m.Chat != nil && m.Chat.Content != "":
+		return m.Chat.Content
+	case m.Chat != nil:
+		var b strings.Builder
+		for _, p := range m.Chat.AssistantGenMultiContent {
+			if p.Type == schema.ChatMessagePartTypeText {
+				b.WriteString(p.Text)
+			}
+		}
+		return b.String()
+	case m.Agentic != nil:
+		var b strings.Builder
+		for _, block := range m.Agentic.ContentBlocks {
+			if block != nil && block.AssistantGenText != nil {
+				b.WriteString(block.AssistantGenText.Text)
+			}
+		}
+		return b.String()
+	}
+	return ""
+}

@@ -1,0 +1,155 @@
+package openaiapi
+
+import (
+	"strings"
+
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// reader gets what of a run a client of these APIs sees.
+type reader interface {
+	// message begins another message of the agent.
+	message()
+	// text is a piece of the message.
+	text(piece string)
+	// work is a piece of how it comes to that.
+	work(piece string)
+	// end is what the run has come to.
+	end(e ending)
+}
+
+// ending is the end of a run, or of its stretch.
+type ending struct {
+	status runlog.Status
+	// points are what it waits for.
+	points []runlog.Point
+	err    *runlog.Err
+	usage  runlog.Usage
+	// cut: the last answer of a model was cut off at its length.
+	cut bool
+}
+
+// outline picks out of the events of a run what its outermost agent says. Agents and models that work for a tool call are
+// inside of it.
+type outline struct {
+	to reader
+	// inside are the spans of calls, and of what is inside of them.
+	inside map[runlog.SpanID]bool
+	// model is the call of a model whose answer is being read, said whether it has said something.
+	model runlog.SpanID
+	said  bool
+	// shown: a message was shown.
+	shown  bool
+	points []runlog.Point
+	// cut: the answer read last was cut off at its length.
+	cut bool
+}
+
+func newOutline(to reader) *outline { return &outline{to: to, inside: map[runlog.SpanID]bool{}} }
+
+// add takes the next event.
+func (o *outline) add(e *runlog.Event) {
+	if o.inside[e.Parent] && e.Span != 0 {
+		o.inside[e.Span] = true
+	}
+	switch d := e.Data.(type) {
+	case *runlog.AgentStartData:
+		if d.Call != "" {
+			o.inside[e.Span] = true
+		}
+	case *runlog.ToolStartData:
+		if !o.inside[e.Parent] {
+			o.to.work(d.Name + " " + d.Args + "\n")
+		}
+		o.inside[e.Span] = true
+	case *runlog.ModelStartData:
+		if !o.inside[e.Span] {
+			o.model, o.said = e.Span, false
+		}
+	case *runlog.ModelDeltaData:
+		if e.Span == o.model && !o.inside[e.Span] {
+			o.delta(d)
+		}
+	case *runlog.ModelEndData:
+		if e.Span == o.model && !o.inside[e.Span] && !d.Aside && d.Error == nil {
+			if !o.said {
+				o.say(textOf(d.Message))
+			}
+			o.cut = d.Finish == "length"
+		}
+	case *runlog.MessageData:
+		if !o.inside[e.Span] && !o.inside[e.Parent] && isAnswer(&d.Message) {
+			o.said = false
+			o.say(textOf(&d.Message))
+		}
+	case *runlog.SnapshotData:
+		o.snapshot(d)
+	case *runlog.InterruptData:
+		o.points = d.Points
+	case *runlog.RunEndData:
+		o.to.end(ending{status: d.Status, points: o.points, err: d.Error, usage: d.Usage, cut: o.cut})
+	}
+}
+
+func (o *outline) delta(d *runlog.ModelDeltaData) {
+	switch d.Kind {
+	case runlog.Text:
+		o.say(d.Text)
+	case runlog.Reasoning:
+		o.to.work(d.Text)
+	}
+}
+
+// say shows a piece of a message.
+func (o *outline) say(text string) {
+	if text == "" {
+		return
+	}
+	if !o.said {
+		o.to.message()
+	}
+	o.said, o.shown = true, true
+	o.to.text(text)
+}
+
+// snapshot is all messages, where events are missing.
+func (o *outline) snapshot(d *runlog.SnapshotData) {
+	if o.shown { // what is there was shown, up to where it broke off
+		return
+	}
+	for i := range d.Messages {
+		if isAnswer(&d.Messages[i]) {
+			o.said = false
+			o.say(textOf(&d.Messages[i]))
+		}
+	}
+	o.points = d.Points
+}
+
+// isAnswer reports whether a message is one of a model.
+func isAnswer(m *runlog.Message) bool {
+	return m.Chat != nil && m.Chat.Role == "assistant" || m.Agentic != nil && m.Agentic.Role == "assistant"
+}
+
+// question is what a run asks, in words.
+func question(points []runlog.Point) string {
+	var lines []string
+	for _, p := range points {
+		text := p.Message
+		if text == "" {
+			text = "The agent waits for an answer."
+		}
+		lines = append(lines, text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// clientCalls are the calls that the client is to carry out, if those are all that a run waits for.
+func clientCalls(points []runlog.Point) []runlog.Point {
+	for _, p := range points {
+		if p.Kind != runlog.ClientTool {
+			return nil
+		}
+	}
+	return points
+}

@@ -1,0 +1,373 @@
+package openaiapi
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve"
+)
+
+// responsesRequest is the body of a request for a response. Members that are not here are ignored.
+type responsesRequest struct {
+	Model           string            `json:"model"`
+	Input           json.RawMessage   `json:"input"`
+	Instructions    string            `json:"instructions"`
+	Previous        string            `json:"previous_response_id"`
+	Stream          bool              `json:"stream"`
+	Store           *bool             `json:"store"`
+	Temperature     *float32          `json:"temperature"`
+	TopP            *float32          `json:"top_p"`
+	MaxOutputTokens *int              `json:"max_output_tokens"`
+	Metadata        map[string]string `json:"metadata"`
+	Text            *struct {
+		Format *struct {
+			Type string `json:"type"`
+		} `json:"format"`
+	} `json:"text"`
+	Tools []struct {
+		Type        string          `json:"type"`
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"tools"`
+}
+
+// item is an item of the input.
+type item struct {
+	Type    string          `json:"type"`
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	// Of function calls and their outputs.
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Output    json.RawMessage `json:"output"`
+	// Of approvals.
+	RequestID string `json:"approval_request_id"`
+	Approve   *bool  `json:"approve"`
+	Reason    string `json:"reason"`
+}
+
+// items are those of the input, of which a text is a message of the user.
+func (q *responsesRequest) items() (items []item, err error) {
+	var text string
+	if json.Unmarshal(q.Input, &text) == nil {
+		return []item{{Role: "user", Content: q.Input}}, nil
+	}
+	if json.Unmarshal(q.Input, &items) != nil {
+		return nil, badRequest("input is a text or a list of items")
+	}
+	return items, nil
+}
+
+// messages are the items that are part of a conversation, and answers those that answer questions of a run.
+func (q *responsesRequest) messages(allowSystem bool) (messages []*schema.Message, answers map[string]json.RawMessage, err error) {
+	items, err := q.items()
+	if err != nil {
+		return nil, nil, err
+	}
+	answers = map[string]json.RawMessage{}
+	var chat []chatMessage
+	if q.Instructions != "" {
+		instructions, _ := json.Marshal(q.Instructions)
+		chat = append(chat, chatMessage{Role: "system", Content: instructions})
+	}
+	for i := range items {
+		m := &items[i]
+		switch m.Type {
+		case "", "message":
+			chat = append(chat, chatMessage{Role: m.Role, Content: m.Content})
+		case "function_call":
+			call := toolCall{m.CallID, schema.FunctionCall{Name: m.Name, Arguments: m.Arguments}}
+			chat = append(chat, chatMessage{Role: "assistant", ToolCalls: []toolCall{call}})
+		case "function_call_output":
+			text, _, err := contentOf(m.Output)
+			if err != nil {
+				return nil, nil, err
+			}
+			if _, point, ours := ourCall(m.CallID); ours {
+				answers[point] = textAnswer(text)
+			}
+			chat = append(chat, chatMessage{Role: "tool", ToolCallID: m.CallID, Content: m.Output})
+		case "mcp_approval_response":
+			point, ours := strings.CutPrefix(m.RequestID, approvalPrefix)
+			if !ours || m.Approve == nil {
+				return nil, nil, badRequest("an mcp_approval_response has no approval_request_id of ours, or no approve")
+			}
+			answers[point], _ = json.Marshal(map[string]any{"approve": *m.Approve, "text": m.Reason})
+		}
+	}
+	messages, err = messagesOf(chat, allowSystem)
+	return messages, answers, err
+}
+
+// approvalPrefix stands before the ID of the question in that of a request for an approval.
+const approvalPrefix = "mcpr_"
+
+// runOfResponse is the run of a response.
+func runOfResponse(id string) string {
+	id = strings.TrimPrefix(id, "resp_")
+	run, _, _ := strings.Cut(id, ".")
+	return run
+}
+
+// beginResponse starts the run of a request, or continues the one that it answers.
+func (h *handler) beginResponse(ctx context.Context, c *serve.Caller, q *responsesRequest) (run serve.Run, behind uint64, err error) {
+	messages, answers, err := q.messages(h.conf.AllowSystem)
+	if err != nil {
+		return run, 0, err
+	}
+	start := serve.Start{Agent: q.Model, Messages: messages, TrustHistory: true, Labels: q.Metadata,
+		Sampling: serve.Sampling{Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxOutputTokens}}
+	if f := q.Text; f != nil && f.Format != nil && f.Format.Type != "text" && f.Format.Type != "" {
+		return run, 0, badRequest("text.format must be text: what an agent answers with is decided by the agent")
+	}
+	for _, t := range q.Tools {
+		if t.Type != "function" {
+			return run, 0, badRequest("tools of clients are of type function")
+		}
+		start.ClientTools = append(start.ClientTools, clientTool(t.Name, t.Description, t.Parameters))
+	}
+	if q.Previous != "" {
+		previous, err := c.Run(ctx, runOfResponse(q.Previous))
+		if err != nil {
+			return run, 0, err
+		}
+		if len(answers) > 0 {
+			run, err = c.Answer(ctx, previous.ID, answers, false)
+			return run, run.Token, err
+		}
+		if start.Thread = previous.Thread; start.Thread == "" {
+			return run, 0, badRequest("the response before was not stored")
+		}
+	} else if len(answers) > 0 {
+		return run, 0, badRequest("answers need previous_response_id")
+	}
+	if start.Thread == "" && (q.Store == nil || *q.Store) && h.server.KeepsThreads() {
+		start.Thread = "resp-" + strings.ToLower(rand.Text())
+	}
+	run, err = c.Start(ctx, start)
+	return run, 0, err
+}
+
+func (h *handler) responses(w http.ResponseWriter, r *http.Request) {
+	var q responsesRequest
+	c, err := h.decode(r, &q)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	run, behind, err := h.beginResponse(r.Context(), c, &q)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	key := fmt.Sprintf("%s.%d", run.ID, behind)
+	a := &response{run: run.ID, key: key, streams: q.Stream, object: map[string]any{"id": "resp_" + key, "object": "response", "created_at": run.Created.Unix(), "status": "in_progress", "model": q.Model, "output": []any{},
+		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": metadataOf(q.Metadata), "parallel_tool_calls": true,
+		"previous_response_id": orNull(q.Previous), "temperature": q.Temperature, "top_p": q.TopP, "tool_choice": "auto",
+		"tools": []any{}, "store": run.Thread != "", "text": map[string]any{"format": map[string]any{"type": "text"}}, "usage": nil}}
+	if q.Stream {
+		h.stream(w, r, c, run.ID, behind, a, &a.frames)
+		return
+	}
+	if err := h.read(r.Context(), c, run.ID, behind, a); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	serve.SendJSON(w, http.StatusOK, a.object)
+}
+
+func metadataOf(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// phase is how far a response is.
+//
+//	from       to         when
+//	notBegun   between    anything happens
+//	between    inMessage  a message begins
+//	inMessage  between    it ends
+//	between    ended      the run ends or waits
+type phase int
+
+const (
+	notBegun phase = iota
+	between
+	inMessage
+	ended
+)
+
+// response is an answer, which grows item by item. It is streamed, or sent when it is whole.
+type response struct {
+	run string
+	// key is in the IDs of the response and of its items.
+	key     string
+	streams bool
+	frames  *serve.Frames
+	object  map[string]any
+	phase   phase
+	// output are the items that are whole, written the text of the one that is not.
+	output   []any
+	written  strings.Builder
+	sequence int
+}
+
+// emit sends an event of the stream.
+func (a *response) emit(kind string, members map[string]any) {
+	if !a.streams {
+		return
+	}
+	members["type"], members["sequence_number"] = kind, a.sequence
+	a.sequence++
+	if data, err := json.Marshal(members); err == nil {
+		a.frames.Send("", kind, data)
+	}
+}
+
+func (a *response) begin() {
+	if a.phase == notBegun {
+		a.phase = between
+		a.emit("response.created", map[string]any{"response": a.object})
+		a.emit("response.in_progress", map[string]any{"response": a.object})
+	}
+}
+
+// itemID is that of the item that comes next.
+func (a *response) itemID() string { return fmt.Sprintf("msg_%s_%d", a.key, len(a.output)) }
+
+func textPart(text string) map[string]any {
+	return map[string]any{"type": "output_text", "text": text, "annotations": []any{}, "logprobs": []any{}}
+}
+
+func (a *response) messageItem(status string, content ...any) map[string]any {
+	if content == nil {
+		content = []any{}
+	}
+	return map[string]any{"id": a.itemID(), "type": "message", "role": "assistant", "status": status, "content": content}
+}
+
+// at says where in the output a piece is.
+func (a *response) at(members map[string]any) map[string]any {
+	members["item_id"], members["output_index"], members["content_index"] = a.itemID(), len(a.output), 0
+	return members
+}
+
+func (a *response) message() {
+	a.begin()
+	a.endMessage()
+	a.phase = inMessage
+	a.written.Reset()
+	a.emit("response.output_item.added", map[string]any{"output_index": len(a.output), "item": a.messageItem("in_progress")})
+	a.emit("response.content_part.added", a.at(map[string]any{"part": textPart("")}))
+}
+
+func (a *response) text(piece string) {
+	a.written.WriteString(piece)
+	a.emit("response.output_text.delta", a.at(map[string]any{"delta": piece, "logprobs": []any{}}))
+}
+
+func (a *response) work(string) {}
+
+func (a *response) endMessage() {
+	if a.phase != inMessage {
+		return
+	}
+	a.phase = between
+	part := textPart(a.written.String())
+	a.emit("response.output_text.done", a.at(map[string]any{"text": a.written.String(), "logprobs": []any{}}))
+	a.emit("response.content_part.done", a.at(map[string]any{"part": part}))
+	a.add(a.messageItem("completed", part))
+}
+
+// add appends an item that is whole.
+func (a *response) add(item map[string]any) {
+	a.emit("response.output_item.done", map[string]any{"output_index": len(a.output), "item": item})
+	a.output = append(a.output, item)
+}
+
+// whole appends an item that does not come in pieces.
+func (a *response) whole(item map[string]any) {
+	a.emit("response.output_item.added", map[string]any{"output_index": len(a.output), "item": item})
+	a.add(item)
+}
+
+func (a *response) end(e ending) {
+	a.begin()
+	a.endMessage()
+	if e.status == runlog.Interrupted {
+		a.ask(e.points)
+	}
+	a.object["output"] = a.output
+	if a.output == nil {
+		a.object["output"] = []any{}
+	}
+	a.object["usage"] = map[string]any{"input_tokens": e.usage.Input, "output_tokens": e.usage.Output, "total_tokens": e.usage.Total,
+		"input_tokens_details":  map[string]any{"cached_tokens": e.usage.InputCached},
+		"output_tokens_details": map[string]any{"reasoning_tokens": e.usage.OutputReasoning}}
+	status := "completed"
+	switch {
+	case e.err != nil:
+		status = "failed"
+		a.object["error"] = map[string]any{"code": "server_error", "message": e.err.Message}
+	case e.status == runlog.Cancelled:
+		status = "incomplete"
+		a.object["incomplete_details"] = map[string]any{"reason": "cancelled"}
+	case e.cut:
+		status = "incomplete"
+		a.object["incomplete_details"] = map[string]any{"reason": "max_output_tokens"}
+	}
+	a.object["status"] = status
+	a.phase = ended
+	a.emit("response."+status, map[string]any{"response": a.object})
+}
+
+// ask appends what the run waits for: approvals and calls for the client as items of the API, other questions in words.
+func (a *response) ask(points []runlog.Point) {
+	var others []runlog.Point
+	for _, p := range points {
+		call := clientCall(p)
+		switch p.Kind {
+		case runlog.Approval:
+			var request struct{ Tool, Arguments string }
+			_ = json.Unmarshal(p.Info, &request)
+			a.whole(map[string]any{"type": "mcp_approval_request", "id": approvalPrefix + p.ID, "name": request.Tool,
+				"arguments": request.Arguments, "server_label": "weft"})
+		case runlog.ClientTool:
+			a.whole(map[string]any{"type": "function_call", "id": "fc_" + p.ID, "call_id": toolCallID(a.run, p.ID), "name": call.Name,
+				"arguments": call.Arguments, "status": "completed"})
+		default:
+			others = append(others, p)
+		}
+	}
+	if len(others) > 0 {
+		a.message()
+		a.text(question(others))
+		a.endMessage()
+		a.object["weft"] = map[string]any{"run": a.run, "interrupts": others}
+	}
+}
+
+func (a *response) broken(p *serve.Problem) {
+	a.begin()
+	a.endMessage()
+	a.object["status"], a.object["output"] = "failed", a.output
+	a.object["error"] = map[string]any{"code": "server_error", "message": p.Title}
+	a.emit("response.failed", map[string]any{"response": a.object})
+}
