@@ -33,7 +33,8 @@ func stores(t *testing.T, dir string) Config {
 	return Config{Store: store, Events: events}
 }
 
-// SV-5, SV-17: a question is listed and answered by another process than the one that asked it, and a client watches on.
+// A question is listed and answered by another process than the one that asked it, and a client watches on.
+// Rules serving/SV5, serving/SV17.
 func TestServer_IsReplacedWhileARunWaits(t *testing.T) {
 	dir := t.TempDir()
 	var paid []string
@@ -57,7 +58,8 @@ func TestServer_IsReplacedWhileARunWaits(t *testing.T) {
 	require.Len(t, second.call(200, "GET", "/threads/t1/messages", "")["messages"], 4)
 }
 
-// SV-11: wherever a connection is cut, the pieces are the whole.
+// Wherever a connection is cut, the pieces are the whole.
+// Rule serving/SV11.
 func TestServer_ContinuesAStreamBehindAnyEvent(t *testing.T) {
 	look := adktest.NewTool("look", adktest.Says("found"))
 	d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(look)},
@@ -78,7 +80,8 @@ func TestServer_ContinuesAStreamBehindAnyEvent(t *testing.T) {
 	}
 }
 
-// SV-1: a run is stopped when all who watched it have gone, if that is wanted, and not before.
+// A run is stopped when all who watched it have gone, if that is wanted, and not before.
+// Rule serving/SV1.
 func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 	for name, c := range map[string]struct {
 		how  Disconnect
@@ -191,7 +194,8 @@ func (q *clerkQuestion) Asks() adk.Question {
 
 func init() { schema.RegisterName[*clerkQuestion]("_weft_serve_test_clerk_question") }
 
-// SV-19: a client brings a tool, is asked to carry it out, and the model reads what came of it.
+// A client brings a tool, is asked to carry it out, and the model reads what came of it.
+// Rule serving/SV19.
 func TestServer_HasClientsCarryOutTheirTools(t *testing.T) {
 	d := newDesk(t, Config{AllowClientTools: true}, agentOf(t, adk.ChatModelAgentConfig{
 		Handlers: []adk.ChatModelAgentMiddleware{ClientTools()}},
@@ -241,7 +245,7 @@ func TestServer_StandsBeforeAFleetOfWorkers(t *testing.T) {
 	require.NoError(t, <-worked)
 }
 
-// G-3: agents on agentic messages are served the same way, without threads.
+// Agents on agentic messages are served the same way, without threads.
 func TestServer_ServesAgentsOnAgenticMessages(t *testing.T) {
 	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[*schema.AgenticMessage]{Name: "desk",
 		Description: "helps", Model: adktest.NewTypedModel[*schema.AgenticMessage](t, adktest.Streams("Hel", "lo."))})
@@ -260,7 +264,8 @@ func TestServer_ServesAgentsOnAgenticMessages(t *testing.T) {
 	require.Equal(t, "bad_request", d.refused(400, "POST", "/agents/desk/runs", `{"input":"x","thread":"t"}`))
 }
 
-// SV-2: what becomes of a message in a thread that is busy.
+// What becomes of a message in a thread that is busy.
+// Rule serving/SV2.
 func TestServer_QueuesOrPreempts(t *testing.T) {
 	for name, policy := range map[string]BusyPolicy{"queues": QueueBusy, "preempts": PreemptBusy} {
 		t.Run(name, func(t *testing.T) {

@@ -50,8 +50,9 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-// SV-13: without Auth only this machine is served, and only by a name of its own: a page that has its name resolve to
+// Without Auth only this machine is served, and only by a name of its own: a page that has its name resolve to
 // 127.0.0.1 is not.
+// Rule serving/SV13.
 func TestServer_ServesItsOwnMachineOnlyByDefault(t *testing.T) {
 	srv, err := New(Config{Agents: []adk.Agent{greeter(t)}})
 	require.NoError(t, err)
@@ -72,7 +73,8 @@ func TestServer_ServesItsOwnMachineOnlyByDefault(t *testing.T) {
 	}
 }
 
-// SV-14: pages of other origins change nothing, and read nothing unless they are listed.
+// Pages of other origins change nothing, and read nothing unless they are listed.
+// Rule serving/SV14.
 func TestServer_RefusesPagesOfOtherOrigins(t *testing.T) {
 	d := newDesk(t, Config{Origins: []string{"https://app.example"}}, greeter(t))
 	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "same-site"}} {
@@ -94,7 +96,8 @@ func TestServer_RefusesPagesOfOtherOrigins(t *testing.T) {
 	require.Equal(t, "bad_request", d.refused(400, "POST", "/agents/desk/runs", `{"input":"x"}`, "Content-Type", "text/plain"))
 }
 
-// SV-15: what is too much is refused before anything is done with it.
+// What is too much is refused before anything is done with it.
+// Rule serving/SV15.
 func TestServer_KeepsItsLimits(t *testing.T) {
 	d := newDesk(t, Config{Limits: Limits{Body: 2000, Depth: 8, Messages: 3, MessageBytes: 100, StartsPerMinute: 2}}, greeter(t))
 	start := func(code int, body string) string {
@@ -125,7 +128,8 @@ func TestServer_KeepsItsLimits(t *testing.T) {
 	require.NotEmpty(t, answer.Header.Get("Retry-After"))
 }
 
-// SV-12: a ticket is for one request of one run.
+// A ticket is for one request of one run.
+// Rule serving/SV12.
 func TestServer_TakesATicketOnce(t *testing.T) {
 	d := newDesk(t, Config{Auth: byToken}, greeter(t))
 	ana := d.as("ana")
@@ -146,7 +150,8 @@ func TestServer_TakesATicketOnce(t *testing.T) {
 	require.Equal(t, "unauthorized", d.refused(401, "GET", "/runs/"+run+"?ticket="+ana.call(201, "POST", "/tickets", `{"run":"`+run+`"}`)["ticket"].(string), ""))
 }
 
-// SV-16, SV-18, G-6: panics of hooks are answers, one record is logged for a request, and neither has secrets.
+// Panics of hooks are answers, one record is logged for a request, and neither has secrets.
+// Rules serving/SV16, serving/SV18.
 func TestServer_SurvivesItsHooks(t *testing.T) {
 	var mu sync.Mutex
 	var logged bytes.Buffer
@@ -193,7 +198,8 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// SV-17: a server that shuts down ends its streams with a word, and its runs where nothing is lost.
+// A server that shuts down ends its streams with a word, and its runs where nothing is lost.
+// Rule serving/SV17.
 func TestServer_SaysByeToThoseWhoWatch(t *testing.T) {
 	begun := make(chan struct{})
 	look := adktest.NewTool("look", adktest.Says("found").When(begun))
@@ -228,7 +234,8 @@ func TestServer_SaysByeToThoseWhoWatch(t *testing.T) {
 	require.NoError(t, srv.Shutdown(t.Context()), "again")
 }
 
-// SV-9, SV-10: a client that reads nothing holds up neither the run nor the server.
+// A client that reads nothing holds up neither the run nor the server.
+// Rules serving/SV9, serving/SV10.
 func TestServer_DoesNotWaitForSlowReaders(t *testing.T) {
 	pieces := make([]string, 5000)
 	for i := range pieces {

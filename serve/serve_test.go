@@ -203,6 +203,8 @@ func pay(t *testing.T, paid *[]string) adk.ChatModelAgentConfig {
 		ToolsConfig: adktest.Tools(tool.BaseTool(payTool))}
 }
 
+// A run is streamed as it happens and again later, and who has seen its end is not kept.
+// Rule serving/SV8.
 func TestServer_RunsAnAgentAndStreamsWhatHappens(t *testing.T) {
 	d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{}, adktest.Streams("It is ", "sunny.")))
 	all := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"How is the weather?"}`))
@@ -266,6 +268,7 @@ func TestServer_AsksAndIsAnswered(t *testing.T) {
 }
 
 // Whatever is not exactly an approval approves nothing.
+// Rule serving/SV7.
 func TestServer_ApprovesOnlyByJSONTrue(t *testing.T) {
 	var paid []string
 	d := newDesk(t, Config{Limits: Limits{StartsPerMinute: 1000}}, agentOf(t, pay(t, &paid),
@@ -291,6 +294,8 @@ var malformedApprovals = []string{`null`, `true`, `"true"`, `1`, `[]`, `[true]`,
 	`{approve:true}`, `{"ap\u0070rove":true,"approve":false}`, `"approve"`, `"yes"`, `{"answer":true}`, `{"resolved":true}`,
 	`{"status":"resolved"}`, `{"payload":{"approved":true}}`, `{"approve ":true}`, `-1`, `{"approve":0}`, `{"":true}`}
 
+// The next run of a thread sees what was said in those before.
+// Rules serving/SV3, serving/SV4.
 func TestServer_TakesAThreadForItsConversation(t *testing.T) {
 	d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{}, adktest.Says("Hello Ana."),
 		adktest.Says("Ana.").Seeing("user: I am Ana.", "assistant: Hello Ana.", "user: Who am I?")))
@@ -325,6 +330,7 @@ func TestServer_HidesWhatBelongsToOthers(t *testing.T) {
 	require.Empty(t, paid)
 }
 
+// Rule serving/SV6.
 func TestServer_GivesTheSameRunForTheSameKey(t *testing.T) {
 	d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{}, adktest.Says("Once.")))
 	first := d.call(201, "POST", "/agents/desk/runs", `{"input":"Go"}`, "Idempotency-Key", "k1", "Prefer", "wait=10")
@@ -333,6 +339,8 @@ func TestServer_GivesTheSameRunForTheSameKey(t *testing.T) {
 	require.Equal(t, "conflict", d.refused(422, "POST", "/agents/desk/runs", `{"input":"Go on"}`, "Idempotency-Key", "k1"))
 }
 
+// What was said in a run that is stopped stays in its thread, and the next one begins behind it.
+// Rules serving/SV4, serving/SV20.
 func TestServer_StopsARunAndKeepsWhatWasSaid(t *testing.T) {
 	started := make(chan struct{}, 1)
 	slow, err := utils.InferTool("slow", "Takes long.", func(ctx context.Context, _ struct{}) (string, error) {
@@ -360,6 +368,7 @@ func TestServer_StopsARunAndKeepsWhatWasSaid(t *testing.T) {
 	require.Equal(t, []string{"Go", "Hello?", "Hi."}, texts)
 }
 
+// Rule serving/SV16.
 func TestServer_NeverShowsTheTextOfAnError(t *testing.T) {
 	var logged bytes.Buffer
 	d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{Instruction: "canary-prompt"},

@@ -138,6 +138,7 @@ func TestChat_AnswersWithTheTextOfTheAgent(t *testing.T) {
 	require.NotNil(t, c.Usage)
 }
 
+// Rule serving/OA2.
 func TestChat_StreamsWhatItAnswersOtherwise(t *testing.T) {
 	look := adktest.NewTool("look", adktest.Says("sunny"))
 	a := newAPI(t, Config{}, serve.Config{}, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(look)},
@@ -245,6 +246,7 @@ func TestChat_SaysWhatIsWrongInWordsOfTheAPI(t *testing.T) {
 	require.NotContains(t, strings.Join(data, ""), "canary")
 }
 
+// Rule serving/OA1.
 func TestModels_AreTheAgents(t *testing.T) {
 	a := newAPI(t, Config{}, serve.Config{}, adk.ChatModelAgentConfig{})
 	for path, want := range map[string]int{"/v1/models": 200, "/v1/models/desk": 200, "/v1/models/nobody": 404, "/v1/embeddings": 404} {
@@ -274,6 +276,7 @@ func kinds(t *testing.T, data []string) (kinds []string, last map[string]any) {
 	return kinds, last
 }
 
+// Rule serving/OA3.
 func TestResponses_StreamsItsEvents(t *testing.T) {
 	a := newAPI(t, Config{}, serve.Config{}, adk.ChatModelAgentConfig{}, adktest.Streams("Hel", "lo."), adktest.Says("Ana.").Seeing("user: I am Ana.", "assistant: Hello.", "user: Who am I?"))
 	all, last := kinds(t, a.stream("/v1/responses", `{"model":"desk","input":"I am Ana.","stream":true}`))
