@@ -236,7 +236,7 @@ func (s *span) other(m Message, isResult bool, err error) {
 }
 
 // Verdict records the end of an answer.
-func (s *span) Verdict(again bool) {
+func (s *span) Verdict(answer any, again bool) {
 	s.rec.mu.Lock()
 	defer s.rec.mu.Unlock()
 	if !again {
@@ -248,6 +248,9 @@ func (s *span) Verdict(again bool) {
 	}
 	if end, ok := m.held.Data.(*ModelEndData); ok && m.phase == spanHeld {
 		end.Again = again
+		if answer := seeMessage(answer); end.Message == nil && end.Error == nil && m.shown && !isNil(answer) {
+			end.Message = &answer
+		}
 		m.release()
 	}
 }
@@ -336,6 +339,12 @@ type spanKey struct{}
 type spanContext struct {
 	context.Context
 	span *span
+}
+
+// context makes the context of what is inside the span, once.
+func (s *span) context(ctx context.Context) context.Context {
+	s.ctx = spanContext{ctx, s}
+	return &s.ctx
 }
 
 func (c *spanContext) Value(key any) any {
