@@ -75,26 +75,52 @@ func (b *book) append(now time.Time, events ...Event) error {
 	return nil
 }
 
-// appendPieces is append for pieces of an answer: the events are first, without Data, and those with the next positions.
-func (b *book) appendPieces(now time.Time, first Event, pieces []delta) error {
+// pieceWriter adds pieces of answers to a book, whose mutex it holds.
+type pieceWriter struct {
+	book  *book
+	now   time.Time
+	at    int64  // now as T
+	event *Event // of the next piece, without T, Seq and Data
+	seq   uint64 // of the next piece
+	// of is what the pieces in entry have in common.
+	of    *ModelDeltaData
+	entry *entry
+}
+
+// beginPieces locks the book for pieces. The first one is at a position, and all of them are an event but for T, Seq and
+// Data. Unless it fails, end must be called.
+func (b *book) beginPieces(now time.Time, event *Event, seq uint64) (w pieceWriter, err error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	last := b.lastLocked()
-	if first.Token < last.Token {
-		return ErrOvertaken
+	if last := b.lastLocked(); last.Compare(Cursor{event.Token, seq}) >= 0 {
+		b.mu.Unlock()
+		return w, ErrOvertaken
 	}
-	for _, d := range pieces {
-		if first.Cursor().Compare(last) > 0 {
-			if b.entries.addPiece(&first, d) {
-				b.bytes += entrySize
-			}
-			b.count++
-			b.bytes += pieceSize + len(d.text)
+	return pieceWriter{book: b, now: now, at: now.UnixMicro(), event: event, seq: seq}, nil
+}
+
+// add adds a text. of is what it has in common with others of its answer, which have the same pointer.
+func (w *pieceWriter) add(of *ModelDeltaData, text string) {
+	b := w.book
+	slab := b.entries.slab
+	if of != w.of || len(slab) == cap(slab) {
+		var isNew bool
+		if w.entry, isNew = b.entries.extend(w.event, w.seq, of); isNew {
+			b.bytes += entrySize
 		}
-		first.Seq++
+		w.of, slab = of, b.entries.slab
 	}
-	b.appended(now)
-	return nil
+	b.entries.slab = append(slab, piece{text, w.at})
+	w.entry.pieces = w.entry.pieces[:len(w.entry.pieces)+1]
+	b.count++
+	b.bytes += pieceSize + len(text)
+	w.seq++
+}
+
+// end unlocks the book and returns the position of the last piece.
+func (w *pieceWriter) end() (last uint64) {
+	w.book.appended(w.now)
+	w.book.mu.Unlock()
+	return w.seq - 1
 }
 
 // appended makes room and wakes the readers, with mu locked.

@@ -5,7 +5,7 @@ import "sort"
 // entry is an event in memory, or pieces of one answer that follow each other. Most events of most runs are such pieces:
 // they are kept as that in which they differ, and made into events for whoever reads them.
 type entry struct {
-	// Event is the event. Of pieces it is the first one, and its Data what all of them have.
+	// Event is the event. Of pieces it is the first one, without T, and its Data what all of them have.
 	Event
 	pieces []piece
 }
@@ -18,13 +18,6 @@ type piece struct {
 
 // pieceSize is the memory of a piece without its text, in bytes.
 const pieceSize = 24
-
-// delta is a text that is to be recorded. of is what it has in common with others of its answer, which have the same
-// pointer.
-type delta struct {
-	of   *ModelDeltaData
-	text string
-}
 
 // count is how many events it is.
 func (e *entry) count() int { return max(1, len(e.pieces)) }
@@ -57,7 +50,7 @@ func (e *entry) event(i int, data *ModelDeltaData) Event {
 type entries struct {
 	pages [][]entry // pageSize in each but the last one
 	n     int
-	// slab is where pieces are: those of an entry are next to each other.
+	// slab is where pieces are: those of the last entry are at its end.
 	slab []piece
 }
 
@@ -93,24 +86,20 @@ func (s *entries) add(e entry) {
 	s.n++
 }
 
-// addPiece adds a piece that is the event first but for its Data: to the last entry, or one of its own. It reports whether
-// that is new.
-func (s *entries) addPiece(first *Event, d delta) (isNew bool) {
+// extend returns the entry that a piece joins: the last one, if the piece has the same in common with others, and comes
+// right behind those, or else a new one. first is the event of a piece without Seq and Data.
+func (s *entries) extend(first *Event, seq uint64, of *ModelDeltaData) (e *entry, isNew bool) {
 	last := s.last()
-	more := last != nil && last.pieces != nil && last.Data == any(d.of) && last.end() == Cursor{first.Token, first.Seq - 1}
 	if len(s.slab) == cap(s.slab) {
-		s.slab, more = make([]piece, 0, min(slabSize, max(8, 4*cap(s.slab)))), false
+		s.slab = make([]piece, 0, min(slabSize, max(8, 4*cap(s.slab))))
+	} else if last != nil && last.pieces != nil && last.Data == any(of) && last.end() == (Cursor{first.Token, seq - 1}) {
+		return last, false
 	}
-	s.slab = append(s.slab, piece{d.text, first.T})
 	n := len(s.slab)
-	if more {
-		last.pieces = s.slab[n-1-len(last.pieces) : n]
-		return false
-	}
-	e := entry{*first, s.slab[n-1 : n]}
-	e.Data = d.of
-	s.add(e)
-	return true
+	s.add(entry{*first, s.slab[n:n:cap(s.slab)]})
+	last = s.last()
+	last.Seq, last.Data = seq, of
+	return last, true
 }
 
 // read makes the events behind a position, up to some.

@@ -245,38 +245,38 @@ func (s *span) see(chunks []callbacks.CallbackOutput) {
 	if s.first == 0 {
 		s.first = now.UnixMicro()
 	}
-	pieces := r.deltas[:0]
+	w, ok := s.beginPieces(now)
+	if !ok {
+		return
+	}
 	for _, chunk := range chunks {
 		m := messageIn(chunk)
 		s.chunks.add(m)
-		pieces = s.pieces(pieces, m)
+		s.record(&w, m)
 	}
-	s.emitDeltas(now, pieces)
-	clear(pieces)
-	r.deltas = pieces
+	r.seq = w.end()
 }
 
-// pieces adds what is recorded of a chunk, with mu locked.
-func (s *span) pieces(all []delta, m Message) []delta {
+// record records the pieces in a chunk, with mu locked.
+func (s *span) record(w *pieceWriter, m Message) {
 	if m.Chat != nil && len(m.Chat.ToolCalls) == 0 && len(m.Chat.AssistantGenMultiContent) == 0 { // most chunks
 		if text := m.Chat.ReasoningContent; text != "" {
-			all = append(all, delta{s.kindOf(Reasoning), text})
+			w.add(s.kindOf(Reasoning), text)
 		}
 		if text := m.Chat.Content; text != "" {
-			all = append(all, delta{s.kindOf(Text), text})
+			w.add(s.kindOf(Text), text)
 		}
-		return all
+		return
 	}
-	m.texts(func(kind DeltaKind, text string) { all = append(all, delta{s.kindOf(kind), text}) })
+	m.texts(func(kind DeltaKind, text string) { w.add(s.kindOf(kind), text) })
 	for _, c := range m.calls() {
 		known := s.inChunks(c)
 		of := known.args
 		if c.name != "" { // it is shown once
 			of = &ModelDeltaData{Kind: Args, Call: of.Call, Index: of.Index, Name: c.name}
 		}
-		all = append(all, delta{of, c.args})
+		w.add(of, c.args)
 	}
-	return all
 }
 
 // kindOf is what texts of a kind have in common.

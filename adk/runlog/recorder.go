@@ -59,7 +59,9 @@ type span struct {
 	chunks   answerChunks
 	call     string
 	callID   string
-	// text and reasoning are what such pieces of a model's answer have in common.
+	// piece is the event of pieces of a model's answer, but for T, Seq and Data; text and reasoning are what such pieces have
+	// in common.
+	piece           *Event
 	text, reasoning *ModelDeltaData
 	// ctx is the context of what is inside.
 	ctx spanContext
@@ -107,8 +109,6 @@ type recorder struct {
 	end   RunEndData
 	// began is when the recorder was made, by a clock that is not set.
 	began time.Time
-	// deltas are for one call of emitDeltas after the other.
-	deltas []delta
 }
 
 // recordPhase is how far a recorder is.
@@ -162,18 +162,22 @@ func (r *recorder) emit(e Event) {
 	}
 }
 
-// emitDeltas records pieces of an answer, with mu locked.
-func (s *span) emitDeltas(now time.Time, pieces []delta) {
+// beginPieces is how pieces of an answer are recorded, with mu locked. It is false if nothing is recorded any more.
+func (s *span) beginPieces(now time.Time) (w pieceWriter, ok bool) {
 	r := s.rec
-	if r.phase != recordBegun || len(pieces) == 0 {
-		return
+	if r.phase != recordBegun {
+		return w, false
 	}
-	e := s.of(ModelDelta, nil)
-	e.V, e.Run, e.Seq, e.Token, e.T = Version, r.opts.ID, r.seq+1, r.token, now.UnixMicro()
-	r.seq += uint64(len(pieces))
-	if r.book.appendPieces(now, e, pieces) != nil {
+	if s.piece == nil {
+		e := s.of(ModelDelta, nil)
+		e.V, e.Run, e.Token = Version, r.opts.ID, r.token
+		s.piece = &e
+	}
+	w, err := r.book.beginPieces(now, s.piece, r.seq+1)
+	if err != nil { // another stretch of the run is recorded in this process
 		r.phase = recordEnded
 	}
+	return w, err == nil
 }
 
 // of is an event about a span.
@@ -273,8 +277,13 @@ func (s *span) releaseBelow(all bool) {
 
 // nameCalls gives the calls of an answer their names, with mu locked.
 func (s *span) nameCalls(d *ModelEndData) {
+	calls := d.Message.calls()
+	if len(calls) == 0 {
+		return
+	}
 	taken := make([]bool, len(s.inAnswer))
-	for _, c := range d.Message.calls() {
+	d.Calls = make([]string, 0, len(calls))
+	for _, c := range calls {
 		name := ""
 		for i, known := range s.inAnswer {
 			if !taken[i] && known.id == c.id {

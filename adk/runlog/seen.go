@@ -92,6 +92,14 @@ func seeMessage(m any) Message {
 
 func isNil(m Message) bool { return m.Chat == nil && m.Agentic == nil }
 
+// textResult is the result of a tool in a message, if that is nothing but a text: the ID of the call and the text.
+func (m Message) textResult() (id, text string, ok bool) {
+	if m.Chat == nil || len(m.Chat.UserInputMultiContent) > 0 {
+		return "", "", false
+	}
+	return m.Chat.ToolCallID, m.Chat.Content, true
+}
+
 // result is the result of a tool in a message: the ID of the call, the name of the tool, and its parts.
 func (m Message) result() (id, name string, parts []schema.ToolOutputPart) {
 	switch {
@@ -151,6 +159,9 @@ type seenCall struct {
 func (m Message) calls() (all []seenCall) {
 	switch {
 	case m.Chat != nil:
+		if len(m.Chat.ToolCalls) > 0 {
+			all = make([]seenCall, 0, len(m.Chat.ToolCalls))
+		}
 		for i := range m.Chat.ToolCalls {
 			c := &m.Chat.ToolCalls[i]
 			all = append(all, seenCall{c.ID, c.Function.Name, c.Function.Arguments, c.Index})
@@ -198,7 +209,7 @@ func (m Message) texts(f func(kind DeltaKind, text string)) {
 
 // answerChunks are the chunks of an answer. They are joined where nobody else does: the run mostly has the whole.
 type answerChunks struct {
-	chat    []*schema.Message
+	chat    *[]*schema.Message // of spareChunks
 	agentic []*schema.AgenticMessage
 	// report: a chunk says what the call has used, or why it stopped.
 	report bool
@@ -208,9 +219,9 @@ func (c *answerChunks) add(m Message) {
 	switch {
 	case m.Chat != nil:
 		if c.chat == nil {
-			c.chat = *spareChunks.Get().(*[]*schema.Message)
+			c.chat = spareChunks.Get().(*[]*schema.Message)
 		}
-		c.chat = append(c.chat, m.Chat)
+		*c.chat = append(*c.chat, m.Chat)
 		c.report = c.report || m.Chat.ResponseMeta != nil
 	case m.Agentic != nil:
 		c.agentic = append(c.agentic, m.Agentic)
@@ -223,10 +234,10 @@ var spareChunks = sync.Pool{New: func() any { return new([]*schema.Message) }}
 
 // discard forgets the chunks.
 func (c *answerChunks) discard() {
-	if chat := c.chat; cap(chat) > 0 && cap(chat) <= 1<<14 {
-		clear(chat)
-		chat = chat[:0]
-		spareChunks.Put(&chat)
+	if c.chat != nil && cap(*c.chat) <= 1<<14 {
+		clear(*c.chat)
+		*c.chat = (*c.chat)[:0]
+		spareChunks.Put(c.chat)
 	}
 	*c = answerChunks{}
 }
@@ -237,7 +248,7 @@ func (c *answerChunks) message() (m Message, err error) {
 	case c.agentic != nil:
 		m.Agentic, err = schema.ConcatAgenticMessages(c.agentic)
 	case c.chat != nil:
-		m.Chat, err = schema.ConcatMessages(c.chat)
+		m.Chat, err = schema.ConcatMessages(*c.chat)
 	}
 	if err != nil {
 		m = Message{}
@@ -311,7 +322,8 @@ func seeRequest(input callbacks.CallbackInput, before *seenRequest) (r seenReque
 	}
 	if known {
 		if r.settings = before.settings; r.settings == nil || !r.settings.equal(&settings) {
-			r.settings = &settings
+			own := settings
+			r.settings = &own
 		}
 	}
 	return r
