@@ -10,7 +10,7 @@ import (
 )
 
 // rulePages are the pages of docs/rules that have entries.
-var rulePages = []string{"schema", "components", "compose", "agent", "runtime", "batteries", "providers", "runlog"}
+var rulePages = []string{"schema", "components", "compose", "agent", "runtime", "batteries", "providers", "runlog", "distributed", "temporal"}
 
 const code = `[A-Z]{1,3}-?[0-9]+(?:\.[0-9]+)*[a-z]?`
 
