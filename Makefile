@@ -70,7 +70,7 @@ interop: tools
 	@cd compat/eino/interop && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) test -json ./... | $(BIN)/testcount
 
 # bench-check compares the allocations of the benchmarks of the runtime with bench/baseline.txt: see tools/benchcheck.
-MEASURED  := ./adk ./adk/internal/eager ./compose ./schema ./internal/callbacks ./internal/eventring ./internal/core ./internal/jsonscan
+MEASURED  := ./adk ./adk/internal/eager ./adk/runlog ./compose ./schema ./internal/callbacks ./internal/eventring ./internal/core ./internal/jsonscan
 BENCHMARKS = $(GO) test -run '^$$' -bench . -benchmem -benchtime 200x -count 2 $(MEASURED)
 bench-check: tools
 	@$(BENCHMARKS) | $(BIN)/benchcheck -baseline bench/baseline.txt

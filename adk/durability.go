@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/weftgo/weft/adk/internal/journal"
@@ -508,14 +507,14 @@ func GetIdempotencyKey(ctx context.Context) string {
 // newCallSeed makes what distinguishes the idempotency keys of a run that begins from those of all others. It is there
 // from the beginning, and saved with the run: also a call that is given up while the run is saved has the key with
 // which it is repeated. A run that is saved at every step finds its seed again when the process dies before anything
-// else is saved.
+// else is saved: it is made of the seed of the run, which its journal begins with, and not of its ID, which runs of other
+// tenants and later ones may have, too.
 func (r *agentRun[M]) newCallSeed() [2]uint64 {
-	if r.durable == nil {
+	ids, _ := r.Context.Value(core.InterruptIDsKey{}).(*core.InterruptIDs)
+	if r.durable == nil || ids == nil {
 		return [2]uint64{rand.Uint64(), rand.Uint64()}
 	}
-	var room [256]byte
-	position := strconv.AppendQuote(room[:0], r.durable.visit.Journal().ID())
-	sum := sha256.Sum256(append(position, r.durable.visit.Position()...))
+	sum := sha256.Sum256(append(ids.Seed[:], r.durable.visit.Position()...))
 	return [2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
 }
 

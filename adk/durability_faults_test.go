@@ -151,11 +151,13 @@ func dieAndCancel(t *testing.T, around func(Agent) Agent, mode []AgentCancelOpti
 }
 
 // TestIdempotencyKey_DiffersBetweenRoundsThatStopped: a loop pays once a round, and its model numbers its calls anew in
-// each answer. Interrupted in each round or not, each payment has a key of its own, and the same one in both cases.
+// each answer. Interrupted in each round or not, each payment has a key of its own: the one that it had when it asked.
 func TestIdempotencyKey_DiffersBetweenRoundsThatStopped(t *testing.T) {
 	keysOf := func(durability Durability, ask bool) (keys []string) {
+		var asking []string
 		pay := &toolFunc{"pay", func(ctx context.Context, _ string) (string, error) {
 			if asked, _, _ := tool.GetInterruptState[any](ctx); ask && !asked {
+				asking = append(asking, GetIdempotencyKey(ctx))
 				return "", tool.Interrupt(ctx, "may I?")
 			}
 			keys = append(keys, GetIdempotencyKey(ctx))
@@ -180,13 +182,15 @@ func TestIdempotencyKey_DiffersBetweenRoundsThatStopped(t *testing.T) {
 			}
 			it = resumeWith(t, r, map[string]any{last.Action.Interrupted.InterruptContexts[0].ID: "yes"})
 		}
+		if ask {
+			require.Equal(t, asking, keys)
+		}
 		return keys
 	}
-	plain, asked := keysOf(EveryStep, false), keysOf(EveryStep, true)
-	require.Len(t, slices.Compact(slices.Sorted(slices.Values(plain))), 3)
-	require.Equal(t, plain, asked)
-	for _, ask := range []bool{false, true} {
-		require.Len(t, slices.Compact(slices.Sorted(slices.Values(keysOf(OnInterrupt, ask)))), 3)
+	for _, durability := range []Durability{OnInterrupt, EveryStep} {
+		for _, ask := range []bool{false, true} {
+			require.Len(t, slices.Compact(slices.Sorted(slices.Values(keysOf(durability, ask)))), 3)
+		}
 	}
 }
 

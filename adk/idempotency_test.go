@@ -115,3 +115,32 @@ func TestIdempotencyKey_InsideAgentTools(t *testing.T) {
 	require.NotEqual(t, outer, k.keys["inner"][0])
 	require.NotEmpty(t, k.keys["inner"][0])
 }
+
+// The ID of a run is the application's: another tenant may have it, too, and so may a later run.
+//
+// Rule distributed/F13.
+func TestIdempotencyKey_DiffersBetweenRunsWithOneID(t *testing.T) {
+	k := newKeeper()
+	d := dialectOf[ordinary]()
+	agent := func() Agent {
+		return setup(t, says(d.answer("", wanted{"note", "1", "pay"}), d.answer("done")), []tool.BaseTool{k.tool()})
+	}
+	shared := checkpoint.NewMemoryStore()
+	pay := func(store CheckPointStore, opts ...AgentRunOption) {
+		t.Helper()
+		runner := NewRunner(t.Context(), RunnerConfig{Agent: agent(), CheckPointStore: store, Durability: EveryStep})
+		for e := range runner.Query(t.Context(), "pay", append(opts, WithCheckPointID("invoice"))...).All() {
+			require.NoError(t, e.Err)
+		}
+	}
+	pay(checkpoint.Scope(shared, "acme"))
+	pay(checkpoint.Scope(shared, "globex"))
+	pay(checkpoint.Scope(shared, "acme"), WithRestart()) // is meant as a new run
+	pay(checkpoint.NewMemoryStore())
+	keys := map[string]bool{}
+	for _, key := range k.keys["pay"] {
+		keys[key] = true
+	}
+	require.Len(t, k.keys["pay"], 4)
+	require.Len(t, keys, 4)
+}

@@ -370,12 +370,21 @@ func (a *modelAttempt[M]) settle(phase attemptPhase, endErr error) {
 	a.phase = phase
 	a.turn.open = nil
 	if w := a.turn.run.witness(); w != nil {
-		w.Verdict(phase == attemptRejected)
+		w.Verdict(a.joined(), phase == attemptRejected)
 	}
 	if a.judged() {
 		a.endErr = endErr
 		close(a.verdict)
 	}
+}
+
+// joined is the answer of a stream as the run has it, nil if there is none: what is around may change the original.
+func (a *modelAttempt[M]) joined() any {
+	ops := opsOf[M]()
+	if !a.turn.run.input.EnableStreaming || a.err != nil || ops.isNil(a.message) {
+		return nil
+	}
+	return ops.withExtra(a.message, maps.Clone(ops.extra(a.message)))
 }
 
 // eventSenderModelWrapper is the sender of model events at a place of the user's choice.

@@ -19,9 +19,21 @@ import (
 //
 // A reader that has no other copies is read by Observe itself, in a goroutine where it has to wait.
 func Observe[T any](sr *StreamReader[T], onChunk func(T), onEnd func(error)) {
-	src, _ := sr.take()
-	o := &observer[T]{src: src, onChunk: onChunk, onEnd: onEnd}
-	if pull.Watch(src, o.look) {
+	observe(sr, &observer[T]{onChunk: onChunk, onEnd: onEnd})
+}
+
+// ObserveBatches is [Observe] for what costs less for several values at once, such as what takes a lock or reads a clock:
+// onChunks gets the values that are there, 1 to 32, in a slice that it must not keep.
+func ObserveBatches[T any](sr *StreamReader[T], onChunks func([]T), onEnd func(error)) {
+	observe(sr, &observer[T]{onChunks: onChunks, onEnd: onEnd, batch: make([]T, 0, observedBatch)})
+}
+
+// observedBatch is how many values [ObserveBatches] shows at a time.
+const observedBatch = 32
+
+func observe[T any](sr *StreamReader[T], o *observer[T]) {
+	o.src, _ = sr.take()
+	if pull.Watch(o.src, o.look) {
 		o.look() // what has been read already
 		return
 	}
@@ -32,13 +44,16 @@ func Observe[T any](sr *StreamReader[T], onChunk func(T), onEnd func(error)) {
 
 // observer shows the items of a source that it watches.
 type observer[T any] struct {
-	src     pull.Source[T]
-	onChunk func(T)
-	onEnd   func(error)
+	src      pull.Source[T]
+	onChunk  func(T)
+	onChunks func([]T) // in place of onChunk
+	onEnd    func(error)
 	// looks counts the calls of look that have not been answered. The goroutine that raises it from 0 does the work for
 	// all.
 	looks atomic.Int32
-	done  bool // of the goroutine that works
+	// Of the goroutine that works: whether the observation has ended, and values that were not shown yet.
+	done  bool
+	batch []T
 }
 
 // look shows what there is. Several goroutines may call it; one of them works.
@@ -58,7 +73,8 @@ func (o *observer[T]) drain() bool {
 	for !o.done {
 		item, ok := o.src.Poll(nil)
 		if !ok {
-			return false
+			o.flush()
+			return o.done
 		}
 		o.show(item)
 	}
@@ -68,31 +84,53 @@ func (o *observer[T]) drain() bool {
 // readAll reads a stream that nobody else does.
 func (o *observer[T]) readAll() {
 	parker := pull.NewParker()
-	for !o.done {
+	for !o.drain() {
 		o.show(pull.Wait(o.src, parker))
 	}
 }
 
-// show calls the functions for one item.
+// show calls the functions for one item, or adds it to the batch.
 func (o *observer[T]) show(item pull.Item[T]) {
+	switch {
+	case item.Err != nil:
+		o.flush()
+		if !o.done {
+			o.finish()
+			o.call(func() { o.onEnd(endOf(item.Err)) }, o.onEnd != nil)
+		}
+	case o.onChunks != nil:
+		if o.batch = append(o.batch, item.Value); len(o.batch) == cap(o.batch) {
+			o.flush()
+		}
+	default:
+		o.call(func() { o.onChunk(item.Value) }, o.onChunk != nil)
+	}
+}
+
+// flush shows the values of the batch.
+func (o *observer[T]) flush() {
+	if len(o.batch) == 0 {
+		return
+	}
+	o.call(func() { o.onChunks(o.batch) }, true)
+	clear(o.batch)
+	o.batch = o.batch[:0]
+}
+
+// call calls one of the functions, if there is one. A panic of it ends the observation, and so does the end of the
+// goroutine: there is nobody to report it to.
+func (o *observer[T]) call(f func(), isSet bool) {
+	if !isSet {
+		return
+	}
 	finished := false
 	defer func() {
-		if !finished { // a panic, or the end of the goroutine: there is nobody to report it to
+		if !finished {
 			_ = recover()
 			o.finish()
 		}
 	}()
-	switch {
-	case item.Err == nil:
-		if o.onChunk != nil {
-			o.onChunk(item.Value)
-		}
-	default:
-		o.finish()
-		if o.onEnd != nil {
-			o.onEnd(endOf(item.Err))
-		}
-	}
+	f()
 	finished = true
 }
 

@@ -218,8 +218,8 @@ type Retention = core.RunRetention
 
 // BusyError is [ErrRunBusy] with who has the run.
 //
-//   - ID: of the run
-//   - Owner, Until, Token: of the lease
+//   - ID: of the run that is busy: the one that was asked for, or the one of its key that must end before
+//   - Owner, Until, Token: of the lease, if somebody has one
 //   - Error, Is: its methods
 type BusyError = core.BusyError
 

@@ -211,7 +211,8 @@ func (h *heldLease[M]) decideFailed(s *checkpoint.Settlement) {
 	}
 	h.mu.Unlock()
 	var late *deadlineError
-	if errors.As(cause, &late) {
+	var poisoned *PoisonedError
+	if errors.As(cause, &late) || errors.As(cause, &poisoned) { // whoever tries again dies again
 		return
 	}
 	if after, again := h.d.retry(cause, h.info.Retries+1); again {

@@ -17,7 +17,8 @@ import (
 const notMineAgain = 5 * time.Second
 
 // Stretch executes a run from where it is to where it ends or waits, and returns what it has come to. A run that has
-// ended, is paused, or waits for answers that are not there, is not touched. It blocks meanwhile, and may be called by
+// ended, is paused, waits for answers that are not there, or is ready at a later time only (Outcome.WakeAt), is not
+// touched. It blocks meanwhile, and may be called by
 // anyone, at any time: of several callers one executes, and the others get an error that matches checkpoint.ErrRunBusy.
 //
 // An error says that nobody knows what the run has come to: the store failed, or somebody has taken the run over, or
@@ -30,11 +31,20 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	if err != nil {
 		return TypedOutcome[M]{}, err
 	}
+	if isEarly(lease.Info()) {
+		return d.leave(context.WithoutCancel(ctx), lease, checkpoint.Settlement{})
+	}
 	drain := &drain{}
 	for _, set := range opts {
 		set(drain)
 	}
 	return d.execute(ctx, lease, drain)
+}
+
+// isEarly reports whether a run is ready at a later time only. The clock of the store, which has set both times, decides
+// whether it was to be later at all: a run that is due at once is not early by the difference to the clock here.
+func isEarly(run checkpoint.RunInfo) bool {
+	return run.Status == checkpoint.Ready && run.WakeAt.After(run.Updated) && time.Now().Before(run.WakeAt)
 }
 
 // StretchOption changes how [TypedDispatcher.Stretch] executes a run.

@@ -110,3 +110,74 @@ func TestFail_IsTheAnswerToTheRunThatWaits(t *testing.T) {
 		require.ErrorContains(t, o.Err, "its engine is gone")
 	})
 }
+
+// Neither the clock of this process nor who asks makes a run due: its time does.
+//
+// Rule distributed/D1.
+func TestStretch_LeavesARunWhoseTimeHasNotCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failing := true
+		agent := agentOf(t, "a", toolNamed(t, "work", func(context.Context) (string, error) {
+			if failing {
+				return "", passing{}
+			}
+			return "worked", nil
+		}))
+		d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)},
+			MaxAttempts: 2})
+		job := jobOf("1", "a")
+		job.NotBefore = time.Now().Add(time.Hour)
+		_, err := d.Submit(t.Context(), job)
+		require.NoError(t, err)
+		early := func(in time.Duration) {
+			t.Helper()
+			for range 3 { // asking is no attempt
+				o, err := d.Stretch(t.Context(), "1")
+				require.NoError(t, err)
+				require.Equal(t, checkpoint.Ready, o.Status)
+				require.Equal(t, time.Now().Add(in).UnixMicro(), o.WakeAt.UnixMicro())
+			}
+		}
+		early(time.Hour)
+		time.Sleep(time.Hour)
+		o, err := d.Stretch(t.Context(), "1") // fails, and is to be tried again in 5 seconds
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Ready, o.Status)
+		failing = false
+		early(5 * time.Second)
+		time.Sleep(5 * time.Second)
+		o, err = d.Stretch(t.Context(), "1")
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Done, o.Status)
+	})
+}
+
+// A run that kills its process is not tried again, whatever Retry says of errors that it does not know.
+//
+// Rule distributed/Q7.
+func TestStretch_DoesNotAskToRetryAPoisonedRun(t *testing.T) {
+	store := checkpoint.NewMemoryStore()
+	d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}, MaxAttempts: 1,
+		Retry: func(error, int) (time.Duration, bool) { return 0, true }})
+	_, err := d.Submit(t.Context(), jobOf("1", "a"))
+	require.NoError(t, err)
+	_, err = store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{TTL: time.Second}) // and dies
+	require.NoError(t, err)
+	_, err = store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{Steal: true, TTL: time.Second})
+	require.NoError(t, err)
+	waitForLeaseOf(t, store, "1")
+	o, err := d.Stretch(t.Context(), "1")
+	require.NoError(t, err)
+	require.Equal(t, checkpoint.Failed, o.Status)
+	var poisoned *dispatch.PoisonedError
+	require.ErrorAs(t, o.Err, &poisoned)
+}
+
+// waitForLeaseOf lets the lease of a process that is gone end.
+func waitForLeaseOf(t *testing.T, store checkpoint.RunStore, id string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		info, _, err := store.Inspect(t.Context(), id)
+		return err == nil && time.Now().After(info.LeaseUntil)
+	}, 10*time.Second, 10*time.Millisecond)
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/runlog"
 )
 
 // WorkerConfig configures [TypedDispatcher.Work]. The zero value works.
@@ -26,8 +27,12 @@ type WorkerConfig struct {
 	// DrainTimeout is how long, when the worker ends, its runs may take to come to a place where nothing is lost. Then
 	// they are stopped at once: calls in flight are abandoned. The default is 25 seconds; negative is at once.
 	DrainTimeout time.Duration
-	// SweepEvery is how often runs that have expired are removed. The default is a minute, negative never.
+	// SweepEvery is how often runs that have expired are removed, and events that are old. The default is a minute,
+	// negative never.
 	SweepEvery time.Duration
+	// KeepEvents is how long the events of a run stay in the store of Config.Log after its end. The default is an hour,
+	// negative for ever. Events of a run that the store of runs does not have stay for a week.
+	KeepEvents time.Duration
 }
 
 // withDefaults fills in what is not set.
@@ -44,6 +49,7 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 	c.Poll = max(c.Poll, 10*time.Millisecond)
 	set(&c.DrainTimeout, 25*time.Second)
 	set(&c.SweepEvery, time.Minute)
+	set(&c.KeepEvents, time.Hour)
 	return c
 }
 
@@ -82,6 +88,9 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 	}
 	var services sync.WaitGroup
 	services.Go(func() { w.every(ctx, w.conf.SweepEvery, w.sweep) })
+	if d.conf.Log != nil && w.conf.KeepEvents > 0 {
+		services.Go(func() { w.every(ctx, w.conf.SweepEvery, w.sweepEvents) })
+	}
 	services.Go(func() { w.every(ctx, unknownAfter, w.warnOfUnknown) })
 	w.take(ctx)
 	close(begin)
@@ -212,6 +221,43 @@ func (w *worker[M]) sweep(ctx context.Context) {
 		if err != nil || !swept.More {
 			return
 		}
+	}
+}
+
+const (
+	// sweeper is the ID of the run, without records, whose lease the worker holds that removes events.
+	sweeper = "weft.sweep"
+	// sweepTime is how long it may take, which is the time of the lease.
+	sweepTime = time.Minute
+	// keepStray is how long events stay of a run that the store of runs does not have: it may be one of another store.
+	keepStray = 7 * 24 * time.Hour
+)
+
+// sweepEvents removes events that are old. One worker does so at a time, and none for long.
+func (w *worker[M]) sweepEvents(ctx context.Context) {
+	request := w.d.leaseRequest()
+	request.TTL, request.Create = sweepTime, &checkpoint.NewRun{Agent: sweeper, Queue: sweeper}
+	if _, err := w.d.store.Acquire(ctx, sweeper, request); err != nil {
+		if !errors.Is(err, checkpoint.ErrRunBusy) && ctx.Err() == nil {
+			w.d.warn(ctx, "old events cannot be removed", "error", err)
+		}
+		return
+	}
+	defer func() { _ = w.d.store.Remove(context.WithoutCancel(ctx), sweeper, true) }() // else its lease ends
+	ctx, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	_, err := w.d.conf.Log.SweepFunc(ctx, w.conf.KeepEvents, func(log runlog.Info) (bool, error) {
+		if log.End.IsFinal() {
+			return true, nil
+		}
+		if time.Since(log.Updated) < keepStray {
+			return false, nil
+		}
+		_, exists, err := w.d.store.Inspect(ctx, log.Run)
+		return !exists, err
+	})
+	if err != nil && ctx.Err() == nil {
+		w.d.warn(ctx, "old events cannot be removed", "error", err)
 	}
 }
 

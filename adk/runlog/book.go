@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"sort"
 	"sync"
 	"time"
 )
@@ -28,8 +27,8 @@ type book struct {
 	owner   *recorder
 
 	mu sync.Mutex // guards the fields below
-	// pages have the events in the order of their cursors, pageSize in each but the last one, count in all.
-	pages   [][]Event
+	// entries have the events in the order of their cursors, count in all.
+	entries entries
 	count   int
 	bytes   int
 	updated time.Time
@@ -68,41 +67,83 @@ func (b *book) append(now time.Time, events ...Event) error {
 	}
 	for i := range events {
 		if e := &events[i]; e.Cursor().Compare(last) > 0 {
-			b.addLocked(e)
+			b.addLocked(entry{Event: *e})
 			last = e.Cursor()
 		}
 	}
+	b.appended(now)
+	return nil
+}
+
+// pieceWriter adds pieces of answers to a book, whose mutex it holds.
+type pieceWriter struct {
+	book  *book
+	now   time.Time
+	at    int64  // now as T
+	event *Event // of the next piece, without T, Seq and Data
+	seq   uint64 // of the next piece
+	// of is what the pieces in entry have in common.
+	of    *ModelDeltaData
+	entry *entry
+}
+
+// beginPieces locks the book for pieces. The first one is at a position, and all of them are an event but for T, Seq and
+// Data. Unless it fails, end must be called.
+func (b *book) beginPieces(now time.Time, event *Event, seq uint64) (w pieceWriter, err error) {
+	b.mu.Lock()
+	if last := b.lastLocked(); last.Compare(Cursor{event.Token, seq}) >= 0 {
+		b.mu.Unlock()
+		return w, ErrOvertaken
+	}
+	return pieceWriter{book: b, now: now, at: now.UnixMicro(), event: event, seq: seq}, nil
+}
+
+// add adds a text. of is what it has in common with others of its answer, which have the same pointer.
+func (w *pieceWriter) add(of *ModelDeltaData, text string) {
+	b := w.book
+	slab := b.entries.slab
+	if of != w.of || len(slab) == cap(slab) {
+		var isNew bool
+		if w.entry, isNew = b.entries.extend(w.event, w.seq, of); isNew {
+			b.bytes += entrySize
+		}
+		w.of, slab = of, b.entries.slab
+	}
+	b.entries.slab = append(slab, piece{text, w.at})
+	w.entry.pieces = w.entry.pieces[:len(w.entry.pieces)+1]
+	b.count++
+	b.bytes += pieceSize + len(text)
+	w.seq++
+}
+
+// end unlocks the book and returns the position of the last piece.
+func (w *pieceWriter) end() (last uint64) {
+	w.book.appended(w.now)
+	w.book.mu.Unlock()
+	return w.seq - 1
+}
+
+// appended makes room and wakes the readers, with mu locked.
+func (b *book) appended(now time.Time) {
 	b.updated = now
 	if b.count > b.roomFor.events || b.bytes > b.roomFor.bytes {
 		b.shrink()
 	}
 	b.wakeLocked()
-	return nil
 }
 
-// addLocked adds an event behind the others.
-func (b *book) addLocked(e *Event) {
-	if b.count == pageSize*len(b.pages) {
-		room := pageSize
-		if b.count == 0 { // many runs are short
-			room = 8
-		}
-		b.pages = append(b.pages, make([]Event, 0, room))
-	}
-	last := &b.pages[len(b.pages)-1]
-	*last = append(*last, *e)
-	b.count++
-	b.bytes += sizeOf(e)
+// addLocked adds an entry behind the others.
+func (b *book) addLocked(e entry) {
+	b.count += e.count()
+	b.bytes += e.size()
+	b.entries.add(e)
 }
-
-// at is the i-th event, with mu locked.
-func (b *book) at(i int) *Event { return &b.pages[i/pageSize][i%pageSize] }
 
 func (b *book) lastLocked() Cursor {
-	if b.count == 0 {
-		return Cursor{}
+	if last := b.entries.last(); last != nil {
+		return last.end()
 	}
-	return b.at(b.count - 1).Cursor()
+	return Cursor{}
 }
 
 func (b *book) wakeLocked() {
@@ -125,8 +166,8 @@ func (b *book) become(to bookEnd) {
 // shrink drops what may be dropped, with mu locked, until a fourth of the limits is free, if that is possible.
 func (b *book) shrink() {
 	ended := map[SpanID]bool{}
-	for i := range b.count {
-		if e := b.at(i); e.Type == ModelEnd || e.Type == ToolEnd {
+	for i := range b.entries.len() {
+		if e := b.entries.at(i); e.Type == ModelEnd || e.Type == ToolEnd {
 			ended[e.Span] = true
 		}
 	}
@@ -135,13 +176,11 @@ func (b *book) shrink() {
 		func(e *Event) bool { return e.Type.IsDelta() },
 		func(e *Event) bool { return !isKept(e.Type) },
 	} {
-		pages, first := b.pages, b.at(0).Cursor()
-		b.pages, b.count, b.bytes = nil, 0, 0
-		for _, page := range pages {
-			for i := range page {
-				if e := &page[i]; e.Cursor() == first || !droppable(e) {
-					b.addLocked(e)
-				}
+		all := b.entries
+		b.entries, b.count, b.bytes = entries{}, 0, 0
+		for i := range all.len() {
+			if e := all.at(i); i == 0 || !droppable(&e.Event) {
+				b.addLocked(*e)
 			}
 		}
 		if b.count <= b.limit.events*3/4 && b.bytes <= b.limit.bytes*3/4 {
@@ -165,19 +204,11 @@ func isKept(t Type) bool {
 func (b *book) read(after Cursor, most int) ([]Event, bookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	from := sort.Search(b.count, func(i int) bool { return b.at(i).Cursor().Compare(after) > 0 })
-	if n := min(b.count-from, most); n > 0 {
-		page := make([]Event, n)
-		for i := range page {
-			page[i] = *b.at(from + i)
-		}
-		return page, b.closed
-	}
-	return nil, b.closed
+	return b.entries.read(after, most), b.closed
 }
 
-// pageSize is how many events are kept in one piece, and how many a reader takes at a time.
-const pageSize = 64
+// readSize is how many events a reader takes at a time.
+const readSize = 64
 
 // all yields what is behind a position.
 func (b *book) all(ctx context.Context, after Cursor) iter.Seq2[Event, error] {
@@ -187,7 +218,7 @@ func (b *book) all(ctx context.Context, after Cursor) iter.Seq2[Event, error] {
 				yield(Event{}, err)
 				return
 			}
-			page, _ := b.read(after, pageSize)
+			page, _ := b.read(after, readSize)
 			for _, e := range page {
 				if !yield(e, nil) {
 					return
@@ -226,14 +257,14 @@ func (b *book) wait(ctx context.Context, after Cursor, while ...bookEnd) error {
 func (b *book) continues(at Cursor) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.closed == bookWritten && b.count > 0 && b.at(0).Seq <= at.Seq+1
+	return b.closed == bookWritten && b.count > 0 && b.entries.at(0).Seq <= at.Seq+1
 }
 
 // hasAll reports whether the book begins with the run.
 func (b *book) hasAll() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.count > 0 && b.at(0).Seq == 1
+	return b.count > 0 && b.entries.at(0).Seq == 1
 }
 
 // info is what the book has. It is false for an empty one.
@@ -243,13 +274,16 @@ func (b *book) info() (Info, bool) {
 	if b.count == 0 {
 		return Info{Run: b.run}, false
 	}
-	return Info{Run: b.run, First: b.at(0).Cursor(), Last: b.lastLocked(), End: endOf(b.at(b.count - 1)),
+	return Info{Run: b.run, First: b.entries.at(0).Cursor(), Last: b.lastLocked(), End: endOf(&b.entries.last().Event),
 		Updated: b.updated}, true
 }
 
+// entrySize is the memory of an event without its texts, in bytes.
+const entrySize = 200
+
 // sizeOf estimates the memory of an event in bytes.
 func sizeOf(e *Event) int {
-	const fixed = 160
+	const fixed = entrySize
 	switch d := e.Data.(type) {
 	case *ModelDeltaData:
 		return fixed + len(d.Text)

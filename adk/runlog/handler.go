@@ -3,7 +3,6 @@ package runlog
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/internal/runwatch"
@@ -47,28 +46,32 @@ func (h *handler) OnStart(ctx context.Context, info *callbacks.RunInfo, input ca
 	}
 	switch info.Component {
 	case components.ComponentOfTool:
-		return &spanContext{ctx, h.startTool(ctx, info, parent, input)}
+		return h.startTool(ctx, info, parent, input).context(ctx)
 	case components.ComponentOfChatModel, components.ComponentOfAgenticModel:
-		return &spanContext{ctx, h.startModel(info, parent, input)}
+		return h.startModel(info, parent, input).context(ctx)
 	}
 	s := h.newSpan(agentSpan, parent)
 	s.agent, s.typ = info.Name, info.Type
-	return runwatch.With(&spanContext{ctx, s}, s)
+	return runwatch.With(s.context(ctx), s)
 }
 
 // startModel records the call of a model, with mu locked.
 func (h *handler) startModel(info *callbacks.RunInfo, parent *span, input callbacks.CallbackInput) *span {
 	start := &ModelStartData{Attempt: 1}
-	request := seeRequest(input)
+	var before seenRequest
+	isAgents := parent != nil && parent.kind == agentSpan
+	if isAgents {
+		before = parent.asked
+	}
+	request := seeRequest(input, &before)
 	start.Model, start.Provider, start.Tools, start.Params = request.model, request.provider, request.tools, request.settings
-	before := seenRequest{}
-	if parent != nil && parent.kind == agentSpan {
+	if isAgents {
 		parent.releaseBelow(true)
 		if parent.model == nil {
 			h.countCalls(request)
 		}
 		parent.attempts++
-		start.Attempt, before, parent.asked = parent.attempts, parent.asked, request
+		start.Attempt, parent.asked = parent.attempts, request
 	}
 	start.Messages = request.change(&before)
 	s := h.newSpan(modelSpan, parent)
@@ -84,9 +87,12 @@ func (h *handler) startModel(info *callbacks.RunInfo, parent *span, input callba
 
 // countCalls counts the IDs of calls that were made before the run, in the messages that it begins with.
 func (h *handler) countCalls(request seenRequest) {
-	used := map[string]int{}
+	var used map[string]int
 	count := func(m Message) {
 		for _, c := range m.calls() {
+			if used == nil {
+				used = map[string]int{}
+			}
 			used[c.id]++
 		}
 	}
@@ -95,6 +101,9 @@ func (h *handler) countCalls(request seenRequest) {
 	}
 	for _, m := range request.agentic {
 		count(Message{Agentic: m})
+	}
+	if used != nil && h.calls == nil {
+		h.calls, h.last = map[string]int{}, map[agentCall]string{}
 	}
 	for id, n := range used {
 		h.calls[id] = max(h.calls[id], n)
@@ -175,12 +184,16 @@ func (h *handler) OnEndWithStreamOutput(
 	return ctx
 }
 
-// endModel ends the call of a model, with mu locked.
+// endModel ends the call of a model, with mu locked. m is nothing for an answer in chunks: those are joined later, if
+// nobody else does.
 func (s *span) endModel(m Message, err error) {
-	end := &ModelEndData{Error: errOf(err)}
-	if !isNil(m) {
-		end.Message = &m
-		end.Finish, end.Usage = m.finish()
+	e := &struct {
+		ModelEndData
+		message Message
+	}{message: m}
+	end := &e.ModelEndData
+	if end.Error = errOf(err); !isNil(m) {
+		end.Message = &e.message
 	}
 	if s.first > 0 {
 		end.FirstMS = (s.first - s.since) / 1000
@@ -188,64 +201,94 @@ func (s *span) endModel(m Message, err error) {
 	s.ended(s.of(ModelEnd, end))
 }
 
+// complete fills in what the end of the call of a model has from its message, with mu locked.
+func (s *span) complete(end *ModelEndData) {
+	if end.Message == nil {
+		m, err := s.chunks.message()
+		if err != nil {
+			if end.Error == nil {
+				end.Error = errOf(err)
+			}
+		} else if !isNil(m) {
+			end.Message = &m
+		}
+	}
+	if end.Message != nil && end.Usage == nil {
+		end.Finish, end.Usage = end.Message.finish()
+	}
+	if end.Message != nil && end.Usage == nil && s.chunks.report { // a middleware has left it out
+		if m, err := s.chunks.message(); err == nil {
+			end.Finish, end.Usage = m.finish()
+		}
+	}
+	s.chunks.discard()
+}
+
 // watchModel records the chunks of an answer.
 func (s *span) watchModel(output *schema.StreamReader[callbacks.CallbackOutput]) {
-	var chat schema.MessageAccumulator
-	var agentic *schema.AgenticMessageAccumulator
-	schema.Observe(output, func(chunk callbacks.CallbackOutput) {
-		m := messageIn(chunk)
-		switch {
-		case m.Chat != nil:
-			_ = chat.Add(m.Chat)
-		case m.Agentic != nil:
-			if agentic == nil {
-				agentic = new(schema.AgenticMessageAccumulator)
-			}
-			_ = agentic.Add(m.Agentic)
-		}
+	schema.ObserveBatches(output, s.see, func(err error) {
 		s.rec.mu.Lock()
 		defer s.rec.mu.Unlock()
-		s.chunk(m)
-	}, func(err error) {
-		var m Message
-		var joinErr error
-		if agentic != nil {
-			m.Agentic, joinErr = agentic.Message()
-		} else {
-			m.Chat, joinErr = chat.Message()
-		}
-		if joinErr != nil {
-			m = Message{}
-			if err == nil {
-				err = joinErr
-			}
-		}
-		s.rec.mu.Lock()
-		defer s.rec.mu.Unlock()
-		s.endModel(m, err)
+		s.endModel(Message{}, err)
 	})
 }
 
-// chunk records a chunk of an answer, with mu locked.
-func (s *span) chunk(m Message) {
+// see records chunks of an answer that come at one time.
+func (s *span) see(chunks []callbacks.CallbackOutput) {
+	r := s.rec
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if s.phase != spanOpen {
 		return
 	}
-	now := time.Now().UnixMicro()
+	now := r.now()
 	if s.first == 0 {
-		s.first = now
+		s.first = now.UnixMicro()
 	}
-	delta := func(d *ModelDeltaData) {
-		e := s.of(ModelDelta, d)
-		e.T = now
-		s.rec.emit(e)
+	w, ok := s.beginPieces(now)
+	if !ok {
+		return
 	}
-	m.pieces(func(kind DeltaKind, text string) { delta(&ModelDeltaData{Kind: kind, Text: text}) })
+	for _, chunk := range chunks {
+		m := messageIn(chunk)
+		s.chunks.add(m)
+		s.record(&w, m)
+	}
+	r.seq = w.end()
+}
+
+// record records the pieces in a chunk, with mu locked.
+func (s *span) record(w *pieceWriter, m Message) {
+	if m.Chat != nil && len(m.Chat.ToolCalls) == 0 && len(m.Chat.AssistantGenMultiContent) == 0 { // most chunks
+		if text := m.Chat.ReasoningContent; text != "" {
+			w.add(s.kindOf(Reasoning), text)
+		}
+		if text := m.Chat.Content; text != "" {
+			w.add(s.kindOf(Text), text)
+		}
+		return
+	}
+	m.texts(func(kind DeltaKind, text string) { w.add(s.kindOf(kind), text) })
 	for _, c := range m.calls() {
 		known := s.inChunks(c)
-		d := &ModelDeltaData{Kind: Args, Text: c.args, Call: known.call, Index: &known.index, Name: c.name}
-		delta(d)
+		of := known.args
+		if c.name != "" { // it is shown once
+			of = &ModelDeltaData{Kind: Args, Call: of.Call, Index: of.Index, Name: c.name}
+		}
+		w.add(of, c.args)
 	}
+}
+
+// kindOf is what texts of a kind have in common.
+func (s *span) kindOf(kind DeltaKind) *ModelDeltaData {
+	of := &s.text
+	if kind == Reasoning {
+		of = &s.reasoning
+	}
+	if *of == nil {
+		*of = &ModelDeltaData{Kind: kind}
+	}
+	return *of
 }
 
 // inChunks is the call that a chunk belongs to, with mu locked: one that is there, or a new one.
@@ -256,11 +299,12 @@ func (s *span) inChunks(c seenCall) *answerCall {
 			return known
 		}
 	}
-	known := answerCall{index: len(s.inAnswer), id: c.id, name: c.name}
+	known := answerCall{index: len(s.inAnswer), id: c.id}
 	if c.index != nil {
 		known.index = *c.index
 	}
 	known.call = s.newCall(c.id)
+	known.args = &ModelDeltaData{Kind: Args, Call: known.call, Index: &known.index}
 	s.inAnswer = append(s.inAnswer, known)
 	return &s.inAnswer[len(s.inAnswer)-1]
 }

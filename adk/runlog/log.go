@@ -168,19 +168,29 @@ func (l *Log) Delete(ctx context.Context, run string) error {
 // Sweep removes from the store what is recorded of runs that have ended, and of which nothing was recorded for a time. It
 // returns how many there were. Runs that wait stay.
 func (l *Log) Sweep(ctx context.Context, age time.Duration) (n int, err error) {
+	return l.SweepFunc(ctx, age, func(info Info) (bool, error) { return info.End.IsFinal(), nil })
+}
+
+// SweepFunc is [Log.Sweep] for runs of which over says that nobody will ask for their events, whether or not they have
+// ended here. It is asked for those of which nothing was recorded for a time, and ends the sweep with its error.
+func (l *Log) SweepFunc(ctx context.Context, age time.Duration, over func(Info) (bool, error)) (n int, err error) {
 	if l.conf.Store == nil {
 		return 0, nil
 	}
-	var ended []string
+	var old []string
 	for info, err := range l.conf.Store.List(ctx, Query{UpdatedBefore: time.Now().Add(-age)}) {
 		if err != nil {
 			return 0, err
 		}
-		if info.End.IsFinal() {
-			ended = append(ended, info.Run)
+		is, err := over(info)
+		if err != nil {
+			return 0, err
+		}
+		if is {
+			old = append(old, info.Run)
 		}
 	}
-	for _, run := range ended {
+	for _, run := range old {
 		if err := l.conf.Store.Delete(ctx, run); err != nil {
 			return n, err
 		}

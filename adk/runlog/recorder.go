@@ -53,16 +53,26 @@ type span struct {
 	// Of a call: when it started, in microseconds, the first chunk, and the kind of an agent.
 	since, first int64
 	typ          string
-	// Of a model's answer: the calls in it, by their place. Of a tool: the call.
+	// Of a model's answer: the calls in it, by their place, and its chunks, for as long as nobody has joined them. Of a
+	// tool: the call.
 	inAnswer []answerCall
+	chunks   answerChunks
 	call     string
 	callID   string
+	// piece is the event of pieces of a model's answer, but for T, Seq and Data; text and reasoning are what such pieces have
+	// in common.
+	piece           *Event
+	text, reasoning *ModelDeltaData
+	// ctx is the context of what is inside.
+	ctx spanContext
 }
 
 // answerCall is a call of a tool in an answer that comes in chunks.
 type answerCall struct {
-	index          int
-	id, name, call string
+	index    int
+	id, call string
+	// args is what pieces of its arguments have in common.
+	args *ModelDeltaData
 }
 
 // spanPhase is how far a span is.
@@ -97,6 +107,8 @@ type recorder struct {
 	// saved is a step that was saved while the end of a call was held, 0 if there is none.
 	saved int
 	end   RunEndData
+	// began is when the recorder was made, by a clock that is not set.
+	began time.Time
 }
 
 // recordPhase is how far a recorder is.
@@ -128,8 +140,11 @@ type RunInfo struct {
 }
 
 func (l *Log) newRecorder(opts RunInfo) *recorder {
-	return &recorder{log: l, opts: opts, calls: map[string]int{}, last: map[agentCall]string{}}
+	return &recorder{log: l, opts: opts, began: time.Now()}
 }
+
+// now is the time: that of the beginning and what has passed since, which is one look at a clock in place of two.
+func (r *recorder) now() time.Time { return r.began.Add(time.Since(r.began)) }
 
 // emit records an event, with mu locked.
 func (r *recorder) emit(e Event) {
@@ -138,12 +153,31 @@ func (r *recorder) emit(e Event) {
 	}
 	r.seq++
 	e.V, e.Run, e.Seq, e.Token = Version, r.opts.ID, r.seq, r.token
+	now := r.now()
 	if e.T == 0 {
-		e.T = time.Now().UnixMicro()
+		e.T = now.UnixMicro()
 	}
-	if r.book.append(time.UnixMicro(e.T), e) != nil { // another stretch of the run is recorded in this process
+	if r.book.append(now, e) != nil { // another stretch of the run is recorded in this process
 		r.phase = recordEnded
 	}
+}
+
+// beginPieces is how pieces of an answer are recorded, with mu locked. It is false if nothing is recorded any more.
+func (s *span) beginPieces(now time.Time) (w pieceWriter, ok bool) {
+	r := s.rec
+	if r.phase != recordBegun {
+		return w, false
+	}
+	if s.piece == nil {
+		e := s.of(ModelDelta, nil)
+		e.V, e.Run, e.Token = Version, r.opts.ID, r.token
+		s.piece = &e
+	}
+	w, err := r.book.beginPieces(now, s.piece, r.seq+1)
+	if err != nil { // another stretch of the run is recorded in this process
+		r.phase = recordEnded
+	}
+	return w, err == nil
 }
 
 // of is an event about a span.
@@ -158,7 +192,7 @@ func (s *span) of(t Type, data any) Event {
 // newSpan opens a span, with mu locked.
 func (r *recorder) newSpan(kind spanKind, parent *span) *span {
 	r.spans++
-	s := &span{rec: r, kind: kind, id: r.spans, parent: parent, since: time.Now().UnixMicro()}
+	s := &span{rec: r, kind: kind, id: r.spans, parent: parent, since: r.now().UnixMicro()}
 	if parent != nil {
 		s.agent, s.path = parent.agent, parent.path
 		if kind != agentSpan && parent.kind == agentSpan {
@@ -174,7 +208,7 @@ func (s *span) ended(e Event) {
 	if s.phase != spanOpen {
 		return
 	}
-	e.T = time.Now().UnixMicro()
+	e.T = s.rec.now().UnixMicro()
 	s.phase, s.held = spanHeld, e
 	if s.shown && s.kind == toolSpan || s.parent == nil || s.parent.kind != agentSpan {
 		s.release()
@@ -191,6 +225,7 @@ func (s *span) release() {
 	r.remove(s)
 	switch d := s.held.Data.(type) {
 	case *ModelEndData:
+		s.complete(d)
 		d.Aside = !s.shown && !d.Again && d.Error == nil
 		r.end.ModelCalls++
 		r.end.Usage.add(d.Usage)
@@ -229,17 +264,26 @@ func (r *recorder) markSaved() {
 // releaseBelow records the ends that are held below an agent, with mu locked. What shows only later how it ended, such as
 // a tool whose event comes at the end of the run, stays held if all is false.
 func (s *span) releaseBelow(all bool) {
-	for _, c := range slices.Clone(s.below) {
+	for i := 0; i < len(s.below); {
+		c := s.below[i]
 		if all || c.kind == modelSpan {
 			c.release()
+		}
+		if i < len(s.below) && s.below[i] == c { // it is open, or stays held
+			i++
 		}
 	}
 }
 
 // nameCalls gives the calls of an answer their names, with mu locked.
 func (s *span) nameCalls(d *ModelEndData) {
+	calls := d.Message.calls()
+	if len(calls) == 0 {
+		return
+	}
 	taken := make([]bool, len(s.inAnswer))
-	for _, c := range d.Message.calls() {
+	d.Calls = make([]string, 0, len(calls))
+	for _, c := range calls {
 		name := ""
 		for i, known := range s.inAnswer {
 			if !taken[i] && known.id == c.id {
@@ -257,6 +301,9 @@ func (s *span) nameCalls(d *ModelEndData) {
 // newCall names a call that an answer makes: the model's ID, if that is new in the run, with mu locked.
 func (s *span) newCall(id string) string {
 	r := s.rec
+	if r.calls == nil {
+		r.calls, r.last = map[string]int{}, map[agentCall]string{}
+	}
 	r.calls[id]++
 	name := id
 	if n := r.calls[id]; n > 1 || id == "" {
@@ -361,6 +408,7 @@ func (r *recorder) begin(token uint64) (past *folding) {
 	}
 	r.seq = past.last.Seq
 	r.spans = past.spans
+	r.calls, r.last = map[string]int{}, map[agentCall]string{}
 	for call, start := range past.calls {
 		r.calls[start.CallID] = max(r.calls[start.CallID], numberOf(call, start.CallID))
 	}
@@ -373,8 +421,6 @@ func (r *recorder) begin(token uint64) (past *folding) {
 
 // recall reads what is recorded of the run, here or in the store. It is nil for nothing.
 func (r *recorder) recall() *folding {
-	ctx, cancel := context.WithTimeout(context.Background(), recallTime)
-	defer cancel()
 	var src source
 	if b := r.log.bookOf(r.opts.ID); b != nil && (r.log.conf.Store == nil || b.hasAll()) {
 		src = bookSource{b, false}
@@ -383,6 +429,8 @@ func (r *recorder) recall() *folding {
 	} else {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), recallTime)
+	defer cancel()
 	fold, until := &folding{}, time.Now().Add(lastEvents)
 	for {
 		for e, err := range src.read(ctx, fold.last.Cursor()) {

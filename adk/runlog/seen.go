@@ -3,6 +3,8 @@ package runlog
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
+	"sync"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/components/model"
@@ -77,7 +79,26 @@ func seeTyped[M adk.MessageType](v *adk.TypedAgentEvent[M], join func() joiner[M
 	return e
 }
 
+// seeMessage is a message of either kind.
+func seeMessage(m any) Message {
+	switch m := m.(type) {
+	case *schema.Message:
+		return Message{Chat: m}
+	case *schema.AgenticMessage:
+		return Message{Agentic: m}
+	}
+	return Message{}
+}
+
 func isNil(m Message) bool { return m.Chat == nil && m.Agentic == nil }
+
+// textResult is the result of a tool in a message, if that is nothing but a text: the ID of the call and the text.
+func (m Message) textResult() (id, text string, ok bool) {
+	if m.Chat == nil || len(m.Chat.UserInputMultiContent) > 0 {
+		return "", "", false
+	}
+	return m.Chat.ToolCallID, m.Chat.Content, true
+}
 
 // result is the result of a tool in a message: the ID of the call, the name of the tool, and its parts.
 func (m Message) result() (id, name string, parts []schema.ToolOutputPart) {
@@ -138,6 +159,9 @@ type seenCall struct {
 func (m Message) calls() (all []seenCall) {
 	switch {
 	case m.Chat != nil:
+		if len(m.Chat.ToolCalls) > 0 {
+			all = make([]seenCall, 0, len(m.Chat.ToolCalls))
+		}
 		for i := range m.Chat.ToolCalls {
 			c := &m.Chat.ToolCalls[i]
 			all = append(all, seenCall{c.ID, c.Function.Name, c.Function.Arguments, c.Index})
@@ -156,8 +180,8 @@ func (m Message) calls() (all []seenCall) {
 	return all
 }
 
-// pieces calls f for each text in a chunk that is not empty.
-func (m Message) pieces(f func(kind DeltaKind, text string)) {
+// texts calls f for each text in a chunk that is not empty.
+func (m Message) texts(f func(kind DeltaKind, text string)) {
 	show := func(kind DeltaKind, text string) {
 		if text != "" {
 			f(kind, text)
@@ -181,6 +205,55 @@ func (m Message) pieces(f func(kind DeltaKind, text string)) {
 			}
 		}
 	}
+}
+
+// answerChunks are the chunks of an answer. They are joined where nobody else does: the run mostly has the whole.
+type answerChunks struct {
+	chat    *[]*schema.Message // of spareChunks
+	agentic []*schema.AgenticMessage
+	// report: a chunk says what the call has used, or why it stopped.
+	report bool
+}
+
+func (c *answerChunks) add(m Message) {
+	switch {
+	case m.Chat != nil:
+		if c.chat == nil {
+			c.chat = spareChunks.Get().(*[]*schema.Message)
+		}
+		*c.chat = append(*c.chat, m.Chat)
+		c.report = c.report || m.Chat.ResponseMeta != nil
+	case m.Agentic != nil:
+		c.agentic = append(c.agentic, m.Agentic)
+		c.report = c.report || m.Agentic.ResponseMeta != nil
+	}
+}
+
+// spareChunks are empty slices.
+var spareChunks = sync.Pool{New: func() any { return new([]*schema.Message) }}
+
+// discard forgets the chunks.
+func (c *answerChunks) discard() {
+	if c.chat != nil && cap(*c.chat) <= 1<<14 {
+		clear(*c.chat)
+		*c.chat = (*c.chat)[:0]
+		spareChunks.Put(c.chat)
+	}
+	*c = answerChunks{}
+}
+
+// message joins the chunks. Of none it is nothing.
+func (c *answerChunks) message() (m Message, err error) {
+	switch {
+	case c.agentic != nil:
+		m.Agentic, err = schema.ConcatAgenticMessages(c.agentic)
+	case c.chat != nil:
+		m.Chat, err = schema.ConcatMessages(*c.chat)
+	}
+	if err != nil {
+		m = Message{}
+	}
+	return m, err
 }
 
 // finish is why the model stopped, and usage what it used, nil if it does not say it.
@@ -220,25 +293,44 @@ func (u *Usage) add(other *Usage) {
 type seenRequest struct {
 	chat     []*schema.Message
 	agentic  []*schema.AgenticMessage
-	tools    []string
+	infos    []*schema.ToolInfo
+	tools    []string // the names of infos
 	model    string
 	provider string
 	settings *Settings
 }
 
-func seeRequest(input callbacks.CallbackInput) (r seenRequest) {
+// seeRequest reads a request. What it has in common with the one before is shared.
+func seeRequest(input callbacks.CallbackInput, before *seenRequest) (r seenRequest) {
+	var settings Settings
+	var known bool
 	if in := model.ConvCallbackInput(input); in != nil {
-		r.chat, r.tools = in.Messages, toolNames(in.Tools)
+		r.chat, r.infos = in.Messages, in.Tools
 		if c := in.Config; c != nil {
-			r.model, r.provider, r.settings = c.Model, c.Provider, &Settings{c.Temperature, c.TopP, c.MaxTokens, c.Stop}
+			r.model, r.provider, known = c.Model, c.Provider, true
+			settings = Settings{c.Temperature, c.TopP, c.MaxTokens, c.Stop}
 		}
 	} else if in := model.ConvAgenticCallbackInput(input); in != nil {
-		r.agentic, r.tools = in.Messages, toolNames(in.Tools)
+		r.agentic, r.infos = in.Messages, in.Tools
 		if c := in.Config; c != nil {
-			r.model, r.provider, r.settings = c.Model, c.Provider, &Settings{c.Temperature, c.TopP, c.MaxTokens, nil}
+			r.model, r.provider, known = c.Model, c.Provider, true
+			settings = Settings{c.Temperature, c.TopP, c.MaxTokens, nil}
+		}
+	}
+	if r.tools = before.tools; !slices.Equal(r.infos, before.infos) {
+		r.tools = toolNames(r.infos)
+	}
+	if known {
+		if r.settings = before.settings; r.settings == nil || !r.settings.equal(&settings) {
+			own := settings
+			r.settings = &own
 		}
 	}
 	return r
+}
+
+func (s *Settings) equal(o *Settings) bool {
+	return s.Temperature == o.Temperature && s.TopP == o.TopP && s.MaxTokens == o.MaxTokens && slices.Equal(s.Stop, o.Stop)
 }
 
 func toolNames(tools []*schema.ToolInfo) (names []string) {

@@ -155,14 +155,19 @@ func (s *span) Event(event any) {
 	}
 	s.rec.mu.Unlock()
 	if watch && e.watch != nil {
-		e.watch(func(m Message, err error) {
-			s.rec.mu.Lock()
-			defer s.rec.mu.Unlock()
-			if !isNil(m) {
-				s.other(m, e.tool, err)
-			}
-		})
+		s.watchEvent(e.watch, e.tool)
 	}
+}
+
+// watchEvent records the message of an event that is a stream.
+func (s *span) watchEvent(watch func(onEnd func(Message, error)), isResult bool) {
+	watch(func(m Message, err error) {
+		s.rec.mu.Lock()
+		defer s.rec.mu.Unlock()
+		if !isNil(m) {
+			s.other(m, isResult, err)
+		}
+	})
 }
 
 // message finds the call that an event is about, and records its end with the message. It is false if that is not known
@@ -180,8 +185,10 @@ func (s *span) message(e *seenEvent) bool {
 	}
 	m.shown = true
 	if end, ok := m.held.Data.(*ModelEndData); ok && e.watch == nil {
-		message := e.message
-		end.Message = &message
+		if end.Message == nil {
+			end.Message = new(Message)
+		}
+		*end.Message = e.message
 		s.attempts = 0
 		m.release()
 	}
@@ -200,15 +207,22 @@ func (s *span) toolMessage(e *seenEvent) bool {
 		}
 		return false
 	}
-	id, _, parts := e.message.result()
+	id, text, isText := e.message.textResult()
+	if !isText {
+		var parts []schema.ToolOutputPart
+		id, _, parts = e.message.result()
+		text, isText = onlyText(parts)
+	}
 	for _, c := range s.below {
 		if c.kind != toolSpan || c.callID != id || c.shown {
 			continue
 		}
 		c.shown = true
 		if end, ok := c.held.Data.(*ToolEndData); ok {
-			if text, only := onlyText(parts); only && (len(end.Parts) <= 1 || end.Error != nil) {
-				end.Parts = textParts(text)
+			if isText && (len(end.Parts) <= 1 || end.Error != nil) {
+				if had, same := onlyText(end.Parts); !same || had != text || len(end.Parts) == 0 {
+					end.Parts = textParts(text)
+				}
 			}
 			end.IsError, end.Error = end.Error != nil, nil
 		}
@@ -236,7 +250,7 @@ func (s *span) other(m Message, isResult bool, err error) {
 }
 
 // Verdict records the end of an answer.
-func (s *span) Verdict(again bool) {
+func (s *span) Verdict(answer any, again bool) {
 	s.rec.mu.Lock()
 	defer s.rec.mu.Unlock()
 	if !again {
@@ -248,6 +262,9 @@ func (s *span) Verdict(again bool) {
 	}
 	if end, ok := m.held.Data.(*ModelEndData); ok && m.phase == spanHeld {
 		end.Again = again
+		if answer := seeMessage(answer); end.Message == nil && end.Error == nil && m.shown && !isNil(answer) {
+			end.Message = &answer
+		}
 		m.release()
 	}
 }
@@ -336,6 +353,12 @@ type spanKey struct{}
 type spanContext struct {
 	context.Context
 	span *span
+}
+
+// context makes the context of what is inside the span, once.
+func (s *span) context(ctx context.Context) context.Context {
+	s.ctx = spanContext{ctx, s}
+	return &s.ctx
 }
 
 func (c *spanContext) Value(key any) any {

@@ -31,6 +31,7 @@ var (
 
 // BusyError is [ErrRunBusy] with who has the run.
 type BusyError struct {
+	// ID is that of the run that is busy: the one that was asked for, or the one of its key that must end before.
 	ID    string
 	Owner string
 	// Until is when the lease ends if its owner does not renew it, by the clock of the store.
@@ -39,6 +40,9 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
+	if e.Until.IsZero() {
+		return fmt.Sprintf("run %q is busy: it has not ended; wait for it, or stop it", e.ID)
+	}
 	return fmt.Sprintf("run %q is busy: %s has it until %s; wait, or take it with Steal if its process is known to be gone",
 		e.ID, e.Owner, e.Until.UTC().Format(time.RFC3339))
 }

@@ -167,7 +167,12 @@ func dueKeyBusy(s *subject) {
 	s.submit("first", checkpoint.NewRun{Key: "k"})
 	s.submitLater("second", checkpoint.NewRun{Key: "k"})
 	s.busy("second")
-	_, err := s.Acquire(background, "third", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Key: "k"}})
+	_, err := s.Acquire(background, "second", checkpoint.LeaseRequest{})
+	var busy *checkpoint.BusyError
+	if !errors.As(err, &busy) || busy.ID != "first" {
+		s.t.Errorf("Acquire of a run behind another one: %v; want a *BusyError with the ID of that", err)
+	}
+	_, err = s.Acquire(background, "third", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Key: "k"}})
 	s.refused("Acquire that makes a run behind others", err, checkpoint.ErrRunBusy)
 	l := s.hold("first")
 	s.busy("second")

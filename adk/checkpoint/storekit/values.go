@@ -121,14 +121,9 @@ func Lost(id string, token uint64) error {
 	return &core.RunError{Err: core.ErrLeaseLost, Info: RunInfo{ID: id, Token: token}}
 }
 
-// Behind is the error of a run that another one of its key is in front of.
+// Behind is the error of a run that another one of its key is in front of: that one is busy.
 func Behind(r, other *Row) error {
-	owner := other.Run.Owner
-	if owner == "" {
-		owner = "nobody"
-	}
-	return fmt.Errorf("run %q of the same key is in front: %w", other.Run.ID,
-		&core.BusyError{ID: r.Run.ID, Owner: owner, Until: other.Run.LeaseUntil, Token: other.Run.Token})
+	return fmt.Errorf("run %q waits for another of its key: %w", r.Run.ID, other.Busy())
 }
 
 // ParentAnswer is what the parent of a run that is settled gets, and whether it gets anything.

@@ -87,9 +87,6 @@ func New(store core.CheckPointStore, id string) *Journal {
 	return j
 }
 
-// ID returns the ID of the run.
-func (j *Journal) ID() string { return j.id }
-
 // Root returns the scope of the run's outermost agent.
 func (j *Journal) Root() *Scope { return &j.root }
 

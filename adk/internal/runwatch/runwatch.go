@@ -38,8 +38,9 @@ type Agent interface {
 	Begin(path []string)
 	// Event sees an event of the agent's own that no earlier process emitted.
 	Event(event any)
-	// Verdict says what becomes of the last call of its model: it is made again, or stands.
-	Verdict(again bool)
+	// Verdict says what becomes of the last call of its model: it is made again, or stands. answer is a message that came as
+	// a stream, joined, for whoever is given it to keep; nil if there is none.
+	Verdict(answer any, again bool)
 	End()
 }
 

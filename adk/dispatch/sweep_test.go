@@ -1,0 +1,81 @@
+package dispatch_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// sweptStore is a store of events in which it takes a while to list them.
+type sweptStore struct {
+	runlog.Store
+	lists, atOnce, most atomic.Int32
+}
+
+func (s *sweptStore) List(ctx context.Context, q runlog.Query) iter.Seq2[runlog.Info, error] {
+	s.lists.Add(1)
+	if n := s.atOnce.Add(1); n > s.most.Load() {
+		s.most.Store(n)
+	}
+	defer s.atOnce.Add(-1)
+	time.Sleep(20 * time.Second)
+	return s.Store.List(ctx, q)
+}
+
+// Rule runlog/E10.
+func TestWork_OneWorkerAtATimeRemovesOldEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events := &sweptStore{Store: runlog.NewMemoryStore()}
+		store := checkpoint.NewMemoryStore()
+		agent := speaking(t, adktest.NewModel(t, adktest.Says("hello").Repeated()))
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, events)}
+		d, stop := working(t, store, conf, dispatch.WorkerConfig{})
+		for range 2 {
+			_, alsoStop := working(t, store, conf, dispatch.WorkerConfig{})
+			defer alsoStop()
+		}
+		defer stop()
+		for i := range 3 {
+			_, err := d.Submit(t.Context(), jobOf(fmt.Sprint(i), "a"))
+			require.NoError(t, err)
+			waitFor(t, d, fmt.Sprint(i), checkpoint.Done)
+		}
+		_, err := d.Submit(t.Context(), dispatch.Job{ID: "waits", Agent: "nobody's", Messages: streamingJob().Messages})
+		require.NoError(t, err)
+		for _, id := range []string{"waits", "stray"} {
+			require.NoError(t, events.Append(t.Context(), id, []runlog.Event{{V: 1, Run: id, Seq: 1, Type: runlog.RunStart,
+				Data: &runlog.RunStartData{}}}))
+		}
+		logged := func() (n int) {
+			for _, err := range events.Store.List(t.Context(), runlog.Query{}) {
+				require.NoError(t, err)
+				n++
+			}
+			return n
+		}
+		time.Sleep(55 * time.Minute)
+		require.Equal(t, 5, logged())
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, 2, logged(), "what has ended is swept")
+		time.Sleep(7 * 24 * time.Hour)
+		require.Equal(t, 1, logged(), "and what the store of runs does not have")
+		require.EqualValues(t, 1, events.most.Load(), "workers at once")
+		require.Greater(t, events.lists.Load(), int32(100))
+		synctest.Wait()
+		for info, err := range store.List(t.Context(), checkpoint.Query{Agent: "weft.sweep"}) {
+			require.NoError(t, err)
+			require.NotEmpty(t, info.Owner, "it is there while a worker sweeps")
+		}
+	})
+}
