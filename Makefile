@@ -10,7 +10,7 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server pictures tidy release release-check
+.PHONY: interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server pictures tidy release release-check
 
 test: fmt tidy-check vet staticcheck api shim-check stdjson unit bench-check
 
@@ -68,6 +68,12 @@ shim-check:
 # dependencies are in a module outside of the workspace, so that nothing else is built with them.
 interop: tools
 	@cd compat/eino/interop && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) test -json ./... | $(BIN)/testcount
+	@$(MAKE) interop-clients
+
+# interop-clients runs clients of others, of Go and of npm, against Weft's servers. Those of npm are skipped without npm.
+interop-clients: tools
+	@cd interop && if command -v npm >/dev/null; then npm ci --silent --no-audit --no-fund; fi
+	@cd interop && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -timeout 10m -json ./... | $(BIN)/testcount
 
 # bench-check compares the allocations of the benchmarks of the runtime with bench/baseline.txt: see tools/benchcheck.
 MEASURED  := ./adk ./adk/internal/eager ./adk/runlog ./compose ./schema ./internal/callbacks ./internal/eventring ./internal/core ./internal/jsonscan

@@ -16,6 +16,8 @@ const (
 	keepAliveEvery = 15 * time.Second
 	coalesceFor    = 20 * time.Millisecond
 	writeWithin    = 30 * time.Second
+	// stopWithin is how long a run that nobody watches any more may take to come to where nothing is lost.
+	stopWithin = 5 * time.Second
 	// lookFor is how long an event that was recorded may take to be read.
 	lookFor = 250 * time.Millisecond
 )
@@ -29,8 +31,8 @@ type Disconnect struct {
 // Keep leaves the run as it is. It is the zero Disconnect.
 func Keep() Disconnect { return Disconnect{} }
 
-// CancelAfter stops the run, where nothing is lost, when nobody has watched it for a time since the last client went
-// away.
+// CancelAfter stops the run when nobody has watched it for a time since the last client went away: where nothing is lost,
+// or 5 seconds later at once.
 func CancelAfter(d time.Duration) Disconnect { return Disconnect{true, d} }
 
 // StreamConfig says what of a run is written to a client, and how.
@@ -179,7 +181,7 @@ func (s *Server) rests(ctx context.Context, run string, end runlog.Cursor) bool 
 func (s *Server) stopUnwatched(run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	err := s.runs.Stop(ctx, run, checkpoint.StopRequest{Reason: "the client has gone away", Children: true})
+	err := s.runs.Stop(ctx, run, checkpoint.StopRequest{Timeout: stopWithin, Reason: "the client has gone away", Children: true})
 	if err != nil && !errors.Is(err, checkpoint.ErrRunEnded) && !errors.Is(err, checkpoint.ErrNotFound) {
 		s.log(ctx, "a run that nobody watches could not be stopped", "run", run, "error", err)
 	}

@@ -1,0 +1,37 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// node runs a script of testdata with arguments, and returns the JSON values that it prints, one a line. The test skips
+// without Node or the package of npm.
+func node(t *testing.T, needs, script string, args ...string) (printed []map[string]any) {
+	t.Helper()
+	path, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed")
+	}
+	if _, err := os.Stat("node_modules/" + needs); err != nil {
+		t.Skipf("npm package %s is not installed: run npm ci in interop, or make interop", needs)
+	}
+	cmd := exec.CommandContext(t.Context(), path, append([]string{"testdata/" + script}, args...)...)
+	cmd.WaitDelay = 10 * time.Second
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	require.NoError(t, err, "%s\n%s", errs.String(), out.String())
+	for _, line := range bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n")) {
+		var value map[string]any
+		require.NoError(t, json.Unmarshal(line, &value), "%s", line)
+		printed = append(printed, value)
+	}
+	return printed
+}
