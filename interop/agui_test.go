@@ -1,0 +1,91 @@
+package interop
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/agui"
+)
+
+// asAGUI serves AG-UI.
+func asAGUI(srv *serve.Server) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/agui/{agent}", agui.Handler(srv, agui.Config{}))
+	return mux
+}
+
+// aguiClient has the client do something, and returns what it prints. Every event must be one of the protocol.
+func aguiClient(t *testing.T, what, url string, args ...string) map[string]any {
+	t.Helper()
+	out := node(t, "@ag-ui/client", "agui.mjs", append([]string{what, url}, args...)...)[0]
+	require.Empty(t, out["bad"])
+	return out
+}
+
+func TestAGUI_ClientShowsTextThoughtsAndTools(t *testing.T) {
+	_, url := serving(t, serve.Config{}, looking(), asAGUI,
+		adktest.Messages(&schema.Message{Role: schema.Assistant, ReasoningContent: "Hmm. "}, &schema.Message{Role: schema.Assistant, ReasoningContent: "Look."},
+			schema.AssistantMessage("Let me ", nil), schema.AssistantMessage("see.", nil)).Calling(adktest.Call("look", `{"a":1}`)),
+		adktest.Streams("It is ", "sunny."), adktest.Says("Still."))
+	out := aguiClient(t, "talk", url)
+	require.Equal(t, []any{"user: Hi", "reasoning: Hmm. Look.", `assistant: Let me see. look{"a":1}`, "tool: sunny", "assistant: It is sunny.",
+		"user: Again", "assistant: Still."}, out["messages"])
+	require.Equal(t, "RUN_FINISHED", out["events"].([]any)[len(out["events"].([]any))-1])
+}
+
+func TestAGUI_ClientApprovesAndRejects(t *testing.T) {
+	for word, want := range map[string]string{"yes": "sunny", "no": "The user rejected this call of the tool. Do not try it again unless the user asks for it."} {
+		_, url := serving(t, serve.Config{}, asking(t), asAGUI,
+			adktest.Streams("Wait.").Calling(adktest.Call("look", `{}`)), adktest.Says("Done."))
+		out := aguiClient(t, "approve", url, word)
+		require.Equal(t, "tool_call", out["reason"])
+		require.Equal(t, []any{"user: Look!", "assistant: Wait. look{}", "tool: " + want, "assistant: Done."}, out["messages"])
+		require.NotContains(t, out["again"], "TOOL_CALL_START")
+	}
+}
+
+func TestAGUI_ClientShowsAFailure(t *testing.T) {
+	_, url := serving(t, serve.Config{}, looking(), asAGUI, adktest.Fails(errors.New("canary-1")))
+	require.Equal(t, "something went wrong", aguiClient(t, "fail", url)["message"])
+}
+
+func TestAGUI_ClientCarriesOutItsTools(t *testing.T) {
+	_, url := serving(t, serve.Config{AllowClientTools: true}, bringing(), asAGUI,
+		adktest.Calls(adktest.Call("locate", `{}`)), adktest.Says("Lisbon.").SeeingLast("tool locate#call_1: 38.7"))
+	out := aguiClient(t, "tools", url)
+	messages := out["messages"].([]any)
+	require.Equal(t, "assistant: Lisbon.", messages[len(messages)-1])
+}
+
+// Sub-agents are shown as such, with their own messages.
+func TestAGUI_ClientShowsSubAgents(t *testing.T) {
+	inner, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "helper", Description: "helps",
+		Model:       adktest.NewModel(t, adktest.Streams("I ", "help.").Calling(adktest.Call("look", `{}`)), adktest.Says("Helped.")),
+		ToolsConfig: looking().ToolsConfig})
+	require.NoError(t, err)
+	_, url := serving(t, serve.Config{}, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adk.NewAgentTool(t.Context(), inner))}, asAGUI,
+		adktest.Calls(adktest.Call("helper", `{"request":"x"}`)), adktest.Says("Done."), adktest.Says("Again."))
+	out := aguiClient(t, "talk", url)
+	require.Contains(t, out["events"], "SUBAGENT_STARTED")
+	require.Contains(t, out["events"], "SUBAGENT_FINISHED")
+	require.Contains(t, out["messages"], "assistant: Done.")
+}
+
+// A client of before 1.0 is shown neither sub-agents nor their texts.
+func TestAGUI_ClientsOfBeforeAreServed(t *testing.T) {
+	inner, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "helper", Description: "helps",
+		Model: adktest.NewModel(t, adktest.Streams("I help."))})
+	require.NoError(t, err)
+	_, url := serving(t, serve.Config{}, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adk.NewAgentTool(t.Context(), inner))}, asAGUI,
+		adktest.Calls(adktest.Call("helper", `{"request":"x"}`)), adktest.Says("Done."))
+	out := aguiClient(t, "old", url)
+	require.Equal(t, []any{"Done."}, out["messages"])
+	require.NotContains(t, out["events"], "SUBAGENT_STARTED")
+}

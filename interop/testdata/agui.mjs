@@ -1,0 +1,68 @@
+// Speaks to a server with the client of AG-UI, checks every event by the schemas of the protocol, and prints what came of
+// it as JSON.
+import { HttpAgent } from '@ag-ui/client';
+import { EventSchemas } from '@ag-ui/core/schemas';
+
+const [what, url] = process.argv.slice(2);
+const agent = new HttpAgent({ url: url + '/agui/desk', threadId: 't1' });
+let n = 0;
+const say = text => agent.addMessage({ id: 'u' + ++n, role: 'user', content: text });
+const bad = [];
+
+async function run(more = {}, onEvent = () => {}) {
+  const events = [];
+  const result = await agent.runAgent({ runId: 'run-' + ++n, tools: [], context: [], ...more }, {
+    onEvent: ({ event }) => {
+      events.push(event.type);
+      const checked = EventSchemas.safeParse(event);
+      if (!checked.success) bad.push(event.type + ': ' + checked.error.message);
+      onEvent(event);
+    },
+  });
+  return { events, result };
+}
+const texts = () => agent.messages.map(m => m.role + ': ' + (typeof m.content === 'string' ? m.content : JSON.stringify(m.content ?? null))
+  + (m.toolCalls?.length ? ' ' + m.toolCalls.map(c => c.function.name + c.function.arguments).join() : ''));
+
+const ways = {
+  async talk() {
+    say('Hi');
+    const first = await run();
+    say('Again');
+    const second = await run();
+    return { events: first.events, again: second.events, messages: texts() };
+  },
+  async approve() {
+    say('Look!');
+    const first = await run();
+    const interrupts = agent.pendingInterrupts;
+    const resume = interrupts.map(i => ({ interruptId: i.id, status: 'resolved', payload: { approved: process.argv[4] === 'yes' } }));
+    const second = await run({ resume });
+    return { events: first.events, reason: interrupts[0].reason, again: second.events, messages: texts() };
+  },
+  async fail() {
+    say('Hi');
+    let message = '';
+    try { await run({}, e => { if (e.type === 'RUN_ERROR') message = e.message; }); } catch (e) { message ||= e.message; }
+    return { message };
+  },
+  async tools() {
+    const tools = [{ name: 'locate', description: 'Says where the user is.', parameters: { type: 'object', properties: {} } }];
+    say('Where?');
+    const first = await run({ tools });
+    const call = agent.messages.at(-1).toolCalls.at(-1);
+    agent.addMessage({ id: 'result', role: 'tool', toolCallId: call.id, content: '38.7' });
+    const second = await run({ tools });
+    return { events: first.events, again: second.events, messages: texts() };
+  },
+  async old() {
+    // What clients of before 1.0 send: no version of the protocol.
+    const answer = await fetch(url + '/agui/desk', { method: 'POST', headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ threadId: 't1', runId: 'r1', messages: [{ id: 'u', role: 'user', content: 'Hi' }], tools: [], context: [], state: {}, forwardedProps: {} }) });
+    const events = (await answer.text()).split('\n').filter(l => l.startsWith('data:')).map(l => JSON.parse(l.slice(5)));
+    return { events: events.map(e => e.type), messages: [events.filter(e => e.type === 'TEXT_MESSAGE_CONTENT').map(e => e.delta).join('')] };
+  },
+};
+const out = await ways[what]();
+console.log(JSON.stringify({ ...out, bad }));
+process.exit(0);

@@ -1,0 +1,273 @@
+package agui
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve"
+)
+
+// input is the body of a request.
+type input struct {
+	ThreadID        string             `json:"threadId"`
+	RunID           string             `json:"runId"`
+	ParentRunID     string             `json:"parentRunId"`
+	ProtocolVersion string             `json:"protocolVersion"`
+	Messages        []inMessage        `json:"messages"`
+	Tools           []serve.ClientTool `json:"tools"`
+	Resume          []resumeEntry      `json:"resume"`
+}
+
+// inMessage is a message of a client.
+type inMessage struct {
+	ID         string          `json:"id"`
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	Name       string          `json:"name"`
+	ToolCalls  []wireCall      `json:"toolCalls"`
+	ToolCallID string          `json:"toolCallId"`
+	Error      string          `json:"error"`
+	Subagent   string          `json:"subagentRunId"`
+}
+
+// resumeEntry is the answer to a question.
+type resumeEntry struct {
+	InterruptID string          `json:"interruptId"`
+	Status      string          `json:"status"`
+	Payload     json.RawMessage `json:"payload"`
+}
+
+// inPart is a part of a message of a user.
+type inPart struct {
+	Type   string `json:"type"`
+	Text   string `json:"text"`
+	Source struct {
+		Type     string `json:"type"`
+		Value    string `json:"value"`
+		MIMEType string `json:"mimeType"`
+	} `json:"source"`
+}
+
+// readInput reads a request.
+func readInput(s *serve.Server, r *http.Request) (*input, error) {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/json" {
+		return nil, badRequest("send JSON, with Content-Type: application/json")
+	}
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{}
+	if err := s.DecodeJSON(data, in); err != nil {
+		return nil, err
+	}
+	if in.ThreadID == "" || in.RunID == "" || len(in.RunID) > 128 {
+		return nil, badRequest("threadId and runId are required, of at most 128 bytes")
+	}
+	return in, nil
+}
+
+func badRequest(text string) *serve.Problem {
+	return &serve.Problem{Code: serve.BadRequest, Title: text}
+}
+
+// isLegacy reports whether the client is one of before 1.0.
+func (in *input) isLegacy() bool {
+	return in.ProtocolVersion == "" || strings.HasPrefix(in.ProtocolVersion, "0.")
+}
+
+// fresh are the messages of the user that are new: those that the list ends with.
+func (in *input) fresh() (messages []*schema.Message, err error) {
+	at := len(in.Messages)
+	for at > 0 && in.Messages[at-1].Role == "user" {
+		at--
+	}
+	for i := at; i < len(in.Messages); i++ {
+		m, err := in.Messages[i].user()
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, m)
+	}
+	if messages == nil {
+		return nil, badRequest("there is no new message: the last one must be of role user")
+	}
+	return messages, nil
+}
+
+// history are all messages, of a client that is trusted to know them.
+func (in *input) history(allowSystem bool) (messages []*schema.Message, err error) {
+	for i := range in.Messages {
+		m := &in.Messages[i]
+		if m.Subagent != "" {
+			continue
+		}
+		switch m.Role {
+		case "user":
+			user, err := m.user()
+			if err != nil {
+				return nil, err
+			}
+			messages = append(messages, user)
+		case "assistant":
+			said := schema.AssistantMessage(m.text(), nil)
+			for _, c := range m.ToolCalls {
+				said.ToolCalls = append(said.ToolCalls, schema.ToolCall{ID: c.ID, Type: "function",
+					Function: schema.FunctionCall{Name: c.Function.Name, Arguments: c.Function.Arguments}})
+			}
+			messages = append(messages, said)
+		case "tool":
+			messages = append(messages, schema.ToolMessage(m.result(), m.ToolCallID))
+		case "system", "developer":
+			if allowSystem {
+				messages = append(messages, schema.SystemMessage(m.text()))
+			}
+		}
+	}
+	return messages, nil
+}
+
+// results are those of calls that the client has carried out, by their IDs: those that the list ends with.
+func (in *input) results() map[string]*inMessage {
+	results := map[string]*inMessage{}
+	for i := len(in.Messages) - 1; i >= 0 && in.Messages[i].Role == "tool"; i-- {
+		results[in.Messages[i].ToolCallID] = &in.Messages[i]
+	}
+	return results
+}
+
+// text is the text of a message, of all of its parts.
+func (m *inMessage) text() (text string) {
+	if json.Unmarshal(m.Content, &text) == nil {
+		return text
+	}
+	var parts []inPart
+	_ = json.Unmarshal(m.Content, &parts)
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text
+}
+
+// result is what came of a call of the client.
+func (m *inMessage) result() string {
+	if m.Error != "" {
+		return m.Error
+	}
+	return m.text()
+}
+
+// user is a message of a user.
+func (m *inMessage) user() (*schema.Message, error) {
+	var text string
+	if len(m.Content) == 0 || json.Unmarshal(m.Content, &text) == nil {
+		return schema.UserMessage(text), nil
+	}
+	var parts []inPart
+	if json.Unmarshal(m.Content, &parts) != nil {
+		return nil, badRequest("content is a text or a list of parts")
+	}
+	message := &schema.Message{Role: schema.User}
+	for _, p := range parts {
+		part, err := p.input()
+		if err != nil {
+			return nil, err
+		}
+		message.UserInputMultiContent = append(message.UserInputMultiContent, part)
+	}
+	return message, nil
+}
+
+// input is a part for a model.
+func (p *inPart) input() (in schema.MessageInputPart, err error) {
+	media := schema.MessagePartCommon{MIMEType: p.Source.MIMEType}
+	if p.Source.Type == "data" {
+		media.Base64Data = &p.Source.Value
+	} else {
+		media.URL = &p.Source.Value
+	}
+	if p.Type != "text" && p.Source.Value == "" {
+		return in, badRequest("a part has no source")
+	}
+	switch p.Type {
+	case "text":
+		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: p.Text}, nil
+	case "image":
+		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: media}}, nil
+	case "audio":
+		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageInputAudio{MessagePartCommon: media}}, nil
+	case "video":
+		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageInputVideo{MessagePartCommon: media}}, nil
+	case "document":
+		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeFileURL, File: &schema.MessageInputFile{MessagePartCommon: media}}, nil
+	}
+	return in, badRequest("a part has no type that is known: text, image, audio, video, document")
+}
+
+// answers are those to the questions of a run. Every question that is open must have one.
+func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
+	answers := map[string]json.RawMessage{}
+	kinds := map[string]string{}
+	for _, q := range questions {
+		kinds[q.ID] = q.Kind
+	}
+	for _, e := range in.Resume {
+		answers[e.InterruptID] = e.answer(kinds[e.InterruptID])
+	}
+	return answers
+}
+
+// answer is an answer as the server takes it.
+func (e *resumeEntry) answer(kind string) json.RawMessage {
+	if kind != "approval" {
+		if e.Status != "resolved" || len(e.Payload) == 0 {
+			return json.RawMessage("null")
+		}
+		return e.Payload
+	}
+	if e.Status != "resolved" || !serve.Approves(e.Payload, "approved") {
+		return json.RawMessage(`{"approve":false}`)
+	}
+	var edited struct {
+		Args json.RawMessage `json:"editedArgs"`
+	}
+	_ = json.Unmarshal(e.Payload, &edited)
+	if len(edited.Args) == 0 {
+		return json.RawMessage(`{"approve":true}`)
+	}
+	return json.RawMessage(`{"approve":true,"arguments":` + string(edited.Args) + `}`)
+}
+
+// numbered is what the record appends to the ID of a call that a model has used before.
+var numbered = regexp.MustCompile(`~[0-9]+$`)
+
+// clientResults are the answers to calls of the client among questions.
+func (in *input) clientResults(questions []serve.Question) map[string]json.RawMessage {
+	results := in.results()
+	if len(results) == 0 {
+		return nil
+	}
+	answers := map[string]json.RawMessage{}
+	for _, q := range questions {
+		var call struct {
+			ID string `json:"call_id"`
+		}
+		if q.Kind != "client_tool" || json.Unmarshal(q.Info, &call) != nil {
+			continue
+		}
+		for id, m := range results {
+			if id == call.ID || numbered.ReplaceAllString(id, "") == call.ID {
+				if m.Error != "" {
+					answers[q.ID], _ = json.Marshal(map[string]string{"error": m.Error})
+				} else {
+					answers[q.ID], _ = json.Marshal(map[string]string{"text": m.text()})
+				}
+			}
+		}
+	}
+	return answers
+}

@@ -1,0 +1,622 @@
+package agui
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+)
+
+// translator makes events of the protocol of those of a run. It is fed all of them, in order, and keeps what clients hold
+// it to: nothing has content that is not begun, everything that is begun ends before the run does, innermost first, and
+// no ID begins twice.
+type translator struct {
+	threadID, runID, parentRunID string
+	conf                         Config
+	// legacy: the client is one of before 1.0, which knows neither sub-agents nor cancelled runs.
+	legacy bool
+	// send gets the events.
+	send func(event)
+
+	begun bool
+	// agents are the spans of agents, and what is inside of them.
+	scopes map[runlog.SpanID]scope
+	// answers are the calls of models that are open, and the last one.
+	answers map[runlog.SpanID]*answer
+	// calls are those that a client knows, by their names in the record, with the message that they are in.
+	calls map[string]string
+	// said are the messages that were begun, with the position of their beginnings.
+	said []saidMessage
+	// subs are the sub-agents that are open, in the order of their beginnings.
+	subs   []runlog.SpanID
+	steps  []step
+	points []runlog.Point
+	usage  usage
+}
+
+// scope is whose work a span is.
+type scope struct {
+	// sub is the innermost sub-agent, "" outside of all. hidden: the client does not see it.
+	sub    string
+	hidden bool
+}
+
+// answer is a call of a model: the message that is being said, and thought.
+type answer struct {
+	scope
+	id            string
+	text, thought messagePhase
+	calls         []string
+	seq           uint64
+	streamedText  bool
+	openCall      map[string]bool
+}
+
+// messagePhase is how far a message is.
+//
+//	from      to       when
+//	unsaid    saying   its first piece comes
+//	saying    said     another kind of piece comes, or the call of the model ends
+//	said      saying   a piece comes again, under another ID
+type messagePhase int
+
+const (
+	unsaid messagePhase = iota
+	saying
+	hasSaid
+)
+
+type saidMessage struct {
+	id  string
+	seq uint64
+	sub string
+}
+
+type step struct {
+	span runlog.SpanID
+	name string
+	sub  string
+}
+
+func newTranslator(threadID, runID string, conf Config, legacy bool, send func(event)) *translator {
+	return &translator{threadID: threadID, runID: runID, conf: conf, legacy: legacy, send: send,
+		scopes: map[runlog.SpanID]scope{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]string{}}
+}
+
+// begin sends what a stream begins with, once.
+func (t *translator) begin() {
+	if t.begun {
+		return
+	}
+	t.begun = true
+	e := event{Type: "RUN_STARTED", ThreadID: t.threadID, RunID: t.runID, ParentRunID: t.parentRunID}
+	if !t.legacy {
+		e.ProtocolVersion = "1.0"
+	}
+	t.send(e)
+}
+
+// add takes the next event of the run. What ends a stretch ends the stream.
+func (t *translator) add(e *runlog.Event) {
+	switch d := e.Data.(type) {
+	case *runlog.AgentStartData:
+		t.startAgent(e, d)
+	case *runlog.AgentEndData:
+		t.endAgent(e.Span, d.Error)
+	case *runlog.ModelStartData:
+		t.usage.Provider, t.usage.Model = d.Provider, d.Model
+		t.answers[e.Span] = &answer{scope: t.scopes[e.Parent], id: t.messageID(e.Span), seq: e.Seq, openCall: map[string]bool{}}
+	case *runlog.ModelDeltaData:
+		t.delta(t.answers[e.Span], d)
+	case *runlog.ModelEndData:
+		t.endModel(e.Span, d)
+	case *runlog.MessageData:
+		t.message(e, &d.Message)
+	case *runlog.ToolStartData:
+		t.startTool(e, d)
+	case *runlog.ToolEndData:
+		t.endTool(e, d)
+	case *runlog.NodeStartData:
+		t.startStep(e, d)
+	case *runlog.NodeEndData:
+		t.endStep(e.Span)
+	case *runlog.ProgressData:
+		t.progress(e, d)
+	case *runlog.CustomData:
+		t.out(t.scopes[e.Parent], event{Type: "CUSTOM", Name: d.Name, Value: d.Value})
+	case *runlog.RestartedData:
+		t.restart(d.FromSeq)
+	case *runlog.SnapshotData:
+		t.snapshot(e.Run, d)
+	case *runlog.InterruptData:
+		t.points = d.Points
+	case *runlog.RunEndData:
+		t.end(d)
+	}
+}
+
+// out sends an event of a scope, unless the client does not see that.
+func (t *translator) out(s scope, e event) {
+	if s.hidden {
+		return
+	}
+	if !t.legacy {
+		e.SubagentRunID = s.sub
+	}
+	t.send(e)
+}
+
+func (t *translator) messageID(span runlog.SpanID) string { return fmt.Sprintf("%s.%d", t.runID, span) }
+
+// startAgent begins an agent. One that is inside of another is a sub-agent.
+func (t *translator) startAgent(e *runlog.Event, d *runlog.AgentStartData) {
+	around := t.scopes[e.Parent]
+	if d.Call == "" && len(e.Path) <= 1 && e.Parent == 0 {
+		t.scopes[e.Span] = around
+		return
+	}
+	if t.legacy {
+		t.scopes[e.Span] = scope{hidden: !t.conf.ShowSubagents}
+		return
+	}
+	inside := scope{sub: fmt.Sprintf("%s.a%d", t.runID, e.Span)}
+	t.scopes[e.Span] = inside
+	t.subs = append(t.subs, e.Span)
+	t.send(event{Type: "SUBAGENT_STARTED", SubagentRunID: inside.sub, Name: d.Name, ParentSubagent: around.sub, ParentToolCall: d.Call})
+}
+
+func (t *translator) endAgent(span runlog.SpanID, err *runlog.Err) {
+	at := slices.Index(t.subs, span)
+	if at < 0 {
+		return
+	}
+	s := t.scopes[span]
+	t.closeScope(s.sub)
+	t.subs = slices.Delete(t.subs, at, at+1)
+	if err != nil && len(t.points) == 0 && err.Type != "interrupted" {
+		t.send(event{Type: "SUBAGENT_ERROR", SubagentRunID: s.sub, Message: err.Message, Code: err.Type})
+		return
+	}
+	t.send(event{Type: "SUBAGENT_FINISHED", SubagentRunID: s.sub, Outcome: t.subOutcome(err)})
+}
+
+// subOutcome is what a sub-agent has come to that did not fail.
+func (t *translator) subOutcome(err *runlog.Err) *outcome {
+	if err == nil {
+		return &outcome{Type: "success"}
+	}
+	return &outcome{Type: "suspended"}
+}
+
+// delta is a piece of what a model says, thinks or calls.
+func (t *translator) delta(a *answer, d *runlog.ModelDeltaData) {
+	if a == nil {
+		return
+	}
+	switch d.Kind {
+	case runlog.Text:
+		t.say(a, d.Text)
+	case runlog.Reasoning:
+		t.think(a, d.Text)
+	case runlog.Args:
+		t.stopSaying(a)
+		t.stopThinking(a)
+		t.beginCall(a, d.Call, d.Name)
+		if d.Text != "" {
+			t.out(a.scope, event{Type: "TOOL_CALL_ARGS", ToolCallID: d.Call, Delta: d.Text})
+		}
+	}
+}
+
+func (t *translator) say(a *answer, text string) {
+	if text == "" {
+		return
+	}
+	t.stopThinking(a)
+	if a.text != saying {
+		if a.text == hasSaid {
+			a.id += "+"
+		}
+		a.text = saying
+		t.said = append(t.said, saidMessage{a.id, a.seq, a.sub})
+		t.out(a.scope, event{Type: "TEXT_MESSAGE_START", MessageID: a.id, Role: "assistant"})
+	}
+	a.streamedText = true
+	t.out(a.scope, event{Type: "TEXT_MESSAGE_CONTENT", MessageID: a.id, Delta: text})
+}
+
+func (t *translator) stopSaying(a *answer) {
+	if a.text == saying {
+		a.text = hasSaid
+		t.out(a.scope, event{Type: "TEXT_MESSAGE_END", MessageID: a.id})
+	}
+}
+
+// thoughtID is that of what a model thinks: a message of its own.
+func (a *answer) thoughtID() string { return a.id + ".r" }
+
+func (t *translator) think(a *answer, text string) {
+	if text == "" || t.conf.HideReasoning {
+		return
+	}
+	t.stopSaying(a)
+	if a.thought == hasSaid {
+		return // a model that thinks again is not shown: an ID begins once
+	}
+	if a.thought == unsaid {
+		a.thought = saying
+		t.out(a.scope, event{Type: "REASONING_START", MessageID: a.thoughtID()})
+		t.out(a.scope, event{Type: "REASONING_MESSAGE_START", MessageID: a.thoughtID(), Role: "reasoning"})
+	}
+	t.out(a.scope, event{Type: "REASONING_MESSAGE_CONTENT", MessageID: a.thoughtID(), Delta: text})
+}
+
+func (t *translator) stopThinking(a *answer) {
+	if a.thought == saying {
+		a.thought = hasSaid
+		t.out(a.scope, event{Type: "REASONING_MESSAGE_END", MessageID: a.thoughtID()})
+		t.out(a.scope, event{Type: "REASONING_END", MessageID: a.thoughtID()})
+	}
+}
+
+// beginCall begins a call, once.
+func (t *translator) beginCall(a *answer, call, name string) (isNew bool) {
+	if _, known := t.calls[call]; known {
+		return false
+	}
+	t.calls[call] = a.id
+	a.calls = append(a.calls, call)
+	a.openCall[call] = true
+	t.out(a.scope, event{Type: "TOOL_CALL_START", ToolCallID: call, ToolCallName: name, ParentMessageID: a.id})
+	return true
+}
+
+func (t *translator) endCalls(a *answer) {
+	for _, call := range a.calls {
+		if a.openCall[call] {
+			a.openCall[call] = false
+			t.out(a.scope, event{Type: "TOOL_CALL_END", ToolCallID: call})
+		}
+	}
+}
+
+// endModel ends what a model has begun, and shows what it did not stream.
+func (t *translator) endModel(span runlog.SpanID, d *runlog.ModelEndData) {
+	a := t.answers[span]
+	if a == nil {
+		return
+	}
+	delete(t.answers, span)
+	if d.Error == nil && !d.Again && !d.Aside {
+		t.whole(a, d.Message, d.Calls)
+	}
+	t.close(a)
+	if d.Again {
+		t.retract(a)
+	}
+}
+
+// close ends what an answer has begun.
+func (t *translator) close(a *answer) {
+	t.stopThinking(a)
+	t.stopSaying(a)
+	t.endCalls(a)
+}
+
+// retract says that a message does not count.
+func (t *translator) retract(a *answer) {
+	if a.text != unsaid || len(a.calls) > 0 {
+		t.out(a.scope, retracted(a.id))
+	}
+	for _, call := range a.calls {
+		delete(t.calls, call)
+	}
+}
+
+func retracted(id string) event {
+	return event{Type: "CUSTOM", Name: "weft.retracted", Value: map[string]string{"messageId": id}}
+}
+
+// whole shows what of a message did not come in pieces. calls are the names of its calls in the record.
+func (t *translator) whole(a *answer, m *runlog.Message, calls []string) {
+	text, thought, asked := contentOf(m)
+	if a.thought == unsaid {
+		t.think(a, thought)
+	}
+	if !a.streamedText {
+		t.say(a, text)
+	}
+	for i, c := range asked {
+		call := c.ID
+		if i < len(calls) {
+			call = calls[i]
+		}
+		if _, known := t.calls[call]; known {
+			continue
+		}
+		t.stopSaying(a)
+		t.stopThinking(a)
+		t.beginCall(a, call, c.Function.Name)
+		if c.Function.Arguments != "" {
+			t.out(a.scope, event{Type: "TOOL_CALL_ARGS", ToolCallID: call, Delta: c.Function.Arguments})
+		}
+	}
+}
+
+// message shows a message that no recorded call has made.
+func (t *translator) message(e *runlog.Event, m *runlog.Message) {
+	if m.Chat != nil && m.Chat.Role != schema.Assistant || m.Agentic != nil && m.Agentic.Role != schema.AgenticRoleTypeAssistant {
+		return
+	}
+	a := &answer{scope: t.scopes[e.Span], id: fmt.Sprintf("%s.m%d", t.runID, e.Seq), seq: e.Seq, openCall: map[string]bool{}}
+	t.whole(a, m, nil)
+	t.close(a)
+}
+
+// contentOf is what a message says, thinks and calls.
+func contentOf(m *runlog.Message) (text, thought string, calls []schema.ToolCall) {
+	switch {
+	case m == nil:
+	case m.Chat != nil:
+		text, thought, calls = m.Chat.Content, m.Chat.ReasoningContent, m.Chat.ToolCalls
+		for _, p := range m.Chat.AssistantGenMultiContent {
+			text += p.Text
+		}
+	case m.Agentic != nil:
+		for _, b := range m.Agentic.ContentBlocks {
+			switch {
+			case b == nil:
+			case b.AssistantGenText != nil:
+				text += b.AssistantGenText.Text
+			case b.Reasoning != nil:
+				thought += b.Reasoning.Text
+			case b.FunctionToolCall != nil:
+				calls = append(calls, schema.ToolCall{ID: b.FunctionToolCall.CallID, Function: schema.FunctionCall{
+					Name: b.FunctionToolCall.Name, Arguments: b.FunctionToolCall.Arguments}})
+			}
+		}
+	}
+	return text, thought, calls
+}
+
+// startTool begins a tool. A call that no message has is shown first.
+func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
+	s := t.scopes[e.Parent]
+	t.scopes[e.Span] = s
+	if _, known := t.calls[d.Call]; known {
+		return
+	}
+	a := &answer{scope: s, id: fmt.Sprintf("%s.c%d", t.runID, e.Span), openCall: map[string]bool{}}
+	t.beginCall(a, d.Call, d.Name)
+	if d.Args != "" {
+		t.out(s, event{Type: "TOOL_CALL_ARGS", ToolCallID: d.Call, Delta: d.Args})
+	}
+	t.endCalls(a)
+}
+
+// endTool shows the result of a call. A call that was interrupted has none yet.
+func (t *translator) endTool(e *runlog.Event, d *runlog.ToolEndData) {
+	if d.Error != nil && (d.Error.Type == "interrupted" || d.Error.Type == "abandoned") {
+		return
+	}
+	text := ""
+	var media []any
+	for _, p := range d.Parts {
+		text += p.Text
+		if m := mediaOf(p); m != nil {
+			media = append(media, m)
+		}
+	}
+	if d.Error != nil {
+		text = d.Error.Message
+	}
+	var content any = text
+	if media != nil {
+		content = append([]any{map[string]any{"type": "text", "text": text}}, media...)
+	}
+	t.out(t.scopes[e.Span], event{Type: "TOOL_CALL_RESULT", MessageID: t.messageID(e.Span), ToolCallID: d.Call, Content: content,
+		Role: "tool"})
+}
+
+// mediaOf is a part of a result that is no text, nil for one that is.
+func mediaOf(p schema.ToolOutputPart) map[string]any {
+	part := func(kind string, m schema.MessagePartCommon) map[string]any {
+		source := map[string]any{"type": "url", "mimeType": m.MIMEType}
+		switch {
+		case m.Base64Data != nil:
+			source["type"], source["value"] = "data", *m.Base64Data
+		case m.URL != nil:
+			source["value"] = *m.URL
+		default:
+			return nil
+		}
+		return map[string]any{"type": kind, "source": source}
+	}
+	switch {
+	case p.Image != nil:
+		return part("image", p.Image.MessagePartCommon)
+	case p.Audio != nil:
+		return part("audio", p.Audio.MessagePartCommon)
+	case p.Video != nil:
+		return part("video", p.Video.MessagePartCommon)
+	case p.File != nil:
+		return part("document", p.File.MessagePartCommon)
+	}
+	return nil
+}
+
+func (t *translator) startStep(e *runlog.Event, d *runlog.NodeStartData) {
+	if !t.conf.Steps {
+		return
+	}
+	name := d.Node
+	for n := 2; slices.ContainsFunc(t.steps, func(s step) bool { return s.name == name }); n++ {
+		name = fmt.Sprintf("%s (%d)", d.Node, n)
+	}
+	s := t.scopes[e.Parent]
+	t.steps = append(t.steps, step{e.Span, name, s.sub})
+	t.out(s, event{Type: "STEP_STARTED", StepName: name})
+}
+
+func (t *translator) endStep(span runlog.SpanID) {
+	at := slices.IndexFunc(t.steps, func(s step) bool { return s.span == span })
+	if at < 0 {
+		return
+	}
+	s := t.steps[at]
+	t.steps = slices.Delete(t.steps, at, at+1)
+	t.out(scope{sub: s.sub}, event{Type: "STEP_FINISHED", StepName: s.name})
+}
+
+func (t *translator) progress(e *runlog.Event, d *runlog.ProgressData) {
+	t.out(t.scopes[e.Parent], event{Type: "ACTIVITY_SNAPSHOT", MessageID: fmt.Sprintf("%s.p.%s", t.runID, d.Call),
+		ActivityType: "PROGRESS", Content: d, Replace: true})
+}
+
+// restart retracts what another process says again.
+func (t *translator) restart(from uint64) {
+	t.closeAll()
+	t.said = slices.DeleteFunc(t.said, func(m saidMessage) bool {
+		if m.seq <= from {
+			return false
+		}
+		t.out(scope{sub: m.sub}, retracted(m.id))
+		return true
+	})
+}
+
+// snapshot shows all messages of the run, where events are missing.
+func (t *translator) snapshot(run string, d *runlog.SnapshotData) {
+	t.closeAll()
+	messages := []wireMessage{}
+	for i := range d.Messages {
+		m := &d.Messages[i]
+		text, _, calls := contentOf(m)
+		w := wireMessage{ID: fmt.Sprintf("%s.s%d", run, i), Role: "assistant"}
+		if text != "" {
+			w.Content = text
+		}
+		if m.Chat != nil {
+			w.Role, w.ToolCallID = string(m.Chat.Role), m.Chat.ToolCallID
+		}
+		for _, c := range calls {
+			call := wireCall{ID: c.ID, Type: "function"}
+			call.Function.Name, call.Function.Arguments = c.Function.Name, c.Function.Arguments
+			t.calls[c.ID] = w.ID
+			w.ToolCalls = append(w.ToolCalls, call)
+		}
+		messages = append(messages, w)
+	}
+	t.points = d.Points
+	t.send(event{Type: "MESSAGES_SNAPSHOT", Messages: messages})
+}
+
+// closeScope ends what is open in a sub-agent.
+func (t *translator) closeScope(sub string) {
+	for span, a := range t.answers {
+		if a.sub == sub {
+			t.close(a)
+			delete(t.answers, span)
+		}
+	}
+}
+
+// closeAll ends everything that is open, innermost first.
+func (t *translator) closeAll() {
+	for _, s := range slices.Backward(slices.Clone(t.steps)) {
+		t.endStep(s.span)
+	}
+	for _, a := range t.answers {
+		if a.sub == "" {
+			continue
+		}
+		t.close(a)
+	}
+	for _, span := range slices.Backward(slices.Clone(t.subs)) {
+		t.endAgent(span, &runlog.Err{Type: "interrupted"})
+	}
+	for _, a := range t.answers {
+		t.close(a)
+	}
+	clear(t.answers)
+}
+
+// end ends the stream.
+func (t *translator) end(d *runlog.RunEndData) {
+	t.closeAll()
+	u := t.usage
+	u.Input, u.Output, u.Total = d.Usage.Input, d.Usage.Output, d.Usage.Total
+	u.Reasoning, u.CachedInput, u.CachedWrites = d.Usage.OutputReasoning, d.Usage.InputCached, d.Usage.InputCacheWrite
+	var used []usage
+	if u.Total > 0 {
+		used = []usage{u}
+	}
+	finished := event{Type: "RUN_FINISHED", ThreadID: t.threadID, RunID: t.runID, Usage: used}
+	switch d.Status {
+	case runlog.Failed:
+		failure := d.Error
+		if failure == nil {
+			failure = &runlog.Err{Type: "error", Message: "something went wrong"}
+		}
+		finished = event{Type: "RUN_ERROR", Message: failure.Message, Code: failure.Type, Usage: used}
+	case runlog.Cancelled:
+		if finished.Outcome = &(outcome{Type: "cancelled"}); t.legacy {
+			finished = event{Type: "RUN_ERROR", Message: "the run was stopped", Code: "cancelled"}
+		}
+	case runlog.Interrupted:
+		finished.Outcome = t.waiting()
+	default:
+		finished.Outcome = &outcome{Type: "success"}
+	}
+	t.send(finished)
+	t.points = nil
+}
+
+// waiting is the outcome of a run that waits: for calls of the client, or for answers.
+func (t *translator) waiting() *outcome {
+	o := &outcome{Type: "interrupt"}
+	var pending []string
+	for i := range t.points {
+		p := &t.points[i]
+		if p.Kind == runlog.ClientTool {
+			pending = append(pending, p.Call)
+			continue
+		}
+		o.Interrupts = append(o.Interrupts, interruptOf(p))
+	}
+	if len(o.Interrupts) == 0 && pending != nil {
+		return &outcome{Type: "success", Pending: pending}
+	}
+	if o.Interrupts == nil {
+		o.Interrupts = []interrupt{}
+	}
+	return o
+}
+
+// approvalSchema is what an approval is answered with.
+var approvalSchema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
+
+// interruptOf is a question for a client.
+func interruptOf(p *runlog.Point) interrupt {
+	i := interrupt{ID: p.ID, Message: p.Message, ToolCallID: p.Call, ResponseSchema: p.Schema,
+		Metadata: map[string]any{"weft": map[string]any{"kind": p.Kind, "tool": p.Tool, "agent": p.Agent, "address": p.Address, "info": p.Info}}}
+	if p.Expires > 0 {
+		i.ExpiresAt = time.UnixMicro(p.Expires).UTC().Format(time.RFC3339)
+	}
+	switch p.Kind {
+	case runlog.Approval:
+		i.Reason, i.ResponseSchema = "tool_call", approvalSchema
+	case runlog.InputNeeded:
+		i.Reason = "input_required"
+	case runlog.OpenURL:
+		i.Reason = "weft:url"
+	case runlog.OutcomeUnknown:
+		i.Reason = "weft:outcome_unknown"
+	default:
+		i.Reason = "weft:interrupt"
+	}
+	return i
+}

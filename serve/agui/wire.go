@@ -1,0 +1,83 @@
+package agui
+
+import "encoding/json"
+
+// event is an event of the protocol. What is empty is left out: clients refuse null.
+type event struct {
+	Type            string          `json:"type"`
+	SubagentRunID   string          `json:"subagentRunId,omitempty"`
+	ThreadID        string          `json:"threadId,omitempty"`
+	RunID           string          `json:"runId,omitempty"`
+	ProtocolVersion string          `json:"protocolVersion,omitempty"`
+	ParentRunID     string          `json:"parentRunId,omitempty"`
+	MessageID       string          `json:"messageId,omitempty"`
+	Role            string          `json:"role,omitempty"`
+	Delta           string          `json:"delta,omitempty"`
+	ToolCallID      string          `json:"toolCallId,omitempty"`
+	ToolCallName    string          `json:"toolCallName,omitempty"`
+	ParentMessageID string          `json:"parentMessageId,omitempty"`
+	Content         any             `json:"content,omitempty"`
+	ActivityType    string          `json:"activityType,omitempty"`
+	Replace         bool            `json:"replace,omitempty"`
+	StepName        string          `json:"stepName,omitempty"`
+	Name            string          `json:"name,omitempty"`
+	Value           any             `json:"value,omitempty"`
+	ParentSubagent  string          `json:"parentSubagentRunId,omitempty"`
+	ParentToolCall  string          `json:"parentToolCallId,omitempty"`
+	Outcome         *outcome        `json:"outcome,omitempty"`
+	Usage           []usage         `json:"usage,omitempty"`
+	Messages        []wireMessage   `json:"messages,omitempty"`
+	Message         string          `json:"message,omitempty"`
+	Code            string          `json:"code,omitempty"`
+	Metadata        json.RawMessage `json:"metadata,omitempty"`
+}
+
+// outcome is what a run, or a sub-agent, has come to.
+type outcome struct {
+	Type         string      `json:"type"`
+	Pending      []string    `json:"pendingToolCallIds,omitempty"`
+	Interrupts   []interrupt `json:"interrupts,omitempty"`
+	InterruptIDs []string    `json:"interruptIds,omitempty"`
+}
+
+// interrupt is a question.
+type interrupt struct {
+	ID             string          `json:"id"`
+	Reason         string          `json:"reason"`
+	Message        string          `json:"message,omitempty"`
+	ToolCallID     string          `json:"toolCallId,omitempty"`
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
+	ExpiresAt      string          `json:"expiresAt,omitempty"`
+	SubagentRunID  string          `json:"subagentRunId,omitempty"`
+	Metadata       map[string]any  `json:"metadata,omitempty"`
+}
+
+// usage is what a run has used.
+type usage struct {
+	Provider     string `json:"provider,omitempty"`
+	Model        string `json:"model,omitempty"`
+	Input        int    `json:"inputTokens,omitempty"`
+	Output       int    `json:"outputTokens,omitempty"`
+	Total        int    `json:"totalTokens,omitempty"`
+	Reasoning    int    `json:"reasoningTokens,omitempty"`
+	CachedInput  int    `json:"cachedInputTokens,omitempty"`
+	CachedWrites int    `json:"cacheWriteInputTokens,omitempty"`
+}
+
+// wireMessage is a message as the protocol has it.
+type wireMessage struct {
+	ID         string     `json:"id"`
+	Role       string     `json:"role"`
+	Content    any        `json:"content,omitempty"`
+	ToolCalls  []wireCall `json:"toolCalls,omitempty"`
+	ToolCallID string     `json:"toolCallId,omitempty"`
+}
+
+type wireCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
