@@ -15,7 +15,13 @@ import (
 // without Node or the package of npm.
 func node(t *testing.T, needs, script string, args ...string) (printed []map[string]any) {
 	t.Helper()
-	path, err := exec.LookPath("node")
+	return nodeOf(t, "node", needs, script, args...)
+}
+
+// nodeOf is node with a runtime.
+func nodeOf(t *testing.T, runtime, needs, script string, args ...string) (printed []map[string]any) {
+	t.Helper()
+	path, err := exec.LookPath(runtime)
 	if err != nil {
 		t.Skip("node is not installed")
 	}

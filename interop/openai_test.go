@@ -29,7 +29,7 @@ func serving(t *testing.T, conf serve.Config, agent adk.ChatModelAgentConfig, ha
 	agent.Name, agent.Description, agent.Model = "desk", "helps", adktest.NewModel(t, replies...)
 	desk, err := adk.NewChatModelAgent(t.Context(), &agent)
 	require.NoError(t, err)
-	conf.Agents = []adk.Agent{desk}
+	conf.Agents, conf.DrainTimeout = []adk.Agent{desk}, time.Second
 	srv, err := serve.New(conf)
 	require.NoError(t, err)
 	web := httptest.NewServer(handler(srv))

@@ -69,6 +69,9 @@ type TypedConfig[M adk.MessageType] struct {
 	// MaxRunTime is how long a run may take from its submission, waiting included. The default is no limit with a Front or
 	// Store, otherwise 24 hours; a model call and a tool call should have limits of their own.
 	MaxRunTime time.Duration
+	// DrainTimeout is how long runs that this process executes may take, when it shuts down, to come to a place where
+	// nothing is lost; then they are stopped at once. The default is 10 seconds, negative is at once.
+	DrainTimeout time.Duration
 	// Linger is for how long the events of a run that has ended stay in memory. The default is 10 minutes. See Events.
 	Linger time.Duration
 	// Limits bound what clients can do.
@@ -94,7 +97,7 @@ type TypedConfig[M adk.MessageType] struct {
 //   - Busy, AbandonInterrupts: a message in a thread whose run has not ended
 //   - TrustHistory, AllowClientTools: what is taken from clients
 //   - Detail, ErrorText: what clients see
-//   - MaxRunTime, Linger, Limits: bounds
+//   - MaxRunTime, DrainTimeout, Linger, Limits: bounds
 //   - TicketKey: signs tickets
 //   - Ready: says whether the process can serve
 //   - Logger: gets a record for each request and run
