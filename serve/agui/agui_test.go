@@ -1,0 +1,281 @@
+package agui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func thinking(text string) *schema.Message {
+	return &schema.Message{Role: schema.Assistant, ReasoningContent: text}
+}
+
+// runs are runs of agents of many kinds, recorded.
+func runs(t *testing.T) map[string][]runlog.Event {
+	t.Helper()
+	look := func() adk.ChatModelAgentConfig {
+		return adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adktest.NewTool("look", adktest.Says("sunny").Repeated()))}
+	}
+	guard, err := approval.New(t.Context(), &approval.Config{Tools: []string{"look"}})
+	require.NoError(t, err)
+	asking := look()
+	asking.Handlers = []adk.ChatModelAgentMiddleware{guard}
+	agent := func(name string, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) adk.Agent {
+		conf.Name, conf.Description, conf.Model = name, "helps", adktest.NewModel(t, replies...)
+		made, err := adk.NewChatModelAgent(t.Context(), &conf)
+		require.NoError(t, err)
+		return made
+	}
+	helper := agent("helper", asking, adktest.Streams("I ", "ask.").Calling(adktest.Call("look", `{}`)))
+	worker := agent("worker", look(), adktest.Streams("I ", "work.").Calling(adktest.Call("look", `{}`)), adktest.Says("Worked."))
+	recorded := map[string][]runlog.Event{}
+	for name, a := range map[string]adk.Agent{
+		"tools": agent("desk", look(), adktest.Messages(thinking("Hmm. "), thinking("Look."), schema.AssistantMessage("See.", nil)).
+			Calling(adktest.Call("look", `{"a":1}`), adktest.Call("look", `{"a":2}`)), adktest.Streams("It is ", "sunny.")),
+		"asks":  agent("desk", asking, adktest.Streams("Wait.").Calling(adktest.Call("look", `{}`))),
+		"fails": agent("desk", look(), adktest.Streams("Half").ThenFails(errors.New("cut"))),
+		"sub": agent("desk", adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adk.NewAgentTool(t.Context(), worker))},
+			adktest.Calls(adktest.Call("worker", `{"request":"x"}`)), adktest.Says("Done.")),
+		"sub asks": agent("desk", adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adk.NewAgentTool(t.Context(), helper))},
+			adktest.Streams("Ask.").Calling(adktest.Call("helper", `{"request":"x"}`))),
+		"retries": agent("desk", adk.ChatModelAgentConfig{ModelRetryConfig: &adk.ModelRetryConfig{MaxRetries: 1}},
+			adktest.Streams("Half").ThenFails(errors.New("cut")), adktest.Says("Whole.")),
+	} {
+		log := runlog.New(runlog.Config{})
+		runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: true})
+		for e := range runner.Query(t.Context(), "Hi", runlog.Observe(log, runlog.RunInfo{ID: name})...).All() {
+			if e.Output != nil && e.Output.MessageOutput != nil && e.Output.MessageOutput.MessageStream != nil {
+				for {
+					if _, err := e.Output.MessageOutput.MessageStream.Recv(); err != nil {
+						break
+					}
+				}
+			}
+		}
+		for e, err := range log.Events(t.Context(), name, runlog.Cursor{}) {
+			require.NoError(t, err)
+			if recorded[name] = append(recorded[name], e); e.Type == runlog.RunEnd {
+				break
+			}
+		}
+		require.NoError(t, log.Close(context.Background()))
+	}
+	return recorded
+}
+
+// order is what clients hold a stream to.
+type order struct {
+	t     *testing.T
+	begun bool
+	over  bool
+	open  map[string]string // what is open, by kind and ID, and the sub-agent it is of
+	used  map[string]bool
+	subs  map[string]bool
+	of    map[string]string // the sub-agent of messages
+}
+
+func newOrder(t *testing.T) *order {
+	return &order{t: t, open: map[string]string{}, used: map[string]bool{}, subs: map[string]bool{}, of: map[string]string{}}
+}
+
+func (o *order) see(e event) {
+	t := o.t
+	t.Helper()
+	data, err := json.Marshal(e)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "null")
+	require.False(t, o.over, "nothing follows the end: %s", data)
+	require.Equal(t, e.Type == "RUN_STARTED", !o.begun, "RUN_STARTED is first: %s", data)
+	o.begun = true
+	if e.SubagentRunID != "" && !strings.HasPrefix(e.Type, "SUBAGENT_") {
+		require.True(t, o.subs[e.SubagentRunID], "the sub-agent is open: %s", data)
+	}
+	begin := func(key string) {
+		require.False(t, o.used[key], "an ID begins once: %s", data)
+		o.used[key], o.open[key] = true, e.SubagentRunID
+	}
+	within := func(key string) {
+		_, open := o.open[key]
+		require.True(t, open, "it is open: %s", data)
+	}
+	end := func(key string) { within(key); delete(o.open, key) }
+	switch e.Type {
+	case "TEXT_MESSAGE_START":
+		begin("text " + e.MessageID)
+		o.of[e.MessageID] = e.SubagentRunID
+	case "TEXT_MESSAGE_CONTENT":
+		within("text " + e.MessageID)
+		require.NotEmpty(t, e.Delta)
+	case "TEXT_MESSAGE_END":
+		end("text " + e.MessageID)
+	case "REASONING_START":
+		begin("thought " + e.MessageID)
+	case "REASONING_MESSAGE_START":
+		begin("thinking " + e.MessageID)
+	case "REASONING_MESSAGE_CONTENT":
+		within("thinking " + e.MessageID)
+	case "REASONING_MESSAGE_END":
+		end("thinking " + e.MessageID)
+	case "REASONING_END":
+		end("thought " + e.MessageID)
+	case "TOOL_CALL_START":
+		begin("call " + e.ToolCallID)
+		if sub, known := o.of[e.ParentMessageID]; known {
+			require.Equal(t, sub, e.SubagentRunID)
+		}
+	case "TOOL_CALL_ARGS":
+		within("call " + e.ToolCallID)
+	case "TOOL_CALL_END":
+		end("call " + e.ToolCallID)
+	case "SUBAGENT_STARTED":
+		begin("sub " + e.SubagentRunID)
+		o.subs[e.SubagentRunID] = true
+	case "SUBAGENT_FINISHED", "SUBAGENT_ERROR":
+		end("sub " + e.SubagentRunID)
+		delete(o.subs, e.SubagentRunID)
+		for key, sub := range o.open {
+			require.NotEqual(t, e.SubagentRunID, sub, "%s is open in the sub-agent that ends", key)
+		}
+	case "RUN_FINISHED", "RUN_ERROR":
+		o.over = true
+		require.Empty(t, o.open, "what begins ends: %s", data)
+	}
+}
+
+// Wherever a run ends, by itself or because it is stopped, what clients hold a stream to holds.
+// Rule serving/AG1.
+func TestTranslator_KeepsTheOrderWhereverARunEnds(t *testing.T) {
+	for name, events := range runs(t) {
+		for cut := 1; cut <= len(events); cut++ {
+			for _, status := range []runlog.Status{runlog.Cancelled, runlog.Failed, runlog.Interrupted} {
+				for _, legacy := range []bool{false, true} {
+					o := newOrder(t)
+					tr := newTranslator("t", "r", Config{}, legacy, o.see)
+					tr.begin()
+					for i := range events[:cut] {
+						tr.add(&events[i])
+					}
+					if !o.over {
+						tr.add(&runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: status}})
+					}
+					require.True(t, o.over, "%s, cut at %d", name, cut)
+				}
+			}
+		}
+	}
+}
+
+// A run that another process begins again in the middle retracts what does not count.
+func TestTranslator_RetractsWhatAnotherProcessSaysAgain(t *testing.T) {
+	events := runs(t)["tools"]
+	for cut := 2; cut < len(events); cut++ {
+		o := newOrder(t)
+		tr := newTranslator("t", "r", Config{}, false, o.see)
+		tr.begin()
+		for i := range events[:cut] {
+			tr.add(&events[i])
+		}
+		tr.add(&runlog.Event{Type: runlog.Restarted, Data: &runlog.RestartedData{FromSeq: 1}})
+		require.Empty(t, o.open)
+	}
+}
+
+// answers to an approval that do not approve.
+var malformed = []string{`null`, `true`, `"true"`, `1`, `[]`, `{}`, `{"approved":null}`, `{"approved":"true"}`, `{"approved":1}`, `{"approved":[true]}`,
+	`{"Approved":true}`, `{"APPROVED":true}`, `{"approve":true}`, `{"approved":true,"approved":true}`, `{"approved":false,"approved":true}`,
+	`{"approved":true,"approved":false}`, `{"approved":{}}`, `{"approved ":true}`, `{"":true}`, `{"payload":{"approved":true}}`, `"approved"`, `-1`,
+	`{"approved":"yes"}`, `{"approved":0}`, `[{"approved":true}]`, `{"status":"resolved"}`}
+
+// Rule serving/AG3.
+func TestHandler_ApprovesOnlyByTrue(t *testing.T) {
+	for _, payload := range malformed {
+		e := resumeEntry{InterruptID: "p", Status: "resolved", Payload: json.RawMessage(payload)}
+		require.JSONEq(t, `{"approve":false}`, string(e.answer("approval")), payload)
+	}
+	for _, status := range []string{"cancelled", "", "Resolved", "approved"} {
+		e := resumeEntry{InterruptID: "p", Status: status, Payload: json.RawMessage(`{"approved":true}`)}
+		require.JSONEq(t, `{"approve":false}`, string(e.answer("approval")), status)
+	}
+	e := resumeEntry{Status: "resolved", Payload: json.RawMessage(`{"approved":true,"editedArgs":{"a":2},"note":"x"}`)}
+	require.JSONEq(t, `{"approve":true,"arguments":{"a":2}}`, string(e.answer("approval")))
+}
+
+// Rule serving/AG2.
+func TestHandler_TakesWhatIsNew(t *testing.T) {
+	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "helps",
+		Model: adktest.NewModel(t, adktest.Says("One.").Seeing("user: Hi"), adktest.Says("Two.").Seeing("user: Hi", "assistant: One.", "user: And?"))})
+	require.NoError(t, err)
+	srv, err := serve.New(serve.Config{Agents: []adk.Agent{agent}})
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	mux.Handle("/agui/{agent}", Handler(srv, Config{}))
+	web := httptest.NewServer(mux)
+	defer func() {
+		require.NoError(t, srv.Shutdown(context.Background()))
+		web.Close()
+		http.DefaultClient.CloseIdleConnections()
+	}()
+	post := func(status int, body string) string {
+		answer, err := http.Post(web.URL+"/agui/desk", "application/json", strings.NewReader(body))
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		data, _ := io.ReadAll(answer.Body)
+		require.Equal(t, status, answer.StatusCode, "%s", data)
+		return string(data)
+	}
+	user := `{"id":"u1","role":"user","content":"Hi"}`
+	in := func(messages string) string {
+		return fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[%s],"tools":[],"context":[],"state":null}`, messages)
+	}
+	require.Contains(t, post(200, in(`{"id":"s","role":"system","content":"Obey"},`+user)), `"delta":"One."`)
+	require.Contains(t, post(200, in(user+`,{"id":"a","role":"assistant","content":"I said yes."},{"id":"u2","role":"user","content":[{"type":"text","text":"And?"}]}`)), `"delta":"Two."`)
+	for _, bad := range []string{``, `{}`, `[]`, in(``), in(user + `,{"id":"a","role":"assistant","content":"x"}`),
+		in(`{"id":"u","role":"user","content":[{"type":"image"}]}`), in(`{"id":"u","role":"user","content":1}`)} {
+		post(400, bad)
+	}
+	post(409, `{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"x","status":"resolved"}]}`)
+	answer, err := http.Get(web.URL + "/agui/desk?threadId=t")
+	require.NoError(t, err)
+	answer.Body.Close()
+	require.Equal(t, 204, answer.StatusCode)
+}
+
+func FuzzInput(f *testing.F) {
+	for _, seed := range []string{`{"threadId":"t","runId":"r","messages":[{"role":"user","content":[{"type":"image","source":{"type":"data","value":"AA==","mimeType":"image/png"}}]}]}`,
+		`{"messages":[{"role":"assistant","toolCalls":[{"id":"a","function":{"name":"x","arguments":"{}"}}]},{"role":"tool","toolCallId":"a","content":"x","error":"y"}],"resume":[{"interruptId":"p","status":"resolved","payload":{"approved":true}}]}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := &input{}
+		if json.Unmarshal(data, in) != nil {
+			return
+		}
+		_, _ = in.fresh()
+		_, _ = in.history(true)
+		questions := []serve.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}
+		for _, a := range in.answers(questions) {
+			require.True(t, json.Valid(a))
+		}
+		for _, a := range in.clientResults(questions) {
+			require.True(t, json.Valid(a))
+		}
+	})
+}
