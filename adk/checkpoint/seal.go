@@ -62,7 +62,7 @@ var (
 // value and the ID are authenticated: a value that was moved to another run, or is another kind of value, does not
 // open.
 //
-// To rotate keys, return a new one from Current and keep the old ones. To make a tenant's data unreadable, give the
+// To rotate keys, return a new one from Current and keep the old ones until [Reseal] has rewritten what they sealed. To make a tenant's data unreadable, give the
 // tenant a store with keys of its own, and forget them.
 func Seal(store RunStore, keys Keys) RunStore { return &sealed{store: store, keys: keys} }
 
@@ -225,20 +225,23 @@ func (s *sealed) openAll(kind, id string, all [][]byte) (values [][]byte, err er
 	return values, nil
 }
 
+// textEncoding is how a sealed value is text.
+var textEncoding = base64.StdEncoding
+
 // text is a sealed value where text is wanted.
 func (s *sealed) text(kind, id, value string) (string, error) {
 	if value == "" {
 		return "", nil
 	}
 	data, err := s.seal(kind, id, []byte(value))
-	return base64.StdEncoding.EncodeToString(data), err
+	return textEncoding.EncodeToString(data), err
 }
 
 func (s *sealed) openText(kind, id, text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	data, err := base64.StdEncoding.DecodeString(text)
+	data, err := textEncoding.DecodeString(text)
 	if err != nil {
 		return "", fmt.Errorf("open the %s of run %q: %w", kind, id, ErrNotSealed)
 	}

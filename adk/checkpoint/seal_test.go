@@ -174,3 +174,18 @@ func TestSealWith_HashesIDs(t *testing.T) {
 		checkpoint.SealWith(plain, checkpoint.OneKey("1", testKey), checkpoint.SealOptions{HashIDs: []byte("short")})
 	})
 }
+
+// What an old key sealed is sealed again, and the old key is needed no more. (X3)
+func TestReseal_MakesOldKeysUnnecessary(t *testing.T) {
+	checkpointtest.Reseal(t, checkpoint.NewMemoryStore())
+	_, err := checkpoint.Reseal(t.Context(), checkpoint.NewMemoryStore())
+	require.ErrorContains(t, err, "no sealed store")
+	files, err := checkpoint.NewFileStore(t.TempDir())
+	require.NoError(t, err)
+	_, err = checkpoint.Reseal(t.Context(), checkpoint.Seal(files, checkpoint.OneKey("1", testKey)))
+	require.ErrorContains(t, err, "cannot rewrite values")
+	plain := checkpoint.NewMemoryStore()
+	require.NoError(t, plain.Set(t.Context(), "a", []byte("not sealed")))
+	_, err = checkpoint.Reseal(t.Context(), checkpoint.Seal(plain, checkpoint.OneKey("1", testKey)))
+	require.ErrorIs(t, err, checkpoint.ErrNotSealed)
+}
