@@ -97,11 +97,16 @@ type pulse struct{ beat func() }
 type pulseKey struct{}
 
 // alive runs a function with a context that ends when there is no sign of life for Config.Timeout.
-func (s *Server) alive(ctx context.Context, f func(context.Context) error) error {
+func (s *Server) alive(ctx context.Context, f func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	timer := time.AfterFunc(s.conf.Timeout, func() { cancel(fmt.Errorf("%w for %v", errSilence, s.conf.Timeout)) })
 	defer timer.Stop()
+	defer func() { // reading what a server sent can panic in the SDK
+		if v := recover(); v != nil {
+			err = fmt.Errorf("what the server sent cannot be read: %v", v)
+		}
+	}()
 	return f(context.WithValue(ctx, pulseKey{}, pulse{func() { timer.Reset(s.conf.Timeout) }}))
 }
 

@@ -85,3 +85,5 @@ func TestServer_ListsAndCallsTools(t *testing.T) {
 	require.Equal(t, true, result.Parts[0].Extra[mcptool.ErrorKey])
 	require.Contains(t, result.Parts[0].Text, "at byte 6")
 }
+
+type adkMessage = schema.Message
