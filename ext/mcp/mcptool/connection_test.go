@@ -6,14 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -217,7 +216,7 @@ func TestHeader_SeesTheContextOfTheCallAndStaysWithItsHost(t *testing.T) {
 // cutting is a proxy that breaks connections after it has passed requests on.
 func cutting(t *testing.T, to string, cut *atomic.Bool) string {
 	p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		out, _ := http.NewRequest(r.Method, to, r.Body)
+		out, _ := http.NewRequestWithContext(r.Context(), r.Method, to, r.Body)
 		out.Header = r.Header.Clone()
 		response, err := http.DefaultClient.Do(out)
 		if err == nil {
@@ -229,10 +228,12 @@ func cutting(t *testing.T, to string, cut *atomic.Bool) string {
 		}
 		w.Header().Set("Content-Type", response.Header.Get("Content-Type"))
 		w.WriteHeader(response.StatusCode)
+		w.(http.Flusher).Flush()
 		buffer := make([]byte, 1<<16)
 		for {
 			n, err := response.Body.Read(buffer)
 			_, _ = w.Write(buffer[:n])
+			w.(http.Flusher).Flush()
 			if err != nil {
 				return
 			}
@@ -309,5 +310,7 @@ func TestCall_IsSentAgainWhenTheServerHasLostTheSession(t *testing.T) {
 		fresh()
 	}
 	require.NoError(t, srv.Close())
-	h.Close()
+	for session := range s.Sessions() {
+		_ = session.Close()
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -82,9 +83,28 @@ func (m *marking) Connect(ctx context.Context) (mcp.Connection, error) {
 
 type markingConnection struct{ mcp.Connection }
 
+// stuckWrite is how long a write may go on after its context has ended.
+const stuckWrite = time.Second
+
+// Write writes a message. Streams know nothing of contexts: if the other side does not read, the connection is closed,
+// since nobody can say how much of the message is out.
 func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error {
-	passageOf(ctx).sent.Store(true)
-	return c.Connection.Write(ctx, m)
+	written := make(chan struct{})
+	defer close(written)
+	defer context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(stuckWrite)
+		defer timer.Stop()
+		select {
+		case <-written:
+		case <-timer.C:
+			_ = c.Close()
+		}
+	})()
+	err := c.Connection.Write(ctx, m)
+	if err == nil { // the end of a message is its last byte: what was written in part cannot be read
+		passageOf(ctx).sent.Store(true)
+	}
+	return err
 }
 
 // httpClient makes requests with the headers of the configuration.
