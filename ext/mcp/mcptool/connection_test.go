@@ -210,7 +210,7 @@ func TestHeader_SeesTheContextOfTheCallAndStaysWithItsHost(t *testing.T) {
 	require.Error(t, open(t, mcptool.Config{URL: moved.URL, Header: header}).Ready(t.Context()))
 	require.False(t, leaked.Load())
 	bad := open(t, mcptool.Config{URL: url, Header: func(context.Context) (http.Header, error) { panic("canary") }})
-	require.ErrorContains(t, bad.Ready(t.Context()), "Config.Header panicked")
+	require.ErrorContains(t, bad.Ready(t.Context()), "panic in Config.Header")
 }
 
 // cutting is a proxy that breaks connections after it has passed requests on.
