@@ -111,7 +111,7 @@ func TestReady_DoesNotWaitForEver(t *testing.T) {
 func TestTransport_MistakesAreErrors(t *testing.T) {
 	for want, f := range map[string]func(context.Context) (mcp.Transport, error){
 		"nil":      func(context.Context) (mcp.Transport, error) { return nil, nil },
-		"panicked": func(context.Context) (mcp.Transport, error) { panic("x") },
+		"panic in": func(context.Context) (mcp.Transport, error) { panic("x") },
 		"no way":   func(context.Context) (mcp.Transport, error) { return nil, errors.New("no way") },
 	} {
 		require.ErrorContains(t, failure(t, open(t, mcptool.Config{Transport: f}).Ready(t.Context()), mcptool.Connect), want)

@@ -1,5 +1,7 @@
 package mcptool_test
 
+//lint:file-ignore SA1019 roots, sampling and logging are deprecated since protocol 2026-07-28, and servers of before use them
+
 import (
 	"bytes"
 	"context"
