@@ -10,7 +10,7 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server pictures tidy release release-check
+.PHONY: interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
 
 test: fmt tidy-check vet staticcheck api shim-check stdjson unit bench-check
 
@@ -27,6 +27,10 @@ $(BIN)/temporal-devserver: $(wildcard ext/engine/temporal/devserver/*.go) ext/en
 # temporal tests ext/engine/temporal, which is outside of the workspace: it would raise what all other modules require.
 temporal: tools
 	@cd ext/engine/temporal && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -json ./... | $(BIN)/testcount
+
+# recipes tests examples/recipes, runs on queues, which is outside of the workspace for the same reason.
+recipes: tools
+	@cd examples/recipes && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -json ./... | $(BIN)/testcount
 
 fmt:
 	@unformatted=$$(gofmt -l $(MODULES)); \

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftgo/weft/adk/internal/eager"
+	"github.com/weftgo/weft/adk/internal/runwatch"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/core"
@@ -80,6 +81,8 @@ func (r *agentRun[M]) Value(key any) any {
 		return nil
 	case modelmistake.CheckKey:
 		return r.agent.conf.ToolsConfig.ReportMistakes
+	case runwatch.ToolsKey:
+		return runwatch.Tools(r)
 	}
 	return r.Context.Value(key)
 }

@@ -437,11 +437,11 @@ func (r *agentRun[M]) idempotent(name string) bool {
 	if _, ok := r.toolNamed(name).(core.RecordsSteps); ok {
 		return true
 	}
-	return r.repeatable(name)
+	return r.Repeatable(name)
 }
 
-// repeatable reports whether a tool says that it may be called again.
-func (r *agentRun[M]) repeatable(name string) bool {
+// Repeatable reports whether a tool says that it may be called again.
+func (r *agentRun[M]) Repeatable(name string) bool {
 	t, ok := r.toolNamed(name).(IdempotentTool)
 	return ok && t.Idempotent()
 }

@@ -39,7 +39,7 @@ func startSpeculation[M MessageType](t *modelTurn[M]) *eager.Speculation {
 	if t.run.durable != nil {
 		// Should the process die before the answer is saved, the model would be asked again, and nothing would tell
 		// that a call of its next answer has been made already.
-		s.Allowed = t.run.repeatable
+		s.Allowed = t.run.Repeatable
 	}
 	return s
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 )
@@ -142,6 +143,62 @@ func TestLease_AStoreThatIsOutOfReachForTheTTLEndsTheRun(t *testing.T) {
 			require.NoError(t, err, "the lease has ended")
 			require.NotNil(t, interruptOf(t, it), "whether the call succeeded has to be asked")
 			time.Sleep(2 * time.Minute) // the call that was given up comes back
+		})
+	}
+}
+
+// lateStore is a store whose answer to a renewal comes late, and that is cut off then.
+type lateStore struct{ *checkpoint.MemoryStore }
+
+func (s lateStore) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	l, err := s.MemoryStore.Acquire(ctx, id, req)
+	return &lateLease{Lease: l}, err
+}
+
+type lateLease struct {
+	checkpoint.Lease
+	renewals atomic.Int32
+}
+
+func (l *lateLease) Renew(ctx context.Context) error {
+	if l.renewals.Add(1) > 1 {
+		return errUnreachable
+	}
+	defer time.Sleep(5 * time.Second)
+	return l.Lease.Renew(ctx)
+}
+
+// A lease counts from when its last renewal was sent, not from when its answer came, and no call begins in its last third.
+//
+// Rule distributed/F7.
+func TestLease_NoCallBeginsWhenItsRenewalWasSentTooLongAgo(t *testing.T) {
+	for _, c := range []struct {
+		begins time.Duration // the renewal was sent after 3 seconds, and answered after 8
+		paid   int32
+	}{{8900 * time.Millisecond, 1}, {9100 * time.Millisecond, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			var paid atomic.Int32
+			asked := 0
+			m := &modelFunc[Message]{generate: func(context.Context, []Message, ...model.Option) (Message, error) {
+				if asked++; asked > 1 {
+					return chatAnswer("done"), nil
+				}
+				time.Sleep(c.begins)
+				return callOf("pay", "c1", "1"), nil
+			}}
+			agent := newOrdinary(t, "a", m, &toolFunc{"pay", func(context.Context, string) (string, error) {
+				paid.Add(1)
+				return "paid", nil
+			}})
+			r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: lateStore{checkpoint.NewMemoryStore()},
+				Lease: LeaseOptions{Owner: "test", TTL: 9 * time.Second}})
+			err := lastError(r.Query(t.Context(), "pay", WithCheckPointID("1")))
+			require.Equal(t, c.paid, paid.Load())
+			if c.paid == 0 {
+				require.ErrorIs(t, err, errUnreachable)
+			} else {
+				require.NoError(t, err)
+			}
 		})
 	}
 }

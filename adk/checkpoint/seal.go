@@ -5,6 +5,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -13,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"regexp"
 	"slices"
 )
 
@@ -60,13 +62,50 @@ var (
 // value and the ID are authenticated: a value that was moved to another run, or is another kind of value, does not
 // open.
 //
-// To rotate keys, return a new one from Current and keep the old ones. To make a tenant's data unreadable, give the
+// To rotate keys, return a new one from Current and keep the old ones until [Reseal] has rewritten what they sealed. To make a tenant's data unreadable, give the
 // tenant a store with keys of its own, and forget them.
-func Seal(store RunStore, keys Keys) RunStore { return &sealed{store, keys} }
+func Seal(store RunStore, keys Keys) RunStore { return &sealed{store: store, keys: keys} }
+
+// SealOptions are what [SealWith] can do more than [Seal].
+type SealOptions struct {
+	// HashIDs, of at least 16 bytes, has IDs of runs, of their parents, and keys stored as their HMAC-SHA256 under it, such
+	// as where an ID is the number of a customer. It must stay the same as long as the store has runs. The default is to
+	// store IDs as they are.
+	//
+	// What a run is called by whoever submitted it is then known to them alone: lists, leases and errors have the hash, a ~
+	// and 43 characters. A method takes either; an ID of that form is taken for a hash. Checkpoints are not found by the
+	// beginning of their ID.
+	HashIDs []byte
+}
+
+// SealWith is [Seal] with options. It panics if they are bad.
+func SealWith(store RunStore, keys Keys, options SealOptions) RunStore {
+	if n := len(options.HashIDs); n > 0 && n < leastHashKey {
+		panic(fmt.Sprintf("checkpoint: SealOptions.HashIDs has %d bytes; at least %d are needed", n, leastHashKey))
+	}
+	return &sealed{store, keys, slices.Clone(options.HashIDs)}
+}
+
+const leastHashKey = 16
 
 type sealed struct {
 	store RunStore
 	keys  Keys
+	// hashKey is nil if IDs are stored as they are.
+	hashKey []byte
+}
+
+// hashed is an ID that is a hash.
+var hashed = regexp.MustCompile(`^~[A-Za-z0-9_-]{43}$`)
+
+// name is what an ID is called in the store. "" stays so: it is none.
+func (s *sealed) name(id string) string {
+	if s.hashKey == nil || id == "" || hashed.MatchString(id) {
+		return id
+	}
+	mac := hmac.New(sha256.New, s.hashKey)
+	mac.Write([]byte(id))
+	return "~" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // Unwrap returns the store that gets what is sealed.
@@ -186,20 +225,23 @@ func (s *sealed) openAll(kind, id string, all [][]byte) (values [][]byte, err er
 	return values, nil
 }
 
+// textEncoding is how a sealed value is text.
+var textEncoding = base64.StdEncoding
+
 // text is a sealed value where text is wanted.
 func (s *sealed) text(kind, id, value string) (string, error) {
 	if value == "" {
 		return "", nil
 	}
 	data, err := s.seal(kind, id, []byte(value))
-	return base64.StdEncoding.EncodeToString(data), err
+	return textEncoding.EncodeToString(data), err
 }
 
 func (s *sealed) openText(kind, id, text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	data, err := base64.StdEncoding.DecodeString(text)
+	data, err := textEncoding.DecodeString(text)
 	if err != nil {
 		return "", fmt.Errorf("open the %s of run %q: %w", kind, id, ErrNotSealed)
 	}
@@ -265,7 +307,7 @@ func (s *sealed) err(err error) error {
 
 // run seals the beginning of a run's journal.
 func (s *sealed) run(id string, r NewRun) (_ NewRun, err error) {
-	r.Records = slices.Clone(r.Records)
+	r.Records, r.Parent, r.Key = slices.Clone(r.Records), s.name(r.Parent), s.name(r.Key)
 	for i := range r.Records {
 		if r.Records[i], err = s.seal(sealedRecord, id, r.Records[i]); err != nil {
 			return r, err
@@ -275,6 +317,7 @@ func (s *sealed) run(id string, r NewRun) (_ NewRun, err error) {
 }
 
 func (s *sealed) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	id = s.name(id)
 	return s.opened(id)(s.store.Get(ctx, id))
 }
 
@@ -290,6 +333,7 @@ func (s *sealed) opened(id string) func([]byte, bool, error) ([]byte, bool, erro
 }
 
 func (s *sealed) Set(ctx context.Context, id string, checkPoint []byte) error {
+	id = s.name(id)
 	data, err := s.seal(sealedCheckpoint, id, checkPoint)
 	if err != nil {
 		return err
@@ -297,13 +341,17 @@ func (s *sealed) Set(ctx context.Context, id string, checkPoint []byte) error {
 	return s.store.Set(ctx, id, data)
 }
 
-func (s *sealed) Delete(ctx context.Context, id string) error { return s.store.Delete(ctx, id) }
+func (s *sealed) Delete(ctx context.Context, id string) error {
+	id = s.name(id)
+	return s.store.Delete(ctx, id)
+}
 
 func (s *sealed) ListCheckPoints(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return s.store.ListCheckPoints(ctx, prefix)
 }
 
 func (s *sealed) AppendRecord(ctx context.Context, id string, record []byte) error {
+	id = s.name(id)
 	data, err := s.seal(sealedRecord, id, record)
 	if err != nil {
 		return err
@@ -312,6 +360,7 @@ func (s *sealed) AppendRecord(ctx context.Context, id string, record []byte) err
 }
 
 func (s *sealed) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	id = s.name(id)
 	all, err := s.store.ReadRecords(ctx, id)
 	if err != nil {
 		return nil, err
@@ -320,6 +369,7 @@ func (s *sealed) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 }
 
 func (s *sealed) RemoveRecords(ctx context.Context, id string) error {
+	id = s.name(id)
 	return s.store.RemoveRecords(ctx, id)
 }
 
@@ -332,6 +382,7 @@ func (s *sealed) lease(l Lease, err error) (Lease, error) {
 }
 
 func (s *sealed) Acquire(ctx context.Context, id string, req LeaseRequest) (Lease, error) {
+	id = s.name(id)
 	if req.Create != nil {
 		run, err := s.run(id, *req.Create)
 		if err != nil {
@@ -347,6 +398,7 @@ func (s *sealed) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lea
 }
 
 func (s *sealed) Inspect(ctx context.Context, id string) (RunInfo, bool, error) {
+	id = s.name(id)
 	i, exists, err := s.store.Inspect(ctx, id)
 	if err != nil || !exists {
 		return RunInfo{}, false, err
@@ -356,6 +408,7 @@ func (s *sealed) Inspect(ctx context.Context, id string) (RunInfo, bool, error) 
 }
 
 func (s *sealed) Result(ctx context.Context, id string) ([]byte, error) {
+	id = s.name(id)
 	data, err := s.store.Result(ctx, id)
 	if err != nil || len(data) == 0 {
 		return data, err
@@ -365,7 +418,7 @@ func (s *sealed) Result(ctx context.Context, id string) ([]byte, error) {
 
 func (s *sealed) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
 	return func(yield func(RunInfo, error) bool) {
-		for i, err := range s.store.List(ctx, q) {
+		for i, err := range s.store.List(ctx, s.query(q)) {
 			if err == nil {
 				i, err = s.info(i)
 			}
@@ -377,10 +430,17 @@ func (s *sealed) List(ctx context.Context, q Query) iter.Seq2[RunInfo, error] {
 }
 
 func (s *sealed) Count(ctx context.Context, q Query) (map[Status]int64, error) {
-	return s.store.Count(ctx, q)
+	return s.store.Count(ctx, s.query(q))
+}
+
+// query names what is looked for as the store does.
+func (s *sealed) query(q Query) Query {
+	q.Parent, q.Key = s.name(q.Parent), s.name(q.Key)
+	return q
 }
 
 func (s *sealed) Submit(ctx context.Context, id string, run NewRun) (RunInfo, error) {
+	id = s.name(id)
 	run, err := s.run(id, run)
 	if err != nil {
 		return RunInfo{}, err
@@ -394,6 +454,7 @@ func (s *sealed) Submit(ctx context.Context, id string, run NewRun) (RunInfo, er
 }
 
 func (s *sealed) Answer(ctx context.Context, id string, answers ...Answer) (err error) {
+	id = s.name(id)
 	answers = slices.Clone(answers)
 	for i := range answers {
 		if answers[i].Data, err = s.seal(sealedAnswer, id, answers[i].Data); err != nil {
@@ -404,14 +465,17 @@ func (s *sealed) Answer(ctx context.Context, id string, answers ...Answer) (err 
 }
 
 func (s *sealed) Stop(ctx context.Context, id string, how StopRequest) error {
+	id = s.name(id)
 	return s.err(s.store.Stop(ctx, id, how))
 }
 
 func (s *sealed) Continue(ctx context.Context, id string) error {
+	id = s.name(id)
 	return s.err(s.store.Continue(ctx, id))
 }
 
 func (s *sealed) Remove(ctx context.Context, id string, force bool) error {
+	id = s.name(id)
 	return s.store.Remove(ctx, id, force)
 }
 
@@ -431,10 +495,12 @@ type sealedLease struct {
 func (l *sealedLease) Info() RunInfo { return l.info }
 
 func (l *sealedLease) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	id = l.sealed.name(id)
 	return l.sealed.opened(id)(l.Lease.Get(ctx, id))
 }
 
 func (l *sealedLease) Set(ctx context.Context, id string, checkPoint []byte) error {
+	id = l.sealed.name(id)
 	data, err := l.sealed.seal(sealedCheckpoint, id, checkPoint)
 	if err != nil {
 		return err
@@ -443,6 +509,7 @@ func (l *sealedLease) Set(ctx context.Context, id string, checkPoint []byte) err
 }
 
 func (l *sealedLease) AppendRecord(ctx context.Context, id string, record []byte) error {
+	id = l.sealed.name(id)
 	data, err := l.sealed.seal(sealedRecord, id, record)
 	if err != nil {
 		return err
@@ -451,11 +518,20 @@ func (l *sealedLease) AppendRecord(ctx context.Context, id string, record []byte
 }
 
 func (l *sealedLease) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
+	id = l.sealed.name(id)
 	all, err := l.Lease.ReadRecords(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return l.sealed.openAll(sealedRecord, id, all)
+}
+
+func (l *sealedLease) Delete(ctx context.Context, id string) error {
+	return l.Lease.Delete(ctx, l.sealed.name(id))
+}
+
+func (l *sealedLease) RemoveRecords(ctx context.Context, id string) error {
+	return l.Lease.RemoveRecords(ctx, l.sealed.name(id))
 }
 
 func (l *sealedLease) Answers(ctx context.Context) ([]Answer, error) {
@@ -494,6 +570,7 @@ func (l *sealedLease) Settle(ctx context.Context, end Settlement) (err error) {
 	end.Children = slices.Clone(end.Children)
 	for i := range end.Children {
 		c := &end.Children[i]
+		c.ID = s.name(c.ID)
 		if c.Run, err = s.run(c.ID, c.Run); err != nil {
 			return err
 		}

@@ -125,3 +125,67 @@ func FuzzSeal(f *testing.F) {
 		}
 	})
 }
+
+// IDs, parents and keys may be those of customers: with HashIDs the store has none of them. (X4)
+func TestSealWith_HashesIDs(t *testing.T) {
+	plain := checkpoint.NewMemoryStore()
+	s := checkpoint.SealWith(plain, checkpoint.OneKey("1", testKey), checkpoint.SealOptions{HashIDs: testKey})
+	const secret = "customer 17"
+	_, err := s.Submit(t.Context(), secret, checkpoint.NewRun{Key: secret, Records: [][]byte{[]byte("begin")}})
+	require.NoError(t, err)
+	l, err := s.Acquire(t.Context(), secret, checkpoint.LeaseRequest{})
+	require.NoError(t, err)
+	hash := l.Info().ID
+	require.Regexp(t, `^~[A-Za-z0-9_-]{43}$`, hash)
+	for _, id := range []string{secret, hash} { // both name it
+		require.NoError(t, l.AppendRecord(t.Context(), id, []byte("step")))
+	}
+	records, err := l.ReadRecords(t.Context(), hash)
+	require.NoError(t, err)
+	require.Len(t, records, 3)
+	require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting, Checkpoint: []byte("here"),
+		DropRecords: true, Waiting: []checkpoint.WaitPoint{{ID: "q"}},
+		Children: []checkpoint.ChildRun{{ID: secret + "/child", Run: checkpoint.NewRun{Parent: secret, ParentPoint: "q"}}}}))
+	n := 0
+	for info, err := range plain.List(t.Context(), checkpoint.Query{}) {
+		require.NoError(t, err)
+		require.NotContains(t, info.ID+info.Parent+info.Key, "customer")
+		n++
+	}
+	require.Equal(t, 2, n)
+	counts, err := s.Count(t.Context(), checkpoint.Query{Parent: secret})
+	require.NoError(t, err)
+	require.Equal(t, map[checkpoint.Status]int64{checkpoint.Ready: 1}, counts)
+	for info, err := range s.List(t.Context(), checkpoint.Query{Key: secret}) {
+		require.NoError(t, err)
+		require.Equal(t, hash, info.ID)
+	}
+	data, exists, err := s.Get(t.Context(), secret)
+	require.NoError(t, err)
+	require.True(t, exists)
+	require.Equal(t, "here", string(data))
+	require.NoError(t, s.Answer(t.Context(), hash, checkpoint.Answer{Point: "q", Data: []byte("yes")}))
+	info, exists, err := s.Inspect(t.Context(), secret)
+	require.NoError(t, err)
+	require.True(t, exists)
+	require.Equal(t, checkpoint.Ready, info.Status)
+	require.NoError(t, s.Remove(t.Context(), secret, false))
+	require.Panics(t, func() {
+		checkpoint.SealWith(plain, checkpoint.OneKey("1", testKey), checkpoint.SealOptions{HashIDs: []byte("short")})
+	})
+}
+
+// What an old key sealed is sealed again, and the old key is needed no more. (X3)
+func TestReseal_MakesOldKeysUnnecessary(t *testing.T) {
+	checkpointtest.Reseal(t, checkpoint.NewMemoryStore())
+	_, err := checkpoint.Reseal(t.Context(), checkpoint.NewMemoryStore())
+	require.ErrorContains(t, err, "no sealed store")
+	files, err := checkpoint.NewFileStore(t.TempDir())
+	require.NoError(t, err)
+	_, err = checkpoint.Reseal(t.Context(), checkpoint.Seal(files, checkpoint.OneKey("1", testKey)))
+	require.ErrorContains(t, err, "cannot rewrite values")
+	plain := checkpoint.NewMemoryStore()
+	require.NoError(t, plain.Set(t.Context(), "a", []byte("not sealed")))
+	_, err = checkpoint.Reseal(t.Context(), checkpoint.Seal(plain, checkpoint.OneKey("1", testKey)))
+	require.ErrorIs(t, err, checkpoint.ErrNotSealed)
+}

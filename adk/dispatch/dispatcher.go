@@ -264,7 +264,13 @@ func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) 
 		}
 		return err
 	}
-	err := d.children(ctx, id, func(child checkpoint.RunInfo) error { return remove(child.ID) })
+	info, exists, err := d.store.Inspect(ctx, id)
+	if exists {
+		id = info.ID // that under which it is recorded
+	}
+	if err == nil {
+		err = d.children(ctx, id, func(child checkpoint.RunInfo) error { return remove(child.ID) })
+	}
 	if err != nil {
 		return err
 	}

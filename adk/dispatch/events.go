@@ -100,6 +100,8 @@ type eventReader[M adk.MessageType] struct {
 	id    string
 	at    runlog.Cursor
 	yield func(runlog.Event, error) bool
+	// name is the ID under which the run is recorded: that which the store shows.
+	name string
 	// seen is how many events were recorded.
 	seen int
 }
@@ -117,6 +119,7 @@ func (r *eventReader[M]) read(ctx context.Context) error {
 		case !exists:
 			return nil
 		}
+		r.name = info.ID
 		over := info.Status == checkpoint.Done || info.Status == checkpoint.Failed
 		if over && ended {
 			return r.end(ctx, info)
@@ -137,7 +140,7 @@ func (r *eventReader[M]) readFor(ctx context.Context, idle time.Duration) (done 
 	defer stop()
 	timer := time.AfterFunc(idle, stop)
 	defer timer.Stop()
-	for e, err := range r.d.conf.Log.Events(reading, r.id, r.at) {
+	for e, err := range r.d.conf.Log.Events(reading, r.name, r.at) {
 		if err != nil {
 			if reading.Err() != nil && ctx.Err() == nil {
 				return false, nil
@@ -161,7 +164,7 @@ func (r *eventReader[M]) end(ctx context.Context, info checkpoint.RunInfo) error
 	if err != nil {
 		return err
 	}
-	e := runlog.Event{V: runlog.Version, Run: r.id, Token: info.Token, Seq: r.at.Seq + 1, T: info.Updated.UnixMicro()}
+	e := runlog.Event{V: runlog.Version, Run: r.name, Token: info.Token, Seq: r.at.Seq + 1, T: info.Updated.UnixMicro()}
 	if r.seen == 0 && info.Status == checkpoint.Done {
 		shown := e
 		shown.Type, shown.Data = runlog.Snapshot, &runlog.SnapshotData{Messages: []runlog.Message{runlog.MessageOf(o.Result)}}

@@ -350,3 +350,41 @@ func TestEvents_OfARunThatWasNotRecordedEndWithIt(t *testing.T) {
 func withoutSaved(types []runlog.Type) []runlog.Type {
 	return slices.DeleteFunc(types, func(t runlog.Type) bool { return t == runlog.Saved })
 }
+
+// A store that has hashes for IDs executes runs, with those that they wait for, and shows their events to who knows the ID.
+//
+// Rule distributed/X4.
+func TestEvents_OfAStoreThatHashesIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plain, events, key := checkpoint.NewMemoryStore(), runlog.NewMemoryStore(), make([]byte, 32)
+		store := checkpoint.SealWith(plain, checkpoint.OneKey("1", key), checkpoint.SealOptions{HashIDs: key})
+		agents := dispatch.Agents{"outer": dispatch.Runs(agentOf(t, "outer", dispatch.AsRun("inner", "helps"))),
+			"inner": dispatch.Runs(agentOf(t, "inner"))}
+		d, stop := working(t, store, dispatch.Config{Agents: agents, Log: logOf(t, events)}, dispatch.WorkerConfig{})
+		defer stop()
+		_, err := d.Submit(t.Context(), jobOf("customer 17", "outer"))
+		require.NoError(t, err)
+		for {
+			o, err := d.Wait(t.Context(), "customer 17")
+			require.NoError(t, err)
+			if o.Status == checkpoint.Done {
+				require.Equal(t, "done: done: ", o.Result.Content)
+				break
+			}
+			time.Sleep(time.Second)
+		}
+		require.NotEmpty(t, lines(readAll(t, d, "customer 17", runlog.Cursor{})))
+		for info, err := range plain.List(t.Context(), checkpoint.Query{}) {
+			require.NoError(t, err)
+			require.Regexp(t, "^~", info.ID)
+		}
+		for info, err := range events.List(t.Context(), runlog.Query{}) {
+			require.NoError(t, err)
+			require.Regexp(t, "^~", info.Run)
+		}
+		require.NoError(t, d.Remove(t.Context(), "customer 17", false))
+		for info := range events.List(t.Context(), runlog.Query{}) {
+			t.Errorf("there are events of %s", info.Run)
+		}
+	})
+}

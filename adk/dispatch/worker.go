@@ -21,6 +21,9 @@ type WorkerConfig struct {
 	Queues []string
 	// Slots is how many runs are executed at the same time. The default is 64.
 	Slots int
+	// Pool has the worker share its slots with others, in place of Slots: with those of other tenants, each of which has a
+	// dispatcher on its own part of a store and a worker of its own.
+	Pool *Pool
 	// Poll is how often an idle worker looks for runs that are due, with a jitter of 30 percent. The default is a second,
 	// at least 10 ms.
 	Poll time.Duration
@@ -82,7 +85,10 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 	w.due = checkpoint.Due{Queues: conf.Queues, Agents: slices.Sorted(maps.Keys(d.conf.Agents))}
 	begin := make(chan struct{})
 	w.drain = &drain{begin, w.conf.DrainTimeout}
-	w.slots = make(chan struct{}, w.conf.Slots)
+	if w.conf.Pool == nil {
+		w.conf.Pool = NewPool(w.conf.Slots, w.conf.Slots)
+	}
+	w.slots = w.conf.Pool.join()
 	if waker, ok := d.store.(checkpoint.Waker); ok {
 		w.wake = waker.Wake(ctx, w.due)
 	}
@@ -105,8 +111,8 @@ type worker[M adk.MessageType] struct {
 	conf  WorkerConfig
 	due   checkpoint.Due
 	drain *drain
-	// slots has an item for each run that is executed, and runs waits for them.
-	slots chan struct{}
+	// slots has one for each run that is executed, and runs waits for them.
+	slots *member
 	runs  sync.WaitGroup
 	// wake receives when something may be due, if the store can say so.
 	wake <-chan struct{}
@@ -116,9 +122,7 @@ type worker[M adk.MessageType] struct {
 func (w *worker[M]) take(ctx context.Context) {
 	backoff := time.Duration(0)
 	for {
-		select {
-		case w.slots <- struct{}{}:
-		case <-ctx.Done():
+		if !w.slots.take(ctx) {
 			return
 		}
 		changed := w.d.change()
@@ -127,12 +131,12 @@ func (w *worker[M]) take(ctx context.Context) {
 			backoff = 0
 			w.observeLag(lease.Info())
 			w.runs.Go(func() {
-				defer func() { <-w.slots }()
+				defer w.slots.leave()
 				w.execute(context.WithoutCancel(ctx), lease)
 			})
 			continue
 		}
-		<-w.slots
+		w.slots.leave()
 		pause := w.conf.Poll
 		if !errors.Is(err, checkpoint.ErrNothingDue) {
 			if ctx.Err() != nil {

@@ -194,7 +194,7 @@ func (b *book) shrink() {
 // isKept reports whether events of a type are needed for the conversation, and for what has become of the run.
 func isKept(t Type) bool {
 	switch t {
-	case RunStart, RunEnd, ModelEnd, ToolEnd, Said, Interrupt, Resume, Action, Custom, Restarted, Snapshot:
+	case RunStart, RunEnd, AgentStart, ModelEnd, ToolEnd, Said, Interrupt, Resume, Action, Custom, Restarted, Snapshot:
 		return true
 	}
 	return false

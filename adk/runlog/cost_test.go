@@ -111,7 +111,7 @@ func TestObserve_TakesLittleTime(t *testing.T) {
 	if racedetector.Enabled {
 		t.Skip("the race detector makes everything slower, and not everything as much")
 	}
-	const most, goal = 2.0, 1.3
+	const most, goal = 2.2, 1.3
 	for _, c := range []struct {
 		name   string
 		runner *adk.Runner

@@ -262,8 +262,11 @@ type ActionData struct {
 	To   string     `json:"to,omitempty"`
 }
 
-// ProgressData is how far something is.
+// ProgressData is how far something is. It is recorded of an event whose AgentOutput.CustomizedOutput is a ProgressData,
+// or a pointer to one, such as one that a tool sends by adk.SendEvent.
 type ProgressData struct {
+	// Call is the tool call that it is about, if it is. The producer sets the model's ID (compose.GetToolCallID); the event
+	// has the name of the call in the log.
 	Call    string   `json:"call,omitempty"`
 	Done    *float64 `json:"done,omitempty"`
 	Total   *float64 `json:"total,omitempty"`

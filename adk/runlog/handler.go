@@ -22,7 +22,8 @@ var (
 	_ callbacks.TimingChecker = (*handler)(nil)
 )
 
-// Needed reports true for models, tools, and the starts of agents: their events come another way.
+// Needed reports true for models, tools, and the starts of agents, whose events come another way; for nodes of graphs if
+// they are asked for.
 func (h *handler) Needed(_ context.Context, info *callbacks.RunInfo, timing callbacks.CallbackTiming) bool {
 	if info == nil {
 		return false
@@ -33,7 +34,7 @@ func (h *handler) Needed(_ context.Context, info *callbacks.RunInfo, timing call
 	case components.ComponentOfChatModel, components.ComponentOfAgenticModel, components.ComponentOfTool:
 		return timing != callbacks.TimingOnStartWithStreamInput
 	}
-	return false
+	return h.opts.Nodes
 }
 
 // OnStart opens a span.
@@ -49,6 +50,9 @@ func (h *handler) OnStart(ctx context.Context, info *callbacks.RunInfo, input ca
 		return h.startTool(ctx, info, parent, input).context(ctx)
 	case components.ComponentOfChatModel, components.ComponentOfAgenticModel:
 		return h.startModel(info, parent, input).context(ctx)
+	}
+	if isNode(info) {
+		return h.startNode(ctx, info, parent)
 	}
 	s := h.newSpan(agentSpan, parent)
 	s.agent, s.typ = info.Name, info.Type
@@ -75,7 +79,7 @@ func (h *handler) startModel(info *callbacks.RunInfo, parent *span, input callba
 	}
 	start.Messages = request.change(&before)
 	s := h.newSpan(modelSpan, parent)
-	s.typ = info.Type
+	s.typ, s.start = info.Type, start
 	if parent != nil {
 		parent.model = s
 	}
@@ -123,6 +127,9 @@ func (h *handler) startTool(
 		s.call = s.newCall(s.callID)
 	}
 	start := &ToolStartData{Call: s.call, CallID: s.callID, Name: info.Name}
+	if tools, ok := ctx.Value(runwatch.ToolsKey{}).(runwatch.Tools); ok {
+		start.Idempotent = tools.Repeatable(info.Name)
+	}
 	if in := tool.ConvCallbackInput(input); in != nil {
 		start.Args = in.ArgumentsInJSON
 	}
@@ -133,8 +140,10 @@ func (h *handler) startTool(
 }
 
 // OnEnd ends a span with a whole value.
-func (h *handler) OnEnd(ctx context.Context, _ *callbacks.RunInfo, output callbacks.CallbackOutput) context.Context {
-	if s := h.spanIn(ctx); s != nil {
+func (h *handler) OnEnd(ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput) context.Context {
+	if isNode(info) {
+		h.endNode(ctx, nil)
+	} else if s := h.spanIn(ctx); s != nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if s.kind == toolSpan {
@@ -147,8 +156,10 @@ func (h *handler) OnEnd(ctx context.Context, _ *callbacks.RunInfo, output callba
 }
 
 // OnError ends a span with an error.
-func (h *handler) OnError(ctx context.Context, _ *callbacks.RunInfo, err error) context.Context {
-	if s := h.spanIn(ctx); s != nil {
+func (h *handler) OnError(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
+	if isNode(info) {
+		h.endNode(ctx, err)
+	} else if s := h.spanIn(ctx); s != nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if s.kind == toolSpan {
@@ -160,20 +171,25 @@ func (h *handler) OnError(ctx context.Context, _ *callbacks.RunInfo, err error) 
 	return ctx
 }
 
-// OnStartWithStreamInput does nothing.
+// OnStartWithStreamInput opens the span of a node.
 func (h *handler) OnStartWithStreamInput(
-	ctx context.Context, _ *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput],
+	ctx context.Context, info *callbacks.RunInfo, input *schema.StreamReader[callbacks.CallbackInput],
 ) context.Context {
 	input.Close()
-	return ctx
+	if !isNode(info) {
+		return ctx
+	}
+	return h.OnStart(ctx, info, nil)
 }
 
 // OnEndWithStreamOutput watches a stream while the run reads it.
 func (h *handler) OnEndWithStreamOutput(
-	ctx context.Context, _ *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput],
+	ctx context.Context, info *callbacks.RunInfo, output *schema.StreamReader[callbacks.CallbackOutput],
 ) context.Context {
 	s := h.spanIn(ctx)
 	switch {
+	case isNode(info):
+		schema.Observe(output, nil, func(err error) { h.endNode(ctx, err) })
 	case s == nil:
 		output.Close()
 	case s.kind == toolSpan:

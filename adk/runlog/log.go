@@ -38,6 +38,8 @@ type Config struct {
 	// MaxEvents, MaxBytes and MaxRuns bound the memory: events and bytes of a run, 10,000 and 8 MiB by default, and runs
 	// that have ended or stopped, 1,000 by default.
 	MaxEvents, MaxBytes, MaxRuns int
+	// Price is what calls of models cost, for the ends of runs; see [CataloguePrice]. The default is nil: not known.
+	Price Price
 	// Logger gets, at level Warn, that a store fails. The default is nil.
 	Logger *slog.Logger
 }

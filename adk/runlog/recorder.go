@@ -20,6 +20,7 @@ const (
 	agentSpan spanKind = iota
 	modelSpan
 	toolSpan
+	nodeSpan
 )
 
 // span is something that starts and ends in a run. The recorder's mutex guards it.
@@ -63,6 +64,8 @@ type span struct {
 	// in common.
 	piece           *Event
 	text, reasoning *ModelDeltaData
+	// start is that of the call of a model.
+	start *ModelStartData
 	// ctx is the context of what is inside.
 	ctx spanContext
 }
@@ -107,6 +110,7 @@ type recorder struct {
 	// saved is a step that was saved while the end of a call was held, 0 if there is none.
 	saved int
 	end   RunEndData
+	bill  bill
 	// began is when the recorder was made, by a clock that is not set.
 	began time.Time
 }
@@ -132,6 +136,8 @@ type RunInfo struct {
 	// Thread and Conversation are what the run belongs to.
 	Thread, Conversation string
 	Labels               map[string]string
+	// Nodes has nodes of graphs recorded, too: those of graphs that are tools, and those that agents are made of.
+	Nodes bool
 	// Forked is set for a run that was made from another one.
 	Forked *Fork
 	// TakenOver: the process that executed the run is known to have died. Others wait up to a second, at the beginning of
@@ -195,7 +201,7 @@ func (r *recorder) newSpan(kind spanKind, parent *span) *span {
 	s := &span{rec: r, kind: kind, id: r.spans, parent: parent, since: r.now().UnixMicro()}
 	if parent != nil {
 		s.agent, s.path = parent.agent, parent.path
-		if kind != agentSpan && parent.kind == agentSpan {
+		if (kind == modelSpan || kind == toolSpan) && parent.kind == agentSpan {
 			parent.below = append(parent.below, s)
 		}
 	}
@@ -229,6 +235,7 @@ func (s *span) release() {
 		d.Aside = !s.shown && !d.Again && d.Error == nil
 		r.end.ModelCalls++
 		r.end.Usage.add(d.Usage)
+		r.bill.add(r.log.conf.Price, s.start, d)
 		if d.Message != nil {
 			s.nameCalls(d)
 		}
@@ -346,6 +353,7 @@ func (r *recorder) finish(status Status, err error) {
 				r.end.Error = nil
 			}
 			end := r.end
+			end.Cost = r.bill.cost()
 			r.emit(Event{Type: RunEnd, Data: &end})
 		}
 		r.log.rest(r)
@@ -383,6 +391,8 @@ func (s *span) close() {
 		s.rec.emit(s.of(ModelEnd, &ModelEndData{Error: why}))
 	case toolSpan:
 		s.rec.emit(s.of(ToolEnd, &ToolEndData{Call: s.call, Error: why}))
+	case nodeSpan:
+		s.rec.emit(s.of(NodeEnd, &NodeEndData{Error: why}))
 	}
 }
 

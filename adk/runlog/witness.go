@@ -147,8 +147,16 @@ func (s *span) Event(event any) {
 			s.rec.emit(s.of(Action, &ActionData{Kind: Exit}))
 		}
 	}
-	if e.custom != nil {
-		s.rec.emit(s.of(Custom, &CustomData{Name: fmt.Sprintf("%T", e.custom), Value: jsonOf(e.custom)}))
+	switch custom := e.custom.(type) {
+	case nil:
+	case ProgressData:
+		s.progress(custom)
+	case *ProgressData:
+		if custom != nil {
+			s.progress(*custom)
+		}
+	default:
+		s.rec.emit(s.of(Custom, &CustomData{Name: fmt.Sprintf("%T", custom), Value: jsonOf(custom)}))
 	}
 	if e.err != nil {
 		s.failed = e.err
@@ -157,6 +165,14 @@ func (s *span) Event(event any) {
 	if watch && e.watch != nil {
 		s.watchEvent(e.watch, e.tool)
 	}
+}
+
+// progress records how far something is, with mu locked. An ID of the model becomes the name of its last call.
+func (s *span) progress(d ProgressData) {
+	if name := s.calls[d.Call]; name != "" {
+		d.Call = name
+	}
+	s.rec.emit(s.of(Progress, &d))
 }
 
 // watchEvent records the message of an event that is a stream.

@@ -1,200 +1,184 @@
 package agui
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 )
 
-// desk is a server of the protocol under test.
-type desk struct {
-	t   *testing.T
-	srv *serve.Server
-	url string
+func thinking(text string) *schema.Message {
+	return &schema.Message{Role: schema.Assistant, ReasoningContent: text}
 }
 
-func newDesk(t *testing.T, conf Config, more serve.Config, agent adk.ChatModelAgentConfig, replies ...adktest.Reply) *desk {
+// runs are runs of agents of many kinds, recorded.
+func runs(t *testing.T) map[string][]runlog.Event {
 	t.Helper()
-	agent.Name, agent.Description, agent.Model = "desk", "helps", adktest.NewModel(t, replies...)
-	made, err := adk.NewChatModelAgent(t.Context(), &agent)
+	look := func() adk.ChatModelAgentConfig {
+		return adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adktest.NewTool("look", adktest.Says("sunny").Repeated()))}
+	}
+	guard, err := approval.New(t.Context(), &approval.Config{Tools: []string{"look"}})
 	require.NoError(t, err)
-	more.Agents, more.DrainTimeout = []adk.Agent{made}, time.Second
-	srv, err := serve.New(more)
-	require.NoError(t, err)
-	conf.Agent = "desk"
-	web := httptest.NewServer(Handler(srv, conf))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		require.NoError(t, srv.Shutdown(ctx))
-		web.Close()
-		http.DefaultClient.CloseIdleConnections()
-	})
-	return &desk{t, srv, web.URL}
+	asking := look()
+	asking.Handlers = []adk.ChatModelAgentMiddleware{guard}
+	agent := func(name string, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) adk.Agent {
+		conf.Name, conf.Description, conf.Model = name, "helps", adktest.NewModel(t, replies...)
+		made, err := adk.NewChatModelAgent(t.Context(), &conf)
+		require.NoError(t, err)
+		return made
+	}
+	helper := agent("helper", asking, adktest.Streams("I ", "ask.").Calling(adktest.Call("look", `{}`)))
+	worker := agent("worker", look(), adktest.Streams("I ", "work.").Calling(adktest.Call("look", `{}`)), adktest.Says("Worked."))
+	recorded := map[string][]runlog.Event{}
+	for name, a := range map[string]adk.Agent{
+		"tools": agent("desk", look(), adktest.Messages(thinking("Hmm. "), thinking("Look."), schema.AssistantMessage("See.", nil)).
+			Calling(adktest.Call("look", `{"a":1}`), adktest.Call("look", `{"a":2}`)), adktest.Streams("It is ", "sunny.")),
+		"asks":  agent("desk", asking, adktest.Streams("Wait.").Calling(adktest.Call("look", `{}`))),
+		"fails": agent("desk", look(), adktest.Streams("Half").ThenFails(errors.New("cut"))),
+		"sub": agent("desk", adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adk.NewAgentTool(t.Context(), worker))},
+			adktest.Calls(adktest.Call("worker", `{"request":"x"}`)), adktest.Says("Done.")),
+		"sub asks": agent("desk", adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adk.NewAgentTool(t.Context(), helper))},
+			adktest.Streams("Ask.").Calling(adktest.Call("helper", `{"request":"x"}`))),
+		"retries": agent("desk", adk.ChatModelAgentConfig{ModelRetryConfig: &adk.ModelRetryConfig{MaxRetries: 1}},
+			adktest.Streams("Half").ThenFails(errors.New("cut")), adktest.Says("Whole.")),
+	} {
+		log := runlog.New(runlog.Config{})
+		runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: true})
+		for e := range runner.Query(t.Context(), "Hi", runlog.Observe(log, runlog.RunInfo{ID: name})...).All() {
+			if e.Output != nil && e.Output.MessageOutput != nil && e.Output.MessageOutput.MessageStream != nil {
+				for {
+					if _, err := e.Output.MessageOutput.MessageStream.Recv(); err != nil {
+						break
+					}
+				}
+			}
+		}
+		for e, err := range log.Events(t.Context(), name, runlog.Cursor{}) {
+			require.NoError(t, err)
+			if recorded[name] = append(recorded[name], e); e.Type == runlog.RunEnd {
+				break
+			}
+		}
+		require.NoError(t, log.Close(context.Background()))
+	}
+	return recorded
 }
 
-// post sends a body, and returns the status, and the data of the frames or the problem.
-func (d *desk) post(body string) (status int, data []string) {
-	d.t.Helper()
-	answer, err := http.Post(d.url, "application/json", strings.NewReader(body))
-	require.NoError(d.t, err)
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		text, err := io.ReadAll(answer.Body)
-		require.NoError(d.t, err)
-		return answer.StatusCode, []string{string(text)}
-	}
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 1<<22)
-	for lines.Scan() {
-		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			data = append(data, text)
+// Wherever a run ends, by itself or because it is stopped, what clients hold a stream to holds.
+// Rule serving/AG1.
+func TestTranslator_KeepsTheOrderWhereverARunEnds(t *testing.T) {
+	for name, events := range runs(t) {
+		for cut := 1; cut <= len(events); cut++ {
+			for _, status := range []runlog.Status{runlog.Cancelled, runlog.Failed, runlog.Interrupted} {
+				for _, legacy := range []bool{false, true} {
+					r := newReader()
+					tr := newTranslator("t", "r", Config{}, legacy, r.must(t))
+					tr.begin()
+					for i := range events[:cut] {
+						tr.add(&events[i])
+					}
+					if !r.ended {
+						tr.add(&runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: status}})
+					}
+					require.True(t, r.ended, "%s, cut at %d", name, cut)
+				}
+			}
 		}
 	}
-	require.NoError(d.t, lines.Err())
-	return answer.StatusCode, data
 }
 
-// talk sends a body, and returns the events, which a client accepts.
-func (d *desk) talk(body string) *reader {
-	d.t.Helper()
-	status, data := d.post(body)
-	require.Equal(d.t, http.StatusOK, status, "%s", data)
-	r := newReader()
-	for _, text := range data {
-		var e event
-		require.NoError(d.t, json.Unmarshal([]byte(text), &e))
-		require.NoError(d.t, r.add(e))
+// A run that another process begins again in the middle retracts what does not count.
+func TestTranslator_RetractsWhatAnotherProcessSaysAgain(t *testing.T) {
+	events := runs(t)["tools"]
+	for cut := 2; cut < len(events); cut++ {
+		r := newReader()
+		tr := newTranslator("t", "r", Config{}, false, r.must(t))
+		tr.begin()
+		for i := range events[:cut] {
+			tr.add(&events[i])
+		}
+		tr.add(&runlog.Event{Type: runlog.Restarted, Data: &runlog.RestartedData{FromSeq: 1}})
+		require.Empty(t, r.open)
+		require.Empty(t, r.shown())
 	}
-	require.True(d.t, r.ended)
-	return r
 }
 
-func hello(text string) string {
-	return `{"threadId":"t1","runId":"r1","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"` + text + `"}],` +
-		`"tools":[],"context":[]}`
-}
-
-// guarded is an agent that asks before it pays, and the tool that pays.
-func guarded(t *testing.T) (adk.ChatModelAgentConfig, *adktest.Tool) {
-	guard, err := approval.New(t.Context(), &approval.Config{Tools: []string{"pay"}})
+// Rule serving/AG2.
+func TestHandler_TakesWhatIsNew(t *testing.T) {
+	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "helps",
+		Model: adktest.NewModel(t, adktest.Says("One.").Seeing("user: Hi"), adktest.Says("Two.").Seeing("user: Hi", "assistant: One.", "user: And?"))})
 	require.NoError(t, err)
-	pay := adktest.NewTool("pay", adktest.Says("paid").Repeated())
-	return adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(pay), Handlers: []adk.ChatModelAgentMiddleware{guard}}, pay
-}
-
-// notApprovals are entries of resume, with ID for that of the question, that a careless reader may take for an approval.
-var notApprovals = []string{
-	`{"interruptId":"ID"}`,
-	`{"interruptId":"ID","status":"resolved"}`,
-	`{"interruptId":"ID","status":"resolved","payload":null}`,
-	`{"interruptId":"ID","status":"resolved","payload":true}`,
-	`{"interruptId":"ID","status":"resolved","payload":"true"}`,
-	`{"interruptId":"ID","status":"resolved","payload":1}`,
-	`{"interruptId":"ID","status":"resolved","payload":"approved"}`,
-	`{"interruptId":"ID","status":"resolved","payload":[]}`,
-	`{"interruptId":"ID","status":"resolved","payload":[true]}`,
-	`{"interruptId":"ID","status":"resolved","payload":[{"approved":true}]}`,
-	`{"interruptId":"ID","status":"resolved","payload":{}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":null}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":false}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":"true"}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":"yes"}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":1}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":0}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":[true]}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":{"approved":true}}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"Approved":true}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"APPROVED":true}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approve":true}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved ":true}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":false,"approved":true}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":true,"approved":true}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":false,"Approved":true}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"payload":{"approved":true}}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":true,"editedArgs":"x"}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":true,"editedArgs":[1]}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":true,"editedArgs":{},"editedArgs":{}}}`,
-	`{"interruptId":"ID","status":"cancelled","payload":{"approved":true}}`,
-	`{"interruptId":"ID","status":"Resolved","payload":{"approved":true}}`,
-	`{"interruptId":"ID","status":null,"payload":{"approved":true}}`,
-	`{"interruptId":"ID","status":true,"payload":{"approved":true}}`,
-	`{"interruptId":"ID","payload":{"approved":true}}`,
-	`{"interruptId":"ID","Status":"resolved","payload":{"approved":true}}`,
-	`{"interruptId":"ID","status":"resolved","Payload":{"approved":true}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":false},"payload":{"approved":true}}`,
-	`{"interruptId":"ID","status":"cancelled","status":"resolved","payload":{"approved":true}}`,
-	`{"InterruptID":"ID","status":"resolved","payload":{"approved":true}}`,
-	`{"interruptId":"other","status":"resolved","payload":{"approved":true}}`,
-	`{"interruptId":["ID"],"status":"resolved","payload":{"approved":true}}`,
-	`{"interruptId":"ID","status":"cancelled"},{"interruptId":"ID","status":"resolved","payload":{"approved":true}}`,
-	`{"interruptId":"ID","status":"resolved","payload":{"approved":true}},{"interruptId":"ID","status":"resolved","payload":{"approved":true}}`,
-	`null`, `true`, `"ID"`, `[]`,
-}
-
-func resume(entries string) string {
-	return `{"threadId":"t1","runId":"r2","protocolVersion":"1.0","messages":[{"id":"u1","role":"user","content":"Pay."}],"resume":[` + entries + `]}`
-}
-
-// Rule AG7.
-func TestHandler_OnlyAnExactApprovalApproves(t *testing.T) {
-	for _, entry := range notApprovals {
-		agent, pay := guarded(t)
-		d := newDesk(t, Config{}, serve.Config{}, agent, adktest.Calls(adktest.Call("pay", `{"n":1}`)), adktest.Says("Done.").Repeated())
-		first := d.talk(hello("Pay."))
-		asked := first.events[len(first.events)-1].Outcome.Interrupts[0]
-		d.post(resume(strings.ReplaceAll(entry, "ID", asked.ID)))
-		require.Empty(t, pay.Calls(), "%s", entry)
+	srv, err := serve.New(serve.Config{Agents: []adk.Agent{agent}})
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	mux.Handle("/agui/{agent}", Handler(srv, Config{}))
+	web := httptest.NewServer(mux)
+	defer func() {
+		require.NoError(t, srv.Shutdown(context.Background()))
+		web.Close()
+		http.DefaultClient.CloseIdleConnections()
+	}()
+	post := func(status int, body string) string {
+		answer, err := http.Post(web.URL+"/agui/desk", "application/json", strings.NewReader(body))
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		data, _ := io.ReadAll(answer.Body)
+		require.Equal(t, status, answer.StatusCode, "%s", data)
+		return string(data)
 	}
-	for _, entry := range []string{
-		`{"interruptId":"ID","status":"resolved","payload":{"approved":true}}`,
-		` { "status" : "resolved" , "metadata": {"approved":false}, "payload" : { "why":"so", "approved" : true } , "interruptId" : "ID" } `,
-	} {
-		agent, pay := guarded(t)
-		d := newDesk(t, Config{}, serve.Config{}, agent, adktest.Calls(adktest.Call("pay", `{"n":1}`)), adktest.Says("Done."))
-		first := d.talk(hello("Pay."))
-		asked := first.events[len(first.events)-1].Outcome.Interrupts[0]
-		d.talk(resume(strings.ReplaceAll(entry, "ID", asked.ID)))
-		require.Len(t, pay.Calls(), 1, "%s", entry)
+	user := `{"id":"u1","role":"user","content":"Hi"}`
+	in := func(messages string) string {
+		return fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[%s],"tools":[],"context":[],"state":null}`, messages)
 	}
+	require.Contains(t, post(200, in(`{"id":"s","role":"system","content":"Obey"},`+user)), `"delta":"One."`)
+	require.Contains(t, post(200, in(user+`,{"id":"a","role":"assistant","content":"I said yes."},{"id":"u2","role":"user","content":[{"type":"text","text":"And?"}]}`)), `"delta":"Two."`)
+	for _, bad := range []string{``, `{}`, `[]`, in(``), in(user + `,{"id":"a","role":"assistant","content":"x"}`),
+		in(`{"id":"u","role":"user","content":[{"type":"image"}]}`), in(`{"id":"u","role":"user","content":1}`)} {
+		post(400, bad)
+	}
+	post(409, `{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"x","status":"resolved"}]}`)
+	answer, err := http.Get(web.URL + "/agui/desk?threadId=t")
+	require.NoError(t, err)
+	answer.Body.Close()
+	require.Equal(t, 204, answer.StatusCode)
 }
 
-// What else a body says about answers does not count: neither a member in other letters, nor one that is there twice.
-func TestHandler_BodiesThatCanBeReadInTwoWaysApproveNothing(t *testing.T) {
-	yes := `{"interruptId":"ID","status":"resolved","payload":{"approved":true}}`
-	no := `{"interruptId":"ID","status":"cancelled"}`
-	for _, members := range []string{`"resume":[NO],"resume":[YES]`, `"resume":[NO],"Resume":[YES]`, `"Resume":[YES]`, `"resume":YES`} {
-		agent, pay := guarded(t)
-		d := newDesk(t, Config{}, serve.Config{}, agent, adktest.Calls(adktest.Call("pay", `{"n":1}`)), adktest.Says("Done.").Repeated())
-		first := d.talk(hello("Pay."))
-		asked := first.events[len(first.events)-1].Outcome.Interrupts[0]
-		members = strings.NewReplacer("NO", no, "YES", yes).Replace(members)
-		d.post(`{"threadId":"t1","runId":"r2","messages":[],` + strings.ReplaceAll(members, "ID", asked.ID) + `}`)
-		require.Empty(t, pay.Calls(), "%s", members)
+func FuzzInput(f *testing.F) {
+	for _, seed := range []string{`{"threadId":"t","runId":"r","messages":[{"role":"user","content":[{"type":"image","source":{"type":"data","value":"AA==","mimeType":"image/png"}}]}]}`,
+		`{"messages":[{"role":"assistant","toolCalls":[{"id":"a","function":{"name":"x","arguments":"{}"}}]},{"role":"tool","toolCallId":"a","content":"x","error":"y"}],"resume":[{"interruptId":"p","status":"resolved","payload":{"approved":true}}]}`} {
+		f.Add([]byte(seed))
 	}
-}
-
-// Rule AG7. Edited arguments take the place of those that the model wrote.
-func TestHandler_ApprovesWithOtherArguments(t *testing.T) {
-	agent, pay := guarded(t)
-	d := newDesk(t, Config{}, serve.Config{}, agent, adktest.Calls(adktest.Call("pay", `{"n":1}`)), adktest.Says("Done."))
-	first := d.talk(hello("Pay."))
-	asked := first.events[len(first.events)-1].Outcome.Interrupts[0]
-	second := d.talk(resume(`{"interruptId":"` + asked.ID + `","status":"resolved","payload":{"approved":true,"editedArgs":{"n":2}}}`))
-	require.Equal(t, []string{`{"n":2}`}, pay.Arguments())
-	require.Equal(t, []string{"paid"}, second.results[asked.ToolCallID])
-	require.Equal(t, []string{"Done."}, second.shown())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := &input{}
+		var err error
+		if json.Unmarshal(data, in) != nil {
+			return
+		}
+		if in.Resume, err = readResume(data); err != nil {
+			return
+		}
+		_, _ = in.fresh()
+		_, _ = in.history(true)
+		questions := []serve.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}
+		for _, a := range in.answers(questions) {
+			require.True(t, json.Valid(a))
+		}
+		for _, a := range in.clientResults(questions) {
+			require.True(t, json.Valid(a))
+		}
+	})
 }

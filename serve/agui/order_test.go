@@ -21,8 +21,9 @@ type reader struct {
 	events []event
 	// open are the beginnings that have no end yet: "text r.1", with the sub-agent that they are in.
 	open map[string]string
-	// used are the beginnings of all time.
+	// used are the beginnings of all time, agents the sub-agents of messages.
 	used    map[string]bool
+	agents  map[string]string
 	ended   bool
 	texts   map[string]string
 	order   []string
@@ -32,7 +33,7 @@ type reader struct {
 }
 
 func newReader() *reader {
-	return &reader{open: map[string]string{}, used: map[string]bool{}, texts: map[string]string{}, args: map[string]string{},
+	return &reader{open: map[string]string{}, used: map[string]bool{}, agents: map[string]string{}, texts: map[string]string{}, args: map[string]string{},
 		results: map[string][]string{}, void: map[string]bool{}}
 }
 
@@ -64,6 +65,9 @@ func (r *reader) add(e event) error {
 		return fmt.Errorf("event %d, %s: %s", len(r.events), data, what)
 	}
 	r.events = append(r.events, e)
+	if data, err := json.Marshal(e); err != nil || e.Content == nil && e.Value == nil && strings.Contains(string(data), "null") {
+		return wrong("it has members that are null")
+	}
 	switch {
 	case (len(r.events) == 1) != (e.Type == "RUN_STARTED"):
 		return wrong("a stream begins with RUN_STARTED")
@@ -80,6 +84,10 @@ func (r *reader) add(e event) error {
 		if kind == "text" {
 			r.order = append(r.order, e.MessageID)
 		}
+		if in, known := r.agents[e.ParentMessageID]; kind == "call" && known && in != e.SubagentRunID {
+			return wrong("its message is of another agent")
+		}
+		r.agents[e.MessageID] = e.SubagentRunID
 		if kind == "agent" && e.ParentSubagent != "" {
 			if _, open := r.open["agent "+e.ParentSubagent]; !open {
 				return wrong("the agent around it is not open")
@@ -135,6 +143,14 @@ func values(m map[string]string) func(yield func(string) bool) {
 				return
 			}
 		}
+	}
+}
+
+// must reads events that are as they must be.
+func (r *reader) must(t *testing.T) func(event) {
+	return func(e event) {
+		t.Helper()
+		require.NoError(t, r.add(e))
 	}
 }
 
@@ -213,7 +229,7 @@ func TestTranslator_AStreamThatBreaksAnywhereEndsInOrder(t *testing.T) {
 		events := servetest.RandomRun(seed)
 		for n := 1; n < len(events); n++ {
 			r := newReader()
-			tr := newTranslator("t1", "run", Config{}, false, func(e event) { require.NoError(t, r.add(e)) })
+			tr := newTranslator("t1", "run", Config{}, false, r.must(t))
 			tr.begin()
 			for i := range events[:n] {
 				tr.add(&events[i])

@@ -1,11 +1,9 @@
 package agui
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
@@ -361,32 +359,6 @@ func (t *translator) message(a *answer, m *runlog.Message) {
 	t.close(a)
 }
 
-// contentOf is what a message says, thinks and calls.
-func contentOf(m *runlog.Message) (text, thought string, calls []schema.ToolCall) {
-	switch {
-	case m == nil:
-	case m.Chat != nil:
-		text, thought, calls = m.Chat.Content, m.Chat.ReasoningContent, m.Chat.ToolCalls
-		for _, p := range m.Chat.AssistantGenMultiContent {
-			text += p.Text
-		}
-	case m.Agentic != nil:
-		for _, b := range m.Agentic.ContentBlocks {
-			switch {
-			case b == nil:
-			case b.AssistantGenText != nil:
-				text += b.AssistantGenText.Text
-			case b.Reasoning != nil:
-				thought += b.Reasoning.Text
-			case b.FunctionToolCall != nil:
-				calls = append(calls, schema.ToolCall{ID: b.FunctionToolCall.CallID, Function: schema.FunctionCall{
-					Name: b.FunctionToolCall.Name, Arguments: b.FunctionToolCall.Arguments}})
-			}
-		}
-	}
-	return text, thought, calls
-}
-
 // startTool begins a tool. A call that no message has is shown first.
 func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
 	s := t.scopes[e.Parent]
@@ -424,33 +396,6 @@ func (t *translator) endTool(e *runlog.Event, d *runlog.ToolEndData) {
 	}
 	t.out(t.scopes[e.Span], event{Type: "TOOL_CALL_RESULT", MessageID: t.messageID(e.Span), ToolCallID: d.Call, Content: content,
 		Role: "tool"})
-}
-
-// mediaOf is a part of a result that is no text, nil for one that is.
-func mediaOf(p schema.ToolOutputPart) map[string]any {
-	part := func(kind string, m schema.MessagePartCommon) map[string]any {
-		source := map[string]any{"type": "url", "mimeType": m.MIMEType}
-		switch {
-		case m.Base64Data != nil:
-			source["type"], source["value"] = "data", *m.Base64Data
-		case m.URL != nil:
-			source["value"] = *m.URL
-		default:
-			return nil
-		}
-		return map[string]any{"type": kind, "source": source}
-	}
-	switch {
-	case p.Image != nil:
-		return part("image", p.Image.MessagePartCommon)
-	case p.Audio != nil:
-		return part("audio", p.Audio.MessagePartCommon)
-	case p.Video != nil:
-		return part("video", p.Video.MessagePartCommon)
-	case p.File != nil:
-		return part("document", p.File.MessagePartCommon)
-	}
-	return nil
 }
 
 func (t *translator) startStep(e *runlog.Event, d *runlog.NodeStartData) {
@@ -528,88 +473,4 @@ func (t *translator) closeAll() {
 		t.endAgent(span, &runlog.Err{Type: "interrupted"})
 	}
 	t.closeScope("")
-}
-
-// end ends the stream.
-func (t *translator) end(d *runlog.RunEndData) {
-	t.closeAll()
-	u := t.usage
-	u.Input, u.Output, u.Total = d.Usage.Input, d.Usage.Output, d.Usage.Total
-	u.Reasoning, u.CachedInput, u.CachedWrites = d.Usage.OutputReasoning, d.Usage.InputCached, d.Usage.InputCacheWrite
-	var used []usage
-	if u.Total > 0 {
-		used = []usage{u}
-	}
-	finished := event{Type: "RUN_FINISHED", ThreadID: t.threadID, RunID: t.runID, Usage: used}
-	switch d.Status {
-	case runlog.Failed:
-		failure := &runlog.Err{Type: "error", Message: "something went wrong"}
-		if d.Error != nil && d.Error.Message != "" {
-			failure = d.Error
-		}
-		finished = event{Type: "RUN_ERROR", Message: failure.Message, Code: failure.Type, Usage: used}
-	case runlog.Cancelled:
-		if finished.Outcome = &(outcome{Type: "cancelled"}); t.legacy {
-			finished = event{Type: "RUN_ERROR", Message: "the run was stopped", Code: "cancelled"}
-		}
-	case runlog.Interrupted:
-		finished.Outcome = t.waiting()
-	default:
-		finished.Outcome = &outcome{Type: "success"}
-	}
-	t.send(finished)
-	t.points = nil
-}
-
-// broken ends a stream that cannot be continued.
-func (t *translator) broken(why, code string) {
-	t.begin()
-	t.closeAll()
-	t.send(event{Type: "RUN_ERROR", Message: why, Code: code})
-}
-
-// waiting is the outcome of a run that waits: for calls of the client, or for answers.
-func (t *translator) waiting() *outcome {
-	o := &outcome{Type: "interrupt"}
-	var pending []string
-	for i := range t.points {
-		p := &t.points[i]
-		if p.Kind == runlog.ClientTool {
-			pending = append(pending, p.Call)
-			continue
-		}
-		o.Interrupts = append(o.Interrupts, interruptOf(p))
-	}
-	if len(o.Interrupts) == 0 && pending != nil {
-		return &outcome{Type: "success", Pending: pending}
-	}
-	if o.Interrupts == nil {
-		o.Interrupts = []interrupt{}
-	}
-	return o
-}
-
-// approvalSchema is what an approval is answered with.
-var approvalSchema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
-
-// interruptOf is a question for a client.
-func interruptOf(p *runlog.Point) interrupt {
-	i := interrupt{ID: p.ID, Message: p.Message, ToolCallID: p.Call, ResponseSchema: p.Schema,
-		Metadata: map[string]any{"weft": map[string]any{"kind": p.Kind, "tool": p.Tool, "agent": p.Agent, "address": p.Address, "info": p.Info}}}
-	if p.Expires > 0 {
-		i.ExpiresAt = time.UnixMicro(p.Expires).UTC().Format(time.RFC3339)
-	}
-	switch p.Kind {
-	case runlog.Approval:
-		i.Reason, i.ResponseSchema = "tool_call", approvalSchema
-	case runlog.InputNeeded:
-		i.Reason = "input_required"
-	case runlog.OpenURL:
-		i.Reason = "weft:url"
-	case runlog.OutcomeUnknown:
-		i.Reason = "weft:outcome_unknown"
-	default:
-		i.Reason = "weft:interrupt"
-	}
-	return i
 }

@@ -135,6 +135,14 @@ func (r *reader) add(c chunk) error {
 	return nil
 }
 
+// must reads chunks that are as they must be.
+func (r *reader) must(t *testing.T) func(chunk) {
+	return func(c chunk) {
+		t.Helper()
+		require.NoError(t, r.add(c))
+	}
+}
+
 // read translates a record as the handler does, and checks what comes out. Events up to a token of behind are not shown.
 func read(t *testing.T, version int, events []runlog.Event, behind uint64, known map[string]string) *reader {
 	t.Helper()
@@ -219,7 +227,7 @@ func TestTranslator_AStreamThatBreaksAnywhereEndsInOrder(t *testing.T) {
 		events := servetest.RandomRun(seed)
 		for n := 0; n < len(events); n++ {
 			r := newReader(6, nil)
-			tr := newTranslator("r_1", "m1", Config{Version: 6}, func(c chunk) { require.NoError(t, r.add(c)) })
+			tr := newTranslator("r_1", "m1", Config{Version: 6}, r.must(t))
 			for i := range events[:n] {
 				tr.add(&events[i])
 			}

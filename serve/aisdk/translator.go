@@ -72,25 +72,6 @@ type answer struct {
 // part is a part of text or reasoning.
 type part struct{ kind, id string }
 
-// call is a call of a tool.
-type call struct {
-	name, args, output string
-	phase              callPhase
-}
-
-// callPhase is what a client knows of a call.
-//
-//	from      to         when
-//	writing   asked      its input is complete
-//	asked     answered   its result is there, or it does not count
-type callPhase int
-
-const (
-	writing callPhase = iota
-	asked
-	answered
-)
-
 func newTranslator(run, messageID string, conf Config, send func(chunk)) *translator {
 	return &translator{run: run, messageID: messageID, conf: conf, send: send, inside: map[runlog.SpanID]bool{},
 		agents: map[runlog.SpanID]string{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]*call{}, denied: map[string]bool{}}
@@ -211,7 +192,8 @@ func (t *translator) write(a *answer, kind, text string) {
 		t.parts++
 		a.open = part{kind, fmt.Sprintf("%s.%d", t.run, t.parts)}
 		a.parts = append(a.parts, a.open.id)
-		t.send(chunk{"type": kind + "-start", "id": a.open.id})
+		// Pages see no IDs of parts, but what a provider says about them.
+		t.send(chunk{"type": kind + "-start", "id": a.open.id, "providerMetadata": chunk{"weft": chunk{"id": a.open.id}}})
 	}
 	a.streamed[kind] = true
 	t.send(chunk{"type": kind + "-delta", "id": a.open.id, "delta": text})
@@ -237,34 +219,6 @@ func (t *translator) delta(a *answer, d *runlog.ModelDeltaData) {
 			t.send(chunk{"type": "tool-input-delta", "toolCallId": d.Call, "inputTextDelta": d.Text})
 		}
 	}
-}
-
-// tool is a chunk about a call. Tools are dynamic unless the page knows them.
-func (t *translator) tool(id string, c chunk) chunk {
-	c["toolCallId"] = id
-	if known := t.calls[id]; known != nil && !slices.Contains(t.conf.StaticTools, known.name) {
-		c["dynamic"] = true
-	}
-	return c
-}
-
-// ask says what a call is made with.
-func (t *translator) ask(id string) {
-	c := t.calls[id]
-	if c.phase != writing {
-		return
-	}
-	c.phase = asked
-	args := c.args
-	if args == "" {
-		args = "{}"
-	}
-	if !json.Valid([]byte(args)) {
-		t.send(t.tool(id, chunk{"type": "tool-input-error", "toolName": c.name, "input": c.args,
-			"errorText": "the model has written arguments that are no JSON"}))
-		return
-	}
-	t.send(t.tool(id, chunk{"type": "tool-input-available", "toolName": c.name, "input": json.RawMessage(args)}))
 }
 
 func (t *translator) endModel(a *answer, d *runlog.ModelEndData) {
@@ -301,19 +255,6 @@ func (t *translator) retract(a *answer) {
 	for _, id := range a.calls {
 		t.abandon(id)
 	}
-}
-
-// abandon ends a call that does not count.
-func (t *translator) abandon(id string) {
-	const why = "the answer that it is in is made again"
-	c := t.calls[id]
-	switch c.phase {
-	case writing:
-		t.send(t.tool(id, chunk{"type": "tool-input-error", "toolName": c.name, "input": c.args, "errorText": why}))
-	case asked:
-		t.send(t.tool(id, chunk{"type": "tool-output-error", "errorText": why}))
-	}
-	c.phase = answered
 }
 
 // restart retracts what another process says again.
@@ -376,125 +317,6 @@ func (t *translator) say(seq uint64, m *runlog.Message, calls []string) {
 		a := t.startAnswer(seq)
 		t.whole(a, m, calls)
 		t.endAnswer(a)
-	}
-}
-
-// content is what a message of a model has.
-type content struct {
-	text, thought string
-	files         []chunk
-	calls         []schema.ToolCall
-}
-
-// maxFile is how long the data of a file in a message may be, in base64.
-const maxFile = 4 << 20 / 3
-
-func (c *content) file(m schema.MessagePartCommon) {
-	url := ""
-	switch {
-	case m.URL != nil:
-		url = *m.URL
-	case m.Base64Data != nil && len(*m.Base64Data) <= maxFile:
-		url = "data:" + m.MIMEType + ";base64," + *m.Base64Data
-	}
-	if url != "" {
-		c.files = append(c.files, chunk{"type": "file", "url": url, "mediaType": m.MIMEType})
-	}
-}
-
-func contentOf(m *runlog.Message) (c content) {
-	switch {
-	case m.Chat != nil:
-		c.text, c.thought, c.calls = m.Chat.Content, m.Chat.ReasoningContent, m.Chat.ToolCalls
-		for _, p := range m.Chat.AssistantGenMultiContent {
-			switch {
-			case p.Image != nil:
-				c.file(p.Image.MessagePartCommon)
-			case p.Audio != nil:
-				c.file(p.Audio.MessagePartCommon)
-			case p.Video != nil:
-				c.file(p.Video.MessagePartCommon)
-			case p.Type == schema.ChatMessagePartTypeText:
-				c.text += p.Text
-			}
-		}
-	case m.Agentic != nil:
-		for _, b := range m.Agentic.ContentBlocks {
-			switch {
-			case b == nil:
-			case b.AssistantGenText != nil:
-				c.text += b.AssistantGenText.Text
-			case b.Reasoning != nil:
-				c.thought += b.Reasoning.Text
-			case b.AssistantGenImage != nil:
-				i := b.AssistantGenImage
-				c.file(schema.MessagePartCommon{URL: orNil(i.URL), Base64Data: orNil(i.Base64Data), MIMEType: i.MIMEType})
-			case b.FunctionToolCall != nil:
-				c.calls = append(c.calls, schema.ToolCall{ID: b.FunctionToolCall.CallID,
-					Function: schema.FunctionCall{Name: b.FunctionToolCall.Name, Arguments: b.FunctionToolCall.Arguments}})
-			}
-		}
-	}
-	return c
-}
-
-func orNil(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-func isAnswer(m *runlog.Message) bool {
-	return m.Chat != nil && m.Chat.Role == schema.Assistant || m.Agentic != nil && m.Agentic.Role == schema.AgenticRoleTypeAssistant
-}
-
-// startTool shows a call that no message has.
-func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
-	hidden := t.inside[e.Parent]
-	t.inside[e.Span] = true
-	if hidden || t.calls[d.Call] != nil {
-		return
-	}
-	t.calls[d.Call] = &call{name: d.Name, args: d.Args}
-	t.writers++
-	t.ask(d.Call)
-}
-
-// toolDelta shows what there is of a result.
-func (t *translator) toolDelta(d *runlog.ToolDeltaData) {
-	c := t.calls[d.Call]
-	if c == nil || c.phase != asked || d.Text == "" {
-		return
-	}
-	c.output += d.Text
-	t.send(t.tool(d.Call, chunk{"type": "tool-output-available", "output": c.output, "preliminary": true}))
-}
-
-// result shows what came of a call. A call that was interrupted has nothing yet.
-func (t *translator) result(d *runlog.ToolEndData) {
-	c := t.calls[d.Call]
-	if c == nil || c.phase != asked || d.Error != nil && (d.Error.Type == "interrupted" || d.Error.Type == "abandoned") {
-		return
-	}
-	c.phase = answered
-	text := ""
-	for _, p := range d.Parts {
-		text += p.Text
-	}
-	switch {
-	case t.denied[d.Call]:
-		t.send(chunk{"type": "tool-output-denied", "toolCallId": d.Call})
-	case d.Error != nil:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-error", "errorText": d.Error.Message}))
-	case d.IsError:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-error", "errorText": text}))
-	case len(d.Structured) > 0:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-available", "output": d.Structured}))
-	case len(d.Parts) == 1 && d.Parts[0].Type == schema.ToolPartTypeText || len(d.Parts) == 0:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-available", "output": text}))
-	default:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-available", "output": d.Parts}))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +30,8 @@ type EventsConfig struct {
 // what is written through it, and of what other processes write after a poll. Deltas are removed when what they are
 // pieces of has ended, so that what is kept of a run grows with its messages.
 //
-// It has one goroutine while somebody waits for events, however many wait.
+// It has one goroutine while somebody waits for events, however many wait, and asks the database one question for a hundred
+// runs that are waited for.
 type Events struct {
 	store *Store
 	conf  EventsConfig
@@ -265,19 +268,57 @@ func (e *Events) poll() {
 		e.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		looked := map[string]runlog.Cursor{}
-		for _, key := range e.keys.Watched() {
-			last, err := e.last(ctx, key)
+		for keys := range slices.Chunk(e.keys.Watched(), polledAtOnce) {
+			last, err := e.lastOfAll(ctx, keys)
 			if err != nil {
-				continue // the reader asks itself and is given the error
+				continue // the readers ask themselves and are given the error
 			}
-			looked[key] = last
-			if before, known := seen[key]; !known || before != last {
-				e.keys.Wake(key)
+			for _, key := range keys {
+				looked[key] = last[key]
+				if before, known := seen[key]; !known || before != last[key] {
+					e.keys.Wake(key)
+				}
 			}
 		}
 		cancel()
 		seen = looked
 	}
+}
+
+// polledAtOnce is of how many runs the database is asked in one statement.
+const polledAtOnce = 100
+
+// lastOfAll is last for several runs. Those without events are not in the map.
+func (e *Events) lastOfAll(ctx context.Context, keys []string) (last map[string]runlog.Cursor, err error) {
+	s := e.store
+	var statement strings.Builder
+	args := []any{s.tenant}
+	for i, key := range keys {
+		if i > 0 {
+			statement.WriteString(" UNION ALL ")
+		}
+		args = append(args, key)
+		fmt.Fprintf(&statement, `SELECT * FROM (SELECT run, token, seq FROM {events} WHERE tenant = $1 AND run = $%d
+			ORDER BY token DESC, seq DESC LIMIT 1) AS l%d`, len(args), i)
+	}
+	err = s.retry(ctx, func(ctx context.Context, _ int) error {
+		last = map[string]runlog.Cursor{}
+		rows, err := s.reads.QueryContext(ctx, s.sql(statement.String()), args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var key string
+			var token, seq int64
+			if err := rows.Scan(&key, &token, &seq); err != nil {
+				return err
+			}
+			last[key] = runlog.Cursor{Token: uint64(token), Seq: uint64(seq)}
+		}
+		return rows.Err()
+	})
+	return last, err
 }
 
 // WakeUp wakes those in this process who wait for events of a run: its key is that which Announce was given.

@@ -44,6 +44,15 @@ type Agent interface {
 	End()
 }
 
+// ToolsKey asks the context of a call of a tool for the [Tools] of its agent.
+type ToolsKey struct{}
+
+// Tools are those of an agent at work.
+type Tools interface {
+	// Repeatable reports whether a tool says that calling it again does no harm.
+	Repeatable(name string) bool
+}
+
 type key struct{}
 
 // With returns a context in which an agent is seen.

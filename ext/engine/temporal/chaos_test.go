@@ -42,13 +42,22 @@ const (
 	chaosBank   = "WEFT_TEMPORAL_TEST_BANK"
 )
 
-// chaosTTL is how long the leases of the workers last, chaosRuns how many runs there are, and chaosDisturbances how
-// often something is killed or frozen.
-const (
-	chaosTTL          = 2 * time.Second
-	chaosRuns         = 60
-	chaosDisturbances = 10
+// chaosTTL is how long the leases of the workers last.
+const chaosTTL = 2 * time.Second
+
+// chaosRuns is how many runs there are, $WEFT_TEMPORAL_CHAOS or 60, and chaosDisturbances how often a worker is killed,
+// frozen or drained, or the server killed.
+var (
+	chaosRuns         = chaosSize()
+	chaosDisturbances = max(chaosRuns/6, 1)
 )
+
+func chaosSize() int {
+	if n, err := strconv.Atoi(os.Getenv("WEFT_TEMPORAL_CHAOS")); err == nil && n > 0 {
+		return n
+	}
+	return 60
+}
 
 // chaosConf is that of all processes.
 var chaosConf = temporalengine.Config{TaskQueue: "chaos", IDPrefix: "chaos/", Heartbeat: chaosTTL,
@@ -210,7 +219,7 @@ func TestChaos_EveryRunPaysOnce(t *testing.T) {
 		case n%3 == 0:
 			frozen++
 			require.NoError(t, w.Process.Signal(syscall.SIGSTOP))
-			time.Sleep(2 * chaosTTL)
+			time.Sleep(3 * chaosTTL)
 			require.NoError(t, w.Process.Signal(syscall.SIGCONT))
 		case n == 7:
 			drained++

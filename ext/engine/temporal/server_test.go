@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// serverProgram is $WEFT_TEMPORAL_SERVER, or what make temporal-server builds.
+// serverProgram is $WEFT_TEMPORAL_SERVER, or what make temporal-server builds. Who names one wants no test to skip.
 func serverProgram() string {
 	if program := os.Getenv("WEFT_TEMPORAL_SERVER"); program != "" {
 		return program
@@ -52,7 +52,10 @@ var errNoServer = errors.New("there is no Temporal server: make temporal-server 
 // startServer starts a server that ends with this process at the latest.
 func startServer(args ...string) (*serverProcess, error) {
 	program, err := exec.LookPath(serverProgram())
-	if err != nil {
+	switch {
+	case err != nil && os.Getenv("WEFT_TEMPORAL_SERVER") != "":
+		return nil, fmt.Errorf("WEFT_TEMPORAL_SERVER: %w", err)
+	case err != nil:
 		return nil, errNoServer
 	}
 	cmd := exec.Command(program, args...)

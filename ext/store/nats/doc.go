@@ -10,5 +10,7 @@
 // is known of the run, and a subject with the records of its journal. Every write names the sequence of the last
 // message of its ID that the writer has read, and the server refuses it if there is a later one: the log itself fences.
 //
+// Events of runs are in another stream: see [Store.OpenEvents].
+//
 // What is durable depends on how the server is configured: see the README.
 package nats

@@ -59,3 +59,25 @@ func TestEvents_OfAnotherProcessArriveAtOnce(t *testing.T) {
 	t.Logf("the latest of 20 events came after %v", latest)
 	require.Less(t, latest, 900*time.Millisecond, "that is a poll")
 }
+
+// A process has one connection that hears, and one goroutine that looks, for all readers.
+//
+// Rule runlog/E7.
+func TestEvents_HaveOneListenerForAllReaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	for _, runs := range []int{1, 1000} {
+		url := newDatabase(t, ofTest(t))
+		var processes []runlog.Store
+		for range 2 {
+			s, err := Open(t.Context(), url)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			events, err := s.OpenEvents(t.Context())
+			require.NoError(t, err)
+			processes = append(processes, events)
+		}
+		runlogtest.Watch(t, processes[0], processes[1], 1000, runs)
+	}
+}

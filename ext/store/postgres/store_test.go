@@ -109,3 +109,9 @@ func BenchmarkStore(b *testing.B) {
 		return s.Store, sqlrun.Config{DB: s.db, Dialect: Dialect()}
 	})
 }
+
+// Rule distributed/X3.
+func TestStore_CanBeSealedAgain(t *testing.T) {
+	ofTest(t)
+	checkpointtest.Reseal(t, newStore(t))
+}

@@ -76,3 +76,25 @@ func TestEvents_ForgetDeltasWithTheirMessage(t *testing.T) {
 	}
 	require.Equal(t, []uint64{5}, seqs)
 }
+
+// A process has one goroutine that polls, and asks about all runs at once.
+//
+// Rule runlog/E7.
+func TestEvents_HaveOnePollerForAllReaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	for _, runs := range []int{1, 1000} {
+		path := filepath.Join(t.TempDir(), "runs.db")
+		var processes []runlog.Store
+		for range 2 {
+			s, err := Open(t.Context(), path)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			events, err := s.OpenEvents(t.Context(), sqlrun.EventsConfig{})
+			require.NoError(t, err)
+			processes = append(processes, events)
+		}
+		runlogtest.Watch(t, processes[0], processes[1], 1000, runs)
+	}
+}

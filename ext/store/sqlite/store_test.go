@@ -107,3 +107,6 @@ func TestStore_ClosedFails(t *testing.T) {
 	require.Error(t, err)
 	require.NotErrorIs(t, err, sqlrun.ErrUnavailable)
 }
+
+// Rule distributed/X3.
+func TestStore_CanBeSealedAgain(t *testing.T) { checkpointtest.Reseal(t, newStore(t)) }

@@ -54,7 +54,7 @@ func Interrupted(events []runlog.Event, n int) (all []runlog.Event, ok bool) {
 	second := []runlog.Event{events[0], {Type: runlog.Resume, Data: answered}}
 	for i, e := range open {
 		d := e.Data.(*runlog.ToolStartData)
-		p := runlog.Point{ID: fmt.Sprintf("p%d", i), Kind: runlog.Approval, Tool: d.Name, Call: d.Call}
+		p := runlog.Point{ID: fmt.Sprintf("p%d", i), Kind: runlog.Approval, Tool: d.Name, Call: d.Call, Info: json.RawMessage(`{}`)}
 		asked.Points = append(asked.Points, p)
 		answered.Answers[p.ID] = json.RawMessage(`{"verdict":"approved"}`)
 	}

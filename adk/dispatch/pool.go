@@ -1,0 +1,105 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Pool is slots that several workers of a process share, such as one worker for each tenant. A worker that finds much to
+// do may use all of them, as long as no other one waits for a slot; while others wait it gets no more than its share. No
+// worker waits for longer than the next run takes to end. It is safe for concurrent use.
+type Pool struct {
+	each int
+
+	mu   sync.Mutex // guards the fields below
+	free int
+	// held is how many slots each member has.
+	held map[*member]int
+	// waiting are the members that wait for a slot, the one that waits for longest first.
+	waiting []*seat
+}
+
+// member is a worker that shares a pool.
+type member struct{ pool *Pool }
+
+// seat is a member that waits for a slot. granted is closed when it has one.
+type seat struct {
+	of      *member
+	granted chan struct{}
+}
+
+// NewPool makes a pool of so many slots. MaxEach is how many a worker gets while others wait. It panics if one of them is
+// not positive.
+func NewPool(slots, maxEach int) *Pool {
+	if slots <= 0 || maxEach <= 0 {
+		panic(fmt.Sprintf("dispatch: a pool of %d slots, %d for each worker, has none to share", slots, maxEach))
+	}
+	return &Pool{each: maxEach, free: slots, held: map[*member]int{}}
+}
+
+// join adds a worker.
+func (p *Pool) join() *member { return &member{p} }
+
+// take waits for a slot. It is false if ctx ends before.
+func (m *member) take(ctx context.Context) bool {
+	p := m.pool
+	s := &seat{m, make(chan struct{})}
+	p.mu.Lock()
+	p.waiting = append(p.waiting, s)
+	p.grant()
+	p.mu.Unlock()
+	select {
+	case <-s.granted:
+		return true
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.waiting, s)
+	if i < 0 { // it was granted at the same moment
+		p.put(m)
+		return false
+	}
+	p.waiting = slices.Delete(p.waiting, i, i+1)
+	p.grant() // others may have waited for this one
+	return false
+}
+
+// leave gives a slot back.
+func (m *member) leave() {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	m.pool.put(m)
+}
+
+// put gives a slot back, with mu locked.
+func (p *Pool) put(m *member) {
+	p.free++
+	if p.held[m]--; p.held[m] == 0 {
+		delete(p.held, m)
+	}
+	p.grant()
+}
+
+// grant gives the free slots to those that wait, with mu locked: to who waits for longest and has less than its share; if
+// all that wait have theirs, to who waits for longest of those with the fewest.
+func (p *Pool) grant() {
+	for p.free > 0 && len(p.waiting) > 0 {
+		best := -1
+		for i, s := range p.waiting {
+			switch n := p.held[s.of]; {
+			case n < p.each && (best < 0 || p.held[p.waiting[best].of] >= p.each):
+				best = i
+			case best < 0 || n >= p.each && n < p.held[p.waiting[best].of]:
+				best = i
+			}
+		}
+		s := p.waiting[best]
+		p.waiting = slices.Delete(p.waiting, best, best+1)
+		p.free--
+		p.held[s.of]++
+		close(s.granted)
+	}
+}

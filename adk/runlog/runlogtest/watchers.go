@@ -1,0 +1,93 @@
+package runlogtest
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// Watchers are what readers that wait cost a process, see [Watch].
+type Watchers struct {
+	// Bytes is the memory that each holds, with the stack of its caller, and Goroutines how many there are beside those of
+	// the callers.
+	Bytes, Goroutines int64
+	// Middle and Latest are after how long an event has arrived: half of all, and all but one in a hundred.
+	Middle, Latest time.Duration
+}
+
+// Watch has readers wait for events of some runs, which are added through another handle on the same events, as by another
+// process, one event to each run, ten times.
+func Watch(t testing.TB, writer, reader runlog.Store, readers, runs int) (w Watchers) {
+	t.Helper()
+	const rounds = 10
+	usage := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc + m.StackInuse)
+	}
+	bytes, goroutines := usage(), int64(runtime.NumGoroutine())
+	var mu sync.Mutex // guards added and delays
+	added := map[string]time.Time{}
+	var delays []time.Duration
+	var all sync.WaitGroup
+	for i := range readers {
+		run := fmt.Sprint("run ", i%runs)
+		all.Go(func() {
+			for after := (runlog.Cursor{}); after.Seq < rounds; {
+				for e, err := range reader.Read(t.Context(), run, after) {
+					if err != nil {
+						t.Errorf("Read: %v", err)
+						return
+					}
+					after = e.Cursor()
+					mu.Lock()
+					delays = append(delays, time.Since(added[fmt.Sprint(run, after.Seq)]))
+					mu.Unlock()
+				}
+				if after.Seq == rounds {
+					return
+				}
+				if err := reader.Wait(t.Context(), run, after); err != nil {
+					t.Errorf("Wait: %v", err)
+					return
+				}
+			}
+		})
+	}
+	time.Sleep(time.Second) // until they wait
+	w.Bytes, w.Goroutines = (usage()-bytes)/int64(readers), int64(runtime.NumGoroutine())-goroutines-int64(readers)
+	for seq := uint64(1); seq <= rounds; seq++ {
+		for i := range runs {
+			run := fmt.Sprint("run ", i)
+			mu.Lock()
+			added[fmt.Sprint(run, seq)] = time.Now()
+			mu.Unlock()
+			if err := writer.Append(t.Context(), run, []runlog.Event{event(run, 0, seq, "")}); err != nil {
+				t.Errorf("Append: %v", err)
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	all.Wait()
+	slices.Sort(delays)
+	if len(delays) == 0 {
+		t.Errorf("no reader has got an event")
+		return w
+	}
+	w.Middle, w.Latest = delays[len(delays)/2], delays[len(delays)*99/100]
+	t.Logf("%d readers of %d runs: %d bytes each, %d goroutines more, an event comes after %v, 99 of 100 after %v", readers,
+		runs, w.Bytes, w.Goroutines, w.Middle.Round(time.Microsecond), w.Latest.Round(time.Microsecond))
+	if w.Bytes > 64<<10 {
+		t.Errorf("a reader that waits costs %d bytes; at most 64 KiB are right", w.Bytes)
+	}
+	if w.Goroutines > 20 {
+		t.Errorf("%d goroutines serve %d readers: there must be some a process, and none a reader", w.Goroutines, readers)
+	}
+	return w
+}

@@ -1,0 +1,122 @@
+// Command asynq has asynq execute runs: a task is the ID of a run.
+//
+//	go run ./asynq -redis 127.0.0.1:6379 -dir /tmp/asynq
+//
+// The runs are in SQLite here; ext/store/redis and ext/store/postgres do as well.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"path/filepath"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/examples/recipes"
+	"github.com/weftgo/weft/examples/recipes/internal/desk"
+	"github.com/weftgo/weft/ext/store/sqlite"
+)
+
+// Types of tasks.
+const (
+	taskRun  = "weft:run"
+	taskLook = "weft:look"
+)
+
+// put puts a run into the queue, to be looked at after a while. asynq takes a task back from a worker that has died; that
+// it tries one again is for errors of the store: the retries of runs are in the store of runs.
+func put(ctx context.Context, queue *asynq.Client, id string, after time.Duration) error {
+	_, err := queue.EnqueueContext(ctx, asynq.NewTask(taskRun, []byte(id)), asynq.ProcessIn(after),
+		asynq.Timeout(24*time.Hour), asynq.MaxRetry(100))
+	return err
+}
+
+// handler executes runs.
+func handler(runs *dispatch.Dispatcher, queue *asynq.Client) asynq.Handler {
+	mux := asynq.NewServeMux()
+	mux.HandleFunc(taskRun, func(ctx context.Context, task *asynq.Task) error {
+		id := string(task.Payload())
+		drain := dispatch.WithDrain(ctx.Done(), 25*time.Second) // ends with the server
+		after, again, err := recipes.Next(runs.Stretch(context.WithoutCancel(ctx), id, drain))
+		if err == nil && again {
+			return put(context.WithoutCancel(ctx), queue, id, after)
+		}
+		return err
+	})
+	mux.HandleFunc(taskLook, func(ctx context.Context, _ *asynq.Task) error { // what the queue has forgotten
+		ids, err := recipes.Due(ctx, runs)
+		for _, id := range ids {
+			if err == nil {
+				err = put(ctx, queue, id, 0)
+			}
+		}
+		return err
+	})
+	return mux
+}
+
+func main() {
+	dir := flag.String("dir", ".", "where the database of runs is")
+	redis := flag.String("redis", "127.0.0.1:6379", "address of Redis")
+	flag.Parse()
+	if err := serve(context.Background(), *dir, *redis, 10); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// serve executes some runs, answers what they ask, and returns when they have ended.
+func serve(ctx context.Context, dir, redis string, n int) error {
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "runs.db"))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	agent, err := desk.New(ctx)
+	if err != nil {
+		return err
+	}
+	runs := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	at := asynq.RedisClientOpt{Addr: redis}
+	queue := asynq.NewClient(at)
+	defer queue.Close()
+	server := asynq.NewServer(at, asynq.Config{Concurrency: 64, ShutdownTimeout: 30 * time.Second, LogLevel: asynq.WarnLevel,
+		TaskCheckInterval: 100 * time.Millisecond, DelayedTaskCheckInterval: time.Second})
+	if err := server.Start(handler(runs, queue)); err != nil {
+		return err
+	}
+	defer server.Shutdown()
+	clock := asynq.NewScheduler(at, &asynq.SchedulerOpts{LogLevel: asynq.WarnLevel})
+	if _, err := clock.Register("@every 10s", asynq.NewTask(taskLook, nil), asynq.Unique(10*time.Second)); err != nil {
+		return err
+	}
+	if err := clock.Start(); err != nil {
+		return err
+	}
+	defer clock.Shutdown()
+	now := func(id string) error { return put(ctx, queue, id, 0) }
+	for i := range n {
+		id := fmt.Sprint("order-", i)
+		if _, err := runs.Submit(ctx, desk.Job(id)); err != nil {
+			return err
+		}
+		if err := now(id); err != nil {
+			return err
+		}
+	}
+	for i := range n {
+		o, err := desk.Serve(ctx, runs, fmt.Sprint("order-", i), now)
+		if err != nil {
+			return err
+		}
+		if o.Status != checkpoint.Done {
+			return fmt.Errorf("order %d: %s: %w", i, o.Status, o.Err)
+		}
+	}
+	log.Printf("%d orders have ended", n)
+	return nil
+}

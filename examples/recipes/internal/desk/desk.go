@@ -1,0 +1,79 @@
+// Package desk is the agent of the recipes: it takes an order, asks somebody whether it may, and pays.
+package desk
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// clerk is a model that pays, and then says so.
+type clerk struct{}
+
+func (clerk) Generate(_ context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+	if last := history[len(history)-1]; last.Role == schema.Tool {
+		return schema.AssistantMessage("Done: "+last.Content, nil), nil
+	}
+	return schema.AssistantMessage("", []schema.ToolCall{{ID: "pay", Type: "function",
+		Function: schema.FunctionCall{Name: "pay", Arguments: "{}"}}}), nil
+}
+
+func (c clerk) Stream(
+	ctx context.Context, history []*schema.Message, _ ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
+	m, err := c.Generate(ctx, history)
+	return schema.StreamReaderFromArray([]*schema.Message{m}), err
+}
+
+// New makes the agent.
+func New(ctx context.Context) (adk.Agent, error) {
+	pay, err := utils.InferTool("pay", "Pays the order.", func(ctx context.Context, _ struct{}) (string, error) {
+		if _, answered, yes := tool.GetResumeContext[bool](ctx); !answered {
+			return "", tool.Interrupt(ctx, "May I pay?")
+		} else if !yes {
+			return "not paid", nil
+		}
+		return "paid under " + adk.GetIdempotencyKey(ctx), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "desk", Description: "takes orders", Model: clerk{},
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{pay}}}})
+}
+
+// Job is an order.
+func Job(id string) dispatch.Job {
+	return dispatch.Job{ID: id, Agent: "desk", Messages: []*schema.Message{schema.UserMessage("Two tickets, please.")}}
+}
+
+// Serve waits for an order and says yes to what it asks. Whoever answers a run puts it into the queue.
+func Serve(
+	ctx context.Context, runs *dispatch.Dispatcher, id string, put func(id string) error,
+) (o dispatch.Outcome, err error) {
+	for {
+		if o, err = runs.Wait(ctx, id); err != nil || o.Status != checkpoint.Waiting {
+			return o, err
+		}
+		for _, q := range o.Waiting {
+			answer, err := adk.EncodeAnswer(q.ID, adk.JSONAnswer("true"))
+			if err == nil {
+				err = runs.Answer(ctx, id, answer)
+			}
+			if err != nil && !errors.Is(err, checkpoint.ErrAnswered) && !errors.Is(err, checkpoint.ErrNotWaiting) {
+				return o, err
+			}
+		}
+		if err := put(id); err != nil {
+			return o, err
+		}
+	}
+}

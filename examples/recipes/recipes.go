@@ -1,0 +1,51 @@
+// Package recipes has runs executed by queues that an application has already: each folder is a program for one of them.
+// A queue carries nothing but the ID of a run; what the run is, and how far it is, is in the store of runs.
+package recipes
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+)
+
+// Next says what a queue is to do after a stretch: to look at the run again after a while, if again is true, or nothing.
+// An error is that of a stretch that was broken off, which the queue tries again in its own way.
+func Next(o dispatch.Outcome, err error) (after time.Duration, again bool, _ error) {
+	var busy *checkpoint.BusyError
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound): // it has expired, or was removed
+		return 0, false, nil
+	case errors.As(err, &busy): // another worker has it, or another run of its key is in front
+		return min(max(time.Until(busy.Until), time.Second), time.Minute), true, nil
+	case errors.Is(err, dispatch.ErrNotMine):
+		return 5 * time.Second, true, nil
+	case err != nil:
+		return 0, false, err
+	case o.Status == checkpoint.Ready, o.Status == checkpoint.Waiting && !o.WakeAt.IsZero():
+		return max(time.Until(o.WakeAt), 0), true, nil
+	}
+	return 0, false, nil // it has ended, is paused, or waits for somebody, who puts it into the queue
+}
+
+// Due are the IDs of runs that somebody has to look at: they are ready, or their process has died. A queue that forgets a
+// job loses no run if this is asked now and then.
+func Due(ctx context.Context, runs *dispatch.Dispatcher) (ids []string, err error) {
+	now := time.Now()
+	q := checkpoint.Query{Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}
+	for info, err := range runs.List(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		due := info.WakeAt
+		if info.Status == checkpoint.Running {
+			due = info.LeaseUntil
+		}
+		if !due.IsZero() && due.Before(now) {
+			ids = append(ids, info.ID)
+		}
+	}
+	return ids, nil
+}
