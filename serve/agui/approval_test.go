@@ -15,7 +15,9 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/serve"
 )
 
@@ -197,4 +199,27 @@ func TestHandler_ApprovesWithOtherArguments(t *testing.T) {
 	require.Equal(t, []string{`{"n":2}`}, pay.Arguments())
 	require.Equal(t, []string{"paid"}, second.results[asked.ToolCallID])
 	require.Equal(t, []string{"Done."}, second.shown())
+}
+
+// The question of a server is answered after another process has taken its place.
+func TestHandler_ApprovesAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	stored := func() serve.Config {
+		runs, err := checkpoint.NewFileStore(dir + "/runs")
+		require.NoError(t, err)
+		events, err := runlog.NewFileStore(dir + "/events")
+		require.NoError(t, err)
+		return serve.Config{Store: runs, Events: events}
+	}
+	agent, pay := guarded(t)
+	before := newDesk(t, Config{}, stored(), agent, adktest.Streams("Wait.").Calling(adktest.Call("pay", `{"n":1}`)))
+	first := before.talk(hello("Pay."))
+	asked := first.events[len(first.events)-1].Outcome.Interrupts[0]
+	require.NoError(t, before.srv.Shutdown(t.Context()))
+	after := newDesk(t, Config{}, stored(), agent, adktest.Says("Done."))
+	second := after.talk(resume(`{"interruptId":"` + asked.ID + `","status":"resolved","payload":{"approved":true}}`))
+	require.Len(t, pay.Calls(), 1)
+	require.Equal(t, []string{"Done."}, second.shown())
+	require.Equal(t, []string{"paid"}, second.results[asked.ToolCallID])
+	require.NotContains(t, second.used, "call "+asked.ToolCallID)
 }

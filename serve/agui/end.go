@@ -30,7 +30,7 @@ func (t *translator) end(d *runlog.RunEndData) {
 			finished = event{Type: "RUN_ERROR", Message: "the run was stopped", Code: "cancelled"}
 		}
 	case runlog.Interrupted:
-		finished.Outcome = t.waiting()
+		finished.Outcome = t.asks()
 	default:
 		finished.Outcome = &outcome{Type: "success"}
 	}
@@ -45,8 +45,8 @@ func (t *translator) broken(why, code string) {
 	t.send(event{Type: "RUN_ERROR", Message: why, Code: code})
 }
 
-// waiting is the outcome of a run that waits: for calls of the client, or for answers.
-func (t *translator) waiting() *outcome {
+// asks is the outcome of a run that waits: for calls of the client, or for answers.
+func (t *translator) asks() *outcome {
 	o := &outcome{Type: "interrupt"}
 	var pending []string
 	for i := range t.points {
@@ -55,7 +55,7 @@ func (t *translator) waiting() *outcome {
 			pending = append(pending, p.Call)
 			continue
 		}
-		o.Interrupts = append(o.Interrupts, interruptOf(p))
+		o.Interrupts = append(o.Interrupts, t.interrupt(p))
 	}
 	if len(o.Interrupts) == 0 && pending != nil {
 		return &outcome{Type: "success", Pending: pending}
@@ -69,10 +69,13 @@ func (t *translator) waiting() *outcome {
 // approvalSchema is what an approval is answered with.
 var approvalSchema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
 
-// interruptOf is a question for a client.
-func interruptOf(p *runlog.Point) interrupt {
+// interrupt is a question for a client.
+func (t *translator) interrupt(p *runlog.Point) interrupt {
 	i := interrupt{ID: p.ID, Message: p.Message, ToolCallID: p.Call, ResponseSchema: p.Schema,
 		Metadata: map[string]any{"weft": map[string]any{"kind": p.Kind, "tool": p.Tool, "agent": p.Agent, "address": p.Address, "info": p.Info}}}
+	if !t.legacy {
+		i.SubagentRunID = t.calls[p.Call].sub
+	}
 	if p.Expires > 0 {
 		i.ExpiresAt = time.UnixMicro(p.Expires).UTC().Format(time.RFC3339)
 	}

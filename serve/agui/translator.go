@@ -25,8 +25,10 @@ type translator struct {
 	scopes map[runlog.SpanID]scope
 	// answers are the calls of models that are open, and the last one.
 	answers map[runlog.SpanID]*answer
-	// calls are those that a client knows, by their names in the record.
-	calls map[string]bool
+	// calls are those that a client knows, by their names in the record, and whose they are.
+	calls map[string]scope
+	// waiting are the sub-agents in which a call was interrupted.
+	waiting map[string]bool
 	// said are the answers of which clients know something, in the order of their beginnings.
 	said []*answer
 	// subs are the sub-agents that are open, in the order of their beginnings.
@@ -78,7 +80,7 @@ type step struct {
 
 func newTranslator(threadID, runID string, conf Config, legacy bool, send func(event)) *translator {
 	return &translator{threadID: threadID, runID: runID, conf: conf, legacy: legacy, send: send,
-		scopes: map[runlog.SpanID]scope{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]bool{}}
+		scopes: map[runlog.SpanID]scope{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]scope{}, waiting: map[string]bool{}}
 }
 
 // begin sends what a stream begins with, once.
@@ -176,12 +178,12 @@ func (t *translator) endAgent(span runlog.SpanID, err *runlog.Err) {
 		t.send(event{Type: "SUBAGENT_ERROR", SubagentRunID: s.sub, Message: err.Message, Code: err.Type})
 		return
 	}
-	t.send(event{Type: "SUBAGENT_FINISHED", SubagentRunID: s.sub, Outcome: t.subOutcome(err)})
+	t.send(event{Type: "SUBAGENT_FINISHED", SubagentRunID: s.sub, Outcome: t.subOutcome(s.sub, err)})
 }
 
 // subOutcome is what a sub-agent has come to that did not fail.
-func (t *translator) subOutcome(err *runlog.Err) *outcome {
-	if err == nil {
+func (t *translator) subOutcome(sub string, err *runlog.Err) *outcome {
+	if err == nil && !t.waiting[sub] {
 		return &outcome{Type: "success"}
 	}
 	return &outcome{Type: "suspended"}
@@ -274,10 +276,10 @@ func (t *translator) stopThinking(a *answer) {
 
 // beginCall begins a call, once.
 func (t *translator) beginCall(a *answer, call, name string) {
-	if t.calls[call] {
+	if _, known := t.calls[call]; known {
 		return
 	}
-	t.calls[call] = true
+	t.calls[call] = a.scope
 	t.show(a, a.id)
 	a.calls = append(a.calls, call)
 	a.openCall[call] = true
@@ -338,7 +340,7 @@ func (t *translator) whole(a *answer, m *runlog.Message, calls []string) {
 		if i < len(calls) {
 			call = calls[i]
 		}
-		if t.calls[call] {
+		if _, known := t.calls[call]; known {
 			continue
 		}
 		t.stopSaying(a)
@@ -363,7 +365,8 @@ func (t *translator) message(a *answer, m *runlog.Message) {
 func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
 	s := t.scopes[e.Parent]
 	t.scopes[e.Span] = s
-	if t.calls[d.Call] {
+	if _, known := t.calls[d.Call]; known {
+		t.calls[d.Call] = s
 		return
 	}
 	a := &answer{scope: s, id: fmt.Sprintf("%s.c%d", t.runID, e.Span), openCall: map[string]bool{}}
@@ -377,6 +380,7 @@ func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
 // endTool shows the result of a call. A call that was interrupted has none yet.
 func (t *translator) endTool(e *runlog.Event, d *runlog.ToolEndData) {
 	if d.Error != nil && (d.Error.Type == "interrupted" || d.Error.Type == "abandoned") {
+		t.waiting[t.scopes[e.Span].sub] = true
 		return
 	}
 	text := ""
