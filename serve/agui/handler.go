@@ -164,8 +164,6 @@ func (h *handler) stream(
 		},
 		Broken: func(p *serve.Problem, frames *serve.Frames) {
 			out, id = frames, ""
-			t.begin()
-			t.closeAll()
-			t.send(event{Type: "RUN_ERROR", Message: p.Title, Code: string(p.Code)})
+			t.broken(p.Title, string(p.Code))
 		}})
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/weftgo/weft/schema"
@@ -19,7 +20,8 @@ type input struct {
 	ProtocolVersion string             `json:"protocolVersion"`
 	Messages        []inMessage        `json:"messages"`
 	Tools           []serve.ClientTool `json:"tools"`
-	Resume          []resumeEntry      `json:"resume"`
+	// Resume are the answers to questions, read by their very names.
+	Resume []resumeEntry `json:"-"`
 }
 
 // inMessage is a message of a client.
@@ -36,9 +38,9 @@ type inMessage struct {
 
 // resumeEntry is the answer to a question.
 type resumeEntry struct {
-	InterruptID string          `json:"interruptId"`
-	Status      string          `json:"status"`
-	Payload     json.RawMessage `json:"payload"`
+	id       string
+	resolved bool
+	payload  json.RawMessage
 }
 
 // inPart is a part of a message of a user.
@@ -68,7 +70,35 @@ func readInput(s *serve.Server, r *http.Request) (*input, error) {
 	if in.ThreadID == "" || in.RunID == "" || len(in.RunID) > 128 {
 		return nil, badRequest("threadId and runId are required, of at most 128 bytes")
 	}
-	return in, nil
+	in.Resume, err = readResume(data)
+	return in, err
+}
+
+// readResume reads the answers in a body: each question is answered once.
+func readResume(body []byte) (entries []resumeEntry, err error) {
+	members, err := serve.Members(body)
+	if err != nil || len(members["resume"]) == 0 {
+		return nil, err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(members["resume"], &list) != nil {
+		return nil, badRequest("resume is a list")
+	}
+	for _, data := range list {
+		m, err := serve.Members(data)
+		if err != nil {
+			return nil, err
+		}
+		e := resumeEntry{resolved: string(m["status"]) == `"resolved"`, payload: m["payload"]}
+		if json.Unmarshal(m["interruptId"], &e.id) != nil || e.id == "" {
+			return nil, badRequest("an entry of resume has no interruptId")
+		}
+		if slices.ContainsFunc(entries, func(other resumeEntry) bool { return other.id == e.id }) {
+			return nil, badRequest("a question is answered twice")
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
 }
 
 func badRequest(text string) *serve.Problem {
@@ -131,13 +161,13 @@ func (in *input) history(allowSystem bool) (messages []*schema.Message, err erro
 	return messages, nil
 }
 
-// results are those of calls that the client has carried out, by their IDs: those that the list ends with.
-func (in *input) results() map[string]*inMessage {
-	results := map[string]*inMessage{}
-	for i := len(in.Messages) - 1; i >= 0 && in.Messages[i].Role == "tool"; i-- {
-		results[in.Messages[i].ToolCallID] = &in.Messages[i]
+// results are those of calls that the client has carried out: those that the list ends with.
+func (in *input) results() []inMessage {
+	at := len(in.Messages)
+	for at > 0 && in.Messages[at-1].Role == "tool" {
+		at--
 	}
-	return results
+	return in.Messages[at:]
 }
 
 // text is the text of a message, of all of its parts.
@@ -216,41 +246,35 @@ func (in *input) answers(questions []serve.Question) map[string]json.RawMessage 
 		kinds[q.ID] = q.Kind
 	}
 	for _, e := range in.Resume {
-		answers[e.InterruptID] = e.answer(kinds[e.InterruptID])
+		answers[e.id] = e.answer(kinds[e.id])
 	}
 	return answers
 }
 
-// answer is an answer as the server takes it.
+// answer is an answer as the server takes it. Only what says so exactly approves.
 func (e *resumeEntry) answer(kind string) json.RawMessage {
 	if kind != "approval" {
-		if e.Status != "resolved" || len(e.Payload) == 0 {
+		if !e.resolved || len(e.payload) == 0 {
 			return json.RawMessage("null")
 		}
-		return e.Payload
+		return e.payload
 	}
-	if e.Status != "resolved" || !serve.Approves(e.Payload, "approved") {
+	said, err := serve.Members(e.payload)
+	if err != nil || !e.resolved || string(said["approved"]) != "true" {
 		return json.RawMessage(`{"approve":false}`)
 	}
-	var edited struct {
-		Args json.RawMessage `json:"editedArgs"`
+	if edited := said["editedArgs"]; len(edited) > 0 {
+		return json.RawMessage(`{"approve":true,"arguments":` + string(edited) + `}`)
 	}
-	_ = json.Unmarshal(e.Payload, &edited)
-	if len(edited.Args) == 0 {
-		return json.RawMessage(`{"approve":true}`)
-	}
-	return json.RawMessage(`{"approve":true,"arguments":` + string(edited.Args) + `}`)
+	return json.RawMessage(`{"approve":true}`)
 }
 
 // numbered is what the record appends to the ID of a call that a model has used before.
 var numbered = regexp.MustCompile(`~[0-9]+$`)
 
-// clientResults are the answers to calls of the client among questions.
+// clientResults are the answers to calls of the client among questions. Models use an ID of a call again: the last result
+// that has it is meant.
 func (in *input) clientResults(questions []serve.Question) map[string]json.RawMessage {
-	results := in.results()
-	if len(results) == 0 {
-		return nil
-	}
 	answers := map[string]json.RawMessage{}
 	for _, q := range questions {
 		var call struct {
@@ -259,13 +283,14 @@ func (in *input) clientResults(questions []serve.Question) map[string]json.RawMe
 		if q.Kind != "client_tool" || json.Unmarshal(q.Info, &call) != nil {
 			continue
 		}
-		for id, m := range results {
-			if id == call.ID || numbered.ReplaceAllString(id, "") == call.ID {
-				if m.Error != "" {
-					answers[q.ID], _ = json.Marshal(map[string]string{"error": m.Error})
-				} else {
-					answers[q.ID], _ = json.Marshal(map[string]string{"text": m.text()})
-				}
+		for _, m := range in.results() {
+			if m.ToolCallID != call.ID && numbered.ReplaceAllString(m.ToolCallID, "") != call.ID {
+				continue
+			}
+			if m.Error != "" {
+				answers[q.ID], _ = json.Marshal(map[string]string{"error": m.Error})
+			} else {
+				answers[q.ID], _ = json.Marshal(map[string]string{"text": m.text()})
 			}
 		}
 	}

@@ -1,10 +1,9 @@
 package agui
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
@@ -26,10 +25,12 @@ type translator struct {
 	scopes map[runlog.SpanID]scope
 	// answers are the calls of models that are open, and the last one.
 	answers map[runlog.SpanID]*answer
-	// calls are those that a client knows, by their names in the record, with the message that they are in.
-	calls map[string]string
-	// said are the messages that were begun, with the position of their beginnings.
-	said []saidMessage
+	// calls are those that a client knows, by their names in the record, and whose they are.
+	calls map[string]scope
+	// waiting are the sub-agents in which a call was interrupted.
+	waiting map[string]bool
+	// said are the answers of which clients know something, in the order of their beginnings.
+	said []*answer
 	// subs are the sub-agents that are open, in the order of their beginnings.
 	subs   []runlog.SpanID
 	steps  []step
@@ -49,10 +50,12 @@ type answer struct {
 	scope
 	id            string
 	text, thought messagePhase
-	calls         []string
-	seq           uint64
-	streamedText  bool
-	openCall      map[string]bool
+	// shown are the IDs of the messages that clients know of it, calls its calls, openCall those that are being written.
+	shown        []string
+	calls        []string
+	openCall     map[string]bool
+	seq          uint64
+	streamedText bool
 }
 
 // messagePhase is how far a message is.
@@ -69,12 +72,6 @@ const (
 	hasSaid
 )
 
-type saidMessage struct {
-	id  string
-	seq uint64
-	sub string
-}
-
 type step struct {
 	span runlog.SpanID
 	name string
@@ -83,7 +80,7 @@ type step struct {
 
 func newTranslator(threadID, runID string, conf Config, legacy bool, send func(event)) *translator {
 	return &translator{threadID: threadID, runID: runID, conf: conf, legacy: legacy, send: send,
-		scopes: map[runlog.SpanID]scope{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]string{}}
+		scopes: map[runlog.SpanID]scope{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]scope{}, waiting: map[string]bool{}}
 }
 
 // begin sends what a stream begins with, once.
@@ -114,7 +111,8 @@ func (t *translator) add(e *runlog.Event) {
 	case *runlog.ModelEndData:
 		t.endModel(e.Span, d)
 	case *runlog.MessageData:
-		t.message(e, &d.Message)
+		id := fmt.Sprintf("%s.m%d", t.runID, e.Seq)
+		t.message(&answer{scope: t.scopes[e.Span], id: id, seq: e.Seq, openCall: map[string]bool{}}, &d.Message)
 	case *runlog.ToolStartData:
 		t.startTool(e, d)
 	case *runlog.ToolEndData:
@@ -130,7 +128,7 @@ func (t *translator) add(e *runlog.Event) {
 	case *runlog.RestartedData:
 		t.restart(d.FromSeq)
 	case *runlog.SnapshotData:
-		t.snapshot(e.Run, d)
+		t.snapshot(e, d)
 	case *runlog.InterruptData:
 		t.points = d.Points
 	case *runlog.RunEndData:
@@ -180,12 +178,12 @@ func (t *translator) endAgent(span runlog.SpanID, err *runlog.Err) {
 		t.send(event{Type: "SUBAGENT_ERROR", SubagentRunID: s.sub, Message: err.Message, Code: err.Type})
 		return
 	}
-	t.send(event{Type: "SUBAGENT_FINISHED", SubagentRunID: s.sub, Outcome: t.subOutcome(err)})
+	t.send(event{Type: "SUBAGENT_FINISHED", SubagentRunID: s.sub, Outcome: t.subOutcome(s.sub, err)})
 }
 
 // subOutcome is what a sub-agent has come to that did not fail.
-func (t *translator) subOutcome(err *runlog.Err) *outcome {
-	if err == nil {
+func (t *translator) subOutcome(sub string, err *runlog.Err) *outcome {
+	if err == nil && !t.waiting[sub] {
 		return &outcome{Type: "success"}
 	}
 	return &outcome{Type: "suspended"}
@@ -205,7 +203,7 @@ func (t *translator) delta(a *answer, d *runlog.ModelDeltaData) {
 		t.stopSaying(a)
 		t.stopThinking(a)
 		t.beginCall(a, d.Call, d.Name)
-		if d.Text != "" {
+		if d.Text != "" && a.openCall[d.Call] {
 			t.out(a.scope, event{Type: "TOOL_CALL_ARGS", ToolCallID: d.Call, Delta: d.Text})
 		}
 	}
@@ -221,11 +219,24 @@ func (t *translator) say(a *answer, text string) {
 			a.id += "+"
 		}
 		a.text = saying
-		t.said = append(t.said, saidMessage{a.id, a.seq, a.sub})
+		t.show(a, a.id)
 		t.out(a.scope, event{Type: "TEXT_MESSAGE_START", MessageID: a.id, Role: "assistant"})
 	}
 	a.streamedText = true
 	t.out(a.scope, event{Type: "TEXT_MESSAGE_CONTENT", MessageID: a.id, Delta: text})
+}
+
+// show notes a message that clients know.
+func (t *translator) show(a *answer, id string) {
+	if a.hidden {
+		return
+	}
+	if len(a.shown) == 0 {
+		t.said = append(t.said, a)
+	}
+	if !slices.Contains(a.shown, id) {
+		a.shown = append(a.shown, id)
+	}
 }
 
 func (t *translator) stopSaying(a *answer) {
@@ -248,6 +259,7 @@ func (t *translator) think(a *answer, text string) {
 	}
 	if a.thought == unsaid {
 		a.thought = saying
+		t.show(a, a.thoughtID())
 		t.out(a.scope, event{Type: "REASONING_START", MessageID: a.thoughtID()})
 		t.out(a.scope, event{Type: "REASONING_MESSAGE_START", MessageID: a.thoughtID(), Role: "reasoning"})
 	}
@@ -263,15 +275,15 @@ func (t *translator) stopThinking(a *answer) {
 }
 
 // beginCall begins a call, once.
-func (t *translator) beginCall(a *answer, call, name string) (isNew bool) {
+func (t *translator) beginCall(a *answer, call, name string) {
 	if _, known := t.calls[call]; known {
-		return false
+		return
 	}
-	t.calls[call] = a.id
+	t.calls[call] = a.scope
+	t.show(a, a.id)
 	a.calls = append(a.calls, call)
 	a.openCall[call] = true
 	t.out(a.scope, event{Type: "TOOL_CALL_START", ToolCallID: call, ToolCallName: name, ParentMessageID: a.id})
-	return true
 }
 
 func (t *translator) endCalls(a *answer) {
@@ -295,7 +307,7 @@ func (t *translator) endModel(span runlog.SpanID, d *runlog.ModelEndData) {
 	}
 	t.close(a)
 	if d.Again {
-		t.retract(a)
+		t.retract(a, a.scope)
 	}
 }
 
@@ -306,18 +318,12 @@ func (t *translator) close(a *answer) {
 	t.endCalls(a)
 }
 
-// retract says that a message does not count.
-func (t *translator) retract(a *answer) {
-	if a.text != unsaid || len(a.calls) > 0 {
-		t.out(a.scope, retracted(a.id))
+// retract says that the messages of an answer do not count. What it called never happens under that name.
+func (t *translator) retract(a *answer, in scope) {
+	for _, id := range a.shown {
+		t.out(in, event{Type: "CUSTOM", Name: "weft.retracted", Value: map[string]string{"messageId": id}})
 	}
-	for _, call := range a.calls {
-		delete(t.calls, call)
-	}
-}
-
-func retracted(id string) event {
-	return event{Type: "CUSTOM", Name: "weft.retracted", Value: map[string]string{"messageId": id}}
+	a.shown = nil
 }
 
 // whole shows what of a message did not come in pieces. calls are the names of its calls in the record.
@@ -346,40 +352,13 @@ func (t *translator) whole(a *answer, m *runlog.Message, calls []string) {
 	}
 }
 
-// message shows a message that no recorded call has made.
-func (t *translator) message(e *runlog.Event, m *runlog.Message) {
+// message shows a message of an agent that came at once.
+func (t *translator) message(a *answer, m *runlog.Message) {
 	if m.Chat != nil && m.Chat.Role != schema.Assistant || m.Agentic != nil && m.Agentic.Role != schema.AgenticRoleTypeAssistant {
 		return
 	}
-	a := &answer{scope: t.scopes[e.Span], id: fmt.Sprintf("%s.m%d", t.runID, e.Seq), seq: e.Seq, openCall: map[string]bool{}}
 	t.whole(a, m, nil)
 	t.close(a)
-}
-
-// contentOf is what a message says, thinks and calls.
-func contentOf(m *runlog.Message) (text, thought string, calls []schema.ToolCall) {
-	switch {
-	case m == nil:
-	case m.Chat != nil:
-		text, thought, calls = m.Chat.Content, m.Chat.ReasoningContent, m.Chat.ToolCalls
-		for _, p := range m.Chat.AssistantGenMultiContent {
-			text += p.Text
-		}
-	case m.Agentic != nil:
-		for _, b := range m.Agentic.ContentBlocks {
-			switch {
-			case b == nil:
-			case b.AssistantGenText != nil:
-				text += b.AssistantGenText.Text
-			case b.Reasoning != nil:
-				thought += b.Reasoning.Text
-			case b.FunctionToolCall != nil:
-				calls = append(calls, schema.ToolCall{ID: b.FunctionToolCall.CallID, Function: schema.FunctionCall{
-					Name: b.FunctionToolCall.Name, Arguments: b.FunctionToolCall.Arguments}})
-			}
-		}
-	}
-	return text, thought, calls
 }
 
 // startTool begins a tool. A call that no message has is shown first.
@@ -387,6 +366,7 @@ func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
 	s := t.scopes[e.Parent]
 	t.scopes[e.Span] = s
 	if _, known := t.calls[d.Call]; known {
+		t.calls[d.Call] = s
 		return
 	}
 	a := &answer{scope: s, id: fmt.Sprintf("%s.c%d", t.runID, e.Span), openCall: map[string]bool{}}
@@ -400,6 +380,7 @@ func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
 // endTool shows the result of a call. A call that was interrupted has none yet.
 func (t *translator) endTool(e *runlog.Event, d *runlog.ToolEndData) {
 	if d.Error != nil && (d.Error.Type == "interrupted" || d.Error.Type == "abandoned") {
+		t.waiting[t.scopes[e.Span].sub] = true
 		return
 	}
 	text := ""
@@ -419,33 +400,6 @@ func (t *translator) endTool(e *runlog.Event, d *runlog.ToolEndData) {
 	}
 	t.out(t.scopes[e.Span], event{Type: "TOOL_CALL_RESULT", MessageID: t.messageID(e.Span), ToolCallID: d.Call, Content: content,
 		Role: "tool"})
-}
-
-// mediaOf is a part of a result that is no text, nil for one that is.
-func mediaOf(p schema.ToolOutputPart) map[string]any {
-	part := func(kind string, m schema.MessagePartCommon) map[string]any {
-		source := map[string]any{"type": "url", "mimeType": m.MIMEType}
-		switch {
-		case m.Base64Data != nil:
-			source["type"], source["value"] = "data", *m.Base64Data
-		case m.URL != nil:
-			source["value"] = *m.URL
-		default:
-			return nil
-		}
-		return map[string]any{"type": kind, "source": source}
-	}
-	switch {
-	case p.Image != nil:
-		return part("image", p.Image.MessagePartCommon)
-	case p.Audio != nil:
-		return part("audio", p.Audio.MessagePartCommon)
-	case p.Video != nil:
-		return part("video", p.Video.MessagePartCommon)
-	case p.File != nil:
-		return part("document", p.File.MessagePartCommon)
-	}
-	return nil
 }
 
 func (t *translator) startStep(e *runlog.Event, d *runlog.NodeStartData) {
@@ -479,45 +433,38 @@ func (t *translator) progress(e *runlog.Event, d *runlog.ProgressData) {
 // restart retracts what another process says again.
 func (t *translator) restart(from uint64) {
 	t.closeAll()
-	t.said = slices.DeleteFunc(t.said, func(m saidMessage) bool {
-		if m.seq <= from {
+	t.said = slices.DeleteFunc(t.said, func(a *answer) bool {
+		if a.seq <= from {
 			return false
 		}
-		t.out(scope{sub: m.sub}, retracted(m.id))
+		t.retract(a, scope{}) // its agent has ended
 		return true
 	})
 }
 
-// snapshot shows all messages of the run, where events are missing.
-func (t *translator) snapshot(run string, d *runlog.SnapshotData) {
-	t.closeAll()
-	messages := []wireMessage{}
-	for i := range d.Messages {
-		m := &d.Messages[i]
-		text, _, calls := contentOf(m)
-		w := wireMessage{ID: fmt.Sprintf("%s.s%d", run, i), Role: "assistant"}
-		if text != "" {
-			w.Content = text
-		}
-		if m.Chat != nil {
-			w.Role, w.ToolCallID = string(m.Chat.Role), m.Chat.ToolCallID
-		}
-		for _, c := range calls {
-			call := wireCall{ID: c.ID, Type: "function"}
-			call.Function.Name, call.Function.Arguments = c.Function.Name, c.Function.Arguments
-			t.calls[c.ID] = w.ID
-			w.ToolCalls = append(w.ToolCalls, call)
-		}
-		messages = append(messages, w)
-	}
+// snapshot shows all messages of the run in place of what was shown, where events are missing.
+func (t *translator) snapshot(e *runlog.Event, d *runlog.SnapshotData) {
+	t.restart(0)
 	t.points = d.Points
-	t.send(event{Type: "MESSAGES_SNAPSHOT", Messages: messages})
+	for i := range d.Messages {
+		m, id := &d.Messages[i], fmt.Sprintf("%s.s%d.%d", t.runID, e.Seq, i)
+		if m.Chat != nil && m.Chat.Role == schema.Tool {
+			t.out(scope{}, event{Type: "TOOL_CALL_RESULT", MessageID: id, ToolCallID: m.Chat.ToolCallID, Content: m.Chat.Content, Role: "tool"})
+			continue
+		}
+		t.message(&answer{id: id, seq: e.Seq, openCall: map[string]bool{}}, m)
+	}
 }
 
-// closeScope ends what is open in a sub-agent.
+// closeScope ends what is open in an agent, "" for the outermost ones.
 func (t *translator) closeScope(sub string) {
-	for span, a := range t.answers {
-		if a.sub == sub {
+	for _, s := range slices.Backward(slices.Clone(t.steps)) {
+		if s.sub == sub {
+			t.endStep(s.span)
+		}
+	}
+	for _, span := range slices.Backward(slices.Sorted(maps.Keys(t.answers))) {
+		if a := t.answers[span]; a.sub == sub {
 			t.close(a)
 			delete(t.answers, span)
 		}
@@ -526,97 +473,8 @@ func (t *translator) closeScope(sub string) {
 
 // closeAll ends everything that is open, innermost first.
 func (t *translator) closeAll() {
-	for _, s := range slices.Backward(slices.Clone(t.steps)) {
-		t.endStep(s.span)
-	}
-	for _, a := range t.answers {
-		if a.sub == "" {
-			continue
-		}
-		t.close(a)
-	}
 	for _, span := range slices.Backward(slices.Clone(t.subs)) {
 		t.endAgent(span, &runlog.Err{Type: "interrupted"})
 	}
-	for _, a := range t.answers {
-		t.close(a)
-	}
-	clear(t.answers)
-}
-
-// end ends the stream.
-func (t *translator) end(d *runlog.RunEndData) {
-	t.closeAll()
-	u := t.usage
-	u.Input, u.Output, u.Total = d.Usage.Input, d.Usage.Output, d.Usage.Total
-	u.Reasoning, u.CachedInput, u.CachedWrites = d.Usage.OutputReasoning, d.Usage.InputCached, d.Usage.InputCacheWrite
-	var used []usage
-	if u.Total > 0 {
-		used = []usage{u}
-	}
-	finished := event{Type: "RUN_FINISHED", ThreadID: t.threadID, RunID: t.runID, Usage: used}
-	switch d.Status {
-	case runlog.Failed:
-		failure := d.Error
-		if failure == nil {
-			failure = &runlog.Err{Type: "error", Message: "something went wrong"}
-		}
-		finished = event{Type: "RUN_ERROR", Message: failure.Message, Code: failure.Type, Usage: used}
-	case runlog.Cancelled:
-		if finished.Outcome = &(outcome{Type: "cancelled"}); t.legacy {
-			finished = event{Type: "RUN_ERROR", Message: "the run was stopped", Code: "cancelled"}
-		}
-	case runlog.Interrupted:
-		finished.Outcome = t.waiting()
-	default:
-		finished.Outcome = &outcome{Type: "success"}
-	}
-	t.send(finished)
-	t.points = nil
-}
-
-// waiting is the outcome of a run that waits: for calls of the client, or for answers.
-func (t *translator) waiting() *outcome {
-	o := &outcome{Type: "interrupt"}
-	var pending []string
-	for i := range t.points {
-		p := &t.points[i]
-		if p.Kind == runlog.ClientTool {
-			pending = append(pending, p.Call)
-			continue
-		}
-		o.Interrupts = append(o.Interrupts, interruptOf(p))
-	}
-	if len(o.Interrupts) == 0 && pending != nil {
-		return &outcome{Type: "success", Pending: pending}
-	}
-	if o.Interrupts == nil {
-		o.Interrupts = []interrupt{}
-	}
-	return o
-}
-
-// approvalSchema is what an approval is answered with.
-var approvalSchema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
-
-// interruptOf is a question for a client.
-func interruptOf(p *runlog.Point) interrupt {
-	i := interrupt{ID: p.ID, Message: p.Message, ToolCallID: p.Call, ResponseSchema: p.Schema,
-		Metadata: map[string]any{"weft": map[string]any{"kind": p.Kind, "tool": p.Tool, "agent": p.Agent, "address": p.Address, "info": p.Info}}}
-	if p.Expires > 0 {
-		i.ExpiresAt = time.UnixMicro(p.Expires).UTC().Format(time.RFC3339)
-	}
-	switch p.Kind {
-	case runlog.Approval:
-		i.Reason, i.ResponseSchema = "tool_call", approvalSchema
-	case runlog.InputNeeded:
-		i.Reason = "input_required"
-	case runlog.OpenURL:
-		i.Reason = "weft:url"
-	case runlog.OutcomeUnknown:
-		i.Reason = "weft:outcome_unknown"
-	default:
-		i.Reason = "weft:interrupt"
-	}
-	return i
+	t.closeScope("")
 }

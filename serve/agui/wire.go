@@ -26,7 +26,6 @@ type event struct {
 	ParentToolCall  string          `json:"parentToolCallId,omitempty"`
 	Outcome         *outcome        `json:"outcome,omitempty"`
 	Usage           []usage         `json:"usage,omitempty"`
-	Messages        []wireMessage   `json:"messages,omitempty"`
 	Message         string          `json:"message,omitempty"`
 	Code            string          `json:"code,omitempty"`
 	Metadata        json.RawMessage `json:"metadata,omitempty"`
@@ -64,15 +63,7 @@ type usage struct {
 	CachedWrites int    `json:"cacheWriteInputTokens,omitempty"`
 }
 
-// wireMessage is a message as the protocol has it.
-type wireMessage struct {
-	ID         string     `json:"id"`
-	Role       string     `json:"role"`
-	Content    any        `json:"content,omitempty"`
-	ToolCalls  []wireCall `json:"toolCalls,omitempty"`
-	ToolCallID string     `json:"toolCallId,omitempty"`
-}
-
+// wireCall is a call in a message of a client.
 type wireCall struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`

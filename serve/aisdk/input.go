@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/weftgo/weft/schema"
@@ -18,6 +19,9 @@ type input struct {
 	Trigger  string      `json:"trigger"`
 	// Tools are those that the page brings, as it sends them in a member of its own.
 	Tools []serve.ClientTool `json:"tools"`
+
+	// decisions are those about calls in the last message, by the IDs of their questions.
+	decisions map[string]json.RawMessage
 }
 
 // uiMessage is a message of a page.
@@ -42,7 +46,6 @@ type uiPart struct {
 	Input      json.RawMessage `json:"input"`
 	Output     json.RawMessage `json:"output"`
 	ErrorText  string          `json:"errorText"`
-	Approval   json.RawMessage `json:"approval"`
 }
 
 func badRequest(text string) *serve.Problem {
@@ -69,7 +72,57 @@ func readInput(s *serve.Server, r *http.Request) (*input, error) {
 	case len(in.Messages) == 0:
 		return nil, badRequest("there is no message")
 	}
-	return in, nil
+	if in.last().Role == "assistant" {
+		in.decisions, err = readDecisions(data)
+	}
+	return in, err
+}
+
+// readDecisions reads what the last message in a body says to questions whether calls may be made, all members by their
+// very names: each question is answered once.
+func readDecisions(body []byte) (map[string]json.RawMessage, error) {
+	members, err := serve.Members(body)
+	if err != nil {
+		return nil, err
+	}
+	var messages, parts []json.RawMessage
+	if json.Unmarshal(members["messages"], &messages) != nil || len(messages) == 0 {
+		return nil, badRequest("there is no message")
+	}
+	if members, err = serve.Members(messages[len(messages)-1]); err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(members["parts"], &parts) != nil {
+		return nil, badRequest("a message has no list of parts")
+	}
+	decisions := map[string]json.RawMessage{}
+	for _, part := range parts {
+		p, err := serve.Members(part)
+		if err != nil {
+			return nil, err
+		}
+		if string(p["state"]) != `"approval-responded"` {
+			continue
+		}
+		said, err := serve.Members(p["approval"])
+		if err != nil {
+			return nil, err
+		}
+		var id, reason string
+		if json.Unmarshal(said["id"], &id) != nil {
+			return nil, badRequest("an approval has no id")
+		}
+		if _, twice := decisions[id]; twice {
+			return nil, badRequest("a question is answered twice")
+		}
+		_ = json.Unmarshal(said["reason"], &reason)
+		if string(said["approved"]) == "true" {
+			decisions[id] = json.RawMessage(`{"approve":true}`)
+		} else {
+			decisions[id], _ = json.Marshal(map[string]any{"approve": false, "text": reason})
+		}
+	}
+	return decisions, nil
 }
 
 // last is the last message.
@@ -236,53 +289,42 @@ var numbered = regexp.MustCompile(`~[0-9]+$`)
 // answers are those that the last message has to questions that are open.
 func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
 	answers := map[string]json.RawMessage{}
-	if in.last().Role != "assistant" {
-		return answers
-	}
-	for i := range in.last().Parts {
-		p := &in.last().Parts[i]
-		if _, isTool := p.isTool(); !isTool {
+	for _, q := range questions {
+		answer, given := in.decisions[q.ID]
+		switch {
+		case q.Answered:
 			continue
+		case q.Kind == "client_tool":
+			answer, given = in.last().resultOf(&q)
 		}
-		for _, q := range questions {
-			if answer := p.answer(&q); answer != nil && !q.Answered {
-				answers[q.ID] = answer
-			}
+		if given {
+			answers[q.ID] = answer
 		}
 	}
 	return answers
 }
 
-// answer is what a part says to a question, nil if nothing.
-func (p *uiPart) answer(q *serve.Question) json.RawMessage {
-	switch q.Kind {
-	case "approval":
-		var approval struct {
-			ID     string `json:"id"`
-			Reason string `json:"reason"`
-		}
-		if p.State != "approval-responded" || json.Unmarshal(p.Approval, &approval) != nil || approval.ID != q.ID {
-			return nil
-		}
-		if serve.Approves(p.Approval, "approved") {
-			return json.RawMessage(`{"approve":true}`)
-		}
-		answer, _ := json.Marshal(map[string]any{"approve": false, "text": approval.Reason})
-		return answer
-	case "client_tool":
-		var call struct {
-			ID string `json:"call_id"`
+// resultOf is what came of the call that a question is about. Models use an ID of a call again: the last call of the
+// message that has it is meant.
+func (m *uiMessage) resultOf(q *serve.Question) (answer json.RawMessage, done bool) {
+	var call struct {
+		ID string `json:"call_id"`
+	}
+	if json.Unmarshal(q.Info, &call) != nil {
+		return nil, false
+	}
+	for i := range slices.Backward(m.Parts) {
+		p := &m.Parts[i]
+		if _, isTool := p.isTool(); !isTool || p.ToolCallID != call.ID && numbered.ReplaceAllString(p.ToolCallID, "") != call.ID {
+			continue
 		}
 		text, done := p.outcome()
-		if !done || json.Unmarshal(q.Info, &call) != nil || p.ToolCallID != call.ID && numbered.ReplaceAllString(p.ToolCallID, "") != call.ID {
-			return nil
-		}
 		member := "text"
 		if p.State == "output-error" {
 			member = "error"
 		}
-		answer, _ := json.Marshal(map[string]string{member: text})
-		return answer
+		answer, _ = json.Marshal(map[string]string{member: text})
+		return answer, done
 	}
-	return nil
+	return nil, false
 }

@@ -3,6 +3,7 @@ package aisdk
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weftgo/weft/adk/runlog"
@@ -23,16 +24,16 @@ type translator struct {
 	// inside are the spans of calls, and of what works for them: other agents do not write to the message.
 	inside map[runlog.SpanID]bool
 	agents map[runlog.SpanID]string
-	// model is the call of a model that is being read, with its open part; 0 in a step that was reset.
-	model runlog.SpanID
-	part  part
-	parts int
-	// streamed are the kinds of parts that the answer has had in pieces.
-	streamed map[string]bool
+	// answers are the calls of models that are open: agents that work at the same time share a step.
+	answers map[runlog.SpanID]*answer
+	// said are the answers that clients know something of, in the order of their beginnings.
+	said []*answer
+	// steps counts the steps, writers what writes to the last one. blank: it was reset, and is written again.
+	steps, writers int
+	blank          bool
+	parts          int
 	// calls are those of the message.
-	calls map[string]*call
-	// open are the calls whose input is being written, in their order.
-	open   []string
+	calls  map[string]*call
 	points []runlog.Point
 	// denied are the calls that a person has rejected.
 	denied map[string]bool
@@ -45,7 +46,7 @@ type translator struct {
 //	from       to        when
 //	notBegun   between   anything happens
 //	between    inStep    a model is called
-//	inStep     between   the next one is, or the run ends or waits
+//	inStep     between   one is called after all before have answered, or the run ends or waits
 //	between    ended     the run ends or waits
 type phase int
 
@@ -56,31 +57,24 @@ const (
 	ended
 )
 
-// part is a part that is being written: text, reasoning, or none.
-type part struct{ kind, id string }
-
-// call is a call of a tool.
-type call struct {
-	name, args, output string
-	phase              callPhase
+// answer is a call of a model, and what is shown of it.
+type answer struct {
+	seq  uint64
+	step int
+	// open is the part that is being written, with an empty kind if none is.
+	open part
+	// parts are the IDs of all of its parts, calls its calls, in their order.
+	parts, calls []string
+	// streamed are the kinds of parts that came in pieces.
+	streamed map[string]bool
 }
 
-// callPhase is what a client knows of a call.
-//
-//	from      to         when
-//	writing   asked      its input is complete
-//	asked     answered   its result is there
-type callPhase int
-
-const (
-	writing callPhase = iota
-	asked
-	answered
-)
+// part is a part of text or reasoning.
+type part struct{ kind, id string }
 
 func newTranslator(run, messageID string, conf Config, send func(chunk)) *translator {
 	return &translator{run: run, messageID: messageID, conf: conf, send: send, inside: map[runlog.SpanID]bool{},
-		agents: map[runlog.SpanID]string{}, calls: map[string]*call{}, denied: map[string]bool{}, streamed: map[string]bool{}}
+		agents: map[runlog.SpanID]string{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]*call{}, denied: map[string]bool{}}
 }
 
 // begin begins the message, once.
@@ -93,7 +87,7 @@ func (t *translator) begin() {
 }
 
 // again begins the message that continues, after what was sent for an earlier request.
-func (t *translator) again() { t.phase, t.part = notBegun, part{} }
+func (t *translator) again() { t.phase = notBegun }
 
 // add takes the next event of the run.
 func (t *translator) add(e *runlog.Event) {
@@ -108,24 +102,25 @@ func (t *translator) add(e *runlog.Event) {
 		t.endAgent(e, d)
 	case *runlog.ModelStartData:
 		if !t.inside[e.Span] {
-			t.startStep(e.Span)
+			t.answers[e.Span] = t.startAnswer(e.Seq)
 		}
 	case *runlog.ModelDeltaData:
-		if e.Span == t.model {
-			t.delta(d)
+		if a := t.answers[e.Span]; a != nil {
+			t.delta(a, d)
 		}
 	case *runlog.ModelEndData:
-		if e.Span == t.model {
-			t.endModel(d)
+		if a := t.answers[e.Span]; a != nil {
+			delete(t.answers, e.Span)
+			t.endModel(a, d)
 		}
 	case *runlog.MessageData:
 		t.message(e, d)
 	case *runlog.ToolStartData:
 		t.startTool(e, d)
 	case *runlog.ToolDeltaData:
-		t.toolDelta(e, d)
+		t.toolDelta(d)
 	case *runlog.ToolEndData:
-		t.endTool(e, d)
+		t.result(d)
 	case *runlog.ProgressData:
 		t.send(chunk{"type": "data-weft-progress", "data": d, "transient": true})
 	case *runlog.CustomData:
@@ -135,72 +130,88 @@ func (t *translator) add(e *runlog.Event) {
 	case *runlog.ResumeData:
 		t.answered(d)
 	case *runlog.RestartedData:
-		t.retract()
+		t.restart(d.FromSeq)
 	case *runlog.SnapshotData:
-		t.snapshot(d)
+		t.snapshot(e.Seq, d)
 	case *runlog.RunEndData:
 		t.end(d)
 	}
 }
 
-// startStep begins a step, or fills one again that was reset.
-func (t *translator) startStep(span runlog.SpanID) {
-	clear(t.streamed)
-	if t.phase == inStep && t.model == 0 {
-		t.model = span
-		return
+// startAnswer begins what a model says: in the step of others that have not answered yet, or in one that was reset, else in
+// a step of its own.
+func (t *translator) startAnswer(seq uint64) *answer {
+	if t.phase != inStep || len(t.answers) == 0 && !t.blank {
+		t.endStep()
+		t.phase, t.writers = inStep, 0
+		t.steps++
+		t.send(chunk{"type": "start-step"})
 	}
-	t.endStep()
-	t.phase, t.model = inStep, span
-	t.send(chunk{"type": "start-step"})
+	t.blank = false
+	t.writers++
+	a := &answer{seq: seq, step: t.steps, streamed: map[string]bool{}}
+	t.said = append(t.said, a)
+	return a
 }
 
 // endStep ends the step, and what is open in it.
 func (t *translator) endStep() {
-	t.endPart()
-	t.endInputs()
-	t.model = 0
+	for _, span := range slices.Backward(slices.Sorted(maps.Keys(t.answers))) {
+		t.endAnswer(t.answers[span])
+	}
+	clear(t.answers)
+	t.blank = false
 	if t.phase == inStep {
 		t.phase = between
 		t.send(chunk{"type": "finish-step"})
 	}
 }
 
-func (t *translator) endPart() {
-	if t.part.kind != "" {
-		t.send(chunk{"type": t.part.kind + "-end", "id": t.part.id})
-		t.part = part{}
+// endAnswer ends what of an answer is open.
+func (t *translator) endAnswer(a *answer) {
+	t.endPart(a)
+	for _, id := range a.calls {
+		t.ask(id)
+	}
+}
+
+func (t *translator) endPart(a *answer) {
+	if a.open.kind != "" {
+		t.send(chunk{"type": a.open.kind + "-end", "id": a.open.id})
+		a.open = part{}
 	}
 }
 
 // write writes a piece of a part, and begins it if another one is open.
-func (t *translator) write(kind, text string) {
+func (t *translator) write(a *answer, kind, text string) {
 	if text == "" || kind == "reasoning" && t.conf.HideReasoning {
 		return
 	}
-	if t.part.kind != kind {
-		t.endPart()
+	if a.open.kind != kind {
+		t.endPart(a)
 		t.parts++
-		t.part = part{kind, fmt.Sprintf("%s.%d", t.run, t.parts)}
-		t.send(chunk{"type": kind + "-start", "id": t.part.id})
+		a.open = part{kind, fmt.Sprintf("%s.%d", t.run, t.parts)}
+		a.parts = append(a.parts, a.open.id)
+		// Pages see no IDs of parts, but what a provider says about them.
+		t.send(chunk{"type": kind + "-start", "id": a.open.id, "providerMetadata": chunk{"weft": chunk{"id": a.open.id}}})
 	}
-	t.streamed[kind] = true
-	t.send(chunk{"type": kind + "-delta", "id": t.part.id, "delta": text})
+	a.streamed[kind] = true
+	t.send(chunk{"type": kind + "-delta", "id": a.open.id, "delta": text})
 }
 
-func (t *translator) delta(d *runlog.ModelDeltaData) {
+func (t *translator) delta(a *answer, d *runlog.ModelDeltaData) {
 	switch d.Kind {
 	case runlog.Text:
-		t.write("text", d.Text)
+		t.write(a, "text", d.Text)
 	case runlog.Reasoning:
-		t.write("reasoning", d.Text)
+		t.write(a, "reasoning", d.Text)
 	case runlog.Args:
 		c := t.calls[d.Call]
 		if c == nil {
-			t.endPart()
+			t.endPart(a)
 			c = &call{name: d.Name}
 			t.calls[d.Call] = c
-			t.open = append(t.open, d.Call)
+			a.calls = append(a.calls, d.Call)
 			t.send(t.tool(d.Call, chunk{"type": "tool-input-start", "toolName": d.Name}))
 		}
 		if d.Text != "" && c.phase == writing {
@@ -210,92 +221,73 @@ func (t *translator) delta(d *runlog.ModelDeltaData) {
 	}
 }
 
-// tool is a chunk about a call. Tools are dynamic unless the page knows them.
-func (t *translator) tool(id string, c chunk) chunk {
-	c["toolCallId"] = id
-	if known := t.calls[id]; known != nil && !slices.Contains(t.conf.StaticTools, known.name) {
-		c["dynamic"] = true
-	}
-	return c
-}
-
-// endInputs says what calls are made with, of those whose input has been written.
-func (t *translator) endInputs() {
-	for _, id := range t.open {
-		t.ask(id)
-	}
-	t.open = nil
-}
-
-// ask says what a call is made with.
-func (t *translator) ask(id string) {
-	c := t.calls[id]
-	if c.phase != writing {
-		return
-	}
-	c.phase = asked
-	args := c.args
-	if args == "" {
-		args = "{}"
-	}
-	if !json.Valid([]byte(args)) {
-		t.send(t.tool(id, chunk{"type": "tool-input-error", "toolName": c.name, "input": c.args,
-			"errorText": "the model has written arguments that are no JSON"}))
-		return
-	}
-	t.send(t.tool(id, chunk{"type": "tool-input-available", "toolName": c.name, "input": json.RawMessage(args)}))
-}
-
-func (t *translator) endModel(d *runlog.ModelEndData) {
+func (t *translator) endModel(a *answer, d *runlog.ModelEndData) {
 	t.cut = d.Finish == "length"
 	if d.Again {
-		t.retract()
+		t.retract(a)
 		return
 	}
 	if d.Error == nil && !d.Aside {
-		t.whole(d.Message, d.Calls)
+		t.whole(a, d.Message, d.Calls)
 	}
-	t.endPart()
-	t.endInputs()
+	t.endAnswer(a)
 }
 
-// retract says that what the step shows does not count.
-func (t *translator) retract() {
-	written := len(t.streamed) > 0 || len(t.open) > 0
-	id := t.part.id
-	t.endPart()
-	for _, name := range t.open {
-		delete(t.calls, name)
-	}
-	t.open = nil
-	if !written {
+// retract says that an answer does not count: by the means of version 7 if the last step has nothing else, or else by data
+// that name its parts, and errors of its calls.
+func (t *translator) retract(a *answer) {
+	t.said = slices.DeleteFunc(t.said, func(other *answer) bool { return other == a })
+	t.endPart(a)
+	if len(a.parts) == 0 && len(a.calls) == 0 {
 		return
 	}
-	if t.conf.Version == 7 {
-		t.model = 0
+	if t.conf.Version == 7 && t.phase == inStep && a.step == t.steps && t.writers == 1 {
+		for _, id := range a.calls {
+			delete(t.calls, id)
+		}
+		t.blank = true
 		t.send(chunk{"type": "reset-step"})
 		return
 	}
-	if id == "" {
-		id = fmt.Sprintf("%s.%d", t.run, t.parts)
+	for _, id := range a.parts {
+		t.send(chunk{"type": "data-weft-retracted", "data": chunk{"id": id}})
 	}
-	t.send(chunk{"type": "data-weft-retracted", "data": chunk{"id": id}})
+	for _, id := range a.calls {
+		t.abandon(id)
+	}
+}
+
+// restart retracts what another process says again.
+func (t *translator) restart(from uint64) {
+	for _, a := range t.answers {
+		t.endPart(a)
+	}
+	clear(t.answers)
+	for _, span := range slices.Sorted(maps.Keys(t.agents)) {
+		t.showAgent(span, t.agents[span], "", "stopped")
+	}
+	clear(t.agents)
+	for _, a := range slices.Backward(slices.Clone(t.said)) {
+		if a.seq > from {
+			t.retract(a)
+		}
+	}
 }
 
 // whole writes what of a message did not come in pieces. calls are the names of its calls in the record.
-func (t *translator) whole(m *runlog.Message, calls []string) {
+func (t *translator) whole(a *answer, m *runlog.Message, calls []string) {
 	if m == nil {
 		return
 	}
 	c := contentOf(m)
-	if !t.streamed["reasoning"] {
-		t.write("reasoning", c.thought)
+	if !a.streamed["reasoning"] {
+		t.write(a, "reasoning", c.thought)
 	}
-	if !t.streamed["text"] {
-		t.write("text", c.text)
+	if !a.streamed["text"] {
+		t.write(a, "text", c.text)
 	}
 	for _, f := range c.files {
-		t.endPart()
+		t.endPart(a)
 		t.send(f)
 	}
 	for i, asked := range c.calls {
@@ -306,136 +298,25 @@ func (t *translator) whole(m *runlog.Message, calls []string) {
 		if t.calls[id] != nil {
 			continue
 		}
-		t.endPart()
+		t.endPart(a)
 		t.calls[id] = &call{name: asked.Function.Name, args: asked.Function.Arguments}
-		t.ask(id)
+		a.calls = append(a.calls, id)
 	}
 }
 
-// message writes a message that no recorded call has made, as a step of its own.
+// message writes a message that no recorded call has made.
 func (t *translator) message(e *runlog.Event, d *runlog.MessageData) {
-	if t.inside[e.Span] || t.inside[e.Parent] || !isAnswer(&d.Message) {
-		return
-	}
-	t.startStep(0)
-	t.whole(&d.Message, nil)
-	t.endStep()
-}
-
-// content is what a message of a model has.
-type content struct {
-	text, thought string
-	files         []chunk
-	calls         []schema.ToolCall
-}
-
-// maxFile is how long the data of a file in a message may be, in base64.
-const maxFile = 4 << 20 / 3
-
-func (c *content) file(m schema.MessagePartCommon) {
-	url := ""
-	switch {
-	case m.URL != nil:
-		url = *m.URL
-	case m.Base64Data != nil && len(*m.Base64Data) <= maxFile:
-		url = "data:" + m.MIMEType + ";base64," + *m.Base64Data
-	}
-	if url != "" {
-		c.files = append(c.files, chunk{"type": "file", "url": url, "mediaType": m.MIMEType})
+	if !t.inside[e.Span] && !t.inside[e.Parent] {
+		t.say(e.Seq, &d.Message, nil)
 	}
 }
 
-func contentOf(m *runlog.Message) (c content) {
-	switch {
-	case m.Chat != nil:
-		c.text, c.thought, c.calls = m.Chat.Content, m.Chat.ReasoningContent, m.Chat.ToolCalls
-		for _, p := range m.Chat.AssistantGenMultiContent {
-			switch {
-			case p.Image != nil:
-				c.file(p.Image.MessagePartCommon)
-			case p.Audio != nil:
-				c.file(p.Audio.MessagePartCommon)
-			case p.Video != nil:
-				c.file(p.Video.MessagePartCommon)
-			case p.Type == schema.ChatMessagePartTypeText:
-				c.text += p.Text
-			}
-		}
-	case m.Agentic != nil:
-		for _, b := range m.Agentic.ContentBlocks {
-			switch {
-			case b == nil:
-			case b.AssistantGenText != nil:
-				c.text += b.AssistantGenText.Text
-			case b.Reasoning != nil:
-				c.thought += b.Reasoning.Text
-			case b.AssistantGenImage != nil:
-				i := b.AssistantGenImage
-				c.file(schema.MessagePartCommon{URL: orNil(i.URL), Base64Data: orNil(i.Base64Data), MIMEType: i.MIMEType})
-			case b.FunctionToolCall != nil:
-				c.calls = append(c.calls, schema.ToolCall{ID: b.FunctionToolCall.CallID,
-					Function: schema.FunctionCall{Name: b.FunctionToolCall.Name, Arguments: b.FunctionToolCall.Arguments}})
-			}
-		}
-	}
-	return c
-}
-
-func orNil(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-func isAnswer(m *runlog.Message) bool {
-	return m.Chat != nil && m.Chat.Role == schema.Assistant || m.Agentic != nil && m.Agentic.Role == schema.AgenticRoleTypeAssistant
-}
-
-// startTool shows a call that no message has.
-func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
-	hidden := t.inside[e.Parent]
-	t.inside[e.Span] = true
-	if hidden || t.calls[d.Call] != nil {
-		return
-	}
-	t.calls[d.Call] = &call{name: d.Name, args: d.Args}
-	t.ask(d.Call)
-}
-
-// toolDelta shows what there is of a result.
-func (t *translator) toolDelta(_ *runlog.Event, d *runlog.ToolDeltaData) {
-	c := t.calls[d.Call]
-	if c == nil || c.phase != asked || d.Text == "" {
-		return
-	}
-	c.output += d.Text
-	t.send(t.tool(d.Call, chunk{"type": "tool-output-available", "output": c.output, "preliminary": true}))
-}
-
-func (t *translator) endTool(_ *runlog.Event, d *runlog.ToolEndData) {
-	c := t.calls[d.Call]
-	if c == nil || c.phase != asked || d.Error != nil && (d.Error.Type == "interrupted" || d.Error.Type == "abandoned") {
-		return
-	}
-	c.phase = answered
-	text := ""
-	for _, p := range d.Parts {
-		text += p.Text
-	}
-	switch {
-	case t.denied[d.Call]:
-		t.send(chunk{"type": "tool-output-denied", "toolCallId": d.Call})
-	case d.Error != nil:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-error", "errorText": d.Error.Message}))
-	case d.IsError:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-error", "errorText": text}))
-	case len(d.Structured) > 0:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-available", "output": d.Structured}))
-	case len(d.Parts) == 1 && d.Parts[0].Type == schema.ToolPartTypeText || len(d.Parts) == 0:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-available", "output": text}))
-	default:
-		t.send(t.tool(d.Call, chunk{"type": "tool-output-available", "output": d.Parts}))
+// say writes a message that came at once.
+func (t *translator) say(seq uint64, m *runlog.Message, calls []string) {
+	if isAnswer(m) {
+		a := t.startAnswer(seq)
+		t.whole(a, m, calls)
+		t.endAnswer(a)
 	}
 }
 
@@ -446,11 +327,18 @@ func (t *translator) startAgent(e *runlog.Event, d *runlog.AgentStartData) {
 	}
 	if d.Call != "" || len(e.Path) > 1 {
 		t.agents[e.Span] = d.Name
-		t.send(chunk{"type": "data-weft-agent", "id": t.agentID(e.Span), "data": chunk{"name": d.Name, "call": d.Call, "state": "running"}})
+		t.showAgent(e.Span, d.Name, d.Call, "running")
 	}
 }
 
-func (t *translator) agentID(span runlog.SpanID) string { return fmt.Sprintf("%s.a%d", t.run, span) }
+// showAgent says how an agent is, and which call it works for, if that is known.
+func (t *translator) showAgent(span runlog.SpanID, name, call, state string) {
+	data := chunk{"name": name, "state": state}
+	if call != "" {
+		data["call"] = call
+	}
+	t.send(chunk{"type": "data-weft-agent", "id": fmt.Sprintf("%s.a%d", t.run, span), "data": data})
+}
 
 func (t *translator) endAgent(e *runlog.Event, d *runlog.AgentEndData) {
 	name, known := t.agents[e.Span]
@@ -465,7 +353,7 @@ func (t *translator) endAgent(e *runlog.Event, d *runlog.AgentEndData) {
 	case d.Error != nil:
 		state = "failed"
 	}
-	t.send(chunk{"type": "data-weft-agent", "id": t.agentID(e.Span), "data": chunk{"name": name, "state": state}})
+	t.showAgent(e.Span, name, "", state)
 }
 
 // answered notes the calls that were rejected.
@@ -479,19 +367,16 @@ func (t *translator) answered(d *runlog.ResumeData) {
 	t.points = nil
 }
 
-// snapshot writes all messages of the run, where events are missing and nothing was written.
-func (t *translator) snapshot(d *runlog.SnapshotData) {
+// snapshot writes all messages of the run in place of what was written, where events are missing.
+func (t *translator) snapshot(seq uint64, d *runlog.SnapshotData) {
+	t.restart(0)
 	t.points = d.Points
-	if t.parts > 0 {
-		return
-	}
 	for i := range d.Messages {
-		if isAnswer(&d.Messages[i]) {
-			t.startStep(0)
-			t.whole(&d.Messages[i], nil)
+		t.say(seq, &d.Messages[i], nil)
+		if m := d.Messages[i].Chat; m != nil && m.Role == schema.Tool {
+			t.result(&runlog.ToolEndData{Call: m.ToolCallID, Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: m.Content}}})
 		}
 	}
-	t.endStep()
 }
 
 // asks asks for what the run waits for, in the step that it belongs to.
@@ -516,8 +401,9 @@ func (t *translator) end(d *runlog.RunEndData) {
 		reason = "length"
 	}
 	if d.Status == runlog.Interrupted {
-		t.endPart()
-		t.endInputs()
+		for _, span := range slices.Sorted(maps.Keys(t.answers)) {
+			t.endAnswer(t.answers[span])
+		}
 		t.asks()
 		reason = "tool-calls"
 	}
@@ -530,7 +416,7 @@ func (t *translator) end(d *runlog.RunEndData) {
 		return
 	case runlog.Failed:
 		text := "something went wrong"
-		if d.Error != nil {
+		if d.Error != nil && d.Error.Message != "" {
 			text = d.Error.Message
 		}
 		t.send(chunk{"type": "error", "errorText": text})

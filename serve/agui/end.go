@@ -1,0 +1,95 @@
+package agui
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// end ends the stream.
+func (t *translator) end(d *runlog.RunEndData) {
+	t.closeAll()
+	u := t.usage
+	u.Input, u.Output, u.Total = d.Usage.Input, d.Usage.Output, d.Usage.Total
+	u.Reasoning, u.CachedInput, u.CachedWrites = d.Usage.OutputReasoning, d.Usage.InputCached, d.Usage.InputCacheWrite
+	var used []usage
+	if u.Total > 0 {
+		used = []usage{u}
+	}
+	finished := event{Type: "RUN_FINISHED", ThreadID: t.threadID, RunID: t.runID, Usage: used}
+	switch d.Status {
+	case runlog.Failed:
+		failure := &runlog.Err{Type: "error", Message: "something went wrong"}
+		if d.Error != nil && d.Error.Message != "" {
+			failure = d.Error
+		}
+		finished = event{Type: "RUN_ERROR", Message: failure.Message, Code: failure.Type, Usage: used}
+	case runlog.Cancelled:
+		if finished.Outcome = &(outcome{Type: "cancelled"}); t.legacy {
+			finished = event{Type: "RUN_ERROR", Message: "the run was stopped", Code: "cancelled"}
+		}
+	case runlog.Interrupted:
+		finished.Outcome = t.asks()
+	default:
+		finished.Outcome = &outcome{Type: "success"}
+	}
+	t.send(finished)
+	t.points = nil
+}
+
+// broken ends a stream that cannot be continued.
+func (t *translator) broken(why, code string) {
+	t.begin()
+	t.closeAll()
+	t.send(event{Type: "RUN_ERROR", Message: why, Code: code})
+}
+
+// asks is the outcome of a run that waits: for calls of the client, or for answers.
+func (t *translator) asks() *outcome {
+	o := &outcome{Type: "interrupt"}
+	var pending []string
+	for i := range t.points {
+		p := &t.points[i]
+		if p.Kind == runlog.ClientTool {
+			pending = append(pending, p.Call)
+			continue
+		}
+		o.Interrupts = append(o.Interrupts, t.interrupt(p))
+	}
+	if len(o.Interrupts) == 0 && pending != nil {
+		return &outcome{Type: "success", Pending: pending}
+	}
+	if o.Interrupts == nil {
+		o.Interrupts = []interrupt{}
+	}
+	return o
+}
+
+// approvalSchema is what an approval is answered with.
+var approvalSchema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
+
+// interrupt is a question for a client.
+func (t *translator) interrupt(p *runlog.Point) interrupt {
+	i := interrupt{ID: p.ID, Message: p.Message, ToolCallID: p.Call, ResponseSchema: p.Schema,
+		Metadata: map[string]any{"weft": map[string]any{"kind": p.Kind, "tool": p.Tool, "agent": p.Agent, "address": p.Address, "info": p.Info}}}
+	if !t.legacy {
+		i.SubagentRunID = t.calls[p.Call].sub
+	}
+	if p.Expires > 0 {
+		i.ExpiresAt = time.UnixMicro(p.Expires).UTC().Format(time.RFC3339)
+	}
+	switch p.Kind {
+	case runlog.Approval:
+		i.Reason, i.ResponseSchema = "tool_call", approvalSchema
+	case runlog.InputNeeded:
+		i.Reason = "input_required"
+	case runlog.OpenURL:
+		i.Reason = "weft:url"
+	case runlog.OutcomeUnknown:
+		i.Reason = "weft:outcome_unknown"
+	default:
+		i.Reason = "weft:interrupt"
+	}
+	return i
+}
