@@ -101,7 +101,7 @@ func answered(t *testing.T, r *mcp.CallToolResult, action string, content map[st
 	return again
 }
 
-// Rules MS-2, MS-4.
+// Rules mcp/MS2, mcp/MS4.
 func TestAgent_AsksTheClientAndContinuesWithItsAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		action  string
@@ -138,7 +138,8 @@ func TestAgent_AsksTheClientAndContinuesWithItsAnswer(t *testing.T) {
 	}
 }
 
-// Rule MS-4. Only a JSON true approves.
+// Only a JSON true approves.
+// Rule mcp/MS4.
 func TestAgent_WhatIsNoApprovalApprovesNothing(t *testing.T) {
 	for _, content := range []map[string]any{nil, {}, {"approve": "true"}, {"approve": 1}, {"approve": true, "more": 1}, {"Approve": true}} {
 		pay := adktest.NewTool("pay")
@@ -214,7 +215,7 @@ func TestAgent_ClientsThatCannotAskReadWhatTheyWouldBeAsked(t *testing.T) {
 	require.Contains(t, text(t, result), "may pay run with {}?")
 }
 
-// Rule MS-1.
+// Rule mcp/MS1.
 func TestTool_AllKindsAreServed(t *testing.T) {
 	s := newServer(t, mcpserve.Config{})
 	png := "YWJj"
@@ -245,7 +246,7 @@ func TestTool_AllKindsAreServed(t *testing.T) {
 	}
 }
 
-// Rule MS-7.
+// Rule mcp/MS7.
 func TestServer_SaysWhenItIsBusy(t *testing.T) {
 	s := newServer(t, mcpserve.Config{MaxRuns: 1})
 	began, stop := make(chan struct{}), make(chan struct{})

@@ -34,7 +34,7 @@ func failure(t *testing.T, err error, kind mcptool.ErrorKind) *mcptool.CallError
 	return failed
 }
 
-// Rule MC-1.
+// Rule mcp/MC1.
 func TestNew_RefusesBadConfigurations(t *testing.T) {
 	for want, conf := range map[string]mcptool.Config{
 		"Name is empty": {Command: []string{"x"}},
@@ -54,7 +54,7 @@ func TestNew_RefusesBadConfigurations(t *testing.T) {
 	}
 }
 
-// Rule MC-4.
+// Rule mcp/MC4.
 func TestCommand_IsStartedAgainWhenItDied(t *testing.T) {
 	srv := open(t, stdio("server"))
 	pid := named(t, srv, "pid")
@@ -69,14 +69,14 @@ func TestCommand_IsStartedAgainWhenItDied(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// Rules MC-3, MC-5.
+// Rules mcp/MC3, mcp/MC5.
 func TestCommand_ACallThatKillsItIsNotRepeated(t *testing.T) {
 	srv := open(t, stdio("server"))
 	_, err := call(t.Context(), named(t, srv, "die"), "{}")
 	require.ErrorContains(t, failure(t, err, mcptool.OutcomeUnknown), "exit status 7, and said: out of ink")
 }
 
-// Rule MC-3.
+// Rule mcp/MC3.
 func TestCommand_GetsFewVariables(t *testing.T) {
 	t.Setenv("SECRET_KEY", "canary")
 	srv := open(t, stdio("server"))
@@ -118,7 +118,7 @@ func TestTransport_MistakesAreErrors(t *testing.T) {
 	}
 }
 
-// Rule MC-7.
+// Rule mcp/MC7.
 func TestCall_EndsWithoutSignsOfLife(t *testing.T) {
 	s := newServer()
 	stop := make(chan struct{})
@@ -174,7 +174,7 @@ func TestClose_EndsCallsInFlight(t *testing.T) {
 	require.NoError(t, srv.Close())
 }
 
-// Rule MC-2.
+// Rule mcp/MC2.
 func TestHeader_SeesTheContextOfTheCallAndStaysWithItsHost(t *testing.T) {
 	type userKey struct{}
 	s := newServer()
@@ -243,7 +243,7 @@ func cutting(t *testing.T, to string, cut *atomic.Bool) string {
 	return p.URL
 }
 
-// Rule MC-5.
+// Rule mcp/MC5.
 func TestCall_ThatMayHaveRunIsRepeatedOnlyIfAllowed(t *testing.T) {
 	var runs atomic.Int32
 	s := newServer()
@@ -284,7 +284,7 @@ func TestCall_ThatMayHaveRunIsRepeatedOnlyIfAllowed(t *testing.T) {
 	}
 }
 
-// Rules MC-4, MC-5.
+// Rules mcp/MC4, mcp/MC5.
 func TestCall_IsSentAgainWhenTheServerHasLostTheSession(t *testing.T) {
 	var runs atomic.Int32
 	s := newServer()
