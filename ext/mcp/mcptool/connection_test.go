@@ -2,7 +2,10 @@ package mcptool_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -313,4 +316,34 @@ func TestCall_IsSentAgainWhenTheServerHasLostTheSession(t *testing.T) {
 	for session := range s.Sessions() {
 		_ = session.Close()
 	}
+}
+
+// What a server sends can make the SDK panic. That fails the call, and not the process.
+func TestCall_SurvivesWhatTheSDKDoesNot(t *testing.T) {
+	here, there := net.Pipe()
+	go func() {
+		defer there.Close()
+		requests := json.NewDecoder(there)
+		for {
+			var r struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			if requests.Decode(&r) != nil {
+				return
+			}
+			result := map[string]string{
+				"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`,
+				"tools/list":      `{"tools":[{"name":"t","inputSchema":{"type":"object"}},null]}`,
+				"tools/call":      `{"resultType":"input_required","inputRequests":{"a":null}}`}[r.Method]
+			if len(r.ID) > 0 {
+				fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", r.ID, result)
+			}
+		}
+	}()
+	srv := open(t, mcptool.Config{Transport: func(context.Context) (mcp.Transport, error) {
+		return &mcp.IOTransport{Reader: here, Writer: here}, nil
+	}})
+	_, err := call(t.Context(), named(t, srv, "t"), "{}")
+	require.ErrorContains(t, failure(t, err, mcptool.Protocol), "cannot be read")
 }
