@@ -2,7 +2,10 @@ package mcptool_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -34,7 +37,7 @@ func failure(t *testing.T, err error, kind mcptool.ErrorKind) *mcptool.CallError
 	return failed
 }
 
-// Rule MC-1.
+// Rule mcp/MC1.
 func TestNew_RefusesBadConfigurations(t *testing.T) {
 	for want, conf := range map[string]mcptool.Config{
 		"Name is empty": {Command: []string{"x"}},
@@ -54,7 +57,7 @@ func TestNew_RefusesBadConfigurations(t *testing.T) {
 	}
 }
 
-// Rule MC-4.
+// Rule mcp/MC4.
 func TestCommand_IsStartedAgainWhenItDied(t *testing.T) {
 	srv := open(t, stdio("server"))
 	pid := named(t, srv, "pid")
@@ -69,14 +72,14 @@ func TestCommand_IsStartedAgainWhenItDied(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// Rules MC-3, MC-5.
+// Rules mcp/MC3, mcp/MC5.
 func TestCommand_ACallThatKillsItIsNotRepeated(t *testing.T) {
 	srv := open(t, stdio("server"))
 	_, err := call(t.Context(), named(t, srv, "die"), "{}")
 	require.ErrorContains(t, failure(t, err, mcptool.OutcomeUnknown), "exit status 7, and said: out of ink")
 }
 
-// Rule MC-3.
+// Rule mcp/MC3.
 func TestCommand_GetsFewVariables(t *testing.T) {
 	t.Setenv("SECRET_KEY", "canary")
 	srv := open(t, stdio("server"))
@@ -118,7 +121,7 @@ func TestTransport_MistakesAreErrors(t *testing.T) {
 	}
 }
 
-// Rule MC-7.
+// Rule mcp/MC7.
 func TestCall_EndsWithoutSignsOfLife(t *testing.T) {
 	s := newServer()
 	stop := make(chan struct{})
@@ -174,7 +177,7 @@ func TestClose_EndsCallsInFlight(t *testing.T) {
 	require.NoError(t, srv.Close())
 }
 
-// Rule MC-2.
+// Rule mcp/MC2.
 func TestHeader_SeesTheContextOfTheCallAndStaysWithItsHost(t *testing.T) {
 	type userKey struct{}
 	s := newServer()
@@ -243,7 +246,7 @@ func cutting(t *testing.T, to string, cut *atomic.Bool) string {
 	return p.URL
 }
 
-// Rule MC-5.
+// Rule mcp/MC5.
 func TestCall_ThatMayHaveRunIsRepeatedOnlyIfAllowed(t *testing.T) {
 	var runs atomic.Int32
 	s := newServer()
@@ -284,7 +287,7 @@ func TestCall_ThatMayHaveRunIsRepeatedOnlyIfAllowed(t *testing.T) {
 	}
 }
 
-// Rules MC-4, MC-5.
+// Rules mcp/MC4, mcp/MC5.
 func TestCall_IsSentAgainWhenTheServerHasLostTheSession(t *testing.T) {
 	var runs atomic.Int32
 	s := newServer()
@@ -313,4 +316,34 @@ func TestCall_IsSentAgainWhenTheServerHasLostTheSession(t *testing.T) {
 	for session := range s.Sessions() {
 		_ = session.Close()
 	}
+}
+
+// What a server sends can make the SDK panic. That fails the call, and not the process.
+func TestCall_SurvivesWhatTheSDKDoesNot(t *testing.T) {
+	here, there := net.Pipe()
+	go func() {
+		defer there.Close()
+		requests := json.NewDecoder(there)
+		for {
+			var r struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			if requests.Decode(&r) != nil {
+				return
+			}
+			result := map[string]string{
+				"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`,
+				"tools/list":      `{"tools":[{"name":"t","inputSchema":{"type":"object"}},null]}`,
+				"tools/call":      `{"resultType":"input_required","inputRequests":{"a":null}}`}[r.Method]
+			if len(r.ID) > 0 {
+				fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", r.ID, result)
+			}
+		}
+	}()
+	srv := open(t, mcptool.Config{Transport: func(context.Context) (mcp.Transport, error) {
+		return &mcp.IOTransport{Reader: here, Writer: here}, nil
+	}})
+	_, err := call(t.Context(), named(t, srv, "t"), "{}")
+	require.ErrorContains(t, failure(t, err, mcptool.Protocol), "cannot be read")
 }

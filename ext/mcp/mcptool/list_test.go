@@ -33,7 +33,7 @@ func answers(text string) mcp.ToolHandler {
 	return func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return says(text), nil }
 }
 
-// Rules MC-8, MC-9, MC-11.
+// Rules mcp/MC8, mcp/MC9, mcp/MC11.
 func TestTools_AllPagesInTheOrderOfTheServer(t *testing.T) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, &mcp.ServerOptions{PageSize: 3})
 	var want []string
@@ -47,7 +47,7 @@ func TestTools_AllPagesInTheOrderOfTheServer(t *testing.T) {
 	failure(t, err, mcptool.TooLarge)
 }
 
-// Rules MC-9, MC-10.
+// Rules mcp/MC9, mcp/MC10.
 func TestTools_NamesAndSelection(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	s := newServer()
@@ -74,7 +74,7 @@ func TestTools_NamesAndSelection(t *testing.T) {
 	require.ErrorContains(t, err, `both have a tool "secret"`)
 }
 
-// Rule MC-13.
+// Rule mcp/MC13.
 func TestTools_OneSchemaThatCannotBeReadSpoilsNothing(t *testing.T) {
 	s := newServer()
 	addTool(s, "good", answers(""))
@@ -98,7 +98,7 @@ func TestTools_OneSchemaThatCannotBeReadSpoilsNothing(t *testing.T) {
 	require.ErrorContains(t, err, `tool "broken"`)
 }
 
-// Rule MC-8.
+// Rule mcp/MC8.
 func TestMiddleware_TheNextRunHasTheNewTools(t *testing.T) {
 	s := newServer()
 	addTool(s, "one", answers("1"))
@@ -110,7 +110,7 @@ func TestMiddleware_TheNextRunHasTheNewTools(t *testing.T) {
 	adktest.Collect(t, r.Query(t.Context(), "hi")).ExpectText("b")
 }
 
-// Rules MC-14, MC-15.
+// Rules mcp/MC14, mcp/MC15.
 func TestAnnotations_AreForPeopleAndApprovals(t *testing.T) {
 	no := false
 	s := newServer()

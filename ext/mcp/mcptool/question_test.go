@@ -112,7 +112,7 @@ func (panics) Helper()                           {}
 func (panics) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 func (panics) Cleanup(func())                    {}
 
-// Rules MC-22, MC-23.
+// Rules mcp/MC22, mcp/MC23.
 func TestQuestion_IsAnsweredInAnotherProcess(t *testing.T) {
 	var paid atomic.Int32
 	s := newServer()
@@ -202,7 +202,7 @@ func TestQuestion_RoundsAndPartsOfAnswers(t *testing.T) {
 	events.ExpectText("done")
 }
 
-// Rules MC-27, MC-28.
+// Rules mcp/MC27, mcp/MC28.
 func TestQuestion_WhatCannotBeAskedIsAnError(t *testing.T) {
 	form := func(schema string) mcp.InputRequestMap {
 		return mcp.InputRequestMap{"a": &mcp.ElicitParams{Message: "m", RequestedSchema: json.RawMessage(schema)}}

@@ -39,7 +39,7 @@ func shown(parts []schema.ToolOutputPart) (all []string) {
 	return all
 }
 
-// Rule MC-17.
+// Rule mcp/MC17.
 func TestResult_HasAPartForEachBlock(t *testing.T) {
 	size := int64(3)
 	text := func(s string) *mcp.TextContent { return &mcp.TextContent{Text: s} }
@@ -76,7 +76,7 @@ func TestResult_HasAPartForEachBlock(t *testing.T) {
 	}
 }
 
-// Rules MC-19, MC-20.
+// Rules mcp/MC19, mcp/MC20.
 func TestResult_IsBounded(t *testing.T) {
 	s := newServer()
 	addTool(s, "t", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -93,7 +93,7 @@ func TestResult_IsBounded(t *testing.T) {
 	require.Equal(t, "[image of 11 bytes (image/png) is too large, and left out]", result.Parts[1].Text)
 }
 
-// Rules MC-16, MC-18, MC-21.
+// Rules mcp/MC16, mcp/MC18, mcp/MC21.
 func TestResult_ErrorsAreForTheModel(t *testing.T) {
 	s := newServer()
 	addTool(s, "fails", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

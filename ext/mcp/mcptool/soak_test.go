@@ -20,7 +20,8 @@ import (
 	"github.com/weftgo/weft/ext/mcp/mcptool"
 )
 
-// Rule MC-32. The server is cut off every 50 ms: each call has a result or an error, and runs at most once.
+// The server is cut off every 50 ms: each call has a result or an error, and runs at most once.
+// Rule mcp/MC32.
 func TestServer_ThatDiesAllTheTimeLosesNoCall(t *testing.T) {
 	var mu sync.Mutex // guards runs and sessions
 	runs := map[string]int{}
@@ -83,7 +84,7 @@ func TestServer_ThatDiesAllTheTimeLosesNoCall(t *testing.T) {
 	t.Logf("%d calls succeeded, %d failed, over %d connections", good.Load(), failed.Load(), len(sessions))
 }
 
-// Rule MC-29.
+// Rule mcp/MC29.
 func TestProgress_IsEventsOfTheRun(t *testing.T) {
 	s := newServer()
 	addTool(s, "work", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -149,7 +150,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 }
 func (l *lockedBuffer) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
 
-// Rule MC-22.
+// Rule mcp/MC22.
 func TestSampling_AsksTheModelWithinLimits(t *testing.T) {
 	s := newServer()
 	addTool(s, "sum", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
