@@ -75,7 +75,7 @@ func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.An
 	case !json.Valid(answer):
 		return checkpoint.Answer{}, problem(BadRequest, "the answer to question %s is no JSON", p.ID)
 	}
-	value, err := valueOf(p, answer)
+	value, err := AnswerValue(p, answer)
 	if err != nil {
 		return checkpoint.Answer{}, &Problem{Code: BadRequest, Title: "the answer to question " + p.ID + " is not of its kind", Cause: err}
 	}
@@ -86,8 +86,10 @@ func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.An
 	return a, nil
 }
 
-// valueOf is the value that the agent gets.
-func valueOf(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
+// AnswerValue returns what an agent is resumed with for what a client says to a question, in the forms of
+// [Caller.Answer]. It is for front ends that resume runs by themselves. Of the point it reads Kind, and Info if Kind is
+// approval. An answer that is not of its kind is an error.
+func AnswerValue(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
 	switch p.Kind {
 	case adk.QuestionApproval:
 		var request approval.Request

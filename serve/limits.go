@@ -136,6 +136,7 @@ func (s *Server) checkMessages(messages []*schema.Message, trust bool) error {
 		if text > l.MessageBytes {
 			return problem(TooLarge, "message %d is longer than %d bytes", i, l.MessageBytes)
 		}
+		//lint:ignore SA1019 clients could send it
 		if m.Extra != nil || len(m.MultiContent) > 0 {
 			return problem(BadRequest, "message %d has fields that clients do not send", i)
 		}

@@ -148,7 +148,7 @@ func answer(ctx context.Context, history []*schema.Message) (*schema.Message, er
 	case strings.Contains(question, "weather"):
 		return demo.Script(demo.Calls(demo.Call("weather", `{"name":"Lisbon"}`)), demo.Says("It is {results}."))(ctx, history)
 	case strings.Contains(question, "story"):
-		return demo.Says("Once upon a time there was a loom. " + strings.Repeat("It wove a thread, and another thread, and it did not stop. ", 40))("", nil), nil
+		return demo.Says("Once upon a time there was a loom. "+strings.Repeat("It wove a thread, and another thread, and it did not stop. ", 40))("", nil), nil
 	}
 	return demo.Says("I am the demo model of this example. Ask me about the weather, say that you want your money back, or have me tell a story and stop me.")("", nil), nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/internal/racedetector"
 )
 
 // Watchers are what readers that wait cost a process, see [Watch].
@@ -21,10 +22,13 @@ type Watchers struct {
 }
 
 // Watch has readers wait for events of some runs, which are added through another handle on the same events, as by another
-// process, one event to each run, ten times.
+// process, one event to each run, ten times. With the race detector there is a tenth of them.
 func Watch(t testing.TB, writer, reader runlog.Store, readers, runs int) (w Watchers) {
 	t.Helper()
 	const rounds = 10
+	if racedetector.Enabled {
+		readers, runs = max(readers/10, 1), max(runs/10, 1)
+	}
 	usage := func() int64 {
 		runtime.GC()
 		var m runtime.MemStats

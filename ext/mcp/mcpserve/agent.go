@@ -1,0 +1,273 @@
+package mcpserve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/schema"
+)
+
+// grace is how long a run that is canceled has to come to a safe point.
+const grace = 5 * time.Second
+
+// AgentOptions describe an agent to clients. Name and Description are required.
+type AgentOptions struct {
+	Name, Description, Title string
+	// Input replaces the parameters. The agent gets the arguments as they are, as the text of a user message. Default: one
+	// string, request, that becomes the user message.
+	Input *schema.ParamsOneOf
+	// Structured adds structured content to the text: {"text": …, "run": …}.
+	Structured bool
+	// RunOptions are options of each run.
+	RunOptions []adk.AgentRunOption
+}
+
+// defaultInput is the schema of an agent that takes a text.
+var defaultInput = json.RawMessage(`{"type":"object","properties":{"request":{"type":"string",` +
+	`"description":"What the agent is to do."}},"required":["request"]}`)
+
+// agentTool is an agent that clients call.
+type agentTool[M adk.MessageType] struct {
+	server *Server
+	runner *adk.TypedRunner[M]
+	opts   AgentOptions
+	info   *schema.ToolInfo
+}
+
+// AddAgent serves what a runner runs as a tool: a call is a run, and its result the last text. Config.Keys are required.
+// The runner needs a store if the agent can be interrupted, and all processes behind one address need the same.
+func AddAgent[M adk.MessageType](s *Server, runner *adk.TypedRunner[M], o AgentOptions) error {
+	switch {
+	case runner == nil:
+		return fmt.Errorf("mcpserve: server %q: agent %q: the runner is nil", s.conf.Name, o.Name)
+	case o.Description == "":
+		return fmt.Errorf("mcpserve: server %q: agent %q has no description", s.conf.Name, o.Name)
+	case len(s.conf.Keys) == 0:
+		return fmt.Errorf("mcpserve: server %q: agent %q: set Config.Keys", s.conf.Name, o.Name)
+	}
+	a := &agentTool[M]{server: s, runner: runner, opts: o}
+	a.info = &schema.ToolInfo{Name: o.Name, Desc: o.Description, ParamsOneOf: o.Input}
+	if o.Input == nil {
+		a.info.ParamsOneOf = schema.NewParamsOneOfByRawJSON(defaultInput)
+	}
+	options := ToolOptions{Title: o.Title}
+	if o.Structured {
+		options.Output = schema.NewParamsOneOfByRawJSON(json.RawMessage(
+			`{"type":"object","properties":{"text":{"type":"string"},"run":{"type":"string"}},"required":["text","run"]}`))
+	}
+	return s.add(a.info, options, false, a.call)
+}
+
+// call begins a run, or continues one with the answers of the client.
+func (a *agentTool[M]) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	checked, err := utils.DecodeArguments[json.RawMessage](ctx, a.info, string(r.Params.Arguments), true)
+	if err != nil {
+		return nil, err
+	}
+	// The run outlives the context of the call until it has stopped: what it has done is saved.
+	option, cancel := adk.WithCancel()
+	run := context.WithoutCancel(ctx)
+	defer context.AfterFunc(ctx, func() {
+		cancel(adk.WithAgentCancelMode(adk.CancelAfterChatModel|adk.CancelAfterToolCalls),
+			adk.WithAgentCancelTimeout(grace), adk.WithRecursive())
+	})()
+	options := append([]adk.AgentRunOption{option}, a.opts.RunOptions...)
+	if r.Params.RequestState != "" || len(r.Params.InputResponses) > 0 {
+		return a.resume(run, r, options)
+	}
+	id := "mcp-" + rand.Text()
+	events := a.runner.Query(run, a.text(checked), append(options, adk.WithCheckPointID(id))...)
+	return a.follow(ctx, r, id, events)
+}
+
+// text is the message of the user.
+func (a *agentTool[M]) text(arguments json.RawMessage) string {
+	if a.opts.Input != nil {
+		return string(arguments)
+	}
+	var in struct {
+		Request string `json:"request"`
+	}
+	_ = json.Unmarshal(arguments, &in) // was checked against the schema
+	return in.Request
+}
+
+// principal is who calls, "" if nobody says.
+func principal(r *mcp.CallToolRequest) string {
+	if r.Extra != nil && r.Extra.TokenInfo != nil {
+		return r.Extra.TokenInfo.UserID
+	}
+	return ""
+}
+
+// resume continues a run with the answers of the client. Points without one are asked again.
+func (a *agentTool[M]) resume(
+	ctx context.Context, r *mcp.CallToolRequest, options []adk.AgentRunOption,
+) (*mcp.CallToolResult, error) {
+	state, err := a.server.unseal(r.Params.RequestState, principal(r), a.opts.Name, r.Params.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	targets := map[string]any{}
+	for _, p := range state.Points {
+		response, given := r.Params.InputResponses[p.ID]
+		if !given {
+			continue
+		}
+		value, err := answerOf(p, response)
+		if err != nil {
+			return failed(fmt.Sprintf("the answer to %q is not of its kind: %v", p.ID, err)), nil
+		}
+		targets[p.ID] = value
+	}
+	if err := a.server.use(ctx, &state); err != nil {
+		return nil, err
+	}
+	events, err := a.runner.ResumeWithParams(ctx, state.Run, &adk.ResumeParams{Targets: targets}, options...)
+	if err != nil {
+		return nil, err
+	}
+	return a.follow(ctx, r, state.Run, events)
+}
+
+// follow reads the events of a run to its end, and says what came of it.
+func (a *agentTool[M]) follow(
+	ctx context.Context, r *mcp.CallToolRequest, id string, events *adk.AsyncIterator[*adk.TypedAgentEvent[M]],
+) (*mcp.CallToolResult, error) {
+	p := &reporter{request: r, token: r.Params.GetProgressToken()}
+	var last string
+	var failure error
+	var stopped *adk.InterruptInfo
+	for {
+		event, ok := events.Next()
+		if !ok {
+			break
+		}
+		if event.Err != nil {
+			failure = event.Err
+			continue
+		}
+		if event.Action != nil && event.Action.Interrupted != nil {
+			stopped = event.Action.Interrupted
+		}
+		p.agent(ctx, event.AgentName)
+		message, _, err := adk.TypedGetMessage(event)
+		if err != nil {
+			failure = err
+			continue
+		}
+		if text, calls, isMessage := read(message); isMessage {
+			p.calls(ctx, calls)
+			if text != "" {
+				last = text
+			}
+		}
+	}
+	switch {
+	case failure != nil:
+		return nil, failure
+	case stopped != nil:
+		return a.ask(r, id, stopped.InterruptContexts)
+	}
+	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.server.bounded(last)}}}
+	if a.opts.Structured {
+		result.StructuredContent = map[string]any{"text": a.server.bounded(last), "run": id}
+	}
+	return result, nil
+}
+
+// ask answers a call with the questions of an interrupted run.
+func (a *agentTool[M]) ask(r *mcp.CallToolRequest, id string, contexts []*adk.InterruptCtx) (*mcp.CallToolResult, error) {
+	state := requestState{Run: id, Principal: principal(r), Tool: a.opts.Name, Arguments: hashOf(r.Params.Arguments)}
+	requests := mcp.InputRequestMap{}
+	var texts []string
+	for _, c := range contexts {
+		if c == nil || !c.IsRootCause {
+			continue
+		}
+		p, params := asked(c)
+		state.Points = append(state.Points, p)
+		requests[p.ID] = params
+		texts = append(texts, params.Message)
+	}
+	if len(requests) == 0 {
+		return nil, errors.New("the run was interrupted without a question")
+	}
+	if c := r.ClientCapabilities(); c == nil || c.Elicitation == nil {
+		return failed("the agent needs an answer of the user, and this client cannot ask: " + strings.Join(texts, "; ")), nil
+	}
+	sealed, err := a.server.seal(state)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{InputRequests: requests, RequestState: sealed}, nil
+}
+
+// read is the text of a message of either kind, and the names of the tools that it calls.
+func read[M adk.MessageType](message M) (text string, calls []string, ok bool) {
+	switch m := any(message).(type) {
+	case *schema.Message:
+		if m == nil {
+			return "", nil, false
+		}
+		for _, c := range m.ToolCalls {
+			calls = append(calls, c.Function.Name)
+		}
+		return m.Content, calls, true
+	case *schema.AgenticMessage:
+		if m == nil {
+			return "", nil, false
+		}
+		var texts []string
+		for _, b := range m.ContentBlocks {
+			switch {
+			case b == nil:
+			case b.AssistantGenText != nil:
+				texts = append(texts, b.AssistantGenText.Text)
+			case b.FunctionToolCall != nil:
+				calls = append(calls, b.FunctionToolCall.Name)
+			}
+		}
+		return strings.Join(texts, "\n"), calls, true
+	}
+	return "", nil, false
+}
+
+// reporter says how far a run is, if the client wants to know.
+type reporter struct {
+	request *mcp.CallToolRequest
+	token   any
+	steps   int
+	name    string
+}
+
+func (p *reporter) say(ctx context.Context, text string) {
+	if p.token == nil {
+		return
+	}
+	p.steps++
+	_ = p.request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token,
+		Progress: float64(p.steps), Message: text})
+}
+
+func (p *reporter) agent(ctx context.Context, name string) {
+	if name != "" && name != p.name {
+		p.name = name
+		p.say(ctx, name+" works")
+	}
+}
+
+func (p *reporter) calls(ctx context.Context, names []string) {
+	for _, name := range names {
+		p.say(ctx, p.name+" calls "+name)
+	}
+}

@@ -1,0 +1,94 @@
+package mcpserve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/serve"
+)
+
+// Texts of answers of users who give none.
+const (
+	declined  = "the user declined"
+	dismissed = "the user dismissed the question without an answer"
+)
+
+// forms are the schemas of what is asked, by the kinds of questions. The contents have the forms of serve.Caller.Answer.
+var forms = map[string]json.RawMessage{
+	adk.QuestionApproval: json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve"},` +
+		`"text":{"type":"string","title":"Reason, if not"}},"required":["approve"]}`),
+	adk.QuestionClientTool: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","title":"Result"}},` +
+		`"required":["text"]}`),
+	adk.QuestionOutcome: json.RawMessage(`{"type":"object","properties":{` +
+		`"rerun":{"type":"boolean","title":"It did not run: run it again"},` +
+		`"result":{"type":"string","title":"It ran: its result"}}}`),
+}
+
+// plainForm asks for a text.
+var plainForm = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},"required":["answer"]}`)
+
+// asked is what a client is asked about an interrupt.
+func asked(c *adk.InterruptCtx) (point, *mcp.ElicitParams) {
+	q := adk.QuestionOf(c.Info)
+	p := point{ID: c.ID, Kind: q.Kind}
+	if r, ok := c.Info.(*approval.Request); ok && r != nil {
+		p.Info, _ = json.Marshal(&approval.Request{Hash: r.Hash})
+	}
+	form, ok := forms[q.Kind]
+	if !ok || q.Kind == adk.QuestionApproval && p.Info == nil {
+		form = plainForm
+	}
+	message := q.Summary
+	if message == "" {
+		message = "The agent needs an answer."
+	}
+	return p, &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: form}
+}
+
+// answerOf is the value that the agent gets for what a client says.
+func answerOf(p point, response mcp.InputResponse) (any, error) {
+	said, ok := response.(*mcp.ElicitResult)
+	if !ok || said == nil {
+		return nil, errors.New("it is not answered with a form")
+	}
+	var content any = said.Content
+	switch said.Action {
+	case "accept":
+	case "decline":
+		content = refusal(p, declined)
+	case "cancel":
+		content = refusal(p, dismissed)
+	default:
+		return nil, fmt.Errorf("the action %q is unknown", said.Action)
+	}
+	_, isForm := forms[p.Kind]
+	isForm = isForm && (p.Kind != adk.QuestionApproval || p.Info != nil)
+	if !isForm && said.Action == "accept" {
+		content = said.Content["answer"]
+	}
+	data, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	if !isForm {
+		return adk.JSONAnswer(data), nil
+	}
+	return serve.AnswerValue(checkpoint.WaitPoint{ID: p.ID, Kind: p.Kind, Info: p.Info}, data)
+}
+
+// refusal is the answer of a user who gives none.
+func refusal(p point, text string) any {
+	switch {
+	case p.Kind == adk.QuestionApproval && p.Info != nil:
+		return map[string]any{"approve": false, "text": text}
+	case p.Kind == adk.QuestionClientTool, p.Kind == adk.QuestionOutcome:
+		return map[string]any{"error": text}
+	}
+	return text
+}

@@ -1,0 +1,214 @@
+package mcpserve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"runtime/debug"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/schema"
+)
+
+// ToolOptions say of a tool what its Info does not.
+type ToolOptions struct {
+	// Title is for people.
+	Title string
+	// ReadOnly, Destructive and OpenWorld are hints for clients. Destructive and OpenWorld count as true if they are nil,
+	// by the protocol.
+	ReadOnly               bool
+	Destructive, OpenWorld *bool
+	// Output is the schema of results. A result that is a JSON object is then structured content as well.
+	Output *schema.ParamsOneOf
+}
+
+var goodName = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`)
+
+// AddTool serves a tool of any of the four kinds. Its calls have no run around them: a tool that interrupts cannot be
+// served by itself, and its error says so.
+func (s *Server) AddTool(ctx context.Context, t tool.BaseTool, o ToolOptions) error {
+	if t == nil {
+		return fmt.Errorf("mcpserve: server %q: the tool is nil", s.conf.Name)
+	}
+	info, err := t.Info(ctx)
+	if err != nil || info == nil {
+		return fmt.Errorf("mcpserve: server %q: a tool does not describe itself: %w", s.conf.Name, errors.Join(err, errNoInfo))
+	}
+	run, err := runnerOf(t)
+	if err != nil {
+		return fmt.Errorf("mcpserve: server %q: tool %q: %w", s.conf.Name, info.Name, err)
+	}
+	idempotent := false
+	if i, ok := t.(adk.IdempotentTool); ok {
+		idempotent = i.Idempotent()
+	}
+	return s.add(info, o, idempotent, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return run(ctx, s, string(r.Params.Arguments), o.Output != nil)
+	})
+}
+
+var errNoInfo = errors.New("there is no Info")
+
+// toolRun calls a tool.
+type toolRun func(ctx context.Context, s *Server, arguments string, structured bool) (*mcp.CallToolResult, error)
+
+// runnerOf is how a tool is called: the enhanced way if it has one.
+func runnerOf(t tool.BaseTool) (toolRun, error) {
+	switch t := t.(type) {
+	case tool.EnhancedInvokableTool:
+		return func(ctx context.Context, s *Server, arguments string, _ bool) (*mcp.CallToolResult, error) {
+			r, err := t.InvokableRun(ctx, &schema.ToolArgument{Text: arguments})
+			if err != nil || r == nil {
+				return failed("there is no result"), err
+			}
+			return s.shown(r.Parts), nil
+		}, nil
+	case tool.EnhancedStreamableTool:
+		return func(ctx context.Context, s *Server, arguments string, _ bool) (*mcp.CallToolResult, error) {
+			stream, err := t.StreamableRun(ctx, &schema.ToolArgument{Text: arguments})
+			if err != nil {
+				return nil, err
+			}
+			chunks, err := all(stream)
+			if err != nil {
+				return nil, err
+			}
+			r, err := schema.ConcatToolResults(chunks)
+			if err != nil || r == nil {
+				return failed("there is no result"), err
+			}
+			return s.shown(r.Parts), nil
+		}, nil
+	case tool.InvokableTool:
+		return func(ctx context.Context, s *Server, arguments string, structured bool) (*mcp.CallToolResult, error) {
+			text, err := t.InvokableRun(ctx, arguments)
+			return s.said(text, structured), err
+		}, nil
+	case tool.StreamableTool:
+		return func(ctx context.Context, s *Server, arguments string, structured bool) (*mcp.CallToolResult, error) {
+			stream, err := t.StreamableRun(ctx, arguments)
+			if err != nil {
+				return nil, err
+			}
+			chunks, err := all(stream)
+			return s.said(strings.Join(chunks, ""), structured), err
+		}, nil
+	}
+	return nil, errors.New("it has none of the four ways to run")
+}
+
+// all reads a stream to its end.
+func all[T any](r *schema.StreamReader[T]) (chunks []T, err error) {
+	defer r.Close()
+	for {
+		chunk, err := r.Recv()
+		switch {
+		case err == io.EOF:
+			return chunks, nil
+		case err != nil:
+			return nil, err
+		}
+		chunks = append(chunks, chunk)
+	}
+}
+
+// AddGraph serves a graph as a tool whose parameters are the fields of I, which must be a struct or a pointer to one.
+func AddGraph[I, O any](
+	ctx context.Context, s *Server, name, description string, graph compose.Runnable[I, O], o ToolOptions,
+) error {
+	if graph == nil {
+		return fmt.Errorf("mcpserve: server %q: graph %q is nil", s.conf.Name, name)
+	}
+	t, err := utils.InferTool(name, description, func(ctx context.Context, input I) (O, error) {
+		return graph.Invoke(ctx, input)
+	})
+	if err != nil {
+		return fmt.Errorf("mcpserve: server %q: graph %q: %w", s.conf.Name, name, err)
+	}
+	return s.AddTool(ctx, t, o)
+}
+
+// add serves something as a tool, within the limits of the server.
+func (s *Server) add(info *schema.ToolInfo, o ToolOptions, idempotent bool, call mcp.ToolHandler) (err error) {
+	fail := func(err error) error {
+		return fmt.Errorf("mcpserve: server %q: tool %q: %w", s.conf.Name, info.Name, err)
+	}
+	if !goodName.MatchString(info.Name) {
+		return fail(errors.New("a name has 1 to 128 letters, digits, and any of _ - . /"))
+	}
+	input, err := info.SchemaJSON()
+	if err != nil {
+		return fail(err)
+	}
+	if len(input) == 0 {
+		input = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	t := &mcp.Tool{Name: info.Name, Title: o.Title, Description: info.Desc, InputSchema: input,
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: o.ReadOnly, DestructiveHint: o.Destructive, IdempotentHint: idempotent,
+			OpenWorldHint: o.OpenWorld}}
+	if o.Output != nil {
+		output, err := o.Output.SchemaJSON()
+		if err != nil {
+			return fail(fmt.Errorf("output schema: %w", err))
+		}
+		t.OutputSchema = output
+	}
+	defer func() { // the SDK panics about schemas that the protocol does not allow
+		if v := recover(); v != nil {
+			err = fail(fmt.Errorf("%v", v))
+		}
+	}()
+	s.mcp.AddTool(t, s.guarded(info.Name, call))
+	return nil
+}
+
+// guarded keeps a call within the limits, and makes results of its errors and panics.
+func (s *Server) guarded(name string, call mcp.ToolHandler) mcp.ToolHandler {
+	return func(ctx context.Context, r *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+		if s.slots != nil {
+			select {
+			case s.slots <- struct{}{}:
+				defer func() { <-s.slots }()
+			default:
+				return busy(r), nil
+			}
+		}
+		if s.conf.MaxTime > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, s.conf.MaxTime)
+			defer cancel()
+		}
+		defer func() {
+			if v := recover(); v != nil {
+				result, err = s.explain(ctx, name, fmt.Errorf("panic: %v\n%s", v, debug.Stack())), nil
+			}
+		}()
+		if len(r.Params.Arguments) == 0 {
+			r.Params.Arguments = json.RawMessage("{}")
+		}
+		if result, err = call(ctx, r); err != nil {
+			return s.explain(ctx, name, err), nil
+		}
+		return result, nil
+	}
+}
+
+// firstModern is the first version of the protocol in which a client can be asked for patience.
+const firstModern = "2026-07-28"
+
+// busy is the answer to a call for which there is no place: call again.
+func busy(r *mcp.CallToolRequest) *mcp.CallToolResult {
+	if version, _ := r.Params.Meta[mcp.MetaKeyProtocolVersion].(string); version >= firstModern {
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}, RequestState: r.Params.RequestState}
+	}
+	return failed("the server is busy: try again later")
+}

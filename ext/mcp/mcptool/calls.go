@@ -1,0 +1,202 @@
+package mcptool
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Causes of contexts of requests that took too long.
+var (
+	errSilence = errors.New("no sign of life")
+	errMaxTime = errors.New("Config.MaxTime is over")
+)
+
+// request has a function ask the server for something, over a connection that is made if there is none. It repeats once
+// what cannot have run, or may run twice. kind is that of an error that has no other.
+func (s *Server) request(
+	ctx context.Context, kind ErrorKind, tool string, repeatable bool, ask func(context.Context, *session) error,
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.link.life, func() { cancel(errClosed) })()
+	if s.conf.MaxTime > 0 {
+		defer time.AfterFunc(s.conf.MaxTime, func() { cancel(fmt.Errorf("%w: %v", errMaxTime, s.conf.MaxTime)) }).Stop()
+	}
+	for first := true; ; first = false {
+		made, err := s.link.use(ctx)
+		if err != nil {
+			return s.fail(ctx, Connect, tool, err)
+		}
+		p := new(passage)
+		err = s.alive(context.WithValue(ctx, passageKey{}, p), func(ctx context.Context) error {
+			if err := ask(ctx, made); err != nil {
+				if context.Cause(ctx) != nil {
+					return s.fail(ctx, kind, tool, err)
+				}
+				return err
+			}
+			return nil
+		})
+		if err == nil {
+			return nil
+		}
+		var settled *CallError
+		if errors.As(err, &settled) {
+			return settled
+		}
+		dead, refused := isDead(err), p.refused(err)
+		if dead {
+			s.link.lost(made)
+			err = made.describe(err)
+		}
+		lost := dead || p.status.Load() >= 500
+		switch wire, answered := rpcError(err); {
+		case answered:
+			return s.fail(ctx, Protocol, tool, wire)
+		case first && (dead && refused || lost && repeatable):
+			continue
+		case dead && refused:
+			return s.fail(ctx, Connect, tool, err)
+		case lost && !repeatable:
+			return s.fail(ctx, OutcomeUnknown, tool, err)
+		case lost:
+			return s.fail(ctx, Connect, tool, err)
+		case kind == "":
+			return s.fail(ctx, Protocol, tool, err)
+		}
+		return s.fail(ctx, kind, tool, err)
+	}
+}
+
+// isDead reports whether an error says that the connection is of no use any more. Pings cannot say that: the protocol
+// has none since 2026-07-28.
+func isDead(err error) bool {
+	for _, end := range []error{mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe,
+		os.ErrClosed, syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNREFUSED} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// pulse is how a request is kept alive: beat puts its end off.
+type pulse struct{ beat func() }
+
+type pulseKey struct{}
+
+// alive runs a function with a context that ends when there is no sign of life for Config.Timeout.
+func (s *Server) alive(ctx context.Context, f func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(s.conf.Timeout, func() { cancel(fmt.Errorf("%w for %v", errSilence, s.conf.Timeout)) })
+	defer timer.Stop()
+	defer func() { // reading what a server sent can panic in the SDK
+		if v := recover(); v != nil {
+			err = fmt.Errorf("what the server sent cannot be read: %v", v)
+		}
+	}()
+	return f(context.WithValue(ctx, pulseKey{}, pulse{func() { timer.Reset(s.conf.Timeout) }}))
+}
+
+// inFlight is a call that the server has not answered yet.
+type inFlight struct {
+	call  Call
+	meter *meter
+	pulse pulse
+	order int
+}
+
+// callTable has the calls in flight, by their progress tokens, which nobody can guess.
+type callTable struct {
+	// mu guards the fields below.
+	mu    sync.Mutex
+	calls map[string]*inFlight
+	began int
+}
+
+// begin enters a call, and returns its token.
+func (t *callTable) begin(c *inFlight) (token string) {
+	token = rand.Text()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.calls == nil {
+		t.calls = map[string]*inFlight{}
+	}
+	t.began++
+	c.order = t.began
+	t.calls[token] = c
+	return token
+}
+
+func (t *callTable) end(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.calls, token)
+}
+
+// progress hands a notice to its call. One that comes after the result is dropped.
+func (t *callTable) progress(p *mcp.ProgressNotificationParams) {
+	if p == nil {
+		return
+	}
+	token, _ := p.ProgressToken.(string)
+	t.mu.Lock()
+	c := t.calls[token]
+	t.mu.Unlock()
+	if c != nil {
+		c.pulse.beat()
+		c.meter.report(Progress{Done: p.Progress, Total: p.Total, Message: cutText(p.Message, longestMessage)})
+	}
+}
+
+// all are the calls in flight, the oldest first.
+func (t *callTable) all() []Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	flights := make([]*inFlight, 0, len(t.calls))
+	for _, c := range t.calls {
+		flights = append(flights, c)
+	}
+	slices.SortFunc(flights, func(a, b *inFlight) int { return a.order - b.order })
+	calls := make([]Call, len(flights))
+	for i, c := range flights {
+		calls[i] = c.call
+	}
+	return calls
+}
+
+// callTool calls a tool once, or twice where that does no harm.
+func (s *Server) callTool(ctx context.Context, t *remoteTool, params mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	m := newMeter(func(p Progress) { s.publish(ctx, t, p) })
+	defer m.finish()
+	arguments, _ := params.Arguments.(json.RawMessage)
+	var result *mcp.CallToolResult
+	err := s.request(ctx, "", t.raw, t.repeatable, func(ctx context.Context, made *session) (err error) {
+		p, _ := ctx.Value(pulseKey{}).(pulse)
+		token := s.calls.begin(&inFlight{call: Call{Tool: t.raw, Arguments: string(arguments)}, meter: m, pulse: p})
+		defer s.calls.end(token)
+		own := params
+		if own.Meta, err = s.conf.metaOf(ctx); err != nil {
+			return err
+		}
+		own.Meta["progressToken"] = token
+		result, err = made.CallTool(ctx, &own)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}

@@ -1,0 +1,218 @@
+package mcptool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// linkState is where the connection of a server is. The link is its only owner, and moves it so:
+//
+//	idle       --use------> connecting
+//	connecting --success--> connected
+//	connecting --failure--> idle
+//	connected  --lost-----> idle
+//	any        --Close----> closed
+type linkState int
+
+const (
+	idle linkState = iota
+	connecting
+	connected
+	closed
+)
+
+// Pauses between attempts to connect.
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 10 * time.Second
+)
+
+// session is one connection to the server.
+type session struct {
+	*mcp.ClientSession
+	// describe adds to an error what is known of the end of the connection, such as what the program last wrote.
+	describe func(error) error
+}
+
+// attempt is one attempt to connect, for everybody who waits for it. session and err are set before done is closed.
+type attempt struct {
+	done    chan struct{}
+	session *session
+	err     error
+}
+
+// link is the connection of a server, made anew whenever it is needed and lost.
+type link struct {
+	connect func(ctx context.Context) (*session, error)
+	timeout time.Duration
+	// life ends with close. Everything that the link starts ends with it.
+	life context.Context
+	end  context.CancelCauseFunc
+	// running counts the goroutines of the link.
+	running sync.WaitGroup
+
+	// mu guards the fields below. It is held for moments only, and no other lock is taken under it.
+	mu      sync.Mutex
+	state   linkState
+	attempt *attempt // of connecting
+	session *session // of connected
+	// failures are the attempts that failed since the last success, and notBefore is when the next one may begin.
+	failures  int
+	notBefore time.Time
+	// generation counts the connections that there were.
+	generation int
+}
+
+func newLink(timeout time.Duration, connect func(context.Context) (*session, error)) *link {
+	l := &link{connect: connect, timeout: timeout}
+	l.life, l.end = context.WithCancelCause(context.Background())
+	return l
+}
+
+// use returns the connection, and makes it if there is none. Callers at the same time share one attempt, which has the
+// values of the first one's context and outlives it.
+func (l *link) use(ctx context.Context) (*session, error) {
+	l.mu.Lock()
+	switch l.state {
+	case closed:
+		l.mu.Unlock()
+		return nil, errClosed
+	case connected:
+		defer l.mu.Unlock()
+		return l.session, nil
+	case idle:
+		l.state = connecting
+		l.attempt = &attempt{done: make(chan struct{})}
+		pause := time.Until(l.notBefore)
+		l.running.Add(1)
+		go l.try(context.WithoutCancel(ctx), l.attempt, pause)
+	}
+	a := l.attempt
+	l.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.session, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// try makes one attempt, after a pause.
+func (l *link) try(ctx context.Context, a *attempt, pause time.Duration) {
+	defer l.running.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.life, cancel)()
+	if pause > 0 {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("no connection within %v", l.timeout))
+	defer stop()
+	var made *session
+	err := context.Cause(ctx)
+	if err == nil {
+		made, err = l.protectedConnect(ctx)
+		if cause := context.Cause(ctx); err != nil && cause != nil && l.life.Err() == nil {
+			err = cause
+		}
+	}
+	l.settle(a, made, err)
+}
+
+func (l *link) protectedConnect(ctx context.Context) (s *session, err error) {
+	defer recovered("Transport", &err)
+	return l.connect(ctx)
+}
+
+// settle ends an attempt.
+func (l *link) settle(a *attempt, made *session, err error) {
+	l.mu.Lock()
+	switch {
+	case l.state == closed:
+		a.err = errClosed
+	case err != nil:
+		l.state, l.attempt, a.err = idle, nil, err
+		l.failures++
+		l.notBefore = time.Now().Add(pauseAfter(l.failures))
+	default:
+		l.state, l.attempt, l.session, a.session = connected, nil, made, made
+		l.failures = 0
+		l.generation++
+		l.running.Add(1)
+		go l.watch(made)
+		made = nil
+	}
+	l.mu.Unlock()
+	close(a.done)
+	if made != nil {
+		_ = made.Close()
+	}
+}
+
+// pauseAfter is how long to wait after some failures in a row: half of it is by chance, so that many clients of a server
+// that comes back do not come at once.
+func pauseAfter(failures int) time.Duration {
+	pause := min(firstPause<<min(failures-1, 10), longestPause)
+	return pause/2 + rand.N(pause/2+1)
+}
+
+// watch waits for the end of a connection.
+func (l *link) watch(s *session) {
+	defer l.running.Done()
+	_ = s.Wait()
+	l.lost(s)
+	_ = s.Close()
+}
+
+// lost says that a connection is of no use any more.
+func (l *link) lost(s *session) {
+	l.mu.Lock()
+	mine := l.state == connected && l.session == s
+	if mine {
+		l.state, l.session = idle, nil
+		l.failures++ // a server that dies as soon as it is connected is not started again and again without a pause
+		l.notBefore = time.Time{}
+	}
+	l.mu.Unlock()
+	if mine {
+		l.running.Add(1)
+		go func() {
+			defer l.running.Done()
+			_ = s.Close()
+		}()
+	}
+}
+
+// current is how many connections there were. What was read from the server belongs to one of them.
+func (l *link) current() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.generation
+}
+
+// close ends the connection and whatever uses it, and waits for that.
+func (l *link) close() error {
+	l.mu.Lock()
+	s := l.session
+	l.state, l.session = closed, nil
+	l.mu.Unlock()
+	l.end(errClosed)
+	var err error
+	if s != nil {
+		err = s.Close()
+	}
+	l.running.Wait()
+	if errors.Is(err, mcp.ErrConnectionClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,276 @@
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/schema"
+)
+
+// Bounds of a list.
+const (
+	mostPages   = 100
+	mostSchemas = 1 << 20
+	longestTTL  = time.Hour
+)
+
+// listCache is the list of tools as it was last read.
+type listCache struct {
+	// reading is held by whoever reads the list from the server. It is a channel, so that waiting for it can be given up.
+	reading chan struct{}
+	// mu guards the fields below.
+	mu    sync.Mutex
+	tools []*remoteTool
+	// generation is the connection that the list is from, 0 if there is none. until is when it is too old, zero for never.
+	generation int
+	until      time.Time
+	// version counts the notices that the list has changed. A list that was asked for before one is not kept.
+	version int
+}
+
+func newListCache() listCache { return listCache{reading: make(chan struct{}, 1)} }
+
+// forget has the list read again when it is needed next.
+func (c *listCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.generation, c.tools = 0, nil
+	c.version++
+}
+
+// get returns the list if it is good for a connection, and the version to give to put.
+func (c *listCache) get(generation int) (tools []*remoteTool, ok bool, version int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ok = c.generation != 0 && c.generation == generation && (c.until.IsZero() || time.Now().Before(c.until))
+	return c.tools, ok, c.version
+}
+
+func (c *listCache) put(tools []*remoteTool, generation, version int, ttl time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.version != version {
+		return
+	}
+	c.tools, c.generation, c.until = tools, generation, time.Time{}
+	if ttl > 0 {
+		c.until = time.Now().Add(min(ttl, longestTTL))
+	}
+}
+
+// Tools returns the tools of the server, for ToolsConfig: those that the configuration selects. The list is kept as long
+// as the server allows, and until it says that it has changed, the connection is made anew, or [Server.Refresh]. The
+// tools themselves can be used until Close, whatever becomes of the connection.
+func (s *Server) Tools(ctx context.Context) ([]tool.BaseTool, error) {
+	tools, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]tool.BaseTool, len(tools))
+	for i, t := range tools {
+		all[i] = t
+	}
+	return all, nil
+}
+
+// Refresh reads the list of tools from the server.
+func (s *Server) Refresh(ctx context.Context) error {
+	s.tools.forget()
+	_, err := s.list(ctx)
+	return err
+}
+
+// Join returns the tools of several servers. Two with one name are an error, which names the servers: set a
+// Config.Prefix.
+func Join(ctx context.Context, servers ...*Server) ([]tool.BaseTool, error) {
+	var all []tool.BaseTool
+	from := map[string]*Server{}
+	for _, s := range servers {
+		tools, err := s.list(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tools {
+			if other := from[t.info.Name]; other != nil {
+				return nil, fmt.Errorf("MCP servers %q and %q both have a tool %q: set Config.Prefix",
+					other.conf.Name, s.conf.Name, t.info.Name)
+			}
+			from[t.info.Name] = s
+			all = append(all, t)
+		}
+	}
+	return all, nil
+}
+
+// list returns the list, and reads it if it has to be.
+func (s *Server) list(ctx context.Context) ([]*remoteTool, error) {
+	select {
+	case s.tools.reading <- struct{}{}:
+		defer func() { <-s.tools.reading }()
+	case <-ctx.Done():
+		return nil, s.fail(ctx, List, "", ctx.Err())
+	}
+	if tools, ok, _ := s.tools.get(s.link.current()); ok {
+		return tools, nil
+	}
+	var tools []*remoteTool
+	err := s.request(ctx, List, "", true, func(ctx context.Context, made *session) error {
+		generation := s.link.current()
+		_, _, version := s.tools.get(generation)
+		listed, ttl, err := s.readPages(ctx, made)
+		if err != nil {
+			return err
+		}
+		if tools, err = s.selected(ctx, listed); err != nil {
+			return err
+		}
+		s.tools.put(tools, generation, version, ttl)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tools, nil
+}
+
+// readPages reads all pages.
+func (s *Server) readPages(ctx context.Context, made *session) (tools []*mcp.Tool, ttl time.Duration, err error) {
+	seen := map[string]bool{}
+	params := &mcp.ListToolsParams{}
+	size := 0
+	for range mostPages {
+		page, err := made.ListTools(ctx, params)
+		if err != nil {
+			return nil, 0, err
+		}
+		pageTTL := time.Duration(page.TTLMs) * time.Millisecond
+		if ttl == 0 || pageTTL > 0 && pageTTL < ttl {
+			ttl = pageTTL
+		}
+		page.TTLMs = 0 // this is the SDK's own copy: how long a list is kept is decided here
+		tools = append(tools, page.Tools...)
+		if len(tools) > s.conf.MaxTools {
+			return nil, 0, s.fail(ctx, TooLarge, "", fmt.Errorf("more than %d tools: see Config.MaxTools", s.conf.MaxTools))
+		}
+		for _, t := range page.Tools {
+			in, _ := json.Marshal(t.InputSchema)
+			out, _ := json.Marshal(t.OutputSchema)
+			if size += len(in) + len(out); size > mostSchemas {
+				return nil, 0, s.fail(ctx, TooLarge, "", fmt.Errorf("the schemas have more than %d bytes", mostSchemas))
+			}
+		}
+		if page.NextCursor == "" {
+			return tools, ttl, nil
+		}
+		if seen[page.NextCursor] {
+			return nil, 0, s.fail(ctx, List, "", errors.New("a page comes again"))
+		}
+		seen[page.NextCursor] = true
+		params = &mcp.ListToolsParams{Cursor: page.NextCursor}
+	}
+	return nil, 0, s.fail(ctx, TooLarge, "", fmt.Errorf("more than %d pages", mostPages))
+}
+
+// selected makes tools of those of a list that the configuration selects.
+func (s *Server) selected(ctx context.Context, listed []*mcp.Tool) ([]*remoteTool, error) {
+	var tools []*remoteTool
+	raws := map[string]string{}
+	matched := make([]bool, len(s.conf.Include))
+	for _, t := range listed {
+		wanted, err := s.wants(t, matched)
+		if err != nil {
+			return nil, err
+		}
+		if !wanted {
+			continue
+		}
+		made, err := s.newTool(t)
+		if err != nil {
+			if s.conf.Strict {
+				return nil, s.fail(ctx, List, t.Name, err)
+			}
+			s.conf.Logger.WarnContext(ctx, "a tool of an MCP server is left out", "tool", t.Name, "error", err)
+			continue
+		}
+		if other, taken := raws[made.info.Name]; taken {
+			return nil, fmt.Errorf("MCP server %q: tools %q and %q are both called %q: exclude one",
+				s.conf.Name, other, t.Name, made.info.Name)
+		}
+		raws[made.info.Name] = t.Name
+		tools = append(tools, made)
+	}
+	for i, found := range matched {
+		if found {
+			continue
+		}
+		if s.conf.Strict {
+			return nil, fmt.Errorf("MCP server %q: there is no tool %q, which is in Include", s.conf.Name, s.conf.Include[i])
+		}
+		s.conf.Logger.WarnContext(ctx, "an MCP server lacks a tool that is included", "tool", s.conf.Include[i])
+	}
+	if s.conf.Sort {
+		slices.SortFunc(tools, func(a, b *remoteTool) int { return strings.Compare(a.info.Name, b.info.Name) })
+	}
+	return tools, nil
+}
+
+// wants reports whether the configuration selects a tool, and notes the patterns of Include that match it.
+func (s *Server) wants(t *mcp.Tool, matched []bool) (wanted bool, err error) {
+	wanted = len(s.conf.Include) == 0
+	for i, pattern := range s.conf.Include {
+		if ok, _ := path.Match(pattern, t.Name); ok {
+			wanted, matched[i] = true, true
+		}
+	}
+	for _, pattern := range s.conf.Exclude {
+		if ok, _ := path.Match(pattern, t.Name); ok {
+			wanted = false
+		}
+	}
+	if wanted && s.conf.Filter != nil {
+		defer recovered("Filter", &err)
+		wanted = s.conf.Filter(t)
+	}
+	return wanted, err
+}
+
+// paramsOf makes the parameters of an input schema, which was checked.
+func paramsOf(inputSchema any) (*schema.ParamsOneOf, error) {
+	text, err := json.Marshal(inputSchema)
+	if err != nil {
+		return nil, err
+	}
+	members, isObject := inputSchema.(map[string]any)
+	switch {
+	case inputSchema == nil, isObject && len(members) == 0:
+		return schema.NewParamsOneOfByRawJSON(json.RawMessage(`{"type":"object","properties":{}}`)), nil
+	case !isObject:
+		return nil, errors.New("the input schema is no object")
+	case members["type"] != "object":
+		return nil, fmt.Errorf("the input schema is for %v, and not for an object", members["type"])
+	}
+	if _, has := members["$schema"]; has {
+		without := make(map[string]any, len(members))
+		for name, v := range members {
+			if name != "$schema" {
+				without[name] = v
+			}
+		}
+		if text, err = json.Marshal(without); err != nil {
+			return nil, err
+		}
+	}
+	params := schema.NewParamsOneOfByRawJSON(text)
+	_, err = params.ToJSONSchema()
+	return params, err
+}

@@ -1,0 +1,51 @@
+package mcptool_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+)
+
+// childMode is what this binary does in place of tests when it runs as a program of its own.
+const childMode = "WEFT_MCP_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childMode) {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "server":
+		serveStdio()
+	case "deaf": // a program that stops for nobody
+		fmt.Fprintln(os.Stderr, "cannot find the database")
+		if len(os.Args) > 1 && os.Args[1] == "dies" {
+			os.Exit(3)
+		}
+		time.Sleep(time.Hour)
+	case "asks":
+		runUntilAsked()
+	}
+}
+
+// serveStdio serves tools that depend on the process.
+func serveStdio() {
+	s := newServer()
+	addTool(s, "pid", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return says(fmt.Sprint(os.Getpid())), nil
+	})
+	addTool(s, "env", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return says(fmt.Sprint(os.Environ())), nil
+	})
+	addTool(s, "die", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		fmt.Fprintln(os.Stderr, "out of ink")
+		os.Exit(7)
+		return nil, nil
+	})
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,181 @@
+package mcptool
+
+//lint:file-ignore SA1019 roots, sampling and logging are deprecated since protocol 2026-07-28, and servers of before use them
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/schema"
+)
+
+// Sampling lets a server ask a model, at the cost of whoever has the model.
+type Sampling struct {
+	// Model answers. Required.
+	Model model.BaseChatModel
+	// MaxTokens bounds an answer; the server may ask for less. Default: 4,096.
+	MaxTokens int
+	// MaxCalls is how often the server may ask within one call of a tool. Default: 3.
+	MaxCalls int
+	// Approve, if set, must allow each request. It sees what the server wants to send.
+	Approve func(ctx context.Context, request *mcp.CreateMessageWithToolsParams) (bool, error)
+}
+
+func (s *Sampling) check() error {
+	switch {
+	case s.Model == nil:
+		return errors.New("Sampling.Model is nil")
+	case s.MaxTokens < 0 || s.MaxCalls < 0:
+		return errors.New("limits in Sampling must not be negative")
+	}
+	return nil
+}
+
+func (s *Sampling) mostCalls() int {
+	if s.MaxCalls == 0 {
+		return 3
+	}
+	return s.MaxCalls
+}
+
+// ask has the model answer.
+func (s *Sampling) ask(ctx context.Context, p *mcp.CreateMessageWithToolsParams) (result *mcp.CreateMessageResult, err error) {
+	defer recovered("Sampling", &err)
+	if p == nil || len(p.Messages) == 0 {
+		return nil, errors.New("it asks a model without a message")
+	}
+	if len(p.Tools) > 0 {
+		return nil, errors.New("it asks a model to call tools")
+	}
+	if s.Approve != nil {
+		allowed, err := s.Approve(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("Sampling.Approve: %w", err)
+		}
+		if !allowed {
+			return nil, errors.New("it may not ask the model that: Sampling.Approve refused")
+		}
+	}
+	var messages []*schema.Message
+	if p.SystemPrompt != "" {
+		messages = append(messages, schema.SystemMessage(p.SystemPrompt))
+	}
+	for _, m := range p.Messages {
+		made, err := sampled(m)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, made)
+	}
+	most := s.MaxTokens
+	if most == 0 {
+		most = 4_096
+	}
+	if p.MaxTokens > 0 && p.MaxTokens < int64(most) {
+		most = int(p.MaxTokens)
+	}
+	options := []model.Option{model.WithMaxTokens(most)}
+	if len(p.StopSequences) > 0 {
+		options = append(options, model.WithStop(p.StopSequences))
+	}
+	answer, err := s.Model.Generate(ctx, messages, options...)
+	if err != nil {
+		return nil, fmt.Errorf("the model that the server asks: %w", err)
+	}
+	result = &mcp.CreateMessageResult{Role: "assistant", Model: "model", StopReason: "endTurn",
+		Content: &mcp.TextContent{Text: answer.Content}}
+	if answer.ResponseMeta != nil && answer.ResponseMeta.FinishReason == "length" {
+		result.StopReason = "maxTokens"
+	}
+	return result, nil
+}
+
+// sampled is a message of a server for a model.
+func sampled(m *mcp.SamplingMessageV2) (*schema.Message, error) {
+	if m == nil {
+		return nil, errors.New("it asks a model with a message that is null")
+	}
+	message := &schema.Message{Role: schema.User}
+	if m.Role == "assistant" {
+		message.Role = schema.Assistant
+	}
+	for _, block := range m.Content {
+		switch b := block.(type) {
+		case *mcp.TextContent:
+			message.UserInputMultiContent = append(message.UserInputMultiContent,
+				schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: b.Text})
+			message.Content += b.Text
+		case *mcp.ImageContent:
+			data := base64.StdEncoding.EncodeToString(b.Data)
+			message.UserInputMultiContent = append(message.UserInputMultiContent, schema.MessageInputPart{
+				Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{
+					MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: b.MIMEType}}})
+		default:
+			return nil, fmt.Errorf("it asks a model with a block of %T", block)
+		}
+	}
+	if message.Role == schema.Assistant || len(message.UserInputMultiContent) < 2 &&
+		(len(message.UserInputMultiContent) == 0 || message.UserInputMultiContent[0].Type == schema.ChatMessagePartTypeText) {
+		message.UserInputMultiContent = nil
+	} else {
+		message.Content = ""
+	}
+	return message, nil
+}
+
+// capabilities are what servers since 2026-07-28 may ask in a result.
+func (s *Server) capabilities() *mcp.ClientCapabilities {
+	c := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
+		Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}}
+	if s.conf.Roots != nil {
+		c.RootsV2 = &mcp.RootCapabilities{}
+	}
+	if s.conf.Sampling != nil {
+		c.Sampling = &mcp.SamplingCapabilities{}
+	}
+	return c
+}
+
+// addHandlers adds what answers servers that ask in the middle of a call, as protocols before 2026-07-28 do.
+func (s *Server) addHandlers(opts *mcp.ClientOptions) {
+	if s.conf.Elicit != nil {
+		opts.ElicitationHandler = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			in, err := inputOf("", r.Params)
+			if err != nil {
+				return nil, err
+			}
+			response, err := s.elicit(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			return response.(*mcp.ElicitResult), nil
+		}
+	}
+	if s.conf.Sampling != nil {
+		opts.CreateMessageHandler = func(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			p := &mcp.CreateMessageWithToolsParams{MaxTokens: r.Params.MaxTokens, SystemPrompt: r.Params.SystemPrompt,
+				StopSequences: r.Params.StopSequences}
+			for _, m := range r.Params.Messages {
+				if m != nil {
+					p.Messages = append(p.Messages, &mcp.SamplingMessageV2{Role: m.Role, Content: []mcp.Content{m.Content}})
+				}
+			}
+			return s.conf.Sampling.ask(ctx, p)
+		}
+	}
+}
+
+// declare keeps servers of older protocols from asking what would never be answered: an interrupt cannot answer them.
+func (s *Server) declare(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		if p, ok := r.GetParams().(*mcp.InitializeParams); ok && p != nil && p.Capabilities != nil && s.conf.Elicit == nil {
+			p.Capabilities.Elicitation = nil
+		}
+		return next(ctx, method, r)
+	}
+}

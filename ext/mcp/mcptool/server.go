@@ -1,0 +1,83 @@
+package mcptool
+
+//lint:file-ignore SA1019 roots, sampling and logging are deprecated since protocol 2026-07-28, and servers of before use them
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Server is an MCP server as its client sees it. It is safe for concurrent use, and may serve any number of agents and
+// runs at once.
+type Server struct {
+	conf   Config
+	client *mcp.Client
+	link   *link
+	// tools is the list as it was last read.
+	tools listCache
+	// calls are the calls in flight.
+	calls callTable
+	logs  logGate
+}
+
+// New checks the configuration. It does not connect: the first use does, so that an agent can be built while the server
+// is down. The Server must be closed.
+func New(conf Config) (*Server, error) {
+	conf, err := conf.ready()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{conf: conf, tools: newListCache()}
+	s.client = s.newClient()
+	s.link = newLink(conf.ConnectTimeout, s.connect)
+	return s, nil
+}
+
+// Name is that of the configuration.
+func (s *Server) Name() string { return s.conf.Name }
+
+// Ready connects, if there is no connection yet, and waits for it.
+func (s *Server) Ready(ctx context.Context) error {
+	if _, err := s.link.use(ctx); err != nil {
+		return s.fail(ctx, Connect, "", err)
+	}
+	return nil
+}
+
+// Close ends the connection and the calls in flight, stops the program that Command started, and waits for that: up to
+// 10 seconds if it does not stop when asked. Calls after it fail. It may be called more than once.
+func (s *Server) Close() error { return s.link.close() }
+
+// newClient makes what speaks the protocol. The connections of a server share it.
+func (s *Server) newClient() *mcp.Client {
+	opts := &mcp.ClientOptions{
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+		Capabilities:   s.capabilities(),
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			s.tools.forget()
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			s.calls.progress(r.Params)
+		},
+		LoggingMessageHandler: func(ctx context.Context, r *mcp.LoggingMessageRequest) { s.log(ctx, r.Params) },
+	}
+	s.addHandlers(opts)
+	client := mcp.NewClient(&mcp.Implementation{Name: "weft", Version: "1"}, opts)
+	client.AddSendingMiddleware(s.declare)
+	client.AddRoots(s.conf.Roots...)
+	return client
+}
+
+// connect makes one connection.
+func (s *Server) connect(ctx context.Context) (*session, error) {
+	transport, describe, err := s.transport(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.client.Connect(ctx, transport, nil)
+	if err != nil {
+		return nil, describe(err)
+	}
+	return &session{ClientSession: made, describe: describe}, nil
+}

@@ -1,0 +1,155 @@
+package mcptool
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// transport makes the transport of one connection, and a function that adds to an error what is known of its end.
+func (s *Server) transport(ctx context.Context) (mcp.Transport, func(error) error, error) {
+	describe := func(err error) error { return err }
+	switch {
+	case len(s.conf.Command) > 0:
+		child, err := s.startChild()
+		if err != nil {
+			return nil, nil, err
+		}
+		return &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: child}}, child.describe, nil
+	case s.conf.URL != "":
+		return &mcp.StreamableClientTransport{Endpoint: s.conf.URL, HTTPClient: s.httpClient(),
+			OAuthHandler: s.conf.OAuth}, describe, nil
+	}
+	t, err := s.conf.Transport(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch t := t.(type) {
+	case nil:
+		return nil, nil, errors.New("Config.Transport returned nil")
+	case *mcp.StreamableClientTransport: // the SDK knows its own by their connections, which must not be wrapped
+		own := *t
+		own.HTTPClient = markingClient(t.HTTPClient, nil, nil)
+		return &own, describe, nil
+	case *mcp.SSEClientTransport:
+		own := *t
+		own.HTTPClient = markingClient(t.HTTPClient, nil, nil)
+		return &own, describe, nil
+	}
+	return &marking{t}, describe, nil
+}
+
+// passage is what is known of the way of one request. It is in the context of the request.
+type passage struct {
+	// sent: bytes of the request may have left the process.
+	sent atomic.Bool
+	// status is that of the answer of HTTP, 0 as long as there is none.
+	status atomic.Int32
+}
+
+type passageKey struct{}
+
+func passageOf(ctx context.Context) *passage {
+	if p, ok := ctx.Value(passageKey{}).(*passage); ok {
+		return p
+	}
+	return new(passage)
+}
+
+// refused: the server cannot have run what was asked.
+func (p *passage) refused(err error) bool {
+	status := p.status.Load()
+	return !p.sent.Load() || status >= 400 && status < 500 || status == 0 && errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// marking notes which requests were written.
+type marking struct{ mcp.Transport }
+
+func (m *marking) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := m.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &markingConnection{c}, nil
+}
+
+type markingConnection struct{ mcp.Connection }
+
+// stuckWrite is how long a write may go on after its context has ended.
+const stuckWrite = time.Second
+
+// Write writes a message. Streams know nothing of contexts: if the other side does not read, the connection is closed,
+// since nobody can say how much of the message is out.
+func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error {
+	written := make(chan struct{})
+	defer close(written)
+	defer context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(stuckWrite)
+		defer timer.Stop()
+		select {
+		case <-written:
+		case <-timer.C:
+			_ = c.Close()
+		}
+	})()
+	err := c.Connection.Write(ctx, m)
+	if err == nil { // the end of a message is its last byte: what was written in part cannot be read
+		passageOf(ctx).sent.Store(true)
+	}
+	return err
+}
+
+// httpClient makes requests with the headers of the configuration.
+func (s *Server) httpClient() *http.Client {
+	home, _ := url.Parse(s.conf.URL) // was checked
+	return markingClient(s.conf.HTTPClient, home, s.conf.headerOf)
+}
+
+// markingClient is a copy of a client that notes the way of requests, and adds headers to those for one host.
+func markingClient(c *http.Client, home *url.URL, header func(context.Context) (http.Header, error)) *http.Client {
+	if c == nil {
+		c = http.DefaultClient
+	}
+	own := *c
+	own.Transport = &markingTripper{next: c.Transport, home: home, header: header}
+	return &own
+}
+
+type markingTripper struct {
+	next   http.RoundTripper
+	home   *url.URL
+	header func(context.Context) (http.Header, error)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.header != nil && r.URL.Host == t.home.Host && r.URL.Scheme == t.home.Scheme {
+		h, err := t.header(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		for name, values := range h {
+			r.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	p := passageOf(r.Context())
+	p.sent.Store(true)
+	next := t.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	response, err := next.RoundTrip(r)
+	if err == nil {
+		p.status.Store(int32(response.StatusCode))
+	}
+	return response, err
+}
