@@ -27,8 +27,9 @@ type translator struct {
 	answers map[runlog.SpanID]*answer
 	// calls are those that a client knows, by their names in the record, and whose they are.
 	calls map[string]scope
-	// waiting are the sub-agents in which a call was interrupted.
-	waiting map[string]bool
+	// rested are the sub-agents that ended without an error, by the call of a tool that they worked for, if that is open:
+	// its end says whether they are done, or wait.
+	rested map[runlog.SpanID][]runlog.SpanID
 	// said are the answers of which clients know something, in the order of their beginnings.
 	said []*answer
 	// subs are the sub-agents that are open, in the order of their beginnings.
@@ -80,7 +81,7 @@ type step struct {
 
 func newTranslator(threadID, runID string, conf Config, legacy bool, send func(event)) *translator {
 	return &translator{threadID: threadID, runID: runID, conf: conf, legacy: legacy, send: send,
-		scopes: map[runlog.SpanID]scope{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]scope{}, waiting: map[string]bool{}}
+		scopes: map[runlog.SpanID]scope{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]scope{}, rested: map[runlog.SpanID][]runlog.SpanID{}}
 }
 
 // begin sends what a stream begins with, once.
@@ -102,7 +103,12 @@ func (t *translator) add(e *runlog.Event) {
 	case *runlog.AgentStartData:
 		t.startAgent(e, d)
 	case *runlog.AgentEndData:
-		t.endAgent(e.Span, d.Error)
+		if subs, isTool := t.rested[e.Parent]; isTool && d.Error == nil && slices.Contains(t.subs, e.Span) {
+			t.closeScope(t.scopes[e.Span].sub)
+			t.rested[e.Parent] = append(subs, e.Span)
+		} else {
+			t.endAgent(e.Span, d.Error)
+		}
 	case *runlog.ModelStartData:
 		t.usage.Provider, t.usage.Model = d.Provider, d.Model
 		t.answers[e.Span] = &answer{scope: t.scopes[e.Parent], id: t.messageID(e.Span), seq: e.Seq, openCall: map[string]bool{}}
@@ -178,12 +184,12 @@ func (t *translator) endAgent(span runlog.SpanID, err *runlog.Err) {
 		t.send(event{Type: "SUBAGENT_ERROR", SubagentRunID: s.sub, Message: err.Message, Code: err.Type})
 		return
 	}
-	t.send(event{Type: "SUBAGENT_FINISHED", SubagentRunID: s.sub, Outcome: t.subOutcome(s.sub, err)})
+	t.send(event{Type: "SUBAGENT_FINISHED", SubagentRunID: s.sub, Outcome: t.subOutcome(err)})
 }
 
 // subOutcome is what a sub-agent has come to that did not fail.
-func (t *translator) subOutcome(sub string, err *runlog.Err) *outcome {
-	if err == nil && !t.waiting[sub] {
+func (t *translator) subOutcome(err *runlog.Err) *outcome {
+	if err == nil {
 		return &outcome{Type: "success"}
 	}
 	return &outcome{Type: "suspended"}
@@ -365,6 +371,7 @@ func (t *translator) message(a *answer, m *runlog.Message) {
 func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
 	s := t.scopes[e.Parent]
 	t.scopes[e.Span] = s
+	t.rested[e.Span] = nil
 	if _, known := t.calls[d.Call]; known {
 		t.calls[d.Call] = s
 		return
@@ -379,8 +386,15 @@ func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
 
 // endTool shows the result of a call. A call that was interrupted has none yet.
 func (t *translator) endTool(e *runlog.Event, d *runlog.ToolEndData) {
+	waits := d.Error
+	if d.Error != nil && d.Error.Type != "interrupted" {
+		waits = nil
+	}
+	for _, span := range t.rested[e.Span] {
+		t.endAgent(span, waits)
+	}
+	delete(t.rested, e.Span)
 	if d.Error != nil && (d.Error.Type == "interrupted" || d.Error.Type == "abandoned") {
-		t.waiting[t.scopes[e.Span].sub] = true
 		return
 	}
 	text := ""
