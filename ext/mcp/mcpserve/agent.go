@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,15 +121,13 @@ func (a *agentTool[M]) resume(
 	}
 	targets := map[string]any{}
 	for _, p := range state.Points {
-		response, given := r.Params.InputResponses[p.ID]
-		if !given {
-			continue
-		}
-		value, err := answerOf(p, response)
+		value, given, err := answersOf(p, r.Params.InputResponses)
 		if err != nil {
 			return failed(fmt.Sprintf("the answer to %q is not of its kind: %v", p.ID, err)), nil
 		}
-		targets[p.ID] = value
+		if given {
+			targets[p.ID] = value
+		}
 	}
 	if err := a.server.use(ctx, &state); err != nil {
 		return nil, err
@@ -189,20 +189,26 @@ func (a *agentTool[M]) follow(
 func (a *agentTool[M]) ask(r *mcp.CallToolRequest, id string, contexts []*adk.InterruptCtx) (*mcp.CallToolResult, error) {
 	state := requestState{Run: id, Principal: principal(r), Tool: a.opts.Name, Arguments: hashOf(r.Params.Arguments)}
 	requests := mcp.InputRequestMap{}
+	var can *mcp.ElicitationCapabilities
+	if c := r.ClientCapabilities(); c != nil {
+		can = c.Elicitation
+	}
 	var texts []string
 	for _, c := range contexts {
 		if c == nil || !c.IsRootCause {
 			continue
 		}
-		p, params := asked(c)
+		p, params := asked(c, can != nil && can.URL != nil)
 		state.Points = append(state.Points, p)
-		requests[p.ID] = params
-		texts = append(texts, params.Message)
+		for _, request := range slices.Sorted(maps.Keys(params)) {
+			requests[request] = params[request]
+			texts = append(texts, params[request].Message)
+		}
 	}
 	if len(requests) == 0 {
 		return nil, errors.New("the run was interrupted without a question")
 	}
-	if c := r.ClientCapabilities(); c == nil || c.Elicitation == nil {
+	if can == nil {
 		return failed("the agent needs an answer of the user, and this client cannot ask: " + strings.Join(texts, "; ")), nil
 	}
 	sealed, err := a.server.seal(state)

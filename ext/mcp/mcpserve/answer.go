@@ -10,6 +10,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/ext/mcp/mcptool"
 	"github.com/weftgo/weft/serve"
 )
 
@@ -33,8 +34,14 @@ var forms = map[string]json.RawMessage{
 // plainForm asks for a text.
 var plainForm = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},"required":["answer"]}`)
 
-// asked is what a client is asked about an interrupt.
-func asked(c *adk.InterruptCtx) (point, *mcp.ElicitParams) {
+// samplingForm asks for the answer of a model.
+var samplingForm = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","title":"Answer"}},"required":["text"]}`)
+
+// asked is what a client is asked about an interrupt, by the IDs of requests. byURL: the client can open addresses.
+func asked(c *adk.InterruptCtx, byURL bool) (point, map[string]*mcp.ElicitParams) {
+	if q, ok := c.Info.(*mcptool.Question); ok && q != nil {
+		return passedOn(c.ID, q, byURL)
+	}
 	q := adk.QuestionOf(c.Info)
 	p := point{ID: c.ID, Kind: q.Kind}
 	if r, ok := c.Info.(*approval.Request); ok && r != nil {
@@ -48,7 +55,53 @@ func asked(c *adk.InterruptCtx) (point, *mcp.ElicitParams) {
 	if message == "" {
 		message = "The agent needs an answer."
 	}
-	return p, &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: form}
+	return p, map[string]*mcp.ElicitParams{c.ID: {Mode: "form", Message: message, RequestedSchema: form}}
+}
+
+// passedOn asks the client what another MCP server has asked the agent.
+func passedOn(id string, q *mcptool.Question, byURL bool) (point, map[string]*mcp.ElicitParams) {
+	p, requests := point{ID: id}, map[string]*mcp.ElicitParams{}
+	for _, in := range q.Inputs {
+		p.Inputs = append(p.Inputs, in.ID)
+		request := &mcp.ElicitParams{Mode: "form", Message: q.Server + " asks: " + in.Message, RequestedSchema: in.Schema}
+		switch {
+		case in.Kind == mcptool.InputURL && byURL:
+			request.Mode, request.URL, request.ElicitationID, request.RequestedSchema = "url", in.URL, in.ElicitationID, nil
+		case in.Kind == mcptool.InputURL:
+			request.Message += "\nOpen " + in.URL + " and accept when it is done."
+			request.RequestedSchema = json.RawMessage(`{"type":"object","properties":{}}`)
+		case in.Kind == mcptool.InputSampling:
+			request.Message += "\n" + string(in.Sampling)
+			request.RequestedSchema = samplingForm
+		}
+		if q.Refused != "" {
+			request.Message += "\nThe answer before was refused: " + q.Refused
+		}
+		requests[inputID(id, in.ID)] = request
+	}
+	return p, requests
+}
+
+// inputID is the ID of the request for one input of a point.
+func inputID(point, input string) string { return point + "/" + input }
+
+// answersOf is the value that the agent gets for what a client says to a point. given is false if it says nothing.
+func answersOf(p point, responses mcp.InputResponseMap) (value any, given bool, err error) {
+	if len(p.Inputs) == 0 {
+		response, given := responses[p.ID]
+		if !given {
+			return nil, false, nil
+		}
+		value, err = answerOf(p, response)
+		return value, true, err
+	}
+	answers := mcptool.Answers{}
+	for _, input := range p.Inputs {
+		if said, ok := responses[inputID(p.ID, input)].(*mcp.ElicitResult); ok && said != nil {
+			answers[input] = mcptool.Answer{Action: said.Action, Content: said.Content}
+		}
+	}
+	return answers, len(answers) > 0, nil
 }
 
 // answerOf is the value that the agent gets for what a client says.

@@ -23,6 +23,8 @@ type point struct {
 	Kind string `json:"kind"`
 	// Info is what a decision about an approval must be bound to.
 	Info json.RawMessage `json:"info,omitempty"`
+	// Inputs are the IDs of what another MCP server asks here, each of which is a request of its own.
+	Inputs []string `json:"inputs,omitempty"`
 }
 
 // requestState is what a client brings back with its answers. It is signed, and not secret.
