@@ -107,7 +107,7 @@ func (f *follower) begin(ctx context.Context, src source) (over bool, err error)
 	return false, nil
 }
 
-// snapshot yields all messages as they are now.
+// snapshot yields all messages as they are now, and behind them the end of the run, if that is there.
 func (f *follower) snapshot(ctx context.Context, src source, info Info) (over bool, err error) {
 	fold := folding{}
 	var last Event
@@ -120,7 +120,12 @@ func (f *follower) snapshot(ctx context.Context, src source, info Info) (over bo
 	}
 	f.at = last.Cursor()
 	s := Event{V: Version, Run: info.Run, Seq: last.Seq, Token: last.Token, T: last.T, Type: Snapshot, Data: fold.snapshot()}
-	return !f.yield(s, nil) || endOf(&last).IsFinal(), nil
+	if !endOf(&last).IsFinal() {
+		return !f.yield(s, nil), nil
+	}
+	s.Seq-- // who comes back behind it gets the end
+	_ = f.yield(s, nil) && f.yield(last, nil)
+	return true, nil
 }
 
 // drain yields from one source. It returns false if the reader is done.

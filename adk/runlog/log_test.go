@@ -36,6 +36,24 @@ func finish(t testing.TB, r *adk.Runner, opts ...adk.AgentRunOption) {
 	}
 }
 
+// A reader whose position is of another life of a run that has ended gets all messages, and the end.
+// Rule runlog/E5.
+func TestLog_AReaderThatHasMissedEverythingGetsTheEnd(t *testing.T) {
+	log := runlog.New(runlog.Config{})
+	finish(t, talking(t, 5), runlog.Observe(log, runlog.RunInfo{ID: "run"})...)
+	for _, after := range []runlog.Cursor{{Token: 99, Seq: 1}, {Seq: 1 << 40}} {
+		var types []runlog.Type
+		var at runlog.Cursor
+		for e, err := range log.Events(t.Context(), "run", after) {
+			require.NoError(t, err)
+			require.Positive(t, e.Cursor().Compare(at))
+			types, at = append(types, e.Type), e.Cursor()
+		}
+		require.Equal(t, []runlog.Type{runlog.Snapshot, runlog.RunEnd}, types)
+	}
+	require.NoError(t, log.Close(t.Context()))
+}
+
 // Rule runlog/RL9.
 func TestLog_DropsDeltasFirst(t *testing.T) {
 	log := runlog.New(runlog.Config{MaxEvents: 100})

@@ -307,7 +307,8 @@ func TestResponses_ApprovesByItsOwnItems(t *testing.T) {
 		require.Equal(t, "mcp_approval_request", first.Output[0].Type)
 		require.Equal(t, "pay", first.Output[0].Name)
 		require.Equal(t, `{"a":1}`, first.Output[0].Arguments)
-		for _, bad := range []string{`"approve":"true"`, `"approve":1`, `"approve":null`, `"approved":true`, `"reason":"yes"`} {
+		for _, bad := range []string{`"approve":"true"`, `"approve":1`, `"approve":null`, `"approved":true`, `"reason":"yes"`, `"Approve":true`,
+			`"approve":true,"approve":true`, `"approve":false,"approve":true`, `"approve":[true]`, `"approve":{}`, `"approve ":true`, `"APPROVE":true`} {
 			a.post(400, "/v1/responses", fmt.Sprintf(`{"model":"desk","previous_response_id":%q,"input":[{"type":"mcp_approval_response","approval_request_id":%q,%s}]}`,
 				first.ID, first.Output[0].ID, bad))
 		}

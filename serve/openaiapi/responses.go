@@ -60,10 +60,35 @@ func (q *responsesRequest) items() (items []item, err error) {
 	if json.Unmarshal(q.Input, &text) == nil {
 		return []item{{Role: "user", Content: q.Input}}, nil
 	}
-	if json.Unmarshal(q.Input, &items) != nil {
+	var raw []json.RawMessage
+	if json.Unmarshal(q.Input, &raw) != nil || json.Unmarshal(q.Input, &items) != nil {
 		return nil, badRequest("input is a text or a list of items")
 	}
+	for i := range items {
+		if items[i].Type == "mcp_approval_response" {
+			if err := items[i].decide(raw[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return items, nil
+}
+
+// decide reads the answer to an approval by the very names of its members, each once: what it says must not depend on how
+// JSON is read.
+func (m *item) decide(raw json.RawMessage) error {
+	members, err := serve.Members(raw)
+	if err != nil {
+		return err
+	}
+	m.RequestID, m.Approve, m.Reason = "", nil, ""
+	_ = json.Unmarshal(members["approval_request_id"], &m.RequestID)
+	_ = json.Unmarshal(members["reason"], &m.Reason)
+	if said := string(members["approve"]); said == "true" || said == "false" {
+		approve := said == "true"
+		m.Approve = &approve
+	}
+	return nil
 }
 
 // messages are the items that are part of a conversation, and answers those that answer questions of a run.
@@ -100,7 +125,14 @@ func (q *responsesRequest) messages(allowSystem bool) (messages []*schema.Messag
 			if !ours || m.Approve == nil {
 				return nil, nil, badRequest("an mcp_approval_response has no approval_request_id of ours, or no approve")
 			}
-			answers[point], _ = json.Marshal(map[string]any{"approve": *m.Approve, "text": m.Reason})
+			if _, twice := answers[point]; twice {
+				return nil, nil, badRequest("a question is answered twice")
+			}
+			answer := map[string]any{"approve": *m.Approve}
+			if !*m.Approve {
+				answer["text"] = m.Reason
+			}
+			answers[point], _ = json.Marshal(answer)
 		}
 	}
 	messages, err = messagesOf(chat, allowSystem)
