@@ -226,6 +226,6 @@ func (c *Config) metaOf(ctx context.Context) (meta mcp.Meta, err error) {
 // recovered makes an error of a panic of a function of the configuration. It must be deferred directly.
 func recovered(name string, err *error) {
 	if v := recover(); v != nil {
-		*err = fmt.Errorf("Config.%s panicked: %v", name, v)
+		*err = fmt.Errorf("mcptool: Config.%s panicked: %v", name, v)
 	}
 }

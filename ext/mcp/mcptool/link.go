@@ -158,8 +158,8 @@ func (l *link) settle(a *attempt, made *session, err error) {
 	}
 }
 
-// pauseAfter is how long to wait after some failures in a row: half of it is by chance, so that many clients of a server
-// that comes back do not come at once.
+// pauseAfter is how long to wait after some failures in a row: half of it is by chance, so that many clients of a
+// server that comes back do not come at once.
 func pauseAfter(failures int) time.Duration {
 	pause := min(firstPause<<min(failures-1, 10), longestPause)
 	return pause/2 + rand.N(pause/2+1)
