@@ -179,12 +179,10 @@ func (l *link) lost(s *session) {
 	mine := l.state == connected && l.session == s
 	if mine {
 		l.state, l.session = idle, nil
-		l.failures++ // a server that dies as soon as it is connected is not started again and again without a pause
-		l.notBefore = time.Time{}
+		l.running.Add(1) // under the lock, so that close waits for it
 	}
 	l.mu.Unlock()
 	if mine {
-		l.running.Add(1)
 		go func() {
 			defer l.running.Done()
 			_ = s.Close()
