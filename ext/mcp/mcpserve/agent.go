@@ -45,8 +45,9 @@ type agentTool[M adk.MessageType] struct {
 	info   *schema.ToolInfo
 }
 
-// AddAgent serves what a runner runs as a tool: a call is a run, and its result the last text. Config.Keys are required.
-// The runner needs a store if the agent can be interrupted, and all processes behind one address need the same.
+// AddAgent serves what a runner runs as a tool: a call is a run, and its result the last text. Config.Keys are
+// required. The runner needs a store if the agent can be interrupted, and all processes behind one address need the
+// same.
 func AddAgent[M adk.MessageType](s *Server, runner *adk.TypedRunner[M], o AgentOptions) error {
 	switch {
 	case runner == nil:
@@ -186,7 +187,9 @@ func (a *agentTool[M]) follow(
 }
 
 // ask answers a call with the questions of an interrupted run.
-func (a *agentTool[M]) ask(r *mcp.CallToolRequest, id string, contexts []*adk.InterruptCtx) (*mcp.CallToolResult, error) {
+func (a *agentTool[M]) ask(
+	r *mcp.CallToolRequest, id string, contexts []*adk.InterruptCtx,
+) (*mcp.CallToolResult, error) {
 	state := requestState{Run: id, Principal: principal(r), Tool: a.opts.Name, Arguments: hashOf(r.Params.Arguments)}
 	requests := mcp.InputRequestMap{}
 	var can *mcp.ElicitationCapabilities

@@ -20,10 +20,12 @@ const (
 	dismissed = "the user dismissed the question without an answer"
 )
 
-// forms are the schemas of what is asked, by the kinds of questions. The contents have the forms of serve.Caller.Answer.
+// forms are the schemas of what is asked, by the kinds of questions. The contents have the forms of
+// serve.Caller.Answer.
 var forms = map[string]json.RawMessage{
-	adk.QuestionApproval: json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve"},` +
-		`"text":{"type":"string","title":"Reason, if not"}},"required":["approve"]}`),
+	adk.QuestionApproval: json.RawMessage(`{"type":"object","properties":{` +
+		`"approve":{"type":"boolean","title":"Approve"},"text":{"type":"string","title":"Reason, if not"}},` +
+		`"required":["approve"]}`),
 	adk.QuestionClientTool: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","title":"Result"}},` +
 		`"required":["text"]}`),
 	adk.QuestionOutcome: json.RawMessage(`{"type":"object","properties":{` +
@@ -32,10 +34,12 @@ var forms = map[string]json.RawMessage{
 }
 
 // plainForm asks for a text.
-var plainForm = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},"required":["answer"]}`)
+var plainForm = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},` +
+	`"required":["answer"]}`)
 
 // samplingForm asks for the answer of a model.
-var samplingForm = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","title":"Answer"}},"required":["text"]}`)
+var samplingForm = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","title":"Answer"}},` +
+	`"required":["text"]}`)
 
 // asked is what a client is asked about an interrupt, by the IDs of requests. byURL: the client can open addresses.
 func asked(c *adk.InterruptCtx, byURL bool) (point, map[string]*mcp.ElicitParams) {

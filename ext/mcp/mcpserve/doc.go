@@ -7,6 +7,6 @@
 //	http.Handle("/mcp", server.Handler(mcpserve.HTTPOptions{}))
 //
 // An agent that is interrupted asks the client: the call is answered with questions, and the client repeats it with the
-// answers, to whichever process. What the client brings back is signed, for the principal, the tool and the arguments of
-// the call, and counts once.
+// answers, to whichever process. What the client brings back is signed, for the principal, the tool and the arguments
+// of the call, and counts once.
 package mcpserve

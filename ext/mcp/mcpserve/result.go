@@ -115,7 +115,8 @@ func medium(left *int, m *schema.MessagePartCommon, of func([]byte) mcp.Content)
 		return &mcp.TextContent{Text: "[a medium whose data cannot be read]"}
 	}
 	if len(data) > *left {
-		return &mcp.TextContent{Text: fmt.Sprintf("[a medium of %d bytes (%s) is too large, and left out]", len(data), m.MIMEType)}
+		note := fmt.Sprintf("[a medium of %d bytes (%s) is too large, and left out]", len(data), m.MIMEType)
+		return &mcp.TextContent{Text: note}
 	}
 	*left -= len(data)
 	return of(data)

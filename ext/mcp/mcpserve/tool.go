@@ -41,7 +41,10 @@ func (s *Server) AddTool(ctx context.Context, t tool.BaseTool, o ToolOptions) er
 	}
 	info, err := t.Info(ctx)
 	if err != nil || info == nil {
-		return fmt.Errorf("mcpserve: server %q: a tool does not describe itself: %w", s.conf.Name, errors.Join(err, errNoInfo))
+		if err == nil {
+			err = errors.New("there is no Info")
+		}
+		return fmt.Errorf("mcpserve: server %q: a tool does not describe itself: %w", s.conf.Name, err)
 	}
 	run, err := runnerOf(t)
 	if err != nil {
@@ -55,8 +58,6 @@ func (s *Server) AddTool(ctx context.Context, t tool.BaseTool, o ToolOptions) er
 		return run(ctx, s, string(r.Params.Arguments), o.Output != nil)
 	})
 }
-
-var errNoInfo = errors.New("there is no Info")
 
 // toolRun calls a tool.
 type toolRun func(ctx context.Context, s *Server, arguments string, structured bool) (*mcp.CallToolResult, error)
@@ -153,8 +154,8 @@ func (s *Server) add(info *schema.ToolInfo, o ToolOptions, idempotent bool, call
 		input = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	t := &mcp.Tool{Name: info.Name, Title: o.Title, Description: info.Desc, InputSchema: input,
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: o.ReadOnly, DestructiveHint: o.Destructive, IdempotentHint: idempotent,
-			OpenWorldHint: o.OpenWorld}}
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: o.ReadOnly, DestructiveHint: o.Destructive,
+			IdempotentHint: idempotent, OpenWorldHint: o.OpenWorld}}
 	if o.Output != nil {
 		output, err := o.Output.SchemaJSON()
 		if err != nil {

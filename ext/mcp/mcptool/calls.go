@@ -82,8 +82,8 @@ func (s *Server) request(
 // isDead reports whether an error says that the connection is of no use any more. Pings cannot say that: the protocol
 // has none since 2026-07-28.
 func isDead(err error) bool {
-	for _, end := range []error{mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe,
-		os.ErrClosed, syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNREFUSED} {
+	for _, end := range []error{mcp.ErrConnectionClosed, mcp.ErrSessionMissing, io.EOF, io.ErrUnexpectedEOF,
+		io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNREFUSED} {
 		if errors.Is(err, end) {
 			return true
 		}

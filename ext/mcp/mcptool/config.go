@@ -1,7 +1,5 @@
 package mcptool
 
-//lint:file-ignore SA1019 roots, sampling and logging are deprecated since protocol 2026-07-28, and servers of before use them
-
 import (
 	"context"
 	"errors"
@@ -228,6 +226,6 @@ func (c *Config) metaOf(ctx context.Context) (meta mcp.Meta, err error) {
 // recovered makes an error of a panic of a function of the configuration. It must be deferred directly.
 func recovered(name string, err *error) {
 	if v := recover(); v != nil {
-		*err = fmt.Errorf("panic in Config.%s: %v", name, v)
+		*err = fmt.Errorf("mcptool: panic in Config.%s: %v", name, v)
 	}
 }

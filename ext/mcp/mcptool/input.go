@@ -1,7 +1,5 @@
 package mcptool
 
-//lint:file-ignore SA1019 roots, sampling and logging are deprecated since protocol 2026-07-28, and servers of before use them
-
 import (
 	"context"
 	"encoding/json"

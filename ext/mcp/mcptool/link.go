@@ -158,8 +158,8 @@ func (l *link) settle(a *attempt, made *session, err error) {
 	}
 }
 
-// pauseAfter is how long to wait after some failures in a row: half of it is by chance, so that many clients of a server
-// that comes back do not come at once.
+// pauseAfter is how long to wait after some failures in a row: half of it is by chance, so that many clients of a
+// server that comes back do not come at once.
 func pauseAfter(failures int) time.Duration {
 	pause := min(firstPause<<min(failures-1, 10), longestPause)
 	return pause/2 + rand.N(pause/2+1)
@@ -179,12 +179,10 @@ func (l *link) lost(s *session) {
 	mine := l.state == connected && l.session == s
 	if mine {
 		l.state, l.session = idle, nil
-		l.failures++ // a server that dies as soon as it is connected is not started again and again without a pause
-		l.notBefore = time.Time{}
+		l.running.Add(1) // under the lock, so that close waits for it
 	}
 	l.mu.Unlock()
 	if mine {
-		l.running.Add(1)
 		go func() {
 			defer l.running.Done()
 			_ = s.Close()

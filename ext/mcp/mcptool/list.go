@@ -68,9 +68,9 @@ func (c *listCache) put(tools []*remoteTool, generation, version int, ttl time.D
 	}
 }
 
-// Tools returns the tools of the server, for ToolsConfig: those that the configuration selects. The list is kept as long
-// as the server allows, and until it says that it has changed, the connection is made anew, or [Server.Refresh]. The
-// tools themselves can be used until Close, whatever becomes of the connection.
+// Tools returns the tools of the server, for ToolsConfig: those that the configuration selects. The list is kept as
+// long as the server allows, and until it says that it has changed, the connection is made anew, or [Server.Refresh].
+// The tools themselves can be used until Close, whatever becomes of the connection.
 func (s *Server) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	tools, err := s.list(ctx)
 	if err != nil {

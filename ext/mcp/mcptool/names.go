@@ -12,8 +12,8 @@ const (
 	nameHead    = 55
 )
 
-// toolName makes a name that all models take of one that a server gives: other characters become _, and what is too long
-// is cut and gets a hash. Equal names give equal names, in every process.
+// toolName makes a name that all models take of one that a server gives: other characters become _, and what is too
+// long is cut and gets a hash. Equal names give equal names, in every process.
 func toolName(raw string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

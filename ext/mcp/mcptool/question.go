@@ -1,7 +1,5 @@
 package mcptool
 
-//lint:file-ignore SA1019 roots, sampling and logging are deprecated since protocol 2026-07-28, and servers of before use them
-
 import (
 	"context"
 	"encoding/json"
@@ -152,7 +150,9 @@ func (q *Question) input(id string) *Input {
 // call calls the tool, or continues a call about which the server has asked.
 func (t *remoteTool) call(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 	asked, has, w := tool.GetInterruptState[*waiting](ctx)
-	if !asked || !has || w == nil || w.Server != t.server.conf.Name || w.Tool != t.raw || w.Arguments != string(arguments) {
+	mine := asked && has && w != nil &&
+		w.Server == t.server.conf.Name && w.Tool == t.raw && w.Arguments == string(arguments)
+	if !mine {
 		return t.rounds(ctx, &waiting{Server: t.server.conf.Name, Tool: t.raw, Arguments: string(arguments)})
 	}
 	var q Question

@@ -19,7 +19,9 @@ import (
 const mostListed = 1_000
 
 // listed reads all pages of a list.
-func listed[T any](ctx context.Context, s *Server, pages func(context.Context, *session) iter.Seq2[T, error]) (all []T, err error) {
+func listed[T any](
+	ctx context.Context, s *Server, pages func(context.Context, *session) iter.Seq2[T, error],
+) (all []T, err error) {
 	err = s.request(ctx, List, "", true, func(ctx context.Context, made *session) error {
 		all = nil
 		for one, err := range pages(ctx, made) {
@@ -77,8 +79,8 @@ type serverPrompt struct {
 	name   string
 }
 
-// Prompt returns a prompt of the server as a template. Its variables are texts; one that the prompt requires and that is
-// missing is an error that names it. It asks the server each time.
+// Prompt returns a prompt of the server as a template. Its variables are texts; one that the prompt requires and that
+// is missing is an error that names it. It asks the server each time.
 func (s *Server) Prompt(name string) prompt.ChatTemplate { return &serverPrompt{s, name} }
 
 // Format has the server fill the prompt in.
@@ -129,8 +131,8 @@ func (p *serverPrompt) Format(ctx context.Context, vs map[string]any, _ ...promp
 	return messages, nil
 }
 
-// ResourceTools are two tools with which a model looks at the resources of the server: list_resources and read_resource,
-// with Config.Prefix.
+// ResourceTools are two tools with which a model looks at the resources of the server: list_resources and
+// read_resource, with Config.Prefix.
 func (s *Server) ResourceTools() ([]tool.BaseTool, error) {
 	list, err := utils.InferTool(toolName(s.conf.Prefix+"list_resources"),
 		"Lists the resources of "+s.conf.Name+", to be read with read_resource.",
@@ -156,7 +158,8 @@ func (s *Server) ResourceTools() ([]tool.BaseTool, error) {
 	info := &schema.ToolInfo{Name: toolName(s.conf.Prefix + "read_resource"),
 		Desc: "Reads a resource of " + s.conf.Name + ".",
 		ParamsOneOf: schema.NewParamsOneOfByRawJSON(json.RawMessage(
-			`{"type":"object","properties":{"uri":{"type":"string","description":"as list_resources shows it"}},"required":["uri"]}`))}
+			`{"type":"object","properties":{"uri":{"type":"string","description":"as list_resources shows it"}},` +
+				`"required":["uri"]}`))}
 	return []tool.BaseTool{list, &readTool{s, info}}, nil
 }
 

@@ -133,8 +133,8 @@ func (c *converter) addText(text string) {
 	if len(text) > c.text {
 		c.more = true
 		head, tail := text[:c.text/2], text[len(text)-c.text/2:]
-		text = strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d bytes are left out here]\n", len(text)-len(head)-len(tail)) +
-			strings.ToValidUTF8(tail, "")
+		note := fmt.Sprintf("\n[%d bytes are left out here]\n", len(text)-len(head)-len(tail))
+		text = strings.ToValidUTF8(head, "") + note + strings.ToValidUTF8(tail, "")
 		c.text = 0
 	} else {
 		c.text -= len(text)

@@ -1,7 +1,5 @@
 package mcptool
 
-//lint:file-ignore SA1019 roots, sampling and logging are deprecated since protocol 2026-07-28, and servers of before use them
-
 import (
 	"context"
 	"encoding/base64"
@@ -44,7 +42,9 @@ func (s *Sampling) mostCalls() int {
 }
 
 // ask has the model answer.
-func (s *Sampling) ask(ctx context.Context, p *mcp.CreateMessageWithToolsParams) (result *mcp.CreateMessageResult, err error) {
+func (s *Sampling) ask(
+	ctx context.Context, p *mcp.CreateMessageWithToolsParams,
+) (result *mcp.CreateMessageResult, err error) {
 	defer recovered("Sampling", &err)
 	if p == nil || len(p.Messages) == 0 {
 		return nil, errors.New("it asks a model without a message")

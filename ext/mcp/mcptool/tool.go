@@ -54,8 +54,9 @@ func (s *Server) newTool(t *mcp.Tool) (made *remoteTool, err error) {
 		return nil, err
 	}
 	made = &remoteTool{server: s, raw: t.Name}
-	made.info = &schema.ToolInfo{Name: toolName(s.conf.Prefix + t.Name), Desc: cutText(t.Description, s.conf.MaxDescription),
-		ParamsOneOf: params, Extra: map[string]any{ServerKey: s.conf.Name, NameKey: t.Name}}
+	made.info = &schema.ToolInfo{Name: toolName(s.conf.Prefix + t.Name),
+		Desc: cutText(t.Description, s.conf.MaxDescription), ParamsOneOf: params,
+		Extra: map[string]any{ServerKey: s.conf.Name, NameKey: t.Name}}
 	title := t.Title
 	if a := t.Annotations; a != nil {
 		made.info.Extra[AnnotationsKey] = jsonText(a)

@@ -51,8 +51,19 @@ func (s *Server) transport(ctx context.Context) (mcp.Transport, func(error) erro
 type passage struct {
 	// sent: bytes of the request may have left the process.
 	sent atomic.Bool
-	// status is that of the answer of HTTP, 0 as long as there is none.
+	// status is that of the answer of HTTP, 0 as long as there is none. A success is not changed any more: what follows it
+	// in the same context, such as opening a broken stream again, says nothing of the request.
 	status atomic.Int32
+}
+
+// answered notes the status of an answer.
+func (p *passage) answered(status int) {
+	for {
+		before := p.status.Load()
+		if before >= 200 && before < 300 || p.status.CompareAndSwap(before, int32(status)) {
+			return
+		}
+	}
 }
 
 type passageKey struct{}
@@ -149,7 +160,7 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response, err := next.RoundTrip(r)
 	if err == nil {
-		p.status.Store(int32(response.StatusCode))
+		p.answered(response.StatusCode)
 	}
 	return response, err
 }
