@@ -77,7 +77,9 @@ func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.An
 	}
 	value, err := AnswerValue(p, answer)
 	if err != nil {
-		return checkpoint.Answer{}, &Problem{Code: BadRequest, Title: "the answer to question " + p.ID + " is not of its kind", Cause: err}
+		refused := problem(BadRequest, "the answer to question %s is not of its kind", p.ID)
+		refused.Cause = err
+		return checkpoint.Answer{}, refused
 	}
 	a, err := adk.EncodeAnswer(p.ID, value)
 	if err != nil {
@@ -109,7 +111,7 @@ func AnswerValue(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
 		if err := decodeStrictly(answer, &said); err != nil {
 			return nil, err
 		}
-		if ways := count3(said.Rerun, said.Result != nil, said.Error != ""); ways != 1 {
+		if ways := countOf(said.Rerun, said.Result != nil, said.Error != ""); ways != 1 {
 			return nil, problem(BadRequest, "say rerun, result or error")
 		}
 		outcome := &adk.ToolOutcome{Rerun: said.Rerun, Err: said.Error}
@@ -125,7 +127,7 @@ func AnswerValue(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
 		if err := decodeStrictly(answer, &said); err != nil {
 			return nil, err
 		}
-		if count3(said.Text != nil, said.Error != "", false) != 1 {
+		if countOf(said.Text != nil, said.Error != "") != 1 {
 			return nil, problem(BadRequest, "say text or error")
 		}
 		result := &adk.ClientToolResult{Error: said.Error}
@@ -207,8 +209,9 @@ func checkMembers(d *json.Decoder) error {
 	return nil
 }
 
-func count3(a, b, c bool) (n int) {
-	for _, set := range []bool{a, b, c} {
+// countOf is how many are true.
+func countOf(all ...bool) (n int) {
+	for _, set := range all {
 		if set {
 			n++
 		}

@@ -330,7 +330,8 @@ func (r *Run) Cursor() string { return checkpoint.Cursor(r.info) }
 
 // Runs lists runs of the principal, the one that changed last first.
 func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
-	query := checkpoint.Query{Agent: q.Agent, After: q.Before, Limit: q.Limit, Tags: map[string]string{tagOwner: c.principal.owner()}}
+	query := checkpoint.Query{Agent: q.Agent, After: q.Before, Limit: q.Limit,
+		Tags: map[string]string{tagOwner: c.principal.owner()}}
 	if q.Thread != "" {
 		key, err := c.server.threadKey(c.principal, q.Thread)
 		if err != nil {

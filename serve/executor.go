@@ -81,7 +81,8 @@ func newLocal[M adk.MessageType](conf *TypedConfig[M]) (dispatch.Front[M], *loca
 	w := &localWorker{stop: stop, done: make(chan struct{}), log: log}
 	go func() {
 		defer close(w.done)
-		_ = d.Work(ctx, dispatch.WorkerConfig{Slots: conf.Limits.withDefaults().Runs, DrainTimeout: cmp.Or(conf.DrainTimeout, 10*time.Second)}) // fails without agents only
+		_ = d.Work(ctx, dispatch.WorkerConfig{Slots: conf.Limits.withDefaults().Runs, // fails without agents only
+			DrainTimeout: cmp.Or(conf.DrainTimeout, 10*time.Second)})
 	}()
 	return d, w, nil
 }

@@ -147,5 +147,5 @@ func (p Principal) mayAnswer(q checkpoint.WaitPoint, isOwner bool) bool {
 	if len(q.For) == 0 {
 		return isOwner
 	}
-	return slices.Contains(q.For, p.ID) || slices.ContainsFunc(p.Scopes, func(s string) bool { return slices.Contains(q.For, s) })
+	return slices.ContainsFunc(q.For, func(who string) bool { return who == p.ID || slices.Contains(p.Scopes, who) })
 }

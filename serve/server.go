@@ -87,8 +87,8 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 		ctx := context.Background()
 		info := AgentInfo{a.Name(ctx), a.Description(ctx)}
 		if _, twice := s.agents[info.Name]; twice || !clientID.MatchString(info.Name) {
-			return nil, fmt.Errorf(`serve: Config.Agents[%d]: its name must be one of its own, of up to 128 letters, digits, and any of "._:-", and is %q`,
-				i, info.Name)
+			return nil, fmt.Errorf(`serve: Config.Agents[%d]: its name must be one of its own, of up to 128 letters, digits, `+
+				`and any of "._:-", and is %q`, i, info.Name)
 		}
 		s.agents[info.Name] = info
 	}

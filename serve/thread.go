@@ -66,12 +66,11 @@ func (s *Server) makeThread(ctx context.Context, p Principal, key string) error 
 	if err != nil || exists {
 		return err
 	}
-	if _, err := s.settings.conversations.Create(ctx, conversation.Info{ID: key, User: p.owner()}); errors.Is(err, conversation.ErrExists) {
+	_, err = s.settings.conversations.Create(ctx, conversation.Info{ID: key, User: p.owner()})
+	if errors.Is(err, conversation.ErrExists) {
 		return nil
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
 }
 
 // Threads lists the threads of the principal, the one that changed last first. after is the Cursor of the last one that

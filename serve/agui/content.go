@@ -1,35 +1,6 @@
 package agui
 
-import (
-	"github.com/weftgo/weft/adk/runlog"
-	"github.com/weftgo/weft/schema"
-)
-
-// contentOf is what a message says, thinks and calls.
-func contentOf(m *runlog.Message) (text, thought string, calls []schema.ToolCall) {
-	switch {
-	case m == nil:
-	case m.Chat != nil:
-		text, thought, calls = m.Chat.Content, m.Chat.ReasoningContent, m.Chat.ToolCalls
-		for _, p := range m.Chat.AssistantGenMultiContent {
-			text += p.Text
-		}
-	case m.Agentic != nil:
-		for _, b := range m.Agentic.ContentBlocks {
-			switch {
-			case b == nil:
-			case b.AssistantGenText != nil:
-				text += b.AssistantGenText.Text
-			case b.Reasoning != nil:
-				thought += b.Reasoning.Text
-			case b.FunctionToolCall != nil:
-				calls = append(calls, schema.ToolCall{ID: b.FunctionToolCall.CallID, Function: schema.FunctionCall{
-					Name: b.FunctionToolCall.Name, Arguments: b.FunctionToolCall.Arguments}})
-			}
-		}
-	}
-	return text, thought, calls
-}
+import "github.com/weftgo/weft/schema"
 
 // mediaOf is a part of a result that is no text, nil for one that is.
 func mediaOf(p schema.ToolOutputPart) map[string]any {

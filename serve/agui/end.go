@@ -67,12 +67,14 @@ func (t *translator) asks() *outcome {
 }
 
 // approvalSchema is what an approval is answered with.
-var approvalSchema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
+var approvalSchema = json.RawMessage(`{"type":"object",` +
+	`"properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
 
 // interrupt is a question for a client.
 func (t *translator) interrupt(p *runlog.Point) interrupt {
 	i := interrupt{ID: p.ID, Message: p.Message, ToolCallID: p.Call, ResponseSchema: p.Schema,
-		Metadata: map[string]any{"weft": map[string]any{"kind": p.Kind, "tool": p.Tool, "agent": p.Agent, "address": p.Address, "info": p.Info}}}
+		Metadata: map[string]any{"weft": map[string]any{
+			"kind": p.Kind, "tool": p.Tool, "agent": p.Agent, "address": p.Address, "info": p.Info}}}
 	if !t.legacy {
 		i.SubagentRunID = t.calls[p.Call].sub
 	}

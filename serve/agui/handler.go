@@ -141,7 +141,8 @@ func (h *handler) watch(w http.ResponseWriter, r *http.Request) error {
 
 // stream writes the events of a run.
 func (h *handler) stream(
-	w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, behind uint64, threadID, runID, parent string, legacy bool,
+	w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, behind uint64,
+	threadID, runID, parent string, legacy bool,
 ) error {
 	var out *serve.Frames
 	id := ""

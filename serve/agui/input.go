@@ -225,17 +225,19 @@ func (p *inPart) input() (in schema.MessageInputPart, err error) {
 	}
 	switch p.Type {
 	case "text":
-		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: p.Text}, nil
+		in.Type, in.Text = schema.ChatMessagePartTypeText, p.Text
 	case "image":
-		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: media}}, nil
+		in.Type, in.Image = schema.ChatMessagePartTypeImageURL, &schema.MessageInputImage{MessagePartCommon: media}
 	case "audio":
-		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeAudioURL, Audio: &schema.MessageInputAudio{MessagePartCommon: media}}, nil
+		in.Type, in.Audio = schema.ChatMessagePartTypeAudioURL, &schema.MessageInputAudio{MessagePartCommon: media}
 	case "video":
-		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeVideoURL, Video: &schema.MessageInputVideo{MessagePartCommon: media}}, nil
+		in.Type, in.Video = schema.ChatMessagePartTypeVideoURL, &schema.MessageInputVideo{MessagePartCommon: media}
 	case "document":
-		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeFileURL, File: &schema.MessageInputFile{MessagePartCommon: media}}, nil
+		in.Type, in.File = schema.ChatMessagePartTypeFileURL, &schema.MessageInputFile{MessagePartCommon: media}
+	default:
+		return in, badRequest("a part has no type that is known: text, image, audio, video, document")
 	}
-	return in, badRequest("a part has no type that is known: text, image, audio, video, document")
+	return in, nil
 }
 
 // answers are those to the questions of a run. Every question that is open must have one.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve/internal/said"
 )
 
 // translator makes events of the protocol of those of a run. It is fed all of them, in order, and keeps what clients hold
@@ -81,7 +82,8 @@ type step struct {
 
 func newTranslator(threadID, runID string, conf Config, legacy bool, send func(event)) *translator {
 	return &translator{threadID: threadID, runID: runID, conf: conf, legacy: legacy, send: send,
-		scopes: map[runlog.SpanID]scope{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]scope{}, rested: map[runlog.SpanID][]runlog.SpanID{}}
+		scopes: map[runlog.SpanID]scope{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]scope{},
+		rested: map[runlog.SpanID][]runlog.SpanID{}}
 }
 
 // begin sends what a stream begins with, once.
@@ -169,7 +171,8 @@ func (t *translator) startAgent(e *runlog.Event, d *runlog.AgentStartData) {
 	inside := scope{sub: fmt.Sprintf("%s.a%d", t.runID, e.Span)}
 	t.scopes[e.Span] = inside
 	t.subs = append(t.subs, e.Span)
-	t.send(event{Type: "SUBAGENT_STARTED", SubagentRunID: inside.sub, Name: d.Name, ParentSubagent: around.sub, ParentToolCall: d.Call})
+	t.send(event{Type: "SUBAGENT_STARTED", SubagentRunID: inside.sub, Name: d.Name, ParentSubagent: around.sub,
+		ParentToolCall: d.Call})
 }
 
 func (t *translator) endAgent(span runlog.SpanID, err *runlog.Err) {
@@ -334,14 +337,14 @@ func (t *translator) retract(a *answer, in scope) {
 
 // whole shows what of a message did not come in pieces. calls are the names of its calls in the record.
 func (t *translator) whole(a *answer, m *runlog.Message, calls []string) {
-	text, thought, asked := contentOf(m)
+	content := said.In(m)
 	if a.thought == unsaid {
-		t.think(a, thought)
+		t.think(a, content.Thought)
 	}
 	if !a.streamedText {
-		t.say(a, text)
+		t.say(a, content.Text)
 	}
-	for i, c := range asked {
+	for i, c := range content.Calls {
 		call := c.ID
 		if i < len(calls) {
 			call = calls[i]
@@ -360,11 +363,10 @@ func (t *translator) whole(a *answer, m *runlog.Message, calls []string) {
 
 // message shows a message of an agent that came at once.
 func (t *translator) message(a *answer, m *runlog.Message) {
-	if m.Chat != nil && m.Chat.Role != schema.Assistant || m.Agentic != nil && m.Agentic.Role != schema.AgenticRoleTypeAssistant {
-		return
+	if said.ByModel(m) {
+		t.whole(a, m, nil)
+		t.close(a)
 	}
-	t.whole(a, m, nil)
-	t.close(a)
 }
 
 // startTool begins a tool. A call that no message has is shown first.
@@ -463,7 +465,8 @@ func (t *translator) snapshot(e *runlog.Event, d *runlog.SnapshotData) {
 	for i := range d.Messages {
 		m, id := &d.Messages[i], fmt.Sprintf("%s.s%d.%d", t.runID, e.Seq, i)
 		if m.Chat != nil && m.Chat.Role == schema.Tool {
-			t.out(scope{}, event{Type: "TOOL_CALL_RESULT", MessageID: id, ToolCallID: m.Chat.ToolCallID, Content: m.Chat.Content, Role: "tool"})
+			t.out(scope{}, event{Type: "TOOL_CALL_RESULT", MessageID: id, ToolCallID: m.Chat.ToolCallID,
+				Content: m.Chat.Content, Role: "tool"})
 			continue
 		}
 		t.message(&answer{id: id, seq: e.Seq, openCall: map[string]bool{}}, m)

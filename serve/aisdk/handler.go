@@ -132,7 +132,9 @@ func (h *handler) reconnect(w http.ResponseWriter, r *http.Request) error {
 }
 
 // stream writes the chunks of a run. Events up to behind belong to earlier requests.
-func (h *handler) stream(w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, behind uint64, messageID string) error {
+func (h *handler) stream(
+	w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, behind uint64, messageID string,
+) error {
 	var out *serve.Frames
 	id := ""
 	t := newTranslator(run.ID, messageID, h.conf, func(c chunk) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve/internal/said"
 )
 
 // chunk is a piece of a UI message stream.
@@ -276,21 +277,20 @@ func (t *translator) restart(from uint64) {
 
 // whole writes what of a message did not come in pieces. calls are the names of its calls in the record.
 func (t *translator) whole(a *answer, m *runlog.Message, calls []string) {
-	if m == nil {
-		return
-	}
-	c := contentOf(m)
+	content := said.In(m)
 	if !a.streamed["reasoning"] {
-		t.write(a, "reasoning", c.thought)
+		t.write(a, "reasoning", content.Thought)
 	}
 	if !a.streamed["text"] {
-		t.write(a, "text", c.text)
+		t.write(a, "text", content.Text)
 	}
-	for _, f := range c.files {
-		t.endPart(a)
-		t.send(f)
+	for _, m := range content.Media {
+		if f := file(m); f != nil {
+			t.endPart(a)
+			t.send(f)
+		}
 	}
-	for i, asked := range c.calls {
+	for i, asked := range content.Calls {
 		id := asked.ID
 		if i < len(calls) {
 			id = calls[i]
@@ -313,7 +313,7 @@ func (t *translator) message(e *runlog.Event, d *runlog.MessageData) {
 
 // say writes a message that came at once.
 func (t *translator) say(seq uint64, m *runlog.Message, calls []string) {
-	if isAnswer(m) {
+	if said.ByModel(m) {
 		a := t.startAnswer(seq)
 		t.whole(a, m, calls)
 		t.endAnswer(a)

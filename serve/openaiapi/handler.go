@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftgo/weft/adk/runlog"
-	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 )
 
@@ -161,30 +159,4 @@ func textAnswer(text string) json.RawMessage {
 func isGone(err error) bool {
 	var p *serve.Problem
 	return errors.As(err, &p) && (p.Code == serve.NotFound || p.Code == serve.AlreadyAnswered || p.Code == serve.Expired)
-}
-
-// textOf is the text of a message of an agent.
-func textOf(m *runlog.Message) string {
-	switch {
-	case m == nil:
-	case m.Chat != nil && m.Chat.Content != "":
-		return m.Chat.Content
-	case m.Chat != nil:
-		var b strings.Builder
-		for _, p := range m.Chat.AssistantGenMultiContent {
-			if p.Type == schema.ChatMessagePartTypeText {
-				b.WriteString(p.Text)
-			}
-		}
-		return b.String()
-	case m.Agentic != nil:
-		var b strings.Builder
-		for _, block := range m.Agentic.ContentBlocks {
-			if block != nil && block.AssistantGenText != nil {
-				b.WriteString(block.AssistantGenText.Text)
-			}
-		}
-		return b.String()
-	}
-	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/serve/internal/said"
 )
 
 // reader gets what of a run a client of these APIs sees.
@@ -73,14 +74,14 @@ func (o *outline) add(e *runlog.Event) {
 	case *runlog.ModelEndData:
 		if e.Span == o.model && !o.inside[e.Span] && !d.Aside && d.Error == nil {
 			if !o.said {
-				o.say(textOf(d.Message))
+				o.say(said.In(d.Message).Text)
 			}
 			o.cut = d.Finish == "length"
 		}
 	case *runlog.MessageData:
-		if !o.inside[e.Span] && !o.inside[e.Parent] && isAnswer(&d.Message) {
+		if !o.inside[e.Span] && !o.inside[e.Parent] && said.ByModel(&d.Message) {
 			o.said = false
-			o.say(textOf(&d.Message))
+			o.say(said.In(&d.Message).Text)
 		}
 	case *runlog.SnapshotData:
 		o.snapshot(d)
@@ -118,17 +119,12 @@ func (o *outline) snapshot(d *runlog.SnapshotData) {
 		return
 	}
 	for i := range d.Messages {
-		if isAnswer(&d.Messages[i]) {
+		if said.ByModel(&d.Messages[i]) {
 			o.said = false
-			o.say(textOf(&d.Messages[i]))
+			o.say(said.In(&d.Messages[i]).Text)
 		}
 	}
 	o.points = d.Points
-}
-
-// isAnswer reports whether a message is one of a model.
-func isAnswer(m *runlog.Message) bool {
-	return m.Chat != nil && m.Chat.Role == "assistant" || m.Agentic != nil && m.Agentic.Role == "assistant"
 }
 
 // question is what a run asks, in words.
