@@ -92,7 +92,7 @@ func newBrowser(t *testing.T) *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath(path))
 	allocated, free := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeTab := chromedp.NewContext(allocated)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute) // to build the example takes a while where nothing is cached
 	t.Cleanup(func() { cancel(); closeTab(); free() })
 	return &browser{t, ctx}
 }
