@@ -301,3 +301,12 @@ func TestServer_QueuesOrPreempts(t *testing.T) {
 		})
 	}
 }
+
+// A run that was stopped, and whose record is gone from memory, keeps nobody waiting.
+func TestServer_EndsTheStreamOfARunWithoutARecord(t *testing.T) {
+	var paid []string
+	d := newDesk(t, Config{Linger: time.Nanosecond}, agentOf(t, pay(t, &paid), adktest.Calls(adktest.Call("pay", `{"amount":7}`))))
+	run := d.call(201, "POST", "/agents/desk/runs", `{"input":"Pay!"}`, "Prefer", "wait=10")["id"].(string)
+	d.call(202, "POST", "/runs/"+run+"/cancel", "")
+	require.Eventually(t, func() bool { return len(d.stream("GET", "/runs/"+run+"/events", "")) == 0 }, 10*time.Second, 10*time.Millisecond)
+}

@@ -100,7 +100,8 @@ func (f *Frames) Raw(text string) {
 // A client that reads slowly slows nobody down: it is written to at its own pace, and is dropped when it has taken
 // nothing for 30 seconds.
 func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf StreamConfig) error {
-	if _, _, err := c.inspect(r.Context(), conf.Run, ReadRun); err != nil {
+	info, _, err := c.inspect(r.Context(), conf.Run, ReadRun)
+	if err != nil {
 		return err
 	}
 	if !s.watchers.enter(conf.Run, s.settings.limits.Watchers) {
@@ -109,6 +110,13 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf 
 	ctx, stop := context.WithCancelCause(r.Context())
 	defer stop(nil)
 	defer context.AfterFunc(s.draining, func() { stop(errDraining) })()
+	// What has happened in a run that waits or was stopped is there, unless its record is gone: then nothing comes.
+	rested := time.AfterFunc(lookFor, func() { stop(errRests) })
+	defer rested.Stop()
+	if conf.Follow || info.Status != checkpoint.Waiting && info.Status != checkpoint.Paused {
+		rested.Stop()
+		rested = nil
+	}
 	out := newStream(w)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -121,18 +129,29 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf 
 	}
 	out.begin()
 	defer out.end()
-	gone := s.copyEvents(ctx, c, &conf, out)
+	gone := s.copyEvents(ctx, c, &conf, out, rested)
 	s.watchers.leave(conf.Run, conf.OnDisconnect, gone, func() { s.stopUnwatched(conf.Run) })
 	return nil
 }
 
-var errDraining = errors.New("the server shuts down")
+// Why a stream ends that the run does not end.
+var (
+	errDraining = errors.New("the server shuts down")
+	errRests    = errors.New("nothing happens in the run")
+)
 
-// copyEvents translates the events of a run, and reports whether the client went away before the end.
-func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, out *stream) (gone bool) {
+// copyEvents translates the events of a run, and reports whether the client went away before the end. rested ends the
+// stream of a run that waits or was stopped, when no event has come for a while; it is nil for others.
+func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, out *stream, rested *time.Timer) (gone bool) {
 	frames := &Frames{out: out}
 	for e, err := range c.Events(ctx, conf.Run, conf.After) {
+		if rested != nil {
+			rested.Reset(lookFor)
+		}
 		if err != nil {
+			if context.Cause(ctx) == errRests {
+				return false
+			}
 			if context.Cause(ctx) == errDraining {
 				err = &Problem{Code: ShuttingDown, Title: "the server shuts down: connect again", Run: conf.Run}
 			} else if ctx.Err() != nil {
