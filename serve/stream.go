@@ -20,6 +20,9 @@ const (
 	stopWithin = 5 * time.Second
 	// lookFor is how long an event that was recorded may take to be read.
 	lookFor = 250 * time.Millisecond
+	// restFor is after how long without an event the stream of a run that waits or was stopped ends: its record is gone, or
+	// the end of it was lost.
+	restFor = 2 * time.Second
 )
 
 // Disconnect says what becomes of a run when nobody watches it any more because clients have gone away.
@@ -111,7 +114,7 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf 
 	defer stop(nil)
 	defer context.AfterFunc(s.draining, func() { stop(errDraining) })()
 	// What has happened in a run that waits or was stopped is there, unless its record is gone: then nothing comes.
-	rested := time.AfterFunc(lookFor, func() { stop(errRests) })
+	rested := time.AfterFunc(restFor, func() { stop(errRests) })
 	defer rested.Stop()
 	if conf.Follow || info.Status != checkpoint.Waiting && info.Status != checkpoint.Paused {
 		rested.Stop()
@@ -146,7 +149,7 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 	frames := &Frames{out: out}
 	for e, err := range c.Events(ctx, conf.Run, conf.After) {
 		if rested != nil {
-			rested.Reset(lookFor)
+			rested.Reset(restFor)
 		}
 		if err != nil {
 			if context.Cause(ctx) == errRests {
