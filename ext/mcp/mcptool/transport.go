@@ -51,12 +51,19 @@ func (s *Server) transport(ctx context.Context) (mcp.Transport, func(error) erro
 type passage struct {
 	// sent: bytes of the request may have left the process.
 	sent atomic.Bool
-	// status is that of the answer of HTTP, 0 as long as there is none. A success is not changed any more: what follows it
-	// in the same context, such as opening a broken stream again, says nothing of the request.
+	// status is that of the answer of HTTP, 0 as long as the last attempt has none. A success is not changed any more:
+	// what follows it in the same context, such as opening a broken stream again, says nothing of the request.
 	status atomic.Int32
 }
 
-// answered notes the status of an answer.
+// leaves notes that the request leaves the process, perhaps once more: after it was authorized, or redirected. What was
+// answered before says nothing of this attempt.
+func (p *passage) leaves() {
+	p.sent.Store(true)
+	p.answered(0)
+}
+
+// answered notes the status of an answer, 0 for none.
 func (p *passage) answered(status int) {
 	for {
 		before := p.status.Load()
@@ -153,7 +160,7 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	p := passageOf(r.Context())
-	p.sent.Store(true)
+	p.leaves()
 	next := t.next
 	if next == nil {
 		next = http.DefaultTransport
