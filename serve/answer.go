@@ -27,10 +27,10 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 		return Run{}, err
 	}
 	if info.Status != checkpoint.Waiting {
-		return Run{}, problem(AlreadyAnswered, "the run waits for no answer").of(id)
+		return Run{}, NewProblem(AlreadyAnswered, "the run waits for no answer").of(id)
 	}
 	if len(answers) == 0 {
-		return Run{}, problem(BadRequest, "there is no answer").of(id)
+		return Run{}, NewProblem(BadRequest, "there is no answer").of(id)
 	}
 	var encoded []checkpoint.Answer
 	for _, p := range info.Waiting {
@@ -40,12 +40,12 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 		}
 		if !given {
 			if !partial && !p.Answered && !p.Optional && c.principal.mayAnswer(p, how == asOwner) {
-				return Run{}, problem(BadRequest, "question %s is not answered: answer all of them, or say partial", p.ID).of(id)
+				return Run{}, NewProblem(BadRequest, "question %s is not answered: answer all of them, or say partial", p.ID).of(id)
 			}
 			continue
 		}
 		if !c.principal.mayAnswer(p, how == asOwner) {
-			return Run{}, problem(Forbidden, "question %s waits for others", p.ID).of(id)
+			return Run{}, NewProblem(Forbidden, "question %s waits for others", p.ID).of(id)
 		}
 		a, err := encodeAnswer(p, answer)
 		if err != nil {
@@ -55,7 +55,7 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 		encoded = append(encoded, a)
 	}
 	if len(encoded) < len(answers) {
-		return Run{}, problem(NotFound, "the run waits for none of the questions with one of these IDs").of(id)
+		return Run{}, NewProblem(NotFound, "the run waits for none of the questions with one of these IDs").of(id)
 	}
 	if err := c.server.runs.Answer(ctx, id, encoded...); err != nil {
 		return Run{}, ProblemOf(err).of(id)
@@ -69,15 +69,15 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.Answer, error) {
 	switch {
 	case p.Answered:
-		return checkpoint.Answer{}, problem(AlreadyAnswered, "question %s was answered before", p.ID)
+		return checkpoint.Answer{}, NewProblem(AlreadyAnswered, "question %s was answered before", p.ID)
 	case !p.Expires.IsZero() && time.Now().After(p.Expires):
-		return checkpoint.Answer{}, problem(Expired, "question %s has expired", p.ID)
+		return checkpoint.Answer{}, NewProblem(Expired, "question %s has expired", p.ID)
 	case !json.Valid(answer):
-		return checkpoint.Answer{}, problem(BadRequest, "the answer to question %s is no JSON", p.ID)
+		return checkpoint.Answer{}, NewProblem(BadRequest, "the answer to question %s is no JSON", p.ID)
 	}
 	value, err := AnswerValue(p, answer)
 	if err != nil {
-		refused := problem(BadRequest, "the answer to question %s is not of its kind", p.ID)
+		refused := NewProblem(BadRequest, "the answer to question %s is not of its kind", p.ID)
 		refused.Cause = err
 		return checkpoint.Answer{}, refused
 	}
@@ -112,7 +112,7 @@ func AnswerValue(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
 			return nil, err
 		}
 		if ways := countOf(said.Rerun, said.Result != nil, said.Error != ""); ways != 1 {
-			return nil, problem(BadRequest, "say rerun, result or error")
+			return nil, NewProblem(BadRequest, "say rerun, result or error")
 		}
 		outcome := &adk.ToolOutcome{Rerun: said.Rerun, Err: said.Error}
 		if said.Result != nil {
@@ -128,7 +128,7 @@ func AnswerValue(p checkpoint.WaitPoint, answer json.RawMessage) (any, error) {
 			return nil, err
 		}
 		if countOf(said.Text != nil, said.Error != "") != 1 {
-			return nil, problem(BadRequest, "say text or error")
+			return nil, NewProblem(BadRequest, "say text or error")
 		}
 		result := &adk.ClientToolResult{Error: said.Error}
 		if said.Text != nil {
@@ -151,14 +151,14 @@ func decisionOf(request *approval.Request, answer json.RawMessage) (*approval.De
 	}
 	switch {
 	case said.Approve == nil:
-		return nil, problem(BadRequest, "say approve")
+		return nil, NewProblem(BadRequest, "say approve")
 	case !*said.Approve:
 		return request.Reject(said.Text), nil
 	case len(said.Arguments) == 0 || string(said.Arguments) == "null":
 		return request.Approve(), nil
 	}
 	if trimmed := bytes.TrimSpace(said.Arguments); trimmed[0] != '{' {
-		return nil, problem(BadRequest, "arguments are an object")
+		return nil, NewProblem(BadRequest, "arguments are an object")
 	}
 	return request.Edit(string(said.Arguments)), nil
 }
@@ -176,7 +176,7 @@ func decodeStrictly(data json.RawMessage, into any) error {
 		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return problem(BadRequest, "something follows the answer")
+		return NewProblem(BadRequest, "something follows the answer")
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func checkMembers(d *json.Decoder) error {
 		return err
 	}
 	if first != json.Delim('{') {
-		return problem(BadRequest, "the answer is no object")
+		return NewProblem(BadRequest, "the answer is no object")
 	}
 	var seen []string
 	for d.More() {
@@ -198,7 +198,7 @@ func checkMembers(d *json.Decoder) error {
 		}
 		text, _ := name.(string)
 		if slices.Contains(seen, text) || text != string(bytes.ToLower([]byte(text))) {
-			return problem(BadRequest, "a member comes twice, or is not one of an answer")
+			return NewProblem(BadRequest, "a member comes twice, or is not one of an answer")
 		}
 		seen = append(seen, text)
 		var value json.RawMessage

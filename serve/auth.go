@@ -65,7 +65,7 @@ func (s *Server) authenticate(r *http.Request) (Principal, error) {
 			return Principal{ID: "anonymous"}, nil
 		}
 		if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
-			return Principal{}, problem(Forbidden,
+			return Principal{}, NewProblem(Forbidden,
 				"this server serves its own machine only: its operator sets Config.Auth or Config.AllowAnonymous to serve others")
 		}
 		return Principal{ID: "local"}, nil
@@ -144,7 +144,7 @@ func (t *tickets) make(p Principal, run string) (string, error) {
 
 // take uses a ticket up, and returns whose it is.
 func (t *tickets) take(text, run string) (Principal, error) {
-	refused := problem(Unauthorized, "the ticket is not valid, or not any more")
+	refused := NewProblem(Unauthorized, "the ticket is not valid, or not any more")
 	payload, signature, _ := strings.Cut(text, ".")
 	if !hmac.Equal([]byte(t.sign(payload)), []byte(signature)) {
 		return Principal{}, refused

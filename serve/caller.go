@@ -105,7 +105,7 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err error) {
 	s := c.server
 	if _, known := s.agents[start.Agent]; !known {
-		return job, problem(NotFound, "there is no agent %q", start.Agent)
+		return job, NewProblem(NotFound, "there is no agent %q", start.Agent)
 	}
 	if err := c.authorize(ctx, Action{Verb: StartRun, Agent: start.Agent, Thread: start.Thread}); err != nil {
 		return job, err
@@ -129,11 +129,11 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		}
 	}
 	if len(start.Labels) > maxLabels {
-		return job, problem(BadRequest, "there are more than %d labels", maxLabels)
+		return job, NewProblem(BadRequest, "there are more than %d labels", maxLabels)
 	}
 	for key, value := range start.Labels {
 		if key == "" || len(key) > 128 || len(value) > 128 || strings.HasPrefix(key, tagPrefix) {
-			return job, problem(BadRequest, "label %.64q is empty, longer than 128 bytes, or begins with %q", key, tagPrefix)
+			return job, NewProblem(BadRequest, "label %.64q is empty, longer than 128 bytes, or begins with %q", key, tagPrefix)
 		}
 		job.Tags[key] = value
 	}
@@ -154,7 +154,7 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	}
 	if key := start.IdempotencyKey; key != "" {
 		if len(key) > 255 {
-			return job, problem(BadRequest, "the idempotency key is longer than 255 bytes")
+			return job, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
 		}
 		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools, start.Sampling})
 		if err != nil {
@@ -185,7 +185,7 @@ func (c *Caller) sameRun(ctx context.Context, job dispatch.Job) (Run, bool, erro
 	case !exists:
 		return Run{}, false, nil
 	case info.Tags[tagBody] != job.Tags[tagBody]:
-		return Run{}, true, problem(Conflict, "the idempotency key was used for another request").of(info.ID)
+		return Run{}, true, NewProblem(Conflict, "the idempotency key was used for another request").of(info.ID)
 	}
 	return c.server.runOf(info), true, nil
 }
@@ -204,7 +204,7 @@ func (c *Caller) checkThread(ctx context.Context, job dispatch.Job) error {
 		}
 		if info.Status == checkpoint.Waiting {
 			if !s.settings.abandonInterrupts {
-				return problem(InterruptsOpen, "the thread waits for an answer").of(info.ID)
+				return NewProblem(InterruptsOpen, "the thread waits for an answer").of(info.ID)
 			}
 			stop := checkpoint.StopRequest{Reason: "another message came", By: c.principal.ID, Children: true}
 			if err := s.runs.Stop(ctx, info.ID, stop); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
@@ -213,11 +213,11 @@ func (c *Caller) checkThread(ctx context.Context, job dispatch.Job) error {
 			continue
 		}
 		if active++; s.settings.busy == RejectBusy {
-			return problem(Busy, "another run of the thread has not ended").of(info.ID)
+			return NewProblem(Busy, "another run of the thread has not ended").of(info.ID)
 		}
 	}
 	if s.settings.busy == QueueBusy && active >= queueLength {
-		return problem(TooMany, "%d runs of the thread have not ended", active)
+		return NewProblem(TooMany, "%d runs of the thread have not ended", active)
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ const (
 
 // inspect returns a run that the principal may do something with. A run of others is one that there is not.
 func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.RunInfo, access, error) {
-	missing := problem(NotFound, "there is no such run")
+	missing := NewProblem(NotFound, "there is no such run")
 	if !clientID.MatchString(id) {
 		return checkpoint.RunInfo{}, noAccess, missing
 	}
@@ -346,7 +346,7 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	case Ready, Running, Waiting, Done, Failed:
 		query.Status = []checkpoint.Status{checkpoint.Status(q.Status)}
 	default:
-		return nil, problem(BadRequest, "there is no status %.32q", q.Status)
+		return nil, NewProblem(BadRequest, "there is no status %.32q", q.Status)
 	}
 	if query.Limit <= 0 {
 		query.Limit = 20
@@ -371,6 +371,12 @@ func (c *Caller) LastRun(ctx context.Context, thread string) (last Run, exists b
 		}
 	}
 	return last, exists, err
+}
+
+// Executed returns the run of a thread that is executed or due, and false if there is none.
+func (c *Caller) Executed(ctx context.Context, thread string) (Run, bool, error) {
+	run, exists, err := c.LastRun(ctx, thread)
+	return run, exists && (run.Status == Ready || run.Status == Running), err
 }
 
 // Questions lists what waits for the principal, the oldest first: questions of its own runs, and those of others that
@@ -435,7 +441,7 @@ func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error
 		return err
 	}
 	if statusOf(info.Status).HasEnded() {
-		return problem(AlreadyAnswered, "the run has ended").of(id)
+		return NewProblem(AlreadyAnswered, "the run has ended").of(id)
 	}
 	if how.Reason == "" {
 		how.Reason = "a client has stopped it"

@@ -89,18 +89,18 @@ func (s *Server) encodeClientTools(tools []ClientTool) (string, error) {
 	case len(tools) == 0:
 		return "", nil
 	case !s.settings.allowClientTools:
-		return "", problem(BadRequest, "this server takes no tools of clients")
+		return "", NewProblem(BadRequest, "this server takes no tools of clients")
 	case len(tools) > l.ClientTools:
-		return "", problem(TooLarge, "there are more than %d tools", l.ClientTools)
+		return "", NewProblem(TooLarge, "there are more than %d tools", l.ClientTools)
 	}
 	names, size := map[string]bool{}, 0
 	for _, t := range tools {
 		if !toolName.MatchString(t.Name) || names[t.Name] {
-			return "", problem(BadRequest, "a tool has no name, a name twice, or one that models do not take: %.64q", t.Name)
+			return "", NewProblem(BadRequest, "a tool has no name, a name twice, or one that models do not take: %.64q", t.Name)
 		}
 		names[t.Name] = true
 		if size += len(t.Parameters) + len(t.Description); size > s.settings.limits.ClientToolBytes {
-			return "", problem(TooLarge, "the tools have more than %d bytes", s.settings.limits.ClientToolBytes)
+			return "", NewProblem(TooLarge, "the tools have more than %d bytes", s.settings.limits.ClientToolBytes)
 		}
 		if _, err := t.info(); err != nil {
 			return "", &Problem{Code: BadRequest, Title: "the schema of tool " + t.Name + " cannot be used", Cause: err}

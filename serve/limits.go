@@ -3,6 +3,9 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -86,13 +89,26 @@ func checkDepth(data []byte, most int) error {
 		case quoted:
 		case c == '{' || c == '[':
 			if depth++; depth > most {
-				return problem(TooLarge, "the JSON is nested more than %d deep", most)
+				return NewProblem(TooLarge, "the JSON is nested more than %d deep", most)
 			}
 		case c == '}' || c == ']':
 			depth--
 		}
 	}
 	return nil
+}
+
+// ReadJSON decodes the body of a request into a value, and returns the body. It must be JSON by its Content-Type, which
+// forms of other pages cannot be. An empty body leaves the value as it is.
+func (s *Server) ReadJSON(r *http.Request, into any) ([]byte, error) {
+	data, err := io.ReadAll(r.Body)
+	if err != nil || len(data) == 0 {
+		return data, err
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		return data, NewProblem(BadRequest, "send JSON, with Content-Type: application/json")
+	}
+	return data, s.DecodeJSON(data, into)
 }
 
 // DecodeJSON decodes JSON of a client into a value, within the limits of the server on its depth. The error is a
@@ -112,16 +128,16 @@ func (s *Server) checkMessages(messages []*schema.Message, trust bool) error {
 	l := s.settings.limits
 	switch {
 	case len(messages) == 0:
-		return problem(BadRequest, "there is no message")
+		return NewProblem(BadRequest, "there is no message")
 	case len(messages) > l.Messages:
-		return problem(TooLarge, "there are more than %d messages", l.Messages)
+		return NewProblem(TooLarge, "there are more than %d messages", l.Messages)
 	}
 	for i, m := range messages {
 		if m == nil {
-			return problem(BadRequest, "message %d is null", i)
+			return NewProblem(BadRequest, "message %d is null", i)
 		}
 		if m.Role != schema.User && !trust {
-			return problem(BadRequest, "message %d is of role %q: a client sends messages of role user only", i, m.Role)
+			return NewProblem(BadRequest, "message %d is of role %q: a client sends messages of role user only", i, m.Role)
 		}
 		text := len(m.Content) + len(m.ReasoningContent)
 		for _, c := range m.ToolCalls {
@@ -134,11 +150,11 @@ func (s *Server) checkMessages(messages []*schema.Message, trust bool) error {
 			}
 		}
 		if text > l.MessageBytes {
-			return problem(TooLarge, "message %d is longer than %d bytes", i, l.MessageBytes)
+			return NewProblem(TooLarge, "message %d is longer than %d bytes", i, l.MessageBytes)
 		}
 		//lint:ignore SA1019 clients could send it
 		if m.Extra != nil || len(m.MultiContent) > 0 {
-			return problem(BadRequest, "message %d has fields that clients do not send", i)
+			return NewProblem(BadRequest, "message %d has fields that clients do not send", i)
 		}
 	}
 	return nil
@@ -158,7 +174,7 @@ func checkMedia(p schema.MessageInputPart) error {
 		url = p.File.URL
 	}
 	if url != nil && *url != "" && !strings.HasPrefix(*url, "https://") {
-		return problem(BadRequest, "media are given by https URLs, or in base64")
+		return NewProblem(BadRequest, "media are given by https URLs, or in base64")
 	}
 	return nil
 }

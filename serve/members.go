@@ -12,23 +12,23 @@ import (
 func Members(object json.RawMessage) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if first, err := d.Token(); err != nil || first != json.Delim('{') {
-		return nil, problem(BadRequest, "an object is expected")
+		return nil, NewProblem(BadRequest, "an object is expected")
 	}
 	members := map[string]json.RawMessage{}
 	for d.More() {
 		token, err := d.Token()
 		name, ok := token.(string)
 		if _, twice := members[name]; err != nil || !ok || twice {
-			return nil, problem(BadRequest, "an object is no JSON, or has a member twice")
+			return nil, NewProblem(BadRequest, "an object is no JSON, or has a member twice")
 		}
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
-			return nil, problem(BadRequest, "a member is no JSON")
+			return nil, NewProblem(BadRequest, "a member is no JSON")
 		}
 		members[name] = value
 	}
 	if _, err := d.Token(); err != nil || d.More() {
-		return nil, problem(BadRequest, "something follows an object")
+		return nil, NewProblem(BadRequest, "something follows an object")
 	}
 	return members, nil
 }

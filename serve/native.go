@@ -3,8 +3,6 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -31,23 +29,13 @@ func (s *Server) routes() http.Handler {
 		"DELETE /threads/{thread}":       s.deleteThread,
 		"POST /tickets":                  s.postTicket,
 	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			c, err := s.Caller(r)
-			if err == nil {
-				err = h(w, r, c)
-			}
-			if err != nil {
-				p := ProblemOf(err)
-				s.LogProblem(r.Context(), p)
-				Refuse(w, p)
-			}
-		})
+		mux.Handle(pattern, s.Handle(h, nil))
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		SendJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
 	mux.HandleFunc("GET /readyz", s.getReady)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { Refuse(w, problem(NotFound, "there is no such path")) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { Refuse(w, NewProblem(NotFound, "there is no such path")) })
 	return mux
 }
 
@@ -61,19 +49,6 @@ func eventsOf(r *http.Request) string {
 	return run
 }
 
-// body decodes the body of a request. It must be JSON by its type, which forms of other pages cannot be. An empty body
-// leaves the value as it is.
-func (s *Server) body(r *http.Request, into any) error {
-	data, err := io.ReadAll(r.Body)
-	if err != nil || len(data) == 0 {
-		return err
-	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-		return problem(BadRequest, "send JSON, with Content-Type: application/json")
-	}
-	return s.DecodeJSON(data, into)
-}
-
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Err() != nil {
 		Refuse(w, &Problem{Code: ShuttingDown, Title: "the server shuts down", RetryAfter: 5 * time.Second})
@@ -82,7 +57,7 @@ func (s *Server) getReady(w http.ResponseWriter, r *http.Request) {
 	if s.settings.ready != nil {
 		if err := s.settings.ready(r.Context()); err != nil {
 			p := &Problem{Code: ShuttingDown, Title: "the server is not ready", RetryAfter: 5 * time.Second, Cause: err}
-			s.LogProblem(r.Context(), p)
+			s.logProblem(r.Context(), p)
 			Refuse(w, p)
 			return
 		}
@@ -108,7 +83,7 @@ func (b *newRun) messages() ([]*schema.Message, error) {
 	var text string
 	if err := json.Unmarshal(b.Input, &text); err == nil {
 		if text == "" {
-			return nil, problem(BadRequest, "the input is empty")
+			return nil, NewProblem(BadRequest, "the input is empty")
 		}
 		return []*schema.Message{schema.UserMessage(text)}, nil
 	}
@@ -121,7 +96,7 @@ func (b *newRun) messages() ([]*schema.Message, error) {
 
 func (s *Server) postRun(w http.ResponseWriter, r *http.Request, c *Caller) error {
 	var body newRun
-	if err := s.body(r, &body); err != nil {
+	if _, err := s.ReadJSON(r, &body); err != nil {
 		return err
 	}
 	messages, err := body.messages()
@@ -192,7 +167,7 @@ func limitOf(r *http.Request) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, problem(BadRequest, "limit is a number above 0")
+		return 0, NewProblem(BadRequest, "limit is a number above 0")
 	}
 	return n, nil
 }
@@ -237,23 +212,22 @@ func (s *Server) streamNative(w http.ResponseWriter, r *http.Request, c *Caller,
 	conf.Translate = func(e *runlog.Event, out *Frames) {
 		data, err := e.MarshalJSON()
 		if err != nil {
-			s.log(r.Context(), "an event cannot be encoded", "run", conf.Run, "type", e.Type, "error", err)
+			out.failed(err)
 			return
 		}
-		id := e.Cursor().String()
+		id := out.ID()
 		if e.Type == runlog.RunEnd {
 			id += endMark
 		}
 		out.Send(id, string(e.Type), data)
 	}
 	conf.Broken = func(p *Problem, out *Frames) {
-		data, _ := json.Marshal(p)
 		if p.Code == ShuttingDown {
 			out.Raw("retry: 1000\n")
-			out.Send("", "bye", data)
+			out.SendJSON("", "bye", p)
 			return
 		}
-		out.Send("", "error", data)
+		out.SendJSON("", "error", p)
 	}
 	return s.Stream(w, r, c, conf)
 }
@@ -292,16 +266,16 @@ func (s *Server) postCancel(w http.ResponseWriter, r *http.Request, c *Caller) e
 		TimeoutMS int64  `json:"timeout_ms"`
 		Reason    string `json:"reason"`
 	}
-	if err := s.body(r, &body); err != nil {
+	if _, err := s.ReadJSON(r, &body); err != nil {
 		return err
 	}
 	switch body.Mode {
 	case "", "safe", "after_model", "after_tools", "now":
 	default:
-		return problem(BadRequest, "mode is safe or now")
+		return NewProblem(BadRequest, "mode is safe or now")
 	}
 	if body.TimeoutMS < 0 || body.TimeoutMS > time.Hour.Milliseconds() || len(body.Reason) > 500 {
-		return problem(BadRequest, "timeout_ms is at most an hour, reason at most 500 bytes")
+		return NewProblem(BadRequest, "timeout_ms is at most an hour, reason at most 500 bytes")
 	}
 	run := r.PathValue("run")
 	err := c.Cancel(r.Context(), run, CancelRequest{Now: body.Mode == "now", Reason: body.Reason,
@@ -326,7 +300,7 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) e
 		Answers map[string]json.RawMessage `json:"answers"`
 		Partial bool                       `json:"partial"`
 	}
-	if err := s.body(r, &body); err != nil {
+	if _, err := s.ReadJSON(r, &body); err != nil {
 		return err
 	}
 	run, err := c.Answer(r.Context(), r.PathValue("run"), body.Answers, body.Partial)
@@ -396,7 +370,7 @@ func (s *Server) postTicket(w http.ResponseWriter, r *http.Request, c *Caller) e
 	var body struct {
 		Run string `json:"run"`
 	}
-	if err := s.body(r, &body); err != nil {
+	if _, err := s.ReadJSON(r, &body); err != nil {
 		return err
 	}
 	text, err := c.Ticket(r.Context(), body.Run)

@@ -98,7 +98,8 @@ func Refuse(w http.ResponseWriter, p *Problem) {
 	writeJSON(w, "application/problem+json", p.Status(), p)
 }
 
-func problem(code Code, format string, args ...any) *Problem {
+// NewProblem makes a Problem with a text for the client.
+func NewProblem(code Code, format string, args ...any) *Problem {
 	return &Problem{Code: code, Title: fmt.Sprintf(format, args...)}
 }
 
@@ -115,17 +116,17 @@ func ProblemOf(err error) *Problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &tooLarge):
-		p = problem(TooLarge, "the body has more than %d bytes", tooLarge.Limit)
+		p = NewProblem(TooLarge, "the body has more than %d bytes", tooLarge.Limit)
 	case errors.Is(err, checkpoint.ErrNotFound):
-		p = problem(NotFound, "there is no such run")
+		p = NewProblem(NotFound, "there is no such run")
 	case errors.Is(err, checkpoint.ErrAnswered), errors.Is(err, checkpoint.ErrNotWaiting):
-		p = problem(AlreadyAnswered, "the run does not wait for that answer any more")
+		p = NewProblem(AlreadyAnswered, "the run does not wait for that answer any more")
 	case errors.Is(err, checkpoint.ErrRunEnded):
-		p = problem(AlreadyAnswered, "the run has ended")
+		p = NewProblem(AlreadyAnswered, "the run has ended")
 	case errors.Is(err, checkpoint.ErrRunBusy), errors.As(err, &open):
-		p = problem(Busy, "another run of the thread has not ended")
+		p = NewProblem(Busy, "another run of the thread has not ended")
 	default:
-		p = problem(Internal, "something went wrong on the server")
+		p = NewProblem(Internal, "something went wrong on the server")
 	}
 	if errors.As(err, &run) {
 		p.Run = run.Info.ID

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -79,6 +80,29 @@ type Question struct {
 	Answered bool       `json:"answered,omitempty"`
 	Since    time.Time  `json:"since"`
 	Expires  *time.Time `json:"expires,omitempty"`
+}
+
+// numbered is what the record of a run appends to the ID of a call that a model has used before.
+var numbered = regexp.MustCompile(`~[0-9]+$`)
+
+// IsForCall reports whether a question is for a client to carry out a call, and which: by the ID of the model, or by the
+// name of the call in the record of the run.
+func (q *Question) IsForCall(id string) bool {
+	var call struct {
+		ID string `json:"call_id"`
+	}
+	return q.Kind == adk.QuestionClientTool && json.Unmarshal(q.Info, &call) == nil &&
+		(id == call.ID || numbered.ReplaceAllString(id, "") == call.ID)
+}
+
+// CallAnswer is the answer to a call that a client has carried out: its result, or with failed, why there is none.
+func CallAnswer(text string, failed bool) json.RawMessage {
+	member := "text"
+	if failed {
+		member = "error"
+	}
+	data, _ := json.Marshal(map[string]string{member: text})
+	return data
 }
 
 // isForClients reports whether clients answer a kind of question. Others are answered by clocks, runs and webhooks.

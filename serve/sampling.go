@@ -21,7 +21,7 @@ type Sampling struct {
 func (s *Sampling) encode() (string, error) {
 	between := func(v *float32, most float32) bool { return v == nil || *v >= 0 && *v <= most }
 	if !between(s.Temperature, 2) || !between(s.TopP, 1) || s.MaxTokens != nil && *s.MaxTokens < 1 || len(s.Stop) > 4 {
-		return "", problem(BadRequest,
+		return "", NewProblem(BadRequest,
 			"a temperature is between 0 and 2, a top_p between 0 and 1, max tokens above 0, and stops at most 4")
 	}
 	data, err := json.Marshal(s)
@@ -31,7 +31,7 @@ func (s *Sampling) encode() (string, error) {
 	case string(data) == "{}":
 		return "", nil
 	case len(data) > 128:
-		return "", problem(BadRequest, "the stops are too long")
+		return "", NewProblem(BadRequest, "the stops are too long")
 	}
 	return string(data), nil
 }

@@ -106,9 +106,11 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 		conf.Conversations = nil
 	}
 	s.runs = frontExecutor[M]{front}
-	s.settings = settings{conf.Conversations, conf.Auth, conf.AllowAnonymous, conf.Authorize, conf.Origins, conf.Busy,
-		conf.AbandonInterrupts, conf.TrustHistory, conf.AllowClientTools, conf.Detail, conf.ErrorText, conf.MaxRunTime,
-		conf.Limits.withDefaults(), conf.Ready, conf.Logger}
+	s.settings = settings{conversations: conf.Conversations, auth: conf.Auth, allowAnonymous: conf.AllowAnonymous,
+		authorize: conf.Authorize, origins: conf.Origins, busy: conf.Busy, abandonInterrupts: conf.AbandonInterrupts,
+		trustHistory: conf.TrustHistory, allowClientTools: conf.AllowClientTools, detail: conf.Detail,
+		errorText: conf.ErrorText, maxRunTime: conf.MaxRunTime, limits: conf.Limits.withDefaults(), ready: conf.Ready,
+		logger: conf.Logger}
 	s.watchers.runs = map[string]*watched{}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.origins = http.NewCrossOriginProtection()
@@ -232,6 +234,27 @@ func (s *Server) Protect(h http.Handler, refuse func(w http.ResponseWriter, p *P
 	})
 }
 
+// Handle makes an http.Handler of one that is given the [Caller], and returns what is wrong with a request: that is logged,
+// and refuse answers it, nil with a problem document. It stands in [Server.Protect].
+func (s *Server) Handle(
+	h func(w http.ResponseWriter, r *http.Request, c *Caller) error, refuse func(w http.ResponseWriter, p *Problem),
+) http.Handler {
+	if refuse == nil {
+		refuse = Refuse
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := s.Caller(r)
+		if err == nil {
+			err = h(w, r, c)
+		}
+		if err != nil {
+			p := ProblemOf(err)
+			s.logProblem(r.Context(), p)
+			refuse(w, p)
+		}
+	})
+}
+
 // isProbe reports whether a request asks for the state of the process, which everybody may.
 func isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
@@ -303,7 +326,7 @@ func (s *Server) recoverPanic(r *http.Request, w *answerWriter, refuse func(http
 	id := strings.ToLower(rand.Text()[:12])
 	s.log(r.Context(), "a handler panicked", "id", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	if w.status == 0 {
-		refuse(w, problem(Internal, "something went wrong on the server: %s", id))
+		refuse(w, NewProblem(Internal, "something went wrong on the server: %s", id))
 	}
 }
 
@@ -338,8 +361,8 @@ func hashed(p Principal) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// LogProblem logs the cause of a problem that a client is shown.
-func (s *Server) LogProblem(ctx context.Context, p *Problem) {
+// logProblem logs the cause of a problem that a client is shown.
+func (s *Server) logProblem(ctx context.Context, p *Problem) {
 	if p.Cause != nil && !errors.Is(p.Cause, context.Canceled) {
 		s.log(ctx, "a request failed", "code", string(p.Code), "title", p.Title, "error", p.Cause)
 	}

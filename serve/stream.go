@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -64,6 +65,30 @@ type StreamConfig struct {
 type Frames struct {
 	out   *stream
 	muted bool
+	// at is the event that is translated, nil while the stream breaks off. failed is given what cannot be encoded.
+	at     *runlog.Event
+	failed func(err error)
+}
+
+// ID is that of the event that is translated, for frames that a client may come back behind; "" for what belongs to none.
+func (f *Frames) ID() string {
+	if f.at == nil {
+		return ""
+	}
+	return f.at.Cursor().String()
+}
+
+// SendJSON writes an event as Send does, with a value as JSON. One that cannot be encoded is logged.
+func (f *Frames) SendJSON(id, event string, value any) {
+	if f.muted {
+		return
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		f.failed(err)
+		return
+	}
+	f.Send(id, event, data)
 }
 
 // Send writes an event: id and event may be empty. data must have no line breaks.
@@ -146,7 +171,9 @@ var (
 // copyEvents translates the events of a run, and reports whether the client went away before the end. rested ends the
 // stream of a run that waits or was stopped, when no event has come for a while; it is nil for others.
 func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, out *stream, rested *time.Timer) (gone bool) {
-	frames := &Frames{out: out}
+	frames := &Frames{out: out, failed: func(err error) {
+		s.log(ctx, "an event cannot be encoded", "run", conf.Run, "error", err)
+	}}
 	for e, err := range c.Events(ctx, conf.Run, conf.After) {
 		if rested != nil {
 			rested.Reset(restFor)
@@ -162,12 +189,12 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 			}
 			s.log(ctx, "a stream broke off", "run", conf.Run, "error", err)
 			if conf.Broken != nil {
-				frames.muted = false
+				frames.muted, frames.at = false, nil
 				conf.Broken(ProblemOf(err), frames)
 			}
 			return false
 		}
-		frames.muted = conf.Behind > 0 && e.Token <= conf.Behind
+		frames.muted, frames.at = conf.Behind > 0 && e.Token <= conf.Behind, &e
 		conf.Translate(&e, frames)
 		if !out.written(e.Type == runlog.ModelDelta || e.Type == runlog.ToolDelta) {
 			return true

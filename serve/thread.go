@@ -50,9 +50,9 @@ func (s *Server) KeepsThreads() bool { return s.settings.conversations != nil }
 func (s *Server) threadKey(p Principal, thread string) (string, error) {
 	switch {
 	case !clientID.MatchString(thread):
-		return "", problem(BadRequest, `a thread is named by up to 128 letters, digits, and any of "._:-"`)
+		return "", NewProblem(BadRequest, `a thread is named by up to 128 letters, digits, and any of "._:-"`)
 	case !s.KeepsThreads():
-		return "", problem(BadRequest, "this server keeps no threads")
+		return "", NewProblem(BadRequest, "this server keeps no threads")
 	}
 	return ConversationID(p, thread), nil
 }

@@ -171,8 +171,8 @@ func FuzzInput(f *testing.F) {
 		if in.Resume, err = readResume(data); err != nil {
 			return
 		}
-		_, _ = in.fresh()
-		_, _ = in.history(true)
+		_, _ = in.Fresh()
+		_, _ = in.History(true)
 		questions := []serve.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}
 		for _, a := range in.answers(questions) {
 			require.True(t, json.Valid(a))

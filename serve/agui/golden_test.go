@@ -2,16 +2,13 @@ package agui
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-var update = flag.Bool("update", false, "write the golden files")
+	"github.com/weftgo/weft/serve/internal/servetest"
+)
 
 // What runs of agents look like in the protocol.
 func TestTranslator_ShowsRunsAsInTheGoldenFiles(t *testing.T) {
@@ -30,26 +27,11 @@ func TestTranslator_ShowsRunsAsInTheGoldenFiles(t *testing.T) {
 			for i := range events {
 				tr.add(&events[i])
 			}
-			file := "testdata/" + strings.ReplaceAll(name, " ", "-")
+			file := strings.ReplaceAll(name, " ", "-")
 			if legacy {
 				file += ".before-1.0"
 			}
-			requireGolden(t, file+".golden", shown.String())
+			servetest.RequireGolden(t, file+".golden", shown.String())
 		}
 	}
-}
-
-// drawn are IDs of questions, and what a request is bound to.
-var drawn = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}`)
-
-func requireGolden(t *testing.T, file, got string) {
-	t.Helper()
-	got = drawn.ReplaceAllString(got, "(drawn)")
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "%s: run the test with -update if it is right", file)
 }

@@ -1,12 +1,12 @@
 package agui
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/internal/page"
 )
 
 // Config configures a Handler. The zero value works.
@@ -33,23 +33,7 @@ func Handler(server *serve.Server, conf Config) http.Handler {
 	if conf.OnDisconnect != nil {
 		h.onDisconnect = *conf.OnDisconnect
 	}
-	return server.Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := error(nil)
-		switch r.Method {
-		case http.MethodPost:
-			err = h.run(w, r)
-		case http.MethodGet:
-			err = h.watch(w, r)
-		default:
-			w.Header().Set("Allow", "GET, POST")
-			w.WriteHeader(http.StatusMethodNotAllowed)
-		}
-		if err != nil {
-			p := serve.ProblemOf(err)
-			server.LogProblem(r.Context(), p)
-			serve.Refuse(w, p)
-		}
-	}), nil)
+	return page.Handler(server, h.run, h.watch)
 }
 
 type handler struct {
@@ -67,11 +51,7 @@ func (h *handler) agent(r *http.Request) string {
 }
 
 // run starts a run, or answers the one of the thread that waits.
-func (h *handler) run(w http.ResponseWriter, r *http.Request) error {
-	c, err := h.server.Caller(r)
-	if err != nil {
-		return err
-	}
+func (h *handler) run(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
 	in, err := readInput(h.server, r)
 	if err != nil {
 		return err
@@ -105,34 +85,19 @@ func (h *handler) begin(r *http.Request, c *serve.Caller, in *input) (run serve.
 			return run, 0, &serve.Problem{Code: serve.AlreadyAnswered, Title: "the thread waits for no answer"}
 		}
 	}
-	start := serve.Start{Agent: h.agent(r), Thread: in.ThreadID, ClientTools: in.Tools, TrustHistory: h.conf.TrustHistory}
-	if h.conf.TrustHistory || !h.server.KeepsThreads() {
-		start.Thread = ""
-	}
-	if h.conf.TrustHistory {
-		start.Messages, err = in.history(h.conf.AllowSystem)
-	} else {
-		start.Messages, err = in.fresh()
-	}
-	if err != nil {
-		return run, 0, err
-	}
-	run, err = c.Start(ctx, start)
+	start := serve.Start{Agent: h.agent(r), Thread: in.ThreadID, ClientTools: in.Tools}
+	run, err = page.Start(ctx, h.server, c, start, in, page.Trust{History: h.conf.TrustHistory, System: h.conf.AllowSystem})
 	return run, 0, err
 }
 
 // watch shows the run of a thread that is executed.
-func (h *handler) watch(w http.ResponseWriter, r *http.Request) error {
-	c, err := h.server.Caller(r)
-	if err != nil {
-		return err
-	}
+func (h *handler) watch(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
 	thread := r.URL.Query().Get("threadId")
-	run, exists, err := c.LastRun(r.Context(), thread)
+	run, exists, err := c.Executed(r.Context(), thread)
 	if err != nil {
 		return err
 	}
-	if !exists || run.Status != serve.Ready && run.Status != serve.Running {
+	if !exists {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -145,26 +110,17 @@ func (h *handler) stream(
 	threadID, runID, parent string, legacy bool,
 ) error {
 	var out *serve.Frames
-	id := ""
-	t := newTranslator(threadID, runID, h.conf, legacy, func(e event) {
-		data, err := json.Marshal(e)
-		if err != nil {
-			h.server.LogProblem(r.Context(), &serve.Problem{Code: serve.Internal, Title: "an event cannot be encoded", Cause: err})
-			return
-		}
-		out.Send(id, "", data)
-	})
+	t := newTranslator(threadID, runID, h.conf, legacy, func(e event) { out.SendJSON(out.ID(), "", e) })
 	t.parentRunID = parent
 	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run.ID, Behind: behind, OnDisconnect: h.onDisconnect,
 		Translate: func(e *runlog.Event, frames *serve.Frames) {
-			out, id = frames, e.Cursor().String()
-			if e.Token > behind {
+			if out = frames; e.Token > behind {
 				t.begin()
 			}
 			t.add(e)
 		},
 		Broken: func(p *serve.Problem, frames *serve.Frames) {
-			out, id = frames, ""
+			out = frames
 			t.broken(p.Title, string(p.Code))
 		}})
 }

@@ -2,14 +2,13 @@ package agui
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/internal/page"
 )
 
 // input is the body of a request.
@@ -56,19 +55,13 @@ type inPart struct {
 
 // readInput reads a request.
 func readInput(s *serve.Server, r *http.Request) (*input, error) {
-	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/json" {
-		return nil, badRequest("send JSON, with Content-Type: application/json")
-	}
-	data, err := io.ReadAll(r.Body)
+	in := &input{}
+	data, err := s.ReadJSON(r, in)
 	if err != nil {
 		return nil, err
 	}
-	in := &input{}
-	if err := s.DecodeJSON(data, in); err != nil {
-		return nil, err
-	}
 	if in.ThreadID == "" || in.RunID == "" || len(in.RunID) > 128 {
-		return nil, badRequest("threadId and runId are required, of at most 128 bytes")
+		return nil, serve.NewProblem(serve.BadRequest, "threadId and runId are required, of at most 128 bytes")
 	}
 	in.Resume, err = readResume(data)
 	return in, err
@@ -82,7 +75,7 @@ func readResume(body []byte) (entries []resumeEntry, err error) {
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(members["resume"], &list) != nil {
-		return nil, badRequest("resume is a list")
+		return nil, serve.NewProblem(serve.BadRequest, "resume is a list")
 	}
 	for _, data := range list {
 		m, err := serve.Members(data)
@@ -91,18 +84,14 @@ func readResume(body []byte) (entries []resumeEntry, err error) {
 		}
 		e := resumeEntry{resolved: string(m["status"]) == `"resolved"`, payload: m["payload"]}
 		if json.Unmarshal(m["interruptId"], &e.id) != nil || e.id == "" {
-			return nil, badRequest("an entry of resume has no interruptId")
+			return nil, serve.NewProblem(serve.BadRequest, "an entry of resume has no interruptId")
 		}
 		if slices.ContainsFunc(entries, func(other resumeEntry) bool { return other.id == e.id }) {
-			return nil, badRequest("a question is answered twice")
+			return nil, serve.NewProblem(serve.BadRequest, "a question is answered twice")
 		}
 		entries = append(entries, e)
 	}
 	return entries, nil
-}
-
-func badRequest(text string) *serve.Problem {
-	return &serve.Problem{Code: serve.BadRequest, Title: text}
 }
 
 // isLegacy reports whether the client is one of before 1.0.
@@ -110,27 +99,13 @@ func (in *input) isLegacy() bool {
 	return in.ProtocolVersion == "" || strings.HasPrefix(in.ProtocolVersion, "0.")
 }
 
-// fresh are the messages of the user that are new: those that the list ends with.
-func (in *input) fresh() (messages []*schema.Message, err error) {
-	at := len(in.Messages)
-	for at > 0 && in.Messages[at-1].Role == "user" {
-		at--
-	}
-	for i := at; i < len(in.Messages); i++ {
-		m, err := in.Messages[i].user()
-		if err != nil {
-			return nil, err
-		}
-		messages = append(messages, m)
-	}
-	if messages == nil {
-		return nil, badRequest("there is no new message: the last one must be of role user")
-	}
-	return messages, nil
+// Fresh are the messages of the user that are new: those that the list ends with.
+func (in *input) Fresh() ([]*schema.Message, error) {
+	return page.Fresh(in.Messages, func(m *inMessage) bool { return m.Role == "user" }, (*inMessage).user)
 }
 
-// history are all messages, of a client that is trusted to know them.
-func (in *input) history(allowSystem bool) (messages []*schema.Message, err error) {
+// History are all messages, of a client that is trusted to know them.
+func (in *input) History(allowSystem bool) (messages []*schema.Message, err error) {
 	for i := range in.Messages {
 		m := &in.Messages[i]
 		if m.Subagent != "" {
@@ -199,7 +174,7 @@ func (m *inMessage) user() (*schema.Message, error) {
 	}
 	var parts []inPart
 	if json.Unmarshal(m.Content, &parts) != nil {
-		return nil, badRequest("content is a text or a list of parts")
+		return nil, serve.NewProblem(serve.BadRequest, "content is a text or a list of parts")
 	}
 	message := &schema.Message{Role: schema.User}
 	for _, p := range parts {
@@ -221,7 +196,7 @@ func (p *inPart) input() (in schema.MessageInputPart, err error) {
 		media.URL = &p.Source.Value
 	}
 	if p.Type != "text" && p.Source.Value == "" {
-		return in, badRequest("a part has no source")
+		return in, serve.NewProblem(serve.BadRequest, "a part has no source")
 	}
 	switch p.Type {
 	case "text":
@@ -235,7 +210,7 @@ func (p *inPart) input() (in schema.MessageInputPart, err error) {
 	case "document":
 		in.Type, in.File = schema.ChatMessagePartTypeFileURL, &schema.MessageInputFile{MessagePartCommon: media}
 	default:
-		return in, badRequest("a part has no type that is known: text, image, audio, video, document")
+		return in, serve.NewProblem(serve.BadRequest, "a part has no type that is known: text, image, audio, video, document")
 	}
 	return in, nil
 }
@@ -271,28 +246,14 @@ func (e *resumeEntry) answer(kind string) json.RawMessage {
 	return json.RawMessage(`{"approve":true}`)
 }
 
-// numbered is what the record appends to the ID of a call that a model has used before.
-var numbered = regexp.MustCompile(`~[0-9]+$`)
-
 // clientResults are the answers to calls of the client among questions. Models use an ID of a call again: the last result
 // that has it is meant.
 func (in *input) clientResults(questions []serve.Question) map[string]json.RawMessage {
 	answers := map[string]json.RawMessage{}
 	for _, q := range questions {
-		var call struct {
-			ID string `json:"call_id"`
-		}
-		if q.Kind != "client_tool" || json.Unmarshal(q.Info, &call) != nil {
-			continue
-		}
 		for _, m := range in.results() {
-			if m.ToolCallID != call.ID && numbered.ReplaceAllString(m.ToolCallID, "") != call.ID {
-				continue
-			}
-			if m.Error != "" {
-				answers[q.ID], _ = json.Marshal(map[string]string{"error": m.Error})
-			} else {
-				answers[q.ID], _ = json.Marshal(map[string]string{"text": m.text()})
+			if q.IsForCall(m.ToolCallID) {
+				answers[q.ID] = serve.CallAnswer(m.result(), m.Error != "")
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func TestInput_MakesTheHistoryOfATrustedPage(t *testing.T) {
 	var in input
 	require.NoError(t, json.Unmarshal([]byte(`{"messages":[{"role":"user","parts":[{"type":"text","text":"Hi"},{"type":"file","url":"data:image/png;base64,AA==","mediaType":"image/png"}]},
 		{"role":"assistant","parts":[{"type":"step-start"},{"type":"reasoning","text":"hm"},{"type":"text","text":"See."},{"type":"dynamic-tool","toolName":"look","toolCallId":"c","state":"output-available","input":{"a":1},"output":"sunny"},{"type":"step-start"},{"type":"text","text":"Sunny."}]}]}`), &in))
-	messages, err := in.history(false)
+	messages, err := in.History(false)
 	require.NoError(t, err)
 	var lines []string
 	for _, m := range messages {
@@ -106,8 +106,8 @@ func FuzzInput(f *testing.F) {
 		if in.decisions, err = readDecisions(data); err != nil {
 			return
 		}
-		_, _ = in.fresh()
-		_, _ = in.history(true)
+		_, _ = in.Fresh()
+		_, _ = in.History(true)
 		for _, a := range in.answers([]serve.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}) {
 			require.True(t, json.Valid(a))
 		}

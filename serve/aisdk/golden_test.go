@@ -3,9 +3,6 @@ package aisdk
 import (
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -16,9 +13,8 @@ import (
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve/internal/servetest"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // What runs of agents look like in each version.
 func TestTranslator_ShowsRunsAsInTheGoldenFiles(t *testing.T) {
@@ -50,22 +46,7 @@ func TestTranslator_ShowsRunsAsInTheGoldenFiles(t *testing.T) {
 			for i := range events {
 				tr.add(&events[i])
 			}
-			requireGolden(t, "testdata/"+name+".v"+version+".golden", shown.String())
+			servetest.RequireGolden(t, name+".v"+version+".golden", shown.String())
 		}
 	}
-}
-
-// drawn are IDs of questions, and what a request is bound to.
-var drawn = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}`)
-
-func requireGolden(t *testing.T, file, got string) {
-	t.Helper()
-	got = drawn.ReplaceAllString(got, "(drawn)")
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "%s: run the test with -update if it is right", file)
 }

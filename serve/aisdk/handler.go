@@ -1,7 +1,6 @@
 package aisdk
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/internal/page"
 )
 
 // Config configures a Handler. The zero value is for clients of version 6.
@@ -40,23 +40,7 @@ func Handler(server *serve.Server, agent string, conf Config) http.Handler {
 	if conf.OnDisconnect != nil {
 		h.onDisconnect = *conf.OnDisconnect
 	}
-	return server.Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := error(nil)
-		switch r.Method {
-		case http.MethodPost:
-			err = h.post(w, r)
-		case http.MethodGet:
-			err = h.reconnect(w, r)
-		default:
-			w.Header().Set("Allow", "GET, POST")
-			w.WriteHeader(http.StatusMethodNotAllowed)
-		}
-		if err != nil {
-			p := serve.ProblemOf(err)
-			server.LogProblem(r.Context(), p)
-			serve.Refuse(w, p)
-		}
-	}), nil)
+	return page.Handler(server, h.post, h.reconnect)
 }
 
 type handler struct {
@@ -66,11 +50,8 @@ type handler struct {
 	onDisconnect serve.Disconnect
 }
 
-func (h *handler) post(w http.ResponseWriter, r *http.Request) error {
-	c, err := h.server.Caller(r)
-	if err != nil {
-		return err
-	}
+// post starts a run, or answers the one of the chat that waits.
+func (h *handler) post(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
 	in, err := readInput(h.server, r)
 	if err != nil {
 		return err
@@ -90,19 +71,8 @@ func (h *handler) post(w http.ResponseWriter, r *http.Request) error {
 		}
 		return h.stream(w, r, c, run, run.Token, in.last().ID)
 	}
-	start := serve.Start{Agent: h.agent, Thread: in.ID, ClientTools: in.Tools, TrustHistory: h.conf.TrustHistory}
-	if h.conf.TrustHistory || !h.server.KeepsThreads() {
-		start.Thread = ""
-	}
-	if h.conf.TrustHistory {
-		start.Messages, err = in.history(h.conf.AllowSystem)
-	} else {
-		start.Messages, err = in.fresh()
-	}
-	if err != nil {
-		return err
-	}
-	run, err := c.Start(ctx, start)
+	start := serve.Start{Agent: h.agent, Thread: in.ID, ClientTools: in.Tools}
+	run, err := page.Start(ctx, h.server, c, start, in, page.Trust{History: h.conf.TrustHistory, System: h.conf.AllowSystem})
 	if err != nil {
 		return err
 	}
@@ -110,21 +80,17 @@ func (h *handler) post(w http.ResponseWriter, r *http.Request) error {
 }
 
 // reconnect shows the run of a chat that is executed.
-func (h *handler) reconnect(w http.ResponseWriter, r *http.Request) error {
-	c, err := h.server.Caller(r)
-	if err != nil {
-		return err
-	}
+func (h *handler) reconnect(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
 	path, found := strings.CutSuffix(r.URL.Path, "/stream")
 	chat := path[strings.LastIndexByte(path, '/')+1:]
 	if !found || chat == "" {
 		return &serve.Problem{Code: serve.NotFound, Title: "there is no such path"}
 	}
-	run, exists, err := c.LastRun(r.Context(), chat)
+	run, exists, err := c.Executed(r.Context(), chat)
 	if err != nil {
 		return err
 	}
-	if !exists || run.Status != serve.Ready && run.Status != serve.Running {
+	if !exists {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -136,20 +102,12 @@ func (h *handler) stream(
 	w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, behind uint64, messageID string,
 ) error {
 	var out *serve.Frames
-	id := ""
-	t := newTranslator(run.ID, messageID, h.conf, func(c chunk) {
-		data, err := json.Marshal(c)
-		if err != nil {
-			h.server.LogProblem(r.Context(), &serve.Problem{Code: serve.Internal, Title: "a chunk cannot be encoded", Cause: err})
-			return
-		}
-		out.Send(id, "", data)
-	})
+	t := newTranslator(run.ID, messageID, h.conf, func(c chunk) { out.SendJSON(out.ID(), "", c) })
 	continued := behind == 0
 	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run.ID, Behind: behind, OnDisconnect: h.onDisconnect,
 		Header: http.Header{"X-Vercel-Ai-Ui-Message-Stream": {"v1"}},
 		Translate: func(e *runlog.Event, frames *serve.Frames) {
-			out, id = frames, e.Cursor().String()
+			out = frames
 			if !continued && e.Token > behind {
 				continued = true
 				t.again()
@@ -159,7 +117,7 @@ func (h *handler) stream(
 			}
 		},
 		Broken: func(p *serve.Problem, frames *serve.Frames) {
-			out, id = frames, ""
+			out = frames
 			t.broken(p.Title)
 			out.Send("", "", []byte("[DONE]"))
 		}})

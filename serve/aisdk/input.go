@@ -2,14 +2,13 @@ package aisdk
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/internal/page"
 )
 
 // input is the body of a request. Members of the page's own are ignored.
@@ -48,29 +47,19 @@ type uiPart struct {
 	ErrorText  string          `json:"errorText"`
 }
 
-func badRequest(text string) *serve.Problem {
-	return &serve.Problem{Code: serve.BadRequest, Title: text}
-}
-
 func readInput(s *serve.Server, r *http.Request) (*input, error) {
-	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/json" {
-		return nil, badRequest("send JSON, with Content-Type: application/json")
-	}
-	data, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
 	in := &input{}
-	if err := s.DecodeJSON(data, in); err != nil {
+	data, err := s.ReadJSON(r, in)
+	if err != nil {
 		return nil, err
 	}
 	switch {
 	case in.ID == "":
-		return nil, badRequest("there is no id of the chat")
+		return nil, serve.NewProblem(serve.BadRequest, "there is no id of the chat")
 	case in.Trigger == "regenerate-message":
-		return nil, badRequest("a message cannot be made again: what was said in a thread stays said")
+		return nil, serve.NewProblem(serve.BadRequest, "a message cannot be made again: what was said in a thread stays said")
 	case len(in.Messages) == 0:
-		return nil, badRequest("there is no message")
+		return nil, serve.NewProblem(serve.BadRequest, "there is no message")
 	}
 	if in.last().Role == "assistant" {
 		in.decisions, err = readDecisions(data)
@@ -87,13 +76,13 @@ func readDecisions(body []byte) (map[string]json.RawMessage, error) {
 	}
 	var messages, parts []json.RawMessage
 	if json.Unmarshal(members["messages"], &messages) != nil || len(messages) == 0 {
-		return nil, badRequest("there is no message")
+		return nil, serve.NewProblem(serve.BadRequest, "there is no message")
 	}
 	if members, err = serve.Members(messages[len(messages)-1]); err != nil {
 		return nil, err
 	}
 	if json.Unmarshal(members["parts"], &parts) != nil {
-		return nil, badRequest("a message has no list of parts")
+		return nil, serve.NewProblem(serve.BadRequest, "a message has no list of parts")
 	}
 	decisions := map[string]json.RawMessage{}
 	for _, part := range parts {
@@ -110,10 +99,10 @@ func readDecisions(body []byte) (map[string]json.RawMessage, error) {
 		}
 		var id, reason string
 		if json.Unmarshal(said["id"], &id) != nil {
-			return nil, badRequest("an approval has no id")
+			return nil, serve.NewProblem(serve.BadRequest, "an approval has no id")
 		}
 		if _, twice := decisions[id]; twice {
-			return nil, badRequest("a question is answered twice")
+			return nil, serve.NewProblem(serve.BadRequest, "a question is answered twice")
 		}
 		_ = json.Unmarshal(said["reason"], &reason)
 		if string(said["approved"]) == "true" {
@@ -128,23 +117,9 @@ func readDecisions(body []byte) (map[string]json.RawMessage, error) {
 // last is the last message.
 func (in *input) last() *uiMessage { return &in.Messages[len(in.Messages)-1] }
 
-// fresh are the messages of the user that are new: those that the list ends with.
-func (in *input) fresh() (messages []*schema.Message, err error) {
-	at := len(in.Messages)
-	for at > 0 && in.Messages[at-1].Role == "user" {
-		at--
-	}
-	for i := at; i < len(in.Messages); i++ {
-		m, err := in.Messages[i].user()
-		if err != nil {
-			return nil, err
-		}
-		messages = append(messages, m)
-	}
-	if messages == nil {
-		return nil, badRequest("there is no new message: the last one must be of role user")
-	}
-	return messages, nil
+// Fresh are the messages of the user that are new: those that the list ends with.
+func (in *input) Fresh() ([]*schema.Message, error) {
+	return page.Fresh(in.Messages, func(m *uiMessage) bool { return m.Role == "user" }, (*uiMessage).user)
 }
 
 // user is a message of a user.
@@ -179,7 +154,7 @@ func (p *uiPart) file() (in schema.MessageInputPart, err error) {
 	if rest, isData := strings.CutPrefix(p.URL, "data:"); isData {
 		kind, data, found := strings.Cut(rest, ";base64,")
 		if !found {
-			return in, badRequest("a file has a data URL that is not base64")
+			return in, serve.NewProblem(serve.BadRequest, "a file has a data URL that is not base64")
 		}
 		media.Base64Data = &data
 		if media.MIMEType == "" {
@@ -223,8 +198,8 @@ func (p *uiPart) outcome() (text string, ok bool) {
 	return "", false
 }
 
-// history are all messages, of a page that is trusted to know them.
-func (in *input) history(allowSystem bool) (messages []*schema.Message, err error) {
+// History are all messages, of a page that is trusted to know them.
+func (in *input) History(allowSystem bool) (messages []*schema.Message, err error) {
 	for i := range in.Messages {
 		m := &in.Messages[i]
 		switch m.Role {
@@ -283,9 +258,6 @@ func (m *uiMessage) answers() (messages []*schema.Message) {
 	return messages
 }
 
-// numbered is what the record appends to the ID of a call that a model has used before.
-var numbered = regexp.MustCompile(`~[0-9]+$`)
-
 // answers are those that the last message has to questions that are open.
 func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
 	answers := map[string]json.RawMessage{}
@@ -307,24 +279,12 @@ func (in *input) answers(questions []serve.Question) map[string]json.RawMessage 
 // resultOf is what came of the call that a question is about. Models use an ID of a call again: the last call of the
 // message that has it is meant.
 func (m *uiMessage) resultOf(q *serve.Question) (answer json.RawMessage, done bool) {
-	var call struct {
-		ID string `json:"call_id"`
-	}
-	if json.Unmarshal(q.Info, &call) != nil {
-		return nil, false
-	}
 	for i := range slices.Backward(m.Parts) {
 		p := &m.Parts[i]
-		if _, isTool := p.isTool(); !isTool || p.ToolCallID != call.ID && numbered.ReplaceAllString(p.ToolCallID, "") != call.ID {
-			continue
+		if _, isTool := p.isTool(); isTool && q.IsForCall(p.ToolCallID) {
+			text, done := p.outcome()
+			return serve.CallAnswer(text, p.State == "output-error"), done
 		}
-		text, done := p.outcome()
-		member := "text"
-		if p.State == "output-error" {
-			member = "error"
-		}
-		answer, _ = json.Marshal(map[string]string{member: text})
-		return answer, done
 	}
 	return nil, false
 }

@@ -29,22 +29,18 @@ type chatRequest struct {
 		Type string `json:"type"`
 	} `json:"response_format"`
 	Tools []struct {
-		Type     string `json:"type"`
-		Function struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Parameters  json.RawMessage `json:"parameters"`
-		} `json:"function"`
+		Type     string           `json:"type"`
+		Function serve.ClientTool `json:"function"`
 	} `json:"tools"`
 }
 
 // start is the run that the request asks for.
 func (q *chatRequest) start(allowSystem bool) (start serve.Start, err error) {
 	if q.N != nil && *q.N != 1 {
-		return start, badRequest("n must be 1: an agent gives one answer")
+		return start, serve.NewProblem(serve.BadRequest, "n must be 1: an agent gives one answer")
 	}
 	if f := q.ResponseFormat; f != nil && f.Type != "text" && f.Type != "" {
-		return start, badRequest("response_format must be text: what an agent answers with is decided by the agent")
+		return start, serve.NewProblem(serve.BadRequest, "response_format must be text: what an agent answers with is decided by the agent")
 	}
 	start = serve.Start{Agent: q.Model, TrustHistory: true, Labels: q.Metadata,
 		Sampling: serve.Sampling{Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxCompletionTokens}}
@@ -59,9 +55,9 @@ func (q *chatRequest) start(allowSystem bool) (start serve.Start, err error) {
 	}
 	for _, t := range q.Tools {
 		if t.Type != "function" {
-			return start, badRequest("tools of clients are of type function")
+			return start, serve.NewProblem(serve.BadRequest, "tools of clients are of type function")
 		}
-		start.ClientTools = append(start.ClientTools, clientTool(t.Function.Name, t.Function.Description, t.Function.Parameters))
+		start.ClientTools = append(start.ClientTools, t.Function)
 	}
 	if thread := q.Metadata["thread"]; thread != "" { // the server has the history: what is new is the last message
 		start.Thread, start.TrustHistory = thread, false
@@ -83,7 +79,7 @@ func stops(raw json.RawMessage) (all []string, err error) {
 	case json.Unmarshal(raw, &all) == nil:
 		return all, nil
 	}
-	return nil, badRequest("stop is a text, or a list of texts")
+	return nil, serve.NewProblem(serve.BadRequest, "stop is a text, or a list of texts")
 }
 
 // results are those of calls that the client has carried out, if the messages end with some: the run that waits for
@@ -98,7 +94,7 @@ func (q *chatRequest) results() (run string, answers map[string]json.RawMessage)
 		if answers == nil {
 			answers = map[string]json.RawMessage{}
 		}
-		run, answers[point] = of, textAnswer(text)
+		run, answers[point] = of, serve.CallAnswer(text, false)
 	}
 	return run, answers
 }
@@ -144,34 +140,28 @@ func (h *handler) answerByText(ctx context.Context, c *serve.Caller, thread, tex
 	return run, true, err
 }
 
-func (h *handler) chat(w http.ResponseWriter, r *http.Request) {
+func (h *handler) chat(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
 	var q chatRequest
-	c, err := h.decode(r, &q)
-	if err != nil {
-		h.fail(w, r, err)
-		return
+	if err := h.decode(r, &q); err != nil {
+		return err
 	}
 	run, behind, err := h.begin(r.Context(), c, &q)
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
-	answer := &chatAnswer{id: "chatcmpl-" + run.ID, run: run.ID, model: q.Model, created: run.Created.Unix(), showWork: h.conf.ShowWork}
+	a := &chatCompletion{id: "chatcmpl-" + run.ID, run: run.ID, model: q.Model, created: run.Created.Unix(),
+		showWork: h.conf.ShowWork, streams: q.Stream, showUsage: q.StreamOptions.IncludeUsage}
 	if q.Stream {
-		stream := &chatStream{chatAnswer: answer, usage: q.StreamOptions.IncludeUsage}
-		h.stream(w, r, c, run.ID, behind, stream, &stream.frames)
-		return
+		return h.stream(w, r, c, run.ID, behind, a, &a.frames)
 	}
-	whole := &chatWhole{chatAnswer: answer}
-	if err := h.read(r.Context(), c, run.ID, behind, whole); err != nil {
-		h.fail(w, r, err)
-		return
+	if err := h.read(r.Context(), c, run.ID, behind, a); err != nil {
+		return err
 	}
-	if whole.ended.err != nil {
-		refuse(w, &serve.Problem{Code: serve.Internal, Title: whole.ended.err.Message})
-		return
+	if a.ended.err != nil {
+		return serve.NewProblem(serve.Internal, "%s", a.ended.err.Message)
 	}
-	serve.SendJSON(w, http.StatusOK, whole.completion())
+	serve.SendJSON(w, http.StatusOK, a.object())
+	return nil
 }
 
 // read reads a run to where it ends or waits. It stops the run when the client goes away.
@@ -205,9 +195,9 @@ type writer interface {
 // writes to.
 func (h *handler) stream(
 	w http.ResponseWriter, r *http.Request, c *serve.Caller, run string, behind uint64, to writer, out **serve.Frames,
-) {
+) error {
 	o := newOutline(to)
-	err := h.server.Stream(w, r, c, serve.StreamConfig{Run: run, OnDisconnect: serve.CancelAfter(0), Behind: behind,
+	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run, OnDisconnect: serve.CancelAfter(0), Behind: behind,
 		Translate: func(e *runlog.Event, frames *serve.Frames) {
 			if *out = frames; e.Token > behind {
 				o.add(e)
@@ -217,16 +207,22 @@ func (h *handler) stream(
 			*out = frames
 			to.broken(p)
 		}})
-	if err != nil {
-		h.fail(w, r, err)
-	}
 }
 
-// chatAnswer is what all objects of an answer have in common.
-type chatAnswer struct {
+// chatCompletion is an answer, of pieces that are streamed, or sent when it is whole.
+type chatCompletion struct {
 	id, run, model string
 	created        int64
-	showWork       bool
+	// showWork: the client is shown how the agent comes to its answer. showUsage: a stream ends with the usage.
+	showWork, showUsage bool
+	streams             bool
+	frames              *serve.Frames
+	begun               bool
+	content, reasoning  strings.Builder
+	// Of the end: what the run has come to, why the answer ends, and the calls that the client is to carry out.
+	ended  ending
+	reason string
+	calls  []map[string]any
 }
 
 // usageOf is the usage of a run.
@@ -234,24 +230,6 @@ func usageOf(u runlog.Usage) map[string]any {
 	return map[string]any{"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Total,
 		"prompt_tokens_details":     map[string]any{"cached_tokens": u.InputCached},
 		"completion_tokens_details": map[string]any{"reasoning_tokens": u.OutputReasoning}}
-}
-
-// finish is why an answer ends, and the calls and words that the end has.
-func (a *chatAnswer) finish(e *ending) (reason string, calls []map[string]any, words string) {
-	switch {
-	case e.status == runlog.Interrupted && len(clientCalls(e.points)) > 0:
-		for i, p := range e.points {
-			call := clientCall(p)
-			calls = append(calls, map[string]any{"index": i, "id": toolCallID(a.run, p.ID), "type": "function",
-				"function": map[string]any{"name": call.Name, "arguments": call.Arguments}})
-		}
-		return "tool_calls", calls, ""
-	case e.status == runlog.Interrupted:
-		return "stop", nil, question(e.points)
-	case e.cut:
-		return "length", nil, ""
-	}
-	return "stop", nil, ""
 }
 
 // clientCall is the call that a question is about.
@@ -263,125 +241,99 @@ func clientCall(p runlog.Point) (call struct {
 	return call
 }
 
-// weft is the member with which a client finds the questions of a run, nil if it has none.
-func (a *chatAnswer) weft(e *ending) any {
-	if e.status != runlog.Interrupted {
-		return nil
-	}
-	return map[string]any{"run": a.run, "interrupts": e.points}
-}
-
-// chatWhole is an answer that is not streamed.
-type chatWhole struct {
-	*chatAnswer
-	content, reasoning strings.Builder
-	ended              ending
-}
-
 // separator stands between the messages of an agent, which are one message here.
 const separator = "\n\n"
 
-func (a *chatWhole) message() {
+func (a *chatCompletion) message() {
 	if a.content.Len() > 0 {
-		a.content.WriteString(separator)
-	}
-}
-
-func (a *chatWhole) text(piece string) { a.content.WriteString(piece) }
-func (a *chatWhole) work(piece string) { a.reasoning.WriteString(piece) }
-func (a *chatWhole) end(e ending)      { a.ended = e }
-
-func (a *chatWhole) completion() map[string]any {
-	reason, calls, words := a.finish(&a.ended)
-	if words != "" {
-		a.message()
-	}
-	message := map[string]any{"role": "assistant", "content": a.content.String() + words, "refusal": nil}
-	if calls != nil {
-		message["tool_calls"] = calls
-	}
-	if a.showWork && a.reasoning.Len() > 0 {
-		message["reasoning_content"] = a.reasoning.String()
-	}
-	completion := map[string]any{"id": a.id, "object": "chat.completion", "created": a.created, "model": a.model,
-		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": reason, "logprobs": nil}},
-		"usage":   usageOf(a.ended.usage)}
-	if weft := a.weft(&a.ended); weft != nil {
-		completion["weft"] = weft
-	}
-	return completion
-}
-
-// chatStream is an answer that is streamed.
-type chatStream struct {
-	*chatAnswer
-	frames *serve.Frames
-	// usage: the client wants a last chunk with the usage.
-	usage bool
-	begun bool
-	wrote bool
-}
-
-// chunk sends a chunk with a delta.
-func (a *chatStream) chunk(delta map[string]any, reason any, more map[string]any) {
-	if !a.begun {
-		a.begun = true
-		a.chunk(map[string]any{"role": "assistant", "content": ""}, nil, nil)
-	}
-	chunk := map[string]any{"id": a.id, "object": "chat.completion.chunk", "created": a.created, "model": a.model,
-		"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": reason, "logprobs": nil}}}
-	for name, value := range more {
-		chunk[name] = value
-	}
-	a.send(chunk)
-}
-
-func (a *chatStream) send(value any) {
-	if data, err := json.Marshal(value); err == nil {
-		a.frames.Send("", "", data)
-	}
-}
-
-func (a *chatStream) message() {
-	if a.wrote {
 		a.text(separator)
 	}
 }
 
-func (a *chatStream) text(piece string) {
-	a.wrote = true
-	a.chunk(map[string]any{"content": piece}, nil, nil)
+func (a *chatCompletion) text(piece string) {
+	a.content.WriteString(piece)
+	a.chunk(map[string]any{"content": piece}, nil)
 }
 
-func (a *chatStream) work(piece string) {
+func (a *chatCompletion) work(piece string) {
 	if a.showWork {
-		a.chunk(map[string]any{"reasoning_content": piece}, nil, nil)
+		a.reasoning.WriteString(piece)
+		a.chunk(map[string]any{"reasoning_content": piece}, nil)
 	}
 }
 
-func (a *chatStream) end(e ending) {
-	if e.err != nil {
-		a.broken(&serve.Problem{Code: serve.Internal, Title: e.err.Message})
+func (a *chatCompletion) end(e ending) {
+	a.ended, a.reason = e, "stop"
+	switch {
+	case e.err != nil:
+		a.broken(serve.NewProblem(serve.Internal, "%s", e.err.Message))
 		return
+	case e.status == runlog.Interrupted && len(clientCalls(e.points)) > 0:
+		a.reason = "tool_calls"
+		for i, p := range e.points {
+			call := clientCall(p)
+			a.calls = append(a.calls, map[string]any{"index": i, "id": toolCallID(a.run, p.ID), "type": "function",
+				"function": map[string]any{"name": call.Name, "arguments": call.Arguments}})
+		}
+		a.chunk(map[string]any{"tool_calls": a.calls}, nil)
+	case e.status == runlog.Interrupted:
+		if words := question(e.points); words != "" {
+			a.message()
+			a.text(words)
+		}
+	case e.cut:
+		a.reason = "length"
 	}
-	reason, calls, words := a.finish(&e)
-	if words != "" {
-		a.message()
-		a.text(words)
+	a.chunk(map[string]any{}, a.reason)
+	if a.showUsage {
+		a.send(a.named(map[string]any{"object": "chat.completion.chunk", "choices": []any{}, "usage": usageOf(e.usage)}, false))
 	}
-	if calls != nil {
-		a.chunk(map[string]any{"tool_calls": calls}, nil, nil)
-	}
-	more := map[string]any{}
-	if weft := a.weft(&e); weft != nil {
-		more["weft"] = weft
-	}
-	a.chunk(map[string]any{}, reason, more)
-	if a.usage {
-		a.send(map[string]any{"id": a.id, "object": "chat.completion.chunk", "created": a.created, "model": a.model,
-			"choices": []any{}, "usage": usageOf(e.usage)})
-	}
-	a.frames.Send("", "", []byte("[DONE]"))
+	a.done()
 }
 
-func (a *chatStream) broken(p *serve.Problem) { a.send(errorOf(p)) }
+// named adds to an object what all of an answer have: with questions, also a member by which a client finds them.
+func (a *chatCompletion) named(object map[string]any, withQuestions bool) map[string]any {
+	object["id"], object["created"], object["model"] = a.id, a.created, a.model
+	if withQuestions && a.ended.status == runlog.Interrupted {
+		object["weft"] = map[string]any{"run": a.run, "interrupts": a.ended.points}
+	}
+	return object
+}
+
+// object is the whole answer.
+func (a *chatCompletion) object() map[string]any {
+	message := map[string]any{"role": "assistant", "content": a.content.String(), "refusal": nil}
+	if a.calls != nil {
+		message["tool_calls"] = a.calls
+	}
+	if a.reasoning.Len() > 0 {
+		message["reasoning_content"] = a.reasoning.String()
+	}
+	choice := map[string]any{"index": 0, "message": message, "finish_reason": a.reason, "logprobs": nil}
+	return a.named(map[string]any{"object": "chat.completion", "choices": []any{choice}, "usage": usageOf(a.ended.usage)}, true)
+}
+
+// chunk sends a piece of a stream, the last one with why it ends.
+func (a *chatCompletion) chunk(delta map[string]any, reason any) {
+	if !a.begun {
+		a.begun = true
+		a.chunk(map[string]any{"role": "assistant", "content": ""}, nil)
+	}
+	choice := map[string]any{"index": 0, "delta": delta, "finish_reason": reason, "logprobs": nil}
+	chunk := map[string]any{"object": "chat.completion.chunk", "choices": []any{choice}}
+	a.send(a.named(chunk, reason != nil))
+}
+
+func (a *chatCompletion) send(value any) {
+	if a.streams {
+		a.frames.SendJSON("", "", value)
+	}
+}
+
+func (a *chatCompletion) done() {
+	if a.streams {
+		a.frames.Send("", "", []byte("[DONE]"))
+	}
+}
+
+func (a *chatCompletion) broken(p *serve.Problem) { a.send(errorOf(p)) }

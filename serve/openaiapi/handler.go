@@ -1,7 +1,6 @@
 package openaiapi
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -30,8 +29,8 @@ func Handler(server *serve.Server, conf Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", h.models)
 	mux.HandleFunc("GET /v1/models/{model}", h.model)
-	mux.HandleFunc("POST /v1/chat/completions", h.chat)
-	mux.HandleFunc("POST /v1/responses", h.responses)
+	mux.Handle("POST /v1/chat/completions", server.Handle(h.chat, refuse))
+	mux.Handle("POST /v1/responses", server.Handle(h.responses, refuse))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, &serve.Problem{Code: serve.NotFound, Title: "there is no such path: " + r.URL.Path})
 	})
@@ -80,17 +79,6 @@ func refuse(w http.ResponseWriter, p *serve.Problem) {
 	serve.SendJSON(w, p.Status(), errorOf(p))
 }
 
-// fail answers a request with an error, and logs its cause.
-func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	p := serve.ProblemOf(err)
-	h.server.LogProblem(r.Context(), p)
-	refuse(w, p)
-}
-
-func badRequest(text string) *serve.Problem {
-	return &serve.Problem{Code: serve.BadRequest, Title: text}
-}
-
 // modelObject is an agent as a model.
 type modelObject struct {
 	ID      string `json:"id"`
@@ -121,17 +109,13 @@ func (h *handler) model(w http.ResponseWriter, r *http.Request) {
 	refuse(w, &serve.Problem{Code: serve.NotFound, Title: "there is no model of that name"})
 }
 
-// decode reads the body of a request.
-func (h *handler) decode(r *http.Request, into any) (*serve.Caller, error) {
-	c, err := h.server.Caller(r)
-	if err != nil {
-		return nil, err
-	}
+// decode reads the body of a request, whatever its type is said to be.
+func (h *handler) decode(r *http.Request, into any) error {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return c, h.server.DecodeJSON(data, into)
+	return h.server.DecodeJSON(data, into)
 }
 
 // toolCallID names a call that the client carries out: the run that waits for it, and the question.
@@ -142,17 +126,6 @@ func ourCall(id string) (run, point string, ok bool) {
 	rest, found := strings.CutPrefix(id, "weft:")
 	run, point, found2 := strings.Cut(rest, ":")
 	return run, point, found && found2
-}
-
-// clientTool is a function of a client as both APIs have it.
-func clientTool(name, description string, parameters json.RawMessage) serve.ClientTool {
-	return serve.ClientTool{Name: name, Description: description, Parameters: parameters}
-}
-
-// textAnswer is the result of a client's tool as an answer.
-func textAnswer(text string) json.RawMessage {
-	data, _ := json.Marshal(map[string]string{"text": text})
-	return data
 }
 
 // isGone reports whether a run cannot be answered any more, so that the history of the client has to do.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve"
 )
 
 // chatMessage is a message of a client.
@@ -66,7 +67,7 @@ func messagesOf(messages []chatMessage, allowSystem bool) (all []*schema.Message
 		case "tool":
 			all = append(all, schema.ToolMessage(text, m.ToolCallID))
 		default:
-			return nil, badRequest("a message has no role that is known: system, developer, user, assistant, tool")
+			return nil, serve.NewProblem(serve.BadRequest, "a message has no role that is known: system, developer, user, assistant, tool")
 		}
 	}
 	return all, nil
@@ -94,7 +95,7 @@ func contentOf(content json.RawMessage) (text string, parts []schema.MessageInpu
 	}
 	var raw []part
 	if err := json.Unmarshal(content, &raw); err != nil {
-		return "", nil, badRequest("content is a text or a list of parts")
+		return "", nil, serve.NewProblem(serve.BadRequest, "content is a text or a list of parts")
 	}
 	var b strings.Builder
 	for i := range raw {
@@ -123,7 +124,7 @@ func (p *part) input() (in schema.MessageInputPart, err error) {
 		return in, err
 	case "input_audio":
 		if p.Audio == nil || p.Audio.Data == "" {
-			return in, badRequest("a part of type input_audio has no data")
+			return in, serve.NewProblem(serve.BadRequest, "a part of type input_audio has no data")
 		}
 		in.Type = schema.ChatMessagePartTypeAudioURL
 		in.Audio = &schema.MessageInputAudio{MessagePartCommon: schema.MessagePartCommon{Base64Data: &p.Audio.Data,
@@ -139,7 +140,7 @@ func (p *part) input() (in schema.MessageInputPart, err error) {
 		in.File.MessagePartCommon, err = media(data, "application")
 		return in, err
 	}
-	return in, badRequest("a part has no type that is known: text, image_url, input_audio, file")
+	return in, serve.NewProblem(serve.BadRequest, "a part has no type that is known: text, image_url, input_audio, file")
 }
 
 // image is the URL of an image: of chat completions an object, of responses a text.
@@ -160,14 +161,14 @@ func media(url, kind string) (m schema.MessagePartCommon, err error) {
 	rest, isData := strings.CutPrefix(url, "data:")
 	if !isData {
 		if !strings.HasPrefix(url, "https://") {
-			return m, badRequest("media are given by an https URL, or a data URL")
+			return m, serve.NewProblem(serve.BadRequest, "media are given by an https URL, or a data URL")
 		}
 		m.URL = &url
 		return m, nil
 	}
 	mime, data, found := strings.Cut(rest, ";base64,")
 	if _, err := base64.StdEncoding.DecodeString(data); !found || err != nil || !strings.HasPrefix(mime, kind+"/") && kind != "application" {
-		return m, badRequest("a data URL is of a wrong type, or not base64")
+		return m, serve.NewProblem(serve.BadRequest, "a data URL is of a wrong type, or not base64")
 	}
 	m.Base64Data, m.MIMEType = &data, mime
 	return m, nil

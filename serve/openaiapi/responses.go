@@ -31,10 +31,8 @@ type responsesRequest struct {
 		} `json:"format"`
 	} `json:"text"`
 	Tools []struct {
-		Type        string          `json:"type"`
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
+		Type string `json:"type"`
+		serve.ClientTool
 	} `json:"tools"`
 }
 
@@ -62,7 +60,7 @@ func (q *responsesRequest) items() (items []item, err error) {
 	}
 	var raw []json.RawMessage
 	if json.Unmarshal(q.Input, &raw) != nil || json.Unmarshal(q.Input, &items) != nil {
-		return nil, badRequest("input is a text or a list of items")
+		return nil, serve.NewProblem(serve.BadRequest, "input is a text or a list of items")
 	}
 	for i := range items {
 		if items[i].Type == "mcp_approval_response" {
@@ -117,16 +115,16 @@ func (q *responsesRequest) messages(allowSystem bool) (messages []*schema.Messag
 				return nil, nil, err
 			}
 			if _, point, ours := ourCall(m.CallID); ours {
-				answers[point] = textAnswer(text)
+				answers[point] = serve.CallAnswer(text, false)
 			}
 			chat = append(chat, chatMessage{Role: "tool", ToolCallID: m.CallID, Content: m.Output})
 		case "mcp_approval_response":
 			point, ours := strings.CutPrefix(m.RequestID, approvalPrefix)
 			if !ours || m.Approve == nil {
-				return nil, nil, badRequest("an mcp_approval_response has no approval_request_id of ours, or no approve")
+				return nil, nil, serve.NewProblem(serve.BadRequest, "an mcp_approval_response has no approval_request_id of ours, or no approve")
 			}
 			if _, twice := answers[point]; twice {
-				return nil, nil, badRequest("a question is answered twice")
+				return nil, nil, serve.NewProblem(serve.BadRequest, "a question is answered twice")
 			}
 			answer := map[string]any{"approve": *m.Approve}
 			if !*m.Approve {
@@ -158,13 +156,13 @@ func (h *handler) beginResponse(ctx context.Context, c *serve.Caller, q *respons
 	start := serve.Start{Agent: q.Model, Messages: messages, TrustHistory: true, Labels: q.Metadata,
 		Sampling: serve.Sampling{Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxOutputTokens}}
 	if f := q.Text; f != nil && f.Format != nil && f.Format.Type != "text" && f.Format.Type != "" {
-		return run, 0, badRequest("text.format must be text: what an agent answers with is decided by the agent")
+		return run, 0, serve.NewProblem(serve.BadRequest, "text.format must be text: what an agent answers with is decided by the agent")
 	}
 	for _, t := range q.Tools {
 		if t.Type != "function" {
-			return run, 0, badRequest("tools of clients are of type function")
+			return run, 0, serve.NewProblem(serve.BadRequest, "tools of clients are of type function")
 		}
-		start.ClientTools = append(start.ClientTools, clientTool(t.Name, t.Description, t.Parameters))
+		start.ClientTools = append(start.ClientTools, t.ClientTool)
 	}
 	if q.Previous != "" {
 		previous, err := c.Run(ctx, runOfResponse(q.Previous))
@@ -176,10 +174,10 @@ func (h *handler) beginResponse(ctx context.Context, c *serve.Caller, q *respons
 			return run, run.Token, err
 		}
 		if start.Thread = previous.Thread; start.Thread == "" {
-			return run, 0, badRequest("the response before was not stored")
+			return run, 0, serve.NewProblem(serve.BadRequest, "the response before was not stored")
 		}
 	} else if len(answers) > 0 {
-		return run, 0, badRequest("answers need previous_response_id")
+		return run, 0, serve.NewProblem(serve.BadRequest, "answers need previous_response_id")
 	}
 	if start.Thread == "" && (q.Store == nil || *q.Store) && h.server.KeepsThreads() {
 		start.Thread = "resp-" + strings.ToLower(rand.Text())
@@ -188,32 +186,29 @@ func (h *handler) beginResponse(ctx context.Context, c *serve.Caller, q *respons
 	return run, 0, err
 }
 
-func (h *handler) responses(w http.ResponseWriter, r *http.Request) {
+func (h *handler) responses(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
 	var q responsesRequest
-	c, err := h.decode(r, &q)
-	if err != nil {
-		h.fail(w, r, err)
-		return
+	if err := h.decode(r, &q); err != nil {
+		return err
 	}
 	run, behind, err := h.beginResponse(r.Context(), c, &q)
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
 	key := fmt.Sprintf("%s.%d", run.ID, behind)
-	a := &response{run: run.ID, key: key, streams: q.Stream, object: map[string]any{"id": "resp_" + key, "object": "response", "created_at": run.Created.Unix(), "status": "in_progress", "model": q.Model, "output": []any{},
+	a := &response{run: run.ID, key: key, streams: q.Stream, object: map[string]any{"id": "resp_" + key, "object": "response",
+		"created_at": run.Created.Unix(), "status": "in_progress", "model": q.Model, "output": []any{},
 		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": metadataOf(q.Metadata), "parallel_tool_calls": true,
 		"previous_response_id": orNull(q.Previous), "temperature": q.Temperature, "top_p": q.TopP, "tool_choice": "auto",
 		"tools": []any{}, "store": run.Thread != "", "text": map[string]any{"format": map[string]any{"type": "text"}}, "usage": nil}}
 	if q.Stream {
-		h.stream(w, r, c, run.ID, behind, a, &a.frames)
-		return
+		return h.stream(w, r, c, run.ID, behind, a, &a.frames)
 	}
 	if err := h.read(r.Context(), c, run.ID, behind, a); err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
 	serve.SendJSON(w, http.StatusOK, a.object)
+	return nil
 }
 
 func metadataOf(m map[string]string) map[string]string {
@@ -268,9 +263,7 @@ func (a *response) emit(kind string, members map[string]any) {
 	}
 	members["type"], members["sequence_number"] = kind, a.sequence
 	a.sequence++
-	if data, err := json.Marshal(members); err == nil {
-		a.frames.Send("", kind, data)
-	}
+	a.frames.SendJSON("", kind, members)
 }
 
 func (a *response) begin() {

@@ -1,4 +1,5 @@
-// Package servetest makes records of runs for tests of protocols: random ones, in the order that package runlog promises.
+// Package servetest has what tests of protocols share: records of random runs, in the order that package runlog promises, and
+// golden files.
 package servetest
 
 import (
