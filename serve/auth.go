@@ -2,12 +2,9 @@ package serve
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/netip"
@@ -15,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weftgo/weft/internal/signed"
 )
 
 // Principal is who makes a request.
@@ -126,32 +125,20 @@ type ticket struct {
 	Expires time.Time `json:"e"`
 }
 
-func (t *tickets) sign(payload string) string {
-	mac := hmac.New(sha256.New, t.key)
-	mac.Write([]byte("weft ticket\x00" + payload))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
+// ticketPurpose is what tickets are sealed for.
+const ticketPurpose = "weft ticket"
 
 // make makes the ticket of a principal for a run.
 func (t *tickets) make(p Principal, run string) (string, error) {
-	data, err := json.Marshal(ticket{Run: run, ID: p.ID, Scopes: p.Scopes, Nonce: rand.Text(), Expires: time.Now().Add(ticketTime)})
-	if err != nil {
-		return "", err
-	}
-	payload := base64.RawURLEncoding.EncodeToString(data)
-	return payload + "." + t.sign(payload), nil
+	return signed.Seal(t.key, ticketPurpose,
+		ticket{Run: run, ID: p.ID, Scopes: p.Scopes, Nonce: rand.Text(), Expires: time.Now().Add(ticketTime)})
 }
 
 // take uses a ticket up, and returns whose it is.
 func (t *tickets) take(text, run string) (Principal, error) {
 	refused := NewProblem(Unauthorized, "the ticket is not valid, or not any more")
-	payload, signature, _ := strings.Cut(text, ".")
-	if !hmac.Equal([]byte(t.sign(payload)), []byte(signature)) {
-		return Principal{}, refused
-	}
 	var shown ticket
-	data, err := base64.RawURLEncoding.DecodeString(payload)
-	if err != nil || json.Unmarshal(data, &shown) != nil || shown.Run != run || time.Now().After(shown.Expires) {
+	if !signed.Open(t.key, ticketPurpose, text, &shown) || shown.Run != run || time.Now().After(shown.Expires) {
 		return Principal{}, refused
 	}
 	t.mu.Lock()

@@ -3,16 +3,14 @@ package dispatch
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/internal/signed"
 )
 
 // Webhook is the Info of an interrupt that another program answers, with [TypedDispatcher.AnswerWebhook].
@@ -57,23 +55,19 @@ func NewWebhook(ctx context.Context, expires time.Duration) (*Webhook, error) {
 	case len(run.secret) < 16:
 		return nil, errNoWebhookSecret
 	}
-	payload, err := json.Marshal([2]string{run.id, key})
+	token, err := signed.Seal(run.secret, webhookPurpose, [2]string{run.id, key})
 	if err != nil {
 		return nil, err
 	}
-	w := &Webhook{Token: sign(run.secret, base64.RawURLEncoding.EncodeToString(payload))}
+	w := &Webhook{Token: token}
 	if expires > 0 {
 		w.Expires = time.Now().Add(expires)
 	}
 	return w, nil
 }
 
-// sign appends the signature of a text.
-func sign(secret []byte, text string) string {
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte("weft webhook\x00" + text))
-	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
+// webhookPurpose is what tokens are sealed for.
+const webhookPurpose = "weft webhook"
 
 var errNoWebhookSecret = errors.New("webhooks need Config.Secret, of at least 16 bytes")
 
@@ -98,17 +92,9 @@ func (d *TypedDispatcher[M]) WebhookAnswer(
 	if len(d.conf.Secret) < 16 {
 		return "", encoded, errNoWebhookSecret
 	}
-	text, _, _ := strings.Cut(token, ".")
-	if !hmac.Equal([]byte(sign(d.conf.Secret, text)), []byte(token)) {
-		return "", encoded, ErrBadToken
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(text)
 	var names [2]string
-	if err == nil {
-		err = json.Unmarshal(payload, &names)
-	}
-	if err != nil {
-		return "", encoded, fmt.Errorf("%w: %w", ErrBadToken, err)
+	if !signed.Open(d.conf.Secret, webhookPurpose, token, &names) {
+		return "", encoded, ErrBadToken
 	}
 	id = names[0]
 	info, exists, err := d.store.Inspect(ctx, id)
