@@ -284,14 +284,7 @@ func (s *FileStore) Wait(ctx context.Context, run string, after Cursor) error {
 			leave()
 			return err
 		}
-		look := time.NewTimer(pollFiles)
-		select {
-		case <-changed:
-		case <-look.C:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		look.Stop()
+		err = storekit.Await(ctx, changed, pollFiles)
 		leave()
 		if err != nil {
 			return err

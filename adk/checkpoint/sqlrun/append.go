@@ -67,7 +67,7 @@ func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) erro
 	}
 	a := &appending{lease: l, record: storekit.Owned(record)}
 	if err := l.append(ctx, a); err != nil {
-		return failedOnce(doing, id, err)
+		return storekit.FailedOnce(doing, id, err)
 	}
 	return l.noteStops(ctx, a.stops)
 }

@@ -35,7 +35,7 @@ func (s *Store) SubmitTx(ctx context.Context, tx *sql.Tx, id string, run checkpo
 	if err == nil && exists {
 		err = &checkpoint.RunError{Err: checkpoint.ErrRunExists, Info: info}
 	}
-	return info, failedOnce("submit", id, err)
+	return info, storekit.FailedOnce("submit", id, err)
 }
 
 // submit makes a run, or says that there is one, unless an earlier attempt made it.

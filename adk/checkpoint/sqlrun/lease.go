@@ -129,7 +129,7 @@ func (l *lease) Renew(ctx context.Context) error {
 		return storekit.Failed(doing, l.ID(), err)
 	}
 	if r.err != nil {
-		return failedOnce(doing, l.ID(), r.err)
+		return storekit.FailedOnce(doing, l.ID(), r.err)
 	}
 	return l.noteStops(ctx, r.stops)
 }

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // ErrUnavailable is matched by the error of a call that could not be made: the database was busy, or out of reach, for
@@ -67,15 +64,4 @@ func (s *engine) attempt(ctx context.Context, attempt int, do func(ctx context.C
 	ctx, cancel := context.WithTimeout(ctx, s.answerIn)
 	defer cancel()
 	return do(ctx, attempt)
-}
-
-// failedOnce is storekit.Failed, and adds nothing to errors that say which run they are about.
-func failedOnce(doing, id string, err error) error {
-	var busy *checkpoint.BusyError
-	var state *checkpoint.RunError
-	if errors.As(err, &busy) || errors.As(err, &state) || errors.Is(err, checkpoint.ErrNotFound) ||
-		errors.Is(err, checkpoint.ErrNothingDue) {
-		return err
-	}
-	return storekit.Failed(doing, id, err)
 }

@@ -42,7 +42,7 @@ func (s *Store) change(ctx context.Context, doing, id string,
 		return tx.Commit()
 	})
 	if err != nil {
-		return failedOnce(doing, id, err)
+		return storekit.FailedOnce(doing, id, err)
 	}
 	for _, due := range woken {
 		s.wake(due)

@@ -48,7 +48,7 @@ func (s *Store) read(ctx context.Context, doing, id string, do func(ctx context.
 	if err == nil {
 		err = s.retry(ctx, func(ctx context.Context, _ int) error { return do(ctx) })
 	}
-	return failedOnce(doing, id, err)
+	return storekit.FailedOnce(doing, id, err)
 }
 
 // Set stores the checkpoint.

@@ -2,6 +2,7 @@ package storekit
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -111,6 +112,17 @@ func Failed(doing, id string, err error) error {
 	default:
 		return fmt.Errorf("%s checkpoint %q: %w", doing, id, err)
 	}
+}
+
+// FailedOnce is [Failed], and adds nothing to errors that say which run they are about.
+func FailedOnce(doing, id string, err error) error {
+	var busy *core.BusyError
+	var state *core.RunError
+	if errors.As(err, &busy) || errors.As(err, &state) || errors.Is(err, core.ErrCheckPointNotFound) ||
+		errors.Is(err, core.ErrNothingDue) {
+		return err
+	}
+	return Failed(doing, id, err)
 }
 
 // NotFound is the error of a run that there is not.

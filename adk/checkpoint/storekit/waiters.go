@@ -1,6 +1,10 @@
 package storekit
 
-import "sync"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // Waiters wakes those in a process that wait for a change of something with a key. It holds nothing for keys that nobody
 // waits for. The zero value is ready for use, by any number of goroutines.
@@ -34,6 +38,20 @@ func (k *Waiters) Watch(key string) (changed <-chan struct{}, leave func()) {
 			delete(k.waits, key)
 		}
 	}
+}
+
+// Await waits until a channel of Watch is closed, but no longer than a time: whoever wakes may be lost. It returns the error
+// of ctx when that ends.
+func Await(ctx context.Context, changed <-chan struct{}, most time.Duration) error {
+	again := time.NewTimer(most)
+	defer again.Stop()
+	select {
+	case <-changed:
+	case <-again.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
 }
 
 // Wake wakes those that wait for a key.

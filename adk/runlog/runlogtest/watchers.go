@@ -95,3 +95,32 @@ func Watch(t testing.TB, writer, reader runlog.Store, readers, runs int) (w Watc
 	}
 	return w
 }
+
+// Arrive adds an event behind those of its run, and returns after how long a reader, which has another handle on the same
+// events, as another process has, is given it.
+func Arrive(t testing.TB, writer, reader runlog.Store, e runlog.Event) time.Duration {
+	t.Helper()
+	arrived := make(chan error, 1)
+	go func() {
+		after := runlog.Cursor{Seq: e.Seq - 1}
+		for {
+			for _, err := range reader.Read(t.Context(), e.Run, after) {
+				arrived <- err
+				return
+			}
+			if err := reader.Wait(t.Context(), e.Run, after); err != nil {
+				arrived <- err
+				return
+			}
+		}
+	}()
+	time.Sleep(20 * time.Millisecond) // until it waits
+	begun := time.Now()
+	if err := writer.Append(t.Context(), e.Run, []runlog.Event{e}); err != nil {
+		t.Fatalf("Append: %v", err)
+	}
+	if err := <-arrived; err != nil {
+		t.Fatalf("the event did not arrive: %v", err)
+	}
+	return time.Since(begun)
+}

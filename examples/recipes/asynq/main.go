@@ -8,14 +8,12 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"log"
 	"path/filepath"
 	"time"
 
 	"github.com/hibiken/asynq"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/recipes"
 	"github.com/weftgo/weft/examples/recipes/internal/desk"
@@ -98,25 +96,5 @@ func serve(ctx context.Context, dir, redis string, n int) error {
 		return err
 	}
 	defer clock.Shutdown()
-	now := func(id string) error { return put(ctx, queue, id, 0) }
-	for i := range n {
-		id := fmt.Sprint("order-", i)
-		if _, err := runs.Submit(ctx, desk.Job(id)); err != nil {
-			return err
-		}
-		if err := now(id); err != nil {
-			return err
-		}
-	}
-	for i := range n {
-		o, err := desk.Serve(ctx, runs, fmt.Sprint("order-", i), now)
-		if err != nil {
-			return err
-		}
-		if o.Status != checkpoint.Done {
-			return fmt.Errorf("order %d: %s: %w", i, o.Status, o.Err)
-		}
-	}
-	log.Printf("%d orders have ended", n)
-	return nil
+	return desk.Serve(ctx, runs, n, func(id string) error { return put(ctx, queue, id, 0) })
 }

@@ -10,7 +10,6 @@ import (
 	"context"
 	"database/sql"
 	"flag"
-	"fmt"
 	"log"
 	"path/filepath"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	_ "modernc.org/sqlite"
 
-	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/examples/recipes"
 	"github.com/weftgo/weft/examples/recipes/internal/desk"
@@ -134,28 +132,8 @@ func serve(ctx context.Context, dir string, n int) error {
 		return err
 	}
 	defer queue.Stop(context.WithoutCancel(ctx))
-	put := func(id string) error {
+	return desk.Serve(ctx, runs, n, func(id string) error {
 		_, err := queue.Insert(ctx, Run{id}, nil)
 		return err
-	}
-	for i := range n {
-		id := fmt.Sprint("order-", i)
-		if _, err := runs.Submit(ctx, desk.Job(id)); err != nil {
-			return err
-		}
-		if err := put(id); err != nil {
-			return err
-		}
-	}
-	for i := range n {
-		o, err := desk.Serve(ctx, runs, fmt.Sprint("order-", i), put)
-		if err != nil {
-			return err
-		}
-		if o.Status != checkpoint.Done {
-			return fmt.Errorf("order %d: %s: %w", i, o.Status, o.Err)
-		}
-	}
-	log.Printf("%d orders have ended", n)
-	return nil
+	})
 }

@@ -64,7 +64,7 @@ func (s *Store) change(
 		}
 		return err
 	})
-	return after, failed(doing, id, err)
+	return after, storekit.FailedOnce(doing, id, err)
 }
 
 // now is the time of the server. That of an ID does not go back.

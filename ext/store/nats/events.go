@@ -114,15 +114,10 @@ func (s *Store) OpenEvents(ctx context.Context, conf EventsConfig) (*Events, err
 
 // checkEvents refuses a stream that works otherwise.
 func checkEvents(got, want jetstream.StreamConfig) error {
-	switch version := got.Metadata[schemaKey]; {
-	case version == "":
-		return errors.New("it is none of Weft: choose another Config.Prefix")
-	case version != schema:
-		return fmt.Errorf("it has version %s of the schema, and this release version %s: update the older one", version,
-			schema)
-	case !slices.Equal(got.Subjects, want.Subjects):
-		return fmt.Errorf("it has the subjects %q, not %q", got.Subjects, want.Subjects)
-	case !got.AllowDirect || !got.AllowAtomicPublish || got.DenyPurge:
+	if err := checkOurs(got, want); err != nil {
+		return err
+	}
+	if !got.AllowDirect || !got.AllowAtomicPublish || got.DenyPurge {
 		return errors.New("it must allow direct gets, atomic publication, and purges")
 	}
 	return nil
@@ -380,15 +375,7 @@ func (e *Events) Wait(ctx context.Context, run string, after runlog.Cursor) erro
 	if last.Compare(after) > 0 {
 		return nil
 	}
-	again := time.NewTimer(lookAgain)
-	defer again.Stop()
-	select {
-	case <-changed:
-	case <-again.C:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
+	return storekit.Await(ctx, changed, lookAgain)
 }
 
 // listen begins to hear of events, if it is the first one that waits.

@@ -55,7 +55,7 @@ func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) erro
 		defer end()
 		err = l.store.retry(ctx, func(ctx context.Context) error { return l.append(ctx, record) })
 	}
-	return failed(doing, id, err)
+	return storekit.FailedOnce(doing, id, err)
 }
 
 // append makes an attempt to append a record.
@@ -135,7 +135,7 @@ func (l *lease) write(ctx context.Context, doing, id string, value []byte,
 	}
 	end, err := l.begin(ctx)
 	if err != nil {
-		return failed(doing, id, err)
+		return storekit.FailedOnce(doing, id, err)
 	}
 	defer end()
 	known := l.known
@@ -194,7 +194,7 @@ func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err e
 		answers = storekit.OwnedAnswers(st.Row.Answers)
 		return nil
 	})
-	return answers, failed("read the answers of", l.ID(), err)
+	return answers, storekit.FailedOnce("read the answers of", l.ID(), err)
 }
 
 // Settle says what has become of the run and gives the lease back. Children and the answer to the parent are written in

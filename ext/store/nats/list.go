@@ -14,7 +14,7 @@ import (
 func (s *Store) Inspect(ctx context.Context, id string) (info checkpoint.RunInfo, exists bool, err error) {
 	st, err := s.inspect(ctx, id)
 	if err != nil || !st.IsRun {
-		return info, false, failed("inspect", id, err)
+		return info, false, storekit.FailedOnce("inspect", id, err)
 	}
 	return st.Row.Info(), true, nil
 }
@@ -23,7 +23,7 @@ func (s *Store) Inspect(ctx context.Context, id string) (info checkpoint.RunInfo
 func (s *Store) Result(ctx context.Context, id string) ([]byte, error) {
 	st, err := s.inspect(ctx, id)
 	if err != nil {
-		return nil, failed("get the result of", id, err)
+		return nil, storekit.FailedOnce("get the result of", id, err)
 	}
 	return st.Row.Result, nil
 }

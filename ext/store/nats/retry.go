@@ -9,9 +9,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // ErrUnavailable is matched by the error of a call that could not be made: the server was out of reach, or had no
@@ -64,15 +61,4 @@ func mayPass(err error) bool {
 func isUnclear(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrDisconnected)
-}
-
-// failed says of an error what was being done to which run, and adds nothing to errors that say so.
-func failed(doing, id string, err error) error {
-	var busy *checkpoint.BusyError
-	var state *checkpoint.RunError
-	if errors.As(err, &busy) || errors.As(err, &state) || errors.Is(err, checkpoint.ErrNotFound) ||
-		errors.Is(err, checkpoint.ErrNothingDue) {
-		return err
-	}
-	return storekit.Failed(doing, id, err)
 }

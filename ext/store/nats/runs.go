@@ -194,7 +194,7 @@ func (s *Store) removeIf(ctx context.Context, doing, id string, check func(st *s
 	if err == nil {
 		s.leaveKey(ctx, key)
 	}
-	return failed(doing, id, err)
+	return storekit.FailedOnce(doing, id, err)
 }
 
 // errKept says that a run is not to be removed.

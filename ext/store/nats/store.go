@@ -140,8 +140,8 @@ func streamConfig(conf Config) jetstream.StreamConfig {
 	return c
 }
 
-// checkStream refuses a stream in which runs would not be safe.
-func checkStream(got, want jetstream.StreamConfig) error {
+// checkOurs refuses a stream that is none of this release, or of another store.
+func checkOurs(got, want jetstream.StreamConfig) error {
 	slices.Sort(got.Subjects)
 	slices.Sort(want.Subjects)
 	switch version := got.Metadata[schemaKey]; {
@@ -152,6 +152,16 @@ func checkStream(got, want jetstream.StreamConfig) error {
 			schema)
 	case !slices.Equal(got.Subjects, want.Subjects):
 		return fmt.Errorf("it has the subjects %q, not %q", got.Subjects, want.Subjects)
+	}
+	return nil
+}
+
+// checkStream refuses a stream in which runs would not be safe.
+func checkStream(got, want jetstream.StreamConfig) error {
+	if err := checkOurs(got, want); err != nil {
+		return err
+	}
+	switch {
 	case !got.AllowRollup || !got.AllowDirect || !got.AllowAtomicPublish || !got.AllowMsgTTL || got.DenyPurge:
 		return errors.New("it must allow rollups, direct gets, atomic publication, TTLs of messages, and purges, " +
 			"as servers do from release 2.12 on")
@@ -259,7 +269,7 @@ func (s *Store) Get(ctx context.Context, id string) (data []byte, exists bool, e
 		exists = err == nil
 		return s.unlessChanged(ctx, s.allOf(st.hash), st.version, err)
 	})
-	return data, exists, failed("get", id, err)
+	return data, exists, storekit.FailedOnce("get", id, err)
 }
 
 // unlessChanged is an error, or errChanged if it is about a value that was replaced meanwhile: if seq is not the
@@ -324,7 +334,7 @@ func (s *Store) ReadRecords(ctx context.Context, id string) (records [][]byte, e
 		records, err = s.journal(ctx, st)
 		return s.unlessChanged(ctx, s.allOf(st.hash), st.version, err)
 	})
-	return records, failed("read the journal of", id, err)
+	return records, storekit.FailedOnce("read the journal of", id, err)
 }
 
 // journal reads the records that an ID had when it was read.

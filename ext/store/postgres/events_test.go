@@ -36,25 +36,7 @@ func TestEvents_OfAnotherProcessArriveAtOnce(t *testing.T) {
 	time.Sleep(300 * time.Millisecond) // until both listen
 	var latest time.Duration
 	for seq := uint64(1); seq <= 20; seq++ {
-		arrived := make(chan error, 1)
-		go func() {
-			after := runlog.Cursor{Seq: seq - 1}
-			for {
-				for _, err := range reader.Read(t.Context(), "run", after) {
-					arrived <- err
-					return
-				}
-				if err := reader.Wait(t.Context(), "run", after); err != nil {
-					arrived <- err
-					return
-				}
-			}
-		}()
-		time.Sleep(20 * time.Millisecond)
-		begun := time.Now()
-		require.NoError(t, writer.Append(t.Context(), "run", []runlog.Event{{V: 1, Run: "run", Seq: seq, Type: runlog.Saved}}))
-		require.NoError(t, <-arrived)
-		latest = max(latest, time.Since(begun))
+		latest = max(latest, runlogtest.Arrive(t, writer, reader, runlog.Event{V: 1, Run: "run", Seq: seq, Type: runlog.Saved}))
 	}
 	t.Logf("the latest of 20 events came after %v", latest)
 	require.Less(t, latest, 900*time.Millisecond, "that is a poll")

@@ -189,15 +189,7 @@ func (e *Events) Wait(ctx context.Context, run string, after runlog.Cursor) erro
 		_ = event
 		return err
 	}
-	again := time.NewTimer(lookAgain)
-	defer again.Stop()
-	select {
-	case <-changed:
-	case <-again.C:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
+	return storekit.Await(ctx, changed, lookAgain)
 }
 
 // listen opens the ear, if it is the first one that waits. The channel is closed when it hears.

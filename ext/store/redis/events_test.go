@@ -22,25 +22,7 @@ func TestEvents_OfAnotherProcessArriveAtOnce(t *testing.T) {
 	store := newStore(t, nil)
 	writer, reader := store.OpenEvents(), store.OpenEvents()
 	arrive := func(e runlog.Event) {
-		arrived := make(chan error, 1)
-		go func() {
-			after := runlog.Cursor{Seq: e.Seq - 1}
-			for {
-				for _, err := range reader.Read(t.Context(), "run", after) {
-					arrived <- err
-					return
-				}
-				if err := reader.Wait(t.Context(), "run", after); err != nil {
-					arrived <- err
-					return
-				}
-			}
-		}()
-		time.Sleep(10 * time.Millisecond)
-		begun := time.Now()
-		require.NoError(t, writer.Append(t.Context(), "run", []runlog.Event{e}))
-		require.NoError(t, <-arrived)
-		require.Less(t, time.Since(begun), time.Second)
+		require.Less(t, runlogtest.Arrive(t, writer, reader, e), time.Second)
 	}
 	for seq := uint64(1); seq <= 10; seq++ {
 		arrive(runlog.Event{V: 1, Run: "run", Seq: seq, Type: runlog.ModelDelta, Span: 2,

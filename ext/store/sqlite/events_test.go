@@ -34,25 +34,8 @@ func TestEvents_OfAnotherProcessArriveAfterAPoll(t *testing.T) {
 	}
 	writer, reader := processes[0], processes[1]
 	for seq := uint64(1); seq <= 5; seq++ {
-		waited := make(chan error, 1)
-		go func() {
-			after := runlog.Cursor{Seq: seq - 1}
-			for {
-				for _, err := range reader.Read(t.Context(), "run", after) {
-					waited <- err
-					return
-				}
-				if err := reader.Wait(t.Context(), "run", after); err != nil {
-					waited <- err
-					return
-				}
-			}
-		}()
-		time.Sleep(30 * time.Millisecond)
-		begun := time.Now()
-		require.NoError(t, writer.Append(t.Context(), "run", []runlog.Event{{V: 1, Run: "run", Seq: seq, Type: runlog.Saved}}))
-		require.NoError(t, <-waited)
-		require.Less(t, time.Since(begun), time.Second)
+		took := runlogtest.Arrive(t, writer, reader, runlog.Event{V: 1, Run: "run", Seq: seq, Type: runlog.Saved})
+		require.Less(t, took, time.Second)
 	}
 }
 

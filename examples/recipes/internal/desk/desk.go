@@ -4,6 +4,8 @@ package desk
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -50,13 +52,37 @@ func New(ctx context.Context) (adk.Agent, error) {
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{pay}}}})
 }
 
-// Job is an order.
-func Job(id string) dispatch.Job {
+// job is an order.
+func job(id string) dispatch.Job {
 	return dispatch.Job{ID: id, Agent: "desk", Messages: []*schema.Message{schema.UserMessage("Two tickets, please.")}}
 }
 
-// Serve waits for an order and says yes to what it asks. Whoever answers a run puts it into the queue.
-func Serve(
+// Serve submits orders, puts them into the queue, says yes to what they ask, and returns when all have ended.
+func Serve(ctx context.Context, runs *dispatch.Dispatcher, n int, put func(id string) error) error {
+	for i := range n {
+		id := fmt.Sprint("order-", i)
+		if _, err := runs.Submit(ctx, job(id)); err != nil {
+			return err
+		}
+		if err := put(id); err != nil {
+			return err
+		}
+	}
+	for i := range n {
+		o, err := serve(ctx, runs, fmt.Sprint("order-", i), put)
+		if err != nil {
+			return err
+		}
+		if o.Status != checkpoint.Done {
+			return fmt.Errorf("order %d: %s: %w", i, o.Status, o.Err)
+		}
+	}
+	log.Printf("%d orders have ended", n)
+	return nil
+}
+
+// serve waits for an order and says yes to what it asks. Whoever answers a run puts it into the queue.
+func serve(
 	ctx context.Context, runs *dispatch.Dispatcher, id string, put func(id string) error,
 ) (o dispatch.Outcome, err error) {
 	for {
