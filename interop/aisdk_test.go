@@ -154,3 +154,23 @@ func TestAISDK_PageShowsWhatCountsOfARetry(t *testing.T) {
 		require.Equal(t, "assistant: |The whole.", out["counts"].([]any)[1])
 	})
 }
+
+func TestAISDK_PageHasQuestionsAnsweredAgain(t *testing.T) {
+	versions(t, func(t *testing.T, version int, page func(what, url string, args ...string) map[string]any) {
+		_, url := serving(t, serve.Config{}, adk.ChatModelAgentConfig{}, asAISDK(version), adktest.Says("1."), adktest.Says("2."), adktest.Says("3."),
+			adktest.Says("3!").Seeing("user: 1?", "assistant: 1.", "user: 2?", "assistant: 2.", "user: 3?"),
+			adktest.Says("2!").Seeing("user: 1?", "assistant: 1.", "user: 2?"), adktest.Says("First.").Seeing("user: First?"),
+			adktest.Says("First!").Seeing("user: First?"))
+		require.Equal(t, []any{"user: First?", "assistant: |First!"}, page("again", url)["messages"])
+	})
+}
+
+func TestAISDK_PageStopsAndAsksAgain(t *testing.T) {
+	versions(t, func(t *testing.T, version int, page func(what, url string, args ...string) map[string]any) {
+		_, url := serving(t, serve.Config{}, adk.ChatModelAgentConfig{}, asAISDK(version), adktest.Streams("word ", "word ").ThenBlocks(),
+			adktest.Says("Done.").Seeing("user: Hi"))
+		out := page("stopAndAsk", url)
+		require.Empty(t, out["failure"])
+		require.Equal(t, []any{"user: Hi", "assistant: |Done."}, out["messages"])
+	})
+}

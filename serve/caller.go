@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
@@ -48,8 +49,12 @@ type Start struct {
 	// "._:-". "" is none.
 	Thread string
 	// Messages are what is new: messages of role user. With TrustHistory, or Config.TrustHistory, also what was said
-	// before. At least one is required.
+	// before. At least one is required, unless Replaces says which were.
 	Messages []*schema.Message
+	// Replaces is a run of the thread that this one takes the place of, as the same turn: what was said in it and behind it
+	// is left out of the thread when this run begins. Without Messages the question of that run is asked again. If it has
+	// not ended it is stopped.
+	Replaces string
 	// TrustHistory takes Messages of any role. It is for protocols whose clients have the history.
 	TrustHistory bool
 	// ClientTools are tools that the client carries out itself (see [ClientTools]).
@@ -80,10 +85,17 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 			return run, err
 		}
 	}
-	if err := c.checkThread(ctx, job); err != nil {
+	if err := c.checkReplaced(ctx, &job); err != nil {
+		return Run{}, err
+	}
+	givingWay, err := c.checkThread(ctx, &job)
+	if err != nil {
 		return Run{}, err
 	}
 	if err := c.checkRates(ctx); err != nil {
+		return Run{}, err
+	}
+	if err := c.stopFor(ctx, givingWay); err != nil {
 		return Run{}, err
 	}
 	if err := s.makeThread(ctx, c.principal, job.Key); err != nil {
@@ -110,12 +122,17 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	if err := c.authorize(ctx, Action{Verb: StartRun, Agent: start.Agent, Thread: start.Thread}); err != nil {
 		return job, err
 	}
-	if err := s.checkMessages(start.Messages, start.TrustHistory || s.settings.trustHistory); err != nil {
-		return job, err
-	}
 	owner := c.principal.owner()
 	job = dispatch.Job{ID: newRunID(), Agent: start.Agent, Messages: start.Messages, Streaming: true,
 		Tags: map[string]string{tagOwner: owner}}
+	if start.Replaces != "" && start.Thread == "" {
+		return job, NewProblem(BadRequest, "a run that takes the place of another one is in its thread: say which")
+	}
+	if len(start.Messages) > 0 || start.Replaces == "" {
+		if err := s.checkMessages(start.Messages, start.TrustHistory || s.settings.trustHistory); err != nil {
+			return job, err
+		}
+	}
 	if start.Thread != "" {
 		if job.Key, err = s.threadKey(c.principal, start.Thread); err != nil {
 			return job, err
@@ -127,6 +144,9 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		case PreemptBusy:
 			job.OnBusy = dispatch.Interrupt
 		}
+	}
+	if start.Replaces != "" {
+		job.Tags[tagReplaces] = start.Replaces
 	}
 	if len(start.Labels) > maxLabels {
 		return job, NewProblem(BadRequest, "there are more than %d labels", maxLabels)
@@ -156,7 +176,8 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		if len(key) > 255 {
 			return job, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
 		}
-		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools, start.Sampling})
+		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools, start.Sampling,
+			start.Replaces})
 		if err != nil {
 			return job, ProblemOf(err)
 		}
@@ -190,34 +211,84 @@ func (c *Caller) sameRun(ctx context.Context, job dispatch.Job) (Run, bool, erro
 	return c.server.runOf(info), true, nil
 }
 
-// checkThread refuses a run in a thread that has one which has not ended, as the configuration says.
-func (c *Caller) checkThread(ctx context.Context, job dispatch.Job) error {
-	if job.Key == "" {
+// checkReplaced refuses a run in place of one that is no turn of the thread, and gives it the question of that one if it
+// has none of its own.
+func (c *Caller) checkReplaced(ctx context.Context, job *dispatch.Job) error {
+	replaced := job.Tags[tagReplaces]
+	if replaced == "" {
 		return nil
+	}
+	thread := conversation.Open(c.server.settings.conversations, job.Key)
+	t, found, err := thread.Find(ctx, replaced)
+	if err != nil {
+		return ProblemOf(err)
+	}
+	if found && len(job.Messages) == 0 {
+		job.Messages = t.Asked
+	}
+	if found && len(job.Messages) > 0 {
+		return nil
+	}
+	info, exists, err := c.server.runs.Inspect(ctx, replaced) // one that has not begun has no turn yet, or has said nothing
+	switch {
+	case err != nil:
+		return ProblemOf(err)
+	case !exists || info.Key != job.Key:
+		return NewProblem(NotFound, "the thread has no such turn")
+	}
+	for t, err := range thread.Turns(ctx) {
+		switch {
+		case err != nil:
+			return ProblemOf(err)
+		case t.ID == replaced:
+			return NewProblem(Conflict, "another run has taken the place of that one: read the thread again").of(replaced)
+		}
+	}
+	if len(job.Messages) == 0 {
+		return NewProblem(BadRequest, "the thread does not have the question of that run: send the messages")
+	}
+	return nil
+}
+
+// checkThread refuses a run in a thread that has one which has not ended, as the configuration says. It returns the runs
+// that give way: one that is replaced, one that is to be stopped because its clients have gone away, and if the
+// configuration says so, those that wait for answers.
+func (c *Caller) checkThread(ctx context.Context, job *dispatch.Job) (givingWay []string, err error) {
+	if job.Key == "" {
+		return nil, nil
 	}
 	s := c.server
 	active := 0
 	for info, err := range s.runs.List(ctx, checkpoint.Query{Key: job.Key,
 		Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}) {
-		if err != nil {
-			return ProblemOf(err)
-		}
-		if info.Status == checkpoint.Waiting {
-			if !s.settings.abandonInterrupts {
-				return NewProblem(InterruptsOpen, "the thread waits for an answer").of(info.ID)
-			}
-			stop := checkpoint.StopRequest{Reason: "another message came", By: c.principal.ID, Children: true}
-			if err := s.runs.Stop(ctx, info.ID, stop); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
-				return ProblemOf(err)
-			}
-			continue
-		}
-		if active++; s.settings.busy == RejectBusy {
-			return NewProblem(Busy, "another run of the thread has not ended").of(info.ID)
+		switch {
+		case err != nil:
+			return nil, ProblemOf(err)
+		case info.ID == job.Tags[tagReplaces] || s.watchers.isAbandoned(info.ID):
+			givingWay, job.OnBusy = append(givingWay, info.ID), dispatch.Enqueue // until it has stopped
+		case info.Status == checkpoint.Waiting && s.settings.abandonInterrupts:
+			givingWay = append(givingWay, info.ID)
+		case info.Status == checkpoint.Waiting:
+			return nil, NewProblem(InterruptsOpen, "the thread waits for an answer").of(info.ID)
+		case s.settings.busy == RejectBusy:
+			return nil, NewProblem(Busy, "another run of the thread has not ended").of(info.ID)
+		default:
+			active++
 		}
 	}
 	if s.settings.busy == QueueBusy && active >= queueLength {
-		return NewProblem(TooMany, "%d runs of the thread have not ended", active)
+		return nil, NewProblem(TooMany, "%d runs of the thread have not ended", active)
+	}
+	return givingWay, nil
+}
+
+// stopFor stops runs of a thread that give way to another one.
+func (c *Caller) stopFor(ctx context.Context, runs []string) error {
+	stop := checkpoint.StopRequest{Immediate: true, Reason: "another message came", By: c.principal.ID, Children: true}
+	for _, id := range runs {
+		if err := c.server.runs.Stop(ctx, id, stop); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+			return ProblemOf(err)
+		}
 	}
 	return nil
 }

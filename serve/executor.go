@@ -98,9 +98,9 @@ func (w *localWorker) shutdown(ctx context.Context) error {
 	return w.log.Close(ctx)
 }
 
-// RunOptions makes the runs of threads turns of their conversations, and gives runs what clients set. It is for dispatch.Config.Options of the workers
-// that execute the runs of a server with a Front; a server without one does that itself. store must be
-// Config.Conversations.
+// RunOptions makes the runs of threads turns of their conversations, and gives runs what clients set. It is for
+// dispatch.Config.Options of the workers that execute the runs of a server with a Front; a server without one does that
+// itself. store must be Config.Conversations.
 func RunOptions(
 	store conversation.Store, bounds conversation.HistoryOptions,
 ) func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
@@ -109,21 +109,40 @@ func RunOptions(
 		if err != nil || store == nil || run.Tags[tagThread] == "" {
 			return opts, err
 		}
-		if err := keepOpenTurn(ctx, store, run); err != nil {
+		c := conversation.Open(store, run.Key)
+		if err := makeRoom(ctx, store, c, run); err != nil {
 			return nil, err
 		}
-		return append(opts, conversation.Open(store, run.Key).RunOption(bounds)), nil
+		return append(opts, c.RunOption(bounds)), nil
 	}
 }
 
-// keepOpenTurn appends the turn of another run that is open: of a thread one run is executed at a time, so that one was
-// stopped or has failed. What was said in it is kept.
-func keepOpenTurn(ctx context.Context, store conversation.Store, run checkpoint.RunInfo) error {
+// makeRoom ends the turn of another run that is open, and leaves out the one that the run takes the place of. It changes
+// nothing if it was done before, for a run that continues.
+func makeRoom(ctx context.Context, store conversation.Store, c *conversation.Conversation, run checkpoint.RunInfo) error {
 	lane, err := store.Lane(ctx, run.Key, conversation.Main)
-	if err != nil || lane.Open == nil || lane.Open.ID == run.ID {
+	if err != nil {
 		return err
 	}
-	c := conversation.Open(store, run.Key)
+	replaced := run.Tags[tagReplaces]
+	switch {
+	case lane.Open == nil:
+	case lane.Open.ID == run.ID:
+		return nil
+	case lane.Open.ID == replaced:
+		_, err = c.Discard(ctx)
+	default:
+		err = keepOpenTurn(ctx, c)
+	}
+	if err != nil || replaced == "" {
+		return err
+	}
+	return leaveOut(ctx, store, c, replaced)
+}
+
+// keepOpenTurn appends the turn that is open. Of a thread one run is executed at a time, so its run was stopped or has
+// failed. What was said in it is kept.
+func keepOpenTurn(ctx context.Context, c *conversation.Conversation) error {
 	claim, err := c.Resume(ctx)
 	if errors.Is(err, conversation.ErrNotWaiting) { // its process has died in the middle
 		_, err = c.Discard(ctx)
@@ -133,6 +152,24 @@ func keepOpenTurn(ctx context.Context, store conversation.Store, run checkpoint.
 		return err
 	}
 	return claim.Keep(ctx, conversation.Progress{})
+}
+
+// leaveOut rewinds a conversation to before a turn, if it has it.
+func leaveOut(ctx context.Context, store conversation.Store, c *conversation.Conversation, turn string) error {
+	for {
+		lane, err := store.Lane(ctx, c.ID(), conversation.Main)
+		if err != nil {
+			return err
+		}
+		t, found, err := c.Find(ctx, turn)
+		if err != nil || !found {
+			return err
+		}
+		_, err = c.Rewind(ctx, lane.Head, t.Position-1)
+		if !errors.As(err, new(*conversation.HeadMovedError)) { // otherwise somebody has noted something meanwhile
+			return err
+		}
+	}
 }
 
 // isPlain reports whether a kind of message is the ordinary one.

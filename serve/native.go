@@ -72,14 +72,19 @@ func (s *Server) getAgents(w http.ResponseWriter, _ *http.Request, _ *Caller) er
 
 // newRun is the body of a request that starts a run.
 type newRun struct {
-	Thread string            `json:"thread"`
-	Input  json.RawMessage   `json:"input"`
-	Tools  []ClientTool      `json:"tools"`
-	Labels map[string]string `json:"labels"`
+	Thread string          `json:"thread"`
+	Input  json.RawMessage `json:"input"`
+	// Replaces is Start.Replaces. With it there may be no input.
+	Replaces string            `json:"replaces"`
+	Tools    []ClientTool      `json:"tools"`
+	Labels   map[string]string `json:"labels"`
 }
 
 // messages are those of the input: a text, or messages.
 func (b *newRun) messages() ([]*schema.Message, error) {
+	if len(b.Input) == 0 && b.Replaces != "" {
+		return nil, nil
+	}
 	var text string
 	if err := json.Unmarshal(b.Input, &text); err == nil {
 		if text == "" {
@@ -104,7 +109,7 @@ func (s *Server) postRun(w http.ResponseWriter, r *http.Request, c *Caller) erro
 		return err
 	}
 	run, err := c.Start(r.Context(), Start{Agent: r.PathValue("agent"), Thread: body.Thread, Messages: messages,
-		ClientTools: body.Tools, Labels: body.Labels, IdempotencyKey: r.Header.Get("Idempotency-Key")})
+		Replaces: body.Replaces, ClientTools: body.Tools, Labels: body.Labels, IdempotencyKey: r.Header.Get("Idempotency-Key")})
 	if err != nil {
 		return err
 	}

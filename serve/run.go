@@ -136,6 +136,8 @@ const (
 	tagOwner  = tagPrefix + "owner"
 	tagThread = tagPrefix + "thread"
 	tagBody   = tagPrefix + "body"
+	// tagReplaces is the run whose turn this one takes.
+	tagReplaces = tagPrefix + "replaces"
 	// tagSampling has what of Start.Sampling is set.
 	tagSampling = tagPrefix + "sampling"
 	maxLabels   = 12

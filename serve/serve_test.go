@@ -381,3 +381,53 @@ func TestServer_NeverShowsTheTextOfAnError(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(d.call(200, "GET", "/runs/"+run, "")), "canary")
 	require.NotContains(t, logged.String(), "canary")
 }
+
+// texts are those of the messages of a thread.
+func (d *desk) texts(thread string) (texts []string) {
+	d.t.Helper()
+	for _, m := range d.call(200, "GET", "/threads/"+thread+"/messages", "")["messages"].([]any) {
+		texts = append(texts, fmt.Sprint(m.(map[string]any)["message"].(map[string]any)["content"]))
+	}
+	return texts
+}
+
+// Rule serving/SV21.
+func TestServer_AnswersAQuestionOfAThreadAgain(t *testing.T) {
+	d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{}, adktest.Says("One."), adktest.Says("Two."), adktest.Says("Three."),
+		adktest.Says("Two!").Seeing("user: 1?", "assistant: One.", "user: 2?"), adktest.Says("First.").Seeing("user: First?")))
+	ask := func(body string) string {
+		return d.call(201, "POST", "/agents/desk/runs", body, "Prefer", "wait=10")["id"].(string)
+	}
+	first, second := ask(`{"input":"1?","thread":"t"}`), ask(`{"input":"2?","thread":"t"}`)
+	ask(`{"input":"3?","thread":"t"}`)
+	ask(`{"thread":"t","replaces":"` + second + `"}`)
+	require.Equal(t, []string{"1?", "One.", "2?", "Two!"}, d.texts("t"))
+	for _, input := range []string{"", `"input":"?",`} {
+		require.Equal(t, "conflict", d.refused(422, "POST", "/agents/desk/runs", `{`+input+`"thread":"t","replaces":"`+second+`"}`),
+			"it is no part of the thread any more")
+	}
+	require.Equal(t, "not_found", d.refused(404, "POST", "/agents/desk/runs", `{"thread":"other","input":"?","replaces":"`+second+`"}`))
+	require.Equal(t, "bad_request", d.refused(400, "POST", "/agents/desk/runs", `{"input":"?","replaces":"`+second+`"}`), "a run without a thread")
+	require.Equal(t, "bad_request", d.refused(400, "POST", "/agents/desk/runs", `{"thread":"t"}`))
+	ask(`{"thread":"t","input":"First?","replaces":"` + first + `"}`)
+	require.Equal(t, []string{"First?", "First."}, d.texts("t"))
+}
+
+// Rule serving/SV21.
+func TestServer_ReplacesARunThatHasNotEnded(t *testing.T) {
+	paid := []string{}
+	conf := pay(t, &paid)
+	d := newDesk(t, Config{}, agentOf(t, conf, adktest.Calls(adktest.Call("pay", `{"amount":1}`)),
+		adktest.Streams("Well").ThenBlocks(), adktest.Says("Fine.").Seeing("user: Pay!")))
+	all := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!","thread":"t"}`))
+	waits := all[0].Run
+	again := d.call(201, "POST", "/agents/desk/runs", `{"thread":"t","replaces":"`+waits+`"}`)["id"].(string)
+	require.Equal(t, "cancelled", d.call(200, "GET", "/runs/"+waits, "")["status"], "its question is closed")
+	require.Eventually(t, func() bool {
+		return strings.Contains(fmt.Sprint(d.call(200, "GET", "/runs/"+again+"/events", "", "Accept", "application/json")), "Well")
+	}, 10*time.Second, time.Millisecond)
+	last := d.call(201, "POST", "/agents/desk/runs", `{"thread":"t","replaces":"`+again+`"}`, "Prefer", "wait=10")
+	require.Equal(t, "done", last["status"])
+	require.Equal(t, []string{"Pay!", "Fine."}, d.texts("t"))
+	require.Empty(t, paid)
+}

@@ -397,6 +397,14 @@ func (w *watchers) leave(run string, d Disconnect, gone bool, stop func()) {
 	})
 }
 
+// isAbandoned reports whether a run is to be stopped because nobody watches it.
+func (w *watchers) isAbandoned(run string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.runs[run]
+	return r != nil && r.stop != nil
+}
+
 // close forgets the runs that would be stopped.
 func (w *watchers) close() {
 	w.mu.Lock()

@@ -30,8 +30,8 @@ func (t *Thread) Cursor() string { return t.cursor }
 type ThreadMessage struct {
 	// ID names the message in the thread.
 	ID string `json:"id"`
-	// Run is the run of the turn that it was said in.
-	Run string `json:"run"`
+	// Run is the run that it was said in, "" for notes.
+	Run string `json:"run,omitempty"`
 	// Agent is who said it, "" for what was asked.
 	Agent   string         `json:"agent,omitempty"`
 	Message runlog.Message `json:"message"`
@@ -100,8 +100,9 @@ func (c *Caller) Threads(ctx context.Context, after string, limit int) ([]Thread
 	return threads, nil
 }
 
-// Messages yields the messages of a thread, oldest first, with those of the turn that is open last. An error is the last
-// item. A thread that there is not has none.
+// Messages yields the messages of a thread, oldest first, with those of the turn that is open last. What another run was
+// started in place of is not among them, nor are summaries. An error is the last item. A thread that there is not has
+// none.
 func (c *Caller) Messages(ctx context.Context, thread string) iter.Seq2[ThreadMessage, error] {
 	return func(yield func(ThreadMessage, error) bool) {
 		key, err := c.server.threadKey(c.principal, thread)
@@ -130,10 +131,17 @@ func (c *Caller) Messages(ctx context.Context, thread string) iter.Seq2[ThreadMe
 
 // yieldTurn yields the messages of a turn.
 func yieldTurn(t *conversation.Turn, open bool, yield func(ThreadMessage, error) bool) bool {
+	run := ""
+	switch t.Kind {
+	case conversation.Compaction:
+		return true
+	case conversation.Exchange:
+		run = t.ID
+	}
 	n := 0
 	one := func(agent string, m *schema.Message) bool {
 		n++
-		shown := ThreadMessage{ID: t.ID + "." + itoa(n), Run: t.ID, Agent: agent, Open: open,
+		shown := ThreadMessage{ID: t.ID + "." + itoa(n), Run: run, Agent: agent, Open: open,
 			Message: *publicMessage(&runlog.Message{Chat: m})}
 		return m == nil || yield(shown, nil)
 	}

@@ -3,6 +3,9 @@ package conversation
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -246,4 +249,83 @@ func TestAppend_CostsWhatTheTurnIsLong(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3000, lane.Head)
 	require.Less(t, store.bytes.Load(), early, "finding the end of a conversation of which nothing is known")
+}
+
+func TestRewind_HasAQuestionAnsweredAgain(t *testing.T) {
+	stores(t, func(t *testing.T, store adk.CheckPointStore) {
+		c := open(t, store)
+		exchange(t, c, "1?", "1")
+		exchange(t, c, "2?", "2")
+		h, err := c.History(t.Context())
+		require.NoError(t, err)
+		left := h.Turns[1].ID
+		at, err := c.Rewind(t.Context(), 2, 1)
+		require.NoError(t, err)
+		require.EqualValues(t, 3, at)
+		exchange(t, c, "2?", "two")
+		require.Equal(t, []string{"1?", "1", "2?", "two"}, texts(t, c, HistoryOptions{}))
+		h, err = c.History(t.Context())
+		require.NoError(t, err)
+		require.Len(t, h.Turns, 2)
+		_, found, err := c.Find(t.Context(), left)
+		require.NoError(t, err)
+		require.False(t, found, "it is left out")
+		again, found, err := c.Find(t.Context(), h.Turns[1].ID)
+		require.NoError(t, err)
+		require.True(t, found)
+		require.Equal(t, h.Turns[1], again)
+		count := 0
+		for _, err := range c.Turns(t.Context()) {
+			require.NoError(t, err)
+			count++
+		}
+		require.Equal(t, 4, count, "nothing is rewritten")
+		_, err = c.Rewind(t.Context(), 4, 0)
+		require.NoError(t, err)
+		require.Empty(t, texts(t, c, HistoryOptions{}))
+	})
+}
+
+// TestRewind_HoldsAgainstAModel does random things to a branch, and compares what models see with what a list of texts
+// would have.
+func TestRewind_HoldsAgainstAModel(t *testing.T) {
+	for seed := range uint64(60) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		c := open(t, checkpoint.NewMemoryStore())
+		views := [][]string{nil} // by position: what a model sees
+		var said []string
+		for range 40 {
+			head := Position(len(views) - 1)
+			switch rnd.IntN(4) {
+			case 0:
+				to := Position(rnd.IntN(len(views)))
+				_, err := c.Rewind(t.Context(), head, to)
+				require.NoError(t, err)
+				said = views[to]
+			case 1:
+				if len(said) == 0 {
+					continue
+				}
+				text := fmt.Sprint("sum", head)
+				_, err := c.Compact(t.Context(), head, head, schema.UserMessage(text))
+				require.NoError(t, err)
+				said = []string{text}
+			default:
+				text := fmt.Sprint(head)
+				_, err := c.Note(t.Context(), text, schema.UserMessage(text))
+				require.NoError(t, err)
+				said = append(slices.Clip(said), text)
+			}
+			views = append(views, said)
+			got := texts(t, c, HistoryOptions{})
+			require.Equal(t, append([]string{}, said...), append([]string{}, got...), "seed %d", seed)
+			if len(said) > 1 { // a summary stays where turns are cut
+				want := said[len(said)-1:]
+				if strings.HasPrefix(said[0], "sum") {
+					want = []string{said[0], want[0]}
+				}
+				require.Equal(t, want, texts(t, c, HistoryOptions{MaxTurns: 1}), "seed %d", seed)
+			}
+		}
+	}
 }

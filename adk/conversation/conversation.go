@@ -198,7 +198,21 @@ func (c *Conversation) Compact(
 		Covers: covers, Asked: summary, Agent: agent, Began: now, Changed: now}})
 }
 
-// Turns yields the turns that have ended, newest first. An error is the last item.
+// Rewind leaves the turns behind a position, 0 for all, out of the conversation: agents do not see them any more, and
+// [Conversation.History] does not have them. Nothing is rewritten: [Conversation.Turns] still has everything. head is
+// where the branch ended for whoever decided it: if it has moved the error is a [*HeadMovedError]. It fails with an
+// [*OpenError] while a turn is open, and with [ErrNoPosition] for turns before the place where the branch was forked.
+func (c *Conversation) Rewind(ctx context.Context, head, to Position) (Position, error) {
+	agent, err := c.agentAt(ctx, to)
+	if err != nil {
+		return 0, err
+	}
+	now := time.Now().UTC()
+	return c.store.Append(ctx, c.id, c.branch, NewTurn{Head: head, Turn: Turn{ID: uuid.NewString(), Kind: Rewind,
+		Covers: to, Agent: agent, Began: now, Changed: now}})
+}
+
+// Turns yields the turns that have ended, newest first, with compactions and rewinds. An error is the last item.
 func (c *Conversation) Turns(ctx context.Context) iter.Seq2[Turn, error] {
 	return c.store.Turns(ctx, c.id, c.branch, 0)
 }

@@ -15,7 +15,8 @@
 //	waiting   discarded  Discard
 //
 // Beside exchanges there are notes, of people or systems that no agent answers, and compactions, which stand for the turns
-// before them in what models see. Nothing is rewritten or removed by either.
+// before them in what models see. A rewind leaves the last turns out, to have a question answered again. Nothing is
+// rewritten or removed by them.
 //
 // [Open] a conversation of a [Store], or make one of a store for checkpoints with [New], so that one store keeps both, in
 // memory, in files, or in a database. Of two changes that do not fit together the first one counts, and the other is an

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/weftgo/weft/adk"
@@ -71,7 +72,26 @@ func Messages(
 	return messages, lane.Head, nil
 }
 
-// History reads all turns of the conversation. One that does not exist is empty.
+// standing yields the turns up to a position that no rewind leaves out, newest first. An error is the last item.
+func standing(ctx context.Context, store Store, id string, branch Branch, from Position) iter.Seq2[Turn, error] {
+	return func(yield func(Turn, error) bool) {
+		for from > 0 {
+			next := Position(0)
+			for t, err := range store.Turns(ctx, id, branch, from) {
+				if err == nil && t.Kind == Rewind {
+					next = t.Covers
+					break
+				}
+				if !yield(t, err) || err != nil {
+					return
+				}
+			}
+			from = next
+		}
+	}
+}
+
+// History reads all turns of the conversation that no rewind leaves out. One that does not exist is empty.
 func (c *Conversation) History(ctx context.Context) (h History, err error) {
 	lane, err := c.store.Lane(ctx, c.id, c.branch)
 	if err != nil {
@@ -80,10 +100,7 @@ func (c *Conversation) History(ctx context.Context) (h History, err error) {
 	if lane.Open != nil {
 		h.Open = &lane.Open.Turn
 	}
-	if lane.Head == 0 {
-		return h, nil
-	}
-	for t, err := range c.store.Turns(ctx, c.id, c.branch, lane.Head) {
+	for t, err := range standing(ctx, c.store, c.id, c.branch, lane.Head) {
 		if err != nil {
 			return History{}, err
 		}
@@ -93,15 +110,30 @@ func (c *Conversation) History(ctx context.Context) (h History, err error) {
 	return h, nil
 }
 
+// Find returns the turn with an ID, and false if there is none or a rewind leaves it out. It reads the newest turns first,
+// up to the one that it returns; the open one is the very first.
+func (c *Conversation) Find(ctx context.Context, turn string) (Turn, bool, error) {
+	lane, err := c.store.Lane(ctx, c.id, c.branch)
+	if err != nil {
+		return Turn{}, false, err
+	}
+	if lane.Open != nil && lane.Open.ID == turn {
+		return lane.Open.Turn, true, nil
+	}
+	for t, err := range standing(ctx, c.store, c.id, c.branch, lane.Head) {
+		if err != nil || t.ID == turn {
+			return t, err == nil, err
+		}
+	}
+	return Turn{}, false, nil
+}
+
 // upTo reads what a model is to see up to a position: back to what the newest compaction covers.
 func (c *Conversation) upTo(ctx context.Context, head Position, o HistoryOptions) (h History, err error) {
-	if head == 0 {
-		return h, nil
-	}
 	defer func() { slices.Reverse(h.Turns) }()
 	room := bounds{o: o}
 	covered := Position(0)
-	for t, err := range c.store.Turns(ctx, c.id, c.branch, head) {
+	for t, err := range standing(ctx, c.store, c.id, c.branch, head) {
 		switch {
 		case err != nil:
 			return History{}, err

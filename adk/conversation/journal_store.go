@@ -437,11 +437,49 @@ func (s *journalStore) Append(ctx context.Context, id string, branch Branch, a N
 	}
 	r := &record{Kind: recordAppend, Turn: a.ID, Key: a.Key, Head: a.Head, Covers: a.Covers, TurnKind: a.Kind,
 		payload: payload}
+	if a.Kind == Rewind {
+		if r.Compacted, err = s.compactedAt(ctx, id, branch, a.Covers); err != nil {
+			return 0, err
+		}
+	}
 	state, counts, err := s.change(ctx, id, branch, r)
 	if err != nil || counts {
 		return state.Head, failed(id, err)
 	}
 	return s.refused(ctx, id, branch, a, state)
+}
+
+// compactedAt is the position of the newest compaction that counts up to a turn of a branch, 0 if the branch itself has
+// none. It reads what is behind the turn, and more only if something else counts there than at the head.
+func (s *journalStore) compactedAt(ctx context.Context, id string, branch Branch, at Position) (Position, error) {
+	lane, err := s.Lane(ctx, id, branch)
+	if err != nil {
+		return 0, err
+	}
+	sameAsNow := lane.Compacted <= at
+	for t, err := range s.Turns(ctx, id, branch, 0) {
+		if err != nil {
+			return 0, err
+		}
+		if t.Position <= at || !sameAsNow {
+			break
+		}
+		sameAsNow = t.Kind != Rewind
+	}
+	if sameAsNow {
+		return lane.Compacted, nil
+	}
+	for t, err := range standing(ctx, s, id, branch, at) {
+		switch {
+		case err != nil:
+			return 0, err
+		case t.Position <= lane.ForkedAt:
+			return 0, nil
+		case t.Kind == Compaction:
+			return t.Position, nil
+		}
+	}
+	return 0, nil
 }
 
 // refused finds out why a turn was not appended: that it is there already is no error.
@@ -464,8 +502,10 @@ func (s *journalStore) refused(ctx context.Context, id string, branch Branch, a 
 	switch {
 	case a.Key != "":
 		return 0, failed(id, fmt.Errorf("turn %s: %w", a.ID, ErrLost))
-	case a.Head == state.Head: // a compaction
-		return 0, failed(id, fmt.Errorf("a compaction up to turn %d: %w", a.Covers, ErrNoPosition))
+	case a.Head == state.Head && a.Kind == Rewind && state.OpenKey != "":
+		return 0, failed(id, state.isOpen(id, branch))
+	case a.Head == state.Head: // a compaction, or a rewind
+		return 0, failed(id, fmt.Errorf("a %s up to turn %d: %w", a.Kind, a.Covers, ErrNoPosition))
 	}
 	return 0, &HeadMovedError{Conversation: id, Branch: branch, Expected: a.Head, Head: state.Head}
 }
@@ -487,12 +527,7 @@ func (s *journalStore) SetOpen(ctx context.Context, id string, branch Branch, be
 	if before != "" {
 		return failed(id, ErrLost)
 	}
-	lane, err := state.lane()
-	if err != nil {
-		return failed(id, err)
-	}
-	t := &lane.Open.Turn
-	return &OpenError{Conversation: id, Branch: branch, Turn: t.ID, Status: t.Status, Since: t.Changed}
+	return failed(id, state.isOpen(id, branch))
 }
 
 // Turns implements Store.

@@ -36,15 +36,17 @@ type record struct {
 	ID     string     `json:"id"`
 	Kind   recordKind `json:"kind"`
 	At     time.Time  `json:"at"`
-	// Turn, Key, Before, Head, Covers and TurnKind are those of the turn of the payload.
-	Turn     string     `json:"turn,omitempty"`
-	Key      string     `json:"key,omitempty"`
-	Before   string     `json:"before,omitempty"`
-	Head     Position   `json:"head,omitempty"`
-	Covers   Position   `json:"covers,omitempty"`
-	TurnKind Kind       `json:"turn_kind,omitempty"`
-	State    *laneState `json:"state,omitempty"`
-	Fork     *fork      `json:"fork,omitempty"`
+	// Turn, Key, Before, Head, Covers and TurnKind are those of the turn of the payload. Compacted is what the state's
+	// becomes by a rewind.
+	Turn      string     `json:"turn,omitempty"`
+	Key       string     `json:"key,omitempty"`
+	Before    string     `json:"before,omitempty"`
+	Head      Position   `json:"head,omitempty"`
+	Covers    Position   `json:"covers,omitempty"`
+	TurnKind  Kind       `json:"turn_kind,omitempty"`
+	Compacted Position   `json:"compacted,omitempty"`
+	State     *laneState `json:"state,omitempty"`
+	Fork      *fork      `json:"fork,omitempty"`
 
 	payload []byte
 }
@@ -129,8 +131,11 @@ func (s *laneState) apply(r *record) (counts bool) {
 		return false
 	case r.Kind == recordAppend && s.takes(r):
 		s.Head++
-		if r.TurnKind == Compaction {
+		switch r.TurnKind {
+		case Compaction:
 			s.Compacted = s.Head
+		case Rewind:
+			s.Compacted = r.Compacted
 		}
 		if r.Key != "" {
 			s.Open, s.OpenKey, s.OpenTurn = "", "", nil
@@ -164,7 +169,22 @@ func (s *laneState) takes(r *record) bool {
 	if r.Key != "" {
 		return r.Key == s.OpenKey && r.Turn == s.Open
 	}
-	return r.Head == s.Head && (r.TurnKind != Compaction || r.Covers <= s.Head)
+	switch r.TurnKind {
+	case Compaction:
+		return r.Head == s.Head && r.Covers <= s.Head
+	case Rewind: // a branch goes back to its own turns alone: what a fork left is the other branch's
+		return r.Head == s.Head && r.Covers <= s.Head && r.Covers >= s.Fork.At && s.OpenKey == ""
+	}
+	return r.Head == s.Head
+}
+
+// isOpen is the error of what cannot be done while a turn is open.
+func (s *laneState) isOpen(id string, branch Branch) error {
+	t, err := DecodeTurn(s.OpenTurn)
+	if err != nil {
+		return err
+	}
+	return &OpenError{Conversation: id, Branch: branch, Turn: t.ID, Status: t.Status, Since: t.Changed}
 }
 
 // lane is the state for readers.

@@ -40,7 +40,8 @@ type Store interface {
 	// Append adds a turn behind the head of a branch in one atomic step, and returns its position. Without a.Key it is an
 	// [*HeadMovedError] if the branch has another head than a.Head. With a key the turn must be the one that is open, and
 	// be held with that key, or it is [ErrLost]: it is closed in the same step, wherever the head is now. If there is a
-	// turn with the same ID behind a.Head already, nothing changes and its position is returned.
+	// turn with the same ID behind a.Head already, nothing changes and its position is returned. A rewind goes back to turns
+	// of the branch itself, or to where it was forked ([ErrNoPosition]), while no turn is open (an [*OpenError]).
 	Append(ctx context.Context, id string, branch Branch, a NewTurn) (Position, error)
 	// SetOpen replaces the open turn of a branch in one atomic step, if it is held with the key before: by another state
 	// of it with another key, or, with nil, by none. before is "" if no turn is open: the error is an [*OpenError] if one
@@ -84,8 +85,8 @@ type Lane struct {
 	Parent   Branch
 	ForkedAt Position
 	Depth    int
-	// Head is the position of the last turn, and Compacted that of the last compaction, 0 if there is none on the branch
-	// itself.
+	// Head is the position of the last turn, and Compacted that of the last compaction that no rewind leaves out, 0 if there
+	// is none on the branch itself.
 	Head, Compacted Position
 	// Open is the turn that is open, nil if none is.
 	Open *OpenTurn

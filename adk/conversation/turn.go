@@ -30,6 +30,8 @@ const (
 	Note Kind = "note"
 	// Compaction stands for all turns up to the one that it covers, in histories.
 	Compaction Kind = "compaction"
+	// Rewind leaves the turns behind the one that it covers out of the conversation.
+	Rewind Kind = "rewind"
 )
 
 // Turn is a question and what the agents said until the answer, or up to now; or a note; or a summary of turns. It is a
@@ -48,7 +50,7 @@ type Turn struct {
 	Entry, Agent string
 	// Questions are what a turn waits for.
 	Questions []Question
-	// Covers is the last turn that a compaction stands for.
+	// Covers is the last turn that a compaction stands for, or that a rewind goes back to.
 	Covers Position
 	// Usage is that of the models, summed up.
 	Usage schema.TokenUsage

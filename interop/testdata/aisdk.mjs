@@ -106,6 +106,27 @@ const ways = {
     await sent;
     return { status: c.status, messages: shown(c) };
   },
+  async again() { // questions are answered again, and others asked in their place
+    const c = chat();
+    for (const text of ['1?', '2?', '3?']) await c.sendMessage({ text });
+    await c.regenerate();
+    await c.regenerate({ messageId: c.messages[3].id });
+    await c.sendMessage({ text: 'First?', messageId: c.messages[0].id });
+    const loaded = chat({ messages: c.messages }); // another page that has the messages
+    loaded.messages = c.messages;
+    await loaded.regenerate();
+    return { messages: shown(loaded) };
+  },
+  async stopAndAsk() {
+    const c = chat();
+    const sent = c.sendMessage({ text: 'Hi' });
+    for (let i = 0; i < 500 && !c.messages.at(-1)?.parts?.some(p => p.type === 'text' && p.text.includes('word')); i++) await new Promise(r => setTimeout(r, 10));
+    await c.stop();
+    await sent;
+    await new Promise(r => setTimeout(r, 100));
+    await c.regenerate();
+    return { status: c.status, messages: shown(c), failure };
+  },
   async resume() { // a page that is loaded again while the agent answers
     const first = chat();
     const sent = first.sendMessage({ text: 'Hi' });

@@ -19,16 +19,21 @@ import (
 	"github.com/weftgo/weft/serve"
 )
 
-// guarded serves an agent that asks before it pays, and returns the tool that pays, and how a page posts a body: the
-// chunks that it gets, none if it is refused.
+// guarded serves an agent that asks before it pays, and returns the tool that pays, and how a page posts a body.
 func guarded(t *testing.T) (pay *adktest.Tool, post func(body string) []chunk) {
 	t.Helper()
 	guard, err := approval.New(t.Context(), &approval.Config{Tools: []string{"pay"}})
 	require.NoError(t, err)
 	pay = adktest.NewTool("pay", adktest.Says("paid").Repeated())
-	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "helps",
-		Model:       adktest.NewModel(t, adktest.Calls(adktest.Call("pay", `{"n":1}`)), adktest.Says("Done.").Repeated()),
-		ToolsConfig: adktest.Tools(pay), Handlers: []adk.ChatModelAgentMiddleware{guard}})
+	return pay, pageOf(t, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(pay), Handlers: []adk.ChatModelAgentMiddleware{guard}},
+		adktest.Calls(adktest.Call("pay", `{"n":1}`)), adktest.Says("Done.").Repeated())
+}
+
+// pageOf serves an agent, and returns how a page posts a body: the chunks that it gets, none if it is refused.
+func pageOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) func(body string) []chunk {
+	t.Helper()
+	conf.Name, conf.Description, conf.Model = "desk", "helps", adktest.NewModel(t, replies...)
+	agent, err := adk.NewChatModelAgent(t.Context(), &conf)
 	require.NoError(t, err)
 	srv, err := serve.New(serve.Config{Agents: []adk.Agent{agent}, DrainTimeout: time.Second})
 	require.NoError(t, err)
@@ -40,7 +45,7 @@ func guarded(t *testing.T) (pay *adktest.Tool, post func(body string) []chunk) {
 		web.Close()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	return pay, func(body string) (chunks []chunk) {
+	return func(body string) (chunks []chunk) {
 		answer, err := http.Post(web.URL, "application/json", strings.NewReader(body))
 		require.NoError(t, err)
 		defer answer.Body.Close()

@@ -72,11 +72,16 @@ func (h *handler) post(w http.ResponseWriter, r *http.Request, c *serve.Caller) 
 		return h.stream(w, r, c, run, run.Token, in.last().ID)
 	}
 	start := serve.Start{Agent: h.agent, Thread: in.ID, ClientTools: in.Tools}
+	if in.isAgain() && h.server.KeepsThreads() && !h.conf.TrustHistory {
+		if start.Replaces, err = in.replaced(c.Messages(ctx, in.ID)); err != nil {
+			return err
+		}
+	}
 	run, err := page.Start(ctx, h.server, c, start, in, page.Trust{History: h.conf.TrustHistory, System: h.conf.AllowSystem})
 	if err != nil {
 		return err
 	}
-	return h.stream(w, r, c, run, 0, "msg_"+run.ID)
+	return h.stream(w, r, c, run, 0, messageOf(run.ID))
 }
 
 // reconnect shows the run of a chat that is executed.
@@ -94,7 +99,7 @@ func (h *handler) reconnect(w http.ResponseWriter, r *http.Request, c *serve.Cal
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return h.stream(w, r, c, run, 0, "msg_"+run.ID)
+	return h.stream(w, r, c, run, 0, messageOf(run.ID))
 }
 
 // stream writes the chunks of a run. Events up to behind belong to earlier requests.

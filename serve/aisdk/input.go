@@ -2,6 +2,7 @@ package aisdk
 
 import (
 	"encoding/json"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ type input struct {
 	ID       string      `json:"id"`
 	Messages []uiMessage `json:"messages"`
 	Trigger  string      `json:"trigger"`
+	// MessageID is the message that is made again or, if the last message is the user's, replaced by it.
+	MessageID string `json:"messageId"`
 	// Tools are those that the page brings, as it sends them in a member of its own.
 	Tools []serve.ClientTool `json:"tools"`
 
@@ -56,8 +59,6 @@ func readInput(s *serve.Server, r *http.Request) (*input, error) {
 	switch {
 	case in.ID == "":
 		return nil, serve.NewProblem(serve.BadRequest, "there is no id of the chat")
-	case in.Trigger == "regenerate-message":
-		return nil, serve.NewProblem(serve.BadRequest, "a message cannot be made again: what was said in a thread stays said")
 	case len(in.Messages) == 0:
 		return nil, serve.NewProblem(serve.BadRequest, "there is no message")
 	}
@@ -112,6 +113,48 @@ func readDecisions(body []byte) (map[string]json.RawMessage, error) {
 		}
 	}
 	return decisions, nil
+}
+
+// isAgain reports whether the page has left messages of the chat out, to have the last of the others answered again.
+func (in *input) isAgain() bool {
+	return in.Trigger == "regenerate-message" || in.MessageID != "" && in.last().Role == "user"
+}
+
+// messageOf is the ID that the message of a run has in pages.
+func messageOf(run string) string { return "msg_" + run }
+
+// replaced is the run of a thread whose question is asked again: the first one behind the answers that the page has.
+// "" is none. thread are the messages of the thread.
+func (in *input) replaced(thread iter.Seq2[serve.ThreadMessage, error]) (run string, err error) {
+	var runs []string
+	for m, err := range thread {
+		if err != nil {
+			return "", err
+		}
+		if m.Run != "" && !slices.Contains(runs, m.Run) {
+			runs = append(runs, m.Run)
+		}
+	}
+	answered, foreign := -1, false
+	for _, m := range in.Messages {
+		if m.Role != "assistant" {
+			continue
+		}
+		run, ours := strings.CutPrefix(m.ID, messageOf(""))
+		if !ours {
+			run, _, _ = strings.Cut(m.ID, ".") // as in the messages of the thread
+		}
+		at := slices.Index(runs, run)
+		foreign = foreign || at < 0 && !ours
+		answered = max(answered, at)
+	}
+	if answered < 0 && foreign {
+		return "", serve.NewProblem(serve.BadRequest, "no message of the page is one of the thread: keep the IDs of messages")
+	}
+	if answered++; answered < len(runs) {
+		run = runs[answered]
+	}
+	return run, nil
 }
 
 // last is the last message.

@@ -48,6 +48,8 @@ func Run(t *testing.T, newStore func(t *testing.T) conversation.Store) {
 		{"Open/ends-with-turn", openEnds},
 		{"Open/note-beside", noteBeside},
 		{"Compaction/covers", compactionCovers},
+		{"Rewind/leaves-out", rewindLeavesOut},
+		{"Rewind/refused", rewindRefused},
 		{"Fork/chain", forkChain},
 		{"Fork/refused", forkRefused},
 		{"Fork/depth", forkDepth},

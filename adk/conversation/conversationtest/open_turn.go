@@ -135,6 +135,90 @@ func compactionCovers(t *testing.T, s conversation.Store) {
 	}
 }
 
+func rewindTo(to conversation.Position, head conversation.Position) conversation.NewTurn {
+	back := turn(fmt.Sprint("back to ", to, " at ", head))
+	back.Kind, back.Covers = conversation.Rewind, to
+	return conversation.NewTurn{Head: head, Turn: back}
+}
+
+// compactAt appends a summary.
+func compactAt(t *testing.T, s conversation.Store, covers, head conversation.Position) {
+	sum := turn(fmt.Sprint("sum", covers))
+	sum.Kind, sum.Covers = conversation.Compaction, covers
+	_, err := s.Append(background, "c", conversation.Main, conversation.NewTurn{Head: head, Turn: sum})
+	noError(t, err)
+}
+
+// seen is what a model is to see of the main branch.
+func seen(t *testing.T, s conversation.Store, o conversation.HistoryOptions, want ...string) {
+	t.Helper()
+	messages, _, err := conversation.Messages(background, s, "c", conversation.Main, o)
+	noError(t, err)
+	if got := contents(messages); !slices.Equal(got, want) {
+		t.Errorf("Messages = %q; want %q", got, want)
+	}
+}
+
+func rewindLeavesOut(t *testing.T, s conversation.Store) {
+	put(t, s, "c", conversation.Main, 0, "1", "2")
+	compactAt(t, s, 1, 2)
+	put(t, s, "c", conversation.Main, 3, "4", "5")
+	compactAt(t, s, 4, 5)
+	back := func(to, head conversation.Position) {
+		t.Helper()
+		_, err := s.Append(background, "c", conversation.Main, rewindTo(to, head))
+		noError(t, err)
+	}
+	back(4, 6)
+	seen(t, s, conversation.HistoryOptions{}, "asks sum1", "asks 2", "asks 4")
+	put(t, s, "c", conversation.Main, 7, "8")
+	seen(t, s, conversation.HistoryOptions{MaxTurns: 1}, "asks sum1", "asks 8")
+	lane, err := s.Lane(background, "c", conversation.Main)
+	if err != nil || lane.Compacted != 3 || lane.Head != 8 {
+		t.Errorf("Lane = %+v, %v; want Compacted 3 and Head 8", lane, err)
+	}
+	noError(t, s.Fork(background, "c", conversation.Main, 8, "b"))
+	back(2, 8)
+	put(t, s, "c", conversation.Main, 9, "10")
+	seen(t, s, conversation.HistoryOptions{}, "asks 1", "asks 2", "asks 10")
+	seen(t, s, conversation.HistoryOptions{MaxTurns: 1}, "asks 10")
+	back(0, 10)
+	seen(t, s, conversation.HistoryOptions{})
+	put(t, s, "c", conversation.Main, 11, "12")
+	seen(t, s, conversation.HistoryOptions{}, "asks 12")
+	back(9, 12) // what is before it is left out by the rewind that was the ninth turn
+	seen(t, s, conversation.HistoryOptions{}, "asks 1", "asks 2")
+	holds(t, s, "c", conversation.Main, "1", "2", "sum1", "4", "5", "sum4", "back to 4 at 6", "8", "back to 2 at 8", "10",
+		"back to 0 at 10", "12", "back to 9 at 12")
+	messages, _, err := conversation.Messages(background, s, "c", "b", conversation.HistoryOptions{})
+	noError(t, err)
+	if want := []string{"asks sum1", "asks 2", "asks 4", "asks 8"}; !slices.Equal(contents(messages), want) {
+		t.Errorf("Messages of the branch = %q; want what was there when it was forked: %q", contents(messages), want)
+	}
+}
+
+func rewindRefused(t *testing.T, s conversation.Store) {
+	put(t, s, "c", conversation.Main, 0, "1", "2", "3")
+	_, err := s.Append(background, "c", conversation.Main, rewindTo(1, 2))
+	if !errors.As(err, new(*conversation.HeadMovedError)) {
+		t.Errorf("a rewind of a branch that has moved = %v; want a *HeadMovedError", err)
+	}
+	_, err = s.Append(background, "c", conversation.Main, rewindTo(4, 3))
+	is(t, "a rewind to what is not there", err, conversation.ErrNoPosition)
+	noError(t, s.Fork(background, "c", conversation.Main, 2, "b"))
+	put(t, s, "c", "b", 2, "b3")
+	_, err = s.Append(background, "c", "b", rewindTo(1, 3))
+	is(t, "a rewind of a branch to before its fork", err, conversation.ErrNoPosition)
+	_, err = s.Append(background, "c", "b", rewindTo(2, 3))
+	noError(t, err)
+	noError(t, s.SetOpen(background, "c", conversation.Main, "", open("4", "k")))
+	_, err = s.Append(background, "c", conversation.Main, rewindTo(1, 3))
+	if !errors.As(err, new(*conversation.OpenError)) {
+		t.Errorf("a rewind while a turn is open = %v; want an *OpenError", err)
+	}
+	seen(t, s, conversation.HistoryOptions{}, "asks 1", "asks 2", "asks 3")
+}
+
 func forkChain(t *testing.T, s conversation.Store) {
 	put(t, s, "c", conversation.Main, 0, "1", "2", "3")
 	noError(t, s.Fork(background, "c", conversation.Main, 2, "a"))

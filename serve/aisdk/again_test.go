@@ -1,0 +1,76 @@
+package aisdk
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+)
+
+// asks is a message of a user, and says one of the agent, in a page.
+func asks(text string) string {
+	return `{"id":"u-` + text + `","role":"user","parts":[{"type":"text","text":"` + text + `"}]}`
+}
+
+func says(id string) string {
+	return `{"id":"` + id + `","role":"assistant","parts":[{"type":"text","text":"…"}]}`
+}
+
+// again is what a page posts: its messages, and what it wants.
+func again(want, messages string) string { return `{"id":"c1",` + want + `,"messages":[` + messages + `]}` }
+
+const (
+	submit     = `"trigger":"submit-message"`
+	regenerate = `"trigger":"regenerate-message"`
+)
+
+// text is what chunks say, and id the ID of their message.
+func text(chunks []chunk) (id, text string) {
+	for _, c := range chunks {
+		switch c["type"] {
+		case "start":
+			id = c["messageId"].(string)
+		case "text-delta":
+			text += c["delta"].(string)
+		}
+	}
+	return id, text
+}
+
+// Rule serving/AS3.
+func TestHandler_AnswersAgainWhatThePageLeftOut(t *testing.T) {
+	post := pageOf(t, adk.ChatModelAgentConfig{}, adktest.Says("1."), adktest.Says("2."),
+		adktest.Says("2!").Seeing("user: 1?", "assistant: 1.", "user: 2?"),
+		adktest.Says("Two.").Seeing("user: 1?", "assistant: 1.", "user: two?"),
+		adktest.Says("1!").Seeing("user: 1?"), adktest.Says("One.").Seeing("user: one?"))
+	first, _ := text(post(again(submit, asks("1?"))))
+	second, _ := text(post(again(submit, asks("1?")+","+says(first)+","+asks("2?"))))
+	other, said := text(post(again(regenerate+`,"messageId":"`+second+`"`, asks("1?")+","+says(first)+","+asks("2?"))))
+	require.Equal(t, "2!", said)
+	require.NotEqual(t, second, other)
+	_, said = text(post(again(submit+`,"messageId":"u-2?"`, asks("1?")+","+says(first)+","+asks("two?"))))
+	require.Equal(t, "Two.", said)
+	require.Empty(t, post(again(regenerate, says("foreign")+","+asks("1?"))), "none of its messages is known")
+	require.Empty(t, post(again(regenerate, asks("1?")+","+says(first))), "there is no question")
+	_, said = text(post(again(regenerate, asks("1?"))))
+	require.Equal(t, "1!", said)
+	_, said = text(post(again(submit+`,"messageId":"u-1?"`, asks("one?"))))
+	require.Equal(t, "One.", said)
+}
+
+// What failed before the agent has said anything is no part of the thread: there is nothing to leave out.
+func TestHandler_AnswersAgainWhatFailed(t *testing.T) {
+	post := pageOf(t, adk.ChatModelAgentConfig{}, adktest.Says("1."), adktest.Fails(errors.New("cut")),
+		adktest.Says("2.").Seeing("user: 1?", "assistant: 1.", "user: 2?"),
+		adktest.Says("3.").Seeing("user: 1?", "assistant: 1.", "user: 2?", "assistant: 2.", "user: 3?"))
+	first, _ := text(post(again(submit, asks("1?"))))
+	failed, _ := text(post(again(submit, asks("1?")+","+says(first)+","+asks("2?"))))
+	second, said := text(post(again(regenerate+`,"messageId":"`+failed+`"`, asks("1?")+","+says(first)+","+asks("2?"))))
+	require.Equal(t, "2.", said)
+	_, said = text(post(again(submit, fmt.Sprint(asks("1?"), ",", says(first), ",", asks("2?"), ",", says(second), ",", asks("3?")))))
+	require.Equal(t, "3.", said)
+}
