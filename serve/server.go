@@ -39,6 +39,7 @@ type Server struct {
 	starts   starts
 	load     load
 	watchers watchers
+	large    largeFrames
 	native   http.Handler
 	origins  *http.CrossOriginProtection
 

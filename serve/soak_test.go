@@ -5,7 +5,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,6 +51,9 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 	runs := 600
 	if racedetector.Enabled {
 		runs = 150
+	}
+	if n, err := strconv.Atoi(os.Getenv("WEFT_SERVE_SOAK")); err == nil {
+		runs = n
 	}
 	var paid, approved atomic.Int64
 	pay, err := utils.InferTool("pay", "Pays.", func(context.Context, struct{}) (string, error) {
@@ -99,6 +108,7 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 
 	random := rand.New(rand.NewPCG(1, 2))
 	seen := map[string]bool{}
+	var newest []string
 	require.Eventually(t, func() bool {
 		open := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)
 		for _, q := range open {
@@ -110,7 +120,7 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 			active += len(d.call(200, "GET", "/runs?limit=100&status="+status, "")["runs"].([]any))
 		}
 		return active == 0
-	}, time.Minute, 10*time.Millisecond, "every run comes to an end")
+	}, 10*time.Minute, 10*time.Millisecond, "every run comes to an end")
 	require.Equal(t, approved.Load(), paid.Load(), "what was approved was paid, once")
 
 	for before := ""; ; {
@@ -122,17 +132,70 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 		before = page["next"].(string)
 		for _, r := range all {
 			run := r.(map[string]any)
-			seen[run["id"].(string)] = true
+			id := run["id"].(string)
+			if seen[id] = true; len(newest) < 50 { // old records leave memory
+				newest = append(newest, id)
+			}
 			require.Contains(t, []any{"done", "cancelled"}, run["status"], run)
 		}
 	}
 	require.Len(t, seen, runs/16*16, "no run is lost")
-	n := 0
-	for id := range seen {
-		if n++; n > 50 {
-			break
-		}
+	for _, id := range newest {
 		all := d.stream("GET", "/runs/"+id+"/events", "")
+		require.NotEmpty(t, all, "the record of run %s", id)
 		require.Equal(t, "run.end", all[len(all)-1].event, "the record of run %s has its end", id)
 	}
+}
+
+// memory is what the process holds on to.
+func memory() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// A client that reads nothing costs no more than its connection, however much there is for it.
+// Rule serving/SV10.
+func TestServer_SlowReadersCostTheirConnections(t *testing.T) {
+	watchers, pieces, most := 1000, make([]string, 2000), int64(64<<10)
+	if racedetector.Enabled {
+		watchers, most = 100, 4*most
+	}
+	for i := range pieces {
+		pieces[i] = strings.Repeat("x", 1000)
+	}
+	d := newDesk(t, Config{Limits: Limits{Watchers: 2 * watchers}}, agentOf(t, adk.ChatModelAgentConfig{}, adktest.Streams(pieces...)))
+	run := d.call(201, "POST", "/agents/desk/runs", `{"input":"x"}`, "Prefer", "wait=30")["id"].(string)
+
+	web := httptest.NewUnstartedServer(d.srv)
+	web.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		_ = c.(*net.TCPConn).SetWriteBuffer(4096) // so that the kernel does not take it all
+		return ctx
+	}
+	web.Start()
+	defer web.Close()
+	before := memory()
+	for range watchers {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(web.URL, "http://"))
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+		fmt.Fprintf(conn, "GET /runs/%s/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n", run)
+	}
+	watching := func() (n int) {
+		d.srv.watchers.mu.Lock()
+		defer d.srv.watchers.mu.Unlock()
+		if r := d.srv.watchers.runs[run]; r != nil {
+			n = r.clients
+		}
+		return n
+	}
+	require.Eventually(t, func() bool { return watching() == watchers }, 30*time.Second, 10*time.Millisecond)
+	time.Sleep(time.Second)
+	require.Equal(t, watchers, watching(), "they wait for their clients")
+	each := (int64(memory()) - int64(before)) / int64(watchers)
+	t.Logf("%d bytes for each of %d clients that read nothing of %d MB", each, watchers, len(pieces)*1000/1_000_000)
+	require.Less(t, each, most)
 }

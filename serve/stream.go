@@ -97,6 +97,11 @@ func (f *Frames) Send(id, event string, data []byte) {
 		return
 	}
 	s := f.out
+	if len(data) >= largeFrame {
+		var giveBack func()
+		data, giveBack = s.large.take(data)
+		defer giveBack()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.frame[:0]
@@ -106,9 +111,16 @@ func (f *Frames) Send(id, event string, data []byte) {
 	if event != "" {
 		b = append(append(append(b, "event: "...), event...), '\n')
 	}
-	b = append(append(append(b, "data: "...), data...), '\n', '\n')
-	s.frame = b
-	s.write(b)
+	b = append(b, "data: "...)
+	if len(data) < largeFrame {
+		b = append(append(b, data...), "\n\n"...)
+		s.write(b)
+	} else {
+		s.write(b)
+		s.write(data)
+		s.write([]byte("\n\n"))
+	}
+	s.frame = b[:0]
 }
 
 // Raw writes text as it is, such as a comment: it must end with an empty line.
@@ -145,7 +157,7 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf 
 		rested.Stop()
 		rested = nil
 	}
-	out := newStream(w)
+	out := newStream(w, &s.large)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
@@ -239,8 +251,9 @@ func (s *Server) stopUnwatched(run string) {
 // stream writes to one client. Its handler writes events; a timer writes what was held back, another one comments when
 // nothing happens.
 type stream struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	large *largeFrames
 
 	mu sync.Mutex // guards the fields below, and writing
 	// over: the handler has returned, or is about to, and nothing may be written.
@@ -254,8 +267,8 @@ type stream struct {
 	alive   *time.Timer
 }
 
-func newStream(w http.ResponseWriter) *stream {
-	return &stream{w: w, rc: http.NewResponseController(w)}
+func newStream(w http.ResponseWriter, large *largeFrames) *stream {
+	return &stream{w: w, rc: http.NewResponseController(w), large: large}
 }
 
 // begin sends the headers.

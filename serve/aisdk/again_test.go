@@ -21,7 +21,9 @@ func says(id string) string {
 }
 
 // again is what a page posts: its messages, and what it wants.
-func again(want, messages string) string { return `{"id":"c1",` + want + `,"messages":[` + messages + `]}` }
+func again(want, messages string) string {
+	return `{"id":"c1",` + want + `,"messages":[` + messages + `]}`
+}
 
 const (
 	submit     = `"trigger":"submit-message"`
