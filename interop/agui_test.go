@@ -1,14 +1,18 @@
 package interop
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 	"github.com/weftgo/weft/serve/agui"
@@ -17,7 +21,7 @@ import (
 // asAGUI serves AG-UI.
 func asAGUI(srv *serve.Server) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/agui/{agent}", agui.Handler(srv, agui.Config{}))
+	mux.Handle("/agui/{agent}", agui.Handler(srv, agui.Config{AllowState: true}))
 	return mux
 }
 
@@ -88,4 +92,35 @@ func TestAGUI_ClientsOfBeforeAreServed(t *testing.T) {
 	out := aguiClient(t, "old", url)
 	require.Equal(t, []any{"Done."}, out["messages"])
 	require.NotContains(t, out["events"], "SUBAGENT_STARTED")
+}
+
+// A client of the last version before 1.0 reads text, calls and results.
+func TestAGUI_TheClientOfBeforeIsServed(t *testing.T) {
+	if _, err := os.Stat("node_modules/agui0"); err != nil {
+		t.Skip("npm package agui0 is not installed: run npm ci in interop, or make interop")
+	}
+	_, url := serving(t, serve.Config{}, looking(), asAGUI, adktest.Streams("See. ").Calling(adktest.Call("look", `{"a":1}`)),
+		adktest.Streams("It is ", "sunny."), adktest.Says("Still.").SeeingLast("user: Again"))
+	out := aguiClient(t, "client0", url)
+	require.Equal(t, []any{"user: Hi", "assistant: See. look", "tool: sunny", "assistant: It is sunny.", "user: Again", "assistant: Still."},
+		out["messages"])
+}
+
+func TestAGUI_ClientSharesTheState(t *testing.T) {
+	write, err := utils.InferTool("write", "Writes.", func(ctx context.Context, in struct {
+		Line string `json:"line"`
+	}) (string, error) {
+		doc := map[string]any{}
+		if _, err := agui.State(ctx, &doc); err != nil {
+			return "", err
+		}
+		doc["lines"] = append(doc["lines"].([]any), in.Line)
+		return "written", agui.SetState(ctx, doc)
+	})
+	require.NoError(t, err)
+	_, url := serving(t, serve.Config{}, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(tool.BaseTool(write))}, asAGUI,
+		adktest.Calls(adktest.Call("write", `{"line":"two"}`)), adktest.Says("Done."))
+	out := aguiClient(t, "state", url)
+	require.Equal(t, []any{"one", "two"}, out["lines"])
+	require.Contains(t, out["events"], "STATE_DELTA")
 }

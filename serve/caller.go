@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -59,6 +60,9 @@ type Start struct {
 	TrustHistory bool
 	// ClientTools are tools that the client carries out itself (see [ClientTools]).
 	ClientTools []ClientTool
+	// SessionValues are those that the run begins with, of protocols: their types must be registered
+	// (schema.RegisterName), and their keys are not to begin with "weft.serve.".
+	SessionValues map[string]any
 	// Sampling replaces settings of the agent's models in the run.
 	Sampling Sampling
 	// Labels are the application's, for lists: up to 12.
@@ -161,8 +165,12 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	if err != nil {
 		return job, ProblemOf(err)
 	}
+	job.SessionValues = maps.Clone(start.SessionValues)
 	if tools != "" {
-		job.SessionValues = map[string]any{clientToolsKey: tools}
+		if job.SessionValues == nil {
+			job.SessionValues = map[string]any{}
+		}
+		job.SessionValues[clientToolsKey] = tools
 	}
 	if sampling, err := start.Sampling.encode(); err != nil {
 		return job, err
@@ -177,7 +185,7 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 			return job, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
 		}
 		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools, start.Sampling,
-			start.Replaces})
+			start.Replaces, start.SessionValues})
 		if err != nil {
 			return job, ProblemOf(err)
 		}

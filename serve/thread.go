@@ -43,6 +43,9 @@ type ThreadMessage struct {
 // beside the server.
 func ConversationID(p Principal, thread string) string { return p.owner() + "/" + thread }
 
+// TakesClientTools reports whether clients may bring tools.
+func (s *Server) TakesClientTools() bool { return s.settings.allowClientTools }
+
 // KeepsThreads reports whether the server keeps threads.
 func (s *Server) KeepsThreads() bool { return s.settings.conversations != nil }
 

@@ -55,6 +55,22 @@ const ways = {
     const second = await run({ tools });
     return { events: first.events, again: second.events, messages: texts() };
   },
+  async state() { // a document that the page and the agent share
+    agent.state = { lines: ['one'], text: 'long '.repeat(20) };
+    say('Write');
+    const first = await run();
+    return { events: first.events, lines: agent.state.lines };
+  },
+  async client0() { // a real client of before 1.0
+    const { HttpAgent: OldAgent } = await import('agui0');
+    const old = new OldAgent({ url: url + '/agui/desk', threadId: 't1' });
+    const events = [];
+    for (const text of ['Hi', 'Again']) {
+      old.addMessage({ id: 'u-' + text, role: 'user', content: text });
+      await old.runAgent({ runId: 'run-' + text, tools: [], context: [] }, { onEvent: ({ event }) => { events.push(event.type); } });
+    }
+    return { events, messages: old.messages.map(m => m.role + ': ' + (m.content ?? '') + (m.toolCalls ?? []).map(c => c.function.name).join()) };
+  },
   async old() {
     // What clients of before 1.0 send: no version of the protocol.
     const answer = await fetch(url + '/agui/desk', { method: 'POST', headers: { 'Content-Type': 'application/json' },

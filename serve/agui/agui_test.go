@@ -117,29 +117,45 @@ func TestTranslator_RetractsWhatAnotherProcessSaysAgain(t *testing.T) {
 	}
 }
 
-// Rule serving/AG2.
-func TestHandler_TakesWhatIsNew(t *testing.T) {
-	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "helps",
-		Model: adktest.NewModel(t, adktest.Says("One.").Seeing("user: Hi"), adktest.Says("Two.").Seeing("user: Hi", "assistant: One.", "user: And?"))})
+// pageOf serves an agent, and returns how a page posts a body, which is answered with a status, and reads a path.
+func pageOf(t *testing.T, conf Config, agentConf adk.ChatModelAgentConfig, replies ...adktest.Reply) (
+	post func(status int, body string) string, get func(path string) (status int, body string),
+) {
+	t.Helper()
+	agentConf.Name, agentConf.Description, agentConf.Model = "desk", "helps", adktest.NewModel(t, replies...)
+	agent, err := adk.NewChatModelAgent(t.Context(), &agentConf)
 	require.NoError(t, err)
 	srv, err := serve.New(serve.Config{Agents: []adk.Agent{agent}})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
-	mux.Handle("/agui/{agent}", Handler(srv, Config{}))
+	mux.Handle("/agui/{agent}", Handler(srv, conf))
+	mux.Handle("/agui/{agent}/", Handler(srv, conf))
 	web := httptest.NewServer(mux)
-	defer func() {
+	t.Cleanup(func() {
 		require.NoError(t, srv.Shutdown(context.Background()))
 		web.Close()
 		http.DefaultClient.CloseIdleConnections()
-	}()
-	post := func(status int, body string) string {
-		answer, err := http.Post(web.URL+"/agui/desk", "application/json", strings.NewReader(body))
+	})
+	read := func(answer *http.Response, err error) (int, string) {
 		require.NoError(t, err)
 		defer answer.Body.Close()
-		data, _ := io.ReadAll(answer.Body)
-		require.Equal(t, status, answer.StatusCode, "%s", data)
-		return string(data)
+		data, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return answer.StatusCode, string(data)
 	}
+	return func(status int, body string) string {
+			got, data := read(http.Post(web.URL+"/agui/desk", "application/json", strings.NewReader(body)))
+			require.Equal(t, status, got, "%s", data)
+			return data
+		}, func(path string) (int, string) {
+			return read(http.Get(web.URL + path))
+		}
+}
+
+// Rule serving/AG2.
+func TestHandler_TakesWhatIsNew(t *testing.T) {
+	post, get := pageOf(t, Config{}, adk.ChatModelAgentConfig{}, adktest.Says("One.").Seeing("user: Hi"),
+		adktest.Says("Two.").Seeing("user: Hi", "assistant: One.", "user: And?"))
 	user := `{"id":"u1","role":"user","content":"Hi"}`
 	in := func(messages string) string {
 		return fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[%s],"tools":[],"context":[],"state":null}`, messages)
@@ -151,10 +167,19 @@ func TestHandler_TakesWhatIsNew(t *testing.T) {
 		post(400, bad)
 	}
 	post(409, `{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"x","status":"resolved"}]}`)
-	answer, err := http.Get(web.URL + "/agui/desk?threadId=t")
-	require.NoError(t, err)
-	answer.Body.Close()
-	require.Equal(t, 204, answer.StatusCode)
+	status, _ := get("/agui/desk?threadId=t")
+	require.Equal(t, 204, status)
+}
+
+func TestHandler_SaysWhatItCanDo(t *testing.T) {
+	_, get := pageOf(t, Config{HideReasoning: true}, adk.ChatModelAgentConfig{})
+	status, body := get("/agui/desk/capabilities")
+	require.Equal(t, 200, status)
+	for _, part := range []string{`"name":"desk"`, `"resumable":true`, `"clientProvided":false`, `"persistentState":false`, `"reasoning":{"streaming":false`} {
+		require.Contains(t, body, part)
+	}
+	status, _ = get("/agui/nobody/capabilities")
+	require.Equal(t, 404, status)
 }
 
 func FuzzInput(f *testing.F) {

@@ -30,6 +30,7 @@ func (t *translator) end(d *runlog.RunEndData) {
 			finished = event{Type: "RUN_ERROR", Message: "the run was stopped", Code: "cancelled"}
 		}
 	case runlog.Interrupted:
+		t.showState()
 		finished.Outcome = t.asks()
 	default:
 		finished.Outcome = &outcome{Type: "success"}

@@ -2,6 +2,8 @@ package agui
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/weftgo/weft/adk/runlog"
@@ -18,6 +20,8 @@ type Config struct {
 	// TrustHistory takes all messages of a client for what was said, in place of the history of the server. AllowSystem
 	// takes system messages, too.
 	TrustHistory, AllowSystem bool
+	// AllowState takes the state that a client sends with a message as the one that the run begins with (see [State]).
+	AllowState bool
 	// HideReasoning leaves out what models think.
 	HideReasoning bool
 	// Steps shows the nodes of graphs.
@@ -27,13 +31,14 @@ type Config struct {
 }
 
 // Handler serves the protocol: a POST is a run, or an answer; a GET with ?threadId= watches the run of a thread again from
-// its beginning, and is answered with 204 if none is executed.
+// its beginning, and is answered with 204 if none is executed; a GET of a path that ends with /capabilities says what the
+// agent and the server can do.
 func Handler(server *serve.Server, conf Config) http.Handler {
 	h := &handler{server, conf, serve.CancelAfter(30 * time.Second)}
 	if conf.OnDisconnect != nil {
 		h.onDisconnect = *conf.OnDisconnect
 	}
-	return page.Handler(server, h.run, h.watch)
+	return page.Handler(server, h.run, h.get)
 }
 
 type handler struct {
@@ -60,7 +65,12 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, c *serve.Caller) e
 	if err != nil {
 		return err
 	}
-	return h.stream(w, r, c, run, behind, in.ThreadID, in.RunID, in.ParentRunID, in.isLegacy())
+	t := newTranslator(in.ThreadID, in.RunID, h.conf, in.isLegacy(), nil)
+	t.parentRunID = in.ParentRunID
+	if h.conf.AllowState && behind == 0 {
+		t.state.take(in.State)
+	}
+	return h.stream(w, r, c, run, behind, t)
 }
 
 // begin starts the run of a request, or answers one. Events up to behind belong to earlier requests.
@@ -86,8 +96,41 @@ func (h *handler) begin(r *http.Request, c *serve.Caller, in *input) (run serve.
 		}
 	}
 	start := serve.Start{Agent: h.agent(r), Thread: in.ThreadID, ClientTools: in.Tools}
+	if h.conf.AllowState {
+		if start.SessionValues, err = stateOf(in.State); err != nil {
+			return run, 0, err
+		}
+	}
 	run, err = page.Start(ctx, h.server, c, start, in, page.Trust{History: h.conf.TrustHistory, System: h.conf.AllowSystem})
 	return run, 0, err
+}
+
+// get answers what asks for something.
+func (h *handler) get(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
+	if strings.HasSuffix(r.URL.Path, "/capabilities") {
+		return h.capabilities(w, r)
+	}
+	return h.watch(w, r, c)
+}
+
+// capabilities says what the agent and the server can do, as clients ask for it before they show anything.
+func (h *handler) capabilities(w http.ResponseWriter, r *http.Request) error {
+	agents := h.server.Agents()
+	at := slices.IndexFunc(agents, func(a serve.AgentInfo) bool { return a.Name == h.agent(r) })
+	if at < 0 {
+		return serve.NewProblem(serve.NotFound, "there is no agent %q", h.agent(r))
+	}
+	type flags map[string]bool
+	serve.SendJSON(w, http.StatusOK, map[string]any{
+		"identity":       map[string]string{"name": agents[at].Name, "description": agents[at].Description, "type": "weft"},
+		"transport":      flags{"streaming": true, "resumable": true},
+		"tools":          flags{"supported": true, "parallelCalls": true, "clientProvided": h.server.TakesClientTools()},
+		"state":          flags{"snapshots": true, "deltas": true, "persistentState": h.conf.AllowState, "memory": h.server.KeepsThreads()},
+		"multiAgent":     flags{"supported": true, "delegation": true, "handoffs": true},
+		"reasoning":      flags{"supported": !h.conf.HideReasoning, "streaming": !h.conf.HideReasoning},
+		"humanInTheLoop": flags{"supported": true, "approvals": true, "interrupts": true, "approveWithEdits": true},
+	})
+	return nil
 }
 
 // watch shows the run of a thread that is executed.
@@ -101,17 +144,15 @@ func (h *handler) watch(w http.ResponseWriter, r *http.Request, c *serve.Caller)
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return h.stream(w, r, c, run, 0, thread, run.ID, "", false)
+	return h.stream(w, r, c, run, 0, newTranslator(thread, run.ID, h.conf, false, nil))
 }
 
 // stream writes the events of a run.
 func (h *handler) stream(
-	w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, behind uint64,
-	threadID, runID, parent string, legacy bool,
+	w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, behind uint64, t *translator,
 ) error {
 	var out *serve.Frames
-	t := newTranslator(threadID, runID, h.conf, legacy, func(e event) { out.SendJSON(out.ID(), "", e) })
-	t.parentRunID = parent
+	t.send = func(e event) { out.SendJSON(out.ID(), "", e) }
 	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run.ID, Behind: behind, OnDisconnect: h.onDisconnect,
 		Translate: func(e *runlog.Event, frames *serve.Frames) {
 			if out = frames; e.Token > behind {

@@ -19,6 +19,7 @@ type input struct {
 	ProtocolVersion string             `json:"protocolVersion"`
 	Messages        []inMessage        `json:"messages"`
 	Tools           []serve.ClientTool `json:"tools"`
+	State           json.RawMessage    `json:"state"`
 	// Resume are the answers to questions, read by their very names.
 	Resume []resumeEntry `json:"-"`
 }

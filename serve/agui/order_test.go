@@ -116,9 +116,9 @@ func (r *reader) add(e event) error {
 	}
 	switch e.Type {
 	case "TEXT_MESSAGE_CONTENT":
-		r.texts[e.MessageID] += e.Delta
+		r.texts[e.MessageID] += e.Delta.(string)
 	case "TOOL_CALL_ARGS":
-		r.args[e.ToolCallID] += e.Delta
+		r.args[e.ToolCallID] += e.Delta.(string)
 	case "TOOL_CALL_RESULT":
 		r.results[e.ToolCallID] = append(r.results[e.ToolCallID], fmt.Sprint(e.Content))
 	case "CUSTOM":

@@ -37,6 +37,7 @@ type translator struct {
 	subs   []runlog.SpanID
 	steps  []step
 	points []runlog.Point
+	state  state
 	usage  usage
 }
 
@@ -97,6 +98,7 @@ func (t *translator) begin() {
 		e.ProtocolVersion = "1.0"
 	}
 	t.send(e)
+	t.showState()
 }
 
 // add takes the next event of the run. What ends a stretch ends the stream.
@@ -132,6 +134,10 @@ func (t *translator) add(e *runlog.Event) {
 	case *runlog.ProgressData:
 		t.progress(e, d)
 	case *runlog.CustomData:
+		if d.Name == stateChanged {
+			t.changeState(d)
+			return
+		}
 		t.out(t.scopes[e.Parent], event{Type: "CUSTOM", Name: d.Name, Value: d.Value})
 	case *runlog.RestartedData:
 		t.restart(d.FromSeq)
@@ -461,7 +467,7 @@ func (t *translator) restart(from uint64) {
 // snapshot shows all messages of the run in place of what was shown, where events are missing.
 func (t *translator) snapshot(e *runlog.Event, d *runlog.SnapshotData) {
 	t.restart(0)
-	t.points = d.Points
+	t.points, t.state = d.Points, state{} // which is not among what is kept
 	for i := range d.Messages {
 		m, id := &d.Messages[i], fmt.Sprintf("%s.s%d.%d", t.runID, e.Seq, i)
 		if m.Chat != nil && m.Chat.Role == schema.Tool {

@@ -4,15 +4,16 @@ import "encoding/json"
 
 // event is an event of the protocol. What is empty is left out: clients refuse null.
 type event struct {
-	Type            string          `json:"type"`
-	SubagentRunID   string          `json:"subagentRunId,omitempty"`
-	ThreadID        string          `json:"threadId,omitempty"`
-	RunID           string          `json:"runId,omitempty"`
-	ProtocolVersion string          `json:"protocolVersion,omitempty"`
-	ParentRunID     string          `json:"parentRunId,omitempty"`
-	MessageID       string          `json:"messageId,omitempty"`
-	Role            string          `json:"role,omitempty"`
-	Delta           string          `json:"delta,omitempty"`
+	Type            string `json:"type"`
+	SubagentRunID   string `json:"subagentRunId,omitempty"`
+	ThreadID        string `json:"threadId,omitempty"`
+	RunID           string `json:"runId,omitempty"`
+	ProtocolVersion string `json:"protocolVersion,omitempty"`
+	ParentRunID     string `json:"parentRunId,omitempty"`
+	MessageID       string `json:"messageId,omitempty"`
+	Role            string `json:"role,omitempty"`
+	// Delta is a text, or of a state []operation.
+	Delta           any             `json:"delta,omitempty"`
 	ToolCallID      string          `json:"toolCallId,omitempty"`
 	ToolCallName    string          `json:"toolCallName,omitempty"`
 	ParentMessageID string          `json:"parentMessageId,omitempty"`
@@ -26,6 +27,7 @@ type event struct {
 	ParentToolCall  string          `json:"parentToolCallId,omitempty"`
 	Outcome         *outcome        `json:"outcome,omitempty"`
 	Usage           []usage         `json:"usage,omitempty"`
+	Snapshot        *any            `json:"snapshot,omitempty"`
 	Message         string          `json:"message,omitempty"`
 	Code            string          `json:"code,omitempty"`
 	Metadata        json.RawMessage `json:"metadata,omitempty"`
