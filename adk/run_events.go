@@ -61,24 +61,26 @@ func (x *execution[M]) outcome() *AgentAction {
 
 // copyEvent returns an event that another reader may have. Streams are split.
 func copyEvent[M MessageType](e *TypedAgentEvent[M]) *TypedAgentEvent[M] {
-	c := *e
-	c.RunPath = slices.Clone(e.RunPath)
+	c := &struct { // one piece of memory
+		event   TypedAgentEvent[M]
+		output  TypedAgentOutput[M]
+		variant TypedMessageVariant[M]
+	}{event: *e}
+	c.event.RunPath = slices.Clone(e.RunPath)
 	if e.Output == nil {
-		return &c
+		return &c.event
 	}
-	output := *e.Output
-	c.Output = &output
+	c.output, c.event.Output = *e.Output, &c.output
 	if v := e.Output.MessageOutput; v != nil {
-		variant := *v
-		output.MessageOutput = &variant
+		c.variant, c.output.MessageOutput = *v, &c.variant
 		if v.MessageStream != nil {
 			copies := v.MessageStream.Copy(2)
-			v.MessageStream, variant.MessageStream = copies[0], copies[1]
+			v.MessageStream, c.variant.MessageStream = copies[0], copies[1]
 			v.MessageStream.SetAutomaticClose()
-			variant.MessageStream.SetAutomaticClose()
+			c.variant.MessageStream.SetAutomaticClose()
 		}
 	}
-	return &c
+	return &c.event
 }
 
 // named gives an event about x its name and path.

@@ -283,6 +283,36 @@ func agentRunFrom[M MessageType](ctx context.Context) *agentRun[M] {
 	return r
 }
 
+// ModelAttempt returns which call of a model for one answer a context belongs to: 1 for the first one, 2 for the first
+// retry. Outside of agents it is 0. It is for callback handlers, which are given the context of the call.
+func ModelAttempt(ctx context.Context) int {
+	if n := modelAttemptOf[*schema.Message](ctx); n > 0 {
+		return n
+	}
+	return modelAttemptOf[*schema.AgenticMessage](ctx)
+}
+
+func modelAttemptOf[M MessageType](ctx context.Context) (n int) {
+	if agentRunFrom[M](ctx) == nil {
+		return 0
+	}
+	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		n = s.RetryAttempt + 1
+		return nil
+	})
+	return n
+}
+
+// IsEagerCall reports whether a context belongs to a call of a tool that was begun before the message that asks for it
+// was there as a whole (see ToolsConfig.EagerExecution). It is for callback handlers.
+func IsEagerCall(ctx context.Context) bool {
+	if r := agentRunFrom[*schema.Message](ctx); r != nil {
+		return r.earlyCall(ctx) != nil
+	}
+	r := agentRunFrom[*schema.AgenticMessage](ctx)
+	return r != nil && r.earlyCall(ctx) != nil
+}
+
 // runOf is agentRunFrom for code that users may call outside a run.
 func runOf[M MessageType](ctx context.Context, doing string) (*agentRun[M], error) {
 	if r := agentRunFrom[M](ctx); r != nil {

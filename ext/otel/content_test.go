@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/log"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -152,6 +154,28 @@ func TestContent_OfRetrieval(t *testing.T) {
 	require.Equal(t, `retrieval docs [client] top_k=3 text=why? documents=[{"content":"so","id":"1","score":0.5}]
 `, tel.tree("gen_ai.request.top_k", "gen_ai.retrieval.query.text", "gen_ai.retrieval.documents"))
 	requireValid(t, "gen_ai.retrieval.documents", valueOf(tel.spans.GetSpans()[0].Attributes, "gen_ai.retrieval.documents"))
+}
+
+func TestContent_AFailedCallIsAnEvent(t *testing.T) {
+	for _, withText := range []bool{false, true} {
+		tel := newTelemetry(t, Config{Content: Events, ErrorText: withText})
+		tel.run(newAgent(t, "a", nil, adktest.Fails(errors.New("canary error"))), false)
+		require.NoError(t, tel.Wait(t.Context()))
+		failed := tel.logs.records[len(tel.logs.records)-1]
+		require.Equal(t, exceptionEvent, failed.EventName())
+		require.Equal(t, log.SeverityWarn, failed.Severity())
+		shown := map[string]string{}
+		failed.WalkAttributes(func(kv attribute.KeyValue) bool {
+			shown[string(kv.Key)] = kv.Value.String()
+			return true
+		})
+		require.Equal(t, "_OTHER", shown["exception.type"])
+		if withText {
+			require.Contains(t, shown["exception.message"], "canary error")
+		} else {
+			require.NotContains(t, shown, "exception.message")
+		}
+	}
 }
 
 // TestContent_IsRedactedBeforeAnybodySeesIt, and uploaded whatever the policy is. (OT-21, OT-22)

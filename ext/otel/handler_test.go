@@ -1,12 +1,14 @@
 package weftotel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
@@ -24,6 +26,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/compose"
@@ -171,9 +174,15 @@ func (tel *telemetry) measured() map[string]float64 {
 
 func newAgent(t *testing.T, name string, tools []tool.BaseTool, script ...adktest.Reply) adk.Agent {
 	t.Helper()
-	a, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: name, Description: name,
-		Instruction: "canary instruction", Model: adktest.NewModel(t, script...),
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}}})
+	return newModelAgent(t, adk.ChatModelAgentConfig{Name: name, ToolsConfig: adktest.Tools(tools...)}, script...)
+}
+
+// newModelAgent makes an agent of a scripted model, whose name is a if it has none.
+func newModelAgent(t *testing.T, conf adk.ChatModelAgentConfig, script ...adktest.Reply) adk.Agent {
+	t.Helper()
+	conf.Name = cmp.Or(conf.Name, "a")
+	conf.Description, conf.Instruction, conf.Model = conf.Name, "canary instruction", adktest.NewModel(t, script...)
+	a, err := adk.NewChatModelAgent(t.Context(), &conf)
 	require.NoError(t, err)
 	return a
 }
@@ -246,6 +255,46 @@ invoke_agent a [internal] ERROR status=failed type=_OTHER
 invoke_agent a [internal] ERROR status=failed type=panic
   chat [client] ERROR type=panic
 `},
+		"a retry": {
+			agent: func(t *testing.T) adk.Agent {
+				return newModelAgent(t, adk.ChatModelAgentConfig{ModelRetryConfig: &adk.ModelRetryConfig{MaxRetries: 2,
+					BackoffFunc: func(context.Context, int) time.Duration { return 0 }}},
+					adktest.Fails(errors.New("canary error")), adktest.Fails(errors.New("canary error")), adktest.Says("hi"))
+			},
+			want: `
+invoke_agent a [internal] status=done
+  chat [client] ERROR type=_OTHER
+  chat [client] ERROR type=_OTHER attempt=2
+  chat [client] attempt=3
+`},
+		"a failover": {
+			agent: func(t *testing.T) adk.Agent {
+				other := adktest.NewModel(t, adktest.Says("hi"))
+				return newModelAgent(t, adk.ChatModelAgentConfig{ModelFailoverConfig: &adk.ModelFailoverConfig[*schema.Message]{MaxRetries: 1,
+					ShouldFailover: func(context.Context, *schema.Message, error) bool { return true },
+					GetFailoverModel: func(context.Context, *adk.FailoverContext[*schema.Message]) (
+						model.BaseModel[*schema.Message], []*schema.Message, error) {
+						return other, nil, nil
+					}}}, adktest.Fails(errors.New("canary error")))
+			},
+			want: `
+invoke_agent a [internal] status=done
+  chat [client] ERROR type=_OTHER
+  chat [client]
+`},
+		"an eager call": {
+			streaming: true,
+			agent: func(t *testing.T) adk.Agent {
+				conf := adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(newTool(t, "look", answers))}
+				conf.ToolsConfig.EagerExecution = true
+				return newModelAgent(t, conf, adktest.Calls(adktest.Call("look", call)), adktest.Says("hi"))
+			},
+			want: `
+invoke_agent a [internal] status=done
+  chat [client] stream=true
+  execute_tool look [internal] eager=true
+  chat [client] stream=true
+`},
 		"an agent as a tool": {
 			agent: func(t *testing.T) adk.Agent {
 				inner := newAgent(t, "inner", nil, adktest.Says("found"))
@@ -288,7 +337,7 @@ invoke_agent a [internal] status=interrupted (weft.interrupt question)
 		t.Run(name, func(t *testing.T) {
 			tel := newTelemetry(t, Config{})
 			tel.run(row.agent(t), row.streaming)
-			require.Equal(t, strings.TrimPrefix(row.want, "\n"), tel.tree(keyRunStatus, "error.type", "gen_ai.request.stream"))
+			require.Equal(t, strings.TrimPrefix(row.want, "\n"), tel.tree(keyRunStatus, "error.type", "gen_ai.request.stream", keyAttempt, keyEager))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package weftotel
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -59,6 +60,12 @@ func (m *meters) set(attrs []attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attrs...))
 }
 
+// anyEnabled reports whether anybody reads what is measured. All instruments are of one provider.
+func (m *meters) anyEnabled(ctx context.Context) bool {
+	return m.duration.Enabled(ctx) || m.tokens.Enabled(ctx) || m.workflow.Enabled(ctx) || m.firstChunk.Enabled(ctx) ||
+		m.perChunk.Enabled(ctx) || m.cost.Enabled(ctx)
+}
+
 func (m *meters) begin(op *operation) {
 	m.active.Add(op.ctx, 1, m.set([]attribute.KeyValue{semconv.GenAIAgentName(op.info.Name)}))
 }
@@ -69,7 +76,7 @@ func (m *meters) finish(op *operation) {
 
 // measure measures an operation that has ended.
 func (m *meters) measure(op *operation, took time.Duration, spent spending, provider string, failed bool, err error) {
-	if op.kind == internal {
+	if op.kind == internal || !m.anyEnabled(op.ctx) {
 		return
 	}
 	attrs := op.measured(provider)
@@ -126,7 +133,7 @@ func (op *operation) measured(provider string) []attribute.KeyValue {
 	if op.kind == workflow {
 		return []attribute.KeyValue{semconv.GenAIWorkflowName(op.info.Name)}
 	}
-	attrs := []attribute.KeyValue{semconv.GenAIOperationNameKey.String(string(op.kind))}
+	attrs := append(make([]attribute.KeyValue, 0, 8), semconv.GenAIOperationNameKey.String(string(op.kind)))
 	switch op.kind {
 	case chat, embed:
 		attrs = append(attrs, semconv.GenAIProviderNameKey.String(op.answerProvider()))

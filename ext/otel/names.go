@@ -12,6 +12,8 @@ const (
 	keyRunPath   = attribute.Key("weft.run.path")
 	keyCost      = attribute.Key("weft.usage.cost")
 	keyCurrency  = attribute.Key("weft.usage.currency")
+	keyAttempt   = attribute.Key("weft.retry.attempt")
+	keyEager     = attribute.Key("weft.tool.eager")
 	keyPointKind = attribute.Key("weft.interrupt.kind")
 	keyAddress   = attribute.Key("weft.interrupt.address")
 

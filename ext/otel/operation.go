@@ -29,6 +29,9 @@ type operation struct {
 	began time.Time
 	// around is the operation in whose context this one began, nil for the outermost.
 	around *operation
+	// path is the value of weft.run.path, options have room for those of the span.
+	path    attribute.Value
+	options [3]trace.SpanStartOption
 	// request is what it was called with, content what is recorded of that.
 	request request
 	content *Content
@@ -50,7 +53,22 @@ type spending struct {
 	finish   string
 }
 
+// operationKey is the key of the operation of a handler in a context.
 type operationKey struct{ handler *Handler }
+
+// operationContext is a context with an operation, and with the span of it.
+type operationContext struct {
+	context.Context
+	op *operation
+}
+
+// Value implements [context.Context].
+func (c *operationContext) Value(key any) any {
+	if k, ok := key.(operationKey); ok && k.handler == c.op.handler {
+		return c.op
+	}
+	return c.Context.Value(key)
+}
 
 // operation is the one of a component that ends, nil if none began.
 func (h *Handler) operation(ctx context.Context, info *callbacks.RunInfo) *operation {
@@ -75,13 +93,12 @@ func (h *Handler) begin(ctx context.Context, info *callbacks.RunInfo, input call
 	}
 	op := &operation{handler: h, info: info, kind: k, began: time.Now(), around: around}
 	op.request = requestOf(info, input)
-	options := []trace.SpanStartOption{trace.WithSpanKind(op.spanKind()), trace.WithTimestamp(op.began),
-		trace.WithAttributes(op.attributesAtStart(ctx)...)}
+	options := append(op.options[:0], op.spanKind(), trace.WithAttributes(op.attributesAtStart(ctx)...))
 	if k == agent || k == workflow {
 		options = op.linkToEarlier(ctx, input, options)
 	}
 	op.ctx, op.span = h.tracer.Start(ctx, op.name(), options...)
-	op.ctx = context.WithValue(op.ctx, operationKey{h}, op)
+	op.ctx = &operationContext{op.ctx, op}
 	if k == agent || k == workflow {
 		op.keepForLater()
 	}
@@ -97,12 +114,18 @@ func (h *Handler) begin(ctx context.Context, info *callbacks.RunInfo, input call
 // outermost reports whether the operation is an agent that no other one has called.
 func (op *operation) outermost() bool { return op.kind == agent && op.around == nil }
 
-func (op *operation) spanKind() trace.SpanKind {
+// The kinds of spans, each of them made once.
+var (
+	clientSpan   = trace.WithSpanKind(trace.SpanKindClient)
+	internalSpan = trace.WithSpanKind(trace.SpanKindInternal)
+)
+
+func (op *operation) spanKind() trace.SpanStartOption {
 	switch op.kind {
 	case chat, embed, retrieval:
-		return trace.SpanKindClient
+		return clientSpan
 	}
-	return trace.SpanKindInternal
+	return internalSpan
 }
 
 // name is that of the span: what is done, and with what.
@@ -145,11 +168,29 @@ func (op *operation) attributesAtStart(ctx context.Context) []attribute.KeyValue
 		if id := compose.GetToolCallID(ctx); id != "" {
 			attrs = append(attrs, semconv.GenAIToolCallID(id))
 		}
+		if adk.IsEagerCall(ctx) {
+			attrs = append(attrs, keyEager.Bool(true))
+		}
+	case chat:
+		if n := adk.ModelAttempt(ctx); n > 1 {
+			attrs = append(attrs, keyAttempt.Int(n))
+		}
 	}
-	if path := pathOf(ctx, op); len(path) > 0 {
-		attrs = append(attrs, keyRunPath.StringSlice(path))
+	if op.path = pathAround(ctx, op); op.path.Type() == attribute.STRINGSLICE {
+		attrs = append(attrs, attribute.KeyValue{Key: keyRunPath, Value: op.path})
 	}
 	return attrs
+}
+
+// pathAround is the path of an operation: what an agent calls has that of the agent.
+func pathAround(ctx context.Context, op *operation) attribute.Value {
+	if a := op.around; a != nil && a.kind == agent && (op.kind == chat || op.kind == toolCall) {
+		return a.path
+	}
+	if path := pathOf(ctx, op); len(path) > 0 {
+		return attribute.StringSliceValue(path)
+	}
+	return attribute.Value{}
 }
 
 // pathOf has the names of the agents around, the outermost first.
@@ -216,6 +257,9 @@ func (op *operation) endAs(status string, err error) {
 		op.handler.meters.finish(op)
 	}
 	op.recordContent()
+	if failed {
+		op.emitException(err)
+	}
 	if op.span.IsRecording() {
 		op.span.SetAttributes(op.attributesAtEnd(status, spent, provider, err)...)
 		if failed {
@@ -226,7 +270,7 @@ func (op *operation) endAs(status string, err error) {
 			op.span.SetStatus(codes.Error, text)
 		}
 	}
-	op.span.End(trace.WithTimestamp(op.began.Add(took)))
+	op.span.End()
 }
 
 // spend adds what a model call has used to everything around it.

@@ -19,7 +19,11 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-const detailsEvent = "gen_ai.client.inference.operation.details"
+// The log events of calls of models.
+const (
+	detailsEvent   = "gen_ai.client.inference.operation.details"
+	exceptionEvent = "gen_ai.client.operation.exception"
+)
 
 // recordsContent reports whether content is wanted by anybody.
 func (op *operation) recordsContent() bool {
@@ -239,6 +243,24 @@ func (op *operation) emitDetails(values []contentValue) {
 	r.AddAttributes(appendUsage(nil, op.answer.Usage)...)
 	for _, v := range values {
 		r.AddAttributes(attribute.KeyValue{Key: v.key, Value: attributeValue(v.value)})
+	}
+	op.handler.logger.Emit(op.ctx, r)
+}
+
+// emitException emits that a call of a model has failed, if its content becomes an event: with the text of the error only
+// if that is wanted.
+func (op *operation) emitException(err error) {
+	if !op.hasEvent() {
+		return
+	}
+	var r log.Record
+	r.SetEventName(exceptionEvent)
+	r.SetTimestamp(time.Now())
+	r.SetSeverity(log.SeverityWarn)
+	r.AddAttributes(op.attributesAtStart(op.ctx)...)
+	r.AddAttributes(semconv.ExceptionType(adk.ErrorType(err)))
+	if op.handler.conf.ErrorText {
+		r.AddAttributes(semconv.ExceptionMessage(err.Error()))
 	}
 	op.handler.logger.Emit(op.ctx, r)
 }
