@@ -65,7 +65,7 @@ const (
 )
 
 // heldRun is the lease of a run that this process executes. It keeps the lease renewed, stops the run when somebody asks
-// for that through the store, and gives it up when the lease is lost. It has one goroutine, until it is settled or lost.
+// for that through the store, and gives it up when the lease is lost. It waits in no goroutine.
 type heldRun struct {
 	core.RunLease
 	// control stops the run, and giveUp ends its context with the reason.
@@ -80,31 +80,30 @@ type heldRun struct {
 	sign time.Time
 	// stopped is the last request to stop the run.
 	stopped *core.StopRequest
+	// timer calls keep when the lease may have to be renewed.
+	timer *time.Timer
 }
 
 // holdRun begins to hold a run.
 func holdRun(lease core.RunLease, sign time.Time, control *cancelscope.Control, giveUp context.CancelCauseFunc) *heldRun {
 	h := &heldRun{RunLease: lease, control: control, giveUp: giveUp, over: make(chan struct{}), sign: sign}
-	go h.keep()
+	h.mu.Lock()
+	h.timer = time.AfterFunc(max(time.Until(sign.Add(h.TTL()/3)), 0), h.keep)
+	h.mu.Unlock()
+	core.NotifyStops(lease, h.over, h.stop)
 	return h
 }
 
-// keep renews the lease whenever nothing was written for a third of its TTL. (F4)
+// keep renews the lease if nothing was written for a third of its TTL, and looks again when that will be. (F4)
 func (h *heldRun) keep() {
-	timer := time.NewTimer(h.untilRenewal())
-	defer timer.Stop()
-	for {
-		select {
-		case <-h.over:
-			return
-		case stop := <-h.Stops():
-			h.stop(stop)
-		case <-timer.C:
-			if h.untilRenewal() <= 0 {
-				h.renew()
-			}
-			timer.Reset(max(h.untilRenewal(), h.TTL()/20))
-		}
+	if h.untilRenewal() <= 0 {
+		h.renew()
+	}
+	next := max(h.untilRenewal(), h.TTL()/20)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.phase == leaseHeld {
+		h.timer.Reset(next)
 	}
 }
 
@@ -155,6 +154,7 @@ func (h *heldRun) become(to leasePhase) bool {
 		return false
 	}
 	h.phase = to
+	h.timer.Stop()
 	close(h.over)
 	return true
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/internal/core"
 )
 
 // stopSource is who had a stretch stopped. The heldLease owns it.
 //
 //	from    to      when
 //	nobody  drain   its worker ends, or its context has
-//	nobody  user    a request comes from the store
+//	nobody  user    the runner has a request of the store
 //	drain   user    the same
 type stopSource int
 
@@ -32,11 +33,11 @@ const (
 // waits for, goes into the same settlement.
 type heldLease[M adk.MessageType] struct {
 	checkpoint.Lease
-	d    *TypedDispatcher[M]
-	info checkpoint.RunInfo
-	// stops is read by the runner in place of the channel of the lease; over ends the goroutine that fills it.
-	stops chan checkpoint.StopRequest
-	over  chan struct{}
+	d     *TypedDispatcher[M]
+	info  checkpoint.RunInfo
+	drain *drain
+	// over is closed when the stretch has ended.
+	over chan struct{}
 	// record is the record of the stretch, nil if there is none.
 	record *runlog.Recorder
 
@@ -49,49 +50,51 @@ type heldLease[M adk.MessageType] struct {
 	failed error
 	// used: the runner has used the lease.
 	used bool
+	// ignoreDrain ends the wait for the drain, nil if nobody waits.
+	ignoreDrain func() bool
 }
 
 // hold makes the lease of a stretch, which drain has stopped within a time.
 func (d *TypedDispatcher[M]) hold(lease checkpoint.Lease, info checkpoint.RunInfo, drain *drain) *heldLease[M] {
-	h := &heldLease[M]{Lease: lease, d: d, info: info, stops: make(chan checkpoint.StopRequest, 1), over: make(chan struct{})}
+	h := &heldLease[M]{Lease: lease, d: d, info: info, drain: drain, over: make(chan struct{})}
 	if d.conf.Log != nil {
 		h.record = d.conf.Log.Record(runlog.RunInfo{ID: info.ID, Conversation: info.Key, Labels: info.Tags,
 			TakenOver: info.Status == checkpoint.Running}, lease.Token())
 	}
-	go h.relay(drain)
 	return h
 }
 
-// relay passes requests to stop on, and makes one when the worker drains.
-func (h *heldLease[M]) relay(drain *drain) {
-	draining := drain.begins
-	for {
-		select {
-		case <-h.over:
-			return
-		case how := <-h.Lease.Stops():
-			h.stop(how, stoppedByUser)
-		case <-draining:
-			draining = nil
-			h.stop(drain.request(), stoppedByDrain)
-		}
-	}
-}
-
-// stop has the runner stop the run. The last request counts.
-func (h *heldLease[M]) stop(how checkpoint.StopRequest, by stopSource) {
+// release ends what waits for requests to stop the stretch.
+func (h *heldLease[M]) release() {
+	close(h.over)
 	h.mu.Lock()
-	h.by = max(h.by, by)
-	h.mu.Unlock()
-	select {
-	case <-h.stops:
-	default:
+	defer h.mu.Unlock()
+	if h.ignoreDrain != nil {
+		h.ignoreDrain()
 	}
-	h.stops <- how
 }
 
-// Stops are those of the store and of the worker.
-func (h *heldLease[M]) Stops() <-chan checkpoint.StopRequest { return h.stops }
+// NotifyStops implements core.StopNotifier: requests are those of the store, and of the worker when it drains.
+func (h *heldLease[M]) NotifyStops(stop func(checkpoint.StopRequest)) {
+	core.NotifyStops(h.Lease, h.over, func(how checkpoint.StopRequest) {
+		h.stopped(stoppedByUser)
+		stop(how)
+	})
+	ignore := h.drain.onBegin(func() {
+		h.stopped(stoppedByDrain)
+		stop(h.drain.request())
+	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ignoreDrain = ignore
+}
+
+// stopped notes who has the run stopped.
+func (h *heldLease[M]) stopped(by stopSource) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.by = max(h.by, by)
+}
 
 // note remembers that the lease is used, and whether the store failed.
 func (h *heldLease[M]) note(err error) error {

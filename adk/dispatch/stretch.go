@@ -38,6 +38,7 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	for _, set := range opts {
 		set(drain)
 	}
+	defer drain.end()
 	return d.execute(ctx, lease, drain)
 }
 
@@ -54,7 +55,19 @@ type StretchOption func(*drain)
 // where nothing is lost, and is ready for the next caller. After the timeout, if it is not 0, it is stopped at once, and
 // calls in flight are abandoned; a negative timeout stops it at once to begin with.
 func WithDrain(begins <-chan struct{}, timeout time.Duration) StretchOption {
-	return func(d *drain) { *d = drain{begins, timeout} }
+	return func(d *drain) {
+		*d = *newDrain(timeout)
+		if begins == nil {
+			return
+		}
+		go func() {
+			select {
+			case <-begins:
+				d.begin()
+			case <-d.begun.Done():
+			}
+		}()
+	}
 }
 
 // Fail settles a run as failed that nobody executes, for the reason of cause: whoever was to execute it has given it
@@ -103,7 +116,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease checkpoint.Lease
 		return d.leave(settling, lease, checkpoint.Settlement{WakeAt: nextLook(info)})
 	}
 	h := d.hold(lease, info, drain)
-	defer close(h.over)
+	defer h.release()
 	defer func() { h.endRecord(err) }()
 	if s := d.refusal(info); s != nil {
 		return d.settleAs(settling, h, *s)

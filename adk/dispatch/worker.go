@@ -56,10 +56,33 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 	return c
 }
 
-// drain is the end of a worker. Its runs watch for it. The zero value never begins.
+// drain is the end of a worker, which stops its runs. The zero value never begins.
 type drain struct {
-	begins  <-chan struct{}
+	begun   context.Context
+	begin   context.CancelFunc
 	timeout time.Duration
+}
+
+func newDrain(timeout time.Duration) *drain {
+	d := &drain{timeout: timeout}
+	d.begun, d.begin = context.WithCancel(context.Background())
+	return d
+}
+
+// onBegin has a function called in a goroutine of its own when the drain begins, unless ignore is called before. A run
+// that waits for it costs no goroutine.
+func (d *drain) onBegin(do func()) (ignore func() bool) {
+	if d.begun == nil {
+		return func() bool { return false }
+	}
+	return context.AfterFunc(d.begun, do)
+}
+
+// end releases what a drain holds, when nobody waits for it.
+func (d *drain) end() {
+	if d.begin != nil {
+		d.begin()
+	}
 }
 
 // request stops a run where nothing is lost, and at once when the time is over.
@@ -83,8 +106,7 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 	}
 	w := &worker[M]{d: d, conf: conf.withDefaults()}
 	w.due = checkpoint.Due{Queues: conf.Queues, Agents: slices.Sorted(maps.Keys(d.conf.Agents))}
-	begin := make(chan struct{})
-	w.drain = &drain{begin, w.conf.DrainTimeout}
+	w.drain = newDrain(w.conf.DrainTimeout)
 	if w.conf.Pool == nil {
 		w.conf.Pool = NewPool(w.conf.Slots, w.conf.Slots)
 	}
@@ -99,7 +121,7 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 	}
 	services.Go(func() { w.every(ctx, unknownAfter, w.warnOfUnknown) })
 	w.take(ctx)
-	close(begin)
+	w.drain.begin()
 	w.runs.Wait()
 	services.Wait()
 	return nil

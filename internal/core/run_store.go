@@ -209,6 +209,31 @@ type RunLease interface {
 	Stops() <-chan StopRequest
 }
 
+// StopNotifier is a lease that says that its run is to be stopped by a call, so that nobody has to wait for Stops.
+type StopNotifier interface {
+	// NotifyStops has f called with each request to stop, also with one that came before, in a goroutine of its own. Stops
+	// delivers nothing from then on.
+	NotifyStops(f func(StopRequest))
+}
+
+// NotifyStops has f called with each request to stop of a lease, until over is closed at the latest.
+func NotifyStops(lease RunLease, over <-chan struct{}, f func(StopRequest)) {
+	if n, ok := lease.(StopNotifier); ok {
+		n.NotifyStops(f)
+		return
+	}
+	go func() {
+		for {
+			select {
+			case <-over:
+				return
+			case stop := <-lease.Stops():
+				f(stop)
+			}
+		}
+	}()
+}
+
 // Settlement is what a run has come to.
 type Settlement struct {
 	// Status of the run. "" gives the lease back and changes nothing but WakeAt, if it is set: the run has the status that

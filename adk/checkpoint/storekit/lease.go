@@ -2,6 +2,7 @@ package storekit
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,8 @@ type Lease struct {
 	reads  Reads
 	// stops has the last request to stop that was not received.
 	stops chan StopRequest
+	// notify is called with requests to stop, nil while nobody wants that.
+	notify atomic.Pointer[func(StopRequest)]
 }
 
 // NewLease makes the lease that [Row.Acquire] has given out, with what that returned. isNew says that the run was made by
@@ -50,8 +53,33 @@ func (l *Lease) Info() RunInfo { return l.before }
 // Stops delivers the last request to stop the run.
 func (l *Lease) Stops() <-chan StopRequest { return l.stops }
 
+// NotifyStops has f called with each request to stop, also with one that came before, in a goroutine of its own. Stops
+// delivers nothing from then on. A program that holds many runs saves a goroutine for each.
+func (l *Lease) NotifyStops(f func(StopRequest)) {
+	l.notify.Store(&f)
+	if len(l.stops) > 0 {
+		l.call()
+	}
+}
+
+// call has the last request received by whoever wants to be called. It may be called with locks held.
+func (l *Lease) call() {
+	f := l.notify.Load()
+	if f == nil {
+		return
+	}
+	go func() {
+		select {
+		case stop := <-l.stops:
+			(*f)(stop)
+		default: // another call was faster
+		}
+	}()
+}
+
 // Deliver passes on a request to stop. One that was not received gives way.
 func (l *Lease) Deliver(stop StopRequest) {
+	defer l.call()
 	for {
 		select {
 		case l.stops <- stop:

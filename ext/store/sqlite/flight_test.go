@@ -74,6 +74,12 @@ func (l *countedLease) Renew(ctx context.Context) error {
 	return errors.Join(l.store.err(), l.ifHere(func() error { return l.Lease.Renew(ctx) }))
 }
 
+func (l *countedLease) NotifyStops(f func(checkpoint.StopRequest)) {
+	l.Lease.(interface {
+		NotifyStops(f func(checkpoint.StopRequest))
+	}).NotifyStops(f)
+}
+
 func (l *countedLease) ifHere(do func() error) error {
 	if l.store.away.Load() {
 		return nil
