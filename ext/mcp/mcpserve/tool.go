@@ -170,7 +170,7 @@ func (s *Server) add(info *schema.ToolInfo, o ToolOptions, idempotent bool, call
 			err = fail(fmt.Errorf("%v", v))
 		}
 	}()
-	s.mcp.AddTool(t, s.guarded(info.Name, call))
+	s.mcp.AddTool(t, asking(s.guarded(info.Name, call)))
 	return nil
 }
 
@@ -205,12 +205,9 @@ func (s *Server) guarded(name string, call mcp.ToolHandler) mcp.ToolHandler {
 	}
 }
 
-// firstModern is the first version of the protocol in which a client can be asked for patience.
-const firstModern = "2026-07-28"
-
 // busy is the answer to a call for which there is no place: call again.
 func busy(r *mcp.CallToolRequest) *mcp.CallToolResult {
-	if version, _ := r.Params.Meta[mcp.MetaKeyProtocolVersion].(string); version >= firstModern {
+	if isModern(r) {
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}, RequestState: r.Params.RequestState}
 	}
 	return failed("the server is busy: try again later")
