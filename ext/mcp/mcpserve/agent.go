@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/schema"
 )
@@ -120,9 +121,18 @@ func (a *agentTool[M]) resume(
 	if err != nil {
 		return nil, err
 	}
+	responses := r.Params.InputResponses
+	if state.Given != nil {
+		if said, ok := responses[againID].(*mcp.ElicitResult); !ok || said == nil || said.Action != "accept" {
+			return failed("the agent was not continued, and the answers were not used"), nil
+		}
+		if responses, err = savedResponses(state.Given); err != nil {
+			return nil, err
+		}
+	}
 	targets := map[string]any{}
 	for _, p := range state.Points {
-		value, given, err := answersOf(p, r.Params.InputResponses)
+		value, given, err := answersOf(p, responses)
 		if err != nil {
 			return failed(fmt.Sprintf("the answer to %q is not of its kind: %v", p.ID, err)), nil
 		}
@@ -131,13 +141,36 @@ func (a *agentTool[M]) resume(
 		}
 	}
 	if err := a.server.use(ctx, &state); err != nil {
-		return nil, err
+		return a.offerAgain(ctx, state, responses, err)
 	}
 	events, err := a.runner.ResumeWithParams(ctx, state.Run, &adk.ResumeParams{Targets: targets}, options...)
-	if err != nil {
-		return nil, err
+	if err != nil { // nothing of the run was executed
+		state.Nonce = rand.Text()
+		return a.offerAgain(ctx, state, responses, err)
 	}
 	return a.follow(ctx, r, state.Run, events)
+}
+
+// offerAgain asks the client whether to try again to continue a run that an error kept from being continued, such as
+// one of its store. The answers are in the state, so that nobody has to give them twice.
+func (a *agentTool[M]) offerAgain(
+	ctx context.Context, state requestState, responses mcp.InputResponseMap, err error,
+) (*mcp.CallToolResult, error) {
+	if errors.Is(err, errState) || errors.Is(err, checkpoint.ErrNotFound) {
+		return nil, err
+	}
+	given, broken := json.Marshal(responses)
+	if broken != nil {
+		return nil, errors.Join(err, broken)
+	}
+	state.Given = given
+	sealed, broken := a.server.seal(state)
+	if broken != nil {
+		return nil, errors.Join(err, broken)
+	}
+	a.server.conf.Logger.WarnContext(ctx, "a run could not be continued over MCP: the client may try again",
+		"tool", a.opts.Name, "run", state.Run, "error", err)
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{againID: again()}, RequestState: sealed}, nil
 }
 
 // follow reads the events of a run to its end, and says what came of it.
@@ -190,7 +223,8 @@ func (a *agentTool[M]) follow(
 func (a *agentTool[M]) ask(
 	r *mcp.CallToolRequest, id string, contexts []*adk.InterruptCtx,
 ) (*mcp.CallToolResult, error) {
-	state := requestState{Run: id, Principal: principal(r), Tool: a.opts.Name, Arguments: hashOf(r.Params.Arguments)}
+	state := requestState{Run: id, Principal: principal(r), Tool: a.opts.Name, Arguments: hashOf(r.Params.Arguments),
+		Nonce: rand.Text(), Expires: time.Now().Add(a.server.conf.AnswerTime).Unix()}
 	requests := mcp.InputRequestMap{}
 	var can *mcp.ElicitationCapabilities
 	if c := r.ClientCapabilities(); c != nil {
