@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/weftgo/weft/schema"
 )
 
 // largestState bounds what a client may bring back.
@@ -40,6 +42,8 @@ type requestState struct {
 	Points    []point `json:"points"`
 	// Given are the answers of a run that could not be continued: they wait for the client to want it tried again.
 	Given json.RawMessage `json:"given,omitempty"`
+	// Used is what the run has used until now, if that is counted.
+	Used *schema.TokenUsage `json:"used,omitempty"`
 }
 
 const stateVersion = 1
