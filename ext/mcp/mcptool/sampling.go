@@ -139,13 +139,3 @@ func (s *Server) addHandlers(opts *mcp.ClientOptions) {
 		}
 	}
 }
-
-// declare keeps servers of older protocols from asking what would never be answered: an interrupt cannot answer them.
-func (s *Server) declare(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		if p, ok := r.GetParams().(*mcp.InitializeParams); ok && p != nil && p.Capabilities != nil && s.conf.Elicit == nil {
-			p.Capabilities.Elicitation = nil
-		}
-		return next(ctx, method, r)
-	}
-}
