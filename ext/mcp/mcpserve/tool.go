@@ -32,7 +32,10 @@ type ToolOptions struct {
 	Output *schema.ParamsOneOf
 }
 
-var goodName = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`)
+var (
+	goodName   = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`)
+	errBadName = errors.New("a name has 1 to 128 letters, digits, and any of _ - . /")
+)
 
 // AddTool serves a tool of any of the four kinds. Its calls have no run around them: a tool that interrupts cannot be
 // served by itself, and its error says so.
@@ -145,7 +148,7 @@ func (s *Server) add(info *schema.ToolInfo, o ToolOptions, idempotent bool, call
 		return fmt.Errorf("mcpserve: server %q: tool %q: %w", s.conf.Name, info.Name, err)
 	}
 	if !goodName.MatchString(info.Name) {
-		return fail(errors.New("a name has 1 to 128 letters, digits, and any of _ - . /"))
+		return fail(errBadName)
 	}
 	input, err := info.SchemaJSON()
 	if err != nil {
@@ -187,7 +190,7 @@ func (s *Server) guarded(name string, call mcp.ToolHandler) mcp.ToolHandler {
 		}
 		if s.conf.MaxTime > 0 {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, s.conf.MaxTime)
+			ctx, cancel = context.WithTimeoutCause(ctx, s.conf.MaxTime, errMaxTime)
 			defer cancel()
 		}
 		defer func() {
