@@ -14,6 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/schema"
 )
@@ -27,7 +29,8 @@ type AgentOptions struct {
 	// Input replaces the parameters. The agent gets the arguments as they are, as the text of a user message. Default: one
 	// string, request, that becomes the user message.
 	Input *schema.ParamsOneOf
-	// Structured adds structured content to the text: {"text": …, "run": …}.
+	// Structured adds structured content to the text: {"text": …, "run": …, "usage": …}. usage is what all model calls of
+	// the run have used, as far as the models say it: see runlog.Usage.
 	Structured bool
 	// RunOptions are options of each run.
 	RunOptions []adk.AgentRunOption
@@ -36,6 +39,17 @@ type AgentOptions struct {
 // defaultInput is the schema of an agent that takes a text.
 var defaultInput = json.RawMessage(`{"type":"object","properties":{"request":{"type":"string",` +
 	`"description":"What the agent is to do."}},"required":["request"]}`)
+
+// outputSchema is that of structured content.
+var outputSchema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"run":{"type":"string"},` +
+	`"usage":{"type":"object","description":"tokens","additionalProperties":{"type":"integer"}}},"required":["text","run"]}`)
+
+// agentOutput is structured content.
+type agentOutput struct {
+	Text  string        `json:"text"`
+	Run   string        `json:"run"`
+	Usage *runlog.Usage `json:"usage,omitempty"`
+}
 
 // agentTool is an agent that clients call.
 type agentTool[M adk.MessageType] struct {
@@ -64,8 +78,7 @@ func AddAgent[M adk.MessageType](s *Server, runner *adk.TypedRunner[M], o AgentO
 	}
 	options := ToolOptions{Title: o.Title}
 	if o.Structured {
-		options.Output = schema.NewParamsOneOfByRawJSON(json.RawMessage(
-			`{"type":"object","properties":{"text":{"type":"string"},"run":{"type":"string"}},"required":["text","run"]}`))
+		options.Output = schema.NewParamsOneOfByRawJSON(outputSchema)
 	}
 	return s.add(a.info, options, false, a.call)
 }
@@ -88,8 +101,18 @@ func (a *agentTool[M]) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.C
 		return a.resume(run, r, options)
 	}
 	id := "mcp-" + rand.Text()
+	used, options := a.counted(nil, options)
 	events := a.runner.Query(run, a.text(checked), append(options, adk.WithCheckPointID(id))...)
-	return a.follow(ctx, r, id, events)
+	return a.follow(ctx, r, id, used, events)
+}
+
+// counted adds to the options of a run what counts its usage, if clients are to read it.
+func (a *agentTool[M]) counted(before *schema.TokenUsage, options []adk.AgentRunOption) (*tally, []adk.AgentRunOption) {
+	used := newTally(before)
+	if a.opts.Structured {
+		options = append(options, adk.WithCallbacks(used.handler()))
+	}
+	return used, options
 }
 
 // text is the message of the user.
@@ -120,9 +143,18 @@ func (a *agentTool[M]) resume(
 	if err != nil {
 		return nil, err
 	}
+	responses := r.Params.InputResponses
+	if state.Given != nil {
+		if said, ok := responses[againID].(*mcp.ElicitResult); !ok || said == nil || said.Action != "accept" {
+			return failed("the agent was not continued, and the answers were not used"), nil
+		}
+		if responses, err = savedResponses(state.Given); err != nil {
+			return nil, err
+		}
+	}
 	targets := map[string]any{}
 	for _, p := range state.Points {
-		value, given, err := answersOf(p, r.Params.InputResponses)
+		value, given, err := answersOf(p, responses)
 		if err != nil {
 			return failed(fmt.Sprintf("the answer to %q is not of its kind: %v", p.ID, err)), nil
 		}
@@ -131,18 +163,43 @@ func (a *agentTool[M]) resume(
 		}
 	}
 	if err := a.server.use(ctx, &state); err != nil {
-		return nil, err
+		return a.offerAgain(ctx, state, responses, err)
 	}
+	used, options := a.counted(state.Used, options)
 	events, err := a.runner.ResumeWithParams(ctx, state.Run, &adk.ResumeParams{Targets: targets}, options...)
-	if err != nil {
+	if err != nil { // nothing of the run was executed
+		state.Nonce = rand.Text()
+		return a.offerAgain(ctx, state, responses, err)
+	}
+	return a.follow(ctx, r, state.Run, used, events)
+}
+
+// offerAgain asks the client whether to try again to continue a run that an error kept from being continued, such as
+// one of its store. The answers are in the state, so that nobody has to give them twice.
+func (a *agentTool[M]) offerAgain(
+	ctx context.Context, state requestState, responses mcp.InputResponseMap, err error,
+) (*mcp.CallToolResult, error) {
+	if errors.Is(err, errState) || errors.Is(err, checkpoint.ErrNotFound) {
 		return nil, err
 	}
-	return a.follow(ctx, r, state.Run, events)
+	given, broken := json.Marshal(responses)
+	if broken != nil {
+		return nil, errors.Join(err, broken)
+	}
+	state.Given = given
+	sealed, broken := a.server.seal(state)
+	if broken != nil {
+		return nil, errors.Join(err, broken)
+	}
+	a.server.conf.Logger.WarnContext(ctx, "a run could not be continued over MCP: the client may try again",
+		"tool", a.opts.Name, "run", state.Run, "error", err)
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{againID: again()}, RequestState: sealed}, nil
 }
 
 // follow reads the events of a run to its end, and says what came of it.
 func (a *agentTool[M]) follow(
-	ctx context.Context, r *mcp.CallToolRequest, id string, events *adk.AsyncIterator[*adk.TypedAgentEvent[M]],
+	ctx context.Context, r *mcp.CallToolRequest, id string, used *tally,
+	events *adk.AsyncIterator[*adk.TypedAgentEvent[M]],
 ) (*mcp.CallToolResult, error) {
 	p := &reporter{request: r, token: r.Params.GetProgressToken()}
 	var last string
@@ -177,20 +234,21 @@ func (a *agentTool[M]) follow(
 	case failure != nil:
 		return nil, failure
 	case stopped != nil:
-		return a.ask(r, id, stopped.InterruptContexts)
+		return a.ask(r, id, used, stopped.InterruptContexts)
 	}
 	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.server.bounded(last)}}}
 	if a.opts.Structured {
-		result.StructuredContent = map[string]any{"text": a.server.bounded(last), "run": id}
+		result.StructuredContent = &agentOutput{Text: a.server.bounded(last), Run: id, Usage: usageOf(used.total())}
 	}
 	return result, nil
 }
 
 // ask answers a call with the questions of an interrupted run.
 func (a *agentTool[M]) ask(
-	r *mcp.CallToolRequest, id string, contexts []*adk.InterruptCtx,
+	r *mcp.CallToolRequest, id string, used *tally, contexts []*adk.InterruptCtx,
 ) (*mcp.CallToolResult, error) {
-	state := requestState{Run: id, Principal: principal(r), Tool: a.opts.Name, Arguments: hashOf(r.Params.Arguments)}
+	state := requestState{Run: id, Principal: principal(r), Tool: a.opts.Name, Arguments: hashOf(r.Params.Arguments),
+		Nonce: rand.Text(), Expires: time.Now().Add(a.server.conf.AnswerTime).Unix(), Used: used.total()}
 	requests := mcp.InputRequestMap{}
 	var can *mcp.ElicitationCapabilities
 	if c := r.ClientCapabilities(); c != nil {

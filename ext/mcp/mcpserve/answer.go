@@ -41,6 +41,24 @@ var plainForm = json.RawMessage(`{"type":"object","properties":{"answer":{"type"
 var samplingForm = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","title":"Answer"}},` +
 	`"required":["text"]}`)
 
+// againID is the ID of the request that asks whether to try again.
+const againID = "again"
+
+// again asks whether to try again to continue a run.
+func again() *mcp.ElicitParams {
+	return &mcp.ElicitParams{Mode: "form", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
+		Message: "The agent could not be continued for now, and the answer was not used. Accept to try again."}
+}
+
+// savedResponses are answers of a client that are kept as JSON.
+func savedResponses(saved json.RawMessage) (mcp.InputResponseMap, error) {
+	var responses mcp.InputResponseMap
+	if err := json.Unmarshal(saved, &responses); err != nil {
+		return nil, fmt.Errorf("the saved answers cannot be read: %w", err)
+	}
+	return responses, nil
+}
+
 // asked is what a client is asked about an interrupt, by the IDs of requests. byURL: the client can open addresses.
 func asked(c *adk.InterruptCtx, byURL bool) (point, map[string]*mcp.ElicitParams) {
 	if q, ok := c.Info.(*mcptool.Question); ok && q != nil {

@@ -4,7 +4,9 @@
 //	if err != nil { … }
 //	err = mcpserve.AddAgent(server, runner, mcpserve.AgentOptions{Name: "refund", Description: "Refunds an order."})
 //	…
-//	http.Handle("/mcp", server.Handler(mcpserve.HTTPOptions{}))
+//	handler, err := server.Handler(mcpserve.HTTPOptions{})
+//	…
+//	http.Handle("/mcp", handler)
 //
 // An agent that is interrupted asks the client: the call is answered with questions, and the client repeats it with the
 // answers, to whichever process. What the client brings back is signed, for the principal, the tool and the arguments

@@ -19,6 +19,9 @@ func failed(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
+// errMaxTime is what clients read about a call that Config.MaxTime has ended.
+var errMaxTime = errors.New("the call took too long")
+
 // explain is the result for an error. Its text may hold secrets, and goes to the logger.
 func (s *Server) explain(ctx context.Context, name string, err error) *mcp.CallToolResult {
 	var arguments *tool.ArgumentsError
@@ -27,21 +30,27 @@ func (s *Server) explain(ctx context.Context, name string, err error) *mcp.CallT
 		return failed(arguments.Error())
 	case errors.Is(err, errState):
 		return failed(errState.Error())
+	case errors.Is(context.Cause(ctx), errMaxTime):
+		return failed(errMaxTime.Error())
 	case ctx.Err() != nil:
 		return failed("the call was canceled")
 	}
-	s.conf.Logger.WarnContext(ctx, "a call over MCP failed", "tool", name, "error", err)
-	text := ""
-	if s.conf.ErrorText != nil {
-		func() {
-			defer func() { _ = recover() }()
-			text = s.conf.ErrorText(err)
-		}()
+	return failed(s.publicText(ctx, "tool", name, err))
+}
+
+// publicText is what clients read about an error, which itself is logged. kind and name say what failed.
+func (s *Server) publicText(ctx context.Context, kind, name string, err error) (text string) {
+	s.conf.Logger.WarnContext(ctx, "a request over MCP failed", kind, name, "error", err)
+	const fallback = "the call failed"
+	defer func() {
+		if recover() != nil || text == "" {
+			text = fallback
+		}
+	}()
+	if s.conf.ErrorText == nil {
+		return fallback
 	}
-	if text == "" {
-		text = "the call failed"
-	}
-	return failed(text)
+	return s.conf.ErrorText(err)
 }
 
 // bounded cuts what is over the limit out of the middle of a text.
@@ -74,24 +83,28 @@ func (s *Server) shown(parts []schema.ToolOutputPart) *mcp.CallToolResult {
 		if bad, _ := p.Extra["is_error"].(bool); bad {
 			r.IsError = true
 		}
-		switch {
-		case p.Image != nil:
-			r.Content = append(r.Content, medium(&left, &p.Image.MessagePartCommon, func(data []byte) mcp.Content {
-				return &mcp.ImageContent{MIMEType: p.Image.MIMEType, Data: data}
-			}))
-		case p.Audio != nil:
-			r.Content = append(r.Content, medium(&left, &p.Audio.MessagePartCommon, func(data []byte) mcp.Content {
-				return &mcp.AudioContent{MIMEType: p.Audio.MIMEType, Data: data}
-			}))
-		case p.Video != nil:
-			r.Content = append(r.Content, medium(&left, &p.Video.MessagePartCommon, blob(i, p.Video.MIMEType)))
-		case p.File != nil:
-			r.Content = append(r.Content, medium(&left, &p.File.MessagePartCommon, blob(i, p.File.MIMEType)))
-		default:
-			r.Content = append(r.Content, &mcp.TextContent{Text: s.bounded(p.Text)})
-		}
+		r.Content = append(r.Content, s.block(&left, i, p))
 	}
 	return r
+}
+
+// block is the block for a part. left is how many bytes of media there may still be, i what tells blobs apart.
+func (s *Server) block(left *int, i int, p *schema.ToolOutputPart) mcp.Content {
+	switch {
+	case p.Image != nil:
+		return medium(left, &p.Image.MessagePartCommon, func(data []byte) mcp.Content {
+			return &mcp.ImageContent{MIMEType: p.Image.MIMEType, Data: data}
+		})
+	case p.Audio != nil:
+		return medium(left, &p.Audio.MessagePartCommon, func(data []byte) mcp.Content {
+			return &mcp.AudioContent{MIMEType: p.Audio.MIMEType, Data: data}
+		})
+	case p.Video != nil:
+		return medium(left, &p.Video.MessagePartCommon, blob(i, p.Video.MIMEType))
+	case p.File != nil:
+		return medium(left, &p.File.MessagePartCommon, blob(i, p.File.MIMEType))
+	}
+	return &mcp.TextContent{Text: s.bounded(p.Text)}
 }
 
 // blob makes an embedded resource of data that the protocol has no block for.

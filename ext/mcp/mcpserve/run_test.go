@@ -142,3 +142,29 @@ func TestAgent_AsksOlderClientsWithinTheCall(t *testing.T) {
 	require.Equal(t, "done", text(t, call(t, session, request)))
 	require.Len(t, pay.Calls(), 1)
 }
+
+// Clients of older protocols are asked as often as the agent asks, within the one call.
+// Rule mcp/MS4.
+func TestAgent_AsksOlderClientsMoreThanOnce(t *testing.T) {
+	pay := adktest.NewTool("pay", adktest.Says("paid").Repeated())
+	s := desk(t, mcpserve.Config{MaxRuns: 1}, pay, adktest.Calls(adktest.Call("pay", `{"n":1}`)),
+		adktest.Calls(adktest.Call("pay", `{"n":2}`)), adktest.Says("done"))
+	h, err := s.Handler(mcpserve.HTTPOptions{Sessions: true})
+	require.NoError(t, err)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	var asked []string
+	c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // which others do not have
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked = append(asked, r.Params.Message)
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
+		}})
+	session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL},
+		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	require.NoError(t, err)
+	defer session.Close()
+	require.Equal(t, "done", text(t, call(t, session, request)))
+	require.Equal(t, []string{`may pay run with {"n":1}?`, `may pay run with {"n":2}?`}, asked)
+	require.Len(t, pay.Calls(), 2)
+}

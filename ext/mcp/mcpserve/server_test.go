@@ -76,12 +76,19 @@ func text(t *testing.T, r *mcp.CallToolResult) string {
 // desk is a server with an agent whose tool must be approved.
 func desk(t *testing.T, conf mcpserve.Config, pay tool.BaseTool, script ...adktest.Reply) *mcpserve.Server {
 	t.Helper()
+	return deskOn(t, adktest.NewStore(), conf, pay, script...)
+}
+
+func deskOn(
+	t *testing.T, store *adktest.Store, conf mcpserve.Config, pay tool.BaseTool, script ...adktest.Reply,
+) *mcpserve.Server {
+	t.Helper()
 	ask, err := approval.New(t.Context(), &approval.Config{Tools: []string{"pay"}})
 	require.NoError(t, err)
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "refund", Model: adktest.NewModel(t, script...),
 		ToolsConfig: adktest.Tools(pay), Handlers: []adk.ChatModelAgentMiddleware{ask}})
 	require.NoError(t, err)
-	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, CheckPointStore: adktest.NewStore()})
+	runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, CheckPointStore: store})
 	s := newServer(t, conf)
 	require.NoError(t, mcpserve.AddAgent(s, runner, mcpserve.AgentOptions{Name: "refund", Description: "Refunds an order.", Structured: true}))
 	return s

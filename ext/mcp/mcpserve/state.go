@@ -3,7 +3,6 @@ package mcpserve
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -12,6 +11,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/weftgo/weft/schema"
 )
 
 // largestState bounds what a client may bring back.
@@ -39,6 +40,10 @@ type requestState struct {
 	Tool      string  `json:"tool"`
 	Arguments string  `json:"args"`
 	Points    []point `json:"points"`
+	// Given are the answers of a run that could not be continued: they wait for the client to want it tried again.
+	Given json.RawMessage `json:"given,omitempty"`
+	// Used is what the run has used until now, if that is counted.
+	Used *schema.TokenUsage `json:"used,omitempty"`
 }
 
 const stateVersion = 1
@@ -60,8 +65,7 @@ func mac(key []byte, text string) string {
 
 // seal makes the text that the client brings back.
 func (s *Server) seal(state requestState) (string, error) {
-	state.Version, state.Nonce = stateVersion, rand.Text()
-	state.Expires = time.Now().Add(s.conf.AnswerTime).Unix()
+	state.Version = stateVersion
 	data, err := json.Marshal(state)
 	if err != nil {
 		return "", err

@@ -32,7 +32,10 @@ type ToolOptions struct {
 	Output *schema.ParamsOneOf
 }
 
-var goodName = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`)
+var (
+	goodName   = regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`)
+	errBadName = errors.New("a name has 1 to 128 letters, digits, and any of _ - . /")
+)
 
 // AddTool serves a tool of any of the four kinds. Its calls have no run around them: a tool that interrupts cannot be
 // served by itself, and its error says so.
@@ -145,7 +148,7 @@ func (s *Server) add(info *schema.ToolInfo, o ToolOptions, idempotent bool, call
 		return fmt.Errorf("mcpserve: server %q: tool %q: %w", s.conf.Name, info.Name, err)
 	}
 	if !goodName.MatchString(info.Name) {
-		return fail(errors.New("a name has 1 to 128 letters, digits, and any of _ - . /"))
+		return fail(errBadName)
 	}
 	input, err := info.SchemaJSON()
 	if err != nil {
@@ -170,7 +173,7 @@ func (s *Server) add(info *schema.ToolInfo, o ToolOptions, idempotent bool, call
 			err = fail(fmt.Errorf("%v", v))
 		}
 	}()
-	s.mcp.AddTool(t, s.guarded(info.Name, call))
+	s.mcp.AddTool(t, asking(s.guarded(info.Name, call)))
 	return nil
 }
 
@@ -187,7 +190,7 @@ func (s *Server) guarded(name string, call mcp.ToolHandler) mcp.ToolHandler {
 		}
 		if s.conf.MaxTime > 0 {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, s.conf.MaxTime)
+			ctx, cancel = context.WithTimeoutCause(ctx, s.conf.MaxTime, errMaxTime)
 			defer cancel()
 		}
 		defer func() {
@@ -205,12 +208,9 @@ func (s *Server) guarded(name string, call mcp.ToolHandler) mcp.ToolHandler {
 	}
 }
 
-// firstModern is the first version of the protocol in which a client can be asked for patience.
-const firstModern = "2026-07-28"
-
 // busy is the answer to a call for which there is no place: call again.
 func busy(r *mcp.CallToolRequest) *mcp.CallToolResult {
-	if version, _ := r.Params.Meta[mcp.MetaKeyProtocolVersion].(string); version >= firstModern {
+	if isModern(r) {
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}, RequestState: r.Params.RequestState}
 	}
 	return failed("the server is busy: try again later")

@@ -188,10 +188,7 @@ func (s *Server) callTool(ctx context.Context, t *remoteTool, params mcp.CallToo
 		token := s.calls.begin(&inFlight{call: Call{Tool: t.raw, Arguments: string(arguments)}, meter: m, pulse: p})
 		defer s.calls.end(token)
 		own := params
-		if own.Meta, err = s.conf.metaOf(ctx); err != nil {
-			return err
-		}
-		own.Meta["progressToken"] = token
+		own.Meta = mcp.Meta{"progressToken": token}
 		result, err = made.CallTool(ctx, &own)
 		return err
 	})

@@ -45,7 +45,7 @@ type Config struct {
 	// Transport makes the transport of one connection. A transport is used once, so each call must make a new one.
 	Transport func(ctx context.Context) (mcp.Transport, error)
 
-	// Meta returns what goes into the _meta of a call, such as traceparent, so that the server's spans belong to the
+	// Meta returns what goes into the _meta of a request, such as traceparent, so that the server's spans belong to the
 	// caller's trace. It may be called by several goroutines at once.
 	Meta func(ctx context.Context) map[string]string
 
@@ -210,17 +210,13 @@ func (c *Config) headerOf(ctx context.Context) (h http.Header, err error) {
 	return maps.Clone(h), err
 }
 
-// metaOf is the _meta of a call, without its token.
-func (c *Config) metaOf(ctx context.Context) (meta mcp.Meta, err error) {
-	meta = mcp.Meta{}
+// metaOf asks for the _meta of one request.
+func (c *Config) metaOf(ctx context.Context) (meta map[string]string, err error) {
 	if c.Meta == nil {
-		return meta, nil
+		return nil, nil
 	}
 	defer recovered("Meta", &err)
-	for name, value := range c.Meta(ctx) {
-		meta[name] = value
-	}
-	return meta, nil
+	return c.Meta(ctx), nil
 }
 
 // recovered makes an error of a panic of a function of the configuration. It must be deferred directly.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/weftgo/weft/components/prompt"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/schema"
@@ -17,6 +16,9 @@ import (
 
 // mostListed bounds lists of prompts and resources.
 const mostListed = 1_000
+
+// errAsksThere is what a question is answered with that does not belong to a call of a tool.
+var errAsksThere = errors.New("the server asks something, which only calls of tools can wait for")
 
 // listed reads all pages of a list.
 func listed[T any](
@@ -40,13 +42,6 @@ func listed[T any](
 	return all, nil
 }
 
-// Prompts lists the prompts of the server: at most 1,000.
-func (s *Server) Prompts(ctx context.Context) ([]*mcp.Prompt, error) {
-	return listed(ctx, s, func(ctx context.Context, made *session) iter.Seq2[*mcp.Prompt, error] {
-		return made.Prompts(ctx, nil)
-	})
-}
-
 // Resources lists the resources of the server: at most 1,000.
 func (s *Server) Resources(ctx context.Context) ([]*mcp.Resource, error) {
 	return listed(ctx, s, func(ctx context.Context, made *session) iter.Seq2[*mcp.Resource, error] {
@@ -65,70 +60,16 @@ func (s *Server) ResourceTemplates(ctx context.Context) ([]*mcp.ResourceTemplate
 func (s *Server) Read(ctx context.Context, uri string) (contents []*mcp.ResourceContents, err error) {
 	err = s.request(ctx, "", "", true, func(ctx context.Context, made *session) error {
 		r, err := made.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
-		if err == nil {
-			contents = r.Contents
+		if err != nil {
+			return err
 		}
-		return err
+		if r.NeedsInput() {
+			return s.fail(ctx, Protocol, "", fmt.Errorf("resource %s: %w", oneLine(uri), errAsksThere))
+		}
+		contents = r.Contents
+		return nil
 	})
 	return contents, err
-}
-
-// serverPrompt is a prompt of a server.
-type serverPrompt struct {
-	server *Server
-	name   string
-}
-
-// Prompt returns a prompt of the server as a template. Its variables are texts; one that the prompt requires and that
-// is missing is an error that names it. It asks the server each time.
-func (s *Server) Prompt(name string) prompt.ChatTemplate { return &serverPrompt{s, name} }
-
-// Format has the server fill the prompt in.
-func (p *serverPrompt) Format(ctx context.Context, vs map[string]any, _ ...prompt.Option) ([]*schema.Message, error) {
-	arguments := map[string]string{}
-	for name, v := range vs {
-		arguments[name] = fmt.Sprint(v)
-	}
-	prompts, err := p.server.Prompts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, known := range prompts {
-		if known == nil || known.Name != p.name {
-			continue
-		}
-		for _, a := range known.Arguments {
-			if a == nil || !a.Required {
-				continue
-			}
-			if _, given := arguments[a.Name]; !given {
-				return nil, fmt.Errorf("MCP server %q: prompt %q: variable %q is missing", p.server.conf.Name, p.name, a.Name)
-			}
-		}
-	}
-	var result *mcp.GetPromptResult
-	err = p.server.request(ctx, "", "", true, func(ctx context.Context, made *session) (err error) {
-		result, err = made.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.name, Arguments: arguments})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if result.NeedsInput() {
-		return nil, fmt.Errorf("MCP server %q: prompt %q asks for what a template cannot ask", p.server.conf.Name, p.name)
-	}
-	var messages []*schema.Message
-	for _, m := range result.Messages {
-		if m == nil {
-			continue
-		}
-		made, err := sampled(&mcp.SamplingMessageV2{Role: m.Role, Content: []mcp.Content{m.Content}})
-		if err != nil {
-			return nil, fmt.Errorf("MCP server %q: prompt %q: %w", p.server.conf.Name, p.name, err)
-		}
-		messages = append(messages, made)
-	}
-	return messages, nil
 }
 
 // ResourceTools are two tools with which a model looks at the resources of the server: list_resources and
@@ -141,7 +82,7 @@ func (s *Server) ResourceTools() ([]tool.BaseTool, error) {
 			if err != nil {
 				return "", err
 			}
-			c := &converter{conf: &s.conf, text: s.conf.MaxText}
+			c := &converter{text: s.conf.MaxText}
 			lines := ""
 			for _, r := range resources {
 				if r == nil {
@@ -198,7 +139,7 @@ func (t *readTool) InvokableRun(
 	if err != nil {
 		return nil, err
 	}
-	c := &converter{conf: &t.server.conf, text: t.server.conf.MaxText, media: t.server.conf.MaxMedia}
+	c := &converter{text: t.server.conf.MaxText, media: t.server.conf.MaxMedia}
 	for _, one := range contents {
 		c.addResource(one)
 	}

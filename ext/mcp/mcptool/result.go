@@ -32,7 +32,6 @@ func mistake(text string) *schema.ToolResult {
 
 // converter makes parts of a result, within limits.
 type converter struct {
-	conf *Config
 	// text and media are the bytes that may still come.
 	text, media int
 	parts       []schema.ToolOutputPart
@@ -42,7 +41,7 @@ type converter struct {
 
 // convert makes what the model gets of what a server answered.
 func convert(conf *Config, r *mcp.CallToolResult) *schema.ToolResult {
-	c := &converter{conf: conf, text: conf.MaxText, media: conf.MaxMedia, more: r.StructuredContent != nil}
+	c := &converter{text: conf.MaxText, media: conf.MaxMedia, more: r.StructuredContent != nil}
 	for name := range r.Meta {
 		c.more = c.more || !strings.HasPrefix(name, protocolMeta)
 	}

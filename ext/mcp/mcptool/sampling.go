@@ -2,7 +2,6 @@ package mcptool
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 
@@ -65,10 +64,14 @@ func (s *Sampling) ask(
 	if p.SystemPrompt != "" {
 		messages = append(messages, schema.SystemMessage(p.SystemPrompt))
 	}
+	c := &converter{text: defaultMaxText, media: defaultMaxMedia}
 	for _, m := range p.Messages {
-		made, err := sampled(m)
+		if m == nil {
+			return nil, errors.New("it asks a model with a message that is null")
+		}
+		made, err := c.message(m.Role, m.Content...)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("it asks a model: %w", err)
 		}
 		messages = append(messages, made)
 	}
@@ -93,39 +96,6 @@ func (s *Sampling) ask(
 		result.StopReason = "maxTokens"
 	}
 	return result, nil
-}
-
-// sampled is a message of a server for a model.
-func sampled(m *mcp.SamplingMessageV2) (*schema.Message, error) {
-	if m == nil {
-		return nil, errors.New("it asks a model with a message that is null")
-	}
-	message := &schema.Message{Role: schema.User}
-	if m.Role == "assistant" {
-		message.Role = schema.Assistant
-	}
-	for _, block := range m.Content {
-		switch b := block.(type) {
-		case *mcp.TextContent:
-			message.UserInputMultiContent = append(message.UserInputMultiContent,
-				schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: b.Text})
-			message.Content += b.Text
-		case *mcp.ImageContent:
-			data := base64.StdEncoding.EncodeToString(b.Data)
-			message.UserInputMultiContent = append(message.UserInputMultiContent, schema.MessageInputPart{
-				Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{
-					MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: b.MIMEType}}})
-		default:
-			return nil, fmt.Errorf("it asks a model with a block of %T", block)
-		}
-	}
-	if message.Role == schema.Assistant || len(message.UserInputMultiContent) < 2 &&
-		(len(message.UserInputMultiContent) == 0 || message.UserInputMultiContent[0].Type == schema.ChatMessagePartTypeText) {
-		message.UserInputMultiContent = nil
-	} else {
-		message.Content = ""
-	}
-	return message, nil
 }
 
 // capabilities are what servers since 2026-07-28 may ask in a result.
@@ -167,15 +137,5 @@ func (s *Server) addHandlers(opts *mcp.ClientOptions) {
 			}
 			return s.conf.Sampling.ask(ctx, p)
 		}
-	}
-}
-
-// declare keeps servers of older protocols from asking what would never be answered: an interrupt cannot answer them.
-func (s *Server) declare(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		if p, ok := r.GetParams().(*mcp.InitializeParams); ok && p != nil && p.Capabilities != nil && s.conf.Elicit == nil {
-			p.Capabilities.Elicitation = nil
-		}
-		return next(ctx, method, r)
 	}
 }

@@ -62,7 +62,7 @@ func (s *Server) newClient() *mcp.Client {
 	}
 	s.addHandlers(opts)
 	client := mcp.NewClient(&mcp.Implementation{Name: "weft", Version: "1"}, opts)
-	client.AddSendingMiddleware(s.declare)
+	client.AddSendingMiddleware(s.outgoing)
 	client.AddRoots(s.conf.Roots...)
 	return client
 }

@@ -23,7 +23,7 @@ func (s *Server) transport(ctx context.Context) (mcp.Transport, func(error) erro
 		if err != nil {
 			return nil, nil, err
 		}
-		return &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: child}}, child.describe, nil
+		return &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: lines{child}}}, child.describe, nil
 	case s.conf.URL != "":
 		return &mcp.StreamableClientTransport{Endpoint: s.conf.URL, HTTPClient: s.httpClient(),
 			OAuthHandler: s.conf.OAuth}, describe, nil
@@ -43,13 +43,17 @@ func (s *Server) transport(ctx context.Context) (mcp.Transport, func(error) erro
 		own := *t
 		own.HTTPClient = markingClient(t.HTTPClient, nil, nil)
 		return &own, describe, nil
+	case *mcp.IOTransport:
+		own := *t
+		own.Writer = lines{t.Writer}
+		return &marking{&own}, describe, nil
 	}
 	return &marking{t}, describe, nil
 }
 
 // passage is what is known of the way of one request. It is in the context of the request.
 type passage struct {
-	// sent: bytes of the request may have left the process.
+	// sent: the request may have left the process as a whole.
 	sent atomic.Bool
 	// status is that of the answer of HTTP, 0 as long as the last attempt has none. A success is not changed any more:
 	// what follows it in the same context, such as opening a broken stream again, says nothing of the request.
@@ -88,6 +92,24 @@ func (p *passage) refused(err error) bool {
 	return !p.sent.Load() || status >= 400 && status < 500 || status == 0 && errors.Is(err, syscall.ECONNREFUSED)
 }
 
+// lines writes messages, each of which is one JSON value and a line break.
+type lines struct{ io.WriteCloser }
+
+// cutLine is the error of a write that broke off inside of its value. Nobody can have read the message.
+type cutLine struct{ error }
+
+func (c *cutLine) Unwrap() error { return c.error }
+
+// Write writes one message. Readers may take a value without waiting for the line break: what lacks nothing else is
+// not cut.
+func (l lines) Write(p []byte) (int, error) {
+	n, err := l.WriteCloser.Write(p)
+	if err != nil && n < len(p)-1 {
+		err = &cutLine{err}
+	}
+	return n, err
+}
+
 // marking notes which requests were written.
 type marking struct{ mcp.Transport }
 
@@ -119,7 +141,8 @@ func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error 
 		}
 	})()
 	err := c.Connection.Write(ctx, m)
-	if err == nil { // the end of a message is its last byte: what was written in part cannot be read
+	var cut *cutLine
+	if !errors.As(err, &cut) { // an error of any other kind does not say how much is out
 		passageOf(ctx).sent.Store(true)
 	}
 	return err
