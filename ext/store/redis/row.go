@@ -1,9 +1,7 @@
 package redis
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,13 +26,6 @@ type row struct {
 	life int64
 }
 
-// todo is what is to be done to other runs.
-type todo struct {
-	Children []checkpoint.ChildRun
-	Parent   string
-	Answer   *checkpoint.Answer
-}
-
 // change is what changes together with a row.
 type change struct {
 	dropSteps     bool
@@ -44,7 +35,7 @@ type change struct {
 }
 
 // rowFields are those of the hash of a run that a row is made of.
-var rowFields = []string{"v", "row", "token", "held", "until", "steps", "bytes", "attempts", "status", "expires", "updated", "life"}
+var rowFields = []string{"v", "row", "token", "held", "until", "steps", "bytes", "attempts", "status", "expires", "updated", "life", "todo"}
 
 // read reads the row of an ID; nil if there is none. version is that of what is there, for who makes one.
 func (s *Store) read(ctx context.Context, id string) (r *row, version string, err error) {
@@ -65,9 +56,15 @@ func readRow(values []any) (r *row, version string, err error) {
 	if values[1] == nil {
 		return nil, version, nil
 	}
-	r = &row{version: version}
-	if err := gob.NewDecoder(bytes.NewReader([]byte(text(1)))).Decode(r); err != nil {
-		return nil, version, fmt.Errorf("the row of the run cannot be read: %w", err)
+	decoded, err := storekit.DecodeRow([]byte(text(1)))
+	if err != nil {
+		return nil, version, err
+	}
+	r = &row{Row: *decoded, version: version}
+	if t := text(12); t != "" {
+		if r.Todo, err = decodeTodo([]byte(t)); err != nil {
+			return nil, version, fmt.Errorf("%w: %w", storekit.ErrBadRow, err)
+		}
 	}
 	run := &r.Run
 	run.Token = uint64(number(2))
@@ -97,9 +94,15 @@ func micros(t time.Time) int64 {
 
 // fields are those of the hash.
 func (r *row) fields() ([]any, error) {
-	var encoded bytes.Buffer
-	if err := gob.NewEncoder(&encoded).Encode(r); err != nil {
+	encoded, err := r.Row.Encode()
+	if err != nil {
 		return nil, err
+	}
+	var others []byte
+	if r.Todo != nil {
+		if others, err = r.Todo.encode(); err != nil {
+			return nil, err
+		}
 	}
 	stop, held := "", "0"
 	if r.Stopping != nil {
@@ -112,10 +115,10 @@ func (r *row) fields() ([]any, error) {
 	if r.Run.Owner != "" {
 		held = "1"
 	}
-	return []any{"row", encoded.Bytes(), "token", r.Run.Token, "held", held, "until", micros(r.Run.LeaseUntil),
+	return []any{"row", encoded, "token", r.Run.Token, "held", held, "until", micros(r.Run.LeaseUntil),
 		"steps", r.Run.Steps, "bytes", r.Run.Bytes, "attempts", r.Run.Attempts, "taken", r.TakenSteps,
 		"status", string(r.Run.Status), "expires", micros(r.Run.Expires), "updated", micros(r.Run.Updated),
-		"life", r.life, "stop", stop}, nil
+		"life", r.life, "stop", stop, "todo", others}, nil
 }
 
 // errChanged says that somebody wrote the row since it was read.

@@ -1,0 +1,80 @@
+package redis
+
+import (
+	"encoding/json"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+)
+
+// todo is what is to be done to other runs.
+type todo struct {
+	Children []checkpoint.ChildRun
+	Parent   string
+	Answer   *checkpoint.Answer
+}
+
+// savedTodo is a todo as it is written. Names may have any bytes (storekit.Escape); what has more to it is written as
+// rows are: a child as the row that it will have, the answer as that of a row.
+type savedTodo struct {
+	Children []savedChild    `json:"children,omitempty"`
+	Parent   string          `json:"parent,omitempty"`
+	Answer   json.RawMessage `json:"answer,omitempty"`
+}
+
+type savedChild struct {
+	Row     json.RawMessage `json:"row"`
+	Records [][]byte        `json:"records,omitempty"`
+}
+
+func (t *todo) encode() ([]byte, error) {
+	saved := savedTodo{Parent: storekit.Escape(t.Parent)}
+	for _, child := range t.Children {
+		run := &child.Run
+		row := storekit.Row{ParentPoint: run.ParentPoint, Run: checkpoint.RunInfo{ID: child.ID, Agent: run.Agent, Queue: run.Queue,
+			Parent: run.Parent, Key: run.Key, Tags: run.Tags, Priority: run.Priority, WakeAt: run.NotBefore, Deadline: run.Deadline,
+			Build: run.Build, Trace: run.Trace}}
+		data, err := row.Encode()
+		if err != nil {
+			return nil, err
+		}
+		saved.Children = append(saved.Children, savedChild{data, run.Records})
+	}
+	if t.Answer != nil {
+		row := storekit.Row{Answers: []checkpoint.Answer{*t.Answer}}
+		data, err := row.Encode()
+		if err != nil {
+			return nil, err
+		}
+		saved.Answer = data
+	}
+	return json.Marshal(saved)
+}
+
+func decodeTodo(data []byte) (*todo, error) {
+	var saved savedTodo
+	if err := json.Unmarshal(data, &saved); err != nil {
+		return nil, err
+	}
+	t := &todo{Parent: storekit.Unescape(saved.Parent)}
+	for _, child := range saved.Children {
+		row, err := storekit.DecodeRow(child.Row)
+		if err != nil {
+			return nil, err
+		}
+		i := &row.Run
+		t.Children = append(t.Children, checkpoint.ChildRun{ID: i.ID, Run: checkpoint.NewRun{Agent: i.Agent, Queue: i.Queue,
+			Parent: i.Parent, ParentPoint: row.ParentPoint, Key: i.Key, Tags: i.Tags, Priority: i.Priority, NotBefore: i.WakeAt,
+			Deadline: i.Deadline, Build: i.Build, Trace: i.Trace, Records: child.Records}})
+	}
+	if len(saved.Answer) > 0 {
+		row, err := storekit.DecodeRow(saved.Answer)
+		if err != nil {
+			return nil, err
+		}
+		if len(row.Answers) > 0 {
+			t.Answer = &row.Answers[0]
+		}
+	}
+	return t, nil
+}
