@@ -62,8 +62,8 @@ var (
 // value and the ID are authenticated: a value that was moved to another run, or is another kind of value, does not
 // open.
 //
-// To rotate keys, return a new one from Current and keep the old ones until [Reseal] has rewritten what they sealed. To make a tenant's data unreadable, give the
-// tenant a store with keys of its own, and forget them.
+// To rotate keys, return a new one from Current and keep the old ones until [Reseal] has rewritten what they sealed. To
+// make a tenant's data unreadable, give the tenant a store with keys of its own, and forget them.
 func Seal(store RunStore, keys Keys) RunStore { return &sealed{store: store, keys: keys} }
 
 // SealOptions are what [SealWith] can do more than [Seal].

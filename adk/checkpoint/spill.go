@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/hex"
@@ -92,7 +93,7 @@ func (s *spilling) put(ctx context.Context, id string, value []byte) ([]byte, er
 	}
 	sum := sha256.Sum256(value)
 	ref := spilled{Length: len(value), SHA256: hex.EncodeToString(sum[:])}
-	ref.Name = blobsOf(id) + ref.SHA256
+	ref.Name = blobsOf(id) + strings.ToLower(rand.Text()) // one of its own: what is deleted is never put again
 	if err := s.blobs.Put(ctx, ref.Name, value); err != nil {
 		return nil, storekit.Failed("put a large value of", id, err)
 	}
@@ -249,16 +250,20 @@ func (s *spilling) Stop(ctx context.Context, id string, how StopRequest) error {
 
 func (s *spilling) Continue(ctx context.Context, id string) error { return s.store.Continue(ctx, id) }
 
-// Remove removes the run, and then its large values.
+// Remove removes the run, and then the large values that it had: those of a run that is made with its ID meanwhile stay.
 func (s *spilling) Remove(ctx context.Context, id string, force bool) error {
+	var names []string
+	for blob, err := range s.blobs.List(ctx, blobsOf(id)) {
+		if err != nil {
+			return storekit.Failed("list the large values of", id, err)
+		}
+		names = append(names, blob.Name)
+	}
 	if err := s.store.Remove(ctx, id, force); err != nil {
 		return err
 	}
-	for blob, err := range s.blobs.List(ctx, blobsOf(id)) {
-		if err == nil {
-			err = s.blobs.Delete(ctx, blob.Name)
-		}
-		if err != nil {
+	for _, name := range names {
+		if err := s.blobs.Delete(ctx, name); err != nil {
 			return storekit.Failed("remove the large values of", id, err)
 		}
 	}

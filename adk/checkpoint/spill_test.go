@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,6 +83,51 @@ func TestSpill_KeepsLargeValuesElsewhereAndRemovesThem(t *testing.T) {
 		require.Len(t, namesOf(t, blobs), 1)
 		require.NoError(t, s.Remove(t.Context(), "a", false))
 		require.Empty(t, namesOf(t, blobs))
+	})
+}
+
+// beforeDelete are blobs of which the first is deleted after something else has happened.
+type beforeDelete struct {
+	checkpoint.Blobs
+	do func()
+}
+
+func (b *beforeDelete) Delete(ctx context.Context, name string) error {
+	if do := b.do; do != nil {
+		b.do = nil
+		do()
+	}
+	return b.Blobs.Delete(ctx, name)
+}
+
+// A value that is the same as one that is being deleted stays.
+func TestSpill_DeletesNothingThatIsPutMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blobs := &beforeDelete{Blobs: checkpoint.NewMemoryBlobs()}
+		s := checkpoint.Spill(checkpoint.NewMemoryStore(), blobs, 512)
+		large := bytes.Repeat([]byte("x"), 600)
+		put := func() { require.NoError(t, s.Set(t.Context(), "a", large)) }
+		stays := func() {
+			t.Helper()
+			data, _, err := s.Get(t.Context(), "a")
+			require.NoError(t, err)
+			require.Equal(t, large, data)
+		}
+		put()
+		require.NoError(t, s.Delete(t.Context(), "a"))
+		time.Sleep(2 * time.Hour)
+		blobs.do = put
+		_, err := s.Sweep(t.Context(), 100)
+		require.NoError(t, err)
+		stays()
+
+		blobs.do = func() {
+			put()
+			_, err := s.Submit(t.Context(), "a", checkpoint.NewRun{})
+			require.NoError(t, err)
+		}
+		require.NoError(t, s.Remove(t.Context(), "a", true))
+		stays()
 	})
 }
 
