@@ -24,7 +24,7 @@ const (
 	SummaryValue    ValueKind = "summary"
 )
 
-// Rewriter is a store that can replace how the values of a run are encoded. MemoryStore and the stores on SQL and Redis are.
+// Rewriter is a store that can replace how the values of a run are encoded. MemoryStore and the stores on SQL, Redis and NATS are.
 type Rewriter interface {
 	// Rewrite replaces each value of an ID by what f makes of it: all of them or, with an error, none. It changes nothing
 	// else, and may be called while somebody holds the run. Of an ID that is not there it does nothing. f may be called

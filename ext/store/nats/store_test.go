@@ -284,3 +284,41 @@ func TestClose_EndsTheStoreAndNotItsConnection(t *testing.T) {
 	conn.Close()
 	require.NoError(t, s.Close())
 }
+
+func TestStore_CanBeSealedAgain(t *testing.T) {
+	checkpointtest.Reseal(t, newStore(t, startServer(t, false)))
+}
+
+// Large values are replaced, too, while somebody holds the run, and a journal that is too long for one step is left as it is.
+func TestStore_RewritesAllValuesOrNone(t *testing.T) {
+	s := newStore(t, startServer(t, false))
+	louder := func(_ checkpoint.ValueKind, value []byte) ([]byte, error) { return append(value, '!'), nil }
+	large := bytes.Repeat([]byte("x"), 2*longestMessage)
+	_, err := s.Submit(t.Context(), "a", checkpoint.NewRun{Records: [][]byte{large, []byte("b")}})
+	require.NoError(t, err)
+	l, err := s.Acquire(t.Context(), "a", checkpoint.LeaseRequest{})
+	require.NoError(t, err)
+	require.NoError(t, l.Set(t.Context(), "a", large))
+	require.NoError(t, s.Rewrite(t.Context(), "a", louder))
+	require.NoError(t, l.AppendRecord(t.Context(), "a", []byte("c")))
+	records, err := s.ReadRecords(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{append(large, '!'), []byte("b!"), []byte("c")}, records)
+	data, _, err := l.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, append(large, '!'), data)
+	info, _, err := s.Inspect(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, 3, info.Steps)
+	require.EqualValues(t, 2*(len(large)+1)+3, info.Bytes)
+	require.NoError(t, s.Rewrite(t.Context(), "nobody", louder))
+
+	for range mostTogether {
+		require.NoError(t, l.AppendRecord(t.Context(), "a", []byte("r")))
+	}
+	require.ErrorIs(t, s.Rewrite(t.Context(), "a", louder), errTooMuch)
+	records, err = s.ReadRecords(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, []byte("b!"), records[1])
+	require.Equal(t, []byte("r"), records[len(records)-1])
+}
