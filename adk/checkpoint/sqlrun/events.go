@@ -19,7 +19,7 @@ import (
 // EventsConfig configures [Store.OpenEvents]. The zero value works.
 type EventsConfig struct {
 	// Poll is how often the database is asked for events of other processes while somebody waits for some. The default
-	// is 100 ms.
+	// is 50 ms.
 	Poll time.Duration
 	// Announce is called with a key after events of a run were added, for example to have other processes call
 	// [Events.WakeUp] with it. It must not block.
@@ -51,7 +51,7 @@ const deltaKind = "delta"
 // OpenEvents opens the events of runs, and makes their table if there is none.
 func (s *Store) OpenEvents(ctx context.Context, conf EventsConfig) (*Events, error) {
 	if conf.Poll <= 0 {
-		conf.Poll = 100 * time.Millisecond
+		conf.Poll = 50 * time.Millisecond
 	}
 	for _, statement := range []string{
 		`CREATE TABLE IF NOT EXISTS {events} (tenant {text} NOT NULL, run {text} NOT NULL, token {int} NOT NULL,
