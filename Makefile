@@ -121,11 +121,11 @@ catalogue:
 
 # tidy writes into every go.mod what its module needs, no less and no more.
 tidy:
-	@for d in $(MODULES) $(CURDIR)/tools; do (cd $$d && GOWORK=off $(GO) mod tidy) || exit 1; done
+	@for d in $(MODULES) $(CURDIR)/tools $(CURDIR)/interop; do (cd $$d && GOWORK=off $(GO) mod tidy) || exit 1; done
 
 # tidy-check fails where tidy would change something.
 tidy-check:
-	@for d in $(MODULES) $(CURDIR)/tools; do \
+	@for d in $(MODULES) $(CURDIR)/tools $(CURDIR)/interop; do \
 	  (cd $$d && GOWORK=off $(GO) mod tidy -diff >/dev/null) || { echo "$$d is not tidy (make tidy mends it)"; exit 1; }; done
 
 # release-check builds and runs what users get, from a copy of the tree. release does that, too, commits and tags, and

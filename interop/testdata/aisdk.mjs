@@ -52,6 +52,15 @@ const counting = c => shown({ messages: c.messages.map(message => {
   return { ...message, parts: kept.filter((p, i) => p.type !== 'step-start' || kept[i + 1] && kept[i + 1].type !== 'step-start') };
 }) });
 
+async function stopped() { // a chat whose answer was stopped in the middle
+  const c = chat();
+  const sent = c.sendMessage({ text: 'Hi' });
+  for (let i = 0; i < 500 && !c.messages.at(-1)?.parts?.some(p => p.type === 'text' && p.text.includes('word')); i++) await new Promise(r => setTimeout(r, 10));
+  await c.stop();
+  await sent;
+  return c;
+}
+
 const ways = {
   async talk() {
     const c = chat();
@@ -99,11 +108,7 @@ const ways = {
     return { failure, messages: shown(c) };
   },
   async stop() {
-    const c = chat();
-    const sent = c.sendMessage({ text: 'Hi' });
-    for (let i = 0; i < 500 && !c.messages.at(-1)?.parts?.some(p => p.type === 'text' && p.text.includes('word')); i++) await new Promise(r => setTimeout(r, 10));
-    await c.stop();
-    await sent;
+    const c = await stopped();
     return { status: c.status, messages: shown(c) };
   },
   async again() { // questions are answered again, and others asked in their place
@@ -118,11 +123,7 @@ const ways = {
     return { messages: shown(loaded) };
   },
   async stopAndAsk() {
-    const c = chat();
-    const sent = c.sendMessage({ text: 'Hi' });
-    for (let i = 0; i < 500 && !c.messages.at(-1)?.parts?.some(p => p.type === 'text' && p.text.includes('word')); i++) await new Promise(r => setTimeout(r, 10));
-    await c.stop();
-    await sent;
+    const c = await stopped();
     await new Promise(r => setTimeout(r, 100));
     await c.regenerate();
     return { status: c.status, messages: shown(c), failure };

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -108,6 +109,10 @@ func FuzzInput(f *testing.F) {
 		}
 		_, _ = in.Fresh()
 		_, _ = in.History(true)
+		run, err := in.replaced(func(yield func(serve.ThreadMessage, error) bool) {
+			_ = yield(serve.ThreadMessage{Run: "r_1"}, nil) && yield(serve.ThreadMessage{Run: "r_2"}, nil)
+		})
+		require.True(t, err != nil || slices.Contains([]string{"", "r_1", "r_2"}, run))
 		for _, a := range in.answers([]serve.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}) {
 			require.True(t, json.Valid(a))
 		}
