@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -40,6 +41,7 @@ func (s *Server) request(
 		}
 		p := new(passage)
 		err = s.alive(context.WithValue(ctx, passageKey{}, p), func(ctx context.Context) error {
+			defer s.link.release(made)
 			if err := ask(ctx, made); err != nil {
 				if context.Cause(ctx) != nil {
 					return s.fail(ctx, kind, tool, err)
@@ -60,7 +62,7 @@ func (s *Server) request(
 			s.link.lost(made)
 			err = made.describe(err)
 		}
-		lost := dead || p.status.Load() >= 500
+		lost := dead || p.status.Load() >= 500 || strings.Contains(err.Error(), brokenOff)
 		switch wire, answered := rpcError(err); {
 		case answered:
 			return s.fail(ctx, Protocol, tool, wire)
@@ -78,6 +80,9 @@ func (s *Server) request(
 		return s.fail(ctx, kind, tool, err)
 	}
 }
+
+// brokenOff is what the SDK says, and has no value for, when the stream of an answer has ended without the answer.
+const brokenOff = "request terminated without response"
 
 // isDead reports whether an error says that the connection is of no use any more. Pings cannot say that: the protocol
 // has none since 2026-07-28.

@@ -37,9 +37,11 @@ func (s *Server) Name() string { return s.conf.Name }
 
 // Ready connects, if there is no connection yet, and waits for it.
 func (s *Server) Ready(ctx context.Context) error {
-	if _, err := s.link.use(ctx); err != nil {
+	made, err := s.link.use(ctx)
+	if err != nil {
 		return s.fail(ctx, Connect, "", err)
 	}
+	s.link.release(made)
 	return nil
 }
 
@@ -69,13 +71,13 @@ func (s *Server) newClient() *mcp.Client {
 
 // connect makes one connection.
 func (s *Server) connect(ctx context.Context) (*session, error) {
-	transport, describe, err := s.transport(ctx)
+	w, err := s.wire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.client.Connect(ctx, transport, nil)
+	made, err := s.client.Connect(ctx, w.transport, nil)
 	if err != nil {
-		return nil, describe(err)
+		return nil, w.describe(err)
 	}
-	return &session{ClientSession: made, describe: describe}, nil
+	return &session{ClientSession: made, wire: w, ended: make(chan struct{})}, nil
 }
