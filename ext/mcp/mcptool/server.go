@@ -16,6 +16,7 @@ type Server struct {
 	tools listCache
 	// calls are the calls in flight.
 	calls callTable
+	subs  subscriptions
 	logs  logGate
 }
 
@@ -57,6 +58,11 @@ func (s *Server) newClient() *mcp.Client {
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			s.tools.forget()
 		},
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			if r.Params != nil {
+				s.subs.changed(r.Params.URI)
+			}
+		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			s.calls.progress(r.Params)
 		},
@@ -65,6 +71,7 @@ func (s *Server) newClient() *mcp.Client {
 	s.addHandlers(opts)
 	client := mcp.NewClient(&mcp.Implementation{Name: "weft", Version: "1"}, opts)
 	client.AddSendingMiddleware(s.outgoing)
+	client.AddReceivingMiddleware(s.incoming)
 	client.AddRoots(s.conf.Roots...)
 	return client
 }

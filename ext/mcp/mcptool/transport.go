@@ -221,10 +221,7 @@ type notices struct {
 func (n *notices) Read(p []byte) (int, error) {
 	k, err := n.ReadCloser.Read(p)
 	if err != nil && n.ctx.Err() == nil {
-		select {
-		case n.deaf <- struct{}{}:
-		default:
-		}
+		put(n.deaf)
 	}
 	return k, err
 }
