@@ -144,7 +144,7 @@ func callChanged(ctx context.Context, changed func(context.Context) error) (err 
 // subscribed subscribes over a connection that is made if there is none. It waits for a server that cannot be reached.
 func (s *Server) subscribed(ctx context.Context, sub *subscription) (made *session, err error) {
 	for {
-		err = s.request(ctx, "", "", true, func(ctx context.Context, over *session) error {
+		err = s.request(ctx, &demand{method: "resources/subscribe", target: sub.uri, repeatable: true}, func(ctx context.Context, over *session) error {
 			made = over
 			return s.subscribeOver(ctx, sub, over)
 		})

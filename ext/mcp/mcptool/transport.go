@@ -3,6 +3,7 @@ package mcptool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -75,6 +76,8 @@ type passage struct {
 	// status is that of the answer of HTTP, 0 as long as the last attempt has none. A success is not changed any more:
 	// what follows it in the same context, such as opening a broken stream again, says nothing of the request.
 	status atomic.Int32
+	// id is the ID of the request, a string, if the transport shows it.
+	id atomic.Value
 }
 
 // leaves notes that the request leaves the process, perhaps once more: after it was authorized, or redirected. What was
@@ -157,6 +160,9 @@ func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error 
 			_ = c.Close()
 		}
 	})()
+	if r, isRequest := m.(*jsonrpc.Request); isRequest && r.ID.IsValid() {
+		passageOf(ctx).id.Store(fmt.Sprint(r.ID.Raw()))
+	}
 	err := c.Connection.Write(ctx, m)
 	var cut *cutLine
 	if !errors.As(err, &cut) { // an error of any other kind does not say how much is out
