@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/callbacks"
 )
 
 // Config configures [New]. Name is required, and Keys if agents are served.
@@ -41,6 +42,9 @@ type Config struct {
 	// ErrorText is what clients read about an error. The default is a fixed text, since the text of an error may hold
 	// secrets; errors of tools about their arguments are shown.
 	ErrorText func(error) string
+	// Callbacks see each request, and all that runs for it: agents, models, tools. Handlers that are registered for the
+	// process see it anyway. See [ComponentOfServer].
+	Callbacks []callbacks.Handler
 	// Logger gets what clients do not see. Default: slog.Default().
 	Logger *slog.Logger
 }
@@ -73,7 +77,7 @@ func New(conf Config) (*Server, error) {
 	if err := conf.check(); err != nil {
 		return nil, err
 	}
-	conf.Keys = slices.Clone(conf.Keys)
+	conf.Keys, conf.Callbacks = slices.Clone(conf.Keys), slices.Clone(conf.Callbacks)
 	for value, fallback := range map[*int]int{&conf.MaxText: 1 << 20, &conf.MaxMedia: 8 << 20} {
 		if *value == 0 {
 			*value = fallback
@@ -97,6 +101,7 @@ func New(conf Config) (*Server, error) {
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: conf.Name, Version: conf.Version},
 		&mcp.ServerOptions{Instructions: conf.Instructions})
+	s.mcp.AddReceivingMiddleware(s.observe)
 	return s, nil
 }
 

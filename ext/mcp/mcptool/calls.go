@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,16 +23,55 @@ var (
 	errMaxTime = errors.New("Config.MaxTime is over")
 )
 
+// demand is what a request asks of the server.
+type demand struct {
+	// method is that of the protocol, and target the tool, prompt or resource that it is for, "" for lists.
+	method, target string
+	// kind is that of an error that has no other. Default: Protocol.
+	kind ErrorKind
+	// repeatable: it may run twice.
+	repeatable bool
+
+	// What is known of the last attempt: the connection, nil if there was none, how far it came, and whether the tool
+	// says that it failed.
+	over       *session
+	passage    *passage
+	toolFailed bool
+}
+
+const callsTool = "tools/call"
+
+// tool is what errors call the tool, "" if the demand is not for one.
+func (d *demand) tool() string {
+	if d.method == callsTool {
+		return d.target
+	}
+	return ""
+}
+
 // request has a function ask the server for something, over a connection that is made if there is none. It repeats once
-// what cannot have run, or may run twice. kind is that of an error that has no other.
-func (s *Server) request(
-	ctx context.Context, kind ErrorKind, tool string, repeatable bool, ask func(context.Context, *session) error,
-) error {
+// what cannot have run, or may run twice. Handlers of callbacks see it.
+func (s *Server) request(ctx context.Context, d *demand, ask func(context.Context, *session) error) error {
+	ctx, end := s.observe(ctx, d)
+	failed := s.attempt(ctx, d, ask)
+	end(failed)
+	if failed == nil {
+		return nil
+	}
+	return failed
+}
+
+// attempt makes one attempt, or two.
+func (s *Server) attempt(ctx context.Context, d *demand, ask func(context.Context, *session) error) *CallError {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.link.life, func() { cancel(errClosed) })()
 	if s.conf.MaxTime > 0 {
 		defer time.AfterFunc(s.conf.MaxTime, func() { cancel(fmt.Errorf("%w: %v", errMaxTime, s.conf.MaxTime)) }).Stop()
+	}
+	tool, kind := d.tool(), d.kind
+	if kind == "" {
+		kind = Protocol
 	}
 	for first := true; ; first = false {
 		made, err := s.link.use(ctx)
@@ -39,7 +79,9 @@ func (s *Server) request(
 			return s.fail(ctx, Connect, tool, err)
 		}
 		p := new(passage)
+		d.over, d.passage = made, p
 		err = s.alive(context.WithValue(ctx, passageKey{}, p), func(ctx context.Context) error {
+			defer s.link.release(made)
 			if err := ask(ctx, made); err != nil {
 				if context.Cause(ctx) != nil {
 					return s.fail(ctx, kind, tool, err)
@@ -60,24 +102,25 @@ func (s *Server) request(
 			s.link.lost(made)
 			err = made.describe(err)
 		}
-		lost := dead || p.status.Load() >= 500
+		lost := dead || p.status.Load() >= 500 || strings.Contains(err.Error(), brokenOff)
 		switch wire, answered := rpcError(err); {
 		case answered:
 			return s.fail(ctx, Protocol, tool, wire)
-		case first && (dead && refused || lost && repeatable):
+		case first && (dead && refused || lost && d.repeatable):
 			continue
 		case dead && refused:
 			return s.fail(ctx, Connect, tool, err)
-		case lost && !repeatable:
+		case lost && !d.repeatable:
 			return s.fail(ctx, OutcomeUnknown, tool, err)
 		case lost:
 			return s.fail(ctx, Connect, tool, err)
-		case kind == "":
-			return s.fail(ctx, Protocol, tool, err)
 		}
 		return s.fail(ctx, kind, tool, err)
 	}
 }
+
+// brokenOff is what the SDK says, and has no value for, when the stream of an answer has ended without the answer.
+const brokenOff = "request terminated without response"
 
 // isDead reports whether an error says that the connection is of no use any more. Pings cannot say that: the protocol
 // has none since 2026-07-28.
@@ -183,13 +226,15 @@ func (s *Server) callTool(ctx context.Context, t *remoteTool, params mcp.CallToo
 	defer m.finish()
 	arguments, _ := params.Arguments.(json.RawMessage)
 	var result *mcp.CallToolResult
-	err := s.request(ctx, "", t.raw, t.repeatable, func(ctx context.Context, made *session) (err error) {
+	d := &demand{method: callsTool, target: t.raw, repeatable: t.repeatable}
+	err := s.request(ctx, d, func(ctx context.Context, made *session) (err error) {
 		p, _ := ctx.Value(pulseKey{}).(pulse)
 		token := s.calls.begin(&inFlight{call: Call{Tool: t.raw, Arguments: string(arguments)}, meter: m, pulse: p})
 		defer s.calls.end(token)
 		own := params
 		own.Meta = mcp.Meta{"progressToken": token}
 		result, err = made.CallTool(ctx, &own)
+		d.toolFailed = err == nil && result.IsError
 		return err
 	})
 	if err != nil {

@@ -36,8 +36,11 @@ const (
 // session is one connection to the server.
 type session struct {
 	*mcp.ClientSession
-	// describe adds to an error what is known of the end of the connection, such as what the program last wrote.
-	describe func(error) error
+	*wire
+	// ended is closed by the link when the connection is lost.
+	ended chan struct{}
+	// users counts the requests that use it. The link guards it.
+	users int
 }
 
 // attempt is one attempt to connect, for everybody who waits for it. session and err are set before done is closed.
@@ -62,6 +65,8 @@ type link struct {
 	state   linkState
 	attempt *attempt // of connecting
 	session *session // of connected
+	// retired are connections that were lost, but for the requests that still use them.
+	retired map[*session]bool
 	// failures are the attempts that failed since the last success, and notBefore is when the next one may begin.
 	failures  int
 	notBefore time.Time
@@ -70,13 +75,13 @@ type link struct {
 }
 
 func newLink(timeout time.Duration, connect func(context.Context) (*session, error)) *link {
-	l := &link{connect: connect, timeout: timeout}
+	l := &link{connect: connect, timeout: timeout, retired: map[*session]bool{}}
 	l.life, l.end = context.WithCancelCause(context.Background())
 	return l
 }
 
-// use returns the connection, and makes it if there is none. Callers at the same time share one attempt, which has the
-// values of the first one's context and outlives it.
+// use returns the connection, and makes it if there is none. It must be released. Callers at the same time share one
+// attempt, which has the values of the first one's context and outlives it.
 func (l *link) use(ctx context.Context) (*session, error) {
 	l.mu.Lock()
 	switch l.state {
@@ -85,6 +90,7 @@ func (l *link) use(ctx context.Context) (*session, error) {
 		return nil, errClosed
 	case connected:
 		defer l.mu.Unlock()
+		l.session.users++
 		return l.session, nil
 	case idle:
 		l.state = connecting
@@ -97,10 +103,34 @@ func (l *link) use(ctx context.Context) (*session, error) {
 	l.mu.Unlock()
 	select {
 	case <-a.done:
+		if a.err == nil {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			a.session.users++
+		}
 		return a.session, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// release ends what use began.
+func (l *link) release(s *session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.users--; s.users == 0 && l.retired[s] {
+		delete(l.retired, s)
+		l.closeLater(s)
+	}
+}
+
+// closeLater closes a connection. l.mu is held, so that close waits for it.
+func (l *link) closeLater(s *session) {
+	l.running.Add(1)
+	go func() {
+		defer l.running.Done()
+		_ = s.Close()
+	}()
 }
 
 // try makes one attempt, after a pause.
@@ -165,29 +195,37 @@ func pauseAfter(failures int) time.Duration {
 	return pause/2 + rand.N(pause/2+1)
 }
 
-// watch waits for the end of a connection.
+// watch waits for the end of a connection, or of the notices that come over it.
 func (l *link) watch(s *session) {
 	defer l.running.Done()
-	_ = s.Wait()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = s.Wait()
+	}()
+	select {
+	case <-over:
+	case <-s.deaf:
+	}
 	l.lost(s)
+	<-over
 	_ = s.Close()
 }
 
-// lost says that a connection is of no use any more.
+// lost says that a connection is of no use any more. Requests that have a connection of their own are not disturbed.
 func (l *link) lost(s *session) {
 	l.mu.Lock()
-	mine := l.state == connected && l.session == s
-	if mine {
-		l.state, l.session = idle, nil
-		l.running.Add(1) // under the lock, so that close waits for it
+	defer l.mu.Unlock()
+	if l.state != connected || l.session != s {
+		return
 	}
-	l.mu.Unlock()
-	if mine {
-		go func() {
-			defer l.running.Done()
-			_ = s.Close()
-		}()
+	l.state, l.session = idle, nil
+	close(s.ended)
+	if s.apart && s.users > 0 {
+		l.retired[s] = true
+		return
 	}
+	l.closeLater(s)
 }
 
 // current is how many connections there were. What was read from the server belongs to one of them.
@@ -202,6 +240,10 @@ func (l *link) close() error {
 	l.mu.Lock()
 	s := l.session
 	l.state, l.session = closed, nil
+	for old := range l.retired {
+		l.closeLater(old)
+	}
+	clear(l.retired)
 	l.mu.Unlock()
 	l.end(errClosed)
 	var err error

@@ -13,7 +13,7 @@ import (
 
 // Prompts lists the prompts of the server: at most 1,000.
 func (s *Server) Prompts(ctx context.Context) ([]*mcp.Prompt, error) {
-	return listed(ctx, s, func(ctx context.Context, made *session) iter.Seq2[*mcp.Prompt, error] {
+	return listed(ctx, s, "prompts/list", func(ctx context.Context, made *session) iter.Seq2[*mcp.Prompt, error] {
 		return made.Prompts(ctx, nil)
 	})
 }
@@ -36,7 +36,8 @@ func (p *serverPrompt) Format(ctx context.Context, vs map[string]any, _ ...promp
 		return nil, err
 	}
 	var result *mcp.GetPromptResult
-	err = p.server.request(ctx, "", "", true, func(ctx context.Context, made *session) (err error) {
+	d := &demand{method: "prompts/get", target: p.name, repeatable: true}
+	err = p.server.request(ctx, d, func(ctx context.Context, made *session) (err error) {
 		result, err = made.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.name, Arguments: arguments})
 		return err
 	})

@@ -16,6 +16,7 @@ type Server struct {
 	tools listCache
 	// calls are the calls in flight.
 	calls callTable
+	subs  subscriptions
 	logs  logGate
 }
 
@@ -37,9 +38,11 @@ func (s *Server) Name() string { return s.conf.Name }
 
 // Ready connects, if there is no connection yet, and waits for it.
 func (s *Server) Ready(ctx context.Context) error {
-	if _, err := s.link.use(ctx); err != nil {
+	made, err := s.link.use(ctx)
+	if err != nil {
 		return s.fail(ctx, Connect, "", err)
 	}
+	s.link.release(made)
 	return nil
 }
 
@@ -55,6 +58,11 @@ func (s *Server) newClient() *mcp.Client {
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			s.tools.forget()
 		},
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			if r.Params != nil {
+				s.subs.changed(r.Params.URI)
+			}
+		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			s.calls.progress(r.Params)
 		},
@@ -63,19 +71,20 @@ func (s *Server) newClient() *mcp.Client {
 	s.addHandlers(opts)
 	client := mcp.NewClient(&mcp.Implementation{Name: "weft", Version: "1"}, opts)
 	client.AddSendingMiddleware(s.outgoing)
+	client.AddReceivingMiddleware(s.incoming)
 	client.AddRoots(s.conf.Roots...)
 	return client
 }
 
 // connect makes one connection.
 func (s *Server) connect(ctx context.Context) (*session, error) {
-	transport, describe, err := s.transport(ctx)
+	w, err := s.wire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.client.Connect(ctx, transport, nil)
+	made, err := s.client.Connect(ctx, w.transport, nil)
 	if err != nil {
-		return nil, describe(err)
+		return nil, w.describe(err)
 	}
-	return &session{ClientSession: made, describe: describe}, nil
+	return &session{ClientSession: made, wire: w, ended: make(chan struct{})}, nil
 }

@@ -3,6 +3,7 @@ package mcptool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -14,41 +15,58 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// transport makes the transport of one connection, and a function that adds to an error what is known of its end.
-func (s *Server) transport(ctx context.Context) (mcp.Transport, func(error) error, error) {
-	describe := func(err error) error { return err }
+// wire is what one connection runs over.
+type wire struct {
+	transport mcp.Transport
+	// describe adds to an error what is known of the end of the connection, such as what the program last wrote.
+	describe func(error) error
+	// apart: each request has a connection of its own, and says nothing of the others when it is lost.
+	apart bool
+	// deaf has an item when notices of the server do not arrive any more.
+	deaf chan struct{}
+}
+
+// wire makes what a connection runs over.
+func (s *Server) wire(ctx context.Context) (*wire, error) {
+	w := &wire{describe: func(err error) error { return err }, deaf: make(chan struct{}, 1)}
 	switch {
 	case len(s.conf.Command) > 0:
 		child, err := s.startChild()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: lines{child}}}, child.describe, nil
+		w.transport, w.describe = &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: lines{child}}}, child.describe
+		return w, nil
 	case s.conf.URL != "":
-		return &mcp.StreamableClientTransport{Endpoint: s.conf.URL, HTTPClient: s.httpClient(),
-			OAuthHandler: s.conf.OAuth}, describe, nil
+		home, _ := url.Parse(s.conf.URL) // was checked
+		w.apart = true
+		w.transport = &mcp.StreamableClientTransport{Endpoint: s.conf.URL, OAuthHandler: s.conf.OAuth,
+			HTTPClient: w.client(s.conf.HTTPClient, home, s.conf.headerOf)}
+		return w, nil
 	}
 	t, err := s.conf.Transport(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	switch t := t.(type) {
 	case nil:
-		return nil, nil, errors.New("Config.Transport returned nil")
+		return nil, errors.New("Config.Transport returned nil")
 	case *mcp.StreamableClientTransport: // the SDK knows its own by their connections, which must not be wrapped
 		own := *t
-		own.HTTPClient = markingClient(t.HTTPClient, nil, nil)
-		return &own, describe, nil
+		own.HTTPClient = w.client(t.HTTPClient, nil, nil)
+		w.transport, w.apart = &own, true
 	case *mcp.SSEClientTransport:
 		own := *t
-		own.HTTPClient = markingClient(t.HTTPClient, nil, nil)
-		return &own, describe, nil
+		own.HTTPClient = w.client(t.HTTPClient, nil, nil)
+		w.transport = &own
 	case *mcp.IOTransport:
 		own := *t
 		own.Writer = lines{t.Writer}
-		return &marking{&own}, describe, nil
+		w.transport = &marking{&own}
+	default:
+		w.transport = &marking{t}
 	}
-	return &marking{t}, describe, nil
+	return w, nil
 }
 
 // passage is what is known of the way of one request. It is in the context of the request.
@@ -58,6 +76,8 @@ type passage struct {
 	// status is that of the answer of HTTP, 0 as long as the last attempt has none. A success is not changed any more:
 	// what follows it in the same context, such as opening a broken stream again, says nothing of the request.
 	status atomic.Int32
+	// id is the ID of the request, a string, if the transport shows it.
+	id atomic.Value
 }
 
 // leaves notes that the request leaves the process, perhaps once more: after it was authorized, or redirected. What was
@@ -140,6 +160,9 @@ func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error 
 			_ = c.Close()
 		}
 	})()
+	if r, isRequest := m.(*jsonrpc.Request); isRequest && r.ID.IsValid() {
+		passageOf(ctx).id.Store(fmt.Sprint(r.ID.Raw()))
+	}
 	err := c.Connection.Write(ctx, m)
 	var cut *cutLine
 	if !errors.As(err, &cut) { // an error of any other kind does not say how much is out
@@ -148,19 +171,13 @@ func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error 
 	return err
 }
 
-// httpClient makes requests with the headers of the configuration.
-func (s *Server) httpClient() *http.Client {
-	home, _ := url.Parse(s.conf.URL) // was checked
-	return markingClient(s.conf.HTTPClient, home, s.conf.headerOf)
-}
-
-// markingClient is a copy of a client that notes the way of requests, and adds headers to those for one host.
-func markingClient(c *http.Client, home *url.URL, header func(context.Context) (http.Header, error)) *http.Client {
+// client is a copy of a client that notes the way of requests, and adds headers to those for one host.
+func (w *wire) client(c *http.Client, home *url.URL, header func(context.Context) (http.Header, error)) *http.Client {
 	if c == nil {
 		c = http.DefaultClient
 	}
 	own := *c
-	own.Transport = &markingTripper{next: c.Transport, home: home, header: header}
+	own.Transport = &markingTripper{next: c.Transport, home: home, header: header, deaf: w.deaf}
 	return &own
 }
 
@@ -168,6 +185,7 @@ type markingTripper struct {
 	next   http.RoundTripper
 	home   *url.URL
 	header func(context.Context) (http.Header, error)
+	deaf   chan struct{}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -191,6 +209,25 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := next.RoundTrip(r)
 	if err == nil {
 		p.answered(response.StatusCode)
+		if r.Header.Get("Mcp-Method") == "subscriptions/listen" {
+			response.Body = &notices{response.Body, r.Context(), t.deaf}
+		}
 	}
 	return response, err
+}
+
+// notices is the stream of what a server sends by itself. The SDK does not say that it has ended.
+type notices struct {
+	io.ReadCloser
+	ctx  context.Context
+	deaf chan struct{}
+}
+
+// Read reads, and notes the end of the stream, unless that is our own doing.
+func (n *notices) Read(p []byte) (int, error) {
+	k, err := n.ReadCloser.Read(p)
+	if err != nil && n.ctx.Err() == nil {
+		put(n.deaf)
+	}
+	return k, err
 }

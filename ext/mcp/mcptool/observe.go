@@ -1,0 +1,143 @@
+package mcptool
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/components"
+)
+
+// ComponentOfClient is the kind of component that handlers of callbacks see for each request to a server: RunInfo.Type
+// is the method of the protocol, such as tools/call, and RunInfo.Name the tool, the prompt, or "". A call of a tool is
+// one within the tool of the run. Requests of one call that are made again are one.
+//
+// The input is a *[CallbackInput], the output a *[CallbackOutput], and errors have the method TraceAttributes, too.
+const ComponentOfClient components.Component = "MCPClient"
+
+// CallbackInput is what is known of a request when it begins.
+type CallbackInput struct {
+	// Server is the name of the [Server], Method that of the protocol, and Target the tool, prompt or resource.
+	Server, Method, Target string
+
+	attributes map[string]any
+}
+
+// TraceAttributes are attributes for a span, with the names of the conventions of OpenTelemetry. It must not be changed.
+func (c *CallbackInput) TraceAttributes() map[string]any { return c.attributes }
+
+// CallbackOutput is what is known of a request when it was answered.
+type CallbackOutput struct {
+	// ToolFailed: the result of the tool says that it is an error.
+	ToolFailed bool
+
+	attributes map[string]any
+}
+
+// TraceAttributes are attributes for a span, besides those of the input. It must not be changed.
+func (c *CallbackOutput) TraceAttributes() map[string]any { return c.attributes }
+
+// requestError is a failure as handlers of callbacks see it.
+type requestError struct {
+	error
+	attributes map[string]any
+}
+
+func (e *requestError) Unwrap() error                   { return e.error }
+func (e *requestError) TraceAttributes() map[string]any { return e.attributes }
+
+// ErrorType is the word for the error in traces and metrics: see adk.ErrorType.
+func (e *CallError) ErrorType() string {
+	switch {
+	case e.Code != 0:
+		return strconv.FormatInt(e.Code, 10)
+	case e.Kind == Connect:
+		return "connection"
+	}
+	return string(e.Kind)
+}
+
+// observe reports a request to handlers of callbacks, and returns what reports its end.
+func (s *Server) observe(ctx context.Context, d *demand) (context.Context, func(*CallError)) {
+	info := &callbacks.RunInfo{Type: d.method, Component: ComponentOfClient}
+	attributes := map[string]any{"mcp.method.name": d.method}
+	switch d.method {
+	case callsTool:
+		info.Name = d.target
+		attributes["gen_ai.tool.name"], attributes["gen_ai.operation.name"] = d.target, "execute_tool"
+	case "prompts/get":
+		info.Name = d.target
+		attributes["gen_ai.prompt.name"] = d.target
+	case "resources/read", "resources/subscribe":
+		attributes["mcp.resource.uri"] = d.target
+	}
+	s.addTransport(attributes)
+	ctx = callbacks.ReuseHandlers(ctx, info)
+	s.report(func() {
+		ctx = callbacks.OnStart(ctx, &CallbackInput{Server: s.conf.Name, Method: d.method, Target: d.target, attributes: attributes})
+	})
+	return ctx, func(failed *CallError) {
+		seen := d.seen(failed)
+		s.report(func() {
+			if failed != nil {
+				callbacks.OnError(ctx, &requestError{failed, seen})
+				return
+			}
+			callbacks.OnEnd(ctx, &CallbackOutput{ToolFailed: d.toolFailed, attributes: seen})
+		})
+	}
+}
+
+// report calls handlers. A panic of one is logged: the request does not fail for it.
+func (s *Server) report(call func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.conf.Logger.Error("a callback handler panicked", "panic", v)
+		}
+	}()
+	call()
+}
+
+// addTransport adds what the configuration says about the way to the server.
+func (s *Server) addTransport(attributes map[string]any) {
+	switch {
+	case len(s.conf.Command) > 0:
+		attributes["network.transport"] = "pipe"
+	case s.conf.URL != "":
+		home, _ := url.Parse(s.conf.URL) // was checked
+		attributes["network.transport"], attributes["network.protocol.name"] = "tcp", "http"
+		attributes["server.address"] = home.Hostname()
+		port := map[string]int{"http": 80, "https": 443}[home.Scheme]
+		if n, err := strconv.Atoi(home.Port()); err == nil {
+			port = n
+		}
+		attributes["server.port"] = port
+	}
+}
+
+// seen are the attributes that are known at the end.
+func (d *demand) seen(failed *CallError) map[string]any {
+	attributes := map[string]any{}
+	if d.over != nil {
+		if known := d.over.InitializeResult(); known != nil {
+			attributes["mcp.protocol.version"] = known.ProtocolVersion
+		}
+		if id := d.over.ID(); id != "" {
+			attributes["mcp.session.id"] = id
+		}
+		if id, ok := d.passage.id.Load().(string); ok {
+			attributes["jsonrpc.request.id"] = id
+		}
+	}
+	switch {
+	case failed != nil:
+		attributes["error.type"] = failed.ErrorType()
+		if failed.Code != 0 {
+			attributes["rpc.response.status_code"] = strconv.FormatInt(failed.Code, 10)
+		}
+	case d.toolFailed:
+		attributes["error.type"] = "tool_error"
+	}
+	return attributes
+}
