@@ -124,6 +124,8 @@ const (
 	embed     kind = "embeddings"
 	retrieval kind = "retrieval"
 	internal  kind = "internal" // a node of a graph
+	mcpClient kind = "mcp client"
+	mcpServer kind = "mcp server"
 )
 
 // kindOf is what a component does, "" for what no span is made of. Graphs are workflows if nothing is around them.
@@ -136,6 +138,10 @@ func (h *Handler) kindOf(info *callbacks.RunInfo) kind {
 		return chat
 	case components.ComponentOfTool:
 		return toolCall
+	case componentOfMCPClient:
+		return mcpClient
+	case componentOfMCPServer:
+		return mcpServer
 	case components.ComponentOfEmbedding:
 		return embed
 	case components.ComponentOfRetriever:
@@ -183,7 +189,11 @@ func (h *Handler) OnStart(ctx context.Context, info *callbacks.RunInfo, input ca
 func (h *Handler) OnEnd(ctx context.Context, info *callbacks.RunInfo, output callbacks.CallbackOutput) context.Context {
 	defer guard()
 	op := h.operation(ctx, info)
-	if op == nil {
+	switch {
+	case op == nil:
+		return ctx
+	case op.isMCP():
+		op.endMCP(output, nil)
 		return ctx
 	}
 	switch out := output.(type) {
@@ -203,7 +213,11 @@ func (h *Handler) OnEnd(ctx context.Context, info *callbacks.RunInfo, output cal
 // OnError implements [callbacks.Handler].
 func (h *Handler) OnError(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
 	defer guard()
-	if op := h.operation(ctx, info); op != nil {
+	switch op := h.operation(ctx, info); {
+	case op == nil:
+	case op.isMCP():
+		op.endMCP(nil, err)
+	default:
 		op.end(err)
 	}
 	return ctx

@@ -30,16 +30,19 @@ type meters struct {
 	workflow   metric.Float64Histogram
 	active     metric.Int64UpDownCounter
 	cost       metric.Float64Counter
+	mcpClient  metric.Float64Histogram
+	mcpServer  metric.Float64Histogram
 }
 
 func newMeters(p metric.MeterProvider, cut func([]attribute.KeyValue) []attribute.KeyValue) *meters {
 	m := &meters{cut: cut}
 	meter := p.Meter(scope, metric.WithInstrumentationVersion(version()), metric.WithSchemaURL(semconv.SchemaURL))
-	seconds := func(name, description string) metric.Float64Histogram {
+	within := func(bounds []float64, name, description string) metric.Float64Histogram {
 		h, _ := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
-			metric.WithExplicitBucketBoundaries(secondBounds...))
+			metric.WithExplicitBucketBoundaries(bounds...))
 		return h
 	}
+	seconds := func(name, description string) metric.Float64Histogram { return within(secondBounds, name, description) }
 	m.tokens, _ = meter.Int64Histogram("gen_ai.client.token.usage", metric.WithUnit("{token}"),
 		metric.WithDescription("Number of input and output tokens used."), metric.WithExplicitBucketBoundaries(tokenBounds...))
 	m.duration = seconds("gen_ai.client.operation.duration", "Duration of a call of a model, a tool or an agent.")
@@ -49,6 +52,8 @@ func newMeters(p metric.MeterProvider, cut func([]attribute.KeyValue) []attribut
 	m.active, _ = meter.Int64UpDownCounter("weft.agent.runs.active", metric.WithUnit("{run}"),
 		metric.WithDescription("Runs of agents that are under way."))
 	m.cost, _ = meter.Float64Counter("weft.usage.cost", metric.WithDescription("What calls of models have cost."))
+	m.mcpClient = within(mcpBounds, "mcp.client.operation.duration", "Duration of a request to an MCP server.")
+	m.mcpServer = within(mcpBounds, "mcp.server.operation.duration", "Duration of a request that an MCP server has received.")
 	return m
 }
 

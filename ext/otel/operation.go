@@ -32,6 +32,9 @@ type operation struct {
 	// path is the value of weft.run.path, options have room for those of the span.
 	path    attribute.Value
 	options [3]trace.SpanStartOption
+	// attributes are those of a request of MCP when it began. isShared: its span is that of the tool around it.
+	attributes []attribute.KeyValue
+	isShared   bool
 	// request is what it was called with, content what is recorded of that.
 	request request
 	content *Content
@@ -83,7 +86,10 @@ func (h *Handler) operation(ctx context.Context, info *callbacks.RunInfo) *opera
 func (h *Handler) begin(ctx context.Context, info *callbacks.RunInfo, input callbacks.CallbackInput) *operation {
 	around, _ := ctx.Value(operationKey{h}).(*operation)
 	k := h.kindOf(info)
-	if k == workflow && isGraph(info) && around != nil { // a part of what is around it
+	if k == mcpClient || k == mcpServer {
+		return h.beginMCP(ctx, info, k, around, input)
+	}
+	if k == workflow && isGraph(info) && !isFirst(around) { // a part of what is around it
 		if k = ""; h.conf.Internals {
 			k = internal
 		}
@@ -111,13 +117,17 @@ func (h *Handler) begin(ctx context.Context, info *callbacks.RunInfo, input call
 	return op
 }
 
+// isFirst reports whether what runs in an operation is a run of its own: nothing is around it but a request to a server.
+func isFirst(around *operation) bool { return around == nil || around.kind == mcpServer }
+
 // outermost reports whether the operation is an agent that no other one has called.
-func (op *operation) outermost() bool { return op.kind == agent && op.around == nil }
+func (op *operation) outermost() bool { return op.kind == agent && isFirst(op.around) }
 
 // The kinds of spans, each of them made once.
 var (
 	clientSpan   = trace.WithSpanKind(trace.SpanKindClient)
 	internalSpan = trace.WithSpanKind(trace.SpanKindInternal)
+	serverSpan   = trace.WithSpanKind(trace.SpanKindServer)
 )
 
 func (op *operation) spanKind() trace.SpanStartOption {
@@ -355,7 +365,7 @@ func (op *operation) linkToEarlier(
 
 // keepForLater notes the span of a run, which is saved with its session.
 func (op *operation) keepForLater() {
-	if op.around != nil || !op.span.SpanContext().IsValid() {
+	if !isFirst(op.around) || !op.span.SpanContext().IsValid() {
 		return
 	}
 	carrier := propagation.MapCarrier{}
