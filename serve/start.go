@@ -1,0 +1,299 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/schema"
+)
+
+// Start is a run that a client wants.
+type Start struct {
+	// Agent is the name of the agent. Required.
+	Agent string
+	// Thread is the client's name of the thread that the run is the next turn of: up to 128 letters, digits, and any of
+	// "._:-". "" is none.
+	Thread string
+	// Messages are what is new: messages of role user. With TrustHistory, or Config.TrustHistory, also what was said
+	// before. At least one is required, unless Replaces says which were.
+	Messages []*schema.Message
+	// Replaces is a run of the thread that this one takes the place of, as the same turn: what was said in it and behind it
+	// is left out of the thread when this run begins. Without Messages the question of that run is asked again. If it has
+	// not ended it is stopped.
+	Replaces string
+	// TrustHistory takes Messages of any role. It is for protocols whose clients have the history.
+	TrustHistory bool
+	// ClientTools are tools that the client carries out itself (see [ClientTools]).
+	ClientTools []ClientTool
+	// SessionValues are those that the run begins with, of protocols: their types must be registered
+	// (schema.RegisterName), and their keys are not to begin with "weft.serve.".
+	SessionValues map[string]any
+	// Sampling replaces settings of the agent's models in the run.
+	Sampling Sampling
+	// Labels are the application's, for lists: up to 12.
+	Labels map[string]string
+	// IdempotencyKey is any text of the client's: the same key and request again give the same run, another request with it
+	// is a conflict. "" has every request start a run.
+	IdempotencyKey string
+}
+
+// Start starts a run, and returns it: it is due, and not executed yet. It does not wait.
+func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
+	s := c.server
+	job, err := c.jobOf(ctx, &start)
+	if err != nil {
+		return Run{}, err
+	}
+	release, err := s.enter()
+	if err != nil {
+		return Run{}, err
+	}
+	defer release()
+	if start.IdempotencyKey != "" { // a run that there is already is no start
+		if run, exists, err := c.sameRun(ctx, job); exists || err != nil {
+			return run, err
+		}
+	}
+	if err := c.checkReplaced(ctx, &job); err != nil {
+		return Run{}, err
+	}
+	givingWay, err := c.checkThread(ctx, &job)
+	if err != nil {
+		return Run{}, err
+	}
+	if err := c.checkRates(ctx); err != nil {
+		return Run{}, err
+	}
+	if err := c.stopFor(ctx, givingWay); err != nil {
+		return Run{}, err
+	}
+	if err := s.makeThread(ctx, c.principal, job.Key); err != nil {
+		return Run{}, ProblemOf(err)
+	}
+	info, err := s.runs.submit(ctx, job)
+	if errors.Is(err, checkpoint.ErrRunExists) { // the same request, at the same time
+		run, _, err := c.sameRun(ctx, job)
+		return run, err
+	}
+	if err != nil {
+		return Run{}, ProblemOf(err)
+	}
+	s.logStart(ctx, c.principal, info)
+	return s.runOf(info), nil
+}
+
+// jobOf checks a request, and makes the job of it.
+func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err error) {
+	s := c.server
+	if _, known := s.agents[start.Agent]; !known {
+		return job, NewProblem(NotFound, "there is no agent %q", start.Agent)
+	}
+	if err := c.authorize(ctx, Action{Verb: StartRun, Agent: start.Agent, Thread: start.Thread}); err != nil {
+		return job, err
+	}
+	owner := c.principal.owner()
+	job = dispatch.Job{ID: newRunID(), Agent: start.Agent, Messages: start.Messages, Streaming: true,
+		Tags: map[string]string{tagOwner: owner}}
+	if start.Replaces != "" && start.Thread == "" {
+		return job, NewProblem(BadRequest, "a run that takes the place of another one is in its thread: say which")
+	}
+	if len(start.Messages) > 0 || start.Replaces == "" {
+		if err := s.checkMessages(start.Messages, start.TrustHistory || s.settings.trustHistory); err != nil {
+			return job, err
+		}
+	}
+	if start.Thread != "" {
+		if job.Key, err = s.threadKey(c.principal, start.Thread); err != nil {
+			return job, err
+		}
+		job.Tags[tagThread] = start.Thread
+		switch s.settings.busy {
+		case RejectBusy:
+			job.OnBusy = dispatch.Reject
+		case PreemptBusy:
+			job.OnBusy = dispatch.Interrupt
+		}
+	}
+	if start.Replaces != "" {
+		job.Tags[tagReplaces] = start.Replaces
+	}
+	if len(start.Labels) > maxLabels {
+		return job, NewProblem(BadRequest, "there are more than %d labels", maxLabels)
+	}
+	for key, value := range start.Labels {
+		if key == "" || len(key) > 128 || len(value) > 128 || strings.HasPrefix(key, tagPrefix) {
+			return job, NewProblem(BadRequest, "label %.64q is empty, longer than 128 bytes, or begins with %q", key, tagPrefix)
+		}
+		job.Tags[key] = value
+	}
+	tools, err := s.encodeClientTools(start.ClientTools)
+	if err != nil {
+		return job, ProblemOf(err)
+	}
+	job.SessionValues = maps.Clone(start.SessionValues)
+	if tools != "" {
+		if job.SessionValues == nil {
+			job.SessionValues = map[string]any{}
+		}
+		job.SessionValues[clientToolsKey] = tools
+	}
+	if sampling, err := start.Sampling.encode(); err != nil {
+		return job, err
+	} else if sampling != "" {
+		job.Tags[tagSampling] = sampling
+	}
+	if s.settings.maxRunTime > 0 {
+		job.Deadline = time.Now().Add(s.settings.maxRunTime)
+	}
+	if key := start.IdempotencyKey; key != "" {
+		if len(key) > 255 {
+			return job, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
+		}
+		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools, start.Sampling,
+			start.Replaces, start.SessionValues})
+		if err != nil {
+			return job, ProblemOf(err)
+		}
+		job.ID = runIDOf("key", owner, key)
+		job.Tags[tagBody] = runIDOf("body", string(body))
+	}
+	return job, nil
+}
+
+// newRunID draws the ID of a run.
+func newRunID() string { return "r_" + strings.ToLower(rand.Text()) }
+
+// runIDOf is an ID made of texts.
+func runIDOf(texts ...string) string {
+	data, _ := json.Marshal(texts)
+	sum := sha256.Sum256(data)
+	return "r_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:16])[:26])
+}
+
+// sameRun is the run that the same request has started before.
+func (c *Caller) sameRun(ctx context.Context, job dispatch.Job) (Run, bool, error) {
+	info, exists, err := c.server.runs.Inspect(ctx, job.ID)
+	switch {
+	case err != nil:
+		return Run{}, false, ProblemOf(err)
+	case !exists:
+		return Run{}, false, nil
+	case info.Tags[tagBody] != job.Tags[tagBody]:
+		return Run{}, true, NewProblem(Conflict, "the idempotency key was used for another request").of(info.ID)
+	}
+	return c.server.runOf(info), true, nil
+}
+
+// checkReplaced refuses a run in place of one that is no turn of the thread, and gives it the question of that one if it
+// has none of its own.
+func (c *Caller) checkReplaced(ctx context.Context, job *dispatch.Job) error {
+	replaced := job.Tags[tagReplaces]
+	if replaced == "" {
+		return nil
+	}
+	thread := conversation.Open(c.server.settings.conversations, job.Key)
+	t, found, err := thread.Find(ctx, replaced)
+	if err != nil {
+		return ProblemOf(err)
+	}
+	if found && len(job.Messages) == 0 {
+		job.Messages = t.Asked
+	}
+	if found && len(job.Messages) > 0 {
+		return nil
+	}
+	info, exists, err := c.server.runs.Inspect(ctx, replaced) // one that has not begun has no turn yet, or has said nothing
+	switch {
+	case err != nil:
+		return ProblemOf(err)
+	case !exists || info.Key != job.Key:
+		return NewProblem(NotFound, "the thread has no such turn")
+	}
+	for t, err := range thread.Turns(ctx) {
+		switch {
+		case err != nil:
+			return ProblemOf(err)
+		case t.ID == replaced:
+			return NewProblem(Conflict, "another run has taken the place of that one: read the thread again").of(replaced)
+		}
+	}
+	if len(job.Messages) == 0 {
+		return NewProblem(BadRequest, "the thread does not have the question of that run: send the messages")
+	}
+	return nil
+}
+
+// checkThread refuses a run in a thread that has one which has not ended, as the configuration says. It returns the runs
+// that give way: one that is replaced, one that is to be stopped because its clients have gone away, and if the
+// configuration says so, those that wait for answers.
+func (c *Caller) checkThread(ctx context.Context, job *dispatch.Job) (givingWay []string, err error) {
+	if job.Key == "" {
+		return nil, nil
+	}
+	s := c.server
+	active := 0
+	for info, err := range s.runs.List(ctx, checkpoint.Query{Key: job.Key,
+		Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}) {
+		switch {
+		case err != nil:
+			return nil, ProblemOf(err)
+		case info.ID == job.Tags[tagReplaces] || s.watchers.isAbandoned(info.ID):
+			givingWay, job.OnBusy = append(givingWay, info.ID), dispatch.Enqueue // until it has stopped
+		case info.Status == checkpoint.Waiting && s.settings.abandonInterrupts:
+			givingWay = append(givingWay, info.ID)
+		case info.Status == checkpoint.Waiting:
+			return nil, NewProblem(InterruptsOpen, "the thread waits for an answer").of(info.ID)
+		case s.settings.busy == RejectBusy:
+			return nil, NewProblem(Busy, "another run of the thread has not ended").of(info.ID)
+		default:
+			active++
+		}
+	}
+	if s.settings.busy == QueueBusy && active >= queueLength {
+		return nil, NewProblem(TooMany, "%d runs of the thread have not ended", active)
+	}
+	return givingWay, nil
+}
+
+// stopFor stops runs of a thread that give way to another one.
+func (c *Caller) stopFor(ctx context.Context, runs []string) error {
+	stop := checkpoint.StopRequest{Immediate: true, Reason: "another message came", By: c.principal.ID, Children: true}
+	for _, id := range runs {
+		if err := c.server.runs.Stop(ctx, id, stop); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+			return ProblemOf(err)
+		}
+	}
+	return nil
+}
+
+// checkRates refuses what is too much.
+func (c *Caller) checkRates(ctx context.Context) error {
+	s, owner := c.server, c.principal.owner()
+	l := s.settings.limits
+	n, err := count(ctx, s.runs, checkpoint.Query{Tags: map[string]string{tagOwner: owner}, Limit: l.RunsPerPrincipal})
+	if err != nil {
+		return ProblemOf(err)
+	}
+	if n >= l.RunsPerPrincipal {
+		return &Problem{Code: TooMany, Title: "you have too many runs that have not ended", RetryAfter: 5 * time.Second}
+	}
+	if room, err := s.load.add(ctx, s.runs, l.Runs); err != nil {
+		return ProblemOf(err)
+	} else if !room {
+		return &Problem{Code: TooMany, Title: "the server has too many runs", RetryAfter: 5 * time.Second}
+	}
+	if after, ok := s.starts.allow(owner, l.StartsPerMinute); !ok {
+		return &Problem{Code: TooMany, Title: "you start too many runs", RetryAfter: after}
+	}
+	return nil
+}
