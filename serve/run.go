@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -85,14 +87,54 @@ type Question struct {
 // numbered is what the record of a run appends to the ID of a call that a model has used before.
 var numbered = regexp.MustCompile(`~[0-9]+$`)
 
-// IsForCall reports whether a question is for a client to carry out a call, and which: by the ID of the model, or by the
+// isForCall reports whether a question is for a client to carry out a call, and which: by the ID of the model, or by the
 // name of the call in the record of the run.
-func (q *Question) IsForCall(id string) bool {
+func (q *Question) isForCall(id string) bool {
 	var call struct {
 		ID string `json:"call_id"`
 	}
 	return q.Kind == adk.QuestionClientTool && json.Unmarshal(q.Info, &call) == nil &&
 		(id == call.ID || numbered.ReplaceAllString(id, "") == call.ID)
+}
+
+// numberOf is which call with its ID a name in the record is of, 1 if it does not say.
+func numberOf(name string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(numbered.FindString(name), "~"))
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+// ClientCall is a call of a tool as a client knows it.
+type ClientCall struct {
+	// ID is that of the call in the record of the run, or the model's.
+	ID string
+	// Done says that there is a result: Text, or with Failed, why there is none.
+	Done, Failed bool
+	Text         string
+}
+
+// ClientAnswers are the answers to those questions that are calls for the client, of all calls that the client knows, in
+// their order. Models use an ID again: of several calls with one ID the last are meant, as many as there are questions.
+func ClientAnswers(questions []Question, calls []ClientCall) map[string]json.RawMessage {
+	answers := map[string]json.RawMessage{}
+	calls = slices.Clone(calls)
+	slices.SortStableFunc(calls, func(a, b ClientCall) int { return cmp.Compare(numberOf(a.ID), numberOf(b.ID)) })
+	taken := make([]bool, len(calls))
+	for i := range slices.Backward(questions) {
+		q := &questions[i]
+		for k, c := range slices.Backward(calls) {
+			if taken[k] || !q.isForCall(c.ID) {
+				continue
+			}
+			if taken[k] = true; c.Done && !q.Answered {
+				answers[q.ID] = CallAnswer(c.Text, c.Failed)
+			}
+			break
+		}
+	}
+	return answers
 }
 
 // CallAnswer is the answer to a call that a client has carried out: its result, or with failed, why there is none.

@@ -247,16 +247,37 @@ func (e *resumeEntry) answer(kind string) json.RawMessage {
 	return json.RawMessage(`{"approve":true}`)
 }
 
-// clientResults are the answers to calls of the client among questions. Models use an ID of a call again: the last result
-// that has it is meant.
+// clientResults are the answers to calls of the client among questions.
 func (in *input) clientResults(questions []serve.Question) map[string]json.RawMessage {
-	answers := map[string]json.RawMessage{}
-	for _, q := range questions {
-		for _, m := range in.results() {
-			if q.IsForCall(m.ToolCallID) {
-				answers[q.ID] = serve.CallAnswer(m.result(), m.Error != "")
+	results := in.results()
+	of := func(id string) (result *inMessage) {
+		for i := range results {
+			if results[i].ToolCallID == id {
+				result = &results[i]
 			}
 		}
+		return result
 	}
-	return answers
+	var calls []serve.ClientCall
+	known := map[string]bool{}
+	add := func(id string) {
+		if known[id] {
+			return
+		}
+		known[id] = true
+		c := serve.ClientCall{ID: id}
+		if r := of(id); r != nil {
+			c.Done, c.Failed, c.Text = true, r.Error != "", r.result()
+		}
+		calls = append(calls, c)
+	}
+	for i := range in.Messages {
+		for _, c := range in.Messages[i].ToolCalls {
+			add(c.ID)
+		}
+	}
+	for i := range results { // a client may leave out what it was asked
+		add(results[i].ToolCallID)
+	}
+	return serve.ClientAnswers(questions, calls)
 }

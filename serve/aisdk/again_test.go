@@ -9,6 +9,8 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/serve"
 )
 
 // asks is a message of a user, and says one of the agent, in a page.
@@ -75,4 +77,34 @@ func TestHandler_AnswersAgainWhatFailed(t *testing.T) {
 	require.Equal(t, "2.", said)
 	_, said = text(post(again(submit, fmt.Sprint(asks("1?"), ",", says(first), ",", asks("2?"), ",", says(second), ",", asks("3?")))))
 	require.Equal(t, "3.", said)
+}
+
+// A model that uses one ID for two calls of the page gets the result of each.
+// Rule serving/SV19.
+func TestHandler_GivesEachCallItsResultAlthoughTheyShareAnID(t *testing.T) {
+	call := func(index int, city string) schema.ToolCall {
+		return schema.ToolCall{Index: &index, ID: "c", Type: "function", Function: schema.FunctionCall{Name: "look", Arguments: `{"city":"` + city + `"}`}}
+	}
+	for _, order := range [][2]int{{0, 1}, {1, 0}} {
+		post := pageOf(t, adk.ChatModelAgentConfig{Handlers: []adk.ChatModelAgentMiddleware{serve.ClientTools()}},
+			adktest.Messages(&schema.Message{Role: schema.Assistant, ToolCalls: []schema.ToolCall{call(0, "Lisbon"), call(1, "Oslo")}}),
+			adktest.Says("Done.").Seeing("user: Look", `assistant: [look#c {"city":"Lisbon"}] [look#c {"city":"Oslo"}]`, "tool look#c: sunny", "tool look#c: snow"))
+		tools := `"tools":[{"name":"look","description":"Looks.","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}]`
+		var ids []string
+		for _, c := range post(again(submit+","+tools, asks("Look"))) {
+			if c["type"] == "tool-input-available" {
+				ids = append(ids, c["toolCallId"].(string))
+			}
+		}
+		require.Len(t, ids, 2)
+		require.NotEqual(t, ids[0], ids[1])
+		parts := []string{carriedOut(ids[0], "sunny"), carriedOut(ids[1], "snow")}
+		_, said := text(post(again(submit, asks("Look")+`,{"id":"m1","role":"assistant","parts":[`+parts[order[0]]+","+parts[order[1]]+`]}`)))
+		require.Equal(t, "Done.", said)
+	}
+}
+
+// carriedOut is a call that the page has carried out.
+func carriedOut(id, output string) string {
+	return `{"type":"dynamic-tool","toolName":"look","toolCallId":"` + id + `","state":"output-available","input":{},"output":"` + output + `"}`
 }

@@ -35,7 +35,7 @@ func pageOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Repl
 	conf.Name, conf.Description, conf.Model = "desk", "helps", adktest.NewModel(t, replies...)
 	agent, err := adk.NewChatModelAgent(t.Context(), &conf)
 	require.NoError(t, err)
-	srv, err := serve.New(serve.Config{Agents: []adk.Agent{agent}, DrainTimeout: time.Second})
+	srv, err := serve.New(serve.Config{Agents: []adk.Agent{agent}, AllowClientTools: true, DrainTimeout: time.Second})
 	require.NoError(t, err)
 	web := httptest.NewServer(Handler(srv, "desk", Config{}))
 	t.Cleanup(func() {

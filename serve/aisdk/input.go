@@ -303,31 +303,23 @@ func (m *uiMessage) answers() (messages []*schema.Message) {
 
 // answers are those that the last message has to questions that are open.
 func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
-	answers := map[string]json.RawMessage{}
+	answers := serve.ClientAnswers(questions, in.last().calls())
 	for _, q := range questions {
-		answer, given := in.decisions[q.ID]
-		switch {
-		case q.Answered:
-			continue
-		case q.Kind == "client_tool":
-			answer, given = in.last().resultOf(&q)
-		}
-		if given {
+		if answer, given := in.decisions[q.ID]; given && !q.Answered && q.Kind != "client_tool" {
 			answers[q.ID] = answer
 		}
 	}
 	return answers
 }
 
-// resultOf is what came of the call that a question is about. Models use an ID of a call again: the last call of the
-// message that has it is meant.
-func (m *uiMessage) resultOf(q *serve.Question) (answer json.RawMessage, done bool) {
-	for i := range slices.Backward(m.Parts) {
+// calls are the calls of tools in a message.
+func (m *uiMessage) calls() (calls []serve.ClientCall) {
+	for i := range m.Parts {
 		p := &m.Parts[i]
-		if _, isTool := p.isTool(); isTool && q.IsForCall(p.ToolCallID) {
+		if _, isTool := p.isTool(); isTool {
 			text, done := p.outcome()
-			return serve.CallAnswer(text, p.State == "output-error"), done
+			calls = append(calls, serve.ClientCall{ID: p.ToolCallID, Done: done, Failed: p.State == "output-error", Text: text})
 		}
 	}
-	return nil, false
+	return calls
 }
