@@ -89,3 +89,25 @@ func TestCall_ThatMayRunTwiceIsCalledAgainWhenItBreaksOff(t *testing.T) {
 	require.Equal(t, "read", result.Parts[0].Text)
 	require.EqualValues(t, 2, calls.Load())
 }
+
+// A server that is reached over a connection which is dead already is asked again, and not taken for an older one.
+// Rule mcp/MC4.
+func TestServer_IsNotTakenForAnOlderOneWhenAConnectionIsCut(t *testing.T) {
+	s := newServer()
+	addTool(s, "version", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		version, _ := r.Params.Meta[mcp.MetaKeyProtocolVersion].(string)
+		return says(version), nil
+	})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+	var cut atomic.Bool
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if cut.CompareAndSwap(false, true) {
+			panic(http.ErrAbortHandler)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
+	result, err := call(t.Context(), named(t, open(t, mcptool.Config{URL: web.URL}), "version"), "{}")
+	require.NoError(t, err)
+	require.Equal(t, "2026-07-28", result.Parts[0].Text)
+}

@@ -82,7 +82,7 @@ func (s *Server) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.client.Connect(ctx, w.transport, nil)
+	made, err := s.client.Connect(context.WithValue(ctx, unreachableKey{}, &unreachable{}), w.transport, nil)
 	if err != nil {
 		return nil, w.describe(err)
 	}
