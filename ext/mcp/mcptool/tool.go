@@ -45,11 +45,11 @@ var (
 )
 
 // newTool makes a tool of what a server lists.
-func (s *Server) newTool(t *mcp.Tool) (made *remoteTool, err error) {
+func (s *Server) newTool(t *listedTool) (made *remoteTool, err error) {
 	if t.Name == "" {
 		return nil, errors.New("it has no name")
 	}
-	params, err := paramsOf(t.InputSchema)
+	params, err := paramsOf(t.input)
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +68,10 @@ func (s *Server) newTool(t *mcp.Tool) (made *remoteTool, err error) {
 	if title != "" {
 		made.info.Extra[TitleKey] = title
 	}
-	if t.OutputSchema != nil {
-		text := jsonText(t.OutputSchema)
-		made.info.Extra[OutputSchemaKey] = text
+	if t.output != nil {
+		made.info.Extra[OutputSchemaKey] = string(t.output)
 		if s.conf.CheckOutput {
-			made.output = &schema.ToolInfo{Name: made.info.Name,
-				ParamsOneOf: schema.NewParamsOneOfByRawJSON(json.RawMessage(text))}
+			made.output = &schema.ToolInfo{Name: made.info.Name, ParamsOneOf: schema.NewParamsOneOfByRawJSON(t.output)}
 		}
 	}
 	if s.conf.Idempotent != nil {

@@ -138,10 +138,22 @@ func (m *marking) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &markingConnection{c}, nil
+	return &markingConnection{Connection: c}, nil
 }
 
-type markingConnection struct{ mcp.Connection }
+type markingConnection struct {
+	mcp.Connection
+	raw rawTable
+}
+
+// Read reads a message.
+func (c *markingConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if err == nil {
+		c.raw.answered(m)
+	}
+	return m, err
+}
 
 // stuckWrite is how long a write may go on after its context has ended.
 const stuckWrite = time.Second
@@ -163,6 +175,7 @@ func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error 
 	if r, isRequest := m.(*jsonrpc.Request); isRequest && r.ID.IsValid() {
 		passageOf(ctx).id.Store(fmt.Sprint(r.ID.Raw()))
 	}
+	c.raw.asked(ctx, m)
 	err := c.Connection.Write(ctx, m)
 	var cut *cutLine
 	if !errors.As(err, &cut) { // an error of any other kind does not say how much is out
@@ -209,6 +222,9 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := next.RoundTrip(r)
 	if err == nil {
 		p.answered(response.StatusCode)
+		if raw := rawOf(r.Context()); raw != nil {
+			raw.keep(response)
+		}
 		if r.Header.Get("Mcp-Method") == "subscriptions/listen" {
 			response.Body = &notices{response.Body, r.Context(), t.deaf}
 		}
