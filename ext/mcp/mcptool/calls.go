@@ -97,6 +97,11 @@ func (s *Server) attempt(ctx context.Context, d *demand, ask func(context.Contex
 		if errors.As(err, &settled) {
 			return settled
 		}
+		fail := func(kind ErrorKind, err error) *CallError {
+			e := s.fail(ctx, kind, tool, err)
+			e.Err = p.hide(e.Err)
+			return e
+		}
 		dead, refused := isDead(err), p.refused(err)
 		if dead {
 			s.link.lost(made)
@@ -105,17 +110,17 @@ func (s *Server) attempt(ctx context.Context, d *demand, ask func(context.Contex
 		lost := dead || p.status.Load() >= 500 || strings.Contains(err.Error(), brokenOff)
 		switch wire, answered := rpcError(err); {
 		case answered:
-			return s.fail(ctx, Protocol, tool, wire)
+			return fail(Protocol, wire)
 		case first && (dead && refused || lost && d.repeatable):
 			continue
 		case dead && refused:
-			return s.fail(ctx, Connect, tool, err)
+			return fail(Connect, err)
 		case lost && !d.repeatable:
-			return s.fail(ctx, OutcomeUnknown, tool, err)
+			return fail(OutcomeUnknown, err)
 		case lost:
-			return s.fail(ctx, Connect, tool, err)
+			return fail(Connect, err)
 		}
-		return s.fail(ctx, kind, tool, err)
+		return fail(kind, err)
 	}
 }
 

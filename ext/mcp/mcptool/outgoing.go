@@ -14,7 +14,8 @@ func (s *Server) outgoing(next mcp.MethodHandler) mcp.MethodHandler {
 		if p, ok := r.GetParams().(*mcp.InitializeParams); ok && p != nil {
 			s.declare(p)
 		}
-		if _, ours := ctx.Value(passageKey{}).(*passage); ours {
+		_, connecting := ctx.Value(connectingKey{}).(*unreachable)
+		if _, ours := ctx.Value(passageKey{}).(*passage); ours && !connecting {
 			if err := s.addMeta(ctx, r.GetParams()); err != nil {
 				return nil, err
 			}
@@ -31,12 +32,12 @@ func (s *Server) outgoing(next mcp.MethodHandler) mcp.MethodHandler {
 // the making of a connection.
 type unreachable struct{ err error }
 
-type unreachableKey struct{}
+type connectingKey struct{}
 
 // handshake sends a request. The SDK takes every error of the first one for that of an older server, and speaks an older
 // protocol from then on; a connection that was cut, or refused while the server starts, does not say that.
 func (s *Server) handshake(ctx context.Context, method string, send func() (mcp.Result, error)) (mcp.Result, error) {
-	u, connecting := ctx.Value(unreachableKey{}).(*unreachable)
+	u, connecting := ctx.Value(connectingKey{}).(*unreachable)
 	switch {
 	case connecting && method == "server/discover":
 		result, err := send()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -78,6 +79,22 @@ type passage struct {
 	status atomic.Int32
 	// id is the ID of the request, a string, if the transport shows it.
 	id atomic.Value
+	// mu guards secrets, the texts that were sent and that errors must not have.
+	mu      sync.Mutex
+	secrets []string
+}
+
+// hide returns an error without what was sent in secret.
+func (p *passage) hide(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return hide(err, p.secrets)
+}
+
+func (p *passage) addSecrets(secrets []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.secrets = append(p.secrets, secrets...)
 }
 
 // leaves notes that the request leaves the process, perhaps once more: after it was authorized, or redirected. What was
@@ -203,9 +220,10 @@ type markingTripper struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	var h http.Header
 	if t.header != nil && r.URL.Host == t.home.Host && r.URL.Scheme == t.home.Scheme {
-		h, err := t.header(r.Context())
-		if err != nil {
+		var err error
+		if h, err = t.header(r.Context()); err != nil {
 			return nil, err
 		}
 		r = r.Clone(r.Context())
@@ -214,6 +232,7 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	p := passageOf(r.Context())
+	p.addSecrets(secretsIn(h, r))
 	p.leaves()
 	next := t.next
 	if next == nil {
