@@ -233,6 +233,11 @@ func (s *Server) callTool(ctx context.Context, t *remoteTool, params mcp.CallToo
 	var result *mcp.CallToolResult
 	d := &demand{method: callsTool, target: t.raw, repeatable: t.repeatable}
 	err := s.request(ctx, d, func(ctx context.Context, made *session) (err error) {
+		if t.inHeaders && !made.listed.Load() { // the SDK takes from the list what belongs into headers
+			if _, _, err := s.readPages(context.WithValue(ctx, passageKey{}, new(passage)), made); err != nil {
+				return err
+			}
+		}
 		p, _ := ctx.Value(pulseKey{}).(pulse)
 		token := s.calls.begin(&inFlight{call: Call{Tool: t.raw, Arguments: string(arguments)}, meter: m, pulse: p})
 		defer s.calls.end(token)

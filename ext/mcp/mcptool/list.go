@@ -168,6 +168,7 @@ func (s *Server) readPages(ctx context.Context, made *session) (tools []*listedT
 			}
 		}
 		if page.NextCursor == "" {
+			made.listed.Store(true)
 			return tools, ttl, nil
 		}
 		if seen[page.NextCursor] {

@@ -1,6 +1,7 @@
 package mcptool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,8 @@ type remoteTool struct {
 	raw        string
 	info       *schema.ToolInfo
 	repeatable bool
+	// inHeaders: arguments of it are sent in headers, too.
+	inHeaders bool
 	// output is a tool whose parameters are the output schema, nil if results are not checked.
 	output *schema.ToolInfo
 }
@@ -53,7 +56,7 @@ func (s *Server) newTool(t *listedTool) (made *remoteTool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	made = &remoteTool{server: s, raw: t.Name}
+	made = &remoteTool{server: s, raw: t.Name, inHeaders: bytes.Contains(t.input, []byte(`"x-mcp-header"`))}
 	made.info = &schema.ToolInfo{Name: toolName(s.conf.Prefix + t.Name),
 		Desc: cutText(t.Description, s.conf.MaxDescription), ParamsOneOf: params,
 		Extra: map[string]any{ServerKey: s.conf.Name, NameKey: t.Name}}
