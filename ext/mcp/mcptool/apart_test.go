@@ -3,11 +3,13 @@ package mcptool_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -88,4 +90,55 @@ func TestCall_ThatMayRunTwiceIsCalledAgainWhenItBreaksOff(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "read", result.Parts[0].Text)
 	require.EqualValues(t, 2, calls.Load())
+}
+
+// A server that is reached over a connection which is dead already is asked again, and not taken for an older one.
+// Rule mcp/MC4.
+func TestServer_IsNotTakenForAnOlderOneWhenAConnectionIsCut(t *testing.T) {
+	s := newServer()
+	addTool(s, "version", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		version, _ := r.Params.Meta[mcp.MetaKeyProtocolVersion].(string)
+		return says(version), nil
+	})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+	var cut atomic.Bool
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if cut.CompareAndSwap(false, true) {
+			panic(http.ErrAbortHandler)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
+	result, err := call(t.Context(), named(t, open(t, mcptool.Config{URL: web.URL}), "version"), "{}")
+	require.NoError(t, err)
+	require.Equal(t, "2026-07-28", result.Parts[0].Text)
+}
+
+// Arguments that a server wants in headers are there over each connection.
+// Rule mcp/MC4.
+func TestCall_HasItsHeadersOverANewConnection(t *testing.T) {
+	s := newServer()
+	s.AddTool(&mcp.Tool{Name: "where", InputSchema: json.RawMessage(
+		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return says(r.Extra.Header.Get("Mcp-Param-Region")), nil
+		})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true})
+	var handshakes atomic.Int32
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") == "server/discover" {
+			handshakes.Add(1)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
+	srv := open(t, mcptool.Config{URL: web.URL})
+	where := named(t, srv, "where")
+	for deadline := time.Now().Add(10 * time.Second); handshakes.Load() < 3; time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "the connection is not made anew")
+		if result, err := call(t.Context(), where, `{"region":"eu"}`); err == nil {
+			require.Equal(t, "eu", result.Parts[0].Text)
+			web.CloseClientConnections() // and the next connection is another one, sooner or later
+		}
+	}
 }

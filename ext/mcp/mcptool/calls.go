@@ -97,6 +97,11 @@ func (s *Server) attempt(ctx context.Context, d *demand, ask func(context.Contex
 		if errors.As(err, &settled) {
 			return settled
 		}
+		fail := func(kind ErrorKind, err error) *CallError {
+			e := s.fail(ctx, kind, tool, err)
+			e.Err = p.hide(e.Err)
+			return e
+		}
 		dead, refused := isDead(err), p.refused(err)
 		if dead {
 			s.link.lost(made)
@@ -105,17 +110,17 @@ func (s *Server) attempt(ctx context.Context, d *demand, ask func(context.Contex
 		lost := dead || p.status.Load() >= 500 || strings.Contains(err.Error(), brokenOff)
 		switch wire, answered := rpcError(err); {
 		case answered:
-			return s.fail(ctx, Protocol, tool, wire)
+			return fail(Protocol, wire)
 		case first && (dead && refused || lost && d.repeatable):
 			continue
 		case dead && refused:
-			return s.fail(ctx, Connect, tool, err)
+			return fail(Connect, err)
 		case lost && !d.repeatable:
-			return s.fail(ctx, OutcomeUnknown, tool, err)
+			return fail(OutcomeUnknown, err)
 		case lost:
-			return s.fail(ctx, Connect, tool, err)
+			return fail(Connect, err)
 		}
-		return s.fail(ctx, kind, tool, err)
+		return fail(kind, err)
 	}
 }
 
@@ -228,6 +233,11 @@ func (s *Server) callTool(ctx context.Context, t *remoteTool, params mcp.CallToo
 	var result *mcp.CallToolResult
 	d := &demand{method: callsTool, target: t.raw, repeatable: t.repeatable}
 	err := s.request(ctx, d, func(ctx context.Context, made *session) (err error) {
+		if t.inHeaders && !made.listed.Load() { // the SDK takes from the list what belongs into headers
+			if _, _, err := s.readPages(context.WithValue(ctx, passageKey{}, new(passage)), made); err != nil {
+				return err
+			}
+		}
 		p, _ := ctx.Value(pulseKey{}).(pulse)
 		token := s.calls.begin(&inFlight{call: Call{Tool: t.raw, Arguments: string(arguments)}, meter: m, pulse: p})
 		defer s.calls.end(token)

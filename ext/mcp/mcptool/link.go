@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,6 +40,8 @@ type session struct {
 	*wire
 	// ended is closed by the link when the connection is lost.
 	ended chan struct{}
+	// listed: the SDK knows the tools of this connection.
+	listed atomic.Bool
 	// users counts the requests that use it. The link guards it.
 	users int
 }

@@ -144,11 +144,12 @@ func (s *Server) list(ctx context.Context) ([]*remoteTool, error) {
 }
 
 // readPages reads all pages.
-func (s *Server) readPages(ctx context.Context, made *session) (tools []*mcp.Tool, ttl time.Duration, err error) {
+func (s *Server) readPages(ctx context.Context, made *session) (tools []*listedTool, ttl time.Duration, err error) {
 	seen := map[string]bool{}
 	params := &mcp.ListToolsParams{}
 	size := 0
 	for range mostPages {
+		ctx, raw := withRaw(ctx)
 		page, err := made.ListTools(ctx, params)
 		if err != nil {
 			return nil, 0, err
@@ -158,18 +159,16 @@ func (s *Server) readPages(ctx context.Context, made *session) (tools []*mcp.Too
 			ttl = pageTTL
 		}
 		page.TTLMs = 0 // this is the SDK's own copy: how long a list is kept is decided here
-		tools = append(tools, page.Tools...)
-		if len(tools) > s.conf.MaxTools {
-			return nil, 0, s.fail(ctx, TooLarge, "", fmt.Errorf("more than %d tools: see Config.MaxTools", s.conf.MaxTools))
-		}
-		for _, t := range page.Tools {
-			in, _ := json.Marshal(t.InputSchema)
-			out, _ := json.Marshal(t.OutputSchema)
-			if size += len(in) + len(out); size > mostSchemas {
+		for _, t := range listedOf(page.Tools, raw) {
+			if tools = append(tools, t); len(tools) > s.conf.MaxTools {
+				return nil, 0, s.fail(ctx, TooLarge, "", fmt.Errorf("more than %d tools: see Config.MaxTools", s.conf.MaxTools))
+			}
+			if size += len(t.input) + len(t.output); size > mostSchemas {
 				return nil, 0, s.fail(ctx, TooLarge, "", fmt.Errorf("the schemas have more than %d bytes", mostSchemas))
 			}
 		}
 		if page.NextCursor == "" {
+			made.listed.Store(true)
 			return tools, ttl, nil
 		}
 		if seen[page.NextCursor] {
@@ -182,12 +181,12 @@ func (s *Server) readPages(ctx context.Context, made *session) (tools []*mcp.Too
 }
 
 // selected makes tools of those of a list that the configuration selects.
-func (s *Server) selected(ctx context.Context, listed []*mcp.Tool) ([]*remoteTool, error) {
+func (s *Server) selected(ctx context.Context, listed []*listedTool) ([]*remoteTool, error) {
 	var tools []*remoteTool
 	raws := map[string]string{}
 	matched := make([]bool, len(s.conf.Include))
 	for _, t := range listed {
-		wanted, err := s.wants(t, matched)
+		wanted, err := s.wants(t.Tool, matched)
 		if err != nil {
 			return nil, err
 		}
@@ -244,33 +243,18 @@ func (s *Server) wants(t *mcp.Tool, matched []bool) (wanted bool, err error) {
 	return wanted, err
 }
 
-// paramsOf makes the parameters of an input schema, which was checked.
-func paramsOf(inputSchema any) (*schema.ParamsOneOf, error) {
-	text, err := json.Marshal(inputSchema)
-	if err != nil {
-		return nil, err
-	}
-	members, isObject := inputSchema.(map[string]any)
-	switch {
-	case inputSchema == nil, isObject && len(members) == 0:
-		return schema.NewParamsOneOfByRawJSON(json.RawMessage(`{"type":"object","properties":{}}`)), nil
-	case !isObject:
+// paramsOf makes the parameters of an input schema, which is checked.
+func paramsOf(input json.RawMessage) (*schema.ParamsOneOf, error) {
+	var members map[string]json.RawMessage
+	switch err := json.Unmarshal(input, &members); {
+	case input == nil, err == nil && len(members) == 0:
+		input = json.RawMessage(`{"type":"object","properties":{}}`)
+	case err != nil:
 		return nil, errors.New("the input schema is no object")
-	case members["type"] != "object":
-		return nil, fmt.Errorf("the input schema is for %v, and not for an object", members["type"])
+	case string(members["type"]) != `"object"`:
+		return nil, errors.New("the input schema is not for an object")
 	}
-	if _, has := members["$schema"]; has {
-		without := make(map[string]any, len(members))
-		for name, v := range members {
-			if name != "$schema" {
-				without[name] = v
-			}
-		}
-		if text, err = json.Marshal(without); err != nil {
-			return nil, err
-		}
-	}
-	params := schema.NewParamsOneOfByRawJSON(text)
-	_, err = params.ToJSONSchema()
+	params := schema.NewParamsOneOfByRawJSON(input)
+	_, err := params.ToJSONSchema()
 	return params, err
 }

@@ -2,6 +2,8 @@ package mcptool
 
 import (
 	"context"
+	"errors"
+	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -12,17 +14,44 @@ func (s *Server) outgoing(next mcp.MethodHandler) mcp.MethodHandler {
 		if p, ok := r.GetParams().(*mcp.InitializeParams); ok && p != nil {
 			s.declare(p)
 		}
-		if _, ours := ctx.Value(passageKey{}).(*passage); ours {
+		_, connecting := ctx.Value(connectingKey{}).(*unreachable)
+		if _, ours := ctx.Value(passageKey{}).(*passage); ours && !connecting {
 			if err := s.addMeta(ctx, r.GetParams()); err != nil {
 				return nil, err
 			}
 		}
-		result, err := next(ctx, method, r)
+		result, err := s.handshake(ctx, method, func() (mcp.Result, error) { return next(ctx, method, r) })
 		if err == nil {
 			neverKeep(result)
 		}
 		return result, err
 	}
+}
+
+// unreachable has the error of a server that was not there when it was asked for its version. It is in the context of
+// the making of a connection.
+type unreachable struct{ err error }
+
+type connectingKey struct{}
+
+// handshake sends a request. The SDK takes every error of the first one for that of an older server, and speaks an older
+// protocol from then on; a connection that was cut, or refused while the server starts, does not say that.
+func (s *Server) handshake(ctx context.Context, method string, send func() (mcp.Result, error)) (mcp.Result, error) {
+	u, connecting := ctx.Value(connectingKey{}).(*unreachable)
+	switch {
+	case connecting && method == "server/discover":
+		result, err := send()
+		if err != nil && isDead(err) && ctx.Err() == nil {
+			result, err = send()
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			u.err = err
+		}
+		return result, err
+	case connecting && method == "initialize" && u.err != nil:
+		return nil, u.err
+	}
+	return send()
 }
 
 // declare keeps servers of older protocols from asking what would never be answered: an interrupt cannot answer them.

@@ -82,9 +82,11 @@ func (s *Server) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := new(passage)
+	ctx = context.WithValue(context.WithValue(ctx, connectingKey{}, &unreachable{}), passageKey{}, p)
 	made, err := s.client.Connect(ctx, w.transport, nil)
 	if err != nil {
-		return nil, w.describe(err)
+		return nil, p.hide(w.describe(err))
 	}
 	return &session{ClientSession: made, wire: w, ended: make(chan struct{})}, nil
 }

@@ -1,6 +1,7 @@
 package mcptool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,8 @@ type remoteTool struct {
 	raw        string
 	info       *schema.ToolInfo
 	repeatable bool
+	// inHeaders: arguments of it are sent in headers, too.
+	inHeaders bool
 	// output is a tool whose parameters are the output schema, nil if results are not checked.
 	output *schema.ToolInfo
 }
@@ -45,15 +48,15 @@ var (
 )
 
 // newTool makes a tool of what a server lists.
-func (s *Server) newTool(t *mcp.Tool) (made *remoteTool, err error) {
+func (s *Server) newTool(t *listedTool) (made *remoteTool, err error) {
 	if t.Name == "" {
 		return nil, errors.New("it has no name")
 	}
-	params, err := paramsOf(t.InputSchema)
+	params, err := paramsOf(t.input)
 	if err != nil {
 		return nil, err
 	}
-	made = &remoteTool{server: s, raw: t.Name}
+	made = &remoteTool{server: s, raw: t.Name, inHeaders: bytes.Contains(t.input, []byte(`"x-mcp-header"`))}
 	made.info = &schema.ToolInfo{Name: toolName(s.conf.Prefix + t.Name),
 		Desc: cutText(t.Description, s.conf.MaxDescription), ParamsOneOf: params,
 		Extra: map[string]any{ServerKey: s.conf.Name, NameKey: t.Name}}
@@ -68,12 +71,10 @@ func (s *Server) newTool(t *mcp.Tool) (made *remoteTool, err error) {
 	if title != "" {
 		made.info.Extra[TitleKey] = title
 	}
-	if t.OutputSchema != nil {
-		text := jsonText(t.OutputSchema)
-		made.info.Extra[OutputSchemaKey] = text
+	if t.output != nil {
+		made.info.Extra[OutputSchemaKey] = string(t.output)
 		if s.conf.CheckOutput {
-			made.output = &schema.ToolInfo{Name: made.info.Name,
-				ParamsOneOf: schema.NewParamsOneOfByRawJSON(json.RawMessage(text))}
+			made.output = &schema.ToolInfo{Name: made.info.Name, ParamsOneOf: schema.NewParamsOneOfByRawJSON(t.output)}
 		}
 	}
 	if s.conf.Idempotent != nil {

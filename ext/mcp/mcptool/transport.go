@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -78,6 +79,22 @@ type passage struct {
 	status atomic.Int32
 	// id is the ID of the request, a string, if the transport shows it.
 	id atomic.Value
+	// mu guards secrets, the texts that were sent and that errors must not have.
+	mu      sync.Mutex
+	secrets []string
+}
+
+// hide returns an error without what was sent in secret.
+func (p *passage) hide(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return hide(err, p.secrets)
+}
+
+func (p *passage) addSecrets(secrets []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.secrets = append(p.secrets, secrets...)
 }
 
 // leaves notes that the request leaves the process, perhaps once more: after it was authorized, or redirected. What was
@@ -138,10 +155,22 @@ func (m *marking) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &markingConnection{c}, nil
+	return &markingConnection{Connection: c}, nil
 }
 
-type markingConnection struct{ mcp.Connection }
+type markingConnection struct {
+	mcp.Connection
+	raw rawTable
+}
+
+// Read reads a message.
+func (c *markingConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if err == nil {
+		c.raw.answered(m)
+	}
+	return m, err
+}
 
 // stuckWrite is how long a write may go on after its context has ended.
 const stuckWrite = time.Second
@@ -163,6 +192,7 @@ func (c *markingConnection) Write(ctx context.Context, m jsonrpc.Message) error 
 	if r, isRequest := m.(*jsonrpc.Request); isRequest && r.ID.IsValid() {
 		passageOf(ctx).id.Store(fmt.Sprint(r.ID.Raw()))
 	}
+	c.raw.asked(ctx, m)
 	err := c.Connection.Write(ctx, m)
 	var cut *cutLine
 	if !errors.As(err, &cut) { // an error of any other kind does not say how much is out
@@ -190,9 +220,10 @@ type markingTripper struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	var h http.Header
 	if t.header != nil && r.URL.Host == t.home.Host && r.URL.Scheme == t.home.Scheme {
-		h, err := t.header(r.Context())
-		if err != nil {
+		var err error
+		if h, err = t.header(r.Context()); err != nil {
 			return nil, err
 		}
 		r = r.Clone(r.Context())
@@ -201,6 +232,7 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	p := passageOf(r.Context())
+	p.addSecrets(secretsIn(h, r))
 	p.leaves()
 	next := t.next
 	if next == nil {
@@ -209,6 +241,9 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := next.RoundTrip(r)
 	if err == nil {
 		p.answered(response.StatusCode)
+		if raw := rawOf(r.Context()); raw != nil {
+			raw.keep(response)
+		}
 		if r.Header.Get("Mcp-Method") == "subscriptions/listen" {
 			response.Body = &notices{response.Body, r.Context(), t.deaf}
 		}
