@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,10 +50,20 @@ server_lifetime = 1
 `, s.port, port)), 0o644))
 	bouncer := exec.Command(binary, "-q", conf)
 	bouncer.SysProcAttr = s.as
+	var said bytes.Buffer
+	bouncer.Stderr = &said
 	require.NoError(t, bouncer.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- bouncer.Wait() }()
 	t.Cleanup(func() {
+		select {
+		case err := <-ended:
+			t.Errorf("PgBouncer has ended by itself: %v\n%s", err, said.String())
+			return
+		default:
+		}
 		_ = bouncer.Process.Signal(syscall.SIGKILL)
-		_ = bouncer.Wait()
+		<-ended
 	})
 	require.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
