@@ -28,8 +28,6 @@ func (s *Server) explain(ctx context.Context, name string, err error) *mcp.CallT
 	switch {
 	case errors.As(err, &arguments):
 		return failed(arguments.Error())
-	case errors.Is(err, errState):
-		return failed(errState.Error())
 	case errors.Is(context.Cause(ctx), errMaxTime):
 		return failed(errMaxTime.Error())
 	case ctx.Err() != nil:

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/adk"
@@ -201,7 +202,11 @@ func (s *Server) guarded(name string, call mcp.ToolHandler) mcp.ToolHandler {
 		if len(r.Params.Arguments) == 0 {
 			r.Params.Arguments = json.RawMessage("{}")
 		}
-		if result, err = call(ctx, r); err != nil {
+		result, err = call(ctx, r)
+		switch {
+		case errors.Is(err, errState): // the protocol wants an error of its own
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: errState.Error()}
+		case err != nil:
 			return s.explain(ctx, name, err), nil
 		}
 		return result, nil
