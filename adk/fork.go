@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/internal/core"
@@ -78,6 +79,11 @@ func (h *runSteps) draft(id string, at int) ([][]byte, error) {
 		return nil, err
 	}
 	for _, r := range records {
+		if r.Kind == journal.KindTurn { // nobody knows what the checkpoints of the origin had
+			known := *r
+			known.Given = r.Begun
+			r = &known
+		}
 		if err := d.Add(r); err != nil {
 			return nil, fmt.Errorf("step of %s: %w", r.Visit, err)
 		}
@@ -87,21 +93,18 @@ func (h *runSteps) draft(id string, at int) ([][]byte, error) {
 
 // settled leaves out that calls began which have neither ended nor failed: in the fork they did not begin.
 func settled(records []*journal.Record) (kept []*journal.Record) {
-	call := func(r *journal.Record) string { return r.Visit + "!" + r.Call }
-	open := map[string]*journal.Record{}
-	for _, r := range records {
-		switch r.Kind {
-		case journal.KindStart:
-			open[call(r)] = r
-		case journal.KindResult, journal.KindFailed:
-			delete(open, call(r))
+	done := map[string]bool{}
+	for _, r := range slices.Backward(records) {
+		call := r.Visit + "!" + r.Call
+		switch {
+		case r.Kind == journal.KindResult || r.Kind == journal.KindFailed:
+			done[call] = true
+		case r.Kind == journal.KindStart && !done[call]:
+			continue
 		}
+		kept = append(kept, r)
 	}
-	for _, r := range records {
-		if r.Kind != journal.KindStart || open[call(r)] != r {
-			kept = append(kept, r)
-		}
-	}
+	slices.Reverse(kept)
 	return kept
 }
 

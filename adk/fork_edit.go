@@ -196,7 +196,7 @@ func (h *runSteps) adopt(before, s *Step) error {
 		}
 		return h.begin.setValues(s.Values)
 	case StepTurn:
-		r.Given = givenAfter(before.Messages, s.Messages, r.Given)
+		r.Begun = begunAfter(before.Messages, s.Messages, r.Begun)
 		r.Keep, r.Messages, r.Values = 0, s.Messages, s.Values
 	case StepResult:
 		if r.Result != nil && s.Result == nil { // one that was given for the call has both forms
@@ -209,9 +209,9 @@ func (h *runSteps) adopt(before, s *Step) error {
 	return nil
 }
 
-// givenAfter is how many of the messages the agent was given and has not said itself: others, if messages were put in before
-// what it has said, or taken out there.
-func givenAfter(before, after []any, n int) int {
+// begunAfter is with how many of the messages the agent began: more or fewer, if messages were put in before what it has
+// said, or taken out there.
+func begunAfter(before, after []any, n int) int {
 	said := before[min(n, len(before)):]
 	if from := len(after) - len(said); from >= 0 && reflect.DeepEqual(after[from:], said) {
 		return from
