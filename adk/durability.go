@@ -94,6 +94,7 @@ const savingTime = journal.SavingTime
 type restoredAgent[M MessageType] struct {
 	messages  []M
 	given     int
+	begun     int
 	remaining int
 	extra     map[string]any
 	seed      [2]uint64
@@ -115,12 +116,13 @@ func (r *agentRun[M]) findJournal() error {
 	if scope == nil {
 		return nil
 	}
-	r.durable = &durableRun[M]{visit: scope.Begin(core.GetCurrentAddress(r.Context).String(), r.resume != nil)}
+	at := core.GetCurrentAddress(r.Context)
+	r.durable = &durableRun[M]{visit: scope.Begin(at.String(), r.resume != nil, agentsOn(at)...)}
 	last := r.durable.visit.LastTurn()
 	if last == nil {
 		return nil
 	}
-	restored := &restoredAgent[M]{given: last.Given, remaining: last.Remaining, extra: last.Extra, seed: last.CallSeed}
+	restored := &restoredAgent[M]{given: last.Given, begun: last.Begun, remaining: last.Remaining, extra: last.Extra, seed: last.CallSeed}
 	for i, v := range last.Messages {
 		m, ok := v.(M)
 		if !ok {
@@ -137,6 +139,16 @@ func (r *agentRun[M]) findJournal() error {
 		session.add(last.Values)
 	}
 	return nil
+}
+
+// agentsOn are the names of the agents on an address, the outermost first.
+func agentsOn(at core.Address) (names []string) {
+	for _, s := range at {
+		if s.Type == AddressSegmentAgent {
+			names = append(names, s.ID)
+		}
+	}
+	return names
 }
 
 // recordEnd says that the run has ended, unless it stopped, for a resumed run to continue with.
@@ -202,6 +214,7 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 	err := compose.ProcessState(ctx, func(_ context.Context, state *agentState[M]) error {
 		messages = state.Messages[:len(state.Messages):len(state.Messages)]
 		s.Remaining, s.Extra, s.CallSeed = state.RemainingIterations, maps.Clone(state.Extra), state.CallSeed
+		s.Begun = state.Begun
 		return nil
 	})
 	if err != nil {
@@ -384,7 +397,8 @@ func answerDecided[M MessageType](
 // recordedCall is the call in the journal.
 func (r *agentRun[M]) recordedCall(ctx context.Context, in *compose.ToolInput) (call *journal.Call, err error) {
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		key := fmt.Sprintf("%d %q %q %q", s.RemainingIterations, in.CallID, in.Name, in.Arguments)
+		key := callKey(s.RemainingIterations, schema.ToolCall{ID: in.CallID,
+			Function: schema.FunctionCall{Name: in.Name, Arguments: in.Arguments}})
 		call = r.durable.visit.Call(key, s.RemainingIterations)
 		return nil
 	})
@@ -518,10 +532,15 @@ func (r *agentRun[M]) newCallSeed() [2]uint64 {
 	return [2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
 }
 
-// idempotencyKey makes the key out of what a repeated call has in common.
+// idempotencyKey makes the key out of what a repeated call has in common. In a fork it is none of the keys of the origin,
+// whose seeds are in the turns that both have.
 func (r *agentRun[M]) idempotencyKey(ctx context.Context, call schema.ToolCall) (key string) {
 	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%x %d %q %q %q", s.CallSeed, s.RemainingIterations, call.ID, call.Function.Name, call.Function.Arguments))
+		made := fmt.Appendf(nil, "%x %d %q %q %q", s.CallSeed, s.RemainingIterations, call.ID, call.Function.Name, call.Function.Arguments)
+		if f := forkFrom(r.Context); f != nil {
+			made = append(made, f.seed[:]...)
+		}
+		sum := sha256.Sum256(made)
 		key = hex.EncodeToString(sum[:])
 		return nil
 	})

@@ -31,7 +31,9 @@ type rootRun[M MessageType] struct {
 	held *heldRun
 	ids  *core.InterruptIDs
 	// idsRoom is where ids is.
-	idsRoom     core.InterruptIDs
+	idsRoom core.InterruptIDs
+	// origin is the run that this one is a fork of.
+	origin      origin
 	diagnostics diagnostics
 	// loop is the loop that the run is tied to, nil for most.
 	loop *loopRun[M]
@@ -98,6 +100,10 @@ func (x *execution[M]) Value(key any) any {
 		return x.run.held
 	case core.InterruptIDsKey:
 		return x.run.ids
+	case forkKey:
+		if x.run.origin.Run != "" {
+			return &runFork{x.run.origin, x.run.ids.Seed}
+		}
 	case core.AnswerErrorKey:
 		return x.run.diagnostics.answerError(x.Context)
 	}

@@ -27,7 +27,8 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 	if err := run.waitTurn(signal, as); err != nil {
 		return "", err
 	}
-	d := &runDocument{Streaming: run.input.EnableStreaming, Seed: run.root.ids.Seed, Stops: run.root.ids.Stops + 1}
+	d := &runDocument{Streaming: run.input.EnableStreaming, Seed: run.root.ids.Seed, Stops: run.root.ids.Stops + 1,
+		Origin: run.root.origin}
 	err = d.setValues(run.session.all())
 	if err == nil && run.exec.lane != nil { // a chat model agent alone has all messages in its own state
 		if err = setInput(d, run.root.input); err == nil {
@@ -50,12 +51,26 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 	// The run may have ended because its context did: it is saved all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
+	if run.runner.keepSteps { // the checkpoint counts from the record on
+		if err := run.store.Set(ctx, *id, sealed); err != nil {
+			return "", err
+		}
+		if err := run.root.journal.Stop(ctx); err != nil {
+			return "", err
+		}
+	}
 	if run.held != nil {
-		s := core.Settlement{Status: as, Checkpoint: sealed, DropRecords: true, Err: run.held.stopReason()}
+		s := core.Settlement{Status: as, Err: run.held.stopReason()}
+		if !run.runner.keepSteps {
+			s.Checkpoint, s.DropRecords = sealed, true
+		}
 		if as == core.RunWaiting {
 			s.Waiting, s.Infos = waitPoints(signal, time.Now())
 		}
 		return *id, run.held.Settle(ctx, s)
+	}
+	if run.runner.keepSteps {
+		return *id, nil
 	}
 	if err := run.store.Set(ctx, *id, sealed); err != nil {
 		return "", err
@@ -66,8 +81,9 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 	return *id, nil
 }
 
-// keepSteps has the steps of the run recorded.
-func (run *runnerRun[M]) keepSteps(steps *journal.Journal) {
+// recordSteps has the steps of the run recorded.
+func (run *runnerRun[M]) recordSteps(steps *journal.Journal) {
+	steps.Keep = run.runner.keepSteps
 	run.root.journal, run.exec.scope = steps, steps.Root()
 }
 
@@ -104,7 +120,7 @@ func (run *runnerRun[M]) openJournal() error {
 		return fmt.Errorf("failed to save a step: %w", err)
 	}
 	steps := journal.New(store, *id)
-	run.keepSteps(steps)
+	run.recordSteps(steps)
 	return steps.Begin(run.exec.Context, input, nil)
 }
 
@@ -153,6 +169,8 @@ type runDocument struct {
 	// Seed and Stops name the interrupt points of the run (see [core.InterruptIDs]).
 	Seed  [16]byte
 	Stops int
+	// Origin is the run that this one is a fork of.
+	Origin origin
 }
 
 // setRest closes the journal of the run, if it has one, and keeps what it has besides the points.
@@ -466,12 +484,17 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 		}
 	}
 	if run.past.died || run.runner.durable || len(saved.Steps)+len(saved.Resumable) > 0 { // the last without saving more of them
-		run.keepSteps(steps)
+		run.recordSteps(steps)
 	}
 	run.newIDs()
 	if saved.Seed != [16]byte{} {
 		run.root.ids.Seed, run.root.ids.Stops = saved.Seed, saved.Stops
 	}
+	if run.root.origin = saved.Origin; past.Steps < saved.Origin.Steps {
+		return nil, fmt.Errorf("failed to load from checkpoint: fork %q of run %q was not written to its end: remove it, and fork again",
+			id, saved.Origin.Run)
+	}
+	run.root.origin.Steps = 0
 	return saved, nil
 }
 

@@ -29,7 +29,9 @@ func RunRecords[M MessageType](input *TypedAgentInput[M], sessionValues map[stri
 	if err != nil {
 		return nil, fmt.Errorf("a run cannot be submitted: %w", err)
 	}
-	return journal.NewRun(sealed)
+	var draft journal.Draft
+	err = draft.Begin(sealed)
+	return draft.Records, err
 }
 
 // DecodeResult reads the result of a run that is done, which checkpoint.Inspector returns: its last message, nil if

@@ -258,7 +258,7 @@ type lastMessage[M MessageType] struct {
 
 // endNow is what the run has come to.
 func (run *runnerRun[M]) endNow(ctx context.Context) *journal.End {
-	end := &journal.End{At: time.Now().UnixMilli()}
+	end := &journal.End{At: time.Now().UnixMilli(), Kept: run.runner.keepSteps}
 	if run.last == nil {
 		return end
 	}
@@ -333,13 +333,24 @@ func (run *runnerRun[M]) settleEnd() (err error) {
 	case run.held == nil:
 		return run.forget(ctx)
 	case run.end == runRunning:
-		result, err := journal.EncodeEnd(run.endNow(ctx))
-		if err != nil {
-			return err
+		end := run.endNow(ctx)
+		if end.Kept {
+			if err := run.root.journal.End(ctx, end); err != nil {
+				return err
+			}
 		}
-		return run.held.Settle(ctx, core.Settlement{Status: core.RunDone, Result: result, DropRecords: true})
+		return run.settleDone(ctx, end)
 	}
 	return run.held.Settle(ctx, run.failure())
+}
+
+// settleDone gives back the lease of a run that is done.
+func (run *runnerRun[M]) settleDone(ctx context.Context, end *journal.End) error {
+	result, err := journal.EncodeEnd(end)
+	if err != nil {
+		return err
+	}
+	return run.held.Settle(ctx, core.Settlement{Status: core.RunDone, Result: result, DropRecords: !end.Kept})
 }
 
 // failure is the settlement of a run that failed, or that could not be saved when it stopped. One whose context ended is
@@ -358,34 +369,42 @@ func (run *runnerRun[M]) failure() core.Settlement {
 // forget removes what was saved of a run that has succeeded, in a store that does not know about runs: its steps, and the
 // checkpoint that it continued from. Its end is written first: who resumes it after a crash in between is given that.
 func (run *runnerRun[M]) forget(ctx context.Context) error {
-	id, steps := run.root.options.checkPointID, run.root.journal
-	if run.runner.keepEnded > 0 {
-		return run.keepEnd(ctx, *id)
+	id, steps, end := run.root.options.checkPointID, run.root.journal, run.endNow(ctx)
+	if run.runner.keepEnded > 0 && !end.Kept {
+		return run.keepEnd(ctx, *id, end)
 	}
-	if err := steps.End(ctx, run.endNow(ctx)); err != nil {
+	if err := steps.End(ctx, end); err != nil {
 		return err
 	}
-	return run.removeAll(ctx)
+	if !end.Kept {
+		return run.removeAll(ctx)
+	}
+	return run.removeCheckPoint(ctx)
+}
+
+// removeCheckPoint removes what a plain store has of a run besides its steps.
+func (run *runnerRun[M]) removeCheckPoint(ctx context.Context) error {
+	if deleter, ok := run.store.(CheckPointDeleter); ok {
+		return deleter.Delete(ctx, *run.root.options.checkPointID)
+	}
+	return nil
 }
 
 // removeAll removes what a plain store has of a run.
 func (run *runnerRun[M]) removeAll(ctx context.Context) error {
-	id := *run.root.options.checkPointID
-	if deleter, ok := run.store.(CheckPointDeleter); ok { // first: the steps alone can be replayed
-		if err := deleter.Delete(ctx, id); err != nil {
-			return err
-		}
+	if err := run.removeCheckPoint(ctx); err != nil { // first: the steps alone can be replayed
+		return err
 	}
-	return journal.New(run.store, id).Remove(ctx)
+	return journal.New(run.store, *run.root.options.checkPointID).Remove(ctx)
 }
 
 // keepEnd puts the end of the run in the place of its checkpoint.
-func (run *runnerRun[M]) keepEnd(ctx context.Context, id string) error {
-	end, err := journal.EncodeEnd(run.endNow(ctx))
+func (run *runnerRun[M]) keepEnd(ctx context.Context, id string, end *journal.End) error {
+	data, err := journal.EncodeEnd(end)
 	if err != nil {
 		return err
 	}
-	if err := run.store.Set(ctx, id, endKind.Seal(runCodec, end)); err != nil {
+	if err := run.store.Set(ctx, id, endKind.Seal(runCodec, data)); err != nil {
 		return err
 	}
 	if run.root.journal == nil {
@@ -400,14 +419,22 @@ func (run *runnerRun[M]) replayEnd(ctx context.Context) (*AsyncIterator[*TypedAg
 	defer run.gate.end()
 	defer run.outcomeEnds()
 	end := run.ended
-	if kept := run.runner.keepEnded; run.held == nil && run.handler() == nil {
-		if kept <= 0 { // the process died while it removed the run
-			if err := run.removeAll(ctx); err != nil {
-				return nil, fmt.Errorf("failed to remove the steps of the run: %w", err)
-			}
-		} else if expired := time.UnixMilli(end.At).Add(kept); time.Now().After(expired) {
+	switch kept := run.runner.keepEnded; {
+	case run.held.isHeld(): // the process died before it gave the lease back
+		defer run.held.giveUp(nil)
+		if err := run.settleDone(ctx, end); err != nil {
+			run.held.become(leaseSettled) // it ends by itself
+			return nil, fmt.Errorf("failed to save the end of the run: %w", err)
+		}
+	case run.handler() != nil:
+	case kept > 0:
+		if expired := time.UnixMilli(end.At).Add(kept); time.Now().After(expired) {
 			id := *run.root.options.checkPointID
 			return nil, errors.Join(&core.RunError{Err: core.ErrRunExpired, Info: core.RunInfo{ID: id, Status: core.RunDone}}, run.removeAll(ctx))
+		}
+	case !end.Kept: // the process died while it removed the run
+		if err := run.removeAll(ctx); err != nil {
+			return nil, fmt.Errorf("failed to remove the steps of the run: %w", err)
 		}
 	}
 	m, ok := end.Message.(M)

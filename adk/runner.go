@@ -63,6 +63,10 @@ type TypedRunnerConfig[M MessageType] struct {
 	// KeepEnded is how long the end of a run is kept in a store that does not hand out leases: Resume emits the last
 	// message again then. The default is not at all: a run that has ended looks like one that never was.
 	KeepEnded time.Duration
+	// KeepSteps keeps the steps of runs that stop or end, for [Steps] and [Fork], until the run itself is removed. It
+	// needs [EveryStep] and a store that offers [CheckPointJournal]. The end of a run is kept with its steps: Resume emits
+	// the last message again.
+	KeepSteps bool
 	// Logger gets, at level Warn, what a run cannot report otherwise: resume targets that do not exist, options that name
 	// agents but act on the whole run, tools and agents that share a name, and calls of models and tools that were given
 	// up by a cancel and may still be running. The default is nil: nothing is logged.
@@ -79,6 +83,7 @@ type TypedRunnerConfig[M MessageType] struct {
 //   - Durability: when they are saved; default: when they are interrupted
 //   - Lease: how runs are held in a store that several processes share; see [LeaseOptions]
 //   - KeepEnded: for how long a store without leases keeps the end of a run; default: not at all
+//   - KeepSteps: keeps the steps of runs that stop or end, for [Steps] and [Fork]
 //   - Logger: gets warnings that a run has no other place for; default none
 type RunnerConfig = TypedRunnerConfig[*schema.Message]
 
@@ -91,6 +96,7 @@ type TypedRunner[M MessageType] struct {
 	durable     bool
 	lease       LeaseOptions
 	keepEnded   time.Duration
+	keepSteps   bool
 	diagnostics diagnostics
 }
 
@@ -110,7 +116,7 @@ func NewRunner(_ context.Context, conf RunnerConfig) *Runner { return NewTypedRu
 // NewTypedRunner is [NewRunner] for any kind of message.
 func NewTypedRunner[M MessageType](conf TypedRunnerConfig[M]) *TypedRunner[M] {
 	return &TypedRunner[M]{agent: conf.Agent, streaming: conf.EnableStreaming, store: conf.CheckPointStore,
-		lease: conf.Lease, keepEnded: conf.KeepEnded,
+		lease: conf.Lease, keepEnded: conf.KeepEnded, keepSteps: conf.KeepSteps,
 		diagnostics: diagnostics{conf.Logger}, durable: conf.Durability == EveryStep && !isNilStore(conf.CheckPointStore)}
 }
 
@@ -222,6 +228,9 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 	}
 	if ctx == nil {
 		return run, errNilContext
+	}
+	if _, ok := r.store.(CheckPointJournal); r.keepSteps && !(ok && r.durable) {
+		return run, errors.New("runner: KeepSteps needs Durability EveryStep and a CheckPointStore with a journal (CheckPointJournal)")
 	}
 	run.root.session, run.root.diagnostics = &run.session, r.diagnostics
 	run.exec = execution[M]{Context: ctx, run: &run.root, out: run, opts: opts}

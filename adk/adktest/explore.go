@@ -47,6 +47,9 @@ type Exploration[M adk.MessageType] struct {
 	// Unordered says that a model may see the messages in another order, as it does behind agents, or tools of another
 	// agent, that ran side by side.
 	Unordered bool
+
+	// afterwards looks at the store of each run that has ended. With it runs that are saved at every step keep their steps.
+	afterwards func(ctx context.Context, store adk.CheckPointStore) error
 }
 
 // Explore proves that a run can stop anywhere and be resumed. It runs the agent once to learn its boundaries: every
@@ -209,10 +212,13 @@ func (x *explorer[M]) lives(ctx context.Context, p *Probe[M], plan plan[M]) (end
 			end.text = text
 		}
 		if end.frozen {
-			time.Sleep(leaseTime + leaseTime/10)
+			awaitEndOfLease(ctx, c.store)
 		}
 		if end.over() {
-			return end, nil
+			if x.afterwards != nil {
+				err = x.afterwards(ctx, c.store)
+			}
+			return end, err
 		}
 		if end.err != nil && !p.stoppedNow() {
 			return end, fmt.Errorf("the run failed: %w", end.err)
@@ -373,7 +379,8 @@ func (l *life[M]) ask(ctx context.Context, begun bool, targets map[string]any) (
 	l.cancel = func(opts ...adk.AgentCancelOption) { cancel(opts...) }
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{
 		Agent: l.Agent(l.probe), EnableStreaming: l.Streaming, CheckPointStore: l.store, Durability: l.durability,
-		Lease: adk.LeaseOptions{TTL: leaseTime},
+		KeepSteps: l.afterwards != nil && l.durability == adk.EveryStep,
+		Lease:     adk.LeaseOptions{TTL: leaseTime},
 	})
 	_ = l.probe.at(ctx, l.number, atBegin)
 	var events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]

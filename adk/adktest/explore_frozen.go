@@ -25,6 +25,24 @@ func takenOver[M adk.MessageType]() way[M] {
 		}}
 }
 
+// awaitEndOfLease waits until the lease of a life that is frozen is over. A renewal that was under way may still arrive.
+func awaitEndOfLease(ctx context.Context, store adk.CheckPointStore) {
+	time.Sleep(leaseTime + leaseTime/10)
+	runs, ok := store.(interface {
+		Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error)
+	})
+	for range 10 {
+		if !ok {
+			return
+		}
+		info, exists, err := runs.Inspect(ctx, checkPointID)
+		if err != nil || !exists || !time.Now().Before(info.LeaseUntil) {
+			return
+		}
+		time.Sleep(time.Until(info.LeaseUntil) + leaseTime/10)
+	}
+}
+
 // zombie is a life that is frozen.
 type zombie[M adk.MessageType] struct {
 	*life[M]

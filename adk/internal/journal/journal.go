@@ -34,6 +34,8 @@ type Journal struct {
 	// OnSaved, if it is set before the first record, is given how many records of this life are saved whenever that
 	// changes, with the journal locked.
 	OnSaved func(records int)
+	// Keep has the records stay when the run stops or ends. It is set before the first record.
+	Keep bool
 	// fenced: the store is a lease, and only its holder writes.
 	fenced bool
 	// life is that of this process.
@@ -92,7 +94,7 @@ func (j *Journal) Root() *Scope { return &j.root }
 
 // Past is what earlier processes recorded of a run.
 type Past struct {
-	// Run is what it began with, nil if there are no records.
+	// Run is what it began with, nil if there are no records, or the run continues from its checkpoint.
 	Run []byte
 	// Answers are those that it was resumed with and that are not used up, by the IDs of interrupt points.
 	Answers map[string][]byte
@@ -113,6 +115,10 @@ func (j *Journal) Replay(ctx context.Context) (past Past, err error) {
 	s, read, err := j.read(ctx)
 	if err != nil || len(s.kept) == 0 {
 		return Past{Stray: err == nil && read > 0}, err
+	}
+	if s.stopped() {
+		j.past.life = s.life
+		return Past{}, nil
 	}
 	past = Past{Run: s.kept[0].Run, LostCalls: s.lostCalls(), Answers: map[string][]byte{}}
 	if past.Run == nil {
@@ -146,19 +152,28 @@ func (j *Journal) read(ctx context.Context) (s sifted, read int, err error) {
 	if err != nil {
 		return s, 0, err
 	}
-	entries := make([]entry, len(records))
+	entries, err := decodeAll(records)
+	if err != nil {
+		return s, 0, err
+	}
+	s, err = sift(entries)
+	return s, len(records), err
+}
+
+// decodeAll decodes records. With an error come those before the one that cannot be read.
+func decodeAll(records [][]byte) ([]entry, error) {
+	entries := make([]entry, 0, len(records))
 	for i, data := range records {
 		r, err := decode(data)
 		if err == nil {
 			err = checkFormat(r)
 		}
 		if err != nil {
-			return s, 0, fmt.Errorf("step %d: %w", i, err)
+			return entries, fmt.Errorf("step %d: %w", i, err)
 		}
-		entries[i] = entry{r, data, i}
+		entries = append(entries, entry{r, data, i})
 	}
-	s, err = sift(entries)
-	return s, len(records), err
+	return entries, nil
 }
 
 // Continue says, after Replay, that this process continues with the run, and with which answers. It fails with
@@ -240,19 +255,29 @@ func take(known map[string]*steps, r *Record) error {
 }
 
 // Begin starts recording a run, with what it begins from: its input, or a checkpoint and the answers to its questions.
-// Records of a run before it under the same ID are removed.
+// Records of a run before it under the same ID are removed, and so are those of the stretch that ended with the
+// checkpoint, unless they are kept.
 func (j *Journal) Begin(ctx context.Context, run []byte, answers map[string][]byte) error {
-	if err := j.Remove(ctx); err != nil {
-		return fmt.Errorf("failed to save a step: %w", err)
+	begin := &Record{Kind: KindBegin, Format: Format, Run: run, Answers: answers}
+	if j.Keep {
+		begin.Prev = j.past.life
+	}
+	if begin.Prev == "" {
+		if err := j.Remove(ctx); err != nil {
+			return fmt.Errorf("failed to save a step: %w", err)
+		}
 	}
 	j.recording = true
-	return j.append(ctx, &Record{Kind: KindBegin, Format: Format, Run: run, Answers: answers})
+	return j.append(ctx, begin)
 }
 
-// NewRun is the journal of a run that another process is to begin.
-func NewRun(run []byte) ([][]byte, error) {
-	data, err := encode(&Record{Kind: KindBegin, Format: Format, Life: newLife(), N: 1, Run: run})
-	return [][]byte{data}, err
+// Stop records that the run continues from its checkpoint, which must be saved. Nothing is recorded afterwards. It is
+// for journals that are kept, also after [Journal.Close].
+func (j *Journal) Stop(ctx context.Context) (err error) {
+	defer BlameStore(&err)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(ctx, &Record{Kind: KindStop})
 }
 
 // End records what the run has come to. It is the last record. (J7)
@@ -323,6 +348,10 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 	if j.unclear != nil {
 		r.N++
 	}
+	visit := j.visits[r.Visit]
+	if visit != nil {
+		r.Path = visit.path
+	}
 	data, err := encode(r)
 	if err != nil {
 		return fmt.Errorf("failed to save a step: step of %s: %w", r.Visit, err)
@@ -343,6 +372,9 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 		if j.OnSaved != nil {
 			j.OnSaved(j.written)
 		}
+	}
+	if visit != nil {
+		visit.path = nil
 	}
 	return nil
 }

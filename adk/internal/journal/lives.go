@@ -19,6 +19,8 @@ type entry struct {
 
 // sifted is what counts of a journal to which several processes may have written at once.
 type sifted struct {
+	// before are the stretches that ended with a stop, and that the last one continues.
+	before []stretch
 	// kept are the records that count, the first one of kind begin. None: there is no journal.
 	kept []entry
 	// life is the current one, "" in a journal of format 1.
@@ -27,9 +29,17 @@ type sifted struct {
 	dropped []entry
 }
 
+// stretch is what counts of a run from where it began, or continued from its checkpoint, to where it stopped.
+type stretch struct {
+	kept []entry
+	life string
+}
+
 // sift finds out what counts, by these rules:
 //
-//   - What stands before the last record of kind begin is of an earlier run. (J3)
+//   - What stands before the last record of kind begin is of an earlier run (J3), unless that record follows a record of
+//     kind stop: then it is what the run did before it stopped.
+//   - What stands between a record of kind stop and the next one of kind begin is dropped.
 //   - The life of that record is the current one, until a record of kind life says that it follows the current one.
 //     Then that life is, and what it had not read is dropped. A record of kind life that follows another life is
 //     dropped: somebody else was faster. (J2, J3)
@@ -40,7 +50,7 @@ func sift(entries []entry) (s sifted, err error) {
 	for _, e := range entries {
 		switch {
 		case e.Kind == KindBegin:
-			s = sifted{kept: []entry{e}, life: e.Life}
+			s = sifted{before: s.stretchesTo(e.Prev), kept: []entry{e}, life: e.Life}
 		case len(s.kept) == 0: // of a run that was removed
 		case e.Kind == KindLife && e.Prev == s.life && e.Life != s.life && e.Seen > s.kept[0].index:
 			read := slices.IndexFunc(s.kept, func(k entry) bool { return k.index >= e.Seen })
@@ -49,13 +59,26 @@ func sift(entries []entry) (s sifted, err error) {
 				s.kept = s.kept[:read:read]
 			}
 			s.kept, s.life = append(s.kept, e), e.Life
-		case e.Life != s.life:
+		case e.Life != s.life, s.stopped():
 			s.dropped = append(s.dropped, e)
 		case !e.repeats(s.kept):
 			s.kept = append(s.kept, e)
 		}
 	}
-	return s, s.checkNumbers()
+	_, err = intact(s.kept)
+	return s, err
+}
+
+// stopped reports whether the run continues from its checkpoint.
+func (s *sifted) stopped() bool { return len(s.kept) > 0 && s.kept[len(s.kept)-1].Kind == KindStop }
+
+// stretchesTo are those up to the one whose last life it was. Two processes may have continued from the same stop.
+func (s *sifted) stretchesTo(life string) []stretch {
+	all := s.before
+	if s.stopped() {
+		all = append(all[:len(all):len(all)], stretch{s.kept, s.life})
+	}
+	return all[:1+slices.IndexFunc(all, func(b stretch) bool { return b.life == life && life != "" })]
 }
 
 // repeats reports whether the record is the one before it of its life, again.
@@ -64,20 +87,21 @@ func (e entry) repeats(kept []entry) bool {
 	return e.Life != "" && last.Life == e.Life && last.N == e.N && bytes.Equal(last.data, e.data)
 }
 
-// checkNumbers finds gaps in lives. Records of format 1 have no numbers.
-func (s *sifted) checkNumbers() error {
+// intact returns the records before the first gap in a life, and an error if there is one. Records of format 1 have no
+// numbers.
+func intact(kept []entry) ([]entry, error) {
 	next := map[string]int{}
-	for _, e := range s.kept {
+	for i, e := range kept {
 		if e.Life == "" {
 			continue
 		}
 		next[e.Life]++
 		if e.N != next[e.Life] {
-			return fmt.Errorf("%w: record %d of life %s stands where record %d belongs", core.ErrJournalDamaged, e.N, e.Life,
-				next[e.Life])
+			return kept[:i], fmt.Errorf("%w: record %d of life %s stands where record %d belongs", core.ErrJournalDamaged, e.N,
+				e.Life, next[e.Life])
 		}
 	}
-	return nil
+	return kept, nil
 }
 
 // lostCalls are the calls that a life which does not count began or ended, and that are unknown to those which count:

@@ -13,6 +13,9 @@ const (
 	KindLife Kind = "life"
 	// KindEnd is what the run has come to. It is the last record.
 	KindEnd Kind = "end"
+	// KindStop says that the run has stopped, and continues from its checkpoint: the records are kept for those who look
+	// at the run, and for the stretch that begins behind them.
+	KindStop Kind = "stop"
 	// KindTurn is the state of an agent after a turn of its model.
 	KindTurn Kind = "turn"
 	// KindStart says that a tool call begins, KindResult that it has its result, and KindFailed that it has none.
@@ -38,22 +41,26 @@ type Record struct {
 	// interrupt points, encoded by the type registry.
 	Format  int
 	Answers map[string][]byte
-	// Prev is the life that a record of kind life follows, and Seen how many records it had read.
+	// Prev is the life that a record of kind life follows, and Seen how many records it had read. A record of kind begin
+	// has the life whose stop it follows, if those records are kept.
 	Prev string
 	Seen int
 	// Run is what the run begins with, in a record of that kind.
 	Run []byte
 	// End is in a record of that kind.
 	End *End
-	// Visit is the position of the agent's visit, in all others.
+	// Visit is the position of the agent's visit, in all others, and Path the names of the agents on the way to it, the
+	// outermost first, in the first record that a life made of the visit.
 	Visit string
+	Path  []string
 
 	// The state after a turn: the first Keep messages of the turn before, and those behind them.
 	Keep     int
 	Messages []any
-	// Given is how many messages the agent was given, and Remaining how many turns it has left.
-	Given, Remaining int
-	Extra, Values    map[string]any
+	// Given is how many messages others know: those that the agent was given, or that its checkpoint had. Begun is how many
+	// it was given, and Remaining how many turns it has left.
+	Given, Begun, Remaining int
+	Extra, Values           map[string]any
 	// CallSeed is what the idempotency keys of the agent's calls are made with.
 	CallSeed [2]uint64
 
@@ -77,6 +84,8 @@ type End struct {
 	Path    []string
 	// At is when the run ended, in milliseconds since 1970.
 	At int64
+	// Kept: the steps before it are kept.
+	Kept bool
 }
 
 func init() {

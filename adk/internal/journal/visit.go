@@ -73,18 +73,21 @@ type Visit struct {
 	scope    *Scope
 	address  string
 	position string
+	// path are the names of the agents on the way to it, nil once a record has them. Guarded by scope.journal.mu.
+	path []string
 	// resumed: it began as one that continues from an interrupt.
 	resumed bool
 	phase   visitPhase // guarded by scope.journal.mu
 	known   *steps     // of earlier processes
 }
 
-// Begin begins a visit of the agent at an address; resumed says that it continues where it was interrupted.
-func (s *Scope) Begin(address string, resumed bool) *Visit {
+// Begin begins a visit of the agent at an address; resumed says that it continues where it was interrupted. path are the
+// names of the agents on the way to it.
+func (s *Scope) Begin(address string, resumed bool, path ...string) *Visit {
 	j := s.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v := &Visit{scope: s, address: address, resumed: resumed, position: j.resumable[address]}
+	v := &Visit{scope: s, address: address, resumed: resumed, position: j.resumable[address], path: path}
 	if !resumed || v.position == "" {
 		if s.begun == nil {
 			s.begun = map[string]int{}
