@@ -73,6 +73,7 @@ func TestKeepSteps_OfARunThatAsks(t *testing.T) {
 			require.Equal(t, all, kinds(stepsOf(t, store, "1")))
 
 			require.Equal(t, []string{"a: done"}, resumeFork(t, r, "1"), "its end is kept with the steps")
+			require.Equal(t, all, kinds(stepsOf(t, store, "1")))
 			_, exists, err := memory.Get(t.Context(), "1")
 			require.NoError(t, err)
 			require.False(t, exists, "the checkpoint is not needed any more")
