@@ -87,8 +87,8 @@ func TestStop_WhatComesLateIsDropped(t *testing.T) {
 	require.Equal(t, []string{"one", "two"}, stepTexts(read(t, store)))
 }
 
-// TestStop_OfTwoThatContinueOneCounts: in a store without leases two processes may continue from one checkpoint. The one
-// that began last counts, and what was before the stop stays.
+// TestStop_OfTwoThatContinueOneCounts: in a store without leases two processes may continue from one checkpoint. The
+// one that began last counts, and what was before the stop stays.
 func TestStop_OfTwoThatContinueOneCounts(t *testing.T) {
 	store := lists{values{}, map[string][][]byte{}}
 	first := New(store, "1")
