@@ -122,7 +122,8 @@ func (r *agentRun[M]) findJournal() error {
 	if last == nil {
 		return nil
 	}
-	restored := &restoredAgent[M]{given: last.Given, begun: last.Begun, remaining: last.Remaining, extra: last.Extra, seed: last.CallSeed}
+	restored := &restoredAgent[M]{given: last.Given, begun: last.Begun, remaining: last.Remaining, extra: last.Extra,
+		seed: last.CallSeed}
 	for i, v := range last.Messages {
 		m, ok := v.(M)
 		if !ok {
@@ -536,7 +537,7 @@ func (r *agentRun[M]) newCallSeed() [2]uint64 {
 // whose seeds are in the turns that both have.
 func (r *agentRun[M]) idempotencyKey(ctx context.Context, call schema.ToolCall) (key string) {
 	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		made := fmt.Appendf(nil, "%x %d %q %q %q", s.CallSeed, s.RemainingIterations, call.ID, call.Function.Name, call.Function.Arguments)
+		made := fmt.Appendf(nil, "%x %s", s.CallSeed, callKey(s.RemainingIterations, call))
 		if f := forkFrom(r.Context); f != nil {
 			made = append(made, f.seed[:]...)
 		}

@@ -17,19 +17,20 @@ type ForkOptions struct {
 	At int
 	// NewID is the ID of the fork. There must be no run with it.
 	NewID string
-	// Edit changes the last of the steps, if it is not nil. Of a StepBegin it may change Messages and Values, of a StepTurn
-	// Messages and Values, though no value can be removed, and of a StepResult Text or Result, whichever is set. Messages
-	// must be a history that a model takes: each call has its result, but for those of the last message. One that ends with
-	// a message of the user has the model asked. What it may not change is an error, and so is one that Edit returns.
+	// Edit changes the last of the steps, if it is not nil. Of a StepBegin it may change Messages and Values, of a
+	// StepTurn Messages and Values, though no value can be removed, and of a StepResult Text or Result, whichever is set.
+	// Messages must be a history that a model takes: each call has its result, but for those of the last message. One that
+	// ends with a message of the user has the model asked. What it may not change is an error, and so is one that Edit
+	// returns.
 	Edit func(*Step) error
 }
 
-// Fork makes a run of the first steps of another one, which Runner.Resume(NewID) continues. It runs nothing, and changes
-// nothing of the origin, which may have ended, wait, or work. Everything behind the steps happens anew: tool calls whose
-// result is not among them are made, with idempotency keys of their own, and what the origin asked is asked again,
-// whatever was answered there. The steps must be recorded from the beginning of the run on, see [Steps]; with an error of
-// a damaged journal a fork of the steps before the damage can be made. A store that hands out leases has the fork as a run
-// that is paused, with the agent, queue, priority and tags of the origin.
+// Fork makes a run of the first steps of another one, which Runner.Resume(NewID) continues. It runs nothing, and
+// changes nothing of the origin, which may have ended, wait, or work. Everything behind the steps happens anew: tool
+// calls whose result is not among them are made, with idempotency keys of their own, and what the origin asked is asked
+// again, whatever was answered there. The steps must be recorded from the beginning of the run on, see [Steps]; with an
+// error of a damaged journal a fork of the steps before the damage can be made. A store that hands out leases has the
+// fork as a run that is paused, with the agent, queue, priority and tags of the origin.
 func Fork(ctx context.Context, store CheckPointStore, id string, o ForkOptions) error {
 	if err := fork(ctx, store, id, o); err != nil {
 		return fmt.Errorf("failed to fork run %q: %w", id, err)
@@ -50,7 +51,8 @@ func fork(ctx context.Context, store CheckPointStore, id string, o ForkOptions) 
 		return fmt.Errorf("there is no step %d: set ForkOptions.At to one from 1 to %d", o.At, len(h.steps))
 	}
 	if d := h.begin; len(d.Points)+len(d.Steps)+len(d.History) > 0 {
-		return errors.New("its steps are recorded only since it was resumed: have them kept from its beginning (RunnerConfig.KeepSteps)")
+		return errors.New("its steps are recorded only since it was resumed: have them kept from its beginning " +
+			"(RunnerConfig.KeepSteps)")
 	}
 	if o.Edit != nil {
 		if err := h.edit(o.At, o.Edit); err != nil {
@@ -149,8 +151,9 @@ func placeRun(ctx context.Context, store runHandler, id, newID string, records [
 	if err != nil || exists {
 		return errors.Join(err, &core.RunError{Err: core.ErrRunExists, Info: there})
 	}
-	lease, err := store.Acquire(ctx, newID, core.LeaseRequest{Owner: core.ProcessOwner(), Create: &core.NewRun{Agent: from.Agent,
-		Queue: from.Queue, Tags: from.Tags, Priority: from.Priority, Build: core.BuildID(), Records: records}})
+	made := &core.NewRun{Agent: from.Agent, Queue: from.Queue, Tags: from.Tags, Priority: from.Priority,
+		Build: core.BuildID(), Records: records}
+	lease, err := store.Acquire(ctx, newID, core.LeaseRequest{Owner: core.ProcessOwner(), Create: made})
 	if err != nil {
 		return err
 	}
@@ -188,9 +191,9 @@ func forkFrom(ctx context.Context) *runFork {
 	return f
 }
 
-// ForkedFrom returns the run that the run of ctx is a fork of, and how many of its steps it has; "" and 0 in a run that is
-// no fork. It is for tools that must not do again what the origin has done: the idempotency keys of a fork are other ones
-// (see [GetIdempotencyKey]).
+// ForkedFrom returns the run that the run of ctx is a fork of, and how many of its steps it has; "" and 0 in a run that
+// is no fork. It is for tools that must not do again what the origin has done: the idempotency keys of a fork are other
+// ones (see [GetIdempotencyKey]).
 func ForkedFrom(ctx context.Context) (id string, at int) {
 	if f := forkFrom(ctx); f != nil {
 		return f.origin.Run, f.origin.At

@@ -10,8 +10,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// edit has a step edited, checks what was made of it, and takes it over into what the fork is made of. The edit is given a
-// step that shares nothing with others.
+// edit has a step edited, checks what was made of it, and takes it over into what the fork is made of. The edit is
+// given a step that shares nothing with others.
 func (h *runSteps) edit(n int, edit func(*Step) error) error {
 	before, s, err := h.copies(n)
 	if err != nil {
@@ -209,8 +209,8 @@ func (h *runSteps) adopt(before, s *Step) error {
 	return nil
 }
 
-// begunAfter is with how many of the messages the agent began: more or fewer, if messages were put in before what it has
-// said, or taken out there.
+// begunAfter is with how many of the messages the agent began: more or fewer, if messages were put in before what it
+// has said, or taken out there.
 func begunAfter(before, after []any, n int) int {
 	said := before[min(n, len(before)):]
 	if from := len(after) - len(said); from >= 0 && reflect.DeepEqual(after[from:], said) {

@@ -17,8 +17,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// repeating runs an agent on either kind of message that asks a tool twice and then repeats all it knows. Its runs keep their
-// steps: begin, turn, start, result, turn, start, result, turn.
+// repeating runs an agent on either kind of message that asks a tool twice and then repeats all it knows. Its runs keep
+// their steps: begin, turn, start, result, turn, start, result, turn.
 func repeating[M MessageType](t *testing.T, d *dialect[M]) (*TypedRunner[M], *checkpoint.MemoryStore) {
 	t.Helper()
 	store := checkpoint.NewMemoryStore()
@@ -41,7 +41,8 @@ func repeating[M MessageType](t *testing.T, d *dialect[M]) (*TypedRunner[M], *ch
 		return fmt.Sprint("seen ", value), nil
 	}}
 	agent := setup(t, m, []tool.BaseTool{look})
-	return NewTypedRunner(TypedRunnerConfig[M]{Agent: agent, CheckPointStore: store, Durability: EveryStep, KeepSteps: true}), store
+	return NewTypedRunner(TypedRunnerConfig[M]{
+		Agent: agent, CheckPointStore: store, Durability: EveryStep, KeepSteps: true}), store
 }
 
 // lastLine runs to the end and returns the last thing that is said.
@@ -83,7 +84,8 @@ func testEdits[M MessageType](t *testing.T, d *dialect[M], user func(string) M) 
 			all("user: hi", call, "tool look#c1: seen 2", call2, "tool look#c2: seen 2")},
 		"a call": {2, func(s *Step) error { s.Messages[1] = d.answer("", wanted{"look", "c9", `{"q":9}`}); return nil },
 			all("user: hi", `assistant: [look#c9 {"q":9}]`, "tool look#c9: seen 1", call2, result2)},
-		"an answer in place of a call": {2, func(s *Step) error { s.Messages[1] = d.answer("no"); return nil }, "assistant: no"},
+		"an answer in place of a call": {2, func(s *Step) error { s.Messages[1] = d.answer("no"); return nil },
+			"assistant: no"},
 		"the user says more": {2, func(s *Step) error {
 			s.Messages = append(s.Messages[:1], d.answer("why?"), user("so"))
 			return nil
@@ -114,12 +116,14 @@ func testEdits[M MessageType](t *testing.T, d *dialect[M], user func(string) M) 
 		"remaining": {2, func(s *Step) error { s.Remaining++; return nil }, "it changes what cannot be edited"},
 		"a call that began": {3, func(s *Step) error { s.Call.Function.Arguments = "x"; return nil },
 			"it changes what cannot be edited"},
-		"a call with its result": {4, func(s *Step) error { s.Call.ID = "x"; return nil }, "it changes what cannot be edited"},
+		"a call with its result": {4, func(s *Step) error { s.Call.ID = "x"; return nil },
+			"it changes what cannot be edited"},
 		"parts in place of text": {4, func(s *Step) error { s.Result = new(schema.ToolResult); return nil },
 			"the tool returns its results as Text or as Result"},
-		"no messages":   {2, func(s *Step) error { s.Messages = nil; return nil }, "no message is left"},
-		"no input":      {1, func(s *Step) error { s.Messages = nil; return nil }, "no message is left"},
-		"not a message": {2, func(s *Step) error { s.Messages[0] = "hi"; return nil }, "message 0 is string and must be a *schema."},
+		"no messages": {2, func(s *Step) error { s.Messages = nil; return nil }, "no message is left"},
+		"no input":    {1, func(s *Step) error { s.Messages = nil; return nil }, "no message is left"},
+		"not a message": {2, func(s *Step) error { s.Messages[0] = "hi"; return nil },
+			"message 0 is string and must be a *schema."},
 		"a nil message": {2, func(s *Step) error { s.Messages[0] = *new(M); return nil }, "message 0 is "},
 		"no result": {5, func(s *Step) error { s.Messages = append(s.Messages[:2], s.Messages[3]); return nil },
 			`call "c1" has no result before message 2`},
@@ -138,9 +142,10 @@ func testEdits[M MessageType](t *testing.T, d *dialect[M], user func(string) M) 
 		}, `call "c2" has no result`},
 		"a value less": {2, func(s *Step) error { delete(s.Values, "sees"); return nil },
 			`the session value "sees" cannot be removed: set it to another value`},
-		"a value of a type that nobody knows": {2, func(s *Step) error { s.Values["x"] = struct{ A int }{}; return nil }, "step of "},
-		"error":                               {2, func(*Step) error { return errors.New("not like this") }, "the edit of step 2: not like this"},
-		"panic":                               {2, func(*Step) error { panic("ouch") }, "ouch"},
+		"a value of a type that nobody knows": {2, func(s *Step) error { s.Values["x"] = struct{ A int }{}; return nil },
+			"step of "},
+		"error": {2, func(*Step) error { return errors.New("not like this") }, "the edit of step 2: not like this"},
+		"panic": {2, func(*Step) error { panic("ouch") }, "ouch"},
 	} {
 		t.Run("refused: "+name, func(t *testing.T) {
 			err := Fork(t.Context(), store, "1", ForkOptions{At: c.at, NewID: "x", Edit: c.edit})
@@ -157,7 +162,9 @@ func testEdits[M MessageType](t *testing.T, d *dialect[M], user func(string) M) 
 func TestFork_EarlyResultsBelongToTheirAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
-		m := &modelFunc[Message]{stream: func(_ context.Context, h []Message, _ ...model.Option) (*schema.StreamReader[Message], error) {
+		m := &modelFunc[Message]{stream: func(
+			_ context.Context, h []Message, _ ...model.Option,
+		) (*schema.StreamReader[Message], error) {
 			if h[len(h)-1].Role == schema.Tool {
 				return schema.StreamReaderFromArray([]Message{chatAnswer("done")}), nil
 			}
@@ -169,7 +176,8 @@ func TestFork_EarlyResultsBelongToTheirAnswer(t *testing.T) {
 			}()
 			return s, nil
 		}}
-		r := NewRunner(t.Context(), RunnerConfig{EnableStreaming: true, CheckPointStore: store, Durability: EveryStep, KeepSteps: true,
+		r := NewRunner(t.Context(), RunnerConfig{
+			EnableStreaming: true, CheckPointStore: store, Durability: EveryStep, KeepSteps: true,
 			Agent: setup(t, m, []tool.BaseTool{idempotentTool{textTool("look", "seen")}}, eagerly[Message])})
 		drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 		require.Equal(t, "[begin start result turn turn]", fmt.Sprint(onlyKinds(stepsOf(t, store, "1"))))

@@ -3,7 +3,6 @@ package adk
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -41,12 +40,8 @@ func newForkable(t *testing.T, more ...tool.BaseTool) *forkable {
 	seq, err := NewSequentialAgent(t.Context(), &SequentialAgentConfig{Name: "seq", SubAgents: []Agent{
 		outer, newOrdinary(t, "last", recall(chatAnswer("last done")))}})
 	require.NoError(t, err)
-	f.runner = f.runs(seq)
+	f.runner = keeping(f.store, seq)
 	return f
-}
-
-func (f *forkable) runs(agent Agent) *Runner {
-	return NewRunner(context.Background(), RunnerConfig{Agent: agent, CheckPointStore: f.store, Durability: EveryStep, KeepSteps: true})
 }
 
 // kinds are the kinds of steps, with their agents.
@@ -73,15 +68,17 @@ func resumeFork(t *testing.T, r *Runner, id string) (texts []string) {
 	return texts
 }
 
-// TestSteps_OfARunThatHasEnded: the steps are those of all agents, with whole messages, and stay when the run has ended.
+// TestSteps_OfARunThatHasEnded: the steps are those of all agents, with whole messages, and stay when the run has
+// ended.
 // Rule steps/FK-1.
 func TestSteps_OfARunThatHasEnded(t *testing.T) {
 	f := newForkable(t)
 	drainAll(t, f.runner.Query(t.Context(), "hi", WithCheckPointID("1"), WithSessionValues(map[string]any{"user": "me"})))
 	steps := stepsOf(t, f.store, "1")
-	require.Equal(t, []string{"begin[]", "turn[seq outer]", "start[seq outer]", "result[seq outer]", "turn[seq outer]",
-		"start[seq outer]", "turn[seq outer inner]", "start[seq outer inner]", "result[seq outer inner]", "turn[seq outer inner]",
-		"result[seq outer]", "turn[seq outer]", "turn[seq last]"}, kinds(steps))
+	require.Equal(t, []string{"begin[]", "turn[seq outer]", "start[seq outer]", "result[seq outer]",
+		"turn[seq outer]", "start[seq outer]", "turn[seq outer inner]", "start[seq outer inner]",
+		"result[seq outer inner]", "turn[seq outer inner]", "result[seq outer]", "turn[seq outer]",
+		"turn[seq last]"}, kinds(steps))
 	for i, s := range steps {
 		require.Equal(t, i+1, s.N)
 	}
@@ -103,8 +100,8 @@ func TestSteps_OfARunThatHasEnded(t *testing.T) {
 	require.ErrorIs(t, err, ErrCheckPointNotFound)
 }
 
-// TestFork_AtEveryStep: a fork comes to the same end as its origin, makes the calls that have no result among its steps,
-// by keys of its own, and changes no byte of the origin.
+// TestFork_AtEveryStep: a fork comes to the same end as its origin, makes the calls that have no result among its
+// steps, by keys of its own, and changes no byte of the origin.
 // Rules steps/FK-2, steps/FK-4, steps/FK-5.
 func TestFork_AtEveryStep(t *testing.T) {
 	f := newForkable(t)
@@ -134,8 +131,7 @@ func TestFork_AtEveryStep(t *testing.T) {
 		for _, from := range f.forks {
 			require.Equal(t, fmt.Sprint("1 ", at), from)
 		}
-		ends := stepsOf(t, f.store, id)
-		require.Equal(t, steps[len(steps)-1].Messages, withoutIDsLike(ends[len(ends)-1].Messages, steps[len(steps)-1].Messages))
+		require.Equal(t, lastLines(steps), lastLines(stepsOf(t, f.store, id)))
 		after, err := f.store.ReadRecords(t.Context(), "1")
 		require.NoError(t, err)
 		require.Equal(t, before, after)
@@ -153,24 +149,21 @@ func keysOfForks(steps []Step) (n int) {
 	return n
 }
 
-// withoutIDsLike gives messages the Extra of others, which has their IDs.
-func withoutIDsLike(messages, like []any) []any {
-	messages = slices.Clone(messages)
-	for i := range messages {
-		m := *messages[i].(*schema.Message)
-		if i < len(like) {
-			m.Extra = like[i].(*schema.Message).Extra
-		}
-		messages[i] = &m
+// lastLines are the messages of the last turn of a run.
+func lastLines(steps []Step) (lines []string) {
+	for _, m := range steps[len(steps)-1].Messages {
+		lines = append(lines, chatDialect.line(m.(*schema.Message)))
 	}
-	return messages
+	return lines
 }
 
-// TestFork_AsksAgain: a fork asks what its origin has asked, under another ID: what the origin was answered is no answer to
-// the fork. The result of a call that was answered is kept with its step.
+// TestFork_AsksAgain: a fork asks what its origin has asked, under another ID: what the origin was answered is no
+// answer to the fork. The result of a call that was answered is kept with its step.
 // Rule steps/FK-5.
 func TestFork_AsksAgain(t *testing.T) {
-	for name, store := range map[string]CheckPointStore{"runs": checkpoint.NewMemoryStore(), "plain": onlyJournal(checkpoint.NewMemoryStore())} {
+	for name, store := range map[string]CheckPointStore{
+		"runs": checkpoint.NewMemoryStore(), "plain": onlyJournal(checkpoint.NewMemoryStore()),
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := keeping(store, askingAgent(t))
 			asked := onePoint(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
@@ -198,8 +191,8 @@ func TestFork_AsksAgain(t *testing.T) {
 	}
 }
 
-// TestFork_KeysStayInTheFork: a call of a fork that stopped and is made again has the key that it had there, which is not
-// that of the origin; a fork of the fork has another one.
+// TestFork_KeysStayInTheFork: a call of a fork that stopped and is made again has the key that it had there, which is
+// not that of the origin; a fork of the fork has another one.
 // Rule steps/FK-4.
 func TestFork_KeysStayInTheFork(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
@@ -236,15 +229,15 @@ func TestFork_KeysStayInTheFork(t *testing.T) {
 	}
 }
 
-// TestFork_ResultsBesideStay: of calls that were made side by side, those with a result keep it, and the others are made
-// in the fork, also one that had only begun.
+// TestFork_ResultsBesideStay: of calls that were made side by side, those with a result keep it, and the others are
+// made in the fork, also one that had only begun.
 // Rule steps/FK-5.
 func TestFork_ResultsBesideStay(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	var made atomic.Int32
 	slow := &toolFunc{"slow", func(context.Context, string) (string, error) { made.Add(1); return "slow", nil }}
 	quick := textTool("quick", "quick")
-	both := schema.AssistantMessage("", []schema.ToolCall{callOf("slow", "1", "{}").ToolCalls[0], callOf("quick", "2", "{}").ToolCalls[0]})
+	both := chatAnswer("", wanted{"slow", "1", "{}"}, wanted{"quick", "2", "{}"})
 	agent := setup(t, recall(both, chatAnswer("never"), chatAnswer("done")), []tool.BaseTool{slow, quick},
 		func(c *ChatModelAgentConfig) { c.ToolsConfig.ExecuteSequentially = true })
 	r := keeping(store, agent)
@@ -284,23 +277,23 @@ func TestFork_OnlyWhatCanBeForked(t *testing.T) {
 		o     ForkOptions
 		want  string
 	}{
-		{f.store, "1", ForkOptions{At: 1}, `failed to fork run "1": the fork needs an ID of its own: set ForkOptions.NewID`},
-		{f.store, "1", ForkOptions{At: 1, NewID: "1"}, `failed to fork run "1": the fork needs an ID of its own: set ForkOptions.NewID`},
-		{f.store, "1", ForkOptions{NewID: "2"}, `failed to fork run "1": there is no step 0: set ForkOptions.At to one from 1 to 13`},
-		{f.store, "1", ForkOptions{At: 14, NewID: "2"}, `failed to fork run "1": there is no step 14: set ForkOptions.At to one from 1 to 13`},
-		{f.store, "1", ForkOptions{At: 1, NewID: "checkpoint"}, `failed to fork run "1": run "checkpoint": there is a run with that ID`},
-		{plain, "1", ForkOptions{At: 1, NewID: "journal"}, `failed to fork run "1": run "journal": there is a run with that ID`},
-		{f.store, "none", ForkOptions{At: 1, NewID: "2"}, `failed to fork run "none": failed to read the steps of run "none": ` +
+		{f.store, "1", ForkOptions{At: 1}, `the fork needs an ID of its own: set ForkOptions.NewID`},
+		{f.store, "1", ForkOptions{At: 1, NewID: "1"}, `the fork needs an ID of its own: set ForkOptions.NewID`},
+		{f.store, "1", ForkOptions{NewID: "2"}, `there is no step 0: set ForkOptions.At to one from 1 to 13`},
+		{f.store, "1", ForkOptions{At: 14, NewID: "2"}, `there is no step 14: set ForkOptions.At to one from 1 to 13`},
+		{f.store, "1", ForkOptions{At: 1, NewID: "checkpoint"}, `run "checkpoint": there is a run with that ID`},
+		{plain, "1", ForkOptions{At: 1, NewID: "journal"}, `run "journal": there is a run with that ID`},
+		{f.store, "none", ForkOptions{At: 1, NewID: "2"}, `failed to read the steps of run "none": ` +
 			`there are none, or they are not kept (see RunnerConfig.KeepSteps): checkpoint[none] not exist`},
 	} {
-		require.EqualError(t, Fork(t.Context(), c.store, c.id, c.o), c.want)
+		require.EqualError(t, Fork(t.Context(), c.store, c.id, c.o), fmt.Sprintf("failed to fork run %q: %s", c.id, c.want))
 	}
 	require.NoError(t, Fork(t.Context(), f.store, "1", ForkOptions{At: 13, NewID: "2"}))
 	require.ErrorIs(t, Fork(t.Context(), f.store, "1", ForkOptions{At: 13, NewID: "2"}), checkpoint.ErrRunExists)
 }
 
-// TestFork_IsThereAsAWhole: a plain store that fails in between leaves nothing, and what a process leaves that dies there
-// cannot be resumed.
+// TestFork_IsThereAsAWhole: a plain store that fails in between leaves nothing, and what a process leaves that dies
+// there cannot be resumed.
 // Rule steps/FK-2.
 func TestFork_IsThereAsAWhole(t *testing.T) {
 	f := newForkable(t)
@@ -322,7 +315,8 @@ func TestFork_IsThereAsAWhole(t *testing.T) {
 		require.NoError(t, f.store.AppendRecord(t.Context(), "2", r))
 	}
 	_, err = keeping(plain, askingAgent(t)).Resume(t.Context(), "2")
-	require.EqualError(t, err, `failed to load from checkpoint: fork "2" of run "1" was not written to its end: remove it, and fork again`)
+	require.EqualError(t, err, `failed to load from checkpoint: fork "2" of run "1" was not written to its end: `+
+		`remove it, and fork again`)
 }
 
 // TestForkedFrom_OutsideOfForks: there is no origin.

@@ -491,8 +491,8 @@ func (run *runnerRun[M]) load(ctx context.Context, id string) (saved *runDocumen
 		run.root.ids.Seed, run.root.ids.Stops = saved.Seed, saved.Stops
 	}
 	if run.root.origin = saved.Origin; past.Steps < saved.Origin.Steps {
-		return nil, fmt.Errorf("failed to load from checkpoint: fork %q of run %q was not written to its end: remove it, and fork again",
-			id, saved.Origin.Run)
+		return nil, fmt.Errorf("failed to load from checkpoint: fork %q of run %q was not written to its end: "+
+			"remove it, and fork again", id, saved.Origin.Run)
 	}
 	run.root.origin.Steps = 0
 	return saved, nil

@@ -230,7 +230,8 @@ func newRunnerRun[M MessageType](ctx context.Context, r *TypedRunner[M], opts []
 		return run, errNilContext
 	}
 	if _, ok := r.store.(CheckPointJournal); r.keepSteps && !(ok && r.durable) {
-		return run, errors.New("runner: KeepSteps needs Durability EveryStep and a CheckPointStore with a journal (CheckPointJournal)")
+		return run, errors.New("runner: KeepSteps needs Durability EveryStep and a CheckPointStore with a journal " +
+			"(CheckPointJournal)")
 	}
 	run.root.session, run.root.diagnostics = &run.session, r.diagnostics
 	run.exec = execution[M]{Context: ctx, run: &run.root, out: run, opts: opts}

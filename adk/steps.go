@@ -29,7 +29,8 @@ type Step struct {
 	// N counts the steps of the run from 1.
 	N    int
 	Kind StepKind
-	// Agent is the way to the agent whose step it is: the names of agents, the outermost first. Of a StepBegin it is empty.
+	// Agent is the way to the agent whose step it is: the names of agents, the outermost first. Of a StepBegin it is
+	// empty.
 	Agent []string
 	// Visit tells apart what one agent does at several places of the run. It has no other meaning.
 	Visit string
@@ -51,9 +52,9 @@ type Step struct {
 }
 
 // Steps reads what is recorded of a run: with [EveryStep] that of a run whose process died, that failed or still works,
-// and with RunnerConfig.KeepSteps that of any. It can be called while the run works. If the journal is damaged, the steps
-// before the damage come with the error, which matches checkpoint.ErrJournalDamaged if the store noticed it. The error
-// matches [ErrCheckPointNotFound] if nothing is recorded. Changing the steps changes nothing of the run.
+// and with RunnerConfig.KeepSteps that of any. It can be called while the run works. If the journal is damaged, the
+// steps before the damage come with the error, which matches checkpoint.ErrJournalDamaged if the store noticed it. The
+// error matches [ErrCheckPointNotFound] if nothing is recorded. Changing the steps changes nothing of the run.
 func Steps(ctx context.Context, store CheckPointStore, id string) ([]Step, error) {
 	h, err := readSteps(ctx, store, id)
 	return h.steps, err
@@ -82,7 +83,8 @@ func readSteps(ctx context.Context, store CheckPointStore, id string) (h runStep
 	read, err := journal.ReadHistory(ctx, list, id)
 	if read.Run == nil {
 		if err == nil {
-			err = fmt.Errorf("there are none, or they are not kept (see RunnerConfig.KeepSteps): %w", &core.CheckPointNotFoundError{ID: id})
+			err = fmt.Errorf("there are none, or they are not kept (see RunnerConfig.KeepSteps): %w",
+				&core.CheckPointNotFoundError{ID: id})
 		}
 		return h, err
 	}
@@ -175,7 +177,8 @@ func (v *visitHistory) step(r *journal.Record) (s Step, err error) {
 		return s, err
 	}
 	if r.Keep > len(v.messages) {
-		return s, fmt.Errorf("%w: a turn keeps %d messages, and there are %d", core.ErrJournalDamaged, r.Keep, len(v.messages))
+		return s, fmt.Errorf("%w: a turn keeps %d messages, and there are %d", core.ErrJournalDamaged, r.Keep,
+			len(v.messages))
 	}
 	v.messages = slices.Concat(v.messages[:r.Keep], r.Messages)
 	s.Messages, s.Values, s.Extra, s.Remaining = slices.Clone(v.messages), r.Values, r.Extra, r.Remaining

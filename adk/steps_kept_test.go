@@ -73,6 +73,7 @@ func TestKeepSteps_OfARunThatAsks(t *testing.T) {
 			require.Equal(t, all, kinds(stepsOf(t, store, "1")))
 
 			require.Equal(t, []string{"a: done"}, resumeFork(t, r, "1"), "its end is kept with the steps")
+			require.Equal(t, all, kinds(stepsOf(t, store, "1")))
 			_, exists, err := memory.Get(t.Context(), "1")
 			require.NoError(t, err)
 			require.False(t, exists, "the checkpoint is not needed any more")
@@ -102,8 +103,8 @@ func TestKeepSteps_NeedsAJournalOfEveryStep(t *testing.T) {
 	}
 }
 
-// TestKeepSteps_GoWithTheEndOfTheRun: a plain store forgets the steps when the end of the run has expired, and a store of
-// runs when it sweeps.
+// TestKeepSteps_GoWithTheEndOfTheRun: a plain store forgets the steps when the end of the run has expired, and a store
+// of runs when it sweeps.
 // Rule steps/FK-1.
 func TestKeepSteps_GoWithTheEndOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +122,8 @@ func TestKeepSteps_GoWithTheEndOfTheRun(t *testing.T) {
 		require.ErrorIs(t, err, ErrCheckPointNotFound)
 
 		runs := checkpoint.NewMemoryStore()
-		drainAll(t, keeping(runs, newOrdinary(t, "a", recall(chatAnswer("done")))).Query(t.Context(), "hi", WithCheckPointID("1")))
+		r = keeping(runs, newOrdinary(t, "a", recall(chatAnswer("done"))))
+		drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
 		require.Len(t, stepsOf(t, runs, "1"), 2)
 		time.Sleep(48 * time.Hour)
 		_, err = runs.Sweep(t.Context(), 10)
@@ -154,8 +156,8 @@ func (l lostLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
 	return l.Lease.Settle(ctx, s)
 }
 
-// TestKeepSteps_TheEndIsKnownBeforeTheRunIsDone: a process that dies between the last step and the end of the lease leaves
-// a run that ends when it is resumed, without a call.
+// TestKeepSteps_TheEndIsKnownBeforeTheRunIsDone: a process that dies between the last step and the end of the lease
+// leaves a run that ends when it is resumed, without a call.
 // Rule steps/FK-1.
 func TestKeepSteps_TheEndIsKnownBeforeTheRunIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -183,7 +183,9 @@ func (f *forker[M]) transcripts(steps []adk.Step) map[string][]string {
 }
 
 // forkEverywhere stops the runs of an agent everywhere, and forks all of them.
-func forkEverywhere[M adk.MessageType](t *testing.T, e adktest.Exploration[M], agent func(explored[M]) adk.TypedAgent[M]) {
+func forkEverywhere[M adk.MessageType](
+	t *testing.T, e adktest.Exploration[M], agent func(explored[M]) adk.TypedAgent[M],
+) {
 	t.Helper()
 	made := new(made[M])
 	e.Query, e.Answer, e.Durability, e.Pairs = "Do it.", approve, adk.EveryStep, pairs()
@@ -194,8 +196,8 @@ func forkEverywhere[M adk.MessageType](t *testing.T, e adktest.Exploration[M], a
 	require.Greater(t, f.made.Load(), f.runs.Load(), "at every step of the first run, and at one of each other")
 }
 
-// TestFork_RunsThatStoppedAnywhere: wherever a run was stopped on its way, a fork at any step comes to what the agents of
-// the run came to.
+// TestFork_RunsThatStoppedAnywhere: wherever a run was stopped on its way, a fork at any step comes to what the agents
+// of the run came to.
 // Rules steps/FK-4, steps/FK-6.
 func TestFork_RunsThatStoppedAnywhere(t *testing.T) {
 	t.Run("ordinary", forkAgents[*schema.Message])

@@ -16,8 +16,8 @@ type History struct {
 	Steps []*Record
 }
 
-// ReadHistory reads the records of a run, and changes nothing. With an error come the steps before the damage. The Run of
-// a journal that has none is nil.
+// ReadHistory reads the records of a run, and changes nothing. With an error come the steps before the damage. The Run
+// of a journal that has none is nil.
 func ReadHistory(ctx context.Context, store core.CheckPointJournal, id string) (h History, err error) {
 	defer BlameStore(&err)
 	records, err := store.ReadRecords(ctx, id)
