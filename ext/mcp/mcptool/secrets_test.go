@@ -60,7 +60,7 @@ func TestSecrets_AreNowhere(t *testing.T) {
 		},
 		"hangs up": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"sends on": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://127.0.0.1:1/?"+r.URL.RawQuery, 307)
+			http.Redirect(w, r, "http://127.0.0.1:1/?"+r.URL.RawQuery, http.StatusTemporaryRedirect)
 		},
 		"says HTML": func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "<p>"+echo(r)) },
 	}
