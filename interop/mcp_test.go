@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/components/tool"
@@ -17,8 +18,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// mcpServer is a server of npm, run by Node. The test skips without it.
-func mcpServer(t *testing.T, name string, args ...string) *mcptool.Server {
+// npmServer is the command of a server of npm, run by Node. The test skips without it.
+func npmServer(t *testing.T, name string, args ...string) []string {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -29,7 +30,12 @@ func mcpServer(t *testing.T, name string, args ...string) *mcptool.Server {
 	if _, err := os.Stat(script); err != nil {
 		t.Skipf("npm package @modelcontextprotocol/%s is not installed: run npm ci in interop, or make interop", name)
 	}
-	server, err := mcptool.New(mcptool.Config{Name: name, Command: append([]string{node, script}, args...)})
+	return append([]string{node, script}, args...)
+}
+
+func mcpServer(t *testing.T, name string, args ...string) *mcptool.Server {
+	t.Helper()
+	server, err := mcptool.New(mcptool.Config{Name: name, Command: npmServer(t, name, args...)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server
@@ -124,6 +130,38 @@ func kill(t *testing.T, words ...string) {
 		require.NoError(t, exec.Command("kill", "-9", pid).Run())
 	}
 	time.Sleep(200 * time.Millisecond) // for the end of the pipe to be seen
+}
+
+// What a server says of its tools comes to the model whole, but for the name of the dialect.
+func TestMCP_SchemasAreWhole(t *testing.T) {
+	for name, args := range map[string][]string{"server-everything": nil, "server-filesystem": {t.TempDir()}} {
+		command := npmServer(t, name, args...)
+		client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil)
+		session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: exec.Command(command[0], command[1:]...)}, nil)
+		require.NoError(t, err)
+		listed, err := session.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		_ = session.Close() // one does not stop before it is asked to, and the SDK reports that
+		sources := map[string]map[string]any{}
+		for _, one := range listed.Tools {
+			sources[one.Name] = one.InputSchema.(map[string]any)
+		}
+		tools, err := mcpServer(t, name, args...).Tools(t.Context())
+		require.NoError(t, err)
+		require.Greater(t, len(tools), 5)
+		for _, made := range tools {
+			info, err := made.Info(t.Context())
+			require.NoError(t, err)
+			got, err := info.SchemaJSON()
+			require.NoError(t, err)
+			require.Contains(t, sources, info.Name)
+			source := sources[info.Name]
+			delete(source, "$schema")
+			want, err := json.Marshal(source)
+			require.NoError(t, err)
+			require.JSONEq(t, string(want), string(got), info.Name)
+		}
+	}
 }
 
 // Every tool of the server that has everything can be called, and what it answers is read.

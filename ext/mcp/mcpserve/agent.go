@@ -41,8 +41,9 @@ var defaultInput = json.RawMessage(`{"type":"object","properties":{"request":{"t
 	`"description":"What the agent is to do."}},"required":["request"]}`)
 
 // outputSchema is that of structured content.
-var outputSchema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"run":{"type":"string"},` +
-	`"usage":{"type":"object","description":"tokens","additionalProperties":{"type":"integer"}}},"required":["text","run"]}`)
+var outputSchema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},` +
+	`"run":{"type":"string"},"usage":{"type":"object","description":"tokens",` +
+	`"additionalProperties":{"type":"integer"}}},"required":["text","run"]}`)
 
 // agentOutput is structured content.
 type agentOutput struct {

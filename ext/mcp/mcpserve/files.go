@@ -47,7 +47,8 @@ type files struct {
 func (s *Server) AddFiles(o FilesOptions) error {
 	switch {
 	case !goodHost.MatchString(o.Name):
-		return fmt.Errorf("mcpserve: server %q: files %q: a name has lower-case letters, digits and hyphens", s.conf.Name, o.Name)
+		return fmt.Errorf("mcpserve: server %q: files %q: a name has lower-case letters, digits and hyphens",
+			s.conf.Name, o.Name)
 	case o.Backend == nil:
 		return fmt.Errorf("mcpserve: server %q: files %q: the backend is nil", s.conf.Name, o.Name)
 	}
@@ -134,7 +135,8 @@ func (f *files) contents(ctx context.Context, file string) (contents []*mcp.Reso
 	defer recovered(&err)
 	var content *filesystem.FileContent
 	if b, shows := f.Backend.(filesystem.MultiModalReader); shows {
-		read, err := b.MultiModalRead(ctx, &filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: file}})
+		read, err := b.MultiModalRead(ctx,
+			&filesystem.MultiModalReadRequest{ReadRequest: filesystem.ReadRequest{FilePath: file}})
 		if err != nil {
 			return nil, err
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/weftgo/weft/components"
 )
 
-// ComponentOfServer is the kind of component that handlers of callbacks see for each request of a client: RunInfo.Type is
-// the method of the protocol, such as tools/call, and RunInfo.Name the tool, the prompt, or "". What runs for the request
-// is within it.
+// ComponentOfServer is the kind of component that handlers of callbacks see for each request of a client: RunInfo.Type
+// is the method of the protocol, such as tools/call, and RunInfo.Name the tool, the prompt, or "". What runs for the
+// request is within it.
 //
 // The input is a *[CallbackInput], the output a *[CallbackOutput], and errors have the method TraceAttributes, too.
 const ComponentOfServer components.Component = "MCPServer"
@@ -29,11 +29,11 @@ type CallbackInput struct {
 	trace      map[string]string
 }
 
-// TraceAttributes are attributes for a span, with the names of the conventions of OpenTelemetry. It must not be changed.
+// TraceAttributes are attributes for a span, with the names of the conventions of OpenTelemetry, for reading.
 func (c *CallbackInput) TraceAttributes() map[string]any { return c.attributes }
 
-// TraceContext is what the client says about the trace that the request belongs to: traceparent, tracestate and baggage,
-// as far as there are any. A client can say anything. It must not be changed.
+// TraceContext is what the client says about the trace that the request belongs to: traceparent, tracestate and
+// baggage, as far as there are any, for reading. A client can say anything.
 func (c *CallbackInput) TraceContext() map[string]string { return c.trace }
 
 // CallbackOutput is what is known of a request when it was answered.
@@ -44,7 +44,7 @@ type CallbackOutput struct {
 	attributes map[string]any
 }
 
-// TraceAttributes are attributes for a span, besides those of the input. It must not be changed.
+// TraceAttributes are attributes for a span, besides those of the input, for reading.
 func (c *CallbackOutput) TraceAttributes() map[string]any { return c.attributes }
 
 // requestError is a failure as handlers of callbacks see it.

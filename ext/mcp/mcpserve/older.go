@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// firstModern is the first version of the protocol in which a call is answered with questions. Clients of older ones are
-// asked in the middle of their call.
+// firstModern is the first version of the protocol in which a call is answered with questions. Clients of older ones
+// are asked in the middle of their call.
 const firstModern = "2026-07-28"
 
 // isModern reports whether a call is of a client that can be answered with questions.

@@ -20,8 +20,8 @@ type PromptOptions struct {
 	Arguments []*mcp.PromptArgument
 }
 
-// AddPrompt serves a template as a prompt. The protocol has messages of users and assistants only: what the template says
-// as the system is served as the user's. A part of a message is a message of its own.
+// AddPrompt serves a template as a prompt. The protocol has messages of users and assistants only: what the template
+// says as the system is served as the user's. A part of a message is a message of its own.
 func (s *Server) AddPrompt(t prompt.ChatTemplate, o PromptOptions) error {
 	if t == nil {
 		return fmt.Errorf("mcpserve: server %q: prompt %q: the template is nil", s.conf.Name, o.Name)

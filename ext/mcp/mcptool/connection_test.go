@@ -138,13 +138,13 @@ func TestCall_EndsWithoutSignsOfLife(t *testing.T) {
 		}
 		return says("done"), nil
 	})
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s), Timeout: 200 * time.Millisecond})
+	srv := open(t, mcptool.Config{Transport: inProcess(s), Timeout: 200 * time.Millisecond})
 	_, err := call(t.Context(), named(t, srv, "sleep"), "{}")
 	require.ErrorContains(t, failure(t, err, mcptool.Timeout), "no sign of life for 200ms")
 	result, err := call(t.Context(), named(t, srv, "work"), "{}")
 	require.NoError(t, err)
 	require.Equal(t, "done", result.Parts[0].Text)
-	srv = open(t, mcptool.Config{Transport: inProcess(t, s), MaxTime: 200 * time.Millisecond})
+	srv = open(t, mcptool.Config{Transport: inProcess(s), MaxTime: 200 * time.Millisecond})
 	_, err = call(t.Context(), named(t, srv, "work"), "{}")
 	require.ErrorContains(t, failure(t, err, mcptool.Timeout), "MaxTime")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -162,7 +162,7 @@ func TestClose_EndsCallsInFlight(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	sleep := named(t, srv, "sleep")
 	ended := make(chan error)
 	go func() {

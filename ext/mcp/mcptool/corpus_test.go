@@ -244,7 +244,7 @@ func TestSchemas_ComeInAndGoOutWithoutLoss(t *testing.T) {
 	for _, one := range tools {
 		require.NoError(t, relay.AddTool(t.Context(), one, mcpserve.ToolOptions{}))
 	}
-	again, _ := schemaTexts(t, open(t, mcptool.Config{Transport: inProcess(t, relay.MCP()), Strict: true}))
+	again, _ := schemaTexts(t, open(t, mcptool.Config{Transport: inProcess(relay.MCP()), Strict: true}))
 
 	valid, values := 0, 0
 	for name, source := range sources {

@@ -124,7 +124,8 @@ func (s *Server) list(ctx context.Context) ([]*remoteTool, error) {
 		return tools, nil
 	}
 	var tools []*remoteTool
-	err := s.request(ctx, &demand{method: "tools/list", kind: List, repeatable: true}, func(ctx context.Context, made *session) error {
+	d := &demand{method: "tools/list", kind: List, repeatable: true}
+	err := s.request(ctx, d, func(ctx context.Context, made *session) error {
 		generation := s.link.current()
 		_, _, version := s.tools.get(generation)
 		listed, ttl, err := s.readPages(ctx, made)

@@ -41,8 +41,8 @@ func TestTools_AllPagesInTheOrderOfTheServer(t *testing.T) {
 		addTool(s, fmt.Sprintf("t.%02d", i), answers(""))
 		want = append(want, fmt.Sprintf("p_t_%02d", i))
 	}
-	require.Equal(t, want, names(t, open(t, mcptool.Config{Transport: inProcess(t, s), Prefix: "p_"})))
-	few := open(t, mcptool.Config{Transport: inProcess(t, s), MaxTools: 9})
+	require.Equal(t, want, names(t, open(t, mcptool.Config{Transport: inProcess(s), Prefix: "p_"})))
+	few := open(t, mcptool.Config{Transport: inProcess(s), MaxTools: 9})
 	_, err := few.Tools(t.Context())
 	failure(t, err, mcptool.TooLarge)
 }
@@ -54,23 +54,23 @@ func TestTools_NamesAndSelection(t *testing.T) {
 	for _, name := range []string{"read.file", "write-file", long, "secret"} {
 		addTool(s, name, answers(name))
 	}
-	all := names(t, open(t, mcptool.Config{Transport: inProcess(t, s), Exclude: []string{"se*"}}))
+	all := names(t, open(t, mcptool.Config{Transport: inProcess(s), Exclude: []string{"se*"}}))
 	require.Len(t, all, 3)
 	require.Equal(t, []string{"read_file", "write-file"}, []string{all[0], all[1]})
 	require.Len(t, all[2], 64)
 	require.Equal(t, long[:55]+"_", all[2][:56])
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, nil))
-	conf := mcptool.Config{Transport: inProcess(t, s), Include: []string{"read.*", "gone"}, Logger: logger}
+	conf := mcptool.Config{Transport: inProcess(s), Include: []string{"read.*", "gone"}, Logger: logger}
 	require.Equal(t, []string{"read_file"}, names(t, open(t, conf)))
 	require.Contains(t, logged.String(), "tool=gone")
 	conf.Strict = true
 	_, err := open(t, conf).Tools(t.Context())
 	require.ErrorContains(t, err, `no tool "gone"`)
-	only := open(t, mcptool.Config{Transport: inProcess(t, s), Sort: true,
+	only := open(t, mcptool.Config{Transport: inProcess(s), Sort: true,
 		Filter: func(x *mcp.Tool) bool { return len(x.Name) < 20 }})
 	require.Equal(t, []string{"read_file", "secret", "write-file"}, names(t, only))
-	_, err = mcptool.Join(t.Context(), only, open(t, mcptool.Config{Transport: inProcess(t, s), Include: []string{"secret"}}))
+	_, err = mcptool.Join(t.Context(), only, open(t, mcptool.Config{Transport: inProcess(s), Include: []string{"secret"}}))
 	require.ErrorContains(t, err, `both have a tool "secret"`)
 }
 
@@ -87,14 +87,14 @@ func TestTools_OneSchemaThatCannotBeReadSpoilsNothing(t *testing.T) {
 	}
 	broken := map[string]any{"type": "object", "properties": deep}
 	s.AddTool(&mcp.Tool{Name: "broken", InputSchema: broken}, answers(""))
-	require.Equal(t, []string{"good", "old"}, sorted(names(t, open(t, mcptool.Config{Transport: inProcess(t, s)}))))
-	info, err := named(t, open(t, mcptool.Config{Transport: inProcess(t, s)}), "old").Info(t.Context())
+	require.Equal(t, []string{"good", "old"}, sorted(names(t, open(t, mcptool.Config{Transport: inProcess(s)}))))
+	info, err := named(t, open(t, mcptool.Config{Transport: inProcess(s)}), "old").Info(t.Context())
 	require.NoError(t, err)
 	text, err := info.SchemaJSON()
 	require.NoError(t, err)
 	require.JSONEq(t, `{"type":"object","properties":{"pair":{"type":"array","prefixItems":[{"type":"string"},`+
 		`{"$ref":"#/$defs/n"}]}},"$defs":{"n":{"const":null}}}`, string(text))
-	_, err = open(t, mcptool.Config{Transport: inProcess(t, s), Strict: true}).Tools(t.Context())
+	_, err = open(t, mcptool.Config{Transport: inProcess(s), Strict: true}).Tools(t.Context())
 	require.ErrorContains(t, err, `tool "broken"`)
 }
 
@@ -102,7 +102,7 @@ func TestTools_OneSchemaThatCannotBeReadSpoilsNothing(t *testing.T) {
 func TestMiddleware_TheNextRunHasTheNewTools(t *testing.T) {
 	s := newServer()
 	addTool(s, "one", answers("1"))
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	r := cashier(t, srv, adktest.NewStore(), adktest.Says("a").Offered("one"), adktest.Says("b").Offered("one", "two"))
 	adktest.Collect(t, r.Query(t.Context(), "hi")).ExpectText("a")
 	addTool(s, "two", answers("2"))
@@ -119,7 +119,7 @@ func TestAnnotations_AreForPeopleAndApprovals(t *testing.T) {
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, answers(""))
 	s.AddTool(&mcp.Tool{Name: "add", InputSchema: schema, Annotations: &mcp.ToolAnnotations{DestructiveHint: &no}}, answers(""))
 	s.AddTool(&mcp.Tool{Name: "drop", InputSchema: schema, Description: strings.Repeat("ä", 5000)}, answers(""))
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	info, err := named(t, srv, "read").Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "Reads", info.Extra[mcptool.TitleKey])

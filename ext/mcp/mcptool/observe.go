@@ -24,7 +24,7 @@ type CallbackInput struct {
 	attributes map[string]any
 }
 
-// TraceAttributes are attributes for a span, with the names of the conventions of OpenTelemetry. It must not be changed.
+// TraceAttributes are attributes for a span, with the names of the conventions of OpenTelemetry, for reading.
 func (c *CallbackInput) TraceAttributes() map[string]any { return c.attributes }
 
 // CallbackOutput is what is known of a request when it was answered.
@@ -35,7 +35,7 @@ type CallbackOutput struct {
 	attributes map[string]any
 }
 
-// TraceAttributes are attributes for a span, besides those of the input. It must not be changed.
+// TraceAttributes are attributes for a span, besides those of the input, for reading.
 func (c *CallbackOutput) TraceAttributes() map[string]any { return c.attributes }
 
 // requestError is a failure as handlers of callbacks see it.
@@ -75,7 +75,8 @@ func (s *Server) observe(ctx context.Context, d *demand) (context.Context, func(
 	s.addTransport(attributes)
 	ctx = callbacks.ReuseHandlers(ctx, info)
 	s.report(func() {
-		ctx = callbacks.OnStart(ctx, &CallbackInput{Server: s.conf.Name, Method: d.method, Target: d.target, attributes: attributes})
+		ctx = callbacks.OnStart(ctx, &CallbackInput{Server: s.conf.Name, Method: d.method, Target: d.target,
+			attributes: attributes})
 	})
 	return ctx, func(failed *CallError) {
 		seen := d.seen(failed)

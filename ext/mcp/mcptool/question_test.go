@@ -140,7 +140,7 @@ func TestQuestion_AnswersThatDoNotFitAreAskedAgain(t *testing.T) {
 	var paid atomic.Int32
 	s := newServer()
 	addTool(s, "pay", asksToPay(&paid))
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	r := cashier(t, srv, adktest.NewStore(), adktest.Calls(adktest.Call("pay", `{}`)),
 		adktest.Says("done").SeeingLast("tool pay#call_1: the user said decline"))
 	q, point := asked(t, adktest.Collect(t, r.Query(t.Context(), "pay", adk.WithCheckPointID("1"))))
@@ -183,7 +183,7 @@ func TestQuestion_RoundsAndPartsOfAnswers(t *testing.T) {
 		}
 		return says(r.Params.RequestState + r.Params.InputResponses["c"].(*mcp.ElicitResult).Action), nil
 	})
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	r := cashier(t, srv, adktest.NewStore(), adktest.Calls(adktest.Call("pay", `{}`)),
 		adktest.Says("done").SeeingLast("tool pay#call_1: [one 2]accept"))
 	q, point := asked(t, adktest.Collect(t, r.Query(t.Context(), "pay", adk.WithCheckPointID("1"))))
@@ -226,7 +226,7 @@ func TestQuestion_WhatCannotBeAskedIsAnError(t *testing.T) {
 		addTool(s, "ask", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{RequestState: "s", InputRequests: requests}, nil
 		})
-		srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+		srv := open(t, mcptool.Config{Transport: inProcess(s)})
 		_, err := call(t.Context(), named(t, srv, "ask"), "{}")
 		var failed *mcptool.CallError
 		require.ErrorAs(t, err, &failed, want)
@@ -239,7 +239,7 @@ func TestElicit_AnswersAtOnce(t *testing.T) {
 	var paid atomic.Int32
 	s := newServer()
 	addTool(s, "pay", asksToPay(&paid))
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s),
+	srv := open(t, mcptool.Config{Transport: inProcess(s),
 		Elicit: func(_ context.Context, in mcptool.Input, _ []mcptool.Call) (mcptool.Answer, error) {
 			return mcptool.Answer{Action: "accept", Content: map[string]any{"sure": true, "note": in.Message}}, nil
 		}})

@@ -16,8 +16,8 @@ import (
 // largestRaw bounds what is kept of an answer, in bytes.
 const largestRaw = 4 << 20
 
-// rawAnswer is an answer as it came, for schemas: the SDK reads them into maps, which have neither the order of properties
-// nor the digits of large numbers. It is in the context of its request.
+// rawAnswer is an answer as it came, for schemas: the SDK reads them into maps, which have neither the order of
+// properties nor the digits of large numbers. It is in the context of its request.
 type rawAnswer struct {
 	// mu guards the fields below.
 	mu sync.Mutex

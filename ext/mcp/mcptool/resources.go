@@ -24,7 +24,8 @@ var errAsksThere = errors.New("the server asks something, which only calls of to
 func listed[T any](
 	ctx context.Context, s *Server, method string, pages func(context.Context, *session) iter.Seq2[T, error],
 ) (all []T, err error) {
-	err = s.request(ctx, &demand{method: method, kind: List, repeatable: true}, func(ctx context.Context, made *session) error {
+	d := &demand{method: method, kind: List, repeatable: true}
+	err = s.request(ctx, d, func(ctx context.Context, made *session) error {
 		all = nil
 		for one, err := range pages(ctx, made) {
 			if err != nil {
@@ -51,14 +52,16 @@ func (s *Server) Resources(ctx context.Context) ([]*mcp.Resource, error) {
 
 // ResourceTemplates lists the templates of resources of the server: at most 1,000.
 func (s *Server) ResourceTemplates(ctx context.Context) ([]*mcp.ResourceTemplate, error) {
-	return listed(ctx, s, "resources/templates/list", func(ctx context.Context, made *session) iter.Seq2[*mcp.ResourceTemplate, error] {
+	pages := func(ctx context.Context, made *session) iter.Seq2[*mcp.ResourceTemplate, error] {
 		return made.ResourceTemplates(ctx, nil)
-	})
+	}
+	return listed(ctx, s, "resources/templates/list", pages)
 }
 
 // Read reads a resource.
 func (s *Server) Read(ctx context.Context, uri string) (contents []*mcp.ResourceContents, err error) {
-	err = s.request(ctx, &demand{method: "resources/read", target: uri, repeatable: true}, func(ctx context.Context, made *session) error {
+	d := &demand{method: "resources/read", target: uri, repeatable: true}
+	err = s.request(ctx, d, func(ctx context.Context, made *session) error {
 		r, err := made.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
 		if err != nil {
 			return err

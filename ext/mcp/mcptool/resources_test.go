@@ -25,7 +25,7 @@ func TestPromptsAndResources_AreThereForProgramsAndModels(t *testing.T) {
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "notes://1", MIMEType: "text/plain", Text: "milk"}}}, nil
 		})
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	messages, err := srv.Prompt("greet").Format(t.Context(), map[string]any{"who": "Ann"})
 	require.NoError(t, err)
 	require.Equal(t, []*schema.Message{schema.UserMessage("Greet Ann"), {Role: schema.Assistant, Content: "Hello"}}, messages)
@@ -65,7 +65,7 @@ func TestPrompt_ShowsEveryKindOfBlock(t *testing.T) {
 				{Role: "user", Content: &mcp.ImageContent{MIMEType: "image/png", Data: []byte("abc")}},
 				{Role: "assistant", Content: &mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("abc")}}}}, nil
 		})
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	messages, err := srv.Prompt("p").Format(t.Context(), map[string]any{"who": 7, "history": "canary"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"who": "7"}, got)
@@ -88,7 +88,7 @@ func TestResources_AndPromptsThatAskAreErrors(t *testing.T) {
 	s.AddResource(&mcp.Resource{URI: "a://b", Name: "b"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{InputRequests: asks}, nil
 	})
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	_, err := srv.Prompt("p").Format(t.Context(), nil)
 	require.ErrorContains(t, err, `prompt "p": the server asks something`)
 	_, err = srv.Read(t.Context(), "a://b")

@@ -67,7 +67,7 @@ func TestResult_HasAPartForEachBlock(t *testing.T) {
 	} {
 		s := newServer()
 		addTool(s, "t", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return &c.result, nil })
-		result, err := call(t.Context(), named(t, open(t, mcptool.Config{Transport: inProcess(t, s)}), "t"), "{}")
+		result, err := call(t.Context(), named(t, open(t, mcptool.Config{Transport: inProcess(s)}), "t"), "{}")
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, shown(result.Parts), name)
 		if c.result.StructuredContent != nil {
@@ -84,7 +84,7 @@ func TestResult_IsBounded(t *testing.T) {
 			&mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 11)},
 			&mcp.TextContent{Text: "for you", Annotations: &mcp.Annotations{Audience: []mcp.Role{"user"}}}}}, nil
 	})
-	conf := mcptool.Config{Transport: inProcess(t, s), MaxText: 100, MaxMedia: 10, HideUserContent: true}
+	conf := mcptool.Config{Transport: inProcess(s), MaxText: 100, MaxMedia: 10, HideUserContent: true}
 	result, err := call(t.Context(), named(t, open(t, conf), "t"), "{}")
 	require.NoError(t, err)
 	require.Len(t, result.Parts, 2)
@@ -108,7 +108,7 @@ func TestResult_ErrorsAreForTheModel(t *testing.T) {
 			return &mcp.CallToolResult{StructuredContent: map[string]any{"m": 1}}, nil
 		})
 	addTool(s, "goes", answers("ok"))
-	conf := mcptool.Config{Transport: inProcess(t, s), CheckOutput: true}
+	conf := mcptool.Config{Transport: inProcess(s), CheckOutput: true}
 	srv := open(t, conf)
 	isError := func(name, want string) {
 		t.Helper()

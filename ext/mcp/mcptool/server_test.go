@@ -3,6 +3,7 @@ package mcptool_test
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,17 +27,20 @@ func says(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// inProcess is a transport to a server in this process.
-func inProcess(t *testing.T, s *mcp.Server) func(context.Context) (mcp.Transport, error) {
+// inProcess is a transport to a server in this process, which ends with its client. The server does not end it: the SDK
+// waits for ever then if the client subscribes just at that time.
+func inProcess(s *mcp.Server) func(context.Context) (mcp.Transport, error) {
 	return func(context.Context) (mcp.Transport, error) {
-		here, there := mcp.NewInMemoryTransports()
-		session, err := s.Connect(context.Background(), there, nil)
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(func() { _ = session.Close() })
-		return here, nil
+		here, _, err := piped(s)
+		return here, err
 	}
+}
+
+// piped is a transport to a server, and a function that cuts it.
+func piped(s *mcp.Server) (here *mcp.IOTransport, cut func() error, err error) {
+	client, server := net.Pipe()
+	_, err = s.Connect(context.Background(), &mcp.IOTransport{Reader: server, Writer: server}, nil)
+	return &mcp.IOTransport{Reader: client, Writer: client}, server.Close, err
 }
 
 // open makes the client of a server, with a configuration.
@@ -72,7 +76,7 @@ func TestServer_ListsAndCallsTools(t *testing.T) {
 	addTool(s, "echo", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return says(string(r.Params.Arguments)), nil
 	})
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	echo := named(t, srv, "echo")
 	result, err := call(t.Context(), echo, `{"n":9007199254740993}`)
 	require.NoError(t, err)

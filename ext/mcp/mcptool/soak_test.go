@@ -21,9 +21,9 @@ import (
 // The server is cut off every 50 ms: each call has a result or an error, and runs at most once.
 // Rule mcp/MC32.
 func TestServer_ThatDiesAllTheTimeLosesNoCall(t *testing.T) {
-	var mu sync.Mutex // guards runs and sessions
+	var mu sync.Mutex // guards runs and cuts
 	runs := map[string]int{}
-	var sessions []*mcp.ServerSession
+	var cuts []func() error // of the connections that there were
 	s := newServer()
 	addTool(s, "work", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		mu.Lock()
@@ -33,10 +33,9 @@ func TestServer_ThatDiesAllTheTimeLosesNoCall(t *testing.T) {
 		return says(string(r.Params.Arguments)), nil
 	})
 	srv := open(t, mcptool.Config{Transport: func(context.Context) (mcp.Transport, error) {
-		here, there := mcp.NewInMemoryTransports()
-		session, err := s.Connect(context.Background(), there, nil)
+		here, cut, err := piped(s)
 		mu.Lock()
-		sessions = append(sessions, session)
+		cuts = append(cuts, cut)
 		mu.Unlock()
 		return here, err
 	}})
@@ -67,19 +66,19 @@ func TestServer_ThatDiesAllTheTimeLosesNoCall(t *testing.T) {
 	for time.Now().Before(stop) {
 		time.Sleep(50 * time.Millisecond)
 		mu.Lock()
-		last := sessions[len(sessions)-1]
+		last := cuts[len(cuts)-1]
 		mu.Unlock()
-		_ = last.Close()
+		_ = last()
 	}
 	all.Wait()
 	require.Positive(t, good.Load())
 	mu.Lock()
 	defer mu.Unlock()
-	require.Greater(t, len(sessions), 3)
+	require.Greater(t, len(cuts), 3)
 	for arguments, n := range runs {
 		require.Equal(t, 1, n, arguments)
 	}
-	t.Logf("%d calls succeeded, %d failed, over %d connections", good.Load(), failed.Load(), len(sessions))
+	t.Logf("%d calls succeeded, %d failed, over %d connections", good.Load(), failed.Load(), len(cuts))
 }
 
 // Rule mcp/MC29.
@@ -96,7 +95,7 @@ func TestProgress_IsEventsOfTheRun(t *testing.T) {
 		time.Sleep(20 * time.Millisecond) // notices and results of one session may overtake each other
 		return says("done"), nil
 	})
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s)})
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
 	r := cashier(t, srv, adktest.NewStore(), adktest.Calls(adktest.Call("work", `{}`)), adktest.Says("ok").SeeingLast("tool work#call_1: done"))
 	var seen []*mcptool.Progress
 	for events := r.Query(t.Context(), "go"); ; {
@@ -126,7 +125,7 @@ func TestLogs_AreBounded(t *testing.T) {
 		return says("done"), nil
 	})
 	var logged lockedBuffer
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+	srv := open(t, mcptool.Config{Transport: inProcess(s), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 		Meta: func(context.Context) map[string]string {
 			return map[string]string{"io.modelcontextprotocol/logLevel": "debug"}
 		}})
@@ -160,14 +159,14 @@ func TestSampling_AsksTheModelWithinLimits(t *testing.T) {
 				{Role: "user", Content: &mcp.TextContent{Text: "1+1"}}}}}}, nil
 	})
 	m := adktest.NewModel(t, adktest.Says("2").Seeing("system: Add.", "user: 1+1"), adktest.Says("2"))
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s), Sampling: &mcptool.Sampling{Model: m, MaxCalls: 1}})
+	srv := open(t, mcptool.Config{Transport: inProcess(s), Sampling: &mcptool.Sampling{Model: m, MaxCalls: 1}})
 	sum := named(t, srv, "sum")
 	result, err := call(t.Context(), sum, "{}")
 	require.NoError(t, err)
 	require.Equal(t, "2", result.Parts[0].Text)
 	_, err = call(t.Context(), sum, `{"more":true}`)
 	require.ErrorContains(t, failure(t, err, mcptool.Protocol), "more than 1 times")
-	refusing := open(t, mcptool.Config{Transport: inProcess(t, s), Sampling: &mcptool.Sampling{Model: m,
+	refusing := open(t, mcptool.Config{Transport: inProcess(s), Sampling: &mcptool.Sampling{Model: m,
 		Approve: func(context.Context, *mcp.CreateMessageWithToolsParams) (bool, error) { return false, nil }}})
 	_, err = call(t.Context(), named(t, refusing, "sum"), "{}")
 	require.ErrorContains(t, err, "Approve refused")

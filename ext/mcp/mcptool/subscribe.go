@@ -144,7 +144,8 @@ func callChanged(ctx context.Context, changed func(context.Context) error) (err 
 // subscribed subscribes over a connection that is made if there is none. It waits for a server that cannot be reached.
 func (s *Server) subscribed(ctx context.Context, sub *subscription) (made *session, err error) {
 	for {
-		err = s.request(ctx, &demand{method: "resources/subscribe", target: sub.uri, repeatable: true}, func(ctx context.Context, over *session) error {
+		d := &demand{method: "resources/subscribe", target: sub.uri, repeatable: true}
+		err = s.request(ctx, d, func(ctx context.Context, over *session) error {
 			made = over
 			return s.subscribeOver(ctx, sub, over)
 		})
@@ -182,7 +183,7 @@ func (s *Server) subscribeOver(ctx context.Context, sub *subscription, over *ses
 	}
 }
 
-// firstModern is the first version of the protocol in which servers say in a stream which subscriptions they have taken.
+// firstModern is the first version of the protocol in which servers say in a stream what subscriptions they have taken.
 const firstModern = "2026-07-28"
 
 // unsubscribe ends a subscription, if the server is there.

@@ -62,14 +62,13 @@ func comes(t *testing.T, calls chan struct{}) {
 func TestSubscribe_NoticesChangesOverLostConnections(t *testing.T) {
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
-			var mu sync.Mutex // guards sessions
-			var sessions []*mcp.ServerSession
+			var mu sync.Mutex // guards last
+			var last func() error
 			s := newNotes(version)
 			srv := open(t, mcptool.Config{Transport: func(context.Context) (mcp.Transport, error) {
-				here, there := mcp.NewInMemoryTransports()
-				session, err := s.Connect(context.Background(), there, nil)
+				here, cut, err := piped(s)
 				mu.Lock()
-				sessions = append(sessions, session)
+				last = cut
 				mu.Unlock()
 				return here, err
 			}})
@@ -82,9 +81,9 @@ func TestSubscribe_NoticesChangesOverLostConnections(t *testing.T) {
 			change()
 			comes(t, calls)
 			mu.Lock()
-			last := sessions[len(sessions)-1]
+			cut := last
 			mu.Unlock()
-			require.NoError(t, last.Close())
+			require.NoError(t, cut())
 			comes(t, calls)
 			change()
 			comes(t, calls)
@@ -127,10 +126,10 @@ func TestSubscribe_SurvivesARestartOfTheServer(t *testing.T) {
 func TestSubscribe_EndsWithItsReason(t *testing.T) {
 	bare := newServer()
 	bare.AddResource(&mcp.Resource{URI: notes, Name: "first"}, nil)
-	err := open(t, mcptool.Config{Transport: inProcess(t, bare)}).Subscribe(t.Context(), notes, nil)
+	err := open(t, mcptool.Config{Transport: inProcess(bare)}).Subscribe(t.Context(), notes, nil)
 	require.ErrorContains(t, failure(t, err, mcptool.Protocol), "reports no changes")
 
-	srv := open(t, mcptool.Config{Transport: inProcess(t, newNotes())})
+	srv := open(t, mcptool.Config{Transport: inProcess(newNotes())})
 	enough := errors.New("enough")
 	require.ErrorIs(t, srv.Subscribe(t.Context(), notes, func(context.Context) error { return enough }), enough)
 	require.ErrorContains(t, srv.Subscribe(t.Context(), notes, func(context.Context) error { panic("x") }), "panic in the function of Subscribe")

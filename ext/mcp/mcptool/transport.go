@@ -36,7 +36,8 @@ func (s *Server) wire(ctx context.Context) (*wire, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.transport, w.describe = &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: lines{child}}}, child.describe
+		w.transport = &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: lines{child}}}
+		w.describe = child.describe
 		return w, nil
 	case s.conf.URL != "":
 		home, _ := url.Parse(s.conf.URL) // was checked

@@ -60,7 +60,7 @@ func TestMeta_IsInEveryRequest(t *testing.T) {
 			return next(ctx, method, r)
 		}
 	})
-	srv := open(t, mcptool.Config{Transport: inProcess(t, s), Meta: func(ctx context.Context) map[string]string {
+	srv := open(t, mcptool.Config{Transport: inProcess(s), Meta: func(ctx context.Context) map[string]string {
 		return map[string]string{"traceparent": "00-1-2-01", "progressToken": "mine"}
 	}})
 	_, err := call(t.Context(), named(t, srv, "echo"), "{}")
