@@ -94,7 +94,6 @@ const savingTime = journal.SavingTime
 type restoredAgent[M MessageType] struct {
 	messages  []M
 	given     int
-	begun     int
 	remaining int
 	extra     map[string]any
 	seed      [2]uint64
@@ -122,8 +121,7 @@ func (r *agentRun[M]) findJournal() error {
 	if last == nil {
 		return nil
 	}
-	restored := &restoredAgent[M]{given: last.Given, begun: last.Begun, remaining: last.Remaining, extra: last.Extra,
-		seed: last.CallSeed}
+	restored := &restoredAgent[M]{given: last.Given, remaining: last.Remaining, extra: last.Extra, seed: last.CallSeed}
 	for i, v := range last.Messages {
 		m, ok := v.(M)
 		if !ok {
@@ -215,7 +213,6 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 	err := compose.ProcessState(ctx, func(_ context.Context, state *agentState[M]) error {
 		messages = state.Messages[:len(state.Messages):len(state.Messages)]
 		s.Remaining, s.Extra, s.CallSeed = state.RemainingIterations, maps.Clone(state.Extra), state.CallSeed
-		s.Begun = state.Begun
 		return nil
 	})
 	if err != nil {
