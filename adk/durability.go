@@ -530,8 +530,8 @@ func (r *agentRun[M]) newCallSeed() [2]uint64 {
 	return [2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
 }
 
-// idempotencyKey makes the key out of what a repeated call has in common. In a fork it is none of the keys of the origin,
-// whose seeds are in the turns that both have.
+// idempotencyKey makes the key out of what a repeated call has in common. In a fork it is none of the keys of the
+// origin, whose seeds are in the turns that both have.
 func (r *agentRun[M]) idempotencyKey(ctx context.Context, call schema.ToolCall) (key string) {
 	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		made := fmt.Appendf(nil, "%x %s", s.CallSeed, callKey(s.RemainingIterations, call))

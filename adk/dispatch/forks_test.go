@@ -14,13 +14,15 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestWork_ExecutesAForkThatIsContinued: no worker takes a fork before somebody says so; then it is a run like any other.
+// TestWork_ExecutesAForkThatIsContinued: no worker takes a fork before somebody says so; then it is a run like any
+// other.
 // Rules steps/FK-1, steps/FK-2.
 func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
 		calls := 0
-		agent := agentOf(t, "a", toolNamed(t, "work", func(context.Context) (string, error) { calls++; return "worked", nil }))
+		work := toolNamed(t, "work", func(context.Context) (string, error) { calls++; return "worked", nil })
+		agent := agentOf(t, "a", work)
 		keeps := func(_ context.Context, _ checkpoint.RunInfo, s checkpoint.Store) (*adk.Runner, error) {
 			return adk.NewRunner(t.Context(),
 				adk.RunnerConfig{Agent: agent, CheckPointStore: s, Durability: adk.EveryStep, KeepSteps: true}), nil
@@ -34,10 +36,8 @@ func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, steps, 5)
 
-		require.NoError(t, adk.Fork(t.Context(), store, "1", adk.ForkOptions{At: 4, NewID: "2", Edit: func(s *adk.Step) error {
-			s.Text = "edited"
-			return nil
-		}}))
+		edit := func(s *adk.Step) error { s.Text = "edited"; return nil }
+		require.NoError(t, adk.Fork(t.Context(), store, "1", adk.ForkOptions{At: 4, NewID: "2", Edit: edit}))
 		time.Sleep(time.Hour)
 		info, _, err := store.Inspect(t.Context(), "2")
 		require.NoError(t, err)

@@ -83,8 +83,8 @@ type Visit struct {
 	known   *steps     // of earlier processes
 }
 
-// Begin begins a visit of the agent at an address; resumed says that it continues where it was interrupted. path are the
-// names of the agents on the way to it.
+// Begin begins a visit of the agent at an address; resumed says that it continues where it was interrupted. path are
+// the names of the agents on the way to it.
 func (s *Scope) Begin(address string, resumed bool, path ...string) *Visit {
 	j := s.journal
 	j.mu.Lock()
