@@ -281,7 +281,7 @@ func testSavedState[M MessageType](t *testing.T) {
 		HasReturnDirectly: true, ReturnDirectlyToolCallID: "1", ReturnDirectlyEvent: held,
 		ReturnDirectlyAction: NewExitAction(),
 		ToolGenActions:       map[string]*AgentAction{"1": NewTransferToAgentAction("b")},
-		AgentName:            "tester", RemainingIterations: 3, RetryAttempt: 1, CallSeed: [2]uint64{1, 1 << 63}, Begun: 1,
+		AgentName:            "tester", RemainingIterations: 3, RetryAttempt: 1, CallSeed: [2]uint64{1, 1 << 63},
 		ToolMsgIDs: map[string]map[string]string{"t": {"1": "id"}}, ResumeAt: resumeAfterResults,
 	}
 	for i, f := 0, reflect.ValueOf(*s); i < f.NumField(); i++ {

@@ -94,7 +94,6 @@ const savingTime = journal.SavingTime
 type restoredAgent[M MessageType] struct {
 	messages  []M
 	given     int
-	begun     int
 	remaining int
 	extra     map[string]any
 	seed      [2]uint64
@@ -122,8 +121,7 @@ func (r *agentRun[M]) findJournal() error {
 	if last == nil {
 		return nil
 	}
-	restored := &restoredAgent[M]{given: last.Given, begun: last.Begun, remaining: last.Remaining, extra: last.Extra,
-		seed: last.CallSeed}
+	restored := &restoredAgent[M]{given: last.Given, remaining: last.Remaining, extra: last.Extra, seed: last.CallSeed}
 	for i, v := range last.Messages {
 		m, ok := v.(M)
 		if !ok {
@@ -215,7 +213,6 @@ func (r *agentRun[M]) saveTurn(ctx context.Context) error {
 	err := compose.ProcessState(ctx, func(_ context.Context, state *agentState[M]) error {
 		messages = state.Messages[:len(state.Messages):len(state.Messages)]
 		s.Remaining, s.Extra, s.CallSeed = state.RemainingIterations, maps.Clone(state.Extra), state.CallSeed
-		s.Begun = state.Begun
 		return nil
 	})
 	if err != nil {
@@ -533,8 +530,8 @@ func (r *agentRun[M]) newCallSeed() [2]uint64 {
 	return [2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
 }
 
-// idempotencyKey makes the key out of what a repeated call has in common. In a fork it is none of the keys of the origin,
-// whose seeds are in the turns that both have.
+// idempotencyKey makes the key out of what a repeated call has in common. In a fork it is none of the keys of the
+// origin, whose seeds are in the turns that both have.
 func (r *agentRun[M]) idempotencyKey(ctx context.Context, call schema.ToolCall) (key string) {
 	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		made := fmt.Appendf(nil, "%x %s", s.CallSeed, callKey(s.RemainingIterations, call))

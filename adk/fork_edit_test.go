@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,4 +195,58 @@ func TestFork_EarlyResultsBelongToTheirAnswer(t *testing.T) {
 		}}))
 		require.Contains(t, resumeFork(t, r, "2"), "tester: done")
 	})
+}
+
+// TestFork_EditsAResultOfParts: the parts of a result are edited as parts.
+// Rule steps/FK-3.
+func TestFork_EditsAResultOfParts(t *testing.T) {
+	store := checkpoint.NewMemoryStore()
+	text := func(s string) *schema.ToolResult {
+		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: s}}}
+	}
+	look := &enhancedToolFunc{"look", func(context.Context, *schema.ToolArgument) (*schema.ToolResult, error) {
+		return text("seen"), nil
+	}}
+	r := keeping(store, newOrdinary(t, "a", recall(callOf("look", "c1", "{}"), chatAnswer("done")), look))
+	drainAll(t, r.Query(t.Context(), "hi", WithCheckPointID("1")))
+	require.Equal(t, text("seen"), stepsOf(t, store, "1")[3].Result)
+	fork := func(id string, edit func(s *Step)) error {
+		return Fork(t.Context(), store, "1", ForkOptions{At: 4, NewID: id, Edit: func(s *Step) error { edit(s); return nil }})
+	}
+	require.ErrorContains(t, fork("2", func(s *Step) { s.Text = "edited" }), "change the one that is set")
+	require.ErrorContains(t, fork("2", func(s *Step) { s.Result = nil }), "change the one that is set")
+	require.NoError(t, fork("2", func(s *Step) { s.Result.Parts[0].Text = "edited" }))
+	resumeFork(t, r, "2")
+	steps := stepsOf(t, store, "2")
+	require.Equal(t, `tool look#c1: text(edited)`, chatDialect.line(steps[4].Messages[2].(*schema.Message)))
+}
+
+// TestFork_EditsAResultThatWasGiven: the result of a call that somebody decided on is text to those who edit it.
+// Rule steps/FK-3.
+func TestFork_EditsAResultThatWasGiven(t *testing.T) {
+	store := checkpoint.NewMemoryStore()
+	var left atomic.Int32
+	left.Store(1000)
+	pay := &toolFunc{"pay", func(context.Context, string) (string, error) { left.Store(0); return "paid", nil }}
+	agent := newOrdinary(t, "a", recall(callOf("pay", "c1", "{}"), chatAnswer("done")), pay)
+	dies := keeping(dyingJournal{store, &left}, agent)
+	for range dies.Query(t.Context(), "hi", WithCheckPointID("1")).All() { //nolint:revive // to its end
+	}
+	r := keeping(onlyJournal(store), agent)
+	it, err := r.Resume(t.Context(), "1")
+	require.NoError(t, err)
+	point := onePoint(t, it)
+	drainAll(t, answering(t, r, "1", point.ID, &ToolOutcome{Result: "paid before"}))
+	steps := stepsOf(t, store, "1")
+	n := slices.Index(onlyKinds(steps), StepResult) + 1
+	require.Equal(t, "paid before", steps[n-1].Text)
+	require.Nil(t, steps[n-1].Result)
+	err = Fork(t.Context(), onlyJournal(store), "1", ForkOptions{At: n, NewID: "2", Edit: func(s *Step) error {
+		s.Text = "edited"
+		return nil
+	}})
+	require.NoError(t, err)
+	require.Contains(t, resumeFork(t, r, "2"), "a: done")
+	steps = stepsOf(t, store, "2")
+	require.Equal(t, "tool pay#c1: edited", chatDialect.line(steps[len(steps)-1].Messages[2].(*schema.Message)))
 }

@@ -59,14 +59,16 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 			r := agentRunFrom[M](ctx)
 			if s := r.restored; s != nil {
 				return &agentState[M]{Messages: slices.Clip(s.messages), AgentName: conf.Name, RemainingIterations: s.remaining,
-					Extra: s.extra, CallSeed: s.seed, Begun: s.begun, ResumeAt: resumeAfterHooks}
+					Extra: s.extra, CallSeed: s.seed, ResumeAt: resumeAfterHooks}
 			}
 			history := r.messages
 			if !p.agent.ownInput { // it may be shared
 				history = append(make([]M, 0, len(history)+historyRoom), history...)
 			}
-			r.state = agentState[M]{Messages: history, AgentName: conf.Name, RemainingIterations: conf.MaxIterations,
-				CallSeed: r.newCallSeed(), Begun: len(r.messages)}
+			r.state = agentState[M]{Messages: history, AgentName: conf.Name, RemainingIterations: conf.MaxIterations, CallSeed: r.newCallSeed()}
+			if r.durable != nil {
+				r.durable.visit.Began(len(r.messages))
+			}
 			return &r.state
 		})),
 		final: compose.END,

@@ -162,10 +162,11 @@ type runDocument struct {
 	Values    map[string][]byte
 	History   []savedItem
 	Points    []savedPoint
-	// Steps are the records of the journal that the points do not contain, and Resumable says where in the journal what
-	// continues at an address was recorded.
+	// Steps are the records of the journal that the points do not contain. Resumable says where in the journal what
+	// continues at an address was recorded, and Begun with how many messages it began.
 	Steps     [][]byte
 	Resumable map[string]string
+	Begun     map[string]int
 	// Seed and Stops name the interrupt points of the run (see [core.InterruptIDs]).
 	Seed  [16]byte
 	Stops int
@@ -180,12 +181,12 @@ func (d *runDocument) setRest(steps *journal.Journal) error {
 	}
 	steps.Close()
 	rest, err := steps.Rest()
-	d.Steps, d.Resumable = rest.Records, rest.Resumable
+	d.Steps, d.Resumable, d.Begun = rest.Records, rest.Resumable, rest.Begun
 	return err
 }
 
 func (d *runDocument) rest() journal.Rest {
-	return journal.Rest{Records: d.Steps, Resumable: d.Resumable}
+	return journal.Rest{Records: d.Steps, Resumable: d.Resumable, Begun: d.Begun}
 }
 
 // savedItem is one thing that an agent has said.

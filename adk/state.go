@@ -34,8 +34,6 @@ type agentState[M MessageType] struct {
 	AgentName      string
 	// RemainingIterations counts down the turns of the model.
 	RemainingIterations int
-	// Begun is how many messages the run began with.
-	Begun int
 	// RetryAttempt is which retry of the current turn runs.
 	RetryAttempt int
 	// CallSeed is what the idempotency keys of the run's tool calls are made with.

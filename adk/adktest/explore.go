@@ -48,7 +48,8 @@ type Exploration[M adk.MessageType] struct {
 	// agent, that ran side by side.
 	Unordered bool
 
-	// afterwards looks at the store of each run that has ended. With it runs that are saved at every step keep their steps.
+	// afterwards looks at the store of each run that has ended. With it runs that are saved at every step keep their
+	// steps.
 	afterwards func(ctx context.Context, store adk.CheckPointStore) error
 }
 

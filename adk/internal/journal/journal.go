@@ -69,6 +69,8 @@ type Journal struct {
 	visits map[string]*Visit
 	// resumable are the positions of visits that stopped, by the address at which they are resumed.
 	resumable map[string]string
+	// begun is how many messages the agents of those visits were given, by the position of the visit.
+	begun map[string]int
 }
 
 // steps are the records of one visit that still matter: its last turn, with all messages, and the calls of that turn.
@@ -200,7 +202,7 @@ func (j *Journal) Continue(ctx context.Context, answers map[string][]byte) (err 
 func (j *Journal) Adopt(rest Rest) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.resumable = maps.Clone(rest.Resumable)
+	j.resumable, j.begun = maps.Clone(rest.Resumable), maps.Clone(rest.Begun)
 	for i, data := range rest.Records {
 		r, err := decode(data)
 		if err == nil {
@@ -352,6 +354,9 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 	if visit != nil {
 		r.Path = visit.path
 	}
+	if visit != nil && r.Kind == KindTurn {
+		r.Begun = visit.begun
+	}
 	data, err := encode(r)
 	if err != nil {
 		return fmt.Errorf("failed to save a step: step of %s: %w", r.Visit, err)
@@ -384,6 +389,7 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 type Rest struct {
 	Records   [][]byte
 	Resumable map[string]string
+	Begun     map[string]int
 }
 
 // Rest returns what the checkpoint of the run has to keep. The journal must be closed: what is recorded later would be
@@ -409,6 +415,14 @@ func (j *Journal) Rest() (rest Rest, err error) {
 	for position, v := range j.visits {
 		if v.resumed && (v.phase != visitEnded || v.scope.isRepeated()) || v.phase == visitParked || v.isSuspended() {
 			rest.Resumable[v.address] = position
+		}
+	}
+	rest.Begun = map[string]int{}
+	for _, position := range rest.Resumable {
+		if v := j.visits[position]; v != nil {
+			rest.Begun[position] = v.begun
+		} else {
+			rest.Begun[position] = j.begun[position]
 		}
 	}
 	for _, position := range slices.Sorted(maps.Keys(j.now)) {

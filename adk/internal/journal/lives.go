@@ -37,8 +37,8 @@ type stretch struct {
 
 // sift finds out what counts, by these rules:
 //
-//   - What stands before the last record of kind begin is of an earlier run (J3), unless that record follows a record of
-//     kind stop: then it is what the run did before it stopped.
+//   - What stands before the last record of kind begin is of an earlier run (J3), unless that record follows one of kind
+//     stop: then it is what the run did before it stopped.
 //   - What stands between a record of kind stop and the next one of kind begin is dropped.
 //   - The life of that record is the current one, until a record of kind life says that it follows the current one.
 //     Then that life is, and what it had not read is dropped. A record of kind life that follows another life is

@@ -75,14 +75,16 @@ type Visit struct {
 	position string
 	// path are the names of the agents on the way to it, nil once a record has them. Guarded by scope.journal.mu.
 	path []string
+	// begun is how many messages the agent was given. Guarded by scope.journal.mu.
+	begun int
 	// resumed: it began as one that continues from an interrupt.
 	resumed bool
 	phase   visitPhase // guarded by scope.journal.mu
 	known   *steps     // of earlier processes
 }
 
-// Begin begins a visit of the agent at an address; resumed says that it continues where it was interrupted. path are the
-// names of the agents on the way to it.
+// Begin begins a visit of the agent at an address; resumed says that it continues where it was interrupted. path are
+// the names of the agents on the way to it.
 func (s *Scope) Begin(address string, resumed bool, path ...string) *Visit {
 	j := s.journal
 	j.mu.Lock()
@@ -100,7 +102,10 @@ func (s *Scope) Begin(address string, resumed bool, path ...string) *Visit {
 			}
 		}
 	}
-	v.known = j.known[v.position]
+	v.begun = j.begun[v.position]
+	if v.known = j.known[v.position]; v.known != nil && v.known.turn != nil {
+		v.begun = v.known.turn.Begun
+	}
 	j.visits[v.position] = v
 	return v
 }
@@ -166,7 +171,15 @@ func (v *Visit) Actions() map[string]any {
 	return actions
 }
 
-// SaveTurn records a turn. It fills in Kind and Visit.
+// Began says how many messages the agent was given, before its first turn.
+func (v *Visit) Began(messages int) {
+	j := v.scope.journal
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	v.begun = messages
+}
+
+// SaveTurn records a turn. It fills in Kind and Visit, and the journal Begun.
 func (v *Visit) SaveTurn(ctx context.Context, r *Record) error {
 	r.Kind, r.Visit = KindTurn, v.position
 	return v.scope.journal.appendDone(ctx, r)
