@@ -11,7 +11,8 @@ package catwalk
 
 import (
 	_ "embed"
-	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,12 +63,22 @@ var lists = map[string][]string{
 	"z_ai":               {"zai"},
 }
 
-// regional is in the names of models of Amazon Bedrock that are served in one region other than the United States, which
+// regions are in the names of models of Amazon Bedrock that are served in one region other than the United States, which
 // costs more. The table has the prices of Europe.
-var regional = regexp.MustCompile(`(?:^|/)(?:eu|apac|jp|au|ca|sa|us-gov)\.`)
+var regions = []string{"eu", "apac", "jp", "au", "ca", "sa", "us-gov"}
+
+// isRegional reports whether a part of the name, which slashes separate, begins with a region and a dot.
+func isRegional(model string) bool {
+	for part := range strings.SplitSeq(model, "/") {
+		if region, _, found := strings.Cut(part, "."); found && slices.Contains(regions, region) {
+			return true
+		}
+	}
+	return false
+}
 
 func listsOf(provider, model string) []string {
-	if provider == "aws.bedrock" && regional.MatchString(model) {
+	if provider == "aws.bedrock" && isRegional(model) {
 		return []string{"bedrock-europe", "bedrock"}
 	}
 	if names, ok := lists[provider]; ok {

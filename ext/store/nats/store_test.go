@@ -35,6 +35,7 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
+	made := 0
 	for want, change := range map[string]func(c *jetstream.StreamConfig){
 		"none of Weft":         func(c *jetstream.StreamConfig) { c.Metadata = nil },
 		"version 2":            func(c *jetstream.StreamConfig) { c.Metadata[schemaKey] = "2" },
@@ -44,13 +45,14 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 		"limits remove":        func(c *jetstream.StreamConfig) { c.MaxBytes, c.Discard = 1<<20, jetstream.DiscardOld },
 		"its limits remove me": func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 },
 	} {
-		c := streamConfig(Config{Prefix: "bad"})
+		made++ // a server cannot make a stream again while it still deletes the files of the one before
+		prefix := fmt.Sprint("bad", made)
+		c := streamConfig(Config{Prefix: prefix})
 		change(&c)
 		_, err := js.CreateStream(t.Context(), c)
 		require.NoError(t, err)
-		_, err = New(t.Context(), Config{Conn: conn, Prefix: "bad"})
+		_, err = New(t.Context(), Config{Conn: conn, Prefix: prefix})
 		require.ErrorContains(t, err, want)
-		require.NoError(t, js.DeleteStream(t.Context(), "bad"))
 	}
 }
 
