@@ -235,7 +235,7 @@ func openRun(data []byte) (d *runDocument, err error) {
 	case err != nil:
 		return nil, err
 	case codec != runCodec:
-		return nil, fmt.Errorf("it is encoded by %q, which this version does not know", codec)
+		return nil, fmt.Errorf("%w: it is encoded by %q, which this version does not know", core.ErrNewerFormat, codec)
 	}
 	d = new(runDocument)
 	err = guardHook(func() error { return gob.NewDecoder(bytes.NewReader(payload)).Decode(d) })

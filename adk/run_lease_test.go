@@ -91,6 +91,34 @@ func TestLease_ARunThatIsTakenOverIsGivenUp(t *testing.T) {
 	})
 }
 
+// TestLease_AProcessThatLostTheRunAsksNobody: what it would ask is saved nowhere, and nobody could answer it. Its last
+// event says why, and is the only one behind the loss. Rules distributed/F6.
+func TestLease_AProcessThatLostTheRunAsksNobody(t *testing.T) {
+	store := checkpoint.NewMemoryStore()
+	ask := &toolFunc{"ask", func(ctx context.Context, _ string) (string, error) {
+		_, err := store.Acquire(ctx, "1", checkpoint.LeaseRequest{Owner: "thief", Steal: true, TTL: time.Hour})
+		if err != nil {
+			return "", err
+		}
+		return "", tool.Interrupt(ctx, "may I?")
+	}}
+	agent := newOrdinary(t, "a", recall(callOf("ask", "c1", "x"), chatAnswer("done")), ask)
+	for _, durability := range []Durability{OnInterrupt, EveryStep} {
+		r := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: store, Durability: durability})
+		var last *AgentEvent
+		for e := range r.Query(t.Context(), "go", WithCheckPointID("1"), WithRestart()).All() {
+			require.Nil(t, last, "nothing comes behind the error")
+			if e.Err != nil {
+				last = e
+			}
+			require.Nil(t, e.Action, "durability %v", durability)
+		}
+		require.ErrorIs(t, last.Err, ErrLeaseLost)
+		require.Equal(t, "thief", statusOf(t, store, "1").Owner)
+		require.NoError(t, store.Remove(t.Context(), "1", true))
+	}
+}
+
 // unreachable is a store that can be cut off.
 type unreachable struct {
 	*checkpoint.MemoryStore

@@ -454,7 +454,11 @@ func (run *runnerRun[M]) sendInterrupt(e *TypedAgentEvent[M]) {
 	if o := run.root.options.outcome; o != nil {
 		o.interrupts = interruptContexts(signal)
 	}
-	if _, err := run.save(signal, core.RunWaiting); err != nil {
+	_, err := run.save(signal, core.RunWaiting)
+	if run.held.isLost() { // its questions are saved nowhere, and finish emits why (F6)
+		return
+	}
+	if err != nil {
 		if o := run.root.options.outcome; o != nil {
 			o.saveErr = err
 		}

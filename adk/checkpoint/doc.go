@@ -53,3 +53,23 @@ var ErrNotFound = core.ErrCheckPointNotFound
 
 // ErrJournalDamaged is wrapped by the error of a [Journal] in which a record was damaged after it was written.
 var ErrJournalDamaged = core.ErrJournalDamaged
+
+// What was saved is intact, and this program cannot read it; another one can. Workers leave such a run to others.
+var (
+	// ErrNewerFormat is wrapped by the error of what a newer version of Weft has saved.
+	ErrNewerFormat = core.ErrNewerFormat
+	// ErrUnknownType is wrapped by the error of what holds a value of a type that this program does not register
+	// (schema.RegisterName).
+	ErrUnknownType = core.ErrUnknownType
+)
+
+// JournalError says which record of a run's journal cannot be used.
+//
+// Its fields and methods:
+//
+//   - Run: the ID of the run
+//   - Record: the number of the record, from 1
+//   - Life: the process that wrote it, "" if nobody knows
+//   - Err: matches [ErrJournalDamaged], [ErrNewerFormat] or [ErrUnknownType]
+//   - Error, Unwrap: its methods
+type JournalError = core.JournalError

@@ -24,6 +24,8 @@ type fileLease struct {
 	// seen is when the row was changed that was looked at last for a request to stop.
 	seen time.Time
 	over bool
+	// settling says that a row was written, or perhaps not, which gives the lease back.
+	settling bool
 }
 
 // write does something to the run while nobody else can take it, if the lease counts, and notes the sign of life. (F3)
@@ -45,7 +47,9 @@ func (l *fileLease) write(ctx context.Context, doing, id string, value []byte, d
 		return err
 	}
 	now := time.Now()
-	_ = os.Chtimes(l.store.path(id, leaseFile), now, now)
+	if err := os.Chtimes(l.store.path(id, leaseFile), now, now); err != nil { // others would not see that it lives
+		return storekit.Failed(doing, id, err)
+	}
 	l.lookForStop()
 	return nil
 }
@@ -137,7 +141,10 @@ func (l *fileLease) Settle(ctx context.Context, settlement Settlement) error {
 		return l.Lost()
 	}
 	err := l.store.withRow(ctx, "settle", l.ID(), func(f *fileRow) (*fileRow, error) {
-		if f == nil || !l.counts() {
+		if l.settling && f != nil && f.Row.Run.Token == l.Token() && f.Row.Run.Owner == "" {
+			return nil, nil // an earlier attempt did it
+		}
+		if f == nil || !l.counts() || !f.Row.Holds(l.Token()) {
 			return nil, l.Lost()
 		}
 		if l.appends > 0 {
@@ -146,6 +153,7 @@ func (l *fileLease) Settle(ctx context.Context, settlement Settlement) error {
 		if err := f.Row.Settle(settlement, l.store.Retention, fileNow()); err != nil {
 			return nil, err
 		}
+		l.settling = true
 		if settlement.Status == "" {
 			return f, nil
 		}

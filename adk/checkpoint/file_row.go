@@ -85,6 +85,9 @@ func (s *FileStore) lockFile(ctx context.Context, path string) (unlock func(), e
 // readRow reads the row of an ID, nil if there is none. It says who holds the lease, and until when.
 func (s *FileStore) readRow(id string) (*fileRow, error) {
 	f, err := readRowFile(s.path(id, rowFile))
+	if errors.Is(err, ErrBadRow) {
+		return nil, storekit.NewRowError(id, err)
+	}
 	if f == nil || err != nil {
 		return nil, err
 	}
@@ -102,11 +105,11 @@ func readRowFile(path string) (*fileRow, error) {
 	}
 	_, _, payload, err := rowKind.Open(data)
 	if err != nil {
-		return nil, fmt.Errorf("the file of the run: %w", err)
+		return nil, fmt.Errorf("%w: its file: %w", ErrBadRow, err)
 	}
 	f := new(fileRow)
 	if err := gob.NewDecoder(bytes.NewReader(payload)).Decode(f); err != nil {
-		return nil, fmt.Errorf("the file of the run: %w", err)
+		return nil, fmt.Errorf("%w: its file: %w", ErrBadRow, err)
 	}
 	return f, nil
 }
@@ -179,7 +182,7 @@ func (s *FileStore) lockedRow(
 		err = s.doOwn(ctx, f)
 	}
 	if err != nil {
-		return nil, storekit.Failed(doing, id, err)
+		return nil, storekit.FailedOnce(doing, id, err)
 	}
 	if finish && f != nil && f.Todo != nil {
 		return &rowsLeft{todo: f.Todo}, nil

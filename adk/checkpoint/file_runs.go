@@ -189,12 +189,26 @@ func (s *FileStore) hasProgress(id string) bool {
 	return err == nil && len(text) > 20 && text[20] == 'p'
 }
 
-// AcquireDue takes the run that is due for longest. It reads the rows of all runs.
+// AcquireDue takes the run that is due for longest. It reads the rows of all runs. Those that cannot be read are passed
+// over; their error is returned when nothing else is due, once a minute.
 func (s *FileStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Lease, error) {
-	rows, err := s.rows(ctx)
+	rows, bad, err := s.readRows(ctx)
 	if err != nil {
 		return nil, storekit.Failed("acquire", "that is due", err)
 	}
+	l, err := s.acquireFirst(ctx, rows, req, due)
+	if err == ErrNothingDue {
+		for _, row := range bad {
+			if s.passedOver.Add(row.ID) {
+				err = row
+			}
+		}
+	}
+	return l, err
+}
+
+// acquireFirst takes the first run that is due.
+func (s *FileStore) acquireFirst(ctx context.Context, rows []*fileRow, req LeaseRequest, due Due) (Lease, error) {
 	now := fileNow()
 	var found []*fileRow
 	for _, f := range rows {
@@ -223,30 +237,46 @@ func (s *FileStore) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (
 	return nil, ErrNothingDue
 }
 
-// rows reads all rows, with who holds them.
-func (s *FileStore) rows(ctx context.Context) (rows []*fileRow, err error) {
+// rows reads all rows that can be read, with who holds them.
+func (s *FileStore) rows(ctx context.Context) ([]*fileRow, error) {
+	rows, _, err := s.readRows(ctx)
+	return rows, err
+}
+
+// readRows reads all rows, with who holds them, and says which cannot be read.
+func (s *FileStore) readRows(ctx context.Context) (rows []*fileRow, bad []*storekit.RowError, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), rowFile) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		f, err := s.cached.read(filepath.Join(s.dir, e.Name()), e)
-		if err != nil {
-			return nil, err
+		switch {
+		case err != nil && !errors.Is(err, ErrBadRow):
+			return nil, nil, err
+		case err != nil:
+			bad = append(bad, s.badRow(e.Name(), err))
+		case f != nil:
+			s.seeLease(f)
+			rows = append(rows, f)
 		}
-		if f == nil {
-			continue
-		}
-		s.seeLease(f)
-		rows = append(rows, f)
 	}
-	return rows, nil
+	return rows, bad, nil
+}
+
+// badRow is the error of the file of a row that cannot be read.
+func (s *FileStore) badRow(file string, err error) *storekit.RowError {
+	id, unknown := s.idOf(strings.TrimSuffix(file, rowFile))
+	if unknown != nil {
+		id = file
+	}
+	return storekit.NewRowError(id, err)
 }
 
 // openLeases are the files of the leases that this process holds. It keeps them open, and so locked, also if whoever
@@ -410,9 +440,12 @@ func (s *FileStore) listed(ctx context.Context, q Query) (found []fileRow, err e
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.rows(ctx)
+	rows, bad, err := s.readRows(ctx)
 	if err != nil {
 		return nil, storekit.Failed("list", "", err)
+	}
+	for _, row := range bad {
+		rows = append(rows, &fileRow{Row: storekit.Row{Run: row.Unreadable()}})
 	}
 	for _, f := range rows {
 		if l.Matches(&f.Row.Run) {
@@ -436,12 +469,21 @@ func (s *FileStore) Count(ctx context.Context, q Query) (map[Status]int64, error
 
 // Remove removes everything of a run.
 func (s *FileStore) Remove(ctx context.Context, id string, force bool) error {
-	return s.withRow(ctx, "remove", id, func(f *fileRow) (*fileRow, error) {
+	err := s.withRow(ctx, "remove", id, func(f *fileRow) (*fileRow, error) {
 		if f != nil && f.Row.Held(fileNow()) && !force {
 			return nil, f.Row.Busy()
 		}
 		return nil, s.removeRun(ctx, id)
 	})
+	if !errors.Is(err, ErrBadRow) {
+		return err
+	}
+	unlock, err := s.lockRow(ctx, id) // what is to be removed need not be read
+	if err != nil {
+		return storekit.Failed("remove", id, err)
+	}
+	defer unlock()
+	return s.removeRun(ctx, id)
 }
 
 // removeRun removes the files of a run whose row is locked: the row last, so that what a crash leaves is removed again.

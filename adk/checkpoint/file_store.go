@@ -51,7 +51,9 @@ type FileStore struct {
 	// busy keeps the users of a journal in this process apart, so that only one of them asks for the lock on its file.
 	busy   keyedLock
 	cached rowCache
-	open   openLeases
+	// passedOver are runs whose rows cannot be read.
+	passedOver storekit.PassedOver[string]
+	open       openLeases
 	// swept is when this process looked for runs that have expired, in nanoseconds since 1970.
 	swept atomic.Int64
 }

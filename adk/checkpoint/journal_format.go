@@ -49,8 +49,8 @@ func readPreamble(b []byte) (salt journalSalt, err error) {
 		return salt, fmt.Errorf("%w: it does not start like one", core.ErrJournalDamaged)
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v != journalVersion {
-		return salt, fmt.Errorf("the journal has version %d, and only version %d is known: use a newer Weft", v,
-			journalVersion)
+		return salt, fmt.Errorf("%w: the journal has version %d, and only version %d is known: use a newer Weft",
+			core.ErrNewerFormat, v, journalVersion)
 	}
 	return journalSalt(b[12:20]), nil
 }

@@ -1,6 +1,9 @@
 package checkpoint
 
-import "github.com/weftgo/weft/internal/core"
+import (
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
+	"github.com/weftgo/weft/internal/core"
+)
 
 // RunStore is a store that knows about runs, so that several processes can share them: it offers everything of this
 // package. Its methods are those of [Store], [Deleter], [Lister], [Journal], [Leaser], [Inspector], [Inbox] and
@@ -248,4 +251,7 @@ var (
 	ErrRunEnded = core.ErrRunEnded
 	// ErrRunExpired says that a run was kept for as long as the store keeps it, and is no more.
 	ErrRunExpired = core.ErrRunExpired
+	// ErrBadRow says that what the store knows of a run is damaged, or was written by a newer release. Lists show such a
+	// run as failed, no worker takes it, and Remove removes it.
+	ErrBadRow = storekit.ErrBadRow
 )

@@ -22,7 +22,8 @@ import (
 type Keys interface {
 	// Current returns the key that is written with, and its name, which is stored beside each value: at most 255 bytes.
 	Current() (name string, key []byte, err error)
-	// Key returns a key by its name. One that is gone is an error: what it sealed cannot be read any more.
+	// Key returns a key by its name. One that is gone is an error: what it sealed cannot be read any more. The store wraps
+	// it, so that it matches [ErrNoKey].
 	Key(name string) ([]byte, error)
 }
 
@@ -40,7 +41,7 @@ func (k oneKey) Current() (string, []byte, error) { return k.name, k.key, nil }
 
 func (k oneKey) Key(name string) ([]byte, error) {
 	if name != k.name {
-		return nil, fmt.Errorf("there is no key %q", name)
+		return nil, errors.New("there is no such key")
 	}
 	return k.key, nil
 }
@@ -49,6 +50,8 @@ func (k oneKey) Key(name string) ([]byte, error) {
 var (
 	// ErrNotSealed says that a value was not written by a sealed store, or was cut off.
 	ErrNotSealed = errors.New("the value is not sealed")
+	// ErrNoKey says that the key is not there that a value was sealed with.
+	ErrNoKey = errors.New("the key of the value is missing")
 	// ErrSealBroken says that a value was changed, or belongs to another run, or that its key is another one of that name.
 	ErrSealBroken = errors.New("the seal of the value is broken: it was changed or moved, or the key is not the one that it was sealed with")
 )
@@ -183,7 +186,7 @@ func (s *sealed) open(kind, id string, data []byte) (value []byte, err error) {
 		return nil, ErrNotSealed
 	}
 	if v := data[len(sealMagic)]; v != sealVersion {
-		return nil, fmt.Errorf("it is sealed in format %d, which this version does not know", v)
+		return nil, fmt.Errorf("%w: it is sealed in format %d", ErrNewerFormat, v)
 	}
 	rest := data[head:]
 	n := int(data[head-1])
@@ -194,7 +197,7 @@ func (s *sealed) open(kind, id string, data []byte) (value []byte, err error) {
 	rest = rest[n:]
 	master, err := s.keys.Key(name)
 	if err != nil {
-		return nil, fmt.Errorf("the key %q: %w", name, err)
+		return nil, fmt.Errorf("%w: key %q: %w", ErrNoKey, name, err)
 	}
 	aead, err := aeadOf(master, name, id)
 	if err != nil {

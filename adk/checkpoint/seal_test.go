@@ -95,7 +95,7 @@ func TestSeal_RefusesWhatWasChanged(t *testing.T) {
 	_, _, err = checkpoint.Seal(plain, checkpoint.OneKey("1", other)).Get(t.Context(), "a")
 	require.ErrorIs(t, err, checkpoint.ErrSealBroken)
 	_, _, err = checkpoint.Seal(plain, checkpoint.OneKey("2", other)).Get(t.Context(), "a")
-	require.ErrorContains(t, err, `the key "1"`)
+	require.ErrorContains(t, err, `key "1"`)
 	require.NotErrorIs(t, err, checkpoint.ErrNotFound)
 	rotated := checkpoint.Seal(plain, rotating{old, checkpoint.OneKey("2", other)})
 	got, _, err := rotated.Get(t.Context(), "a")
@@ -103,7 +103,7 @@ func TestSeal_RefusesWhatWasChanged(t *testing.T) {
 	require.Equal(t, "value", string(got))
 	require.NoError(t, rotated.Set(t.Context(), "a", got))
 	_, _, err = s.Get(t.Context(), "a")
-	require.ErrorContains(t, err, `the key "2"`)
+	require.ErrorContains(t, err, `key "2"`)
 	require.ErrorContains(t, checkpoint.Seal(plain, checkpoint.OneKey("1", []byte("short"))).Set(t.Context(), "a", nil), "32 are needed")
 	require.ErrorContains(t, checkpoint.Seal(plain, checkpoint.OneKey(strings.Repeat("x", 256), testKey)).Set(t.Context(), "a", nil),
 		"255 are the most")

@@ -2,6 +2,8 @@ package checkpoint_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,10 +41,24 @@ type clockedStore struct {
 }
 
 func TestFileStore_Conforms(t *testing.T) {
-	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store {
-		store, err := checkpoint.NewFileStore(t.TempDir())
-		require.NoError(t, err)
-		return store
+	dirs := map[checkpoint.Store]string{}
+	checkpointtest.RunWith(t, checkpointtest.Options{
+		New: func(t *testing.T) checkpoint.Store {
+			dir := t.TempDir()
+			store, err := checkpoint.NewFileStore(dir)
+			require.NoError(t, err)
+			dirs[store] = dir
+			return store
+		},
+		Damage: func(t *testing.T, store checkpoint.Store, id string) {
+			rows, err := filepath.Glob(filepath.Join(dirs[store], id+"=*.run"))
+			require.NoError(t, err)
+			require.Len(t, rows, 1)
+			data, err := os.ReadFile(rows[0])
+			require.NoError(t, err)
+			data[len(data)/2] ^= 1
+			require.NoError(t, os.WriteFile(rows[0], data, 0o600))
+		},
 	})
 }
 

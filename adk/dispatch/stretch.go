@@ -134,7 +134,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease checkpoint.Lease
 	case errors.Is(err, checkpoint.ErrLeaseLost):
 		d.count(CountLost, info)
 		return o, err
-	case errors.Is(err, ErrNotMine):
+	case isForOthers(err):
 		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{WakeAt: time.Now().Add(notMineAgain)}))
 	case ctx.Err() != nil: // before it began
 		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{}))
@@ -143,6 +143,17 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease checkpoint.Lease
 	}
 	// The runner could not begin.
 	return d.settleAs(settling, h, checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err})
+}
+
+// isForOthers reports whether a run that could not begin here can be executed by other workers: those of a newer release,
+// or that know its types or its key. Nothing of it is changed.
+func isForOthers(err error) bool {
+	for _, why := range []error{ErrNotMine, checkpoint.ErrNewerFormat, checkpoint.ErrUnknownType, checkpoint.ErrNoKey} {
+		if errors.Is(err, why) {
+			return true
+		}
+	}
+	return false
 }
 
 // settleAs settles a run that was not executed.

@@ -3,11 +3,44 @@ package core
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	"github.com/weftgo/weft/internal/envelope"
+	"github.com/weftgo/weft/internal/serialization"
 )
 
 // ErrJournalDamaged says that a record of a journal was changed after it was written, or is missing, while records
 // after it are intact. What is left of the journal must not be taken for the whole.
 var ErrJournalDamaged = errors.New("checkpoint journal is damaged")
+
+// What was saved is intact, and this program cannot read it; another one can.
+var (
+	// ErrNewerFormat says that a newer version of Weft wrote it.
+	ErrNewerFormat = envelope.ErrNewer
+	// ErrUnknownType says that it holds a value of a type that this program does not register.
+	ErrUnknownType = serialization.ErrUnknownType
+)
+
+// JournalError says which record of a run's journal cannot be used.
+type JournalError struct {
+	// Run is the ID of the run, and Record the number of the record in its journal, from 1. Life names the process that
+	// wrote the record, "" if it is too damaged to say so.
+	Run    string
+	Record int
+	Life   string
+	// Err matches [ErrJournalDamaged], [ErrNewerFormat] or [ErrUnknownType].
+	Err error
+}
+
+func (e *JournalError) Error() string {
+	life := ""
+	if e.Life != "" {
+		life = " of life " + e.Life
+	}
+	return fmt.Sprintf("record %d%s in the journal of run %q: %v", e.Record, life, e.Run, e.Err)
+}
+
+func (e *JournalError) Unwrap() error { return e.Err }
 
 // CheckPointJournal is what a store may also offer: an append-only list of records for each ID. It lives beside the
 // checkpoint of that ID; neither touches the other. Implementations must be safe for concurrent use.

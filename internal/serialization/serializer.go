@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/weftgo/weft/internal/envelope"
 	"github.com/weftgo/weft/internal/safe"
 )
 
@@ -99,7 +100,8 @@ func (d *decoder) header() error {
 		return d.errorf("bad format version %s", number)
 	}
 	if version > formatVersion {
-		return fmt.Errorf("data has format version %d, this program reads up to %d", version, formatVersion)
+		return fmt.Errorf("%w: data has format version %d, this program reads up to %d", envelope.ErrNewer, version,
+			formatVersion)
 	}
 	return d.member(',', "value")
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/internal/envelope"
 )
 
 type (
@@ -588,7 +590,9 @@ func TestUnmarshal_RefusesBadDocuments(t *testing.T) {
 		assert.ErrorContains(t, err, "failed to unmarshal: ", doc)
 	}
 	err := codecUnderTest.Unmarshal([]byte(`{"weft":2,"value":{"unlisted":"of"}}`), new(any))
-	require.EqualError(t, err, "failed to unmarshal: data has format version 2, this program reads up to 1")
+	require.EqualError(t, err, "failed to unmarshal: the data was written by a newer version: data has format version 2, "+
+		"this program reads up to 1")
+	require.ErrorIs(t, err, envelope.ErrNewer)
 }
 
 func TestUnmarshal_TruncatedAnywhere(t *testing.T) {

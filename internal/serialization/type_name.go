@@ -219,5 +219,17 @@ func (p *typeParser) lookup(name string) (reflect.Type, error) {
 	if t, ok := p.types.byName[name]; ok {
 		return t, nil
 	}
-	return nil, fmt.Errorf("%q is not registered: register it with schema.RegisterName", name)
+	return nil, unknownTypeError(name)
 }
+
+// ErrUnknownType is matched by the errors of documents with a type that is not registered.
+var ErrUnknownType = errors.New("the type is not registered")
+
+// unknownTypeError is the name of a type that is not registered.
+type unknownTypeError string
+
+func (e unknownTypeError) Error() string {
+	return fmt.Sprintf("%q is not registered: register it with schema.RegisterName", string(e))
+}
+
+func (e unknownTypeError) Is(target error) bool { return target == ErrUnknownType }

@@ -16,6 +16,9 @@ type Options struct {
 	// Advance moves the clock of a store that New made forward. Without it the rules about time wait, a few seconds in
 	// all, and so it must be nil for a store whose clock is that of a server.
 	Advance func(store checkpoint.Store, d time.Duration)
+	// Damage destroys what a store that New made keeps of a run besides its checkpoint and journal, as a bad disk or a
+	// newer release would. Without it the rules about that are left out.
+	Damage func(t *testing.T, store checkpoint.Store, id string)
 }
 
 const (
@@ -54,7 +57,11 @@ func runRuns(t *testing.T, o Options) {
 		{"Inbox", inboxRules},
 		{"List", listRules},
 		{"Keep", keepRules},
+		{"Damage", damageRules},
 	} {
+		if part.name == "Damage" && o.Damage == nil {
+			continue
+		}
 		t.Run(part.name, func(t *testing.T) {
 			for _, rule := range part.rules {
 				t.Run(rule.name, func(t *testing.T) { rule.test(newSubject(t, o)) })
@@ -68,6 +75,7 @@ type subject struct {
 	checkpoint.RunStore
 	t       *testing.T
 	advance func(d time.Duration)
+	damage  func(id string)
 }
 
 func newSubject(t *testing.T, o Options) *subject {
@@ -75,6 +83,9 @@ func newSubject(t *testing.T, o Options) *subject {
 	s := &subject{RunStore: store.(checkpoint.RunStore), t: t, advance: func(d time.Duration) {
 		time.Sleep(d + d/20)
 	}}
+	if o.Damage != nil {
+		s.damage = func(id string) { o.Damage(t, store, id) }
+	}
 	if o.Advance != nil {
 		s.advance = func(d time.Duration) { o.Advance(store, d) }
 	}

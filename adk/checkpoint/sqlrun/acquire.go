@@ -120,11 +120,32 @@ func (t *transaction) notBehind(ctx context.Context, r *row) error {
 	return storekit.Behind(&r.Row, &other.Row)
 }
 
+// mostPassedOver is how many runs that cannot be read one call of AcquireDue passes over.
+const mostPassedOver = 100
+
 // AcquireDue takes the run that is due for longest. One that it took without getting the answer is due again when its
-// lease has ended.
+// lease has ended. A run that cannot be read is passed over; its error is returned when nothing else is due, once a minute.
 func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (
 	checkpoint.Lease, error) {
-	query, args := s.dueQuery(due)
+	var bad error
+	for range mostPassedOver {
+		lease, err := s.acquireDue(ctx, req, due)
+		var row *unreadable
+		if errors.As(err, &row) && s.passedOver.Add(row.row.no) {
+			bad = err
+			continue
+		}
+		if err == checkpoint.ErrNothingDue && bad != nil {
+			err = bad
+		}
+		return lease, err
+	}
+	return nil, bad
+}
+
+func (s *Store) acquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (
+	checkpoint.Lease, error) {
+	query, args := s.dueQuery(due, s.passedOver.Keys())
 	c := s.claim(req)
 	err := s.change(ctx, "acquire", "that is due", func(ctx context.Context, t *transaction) error {
 		found, err := scanRow(t.tx.QueryRowContext(ctx, t.sql(query), args...))
@@ -151,7 +172,7 @@ func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 }
 
 // dueQuery finds the run that a worker takes next.
-func (s *Store) dueQuery(due checkpoint.Due) (query string, args []any) {
+func (s *Store) dueQuery(due checkpoint.Due, passedOver []int64) (query string, args []any) {
 	args = []any{s.tenant}
 	var where strings.Builder
 	for _, names := range []struct {
@@ -161,6 +182,10 @@ func (s *Store) dueQuery(due checkpoint.Due) (query string, args []any) {
 		if len(names.any) > 0 {
 			where.WriteString(" AND r." + names.column + in(&args, names.any, encode))
 		}
+	}
+	for _, no := range passedOver {
+		args = append(args, no)
+		fmt.Fprintf(&where, " AND r.no <> $%d", len(args))
 	}
 	return `SELECT {r_columns}, {now} FROM {runs} r
 		WHERE r.tenant = $1 AND r.due_at IS NOT NULL AND r.due_at <= {now}

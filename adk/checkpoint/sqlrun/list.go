@@ -2,6 +2,7 @@ package sqlrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -89,6 +90,10 @@ func (s *Store) page(ctx context.Context, q checkpoint.Query, behind *position, 
 		defer found.Close()
 		for found.Next() {
 			r, err := scanRow(found)
+			var bad *unreadable
+			if errors.As(err, &bad) {
+				r, err = bad.shown(), nil
+			}
 			if err != nil {
 				return err
 			}

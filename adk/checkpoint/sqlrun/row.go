@@ -56,7 +56,21 @@ func (r *row) dependents() dependents {
 // isRun reports whether the row is that of a run.
 func (r *row) isRun() bool { return r.Run.Status != "" }
 
-// scanRow reads columns and the time.
+// unreadable is the error of a row whose data cannot be read, with what its columns say.
+type unreadable struct {
+	*storekit.RowError
+	row *row
+}
+
+func (e *unreadable) Unwrap() error { return e.RowError }
+
+// shown is how lists show it: the columns are good.
+func (e *unreadable) shown() *row {
+	e.row.Run.Error = e.Unreadable().Error
+	return e.row
+}
+
+// scanRow reads columns and the time. The error of data that cannot be read is an unreadable.
 func scanRow(from interface{ Scan(...any) error }) (*row, error) {
 	r := new(row)
 	var status checkpoint.Status
@@ -68,14 +82,18 @@ func scanRow(from interface{ Scan(...any) error }) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	saved, err := storekit.DecodeRow(data)
-	if err != nil {
-		return nil, err
+	saved, bad := storekit.DecodeRow(data)
+	if bad == nil {
+		r.Row = *saved
+	} else if held == 1 {
+		r.Run.Owner = "somebody"
 	}
-	r.Row, r.now = *saved, at(now)
+	r.now = at(now)
 	i := &r.Run
 	if id, ok := decode(r.key); ok {
 		i.ID = id
+	} else if bad != nil {
+		i.ID = r.key
 	}
 	i.Status, i.Token, i.LeaseUntil, i.Attempts = status, uint64(token), at(leaseUntil), int(attempts)
 	i.Steps, i.Bytes, i.Updated, i.Expires = int(steps), bytes, at(updated), at(expires.Int64)
@@ -83,6 +101,10 @@ func scanRow(from interface{ Scan(...any) error }) (*row, error) {
 		r.TakenSteps = -1 // so that giving the lease back leaves the run running
 	}
 	r.was = r.dependents()
+	if bad != nil {
+		r.was.blocks = true // perhaps: it is not known which key it has
+		return nil, &unreadable{storekit.NewRowError(i.ID, bad), r}
+	}
 	return r, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // Config configures a [Store].
@@ -57,6 +58,8 @@ type engine struct {
 
 	statements sync.Map // template → statement
 	prepared   sync.Map // template → *sql.Stmt
+	// passedOver are runs, by their numbers, whose rows cannot be read.
+	passedOver storekit.PassedOver[int64]
 	appends    group[*appending]
 	renewals   group[*renewing]
 	sleepers   sleepers

@@ -2,6 +2,7 @@ package sqlrun
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weftgo/weft/adk/checkpoint"
 )
@@ -13,6 +14,10 @@ const sweptAtOnce = 100
 func (s *Store) Remove(ctx context.Context, id string, force bool) error {
 	return s.change(ctx, "remove", id, func(ctx context.Context, t *transaction) error {
 		r, err := t.lock(ctx, id)
+		var bad *unreadable
+		if errors.As(err, &bad) { // what is to be removed need not be read
+			r, err = bad.row, nil
+		}
 		if r == nil || err != nil {
 			return err
 		}
@@ -67,6 +72,10 @@ func (t *transaction) expired(ctx context.Context, n int) (expired []*row, err e
 	defer rows.Close()
 	for rows.Next() {
 		r, err := scanRow(rows)
+		var bad *unreadable
+		if errors.As(err, &bad) {
+			r, err = bad.row, nil
+		}
 		if err != nil {
 			return nil, err
 		}

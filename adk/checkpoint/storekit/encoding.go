@@ -3,24 +3,26 @@ package storekit
 import (
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/weftgo/weft/internal/core"
 )
 
-// ErrBadRow is the error of a row that was damaged, or that a newer release wrote in another way.
-var ErrBadRow = errors.New("the row of the run cannot be read")
+// rowVersion is that of the rows which are written. It grows with every member that an older release must not drop: that
+// refuses the row, and leaves the run to others.
+const rowVersion = 1
 
 // Encode writes the row as JSON that [DecodeRow] reads, also in later releases. Names may have any bytes: see [Escape].
 // Times are exact to a microsecond.
 func (r *Row) Encode() ([]byte, error) {
 	i := &r.Run
 	s := savedRow{
-		ID: text(i.ID), Agent: text(i.Agent), Queue: text(i.Queue), Parent: text(i.Parent), ParentPoint: text(r.ParentPoint),
+		Version: rowVersion, ID: text(i.ID), Agent: text(i.Agent), Queue: text(i.Queue), Parent: text(i.Parent), ParentPoint: text(r.ParentPoint),
 		Key: text(i.Key), Status: i.Status, Token: i.Token, Owner: text(i.Owner), LeaseUntil: moment(i.LeaseUntil),
 		Priority: i.Priority, Attempts: i.Attempts, Retries: i.Retries, Steps: i.Steps, Bytes: i.Bytes,
 		Created: moment(i.Created), Updated: moment(i.Updated), WakeAt: moment(i.WakeAt), Expires: moment(i.Expires),
@@ -56,6 +58,10 @@ func DecodeRow(data []byte) (*Row, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadRow, err)
 	}
+	if s.Version > rowVersion {
+		return nil, fmt.Errorf("%w: %w: it has version %d, and at most version %d is known", ErrBadRow, core.ErrNewerFormat,
+			s.Version, rowVersion)
+	}
 	r := &Row{ParentPoint: string(s.ParentPoint), Born: s.Born, TTL: s.TTL, Taken: s.Taken, TakenSteps: s.TakenSteps,
 		Result: s.Result, Run: RunInfo{
 			ID: string(s.ID), Agent: string(s.Agent), Queue: string(s.Queue), Parent: string(s.Parent), Key: string(s.Key),
@@ -88,8 +94,9 @@ func DecodeRow(data []byte) (*Row, error) {
 	return r, nil
 }
 
-// savedRow is a row as it is written. Members are added, and none is given another meaning.
+// savedRow is a row as it is written. Members are added, with a new rowVersion, and none is given another meaning.
 type savedRow struct {
+	Version     int             `json:"v"`
 	ID          text            `json:"id,omitempty"`
 	Agent       text            `json:"agent,omitempty"`
 	Queue       text            `json:"queue,omitempty"`

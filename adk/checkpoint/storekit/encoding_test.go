@@ -67,7 +67,7 @@ func TestRow_EveryFieldIsWritten(t *testing.T) {
 func TestRow_ZeroValuesStayZero(t *testing.T) {
 	data, err := (&Row{}).Encode()
 	require.NoError(t, err)
-	require.Equal(t, "{}", string(data))
+	require.Equal(t, `{"v":1}`, string(data))
 	got, err := DecodeRow(data)
 	require.NoError(t, err)
 	require.Equal(t, &Row{}, got)

@@ -118,7 +118,8 @@ func Failed(doing, id string, err error) error {
 func FailedOnce(doing, id string, err error) error {
 	var busy *core.BusyError
 	var state *core.RunError
-	if errors.As(err, &busy) || errors.As(err, &state) || errors.Is(err, core.ErrCheckPointNotFound) ||
+	var row *RowError
+	if errors.As(err, &busy) || errors.As(err, &state) || errors.As(err, &row) || errors.Is(err, core.ErrCheckPointNotFound) ||
 		errors.Is(err, core.ErrNothingDue) {
 		return err
 	}

@@ -36,10 +36,10 @@ func ReadHistory(ctx context.Context, store core.CheckPointJournal, id string) (
 			}
 		}
 		if gap != nil {
-			return h, gap
+			return h, ofRun(id, gap)
 		}
 	}
-	return h, errors.Join(err, damage)
+	return h, errors.Join(err, ofRun(id, damage))
 }
 
 // Decode reads a step that was kept elsewhere, such as in a checkpoint.

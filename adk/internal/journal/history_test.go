@@ -119,7 +119,8 @@ func TestReadHistory_GivesWhatIsBeforeTheDamage(t *testing.T) {
 
 	store.records["1"] = append(append([][]byte{}, whole[:2]...), []byte("damaged"), whole[3])
 	h, err = ReadHistory(t.Context(), store, "1")
-	require.ErrorContains(t, err, "step 2")
+	require.EqualError(t, err, `record 3 in the journal of run "1": checkpoint journal is damaged: failed to unmarshal: `+
+		"not a document of this serializer: offset 0: expected '{', got 'd'")
 	require.Equal(t, []string{"one"}, stepTexts(h))
 
 	h, err = ReadHistory(t.Context(), store, "none")

@@ -156,10 +156,10 @@ func (j *Journal) read(ctx context.Context) (s sifted, read int, err error) {
 	}
 	entries, err := decodeAll(records)
 	if err != nil {
-		return s, 0, err
+		return s, 0, ofRun(j.id, err)
 	}
 	s, err = sift(entries)
-	return s, len(records), err
+	return s, len(records), ofRun(j.id, err)
 }
 
 // decodeAll decodes records. With an error come those before the one that cannot be read.
@@ -171,11 +171,32 @@ func decodeAll(records [][]byte) ([]entry, error) {
 			err = checkFormat(r)
 		}
 		if err != nil {
-			return entries, fmt.Errorf("step %d: %w", i, err)
+			return entries, recordError(i, r, err)
 		}
 		entries = append(entries, entry{r, data, i})
 	}
 	return entries, nil
+}
+
+// recordError says why a record cannot be used. What can be read by nobody is damaged.
+func recordError(index int, r *Record, err error) error {
+	e := &core.JournalError{Record: index + 1, Err: err}
+	if r != nil {
+		e.Life = r.Life
+	}
+	if !errors.Is(err, core.ErrNewerFormat) && !errors.Is(err, core.ErrUnknownType) {
+		e.Err = fmt.Errorf("%w: %w", core.ErrJournalDamaged, err)
+	}
+	return e
+}
+
+// ofRun names the run in an error about one of its records.
+func ofRun(id string, err error) error {
+	var record *core.JournalError
+	if errors.As(err, &record) {
+		record.Run = id
+	}
+	return err
 }
 
 // Continue says, after Replay, that this process continues with the run, and with which answers. It fails with

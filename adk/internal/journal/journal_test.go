@@ -114,7 +114,8 @@ func TestReplay_RefusesWhatIsNoJournal(t *testing.T) {
 	require.ErrorContains(t, j.Adopt(Rest{}), "step 2: it keeps more messages than there are")
 	store.records["1"] = [][]byte{[]byte("rubbish")}
 	_, err = New(store, "1").Replay(t.Context())
-	require.ErrorContains(t, err, "step 0")
+	require.ErrorIs(t, err, core.ErrJournalDamaged)
+	require.ErrorContains(t, err, `record 1 in the journal of run "1"`)
 }
 
 // TestBegin_PositionsAreThoseOfTheUndisturbedRun: visits are identified by their position in the run, and several

@@ -97,8 +97,8 @@ func intact(kept []entry) ([]entry, error) {
 		}
 		next[e.Life]++
 		if e.N != next[e.Life] {
-			return kept[:i], fmt.Errorf("%w: record %d of life %s stands where record %d belongs", core.ErrJournalDamaged, e.N,
-				e.Life, next[e.Life])
+			return kept[:i], &core.JournalError{Record: e.index + 1, Life: e.Life, Err: fmt.Errorf(
+				"%w: it has number %d and stands where number %d belongs", core.ErrJournalDamaged, e.N, next[e.Life])}
 		}
 	}
 	return kept, nil
@@ -124,7 +124,8 @@ func (s *sifted) lostCalls() (calls []*Record) {
 // checkFormat refuses records of a newer Weft.
 func checkFormat(r *Record) error {
 	if r.Format > Format {
-		return fmt.Errorf("the journal has format %d, and at most format %d is known: use a newer Weft", r.Format, Format)
+		return fmt.Errorf("%w: the journal has format %d, and at most format %d is known: use a newer Weft",
+			core.ErrNewerFormat, r.Format, Format)
 	}
 	return nil
 }

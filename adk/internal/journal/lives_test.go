@@ -189,7 +189,7 @@ func TestReplay_RefusesGapsAndOtherRepeats(t *testing.T) {
 	} {
 		_, _, err := replayOf(t, records...)
 		require.ErrorIs(t, err, core.ErrJournalDamaged)
-		require.ErrorContains(t, err, "of life a stands where record")
+		require.ErrorContains(t, err, `of life a in the journal of run "1": checkpoint journal is damaged: it has number`)
 	}
 }
 

@@ -27,7 +27,13 @@ func newStore(t testing.TB) *Store {
 
 func TestStore_Conforms(t *testing.T) {
 	ofTest(t)
-	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return newStore(t) })
+	checkpointtest.RunWith(t, checkpointtest.Options{
+		New: func(t *testing.T) checkpoint.Store { return newStore(t) },
+		Damage: func(t *testing.T, s checkpoint.Store, id string) {
+			_, err := s.(*Store).db.Exec(`UPDATE weft_runs SET data = '{"v":99}' WHERE id = $1`, id)
+			require.NoError(t, err)
+		},
+	})
 }
 
 func newPool(t testing.TB) *sql.DB {

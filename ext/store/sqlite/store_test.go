@@ -24,7 +24,13 @@ func newStore(t testing.TB) *Store {
 }
 
 func TestStore_Conforms(t *testing.T) {
-	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return newStore(t) })
+	checkpointtest.RunWith(t, checkpointtest.Options{
+		New: func(t *testing.T) checkpoint.Store { return newStore(t) },
+		Damage: func(t *testing.T, s checkpoint.Store, id string) {
+			_, err := s.(*Store).writes.Exec(`UPDATE weft_runs SET data = CAST('{"v":99}' AS BLOB) WHERE id = ?`, id)
+			require.NoError(t, err)
+		},
+	})
 }
 
 func TestDialect_Conforms(t *testing.T) {

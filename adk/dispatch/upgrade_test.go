@@ -1,0 +1,96 @@
+package dispatch_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/components/tool"
+)
+
+// TestWork_LeavesWhatANewerReleaseHasWrittenToOthers: an older worker changes nothing of a run whose journal it cannot
+// read, as during an upgrade. Rules distributed/J8.
+func TestWork_LeavesWhatANewerReleaseHasWrittenToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemoryStore()
+		job := jobOf("1", "a")
+		run, err := job.NewRun()
+		require.NoError(t, err)
+		newer := bytes.Replace(run.Records[0], []byte(`"Format":2`), []byte(`"Format":3`), 1)
+		require.NotEqual(t, run.Records[0], newer)
+		run.Records[0] = newer
+		_, err = store.Submit(t.Context(), "1", run)
+		require.NoError(t, err)
+
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}}
+		_, err = dispatch.New(store, conf).Stretch(t.Context(), "1")
+		require.ErrorIs(t, err, checkpoint.ErrNewerFormat)
+		var record *checkpoint.JournalError
+		require.ErrorAs(t, err, &record)
+		require.Equal(t, "1", record.Run)
+		require.Equal(t, 1, record.Record)
+		require.Len(t, record.Life, 16)
+
+		_, stop := working(t, store, conf, dispatch.WorkerConfig{})
+		defer stop()
+		time.Sleep(time.Minute)
+		info, _, err := store.Inspect(t.Context(), "1")
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Ready, info.Status)
+		there, err := store.ReadRecords(t.Context(), "1")
+		require.NoError(t, err)
+		require.Equal(t, [][]byte{newer}, there)
+	})
+}
+
+// TestWork_KeepsAnswersOfTypesThatItDoesNotKnow for workers that know them.
+func TestWork_KeepsAnswersOfTypesThatItDoesNotKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemoryStore()
+		ask := toolNamed(t, "ask", func(ctx context.Context) (string, error) { return "", tool.Interrupt(ctx, "may I?") })
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", ask))}})
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		o, err := d.Stretch(t.Context(), "1")
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Waiting, o.Status)
+		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, urgent{Until: time.Now()})
+		require.NoError(t, err)
+		answer.Data = bytes.ReplaceAll(answer.Data, []byte("_weft_dispatch_test_urgent"), []byte("type_of_others"))
+		require.NoError(t, d.Answer(t.Context(), "1", answer))
+
+		_, err = d.Stretch(t.Context(), "1")
+		require.ErrorIs(t, err, checkpoint.ErrUnknownType)
+		lease, err := store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{})
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Ready, lease.Info().Status)
+		kept, err := lease.Answers(t.Context())
+		require.NoError(t, err)
+		require.Len(t, kept, 1)
+		require.Equal(t, answer.Data, kept[0].Data)
+	})
+}
+
+// TestWork_LeavesWhatItHasNoKeyForToOthers. Rules distributed/X3.
+func TestWork_LeavesWhatItHasNoKeyForToOthers(t *testing.T) {
+	plain := checkpoint.NewMemoryStore()
+	sealed := func(key string) checkpoint.RunStore {
+		return checkpoint.Seal(plain, checkpoint.OneKey(key, bytes.Repeat([]byte{1}, 32)))
+	}
+	agents := dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a"))}
+	_, err := dispatch.New(sealed("new"), dispatch.Config{}).Submit(t.Context(), jobOf("1", "a"))
+	require.NoError(t, err)
+	_, err = dispatch.New(sealed("old"), dispatch.Config{Agents: agents}).Stretch(t.Context(), "1")
+	require.ErrorIs(t, err, checkpoint.ErrNoKey)
+	require.ErrorContains(t, err, `"new"`)
+	info, _, err := plain.Inspect(t.Context(), "1")
+	require.NoError(t, err)
+	require.Equal(t, checkpoint.Ready, info.Status)
+}
