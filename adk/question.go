@@ -166,9 +166,44 @@ func cutText(s string, most int) string {
 	return s[:most]
 }
 
-// errAnswerRefused is what is wrong with an answer that was refused by the Info of its question.
-func errAnswerRefused(point string, why error) error {
-	return fmt.Errorf("the answer to question %q is refused: %w", point, why)
+// ErrAnswerRefused is matched by the error of an answer that the Info of its question refuses (see [Answerable]).
+var ErrAnswerRefused = errors.New("the answer is refused")
+
+// refusedAnswer is what is wrong with an answer.
+type refusedAnswer struct {
+	point string
+	why   error
+}
+
+func (e *refusedAnswer) Error() string {
+	return fmt.Sprintf("the answer to question %q is refused: %v", e.point, e.why)
+}
+
+func (e *refusedAnswer) Unwrap() []error { return []error{ErrAnswerRefused, e.why} }
+
+// CheckAnswers has the questions of a run that waits look at answers before they are put into the inbox of its store: the
+// error of those that an [Answerable] Info refuses matches [ErrAnswerRefused]. It reads the checkpoint of the run, and
+// changes nothing. A question whose type this program does not register is not asked, nor is a run that it cannot read:
+// whoever executes the run can. (C10)
+func CheckAnswers(ctx context.Context, store CheckPointStore, id string, answers ...RunAnswer) error {
+	if isNilStore(store) {
+		return errStoreNilForResume
+	}
+	data, exists, err := store.Get(ctx, id)
+	if err != nil {
+		return fmt.Errorf("failed to read what run %q asks: %w", id, err)
+	}
+	saved, unknown := openRun(data)
+	if !exists || unknown != nil {
+		return nil
+	}
+	values := make(map[string]any, len(answers))
+	for _, a := range answers {
+		if value, err := valueOf(a); err == nil {
+			values[a.Point] = value
+		}
+	}
+	return saved.checkAnswers(values)
 }
 
 // checkAnswers has the Infos of a stopped run look at its answers.
@@ -181,7 +216,7 @@ func (d *runDocument) checkAnswers(answers map[string]any) (err error) {
 		info, decodeErr := decodeValue(d.Points[i].Info, "info of the interrupt at %s", d.Points[i].Address)
 		if check, ok := info.(Answerable); ok && decodeErr == nil {
 			if why := guardHook(func() error { return check.CheckAnswer(answer) }); why != nil {
-				err = errors.Join(err, errAnswerRefused(d.Points[i].ID, why))
+				err = errors.Join(err, &refusedAnswer{d.Points[i].ID, why})
 			}
 		}
 	}

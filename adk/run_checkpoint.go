@@ -7,7 +7,6 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/adk/internal/turnwatch"
@@ -65,7 +64,7 @@ func (run *runnerRun[M]) save(signal *InterruptSignal, as core.RunStatus) (saved
 			s.Checkpoint, s.DropRecords = sealed, true
 		}
 		if as == core.RunWaiting {
-			s.Waiting, s.Infos = waitPoints(signal, time.Now())
+			s.Waiting, s.Infos = waitPoints(signal, run.held.clock.Now())
 		}
 		return *id, run.held.Settle(ctx, s)
 	}

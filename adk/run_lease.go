@@ -73,6 +73,8 @@ type heldRun struct {
 	giveUp  context.CancelCauseFunc
 	// over is closed when the phase is no longer leaseHeld.
 	over chan struct{}
+	// clock is that of the store.
+	clock core.StoreClock
 
 	mu    sync.Mutex // guards the fields below
 	phase leasePhase
@@ -86,7 +88,8 @@ type heldRun struct {
 
 // holdRun begins to hold a run.
 func holdRun(lease core.RunLease, sign time.Time, control *cancelscope.Control, giveUp context.CancelCauseFunc) *heldRun {
-	h := &heldRun{RunLease: lease, control: control, giveUp: giveUp, over: make(chan struct{}), sign: sign}
+	h := &heldRun{RunLease: lease, control: control, giveUp: giveUp, over: make(chan struct{}), sign: sign,
+		clock: core.NewStoreClock(lease.Info())}
 	h.mu.Lock()
 	h.timer = time.AfterFunc(max(time.Until(sign.Add(h.TTL()/3)), 0), h.keep)
 	h.mu.Unlock()

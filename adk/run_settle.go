@@ -69,7 +69,7 @@ func (run *runnerRun[M]) takeNew(id string) error {
 		return err
 	}
 	if lease, ok := run.store.(core.RunLease); ok {
-		run.hold(lease, time.Now())
+		run.hold(lease, core.SignOfLife(lease))
 		return nil
 	}
 	store := run.handler()
@@ -131,7 +131,7 @@ func (run *runnerRun[M]) refuseExisting(ctx context.Context, store runHandler, i
 // takeSaved takes the lease of a run that is to be resumed. Of one that is done it sets the end instead. (F1, C3)
 func (run *runnerRun[M]) takeSaved(ctx context.Context, id string) error {
 	if lease, ok := run.store.(core.RunLease); ok {
-		run.hold(lease, time.Now())
+		run.hold(lease, core.SignOfLife(lease))
 		return nil
 	}
 	store := run.handler()

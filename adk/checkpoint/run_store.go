@@ -101,6 +101,7 @@ const (
 //   - Steps, Bytes: how large it is
 //   - Created, Updated, WakeAt, Expires: times, by the clock of the store
 //   - Error: why it has failed
+//   - Now: the time of the store when the lease was taken, in the Info of a lease only
 type RunInfo = core.RunInfo
 
 // WaitPoint is a question that a run waits for.

@@ -539,3 +539,43 @@ func TestWork_ARunWhoseWorkerStoodStillBeforeItBeganIsExecutedLater(t *testing.T
 		waitFor(t, d, "1", checkpoint.Done)
 	})
 }
+
+// choosy is a question that takes one answer.
+type choosy struct{ Want string }
+
+func (c *choosy) CheckAnswer(answer any) error {
+	if answer != c.Want {
+		return fmt.Errorf("say %q", c.Want)
+	}
+	return nil
+}
+
+func init() { schema.RegisterName[*choosy]("_weft_dispatch_test_choosy") }
+
+// TestAnswer_IsRefusedByTheQuestionBeforeItIsTaken: the run waits on, and takes a good one. Rules distributed/C10.
+func TestAnswer_IsRefusedByTheQuestionBeforeItIsTaken(t *testing.T) {
+	agent := agentOf(t, "a", toolNamed(t, "ask", func(ctx context.Context) (string, error) {
+		if _, ok, answer := tool.GetResumeContext[string](ctx); ok {
+			return answer, nil
+		}
+		return "", tool.Interrupt(ctx, &choosy{"please"})
+	}))
+	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}})
+	_, err := d.Submit(t.Context(), jobOf("1", "a"))
+	require.NoError(t, err)
+	o, err := d.Stretch(t.Context(), "1")
+	require.NoError(t, err)
+	for _, bad := range []any{"no", nil, adk.JSONAnswer(`"no"`)} {
+		answer, err := adk.EncodeAnswer(o.Waiting[0].ID, bad)
+		require.NoError(t, err)
+		err = d.Answer(t.Context(), "1", answer)
+		require.ErrorIs(t, err, adk.ErrAnswerRefused)
+		require.ErrorContains(t, err, `say "please"`)
+	}
+	answer, err := adk.EncodeAnswer(o.Waiting[0].ID, "please")
+	require.NoError(t, err)
+	require.NoError(t, d.Answer(t.Context(), "1", answer))
+	o, err = d.Stretch(t.Context(), "1")
+	require.NoError(t, err)
+	require.Equal(t, "done: please", o.Result.Content)
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -217,9 +218,13 @@ func withoutRun(runs []checkpoint.RunInfo, id string) (others []checkpoint.RunIn
 }
 
 // Answer answers questions of a run (see adk.EncodeAnswer): all of them or, with an error, none. When the run has what
-// it needs, it is due.
+// it needs, it is due. An answer that the question refuses is an error that matches adk.ErrAnswerRefused (see
+// adk.Answerable), if this program registers the type of the question.
 func (d *TypedDispatcher[M]) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
 	defer d.notify()
+	if err := adk.CheckAnswers(ctx, d.store, id, answers...); err != nil {
+		return err
+	}
 	return d.store.Answer(ctx, id, answers...)
 }
 
@@ -254,27 +259,55 @@ func (d *TypedDispatcher[M]) Continue(ctx context.Context, id string) error {
 	})
 }
 
-// Remove removes a run and its children, with what is recorded of them. Without force it fails with checkpoint.ErrRunBusy if one of them is executed.
+// Remove removes a run and its children, with what is recorded of them. Without force it fails with
+// checkpoint.ErrRunBusy, and removes nothing, if one of them is executed.
 func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) error {
 	defer d.notify()
-	remove := func(id string) error {
-		err := d.store.Remove(ctx, id, force)
-		if err == nil && d.conf.Log != nil {
-			err = d.conf.Log.Delete(ctx, id)
-		}
+	info, exists, err := d.store.Inspect(ctx, id)
+	switch {
+	case errors.Is(err, checkpoint.ErrBadRow), err == nil && !exists:
+		info = checkpoint.RunInfo{ID: id}
+	case err != nil:
 		return err
 	}
-	info, exists, err := d.store.Inspect(ctx, id)
-	if exists {
-		id = info.ID // that under which it is recorded
-	}
-	if err == nil {
-		err = d.children(ctx, id, func(child checkpoint.RunInfo) error { return remove(child.ID) })
-	}
+	family := []checkpoint.RunInfo{info} // its ID is that under which it is recorded
+	err = d.children(ctx, info.ID, func(child checkpoint.RunInfo) error {
+		family = append(family, child)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	return remove(id)
+	if !force {
+		for _, run := range family {
+			if err := d.checkIdle(ctx, run); err != nil {
+				return err
+			}
+		}
+	}
+	for _, run := range slices.Backward(family) { // a run is there until its children are gone, and leads to them
+		if err := d.store.Remove(ctx, run.ID, force); err != nil {
+			return err
+		}
+		if d.conf.Log != nil {
+			if err := d.conf.Log.Delete(ctx, run.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkIdle fails with checkpoint.ErrRunBusy if a run is executed. Only the store knows whether a lease has ended.
+func (d *TypedDispatcher[M]) checkIdle(ctx context.Context, run checkpoint.RunInfo) error {
+	if run.Owner == "" {
+		return nil
+	}
+	lease, err := d.store.Acquire(ctx, run.ID, d.leaseRequest())
+	if err != nil {
+		return err
+	}
+	return lease.Settle(ctx, checkpoint.Settlement{})
 }
 
 // children does something to all runs below a run, those of the deepest level last.

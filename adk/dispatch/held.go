@@ -35,6 +35,7 @@ type heldLease[M adk.MessageType] struct {
 	checkpoint.Lease
 	d     *TypedDispatcher[M]
 	info  checkpoint.RunInfo
+	clock core.StoreClock
 	drain *drain
 	// over is closed when the stretch has ended.
 	over chan struct{}
@@ -42,6 +43,8 @@ type heldLease[M adk.MessageType] struct {
 	record *runlog.Recorder
 
 	mu sync.Mutex // guards the fields below
+	// sign is when the last write was begun that made the lease count, until the runner has it.
+	sign time.Time
 	// by is who had it stopped.
 	by stopSource
 	// settled is how the stretch ended, nil while it has not.
@@ -54,9 +57,22 @@ type heldLease[M adk.MessageType] struct {
 	ignoreDrain func() bool
 }
 
+// takenLease is a lease with when it was asked for, and the clock of its store.
+type takenLease struct {
+	checkpoint.Lease
+	asked time.Time
+	clock core.StoreClock
+}
+
+// newTakenLease makes one of a lease that has just been taken.
+func newTakenLease(lease checkpoint.Lease, asked time.Time) *takenLease {
+	return &takenLease{lease, asked, core.NewStoreClock(lease.Info())}
+}
+
 // hold makes the lease of a stretch, which drain has stopped within a time.
-func (d *TypedDispatcher[M]) hold(lease checkpoint.Lease, info checkpoint.RunInfo, drain *drain) *heldLease[M] {
-	h := &heldLease[M]{Lease: lease, d: d, info: info, drain: drain, over: make(chan struct{})}
+func (d *TypedDispatcher[M]) hold(lease *takenLease, info checkpoint.RunInfo, drain *drain) *heldLease[M] {
+	h := &heldLease[M]{Lease: lease.Lease, d: d, info: info, clock: lease.clock, sign: lease.asked, drain: drain,
+		over: make(chan struct{})}
 	if d.conf.Log != nil {
 		h.record = d.conf.Log.Record(runlog.RunInfo{ID: info.ID, Conversation: info.Key, Labels: info.Tags,
 			TakenOver: info.Status == checkpoint.Running}, lease.Token())
@@ -72,6 +88,35 @@ func (h *heldLease[M]) release() {
 	if h.ignoreDrain != nil {
 		h.ignoreDrain()
 	}
+}
+
+// SignOfLife is from when on the lease counts: see core.SignOfLife. (F7)
+func (h *heldLease[M]) SignOfLife() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sign
+}
+
+// keepUntilUsed renews the lease until the runner uses it, which renews it from then on: what makes the runner may take
+// longer than the lease.
+func (h *heldLease[M]) keepUntilUsed() (stop func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	every := h.TTL() / 3
+	var renew func()
+	renew = func() {
+		begun := time.Now()
+		if ctx.Err() != nil || h.isUsed() {
+			return
+		}
+		if h.Renew(ctx) == nil {
+			h.mu.Lock()
+			h.sign = begun
+			h.mu.Unlock()
+		}
+		time.AfterFunc(every, renew)
+	}
+	time.AfterFunc(every, renew)
+	return stop
 }
 
 // NotifyStops implements core.StopNotifier: requests are those of the store, and of the worker when it drains.
@@ -183,13 +228,13 @@ func (h *heldLease[M]) decide(ctx context.Context, s *checkpoint.Settlement) {
 		h.decideFailed(s)
 	}
 	if s.Status == checkpoint.Done || s.Status == checkpoint.Failed {
-		h.answerParent(s)
+		h.d.answerParent(h.info, s)
 	}
 }
 
 // isLate reports whether the deadline of the run is over.
 func (h *heldLease[M]) isLate() bool {
-	return !h.info.Deadline.IsZero() && !time.Now().Before(h.info.Deadline)
+	return !h.info.Deadline.IsZero() && !h.clock.Now().Before(h.info.Deadline)
 }
 
 // deadlineError is why a run failed whose deadline is over.
@@ -219,13 +264,13 @@ func (h *heldLease[M]) decideFailed(s *checkpoint.Settlement) {
 		return
 	}
 	if after, again := h.d.retry(cause, h.info.Retries+1); again {
-		s.Status, s.WakeAt = checkpoint.Ready, time.Now().Add(after)
+		s.Status, s.WakeAt = checkpoint.Ready, h.clock.Now().Add(after)
 	}
 }
 
 // answerParent gives the result to the run that waits for this one.
-func (h *heldLease[M]) answerParent(s *checkpoint.Settlement) {
-	if h.info.Parent == "" {
+func (d *TypedDispatcher[M]) answerParent(info checkpoint.RunInfo, s *checkpoint.Settlement) {
+	if info.Parent == "" {
 		return
 	}
 	answer := &ChildOutcome{Err: s.Err}
@@ -245,16 +290,20 @@ func (h *heldLease[M]) answerParent(s *checkpoint.Settlement) {
 // decideWaiting submits the runs that are waited for, and has the run wake up when a timer ends or an answer is
 // overdue.
 func (h *heldLease[M]) decideWaiting(ctx context.Context, s *checkpoint.Settlement) {
+	s.WakeAt = earlier(s.WakeAt, h.info.Deadline)
 	for i := range s.Waiting {
 		p := &s.Waiting[i]
 		if !p.Expires.IsZero() {
 			s.WakeAt = earlier(s.WakeAt, p.Expires)
 		}
-		child, ok := s.Infos[p.ID].(*TypedChildRun[M])
+		job, ok, err := jobIn[M](s.Infos[p.ID])
 		if !ok {
 			continue
 		}
-		made, err := h.d.childOf(ctx, h.info, p.ID, child)
+		var made checkpoint.ChildRun
+		if err == nil {
+			made, err = h.d.childOf(ctx, h.info, p.ID, job)
+		}
 		if err != nil {
 			*s = checkpoint.Settlement{Status: checkpoint.Failed, Err: err.Error(), Cause: err, Checkpoint: s.Checkpoint,
 				DropRecords: s.DropRecords}
@@ -262,7 +311,7 @@ func (h *heldLease[M]) decideWaiting(ctx context.Context, s *checkpoint.Settleme
 		}
 		s.Children = append(s.Children, made)
 		p.Info, _ = json.Marshal(childInfo{made.ID, made.Run.Agent})
-		s.WakeAt = earlier(s.WakeAt, time.Now().Add(lookAtChildren))
+		s.WakeAt = earlier(s.WakeAt, h.clock.Now().Add(lookAtChildren))
 	}
 	if len(s.Children) == 0 {
 		return

@@ -27,11 +27,13 @@ const notMineAgain = 5 * time.Second
 //
 // When ctx ends the run is stopped, and is ready for the next caller (see [WithDrain] for a gentler end).
 func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...StretchOption) (TypedOutcome[M], error) {
-	lease, err := d.store.Acquire(ctx, id, d.leaseRequest())
+	asked := time.Now()
+	taken, err := d.store.Acquire(ctx, id, d.leaseRequest())
 	if err != nil {
 		return TypedOutcome[M]{}, err
 	}
-	if isEarly(lease.Info()) {
+	lease := newTakenLease(taken, asked)
+	if isEarly(lease.Info(), lease.clock.Now()) {
 		return d.leave(context.WithoutCancel(ctx), lease, checkpoint.Settlement{})
 	}
 	drain := &drain{}
@@ -42,10 +44,9 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	return d.execute(ctx, lease, drain)
 }
 
-// isEarly reports whether a run is ready at a later time only. The clock of the store, which has set both times, decides
-// whether it was to be later at all: a run that is due at once is not early by the difference to the clock here.
-func isEarly(run checkpoint.RunInfo) bool {
-	return run.Status == checkpoint.Ready && run.WakeAt.After(run.Updated) && time.Now().Before(run.WakeAt)
+// isEarly reports whether a run is ready at a later time only.
+func isEarly(run checkpoint.RunInfo, now time.Time) bool {
+	return run.Status == checkpoint.Ready && now.Before(run.WakeAt)
 }
 
 // StretchOption changes how [TypedDispatcher.Stretch] executes a run.
@@ -86,7 +87,7 @@ func (d *TypedDispatcher[M]) Fail(ctx context.Context, id string, cause error) e
 			lease.Settle(ctx, checkpoint.Settlement{}))
 	}
 	s := checkpoint.Settlement{Status: checkpoint.Failed, Err: cause.Error(), Cause: cause}
-	(&heldLease[M]{Lease: lease, d: d, info: info}).answerParent(&s)
+	d.answerParent(info, &s)
 	return lease.Settle(ctx, s)
 }
 
@@ -99,27 +100,29 @@ func (d *TypedDispatcher[M]) leaseRequest() checkpoint.LeaseRequest {
 }
 
 // execute is a stretch whose lease is taken.
-func (d *TypedDispatcher[M]) execute(ctx context.Context, lease checkpoint.Lease, drain *drain) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, drain *drain) (o TypedOutcome[M], err error) {
 	defer d.notify()
-	// The caller's context ends what the run does, and not that the store is given word of it.
+	// The caller's context ends what the run does, and not that the store is given its end.
 	settling := context.WithoutCancel(ctx)
 	info := lease.Info()
 	switch info.Status {
 	case checkpoint.Done, checkpoint.Failed, checkpoint.Paused:
 		return d.leave(settling, lease, checkpoint.Settlement{})
 	}
-	targets, err := d.dueTargets(settling, info)
+	now := lease.clock.Now()
+	targets, err := d.dueTargets(settling, info, now)
 	if err != nil {
 		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{}))
 	}
-	if info.Status == checkpoint.Waiting && len(targets) == 0 {
-		return d.leave(settling, lease, checkpoint.Settlement{WakeAt: nextLook(info)})
+	refusal := d.refusal(info, now)
+	if info.Status == checkpoint.Waiting && len(targets) == 0 && refusal == nil {
+		return d.leave(settling, lease, checkpoint.Settlement{WakeAt: nextLook(info, now)})
 	}
 	h := d.hold(lease, info, drain)
 	defer h.release()
 	defer func() { h.endRecord(err) }()
-	if s := d.refusal(info); s != nil {
-		return d.settleAs(settling, h, *s)
+	if refusal != nil {
+		return d.settleAs(settling, h, *refusal)
 	}
 	d.count(CountStretch, info)
 	if info.Status == checkpoint.Running {
@@ -135,7 +138,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease checkpoint.Lease
 		d.count(CountLost, info)
 		return o, err
 	case isForOthers(err):
-		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{WakeAt: time.Now().Add(notMineAgain)}))
+		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{WakeAt: lease.clock.Now().Add(notMineAgain)}))
 	case ctx.Err() != nil: // before it began
 		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{}))
 	case err == nil:
@@ -178,13 +181,13 @@ func (d *TypedDispatcher[M]) leave(ctx context.Context, lease checkpoint.Lease, 
 }
 
 // refusal is how a run ends that must not be executed, nil for most.
-func (d *TypedDispatcher[M]) refusal(info checkpoint.RunInfo) *checkpoint.Settlement {
+func (d *TypedDispatcher[M]) refusal(info checkpoint.RunInfo, now time.Time) *checkpoint.Settlement {
 	var err error
 	switch {
 	case info.Attempts >= d.conf.MaxAttempts:
 		err = &PoisonedError{ID: info.ID, Attempts: info.Attempts}
 		d.count(CountPoisoned, info)
-	case !info.Deadline.IsZero() && !time.Now().Before(info.Deadline):
+	case !info.Deadline.IsZero() && !now.Before(info.Deadline):
 		err = &deadlineError{info.Deadline}
 	default:
 		return nil
@@ -215,10 +218,11 @@ func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets m
 	}
 	if !info.Deadline.IsZero() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, info.Deadline, &deadlineError{info.Deadline})
+		ctx, cancel = context.WithDeadlineCause(ctx, h.clock.Local(info.Deadline), &deadlineError{info.Deadline})
 		defer cancel()
 	}
-	ctx = context.WithValue(ctx, webhookKey{}, webhookRun{d.conf.Secret, info.ID})
+	ctx = context.WithValue(ctx, stretchKey{}, stretchContext{d.conf.Secret, info.ID, h.clock})
+	defer h.keepUntilUsed()()
 	maker := d.conf.Agents[info.Agent]
 	if maker == nil {
 		return fmt.Errorf("%w: agent %q is not among Config.Agents", ErrNotMine, info.Agent)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weftgo/weft/adk"
@@ -34,11 +35,13 @@ func (s *Sleep) Asks() adk.Question {
 // tool can sleep once a call.
 func SleepFor(ctx context.Context, d time.Duration) error {
 	asked, _, until := tool.GetInterruptState[*time.Time](ctx)
+	run, _ := ctx.Value(stretchKey{}).(stretchContext)
+	now := run.clock.Now()
 	if !asked || until == nil {
-		end := time.Now().Add(d)
+		end := now.Add(d)
 		until = &end
 	}
-	if asked && !time.Now().Before(*until) {
+	if asked && !now.Before(*until) {
 		return nil
 	}
 	return tool.StatefulInterrupt(ctx, &Sleep{*until}, until)
@@ -110,10 +113,7 @@ func (a *agentRun) InvokableRun(ctx context.Context, arguments string, _ ...tool
 		if outcome.Err != "" {
 			return "", fmt.Errorf("agent %q failed: %s", a.agent, outcome.Err)
 		}
-		if m, ok := outcome.Message.(*schema.Message); ok && m != nil {
-			return m.Content, nil
-		}
-		return "", nil
+		return textOf(outcome.Message), nil
 	}
 	var in struct {
 		Request string `json:"request"`
@@ -129,15 +129,62 @@ func (a *agentRun) InvokableRun(ctx context.Context, arguments string, _ ...tool
 		Messages: []*schema.Message{schema.UserMessage(in.Request)}}}, key)
 }
 
+// textOf is the text of the last message of a run.
+func textOf(message any) string {
+	switch m := message.(type) {
+	case *schema.Message:
+		if m != nil {
+			return m.Content
+		}
+	case *schema.AgenticMessage:
+		var text strings.Builder
+		if m != nil {
+			for _, b := range m.ContentBlocks {
+				if b != nil && b.AssistantGenText != nil {
+					text.WriteString(b.AssistantGenText.Text)
+				}
+			}
+		}
+		return text.String()
+	}
+	return ""
+}
+
+// jobIn is the job of the run that the Info of an interrupt asks for, and false if it asks for none. A text for an agent
+// on ordinary messages, as AsRun has it, is one for any agent.
+func jobIn[M adk.MessageType](info any) (job TypedJob[M], asks bool, err error) {
+	switch child := info.(type) {
+	case *TypedChildRun[M]:
+		return child.Job, true, nil
+	case *TypedChildRun[*schema.Message]:
+		messages := make([]M, len(child.Job.Messages))
+		for i, m := range child.Job.Messages {
+			if m == nil || m.Role != schema.User || len(m.UserInputMultiContent) > 0 {
+				return job, true, fmt.Errorf("a run of agent %q cannot be waited for: its messages are of another kind than "+
+					"those of the run that waits; make a TypedChildRun[%T]", child.Job.Agent, *new(M))
+			}
+			messages[i] = any(schema.UserAgenticMessage(m.Content)).(M)
+		}
+		j := child.Job
+		return TypedJob[M]{ID: j.ID, Agent: j.Agent, Queue: j.Queue, Messages: messages, SessionValues: j.SessionValues,
+			Streaming: j.Streaming, Key: j.Key, OnBusy: j.OnBusy, Tags: j.Tags, Priority: j.Priority, NotBefore: j.NotBefore,
+			Deadline: j.Deadline, Trace: j.Trace}, true, nil
+	case *TypedChildRun[*schema.AgenticMessage]:
+		return job, true, fmt.Errorf("a run of agent %q cannot be waited for: its messages are of another kind than those of "+
+			"the run that waits; make a ChildRun", child.Job.Agent)
+	}
+	return job, false, nil
+}
+
 // childOf makes the run that a run waits for at a point.
 func (d *TypedDispatcher[M]) childOf(
-	ctx context.Context, parent checkpoint.RunInfo, point string, child *TypedChildRun[M],
+	ctx context.Context, parent checkpoint.RunInfo, point string, child TypedJob[M],
 ) (made checkpoint.ChildRun, err error) {
-	if child.Job.ID == "" {
-		child.Job.ID = parent.ID + "/" + point
+	if child.ID == "" {
+		child.ID = parent.ID + "/" + point
 	}
-	made.ID = child.Job.ID
-	if made.Run, err = child.Job.NewRun(); err != nil {
+	made.ID = child.ID
+	if made.Run, err = child.NewRun(); err != nil {
 		return made, fmt.Errorf("run %q cannot wait for run %q: %w", parent.ID, made.ID, err)
 	}
 	made.Run.Parent, made.Run.ParentPoint = parent.ID, point
@@ -156,7 +203,7 @@ func (d *TypedDispatcher[M]) childOf(
 	}
 	if err == nil && depth > maxDepth {
 		err = fmt.Errorf("run %q cannot wait for a run of agent %q: runs wait for each other %d deep, and %d is the most",
-			parent.ID, child.Job.Agent, depth, maxDepth)
+			parent.ID, child.Agent, depth, maxDepth)
 	}
 	return made, err
 }
@@ -176,9 +223,10 @@ func (d *TypedDispatcher[M]) checkChildren(ctx context.Context, id string, more 
 
 // dueTargets are the questions of a run that need nobody to answer them: timers that are over, questions that nobody
 // answered in time, and runs that ended without giving an answer, because they had ended before.
-func (d *TypedDispatcher[M]) dueTargets(ctx context.Context, info checkpoint.RunInfo) (map[string]any, error) {
+func (d *TypedDispatcher[M]) dueTargets(
+	ctx context.Context, info checkpoint.RunInfo, now time.Time,
+) (map[string]any, error) {
 	targets := map[string]any{}
-	now := time.Now()
 	for _, p := range info.Waiting {
 		switch over := !p.Expires.IsZero() && !now.Before(p.Expires); {
 		case p.Answered:
@@ -225,9 +273,9 @@ func (d *TypedDispatcher[M]) endedChild(ctx context.Context, p checkpoint.WaitPo
 	return answer, nil
 }
 
-// nextLook is when a run looks again what it waits for that needs nobody.
-func nextLook(info checkpoint.RunInfo) (at time.Time) {
-	now := time.Now()
+// nextLook is when a run looks again what it waits for that needs nobody, and whether its deadline is over.
+func nextLook(info checkpoint.RunInfo, now time.Time) (at time.Time) {
+	at = info.Deadline
 	for _, p := range info.Waiting {
 		switch {
 		case p.Answered:

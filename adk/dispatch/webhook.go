@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/internal/signed"
 )
 
@@ -26,12 +27,15 @@ func (w *Webhook) Asks() adk.Question {
 	return adk.Question{Kind: adk.QuestionWebhook, Summary: "waits for another program", Expires: w.Expires}
 }
 
-// webhookKey asks a context for the dispatcher's secret and the run.
-type webhookKey struct{}
+// stretchKey asks a context for the stretchContext.
+type stretchKey struct{}
 
-type webhookRun struct {
+// stretchContext is what tools are given by the dispatcher that executes their run: its secret, the run, and the clock of
+// the store.
+type stretchContext struct {
 	secret []byte
 	id     string
+	clock  core.StoreClock
 }
 
 // NewWebhook makes the token under which another program can answer the tool call of ctx, in a run that a dispatcher
@@ -47,7 +51,7 @@ type webhookRun struct {
 // The token of a call is the same whenever the call is made. It is an HMAC-SHA256 of Config.Secret over the run and the
 // call: there is no table of tokens to leak. expires is after how long nobody has to answer any more, 0 never.
 func NewWebhook(ctx context.Context, expires time.Duration) (*Webhook, error) {
-	run, _ := ctx.Value(webhookKey{}).(webhookRun)
+	run, _ := ctx.Value(stretchKey{}).(stretchContext)
 	key := adk.GetIdempotencyKey(ctx)
 	switch {
 	case run.id == "" || key == "":
@@ -61,7 +65,7 @@ func NewWebhook(ctx context.Context, expires time.Duration) (*Webhook, error) {
 	}
 	w := &Webhook{Token: token}
 	if expires > 0 {
-		w.Expires = time.Now().Add(expires)
+		w.Expires = run.clock.Now().Add(expires)
 	}
 	return w, nil
 }

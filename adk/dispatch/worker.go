@@ -148,10 +148,12 @@ func (w *worker[M]) take(ctx context.Context) {
 			return
 		}
 		changed := w.d.change()
-		lease, err := w.d.store.AcquireDue(ctx, w.d.leaseRequest(), w.due)
+		asked := time.Now()
+		taken, err := w.d.store.AcquireDue(ctx, w.d.leaseRequest(), w.due)
 		if err == nil {
 			backoff = 0
-			w.observeLag(lease.Info())
+			lease := newTakenLease(taken, asked)
+			w.observeLag(lease)
 			w.runs.Go(func() {
 				defer w.slots.leave()
 				w.execute(context.WithoutCancel(ctx), lease)
@@ -160,7 +162,9 @@ func (w *worker[M]) take(ctx context.Context) {
 		}
 		w.slots.leave()
 		pause := w.conf.Poll
-		if !errors.Is(err, checkpoint.ErrNothingDue) {
+		if errors.Is(err, checkpoint.ErrNothingDue) {
+			backoff = 0
+		} else {
 			if ctx.Err() != nil {
 				return
 			}
@@ -202,18 +206,19 @@ func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.7 + 0.6*rand.Float64()))
 }
 
-func (w *worker[M]) observeLag(info checkpoint.RunInfo) {
+func (w *worker[M]) observeLag(lease *takenLease) {
+	info := lease.Info()
 	since := info.WakeAt
 	if info.Status == checkpoint.Running {
 		since = info.LeaseUntil
 	}
 	if !since.IsZero() {
-		w.d.observe(ObserveLag, time.Since(since), info)
+		w.d.observe(ObserveLag, lease.clock.Now().Sub(since), info)
 	}
 }
 
 // execute executes a stretch. A panic of the store is not the end of the other runs.
-func (w *worker[M]) execute(ctx context.Context, lease checkpoint.Lease) {
+func (w *worker[M]) execute(ctx context.Context, lease *takenLease) {
 	info := lease.Info()
 	defer func() {
 		if v := recover(); v != nil {
@@ -293,15 +298,31 @@ const unknownAfter = 5 * time.Minute
 // warnOfUnknown names runs whose agents this worker does not know and that nobody has taken.
 func (w *worker[M]) warnOfUnknown(ctx context.Context) {
 	before := time.Now().Add(-unknownAfter)
-	q := checkpoint.Query{Status: []checkpoint.Status{checkpoint.Ready}, UpdatedBefore: before, Limit: 100}
+	q := checkpoint.Query{Status: []checkpoint.Status{checkpoint.Ready}, UpdatedBefore: before}
 	warned := map[string]bool{}
+	looked := 0
 	for info, err := range w.d.store.List(ctx, q) {
 		if err != nil {
+			if ctx.Err() == nil {
+				w.d.warn(ctx, "runs that nobody executes cannot be looked for", "error", err)
+			}
 			return
 		}
-		if w.d.conf.Agents[info.Agent] == nil && info.WakeAt.Before(before) && !warned[info.Agent] {
+		if w.d.conf.Agents[info.Agent] == nil && w.isOfQueue(info) && info.WakeAt.Before(before) && !warned[info.Agent] {
 			warned[info.Agent] = true
-			w.d.warn(ctx, "nobody executes the runs of an agent", "agent", info.Agent, "run", info.ID)
+			w.d.warn(ctx, "no worker has executed a run of an agent that this one does not know", "agent", info.Agent,
+				"run", info.ID, "ready since", info.WakeAt)
+		}
+		if looked++; looked == mostLooked {
+			return
 		}
 	}
+}
+
+// mostLooked is how many runs are looked at for agents that nobody knows.
+const mostLooked = 10_000
+
+// isOfQueue reports whether a run is in a queue that the worker looks at.
+func (w *worker[M]) isOfQueue(info checkpoint.RunInfo) bool {
+	return len(w.conf.Queues) == 0 || slices.Contains(w.conf.Queues, info.Queue)
 }

@@ -116,6 +116,8 @@ type RunInfo struct {
 	// Build is the build that submitted the run, Trace the trace that it belongs to, as the application writes it.
 	Build, Trace string
 	Error        string
+	// Now is the time of the store when the lease was taken, in the Info of a lease. It is zero elsewhere.
+	Now time.Time
 }
 
 // WaitPoint is a question that a run waits for.
@@ -207,6 +209,15 @@ type RunLease interface {
 	// Stops delivers the last request to stop the run. A store may notice it only with the next append or renewal. It is
 	// never closed.
 	Stops() <-chan StopRequest
+}
+
+// SignOfLife is when the last write was begun that made a lease count for its TTL, by the clock of this process. A lease
+// that does not say so, by a method of that name, has just been taken.
+func SignOfLife(lease RunLease) time.Time {
+	if known, ok := lease.(interface{ SignOfLife() time.Time }); ok {
+		return known.SignOfLife()
+	}
+	return time.Now()
 }
 
 // StopNotifier is a lease that says that its run is to be stopped by a call, so that nobody has to wait for Stops.

@@ -31,6 +31,7 @@ func NewLease(r *Row, before RunInfo, isNew bool, reads Reads) *Lease {
 	if isNew {
 		before.Status = ""
 	}
+	before.Now = r.Run.Updated
 	l := &Lease{token: r.Run.Token, ttl: r.TTL, before: before, reads: reads, stops: make(chan StopRequest, 1)}
 	if r.Stopping != nil {
 		l.Deliver(*r.Stopping)
