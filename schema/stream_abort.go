@@ -102,7 +102,7 @@ func (a abortableLeaf[T]) Drain(to pull.Sink[T]) {
 func (a *abortable[T]) Prompt() bool { return a.src.Prompt() }
 
 // Watch watches the stage before, see [pull.Watchable].
-func (a *abortable[T]) Watch(look func()) bool { return pull.Watch(a.src, look) }
+func (a *abortable[T]) Watch(look func(end bool)) bool { return pull.Watch(a.src, look) }
 
 func (a *abortable[T]) Close() { a.src.Close() }
 

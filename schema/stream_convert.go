@@ -137,7 +137,7 @@ func (c *converter[T, D]) askedEnd() (out pull.Item[D]) {
 func (c *converter[T, D]) Prompt() bool { return false }
 
 // Watch watches the stage before, see [pull.Watchable].
-func (c *converter[T, D]) Watch(look func()) bool { return pull.Watch(c.src, look) }
+func (c *converter[T, D]) Watch(look func(end bool)) bool { return pull.Watch(c.src, look) }
 
 func (c *converter[T, D]) Close() { c.src.Close() }
 

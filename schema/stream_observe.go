@@ -2,7 +2,9 @@ package schema
 
 import (
 	"io"
+	"runtime"
 	"sync/atomic"
+	"time"
 
 	"github.com/weftgo/weft/internal/pull"
 )
@@ -14,8 +16,9 @@ import (
 // and harms nobody.
 //
 // onEnd gets nil at the end of the stream, the error of the first error item, after which nothing is observed, or
-// [ErrRecvAfterClosed] if all other copies were closed before the end. It is not called if they are forgotten, neither
-// read to the end nor closed. Observing keeps no stream open.
+// [ErrRecvAfterClosed] if all other copies were closed before the end. It has returned before a reader of another copy
+// gets that item or the end, unless it takes longer than a second. It is not called if they are forgotten, neither read
+// to the end nor closed. Observing keeps no stream open.
 //
 // A reader that has no other copies is read by Observe itself, in a goroutine where it has to wait.
 func Observe[T any](sr *StreamReader[T], onChunk func(T), onEnd func(error)) {
@@ -34,7 +37,7 @@ const observedBatch = 32
 func observe[T any](sr *StreamReader[T], o *observer[T]) {
 	o.src, _ = sr.take()
 	if pull.Watch(o.src, o.look) {
-		o.look() // what has been read already
+		o.look(false) // what has been read already
 		return
 	}
 	if !o.drain() {
@@ -56,15 +59,33 @@ type observer[T any] struct {
 	batch []T
 }
 
-// look shows what there is. Several goroutines may call it; one of them works.
-func (o *observer[T]) look() {
+// look shows what there is. Several goroutines may call it; one of them works. At the end of the stream the others wait
+// for it: what they do next may be the end of what is observed.
+func (o *observer[T]) look(end bool) {
 	if o.looks.Add(1) > 1 {
+		if end {
+			o.await()
+		}
 		return
 	}
 	for n := int32(1); n > 0; {
 		n = o.looks.Load()
 		o.drain()
 		n = o.looks.Add(-n)
+	}
+}
+
+// await waits until nobody works, or for a second: the goroutine that works may be this one, in a function of the
+// observer that reads another copy.
+func (o *observer[T]) await() {
+	const yields, most = 100, time.Second
+	for n := 0; n < yields && o.looks.Load() > 0; n++ { // mostly it has nothing left to do but this
+		runtime.Gosched()
+	}
+	pause := time.Microsecond
+	for waited := time.Duration(0); o.looks.Load() > 0 && waited < most; waited += pause {
+		time.Sleep(pause)
+		pause = min(2*pause, 10*time.Millisecond)
 	}
 }
 

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -186,4 +190,54 @@ func TestObserve_CostsNoAllocationsAChunk(t *testing.T) {
 	})
 	require.Less(t, allocs, 0.5, "only blocks of the log")
 	require.Positive(t, sum)
+}
+
+// TestObserve_HasSeenTheEndBeforeAReaderGetsIt, also where another reader makes it look at the same time: what a reader
+// does at the end may be the end of what is observed.
+func TestObserve_HasSeenTheEndBeforeAReaderGetsIt(t *testing.T) {
+	for range 300 {
+		sr, sw := Pipe[int](4)
+		copies := sr.Copy(3)
+		var ended atomic.Bool
+		Observe(copies[2], func(int) { runtime.Gosched() }, func(error) { runtime.Gosched(); ended.Store(true) })
+		var readers sync.WaitGroup
+		for _, reader := range copies[:2] {
+			readers.Go(func() {
+				for {
+					if _, err := reader.Recv(); err != nil {
+						assert.True(t, ended.Load())
+						return
+					}
+				}
+			})
+		}
+		for i := range 8 {
+			sw.Send(i, nil)
+		}
+		sw.Close()
+		readers.Wait()
+	}
+}
+
+// TestObserve_AFunctionThatReadsTheStreamItselfHangsNobody.
+func TestObserve_AFunctionThatReadsTheStreamItselfHangsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		copies := StreamReaderFromArray([]int{1, 2, 3}).Copy(3)
+		seen := 0
+		Observe(copies[2], func(int) {
+			for seen++; ; {
+				if _, err := copies[1].Recv(); err != nil {
+					return
+				}
+			}
+		}, nil)
+		begun := time.Now()
+		for {
+			if _, err := copies[0].Recv(); err != nil {
+				break
+			}
+		}
+		require.Equal(t, 3, seen)
+		require.LessOrEqual(t, time.Since(begun), 10*time.Second)
+	})
 }

@@ -20,11 +20,10 @@ type limits struct{ events, bytes int }
 type book struct {
 	run   string
 	limit limits
-	// writing: a writer stores the events; stored is how far earlier ones came. owner is who records the run, the last one
-	// of several. The mutex of the log guards them.
-	writing bool
-	stored  Cursor
-	owner   *recorder
+	// stored is how far the writers came that have ended. owner is who records the run, the last one of several. The mutex
+	// of the log guards them.
+	stored Cursor
+	owner  *recorder
 
 	mu sync.Mutex // guards the fields below
 	// entries have the events in the order of their cursors, count in all.
@@ -160,6 +159,21 @@ func (b *book) become(to bookEnd) {
 	if b.closed != bookLeft {
 		b.closed = to
 	}
+	b.wakeLocked()
+}
+
+// isLeft reports whether nothing more comes.
+func (b *book) isLeft() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed == bookLeft
+}
+
+// clear drops everything.
+func (b *book) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.entries, b.count, b.bytes = entries{}, 0, 0
 	b.wakeLocked()
 }
 

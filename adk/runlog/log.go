@@ -56,6 +56,8 @@ type Log struct {
 	closed bool
 	// began is closed, and replaced, when a run is added.
 	began chan struct{}
+	// storing are the books that a writer stores, each with what it closes when it ends.
+	storing map[*book]chan struct{}
 	// writers are those that store events. abort ends them.
 	writers sync.WaitGroup
 	abort   context.Context
@@ -81,7 +83,7 @@ func New(conf Config) *Log {
 			*d.set = d.byDefault
 		}
 	}
-	l := &Log{conf: conf, books: map[string]*book{}, began: make(chan struct{})}
+	l := &Log{conf: conf, books: map[string]*book{}, storing: map[*book]chan struct{}{}, began: make(chan struct{})}
 	l.abort, l.stop = context.WithCancel(context.Background())
 	return l
 }
@@ -156,13 +158,27 @@ func (l *Log) sourceOf(run string, at Cursor) source {
 
 // Delete removes everything that is recorded of a run, here and in the store. It is for runs that nobody executes.
 func (l *Log) Delete(ctx context.Context, run string) error {
+	var ends []chan struct{}
 	l.mu.Lock()
 	if b := l.books[run]; b != nil {
 		l.forget(b)
 	}
+	for b, end := range l.storing {
+		if b.run == run && b.isLeft() {
+			b.clear()
+			ends = append(ends, end)
+		}
+	}
 	l.mu.Unlock()
 	if l.conf.Store == nil {
 		return nil
+	}
+	for _, end := range ends { // what is on its way to the store would come behind
+		select {
+		case <-end:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	return l.conf.Store.Delete(ctx, run)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/safe"
@@ -188,15 +189,30 @@ func replaceMedia(v any) (found bool) {
 	case map[string]any:
 		for key, item := range v {
 			text, ok := item.(string)
-			if !ok || key != "base64_data" && key != "base64data" || len(text) <= largestMedia {
+			if !ok || len(text) <= largestMedia {
 				found = replaceMedia(item) || found
 				continue
 			}
-			delete(v, key)
-			v["media"], found = describe(text, v["mime_type"]), true
+			encoded, mime, is := mediaIn(key, text, v["mime_type"])
+			if is {
+				delete(v, key)
+				v["media"], found = describe(encoded, mime), true
+			}
 		}
 	}
 	return found
+}
+
+// mediaIn is the base64 of a member of an object, and what it is: data, or a URL that has the data in it.
+func mediaIn(key, text string, mime any) (encoded string, is any, ok bool) {
+	switch key {
+	case "base64_data", "base64data":
+		return text, mime, true
+	}
+	head, data, found := strings.Cut(text, ",")
+	kind, isData := strings.CutPrefix(head, "data:")
+	kind, isBase64 := strings.CutSuffix(kind, ";base64")
+	return data, kind, found && isData && isBase64
 }
 
 // describe is what a medium is replaced by.

@@ -36,10 +36,10 @@ type writer struct {
 
 // write has a book stored, with mu locked, unless it is.
 func (l *Log) write(b *book) {
-	if l.conf.Store == nil || b.writing {
+	if l.conf.Store == nil || l.storing[b] != nil {
 		return
 	}
-	b.writing = true
+	l.storing[b] = make(chan struct{})
 	w := &writer{log: l, book: b, at: b.stored}
 	l.writers.Go(func() { w.run(l.abort) })
 }
@@ -52,7 +52,9 @@ func (w *writer) end(force bool) bool {
 	if !force && (len(page) > 0 || state == bookWritten) {
 		return false
 	}
-	w.book.writing, w.book.stored = false, w.at
+	w.book.stored = w.at
+	close(w.log.storing[w.book])
+	delete(w.log.storing, w.book)
 	return true
 }
 
@@ -127,7 +129,9 @@ func (w *writer) batch(ctx context.Context) (batch []Event, upTo Cursor) {
 		}
 		if !over && onlyDeltas(page) {
 			w.waitForMore(ctx, page[0].T)
-			page, _ = w.book.read(w.at, batchLength)
+			if page, _ = w.book.read(w.at, batchLength); len(page) == 0 { // the book has dropped them
+				continue
+			}
 		}
 		upTo = page[len(page)-1].Cursor()
 		if last, _ := w.book.info(); last.Last.Seq > upTo.Seq+queueLength {
@@ -143,7 +147,7 @@ func (w *writer) waitForMore(ctx context.Context, since int64) {
 	for {
 		left := time.Until(until)
 		page, _ := w.book.read(w.at, batchLength)
-		if left <= 0 || !onlyDeltas(page) || textOf(page) >= joinBytes || len(page) == batchLength || w.isOver() {
+		if len(page) == 0 || left <= 0 || !onlyDeltas(page) || textOf(page) >= joinBytes || len(page) == batchLength || w.isOver() {
 			return
 		}
 		at := page[len(page)-1].Cursor()

@@ -54,7 +54,7 @@ func (c *Cursor[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 		if c.i < int(at.n.Load()) {
 			item = at.get(c.i)
 			c.i++
-			c.passedOn()
+			c.passedOn(item.Err != nil)
 			return item, true
 		}
 		if next := at.next.Load(); next != nil && c.i == len(at.items) {
@@ -64,7 +64,7 @@ func (c *Cursor[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 		}
 		switch c.decide(at, w, fetched) {
 		case end:
-			c.passedOn()
+			c.passedOn(true)
 			return pull.Item[T]{Err: io.EOF}, true
 		case abandoned:
 			return pull.Item[T]{Err: pull.ErrClosed}, true
@@ -77,10 +77,10 @@ func (c *Cursor[T]) Poll(w pull.Waker) (item pull.Item[T], ok bool) {
 	}
 }
 
-// passedOn calls who watches, after an item was taken.
-func (c *Cursor[T]) passedOn() {
+// passedOn calls who watches, after an item was taken, or the end.
+func (c *Cursor[T]) passedOn(end bool) {
 	if watchers := c.log.watchers.Load(); watchers != nil && !c.watching {
-		c.log.look()
+		c.log.look(end)
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *Cursor[T]) decide(at *block[T], w pull.Waker, fetched bool) step {
 func (c *Cursor[T]) Prompt() bool { return c.log.watchers.Load() == nil && c.log.src.Prompt() }
 
 // Watch makes the cursor one that watches the others, see [pull.Watchable].
-func (c *Cursor[T]) Watch(look func()) bool {
+func (c *Cursor[T]) Watch(look func(end bool)) bool {
 	l := c.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +141,7 @@ func (c *Cursor[T]) Watch(look func()) bool {
 		c.seat.left = true
 	}
 	l.leave(&c.place)
-	all := []func(){look}
+	all := []func(bool){look}
 	if before := l.watchers.Load(); before != nil {
 		all = append(slices.Clip(*before), look)
 	}
@@ -220,6 +220,6 @@ func (c *Cursor[T]) Close() {
 	l.mu.Unlock()
 	if last {
 		l.src.Close()
-		l.look()
+		l.look(true)
 	}
 }

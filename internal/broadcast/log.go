@@ -31,7 +31,7 @@ type log[T any] struct {
 	leaf pull.Leaf[T] // src, if it can be asked under queue.mu
 	*queue
 	// watchers are called when a cursor has got on. The slice is replaced, under queue.mu, and never written.
-	watchers atomic.Pointer[[]func()]
+	watchers atomic.Pointer[[]func(end bool)]
 
 	tail     *block[T] // under queue.mu, as the rest
 	used     int       // items in tail
@@ -106,10 +106,10 @@ func (l *log[T]) fetch() {
 }
 
 // look calls who watches. It must be called without a lock.
-func (l *log[T]) look() {
+func (l *log[T]) look(end bool) {
 	if watchers := l.watchers.Load(); watchers != nil {
 		for _, look := range *watchers {
-			look()
+			look(end)
 		}
 	}
 }

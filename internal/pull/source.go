@@ -39,12 +39,13 @@ type Source[T any] interface {
 type Watchable interface {
 	// Watch has look called whenever another consumer has taken an item, reached the end, or been the last to close the
 	// source, by the goroutine that did. From then on Poll takes what others have taken already, and never asks the
-	// producer. It reports false, and changes nothing, if there are no other consumers.
-	Watch(look func()) bool
+	// producer. It reports false, and changes nothing, if there are no other consumers. end says that what the consumer has
+	// taken is the end or an error: it waits for look before it hands that on.
+	Watch(look func(end bool)) bool
 }
 
 // Watch is the Watch of a source, false if it has none.
-func Watch[T any](src Source[T], look func()) bool {
+func Watch[T any](src Source[T], look func(end bool)) bool {
 	w, ok := src.(Watchable)
 	return ok && w.Watch(look)
 }
