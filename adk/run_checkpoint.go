@@ -527,9 +527,10 @@ func (run *runnerRun[M]) warnOfPast(ctx context.Context, id string, past journal
 	if past.Stray {
 		run.root.diagnostics.warn(ctx, "a process wrote steps to a run that had been removed; they are ignored", "run", id)
 	}
-	for _, call := range past.LostCalls {
+	for _, lost := range past.LostCalls {
+		call, _ := callIn(lost.Call)
 		run.root.diagnostics.warn(ctx, "a process that had lost the run made a tool call that does not count; "+
-			"what it did outside is not undone", "run", id, "agent", call.Visit, "call", call.Call)
+			"what it did outside is not undone", "run", id, "tool", call.Function.Name, "call", call.ID)
 	}
 }
 

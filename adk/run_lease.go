@@ -21,6 +21,9 @@ type LeaseOptions struct {
 	TTL time.Duration
 	// Off takes no leases.
 	Off bool
+	// Steal has Resume take a run that another process holds: for people who know that the process is gone, and for tests.
+	// What the other one still writes fails. It is logged, at level Warn, with both owners.
+	Steal bool
 }
 
 // Errors of runs that several processes share. They are the same values as those of package adk/checkpoint.

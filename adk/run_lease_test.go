@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,6 +118,49 @@ func TestLease_AProcessThatLostTheRunAsksNobody(t *testing.T) {
 		require.Equal(t, "thief", statusOf(t, store, "1").Owner)
 		require.NoError(t, store.Remove(t.Context(), "1", true))
 	}
+}
+
+// TestLease_ARunThatIsRefusedTakesNothingFromAHolderWhoIsSlow: his lease is over, and nobody has taken it. Rules
+// distributed/F3.
+func TestLease_ARunThatIsRefusedTakesNothingFromAHolderWhoIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := checkpoint.NewMemoryStore()
+		slow, err := store.Acquire(t.Context(), "1", checkpoint.LeaseRequest{Owner: "slow", TTL: time.Second,
+			Create: &checkpoint.NewRun{}})
+		require.NoError(t, err)
+		require.NoError(t, slow.AppendRecord(t.Context(), "1", []byte("x")))
+		time.Sleep(time.Minute)
+		var paid atomic.Int32
+		err = lastError(leased(t, slowPayer(t, &paid, 0), store).Query(t.Context(), "pay", WithCheckPointID("1")))
+		require.ErrorIs(t, err, ErrRunExists)
+		require.ErrorIs(t, err, ErrRunBusy)
+		require.ErrorContains(t, err, "slow has it until")
+		require.NoError(t, slow.AppendRecord(t.Context(), "1", []byte("x")), "his writes count")
+	})
+}
+
+// TestLease_TakingARunFromItsHolderIsLogged, with both owners. Rules distributed/F12.
+func TestLease_TakingARunFromItsHolderIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var paid atomic.Int32
+		store := checkpoint.NewMemoryStore()
+		agent := slowPayer(t, &paid, time.Minute)
+		first := leased(t, agent, store).Query(t.Context(), "pay", WithCheckPointID("1"))
+		time.Sleep(10 * time.Second)
+		var log bytes.Buffer
+		thief := NewRunner(t.Context(), RunnerConfig{Agent: agent, CheckPointStore: store, Durability: EveryStep,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)), Lease: LeaseOptions{Owner: "thief", TTL: time.Hour, Steal: true}})
+		it, err := thief.Resume(t.Context(), "1")
+		require.NoError(t, err)
+		require.ErrorIs(t, lastError(first), ErrLeaseLost)
+		for e := range it.All() { // a call whose outcome is not known
+			require.NoError(t, e.Err)
+		}
+		require.Contains(t, log.String(), "a run was taken from the process that held it")
+		require.Contains(t, log.String(), "from=test")
+		require.Contains(t, log.String(), "by=thief")
+		time.Sleep(2 * time.Minute) // the call that was abandoned comes back
+	})
 }
 
 // unreachable is a store that can be cut off.

@@ -60,7 +60,15 @@ func (run *runnerRun[M]) leaseRequest() core.LeaseRequest {
 	if conf.Owner == "" {
 		conf.Owner = core.ProcessOwner()
 	}
-	return core.LeaseRequest{Owner: conf.Owner, TTL: conf.TTL}
+	return core.LeaseRequest{Owner: conf.Owner, TTL: conf.TTL, Steal: conf.Steal}
+}
+
+// warnOfSteal logs that a run was taken from somebody who held it. (F12)
+func (run *runnerRun[M]) warnOfSteal(ctx context.Context, lease core.RunLease) {
+	if before := lease.Info(); run.runner.lease.Steal && before.Owner != "" {
+		run.root.diagnostics.warn(ctx, "a run was taken from the process that held it", "run", before.ID, "from", before.Owner,
+			"held until", before.LeaseUntil, "by", run.leaseRequest().Owner)
+	}
 }
 
 // takeNew takes the lease of a run that begins. (F1, C3)
@@ -83,7 +91,7 @@ func (run *runnerRun[M]) takeNew(id string) error {
 	}
 	if exists {
 		if !run.root.options.restart {
-			if err := run.refuseExisting(ctx, store, info); err != nil {
+			if err := run.refuseExisting(ctx, info); err != nil {
 				return err
 			}
 		}
@@ -105,18 +113,9 @@ func (run *runnerRun[M]) takeNew(id string) error {
 }
 
 // refuseExisting is the error of a new run under the ID of one that has ended or can be resumed. One of which nothing is
-// saved is replaced: its process died before there was anything, or it failed.
-func (run *runnerRun[M]) refuseExisting(ctx context.Context, store runHandler, info core.RunInfo) error {
+// saved is replaced, unless somebody holds it: its process died before there was anything, or it failed.
+func (run *runnerRun[M]) refuseExisting(ctx context.Context, info core.RunInfo) error {
 	const wayOut = "give the new run another ID, or pass WithRestart"
-	if info.Owner != "" { // only the store's clock knows whether that lease has ended
-		lease, err := store.Acquire(ctx, info.ID, run.leaseRequest())
-		if err != nil {
-			return fmt.Errorf("runner: %w", err)
-		}
-		if err := lease.Settle(ctx, core.Settlement{}); err != nil {
-			return fmt.Errorf("runner: %w", err)
-		}
-	}
 	switch info.Status {
 	case core.RunDone:
 		return fmt.Errorf("runner: %w: %s", &core.RunError{Err: core.ErrRunEnded, Info: info}, wayOut)
@@ -125,7 +124,13 @@ func (run *runnerRun[M]) refuseExisting(ctx context.Context, store runHandler, i
 			return err
 		}
 	}
-	return fmt.Errorf("runner: %w: resume it, %s", &core.RunError{Err: core.ErrRunExists, Info: info}, wayOut)
+	exists := &core.RunError{Err: core.ErrRunExists, Info: info}
+	if info.Owner == "" {
+		return fmt.Errorf("runner: %w: resume it, %s", exists, wayOut)
+	}
+	// Only the store knows whether the lease has ended. It is not taken to find out: its holder may be slow, and still write.
+	busy := &core.BusyError{ID: info.ID, Owner: info.Owner, Until: info.LeaseUntil, Token: info.Token}
+	return fmt.Errorf("runner: %w (%w: once it is over, resume the run; or %s)", busy, exists, wayOut)
 }
 
 // takeSaved takes the lease of a run that is to be resumed. Of one that is done it sets the end instead. (F1, C3)
@@ -158,6 +163,7 @@ func (run *runnerRun[M]) takeSaved(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	run.warnOfSteal(ctx, lease)
 	if lease.Info().Status == core.RunDone { // since a moment ago
 		return errors.Join(lease.Settle(ctx, core.Settlement{}), run.takeEnd(ctx, store, id))
 	}

@@ -146,6 +146,11 @@ func (run *runnerRun[M]) endTurn() {
 	w.ended = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.exec.Context), savingTime)
 	defer cancel()
+	if run.held.isHeld() { // who has lost the run without knowing it must not add to the conversation
+		if _ = run.held.Renew(ctx); run.held.isLost() {
+			return
+		}
+	}
 	var err error
 	if run.end == runFailed && run.root.journal != nil {
 		err = w.turn.Wait(ctx, turnwatch.Stretch{Agent: w.agent})

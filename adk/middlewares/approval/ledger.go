@@ -16,54 +16,96 @@ type Ledger interface {
 	Use(ctx context.Context, hash string, until time.Time) (first bool, err error)
 }
 
+// CallLedger is a [Ledger] that knows which call has used a decision. In a run that is held by a lease, so that nobody else
+// continues it, that call may use it again: its process has died, or failed, before the call had a result.
+type CallLedger interface {
+	Ledger
+	// UseFor is Use for the call with an idempotency key. It is true also where the same call has used the decision before.
+	UseFor(ctx context.Context, hash, call string, until time.Time) (ok bool, err error)
+}
+
 // StoreLedger keeps decisions in a store that knows about runs, so that all processes which share the store agree on which
-// ones are used.
+// ones are used. It is a [CallLedger].
 func StoreLedger(store checkpoint.Leaser) Ledger { return storeLedger{store} }
 
 type storeLedger struct{ store checkpoint.Leaser }
 
+// callTag is the tag of a used decision that names the call.
+const callTag = "call"
+
 // Use makes a run that is done for each decision. Somebody who makes it at the same time, or whose process died while it
 // made it, has used the decision, too: then it counts for nobody.
 func (l storeLedger) Use(ctx context.Context, hash string, until time.Time) (bool, error) {
-	lease, err := l.store.Acquire(ctx, "approval/"+hash, checkpoint.LeaseRequest{Owner: "approval", Create: &checkpoint.NewRun{Agent: "approval"}})
+	return l.UseFor(ctx, hash, "", until)
+}
+
+// UseFor implements CallLedger.
+func (l storeLedger) UseFor(ctx context.Context, hash, call string, until time.Time) (bool, error) {
+	id := "approval/" + hash
+	made := &checkpoint.NewRun{Agent: "approval"}
+	if call != "" {
+		made.Tags = map[string]string{callTag: call}
+	}
+	lease, err := l.store.Acquire(ctx, id, checkpoint.LeaseRequest{Owner: "approval", Create: made})
 	if errors.Is(err, checkpoint.ErrRunBusy) {
-		return false, nil
+		return l.isOf(ctx, id, call)
 	}
 	if err != nil {
 		return false, err
 	}
-	if lease.Info().Status != "" {
-		return false, lease.Settle(ctx, checkpoint.Settlement{})
+	if before := lease.Info(); before.Status != "" {
+		return call != "" && before.Tags[callTag] == call, lease.Settle(ctx, checkpoint.Settlement{})
 	}
 	keep := max(time.Until(until), time.Minute)
 	return true, lease.Settle(ctx, checkpoint.Settlement{Status: checkpoint.Done, Keep: keep})
 }
 
+// isOf reports whether a decision that somebody is using is used by a call.
+func (l storeLedger) isOf(ctx context.Context, id, call string) (bool, error) {
+	runs, ok := l.store.(checkpoint.Inspector)
+	if !ok || call == "" {
+		return false, nil
+	}
+	info, _, err := runs.Inspect(ctx, id)
+	return info.Tags[callTag] == call, err
+}
+
 // memoryLedger is a ledger for one process.
 type memoryLedger struct {
-	mu   sync.Mutex
-	used map[string]time.Time
+	mu   sync.Mutex // guards the fields below
+	used map[string]usedDecision
 	next time.Time // when to look for what can be forgotten
 }
 
-// NewMemoryLedger makes a ledger for one process. Middlewares that may resume each other's runs should share one.
-func NewMemoryLedger() Ledger { return &memoryLedger{used: map[string]time.Time{}} }
+type usedDecision struct {
+	until time.Time
+	call  string
+}
 
-func (l *memoryLedger) Use(_ context.Context, hash string, until time.Time) (bool, error) {
+// NewMemoryLedger makes a ledger for one process. Middlewares that may resume each other's runs should share one. It is a
+// [CallLedger].
+func NewMemoryLedger() Ledger { return &memoryLedger{used: map[string]usedDecision{}} }
+
+func (l *memoryLedger) Use(ctx context.Context, hash string, until time.Time) (bool, error) {
+	return l.UseFor(ctx, hash, "", until)
+}
+
+// UseFor implements CallLedger.
+func (l *memoryLedger) UseFor(_ context.Context, hash, call string, until time.Time) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	if now.After(l.next) {
 		for h, u := range l.used {
-			if now.After(u) {
+			if now.After(u.until) {
 				delete(l.used, h)
 			}
 		}
 		l.next = now.Add(time.Minute)
 	}
-	if _, again := l.used[hash]; again {
-		return false, nil
+	if before, again := l.used[hash]; again {
+		return call != "" && before.call == call, nil
 	}
-	l.used[hash] = until
+	l.used[hash] = usedDecision{until, call}
 	return true, nil
 }

@@ -240,7 +240,12 @@ func (m *middleware[M]) refuse(ctx context.Context, p *pending, r *Request, d *D
 }
 
 func (m *middleware[M]) use(ctx context.Context, hash string, until time.Time) (first bool, err error) {
-	first, err = m.conf.Ledger.Use(ctx, hash, until)
+	ledger, knowsCalls := m.conf.Ledger.(CallLedger)
+	if call := adk.GetIdempotencyKey(ctx); knowsCalls && call != "" && adk.GetFencingToken(ctx) > 0 {
+		first, err = ledger.UseFor(ctx, hash, call, until)
+	} else {
+		first, err = m.conf.Ledger.Use(ctx, hash, until)
+	}
 	if err != nil {
 		err = fmt.Errorf("approval: whether the decision was used before: %w", err)
 	}
