@@ -10,7 +10,7 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
+.PHONY: chaos interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
 
 test: fmt tidy-check vet staticcheck api shim-check stdjson unit bench-check
 
@@ -27,6 +27,14 @@ $(BIN)/temporal-devserver: $(wildcard ext/engine/temporal/devserver/*.go) ext/en
 # temporal tests ext/engine/temporal, which is outside of the workspace: it would raise what all other modules require.
 temporal: tools
 	@cd ext/engine/temporal && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -json ./... | $(BIN)/testcount
+
+# chaos has CHAOS orders paid by worker processes that are killed and frozen, on SQLite, on PostgreSQL and on Temporal,
+# whose server is killed, too: each order is approved once and paid once. What is not installed is skipped, but in CI.
+CHAOS ?= 500
+chaos: tools
+	@cd examples && $(GO) run ./workers -runs $(CHAOS)
+	@cd ext/store/postgres && WEFT_CHAOS=$(CHAOS) $(GO) test -count 1 -timeout 20m -v -run '^TestWorkers_PayEveryOrderOnce$$' .
+	@cd ext/engine/temporal && GOWORK=off WEFT_TEMPORAL_CHAOS=$(CHAOS) $(GO) test -count 1 -timeout 20m -v -run '^TestChaos_' .
 
 # recipes tests examples/recipes, runs on queues, which is outside of the workspace for the same reason.
 recipes: tools

@@ -46,7 +46,8 @@ func statusOf(t *testing.T, store checkpoint.RunStore, id string) checkpoint.Run
 	return info
 }
 
-// TestLease_ARunThatIsExecutedIsBusy for everybody else, in this process as in others. (F1, F17; P1)
+// TestLease_ARunThatIsExecutedIsBusy for everybody else, in this process as in others.
+// Rules distributed/F1, distributed/F17.
 func TestLease_ARunThatIsExecutedIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var paid atomic.Int32
@@ -67,7 +68,7 @@ func TestLease_ARunThatIsExecutedIsBusy(t *testing.T) {
 }
 
 // TestLease_ARunThatIsTakenOverIsGivenUp: its calls are abandoned, it starts none, and what it writes does not count.
-// (F3, F6, F8)
+// Rules distributed/F3, distributed/F6, distributed/F8.
 func TestLease_ARunThatIsTakenOverIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var paid atomic.Int32
@@ -191,7 +192,8 @@ func (l *cutLease) Renew(ctx context.Context) error {
 	return l.Lease.Renew(ctx)
 }
 
-// TestLease_AStoreThatIsOutOfReachForTheTTLEndsTheRun, and one that comes back in time does not. (F7)
+// TestLease_AStoreThatIsOutOfReachForTheTTLEndsTheRun, and one that comes back in time does not.
+// Rule distributed/F7.
 func TestLease_AStoreThatIsOutOfReachForTheTTLEndsTheRun(t *testing.T) {
 	for _, comesBack := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -312,7 +314,8 @@ func TestLease_AnEndedRunRepeatsItsEnd(t *testing.T) {
 	}
 }
 
-// TestLease_ARunThatWaitsIsListedWithItsQuestions. (Q3, S4)
+// TestLease_ARunThatWaitsIsListedWithItsQuestions.
+// Rules distributed/Q3, distributed/S4.
 func TestLease_ARunThatWaitsIsListedWithItsQuestions(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	ask := &toolFunc{"ask", func(ctx context.Context, _ string) (string, error) {
@@ -369,7 +372,8 @@ func (q *question) CheckAnswer(answer any) error {
 
 func init() { schema.RegisterName[*question]("_test_adk_question") }
 
-// TestLease_OfTwoAnswersAtOnceOneCounts. (C7; P3)
+// TestLease_OfTwoAnswersAtOnceOneCounts.
+// Rule distributed/C7.
 func TestLease_OfTwoAnswersAtOnceOneCounts(t *testing.T) {
 	var paid atomic.Int32
 	pay := &toolFunc{"pay", func(ctx context.Context, _ string) (string, error) {
@@ -408,7 +412,8 @@ func TestLease_OfTwoAnswersAtOnceOneCounts(t *testing.T) {
 	}
 }
 
-// TestResume_AfterADeathNobodyIsAskedAgain: the answer that the process was given before it died counts. (C6; P4)
+// TestResume_AfterADeathNobodyIsAskedAgain: the answer that the process was given before it died counts.
+// Rule distributed/C6.
 func TestResume_AfterADeathNobodyIsAskedAgain(t *testing.T) {
 	for name, store := range map[string]plainJournal{
 		"journal": struct{ plainJournal }{checkpoint.NewMemoryStore()},
@@ -461,7 +466,7 @@ func (d dyingValues) ReadRecords(context.Context, string) ([][]byte, error) {
 func (d dyingValues) RemoveRecords(context.Context, string) error { panic("not offered") }
 
 // TestResume_AfterADeathQuestionsKeepTheirIDs, so that an answer that is under way fits; after an answer they are new.
-// (C12)
+// Rule distributed/C12.
 func TestResume_AfterADeathQuestionsKeepTheirIDs(t *testing.T) {
 	var left atomic.Int32
 	left.Store(2) // its beginning and the first turn
@@ -489,7 +494,8 @@ type idempotentAsk struct{ *toolFunc }
 
 func (idempotentAsk) Idempotent() bool { return true }
 
-// TestLease_AStopThroughTheStorePausesTheRun, and it can be continued. (W7, D6)
+// TestLease_AStopThroughTheStorePausesTheRun, and it can be continued.
+// Rules temporal/W7, distributed/D6.
 func TestLease_AStopThroughTheStorePausesTheRun(t *testing.T) {
 	for _, immediate := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -517,7 +523,8 @@ func TestLease_AStopThroughTheStorePausesTheRun(t *testing.T) {
 	}
 }
 
-// TestLease_OfARunThatFailed: it can be resumed; one whose context has ended is paused. (C4)
+// TestLease_OfARunThatFailed: it can be resumed; one whose context has ended is paused.
+// Rule distributed/C4.
 func TestLease_OfARunThatFailed(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	broken := true
@@ -576,7 +583,8 @@ func TestLease_Off(t *testing.T) {
 	require.False(t, exists)
 }
 
-// TestGetFencingToken_IsThatOfTheLease. (F10)
+// TestGetFencingToken_IsThatOfTheLease.
+// Rule distributed/F10.
 func TestGetFencingToken_IsThatOfTheLease(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	var tokens []uint64
@@ -596,7 +604,8 @@ func TestGetFencingToken_IsThatOfTheLease(t *testing.T) {
 	require.Zero(t, GetFencingToken(none))
 }
 
-// TestJSONAnswer_IsDecodedIntoWhatTheToolWaitsFor; one that does not fit is no answer, and the logger says why. (C10)
+// TestJSONAnswer_IsDecodedIntoWhatTheToolWaitsFor; one that does not fit is no answer, and the logger says why.
+// Rule distributed/C10.
 func TestJSONAnswer_IsDecodedIntoWhatTheToolWaitsFor(t *testing.T) {
 	type decision struct{ Approve bool }
 	var log strings.Builder
@@ -630,7 +639,8 @@ func TestJSONAnswer_IsDecodedIntoWhatTheToolWaitsFor(t *testing.T) {
 	require.Equal(t, []string{"a: approved", "a: done"}, texts)
 }
 
-// TestKeepEnded_APlainStoreKnowsTheEnd for as long as it is to be kept. (C5)
+// TestKeepEnded_APlainStoreKnowsTheEnd for as long as it is to be kept.
+// Rule distributed/C5.
 func TestKeepEnded_APlainStoreKnowsTheEnd(t *testing.T) {
 	for _, durability := range []Durability{OnInterrupt, EveryStep} {
 		synctest.Test(t, func(t *testing.T) {
@@ -650,7 +660,8 @@ func TestKeepEnded_APlainStoreKnowsTheEnd(t *testing.T) {
 	}
 }
 
-// TestRun_AfterADeathBetweenTheEndAndItsRemovalTheEndIsRepeated. (J7, P8)
+// TestRun_AfterADeathBetweenTheEndAndItsRemovalTheEndIsRepeated.
+// Rule distributed/J7.
 func TestRun_AfterADeathBetweenTheEndAndItsRemovalTheEndIsRepeated(t *testing.T) {
 	var left atomic.Int32
 	left.Store(1000)
@@ -693,7 +704,8 @@ func (r *resolving) Outcome(_ context.Context, u *OutcomeUnknown) (*ToolOutcome,
 	return r.outcome(u)
 }
 
-// TestOutcomeResolver_IsAskedBeforeAnybodyElse. (F14)
+// TestOutcomeResolver_IsAskedBeforeAnybodyElse.
+// Rule distributed/F14.
 func TestOutcomeResolver_IsAskedBeforeAnybodyElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome *ToolOutcome
@@ -749,7 +761,8 @@ func TestOutcomeResolver_IsAskedBeforeAnybodyElse(t *testing.T) {
 }
 
 // TestResume_ADecisionCountsForOneCall: one that says that a call is to be made again does not say it for the call that is
-// made then, if the process dies in that. (C6, C9)
+// made then, if the process dies in that.
+// Rules distributed/C6, distributed/C9.
 func TestResume_ADecisionCountsForOneCall(t *testing.T) {
 	var left, calls atomic.Int32
 	left.Store(3) // the beginning, a turn, the start of the call

@@ -9,7 +9,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestRunRecords_BeginARunThatAnotherProcessResumes. (D3)
+// TestRunRecords_BeginARunThatAnotherProcessResumes.
+// Rule distributed/D3.
 func TestRunRecords_BeginARunThatAnotherProcessResumes(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	records, err := RunRecords(&AgentInput{Messages: []Message{schema.UserMessage("hi")}}, map[string]any{"who": "ana"})

@@ -61,7 +61,8 @@ func TestRunner_GoldenCheckpoint(t *testing.T) {
 // records.
 const goldenJournal = "testdata/journal-v2.golden"
 
-// TestRunner_GoldenJournal: a run whose steps this release has recorded continues behind them. (J8)
+// TestRunner_GoldenJournal: a run whose steps this release has recorded continues behind them.
+// Rule distributed/J8.
 func TestRunner_GoldenJournal(t *testing.T) {
 	var looked, paid int
 	left := new(atomic.Int32)

@@ -9,7 +9,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestExplore_TakenOver: at each boundary another process takes the run over while the first one stands still. (K8)
+// TestExplore_TakenOver: at each boundary another process takes the run over while the first one stands still.
+// Rule distributed/K8.
 func TestExplore_TakenOver(t *testing.T) {
 	for name, agent := range map[string]func(explored[*schema.Message]) adk.Agent{
 		"react": explored[*schema.Message].react, "eager": explored[*schema.Message].eager,

@@ -53,7 +53,8 @@ func holdingChild(t *testing.T, dir string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, lines
 }
 
-// TestFileStore_ARunOfAProcessThatWasKilledIsTakenAtOnce, without waiting for the end of its lease. (F15)
+// TestFileStore_ARunOfAProcessThatWasKilledIsTakenAtOnce, without waiting for the end of its lease.
+// Rule distributed/F15.
 func TestFileStore_ARunOfAProcessThatWasKilledIsTakenAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	cmd, _ := holdingChild(t, dir)
@@ -76,7 +77,7 @@ func TestFileStore_ARunOfAProcessThatWasKilledIsTakenAtOnce(t *testing.T) {
 }
 
 // TestFileStore_ARunOfAFrozenProcessIsTakenAfterTheTTL, and what the process writes when it wakes up does not count.
-// (F8, F15)
+// Rules distributed/F8, distributed/F15.
 func TestFileStore_ARunOfAFrozenProcessIsTakenAfterTheTTL(t *testing.T) {
 	dir := t.TempDir()
 	cmd, lines := holdingChild(t, dir)

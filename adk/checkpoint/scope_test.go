@@ -13,7 +13,8 @@ func TestScope_Conforms(t *testing.T) {
 	checkpointtest.Run(t, func(*testing.T) checkpoint.Store { return checkpoint.Scope(checkpoint.NewMemoryStore(), "acme") })
 }
 
-// TestScope_KeepsTenantsApart, also those that try not to be. (T2, T3)
+// TestScope_KeepsTenantsApart, also those that try not to be.
+// Rules distributed/T2, distributed/T3.
 func TestScope_KeepsTenantsApart(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	tenants := []string{"a", "a/", "a:", "", "1:a:", "4:1:a:", "ä"}

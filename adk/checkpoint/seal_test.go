@@ -31,7 +31,8 @@ func (r rotating) Key(name string) ([]byte, error) {
 	return r.current.Key(name)
 }
 
-// TestSeal_ShowsNothingOfARun to whoever reads the store. (X1, X4)
+// TestSeal_ShowsNothingOfARun to whoever reads the store.
+// Rules distributed/X1, distributed/X4.
 func TestSeal_ShowsNothingOfARun(t *testing.T) {
 	plain := checkpoint.NewMemoryStore()
 	s := checkpoint.Seal(plain, checkpoint.OneKey("1", testKey))
@@ -109,7 +110,8 @@ func TestSeal_RefusesWhatWasChanged(t *testing.T) {
 		"255 are the most")
 }
 
-// FuzzSeal: whatever a store returns is opened or refused. (X5)
+// FuzzSeal: whatever a store returns is opened or refused.
+// Rule distributed/X5.
 func FuzzSeal(f *testing.F) {
 	plain := checkpoint.NewMemoryStore()
 	s := checkpoint.Seal(plain, checkpoint.OneKey("1", testKey))
@@ -126,7 +128,8 @@ func FuzzSeal(f *testing.F) {
 	})
 }
 
-// IDs, parents and keys may be those of customers: with HashIDs the store has none of them. (X4)
+// IDs, parents and keys may be those of customers: with HashIDs the store has none of them.
+// Rule distributed/X4.
 func TestSealWith_HashesIDs(t *testing.T) {
 	plain := checkpoint.NewMemoryStore()
 	s := checkpoint.SealWith(plain, checkpoint.OneKey("1", testKey), checkpoint.SealOptions{HashIDs: testKey})
@@ -175,7 +178,8 @@ func TestSealWith_HashesIDs(t *testing.T) {
 	})
 }
 
-// What an old key sealed is sealed again, and the old key is needed no more. (X3)
+// What an old key sealed is sealed again, and the old key is needed no more.
+// Rule distributed/X3.
 func TestReseal_MakesOldKeysUnnecessary(t *testing.T) {
 	checkpointtest.Reseal(t, checkpoint.NewMemoryStore())
 	_, err := checkpoint.Reseal(t.Context(), checkpoint.NewMemoryStore())

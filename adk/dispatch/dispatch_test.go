@@ -101,7 +101,8 @@ func waitFor(t *testing.T, d *dispatch.Dispatcher, id string, status checkpoint.
 	return o
 }
 
-// TestWork_ExecutesWhatIsSubmitted. (D3, D4)
+// TestWork_ExecutesWhatIsSubmitted.
+// Rules distributed/D3, distributed/D4.
 func TestWork_ExecutesWhatIsSubmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -130,7 +131,8 @@ func TestWork_ExecutesWhatIsSubmitted(t *testing.T) {
 	})
 }
 
-// TestWork_ARunThatAsksNeedsNoWorker until it is answered; then any worker continues. (D1, C8)
+// TestWork_ARunThatAsksNeedsNoWorker until it is answered; then any worker continues.
+// Rules distributed/D1, distributed/C8.
 func TestWork_ARunThatAsksNeedsNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -192,7 +194,8 @@ func (u urgent) Asks() adk.Question { return adk.Question{Summary: "quick!", Exp
 
 func init() { schema.RegisterName[urgent]("_weft_dispatch_test_urgent") }
 
-// TestStretch_OfOneRunIsBusyForOthers. (D1)
+// TestStretch_OfOneRunIsBusyForOthers.
+// Rule distributed/D1.
 func TestStretch_OfOneRunIsBusyForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := agentOf(t, "a", toolNamed(t, "work", func(context.Context) (string, error) {
@@ -218,7 +221,8 @@ func TestStretch_OfOneRunIsBusyForOthers(t *testing.T) {
 	})
 }
 
-// TestWork_DrainsWithoutRepeatingACall: another worker continues behind the call that was in flight. (D6)
+// TestWork_DrainsWithoutRepeatingACall: another worker continues behind the call that was in flight.
+// Rule distributed/D6.
 func TestWork_DrainsWithoutRepeatingACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -251,7 +255,8 @@ func TestWork_DrainsWithoutRepeatingACall(t *testing.T) {
 	})
 }
 
-// TestWork_DrainsInTimeAlthoughACallHangs. (D6)
+// TestWork_DrainsInTimeAlthoughACallHangs.
+// Rule distributed/D6.
 func TestWork_DrainsInTimeAlthoughACallHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -274,7 +279,8 @@ func TestWork_DrainsInTimeAlthoughACallHangs(t *testing.T) {
 	})
 }
 
-// TestStop_PausesARunUntilItIsContinued. (D9)
+// TestStop_PausesARunUntilItIsContinued.
+// Rule distributed/D9.
 func TestStop_PausesARunUntilItIsContinued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -298,7 +304,8 @@ func TestStop_PausesARunUntilItIsContinued(t *testing.T) {
 	})
 }
 
-// TestWork_TriesFailuresAgainThatMayPass, later and later, and gives up in the end. (D7)
+// TestWork_TriesFailuresAgainThatMayPass, later and later, and gives up in the end.
+// Rule distributed/D7.
 func TestWork_TriesFailuresAgainThatMayPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -336,7 +343,8 @@ type passing struct{}
 func (passing) Error() string   { return "it will pass" }
 func (passing) Retryable() bool { return true }
 
-// TestWork_ARunThatKillsItsProcessesFails. (Q7, D12)
+// TestWork_ARunThatKillsItsProcessesFails.
+// Rules distributed/Q7, distributed/D12.
 func TestWork_ARunThatKillsItsProcessesFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -358,7 +366,8 @@ func TestWork_ARunThatKillsItsProcessesFails(t *testing.T) {
 	})
 }
 
-// TestWork_TakesOverFromAProcessThatDied, within the TTL and a poll. (D5)
+// TestWork_TakesOverFromAProcessThatDied, within the TTL and a poll.
+// Rule distributed/D5.
 func TestWork_TakesOverFromAProcessThatDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -376,7 +385,8 @@ func TestWork_TakesOverFromAProcessThatDied(t *testing.T) {
 	})
 }
 
-// TestWork_RunsOfOneKeyDoNotOverlap, and keep their order. (D10)
+// TestWork_RunsOfOneKeyDoNotOverlap, and keep their order.
+// Rule distributed/D10.
 func TestWork_RunsOfOneKeyDoNotOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -426,7 +436,8 @@ func TestWork_RunsOfOneKeyDoNotOverlap(t *testing.T) {
 	})
 }
 
-// TestWork_ARunPastItsDeadlineFails. (D11)
+// TestWork_ARunPastItsDeadlineFails.
+// Rule distributed/D11.
 func TestWork_ARunPastItsDeadlineFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := agentOf(t, "a", toolNamed(t, "hangs", func(ctx context.Context) (string, error) {
@@ -445,7 +456,8 @@ func TestWork_ARunPastItsDeadlineFails(t *testing.T) {
 	})
 }
 
-// TestWork_LeavesRunsToOthersThatItDoesNotKnow. (D12, D13)
+// TestWork_LeavesRunsToOthersThatItDoesNotKnow.
+// Rules distributed/D12, distributed/D13.
 func TestWork_LeavesRunsToOthersThatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -526,7 +538,8 @@ func (l *frozenLease) ReadRecords(ctx context.Context, id string) ([][]byte, err
 
 func (l *frozenLease) Renew(context.Context) error { return errors.New("out of reach") }
 
-// TestWork_ARunWhoseWorkerStoodStillBeforeItBeganIsExecutedLater, and has not failed. (F7)
+// TestWork_ARunWhoseWorkerStoodStillBeforeItBeganIsExecutedLater, and has not failed.
+// Rule distributed/F7.
 func TestWork_ARunWhoseWorkerStoodStillBeforeItBeganIsExecutedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &frozenStore{MemoryStore: checkpoint.NewMemoryStore()}

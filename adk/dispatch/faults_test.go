@@ -18,7 +18,8 @@ import (
 )
 
 // TestWork_AStoreThatFailsOnceAnywhereLosesNoRun, and no call has two keys: whichever call of the store fails, fails
-// although it was done, or is made twice. (D2, K7)
+// although it was done, or is made twice.
+// Rules distributed/D2, distributed/K7.
 func TestWork_AStoreThatFailsOnceAnywhereLosesNoRun(t *testing.T) {
 	for _, fault := range []checkpointtest.Fault{checkpointtest.Fails, checkpointtest.FailsAfterwards, checkpointtest.Twice} {
 		calls := faultAt(t, fault, 0) // none

@@ -26,7 +26,8 @@ type refused struct{}
 func (refused) Error() string   { return "no" }
 func (refused) Retryable() bool { return false }
 
-// TestRetryPassing_TriesAgainWhatMayPass. (D7)
+// TestRetryPassing_TriesAgainWhatMayPass.
+// Rule distributed/D7.
 func TestRetryPassing_TriesAgainWhatMayPass(t *testing.T) {
 	for _, row := range []struct {
 		err      error

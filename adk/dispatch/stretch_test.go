@@ -14,7 +14,8 @@ import (
 	"github.com/weftgo/weft/adk/dispatch"
 )
 
-// TestStretch_DrainsWhereNothingIsLost: the call ends, and the next caller continues behind it. (D6)
+// TestStretch_DrainsWhereNothingIsLost: the call ends, and the next caller continues behind it.
+// Rule distributed/D6.
 func TestStretch_DrainsWhereNothingIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun, ended atomic.Int32
@@ -45,7 +46,8 @@ func TestStretch_DrainsWhereNothingIsLost(t *testing.T) {
 	})
 }
 
-// TestStretch_DrainsAtOnceAfterItsTimeout. (D6)
+// TestStretch_DrainsAtOnceAfterItsTimeout.
+// Rule distributed/D6.
 func TestStretch_DrainsAtOnceAfterItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		endless := toolNamed(t, "endless", func(ctx context.Context) (string, error) {
@@ -90,7 +92,8 @@ func TestFail_SettlesARunThatNobodyExecutes(t *testing.T) {
 	})
 }
 
-// TestFail_IsTheAnswerToTheRunThatWaits. (D8)
+// TestFail_IsTheAnswerToTheRunThatWaits.
+// Rule distributed/D8.
 func TestFail_IsTheAnswerToTheRunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{

@@ -19,7 +19,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestSleepFor_NeedsNoWorker while it lasts. (D8)
+// TestSleepFor_NeedsNoWorker while it lasts.
+// Rule distributed/D8.
 func TestSleepFor_NeedsNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -46,7 +47,8 @@ func TestSleepFor_NeedsNoWorker(t *testing.T) {
 	})
 }
 
-// TestAsRun_TheCallIsARunOfItsOwn, and its result is the tool's. (D8)
+// TestAsRun_TheCallIsARunOfItsOwn, and its result is the tool's.
+// Rule distributed/D8.
 func TestAsRun_TheCallIsARunOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -82,7 +84,8 @@ func TestAsRun_TheCallIsARunOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestAsRun_StoppingAndRemovingARunDoesSoWithItsChildren. (D9)
+// TestAsRun_StoppingAndRemovingARunDoesSoWithItsChildren.
+// Rule distributed/D9.
 func TestAsRun_StoppingAndRemovingARunDoesSoWithItsChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -116,7 +119,8 @@ func TestAsRun_StoppingAndRemovingARunDoesSoWithItsChildren(t *testing.T) {
 	})
 }
 
-// TestAsRun_AChildThatEndsWhileItsParentIsPausedIsNotForgotten. (C10)
+// TestAsRun_AChildThatEndsWhileItsParentIsPausedIsNotForgotten.
+// Rule distributed/C10.
 func TestAsRun_AChildThatEndsWhileItsParentIsPausedIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := checkpoint.NewMemoryStore()
@@ -176,7 +180,8 @@ func TestChildRun_OneThatHasEndedBeforeAnswersAtOnce(t *testing.T) {
 	})
 }
 
-// TestAsRun_RunsThatWaitForEachOtherHaveALimit. (D9)
+// TestAsRun_RunsThatWaitForEachOtherHaveALimit.
+// Rule distributed/D9.
 func TestAsRun_RunsThatWaitForEachOtherHaveALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recursive := agentOf(t, "a", dispatch.AsRun("a", "does the same"))
@@ -190,7 +195,8 @@ func TestAsRun_RunsThatWaitForEachOtherHaveALimit(t *testing.T) {
 	})
 }
 
-// TestNewWebhook_IsAnsweredByWhoeverHasTheToken. (D8)
+// TestNewWebhook_IsAnsweredByWhoeverHasTheToken.
+// Rule distributed/D8.
 func TestNewWebhook_IsAnsweredByWhoeverHasTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type delivered struct{ Text string }

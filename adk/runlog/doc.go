@@ -21,5 +21,6 @@
 // written down, as the [Policy] says, for readers in other processes: in files ([NewFileStore]), or in the database of a
 // store of runs. Package adk/dispatch records every run that it executes, and follows runs from process to process.
 //
-// Recording changes nothing of a run, and no run waits for a store or a reader.
+// Recording changes nothing of a run, and no run waits for a reader, nor for the store of events, with one exception: the
+// beginning of a stretch reads what is recorded of the run, which takes two seconds at most.
 package runlog

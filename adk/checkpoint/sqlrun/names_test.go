@@ -20,7 +20,8 @@ func hostile(random *rand.Rand) string {
 	return b.String()
 }
 
-// FuzzNames: keys are text that databases take, no two names have the same one, and names are read from them. (B3)
+// FuzzNames: keys are text that databases take, no two names have the same one, and names are read from them.
+// Rule distributed/B3.
 func FuzzNames(f *testing.F) {
 	random := rand.New(rand.NewSource(1))
 	for range 2000 {

@@ -119,7 +119,8 @@ func (r *Row) Acquire(token uint64, req LeaseRequest, now time.Time) (before Run
 	return before, nil
 }
 
-// Holds reports whether a lease may still write: nobody took the run since, and it was not settled. (F3)
+// Holds reports whether a lease may still write: nobody took the run since, and it was not settled.
+// Rule distributed/F3.
 func (r *Row) Holds(token uint64) bool { return r.Run.Token == token && r.Run.Owner != "" }
 
 // Renew notes a sign of life.
@@ -208,7 +209,8 @@ func (r *Row) release(kept Retention, now time.Time) {
 // free ends the lease.
 func (r *Row) free() { r.Run.Owner, r.Run.LeaseUntil, r.Stopping = "", time.Time{}, nil }
 
-// Answer takes all answers or none. That a run is paused which waits for them changes only that it stays so. (C7)
+// Answer takes all answers or none. That a run is paused which waits for them changes only that it stays so.
+// Rule distributed/C7.
 func (r *Row) Answer(answers []Answer, now time.Time) error {
 	isWaiting := r.Run.Status == core.RunWaiting || r.Run.Status == core.RunPaused
 	waiting := slices.Clone(r.Run.Waiting)
@@ -242,7 +244,8 @@ func (r *Row) Answer(answers []Answer, now time.Time) error {
 	return nil
 }
 
-// isAnswered reports whether a run that waits for these questions can continue. (C8)
+// isAnswered reports whether a run that waits for these questions can continue.
+// Rule distributed/C8.
 func isAnswered(waiting []WaitPoint) bool {
 	needed := func(p WaitPoint) bool { return !p.Optional && !p.Answered }
 	return !slices.ContainsFunc(waiting, needed) &&
@@ -315,7 +318,8 @@ func (r *Row) DueAt(now time.Time) (since time.Time, due bool) {
 	return since, due && !r.Held(now) && !since.After(now)
 }
 
-// BlocksKey reports whether later runs of its key have to wait for the run. (D10)
+// BlocksKey reports whether later runs of its key have to wait for the run.
+// Rule distributed/D10.
 func (r *Row) BlocksKey() bool {
 	switch r.Run.Status {
 	case core.RunReady, core.RunRunning, core.RunWaiting:
@@ -325,7 +329,8 @@ func (r *Row) BlocksKey() bool {
 }
 
 // IsBehind reports whether the run cannot be taken because of another one of its key: one that was made before and has
-// not ended, or one that somebody executes. (D10)
+// not ended, or one that somebody executes.
+// Rule distributed/D10.
 func (r *Row) IsBehind(other *Row, now time.Time) bool {
 	return r.Run.Key != "" && other.Run.Key == r.Run.Key && other.Run.ID != r.Run.ID &&
 		(other.Born < r.Born && other.BlocksKey() || other.Held(now))

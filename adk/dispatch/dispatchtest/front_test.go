@@ -15,7 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestDispatcher_IsAFront. (K13)
+// TestDispatcher_IsAFront.
+// Rule distributed/K13.
 func TestDispatcher_IsAFront(t *testing.T) {
 	dispatchtest.RunFront(t, func(t *testing.T, conf dispatch.Config) dispatchtest.Front {
 		d := dispatch.New(checkpoint.NewMemoryStore(), conf)

@@ -191,7 +191,8 @@ func TestForgery(t *testing.T) {
 	}
 }
 
-// TestForgery_IsRefusedAtTheDoor: what is no decision about the question does not reach the run, which waits on. (S4)
+// TestForgery_IsRefusedAtTheDoor: what is no decision about the question does not reach the run, which waits on.
+// Rule distributed/S4.
 func TestForgery_IsRefusedAtTheDoor(t *testing.T) {
 	for name, c := range map[string]struct {
 		forged any

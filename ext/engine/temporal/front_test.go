@@ -8,7 +8,8 @@ import (
 	"github.com/weftgo/weft/adk/dispatch/dispatchtest"
 )
 
-// TestEngine_IsAFront. (K13)
+// TestEngine_IsAFront.
+// Rule temporal/K13.
 func TestEngine_IsAFront(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	dispatchtest.RunFront(t, func(t *testing.T, conf dispatch.Config) dispatchtest.Front {

@@ -18,7 +18,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// TestRemoteTool_IsCalledOnce, although its run gives its worker back, and another worker takes it over. (W10)
+// TestRemoteTool_IsCalledOnce, although its run gives its worker back, and another worker takes it over.
+// Rule temporal/W10.
 func TestRemoteTool_IsCalledOnce(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	for name, standalone := range map[string]bool{"workflow": false, "standalone activity": true} {

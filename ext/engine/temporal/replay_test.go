@@ -16,7 +16,8 @@ import (
 )
 
 // TestRun_ReplaysHistoriesOfEarlierVersions. The histories were made by a Temporal server: the tests of the engine
-// write them with -record. Those of a release are kept. (W13)
+// write them with -record. Those of a release are kept.
+// Rule temporal/W13.
 func TestRun_ReplaysHistoriesOfEarlierVersions(t *testing.T) {
 	histories, err := filepath.Glob(filepath.Join("testdata", "*.json"))
 	require.NoError(t, err)
@@ -37,7 +38,8 @@ func replay(file string, run any) error {
 	return r.ReplayWorkflowHistoryFromJSONFile(quiet{}, file)
 }
 
-// TestRun_AsksAsOftenAsItLikes: 5,000 questions go through one run, and no history is long. (W11)
+// TestRun_AsksAsOftenAsItLikes: 5,000 questions go through one run, and no history is long.
+// Rule temporal/W11.
 func TestRun_AsksAsOftenAsItLikes(t *testing.T) {
 	const questions = 5000
 	asked, workflows := 0, 0

@@ -91,7 +91,8 @@ func isType(err error, errType string) bool {
 }
 
 // TestEngine_ASmallHistory: of six calls of a model, five of tools and a question, Temporal has a few events, and
-// nothing of what was said. (W2, W11, W14, N10)
+// nothing of what was said.
+// Rules temporal/W2, temporal/W11, temporal/W14.
 func TestEngine_ASmallHistory(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": agentOf(t,
@@ -117,7 +118,8 @@ func TestEngine_ASmallHistory(t *testing.T) {
 	require.LessOrEqual(t, size, 8<<10)
 }
 
-// TestEngine_AnswersByUpdate: who has no store but Temporal. What cannot be an answer leaves no event. (W6)
+// TestEngine_AnswersByUpdate: who has no store but Temporal. What cannot be an answer leaves no event.
+// Rule temporal/W6.
 func TestEngine_AnswersByUpdate(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": agentOf(t, asks("ask"))}})
@@ -153,7 +155,8 @@ func TestEngine_AnswersByUpdate(t *testing.T) {
 	require.LessOrEqual(t, len(h.Events), 24)
 }
 
-// TestEngine_ARunThatWaitsForAnotherIsItsParent. A signal stops both, and another has both continue. (W5, W7)
+// TestEngine_ARunThatWaitsForAnotherIsItsParent. A signal stops both, and another has both continue.
+// Rules temporal/W5, temporal/W7.
 func TestEngine_ARunThatWaitsForAnotherIsItsParent(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{
@@ -179,7 +182,8 @@ func TestEngine_ARunThatWaitsForAnotherIsItsParent(t *testing.T) {
 	historyOf(t, c, e.WorkflowID("r"), "child")
 }
 
-// TestEngine_ACanceledWorkflowIsAPausedRun, which continues in another workflow, with its child. (W7)
+// TestEngine_ACanceledWorkflowIsAPausedRun, which continues in another workflow, with its child.
+// Rule temporal/W7.
 func TestEngine_ACanceledWorkflowIsAPausedRun(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{
@@ -199,7 +203,7 @@ func TestEngine_ACanceledWorkflowIsAPausedRun(t *testing.T) {
 }
 
 // TestEngine_ARunThatIsContinuedAloneGivesWordOfItsEnd to the run that waits for it, and is not executed by that one.
-// (W5)
+// Rule temporal/W5.
 func TestEngine_ARunThatIsContinuedAloneGivesWordOfItsEnd(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{
@@ -228,7 +232,8 @@ func TestEngine_ARunThatIsContinuedAloneGivesWordOfItsEnd(t *testing.T) {
 	}))
 }
 
-// TestEngine_ACanceledWorkflowStopsWhereNothingIsLost: the call that is in flight ends, and is not made again. (W7)
+// TestEngine_ACanceledWorkflowStopsWhereNothingIsLost: the call that is in flight ends, and is not made again.
+// Rule temporal/W7.
 func TestEngine_ACanceledWorkflowStopsWhereNothingIsLost(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	work := newSlow()
@@ -248,7 +253,8 @@ func TestEngine_ACanceledWorkflowStopsWhereNothingIsLost(t *testing.T) {
 	require.Empty(t, work.entered)
 }
 
-// TestEngine_AWorkerThatEndsGivesItsRunsBack: the call that is in flight ends, and another worker continues. (W8)
+// TestEngine_AWorkerThatEndsGivesItsRunsBack: the call that is in flight ends, and another worker continues.
+// Rule temporal/W8.
 func TestEngine_AWorkerThatEndsGivesItsRunsBack(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	work := newSlow()
@@ -271,7 +277,8 @@ func TestEngine_AWorkerThatEndsGivesItsRunsBack(t *testing.T) {
 	historyOf(t, c, e.WorkflowID("r"), "moved")
 }
 
-// TestReconcile_FailsRunsWhoseWorkflowWasTerminated, and gives word of it to who waits for them. (W7)
+// TestReconcile_FailsRunsWhoseWorkflowWasTerminated, and gives word of it to who waits for them.
+// Rule temporal/W7.
 func TestReconcile_FailsRunsWhoseWorkflowWasTerminated(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{
@@ -301,7 +308,8 @@ func TestReconcile_FailsRunsWhoseWorkflowWasTerminated(t *testing.T) {
 }
 
 // TestReconcile_ExecutesWhatItsProcessCouldNotSay: a run that was submitted, and one that was answered, in the store
-// alone. (W2)
+// alone.
+// Rule temporal/W2.
 func TestReconcile_ExecutesWhatItsProcessCouldNotSay(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	store := checkpoint.NewMemoryStore()
@@ -327,7 +335,8 @@ func TestReconcile_ExecutesWhatItsProcessCouldNotSay(t *testing.T) {
 	require.Zero(t, done)
 }
 
-// TestEngine_SearchAttributesFindWhatWaits. (W12)
+// TestEngine_SearchAttributesFindWhatWaits.
+// Rule temporal/W12.
 func TestEngine_SearchAttributesFindWhatWaits(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": agentOf(t, asks("ask"))}})
@@ -369,7 +378,8 @@ func TestEngine_RemovedRunsEndTheirWorkflows(t *testing.T) {
 	comesTo(t, e, "r", checkpoint.Waiting)
 }
 
-// TestEngine_RunsOfAQueueAreExecutedByItsWorkers. (W2)
+// TestEngine_RunsOfAQueueAreExecutedByItsWorkers.
+// Rule temporal/W2.
 func TestEngine_RunsOfAQueueAreExecutedByItsWorkers(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	store := checkpoint.NewMemoryStore()

@@ -118,7 +118,8 @@ func TestRun_EndsWithItsRun(t *testing.T) {
 	b.runsUntilDone(time.Minute)
 }
 
-// TestRun_FailsWithItsRun, and says nothing of what is in it. (W3, W14)
+// TestRun_FailsWithItsRun, and says nothing of what is in it.
+// Rules temporal/W3, temporal/W14.
 func TestRun_FailsWithItsRun(t *testing.T) {
 	b := newBench(t)
 	b.stretch(outcome{Status: checkpoint.Failed}, 0)
@@ -137,7 +138,8 @@ func TestRun_FailsIfItsRunIsGone(t *testing.T) {
 	require.True(t, isType(err, ErrTypeNotFound), "%v", err)
 }
 
-// TestRun_IsExecutedAgainWhenItsTimeHasCome: a failure that passes, a timer, a question that expires. (W3, W5)
+// TestRun_IsExecutedAgainWhenItsTimeHasCome: a failure that passes, a timer, a question that expires.
+// Rules temporal/W3, temporal/W5.
 func TestRun_IsExecutedAgainWhenItsTimeHasCome(t *testing.T) {
 	b := newBench(t)
 	b.stretch(outcome{Status: checkpoint.Ready, WakeIn: time.Hour}, 0)
@@ -148,7 +150,8 @@ func TestRun_IsExecutedAgainWhenItsTimeHasCome(t *testing.T) {
 	b.runsUntilDone(25 * time.Hour)
 }
 
-// TestRun_IsTriedAgainIfAWorkerDies, or could not execute it. (W9)
+// TestRun_IsTriedAgainIfAWorkerDies, or could not execute it.
+// Rule temporal/W9.
 func TestRun_IsTriedAgainIfAWorkerDies(t *testing.T) {
 	b := newBench(t)
 	again := func(err error) {
@@ -161,7 +164,8 @@ func TestRun_IsTriedAgainIfAWorkerDies(t *testing.T) {
 	b.runsUntilDone(29 * time.Second) // the third time after 1 s · 2²
 }
 
-// TestRun_NeedsTheAnswersToItsQuestions, but not those of optional ones. (W6, C8)
+// TestRun_NeedsTheAnswersToItsQuestions, but not those of optional ones.
+// Rules temporal/W6, distributed/C8.
 func TestRun_NeedsTheAnswersToItsQuestions(t *testing.T) {
 	b := newBench(t)
 	b.stretch(waiting("p1", "p2", "o"), 0)
@@ -191,7 +195,8 @@ func TestRun_HearsAnswersWhileItIsExecuted(t *testing.T) {
 }
 
 // TestRun_TakesAnswersByUpdate: what cannot be an answer is refused without a trace in the history; the rest, the store
-// decides. (W6)
+// decides.
+// Rule temporal/W6.
 func TestRun_TakesAnswersByUpdate(t *testing.T) {
 	b := newBench(t)
 	b.stretch(waiting("p1", "p2"), time.Minute)
@@ -217,7 +222,8 @@ func TestRun_LooksAgainIfTheStoreRefusesAnAnswer(t *testing.T) {
 	b.runsUntilDone(time.Minute)
 }
 
-// TestRun_StopsAndContinues by signals; its questions are kept. (W7)
+// TestRun_StopsAndContinues by signals; its questions are kept.
+// Rule temporal/W7.
 func TestRun_StopsAndContinues(t *testing.T) {
 	b := newBench(t)
 	b.stretch(waiting("p"), 0)
@@ -234,7 +240,8 @@ func TestRun_StopsAndContinues(t *testing.T) {
 	b.runsUntilDone(time.Hour)
 }
 
-// TestRun_StopsWhileItIsExecuted: the store has the worker stop it. (W7)
+// TestRun_StopsWhileItIsExecuted: the store has the worker stop it.
+// Rule temporal/W7.
 func TestRun_StopsWhileItIsExecuted(t *testing.T) {
 	b := newBench(t)
 	b.does(stopActivity, stopInput{"r1", Stop{Timeout: time.Second}}, nil)
@@ -246,7 +253,8 @@ func TestRun_StopsWhileItIsExecuted(t *testing.T) {
 	b.runsUntilDone(time.Hour)
 }
 
-// TestRun_IsPausedIfItIsCanceled while it waits. (W7)
+// TestRun_IsPausedIfItIsCanceled while it waits.
+// Rule temporal/W7.
 func TestRun_IsPausedIfItIsCanceled(t *testing.T) {
 	b := newBench(t)
 	b.stretch(waiting("p"), 0)
@@ -257,7 +265,8 @@ func TestRun_IsPausedIfItIsCanceled(t *testing.T) {
 	require.True(t, temporal.IsCanceledError(err), "%v", err)
 }
 
-// TestRun_IsPausedIfItIsCanceledWhileItIsExecuted. (W7)
+// TestRun_IsPausedIfItIsCanceledWhileItIsExecuted.
+// Rule temporal/W7.
 func TestRun_IsPausedIfItIsCanceledWhileItIsExecuted(t *testing.T) {
 	b := newBench(t)
 	stopped := make(chan struct{})
@@ -295,7 +304,8 @@ func (b *bench) child(id string, takes time.Duration, err error) {
 		}).Once().After(takes)
 }
 
-// TestRun_WaitsForRuns, of which each is a child workflow. (W5, W16)
+// TestRun_WaitsForRuns, of which each is a child workflow.
+// Rules temporal/W5, temporal/W16.
 func TestRun_WaitsForRuns(t *testing.T) {
 	b := newBench(t)
 	b.stretch(waitingForRuns("c1", "c2"), 0)
@@ -328,7 +338,8 @@ func TestRun_TriesAgainToExecuteARunWhoseWorkflowIsAboutToEnd(t *testing.T) {
 	b.runsUntilDone(time.Hour + 15*time.Second)
 }
 
-// TestRun_ContinuesAsNew when its history is long, and not while it would lose a child. (W11)
+// TestRun_ContinuesAsNew when its history is long, and not while it would lose a child.
+// Rule temporal/W11.
 func TestRun_ContinuesAsNew(t *testing.T) {
 	var again *workflow.ContinueAsNewError
 	b := newBench(t)
@@ -350,7 +361,8 @@ func TestRun_ContinuesAsNew(t *testing.T) {
 	require.Equal(t, mostStretches*time.Second, took)
 }
 
-// TestRun_SaysWhatItWaitsFor by search attributes, details and a query. (W12)
+// TestRun_SaysWhatItWaitsFor by search attributes, details and a query.
+// Rule temporal/W12.
 func TestRun_SaysWhatItWaitsFor(t *testing.T) {
 	b := newBench(t)
 	var shown []string

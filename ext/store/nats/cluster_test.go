@@ -55,7 +55,8 @@ func newReplicatedStore(t *testing.T, on *testServer) *Store {
 	return s
 }
 
-// TestStore_LosesNothingAcknowledgedWhenServersOfAClusterEnd one after the other, each with its disk. (K10, B30)
+// TestStore_LosesNothingAcknowledgedWhenServersOfAClusterEnd one after the other, each with its disk.
+// Rule distributed/K10.
 func TestStore_LosesNothingAcknowledgedWhenServersOfAClusterEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three servers take a while")

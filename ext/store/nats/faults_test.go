@@ -106,7 +106,8 @@ func hold(t *testing.T, s *Store, id string) checkpoint.Lease {
 	return l
 }
 
-// TestStore_LosesNothingAcknowledgedWhenItsServerIsStarted again, if that writes everything to its disk. (K10, B30)
+// TestStore_LosesNothingAcknowledgedWhenItsServerIsStarted again, if that writes everything to its disk.
+// Rule distributed/K10.
 func TestStore_LosesNothingAcknowledgedWhenItsServerIsStartedAgain(t *testing.T) {
 	on := startServer(t, true)
 	s := newStore(t, on)
@@ -159,7 +160,8 @@ func newCutStore(t *testing.T, answerIn time.Duration) (cut, whole *Store, p *pr
 }
 
 // TestStore_MakesEachChangeOnceWhenAnswersAreLost: a connection that is cut behind what was sent leaves open whether it
-// was done. (K11)
+// was done.
+// Rule distributed/K11.
 func TestStore_MakesEachChangeOnceWhenAnswersAreLost(t *testing.T) {
 	cut, whole, p := newCutStore(t, 50*time.Millisecond)
 	var sent, lost atomic.Int64
@@ -200,7 +202,8 @@ func TestStore_MakesEachChangeOnceWhenAnswersAreLost(t *testing.T) {
 }
 
 // TestStore_RefusesWhatArrivesLate: what was sent before another one took the run, and arrives after that, is not
-// written, and a record that was sent twice is written once. (K11)
+// written, and a record that was sent twice is written once.
+// Rule distributed/K11.
 func TestStore_RefusesWhatArrivesLate(t *testing.T) {
 	cut, whole, p := newCutStore(t, 0)
 	l := hold(t, cut, "run")

@@ -30,7 +30,8 @@ func TestProcess_Child(t *testing.T) {
 }
 
 // TestProcesses_RunsAreExecutedOnce: workers are killed and frozen at random, and the server is started again now and
-// then. (K9, K10)
+// then.
+// Rules distributed/K9, distributed/K10.
 func TestProcesses_RunsAreExecutedOnce(t *testing.T) {
 	on := startServer(t, true)
 	s := newStore(t, on)

@@ -64,7 +64,8 @@ func TestNew_RefusesAServerWithoutJetStream(t *testing.T) {
 	require.ErrorContains(t, err, `the stream "weft"`)
 }
 
-// TestNew_MakesOneStreamForAllThatStartAtOnce. (B8)
+// TestNew_MakesOneStreamForAllThatStartAtOnce.
+// Rule distributed/B8.
 func TestNew_MakesOneStreamForAllThatStartAtOnce(t *testing.T) {
 	on := startServer(t, false)
 	var all sync.WaitGroup
@@ -84,7 +85,8 @@ func TestNew_MakesOneStreamForAllThatStartAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestTenant_SeesItsOwn: stores of tenants do not see each other, whatever their names are. (T3)
+// TestTenant_SeesItsOwn: stores of tenants do not see each other, whatever their names are.
+// Rule distributed/T3.
 func TestTenant_SeesItsOwn(t *testing.T) {
 	s := newStore(t, startServer(t, false))
 	names := []string{"", "a", "a.", "a.*", "*", ">", "-", "\xff", "a b"}
@@ -195,7 +197,8 @@ func TestStore_SaysThatALargeValueIsDamaged(t *testing.T) {
 	require.NoError(t, s.Remove(t.Context(), "run", true))
 }
 
-// TestStore_LeavesNothingBehind: what is kept does not grow with what was done. (Q14)
+// TestStore_LeavesNothingBehind: what is kept does not grow with what was done.
+// Rule distributed/Q14.
 func TestStore_LeavesNothingBehind(t *testing.T) {
 	s := newStore(t, startServer(t, false))
 	for n := range 50 {

@@ -67,7 +67,8 @@ func disturbed(t *testing.T, s *Store, disturb func()) {
 	t.Logf("%d records", total)
 }
 
-// TestStore_LosesNothingWhenItsServerCrashes, and needs nobody to continue. (K10)
+// TestStore_LosesNothingWhenItsServerCrashes, and needs nobody to continue.
+// Rule distributed/K10.
 func TestStore_LosesNothingWhenItsServerCrashes(t *testing.T) {
 	ofTest(t)
 	own, err := startServer(true)
@@ -180,7 +181,8 @@ func (p *proxy) serve(client net.Conn) {
 	}
 }
 
-// TestStore_AppendsOnceOverANetworkThatLosesAnswers. (K11, J5)
+// TestStore_AppendsOnceOverANetworkThatLosesAnswers.
+// Rules distributed/K11, distributed/J5.
 func TestStore_AppendsOnceOverANetworkThatLosesAnswers(t *testing.T) {
 	url := newDatabase(t, ofTest(t))
 	p := newProxy(t, "127.0.0.1:"+ofTest(t).port)
@@ -215,7 +217,8 @@ func TestStore_AppendsOnceOverANetworkThatLosesAnswers(t *testing.T) {
 }
 
 // TestStore_ACommitThatArrivesLateIsItsOwn: the store gives an attempt up, and makes the call again while the commit of the
-// first one is on its way. (K11, B5)
+// first one is on its way.
+// Rules distributed/K11, distributed/B5.
 func TestStore_ACommitThatArrivesLateIsItsOwn(t *testing.T) {
 	url := newDatabase(t, ofTest(t))
 	p := newProxy(t, "127.0.0.1:"+ofTest(t).port)

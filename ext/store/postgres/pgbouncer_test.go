@@ -77,7 +77,8 @@ server_lifetime = 1
 	return port
 }
 
-// TestStore_BehindPgBouncer: no call needs the connection that an earlier one had. (B5)
+// TestStore_BehindPgBouncer: no call needs the connection that an earlier one had.
+// Rule distributed/B5.
 func TestStore_BehindPgBouncer(t *testing.T) {
 	own := ofTest(t)
 	port := startBouncer(t, own)

@@ -26,7 +26,8 @@ func TestProcess_Child(t *testing.T) {
 	checkpointtest.Work(t, s.Store)
 }
 
-// TestProcesses_RunsAreExecutedOnce: workers are killed and frozen at random. (K9)
+// TestProcesses_RunsAreExecutedOnce: workers are killed and frozen at random.
+// Rule distributed/K9.
 func TestProcesses_RunsAreExecutedOnce(t *testing.T) {
 	url := newDatabase(t, ofTest(t))
 	s, err := Open(t.Context(), url)

@@ -80,7 +80,8 @@ func TestNew_UsesASchemaAndAPrefix(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// TestWake_WorkersOfOtherProcessesAreWoken by a notification. (B5)
+// TestWake_WorkersOfOtherProcessesAreWoken by a notification.
+// Rule distributed/B5.
 func TestWake_WorkersOfOtherProcessesAreWoken(t *testing.T) {
 	url := newDatabase(t, ofTest(t))
 	one, err := Open(t.Context(), url)

@@ -12,7 +12,8 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 )
 
-// TestStore_LosesNothingAcknowledgedWhenItsServerIsKilled, if the server writes everything to its disk. (K10, B22)
+// TestStore_LosesNothingAcknowledgedWhenItsServerIsKilled, if the server writes everything to its disk.
+// Rules distributed/K10, distributed/B22.
 func TestStore_LosesNothingAcknowledgedWhenItsServerIsKilled(t *testing.T) {
 	own, err := startServer("--appendonly", "yes", "--appendfsync", "always")
 	if errors.Is(err, errNoServer) {
@@ -46,7 +47,8 @@ func TestStore_LosesNothingAcknowledgedWhenItsServerIsKilled(t *testing.T) {
 	require.ErrorIs(t, l.AppendRecord(t.Context(), "run", nil), checkpoint.ErrLeaseLost)
 }
 
-// TestStore_TokensGrowAlthoughTheServerForgetsAll. (B22)
+// TestStore_TokensGrowAlthoughTheServerForgetsAll.
+// Rule distributed/B22.
 func TestStore_TokensGrowAlthoughTheServerForgetsAll(t *testing.T) {
 	s := newStore(t, nil)
 	take := func() uint64 {

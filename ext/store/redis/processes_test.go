@@ -31,7 +31,8 @@ func TestProcess_Child(t *testing.T) {
 	checkpointtest.Work(t, s)
 }
 
-// TestProcesses_RunsAreExecutedOnce: workers are killed and frozen at random. (K9)
+// TestProcesses_RunsAreExecutedOnce: workers are killed and frozen at random.
+// Rule distributed/K9.
 func TestProcesses_RunsAreExecutedOnce(t *testing.T) {
 	s := newStore(t, nil)
 	on, err := shared()

@@ -51,7 +51,8 @@ func TestProcess_Child(t *testing.T) {
 	}
 }
 
-// TestProcesses_RunsAreExecutedOnce: workers are killed and frozen at random. (K9)
+// TestProcesses_RunsAreExecutedOnce: workers are killed and frozen at random.
+// Rule distributed/K9.
 func TestProcesses_RunsAreExecutedOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
 	s, err := Open(t.Context(), file)
@@ -60,7 +61,8 @@ func TestProcesses_RunsAreExecutedOnce(t *testing.T) {
 	checkpointtest.Processes(t, s.Store, func() *exec.Cmd { return child(file, "work") })
 }
 
-// TestProcesses_StartAtOnce: the file is made once, whoever is first. (B8)
+// TestProcesses_StartAtOnce: the file is made once, whoever is first.
+// Rule distributed/B8.
 func TestProcesses_StartAtOnce(t *testing.T) {
 	const processes = 20
 	file := filepath.Join(t.TempDir(), "runs.db")

@@ -74,7 +74,8 @@ func TestNew_NamesWithWhatURLsReserve(t *testing.T) {
 }
 
 // TestStore_BusyForTooLongIsUnavailable: another process that writes for ever does not fail a run, but its call, which
-// can be made again. Reading is possible meanwhile. (B4)
+// can be made again. Reading is possible meanwhile.
+// Rule distributed/B4.
 func TestStore_BusyForTooLongIsUnavailable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s, err := New(t.Context(), Config{Path: path, BusyTimeout: 10 * time.Millisecond, Patience: 30 * time.Millisecond})
