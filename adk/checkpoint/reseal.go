@@ -36,13 +36,13 @@ type Rewriter interface {
 // how many IDs it has rewritten something. It may run beside everything else, and again after an error. The store is one that
 // [Seal] or [SealWith] has made, on a [Rewriter].
 func Reseal(ctx context.Context, store RunStore) (n int, err error) {
-	s, ok := store.(*sealed)
+	s, ok := As[*sealed](store)
 	if !ok {
 		return 0, fmt.Errorf("reseal: %T is no sealed store: give it what Seal has made", store)
 	}
-	below, ok := s.store.(Rewriter)
-	if !ok {
-		return 0, fmt.Errorf("reseal: %T cannot rewrite values: keep the old keys until its runs have expired", s.store)
+	below, err := rewriterOf(s.store)
+	if err != nil {
+		return 0, fmt.Errorf("reseal: %w", err)
 	}
 	current, _, err := s.keys.Current()
 	if err != nil {

@@ -111,7 +111,7 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 		w.conf.Pool = NewPool(w.conf.Slots, w.conf.Slots)
 	}
 	w.slots = w.conf.Pool.join()
-	if waker, ok := d.store.(checkpoint.Waker); ok {
+	if waker, ok := checkpoint.As[checkpoint.Waker](d.store); ok {
 		w.wake = waker.Wake(ctx, w.due)
 	}
 	var services sync.WaitGroup

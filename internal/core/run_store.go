@@ -229,9 +229,16 @@ type StopNotifier interface {
 
 // NotifyStops has f called with each request to stop of a lease, until over is closed at the latest.
 func NotifyStops(lease RunLease, over <-chan struct{}, f func(StopRequest)) {
-	if n, ok := lease.(StopNotifier); ok {
-		n.NotifyStops(f)
-		return
+	for below := lease; below != nil; {
+		if n, ok := below.(StopNotifier); ok {
+			n.NotifyStops(f)
+			return
+		}
+		wrapper, ok := below.(interface{ Unwrap() RunLease })
+		if !ok {
+			break
+		}
+		below = wrapper.Unwrap()
 	}
 	go func() {
 		for {
