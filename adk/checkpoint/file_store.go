@@ -212,3 +212,6 @@ func syncDir(dir string) error {
 	}
 	return err
 }
+
+// EventRetention is for how long the events of a run stay after its end: see [Retention].
+func (s *FileStore) EventRetention() time.Duration { return s.Retention.Events }

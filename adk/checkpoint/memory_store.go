@@ -164,3 +164,6 @@ func (s *MemoryStore) RemoveRecords(ctx context.Context, checkPointID string) er
 func ended(ctx context.Context, doing, checkPointID string) error {
 	return storekit.Failed(doing, checkPointID, ctx.Err())
 }
+
+// EventRetention is for how long the events of a run stay after its end: see [Retention].
+func (s *MemoryStore) EventRetention() time.Duration { return s.Retention.Events }

@@ -122,6 +122,7 @@ const (
 	sealedResult     = "result"
 	sealedInfo       = "info"
 	sealedSummary    = "summary"
+	sealedEvent      = "event"
 )
 
 // A sealed value is the magic, a version, the length and the name of the key, the nonce and what GCM made of the value.
@@ -151,6 +152,17 @@ func aeadOf(master []byte, name, id string) (cipher.AEAD, error) {
 		return nil, err
 	}
 	return cipher.NewGCM(block)
+}
+
+// SealEvent encrypts what an event of a run says, as [Seal] encrypts the values of the run, and OpenEvent decrypts it. They
+// are for those who keep events.
+func SealEvent(keys Keys, run string, data []byte) ([]byte, error) {
+	return (&sealed{keys: keys}).seal(sealedEvent, run, data)
+}
+
+// OpenEvent is the opposite of [SealEvent].
+func OpenEvent(keys Keys, run string, data []byte) ([]byte, error) {
+	return (&sealed{keys: keys}).open(sealedEvent, run, data)
 }
 
 // seal encrypts a value.

@@ -79,3 +79,33 @@ func TestWork_OneWorkerAtATimeRemovesOldEvents(t *testing.T) {
 		}
 	})
 }
+
+// The retention of the store of runs says how long events stay, also below wrappers of it; a worker may be told otherwise.
+//
+// Rule runlog/E10.
+func TestWork_KeepsEventsForAsLongAsTheStoreOfRunsSays(t *testing.T) {
+	for keep, want := range map[time.Duration]int{0: 1, time.Minute: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			events, store := runlog.NewMemoryStore(), checkpoint.NewMemoryStore()
+			store.Retention = checkpoint.Retention{Done: -1, Events: 6 * time.Hour}
+			agent := speaking(t, adktest.NewModel(t, adktest.Says("hello")))
+			conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, events)}
+			d, stop := working(t, checkpoint.Scope(store, "acme"), conf, dispatch.WorkerConfig{KeepEvents: keep})
+			defer stop()
+			_, err := d.Submit(t.Context(), jobOf("1", "a"))
+			require.NoError(t, err)
+			waitFor(t, d, "1", checkpoint.Done)
+			logged := func() (n int) {
+				for _, err := range events.List(t.Context(), runlog.Query{}) {
+					require.NoError(t, err)
+					n++
+				}
+				return n
+			}
+			time.Sleep(5 * time.Hour)
+			require.Equal(t, want, logged())
+			time.Sleep(2 * time.Hour)
+			require.Equal(t, 0, logged())
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/internal/core"
 )
 
 // WorkerConfig configures [TypedDispatcher.Work]. The zero value works.
@@ -33,8 +34,9 @@ type WorkerConfig struct {
 	// SweepEvery is how often runs that have expired are removed, and events that are old. The default is a minute,
 	// negative never.
 	SweepEvery time.Duration
-	// KeepEvents is how long the events of a run stay in the store of Config.Log after its end. The default is an hour,
-	// negative for ever. Events of a run that the store of runs does not have stay for a week.
+	// KeepEvents is how long the events of a run stay in the store of Config.Log after its end, if not for as long as the
+	// checkpoint.Retention of the store of runs says. The default of that is an hour; negative is for ever. Events of a run
+	// that the store of runs does not have stay for a week.
 	KeepEvents time.Duration
 }
 
@@ -103,6 +105,9 @@ func (d *drain) request() checkpoint.StopRequest {
 func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error {
 	if len(d.conf.Agents) == 0 {
 		return errors.New("a worker needs agents: set Config.Agents")
+	}
+	if kept, ok := checkpoint.As[core.EventRetainer](d.store); ok && conf.KeepEvents == 0 {
+		conf.KeepEvents = kept.EventRetention()
 	}
 	w := &worker[M]{d: d, conf: conf.withDefaults()}
 	w.due = checkpoint.Due{Queues: conf.Queues, Agents: slices.Sorted(maps.Keys(d.conf.Agents))}

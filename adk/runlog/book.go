@@ -297,7 +297,7 @@ const entrySize = 200
 
 // sizeOf estimates the memory of an event in bytes.
 func sizeOf(e *Event) int {
-	const fixed = entrySize
+	fixed := entrySize + len(e.Sealed)
 	switch d := e.Data.(type) {
 	case *ModelDeltaData:
 		return fixed + len(d.Text)

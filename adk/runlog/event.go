@@ -69,6 +69,8 @@ type Event struct {
 	Path  []string
 	// Data is a pointer to the struct of the type (see [Type]), a json.RawMessage of a type that is not known, or nil.
 	Data any
+	// Sealed has the data of an event in a store that [Seal] encrypts. Data has next to nothing then. It is nil elsewhere.
+	Sealed []byte
 }
 
 // Cursor is the position of the event.
@@ -114,13 +116,14 @@ type wireEvent struct {
 	Agent  string          `json:"agent,omitempty"`
 	Path   []string        `json:"path,omitempty"`
 	Data   json.RawMessage `json:"data"`
+	Sealed []byte          `json:"sealed,omitempty"`
 }
 
 // MarshalJSON encodes the event as one object in one line. Token is hexadecimal text, spans are decimal text: such
 // numbers may be beyond what JavaScript can hold.
 func (e Event) MarshalJSON() ([]byte, error) {
 	w := wireEvent{V: e.V, Run: e.Run, Seq: e.Seq, From: e.From, T: e.T, Type: e.Type, Span: strconv.FormatUint(uint64(e.Span), 10),
-		Agent: e.Agent, Path: e.Path, Data: json.RawMessage("{}")}
+		Agent: e.Agent, Path: e.Path, Data: json.RawMessage("{}"), Sealed: e.Sealed}
 	if e.Token != 0 {
 		w.Token = strconv.FormatUint(e.Token, 16)
 	}
@@ -150,7 +153,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		return 0
 	}
 	*e = Event{V: w.V, Run: w.Run, Seq: w.Seq, From: w.From, Token: number(w.Token, 16), T: w.T, Type: w.Type,
-		Span: SpanID(number(w.Span, 10)), Parent: SpanID(number(w.Parent, 10)), Agent: w.Agent, Path: w.Path}
+		Span: SpanID(number(w.Span, 10)), Parent: SpanID(number(w.Parent, 10)), Agent: w.Agent, Path: w.Path, Sealed: w.Sealed}
 	t, known := dataTypes[w.Type]
 	if !known {
 		if w.Data != nil {

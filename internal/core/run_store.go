@@ -375,6 +375,10 @@ type Swept struct {
 	More bool
 }
 
+// EventRetainer is a store of runs whose RunRetention says for how long events of a run stay after its end, for those who
+// remove them.
+type EventRetainer interface{ EventRetention() time.Duration }
+
 // RunRetention is how long runs are kept after they came to a state. 0 is the default, a negative time for ever.
 type RunRetention struct {
 	Done    time.Duration // default 24 hours

@@ -127,3 +127,6 @@ func (e *engine) sql(template string) string {
 	e.statements.Store(template, s)
 	return s
 }
+
+// EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.
+func (s *Store) EventRetention() time.Duration { return s.retention.Events }

@@ -377,3 +377,6 @@ func (s *Store) RemoveRecords(ctx context.Context, id string) error {
 	})
 	return err
 }
+
+// EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.
+func (s *Store) EventRetention() time.Duration { return s.retention.Events }

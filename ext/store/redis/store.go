@@ -229,3 +229,6 @@ func (s *Store) saved(ctx context.Context, id string) (info checkpoint.Info, exi
 func (s *Store) ids(ctx context.Context) ([]string, error) {
 	return s.client.ZRange(ctx, s.idsKey(), 0, -1).Result()
 }
+
+// EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.
+func (s *Store) EventRetention() time.Duration { return s.retention.Events }
