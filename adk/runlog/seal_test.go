@@ -28,9 +28,9 @@ func TestSeal_ShowsNothingOfWhatWasSaid(t *testing.T) {
 	below := runlog.NewMemoryStore()
 	log := runlog.New(runlog.Config{Store: runlog.Seal(below, sealKeys)})
 	r := adk.NewRunner(t.Context(), adk.RunnerConfig{EnableStreaming: true, Agent: agentOf(t, adk.ChatModelAgentConfig{
-		Instruction: canary, Model: adktest.NewModel(t, adktest.Calls(adktest.Call("look", `{"at":"`+canary+`"}`)), adktest.Streams(canary, " is it")),
-		ToolsConfig: adktest.Tools(adktest.NewTool("look", adktest.Says(canary)))})})
-	for e := range r.Query(t.Context(), canary, runlog.Observe(log, runlog.RunInfo{ID: "run", Labels: map[string]string{"k": canary}})...).All() {
+		Instruction: canary, Model: adktest.NewModel(t, adktest.Calls(adktest.Call("look", `{"at":"`+canary+`"}`)), adktest.Streams(canary, " is it"))},
+		adktest.NewTool("look", adktest.Says(canary)))})
+	for e := range r.Query(t.Context(), "a "+canary, runlog.Observe(log, runlog.RunInfo{ID: "run", Labels: map[string]string{"k": canary}})...).All() {
 		require.NoError(t, e.Err)
 	}
 	require.NoError(t, log.Close(t.Context()))
