@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"slices"
 	"time"
 
@@ -161,52 +160,6 @@ func decisionOf(request *approval.Request, answer json.RawMessage) (*approval.De
 		return nil, NewProblem(BadRequest, "arguments are an object")
 	}
 	return request.Edit(string(said.Arguments)), nil
-}
-
-// decodeStrictly decodes an object of exactly these members, each at most once, with their very names: a decision of
-// somebody must not depend on how JSON is read.
-func decodeStrictly(data json.RawMessage, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if err := checkMembers(d); err != nil {
-		return err
-	}
-	d = json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return NewProblem(BadRequest, "something follows the answer")
-	}
-	return nil
-}
-
-// checkMembers refuses what is no object, and members that come twice or are not in lower case.
-func checkMembers(d *json.Decoder) error {
-	first, err := d.Token()
-	if err != nil {
-		return err
-	}
-	if first != json.Delim('{') {
-		return NewProblem(BadRequest, "the answer is no object")
-	}
-	var seen []string
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
-		text, _ := name.(string)
-		if slices.Contains(seen, text) || text != string(bytes.ToLower([]byte(text))) {
-			return NewProblem(BadRequest, "a member comes twice, or is not one of an answer")
-		}
-		seen = append(seen, text)
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // countOf is how many are true.

@@ -2,10 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
-	"io"
-	"mime"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -75,52 +71,6 @@ func count(ctx context.Context, runs executor, q checkpoint.Query) (n int, err e
 		n++
 	}
 	return n, nil
-}
-
-// checkDepth refuses JSON that is nested too deeply. It does not check more: damaged JSON is for the decoder.
-func checkDepth(data []byte, most int) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > most {
-				return NewProblem(TooLarge, "the JSON is nested more than %d deep", most)
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return nil
-}
-
-// ReadJSON decodes the body of a request into a value, and returns the body. It must be JSON by its Content-Type, which
-// forms of other pages cannot be. An empty body leaves the value as it is.
-func (s *Server) ReadJSON(r *http.Request, into any) ([]byte, error) {
-	data, err := io.ReadAll(r.Body)
-	if err != nil || len(data) == 0 {
-		return data, err
-	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-		return data, NewProblem(BadRequest, "send JSON, with Content-Type: application/json")
-	}
-	return data, s.DecodeJSON(data, into)
-}
-
-// DecodeJSON decodes JSON of a client into a value, within the limits of the server on its depth. The error is a
-// *Problem.
-func (s *Server) DecodeJSON(data []byte, into any) error {
-	if err := checkDepth(data, s.settings.limits.Depth); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return &Problem{Code: BadRequest, Title: "the body is not the JSON that is expected", Cause: err}
-	}
-	return nil
 }
 
 // checkMessages refuses messages that are too many, too long, or of somebody for whom a client cannot speak.

@@ -93,6 +93,9 @@ func (b *newRun) messages() ([]*schema.Message, error) {
 		return []*schema.Message{schema.UserMessage(text)}, nil
 	}
 	var messages []*schema.Message
+	if err := checkReading(b.Input, &messages); len(b.Input) > 0 && err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(b.Input, &messages); err != nil {
 		return nil, &Problem{Code: BadRequest, Title: "input is a text or a list of messages", Cause: err}
 	}
