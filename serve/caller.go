@@ -118,15 +118,11 @@ func (r *Run) Cursor() string { return checkpoint.Cursor(r.info) }
 
 // Runs lists runs of the principal, the one that changed last first.
 func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
-	query := checkpoint.Query{Agent: q.Agent, After: q.Before, Limit: q.Limit,
-		Tags: map[string]string{tagOwner: c.principal.owner()}}
-	if q.Thread != "" {
-		key, err := c.server.threadKey(c.principal, q.Thread)
-		if err != nil {
-			return nil, err
-		}
-		query.Key = key
+	query, err := runsOf(c.principal, q.Thread)
+	if err != nil {
+		return nil, err
 	}
+	query.Agent, query.After, query.Limit = q.Agent, q.Before, q.Limit
 	switch q.Status {
 	case "":
 	case Cancelled:
@@ -150,7 +146,8 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	return runs, nil
 }
 
-// LastRun returns the run of a thread that was started last, and false if there is none.
+// LastRun returns the run of a thread that was started last, and false if there is none. It needs no conversation: the
+// runs of a thread whose history the client has (Start.Stateless) are found, too.
 func (c *Caller) LastRun(ctx context.Context, thread string) (last Run, exists bool, err error) {
 	runs, err := c.Runs(ctx, Query{Thread: thread, Limit: 100})
 	for _, r := range runs {
@@ -191,13 +188,9 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 		}
 		return nil
 	}
-	own := checkpoint.Query{Tags: map[string]string{tagOwner: c.principal.owner()}}
-	if thread != "" {
-		key, err := c.server.threadKey(c.principal, thread)
-		if err != nil {
-			return nil, err
-		}
-		own.Key = key
+	own, err := runsOf(c.principal, thread)
+	if err != nil {
+		return nil, err
 	}
 	if err := add(own); err != nil {
 		return nil, err

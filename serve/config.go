@@ -32,7 +32,8 @@ type TypedConfig[M adk.MessageType] struct {
 	// in memory, of the process that executes a run, until a while after its end. It must be nil with a Front.
 	Events runlog.Store
 	// Conversations keeps the threads. The default is in Store; with a Front, the default is that there are no threads.
-	// Agents on agentic messages have no threads.
+	// Agents on agentic messages have none. Without Conversations, a thread is a name for the runs of clients that have the
+	// history (see TrustHistory and Start.Stateless); others get bad_request.
 	Conversations conversation.Store
 	// History bounds what an agent sees of a thread.
 	History conversation.HistoryOptions

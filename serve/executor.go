@@ -106,7 +106,7 @@ func RunOptions(
 ) func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
 	return func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
 		opts, err := samplingOptions(run.Tags[tagSampling])
-		if err != nil || store == nil || run.Tags[tagThread] == "" {
+		if err != nil || store == nil || !isTurn(run.Tags) {
 			return opts, err
 		}
 		c := conversation.Open(store, run.Key)

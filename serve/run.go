@@ -180,10 +180,16 @@ const (
 	tagBody   = tagPrefix + "body"
 	// tagReplaces is the run whose turn this one takes.
 	tagReplaces = tagPrefix + "replaces"
+	// tagStateless marks a run whose client has the history: it is no turn of a conversation.
+	tagStateless = tagPrefix + "stateless"
 	// tagSampling has what of Start.Sampling is set.
 	tagSampling = tagPrefix + "sampling"
-	maxLabels   = 12
+	// maxLabels leaves room for the tags of the server, of the 16 that stores take.
+	maxLabels = 10
 )
+
+// isTurn reports whether a run with these tags is a turn of a conversation.
+func isTurn(tags map[string]string) bool { return tags[tagThread] != "" && tags[tagStateless] == "" }
 
 // runOf is a run for clients.
 func (s *Server) runOf(info checkpoint.RunInfo) Run {

@@ -50,6 +50,11 @@ func newDesk(t *testing.T, conf Config, agents ...adk.Agent) *desk {
 	conf.Agents = agents
 	srv, err := New(conf)
 	require.NoError(t, err)
+	return deskOf(t, srv)
+}
+
+// deskOf is the desk of a server, which it shuts down at the end of the test.
+func deskOf(t *testing.T, srv *Server) *desk {
 	web := httptest.NewServer(srv)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

@@ -24,6 +24,10 @@ type Start struct {
 	// Thread is the client's name of the thread that the run is the next turn of: up to 128 letters, digits, and any of
 	// "._:-". "" is none.
 	Thread string
+	// Stateless says that the client has the history of the thread: Messages are all that the agent sees, nothing is kept,
+	// and the thread is a name by which the run is found, one run at a time. It is implied on a server that keeps no
+	// threads if the history of the client is trusted; otherwise such a server refuses a thread.
+	Stateless bool
 	// Messages are what is new: messages of role user. With TrustHistory, or Config.TrustHistory, also what was said
 	// before. At least one is required, unless Replaces says which were.
 	Messages []*schema.Message
@@ -31,7 +35,7 @@ type Start struct {
 	// is left out of the thread when this run begins. Without Messages the question of that run is asked again. If it has
 	// not ended it is stopped.
 	Replaces string
-	// TrustHistory takes Messages of any role. It is for protocols whose clients have the history.
+	// TrustHistory takes Messages of any role. It is for protocols whose clients have the history, with Stateless.
 	TrustHistory bool
 	// ClientTools are tools that the client carries out itself (see [ClientTools]).
 	ClientTools []ClientTool
@@ -40,7 +44,7 @@ type Start struct {
 	SessionValues map[string]any
 	// Sampling replaces settings of the agent's models in the run.
 	Sampling Sampling
-	// Labels are the application's, for lists: up to 12.
+	// Labels are the application's, for lists: up to 10.
 	Labels map[string]string
 	// IdempotencyKey is any text of the client's: the same key and request again give the same run, another request with it
 	// is a conflict. "" has every request start a run.
@@ -77,7 +81,7 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 	if err := c.stopFor(ctx, givingWay); err != nil {
 		return Run{}, err
 	}
-	if err := s.makeThread(ctx, c.principal, job.Key); err != nil {
+	if err := s.makeThread(ctx, c.principal, &job); err != nil {
 		return Run{}, ProblemOf(err)
 	}
 	info, err := s.runs.submit(ctx, job)
@@ -113,10 +117,13 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		}
 	}
 	if start.Thread != "" {
-		if job.Key, err = s.threadKey(c.principal, start.Thread); err != nil {
+		if job.Key, err = s.threadOf(c.principal, start); err != nil {
 			return job, err
 		}
 		job.Tags[tagThread] = start.Thread
+		if s.isStateless(start) {
+			job.Tags[tagStateless] = "true"
+		}
 		switch s.settings.busy {
 		case RejectBusy:
 			job.OnBusy = dispatch.Reject
@@ -160,7 +167,7 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 			return job, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
 		}
 		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools, start.Sampling,
-			start.Replaces, start.SessionValues})
+			start.Replaces, start.SessionValues, start.Stateless})
 		if err != nil {
 			return job, ProblemOf(err)
 		}
@@ -168,6 +175,22 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		job.Tags[tagBody] = runIDOf("body", string(body))
 	}
 	return job, nil
+}
+
+// isStateless reports whether the client has the history of the thread of a run.
+func (s *Server) isStateless(start *Start) bool {
+	return start.Stateless || !s.KeepsThreads() && (start.TrustHistory || s.settings.trustHistory)
+}
+
+// threadOf is the key of the thread that a run is in.
+func (s *Server) threadOf(p Principal, start *Start) (key string, err error) {
+	switch stateless := s.isStateless(start); {
+	case stateless && start.Replaces != "":
+		return "", NewProblem(BadRequest, "the client has the history of the thread: send what is to be answered in place of replaces")
+	case stateless:
+		return threadKey(p, start.Thread)
+	}
+	return s.conversationOf(p, start.Thread)
 }
 
 // newRunID draws the ID of a run.

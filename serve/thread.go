@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 )
@@ -49,20 +50,37 @@ func (s *Server) TakesClientTools() bool { return s.settings.allowClientTools }
 // KeepsThreads reports whether the server keeps threads.
 func (s *Server) KeepsThreads() bool { return s.settings.conversations != nil }
 
-// threadKey is the ID of a thread in the store, which is also the key of its runs.
-func (s *Server) threadKey(p Principal, thread string) (string, error) {
-	switch {
-	case !clientID.MatchString(thread):
+// threadKey is the key of the runs of a thread, which is also the ID of its conversation, if it has one.
+func threadKey(p Principal, thread string) (string, error) {
+	if !clientID.MatchString(thread) {
 		return "", NewProblem(BadRequest, `a thread is named by up to 128 letters, digits, and any of "._:-"`)
-	case !s.KeepsThreads():
-		return "", NewProblem(BadRequest, "this server keeps no threads")
 	}
 	return ConversationID(p, thread), nil
 }
 
-// makeThread makes the conversation of a thread, if there is none.
-func (s *Server) makeThread(ctx context.Context, p Principal, key string) error {
-	if key == "" {
+// conversationOf is the ID of the conversation of a thread.
+func (s *Server) conversationOf(p Principal, thread string) (string, error) {
+	if !s.KeepsThreads() {
+		return "", NewProblem(BadRequest, "this server keeps no threads")
+	}
+	return threadKey(p, thread)
+}
+
+// runsOf are the runs of a thread of a principal, of all its threads if that is "": they are found by what they are
+// tagged with, whoever keeps the history.
+func runsOf(p Principal, thread string) (q checkpoint.Query, err error) {
+	q.Tags = map[string]string{tagOwner: p.owner()}
+	if thread != "" {
+		q.Tags[tagThread] = thread
+		_, err = threadKey(p, thread)
+	}
+	return q, err
+}
+
+// makeThread makes the conversation that a run is a turn of, if there is none.
+func (s *Server) makeThread(ctx context.Context, p Principal, job *dispatch.Job) error {
+	key := job.Key
+	if !isTurn(job.Tags) {
 		return nil
 	}
 	_, exists, err := s.settings.conversations.Get(ctx, key)
@@ -108,7 +126,7 @@ func (c *Caller) Threads(ctx context.Context, after string, limit int) ([]Thread
 // none.
 func (c *Caller) Messages(ctx context.Context, thread string) iter.Seq2[ThreadMessage, error] {
 	return func(yield func(ThreadMessage, error) bool) {
-		key, err := c.server.threadKey(c.principal, thread)
+		key, err := c.server.conversationOf(c.principal, thread)
 		if err == nil {
 			err = c.authorize(ctx, Action{Verb: ReadThread, Thread: thread})
 		}
@@ -163,7 +181,7 @@ func yieldTurn(t *conversation.Turn, open bool, yield func(ThreadMessage, error)
 
 // DeleteThread stops the runs of a thread, and removes it with what was said in it.
 func (c *Caller) DeleteThread(ctx context.Context, thread string) error {
-	key, err := c.server.threadKey(c.principal, thread)
+	key, err := c.server.conversationOf(c.principal, thread)
 	if err == nil {
 		err = c.authorize(ctx, Action{Verb: DeleteThread, Thread: thread})
 	}
