@@ -31,6 +31,10 @@ type Start struct {
 	// Messages are what is new: messages of role user. With TrustHistory, or Config.TrustHistory, also what was said
 	// before. At least one is required, unless Replaces says which were.
 	Messages []*schema.Message
+	// MessageIDs are the IDs by which the client knows Messages, in their order, "" for none. Of a thread that the server keeps,
+	// messages that it has by their IDs (see [ThreadMessage]) are left out: a client may not know what has arrived. That none
+	// is left is a bad_request, unless Replaces says which question is asked again.
+	MessageIDs []string
 	// Replaces is a run of the thread that this one takes the place of, as the same turn: what was said in it and behind it
 	// is left out of the thread when this run begins. Without Messages the question of that run is asked again. If it has
 	// not ended it is stopped.
@@ -67,6 +71,9 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 		if run, exists, err := c.sameRun(ctx, job); exists || err != nil {
 			return run, err
 		}
+	}
+	if err := c.leaveOutKnown(ctx, &start, &job); err != nil {
+		return Run{}, err
 	}
 	if err := c.checkReplaced(ctx, &job); err != nil {
 		return Run{}, err
@@ -115,6 +122,9 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		if err := s.checkMessages(start.Messages, start.TrustHistory || s.settings.trustHistory); err != nil {
 			return job, err
 		}
+	}
+	if job.Messages, err = identified(start.Messages, start.MessageIDs); err != nil {
+		return job, err
 	}
 	if start.Thread != "" {
 		if job.Key, err = s.threadOf(c.principal, start); err != nil {
@@ -166,7 +176,7 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		if len(key) > 255 {
 			return job, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
 		}
-		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools, start.Sampling,
+		body, err := json.Marshal([]any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling,
 			start.Replaces, start.SessionValues, start.Stateless})
 		if err != nil {
 			return job, ProblemOf(err)

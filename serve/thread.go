@@ -31,6 +31,8 @@ func (t *Thread) Cursor() string { return t.cursor }
 type ThreadMessage struct {
 	// ID names the message in the thread.
 	ID string `json:"id"`
+	// ClientID is the ID that the client has given it, if it has.
+	ClientID string `json:"client_id,omitempty"`
 	// Run is the run that it was said in, "" for notes.
 	Run string `json:"run,omitempty"`
 	// Agent is who said it, "" for what was asked.
@@ -162,7 +164,7 @@ func yieldTurn(t *conversation.Turn, open bool, yield func(ThreadMessage, error)
 	n := 0
 	one := func(agent string, m *schema.Message) bool {
 		n++
-		shown := ThreadMessage{ID: t.ID + "." + itoa(n), Run: run, Agent: agent, Open: open,
+		shown := ThreadMessage{ID: messageID(t, n), ClientID: clientIDOf(m), Run: run, Agent: agent, Open: open,
 			Message: *publicMessage(&runlog.Message{Chat: m})}
 		return m == nil || yield(shown, nil)
 	}

@@ -107,7 +107,7 @@ func FuzzInput(f *testing.F) {
 		if in.decisions, err = readDecisions(data); err != nil {
 			return
 		}
-		_, _ = in.Fresh()
+		_, _, _ = in.Fresh()
 		_, _ = in.History(true)
 		run, err := in.replaced(func(yield func(serve.ThreadMessage, error) bool) {
 			_ = yield(serve.ThreadMessage{Run: "r_1"}, nil) && yield(serve.ThreadMessage{Run: "r_2"}, nil)
