@@ -26,7 +26,10 @@ import (
 func blocks(t *testing.T, started chan<- struct{}, until <-chan struct{}) adk.Agent {
 	t.Helper()
 	slow, err := utils.InferTool("slow", "Takes long.", func(ctx context.Context, _ struct{}) (string, error) {
-		started <- struct{}{}
+		select {
+		case started <- struct{}{}:
+		default: // nobody waits for another call
+		}
 		select {
 		case <-ctx.Done():
 			return "", ctx.Err()
