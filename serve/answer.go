@@ -59,10 +59,17 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 	if err := c.server.runs.Answer(ctx, id, encoded...); err != nil {
 		return Run{}, ProblemOf(err).of(id)
 	}
-	run, err := c.Run(ctx, id)
-	run.Token = info.Token // events behind the answer have a higher one, however far the run is by now
-	return run, err
+	token := info.Token
+	if now, exists, err := c.server.runs.Inspect(ctx, id); err == nil && exists { // who has answered may not see it any more
+		info = now
+	}
+	run := c.server.runOf(info)
+	run.Token = token // events behind the answer have a higher one, however far the run is by now
+	return run, nil
 }
+
+// owns reports whether a run is one of the caller's own, and not one of others that it answers questions of.
+func (c *Caller) owns(run *Run) bool { return run.info.Tags[tagOwner] == c.principal.owner() }
 
 // encodeAnswer makes what an agent gets of what a client says to a question.
 func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.Answer, error) {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"time"
@@ -79,7 +80,8 @@ func (c *Caller) Run(ctx context.Context, id string) (Run, error) {
 	return c.server.runOf(info), nil
 }
 
-// Result returns a run, with its result if it is done. It waits, up to a time, until the run has ended or waits.
+// Result returns a run, with its result if it is done. It waits, up to a time, until the run has ended or waits, or the
+// server shuts down.
 func (c *Caller) Result(ctx context.Context, id string, wait time.Duration) (Run, error) {
 	run, err := c.Run(ctx, id)
 	if err != nil {
@@ -93,6 +95,7 @@ func (c *Caller) Result(ctx context.Context, id string, wait time.Duration) (Run
 	}
 	waiting, stop := context.WithTimeout(ctx, wait)
 	defer stop()
+	defer context.AfterFunc(c.server.draining, stop)()
 	result, err := c.server.runs.wait(waiting, id)
 	if err != nil && (waiting.Err() == nil || ctx.Err() != nil) {
 		return run, ProblemOf(err)
@@ -237,15 +240,21 @@ func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error
 
 // Events yields what happened in a run behind a position, then what happens, until the run has ended; a run that waits
 // is followed. They are events for clients: texts of errors, and what models were asked, are left out (see Config). An
-// error, a *Problem, is the last item.
+// error, a *Problem, is the last item: shutting_down, for whoever waits for an event while the server shuts down.
 func (c *Caller) Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		if _, _, err := c.inspect(ctx, id, ReadRun); err != nil {
 			yield(runlog.Event{}, err)
 			return
 		}
-		for e, err := range c.server.runs.Events(ctx, id, after) {
+		reading, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		defer context.AfterFunc(c.server.draining, func() { stop(errDraining) })()
+		for e, err := range c.server.runs.Events(reading, id, after) {
 			if err != nil {
+				if context.Cause(reading) == errDraining {
+					err = &Problem{Code: ShuttingDown, Title: "the server shuts down: connect again", Run: id, RetryAfter: time.Second}
+				}
 				yield(e, ProblemOf(err))
 				return
 			}
@@ -255,6 +264,9 @@ func (c *Caller) Events(ctx context.Context, id string, after runlog.Cursor) ite
 		}
 	}
 }
+
+// errDraining is why somebody does not wait for an event any longer.
+var errDraining = errors.New("the server shuts down")
 
 // Ticket makes a text with which, for a minute, one request may watch a run in place of whatever it authenticates with.
 func (c *Caller) Ticket(ctx context.Context, run string) (string, error) {

@@ -181,8 +181,22 @@ func TestServer_HasApproversAnswer(t *testing.T) {
 	require.Equal(t, "forbidden", ana.refused(403, "POST", "/runs/"+run+"/resume", body))
 	require.Equal(t, "not_found", bob.refused(404, "POST", "/runs/"+run+"/resume", body))
 	require.Equal(t, "not_found", clerk.refused(404, "POST", "/runs/"+run+"/cancel", ""))
-	clerk.call(202, "POST", "/runs/"+run+"/resume", body)
+	d.srv.runs = &doneWhenAnswered{d.srv.runs}
+	answered := clerk.do("POST", "/runs/"+run+"/resume", body, "Accept", "text/event-stream")
+	answered.Body.Close()
+	require.Equal(t, 202, answered.StatusCode, "the run does not wait for the clerk any more, and is not the clerk's to watch")
 	require.Equal(t, "done", ana.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=10")["status"])
+}
+
+// doneWhenAnswered executes a run to its end before the answer is acknowledged.
+type doneWhenAnswered struct{ executor }
+
+func (d *doneWhenAnswered) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
+	err := d.executor.Answer(ctx, id, answers...)
+	if err == nil {
+		_, err = d.wait(ctx, id)
+	}
+	return err
 }
 
 type clerkQuestion struct {

@@ -55,8 +55,10 @@ func (f frontExecutor[M]) wait(ctx context.Context, id string) (*runlog.Message,
 // localWorker executes runs in this process.
 type localWorker struct {
 	stop func()
-	done chan struct{}
-	log  *runlog.Log
+	// hurry has runs that are being stopped stopped at once, and done is closed when all of them are.
+	hurry func()
+	done  chan struct{}
+	log   *runlog.Log
 }
 
 // newLocal makes the front of a server that executes runs itself, and begins to.
@@ -78,21 +80,31 @@ func newLocal[M adk.MessageType](conf *TypedConfig[M]) (dispatch.Front[M], *loca
 	d := dispatch.NewTyped(conf.Store, dispatch.TypedConfig[M]{Agents: agents, Log: log, Logger: conf.Logger,
 		Options: RunOptions(conf.Conversations, conf.History)})
 	ctx, stop := context.WithCancel(context.Background())
-	w := &localWorker{stop: stop, done: make(chan struct{}), log: log}
+	hurried, hurry := context.WithCancel(context.Background())
+	w := &localWorker{stop: stop, hurry: hurry, done: make(chan struct{}), log: log}
 	go func() {
 		defer close(w.done)
 		_ = d.Work(ctx, dispatch.WorkerConfig{Slots: conf.Limits.withDefaults().Runs, // fails without agents only
-			DrainTimeout: cmp.Or(conf.DrainTimeout, 10*time.Second)})
+			DrainTimeout: cmp.Or(conf.DrainTimeout, 10*time.Second), Hurry: hurried.Done()})
 	}()
 	return d, w, nil
 }
 
-// shutdown ends the worker: runs are stopped where nothing is lost. It waits for that until ctx ends.
+// lastResort is how long before the end of a shutdown runs are stopped at once, of a long one.
+const lastResort = time.Second
+
+// shutdown ends the worker: runs are stopped at a safe point, and at once when ctx is nearly over. It waits for that
+// until ctx ends.
 func (w *localWorker) shutdown(ctx context.Context) error {
 	w.stop()
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		defer time.AfterFunc(left-min(left/4, lastResort), w.hurry).Stop()
+	}
 	select {
 	case <-w.done:
 	case <-ctx.Done():
+		w.hurry()
 		return fmt.Errorf("serve: runs have not stopped yet: %w", context.Cause(ctx))
 	}
 	return w.log.Close(ctx)

@@ -315,6 +315,10 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) e
 	if err != nil {
 		return err
 	}
+	if !c.owns(&run) { // what becomes of it is for others
+		SendJSON(w, http.StatusAccepted, run)
+		return nil
+	}
 	if wantsEvents(r) {
 		return s.streamNative(w, r, c, StreamConfig{Run: run.ID, Behind: run.Token})
 	}

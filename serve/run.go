@@ -195,14 +195,7 @@ func isTurn(tags map[string]string) bool { return tags[tagThread] != "" && tags[
 func (s *Server) runOf(info checkpoint.RunInfo) Run {
 	r := Run{ID: info.ID, Agent: info.Agent, Thread: info.Tags[tagThread], Status: statusOf(info.Status),
 		Created: info.Created, Updated: info.Updated, Token: info.Token, info: info}
-	for key, value := range info.Tags {
-		if !strings.HasPrefix(key, tagPrefix) {
-			if r.Labels == nil {
-				r.Labels = map[string]string{}
-			}
-			r.Labels[key] = value
-		}
-	}
+	r.Labels = publicLabels(info.Tags)
 	switch r.Status {
 	case Waiting:
 		for _, p := range info.Waiting {

@@ -152,8 +152,9 @@ func (s *Server) enter() (release func(), err error) {
 }
 
 // Shutdown ends the server: no run is started any more, streams end with a word that the client is to connect again, and
-// runs that this process executes are stopped where nothing is lost. It waits for that until ctx ends, and returns why
-// it did not wait longer. Runs in a store continue in the next process; those in memory are lost with this one.
+// runs that this process executes are stopped at a safe point, or at once after Config.DrainTimeout or when ctx is nearly
+// over. It waits for that until ctx ends, and returns why it did not wait longer. Runs in a store continue in the next
+// process; those in memory are lost with this one.
 //
 // It does not end the http.Server around it: shut that down afterwards.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -166,15 +167,16 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	s.watchers.close()
+	var err error
+	if s.local != nil {
+		err = s.local.shutdown(ctx)
+	}
 	select {
 	case <-s.quiet:
+		return err
 	case <-ctx.Done():
-		return fmt.Errorf("serve: a run is still being started: %w", context.Cause(ctx))
+		return errors.Join(err, fmt.Errorf("serve: a run is still being started: %w", context.Cause(ctx)))
 	}
-	if s.local == nil {
-		return nil
-	}
-	return s.local.shutdown(ctx)
 }
 
 // ServeHTTP serves the native API. Mount it where the paths are to begin, with http.StripPrefix.
@@ -326,9 +328,10 @@ func (s *Server) recoverPanic(r *http.Request, w *answerWriter, refuse func(http
 	}
 	id := strings.ToLower(rand.Text()[:12])
 	s.log(r.Context(), "a handler panicked", "id", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-	if w.status == 0 {
-		refuse(w, NewProblem(Internal, "something went wrong on the server: %s", id))
+	if w.status != 0 { // an answer that ends in order would look whole
+		panic(http.ErrAbortHandler)
 	}
+	refuse(w, NewProblem(Internal, "something went wrong on the server: %s", id))
 }
 
 // log logs what clients are not shown.
