@@ -32,8 +32,8 @@ func (t *translator) endTool(e *runlog.Event, d *runlog.ToolEndData) {
 		return
 	}
 	t.endRested(e.Span, content, nil)
-	t.out(t.scopes[e.Span], event{Type: "TOOL_CALL_RESULT", MessageID: t.messageID(e.Span), ToolCallID: d.Call, Content: content,
-		Role: "tool"})
+	t.out(t.scopes[e.Span], event{Type: "TOOL_CALL_RESULT", MessageID: t.messageID(e.Span), ToolCallID: d.Call,
+		Content: content, Role: "tool"})
 }
 
 // Types of errors of calls that have no result.

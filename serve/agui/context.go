@@ -68,7 +68,8 @@ func (in *input) sessionValues(allowState bool) (map[string]any, error) {
 	}
 	for key, value := range values {
 		if len(value.(string)) > maxContext {
-			return nil, serve.NewProblem(serve.TooLarge, "%s is longer than %d bytes", strings.TrimPrefix(key, "weft.agui."), maxContext)
+			return nil, serve.NewProblem(serve.TooLarge, "%s is longer than %d bytes", strings.TrimPrefix(key, "weft.agui."),
+				maxContext)
 		}
 	}
 	if allowState && isState(in.State) {

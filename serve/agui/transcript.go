@@ -74,8 +74,8 @@ func (p *transcript) add(e *event) {
 	case "TOOL_CALL_RESULT":
 		data, _ := json.Marshal(e.Content)
 		p.size += len(data)
-		p.since = append(p.since, &pageMessage{ID: e.MessageID, Role: "tool", Content: json.RawMessage(data), ToolCallID: e.ToolCallID,
-			Subagent: e.SubagentRunID})
+		p.since = append(p.since, &pageMessage{ID: e.MessageID, Role: "tool", Content: json.RawMessage(data),
+			ToolCallID: e.ToolCallID, Subagent: e.SubagentRunID})
 	}
 }
 

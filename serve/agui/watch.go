@@ -119,7 +119,9 @@ type shownTo struct {
 }
 
 // stream writes the events of a run that the client has not been shown.
-func (h *handler) stream(w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, shown shownTo, t *translator) error {
+func (h *handler) stream(
+	w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, shown shownTo, t *translator,
+) error {
 	var out *serve.Frames
 	var at position
 	t.send = func(e event) {

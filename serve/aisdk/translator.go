@@ -401,7 +401,8 @@ func (t *translator) asks() {
 }
 
 // reasons are the words for why an answer ended.
-var reasons = map[said.Finish]string{said.Whole: "stop", said.Cut: "length", said.Filtered: "content-filter", said.Broken: "other"}
+var reasons = map[said.Finish]string{said.Whole: "stop", said.Cut: "length", said.Filtered: "content-filter",
+	said.Broken: "other"}
 
 // end ends the message.
 func (t *translator) end(d *runlog.RunEndData) {

@@ -105,7 +105,9 @@ func (q *chatRequest) results() (run string, answers map[string]json.RawMessage)
 }
 
 // begin starts the run of a request, or continues the one that it answers. Events up to behind belong to earlier answers.
-func (h *handler) begin(ctx context.Context, c *serve.Caller, q *chatRequest, key string) (run serve.Run, behind uint64, err error) {
+func (h *handler) begin(
+	ctx context.Context, c *serve.Caller, q *chatRequest, key string,
+) (run serve.Run, behind uint64, err error) {
 	if id, answers := q.results(); id != "" {
 		if run, err = c.Answer(ctx, id, answers, false); err == nil || !isGone(err) {
 			return run, run.Token, err

@@ -156,7 +156,9 @@ func runOfResponse(id string) string {
 }
 
 // beginResponse starts the run of a request, or continues the one that it answers.
-func (h *handler) beginResponse(ctx context.Context, c *serve.Caller, q *responsesRequest, key string) (run serve.Run, behind uint64, err error) {
+func (h *handler) beginResponse(
+	ctx context.Context, c *serve.Caller, q *responsesRequest, key string,
+) (run serve.Run, behind uint64, err error) {
 	messages, answers, err := q.messages(h.conf.AllowSystem)
 	if err != nil {
 		return run, 0, err
