@@ -245,6 +245,7 @@ func TestWebchat_ShowsAnAnswerThatIsBeingWritten(t *testing.T) {
 	b.sees("rejected this call")
 
 	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate("http://"+w.address+"/#no%20thread"))
+	b.says("Hi")
 	b.sees("a thread is named by")
 	b.shoot("error")
 }

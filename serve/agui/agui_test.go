@@ -189,7 +189,9 @@ func TestHandler_SaysWhatItCanDo(t *testing.T) {
 
 func FuzzInput(f *testing.F) {
 	for _, seed := range []string{`{"threadId":"t","runId":"r","messages":[{"role":"user","content":[{"type":"image","source":{"type":"data","value":"AA==","mimeType":"image/png"}}]}]}`,
-		`{"messages":[{"role":"assistant","toolCalls":[{"id":"a","function":{"name":"x","arguments":"{}"}}]},{"role":"tool","toolCallId":"a","content":"x","error":"y"}],"resume":[{"interruptId":"p","status":"resolved","payload":{"approved":true}}]}`} {
+		`{"messages":[{"role":"assistant","toolCalls":[{"id":"a","function":{"name":"x","arguments":"{}"}}]},{"role":"tool","toolCallId":"a","content":"x","error":"y"}],"resume":[{"interruptId":"p","status":"resolved","payload":{"approved":true}}]}`,
+		`{"messages":[{"role":"assistant","toolCalls":[{"id":"a"},{"id":"a~2"},{"id":"a~10"}]},{"role":"tool","toolCallId":"a~2","content":"x"},{"role":"tool","toolCallId":"a","content":"y"}]}`,
+		`{"resume":[{"interruptId":"p","status":"resolved","status":"cancelled"}]}`, `{"resume":[{"interruptId":"p","Status":"resolved"}],"Resume":[]}`, `{"resume":{}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

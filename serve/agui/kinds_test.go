@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,13 +59,8 @@ func TestHandler_ServesEachKindOfMessages(t *testing.T) {
 			d, _ := serving(adktest.Streams("word ", "word ").ThenBlocks())
 			ended := make(chan *reader, 1)
 			go func() { ended <- d.talk(body("r1", user("u1", "Hi"), "")) }()
-			caller := callerOf(t, d)
-			require.Eventually(t, func() bool {
-				_, exists, err := caller.Executed(t.Context(), "t1")
-				return err == nil && exists
-			}, 10*time.Second, 5*time.Millisecond)
-			run, _, err := caller.Executed(t.Context(), "t1")
-			require.NoError(t, err)
+			caller := servetest.Local(t, d.srv)
+			run := servetest.Speaking(t, caller)
 			watched := make(chan []frame, 1)
 			go func() { _, f := d.frames("GET", "?threadId=t1", "", ""); watched <- f }()
 			require.NoError(t, caller.Cancel(t.Context(), run.ID, serve.CancelRequest{Now: true}))
@@ -77,14 +71,4 @@ func TestHandler_ServesEachKindOfMessages(t *testing.T) {
 			}
 		})
 	})
-}
-
-// callerOf is who posts to a server.
-func callerOf(t *testing.T, d *desk) *serve.Caller {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
-	r.RemoteAddr = "127.0.0.1:1"
-	c, err := d.srv.Caller(r)
-	require.NoError(t, err)
-	return c
 }

@@ -95,7 +95,9 @@ func TestInput_MakesTheHistoryOfATrustedPage(t *testing.T) {
 
 func FuzzInput(f *testing.F) {
 	for _, seed := range []string{`{"id":"c","messages":[{"role":"user","parts":[{"type":"text","text":"x"},{"type":"file","url":"data:a/b;base64,AA=="}]}]}`,
-		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","state":"approval-responded","approval":{"id":"p","approved":true}},{"type":"dynamic-tool","toolCallId":"a~2","state":"output-error","errorText":"x"}]}]}`} {
+		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","state":"approval-responded","approval":{"id":"p","approved":true}},{"type":"dynamic-tool","toolCallId":"a~2","state":"output-error","errorText":"x"}]}]}`,
+		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","toolCallId":"a~10","state":"output-available","output":1},{"type":"tool-x","toolCallId":"a","state":"output-available"},{"type":"tool-x","toolCallId":"a~0"}]}]}`,
+		`{"messages":[{"role":"assistant","parts":[{"state":"approval-responded","state":"x","approval":{"id":"p","approved":true}}]}]}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

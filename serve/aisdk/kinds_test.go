@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,16 +76,8 @@ func TestHandler_ServesEachKindOfMessages(t *testing.T) {
 			s, url := serving(adktest.Streams("word ", "word ").ThenBlocks())
 			ended := make(chan []chunk, 1)
 			go func() { ended <- postTo(t, url, again(submit, asks("Hi"))) }()
-			r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
-			r.RemoteAddr = "127.0.0.1:1"
-			caller, err := s.Caller(r)
-			require.NoError(t, err)
-			require.Eventually(t, func() bool {
-				_, exists, err := caller.Executed(t.Context(), "c1")
-				return err == nil && exists
-			}, 10*time.Second, 5*time.Millisecond)
-			run, _, err := caller.Executed(t.Context(), "c1")
-			require.NoError(t, err)
+			caller := s.Local(t)
+			run := servetest.Speaking(t, caller)
 			answer, err := http.Get(url + "/c1/stream")
 			require.NoError(t, err)
 			defer answer.Body.Close()

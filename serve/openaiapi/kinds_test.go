@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,15 +64,10 @@ func TestHandler_ServesEachKindOfMessages(t *testing.T) {
 		})
 		t.Run("stop", func(t *testing.T) {
 			a, d := serving(adktest.Streams("word ").ThenBlocks(), adktest.Streams("word ").ThenBlocks())
-			r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
-			r.RemoteAddr = "127.0.0.1:1"
-			caller, err := d.Caller(r)
-			require.NoError(t, err)
+			caller := d.Local(t)
 			stop := func() {
-				require.Eventually(t, func() bool {
-					runs, err := caller.Runs(t.Context(), serve.Query{Status: serve.Running})
-					return err == nil && len(runs) == 1 && caller.Cancel(t.Context(), runs[0].ID, serve.CancelRequest{Now: true}) == nil
-				}, 10*time.Second, 5*time.Millisecond)
+				run := servetest.Speaking(t, caller)
+				require.NoError(t, caller.Cancel(t.Context(), run.ID, serve.CancelRequest{Now: true}))
 			}
 			ended := make(chan struct{})
 			go func() {

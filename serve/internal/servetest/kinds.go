@@ -2,6 +2,8 @@ package servetest
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 )
@@ -22,6 +25,42 @@ type Desk struct {
 	Agentic bool
 	// Pay is the tool that pays.
 	Pay *adktest.Tool
+}
+
+// Local is who makes requests from the machine itself.
+func (d Desk) Local(t *testing.T) *serve.Caller {
+	t.Helper()
+	return Local(t, d.Server)
+}
+
+// Local is who makes requests to a server from the machine itself.
+func Local(t *testing.T, s *serve.Server) *serve.Caller {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
+	r.RemoteAddr = "127.0.0.1:1"
+	c, err := s.Caller(r)
+	require.NoError(t, err)
+	return c
+}
+
+// Speaking waits until a run is executed, and its model has said something, and returns it.
+func Speaking(t *testing.T, c *serve.Caller) (run serve.Run) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		runs, err := c.Runs(t.Context(), serve.Query{Status: serve.Running})
+		if err != nil || len(runs) == 0 {
+			return false
+		}
+		run = runs[0]
+		return true
+	}, 10*time.Second, 5*time.Millisecond)
+	for e, err := range c.Events(t.Context(), run.ID, runlog.Cursor{}) {
+		require.NoError(t, err)
+		if e.Type == runlog.ModelDelta {
+			break
+		}
+	}
+	return run
 }
 
 // EachKind runs a test with servers of each kind of messages. make makes one whose model answers with replies.
