@@ -35,7 +35,12 @@ const (
 	CancelRun    Verb = "cancel"
 	ReadThread   Verb = "read_thread"
 	DeleteThread Verb = "delete_thread"
+	ReadSteps    Verb = "read_steps"
+	ForkRun      Verb = "fork"
 )
+
+// isApprovers reports whether who is to answer a question of another's run may do that with the run.
+func (v Verb) isApprovers() bool { return v == ReadRun || v == AnswerRun }
 
 // Action is what somebody does with what, for Config.Authorize.
 type Action struct {

@@ -64,7 +64,7 @@ func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.
 			}
 		}
 	}
-	if how == noAccess || how == asApprover && verb == CancelRun {
+	if how == noAccess || how == asApprover && !verb.isApprovers() {
 		return info, noAccess, missing
 	}
 	err = c.authorize(ctx, Action{Verb: verb, Agent: info.Agent, Run: id, Thread: info.Tags[tagThread]})
@@ -125,26 +125,34 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	query.Agent, query.After, query.Limit = q.Agent, q.Before, q.Limit
+	query.Agent, query.After = q.Agent, q.Before
 	switch q.Status {
 	case "":
-	case Cancelled:
+	case Cancelled, Held:
 		query.Status = []checkpoint.Status{checkpoint.Paused}
 	case Ready, Running, Waiting, Done, Failed:
 		query.Status = []checkpoint.Status{checkpoint.Status(q.Status)}
 	default:
 		return nil, NewProblem(BadRequest, "there is no status %.32q", q.Status)
 	}
-	if query.Limit <= 0 {
-		query.Limit = 20
+	limit := 20
+	if q.Limit > 0 {
+		limit = min(q.Limit, 100)
 	}
-	query.Limit = min(query.Limit, 100)
+	if q.Status != Cancelled && q.Status != Held { // two that are one for the store: which it is shows here
+		query.Limit = limit
+	}
 	runs := []Run{}
 	for info, err := range c.server.runs.List(ctx, query) {
 		if err != nil {
 			return nil, ProblemOf(err)
 		}
-		runs = append(runs, c.server.runOf(info))
+		if q.Status != "" && statusOf(&info) != q.Status {
+			continue
+		}
+		if runs = append(runs, c.server.runOf(info)); len(runs) == limit {
+			break
+		}
 	}
 	return runs, nil
 }
@@ -224,8 +232,11 @@ func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error
 	if err != nil {
 		return err
 	}
-	if statusOf(info.Status).HasEnded() {
+	switch status := statusOf(&info); {
+	case status.HasEnded():
 		return NewProblem(AlreadyAnswered, "the run has ended").of(id)
+	case status == Held:
+		return NewProblem(Conflict, "the run is held: nothing of it is executed").of(id)
 	}
 	if how.Reason == "" {
 		how.Reason = "a client has stopped it"

@@ -61,7 +61,12 @@ type TypedConfig[M adk.MessageType] struct {
 	// AllowClientTools lets clients bring tools: their calls are answered by the client. The agents need the middleware
 	// [ClientTools].
 	AllowClientTools bool
-	// Detail includes in events what models were asked, system prompts among it. The default leaves it out.
+	// AllowFork lets principals read the steps of their runs, and make forks of them, in which the last step may say
+	// something else: who may fork can write what models and tools have said, so it is for those who build agents, or whom
+	// Authorize allows it. Runs that this process executes keep their steps; the runners behind a Front must
+	// (adk.RunnerConfig.KeepSteps), and the Front must offer dispatch.Forker.
+	AllowFork bool
+	// Detail includes in events and steps what models were asked, system prompts among it. The default leaves it out.
 	Detail bool
 	// ErrorText is what clients read about an error in a run. The default are fixed texts by Err.Type: the text of an error
 	// may hold secrets.
@@ -96,7 +101,7 @@ type TypedConfig[M adk.MessageType] struct {
 //   - Conversations, History: keep threads, and bound what agents see of them
 //   - Auth, AllowAnonymous, Authorize, Origins: who may do what
 //   - Busy, AbandonInterrupts: a message in a thread whose run has not ended
-//   - TrustHistory, AllowClientTools: what is taken from clients
+//   - TrustHistory, AllowClientTools, AllowFork: what is taken from clients
 //   - Detail, ErrorText: what clients see
 //   - MaxRunTime, DrainTimeout, Linger, Limits: bounds
 //   - TicketKey: signs tickets
@@ -153,7 +158,10 @@ func (l Limits) withDefaults() Limits {
 
 // check says what is wrong with a configuration.
 func (c *TypedConfig[M]) check() error {
+	_, forks := c.Front.(dispatch.Forker)
 	switch {
+	case c.AllowFork && c.Front != nil && !forks:
+		return fmt.Errorf("serve: Config.AllowFork needs a Front that offers dispatch.Forker, and %T does not", c.Front)
 	case len(c.Agents) == 0:
 		return errors.New("serve: set Config.Agents to the agents that clients may run")
 	case c.Front != nil && (c.Store != nil || c.Events != nil):

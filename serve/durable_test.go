@@ -130,7 +130,7 @@ func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 			status := func() Status {
 				info, _, err := d.srv.runs.Inspect(t.Context(), run)
 				require.NoError(t, err)
-				return statusOf(info.Status)
+				return statusOf(&info)
 			}
 			if c.want == Cancelled {
 				<-noted.stopped

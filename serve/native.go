@@ -23,6 +23,8 @@ func (s *Server) routes() http.Handler {
 		"GET /runs/{run}/events":         s.getEvents,
 		"POST /runs/{run}/cancel":        s.postCancel,
 		"POST /runs/{run}/resume":        s.postResume,
+		"GET /runs/{run}/steps":          s.getSteps,
+		"POST /runs/{run}/fork":          s.postFork,
 		"GET /interrupts":                s.getInterrupts,
 		"GET /threads":                   s.getThreads,
 		"GET /threads/{thread}/messages": s.getMessages,
@@ -116,6 +118,12 @@ func (s *Server) postRun(w http.ResponseWriter, r *http.Request, c *Caller) erro
 	if err != nil {
 		return err
 	}
+	return s.sendStarted(w, r, c, run)
+}
+
+// sendStarted answers a request that has started a run, as it wants: with the run, at once or when it has ended, or with
+// its events.
+func (s *Server) sendStarted(w http.ResponseWriter, r *http.Request, c *Caller, run Run) (err error) {
 	w.Header().Set("Location", "/runs/"+run.ID)
 	if wantsEvents(r) {
 		return s.streamNative(w, r, c, StreamConfig{Run: run.ID})
@@ -303,6 +311,16 @@ func (s *Server) sendRun(w http.ResponseWriter, r *http.Request, c *Caller, id s
 	return nil
 }
 
+// resume answers the questions of a run, or continues a fork that is held, which has none.
+func (c *Caller) resume(ctx context.Context, id string, answers map[string]json.RawMessage, partial bool) (Run, error) {
+	if len(answers) == 0 && c.server.forks != nil {
+		if run, err := c.Run(ctx, id); err == nil && run.Status == Held {
+			return c.Continue(ctx, id)
+		}
+	}
+	return c.Answer(ctx, id, answers, partial)
+}
+
 func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) error {
 	var body struct {
 		Answers map[string]json.RawMessage `json:"answers"`
@@ -311,7 +329,7 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) e
 	if _, err := s.ReadJSON(r, &body); err != nil {
 		return err
 	}
-	run, err := c.Answer(r.Context(), r.PathValue("run"), body.Answers, body.Partial)
+	run, err := c.resume(r.Context(), r.PathValue("run"), body.Answers, body.Partial)
 	if err != nil {
 		return err
 	}
@@ -329,6 +347,32 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) e
 	}
 	SendJSON(w, http.StatusAccepted, run)
 	return nil
+}
+
+func (s *Server) getSteps(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	steps, err := c.Steps(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	SendJSON(w, http.StatusOK, steps)
+	return nil
+}
+
+func (s *Server) postFork(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	var body struct {
+		At   int       `json:"at"`
+		Edit *StepEdit `json:"edit"`
+		Hold bool      `json:"hold"`
+	}
+	if _, err := s.ReadJSON(r, &body); err != nil {
+		return err
+	}
+	run, err := c.Fork(r.Context(), Fork{Run: r.PathValue("run"), At: body.At, Edit: body.Edit, Hold: body.Hold,
+		IdempotencyKey: r.Header.Get("Idempotency-Key")})
+	if err != nil {
+		return err
+	}
+	return s.sendStarted(w, r, c, run)
 }
 
 func (s *Server) getInterrupts(w http.ResponseWriter, r *http.Request, c *Caller) error {

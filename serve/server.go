@@ -19,6 +19,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
 )
 
@@ -33,6 +34,8 @@ type Server struct {
 	settings settings
 	agents   map[string]AgentInfo
 	runs     executor
+	// forks makes forks, nil without Config.AllowFork.
+	forks dispatch.Forker
 	// local executes the runs, nil if others do.
 	local    *localWorker
 	tickets  *tickets
@@ -107,6 +110,9 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 		conf.Conversations = nil
 	}
 	s.runs = frontExecutor[M]{front}
+	if conf.AllowFork {
+		s.forks = front.(dispatch.Forker)
+	}
 	s.settings = settings{conversations: conf.Conversations, auth: conf.Auth, allowAnonymous: conf.AllowAnonymous,
 		authorize: conf.Authorize, origins: conf.Origins, busy: conf.Busy, abandonInterrupts: conf.AbandonInterrupts,
 		trustHistory: conf.TrustHistory, allowClientTools: conf.AllowClientTools, detail: conf.Detail,
@@ -188,6 +194,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 //	GET    /runs/{run}/events         its events, as server-sent events: behind Last-Event-ID or ?after=; ?follow=true
 //	POST   /runs/{run}/cancel         stops it
 //	POST   /runs/{run}/resume         answers its questions
+//	GET    /runs/{run}/steps          its steps, with Config.AllowFork
+//	POST   /runs/{run}/fork           makes a run of the first of its steps
 //	GET    /interrupts                questions that are open: ?thread= &agent= &tool=
 //	GET    /threads                   lists threads: ?before= &limit=
 //	GET    /threads/{thread}/messages what was said in a thread
