@@ -29,6 +29,7 @@ type Verb string
 
 // The verbs.
 const (
+	ListAgents   Verb = "list_agents"
 	StartRun     Verb = "start"
 	ReadRun      Verb = "read"
 	AnswerRun    Verb = "answer"

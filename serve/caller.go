@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -54,7 +55,7 @@ func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.
 	}
 	how := noAccess
 	switch {
-	case !exists:
+	case !exists || c.server.isDeleted(ctx, &info):
 	case info.Tags[tagOwner] == c.principal.owner():
 		how = asOwner
 	default:
@@ -69,6 +70,23 @@ func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.
 	}
 	err = c.authorize(ctx, Action{Verb: verb, Agent: info.Agent, Run: id, Thread: info.Tags[tagThread]})
 	return info, how, err
+}
+
+// Agents are those that the principal may know, by name.
+func (c *Caller) Agents(ctx context.Context) []AgentInfo {
+	return slices.DeleteFunc(c.server.Agents(), func(a AgentInfo) bool {
+		return c.authorize(ctx, Action{Verb: ListAgents, Agent: a.Name}) != nil
+	})
+}
+
+// mayList reports whether a run may be in a list of the principal: it may be read, and its thread is not deleted.
+func (c *Caller) mayList(ctx context.Context, info *checkpoint.RunInfo) bool {
+	return !c.server.isDeleted(ctx, info) && c.authorize(ctx, readOf(info)) == nil
+}
+
+// readOf is that somebody reads a run.
+func readOf(info *checkpoint.RunInfo) Action {
+	return Action{Verb: ReadRun, Agent: info.Agent, Run: info.ID, Thread: info.Tags[tagThread]}
 }
 
 // Run returns a run.
@@ -122,6 +140,9 @@ func (r *Run) Cursor() string { return checkpoint.Cursor(r.info) }
 // Runs lists runs of the principal, the one that changed last first.
 func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	query, err := runsOf(c.principal, q.Thread)
+	if err == nil {
+		err = c.authorize(ctx, Action{Verb: ReadRun, Agent: q.Agent, Thread: q.Thread})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -139,15 +160,15 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	if q.Limit > 0 {
 		limit = min(q.Limit, 100)
 	}
-	if q.Status != Cancelled && q.Status != Held { // two that are one for the store: which it is shows here
-		query.Limit = limit
+	if c.server.settings.authorize == nil && c.server.remover != nil && q.Status != Cancelled && q.Status != Held {
+		query.Limit = limit // nothing is left out that the store does not leave out
 	}
 	runs := []Run{}
 	for info, err := range c.server.runs.List(ctx, query) {
 		if err != nil {
 			return nil, ProblemOf(err)
 		}
-		if q.Status != "" && statusOf(&info) != q.Status {
+		if q.Status != "" && statusOf(&info) != q.Status || !c.mayList(ctx, &info) {
 			continue
 		}
 		if runs = append(runs, c.server.runOf(info)); len(runs) == limit {
@@ -186,8 +207,8 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 				return ProblemOf(err)
 			}
 			isOwner := info.Tags[tagOwner] == c.principal.owner()
-			if q.WaitingFor != "" && isOwner {
-				continue // it is among the others
+			if q.WaitingFor != "" && isOwner || !c.mayList(ctx, &info) { // its own are among the others
+				continue
 			}
 			for _, p := range info.Waiting {
 				question := questionOf(p)
@@ -200,6 +221,9 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 		return nil
 	}
 	own, err := runsOf(c.principal, thread)
+	if err == nil {
+		err = c.authorize(ctx, Action{Verb: ReadRun, Agent: agent, Thread: thread})
+	}
 	if err != nil {
 		return nil, err
 	}

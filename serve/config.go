@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 )
@@ -43,8 +44,9 @@ type TypedConfig[M adk.MessageType] struct {
 	Auth func(r *http.Request) (Principal, error)
 	// AllowAnonymous serves everybody, as one principal, if Auth is nil.
 	AllowAnonymous bool
-	// Authorize refuses what an authenticated principal may not do: the error becomes a 403. Default: principals may do
-	// everything with what is theirs.
+	// Authorize refuses what an authenticated principal may not do: the error becomes a 403. It is asked for a list as a
+	// whole, and for each of its items, which are left out if it refuses them. Default: principals may do everything with
+	// what is theirs.
 	Authorize func(ctx context.Context, p Principal, a Action) error
 	// Origins are the origins of pages elsewhere that may use the server, such as https://app.example.com. The default is
 	// none.
@@ -71,6 +73,10 @@ type TypedConfig[M adk.MessageType] struct {
 	// ErrorText is what clients read about an error in a run. The default are fixed texts by Err.Type: the text of an error
 	// may hold secrets.
 	ErrorText func(err runlog.Err) string
+
+	// SignDecision signs what a principal has decided about a call, by d.Sign(key), for agents whose approval middleware
+	// takes signed decisions only (approval.Config.Key). An error refuses the answer. The default signs nothing.
+	SignDecision func(ctx context.Context, p Principal, d *approval.Decision) error
 
 	// MaxRunTime is how long a run may take from its submission, waiting included. The default is no limit with a Front or
 	// Store, otherwise 24 hours; a model call and a tool call should have limits of their own.
@@ -103,6 +109,7 @@ type TypedConfig[M adk.MessageType] struct {
 //   - Busy, AbandonInterrupts: a message in a thread whose run has not ended
 //   - TrustHistory, AllowClientTools, AllowFork: what is taken from clients
 //   - Detail, ErrorText: what clients see
+//   - SignDecision: signs approvals
 //   - MaxRunTime, DrainTimeout, Linger, Limits: bounds
 //   - TicketKey: signs tickets
 //   - Ready: says whether the process can serve

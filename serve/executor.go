@@ -28,6 +28,11 @@ type executor interface {
 	wait(ctx context.Context, id string) (*runlog.Message, error)
 }
 
+// remover is a Front that removes runs, as a dispatcher does.
+type remover interface {
+	Remove(ctx context.Context, id string, force bool) error
+}
+
 // frontExecutor is the executor of a Front.
 type frontExecutor[M adk.MessageType] struct{ dispatch.Front[M] }
 

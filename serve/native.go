@@ -67,8 +67,8 @@ func (s *Server) getReady(w http.ResponseWriter, r *http.Request) {
 	SendJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-func (s *Server) getAgents(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
-	SendJSON(w, http.StatusOK, map[string]any{"agents": s.Agents()})
+func (s *Server) getAgents(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	SendJSON(w, http.StatusOK, map[string]any{"agents": c.Agents(r.Context())})
 	return nil
 }
 

@@ -312,6 +312,10 @@ func TestServer_TakesAThreadForItsConversation(t *testing.T) {
 	require.Equal(t, "t1", threads[0].(map[string]any)["id"])
 	d.call(204, "DELETE", "/threads/t1", "")
 	require.Empty(t, d.call(200, "GET", "/threads", "")["threads"])
+	require.Empty(t, d.call(200, "GET", "/runs", "")["runs"])
+	for _, path := range []string{"", "/events"} {
+		require.Equal(t, "not_found", d.refused(404, "GET", "/runs/"+all[0].Run+path, ""))
+	}
 	require.Empty(t, d.call(200, "GET", "/threads/t1/messages", "")["messages"])
 }
 

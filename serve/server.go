@@ -20,6 +20,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
 )
 
@@ -34,8 +35,9 @@ type Server struct {
 	settings settings
 	agents   map[string]AgentInfo
 	runs     executor
-	// forks makes forks, nil without Config.AllowFork.
-	forks dispatch.Forker
+	// forks makes forks, nil without Config.AllowFork, and remover removes runs, nil if the Front cannot.
+	forks   dispatch.Forker
+	remover remover
 	// local executes the runs, nil if others do.
 	local    *localWorker
 	tickets  *tickets
@@ -69,6 +71,7 @@ type settings struct {
 	allowClientTools  bool
 	detail            bool
 	errorText         func(err runlog.Err) string
+	signDecision      func(ctx context.Context, p Principal, d *approval.Decision) error
 	maxRunTime        time.Duration
 	limits            Limits
 	ready             func(ctx context.Context) error
@@ -110,13 +113,14 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 		conf.Conversations = nil
 	}
 	s.runs = frontExecutor[M]{front}
+	s.remover, _ = front.(remover)
 	if conf.AllowFork {
 		s.forks = front.(dispatch.Forker)
 	}
 	s.settings = settings{conversations: conf.Conversations, auth: conf.Auth, allowAnonymous: conf.AllowAnonymous,
 		authorize: conf.Authorize, origins: conf.Origins, busy: conf.Busy, abandonInterrupts: conf.AbandonInterrupts,
 		trustHistory: conf.TrustHistory, allowClientTools: conf.AllowClientTools, detail: conf.Detail,
-		errorText: conf.ErrorText, maxRunTime: conf.MaxRunTime, limits: conf.Limits.withDefaults(), ready: conf.Ready,
+		errorText: conf.ErrorText, signDecision: conf.SignDecision, maxRunTime: conf.MaxRunTime, limits: conf.Limits.withDefaults(), ready: conf.Ready,
 		logger: conf.Logger}
 	s.watchers.runs = map[string]*watched{}
 	s.draining, s.drain = context.WithCancel(context.Background())
