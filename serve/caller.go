@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"regexp"
 	"slices"
 	"time"
 
@@ -137,6 +138,16 @@ type Query struct {
 // Cursor is where a list continues behind the run.
 func (r *Run) Cursor() string { return checkpoint.Cursor(r.info) }
 
+// cursor is what positions in lists look like: when something changed, and its ID.
+var cursor = regexp.MustCompile(`^[0-9a-f]{1,16}\..+$`)
+
+// isCursor reports whether a list can continue behind a position; "" is its beginning.
+func isCursor(text string) bool { return text == "" || cursor.MatchString(text) }
+
+func badCursor() error {
+	return NewProblem(BadRequest, "before is none of the positions that lists come with")
+}
+
 // Runs lists runs of the principal, the one that changed last first.
 func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	query, err := runsOf(c.principal, q.Thread)
@@ -145,6 +156,9 @@ func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !isCursor(q.Before) {
+		return nil, badCursor()
 	}
 	query.Agent, query.After = q.Agent, q.Before
 	switch q.Status {

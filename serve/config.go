@@ -79,7 +79,8 @@ type TypedConfig[M adk.MessageType] struct {
 	SignDecision func(ctx context.Context, p Principal, d *approval.Decision) error
 
 	// MaxRunTime is how long a run may take from its submission, waiting included. The default is no limit with a Front or
-	// Store, otherwise 24 hours; a model call and a tool call should have limits of their own.
+	// Store, whose runs may wait for people for days, otherwise 24 hours; calls of models and tools should have limits of
+	// their own. That of a fork counts from when it is made, and a fork that is held has none.
 	MaxRunTime time.Duration
 	// DrainTimeout is how long runs that this process executes may take, when it shuts down, to come to a place where
 	// nothing is lost; then they are stopped at once. The default is 10 seconds, negative is at once.
@@ -140,6 +141,10 @@ type Limits struct {
 	Depth int
 	// Messages is how many messages a request may have, MessageBytes how long the text of one may be. Default 500, 1 MiB.
 	Messages, MessageBytes int
+	// MediaBytes is how many bytes the media of a message in base64 may have. Default 8 MiB, which needs a larger Body.
+	MediaBytes int
+	// WaitingPerPrincipal is how many runs of a principal may wait for answers. Default 256.
+	WaitingPerPrincipal int
 	// Runs is how many runs may be executed or due at a time, RunsPerPrincipal those of one principal. Default 256, 16.
 	Runs, RunsPerPrincipal int
 	// StartsPerMinute is how many runs a principal may start a minute, in this process. Default 60.
@@ -151,7 +156,8 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	for value, byDefault := range map[*int]int{&l.Depth: 64, &l.Messages: 500, &l.MessageBytes: 1 << 20, &l.Runs: 256,
+	for value, byDefault := range map[*int]int{&l.Depth: 64, &l.Messages: 500, &l.MessageBytes: 1 << 20,
+		&l.MediaBytes: 8 << 20, &l.WaitingPerPrincipal: 256, &l.Runs: 256,
 		&l.RunsPerPrincipal: 16, &l.StartsPerMinute: 60, &l.Watchers: 32, &l.ClientTools: 64, &l.ClientToolBytes: 256 << 10} {
 		if *value <= 0 {
 			*value = byDefault

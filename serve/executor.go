@@ -187,6 +187,9 @@ func makeRoom(ctx context.Context, store conversation.Store, c *conversation.Con
 	return leaveOut(ctx, store, c, replaced)
 }
 
+// turnIncomplete is the tag of a turn whose run was stopped or has failed.
+const turnIncomplete = tagPrefix + "incomplete"
+
 // keepOpenTurn appends the turn that is open. Of a thread one run is executed at a time, so its run was stopped or has
 // failed. What was said in it is kept.
 func keepOpenTurn(ctx context.Context, c *conversation.Conversation) error {
@@ -198,6 +201,10 @@ func keepOpenTurn(ctx context.Context, c *conversation.Conversation) error {
 	if err != nil {
 		return err
 	}
+	if claim.Turn.Tags == nil {
+		claim.Turn.Tags = map[string]string{}
+	}
+	claim.Turn.Tags[turnIncomplete] = "true"
 	return claim.Keep(ctx, conversation.Progress{})
 }
 

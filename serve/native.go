@@ -27,6 +27,7 @@ func (s *Server) routes() http.Handler {
 		"POST /runs/{run}/fork":          s.postFork,
 		"GET /interrupts":                s.getInterrupts,
 		"GET /threads":                   s.getThreads,
+		"GET /threads/{thread}":          s.getThread,
 		"GET /threads/{thread}/messages": s.getMessages,
 		"DELETE /threads/{thread}":       s.deleteThread,
 		"POST /tickets":                  s.postTicket,
@@ -58,7 +59,7 @@ func (s *Server) getReady(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.settings.ready != nil {
 		if err := s.settings.ready(r.Context()); err != nil {
-			p := &Problem{Code: ShuttingDown, Title: "the server is not ready", RetryAfter: 5 * time.Second, Cause: err}
+			p := &Problem{Code: NotReady, Title: "the server is not ready", RetryAfter: 5 * time.Second, Cause: err}
 			s.logProblem(r.Context(), p)
 			Refuse(w, p)
 			return
@@ -80,6 +81,15 @@ type newRun struct {
 	Replaces string            `json:"replaces"`
 	Tools    []ClientTool      `json:"tools"`
 	Labels   map[string]string `json:"labels"`
+	Options  runOptions        `json:"options"`
+}
+
+// runOptions are the Sampling of a request.
+type runOptions struct {
+	Temperature *float32 `json:"temperature"`
+	TopP        *float32 `json:"top_p"`
+	MaxTokens   *int     `json:"max_tokens"`
+	Stop        []string `json:"stop"`
 }
 
 // messages are those of the input: a text, or messages.
@@ -114,7 +124,8 @@ func (s *Server) postRun(w http.ResponseWriter, r *http.Request, c *Caller) erro
 		return err
 	}
 	run, err := c.Start(r.Context(), Start{Agent: r.PathValue("agent"), Thread: body.Thread, Messages: messages,
-		Replaces: body.Replaces, ClientTools: body.Tools, Labels: body.Labels, IdempotencyKey: r.Header.Get("Idempotency-Key")})
+		Replaces: body.Replaces, ClientTools: body.Tools, Labels: body.Labels, Sampling: Sampling(body.Options),
+		IdempotencyKey: r.Header.Get("Idempotency-Key")})
 	if err != nil {
 		return err
 	}
@@ -214,7 +225,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, c *Caller) er
 		return err
 	}
 	if !wantsEvents(r) && r.Header.Get("Accept") == "application/json" {
-		return s.eventsPage(w, r, c, run.ID, after)
+		return s.eventsPage(w, r, c, &run, after)
 	}
 	if ended && (run.Status.HasEnded() || !follow) && s.rests(r.Context(), run.ID, after) {
 		w.WriteHeader(http.StatusNoContent)
@@ -248,22 +259,29 @@ func (s *Server) streamNative(w http.ResponseWriter, r *http.Request, c *Caller,
 	return s.Stream(w, r, c, conf)
 }
 
-// eventsPage answers with the events that are there.
-func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, c *Caller, run string, after runlog.Cursor) error {
-	const most, idle = 1000, 50 * time.Millisecond
+// eventsPage answers with the events that are there. What is there of a run that has not ended is what comes without a
+// pause.
+func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, c *Caller, run *Run, after runlog.Cursor) error {
+	const most, pause = 1000, 50 * time.Millisecond
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
-	quiet := time.AfterFunc(idle, stop)
+	quiet := time.AfterFunc(lookFor, stop)
 	defer quiet.Stop()
+	hasAll := run.Status == Done || run.Status == Failed // then the events end by themselves
+	if hasAll {
+		quiet.Stop()
+	}
 	events := []runlog.Event{}
-	for e, err := range c.Events(ctx, run, after) {
+	for e, err := range c.Events(ctx, run.ID, after) {
 		if err != nil {
 			if ctx.Err() != nil && r.Context().Err() == nil {
 				break
 			}
 			return err
 		}
-		quiet.Reset(idle)
+		if !hasAll {
+			quiet.Reset(pause)
+		}
 		if events = append(events, e); len(events) == most {
 			break
 		}
@@ -286,8 +304,8 @@ func (s *Server) postCancel(w http.ResponseWriter, r *http.Request, c *Caller) e
 		return err
 	}
 	switch body.Mode {
-	case "", "safe", "after_model", "after_tools", "now":
-	default:
+	case "", "safe", "now":
+	default: // after_model and after_tools are no requests that stores keep
 		return NewProblem(BadRequest, "mode is safe or now")
 	}
 	if body.TimeoutMS < 0 || body.TimeoutMS > time.Hour.Milliseconds() || len(body.Reason) > 500 {
@@ -399,6 +417,15 @@ func (s *Server) getThreads(w http.ResponseWriter, r *http.Request, c *Caller) e
 		page["next"] = threads[len(threads)-1].Cursor()
 	}
 	SendJSON(w, http.StatusOK, page)
+	return nil
+}
+
+func (s *Server) getThread(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	thread, err := c.Thread(r.Context(), r.PathValue("thread"))
+	if err != nil {
+		return err
+	}
+	SendJSON(w, http.StatusOK, thread)
 	return nil
 }
 

@@ -228,13 +228,7 @@ func (s *Server) Protect(h http.Handler, refuse func(w http.ResponseWriter, p *P
 				refuse(answer, &Problem{Code: Forbidden, Title: "the request comes from a page of another origin", Cause: err})
 				return
 			}
-			c, err := s.Caller(r)
-			if run := eventsOf(r); err != nil && run != "" && r.URL.Query().Get("ticket") != "" {
-				var p Principal
-				if p, err = s.tickets.take(r.URL.Query().Get("ticket"), run); err == nil {
-					c = &Caller{s, p}
-				}
-			}
+			c, err := s.callerOf(r)
 			if err != nil {
 				refuse(answer, ProblemOf(err))
 				return
@@ -247,6 +241,19 @@ func (s *Server) Protect(h http.Handler, refuse func(w http.ResponseWriter, p *P
 		}
 		h.ServeHTTP(answer, r)
 	})
+}
+
+// callerOf authenticates a request: by its ticket, if it shows one where it may, otherwise as Config.Auth does. A ticket
+// comes first: Auth may know everybody, as guests.
+func (s *Server) callerOf(r *http.Request) (*Caller, error) {
+	if shown, run := r.URL.Query().Get("ticket"), eventsOf(r); shown != "" && run != "" {
+		p, err := s.tickets.take(shown, run)
+		if err != nil {
+			return nil, err
+		}
+		return &Caller{s, p}, nil
+	}
+	return s.Caller(r)
 }
 
 // Handle makes an http.Handler of one that is given the [Caller], and returns what is wrong with a request: that is logged,
@@ -284,12 +291,14 @@ func isBearer(r *http.Request) bool {
 
 // cors answers pages of other origins that may use the server. It reports whether that was all.
 func (s *Server) cors(w http.ResponseWriter, r *http.Request) (done bool) {
+	h := w.Header()
+	if len(s.settings.origins) > 0 { // what is allowed depends on it, also of an answer without
+		h.Add("Vary", "Origin")
+	}
 	origin := r.Header.Get("Origin")
 	if origin == "" || !slices.Contains(s.settings.origins, origin) {
 		return false
 	}
-	h := w.Header()
-	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Allow-Credentials", "true")
 	h.Set("Access-Control-Expose-Headers", "Location, Retry-After, x-vercel-ai-ui-message-stream")
@@ -297,7 +306,9 @@ func (s *Server) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer")
+	// The origin is trusted, and clients of protocols have headers of their own, such as x-stainless-*.
+	h.Add("Vary", "Access-Control-Request-Headers")
+	h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true

@@ -311,7 +311,15 @@ func (c *Caller) stopFor(ctx context.Context, runs []string) error {
 func (c *Caller) checkRates(ctx context.Context) error {
 	s, owner := c.server, c.principal.owner()
 	l := s.settings.limits
-	n, err := count(ctx, s.runs, checkpoint.Query{Tags: map[string]string{tagOwner: owner}, Limit: l.RunsPerPrincipal})
+	own := map[string]string{tagOwner: owner}
+	waiting, err := count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.WaitingPerPrincipal}, checkpoint.Waiting)
+	if err != nil {
+		return ProblemOf(err)
+	}
+	if waiting >= l.WaitingPerPrincipal {
+		return &Problem{Code: TooMany, Title: "too many of your runs wait for answers: answer or stop some", RetryAfter: time.Minute}
+	}
+	n, err := count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.RunsPerPrincipal}, executedOrDue...)
 	if err != nil {
 		return ProblemOf(err)
 	}

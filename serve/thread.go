@@ -38,6 +38,8 @@ type ThreadMessage struct {
 	Message runlog.Message `json:"message"`
 	// Open: the turn has not ended. What is said in it is not there before it waits or ends.
 	Open bool `json:"open,omitempty"`
+	// Incomplete: the run of the turn was stopped or has failed. What was said up to then is there.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // ConversationID is the ID of a thread of a principal in Config.Conversations, for programs that read or write threads
@@ -104,6 +106,9 @@ func (c *Caller) Threads(ctx context.Context, after string, limit int) ([]Thread
 	if err := c.authorize(ctx, Action{Verb: ReadThread}); err != nil {
 		return nil, err
 	}
+	if !isCursor(after) {
+		return nil, badCursor()
+	}
 	if limit <= 0 {
 		limit = 20
 	}
@@ -114,11 +119,34 @@ func (c *Caller) Threads(ctx context.Context, after string, limit int) ([]Thread
 			return nil, ProblemOf(err)
 		}
 		if name, ours := strings.CutPrefix(info.ID, owner+"/"); ours {
-			threads = append(threads, Thread{ID: name, Title: info.Title, Created: info.Created, Updated: info.Updated,
-				cursor: info.Cursor()})
+			threads = append(threads, threadOf(&info, name))
 		}
 	}
 	return threads, nil
+}
+
+// Thread returns a thread of the principal.
+func (c *Caller) Thread(ctx context.Context, thread string) (Thread, error) {
+	key, err := c.server.conversationOf(c.principal, thread)
+	if err == nil {
+		err = c.authorize(ctx, Action{Verb: ReadThread, Thread: thread})
+	}
+	if err != nil {
+		return Thread{}, err
+	}
+	info, exists, err := c.server.settings.conversations.Get(ctx, key)
+	switch {
+	case err != nil:
+		return Thread{}, ProblemOf(err)
+	case !exists:
+		return Thread{}, NewProblem(NotFound, "there is no such thread")
+	}
+	return threadOf(&info, thread), nil
+}
+
+// threadOf is a thread for clients.
+func threadOf(info *conversation.Info, name string) Thread {
+	return Thread{ID: name, Title: info.Title, Created: info.Created, Updated: info.Updated, cursor: info.Cursor()}
 }
 
 // Messages yields the messages of a thread, oldest first, with those of the turn that is open last. What another run was
@@ -163,7 +191,7 @@ func yieldTurn(t *conversation.Turn, open bool, yield func(ThreadMessage, error)
 	one := func(agent string, m *schema.Message) bool {
 		n++
 		shown := ThreadMessage{ID: t.ID + "." + itoa(n), Run: run, Agent: agent, Open: open,
-			Message: *publicMessage(&runlog.Message{Chat: m})}
+			Incomplete: t.Tags[turnIncomplete] != "", Message: *publicMessage(&runlog.Message{Chat: m})}
 		return m == nil || yield(shown, nil)
 	}
 	for _, m := range t.Asked {
