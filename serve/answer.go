@@ -46,7 +46,7 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 		if !c.principal.mayAnswer(p, how == asOwner) {
 			return Run{}, NewProblem(Forbidden, "question %s waits for others", p.ID).of(id)
 		}
-		a, err := encodeAnswer(p, answer)
+		a, err := c.encodeAnswer(ctx, p, answer)
 		if err != nil {
 			return Run{}, ProblemOf(err).of(id)
 		}
@@ -72,7 +72,9 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 func (c *Caller) owns(run *Run) bool { return run.info.Tags[tagOwner] == c.principal.owner() }
 
 // encodeAnswer makes what an agent gets of what a client says to a question.
-func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.Answer, error) {
+func (c *Caller) encodeAnswer(
+	ctx context.Context, p checkpoint.WaitPoint, answer json.RawMessage,
+) (checkpoint.Answer, error) {
 	switch {
 	case p.Answered:
 		return checkpoint.Answer{}, NewProblem(AlreadyAnswered, "question %s was answered before", p.ID)
@@ -86,6 +88,11 @@ func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.An
 		refused := NewProblem(BadRequest, "the answer to question %s is not of its kind", p.ID)
 		refused.Cause = err
 		return checkpoint.Answer{}, refused
+	}
+	if d, ok := value.(*approval.Decision); ok && c.server.settings.signDecision != nil {
+		if err := c.server.settings.signDecision(ctx, c.principal, d); err != nil {
+			return checkpoint.Answer{}, &Problem{Code: Forbidden, Title: "the decision is not signed", Cause: err}
+		}
 	}
 	a, err := adk.EncodeAnswer(p.ID, value)
 	if err != nil {

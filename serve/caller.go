@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -54,7 +56,7 @@ func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.
 	}
 	how := noAccess
 	switch {
-	case !exists:
+	case !exists || c.server.isDeleted(ctx, &info):
 	case info.Tags[tagOwner] == c.principal.owner():
 		how = asOwner
 	default:
@@ -64,11 +66,28 @@ func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.
 			}
 		}
 	}
-	if how == noAccess || how == asApprover && verb == CancelRun {
+	if how == noAccess || how == asApprover && !verb.isApprovers() {
 		return info, noAccess, missing
 	}
 	err = c.authorize(ctx, Action{Verb: verb, Agent: info.Agent, Run: id, Thread: info.Tags[tagThread]})
 	return info, how, err
+}
+
+// Agents are those that the principal may know, by name.
+func (c *Caller) Agents(ctx context.Context) []AgentInfo {
+	return slices.DeleteFunc(c.server.Agents(), func(a AgentInfo) bool {
+		return c.authorize(ctx, Action{Verb: ListAgents, Agent: a.Name}) != nil
+	})
+}
+
+// mayList reports whether a run may be in a list of the principal: it may be read, and its thread is not deleted.
+func (c *Caller) mayList(ctx context.Context, info *checkpoint.RunInfo) bool {
+	return !c.server.isDeleted(ctx, info) && c.authorize(ctx, readOf(info)) == nil
+}
+
+// readOf is that somebody reads a run.
+func readOf(info *checkpoint.RunInfo) Action {
+	return Action{Verb: ReadRun, Agent: info.Agent, Run: info.ID, Thread: info.Tags[tagThread]}
 }
 
 // Run returns a run.
@@ -119,32 +138,56 @@ type Query struct {
 // Cursor is where a list continues behind the run.
 func (r *Run) Cursor() string { return checkpoint.Cursor(r.info) }
 
+// cursor is what positions in lists look like: when something changed, and its ID.
+var cursor = regexp.MustCompile(`^[0-9a-f]{1,16}\..+$`)
+
+// isCursor reports whether a list can continue behind a position; "" is its beginning.
+func isCursor(text string) bool { return text == "" || cursor.MatchString(text) }
+
+func badCursor() error {
+	return NewProblem(BadRequest, "before is none of the positions that lists come with")
+}
+
 // Runs lists runs of the principal, the one that changed last first.
 func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
 	query, err := runsOf(c.principal, q.Thread)
+	if err == nil {
+		err = c.authorize(ctx, Action{Verb: ReadRun, Agent: q.Agent, Thread: q.Thread})
+	}
 	if err != nil {
 		return nil, err
 	}
-	query.Agent, query.After, query.Limit = q.Agent, q.Before, q.Limit
+	if !isCursor(q.Before) {
+		return nil, badCursor()
+	}
+	query.Agent, query.After = q.Agent, q.Before
 	switch q.Status {
 	case "":
-	case Cancelled:
+	case Cancelled, Held:
 		query.Status = []checkpoint.Status{checkpoint.Paused}
 	case Ready, Running, Waiting, Done, Failed:
 		query.Status = []checkpoint.Status{checkpoint.Status(q.Status)}
 	default:
 		return nil, NewProblem(BadRequest, "there is no status %.32q", q.Status)
 	}
-	if query.Limit <= 0 {
-		query.Limit = 20
+	limit := 20
+	if q.Limit > 0 {
+		limit = min(q.Limit, 100)
 	}
-	query.Limit = min(query.Limit, 100)
+	if c.server.settings.authorize == nil && c.server.remover != nil && q.Status != Cancelled && q.Status != Held {
+		query.Limit = limit // nothing is left out that the store does not leave out
+	}
 	runs := []Run{}
 	for info, err := range c.server.runs.List(ctx, query) {
 		if err != nil {
 			return nil, ProblemOf(err)
 		}
-		runs = append(runs, c.server.runOf(info))
+		if q.Status != "" && statusOf(&info) != q.Status || !c.mayList(ctx, &info) {
+			continue
+		}
+		if runs = append(runs, c.server.runOf(info)); len(runs) == limit {
+			break
+		}
 	}
 	return runs, nil
 }
@@ -178,8 +221,8 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 				return ProblemOf(err)
 			}
 			isOwner := info.Tags[tagOwner] == c.principal.owner()
-			if q.WaitingFor != "" && isOwner {
-				continue // it is among the others
+			if q.WaitingFor != "" && isOwner || !c.mayList(ctx, &info) { // its own are among the others
+				continue
 			}
 			for _, p := range info.Waiting {
 				question := questionOf(p)
@@ -192,6 +235,9 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 		return nil
 	}
 	own, err := runsOf(c.principal, thread)
+	if err == nil {
+		err = c.authorize(ctx, Action{Verb: ReadRun, Agent: agent, Thread: thread})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -224,8 +270,11 @@ func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error
 	if err != nil {
 		return err
 	}
-	if statusOf(info.Status).HasEnded() {
+	switch status := statusOf(&info); {
+	case status.HasEnded():
 		return NewProblem(AlreadyAnswered, "the run has ended").of(id)
+	case status == Held:
+		return NewProblem(Conflict, "the run is held: nothing of it is executed").of(id)
 	}
 	if how.Reason == "" {
 		how.Reason = "a client has stopped it"

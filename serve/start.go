@@ -68,7 +68,7 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 	}
 	defer release()
 	if start.IdempotencyKey != "" { // a run that there is already is no start
-		if run, exists, err := c.sameRun(ctx, job); exists || err != nil {
+		if run, exists, err := c.sameRun(ctx, job.ID, job.Tags); exists || err != nil {
 			return run, err
 		}
 	}
@@ -93,7 +93,7 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 	}
 	info, err := s.runs.submit(ctx, job)
 	if errors.Is(err, checkpoint.ErrRunExists) { // the same request, at the same time
-		run, _, err := c.sameRun(ctx, job)
+		run, _, err := c.sameRun(ctx, job.ID, job.Tags)
 		return run, err
 	}
 	if err != nil {
@@ -173,18 +173,26 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		job.Deadline = time.Now().Add(s.settings.maxRunTime)
 	}
 	if key := start.IdempotencyKey; key != "" {
-		if len(key) > 255 {
-			return job, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
-		}
 		body, err := json.Marshal([]any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling,
 			start.Replaces, start.SessionValues, start.Stateless})
 		if err != nil {
 			return job, ProblemOf(err)
 		}
-		job.ID = runIDOf("key", owner, key)
-		job.Tags[tagBody] = runIDOf("body", string(body))
+		if job.ID, job.Tags, err = keyed(owner, key, string(body), job.Tags); err != nil {
+			return job, err
+		}
 	}
 	return job, nil
+}
+
+// keyed is the ID of the run of a request with an idempotency key, and its tags with what is compared when it is sent
+// again.
+func keyed(owner, key, body string, tags map[string]string) (string, map[string]string, error) {
+	if len(key) > 255 {
+		return "", nil, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
+	}
+	tags[tagBody] = runIDOf("body", body)
+	return runIDOf("key", owner, key), tags, nil
 }
 
 // isStateless reports whether the client has the history of the thread of a run.
@@ -214,14 +222,14 @@ func runIDOf(texts ...string) string {
 }
 
 // sameRun is the run that the same request has started before.
-func (c *Caller) sameRun(ctx context.Context, job dispatch.Job) (Run, bool, error) {
-	info, exists, err := c.server.runs.Inspect(ctx, job.ID)
+func (c *Caller) sameRun(ctx context.Context, id string, tags map[string]string) (Run, bool, error) {
+	info, exists, err := c.server.runs.Inspect(ctx, id)
 	switch {
 	case err != nil:
 		return Run{}, false, ProblemOf(err)
 	case !exists:
 		return Run{}, false, nil
-	case info.Tags[tagBody] != job.Tags[tagBody]:
+	case info.Tags[tagBody] != tags[tagBody]:
 		return Run{}, true, NewProblem(Conflict, "the idempotency key was used for another request").of(info.ID)
 	}
 	return c.server.runOf(info), true, nil
@@ -313,7 +321,15 @@ func (c *Caller) stopFor(ctx context.Context, runs []string) error {
 func (c *Caller) checkRates(ctx context.Context) error {
 	s, owner := c.server, c.principal.owner()
 	l := s.settings.limits
-	n, err := count(ctx, s.runs, checkpoint.Query{Tags: map[string]string{tagOwner: owner}, Limit: l.RunsPerPrincipal})
+	own := map[string]string{tagOwner: owner}
+	waiting, err := count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.WaitingPerPrincipal}, checkpoint.Waiting)
+	if err != nil {
+		return ProblemOf(err)
+	}
+	if waiting >= l.WaitingPerPrincipal {
+		return &Problem{Code: TooMany, Title: "too many of your runs wait for answers: answer or stop some", RetryAfter: time.Minute}
+	}
+	n, err := count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.RunsPerPrincipal}, executedOrDue...)
 	if err != nil {
 		return ProblemOf(err)
 	}

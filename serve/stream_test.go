@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -211,4 +212,21 @@ func TestServer_ShutdownStopsRunsWhileAStartHangs(t *testing.T) {
 		close(store.stuck)
 		require.NoError(t, <-hangs)
 	})
+}
+
+// slowEvents reads an event in 100 ms.
+type slowEvents struct{ executor }
+
+func (s *slowEvents) Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
+	return func(yield func(runlog.Event, error) bool) {
+		for e, err := range s.executor.Events(ctx, id, after) {
+			time.Sleep(100 * time.Millisecond)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
 }
