@@ -26,6 +26,13 @@ func (c *ClientToolCall) Asks() Question {
 	return Question{Kind: QuestionClientTool, Summary: fmt.Sprintf("a client has to call %s with %s", c.Name, c.Arguments)}
 }
 
+// Shortened is the call with fewer arguments, for lists: see [Shortens]. The call itself is whole in the record of the run.
+func (c *ClientToolCall) Shortened(most int) any {
+	short := *c
+	short.Arguments = cutText(c.Arguments, most)
+	return &short
+}
+
 // ClientToolResult is what came of a [ClientToolCall], for [ResumeParams].Targets. A string stands for one without an
 // Error.
 type ClientToolResult struct {

@@ -1,6 +1,8 @@
 package adk
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,4 +55,14 @@ func TestClientTool_AnsweredFromOutside(t *testing.T) {
 		_, err := NewClientTool(info)
 		require.Error(t, err)
 	}
+}
+func TestClientToolCall_IsListedWhateverItIsMadeWith(t *testing.T) {
+	call := &ClientToolCall{Name: "locate", CallID: "c", Arguments: strings.Repeat("é", longestInfo)}
+	data, truncated := infoJSON(call)
+	require.True(t, truncated)
+	var listed ClientToolCall
+	require.NoError(t, json.Unmarshal(data, &listed))
+	require.Equal(t, "locate c", listed.Name+" "+listed.CallID)
+	require.True(t, strings.HasPrefix(call.Arguments, listed.Arguments) && listed.Arguments != "")
+	require.Less(t, len(data), longestInfo)
 }

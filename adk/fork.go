@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/internal/core"
@@ -21,16 +22,25 @@ type ForkOptions struct {
 	// StepTurn Messages and Values, though no value can be removed, and of a StepResult Text or Result, whichever is set.
 	// Messages must be a history that a model takes: each call has its result, but for those of the last message. One that
 	// ends with a message of the user has the model asked. What it may not change is an error, and so is one that Edit
-	// returns.
+	// returns; that the change does not fit the step is an error that matches [ErrForkEdit].
 	Edit func(*Step) error
+	// Tags and Deadline are those of the fork in a store that hands out leases. The default of Tags is those of the origin,
+	// which an empty map replaces; of Deadline, none.
+	Tags     map[string]string
+	Deadline time.Time
 }
+
+// ErrForkEdit says that [ForkOptions].Edit has changed a step in a way that does not fit it.
+var ErrForkEdit = errors.New("the edit does not fit the step")
 
 // Fork makes a run of the first steps of another one, which Runner.Resume(NewID) continues. It runs nothing, and
 // changes nothing of the origin, which may have ended, wait, or work. Everything behind the steps happens anew: tool
 // calls whose result is not among them are made, with idempotency keys of their own, and what the origin asked is asked
 // again, whatever was answered there. The steps must be recorded from the beginning of the run on, see [Steps]; with an
 // error of a damaged journal a fork of the steps before the damage can be made. A store that hands out leases has the
-// fork as a run that is paused, with the agent, queue, priority and tags of the origin.
+// fork as a run that is paused, with the agent, queue and priority of the origin, and its tags if the options have none.
+// It has no key: it keeps no other run waiting. What the origin was given with options, such as the turns of a
+// conversation before it (WithHistory), is no part of its steps: whoever continues the fork gives it the same.
 func Fork(ctx context.Context, store CheckPointStore, id string, o ForkOptions) error {
 	if err := fork(ctx, store, id, o); err != nil {
 		return fmt.Errorf("failed to fork run %q: %w", id, err)
@@ -63,7 +73,7 @@ func fork(ctx context.Context, store CheckPointStore, id string, o ForkOptions) 
 	if err != nil {
 		return err
 	}
-	return placeFork(ctx, store, id, o.NewID, records)
+	return placeFork(ctx, store, id, &o, records)
 }
 
 // draft makes the journal of a fork with so many steps.
@@ -111,7 +121,8 @@ func settled(records []*journal.Record) (kept []*journal.Record) {
 }
 
 // placeFork puts the journal of a fork into the store.
-func placeFork(ctx context.Context, store CheckPointStore, id, newID string, records [][]byte) error {
+func placeFork(ctx context.Context, store CheckPointStore, id string, o *ForkOptions, records [][]byte) error {
+	newID := o.NewID
 	list, err := journalOf(store)
 	if err != nil {
 		return err
@@ -129,7 +140,7 @@ func placeFork(ctx context.Context, store CheckPointStore, id, newID string, rec
 		return &core.RunError{Err: core.ErrRunExists, Info: core.RunInfo{ID: newID}}
 	}
 	if runs, ok := store.(runHandler); ok {
-		return placeRun(ctx, runs, id, newID, records)
+		return placeRun(ctx, runs, id, o, records)
 	}
 	for _, r := range records {
 		if err := list.AppendRecord(ctx, newID, r); err != nil {
@@ -142,7 +153,8 @@ func placeFork(ctx context.Context, store CheckPointStore, id, newID string, rec
 }
 
 // placeRun makes the fork a run that is paused.
-func placeRun(ctx context.Context, store runHandler, id, newID string, records [][]byte) error {
+func placeRun(ctx context.Context, store runHandler, id string, o *ForkOptions, records [][]byte) error {
+	newID := o.NewID
 	from, _, err := store.Inspect(ctx, id)
 	if err != nil {
 		return err
@@ -151,7 +163,11 @@ func placeRun(ctx context.Context, store runHandler, id, newID string, records [
 	if err != nil || exists {
 		return errors.Join(err, &core.RunError{Err: core.ErrRunExists, Info: there})
 	}
-	made := &core.NewRun{Agent: from.Agent, Queue: from.Queue, Tags: from.Tags, Priority: from.Priority,
+	tags := from.Tags
+	if o.Tags != nil {
+		tags = o.Tags
+	}
+	made := &core.NewRun{Agent: from.Agent, Queue: from.Queue, Tags: tags, Priority: from.Priority, Deadline: o.Deadline,
 		Build: core.BuildID(), Records: records}
 	lease, err := store.Acquire(ctx, newID, core.LeaseRequest{Owner: core.ProcessOwner(), Create: made})
 	if err != nil {

@@ -24,10 +24,18 @@ func (h *runSteps) edit(n int, edit func(*Step) error) error {
 		err = h.adopt(before, s)
 	}
 	if err != nil {
-		return fmt.Errorf("the edit of step %d, a %s: %w", n, before.Kind, err)
+		return &refusedEdit{fmt.Errorf("the edit of step %d, a %s: %w", n, before.Kind, err)}
 	}
 	return nil
 }
+
+// refusedEdit is an error that matches ErrForkEdit and says what does not fit.
+type refusedEdit struct{ error }
+
+func (e *refusedEdit) Unwrap() error { return e.error }
+
+// Is reports whether the target is ErrForkEdit.
+func (e *refusedEdit) Is(target error) bool { return target == ErrForkEdit }
 
 // copies are two copies of a step that share nothing.
 func (h *runSteps) copies(n int) (a, b *Step, err error) {

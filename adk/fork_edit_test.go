@@ -187,6 +187,7 @@ func TestFork_EarlyResultsBelongToTheirAnswer(t *testing.T) {
 			s.Messages[1] = chatAnswer("no")
 			return nil
 		}})
+		require.ErrorIs(t, err, ErrForkEdit)
 		require.EqualError(t, err, `failed to fork run "1": the edit of step 4, a turn: the answer does not make call "c1", `+
 			`whose result is step 3: fork before that step`)
 		require.NoError(t, Fork(t.Context(), store, "1", ForkOptions{At: 4, NewID: "2", Edit: func(s *Step) error {

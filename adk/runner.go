@@ -354,6 +354,7 @@ func (run *runnerRun[M]) showStart() {
 	if run.saved != nil {
 		start.Resumed, start.Streaming = true, run.saved.Streaming
 	}
+	start.Origin, start.OriginStep = run.root.origin.Run, run.root.origin.At
 	run.hub.watch.Begin(start)
 	if run.root.journal != nil {
 		run.root.journal.OnSaved = run.hub.watch.Saved

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -55,6 +56,38 @@ func TestAGUI_ClientApprovesAndRejects(t *testing.T) {
 	}
 }
 
+// The question of a server is answered after another process has taken its place.
+func TestAGUI_ClientApprovesAfterARestart(t *testing.T) {
+	stored := storing(t)
+	first, url := serving(t, stored(), asking(t), asAGUI, adktest.Streams("Wait.").Calling(adktest.Call("look", `{}`)))
+	asked, err := json.Marshal(aguiClient(t, "ask", url))
+	require.NoError(t, err)
+	require.NoError(t, first.Shutdown(t.Context()))
+	_, url = serving(t, stored(), asking(t), asAGUI, adktest.Says("Done."), adktest.Says("Still.").SeeingLast("user: And now?"))
+	out := aguiClient(t, "answer", url, string(asked))
+	require.Equal(t, []any{"user: Look!", "assistant: Wait. look{}", "tool: sunny", "assistant: Done.", "user: And now?", "assistant: Still."},
+		out["messages"])
+}
+
+// A client that has to answer an approval and to carry out a call sends both at once.
+func TestAGUI_ClientApprovesAndCarriesOutItsToolsAtOnce(t *testing.T) {
+	conf := asking(t)
+	conf.Handlers = append(conf.Handlers, serve.ClientTools())
+	_, url := serving(t, serve.Config{AllowClientTools: true}, conf, asAGUI,
+		adktest.Calls(adktest.Call("look", `{}`), adktest.Call("locate", `{}`)),
+		adktest.Says("Done.").SeeingLast("tool look#call_1: sunny", "tool locate#call_2: 38.7"))
+	messages := aguiClient(t, "both", url)["messages"].([]any)
+	require.Equal(t, "assistant: Done.", messages[len(messages)-1])
+}
+
+// What does not count of an answer that is made again is gone from the client's messages.
+func TestAGUI_ClientShowsWhatCountsOfARetry(t *testing.T) {
+	conf := adk.ChatModelAgentConfig{ModelRetryConfig: &adk.ModelRetryConfig{MaxRetries: 1}}
+	_, url := serving(t, serve.Config{}, conf, asAGUI, adktest.Streams("Half of ").ThenFails(errors.New("cut")),
+		adktest.Streams("The ", "whole."), adktest.Says("Still."))
+	require.Equal(t, []any{"user: Hi", "assistant: The whole.", "user: Again", "assistant: Still."}, aguiClient(t, "talk", url)["messages"])
+}
+
 func TestAGUI_ClientShowsAFailure(t *testing.T) {
 	_, url := serving(t, serve.Config{}, looking(), asAGUI, adktest.Fails(errors.New("canary-1")))
 	require.Equal(t, "something went wrong", aguiClient(t, "fail", url)["message"])
@@ -97,7 +130,7 @@ func TestAGUI_ClientsOfBeforeAreServed(t *testing.T) {
 // A client of the last version before 1.0 reads text, calls and results.
 func TestAGUI_TheClientOfBeforeIsServed(t *testing.T) {
 	if _, err := os.Stat("node_modules/agui0"); err != nil {
-		t.Skip("npm package agui0 is not installed: run npm ci in interop, or make interop")
+		missing(t, "npm package agui0", installNPM)
 	}
 	_, url := serving(t, serve.Config{}, looking(), asAGUI, adktest.Streams("See. ").Calling(adktest.Call("look", `{"a":1}`)),
 		adktest.Streams("It is ", "sunny."), adktest.Says("Still.").SeeingLast("user: Again"))

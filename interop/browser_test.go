@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/runlog"
 )
 
 // webchat is the example of that name, as its users run it: a process of its own.
@@ -76,6 +78,13 @@ func (w *webchat) stop() {
 	w.process = nil
 }
 
+// kill ends the server as a crash does.
+func (w *webchat) kill() {
+	require.NoError(w.t, w.process.Process.Kill())
+	_ = w.process.Wait()
+	w.process = nil
+}
+
 // browser is a page in a headless browser.
 type browser struct {
 	t   *testing.T
@@ -87,7 +96,7 @@ func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("chromium is not installed")
+		missing(t, "chromium", "install the package chromium")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath(path))
 	allocated, free := chromedp.NewExecAllocator(context.Background(), options...)
@@ -115,12 +124,12 @@ func (b *browser) sees(text string) {
 	b.t.Fatalf("the page does not show %q: %v\n%s", text, err, shown)
 }
 
-// shoot takes a picture of the page, for people, if WEFT_SCREENSHOTS names a directory.
+// shoot takes a picture of the page, for people: it is kept if WEFT_SCREENSHOTS names a directory.
 func (b *browser) shoot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("WEFT_SCREENSHOTS")
 	if dir == "" {
-		return
+		dir = b.t.TempDir()
 	}
 	data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	require.NoError(b.t, err)
@@ -143,16 +152,28 @@ func emulate(width, height int64, scheme string) chromedp.Action[chromedp.Void] 
 // says types and enters a message.
 func (b *browser) says(text string) {
 	b.t.Helper()
-	enter := chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+	b.do(chromedp.SendKeys("#input", text), press("Enter", 13))
+}
+
+// press presses and releases a key.
+func press(key string, code int64) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
 			if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, input.DispatchKeyEventParams{
-				Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13, NativeVirtualKeyCode: 13}); err != nil {
+				Type: kind, Key: key, Code: key, WindowsVirtualKeyCode: code, NativeVirtualKeyCode: code}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	b.do(chromedp.SendKeys("#input", text), enter)
+}
+
+// focused is the ID, or the text, of what has the focus.
+func (b *browser) focused() string {
+	b.t.Helper()
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.activeElement.id || document.activeElement.textContent"))
+	require.NoError(b.t, err)
+	return text
 }
 
 // A person talks to an agent in a browser, by keyboard: sees its calls, approves after the server was restarted, and
@@ -192,4 +213,89 @@ func TestWebchat_InABrowser(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, wide, "a narrow page does not scroll sideways")
 	b.do(chromedp.Click("#new"), chromedp.WaitNotPresent("#log .message"))
+}
+
+// A page that is loaded again while the agent writes shows the answer from its beginning, and goes along with it. The
+// Escape key stops it, and a call that was rejected is not made.
+func TestWebchat_ShowsAnAnswerThatIsBeingWritten(t *testing.T) {
+	b := newBrowser(t)
+	w := newWebchat(t)
+	b.do(emulate(900, 700, "light"), chromedp.Navigate("http://"+w.address))
+	b.sees("New chat")
+	require.Equal(t, "input", b.focused())
+	b.do(press("Tab", 9))
+	require.Equal(t, "send", b.focused(), "behind the message comes its button")
+	b.says("Tell me a story.")
+	b.sees("It wove a thread")
+	b.do(chromedp.Reload())
+	b.sees("Tell me a story.")
+	b.sees("Once upon a time")
+	b.sees("It wove a thread")
+	b.shoot("loaded-again")
+	b.do(press("Escape", 27))
+	b.sees("Stopped.")
+
+	b.says("I want my money back.")
+	b.sees("may refund run with")
+	require.Equal(t, "Approve", b.focused())
+	b.do(press("Tab", 9))
+	require.Equal(t, "Reject", b.focused())
+	b.do(chromedp.SendKeys(".ask button:not(.main)", "\n"))
+	b.sees("Rejected.")
+	b.sees("rejected this call")
+
+	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate("http://"+w.address+"/#no%20thread"))
+	b.says("Hi")
+	b.sees("a thread is named by")
+	b.shoot("error")
+}
+
+// A browser that watches a run while the server is killed and started again gets each event once, and the whole answer.
+// Rules serving/SV8, serving/SV11.
+func TestEventSource_ContinuesAfterTheServerWasKilled(t *testing.T) {
+	b := newBrowser(t)
+	w := newWebchat(t)
+	b.do(chromedp.Navigate("http://" + w.address))
+	b.sees("New chat")
+	start := `(async () => {
+		const answer = await fetch('/api/agents/desk/runs', {method: 'POST', headers: {'Content-Type': 'application/json'},
+			body: JSON.stringify({input: 'Tell me a story.'})});
+		const {id} = await answer.json();
+		window.seen = []; window.text = ''; window.ended = false; window.run = id;
+		const source = new EventSource('/api/runs/' + id + '/events');
+		const take = e => {
+			seen.push(e.lastEventId);
+			const event = JSON.parse(e.data);
+			if (e.type === 'run.restarted') text = '';
+			if (e.type === 'model.end' && event.data.message) text = event.data.message.content;
+			if (e.type === 'run.end') { ended = true; source.close(); }
+		};
+		for (const type of TYPES) source.addEventListener(type, take);
+	})(); true`
+	types := `['run.start','run.end','run.restarted','agent.start','agent.end','model.start','model.delta','model.end','saved','dropped','snapshot','message']`
+	_, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](strings.Replace(start, "TYPES", types, 1)))
+	require.NoError(t, err)
+	until := func(condition string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](condition))
+			return err == nil && ok
+		}, 2*time.Minute, 100*time.Millisecond, condition)
+	}
+	until("window.seen?.length > 30")
+	w.kill()
+	w.start()
+	until("window.ended")
+	ids, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string]("window.seen"))
+	require.NoError(t, err)
+	last := runlog.Cursor{}
+	for _, id := range ids {
+		at, err := runlog.ParseCursor(strings.TrimSuffix(id, ".end"))
+		require.NoError(t, err)
+		require.Positive(t, at.Compare(last), "%s comes behind %s, and once", id, last)
+		last = at
+	}
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("window.text"))
+	require.NoError(t, err)
+	require.Equal(t, 40, strings.Count(text, "It wove a thread"))
 }

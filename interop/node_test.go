@@ -11,6 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// missing skips a test that needs something that is not installed. In CI the test fails: there everything has to be.
+func missing(t *testing.T, what, install string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is not installed, and tests are not skipped in CI: %s", what, install)
+	}
+	t.Skipf("%s is not installed: %s", what, install)
+}
+
+// installNPM is how packages of npm are installed.
+const installNPM = "run npm ci in interop, or make interop"
+
 // node runs a script of testdata with arguments, and returns the JSON values that it prints, one a line. The test skips
 // without Node or the package of npm.
 func node(t *testing.T, needs, script string, args ...string) (printed []map[string]any) {
@@ -23,10 +35,10 @@ func nodeOf(t *testing.T, runtime, needs, script string, args ...string) (printe
 	t.Helper()
 	path, err := exec.LookPath(runtime)
 	if err != nil {
-		t.Skip("node is not installed")
+		missing(t, runtime, "install Node 20")
 	}
 	if _, err := os.Stat("node_modules/" + needs); err != nil {
-		t.Skipf("npm package %s is not installed: run npm ci in interop, or make interop", needs)
+		missing(t, "npm package "+needs, installNPM)
 	}
 	cmd := exec.CommandContext(t.Context(), path, append([]string{"testdata/" + script}, args...)...)
 	cmd.WaitDelay = 10 * time.Second

@@ -14,7 +14,9 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/ext/model/openai"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
@@ -40,6 +42,19 @@ func serving(t *testing.T, conf serve.Config, agent adk.ChatModelAgentConfig, ha
 		web.Close()
 	})
 	return srv, web.URL
+}
+
+// storing makes configurations of servers that have one directory, one after the other.
+func storing(t *testing.T) func() serve.Config {
+	t.Helper()
+	dir := t.TempDir()
+	return func() serve.Config {
+		runs, err := checkpoint.NewFileStore(dir + "/runs")
+		require.NoError(t, err)
+		events, err := runlog.NewFileStore(dir + "/events")
+		require.NoError(t, err)
+		return serve.Config{Store: runs, Events: events}
+	}
 }
 
 // asOpenAI serves OpenAI's API.
@@ -92,6 +107,19 @@ func TestOpenAI_NodeClientApproves(t *testing.T) {
 	out := node(t, "openai", "openai.mjs", "approve", url)[0]
 	require.Equal(t, "mcp_approval_request", out["asked"])
 	require.Equal(t, "Sunny.", out["final"])
+}
+
+// The question of a server is answered after another process has taken its place.
+func TestOpenAI_NodeClientApprovesAfterARestart(t *testing.T) {
+	stored := storing(t)
+	first, url := serving(t, stored(), asking(t), asOpenAI, adktest.Calls(adktest.Call("look", `{"a":1}`)))
+	asked := node(t, "openai", "openai.mjs", "ask", url)[0]
+	require.NoError(t, first.Shutdown(t.Context()))
+	_, url = serving(t, stored(), asking(t), asOpenAI, adktest.Says("Sunny.").SeeingLast("tool look#call_1: sunny"),
+		adktest.Says("Still.").SeeingLast("user: And now?"))
+	out := node(t, "openai", "openai.mjs", "answer", url, asked["id"].(string), asked["request"].(string))[0]
+	require.Equal(t, "Sunny.", out["final"])
+	require.Equal(t, "Still.", out["next"])
 }
 
 // A client that gives up in the middle stops the run.

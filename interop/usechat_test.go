@@ -19,7 +19,7 @@ import (
 func reactPage(t *testing.T) func(srv *serve.Server) http.Handler {
 	t.Helper()
 	if _, err := os.Stat("node_modules/@ai-sdk/react"); err != nil {
-		t.Skip("npm package @ai-sdk/react is not installed: run npm ci in interop, or make interop")
+		missing(t, "npm package @ai-sdk/react", installNPM)
 	}
 	script := filepath.Join(t.TempDir(), "page.js")
 	out, err := exec.Command("node_modules/.bin/esbuild", "testdata/usechat.jsx", "--bundle", "--jsx=automatic", "--outfile="+script).CombinedOutput()

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"slices"
 	"time"
 
@@ -47,7 +46,7 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 		if !c.principal.mayAnswer(p, how == asOwner) {
 			return Run{}, NewProblem(Forbidden, "question %s waits for others", p.ID).of(id)
 		}
-		a, err := encodeAnswer(p, answer)
+		a, err := c.encodeAnswer(ctx, p, answer)
 		if err != nil {
 			return Run{}, ProblemOf(err).of(id)
 		}
@@ -60,13 +59,22 @@ func (c *Caller) Answer(ctx context.Context, id string, answers map[string]json.
 	if err := c.server.runs.Answer(ctx, id, encoded...); err != nil {
 		return Run{}, ProblemOf(err).of(id)
 	}
-	run, err := c.Run(ctx, id)
-	run.Token = info.Token // events behind the answer have a higher one, however far the run is by now
-	return run, err
+	token := info.Token
+	if now, exists, err := c.server.runs.Inspect(ctx, id); err == nil && exists { // who has answered may not see it any more
+		info = now
+	}
+	run := c.server.runOf(info)
+	run.Token = token // events behind the answer have a higher one, however far the run is by now
+	return run, nil
 }
 
+// owns reports whether a run is one of the caller's own, and not one of others that it answers questions of.
+func (c *Caller) owns(run *Run) bool { return run.info.Tags[tagOwner] == c.principal.owner() }
+
 // encodeAnswer makes what an agent gets of what a client says to a question.
-func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.Answer, error) {
+func (c *Caller) encodeAnswer(
+	ctx context.Context, p checkpoint.WaitPoint, answer json.RawMessage,
+) (checkpoint.Answer, error) {
 	switch {
 	case p.Answered:
 		return checkpoint.Answer{}, NewProblem(AlreadyAnswered, "question %s was answered before", p.ID)
@@ -80,6 +88,11 @@ func encodeAnswer(p checkpoint.WaitPoint, answer json.RawMessage) (checkpoint.An
 		refused := NewProblem(BadRequest, "the answer to question %s is not of its kind", p.ID)
 		refused.Cause = err
 		return checkpoint.Answer{}, refused
+	}
+	if d, ok := value.(*approval.Decision); ok && c.server.settings.signDecision != nil {
+		if err := c.server.settings.signDecision(ctx, c.principal, d); err != nil {
+			return checkpoint.Answer{}, &Problem{Code: Forbidden, Title: "the decision is not signed", Cause: err}
+		}
 	}
 	a, err := adk.EncodeAnswer(p.ID, value)
 	if err != nil {
@@ -161,52 +174,6 @@ func decisionOf(request *approval.Request, answer json.RawMessage) (*approval.De
 		return nil, NewProblem(BadRequest, "arguments are an object")
 	}
 	return request.Edit(string(said.Arguments)), nil
-}
-
-// decodeStrictly decodes an object of exactly these members, each at most once, with their very names: a decision of
-// somebody must not depend on how JSON is read.
-func decodeStrictly(data json.RawMessage, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if err := checkMembers(d); err != nil {
-		return err
-	}
-	d = json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return NewProblem(BadRequest, "something follows the answer")
-	}
-	return nil
-}
-
-// checkMembers refuses what is no object, and members that come twice or are not in lower case.
-func checkMembers(d *json.Decoder) error {
-	first, err := d.Token()
-	if err != nil {
-		return err
-	}
-	if first != json.Delim('{') {
-		return NewProblem(BadRequest, "the answer is no object")
-	}
-	var seen []string
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
-		text, _ := name.(string)
-		if slices.Contains(seen, text) || text != string(bytes.ToLower([]byte(text))) {
-			return NewProblem(BadRequest, "a member comes twice, or is not one of an answer")
-		}
-		seen = append(seen, text)
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // countOf is how many are true.

@@ -29,13 +29,19 @@ type Verb string
 
 // The verbs.
 const (
+	ListAgents   Verb = "list_agents"
 	StartRun     Verb = "start"
 	ReadRun      Verb = "read"
 	AnswerRun    Verb = "answer"
 	CancelRun    Verb = "cancel"
 	ReadThread   Verb = "read_thread"
 	DeleteThread Verb = "delete_thread"
+	ReadSteps    Verb = "read_steps"
+	ForkRun      Verb = "fork"
 )
+
+// isApprovers reports whether who is to answer a question of another's run may do that with the run.
+func (v Verb) isApprovers() bool { return v == ReadRun || v == AnswerRun }
 
 // Action is what somebody does with what, for Config.Authorize.
 type Action struct {

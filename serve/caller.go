@@ -2,8 +2,11 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -53,7 +56,7 @@ func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.
 	}
 	how := noAccess
 	switch {
-	case !exists:
+	case !exists || c.server.isDeleted(ctx, &info):
 	case info.Tags[tagOwner] == c.principal.owner():
 		how = asOwner
 	default:
@@ -63,11 +66,28 @@ func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.
 			}
 		}
 	}
-	if how == noAccess || how == asApprover && verb == CancelRun {
+	if how == noAccess || how == asApprover && !verb.isApprovers() {
 		return info, noAccess, missing
 	}
 	err = c.authorize(ctx, Action{Verb: verb, Agent: info.Agent, Run: id, Thread: info.Tags[tagThread]})
 	return info, how, err
+}
+
+// Agents are those that the principal may know, by name.
+func (c *Caller) Agents(ctx context.Context) []AgentInfo {
+	return slices.DeleteFunc(c.server.Agents(), func(a AgentInfo) bool {
+		return c.authorize(ctx, Action{Verb: ListAgents, Agent: a.Name}) != nil
+	})
+}
+
+// mayList reports whether a run may be in a list of the principal: it may be read, and its thread is not deleted.
+func (c *Caller) mayList(ctx context.Context, info *checkpoint.RunInfo) bool {
+	return !c.server.isDeleted(ctx, info) && c.authorize(ctx, readOf(info)) == nil
+}
+
+// readOf is that somebody reads a run.
+func readOf(info *checkpoint.RunInfo) Action {
+	return Action{Verb: ReadRun, Agent: info.Agent, Run: info.ID, Thread: info.Tags[tagThread]}
 }
 
 // Run returns a run.
@@ -79,7 +99,8 @@ func (c *Caller) Run(ctx context.Context, id string) (Run, error) {
 	return c.server.runOf(info), nil
 }
 
-// Result returns a run, with its result if it is done. It waits, up to a time, until the run has ended or waits.
+// Result returns a run, with its result if it is done. It waits, up to a time, until the run has ended or waits, or the
+// server shuts down.
 func (c *Caller) Result(ctx context.Context, id string, wait time.Duration) (Run, error) {
 	run, err := c.Run(ctx, id)
 	if err != nil {
@@ -93,6 +114,7 @@ func (c *Caller) Result(ctx context.Context, id string, wait time.Duration) (Run
 	}
 	waiting, stop := context.WithTimeout(ctx, wait)
 	defer stop()
+	defer context.AfterFunc(c.server.draining, stop)()
 	result, err := c.server.runs.wait(waiting, id)
 	if err != nil && (waiting.Err() == nil || ctx.Err() != nil) {
 		return run, ProblemOf(err)
@@ -116,41 +138,62 @@ type Query struct {
 // Cursor is where a list continues behind the run.
 func (r *Run) Cursor() string { return checkpoint.Cursor(r.info) }
 
+// cursor is what positions in lists look like: when something changed, and its ID.
+var cursor = regexp.MustCompile(`^[0-9a-f]{1,16}\..+$`)
+
+// isCursor reports whether a list can continue behind a position; "" is its beginning.
+func isCursor(text string) bool { return text == "" || cursor.MatchString(text) }
+
+func badCursor() error {
+	return NewProblem(BadRequest, "before is none of the positions that lists come with")
+}
+
 // Runs lists runs of the principal, the one that changed last first.
 func (c *Caller) Runs(ctx context.Context, q Query) ([]Run, error) {
-	query := checkpoint.Query{Agent: q.Agent, After: q.Before, Limit: q.Limit,
-		Tags: map[string]string{tagOwner: c.principal.owner()}}
-	if q.Thread != "" {
-		key, err := c.server.threadKey(c.principal, q.Thread)
-		if err != nil {
-			return nil, err
-		}
-		query.Key = key
+	query, err := runsOf(c.principal, q.Thread)
+	if err == nil {
+		err = c.authorize(ctx, Action{Verb: ReadRun, Agent: q.Agent, Thread: q.Thread})
 	}
+	if err != nil {
+		return nil, err
+	}
+	if !isCursor(q.Before) {
+		return nil, badCursor()
+	}
+	query.Agent, query.After = q.Agent, q.Before
 	switch q.Status {
 	case "":
-	case Cancelled:
+	case Cancelled, Held:
 		query.Status = []checkpoint.Status{checkpoint.Paused}
 	case Ready, Running, Waiting, Done, Failed:
 		query.Status = []checkpoint.Status{checkpoint.Status(q.Status)}
 	default:
 		return nil, NewProblem(BadRequest, "there is no status %.32q", q.Status)
 	}
-	if query.Limit <= 0 {
-		query.Limit = 20
+	limit := 20
+	if q.Limit > 0 {
+		limit = min(q.Limit, 100)
 	}
-	query.Limit = min(query.Limit, 100)
+	if c.server.settings.authorize == nil && c.server.remover != nil && q.Status != Cancelled && q.Status != Held {
+		query.Limit = limit // nothing is left out that the store does not leave out
+	}
 	runs := []Run{}
 	for info, err := range c.server.runs.List(ctx, query) {
 		if err != nil {
 			return nil, ProblemOf(err)
 		}
-		runs = append(runs, c.server.runOf(info))
+		if q.Status != "" && statusOf(&info) != q.Status || !c.mayList(ctx, &info) {
+			continue
+		}
+		if runs = append(runs, c.server.runOf(info)); len(runs) == limit {
+			break
+		}
 	}
 	return runs, nil
 }
 
-// LastRun returns the run of a thread that was started last, and false if there is none.
+// LastRun returns the run of a thread that was started last, and false if there is none. It needs no conversation: the
+// runs of a thread whose history the client has (Start.Stateless) are found, too.
 func (c *Caller) LastRun(ctx context.Context, thread string) (last Run, exists bool, err error) {
 	runs, err := c.Runs(ctx, Query{Thread: thread, Limit: 100})
 	for _, r := range runs {
@@ -178,8 +221,8 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 				return ProblemOf(err)
 			}
 			isOwner := info.Tags[tagOwner] == c.principal.owner()
-			if q.WaitingFor != "" && isOwner {
-				continue // it is among the others
+			if q.WaitingFor != "" && isOwner || !c.mayList(ctx, &info) { // its own are among the others
+				continue
 			}
 			for _, p := range info.Waiting {
 				question := questionOf(p)
@@ -191,13 +234,12 @@ func (c *Caller) Questions(ctx context.Context, thread, agent, tool string) ([]Q
 		}
 		return nil
 	}
-	own := checkpoint.Query{Tags: map[string]string{tagOwner: c.principal.owner()}}
-	if thread != "" {
-		key, err := c.server.threadKey(c.principal, thread)
-		if err != nil {
-			return nil, err
-		}
-		own.Key = key
+	own, err := runsOf(c.principal, thread)
+	if err == nil {
+		err = c.authorize(ctx, Action{Verb: ReadRun, Agent: agent, Thread: thread})
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := add(own); err != nil {
 		return nil, err
@@ -228,8 +270,11 @@ func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error
 	if err != nil {
 		return err
 	}
-	if statusOf(info.Status).HasEnded() {
+	switch status := statusOf(&info); {
+	case status.HasEnded():
 		return NewProblem(AlreadyAnswered, "the run has ended").of(id)
+	case status == Held:
+		return NewProblem(Conflict, "the run is held: nothing of it is executed").of(id)
 	}
 	if how.Reason == "" {
 		how.Reason = "a client has stopped it"
@@ -244,15 +289,21 @@ func (c *Caller) Cancel(ctx context.Context, id string, how CancelRequest) error
 
 // Events yields what happened in a run behind a position, then what happens, until the run has ended; a run that waits
 // is followed. They are events for clients: texts of errors, and what models were asked, are left out (see Config). An
-// error, a *Problem, is the last item.
+// error, a *Problem, is the last item: shutting_down, for whoever waits for an event while the server shuts down.
 func (c *Caller) Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error] {
 	return func(yield func(runlog.Event, error) bool) {
 		if _, _, err := c.inspect(ctx, id, ReadRun); err != nil {
 			yield(runlog.Event{}, err)
 			return
 		}
-		for e, err := range c.server.runs.Events(ctx, id, after) {
+		reading, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		defer context.AfterFunc(c.server.draining, func() { stop(errDraining) })()
+		for e, err := range c.server.runs.Events(reading, id, after) {
 			if err != nil {
+				if context.Cause(reading) == errDraining {
+					err = &Problem{Code: ShuttingDown, Title: "the server shuts down: connect again", Run: id, RetryAfter: time.Second}
+				}
 				yield(e, ProblemOf(err))
 				return
 			}
@@ -262,6 +313,9 @@ func (c *Caller) Events(ctx context.Context, id string, after runlog.Cursor) ite
 		}
 	}
 }
+
+// errDraining is why somebody does not wait for an event any longer.
+var errDraining = errors.New("the server shuts down")
 
 // Ticket makes a text with which, for a minute, one request may watch a run in place of whatever it authenticates with.
 func (c *Caller) Ticket(ctx context.Context, run string) (string, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 )
@@ -32,7 +33,8 @@ type TypedConfig[M adk.MessageType] struct {
 	// in memory, of the process that executes a run, until a while after its end. It must be nil with a Front.
 	Events runlog.Store
 	// Conversations keeps the threads. The default is in Store; with a Front, the default is that there are no threads.
-	// Agents on agentic messages have no threads.
+	// Agents on agentic messages have none. Without Conversations, a thread is a name for the runs of clients that have the
+	// history (see TrustHistory and Start.Stateless); others get bad_request.
 	Conversations conversation.Store
 	// History bounds what an agent sees of a thread.
 	History conversation.HistoryOptions
@@ -42,8 +44,9 @@ type TypedConfig[M adk.MessageType] struct {
 	Auth func(r *http.Request) (Principal, error)
 	// AllowAnonymous serves everybody, as one principal, if Auth is nil.
 	AllowAnonymous bool
-	// Authorize refuses what an authenticated principal may not do: the error becomes a 403. Default: principals may do
-	// everything with what is theirs.
+	// Authorize refuses what an authenticated principal may not do: the error becomes a 403. It is asked for a list as a
+	// whole, and for each of its items, which are left out if it refuses them. Default: principals may do everything with
+	// what is theirs.
 	Authorize func(ctx context.Context, p Principal, a Action) error
 	// Origins are the origins of pages elsewhere that may use the server, such as https://app.example.com. The default is
 	// none.
@@ -60,14 +63,24 @@ type TypedConfig[M adk.MessageType] struct {
 	// AllowClientTools lets clients bring tools: their calls are answered by the client. The agents need the middleware
 	// [ClientTools].
 	AllowClientTools bool
-	// Detail includes in events what models were asked, system prompts among it. The default leaves it out.
+	// AllowFork lets principals read the steps of their runs, and make forks of them, in which the last step may say
+	// something else: who may fork can write what models and tools have said, so it is for those who build agents, or whom
+	// Authorize allows it. Runs that this process executes keep their steps; the runners behind a Front must
+	// (adk.RunnerConfig.KeepSteps), and the Front must offer dispatch.Forker.
+	AllowFork bool
+	// Detail includes in events and steps what models were asked, system prompts among it. The default leaves it out.
 	Detail bool
 	// ErrorText is what clients read about an error in a run. The default are fixed texts by Err.Type: the text of an error
 	// may hold secrets.
 	ErrorText func(err runlog.Err) string
 
+	// SignDecision signs what a principal has decided about a call, by d.Sign(key), for agents whose approval middleware
+	// takes signed decisions only (approval.Config.Key). An error refuses the answer. The default signs nothing.
+	SignDecision func(ctx context.Context, p Principal, d *approval.Decision) error
+
 	// MaxRunTime is how long a run may take from its submission, waiting included. The default is no limit with a Front or
-	// Store, otherwise 24 hours; a model call and a tool call should have limits of their own.
+	// Store, whose runs may wait for people for days, otherwise 24 hours; calls of models and tools should have limits of
+	// their own. That of a fork counts from when it is made, and a fork that is held has none.
 	MaxRunTime time.Duration
 	// DrainTimeout is how long runs that this process executes may take, when it shuts down, to come to a place where
 	// nothing is lost; then they are stopped at once. The default is 10 seconds, negative is at once.
@@ -95,8 +108,9 @@ type TypedConfig[M adk.MessageType] struct {
 //   - Conversations, History: keep threads, and bound what agents see of them
 //   - Auth, AllowAnonymous, Authorize, Origins: who may do what
 //   - Busy, AbandonInterrupts: a message in a thread whose run has not ended
-//   - TrustHistory, AllowClientTools: what is taken from clients
+//   - TrustHistory, AllowClientTools, AllowFork: what is taken from clients
 //   - Detail, ErrorText: what clients see
+//   - SignDecision: signs approvals
 //   - MaxRunTime, DrainTimeout, Linger, Limits: bounds
 //   - TicketKey: signs tickets
 //   - Ready: says whether the process can serve
@@ -127,6 +141,10 @@ type Limits struct {
 	Depth int
 	// Messages is how many messages a request may have, MessageBytes how long the text of one may be. Default 500, 1 MiB.
 	Messages, MessageBytes int
+	// MediaBytes is how many bytes the media of a message in base64 may have. Default 8 MiB, which needs a larger Body.
+	MediaBytes int
+	// WaitingPerPrincipal is how many runs of a principal may wait for answers. Default 256.
+	WaitingPerPrincipal int
 	// Runs is how many runs may be executed or due at a time, RunsPerPrincipal those of one principal. Default 256, 16.
 	Runs, RunsPerPrincipal int
 	// StartsPerMinute is how many runs a principal may start a minute, in this process. Default 60.
@@ -138,7 +156,8 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	for value, byDefault := range map[*int]int{&l.Depth: 64, &l.Messages: 500, &l.MessageBytes: 1 << 20, &l.Runs: 256,
+	for value, byDefault := range map[*int]int{&l.Depth: 64, &l.Messages: 500, &l.MessageBytes: 1 << 20,
+		&l.MediaBytes: 8 << 20, &l.WaitingPerPrincipal: 256, &l.Runs: 256,
 		&l.RunsPerPrincipal: 16, &l.StartsPerMinute: 60, &l.Watchers: 32, &l.ClientTools: 64, &l.ClientToolBytes: 256 << 10} {
 		if *value <= 0 {
 			*value = byDefault
@@ -152,7 +171,10 @@ func (l Limits) withDefaults() Limits {
 
 // check says what is wrong with a configuration.
 func (c *TypedConfig[M]) check() error {
+	_, forks := c.Front.(dispatch.Forker)
 	switch {
+	case c.AllowFork && c.Front != nil && !forks:
+		return fmt.Errorf("serve: Config.AllowFork needs a Front that offers dispatch.Forker, and %T does not", c.Front)
 	case len(c.Agents) == 0:
 		return errors.New("serve: set Config.Agents to the agents that clients may run")
 	case c.Front != nil && (c.Store != nil || c.Events != nil):

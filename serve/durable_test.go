@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,13 +72,19 @@ func TestServer_ContinuesAStreamBehindAnyEvent(t *testing.T) {
 		rest := d.stream("GET", "/runs/"+run+"/events", "", "Last-Event-ID", whole[i].id)
 		texts := said(events(t, append(append([]frame{}, whole[:i+1]...), rest...)))
 		require.Equal(t, said(events(t, whole)), texts, "cut behind %s", whole[i].id)
+		require.Equal(t, whole, append(slices.Clone(whole[:i+1]), rest...), "each event once")
 		require.Equal(t, whole[len(whole)-1], rest[len(rest)-1])
 	}
-	for _, nonsense := range []string{"garbage", "ff.1", "0.0", ".end", "2.9999.end", strings.Repeat("9", 300)} {
+	for _, nonsense := range []string{"garbage", ".end", "0.0", "-1.5", "0x2.1", strings.Repeat("9", 300)} {
 		rest := d.stream("GET", "/runs/"+run+"/events", "", "Last-Event-ID", nonsense)
-		if len(rest) > 0 { // who claims to have seen the end is believed
-			require.NotEmpty(t, rest[len(rest)-1].data, nonsense)
-		}
+		require.Equal(t, said(events(t, whole)), said(events(t, rest)), "%s is the beginning", nonsense)
+	}
+	for _, beyond := range []string{"ff.1", "2.9999"} { // such as of a log that was lost: what there is comes, and its end
+		rest := d.stream("GET", "/runs/"+run+"/events", "", "Last-Event-ID", beyond)
+		require.Equal(t, whole[len(whole)-1], rest[len(rest)-1], beyond)
+	}
+	for _, end := range []string{"2.9999.end", whole[len(whole)-1].id} { // who claims to have seen the end is believed
+		require.Empty(t, d.stream("GET", "/runs/"+run+"/events", "", "Last-Event-ID", end), end)
 	}
 }
 
@@ -130,7 +137,7 @@ func TestStream_StopsARunThatNobodyWatchesAnyMore(t *testing.T) {
 			status := func() Status {
 				info, _, err := d.srv.runs.Inspect(t.Context(), run)
 				require.NoError(t, err)
-				return statusOf(info.Status)
+				return statusOf(&info)
 			}
 			if c.want == Cancelled {
 				<-noted.stopped
@@ -181,8 +188,22 @@ func TestServer_HasApproversAnswer(t *testing.T) {
 	require.Equal(t, "forbidden", ana.refused(403, "POST", "/runs/"+run+"/resume", body))
 	require.Equal(t, "not_found", bob.refused(404, "POST", "/runs/"+run+"/resume", body))
 	require.Equal(t, "not_found", clerk.refused(404, "POST", "/runs/"+run+"/cancel", ""))
-	clerk.call(202, "POST", "/runs/"+run+"/resume", body)
+	d.srv.runs = &doneWhenAnswered{d.srv.runs}
+	answered := clerk.do("POST", "/runs/"+run+"/resume", body, "Accept", "text/event-stream")
+	answered.Body.Close()
+	require.Equal(t, 202, answered.StatusCode, "the run does not wait for the clerk any more, and is not the clerk's to watch")
 	require.Equal(t, "done", ana.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=10")["status"])
+}
+
+// doneWhenAnswered executes a run to its end before the answer is acknowledged.
+type doneWhenAnswered struct{ executor }
+
+func (d *doneWhenAnswered) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
+	err := d.executor.Answer(ctx, id, answers...)
+	if err == nil {
+		_, err = d.wait(ctx, id)
+	}
+	return err
 }
 
 type clerkQuestion struct {

@@ -28,6 +28,11 @@ type executor interface {
 	wait(ctx context.Context, id string) (*runlog.Message, error)
 }
 
+// remover is a Front that removes runs, as a dispatcher does.
+type remover interface {
+	Remove(ctx context.Context, id string, force bool) error
+}
+
 // frontExecutor is the executor of a Front.
 type frontExecutor[M adk.MessageType] struct{ dispatch.Front[M] }
 
@@ -55,8 +60,10 @@ func (f frontExecutor[M]) wait(ctx context.Context, id string) (*runlog.Message,
 // localWorker executes runs in this process.
 type localWorker struct {
 	stop func()
-	done chan struct{}
-	log  *runlog.Log
+	// hurry has runs that are being stopped stopped at once, and done is closed when all of them are.
+	hurry func()
+	done  chan struct{}
+	log   *runlog.Log
 }
 
 // newLocal makes the front of a server that executes runs itself, and begins to.
@@ -72,27 +79,45 @@ func newLocal[M adk.MessageType](conf *TypedConfig[M]) (dispatch.Front[M], *loca
 	}
 	agents := dispatch.TypedAgents[M]{}
 	for _, a := range conf.Agents {
-		agents[a.Name(context.Background())] = dispatch.Runs(a)
+		agents[a.Name(context.Background())] = makerOf(a, conf.AllowFork)
 	}
 	log := runlog.New(runlog.Config{Store: conf.Events, Linger: conf.Linger, Logger: conf.Logger})
 	d := dispatch.NewTyped(conf.Store, dispatch.TypedConfig[M]{Agents: agents, Log: log, Logger: conf.Logger,
 		Options: RunOptions(conf.Conversations, conf.History)})
 	ctx, stop := context.WithCancel(context.Background())
-	w := &localWorker{stop: stop, done: make(chan struct{}), log: log}
+	hurried, hurry := context.WithCancel(context.Background())
+	w := &localWorker{stop: stop, hurry: hurry, done: make(chan struct{}), log: log}
 	go func() {
 		defer close(w.done)
 		_ = d.Work(ctx, dispatch.WorkerConfig{Slots: conf.Limits.withDefaults().Runs, // fails without agents only
-			DrainTimeout: cmp.Or(conf.DrainTimeout, 10*time.Second)})
+			DrainTimeout: cmp.Or(conf.DrainTimeout, 10*time.Second), Hurry: hurried.Done()})
 	}()
 	return d, w, nil
 }
 
-// shutdown ends the worker: runs are stopped where nothing is lost. It waits for that until ctx ends.
+// makerOf makes the runners of an agent.
+func makerOf[M adk.MessageType](agent adk.TypedAgent[M], keepSteps bool) dispatch.TypedMaker[M] {
+	return func(_ context.Context, _ checkpoint.RunInfo, store checkpoint.Store) (*adk.TypedRunner[M], error) {
+		return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, CheckPointStore: store, Durability: adk.EveryStep,
+			KeepSteps: keepSteps}), nil
+	}
+}
+
+// lastResort is how long before the end of a shutdown runs are stopped at once, of a long one.
+const lastResort = time.Second
+
+// shutdown ends the worker: runs are stopped at a safe point, and at once when ctx is nearly over. It waits for that
+// until ctx ends.
 func (w *localWorker) shutdown(ctx context.Context) error {
 	w.stop()
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		defer time.AfterFunc(left-min(left/4, lastResort), w.hurry).Stop()
+	}
 	select {
 	case <-w.done:
 	case <-ctx.Done():
+		w.hurry()
 		return fmt.Errorf("serve: runs have not stopped yet: %w", context.Cause(ctx))
 	}
 	return w.log.Close(ctx)
@@ -106,8 +131,15 @@ func RunOptions(
 ) func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
 	return func(ctx context.Context, run checkpoint.RunInfo) ([]adk.AgentRunOption, error) {
 		opts, err := samplingOptions(run.Tags[tagSampling])
-		if err != nil || store == nil || run.Tags[tagThread] == "" {
+		if err != nil || store == nil {
 			return opts, err
+		}
+		if run.Tags[tagTurn] != "" {
+			seen, err := historyOf(ctx, store, bounds, run)
+			return append(opts, seen...), err
+		}
+		if !isTurn(run.Tags) {
+			return opts, nil
 		}
 		c := conversation.Open(store, run.Key)
 		if err := makeRoom(ctx, store, c, run); err != nil {
@@ -115,6 +147,21 @@ func RunOptions(
 		}
 		return append(opts, c.RunOption(bounds)), nil
 	}
+}
+
+// historyOf gives a fork what the turn that it began as has seen of the thread. It is no turn itself.
+func historyOf(
+	ctx context.Context, store conversation.Store, bounds conversation.HistoryOptions, run checkpoint.RunInfo,
+) ([]adk.AgentRunOption, error) {
+	c := conversation.Open(store, run.Tags[tagOwner]+"/"+run.Tags[tagTurnThread])
+	before, turn, found, err := c.Before(ctx, run.Tags[tagTurn], bounds)
+	if err == nil && !found {
+		err = fmt.Errorf("the thread of run %q does not have the turn %q any more", run.ID, run.Tags[tagTurn])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []adk.AgentRunOption{adk.WithHistory(before.Entries()...), adk.WithActiveAgent(turn.Entry)}, nil
 }
 
 // makeRoom ends the turn of another run that is open, and leaves out the one that the run takes the place of. It changes
@@ -140,6 +187,9 @@ func makeRoom(ctx context.Context, store conversation.Store, c *conversation.Con
 	return leaveOut(ctx, store, c, replaced)
 }
 
+// turnIncomplete is the tag of a turn whose run was stopped or has failed.
+const turnIncomplete = tagPrefix + "incomplete"
+
 // keepOpenTurn appends the turn that is open. Of a thread one run is executed at a time, so its run was stopped or has
 // failed. What was said in it is kept.
 func keepOpenTurn(ctx context.Context, c *conversation.Conversation) error {
@@ -151,6 +201,10 @@ func keepOpenTurn(ctx context.Context, c *conversation.Conversation) error {
 	if err != nil {
 		return err
 	}
+	if claim.Turn.Tags == nil {
+		claim.Turn.Tags = map[string]string{}
+	}
+	claim.Turn.Tags[turnIncomplete] = "true"
 	return claim.Keep(ctx, conversation.Progress{})
 }
 

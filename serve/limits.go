@@ -2,10 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
-	"io"
-	"mime"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -52,7 +48,7 @@ func (l *load) add(ctx context.Context, runs executor, most int) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if time.Since(l.asked) > askLoad {
-		n, err := count(ctx, runs, checkpoint.Query{Limit: most})
+		n, err := count(ctx, runs, checkpoint.Query{Limit: most}, executedOrDue...)
 		if err != nil {
 			return false, err
 		}
@@ -65,9 +61,12 @@ func (l *load) add(ctx context.Context, runs executor, most int) (bool, error) {
 	return true, nil
 }
 
-// count counts the runs of a query that are executed or due.
-func count(ctx context.Context, runs executor, q checkpoint.Query) (n int, err error) {
-	q.Status = []checkpoint.Status{checkpoint.Ready, checkpoint.Running}
+// executedOrDue are the statuses of runs that cost something now.
+var executedOrDue = []checkpoint.Status{checkpoint.Ready, checkpoint.Running}
+
+// count counts the runs of a query in one of the statuses.
+func count(ctx context.Context, runs executor, q checkpoint.Query, in ...checkpoint.Status) (n int, err error) {
+	q.Status = in
 	for _, err := range runs.List(ctx, q) {
 		if err != nil {
 			return n, err
@@ -75,52 +74,6 @@ func count(ctx context.Context, runs executor, q checkpoint.Query) (n int, err e
 		n++
 	}
 	return n, nil
-}
-
-// checkDepth refuses JSON that is nested too deeply. It does not check more: damaged JSON is for the decoder.
-func checkDepth(data []byte, most int) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > most {
-				return NewProblem(TooLarge, "the JSON is nested more than %d deep", most)
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return nil
-}
-
-// ReadJSON decodes the body of a request into a value, and returns the body. It must be JSON by its Content-Type, which
-// forms of other pages cannot be. An empty body leaves the value as it is.
-func (s *Server) ReadJSON(r *http.Request, into any) ([]byte, error) {
-	data, err := io.ReadAll(r.Body)
-	if err != nil || len(data) == 0 {
-		return data, err
-	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-		return data, NewProblem(BadRequest, "send JSON, with Content-Type: application/json")
-	}
-	return data, s.DecodeJSON(data, into)
-}
-
-// DecodeJSON decodes JSON of a client into a value, within the limits of the server on its depth. The error is a
-// *Problem.
-func (s *Server) DecodeJSON(data []byte, into any) error {
-	if err := checkDepth(data, s.settings.limits.Depth); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return &Problem{Code: BadRequest, Title: "the body is not the JSON that is expected", Cause: err}
-	}
-	return nil
 }
 
 // checkMessages refuses messages that are too many, too long, or of somebody for whom a client cannot speak.
@@ -139,15 +92,20 @@ func (s *Server) checkMessages(messages []*schema.Message, trust bool) error {
 		if m.Role != schema.User && !trust {
 			return NewProblem(BadRequest, "message %d is of role %q: a client sends messages of role user only", i, m.Role)
 		}
-		text := len(m.Content) + len(m.ReasoningContent)
+		text, media := len(m.Content)+len(m.ReasoningContent), 0
 		for _, c := range m.ToolCalls {
 			text += len(c.Function.Arguments)
 		}
 		for _, p := range m.UserInputMultiContent {
 			text += len(p.Text)
-			if err := checkMedia(p); err != nil {
+			size, err := checkMedia(p)
+			if err != nil {
 				return err
 			}
+			media += size
+		}
+		if media > l.MediaBytes {
+			return NewProblem(TooLarge, "message %d has media of more than %d bytes", i, l.MediaBytes)
 		}
 		if text > l.MessageBytes {
 			return NewProblem(TooLarge, "message %d is longer than %d bytes", i, l.MessageBytes)
@@ -160,21 +118,25 @@ func (s *Server) checkMessages(messages []*schema.Message, trust bool) error {
 	return nil
 }
 
-// checkMedia refuses URLs that are not for the models: the server fetches none of them, but a provider may.
-func checkMedia(p schema.MessageInputPart) error {
-	var url *string
+// checkMedia refuses URLs that are not for the models: the server fetches none of them, but a provider may. It returns how
+// many bytes the media in base64 have.
+func checkMedia(p schema.MessageInputPart) (size int, err error) {
+	var media schema.MessagePartCommon
 	switch {
 	case p.Image != nil:
-		url = p.Image.URL
+		media = p.Image.MessagePartCommon
 	case p.Audio != nil:
-		url = p.Audio.URL
+		media = p.Audio.MessagePartCommon
 	case p.Video != nil:
-		url = p.Video.URL
+		media = p.Video.MessagePartCommon
 	case p.File != nil:
-		url = p.File.URL
+		media = p.File.MessagePartCommon
 	}
-	if url != nil && *url != "" && !strings.HasPrefix(*url, "https://") {
-		return NewProblem(BadRequest, "media are given by https URLs, or in base64")
+	if media.URL != nil && *media.URL != "" && !strings.HasPrefix(*media.URL, "https://") {
+		return 0, NewProblem(BadRequest, "media are given by https URLs, or in base64")
 	}
-	return nil
+	if media.Base64Data != nil {
+		size = len(*media.Base64Data) / 4 * 3
+	}
+	return size, nil
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 )
 
 // Members are the members of an object of a client, by their very names: unlike those that a struct is decoded from, which
@@ -27,7 +28,10 @@ func Members(object json.RawMessage) (map[string]json.RawMessage, error) {
 		}
 		members[name] = value
 	}
-	if _, err := d.Token(); err != nil || d.More() {
+	if _, err := d.Token(); err != nil {
+		return nil, NewProblem(BadRequest, "an object has no end")
+	}
+	if _, err := d.Token(); err != io.EOF {
 		return nil, NewProblem(BadRequest, "something follows an object")
 	}
 	return members, nil

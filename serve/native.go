@@ -23,8 +23,11 @@ func (s *Server) routes() http.Handler {
 		"GET /runs/{run}/events":         s.getEvents,
 		"POST /runs/{run}/cancel":        s.postCancel,
 		"POST /runs/{run}/resume":        s.postResume,
+		"GET /runs/{run}/steps":          s.getSteps,
+		"POST /runs/{run}/fork":          s.postFork,
 		"GET /interrupts":                s.getInterrupts,
 		"GET /threads":                   s.getThreads,
+		"GET /threads/{thread}":          s.getThread,
 		"GET /threads/{thread}/messages": s.getMessages,
 		"DELETE /threads/{thread}":       s.deleteThread,
 		"POST /tickets":                  s.postTicket,
@@ -56,7 +59,7 @@ func (s *Server) getReady(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.settings.ready != nil {
 		if err := s.settings.ready(r.Context()); err != nil {
-			p := &Problem{Code: ShuttingDown, Title: "the server is not ready", RetryAfter: 5 * time.Second, Cause: err}
+			p := &Problem{Code: NotReady, Title: "the server is not ready", RetryAfter: 5 * time.Second, Cause: err}
 			s.logProblem(r.Context(), p)
 			Refuse(w, p)
 			return
@@ -65,8 +68,8 @@ func (s *Server) getReady(w http.ResponseWriter, r *http.Request) {
 	SendJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-func (s *Server) getAgents(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
-	SendJSON(w, http.StatusOK, map[string]any{"agents": s.Agents()})
+func (s *Server) getAgents(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	SendJSON(w, http.StatusOK, map[string]any{"agents": c.Agents(r.Context())})
 	return nil
 }
 
@@ -78,6 +81,15 @@ type newRun struct {
 	Replaces string            `json:"replaces"`
 	Tools    []ClientTool      `json:"tools"`
 	Labels   map[string]string `json:"labels"`
+	Options  runOptions        `json:"options"`
+}
+
+// runOptions are the Sampling of a request.
+type runOptions struct {
+	Temperature *float32 `json:"temperature"`
+	TopP        *float32 `json:"top_p"`
+	MaxTokens   *int     `json:"max_tokens"`
+	Stop        []string `json:"stop"`
 }
 
 // messages are those of the input: a text, or messages.
@@ -93,6 +105,9 @@ func (b *newRun) messages() ([]*schema.Message, error) {
 		return []*schema.Message{schema.UserMessage(text)}, nil
 	}
 	var messages []*schema.Message
+	if err := checkReading(b.Input, &messages); len(b.Input) > 0 && err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(b.Input, &messages); err != nil {
 		return nil, &Problem{Code: BadRequest, Title: "input is a text or a list of messages", Cause: err}
 	}
@@ -109,10 +124,17 @@ func (s *Server) postRun(w http.ResponseWriter, r *http.Request, c *Caller) erro
 		return err
 	}
 	run, err := c.Start(r.Context(), Start{Agent: r.PathValue("agent"), Thread: body.Thread, Messages: messages,
-		Replaces: body.Replaces, ClientTools: body.Tools, Labels: body.Labels, IdempotencyKey: r.Header.Get("Idempotency-Key")})
+		Replaces: body.Replaces, ClientTools: body.Tools, Labels: body.Labels, Sampling: Sampling(body.Options),
+		IdempotencyKey: r.Header.Get("Idempotency-Key")})
 	if err != nil {
 		return err
 	}
+	return s.sendStarted(w, r, c, run)
+}
+
+// sendStarted answers a request that has started a run, as it wants: with the run, at once or when it has ended, or with
+// its events.
+func (s *Server) sendStarted(w http.ResponseWriter, r *http.Request, c *Caller, run Run) (err error) {
 	w.Header().Set("Location", "/runs/"+run.ID)
 	if wantsEvents(r) {
 		return s.streamNative(w, r, c, StreamConfig{Run: run.ID})
@@ -203,7 +225,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, c *Caller) er
 		return err
 	}
 	if !wantsEvents(r) && r.Header.Get("Accept") == "application/json" {
-		return s.eventsPage(w, r, c, run.ID, after)
+		return s.eventsPage(w, r, c, &run, after)
 	}
 	if ended && (run.Status.HasEnded() || !follow) && s.rests(r.Context(), run.ID, after) {
 		w.WriteHeader(http.StatusNoContent)
@@ -237,22 +259,29 @@ func (s *Server) streamNative(w http.ResponseWriter, r *http.Request, c *Caller,
 	return s.Stream(w, r, c, conf)
 }
 
-// eventsPage answers with the events that are there.
-func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, c *Caller, run string, after runlog.Cursor) error {
-	const most, idle = 1000, 50 * time.Millisecond
+// eventsPage answers with the events that are there. What is there of a run that has not ended is what comes without a
+// pause.
+func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, c *Caller, run *Run, after runlog.Cursor) error {
+	const most, pause = 1000, 50 * time.Millisecond
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
-	quiet := time.AfterFunc(idle, stop)
+	quiet := time.AfterFunc(lookFor, stop)
 	defer quiet.Stop()
+	hasAll := run.Status == Done || run.Status == Failed // then the events end by themselves
+	if hasAll {
+		quiet.Stop()
+	}
 	events := []runlog.Event{}
-	for e, err := range c.Events(ctx, run, after) {
+	for e, err := range c.Events(ctx, run.ID, after) {
 		if err != nil {
 			if ctx.Err() != nil && r.Context().Err() == nil {
 				break
 			}
 			return err
 		}
-		quiet.Reset(idle)
+		if !hasAll {
+			quiet.Reset(pause)
+		}
 		if events = append(events, e); len(events) == most {
 			break
 		}
@@ -275,8 +304,8 @@ func (s *Server) postCancel(w http.ResponseWriter, r *http.Request, c *Caller) e
 		return err
 	}
 	switch body.Mode {
-	case "", "safe", "after_model", "after_tools", "now":
-	default:
+	case "", "safe", "now":
+	default: // after_model and after_tools are no requests that stores keep
 		return NewProblem(BadRequest, "mode is safe or now")
 	}
 	if body.TimeoutMS < 0 || body.TimeoutMS > time.Hour.Milliseconds() || len(body.Reason) > 500 {
@@ -300,6 +329,16 @@ func (s *Server) sendRun(w http.ResponseWriter, r *http.Request, c *Caller, id s
 	return nil
 }
 
+// resume answers the questions of a run, or continues a fork that is held, which has none.
+func (c *Caller) resume(ctx context.Context, id string, answers map[string]json.RawMessage, partial bool) (Run, error) {
+	if len(answers) == 0 && c.server.forks != nil {
+		if run, err := c.Run(ctx, id); err == nil && run.Status == Held {
+			return c.Continue(ctx, id)
+		}
+	}
+	return c.Answer(ctx, id, answers, partial)
+}
+
 func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) error {
 	var body struct {
 		Answers map[string]json.RawMessage `json:"answers"`
@@ -308,9 +347,13 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) e
 	if _, err := s.ReadJSON(r, &body); err != nil {
 		return err
 	}
-	run, err := c.Answer(r.Context(), r.PathValue("run"), body.Answers, body.Partial)
+	run, err := c.resume(r.Context(), r.PathValue("run"), body.Answers, body.Partial)
 	if err != nil {
 		return err
+	}
+	if !c.owns(&run) { // what becomes of it is for others
+		SendJSON(w, http.StatusAccepted, run)
+		return nil
 	}
 	if wantsEvents(r) {
 		return s.streamNative(w, r, c, StreamConfig{Run: run.ID, Behind: run.Token})
@@ -322,6 +365,32 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request, c *Caller) e
 	}
 	SendJSON(w, http.StatusAccepted, run)
 	return nil
+}
+
+func (s *Server) getSteps(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	steps, err := c.Steps(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	SendJSON(w, http.StatusOK, steps)
+	return nil
+}
+
+func (s *Server) postFork(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	var body struct {
+		At   int       `json:"at"`
+		Edit *StepEdit `json:"edit"`
+		Hold bool      `json:"hold"`
+	}
+	if _, err := s.ReadJSON(r, &body); err != nil {
+		return err
+	}
+	run, err := c.Fork(r.Context(), Fork{Run: r.PathValue("run"), At: body.At, Edit: body.Edit, Hold: body.Hold,
+		IdempotencyKey: r.Header.Get("Idempotency-Key")})
+	if err != nil {
+		return err
+	}
+	return s.sendStarted(w, r, c, run)
 }
 
 func (s *Server) getInterrupts(w http.ResponseWriter, r *http.Request, c *Caller) error {
@@ -348,6 +417,15 @@ func (s *Server) getThreads(w http.ResponseWriter, r *http.Request, c *Caller) e
 		page["next"] = threads[len(threads)-1].Cursor()
 	}
 	SendJSON(w, http.StatusOK, page)
+	return nil
+}
+
+func (s *Server) getThread(w http.ResponseWriter, r *http.Request, c *Caller) error {
+	thread, err := c.Thread(r.Context(), r.PathValue("thread"))
+	if err != nil {
+		return err
+	}
+	SendJSON(w, http.StatusOK, thread)
 	return nil
 }
 

@@ -30,6 +30,7 @@ const (
 	TooLarge        Code = "too_large"
 	TooMany         Code = "too_many"
 	ShuttingDown    Code = "shutting_down"
+	NotReady        Code = "not_ready"
 	Internal        Code = "internal"
 )
 
@@ -38,7 +39,7 @@ var statuses = map[Code]int{
 	NotFound: http.StatusNotFound, Conflict: http.StatusUnprocessableEntity, Busy: http.StatusConflict,
 	InterruptsOpen: http.StatusConflict, Expired: http.StatusGone, AlreadyAnswered: http.StatusConflict,
 	TooLarge: http.StatusRequestEntityTooLarge, TooMany: http.StatusTooManyRequests,
-	ShuttingDown: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
+	ShuttingDown: http.StatusServiceUnavailable, NotReady: http.StatusServiceUnavailable, Internal: http.StatusInternalServerError,
 }
 
 // Problem is an error for a client: a problem document of RFC 9457. All errors of a [Caller] are Problems.

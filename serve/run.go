@@ -17,7 +17,7 @@ import (
 // Status is what a run has come to.
 type Status string
 
-// The statuses. Those of a run that has not ended are ready, running and waiting.
+// The statuses. Those of a run that has not ended are ready, running, waiting and held.
 const (
 	Ready     Status = "ready"     // it is due, or will be
 	Running   Status = "running"   // it is executed
@@ -25,14 +25,19 @@ const (
 	Done      Status = "done"      //
 	Failed    Status = "failed"    //
 	Cancelled Status = "cancelled" // it was stopped
+	Held      Status = "held"      // a fork that is to be continued (see Fork.Hold)
 )
 
-// statusOf is the status of a run for clients. A run that is paused is over for them.
-func statusOf(s checkpoint.Status) Status {
-	if s == checkpoint.Paused {
-		return Cancelled
+// statusOf is the status of a run for clients. A run that is paused is over for them, but for a fork that nobody has
+// stopped, which gives a reason.
+func statusOf(info *checkpoint.RunInfo) Status {
+	switch {
+	case info.Status != checkpoint.Paused:
+		return Status(info.Status)
+	case info.Tags[tagForked] != "" && info.Error == "":
+		return Held
 	}
-	return Status(s)
+	return Cancelled
 }
 
 // HasEnded reports whether nothing more happens in the run.
@@ -49,6 +54,8 @@ type Run struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Created   time.Time         `json:"created"`
 	Updated   time.Time         `json:"updated"`
+	// Forked says which run it was made from, if it was (see [Caller.Fork]).
+	Forked *runlog.Fork `json:"forked,omitempty"`
 	// Error says why it failed.
 	Error *runlog.Err `json:"error,omitempty"`
 	// Result is the last message of a run that is done. It is in the answer of [Caller.Result] only.
@@ -180,23 +187,27 @@ const (
 	tagBody   = tagPrefix + "body"
 	// tagReplaces is the run whose turn this one takes.
 	tagReplaces = tagPrefix + "replaces"
+	// tagStateless marks a run whose client has the history: it is no turn of a conversation.
+	tagStateless = tagPrefix + "stateless"
 	// tagSampling has what of Start.Sampling is set.
 	tagSampling = tagPrefix + "sampling"
-	maxLabels   = 12
+	// tagForked is the run that a fork was made from, and the step. tagTurn is the run whose turn of a thread it began as,
+	// and tagTurnThread that thread.
+	tagForked     = tagPrefix + "forked"
+	tagTurn       = tagPrefix + "turn"
+	tagTurnThread = tagPrefix + "turn_thread"
+	// maxLabels leaves room for the tags of the server, of the 16 that stores take.
+	maxLabels = 10
 )
+
+// isTurn reports whether a run with these tags is a turn of a conversation.
+func isTurn(tags map[string]string) bool { return tags[tagThread] != "" && tags[tagStateless] == "" }
 
 // runOf is a run for clients.
 func (s *Server) runOf(info checkpoint.RunInfo) Run {
-	r := Run{ID: info.ID, Agent: info.Agent, Thread: info.Tags[tagThread], Status: statusOf(info.Status),
+	r := Run{ID: info.ID, Agent: info.Agent, Thread: info.Tags[tagThread], Status: statusOf(&info), Forked: forkedOf(info.Tags),
 		Created: info.Created, Updated: info.Updated, Token: info.Token, info: info}
-	for key, value := range info.Tags {
-		if !strings.HasPrefix(key, tagPrefix) {
-			if r.Labels == nil {
-				r.Labels = map[string]string{}
-			}
-			r.Labels[key] = value
-		}
-	}
+	r.Labels = publicLabels(info.Tags)
 	switch r.Status {
 	case Waiting:
 		for _, p := range info.Waiting {

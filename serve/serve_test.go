@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,6 +52,11 @@ func newDesk(t *testing.T, conf Config, agents ...adk.Agent) *desk {
 	conf.Agents = agents
 	srv, err := New(conf)
 	require.NoError(t, err)
+	return deskOf(t, srv)
+}
+
+// deskOf is the desk of a server, which it shuts down at the end of the test.
+func deskOf(t *testing.T, srv *Server) *desk {
 	web := httptest.NewServer(srv)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -307,6 +314,10 @@ func TestServer_TakesAThreadForItsConversation(t *testing.T) {
 	require.Equal(t, "t1", threads[0].(map[string]any)["id"])
 	d.call(204, "DELETE", "/threads/t1", "")
 	require.Empty(t, d.call(200, "GET", "/threads", "")["threads"])
+	require.Empty(t, d.call(200, "GET", "/runs", "")["runs"])
+	for _, path := range []string{"", "/events"} {
+		require.Equal(t, "not_found", d.refused(404, "GET", "/runs/"+all[0].Run+path, ""))
+	}
 	require.Empty(t, d.call(200, "GET", "/threads/t1/messages", "")["messages"])
 }
 
@@ -370,8 +381,14 @@ func TestServer_StopsARunAndKeepsWhatWasSaid(t *testing.T) {
 
 // Rule serving/SV16.
 func TestServer_NeverShowsTheTextOfAnError(t *testing.T) {
+	var mu sync.Mutex
 	var logged bytes.Buffer
-	d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{Instruction: "canary-prompt"},
+	logger := slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return logged.Write(p)
+	}), nil))
+	d := newDesk(t, Config{Logger: logger}, agentOf(t, adk.ChatModelAgentConfig{Instruction: "canary-prompt"},
 		adktest.Fails(fmt.Errorf("the key is canary-1"))))
 	all := d.stream("POST", "/agents/desk/runs", `{"input":"Go"}`)
 	run := events(t, all)[0].Run
@@ -379,7 +396,10 @@ func TestServer_NeverShowsTheTextOfAnError(t *testing.T) {
 		require.NotContains(t, f.data, "canary")
 	}
 	require.NotContains(t, fmt.Sprint(d.call(200, "GET", "/runs/"+run, "")), "canary")
-	require.NotContains(t, logged.String(), "canary")
+	mu.Lock()
+	defer mu.Unlock()
+	require.NotContains(t, logged.String(), "canary-prompt")
+	require.Contains(t, logged.String(), "canary-1", "the operator reads why")
 }
 
 // texts are those of the messages of a thread.

@@ -19,6 +19,8 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
 )
 
@@ -33,6 +35,9 @@ type Server struct {
 	settings settings
 	agents   map[string]AgentInfo
 	runs     executor
+	// forks makes forks, nil without Config.AllowFork, and remover removes runs, nil if the Front cannot.
+	forks   dispatch.Forker
+	remover remover
 	// local executes the runs, nil if others do.
 	local    *localWorker
 	tickets  *tickets
@@ -66,6 +71,7 @@ type settings struct {
 	allowClientTools  bool
 	detail            bool
 	errorText         func(err runlog.Err) string
+	signDecision      func(ctx context.Context, p Principal, d *approval.Decision) error
 	maxRunTime        time.Duration
 	limits            Limits
 	ready             func(ctx context.Context) error
@@ -107,10 +113,14 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 		conf.Conversations = nil
 	}
 	s.runs = frontExecutor[M]{front}
+	s.remover, _ = front.(remover)
+	if conf.AllowFork {
+		s.forks = front.(dispatch.Forker)
+	}
 	s.settings = settings{conversations: conf.Conversations, auth: conf.Auth, allowAnonymous: conf.AllowAnonymous,
 		authorize: conf.Authorize, origins: conf.Origins, busy: conf.Busy, abandonInterrupts: conf.AbandonInterrupts,
 		trustHistory: conf.TrustHistory, allowClientTools: conf.AllowClientTools, detail: conf.Detail,
-		errorText: conf.ErrorText, maxRunTime: conf.MaxRunTime, limits: conf.Limits.withDefaults(), ready: conf.Ready,
+		errorText: conf.ErrorText, signDecision: conf.SignDecision, maxRunTime: conf.MaxRunTime, limits: conf.Limits.withDefaults(), ready: conf.Ready,
 		logger: conf.Logger}
 	s.watchers.runs = map[string]*watched{}
 	s.draining, s.drain = context.WithCancel(context.Background())
@@ -152,8 +162,9 @@ func (s *Server) enter() (release func(), err error) {
 }
 
 // Shutdown ends the server: no run is started any more, streams end with a word that the client is to connect again, and
-// runs that this process executes are stopped where nothing is lost. It waits for that until ctx ends, and returns why
-// it did not wait longer. Runs in a store continue in the next process; those in memory are lost with this one.
+// runs that this process executes are stopped at a safe point, or at once after Config.DrainTimeout or when ctx is nearly
+// over. It waits for that until ctx ends, and returns why it did not wait longer. Runs in a store continue in the next
+// process; those in memory are lost with this one.
 //
 // It does not end the http.Server around it: shut that down afterwards.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -166,15 +177,16 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	s.watchers.close()
+	var err error
+	if s.local != nil {
+		err = s.local.shutdown(ctx)
+	}
 	select {
 	case <-s.quiet:
+		return err
 	case <-ctx.Done():
-		return fmt.Errorf("serve: a run is still being started: %w", context.Cause(ctx))
+		return errors.Join(err, fmt.Errorf("serve: a run is still being started: %w", context.Cause(ctx)))
 	}
-	if s.local == nil {
-		return nil
-	}
-	return s.local.shutdown(ctx)
 }
 
 // ServeHTTP serves the native API. Mount it where the paths are to begin, with http.StripPrefix.
@@ -186,6 +198,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 //	GET    /runs/{run}/events         its events, as server-sent events: behind Last-Event-ID or ?after=; ?follow=true
 //	POST   /runs/{run}/cancel         stops it
 //	POST   /runs/{run}/resume         answers its questions
+//	GET    /runs/{run}/steps          its steps, with Config.AllowFork
+//	POST   /runs/{run}/fork           makes a run of the first of its steps
 //	GET    /interrupts                questions that are open: ?thread= &agent= &tool=
 //	GET    /threads                   lists threads: ?before= &limit=
 //	GET    /threads/{thread}/messages what was said in a thread
@@ -214,13 +228,7 @@ func (s *Server) Protect(h http.Handler, refuse func(w http.ResponseWriter, p *P
 				refuse(answer, &Problem{Code: Forbidden, Title: "the request comes from a page of another origin", Cause: err})
 				return
 			}
-			c, err := s.Caller(r)
-			if run := eventsOf(r); err != nil && run != "" && r.URL.Query().Get("ticket") != "" {
-				var p Principal
-				if p, err = s.tickets.take(r.URL.Query().Get("ticket"), run); err == nil {
-					c = &Caller{s, p}
-				}
-			}
+			c, err := s.callerOf(r)
 			if err != nil {
 				refuse(answer, ProblemOf(err))
 				return
@@ -233,6 +241,19 @@ func (s *Server) Protect(h http.Handler, refuse func(w http.ResponseWriter, p *P
 		}
 		h.ServeHTTP(answer, r)
 	})
+}
+
+// callerOf authenticates a request: by its ticket, if it shows one where it may, otherwise as Config.Auth does. A ticket
+// comes first: Auth may know everybody, as guests.
+func (s *Server) callerOf(r *http.Request) (*Caller, error) {
+	if shown, run := r.URL.Query().Get("ticket"), eventsOf(r); shown != "" && run != "" {
+		p, err := s.tickets.take(shown, run)
+		if err != nil {
+			return nil, err
+		}
+		return &Caller{s, p}, nil
+	}
+	return s.Caller(r)
 }
 
 // Handle makes an http.Handler of one that is given the [Caller], and returns what is wrong with a request: that is logged,
@@ -270,12 +291,14 @@ func isBearer(r *http.Request) bool {
 
 // cors answers pages of other origins that may use the server. It reports whether that was all.
 func (s *Server) cors(w http.ResponseWriter, r *http.Request) (done bool) {
+	h := w.Header()
+	if len(s.settings.origins) > 0 { // what is allowed depends on it, also of an answer without
+		h.Add("Vary", "Origin")
+	}
 	origin := r.Header.Get("Origin")
 	if origin == "" || !slices.Contains(s.settings.origins, origin) {
 		return false
 	}
-	h := w.Header()
-	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Allow-Credentials", "true")
 	h.Set("Access-Control-Expose-Headers", "Location, Retry-After, x-vercel-ai-ui-message-stream")
@@ -283,7 +306,9 @@ func (s *Server) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer")
+	// The origin is trusted, and clients of protocols have headers of their own, such as x-stainless-*.
+	h.Add("Vary", "Access-Control-Request-Headers")
+	h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
@@ -326,9 +351,10 @@ func (s *Server) recoverPanic(r *http.Request, w *answerWriter, refuse func(http
 	}
 	id := strings.ToLower(rand.Text()[:12])
 	s.log(r.Context(), "a handler panicked", "id", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-	if w.status == 0 {
-		refuse(w, NewProblem(Internal, "something went wrong on the server: %s", id))
+	if w.status != 0 { // an answer that ends in order would look whole
+		panic(http.ErrAbortHandler)
 	}
+	refuse(w, NewProblem(Internal, "something went wrong on the server: %s", id))
 }
 
 // log logs what clients are not shown.

@@ -66,7 +66,8 @@ func TestServer_SoakOfClientsThatDoWhatTheyLike(t *testing.T) {
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "pays", Model: payer{},
 		Handlers: []adk.ChatModelAgentMiddleware{guard}, ToolsConfig: adktest.Tools(tool.BaseTool(pay))})
 	require.NoError(t, err)
-	d := newDesk(t, Config{Limits: Limits{StartsPerMinute: 1 << 30, Runs: 1 << 20, RunsPerPrincipal: 1 << 20}}, agent)
+	d := newDesk(t, Config{Limits: Limits{StartsPerMinute: 1 << 30, Runs: 1 << 20, RunsPerPrincipal: 1 << 20,
+		WaitingPerPrincipal: 1 << 20}}, agent)
 
 	answer := func(random *rand.Rand, run, question string) {
 		approve := random.IntN(2) == 0

@@ -24,14 +24,22 @@ type Start struct {
 	// Thread is the client's name of the thread that the run is the next turn of: up to 128 letters, digits, and any of
 	// "._:-". "" is none.
 	Thread string
+	// Stateless says that the client has the history of the thread: Messages are all that the agent sees, nothing is kept,
+	// and the thread is a name by which the run is found, one run at a time. It is implied on a server that keeps no
+	// threads if the history of the client is trusted; otherwise such a server refuses a thread.
+	Stateless bool
 	// Messages are what is new: messages of role user. With TrustHistory, or Config.TrustHistory, also what was said
 	// before. At least one is required, unless Replaces says which were.
 	Messages []*schema.Message
+	// MessageIDs are the IDs by which the client knows Messages, in their order, "" for none. Of a thread that the server keeps,
+	// messages that it has by their IDs (see [ThreadMessage]) are left out: a client may not know what has arrived. That none
+	// is left is a bad_request, unless Replaces says which question is asked again.
+	MessageIDs []string
 	// Replaces is a run of the thread that this one takes the place of, as the same turn: what was said in it and behind it
 	// is left out of the thread when this run begins. Without Messages the question of that run is asked again. If it has
 	// not ended it is stopped.
 	Replaces string
-	// TrustHistory takes Messages of any role. It is for protocols whose clients have the history.
+	// TrustHistory takes Messages of any role. It is for protocols whose clients have the history, with Stateless.
 	TrustHistory bool
 	// ClientTools are tools that the client carries out itself (see [ClientTools]).
 	ClientTools []ClientTool
@@ -40,7 +48,7 @@ type Start struct {
 	SessionValues map[string]any
 	// Sampling replaces settings of the agent's models in the run.
 	Sampling Sampling
-	// Labels are the application's, for lists: up to 12.
+	// Labels are the application's, for lists: up to 10.
 	Labels map[string]string
 	// IdempotencyKey is any text of the client's: the same key and request again give the same run, another request with it
 	// is a conflict. "" has every request start a run.
@@ -60,9 +68,12 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 	}
 	defer release()
 	if start.IdempotencyKey != "" { // a run that there is already is no start
-		if run, exists, err := c.sameRun(ctx, job); exists || err != nil {
+		if run, exists, err := c.sameRun(ctx, job.ID, job.Tags); exists || err != nil {
 			return run, err
 		}
+	}
+	if err := c.leaveOutKnown(ctx, &start, &job); err != nil {
+		return Run{}, err
 	}
 	if err := c.checkReplaced(ctx, &job); err != nil {
 		return Run{}, err
@@ -77,12 +88,12 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 	if err := c.stopFor(ctx, givingWay); err != nil {
 		return Run{}, err
 	}
-	if err := s.makeThread(ctx, c.principal, job.Key); err != nil {
+	if err := s.makeThread(ctx, c.principal, &job); err != nil {
 		return Run{}, ProblemOf(err)
 	}
 	info, err := s.runs.submit(ctx, job)
 	if errors.Is(err, checkpoint.ErrRunExists) { // the same request, at the same time
-		run, _, err := c.sameRun(ctx, job)
+		run, _, err := c.sameRun(ctx, job.ID, job.Tags)
 		return run, err
 	}
 	if err != nil {
@@ -112,11 +123,17 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 			return job, err
 		}
 	}
+	if job.Messages, err = identified(start.Messages, start.MessageIDs); err != nil {
+		return job, err
+	}
 	if start.Thread != "" {
-		if job.Key, err = s.threadKey(c.principal, start.Thread); err != nil {
+		if job.Key, err = s.threadOf(c.principal, start); err != nil {
 			return job, err
 		}
 		job.Tags[tagThread] = start.Thread
+		if s.isStateless(start) {
+			job.Tags[tagStateless] = "true"
+		}
 		switch s.settings.busy {
 		case RejectBusy:
 			job.OnBusy = dispatch.Reject
@@ -156,18 +173,42 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		job.Deadline = time.Now().Add(s.settings.maxRunTime)
 	}
 	if key := start.IdempotencyKey; key != "" {
-		if len(key) > 255 {
-			return job, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
-		}
-		body, err := json.Marshal([]any{start.Agent, start.Thread, start.Messages, start.Labels, tools, start.Sampling,
-			start.Replaces, start.SessionValues})
+		body, err := json.Marshal([]any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling,
+			start.Replaces, start.SessionValues, start.Stateless})
 		if err != nil {
 			return job, ProblemOf(err)
 		}
-		job.ID = runIDOf("key", owner, key)
-		job.Tags[tagBody] = runIDOf("body", string(body))
+		if job.ID, job.Tags, err = keyed(owner, key, string(body), job.Tags); err != nil {
+			return job, err
+		}
 	}
 	return job, nil
+}
+
+// keyed is the ID of the run of a request with an idempotency key, and its tags with what is compared when it is sent
+// again.
+func keyed(owner, key, body string, tags map[string]string) (string, map[string]string, error) {
+	if len(key) > 255 {
+		return "", nil, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
+	}
+	tags[tagBody] = runIDOf("body", body)
+	return runIDOf("key", owner, key), tags, nil
+}
+
+// isStateless reports whether the client has the history of the thread of a run.
+func (s *Server) isStateless(start *Start) bool {
+	return start.Stateless || !s.KeepsThreads() && (start.TrustHistory || s.settings.trustHistory)
+}
+
+// threadOf is the key of the thread that a run is in.
+func (s *Server) threadOf(p Principal, start *Start) (key string, err error) {
+	switch stateless := s.isStateless(start); {
+	case stateless && start.Replaces != "":
+		return "", NewProblem(BadRequest, "the client has the history of the thread: send what is to be answered in place of replaces")
+	case stateless:
+		return threadKey(p, start.Thread)
+	}
+	return s.conversationOf(p, start.Thread)
 }
 
 // newRunID draws the ID of a run.
@@ -181,14 +222,14 @@ func runIDOf(texts ...string) string {
 }
 
 // sameRun is the run that the same request has started before.
-func (c *Caller) sameRun(ctx context.Context, job dispatch.Job) (Run, bool, error) {
-	info, exists, err := c.server.runs.Inspect(ctx, job.ID)
+func (c *Caller) sameRun(ctx context.Context, id string, tags map[string]string) (Run, bool, error) {
+	info, exists, err := c.server.runs.Inspect(ctx, id)
 	switch {
 	case err != nil:
 		return Run{}, false, ProblemOf(err)
 	case !exists:
 		return Run{}, false, nil
-	case info.Tags[tagBody] != job.Tags[tagBody]:
+	case info.Tags[tagBody] != tags[tagBody]:
 		return Run{}, true, NewProblem(Conflict, "the idempotency key was used for another request").of(info.ID)
 	}
 	return c.server.runOf(info), true, nil
@@ -280,7 +321,15 @@ func (c *Caller) stopFor(ctx context.Context, runs []string) error {
 func (c *Caller) checkRates(ctx context.Context) error {
 	s, owner := c.server, c.principal.owner()
 	l := s.settings.limits
-	n, err := count(ctx, s.runs, checkpoint.Query{Tags: map[string]string{tagOwner: owner}, Limit: l.RunsPerPrincipal})
+	own := map[string]string{tagOwner: owner}
+	waiting, err := count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.WaitingPerPrincipal}, checkpoint.Waiting)
+	if err != nil {
+		return ProblemOf(err)
+	}
+	if waiting >= l.WaitingPerPrincipal {
+		return &Problem{Code: TooMany, Title: "too many of your runs wait for answers: answer or stop some", RetryAfter: time.Minute}
+	}
+	n, err := count(ctx, s.runs, checkpoint.Query{Tags: own, Limit: l.RunsPerPrincipal}, executedOrDue...)
 	if err != nil {
 		return ProblemOf(err)
 	}

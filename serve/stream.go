@@ -140,16 +140,17 @@ func (f *Frames) Raw(text string) {
 // A client that reads slowly slows nobody down: it is written to at its own pace, and is dropped when it has taken
 // nothing for 30 seconds.
 func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf StreamConfig) error {
-	info, _, err := c.inspect(r.Context(), conf.Run, ReadRun)
+	info, err := c.watched(r.Context(), conf.Run)
 	if err != nil {
 		return err
 	}
 	if !s.watchers.enter(conf.Run, s.settings.limits.Watchers) {
 		return &Problem{Code: TooMany, Title: "too many clients watch the run", Run: conf.Run, RetryAfter: 5 * time.Second}
 	}
+	gone := true // also if what follows panics: then the client is cut off
+	defer func() { s.watchers.leave(conf.Run, conf.OnDisconnect, gone, func() { s.stopUnwatched(conf.Run) }) }()
 	ctx, stop := context.WithCancelCause(r.Context())
 	defer stop(nil)
-	defer context.AfterFunc(s.draining, func() { stop(errDraining) })()
 	// What has happened in a run that waits or was stopped is there, unless its record is gone: then nothing comes.
 	rested := time.AfterFunc(restFor, func() { stop(errRests) })
 	defer rested.Stop()
@@ -169,16 +170,24 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, c *Caller, conf 
 	}
 	out.begin()
 	defer out.end()
-	gone := s.copyEvents(ctx, c, &conf, out, rested)
-	s.watchers.leave(conf.Run, conf.OnDisconnect, gone, func() { s.stopUnwatched(conf.Run) })
+	gone = s.copyEvents(ctx, c, &conf, out, rested)
 	return nil
 }
 
-// Why a stream ends that the run does not end.
-var (
-	errDraining = errors.New("the server shuts down")
-	errRests    = errors.New("nothing happens in the run")
-)
+// inspectWithin is how long the store may take to say what a run is that a client wants to watch.
+const inspectWithin = 10 * time.Second
+
+// watched returns a run that a client wants to watch. It does not end with the request: a client that has gone away since
+// it started the run counts as one that watched it.
+func (c *Caller) watched(ctx context.Context, run string) (checkpoint.RunInfo, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inspectWithin)
+	defer cancel()
+	info, _, err := c.inspect(ctx, run, ReadRun)
+	return info, err
+}
+
+// errRests is why a stream ends that the run does not end.
+var errRests = errors.New("nothing happens in the run")
 
 // copyEvents translates the events of a run, and reports whether the client went away before the end. rested ends the
 // stream of a run that waits or was stopped, when no event has come for a while; it is nil for others.
@@ -194,15 +203,16 @@ func (s *Server) copyEvents(ctx context.Context, c *Caller, conf *StreamConfig, 
 			if context.Cause(ctx) == errRests {
 				return false
 			}
-			if context.Cause(ctx) == errDraining {
-				err = &Problem{Code: ShuttingDown, Title: "the server shuts down: connect again", Run: conf.Run}
-			} else if ctx.Err() != nil {
+			if ctx.Err() != nil {
 				return true
 			}
-			s.log(ctx, "a stream broke off", "run", conf.Run, "error", err)
+			p := ProblemOf(err)
+			if p.Code != ShuttingDown {
+				s.log(ctx, "a stream broke off", "run", conf.Run, "error", err)
+			}
 			if conf.Broken != nil {
 				frames.muted, frames.at = false, nil
-				conf.Broken(ProblemOf(err), frames)
+				conf.Broken(p, frames)
 			}
 			return false
 		}

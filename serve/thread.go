@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 )
@@ -30,6 +31,8 @@ func (t *Thread) Cursor() string { return t.cursor }
 type ThreadMessage struct {
 	// ID names the message in the thread.
 	ID string `json:"id"`
+	// ClientID is the ID that the client has given it, if it has.
+	ClientID string `json:"client_id,omitempty"`
 	// Run is the run that it was said in, "" for notes.
 	Run string `json:"run,omitempty"`
 	// Agent is who said it, "" for what was asked.
@@ -37,6 +40,8 @@ type ThreadMessage struct {
 	Message runlog.Message `json:"message"`
 	// Open: the turn has not ended. What is said in it is not there before it waits or ends.
 	Open bool `json:"open,omitempty"`
+	// Incomplete: the run of the turn was stopped or has failed. What was said up to then is there.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // ConversationID is the ID of a thread of a principal in Config.Conversations, for programs that read or write threads
@@ -49,20 +54,37 @@ func (s *Server) TakesClientTools() bool { return s.settings.allowClientTools }
 // KeepsThreads reports whether the server keeps threads.
 func (s *Server) KeepsThreads() bool { return s.settings.conversations != nil }
 
-// threadKey is the ID of a thread in the store, which is also the key of its runs.
-func (s *Server) threadKey(p Principal, thread string) (string, error) {
-	switch {
-	case !clientID.MatchString(thread):
+// threadKey is the key of the runs of a thread, which is also the ID of its conversation, if it has one.
+func threadKey(p Principal, thread string) (string, error) {
+	if !clientID.MatchString(thread) {
 		return "", NewProblem(BadRequest, `a thread is named by up to 128 letters, digits, and any of "._:-"`)
-	case !s.KeepsThreads():
-		return "", NewProblem(BadRequest, "this server keeps no threads")
 	}
 	return ConversationID(p, thread), nil
 }
 
-// makeThread makes the conversation of a thread, if there is none.
-func (s *Server) makeThread(ctx context.Context, p Principal, key string) error {
-	if key == "" {
+// conversationOf is the ID of the conversation of a thread.
+func (s *Server) conversationOf(p Principal, thread string) (string, error) {
+	if !s.KeepsThreads() {
+		return "", NewProblem(BadRequest, "this server keeps no threads")
+	}
+	return threadKey(p, thread)
+}
+
+// runsOf are the runs of a thread of a principal, of all its threads if that is "": they are found by what they are
+// tagged with, whoever keeps the history.
+func runsOf(p Principal, thread string) (q checkpoint.Query, err error) {
+	q.Tags = map[string]string{tagOwner: p.owner()}
+	if thread != "" {
+		q.Tags[tagThread] = thread
+		_, err = threadKey(p, thread)
+	}
+	return q, err
+}
+
+// makeThread makes the conversation that a run is a turn of, if there is none.
+func (s *Server) makeThread(ctx context.Context, p Principal, job *dispatch.Job) error {
+	key := job.Key
+	if !isTurn(job.Tags) {
 		return nil
 	}
 	_, exists, err := s.settings.conversations.Get(ctx, key)
@@ -86,6 +108,9 @@ func (c *Caller) Threads(ctx context.Context, after string, limit int) ([]Thread
 	if err := c.authorize(ctx, Action{Verb: ReadThread}); err != nil {
 		return nil, err
 	}
+	if !isCursor(after) {
+		return nil, badCursor()
+	}
 	if limit <= 0 {
 		limit = 20
 	}
@@ -96,11 +121,34 @@ func (c *Caller) Threads(ctx context.Context, after string, limit int) ([]Thread
 			return nil, ProblemOf(err)
 		}
 		if name, ours := strings.CutPrefix(info.ID, owner+"/"); ours {
-			threads = append(threads, Thread{ID: name, Title: info.Title, Created: info.Created, Updated: info.Updated,
-				cursor: info.Cursor()})
+			threads = append(threads, threadOf(&info, name))
 		}
 	}
 	return threads, nil
+}
+
+// Thread returns a thread of the principal.
+func (c *Caller) Thread(ctx context.Context, thread string) (Thread, error) {
+	key, err := c.server.conversationOf(c.principal, thread)
+	if err == nil {
+		err = c.authorize(ctx, Action{Verb: ReadThread, Thread: thread})
+	}
+	if err != nil {
+		return Thread{}, err
+	}
+	info, exists, err := c.server.settings.conversations.Get(ctx, key)
+	switch {
+	case err != nil:
+		return Thread{}, ProblemOf(err)
+	case !exists:
+		return Thread{}, NewProblem(NotFound, "there is no such thread")
+	}
+	return threadOf(&info, thread), nil
+}
+
+// threadOf is a thread for clients.
+func threadOf(info *conversation.Info, name string) Thread {
+	return Thread{ID: name, Title: info.Title, Created: info.Created, Updated: info.Updated, cursor: info.Cursor()}
 }
 
 // Messages yields the messages of a thread, oldest first, with those of the turn that is open last. What another run was
@@ -108,7 +156,7 @@ func (c *Caller) Threads(ctx context.Context, after string, limit int) ([]Thread
 // none.
 func (c *Caller) Messages(ctx context.Context, thread string) iter.Seq2[ThreadMessage, error] {
 	return func(yield func(ThreadMessage, error) bool) {
-		key, err := c.server.threadKey(c.principal, thread)
+		key, err := c.server.conversationOf(c.principal, thread)
 		if err == nil {
 			err = c.authorize(ctx, Action{Verb: ReadThread, Thread: thread})
 		}
@@ -144,8 +192,8 @@ func yieldTurn(t *conversation.Turn, open bool, yield func(ThreadMessage, error)
 	n := 0
 	one := func(agent string, m *schema.Message) bool {
 		n++
-		shown := ThreadMessage{ID: t.ID + "." + itoa(n), Run: run, Agent: agent, Open: open,
-			Message: *publicMessage(&runlog.Message{Chat: m})}
+		shown := ThreadMessage{ID: messageID(t, n), ClientID: clientIDOf(m), Run: run, Agent: agent, Open: open,
+			Incomplete: t.Tags[turnIncomplete] != "", Message: *publicMessage(&runlog.Message{Chat: m})}
 		return m == nil || yield(shown, nil)
 	}
 	for _, m := range t.Asked {
@@ -161,27 +209,60 @@ func yieldTurn(t *conversation.Turn, open bool, yield func(ThreadMessage, error)
 	return true
 }
 
-// DeleteThread stops the runs of a thread, and removes it with what was said in it.
+// DeleteThread stops the runs of a thread and removes it: what was said in it, its runs, and forks of them. Where others
+// execute the runs and cannot remove any, they are there no more for clients while the thread is not.
 func (c *Caller) DeleteThread(ctx context.Context, thread string) error {
-	key, err := c.server.threadKey(c.principal, thread)
+	key, err := threadKey(c.principal, thread)
 	if err == nil {
 		err = c.authorize(ctx, Action{Verb: DeleteThread, Thread: thread})
 	}
 	if err != nil {
 		return err
 	}
-	active := []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}
-	for info, err := range c.server.runs.List(ctx, checkpoint.Query{Key: key, Status: active}) {
-		if err != nil {
-			return ProblemOf(err)
-		}
-		stop := checkpoint.StopRequest{Immediate: true, Reason: "the thread is deleted", By: c.principal.ID, Children: true}
-		if err := c.server.runs.Stop(ctx, info.ID, stop); err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
+	for _, tag := range []string{tagThread, tagTurnThread} {
+		q := checkpoint.Query{Tags: map[string]string{tagOwner: c.principal.owner(), tag: thread}}
+		if err := c.removeRuns(ctx, q); err != nil {
 			return ProblemOf(err)
 		}
 	}
-	if err := c.server.settings.conversations.Delete(ctx, key); err != nil {
+	if c.server.KeepsThreads() {
+		err = c.server.settings.conversations.Delete(ctx, key)
+	}
+	if err != nil {
 		return ProblemOf(err)
 	}
 	return nil
+}
+
+// removeRuns stops runs, and removes them if the Front can.
+func (c *Caller) removeRuns(ctx context.Context, q checkpoint.Query) error {
+	stop := checkpoint.StopRequest{Immediate: true, Reason: "the thread is deleted", By: c.principal.ID, Children: true}
+	var ids []string // before any is removed: a list need not be of one moment
+	for info, err := range c.server.runs.List(ctx, q) {
+		if err != nil {
+			return err
+		}
+		ids = append(ids, info.ID)
+	}
+	for _, id := range ids {
+		err := c.server.runs.Stop(ctx, id, stop)
+		if err != nil && !errors.Is(err, checkpoint.ErrRunEnded) && !errors.Is(err, checkpoint.ErrNotFound) {
+			return err
+		}
+		if c.server.remover != nil {
+			if err := c.server.remover.Remove(ctx, id, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isDeleted reports whether a run is of a thread that was deleted. Where runs are removed with their thread, none is.
+func (s *Server) isDeleted(ctx context.Context, info *checkpoint.RunInfo) bool {
+	if s.remover != nil || !s.KeepsThreads() || !isTurn(info.Tags) || info.Key == "" {
+		return false
+	}
+	_, exists, err := s.settings.conversations.Get(ctx, info.Key)
+	return err == nil && !exists
 }

@@ -56,6 +56,40 @@ func TestFork_EditsWhatWasSaid(t *testing.T) {
 	})
 }
 
+// Before: what the run of a turn has seen does not change by what happens later, nor by a rewind that leaves it out.
+func TestBefore_ReadsWhatATurnHasSeen(t *testing.T) {
+	stores(t, func(t *testing.T, store adk.CheckPointStore) {
+		c := open(t, store)
+		exchange(t, c, "1?", "1")
+		exchange(t, c, "2?", "2")
+		exchange(t, c, "3?", "3")
+		h, err := c.History(t.Context())
+		require.NoError(t, err)
+		second := h.Turns[1].ID
+		seen := func(turn string, o HistoryOptions) (texts []string) {
+			before, found, ok, err := c.Before(t.Context(), turn, o)
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, turn, found.ID)
+			for _, e := range before.Entries() {
+				texts = append(texts, e.Message.Content)
+			}
+			return texts
+		}
+		require.Equal(t, []string{"1?", "1"}, seen(second, HistoryOptions{}))
+		_, err = c.Rewind(t.Context(), 3, 0)
+		require.NoError(t, err)
+		require.Equal(t, []string{"1?", "1"}, seen(second, HistoryOptions{}))
+		require.Equal(t, []string{"2?", "2"}, seen(h.Turns[2].ID, HistoryOptions{MaxTurns: 1}))
+		claim, err := c.Begin(t.Context(), ask("4?"))
+		require.NoError(t, err)
+		require.Empty(t, seen(claim.Turn.ID, HistoryOptions{}))
+		_, _, ok, err := c.Before(t.Context(), "nobody's", HistoryOptions{})
+		require.NoError(t, err)
+		require.False(t, ok)
+	})
+}
+
 func TestCompact_StandsForTheTurnsBeforeIt(t *testing.T) {
 	c := open(t, checkpoint.NewMemoryStore())
 	for i := 1; i <= 4; i++ {

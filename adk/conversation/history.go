@@ -128,6 +128,31 @@ func (c *Conversation) Find(ctx context.Context, turn string) (Turn, bool, error
 	return Turn{}, false, nil
 }
 
+// Before reads what the run of a turn has seen: the turns before it, within the bounds, also if a rewind has left them or
+// the turn out since. It returns the turn, too, and false if the conversation has none with the ID. It reads the newest
+// turns first, up to what it returns.
+func (c *Conversation) Before(ctx context.Context, turn string, o HistoryOptions) (h History, t Turn, found bool, err error) {
+	lane, err := c.store.Lane(ctx, c.id, c.branch)
+	if err != nil {
+		return h, t, false, err
+	}
+	if lane.Open != nil && lane.Open.ID == turn {
+		t = lane.Open.Turn
+		h, err = c.upTo(ctx, t.Position, o)
+		return h, t, err == nil, err
+	}
+	for t, err = range c.Turns(ctx) {
+		if err != nil {
+			return h, t, false, err
+		}
+		if t.ID == turn {
+			h, err = c.upTo(ctx, t.Position-1, o)
+			return h, t, err == nil, err
+		}
+	}
+	return h, Turn{}, false, nil
+}
+
 // upTo reads what a model is to see up to a position: back to what the newest compaction covers.
 func (c *Conversation) upTo(ctx context.Context, head Position, o HistoryOptions) (h History, err error) {
 	defer func() { slices.Reverse(h.Turns) }()

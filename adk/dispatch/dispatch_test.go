@@ -279,6 +279,40 @@ func TestWork_DrainsInTimeAlthoughACallHangs(t *testing.T) {
 	})
 }
 
+// TestWork_StopsRunsAtOnceWhenItIsInAHurry: the process has no time left, and says so while the worker ends; before that it
+// means nothing.
+func TestWork_StopsRunsAtOnceWhenItIsInAHurry(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := checkpoint.NewMemoryStore()
+			agent := agentOf(t, "a", toolNamed(t, "hangs", func(ctx context.Context) (string, error) {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}))
+			hurry := make(chan struct{})
+			d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}},
+				dispatch.WorkerConfig{DrainTimeout: time.Hour, Hurry: hurry})
+			if early {
+				close(hurry)
+			} else {
+				time.AfterFunc(3*time.Second, func() { close(hurry) })
+			}
+			_, err := d.Submit(t.Context(), jobOf("1", "a"))
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+			info, _, err := store.Inspect(t.Context(), "1")
+			require.NoError(t, err)
+			require.Equal(t, checkpoint.Running, info.Status)
+			begun := time.Now()
+			stop()
+			require.Less(t, time.Since(begun), 5*time.Second)
+			info, _, err = store.Inspect(t.Context(), "1")
+			require.NoError(t, err)
+			require.Equal(t, checkpoint.Ready, info.Status)
+		})
+	}
+}
+
 // TestStop_PausesARunUntilItIsContinued.
 // Rule distributed/D9.
 func TestStop_PausesARunUntilItIsContinued(t *testing.T) {

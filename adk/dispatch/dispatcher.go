@@ -113,6 +113,7 @@ type TypedDispatcher[M adk.MessageType] struct {
 //   - Answer, AnswerWebhook: answer questions
 //   - WebhookAnswer: makes the answer of a webhook for others
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
+//   - Steps, Fork: read what a run did, and make a run of a part of it
 //   - Fail: settles a run that nobody executes
 //   - Inspect, List, Wait: ask about runs
 //   - Events: yields what happens in a run, whoever executes it
@@ -130,6 +131,16 @@ type Front[M adk.MessageType] interface {
 	Wait(ctx context.Context, id string) (TypedOutcome[M], error)
 	Events(ctx context.Context, id string, after runlog.Cursor) iter.Seq2[runlog.Event, error]
 }
+
+// Forker is what a [Front] offers if the steps of its runs can be read, and forks of them made and continued. A
+// [TypedDispatcher] does.
+type Forker interface {
+	Steps(ctx context.Context, id string) ([]adk.Step, error)
+	Fork(ctx context.Context, id string, o adk.ForkOptions) (checkpoint.RunInfo, error)
+	Continue(ctx context.Context, id string) error
+}
+
+var _ Forker = (*Dispatcher)(nil)
 
 // New makes a dispatcher on a store. It panics if the store is nil.
 func New(store checkpoint.RunStore, conf Config) *Dispatcher { return NewTyped(store, conf) }
@@ -257,6 +268,26 @@ func (d *TypedDispatcher[M]) Continue(ctx context.Context, id string) error {
 		}
 		return d.store.Continue(ctx, child.ID)
 	})
+}
+
+// Steps reads what is recorded of a run (see adk.Steps): of one that has ended or waits, if the runners that executed it
+// keep steps (adk.RunnerConfig.KeepSteps).
+func (d *TypedDispatcher[M]) Steps(ctx context.Context, id string) ([]adk.Step, error) {
+	return adk.Steps(ctx, d.store, id)
+}
+
+// Fork makes a run of the first steps of another one (see adk.Fork), and returns it: it is paused until
+// [TypedDispatcher.Continue]. If there is a run with the new ID the error matches checkpoint.ErrRunExists.
+func (d *TypedDispatcher[M]) Fork(ctx context.Context, id string, o adk.ForkOptions) (checkpoint.RunInfo, error) {
+	defer d.notify()
+	if err := adk.Fork(ctx, d.store, id, o); err != nil {
+		return checkpoint.RunInfo{}, err
+	}
+	info, exists, err := d.store.Inspect(ctx, o.NewID)
+	if err == nil && !exists {
+		err = fmt.Errorf("run %q: %w", o.NewID, checkpoint.ErrNotFound)
+	}
+	return info, err
 }
 
 // Remove removes a run and its children, with what is recorded of them. Without force it fails with

@@ -11,6 +11,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -27,7 +28,7 @@ func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 			return adk.NewRunner(t.Context(),
 				adk.RunnerConfig{Agent: agent, CheckPointStore: s, Durability: adk.EveryStep, KeepSteps: true}), nil
 		}
-		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": keeps}}, dispatch.WorkerConfig{})
+		d, stop := working(t, store, dispatch.Config{Agents: dispatch.Agents{"a": keeps}, Log: logOf(t, nil)}, dispatch.WorkerConfig{})
 		defer stop()
 		_, err := d.Submit(t.Context(), jobOf("1", "a"))
 		require.NoError(t, err)
@@ -37,7 +38,12 @@ func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 		require.Len(t, steps, 5)
 
 		edit := func(s *adk.Step) error { s.Text = "edited"; return nil }
-		require.NoError(t, adk.Fork(t.Context(), store, "1", adk.ForkOptions{At: 4, NewID: "2", Edit: edit}))
+		made, err := d.Fork(t.Context(), "1", adk.ForkOptions{At: 4, NewID: "2", Edit: edit, Tags: map[string]string{"of": "1"}})
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.Paused, made.Status)
+		require.Equal(t, map[string]string{"of": "1"}, made.Tags)
+		_, err = d.Fork(t.Context(), "1", adk.ForkOptions{At: 4, NewID: "2"})
+		require.ErrorIs(t, err, checkpoint.ErrRunExists)
 		time.Sleep(time.Hour)
 		info, _, err := store.Inspect(t.Context(), "2")
 		require.NoError(t, err)
@@ -46,7 +52,14 @@ func TestWork_ExecutesAForkThatIsContinued(t *testing.T) {
 		o := waitFor(t, d, "2", checkpoint.Done)
 		require.Equal(t, "done: edited", o.Result.Content)
 		require.Equal(t, 1, calls)
-		steps, err = adk.Steps(t.Context(), store, "2")
+		for e, err := range d.Events(t.Context(), "2", runlog.Cursor{}) {
+			require.NoError(t, err)
+			start, ok := e.Data.(*runlog.RunStartData)
+			require.True(t, ok)
+			require.Equal(t, &runlog.Fork{Run: "1", Step: 4}, start.Forked)
+			break
+		}
+		steps, err = d.Steps(t.Context(), "2")
 		require.NoError(t, err)
 		require.Equal(t, schema.AssistantMessage("done: edited", nil).Content, steps[4].Messages[3].(*schema.Message).Content)
 	})

@@ -125,9 +125,9 @@ func (h *heldLease[M]) NotifyStops(stop func(checkpoint.StopRequest)) {
 		h.stopped(stoppedByUser)
 		stop(how)
 	})
-	ignore := h.drain.onBegin(func() {
+	ignore := h.drain.onRequest(func(how checkpoint.StopRequest) {
 		h.stopped(stoppedByDrain)
-		stop(h.drain.request())
+		stop(how)
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()

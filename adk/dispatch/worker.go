@@ -31,6 +31,9 @@ type WorkerConfig struct {
 	// DrainTimeout is how long, when the worker ends, its runs may take to come to a place where nothing is lost. Then
 	// they are stopped at once: calls in flight are abandoned. The default is 25 seconds; negative is at once.
 	DrainTimeout time.Duration
+	// Hurry ends the DrainTimeout early when it is closed, such as because the process has no more time. Before the worker
+	// ends it does nothing. The default is nil.
+	Hurry <-chan struct{}
 	// SweepEvery is how often runs that have expired are removed, and events that are old. The default is a minute,
 	// negative never.
 	SweepEvery time.Duration
@@ -59,41 +62,56 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 }
 
 // drain is the end of a worker, which stops its runs. The zero value never begins.
+//
+//	from     to       when
+//	working  begun    the worker ends
+//	begun    hurried  WorkerConfig.Hurry is closed
 type drain struct {
-	begun   context.Context
-	begin   context.CancelFunc
-	timeout time.Duration
+	begun, hurried context.Context
+	begin, hurry   context.CancelFunc
+	timeout        time.Duration
 }
 
 func newDrain(timeout time.Duration) *drain {
 	d := &drain{timeout: timeout}
 	d.begun, d.begin = context.WithCancel(context.Background())
+	d.hurried, d.hurry = context.WithCancel(context.Background())
 	return d
 }
 
-// onBegin has a function called in a goroutine of its own when the drain begins, unless ignore is called before. A run
-// that waits for it costs no goroutine.
-func (d *drain) onBegin(do func()) (ignore func() bool) {
+// onRequest has a function called in a goroutine of its own with each request that the drain has for a run, unless ignore
+// is called before. A run that waits for it costs no goroutine.
+func (d *drain) onRequest(do func(checkpoint.StopRequest)) (ignore func() bool) {
 	if d.begun == nil {
 		return func() bool { return false }
 	}
-	return context.AfterFunc(d.begun, do)
+	begun := context.AfterFunc(d.begun, func() { do(d.request()) })
+	hurried := context.AfterFunc(d.hurried, func() { do(d.lastRequest()) })
+	return func() bool {
+		first, second := begun(), hurried()
+		return first && second
+	}
 }
 
 // end releases what a drain holds, when nobody waits for it.
 func (d *drain) end() {
 	if d.begin != nil {
 		d.begin()
+		d.hurry()
 	}
 }
 
-// request stops a run where nothing is lost, and at once when the time is over.
+// request stops a run at a safe point, and at once when the time is over.
 func (d *drain) request() checkpoint.StopRequest {
-	r := checkpoint.StopRequest{Reason: "its worker ends", Timeout: d.timeout}
 	if d.timeout < 0 {
-		r.Immediate, r.Timeout = true, 0
+		return d.lastRequest()
 	}
-	return r
+	return checkpoint.StopRequest{Reason: "its worker ends", Timeout: d.timeout}
+}
+
+// lastRequest stops a run at once.
+func (d *drain) lastRequest() checkpoint.StopRequest {
+	return checkpoint.StopRequest{Reason: "its worker ends", Immediate: true}
 }
 
 // Work executes runs that are due, of agents that this process knows, until ctx ends. Then it takes nothing new, stops
@@ -127,9 +145,26 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 	services.Go(func() { w.every(ctx, unknownAfter, w.warnOfUnknown) })
 	w.take(ctx)
 	w.drain.begin()
-	w.runs.Wait()
+	w.wait()
 	services.Wait()
+	w.drain.end()
 	return nil
+}
+
+// wait waits until the runs have stopped, at once if that is asked for.
+func (w *worker[M]) wait() {
+	stopped := make(chan struct{})
+	go func() {
+		w.runs.Wait()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		return
+	case <-w.conf.Hurry:
+		w.drain.hurry()
+	}
+	<-stopped
 }
 
 // worker is one call of Work.

@@ -138,7 +138,7 @@ type RunInfo struct {
 	Labels               map[string]string
 	// Nodes has nodes of graphs recorded, too: those of graphs that are tools, and those that agents are made of.
 	Nodes bool
-	// Forked is set for a run that was made from another one.
+	// Forked says which run this one was made from. The default is what the run itself knows (see adk.Fork).
 	Forked *Fork
 	// TakenOver: the process that executed the run is known to have died. Others wait up to a second, at the beginning of
 	// a run that continues, for the end of the stretch before: it may be on its way.

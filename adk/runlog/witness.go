@@ -30,8 +30,12 @@ func (w *runWitness) Begin(s runwatch.Start) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	past := w.begin(s.Token)
+	forked := w.opts.Forked
+	if forked == nil && s.Origin != "" {
+		forked = &Fork{Run: s.Origin, Step: s.OriginStep}
+	}
 	start := &RunStartData{Agent: s.Agent, Input: inputOf(s.Input), Streaming: s.Streaming, Thread: w.opts.Thread,
-		Conversation: w.opts.Conversation, Forked: w.opts.Forked, Labels: w.opts.Labels}
+		Conversation: w.opts.Conversation, Forked: forked, Labels: w.opts.Labels}
 	if past == nil || !s.Resumed { // of a run that takes the ID of another one the log has both
 		w.emit(Event{Type: RunStart, Data: start})
 		return

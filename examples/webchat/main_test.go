@@ -33,6 +33,6 @@ func TestWebchat_AnswersAndAsks(t *testing.T) {
 	events := post(t, url+"/agui/desk", `{"threadId":"t","runId":"r1","protocolVersion":"1.0","messages":[{"id":"u","role":"user","content":"weather"}]}`)
 	require.Contains(t, events, `"content":"23 degrees and sunny in Lisbon"`)
 	require.Contains(t, events, `"outcome":{"type":"success"}`)
-	events = post(t, url+"/agui/desk", `{"threadId":"t","runId":"r2","protocolVersion":"1.0","messages":[{"id":"u","role":"user","content":"refund"}]}`)
+	events = post(t, url+"/agui/desk", `{"threadId":"t","runId":"r2","protocolVersion":"1.0","messages":[{"id":"u2","role":"user","content":"refund"}]}`)
 	require.Contains(t, events, `"reason":"tool_call"`)
 }

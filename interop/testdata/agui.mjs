@@ -40,6 +40,29 @@ const ways = {
     const second = await run({ resume });
     return { events: first.events, reason: interrupts[0].reason, again: second.events, messages: texts() };
   },
+  async ask() { // the question is left open
+    say('Look!');
+    await run();
+    return { shown: agent.messages, interrupts: agent.pendingInterrupts };
+  },
+  async answer() { // another client, and another server, answer, and go on
+    const { shown, interrupts } = JSON.parse(process.argv[4]);
+    agent.setMessages(shown);
+    await run({ runId: 'answer', resume: interrupts.map(i => ({ interruptId: i.id, status: 'resolved', payload: { approved: true } })) });
+    agent.addMessage({ id: 'next', role: 'user', content: 'And now?' });
+    await run({ runId: 'next' });
+    return { messages: texts() };
+  },
+  async both() {
+    const tools = [{ name: 'locate', description: 'Says where the user is.', parameters: { type: 'object', properties: {} } }];
+    say('Look!');
+    await run({ tools });
+    const resume = agent.pendingInterrupts.map(i => ({ interruptId: i.id, status: 'resolved', payload: { approved: true } }));
+    const call = agent.messages.flatMap(m => m.toolCalls ?? []).find(c => c.function.name === 'locate');
+    agent.addMessage({ id: 'result', role: 'tool', toolCallId: call.id, content: '38.7' });
+    await run({ tools, resume });
+    return { messages: texts() };
+  },
   async fail() {
     say('Hi');
     let message = '';

@@ -40,6 +40,17 @@ const ways = {
       input: [{ type: 'mcp_approval_response', approval_request_id: asked.id, approve: true }] });
     return { asked: asked.type, final: second.output_text };
   },
+  async ask() { // the question is left open
+    const first = await client.responses.create({ model: 'desk', input: 'Look!' });
+    return { id: first.id, request: first.output[0].id };
+  },
+  async answer() { // another client, and another server, answer, and go on
+    const [id, request] = process.argv.slice(4);
+    const second = await client.responses.create({ model: 'desk', previous_response_id: id,
+      input: [{ type: 'mcp_approval_response', approval_request_id: request, approve: true }] });
+    const third = await client.responses.create({ model: 'desk', previous_response_id: second.id, input: 'And now?' });
+    return { final: second.output_text, next: third.output_text };
+  },
   async abort() {
     const stream = await client.chat.completions.create({ model: 'desk', messages, stream: true });
     for await (const c of stream) {

@@ -21,6 +21,8 @@ import (
 	"github.com/weftgo/weft/serve"
 )
 
+var errCut = errors.New("cut")
+
 func thinking(text string) *schema.Message {
 	return &schema.Message{Role: schema.Assistant, ReasoningContent: text}
 }
@@ -43,9 +45,11 @@ func runs(t *testing.T) map[string][]runlog.Event {
 	}
 	helper := agent("helper", asking, adktest.Streams("I ", "ask.").Calling(adktest.Call("look", `{}`)))
 	worker := agent("worker", look(), adktest.Streams("I ", "work.").Calling(adktest.Call("look", `{}`)), adktest.Says("Worked."))
+	inOrder := look()
+	inOrder.ToolsConfig.ExecuteSequentially = true
 	recorded := map[string][]runlog.Event{}
 	for name, a := range map[string]adk.Agent{
-		"tools": agent("desk", look(), adktest.Messages(thinking("Hmm. "), thinking("Look."), schema.AssistantMessage("See.", nil)).
+		"tools": agent("desk", inOrder, adktest.Messages(thinking("Hmm. "), thinking("Look."), schema.AssistantMessage("See.", nil)).
 			Calling(adktest.Call("look", `{"a":1}`), adktest.Call("look", `{"a":2}`)), adktest.Streams("It is ", "sunny.")),
 		"asks":  agent("desk", asking, adktest.Streams("Wait.").Calling(adktest.Call("look", `{}`))),
 		"fails": agent("desk", look(), adktest.Streams("Half").ThenFails(errors.New("cut"))),
@@ -54,7 +58,7 @@ func runs(t *testing.T) map[string][]runlog.Event {
 		"sub asks": agent("desk", adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(adk.NewAgentTool(t.Context(), helper))},
 			adktest.Streams("Ask.").Calling(adktest.Call("helper", `{"request":"x"}`))),
 		"retries": agent("desk", adk.ChatModelAgentConfig{ModelRetryConfig: &adk.ModelRetryConfig{MaxRetries: 1}},
-			adktest.Streams("Half").ThenFails(errors.New("cut")), adktest.Says("Whole.")),
+			adktest.Streams("Half").ThenFails(errCut), adktest.Says("Whole.")),
 	} {
 		log := runlog.New(runlog.Config{})
 		runner := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: a, EnableStreaming: true})
@@ -166,7 +170,8 @@ func TestHandler_TakesWhatIsNew(t *testing.T) {
 		in(`{"id":"u","role":"user","content":[{"type":"image"}]}`), in(`{"id":"u","role":"user","content":1}`)} {
 		post(400, bad)
 	}
-	post(409, `{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"x","status":"resolved"}]}`)
+	require.Contains(t, post(200, `{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"x","status":"resolved"}]}`),
+		`"code":"already_answered"`)
 	status, _ := get("/agui/desk?threadId=t")
 	require.Equal(t, 204, status)
 }
@@ -175,7 +180,7 @@ func TestHandler_SaysWhatItCanDo(t *testing.T) {
 	_, get := pageOf(t, Config{HideReasoning: true}, adk.ChatModelAgentConfig{})
 	status, body := get("/agui/desk/capabilities")
 	require.Equal(t, 200, status)
-	for _, part := range []string{`"name":"desk"`, `"resumable":true`, `"clientProvided":false`, `"persistentState":false`, `"reasoning":{"streaming":false`} {
+	for _, part := range []string{`"name":"desk"`, `"resumable":true`, `"clientProvided":false`, `"persistentState":false`, `"reasoning":{"encrypted":false,"streaming":false`} {
 		require.Contains(t, body, part)
 	}
 	status, _ = get("/agui/nobody/capabilities")
@@ -184,7 +189,9 @@ func TestHandler_SaysWhatItCanDo(t *testing.T) {
 
 func FuzzInput(f *testing.F) {
 	for _, seed := range []string{`{"threadId":"t","runId":"r","messages":[{"role":"user","content":[{"type":"image","source":{"type":"data","value":"AA==","mimeType":"image/png"}}]}]}`,
-		`{"messages":[{"role":"assistant","toolCalls":[{"id":"a","function":{"name":"x","arguments":"{}"}}]},{"role":"tool","toolCallId":"a","content":"x","error":"y"}],"resume":[{"interruptId":"p","status":"resolved","payload":{"approved":true}}]}`} {
+		`{"messages":[{"role":"assistant","toolCalls":[{"id":"a","function":{"name":"x","arguments":"{}"}}]},{"role":"tool","toolCallId":"a","content":"x","error":"y"}],"resume":[{"interruptId":"p","status":"resolved","payload":{"approved":true}}]}`,
+		`{"messages":[{"role":"assistant","toolCalls":[{"id":"a"},{"id":"a~2"},{"id":"a~10"}]},{"role":"tool","toolCallId":"a~2","content":"x"},{"role":"tool","toolCallId":"a","content":"y"}]}`,
+		`{"resume":[{"interruptId":"p","status":"resolved","status":"cancelled"}]}`, `{"resume":[{"interruptId":"p","Status":"resolved"}],"Resume":[]}`, `{"resume":{}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -196,7 +203,7 @@ func FuzzInput(f *testing.F) {
 		if in.Resume, err = readResume(data); err != nil {
 			return
 		}
-		_, _ = in.Fresh()
+		_, _, _ = in.Fresh()
 		_, _ = in.History(true)
 		questions := []serve.Question{{ID: "p", Kind: "approval"}, {ID: "c", Kind: "client_tool", Info: json.RawMessage(`{"call_id":"a"}`)}}
 		for _, a := range in.answers(questions) {

@@ -31,12 +31,16 @@ func (t *translator) end(d *runlog.RunEndData) {
 		}
 	case runlog.Interrupted:
 		t.showState()
+		t.showPage()
 		finished.Outcome = t.asks()
 	default:
 		finished.Outcome = &outcome{Type: "success"}
+		if t.final != "" {
+			finished.Result = t.final
+		}
 	}
 	t.send(finished)
-	t.points = nil
+	t.points, t.phase = nil, between
 }
 
 // broken ends a stream that cannot be continued.
@@ -46,23 +50,19 @@ func (t *translator) broken(why, code string) {
 	t.send(event{Type: "RUN_ERROR", Message: why, Code: code})
 }
 
-// asks is the outcome of a run that waits: for calls of the client, or for answers.
+// asks is the outcome of a run that waits: for calls of the client, for answers, or for both.
 func (t *translator) asks() *outcome {
-	o := &outcome{Type: "interrupt"}
-	var pending []string
+	o := &outcome{}
 	for i := range t.points {
 		p := &t.points[i]
 		if p.Kind == runlog.ClientTool {
-			pending = append(pending, p.Call)
+			o.Pending = append(o.Pending, p.Call)
 			continue
 		}
 		o.Interrupts = append(o.Interrupts, t.interrupt(p))
 	}
-	if len(o.Interrupts) == 0 && pending != nil {
-		return &outcome{Type: "success", Pending: pending}
-	}
-	if o.Interrupts == nil {
-		o.Interrupts = []interrupt{}
+	if o.Type = "success"; o.Interrupts != nil || o.Pending == nil {
+		o.Type = "interrupt"
 	}
 	return o
 }
@@ -71,11 +71,19 @@ func (t *translator) asks() *outcome {
 var approvalSchema = json.RawMessage(`{"type":"object",` +
 	`"properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
 
+// details are what else is known of a question.
+type details struct {
+	Kind    runlog.PointKind `json:"kind"`
+	Tool    string           `json:"tool,omitempty"`
+	Agent   string           `json:"agent,omitempty"`
+	Address string           `json:"address,omitempty"`
+	Info    json.RawMessage  `json:"info,omitempty"`
+}
+
 // interrupt is a question for a client.
 func (t *translator) interrupt(p *runlog.Point) interrupt {
 	i := interrupt{ID: p.ID, Message: p.Message, ToolCallID: p.Call, ResponseSchema: p.Schema,
-		Metadata: map[string]any{"weft": map[string]any{
-			"kind": p.Kind, "tool": p.Tool, "agent": p.Agent, "address": p.Address, "info": p.Info}}}
+		Metadata: map[string]any{"weft": details{p.Kind, p.Tool, p.Agent, p.Address, p.Info}}}
 	if !t.legacy {
 		i.SubagentRunID = t.calls[p.Call].sub
 	}
@@ -84,7 +92,9 @@ func (t *translator) interrupt(p *runlog.Point) interrupt {
 	}
 	switch p.Kind {
 	case runlog.Approval:
-		i.Reason, i.ResponseSchema = "tool_call", approvalSchema
+		if i.Reason = "tool_call"; i.ResponseSchema == nil {
+			i.ResponseSchema = approvalSchema
+		}
 	case runlog.InputNeeded:
 		i.Reason = "input_required"
 	case runlog.OpenURL:

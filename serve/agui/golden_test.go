@@ -13,9 +13,6 @@ import (
 // What runs of agents look like in the protocol.
 func TestTranslator_ShowsRunsAsInTheGoldenFiles(t *testing.T) {
 	for name, events := range runs(t) {
-		if name == "tools" {
-			continue // its calls are made at the same time
-		}
 		for _, legacy := range []bool{false, true} {
 			var shown strings.Builder
 			tr := newTranslator("t1", "run-1", Config{}, legacy, func(e event) {

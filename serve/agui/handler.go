@@ -1,12 +1,12 @@
 package agui
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/serve"
 	"github.com/weftgo/weft/serve/internal/page"
 )
@@ -30,9 +30,11 @@ type Config struct {
 	ShowSubagents bool
 }
 
-// Handler serves the protocol: a POST is a run, or an answer; a GET with ?threadId= watches the run of a thread again from
-// its beginning, and is answered with 204 if none is executed; a GET of a path that ends with /capabilities says what the
-// agent and the server can do.
+// Handler serves the protocol: a POST is a run, or an answer to one that waits; a POST that was sent before is given the
+// same run. A GET with ?threadId= watches the run of a thread again from its beginning, and is answered with 204 if none is
+// executed; a GET of a path that ends with /{threadId}/runs/{runId} watches that run, whether it has ended or not. Both
+// continue behind the header Last-Event-ID, if there is one. A GET of a path that ends with /capabilities says what the agent
+// and the server can do.
 func Handler(server *serve.Server, conf Config) http.Handler {
 	h := &handler{server, conf, serve.CancelAfter(30 * time.Second)}
 	if conf.OnDisconnect != nil {
@@ -61,107 +63,126 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, c *serve.Caller) e
 	if err != nil {
 		return err
 	}
-	run, behind, err := h.begin(r, c, in)
+	run, behind, err := h.begin(r.Context(), c, h.agent(r), in)
 	if err != nil {
-		return err
+		return in.refuse(w, err)
 	}
-	t := newTranslator(in.ThreadID, in.RunID, h.conf, in.isLegacy(), nil)
+	t := h.translator(in.ThreadID, in.RunID, run, in.isLegacy())
 	t.parentRunID = in.ParentRunID
-	if h.conf.AllowState && behind == 0 {
+	if h.conf.AllowState && behind == 0 && isState(in.State) {
 		t.state.take(in.State)
 	}
-	return h.stream(w, r, c, run, behind, t)
+	return h.stream(w, r, c, run, shownTo{behind: behind, page: newTranscript(in.body)}, t)
+}
+
+func (h *handler) translator(thread, runID string, run serve.Run, legacy bool) *translator {
+	t := newTranslator(thread, runID, h.conf, legacy, nil)
+	t.run, t.descriptions = run.ID, map[string]string{}
+	for _, a := range h.server.Agents() {
+		t.descriptions[a.Name] = a.Description
+	}
+	return t
+}
+
+// refuse answers a request that is wrong. What is wrong with an answer, or with a message in place of one, is an error of
+// the run, as the protocol has it; the rest is one of HTTP.
+func (in *input) refuse(w http.ResponseWriter, err error) error {
+	p := serve.ProblemOf(err)
+	answers := len(in.Resume) > 0 && page.HasCode(err, serve.BadRequest, serve.NotFound)
+	if !answers && !page.HasCode(err, serve.InterruptsOpen, serve.AlreadyAnswered, serve.Expired) {
+		return err
+	}
+	t := newTranslator(in.ThreadID, in.RunID, Config{}, in.isLegacy(), nil)
+	var events []any
+	t.send = func(e event) { events = append(events, e) }
+	t.broken(p.Title, string(p.Code))
+	page.Send(w, nil, events...)
+	return nil
 }
 
 // begin starts the run of a request, or answers one. Events up to behind belong to earlier requests.
-func (h *handler) begin(r *http.Request, c *serve.Caller, in *input) (run serve.Run, behind uint64, err error) {
-	ctx := r.Context()
+func (h *handler) begin(
+	ctx context.Context, c *serve.Caller, agent string, in *input,
+) (run serve.Run, behind uint64, err error) {
 	if len(in.Resume) > 0 || len(in.results()) > 0 {
-		waiting, exists, err := c.LastRun(ctx, in.ThreadID)
+		last, exists, err := c.LastRun(ctx, in.ThreadID)
 		if err != nil {
 			return run, 0, err
 		}
-		if exists && waiting.Status == serve.Waiting {
-			answers := in.clientResults(waiting.Questions)
-			if len(in.Resume) > 0 {
-				answers = in.answers(waiting.Questions)
-			}
-			if len(answers) > 0 {
-				run, err = c.Answer(ctx, waiting.ID, answers, false)
-				return run, run.Token, err
+		if exists {
+			run, behind, answered, err := h.answer(ctx, c, in, last)
+			if answered || err != nil {
+				return run, behind, err
 			}
 		}
 		if len(in.Resume) > 0 {
-			return run, 0, &serve.Problem{Code: serve.AlreadyAnswered, Title: "the thread waits for no answer"}
+			return run, 0, serve.NewProblem(serve.AlreadyAnswered, "the thread waits for no answer")
 		}
 	}
-	start := serve.Start{Agent: h.agent(r), Thread: in.ThreadID, ClientTools: in.Tools}
-	if h.conf.AllowState {
-		if start.SessionValues, err = stateOf(in.State); err != nil {
-			return run, 0, err
-		}
+	start := serve.Start{Agent: agent, Thread: in.ThreadID, ClientTools: in.Tools,
+		IdempotencyKey: in.key(in.RunID)}
+	if start.SessionValues, err = in.sessionValues(h.conf.AllowState); err != nil {
+		return run, 0, err
 	}
 	run, err = page.Start(ctx, h.server, c, start, in, page.Trust{History: h.conf.TrustHistory, System: h.conf.AllowSystem})
 	return run, 0, err
 }
 
-// get answers what asks for something.
-func (h *handler) get(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
-	if strings.HasSuffix(r.URL.Path, "/capabilities") {
-		return h.capabilities(w, r)
+// key is the idempotency key of a run of a client.
+func (in *input) key(run string) string { return keyOf(in.ThreadID, run) }
+
+func keyOf(thread, run string) string { return page.Key("ag-ui", thread, run) }
+
+// answer answers a run that waits: all that it asks at once, as the protocol has it. Answers that were given before are no
+// error: what came of them is shown again.
+func (h *handler) answer(
+	ctx context.Context, c *serve.Caller, in *input, waiting serve.Run,
+) (run serve.Run, behind uint64, answered bool, err error) {
+	answers := map[string]json.RawMessage{}
+	if waiting.Status == serve.Waiting {
+		answers = in.answers(waiting.Questions)
 	}
-	return h.watch(w, r, c)
+	asked := slices.ContainsFunc(waiting.Questions, func(q serve.Question) bool { return answers[q.ID] != nil })
+	if !asked {
+		behind, found := page.AnsweredBefore(ctx, c, waiting.ID, in.answers)
+		switch {
+		case found:
+			return waiting, behind, true, nil
+		case len(answers) > 0:
+			return run, 0, false, serve.NewProblem(serve.NotFound, "the thread does not wait for this answer")
+		}
+		return run, 0, false, nil
+	}
+	for _, q := range waiting.Questions {
+		if answers[q.ID] == nil && !q.Optional && !q.Answered {
+			return run, 0, false, serve.NewProblem(serve.InterruptsOpen, "question %s, about a call of %q, has no answer: "+
+				"all that a run waits for is answered at once", q.ID, q.Tool)
+		}
+	}
+	if err := h.checkNothingNew(ctx, c, in); err != nil {
+		return run, 0, false, err
+	}
+	run, err = c.Answer(ctx, waiting.ID, answers, false)
+	return run, run.Token, err == nil, err
 }
 
-// capabilities says what the agent and the server can do, as clients ask for it before they show anything.
-func (h *handler) capabilities(w http.ResponseWriter, r *http.Request) error {
-	agents := h.server.Agents()
-	at := slices.IndexFunc(agents, func(a serve.AgentInfo) bool { return a.Name == h.agent(r) })
-	if at < 0 {
-		return serve.NewProblem(serve.NotFound, "there is no agent %q", h.agent(r))
-	}
-	type flags map[string]bool
-	serve.SendJSON(w, http.StatusOK, map[string]any{
-		"identity":       map[string]string{"name": agents[at].Name, "description": agents[at].Description, "type": "weft"},
-		"transport":      flags{"streaming": true, "resumable": true},
-		"tools":          flags{"supported": true, "parallelCalls": true, "clientProvided": h.server.TakesClientTools()},
-		"state":          flags{"snapshots": true, "deltas": true, "persistentState": h.conf.AllowState, "memory": h.server.KeepsThreads()},
-		"multiAgent":     flags{"supported": true, "delegation": true, "handoffs": true},
-		"reasoning":      flags{"supported": !h.conf.HideReasoning, "streaming": !h.conf.HideReasoning},
-		"humanInTheLoop": flags{"supported": true, "approvals": true, "interrupts": true, "approveWithEdits": true},
-	})
-	return nil
-}
-
-// watch shows the run of a thread that is executed.
-func (h *handler) watch(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
-	thread := r.URL.Query().Get("threadId")
-	run, exists, err := c.Executed(r.Context(), thread)
-	if err != nil {
-		return err
-	}
-	if !exists {
-		w.WriteHeader(http.StatusNoContent)
+// checkNothingNew refuses a new message of the user beside answers: it would be lost.
+func (h *handler) checkNothingNew(ctx context.Context, c *serve.Caller, in *input) error {
+	at := page.Trailing(in.Messages, (*inMessage).isUser)
+	if at == len(in.Messages) || h.conf.TrustHistory || !h.server.KeepsThreads() {
 		return nil
 	}
-	return h.stream(w, r, c, run, 0, newTranslator(thread, run.ID, h.conf, false, nil))
-}
-
-// stream writes the events of a run.
-func (h *handler) stream(
-	w http.ResponseWriter, r *http.Request, c *serve.Caller, run serve.Run, behind uint64, t *translator,
-) error {
-	var out *serve.Frames
-	t.send = func(e event) { out.SendJSON(out.ID(), "", e) }
-	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run.ID, Behind: behind, OnDisconnect: h.onDisconnect,
-		Translate: func(e *runlog.Event, frames *serve.Frames) {
-			if out = frames; e.Token > behind {
-				t.begin()
-			}
-			t.add(e)
-		},
-		Broken: func(p *serve.Problem, frames *serve.Frames) {
-			out = frames
-			t.broken(p.Title, string(p.Code))
-		}})
+	known := map[string]bool{}
+	for m, err := range c.Messages(ctx, in.ThreadID) {
+		if err != nil {
+			return err
+		}
+		known[m.ID], known[m.ClientID] = true, true
+	}
+	for _, m := range in.Messages[at:] {
+		if m.ID != "" && !known[m.ID] {
+			return serve.NewProblem(serve.BadRequest, "there is a new message beside answers: send it when the run has ended")
+		}
+	}
+	return nil
 }

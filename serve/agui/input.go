@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/internal/media"
 	"github.com/weftgo/weft/serve/internal/page"
 )
 
@@ -20,8 +22,12 @@ type input struct {
 	Messages        []inMessage        `json:"messages"`
 	Tools           []serve.ClientTool `json:"tools"`
 	State           json.RawMessage    `json:"state"`
+	Context         []ContextItem      `json:"context"`
+	ForwardedProps  json.RawMessage    `json:"forwardedProps"`
 	// Resume are the answers to questions, read by their very names.
 	Resume []resumeEntry `json:"-"`
+	// body is the whole request.
+	body []byte
 }
 
 // inMessage is a message of a client.
@@ -29,7 +35,6 @@ type inMessage struct {
 	ID         string          `json:"id"`
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
-	Name       string          `json:"name"`
 	ToolCalls  []wireCall      `json:"toolCalls"`
 	ToolCallID string          `json:"toolCallId"`
 	Error      string          `json:"error"`
@@ -64,6 +69,7 @@ func readInput(s *serve.Server, r *http.Request) (*input, error) {
 	if in.ThreadID == "" || in.RunID == "" || len(in.RunID) > 128 {
 		return nil, serve.NewProblem(serve.BadRequest, "threadId and runId are required, of at most 128 bytes")
 	}
+	in.body = data
 	in.Resume, err = readResume(data)
 	return in, err
 }
@@ -101,9 +107,17 @@ func (in *input) isLegacy() bool {
 }
 
 // Fresh are the messages of the user that are new: those that the list ends with.
-func (in *input) Fresh() ([]*schema.Message, error) {
-	return page.Fresh(in.Messages, func(m *inMessage) bool { return m.Role == "user" }, (*inMessage).user)
+func (in *input) Fresh() ([]*schema.Message, []string, error) {
+	return page.Fresh(in.Messages, (*inMessage).isUser, func(m *inMessage) (*schema.Message, string, error) {
+		message, err := m.user()
+		return message, m.ID, err
+	})
 }
+
+// HasMore reports whether something was said before them.
+func (in *input) HasMore() bool { return page.Trailing(in.Messages, (*inMessage).isUser) > 0 }
+
+func (m *inMessage) isUser() bool { return m.Role == "user" }
 
 // History are all messages, of a client that is trusted to know them.
 func (in *input) History(allowSystem bool) (messages []*schema.Message, err error) {
@@ -139,11 +153,7 @@ func (in *input) History(allowSystem bool) (messages []*schema.Message, err erro
 
 // results are those of calls that the client has carried out: those that the list ends with.
 func (in *input) results() []inMessage {
-	at := len(in.Messages)
-	for at > 0 && in.Messages[at-1].Role == "tool" {
-		at--
-	}
-	return in.Messages[at:]
+	return in.Messages[page.Trailing(in.Messages, func(m *inMessage) bool { return m.Role == "tool" }):]
 }
 
 // text is the text of a message, of all of its parts.
@@ -188,37 +198,32 @@ func (m *inMessage) user() (*schema.Message, error) {
 	return message, nil
 }
 
+// kinds are those of parts that are no text.
+var kinds = map[string]media.Kind{"image": media.Image, "audio": media.Audio, "video": media.Video, "document": media.File}
+
 // input is a part for a model.
 func (p *inPart) input() (in schema.MessageInputPart, err error) {
-	media := schema.MessagePartCommon{MIMEType: p.Source.MIMEType}
-	if p.Source.Type == "data" {
-		media.Base64Data = &p.Source.Value
-	} else {
-		media.URL = &p.Source.Value
+	if p.Type == "text" {
+		return media.Text(p.Text), nil
 	}
-	if p.Type != "text" && p.Source.Value == "" {
+	kind, known := kinds[p.Type]
+	switch {
+	case !known:
+		return in, serve.NewProblem(serve.BadRequest, "a part has no type that is known: text, image, audio, video, document")
+	case p.Source.Value == "":
 		return in, serve.NewProblem(serve.BadRequest, "a part has no source")
 	}
-	switch p.Type {
-	case "text":
-		in.Type, in.Text = schema.ChatMessagePartTypeText, p.Text
-	case "image":
-		in.Type, in.Image = schema.ChatMessagePartTypeImageURL, &schema.MessageInputImage{MessagePartCommon: media}
-	case "audio":
-		in.Type, in.Audio = schema.ChatMessagePartTypeAudioURL, &schema.MessageInputAudio{MessagePartCommon: media}
-	case "video":
-		in.Type, in.Video = schema.ChatMessagePartTypeVideoURL, &schema.MessageInputVideo{MessagePartCommon: media}
-	case "document":
-		in.Type, in.File = schema.ChatMessagePartTypeFileURL, &schema.MessageInputFile{MessagePartCommon: media}
-	default:
-		return in, serve.NewProblem(serve.BadRequest, "a part has no type that is known: text, image, audio, video, document")
+	read := media.FromURL
+	if p.Source.Type == "data" {
+		read = media.FromData
 	}
-	return in, nil
+	m, err := read(p.Source.Value, p.Source.MIMEType)
+	return media.Part(kind, m), err
 }
 
-// answers are those to the questions of a run. Every question that is open must have one.
+// answers are those to the questions of a run: entries of resume, and results of calls that the client was to carry out.
 func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
-	answers := map[string]json.RawMessage{}
+	answers := in.clientResults(questions)
 	kinds := map[string]string{}
 	for _, q := range questions {
 		kinds[q.ID] = q.Kind
@@ -231,7 +236,7 @@ func (in *input) answers(questions []serve.Question) map[string]json.RawMessage 
 
 // answer is an answer as the server takes it. Only what says so exactly approves.
 func (e *resumeEntry) answer(kind string) json.RawMessage {
-	if kind != "approval" {
+	if kind != adk.QuestionApproval {
 		if !e.resolved || len(e.payload) == 0 {
 			return json.RawMessage("null")
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
-	"github.com/weftgo/weft/serve"
 )
 
 // stateKey is the session value with the state of a run, as JSON.
@@ -31,15 +30,7 @@ func init() { schema.RegisterName[stateChange]("weft.agui.state_change") }
 // last, or what the page has sent with its message (Config.AllowState). It returns false if there is none, and leaves the
 // variable as it is. It is for tools and hooks of agents. The state is part of the run: it survives an interrupt.
 func State(ctx context.Context, into any) (bool, error) {
-	value, _ := adk.GetSessionValue(ctx, stateKey)
-	text, _ := value.(string)
-	if text == "" {
-		return false, nil
-	}
-	if err := json.Unmarshal([]byte(text), into); err != nil {
-		return false, fmt.Errorf("agui.State: the state of the run is no %T: %w", into, err)
-	}
-	return true, nil
+	return sessionJSON(ctx, stateKey, into)
 }
 
 // SetState replaces the state of a run by a value that JSON can express, and shows it to the page: the first one whole,
@@ -62,16 +53,8 @@ func SetState(ctx context.Context, state any) error {
 	return nil
 }
 
-// stateOf are the session values of a run that begins with the state that a page has sent.
-func stateOf(sent json.RawMessage) (map[string]any, error) {
-	switch {
-	case len(sent) == 0 || string(sent) == "null":
-		return nil, nil
-	case len(sent) > maxState:
-		return nil, serve.NewProblem(serve.TooLarge, "the state is longer than %d bytes", maxState)
-	}
-	return map[string]any{stateKey: string(sent)}, nil
-}
+// isState reports whether a page has sent a state.
+func isState(sent json.RawMessage) bool { return len(sent) > 0 && string(sent) != "null" }
 
 // state is what a page knows of the state of a run.
 type state struct {

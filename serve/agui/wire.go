@@ -13,24 +13,27 @@ type event struct {
 	MessageID       string `json:"messageId,omitempty"`
 	Role            string `json:"role,omitempty"`
 	// Delta is a text, or of a state []operation.
-	Delta           any             `json:"delta,omitempty"`
-	ToolCallID      string          `json:"toolCallId,omitempty"`
-	ToolCallName    string          `json:"toolCallName,omitempty"`
-	ParentMessageID string          `json:"parentMessageId,omitempty"`
-	Content         any             `json:"content,omitempty"`
-	ActivityType    string          `json:"activityType,omitempty"`
-	Replace         bool            `json:"replace,omitempty"`
-	StepName        string          `json:"stepName,omitempty"`
-	Name            string          `json:"name,omitempty"`
-	Value           any             `json:"value,omitempty"`
-	ParentSubagent  string          `json:"parentSubagentRunId,omitempty"`
-	ParentToolCall  string          `json:"parentToolCallId,omitempty"`
-	Outcome         *outcome        `json:"outcome,omitempty"`
-	Usage           []usage         `json:"usage,omitempty"`
-	Snapshot        *any            `json:"snapshot,omitempty"`
-	Message         string          `json:"message,omitempty"`
-	Code            string          `json:"code,omitempty"`
-	Metadata        json.RawMessage `json:"metadata,omitempty"`
+	Delta           any      `json:"delta,omitempty"`
+	ToolCallID      string   `json:"toolCallId,omitempty"`
+	ToolCallName    string   `json:"toolCallName,omitempty"`
+	ParentMessageID string   `json:"parentMessageId,omitempty"`
+	Content         any      `json:"content,omitempty"`
+	ActivityType    string   `json:"activityType,omitempty"`
+	Replace         bool     `json:"replace,omitempty"`
+	StepName        string   `json:"stepName,omitempty"`
+	Name            string   `json:"name,omitempty"`
+	Value           any      `json:"value,omitempty"`
+	ParentSubagent  string   `json:"parentSubagentRunId,omitempty"`
+	ParentToolCall  string   `json:"parentToolCallId,omitempty"`
+	Outcome         *outcome `json:"outcome,omitempty"`
+	Usage           []usage  `json:"usage,omitempty"`
+	Snapshot        *any     `json:"snapshot,omitempty"`
+	Message         string   `json:"message,omitempty"`
+	Code            string   `json:"code,omitempty"`
+	Description     string   `json:"description,omitempty"`
+	// Result is what a run, or a sub-agent, has come to, Messages all that the client shows.
+	Result   any               `json:"result,omitempty"`
+	Messages []json.RawMessage `json:"messages,omitempty"`
 }
 
 // outcome is what a run, or a sub-agent, has come to.
@@ -39,6 +42,18 @@ type outcome struct {
 	Pending      []string    `json:"pendingToolCallIds,omitempty"`
 	Interrupts   []interrupt `json:"interrupts,omitempty"`
 	InterruptIDs []string    `json:"interruptIds,omitempty"`
+}
+
+// MarshalJSON encodes the outcome. One of type interrupt has a list of them, whatever is in it.
+func (o outcome) MarshalJSON() ([]byte, error) {
+	type plain outcome
+	if o.Type != "interrupt" || o.Interrupts != nil {
+		return json.Marshal(plain(o))
+	}
+	return json.Marshal(struct {
+		plain
+		Interrupts []interrupt `json:"interrupts"`
+	}{plain(o), []interrupt{}})
 }
 
 // interrupt is a question.

@@ -58,12 +58,39 @@ func TestHandler_AnswersAgainWhatThePageLeftOut(t *testing.T) {
 	require.NotEqual(t, second, other)
 	_, said = text(post(again(submit+`,"messageId":"u-2?"`, asks("1?")+","+says(first)+","+asks("two?"))))
 	require.Equal(t, "Two.", said)
-	require.Empty(t, post(again(regenerate, says("foreign")+","+asks("1?"))), "none of its messages is known")
+	require.Empty(t, post(again(regenerate, says("foreign")+","+asks("x?"))), "none of its messages is known")
 	require.Empty(t, post(again(regenerate, asks("1?")+","+says(first))), "there is no question")
 	_, said = text(post(again(regenerate, asks("1?"))))
 	require.Equal(t, "1!", said)
 	_, said = text(post(again(submit+`,"messageId":"u-1?"`, asks("one?"))))
 	require.Equal(t, "One.", said)
+}
+
+// A page that does not say what it has gets nothing left out.
+// Rule serving/AS3.
+func TestHandler_LeavesNothingOutForAPageThatDoesNotSayWhatItHas(t *testing.T) {
+	post := pageOf(t, adk.ChatModelAgentConfig{}, adktest.Says("1."), adktest.Says("2."), adktest.Says("2!").Seeing("user: 1?", "assistant: 1.", "user: 2?"),
+		adktest.Says("3.").Seeing("user: 1?", "assistant: 1.", "user: 2?", "assistant: 2!", "user: 3?"))
+	first, _ := text(post(again(submit, asks("1?"))))
+	post(again(submit, asks("1?")+","+says(first)+","+asks("2?")))
+	nameless := `{"role":"user","parts":[{"type":"text","text":"x"}]}`
+	require.Empty(t, post(again(regenerate, nameless)))
+	require.Empty(t, post(again(regenerate, asks("unknown"))))
+	_, said := text(post(again(regenerate, asks("1?")+","+asks("2?"))))
+	require.Equal(t, "2!", said, "the question that the page names, once")
+	_, said = text(post(again(submit, asks("3?"))))
+	require.Equal(t, "3.", said)
+}
+
+// A message that the thread has is not added again; the same request again is shown the same run.
+// Rule serving/SV3.
+func TestHandler_TakesAMessageOnce(t *testing.T) {
+	post := pageOf(t, adk.ChatModelAgentConfig{}, adktest.Says("1.").Seeing("user: 1?"),
+		adktest.Says("2.").Seeing("user: 1?", "assistant: 1.", "user: 2?"))
+	first := post(again(submit, asks("1?")))
+	require.Equal(t, first, post(again(submit, asks("1?"))), "its response was lost")
+	_, said := text(post(again(submit, asks("1?")+","+asks("2?"))))
+	require.Equal(t, "2.", said)
 }
 
 // What failed before the agent has said anything is no part of the thread: there is nothing to leave out.

@@ -95,7 +95,9 @@ func TestInput_MakesTheHistoryOfATrustedPage(t *testing.T) {
 
 func FuzzInput(f *testing.F) {
 	for _, seed := range []string{`{"id":"c","messages":[{"role":"user","parts":[{"type":"text","text":"x"},{"type":"file","url":"data:a/b;base64,AA=="}]}]}`,
-		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","state":"approval-responded","approval":{"id":"p","approved":true}},{"type":"dynamic-tool","toolCallId":"a~2","state":"output-error","errorText":"x"}]}]}`} {
+		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","state":"approval-responded","approval":{"id":"p","approved":true}},{"type":"dynamic-tool","toolCallId":"a~2","state":"output-error","errorText":"x"}]}]}`,
+		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","toolCallId":"a~10","state":"output-available","output":1},{"type":"tool-x","toolCallId":"a","state":"output-available"},{"type":"tool-x","toolCallId":"a~0"}]}]}`,
+		`{"messages":[{"role":"assistant","parts":[{"state":"approval-responded","state":"x","approval":{"id":"p","approved":true}}]}]}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -107,7 +109,7 @@ func FuzzInput(f *testing.F) {
 		if in.decisions, err = readDecisions(data); err != nil {
 			return
 		}
-		_, _ = in.Fresh()
+		_, _, _ = in.Fresh()
 		_, _ = in.History(true)
 		run, err := in.replaced(func(yield func(serve.ThreadMessage, error) bool) {
 			_ = yield(serve.ThreadMessage{Run: "r_1"}, nil) && yield(serve.ThreadMessage{Run: "r_2"}, nil)

@@ -32,12 +32,18 @@ func guarded(t *testing.T) (pay *adktest.Tool, post func(body string) []chunk) {
 // pageOf serves an agent, and returns how a page posts a body: the chunks that it gets, none if it is refused.
 func pageOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) func(body string) []chunk {
 	t.Helper()
+	return pageWith(t, Config{}, conf, replies...)
+}
+
+// pageWith is pageOf with a configuration of the handler.
+func pageWith(t *testing.T, page Config, conf adk.ChatModelAgentConfig, replies ...adktest.Reply) func(body string) []chunk {
+	t.Helper()
 	conf.Name, conf.Description, conf.Model = "desk", "helps", adktest.NewModel(t, replies...)
 	agent, err := adk.NewChatModelAgent(t.Context(), &conf)
 	require.NoError(t, err)
 	srv, err := serve.New(serve.Config{Agents: []adk.Agent{agent}, AllowClientTools: true, DrainTimeout: time.Second})
 	require.NoError(t, err)
-	web := httptest.NewServer(Handler(srv, "desk", Config{}))
+	web := httptest.NewServer(Handler(srv, "desk", page))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
@@ -45,25 +51,36 @@ func pageOf(t *testing.T, conf adk.ChatModelAgentConfig, replies ...adktest.Repl
 		web.Close()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	return func(body string) (chunks []chunk) {
-		answer, err := http.Post(web.URL, "application/json", strings.NewReader(body))
-		require.NoError(t, err)
-		defer answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			_, _ = io.Copy(io.Discard, answer.Body)
-			return nil
-		}
-		lines := bufio.NewScanner(answer.Body)
-		for lines.Scan() {
-			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok && text != "[DONE]" {
-				var c chunk
-				require.NoError(t, json.Unmarshal([]byte(text), &c))
-				chunks = append(chunks, c)
-			}
-		}
-		require.NoError(t, lines.Err())
-		return chunks
+	return func(body string) []chunk { return postTo(t, web.URL, body) }
+}
+
+// postTo posts a body, and returns the chunks of the answer, none if it is refused.
+func postTo(t *testing.T, url, body string) (chunks []chunk) {
+	t.Helper()
+	answer, err := http.Post(url, "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		_, _ = io.Copy(io.Discard, answer.Body)
+		return nil
 	}
+	return chunksOf(t, answer.Body)
+}
+
+// chunksOf reads a stream.
+func chunksOf(t *testing.T, r io.Reader) (chunks []chunk) {
+	t.Helper()
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok && text != "[DONE]" {
+			var c chunk
+			require.NoError(t, json.Unmarshal([]byte(text), &c))
+			chunks = append(chunks, c)
+		}
+	}
+	require.NoError(t, lines.Err())
+	return chunks
 }
 
 // notApprovals are parts of the last message, with ID for that of the question and CALL for that of the call, that a

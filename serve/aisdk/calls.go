@@ -68,11 +68,18 @@ func (t *translator) abandon(id string) {
 	c.phase = answered
 }
 
-// startTool shows a call that no message has.
+// startTool shows a call that is carried out: one that no message has, or has not yet.
 func (t *translator) startTool(e *runlog.Event, d *runlog.ToolStartData) {
 	hidden := t.inside[e.Parent]
 	t.inside[e.Span] = true
-	if hidden || t.calls[d.Call] != nil {
+	if hidden {
+		return
+	}
+	if c := t.calls[d.Call]; c != nil {
+		if c.phase == writing { // it is carried out before the answer that it is in is there
+			c.args = d.Args
+			t.ask(d.Call)
+		}
 		return
 	}
 	t.calls[d.Call] = &call{name: d.Name, args: d.Args}

@@ -56,23 +56,20 @@ func (h *handler) post(w http.ResponseWriter, r *http.Request, c *serve.Caller) 
 	if err != nil {
 		return err
 	}
-	ctx := r.Context()
-	if in.last().Role == "assistant" && !h.conf.TrustHistory {
-		waiting, exists, err := c.LastRun(ctx, in.ID)
-		if err != nil {
+	if in.last().Role == "assistant" {
+		answered, err := h.answer(w, r, c, in)
+		if answered || err != nil {
 			return err
 		}
-		if !exists || waiting.Status != serve.Waiting {
-			return &serve.Problem{Code: serve.AlreadyAnswered, Title: "the chat waits for no answer"}
-		}
-		run, err := c.Answer(ctx, waiting.ID, in.answers(waiting.Questions), false)
-		if err != nil {
-			return err
-		}
-		return h.stream(w, r, c, run, run.Token, in.last().ID)
 	}
+	ctx := r.Context()
 	start := serve.Start{Agent: h.agent, Thread: in.ID, ClientTools: in.Tools}
-	if in.isAgain() && h.server.KeepsThreads() && !h.conf.TrustHistory {
+	switch {
+	case !in.isAgain():
+		if in.last().isUser() && in.last().ID != "" { // the same message is of the same run
+			start.IdempotencyKey = page.Key("ai-sdk", in.ID, in.last().ID)
+		}
+	case h.server.KeepsThreads() && !h.conf.TrustHistory:
 		if start.Replaces, err = in.replaced(c.Messages(ctx, in.ID)); err != nil {
 			return err
 		}
@@ -83,6 +80,56 @@ func (h *handler) post(w http.ResponseWriter, r *http.Request, c *serve.Caller) 
 	}
 	return h.stream(w, r, c, run, 0, messageOf(run.ID))
 }
+
+// answer answers the run of the chat that waits, by the last message of the page. It is false if none does, and the
+// history of the page is taken.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, c *serve.Caller, in *input) (answered bool, err error) {
+	ctx := r.Context()
+	last, exists, err := c.LastRun(ctx, in.ID)
+	if err != nil {
+		return false, err
+	}
+	if !exists || last.Status != serve.Waiting || in.knowsNoneOf(last.Questions) {
+		if exists { // what came of the answers may not have arrived
+			if behind, found := page.AnsweredBefore(ctx, c, last.ID, in.answers); found {
+				return true, h.stream(w, r, c, last, behind, in.last().ID)
+			}
+		}
+		if h.conf.TrustHistory && (!exists || last.Status != serve.Waiting) {
+			return false, nil
+		}
+		return false, serve.NewProblem(serve.AlreadyAnswered, "the chat waits for no such answer")
+	}
+	answers := in.answers(last.Questions)
+	run, err := c.Answer(ctx, last.ID, answers, in.hasAll(answers, last.Questions))
+	switch {
+	case err != nil:
+		return false, err
+	case run.Status == serve.Waiting && run.Token == last.Token:
+		h.showRest(w, run, in.last().ID)
+		return true, nil
+	}
+	return true, h.stream(w, r, c, run, run.Token, in.last().ID)
+}
+
+// showRest shows the questions that a run still waits for, which are none of those that the page answers.
+func (h *handler) showRest(w http.ResponseWriter, run serve.Run, messageID string) {
+	var chunks []any
+	t := newTranslator(run.ID, messageID, h.conf, func(c chunk) { chunks = append(chunks, c) })
+	t.begin()
+	for _, q := range run.Questions {
+		if !q.Answered {
+			t.points = append(t.points, runlog.Point{ID: q.ID, Agent: q.Agent, Tool: q.Tool, Kind: runlog.PointKind(q.Kind),
+				Message: q.Message, Info: q.Info})
+		}
+	}
+	t.asks()
+	t.send(chunk{"type": "finish", "finishReason": "tool-calls"})
+	page.Send(w, streamHeader, append(chunks, "[DONE]")...)
+}
+
+// streamHeader is what clients know a stream of the protocol by.
+var streamHeader = http.Header{"X-Vercel-Ai-Ui-Message-Stream": {"v1"}}
 
 // reconnect shows the run of a chat that is executed.
 func (h *handler) reconnect(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
@@ -108,15 +155,10 @@ func (h *handler) stream(
 ) error {
 	var out *serve.Frames
 	t := newTranslator(run.ID, messageID, h.conf, func(c chunk) { out.SendJSON(out.ID(), "", c) })
-	continued := behind == 0
 	return h.server.Stream(w, r, c, serve.StreamConfig{Run: run.ID, Behind: behind, OnDisconnect: h.onDisconnect,
-		Header: http.Header{"X-Vercel-Ai-Ui-Message-Stream": {"v1"}},
+		Header: streamHeader,
 		Translate: func(e *runlog.Event, frames *serve.Frames) {
 			out = frames
-			if !continued && e.Token > behind {
-				continued = true
-				t.again()
-			}
 			if t.add(e); e.Type == runlog.RunEnd {
 				out.Send("", "", []byte("[DONE]"))
 			}

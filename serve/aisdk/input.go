@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/internal/media"
 	"github.com/weftgo/weft/serve/internal/page"
 )
 
@@ -123,16 +125,57 @@ func (in *input) isAgain() bool {
 // messageOf is the ID that the message of a run has in pages.
 func messageOf(run string) string { return "msg_" + run }
 
-// replaced is the run of a thread whose question is asked again: the first one behind the answers that the page has.
-// "" is none. thread are the messages of the thread.
-func (in *input) replaced(thread iter.Seq2[serve.ThreadMessage, error]) (run string, err error) {
-	var runs []string
+// turns are those of a thread, by which a page says what it wants to be answered again.
+type turns struct {
+	// runs are those of the thread, in their order, and asked the run that a message of the user was asked in.
+	runs  []string
+	asked map[string]string
+}
+
+// read reads a thread.
+func (a *turns) read(thread iter.Seq2[serve.ThreadMessage, error]) error {
+	a.asked = map[string]string{}
 	for m, err := range thread {
 		if err != nil {
-			return "", err
+			return err
 		}
-		if m.Run != "" && !slices.Contains(runs, m.Run) {
-			runs = append(runs, m.Run)
+		if m.Run == "" {
+			continue
+		}
+		if !slices.Contains(a.runs, m.Run) {
+			a.runs = append(a.runs, m.Run)
+		}
+		if m.Agent == "" {
+			a.asked[m.ID] = m.Run
+			a.asked[m.ClientID] = m.Run
+		}
+	}
+	delete(a.asked, "")
+	return nil
+}
+
+// run is the run that a message of the agent is of, which the page names, and false if the thread has none.
+func (a *turns) run(message string) (run string, ours, found bool) {
+	run, ours = strings.CutPrefix(message, messageOf(""))
+	if !ours {
+		run, _, _ = strings.Cut(message, ".") // as in the messages of the thread
+	}
+	return run, ours, slices.Contains(a.runs, run)
+}
+
+// replaced is the run of a thread whose question is asked again: the one that the page names, by its answer or by its
+// question, or else the first one behind the answers that the page has. "" is none. thread are the messages of the thread.
+func (in *input) replaced(thread iter.Seq2[serve.ThreadMessage, error]) (run string, err error) {
+	var a turns
+	if err := a.read(thread); err != nil {
+		return "", err
+	}
+	if run, _, found := a.run(in.MessageID); found {
+		return run, nil
+	}
+	for _, id := range []string{in.MessageID, in.last().ID} {
+		if run, found := a.asked[id]; found {
+			return run, nil
 		}
 	}
 	answered, foreign := -1, false
@@ -140,19 +183,20 @@ func (in *input) replaced(thread iter.Seq2[serve.ThreadMessage, error]) (run str
 		if m.Role != "assistant" {
 			continue
 		}
-		run, ours := strings.CutPrefix(m.ID, messageOf(""))
-		if !ours {
-			run, _, _ = strings.Cut(m.ID, ".") // as in the messages of the thread
-		}
-		at := slices.Index(runs, run)
+		run, ours, _ := a.run(m.ID)
+		at := slices.Index(a.runs, run)
 		foreign = foreign || at < 0 && !ours
 		answered = max(answered, at)
 	}
-	if answered < 0 && foreign {
+	switch {
+	case answered < 0 && foreign:
 		return "", serve.NewProblem(serve.BadRequest, "no message of the page is one of the thread: keep the IDs of messages")
+	case answered < 0 && len(a.runs) > 0:
+		return "", serve.NewProblem(serve.BadRequest,
+			"it is not known what of the thread is asked again: send the messages that the page has, with their IDs")
 	}
-	if answered++; answered < len(runs) {
-		run = runs[answered]
+	if answered++; answered < len(a.runs) {
+		run = a.runs[answered]
 	}
 	return run, nil
 }
@@ -161,31 +205,38 @@ func (in *input) replaced(thread iter.Seq2[serve.ThreadMessage, error]) (run str
 func (in *input) last() *uiMessage { return &in.Messages[len(in.Messages)-1] }
 
 // Fresh are the messages of the user that are new: those that the list ends with.
-func (in *input) Fresh() ([]*schema.Message, error) {
-	return page.Fresh(in.Messages, func(m *uiMessage) bool { return m.Role == "user" }, (*uiMessage).user)
+func (in *input) Fresh() ([]*schema.Message, []string, error) {
+	return page.Fresh(in.Messages, (*uiMessage).isUser, func(m *uiMessage) (*schema.Message, string, error) {
+		message, err := m.user()
+		return message, m.ID, err
+	})
 }
+
+// HasMore reports whether something was said before them.
+func (in *input) HasMore() bool { return page.Trailing(in.Messages, (*uiMessage).isUser) > 0 }
+
+func (m *uiMessage) isUser() bool { return m.Role == "user" }
 
 // user is a message of a user.
 func (m *uiMessage) user() (*schema.Message, error) {
 	message := &schema.Message{Role: schema.User}
-	text, media := "", false
+	text, hasFiles := "", false
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		switch {
 		case p.Type == "text":
 			text += p.Text
-			message.UserInputMultiContent = append(message.UserInputMultiContent,
-				schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: p.Text})
+			message.UserInputMultiContent = append(message.UserInputMultiContent, media.Text(p.Text))
 		case p.Type == "file":
 			part, err := p.file()
 			if err != nil {
 				return nil, err
 			}
-			media = true
+			hasFiles = true
 			message.UserInputMultiContent = append(message.UserInputMultiContent, part)
 		}
 	}
-	if !media {
+	if !hasFiles {
 		return schema.UserMessage(text), nil
 	}
 	return message, nil
@@ -193,30 +244,11 @@ func (m *uiMessage) user() (*schema.Message, error) {
 
 // file is a file for a model.
 func (p *uiPart) file() (in schema.MessageInputPart, err error) {
-	media := schema.MessagePartCommon{MIMEType: p.MediaType}
-	if rest, isData := strings.CutPrefix(p.URL, "data:"); isData {
-		kind, data, found := strings.Cut(rest, ";base64,")
-		if !found {
-			return in, serve.NewProblem(serve.BadRequest, "a file has a data URL that is not base64")
-		}
-		media.Base64Data = &data
-		if media.MIMEType == "" {
-			media.MIMEType = kind
-		}
-	} else {
-		media.URL = &p.URL
+	m, err := media.FromURL(p.URL, p.MediaType)
+	if in = media.Part(media.KindOf(m.MIMEType), m); in.File != nil {
+		in.File.Name = p.Filename
 	}
-	switch kind, _, _ := strings.Cut(media.MIMEType, "/"); kind {
-	case "image":
-		in.Type, in.Image = schema.ChatMessagePartTypeImageURL, &schema.MessageInputImage{MessagePartCommon: media}
-	case "audio":
-		in.Type, in.Audio = schema.ChatMessagePartTypeAudioURL, &schema.MessageInputAudio{MessagePartCommon: media}
-	case "video":
-		in.Type, in.Video = schema.ChatMessagePartTypeVideoURL, &schema.MessageInputVideo{MessagePartCommon: media}
-	default:
-		in.Type, in.File = schema.ChatMessagePartTypeFileURL, &schema.MessageInputFile{MessagePartCommon: media, Name: p.Filename}
-	}
-	return in, nil
+	return in, err
 }
 
 // isTool reports whether a part is a call of a tool, and its name.
@@ -305,11 +337,28 @@ func (m *uiMessage) answers() (messages []*schema.Message) {
 func (in *input) answers(questions []serve.Question) map[string]json.RawMessage {
 	answers := serve.ClientAnswers(questions, in.last().calls())
 	for _, q := range questions {
-		if answer, given := in.decisions[q.ID]; given && !q.Answered && q.Kind != "client_tool" {
+		if answer, given := in.decisions[q.ID]; given && !q.Answered && q.Kind != adk.QuestionClientTool {
 			answers[q.ID] = answer
 		}
 	}
 	return answers
+}
+
+// isForPages reports whether a page answers a question: the others it has no way to.
+func isForPages(q *serve.Question) bool {
+	return q.Kind == adk.QuestionApproval || q.Kind == adk.QuestionClientTool
+}
+
+// hasAll reports whether there are answers to all open questions that a page answers.
+func (in *input) hasAll(answers map[string]json.RawMessage, questions []serve.Question) bool {
+	return !slices.ContainsFunc(questions, func(q serve.Question) bool {
+		return isForPages(&q) && !q.Answered && !q.Optional && answers[q.ID] == nil
+	})
+}
+
+// knowsNoneOf reports whether the page answers none of some questions, but others.
+func (in *input) knowsNoneOf(questions []serve.Question) bool {
+	return len(in.answers(questions)) == 0 && len(in.decisions) > 0
 }
 
 // calls are the calls of tools in a message.

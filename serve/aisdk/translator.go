@@ -32,13 +32,14 @@ type translator struct {
 	// steps counts the steps, writers what writes to the last one. blank: it was reset, and is written again.
 	steps, writers int
 	blank          bool
-	parts          int
+	// parts and sources count those of the message.
+	parts, sources int
 	// calls are those of the message.
 	calls  map[string]*call
 	points []runlog.Point
 	// denied are the calls that a person has rejected.
 	denied map[string]bool
-	cut    bool
+	finish said.Finish
 	run    string
 }
 
@@ -49,6 +50,7 @@ type translator struct {
 //	between    inStep    a model is called
 //	inStep     between   one is called after all before have answered, or the run ends or waits
 //	between    ended     the run ends or waits
+//	ended      between   the run continues
 type phase int
 
 const (
@@ -78,17 +80,14 @@ func newTranslator(run, messageID string, conf Config, send func(chunk)) *transl
 		agents: map[runlog.SpanID]string{}, answers: map[runlog.SpanID]*answer{}, calls: map[string]*call{}, denied: map[string]bool{}}
 }
 
-// begin begins the message, once.
+// begin begins the message, or continues it behind what was its end for an earlier request.
 func (t *translator) begin() {
-	if t.phase == notBegun {
+	if t.phase == notBegun || t.phase == ended {
 		t.phase = between
 		t.send(chunk{"type": "start", "messageId": t.messageID,
 			"messageMetadata": chunk{"weft": chunk{"run": t.run}}})
 	}
 }
-
-// again begins the message that continues, after what was sent for an earlier request.
-func (t *translator) again() { t.phase = notBegun }
 
 // add takes the next event of the run.
 func (t *translator) add(e *runlog.Event) {
@@ -123,9 +122,9 @@ func (t *translator) add(e *runlog.Event) {
 	case *runlog.ToolEndData:
 		t.result(d)
 	case *runlog.ProgressData:
-		t.send(chunk{"type": "data-weft-progress", "data": d, "transient": true})
+		t.send(chunk{"type": "data-weft-progress", "id": t.run + ".p." + d.Call, "data": d, "transient": true})
 	case *runlog.CustomData:
-		t.send(chunk{"type": "data-weft-custom", "data": d, "transient": true})
+		t.send(chunk{"type": "data-weft-custom", "id": fmt.Sprintf("%s.c%d", t.run, e.Seq), "data": d, "transient": true})
 	case *runlog.InterruptData:
 		t.points = d.Points
 	case *runlog.ResumeData:
@@ -223,7 +222,7 @@ func (t *translator) delta(a *answer, d *runlog.ModelDeltaData) {
 }
 
 func (t *translator) endModel(a *answer, d *runlog.ModelEndData) {
-	t.cut = d.Finish == "length"
+	t.finish = said.FinishOf(d.Finish)
 	if d.Again {
 		t.retract(a)
 		return
@@ -285,10 +284,17 @@ func (t *translator) whole(a *answer, m *runlog.Message, calls []string) {
 		t.write(a, "text", content.Text)
 	}
 	for _, m := range content.Media {
-		if f := file(m); f != nil {
-			t.endPart(a)
-			t.send(f)
+		t.endPart(a)
+		t.send(file(m))
+	}
+	for _, s := range said.Sources(m) {
+		t.endPart(a)
+		t.sources++
+		c := chunk{"type": "source-url", "sourceId": fmt.Sprintf("%s.u%d", t.run, t.sources), "url": s.URL}
+		if s.Title != "" {
+			c["title"] = s.Title
 		}
+		t.send(c)
 	}
 	for i, asked := range content.Calls {
 		id := asked.ID
@@ -373,8 +379,8 @@ func (t *translator) snapshot(seq uint64, d *runlog.SnapshotData) {
 	t.points = d.Points
 	for i := range d.Messages {
 		t.say(seq, &d.Messages[i], nil)
-		if m := d.Messages[i].Chat; m != nil && m.Role == schema.Tool {
-			t.result(&runlog.ToolEndData{Call: m.ToolCallID, Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: m.Content}}})
+		for _, r := range said.Results(&d.Messages[i]) {
+			t.result(&runlog.ToolEndData{Call: r.Call, Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: r.Text}}})
 		}
 	}
 }
@@ -394,12 +400,13 @@ func (t *translator) asks() {
 	}
 }
 
+// reasons are the words for why an answer ended.
+var reasons = map[said.Finish]string{said.Whole: "stop", said.Cut: "length", said.Filtered: "content-filter",
+	said.Broken: "other"}
+
 // end ends the message.
 func (t *translator) end(d *runlog.RunEndData) {
-	reason := "stop"
-	if t.cut {
-		reason = "length"
-	}
+	reason := reasons[t.finish]
 	if d.Status == runlog.Interrupted {
 		for _, span := range slices.Sorted(maps.Keys(t.answers)) {
 			t.endAnswer(t.answers[span])

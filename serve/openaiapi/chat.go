@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/internal/said"
 )
 
 // chatRequest is the body of a request for a chat completion. Members that are not here are ignored.
@@ -42,7 +43,11 @@ func (q *chatRequest) start(allowSystem bool) (start serve.Start, err error) {
 	if f := q.ResponseFormat; f != nil && f.Type != "text" && f.Type != "" {
 		return start, serve.NewProblem(serve.BadRequest, "response_format must be text: what an agent answers with is decided by the agent")
 	}
-	start = serve.Start{Agent: q.Model, TrustHistory: true, Labels: q.Metadata,
+	labels, err := labelsOf(q.Metadata)
+	if err != nil {
+		return start, err
+	}
+	start = serve.Start{Agent: q.Model, TrustHistory: true, Labels: labels,
 		Sampling: serve.Sampling{Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxCompletionTokens}}
 	if start.Sampling.MaxTokens == nil {
 		start.Sampling.MaxTokens = q.MaxTokens
@@ -100,7 +105,9 @@ func (q *chatRequest) results() (run string, answers map[string]json.RawMessage)
 }
 
 // begin starts the run of a request, or continues the one that it answers. Events up to behind belong to earlier answers.
-func (h *handler) begin(ctx context.Context, c *serve.Caller, q *chatRequest) (run serve.Run, behind uint64, err error) {
+func (h *handler) begin(
+	ctx context.Context, c *serve.Caller, q *chatRequest, key string,
+) (run serve.Run, behind uint64, err error) {
 	if id, answers := q.results(); id != "" {
 		if run, err = c.Answer(ctx, id, answers, false); err == nil || !isGone(err) {
 			return run, run.Token, err
@@ -115,6 +122,7 @@ func (h *handler) begin(ctx context.Context, c *serve.Caller, q *chatRequest) (r
 			return run, run.Token, err
 		}
 	}
+	start.IdempotencyKey = key
 	run, err = c.Start(ctx, start)
 	return run, 0, err
 }
@@ -145,7 +153,7 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request, c *serve.Caller) 
 	if err := h.decode(r, &q); err != nil {
 		return err
 	}
-	run, behind, err := h.begin(r.Context(), c, &q)
+	run, behind, err := h.begin(r.Context(), c, &q, r.Header.Get("Idempotency-Key"))
 	if err != nil {
 		return err
 	}
@@ -263,6 +271,9 @@ func (a *chatCompletion) work(piece string) {
 }
 
 func (a *chatCompletion) end(e ending) {
+	if e.status == runlog.Cancelled && e.err == nil { // what there is must not pass for the whole answer
+		e.err = &runlog.Err{Type: "cancelled", Message: "the run was stopped"}
+	}
 	a.ended, a.reason = e, "stop"
 	switch {
 	case e.err != nil:
@@ -281,8 +292,10 @@ func (a *chatCompletion) end(e ending) {
 			a.message()
 			a.text(words)
 		}
-	case e.cut:
+	case e.finish == said.Cut:
 		a.reason = "length"
+	case e.finish == said.Filtered:
+		a.reason = "content_filter"
 	}
 	a.chunk(map[string]any{}, a.reason)
 	if a.showUsage {

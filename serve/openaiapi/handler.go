@@ -31,9 +31,7 @@ func Handler(server *serve.Server, conf Config) http.Handler {
 	mux.HandleFunc("GET /v1/models/{model}", h.model)
 	mux.Handle("POST /v1/chat/completions", server.Handle(h.chat, refuse))
 	mux.Handle("POST /v1/responses", server.Handle(h.responses, refuse))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, &serve.Problem{Code: serve.NotFound, Title: "there is no such path: " + r.URL.Path})
-	})
+	mux.HandleFunc("/", refusePath)
 	return server.Protect(mux, refuse)
 }
 
@@ -57,18 +55,16 @@ type apiError struct {
 
 // errorOf is a problem as an error of the API.
 func errorOf(p *serve.Problem) errorBody {
-	kind, code := "invalid_request_error", ""
+	kind, code := "invalid_request_error", string(p.Code)
 	switch p.Code {
 	case serve.Unauthorized:
 		code = "invalid_api_key"
 	case serve.NotFound:
 		code = "model_not_found"
 	case serve.TooMany:
-		kind, code = "requests", "rate_limit_exceeded"
+		kind, code = "rate_limit_exceeded", "rate_limit_exceeded"
 	case serve.Internal, serve.ShuttingDown:
-		kind, code = "server_error", string(p.Code)
-	default:
-		code = string(p.Code)
+		kind = "server_error"
 	}
 	return errorBody{apiError{Message: p.Title, Type: kind, Code: &code}}
 }
@@ -77,6 +73,13 @@ func errorOf(p *serve.Problem) errorBody {
 func refuse(w http.ResponseWriter, p *serve.Problem) {
 	p.SetHeader(w.Header())
 	serve.SendJSON(w, p.Status(), errorOf(p))
+}
+
+// refusePath answers a request for a path that there is not.
+func refusePath(w http.ResponseWriter, r *http.Request) {
+	code := "unknown_url"
+	serve.SendJSON(w, http.StatusNotFound,
+		errorBody{apiError{Message: "there is no such path: " + r.URL.Path, Type: "invalid_request_error", Code: &code}})
 }
 
 // modelObject is an agent as a model.

@@ -1,12 +1,12 @@
 package openaiapi
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"strings"
 
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/internal/media"
 )
 
 // chatMessage is a message of a client.
@@ -113,31 +113,30 @@ func contentOf(content json.RawMessage) (text string, parts []schema.MessageInpu
 func (p *part) input() (in schema.MessageInputPart, err error) {
 	switch p.Type {
 	case "text", "input_text", "output_text":
-		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: p.Text}, nil
+		return media.Text(p.Text), nil
 	case "refusal":
-		return schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: p.Refusal}, nil
+		return media.Text(p.Refusal), nil
 	case "image_url", "input_image":
 		url, detail := p.image()
-		in.Type = schema.ChatMessagePartTypeImageURL
-		in.Image = &schema.MessageInputImage{Detail: schema.ImageURLDetail(detail)}
-		in.Image.MessagePartCommon, err = media(url, "image")
+		m, err := mediumOf(url, media.Image)
+		if in = media.Part(media.Image, m); err == nil {
+			in.Image.Detail = schema.ImageURLDetail(detail)
+		}
 		return in, err
 	case "input_audio":
 		if p.Audio == nil || p.Audio.Data == "" {
 			return in, serve.NewProblem(serve.BadRequest, "a part of type input_audio has no data")
 		}
-		in.Type = schema.ChatMessagePartTypeAudioURL
-		in.Audio = &schema.MessageInputAudio{MessagePartCommon: schema.MessagePartCommon{Base64Data: &p.Audio.Data,
-			MIMEType: "audio/" + p.Audio.Format}}
-		return in, nil
+		m, err := media.FromData(p.Audio.Data, "audio/"+p.Audio.Format)
+		return media.Part(media.Audio, m), err
 	case "file", "input_file":
 		data, name := p.FileData, p.FileName
 		if p.File != nil {
 			data, name = p.File.Data, p.File.Name
 		}
-		in.Type = schema.ChatMessagePartTypeFileURL
-		in.File = &schema.MessageInputFile{Name: name}
-		in.File.MessagePartCommon, err = media(data, "application")
+		m, err := mediumOf(data, "")
+		in = media.Part(media.File, m)
+		in.File.Name = name
 		return in, err
 	}
 	return in, serve.NewProblem(serve.BadRequest, "a part has no type that is known: text, image_url, input_audio, file")
@@ -156,20 +155,13 @@ func (p *part) image() (url, detail string) {
 	return object.URL, object.Detail
 }
 
-// media reads a URL, which may be one that has the data in itself.
-func media(url, kind string) (m schema.MessagePartCommon, err error) {
-	rest, isData := strings.CutPrefix(url, "data:")
-	if !isData {
-		if !strings.HasPrefix(url, "https://") {
-			return m, serve.NewProblem(serve.BadRequest, "media are given by an https URL, or a data URL")
-		}
-		m.URL = &url
-		return m, nil
+// mediumOf reads the URL of a medium of a kind, "" for any.
+func mediumOf(url string, kind media.Kind) (m schema.MessagePartCommon, err error) {
+	if !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "https://") {
+		return m, serve.NewProblem(serve.BadRequest, "media are given by an https URL, or a data URL")
 	}
-	mime, data, found := strings.Cut(rest, ";base64,")
-	if _, err := base64.StdEncoding.DecodeString(data); !found || err != nil || !strings.HasPrefix(mime, kind+"/") && kind != "application" {
-		return m, serve.NewProblem(serve.BadRequest, "a data URL is of a wrong type, or not base64")
+	if m, err = media.FromURL(url, ""); err == nil && m.Base64Data != nil && kind != "" && media.KindOf(m.MIMEType) != kind {
+		return m, serve.NewProblem(serve.BadRequest, "a data URL is not one of type %s", kind)
 	}
-	m.Base64Data, m.MIMEType = &data, mime
-	return m, nil
+	return m, err
 }

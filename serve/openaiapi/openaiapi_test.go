@@ -36,6 +36,12 @@ func newAPI(t *testing.T, conf Config, more serve.Config, agent adk.ChatModelAge
 	made, err := adk.NewChatModelAgent(t.Context(), &agent)
 	require.NoError(t, err)
 	more.Agents = []adk.Agent{made}
+	return newAPIOf(t, conf, more)
+}
+
+// newAPIOf serves agents.
+func newAPIOf(t *testing.T, conf Config, more serve.Config) *api {
+	t.Helper()
 	srv, err := serve.New(more)
 	require.NoError(t, err)
 	web := httptest.NewServer(Handler(srv, conf))

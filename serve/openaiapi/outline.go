@@ -26,8 +26,8 @@ type ending struct {
 	points []runlog.Point
 	err    *runlog.Err
 	usage  runlog.Usage
-	// cut: the last answer of a model was cut off at its length.
-	cut bool
+	// finish is why the last answer of a model ended.
+	finish said.Finish
 }
 
 // outline picks out of the events of a run what its outermost agent says. Agents and models that work for a tool call are
@@ -42,8 +42,8 @@ type outline struct {
 	// shown: a message was shown.
 	shown  bool
 	points []runlog.Point
-	// cut: the answer read last was cut off at its length.
-	cut bool
+	// finish is why the answer read last ended.
+	finish said.Finish
 }
 
 func newOutline(to reader) *outline { return &outline{to: to, inside: map[runlog.SpanID]bool{}} }
@@ -76,7 +76,7 @@ func (o *outline) add(e *runlog.Event) {
 			if !o.said {
 				o.say(said.In(d.Message).Text)
 			}
-			o.cut = d.Finish == "length"
+			o.finish = said.FinishOf(d.Finish)
 		}
 	case *runlog.MessageData:
 		if !o.inside[e.Span] && !o.inside[e.Parent] && said.ByModel(&d.Message) {
@@ -88,7 +88,7 @@ func (o *outline) add(e *runlog.Event) {
 	case *runlog.InterruptData:
 		o.points = d.Points
 	case *runlog.RunEndData:
-		o.to.end(ending{status: d.Status, points: o.points, err: d.Error, usage: d.Usage, cut: o.cut})
+		o.to.end(ending{status: d.Status, points: o.points, err: d.Error, usage: d.Usage, finish: o.finish})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
+	"github.com/weftgo/weft/serve/internal/said"
 )
 
 // responsesRequest is the body of a request for a response. Members that are not here are ignored.
@@ -63,22 +64,30 @@ func (q *responsesRequest) items() (items []item, err error) {
 		return nil, serve.NewProblem(serve.BadRequest, "input is a text or a list of items")
 	}
 	for i := range items {
-		if items[i].Type == "mcp_approval_response" {
-			if err := items[i].decide(raw[i]); err != nil {
-				return nil, err
-			}
+		if err := items[i].name(raw[i]); err != nil {
+			return nil, err
 		}
 	}
 	return items, nil
 }
 
-// decide reads the answer to an approval by the very names of its members, each once: what it says must not depend on how
-// JSON is read.
-func (m *item) decide(raw json.RawMessage) error {
+// name reads the type of an item by the very name of that member, and what it decides, if it is an answer to an approval.
+func (m *item) name(raw json.RawMessage) error {
 	members, err := serve.Members(raw)
 	if err != nil {
 		return err
 	}
+	m.Type = ""
+	_ = json.Unmarshal(members["type"], &m.Type)
+	if m.Type == "mcp_approval_response" {
+		m.decide(members)
+	}
+	return nil
+}
+
+// decide reads the answer to an approval by the very names of its members: what it says must not depend on how JSON is
+// read.
+func (m *item) decide(members map[string]json.RawMessage) {
 	m.RequestID, m.Approve, m.Reason = "", nil, ""
 	_ = json.Unmarshal(members["approval_request_id"], &m.RequestID)
 	_ = json.Unmarshal(members["reason"], &m.Reason)
@@ -86,7 +95,6 @@ func (m *item) decide(raw json.RawMessage) error {
 		approve := said == "true"
 		m.Approve = &approve
 	}
-	return nil
 }
 
 // messages are the items that are part of a conversation, and answers those that answer questions of a run.
@@ -148,42 +156,91 @@ func runOfResponse(id string) string {
 }
 
 // beginResponse starts the run of a request, or continues the one that it answers.
-func (h *handler) beginResponse(ctx context.Context, c *serve.Caller, q *responsesRequest) (run serve.Run, behind uint64, err error) {
+func (h *handler) beginResponse(
+	ctx context.Context, c *serve.Caller, q *responsesRequest, key string,
+) (run serve.Run, behind uint64, err error) {
 	messages, answers, err := q.messages(h.conf.AllowSystem)
 	if err != nil {
 		return run, 0, err
 	}
-	start := serve.Start{Agent: q.Model, Messages: messages, TrustHistory: true, Labels: q.Metadata,
-		Sampling: serve.Sampling{Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxOutputTokens}}
-	if f := q.Text; f != nil && f.Format != nil && f.Format.Type != "text" && f.Format.Type != "" {
-		return run, 0, serve.NewProblem(serve.BadRequest, "text.format must be text: what an agent answers with is decided by the agent")
+	start, err := q.start()
+	if err != nil {
+		return run, 0, err
 	}
-	for _, t := range q.Tools {
-		if t.Type != "function" {
-			return run, 0, serve.NewProblem(serve.BadRequest, "tools of clients are of type function")
-		}
-		start.ClientTools = append(start.ClientTools, t.ClientTool)
-	}
-	if q.Previous != "" {
+	start.Messages, start.IdempotencyKey = messages, key
+	switch {
+	case q.Previous != "":
 		previous, err := c.Run(ctx, runOfResponse(q.Previous))
 		if err != nil {
-			return run, 0, err
+			return run, 0, serve.NewProblem(serve.BadRequest, "previous_response_id names no response")
 		}
 		if len(answers) > 0 {
 			run, err = c.Answer(ctx, previous.ID, answers, false)
 			return run, run.Token, err
 		}
-		if start.Thread = previous.Thread; start.Thread == "" {
-			return run, 0, serve.NewProblem(serve.BadRequest, "the response before was not stored")
+		if err := checkNewest(ctx, c, previous); err != nil {
+			return run, 0, err
 		}
-	} else if len(answers) > 0 {
+		start.Thread = previous.Thread
+		if start.TrustHistory, err = addsOnly(messages); err != nil {
+			return run, 0, err
+		}
+	case len(answers) > 0:
 		return run, 0, serve.NewProblem(serve.BadRequest, "answers need previous_response_id")
-	}
-	if start.Thread == "" && (q.Store == nil || *q.Store) && h.server.KeepsThreads() {
-		start.Thread = "resp-" + strings.ToLower(rand.Text())
+	case (q.Store == nil || *q.Store) && h.server.KeepsThreads():
+		start.Thread = threadPrefix + strings.ToLower(rand.Text())
 	}
 	run, err = c.Start(ctx, start)
 	return run, 0, err
+}
+
+// start is the run that the request asks for, with the history of the client, and without its messages.
+func (q *responsesRequest) start() (start serve.Start, err error) {
+	start = serve.Start{Agent: q.Model, TrustHistory: true,
+		Sampling: serve.Sampling{Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxOutputTokens}}
+	if f := q.Text; f != nil && f.Format != nil && f.Format.Type != "text" && f.Format.Type != "" {
+		return start, serve.NewProblem(serve.BadRequest, "text.format must be text: what an agent answers with is decided by the agent")
+	}
+	for _, t := range q.Tools {
+		if t.Type != "function" {
+			return start, serve.NewProblem(serve.BadRequest, "tools of clients are of type function")
+		}
+		start.ClientTools = append(start.ClientTools, t.ClientTool)
+	}
+	start.Labels, err = labelsOf(q.Metadata)
+	return start, err
+}
+
+// threadPrefix is what the names of the threads of responses begin with.
+const threadPrefix = "resp-"
+
+// checkNewest refuses to continue what is no response, or not the last one of its thread: a thread has no branches here.
+func checkNewest(ctx context.Context, c *serve.Caller, previous serve.Run) error {
+	if !strings.HasPrefix(previous.Thread, threadPrefix) {
+		return serve.NewProblem(serve.BadRequest, "the response before was not stored")
+	}
+	last, exists, err := c.LastRun(ctx, previous.Thread)
+	if err == nil && exists && last.ID != previous.ID {
+		return serve.NewProblem(serve.BadRequest, "previous_response_id is not the newest response of its conversation, "+
+			"and a conversation does not branch here: continue the newest, or send the history as input")
+	}
+	return err
+}
+
+// addsOnly refuses messages of others than the user, in a thread whose history the server has: what was said there before is
+// not for the client to say. With those of the system, where they are allowed, the messages have to be trusted.
+func addsOnly(messages []*schema.Message) (hasSystem bool, err error) {
+	for _, m := range messages {
+		switch m.Role {
+		case schema.User:
+		case schema.System:
+			hasSystem = true
+		default:
+			return false, serve.NewProblem(serve.BadRequest,
+				"with previous_response_id the input has new messages of the user: the server has the others")
+		}
+	}
+	return hasSystem, nil
 }
 
 func (h *handler) responses(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
@@ -191,7 +248,7 @@ func (h *handler) responses(w http.ResponseWriter, r *http.Request, c *serve.Cal
 	if err := h.decode(r, &q); err != nil {
 		return err
 	}
-	run, behind, err := h.beginResponse(r.Context(), c, &q)
+	run, behind, err := h.beginResponse(r.Context(), c, &q, r.Header.Get("Idempotency-Key"))
 	if err != nil {
 		return err
 	}
@@ -339,10 +396,7 @@ func (a *response) end(e ending) {
 	if e.status == runlog.Interrupted {
 		a.ask(e.points)
 	}
-	a.object["output"] = a.output
-	if a.output == nil {
-		a.object["output"] = []any{}
-	}
+	a.object["output"] = append([]any{}, a.output...)
 	a.object["usage"] = map[string]any{"input_tokens": e.usage.Input, "output_tokens": e.usage.Output, "total_tokens": e.usage.Total,
 		"input_tokens_details":  map[string]any{"cached_tokens": e.usage.InputCached},
 		"output_tokens_details": map[string]any{"reasoning_tokens": e.usage.OutputReasoning}}
@@ -354,9 +408,12 @@ func (a *response) end(e ending) {
 	case e.status == runlog.Cancelled:
 		status = "incomplete"
 		a.object["incomplete_details"] = map[string]any{"reason": "cancelled"}
-	case e.cut:
+	case e.finish == said.Cut:
 		status = "incomplete"
 		a.object["incomplete_details"] = map[string]any{"reason": "max_output_tokens"}
+	case e.finish == said.Filtered:
+		status = "incomplete"
+		a.object["incomplete_details"] = map[string]any{"reason": "content_filter"}
 	}
 	a.object["status"] = status
 	a.phase = ended
@@ -392,7 +449,8 @@ func (a *response) ask(points []runlog.Point) {
 func (a *response) broken(p *serve.Problem) {
 	a.begin()
 	a.endMessage()
-	a.object["status"], a.object["output"] = "failed", a.output
+	a.object["status"], a.object["output"] = "failed", append([]any{}, a.output...)
 	a.object["error"] = map[string]any{"code": "server_error", "message": p.Title}
+	a.phase = ended
 	a.emit("response.failed", map[string]any{"response": a.object})
 }

@@ -30,6 +30,9 @@ type Start struct {
 	Input any
 	// Answers are what it is resumed with, by the IDs of interrupt points.
 	Answers map[string]any
+	// Origin is the run that this one is a fork of, and OriginStep how many of its steps it has.
+	Origin     string
+	OriginStep int
 }
 
 // Agent sees one agent at work. A callback handler puts it into the context of the agent's start.

@@ -1,8 +1,13 @@
-// Package page is what the protocols of pages have in common: which messages of a page count, and the runs they start.
+// Package page is what the protocols of pages have in common: which messages of a page count, the runs they start, and
+// answers that a run has been given before.
 package page
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/weftgo/weft/schema"
@@ -27,48 +32,111 @@ func Handler(server *serve.Server, post, get func(w http.ResponseWriter, r *http
 
 // Messages are those of a request.
 type Messages interface {
-	// Fresh are the messages of the user that are new.
-	Fresh() ([]*schema.Message, error)
+	// Fresh are the messages of the user that the list ends with, and their IDs in the page.
+	Fresh() (messages []*schema.Message, ids []string, err error)
 	// History are all messages, those of the system only if they are allowed.
 	History(allowSystem bool) ([]*schema.Message, error)
+	// HasMore reports whether something was said before those of Fresh.
+	HasMore() bool
 }
 
 // Trust says what is taken from a page besides new messages of the user.
 type Trust struct{ History, System bool }
 
-// Start starts the run that a request asks for, in a thread if the server keeps the history.
-func Start(ctx context.Context, server *serve.Server, c *serve.Caller, start serve.Start, in Messages, trust Trust) (run serve.Run, err error) {
+// Start starts the run that a request asks for, in a thread of the server, or with the history of a page that is trusted.
+// The same request again, by start.IdempotencyKey, is given the same run; another one with that key is one of its own.
+func Start(
+	ctx context.Context, server *serve.Server, c *serve.Caller, start serve.Start, in Messages, trust Trust,
+) (run serve.Run, err error) {
 	start.TrustHistory = trust.History
-	if trust.History || !server.KeepsThreads() {
-		start.Thread = ""
-	}
+	start.Stateless = trust.History || !server.KeepsThreads()
 	if trust.History {
 		start.Messages, err = in.History(trust.System)
 	} else {
-		start.Messages, err = in.Fresh()
+		start.Messages, start.MessageIDs, err = in.Fresh()
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return run, err
+	case start.Stateless && !trust.History && in.HasMore():
+		return run, serve.NewProblem(serve.BadRequest,
+			"this server keeps no threads, and does not take the history of a page: its operator sets TrustHistory to take it")
 	}
-	return c.Start(ctx, start)
+	run, err = c.Start(ctx, start)
+	if start.IdempotencyKey != "" && HasCode(err, serve.Conflict) {
+		start.IdempotencyKey = ""
+		run, err = c.Start(ctx, start)
+	}
+	return run, err
 }
 
-// Fresh are the messages that a list ends with and that are of the user, as messages for a model.
-func Fresh[T any](all []T, isUser func(*T) bool, convert func(*T) (*schema.Message, error)) ([]*schema.Message, error) {
+// Key is an idempotency key made of what names a request.
+func Key(protocol string, names ...string) string {
+	data, _ := json.Marshal(names)
+	sum := sha256.Sum256(data)
+	return protocol + ":" + hex.EncodeToString(sum[:])
+}
+
+// HasCode reports whether an error is a problem with one of some codes.
+func HasCode(err error, codes ...serve.Code) bool {
+	var p *serve.Problem
+	if !errors.As(err, &p) {
+		return false
+	}
+	for _, code := range codes {
+		if p.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// Fresh are the messages that a list ends with and that are of the user, as messages for a model, and their IDs.
+func Fresh[T any](
+	all []T, isUser func(*T) bool, convert func(*T) (m *schema.Message, id string, err error),
+) (messages []*schema.Message, ids []string, err error) {
+	at := Trailing(all, isUser)
+	if at == len(all) {
+		return nil, nil, serve.NewProblem(serve.BadRequest, "there is no new message: the last one must be of role user")
+	}
+	for i := at; i < len(all); i++ {
+		m, id, err := convert(&all[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		messages, ids = append(messages, m), append(ids, id)
+	}
+	return messages, ids, nil
+}
+
+// Trailing is where the items begin that a list ends with and that are of a kind.
+func Trailing[T any](all []T, is func(*T) bool) int {
 	at := len(all)
-	for at > 0 && isUser(&all[at-1]) {
+	for at > 0 && is(&all[at-1]) {
 		at--
 	}
-	if at == len(all) {
-		return nil, serve.NewProblem(serve.BadRequest, "there is no new message: the last one must be of role user")
+	return at
+}
+
+// Send answers a request with server-sent events that belong to no run.
+func Send(w http.ResponseWriter, header http.Header, events ...any) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	for name, values := range header {
+		h[name] = values
 	}
-	messages := make([]*schema.Message, 0, len(all)-at)
-	for i := at; i < len(all); i++ {
-		m, err := convert(&all[i])
-		if err != nil {
-			return nil, err
+	w.WriteHeader(http.StatusOK)
+	for _, e := range events {
+		data, isText := e.(string)
+		if !isText {
+			encoded, err := json.Marshal(e)
+			if err != nil {
+				continue
+			}
+			data = string(encoded)
 		}
-		messages = append(messages, m)
+		_, _ = w.Write([]byte("data: " + data + "\n\n"))
 	}
-	return messages, nil
 }

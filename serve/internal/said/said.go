@@ -36,6 +36,38 @@ func In(m *runlog.Message) (c Content) {
 	return c
 }
 
+// Result is what came of a call.
+type Result struct{ Call, Text string }
+
+// Results are those that a message has, none if it is no message of tools.
+func Results(m *runlog.Message) (all []Result) {
+	switch {
+	case m == nil:
+	case m.Chat != nil && m.Chat.Role == schema.Tool:
+		text := m.Chat.Content
+		for _, p := range m.Chat.UserInputMultiContent {
+			text += p.Text
+		}
+		all = append(all, Result{m.Chat.ToolCallID, text})
+	case m.Agentic != nil:
+		for _, b := range m.Agentic.ContentBlocks {
+			if b != nil && b.FunctionToolResult != nil {
+				all = append(all, Result{b.FunctionToolResult.CallID, textOf(b.FunctionToolResult)})
+			}
+		}
+	}
+	return all
+}
+
+func textOf(r *schema.FunctionToolResult) (text string) {
+	for _, b := range r.Content {
+		if b != nil && b.Text != nil {
+			text += b.Text.Text
+		}
+	}
+	return text
+}
+
 func (c *Content) chat(m *schema.Message) {
 	c.Text, c.Thought, c.Calls = m.Content, m.ReasoningContent, m.ToolCalls
 	for _, p := range m.AssistantGenMultiContent {

@@ -1,0 +1,100 @@
+package aisdk
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/schema"
+	"github.com/weftgo/weft/schema/openai"
+)
+
+// shown are the chunks that a translator makes of events, which a page accepts.
+func shown(t *testing.T, conf Config, events ...runlog.Event) []chunk {
+	t.Helper()
+	r := newReader(6, nil)
+	tr := newTranslator("r", "m", conf, r.must(t))
+	for i := range events {
+		tr.add(&events[i])
+	}
+	tr.add(&runlog.Event{Type: runlog.RunEnd, Data: &runlog.RunEndData{Status: runlog.Done}})
+	return r.chunks
+}
+
+func of(kind runlog.Type, span, parent runlog.SpanID, d any) runlog.Event {
+	return runlog.Event{Type: kind, Seq: 7, Span: span, Parent: parent, Data: d}
+}
+
+func answerOf(finish string, m any) []runlog.Event {
+	end := &runlog.ModelEndData{Finish: finish}
+	switch m := m.(type) {
+	case *schema.Message:
+		said := runlog.MessageOf(m)
+		end.Message = &said
+	case *schema.AgenticMessage:
+		said := runlog.MessageOf(m)
+		end.Message = &said
+	}
+	return []runlog.Event{of(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}), of(runlog.ModelEnd, 2, 1, end)}
+}
+
+func TestTranslator_SaysWhyAnAnswerEnds(t *testing.T) {
+	for word, reason := range map[string]string{"": "stop", "stop": "stop", "tool_calls": "stop", "end_turn": "stop", "length": "length",
+		"MAX_TOKENS": "length", "max_tokens": "length", "content_filter": "content-filter", "SAFETY": "content-filter",
+		"refusal": "content-filter", "pause_turn": "other"} {
+		chunks := shown(t, Config{}, answerOf(word, schema.AssistantMessage("Hi", nil))...)
+		require.Equal(t, reason, find(chunks, "finish")[0]["finishReason"], word)
+	}
+}
+
+func TestTranslator_NamesSources(t *testing.T) {
+	m := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant, ContentBlocks: []*schema.ContentBlock{
+		schema.NewContentBlock(&schema.AssistantGenText{Text: "See.", OpenAIExtension: &openai.AssistantGenTextExtension{
+			Annotations: []*openai.TextAnnotation{{URLCitation: &openai.TextAnnotationURLCitation{URL: "https://a", Title: "A"}},
+				{URLCitation: &openai.TextAnnotationURLCitation{URL: "https://a"}}, {URLCitation: &openai.TextAnnotationURLCitation{URL: "https://b"}}}}})}}
+	require.Equal(t, []chunk{{"type": "source-url", "sourceId": "r.u1", "url": "https://a", "title": "A"},
+		{"type": "source-url", "sourceId": "r.u2", "url": "https://b"}}, find(shown(t, Config{}, answerOf("", m)...), "source-url"))
+}
+
+// Files are sent up to 1 MiB, or by their URL; of longer ones a page learns that they are there.
+func TestTranslator_SendsFiles(t *testing.T) {
+	small, long, url := "AAAA", strings.Repeat("A", 2<<20), "https://example.com/a.png"
+	image := func(m schema.MessagePartCommon) schema.MessageOutputPart {
+		m.MIMEType = "image/png"
+		return schema.MessageOutputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: m}}
+	}
+	m := &schema.Message{Role: schema.Assistant, AssistantGenMultiContent: []schema.MessageOutputPart{
+		image(schema.MessagePartCommon{Base64Data: &small}), image(schema.MessagePartCommon{URL: &url}), image(schema.MessagePartCommon{Base64Data: &long})}}
+	chunks := shown(t, Config{}, answerOf("", m)...)
+	require.Equal(t, []chunk{{"type": "file", "url": "data:image/png;base64,AAAA", "mediaType": "image/png"},
+		{"type": "file", "url": url, "mediaType": "image/png"}}, find(chunks, "file"))
+	require.Equal(t, []chunk{{"type": "data-weft-file", "data": chunk{"mediaType": "image/png", "bytes": 3 << 19}}}, find(chunks, "data-weft-file"))
+}
+
+// A call that is carried out before the answer that it is in is there shows what there is of its result, and the result.
+func TestTranslator_ShowsResultsOfEarlyCalls(t *testing.T) {
+	args := func(text string) runlog.Event {
+		return of(runlog.ModelDelta, 2, 1, &runlog.ModelDeltaData{Kind: runlog.Args, Call: "c", Name: "look", Text: text})
+	}
+	result := []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "sunny"}}
+	m := runlog.MessageOf(schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "look", Arguments: `{"a":1}`}}}))
+	chunks := shown(t, Config{StaticTools: []string{"look"}}, of(runlog.ModelStart, 2, 1, &runlog.ModelStartData{}), args(`{"a":`), args(`1}`),
+		of(runlog.ToolStart, 3, 1, &runlog.ToolStartData{Call: "c", Name: "look", Args: `{"a":1}`}),
+		of(runlog.ToolDelta, 3, 1, &runlog.ToolDeltaData{Call: "c", Text: "sun"}), args(""),
+		of(runlog.ToolEnd, 3, 1, &runlog.ToolEndData{Call: "c", Parts: result}),
+		of(runlog.ModelEnd, 2, 1, &runlog.ModelEndData{Message: &m, Calls: []string{"c"}}))
+	require.Equal(t, []chunk{{"type": "tool-output-available", "toolCallId": "c", "output": "sun", "preliminary": true},
+		{"type": "tool-output-available", "toolCallId": "c", "output": "sunny"}}, find(chunks, "tool-output-available"), "static tools are not dynamic")
+	require.Equal(t, []chunk{{"type": "tool-input-available", "toolCallId": "c", "toolName": "look", "input": json.RawMessage(`{"a":1}`)}},
+		find(chunks, "tool-input-available"))
+}
+
+func TestTranslator_GivesDataTheirIDs(t *testing.T) {
+	chunks := shown(t, Config{}, of(runlog.Progress, 0, 3, &runlog.ProgressData{Call: "c", Message: "half"}),
+		of(runlog.Custom, 0, 3, &runlog.CustomData{Name: "news", Value: json.RawMessage(`1`)}))
+	require.Equal(t, "r.p.c", find(chunks, "data-weft-progress")[0]["id"])
+	require.Equal(t, "r.c7", find(chunks, "data-weft-custom")[0]["id"])
+}

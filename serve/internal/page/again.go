@@ -1,0 +1,86 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/serve"
+)
+
+// lookFor is how long the next event of a record may take to be read.
+const lookFor = 250 * time.Millisecond
+
+// AnsweredBefore looks for the answers of a request in the record of a run: whether it has continued with exactly them, and
+// the token behind which what came of that is. A client sends answers again when it has not seen what came of them.
+// answersTo are those that the request has to questions.
+func AnsweredBefore(
+	ctx context.Context, c *serve.Caller, run string, answersTo func([]serve.Question) map[string]json.RawMessage,
+) (behind uint64, found bool) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	idle := time.AfterFunc(lookFor, stop)
+	defer idle.Stop()
+	var points []runlog.Point
+	for e, err := range c.Events(ctx, run, runlog.Cursor{}) {
+		if err != nil {
+			return 0, false
+		}
+		idle.Reset(lookFor)
+		switch d := e.Data.(type) {
+		case *runlog.InterruptData:
+			points = d.Points
+		case *runlog.RunEndData:
+			behind = e.Token
+		case *runlog.ResumeData:
+			if areSame(points, d.Answers, answersTo) {
+				return behind, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// areSame reports whether a run has continued with the answers of a request.
+func areSame(
+	points []runlog.Point, given map[string]json.RawMessage, answersTo func([]serve.Question) map[string]json.RawMessage,
+) bool {
+	questions := make([]serve.Question, len(points))
+	for i, p := range points {
+		questions[i] = serve.Question{ID: p.ID, Kind: kindOf(p.Kind), Info: p.Info}
+	}
+	answers := answersTo(questions)
+	for _, q := range questions {
+		value, err := serve.AnswerValue(checkpoint.WaitPoint{ID: q.ID, Kind: q.Kind, Info: q.Info}, answers[q.ID])
+		if err != nil {
+			return false
+		}
+		data, err := json.Marshal(value)
+		if err != nil || !sameJSON(data, given[q.ID]) {
+			return false
+		}
+	}
+	return len(questions) > 0
+}
+
+// kindOf is the kind of a question by that of its point.
+func kindOf(k runlog.PointKind) string {
+	switch k {
+	case runlog.Approval:
+		return adk.QuestionApproval
+	case runlog.OutcomeUnknown:
+		return adk.QuestionOutcome
+	case runlog.ClientTool:
+		return adk.QuestionClientTool
+	}
+	return adk.QuestionPlain
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var first, second bytes.Buffer
+	return json.Compact(&first, a) == nil && json.Compact(&second, b) == nil && bytes.Equal(first.Bytes(), second.Bytes())
+}
