@@ -146,8 +146,22 @@ func (h *heldLease[M]) note(err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.used = true
-	if err != nil && !errors.Is(err, checkpoint.ErrLeaseLost) {
+	switch {
+	case errors.Is(err, checkpoint.ErrLeaseLost):
+		h.d.count(CountFenced, h.info)
+	case err != nil:
 		h.failed = err
+	}
+	return err
+}
+
+// Renew measures how long the store takes.
+func (h *heldLease[M]) Renew(ctx context.Context) error {
+	begun := time.Now()
+	err := h.Lease.Renew(ctx)
+	h.d.observe(ObserveRenewal, time.Since(begun), h.info)
+	if errors.Is(err, checkpoint.ErrLeaseLost) {
+		h.d.count(CountFenced, h.info)
 	}
 	return err
 }

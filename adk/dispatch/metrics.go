@@ -29,6 +29,8 @@ const (
 	CountPoisoned Counter = "poisoned"
 	// CountLost is a run that another process has taken over while this one was executing it.
 	CountLost Counter = "lost"
+	// CountFenced is a write of such a process that the store refused.
+	CountFenced Counter = "fenced"
 	// CountDrained is a run that was given back because its worker ended.
 	CountDrained Counter = "drained"
 	// Counters of what runs come to.
@@ -46,6 +48,8 @@ const (
 	// ObserveLag is for how long a run was due before it was taken, ObserveStretch how long it was executed.
 	ObserveLag     Histogram = "lag"
 	ObserveStretch Histogram = "stretch"
+	// ObserveRenewal is how long the store took to renew a lease.
+	ObserveRenewal Histogram = "renewal"
 )
 
 func (d *TypedDispatcher[M]) count(what Counter, run checkpoint.RunInfo) {

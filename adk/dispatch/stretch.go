@@ -27,6 +27,13 @@ const notMineAgain = 5 * time.Second
 //
 // When ctx ends the run is stopped, and is ready for the next caller (see [WithDrain] for a gentler end).
 func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...StretchOption) (TypedOutcome[M], error) {
+	info, exists, err := d.store.Inspect(ctx, id)
+	if err != nil {
+		return TypedOutcome[M]{}, err
+	}
+	if exists && isOver(info) { // nobody needs the lease for that
+		return d.outcomeOf(ctx, info)
+	}
 	asked := time.Now()
 	taken, err := d.store.Acquire(ctx, id, d.leaseRequest())
 	if err != nil {
@@ -42,6 +49,15 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	}
 	defer drain.end()
 	return d.execute(ctx, lease, drain)
+}
+
+// isOver reports whether there is nothing to execute of a run until somebody says so.
+func isOver(run checkpoint.RunInfo) bool {
+	switch run.Status {
+	case checkpoint.Done, checkpoint.Failed, checkpoint.Paused:
+		return run.Owner == ""
+	}
+	return false
 }
 
 // isEarly reports whether a run is ready at a later time only.
