@@ -94,7 +94,8 @@ type TypedConfig[M adk.MessageType] struct {
 	TicketKey []byte
 	// Ready says whether the process can serve, for GET /readyz. The default is always.
 	Ready func(ctx context.Context) error
-	// Logger gets one record for each request and each run that is started, and errors with their causes. Default: nil.
+	// Logger gets one record for each request and each run that is started, one when a run that this process executes ends
+	// or waits, and errors with their causes. Default: nil.
 	Logger *slog.Logger
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"time"
 
 	"github.com/weftgo/weft/adk"
@@ -81,7 +82,7 @@ func newLocal[M adk.MessageType](conf *TypedConfig[M]) (dispatch.Front[M], *loca
 	for _, a := range conf.Agents {
 		agents[a.Name(context.Background())] = makerOf(a, conf.AllowFork)
 	}
-	log := runlog.New(runlog.Config{Store: conf.Events, Linger: conf.Linger, Logger: conf.Logger})
+	log := runlog.New(runlog.Config{Store: conf.Events, Linger: conf.Linger, Logger: conf.Logger, Ended: logEnds(conf.Logger)})
 	d := dispatch.NewTyped(conf.Store, dispatch.TypedConfig[M]{Agents: agents, Log: log, Logger: conf.Logger,
 		Options: RunOptions(conf.Conversations, conf.History)})
 	ctx, stop := context.WithCancel(context.Background())
@@ -93,6 +94,19 @@ func newLocal[M adk.MessageType](conf *TypedConfig[M]) (dispatch.Front[M], *loca
 			DrainTimeout: cmp.Or(conf.DrainTimeout, 10*time.Second), Hurry: hurried.Done()})
 	}()
 	return d, w, nil
+}
+
+// logEnds logs what runs come to, nil without a logger.
+func logEnds(logger *slog.Logger) func(runlog.Stretch) {
+	if logger == nil {
+		return nil
+	}
+	return func(s runlog.Stretch) {
+		u := s.End.Usage
+		logger.Info("run ended", "run", s.Run.ID, "agent", s.Agent, "principal", hashed(s.Run.Labels[tagOwner]),
+			"thread", s.Run.Labels[tagThread], "status", string(s.End.Status), "duration", s.Took.Round(time.Microsecond),
+			"input_tokens", u.Input, "output_tokens", u.Output, "model_calls", s.End.ModelCalls, "tool_calls", s.End.ToolCalls)
+	}
 }
 
 // makerOf makes the runners of an agent.

@@ -379,7 +379,7 @@ func TestServer_StopsARunAndKeepsWhatWasSaid(t *testing.T) {
 	require.Equal(t, []string{"Go", "Hello?", "Hi."}, texts)
 }
 
-// Rule serving/SV16.
+// Rules serving/SV16, serving/SV18.
 func TestServer_NeverShowsTheTextOfAnError(t *testing.T) {
 	var mu sync.Mutex
 	var logged bytes.Buffer
@@ -396,10 +396,18 @@ func TestServer_NeverShowsTheTextOfAnError(t *testing.T) {
 		require.NotContains(t, f.data, "canary")
 	}
 	require.NotContains(t, fmt.Sprint(d.call(200, "GET", "/runs/"+run, "")), "canary")
+	require.Eventually(t, func() bool { // the stream may end a moment before
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Contains(logged.String(), `msg="run ended"`)
+	}, 10*time.Second, time.Millisecond)
 	mu.Lock()
 	defer mu.Unlock()
 	require.NotContains(t, logged.String(), "canary-prompt")
 	require.Contains(t, logged.String(), "canary-1", "the operator reads why")
+	require.Equal(t, 1, strings.Count(logged.String(), `msg="run ended"`))
+	require.Contains(t, logged.String(), "status=failed")
+	require.Contains(t, logged.String(), "model_calls=1")
 }
 
 // texts are those of the messages of a thread.

@@ -366,7 +366,7 @@ func (s *Server) log(ctx context.Context, message string, args ...any) {
 
 func (s *Server) logStart(ctx context.Context, p Principal, info checkpoint.RunInfo) {
 	if s.settings.logger != nil {
-		s.settings.logger.InfoContext(ctx, "run started", "run", info.ID, "agent", info.Agent, "principal", hashed(p),
+		s.settings.logger.InfoContext(ctx, "run started", "run", info.ID, "agent", info.Agent, "principal", hashed(p.owner()),
 			"thread", info.Tags[tagThread])
 	}
 }
@@ -374,17 +374,21 @@ func (s *Server) logStart(ctx context.Context, p Principal, info checkpoint.RunI
 // logRequest writes one record for a request: neither its query, which may have a ticket, nor its headers.
 func (s *Server) logRequest(r *http.Request, w *answerWriter, began time.Time) {
 	if s.settings.logger != nil {
+		owner := ""
+		if w.principal.ID != "" {
+			owner = w.principal.owner()
+		}
 		s.settings.logger.InfoContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", w.status,
-			"duration", time.Since(began).Round(time.Microsecond), "principal", hashed(w.principal))
+			"duration", time.Since(began).Round(time.Microsecond), "principal", hashed(owner))
 	}
 }
 
-// hashed is a principal in logs.
-func hashed(p Principal) string {
-	if p.ID == "" {
+// hashed is the owner of something in logs (see Principal.owner), "" if there is none.
+func hashed(owner string) string {
+	if owner == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(p.ID))
+	sum := sha256.Sum256([]byte(owner))
 	return hex.EncodeToString(sum[:6])
 }
 

@@ -40,8 +40,20 @@ type Config struct {
 	MaxEvents, MaxBytes, MaxRuns int
 	// Price is what calls of models cost, for the ends of runs; see [CataloguePrice]. The default is nil: not known.
 	Price Price
+	// Ended is given the end of each stretch of a run that this process has recorded, such as to log it: a run that waits
+	// has ended one. It is called in the goroutine of the run, which waits for it; a panic is logged. The default is nil.
+	Ended func(Stretch)
 	// Logger gets, at level Warn, that a store fails. The default is nil.
 	Logger *slog.Logger
+}
+
+// Stretch is a part of a run, from where it begins or continues to where it ends or waits, for [Config].Ended.
+type Stretch struct {
+	Run RunInfo
+	// Agent is the outermost one, and Took how long it was executed.
+	Agent string
+	Took  time.Duration
+	End   RunEndData
 }
 
 // Log records runs of this process, and reads those of all. It is safe for concurrent use. It has a goroutine for each

@@ -115,6 +115,22 @@ func TestEvent_KeepsWhatItDoesNotKnow(t *testing.T) {
 }
 
 // Rule runlog/RL4.
+// Who is given the ends of stretches is given each once, and cannot harm the run.
+func TestConfig_EndedIsGivenTheEndOfARun(t *testing.T) {
+	var ends []runlog.Stretch
+	log := runlog.New(runlog.Config{Ended: func(s runlog.Stretch) {
+		ends = append(ends, s)
+		panic("boom")
+	}})
+	defer func() { require.NoError(t, log.Close(t.Context())) }()
+	finish(t, talking(t, 5), runlog.Observe(log, runlog.RunInfo{ID: "r", Labels: map[string]string{"k": "v"}})...)
+	require.Len(t, ends, 1)
+	require.NotEmpty(t, ends[0].Agent)
+	require.Equal(t, "v", ends[0].Run.Labels["k"])
+	require.Equal(t, runlog.Done, ends[0].End.Status)
+	require.Equal(t, 1, ends[0].End.ModelCalls)
+}
+
 func TestObserve_RecordsRetries(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		events := record(t, adk.RunnerConfig{EnableStreaming: streaming, Agent: agentOf(t, adk.ChatModelAgentConfig{

@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -111,6 +112,8 @@ type recorder struct {
 	saved int
 	end   RunEndData
 	bill  bill
+	// agent is the outermost one.
+	agent string
 	// began is when the recorder was made, by a clock that is not set.
 	began time.Time
 }
@@ -341,6 +344,23 @@ func (s *span) callOf(id string) string {
 // finish ends the record of the stretch, with the spans that are open closed, innermost first. A status of "" leaves the
 // run as it is: it continues elsewhere.
 func (r *recorder) finish(status Status, err error) {
+	if end := r.settle(status, err); end != nil && r.log.conf.Ended != nil {
+		r.log.ended(Stretch{Run: r.opts, Agent: r.agent, Took: time.Since(r.began), End: *end})
+	}
+}
+
+// ended calls Config.Ended.
+func (l *Log) ended(s Stretch) {
+	defer func() {
+		if v := recover(); v != nil && l.conf.Logger != nil {
+			l.conf.Logger.Warn("Config.Ended panicked", "run", s.Run.ID, "error", fmt.Sprint(v))
+		}
+	}()
+	l.conf.Ended(s)
+}
+
+// settle ends the record, and returns what it ends with, nil if that is nothing.
+func (r *recorder) settle(status Status, err error) (settled *RunEndData) {
 	r.mu.Lock()
 	if r.phase == recordBegun {
 		for _, s := range slices.Backward(slices.Clone(r.open)) {
@@ -355,11 +375,13 @@ func (r *recorder) finish(status Status, err error) {
 			end := r.end
 			end.Cost = r.bill.cost()
 			r.emit(Event{Type: RunEnd, Data: &end})
+			settled = &end
 		}
 		r.log.rest(r)
 	}
 	r.phase = recordEnded
 	r.mu.Unlock()
+	return settled
 }
 
 // lose ends the record of a run that another process has.

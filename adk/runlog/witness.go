@@ -30,6 +30,7 @@ func (w *runWitness) Begin(s runwatch.Start) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	past := w.begin(s.Token)
+	w.agent = s.Agent
 	forked := w.opts.Forked
 	if forked == nil && s.Origin != "" {
 		forked = &Fork{Run: s.Origin, Step: s.OriginStep}

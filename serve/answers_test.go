@@ -1,0 +1,275 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/middlewares/approval"
+	"github.com/weftgo/weft/adk/runlog"
+)
+
+// pointsStore is a Front's answer for a run that waits for some points.
+type pointsStore struct {
+	executor
+	info     checkpoint.RunInfo
+	answered []checkpoint.Answer
+}
+
+func (p *pointsStore) Inspect(context.Context, string) (checkpoint.RunInfo, bool, error) {
+	return p.info, true, nil
+}
+
+func (p *pointsStore) Answer(_ context.Context, _ string, answers ...checkpoint.Answer) error {
+	p.answered = answers
+	return nil
+}
+
+// waitingFor is a caller whose run waits for some points.
+func waitingFor(points ...checkpoint.WaitPoint) (*Caller, *pointsStore) {
+	store := &pointsStore{info: checkpoint.RunInfo{ID: "r", Status: checkpoint.Waiting, Waiting: points,
+		Tags: map[string]string{tagOwner: "ana"}}}
+	return &Caller{&Server{runs: store}, Principal{ID: "ana"}}, store
+}
+
+// All questions are answered that have to be, and each in its way: not one that has expired, has an answer, is for others
+// or is none of clients.
+// Rule serving/SV7.
+func TestCaller_AnswersWhatIsAsked(t *testing.T) {
+	plain := func(id string) checkpoint.WaitPoint { return checkpoint.WaitPoint{ID: id, Kind: adk.QuestionPlain} }
+	outcome := checkpoint.WaitPoint{ID: "o", Kind: adk.QuestionOutcome}
+	optional, expired, answered, timer, others := plain("b"), plain("b"), plain("b"), plain("b"), plain("b")
+	optional.Optional, expired.Expires, answered.Answered = true, time.Now().Add(-time.Second), true
+	timer.Kind, others.For = adk.QuestionTimer, []string{"bob"}
+	for _, c := range []struct {
+		points  []checkpoint.WaitPoint
+		answers string
+		partial bool
+		want    Code
+		given   int
+	}{
+		{points: []checkpoint.WaitPoint{plain("a"), plain("b")}, answers: `{"a":1,"b":2}`, given: 2},
+		{points: []checkpoint.WaitPoint{plain("a"), plain("b")}, answers: `{"a":1}`, want: BadRequest},
+		{points: []checkpoint.WaitPoint{plain("a"), plain("b")}, answers: `{"a":1}`, partial: true, given: 1},
+		{points: []checkpoint.WaitPoint{plain("a"), optional}, answers: `{"a":1}`, given: 1},
+		{points: []checkpoint.WaitPoint{plain("a"), answered}, answers: `{"a":1}`, given: 1},
+		{points: []checkpoint.WaitPoint{plain("a"), timer}, answers: `{"a":1}`, given: 1},
+		{points: []checkpoint.WaitPoint{plain("a"), others}, answers: `{"a":1}`, given: 1},
+		{points: []checkpoint.WaitPoint{plain("a"), expired}, answers: `{"a":1,"b":2}`, want: Expired},
+		{points: []checkpoint.WaitPoint{plain("a"), answered}, answers: `{"a":1,"b":2}`, want: AlreadyAnswered},
+		{points: []checkpoint.WaitPoint{plain("a"), timer}, answers: `{"a":1,"b":2}`, want: NotFound},
+		{points: []checkpoint.WaitPoint{plain("a"), others}, answers: `{"a":1,"b":2}`, want: Forbidden},
+		{points: []checkpoint.WaitPoint{plain("a")}, answers: `{}`, want: BadRequest},
+		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"rerun":true}}`, given: 1},
+		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"result":""}}`, given: 1},
+		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"error":"no"}}`, given: 1},
+		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"rerun":false}}`, want: BadRequest},
+		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":{"rerun":true,"result":"x"}}`, want: BadRequest},
+		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":null}`, want: BadRequest},
+		{points: []checkpoint.WaitPoint{outcome}, answers: `{"o":true}`, want: BadRequest},
+	} {
+		caller, store := waitingFor(c.points...)
+		var answers map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal([]byte(c.answers), &answers))
+		_, err := caller.Answer(t.Context(), "r", answers, c.partial)
+		if c.want == "" {
+			require.NoError(t, err, c.answers)
+			require.Len(t, store.answered, c.given, c.answers)
+			continue
+		}
+		require.Error(t, err, c.answers)
+		require.Equal(t, c.want, ProblemOf(err).Code, "%s: %v", c.answers, err)
+		require.Empty(t, store.answered, "all or none")
+	}
+}
+
+// Another message in a thread that waits drops what it waits for, where the server is to do that.
+// Rules serving/SV2, serving/SV20.
+func TestServer_AbandonsQuestionsForANewMessage(t *testing.T) {
+	var paid []string
+	d := newDesk(t, Config{AbandonInterrupts: true}, agentOf(t, pay(t, &paid),
+		adktest.Calls(adktest.Call("pay", `{"amount":7}`)), adktest.Says("Hello.")))
+	run := events(t, d.stream("POST", "/agents/desk/runs", `{"input":"Pay!","thread":"t"}`))[0].Run
+	id := d.call(200, "GET", "/interrupts", "")["interrupts"].([]any)[0].(map[string]any)["id"].(string)
+	next := d.call(201, "POST", "/agents/desk/runs", `{"input":"Hello?","thread":"t"}`, "Prefer", "wait=10")
+	require.Equal(t, "done", next["status"])
+	require.Equal(t, "cancelled", d.call(200, "GET", "/runs/"+run, "")["status"])
+	require.Empty(t, d.call(200, "GET", "/interrupts", "")["interrupts"])
+	require.Equal(t, "already_answered",
+		d.refused(409, "POST", "/runs/"+run+"/resume", `{"answers":{"`+id+`":{"approve":true}}}`))
+	require.Empty(t, paid)
+}
+
+// A thread takes so many messages that wait, and no more.
+// Rule serving/SV2.
+func TestServer_QueuesSoManyMessagesOfAThread(t *testing.T) {
+	started := make(chan struct{}, 1)
+	d := newDesk(t, Config{Busy: QueueBusy, DrainTimeout: -1}, blocks(t, started, nil))
+	for range queueLength {
+		d.call(201, "POST", "/agents/desk/runs", `{"input":"x","thread":"t"}`)
+	}
+	require.Equal(t, "too_many", d.refused(429, "POST", "/agents/desk/runs", `{"input":"x","thread":"t"}`))
+	d.call(201, "POST", "/agents/desk/runs", `{"input":"x","thread":"u"}`)
+	require.Len(t, d.call(200, "GET", "/runs?thread=t&limit=100", "")["runs"], queueLength)
+	require.Len(t, d.call(200, "GET", "/runs?agent=nobody", "")["runs"], 0)
+	page := d.call(200, "GET", "/runs?limit=5", "")
+	require.Len(t, page["runs"], 5)
+	require.Len(t, d.call(200, "GET", "/runs?limit=5&before="+page["next"].(string), "")["runs"], 4)
+}
+
+// A run that does not come to a safe point is stopped at once when its time is over.
+func TestServer_StopsARunAtOnceWhenItsTimeoutIsOver(t *testing.T) {
+	started := make(chan struct{}, 1)
+	d := newDesk(t, Config{}, blocks(t, started, nil))
+	run := d.call(201, "POST", "/agents/desk/runs", `{"input":"x"}`)["id"].(string)
+	<-started
+	d.call(202, "POST", "/runs/"+run+"/cancel", `{"timeout_ms":1,"reason":"enough"}`)
+	require.Equal(t, "cancelled", d.call(200, "GET", "/runs/"+run, "", "Prefer", "wait=20")["status"])
+	for _, body := range []string{`{"timeout_ms":-1}`, `{"timeout_ms":3600001}`, `{"reason":"` + strings.Repeat("x", 501) + `"}`} {
+		require.Equal(t, "bad_request", d.refused(400, "POST", "/runs/"+run+"/cancel", body))
+	}
+}
+
+// deadWriter is a client that takes nothing: writes fail when their deadline is over.
+type deadWriter struct {
+	http.ResponseWriter
+	deadline time.Time
+	frames   chan string
+	stuck    bool
+}
+
+func (w *deadWriter) Header() http.Header { return http.Header{} }
+func (w *deadWriter) WriteHeader(int)     {}
+
+func (w *deadWriter) SetWriteDeadline(at time.Time) error {
+	w.deadline = at
+	return nil
+}
+
+func (w *deadWriter) Write(data []byte) (int, error) {
+	if w.stuck {
+		time.Sleep(time.Until(w.deadline))
+		return 0, http.ErrHandlerTimeout
+	}
+	w.frames <- string(data)
+	return len(data), nil
+}
+
+func (w *deadWriter) FlushError() error { return nil }
+
+// A stream shows that it is alive, and a client that takes nothing is dropped after 30 seconds.
+// Rules serving/SV8, serving/SV9.
+func TestStream_KeepsAliveAndDropsWhoTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &deadWriter{frames: make(chan string, 10)}
+		s := newStream(w, &largeFrames{})
+		began := time.Now()
+		s.begin()
+		require.Equal(t, ": weft\nretry: 2000\n\n", <-w.frames)
+		require.Equal(t, ": keep-alive\n\n", <-w.frames)
+		require.Equal(t, keepAliveEvery, time.Since(began))
+		require.True(t, s.written(false))
+		s.alive.Stop() // it would wait for the write with a mutex, which stops the clock of the test
+		w.stuck = true
+		began = time.Now()
+		(&Frames{out: s, at: &runlog.Event{}}).Send("", "x", []byte("{}"))
+		require.Equal(t, writeWithin, time.Since(began))
+		require.False(t, s.written(false), "the client is gone")
+		s.end()
+	})
+}
+
+// A ticket expires after a minute.
+// Rule serving/SV12.
+func TestTickets_Expire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tickets := newTickets(nil)
+		text, err := tickets.make(Principal{ID: "ana", Scopes: []string{"x"}}, "r")
+		require.NoError(t, err)
+		late, err := tickets.make(Principal{ID: "ana"}, "r")
+		require.NoError(t, err)
+		p, err := tickets.take(text, "r")
+		require.NoError(t, err)
+		require.Equal(t, Principal{ID: "ana", Scopes: []string{"x"}}, p)
+		_, err = tickets.take(text, "r")
+		require.Error(t, err)
+		time.Sleep(ticketTime + time.Millisecond)
+		_, err = tickets.take(late, "r")
+		require.Error(t, err)
+	})
+}
+
+// Only an approval of exactly this form approves, however it is written; and whatever is read is read by others alike.
+func FuzzAnswerValue_Approves(f *testing.F) {
+	for _, seed := range append(malformedApprovals, `{"approve":true}`, `{"approve":false,"text":"x"}`,
+		`{"approve":true,"arguments":{}}`) {
+		f.Add([]byte(seed))
+	}
+	info := json.RawMessage(`{"tool":"pay","arguments":"{}","hash":"h"}`)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, kind := range []string{adk.QuestionApproval, adk.QuestionOutcome, adk.QuestionClientTool, adk.QuestionPlain} {
+			value, err := AnswerValue(checkpoint.WaitPoint{ID: "p", Kind: kind, Info: info}, data)
+			d, decided := value.(*approval.Decision)
+			if err != nil || !decided {
+				continue
+			}
+			var members map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(data, &members))
+			approves := d.Verdict != approval.Rejected
+			require.Equal(t, strings.TrimSpace(string(members["approve"])) == "true", approves, "%q", data)
+		}
+	})
+}
+
+// Whatever a body of answers is, it is refused or read as it says, and an answer goes to its own question.
+func FuzzServer_ResumeBody(f *testing.F) {
+	for _, seed := range []string{`{"answers":{"a":1}}`, `{"answers":{"a":1},"Answers":{"b":2}}`,
+		`{"answers":{"a":1,"a":2},"partial":true}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		caller, store := waitingFor(checkpoint.WaitPoint{ID: "a", Kind: adk.QuestionPlain},
+			checkpoint.WaitPoint{ID: "b", Kind: adk.QuestionPlain})
+		caller.server.settings.limits = Limits{}.withDefaults()
+		var body struct {
+			Answers map[string]json.RawMessage `json:"answers"`
+			Partial bool                       `json:"partial"`
+		}
+		if err := caller.server.DecodeJSON(data, &body); err != nil {
+			require.Less(t, ProblemOf(err).Status(), 500)
+			return
+		}
+		members, err := Members(data)
+		if err == nil && len(members["answers"]) == 0 {
+			require.Empty(t, body.Answers, "%q", data)
+		}
+		if _, err := caller.Answer(t.Context(), "r", body.Answers, body.Partial); err != nil {
+			require.Less(t, ProblemOf(err).Status(), 500, "%v", err)
+			require.Empty(t, store.answered)
+			return
+		}
+		require.Len(t, store.answered, len(body.Answers))
+	})
+}
+
+func FuzzTickets_TakeOnlyTheirOwn(f *testing.F) {
+	tickets := newTickets([]byte("0123456789abcdef"))
+	good, err := tickets.make(Principal{ID: "ana"}, "other")
+	require.NoError(f, err)
+	for _, seed := range []string{"", ".", "a.b", good, good + "x", strings.ToUpper(good)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		_, err := tickets.take(text, "r")
+		require.Error(t, err)
+	})
+}
