@@ -111,7 +111,7 @@ func TestMiddleware_TheNextRunHasTheNewTools(t *testing.T) {
 }
 
 // Rules mcp/MC14, mcp/MC15.
-func TestAnnotations_AreForPeopleAndApprovals(t *testing.T) {
+func TestAnnotations_AreForPeople(t *testing.T) {
 	no := false
 	s := newServer()
 	schema := map[string]any{"type": "object"}
@@ -125,12 +125,6 @@ func TestAnnotations_AreForPeopleAndApprovals(t *testing.T) {
 	require.Equal(t, "Reads", info.Extra[mcptool.TitleKey])
 	require.Equal(t, "s", info.Extra[mcptool.ServerKey])
 	require.True(t, mcptool.Annotations(info).ReadOnlyHint)
-	ask := mcptool.AskDestructive(srv)
-	for name, want := range map[string]bool{"read": false, "add": false, "drop": true, "other": false} {
-		asks, err := ask(t.Context(), toolContext(name), "{}")
-		require.NoError(t, err)
-		require.Equal(t, want, asks, name)
-	}
 	info, err = named(t, srv, "drop").Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("ä", 2048)+"…", info.Desc)
