@@ -345,5 +345,5 @@ func TestCall_SurvivesWhatTheSDKDoesNot(t *testing.T) {
 		return &mcp.IOTransport{Reader: here, Writer: here}, nil
 	}})
 	_, err := call(t.Context(), named(t, srv, "t"), "{}")
-	require.ErrorContains(t, failure(t, err, mcptool.Protocol), "cannot be read")
+	require.ErrorContains(t, failure(t, err, mcptool.OutcomeUnknown), "cannot be read")
 }

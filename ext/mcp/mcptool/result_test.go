@@ -133,5 +133,5 @@ func TestResult_ErrorsAreForTheModel(t *testing.T) {
 	}
 	conf.ErrorsFail = true
 	_, err = call(t.Context(), named(t, open(t, conf), "fails"), "{}")
-	require.ErrorContains(t, err, `MCP server "s": tool "fails": the server refused: no disk`)
+	require.ErrorContains(t, err, `MCP server "s": tool "fails": the call failed: no disk`)
 }

@@ -127,7 +127,8 @@ func passageOf(ctx context.Context) *passage {
 // refused: the server cannot have run what was asked.
 func (p *passage) refused(err error) bool {
 	status := p.status.Load()
-	return !p.sent.Load() || status >= 400 && status < 500 || status == 0 && errors.Is(err, syscall.ECONNREFUSED)
+	unreached := errors.Is(err, syscall.ECONNREFUSED) || isUndialled(err)
+	return !p.sent.Load() || status >= 400 && status < 500 || status == 0 && unreached
 }
 
 // lines writes messages, each of which is one JSON value and a line break.
