@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weftgo/weft/ext/mcp/internal/bound"
 )
 
 // Config configures [New]. Name is required, and exactly one of Command, URL and Transport.
@@ -199,6 +201,9 @@ func (c *Config) check() error {
 	}
 	return nil
 }
+
+// room is what a result may have.
+func (c *Config) room() bound.Room { return bound.Room{Text: c.MaxText, Media: c.MaxMedia} }
 
 // headerOf asks for the headers of one request.
 func (c *Config) headerOf(ctx context.Context) (h http.Header, err error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weftgo/weft/ext/mcp/internal/bound"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -32,16 +33,15 @@ func mistake(text string) *schema.ToolResult {
 
 // converter makes parts of a result, within limits.
 type converter struct {
-	// text and media are the bytes that may still come.
-	text, media int
-	parts       []schema.ToolOutputPart
+	room  bound.Room
+	parts []schema.ToolOutputPart
 	// more: the result has what the parts do not show.
 	more bool
 }
 
 // convert makes what the model gets of what a server answered.
 func convert(conf *Config, r *mcp.CallToolResult) *schema.ToolResult {
-	c := &converter{text: conf.MaxText, media: conf.MaxMedia, more: r.StructuredContent != nil}
+	c := &converter{room: conf.room(), more: r.StructuredContent != nil}
 	for name := range r.Meta {
 		c.more = c.more || !strings.HasPrefix(name, protocolMeta)
 	}
@@ -127,28 +127,20 @@ func mediaType(mime string) schema.ToolPartType {
 	return schema.ToolPartTypeFile
 }
 
-// addText adds a text. What is over the limit is cut out of its middle, where the least is lost as a rule.
+// addText adds a text, as much of it as there is room for.
 func (c *converter) addText(text string) {
-	if len(text) > c.text {
-		c.more = true
-		head, tail := text[:c.text/2], text[len(text)-c.text/2:]
-		note := fmt.Sprintf("\n[%d bytes are left out here]\n", len(text)-len(head)-len(tail))
-		text = strings.ToValidUTF8(head, "") + note + strings.ToValidUTF8(tail, "")
-		c.text = 0
-	} else {
-		c.text -= len(text)
-	}
+	text, whole := c.room.Fit(text)
+	c.more = c.more || !whole
 	c.parts = append(c.parts, schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: text})
 }
 
 func (c *converter) addMedia(kind schema.ToolPartType, mime string, data []byte) {
-	if len(data) > c.media {
+	if !c.room.Take(len(data)) {
 		c.more = true
 		c.parts = append(c.parts, schema.ToolOutputPart{Type: schema.ToolPartTypeText,
 			Text: fmt.Sprintf("[%s of %d bytes (%s) is too large, and left out]", kind, len(data), oneLine(mime))})
 		return
 	}
-	c.media -= len(data)
 	encoded := base64.StdEncoding.EncodeToString(data)
 	common := schema.MessagePartCommon{Base64Data: &encoded, MIMEType: mime}
 	part := schema.ToolOutputPart{Type: kind}

@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/ext/mcp/internal/bound"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -64,7 +65,7 @@ func (s *Sampling) ask(
 	if p.SystemPrompt != "" {
 		messages = append(messages, schema.SystemMessage(p.SystemPrompt))
 	}
-	c := &converter{text: defaultMaxText, media: defaultMaxMedia}
+	c := &converter{room: bound.Room{Text: defaultMaxText, Media: defaultMaxMedia}}
 	for _, m := range p.Messages {
 		if m == nil {
 			return nil, errors.New("it asks a model with a message that is null")
