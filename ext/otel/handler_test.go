@@ -438,9 +438,9 @@ func TestHandler_UsageIsCountedOnceAndSummed(t *testing.T) {
 	inner := newAgent(t, "inner", nil, metered("found", 10, 5))
 	tel.run(newAgent(t, "outer", []tool.BaseTool{adk.NewAgentTool(t.Context(), inner)},
 		adktest.Calls(adktest.Call("inner", `{"request":"x"}`)), metered("hi", 100, 20)), false)
-	require.Equal(t, `invoke_agent outer [internal] name=openai input_tokens=110 output_tokens=25 cost=13.5
+	require.Equal(t, `invoke_agent outer [internal] name=openai input_tokens=110 output_tokens=25
   chat [client] name=unknown
-  execute_tool inner [internal] input_tokens=10 output_tokens=5 cost=1.5
+  execute_tool inner [internal]
     invoke_agent inner [internal] name=openai input_tokens=10 output_tokens=5 cost=1.5
       chat [client] name=openai id=resp_1 model=m-2026 input_tokens=10 output_tokens=5 cost=1.5
   chat [client] name=openai id=resp_1 model=m-2026 input_tokens=100 output_tokens=20 cost=12
@@ -451,6 +451,41 @@ func TestHandler_UsageIsCountedOnceAndSummed(t *testing.T) {
 		"gen_ai.client.operation.duration invoke_agent": 2, "gen_ai.client.token.usage input": 110,
 		"gen_ai.client.token.usage output": 25, "weft.agent.runs.active": 0, "weft.usage.cost": 13.5,
 	}, tel.measured())
+}
+
+// An amount of an agent is that of all its calls, in one currency, or absent: a part of it would look like the whole.
+// A call that failed costs nothing. (OT-14)
+func TestHandler_CostsOfAnAgentAreWholeOrAbsent(t *testing.T) {
+	price := func(_, _ string, u *schema.TokenUsage) (float64, string, bool) {
+		switch {
+		case u.PromptTokens == 666:
+			panic("bad")
+		case u.PromptTokens > 1000:
+			return 2, "EUR", true
+		}
+		return 1, "USD", u.PromptTokens > 0
+	}
+	retry := &adk.ModelRetryConfig{MaxRetries: 1, BackoffFunc: func(context.Context, int) time.Duration { return 0 }}
+	for name, c := range map[string]struct {
+		first adktest.Reply
+		want  string
+	}{
+		"one currency":  {metered("", 10, 1).Calling(adktest.Call("look", call)), "2USD"},
+		"two":           {metered("", 2000, 1).Calling(adktest.Call("look", call)), ""},
+		"not known":     {metered("", 0, 1).Calling(adktest.Call("look", call)), ""},
+		"no usage":      {adktest.Calls(adktest.Call("look", call)), ""},
+		"a bad price":   {metered("", 666, 1).Calling(adktest.Call("look", call)), ""},
+		"a failed call": {adktest.Fails(errors.New("x")), "1USD"},
+	} {
+		tel := newTelemetry(t, Config{Price: price})
+		tel.run(newModelAgent(t, adk.ChatModelAgentConfig{ModelRetryConfig: retry,
+			ToolsConfig: adktest.Tools(newTool(t, "look", answers))}, c.first, metered("hi", 10, 1)), false)
+		tel.tree()
+		spans := tel.spans.GetSpans()
+		of := spans[len(spans)-1]
+		require.Equal(t, "invoke_agent a", of.Name)
+		require.Equal(t, c.want, valueOf(of.Attributes, keyCost)+valueOf(of.Attributes, keyCurrency), name)
+	}
 }
 
 // TestHandler_StreamsAreTimed. (OT-6)

@@ -50,10 +50,9 @@ type operation struct {
 
 // spending is what model calls have used.
 type spending struct {
-	usage    *schema.TokenUsage // nil if it is not known
-	cost     float64
-	currency string
-	finish   string
+	usage  *schema.TokenUsage // nil if it is not known
+	cost   bill
+	finish string
 }
 
 // operationKey is the key of the operation of a handler in a context.
@@ -260,7 +259,7 @@ func (op *operation) endAs(status string, err error) {
 	took := time.Since(op.began)
 	failed := status == statusFailed
 	if op.kind == chat {
-		spent = op.spend()
+		spent = op.spend(err)
 	}
 	op.handler.meters.measure(op, took, spent, provider, failed, err)
 	if op.outermost() {
@@ -284,24 +283,16 @@ func (op *operation) endAs(status string, err error) {
 }
 
 // spend adds what a model call has used to everything around it.
-func (op *operation) spend() spending {
-	s := spending{usage: op.answer.Usage, finish: op.answer.FinishReason}
+func (op *operation) spend(err error) spending {
 	provider := op.answerProvider()
-	if price := op.handler.conf.Price; price != nil && s.usage != nil {
-		if amount, currency, ok := price(provider, op.answerModel(), s.usage); ok {
-			s.cost, s.currency = amount, currency
-		}
-	}
+	s := spending{usage: op.answer.Usage, finish: op.answer.FinishReason, cost: op.priced(op.answer.Usage, provider, err)}
 	for o := op.around; o != nil; o = o.around {
 		o.mu.Lock()
 		if s.usage != nil && o.spent.usage == nil {
 			o.spent.usage = &schema.TokenUsage{}
 		}
 		o.spent.usage.Add(s.usage)
-		o.spent.cost += s.cost
-		if s.currency != "" {
-			o.spent.currency = s.currency
-		}
+		o.spent.cost.add(s.cost)
 		o.spent.finish = s.finish
 		if o.provider == "" && provider != unknownProvider {
 			o.provider = provider
@@ -330,9 +321,11 @@ func (op *operation) attributesAtEnd(status string, spent spending, provider str
 		}
 		attrs = append(attrs, keyRunStatus.String(status))
 	}
-	attrs = appendUsage(attrs, spent.usage)
-	if spent.currency != "" {
-		attrs = append(attrs, keyCost.Float64(spent.cost), keyCurrency.String(spent.currency))
+	if op.kind != toolCall { // what an agent uses that is called as a tool is on its own span
+		attrs = appendUsage(attrs, spent.usage)
+		if b := spent.cost; b.state == billKnown {
+			attrs = append(attrs, keyCost.Float64(b.amount), keyCurrency.String(b.currency))
+		}
 	}
 	switch {
 	case status == statusFailed:
