@@ -68,7 +68,8 @@ func everything(t *testing.T) adk.Agent {
 	return newAgent(t, "a", []tool.BaseTool{look}, adktest.Messages(said), metered("canary answer", 3, 1))
 }
 
-// TestContent_IsThatOfTheConventions: every value that is recorded is valid by their schemas. (OT-20, OT-28)
+// TestContent_IsThatOfTheConventions: every value that is recorded is valid by their schemas.
+// Rules telemetry/OT-20, telemetry/OT-28.
 func TestContent_IsThatOfTheConventions(t *testing.T) {
 	tel := newTelemetry(t, Config{Content: SpansAndEvents, ToolSchemas: true})
 	tel.run(everything(t), false)
@@ -99,7 +100,7 @@ func TestContent_IsThatOfTheConventions(t *testing.T) {
 	require.Equal(t, 2+2*3+2*3, validated)
 }
 
-// TestContent_OfAgenticMessagesAndMedia. (OT-20, OT-21)
+// Rules telemetry/OT-20, telemetry/OT-21.
 func TestContent_OfAgenticMessagesAndMedia(t *testing.T) {
 	url, data := "https://example.com/a.png", "aGk="
 	image := &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}}
@@ -144,7 +145,7 @@ func TestContent_OfAgenticMessagesAndMedia(t *testing.T) {
 	}
 }
 
-// TestContent_OfRetrieval. (OT-20)
+// Rule telemetry/OT-20.
 func TestContent_OfRetrieval(t *testing.T) {
 	tel := newTelemetry(t, Config{Content: Spans})
 	info := &callbacks.RunInfo{Name: "docs", Component: components.ComponentOfRetriever}
@@ -178,7 +179,8 @@ func TestContent_AFailedCallIsAnEvent(t *testing.T) {
 	}
 }
 
-// TestContent_IsRedactedBeforeAnybodySeesIt, and uploaded whatever the policy is. (OT-21, OT-22)
+// TestContent_IsRedactedBeforeAnybodySeesIt, and uploaded whatever the policy is.
+// Rules telemetry/OT-21, telemetry/OT-22.
 func TestContent_IsRedactedBeforeAnybodySeesIt(t *testing.T) {
 	var mu sync.Mutex
 	uploaded := map[string]int{}
@@ -205,7 +207,8 @@ func TestContent_IsRedactedBeforeAnybodySeesIt(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(tel.spans.GetSpans()), "canary")
 }
 
-// TestContent_IsCutInsideTexts: what is left is JSON, and as long as it may be. (OT-21)
+// TestContent_IsCutInsideTexts: what is left is JSON, and as long as it may be.
+// Rule telemetry/OT-21.
 func TestContent_IsCutInsideTexts(t *testing.T) {
 	long := messageValues([]Message{{Role: "user", Parts: []Part{{Type: "text", Content: strings.Repeat("é", 10_000)}}},
 		{Role: "assistant", Parts: []Part{{Type: "text", Content: "short"}}}}, false)
@@ -227,7 +230,8 @@ func TestContent_IsCutInsideTexts(t *testing.T) {
 	require.EqualValues(t, 999, last[len(last)-1].(map[string]any)["n"])
 }
 
-// TestContent_Structured: maps and lists in place of text. (OT-19)
+// TestContent_Structured: maps and lists in place of text.
+// Rule telemetry/OT-19.
 func TestContent_Structured(t *testing.T) {
 	tel := newTelemetry(t, Config{Content: Spans, Structured: true})
 	tel.run(everything(t), false)
@@ -252,7 +256,8 @@ func TestContentPolicy_FromEnv(t *testing.T) {
 	}
 }
 
-// TestHandler_OverTheWire: the official exporter, and a receiver that decodes what it sends. (OT-27)
+// TestHandler_OverTheWire: the official exporter, and a receiver that decodes what it sends.
+// Rule telemetry/OT-27.
 func TestHandler_OverTheWire(t *testing.T) {
 	var mu sync.Mutex
 	var names, urls []string

@@ -69,7 +69,8 @@ func (nowhere) OnEnd(sdktrace.ReadOnlySpan)                     {}
 func (nowhere) Shutdown(context.Context) error                  { return nil }
 func (nowhere) ForceFlush(context.Context) error                { return nil }
 
-// TestHandler_Costs: what telemetry adds to a turn with a call of a tool. (OT-25)
+// TestHandler_Costs: what telemetry adds to a turn with a call of a tool.
+// Rule telemetry/OT-25.
 func TestHandler_Costs(t *testing.T) {
 	measured := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
 	for name, row := range map[string]struct {

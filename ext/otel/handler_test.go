@@ -202,7 +202,8 @@ func answers(ctx context.Context) (string, error) { return "canary result", nil 
 
 const call = `{"q":"canary argument"}`
 
-// TestHandler_SpanTrees: one span for each call of a model and a tool, and each run of an agent, nested as they ran. (OT-5)
+// TestHandler_SpanTrees: one span for each call of a model and a tool, and each run of an agent, nested as they ran.
+// Rule telemetry/OT-5.
 func TestHandler_SpanTrees(t *testing.T) {
 	failing := func(context.Context) (string, error) { return "", errors.New("canary error") }
 	for name, row := range map[string]struct {
@@ -342,7 +343,8 @@ invoke_agent a [internal] status=interrupted (weft.interrupt question)
 	}
 }
 
-// TestHandler_ARunThatIsResumedIsLinked to the part before, also by another process. (OT-8)
+// TestHandler_ARunThatIsResumedIsLinked to the part before, also by another process.
+// Rule telemetry/OT-8.
 func TestHandler_ARunThatIsResumedIsLinked(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	agent := func() adk.Agent {
@@ -378,7 +380,7 @@ func TestHandler_ARunThatIsResumedIsLinked(t *testing.T) {
 	require.Equal(t, first[len(first)-1].SpanContext.SpanID(), link.SpanContext.SpanID())
 }
 
-// TestHandler_ACancelIsNoFailure. (OT-7)
+// Rule telemetry/OT-7.
 func TestHandler_ACancelIsNoFailure(t *testing.T) {
 	tel := newTelemetry(t, Config{})
 	began := make(chan struct{})
@@ -430,7 +432,7 @@ func metered(text string, in, out int) adktest.Reply {
 	return adktest.Messages(m)
 }
 
-// TestHandler_UsageIsCountedOnceAndSummed. (OT-12, OT-14)
+// Rules telemetry/OT-12, telemetry/OT-14.
 func TestHandler_UsageIsCountedOnceAndSummed(t *testing.T) {
 	tel := newTelemetry(t, Config{Price: func(provider, model string, u *schema.TokenUsage) (float64, string, bool) {
 		return float64(u.PromptTokens+u.CompletionTokens) / 10, "USD", provider == "openai" && model == "m-2026"
@@ -454,7 +456,8 @@ func TestHandler_UsageIsCountedOnceAndSummed(t *testing.T) {
 }
 
 // An amount of an agent is that of all its calls, in one currency, or absent: a part of it would look like the whole.
-// A call that failed costs nothing. (OT-14)
+// A call that failed costs nothing.
+// Rule telemetry/OT-14.
 func TestHandler_CostsOfAnAgentAreWholeOrAbsent(t *testing.T) {
 	price := func(_, _ string, u *schema.TokenUsage) (float64, string, bool) {
 		switch {
@@ -488,7 +491,7 @@ func TestHandler_CostsOfAnAgentAreWholeOrAbsent(t *testing.T) {
 	}
 }
 
-// TestHandler_StreamsAreTimed. (OT-6)
+// Rule telemetry/OT-6.
 func TestHandler_StreamsAreTimed(t *testing.T) {
 	tel := newTelemetry(t, Config{})
 	tel.run(newAgent(t, "a", nil, adktest.Streams("h", "i", "!")), true)
@@ -499,7 +502,8 @@ func TestHandler_StreamsAreTimed(t *testing.T) {
 }
 
 // TestHandler_SaysNothingOfContentByDefault: whatever was said, asked and answered, and went wrong, is in no span,
-// measurement or event. (OT-18, OT-28)
+// measurement or event.
+// Rules telemetry/OT-18, telemetry/OT-28.
 func TestHandler_SaysNothingOfContentByDefault(t *testing.T) {
 	tel := newTelemetry(t, Config{})
 	fails := newTool(t, "look", func(context.Context) (string, error) { return "", errors.New("canary error") })

@@ -20,7 +20,8 @@ type saidError struct{ said }
 
 func (saidError) Error() string { return "canary error" }
 
-// The whole of it is tested in module interop, with real clients and servers. (OT-16, OT-17)
+// The whole of it is tested in module interop, with real clients and servers.
+// Rules telemetry/OT-16, telemetry/OT-17.
 func TestHandler_RequestsOfMCP(t *testing.T) {
 	tel := newTelemetry(t, Config{})
 	request := func(component components.Component, method, name string, end any) {
