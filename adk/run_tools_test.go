@@ -32,3 +32,23 @@ func TestToolInfoOf_FindsToolsOfTheRunByTheirNamesAndAliases(t *testing.T) {
 	require.Equal(t, []string{"look", "look"}, found)
 	require.Nil(t, adk.ToolInfoOf(t.Context(), "look"))
 }
+
+// A run, and what it calls, knows its ID; agents that are called as tools have that of the run around.
+func TestRunID_IsThatOfTheRunAround(t *testing.T) {
+	var found []string
+	look := adktest.NewTool("look", adktest.Does(func(ctx context.Context, _ string) (string, error) {
+		found = append(found, adk.RunID(ctx))
+		return "", nil
+	}).Repeated())
+	script := func() adktest.Reply { return adktest.Calls(adktest.Call("look", "{}")) }
+	inner, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "inner", Description: "a",
+		ToolsConfig: adktest.Tools(look), Model: adktest.NewModel(t, script(), adktest.Says("done"))})
+	require.NoError(t, err)
+	outer, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "outer", Description: "a",
+		ToolsConfig: adktest.Tools(look, adk.NewAgentTool(t.Context(), inner)),
+		Model:       adktest.NewModel(t, script(), adktest.Calls(adktest.Call("inner", `{"request":"x"}`)), adktest.Says("done"))})
+	require.NoError(t, err)
+	adktest.Ask[*schema.Message](t.Context(), t, outer, "?", adk.WithCheckPointID("r1")).ExpectText("done")
+	require.Equal(t, []string{"r1", "r1"}, found)
+	require.Empty(t, adk.RunID(t.Context()))
+}

@@ -26,6 +26,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
@@ -324,6 +325,75 @@ invoke_workflow both [internal] status=done
   invoke_agent two [internal] status=done
     chat [client]
 `},
+		"tools in parallel": {
+			agent: func(t *testing.T) adk.Agent {
+				return newAgent(t, "a", []tool.BaseTool{newTool(t, "look", answers), newTool(t, "read", answers)},
+					adktest.Calls(adktest.Call("look", call), adktest.Call("read", call)), adktest.Says("hi"))
+			},
+			want: `
+invoke_agent a [internal] status=done
+  chat [client]
+  execute_tool look [internal]
+  execute_tool read [internal]
+  chat [client]
+`},
+		"a transfer": {
+			agent: func(t *testing.T) adk.Agent {
+				boss := newAgent(t, "boss", nil, adktest.Calls(adktest.Call("transfer_to_agent", `{"agent_name":"clerk"}`)))
+				both, err := adk.SetSubAgents(t.Context(), boss, []adk.Agent{newAgent(t, "clerk", nil, adktest.Says("hi"))})
+				require.NoError(t, err)
+				return both
+			},
+			want: `
+invoke_agent boss [internal] status=done
+  chat [client]
+  execute_tool transfer_to_agent [internal]
+  invoke_agent clerk [internal] status=done
+    chat [client]
+`},
+		"a loop": {
+			agent: func(t *testing.T) adk.Agent {
+				a, err := adk.NewLoopAgent(t.Context(), &adk.LoopAgentConfig{Name: "again", MaxIterations: 2,
+					SubAgents: []adk.Agent{newAgent(t, "one", nil, adktest.Says("1"), adktest.Says("2"))}})
+				require.NoError(t, err)
+				return a
+			},
+			want: `
+invoke_workflow again [internal] status=done
+  invoke_agent one [internal] status=done
+    chat [client]
+  invoke_agent one [internal] status=done
+    chat [client]
+`},
+		"branches": {
+			agent: func(t *testing.T) adk.Agent {
+				began := make(chan struct{})
+				second := newAgent(t, "two", nil, adktest.Says("2").When(began))
+				first := newAgent(t, "one", nil, adktest.Does(func(context.Context, string) (string, error) {
+					defer close(began)
+					return "1", nil
+				}))
+				a, err := adk.NewParallelAgent(t.Context(), &adk.ParallelAgentConfig{Name: "both",
+					SubAgents: []adk.Agent{first, second}})
+				require.NoError(t, err)
+				return a
+			},
+			want: `
+invoke_workflow both [internal] status=done
+  invoke_agent one [internal] status=done
+    chat [client]
+  invoke_agent two [internal] status=done
+    chat [client]
+`},
+		"a stream that breaks off": {
+			streaming: true,
+			agent: func(t *testing.T) adk.Agent {
+				return newAgent(t, "a", nil, adktest.Streams("h", "i").ThenFails(errors.New("canary error")))
+			},
+			want: `
+invoke_agent a [internal] ERROR status=failed type=_OTHER
+  chat [client] ERROR type=_OTHER stream=true
+`},
 		"an interrupt": {
 			agent: func(t *testing.T) adk.Agent {
 				asks := newTool(t, "ask", func(ctx context.Context) (string, error) { return "", tool.Interrupt(ctx, "canary?") })
@@ -378,6 +448,64 @@ func TestHandler_ARunThatIsResumedIsLinked(t *testing.T) {
 `, tel.tree())
 	link := tel.spans.GetSpans()[len(tel.spans.GetSpans())-1].Links[0]
 	require.Equal(t, first[len(first)-1].SpanContext.SpanID(), link.SpanContext.SpanID())
+}
+
+// A fork is linked to the run that it is of.
+// Rule telemetry/OT-8.
+func TestHandler_AForkIsLinked(t *testing.T) {
+	store := checkpoint.NewMemoryStore()
+	tel := newTelemetry(t, Config{})
+	runner := func(script ...adktest.Reply) *adk.Runner {
+		return adk.NewRunner(t.Context(), adk.RunnerConfig{CheckPointStore: store, Durability: adk.EveryStep, KeepSteps: true,
+			Agent: newAgent(t, "a", []tool.BaseTool{newTool(t, "look", answers)}, script...)})
+	}
+	drain(runner(adktest.Calls(adktest.Call("look", call)), adktest.Says("hi")).Query(t.Context(), "go",
+		adk.WithCheckPointID("1"), adk.WithCallbacks(tel.Handler)))
+	first := tel.span("invoke_agent")
+	tel.spans.Reset()
+	steps, err := adk.Steps(t.Context(), store, "1")
+	require.NoError(t, err)
+	require.NoError(t, adk.Fork(t.Context(), store, "1", adk.ForkOptions{At: len(steps) - 1, NewID: "2"}))
+	it, err := runner(adktest.Says("hello")).Resume(t.Context(), "2", adk.WithCallbacks(tel.Handler))
+	require.NoError(t, err)
+	drain(it)
+	of := tel.span("invoke_agent")
+	require.Len(t, of.Links, 1)
+	require.Equal(t, first.SpanContext.SpanID(), of.Links[0].SpanContext.SpanID())
+	require.Equal(t, "2", valueOf(of.Attributes, keyRunID))
+}
+
+// The span of a stream ends when the last reader closes it, unread, and that is no failure.
+// Rule telemetry/OT-6.
+func TestHandler_AStreamThatIsClosedUnreadHasEnded(t *testing.T) {
+	tel := newTelemetry(t, Config{})
+	info := &callbacks.RunInfo{Component: components.ComponentOfChatModel}
+	ctx := callbacks.OnStart(callbacks.InitCallbacks(t.Context(), info, tel.Handler), &model.CallbackInput{})
+	source, w := schema.Pipe[*schema.Message](1)
+	_, rest := callbacks.OnEndWithStreamOutput(ctx, source)
+	require.Empty(t, tel.spans.GetSpans())
+	rest.Close()
+	require.Equal(t, "chat [client] stream=true\n", tel.tree("gen_ai.request.stream", "error.type"))
+	w.Close()
+}
+
+// Agentic agents have the same spans.
+// Rule telemetry/OT-5.
+func TestHandler_SpansOfAgenticAgents(t *testing.T) {
+	tel := newTelemetry(t, Config{Content: Spans})
+	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[*schema.AgenticMessage]{Name: "a",
+		Description: "a", ToolsConfig: adktest.Tools(newTool(t, "look", answers)),
+		Model: adktest.NewTypedModel[*schema.AgenticMessage](t, adktest.Calls(adktest.Call("look", call)), adktest.Says("hi"))})
+	require.NoError(t, err)
+	r := adk.NewTypedRunner(adk.TypedRunnerConfig[*schema.AgenticMessage]{Agent: agent})
+	for range r.Query(t.Context(), "go", adk.WithCallbacks(tel.Handler)).All() {
+	}
+	require.Equal(t, `invoke_agent a [internal] status=done
+  chat [client]
+  execute_tool look [internal]
+  chat [client]
+`, tel.tree(keyRunStatus))
+	require.Contains(t, valueOf(tel.span("invoke_agent").Attributes, "gen_ai.output.messages"), "hi")
 }
 
 // Rule telemetry/OT-7.
