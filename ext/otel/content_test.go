@@ -1,30 +1,20 @@
 package weftotel
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/log"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
@@ -254,51 +244,4 @@ func TestContentPolicy_FromEnv(t *testing.T) {
 		t.Setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", value)
 		require.Equal(t, want, New(Config{}).policy, value)
 	}
-}
-
-// TestHandler_OverTheWire: the official exporter, and a receiver that decodes what it sends.
-// Rule telemetry/OT-27.
-func TestHandler_OverTheWire(t *testing.T) {
-	var mu sync.Mutex
-	var names, urls []string
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body io.Reader = r.Body
-		if r.Header.Get("Content-Encoding") == "gzip" {
-			body, _ = gzip.NewReader(r.Body)
-		}
-		data, err := io.ReadAll(body)
-		var request collector.ExportTraceServiceRequest
-		if err != nil || proto.Unmarshal(data, &request) != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for _, rs := range request.ResourceSpans {
-			for _, ss := range rs.ScopeSpans {
-				urls = append(urls, ss.SchemaUrl+" "+ss.Scope.Name)
-				for _, s := range ss.Spans {
-					names = append(names, s.Name)
-				}
-			}
-		}
-		w.Header().Set("Content-Type", "application/x-protobuf")
-		_, _ = io.Copy(w, bytes.NewReader(nil))
-	}))
-	defer receiver.Close()
-	exporter, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(receiver.URL+"/v1/traces"))
-	require.NoError(t, err)
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, sdktrace.WithBatchTimeout(10*time.Millisecond)))
-	h := New(Config{TracerProvider: provider, Content: None})
-	r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: everything(t)})
-	drain(r.Query(t.Context(), "go", adk.WithCallbacks(h)))
-	require.Eventually(t, func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(names) == 4
-	}, waitFor, tick)
-	require.NoError(t, provider.Shutdown(t.Context()))
-	require.ElementsMatch(t, []string{"chat", "chat", "execute_tool look", "invoke_agent a"}, names)
-	require.Equal(t, "https://opentelemetry.io/schemas/1.41.0 github.com/weftgo/weft/ext/otel", urls[0])
-	http.DefaultClient.CloseIdleConnections()
 }

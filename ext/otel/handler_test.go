@@ -365,26 +365,6 @@ invoke_workflow again [internal] status=done
   invoke_agent one [internal] status=done
     chat [client]
 `},
-		"branches": {
-			agent: func(t *testing.T) adk.Agent {
-				began := make(chan struct{})
-				second := newAgent(t, "two", nil, adktest.Says("2").When(began))
-				first := newAgent(t, "one", nil, adktest.Does(func(context.Context, string) (string, error) {
-					defer close(began)
-					return "1", nil
-				}))
-				a, err := adk.NewParallelAgent(t.Context(), &adk.ParallelAgentConfig{Name: "both",
-					SubAgents: []adk.Agent{first, second}})
-				require.NoError(t, err)
-				return a
-			},
-			want: `
-invoke_workflow both [internal] status=done
-  invoke_agent one [internal] status=done
-    chat [client]
-  invoke_agent two [internal] status=done
-    chat [client]
-`},
 		"a stream that breaks off": {
 			streaming: true,
 			agent: func(t *testing.T) adk.Agent {
@@ -487,6 +467,19 @@ func TestHandler_AStreamThatIsClosedUnreadHasEnded(t *testing.T) {
 	rest.Close()
 	require.Equal(t, "chat [client] stream=true\n", tel.tree("gen_ai.request.stream", "error.type"))
 	w.Close()
+}
+
+// Branches run side by side, in no order.
+// Rule telemetry/OT-5.
+func TestHandler_SpansOfBranches(t *testing.T) {
+	tel := newTelemetry(t, Config{})
+	a, err := adk.NewParallelAgent(t.Context(), &adk.ParallelAgentConfig{Name: "both", SubAgents: []adk.Agent{
+		newAgent(t, "one", nil, adktest.Says("1")), newAgent(t, "two", nil, adktest.Says("2"))}})
+	require.NoError(t, err)
+	tel.run(a, false)
+	const one, two = "  invoke_agent one [internal] status=done\n    chat [client]\n", "  invoke_agent two [internal] status=done\n    chat [client]\n"
+	const whole = "invoke_workflow both [internal] status=done\n"
+	require.Contains(t, []string{whole + one + two, whole + two + one}, tel.tree(keyRunStatus))
 }
 
 // Agentic agents have the same spans.

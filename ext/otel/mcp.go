@@ -29,7 +29,7 @@ type attributed interface{ TraceAttributes() map[string]any }
 // fromElsewhere is an input that says which trace it belongs to.
 type fromElsewhere interface{ TraceContext() map[string]string }
 
-// traceOfClient reads what a client says about its trace.
+// traceOfClient reads and writes what a client says about its trace.
 var traceOfClient = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 
 func (op *operation) isMCP() bool { return op.kind == mcpClient || op.kind == mcpServer }
@@ -43,7 +43,7 @@ func (h *Handler) beginMCP(
 	if k == mcpClient && around != nil && around.kind == toolCall && info.Type == "tools/call" {
 		op.span, op.isShared = around.span, true
 		op.span.SetAttributes(op.attributes...)
-		op.ctx = &operationContext{ctx, op}
+		op.within(ctx)
 		return op
 	}
 	name, spanKind := info.Type, clientSpan
@@ -60,8 +60,9 @@ func (h *Handler) beginMCP(
 			ctx = traceOfClient.Extract(ctx, propagation.MapCarrier(from.TraceContext()))
 		}
 	}
-	op.ctx, op.span = h.tracer.Start(ctx, name, append(options, spanKind)...)
-	op.ctx = &operationContext{op.ctx, op}
+	within, span := h.tracer.Start(ctx, name, append(options, spanKind)...)
+	op.span = span
+	op.within(within)
 	return op
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/baggage"
 
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
@@ -46,4 +47,20 @@ tools/call pay [server] ERROR port=80 type=_OTHER
 	measured := tel.measured()
 	require.EqualValues(t, 2, measured["mcp.client.operation.duration"])
 	require.EqualValues(t, 2, measured["mcp.server.operation.duration"])
+}
+
+// What a request carries is read by the other side: the trace, and the baggage.
+// Rule telemetry/OT-17.
+func TestMeta_CarriesTheTraceAndTheBaggage(t *testing.T) {
+	require.Empty(t, Meta(t.Context()))
+	tel := newTelemetry(t, Config{})
+	ctx, span := tel.tracer.Start(t.Context(), "around")
+	defer span.End()
+	member, err := baggage.NewMember("tenant", "t1")
+	require.NoError(t, err)
+	bag, err := baggage.New(member)
+	require.NoError(t, err)
+	meta := Meta(baggage.ContextWithBaggage(ctx, bag))
+	require.Contains(t, meta["traceparent"], span.SpanContext().TraceID().String())
+	require.Equal(t, "tenant=t1", meta["baggage"])
 }

@@ -23,8 +23,9 @@ type operation struct {
 	handler *Handler
 	info    *callbacks.RunInfo
 	kind    kind
-	// ctx has the span, and is that of what runs below.
+	// ctx has the span, and is that of what runs below. It is own, which is here so that the two are one allocation.
 	ctx   context.Context
+	own   operationContext
 	span  trace.Span
 	began time.Time
 	// around is the operation in whose context this one began, nil for the outermost.
@@ -75,6 +76,12 @@ func (c *operationContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// within makes a context that of the operation.
+func (op *operation) within(ctx context.Context) {
+	op.own = operationContext{ctx, op}
+	op.ctx = &op.own
+}
+
 // operation is the one of a component that ends, nil if none began.
 func (h *Handler) operation(ctx context.Context, info *callbacks.RunInfo) *operation {
 	op, _ := ctx.Value(operationKey{h}).(*operation)
@@ -107,8 +114,9 @@ func (h *Handler) begin(ctx context.Context, info *callbacks.RunInfo, input call
 	if op.isRoot() {
 		parent = op.continuing(ctx, input)
 	}
-	op.ctx, op.span = h.tracer.Start(parent, op.name(), options...)
-	op.ctx = &operationContext{op.ctx, op}
+	within, span := h.tracer.Start(parent, op.name(), options...)
+	op.span = span
+	op.within(within)
 	if op.isRoot() {
 		op.keepForLater(input)
 	} else {
