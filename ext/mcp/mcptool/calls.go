@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -205,6 +206,13 @@ func (s *Server) alive(ctx context.Context, f func(context.Context) error) (err 
 	return f(context.WithValue(ctx, pulseKey{}, pulse{func() { timer.Reset(s.conf.Timeout) }}))
 }
 
+// beat notes a sign of life of the server, in a context of alive.
+func beat(ctx context.Context) {
+	if p, ok := ctx.Value(pulseKey{}).(pulse); ok {
+		p.beat()
+	}
+}
+
 // inFlight is a call that the server has not answered yet.
 type inFlight struct {
 	call  Call
@@ -253,6 +261,18 @@ func (t *callTable) progress(p *mcp.ProgressNotificationParams) {
 	if c != nil {
 		c.pulse.beat()
 		c.meter.report(Progress{Done: p.Progress, Total: p.Total, Message: cutText(p.Message, longestMessage)})
+	}
+}
+
+// elicited tells the calls in flight that the user has answered a question elsewhere: the protocol does not say which of
+// them has asked it. It is a sign of life of all of them.
+func (t *callTable) elicited(id string) {
+	t.mu.Lock()
+	flights := slices.Collect(maps.Values(t.calls))
+	t.mu.Unlock()
+	for _, c := range flights {
+		c.pulse.beat()
+		c.meter.elicited(cutText(id, longestMessage))
 	}
 }
 

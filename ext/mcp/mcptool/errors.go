@@ -28,6 +28,8 @@ const (
 	// OutcomeUnknown: the call was sent, and no answer came that can be read, so that it may have run, or not. It was not
 	// repeated.
 	OutcomeUnknown ErrorKind = "outcome_unknown"
+	// Unanswered: Config.Sampling or Config.Elicit refused or failed to answer what the server asks. The call has not run.
+	Unanswered ErrorKind = "unanswered"
 	// TooLarge: what the server sent is over a limit.
 	TooLarge ErrorKind = "too_large"
 )
@@ -66,6 +68,8 @@ func (e *CallError) Error() string {
 		b.WriteString("the server took too long")
 	case OutcomeUnknown:
 		b.WriteString("the call was sent, and its answer was lost: it may have run, and was not repeated")
+	case Unanswered:
+		b.WriteString("a question of the server was not answered")
 	case TooLarge:
 		b.WriteString("too large")
 	}
@@ -105,6 +109,11 @@ const (
 	codeServerClosing = -32004
 	codeRejected      = -32005
 )
+
+// unanswered is an error of ours that keeps a question from being answered.
+type unanswered struct{ error }
+
+func (u unanswered) Unwrap() error { return u.error }
 
 // fail makes the error of an operation of this server. A context that has ended decides what kind it is.
 func (s *Server) fail(ctx context.Context, kind ErrorKind, tool string, err error) *CallError {

@@ -31,6 +31,7 @@ func listed[T any](
 			if err != nil {
 				return err
 			}
+			beat(ctx)
 			if all = append(all, one); len(all) > mostListed {
 				return s.fail(ctx, TooLarge, "", fmt.Errorf("a list of more than %d", mostListed))
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,10 +16,12 @@ import (
 
 // Keys of the Extra of the parts of a result.
 const (
-	// ResultKey, in the first part, has the whole result as JSON text, if it has more than the parts show. It is for user
-	// interfaces, and not sent to models.
+	// ResultKey, in the first part, has the result as JSON text, if it has more than the parts show: structured content,
+	// what is for the user only, _meta, texts that were cut. It is for user interfaces, and not sent to models. The data of
+	// media that are in the parts is left out of it, also where structured content repeats it.
 	ResultKey = "mcp.result"
-	// ErrorKey is true in the parts of a result that is an error.
+	// ErrorKey is true in every part of a result that is an error, whether the server or the client says so. Nothing else
+	// has the key. It is the same for every tool: logs of runs may read it.
 	ErrorKey = "is_error"
 )
 
@@ -59,7 +62,7 @@ func convert(conf *Config, r *mcp.CallToolResult) *schema.ToolResult {
 		c.addText("")
 	}
 	if c.more {
-		if whole, err := json.Marshal(r); err == nil && len(whole) <= conf.MaxText {
+		if whole, err := json.Marshal(forUsers(conf, r)); err == nil && len(whole) <= conf.MaxText {
 			c.extra(0)[ResultKey] = string(whole)
 		}
 	}
@@ -69,6 +72,35 @@ func convert(conf *Config, r *mcp.CallToolResult) *schema.ToolResult {
 		}
 	}
 	return &schema.ToolResult{Parts: c.parts}
+}
+
+// forUsers is a result without the data of media that are in its parts.
+func forUsers(conf *Config, r *mcp.CallToolResult) *mcp.CallToolResult {
+	light := *r
+	light.Content = slices.Clone(r.Content)
+	hasMedia := false
+	for i, block := range light.Content {
+		if conf.HideUserContent && isForUser(block) { // it is nowhere else
+			continue
+		}
+		switch b := block.(type) {
+		case *mcp.ImageContent:
+			light.Content[i], hasMedia = &mcp.ImageContent{Meta: b.Meta, Annotations: b.Annotations, MIMEType: b.MIMEType}, true
+		case *mcp.AudioContent:
+			light.Content[i], hasMedia = &mcp.AudioContent{Meta: b.Meta, Annotations: b.Annotations, MIMEType: b.MIMEType}, true
+		case *mcp.EmbeddedResource:
+			if b.Resource == nil || b.Resource.Blob == nil {
+				continue
+			}
+			empty, resource := *b, *b.Resource
+			resource.Blob, empty.Resource = []byte{}, &resource
+			light.Content[i], hasMedia = &empty, true
+		}
+	}
+	if hasMedia && saysTheSame(r) {
+		light.StructuredContent = nil
+	}
+	return &light
 }
 
 func (c *converter) extra(i int) map[string]any {

@@ -12,8 +12,7 @@ type Server struct {
 	conf   Config
 	client *mcp.Client
 	link   *link
-	// tools is the list as it was last read.
-	tools listCache
+	tools  *listCache
 	// calls are the calls in flight.
 	calls callTable
 	subs  subscriptions
@@ -65,6 +64,11 @@ func (s *Server) newClient() *mcp.Client {
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			s.calls.progress(r.Params)
+		},
+		ElicitationCompleteHandler: func(_ context.Context, r *mcp.ElicitationCompleteNotificationRequest) {
+			if r.Params != nil {
+				s.calls.elicited(r.Params.ElicitationID)
+			}
 		},
 		LoggingMessageHandler: func(ctx context.Context, r *mcp.LoggingMessageRequest) { s.log(ctx, r.Params) },
 	}
