@@ -90,7 +90,7 @@ func TestCommand_GetsFewVariables(t *testing.T) {
 }
 
 func TestCommand_ThatCannotServeSaysWhy(t *testing.T) {
-	conf := stdio("deaf", "dies")
+	conf := stdio("stubborn", "dies")
 	srv := open(t, conf)
 	err := srv.Ready(t.Context())
 	require.ErrorContains(t, failure(t, err, mcptool.Connect), "exit status 3, and said: cannot find the database")

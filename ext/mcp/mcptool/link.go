@@ -208,7 +208,7 @@ func (l *link) watch(s *session) {
 	}()
 	select {
 	case <-over:
-	case <-s.deaf:
+	case <-s.silent:
 	}
 	l.lost(s)
 	<-over

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	case "server":
 		serveStdio()
-	case "deaf": // a program that stops for nobody
+	case "stubborn": // a program that stops for nobody
 		fmt.Fprintln(os.Stderr, "cannot find the database")
 		if len(os.Args) > 1 && os.Args[1] == "dies" {
 			os.Exit(3)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/ext/mcp/internal/report"
 )
 
 // ComponentOfClient is the kind of component that handlers of callbacks see for each request to a server: RunInfo.Type
@@ -38,15 +39,6 @@ type CallbackOutput struct {
 // TraceAttributes are attributes for a span, besides those of the input, for reading.
 func (c *CallbackOutput) TraceAttributes() map[string]any { return c.attributes }
 
-// requestError is a failure as handlers of callbacks see it.
-type requestError struct {
-	error
-	attributes map[string]any
-}
-
-func (e *requestError) Unwrap() error                   { return e.error }
-func (e *requestError) TraceAttributes() map[string]any { return e.attributes }
-
 // ErrorType is the word for the error in traces and metrics: see adk.ErrorType.
 func (e *CallError) ErrorType() string {
 	switch {
@@ -74,30 +66,20 @@ func (s *Server) observe(ctx context.Context, d *demand) (context.Context, func(
 	}
 	s.addTransport(attributes)
 	ctx = callbacks.ReuseHandlers(ctx, info)
-	s.report(func() {
+	report.Do(s.conf.Logger, func() {
 		ctx = callbacks.OnStart(ctx, &CallbackInput{Server: s.conf.Name, Method: d.method, Target: d.target,
 			attributes: attributes})
 	})
 	return ctx, func(failed *CallError) {
 		seen := d.seen(failed)
-		s.report(func() {
+		report.Do(s.conf.Logger, func() {
 			if failed != nil {
-				callbacks.OnError(ctx, &requestError{failed, seen})
+				callbacks.OnError(ctx, report.Failed(failed, seen))
 				return
 			}
 			callbacks.OnEnd(ctx, &CallbackOutput{ToolFailed: d.toolFailed, attributes: seen})
 		})
 	}
-}
-
-// report calls handlers. A panic of one is logged: the request does not fail for it.
-func (s *Server) report(call func()) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.conf.Logger.Error("a callback handler panicked", "panic", v)
-		}
-	}()
-	call()
 }
 
 // addTransport adds what the configuration says about the way to the server.
