@@ -44,7 +44,12 @@ tools/call pay [client] ERROR port=80 type=tool_error
 prompts/get hi [server] ERROR port=80 type=-32602 status_code=-32602
 tools/call pay [server] ERROR port=80 type=_OTHER
 `, "\n"), tel.tree("server.port", "error.type", "rpc.response.status_code", "mcp.protocol.version"))
+	request(componentOfMCPClient, sessionType, "", said{})
+	request(componentOfMCPServer, sessionType, "", said{})
+	require.Len(t, tel.spans.GetSpans(), 4, "a connection has no span")
 	measured := tel.measured()
+	require.EqualValues(t, 1, measured["mcp.client.session.duration"])
+	require.EqualValues(t, 1, measured["mcp.server.session.duration"])
 	require.EqualValues(t, 2, measured["mcp.client.operation.duration"])
 	require.EqualValues(t, 2, measured["mcp.server.operation.duration"])
 }

@@ -103,7 +103,7 @@ func New(conf Config) (*Server, error) {
 		s.slots = make(chan struct{}, conf.MaxRuns)
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: conf.Name, Version: conf.Version},
-		&mcp.ServerOptions{Instructions: conf.Instructions})
+		&mcp.ServerOptions{Instructions: conf.Instructions, InitializedHandler: s.observeSession})
 	s.mcp.AddReceivingMiddleware(s.observe)
 	return s, nil
 }

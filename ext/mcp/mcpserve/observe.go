@@ -20,8 +20,14 @@ import (
 // is the method of the protocol, such as tools/call, and RunInfo.Name the tool, the prompt, or "". What runs for the
 // request is within it.
 //
+// A session with a client of a protocol that has them is one, too, from when it was made to its end, with the type
+// [SessionType] and without a name.
+//
 // The input is a *[CallbackInput], the output a *[CallbackOutput], and errors have the method TraceAttributes, too.
 const ComponentOfServer components.Component = "MCPServer"
+
+// SessionType is the RunInfo.Type of a session: see [ComponentOfServer].
+const SessionType = "session"
 
 // CallbackInput is what is known of a request when it begins.
 type CallbackInput struct {
@@ -77,6 +83,22 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 		})
 		return result, err
 	}
+}
+
+// observeSession reports a session that has begun, until it ends. What one request makes for itself is none.
+func (s *Server) observeSession(ctx context.Context, r *mcp.InitializedRequest) {
+	if extra := r.GetExtra(); extra != nil && extra.Header != nil && r.Session.ID() == "" {
+		return
+	}
+	in := &CallbackInput{Method: SessionType, attributes: map[string]any{}}
+	s.addTransport(in.attributes, r)
+	info := &callbacks.RunInfo{Type: SessionType, Component: ComponentOfServer}
+	ctx = callbacks.InitCallbacks(context.WithoutCancel(ctx), info, s.conf.Callbacks...)
+	report.Do(s.conf.Logger, func() { ctx = callbacks.OnStart(ctx, in) })
+	go func() {
+		_ = r.Session.Wait() // how a client leaves is no failure of anybody
+		report.Do(s.conf.Logger, func() { callbacks.OnEnd(ctx, &CallbackOutput{attributes: map[string]any{}}) })
+	}()
 }
 
 // inputOf is what is reported of a request, nil for notices and for what the protocol needs for itself.

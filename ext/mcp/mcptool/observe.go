@@ -2,9 +2,13 @@ package mcptool
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/ext/mcp/internal/report"
@@ -14,8 +18,14 @@ import (
 // is the method of the protocol, such as tools/call, and RunInfo.Name the tool, the prompt, or "". A call of a tool is
 // one within the tool of the run. Requests of one call that are made again are one.
 //
+// A connection is one, too, from when it was made to when it ended, with the type [SessionType] and without a name. Its
+// handlers are those of the context that needed it first.
+//
 // The input is a *[CallbackInput], the output a *[CallbackOutput], and errors have the method TraceAttributes, too.
 const ComponentOfClient components.Component = "MCPClient"
+
+// SessionType is the RunInfo.Type of a connection: see [ComponentOfClient].
+const SessionType = "session"
 
 // CallbackInput is what is known of a request when it begins.
 type CallbackInput struct {
@@ -78,6 +88,29 @@ func (s *Server) observe(ctx context.Context, d *demand) (context.Context, func(
 				return
 			}
 			callbacks.OnEnd(ctx, &CallbackOutput{ToolFailed: d.toolFailed, attributes: seen})
+		})
+	}
+}
+
+// observeSession reports a connection that was made, and returns what reports its end.
+func (s *Server) observeSession(ctx context.Context, made *mcp.ClientSession) func(error) {
+	attributes := map[string]any{}
+	s.addTransport(attributes)
+	if known := made.InitializeResult(); known != nil {
+		attributes["mcp.protocol.version"] = known.ProtocolVersion
+	}
+	info := &callbacks.RunInfo{Type: SessionType, Component: ComponentOfClient}
+	ctx = callbacks.ReuseHandlers(context.WithoutCancel(ctx), info)
+	report.Do(s.conf.Logger, func() {
+		ctx = callbacks.OnStart(ctx, &CallbackInput{Server: s.conf.Name, Method: SessionType, attributes: attributes})
+	})
+	return func(err error) {
+		report.Do(s.conf.Logger, func() {
+			if err == nil || errors.Is(err, mcp.ErrConnectionClosed) {
+				callbacks.OnEnd(ctx, &CallbackOutput{attributes: map[string]any{}})
+				return
+			}
+			callbacks.OnError(ctx, report.Failed(err, map[string]any{"error.type": adk.ErrorType(err)}))
 		})
 	}
 }

@@ -85,9 +85,13 @@ func forUsers(conf *Config, r *mcp.CallToolResult) *mcp.CallToolResult {
 		}
 		switch b := block.(type) {
 		case *mcp.ImageContent:
-			light.Content[i], hasMedia = &mcp.ImageContent{Meta: b.Meta, Annotations: b.Annotations, MIMEType: b.MIMEType}, true
+			empty := *b
+			empty.Data, hasMedia = nil, true
+			light.Content[i] = &empty
 		case *mcp.AudioContent:
-			light.Content[i], hasMedia = &mcp.AudioContent{Meta: b.Meta, Annotations: b.Annotations, MIMEType: b.MIMEType}, true
+			empty := *b
+			empty.Data, hasMedia = nil, true
+			light.Content[i] = &empty
 		case *mcp.EmbeddedResource:
 			if b.Resource == nil || b.Resource.Blob == nil {
 				continue

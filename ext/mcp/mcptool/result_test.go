@@ -12,14 +12,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/ext/mcp/mcptool"
 	"github.com/weftgo/weft/schema"
 )
 
 func sorted(s []string) []string { slices.Sort(s); return s }
-
-func toolContext(name string) *adk.ToolContext { return &adk.ToolContext{Name: name} }
 
 // shown are parts in short: their kinds, and what they hold.
 func shown(parts []schema.ToolOutputPart) (all []string) {

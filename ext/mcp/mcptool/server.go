@@ -92,5 +92,5 @@ func (s *Server) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, p.hide(w.describe(err))
 	}
-	return &session{ClientSession: made, wire: w, ended: make(chan struct{})}, nil
+	return &session{ClientSession: made, wire: w, ended: make(chan struct{}), report: s.observeSession(ctx, made)}, nil
 }
