@@ -11,7 +11,7 @@ import (
 
 // rulePages are the pages of docs/rules that have entries.
 var rulePages = []string{"schema", "components", "compose", "agent", "runtime", "batteries", "providers", "runlog", "distributed",
-	"temporal", "serving", "mcp", "steps"}
+	"temporal", "serving", "mcp", "steps", "telemetry"}
 
 const code = `[A-Z]{1,3}-?[0-9]+(?:\.[0-9]+)*[a-z]?`
 

@@ -100,6 +100,10 @@ func (x *execution[M]) Value(key any) any {
 		return x.run.held
 	case core.InterruptIDsKey:
 		return x.run.ids
+	case runIDKey:
+		if id := x.run.options.checkPointID; id != nil {
+			return *id
+		}
 	case forkKey:
 		if x.run.origin.Run != "" {
 			return &runFork{x.run.origin, x.run.ids.Seed}

@@ -120,6 +120,18 @@ func WithCheckPointID(id string) AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.checkPointID = &id })
 }
 
+type runIDKey struct{}
+
+// RunID returns the ID of [WithCheckPointID] of the run that ctx belongs to; of runs inside of each other, that of the
+// innermost one that has an ID. It is "" outside of a run, and in one without an ID.
+func RunID(ctx context.Context) string {
+	if ctx == nil {
+		return ""
+	}
+	id, _ := ctx.Value(runIDKey{}).(string)
+	return id
+}
+
 // WithSkipTransferMessages leaves the calls and results of transfers out of what the next agents see.
 func WithSkipTransferMessages() AgentRunOption {
 	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.skipTransferMessages = true })

@@ -248,6 +248,8 @@ type anyRun interface {
 	deleteRunLocal(ctx context.Context, key string) error
 	// setAction remembers the action for the event of a tool result.
 	setAction(ctx context.Context, key string, action *AgentAction) error
+	// toolInfo is the description of the tool that the run calls by a name, nil if there is none.
+	toolInfo(name string) *schema.ToolInfo
 	// noteAction has the action of a call recorded with its result.
 	noteAction(callID string, action *AgentAction)
 	// agentToolOptions are those for an agent that runs as a tool, streaming whether it is to stream.

@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"context"
 	"fmt"
 	"net/http/httptest"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -77,11 +75,7 @@ func TestMCP_ACallIsOneTrace(t *testing.T) {
 	defer web.Close()
 
 	here := telemetry()
-	remote, err := mcptool.New(mcptool.Config{Name: "elsewhere", URL: web.URL, Meta: func(ctx context.Context) map[string]string {
-		carrier := propagation.MapCarrier{}
-		propagation.TraceContext{}.Inject(ctx, carrier)
-		return carrier
-	}})
+	remote, err := mcptool.New(mcptool.Config{Name: "elsewhere", URL: web.URL, Meta: weftotel.Meta})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, remote.Close()) }()
 	tools, err := remote.Tools(t.Context())

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -19,6 +20,14 @@ type Config struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 	LoggerProvider log.LoggerProvider
+	// Conventions is the version of the semantic conventions whose names are emitted. The default, and the only one that
+	// there is, is [Conventions141]; others are reported to the handler of errors of package otel, and are this one.
+	Conventions string
+	// Agent returns what else is known of an agent by its name, which must be unique then. It is called when a run of the
+	// agent begins, and must be quick and safe for concurrent use. Default: nothing.
+	Agent func(name string) AgentInfo
+	// SpanAttributes are added to spans when they begin, beside those of the conventions: see [LangfuseAttributes].
+	SpanAttributes func(ctx context.Context) []attribute.KeyValue
 	// Content says where prompts, answers, arguments and results are recorded. The default is [FromEnv].
 	Content ContentPolicy
 	// Structured records content on spans as maps and lists, in place of text with JSON in it, which every backend reads.
@@ -44,6 +53,17 @@ type Config struct {
 	Price func(provider, model string, u *schema.TokenUsage) (amount float64, currency string, ok bool)
 	// MetricAttributes may leave out attributes of measurements, of which every combination is a time series.
 	MetricAttributes func([]attribute.KeyValue) []attribute.KeyValue
+}
+
+// Conventions141 is version 1.41 of the semantic conventions: see Config.Conventions.
+const Conventions141 = "1.41"
+
+// AgentInfo is what a span says of an agent besides its name. What is "" is left out.
+type AgentInfo struct {
+	// ID is that of the agent where it is kept, such as a registry.
+	ID, Description, Version string
+	// DataSource is the ID of what the agent retrieves from.
+	DataSource string
 }
 
 // ContentPolicy says where content is recorded.
@@ -82,12 +102,18 @@ func (p ContentPolicy) onEvents() bool { return p == Events || p == SpansAndEven
 
 type conversationKey struct{}
 
-// WithConversation returns a context whose operations belong to a conversation, or thread, as gen_ai.conversation.id.
+// WithConversation returns a context whose operations belong to a conversation, or thread, as gen_ai.conversation.id. Runs
+// of adk/conversation, and so those of threads of package serve, have the ID of their conversation without it.
 func WithConversation(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, conversationKey{}, id)
 }
 
 func conversationOf(ctx context.Context) string {
-	id, _ := ctx.Value(conversationKey{}).(string)
-	return id
+	if id, ok := ctx.Value(conversationKey{}).(string); ok {
+		return id
+	}
+	if c := conversation.FromContext(ctx); c != nil {
+		return c.ID()
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package weftotel
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/weftgo/weft/schema"
@@ -239,13 +240,13 @@ func (b builder) ordinary(m *schema.Message) Message {
 	return out
 }
 
+// finishReasons has the words of the conventions for those of providers.
+var finishReasons = map[string]string{"tool_calls": "tool_call", "tool_use": "tool_call", "end_turn": "stop",
+	"stop_sequence": "stop", "completed": "stop", "STOP": "stop", "max_tokens": "length", "max_output_tokens": "length",
+	"MAX_TOKENS": "length", "SAFETY": "content_filter", "PROHIBITED_CONTENT": "content_filter", "failed": "error"}
+
 // finishReason is the word of the conventions for one of the most common ones, and otherwise the provider's.
-func finishReason(reason string) string {
-	if reason == "tool_calls" {
-		return "tool_call"
-	}
-	return reason
-}
+func finishReason(reason string) string { return cmp.Or(finishReasons[reason], reason) }
 
 func (b builder) input(p *schema.MessageInputPart) []Part {
 	switch {

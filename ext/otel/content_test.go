@@ -1,30 +1,20 @@
 package weftotel
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/log"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/adktest"
@@ -68,7 +58,8 @@ func everything(t *testing.T) adk.Agent {
 	return newAgent(t, "a", []tool.BaseTool{look}, adktest.Messages(said), metered("canary answer", 3, 1))
 }
 
-// TestContent_IsThatOfTheConventions: every value that is recorded is valid by their schemas. (OT-20, OT-28)
+// TestContent_IsThatOfTheConventions: every value that is recorded is valid by their schemas.
+// Rules telemetry/OT-20, telemetry/OT-28.
 func TestContent_IsThatOfTheConventions(t *testing.T) {
 	tel := newTelemetry(t, Config{Content: SpansAndEvents, ToolSchemas: true})
 	tel.run(everything(t), false)
@@ -99,7 +90,7 @@ func TestContent_IsThatOfTheConventions(t *testing.T) {
 	require.Equal(t, 2+2*3+2*3, validated)
 }
 
-// TestContent_OfAgenticMessagesAndMedia. (OT-20, OT-21)
+// Rules telemetry/OT-20, telemetry/OT-21.
 func TestContent_OfAgenticMessagesAndMedia(t *testing.T) {
 	url, data := "https://example.com/a.png", "aGk="
 	image := &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url, MIMEType: "image/png"}}
@@ -144,7 +135,7 @@ func TestContent_OfAgenticMessagesAndMedia(t *testing.T) {
 	}
 }
 
-// TestContent_OfRetrieval. (OT-20)
+// Rule telemetry/OT-20.
 func TestContent_OfRetrieval(t *testing.T) {
 	tel := newTelemetry(t, Config{Content: Spans})
 	info := &callbacks.RunInfo{Name: "docs", Component: components.ComponentOfRetriever}
@@ -178,7 +169,8 @@ func TestContent_AFailedCallIsAnEvent(t *testing.T) {
 	}
 }
 
-// TestContent_IsRedactedBeforeAnybodySeesIt, and uploaded whatever the policy is. (OT-21, OT-22)
+// TestContent_IsRedactedBeforeAnybodySeesIt, and uploaded whatever the policy is.
+// Rules telemetry/OT-21, telemetry/OT-22.
 func TestContent_IsRedactedBeforeAnybodySeesIt(t *testing.T) {
 	var mu sync.Mutex
 	uploaded := map[string]int{}
@@ -205,7 +197,8 @@ func TestContent_IsRedactedBeforeAnybodySeesIt(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(tel.spans.GetSpans()), "canary")
 }
 
-// TestContent_IsCutInsideTexts: what is left is JSON, and as long as it may be. (OT-21)
+// TestContent_IsCutInsideTexts: what is left is JSON, and as long as it may be.
+// Rule telemetry/OT-21.
 func TestContent_IsCutInsideTexts(t *testing.T) {
 	long := messageValues([]Message{{Role: "user", Parts: []Part{{Type: "text", Content: strings.Repeat("é", 10_000)}}},
 		{Role: "assistant", Parts: []Part{{Type: "text", Content: "short"}}}}, false)
@@ -227,7 +220,8 @@ func TestContent_IsCutInsideTexts(t *testing.T) {
 	require.EqualValues(t, 999, last[len(last)-1].(map[string]any)["n"])
 }
 
-// TestContent_Structured: maps and lists in place of text. (OT-19)
+// TestContent_Structured: maps and lists in place of text.
+// Rule telemetry/OT-19.
 func TestContent_Structured(t *testing.T) {
 	tel := newTelemetry(t, Config{Content: Spans, Structured: true})
 	tel.run(everything(t), false)
@@ -250,50 +244,4 @@ func TestContentPolicy_FromEnv(t *testing.T) {
 		t.Setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", value)
 		require.Equal(t, want, New(Config{}).policy, value)
 	}
-}
-
-// TestHandler_OverTheWire: the official exporter, and a receiver that decodes what it sends. (OT-27)
-func TestHandler_OverTheWire(t *testing.T) {
-	var mu sync.Mutex
-	var names, urls []string
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body io.Reader = r.Body
-		if r.Header.Get("Content-Encoding") == "gzip" {
-			body, _ = gzip.NewReader(r.Body)
-		}
-		data, err := io.ReadAll(body)
-		var request collector.ExportTraceServiceRequest
-		if err != nil || proto.Unmarshal(data, &request) != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for _, rs := range request.ResourceSpans {
-			for _, ss := range rs.ScopeSpans {
-				urls = append(urls, ss.SchemaUrl+" "+ss.Scope.Name)
-				for _, s := range ss.Spans {
-					names = append(names, s.Name)
-				}
-			}
-		}
-		w.Header().Set("Content-Type", "application/x-protobuf")
-		_, _ = io.Copy(w, bytes.NewReader(nil))
-	}))
-	defer receiver.Close()
-	exporter, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(receiver.URL+"/v1/traces"))
-	require.NoError(t, err)
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, sdktrace.WithBatchTimeout(10*time.Millisecond)))
-	h := New(Config{TracerProvider: provider, Content: None})
-	r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: everything(t)})
-	drain(r.Query(t.Context(), "go", adk.WithCallbacks(h)))
-	require.Eventually(t, func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(names) == 4
-	}, waitFor, tick)
-	require.NoError(t, provider.Shutdown(t.Context()))
-	require.ElementsMatch(t, []string{"chat", "chat", "execute_tool look", "invoke_agent a"}, names)
-	require.Equal(t, "https://opentelemetry.io/schemas/1.41.0 github.com/weftgo/weft/ext/otel", urls[0])
-	http.DefaultClient.CloseIdleConnections()
 }

@@ -69,7 +69,10 @@ func (nowhere) OnEnd(sdktrace.ReadOnlySpan)                     {}
 func (nowhere) Shutdown(context.Context) error                  { return nil }
 func (nowhere) ForceFlush(context.Context) error                { return nil }
 
-// TestHandler_Costs: what telemetry adds to a turn with a call of a tool. (OT-25)
+// What telemetry adds to a turn with a call of a tool, which is two spans. Of the 25 allocations without a sampled span, 10
+// are those of a span that the SDK makes and drops, with the attributes that samplers see, 10 those of callbacks and of
+// the copies of events that any handler has, and 5 our own.
+// Rule telemetry/OT-25.
 func TestHandler_Costs(t *testing.T) {
 	measured := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
 	for name, row := range map[string]struct {
@@ -77,9 +80,9 @@ func TestHandler_Costs(t *testing.T) {
 		meters metric.MeterProvider
 		most   float64
 	}{
-		"never sampled":           {sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), nometer.NewMeterProvider(), 30},
-		"never sampled, measured": {sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), measured, 45},
-		"sampled":                 {sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(nowhere{})), nometer.NewMeterProvider(), 45},
+		"never sampled":           {sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), nometer.NewMeterProvider(), 28},
+		"never sampled, measured": {sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), measured, 37},
+		"sampled":                 {sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(nowhere{})), nometer.NewMeterProvider(), 37},
 	} {
 		h := New(Config{Content: None, TracerProvider: row.spans, MeterProvider: row.meters})
 		cost := allocations(t, adk.WithCallbacks(h))

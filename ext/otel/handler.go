@@ -2,6 +2,7 @@ package weftotel
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
 	"sync"
 
@@ -102,6 +103,9 @@ func New(conf Config) *Handler {
 	}
 	if conf.LoggerProvider == nil {
 		conf.LoggerProvider = otel.GetLoggerProvider()
+	}
+	if v := conf.Conventions; v != "" && v != Conventions141 {
+		otel.Handle(fmt.Errorf("weftotel: version %q of the conventions is not known: %q is emitted", v, Conventions141))
 	}
 	if conf.MaxContent <= 0 {
 		conf.MaxContent = 32 << 10

@@ -26,6 +26,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/components"
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/components/tool/utils"
@@ -202,7 +203,8 @@ func answers(ctx context.Context) (string, error) { return "canary result", nil 
 
 const call = `{"q":"canary argument"}`
 
-// TestHandler_SpanTrees: one span for each call of a model and a tool, and each run of an agent, nested as they ran. (OT-5)
+// TestHandler_SpanTrees: one span for each call of a model and a tool, and each run of an agent, nested as they ran.
+// Rule telemetry/OT-5.
 func TestHandler_SpanTrees(t *testing.T) {
 	failing := func(context.Context) (string, error) { return "", errors.New("canary error") }
 	for name, row := range map[string]struct {
@@ -323,6 +325,55 @@ invoke_workflow both [internal] status=done
   invoke_agent two [internal] status=done
     chat [client]
 `},
+		"tools in parallel": {
+			agent: func(t *testing.T) adk.Agent {
+				return newAgent(t, "a", []tool.BaseTool{newTool(t, "look", answers), newTool(t, "read", answers)},
+					adktest.Calls(adktest.Call("look", call), adktest.Call("read", call)), adktest.Says("hi"))
+			},
+			want: `
+invoke_agent a [internal] status=done
+  chat [client]
+  execute_tool look [internal]
+  execute_tool read [internal]
+  chat [client]
+`},
+		"a transfer": {
+			agent: func(t *testing.T) adk.Agent {
+				boss := newAgent(t, "boss", nil, adktest.Calls(adktest.Call("transfer_to_agent", `{"agent_name":"clerk"}`)))
+				both, err := adk.SetSubAgents(t.Context(), boss, []adk.Agent{newAgent(t, "clerk", nil, adktest.Says("hi"))})
+				require.NoError(t, err)
+				return both
+			},
+			want: `
+invoke_agent boss [internal] status=done
+  chat [client]
+  execute_tool transfer_to_agent [internal]
+  invoke_agent clerk [internal] status=done
+    chat [client]
+`},
+		"a loop": {
+			agent: func(t *testing.T) adk.Agent {
+				a, err := adk.NewLoopAgent(t.Context(), &adk.LoopAgentConfig{Name: "again", MaxIterations: 2,
+					SubAgents: []adk.Agent{newAgent(t, "one", nil, adktest.Says("1"), adktest.Says("2"))}})
+				require.NoError(t, err)
+				return a
+			},
+			want: `
+invoke_workflow again [internal] status=done
+  invoke_agent one [internal] status=done
+    chat [client]
+  invoke_agent one [internal] status=done
+    chat [client]
+`},
+		"a stream that breaks off": {
+			streaming: true,
+			agent: func(t *testing.T) adk.Agent {
+				return newAgent(t, "a", nil, adktest.Streams("h", "i").ThenFails(errors.New("canary error")))
+			},
+			want: `
+invoke_agent a [internal] ERROR status=failed type=_OTHER
+  chat [client] ERROR type=_OTHER stream=true
+`},
 		"an interrupt": {
 			agent: func(t *testing.T) adk.Agent {
 				asks := newTool(t, "ask", func(ctx context.Context) (string, error) { return "", tool.Interrupt(ctx, "canary?") })
@@ -342,7 +393,8 @@ invoke_agent a [internal] status=interrupted (weft.interrupt question)
 	}
 }
 
-// TestHandler_ARunThatIsResumedIsLinked to the part before, also by another process. (OT-8)
+// TestHandler_ARunThatIsResumedIsLinked to the part before, also by another process.
+// Rule telemetry/OT-8.
 func TestHandler_ARunThatIsResumedIsLinked(t *testing.T) {
 	store := checkpoint.NewMemoryStore()
 	agent := func() adk.Agent {
@@ -378,7 +430,78 @@ func TestHandler_ARunThatIsResumedIsLinked(t *testing.T) {
 	require.Equal(t, first[len(first)-1].SpanContext.SpanID(), link.SpanContext.SpanID())
 }
 
-// TestHandler_ACancelIsNoFailure. (OT-7)
+// A fork is linked to the run that it is of.
+// Rule telemetry/OT-8.
+func TestHandler_AForkIsLinked(t *testing.T) {
+	store := checkpoint.NewMemoryStore()
+	tel := newTelemetry(t, Config{})
+	runner := func(script ...adktest.Reply) *adk.Runner {
+		return adk.NewRunner(t.Context(), adk.RunnerConfig{CheckPointStore: store, Durability: adk.EveryStep, KeepSteps: true,
+			Agent: newAgent(t, "a", []tool.BaseTool{newTool(t, "look", answers)}, script...)})
+	}
+	drain(runner(adktest.Calls(adktest.Call("look", call)), adktest.Says("hi")).Query(t.Context(), "go",
+		adk.WithCheckPointID("1"), adk.WithCallbacks(tel.Handler)))
+	first := tel.span("invoke_agent")
+	tel.spans.Reset()
+	steps, err := adk.Steps(t.Context(), store, "1")
+	require.NoError(t, err)
+	require.NoError(t, adk.Fork(t.Context(), store, "1", adk.ForkOptions{At: len(steps) - 1, NewID: "2"}))
+	it, err := runner(adktest.Says("hello")).Resume(t.Context(), "2", adk.WithCallbacks(tel.Handler))
+	require.NoError(t, err)
+	drain(it)
+	of := tel.span("invoke_agent")
+	require.Len(t, of.Links, 1)
+	require.Equal(t, first.SpanContext.SpanID(), of.Links[0].SpanContext.SpanID())
+	require.Equal(t, "2", valueOf(of.Attributes, keyRunID))
+}
+
+// The span of a stream ends when the last reader closes it, unread, and that is no failure.
+// Rule telemetry/OT-6.
+func TestHandler_AStreamThatIsClosedUnreadHasEnded(t *testing.T) {
+	tel := newTelemetry(t, Config{})
+	info := &callbacks.RunInfo{Component: components.ComponentOfChatModel}
+	ctx := callbacks.OnStart(callbacks.InitCallbacks(t.Context(), info, tel.Handler), &model.CallbackInput{})
+	source, w := schema.Pipe[*schema.Message](1)
+	_, rest := callbacks.OnEndWithStreamOutput(ctx, source)
+	require.Empty(t, tel.spans.GetSpans())
+	rest.Close()
+	require.Equal(t, "chat [client] stream=true\n", tel.tree("gen_ai.request.stream", "error.type"))
+	w.Close()
+}
+
+// Branches run side by side, in no order.
+// Rule telemetry/OT-5.
+func TestHandler_SpansOfBranches(t *testing.T) {
+	tel := newTelemetry(t, Config{})
+	a, err := adk.NewParallelAgent(t.Context(), &adk.ParallelAgentConfig{Name: "both", SubAgents: []adk.Agent{
+		newAgent(t, "one", nil, adktest.Says("1")), newAgent(t, "two", nil, adktest.Says("2"))}})
+	require.NoError(t, err)
+	tel.run(a, false)
+	const one, two = "  invoke_agent one [internal] status=done\n    chat [client]\n", "  invoke_agent two [internal] status=done\n    chat [client]\n"
+	const whole = "invoke_workflow both [internal] status=done\n"
+	require.Contains(t, []string{whole + one + two, whole + two + one}, tel.tree(keyRunStatus))
+}
+
+// Agentic agents have the same spans.
+// Rule telemetry/OT-5.
+func TestHandler_SpansOfAgenticAgents(t *testing.T) {
+	tel := newTelemetry(t, Config{Content: Spans})
+	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[*schema.AgenticMessage]{Name: "a",
+		Description: "a", ToolsConfig: adktest.Tools(newTool(t, "look", answers)),
+		Model: adktest.NewTypedModel[*schema.AgenticMessage](t, adktest.Calls(adktest.Call("look", call)), adktest.Says("hi"))})
+	require.NoError(t, err)
+	r := adk.NewTypedRunner(adk.TypedRunnerConfig[*schema.AgenticMessage]{Agent: agent})
+	for range r.Query(t.Context(), "go", adk.WithCallbacks(tel.Handler)).All() {
+	}
+	require.Equal(t, `invoke_agent a [internal] status=done
+  chat [client]
+  execute_tool look [internal]
+  chat [client]
+`, tel.tree(keyRunStatus))
+	require.Contains(t, valueOf(tel.span("invoke_agent").Attributes, "gen_ai.output.messages"), "hi")
+}
+
+// Rule telemetry/OT-7.
 func TestHandler_ACancelIsNoFailure(t *testing.T) {
 	tel := newTelemetry(t, Config{})
 	began := make(chan struct{})
@@ -430,7 +553,7 @@ func metered(text string, in, out int) adktest.Reply {
 	return adktest.Messages(m)
 }
 
-// TestHandler_UsageIsCountedOnceAndSummed. (OT-12, OT-14)
+// Rules telemetry/OT-12, telemetry/OT-14.
 func TestHandler_UsageIsCountedOnceAndSummed(t *testing.T) {
 	tel := newTelemetry(t, Config{Price: func(provider, model string, u *schema.TokenUsage) (float64, string, bool) {
 		return float64(u.PromptTokens+u.CompletionTokens) / 10, "USD", provider == "openai" && model == "m-2026"
@@ -438,9 +561,9 @@ func TestHandler_UsageIsCountedOnceAndSummed(t *testing.T) {
 	inner := newAgent(t, "inner", nil, metered("found", 10, 5))
 	tel.run(newAgent(t, "outer", []tool.BaseTool{adk.NewAgentTool(t.Context(), inner)},
 		adktest.Calls(adktest.Call("inner", `{"request":"x"}`)), metered("hi", 100, 20)), false)
-	require.Equal(t, `invoke_agent outer [internal] name=openai input_tokens=110 output_tokens=25 cost=13.5
+	require.Equal(t, `invoke_agent outer [internal] name=openai input_tokens=110 output_tokens=25
   chat [client] name=unknown
-  execute_tool inner [internal] input_tokens=10 output_tokens=5 cost=1.5
+  execute_tool inner [internal]
     invoke_agent inner [internal] name=openai input_tokens=10 output_tokens=5 cost=1.5
       chat [client] name=openai id=resp_1 model=m-2026 input_tokens=10 output_tokens=5 cost=1.5
   chat [client] name=openai id=resp_1 model=m-2026 input_tokens=100 output_tokens=20 cost=12
@@ -453,7 +576,43 @@ func TestHandler_UsageIsCountedOnceAndSummed(t *testing.T) {
 	}, tel.measured())
 }
 
-// TestHandler_StreamsAreTimed. (OT-6)
+// An amount of an agent is that of all its calls, in one currency, or absent: a part of it would look like the whole.
+// A call that failed costs nothing.
+// Rule telemetry/OT-14.
+func TestHandler_CostsOfAnAgentAreWholeOrAbsent(t *testing.T) {
+	price := func(_, _ string, u *schema.TokenUsage) (float64, string, bool) {
+		switch {
+		case u.PromptTokens == 666:
+			panic("bad")
+		case u.PromptTokens > 1000:
+			return 2, "EUR", true
+		}
+		return 1, "USD", u.PromptTokens > 0
+	}
+	retry := &adk.ModelRetryConfig{MaxRetries: 1, BackoffFunc: func(context.Context, int) time.Duration { return 0 }}
+	for name, c := range map[string]struct {
+		first adktest.Reply
+		want  string
+	}{
+		"one currency":  {metered("", 10, 1).Calling(adktest.Call("look", call)), "2USD"},
+		"two":           {metered("", 2000, 1).Calling(adktest.Call("look", call)), ""},
+		"not known":     {metered("", 0, 1).Calling(adktest.Call("look", call)), ""},
+		"no usage":      {adktest.Calls(adktest.Call("look", call)), ""},
+		"a bad price":   {metered("", 666, 1).Calling(adktest.Call("look", call)), ""},
+		"a failed call": {adktest.Fails(errors.New("x")), "1USD"},
+	} {
+		tel := newTelemetry(t, Config{Price: price})
+		tel.run(newModelAgent(t, adk.ChatModelAgentConfig{ModelRetryConfig: retry,
+			ToolsConfig: adktest.Tools(newTool(t, "look", answers))}, c.first, metered("hi", 10, 1)), false)
+		tel.tree()
+		spans := tel.spans.GetSpans()
+		of := spans[len(spans)-1]
+		require.Equal(t, "invoke_agent a", of.Name)
+		require.Equal(t, c.want, valueOf(of.Attributes, keyCost)+valueOf(of.Attributes, keyCurrency), name)
+	}
+}
+
+// Rule telemetry/OT-6.
 func TestHandler_StreamsAreTimed(t *testing.T) {
 	tel := newTelemetry(t, Config{})
 	tel.run(newAgent(t, "a", nil, adktest.Streams("h", "i", "!")), true)
@@ -464,7 +623,8 @@ func TestHandler_StreamsAreTimed(t *testing.T) {
 }
 
 // TestHandler_SaysNothingOfContentByDefault: whatever was said, asked and answered, and went wrong, is in no span,
-// measurement or event. (OT-18, OT-28)
+// measurement or event.
+// Rules telemetry/OT-18, telemetry/OT-28.
 func TestHandler_SaysNothingOfContentByDefault(t *testing.T) {
 	tel := newTelemetry(t, Config{})
 	fails := newTool(t, "look", func(context.Context) (string, error) { return "", errors.New("canary error") })

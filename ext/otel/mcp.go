@@ -23,13 +23,16 @@ const (
 	componentOfMCPServer components.Component = "MCPServer"
 )
 
+// sessionType is the RunInfo.Type of a connection, which is no request.
+const sessionType = "session"
+
 // attributed is an input, an output or an error that says which attributes a span has of it.
 type attributed interface{ TraceAttributes() map[string]any }
 
 // fromElsewhere is an input that says which trace it belongs to.
 type fromElsewhere interface{ TraceContext() map[string]string }
 
-// traceOfClient reads what a client says about its trace.
+// traceOfClient reads and writes what a client says about its trace.
 var traceOfClient = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 
 func (op *operation) isMCP() bool { return op.kind == mcpClient || op.kind == mcpServer }
@@ -43,7 +46,12 @@ func (h *Handler) beginMCP(
 	if k == mcpClient && around != nil && around.kind == toolCall && info.Type == "tools/call" {
 		op.span, op.isShared = around.span, true
 		op.span.SetAttributes(op.attributes...)
-		op.ctx = &operationContext{ctx, op}
+		op.within(ctx)
+		return op
+	}
+	if info.Type == sessionType { // the conventions have no span for it
+		op.span, op.isShared = trace.SpanFromContext(context.Background()), true
+		op.within(ctx)
 		return op
 	}
 	name, spanKind := info.Type, clientSpan
@@ -60,8 +68,9 @@ func (h *Handler) beginMCP(
 			ctx = traceOfClient.Extract(ctx, propagation.MapCarrier(from.TraceContext()))
 		}
 	}
-	op.ctx, op.span = h.tracer.Start(ctx, name, append(options, spanKind)...)
-	op.ctx = &operationContext{op.ctx, op}
+	within, span := h.tracer.Start(ctx, name, append(options, spanKind)...)
+	op.span = span
+	op.within(within)
 	return op
 }
 
@@ -122,15 +131,23 @@ var measuredOfMCP = map[attribute.Key]bool{"mcp.method.name": true, "gen_ai.tool
 	"gen_ai.operation.name": true, "error.type": true, "rpc.response.status_code": true, "mcp.protocol.version": true,
 	"network.transport": true}
 
+// measuredOfSessions are those of connections.
+var measuredOfSessions = map[attribute.Key]bool{"error.type": true, "mcp.protocol.version": true, "network.transport": true,
+	"network.protocol.name": true, "server.address": true, "server.port": true}
+
 // measureMCP measures a request that has ended.
 func (m *meters) measureMCP(op *operation, took time.Duration, last []attribute.KeyValue) {
-	of := map[kind]metric.Float64Histogram{mcpClient: m.mcpClient, mcpServer: m.mcpServer}[op.kind]
+	of, measured := map[kind]metric.Float64Histogram{mcpClient: m.mcpClient, mcpServer: m.mcpServer}[op.kind], measuredOfMCP
+	if op.info.Type == sessionType {
+		measured = measuredOfSessions
+		of = map[kind]metric.Float64Histogram{mcpClient: m.clientSession, mcpServer: m.serverSession}[op.kind]
+	}
 	if !of.Enabled(op.ctx) {
 		return
 	}
 	var attrs []attribute.KeyValue
 	for _, kv := range slices.Concat(op.attributes, last) {
-		if measuredOfMCP[kv.Key] {
+		if measured[kv.Key] {
 			attrs = append(attrs, kv)
 		}
 	}

@@ -32,6 +32,9 @@ type meters struct {
 	cost       metric.Float64Counter
 	mcpClient  metric.Float64Histogram
 	mcpServer  metric.Float64Histogram
+
+	clientSession metric.Float64Histogram
+	serverSession metric.Float64Histogram
 }
 
 func newMeters(p metric.MeterProvider, cut func([]attribute.KeyValue) []attribute.KeyValue) *meters {
@@ -54,6 +57,8 @@ func newMeters(p metric.MeterProvider, cut func([]attribute.KeyValue) []attribut
 	m.cost, _ = meter.Float64Counter("weft.usage.cost", metric.WithDescription("What calls of models have cost."))
 	m.mcpClient = within(mcpBounds, "mcp.client.operation.duration", "Duration of a request to an MCP server.")
 	m.mcpServer = within(mcpBounds, "mcp.server.operation.duration", "Duration of a request that an MCP server has received.")
+	m.clientSession = within(mcpBounds, "mcp.client.session.duration", "Duration of a connection to an MCP server.")
+	m.serverSession = within(mcpBounds, "mcp.server.session.duration", "Duration of a session that an MCP server has had.")
 	return m
 }
 
@@ -110,12 +115,12 @@ func (m *meters) measure(op *operation, took time.Duration, spent spending, prov
 			m.countTokens(op, attrs, semconv.GenAITokenTypeOutput, u.CompletionTokens)
 		}
 	}
-	if spent.currency != "" {
-		cost := append(slices.Clip(attrs), keyCurrency.String(spent.currency))
+	if spent.cost.state == billKnown {
+		cost := append(slices.Clip(attrs), keyCurrency.String(spent.cost.currency))
 		if a := op.agentAround(); a != "" {
 			cost = append(cost, semconv.GenAIAgentName(a))
 		}
-		m.cost.Add(op.ctx, spent.cost, m.set(cost))
+		m.cost.Add(op.ctx, spent.cost.amount, m.set(cost))
 	}
 }
 

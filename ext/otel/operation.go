@@ -1,6 +1,7 @@
 package weftotel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -8,7 +9,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
 
@@ -23,8 +23,9 @@ type operation struct {
 	handler *Handler
 	info    *callbacks.RunInfo
 	kind    kind
-	// ctx has the span, and is that of what runs below.
+	// ctx has the span, and is that of what runs below. It is own, which is here so that the two are one allocation.
 	ctx   context.Context
+	own   operationContext
 	span  trace.Span
 	began time.Time
 	// around is the operation in whose context this one began, nil for the outermost.
@@ -42,18 +43,20 @@ type operation struct {
 	answer answer
 
 	mu sync.Mutex // guards the fields below; no other lock is taken while it is held
-	// spent is what the model calls below have used, and provider who served the first of them.
-	spent    spending
-	provider string
-	ended    bool
+	// spent is what the model calls below have used, provider who served the first of them that says so, and model the
+	// first that was asked for.
+	spent           spending
+	provider, model string
+	ended           bool
+	// ownTrace is the span as text, of a root whose run may have an earlier part that is not known yet.
+	ownTrace string
 }
 
 // spending is what model calls have used.
 type spending struct {
-	usage    *schema.TokenUsage // nil if it is not known
-	cost     float64
-	currency string
-	finish   string
+	usage  *schema.TokenUsage // nil if it is not known
+	cost   bill
+	finish string
 }
 
 // operationKey is the key of the operation of a handler in a context.
@@ -71,6 +74,12 @@ func (c *operationContext) Value(key any) any {
 		return c.op
 	}
 	return c.Context.Value(key)
+}
+
+// within makes a context that of the operation.
+func (op *operation) within(ctx context.Context) {
+	op.own = operationContext{ctx, op}
+	op.ctx = &op.own
 }
 
 // operation is the one of a component that ends, nil if none began.
@@ -99,17 +108,25 @@ func (h *Handler) begin(ctx context.Context, info *callbacks.RunInfo, input call
 	}
 	op := &operation{handler: h, info: info, kind: k, began: time.Now(), around: around}
 	op.request = requestOf(info, input)
-	options := append(op.options[:0], op.spanKind(), trace.WithAttributes(op.attributesAtStart(ctx)...))
-	if k == agent || k == workflow {
-		options = op.linkToEarlier(ctx, input, options)
+	options := append(op.options[:0], op.spanKind(),
+		trace.WithAttributes(append(op.attributesAtStart(ctx), h.added(ctx)...)...))
+	parent := ctx
+	if op.isRoot() {
+		parent = op.continuing(ctx, input)
 	}
-	op.ctx, op.span = h.tracer.Start(ctx, op.name(), options...)
-	op.ctx = &operationContext{op.ctx, op}
-	if k == agent || k == workflow {
-		op.keepForLater()
+	within, span := h.tracer.Start(parent, op.name(), options...)
+	op.span = span
+	op.within(within)
+	if op.isRoot() {
+		op.keepForLater(input)
+	} else {
+		op.root().linkToReplayed(ctx)
 	}
 	if op.outermost() {
 		h.meters.begin(op)
+	}
+	if k == retrieval && around != nil && around.kind == toolCall {
+		around.span.SetAttributes(semconv.GenAIToolType("datastore"))
 	}
 	if op.recordsContent() {
 		op.content = op.contentIn(input)
@@ -170,11 +187,15 @@ func (op *operation) attributesAtStart(ctx context.Context) []attribute.KeyValue
 	}
 	switch op.kind {
 	case agent:
-		attrs = append(attrs, semconv.GenAIAgentName(op.info.Name))
+		attrs = op.handler.appendAgent(attrs, op.info.Name)
 	case workflow:
 		attrs = append(attrs, semconv.GenAIWorkflowName(op.info.Name))
+	case retrieval:
+		if source := op.request.dataSource; source != "" {
+			attrs = append(attrs, semconv.GenAIDataSourceID(source))
+		}
 	case toolCall:
-		attrs = append(attrs, semconv.GenAIToolName(op.info.Name), semconv.GenAIToolType("function"))
+		attrs = op.appendTool(ctx, attrs)
 		if id := compose.GetToolCallID(ctx); id != "" {
 			attrs = append(attrs, semconv.GenAIToolCallID(id))
 		}
@@ -186,10 +207,58 @@ func (op *operation) attributesAtStart(ctx context.Context) []attribute.KeyValue
 			attrs = append(attrs, keyAttempt.Int(n))
 		}
 	}
+	if id := adk.RunID(ctx); id != "" {
+		attrs = append(attrs, keyRunID.String(id))
+	}
 	if op.path = pathAround(ctx, op); op.path.Type() == attribute.STRINGSLICE {
 		attrs = append(attrs, attribute.KeyValue{Key: keyRunPath, Value: op.path})
 	}
 	return attrs
+}
+
+// appendAgent adds what is known of an agent.
+func (h *Handler) appendAgent(attrs []attribute.KeyValue, name string) []attribute.KeyValue {
+	attrs = append(attrs, semconv.GenAIAgentName(name))
+	if h.conf.Agent == nil {
+		return attrs
+	}
+	var info AgentInfo
+	func() {
+		defer guard()
+		info = h.conf.Agent(name)
+	}()
+	for _, kv := range []attribute.KeyValue{semconv.GenAIAgentID(info.ID), semconv.GenAIAgentDescription(info.Description),
+		semconv.GenAIAgentVersion(info.Version), semconv.GenAIDataSourceID(info.DataSource)} {
+		if kv.Value.AsString() != "" {
+			attrs = append(attrs, kv)
+		}
+	}
+	return attrs
+}
+
+// keyOfServer is the key of ToolInfo.Extra that tools of MCP servers have: see package mcptool, which need not be there.
+const keyOfServer = "mcp.server"
+
+// appendTool adds what is known of the tool that is called. Its description is content.
+func (op *operation) appendTool(ctx context.Context, attrs []attribute.KeyValue) []attribute.KeyValue {
+	info, typ := adk.ToolInfoOf(ctx, op.info.Name), "function"
+	if info != nil && info.Extra[keyOfServer] != nil || op.info.Type == "MCP" {
+		typ = "extension"
+	}
+	attrs = append(attrs, semconv.GenAIToolName(op.info.Name), semconv.GenAIToolType(typ))
+	if info != nil && info.Desc != "" && op.handler.conf.ToolSchemas {
+		attrs = append(attrs, semconv.GenAIToolDescription(info.Desc))
+	}
+	return attrs
+}
+
+// added are the attributes that the configuration adds.
+func (h *Handler) added(ctx context.Context) (attrs []attribute.KeyValue) {
+	if h.conf.SpanAttributes == nil {
+		return nil
+	}
+	defer guard()
+	return h.conf.SpanAttributes(ctx)
 }
 
 // pathAround is the path of an operation: what an agent calls has that of the agent.
@@ -254,13 +323,13 @@ func (op *operation) endAs(status string, err error) {
 		return
 	}
 	op.ended = true
-	spent, provider := op.spent, op.provider
+	spent, provider, model := op.spent, op.provider, op.model
 	op.mu.Unlock()
 
 	took := time.Since(op.began)
 	failed := status == statusFailed
 	if op.kind == chat {
-		spent = op.spend()
+		spent = op.spend(err)
 	}
 	op.handler.meters.measure(op, took, spent, provider, failed, err)
 	if op.outermost() {
@@ -271,7 +340,7 @@ func (op *operation) endAs(status string, err error) {
 		op.emitException(err)
 	}
 	if op.span.IsRecording() {
-		op.span.SetAttributes(op.attributesAtEnd(status, spent, provider, err)...)
+		op.span.SetAttributes(op.attributesAtEnd(status, spent, provider, model, err)...)
 		if failed {
 			text := ""
 			if op.handler.conf.ErrorText {
@@ -284,34 +353,29 @@ func (op *operation) endAs(status string, err error) {
 }
 
 // spend adds what a model call has used to everything around it.
-func (op *operation) spend() spending {
-	s := spending{usage: op.answer.Usage, finish: op.answer.FinishReason}
+func (op *operation) spend(err error) spending {
 	provider := op.answerProvider()
-	if price := op.handler.conf.Price; price != nil && s.usage != nil {
-		if amount, currency, ok := price(provider, op.answerModel(), s.usage); ok {
-			s.cost, s.currency = amount, currency
-		}
-	}
+	s := spending{usage: op.answer.Usage, finish: op.answer.FinishReason, cost: op.priced(op.answer.Usage, provider, err)}
 	for o := op.around; o != nil; o = o.around {
 		o.mu.Lock()
 		if s.usage != nil && o.spent.usage == nil {
 			o.spent.usage = &schema.TokenUsage{}
 		}
 		o.spent.usage.Add(s.usage)
-		o.spent.cost += s.cost
-		if s.currency != "" {
-			o.spent.currency = s.currency
-		}
+		o.spent.cost.add(s.cost)
 		o.spent.finish = s.finish
 		if o.provider == "" && provider != unknownProvider {
 			o.provider = provider
 		}
+		o.model = cmp.Or(o.model, op.request.model)
 		o.mu.Unlock()
 	}
 	return s
 }
 
-func (op *operation) attributesAtEnd(status string, spent spending, provider string, err error) []attribute.KeyValue {
+func (op *operation) attributesAtEnd(
+	status string, spent spending, provider, model string, err error,
+) []attribute.KeyValue {
 	attrs := make([]attribute.KeyValue, 0, 16)
 	switch op.kind {
 	case chat:
@@ -325,14 +389,19 @@ func (op *operation) attributesAtEnd(status string, spent spending, provider str
 		if op.kind == agent && provider != "" {
 			attrs = append(attrs, semconv.GenAIProviderNameKey.String(provider))
 		}
+		if op.kind == agent && model != "" {
+			attrs = append(attrs, semconv.GenAIRequestModel(model))
+		}
 		if op.kind == agent && spent.finish != "" {
 			attrs = append(attrs, semconv.GenAIResponseFinishReasons(spent.finish))
 		}
 		attrs = append(attrs, keyRunStatus.String(status))
 	}
-	attrs = appendUsage(attrs, spent.usage)
-	if spent.currency != "" {
-		attrs = append(attrs, keyCost.Float64(spent.cost), keyCurrency.String(spent.currency))
+	if op.kind != toolCall { // what an agent uses that is called as a tool is on its own span
+		attrs = appendUsage(attrs, spent.usage)
+		if b := spent.cost; b.state == billKnown {
+			attrs = append(attrs, keyCost.Float64(b.amount), keyCurrency.String(b.currency))
+		}
 	}
 	switch {
 	case status == statusFailed:
@@ -341,46 +410,6 @@ func (op *operation) attributesAtEnd(status string, spent spending, provider str
 		attrs = append(attrs, keyRunStatus.String(status))
 	}
 	return attrs
-}
-
-// traceKey is the session value that has the span of a run that stopped, for the part of it that follows.
-const traceKey = "weft.otel.traceparent"
-
-// linkToEarlier links the span of a run that is resumed to the one before.
-func (op *operation) linkToEarlier(
-	ctx context.Context, input callbacks.CallbackInput, options []trace.SpanStartOption,
-) []trace.SpanStartOption {
-	if op.around != nil || !isResumed(input) {
-		return options
-	}
-	text, _ := adk.GetSessionValue(ctx, traceKey)
-	parent, _ := text.(string)
-	earlier := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
-		propagation.MapCarrier{"traceparent": parent}))
-	if !earlier.IsValid() {
-		return options
-	}
-	return append(options, trace.WithLinks(trace.Link{SpanContext: earlier}))
-}
-
-// keepForLater notes the span of a run, which is saved with its session.
-func (op *operation) keepForLater() {
-	if !isFirst(op.around) || !op.span.SpanContext().IsValid() {
-		return
-	}
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(op.ctx, carrier)
-	adk.AddSessionValue(op.ctx, traceKey, carrier["traceparent"])
-}
-
-func isResumed(input callbacks.CallbackInput) bool {
-	switch in := input.(type) {
-	case *adk.AgentCallbackInput:
-		return in.ResumeInfo != nil
-	case *adk.AgenticCallbackInput:
-		return in.ResumeInfo != nil
-	}
-	return false
 }
 
 // readAgent reads the events of an agent to their end, which is that of the operation.

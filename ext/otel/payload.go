@@ -2,6 +2,7 @@ package weftotel
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,6 +50,9 @@ func requestOf(info *callbacks.RunInfo, input callbacks.CallbackInput) (r reques
 	if in, ok := input.(*retriever.CallbackInput); ok {
 		r.topK = in.TopK
 	}
+	if r.provider != "" {
+		r.provider = providerOf(r.provider, "")
+	}
 	if r.dataSource = info.Name; r.dataSource == "" {
 		r.dataSource = info.Type
 	}
@@ -73,10 +77,10 @@ func (r *request) append(attrs []attribute.KeyValue) []attribute.KeyValue {
 		attrs = append(attrs, semconv.GenAIRequestMaxTokens(r.maxTokens))
 	}
 	if r.temperature != 0 {
-		attrs = append(attrs, semconv.GenAIRequestTemperature(float64(r.temperature)))
+		attrs = append(attrs, semconv.GenAIRequestTemperature(decimal(r.temperature)))
 	}
 	if r.topP != 0 {
-		attrs = append(attrs, semconv.GenAIRequestTopP(float64(r.topP)))
+		attrs = append(attrs, semconv.GenAIRequestTopP(decimal(r.topP)))
 	}
 	if r.topK != 0 {
 		attrs = append(attrs, semconv.GenAIRequestTopK(float64(r.topK)))
@@ -88,6 +92,15 @@ func (r *request) append(attrs []attribute.KeyValue) []attribute.KeyValue {
 		attrs = append(attrs, semconv.GenAIRequestEncodingFormats(r.encoding))
 	}
 	return attrs
+}
+
+// decimal is the number that somebody has written down: 0.7, and not 0.699999988079071.
+func decimal(f float32) float64 {
+	n, err := strconv.ParseFloat(strconv.FormatFloat(float64(f), 'g', -1, 32), 64)
+	if err != nil {
+		return float64(f)
+	}
+	return n
 }
 
 // answer is what a component has answered, whole or in chunks.

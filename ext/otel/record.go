@@ -126,7 +126,9 @@ func (op *operation) addAnswer(c *Content) {
 		}
 	case len(a.agentic) > 0:
 		if m, err := schema.ConcatAgenticMessages(a.agentic); err == nil {
-			c.Output = []Message{b.blocks(m)}
+			out := b.blocks(m)
+			out.FinishReason = finishReason(a.FinishReason)
+			c.Output = []Message{out}
 		}
 	case len(a.parts) > 0:
 		c.Result = b.result(a.parts)

@@ -69,9 +69,27 @@ func (a *ModelAnswer) addAgentic(m *schema.AgenticMessage) {
 			a.addCall(b.FunctionToolCall.CallID)
 		}
 	}
-	if meta := m.ResponseMeta; meta != nil {
+	meta := m.ResponseMeta
+	if meta != nil {
 		a.addMeta(meta.ID, meta.Model, meta.Provider, meta.TokenUsage)
 	}
+	a.FinishReason = cmp.Or(agenticReason(m.Extra, meta), a.FinishReason)
+}
+
+// agenticReason is why an agentic answer ended, in the provider's words: adapters put it into Extra, since those
+// messages have no field for it, and some into the extension of their provider.
+func agenticReason(extra map[string]any, meta *schema.AgenticResponseMeta) string {
+	reason, _ := extra["finish_reason"].(string)
+	switch {
+	case reason != "", meta == nil:
+	case meta.ClaudeExtension != nil:
+		reason = meta.ClaudeExtension.StopReason
+	case meta.GeminiExtension != nil:
+		reason = meta.GeminiExtension.FinishReason
+	case meta.OpenAIExtension != nil && meta.OpenAIExtension.IncompleteDetails != nil:
+		reason = meta.OpenAIExtension.IncompleteDetails.Reason
+	}
+	return reason
 }
 
 // addCall counts a tool call by its ID, which the later chunks of one do not have.

@@ -32,10 +32,12 @@ type SlogOptions struct {
 //	agent run     agent=desk duration=1.4s
 //
 // "agent" is the path of agents down to the one that calls: desk/billing. A stream is timed to its end, without a
-// goroutine of its own; one that its reader closed before is marked "closed_early". An interrupt is no error: it is
-// marked "interrupted".
+// goroutine of its own; one that its reader closed before is marked "closed_early". A call of a model that is made again
+// has "attempt", from 2 on. An interrupt is no error: it is marked "interrupted".
 //
-// The handler is safe for concurrent use. A nil logger stands for slog.Default().
+// The handler is safe for concurrent use, and the run waits for the logger. A panic of the logger loses the record, and
+// does nothing else. The record of an agent is written by a goroutine of its own, a moment after the agent's last event.
+// A nil logger stands for slog.Default().
 func NewSlogHandler(logger *slog.Logger, options *SlogOptions) callbacks.Handler {
 	h := &slogHandler{logger: logger}
 	if h.logger == nil {
@@ -95,11 +97,20 @@ func (h *slogHandler) OnStart(
 	}
 	r := &slogRun{handler: h, kind: kind, start: time.Now(), info: info, model: modelIn(input)}
 	r.ctx = context.WithValue(ctx, slogRunKey{h}, r)
-	if h.logger.Enabled(ctx, slog.LevelDebug) {
-		h.logger.LogAttrs(ctx, slog.LevelDebug, kind+" starts", r.names()...)
-	}
+	r.began()
 	return r.ctx
 }
+
+// began writes the record of the start.
+func (r *slogRun) began() {
+	defer guard()
+	if l := r.handler.logger; l.Enabled(r.ctx, slog.LevelDebug) {
+		l.LogAttrs(r.ctx, slog.LevelDebug, r.kind+" starts", r.names()...)
+	}
+}
+
+// guard ends a panic of a logger, of an error or of a value that is logged.
+func guard() { _ = recover() }
 
 // run returns what OnStart has left.
 func (h *slogHandler) run(ctx context.Context, info *callbacks.RunInfo) *slogRun {
@@ -119,7 +130,7 @@ func (h *slogHandler) OnEnd(
 	}
 	r := h.run(ctx, info)
 	switch out := output.(type) {
-	case *adk.AgentCallbackOutput: // the agent has begun to speak
+	case *adk.AgentCallbackOutput: // the agent has begun to emit events
 		go readAgent(r, out.Events)
 	case *adk.AgenticCallbackOutput:
 		go readAgent(r, out.Events)
@@ -210,6 +221,9 @@ func (r *slogRun) names() []slog.Attr {
 		typ, _, _ := strings.Cut(r.info.Type, "[") // without type parameters
 		add("type", typ)
 		add("model", r.model)
+		if n := adk.ModelAttempt(r.ctx); n > 1 {
+			attrs = append(attrs, slog.Int("attempt", n))
+		}
 	case "tool call":
 		add("tool", r.info.Name)
 		add("call_id", compose.GetToolCallID(r.ctx))
@@ -236,6 +250,7 @@ func (r *slogRun) answered(a *modelAnswer, err error, attrs ...slog.Attr) {
 
 // end writes the record.
 func (r *slogRun) end(err error, attrs ...slog.Attr) {
+	defer guard()
 	level, h := slog.LevelInfo, r.handler
 	switch {
 	case err == nil:

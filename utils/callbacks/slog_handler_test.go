@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,4 +194,52 @@ func TestSlogHandler_StreamsThatEndOtherwise(t *testing.T) {
 		`level=INFO msg="model call" ` + names + ` duration=D streamed=true ` + counts + ` closed_early=true`,
 		`level=WARN msg="model call" ` + names + ` duration=D streamed=true ` + counts + ` error_type=_OTHER`,
 	}, lines)
+}
+
+// panicking is a handler of package slog that panics.
+type panicking struct{ calls atomic.Int32 }
+
+func (*panicking) Enabled(context.Context, slog.Level) bool { return true }
+func (p *panicking) Handle(context.Context, slog.Record) error {
+	p.calls.Add(1)
+	panic("bad handler")
+}
+func (p *panicking) WithAttrs([]slog.Attr) slog.Handler { return p }
+func (p *panicking) WithGroup(string) slog.Handler      { return p }
+
+// A logger that panics harms neither the run nor the process, whoever it is called by.
+// Rule telemetry/OT-23.
+func TestSlogHandler_SurvivesALoggerThatPanics(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			bad := &panicking{}
+			agent := testAgent(t, "a", adktest.NewModel(t, adktest.Calls(adktest.Call("look", `{}`)), adktest.Says("done")),
+				adktest.NewTool("look", adktest.Says("seen")))
+			r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent, EnableStreaming: streaming})
+			adktest.Collect(t, r.Query(t.Context(), "hi", adk.WithCallbacks(NewSlogHandler(slog.New(bad), nil)))).ExpectText("done")
+			synctest.Wait()
+			require.EqualValues(t, 8, bad.calls.Load(), "starts and ends of the agent, two model calls and one tool call")
+		})
+	}
+}
+
+// Rule telemetry/OT-23.
+func TestSlogHandler_SaysWhichAttemptACallIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log records
+		agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Description: "a",
+			Model: adktest.NewModel(t, adktest.Fails(errors.New("x")), adktest.Says("done")),
+			ModelRetryConfig: &adk.ModelRetryConfig{MaxRetries: 1,
+				BackoffFunc: func(context.Context, int) time.Duration { return 0 }}})
+		require.NoError(t, err)
+		r := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent})
+		handler := NewSlogHandler(log.logger(slog.LevelInfo), nil)
+		adktest.Collect(t, r.Query(t.Context(), "hi", adk.WithCallbacks(handler))).ExpectText("done")
+		synctest.Wait()
+		require.Equal(t, []string{
+			`level=INFO msg="agent run" agent=a duration=0s`,
+			`level=INFO msg="model call" agent=a node=ChatModel type=Model attempt=2 duration=0s`,
+			`level=WARN msg="model call" agent=a node=ChatModel type=Model duration=0s error_type=_OTHER`,
+		}, log.lines())
+	})
 }

@@ -9,12 +9,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/conversation"
 	"github.com/weftgo/weft/adk/runlog"
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/schema"
@@ -32,6 +34,13 @@ type AgentOptions struct {
 	// Structured adds structured content to the text: {"text": …, "run": …, "usage": …}. usage is what all model calls of
 	// the run have used, as far as the models say it: see runlog.Usage.
 	Structured bool
+	// Conversations, if set, keeps threads: the default parameters then have a second, optional text, thread, and a call
+	// with one continues what was said in the calls of that thread before. A thread is one of the principal that calls
+	// (see HTTPOptions.Verify) and of this agent. One run of a thread can be under way, or wait for answers, at a time: a
+	// client that calls meanwhile reads that. It needs an agent on ordinary messages, and no Input.
+	Conversations conversation.Store
+	// History bounds what a run of a thread is given of it.
+	History conversation.HistoryOptions
 	// RunOptions are options of each run.
 	RunOptions []adk.AgentRunOption
 }
@@ -39,6 +48,11 @@ type AgentOptions struct {
 // defaultInput is the schema of an agent that takes a text.
 var defaultInput = json.RawMessage(`{"type":"object","properties":{"request":{"type":"string",` +
 	`"description":"What the agent is to do."}},"required":["request"]}`)
+
+// threadInput is that of one with threads.
+var threadInput = json.RawMessage(`{"type":"object","properties":{"request":{"type":"string",` +
+	`"description":"What the agent is to do."},"thread":{"type":"string","pattern":"^[A-Za-z0-9._:-]{1,128}$",` +
+	`"description":"Continues what was said under this name before, if anything was."}},"required":["request"]}`)
 
 // outputSchema is that of structured content.
 var outputSchema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},` +
@@ -73,8 +87,15 @@ func AddAgent[M adk.MessageType](s *Server, runner *adk.TypedRunner[M], o AgentO
 		return fmt.Errorf("mcpserve: server %q: agent %q: set Config.Keys", s.conf.Name, o.Name)
 	}
 	a := &agentTool[M]{server: s, runner: runner, opts: o}
+	if err := a.checkThreads(); err != nil {
+		return fmt.Errorf("mcpserve: server %q: agent %q: %w", s.conf.Name, o.Name, err)
+	}
 	a.info = &schema.ToolInfo{Name: o.Name, Desc: o.Description, ParamsOneOf: o.Input}
-	if o.Input == nil {
+	switch {
+	case o.Input != nil:
+	case o.Conversations != nil:
+		a.info.ParamsOneOf = schema.NewParamsOneOfByRawJSON(threadInput)
+	default:
 		a.info.ParamsOneOf = schema.NewParamsOneOfByRawJSON(defaultInput)
 	}
 	options := ToolOptions{Title: o.Title}
@@ -98,12 +119,20 @@ func (a *agentTool[M]) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.C
 			adk.WithAgentCancelTimeout(grace), adk.WithRecursive())
 	})()
 	options := append([]adk.AgentRunOption{option}, a.opts.RunOptions...)
+	in := a.input(checked)
+	if in.Thread != "" {
+		turn, err := a.turn(ctx, principal(r), in.Thread)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, turn)
+	}
 	if r.Params.RequestState != "" || len(r.Params.InputResponses) > 0 {
 		return a.resume(run, r, options)
 	}
 	id := "mcp-" + rand.Text()
 	used, options := a.counted(nil, options)
-	events := a.runner.Query(run, a.text(checked), append(options, adk.WithCheckPointID(id))...)
+	events := a.runner.Query(run, in.Request, append(options, adk.WithCheckPointID(id))...)
 	return a.follow(ctx, r, id, used, events)
 }
 
@@ -116,16 +145,19 @@ func (a *agentTool[M]) counted(before *schema.TokenUsage, options []adk.AgentRun
 	return used, options
 }
 
-// text is the message of the user.
-func (a *agentTool[M]) text(arguments json.RawMessage) string {
+// agentInput is what a client calls an agent with.
+type agentInput struct {
+	// Request is the message of the user, and Thread "" for a call of its own.
+	Request, Thread string
+}
+
+// input reads the arguments, which fit the schema.
+func (a *agentTool[M]) input(arguments json.RawMessage) (in agentInput) {
 	if a.opts.Input != nil {
-		return string(arguments)
+		return agentInput{Request: string(arguments)}
 	}
-	var in struct {
-		Request string `json:"request"`
-	}
-	_ = json.Unmarshal(arguments, &in) // was checked against the schema
-	return in.Request
+	_ = json.Unmarshal(arguments, &in)
+	return in
 }
 
 // principal is who calls, "" if nobody says.
@@ -203,7 +235,7 @@ func (a *agentTool[M]) follow(
 	events *adk.AsyncIterator[*adk.TypedAgentEvent[M]],
 ) (*mcp.CallToolResult, error) {
 	p := &reporter{request: r, token: r.Params.GetProgressToken()}
-	var last string
+	var last final
 	var failure error
 	var stopped *adk.InterruptInfo
 	for {
@@ -224,22 +256,24 @@ func (a *agentTool[M]) follow(
 			failure = err
 			continue
 		}
-		if text, calls, isMessage := read(message); isMessage {
-			p.calls(ctx, calls)
-			if text != "" {
-				last = text
-			}
+		if m, isMessage := read(message); isMessage {
+			p.message(ctx, m)
+			last.see(m)
 		}
 	}
+	var open *conversation.OpenError
 	switch {
+	case errors.As(failure, &open):
+		return failed("the thread has a call that has not ended: wait for it, or answer it"), nil
 	case failure != nil:
 		return nil, failure
 	case stopped != nil:
 		return a.ask(r, id, used, stopped.InterruptContexts)
 	}
-	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.server.bounded(last)}}}
+	text := a.server.bounded(last.text())
+	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 	if a.opts.Structured {
-		result.StructuredContent = &agentOutput{Text: a.server.bounded(last), Run: id, Usage: usageOf(used.total())}
+		result.StructuredContent = &agentOutput{Text: text, Run: id, Usage: usageOf(used.total())}
 	}
 	return result, nil
 }
@@ -278,64 +312,4 @@ func (a *agentTool[M]) ask(
 		return nil, err
 	}
 	return &mcp.CallToolResult{InputRequests: requests, RequestState: sealed}, nil
-}
-
-// read is the text of a message of either kind, and the names of the tools that it calls.
-func read[M adk.MessageType](message M) (text string, calls []string, ok bool) {
-	switch m := any(message).(type) {
-	case *schema.Message:
-		if m == nil {
-			return "", nil, false
-		}
-		for _, c := range m.ToolCalls {
-			calls = append(calls, c.Function.Name)
-		}
-		return m.Content, calls, true
-	case *schema.AgenticMessage:
-		if m == nil {
-			return "", nil, false
-		}
-		var texts []string
-		for _, b := range m.ContentBlocks {
-			switch {
-			case b == nil:
-			case b.AssistantGenText != nil:
-				texts = append(texts, b.AssistantGenText.Text)
-			case b.FunctionToolCall != nil:
-				calls = append(calls, b.FunctionToolCall.Name)
-			}
-		}
-		return strings.Join(texts, "\n"), calls, true
-	}
-	return "", nil, false
-}
-
-// reporter says how far a run is, if the client wants to know.
-type reporter struct {
-	request *mcp.CallToolRequest
-	token   any
-	steps   int
-	name    string
-}
-
-func (p *reporter) say(ctx context.Context, text string) {
-	if p.token == nil {
-		return
-	}
-	p.steps++
-	_ = p.request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token,
-		Progress: float64(p.steps), Message: text})
-}
-
-func (p *reporter) agent(ctx context.Context, name string) {
-	if name != "" && name != p.name {
-		p.name = name
-		p.say(ctx, name+" works")
-	}
-}
-
-func (p *reporter) calls(ctx context.Context, names []string) {
-	for _, name := range names {
-		p.say(ctx, p.name+" calls "+name)
-	}
 }

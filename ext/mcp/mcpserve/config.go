@@ -2,6 +2,7 @@ package mcpserve
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -68,6 +69,8 @@ func (c *Config) check() error {
 type Server struct {
 	conf Config
 	mcp  *mcp.Server
+	// clientHeader is the name of a header that has the address of the client.
+	clientHeader string
 	// slots has a place for each call that may run, nil for any number.
 	slots chan struct{}
 }
@@ -95,12 +98,12 @@ func New(conf Config) (*Server, error) {
 	if conf.Logger == nil {
 		conf.Logger = slog.Default()
 	}
-	s := &Server{conf: conf}
+	s := &Server{conf: conf, clientHeader: "Weft-Client-" + rand.Text()}
 	if conf.MaxRuns > 0 {
 		s.slots = make(chan struct{}, conf.MaxRuns)
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: conf.Name, Version: conf.Version},
-		&mcp.ServerOptions{Instructions: conf.Instructions})
+		&mcp.ServerOptions{Instructions: conf.Instructions, InitializedHandler: s.observeSession})
 	s.mcp.AddReceivingMiddleware(s.observe)
 	return s, nil
 }
@@ -143,7 +146,7 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 	if o.Verify != nil {
 		h = auth.RequireBearerToken(o.Verify, o.Bearer)(h)
 	}
-	return origins.Handler(h), nil
+	return origins.Handler(s.noteClient(h)), nil
 }
 
 // ServeStdio serves the standard input and output, until the input ends or ctx does. Nothing else may write to the

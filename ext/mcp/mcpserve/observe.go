@@ -3,6 +3,8 @@ package mcpserve
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
 	"reflect"
 	"strconv"
 
@@ -11,14 +13,21 @@ import (
 
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/ext/mcp/internal/report"
 )
 
 // ComponentOfServer is the kind of component that handlers of callbacks see for each request of a client: RunInfo.Type
 // is the method of the protocol, such as tools/call, and RunInfo.Name the tool, the prompt, or "". What runs for the
 // request is within it.
 //
+// A session with a client of a protocol that has them is one, too, from when it was made to its end, with the type
+// [SessionType] and without a name.
+//
 // The input is a *[CallbackInput], the output a *[CallbackOutput], and errors have the method TraceAttributes, too.
 const ComponentOfServer components.Component = "MCPServer"
+
+// SessionType is the RunInfo.Type of a session: see [ComponentOfServer].
+const SessionType = "session"
 
 // CallbackInput is what is known of a request when it begins.
 type CallbackInput struct {
@@ -47,25 +56,10 @@ type CallbackOutput struct {
 // TraceAttributes are attributes for a span, besides those of the input, for reading.
 func (c *CallbackOutput) TraceAttributes() map[string]any { return c.attributes }
 
-// requestError is a failure as handlers of callbacks see it.
-type requestError struct {
-	error
-	attributes map[string]any
-}
-
-func (e *requestError) Unwrap() error                   { return e.error }
-func (e *requestError) TraceAttributes() map[string]any { return e.attributes }
-
-// ErrorType is the word for the error in traces and metrics: see adk.ErrorType.
-func (e *requestError) ErrorType() string {
-	word, _ := e.attributes["error.type"].(string)
-	return word
-}
-
 // observe reports requests of clients to handlers of callbacks.
 func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		in := inputOf(method, r)
+		in := s.inputOf(method, r)
 		if in == nil {
 			return next(ctx, method, r)
 		}
@@ -74,11 +68,11 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 			info.Name = in.Target
 		}
 		ctx = callbacks.InitCallbacks(ctx, info, s.conf.Callbacks...)
-		s.report(func() { ctx = callbacks.OnStart(ctx, in) })
+		report.Do(s.conf.Logger, func() { ctx = callbacks.OnStart(ctx, in) })
 		result, err := next(ctx, method, r)
-		s.report(func() {
+		report.Do(s.conf.Logger, func() {
 			if err != nil {
-				callbacks.OnError(ctx, &requestError{err, attributesOf(err)})
+				callbacks.OnError(ctx, report.Failed(err, attributesOf(err)))
 				return
 			}
 			out := &CallbackOutput{attributes: map[string]any{}}
@@ -91,18 +85,24 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// report calls handlers. A panic of one is logged: the request does not fail for it.
-func (s *Server) report(call func()) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.conf.Logger.Error("a callback handler panicked", "panic", v)
-		}
+// observeSession reports a session that has begun, until it ends. What one request makes for itself is none.
+func (s *Server) observeSession(ctx context.Context, r *mcp.InitializedRequest) {
+	if extra := r.GetExtra(); extra != nil && extra.Header != nil && r.Session.ID() == "" {
+		return
+	}
+	in := &CallbackInput{Method: SessionType, attributes: map[string]any{}}
+	s.addTransport(in.attributes, r)
+	info := &callbacks.RunInfo{Type: SessionType, Component: ComponentOfServer}
+	ctx = callbacks.InitCallbacks(context.WithoutCancel(ctx), info, s.conf.Callbacks...)
+	report.Do(s.conf.Logger, func() { ctx = callbacks.OnStart(ctx, in) })
+	go func() {
+		_ = r.Session.Wait() // how a client leaves is no failure of anybody
+		report.Do(s.conf.Logger, func() { callbacks.OnEnd(ctx, &CallbackOutput{attributes: map[string]any{}}) })
 	}()
-	call()
 }
 
 // inputOf is what is reported of a request, nil for notices and for what the protocol needs for itself.
-func inputOf(method string, r mcp.Request) *CallbackInput {
+func (s *Server) inputOf(method string, r mcp.Request) *CallbackInput {
 	in := &CallbackInput{Method: method, attributes: map[string]any{"mcp.method.name": method}}
 	switch p := r.GetParams().(type) {
 	case *mcp.CallToolParamsRaw:
@@ -118,13 +118,7 @@ func inputOf(method string, r mcp.Request) *CallbackInput {
 	default:
 		return nil
 	}
-	in.attributes["network.transport"] = "pipe"
-	if id := r.GetSession().ID(); id != "" {
-		in.attributes["mcp.session.id"] = id
-	}
-	if extra := r.GetExtra(); extra != nil && extra.Header != nil {
-		in.attributes["network.transport"], in.attributes["network.protocol.name"] = "tcp", "http"
-	}
+	s.addTransport(in.attributes, r)
 	if reflect.ValueOf(r.GetParams()).IsNil() { // older clients list without
 		return in
 	}
@@ -141,6 +135,44 @@ func inputOf(method string, r mcp.Request) *CallbackInput {
 		}
 	}
 	return in
+}
+
+// addTransport adds what is known of the way from the client.
+func (s *Server) addTransport(attributes map[string]any, r mcp.Request) {
+	attributes["network.transport"] = "pipe"
+	if id := r.GetSession().ID(); id != "" {
+		attributes["mcp.session.id"] = id
+	}
+	if session, ok := r.GetSession().(*mcp.ServerSession); ok {
+		if p := session.InitializeParams(); p != nil && p.ProtocolVersion != "" {
+			attributes["mcp.protocol.version"] = p.ProtocolVersion
+		}
+	}
+	extra := r.GetExtra()
+	if extra == nil || extra.Header == nil {
+		return
+	}
+	attributes["network.transport"], attributes["network.protocol.name"] = "tcp", "http"
+	if version := extra.Header.Get("Mcp-Protocol-Version"); version != "" && len(version) <= longestVersion {
+		attributes["mcp.protocol.version"] = version
+	}
+	host, port, err := net.SplitHostPort(extra.Header.Get(s.clientHeader))
+	if n, bad := strconv.Atoi(port); err == nil && bad == nil {
+		attributes["client.address"], attributes["client.port"] = host, n
+	}
+}
+
+// longestVersion bounds what a client says of its protocol, in bytes.
+const longestVersion = 32
+
+// noteClient adds the address of the client to a request, in a header whose name no client knows: the SDK hands on
+// nothing else.
+func (s *Server) noteClient(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		noted := r.Clone(r.Context())
+		noted.Header.Set(s.clientHeader, r.RemoteAddr)
+		next.ServeHTTP(w, noted)
+	})
 }
 
 // longestTrace bounds what a client says about its trace, in bytes.

@@ -64,6 +64,10 @@ func TestRequests_AreReportedToCallbacks(t *testing.T) {
 	require.Equal(t, map[string]string{"traceparent": "00-1-2-01", "baggage": "a=b"}, trace)
 	require.Equal(t, []string{"tools/call refund", "refund/refund", "refund/work", "prompts/get gone", "error -32602",
 		"tools/call refund"}, seen)
+	require.Equal(t, "127.0.0.1", starts[0]["client.address"])
+	require.Positive(t, starts[0]["client.port"])
+	delete(starts[0], "client.address")
+	delete(starts[0], "client.port")
 	require.Equal(t, map[string]any{"mcp.method.name": "tools/call", "gen_ai.tool.name": "refund",
 		"gen_ai.operation.name": "execute_tool", "network.transport": "tcp", "network.protocol.name": "http",
 		"mcp.protocol.version": "2026-07-28"}, starts[0])
@@ -72,7 +76,13 @@ func TestRequests_AreReportedToCallbacks(t *testing.T) {
 
 // Older clients send lists no parameters.
 func TestRequests_WithoutParametersAreServed(t *testing.T) {
-	s := newServer(t, mcpserve.Config{})
+	var version any
+	handler := callbacks.NewHandlerBuilder().OnStartFn(
+		func(ctx context.Context, _ *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+			version = in.(*mcpserve.CallbackInput).TraceAttributes()["mcp.protocol.version"]
+			return ctx
+		}).Build()
+	s := newServer(t, mcpserve.Config{Callbacks: []callbacks.Handler{handler}})
 	require.NoError(t, s.AddTool(t.Context(), adktest.NewTool("work"), mcpserve.ToolOptions{}))
 	h, err := s.Handler(mcpserve.HTTPOptions{})
 	require.NoError(t, err)
@@ -83,4 +93,5 @@ func TestRequests_WithoutParametersAreServed(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	require.Contains(t, w.Body.String(), `"name":"work"`)
+	require.Equal(t, "2025-06-18", version)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/components/prompt"
+	"github.com/weftgo/weft/ext/mcp/internal/bound"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -62,7 +63,7 @@ func (s *Server) filled(
 		return nil, err
 	}
 	messages = []*mcp.PromptMessage{}
-	left := s.conf.MaxMedia
+	room := s.room()
 	for _, m := range filled {
 		if m == nil {
 			continue
@@ -75,7 +76,7 @@ func (s *Server) filled(
 		default:
 			return nil, fmt.Errorf("a prompt cannot have a message of the role %q", m.Role)
 		}
-		blocks, err := s.blocks(&left, m)
+		blocks, err := blocks(room, m)
 		if err != nil {
 			return nil, err
 		}
@@ -87,12 +88,12 @@ func (s *Server) filled(
 }
 
 // blocks are the parts of a message.
-func (s *Server) blocks(left *int, m *schema.Message) (blocks []mcp.Content, err error) {
+func blocks(room *bound.Room, m *schema.Message) (blocks []mcp.Content, err error) {
 	if len(m.ToolCalls) > 0 {
 		return nil, errors.New("a prompt cannot have a message that calls tools")
 	}
 	if m.Content != "" {
-		blocks = append(blocks, &mcp.TextContent{Text: s.bounded(m.Content)})
+		blocks = append(blocks, block(room, 0, &schema.ToolOutputPart{Text: m.Content}))
 	}
 	var parts []schema.ToolOutputPart
 	for _, p := range m.UserInputMultiContent {
@@ -124,7 +125,7 @@ func (s *Server) blocks(left *int, m *schema.Message) (blocks []mcp.Content, err
 		parts = append(parts, part)
 	}
 	for i := range parts {
-		blocks = append(blocks, s.block(left, i, &parts[i]))
+		blocks = append(blocks, block(room, i, &parts[i]))
 	}
 	return blocks, nil
 }

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/components/tool/utils"
+	"github.com/weftgo/weft/ext/mcp/internal/bound"
+	"github.com/weftgo/weft/ext/mcp/mcptool"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -51,58 +53,76 @@ func (s *Server) publicText(ctx context.Context, kind, name string, err error) (
 	return s.conf.ErrorText(err)
 }
 
-// bounded cuts what is over the limit out of the middle of a text.
+// room is what a result may have.
+func (s *Server) room() *bound.Room { return &bound.Room{Text: s.conf.MaxText, Media: s.conf.MaxMedia} }
+
+// bounded is as much of a text as a result may have.
 func (s *Server) bounded(text string) string {
-	most := s.conf.MaxText
-	if len(text) <= most {
-		return text
-	}
-	head, tail := text[:most/2], text[len(text)-most/2:]
-	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d bytes are left out here]\n", len(text)-most) +
-		strings.ToValidUTF8(tail, "")
+	text, _ = s.room().Fit(text)
+	return text
 }
 
-// said is the result for a text. An object is structured content, too, if the tool has a schema for it.
-func (s *Server) said(text string, structured bool) *mcp.CallToolResult {
-	r := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s.bounded(text)}}}
-	var members map[string]any
-	if structured && len(text) <= s.conf.MaxText && json.Unmarshal([]byte(text), &members) == nil && members != nil {
-		r.StructuredContent = json.RawMessage(text)
-	}
-	return r
+// said is the result for a text.
+func (s *Server) said(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s.bounded(text)}}}
 }
 
 // shown is the result for parts.
 func (s *Server) shown(parts []schema.ToolOutputPart) *mcp.CallToolResult {
 	r := &mcp.CallToolResult{Content: []mcp.Content{}}
-	left := s.conf.MaxMedia
+	room := s.room()
 	for i := range parts {
 		p := &parts[i]
-		if bad, _ := p.Extra["is_error"].(bool); bad {
+		if bad, _ := p.Extra[mcptool.ErrorKey].(bool); bad {
 			r.IsError = true
 		}
-		r.Content = append(r.Content, s.block(&left, i, p))
+		r.Content = append(r.Content, block(room, i, p))
 	}
 	return r
 }
 
-// block is the block for a part. left is how many bytes of media there may still be, i what tells blobs apart.
-func (s *Server) block(left *int, i int, p *schema.ToolOutputPart) mcp.Content {
+// structured adds to a result what the schema of results promises: its only text, if that is an object that fits. The
+// protocol does not allow a result without, unless it is an error.
+func (s *Server) structured(ctx context.Context, output *schema.ToolInfo, r *mcp.CallToolResult) *mcp.CallToolResult {
+	if r == nil || r.IsError {
+		return r
+	}
+	var texts []string
+	for _, b := range r.Content {
+		if text, ok := b.(*mcp.TextContent); ok {
+			texts = append(texts, text.Text)
+		}
+	}
+	err := errors.New("it is not one text")
+	if len(texts) == 1 {
+		_, err = utils.DecodeArguments[map[string]any](ctx, output, texts[0], true)
+	}
+	if err != nil {
+		s.conf.Logger.WarnContext(ctx, "a result does not fit the schema of its tool", "tool", output.Name, "error", err)
+		return failed("the result of the tool is not of the form that it promises")
+	}
+	r.StructuredContent = json.RawMessage(texts[0])
+	return r
+}
+
+// block is the block for a part. i tells blobs apart.
+func block(room *bound.Room, i int, p *schema.ToolOutputPart) mcp.Content {
 	switch {
 	case p.Image != nil:
-		return medium(left, &p.Image.MessagePartCommon, func(data []byte) mcp.Content {
+		return medium(room, &p.Image.MessagePartCommon, func(data []byte) mcp.Content {
 			return &mcp.ImageContent{MIMEType: p.Image.MIMEType, Data: data}
 		})
 	case p.Audio != nil:
-		return medium(left, &p.Audio.MessagePartCommon, func(data []byte) mcp.Content {
+		return medium(room, &p.Audio.MessagePartCommon, func(data []byte) mcp.Content {
 			return &mcp.AudioContent{MIMEType: p.Audio.MIMEType, Data: data}
 		})
 	case p.Video != nil:
-		return medium(left, &p.Video.MessagePartCommon, blob(i, p.Video.MIMEType))
+		return medium(room, &p.Video.MessagePartCommon, blob(i, p.Video.MIMEType))
 	case p.File != nil:
-		return medium(left, &p.File.MessagePartCommon, blob(i, p.File.MIMEType))
+		return medium(room, &p.File.MessagePartCommon, blob(i, p.File.MIMEType))
 	}
-	return &mcp.TextContent{Text: s.bounded(p.Text)}
+	text, _ := room.Fit(p.Text)
+	return &mcp.TextContent{Text: text}
 }
 
 // blob makes an embedded resource of data that the protocol has no block for.
@@ -114,7 +134,7 @@ func blob(i int, mime string) func([]byte) mcp.Content {
 }
 
 // medium is the block for a medium: its data, or the address where it is.
-func medium(left *int, m *schema.MessagePartCommon, of func([]byte) mcp.Content) mcp.Content {
+func medium(room *bound.Room, m *schema.MessagePartCommon, of func([]byte) mcp.Content) mcp.Content {
 	if m.Base64Data == nil {
 		if m.URL == nil {
 			return &mcp.TextContent{Text: "[a medium without data]"}
@@ -125,10 +145,9 @@ func medium(left *int, m *schema.MessagePartCommon, of func([]byte) mcp.Content)
 	if err != nil {
 		return &mcp.TextContent{Text: "[a medium whose data cannot be read]"}
 	}
-	if len(data) > *left {
+	if !room.Take(len(data)) {
 		note := fmt.Sprintf("[a medium of %d bytes (%s) is too large, and left out]", len(data), m.MIMEType)
 		return &mcp.TextContent{Text: note}
 	}
-	*left -= len(data)
 	return of(data)
 }

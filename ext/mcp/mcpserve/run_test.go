@@ -168,3 +168,41 @@ func TestAgent_AsksOlderClientsMoreThanOnce(t *testing.T) {
 	require.Equal(t, []string{`may pay run with {"n":1}?`, `may pay run with {"n":2}?`}, asked)
 	require.Len(t, pay.Calls(), 2)
 }
+
+// Rule mcp/MS5.
+func TestAgent_SaysWhichToolsBeginAndEnd(t *testing.T) {
+	for name, with := range map[string]func(t *testing.T, s *mcpserve.Server){
+		"messages": serveLooker[*schema.Message], "agentic messages": serveLooker[*schema.AgenticMessage]} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, mcpserve.Config{})
+			with(t, s)
+			h, err := s.Handler(mcpserve.HTTPOptions{})
+			require.NoError(t, err)
+			server := httptest.NewServer(h)
+			defer server.Close()
+			said := make(chan string, 10)
+			c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
+				ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+					said <- r.Params.Message
+				}})
+			session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL}, nil)
+			require.NoError(t, err)
+			defer session.Close()
+			p := says("?", "")
+			p.Meta = mcp.Meta{"progressToken": "p"}
+			require.Equal(t, "done", text(t, call(t, session, p)))
+			for _, want := range []string{"a works", "a calls look", "look has ended"} {
+				require.Equal(t, want, <-said)
+			}
+		})
+	}
+}
+
+func serveLooker[M adk.MessageType](t *testing.T, s *mcpserve.Server) {
+	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "a", Description: "a",
+		Model:       adktest.NewTypedModel[M](t, adktest.Calls(adktest.Call("look", "{}")), adktest.Says("done")),
+		ToolsConfig: adktest.Tools(adktest.NewTool("look", adktest.Says("seen")))})
+	require.NoError(t, err)
+	require.NoError(t, mcpserve.AddAgent(s, adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent}),
+		mcpserve.AgentOptions{Name: "clerk", Description: "a"}))
+}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,18 +237,17 @@ func TestTool_AllKindsAreServed(t *testing.T) {
 	png := "YWJj"
 	parts := &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "see"},
 		{Type: schema.ToolPartTypeImage, Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &png, MIMEType: "image/png"}}}}}
-	output := schema.NewParamsOneOfByRawJSON(json.RawMessage(`{"type":"object"}`))
 	for _, one := range []tool.BaseTool{adktest.NewTool("text", adktest.Says(`{"n":1}`)), adktest.NewStreamTool("stream", adktest.Streams("a", "b")),
 		adktest.NewEnhancedTool("parts", adktest.Results(parts)), adktest.NewEnhancedStreamTool("part_stream", adktest.Results(parts)),
 		adktest.NewTool("fails", adktest.Fails(errors.New("canary"))), adktest.NewTool("panics", adktest.Panics("canary"))} {
-		require.NoError(t, s.AddTool(t.Context(), one, mcpserve.ToolOptions{Output: output}))
+		require.NoError(t, s.AddTool(t.Context(), one, mcpserve.ToolOptions{}))
 	}
 	require.ErrorContains(t, s.AddTool(t.Context(), adktest.NewTool("a b"), mcpserve.ToolOptions{}), `tool "a b"`)
 	require.Error(t, s.AddTool(t.Context(), nil, mcpserve.ToolOptions{}))
 	c := connect(t, s, mcpserve.HTTPOptions{}, nil)
 	r := call(t, c, mcp.CallToolParams{Name: "text"})
 	require.Equal(t, `{"n":1}`, text(t, r))
-	require.Equal(t, map[string]any{"n": 1.0}, r.StructuredContent)
+	require.Nil(t, r.StructuredContent)
 	require.Equal(t, "ab", text(t, call(t, c, mcp.CallToolParams{Name: "stream"})))
 	for _, name := range []string{"parts", "part_stream"} {
 		r = call(t, c, mcp.CallToolParams{Name: name})
@@ -259,6 +259,54 @@ func TestTool_AllKindsAreServed(t *testing.T) {
 		require.True(t, r.IsError)
 		require.Equal(t, "the call failed", text(t, r))
 	}
+}
+
+// A tool that has a schema of results answers what fits it, or an error: the protocol allows nothing else.
+// Rule mcp/MS1.
+func TestTool_WithAnOutputSchemaAnswersWhatFitsIt(t *testing.T) {
+	s := newServer(t, mcpserve.Config{MaxText: 100})
+	png := "YWJj"
+	picture := schema.ToolOutputPart{Type: schema.ToolPartTypeImage,
+		Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &png, MIMEType: "image/png"}}}
+	object := schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: `{"n":1}`}
+	parts := func(p ...schema.ToolOutputPart) adktest.Reply { return adktest.Results(&schema.ToolResult{Parts: p}) }
+	output := schema.NewParamsOneOfByRawJSON(json.RawMessage(
+		`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`))
+	for name, c := range map[string]struct {
+		tool tool.BaseTool
+		fits bool
+	}{
+		"text":    {adktest.NewTool("text", adktest.Says(`{"n":1}`)), true},
+		"stream":  {adktest.NewStreamTool("stream", adktest.Streams(`{"n"`, `:1}`)), true},
+		"both":    {adktest.NewEnhancedTool("both", parts(object, picture)), true},
+		"prose":   {adktest.NewTool("prose", adktest.Says("one")), false},
+		"list":    {adktest.NewTool("list", adktest.Says("[1]")), false},
+		"other":   {adktest.NewTool("other", adktest.Says(`{"m":1}`)), false},
+		"long":    {adktest.NewTool("long", adktest.Says(`{"n":1,"m":"`+strings.Repeat("m", 100)+`"}`)), false},
+		"picture": {adktest.NewEnhancedStreamTool("picture", parts(picture)), false},
+		"two":     {adktest.NewEnhancedTool("two", parts(object, object)), false},
+	} {
+		require.NoError(t, s.AddTool(t.Context(), c.tool, mcpserve.ToolOptions{Output: output}), name)
+		r := call(t, connect(t, s, mcpserve.HTTPOptions{}, nil), mcp.CallToolParams{Name: name})
+		require.Equal(t, !c.fits, r.IsError, name)
+		if c.fits {
+			require.Equal(t, map[string]any{"n": 1.0}, r.StructuredContent, name)
+		} else {
+			require.Nil(t, r.StructuredContent, name)
+			require.Contains(t, text(t, r), "not of the form", name)
+		}
+	}
+}
+
+// Rule mcp/MS7.
+func TestServer_BoundsResultsAsAWhole(t *testing.T) {
+	s := newServer(t, mcpserve.Config{MaxText: 10})
+	six := schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: "sixsix"}
+	require.NoError(t, s.AddTool(t.Context(), adktest.NewEnhancedTool("long",
+		adktest.Results(&schema.ToolResult{Parts: []schema.ToolOutputPart{six, six}})), mcpserve.ToolOptions{}))
+	r := call(t, connect(t, s, mcpserve.HTTPOptions{}, nil), mcp.CallToolParams{Name: "long"})
+	require.Equal(t, "sixsix", r.Content[0].(*mcp.TextContent).Text)
+	require.Equal(t, "si\n[2 bytes are left out here]\nix", r.Content[1].(*mcp.TextContent).Text)
 }
 
 // Rule mcp/MS7.

@@ -29,7 +29,8 @@ type ToolOptions struct {
 	// by the protocol.
 	ReadOnly               bool
 	Destructive, OpenWorld *bool
-	// Output is the schema of results. A result that is a JSON object is then structured content as well.
+	// Output is the schema of results. The text of a result must then be a JSON object that fits it, beside which there may
+	// be media, and is structured content as well; clients read about any other result that it is not what was promised.
 	Output *schema.ParamsOneOf
 }
 
@@ -59,19 +60,24 @@ func (s *Server) AddTool(ctx context.Context, t tool.BaseTool, o ToolOptions) er
 	if i, ok := t.(adk.IdempotentTool); ok {
 		idempotent = i.Idempotent()
 	}
+	output := &schema.ToolInfo{Name: info.Name, ParamsOneOf: o.Output}
 	return s.add(info, o, idempotent, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return run(ctx, s, string(r.Params.Arguments), o.Output != nil)
+		result, err := run(ctx, s, string(r.Params.Arguments))
+		if err == nil && o.Output != nil {
+			result = s.structured(ctx, output, result)
+		}
+		return result, err
 	})
 }
 
 // toolRun calls a tool.
-type toolRun func(ctx context.Context, s *Server, arguments string, structured bool) (*mcp.CallToolResult, error)
+type toolRun func(ctx context.Context, s *Server, arguments string) (*mcp.CallToolResult, error)
 
 // runnerOf is how a tool is called: the enhanced way if it has one.
 func runnerOf(t tool.BaseTool) (toolRun, error) {
 	switch t := t.(type) {
 	case tool.EnhancedInvokableTool:
-		return func(ctx context.Context, s *Server, arguments string, _ bool) (*mcp.CallToolResult, error) {
+		return func(ctx context.Context, s *Server, arguments string) (*mcp.CallToolResult, error) {
 			r, err := t.InvokableRun(ctx, &schema.ToolArgument{Text: arguments})
 			if err != nil || r == nil {
 				return failed("there is no result"), err
@@ -79,7 +85,7 @@ func runnerOf(t tool.BaseTool) (toolRun, error) {
 			return s.shown(r.Parts), nil
 		}, nil
 	case tool.EnhancedStreamableTool:
-		return func(ctx context.Context, s *Server, arguments string, _ bool) (*mcp.CallToolResult, error) {
+		return func(ctx context.Context, s *Server, arguments string) (*mcp.CallToolResult, error) {
 			stream, err := t.StreamableRun(ctx, &schema.ToolArgument{Text: arguments})
 			if err != nil {
 				return nil, err
@@ -95,18 +101,18 @@ func runnerOf(t tool.BaseTool) (toolRun, error) {
 			return s.shown(r.Parts), nil
 		}, nil
 	case tool.InvokableTool:
-		return func(ctx context.Context, s *Server, arguments string, structured bool) (*mcp.CallToolResult, error) {
+		return func(ctx context.Context, s *Server, arguments string) (*mcp.CallToolResult, error) {
 			text, err := t.InvokableRun(ctx, arguments)
-			return s.said(text, structured), err
+			return s.said(text), err
 		}, nil
 	case tool.StreamableTool:
-		return func(ctx context.Context, s *Server, arguments string, structured bool) (*mcp.CallToolResult, error) {
+		return func(ctx context.Context, s *Server, arguments string) (*mcp.CallToolResult, error) {
 			stream, err := t.StreamableRun(ctx, arguments)
 			if err != nil {
 				return nil, err
 			}
 			chunks, err := all(stream)
-			return s.said(strings.Join(chunks, ""), structured), err
+			return s.said(strings.Join(chunks, "")), err
 		}, nil
 	}
 	return nil, errors.New("it has none of the four ways to run")

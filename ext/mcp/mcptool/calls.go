@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -97,31 +99,71 @@ func (s *Server) attempt(ctx context.Context, d *demand, ask func(context.Contex
 		if errors.As(err, &settled) {
 			return settled
 		}
-		fail := func(kind ErrorKind, err error) *CallError {
-			e := s.fail(ctx, kind, tool, err)
-			e.Err = p.hide(e.Err)
-			return e
-		}
-		dead, refused := isDead(err), p.refused(err)
+		dead := isDead(err)
 		if dead {
 			s.link.lost(made)
 			err = made.describe(err)
 		}
-		lost := dead || p.status.Load() >= 500 || strings.Contains(err.Error(), brokenOff)
-		switch wire, answered := rpcError(err); {
-		case answered:
-			return fail(Protocol, wire)
-		case first && (dead && refused || lost && d.repeatable):
+		f := fateOf(p, err, dead)
+		if first && f.again(d.repeatable) {
 			continue
-		case dead && refused:
-			return fail(Connect, err)
-		case lost && !d.repeatable:
-			return fail(OutcomeUnknown, err)
-		case lost:
-			return fail(Connect, err)
 		}
-		return fail(kind, err)
+		failed := s.fail(ctx, f.kind(kind, d.repeatable), tool, err)
+		if wire, ok := rpcError(failed.Err); ok {
+			failed.Err = wire
+		}
+		failed.Err = p.hide(failed.Err)
+		return failed
 	}
+}
+
+// fate is what is known of a request that brought no result:
+//
+//	answered    the server answered with an error of the protocol: it is over
+//	undelivered the server cannot have run it, and the connection is of no use: it may be sent again
+//	refused     the server cannot have run it, and would not another time
+//	lost        nobody knows, since the answer did not arrive
+//	unreadable  nobody knows, since the answer that arrived is none
+type fate int
+
+const (
+	answered fate = iota
+	undelivered
+	refused
+	lost
+	unreadable
+)
+
+func fateOf(p *passage, err error, dead bool) fate {
+	status := p.status.Load()
+	_, isAnswer := rpcError(err)
+	switch {
+	case isAnswer:
+		return answered
+	case p.refused(err) && dead:
+		return undelivered
+	case p.refused(err):
+		return refused
+	case dead, status == 0, status >= 500, strings.Contains(err.Error(), brokenOff):
+		return lost
+	}
+	return unreadable
+}
+
+// again reports whether the request is sent again. repeatable: it may run twice.
+func (f fate) again(repeatable bool) bool { return f == undelivered || f == lost && repeatable }
+
+// kind is that of the error, other that of one that says nothing of the connection.
+func (f fate) kind(other ErrorKind, repeatable bool) ErrorKind {
+	switch {
+	case f == answered:
+		return Protocol
+	case (f == lost || f == unreadable) && !repeatable:
+		return OutcomeUnknown
+	case f == undelivered, f == lost:
+		return Connect
+	}
+	return other
 }
 
 // brokenOff is what the SDK says, and has no value for, when the stream of an answer has ended without the answer.
@@ -136,7 +178,13 @@ func isDead(err error) bool {
 			return true
 		}
 	}
-	return false
+	return isUndialled(err)
+}
+
+// isUndialled reports whether no connection of the network could be made.
+func isUndialled(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == "dial"
 }
 
 // pulse is how a request is kept alive: beat puts its end off.
@@ -156,6 +204,13 @@ func (s *Server) alive(ctx context.Context, f func(context.Context) error) (err 
 		}
 	}()
 	return f(context.WithValue(ctx, pulseKey{}, pulse{func() { timer.Reset(s.conf.Timeout) }}))
+}
+
+// beat notes a sign of life of the server, in a context of alive.
+func beat(ctx context.Context) {
+	if p, ok := ctx.Value(pulseKey{}).(pulse); ok {
+		p.beat()
+	}
 }
 
 // inFlight is a call that the server has not answered yet.
@@ -206,6 +261,18 @@ func (t *callTable) progress(p *mcp.ProgressNotificationParams) {
 	if c != nil {
 		c.pulse.beat()
 		c.meter.report(Progress{Done: p.Progress, Total: p.Total, Message: cutText(p.Message, longestMessage)})
+	}
+}
+
+// elicited tells the calls in flight that the user has answered a question elsewhere: the protocol does not say which of
+// them has asked it. It is a sign of life of all of them.
+func (t *callTable) elicited(id string) {
+	t.mu.Lock()
+	flights := slices.Collect(maps.Values(t.calls))
+	t.mu.Unlock()
+	for _, c := range flights {
+		c.pulse.beat()
+		c.meter.elicited(cutText(id, longestMessage))
 	}
 }
 

@@ -35,6 +35,8 @@ type child struct {
 	how              error
 	stderr           *os.File
 	once             sync.Once
+	// patience is how long it has to stop, each time that it is asked to.
+	patience time.Duration
 
 	// mu guards tail, the end of the standard error.
 	mu   sync.Mutex
@@ -68,7 +70,7 @@ func (s *Server) startChild() (c *child, err error) {
 		return nil, err
 	}
 	c = &child{cmd: cmd, stdin: files[1], stdout: files[2], stderr: files[4],
-		exited: make(chan struct{}), reported: make(chan struct{})}
+		exited: make(chan struct{}), reported: make(chan struct{}), patience: patience}
 	go func() {
 		c.how = cmd.Wait()
 		killGroup(cmd) // what the program has left behind would keep its output open
@@ -104,9 +106,9 @@ func (c *child) Write(p []byte) (int, error) { return c.stdin.Write(p) }
 func (c *child) Close() error {
 	c.once.Do(func() {
 		_ = c.stdin.Close()
-		if !c.waits(patience) {
+		if !c.waits(c.patience) {
 			stopGroup(c.cmd)
-			if !c.waits(patience) {
+			if !c.waits(c.patience) {
 				killGroup(c.cmd)
 				<-c.exited
 			}

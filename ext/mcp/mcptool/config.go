@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weftgo/weft/ext/mcp/internal/bound"
 )
 
 // Config configures [New]. Name is required, and exactly one of Command, URL and Transport.
@@ -39,6 +41,11 @@ type Config struct {
 	// for, so that a program with many users can send the user's own. They go to the host of URL only, and after no
 	// redirect to another. An error fails the request. It may be called by several goroutines at once.
 	Header func(ctx context.Context) (http.Header, error)
+	// ListOf returns whose list of tools the context of a run, or of [Server.Tools], asks for, such as the user whose token
+	// Header sends: each has a list of its own, of which at most 1,000 are kept. Default: what one user was shown is what
+	// all are, which is right for servers that have the same tools for everybody. It may be called by several goroutines
+	// at once.
+	ListOf func(ctx context.Context) string
 	// OAuth authorizes requests that the server refuses. See package auth of the SDK.
 	OAuth auth.OAuthHandler
 
@@ -200,6 +207,9 @@ func (c *Config) check() error {
 	return nil
 }
 
+// room is what a result may have.
+func (c *Config) room() bound.Room { return bound.Room{Text: c.MaxText, Media: c.MaxMedia} }
+
 // headerOf asks for the headers of one request.
 func (c *Config) headerOf(ctx context.Context) (h http.Header, err error) {
 	if c.Header == nil {
@@ -208,6 +218,15 @@ func (c *Config) headerOf(ctx context.Context) (h http.Header, err error) {
 	defer recovered("Header", &err)
 	h, err = c.Header(ctx)
 	return maps.Clone(h), err
+}
+
+// listOf asks whose list is meant.
+func (c *Config) listOf(ctx context.Context) (of string, err error) {
+	if c.ListOf == nil {
+		return "", nil
+	}
+	defer recovered("ListOf", &err)
+	return c.ListOf(ctx), nil
 }
 
 // metaOf asks for the _meta of one request.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -89,8 +87,18 @@ func TestCommand_GetsFewVariables(t *testing.T) {
 	require.Contains(t, result.Parts[0].Text, "PATH=")
 }
 
+// Rule mcp/MC3.
+func TestCommand_GetsAllVariablesIfItIsTo(t *testing.T) {
+	t.Setenv("SECRET_KEY", "canary")
+	conf := stdio("server")
+	conf.InheritEnv = true
+	result, err := call(t.Context(), named(t, open(t, conf), "env"), "{}")
+	require.NoError(t, err)
+	require.Contains(t, result.Parts[0].Text, "canary")
+}
+
 func TestCommand_ThatCannotServeSaysWhy(t *testing.T) {
-	conf := stdio("deaf", "dies")
+	conf := stdio("stubborn", "dies")
 	srv := open(t, conf)
 	err := srv.Ready(t.Context())
 	require.ErrorContains(t, failure(t, err, mcptool.Connect), "exit status 3, and said: cannot find the database")
@@ -320,30 +328,12 @@ func TestCall_IsSentAgainWhenTheServerHasLostTheSession(t *testing.T) {
 
 // What a server sends can make the SDK panic. That fails the call, and not the process.
 func TestCall_SurvivesWhatTheSDKDoesNot(t *testing.T) {
-	here, there := net.Pipe()
-	go func() {
-		defer there.Close()
-		requests := json.NewDecoder(there)
-		for {
-			var r struct {
-				ID     json.RawMessage `json:"id"`
-				Method string          `json:"method"`
-			}
-			if requests.Decode(&r) != nil {
-				return
-			}
-			result := map[string]string{
-				"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`,
-				"tools/list":      `{"tools":[{"name":"t","inputSchema":{"type":"object"}},null]}`,
-				"tools/call":      `{"resultType":"input_required","inputRequests":{"a":null}}`}[r.Method]
-			if len(r.ID) > 0 {
-				fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", r.ID, result)
-			}
+	srv := open(t, mcptool.Config{Transport: scripted(func(method string, _ json.RawMessage) string {
+		if method == "tools/list" {
+			return `{"tools":[{"name":"t","inputSchema":{"type":"object"}},null]}`
 		}
-	}()
-	srv := open(t, mcptool.Config{Transport: func(context.Context) (mcp.Transport, error) {
-		return &mcp.IOTransport{Reader: here, Writer: here}, nil
-	}})
+		return `{"resultType":"input_required","inputRequests":{"a":null}}`
+	})})
 	_, err := call(t.Context(), named(t, srv, "t"), "{}")
-	require.ErrorContains(t, failure(t, err, mcptool.Protocol), "cannot be read")
+	require.ErrorContains(t, failure(t, err, mcptool.OutcomeUnknown), "cannot be read")
 }

@@ -18,15 +18,18 @@ const (
 	Connect ErrorKind = "connect"
 	// List: the list of tools cannot be read.
 	List ErrorKind = "list"
-	// Protocol: the server refused, or answered what the protocol does not allow. Code has the code of JSON-RPC.
+	// Protocol: the server answered with an error, whose code of JSON-RPC is in Code, or refused without one, or asks what
+	// the protocol does not allow.
 	Protocol ErrorKind = "protocol"
 	// Canceled: the context has ended.
 	Canceled ErrorKind = "canceled"
 	// Timeout: there was no sign of life for Config.Timeout, or Config.MaxTime is over.
 	Timeout ErrorKind = "timeout"
-	// OutcomeUnknown: the connection was lost after the call was sent, so that it may have run, or not. It was not
+	// OutcomeUnknown: the call was sent, and no answer came that can be read, so that it may have run, or not. It was not
 	// repeated.
 	OutcomeUnknown ErrorKind = "outcome_unknown"
+	// Unanswered: Config.Sampling or Config.Elicit refused or failed to answer what the server asks. The call has not run.
+	Unanswered ErrorKind = "unanswered"
 	// TooLarge: what the server sent is over a limit.
 	TooLarge ErrorKind = "too_large"
 )
@@ -56,13 +59,17 @@ func (e *CallError) Error() string {
 	case List:
 		b.WriteString("cannot list the tools")
 	case Protocol:
-		b.WriteString("the server refused")
+		if b.WriteString("the call failed"); e.Code != 0 {
+			b.WriteString(", the server refused it")
+		}
 	case Canceled:
 		b.WriteString("canceled")
 	case Timeout:
 		b.WriteString("the server took too long")
 	case OutcomeUnknown:
-		b.WriteString("the connection was lost after the call was sent: it may have run, and was not repeated")
+		b.WriteString("the call was sent, and its answer was lost: it may have run, and was not repeated")
+	case Unanswered:
+		b.WriteString("a question of the server was not answered")
 	case TooLarge:
 		b.WriteString("too large")
 	}
@@ -102,6 +109,11 @@ const (
 	codeServerClosing = -32004
 	codeRejected      = -32005
 )
+
+// unanswered is an error of ours that keeps a question from being answered.
+type unanswered struct{ error }
+
+func (u unanswered) Unwrap() error { return u.error }
 
 // fail makes the error of an operation of this server. A context that has ended decides what kind it is.
 func (s *Server) fail(ctx context.Context, kind ErrorKind, tool string, err error) *CallError {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -65,27 +66,59 @@ func formSchema(v any) (json.RawMessage, error) {
 	if len(data) > largestSchema {
 		return nil, errors.New("the schema is too large")
 	}
-	var form struct {
-		Type       string                     `json:"type"`
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if err := json.Unmarshal(data, &form); err != nil || form.Type != "object" {
+	var form map[string]any
+	if err := json.Unmarshal(data, &form); err != nil || form["type"] != "object" {
 		return nil, errors.New("the schema is not that of an object")
 	}
-	for name, property := range form.Properties {
-		var inner struct {
-			Type       any             `json:"type"`
-			Properties json.RawMessage `json:"properties"`
-		}
-		if err := json.Unmarshal(property, &inner); err != nil {
+	properties, _ := form["properties"].(map[string]any)
+	for name, property := range properties {
+		if _, isObject := property.(map[string]any); !isObject {
 			return nil, fmt.Errorf("the schema of %q is no object", name)
 		}
-		if inner.Properties != nil || inner.Type == "object" {
+		if isNested(property) {
 			return nil, fmt.Errorf("the schema of %q is nested", name)
 		}
 	}
+	delete(form, "type")
+	delete(form, "properties")
+	if isNested(form) {
+		return nil, errors.New("the schema has properties where a form has none")
+	}
 	_, err = schema.NewParamsOneOfByRawJSON(data).ToJSONSchema()
 	return data, err
+}
+
+// isNested reports whether values of a schema may have parts with names, or lists of lists: a form has fields of plain
+// values, and of lists of them.
+func isNested(v any) bool {
+	s, isObject := v.(map[string]any)
+	if !isObject {
+		return false
+	}
+	for _, key := range []string{"properties", "patternProperties", "propertyNames", "dependentSchemas", "prefixItems",
+		"unevaluatedProperties", "unevaluatedItems", "$ref", "$dynamicRef", "$recursiveRef", "$defs", "definitions"} {
+		if _, has := s[key]; has {
+			return true
+		}
+	}
+	if _, open := s["additionalProperties"].(map[string]any); open || hasType(s, "object") {
+		return true
+	}
+	if items, ok := s["items"].(map[string]any); ok && hasType(items, "array") {
+		return true
+	}
+	for _, key := range []string{"items", "contains", "not", "if", "then", "else", "allOf", "anyOf", "oneOf"} {
+		if all, isList := s[key].([]any); isList && slices.ContainsFunc(all, isNested) || isNested(s[key]) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasType reports whether a schema names a type, alone or among others.
+func hasType(s map[string]any, name string) bool {
+	types, _ := s["type"].([]any)
+	return s["type"] == name || slices.Contains(types, any(name))
 }
 
 // checkURL lets addresses pass that a user may be asked to open.

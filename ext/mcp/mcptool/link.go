@@ -40,6 +40,8 @@ type session struct {
 	*wire
 	// ended is closed by the link when the connection is lost.
 	ended chan struct{}
+	// report reports the end of the connection to handlers of callbacks. The link calls it once.
+	report func(error)
 	// listed: the SDK knows the tools of this connection.
 	listed atomic.Bool
 	// users counts the requests that use it. The link guards it.
@@ -188,6 +190,7 @@ func (l *link) settle(a *attempt, made *session, err error) {
 	close(a.done)
 	if made != nil {
 		_ = made.Close()
+		made.report(nil)
 	}
 }
 
@@ -202,17 +205,19 @@ func pauseAfter(failures int) time.Duration {
 func (l *link) watch(s *session) {
 	defer l.running.Done()
 	over := make(chan struct{})
+	var why error // set before over is closed
 	go func() {
 		defer close(over)
-		_ = s.Wait()
+		why = s.Wait()
 	}()
 	select {
 	case <-over:
-	case <-s.deaf:
+	case <-s.silent:
 	}
 	l.lost(s)
 	<-over
 	_ = s.Close()
+	s.report(why)
 }
 
 // lost says that a connection is of no use any more. Requests that have a connection of their own are not disturbed.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,50 +24,83 @@ const (
 	mostPages   = 100
 	mostSchemas = 1 << 20
 	longestTTL  = time.Hour
+	mostLists   = 1_000
 )
 
-// listCache is the list of tools as it was last read.
+// listCache has the lists of tools as they were last read, by whose they are: see Config.ListOf.
 type listCache struct {
-	// reading is held by whoever reads the list from the server. It is a channel, so that waiting for it can be given up.
-	reading chan struct{}
+	// reading are held by whoever reads a list from the server, one for several lists. They are channels, so that waiting
+	// can be given up.
+	reading [16]chan struct{}
+	seed    maphash.Seed
 	// mu guards the fields below.
 	mu    sync.Mutex
-	tools []*remoteTool
-	// generation is the connection that the list is from, 0 if there is none. until is when it is too old, zero for never.
-	generation int
-	until      time.Time
+	lists map[string]toolList
 	// version counts the notices that the list has changed. A list that was asked for before one is not kept.
 	version int
 }
 
-func newListCache() listCache { return listCache{reading: make(chan struct{}, 1)} }
+// toolList is one list. generation is the connection that it is from, and until when it is too old, zero for never.
+type toolList struct {
+	tools      []*remoteTool
+	generation int
+	until      time.Time
+}
 
-// forget has the list read again when it is needed next.
+func (l *toolList) isGood(generation int) bool {
+	return l.generation == generation && (l.until.IsZero() || time.Now().Before(l.until))
+}
+
+func newListCache() *listCache {
+	c := &listCache{seed: maphash.MakeSeed(), lists: map[string]toolList{}}
+	for i := range c.reading {
+		c.reading[i] = make(chan struct{}, 1)
+	}
+	return c
+}
+
+// lock is what is held while a list is read.
+func (c *listCache) lock(of string) chan struct{} {
+	return c.reading[maphash.String(c.seed, of)%uint64(len(c.reading))]
+}
+
+// forget has lists read again when they are needed next.
 func (c *listCache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.generation, c.tools = 0, nil
+	clear(c.lists)
 	c.version++
 }
 
-// get returns the list if it is good for a connection, and the version to give to put.
-func (c *listCache) get(generation int) (tools []*remoteTool, ok bool, version int) {
+// get returns a list if it is good for a connection, and the version to give to put.
+func (c *listCache) get(of string, generation int) (tools []*remoteTool, ok bool, version int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ok = c.generation != 0 && c.generation == generation && (c.until.IsZero() || time.Now().Before(c.until))
-	return c.tools, ok, c.version
+	l, ok := c.lists[of]
+	return l.tools, ok && l.isGood(generation), c.version
 }
 
-func (c *listCache) put(tools []*remoteTool, generation, version int, ttl time.Duration) {
+// put keeps a list. If there are too many, those that are not good any more go, or else one by chance.
+func (c *listCache) put(of string, tools []*remoteTool, generation, version int, ttl time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.version != version {
 		return
 	}
-	c.tools, c.generation, c.until = tools, generation, time.Time{}
-	if ttl > 0 {
-		c.until = time.Now().Add(min(ttl, longestTTL))
+	if _, known := c.lists[of]; !known && len(c.lists) >= mostLists {
+		maps.DeleteFunc(c.lists, func(_ string, l toolList) bool { return !l.isGood(generation) })
+		for other := range c.lists {
+			if len(c.lists) < mostLists {
+				break
+			}
+			delete(c.lists, other)
+		}
 	}
+	l := toolList{tools: tools, generation: generation}
+	if ttl > 0 {
+		l.until = time.Now().Add(min(ttl, longestTTL))
+	}
+	c.lists[of] = l
 }
 
 // Tools returns the tools of the server, for ToolsConfig: those that the configuration selects. The list is kept as
@@ -83,7 +118,8 @@ func (s *Server) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	return all, nil
 }
 
-// Refresh reads the list of tools from the server.
+// Refresh reads the list of tools from the server: that of ctx, see Config.ListOf. The others are read when they are
+// needed next.
 func (s *Server) Refresh(ctx context.Context) error {
 	s.tools.forget()
 	_, err := s.list(ctx)
@@ -114,20 +150,25 @@ func Join(ctx context.Context, servers ...*Server) ([]tool.BaseTool, error) {
 
 // list returns the list, and reads it if it has to be.
 func (s *Server) list(ctx context.Context) ([]*remoteTool, error) {
+	of, err := s.conf.listOf(ctx)
+	if err != nil {
+		return nil, s.fail(ctx, List, "", err)
+	}
+	reading := s.tools.lock(of)
 	select {
-	case s.tools.reading <- struct{}{}:
-		defer func() { <-s.tools.reading }()
+	case reading <- struct{}{}:
+		defer func() { <-reading }()
 	case <-ctx.Done():
 		return nil, s.fail(ctx, List, "", ctx.Err())
 	}
-	if tools, ok, _ := s.tools.get(s.link.current()); ok {
+	if tools, ok, _ := s.tools.get(of, s.link.current()); ok {
 		return tools, nil
 	}
 	var tools []*remoteTool
 	d := &demand{method: "tools/list", kind: List, repeatable: true}
-	err := s.request(ctx, d, func(ctx context.Context, made *session) error {
+	err = s.request(ctx, d, func(ctx context.Context, made *session) error {
 		generation := s.link.current()
-		_, _, version := s.tools.get(generation)
+		_, _, version := s.tools.get(of, generation)
 		listed, ttl, err := s.readPages(ctx, made)
 		if err != nil {
 			return err
@@ -135,7 +176,7 @@ func (s *Server) list(ctx context.Context) ([]*remoteTool, error) {
 		if tools, err = s.selected(ctx, listed); err != nil {
 			return err
 		}
-		s.tools.put(tools, generation, version, ttl)
+		s.tools.put(of, tools, generation, version, ttl)
 		return nil
 	})
 	if err != nil {
@@ -155,6 +196,7 @@ func (s *Server) readPages(ctx context.Context, made *session) (tools []*listedT
 		if err != nil {
 			return nil, 0, err
 		}
+		beat(ctx)
 		pageTTL := time.Duration(page.TTLMs) * time.Millisecond
 		if ttl == 0 || pageTTL > 0 && pageTTL < ttl {
 			ttl = pageTTL

@@ -33,6 +33,29 @@ func answers(text string) mcp.ToolHandler {
 	return func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return says(text), nil }
 }
 
+// Each page is a sign of life: a long list takes longer than a silent server may.
+// Rule mcp/MC7.
+func TestTools_EachPageIsASignOfLife(t *testing.T) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, &mcp.ServerOptions{PageSize: 1})
+	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if method == "tools/list" || method == "resources/list" {
+				time.Sleep(100 * time.Millisecond)
+			}
+			return next(ctx, method, r)
+		}
+	})
+	for i := range 6 {
+		addTool(s, fmt.Sprint("t", i), answers(""))
+		s.AddResource(&mcp.Resource{URI: fmt.Sprint("a://", i), Name: "r"}, nil)
+	}
+	srv := open(t, mcptool.Config{Transport: inProcess(s), Timeout: 500 * time.Millisecond})
+	require.Len(t, names(t, srv), 6)
+	resources, err := srv.Resources(t.Context())
+	require.NoError(t, err)
+	require.Len(t, resources, 6)
+}
+
 // Rules mcp/MC8, mcp/MC9, mcp/MC11.
 func TestTools_AllPagesInTheOrderOfTheServer(t *testing.T) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, &mcp.ServerOptions{PageSize: 3})
@@ -111,7 +134,7 @@ func TestMiddleware_TheNextRunHasTheNewTools(t *testing.T) {
 }
 
 // Rules mcp/MC14, mcp/MC15.
-func TestAnnotations_AreForPeopleAndApprovals(t *testing.T) {
+func TestAnnotations_AreForPeople(t *testing.T) {
 	no := false
 	s := newServer()
 	schema := map[string]any{"type": "object"}
@@ -125,12 +148,6 @@ func TestAnnotations_AreForPeopleAndApprovals(t *testing.T) {
 	require.Equal(t, "Reads", info.Extra[mcptool.TitleKey])
 	require.Equal(t, "s", info.Extra[mcptool.ServerKey])
 	require.True(t, mcptool.Annotations(info).ReadOnlyHint)
-	ask := mcptool.AskDestructive(srv)
-	for name, want := range map[string]bool{"read": false, "add": false, "drop": true, "other": false} {
-		asks, err := ask(t.Context(), toolContext(name), "{}")
-		require.NoError(t, err)
-		require.Equal(t, want, asks, name)
-	}
 	info, err = named(t, srv, "drop").Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("ä", 2048)+"…", info.Desc)

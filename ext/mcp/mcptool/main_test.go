@@ -3,7 +3,11 @@ package mcptool_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,12 +24,21 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	case "server":
 		serveStdio()
-	case "deaf": // a program that stops for nobody
+	case "stubborn": // a program that stops for nobody
 		fmt.Fprintln(os.Stderr, "cannot find the database")
 		if len(os.Args) > 1 && os.Args[1] == "dies" {
 			os.Exit(3)
 		}
 		time.Sleep(time.Hour)
+	case "ignores": // a program that stops neither at the end of its input nor when it is asked to
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, "ready")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		fmt.Fprintln(os.Stderr, "no more input")
+		time.Sleep(time.Hour)
+	case "chatters": // a program with much to say, in long lines
+		fmt.Fprintln(os.Stderr, "first", strings.Repeat("x", 10_000), "middle", strings.Repeat("y", 1_900), "last")
+		os.Exit(3)
 	case "asks":
 		runUntilAsked()
 	}

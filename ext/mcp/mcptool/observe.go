@@ -2,19 +2,30 @@ package mcptool
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/callbacks"
 	"github.com/weftgo/weft/components"
+	"github.com/weftgo/weft/ext/mcp/internal/report"
 )
 
 // ComponentOfClient is the kind of component that handlers of callbacks see for each request to a server: RunInfo.Type
 // is the method of the protocol, such as tools/call, and RunInfo.Name the tool, the prompt, or "". A call of a tool is
 // one within the tool of the run. Requests of one call that are made again are one.
 //
+// A connection is one, too, from when it was made to when it ended, with the type [SessionType] and without a name. Its
+// handlers are those of the context that needed it first.
+//
 // The input is a *[CallbackInput], the output a *[CallbackOutput], and errors have the method TraceAttributes, too.
 const ComponentOfClient components.Component = "MCPClient"
+
+// SessionType is the RunInfo.Type of a connection: see [ComponentOfClient].
+const SessionType = "session"
 
 // CallbackInput is what is known of a request when it begins.
 type CallbackInput struct {
@@ -37,15 +48,6 @@ type CallbackOutput struct {
 
 // TraceAttributes are attributes for a span, besides those of the input, for reading.
 func (c *CallbackOutput) TraceAttributes() map[string]any { return c.attributes }
-
-// requestError is a failure as handlers of callbacks see it.
-type requestError struct {
-	error
-	attributes map[string]any
-}
-
-func (e *requestError) Unwrap() error                   { return e.error }
-func (e *requestError) TraceAttributes() map[string]any { return e.attributes }
 
 // ErrorType is the word for the error in traces and metrics: see adk.ErrorType.
 func (e *CallError) ErrorType() string {
@@ -74,15 +76,15 @@ func (s *Server) observe(ctx context.Context, d *demand) (context.Context, func(
 	}
 	s.addTransport(attributes)
 	ctx = callbacks.ReuseHandlers(ctx, info)
-	s.report(func() {
+	report.Do(s.conf.Logger, func() {
 		ctx = callbacks.OnStart(ctx, &CallbackInput{Server: s.conf.Name, Method: d.method, Target: d.target,
 			attributes: attributes})
 	})
 	return ctx, func(failed *CallError) {
 		seen := d.seen(failed)
-		s.report(func() {
+		report.Do(s.conf.Logger, func() {
 			if failed != nil {
-				callbacks.OnError(ctx, &requestError{failed, seen})
+				callbacks.OnError(ctx, report.Failed(failed, seen))
 				return
 			}
 			callbacks.OnEnd(ctx, &CallbackOutput{ToolFailed: d.toolFailed, attributes: seen})
@@ -90,14 +92,27 @@ func (s *Server) observe(ctx context.Context, d *demand) (context.Context, func(
 	}
 }
 
-// report calls handlers. A panic of one is logged: the request does not fail for it.
-func (s *Server) report(call func()) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.conf.Logger.Error("a callback handler panicked", "panic", v)
-		}
-	}()
-	call()
+// observeSession reports a connection that was made, and returns what reports its end.
+func (s *Server) observeSession(ctx context.Context, made *mcp.ClientSession) func(error) {
+	attributes := map[string]any{}
+	s.addTransport(attributes)
+	if known := made.InitializeResult(); known != nil {
+		attributes["mcp.protocol.version"] = known.ProtocolVersion
+	}
+	info := &callbacks.RunInfo{Type: SessionType, Component: ComponentOfClient}
+	ctx = callbacks.ReuseHandlers(context.WithoutCancel(ctx), info)
+	report.Do(s.conf.Logger, func() {
+		ctx = callbacks.OnStart(ctx, &CallbackInput{Server: s.conf.Name, Method: SessionType, attributes: attributes})
+	})
+	return func(err error) {
+		report.Do(s.conf.Logger, func() {
+			if err == nil || errors.Is(err, mcp.ErrConnectionClosed) {
+				callbacks.OnEnd(ctx, &CallbackOutput{attributes: map[string]any{}})
+				return
+			}
+			callbacks.OnError(ctx, report.Failed(err, map[string]any{"error.type": adk.ErrorType(err)}))
+		})
+	}
 }
 
 // addTransport adds what the configuration says about the way to the server.

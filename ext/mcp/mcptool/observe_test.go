@@ -29,8 +29,9 @@ type seenRequest struct {
 
 // watcher is a handler that keeps requests, and knows what they are within.
 type watcher struct {
-	mu   sync.Mutex // guards seen
-	seen []*seenRequest
+	// mu guards the fields below: requests, and connections.
+	mu             sync.Mutex
+	seen, sessions []*seenRequest
 }
 
 type withinKey struct{}
@@ -50,7 +51,11 @@ func (w *watcher) handler() callbacks.Handler {
 		r := &seenRequest{name: info.Type + " " + info.Name, within: within, start: in.(traced).TraceAttributes()}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.seen = append(w.seen, r)
+		if info.Type == mcptool.SessionType {
+			w.sessions = append(w.sessions, r)
+		} else {
+			w.seen = append(w.seen, r)
+		}
 		return context.WithValue(ctx, requestKey{}, r)
 	}).OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
 		if info.Component == mcptool.ComponentOfClient {
@@ -64,6 +69,21 @@ func (w *watcher) handler() callbacks.Handler {
 		}
 		return ctx
 	}).Build()
+}
+
+// A connection is reported from when it is made to when it has ended.
+// Rule mcp/MC31.
+func TestSessions_AreReportedToCallbacks(t *testing.T) {
+	s := newServer()
+	addTool(s, "echo", answers("ok"))
+	srv := open(t, mcptool.Config{Transport: inProcess(s)})
+	w := &watcher{}
+	require.NoError(t, srv.Ready(callbacks.InitCallbacks(t.Context(), &callbacks.RunInfo{}, w.handler())))
+	require.Len(t, w.sessions, 1)
+	require.Nil(t, w.sessions[0].end, "it has not ended")
+	require.NoError(t, srv.Close())
+	require.Equal(t, []*seenRequest{{name: "session ", start: map[string]any{"mcp.protocol.version": "2026-07-28"},
+		end: map[string]any{}}}, w.sessions)
 }
 
 // Requests are reported with the names that traces have for them: those of a tool within the tool of the run, others by

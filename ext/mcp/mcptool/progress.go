@@ -31,6 +31,16 @@ type Progress struct {
 	Done    float64 `json:"done"`
 	Total   float64 `json:"total,omitempty"`
 	Message string  `json:"message,omitempty"`
+	// Elicitation, if not empty, is the ID of a question of the server that the user has answered on its page: see
+	// Input.ElicitationID. Done and Total are those of the notice before. It resumes nothing, and comes from all calls in
+	// flight if the protocol does not say which has asked.
+	Elicitation string `json:"elicitation,omitempty"`
+}
+
+// Progress says how far the call is to whoever does not know the type: a log of the run records it as progress. call is
+// the ID of the model's call, and total 0 if it is not known.
+func (p *Progress) Progress() (call string, done, total float64, message string) {
+	return p.CallID, p.Done, p.Total, p.Message
 }
 
 func init() { schema.RegisterName[*Progress]("_weft_mcptool_progress") }
@@ -50,8 +60,10 @@ func sendEvent[M adk.MessageType](ctx context.Context, p *Progress) error {
 // meter passes on at most one notice in progressPause, and the last.
 type meter struct {
 	// mu guards the fields below, and is held while a notice is passed on, which keeps them in order.
-	mu    sync.Mutex
-	pass  func(Progress)
+	mu   sync.Mutex
+	pass func(Progress)
+	// last is the last notice, and held the one that is held back, if there is one.
+	last  Progress
 	held  *Progress
 	timer *time.Timer // runs while notices are held back
 	done  bool
@@ -63,6 +75,26 @@ func newMeter(pass func(Progress)) *meter { return &meter{pass: pass} }
 func (m *meter) report(p Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.admit(p)
+}
+
+// elicited reports that a question was answered elsewhere. It is never held back for what follows.
+func (m *meter) elicited(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.held != nil && !m.done {
+		m.pass(*m.held)
+		m.held = nil
+	}
+	if p := m.last; !m.done {
+		p.Elicitation, p.Message = id, ""
+		m.pass(p)
+	}
+}
+
+// admit passes a notice on, or holds it back. m.mu is held.
+func (m *meter) admit(p Progress) {
+	m.last = p
 	switch {
 	case m.done:
 	case m.timer != nil:

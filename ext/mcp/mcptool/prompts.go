@@ -48,7 +48,7 @@ func (p *serverPrompt) Format(ctx context.Context, vs map[string]any, _ ...promp
 		return nil, p.fail(errAsksThere)
 	}
 	conf := &p.server.conf
-	c := &converter{text: conf.MaxText, media: conf.MaxMedia}
+	c := &converter{room: conf.room()}
 	var messages []*schema.Message
 	for _, m := range result.Messages {
 		if m == nil {

@@ -245,6 +245,9 @@ func (t *remoteTool) rounds(ctx context.Context, w *waiting) (*mcp.CallToolResul
 		w.RequestState, w.Given = result.RequestState, nil
 		q := &Question{Server: w.Server, Tool: w.Tool}
 		if err := t.answerSome(ctx, w, q, result.InputRequests); err != nil {
+			if ours := (unanswered{}); errors.As(err, &ours) {
+				return nil, t.server.fail(ctx, Unanswered, t.raw, ours.error)
+			}
 			return nil, protocol(err)
 		}
 		if len(q.Inputs) > 0 {
@@ -302,7 +305,7 @@ func (s *Server) elicit(ctx context.Context, in Input) (response mcp.InputRespon
 		response, err = in.response(ctx, answer)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Config.Elicit: %w", err)
+		return nil, unanswered{fmt.Errorf("Config.Elicit: %w", err)}
 	}
 	return response, nil
 }

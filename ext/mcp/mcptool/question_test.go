@@ -216,6 +216,13 @@ func TestQuestion_WhatCannotBeAskedIsAnError(t *testing.T) {
 	}
 	for want, requests := range map[string]mcp.InputRequestMap{
 		"nested":            form(`{"type":"object","properties":{"x":{"type":"object"}}}`),
+		"\"y\" is nested":   form(`{"type":"object","properties":{"y":{"type":["null","object"]}}}`),
+		"\"i\" is nested":   form(`{"type":"object","properties":{"i":{"type":"array","items":{"type":"object"}}}}`),
+		"\"l\" is nested":   form(`{"type":"object","properties":{"l":{"type":"array","items":{"type":"array"}}}}`),
+		"\"r\" is nested":   form(`{"type":"object","properties":{"r":{"$ref":"#/$defs/r"}}}`),
+		"\"u\" is nested":   form(`{"type":"object","properties":{"u":{"anyOf":[{"type":"string"},{"properties":{"z":{}}}]}}}`),
+		"a form has none":   form(`{"type":"object","allOf":[{"properties":{"z":{"type":"object"}}}]}`),
+		"schema is too":     form(`{"type":"object","description":"` + strings.Repeat("x", 64<<10) + `"}`),
 		"not that of an":    form(`{"type":"string"}`),
 		"is no object":      form(`{"type":"object","properties":{"x":1}}`),
 		"not of https":      page("http://example.com"),
@@ -233,6 +240,87 @@ func TestQuestion_WhatCannotBeAskedIsAnError(t *testing.T) {
 		require.Equal(t, mcptool.Protocol, failed.Kind)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// Fields with plain values, titled choices, and lists of them, are forms.
+// Rule mcp/MC28.
+func TestQuestion_ChoicesAreNotNested(t *testing.T) {
+	s := newServer()
+	addTool(s, "ask", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if a := r.Params.InputResponses["a"]; a != nil {
+			return says(fmt.Sprint(a.(*mcp.ElicitResult).Content)), nil
+		}
+		return &mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{"a": &mcp.ElicitParams{Message: "m",
+			RequestedSchema: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{
+				"size":{"type":"string","oneOf":[{"const":"s","title":"small"},{"const":"l","title":"large"}]},
+				"colors":{"type":"array","items":{"anyOf":[{"const":"red","title":"Red"},{"const":"blue","title":"Blue"}]}}}}`)}}}, nil
+	})
+	srv := open(t, mcptool.Config{Transport: inProcess(s),
+		Elicit: func(context.Context, mcptool.Input, []mcptool.Call) (mcptool.Answer, error) {
+			return mcptool.Answer{Action: "accept", Content: map[string]any{"size": "s", "colors": []any{"red"}}}, nil
+		}})
+	result, err := call(t.Context(), named(t, srv, "ask"), "{}")
+	require.NoError(t, err)
+	require.Equal(t, "map[colors:[red] size:s]", result.Parts[0].Text)
+}
+
+// An error of ours is not said to be one of the server.
+// Rule mcp/MC22.
+func TestElicit_ThatFailsLeavesTheCallUnanswered(t *testing.T) {
+	s := newServer()
+	addTool(s, "pay", asksToPay(new(atomic.Int32)))
+	for want, elicit := range map[string]func() (mcptool.Answer, error){
+		"nobody is there":     func() (mcptool.Answer, error) { return mcptool.Answer{}, errors.New("nobody is there") },
+		"panic in":            func() (mcptool.Answer, error) { panic("bad") },
+		"the action \"sure\"": func() (mcptool.Answer, error) { return mcptool.Answer{Action: "sure"}, nil },
+	} {
+		srv := open(t, mcptool.Config{Transport: inProcess(s),
+			Elicit: func(context.Context, mcptool.Input, []mcptool.Call) (mcptool.Answer, error) { return elicit() }})
+		_, err := call(t.Context(), named(t, srv, "pay"), "{}")
+		require.ErrorContains(t, failure(t, err, mcptool.Unanswered), want)
+		require.NotContains(t, err.Error(), "refused")
+	}
+}
+
+// What the user has done on a page of the server is progress of the calls in flight, and resumes nothing.
+// Rule mcp/MC27.
+func TestQuestion_ThatWasAnsweredElsewhereIsProgress(t *testing.T) {
+	s := newServer()
+	working, done := make(chan struct{}), make(chan struct{})
+	addTool(s, "login", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		notice := &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 3}
+		if err := r.Session.NotifyProgress(ctx, notice); err != nil {
+			return nil, err
+		}
+		<-working
+		err := r.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: "page-1"})
+		<-done
+		return says("in"), err
+	})
+	r := cashier(t, open(t, mcptool.Config{Transport: inProcess(s)}), adktest.NewStore(),
+		adktest.Calls(adktest.Call("login", `{}`)), adktest.Says("done"))
+	var seen []mcptool.Progress
+	for e := range r.Query(t.Context(), "log in").All() {
+		require.NoError(t, e.Err)
+		if e.Output == nil {
+			continue
+		}
+		p, ok := e.Output.CustomizedOutput.(*mcptool.Progress)
+		if !ok {
+			continue
+		}
+		if seen = append(seen, *p); p.Elicitation == "" {
+			close(working)
+		} else {
+			close(done)
+		}
+	}
+	whole := mcptool.Progress{Server: "s", Tool: "login", CallID: "call_1", Done: 1, Total: 3}
+	finished := whole
+	finished.Elicitation = "page-1"
+	require.Equal(t, []mcptool.Progress{whole, finished}, seen)
+	callID, n, of, message := finished.Progress()
+	require.Equal(t, []any{"call_1", 1.0, 3.0, ""}, []any{callID, n, of, message})
 }
 
 func TestElicit_AnswersAtOnce(t *testing.T) {

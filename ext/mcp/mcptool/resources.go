@@ -31,6 +31,7 @@ func listed[T any](
 			if err != nil {
 				return err
 			}
+			beat(ctx)
 			if all = append(all, one); len(all) > mostListed {
 				return s.fail(ctx, TooLarge, "", fmt.Errorf("a list of more than %d", mostListed))
 			}
@@ -85,7 +86,7 @@ func (s *Server) ResourceTools() ([]tool.BaseTool, error) {
 			if err != nil {
 				return "", err
 			}
-			c := &converter{text: s.conf.MaxText}
+			c := &converter{room: s.conf.room()}
 			lines := ""
 			for _, r := range resources {
 				if r == nil {
@@ -142,7 +143,7 @@ func (t *readTool) InvokableRun(
 	if err != nil {
 		return nil, err
 	}
-	c := &converter{text: t.server.conf.MaxText, media: t.server.conf.MaxMedia}
+	c := &converter{room: t.server.conf.room()}
 	for _, one := range contents {
 		c.addResource(one)
 	}

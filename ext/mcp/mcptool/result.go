@@ -5,19 +5,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weftgo/weft/ext/mcp/internal/bound"
 	"github.com/weftgo/weft/schema"
 )
 
 // Keys of the Extra of the parts of a result.
 const (
-	// ResultKey, in the first part, has the whole result as JSON text, if it has more than the parts show. It is for user
-	// interfaces, and not sent to models.
+	// ResultKey, in the first part, has the result as JSON text, if it has more than the parts show: structured content,
+	// what is for the user only, _meta, texts that were cut. It is for user interfaces, and not sent to models. The data of
+	// media that are in the parts is left out of it, also where structured content repeats it.
 	ResultKey = "mcp.result"
-	// ErrorKey is true in the parts of a result that is an error.
+	// ErrorKey is true in every part of a result that is an error, whether the server or the client says so. Nothing else
+	// has the key. It is the same for every tool: logs of runs may read it.
 	ErrorKey = "is_error"
 )
 
@@ -32,16 +36,15 @@ func mistake(text string) *schema.ToolResult {
 
 // converter makes parts of a result, within limits.
 type converter struct {
-	// text and media are the bytes that may still come.
-	text, media int
-	parts       []schema.ToolOutputPart
+	room  bound.Room
+	parts []schema.ToolOutputPart
 	// more: the result has what the parts do not show.
 	more bool
 }
 
 // convert makes what the model gets of what a server answered.
 func convert(conf *Config, r *mcp.CallToolResult) *schema.ToolResult {
-	c := &converter{text: conf.MaxText, media: conf.MaxMedia, more: r.StructuredContent != nil}
+	c := &converter{room: conf.room(), more: r.StructuredContent != nil}
 	for name := range r.Meta {
 		c.more = c.more || !strings.HasPrefix(name, protocolMeta)
 	}
@@ -59,7 +62,7 @@ func convert(conf *Config, r *mcp.CallToolResult) *schema.ToolResult {
 		c.addText("")
 	}
 	if c.more {
-		if whole, err := json.Marshal(r); err == nil && len(whole) <= conf.MaxText {
+		if whole, err := json.Marshal(forUsers(conf, r)); err == nil && len(whole) <= conf.MaxText {
 			c.extra(0)[ResultKey] = string(whole)
 		}
 	}
@@ -69,6 +72,39 @@ func convert(conf *Config, r *mcp.CallToolResult) *schema.ToolResult {
 		}
 	}
 	return &schema.ToolResult{Parts: c.parts}
+}
+
+// forUsers is a result without the data of media that are in its parts.
+func forUsers(conf *Config, r *mcp.CallToolResult) *mcp.CallToolResult {
+	light := *r
+	light.Content = slices.Clone(r.Content)
+	hasMedia := false
+	for i, block := range light.Content {
+		if conf.HideUserContent && isForUser(block) { // it is nowhere else
+			continue
+		}
+		switch b := block.(type) {
+		case *mcp.ImageContent:
+			empty := *b
+			empty.Data, hasMedia = nil, true
+			light.Content[i] = &empty
+		case *mcp.AudioContent:
+			empty := *b
+			empty.Data, hasMedia = nil, true
+			light.Content[i] = &empty
+		case *mcp.EmbeddedResource:
+			if b.Resource == nil || b.Resource.Blob == nil {
+				continue
+			}
+			empty, resource := *b, *b.Resource
+			resource.Blob, empty.Resource = []byte{}, &resource
+			light.Content[i], hasMedia = &empty, true
+		}
+	}
+	if hasMedia && saysTheSame(r) {
+		light.StructuredContent = nil
+	}
+	return &light
 }
 
 func (c *converter) extra(i int) map[string]any {
@@ -127,28 +163,20 @@ func mediaType(mime string) schema.ToolPartType {
 	return schema.ToolPartTypeFile
 }
 
-// addText adds a text. What is over the limit is cut out of its middle, where the least is lost as a rule.
+// addText adds a text, as much of it as there is room for.
 func (c *converter) addText(text string) {
-	if len(text) > c.text {
-		c.more = true
-		head, tail := text[:c.text/2], text[len(text)-c.text/2:]
-		note := fmt.Sprintf("\n[%d bytes are left out here]\n", len(text)-len(head)-len(tail))
-		text = strings.ToValidUTF8(head, "") + note + strings.ToValidUTF8(tail, "")
-		c.text = 0
-	} else {
-		c.text -= len(text)
-	}
+	text, whole := c.room.Fit(text)
+	c.more = c.more || !whole
 	c.parts = append(c.parts, schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: text})
 }
 
 func (c *converter) addMedia(kind schema.ToolPartType, mime string, data []byte) {
-	if len(data) > c.media {
+	if !c.room.Take(len(data)) {
 		c.more = true
 		c.parts = append(c.parts, schema.ToolOutputPart{Type: schema.ToolPartTypeText,
 			Text: fmt.Sprintf("[%s of %d bytes (%s) is too large, and left out]", kind, len(data), oneLine(mime))})
 		return
 	}
-	c.media -= len(data)
 	encoded := base64.StdEncoding.EncodeToString(data)
 	common := schema.MessagePartCommon{Base64Data: &encoded, MIMEType: mime}
 	part := schema.ToolOutputPart{Type: kind}

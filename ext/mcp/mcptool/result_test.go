@@ -2,6 +2,7 @@ package mcptool_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -11,14 +12,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/ext/mcp/mcptool"
 	"github.com/weftgo/weft/schema"
 )
 
 func sorted(s []string) []string { slices.Sort(s); return s }
-
-func toolContext(name string) *adk.ToolContext { return &adk.ToolContext{Name: name} }
 
 // shown are parts in short: their kinds, and what they hold.
 func shown(parts []schema.ToolOutputPart) (all []string) {
@@ -71,7 +69,9 @@ func TestResult_HasAPartForEachBlock(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, shown(result.Parts), name)
 		if c.result.StructuredContent != nil {
-			require.Contains(t, result.Parts[0].Extra[mcptool.ResultKey], `"structuredContent"`)
+			whole := result.Parts[0].Extra[mcptool.ResultKey]
+			require.Equal(t, name != "structured as blocks", strings.Contains(whole.(string), `"structuredContent"`), name)
+			require.NotContains(t, whole, "YWJj", "media are in the parts")
 		}
 	}
 }
@@ -133,5 +133,26 @@ func TestResult_ErrorsAreForTheModel(t *testing.T) {
 	}
 	conf.ErrorsFail = true
 	_, err = call(t.Context(), named(t, open(t, conf), "fails"), "{}")
-	require.ErrorContains(t, err, `MCP server "s": tool "fails": the server refused: no disk`)
+	require.ErrorContains(t, err, `MCP server "s": tool "fails": the call failed: no disk`)
+}
+
+// What the model does not get is kept for the user: a picture, too, which is nowhere else.
+// Rule mcp/MC20.
+func TestResult_ForTheUserOnlyIsInExtraOnly(t *testing.T) {
+	forUser := &mcp.Annotations{Audience: []mcp.Role{"user"}}
+	s := newServer()
+	addTool(s, "t", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "for both"},
+			&mcp.ImageContent{MIMEType: "image/png", Data: []byte("both")},
+			&mcp.TextContent{Text: "for the user", Annotations: forUser},
+			&mcp.ImageContent{MIMEType: "image/png", Data: []byte("user"), Annotations: forUser}}}, nil
+	})
+	srv := open(t, mcptool.Config{Transport: inProcess(s), HideUserContent: true})
+	result, err := call(t.Context(), named(t, srv, "t"), "{}")
+	require.NoError(t, err)
+	require.Equal(t, []string{"text for both", "image image/png Ym90aA=="}, shown(result.Parts))
+	whole := result.Parts[0].Extra[mcptool.ResultKey].(string)
+	require.Contains(t, whole, "for the user")
+	require.Contains(t, whole, base64.StdEncoding.EncodeToString([]byte("user")))
+	require.NotContains(t, whole, "Ym90aA==")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weftgo/weft/components/model"
+	"github.com/weftgo/weft/ext/mcp/internal/bound"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -40,41 +41,74 @@ func (s *Sampling) mostCalls() int {
 	return s.MaxCalls
 }
 
-// ask has the model answer.
-func (s *Sampling) ask(
-	ctx context.Context, p *mcp.CreateMessageWithToolsParams,
-) (result *mcp.CreateMessageResult, err error) {
-	defer recovered("Sampling", &err)
-	if p == nil || len(p.Messages) == 0 {
-		return nil, errors.New("it asks a model without a message")
+// ask has the model answer. Errors of ours are unanswered, others are the server's.
+func (s *Sampling) ask(ctx context.Context, p *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageResult, error) {
+	messages, err := samplingMessages(p)
+	if err != nil {
+		return nil, fmt.Errorf("it asks a model: %w", err)
 	}
-	if len(p.Tools) > 0 {
-		return nil, errors.New("it asks a model to call tools")
+	if err := s.approve(ctx, p); err != nil {
+		return nil, unanswered{err}
 	}
-	if s.Approve != nil {
-		allowed, err := s.Approve(ctx, p)
-		if err != nil {
-			return nil, fmt.Errorf("Sampling.Approve: %w", err)
-		}
-		if !allowed {
-			return nil, errors.New("it may not ask the model that: Sampling.Approve refused")
-		}
+	options := []model.Option{model.WithMaxTokens(s.tokensFor(p))}
+	if len(p.StopSequences) > 0 {
+		options = append(options, model.WithStop(p.StopSequences))
 	}
-	var messages []*schema.Message
+	answer, err := s.generate(ctx, messages, options)
+	if err != nil {
+		return nil, unanswered{fmt.Errorf("Sampling.Model: %w", err)}
+	}
+	result := &mcp.CreateMessageResult{Role: "assistant", Model: "model", StopReason: "endTurn",
+		Content: &mcp.TextContent{Text: answer.Content}}
+	if answer.ResponseMeta != nil && answer.ResponseMeta.FinishReason == "length" {
+		result.StopReason = "maxTokens"
+	}
+	return result, nil
+}
+
+// samplingMessages are what the model is asked.
+func samplingMessages(p *mcp.CreateMessageWithToolsParams) (messages []*schema.Message, err error) {
+	switch {
+	case p == nil || len(p.Messages) == 0:
+		return nil, errors.New("there is no message")
+	case len(p.Tools) > 0:
+		return nil, errors.New("it may not call tools")
+	}
 	if p.SystemPrompt != "" {
 		messages = append(messages, schema.SystemMessage(p.SystemPrompt))
 	}
-	c := &converter{text: defaultMaxText, media: defaultMaxMedia}
+	c := &converter{room: bound.Room{Text: defaultMaxText, Media: defaultMaxMedia}}
 	for _, m := range p.Messages {
 		if m == nil {
-			return nil, errors.New("it asks a model with a message that is null")
+			return nil, errors.New("a message is null")
 		}
 		made, err := c.message(m.Role, m.Content...)
 		if err != nil {
-			return nil, fmt.Errorf("it asks a model: %w", err)
+			return nil, err
 		}
 		messages = append(messages, made)
 	}
+	return messages, nil
+}
+
+// approve asks whether the model may be asked.
+func (s *Sampling) approve(ctx context.Context, p *mcp.CreateMessageWithToolsParams) (err error) {
+	if s.Approve == nil {
+		return nil
+	}
+	defer recovered("Sampling.Approve", &err)
+	allowed, err := s.Approve(ctx, p)
+	switch {
+	case err != nil:
+		return fmt.Errorf("Sampling.Approve: %w", err)
+	case !allowed:
+		return errors.New("Sampling.Approve refused")
+	}
+	return nil
+}
+
+// tokensFor is how many tokens an answer may have.
+func (s *Sampling) tokensFor(p *mcp.CreateMessageWithToolsParams) int {
 	most := s.MaxTokens
 	if most == 0 {
 		most = 4_096
@@ -82,20 +116,18 @@ func (s *Sampling) ask(
 	if p.MaxTokens > 0 && p.MaxTokens < int64(most) {
 		most = int(p.MaxTokens)
 	}
-	options := []model.Option{model.WithMaxTokens(most)}
-	if len(p.StopSequences) > 0 {
-		options = append(options, model.WithStop(p.StopSequences))
+	return most
+}
+
+func (s *Sampling) generate(
+	ctx context.Context, messages []*schema.Message, options []model.Option,
+) (answer *schema.Message, err error) {
+	defer recovered("Sampling.Model", &err)
+	answer, err = s.Model.Generate(ctx, messages, options...)
+	if err == nil && answer == nil {
+		err = errors.New("there is no answer")
 	}
-	answer, err := s.Model.Generate(ctx, messages, options...)
-	if err != nil {
-		return nil, fmt.Errorf("the model that the server asks: %w", err)
-	}
-	result = &mcp.CreateMessageResult{Role: "assistant", Model: "model", StopReason: "endTurn",
-		Content: &mcp.TextContent{Text: answer.Content}}
-	if answer.ResponseMeta != nil && answer.ResponseMeta.FinishReason == "length" {
-		result.StopReason = "maxTokens"
-	}
-	return result, nil
+	return answer, err
 }
 
 // capabilities are what servers since 2026-07-28 may ask in a result.

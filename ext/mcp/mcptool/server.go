@@ -12,8 +12,7 @@ type Server struct {
 	conf   Config
 	client *mcp.Client
 	link   *link
-	// tools is the list as it was last read.
-	tools listCache
+	tools  *listCache
 	// calls are the calls in flight.
 	calls callTable
 	subs  subscriptions
@@ -66,6 +65,11 @@ func (s *Server) newClient() *mcp.Client {
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			s.calls.progress(r.Params)
 		},
+		ElicitationCompleteHandler: func(_ context.Context, r *mcp.ElicitationCompleteNotificationRequest) {
+			if r.Params != nil {
+				s.calls.elicited(r.Params.ElicitationID)
+			}
+		},
 		LoggingMessageHandler: func(ctx context.Context, r *mcp.LoggingMessageRequest) { s.log(ctx, r.Params) },
 	}
 	s.addHandlers(opts)
@@ -88,5 +92,5 @@ func (s *Server) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, p.hide(w.describe(err))
 	}
-	return &session{ClientSession: made, wire: w, ended: make(chan struct{})}, nil
+	return &session{ClientSession: made, wire: w, ended: make(chan struct{}), report: s.observeSession(ctx, made)}, nil
 }

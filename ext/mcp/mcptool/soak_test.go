@@ -3,6 +3,7 @@ package mcptool_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -169,5 +170,10 @@ func TestSampling_AsksTheModelWithinLimits(t *testing.T) {
 	refusing := open(t, mcptool.Config{Transport: inProcess(s), Sampling: &mcptool.Sampling{Model: m,
 		Approve: func(context.Context, *mcp.CreateMessageWithToolsParams) (bool, error) { return false, nil }}})
 	_, err = call(t.Context(), named(t, refusing, "sum"), "{}")
-	require.ErrorContains(t, err, "Approve refused")
+	require.ErrorContains(t, failure(t, err, mcptool.Unanswered), "Approve refused")
+	broken := open(t, mcptool.Config{Transport: inProcess(s),
+		Sampling: &mcptool.Sampling{Model: adktest.NewModel(t, adktest.Fails(errors.New("no money")))}})
+	_, err = call(t.Context(), named(t, broken, "sum"), "{}")
+	require.ErrorContains(t, failure(t, err, mcptool.Unanswered), "no money")
+	require.NotContains(t, err.Error(), "refused")
 }

@@ -124,8 +124,8 @@ func (s *Server) watch(
 		case <-made.ended:
 			return nil
 		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), errClosed) {
-				return s.fail(ctx, Connect, "", errClosed)
+			if s.link.life.Err() != nil { // whatever else has ended meanwhile
+				return s.fail(context.WithoutCancel(ctx), Connect, "", errClosed)
 			}
 			return ctx.Err()
 		}

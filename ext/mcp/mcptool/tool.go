@@ -98,23 +98,27 @@ func Annotations(info *schema.ToolInfo) *mcp.ToolAnnotations {
 	return &a
 }
 
-// AskDestructive returns what approval.Config takes as Ask: it has calls approved of all tools of the servers that may
-// destroy something, which are those that do not say otherwise. Tools of nobody's server are not asked for.
+// AskDestructive returns what approval.Config takes as Ask: it has calls approved of all tools of the servers, or of all
+// servers if none is given, that may destroy something, which are those that do not say otherwise. It goes by what the
+// tool said when the run began, whatever the server lists by now, also where the model calls it by an alias. Tools of
+// nobody's server are not asked for; a call of a tool that the run does not have is, and so is every call outside of a
+// run. It asks no server, and does not fail.
 func AskDestructive(servers ...*Server) func(context.Context, *adk.ToolContext, string) (bool, error) {
+	names := map[string]bool{}
+	for _, s := range servers {
+		names[s.conf.Name] = true
+	}
 	return func(ctx context.Context, call *adk.ToolContext, _ string) (bool, error) {
-		for _, s := range servers {
-			tools, err := s.list(ctx)
-			if err != nil {
-				return false, err
-			}
-			for _, t := range tools {
-				if t.info.Name == call.Name {
-					a := Annotations(t.info)
-					return a == nil || !a.ReadOnlyHint && (a.DestructiveHint == nil || *a.DestructiveHint), nil
-				}
-			}
+		info := adk.ToolInfoOf(ctx, call.Name)
+		if info == nil {
+			return true, nil
 		}
-		return false, nil
+		server, isRemote := info.Extra[ServerKey].(string)
+		if !isRemote || len(names) > 0 && !names[server] {
+			return false, nil
+		}
+		a := Annotations(info)
+		return a == nil || !a.ReadOnlyHint && (a.DestructiveHint == nil || *a.DestructiveHint), nil
 	}
 }
 

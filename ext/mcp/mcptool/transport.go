@@ -23,13 +23,13 @@ type wire struct {
 	describe func(error) error
 	// apart: each request has a connection of its own, and says nothing of the others when it is lost.
 	apart bool
-	// deaf has an item when notices of the server do not arrive any more.
-	deaf chan struct{}
+	// silent has an item when notices of the server do not arrive any more.
+	silent chan struct{}
 }
 
 // wire makes what a connection runs over.
 func (s *Server) wire(ctx context.Context) (*wire, error) {
-	w := &wire{describe: func(err error) error { return err }, deaf: make(chan struct{}, 1)}
+	w := &wire{describe: func(err error) error { return err }, silent: make(chan struct{}, 1)}
 	switch {
 	case len(s.conf.Command) > 0:
 		child, err := s.startChild()
@@ -127,7 +127,8 @@ func passageOf(ctx context.Context) *passage {
 // refused: the server cannot have run what was asked.
 func (p *passage) refused(err error) bool {
 	status := p.status.Load()
-	return !p.sent.Load() || status >= 400 && status < 500 || status == 0 && errors.Is(err, syscall.ECONNREFUSED)
+	unreached := errors.Is(err, syscall.ECONNREFUSED) || isUndialled(err)
+	return !p.sent.Load() || status >= 400 && status < 500 || status == 0 && unreached
 }
 
 // lines writes messages, each of which is one JSON value and a line break.
@@ -208,7 +209,7 @@ func (w *wire) client(c *http.Client, home *url.URL, header func(context.Context
 		c = http.DefaultClient
 	}
 	own := *c
-	own.Transport = &markingTripper{next: c.Transport, home: home, header: header, deaf: w.deaf}
+	own.Transport = &markingTripper{next: c.Transport, home: home, header: header, silent: w.silent}
 	return &own
 }
 
@@ -216,7 +217,7 @@ type markingTripper struct {
 	next   http.RoundTripper
 	home   *url.URL
 	header func(context.Context) (http.Header, error)
-	deaf   chan struct{}
+	silent chan struct{}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -246,7 +247,7 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 			raw.keep(response)
 		}
 		if r.Header.Get("Mcp-Method") == "subscriptions/listen" {
-			response.Body = &notices{response.Body, r.Context(), t.deaf}
+			response.Body = &notices{response.Body, r.Context(), t.silent}
 		}
 	}
 	return response, err
@@ -255,15 +256,15 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 // notices is the stream of what a server sends by itself. The SDK does not say that it has ended.
 type notices struct {
 	io.ReadCloser
-	ctx  context.Context
-	deaf chan struct{}
+	ctx    context.Context
+	silent chan struct{}
 }
 
 // Read reads, and notes the end of the stream, unless that is our own doing.
 func (n *notices) Read(p []byte) (int, error) {
 	k, err := n.ReadCloser.Read(p)
 	if err != nil && n.ctx.Err() == nil {
-		put(n.deaf)
+		put(n.silent)
 	}
 	return k, err
 }

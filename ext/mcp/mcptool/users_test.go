@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -37,6 +38,46 @@ func TestRead_AnswersEachUserAnew(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "for "+user, contents[0].Text)
 	}
+}
+
+// Each user has the tools that the server shows them, if the configuration says whose a list is.
+// Rules mcp/MC2, mcp/MC8.
+func TestTools_AreThoseOfTheUser(t *testing.T) {
+	var lists atomic.Int32
+	servers := map[string]*mcp.Server{"": newServer(), "ann": newServer(), "bob": newServer()}
+	for user, s := range servers {
+		addTool(s, "of_"+user, answers(user))
+		s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+			return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+				if method == "tools/list" {
+					lists.Add(1)
+				}
+				return next(ctx, method, r)
+			}
+		})
+	}
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return servers[r.Header.Get("X-User")] },
+		&mcp.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(web.Close)
+	userOf := func(ctx context.Context) string {
+		user, _ := ctx.Value(userKey{}).(string)
+		return user
+	}
+	srv := open(t, mcptool.Config{URL: web.URL, ListOf: userOf, Header: func(ctx context.Context) (http.Header, error) {
+		return http.Header{"X-User": {userOf(ctx)}}, nil
+	}})
+	for range 2 {
+		for _, user := range []string{"ann", "bob"} {
+			ctx := context.WithValue(t.Context(), userKey{}, user)
+			tools, err := srv.Tools(ctx)
+			require.NoError(t, err)
+			require.Len(t, tools, 1)
+			info, err := tools[0].Info(ctx)
+			require.NoError(t, err)
+			require.Equal(t, "of_"+user, info.Name)
+		}
+	}
+	require.EqualValues(t, 2, lists.Load(), "each list is read once")
 }
 
 // Every request says what it is part of, and what the protocol itself has there stays.
