@@ -19,6 +19,8 @@ type Pool struct {
 	held map[*member]int
 	// waiting are the members that wait for a slot, the one that waits for longest first.
 	waiting []*seat
+	// looking are the members that were given a slot and look for a run. They come back for another one if there is one.
+	looking map[*member]bool
 }
 
 // member is a worker that shares a pool.
@@ -36,7 +38,8 @@ func NewPool(slots, maxEach int) *Pool {
 	if slots <= 0 || maxEach <= 0 {
 		panic(fmt.Sprintf("dispatch: a pool of %d slots, %d for each worker, has none to share", slots, maxEach))
 	}
-	return &Pool{each: maxEach, free: slots, held: map[*member]int{}}
+	return &Pool{each: maxEach, free: slots, held: map[*member]int{},
+		looking: map[*member]bool{}}
 }
 
 // join adds a worker.
@@ -47,6 +50,7 @@ func (m *member) take(ctx context.Context) bool {
 	p := m.pool
 	s := &seat{m, make(chan struct{})}
 	p.mu.Lock()
+	delete(p.looking, m)
 	p.waiting = append(p.waiting, s)
 	p.grant()
 	p.mu.Unlock()
@@ -59,6 +63,7 @@ func (m *member) take(ctx context.Context) bool {
 	defer p.mu.Unlock()
 	i := slices.Index(p.waiting, s)
 	if i < 0 { // it was granted at the same moment
+		delete(p.looking, m)
 		p.put(m)
 		return false
 	}
@@ -67,10 +72,18 @@ func (m *member) take(ctx context.Context) bool {
 	return false
 }
 
-// leave gives a slot back.
+// leave gives the slot of a run back that has ended.
 func (m *member) leave() {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
+	m.pool.put(m)
+}
+
+// pass gives a slot back for which there was no run.
+func (m *member) pass() {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	delete(m.pool.looking, m)
 	m.pool.put(m)
 }
 
@@ -84,7 +97,8 @@ func (p *Pool) put(m *member) {
 }
 
 // grant gives the free slots to those that wait, with mu locked: to who waits for longest and has less than its share; if
-// all that wait have theirs, to who waits for longest of those with the fewest.
+// all that wait have theirs, to who waits for longest of those with the fewest. Slots that others lack of their share, who
+// are about to come back for another one, are kept for them.
 func (p *Pool) grant() {
 	for p.free > 0 && len(p.waiting) > 0 {
 		best := -1
@@ -97,9 +111,21 @@ func (p *Pool) grant() {
 			}
 		}
 		s := p.waiting[best]
+		if p.held[s.of] >= p.each && p.free <= p.kept() {
+			return
+		}
 		p.waiting = slices.Delete(p.waiting, best, best+1)
 		p.free--
 		p.held[s.of]++
+		p.looking[s.of] = true
 		close(s.granted)
 	}
+}
+
+// kept is how many slots members lack of their share that look for a run, with mu locked.
+func (p *Pool) kept() (n int) {
+	for m := range p.looking {
+		n += max(p.each-p.held[m], 0)
+	}
+	return n
 }

@@ -200,7 +200,7 @@ func (w *worker[M]) take(ctx context.Context) {
 			})
 			continue
 		}
-		w.slots.leave()
+		w.slots.pass()
 		pause := w.conf.Poll
 		if errors.Is(err, checkpoint.ErrNothingDue) {
 			backoff = 0
