@@ -28,6 +28,10 @@ type Question struct {
 	Summary string
 	// Expires is when nobody has to answer any more. The answer is then an [AnswerExpired]. The zero time is never.
 	Expires time.Time
+	// Schema is the JSON Schema of an answer that is JSON, for whoever shows a form. The default is nil: it says nothing.
+	Schema json.RawMessage
+	// URL is what the person has to open to answer. It is to be shown whole, and opened by nobody else.
+	URL string
 }
 
 // Kinds of questions that the library knows.

@@ -350,7 +350,8 @@ func resultOf(output callbacks.CallbackOutput) []schema.ToolOutputPart {
 
 // endTool ends the call of a tool, with mu locked.
 func (s *span) endTool(parts []schema.ToolOutputPart, err error) {
-	s.ended(s.of(ToolEnd, &ToolEndData{Call: s.call, Parts: parts, Error: errOf(err)}))
+	s.ended(s.of(ToolEnd, &ToolEndData{Call: s.call, Parts: parts, Error: errOf(err), IsError: isErrorResult(parts),
+		Structured: structuredIn(parts)}))
 }
 
 // streams marks the call of a tool as one whose result is a stream.

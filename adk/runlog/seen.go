@@ -391,6 +391,9 @@ func (p *Point) ask(info any) {
 	if p.Message = q.Summary; !q.Expires.IsZero() {
 		p.Expires = q.Expires.UnixMicro()
 	}
+	if json.Valid(q.Schema) {
+		p.Schema = q.Schema
+	}
 	switch q.Kind {
 	case adk.QuestionApproval:
 		p.Kind = Approval
@@ -403,7 +406,39 @@ func (p *Point) ask(info any) {
 		case adk.Asks, string:
 			p.Kind = InputNeeded
 		}
+		if q.URL != "" {
+			p.Kind = OpenURL
+		}
 	}
+}
+
+// What tools of other programs attach to the parts of a result: that it is an error, and the whole result as JSON, if it
+// has more than the parts show (see ext/mcp).
+const (
+	errorKey  = "is_error"
+	resultKey = "mcp.result"
+)
+
+// isErrorResult reports whether a tool says that its result is an error.
+func isErrorResult(parts []schema.ToolOutputPart) bool {
+	return slices.ContainsFunc(parts, func(p schema.ToolOutputPart) bool { return p.Extra[errorKey] == true })
+}
+
+// structuredIn is the structured content of a result, nil if it has none.
+func structuredIn(parts []schema.ToolOutputPart) json.RawMessage {
+	for i := range parts {
+		text, ok := parts[i].Extra[resultKey].(string)
+		if !ok {
+			continue
+		}
+		var whole struct {
+			StructuredContent json.RawMessage `json:"structuredContent"`
+		}
+		if json.Unmarshal([]byte(text), &whole) == nil {
+			return whole.StructuredContent
+		}
+	}
+	return nil
 }
 
 // jsonOf is a value as JSON, null if it cannot be encoded.

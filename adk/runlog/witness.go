@@ -160,6 +160,10 @@ func (s *span) Event(event any) {
 		if custom != nil {
 			s.progress(*custom)
 		}
+	case progresses:
+		if d, ok := progressOf(custom); ok {
+			s.progress(d)
+		}
 	default:
 		s.rec.emit(s.of(Custom, &CustomData{Name: fmt.Sprintf("%T", custom), Value: jsonOf(custom)}))
 	}
@@ -170,6 +174,25 @@ func (s *span) Event(event any) {
 	if watch && e.watch != nil {
 		s.watchEvent(e.watch, e.tool)
 	}
+}
+
+// progresses is an output of an agent's event that says how far a call of a tool is, by the model's ID of the call: such as
+// a *mcptool.Progress. A total of 0 is not known.
+type progresses interface {
+	Progress() (call string, done, total float64, message string)
+}
+
+// progressOf is what it says, and false if it panics.
+func progressOf(p progresses) (d ProgressData, ok bool) {
+	err := guard(func() error {
+		call, done, total, message := p.Progress()
+		d = ProgressData{Call: call, Done: &done, Message: message}
+		if total != 0 {
+			d.Total = &total
+		}
+		return nil
+	})
+	return d, err == nil
 }
 
 // progress records how far something is, with mu locked. An ID of the model becomes the name of its last call.
@@ -245,7 +268,7 @@ func (s *span) toolMessage(e *seenEvent) bool {
 					end.Parts = textParts(text)
 				}
 			}
-			end.IsError, end.Error = end.Error != nil, nil
+			end.IsError, end.Error = end.IsError || end.Error != nil, nil
 		}
 		c.release()
 		return true

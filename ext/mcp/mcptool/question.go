@@ -99,15 +99,38 @@ func init() {
 // Asks says how the question is listed: see [adk.Asks].
 func (q *Question) Asks() adk.Question {
 	var texts []string
+	url := ""
 	for _, in := range q.Inputs {
 		text := oneLine(in.Message)
 		if in.Kind == InputURL {
 			text += " (opens " + hostOf(in.URL) + ")"
+			if len(q.Inputs) == 1 {
+				url = in.URL
+			}
 		}
 		texts = append(texts, text)
 	}
-	return adk.Question{Kind: adk.QuestionPlain,
+	return adk.Question{Kind: adk.QuestionPlain, Schema: q.answersSchema(), URL: url,
 		Summary: fmt.Sprintf("MCP server %s asks: %s", q.Server, strings.Join(texts, "; "))}
+}
+
+// answersSchema is the JSON Schema of the [Answers] to the question.
+func (q *Question) answersSchema() json.RawMessage {
+	inputs := map[string]any{}
+	var ids []string
+	for _, in := range q.Inputs {
+		members := map[string]any{"action": map[string]any{"enum": []string{Accept, Decline, Cancel}}}
+		if json.Valid(in.Schema) {
+			members["content"] = in.Schema
+		}
+		inputs[in.ID] = map[string]any{"type": "object", "properties": members, "required": []string{"action"}}
+		ids = append(ids, in.ID)
+	}
+	data, err := json.Marshal(map[string]any{"type": "object", "properties": inputs, "required": ids})
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 // CheckAnswer refuses what is no answer to this question: see [adk.Answerable].

@@ -146,7 +146,11 @@ func TestQuestion_AnswersThatDoNotFitAreAskedAgain(t *testing.T) {
 	q, point := asked(t, adktest.Collect(t, r.Query(t.Context(), "pay", adk.WithCheckPointID("1"))))
 	require.Equal(t, "Pay 5?", q.Inputs[0].Message)
 	require.JSONEq(t, payForm, string(q.Inputs[0].Schema))
-	require.Equal(t, adk.Question{Kind: adk.QuestionPlain, Summary: "MCP server s asks: Pay 5?"}, adk.QuestionOf(q))
+	listed := adk.QuestionOf(q)
+	require.Equal(t, adk.QuestionPlain, listed.Kind)
+	require.Equal(t, "MCP server s asks: Pay 5?", listed.Summary)
+	require.JSONEq(t, `{"type":"object","required":["ok"],"properties":{"ok":{"type":"object","required":["action"],"properties":{
+		"action":{"enum":["accept","decline","cancel"]},"content":`+payForm+`}}}}`, string(listed.Schema))
 
 	for _, bad := range []any{"yes", mcptool.Answers{"other": {Action: "accept"}}, mcptool.Answers{"ok": {Action: "sure"}},
 		adk.JSONAnswer(`[]`)} {
