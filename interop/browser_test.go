@@ -208,6 +208,9 @@ func TestWebchat_InABrowser(t *testing.T) {
 	b.says("And now?")
 	b.sees("have me tell a story and stop me.")
 	b.shoot("dark-narrow")
+	lost, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!document.querySelector('.note.bad')"))
+	require.NoError(t, err)
+	require.False(t, lost, "nothing went wrong")
 
 	wide, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("document.documentElement.scrollWidth > innerWidth"))
 	require.NoError(t, err)

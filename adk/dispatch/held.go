@@ -97,26 +97,31 @@ func (h *heldLease[M]) SignOfLife() time.Time {
 	return h.sign
 }
 
-// keepUntilUsed renews the lease until the runner uses it, which renews it from then on: what makes the runner may take
-// longer than the lease.
-func (h *heldLease[M]) keepUntilUsed() (stop func()) {
-	ctx, stop := context.WithCancel(context.Background())
+// keepUntilUsed renews the lease until the runner uses it, which renews it from then on, or until stop is called: what
+// makes the runner may take longer than the lease.
+func (h *heldLease[M]) keepUntilUsed() (stop func() bool) {
 	every := h.TTL() / 3
-	var renew func()
-	renew = func() {
-		begun := time.Now()
-		if ctx.Err() != nil || h.isUsed() {
+	var timer *time.Timer
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	timer = time.AfterFunc(every, func() {
+		if h.isUsed() {
 			return
 		}
-		if h.Renew(ctx) == nil {
-			h.mu.Lock()
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), h.TTL())
+		defer cancel()
+		err := h.Renew(ctx)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if err == nil {
 			h.sign = begun
-			h.mu.Unlock()
 		}
-		time.AfterFunc(every, renew)
-	}
-	time.AfterFunc(every, renew)
-	return stop
+		if !h.used && h.settled == nil && !errors.Is(err, checkpoint.ErrLeaseLost) {
+			timer.Reset(every)
+		}
+	})
+	return timer.Stop
 }
 
 // NotifyStops implements core.StopNotifier: requests are those of the store, and of the worker when it drains.
