@@ -80,7 +80,7 @@ func TestWork_OneWorkerAtATimeRemovesOldEvents(t *testing.T) {
 	})
 }
 
-// The retention of the store of runs says how long events stay, also below wrappers of it; a worker may be told otherwise.
+// The retention of the store of runs says how long events stay, also below wrappers of it; a worker may have another time.
 //
 // Rule runlog/E10.
 func TestWork_KeepsEventsForAsLongAsTheStoreOfRunsSays(t *testing.T) {

@@ -37,31 +37,9 @@ func CataloguePrice(c catalogue.Catalogue) Price {
 	}
 }
 
-// bill adds up what the calls of a run cost. An amount is known if that of each call is, in one currency: a part of it
-// would look like the whole.
-type bill struct {
-	amount   float64
-	currency string
-	state    billState
-}
-
-// billState is whether the amount of a [bill] is known.
-//
-//	from   to       when
-//	empty  known    a call is priced
-//	empty  unknown  a call has an answer and no price
-//	known  unknown  the same, or it has another currency
-type billState int
-
-const (
-	billEmpty billState = iota
-	billKnown
-	billUnknown
-)
-
-// add adds a call that has ended. One without an answer costs nothing.
-func (b *bill) add(price Price, start *ModelStartData, end *ModelEndData) {
-	if price == nil || start == nil || end.Message == nil || b.state == billUnknown {
+// addCost adds the call of a model that has ended. One without an answer costs nothing.
+func addCost(sum *catalogue.Sum, price Price, start *ModelStartData, end *ModelEndData) {
+	if price == nil || start == nil || end.Message == nil {
 		return
 	}
 	call := PricedCall{Provider: start.Provider, Model: start.Model}
@@ -73,11 +51,10 @@ func (b *bill) add(price Price, start *ModelStartData, end *ModelEndData) {
 		call.Usage = *usage
 		known = guard(func() error { amount, currency, known = price(call); return nil }) == nil && known
 	}
-	switch {
-	case !known, b.state == billKnown && b.currency != currency:
-		b.state = billUnknown
-	default:
-		b.amount, b.currency, b.state = b.amount+amount, currency, billKnown
+	if known {
+		sum.Add(amount, currency)
+	} else {
+		sum.AddUnknown()
 	}
 }
 
@@ -96,12 +73,13 @@ func (c *PricedCall) see(m *Message) *schema.TokenUsage {
 	return nil
 }
 
-// cost is the amount, nil if it is not known.
-func (b *bill) cost() *Cost {
-	if b.state != billKnown {
+// costOf is the amount, nil if it is not known.
+func costOf(sum catalogue.Sum) *Cost {
+	amount, currency, known := sum.Amount()
+	if !known {
 		return nil
 	}
 	const digits = 9 // of a dollar: a token costs more
-	amount, _ := strconv.ParseFloat(strconv.FormatFloat(b.amount, 'f', digits, 64), 64)
-	return &Cost{Amount: strconv.FormatFloat(amount, 'f', -1, 64), Currency: b.currency}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(amount, 'f', digits, 64), 64)
+	return &Cost{Amount: strconv.FormatFloat(rounded, 'f', -1, 64), Currency: currency}
 }

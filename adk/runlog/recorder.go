@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/catalogue"
 	"github.com/weftgo/weft/internal/json"
 )
 
@@ -111,7 +112,7 @@ type recorder struct {
 	// saved is a step that was saved while the end of a call was held, 0 if there is none.
 	saved int
 	end   RunEndData
-	bill  bill
+	cost  catalogue.Sum
 	// agent is the outermost one.
 	agent string
 	// began is when the recorder was made, by a clock that is not set.
@@ -238,7 +239,7 @@ func (s *span) release() {
 		d.Aside = !s.shown && !d.Again && d.Error == nil
 		r.end.ModelCalls++
 		r.end.Usage.add(d.Usage)
-		r.bill.add(r.log.conf.Price, s.start, d)
+		addCost(&r.cost, r.log.conf.Price, s.start, d)
 		if d.Message != nil {
 			s.nameCalls(d)
 		}
@@ -373,7 +374,7 @@ func (r *recorder) settle(status Status, err error) (settled *RunEndData) {
 				r.end.Error = nil
 			}
 			end := r.end
-			end.Cost = r.bill.cost()
+			end.Cost = costOf(r.cost)
 			r.emit(Event{Type: RunEnd, Data: &end})
 			settled = &end
 		}

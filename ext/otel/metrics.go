@@ -115,12 +115,12 @@ func (m *meters) measure(op *operation, took time.Duration, spent spending, prov
 			m.countTokens(op, attrs, semconv.GenAITokenTypeOutput, u.CompletionTokens)
 		}
 	}
-	if spent.cost.state == billKnown {
-		cost := append(slices.Clip(attrs), keyCurrency.String(spent.cost.currency))
+	if amount, currency, known := spent.cost.Amount(); known {
+		cost := append(slices.Clip(attrs), keyCurrency.String(currency))
 		if a := op.agentAround(); a != "" {
 			cost = append(cost, semconv.GenAIAgentName(a))
 		}
-		m.cost.Add(op.ctx, spent.cost.amount, m.set(cost))
+		m.cost.Add(op.ctx, amount, m.set(cost))
 	}
 }
 

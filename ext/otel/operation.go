@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/callbacks"
+	"github.com/weftgo/weft/catalogue"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
@@ -55,7 +56,7 @@ type operation struct {
 // spending is what model calls have used.
 type spending struct {
 	usage  *schema.TokenUsage // nil if it is not known
-	cost   bill
+	cost   catalogue.Sum
 	finish string
 }
 
@@ -362,7 +363,7 @@ func (op *operation) spend(err error) spending {
 			o.spent.usage = &schema.TokenUsage{}
 		}
 		o.spent.usage.Add(s.usage)
-		o.spent.cost.add(s.cost)
+		o.spent.cost.AddSum(s.cost)
 		o.spent.finish = s.finish
 		if o.provider == "" && provider != unknownProvider {
 			o.provider = provider
@@ -399,8 +400,8 @@ func (op *operation) attributesAtEnd(
 	}
 	if op.kind != toolCall { // what an agent uses that is called as a tool is on its own span
 		attrs = appendUsage(attrs, spent.usage)
-		if b := spent.cost; b.state == billKnown {
-			attrs = append(attrs, keyCost.Float64(b.amount), keyCurrency.String(b.currency))
+		if amount, currency, known := spent.cost.Amount(); known {
+			attrs = append(attrs, keyCost.Float64(amount), keyCurrency.String(currency))
 		}
 	}
 	switch {
