@@ -246,6 +246,12 @@ func (h *heldRun) Settle(ctx context.Context, s core.Settlement) error {
 	return err
 }
 
+// ageOf is how long ago a time was, by the monotonic clock or by the one on the wall, whichever says longer: the former stands
+// still while a machine sleeps, and the latter may be set.
+func ageOf(at time.Time) time.Duration {
+	return max(time.Since(at), time.Now().Round(0).Sub(at.Round(0)))
+}
+
 // fresh makes sure, before a call begins, that the lease has not come near its end: a process that was frozen, or cannot
 // reach the store, starts nothing. (F7, F8)
 func (h *heldRun) fresh(ctx context.Context) error {
@@ -253,7 +259,7 @@ func (h *heldRun) fresh(ctx context.Context) error {
 		return nil
 	}
 	h.mu.Lock()
-	old := time.Since(h.sign) > h.TTL()*2/3
+	old := ageOf(h.sign) > h.TTL()*2/3
 	h.mu.Unlock()
 	if !old {
 		return nil
