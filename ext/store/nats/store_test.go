@@ -2,6 +2,7 @@ package nats
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"sync"
 	"testing"
@@ -19,7 +20,46 @@ import (
 func TestStore_Conforms(t *testing.T) {
 	t.Parallel()
 	on := startServer(t, false)
-	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return newStore(t, on) })
+	checkpointtest.RunWith(t, checkpointtest.Options{
+		New: func(t *testing.T) checkpoint.Store { return newStore(t, on) },
+		Damage: func(t *testing.T, of checkpoint.Store, id string) {
+			damage(t, of.(*Store), id)
+		},
+	})
+}
+
+// damage writes a head as a newer release might.
+func damage(t *testing.T, s *Store, id string) {
+	t.Helper()
+	st, err := s.read(t.Context(), id)
+	require.NoError(t, err)
+	m, err := s.headMessage(t.Context(), st)
+	require.NoError(t, err)
+	m.Data = []byte(`{"row":{"v":99}}`)
+	m.Header.Set(valueHeader, value{Size: len(m.Data), Sum: sha256.Sum256(m.Data)}.header())
+	_, err = s.wire.publish(t.Context(), m)
+	require.NoError(t, err)
+}
+
+// A run whose head was destroyed, or written by a newer release, may have to end before others of its key.
+// Rule distributed/D10.
+func TestAcquireDue_ARunThatCannotBeReadIsInFrontOfItsKey(t *testing.T) {
+	s := newStore(t, startServer(t, false))
+	for _, id := range []string{"damaged", "behind", "free"} {
+		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: map[bool]string{true: id, false: "k"}[id == "free"]})
+		require.NoError(t, err)
+	}
+	damage(t, s, "damaged")
+	l, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.NoError(t, err)
+	require.Equal(t, "free", l.Info().ID)
+	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.ErrorIs(t, err, checkpoint.ErrBadRow)
+	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.ErrorIs(t, err, checkpoint.ErrNothingDue)
+	require.NoError(t, s.Remove(t.Context(), "damaged", false))
+	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.NoError(t, err)
 }
 
 func TestNew_RefusesWhatCannotWork(t *testing.T) {

@@ -28,7 +28,7 @@ func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) erro
 		return err
 	}
 	if err := l.store.check(ctx, doing, id, record); err != nil {
-		return storekit.Failed(doing, id, err)
+		return storekit.FailedOnce(doing, id, err)
 	}
 	return l.sign(ctx, doing, "1", record)
 }
@@ -38,7 +38,7 @@ func (l *lease) Renew(ctx context.Context) error { return l.sign(ctx, "renew", "
 
 func (l *lease) sign(ctx context.Context, doing, appends string, record []byte) error {
 	if err := ctx.Err(); err != nil {
-		return storekit.Failed(doing, l.ID(), err)
+		return storekit.FailedOnce(doing, l.ID(), err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,13 +49,13 @@ func (l *lease) sign(ctx context.Context, doing, appends string, record []byte) 
 	answer, err := sign.Run(ctx, s.client, []string{s.runKey(l.ID()), s.stepsKey(l.ID())},
 		l.Token(), l.life, l.TTL().Microseconds(), appends, record).StringSlice()
 	if err != nil {
-		return storekit.Failed(doing, l.ID(), err)
+		return storekit.FailedOnce(doing, l.ID(), err)
 	}
 	switch answer[0] {
 	case "lost":
 		return l.Lost()
 	case "gap":
-		return storekit.Failed(doing, l.ID(), fmt.Errorf("the lease has appended %d records, and the server knows of another number", l.life))
+		return storekit.FailedOnce(doing, l.ID(), fmt.Errorf("the lease has appended %d records, and the server knows of another number", l.life))
 	}
 	if appends == "1" {
 		l.life++
@@ -128,7 +128,7 @@ func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err e
 	r, _, err := l.store.read(ctx, l.ID())
 	switch {
 	case err != nil:
-		return nil, storekit.Failed("read the answers of", l.ID(), err)
+		return nil, storekit.FailedOnce("read the answers of", l.ID(), err)
 	case r == nil || !r.Holds(l.Token()):
 		return nil, l.Lost()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -21,6 +20,8 @@ type row struct {
 	// it first. All of it can be done again.
 	Todo *todo
 
+	// bad is set if the row cannot be read. Then only ID, version and what is in fields of its own are known.
+	bad     *storekit.RowError
 	version string
 	// life is how many records the lease has appended.
 	life int64
@@ -37,16 +38,28 @@ type change struct {
 // rowFields are those of the hash of a run that a row is made of.
 var rowFields = []string{"v", "row", "token", "held", "until", "steps", "bytes", "attempts", "status", "expires", "updated", "life", "todo"}
 
-// read reads the row of an ID; nil if there is none. version is that of what is there, for who makes one.
+// read reads the row of an ID; nil if there is none. version is that of what is there, for who makes one. A row that
+// cannot be read is an error.
 func (s *Store) read(ctx context.Context, id string) (r *row, version string, err error) {
+	r, version, err = s.readAny(ctx, id)
+	if err == nil && r != nil && r.bad != nil {
+		return nil, version, r.bad
+	}
+	return r, version, err
+}
+
+// readAny is read, and returns also a row that is bad.
+func (s *Store) readAny(ctx context.Context, id string) (r *row, version string, err error) {
 	values, err := s.client.HMGet(ctx, s.runKey(id), rowFields...).Result()
 	if err != nil {
 		return nil, "", err
 	}
-	return readRow(values)
+	r, version = readRow(id, values)
+	return r, version, nil
 }
 
-func readRow(values []any) (r *row, version string, err error) {
+// readRow makes a row of its fields, nil if there is none.
+func readRow(id string, values []any) (r *row, version string) {
 	text := func(i int) string { t, _ := values[i].(string); return t }
 	number := func(i int) int64 { n, _ := strconv.ParseInt(text(i), 10, 64); return n }
 	version = text(0)
@@ -54,27 +67,32 @@ func readRow(values []any) (r *row, version string, err error) {
 		version = "0"
 	}
 	if values[1] == nil {
-		return nil, version, nil
+		return nil, version
 	}
+	r = &row{version: version}
 	decoded, err := storekit.DecodeRow([]byte(text(1)))
-	if err != nil {
-		return nil, version, err
-	}
-	r = &row{Row: *decoded, version: version}
-	if t := text(12); t != "" {
-		if r.Todo, err = decodeTodo([]byte(t)); err != nil {
-			return nil, version, fmt.Errorf("%w: %w", storekit.ErrBadRow, err)
+	if err == nil {
+		r.Row = *decoded
+		if t := text(12); t != "" {
+			r.Todo, err = decodeTodo([]byte(t))
 		}
 	}
 	run := &r.Run
+	if err != nil {
+		r.bad, r.Todo = storekit.NewRowError(id, err), nil
+		run.ID, run.Error = id, r.bad.Unreadable().Error
+	}
 	run.Token = uint64(number(2))
 	if text(3) == "1" {
+		if run.Owner == "" {
+			run.Owner = "somebody"
+		}
 		run.LeaseUntil = at(number(4))
 	}
 	run.Steps, run.Bytes, run.Attempts = int(number(5)), number(6), int(number(7))
 	run.Status, run.Expires, run.Updated = checkpoint.Status(text(8)), at(number(9)), at(number(10))
 	r.life = number(11)
-	return r, version, nil
+	return r, version
 }
 
 // at is a time, the zero one for 0.
@@ -191,7 +209,7 @@ func (s *Store) update(
 	ctx context.Context, doing, id string, do func(r *row, now time.Time) (*row, change, error),
 ) error {
 	if err := ctx.Err(); err != nil {
-		return storekit.Failed(doing, id, err)
+		return storekit.FailedOnce(doing, id, err)
 	}
 	for {
 		r, version, err := s.read(ctx, id)
@@ -205,7 +223,7 @@ func (s *Store) update(
 			now, err = s.now(ctx)
 		}
 		if err != nil {
-			return storekit.Failed(doing, id, err)
+			return storekit.FailedOnce(doing, id, err)
 		}
 		changed, c, err := do(r, now.Truncate(time.Microsecond))
 		if err != nil || changed == nil {
@@ -217,11 +235,11 @@ func (s *Store) update(
 		switch err := s.write(ctx, changed, c); {
 		case errors.Is(err, errChanged):
 			if err := ctx.Err(); err != nil {
-				return storekit.Failed(doing, id, err)
+				return storekit.FailedOnce(doing, id, err)
 			}
 			continue
 		case err != nil:
-			return storekit.Failed(doing, id, err)
+			return storekit.FailedOnce(doing, id, err)
 		}
 		if changed.Todo == nil {
 			return nil

@@ -38,6 +38,8 @@ type Store struct {
 	tenant    string
 	prefix    string
 	retention checkpoint.Retention
+	// passedOver are runs, by the keys of their rows, that cannot be read.
+	passedOver *storekit.PassedOver[string]
 }
 
 var _ checkpoint.RunStore = (*Store)(nil)
@@ -56,7 +58,8 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	if conf.Logger != nil {
 		warnOfDurability(ctx, conf)
 	}
-	s := &Store{client: conf.Client, root: conf.Prefix, retention: conf.Retention}
+	s := &Store{client: conf.Client, root: conf.Prefix, retention: conf.Retention,
+		passedOver: new(storekit.PassedOver[string])}
 	return s.Tenant(""), nil
 }
 
