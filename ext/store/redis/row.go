@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -50,7 +51,7 @@ func (s *Store) read(ctx context.Context, id string) (r *row, version string, er
 
 // readAny is read, and returns also a row that is bad.
 func (s *Store) readAny(ctx context.Context, id string) (r *row, version string, err error) {
-	values, err := s.client.HMGet(ctx, s.runKey(id), rowFields...).Result()
+	values, err := try(ctx, s, func() *redis.SliceCmd { return s.client.HMGet(ctx, s.runKey(id), rowFields...) })
 	if err != nil {
 		return nil, "", err
 	}
@@ -162,11 +163,11 @@ func (s *Store) write(ctx context.Context, r *row, c change) error {
 	case c.dropped:
 		op = "drop"
 	}
-	args := append([]any{r.version, drop, op, c.setCheckpoint, len(fields)}, fields...)
+	args := append([]any{r.version, rand.Text(), drop, op, c.setCheckpoint, len(fields)}, fields...)
 	for _, record := range c.records {
 		args = append(args, record)
 	}
-	done, err := replace.Run(ctx, s.client, []string{s.runKey(id), s.stepsKey(id)}, args...).Int()
+	done, err := s.run(ctx, replace, []string{s.runKey(id), s.stepsKey(id)}, args...).Int()
 	if err == nil && done == 0 {
 		err = errChanged
 	}
@@ -176,7 +177,7 @@ func (s *Store) write(ctx context.Context, r *row, c change) error {
 // index notes where the run is to be looked for.
 func (s *Store) index(ctx context.Context, r *row) error {
 	id := r.Run.ID
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	return s.pipelined(ctx, func(p redis.Pipeliner) {
 		earliest := func(key string, t time.Time) {
 			p.ZAddArgs(ctx, key, redis.ZAddArgs{LT: true, Members: []redis.Z{{Score: float64(micros(t)), Member: id}}})
 		}
@@ -189,9 +190,7 @@ func (s *Store) index(ctx context.Context, r *row) error {
 		if r.BlocksKey() {
 			p.ZAdd(ctx, s.keyKey(r.Run.Key), redis.Z{Score: float64(r.Born), Member: id})
 		}
-		return nil
 	})
-	return err
 }
 
 // dueFrom is from when on a worker may have to take the run.

@@ -18,7 +18,7 @@ import (
 
 // next is a token greater than all before.
 func (s *Store) next(ctx context.Context) (uint64, error) {
-	n, err := token.Run(ctx, s.client, []string{s.tokenKey()}).Int64()
+	n, err := s.run(ctx, token, []string{s.tokenKey()}).Int64()
 	return uint64(n), err
 }
 
@@ -122,7 +122,7 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 			return nil, c, err
 		}
 		r.life = 0
-		l = &lease{Lease: storekit.NewLease(&r.Row, before, made, s), store: s}
+		l = &lease{Lease: storekit.NewLease(&r.Row, before, made, s), store: s, turn: make(chan struct{}, 1)}
 		return r, c, nil
 	})
 	if err != nil {
@@ -152,11 +152,11 @@ const lockTime = 5 * time.Second
 func (s *Store) lock(ctx context.Context, key string) (release func(), err error) {
 	nonce := strconv.FormatUint(rand.Uint64(), 36)
 	for {
-		got, err := s.client.SetNX(ctx, s.lockKey(key), nonce, lockTime).Result()
+		got, err := s.run(ctx, lock, []string{s.lockKey(key)}, nonce, lockTime.Milliseconds()).Int()
 		if err != nil {
 			return nil, err
 		}
-		if got {
+		if got == 1 {
 			return func() {
 				_ = unlock.Run(context.WithoutCancel(ctx), s.client, []string{s.lockKey(key)}, nonce).Err()
 			}, nil
@@ -175,7 +175,7 @@ func (s *Store) inFront(ctx context.Context, r *row, now time.Time) (*row, error
 		return nil, nil
 	}
 	key := s.keyKey(r.Run.Key)
-	members, err := s.client.ZRangeWithScores(ctx, key, 0, -1).Result()
+	members, err := try(ctx, s, func() *redis.ZSliceCmd { return s.client.ZRangeWithScores(ctx, key, 0, -1) })
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,13 @@ func (s *Store) inFront(ctx context.Context, r *row, now time.Time) (*row, error
 
 // correct moves a member of an index that turned out to be wrong.
 func (s *Store) correct(ctx context.Context, key string, seen redis.Z, score string) error {
-	return correct.Run(ctx, s.client, []string{key}, seen.Member, strconv.FormatFloat(seen.Score, 'f', -1, 64), score).Err()
+	return s.run(ctx, correct, []string{key}, seen.Member, strconv.FormatFloat(seen.Score, 'f', -1, 64), score).Err()
+}
+
+// upTo are the members of an index whose time has come, at most so many if that is not 0.
+func (s *Store) upTo(ctx context.Context, key string, now time.Time, offset, most int64) ([]redis.Z, error) {
+	by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(now.UnixMicro(), 10), Offset: offset, Count: most}
+	return try(ctx, s, func() *redis.ZSliceCmd { return s.client.ZRangeByScoreWithScores(ctx, key, by) })
 }
 
 // mostDue is how many runs that are due are looked at to find the one to take.
@@ -217,8 +223,7 @@ func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due
 		if err != nil {
 			return nil, storekit.FailedOnce("acquire", "that is due", err)
 		}
-		seen, err := s.client.ZRangeByScoreWithScores(ctx, s.dueKey(), &redis.ZRangeBy{Min: "-inf",
-			Max: strconv.FormatInt(now.UnixMicro(), 10), Offset: offset, Count: mostDue}).Result()
+		seen, err := s.upTo(ctx, s.dueKey(), now, offset, mostDue)
 		if err != nil {
 			return nil, storekit.FailedOnce("acquire", "that is due", err)
 		}
@@ -294,11 +299,10 @@ func (s *Store) readAll(ctx context.Context, ids []string) ([]*row, error) {
 		return nil, nil
 	}
 	reads := make([]*redis.SliceCmd, len(ids))
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := s.pipelined(ctx, func(p redis.Pipeliner) {
 		for i, id := range ids {
 			reads[i] = p.HMGet(ctx, s.runKey(id), rowFields...)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -405,7 +409,7 @@ func (s *Store) removeIf(ctx context.Context, doing, id string, check func(r *ro
 		if err := ctx.Err(); err != nil {
 			return false, storekit.FailedOnce(doing, id, err)
 		}
-		score, err := s.client.ZScore(ctx, s.idsKey(), id).Result()
+		score, err := try(ctx, s, func() *redis.FloatCmd { return s.client.ZScore(ctx, s.idsKey(), id) })
 		if errors.Is(err, redis.Nil) {
 			return false, nil
 		}
@@ -424,7 +428,7 @@ func (s *Store) removeIf(ctx context.Context, doing, id string, check func(r *ro
 		if err := check(r, now); err != nil {
 			return false, err
 		}
-		done, err := remove.Run(ctx, s.client, []string{s.runKey(id), s.stepsKey(id)}, version).Int()
+		done, err := s.run(ctx, remove, []string{s.runKey(id), s.stepsKey(id)}, version).Int()
 		if err == nil && done == 0 {
 			continue
 		}
@@ -441,8 +445,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, e
 	if err != nil {
 		return swept, storekit.FailedOnce("sweep", "", err)
 	}
-	seen, err := s.client.ZRangeByScoreWithScores(ctx, s.expiresKey(), &redis.ZRangeBy{Min: "-inf",
-		Max: strconv.FormatInt(now.UnixMicro(), 10)}).Result()
+	seen, err := s.upTo(ctx, s.expiresKey(), now, 0, 0)
 	if err != nil {
 		return swept, storekit.FailedOnce("sweep", "", err)
 	}
