@@ -169,7 +169,7 @@ func (s *Store) readHead(ctx context.Context, m message, st *state) (err error) 
 		st.isBad(m, err)
 		return nil
 	}
-	st.body.Inline = nil
+	st.body.Inline, st.Row.Run.Tenant = nil, s.tenant
 	st.number(m.seq)
 	return nil
 }

@@ -116,7 +116,8 @@ func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []checkpoi
 	}
 	for _, st := range all {
 		if st.bad != nil {
-			if info := st.bad.Unreadable(); l.Matches(&info) {
+			info := st.bad.Unreadable()
+			if info.Tenant = s.tenant; l.Matches(&info) {
 				found = append(found, info)
 			}
 			continue

@@ -125,31 +125,11 @@ func TestNew_MakesOneStreamForAllThatStartAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestTenant_SeesItsOwn: stores of tenants do not see each other, whatever their names are.
 // Rule distributed/T3.
 func TestTenant_SeesItsOwn(t *testing.T) {
 	s := newStore(t, startServer(t, false))
-	names := []string{"", "a", "a.", "a.*", "*", ">", "-", "\xff", "a b"}
-	var last uint64
-	for n, name := range names {
-		own := s.Tenant(name)
-		_, err := own.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-		require.ErrorIs(t, err, checkpoint.ErrNothingDue)
-		info, err := own.Submit(t.Context(), "run", checkpoint.NewRun{Agent: name, Key: "k", Records: [][]byte{[]byte(name)}})
-		require.NoError(t, err)
-		require.Equal(t, name, info.Tenant)
-		counts, err := own.Count(t.Context(), checkpoint.Query{})
-		require.NoError(t, err)
-		require.Equal(t, map[checkpoint.Status]int64{checkpoint.Ready: 1}, counts)
-		l, err := own.Acquire(t.Context(), "run", checkpoint.LeaseRequest{})
-		require.NoError(t, err, "tenant %d", n)
-		require.Greater(t, l.Token(), last, "tokens grow in the stream")
-		last = l.Token()
-	}
-	for _, name := range names {
-		requireJournal(t, s.Tenant(name), "run", []string{name})
-		require.NoError(t, s.Tenant(name).Remove(t.Context(), "run", true))
-	}
+	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return s.Tenant(name) })
+	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return checkpoint.Scope(s.Tenant("scoped"), name) })
 }
 
 // TestStore_KeepsLargeValues beside its messages, and removes them with what refers to them. (B33)

@@ -55,12 +55,12 @@ func (s *Store) readAny(ctx context.Context, id string) (r *row, version string,
 	if err != nil {
 		return nil, "", err
 	}
-	r, version = readRow(id, values)
+	r, version = s.readRow(id, values)
 	return r, version, nil
 }
 
 // readRow makes a row of its fields, nil if there is none.
-func readRow(id string, values []any) (r *row, version string) {
+func (s *Store) readRow(id string, values []any) (r *row, version string) {
 	text := func(i int) string { t, _ := values[i].(string); return t }
 	number := func(i int) int64 { n, _ := strconv.ParseInt(text(i), 10, 64); return n }
 	version = text(0)
@@ -83,7 +83,7 @@ func readRow(id string, values []any) (r *row, version string) {
 		r.bad, r.Todo = storekit.NewRowError(id, err), nil
 		run.ID, run.Error = id, r.bad.Unreadable().Error
 	}
-	run.Token = uint64(number(2))
+	run.Tenant, run.Token = s.tenant, uint64(number(2))
 	if text(3) == "1" {
 		if run.Owner == "" {
 			run.Owner = "somebody"

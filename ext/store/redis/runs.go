@@ -309,7 +309,7 @@ func (s *Store) readAll(ctx context.Context, ids []string) ([]*row, error) {
 	}
 	rows := make([]*row, len(ids))
 	for i, read := range reads {
-		rows[i], _ = readRow(ids[i], read.Val())
+		rows[i], _ = s.readRow(ids[i], read.Val())
 	}
 	return rows, nil
 }

@@ -21,6 +21,13 @@ func TestStore_Conforms(t *testing.T) {
 	})
 }
 
+// Rule distributed/T3.
+func TestTenant_SeesItsOwn(t *testing.T) {
+	s := newStore(t, nil)
+	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return s.Tenant(name) })
+	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return checkpoint.Scope(s.Tenant("scoped"), name) })
+}
+
 func TestStore_CanBeSealedAgain(t *testing.T) { checkpointtest.Reseal(t, newStore(t, nil)) }
 
 // A change for other runs that a process left behind is read by any other.
