@@ -21,11 +21,24 @@ type Proxy struct {
 	conns map[net.Conn]bool
 	// lossy is set while answers get lost.
 	lossy bool
-	// cutAfter is what a request has behind which the connection is cut once, nil for none.
-	cutAfter []byte
-	// late is what a request has that comes later once, by lateBy.
-	late   []byte
-	lateBy time.Duration
+	// cut is done to the next request that has its part, and delay, too. nil for none.
+	cut, delay *deed
+}
+
+// deed is what is done once to a request that has part.
+type deed struct {
+	part []byte
+	by   time.Duration
+	done chan struct{}
+}
+
+// isDue reports whether it is done to a request, now.
+func (d *deed) isDue(request []byte) bool {
+	if d == nil || !bytes.Contains(request, d.part) {
+		return false
+	}
+	close(d.done)
+	return true
 }
 
 // StartProxy starts a proxy before the server at an address of a network, as net.Dial has them. It ends with the test.
@@ -68,35 +81,35 @@ func (p *Proxy) Lose(lossy bool) {
 	p.lossy = lossy
 }
 
-// CutAfter has the connection of the next request that has part cut when the server got it. It reports whether that of
-// the last call of CutAfter was.
-func (p *Proxy) CutAfter(part []byte) (wasCut bool) {
+// CutAfter has the connection of the next request that has part cut when the server got it. The channel is closed when
+// that request came. A later call takes the place of one that has not.
+func (p *Proxy) CutAfter(part []byte) (came <-chan struct{}) {
+	d := &deed{part: part, done: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wasCut = p.cutAfter == nil
-	p.cutAfter = part
-	return wasCut
+	p.cut = d
+	return d.done
 }
 
-// Delay has the next request that has part come to the server later. It reports whether that of the last call of Delay
-// did.
-func (p *Proxy) Delay(part []byte, by time.Duration) (wasLate bool) {
+// Delay has the next request that has part come to the server later. The channel is closed when the proxy got it. A later
+// call takes the place of one that has not happened.
+func (p *Proxy) Delay(part []byte, by time.Duration) (came <-chan struct{}) {
+	d := &deed{part: part, by: by, done: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wasLate = p.late == nil
-	p.late, p.lateBy = part, by
-	return wasLate
+	p.delay = d
+	return d.done
 }
 
 // onRequest says what happens to a request.
 func (p *Proxy) onRequest(data []byte) (late time.Duration, cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.late != nil && bytes.Contains(data, p.late) {
-		late, p.late = p.lateBy, nil
+	if p.delay.isDue(data) {
+		late, p.delay = p.delay.by, nil
 	}
-	if p.cutAfter != nil && bytes.Contains(data, p.cutAfter) {
-		cut, p.cutAfter = true, nil
+	if p.cut.isDue(data) {
+		cut, p.cut = true, nil
 	}
 	return late, cut
 }

@@ -83,8 +83,13 @@ func TestStore_ACommitThatArrivesLateIsItsOwn(t *testing.T) {
 		AnswerIn: 250 * time.Millisecond})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
+	var before <-chan struct{}
 	late := func() {
-		require.True(t, p.Delay([]byte("commit"), 600*time.Millisecond), "no commit was late")
+		t.Helper()
+		if before != nil {
+			requireClosed(t, before)
+		}
+		before = p.Delay([]byte("commit"), 600*time.Millisecond)
 	}
 
 	late()
@@ -114,4 +119,15 @@ func TestStore_ACommitThatArrivesLateIsItsOwn(t *testing.T) {
 	records, err := s.ReadRecords(t.Context(), "run")
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("a"), []byte("b")}, records)
+	requireClosed(t, before)
+}
+
+// requireClosed requires that what a channel stands for has happened.
+func requireClosed(t *testing.T, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	default:
+		t.Fatal("no request was disturbed")
+	}
 }

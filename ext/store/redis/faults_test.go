@@ -102,10 +102,14 @@ func newCutStore(t *testing.T) (cut, whole *Store, p *checkpointtest.Proxy) {
 // Rules distributed/K11, distributed/J5.
 func TestStore_MakesEachChangeOnceWhenAnswersAreLost(t *testing.T) {
 	s, whole, p := newCutStore(t)
-	lose := func(script *redis.Script) { // with the next call of the script
+	lost := make(chan struct{})
+	close(lost)
+	var before <-chan struct{} = lost
+	lose := func(script *redis.Script) { // the answer to the next call of the script
 		t.Helper()
 		require.NoError(t, script.Load(t.Context(), whole.client).Err())
-		require.True(t, p.CutAfter([]byte(script.Hash())), "no answer was lost")
+		requireClosed(t, before)
+		before = p.CutAfter([]byte(script.Hash()))
 	}
 	lose(replace)
 	_, err := s.Submit(t.Context(), "submitted", checkpoint.NewRun{})
@@ -149,7 +153,17 @@ func TestStore_MakesEachChangeOnceWhenAnswersAreLost(t *testing.T) {
 	require.Len(t, answers, 1)
 	lose(remove)
 	require.NoError(t, s.Remove(t.Context(), "run", true))
-	require.True(t, p.CutAfter(nil), "no answer was lost")
+	requireClosed(t, before)
+}
+
+// requireClosed requires that what a channel stands for has happened.
+func requireClosed(t *testing.T, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	default:
+		t.Fatal("no request was disturbed")
+	}
 }
 
 // TestStore_AppendsOnceOverANetworkThatLosesAnswers.
@@ -189,7 +203,7 @@ func TestStore_AcknowledgesNoOtherRecord(t *testing.T) {
 	require.NoError(t, err)
 	unclear := func(record string) {
 		t.Helper()
-		require.True(t, p.CutAfter([]byte(sign.Hash())))
+		p.CutAfter([]byte(sign.Hash()))
 		require.ErrorIs(t, l.AppendRecord(t.Context(), "run", []byte(record)), ErrUnavailable)
 		require.Eventually(t, func() bool { // it arrived
 			records, err := whole.ReadRecords(t.Context(), "run")
