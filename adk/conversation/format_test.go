@@ -3,7 +3,6 @@ package conversation
 import (
 	"encoding/base64"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -19,9 +18,6 @@ import (
 	"github.com/weftgo/weft/internal/racedetector"
 	"github.com/weftgo/weft/schema"
 )
-
-// writeGolden has the golden conversation written anew: only for a format that was not released.
-var writeGolden = flag.Bool("write-golden", false, "write testdata/conversation-1.json anew")
 
 // extras are values that providers put into Extra, whose types have to survive.
 var extras = []any{int64(math.MaxInt64), int64(math.MinInt64), uint64(math.MaxUint64), 7, 1.5, true, "s", []byte{0, 255},
@@ -164,7 +160,7 @@ func makeGolden(t *testing.T) {
 //
 // Rule distributed/M12.
 func TestStore_ReadsTheConversationOfEveryRelease(t *testing.T) {
-	if *writeGolden {
+	if os.Getenv("WEFT_WRITE_GOLDEN") != "" { // only for a format that was not released
 		makeGolden(t)
 	}
 	data, err := os.ReadFile(goldenFile)
