@@ -298,6 +298,10 @@ func (s *journalStore) remove(ctx context.Context, id string, main place) error 
 			return err
 		}
 	}
+	// Somebody may have made it again meanwhile: whoever does removes what was there before.
+	if now, err := s.locate(ctx, main.prefix); err != nil || now.seg.state.Life != main.seg.state.Life {
+		return err
+	}
 	return s.removeLane(ctx, main)
 }
 
@@ -362,18 +366,9 @@ func (s *journalStore) List(ctx context.Context, q Query) iter.Seq2[Info, error]
 
 // found are the conversations of a query, the one updated last first.
 func (s *journalStore) found(ctx context.Context, q Query) (found []Info, err error) {
-	if s.list == nil {
-		return nil, fmt.Errorf("the store (%T) does not list: use one that implements adk.CheckPointLister", s.journal)
-	}
-	var ids []string
-	for info, err := range s.list.ListCheckPoints(ctx, journalPrefix) {
-		if err != nil {
-			return nil, err
-		}
-		escaped, main := strings.CutSuffix(strings.TrimPrefix(info.ID, journalPrefix), "//0")
-		if id, err := url.PathUnescape(escaped); main && err == nil {
-			ids = append(ids, id)
-		}
+	ids, err := s.ids(ctx)
+	if err != nil {
+		return nil, err
 	}
 	for _, id := range ids {
 		info, ok, err := s.Get(ctx, id)
@@ -389,6 +384,49 @@ func (s *journalStore) found(ctx context.Context, q Query) (found []Info, err er
 		found = found[:q.Limit]
 	}
 	return found, nil
+}
+
+// ids are those of all conversations of which there is something.
+func (s *journalStore) ids(ctx context.Context) (ids []string, err error) {
+	if s.list == nil {
+		return nil, fmt.Errorf("the store (%T) does not list: use one that implements adk.CheckPointLister", s.journal)
+	}
+	for info, err := range s.list.ListCheckPoints(ctx, journalPrefix) {
+		if err != nil {
+			return nil, err
+		}
+		escaped, main := strings.CutSuffix(strings.TrimPrefix(info.ID, journalPrefix), "//0")
+		if id, err := url.PathUnescape(escaped); main && err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// Sweep implements Sweeper.
+func (s *journalStore) Sweep(ctx context.Context, limit int) (swept Swept, err error) {
+	ids, err := s.ids(ctx)
+	if err != nil {
+		return swept, fmt.Errorf("sweeping conversations: %w", err)
+	}
+	for _, id := range ids {
+		p, err := s.locate(ctx, prefixOf(id, Main))
+		if err != nil {
+			return swept, failed(id, err)
+		}
+		if p.seg.state.Life == "" || !p.seg.state.isGone(time.Now()) {
+			continue
+		}
+		if swept.Conversations == limit {
+			swept.More = true
+			return swept, nil
+		}
+		if err := s.remove(ctx, id, p); err != nil {
+			return swept, failed(id, err)
+		}
+		swept.Conversations++
+	}
+	return swept, nil
 }
 
 func (q *Query) matches(i Info) bool {

@@ -55,6 +55,21 @@ type Store interface {
 	Fork(ctx context.Context, id string, from Branch, at Position, name Branch) error
 }
 
+// Sweeper is what a [Store] offers that can remove what has expired. Those of [NewStore] on a store that lists do. Nobody
+// calls it by itself: call it now and then, for example once an hour in one process; several at once do no harm.
+type Sweeper interface {
+	// Sweep removes at most limit conversations that have expired, and what is left of those whose deletion was cut short,
+	// each with all its branches. It looks at each conversation there is.
+	Sweep(ctx context.Context, limit int) (Swept, error)
+}
+
+// Swept is what a sweep has done.
+type Swept struct {
+	Conversations int
+	// More says that there is more to remove than the limit.
+	More bool
+}
+
 // Info is what is known of a conversation besides what was said.
 type Info struct {
 	ID string

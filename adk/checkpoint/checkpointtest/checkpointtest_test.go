@@ -3,8 +3,10 @@ package checkpointtest_test
 import (
 	"bytes"
 	"context"
+	"iter"
 	"os"
 	"os/exec"
+	"path"
 	"strings"
 	"testing"
 
@@ -123,11 +125,12 @@ func TestRun_FindsFaults(t *testing.T) {
 // findsFault runs one rule of a test in a process whose stores have a fault, and requires that it fails.
 func findsFault(t *testing.T, test, fault, where string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$/^"+strings.ReplaceAll(where, "/", "$/^")+"$", "-test.timeout=60s")
+	name := path.Join(test, where)
+	cmd := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(name, "/", "$/^")+"$", "-test.timeout=60s")
 	cmd.Env = append(os.Environ(), "WEFT_FAULT="+fault)
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err, "the fault was not found:\n%s", out)
-	require.Contains(t, string(out), "--- FAIL: "+test+"/"+where)
+	require.Contains(t, string(out), "--- FAIL: "+name)
 	require.NotContains(t, string(out), "panic")
 }
 
@@ -136,4 +139,58 @@ type plain struct{ checkpoint.Store }
 
 func TestRun_OptionalPartsAreOptional(t *testing.T) {
 	checkpointtest.Run(t, func(*testing.T) checkpoint.Store { return plain{checkpoint.NewMemoryStore()} })
+}
+
+// careless is a scope of which one part is that of all tenants.
+type careless struct {
+	checkpoint.RunStore
+	all   checkpoint.RunStore
+	fault string
+}
+
+func (c careless) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	if c.fault == "checkpoints" {
+		return c.all.Get(ctx, id)
+	}
+	return c.RunStore.Get(ctx, id)
+}
+
+func (c careless) Set(ctx context.Context, id string, v []byte) error {
+	if c.fault == "checkpoints" {
+		return c.all.Set(ctx, id, v)
+	}
+	return c.RunStore.Set(ctx, id, v)
+}
+
+func (c careless) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.RunInfo, error] {
+	if c.fault == "lists" {
+		return c.all.List(ctx, q)
+	}
+	return c.RunStore.List(ctx, q)
+}
+
+func (c careless) AcquireDue(ctx context.Context, r checkpoint.LeaseRequest, d checkpoint.Due) (checkpoint.Lease, error) {
+	if c.fault == "due" {
+		return c.all.AcquireDue(ctx, r, d)
+	}
+	return c.RunStore.AcquireDue(ctx, r, d)
+}
+
+// TestBrokenTenants tests tenants that are not kept apart, as the environment says.
+func TestBrokenTenants(t *testing.T) {
+	below := checkpoint.NewMemoryStore()
+	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore {
+		switch fault := os.Getenv("WEFT_FAULT"); fault {
+		case "lower case":
+			return checkpoint.Scope(below, strings.ToLower(name))
+		default:
+			return careless{checkpoint.Scope(below, name), below, fault}
+		}
+	})
+}
+
+func TestTenants_FindsFaults(t *testing.T) {
+	for _, fault := range []string{"checkpoints", "lists", "due", "lower case"} {
+		t.Run(fault, func(t *testing.T) { findsFault(t, "TestBrokenTenants", fault, "") })
+	}
 }

@@ -48,23 +48,10 @@ var _ runlog.Store = (*Events)(nil)
 // deltaKind is the kind of events that are removed when their span has ended.
 const deltaKind = "delta"
 
-// OpenEvents opens the events of runs, and makes their table if there is none.
-func (s *Store) OpenEvents(ctx context.Context, conf EventsConfig) (*Events, error) {
+// OpenEvents opens the events of runs. Their tables are those of the store: see [Store.Migrate]. It does not fail.
+func (s *Store) OpenEvents(_ context.Context, conf EventsConfig) (*Events, error) {
 	if conf.Poll <= 0 {
 		conf.Poll = 50 * time.Millisecond
-	}
-	for _, statement := range []string{
-		`CREATE TABLE IF NOT EXISTS {events} (tenant {text} NOT NULL, run {text} NOT NULL, token {int} NOT NULL,
-			seq {int} NOT NULL, kind {text} NOT NULL, span {int} NOT NULL, at {int} NOT NULL, data {blob} NOT NULL,
-			PRIMARY KEY (tenant, run, token, seq))`,
-	} {
-		err := s.retry(ctx, func(ctx context.Context, _ int) error {
-			_, err := s.db.ExecContext(ctx, s.sql(statement))
-			return again(err != nil && s.dialect.Exists(err), err)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("sqlrun: make the table of events in the %s database: %w", s.dialect.Name, err)
-		}
 	}
 	return &Events{store: s, conf: conf}, nil
 }
@@ -76,12 +63,12 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 	}
 	key := encode(run)
 	err := e.store.change(ctx, "add events to", run, func(ctx context.Context, t *transaction) error {
+		if err := t.takeLog(ctx, key, int64(events[0].Token), int64(events[len(events)-1].Token)); err != nil {
+			return err
+		}
 		last, err := t.lastEvent(ctx, key)
 		if err != nil {
 			return err
-		}
-		if events[0].Token < last.Token {
-			return runlog.ErrOvertaken
 		}
 		return t.addEvents(ctx, key, events, last)
 	})
@@ -93,6 +80,32 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 		e.conf.Announce(key)
 	}
 	return nil
+}
+
+// takeLog locks the events of a run until the transaction ends, for events whose tokens are between two. If those of a
+// life later than the first were added it is [runlog.ErrOvertaken].
+func (t *transaction) takeLog(ctx context.Context, key string, first, latest int64) error {
+	for {
+		var last int64
+		err := t.one(ctx, `SELECT token FROM {logs} WHERE tenant = $1 AND run = $2{for_update}`, t.tenant, key).Scan(&last)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			_, err = t.exec(ctx, `INSERT INTO {logs} (tenant, run, token) VALUES ($1, $2, $3)
+				ON CONFLICT (tenant, run) DO NOTHING`, t.tenant, key, first)
+			if err != nil {
+				return err
+			}
+			continue // somebody else may have made it
+		case err != nil:
+			return err
+		case last > first:
+			return runlog.ErrOvertaken
+		case last >= latest:
+			return nil
+		}
+		_, err = t.exec(ctx, `UPDATE {logs} SET token = $3 WHERE tenant = $1 AND run = $2`, t.tenant, key, latest)
+		return err
+	}
 }
 
 // lastEvent is the position of the last event of a run.
@@ -412,7 +425,12 @@ func (e *Events) list(ctx context.Context) (infos []runlog.Info, err error) {
 // Delete removes the events of a run.
 func (e *Events) Delete(ctx context.Context, run string) error {
 	return e.store.change(ctx, "delete the events of", run, func(ctx context.Context, t *transaction) error {
-		_, err := t.exec(ctx, `DELETE FROM {events} WHERE tenant = $1 AND run = $2`, t.tenant, encode(run))
-		return err
+		for _, from := range []string{"{events}", "{logs}"} {
+			_, err := t.exec(ctx, `DELETE FROM `+from+` WHERE tenant = $1 AND run = $2`, t.tenant, encode(run))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }

@@ -34,6 +34,10 @@ var migrations = [][]string{{
 	`CREATE TABLE {locks} (n {int} PRIMARY KEY)`,
 	`INSERT INTO {locks} (n) VALUES (0), (1), (2), (3), (4), (5), (6), (7),
 		(8), (9), (10), (11), (12), (13), (14), (15)`,
+	`CREATE TABLE {events} (tenant {text} NOT NULL, run {text} NOT NULL, token {int} NOT NULL, seq {int} NOT NULL,
+		kind {text} NOT NULL, span {int} NOT NULL, at {int} NOT NULL, data {blob} NOT NULL,
+		PRIMARY KEY (tenant, run, token, seq))`,
+	`CREATE TABLE {logs} (tenant {text} NOT NULL, run {text} NOT NULL, token {int} NOT NULL, PRIMARY KEY (tenant, run))`,
 }}
 
 // keyLocks is how many rows {locks} has: see transaction.lockKey.

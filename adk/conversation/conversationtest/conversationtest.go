@@ -32,6 +32,7 @@ func Run(t *testing.T, newStore func(t *testing.T) conversation.Store) {
 		{"Create/first-write", firstWrite},
 		{"Create/expires", expires},
 		{"Delete/all", deleteAll},
+		{"Sweep/expired", sweepExpired},
 		{"List/filters", listFilters},
 		{"List/pages", listPages},
 		{"IDs/hostile", hostileIDs},
@@ -128,6 +129,40 @@ func deleteAll(t *testing.T, s conversation.Store) {
 	holds(t, s, "c", conversation.Main, "new")
 	noError(t, s.Fork(background, "c", conversation.Main, 1, "b"))
 	holds(t, s, "c", "b", "new")
+}
+
+// sweepExpired: what has expired is removed, if the store is a Sweeper, and nothing else is.
+func sweepExpired(t *testing.T, s conversation.Store) {
+	sweeper, ok := s.(conversation.Sweeper)
+	if !ok {
+		t.Skip("the store is no conversation.Sweeper")
+	}
+	soon := time.Now().Add(300 * time.Millisecond)
+	for _, id := range []string{"a", "b", "c"} {
+		_, err := s.Create(background, conversation.Info{ID: id, Expires: soon})
+		noError(t, err)
+		put(t, s, id, conversation.Main, 0, "1", "2")
+		noError(t, s.Fork(background, id, conversation.Main, 1, "fork"))
+		put(t, s, id, "fork", 1, "3")
+	}
+	put(t, s, "stays", conversation.Main, 0, "1")
+	sweep := func(limit int, want conversation.Swept) {
+		t.Helper()
+		if got, err := sweeper.Sweep(background, limit); err != nil || got != want {
+			t.Errorf("Sweep(%d) = %+v, %v; want %+v", limit, got, err, want)
+		}
+	}
+	sweep(10, conversation.Swept{})
+	time.Sleep(time.Until(soon) + time.Millisecond)
+	sweep(2, conversation.Swept{Conversations: 2, More: true})
+	sweep(2, conversation.Swept{Conversations: 1})
+	sweep(2, conversation.Swept{})
+	holds(t, s, "stays", conversation.Main, "1")
+	absent(t, s, "a")
+	put(t, s, "a", conversation.Main, 0, "new")
+	holds(t, s, "a", conversation.Main, "new")
+	_, err := s.Lane(background, "a", "fork")
+	is(t, "Lane of a branch of the one before", err, conversation.ErrNoBranch)
 }
 
 func listFilters(t *testing.T, s conversation.Store) {

@@ -2,8 +2,10 @@ package conversationtest_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -38,6 +40,32 @@ func TestFiles_KeepTheRules(t *testing.T) {
 	})
 }
 
+// Nothing is left of conversations that have expired.
+//
+// Rule distributed/M13.
+func TestMemory_KeepsNothingThatWasSwept(t *testing.T) {
+	kept := checkpoint.NewMemoryStore()
+	s := storeOf(t, kept)
+	ends := time.Now().Add(time.Second)
+	_, err := s.Create(t.Context(), conversation.Info{ID: "c", Expires: ends})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for head := range conversation.Position(200) { // several segments
+		turn := conversation.Turn{ID: fmt.Sprint(head), Kind: conversation.Note}
+		if _, err := s.Append(t.Context(), "c", conversation.Main, conversation.NewTurn{Turn: turn, Head: head}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(time.Until(ends))
+	if _, err := s.(conversation.Sweeper).Sweep(t.Context(), 10); err != nil {
+		t.Fatal(err)
+	}
+	for info, err := range kept.ListCheckPoints(t.Context(), "") {
+		t.Errorf("it keeps %q (%v)", info.ID, err)
+	}
+}
+
 // TestMemory_SharedByStores has every call made by another store, as if each were in a process of its own that knows
 // nothing of the others.
 func TestMemory_SharedByStores(t *testing.T) {
@@ -68,6 +96,10 @@ func (f *fresh) List(ctx context.Context, q conversation.Query) iter.Seq2[conver
 }
 
 func (f *fresh) Delete(ctx context.Context, id string) error { return f.open().Delete(ctx, id) }
+
+func (f *fresh) Sweep(ctx context.Context, limit int) (conversation.Swept, error) {
+	return f.open().(conversation.Sweeper).Sweep(ctx, limit)
+}
 
 func (f *fresh) Lane(ctx context.Context, id string, b conversation.Branch) (conversation.Lane, error) {
 	return f.open().Lane(ctx, id, b)

@@ -34,12 +34,20 @@ type change struct {
 func (s *Store) change(
 	ctx context.Context, doing, id string, known *state, do func(ctx context.Context, c *change, st *state) error,
 ) (after *state, err error) {
+	return s.changeRead(ctx, doing, id, known, s.read, do)
+}
+
+// changeRead is change with the function that reads the ID.
+func (s *Store) changeRead(
+	ctx context.Context, doing, id string, known *state, read func(ctx context.Context, id string) (*state, error),
+	do func(ctx context.Context, c *change, st *state) error,
+) (after *state, err error) {
 	write, isDoubtful := rand.Uint64(), false
 	err = s.retry(ctx, func(ctx context.Context) error {
 		st := known
 		if known = nil; st != nil {
 			st = st.clone()
-		} else if st, err = s.read(ctx, id); err != nil {
+		} else if st, err = read(ctx, id); err != nil {
 			return err
 		}
 		if isDoubtful && slices.Contains(st.Writes, write) {

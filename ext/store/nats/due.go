@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,8 @@ type view struct {
 
 	mu   sync.Mutex       // guards the fields below; no other lock is taken while it is held
 	runs map[string]*seen // by ID
+	// bad are the errors of heads that cannot be read, by the hashes of their IDs.
+	bad map[string]*storekit.RowError
 	// keyed are the runs of a key, queues those that may become due and that nobody in this process tries to take.
 	keyed  map[string]map[string]*seen
 	queues map[queueName]*queue
@@ -60,6 +63,7 @@ func (v *view) clear() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.runs, v.keyed, v.queues = map[string]*seen{}, map[string]map[string]*seen{}, map[queueName]*queue{}
+	v.bad = map[string]*storekit.RowError{}
 }
 
 // refresh reads the heads that changed, unless that was done a moment ago.
@@ -102,6 +106,12 @@ func (v *view) note(st *state) {
 	id := st.Row.Run.ID
 	before := v.runs[id]
 	if before != nil && before.seq > st.version {
+		return
+	}
+	delete(v.bad, st.hash)
+	if st.bad != nil {
+		v.bad[st.hash] = st.bad
+		v.forgetLocked(id)
 		return
 	}
 	_, mayBecomeDue := st.Row.DueFrom()
@@ -189,6 +199,13 @@ func (v *view) isBehind(r *seen, now time.Time) bool {
 		}
 	}
 	return false
+}
+
+// unreadable are the errors of heads that cannot be read.
+func (v *view) unreadable() []*storekit.RowError {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Collect(maps.Values(v.bad))
 }
 
 // expired are the IDs of the runs that are to be swept, the one that expired first first.

@@ -2,7 +2,9 @@ package nats
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +22,12 @@ const (
 	valueHeader = "Weft-Value"
 	// stepHeader is how many records the journal has with this one, their bytes, and the token of who appended it.
 	stepHeader = "Weft-Step"
+	// idHeader is the ID of a head: it is known also where the head cannot be read.
+	idHeader = "Weft-ID"
 )
+
+// longestIDHeader is how long an ID may be to be in a header.
+const longestIDHeader = 2000
 
 // keptWrites is how many writes of a head are remembered, so that who has lost the answer to one recognizes it.
 const keptWrites = 8
@@ -87,6 +94,8 @@ type step struct {
 type state struct {
 	head
 	hash string
+	// bad is set if the head cannot be read. Then only ID, version and headSeq are known.
+	bad *storekit.RowError
 	// version is the sequence of the last message, headSeq of the head; 0 if there is none.
 	version, headSeq uint64
 	modified         time.Time
@@ -106,9 +115,12 @@ func (st *state) clone() *state {
 }
 
 // isGone reports whether nothing is known of the ID. Its head may remain for a while, so that everybody sees that.
-func (st *state) isGone() bool { return !st.IsRun && st.Saved == nil && st.Row.Run.Steps == 0 }
+func (st *state) isGone() bool {
+	return st.bad == nil && !st.IsRun && st.Saved == nil && st.Row.Run.Steps == 0
+}
 
-// readState makes a state of the last messages of an ID, which is nil if only its hash is known.
+// readState makes a state of the last messages of an ID, which is nil if only its hash is known. That of a head that
+// cannot be read is bad.
 func (s *Store) readState(ctx context.Context, id *string, hash string, found []message) (*state, error) {
 	st := &state{hash: hash}
 	if id != nil {
@@ -129,6 +141,7 @@ func (s *Store) readState(ctx context.Context, id *string, hash string, found []
 	switch {
 	case st.headSeq == 0: // records without a head are what is left of a run that was removed
 		st.From = st.version
+	case st.bad != nil:
 	case id != nil && st.Row.Run.ID != *id:
 		return nil, fmt.Errorf("it and %q have the same hash", st.Row.Run.ID)
 	case last != nil && last.seq > st.headSeq:
@@ -138,21 +151,40 @@ func (s *Store) readState(ctx context.Context, id *string, hash string, found []
 }
 
 // readHead reads the head out of its message.
-func (s *Store) readHead(ctx context.Context, m message, st *state) error {
-	var err error
+func (s *Store) readHead(ctx context.Context, m message, st *state) (err error) {
+	st.headSeq, st.modified = m.seq, m.at
 	if st.body, err = content(m); err != nil {
-		return err
+		st.isBad(m, err)
+		return nil
 	}
 	data, err := s.load(ctx, st.hash, st.body)
 	if err != nil {
-		return s.unlessChanged(ctx, m.subject, m.seq, err)
+		if err = s.unlessChanged(ctx, m.subject, m.seq, err); errors.Is(err, errDamaged) {
+			st.isBad(m, err)
+			return nil
+		}
+		return err
 	}
 	if err := decodeHead(data, &st.head); err != nil {
-		return fmt.Errorf("the head of the run cannot be read: %w", err)
+		st.isBad(m, err)
+		return nil
 	}
-	st.body.Inline, st.headSeq, st.modified = nil, m.seq, m.at
+	st.body.Inline, st.Row.Run.Tenant = nil, s.tenant
 	st.number(m.seq)
 	return nil
+}
+
+// isBad notes that the head in a message cannot be read.
+func (st *state) isBad(m message, err error) {
+	id := st.Row.Run.ID
+	if text, bad := base64.RawURLEncoding.DecodeString(m.header.Get(idHeader)); bad == nil && len(text) > 0 {
+		id = string(text)
+	}
+	if id == "" {
+		id = st.hash
+	}
+	st.head = head{}
+	st.Row.Run.ID, st.bad = id, storekit.NewRowError(id, err)
 }
 
 // number gives a run and its lease the sequence of the head in which they are new. (B31)
@@ -227,6 +259,9 @@ func (s *Store) headMessage(ctx context.Context, st *state) (*nats.Msg, error) {
 	m := nats.NewMsg(s.headOf(st.hash))
 	m.Header.Set(rollupHeader, "sub")
 	m.Header.Set(valueHeader, body.header())
+	if id := st.Row.Run.ID; len(id) <= longestIDHeader {
+		m.Header.Set(idHeader, base64.RawURLEncoding.EncodeToString([]byte(id)))
+	}
 	if st.isGone() {
 		m.Header.Set(ttlHeader, goneFor.String())
 	}

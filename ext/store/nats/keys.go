@@ -85,6 +85,9 @@ func (c *change) inFront(ctx context.Context, st *state) (*state, error) {
 		row.Born = math.MaxUint64
 	}
 	for _, other := range all {
+		if other.bad != nil { // perhaps it has to end first
+			return nil, other.bad
+		}
 		if row.IsBehind(&other.Row, c.now) {
 			return other, nil
 		}
@@ -105,7 +108,7 @@ func (s *Store) leaveKey(ctx context.Context, key string) {
 		return
 	}
 	all, err := s.readAll(ctx, k.hashes)
-	if err == nil && !slices.ContainsFunc(all, func(st *state) bool { return st.IsRun }) {
+	if err == nil && !slices.ContainsFunc(all, func(st *state) bool { return st.IsRun || st.bad != nil }) {
 		s.wire.purgeSometime(k.subject, k.seq+1)
 	}
 }

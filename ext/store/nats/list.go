@@ -37,7 +37,7 @@ func (s *Store) inspect(ctx context.Context, id string) (st *state, err error) {
 }
 
 // headsFrom reads heads of the tenant from a sequence on, in the order in which they were written, without the records
-// that came after them, and says whether there are more.
+// that came after them, and says whether there are more. They may be bad.
 func (s *Store) headsFrom(ctx context.Context, from uint64) (heads []*state, more bool, err error) {
 	found, more, err := s.wire.nextOfAll(ctx, s.heads(), from, mostMessages)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) all(ctx context.Context) ([]*state, error) {
 		switch {
 		case st.isGone():
 			delete(heads, hash)
-		case !st.IsRun || st.Row.Run.Owner != "":
+		case st.bad == nil && (!st.IsRun || st.Row.Run.Owner != ""):
 			growing = append(growing, hash)
 		}
 	}
@@ -115,6 +115,13 @@ func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []checkpoi
 		return nil, storekit.Failed("list", "", err)
 	}
 	for _, st := range all {
+		if st.bad != nil {
+			info := st.bad.Unreadable()
+			if info.Tenant = s.tenant; l.Matches(&info) {
+				found = append(found, info)
+			}
+			continue
+		}
 		if st.IsRun && l.Matches(&st.Row.Run) {
 			found = append(found, st.Row.Info())
 		}

@@ -74,20 +74,25 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 	return s.newLease(after, before, made), nil
 }
 
-// AcquireDue takes the run that is due for longest.
+// AcquireDue takes the run that is due for longest. A run that cannot be read, or whose key has one that cannot be read,
+// is passed over; its error is returned when nothing else is due, once a minute.
 func (s *Store) AcquireDue(
 	ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due,
 ) (checkpoint.Lease, error) {
+	var bad *storekit.RowError
 	for {
 		id, tried, err := s.nextDue(ctx, due)
 		if err != nil {
-			return nil, err
+			return nil, s.orUnreadable(err)
 		}
 		l, err := s.acquire(ctx, id, req, true)
 		switch {
 		case err == nil:
 			tried()
 			return l, nil
+		case errors.As(err, &bad):
+			defer tried() // not before: it would be the next one again
+			continue
 		case errors.Is(err, checkpoint.ErrNotFound):
 			s.view.forget(id)
 		case !errors.Is(err, checkpoint.ErrNothingDue) && !errors.Is(err, checkpoint.ErrRunBusy):
@@ -96,6 +101,19 @@ func (s *Store) AcquireDue(
 		}
 		tried()
 	}
+}
+
+// orUnreadable is the error that says that nothing is due, or one of a run that was passed over, once a minute.
+func (s *Store) orUnreadable(err error) error {
+	if !errors.Is(err, checkpoint.ErrNothingDue) {
+		return err
+	}
+	for _, bad := range s.view.unreadable() {
+		if s.passedOver.Add(s.of + "." + bad.ID) {
+			return bad
+		}
+	}
+	return err
 }
 
 // nextDue finds a run to take. tried is to be called after the attempt.
@@ -172,12 +190,12 @@ const goneFor = time.Hour
 // says so, and that the server removes some time later.
 func (s *Store) removeIf(ctx context.Context, doing, id string, check func(st *state, now time.Time) error) error {
 	key := ""
-	after, err := s.change(ctx, doing, id, nil, func(_ context.Context, c *change, st *state) error {
+	after, err := s.changeRead(ctx, doing, id, nil, s.readAny, func(_ context.Context, c *change, st *state) error {
 		if err := check(st, c.now); err != nil || st.headSeq == 0 {
 			return err
 		}
 		key = st.Row.Run.Key
-		st.head = head{From: st.version, Writes: st.Writes}
+		st.head, st.bad = head{From: st.version, Writes: st.Writes}, nil
 		st.Row.Run.ID = id
 		c.put(st)
 		return nil

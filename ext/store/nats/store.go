@@ -49,6 +49,8 @@ type Store struct {
 	// of is the tenant as a part of subjects.
 	of   string
 	view *view
+	// passedOver are the heads, by their subjects, that cannot be read.
+	passedOver *storekit.PassedOver[string]
 }
 
 var (
@@ -97,7 +99,8 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	}
 	w.isReplicated = replicas > 1 || conf.Conn.ConnectedClusterName() != "" // where it may be later
 	s := &Store{wire: w, clock: &clock{wire: w}, retention: conf.Retention, patience: conf.Patience,
-		piece: min(longestMessage, int(conf.Conn.MaxPayload())-roomForHeaders), prefix: conf.Prefix}
+		piece: min(longestMessage, int(conf.Conn.MaxPayload())-roomForHeaders), prefix: conf.Prefix,
+		passedOver: new(storekit.PassedOver[string])}
 	return s.Tenant(""), nil
 }
 
@@ -206,8 +209,17 @@ func (s *Store) heads() string           { return s.headOf("*") }
 func (s *Store) keyOf(key string) string { return s.prefix + ".key." + s.of + "." + hashOf(key) }
 func (s *Store) wakes() string           { return s.prefix + ".wake." + s.of }
 
-// read reads an ID.
+// read reads an ID. A head that cannot be read is an error.
 func (s *Store) read(ctx context.Context, id string) (*state, error) {
+	st, err := s.readAny(ctx, id)
+	if err == nil && st.bad != nil {
+		return nil, st.bad
+	}
+	return st, err
+}
+
+// readAny reads an ID, whose head may be bad.
+func (s *Store) readAny(ctx context.Context, id string) (*state, error) {
 	hash := hashOf(id)
 	found, err := s.wire.lastOf(ctx, s.allOf(hash))
 	if err != nil {
@@ -216,7 +228,7 @@ func (s *Store) read(ctx context.Context, id string) (*state, error) {
 	return s.readState(ctx, &id, hash, found)
 }
 
-// readAll reads IDs by their hashes, those of which something is known, in the order of the hashes.
+// readAll reads IDs by their hashes, those of which something is known, in the order of the hashes. Heads may be bad.
 func (s *Store) readAll(ctx context.Context, hashes []string) ([]*state, error) {
 	var all []*state
 	for chunk := range slices.Chunk(hashes, 400) {

@@ -106,9 +106,8 @@ func Migrate(ctx context.Context, conf Config) error {
 	return s.Close()
 }
 
-// OpenEvents opens the events of runs in the database, for [runlog.Config], and makes their table if there is none. A
-// process needs them once: readers hear of events of other processes through the connection that listens, and without
-// it after a poll of 100 ms.
+// OpenEvents opens the events of runs in the database, for [runlog.Config]. A process needs them once: readers hear of
+// events of other processes through the connection that listens, and without it after a poll of 50 ms.
 func (s *Store) OpenEvents(ctx context.Context) (*sqlrun.Events, error) {
 	var conf sqlrun.EventsConfig
 	if s.listen != nil {

@@ -114,10 +114,12 @@ func (e *Events) Append(ctx context.Context, run string, events []runlog.Event) 
 		}
 		args = append(args, event.Token, event.Seq, kind, uint64(event.Span), data)
 	}
-	err := s.client.ZAdd(ctx, s.logsKey(), redis.Z{Score: float64(time.Now().UnixMicro()), Member: run}).Err()
+	_, err := try(ctx, s, func() *redis.IntCmd {
+		return s.client.ZAdd(ctx, s.logsKey(), redis.Z{Score: float64(time.Now().UnixMicro()), Member: run})
+	})
 	var added int64
 	if err == nil {
-		added, err = addEvents.Run(ctx, s.client, []string{s.streamKey(run)}, args...).Int64()
+		added, err = s.run(ctx, addEvents, []string{s.streamKey(run)}, args...).Int64()
 	}
 	switch {
 	case err != nil:
@@ -149,7 +151,9 @@ func (e *Events) Read(ctx context.Context, run string, after runlog.Cursor) iter
 	return func(yield func(runlog.Event, error) bool) {
 		for {
 			from := fmt.Sprintf("(%d-%d", after.Token, after.Seq)
-			entries, err := e.store.client.XRangeN(ctx, e.store.streamKey(run), from, "+", eventPage).Result()
+			entries, err := try(ctx, e.store, func() *redis.XMessageSliceCmd {
+				return e.store.client.XRangeN(ctx, e.store.streamKey(run), from, "+", eventPage)
+			})
 			if err == nil {
 				err = ctx.Err()
 			}

@@ -3,7 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
-	"sync"
+	"strconv"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -15,9 +15,12 @@ type lease struct {
 	*storekit.Lease
 	store *Store
 
-	mu sync.Mutex // guards the fields below, and is held while a record is appended
-	// life is how many records the lease has appended, and stop the last request to stop, as it was read.
-	life int64
+	// turn is full while somebody appends or renews: it guards the fields below.
+	turn chan struct{}
+	// life is how many records the lease has appended, unless it is unsure: an append failed, and may have been done.
+	life   int64
+	unsure bool
+	// stop is the last request to stop, as it was read.
 	stop string
 }
 
@@ -28,7 +31,7 @@ func (l *lease) AppendRecord(ctx context.Context, id string, record []byte) erro
 		return err
 	}
 	if err := l.store.check(ctx, doing, id, record); err != nil {
-		return storekit.Failed(doing, id, err)
+		return storekit.FailedOnce(doing, id, err)
 	}
 	return l.sign(ctx, doing, "1", record)
 }
@@ -38,32 +41,44 @@ func (l *lease) Renew(ctx context.Context) error { return l.sign(ctx, "renew", "
 
 func (l *lease) sign(ctx context.Context, doing, appends string, record []byte) error {
 	if err := ctx.Err(); err != nil {
-		return storekit.Failed(doing, l.ID(), err)
+		return storekit.FailedOnce(doing, l.ID(), err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.store
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return storekit.FailedOnce(doing, l.ID(), ctx.Err())
+	}
 	if record == nil {
 		record = []byte{}
 	}
-	answer, err := sign.Run(ctx, s.client, []string{s.runKey(l.ID()), s.stepsKey(l.ID())},
-		l.Token(), l.life, l.TTL().Microseconds(), appends, record).StringSlice()
-	if err != nil {
-		return storekit.Failed(doing, l.ID(), err)
+	for {
+		s := l.store
+		answer, err := s.run(ctx, sign, []string{s.runKey(l.ID()), s.stepsKey(l.ID())},
+			l.Token(), l.life, l.TTL().Microseconds(), appends, record).StringSlice()
+		if err != nil {
+			l.unsure = l.unsure || appends == "1"
+			return storekit.FailedOnce(doing, l.ID(), err)
+		}
+		switch answer[0] {
+		case "lost":
+			return l.Lost()
+		case "gap":
+			if !l.unsure || answer[1] != strconv.FormatInt(l.life+1, 10) {
+				return storekit.FailedOnce(doing, l.ID(),
+					fmt.Errorf("the lease has appended %d records, and the server knows of %s", l.life, answer[1]))
+			}
+			l.life, l.unsure = l.life+1, false // the append that failed was done, of another record
+			continue
+		}
+		if appends == "1" {
+			l.life, l.unsure = l.life+1, false
+		}
+		return l.noteStop(answer[1])
 	}
-	switch answer[0] {
-	case "lost":
-		return l.Lost()
-	case "gap":
-		return storekit.Failed(doing, l.ID(), fmt.Errorf("the lease has appended %d records, and the server knows of another number", l.life))
-	}
-	if appends == "1" {
-		l.life++
-	}
-	return l.noteStop(answer[1])
 }
 
-// noteStop delivers a request to stop that is new. mu is locked.
+// noteStop delivers a request to stop that is new. The caller has the turn.
 func (l *lease) noteStop(text string) error {
 	if text == l.stop {
 		return nil
@@ -128,7 +143,7 @@ func (l *lease) Answers(ctx context.Context) (answers []checkpoint.Answer, err e
 	r, _, err := l.store.read(ctx, l.ID())
 	switch {
 	case err != nil:
-		return nil, storekit.Failed("read the answers of", l.ID(), err)
+		return nil, storekit.FailedOnce("read the answers of", l.ID(), err)
 	case r == nil || !r.Holds(l.Token()):
 		return nil, l.Lost()
 	}

@@ -107,6 +107,6 @@ func (s *Store) tryRewrite(
 	if !changed {
 		return true, nil
 	}
-	n, err := rewrite.Run(ctx, s.client, []string{s.runKey(id), s.stepsKey(id)}, args...).Int()
+	n, err := s.run(ctx, rewrite, []string{s.runKey(id), s.stepsKey(id)}, args...).Int()
 	return n == 1, err
 }

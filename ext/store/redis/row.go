@@ -2,9 +2,9 @@ package redis
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -21,6 +21,8 @@ type row struct {
 	// it first. All of it can be done again.
 	Todo *todo
 
+	// bad is set if the row cannot be read. Then only ID, version and what is in fields of its own are known.
+	bad     *storekit.RowError
 	version string
 	// life is how many records the lease has appended.
 	life int64
@@ -37,16 +39,28 @@ type change struct {
 // rowFields are those of the hash of a run that a row is made of.
 var rowFields = []string{"v", "row", "token", "held", "until", "steps", "bytes", "attempts", "status", "expires", "updated", "life", "todo"}
 
-// read reads the row of an ID; nil if there is none. version is that of what is there, for who makes one.
+// read reads the row of an ID; nil if there is none. version is that of what is there, for who makes one. A row that
+// cannot be read is an error.
 func (s *Store) read(ctx context.Context, id string) (r *row, version string, err error) {
-	values, err := s.client.HMGet(ctx, s.runKey(id), rowFields...).Result()
+	r, version, err = s.readAny(ctx, id)
+	if err == nil && r != nil && r.bad != nil {
+		return nil, version, r.bad
+	}
+	return r, version, err
+}
+
+// readAny is read, and returns also a row that is bad.
+func (s *Store) readAny(ctx context.Context, id string) (r *row, version string, err error) {
+	values, err := try(ctx, s, func() *redis.SliceCmd { return s.client.HMGet(ctx, s.runKey(id), rowFields...) })
 	if err != nil {
 		return nil, "", err
 	}
-	return readRow(values)
+	r, version = s.readRow(id, values)
+	return r, version, nil
 }
 
-func readRow(values []any) (r *row, version string, err error) {
+// readRow makes a row of its fields, nil if there is none.
+func (s *Store) readRow(id string, values []any) (r *row, version string) {
 	text := func(i int) string { t, _ := values[i].(string); return t }
 	number := func(i int) int64 { n, _ := strconv.ParseInt(text(i), 10, 64); return n }
 	version = text(0)
@@ -54,27 +68,32 @@ func readRow(values []any) (r *row, version string, err error) {
 		version = "0"
 	}
 	if values[1] == nil {
-		return nil, version, nil
+		return nil, version
 	}
+	r = &row{version: version}
 	decoded, err := storekit.DecodeRow([]byte(text(1)))
-	if err != nil {
-		return nil, version, err
-	}
-	r = &row{Row: *decoded, version: version}
-	if t := text(12); t != "" {
-		if r.Todo, err = decodeTodo([]byte(t)); err != nil {
-			return nil, version, fmt.Errorf("%w: %w", storekit.ErrBadRow, err)
+	if err == nil {
+		r.Row = *decoded
+		if t := text(12); t != "" {
+			r.Todo, err = decodeTodo([]byte(t))
 		}
 	}
 	run := &r.Run
-	run.Token = uint64(number(2))
+	if err != nil {
+		r.bad, r.Todo = storekit.NewRowError(id, err), nil
+		run.ID, run.Error = id, r.bad.Unreadable().Error
+	}
+	run.Tenant, run.Token = s.tenant, uint64(number(2))
 	if text(3) == "1" {
+		if run.Owner == "" {
+			run.Owner = "somebody"
+		}
 		run.LeaseUntil = at(number(4))
 	}
 	run.Steps, run.Bytes, run.Attempts = int(number(5)), number(6), int(number(7))
 	run.Status, run.Expires, run.Updated = checkpoint.Status(text(8)), at(number(9)), at(number(10))
 	r.life = number(11)
-	return r, version, nil
+	return r, version
 }
 
 // at is a time, the zero one for 0.
@@ -144,11 +163,11 @@ func (s *Store) write(ctx context.Context, r *row, c change) error {
 	case c.dropped:
 		op = "drop"
 	}
-	args := append([]any{r.version, drop, op, c.setCheckpoint, len(fields)}, fields...)
+	args := append([]any{r.version, rand.Text(), drop, op, c.setCheckpoint, len(fields)}, fields...)
 	for _, record := range c.records {
 		args = append(args, record)
 	}
-	done, err := replace.Run(ctx, s.client, []string{s.runKey(id), s.stepsKey(id)}, args...).Int()
+	done, err := s.run(ctx, replace, []string{s.runKey(id), s.stepsKey(id)}, args...).Int()
 	if err == nil && done == 0 {
 		err = errChanged
 	}
@@ -158,7 +177,7 @@ func (s *Store) write(ctx context.Context, r *row, c change) error {
 // index notes where the run is to be looked for.
 func (s *Store) index(ctx context.Context, r *row) error {
 	id := r.Run.ID
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	return s.pipelined(ctx, func(p redis.Pipeliner) {
 		earliest := func(key string, t time.Time) {
 			p.ZAddArgs(ctx, key, redis.ZAddArgs{LT: true, Members: []redis.Z{{Score: float64(micros(t)), Member: id}}})
 		}
@@ -171,9 +190,7 @@ func (s *Store) index(ctx context.Context, r *row) error {
 		if r.BlocksKey() {
 			p.ZAdd(ctx, s.keyKey(r.Run.Key), redis.Z{Score: float64(r.Born), Member: id})
 		}
-		return nil
 	})
-	return err
 }
 
 // dueFrom is from when on a worker may have to take the run.
@@ -191,7 +208,7 @@ func (s *Store) update(
 	ctx context.Context, doing, id string, do func(r *row, now time.Time) (*row, change, error),
 ) error {
 	if err := ctx.Err(); err != nil {
-		return storekit.Failed(doing, id, err)
+		return storekit.FailedOnce(doing, id, err)
 	}
 	for {
 		r, version, err := s.read(ctx, id)
@@ -205,7 +222,7 @@ func (s *Store) update(
 			now, err = s.now(ctx)
 		}
 		if err != nil {
-			return storekit.Failed(doing, id, err)
+			return storekit.FailedOnce(doing, id, err)
 		}
 		changed, c, err := do(r, now.Truncate(time.Microsecond))
 		if err != nil || changed == nil {
@@ -217,11 +234,11 @@ func (s *Store) update(
 		switch err := s.write(ctx, changed, c); {
 		case errors.Is(err, errChanged):
 			if err := ctx.Err(); err != nil {
-				return storekit.Failed(doing, id, err)
+				return storekit.FailedOnce(doing, id, err)
 			}
 			continue
 		case err != nil:
-			return storekit.Failed(doing, id, err)
+			return storekit.FailedOnce(doing, id, err)
 		}
 		if changed.Todo == nil {
 			return nil

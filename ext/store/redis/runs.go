@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -19,7 +18,7 @@ import (
 
 // next is a token greater than all before.
 func (s *Store) next(ctx context.Context) (uint64, error) {
-	n, err := token.Run(ctx, s.client, []string{s.tokenKey()}).Int64()
+	n, err := s.run(ctx, token, []string{s.tokenKey()}).Int64()
 	return uint64(n), err
 }
 
@@ -27,14 +26,14 @@ func (s *Store) next(ctx context.Context) (uint64, error) {
 func (s *Store) make(ctx context.Context, id string, n checkpoint.NewRun, now time.Time) (*row, change, error) {
 	born, err := s.next(ctx)
 	if err != nil {
-		return nil, change{}, storekit.Failed("submit", id, err)
+		return nil, change{}, storekit.FailedOnce("submit", id, err)
 	}
 	made, err := storekit.New(id, n, born, now)
 	if err != nil {
 		return nil, change{}, err
 	}
 	if err := s.known(ctx, id); err != nil {
-		return nil, change{}, storekit.Failed("submit", id, err)
+		return nil, change{}, storekit.FailedOnce("submit", id, err)
 	}
 	r := &row{Row: *made}
 	r.Run.Tenant = s.tenant
@@ -76,16 +75,16 @@ func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 // acquire takes a run, or with due only one that is due.
 func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequest, due bool) (checkpoint.Lease, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, storekit.Failed("acquire", id, err)
+		return nil, storekit.FailedOnce("acquire", id, err)
 	}
 	key, err := s.keyOf(ctx, id, req)
 	if err != nil {
-		return nil, storekit.Failed("acquire", id, err)
+		return nil, storekit.FailedOnce("acquire", id, err)
 	}
 	if key != "" {
 		release, err := s.lock(ctx, key)
 		if err != nil {
-			return nil, storekit.Failed("acquire", id, err)
+			return nil, storekit.FailedOnce("acquire", id, err)
 		}
 		defer release()
 	}
@@ -116,14 +115,14 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 		}
 		t, err := s.next(ctx)
 		if err != nil {
-			return nil, c, storekit.Failed("acquire", id, err)
+			return nil, c, storekit.FailedOnce("acquire", id, err)
 		}
 		before, err := r.Acquire(t, req, now)
 		if err != nil {
 			return nil, c, err
 		}
 		r.life = 0
-		l = &lease{Lease: storekit.NewLease(&r.Row, before, made, s), store: s}
+		l = &lease{Lease: storekit.NewLease(&r.Row, before, made, s), store: s, turn: make(chan struct{}, 1)}
 		return r, c, nil
 	})
 	if err != nil {
@@ -153,11 +152,11 @@ const lockTime = 5 * time.Second
 func (s *Store) lock(ctx context.Context, key string) (release func(), err error) {
 	nonce := strconv.FormatUint(rand.Uint64(), 36)
 	for {
-		got, err := s.client.SetNX(ctx, s.lockKey(key), nonce, lockTime).Result()
+		got, err := s.run(ctx, lock, []string{s.lockKey(key)}, nonce, lockTime.Milliseconds()).Int()
 		if err != nil {
 			return nil, err
 		}
-		if got {
+		if got == 1 {
 			return func() {
 				_ = unlock.Run(context.WithoutCancel(ctx), s.client, []string{s.lockKey(key)}, nonce).Err()
 			}, nil
@@ -176,13 +175,16 @@ func (s *Store) inFront(ctx context.Context, r *row, now time.Time) (*row, error
 		return nil, nil
 	}
 	key := s.keyKey(r.Run.Key)
-	members, err := s.client.ZRangeWithScores(ctx, key, 0, -1).Result()
+	members, err := try(ctx, s, func() *redis.ZSliceCmd { return s.client.ZRangeWithScores(ctx, key, 0, -1) })
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range members {
 		id := m.Member.(string)
-		other, _, err := s.read(ctx, id)
+		other, _, err := s.readAny(ctx, id)
+		if err == nil && other != nil && other.bad != nil { // the index says what the row does not
+			other.Run.Key, other.Born = r.Run.Key, uint64(m.Score)
+		}
 		switch {
 		case err != nil:
 			return nil, err
@@ -199,45 +201,61 @@ func (s *Store) inFront(ctx context.Context, r *row, now time.Time) (*row, error
 
 // correct moves a member of an index that turned out to be wrong.
 func (s *Store) correct(ctx context.Context, key string, seen redis.Z, score string) error {
-	return correct.Run(ctx, s.client, []string{key}, seen.Member, strconv.FormatFloat(seen.Score, 'f', -1, 64), score).Err()
+	return s.run(ctx, correct, []string{key}, seen.Member, strconv.FormatFloat(seen.Score, 'f', -1, 64), score).Err()
+}
+
+// upTo are the members of an index whose time has come, at most so many if that is not 0.
+func (s *Store) upTo(ctx context.Context, key string, now time.Time, offset, most int64) ([]redis.Z, error) {
+	by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(now.UnixMicro(), 10), Offset: offset, Count: most}
+	return try(ctx, s, func() *redis.ZSliceCmd { return s.client.ZRangeByScoreWithScores(ctx, key, by) })
 }
 
 // mostDue is how many runs that are due are looked at to find the one to take.
 const mostDue = 256
 
 // AcquireDue takes the run that is due for longest. Of more than 256 that are due, priorities count among those that
-// are due for longest.
+// are due for longest. A run that cannot be read is passed over; its error is returned when nothing else is due, once a
+// minute.
 func (s *Store) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest, due checkpoint.Due) (checkpoint.Lease, error) {
+	bad := checkpoint.ErrNothingDue
 	for offset := int64(0); ; {
 		now, err := s.now(ctx)
 		if err != nil {
-			return nil, storekit.Failed("acquire", "that is due", err)
+			return nil, storekit.FailedOnce("acquire", "that is due", err)
 		}
-		seen, err := s.client.ZRangeByScoreWithScores(ctx, s.dueKey(), &redis.ZRangeBy{Min: "-inf",
-			Max: strconv.FormatInt(now.UnixMicro(), 10), Offset: offset, Count: mostDue}).Result()
+		seen, err := s.upTo(ctx, s.dueKey(), now, offset, mostDue)
 		if err != nil {
-			return nil, storekit.Failed("acquire", "that is due", err)
+			return nil, storekit.FailedOnce("acquire", "that is due", err)
 		}
 		found, kept, err := s.dueAmong(ctx, seen, due, now)
 		if err != nil {
-			return nil, storekit.Failed("acquire", "that is due", err)
+			return nil, storekit.FailedOnce("acquire", "that is due", err)
 		}
 		for _, r := range found {
+			if r.bad != nil {
+				if s.passedOver.Add(s.runKey(r.Run.ID)) {
+					bad = r.bad
+				}
+				continue
+			}
 			l, err := s.acquire(ctx, r.Run.ID, req, true)
+			if errors.Is(err, storekit.ErrBadRow) { // since it was read
+				continue
+			}
 			if err == nil || !errors.Is(err, checkpoint.ErrNothingDue) && !errors.Is(err, checkpoint.ErrRunBusy) &&
 				!errors.Is(err, checkpoint.ErrNotFound) {
 				return l, err
 			}
 		}
 		if len(seen) < mostDue {
-			return nil, checkpoint.ErrNothingDue
+			return nil, bad
 		}
 		offset += kept
 	}
 }
 
 // dueAmong reads rows that the index says are due, and returns those that are, in the order in which they are to be
-// taken, and how many the index keeps. It corrects the index for the others.
+// taken, and those that cannot be read, and how many the index keeps. It corrects the index for the others.
 func (s *Store) dueAmong(ctx context.Context, seen []redis.Z, due checkpoint.Due, now time.Time) (found []*row, kept int64, err error) {
 	ids := make([]string, len(seen))
 	for i, m := range seen {
@@ -254,6 +272,9 @@ func (s *Store) dueAmong(ctx context.Context, seen []redis.Z, due checkpoint.Due
 			from, may = r.dueFrom()
 		}
 		switch {
+		case r != nil && r.bad != nil: // who can read it finds it there
+			kept++
+			found = append(found, r)
 		case !may:
 			err = s.correct(ctx, s.dueKey(), seen[i], "")
 		case from.After(now):
@@ -272,26 +293,23 @@ func (s *Store) dueAmong(ctx context.Context, seen []redis.Z, due checkpoint.Due
 	return found, kept, nil
 }
 
-// readAll reads rows, nil where there is none.
+// readAll reads rows, nil where there is none. They may be bad.
 func (s *Store) readAll(ctx context.Context, ids []string) ([]*row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	reads := make([]*redis.SliceCmd, len(ids))
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := s.pipelined(ctx, func(p redis.Pipeliner) {
 		for i, id := range ids {
 			reads[i] = p.HMGet(ctx, s.runKey(id), rowFields...)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]*row, len(ids))
 	for i, read := range reads {
-		if rows[i], _, err = readRow(read.Val()); err != nil {
-			return nil, fmt.Errorf("run %q: %w", ids[i], err)
-		}
+		rows[i], _ = s.readRow(ids[i], read.Val())
 	}
 	return rows, nil
 }
@@ -331,7 +349,7 @@ func (s *Store) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, boo
 		}
 	}
 	if err != nil || r == nil {
-		return checkpoint.RunInfo{}, false, storekit.Failed("inspect", id, err)
+		return checkpoint.RunInfo{}, false, storekit.FailedOnce("inspect", id, err)
 	}
 	return r.Info(), true, nil
 }
@@ -340,7 +358,7 @@ func (s *Store) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, boo
 func (s *Store) Result(ctx context.Context, id string) ([]byte, error) {
 	r, _, err := s.read(ctx, id)
 	if err != nil || r == nil {
-		return nil, storekit.Failed("get the result of", id, err)
+		return nil, storekit.FailedOnce("get the result of", id, err)
 	}
 	return r.Row.Result, nil
 }
@@ -360,7 +378,7 @@ func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []checkpoi
 	for chunk := range slices.Chunk(ids, 500) {
 		rows, err := s.readAll(ctx, chunk)
 		if err != nil {
-			return nil, storekit.Failed("list", "", err)
+			return nil, storekit.FailedOnce("list", "", err)
 		}
 		for _, r := range rows {
 			if r != nil && l.Matches(&r.Run) {
@@ -368,7 +386,7 @@ func (s *Store) find(ctx context.Context, l *storekit.Listing) (found []checkpoi
 			}
 		}
 	}
-	return found, storekit.Failed("list", "", err)
+	return found, storekit.FailedOnce("list", "", err)
 }
 
 // Remove removes everything of a run.
@@ -389,9 +407,9 @@ var errKept = errors.New("the run is kept")
 func (s *Store) removeIf(ctx context.Context, doing, id string, check func(r *row, now time.Time) error) (removed bool, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			return false, storekit.Failed(doing, id, err)
+			return false, storekit.FailedOnce(doing, id, err)
 		}
-		score, err := s.client.ZScore(ctx, s.idsKey(), id).Result()
+		score, err := try(ctx, s, func() *redis.FloatCmd { return s.client.ZScore(ctx, s.idsKey(), id) })
 		if errors.Is(err, redis.Nil) {
 			return false, nil
 		}
@@ -399,25 +417,25 @@ func (s *Store) removeIf(ctx context.Context, doing, id string, check func(r *ro
 		var version string
 		var now time.Time
 		if err == nil {
-			r, version, err = s.read(ctx, id)
+			r, version, err = s.readAny(ctx, id)
 		}
 		if err == nil {
 			now, err = s.now(ctx)
 		}
 		if err != nil {
-			return false, storekit.Failed(doing, id, err)
+			return false, storekit.FailedOnce(doing, id, err)
 		}
 		if err := check(r, now); err != nil {
 			return false, err
 		}
-		done, err := remove.Run(ctx, s.client, []string{s.runKey(id), s.stepsKey(id)}, version).Int()
+		done, err := s.run(ctx, remove, []string{s.runKey(id), s.stepsKey(id)}, version).Int()
 		if err == nil && done == 0 {
 			continue
 		}
 		if err == nil {
 			err = s.correct(ctx, s.idsKey(), redis.Z{Score: score, Member: id}, "")
 		}
-		return err == nil, storekit.Failed(doing, id, err)
+		return err == nil, storekit.FailedOnce(doing, id, err)
 	}
 }
 
@@ -425,19 +443,18 @@ func (s *Store) removeIf(ctx context.Context, doing, id string, check func(r *ro
 func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, err error) {
 	now, err := s.now(ctx)
 	if err != nil {
-		return swept, storekit.Failed("sweep", "", err)
+		return swept, storekit.FailedOnce("sweep", "", err)
 	}
-	seen, err := s.client.ZRangeByScoreWithScores(ctx, s.expiresKey(), &redis.ZRangeBy{Min: "-inf",
-		Max: strconv.FormatInt(now.UnixMicro(), 10)}).Result()
+	seen, err := s.upTo(ctx, s.expiresKey(), now, 0, 0)
 	if err != nil {
-		return swept, storekit.Failed("sweep", "", err)
+		return swept, storekit.FailedOnce("sweep", "", err)
 	}
 	for _, m := range seen {
 		id := m.Member.(string)
-		r, _, err := s.read(ctx, id)
+		r, _, err := s.readAny(ctx, id)
 		switch {
 		case err != nil:
-			return swept, storekit.Failed("sweep", id, err)
+			return swept, storekit.FailedOnce("sweep", id, err)
 		case r == nil || r.Run.Expires.IsZero():
 			err = s.correct(ctx, s.expiresKey(), m, "")
 		case !r.Expired(now):
@@ -461,7 +478,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (swept checkpoint.Swept, e
 			}
 		}
 		if err != nil && !errors.Is(err, errKept) {
-			return swept, storekit.Failed("sweep", id, err)
+			return swept, storekit.FailedOnce("sweep", id, err)
 		}
 	}
 	return swept, nil

@@ -8,19 +8,25 @@ const clock = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2] `
 // replace writes a row if nobody wrote it since it was read, with what changes at the same time.
 //
 //	KEYS  run, steps
-//	ARGV  version that was read, "1" to drop the steps, what to do to the checkpoint ("", "set", "drop"), the checkpoint,
-//	      how many fields and values follow, those, and then records to append
+//	ARGV  version that was read, name of the change, "1" to drop the steps, what to do to the checkpoint ("", "set",
+//	      "drop"), the checkpoint, how many fields and values follow, those, and then records to append
 //
-// It returns 1, or 0 if somebody wrote the row.
+// It returns 1, or 0 if somebody wrote the row. One whose answer was lost is recognized by its name: the row has those of
+// the last changes.
 var replace = redis.NewScript(`
-if (redis.call('HGET', KEYS[1], 'v') or '0') ~= ARGV[1] then return 0 end
+local writes = redis.call('HGET', KEYS[1], 'writes') or ''
+if (redis.call('HGET', KEYS[1], 'v') or '0') ~= ARGV[1] then
+  if string.find(writes, ARGV[2], 1, true) then return 1 end
+  return 0
+end
 redis.call('HINCRBY', KEYS[1], 'v', 1)
-if ARGV[2] == '1' then redis.call('DEL', KEYS[2]) end
-if ARGV[3] == 'set' then redis.call('HSET', KEYS[1], 'checkpoint', ARGV[4])
-elseif ARGV[3] == 'drop' then redis.call('HDEL', KEYS[1], 'checkpoint') end
-local n = tonumber(ARGV[5])
-for i = 6, 5 + n, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
-for i = 6 + n, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
+redis.call('HSET', KEYS[1], 'writes', string.sub(writes .. ARGV[2], -8 * #ARGV[2]))
+if ARGV[3] == '1' then redis.call('DEL', KEYS[2]) end
+if ARGV[4] == 'set' then redis.call('HSET', KEYS[1], 'checkpoint', ARGV[5])
+elseif ARGV[4] == 'drop' then redis.call('HDEL', KEYS[1], 'checkpoint') end
+local n = tonumber(ARGV[6])
+for i = 7, 6 + n, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+for i = 7 + n, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
 return 1`)
 
 // sign notes a sign of life of the holder of a lease, and appends a record if there is one.
@@ -28,8 +34,8 @@ return 1`)
 //	KEYS  run, steps
 //	ARGV  token, how many records the lease has appended, TTL in microseconds, "1" with a record, the record
 //
-// It returns "ok" and the request to stop, "lost", or "gap" if the lease has appended another number of records. A
-// record that an earlier call with the same number has appended is not appended again.
+// It returns "ok" and the request to stop, "lost", or "gap" and how many records the lease has appended if that is another
+// number. A record that an earlier call with the same number has appended is not appended again.
 var sign = redis.NewScript(clock + `
 local r = redis.call('HMGET', KEYS[1], 'token', 'held', 'life', 'steps', 'taken', 'status', 'updated', 'stop')
 if r[1] ~= ARGV[1] or r[2] ~= '1' then return {'lost', ''} end
@@ -46,7 +52,7 @@ if ARGV[4] == '1' then
     if r[6] ~= 'running' or tonumber(r[7]) < now - 1000000 then
       redis.call('HSET', KEYS[1], 'updated', string.format('%.0f', now))
     end
-  elseif life ~= tonumber(ARGV[2]) + 1 then return {'gap', ''} end
+  elseif life ~= tonumber(ARGV[2]) + 1 or redis.call('LINDEX', KEYS[2], -1) ~= ARGV[5] then return {'gap', r[3]} end
 end
 redis.call('HINCRBY', KEYS[1], 'v', 1)
 return {'ok', r[8] or ''}`)
@@ -70,6 +76,14 @@ var remove = redis.NewScript(`
 if (redis.call('HGET', KEYS[1], 'v') or '0') ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1], KEYS[2])
 return 1`)
+
+// lock takes a lock, also if this process has it: it may not know that.
+//
+//	KEYS  lock
+//	ARGV  name of who takes it, for how many milliseconds
+var lock = redis.NewScript(`
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end
+return 0`)
 
 // unlock gives a lock back that this process still has.
 var unlock = redis.NewScript(`

@@ -27,6 +27,9 @@ type Config struct {
 	Prefix string
 	// Retention is how long runs are kept.
 	Retention checkpoint.Retention
+	// Patience is for how long a call is tried when the server is out of reach. The default is a minute. How long an
+	// attempt takes is for the client to bound: see its ReadTimeout.
+	Patience time.Duration
 	// Logger gets, at level Warn, that the server does not write what it acknowledges to its disk. The default is nil.
 	Logger *slog.Logger
 }
@@ -38,6 +41,9 @@ type Store struct {
 	tenant    string
 	prefix    string
 	retention checkpoint.Retention
+	patience  time.Duration
+	// passedOver are runs, by the keys of their rows, that cannot be read.
+	passedOver *storekit.PassedOver[string]
 }
 
 var _ checkpoint.RunStore = (*Store)(nil)
@@ -50,13 +56,17 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	if conf.Prefix == "" {
 		conf.Prefix = "weft"
 	}
+	if conf.Patience <= 0 {
+		conf.Patience = time.Minute
+	}
 	if err := conf.Client.Ping(ctx).Err(); err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	if conf.Logger != nil {
 		warnOfDurability(ctx, conf)
 	}
-	s := &Store{client: conf.Client, root: conf.Prefix, retention: conf.Retention}
+	s := &Store{client: conf.Client, root: conf.Prefix, retention: conf.Retention, patience: conf.Patience,
+		passedOver: new(storekit.PassedOver[string])}
 	return s.Tenant(""), nil
 }
 
@@ -103,21 +113,27 @@ func (s *Store) lockKey(key string) string { return s.prefix + "lock:" + hashed(
 func (s *Store) tokenKey() string          { return s.root + ":token" }
 
 // now is the clock of the server.
-func (s *Store) now(ctx context.Context) (time.Time, error) { return s.client.Time(ctx).Result() }
+func (s *Store) now(ctx context.Context) (time.Time, error) {
+	return try(ctx, s, func() *redis.TimeCmd { return s.client.Time(ctx) })
+}
 
 // known puts an ID into the list of all.
 func (s *Store) known(ctx context.Context, id string) error {
-	return s.client.ZAddArgs(ctx, s.idsKey(), redis.ZAddArgs{GT: true,
-		Members: []redis.Z{{Score: float64(time.Now().UnixMicro()), Member: id}}}).Err()
+	added := redis.ZAddArgs{GT: true, Members: []redis.Z{{Score: float64(time.Now().UnixMicro()), Member: id}}}
+	_, err := try(ctx, s, func() *redis.IntCmd { return s.client.ZAddArgs(ctx, s.idsKey(), added) })
+	return err
 }
 
 // Get returns the checkpoint, and false when there is none with that ID.
 func (s *Store) Get(ctx context.Context, id string) ([]byte, bool, error) {
-	data, err := s.client.HGet(ctx, s.runKey(id), "checkpoint").Bytes()
+	data, err := try(ctx, s, func() *redis.StringCmd { return s.client.HGet(ctx, s.runKey(id), "checkpoint") })
 	if errors.Is(err, redis.Nil) {
 		return nil, false, nil
 	}
-	return data, err == nil, storekit.Failed("get", id, err)
+	if err == nil {
+		return []byte(data), true, nil
+	}
+	return nil, false, storekit.Failed("get", id, err)
 }
 
 // Set stores the checkpoint.
@@ -127,7 +143,9 @@ func (s *Store) Set(ctx context.Context, id string, checkPoint []byte) error {
 		err = s.known(ctx, id)
 	}
 	if err == nil {
-		err = s.client.HSet(ctx, s.runKey(id), "checkpoint", checkPoint, "modified", time.Now().UnixMicro()).Err()
+		err = s.pipelined(ctx, func(p redis.Pipeliner) {
+			p.HSet(ctx, s.runKey(id), "checkpoint", checkPoint, "modified", time.Now().UnixMicro())
+		})
 	}
 	return storekit.Failed("set", id, err)
 }
@@ -141,20 +159,20 @@ func (s *Store) check(ctx context.Context, doing, id string, value []byte) error
 
 // Delete removes the checkpoint.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	return storekit.Failed("delete", id, s.client.HDel(ctx, s.runKey(id), "checkpoint").Err())
+	_, err := try(ctx, s, func() *redis.IntCmd { return s.client.HDel(ctx, s.runKey(id), "checkpoint") })
+	return storekit.Failed("delete", id, err)
 }
 
-// AppendRecord adds a record.
+// AppendRecord adds a record: twice, if the answer gets lost. Who reads a journal knows records by their numbers.
 func (s *Store) AppendRecord(ctx context.Context, id string, record []byte) error {
 	err := s.check(ctx, "append to the journal of", id, record)
 	if err == nil {
 		err = s.known(ctx, id)
 	}
 	if err == nil {
-		_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		err = s.pipelined(ctx, func(p redis.Pipeliner) {
 			p.HSet(ctx, s.runKey(id), "modified", time.Now().UnixMicro())
 			p.RPush(ctx, s.stepsKey(id), record)
-			return nil
 		})
 	}
 	return storekit.Failed("append to the journal of", id, err)
@@ -162,7 +180,7 @@ func (s *Store) AppendRecord(ctx context.Context, id string, record []byte) erro
 
 // ReadRecords returns all records.
 func (s *Store) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
-	texts, err := s.client.LRange(ctx, s.stepsKey(id), 0, -1).Result()
+	texts, err := try(ctx, s, func() *redis.StringSliceCmd { return s.client.LRange(ctx, s.stepsKey(id), 0, -1) })
 	if err != nil || len(texts) == 0 {
 		return nil, storekit.Failed("read the journal of", id, err)
 	}
@@ -175,7 +193,8 @@ func (s *Store) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 
 // RemoveRecords removes all records.
 func (s *Store) RemoveRecords(ctx context.Context, id string) error {
-	return storekit.Failed("remove the journal of", id, s.client.Del(ctx, s.stepsKey(id)).Err())
+	_, err := try(ctx, s, func() *redis.IntCmd { return s.client.Del(ctx, s.stepsKey(id)) })
+	return storekit.Failed("remove the journal of", id, err)
 }
 
 // ListCheckPoints yields the IDs that begin with a prefix and have a checkpoint or a journal, in their order.
@@ -207,10 +226,9 @@ func (s *Store) saved(ctx context.Context, id string) (info checkpoint.Info, exi
 	var has *redis.BoolCmd
 	var steps *redis.IntCmd
 	var times *redis.SliceCmd
-	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err = s.pipelined(ctx, func(p redis.Pipeliner) {
 		has, steps = p.HExists(ctx, s.runKey(id), "checkpoint"), p.LLen(ctx, s.stepsKey(id))
 		times = p.HMGet(ctx, s.runKey(id), "modified", "updated")
-		return nil
 	})
 	if err != nil || !has.Val() && steps.Val() == 0 {
 		return info, false, err
@@ -227,7 +245,7 @@ func (s *Store) saved(ctx context.Context, id string) (info checkpoint.Info, exi
 
 // ids are all that may have something.
 func (s *Store) ids(ctx context.Context) ([]string, error) {
-	return s.client.ZRange(ctx, s.idsKey(), 0, -1).Result()
+	return try(ctx, s, func() *redis.StringSliceCmd { return s.client.ZRange(ctx, s.idsKey(), 0, -1) })
 }
 
 // EventRetention is for how long the events of a run stay after its end: see checkpoint.Retention.

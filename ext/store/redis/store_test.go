@@ -12,7 +12,20 @@ import (
 
 func TestStore_Conforms(t *testing.T) {
 	newStore(t, nil)
-	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return newStore(t, nil) })
+	checkpointtest.RunWith(t, checkpointtest.Options{
+		New: func(t *testing.T) checkpoint.Store { return newStore(t, nil) },
+		Damage: func(t *testing.T, of checkpoint.Store, id string) {
+			s := of.(*Store)
+			require.NoError(t, s.client.HSet(t.Context(), s.runKey(id), "row", `{"v":99}`).Err())
+		},
+	})
+}
+
+// Rule distributed/T3.
+func TestTenant_SeesItsOwn(t *testing.T) {
+	s := newStore(t, nil)
+	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return s.Tenant(name) })
+	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return checkpoint.Scope(s.Tenant("scoped"), name) })
 }
 
 func TestStore_CanBeSealedAgain(t *testing.T) { checkpointtest.Reseal(t, newStore(t, nil)) }
@@ -49,4 +62,22 @@ func FuzzDecodeTodo(f *testing.F) {
 func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	_, err := New(t.Context(), Config{})
 	require.ErrorContains(t, err, "Client")
+}
+
+// A run whose row was destroyed, or written by a newer release, may have to end before others of its key.
+// Rule distributed/D10.
+func TestAcquireDue_ARunThatCannotBeReadIsInFrontOfItsKey(t *testing.T) {
+	s := newStore(t, nil)
+	for _, id := range []string{"damaged", "behind"} {
+		_, err := s.Submit(t.Context(), id, checkpoint.NewRun{Key: "k"})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.client.HSet(t.Context(), s.runKey("damaged"), "row", `{"v":99}`).Err())
+	_, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.ErrorIs(t, err, checkpoint.ErrBadRow)
+	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.ErrorIs(t, err, checkpoint.ErrNothingDue)
+	require.NoError(t, s.Remove(t.Context(), "damaged", false))
+	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
+	require.NoError(t, err)
 }

@@ -36,7 +36,7 @@ func TestStore_Conforms(t *testing.T) {
 func TestDialect_Conforms(t *testing.T) {
 	sqlruntest.Run(t, func(t *testing.T) sqlrun.Config {
 		s := newStore(t)
-		for _, table := range []string{"runs", "steps", "vals", "asks", "tags", "locks", "tokens", "schema"} {
+		for _, table := range []string{"runs", "steps", "vals", "asks", "tags", "locks", "events", "logs", "tokens", "schema"} {
 			_, err := s.writes.Exec("DROP TABLE weft_" + table)
 			require.NoError(t, err)
 		}

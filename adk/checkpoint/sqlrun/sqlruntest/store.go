@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
 	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
 )
 
@@ -205,47 +206,7 @@ func reopen(t *testing.T, f *fixture) *fixture {
 
 // tenants do not see, and not change, what others have.
 func tenants(t *testing.T, f *fixture) {
-	names := []string{"", "a", "a/", "a:", "%", "%25", "#", "A", strings.Repeat("🧵", 300), strings.Repeat("x", 600),
-		"\x00", "a\xff"}
-	for i, name := range names {
-		s := f.Tenant(name)
-		_, err := s.Submit(t.Context(), "id", checkpoint.NewRun{Agent: fmt.Sprint(i),
-			Tags: map[string]string{"a": "b"}, Key: "k"})
-		require.NoError(t, err, "tenant %q", name)
-		require.NoError(t, s.Set(t.Context(), "plain", fmt.Append(nil, i)))
-		l, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-		require.NoError(t, err)
-		require.Equal(t, name, l.Info().Tenant)
-		require.NoError(t, l.AppendRecord(t.Context(), "id", fmt.Append(nil, i)))
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
-			Waiting: []checkpoint.WaitPoint{{ID: "p", For: []string{"ana"}}}}))
-	}
-	for i, name := range names {
-		s := f.Tenant(name)
-		got, _, err := s.Get(t.Context(), "plain")
-		require.NoError(t, err)
-		require.Equal(t, fmt.Sprint(i), string(got))
-		records(t, s, "id", fmt.Sprint(i))
-		for _, q := range []checkpoint.Query{{}, {WaitingFor: "ana"}, {Tags: map[string]string{"a": "b"}}} {
-			require.Equal(t, []string{"id"}, listed(t, s, q))
-		}
-		for info, err := range s.List(t.Context(), checkpoint.Query{}) {
-			require.NoError(t, err)
-			require.Equal(t, fmt.Sprint(i), info.Agent)
-			require.Equal(t, name, info.Tenant)
-		}
-		switch i % 3 {
-		case 0:
-			require.NoError(t, s.Answer(t.Context(), "id", checkpoint.Answer{Point: "p"}))
-		case 1:
-			require.NoError(t, s.Stop(t.Context(), "id", checkpoint.StopRequest{}))
-		default:
-			require.NoError(t, s.Remove(t.Context(), "id", false))
-		}
-		counts, err := s.Count(t.Context(), checkpoint.Query{})
-		require.NoError(t, err)
-		require.Equal(t, []map[checkpoint.Status]int64{{checkpoint.Ready: 1}, {checkpoint.Paused: 1}, {}}[i%3], counts)
-	}
+	checkpointtest.Tenants(t, func(name string) checkpoint.RunStore { return f.Tenant(name) })
 }
 
 func hostileNames(t *testing.T, f *fixture) {

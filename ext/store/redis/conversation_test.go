@@ -1,0 +1,20 @@
+package redis
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weftgo/weft/adk/conversation"
+	"github.com/weftgo/weft/adk/conversation/conversationtest"
+)
+
+// Rule distributed/M16.
+func TestConversations_KeepTheRules(t *testing.T) {
+	newStore(t, nil)
+	conversationtest.Run(t, func(t *testing.T) conversation.Store {
+		s, err := conversation.NewStore(newStore(t, nil))
+		require.NoError(t, err)
+		return s
+	})
+}
