@@ -13,8 +13,8 @@ import (
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// notMineAgain is after how long a run is due again that a worker does not execute.
-const notMineAgain = 5 * time.Second
+// NotMineAgain is after how long a run is due again that a worker does not execute (see [ErrNotMine]).
+const NotMineAgain = 5 * time.Second
 
 // Stretch executes a run from where it is to where it ends or waits, and returns what it has come to. A run that has
 // ended, is paused, waits for answers that are not there, or is ready at a later time only (Outcome.WakeAt), is not
@@ -154,7 +154,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, dra
 		d.count(CountLost, info)
 		return o, err
 	case isForOthers(err):
-		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{WakeAt: lease.clock.Now().Add(notMineAgain)}))
+		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{WakeAt: lease.clock.Now().Add(NotMineAgain)}))
 	case ctx.Err() != nil: // before it began
 		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{}))
 	case err == nil:

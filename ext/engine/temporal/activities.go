@@ -23,8 +23,6 @@ const (
 	longestSummary = 200
 	// lookAtKey is how often a run is looked at, at least, that waits for another one of its key to end.
 	lookAtKey = 5 * time.Minute
-	// notMineAgain is after how long a run is offered again that a worker does not execute.
-	notMineAgain = 5 * time.Second
 )
 
 // retried is an error after which a stretch is tried again. It says nothing of what is in the run.
@@ -47,6 +45,8 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 		return outcome{}, e.broken(ctx, in.ID, err)
 	case !exists:
 		return outcome{}, notFound(in.ID)
+	case info.Tenant != e.options.Tenant:
+		return outcome{}, retried(in.ID, ErrTypeNotMine, "this worker is not that of its tenant", dispatch.NotMineAgain)
 	case info.Status == checkpoint.Ready && info.Owner == "" && time.Until(info.WakeAt) > 0: // its time has not come
 		return e.outcome(ctx, info)
 	}
@@ -122,7 +122,7 @@ func (e *TypedEngine[M]) refused(ctx context.Context, before checkpoint.RunInfo,
 	case errors.Is(err, checkpoint.ErrNotFound):
 		return outcome{}, notFound(id)
 	case errors.Is(err, dispatch.ErrNotMine):
-		return outcome{}, retried(id, ErrTypeNotMine, "this worker does not execute agent "+before.Agent, notMineAgain)
+		return outcome{}, retried(id, ErrTypeNotMine, "this worker does not execute agent "+before.Agent, dispatch.NotMineAgain)
 	case !errors.As(err, &busy):
 		return outcome{}, e.broken(ctx, id, err)
 	}

@@ -28,9 +28,13 @@ type Config struct {
 	// TaskQueue is that of the workers of runs without a dispatch.Job.Queue; others are at TaskQueue, a slash and the
 	// queue (see [TypedEngine.TaskQueue]). The default is "weft".
 	TaskQueue string
-	// IDPrefix begins the IDs of workflows; the rest is the ID of the run. The default is "weft/". Engines of several
-	// tenants need an IDPrefix and a TaskQueue each.
+	// IDPrefix begins the IDs of workflows; the rest is the tenant and the ID of the run. The default is "weft/". Stores
+	// that know nothing of each other need an IDPrefix and a TaskQueue each.
 	IDPrefix string
+	// Tenant is the tenant that the store of the dispatcher belongs to (checkpoint.Scope, or the Tenant of a store). Its
+	// workflows, task queues and schedule have its name in theirs, so that no other tenant's worker executes its runs. A
+	// run of another tenant than this one is not started: Submit says so. The default is none.
+	Tenant string
 	// Heartbeat is after how long without a sign of life a worker counts as dead. The default is 30 seconds, at least one.
 	// The run continues when the lease has ended, too: its TTL (dispatch.Config.TTL) should not be longer.
 	Heartbeat time.Duration
@@ -54,7 +58,7 @@ type Config struct {
 
 // options are those of workflows that are started by the engine.
 func (c *Config) options() RunOptions {
-	return RunOptions{TaskQueue: c.TaskQueue, IDPrefix: c.IDPrefix, Heartbeat: c.Heartbeat,
+	return RunOptions{TaskQueue: c.TaskQueue, IDPrefix: c.IDPrefix, Tenant: c.Tenant, Heartbeat: c.Heartbeat,
 		StretchTimeout: c.StretchTimeout, StopGrace: c.StopGrace, RetryPolicy: c.RetryPolicy,
 		SearchAttributes: c.SearchAttributes}.withDefaults()
 }
@@ -122,11 +126,11 @@ func describe(info checkpoint.RunInfo) string {
 
 // TaskQueue is that of the workers of a dispatch.Job.Queue.
 func (e *TypedEngine[M]) TaskQueue(queue string) string {
-	return taskQueue(e.options.TaskQueue, queue)
+	return e.options.names().queue(queue)
 }
 
 // WorkflowID names the workflow of a run.
-func (e *TypedEngine[M]) WorkflowID(run string) string { return workflowID(e.options.IDPrefix, run) }
+func (e *TypedEngine[M]) WorkflowID(run string) string { return e.options.names().workflow(run) }
 
 // Register gives a worker what executes runs. The worker's WorkerStopTimeout should be longer than Config.StopGrace:
 // then a worker that ends gives its runs back, and no call is repeated.
@@ -186,6 +190,9 @@ func (e *TypedEngine[M]) Submit(ctx context.Context, job dispatch.TypedJob[M]) (
 
 // start starts the workflow of a run, if there is none.
 func (e *TypedEngine[M]) start(ctx context.Context, info checkpoint.RunInfo) error {
+	if err := e.checkTenant(info); err != nil {
+		return err
+	}
 	o := e.startOptions(info)
 	_, err := e.client.ExecuteWorkflow(ctx, o, RunWorkflow, RunInput{info.ID, e.optionsFor(info)})
 	return err
@@ -195,6 +202,15 @@ func (e *TypedEngine[M]) optionsFor(info checkpoint.RunInfo) RunOptions {
 	o := e.options
 	o.TaskQueue = e.TaskQueue(info.Queue)
 	return o
+}
+
+// checkTenant refuses a run of another tenant, whose workflow would have the name of one of this tenant's.
+func (e *TypedEngine[M]) checkTenant(info checkpoint.RunInfo) error {
+	if info.Tenant == e.options.Tenant {
+		return nil
+	}
+	return fmt.Errorf("temporalengine: run %q is of tenant %q, and Config.Tenant is %q: set it to that of the store",
+		info.ID, info.Tenant, e.options.Tenant)
 }
 
 // startOptions are those of a workflow. The store knows whether there is a run with the ID; that of one that was
@@ -212,6 +228,9 @@ func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkf
 
 // signal gives the workflow of a run word of a change. If there is none, one is started.
 func (e *TypedEngine[M]) signal(ctx context.Context, info checkpoint.RunInfo, what Changed) error {
+	if err := e.checkTenant(info); err != nil {
+		return err
+	}
 	o := e.startOptions(info)
 	_, err := e.client.SignalWithStartWorkflow(ctx, o.ID, ChangedSignal, what, o, RunWorkflow,
 		RunInput{info.ID, e.optionsFor(info)})

@@ -101,6 +101,7 @@ func (e *TypedEngine[M]) mend(ctx context.Context, run checkpoint.RunInfo) (sign
 // failTerminated has the runs fail whose workflow was terminated, and that nobody holds any more.
 func (e *TypedEngine[M]) failTerminated(ctx context.Context) (failed int, err error) {
 	var errs []error
+	names := e.options.names()
 	list := &workflowservice.ListWorkflowExecutionsRequest{
 		Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Terminated'", RunWorkflow)}
 	for {
@@ -109,7 +110,7 @@ func (e *TypedEngine[M]) failTerminated(ctx context.Context) (failed int, err er
 			return failed, errors.Join(append(errs, err)...)
 		}
 		for _, w := range page.Executions {
-			run, ours := runOf(e.options.IDPrefix, w.GetExecution().GetWorkflowId())
+			run, ours := names.run(w.GetExecution().GetWorkflowId())
 			if !ours {
 				continue
 			}
@@ -158,12 +159,13 @@ func (e *TypedEngine[M]) ScheduleReconcile(ctx context.Context, every time.Durat
 	if every <= 0 {
 		every = 5 * time.Minute
 	}
-	id := e.options.IDPrefix + "reconcile"
+	prefix := e.options.names().prefix()
+	id := prefix + "reconcile"
 	_, err := e.client.ScheduleClient().Create(ctx, client.ScheduleOptions{ID: id,
 		Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: every}}},
 		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP,
-		Action: &client.ScheduleWorkflowAction{ID: "reconcile:" + e.options.IDPrefix, Workflow: ReconcileWorkflow,
-			TaskQueue: e.options.TaskQueue}})
+		Action: &client.ScheduleWorkflowAction{ID: "reconcile:" + prefix, Workflow: ReconcileWorkflow,
+			TaskQueue: e.TaskQueue("")}})
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		return nil
 	}

@@ -55,8 +55,10 @@ const (
 // RunOptions is how the workflow of a run executes it. The zero value works.
 type RunOptions struct {
 	// TaskQueue is that of the workers, and IDPrefix begins the IDs of workflows. The defaults are those of [Config].
+	// Tenant is that of [Config].
 	TaskQueue string
 	IDPrefix  string
+	Tenant    string `json:",omitempty"`
 	// Heartbeat, StretchTimeout, StopGrace, RetryPolicy and SearchAttributes are those of [Config].
 	Heartbeat        time.Duration
 	StretchTimeout   time.Duration

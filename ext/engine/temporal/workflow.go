@@ -233,7 +233,7 @@ func (r *run) startChild(ctx workflow.Context, p Point) {
 	r.children[p.Child] = childAttached
 	o := r.in.Options
 	o.TaskQueue = p.TaskQueue
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: workflowID(o.IDPrefix, p.Child),
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: o.names().workflow(p.Child),
 		TaskQueue: o.TaskQueue, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE})
 	child := workflow.ExecuteChildWorkflow(ctx, RunWorkflow, RunInput{p.Child, o})
@@ -257,8 +257,8 @@ func (r *run) mayContinueAsNew(ctx workflow.Context, stretches int) bool {
 	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() && stretches < mostStretches {
 		return false
 	}
-	for _, state := range r.children {
-		if state == childAttached {
+	for _, child := range workflow.DeterministicKeys(r.children) {
+		if r.children[child] == childAttached {
 			return false
 		}
 	}
