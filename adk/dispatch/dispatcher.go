@@ -119,6 +119,7 @@ type TypedDispatcher[M adk.MessageType] struct {
 //   - Events: yields what happens in a run, whoever executes it
 //   - Stretch: executes one run until it ends or waits
 //   - Work: executes what is due
+//   - Sweep: removes what is kept no longer
 type Dispatcher = TypedDispatcher[*schema.Message]
 
 // Front is what an application needs of runs, whoever executes them.

@@ -51,6 +51,9 @@ type Config struct {
 	// is canceled. Then calls in flight are abandoned. The default is 20 seconds. worker.Options.WorkerStopTimeout should
 	// be longer.
 	StopGrace time.Duration
+	// KeepEvents is how long the events of a run stay after its end: see dispatch.TypedDispatcher.Sweep, which
+	// [TypedEngine.Reconcile] calls.
+	KeepEvents time.Duration
 	// Details is what pages of Temporal show of a run. It should not say what is in the run. The default names the agent
 	// and the kinds of the questions.
 	Details func(checkpoint.RunInfo) string
@@ -70,6 +73,8 @@ type TypedEngine[M adk.MessageType] struct {
 	d       *dispatch.TypedDispatcher[M]
 	options RunOptions
 	details func(checkpoint.RunInfo) string
+	// keepEvents is Config.KeepEvents.
+	keepEvents time.Duration
 }
 
 // Engine is an engine of agents on ordinary messages.
@@ -110,7 +115,7 @@ func NewTyped[M adk.MessageType](
 	if conf.Details == nil {
 		conf.Details = describe
 	}
-	return &TypedEngine[M]{c, d, conf.options(), conf.Details}, nil
+	return &TypedEngine[M]{c, d, conf.options(), conf.Details, conf.KeepEvents}, nil
 }
 
 // describe is the default of Config.Details.

@@ -32,17 +32,18 @@ type Reconciled struct {
 
 // Reconcile mends what was missed: runs that were submitted, answered or continued by a process that died before it
 // could say so to Temporal are executed, and runs whose workflow was terminated have failed, with [ErrTerminated]; of
-// those not runs with an ID of more than 800 bytes. It blocks while it looks through the runs that have not ended, and
-// may be called at any time, by any process; see [TypedEngine.ScheduleReconcile].
+// those not runs with an ID of more than 800 bytes. It also removes runs and events that are kept no longer, for two
+// minutes at most (see dispatch.TypedDispatcher.Sweep): nobody else does. It blocks while it looks through the runs that
+// have not ended, and may be called at any time, by any process; see [TypedEngine.ScheduleReconcile].
 //
 // What concerns one run does not keep it from looking at the others: the error is all of them.
 func (e *TypedEngine[M]) Reconcile(ctx context.Context) (Reconciled, error) {
 	var done Reconciled
+	errs := []error{e.d.Sweep(ctx, e.keepEvents)} // first: a sweep whose process died looks like a run that is overdue
 	overdue, err := e.overdue(ctx)
 	if err != nil {
-		return done, err
+		return done, errors.Join(append(errs, err)...)
 	}
-	var errs []error
 	for _, run := range overdue {
 		signaled, err := e.mend(ctx, run)
 		if err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/adk/runlog"
 	temporalengine "github.com/weftgo/weft/ext/engine/temporal"
 )
 
@@ -333,6 +334,42 @@ func TestReconcile_ExecutesWhatItsProcessCouldNotSay(t *testing.T) {
 	done, err = e.Reconcile(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, done)
+}
+
+// TestReconcile_RemovesWhatIsKeptNoLonger: runs and events, which no worker of Temporal's does.
+// Rules distributed/C2, runlog/E10.
+func TestReconcile_RemovesWhatIsKeptNoLonger(t *testing.T) {
+	c := dial(t, serverAddress(t))
+	store, events := checkpoint.NewMemoryStore(), runlog.NewMemoryStore()
+	store.Retention = checkpoint.Retention{Done: time.Millisecond}
+	recorded := runlog.New(runlog.Config{Store: events})
+	t.Cleanup(func() { require.NoError(t, recorded.Close(context.WithoutCancel(t.Context()))) })
+	d := dispatch.New(store, dispatch.Config{Log: recorded,
+		Agents: dispatch.Agents{"a": agentOf(t, says("one", "1")), "b": agentOf(t, asks("ask"))}})
+	conf := confOf(t)
+	conf.KeepEvents = time.Millisecond
+	e := working(t, c, d, conf)
+	for id, agent := range map[string]string{"done": "a", "waits": "b"} {
+		_, err := e.Submit(t.Context(), jobOf(id, agent))
+		require.NoError(t, err)
+	}
+	comesTo(t, e, "waits", checkpoint.Waiting)
+	require.NoError(t, c.GetWorkflow(t.Context(), e.WorkflowID("done"), "").Get(t.Context(), nil))
+	require.NoError(t, e.ScheduleReconcile(t.Context(), time.Second))
+	defer func() {
+		require.NoError(t, c.ScheduleClient().GetHandle(t.Context(), conf.IDPrefix+"reconcile").Delete(t.Context()))
+	}()
+	require.Eventually(t, func() bool {
+		_, exists, err := e.Inspect(t.Context(), "done")
+		require.NoError(t, err)
+		logs := []string{}
+		for log, err := range events.List(t.Context(), runlog.Query{}) {
+			require.NoError(t, err)
+			logs = append(logs, log.Run)
+		}
+		return !exists && slices.Equal(logs, []string{"waits"})
+	}, 30*time.Second, 50*time.Millisecond)
+	comesTo(t, e, "waits", checkpoint.Waiting)
 }
 
 // TestEngine_SearchAttributesFindWhatWaits.
