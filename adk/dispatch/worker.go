@@ -255,7 +255,7 @@ func (w *worker[M]) execute(ctx context.Context, lease *takenLease) {
 			w.d.warn(ctx, "a run was broken off", "run", info.ID, "error", fmt.Sprint("panic: ", v))
 		}
 	}()
-	o, err := w.d.execute(ctx, lease, w.drain)
+	o, err := w.d.execute(ctx, lease, stretchOptions{drain: w.drain})
 	switch {
 	case errors.Is(err, ErrNotMine):
 	case err != nil:

@@ -36,7 +36,8 @@ type Config struct {
 	// run of another tenant than this one is not started: Submit says so. The default is none.
 	Tenant string
 	// Heartbeat is after how long without a sign of life a worker counts as dead. The default is 30 seconds, at least one.
-	// The run continues when the lease has ended, too: its TTL (dispatch.Config.TTL) should not be longer.
+	// The leases of runs last for two thirds of it, at least a second, whatever dispatch.Config.TTL says: so a run can be
+	// taken over when Temporal notices.
 	Heartbeat time.Duration
 	// StretchTimeout is how long a run may compute without a pause. The default is 24 hours.
 	StretchTimeout time.Duration

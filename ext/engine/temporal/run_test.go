@@ -63,7 +63,7 @@ func answer(t *testing.T, e *temporalengine.Engine, id string, value any) {
 	require.NoError(t, e.Answer(t.Context(), id, a))
 }
 
-// historyOf is the history of a workflow that has ended. With -record it becomes testdata.
+// historyOf is the history of a workflow that has ended. With -record one with a name becomes testdata.
 func historyOf(t *testing.T, c client.Client, workflow, name string) *history.History {
 	t.Helper()
 	err := c.GetWorkflow(t.Context(), workflow, "").Get(t.Context(), nil)
@@ -75,7 +75,7 @@ func historyOf(t *testing.T, c client.Client, workflow, name string) *history.Hi
 		require.NoError(t, err)
 		h.Events = append(h.Events, e)
 	}
-	if *record {
+	if *record && name != "" {
 		data, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)
 		require.NoError(t, err)
 		host, err := os.Hostname() // which is in the names of queues

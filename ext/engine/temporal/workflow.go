@@ -2,6 +2,7 @@ package temporalengine
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 
 // mostStretches is after how many stretches a workflow continues as a new one, also if the server does not suggest it.
 const mostStretches = 500
+
+// mostAnswer is how many bytes an answer by update may have.
+const mostAnswer = 64 << 10
 
 // Run is the workflow of a run, of type [RunWorkflow]: it has an activity execute the run, waits for what the run waits
 // for, and has it executed again, until it ends. A run that is done is a [RunResult], one that has failed an error of
@@ -78,7 +82,8 @@ type run struct {
 	stretching bool
 	// look: the run was changed in the store since the last stretch began.
 	look bool
-	// answered are the questions that were answered since, and children the runs that were waited for at any time.
+	// answered are the questions that were answered since the last stretch began, and children the runs that were waited
+	// for at any time.
 	answered map[string]bool
 	children map[string]childState
 	// controlling: a request to stop or to continue is under way to the store.
@@ -159,6 +164,7 @@ func (r *run) stretch(ctx workflow.Context) error {
 	for r.changed.ReceiveAsync(&Changed{}) { // the activity sees it
 	}
 	r.look, r.stretching = false, true
+	clear(r.answered) // the activity sees those, too
 	r.show(ctx)
 	free, _ := workflow.NewDisconnectedContext(ctx)
 	executing, abandon := workflow.WithCancel(workflow.WithActivityOptions(free, workflow.ActivityOptions{
@@ -182,12 +188,6 @@ func (r *run) stretch(ctx workflow.Context) error {
 		return err
 	}
 	r.seen, r.stretching = seen, false
-	open := map[string]bool{}
-	for i, p := range seen.Waiting {
-		r.seen.Waiting[i].Answered = p.Answered || r.answered[p.ID]
-		open[p.ID] = r.seen.Waiting[i].Answered
-	}
-	r.answered = open
 	r.show(ctx)
 	return nil
 }
@@ -206,10 +206,18 @@ func (r *run) wait(ctx workflow.Context) error {
 	return err
 }
 
+// isAnswered reports whether a question was answered, as the store or a signal said.
+func (r *run) isAnswered(p Point) bool {
+	return p.Answered || r.answered[p.ID] || r.children[p.Child] == childEnded
+}
+
 // hasAnswers reports whether the run has the answers that it needs: those of all questions that are not optional, and
-// at least one.
+// at least one. If not all questions are known, each answer may be the last one.
 func (r *run) hasAnswers() bool {
-	answered := func(p Point) bool { return r.answered[p.ID] || r.children[p.Child] == childEnded }
+	if r.seen.More > 0 {
+		return len(r.answered) > 0
+	}
+	answered := r.isAnswered
 	return slices.ContainsFunc(r.seen.Waiting, answered) &&
 		!slices.ContainsFunc(r.seen.Waiting, func(p Point) bool { return !p.Optional && !answered(p) })
 }
@@ -241,7 +249,7 @@ func (r *run) startChild(ctx workflow.Context, p Point) {
 		var exists *temporal.ChildWorkflowExecutionAlreadyStartedError
 		switch err := child.Get(ctx, nil); {
 		case err == nil, isType(err, ErrTypeFailed):
-			r.children[p.Child] = childEnded
+			r.children[p.Child], r.answered[p.ID] = childEnded, true
 		case errors.As(err, &exists):
 			_ = workflow.Sleep(ctx, r.seen.LookIn/4)
 			delete(r.children, p.Child)
@@ -267,19 +275,26 @@ func (r *run) mayContinueAsNew(ctx workflow.Context, stretches int) bool {
 
 // status is what the workflow knows.
 func (r *run) status() Status {
-	s := Status{ID: r.in.ID, Agent: r.seen.Agent, Status: r.seen.Status, Waiting: slices.Clone(r.seen.Waiting)}
+	s := Status{ID: r.in.ID, Agent: r.seen.Agent, Status: r.seen.Status, Waiting: slices.Clone(r.seen.Waiting),
+		More: r.seen.More}
 	for i, p := range s.Waiting {
-		s.Waiting[i].Answered = r.answered[p.ID] || r.children[p.Child] == childEnded
+		s.Waiting[i].Answered = r.isAnswered(p)
 	}
 	if r.stretching {
-		s.Status, s.Waiting = checkpoint.Running, nil
+		s.Status, s.Waiting, s.More = checkpoint.Running, nil, 0
 	}
 	return s
 }
 
 // checkAnswer refuses what cannot be an answer, before it is in the history.
 func (r *run) checkAnswer(_ workflow.Context, a Answer) error {
-	for _, p := range r.status().Waiting {
+	if len(a.Data) > mostAnswer {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("the answer to %s of run %s has %d bytes, of which the "+
+			"history takes %d: put it into the store, and signal %s", a.Point, r.in.ID, len(a.Data), mostAnswer,
+			ChangedSignal), ErrTypeInvalid, nil)
+	}
+	now := r.status()
+	for _, p := range now.Waiting {
 		switch {
 		case p.ID != a.Point:
 		case p.Answered:
@@ -288,6 +303,9 @@ func (r *run) checkAnswer(_ workflow.Context, a Answer) error {
 		default:
 			return nil
 		}
+	}
+	if now.More > 0 { // the store knows
+		return nil
 	}
 	return temporal.NewNonRetryableApplicationError(
 		"run "+r.in.ID+" does not wait at "+a.Point+"; ask "+StatusQuery+" what it waits for", ErrTypeNotWaiting, nil)
