@@ -105,6 +105,7 @@ func TestEngine_ASmallHistory(t *testing.T) {
 	require.NoError(t, err)
 	comesTo(t, e, "r", checkpoint.Waiting)
 	t.Logf("the first stretch took %s", time.Since(begun).Round(time.Millisecond))
+	statusIs(t, c, e.WorkflowID("r"), checkpoint.Waiting) // an answer that comes sooner is another workflow task
 	answer(t, e, "r", "blue")
 	require.Equal(t, "done: the secret is: 4", comesTo(t, e, "r", checkpoint.Done).Result.Content)
 
@@ -115,7 +116,7 @@ func TestEngine_ASmallHistory(t *testing.T) {
 		require.NotContains(t, event.String(), "secret")
 	}
 	t.Logf("%d events of %d bytes", len(h.Events), size)
-	require.LessOrEqual(t, len(h.Events), 20, "10 a stretch")
+	require.LessOrEqual(t, len(h.Events), 1+2*10, "10 a stretch")
 	require.LessOrEqual(t, size, 8<<10)
 }
 
