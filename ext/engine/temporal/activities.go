@@ -134,7 +134,7 @@ func (e *TypedEngine[M]) refused(ctx context.Context, before checkpoint.RunInfo,
 		return outcome{}, e.broken(ctx, id, err)
 	}
 	if info, exists, err := e.d.Inspect(ctx, id); err == nil && exists && info.Owner == "" && info.Key != "" {
-		// Another run of its key is in front. Whoever executes that one gives word of its end.
+		// Another run of its key is in front. Whoever executes that one signals when it ends.
 		o, err := e.outcome(ctx, info)
 		o.WakeIn = lookAtKey
 		return o, err
@@ -150,7 +150,7 @@ func (e *TypedEngine[M]) broken(ctx context.Context, id string, err error) error
 		fmt.Sprintf("run %q was broken off: the log of the worker has the reason", id), ErrTypeBroken)
 }
 
-// ended gives word of the end of a run to who waits for it: its parent, and the next run of its key. It is a service:
+// ended signals the end of a run to who waits for it: its parent, and the next run of its key. It is a service:
 // they look by themselves now and then.
 func (e *TypedEngine[M]) ended(ctx context.Context, run checkpoint.RunInfo, parent bool) {
 	var err error
@@ -161,7 +161,7 @@ func (e *TypedEngine[M]) ended(ctx context.Context, run checkpoint.RunInfo, pare
 		err = errors.Join(err, e.signalNext(ctx, run.Key))
 	}
 	if err != nil {
-		activity.GetLogger(ctx).Warn("runs that wait for a run were not given word of it", "run", run.ID, "error", err)
+		activity.GetLogger(ctx).Warn("runs that wait for a run were not signaled when it ended", "run", run.ID, "error", err)
 	}
 }
 

@@ -48,7 +48,7 @@ type Config struct {
 	// SearchAttributes sets WeftStatus, WeftAgent and WeftTenant (of type Keyword) and WeftWaitingFor (KeywordList) of
 	// workflows. The namespace must have them. They are two more events a stretch.
 	SearchAttributes bool
-	// StopGrace is how long a run may take to come to a place where nothing is lost when its worker ends or its workflow
+	// StopGrace is how long a run may take to come to a safe point when its worker ends or its workflow
 	// is canceled. Then calls in flight are abandoned. The default is 20 seconds. worker.Options.WorkerStopTimeout should
 	// be longer.
 	StopGrace time.Duration
@@ -86,6 +86,7 @@ type TypedEngine[M adk.MessageType] struct {
 //   - Answer, AnswerWebhook: answer questions
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
 //   - Inspect, List, Wait: ask about runs
+//   - Events: yields what happens in a run
 //   - Register, Plugin, TaskQueue: what workers need
 //   - Reconcile, ScheduleReconcile: mend what was missed
 //   - WorkflowID: names the workflow of a run
@@ -232,7 +233,7 @@ func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkf
 	return o
 }
 
-// signal gives the workflow of a run word of a change. If there is none, one is started.
+// signal has the workflow of a run look at a change. If there is none, one is started.
 func (e *TypedEngine[M]) signal(ctx context.Context, info checkpoint.RunInfo, what Changed) error {
 	if err := e.checkTenant(info); err != nil {
 		return err
@@ -243,7 +244,7 @@ func (e *TypedEngine[M]) signal(ctx context.Context, info checkpoint.RunInfo, wh
 	return err
 }
 
-// signalOpen gives the workflow of a run word of a change, if there is one.
+// signalOpen has the workflow of a run look at it, if there is one.
 func (e *TypedEngine[M]) signalOpen(ctx context.Context, run string) error {
 	err := e.client.SignalWorkflow(ctx, e.WorkflowID(run), "", ChangedSignal, Changed{})
 	var none *serviceerror.NotFound
@@ -273,7 +274,7 @@ func (e *TypedEngine[M]) Answer(ctx context.Context, id string, answers ...check
 	return err
 }
 
-// changed gives the workflow of a run word of a change, and starts it if it is lost.
+// changed has the workflow of a run look at a change, and starts it if it is lost.
 func (e *TypedEngine[M]) changed(ctx context.Context, id string, what Changed) error {
 	info, exists, err := e.d.Inspect(ctx, id)
 	if err != nil || !exists || info.Status == checkpoint.Done || info.Status == checkpoint.Failed {
@@ -300,12 +301,12 @@ func (e *TypedEngine[M]) Stop(ctx context.Context, id string, how checkpoint.Sto
 	return e.signalOpen(ctx, id)
 }
 
-// stopRun is Stop without word to the workflow of the run itself.
+// stopRun is Stop without a signal to the workflow of the run itself.
 func (e *TypedEngine[M]) stopRun(ctx context.Context, id string, how checkpoint.StopRequest) error {
 	if err := e.d.Stop(ctx, id, how); err != nil || !how.Children {
 		return err
 	}
-	return e.below(ctx, id, func(run checkpoint.RunInfo) error { return e.signalOpen(ctx, run.ID) })
+	return e.notifyBelow(ctx, id)
 }
 
 // Continue has a run continue that was stopped or whose workflow was canceled, with its children, if they were.
@@ -316,45 +317,44 @@ func (e *TypedEngine[M]) Continue(ctx context.Context, id string) error {
 	return e.changed(ctx, id, Changed{})
 }
 
-// continueRun is Continue without word to the workflow of the run itself. Children that have no workflow get one from
+// continueRun is Continue without a signal to the workflow of the run itself. Children that have no workflow get one from
 // that of their parent.
 func (e *TypedEngine[M]) continueRun(ctx context.Context, id string) error {
 	if err := e.d.Continue(ctx, id); err != nil {
 		return err
 	}
-	return e.below(ctx, id, func(run checkpoint.RunInfo) error { return e.signalOpen(ctx, run.ID) })
+	return e.notifyBelow(ctx, id)
 }
 
 // Remove removes a run and its children. Their workflows fail. Without force it fails with checkpoint.ErrRunBusy if one
 // of them is executed.
 func (e *TypedEngine[M]) Remove(ctx context.Context, id string, force bool) error {
 	runs := []string{id}
-	err := e.below(ctx, id, func(run checkpoint.RunInfo) error {
+	for run, err := range e.d.Descendants(ctx, id) {
+		if err != nil {
+			return err
+		}
 		runs = append(runs, run.ID)
-		return nil
-	})
-	if err == nil {
-		err = e.d.Remove(ctx, id, force)
+	}
+	if err := e.d.Remove(ctx, id, force); err != nil {
+		return err
 	}
 	for _, run := range runs {
-		if err == nil {
-			err = e.signalOpen(ctx, run)
+		if err := e.signalOpen(ctx, run); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-// below does something to all runs below a run, those that wait for others first.
-func (e *TypedEngine[M]) below(ctx context.Context, id string, do func(checkpoint.RunInfo) error) error {
-	for parents := []string{id}; len(parents) > 0; parents = parents[1:] {
-		for child, err := range e.d.List(ctx, checkpoint.Query{Parent: parents[0]}) {
-			if err == nil {
-				err = do(child)
-			}
-			if err != nil {
-				return fmt.Errorf("children of run %q: %w", parents[0], err)
-			}
-			parents = append(parents, child.ID)
+// notifyBelow signals the workflows of all runs below a run, those that wait for others first.
+func (e *TypedEngine[M]) notifyBelow(ctx context.Context, id string) error {
+	for run, err := range e.d.Descendants(ctx, id) {
+		if err == nil {
+			err = e.signalOpen(ctx, run.ID)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -78,7 +78,7 @@ func (e *TypedEngine[M]) overdue(ctx context.Context) (runs []checkpoint.RunInfo
 	return runs, nil
 }
 
-// mend gives the workflow of a run that is overdue word of it, unless it is busy with it.
+// mend signals the workflow of a run that is overdue, unless it is busy with it.
 func (e *TypedEngine[M]) mend(ctx context.Context, run checkpoint.RunInfo) (signaled bool, err error) {
 	d, err := e.client.DescribeWorkflowExecution(ctx, e.WorkflowID(run.ID), "")
 	var none *serviceerror.NotFound

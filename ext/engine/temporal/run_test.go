@@ -204,9 +204,9 @@ func TestEngine_ACanceledWorkflowIsAPausedRun(t *testing.T) {
 	require.Equal(t, "done: done: blue", comesTo(t, e, "r", checkpoint.Done).Result.Content)
 }
 
-// TestEngine_ARunThatIsContinuedAloneGivesWordOfItsEnd to the run that waits for it, and is not executed by that one.
+// TestEngine_ARunThatIsContinuedAloneSignalsItsEnd to the run that waits for it, and is not executed by that one.
 // Rule temporal/W5.
-func TestEngine_ARunThatIsContinuedAloneGivesWordOfItsEnd(t *testing.T) {
+func TestEngine_ARunThatIsContinuedAloneSignalsItsEnd(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{
 		"a": agentOf(t, dispatch.AsRun("b", "b")), "b": agentOf(t, asks("ask"))}})
@@ -234,9 +234,9 @@ func TestEngine_ARunThatIsContinuedAloneGivesWordOfItsEnd(t *testing.T) {
 	}))
 }
 
-// TestEngine_ACanceledWorkflowStopsWhereNothingIsLost: the call that is in flight ends, and is not made again.
+// TestEngine_ACanceledWorkflowStopsAtASafePoint: the call that is in flight ends, and is not made again.
 // Rule temporal/W7.
-func TestEngine_ACanceledWorkflowStopsWhereNothingIsLost(t *testing.T) {
+func TestEngine_ACanceledWorkflowStopsAtASafePoint(t *testing.T) {
 	c := dial(t, serverAddress(t))
 	work := newSlow()
 	d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{
@@ -279,7 +279,7 @@ func TestEngine_AWorkerThatEndsGivesItsRunsBack(t *testing.T) {
 	historyOf(t, c, e.WorkflowID("r"), "moved")
 }
 
-// TestReconcile_FailsRunsWhoseWorkflowWasTerminated, and gives word of it to who waits for them.
+// TestReconcile_FailsRunsWhoseWorkflowWasTerminated, and signals those that wait for them.
 // Rule temporal/W7.
 func TestReconcile_FailsRunsWhoseWorkflowWasTerminated(t *testing.T) {
 	c := dial(t, serverAddress(t))

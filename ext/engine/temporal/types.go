@@ -158,7 +158,7 @@ type Changed struct {
 // stretchInput is the argument of the activity that executes a run.
 type stretchInput struct {
 	ID string
-	// Detached: the workflow is not that of a child, so that whoever waits for the run is to be given word of its end.
+	// Detached: the workflow is not that of a child, so that whoever waits for the run has to be signaled when it ends.
 	Detached bool
 }
 

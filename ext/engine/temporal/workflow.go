@@ -86,7 +86,7 @@ type run struct {
 	// for at any time.
 	answered map[string]bool
 	children map[string]childState
-	// controlling: a request to stop or to continue is under way to the store.
+	// controlling: a request of a signal is under way to the store. The coroutine that takes signals owns it.
 	controlling               bool
 	changed, stops, continues workflow.ReceiveChannel
 }
@@ -115,6 +115,11 @@ func (r *run) listen(ctx workflow.Context) error {
 
 // takeSignals is a coroutine that takes signals, one after the other.
 func (r *run) takeSignals(ctx workflow.Context) {
+	control := func(activity string, input any) {
+		r.controlling = true
+		r.control(ctx, activity, input)
+		r.controlling = false
+	}
 	signals := workflow.NewSelector(ctx).AddReceive(r.changed, func(c workflow.ReceiveChannel, _ bool) {
 		var what Changed
 		c.Receive(ctx, &what)
@@ -122,17 +127,17 @@ func (r *run) takeSignals(ctx workflow.Context) {
 	}).AddReceive(r.stops, func(c workflow.ReceiveChannel, _ bool) {
 		var how Stop
 		c.Receive(ctx, &how)
-		r.control(ctx, stopActivity, stopInput{r.in.ID, how})
+		control(stopActivity, stopInput{r.in.ID, how})
 	}).AddReceive(r.continues, func(c workflow.ReceiveChannel, _ bool) {
 		c.Receive(ctx, nil)
-		r.control(ctx, continueActivity, r.in.ID)
+		control(continueActivity, r.in.ID)
 	})
 	for {
 		signals.Select(ctx)
 	}
 }
 
-// note takes word of a change in the store.
+// note takes a change in the store.
 func (r *run) note(what Changed) {
 	r.look = r.look || len(what.Answered) == 0
 	for _, point := range what.Answered {
@@ -142,8 +147,6 @@ func (r *run) note(what Changed) {
 
 // control changes the run in the store. An error that is not tried again is one that says that the run has ended.
 func (r *run) control(ctx workflow.Context, activity string, input any) {
-	r.controlling = true
-	defer func() { r.controlling = false }()
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute, RetryPolicy: r.in.Options.RetryPolicy})
