@@ -16,7 +16,7 @@ test: fmt tidy-check vet staticcheck api shim-check stdjson unit bench-check
 
 # The tools have a module of their own, so that users of Weft do not get them.
 tools:
-	@cd tools && GOWORK=off $(GO) build -o $(BIN)/ honnef.co/go/tools/cmd/staticcheck go.uber.org/mock/mockgen ./testcount ./apicheck ./benchcheck ./shimgen
+	@cd tools && GOWORK=off $(GO) build -o $(BIN)/ honnef.co/go/tools/cmd/staticcheck go.temporal.io/sdk/contrib/tools/workflowcheck go.uber.org/mock/mockgen ./testcount ./apicheck ./benchcheck ./shimgen
 
 # temporal-server builds the Temporal server that tests of ext/engine/temporal talk to. The first time takes ten minutes of
 # CPU time; its dependencies are in a module outside of the workspace. Without it, those tests skip.
@@ -25,8 +25,10 @@ $(BIN)/temporal-devserver: $(wildcard ext/engine/temporal/devserver/*.go) ext/en
 	@cd ext/engine/temporal/devserver && GOWORK=off nice -n 19 $(GO) build -ldflags="-s -w" -o $@ .
 
 # temporal tests ext/engine/temporal, which is outside of the workspace: it would raise what all other modules require.
+# workflowcheck finds what a replay could do otherwise.
 temporal: tools
-	@cd ext/engine/temporal && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -json ./... | $(BIN)/testcount
+	@cd ext/engine/temporal && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && \
+		GOWORK=off $(BIN)/workflowcheck ./... && GOWORK=off $(GO) test -race -json ./... | $(BIN)/testcount
 
 # chaos has CHAOS orders paid by worker processes that are killed and frozen, on SQLite, on PostgreSQL and on Temporal,
 # whose server is killed, too: each order is approved once and paid once. What is not installed is skipped, but in CI.
@@ -38,7 +40,7 @@ chaos: tools
 
 # recipes tests examples/recipes, runs on queues, which is outside of the workspace for the same reason.
 recipes: tools
-	@cd examples/recipes && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -json ./... | $(BIN)/testcount
+	@cd examples/recipes && GOWORK=off $(GO) vet ./... && GOWORK=off $(BIN)/staticcheck ./... && GOWORK=off $(GO) test -race -json ./... | $(BIN)/testcount
 
 fmt:
 	@unformatted=$$(gofmt -l $(MODULES)); \
@@ -129,13 +131,16 @@ CATWALK ?= v0.52.86
 catalogue:
 	@cd tools && GOWORK=off $(GO) run ./catwalkgen -version $(CATWALK) -out ../ext/catalogue/catwalk
 
+# The modules outside of the workspace that have to be tidy, too.
+OUTSIDE := $(addprefix $(CURDIR)/,tools interop ext/engine/temporal examples/recipes)
+
 # tidy writes into every go.mod what its module needs, no less and no more.
 tidy:
-	@for d in $(MODULES) $(CURDIR)/tools $(CURDIR)/interop; do (cd $$d && GOWORK=off $(GO) mod tidy) || exit 1; done
+	@for d in $(MODULES) $(OUTSIDE); do (cd $$d && GOWORK=off $(GO) mod tidy) || exit 1; done
 
 # tidy-check fails where tidy would change something.
 tidy-check:
-	@for d in $(MODULES) $(CURDIR)/tools $(CURDIR)/interop; do \
+	@for d in $(MODULES) $(OUTSIDE); do \
 	  (cd $$d && GOWORK=off $(GO) mod tidy -diff >/dev/null) || { echo "$$d is not tidy (make tidy mends it)"; exit 1; }; done
 
 # release-check builds and runs what users get, from a copy of the tree. release does that, too, commits and tags, and

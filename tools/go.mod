@@ -4,6 +4,7 @@ module github.com/weftgo/weft/tools
 go 1.26.0
 
 tool (
+	go.temporal.io/sdk/contrib/tools/workflowcheck
 	go.uber.org/mock/mockgen
 	honnef.co/go/tools/cmd/staticcheck
 )
@@ -15,8 +16,10 @@ require (
 
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
+	go.temporal.io/sdk/contrib/tools/workflowcheck v0.6.0 // indirect
 	go.uber.org/mock v0.6.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/sync v0.23.0 // indirect
+	gopkg.in/yaml.v2 v2.4.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 )

@@ -116,9 +116,11 @@ type TypedDispatcher[M adk.MessageType] struct {
 //   - Steps, Fork: read what a run did, and make a run of a part of it
 //   - Fail: settles a run that nobody executes
 //   - Inspect, List, Wait: ask about runs
+//   - Descendants: yields the runs that a run waits for, and theirs
 //   - Events: yields what happens in a run, whoever executes it
 //   - Stretch: executes one run until it ends or waits
 //   - Work: executes what is due
+//   - Sweep: removes what is kept no longer
 type Dispatcher = TypedDispatcher[*schema.Message]
 
 // Front is what an application needs of runs, whoever executes them.
@@ -341,23 +343,39 @@ func (d *TypedDispatcher[M]) checkIdle(ctx context.Context, run checkpoint.RunIn
 	return lease.Settle(ctx, checkpoint.Settlement{})
 }
 
-// children does something to all runs below a run, those of the deepest level last.
-func (d *TypedDispatcher[M]) children(ctx context.Context, id string, do func(checkpoint.RunInfo) error) error {
-	parents := []string{id}
-	for depth := 0; depth < maxDepth && len(parents) > 0; depth++ {
-		var next []string
-		for _, parent := range parents {
-			for child, err := range d.store.List(ctx, checkpoint.Query{Parent: parent}) {
-				if err == nil {
-					err = do(child)
+// Descendants yields the runs that a run waits for or has waited for, and theirs: those of the deepest level, which is
+// the 8th at most, last. It ends with the first error.
+func (d *TypedDispatcher[M]) Descendants(ctx context.Context, id string) iter.Seq2[checkpoint.RunInfo, error] {
+	return func(yield func(checkpoint.RunInfo, error) bool) {
+		parents := []string{id}
+		for depth := 0; depth < maxDepth && len(parents) > 0; depth++ {
+			var next []string
+			for _, parent := range parents {
+				for child, err := range d.store.List(ctx, checkpoint.Query{Parent: parent}) {
+					if err != nil {
+						yield(child, fmt.Errorf("children of run %q: %w", parent, err))
+						return
+					}
+					if !yield(child, nil) {
+						return
+					}
+					next = append(next, child.ID)
 				}
-				if err != nil {
-					return fmt.Errorf("children of run %q: %w", parent, err)
-				}
-				next = append(next, child.ID)
 			}
+			parents = next
 		}
-		parents = next
+	}
+}
+
+// children does something to all runs below a run, until that fails.
+func (d *TypedDispatcher[M]) children(ctx context.Context, id string, do func(checkpoint.RunInfo) error) error {
+	for child, err := range d.Descendants(ctx, id) {
+		if err != nil {
+			return err
+		}
+		if err := do(child); err != nil {
+			return fmt.Errorf("run %q below run %q: %w", child.ID, id, err)
+		}
 	}
 	return nil
 }

@@ -37,6 +37,8 @@ type heldLease[M adk.MessageType] struct {
 	info  checkpoint.RunInfo
 	clock core.StoreClock
 	drain *drain
+	// meter measures the stretch, nil if nobody asked for it.
+	meter *Meter
 	// over is closed when the stretch has ended.
 	over chan struct{}
 	// record is the record of the stretch, nil if there is none.
@@ -69,10 +71,11 @@ func newTakenLease(lease checkpoint.Lease, asked time.Time) *takenLease {
 	return &takenLease{lease, asked, core.NewStoreClock(lease.Info())}
 }
 
-// hold makes the lease of a stretch, which drain has stopped within a time.
-func (d *TypedDispatcher[M]) hold(lease *takenLease, info checkpoint.RunInfo, drain *drain) *heldLease[M] {
-	h := &heldLease[M]{Lease: lease.Lease, d: d, info: info, clock: lease.clock, sign: lease.asked, drain: drain,
-		over: make(chan struct{})}
+// hold makes the lease of a stretch.
+func (d *TypedDispatcher[M]) hold(lease *takenLease, info checkpoint.RunInfo, o stretchOptions) *heldLease[M] {
+	h := &heldLease[M]{Lease: lease.Lease, d: d, info: info, clock: lease.clock, sign: lease.asked, drain: o.drain,
+		meter: o.meter, over: make(chan struct{})}
+	h.meter.begin(lease.Token())
 	if d.conf.Log != nil {
 		h.record = d.conf.Log.Record(runlog.RunInfo{ID: info.ID, Conversation: info.Key, Labels: info.Tags,
 			TakenOver: info.Status == checkpoint.Running}, lease.Token())
@@ -182,7 +185,11 @@ func (h *heldLease[M]) ReadRecords(ctx context.Context, id string) ([][]byte, er
 }
 
 func (h *heldLease[M]) AppendRecord(ctx context.Context, id string, record []byte) error {
-	return h.note(h.Lease.AppendRecord(ctx, id, record))
+	err := h.note(h.Lease.AppendRecord(ctx, id, record))
+	if err == nil {
+		h.meter.step()
+	}
+	return err
 }
 
 func (h *heldLease[M]) RemoveRecords(ctx context.Context, id string) error {

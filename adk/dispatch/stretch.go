@@ -13,8 +13,8 @@ import (
 	"github.com/weftgo/weft/internal/safe"
 )
 
-// notMineAgain is after how long a run is due again that a worker does not execute.
-const notMineAgain = 5 * time.Second
+// NotMineAgain is after how long a run is due again that a worker does not execute (see [ErrNotMine]).
+const NotMineAgain = 5 * time.Second
 
 // Stretch executes a run from where it is to where it ends or waits, and returns what it has come to. A run that has
 // ended, is paused, waits for answers that are not there, or is ready at a later time only (Outcome.WakeAt), is not
@@ -34,8 +34,17 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	if exists && isOver(info) { // nobody needs the lease for that
 		return d.outcomeOf(ctx, info)
 	}
+	o := stretchOptions{drain: &drain{}}
+	for _, set := range opts {
+		set(&o)
+	}
+	defer o.drain.end()
+	request := d.leaseRequest()
+	if o.ttl > 0 {
+		request.TTL = o.ttl
+	}
 	asked := time.Now()
-	taken, err := d.store.Acquire(ctx, id, d.leaseRequest())
+	taken, err := d.store.Acquire(ctx, id, request)
 	if err != nil {
 		return TypedOutcome[M]{}, err
 	}
@@ -43,12 +52,7 @@ func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...Str
 	if isEarly(lease.Info(), lease.clock.Now()) {
 		return d.leave(context.WithoutCancel(ctx), lease, checkpoint.Settlement{})
 	}
-	drain := &drain{}
-	for _, set := range opts {
-		set(drain)
-	}
-	defer drain.end()
-	return d.execute(ctx, lease, drain)
+	return d.execute(ctx, lease, o)
 }
 
 // isOver reports whether there is nothing to execute of a run until somebody says so.
@@ -63,28 +67,6 @@ func isOver(run checkpoint.RunInfo) bool {
 // isEarly reports whether a run is ready at a later time only.
 func isEarly(run checkpoint.RunInfo, now time.Time) bool {
 	return run.Status == checkpoint.Ready && now.Before(run.WakeAt)
-}
-
-// StretchOption changes how [TypedDispatcher.Stretch] executes a run.
-type StretchOption func(*drain)
-
-// WithDrain has the stretch end early when the channel is closed, as a worker that drains does: the run is stopped
-// where nothing is lost, and is ready for the next caller. After the timeout, if it is not 0, it is stopped at once, and
-// calls in flight are abandoned; a negative timeout stops it at once to begin with.
-func WithDrain(begins <-chan struct{}, timeout time.Duration) StretchOption {
-	return func(d *drain) {
-		*d = *newDrain(timeout)
-		if begins == nil {
-			return
-		}
-		go func() {
-			select {
-			case <-begins:
-				d.begin()
-			case <-d.begun.Done():
-			}
-		}()
-	}
 }
 
 // Fail settles a run as failed that nobody executes, for the reason of cause: whoever was to execute it has given it
@@ -116,7 +98,7 @@ func (d *TypedDispatcher[M]) leaseRequest() checkpoint.LeaseRequest {
 }
 
 // execute is a stretch whose lease is taken.
-func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, drain *drain) (o TypedOutcome[M], err error) {
+func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, how stretchOptions) (o TypedOutcome[M], err error) {
 	defer d.notify()
 	// The caller's context ends what the run does, and not that the store is given its end.
 	settling := context.WithoutCancel(ctx)
@@ -134,7 +116,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, dra
 	if info.Status == checkpoint.Waiting && len(targets) == 0 && refusal == nil {
 		return d.leave(settling, lease, checkpoint.Settlement{WakeAt: nextLook(info, now)})
 	}
-	h := d.hold(lease, info, drain)
+	h := d.hold(lease, info, how)
 	defer h.release()
 	defer func() { h.endRecord(err) }()
 	if refusal != nil {
@@ -154,7 +136,7 @@ func (d *TypedDispatcher[M]) execute(ctx context.Context, lease *takenLease, dra
 		d.count(CountLost, info)
 		return o, err
 	case isForOthers(err):
-		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{WakeAt: lease.clock.Now().Add(notMineAgain)}))
+		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{WakeAt: lease.clock.Now().Add(NotMineAgain)}))
 	case ctx.Err() != nil: // before it began
 		return o, errors.Join(err, lease.Settle(settling, checkpoint.Settlement{}))
 	case err == nil:
@@ -250,7 +232,7 @@ func (d *TypedDispatcher[M]) run(ctx context.Context, h *heldLease[M], targets m
 	if runner == nil {
 		return fmt.Errorf("the maker of agent %q has made no runner", info.Agent)
 	}
-	opts := h.recordOptions()
+	opts := append(h.recordOptions(), h.meter.options()...)
 	if d.conf.Options != nil {
 		more, err := d.conf.Options(ctx, info)
 		if err != nil {

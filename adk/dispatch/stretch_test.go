@@ -184,3 +184,37 @@ func waitForLeaseOf(t *testing.T, store checkpoint.RunStore, id string) {
 		return err == nil && time.Now().After(info.LeaseUntil)
 	}, 10*time.Second, 10*time.Millisecond)
 }
+
+// TestStretch_IsMeasured while it is executed: its lease, its steps, the calls in flight. The lease lasts for as long as
+// the caller wishes.
+// Rules distributed/D1, temporal/W4.
+func TestStretch_IsMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := toolNamed(t, "slow", func(context.Context) (string, error) {
+			time.Sleep(time.Minute)
+			return "slept", nil
+		})
+		store := checkpoint.NewMemoryStore()
+		d := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agentOf(t, "a", slow))}})
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		var m dispatch.Meter
+		require.Zero(t, m.Progress())
+		go func() {
+			_, err := d.Stretch(t.Context(), "1", dispatch.WithMeter(&m), dispatch.WithTTL(3*time.Second))
+			require.NoError(t, err)
+		}()
+		time.Sleep(30 * time.Second)
+		info, _, err := d.Inspect(t.Context(), "1")
+		require.NoError(t, err)
+		during := m.Progress()
+		require.Equal(t, info.Token, during.Token)
+		require.Positive(t, during.Steps)
+		require.Equal(t, []string{"slow"}, during.Tools)
+		require.Less(t, time.Until(info.LeaseUntil), 4*time.Second)
+		time.Sleep(time.Minute)
+		after := m.Progress()
+		require.Greater(t, after.Steps, during.Steps)
+		require.Empty(t, after.Tools)
+	})
+}

@@ -109,3 +109,51 @@ func TestWork_KeepsEventsForAsLongAsTheStoreOfRunsSays(t *testing.T) {
 		})
 	}
 }
+
+// endlessStore is a store of runs in which more runs expire than a sweep has time for.
+type endlessStore struct{ checkpoint.RunStore }
+
+func (endlessStore) Sweep(context.Context, int) (checkpoint.Swept, error) {
+	time.Sleep(time.Second)
+	return checkpoint.Swept{Runs: 1, More: true}, nil
+}
+
+// Who has runs executed by others than workers removes what is kept no longer by himself, and is not kept by it.
+//
+// Rules distributed/C2, runlog/E10.
+func TestSweep_RemovesWhatIsKeptNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events, store := runlog.NewMemoryStore(), checkpoint.NewMemoryStore()
+		agent := speaking(t, adktest.NewModel(t, adktest.Says("hello")))
+		conf := dispatch.Config{Agents: dispatch.Agents{"a": dispatch.Runs(agent)}, Log: logOf(t, events)}
+		d := dispatch.New(store, conf)
+		_, err := d.Submit(t.Context(), jobOf("1", "a"))
+		require.NoError(t, err)
+		_, err = d.Stretch(t.Context(), "1")
+		require.NoError(t, err)
+		left := func() (runs, logs int) {
+			require.NoError(t, d.Sweep(t.Context(), 0))
+			for _, err := range store.List(t.Context(), checkpoint.Query{}) {
+				require.NoError(t, err)
+				runs++
+			}
+			for _, err := range events.List(t.Context(), runlog.Query{}) {
+				require.NoError(t, err)
+				logs++
+			}
+			return runs, logs
+		}
+		runs, logs := left()
+		require.Equal(t, []int{1, 1}, []int{runs, logs})
+		time.Sleep(2 * time.Hour)
+		runs, logs = left()
+		require.Equal(t, []int{1, 0}, []int{runs, logs}, "the events were kept for an hour")
+		time.Sleep(24 * time.Hour)
+		runs, _ = left()
+		require.Zero(t, runs, "and the run for a day")
+
+		begun := time.Now()
+		require.NoError(t, dispatch.New(endlessStore{store}, conf).Sweep(t.Context(), 0))
+		require.Equal(t, time.Minute, time.Since(begun).Round(time.Minute))
+	})
+}

@@ -12,8 +12,6 @@ import (
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
-	"github.com/weftgo/weft/adk/runlog"
-	"github.com/weftgo/weft/internal/core"
 )
 
 // WorkerConfig configures [TypedDispatcher.Work]. The zero value works.
@@ -37,9 +35,8 @@ type WorkerConfig struct {
 	// SweepEvery is how often runs that have expired are removed, and events that are old. The default is a minute,
 	// negative never.
 	SweepEvery time.Duration
-	// KeepEvents is how long the events of a run stay in the store of Config.Log after its end, if not for as long as the
-	// checkpoint.Retention of the store of runs says. The default of that is an hour; negative is for ever. Events of a run
-	// that the store of runs does not have stay for a week.
+	// KeepEvents is how long the events of a run stay in the store of Config.Log after its end: see
+	// [TypedDispatcher.Sweep].
 	KeepEvents time.Duration
 }
 
@@ -57,7 +54,6 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 	c.Poll = max(c.Poll, 10*time.Millisecond)
 	set(&c.DrainTimeout, 25*time.Second)
 	set(&c.SweepEvery, time.Minute)
-	set(&c.KeepEvents, time.Hour)
 	return c
 }
 
@@ -124,9 +120,6 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 	if len(d.conf.Agents) == 0 {
 		return errors.New("a worker needs agents: set Config.Agents")
 	}
-	if kept, ok := checkpoint.As[core.EventRetainer](d.store); ok && conf.KeepEvents == 0 {
-		conf.KeepEvents = kept.EventRetention()
-	}
 	w := &worker[M]{d: d, conf: conf.withDefaults()}
 	w.due = checkpoint.Due{Queues: conf.Queues, Agents: slices.Sorted(maps.Keys(d.conf.Agents))}
 	w.drain = newDrain(w.conf.DrainTimeout)
@@ -139,9 +132,6 @@ func (d *TypedDispatcher[M]) Work(ctx context.Context, conf WorkerConfig) error 
 	}
 	var services sync.WaitGroup
 	services.Go(func() { w.every(ctx, w.conf.SweepEvery, w.sweep) })
-	if d.conf.Log != nil && w.conf.KeepEvents > 0 {
-		services.Go(func() { w.every(ctx, w.conf.SweepEvery, w.sweepEvents) })
-	}
 	services.Go(func() { w.every(ctx, unknownAfter, w.warnOfUnknown) })
 	w.take(ctx)
 	w.drain.begin()
@@ -265,7 +255,7 @@ func (w *worker[M]) execute(ctx context.Context, lease *takenLease) {
 			w.d.warn(ctx, "a run was broken off", "run", info.ID, "error", fmt.Sprint("panic: ", v))
 		}
 	}()
-	o, err := w.d.execute(ctx, lease, w.drain)
+	o, err := w.d.execute(ctx, lease, stretchOptions{drain: w.drain})
 	switch {
 	case errors.Is(err, ErrNotMine):
 	case err != nil:
@@ -282,53 +272,10 @@ func (w *worker[M]) every(ctx context.Context, d time.Duration, do func(context.
 	}
 }
 
-// sweep removes what has expired. Several workers may do so at the same time.
+// sweep removes what is kept no longer. Several workers may do so at the same time.
 func (w *worker[M]) sweep(ctx context.Context) {
-	for {
-		swept, err := w.d.store.Sweep(ctx, 1000)
-		if err != nil && ctx.Err() == nil {
-			w.d.warn(ctx, "runs that have expired cannot be removed", "error", err)
-		}
-		if err != nil || !swept.More {
-			return
-		}
-	}
-}
-
-const (
-	// sweeper is the ID of the run, without records, whose lease the worker holds that removes events.
-	sweeper = "weft.sweep"
-	// sweepTime is how long it may take, which is the time of the lease.
-	sweepTime = time.Minute
-	// keepStray is how long events stay of a run that the store of runs does not have: it may be one of another store.
-	keepStray = 7 * 24 * time.Hour
-)
-
-// sweepEvents removes events that are old. One worker does so at a time, and none for long.
-func (w *worker[M]) sweepEvents(ctx context.Context) {
-	request := w.d.leaseRequest()
-	request.TTL, request.Create = sweepTime, &checkpoint.NewRun{Agent: sweeper, Queue: sweeper}
-	if _, err := w.d.store.Acquire(ctx, sweeper, request); err != nil {
-		if !errors.Is(err, checkpoint.ErrRunBusy) && ctx.Err() == nil {
-			w.d.warn(ctx, "old events cannot be removed", "error", err)
-		}
-		return
-	}
-	defer func() { _ = w.d.store.Remove(context.WithoutCancel(ctx), sweeper, true) }() // else its lease ends
-	ctx, cancel := context.WithTimeout(ctx, sweepTime)
-	defer cancel()
-	_, err := w.d.conf.Log.SweepFunc(ctx, w.conf.KeepEvents, func(log runlog.Info) (bool, error) {
-		if log.End.IsFinal() {
-			return true, nil
-		}
-		if time.Since(log.Updated) < keepStray {
-			return false, nil
-		}
-		_, exists, err := w.d.store.Inspect(ctx, log.Run)
-		return !exists, err
-	})
-	if err != nil && ctx.Err() == nil {
-		w.d.warn(ctx, "old events cannot be removed", "error", err)
+	if err := w.d.Sweep(ctx, w.conf.KeepEvents); err != nil && ctx.Err() == nil {
+		w.d.warn(ctx, "what is kept no longer cannot be removed", "error", err)
 	}
 }
 

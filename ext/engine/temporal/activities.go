@@ -17,14 +17,16 @@ import (
 )
 
 const (
-	// mostSummaries is how many bytes the summaries of the questions of a run may have in the history.
-	mostSummaries = 4 << 10
-	// longestSummary is the most of one.
+	// mostOutcome is how many bytes the outcome of a stretch may have in the history, and mostSummaries those of it that
+	// are summaries of questions.
+	mostOutcome   = 8 << 10
+	mostSummaries = 3 << 10
+	// mostDetails is how many bytes Config.Details may have.
+	mostDetails = 2 << 10
+	// longestSummary is the most of a summary, and of a name.
 	longestSummary = 200
 	// lookAtKey is how often a run is looked at, at least, that waits for another one of its key to end.
 	lookAtKey = 5 * time.Minute
-	// notMineAgain is after how long a run is offered again that a worker does not execute.
-	notMineAgain = 5 * time.Second
 )
 
 // retried is an error after which a stretch is tried again. It says nothing of what is in the run.
@@ -47,6 +49,8 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 		return outcome{}, e.broken(ctx, in.ID, err)
 	case !exists:
 		return outcome{}, notFound(in.ID)
+	case info.Tenant != e.options.Tenant:
+		return outcome{}, retried(in.ID, ErrTypeNotMine, "this worker is not that of its tenant", dispatch.NotMineAgain)
 	case info.Status == checkpoint.Ready && info.Owner == "" && time.Until(info.WakeAt) > 0: // its time has not come
 		return e.outcome(ctx, info)
 	}
@@ -81,20 +85,22 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 	}
 }
 
-// execute executes a stretch, with heartbeats. It drains when the worker ends, and when Temporal wants the activity to
+// execute executes a stretch, with heartbeats that say how far it is. It drains when the worker ends, and when Temporal wants the activity to
 // end, for whatever reason: who cancels a workflow has the run stopped in the store, too.
 func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.TypedOutcome[M], error) {
 	over, begin := make(chan struct{}), make(chan struct{})
 	defer close(over)
+	heartbeat := activity.GetInfo(ctx).HeartbeatTimeout
+	var meter dispatch.Meter
 	go func() {
-		beat := time.NewTicker(max(activity.GetInfo(ctx).HeartbeatTimeout/3, 100*time.Millisecond))
+		beat := time.NewTicker(max(heartbeat/3, 100*time.Millisecond))
 		defer beat.Stop()
 		for {
 			select {
 			case <-over:
 				return
 			case <-beat.C:
-				activity.RecordHeartbeat(ctx)
+				activity.RecordHeartbeat(ctx, meter.Progress())
 				continue
 			case <-activity.GetWorkerStopChannel(ctx):
 			case <-ctx.Done():
@@ -107,11 +113,12 @@ func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.Typed
 			case <-over:
 				return
 			case <-beat.C: // it may still take Config.StopGrace
-				activity.RecordHeartbeat(ctx)
+				activity.RecordHeartbeat(ctx, meter.Progress())
 			}
 		}
 	}()
-	return e.d.Stretch(context.WithoutCancel(ctx), id, dispatch.WithDrain(begin, e.options.StopGrace))
+	return e.d.Stretch(context.WithoutCancel(ctx), id, dispatch.WithDrain(begin, e.options.StopGrace),
+		dispatch.WithMeter(&meter), dispatch.WithTTL(heartbeat*2/3))
 }
 
 // refused is what an error of a stretch means, when nobody knows what the run has come to.
@@ -122,12 +129,12 @@ func (e *TypedEngine[M]) refused(ctx context.Context, before checkpoint.RunInfo,
 	case errors.Is(err, checkpoint.ErrNotFound):
 		return outcome{}, notFound(id)
 	case errors.Is(err, dispatch.ErrNotMine):
-		return outcome{}, retried(id, ErrTypeNotMine, "this worker does not execute agent "+before.Agent, notMineAgain)
+		return outcome{}, retried(id, ErrTypeNotMine, "this worker does not execute agent "+before.Agent, dispatch.NotMineAgain)
 	case !errors.As(err, &busy):
 		return outcome{}, e.broken(ctx, id, err)
 	}
 	if info, exists, err := e.d.Inspect(ctx, id); err == nil && exists && info.Owner == "" && info.Key != "" {
-		// Another run of its key is in front. Whoever executes that one gives word of its end.
+		// Another run of its key is in front. Whoever executes that one signals when it ends.
 		o, err := e.outcome(ctx, info)
 		o.WakeIn = lookAtKey
 		return o, err
@@ -143,7 +150,7 @@ func (e *TypedEngine[M]) broken(ctx context.Context, id string, err error) error
 		fmt.Sprintf("run %q was broken off: the log of the worker has the reason", id), ErrTypeBroken)
 }
 
-// ended gives word of the end of a run to who waits for it: its parent, and the next run of its key. It is a service:
+// ended signals the end of a run to who waits for it: its parent, and the next run of its key. It is a service:
 // they look by themselves now and then.
 func (e *TypedEngine[M]) ended(ctx context.Context, run checkpoint.RunInfo, parent bool) {
 	var err error
@@ -154,7 +161,7 @@ func (e *TypedEngine[M]) ended(ctx context.Context, run checkpoint.RunInfo, pare
 		err = errors.Join(err, e.signalNext(ctx, run.Key))
 	}
 	if err != nil {
-		activity.GetLogger(ctx).Warn("runs that wait for a run were not given word of it", "run", run.ID, "error", err)
+		activity.GetLogger(ctx).Warn("runs that wait for a run were not signaled when it ended", "run", run.ID, "error", err)
 	}
 }
 
@@ -177,7 +184,7 @@ func (e *TypedEngine[M]) signalNext(ctx context.Context, key string) error {
 
 // outcome is what the workflow is given of a run.
 func (e *TypedEngine[M]) outcome(ctx context.Context, info checkpoint.RunInfo) (outcome, error) {
-	o := outcome{Agent: info.Agent, Tenant: info.Tenant, Status: info.Status, Details: e.describe(info)}
+	o := outcome{Agent: cut(info.Agent, longestSummary), Tenant: cut(info.Tenant, longestSummary), Status: info.Status, Details: e.describe(info)}
 	switch info.Status {
 	case checkpoint.Ready:
 		o.WakeIn = fromNow(info.WakeAt)
@@ -189,23 +196,30 @@ func (e *TypedEngine[M]) outcome(ctx context.Context, info checkpoint.RunInfo) (
 	return o, nil
 }
 
-// questions fills in what a run waits for.
+// questions fills in what a run waits for, as far as there is room in the history. Runs that it waits for and that there
+// is no room for get workflows of their own, which signal when they end.
 func (e *TypedEngine[M]) questions(ctx context.Context, info checkpoint.RunInfo, o *outcome) error {
 	children, err := e.openChildren(ctx, info)
 	if err != nil {
 		return err
 	}
-	room := mostSummaries
+	room := room{outcome: mostOutcome - sizeOf(o) - len(`,"Waiting":[],"WakeIn":,"LookIn":,"More":`) - 3*20,
+		summaries: mostSummaries}
 	for _, p := range info.Waiting {
-		point := Point{ID: p.ID, Kind: p.Kind, For: p.For, Optional: p.Optional, Answered: p.Answered}
-		if summary := cut(p.Summary, longestSummary); len(summary) <= room {
-			point.Summary = summary
-			room -= len(summary)
-		}
-		if child, open := children[childOf(p)]; open {
+		point := Point{ID: p.ID, Kind: p.Kind, For: p.For, Optional: p.Optional, Answered: p.Answered,
+			Summary: cut(p.Summary, longestSummary)}
+		child, open := children[childOf(p)]
+		if open {
 			point.Child, point.TaskQueue = child.ID, e.TaskQueue(child.Queue)
 		}
-		o.Waiting = append(o.Waiting, point)
+		if room.take(&point) {
+			o.Waiting = append(o.Waiting, point)
+		} else {
+			o.More++
+			if open {
+				err = errors.Join(err, e.start(ctx, child))
+			}
+		}
 		if info.Status == checkpoint.Waiting && !p.Answered && !p.Expires.IsZero() {
 			o.WakeIn = sooner(o.WakeIn, fromNow(p.Expires))
 		}
@@ -213,7 +227,37 @@ func (e *TypedEngine[M]) questions(ctx context.Context, info checkpoint.RunInfo,
 	if len(children) > 0 || info.Status == checkpoint.Waiting && !info.WakeAt.IsZero() {
 		o.LookIn = fromNow(info.WakeAt)
 	}
-	return nil
+	return err
+}
+
+// room is what is left of an outcome for questions.
+type room struct{ outcome, summaries int }
+
+// take reports whether there is room for a question, if need be without its summary, and without whom it waits for.
+func (r *room) take(p *Point) bool {
+	if len(p.Summary) > r.summaries {
+		p.Summary = ""
+	}
+	size := sizeOf(p) + len(",")
+	if size > r.outcome {
+		p.Summary, p.For = "", nil
+		size = sizeOf(p) + len(",")
+	}
+	if size > r.outcome {
+		return false
+	}
+	r.outcome -= size
+	r.summaries -= len(p.Summary)
+	return true
+}
+
+// sizeOf is how many bytes a value has in the history.
+func sizeOf(v any) int {
+	data, err := json.Marshal(v)
+	if err != nil { // there is nothing in our types that is no JSON
+		return mostOutcome
+	}
+	return len(data)
 }
 
 // openChildren are the runs that a run waits for and that have not ended.
@@ -257,7 +301,7 @@ func (e *TypedEngine[M]) describe(info checkpoint.RunInfo) (text string) {
 			text = fmt.Sprint("Config.Details: panic: ", v)
 		}
 	}()
-	return cut(e.details(info), mostSummaries)
+	return cut(e.details(info), mostDetails)
 }
 
 // fromNow is how long it is until a time, at least a moment, 0 for the zero time.
@@ -309,6 +353,12 @@ func (e *TypedEngine[M]) answerQuestion(ctx context.Context, in answerInput) err
 // stop is the activity that stops a run in the store.
 func (e *TypedEngine[M]) stop(ctx context.Context, in stopInput) error {
 	s := in.Stop
+	switch {
+	case s.Timeout == 0:
+		s.Timeout = e.options.StopGrace
+	case s.Timeout < 0:
+		s.Timeout = 0
+	}
 	return e.control(ctx, in.ID, e.stopRun(ctx, in.ID, checkpoint.StopRequest{
 		Immediate: s.Immediate, Timeout: s.Timeout, Reason: s.Reason, By: s.By, Children: s.Children}))
 }

@@ -14,7 +14,7 @@
 // waits, for a person, a timer or another run, nothing is held but the workflow. If a worker dies, Temporal misses its
 // heartbeat and gives the activity to another one, which continues after the last step that was saved.
 //
-// Two can have a word in what becomes of a run: the store, where answers, stops and results are, decides; the workflow
-// is given word of a change, and looks. So nothing is lost if a signal is: [TypedEngine.Reconcile] finds runs that the
-// workflow forgot, and runs whose workflow was terminated.
+// The store, where answers, stops and results are, decides what becomes of a run. A signal has the workflow look at it.
+// So nothing is lost if a signal is: [TypedEngine.Reconcile] finds runs that the workflow forgot, and runs whose workflow
+// was terminated.
 package temporalengine

@@ -28,11 +28,16 @@ type Config struct {
 	// TaskQueue is that of the workers of runs without a dispatch.Job.Queue; others are at TaskQueue, a slash and the
 	// queue (see [TypedEngine.TaskQueue]). The default is "weft".
 	TaskQueue string
-	// IDPrefix begins the IDs of workflows; the rest is the ID of the run. The default is "weft/". Engines of several
-	// tenants need an IDPrefix and a TaskQueue each.
+	// IDPrefix begins the IDs of workflows; the rest is the tenant and the ID of the run. The default is "weft/". Stores
+	// that know nothing of each other need an IDPrefix and a TaskQueue each.
 	IDPrefix string
+	// Tenant is the tenant that the store of the dispatcher belongs to (checkpoint.Scope, or the Tenant of a store). Its
+	// workflows, task queues and schedule have its name in theirs, so that no other tenant's worker executes its runs. A
+	// run of another tenant than this one is not started: Submit says so. The default is none.
+	Tenant string
 	// Heartbeat is after how long without a sign of life a worker counts as dead. The default is 30 seconds, at least one.
-	// The run continues when the lease has ended, too: its TTL (dispatch.Config.TTL) should not be longer.
+	// The leases of runs last for two thirds of it, at least a second, whatever dispatch.Config.TTL says: so a run can be
+	// taken over when Temporal notices.
 	Heartbeat time.Duration
 	// StretchTimeout is how long a run may compute without a pause. The default is 24 hours.
 	StretchTimeout time.Duration
@@ -43,10 +48,13 @@ type Config struct {
 	// SearchAttributes sets WeftStatus, WeftAgent and WeftTenant (of type Keyword) and WeftWaitingFor (KeywordList) of
 	// workflows. The namespace must have them. They are two more events a stretch.
 	SearchAttributes bool
-	// StopGrace is how long a run may take to come to a place where nothing is lost when its worker ends or its workflow
+	// StopGrace is how long a run may take to come to a safe point when its worker ends or its workflow
 	// is canceled. Then calls in flight are abandoned. The default is 20 seconds. worker.Options.WorkerStopTimeout should
 	// be longer.
 	StopGrace time.Duration
+	// KeepEvents is how long the events of a run stay after its end: see dispatch.TypedDispatcher.Sweep, which
+	// [TypedEngine.Reconcile] calls.
+	KeepEvents time.Duration
 	// Details is what pages of Temporal show of a run. It should not say what is in the run. The default names the agent
 	// and the kinds of the questions.
 	Details func(checkpoint.RunInfo) string
@@ -54,7 +62,7 @@ type Config struct {
 
 // options are those of workflows that are started by the engine.
 func (c *Config) options() RunOptions {
-	return RunOptions{TaskQueue: c.TaskQueue, IDPrefix: c.IDPrefix, Heartbeat: c.Heartbeat,
+	return RunOptions{TaskQueue: c.TaskQueue, IDPrefix: c.IDPrefix, Tenant: c.Tenant, Heartbeat: c.Heartbeat,
 		StretchTimeout: c.StretchTimeout, StopGrace: c.StopGrace, RetryPolicy: c.RetryPolicy,
 		SearchAttributes: c.SearchAttributes}.withDefaults()
 }
@@ -66,6 +74,8 @@ type TypedEngine[M adk.MessageType] struct {
 	d       *dispatch.TypedDispatcher[M]
 	options RunOptions
 	details func(checkpoint.RunInfo) string
+	// keepEvents is Config.KeepEvents.
+	keepEvents time.Duration
 }
 
 // Engine is an engine of agents on ordinary messages.
@@ -76,6 +86,7 @@ type TypedEngine[M adk.MessageType] struct {
 //   - Answer, AnswerWebhook: answer questions
 //   - Stop, Continue, Remove: stop a run, have it continue, or remove it
 //   - Inspect, List, Wait: ask about runs
+//   - Events: yields what happens in a run
 //   - Register, Plugin, TaskQueue: what workers need
 //   - Reconcile, ScheduleReconcile: mend what was missed
 //   - WorkflowID: names the workflow of a run
@@ -106,7 +117,7 @@ func NewTyped[M adk.MessageType](
 	if conf.Details == nil {
 		conf.Details = describe
 	}
-	return &TypedEngine[M]{c, d, conf.options(), conf.Details}, nil
+	return &TypedEngine[M]{c, d, conf.options(), conf.Details, conf.KeepEvents}, nil
 }
 
 // describe is the default of Config.Details.
@@ -122,11 +133,11 @@ func describe(info checkpoint.RunInfo) string {
 
 // TaskQueue is that of the workers of a dispatch.Job.Queue.
 func (e *TypedEngine[M]) TaskQueue(queue string) string {
-	return taskQueue(e.options.TaskQueue, queue)
+	return e.options.names().queue(queue)
 }
 
 // WorkflowID names the workflow of a run.
-func (e *TypedEngine[M]) WorkflowID(run string) string { return workflowID(e.options.IDPrefix, run) }
+func (e *TypedEngine[M]) WorkflowID(run string) string { return e.options.names().workflow(run) }
 
 // Register gives a worker what executes runs. The worker's WorkerStopTimeout should be longer than Config.StopGrace:
 // then a worker that ends gives its runs back, and no call is repeated.
@@ -186,6 +197,9 @@ func (e *TypedEngine[M]) Submit(ctx context.Context, job dispatch.TypedJob[M]) (
 
 // start starts the workflow of a run, if there is none.
 func (e *TypedEngine[M]) start(ctx context.Context, info checkpoint.RunInfo) error {
+	if err := e.checkTenant(info); err != nil {
+		return err
+	}
 	o := e.startOptions(info)
 	_, err := e.client.ExecuteWorkflow(ctx, o, RunWorkflow, RunInput{info.ID, e.optionsFor(info)})
 	return err
@@ -195,6 +209,15 @@ func (e *TypedEngine[M]) optionsFor(info checkpoint.RunInfo) RunOptions {
 	o := e.options
 	o.TaskQueue = e.TaskQueue(info.Queue)
 	return o
+}
+
+// checkTenant refuses a run of another tenant, whose workflow would have the name of one of this tenant's.
+func (e *TypedEngine[M]) checkTenant(info checkpoint.RunInfo) error {
+	if info.Tenant == e.options.Tenant {
+		return nil
+	}
+	return fmt.Errorf("temporalengine: run %q is of tenant %q, and Config.Tenant is %q: set it to that of the store",
+		info.ID, info.Tenant, e.options.Tenant)
 }
 
 // startOptions are those of a workflow. The store knows whether there is a run with the ID; that of one that was
@@ -210,15 +233,18 @@ func (e *TypedEngine[M]) startOptions(info checkpoint.RunInfo) client.StartWorkf
 	return o
 }
 
-// signal gives the workflow of a run word of a change. If there is none, one is started.
+// signal has the workflow of a run look at a change. If there is none, one is started.
 func (e *TypedEngine[M]) signal(ctx context.Context, info checkpoint.RunInfo, what Changed) error {
+	if err := e.checkTenant(info); err != nil {
+		return err
+	}
 	o := e.startOptions(info)
 	_, err := e.client.SignalWithStartWorkflow(ctx, o.ID, ChangedSignal, what, o, RunWorkflow,
 		RunInput{info.ID, e.optionsFor(info)})
 	return err
 }
 
-// signalOpen gives the workflow of a run word of a change, if there is one.
+// signalOpen has the workflow of a run look at it, if there is one.
 func (e *TypedEngine[M]) signalOpen(ctx context.Context, run string) error {
 	err := e.client.SignalWorkflow(ctx, e.WorkflowID(run), "", ChangedSignal, Changed{})
 	var none *serviceerror.NotFound
@@ -248,7 +274,7 @@ func (e *TypedEngine[M]) Answer(ctx context.Context, id string, answers ...check
 	return err
 }
 
-// changed gives the workflow of a run word of a change, and starts it if it is lost.
+// changed has the workflow of a run look at a change, and starts it if it is lost.
 func (e *TypedEngine[M]) changed(ctx context.Context, id string, what Changed) error {
 	info, exists, err := e.d.Inspect(ctx, id)
 	if err != nil || !exists || info.Status == checkpoint.Done || info.Status == checkpoint.Failed {
@@ -275,12 +301,12 @@ func (e *TypedEngine[M]) Stop(ctx context.Context, id string, how checkpoint.Sto
 	return e.signalOpen(ctx, id)
 }
 
-// stopRun is Stop without word to the workflow of the run itself.
+// stopRun is Stop without a signal to the workflow of the run itself.
 func (e *TypedEngine[M]) stopRun(ctx context.Context, id string, how checkpoint.StopRequest) error {
 	if err := e.d.Stop(ctx, id, how); err != nil || !how.Children {
 		return err
 	}
-	return e.below(ctx, id, func(run checkpoint.RunInfo) error { return e.signalOpen(ctx, run.ID) })
+	return e.notifyBelow(ctx, id)
 }
 
 // Continue has a run continue that was stopped or whose workflow was canceled, with its children, if they were.
@@ -291,45 +317,44 @@ func (e *TypedEngine[M]) Continue(ctx context.Context, id string) error {
 	return e.changed(ctx, id, Changed{})
 }
 
-// continueRun is Continue without word to the workflow of the run itself. Children that have no workflow get one from
+// continueRun is Continue without a signal to the workflow of the run itself. Children that have no workflow get one from
 // that of their parent.
 func (e *TypedEngine[M]) continueRun(ctx context.Context, id string) error {
 	if err := e.d.Continue(ctx, id); err != nil {
 		return err
 	}
-	return e.below(ctx, id, func(run checkpoint.RunInfo) error { return e.signalOpen(ctx, run.ID) })
+	return e.notifyBelow(ctx, id)
 }
 
 // Remove removes a run and its children. Their workflows fail. Without force it fails with checkpoint.ErrRunBusy if one
 // of them is executed.
 func (e *TypedEngine[M]) Remove(ctx context.Context, id string, force bool) error {
 	runs := []string{id}
-	err := e.below(ctx, id, func(run checkpoint.RunInfo) error {
+	for run, err := range e.d.Descendants(ctx, id) {
+		if err != nil {
+			return err
+		}
 		runs = append(runs, run.ID)
-		return nil
-	})
-	if err == nil {
-		err = e.d.Remove(ctx, id, force)
+	}
+	if err := e.d.Remove(ctx, id, force); err != nil {
+		return err
 	}
 	for _, run := range runs {
-		if err == nil {
-			err = e.signalOpen(ctx, run)
+		if err := e.signalOpen(ctx, run); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-// below does something to all runs below a run, those that wait for others first.
-func (e *TypedEngine[M]) below(ctx context.Context, id string, do func(checkpoint.RunInfo) error) error {
-	for parents := []string{id}; len(parents) > 0; parents = parents[1:] {
-		for child, err := range e.d.List(ctx, checkpoint.Query{Parent: parents[0]}) {
-			if err == nil {
-				err = do(child)
-			}
-			if err != nil {
-				return fmt.Errorf("children of run %q: %w", parents[0], err)
-			}
-			parents = append(parents, child.ID)
+// notifyBelow signals the workflows of all runs below a run, those that wait for others first.
+func (e *TypedEngine[M]) notifyBelow(ctx context.Context, id string) error {
+	for run, err := range e.d.Descendants(ctx, id) {
+		if err == nil {
+			err = e.signalOpen(ctx, run.ID)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

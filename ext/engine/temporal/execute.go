@@ -28,7 +28,8 @@ func ExecuteRun(ctx workflow.Context, job dispatch.Job, o RunOptions) workflow.F
 		return result
 	}
 	o = o.withDefaults()
-	o.TaskQueue = taskQueue(o.TaskQueue, job.Queue)
+	names := o.names()
+	o.TaskQueue = names.queue(job.Queue)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if len(job.Messages) > 0 {
 			submitting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: o.TaskQueue,
@@ -40,21 +41,13 @@ func ExecuteRun(ctx workflow.Context, job dispatch.Job, o RunOptions) workflow.F
 		}
 		var done RunResult
 		err := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-			WorkflowID: workflowID(o.IDPrefix, job.ID), TaskQueue: o.TaskQueue, WaitForCancellation: true,
+			WorkflowID: names.workflow(job.ID), TaskQueue: o.TaskQueue, WaitForCancellation: true,
 			ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 			WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		}), RunWorkflow, RunInput{job.ID, o}).Get(ctx, &done)
 		settle.Set(done, err)
 	})
 	return result
-}
-
-// taskQueue is that of a dispatch.Job.Queue.
-func taskQueue(base, queue string) string {
-	if queue == "" {
-		return base
-	}
-	return base + "/" + queue
 }
 
 // submit is the activity that makes a run in the store, and starts no workflow.

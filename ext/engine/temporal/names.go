@@ -17,36 +17,85 @@ import (
 // longestID is how long the part of a workflow's ID may be that names the run. Temporal takes 1,000 bytes in all.
 const longestID = 900
 
-// workflowID names the workflow of a run: no two runs have the same. IDs of runs are any bytes, those of workflows are
-// text. What is no printable text is written as %XX, and a run whose ID is very long is named by its hash.
-func workflowID(prefix, run string) string {
+// longestTenant is how long the name of a tenant may be in names. A longer one is named by its hash.
+const longestTenant = 200
+
+// names is what the names of one tenant's workflows, task queues and schedules in Temporal are made of. No two tenants
+// share one, and no two runs: what is not plain text is written as %XX, and # separates the tenant from what follows.
+//
+//	             without a tenant   of the tenant acme
+//	a workflow   weft/ticket-7      weft/acme#ticket-7
+//	a queue      weft, weft/gpu     weft#acme, weft#acme/gpu
+//	a schedule   weft/reconcile     weft/acme#reconcile
+type names struct{ taskQueue, idPrefix, tenant string }
+
+func (o *RunOptions) names() names { return names{o.TaskQueue, o.IDPrefix, o.Tenant} }
+
+// prefix begins the IDs of the tenant's workflows.
+func (n names) prefix() string {
+	if n.tenant == "" {
+		return n.idPrefix
+	}
+	return n.idPrefix + n.encodedTenant() + "#"
+}
+
+// workflow names the workflow of a run. A run whose ID is very long is named by its hash.
+func (n names) workflow(run string) string {
+	prefix, text := n.prefix(), encode(run, "%#")
+	if len(prefix)+len(text) > longestID {
+		sum := sha256.Sum256([]byte(run))
+		return prefix + "#" + hex.EncodeToString(sum[:])
+	}
+	return prefix + text
+}
+
+// run is the opposite of workflow, and false for workflows of others and runs that are named by a hash.
+func (n names) run(workflow string) (run string, ok bool) {
+	text, ours := strings.CutPrefix(workflow, n.prefix())
+	run, err := url.PathUnescape(text)
+	return run, ours && err == nil && n.workflow(run) == workflow
+}
+
+// queue is the task queue of a dispatch.Job.Queue.
+func (n names) queue(queue string) string {
+	base := n.taskQueue
+	if n.tenant != "" {
+		base += "#" + n.encodedTenant()
+	}
+	if queue == "" {
+		return base
+	}
+	return base + "/" + queue
+}
+
+// encodedTenant is the tenant as text, and its hash if it is very long.
+func (n names) encodedTenant() string {
+	text := encode(n.tenant, "%#/")
+	if len(text) > longestTenant {
+		sum := sha256.Sum256([]byte(n.tenant))
+		return "#" + hex.EncodeToString(sum[:])
+	}
+	return text
+}
+
+// encode writes what is not printable text as %XX, and so the special characters.
+func encode(text, special string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
-	for i := 0; i < len(run); {
-		r, size := utf8.DecodeRuneInString(run[i:])
-		if r == '%' || r == '#' || r == utf8.RuneError && size == 1 || !unicode.IsPrint(r) {
-			for _, c := range []byte(run[i : i+size]) {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if strings.ContainsRune(special, r) || r == utf8.RuneError && size == 1 || !unicode.IsPrint(r) {
+			for _, c := range []byte(text[i : i+size]) {
 				b.WriteByte('%')
 				b.WriteByte(digits[c>>4])
 				b.WriteByte(digits[c&15])
 			}
 		} else {
-			b.WriteString(run[i : i+size])
+			b.WriteString(text[i : i+size])
 		}
 		i += size
 	}
-	if b.Len()+len(prefix) > longestID {
-		sum := sha256.Sum256([]byte(run))
-		return prefix + "#" + hex.EncodeToString(sum[:])
-	}
-	return prefix + b.String()
-}
-
-// runOf is the opposite of workflowID, and false for workflows of others and runs that are named by a hash.
-func runOf(prefix, workflow string) (run string, ok bool) {
-	text, ours := strings.CutPrefix(workflow, prefix)
-	run, err := url.PathUnescape(text)
-	return run, ours && err == nil && workflowID(prefix, run) == workflow
+	return b.String()
 }
 
 // Search attributes of workflows (see [Config]).

@@ -32,17 +32,18 @@ type Reconciled struct {
 
 // Reconcile mends what was missed: runs that were submitted, answered or continued by a process that died before it
 // could say so to Temporal are executed, and runs whose workflow was terminated have failed, with [ErrTerminated]; of
-// those not runs with an ID of more than 800 bytes. It blocks while it looks through the runs that have not ended, and
-// may be called at any time, by any process; see [TypedEngine.ScheduleReconcile].
+// those not runs with an ID of more than 800 bytes. It also removes runs and events that are kept no longer, for two
+// minutes at most (see dispatch.TypedDispatcher.Sweep): nobody else does. It blocks while it looks through the runs that
+// have not ended, and may be called at any time, by any process; see [TypedEngine.ScheduleReconcile].
 //
 // What concerns one run does not keep it from looking at the others: the error is all of them.
 func (e *TypedEngine[M]) Reconcile(ctx context.Context) (Reconciled, error) {
 	var done Reconciled
+	errs := []error{e.d.Sweep(ctx, e.keepEvents)} // first: a sweep whose process died looks like a run that is overdue
 	overdue, err := e.overdue(ctx)
 	if err != nil {
-		return done, err
+		return done, errors.Join(append(errs, err)...)
 	}
-	var errs []error
 	for _, run := range overdue {
 		signaled, err := e.mend(ctx, run)
 		if err != nil {
@@ -77,7 +78,7 @@ func (e *TypedEngine[M]) overdue(ctx context.Context) (runs []checkpoint.RunInfo
 	return runs, nil
 }
 
-// mend gives the workflow of a run that is overdue word of it, unless it is busy with it.
+// mend signals the workflow of a run that is overdue, unless it is busy with it.
 func (e *TypedEngine[M]) mend(ctx context.Context, run checkpoint.RunInfo) (signaled bool, err error) {
 	d, err := e.client.DescribeWorkflowExecution(ctx, e.WorkflowID(run.ID), "")
 	var none *serviceerror.NotFound
@@ -101,6 +102,7 @@ func (e *TypedEngine[M]) mend(ctx context.Context, run checkpoint.RunInfo) (sign
 // failTerminated has the runs fail whose workflow was terminated, and that nobody holds any more.
 func (e *TypedEngine[M]) failTerminated(ctx context.Context) (failed int, err error) {
 	var errs []error
+	names := e.options.names()
 	list := &workflowservice.ListWorkflowExecutionsRequest{
 		Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Terminated'", RunWorkflow)}
 	for {
@@ -109,7 +111,7 @@ func (e *TypedEngine[M]) failTerminated(ctx context.Context) (failed int, err er
 			return failed, errors.Join(append(errs, err)...)
 		}
 		for _, w := range page.Executions {
-			run, ours := runOf(e.options.IDPrefix, w.GetExecution().GetWorkflowId())
+			run, ours := names.run(w.GetExecution().GetWorkflowId())
 			if !ours {
 				continue
 			}
@@ -158,12 +160,13 @@ func (e *TypedEngine[M]) ScheduleReconcile(ctx context.Context, every time.Durat
 	if every <= 0 {
 		every = 5 * time.Minute
 	}
-	id := e.options.IDPrefix + "reconcile"
+	prefix := e.options.names().prefix()
+	id := prefix + "reconcile"
 	_, err := e.client.ScheduleClient().Create(ctx, client.ScheduleOptions{ID: id,
 		Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: every}}},
 		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP,
-		Action: &client.ScheduleWorkflowAction{ID: "reconcile:" + e.options.IDPrefix, Workflow: ReconcileWorkflow,
-			TaskQueue: e.options.TaskQueue}})
+		Action: &client.ScheduleWorkflowAction{ID: "reconcile:" + prefix, Workflow: ReconcileWorkflow,
+			TaskQueue: e.TaskQueue("")}})
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -44,12 +45,15 @@ type RemoteOptions struct {
 	Timeout time.Duration
 	// Heartbeat is after how long without a heartbeat a try has failed. The default is never.
 	Heartbeat time.Duration
-	// RetryPolicy is Temporal's by default: without end.
+	// RetryPolicy is Temporal's by default: without end. A result that is too large for Temporal (2 MB, if its operators did
+	// not change that) fails the call at once where workers use the Go SDK: have the activity put what is large somewhere
+	// else, and return where. Workers in other languages need a NonRetryableErrorTypes of their own for it.
 	RetryPolicy *temporal.RetryPolicy
 	// ReleaseAfter is how long the run waits for a call with its worker. Then it gives its worker back, and looks now and
 	// then. The default is a minute, at least 2 seconds; negative is never.
 	ReleaseAfter time.Duration
-	// Standalone makes a call an activity without a workflow. The server must have those: they are in public preview.
+	// Standalone makes a call an activity without a workflow. The server must have those, 1.31 or later: they are in public
+	// preview, and so not the default.
 	Standalone bool
 }
 
@@ -89,7 +93,22 @@ func RemoteTool(c client.Client, info *schema.ToolInfo, o RemoteOptions) (tool.I
 	if o.ReleaseAfter == 0 {
 		o.ReleaseAfter = time.Minute
 	}
+	o.RetryPolicy = withoutLargeResults(o.RetryPolicy)
 	return &remoteTool{c, info, o}, nil
+}
+
+// errTypeTooLarge is how the SDK's workers name a result that is too large.
+const errTypeTooLarge = "payloadSizeError"
+
+// withoutLargeResults is a policy that does not try a call again whose result is too large: it would be made again and
+// again, and be as large.
+func withoutLargeResults(policy *temporal.RetryPolicy) *temporal.RetryPolicy {
+	var p temporal.RetryPolicy
+	if policy != nil {
+		p = *policy
+	}
+	p.NonRetryableErrorTypes = append(slices.Clone(p.NonRetryableErrorTypes), errTypeTooLarge)
+	return &p
 }
 
 // RegisterCalls gives a worker the workflow of calls of remote tools. A worker of an engine has it.

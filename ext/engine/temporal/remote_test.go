@@ -2,6 +2,8 @@ package temporalengine_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -103,4 +105,41 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	require.ErrorContains(t, err, "Heartbeat is 1ms")
 	_, err = temporalengine.New(c, d, temporalengine.Config{RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
 	require.ErrorContains(t, err, "tries once only")
+}
+
+// TestRemoteTool_FailsIfItsResultIsTooLarge for a history, and its activity is not tried again.
+// Rule temporal/W10.
+func TestRemoteTool_FailsIfItsResultIsTooLarge(t *testing.T) {
+	c := dial(t, serverAddress(t))
+	for name, standalone := range map[string]bool{"workflow": false, "standalone activity": true} {
+		for _, size := range []int{3 << 20, 6 << 20} {
+			t.Run(fmt.Sprint(name, " ", size), func(t *testing.T) {
+				conf := confOf(t)
+				pay, err := temporalengine.RemoteTool(c, &schema.ToolInfo{Name: "pay", Desc: "Pays."}, temporalengine.RemoteOptions{
+					TaskQueue: conf.TaskQueue, IDPrefix: conf.IDPrefix, Standalone: standalone})
+				require.NoError(t, err)
+				d := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"a": agentOf(t, pay)}})
+				e, err := temporalengine.New(c, d, conf)
+				require.NoError(t, err)
+				w := worker.New(c, e.TaskQueue(""), worker.Options{})
+				e.Register(w)
+				var calls atomic.Int32
+				w.RegisterActivityWithOptions(func(context.Context, temporalengine.RemoteCall) (string, error) {
+					calls.Add(1)
+					return strings.Repeat("x", size), nil
+				}, activity.RegisterOptions{Name: "pay"})
+				require.NoError(t, w.Start())
+				defer w.Stop()
+				_, err = e.Submit(t.Context(), jobOf("r", "a"))
+				require.NoError(t, err)
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				o, err := e.Wait(ctx, "r")
+				require.NoError(t, err)
+				require.Equal(t, checkpoint.Failed, o.Status)
+				require.ErrorContains(t, o.Err, "size")
+				require.EqualValues(t, 1, calls.Load())
+			})
+		}
+	}
 }

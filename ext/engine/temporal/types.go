@@ -55,8 +55,10 @@ const (
 // RunOptions is how the workflow of a run executes it. The zero value works.
 type RunOptions struct {
 	// TaskQueue is that of the workers, and IDPrefix begins the IDs of workflows. The defaults are those of [Config].
+	// Tenant is that of [Config].
 	TaskQueue string
 	IDPrefix  string
+	Tenant    string `json:",omitempty"`
 	// Heartbeat, StretchTimeout, StopGrace, RetryPolicy and SearchAttributes are those of [Config].
 	Heartbeat        time.Duration
 	StretchTimeout   time.Duration
@@ -106,15 +108,17 @@ type Status struct {
 	ID, Agent string
 	// Status is running while an activity executes the run, or tries to.
 	Status checkpoint.Status
-	// Waiting are the questions of a run that waits, or that was stopped while it did.
+	// Waiting are the questions of a run that waits, or that was stopped while it did. More is how many are left out
+	// because they would fill the history: the store has them.
 	Waiting []Point
+	More    int `json:",omitempty"`
 }
 
 // Point is a question of a run. What it shows to people is in the store.
 type Point struct {
 	ID, Kind string
 	For      []string `json:",omitempty"`
-	// Summary is one line. It is left out if there are so many questions that they would fill the history.
+	// Summary is one line. It is left out, and For, if there are so many questions that they would fill the history.
 	Summary            string `json:",omitempty"`
 	Optional, Answered bool   `json:",omitempty"`
 	// Child is the run that the question waits for, if it has to be executed, and TaskQueue where.
@@ -124,7 +128,8 @@ type Point struct {
 
 // Answer is the argument of [AnswerUpdate].
 type Answer struct {
-	// Point is the ID of the question, and Data the answer in JSON. null says nothing but that the run may continue.
+	// Point is the ID of the question, and Data the answer in JSON. null says nothing but that the run may continue. One of
+	// more than 64 KiB is refused, with an error of type [ErrTypeInvalid]: [TypedEngine.Answer] puts it into the store.
 	Point string
 	Data  json.RawMessage
 	// By is who answers, as the application names people.
@@ -133,8 +138,8 @@ type Answer struct {
 
 // Stop is the argument of [StopSignal].
 type Stop struct {
-	// Immediate abandons calls that are in flight. Without it the run stops where nothing is lost, and after the Timeout,
-	// if it is not 0, at once.
+	// Immediate abandons calls that are in flight. Without it the run stops at the next safe point, and at once after the
+	// Timeout. The default of that is Config.StopGrace; negative is never.
 	Immediate bool          `json:",omitempty"`
 	Timeout   time.Duration `json:",omitempty"`
 	Reason    string        `json:",omitempty"`
@@ -153,7 +158,7 @@ type Changed struct {
 // stretchInput is the argument of the activity that executes a run.
 type stretchInput struct {
 	ID string
-	// Detached: the workflow is not that of a child, so that whoever waits for the run is to be given word of its end.
+	// Detached: the workflow is not that of a child, so that whoever waits for the run has to be signaled when it ends.
 	Detached bool
 }
 
@@ -162,6 +167,8 @@ type outcome struct {
 	Agent, Tenant string            `json:",omitempty"`
 	Status        checkpoint.Status // ready, waiting, paused, done or failed
 	Waiting       []Point           `json:",omitempty"`
+	// More is how many questions there is no room for in Waiting: the workflow looks at the run after each answer.
+	More int `json:",omitempty"`
 	// WakeIn is when the run is to be looked at again by itself, and LookIn when it is if the end of a run that it waits
 	// for may be missed. 0 is never.
 	WakeIn, LookIn time.Duration `json:",omitempty"`

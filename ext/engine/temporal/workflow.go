@@ -2,6 +2,7 @@ package temporalengine
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 
 // mostStretches is after how many stretches a workflow continues as a new one, also if the server does not suggest it.
 const mostStretches = 500
+
+// mostAnswer is how many bytes an answer by update may have.
+const mostAnswer = 64 << 10
 
 // Run is the workflow of a run, of type [RunWorkflow]: it has an activity execute the run, waits for what the run waits
 // for, and has it executed again, until it ends. A run that is done is a [RunResult], one that has failed an error of
@@ -78,10 +82,11 @@ type run struct {
 	stretching bool
 	// look: the run was changed in the store since the last stretch began.
 	look bool
-	// answered are the questions that were answered since, and children the runs that were waited for at any time.
+	// answered are the questions that were answered since the last stretch began, and children the runs that were waited
+	// for at any time.
 	answered map[string]bool
 	children map[string]childState
-	// controlling: a request to stop or to continue is under way to the store.
+	// controlling: a request of a signal is under way to the store. The coroutine that takes signals owns it.
 	controlling               bool
 	changed, stops, continues workflow.ReceiveChannel
 }
@@ -110,6 +115,11 @@ func (r *run) listen(ctx workflow.Context) error {
 
 // takeSignals is a coroutine that takes signals, one after the other.
 func (r *run) takeSignals(ctx workflow.Context) {
+	control := func(activity string, input any) {
+		r.controlling = true
+		r.control(ctx, activity, input)
+		r.controlling = false
+	}
 	signals := workflow.NewSelector(ctx).AddReceive(r.changed, func(c workflow.ReceiveChannel, _ bool) {
 		var what Changed
 		c.Receive(ctx, &what)
@@ -117,17 +127,17 @@ func (r *run) takeSignals(ctx workflow.Context) {
 	}).AddReceive(r.stops, func(c workflow.ReceiveChannel, _ bool) {
 		var how Stop
 		c.Receive(ctx, &how)
-		r.control(ctx, stopActivity, stopInput{r.in.ID, how})
+		control(stopActivity, stopInput{r.in.ID, how})
 	}).AddReceive(r.continues, func(c workflow.ReceiveChannel, _ bool) {
 		c.Receive(ctx, nil)
-		r.control(ctx, continueActivity, r.in.ID)
+		control(continueActivity, r.in.ID)
 	})
 	for {
 		signals.Select(ctx)
 	}
 }
 
-// note takes word of a change in the store.
+// note takes a change in the store.
 func (r *run) note(what Changed) {
 	r.look = r.look || len(what.Answered) == 0
 	for _, point := range what.Answered {
@@ -137,8 +147,6 @@ func (r *run) note(what Changed) {
 
 // control changes the run in the store. An error that is not tried again is one that says that the run has ended.
 func (r *run) control(ctx workflow.Context, activity string, input any) {
-	r.controlling = true
-	defer func() { r.controlling = false }()
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute, RetryPolicy: r.in.Options.RetryPolicy})
@@ -159,6 +167,7 @@ func (r *run) stretch(ctx workflow.Context) error {
 	for r.changed.ReceiveAsync(&Changed{}) { // the activity sees it
 	}
 	r.look, r.stretching = false, true
+	clear(r.answered) // the activity sees those, too
 	r.show(ctx)
 	free, _ := workflow.NewDisconnectedContext(ctx)
 	executing, abandon := workflow.WithCancel(workflow.WithActivityOptions(free, workflow.ActivityOptions{
@@ -182,12 +191,6 @@ func (r *run) stretch(ctx workflow.Context) error {
 		return err
 	}
 	r.seen, r.stretching = seen, false
-	open := map[string]bool{}
-	for i, p := range seen.Waiting {
-		r.seen.Waiting[i].Answered = p.Answered || r.answered[p.ID]
-		open[p.ID] = r.seen.Waiting[i].Answered
-	}
-	r.answered = open
 	r.show(ctx)
 	return nil
 }
@@ -206,10 +209,18 @@ func (r *run) wait(ctx workflow.Context) error {
 	return err
 }
 
+// isAnswered reports whether a question was answered, as the store or a signal said.
+func (r *run) isAnswered(p Point) bool {
+	return p.Answered || r.answered[p.ID] || r.children[p.Child] == childEnded
+}
+
 // hasAnswers reports whether the run has the answers that it needs: those of all questions that are not optional, and
-// at least one.
+// at least one. If not all questions are known, each answer may be the last one.
 func (r *run) hasAnswers() bool {
-	answered := func(p Point) bool { return r.answered[p.ID] || r.children[p.Child] == childEnded }
+	if r.seen.More > 0 {
+		return len(r.answered) > 0
+	}
+	answered := r.isAnswered
 	return slices.ContainsFunc(r.seen.Waiting, answered) &&
 		!slices.ContainsFunc(r.seen.Waiting, func(p Point) bool { return !p.Optional && !answered(p) })
 }
@@ -233,7 +244,7 @@ func (r *run) startChild(ctx workflow.Context, p Point) {
 	r.children[p.Child] = childAttached
 	o := r.in.Options
 	o.TaskQueue = p.TaskQueue
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: workflowID(o.IDPrefix, p.Child),
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: o.names().workflow(p.Child),
 		TaskQueue: o.TaskQueue, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE})
 	child := workflow.ExecuteChildWorkflow(ctx, RunWorkflow, RunInput{p.Child, o})
@@ -241,7 +252,7 @@ func (r *run) startChild(ctx workflow.Context, p Point) {
 		var exists *temporal.ChildWorkflowExecutionAlreadyStartedError
 		switch err := child.Get(ctx, nil); {
 		case err == nil, isType(err, ErrTypeFailed):
-			r.children[p.Child] = childEnded
+			r.children[p.Child], r.answered[p.ID] = childEnded, true
 		case errors.As(err, &exists):
 			_ = workflow.Sleep(ctx, r.seen.LookIn/4)
 			delete(r.children, p.Child)
@@ -257,8 +268,8 @@ func (r *run) mayContinueAsNew(ctx workflow.Context, stretches int) bool {
 	if !workflow.GetInfo(ctx).GetContinueAsNewSuggested() && stretches < mostStretches {
 		return false
 	}
-	for _, state := range r.children {
-		if state == childAttached {
+	for _, child := range workflow.DeterministicKeys(r.children) {
+		if r.children[child] == childAttached {
 			return false
 		}
 	}
@@ -267,19 +278,26 @@ func (r *run) mayContinueAsNew(ctx workflow.Context, stretches int) bool {
 
 // status is what the workflow knows.
 func (r *run) status() Status {
-	s := Status{ID: r.in.ID, Agent: r.seen.Agent, Status: r.seen.Status, Waiting: slices.Clone(r.seen.Waiting)}
+	s := Status{ID: r.in.ID, Agent: r.seen.Agent, Status: r.seen.Status, Waiting: slices.Clone(r.seen.Waiting),
+		More: r.seen.More}
 	for i, p := range s.Waiting {
-		s.Waiting[i].Answered = r.answered[p.ID] || r.children[p.Child] == childEnded
+		s.Waiting[i].Answered = r.isAnswered(p)
 	}
 	if r.stretching {
-		s.Status, s.Waiting = checkpoint.Running, nil
+		s.Status, s.Waiting, s.More = checkpoint.Running, nil, 0
 	}
 	return s
 }
 
 // checkAnswer refuses what cannot be an answer, before it is in the history.
 func (r *run) checkAnswer(_ workflow.Context, a Answer) error {
-	for _, p := range r.status().Waiting {
+	if len(a.Data) > mostAnswer {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("the answer to %s of run %s has %d bytes, of which the "+
+			"history takes %d: put it into the store, and signal %s", a.Point, r.in.ID, len(a.Data), mostAnswer,
+			ChangedSignal), ErrTypeInvalid, nil)
+	}
+	now := r.status()
+	for _, p := range now.Waiting {
 		switch {
 		case p.ID != a.Point:
 		case p.Answered:
@@ -288,6 +306,9 @@ func (r *run) checkAnswer(_ workflow.Context, a Answer) error {
 		default:
 			return nil
 		}
+	}
+	if now.More > 0 { // the store knows
+		return nil
 	}
 	return temporal.NewNonRetryableApplicationError(
 		"run "+r.in.ID+" does not wait at "+a.Point+"; ask "+StatusQuery+" what it waits for", ErrTypeNotWaiting, nil)

@@ -183,8 +183,8 @@ func TestRun_NeedsTheAnswersToItsQuestions(t *testing.T) {
 	b.runsUntilDone(2 * time.Hour)
 }
 
-// TestRun_HearsAnswersWhileItIsExecuted: the store has them before the workflow knows the question.
-func TestRun_HearsAnswersWhileItIsExecuted(t *testing.T) {
+// TestRun_TakesAnswersWhileItIsExecuted: the store has them before the workflow knows the question.
+func TestRun_TakesAnswersWhileItIsExecuted(t *testing.T) {
 	b := newBench(t)
 	b.stretch(waiting("p"), time.Minute)
 	b.signal(30*time.Second, ChangedSignal, Changed{Answered: []string{"p"}})
@@ -397,4 +397,24 @@ func TestRun_GivesUpNothingIfTheStoreRefusesToStop(t *testing.T) {
 	b.OnActivity(stretchActivity, mock.Anything, mock.Anything).Return(outcome{}, notFound("r1")).Once()
 	_, err := b.run(RunOptions{})
 	require.True(t, isType(err, ErrTypeNotFound), "%v", err)
+}
+
+// TestRun_LooksAfterEachAnswerIfItDoesNotKnowAllQuestions, and only then.
+// Rules temporal/W4, temporal/W6.
+func TestRun_LooksAfterEachAnswerIfItDoesNotKnowAllQuestions(t *testing.T) {
+	b := newBench(t)
+	some := waiting("p1")
+	some.More = 2
+	b.stretch(some, 0)
+	b.signal(time.Minute, ChangedSignal, Changed{Answered: []string{"p7"}})
+	b.at(30*time.Second, func() { require.Equal(t, 2, b.status().More) })
+	some.Waiting[0].Answered = true
+	some.More = 1
+	b.stretch(some, time.Minute)
+	b.signal(90*time.Second, ChangedSignal, Changed{Answered: []string{"p8"}}) // is looked at afterwards
+	b.stretch(some, 0)
+	b.does(answerActivity, answerInput{"r1", Answer{Point: "p9", Data: json.RawMessage(`"blue"`)}}, nil)
+	b.update(time.Hour, "p9", "") // the store knows it
+	b.stretch(done, 0)
+	b.runsUntilDone(time.Hour)
 }

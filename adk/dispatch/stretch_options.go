@@ -1,0 +1,47 @@
+package dispatch
+
+import "time"
+
+// StretchOption changes how [TypedDispatcher.Stretch] executes a run.
+type StretchOption func(*stretchOptions)
+
+// stretchOptions is how a stretch is executed.
+type stretchOptions struct {
+	drain *drain
+	// meter measures the stretch, nil if nobody asked for it.
+	meter *Meter
+	// ttl is that of the lease, 0 for that of the dispatcher.
+	ttl time.Duration
+}
+
+// WithDrain has the stretch end early when the channel is closed, as a worker that drains does: the run is stopped
+// at the next safe point, and is ready for the next caller. After the timeout, if it is not 0, it is stopped at once, and
+// calls in flight are abandoned; a negative timeout stops it at once to begin with.
+func WithDrain(begins <-chan struct{}, timeout time.Duration) StretchOption {
+	return func(o *stretchOptions) {
+		d := newDrain(timeout)
+		o.drain = d
+		if begins == nil {
+			return
+		}
+		go func() {
+			select {
+			case <-begins:
+				d.begin()
+			case <-d.begun.Done():
+			}
+		}()
+	}
+}
+
+// WithTTL is TypedConfig.TTL for one stretch: how long after the death of this process others continue the run. The
+// caller may have a way of his own to find out that a process has died, which should not be faster. Less than a second
+// is a second.
+func WithTTL(ttl time.Duration) StretchOption {
+	return func(o *stretchOptions) { o.ttl = max(ttl, time.Second) }
+}
+
+// WithMeter has a meter measure the stretch.
+func WithMeter(m *Meter) StretchOption {
+	return func(o *stretchOptions) { o.meter = m }
+}

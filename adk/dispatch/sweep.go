@@ -1,0 +1,96 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/internal/core"
+)
+
+const (
+	// sweeper is the ID of the run, without records, whose lease is held by who removes events.
+	sweeper = "weft.sweep"
+	// sweepTime is how long it may take to remove runs, and then events, which is also the time of the lease.
+	sweepTime = time.Minute
+	// sweepAtOnce is how many runs are removed in one call of the store.
+	sweepAtOnce = 1000
+	// keepStray is how long events stay of a run that the store of runs does not have: it may be one of another store.
+	keepStray = 7 * 24 * time.Hour
+)
+
+// Sweep removes the runs that have expired, as the checkpoint.Retention of the store says, and the events of
+// TypedConfig.Log of runs that ended keepEvents ago. 0 is what the retention of the store says, an hour if it says
+// nothing; negative is for ever. Events of a run that the store of runs does not have stay for a week.
+//
+// It takes two minutes at most, and leaves the rest to the next one. [TypedDispatcher.Work] calls it now and then; who
+// has runs executed by others calls it every few minutes, in any process, also in several at the same time.
+func (d *TypedDispatcher[M]) Sweep(ctx context.Context, keepEvents time.Duration) error {
+	return errors.Join(d.sweepRuns(ctx), d.sweepEvents(ctx, d.eventRetention(keepEvents)))
+}
+
+// eventRetention is how long events stay, given what was asked for.
+func (d *TypedDispatcher[M]) eventRetention(asked time.Duration) time.Duration {
+	if kept, ok := checkpoint.As[core.EventRetainer](d.store); ok && asked == 0 {
+		asked = kept.EventRetention()
+	}
+	if asked == 0 {
+		return time.Hour
+	}
+	return asked
+}
+
+// sweepRuns removes what has expired.
+func (d *TypedDispatcher[M]) sweepRuns(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	for {
+		swept, err := d.store.Sweep(limited, sweepAtOnce)
+		switch {
+		case limited.Err() != nil: // the next one continues
+			return ctx.Err()
+		case err != nil:
+			return fmt.Errorf("remove runs that have expired: %w", err)
+		case !swept.More:
+			return nil
+		}
+	}
+}
+
+// sweepEvents removes events that are old. One process does so at a time, and none for long.
+func (d *TypedDispatcher[M]) sweepEvents(ctx context.Context, keep time.Duration) error {
+	if d.conf.Log == nil || keep < 0 {
+		return nil
+	}
+	request := d.leaseRequest()
+	request.TTL, request.Create = sweepTime, &checkpoint.NewRun{Agent: sweeper, Queue: sweeper}
+	if _, err := d.store.Acquire(ctx, sweeper, request); err != nil {
+		if errors.Is(err, checkpoint.ErrRunBusy) {
+			return nil
+		}
+		return fmt.Errorf("remove old events: %w", err)
+	}
+	defer func() { _ = d.store.Remove(context.WithoutCancel(ctx), sweeper, true) }() // else its lease ends
+	limited, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	_, err := d.conf.Log.SweepFunc(limited, keep, func(log runlog.Info) (bool, error) {
+		if log.End.IsFinal() {
+			return true, nil
+		}
+		if time.Since(log.Updated) < keepStray {
+			return false, nil
+		}
+		_, exists, err := d.store.Inspect(limited, log.Run)
+		return !exists, err
+	})
+	if limited.Err() != nil { // the next one continues
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("remove old events: %w", err)
+	}
+	return nil
+}
