@@ -36,7 +36,8 @@ type Disconnect struct {
 func Keep() Disconnect { return Disconnect{} }
 
 // CancelAfter stops the run when nobody has watched it for a time since the last client went away: where nothing is lost,
-// or 5 seconds later at once.
+// or 5 seconds later at once. A server counts its own watchers alone: where requests of one run reach several processes,
+// use [Keep], or send the requests of a run to one process.
 func CancelAfter(d time.Duration) Disconnect { return Disconnect{true, d} }
 
 // StreamConfig says what of a run is written to a client, and how.
