@@ -34,13 +34,14 @@ func put(ctx context.Context, queue *asynq.Client, id string, after time.Duratio
 	return err
 }
 
-// handler executes runs.
-func handler(runs *dispatch.Dispatcher, queue *asynq.Client) asynq.Handler {
+// handler executes runs until ends is closed, which is before the server is shut down: then they stop at the next safe
+// point. asynq ends the context of a task only when its ShutdownTimeout is over, which is too late for that.
+func handler(runs *dispatch.Dispatcher, queue *asynq.Client, ends <-chan struct{}) asynq.Handler {
 	mux := asynq.NewServeMux()
 	mux.HandleFunc(taskRun, func(ctx context.Context, task *asynq.Task) error {
 		id := string(task.Payload())
-		drain := dispatch.WithDrain(ctx.Done(), 25*time.Second) // ends with the server
-		after, again, err := recipes.Next(runs.Stretch(context.WithoutCancel(ctx), id, drain))
+		drain := dispatch.WithDrain(ends, 25*time.Second) // less than the ShutdownTimeout
+		after, again, err := recipes.Next(runs.Stretch(ctx, id, drain))
 		if err == nil && again {
 			return put(context.WithoutCancel(ctx), queue, id, after)
 		}
@@ -84,10 +85,12 @@ func serve(ctx context.Context, dir, redis string, n int) error {
 	defer queue.Close()
 	server := asynq.NewServer(at, asynq.Config{Concurrency: 64, ShutdownTimeout: 30 * time.Second, LogLevel: asynq.WarnLevel,
 		TaskCheckInterval: 100 * time.Millisecond, DelayedTaskCheckInterval: time.Second})
-	if err := server.Start(handler(runs, queue)); err != nil {
+	ends := make(chan struct{})
+	if err := server.Start(handler(runs, queue, ends)); err != nil {
 		return err
 	}
 	defer server.Shutdown()
+	defer close(ends)
 	clock := asynq.NewScheduler(at, &asynq.SchedulerOpts{LogLevel: asynq.WarnLevel})
 	if _, err := clock.Register("@every 10s", asynq.NewTask(taskLook, nil), asynq.Unique(10*time.Second)); err != nil {
 		return err

@@ -7,9 +7,17 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/dispatch"
+	"github.com/weftgo/weft/examples/recipes/internal/desk"
 )
 
-func TestServe_EveryOrderEnds(t *testing.T) {
+// redisServer starts a server, and returns its address.
+func redisServer(t *testing.T) string {
+	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("there is no redis-server: install the package redis-server")
 	}
@@ -35,9 +43,47 @@ func TestServe_EveryOrderEnds(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+	return address
+}
+
+func TestServe_EveryOrderEnds(t *testing.T) {
+	address := redisServer(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := serve(ctx, t.TempDir(), address, 10); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A server that is shut down gives its run back behind the call that is in flight.
+func TestHandler_GivesRunsBackWhenTheServerEnds(t *testing.T) {
+	at := asynq.RedisClientOpt{Addr: redisServer(t)}
+	agent, calls, err := desk.NewSlow(t.Context(), time.Second, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := dispatch.New(checkpoint.NewMemoryStore(), dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
+	queue := asynq.NewClient(at)
+	defer queue.Close()
+	ends := make(chan struct{})
+	server := asynq.NewServer(at, asynq.Config{ShutdownTimeout: 10 * time.Second, LogLevel: asynq.FatalLevel,
+		TaskCheckInterval: 100 * time.Millisecond})
+	if err := server.Start(handler(runs, queue, ends)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := runs.Submit(t.Context(), desk.Job("r")); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t.Context(), queue, "r", 0); err != nil {
+		t.Fatal(err)
+	}
+	for calls.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	close(ends)
+	server.Shutdown()
+	info, _, err := runs.Inspect(t.Context(), "r")
+	if err != nil || info.Status != checkpoint.Ready || calls.Load() != 1 {
+		t.Fatalf("%s after %d calls: %v", info.Status, calls.Load(), err)
 	}
 }

@@ -44,7 +44,8 @@ func (*Worker) Timeout(*river.Job[Run]) time.Duration { return -1 }
 
 // Work executes a stretch.
 func (w *Worker) Work(ctx context.Context, job *river.Job[Run]) error {
-	after, again, err := recipes.Next(w.Runs.Stretch(context.WithoutCancel(ctx), job.Args.ID, dispatch.WithDrain(ctx.Done(), 25*time.Second)))
+	drain := dispatch.WithDrain(ctx.Done(), 25*time.Second)
+	after, again, err := recipes.Next(w.Runs.Stretch(context.WithoutCancel(ctx), job.Args.ID, drain))
 	if err == nil && again {
 		return river.JobSnooze(after)
 	}
@@ -106,6 +107,15 @@ func main() {
 	}
 }
 
+// open opens the database of River.
+func open(file string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	if err == nil {
+		db.SetMaxOpenConns(1)
+	}
+	return db, err
+}
+
 // serve executes some runs, answers what they ask, and returns when they have ended.
 func serve(ctx context.Context, dir string, n int) error {
 	store, err := sqlite.Open(ctx, filepath.Join(dir, "runs.db"))
@@ -118,12 +128,11 @@ func serve(ctx context.Context, dir string, n int) error {
 		return err
 	}
 	runs := dispatch.New(store, dispatch.Config{Agents: dispatch.Agents{"desk": dispatch.Runs(agent)}})
-	db, err := sql.Open("sqlite", filepath.Join(dir, "river.db")+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	db, err := open(filepath.Join(dir, "river.db"))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1)
 	queue, err := Queue(ctx, db, runs)
 	if err != nil {
 		return err
@@ -131,7 +140,8 @@ func serve(ctx context.Context, dir string, n int) error {
 	if err := queue.Start(ctx); err != nil {
 		return err
 	}
-	defer queue.Stop(context.WithoutCancel(ctx))
+	// It ends the contexts of jobs, so that runs stop at a safe point; Stop would wait until they have ended.
+	defer queue.StopAndCancel(context.WithoutCancel(ctx))
 	return desk.Serve(ctx, runs, n, func(id string) error {
 		_, err := queue.Insert(ctx, Run{id}, nil)
 		return err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"sync/atomic"
+	"time"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -17,14 +19,20 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// clerk is a model that pays, and then says so.
-type clerk struct{}
+// clerk is a model that pays, so many times, and then says so.
+type clerk struct{ times int }
 
-func (clerk) Generate(_ context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {
-	if last := history[len(history)-1]; last.Role == schema.Tool {
-		return schema.AssistantMessage("Done: "+last.Content, nil), nil
+func (c clerk) Generate(_ context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+	paid := 0
+	for _, m := range history {
+		if m.Role == schema.Tool {
+			paid++
+		}
 	}
-	return schema.AssistantMessage("", []schema.ToolCall{{ID: "pay", Type: "function",
+	if paid == c.times {
+		return schema.AssistantMessage("Done: "+history[len(history)-1].Content, nil), nil
+	}
+	return schema.AssistantMessage("", []schema.ToolCall{{ID: fmt.Sprint("pay-", paid), Type: "function",
 		Function: schema.FunctionCall{Name: "pay", Arguments: "{}"}}}), nil
 }
 
@@ -48,12 +56,29 @@ func New(ctx context.Context) (adk.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "desk", Description: "takes orders", Model: clerk{},
+	return adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "desk", Description: "takes orders", Model: clerk{1},
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{pay}}}})
 }
 
-// job is an order.
-func job(id string) dispatch.Job {
+// NewSlow makes an agent that calls a tool so many times, one after the other, which takes a while, and counts the calls
+// that begin.
+func NewSlow(ctx context.Context, takes time.Duration, times int) (agent adk.Agent, calls *atomic.Int32, err error) {
+	calls = new(atomic.Int32)
+	pay, err := utils.InferTool("pay", "Pays the order.", func(context.Context, struct{}) (string, error) {
+		calls.Add(1)
+		time.Sleep(takes)
+		return "paid", nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	agent, err = adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "desk", Description: "takes orders",
+		Model: clerk{times}, ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{pay}}}})
+	return agent, calls, err
+}
+
+// Job is an order.
+func Job(id string) dispatch.Job {
 	return dispatch.Job{ID: id, Agent: "desk", Messages: []*schema.Message{schema.UserMessage("Two tickets, please.")}}
 }
 
@@ -61,7 +86,7 @@ func job(id string) dispatch.Job {
 func Serve(ctx context.Context, runs *dispatch.Dispatcher, n int, put func(id string) error) error {
 	for i := range n {
 		id := fmt.Sprint("order-", i)
-		if _, err := runs.Submit(ctx, job(id)); err != nil {
+		if _, err := runs.Submit(ctx, Job(id)); err != nil {
 			return err
 		}
 		if err := put(id); err != nil {
