@@ -88,8 +88,8 @@ func (s *Store) Acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 	return c.result(err)
 }
 
-// inFront is the condition for a run o (see storekit.Row.IsBehind) that keeps one of the same key from being taken, which has a number and was born
-// at a time: o was made before and has not ended, or somebody holds it.
+// inFront is the condition for a run o (see storekit.Row.IsBehind) that keeps one of the same key from being taken, which
+// has a number and was born at a time: o was made before and has not ended, or somebody holds it.
 func inFront(tenant, serial, no, born string) string {
 	return `o.tenant = ` + tenant + ` AND o.serial = ` + serial + ` AND o.no <> ` + no + ` AND (
 		o.born < ` + born + ` AND (o.status IN ('ready', 'running', 'waiting') OR o.held = 1) OR

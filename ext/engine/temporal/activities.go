@@ -85,8 +85,8 @@ func (e *TypedEngine[M]) stretch(ctx context.Context, in stretchInput) (outcome,
 	}
 }
 
-// execute executes a stretch, with heartbeats that say how far it is. It drains when the worker ends, and when Temporal wants the activity to
-// end, for whatever reason: who cancels a workflow has the run stopped in the store, too.
+// execute executes a stretch, with heartbeats that say how far it is. It drains when the worker ends, and when Temporal
+// wants the activity to end, for whatever reason: who cancels a workflow has the run stopped in the store, too.
 func (e *TypedEngine[M]) execute(ctx context.Context, id string) (dispatch.TypedOutcome[M], error) {
 	over, begin := make(chan struct{}), make(chan struct{})
 	defer close(over)
