@@ -87,6 +87,7 @@ func killChildren(t *testing.T, words string) {
 // A server that adds tools when it knows what its client can do says so, and the next reader of the list has them.
 func TestMCP_ToolsThatAreAddedLaterAreSeen(t *testing.T) {
 	server, err := mcptool.New(mcptool.Config{Name: "everything", Command: npmServer(t, "server-everything"),
+		//lint:ignore SA1019 servers of today ask for it
 		Roots: []*mcp.Root{{URI: "file:///data", Name: "data"}},
 		Elicit: func(context.Context, mcptool.Input, []mcptool.Call) (mcptool.Answer, error) {
 			return mcptool.Answer{Action: mcptool.Decline}, nil
