@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -125,21 +124,8 @@ func TestChaos_RemoteToolIsCalledOnce(t *testing.T) {
 			t.Cleanup(bank.Close)
 			e, err := temporalengine.New(dial(t, server.address), dispatch.New(store, dispatch.Config{}), remoteConf)
 			require.NoError(t, err)
-			start := func() *exec.Cmd {
-				cmd := exec.Command(os.Args[0], "-test.run=^TestChaos_RemoteChild$", "-test.timeout=300s")
-				cmd.Env = append(os.Environ(), chaosServer+"="+server.address, chaosFile+"="+file, chaosBank+"="+bank.URL,
-					chaosStandalone+"="+standalone)
-				cmd.Stderr = os.Stderr
-				require.NoError(t, cmd.Start())
-				return cmd
-			}
-			workers := []*exec.Cmd{start(), start(), start()}
-			t.Cleanup(func() {
-				for _, w := range workers {
-					_ = w.Process.Kill()
-					_ = w.Wait()
-				}
-			})
+			workers, start := startWorkers(t, "TestChaos_RemoteChild", chaosServer+"="+server.address, chaosFile+"="+file,
+				chaosBank+"="+bank.URL, chaosStandalone+"="+standalone)
 			for i := range kills {
 				for n := range runs / kills {
 					submitPayer(t, e, i*(runs/kills)+n)

@@ -161,6 +161,27 @@ func TestChaos_Child(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
+// startWorkers starts three processes that are a test of this package, and returns what starts another one. Those that are
+// in workers when the test ends are killed.
+func startWorkers(t *testing.T, test string, env ...string) (workers []*exec.Cmd, start func() *exec.Cmd) {
+	t.Helper()
+	start = func() *exec.Cmd {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.timeout=300s")
+		cmd.Env = append(os.Environ(), env...)
+		cmd.Stderr = os.Stderr
+		require.NoError(t, cmd.Start())
+		return cmd
+	}
+	workers = []*exec.Cmd{start(), start(), start()}
+	t.Cleanup(func() {
+		for _, w := range workers {
+			_ = w.Process.Kill()
+			_ = w.Wait()
+		}
+	})
+	return workers, start
+}
+
 // TestChaos_EveryRunPaysOnce although workers are killed, frozen and replaced, and the server is killed. (W18)
 func TestChaos_EveryRunPaysOnce(t *testing.T) {
 	if testing.Short() {
@@ -180,20 +201,8 @@ func TestChaos_EveryRunPaysOnce(t *testing.T) {
 	e, err := temporalengine.New(dial(t, address), dispatch.New(store, dispatch.Config{}), chaosConf)
 	require.NoError(t, err)
 
-	start := func() *exec.Cmd {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestChaos_Child$", "-test.timeout=300s")
-		cmd.Env = append(os.Environ(), chaosServer+"="+address, chaosFile+"="+file, chaosBank+"="+bankServer.URL)
-		cmd.Stderr = os.Stderr
-		require.NoError(t, cmd.Start())
-		return cmd
-	}
-	workers := []*exec.Cmd{start(), start(), start()}
-	t.Cleanup(func() {
-		for _, w := range workers {
-			_ = w.Process.Kill()
-			_ = w.Wait()
-		}
-	})
+	workers, start := startWorkers(t, "TestChaos_Child", chaosServer+"="+address, chaosFile+"="+file,
+		chaosBank+"="+bankServer.URL)
 	for n := range chaosRuns {
 		job := jobOf(fmt.Sprint("order-", n), "clerk")
 		job.SessionValues = map[string]any{"run": job.ID}
