@@ -139,15 +139,43 @@ func (p *pointerPlan) copy(c *copier, dst, src reflect.Value) error {
 	if src.IsNil() {
 		return nil
 	}
+	return p.copyInto(c, reflect.New(src.Type().Elem()), dst, src)
+}
+
+// copyInto copies what src, which is not nil, points to into the zero value that target points to, and lets dst point there.
+func (p *pointerPlan) copyInto(c *copier, target, dst, src reflect.Value) error {
 	if err := c.enter(src); err != nil {
 		return err
 	}
 	defer c.leave(src)
-	target := reflect.New(src.Type().Elem())
 	if err := p.elem.copy(c, target.Elem(), src.Elem()); err != nil {
 		return err
 	}
 	dst.Set(target.Convert(dst.Type()))
+	return nil
+}
+
+// allocatedAtOnce is how many elements of a slice of pointers share an allocation. A copy that is kept keeps so many.
+const allocatedAtOnce = 16
+
+// copyAll copies the elements of a slice of pointers.
+func (p *pointerPlan) copyAll(c *copier, dst, src reflect.Value) error {
+	var targets reflect.Value
+	free := 0
+	for i := range src.Len() {
+		from := src.Index(i)
+		if from.IsNil() {
+			continue
+		}
+		if free == 0 {
+			free = min(src.Len()-i, allocatedAtOnce)
+			targets = reflect.MakeSlice(reflect.SliceOf(from.Type().Elem()), free, free)
+		}
+		free--
+		if err := p.copyInto(c, targets.Index(free).Addr(), dst.Index(i), from); err != nil {
+			return atIndex(err, i)
+		}
+	}
 	return nil
 }
 
@@ -166,6 +194,9 @@ func (p *slicePlan) copy(c *copier, dst, src reflect.Value) error {
 		return err
 	}
 	defer c.leave(src)
+	if pointers, ok := p.elem.(*pointerPlan); ok {
+		return pointers.copyAll(c, dst, src)
+	}
 	return c.elems(p.elem, dst, src)
 }
 

@@ -37,6 +37,30 @@ func TestDeepCopy_SharesNothing(t *testing.T) {
 	require.Equal(t, &want, got)
 }
 
+func TestDeepCopy_ElementsOfALongSliceOfPointersAreCopiesEach(t *testing.T) {
+	original := make([]*pair, 3*allocatedAtOnce+5)
+	for i := range original {
+		if i%7 != 3 {
+			original[i] = &pair{i, -i}
+		}
+	}
+	got, err := Copy(original)
+	require.NoError(t, err)
+	require.Equal(t, original, got)
+	for i, p := range got {
+		if p != nil {
+			require.NotSame(t, original[i], p)
+			p.A = 1000 + i
+		}
+	}
+	for i, p := range got {
+		if p != nil {
+			require.Equal(t, pair{1000 + i, -i}, *p)
+			require.Equal(t, pair{i, -i}, *original[i])
+		}
+	}
+}
+
 func TestDeepCopy_TypesNeedNoRegistration(t *testing.T) {
 	type unregistered struct{ M map[string]any }
 	v := &unregistered{map[string]any{"x": unregistered{}, "nil": (*unregistered)(nil)}}
