@@ -35,6 +35,13 @@ type Config struct {
 }
 
 // Store is a checkpoint.RunStore in an SQLite file. Use New or Open.
+//
+// What it offers beside that is documented at sqlrun.Store, among it:
+//
+//   - OpenEvents: a store of events (adk/runlog) in the same database
+//   - Tenant: the store of one tenant
+//   - SubmitTx: submits a run in a transaction of the application
+//   - Sweep: removes runs that have expired
 type Store struct {
 	*sqlrun.Store
 	writes, reads *sql.DB
