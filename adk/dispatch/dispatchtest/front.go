@@ -105,7 +105,7 @@ func (s *suite) submit(t *testing.T, j dispatch.Job) {
 // comesTo waits until a run has come to a status. A run may come to others before.
 func (s *suite) comesTo(t *testing.T, id string, status checkpoint.Status) dispatch.Outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
 		o, err := s.Wait(ctx, id)

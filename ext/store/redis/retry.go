@@ -47,7 +47,7 @@ func try[T any, C interface{ Result() (T, error) }](ctx context.Context, s *Stor
 func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, args ...any) *redis.Cmd {
 	var last *redis.Cmd
 	_, err := try(ctx, s, func() *redis.Cmd {
-		last = script.Run(ctx, s.client, keys, args...)
+		last = s.ask(ctx, script, keys, args)
 		return last
 	})
 	if err != nil {
@@ -63,12 +63,20 @@ func (p pipeline) Result() (struct{}, error) { return struct{}{}, p.err }
 
 // pipelined sends commands together. add is called for each attempt.
 func (s *Store) pipelined(ctx context.Context, add func(p redis.Pipeliner)) error {
-	_, err := try(ctx, s, func() pipeline {
-		_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			add(p)
-			return nil
-		})
-		return pipeline{err}
+	_, err := try(ctx, s, func() pipeline { return pipeline{s.send(ctx, add)} })
+	return err
+}
+
+// put is pipelined for commands that write.
+func (s *Store) put(ctx context.Context, add func(p redis.Pipeliner)) error {
+	_, err := try(ctx, s, func() pipeline { return pipeline{s.replicate(ctx, add)} })
+	return err
+}
+
+func (s *Store) send(ctx context.Context, add func(p redis.Pipeliner)) error {
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		add(p)
+		return nil
 	})
 	return err
 }
@@ -77,7 +85,7 @@ func (s *Store) pipelined(ctx context.Context, add func(p redis.Pipeliner)) erro
 func mayPass(err error) bool {
 	var network net.Error
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, redis.ErrPoolTimeout),
+	case errors.Is(err, errTooFewReplicas), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, redis.ErrPoolTimeout),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &network):
 		return true
 	}

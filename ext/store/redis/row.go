@@ -177,7 +177,7 @@ func (s *Store) write(ctx context.Context, r *row, c change) error {
 // index notes where the run is to be looked for.
 func (s *Store) index(ctx context.Context, r *row) error {
 	id := r.Run.ID
-	return s.pipelined(ctx, func(p redis.Pipeliner) {
+	return s.put(ctx, func(p redis.Pipeliner) {
 		earliest := func(key string, t time.Time) {
 			p.ZAddArgs(ctx, key, redis.ZAddArgs{LT: true, Members: []redis.Z{{Score: float64(micros(t)), Member: id}}})
 		}

@@ -30,6 +30,11 @@ type Config struct {
 	// Patience is for how long a call is tried when the server is out of reach. The default is a minute. How long an
 	// attempt takes is for the client to bound: see its ReadTimeout.
 	Patience time.Duration
+	// Replicas is how many replicas must have a write before the call that made it returns (WAIT), so that a failover to
+	// one of them loses nothing that a call has returned. Where too few have it within Patience, the error matches
+	// [ErrUnavailable], and the write may have been made. The default, 0, waits for none. It is for clients of one server,
+	// with Sentinel or without, not of a cluster. Events (OpenEvents) wait for none.
+	Replicas int
 	// Logger gets, at level Warn, that the server does not write what it acknowledges to its disk. The default is nil.
 	Logger *slog.Logger
 }
@@ -42,6 +47,7 @@ type Store struct {
 	prefix    string
 	retention checkpoint.Retention
 	patience  time.Duration
+	replicas  int
 	// passedOver are runs, by the keys of their rows, that cannot be read.
 	passedOver *storekit.PassedOver[string]
 }
@@ -59,6 +65,9 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	if conf.Patience <= 0 {
 		conf.Patience = time.Minute
 	}
+	if err := checkReplicas(conf); err != nil {
+		return nil, err
+	}
 	if err := conf.Client.Ping(ctx).Err(); err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
@@ -66,7 +75,7 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 		warnOfDurability(ctx, conf)
 	}
 	s := &Store{client: conf.Client, root: conf.Prefix, retention: conf.Retention, patience: conf.Patience,
-		passedOver: new(storekit.PassedOver[string])}
+		replicas: conf.Replicas, passedOver: new(storekit.PassedOver[string])}
 	return s.Tenant(""), nil
 }
 
@@ -120,8 +129,7 @@ func (s *Store) now(ctx context.Context) (time.Time, error) {
 // known puts an ID into the list of all.
 func (s *Store) known(ctx context.Context, id string) error {
 	added := redis.ZAddArgs{GT: true, Members: []redis.Z{{Score: float64(time.Now().UnixMicro()), Member: id}}}
-	_, err := try(ctx, s, func() *redis.IntCmd { return s.client.ZAddArgs(ctx, s.idsKey(), added) })
-	return err
+	return s.put(ctx, func(p redis.Pipeliner) { p.ZAddArgs(ctx, s.idsKey(), added) })
 }
 
 // Get returns the checkpoint, and false when there is none with that ID.
@@ -143,7 +151,7 @@ func (s *Store) Set(ctx context.Context, id string, checkPoint []byte) error {
 		err = s.known(ctx, id)
 	}
 	if err == nil {
-		err = s.pipelined(ctx, func(p redis.Pipeliner) {
+		err = s.put(ctx, func(p redis.Pipeliner) {
 			p.HSet(ctx, s.runKey(id), "checkpoint", checkPoint, "modified", time.Now().UnixMicro())
 		})
 	}
@@ -159,7 +167,7 @@ func (s *Store) check(ctx context.Context, doing, id string, value []byte) error
 
 // Delete removes the checkpoint.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	_, err := try(ctx, s, func() *redis.IntCmd { return s.client.HDel(ctx, s.runKey(id), "checkpoint") })
+	err := s.put(ctx, func(p redis.Pipeliner) { p.HDel(ctx, s.runKey(id), "checkpoint") })
 	return storekit.Failed("delete", id, err)
 }
 
@@ -170,7 +178,7 @@ func (s *Store) AppendRecord(ctx context.Context, id string, record []byte) erro
 		err = s.known(ctx, id)
 	}
 	if err == nil {
-		err = s.pipelined(ctx, func(p redis.Pipeliner) {
+		err = s.put(ctx, func(p redis.Pipeliner) {
 			p.HSet(ctx, s.runKey(id), "modified", time.Now().UnixMicro())
 			p.RPush(ctx, s.stepsKey(id), record)
 		})
@@ -193,7 +201,7 @@ func (s *Store) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
 
 // RemoveRecords removes all records.
 func (s *Store) RemoveRecords(ctx context.Context, id string) error {
-	_, err := try(ctx, s, func() *redis.IntCmd { return s.client.Del(ctx, s.stepsKey(id)) })
+	err := s.put(ctx, func(p redis.Pipeliner) { p.Del(ctx, s.stepsKey(id)) })
 	return storekit.Failed("remove the journal of", id, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -62,6 +63,14 @@ func FuzzDecodeTodo(f *testing.F) {
 func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	_, err := New(t.Context(), Config{})
 	require.ErrorContains(t, err, "Client")
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
+	defer cluster.Close()
+	_, err = New(t.Context(), Config{Client: cluster, Replicas: 1})
+	require.ErrorContains(t, err, "Config.Replicas is for a *redis.Client")
+	one := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer one.Close()
+	_, err = New(t.Context(), Config{Client: one, Replicas: -1})
+	require.ErrorContains(t, err, "leave it 0")
 }
 
 // A run whose row was destroyed, or written by a newer release, may have to end before others of its key.
