@@ -14,7 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const leaseChild = "WEFT_CHECKPOINT_TEST_LEASE"
+// The folder of the process below, and the time of its lease.
+const (
+	leaseChild = "WEFT_CHECKPOINT_TEST_LEASE"
+	leaseTTL   = "WEFT_CHECKPOINT_TEST_TTL"
+)
 
 // TestProcess_LeaseChild is a process that holds a run and appends to it until it cannot any more.
 func TestProcess_LeaseChild(t *testing.T) {
@@ -24,7 +28,9 @@ func TestProcess_LeaseChild(t *testing.T) {
 	}
 	s, err := NewFileStore(dir)
 	require.NoError(t, err)
-	l, err := s.Acquire(t.Context(), "run", LeaseRequest{Owner: "child", TTL: 2 * time.Second, Create: &NewRun{Agent: "a"}})
+	ttl, err := time.ParseDuration(os.Getenv(leaseTTL))
+	require.NoError(t, err)
+	l, err := s.Acquire(t.Context(), "run", LeaseRequest{Owner: "child", TTL: ttl, Create: &NewRun{Agent: "a"}})
 	require.NoError(t, err)
 	for i := 0; ; i++ {
 		err := l.AppendRecord(t.Context(), "run", fmt.Appendf(nil, "child %d", i))
@@ -39,10 +45,10 @@ func TestProcess_LeaseChild(t *testing.T) {
 	}
 }
 
-func holdingChild(t *testing.T, dir string) (*exec.Cmd, *bufio.Scanner) {
+func holdingChild(t *testing.T, dir string, ttl time.Duration) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestProcess_LeaseChild$", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), leaseChild+"="+dir)
+	cmd.Env = append(os.Environ(), leaseChild+"="+dir, leaseTTL+"="+ttl.String())
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -57,7 +63,7 @@ func holdingChild(t *testing.T, dir string) (*exec.Cmd, *bufio.Scanner) {
 // Rule distributed/F15.
 func TestFileStore_ARunOfAProcessThatWasKilledIsTakenAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	cmd, _ := holdingChild(t, dir)
+	cmd, _ := holdingChild(t, dir, time.Hour)
 	s, err := NewFileStore(dir)
 	require.NoError(t, err)
 	_, err = s.Acquire(t.Context(), "run", LeaseRequest{})
@@ -67,10 +73,8 @@ func TestFileStore_ARunOfAProcessThatWasKilledIsTakenAtOnce(t *testing.T) {
 	require.ErrorIs(t, err, ErrNothingDue)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	killed := time.Now()
 	l, err := s.AcquireDue(t.Context(), LeaseRequest{Owner: "heir"}, Due{})
 	require.NoError(t, err)
-	require.Less(t, time.Since(killed), time.Second)
 	require.Equal(t, Running, l.Info().Status)
 	require.Positive(t, l.Info().Steps)
 	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte("heir")))
@@ -80,7 +84,7 @@ func TestFileStore_ARunOfAProcessThatWasKilledIsTakenAtOnce(t *testing.T) {
 // Rules distributed/F8, distributed/F15.
 func TestFileStore_ARunOfAFrozenProcessIsTakenAfterTheTTL(t *testing.T) {
 	dir := t.TempDir()
-	cmd, lines := holdingChild(t, dir)
+	cmd, lines := holdingChild(t, dir, 2*time.Second)
 	s, err := NewFileStore(dir)
 	require.NoError(t, err)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
