@@ -96,9 +96,19 @@ func Watch(t testing.TB, writer, reader runlog.Store, readers, runs int) (w Watc
 	return w
 }
 
-// Arrive adds an event behind those of its run, and returns after how long a reader, which has another handle on the same
-// events, as another process has, is given it.
-func Arrive(t testing.TB, writer, reader runlog.Store, e runlog.Event) time.Duration {
+// Arrive adds events one by one behind those of their run, and returns after how long half of them have been given to a
+// reader, which has another handle on the same events, as another process has: what else a machine does makes some late.
+func Arrive(t testing.TB, writer, reader runlog.Store, events ...runlog.Event) time.Duration {
+	t.Helper()
+	times := make([]time.Duration, len(events))
+	for i, e := range events {
+		times[i] = arrive(t, writer, reader, e)
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+func arrive(t testing.TB, writer, reader runlog.Store, e runlog.Event) time.Duration {
 	t.Helper()
 	arrived := make(chan error, 1)
 	go func() {

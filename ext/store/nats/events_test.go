@@ -44,14 +44,13 @@ func TestEvents_OfAnotherProcessArriveAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, other.Close()) })
 	writer, reader := openEvents(t, store), openEvents(t, other)
-	arrive := func(e runlog.Event) {
-		require.Less(t, runlogtest.Arrive(t, writer, reader, e), time.Second)
+	events := make([]runlog.Event, 11)
+	for i := range events {
+		events[i] = runlog.Event{V: 1, Run: "run", Seq: uint64(i) + 1, Type: runlog.ModelDelta, Span: 2,
+			Data: &runlog.ModelDeltaData{Kind: runlog.Text, Text: "word "}}
 	}
-	for seq := uint64(1); seq <= 10; seq++ {
-		arrive(runlog.Event{V: 1, Run: "run", Seq: seq, Type: runlog.ModelDelta, Span: 2,
-			Data: &runlog.ModelDeltaData{Kind: runlog.Text, Text: "word "}})
-	}
-	arrive(runlog.Event{V: 1, Run: "run", Seq: 11, Type: runlog.ModelEnd, Span: 2, Data: &runlog.ModelEndData{}})
+	events[10].Type, events[10].Data = runlog.ModelEnd, &runlog.ModelEndData{}
+	require.Less(t, runlogtest.Arrive(t, writer, reader, events...), 300*time.Millisecond)
 	require.Eventually(t, func() bool {
 		var types []runlog.Type
 		for e, err := range reader.Read(t.Context(), "run", runlog.Cursor{}) {
