@@ -39,7 +39,7 @@ type Events struct {
 
 	mu      sync.Mutex // guards the fields below
 	waiting int
-	// polling: the goroutine runs that polls. It ends when it finds that nobody waits.
+	// polling: the goroutine runs that polls.
 	polling bool
 }
 
@@ -238,6 +238,8 @@ func (e *Events) Wait(ctx context.Context, run string, after runlog.Cursor) erro
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-e.store.closed:
+		return storekit.Failed("wait for events of", run, runlog.ErrClosed)
 	}
 }
 
@@ -250,7 +252,8 @@ func (e *Events) last(ctx context.Context, key string) (last runlog.Cursor, err 
 	return last, err
 }
 
-// enter and leave count who waits. The first one starts the goroutine that polls, which ends with the last one.
+// enter and leave count who waits. The first one starts the goroutine that polls, which ends when it finds nobody, or
+// with the store.
 func (e *Events) enter() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -270,15 +273,7 @@ func (e *Events) leave() {
 // poll looks for events of other processes of the runs that somebody waits for.
 func (e *Events) poll() {
 	seen := map[string]runlog.Cursor{}
-	for {
-		time.Sleep(e.conf.Poll)
-		e.mu.Lock()
-		if e.waiting == 0 {
-			e.polling = false
-			e.mu.Unlock()
-			return
-		}
-		e.mu.Unlock()
+	for e.pause() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		looked := map[string]runlog.Cursor{}
 		for keys := range slices.Chunk(e.keys.Watched(), polledAtOnce) {
@@ -296,6 +291,20 @@ func (e *Events) poll() {
 		cancel()
 		seen = looked
 	}
+}
+
+// pause waits until it is time to look again, and reports whether somebody waits then.
+func (e *Events) pause() bool {
+	open := true
+	select {
+	case <-time.After(e.conf.Poll):
+	case <-e.store.closed:
+		open = false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.polling = open && e.waiting > 0
+	return e.polling
 }
 
 // polledAtOnce is of how many runs the database is asked in one statement.

@@ -63,6 +63,9 @@ type engine struct {
 	appends    group[*appending]
 	renewals   group[*renewing]
 	sleepers   sleepers
+	// closed is closed by close, which may be called again.
+	closed chan struct{}
+	close  func()
 }
 
 var (
@@ -83,7 +86,9 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 		return nil, err
 	}
 	e := &engine{db: conf.DB, reads: conf.Reads, dialect: conf.Dialect, writer: w, retention: conf.Retention,
-		patience: conf.Patience, answerIn: conf.AnswerIn, announce: conf.Announce}
+		patience: conf.Patience, answerIn: conf.AnswerIn, announce: conf.Announce,
+		closed: make(chan struct{})}
+	e.close = sync.OnceFunc(func() { close(e.closed) })
 	if e.reads == nil {
 		e.reads = e.db
 	}
@@ -107,8 +112,10 @@ func (s *Store) Tenant(name string) *Store {
 	return &Store{engine: s.engine, name: name, tenant: encode(name)}
 }
 
-// Close releases the statements that the store has prepared. The database stays open.
+// Close releases the statements that the store has prepared, and ends who waits for events, with an error that matches
+// runlog.ErrClosed. It is for the stores of all tenants. The database stays open.
 func (s *Store) Close() error {
+	s.close()
 	var all error
 	s.prepared.Range(func(key, stmt any) bool {
 		s.prepared.Delete(key)

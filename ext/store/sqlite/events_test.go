@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +40,24 @@ func TestEvents_OfAnotherProcessArriveAfterAPoll(t *testing.T) {
 		events[i] = runlog.Event{V: 1, Run: "run", Seq: uint64(i) + 1, Type: runlog.Saved}
 	}
 	require.Less(t, runlogtest.Arrive(t, writer, reader, events...), time.Second)
+}
+
+// Who waits for events does not wait for a store that is closed, and nothing is left of it that looks for some: the check
+// for goroutines behind the tests would find it.
+func TestEvents_AreNotWaitedForWhenTheStoreIsClosed(t *testing.T) {
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"))
+	require.NoError(t, err)
+	events, err := s.OpenEvents(t.Context(), sqlrun.EventsConfig{Poll: time.Hour})
+	require.NoError(t, err)
+	waited := make(chan error)
+	go func() { waited <- events.Wait(t.Context(), "run", runlog.Cursor{}) }()
+	require.Eventually(t, func() bool {
+		stacks := make([]byte, 1<<20)
+		return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*Events).poll")
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, s.Close())
+	require.Error(t, <-waited)
+	require.Error(t, events.Wait(t.Context(), "run", runlog.Cursor{}))
 }
 
 // Deltas are gone when the message is there.
