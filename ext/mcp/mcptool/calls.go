@@ -219,6 +219,10 @@ type inFlight struct {
 	meter *meter
 	pulse pulse
 	order int
+	// coming are the notices that were read and not handed on yet, and settled is closed when there are none, if the end of
+	// the call waits for that. The table guards both.
+	coming  int
+	settled chan struct{}
 }
 
 // callTable has the calls in flight, by their progress tokens, which nobody can guess.
@@ -259,6 +263,7 @@ func (t *callTable) progress(p *mcp.ProgressNotificationParams) {
 	c := t.calls[token]
 	t.mu.Unlock()
 	if c != nil {
+		defer t.passedOn(c)
 		c.pulse.beat()
 		c.meter.report(Progress{Done: p.Progress, Total: p.Total, Message: cutText(p.Message, longestMessage)})
 	}
@@ -310,7 +315,9 @@ func (s *Server) callTool(ctx context.Context, t *remoteTool, params mcp.CallToo
 		defer s.calls.end(token)
 		own := params
 		own.Meta = mcp.Meta{"progressToken": token}
-		result, err = made.CallTool(ctx, &own)
+		if result, err = made.CallTool(ctx, &own); err == nil {
+			s.calls.settle(token)
+		}
 		d.toolFailed = err == nil && result.IsError
 		return err
 	})

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -93,7 +95,6 @@ func TestProgress_IsEventsOfTheRun(t *testing.T) {
 		for i := range 500 {
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(i), Total: 499})
 		}
-		time.Sleep(20 * time.Millisecond) // notices and results of one session may overtake each other
 		return says("done"), nil
 	})
 	srv := open(t, mcptool.Config{Transport: inProcess(s)})
@@ -117,6 +118,53 @@ func TestProgress_IsEventsOfTheRun(t *testing.T) {
 	require.Equal(t, &mcptool.Progress{Server: "s", Tool: "work", CallID: "call_1", Done: 499, Total: 499}, last)
 }
 
+// slowly takes its time for each line of a log.
+type slowly struct{ slog.Handler }
+
+func (s slowly) WithAttrs([]slog.Attr) slog.Handler     { return s }
+func (slowly) Enabled(context.Context, slog.Level) bool { return true }
+
+func (slowly) Handle(context.Context, slog.Record) error {
+	time.Sleep(100 * time.Millisecond)
+	return nil
+}
+
+// The SDK hands on the last notices of a call beside its result: here they wait behind a slow logger.
+// Rule mcp/MC29.
+func TestProgress_IsWholeWhenTheResultIsThere(t *testing.T) {
+	s := newServer()
+	addTool(s, "work", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "error", Data: "look"})
+		for i := range 3 {
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+				ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3})
+		}
+		return says("done"), nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	defer web.Close()
+	for name, conf := range map[string]mcptool.Config{"messages": {Transport: inProcess(s)}, "HTTP": {URL: web.URL}} {
+		t.Run(name, func(t *testing.T) {
+			conf.Name, conf.Logger = "s", slog.New(slowly{slog.DiscardHandler})
+			conf.Meta = func(context.Context) map[string]string {
+				return map[string]string{"io.modelcontextprotocol/logLevel": "debug"}
+			}
+			r := cashier(t, open(t, conf), adktest.NewStore(), adktest.Calls(adktest.Call("work", `{}`)), adktest.Says("ok"))
+			last := 0.0
+			for e := range r.Query(t.Context(), "go").All() {
+				require.NoError(t, e.Err)
+				if e.Output == nil {
+					continue
+				}
+				if p, ok := e.Output.CustomizedOutput.(*mcptool.Progress); ok {
+					last = p.Done
+				}
+			}
+			require.Equal(t, 3.0, last)
+		})
+	}
+}
+
 func TestLogs_AreBounded(t *testing.T) {
 	s := newServer()
 	addTool(s, "talk", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -132,6 +180,7 @@ func TestLogs_AreBounded(t *testing.T) {
 		}})
 	_, err := call(t.Context(), named(t, srv, "talk"), "{}")
 	require.NoError(t, err)
+	require.Greater(t, strings.Count(logged.String(), "an MCP server says"), 40)
 	require.LessOrEqual(t, len(logged.String()), 51*5000)
 }
 

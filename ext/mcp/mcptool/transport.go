@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -25,18 +26,20 @@ type wire struct {
 	apart bool
 	// silent has an item when notices of the server do not arrive any more.
 	silent chan struct{}
+	// calls are announced what arrives of their progress.
+	calls *callTable
 }
 
 // wire makes what a connection runs over.
 func (s *Server) wire(ctx context.Context) (*wire, error) {
-	w := &wire{describe: func(err error) error { return err }, silent: make(chan struct{}, 1)}
+	w := &wire{describe: func(err error) error { return err }, silent: make(chan struct{}, 1), calls: &s.calls}
 	switch {
 	case len(s.conf.Command) > 0:
 		child, err := s.startChild()
 		if err != nil {
 			return nil, err
 		}
-		w.transport = &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: lines{child}}}
+		w.transport = &marking{&mcp.IOTransport{Reader: io.NopCloser(child.stdout), Writer: lines{child}}, w.calls}
 		w.describe = child.describe
 		return w, nil
 	case s.conf.URL != "":
@@ -64,9 +67,9 @@ func (s *Server) wire(ctx context.Context) (*wire, error) {
 	case *mcp.IOTransport:
 		own := *t
 		own.Writer = lines{t.Writer}
-		w.transport = &marking{&own}
+		w.transport = &marking{&own, w.calls}
 	default:
-		w.transport = &marking{t}
+		w.transport = &marking{t, w.calls}
 	}
 	return w, nil
 }
@@ -149,20 +152,24 @@ func (l lines) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// marking notes which requests were written.
-type marking struct{ mcp.Transport }
+// marking notes which requests were written, and announces progress.
+type marking struct {
+	mcp.Transport
+	calls *callTable
+}
 
 func (m *marking) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := m.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &markingConnection{Connection: c}, nil
+	return &markingConnection{Connection: c, calls: m.calls}, nil
 }
 
 type markingConnection struct {
 	mcp.Connection
-	raw rawTable
+	raw   rawTable
+	calls *callTable
 }
 
 // Read reads a message.
@@ -170,6 +177,7 @@ func (c *markingConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if err == nil {
 		c.raw.answered(m)
+		c.calls.announceMessage(m)
 	}
 	return m, err
 }
@@ -209,7 +217,7 @@ func (w *wire) client(c *http.Client, home *url.URL, header func(context.Context
 		c = http.DefaultClient
 	}
 	own := *c
-	own.Transport = &markingTripper{next: c.Transport, home: home, header: header, silent: w.silent}
+	own.Transport = &markingTripper{next: c.Transport, home: home, header: header, silent: w.silent, calls: w.calls}
 	return &own
 }
 
@@ -218,6 +226,7 @@ type markingTripper struct {
 	home   *url.URL
 	header func(context.Context) (http.Header, error)
 	silent chan struct{}
+	calls  *callTable
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -245,6 +254,9 @@ func (t *markingTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.answered(response.StatusCode)
 		if raw := rawOf(r.Context()); raw != nil {
 			raw.keep(response)
+		}
+		if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+			response.Body = &announcing{ReadCloser: response.Body, calls: t.calls}
 		}
 		if r.Header.Get("Mcp-Method") == "subscriptions/listen" {
 			response.Body = &notices{response.Body, r.Context(), t.silent}
