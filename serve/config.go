@@ -20,7 +20,8 @@ import (
 
 // TypedConfig configures a Server. The zero value but for Agents serves clients of the same machine, from memory.
 type TypedConfig[M adk.MessageType] struct {
-	// Agents are those that clients may run, by their names. At least one is required.
+	// Agents are those that clients may run, by their names. At least one is required. They are asked what they are, and
+	// their tools, when the server is made (see picture.Describe).
 	Agents []adk.TypedAgent[M]
 
 	// Front executes the runs, such as a dispatcher before a fleet of workers, or another engine. Its workers must know the
@@ -61,7 +62,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// of users only. Agents that act on behalf of users must not trust it.
 	TrustHistory bool
 	// AllowClientTools lets clients bring tools: their calls are answered by the client. The agents need the middleware
-	// [ClientTools].
+	// [ClientTools]; runs of others with such tools are refused.
 	AllowClientTools bool
 	// AllowFork lets principals read the steps of their runs, and make forks of them, in which the last step may say
 	// something else: who may fork can write what models and tools have said, so it is for those who build agents, or whom

@@ -267,7 +267,8 @@ func FuzzServer_StartsOrRefuses(f *testing.F) {
 		`{"input":"x","tools":[{"name":"a","parameters":{"type":"object"}}]}`} {
 		f.Add([]byte(seed))
 	}
-	srv := &Server{settings: settings{limits: Limits{}.withDefaults(), allowClientTools: true}, agents: map[string]AgentInfo{"desk": {}}}
+	srv := &Server{settings: settings{limits: Limits{}.withDefaults(), allowClientTools: true}, agents: map[string]*served{
+		"desk": {tools: clientToolUse{by: someAgent, taken: map[string]bool{"look": true}}}}}
 	c := &Caller{srv, Principal{ID: "ana"}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var body newRun

@@ -106,7 +106,8 @@ func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
 // jobOf checks a request, and makes the job of it.
 func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err error) {
 	s := c.server
-	if _, known := s.agents[start.Agent]; !known {
+	agent, known := s.agents[start.Agent]
+	if !known {
 		return job, NewProblem(NotFound, "there is no agent %q", start.Agent)
 	}
 	if err := c.authorize(ctx, Action{Verb: StartRun, Agent: start.Agent, Thread: start.Thread}); err != nil {
@@ -154,6 +155,9 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		job.Tags[key] = value
 	}
 	tools, err := s.encodeClientTools(start.ClientTools)
+	if err == nil {
+		err = agent.tools.check(start.ClientTools)
+	}
 	if err != nil {
 		return job, ProblemOf(err)
 	}
