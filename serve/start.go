@@ -2,9 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -57,50 +54,37 @@ type Start struct {
 
 // Start starts a run, and returns it: it is due, and not executed yet. It does not wait.
 func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
-	s := c.server
 	job, err := c.jobOf(ctx, &start)
 	if err != nil {
 		return Run{}, err
 	}
-	release, err := s.enter()
+	return c.makeRun(ctx, making{id: job.ID, tags: job.Tags, make: func() (checkpoint.RunInfo, error) {
+		return c.submit(ctx, &start, &job)
+	}})
+}
+
+// submit makes a run of a job, if its thread and the limits let it.
+func (c *Caller) submit(ctx context.Context, start *Start, job *dispatch.Job) (info checkpoint.RunInfo, err error) {
+	if err := c.leaveOutKnown(ctx, start, job); err != nil {
+		return info, err
+	}
+	if err := c.checkReplaced(ctx, job); err != nil {
+		return info, err
+	}
+	givingWay, err := c.checkThread(ctx, job)
 	if err != nil {
-		return Run{}, err
-	}
-	defer release()
-	if start.IdempotencyKey != "" { // a run that there is already is no start
-		if run, exists, err := c.sameRun(ctx, job.ID, job.Tags); exists || err != nil {
-			return run, err
-		}
-	}
-	if err := c.leaveOutKnown(ctx, &start, &job); err != nil {
-		return Run{}, err
-	}
-	if err := c.checkReplaced(ctx, &job); err != nil {
-		return Run{}, err
-	}
-	givingWay, err := c.checkThread(ctx, &job)
-	if err != nil {
-		return Run{}, err
+		return info, err
 	}
 	if err := c.checkRates(ctx); err != nil {
-		return Run{}, err
+		return info, err
 	}
 	if err := c.stopFor(ctx, givingWay); err != nil {
-		return Run{}, err
+		return info, err
 	}
-	if err := s.makeThread(ctx, c.principal, &job); err != nil {
-		return Run{}, ProblemOf(err)
+	if err := c.server.makeThread(ctx, c.principal, job); err != nil {
+		return info, err
 	}
-	info, err := s.runs.submit(ctx, job)
-	if errors.Is(err, checkpoint.ErrRunExists) { // the same request, at the same time
-		run, _, err := c.sameRun(ctx, job.ID, job.Tags)
-		return run, err
-	}
-	if err != nil {
-		return Run{}, ProblemOf(err)
-	}
-	s.logStart(ctx, c.principal, info)
-	return s.runOf(info), nil
+	return c.server.runs.submit(ctx, *job)
 }
 
 // jobOf checks a request, and makes the job of it.
@@ -189,16 +173,6 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	return job, nil
 }
 
-// keyed is the ID of the run of a request with an idempotency key, and its tags with what is compared when it is sent
-// again.
-func keyed(owner, key, body string, tags map[string]string) (string, map[string]string, error) {
-	if len(key) > 255 {
-		return "", nil, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
-	}
-	tags[tagBody] = runIDOf("body", body)
-	return runIDOf("key", owner, key), tags, nil
-}
-
 // isStateless reports whether the client has the history of the thread of a run.
 func (s *Server) isStateless(start *Start) bool {
 	return start.Stateless || !s.KeepsThreads() && (start.TrustHistory || s.settings.trustHistory)
@@ -213,30 +187,6 @@ func (s *Server) threadOf(p Principal, start *Start) (key string, err error) {
 		return threadKey(p, start.Thread)
 	}
 	return s.conversationOf(p, start.Thread)
-}
-
-// newRunID draws the ID of a run.
-func newRunID() string { return "r_" + strings.ToLower(rand.Text()) }
-
-// runIDOf is an ID made of texts.
-func runIDOf(texts ...string) string {
-	data, _ := json.Marshal(texts)
-	sum := sha256.Sum256(data)
-	return "r_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:16])[:26])
-}
-
-// sameRun is the run that the same request has started before.
-func (c *Caller) sameRun(ctx context.Context, id string, tags map[string]string) (Run, bool, error) {
-	info, exists, err := c.server.runs.Inspect(ctx, id)
-	switch {
-	case err != nil:
-		return Run{}, false, ProblemOf(err)
-	case !exists:
-		return Run{}, false, nil
-	case info.Tags[tagBody] != tags[tagBody]:
-		return Run{}, true, NewProblem(Conflict, "the idempotency key was used for another request").of(info.ID)
-	}
-	return c.server.runOf(info), true, nil
 }
 
 // checkReplaced refuses a run in place of one that is no turn of the thread, and gives it the question of that one if it
