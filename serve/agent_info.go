@@ -32,6 +32,8 @@ type Capabilities struct {
 	History bool `json:"history"`
 	// ClientTools: a client may bring tools.
 	ClientTools bool `json:"client_tools"`
+	// Formats: a client may say what the answer is to be (see [ClientFormats]).
+	Formats bool `json:"formats"`
 	// Forks: the steps of runs can be read, and forks be made of them.
 	Forks bool `json:"forks"`
 }
@@ -65,7 +67,8 @@ func (s *Server) serve(about *picture.Agent) {
 	s.agents[about.Name] = &served{tools: use, info: AgentInfo{Name: about.Name, Description: about.Description, About: about,
 		Input: inputSchema(s.settings.limits, s.settings.trustHistory), Capabilities: Capabilities{
 			Threads: s.KeepsThreads(), History: s.settings.trustHistory, Forks: s.forks != nil,
-			ClientTools: s.settings.allowClientTools && use.by != noAgent}}}
+			ClientTools: s.settings.allowClientTools && use.by != noAgent,
+			Formats:     keepsFormats(about, map[*picture.Agent]bool{})}}}
 }
 
 // clientToolUser is which agents tools of clients are offered to.

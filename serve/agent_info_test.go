@@ -19,16 +19,17 @@ import (
 // Rule serving/SV23.
 func TestServer_DescribesItsAgents(t *testing.T) {
 	for name, c := range map[string]struct {
-		conf Config
-		want map[string]any
+		conf     Config
+		handlers []adk.ChatModelAgentMiddleware
+		want     map[string]any
 	}{
-		"by default": {Config{}, map[string]any{"threads": true, "history": false, "client_tools": false, "forks": false}},
-		"with all": {Config{TrustHistory: true, AllowClientTools: true, AllowFork: true},
-			map[string]any{"threads": true, "history": true, "client_tools": true, "forks": true}},
+		"by default": {Config{}, nil, map[string]any{"threads": true, "history": false, "client_tools": false, "forks": false,
+			"formats": false}},
+		"with all": {Config{TrustHistory: true, AllowClientTools: true, AllowFork: true}, append(formats(), ClientTools()),
+			map[string]any{"threads": true, "history": true, "client_tools": true, "forks": true, "formats": true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, c.conf, agentOf(t, adk.ChatModelAgentConfig{Handlers: []adk.ChatModelAgentMiddleware{ClientTools()}},
-				adktest.Says("Hello.").Repeated()))
+			d := newDesk(t, c.conf, agentOf(t, adk.ChatModelAgentConfig{Handlers: c.handlers}, adktest.Says("Hello.").Repeated()))
 			listed := d.call(200, "GET", "/agents", "")["agents"].([]any)
 			require.Len(t, listed, 1)
 			agent := listed[0].(map[string]any)

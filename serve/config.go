@@ -155,12 +155,15 @@ type Limits struct {
 	Watchers int
 	// ClientTools is how many tools a client may bring, ClientToolBytes how long their schemas may be. Default 64, 256 KiB.
 	ClientTools, ClientToolBytes int
+	// FormatBytes is how long the format of an answer may be (see [Format]). Default 64 KiB.
+	FormatBytes int
 }
 
 func (l Limits) withDefaults() Limits {
 	for value, byDefault := range map[*int]int{&l.Depth: 64, &l.Messages: 500, &l.MessageBytes: 1 << 20,
 		&l.MediaBytes: 8 << 20, &l.WaitingPerPrincipal: 256, &l.Runs: 256,
-		&l.RunsPerPrincipal: 16, &l.StartsPerMinute: 60, &l.Watchers: 32, &l.ClientTools: 64, &l.ClientToolBytes: 256 << 10} {
+		&l.RunsPerPrincipal: 16, &l.StartsPerMinute: 60, &l.Watchers: 32, &l.ClientTools: 64, &l.ClientToolBytes: 256 << 10,
+		&l.FormatBytes: 64 << 10} {
 		if *value <= 0 {
 			*value = byDefault
 		}

@@ -40,6 +40,8 @@ type Start struct {
 	TrustHistory bool
 	// ClientTools are tools that the client carries out itself (see [ClientTools]).
 	ClientTools []ClientTool
+	// Format is what the answer is to be, nil for what the agent decides (see [ClientFormats]).
+	Format *Format
 	// SessionValues are those that the run begins with, of protocols: their types must be registered
 	// (schema.RegisterName), and their keys are not to begin with "weft.serve.".
 	SessionValues map[string]any
@@ -129,28 +131,11 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	if start.Replaces != "" {
 		job.Tags[tagReplaces] = start.Replaces
 	}
-	if len(start.Labels) > maxLabels {
-		return job, NewProblem(BadRequest, "there are more than %d labels", maxLabels)
+	if err := addLabels(job.Tags, start.Labels); err != nil {
+		return job, err
 	}
-	for key, value := range start.Labels {
-		if key == "" || len(key) > 128 || len(value) > 128 || strings.HasPrefix(key, tagPrefix) {
-			return job, NewProblem(BadRequest, "label %.64q is empty, longer than 128 bytes, or begins with %q", key, tagPrefix)
-		}
-		job.Tags[key] = value
-	}
-	tools, err := s.encodeClientTools(start.ClientTools)
-	if err == nil {
-		err = agent.tools.check(start.ClientTools)
-	}
-	if err != nil {
+	if job.SessionValues, err = s.sessionValues(agent, start); err != nil {
 		return job, ProblemOf(err)
-	}
-	job.SessionValues = maps.Clone(start.SessionValues)
-	if tools != "" {
-		if job.SessionValues == nil {
-			job.SessionValues = map[string]any{}
-		}
-		job.SessionValues[clientToolsKey] = tools
 	}
 	if sampling, err := start.Sampling.encode(); err != nil {
 		return job, err
@@ -161,8 +146,13 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		job.Deadline = time.Now().Add(s.settings.maxRunTime)
 	}
 	if key := start.IdempotencyKey; key != "" {
-		body, err := json.Marshal([]any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling,
-			start.Replaces, start.SessionValues, start.Stateless})
+		tools, _ := job.SessionValues[clientToolsKey].(string)
+		request := []any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling, start.Replaces,
+			start.SessionValues, start.Stateless}
+		if format := job.SessionValues[clientFormatKey]; format != nil {
+			request = append(request, format)
+		}
+		body, err := json.Marshal(request)
 		if err != nil {
 			return job, ProblemOf(err)
 		}
@@ -171,6 +161,42 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 		}
 	}
 	return job, nil
+}
+
+// addLabels adds the labels of a client to the tags of a run.
+func addLabels(tags, labels map[string]string) error {
+	if len(labels) > maxLabels {
+		return NewProblem(BadRequest, "there are more than %d labels", maxLabels)
+	}
+	for key, value := range labels {
+		if key == "" || len(key) > 128 || len(value) > 128 || strings.HasPrefix(key, tagPrefix) {
+			return NewProblem(BadRequest, "label %.64q is empty, longer than 128 bytes, or begins with %q", key, tagPrefix)
+		}
+		tags[key] = value
+	}
+	return nil
+}
+
+// sessionValues are those that a run begins with: of the protocol, and what the client has brought.
+func (s *Server) sessionValues(agent *served, start *Start) (map[string]any, error) {
+	tools, err := s.encodeClientTools(start.ClientTools)
+	if err == nil {
+		err = agent.tools.check(start.ClientTools)
+	}
+	if err != nil {
+		return nil, err
+	}
+	format, err := s.encodeFormat(agent, start.Format)
+	if err != nil {
+		return nil, err
+	}
+	values := maps.Clone(start.SessionValues)
+	for key, text := range map[string]string{clientToolsKey: tools, clientFormatKey: format} {
+		if text != "" {
+			values = put(values, key, any(text))
+		}
+	}
+	return values, nil
 }
 
 // isStateless reports whether the client has the history of the thread of a run.

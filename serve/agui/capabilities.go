@@ -45,7 +45,7 @@ func (h *handler) capabilities(w http.ResponseWriter, r *http.Request, c *serve.
 		"identity":       map[string]string{"name": a.Name, "description": a.Description, "type": "weft"},
 		"transport":      flags{"streaming": true, "resumable": true},
 		"tools":          h.toolsOf(a),
-		"output":         flags{"structuredOutput": false},
+		"output":         flags{"structuredOutput": a.Capabilities.Formats},
 		"state":          flags{"snapshots": true, "deltas": true, "persistentState": h.conf.AllowState, "memory": h.server.KeepsThreads()},
 		"multiAgent":     h.agentsOf(a),
 		"reasoning":      flags{"supported": !h.conf.HideReasoning, "streaming": !h.conf.HideReasoning, "encrypted": false},
