@@ -64,11 +64,11 @@ func describe[M adk.MessageType](agents []adk.TypedAgent[M]) (all []*picture.Age
 // serve adds an agent to a server whose settings are there.
 func (s *Server) serve(about *picture.Agent) {
 	use := clientToolUseOf(about)
-	s.agents[about.Name] = &served{tools: use, info: AgentInfo{Name: about.Name, Description: about.Description, About: about,
-		Input: inputSchema(s.settings.limits, s.settings.trustHistory), Capabilities: Capabilities{
-			Threads: s.KeepsThreads(), History: s.settings.trustHistory, Forks: s.forks != nil,
-			ClientTools: s.settings.allowClientTools && use.by != noAgent,
-			Formats:     keepsFormats(about, map[*picture.Agent]bool{})}}}
+	can := Capabilities{Threads: s.KeepsThreads(), History: s.settings.trustHistory, Forks: s.forks != nil,
+		ClientTools: s.settings.allowClientTools && use.by != noAgent,
+		Formats:     keepsFormats(about, map[*picture.Agent]bool{})}
+	s.agents[about.Name] = &served{tools: use, info: AgentInfo{Name: about.Name, Description: about.Description,
+		Input: inputSchema(s.settings.limits, s.settings.trustHistory), Capabilities: can, About: about}}
 }
 
 // clientToolUser is which agents tools of clients are offered to.
@@ -80,8 +80,8 @@ const (
 	perhapsAgent                // one of them does not show what it has
 )
 
-// clientToolUse is what becomes of tools of clients in the runs of an agent. taken are names that they cannot have: those of
-// tools that are offered beside them, as far as the agents show theirs.
+// clientToolUse is what becomes of tools of clients in the runs of an agent. taken are names that they cannot have:
+// those of tools that are offered beside them, as far as the agents show theirs.
 type clientToolUse struct {
 	by    clientToolUser
 	taken map[string]bool
@@ -145,9 +145,9 @@ func inputSchema(l Limits, trust bool) json.RawMessage {
 	if trust {
 		roles = append(roles, schema.Assistant, schema.Tool, schema.System)
 		properties["tool_call_id"], properties["tool_name"], properties["reasoning_content"] = text, text, text
-		properties["tool_calls"] = object{"type": "array", "items": object{"type": "object", "required": []string{"id", "function"},
-			"properties": object{"id": text, "function": object{"type": "object", "properties": object{"name": text,
-				"arguments": text}}}}}
+		function := object{"type": "object", "properties": object{"name": text, "arguments": text}}
+		properties["tool_calls"] = object{"type": "array", "items": object{"type": "object",
+			"required": []string{"id", "function"}, "properties": object{"id": text, "function": function}}}
 	}
 	properties["role"] = object{"enum": roles}
 	message := object{"type": "object", "required": []string{"role"}, "properties": properties}

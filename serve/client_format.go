@@ -24,9 +24,9 @@ type Format struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
-// ClientFormats is the middleware of agents whose clients may say what the answer is to be: the model is given the schema
-// in a system message, an answer that does not fit is sent back, twice at most, and the run fails if that did not help. It
-// is for the agents that answer: one that is a tool of another one must not have it.
+// ClientFormats is the middleware of agents whose clients may say what the answer is to be: the model is given the
+// schema in a system message, an answer that does not fit is sent back, twice at most, and the run fails if that did
+// not help. It is for the agents that answer: one that is a tool of another one must not have it.
 //
 // Who writes the schema writes instructions of the model: its descriptions are read by it.
 func ClientFormats() adk.ChatModelAgentMiddleware { return TypedClientFormats[*schema.Message]() }

@@ -21,7 +21,8 @@ func formats() []adk.ChatModelAgentMiddleware {
 const inSky = `"format":{"description":"The weather.","schema":{"type":"object","required":["sky"],` +
 	`"properties":{"sky":{"enum":["sun","rain"]}}}}`
 
-// An answer that does not fit what the client asked for goes back to the model; other runs of the agent are as they were.
+// An answer that does not fit what the client asked for goes back to the model; other runs of the agent are as they
+// were.
 // Rule serving/SV24.
 func TestServer_HasAnswersKeepToTheFormatOfTheClient(t *testing.T) {
 	d := newDesk(t, Config{}, agentOf(t, adk.ChatModelAgentConfig{Handlers: formats(), Instruction: "Be kind."},

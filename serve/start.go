@@ -113,23 +113,8 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	if job.Messages, err = identified(start.Messages, start.MessageIDs); err != nil {
 		return job, err
 	}
-	if start.Thread != "" {
-		if job.Key, err = s.threadOf(c.principal, start); err != nil {
-			return job, err
-		}
-		job.Tags[tagThread] = start.Thread
-		if s.isStateless(start) {
-			job.Tags[tagStateless] = "true"
-		}
-		switch s.settings.busy {
-		case RejectBusy:
-			job.OnBusy = dispatch.Reject
-		case PreemptBusy:
-			job.OnBusy = dispatch.Interrupt
-		}
-	}
-	if start.Replaces != "" {
-		job.Tags[tagReplaces] = start.Replaces
+	if err := c.putInThread(&job, start); err != nil {
+		return job, err
 	}
 	if err := addLabels(job.Tags, start.Labels); err != nil {
 		return job, err
@@ -145,22 +130,53 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	if s.settings.maxRunTime > 0 {
 		job.Deadline = time.Now().Add(s.settings.maxRunTime)
 	}
-	if key := start.IdempotencyKey; key != "" {
-		tools, _ := job.SessionValues[clientToolsKey].(string)
-		request := []any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling, start.Replaces,
-			start.SessionValues, start.Stateless}
-		if format := job.SessionValues[clientFormatKey]; format != nil {
-			request = append(request, format)
-		}
-		body, err := json.Marshal(request)
-		if err != nil {
-			return job, ProblemOf(err)
-		}
-		if job.ID, job.Tags, err = keyed(owner, key, string(body), job.Tags); err != nil {
-			return job, err
-		}
+	if start.IdempotencyKey == "" {
+		return job, nil
 	}
-	return job, nil
+	request, err := requestOf(start, &job)
+	if err != nil {
+		return job, ProblemOf(err)
+	}
+	job.ID, job.Tags, err = keyed(owner, start.IdempotencyKey, request, job.Tags)
+	return job, err
+}
+
+// putInThread says which thread a job is in, if it is in one.
+func (c *Caller) putInThread(job *dispatch.Job, start *Start) (err error) {
+	if start.Thread == "" {
+		return nil
+	}
+	s := c.server
+	if job.Key, err = s.threadOf(c.principal, start); err != nil {
+		return err
+	}
+	job.Tags[tagThread] = start.Thread
+	if start.Replaces != "" {
+		job.Tags[tagReplaces] = start.Replaces
+	}
+	if s.isStateless(start) {
+		job.Tags[tagStateless] = "true"
+	}
+	switch s.settings.busy {
+	case RejectBusy:
+		job.OnBusy = dispatch.Reject
+	case PreemptBusy:
+		job.OnBusy = dispatch.Interrupt
+	}
+	return nil
+}
+
+// requestOf is what a request is compared by when it is sent again. What not all releases know is in it only if it is
+// there: while a fleet is replaced, both must say the same.
+func requestOf(start *Start, job *dispatch.Job) (string, error) {
+	tools, _ := job.SessionValues[clientToolsKey].(string)
+	parts := []any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling, start.Replaces,
+		start.SessionValues, start.Stateless}
+	if format := job.SessionValues[clientFormatKey]; format != nil {
+		parts = append(parts, format)
+	}
+	data, err := json.Marshal(parts)
+	return string(data), err
 }
 
 // addLabels adds the labels of a client to the tags of a run.

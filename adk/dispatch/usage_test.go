@@ -44,8 +44,8 @@ func used(input, output int) checkpoint.Usage {
 	return checkpoint.Usage{Input: input, Output: output, Total: input + output}
 }
 
-// What a run has used is added up over its stretches: it fails and is tried again, asks, and continues in another process
-// that has none of the events in memory.
+// What a run has used is added up over its stretches: it fails and is tried again, asks, and continues in another
+// process that has none of the events in memory.
 // Rule distributed/C13.
 func TestUsage_IsThatOfAllStretches(t *testing.T) {
 	for name, streaming := range map[string]bool{"streamed": true, "whole": false} {

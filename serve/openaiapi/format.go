@@ -71,7 +71,8 @@ func (f *formatted) end(e ending) {
 	if e.status == runlog.Done && e.err == nil {
 		value, err := f.format.Value(answer)
 		if err != nil { // a tool has ended the run, for example
-			e.status, e.err = runlog.Failed, &runlog.Err{Type: "error", Message: "the answer is not of the format that was asked for"}
+			e.status = runlog.Failed
+			e.err = &runlog.Err{Type: "error", Message: "the answer is not of the format that was asked for"}
 		}
 		answer = string(value)
 	}
