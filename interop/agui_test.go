@@ -45,6 +45,23 @@ func TestAGUI_ClientShowsTextThoughtsAndTools(t *testing.T) {
 	require.Equal(t, "RUN_FINISHED", out["events"].([]any)[len(out["events"].([]any))-1])
 }
 
+// What an agent can do is of the form that the protocol has for it.
+func TestAGUI_CapabilitiesAreThoseOfTheProtocol(t *testing.T) {
+	inner, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "helper", Description: "helps",
+		Model: adktest.NewModel(t)})
+	require.NoError(t, err)
+	conf := looking()
+	conf.ToolsConfig.Tools = append(conf.ToolsConfig.Tools, adk.NewAgentTool(t.Context(), inner))
+	_, url := serving(t, serve.Config{}, conf, func(srv *serve.Server) http.Handler {
+		mux := http.NewServeMux()
+		mux.Handle("/agui/{agent}/", agui.Handler(srv, agui.Config{}))
+		return mux
+	})
+	all := aguiClient(t, "capabilities", url)["all"].(map[string]any)
+	require.Len(t, all["tools"].(map[string]any)["items"], 2)
+	require.Len(t, all["multiAgent"].(map[string]any)["subagents"], 1)
+}
+
 func TestAGUI_ClientApprovesAndRejects(t *testing.T) {
 	for word, want := range map[string]string{"yes": "sunny", "no": "The user rejected this call of the tool. Do not try it again unless the user asks for it."} {
 		_, url := serving(t, serve.Config{}, asking(t), asAGUI,

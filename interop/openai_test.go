@@ -93,6 +93,21 @@ func TestOpenAI_NodeClientListsChatsAndStreams(t *testing.T) {
 	require.Equal(t, "BadRequestError", out["bad"])
 }
 
+func TestOpenAI_NodeClientGetsAnswersOfItsFormat(t *testing.T) {
+	conf := looking()
+	conf.Handlers = append(conf.Handlers, serve.ClientFormats())
+	var replies []adktest.Reply
+	for range 4 {
+		replies = append(replies, adktest.Streams("Let me ", "see.").Calling(adktest.Call("look", `{}`)), adktest.Says("Sunny."),
+			adktest.Streams("```json\n", `{"sky":"sun"}`, "\n```"))
+	}
+	_, url := serving(t, serve.Config{}, conf, asOpenAI, replies...)
+	out := node(t, "openai", "openai.mjs", "formats", url)[0]
+	sunny := map[string]any{"sky": "sun"}
+	require.Equal(t, []any{sunny, sunny, sunny, sunny}, out["all"])
+	require.Equal(t, "json_schema", out["shown"].(map[string]any)["type"])
+}
+
 func TestOpenAI_NodeClientCallsItsTools(t *testing.T) {
 	_, url := serving(t, serve.Config{AllowClientTools: true}, bringing(), asOpenAI,
 		adktest.Calls(adktest.Call("locate", `{"precise":true}`)), adktest.Says("You are in Lisbon.").SeeingLast("tool locate#call_1: 38.7"))

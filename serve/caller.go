@@ -73,7 +73,7 @@ func (c *Caller) inspect(ctx context.Context, id string, verb Verb) (checkpoint.
 	return info, how, err
 }
 
-// Agents are those that the principal may know, by name.
+// Agents are those that the principal may know, by name, with what clients can do with them.
 func (c *Caller) Agents(ctx context.Context) []AgentInfo {
 	return slices.DeleteFunc(c.server.Agents(), func(a AgentInfo) bool {
 		return c.authorize(ctx, Action{Verb: ListAgents, Agent: a.Name}) != nil

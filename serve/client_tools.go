@@ -17,6 +17,10 @@ var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // ClientTools is the middleware of agents whose clients may bring tools (Config.AllowClientTools): they are offered to
 // the model in that run. A call of one interrupts the run, with a *adk.ClientToolCall, until the client has answered.
+//
+// A run of an agent without it, and a tool with the name of one of the agent's own, are refused with bad_request, as
+// far as the agent shows what it has (see adk/picture). The run fails if another middleware adds a tool of that name
+// which it does not show.
 func ClientTools() adk.ChatModelAgentMiddleware { return TypedClientTools[*schema.Message]() }
 
 // TypedClientTools is [ClientTools] for any kind of message.
@@ -27,6 +31,9 @@ func TypedClientTools[M adk.MessageType]() adk.TypedChatModelAgentMiddleware[M] 
 type clientTools[M adk.MessageType] struct {
 	adk.TypedBaseChatModelAgentMiddleware[M]
 }
+
+// TakesClientTools shows that there is the middleware. One that wraps it must have the method, too.
+func (*clientTools[M]) TakesClientTools() {}
 
 // BeforeAgent adds the tools of the client.
 func (*clientTools[M]) BeforeAgent(

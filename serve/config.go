@@ -20,7 +20,8 @@ import (
 
 // TypedConfig configures a Server. The zero value but for Agents serves clients of the same machine, from memory.
 type TypedConfig[M adk.MessageType] struct {
-	// Agents are those that clients may run, by their names. At least one is required.
+	// Agents are those that clients may run, by their names. At least one is required. They are asked what they are, and
+	// their tools, when the server is made (see picture.Describe).
 	Agents []adk.TypedAgent[M]
 
 	// Front executes the runs, such as a dispatcher before a fleet of workers, or another engine. Its workers must know the
@@ -61,7 +62,7 @@ type TypedConfig[M adk.MessageType] struct {
 	// of users only. Agents that act on behalf of users must not trust it.
 	TrustHistory bool
 	// AllowClientTools lets clients bring tools: their calls are answered by the client. The agents need the middleware
-	// [ClientTools].
+	// [ClientTools]; runs of others with such tools are refused.
 	AllowClientTools bool
 	// AllowFork lets principals read the steps of their runs, and make forks of them, in which the last step may say
 	// something else: who may fork can write what models and tools have said, so it is for those who build agents, or whom
@@ -154,12 +155,15 @@ type Limits struct {
 	Watchers int
 	// ClientTools is how many tools a client may bring, ClientToolBytes how long their schemas may be. Default 64, 256 KiB.
 	ClientTools, ClientToolBytes int
+	// FormatBytes is how long the format of an answer may be (see [Format]). Default 64 KiB.
+	FormatBytes int
 }
 
 func (l Limits) withDefaults() Limits {
 	for value, byDefault := range map[*int]int{&l.Depth: 64, &l.Messages: 500, &l.MessageBytes: 1 << 20,
 		&l.MediaBytes: 8 << 20, &l.WaitingPerPrincipal: 256, &l.Runs: 256,
-		&l.RunsPerPrincipal: 16, &l.StartsPerMinute: 60, &l.Watchers: 32, &l.ClientTools: 64, &l.ClientToolBytes: 256 << 10} {
+		&l.RunsPerPrincipal: 16, &l.StartsPerMinute: 60, &l.Watchers: 32, &l.ClientTools: 64, &l.ClientToolBytes: 256 << 10,
+		&l.FormatBytes: 64 << 10} {
 		if *value <= 0 {
 			*value = byDefault
 		}

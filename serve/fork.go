@@ -58,21 +58,26 @@ func (c *Caller) Fork(ctx context.Context, f Fork) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	release, err := s.enter()
-	if err != nil {
-		return Run{}, err
-	}
-	defer release()
-	if f.IdempotencyKey != "" {
-		if run, exists, err := c.sameFork(ctx, id, tags, f.Hold); exists || err != nil {
-			return run, err
-		}
-	}
-	if err := c.checkFork(ctx, &origin, &f, tags); err != nil {
-		return Run{}, err
+	return c.makeRun(ctx, making{id: id, tags: tags,
+		make: func() (checkpoint.RunInfo, error) { return c.makeFork(ctx, &origin, &f, id, tags) },
+		then: func(run Run) (Run, error) { // one that was made before, and not continued, is continued
+			if run.Status == Held && !f.Hold {
+				return c.continueFork(ctx, id)
+			}
+			return run, nil
+		}})
+}
+
+// makeFork makes a fork, if it can be and the limits let it.
+func (c *Caller) makeFork(
+	ctx context.Context, origin *checkpoint.RunInfo, f *Fork, id string, tags map[string]string,
+) (info checkpoint.RunInfo, err error) {
+	s := c.server
+	if err := c.checkFork(ctx, origin, f, tags); err != nil {
+		return info, err
 	}
 	if err := c.checkRates(ctx); err != nil {
-		return Run{}, err
+		return info, err
 	}
 	made := adk.ForkOptions{At: f.At, NewID: id, Tags: tags}
 	if f.Edit != nil {
@@ -81,22 +86,15 @@ func (c *Caller) Fork(ctx context.Context, f Fork) (Run, error) {
 	if s.settings.maxRunTime > 0 && !f.Hold {
 		made.Deadline = time.Now().Add(s.settings.maxRunTime)
 	}
-	info, err := s.forks.Fork(ctx, origin.ID, made)
+	info, err = s.forks.Fork(ctx, origin.ID, made)
 	switch {
-	case errors.Is(err, checkpoint.ErrRunExists): // the same request, at the same time
-		run, _, err := c.sameFork(ctx, id, tags, f.Hold)
-		return run, err
+	case err == nil, errors.Is(err, checkpoint.ErrRunExists):
+		return info, err
 	case errors.Is(err, adk.ErrForkEdit):
-		return Run{}, &Problem{Code: BadRequest, Title: fmt.Sprintf("the edit does not fit step %d", f.At), Run: origin.ID,
+		return info, &Problem{Code: BadRequest, Title: fmt.Sprintf("the edit does not fit step %d", f.At), Run: origin.ID,
 			Cause: err}
-	case err != nil:
-		return Run{}, ProblemOf(err).of(origin.ID)
 	}
-	s.logStart(ctx, c.principal, info)
-	if f.Hold {
-		return s.runOf(info), nil
-	}
-	return c.continueFork(ctx, id)
+	return info, ProblemOf(err).of(origin.ID)
 }
 
 // Continue continues a fork that is held.
@@ -148,15 +146,6 @@ func (c *Caller) forkOf(origin *checkpoint.RunInfo, f *Fork) (id string, tags ma
 		return "", nil, ProblemOf(err)
 	}
 	return keyed(owner, f.IdempotencyKey, string(body), tags)
-}
-
-// sameFork is the fork that the same request has made before. One that was made and not continued is continued.
-func (c *Caller) sameFork(ctx context.Context, id string, tags map[string]string, hold bool) (Run, bool, error) {
-	run, exists, err := c.sameRun(ctx, id, tags)
-	if err == nil && exists && run.Status == Held && !hold {
-		run, err = c.continueFork(ctx, id)
-	}
-	return run, exists, err
 }
 
 // checkFork refuses what cannot be made.

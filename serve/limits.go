@@ -92,6 +92,11 @@ func (s *Server) checkMessages(messages []*schema.Message, trust bool) error {
 		if m.Role != schema.User && !trust {
 			return NewProblem(BadRequest, "message %d is of role %q: a client sends messages of role user only", i, m.Role)
 		}
+		switch m.Role {
+		case schema.User, schema.Assistant, schema.Tool, schema.System:
+		default:
+			return NewProblem(BadRequest, "message %d is of role %.32q: there are user, assistant, tool and system", i, m.Role)
+		}
 		text, media := len(m.Content)+len(m.ReasoningContent), 0
 		for _, c := range m.ToolCalls {
 			text += len(c.Function.Arguments)

@@ -80,6 +80,7 @@ type newRun struct {
 	// Replaces is Start.Replaces. With it there may be no input.
 	Replaces string            `json:"replaces"`
 	Tools    []ClientTool      `json:"tools"`
+	Format   *Format           `json:"format"`
 	Labels   map[string]string `json:"labels"`
 	Options  runOptions        `json:"options"`
 }
@@ -124,7 +125,8 @@ func (s *Server) postRun(w http.ResponseWriter, r *http.Request, c *Caller) erro
 		return err
 	}
 	run, err := c.Start(r.Context(), Start{Agent: r.PathValue("agent"), Thread: body.Thread, Messages: messages,
-		Replaces: body.Replaces, ClientTools: body.Tools, Labels: body.Labels, Sampling: Sampling(body.Options),
+		Replaces: body.Replaces, ClientTools: body.Tools, Format: body.Format, Labels: body.Labels,
+		Sampling:       Sampling(body.Options),
 		IdempotencyKey: r.Header.Get("Idempotency-Key")})
 	if err != nil {
 		return err

@@ -54,6 +54,9 @@ type Run struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Created   time.Time         `json:"created"`
 	Updated   time.Time         `json:"updated"`
+	// Usage is what its models have used since its beginning, up to when it last ended, waited or was handed to another
+	// process. Nothing is known of a run that is executed for the first time, and of models that do not say.
+	Usage *runlog.Usage `json:"usage,omitempty"`
 	// Forked says which run it was made from, if it was (see [Caller.Fork]).
 	Forked *runlog.Fork `json:"forked,omitempty"`
 	// Error says why it failed.
@@ -208,6 +211,9 @@ func (s *Server) runOf(info checkpoint.RunInfo) Run {
 	r := Run{ID: info.ID, Agent: info.Agent, Thread: info.Tags[tagThread], Status: statusOf(&info), Forked: forkedOf(info.Tags),
 		Created: info.Created, Updated: info.Updated, Token: info.Token, info: info}
 	r.Labels = publicLabels(info.Tags)
+	if info.Usage != (runlog.Usage{}) {
+		r.Usage = &info.Usage
+	}
 	switch r.Status {
 	case Waiting:
 		for _, p := range info.Waiting {

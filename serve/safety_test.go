@@ -264,10 +264,13 @@ func FuzzCheckDepth(f *testing.F) {
 // Every text is refused or is a start that can be answered.
 func FuzzServer_StartsOrRefuses(f *testing.F) {
 	for _, seed := range []string{`{"input":"x"}`, `{"input":[{"role":"user","content":"x"}],"thread":"t","labels":{"a":"b"}}`,
-		`{"input":"x","tools":[{"name":"a","parameters":{"type":"object"}}]}`} {
+		`{"input":"x","tools":[{"name":"a","parameters":{"type":"object"}}]}`,
+		`{"input":"x","format":{"schema":{"type":"object","properties":{"a":{"$ref":"#"}},"$defs":{"b":{"anyOf":[true]}}}}}`} {
 		f.Add([]byte(seed))
 	}
-	srv := &Server{settings: settings{limits: Limits{}.withDefaults(), allowClientTools: true}, agents: map[string]AgentInfo{"desk": {}}}
+	srv := &Server{settings: settings{limits: Limits{}.withDefaults(), allowClientTools: true}, agents: map[string]*served{
+		"desk": {tools: clientToolUse{by: someAgent, taken: map[string]bool{"look": true}},
+			info: AgentInfo{Capabilities: Capabilities{Formats: true}}}}}
 	c := &Caller{srv, Principal{ID: "ana"}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var body newRun
@@ -276,7 +279,11 @@ func FuzzServer_StartsOrRefuses(f *testing.F) {
 		}
 		messages, err := body.messages()
 		if err == nil {
-			_, err = c.jobOf(t.Context(), &Start{Agent: "desk", Messages: messages, ClientTools: body.Tools, Labels: body.Labels})
+			_, err = c.jobOf(t.Context(), &Start{Agent: "desk", Messages: messages, ClientTools: body.Tools, Labels: body.Labels,
+				Format: body.Format})
+		}
+		if err == nil && body.Format != nil { // whatever it is, an answer can be held against it
+			_, _ = body.Format.Value(`{"a":{"a":[1,"x",null]}}`)
 		}
 		if err != nil {
 			require.Less(t, ProblemOf(err).Status(), 500, "%v", err)

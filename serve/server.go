@@ -24,16 +24,10 @@ import (
 	"github.com/weftgo/weft/adk/runlog"
 )
 
-// AgentInfo is what clients see of an agent.
-type AgentInfo struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-}
-
 // Server serves agents over HTTP. It is safe for concurrent use. Shutdown ends it.
 type Server struct {
 	settings settings
-	agents   map[string]AgentInfo
+	agents   map[string]*served
 	runs     executor
 	// forks makes forks, nil without Config.AllowFork, and remover removes runs, nil if the Front cannot.
 	forks   dispatch.Forker
@@ -86,25 +80,16 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 	if err := conf.check(); err != nil {
 		return nil, err
 	}
-	s := &Server{agents: map[string]AgentInfo{}, tickets: newTickets(conf.TicketKey), quiet: make(chan struct{})}
-	for i, a := range conf.Agents {
-		if a == nil {
-			return nil, fmt.Errorf("serve: Config.Agents[%d] is nil", i)
-		}
-		ctx := context.Background()
-		info := AgentInfo{a.Name(ctx), a.Description(ctx)}
-		if _, twice := s.agents[info.Name]; twice || !clientID.MatchString(info.Name) {
-			return nil, fmt.Errorf(`serve: Config.Agents[%d]: its name must be one of its own, of up to 128 letters, digits, `+
-				`and any of "._:-", and is %q`, i, info.Name)
-		}
-		s.agents[info.Name] = info
+	s := &Server{agents: map[string]*served{}, tickets: newTickets(conf.TicketKey), quiet: make(chan struct{})}
+	abouts, err := describe(conf.Agents)
+	if err != nil {
+		return nil, err
 	}
 	if conf.MaxRunTime == 0 && conf.Front == nil && conf.Store == nil {
 		conf.MaxRunTime = 24 * time.Hour
 	}
 	front := conf.Front
 	if front == nil {
-		var err error
 		if front, s.local, err = newLocal(&conf); err != nil {
 			return nil, err
 		}
@@ -122,6 +107,9 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 		trustHistory: conf.TrustHistory, allowClientTools: conf.AllowClientTools, detail: conf.Detail,
 		errorText: conf.ErrorText, signDecision: conf.SignDecision, maxRunTime: conf.MaxRunTime, limits: conf.Limits.withDefaults(), ready: conf.Ready,
 		logger: conf.Logger}
+	for _, about := range abouts {
+		s.serve(about)
+	}
 	s.watchers.runs = map[string]*watched{}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.origins = http.NewCrossOriginProtection()
@@ -138,7 +126,7 @@ func NewTyped[M adk.MessageType](conf TypedConfig[M]) (*Server, error) {
 func (s *Server) Agents() []AgentInfo {
 	agents := make([]AgentInfo, 0, len(s.agents))
 	for _, a := range s.agents {
-		agents = append(agents, a)
+		agents = append(agents, a.info)
 	}
 	slices.SortFunc(agents, func(a, b AgentInfo) int { return strings.Compare(a.Name, b.Name) })
 	return agents

@@ -2,9 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -43,6 +40,8 @@ type Start struct {
 	TrustHistory bool
 	// ClientTools are tools that the client carries out itself (see [ClientTools]).
 	ClientTools []ClientTool
+	// Format is what the answer is to be, nil for what the agent decides (see [ClientFormats]).
+	Format *Format
 	// SessionValues are those that the run begins with, of protocols: their types must be registered
 	// (schema.RegisterName), and their keys are not to begin with "weft.serve.".
 	SessionValues map[string]any
@@ -57,56 +56,44 @@ type Start struct {
 
 // Start starts a run, and returns it: it is due, and not executed yet. It does not wait.
 func (c *Caller) Start(ctx context.Context, start Start) (Run, error) {
-	s := c.server
 	job, err := c.jobOf(ctx, &start)
 	if err != nil {
 		return Run{}, err
 	}
-	release, err := s.enter()
+	return c.makeRun(ctx, making{id: job.ID, tags: job.Tags, make: func() (checkpoint.RunInfo, error) {
+		return c.submit(ctx, &start, &job)
+	}})
+}
+
+// submit makes a run of a job, if its thread and the limits let it.
+func (c *Caller) submit(ctx context.Context, start *Start, job *dispatch.Job) (info checkpoint.RunInfo, err error) {
+	if err := c.leaveOutKnown(ctx, start, job); err != nil {
+		return info, err
+	}
+	if err := c.checkReplaced(ctx, job); err != nil {
+		return info, err
+	}
+	givingWay, err := c.checkThread(ctx, job)
 	if err != nil {
-		return Run{}, err
-	}
-	defer release()
-	if start.IdempotencyKey != "" { // a run that there is already is no start
-		if run, exists, err := c.sameRun(ctx, job.ID, job.Tags); exists || err != nil {
-			return run, err
-		}
-	}
-	if err := c.leaveOutKnown(ctx, &start, &job); err != nil {
-		return Run{}, err
-	}
-	if err := c.checkReplaced(ctx, &job); err != nil {
-		return Run{}, err
-	}
-	givingWay, err := c.checkThread(ctx, &job)
-	if err != nil {
-		return Run{}, err
+		return info, err
 	}
 	if err := c.checkRates(ctx); err != nil {
-		return Run{}, err
+		return info, err
 	}
 	if err := c.stopFor(ctx, givingWay); err != nil {
-		return Run{}, err
+		return info, err
 	}
-	if err := s.makeThread(ctx, c.principal, &job); err != nil {
-		return Run{}, ProblemOf(err)
+	if err := c.server.makeThread(ctx, c.principal, job); err != nil {
+		return info, err
 	}
-	info, err := s.runs.submit(ctx, job)
-	if errors.Is(err, checkpoint.ErrRunExists) { // the same request, at the same time
-		run, _, err := c.sameRun(ctx, job.ID, job.Tags)
-		return run, err
-	}
-	if err != nil {
-		return Run{}, ProblemOf(err)
-	}
-	s.logStart(ctx, c.principal, info)
-	return s.runOf(info), nil
+	return c.server.runs.submit(ctx, *job)
 }
 
 // jobOf checks a request, and makes the job of it.
 func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err error) {
 	s := c.server
-	if _, known := s.agents[start.Agent]; !known {
+	agent, known := s.agents[start.Agent]
+	if !known {
 		return job, NewProblem(NotFound, "there is no agent %q", start.Agent)
 	}
 	if err := c.authorize(ctx, Action{Verb: StartRun, Agent: start.Agent, Thread: start.Thread}); err != nil {
@@ -126,43 +113,14 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	if job.Messages, err = identified(start.Messages, start.MessageIDs); err != nil {
 		return job, err
 	}
-	if start.Thread != "" {
-		if job.Key, err = s.threadOf(c.principal, start); err != nil {
-			return job, err
-		}
-		job.Tags[tagThread] = start.Thread
-		if s.isStateless(start) {
-			job.Tags[tagStateless] = "true"
-		}
-		switch s.settings.busy {
-		case RejectBusy:
-			job.OnBusy = dispatch.Reject
-		case PreemptBusy:
-			job.OnBusy = dispatch.Interrupt
-		}
+	if err := c.putInThread(&job, start); err != nil {
+		return job, err
 	}
-	if start.Replaces != "" {
-		job.Tags[tagReplaces] = start.Replaces
+	if err := addLabels(job.Tags, start.Labels); err != nil {
+		return job, err
 	}
-	if len(start.Labels) > maxLabels {
-		return job, NewProblem(BadRequest, "there are more than %d labels", maxLabels)
-	}
-	for key, value := range start.Labels {
-		if key == "" || len(key) > 128 || len(value) > 128 || strings.HasPrefix(key, tagPrefix) {
-			return job, NewProblem(BadRequest, "label %.64q is empty, longer than 128 bytes, or begins with %q", key, tagPrefix)
-		}
-		job.Tags[key] = value
-	}
-	tools, err := s.encodeClientTools(start.ClientTools)
-	if err != nil {
+	if job.SessionValues, err = s.sessionValues(agent, start); err != nil {
 		return job, ProblemOf(err)
-	}
-	job.SessionValues = maps.Clone(start.SessionValues)
-	if tools != "" {
-		if job.SessionValues == nil {
-			job.SessionValues = map[string]any{}
-		}
-		job.SessionValues[clientToolsKey] = tools
 	}
 	if sampling, err := start.Sampling.encode(); err != nil {
 		return job, err
@@ -172,27 +130,89 @@ func (c *Caller) jobOf(ctx context.Context, start *Start) (job dispatch.Job, err
 	if s.settings.maxRunTime > 0 {
 		job.Deadline = time.Now().Add(s.settings.maxRunTime)
 	}
-	if key := start.IdempotencyKey; key != "" {
-		body, err := json.Marshal([]any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling,
-			start.Replaces, start.SessionValues, start.Stateless})
-		if err != nil {
-			return job, ProblemOf(err)
-		}
-		if job.ID, job.Tags, err = keyed(owner, key, string(body), job.Tags); err != nil {
-			return job, err
-		}
+	if start.IdempotencyKey == "" {
+		return job, nil
 	}
-	return job, nil
+	request, err := requestOf(start, &job)
+	if err != nil {
+		return job, ProblemOf(err)
+	}
+	job.ID, job.Tags, err = keyed(owner, start.IdempotencyKey, request, job.Tags)
+	return job, err
 }
 
-// keyed is the ID of the run of a request with an idempotency key, and its tags with what is compared when it is sent
-// again.
-func keyed(owner, key, body string, tags map[string]string) (string, map[string]string, error) {
-	if len(key) > 255 {
-		return "", nil, NewProblem(BadRequest, "the idempotency key is longer than 255 bytes")
+// putInThread says which thread a job is in, if it is in one.
+func (c *Caller) putInThread(job *dispatch.Job, start *Start) (err error) {
+	if start.Thread == "" {
+		return nil
 	}
-	tags[tagBody] = runIDOf("body", body)
-	return runIDOf("key", owner, key), tags, nil
+	s := c.server
+	if job.Key, err = s.threadOf(c.principal, start); err != nil {
+		return err
+	}
+	job.Tags[tagThread] = start.Thread
+	if start.Replaces != "" {
+		job.Tags[tagReplaces] = start.Replaces
+	}
+	if s.isStateless(start) {
+		job.Tags[tagStateless] = "true"
+	}
+	switch s.settings.busy {
+	case RejectBusy:
+		job.OnBusy = dispatch.Reject
+	case PreemptBusy:
+		job.OnBusy = dispatch.Interrupt
+	}
+	return nil
+}
+
+// requestOf is what a request is compared by when it is sent again. What not all releases know is in it only if it is
+// there: while a fleet is replaced, both must say the same.
+func requestOf(start *Start, job *dispatch.Job) (string, error) {
+	tools, _ := job.SessionValues[clientToolsKey].(string)
+	parts := []any{start.Agent, start.Thread, job.Messages, start.Labels, tools, start.Sampling, start.Replaces,
+		start.SessionValues, start.Stateless}
+	if format := job.SessionValues[clientFormatKey]; format != nil {
+		parts = append(parts, format)
+	}
+	data, err := json.Marshal(parts)
+	return string(data), err
+}
+
+// addLabels adds the labels of a client to the tags of a run.
+func addLabels(tags, labels map[string]string) error {
+	if len(labels) > maxLabels {
+		return NewProblem(BadRequest, "there are more than %d labels", maxLabels)
+	}
+	for key, value := range labels {
+		if key == "" || len(key) > 128 || len(value) > 128 || strings.HasPrefix(key, tagPrefix) {
+			return NewProblem(BadRequest, "label %.64q is empty, longer than 128 bytes, or begins with %q", key, tagPrefix)
+		}
+		tags[key] = value
+	}
+	return nil
+}
+
+// sessionValues are those that a run begins with: of the protocol, and what the client has brought.
+func (s *Server) sessionValues(agent *served, start *Start) (map[string]any, error) {
+	tools, err := s.encodeClientTools(start.ClientTools)
+	if err == nil {
+		err = agent.tools.check(start.ClientTools)
+	}
+	if err != nil {
+		return nil, err
+	}
+	format, err := s.encodeFormat(agent, start.Format)
+	if err != nil {
+		return nil, err
+	}
+	values := maps.Clone(start.SessionValues)
+	for key, text := range map[string]string{clientToolsKey: tools, clientFormatKey: format} {
+		if text != "" {
+			values = put(values, key, any(text))
+		}
+	}
+	return values, nil
 }
 
 // isStateless reports whether the client has the history of the thread of a run.
@@ -209,30 +229,6 @@ func (s *Server) threadOf(p Principal, start *Start) (key string, err error) {
 		return threadKey(p, start.Thread)
 	}
 	return s.conversationOf(p, start.Thread)
-}
-
-// newRunID draws the ID of a run.
-func newRunID() string { return "r_" + strings.ToLower(rand.Text()) }
-
-// runIDOf is an ID made of texts.
-func runIDOf(texts ...string) string {
-	data, _ := json.Marshal(texts)
-	sum := sha256.Sum256(data)
-	return "r_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:16])[:26])
-}
-
-// sameRun is the run that the same request has started before.
-func (c *Caller) sameRun(ctx context.Context, id string, tags map[string]string) (Run, bool, error) {
-	info, exists, err := c.server.runs.Inspect(ctx, id)
-	switch {
-	case err != nil:
-		return Run{}, false, ProblemOf(err)
-	case !exists:
-		return Run{}, false, nil
-	case info.Tags[tagBody] != tags[tagBody]:
-		return Run{}, true, NewProblem(Conflict, "the idempotency key was used for another request").of(info.ID)
-	}
-	return c.server.runOf(info), true, nil
 }
 
 // checkReplaced refuses a run in place of one that is no turn of the thread, and gives it the question of that one if it

@@ -99,10 +99,20 @@ const (
 //   - Attempts: how many leases in a row ended without progress
 //   - Retries: how often in a row it failed and was to be tried again
 //   - Steps, Bytes: how large it is
+//   - Usage: what its models have used, up to when its lease was settled last
 //   - Created, Updated, WakeAt, Expires: times, by the clock of the store
 //   - Error: why it has failed
 //   - Now: the time of the store when the lease was taken, in the Info of a lease only
 type RunInfo = core.RunInfo
+
+// Usage counts tokens. What is not known is absent, never 0.
+//
+//   - Input, Output, Total: tokens of requests, of answers, and of both
+//   - InputCached, InputCacheWrite: of the input, those that were read from a cache, and written to one
+//   - OutputReasoning: of the output, those of thoughts
+//   - Add: adds what something else has used, nil for nothing
+//   - Raise: raises each count to that of another account of the same calls
+type Usage = core.RunUsage
 
 // WaitPoint is a question that a run waits for.
 //
@@ -125,6 +135,7 @@ type WaitPoint = core.WaitPoint
 //   - Keep: for how long it is kept; 0 is the store's retention, negative for ever
 //   - Checkpoint: replaces the checkpoint, if not nil
 //   - DropRecords: removes the journal
+//   - Usage: what the run has used since its beginning; the zero value leaves what the store has
 //   - Children: runs that are submitted in the same step
 //   - Answer: what the parent gets
 //   - Cause, Infos: the values behind Err and Waiting, for leases that are wrapped around those of a store

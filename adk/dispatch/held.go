@@ -207,6 +207,9 @@ func (h *heldLease[M]) Settle(ctx context.Context, s checkpoint.Settlement) erro
 		return h.note(nil)
 	}
 	h.decide(ctx, &s)
+	if h.record != nil {
+		s.Usage = h.record.Usage(h.info.Usage)
+	}
 	err := h.note(h.Lease.Settle(ctx, s))
 	if err == nil {
 		h.mu.Lock()

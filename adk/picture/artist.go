@@ -295,14 +295,22 @@ func (a *artist) name(agent any) (name string) {
 
 // toolName is the type of the tool if its info cannot be had.
 func (a *artist) toolName(t tool.BaseTool) string {
+	if info := a.toolInfo(t); info != nil {
+		return info.Name
+	}
+	return typeName(t)
+}
+
+// toolInfo asks a tool what it is. It is nil if there is nothing to be had, or no name.
+func (a *artist) toolInfo(t tool.BaseTool) *schema.ToolInfo {
 	info, err := func() (info *schema.ToolInfo, err error) {
 		defer safe.Recover(&err)
 		return t.Info(a.ctx)
 	}()
 	if err != nil || info == nil || info.Name == "" {
-		return typeName(t)
+		return nil
 	}
-	return info.Name
+	return info
 }
 
 // typeName is what a component calls its type, or else the name of that in Go.

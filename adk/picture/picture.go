@@ -14,6 +14,8 @@
 // (or of []adk.TypedAgent[*schema.AgenticMessage]), and middlewares the tools that they add to a run by a method
 //
 //	ToolsInside() []tool.BaseTool
+//
+// [Describe] returns the same as data.
 package picture
 
 import (

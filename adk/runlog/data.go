@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/schema"
 )
@@ -46,7 +47,7 @@ const (
 // IsFinal reports whether nothing comes after it.
 func (s Status) IsFinal() bool { return s == Done || s == Failed }
 
-// RunEndData is the end of a stretch of a run, with what all stretches recorded in this process have used.
+// RunEndData is the end of a stretch of a run, with what the stretch has used. [Recorder.Usage] has what the run has.
 type RunEndData struct {
 	Status     Status `json:"status"`
 	Error      *Err   `json:"error,omitempty"`
@@ -56,15 +57,8 @@ type RunEndData struct {
 	ToolCalls  int    `json:"tool_calls"`
 }
 
-// Usage counts tokens. What is not known is absent, never 0.
-type Usage struct {
-	Input           int `json:"input,omitempty"`
-	InputCached     int `json:"input_cached,omitempty"`
-	InputCacheWrite int `json:"input_cache_write,omitempty"`
-	Output          int `json:"output,omitempty"`
-	OutputReasoning int `json:"output_reasoning,omitempty"`
-	Total           int `json:"total,omitempty"`
-}
+// Usage counts tokens. What is not known is absent, never 0. Its fields are documented at [checkpoint.Usage].
+type Usage = checkpoint.Usage
 
 // Cost is an amount of money, decimal, and its currency.
 type Cost struct {

@@ -113,6 +113,8 @@ type recorder struct {
 	saved int
 	end   RunEndData
 	cost  catalogue.Sum
+	// before is what the stretches before have used, as far as they are recorded.
+	before Usage
 	// agent is the outermost one.
 	agent string
 	// began is when the recorder was made, by a clock that is not set.
@@ -238,7 +240,7 @@ func (s *span) release() {
 		s.complete(d)
 		d.Aside = !s.shown && !d.Again && d.Error == nil
 		r.end.ModelCalls++
-		r.end.Usage.add(d.Usage)
+		r.end.Usage.Add(d.Usage)
 		addCost(&r.cost, r.log.conf.Price, s.start, d)
 		if d.Message != nil {
 			s.nameCalls(d)

@@ -276,19 +276,6 @@ func usageOf(u *schema.TokenUsage) *Usage {
 		OutputReasoning: u.CompletionTokensDetails.ReasoningTokens, Total: u.TotalTokens}
 }
 
-// add adds what another call has used.
-func (u *Usage) add(other *Usage) {
-	if other == nil {
-		return
-	}
-	u.Input += other.Input
-	u.InputCached += other.InputCached
-	u.InputCacheWrite += other.InputCacheWrite
-	u.Output += other.Output
-	u.OutputReasoning += other.OutputReasoning
-	u.Total += other.Total
-}
-
 // seenRequest is what a model is asked, of either kind of message. The slices are those of the run.
 type seenRequest struct {
 	chat     []*schema.Message

@@ -37,6 +37,8 @@ type folding struct {
 	// last is the last event, and saved the last position from which the run can continue.
 	last  Event
 	saved uint64
+	// usage is what models have used.
+	usage Usage
 	// spans is the highest number of a span. named is how often an ID of a model was used, and lastNamed the name of its
 	// last call.
 	spans     SpanID
@@ -57,13 +59,14 @@ func (f *folding) add(e *Event) {
 	switch d := e.Data.(type) {
 	case *RunStartData:
 		if f.points = nil; d.Resumed == nil {
-			f.entries, f.calls = nil, nil
+			f.entries, f.calls, f.usage = nil, nil, Usage{}
 		}
 		for _, m := range d.Input {
 			f.agentic = f.agentic || m.Agentic != nil
 		}
 	case *ModelEndData:
 		f.name(e.Path, d)
+		f.usage.Add(d.Usage)
 		if d.Message != nil && d.Error == nil && !d.Again && !d.Aside && f.isOuter(e.Parent) {
 			f.agentic = f.agentic || d.Message.Agentic != nil
 			f.put(foldEntry{seq: e.Seq, message: *d.Message})

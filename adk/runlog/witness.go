@@ -41,6 +41,7 @@ func (w *runWitness) Begin(s runwatch.Start) {
 		w.emit(Event{Type: RunStart, Data: start})
 		return
 	}
+	w.before = past.usage
 	from := past.last.Seq
 	if endOf(&past.last) == "" { // its process died
 		from = past.saved
@@ -385,6 +386,23 @@ func (r *Recorder) Finish(status Status, err error) {
 		r.w.Begin(runwatch.Start{Resumed: true, Token: r.token})
 	}
 	r.w.finish(status, err)
+}
+
+// Usage returns what the run has used up to now, for whoever settles it: in the stretches before, as far as they are
+// recorded and at least what is known of them otherwise, and in this one.
+func (r *Recorder) Usage(known Usage) Usage {
+	r.w.mu.Lock()
+	defer r.w.mu.Unlock()
+	used := r.w.before
+	used.Raise(known)
+	used.Add(&r.w.end.Usage)
+	for _, s := range r.w.open {
+		if end, ok := s.held.Data.(*ModelEndData); ok && s.phase == spanHeld {
+			s.complete(end)
+			used.Add(end.Usage)
+		}
+	}
+	return used
 }
 
 // Abandon ends the record of a run that another process has taken over.

@@ -113,6 +113,8 @@ type RunInfo struct {
 	Bytes                             int64
 	Created, Updated, WakeAt, Expires time.Time
 	Deadline                          time.Time
+	// Usage is what its models have used, up to when its lease was settled last.
+	Usage RunUsage
 	// Build is the build that submitted the run, Trace the trace that it belongs to, as the application writes it.
 	Build, Trace string
 	Error        string
@@ -273,6 +275,8 @@ type Settlement struct {
 	Checkpoint []byte
 	// DropRecords removes the journal: what it had is in the checkpoint, or the run is done.
 	DropRecords bool
+	// Usage is what the run has used since its beginning. The zero value leaves what the store has.
+	Usage RunUsage
 	// Children are runs that are submitted in the same step. One that exists is left as it is.
 	Children []ChildRun
 	// Answer is what the parent gets at the point that waits for this run.

@@ -1,7 +1,7 @@
 // Speaks to a server with the client of AG-UI, checks every event by the schemas of the protocol, and prints what came of
 // it as JSON.
 import { HttpAgent } from '@ag-ui/client';
-import { EventSchemas } from '@ag-ui/core/schemas';
+import { AgentCapabilitiesSchema, EventSchemas } from '@ag-ui/core/schemas';
 
 const [what, url] = process.argv.slice(2);
 const agent = new HttpAgent({ url: url + '/agui/desk', threadId: 't1' });
@@ -25,6 +25,13 @@ const texts = () => agent.messages.map(m => m.role + ': ' + (typeof m.content ==
   + (m.toolCalls?.length ? ' ' + m.toolCalls.map(c => c.function.name + c.function.arguments).join() : ''));
 
 const ways = {
+  async capabilities() {
+    const answer = await fetch(url + '/agui/desk/capabilities');
+    const all = await answer.json();
+    const checked = AgentCapabilitiesSchema.safeParse(all);
+    if (!checked.success) bad.push(checked.error.message);
+    return { all };
+  },
   async talk() {
     say('Hi');
     const first = await run();

@@ -21,6 +21,16 @@ const ways = {
     const bad = await nameOf(client.chat.completions.create({ model: 'desk', messages, n: 2 }));
     return { models, chat, stream, usage, response, nobody, bad };
   },
+  async formats() {
+    const schema = { type: 'object', properties: { sky: { enum: ['sun', 'rain'] } }, required: ['sky'], additionalProperties: false };
+    const response_format = { type: 'json_schema', json_schema: { name: 'weather', strict: true, schema } };
+    const format = { type: 'json_schema', name: 'weather', strict: true, schema };
+    const chat = JSON.parse((await client.chat.completions.create({ model: 'desk', messages, response_format })).choices[0].message.content);
+    const stream = JSON.parse((await client.chat.completions.stream({ model: 'desk', messages, response_format }).finalContent()));
+    const response = await client.responses.create({ model: 'desk', input: 'Hi', text: { format } });
+    const streamed = await client.responses.stream({ model: 'desk', input: 'Hi', text: { format } }).finalResponse();
+    return { all: [chat, stream, JSON.parse(response.output_text), JSON.parse(streamed.output_text)], shown: response.text.format };
+  },
   async tools() {
     let args;
     const run = client.chat.completions.runTools({

@@ -17,6 +17,7 @@ import (
 	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/middlewares/approval"
 	"github.com/weftgo/weft/adk/runlog"
+	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/serve"
 )
@@ -185,6 +186,80 @@ func TestHandler_SaysWhatItCanDo(t *testing.T) {
 	}
 	status, _ = get("/agui/nobody/capabilities")
 	require.Equal(t, 404, status)
+}
+
+// described serves an agent, and returns its capabilities.
+func described(t *testing.T, conf Config, agentConf adk.ChatModelAgentConfig) map[string]map[string]any {
+	t.Helper()
+	_, get := pageOf(t, conf, agentConf)
+	status, body := get("/agui/desk/capabilities")
+	require.Equal(t, 200, status, body)
+	var all map[string]map[string]any
+	require.NoError(t, json.Unmarshal([]byte(body), &all), body)
+	return all
+}
+
+// Rule serving/AG10.
+func TestHandler_ShowsToolsAndAgentsOfTheAgent(t *testing.T) {
+	named := func(name string, params *schema.ParamsOneOf) tool.BaseTool {
+		return toolWith{&schema.ToolInfo{Name: name, Desc: "does " + name, ParamsOneOf: params}}
+	}
+	good := schema.NewParamsOneOfByRawJSON([]byte(`{"type":"object","properties":{"at":{"type":"string"}}}`))
+	helper, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "helper", Description: "helps too",
+		Model: adktest.NewModel(t), ToolsConfig: adktest.Tools(named("find", nil), named("look", good))})
+	require.NoError(t, err)
+	conf := adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(named("look", good), adk.NewAgentTool(t.Context(), helper),
+		named("bad", schema.NewParamsOneOfByRawJSON([]byte(`{"type":`))),
+		named("deep", schema.NewParamsOneOfByRawJSON([]byte(strings.Repeat(`{"not":`, 20_000)+`{}`+strings.Repeat(`}`, 20_000)))))}
+	all := described(t, Config{}, conf)
+	require.Equal(t, map[string]any{"supported": true, "delegation": true, "handoffs": false,
+		"subagents": []any{map[string]any{"name": "helper", "description": "helps too"}}}, all["multiAgent"])
+	items := all["tools"]["items"].([]any)
+	var names []string
+	for _, item := range items {
+		names = append(names, item.(map[string]any)["name"].(string))
+	}
+	require.Equal(t, []string{"look", "helper", "bad", "deep", "find"}, names)
+	require.Equal(t, map[string]any{"name": "look", "description": "does look",
+		"parameters": map[string]any{"type": "object", "properties": map[string]any{"at": map[string]any{"type": "string"}}}}, items[0])
+	require.NotContains(t, items[2], "parameters")
+	require.NotContains(t, items[3], "parameters")
+
+	all = described(t, Config{HideTools: true}, conf)
+	require.NotContains(t, all["tools"], "items")
+	require.NotContains(t, all["multiAgent"], "subagents")
+	all = described(t, Config{}, adk.ChatModelAgentConfig{})
+	require.Equal(t, false, all["tools"]["supported"])
+	require.Equal(t, []any{}, all["tools"]["items"])
+	require.Equal(t, false, all["multiAgent"]["supported"])
+	all = described(t, Config{}, adk.ChatModelAgentConfig{ToolsConfig: adktest.Tools(toolWith{})})
+	require.NotContains(t, all["tools"], "supported", "a tool has not said what it is")
+	require.NotContains(t, all["multiAgent"], "delegation")
+}
+
+// toolWith is a tool that says what it is, nil for an error.
+type toolWith struct{ info *schema.ToolInfo }
+
+func (w toolWith) Info(context.Context) (*schema.ToolInfo, error) {
+	if w.info == nil {
+		return nil, errors.New("offline")
+	}
+	return w.info, nil
+}
+
+// What may not be known to a client is not described.
+// Rule serving/SV13.
+func TestHandler_DescribesOnlyAgentsThatAClientMayKnow(t *testing.T) {
+	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "helps",
+		Model: adktest.NewModel(t)})
+	require.NoError(t, err)
+	srv, err := serve.New(serve.Config{Agents: []adk.Agent{agent}, AllowAnonymous: true,
+		Authorize: func(context.Context, serve.Principal, serve.Action) error { return errors.New("no") }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, srv.Shutdown(context.Background())) }()
+	answer := httptest.NewRecorder()
+	Handler(srv, Config{Agent: "desk"}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/agui/desk/capabilities", nil))
+	require.Equal(t, 404, answer.Code)
 }
 
 func FuzzInput(f *testing.F) {

@@ -24,6 +24,8 @@ type Config struct {
 	AllowState bool
 	// HideReasoning leaves out what models think.
 	HideReasoning bool
+	// HideTools leaves out of the capabilities which tools the agent has, and which agents are below it.
+	HideTools bool
 	// Steps shows the nodes of graphs.
 	Steps bool
 	// ShowSubagents shows what sub-agents say to clients of before 1.0, which cannot tell it apart.
@@ -79,7 +81,9 @@ func (h *handler) translator(thread, runID string, run serve.Run, legacy bool) *
 	t := newTranslator(thread, runID, h.conf, legacy, nil)
 	t.run, t.descriptions = run.ID, map[string]string{}
 	for _, a := range h.server.Agents() {
-		t.descriptions[a.Name] = a.Description
+		for below := range a.About.All() {
+			t.descriptions[below.Name] = below.Description
+		}
 	}
 	return t
 }

@@ -12,7 +12,7 @@ import (
 // get answers what asks for something.
 func (h *handler) get(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
 	if strings.HasSuffix(r.URL.Path, "/capabilities") {
-		return h.capabilities(w, r)
+		return h.capabilities(w, r, c)
 	}
 	return h.watch(w, r, c)
 }

@@ -26,10 +26,8 @@ type chatRequest struct {
 	Stop                json.RawMessage   `json:"stop"`
 	N                   *int              `json:"n"`
 	Metadata            map[string]string `json:"metadata"`
-	ResponseFormat      *struct {
-		Type string `json:"type"`
-	} `json:"response_format"`
-	Tools []struct {
+	ResponseFormat      *jsonFormat       `json:"response_format"`
+	Tools               []struct {
 		Type     string           `json:"type"`
 		Function serve.ClientTool `json:"function"`
 	} `json:"tools"`
@@ -39,9 +37,6 @@ type chatRequest struct {
 func (q *chatRequest) start(allowSystem bool) (start serve.Start, err error) {
 	if q.N != nil && *q.N != 1 {
 		return start, serve.NewProblem(serve.BadRequest, "n must be 1: an agent gives one answer")
-	}
-	if f := q.ResponseFormat; f != nil && f.Type != "text" && f.Type != "" {
-		return start, serve.NewProblem(serve.BadRequest, "response_format must be text: what an agent answers with is decided by the agent")
 	}
 	labels, err := labelsOf(q.Metadata)
 	if err != nil {
@@ -53,6 +48,9 @@ func (q *chatRequest) start(allowSystem bool) (start serve.Start, err error) {
 		start.Sampling.MaxTokens = q.MaxTokens
 	}
 	if start.Sampling.Stop, err = stops(q.Stop); err != nil {
+		return start, err
+	}
+	if start.Format, err = q.ResponseFormat.format("response_format"); err != nil {
 		return start, err
 	}
 	if start.Messages, err = messagesOf(q.Messages, allowSystem); err != nil {
@@ -153,6 +151,10 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request, c *serve.Caller) 
 	if err := h.decode(r, &q); err != nil {
 		return err
 	}
+	format, err := q.ResponseFormat.format("response_format")
+	if err != nil {
+		return err
+	}
 	run, behind, err := h.begin(r.Context(), c, &q, r.Header.Get("Idempotency-Key"))
 	if err != nil {
 		return err
@@ -160,9 +162,9 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request, c *serve.Caller) 
 	a := &chatCompletion{id: "chatcmpl-" + run.ID, run: run.ID, model: q.Model, created: run.Created.Unix(),
 		showWork: h.conf.ShowWork, streams: q.Stream, showUsage: q.StreamOptions.IncludeUsage}
 	if q.Stream {
-		return h.stream(w, r, c, run.ID, behind, a, &a.frames)
+		return h.stream(w, r, c, run.ID, behind, formattedAs(format, a), &a.frames)
 	}
-	if err := h.read(r.Context(), c, run.ID, behind, a); err != nil {
+	if err := h.read(r.Context(), c, run.ID, behind, formattedAs(format, a)); err != nil {
 		return err
 	}
 	if a.ended.err != nil {

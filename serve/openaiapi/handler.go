@@ -27,8 +27,8 @@ type Config struct {
 func Handler(server *serve.Server, conf Config) http.Handler {
 	h := &handler{server, conf, time.Now()}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/models", h.models)
-	mux.HandleFunc("GET /v1/models/{model}", h.model)
+	mux.Handle("GET /v1/models", server.Handle(h.models, refuse))
+	mux.Handle("GET /v1/models/{model}", server.Handle(h.model, refuse))
 	mux.Handle("POST /v1/chat/completions", server.Handle(h.chat, refuse))
 	mux.Handle("POST /v1/responses", server.Handle(h.responses, refuse))
 	mux.HandleFunc("/", refusePath)
@@ -94,22 +94,23 @@ func (h *handler) modelOf(a serve.AgentInfo) modelObject {
 	return modelObject{ID: a.Name, Object: "model", Created: h.began.Unix(), OwnedBy: "weft"}
 }
 
-func (h *handler) models(w http.ResponseWriter, _ *http.Request) {
+func (h *handler) models(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
 	list := []modelObject{}
-	for _, a := range h.server.Agents() {
+	for _, a := range c.Agents(r.Context()) {
 		list = append(list, h.modelOf(a))
 	}
 	serve.SendJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+	return nil
 }
 
-func (h *handler) model(w http.ResponseWriter, r *http.Request) {
-	for _, a := range h.server.Agents() {
+func (h *handler) model(w http.ResponseWriter, r *http.Request, c *serve.Caller) error {
+	for _, a := range c.Agents(r.Context()) {
 		if a.Name == r.PathValue("model") {
 			serve.SendJSON(w, http.StatusOK, h.modelOf(a))
-			return
+			return nil
 		}
 	}
-	refuse(w, &serve.Problem{Code: serve.NotFound, Title: "there is no model of that name"})
+	return serve.NewProblem(serve.NotFound, "there is no model of that name")
 }
 
 // decode reads the body of a request, whatever its type is said to be.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -120,4 +121,22 @@ func TestHandler_TakesAnIdempotencyKey(t *testing.T) {
 		ids = append(ids, c.ID+c.Choices[0].Message.Content)
 	}
 	require.Equal(t, ids[0], ids[1])
+}
+
+// Models that a client may not know are not listed.
+// Rules serving/OA1, serving/SV13.
+func TestHandler_ListsOnlyModelsThatAClientMayKnow(t *testing.T) {
+	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "desk", Description: "helps",
+		Model: adktest.NewModel(t)})
+	require.NoError(t, err)
+	srv, err := serve.New(serve.Config{Agents: []adk.Agent{agent}, AllowAnonymous: true,
+		Authorize: func(context.Context, serve.Principal, serve.Action) error { return errors.New("no") }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, srv.Shutdown(context.Background())) }()
+	for path, status := range map[string]int{"/v1/models": 200, "/v1/models/desk": 404} {
+		answer := httptest.NewRecorder()
+		Handler(srv, Config{}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+		require.Equal(t, status, answer.Code)
+		require.NotContains(t, answer.Body.String(), "desk")
+	}
 }

@@ -27,9 +27,7 @@ type responsesRequest struct {
 	MaxOutputTokens *int              `json:"max_output_tokens"`
 	Metadata        map[string]string `json:"metadata"`
 	Text            *struct {
-		Format *struct {
-			Type string `json:"type"`
-		} `json:"format"`
+		Format *jsonFormat `json:"format"`
 	} `json:"text"`
 	Tools []struct {
 		Type string `json:"type"`
@@ -198,8 +196,8 @@ func (h *handler) beginResponse(
 func (q *responsesRequest) start() (start serve.Start, err error) {
 	start = serve.Start{Agent: q.Model, TrustHistory: true,
 		Sampling: serve.Sampling{Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxOutputTokens}}
-	if f := q.Text; f != nil && f.Format != nil && f.Format.Type != "text" && f.Format.Type != "" {
-		return start, serve.NewProblem(serve.BadRequest, "text.format must be text: what an agent answers with is decided by the agent")
+	if start.Format, err = q.format(); err != nil {
+		return start, err
 	}
 	for _, t := range q.Tools {
 		if t.Type != "function" {
@@ -209,6 +207,27 @@ func (q *responsesRequest) start() (start serve.Start, err error) {
 	}
 	start.Labels, err = labelsOf(q.Metadata)
 	return start, err
+}
+
+// format is what the answer is to be, nil for a text.
+func (q *responsesRequest) format() (*serve.Format, error) {
+	if q.Text == nil {
+		return nil, nil
+	}
+	return q.Text.Format.format("text.format")
+}
+
+// shownFormat is the format as the response shows it.
+func (q *responsesRequest) shownFormat() any {
+	if f, err := q.format(); err != nil || f == nil {
+		return map[string]any{"type": "text"}
+	}
+	f := q.Text.Format
+	if f.Type == "json_object" {
+		return map[string]any{"type": f.Type}
+	}
+	return map[string]any{"type": f.Type, "name": f.Name, "schema": f.Schema, "strict": true,
+		"description": orNull(f.Description)}
 }
 
 // threadPrefix is what the names of the threads of responses begin with.
@@ -248,6 +267,10 @@ func (h *handler) responses(w http.ResponseWriter, r *http.Request, c *serve.Cal
 	if err := h.decode(r, &q); err != nil {
 		return err
 	}
+	format, err := q.format()
+	if err != nil {
+		return err
+	}
 	run, behind, err := h.beginResponse(r.Context(), c, &q, r.Header.Get("Idempotency-Key"))
 	if err != nil {
 		return err
@@ -257,11 +280,11 @@ func (h *handler) responses(w http.ResponseWriter, r *http.Request, c *serve.Cal
 		"created_at": run.Created.Unix(), "status": "in_progress", "model": q.Model, "output": []any{},
 		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": metadataOf(q.Metadata), "parallel_tool_calls": true,
 		"previous_response_id": orNull(q.Previous), "temperature": q.Temperature, "top_p": q.TopP, "tool_choice": "auto",
-		"tools": []any{}, "store": run.Thread != "", "text": map[string]any{"format": map[string]any{"type": "text"}}, "usage": nil}}
+		"tools": []any{}, "store": run.Thread != "", "text": map[string]any{"format": q.shownFormat()}, "usage": nil}}
 	if q.Stream {
-		return h.stream(w, r, c, run.ID, behind, a, &a.frames)
+		return h.stream(w, r, c, run.ID, behind, formattedAs(format, a), &a.frames)
 	}
-	if err := h.read(r.Context(), c, run.ID, behind, a); err != nil {
+	if err := h.read(r.Context(), c, run.ID, behind, formattedAs(format, a)); err != nil {
 		return err
 	}
 	serve.SendJSON(w, http.StatusOK, a.object)

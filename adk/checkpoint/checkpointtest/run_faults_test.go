@@ -39,6 +39,7 @@ var runFaults = map[string]string{
 	"at once":           "Settle/ready",
 	"any status":        "Settle/refused",
 	"in two steps":      "Settle/whole",
+	"uses nothing":      "Settle/usage",
 	"release settles":   "Settle/release",
 	"no children":       "Settle/children",
 	"no answer":         "Settle/parent",
@@ -410,6 +411,8 @@ func (l *brokenLease) Settle(ctx context.Context, end checkpoint.Settlement) err
 		if end.Status == "" {
 			end.Status = l.Info().Status
 		}
+	case "uses nothing":
+		end.Usage = checkpoint.Usage{}
 	case "no children":
 		end.Children = nil
 	case "no answer":

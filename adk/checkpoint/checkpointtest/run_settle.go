@@ -16,6 +16,7 @@ var settleRules = []runRule{
 	{"ready", settleReady},
 	{"refused", settleRefused},
 	{"whole", settleWhole},
+	{"usage", settleUsage},
 	{"release", settleRelease},
 	{"children", settleChildren},
 	{"parent", settleParent},
@@ -191,6 +192,36 @@ func (s *subject) isWhole(id string) {
 		recorded(s.t, s, id)
 		if _, ok, err := s.Inspect(background, "child of "+id); !ok || err != nil {
 			s.t.Errorf("Inspect of the child of a run that is settled: %v, %v; want it", ok, err)
+		}
+	}
+}
+
+// settleUsage: what a run has used is that of the last settlement that says so, and is in lists.
+func settleUsage(s *subject) {
+	used := checkpoint.Usage{Input: 5, InputCached: 4, InputCacheWrite: 3, Output: 2, OutputReasoning: 1, Total: 7}
+	s.settled("run", checkpoint.Settlement{Status: checkpoint.Ready, Usage: used})
+	shown := func(when string) {
+		s.t.Helper()
+		if got := s.info("run").Usage; got != used {
+			s.t.Errorf("Inspect says that a run %s has used %+v; want %+v", when, got, used)
+		}
+	}
+	shown("that was settled")
+	l := s.hold("run")
+	if got := l.Info().Usage; got != used {
+		s.t.Errorf("Info of a lease says that its run has used %+v; want %+v", got, used)
+	}
+	shown("that is held")
+	s.settle(l, checkpoint.Settlement{Usage: checkpoint.Usage{Total: 1}})
+	shown("whose lease was given back")
+	s.settled("run", checkpoint.Settlement{Status: checkpoint.Failed})
+	shown("that was settled without more")
+	used.Total = 9
+	s.settled("run", checkpoint.Settlement{Status: checkpoint.Done, Usage: used})
+	shown("that is done")
+	for i, err := range s.List(background, checkpoint.Query{}) {
+		if err != nil || i.Usage != used {
+			s.t.Errorf("List says that a run has used %+v, %v; want %+v", i.Usage, err, used)
 		}
 	}
 }

@@ -26,8 +26,8 @@ func (r *Row) Encode() ([]byte, error) {
 		Key: text(i.Key), Status: i.Status, Token: i.Token, Owner: text(i.Owner), LeaseUntil: moment(i.LeaseUntil),
 		Priority: i.Priority, Attempts: i.Attempts, Retries: i.Retries, Steps: i.Steps, Bytes: i.Bytes,
 		Created: moment(i.Created), Updated: moment(i.Updated), WakeAt: moment(i.WakeAt), Expires: moment(i.Expires),
-		Deadline: moment(i.Deadline), Build: text(i.Build), Trace: text(i.Trace), Error: text(i.Error), Born: r.Born, TTL: r.TTL,
-		Taken: r.Taken, TakenSteps: r.TakenSteps, Result: r.Result,
+		Deadline: moment(i.Deadline), Usage: i.Usage, Build: text(i.Build), Trace: text(i.Trace), Error: text(i.Error),
+		Born: r.Born, TTL: r.TTL, Taken: r.Taken, TakenSteps: r.TakenSteps, Result: r.Result,
 	}
 	if len(i.Tags) > 0 {
 		s.Tags = make(map[string]text, len(i.Tags))
@@ -68,7 +68,8 @@ func DecodeRow(data []byte) (*Row, error) {
 			Status: s.Status, Token: s.Token, Owner: string(s.Owner), LeaseUntil: time.Time(s.LeaseUntil), Priority: s.Priority,
 			Attempts: s.Attempts, Retries: s.Retries, Steps: s.Steps, Bytes: s.Bytes, Created: time.Time(s.Created),
 			Updated: time.Time(s.Updated), WakeAt: time.Time(s.WakeAt), Expires: time.Time(s.Expires),
-			Deadline: time.Time(s.Deadline), Build: string(s.Build), Trace: string(s.Trace), Error: string(s.Error)}}
+			Deadline: time.Time(s.Deadline), Usage: s.Usage, Build: string(s.Build), Trace: string(s.Trace),
+			Error: string(s.Error)}}
 	if len(s.Tags) > 0 {
 		r.Run.Tags = make(map[string]string, len(s.Tags))
 		for key, value := range s.Tags {
@@ -94,7 +95,8 @@ func DecodeRow(data []byte) (*Row, error) {
 	return r, nil
 }
 
-// savedRow is a row as it is written. Members are added, with a new rowVersion, and none is given another meaning.
+// savedRow is a row as it is written. Members are added, with a new rowVersion if an older release must not drop them,
+// and none is given another meaning. Usage may be dropped: who executes the run next has it from its record.
 type savedRow struct {
 	Version     int             `json:"v"`
 	ID          text            `json:"id,omitempty"`
@@ -117,6 +119,7 @@ type savedRow struct {
 	WakeAt      moment          `json:"wake_at,omitzero"`
 	Expires     moment          `json:"expires,omitzero"`
 	Deadline    moment          `json:"deadline,omitzero"`
+	Usage       core.RunUsage   `json:"usage,omitzero"`
 	Build       text            `json:"build,omitempty"`
 	Trace       text            `json:"trace,omitempty"`
 	Error       text            `json:"error,omitempty"`

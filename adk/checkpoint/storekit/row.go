@@ -157,6 +157,9 @@ func (r *Row) Settle(s Settlement, kept Retention, now time.Time) error {
 	r.Run.Attempts, r.Answers = 0, nil
 	r.Run.Status, r.Run.Error, r.Run.WakeAt, r.Run.Updated = s.Status, s.Err, s.WakeAt, now
 	r.Run.Waiting, r.Result = nil, nil
+	if s.Usage != (core.RunUsage{}) {
+		r.Run.Usage = s.Usage
+	}
 	if s.Status == core.RunReady && s.Err != "" {
 		r.Run.Retries++
 	} else {

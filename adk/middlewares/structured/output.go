@@ -68,7 +68,36 @@ type Output[T any] struct {
 
 // New describes T. It fails if T has no schema (it contains itself, a channel or a function), for a mode that there is
 // not, for Native without NativeOptions, and for a negative MaxRepairs.
-func New[T any](config *Config[T]) (o *Output[T], err error) {
+func New[T any](config *Config[T]) (*Output[T], error) {
+	return newOutput(config, (*Output[T]).describe)
+}
+
+// Of describes the values of a JSON schema that is known only when the program runs, such as that of a client: of any
+// draft, as [schema.NewParamsOneOfByRawJSON] takes it. A value is the JSON text. It fails as New does, for a schema
+// that cannot be read, and in mode Tool for one that is not of an object.
+func Of(schemaJSON json.RawMessage, config *Config[json.RawMessage]) (*Output[json.RawMessage], error) {
+	return newOutput(config, func(o *Output[json.RawMessage]) error {
+		params := schema.NewParamsOneOfByRawJSON(schemaJSON)
+		text, err := params.SchemaJSON()
+		if err != nil {
+			return err
+		}
+		if o.schema, err = params.ToJSONSchema(); err == nil && o.schema == nil {
+			err = errors.New("there is no schema")
+		}
+		if err == nil && o.conf.Mode == Tool && o.schema.Type != "object" {
+			err = errors.New("the schema is not one of an object, which mode Tool needs")
+		}
+		if err != nil {
+			return err
+		}
+		o.ready(string(text), params)
+		return nil
+	})
+}
+
+// newOutput makes an output whose schema describe sets.
+func newOutput[T any](config *Config[T], describe func(o *Output[T]) error) (o *Output[T], err error) {
 	defer safe.Recover(&err)
 	o = &Output[T]{}
 	if config != nil {
@@ -86,7 +115,7 @@ func New[T any](config *Config[T]) (o *Output[T], err error) {
 	if o.conf.MaxRepairs != nil && *o.conf.MaxRepairs < 0 {
 		return nil, errors.New("structured: MaxRepairs must not be negative")
 	}
-	if err := o.describe(); err != nil {
+	if err := describe(o); err != nil {
 		return nil, fmt.Errorf("structured: %w", err)
 	}
 	if o.conf.Mode == Native {
@@ -114,11 +143,14 @@ func (o *Output[T]) describe() (err error) {
 	if err != nil {
 		return err
 	}
-	o.text = string(doc)
-	o.checker = jsonschemacheck.New(o.schema)
-	o.info = &schema.ToolInfo{Name: o.conf.Name, Desc: o.conf.Description,
-		ParamsOneOf: schema.NewParamsOneOfByJSONSchema(o.schema)}
+	o.ready(string(doc), schema.NewParamsOneOfByJSONSchema(o.schema))
 	return nil
+}
+
+// ready makes what follows from the schema, its text, and what a tool is given of it.
+func (o *Output[T]) ready(text string, params *schema.ParamsOneOf) {
+	o.text, o.checker = text, jsonschemacheck.New(o.schema)
+	o.info = &schema.ToolInfo{Name: o.conf.Name, Desc: o.conf.Description, ParamsOneOf: params}
 }
 
 func inferred[T any]() (*jsonschema.Schema, error) {

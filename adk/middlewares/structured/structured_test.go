@@ -2,6 +2,7 @@ package structured_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -225,4 +226,44 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q gave %+v", text, v)
 		}
 	})
+}
+
+func TestOf_IsTheSchemaOfAText(t *testing.T) {
+	o, err := structured.Of([]byte(`{"type":"object","required":["sky"],"properties":{"sky":{"$ref":"#/$defs/s"}},`+
+		`"$defs":{"s":{"enum":["sun","rain"]}}}`), nil)
+	require.NoError(t, err)
+	require.Equal(t, "object", o.Schema().Type)
+	value, err := o.Parse(t.Context(), "Here: ```json\n{\"sky\": \"sun\"}\n```")
+	require.NoError(t, err)
+	require.Equal(t, `{"sky": "sun"}`, string(value))
+	for text, want := range map[string]string{`{}`: "sky is required", `{"sky":"snow"}`: "sky must be one of", `no`: "no JSON"} {
+		_, err := o.Parse(t.Context(), text)
+		require.ErrorContains(t, err, want)
+	}
+	for _, mode := range []structured.Mode{structured.Tool, structured.Prompt} {
+		for text, isGood := range map[string]bool{``: false, `{`: false, `7`: false, `[]`: false, `{"type":"object"}`: true,
+			`{"type":"array"}`: mode == structured.Prompt, `{}`: mode == structured.Prompt} {
+			_, err := structured.Of([]byte(text), &structured.Config[json.RawMessage]{Mode: mode})
+			require.Equal(t, isGood, err == nil, "%s in mode %d: %v", text, mode, err)
+		}
+	}
+}
+
+// The schema of a text is given to the model in each way.
+func TestOf_HasAgentsEndWithAValue(t *testing.T) {
+	messagetest.Both(t, endsWithRaw[*schema.Message], endsWithRaw[*schema.AgenticMessage])
+}
+
+func endsWithRaw[M adk.MessageType](t *testing.T) {
+	const text = `{"type":"object","properties":{"n":{"type":"integer"}}}`
+	for mode, replies := range map[structured.Mode][]adktest.Reply{
+		structured.Tool:   {adktest.Calls(adktest.Call("final_answer", `{"n":"x"}`)), adktest.Calls(adktest.Call("final_answer", `{"n":1}`))},
+		structured.Prompt: {adktest.Says(`{"n":"x"}`), adktest.Says(`{"n":1}`)},
+	} {
+		o, err := structured.Of([]byte(text), &structured.Config[json.RawMessage]{Mode: mode})
+		require.NoError(t, err)
+		value, err := run(t, o, false, adktest.NewTypedModel[M](t, replies...))
+		require.NoError(t, err)
+		require.Equal(t, `{"n":1}`, string(value))
+	}
 }

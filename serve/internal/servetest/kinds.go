@@ -18,7 +18,7 @@ import (
 )
 
 // Desk is a server of an agent named desk on one kind of messages. It has a tool that looks, one that pays, which asks
-// before, and takes tools of clients.
+// before, and takes tools and formats of clients.
 type Desk struct {
 	*serve.Server
 	// Agentic: the agent is one on agentic messages, so that the server keeps no threads.
@@ -85,7 +85,8 @@ func newDesk[M adk.MessageType](t *testing.T, replies []adktest.Reply) Desk {
 	look := adktest.NewTool("look", adktest.Says("sunny").Repeated())
 	agent, err := adk.NewTypedChatModelAgent(t.Context(), &adk.TypedChatModelAgentConfig[M]{Name: "desk", Description: "helps",
 		Model: adktest.NewTypedModel[M](t, replies...), ToolsConfig: adktest.Tools(pay, look),
-		Handlers: []adk.TypedChatModelAgentMiddleware[M]{guard, serve.TypedClientTools[M]()}})
+		Handlers: []adk.TypedChatModelAgentMiddleware[M]{guard, serve.TypedClientTools[M](),
+			serve.TypedClientFormats[M]()}})
 	require.NoError(t, err)
 	srv, err := serve.NewTyped(serve.TypedConfig[M]{Agents: []adk.TypedAgent[M]{agent}, AllowClientTools: true,
 		DrainTimeout: time.Second})
