@@ -235,6 +235,9 @@ func withoutRun(runs []checkpoint.RunInfo, id string) (others []checkpoint.RunIn
 // adk.Answerable), if this program registers the type of the question.
 func (d *TypedDispatcher[M]) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
 	defer d.notify()
+	if err := notOwn(id); err != nil {
+		return err
+	}
 	if err := adk.CheckAnswers(ctx, d.store, id, answers...); err != nil {
 		return err
 	}
@@ -245,6 +248,9 @@ func (d *TypedDispatcher[M]) Answer(ctx context.Context, id string, answers ...c
 // is in the store; the run is paused a little later, and continues with [TypedDispatcher.Continue].
 func (d *TypedDispatcher[M]) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
 	defer d.notify()
+	if err := notOwn(id); err != nil {
+		return err
+	}
 	err := d.store.Stop(ctx, id, how)
 	if !how.Children || err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
 		return err
@@ -261,6 +267,9 @@ func (d *TypedDispatcher[M]) Stop(ctx context.Context, id string, how checkpoint
 // too, are continued with it.
 func (d *TypedDispatcher[M]) Continue(ctx context.Context, id string) error {
 	defer d.notify()
+	if err := notOwn(id); err != nil {
+		return err
+	}
 	if err := d.store.Continue(ctx, id); err != nil {
 		return err
 	}
@@ -282,6 +291,9 @@ func (d *TypedDispatcher[M]) Steps(ctx context.Context, id string) ([]adk.Step, 
 // [TypedDispatcher.Continue]. If there is a run with the new ID the error matches checkpoint.ErrRunExists.
 func (d *TypedDispatcher[M]) Fork(ctx context.Context, id string, o adk.ForkOptions) (checkpoint.RunInfo, error) {
 	defer d.notify()
+	if err := errors.Join(notOwn(id), notOwn(o.NewID)); err != nil {
+		return checkpoint.RunInfo{}, err
+	}
 	if err := adk.Fork(ctx, d.store, id, o); err != nil {
 		return checkpoint.RunInfo{}, err
 	}
@@ -296,6 +308,9 @@ func (d *TypedDispatcher[M]) Fork(ctx context.Context, id string, o adk.ForkOpti
 // checkpoint.ErrRunBusy, and removes nothing, if one of them is executed.
 func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) error {
 	defer d.notify()
+	if notOwn(id) != nil {
+		return nil
+	}
 	info, exists, err := d.store.Inspect(ctx, id)
 	switch {
 	case errors.Is(err, checkpoint.ErrBadRow), err == nil && !exists:
@@ -382,6 +397,9 @@ func (d *TypedDispatcher[M]) children(ctx context.Context, id string, do func(ch
 
 // Inspect returns what the store knows of a run, and false if there is none.
 func (d *TypedDispatcher[M]) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error) {
+	if notOwn(id) != nil {
+		return checkpoint.RunInfo{}, false, nil
+	}
 	return d.store.Inspect(ctx, id)
 }
 

@@ -74,6 +74,8 @@ type Job = TypedJob[*schema.Message]
 // the SQL stores have a method SubmitTx.
 func (j *TypedJob[M]) NewRun() (run checkpoint.NewRun, err error) {
 	switch {
+	case j.ID == sweeper || j.Queue == core.OwnQueue:
+		return run, fmt.Errorf("runs and queues named %q are Weft's own", sweeper)
 	case j.Agent == "":
 		return run, errors.New("the job has no agent: set Job.Agent to a name that workers know")
 	case len(j.Messages) == 0:

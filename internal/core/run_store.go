@@ -155,6 +155,10 @@ type NewRun struct {
 	Records [][]byte
 }
 
+// OwnQueue is the queue of runs that are leases of Weft's own and execute nothing, such as that of the worker that removes
+// old events. They are listed and counted by queries that name the queue, and by no others; no worker takes them.
+const OwnQueue = "weft.sweep"
+
 // LeaseRequest says how a run is taken.
 type LeaseRequest struct {
 	// Owner is who takes it, for people: host, process, a random part.
@@ -167,7 +171,7 @@ type LeaseRequest struct {
 	Create *NewRun
 }
 
-// Due says which runs are looked for: of any of the queues and any of the agents. None means all.
+// Due says which runs are looked for: of any of the queues and any of the agents. None means all but those of [OwnQueue].
 type Due struct{ Queues, Agents []string }
 
 // RunLeaser hands out runs to one owner at a time.
@@ -315,7 +319,7 @@ type StopRequest struct {
 	Children bool
 }
 
-// RunQuery says which runs are listed. What is empty does not matter.
+// RunQuery says which runs are listed. What is empty does not matter, but that runs of [OwnQueue] are left out.
 type RunQuery struct {
 	Status []RunStatus
 	// WaitingFor is somebody whom a question that has no answer waits for, Kind its kind.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // runFaults are what can be wrong with a store that knows about runs, each with the rule that finds it.
@@ -73,6 +74,7 @@ var runFaults = map[string]string{
 	"pages by number":   "List/pages_beside_writers",
 	"any cursor":        "List/cursor",
 	"locks while lists": "List/stopped",
+	"lists its own":     "List/own",
 
 	"for ever":          "Keep/expires",
 	"sweeps one more":   "Keep/sweep",
@@ -312,6 +314,10 @@ func (b *brokenRuns) List(ctx context.Context, q checkpoint.Query) iter.Seq2[che
 		}
 	})
 	switch {
+	case b.has("lists its own") && q.Queue == "":
+		for info := range b.MemoryStore.List(ctx, checkpoint.Query{Queue: storekit.OwnQueue}) {
+			runs = append(runs, info)
+		}
 	case b.has("oldest first"):
 		slices.Reverse(runs)
 	case b.has("pages by number"):

@@ -183,6 +183,10 @@ func (s *Store) dueQuery(due checkpoint.Due, passedOver []int64) (query string, 
 			where.WriteString(" AND r." + names.column + in(&args, names.any, encode))
 		}
 	}
+	if len(due.Queues) == 0 {
+		args = append(args, encode(storekit.OwnQueue))
+		fmt.Fprintf(&where, " AND r.queue <> $%d", len(args))
+	}
 	for _, no := range passedOver {
 		args = append(args, no)
 		fmt.Fprintf(&where, " AND r.no <> $%d", len(args))

@@ -343,7 +343,7 @@ func (r *Row) Expired(now time.Time) bool {
 
 // IsAmong reports whether the run is one that is looked for.
 func (r *Row) IsAmong(d Due) bool {
-	return (len(d.Queues) == 0 || slices.Contains(d.Queues, r.Run.Queue)) &&
+	return (len(d.Queues) == 0 && r.Run.Queue != OwnQueue || slices.Contains(d.Queues, r.Run.Queue)) &&
 		(len(d.Agents) == 0 || slices.Contains(d.Agents, r.Run.Agent))
 }
 

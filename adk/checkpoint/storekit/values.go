@@ -38,6 +38,10 @@ type (
 	Query = core.RunQuery
 )
 
+// OwnQueue is the queue of runs that are leases of Weft's own and execute nothing, such as that of the worker that removes
+// old events. A store lists and counts them, and has workers take them, if the queue is named, and not otherwise.
+const OwnQueue = core.OwnQueue
+
 // Owned is a copy that is not nil, so that an empty checkpoint reads the same from every store.
 func Owned(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
 
