@@ -82,8 +82,9 @@ func (j *TypedJob[M]) NewRun() (run checkpoint.NewRun, err error) {
 		return run, fmt.Errorf("the job for agent %q has no messages", j.Agent)
 	}
 	input := &adk.TypedAgentInput[M]{Messages: j.Messages, EnableStreaming: j.Streaming}
-	run = checkpoint.NewRun{Agent: j.Agent, Queue: j.Queue, Key: j.Key, Tags: j.Tags, Priority: j.Priority,
-		NotBefore: j.NotBefore, Deadline: j.Deadline, Trace: j.Trace, Build: core.BuildID()}
+	run = checkpoint.NewRun{Agent: j.Agent, Queue: j.Queue, Key: j.Key, Alone: j.Key != "" && j.OnBusy == Reject,
+		Tags: j.Tags, Priority: j.Priority, NotBefore: j.NotBefore, Deadline: j.Deadline, Trace: j.Trace,
+		Build: core.BuildID()}
 	run.Records, err = adk.RunRecords(input, j.SessionValues)
 	return run, err
 }

@@ -66,6 +66,8 @@ var runFaults = map[string]string{
 	"continues at all": "Inbox/continue",
 	"submits again":    "Inbox/submit",
 	"submits late":     "Inbox/submit_at_once",
+	"looks, submits":   "Inbox/submit_alone",
+	"unborn":           "Inbox/submit_in_order",
 
 	"ignores tags":      "List/filters",
 	"answered, too":     "List/questions",
@@ -185,6 +187,15 @@ func (b *brokenRuns) Submit(ctx context.Context, id string, run checkpoint.NewRu
 	switch b.fault {
 	case "no keys":
 		run.Key = ""
+	case "looks, submits":
+		for info := range b.MemoryStore.List(ctx, checkpoint.Query{Key: run.Key,
+			Status: []checkpoint.Status{checkpoint.Ready}}) {
+			if run.Alone && info.ID != id {
+				return checkpoint.RunInfo{}, &checkpoint.BusyError{ID: info.ID}
+			}
+		}
+		run.Alone = false
+		time.Sleep(time.Millisecond)
 	case "submits again":
 		_ = b.MemoryStore.Remove(ctx, id, true)
 	case "submits late":
@@ -196,7 +207,11 @@ func (b *brokenRuns) Submit(ctx context.Context, id string, run checkpoint.NewRu
 	case "too early":
 		run.NotBefore = time.Time{}
 	}
-	return b.MemoryStore.Submit(ctx, id, run)
+	info, err := b.MemoryStore.Submit(ctx, id, run)
+	if b.has("unborn") {
+		info.Born = 0
+	}
+	return info, err
 }
 
 func (b *brokenRuns) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest,

@@ -143,6 +143,11 @@ func Behind(r, other *Row) error {
 	return fmt.Errorf("run %q waits for another of its key: %w", r.Run.ID, other.Busy())
 }
 
+// NotAlone is the error of who submits a run with NewRun.Alone that would be behind another of its key.
+func NotAlone(r, other *Row) error {
+	return fmt.Errorf("run %q is not made, as another one has its key: %w", r.Run.ID, other.Busy())
+}
+
 // ParentAnswer is what the parent of a run that is settled gets, and whether it gets anything.
 func (r *Row) ParentAnswer(s Settlement) (parent string, answer Answer, ok bool) {
 	if r.ParentPoint == "" || s.Status != core.RunDone && s.Status != core.RunFailed {
