@@ -180,6 +180,7 @@ func TestSweep_RemovesWhatIsKeptNoLonger(t *testing.T) {
 		require.NoError(t, err)
 		_, err = d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
+		synctest.Wait() // until it is recorded
 		left := func() (runs, logs int) {
 			require.NoError(t, d.Sweep(t.Context(), 0))
 			for _, err := range store.List(t.Context(), checkpoint.Query{}) {
