@@ -102,7 +102,7 @@ func deskOf(t *testing.T, store adk.CheckPointStore) *adk.Runner {
 // its turn in the conversation once, also if somebody has asked the next question before. That is why the turn need not be
 // appended in the transaction in which the run is settled.
 //
-// Rules distributed/M3, M4.
+// Rules distributed/M3, distributed/M4.
 func TestRunOption_AProcessThatDiesBesideTheConversationLosesNoTurn(t *testing.T) {
 	for _, next := range []string{"", "answered", "waits"} {
 		for writes := int64(0); ; writes++ {
