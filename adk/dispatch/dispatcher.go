@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -176,84 +175,6 @@ func (d *TypedDispatcher[M]) change() <-chan struct{} {
 	return d.changed
 }
 
-// Submit makes a run that workers find. If there is one with the ID, it returns that one, with an error that matches
-// checkpoint.ErrRunExists. Of several that are submitted at the same moment with one key and [Reject] one is made; with
-// [Interrupt] the last one stops the others.
-func (d *TypedDispatcher[M]) Submit(ctx context.Context, job TypedJob[M]) (info checkpoint.RunInfo, err error) {
-	defer d.notify()
-	run, err := job.NewRun()
-	if err != nil {
-		return info, fmt.Errorf("submit run %q: %w", job.ID, err)
-	}
-	switch {
-	case job.Key != "" && job.OnBusy == Reject:
-		return d.submitAlone(ctx, job.ID, run)
-	case job.Key != "" && job.OnBusy == Interrupt:
-		return d.submitInPlace(ctx, job.ID, run)
-	}
-	return d.store.Submit(ctx, job.ID, run)
-}
-
-// submitAlone submits a run if no other one has its key. The store decides; the look before is for a store that does
-// not know checkpoint.NewRun.Alone.
-func (d *TypedDispatcher[M]) submitAlone(
-	ctx context.Context, id string, run checkpoint.NewRun,
-) (checkpoint.RunInfo, error) {
-	before, err := d.active(ctx, run.Key, id)
-	if err != nil {
-		return checkpoint.RunInfo{}, err
-	}
-	if len(before) > 0 {
-		b := before[0]
-		return checkpoint.RunInfo{}, fmt.Errorf("submit run %q: run %q has the key %q: %w", id, b.ID, run.Key,
-			&checkpoint.BusyError{ID: b.ID, Owner: b.Owner, Until: b.LeaseUntil, Token: b.Token})
-	}
-	info, err := d.store.Submit(ctx, id, run)
-	if errors.Is(err, checkpoint.ErrRunBusy) {
-		err = fmt.Errorf("submit run %q: %w", id, err)
-	}
-	return info, err
-}
-
-// submitInPlace submits a run and stops those of its key that were submitted before, also at the same moment: they are
-// there when this one is.
-func (d *TypedDispatcher[M]) submitInPlace(
-	ctx context.Context, id string, run checkpoint.NewRun,
-) (checkpoint.RunInfo, error) {
-	info, err := d.store.Submit(ctx, id, run)
-	if err != nil {
-		return info, err
-	}
-	others, err := d.active(ctx, run.Key, id)
-	if err != nil {
-		return info, fmt.Errorf("run %q is submitted, and the runs before it could not be looked for: %w", id, err)
-	}
-	for _, b := range others {
-		if info.Born != 0 && b.Born > info.Born { // that one stops this one, if it was to
-			continue
-		}
-		err := d.store.Stop(ctx, b.ID, checkpoint.StopRequest{Reason: "run " + id + " takes its place", Children: true})
-		if err != nil && !errors.Is(err, checkpoint.ErrRunEnded) && !errors.Is(err, checkpoint.ErrNotFound) {
-			return info, fmt.Errorf("run %q is submitted, and run %q before it could not be stopped: %w", id, b.ID, err)
-		}
-	}
-	return info, nil
-}
-
-// active are the runs of a key that keep later ones waiting, but for the one with the ID.
-func (d *TypedDispatcher[M]) active(ctx context.Context, key, id string) (runs []checkpoint.RunInfo, err error) {
-	q := checkpoint.Query{Key: key, Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}
-	for info, err := range d.store.List(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		if info.ID != id {
-			runs = append(runs, info)
-		}
-	}
-	return runs, nil
-}
-
 // Answer answers questions of a run (see adk.EncodeAnswer): all of them or, with an error, none. When the run has what
 // it needs, it is due. An answer that the question refuses is an error that matches adk.ErrAnswerRefused (see
 // adk.Answerable), if this program registers the type of the question.
@@ -326,97 +247,6 @@ func (d *TypedDispatcher[M]) Fork(ctx context.Context, id string, o adk.ForkOpti
 		err = fmt.Errorf("run %q: %w", o.NewID, checkpoint.ErrNotFound)
 	}
 	return info, err
-}
-
-// Remove removes a run and its children, with what is recorded of them. Without force it fails with
-// checkpoint.ErrRunBusy, and removes nothing, if one of them is executed.
-func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) error {
-	defer d.notify()
-	if notOwn(id) != nil {
-		return nil
-	}
-	info, exists, err := d.store.Inspect(ctx, id)
-	switch {
-	case errors.Is(err, checkpoint.ErrBadRow), err == nil && !exists:
-		info = checkpoint.RunInfo{ID: id}
-	case err != nil:
-		return err
-	}
-	family := []checkpoint.RunInfo{info} // its ID is that under which it is recorded
-	err = d.children(ctx, info.ID, func(child checkpoint.RunInfo) error {
-		family = append(family, child)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if !force {
-		for _, run := range family {
-			if err := d.checkIdle(ctx, run); err != nil {
-				return err
-			}
-		}
-	}
-	for _, run := range slices.Backward(family) { // a run is there until its children are gone, and leads to them
-		if err := d.store.Remove(ctx, run.ID, force); err != nil {
-			return err
-		}
-		if d.conf.Log != nil {
-			if err := d.conf.Log.Delete(ctx, run.ID); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// checkIdle fails with checkpoint.ErrRunBusy if a run is executed. Only the store knows whether a lease has ended.
-func (d *TypedDispatcher[M]) checkIdle(ctx context.Context, run checkpoint.RunInfo) error {
-	if run.Owner == "" {
-		return nil
-	}
-	lease, err := d.store.Acquire(ctx, run.ID, d.leaseRequest())
-	if err != nil {
-		return err
-	}
-	return lease.Settle(ctx, checkpoint.Settlement{})
-}
-
-// Descendants yields the runs that a run waits for or has waited for, and theirs: those of the deepest level, which is
-// the 8th at most, last. It ends with the first error.
-func (d *TypedDispatcher[M]) Descendants(ctx context.Context, id string) iter.Seq2[checkpoint.RunInfo, error] {
-	return func(yield func(checkpoint.RunInfo, error) bool) {
-		parents := []string{id}
-		for depth := 0; depth < maxDepth && len(parents) > 0; depth++ {
-			var next []string
-			for _, parent := range parents {
-				for child, err := range d.store.List(ctx, checkpoint.Query{Parent: parent}) {
-					if err != nil {
-						yield(child, fmt.Errorf("children of run %q: %w", parent, err))
-						return
-					}
-					if !yield(child, nil) {
-						return
-					}
-					next = append(next, child.ID)
-				}
-			}
-			parents = next
-		}
-	}
-}
-
-// children does something to all runs below a run, until that fails.
-func (d *TypedDispatcher[M]) children(ctx context.Context, id string, do func(checkpoint.RunInfo) error) error {
-	for child, err := range d.Descendants(ctx, id) {
-		if err != nil {
-			return err
-		}
-		if err := do(child); err != nil {
-			return fmt.Errorf("run %q below run %q: %w", child.ID, id, err)
-		}
-	}
-	return nil
 }
 
 // Inspect returns what the store knows of a run, and false if there is none.
