@@ -120,6 +120,7 @@ func init() {
 		registerDefault(value)
 	}
 	serialization.RegisterCopy(copyParams)
+	serialization.RegisterTypedPart(func(t *ToolInfo) *map[string]any { return &t.Extra })
 }
 
 // registerMessages registers the types that messages consist of. The names are part of what is persisted.

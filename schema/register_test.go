@@ -5,6 +5,7 @@ import (
 	"encoding/gob"
 	stdjson "encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"sync/atomic"
 	"testing"
@@ -291,6 +292,37 @@ func TestToolInfo_SurvivesSerializationAndCopy(t *testing.T) {
 	copied2, err := serialization.Copy(withInt)
 	require.NoError(t, err)
 	require.Equal(t, withInt, copied2, "a copy keeps the types in Extra")
+}
+
+// What is kept with a tool has its types when it is read again, as what is kept with a message has. What releases wrote that
+// did not write them is read with the types of JSON, and what they cannot read they ignore.
+//
+// Rule schema/R13.
+func TestToolInfo_KeepsTheTypesInExtra(t *testing.T) {
+	kept := &ToolInfo{Name: "n", Extra: map[string]any{"id": int64(math.MaxInt64), "at": time.Unix(1, 0).UTC(),
+		"list": []any{1, "x"}, "map": map[string]any{"n": 1}, "f": 1.5, "nil": nil}}
+	require.Equal(t, kept, serialized(t, kept))
+	message := &Message{Role: User, UserInputMultiContent: []MessageInputPart{{Type: ChatMessagePartTypeToolSearchResult,
+		ToolSearchResult: &ToolSearchResult{Tools: []*ToolInfo{kept}}}}}
+	require.Equal(t, message, serialized(t, message))
+
+	plain := &ToolInfo{Name: "n", Extra: map[string]any{"k": "v", "f": 1.5, "list": []any{true, nil}}}
+	data, err := (&serialization.InternalSerializer{}).Marshal(plain)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "_weft_typed", "nothing is written twice that JSON has right")
+	require.Equal(t, plain, serialized(t, plain))
+	type unknown struct{ N int }
+	require.Equal(t, map[string]any{"k": map[string]any{"N": 1.0}},
+		serialized(t, &ToolInfo{Extra: map[string]any{"k": unknown{1}}}).(*ToolInfo).Extra, "a type that is not registered is JSON, as ever")
+
+	const old = `{"weft":1,"value":["*github.com/weftgo/weft/schema.ToolInfo",[{"name":"n","extra":{"id":7}}]]}`
+	var read *ToolInfo
+	require.NoError(t, (&serialization.InternalSerializer{}).Unmarshal([]byte(old), &read))
+	require.Equal(t, map[string]any{"id": 7.0}, read.Extra)
+	data, err = (&serialization.InternalSerializer{}).Marshal(kept)
+	require.NoError(t, err)
+	require.NoError(t, stdjson.Unmarshal(data[bytes.Index(data, []byte(`{"name"`)):len(data)-3], &read))
+	require.Equal(t, "n", read.Name, "the JSON of the tool is what older releases read")
 }
 
 // conversation is 50 messages as an agent with tools has them.

@@ -24,6 +24,8 @@ const (
 	// lockFiles are the names of the files that are locked while a row is used, a fixed number for the store: they are
 	// never removed, so that nobody locks one that is not there any more.
 	lockFiles = "lock-%02x"
+	// keyFiles are those that are locked while a run with a key is submitted, before its row is.
+	keyFiles  = "key-%02x"
 	tokenFile = "tokens"
 )
 
@@ -58,6 +60,11 @@ func (s *FileStore) lockRow(ctx context.Context, id string) (unlock func(), err 
 	}
 	path := filepath.Join(s.dir, fmt.Sprintf(lockFiles, crc32.ChecksumIEEE([]byte(id))%64))
 	return s.lockFile(ctx, path)
+}
+
+// lockKey keeps everybody else from submitting runs whose key shares a lock file with this one.
+func (s *FileStore) lockKey(ctx context.Context, key string) (unlock func(), err error) {
+	return s.lockFile(ctx, filepath.Join(s.dir, fmt.Sprintf(keyFiles, crc32.ChecksumIEEE([]byte(key))%16)))
 }
 
 // lockFile locks a file against goroutines and processes.

@@ -23,6 +23,13 @@ func fileNow() time.Time { return time.Now().Truncate(time.Microsecond) }
 
 // Submit makes a run that is ready.
 func (s *FileStore) Submit(ctx context.Context, id string, run NewRun) (info RunInfo, err error) {
+	if run.Key != "" {
+		unlock, err := s.lockKey(ctx, run.Key)
+		if err != nil {
+			return info, storekit.Failed("submit", id, err)
+		}
+		defer unlock()
+	}
 	err = s.withRow(ctx, "submit", id, func(f *fileRow) (*fileRow, error) {
 		if f != nil {
 			info = f.Row.Info()
@@ -32,9 +39,24 @@ func (s *FileStore) Submit(ctx context.Context, id string, run NewRun) (info Run
 		if err == nil {
 			info = f.Row.Info()
 		}
+		if err == nil && run.Alone {
+			err = s.alone(ctx, f)
+		}
 		return f, err
 	})
 	return info, err
+}
+
+// alone refuses a run that would be behind another of its key. The file of the keys is locked.
+func (s *FileStore) alone(ctx context.Context, f *fileRow) error {
+	rows, err := s.rows(ctx)
+	if err != nil {
+		return storekit.Failed("submit", f.Row.Run.ID, err)
+	}
+	if other := inFront(rows, &f.Row); other != nil {
+		return storekit.NotAlone(&f.Row, other)
+	}
+	return nil
 }
 
 // make makes the row of a new run.

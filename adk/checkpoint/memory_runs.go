@@ -99,6 +99,12 @@ func (s *MemoryStore) Submit(ctx context.Context, id string, run NewRun) (RunInf
 	if r == nil {
 		return RunInfo{}, err
 	}
+	if err == nil && run.Alone {
+		if other := s.runs.blocked(r, s.now()); other != nil {
+			s.remove(r)
+			return RunInfo{}, storekit.NotAlone(r, other)
+		}
+	}
 	return r.Info(), err
 }
 

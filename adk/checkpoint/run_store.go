@@ -65,6 +65,7 @@ type LeaseRequest = core.LeaseRequest
 //   - Agent, Queue: by which workers find it
 //   - Parent, ParentPoint: the run, and its question, that is answered when this one ends
 //   - Key: of the runs with one key only the first one that is ready, running or waiting can be taken
+//   - Alone: have Submit refuse it, with [ErrRunBusy], if it would not be the first one
 //   - Tags, Priority, NotBefore, Deadline: as the application wishes
 //   - Build, Trace: of whoever submits it
 //   - Records: the beginning of its journal
@@ -101,6 +102,7 @@ const (
 //   - Steps, Bytes: how large it is
 //   - Usage: what its models have used, up to when its lease was settled last
 //   - Created, Updated, WakeAt, Expires: times, by the clock of the store
+//   - Born: grows from run to run, the order of those with one key; 0 if it is not known
 //   - Error: why it has failed
 //   - Now: the time of the store when the lease was taken, in the Info of a lease only
 type RunInfo = core.RunInfo

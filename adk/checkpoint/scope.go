@@ -41,8 +41,16 @@ func (s *scope) in(name string) string {
 
 func (s *scope) out(name string) string { return strings.TrimPrefix(name, s.prefix) }
 
-// queueIn names a queue, of which "" is one.
-func (s *scope) queueIn(name string) string { return s.prefix + name }
+// nameIn names an agent or a queue, of which "" is one.
+func (s *scope) nameIn(name string) string { return s.prefix + name }
+
+// queueIn names a queue. That of Weft's own runs has its name in every store, which leaves them out by it.
+func (s *scope) queueIn(name string) string {
+	if name == storekit.OwnQueue {
+		return name
+	}
+	return s.nameIn(name)
+}
 
 func (s *scope) info(i RunInfo) RunInfo {
 	i.Tenant = s.tenant
@@ -67,7 +75,7 @@ func (s *scope) err(err error) error {
 }
 
 func (s *scope) run(r NewRun) NewRun {
-	r.Parent, r.Key, r.Queue, r.Agent = s.in(r.Parent), s.in(r.Key), s.queueIn(r.Queue), s.queueIn(r.Agent)
+	r.Parent, r.Key, r.Queue, r.Agent = s.in(r.Parent), s.in(r.Key), s.queueIn(r.Queue), s.nameIn(r.Agent)
 	return r
 }
 
@@ -136,7 +144,7 @@ func (s *scope) AcquireDue(ctx context.Context, req LeaseRequest, due Due) (Leas
 		in.Queues = append(in.Queues, s.queueIn(q))
 	}
 	for _, a := range due.Agents {
-		in.Agents = append(in.Agents, s.queueIn(a))
+		in.Agents = append(in.Agents, s.nameIn(a))
 	}
 	return s.lease(s.store.AcquireDue(ctx, s.request(req), in))
 }
@@ -182,7 +190,7 @@ func (s *scope) query(q Query) (Query, error) {
 		q.Queue = s.queueIn(q.Queue)
 	}
 	if q.Agent != "" {
-		q.Agent = s.queueIn(q.Agent)
+		q.Agent = s.nameIn(q.Agent)
 	}
 	if q.After != "" {
 		at, id, ok := strings.Cut(q.After, ".")

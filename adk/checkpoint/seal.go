@@ -53,6 +53,8 @@ var (
 	// ErrNoKey says that the key is not there that a value was sealed with.
 	ErrNoKey = errors.New("the key of the value is missing")
 	// ErrSealBroken says that a value was changed, or belongs to another run, or that its key is another one of that name.
+	// Which of them nobody can tell: to whoever has another key a value looks as one that was changed does, and nothing is
+	// stored beside a value that would say which key it was (see [Keys]: a new key has a new name).
 	ErrSealBroken = errors.New("the seal of the value is broken: it was changed or moved, or the key is not the one that it was sealed with")
 )
 

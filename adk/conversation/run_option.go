@@ -39,14 +39,17 @@ func (w *watched) Begin(ctx context.Context, run turnwatch.Run) (turnwatch.Turn,
 		return nil, err
 	}
 	open := lane.Open
-	switch {
-	case run.Past == turnwatch.Underway && open == nil:
-		return nil, w.isKept(ctx, run.ID)
-	case run.Past == turnwatch.Tried && open == nil: // it may have ended without a step
-		if err := w.isKept(ctx, run.ID); !errors.Is(err, ErrLost) {
+	isOwn := open != nil && (run.ID == "" || run.ID == open.ID)
+	if (run.Past == turnwatch.Underway || run.Past == turnwatch.Tried) && !isOwn {
+		// Its turn may be kept: the process that did so died before it could say that the run has ended. Who asked the next
+		// question since is no obstacle.
+		err := w.isKept(ctx, run.ID)
+		if !errors.Is(err, ErrLost) || run.Past == turnwatch.Underway && open == nil {
 			return nil, err
 		}
-	case run.Past == turnwatch.Underway && (run.ID == "" || run.ID == open.ID):
+	}
+	switch {
+	case run.Past == turnwatch.Underway && isOwn:
 		return w.watch(ctx, open)(w.take(ctx, open))
 	case open != nil && run.Held && run.ID == open.ID: // whoever began it before has said nothing that counts
 		open.Said, open.Usage, open.Agent = nil, schema.TokenUsage{}, open.Entry

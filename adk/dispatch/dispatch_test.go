@@ -43,7 +43,7 @@ func (f modelFunc) Stream(
 }
 
 // toolNamed makes a tool of a function.
-func toolNamed(t *testing.T, name string, do func(ctx context.Context) (string, error)) tool.BaseTool {
+func toolNamed(t testing.TB, name string, do func(ctx context.Context) (string, error)) tool.BaseTool {
 	t.Helper()
 	made, err := utils.InferTool(name, name, func(ctx context.Context, _ struct{}) (string, error) { return do(ctx) })
 	require.NoError(t, err)

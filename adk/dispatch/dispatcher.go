@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -176,65 +175,14 @@ func (d *TypedDispatcher[M]) change() <-chan struct{} {
 	return d.changed
 }
 
-// Submit makes a run that workers find. If there is one with the ID, it returns that one, with an error that matches
-// checkpoint.ErrRunExists.
-func (d *TypedDispatcher[M]) Submit(ctx context.Context, job TypedJob[M]) (info checkpoint.RunInfo, err error) {
-	defer d.notify()
-	run, err := job.NewRun()
-	if err != nil {
-		return info, fmt.Errorf("submit run %q: %w", job.ID, err)
-	}
-	if job.Key == "" || job.OnBusy == Enqueue {
-		return d.store.Submit(ctx, job.ID, run)
-	}
-	before, err := d.active(ctx, job.Key)
-	if err != nil {
-		return info, err
-	}
-	before = withoutRun(before, job.ID)
-	if job.OnBusy == Reject && len(before) > 0 {
-		b := before[0]
-		return info, fmt.Errorf("submit run %q: run %q has the key %q: %w", job.ID, b.ID, job.Key,
-			&checkpoint.BusyError{ID: b.ID, Owner: b.Owner, Until: b.LeaseUntil, Token: b.Token})
-	}
-	if info, err = d.store.Submit(ctx, job.ID, run); err != nil {
-		return info, err
-	}
-	for _, b := range before {
-		err := d.store.Stop(ctx, b.ID, checkpoint.StopRequest{Reason: "run " + job.ID + " takes its place", Children: true})
-		if err != nil && !errors.Is(err, checkpoint.ErrRunEnded) && !errors.Is(err, checkpoint.ErrNotFound) {
-			return info, fmt.Errorf("run %q is submitted, and run %q before it could not be stopped: %w", job.ID, b.ID, err)
-		}
-	}
-	return info, nil
-}
-
-// active are the runs of a key that keep later ones waiting.
-func (d *TypedDispatcher[M]) active(ctx context.Context, key string) (runs []checkpoint.RunInfo, err error) {
-	q := checkpoint.Query{Key: key, Status: []checkpoint.Status{checkpoint.Ready, checkpoint.Running, checkpoint.Waiting}}
-	for info, err := range d.store.List(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, info)
-	}
-	return runs, nil
-}
-
-func withoutRun(runs []checkpoint.RunInfo, id string) (others []checkpoint.RunInfo) {
-	for _, r := range runs {
-		if r.ID != id {
-			others = append(others, r)
-		}
-	}
-	return others
-}
-
 // Answer answers questions of a run (see adk.EncodeAnswer): all of them or, with an error, none. When the run has what
 // it needs, it is due. An answer that the question refuses is an error that matches adk.ErrAnswerRefused (see
 // adk.Answerable), if this program registers the type of the question.
 func (d *TypedDispatcher[M]) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
 	defer d.notify()
+	if err := notOwn(id); err != nil {
+		return err
+	}
 	if err := adk.CheckAnswers(ctx, d.store, id, answers...); err != nil {
 		return err
 	}
@@ -245,6 +193,9 @@ func (d *TypedDispatcher[M]) Answer(ctx context.Context, id string, answers ...c
 // is in the store; the run is paused a little later, and continues with [TypedDispatcher.Continue].
 func (d *TypedDispatcher[M]) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
 	defer d.notify()
+	if err := notOwn(id); err != nil {
+		return err
+	}
 	err := d.store.Stop(ctx, id, how)
 	if !how.Children || err != nil && !errors.Is(err, checkpoint.ErrRunEnded) {
 		return err
@@ -261,6 +212,9 @@ func (d *TypedDispatcher[M]) Stop(ctx context.Context, id string, how checkpoint
 // too, are continued with it.
 func (d *TypedDispatcher[M]) Continue(ctx context.Context, id string) error {
 	defer d.notify()
+	if err := notOwn(id); err != nil {
+		return err
+	}
 	if err := d.store.Continue(ctx, id); err != nil {
 		return err
 	}
@@ -282,6 +236,9 @@ func (d *TypedDispatcher[M]) Steps(ctx context.Context, id string) ([]adk.Step, 
 // [TypedDispatcher.Continue]. If there is a run with the new ID the error matches checkpoint.ErrRunExists.
 func (d *TypedDispatcher[M]) Fork(ctx context.Context, id string, o adk.ForkOptions) (checkpoint.RunInfo, error) {
 	defer d.notify()
+	if err := errors.Join(notOwn(id), notOwn(o.NewID)); err != nil {
+		return checkpoint.RunInfo{}, err
+	}
 	if err := adk.Fork(ctx, d.store, id, o); err != nil {
 		return checkpoint.RunInfo{}, err
 	}
@@ -292,96 +249,11 @@ func (d *TypedDispatcher[M]) Fork(ctx context.Context, id string, o adk.ForkOpti
 	return info, err
 }
 
-// Remove removes a run and its children, with what is recorded of them. Without force it fails with
-// checkpoint.ErrRunBusy, and removes nothing, if one of them is executed.
-func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) error {
-	defer d.notify()
-	info, exists, err := d.store.Inspect(ctx, id)
-	switch {
-	case errors.Is(err, checkpoint.ErrBadRow), err == nil && !exists:
-		info = checkpoint.RunInfo{ID: id}
-	case err != nil:
-		return err
-	}
-	family := []checkpoint.RunInfo{info} // its ID is that under which it is recorded
-	err = d.children(ctx, info.ID, func(child checkpoint.RunInfo) error {
-		family = append(family, child)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if !force {
-		for _, run := range family {
-			if err := d.checkIdle(ctx, run); err != nil {
-				return err
-			}
-		}
-	}
-	for _, run := range slices.Backward(family) { // a run is there until its children are gone, and leads to them
-		if err := d.store.Remove(ctx, run.ID, force); err != nil {
-			return err
-		}
-		if d.conf.Log != nil {
-			if err := d.conf.Log.Delete(ctx, run.ID); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// checkIdle fails with checkpoint.ErrRunBusy if a run is executed. Only the store knows whether a lease has ended.
-func (d *TypedDispatcher[M]) checkIdle(ctx context.Context, run checkpoint.RunInfo) error {
-	if run.Owner == "" {
-		return nil
-	}
-	lease, err := d.store.Acquire(ctx, run.ID, d.leaseRequest())
-	if err != nil {
-		return err
-	}
-	return lease.Settle(ctx, checkpoint.Settlement{})
-}
-
-// Descendants yields the runs that a run waits for or has waited for, and theirs: those of the deepest level, which is
-// the 8th at most, last. It ends with the first error.
-func (d *TypedDispatcher[M]) Descendants(ctx context.Context, id string) iter.Seq2[checkpoint.RunInfo, error] {
-	return func(yield func(checkpoint.RunInfo, error) bool) {
-		parents := []string{id}
-		for depth := 0; depth < maxDepth && len(parents) > 0; depth++ {
-			var next []string
-			for _, parent := range parents {
-				for child, err := range d.store.List(ctx, checkpoint.Query{Parent: parent}) {
-					if err != nil {
-						yield(child, fmt.Errorf("children of run %q: %w", parent, err))
-						return
-					}
-					if !yield(child, nil) {
-						return
-					}
-					next = append(next, child.ID)
-				}
-			}
-			parents = next
-		}
-	}
-}
-
-// children does something to all runs below a run, until that fails.
-func (d *TypedDispatcher[M]) children(ctx context.Context, id string, do func(checkpoint.RunInfo) error) error {
-	for child, err := range d.Descendants(ctx, id) {
-		if err != nil {
-			return err
-		}
-		if err := do(child); err != nil {
-			return fmt.Errorf("run %q below run %q: %w", child.ID, id, err)
-		}
-	}
-	return nil
-}
-
 // Inspect returns what the store knows of a run, and false if there is none.
 func (d *TypedDispatcher[M]) Inspect(ctx context.Context, id string) (checkpoint.RunInfo, bool, error) {
+	if notOwn(id) != nil {
+		return checkpoint.RunInfo{}, false, nil
+	}
 	return d.store.Inspect(ctx, id)
 }
 

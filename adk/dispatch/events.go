@@ -110,7 +110,7 @@ type eventReader[M adk.MessageType] struct {
 func (r *eventReader[M]) read(ctx context.Context) error {
 	ended := false
 	for {
-		info, exists, err := r.d.store.Inspect(ctx, r.id)
+		info, exists, err := r.d.Inspect(ctx, r.id)
 		switch {
 		case err != nil:
 			return err

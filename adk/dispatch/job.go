@@ -74,14 +74,17 @@ type Job = TypedJob[*schema.Message]
 // the SQL stores have a method SubmitTx.
 func (j *TypedJob[M]) NewRun() (run checkpoint.NewRun, err error) {
 	switch {
+	case j.ID == sweeper || j.Queue == core.OwnQueue:
+		return run, fmt.Errorf("runs and queues named %q are Weft's own", sweeper)
 	case j.Agent == "":
 		return run, errors.New("the job has no agent: set Job.Agent to a name that workers know")
 	case len(j.Messages) == 0:
 		return run, fmt.Errorf("the job for agent %q has no messages", j.Agent)
 	}
 	input := &adk.TypedAgentInput[M]{Messages: j.Messages, EnableStreaming: j.Streaming}
-	run = checkpoint.NewRun{Agent: j.Agent, Queue: j.Queue, Key: j.Key, Tags: j.Tags, Priority: j.Priority,
-		NotBefore: j.NotBefore, Deadline: j.Deadline, Trace: j.Trace, Build: core.BuildID()}
+	run = checkpoint.NewRun{Agent: j.Agent, Queue: j.Queue, Key: j.Key, Alone: j.Key != "" && j.OnBusy == Reject,
+		Tags: j.Tags, Priority: j.Priority, NotBefore: j.NotBefore, Deadline: j.Deadline, Trace: j.Trace,
+		Build: core.BuildID()}
 	run.Records, err = adk.RunRecords(input, j.SessionValues)
 	return run, err
 }

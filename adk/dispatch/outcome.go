@@ -67,7 +67,7 @@ const (
 func (d *TypedDispatcher[M]) Wait(ctx context.Context, id string) (o TypedOutcome[M], err error) {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		changed := d.change()
-		info, exists, err := d.store.Inspect(ctx, id)
+		info, exists, err := d.Inspect(ctx, id)
 		switch {
 		case err != nil:
 			return o, err

@@ -27,7 +27,10 @@ const NotMineAgain = 5 * time.Second
 //
 // When ctx ends the run is stopped, and is ready for the next caller (see [WithDrain] for a gentler end).
 func (d *TypedDispatcher[M]) Stretch(ctx context.Context, id string, opts ...StretchOption) (TypedOutcome[M], error) {
-	info, exists, err := d.store.Inspect(ctx, id)
+	info, exists, err := d.Inspect(ctx, id)
+	if err == nil {
+		err = notOwn(id)
+	}
 	if err != nil {
 		return TypedOutcome[M]{}, err
 	}
@@ -74,6 +77,9 @@ func isEarly(run checkpoint.RunInfo, now time.Time) bool {
 // holds the run, and checkpoint.ErrRunEnded if it has ended.
 func (d *TypedDispatcher[M]) Fail(ctx context.Context, id string, cause error) error {
 	defer d.notify()
+	if err := notOwn(id); err != nil {
+		return err
+	}
 	lease, err := d.store.Acquire(ctx, id, d.leaseRequest())
 	if err != nil {
 		return err

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// sweeper is the ID of the run, without records, whose lease is held by who removes events.
+	// sweeper is the ID of the run, without records, whose lease is held by who removes events. It is in no list (see
+	// core.OwnQueue), and nobody submits, stops or removes a run of this name through a dispatcher.
 	sweeper = "weft.sweep"
 	// sweepTime is how long it may take to remove runs, and then events, which is also the time of the lease.
 	sweepTime = time.Minute
@@ -43,6 +44,14 @@ func (d *TypedDispatcher[M]) eventRetention(asked time.Duration) time.Duration {
 	return asked
 }
 
+// notOwn is the error of who names a run that is Weft's own: for users there is none.
+func notOwn(id string) error {
+	if id != sweeper {
+		return nil
+	}
+	return fmt.Errorf("run %q: %w", id, checkpoint.ErrNotFound)
+}
+
 // sweepRuns removes what has expired.
 func (d *TypedDispatcher[M]) sweepRuns(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, sweepTime)
@@ -66,17 +75,21 @@ func (d *TypedDispatcher[M]) sweepEvents(ctx context.Context, keep time.Duration
 		return nil
 	}
 	request := d.leaseRequest()
-	request.TTL, request.Create = sweepTime, &checkpoint.NewRun{Agent: sweeper, Queue: sweeper}
-	if _, err := d.store.Acquire(ctx, sweeper, request); err != nil {
-		if errors.Is(err, checkpoint.ErrRunBusy) {
-			return nil
-		}
+	request.TTL, request.Create = sweepTime, &checkpoint.NewRun{Agent: sweeper, Queue: core.OwnQueue}
+	lease, err := d.store.Acquire(ctx, sweeper, request)
+	switch {
+	case errors.Is(err, checkpoint.ErrRunBusy):
+		return nil
+	case err == nil && lease.Info().Queue != core.OwnQueue: // somebody has written it past the dispatcher
+		err = errors.Join(fmt.Errorf("run %q is not Weft's: remove it", sweeper), lease.Settle(ctx, checkpoint.Settlement{}))
+	}
+	if err != nil {
 		return fmt.Errorf("remove old events: %w", err)
 	}
 	defer func() { _ = d.store.Remove(context.WithoutCancel(ctx), sweeper, true) }() // else its lease ends
 	limited, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
-	_, err := d.conf.Log.SweepFunc(limited, keep, func(log runlog.Info) (bool, error) {
+	_, err = d.conf.Log.SweepFunc(limited, keep, func(log runlog.Info) (bool, error) {
 		if log.End.IsFinal() {
 			return true, nil
 		}

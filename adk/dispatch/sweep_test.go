@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"sync/atomic"
 	"testing"
@@ -73,10 +74,58 @@ func TestWork_OneWorkerAtATimeRemovesOldEvents(t *testing.T) {
 		require.EqualValues(t, 1, events.most.Load(), "workers at once")
 		require.Greater(t, events.lists.Load(), int32(100))
 		synctest.Wait()
-		for info, err := range store.List(t.Context(), checkpoint.Query{Agent: "weft.sweep"}) {
+		for info, err := range store.List(t.Context(), checkpoint.Query{Queue: "weft.sweep"}) {
 			require.NoError(t, err)
 			require.NotEmpty(t, info.Owner, "it is there while a worker sweeps")
 		}
+	})
+}
+
+// Rule distributed/Q15.
+func TestSweep_ItsLeaseIsNoRunOfAnybodys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const own = "weft.sweep"
+		events, all := &sweptStore{Store: runlog.NewMemoryStore()}, checkpoint.NewMemoryStore()
+		store := checkpoint.Scope(all, "acme")
+		d := dispatch.New(store, dispatch.Config{Log: logOf(t, events)})
+		go func() { _ = d.Sweep(t.Context(), 0) }()
+		time.Sleep(time.Second)
+		held, exists, err := store.Inspect(t.Context(), own)
+		require.NoError(t, err)
+		require.True(t, exists && held.Owner != "", "somebody sweeps")
+		for _, s := range []checkpoint.RunStore{all, store} {
+			counts, err := s.Count(t.Context(), checkpoint.Query{})
+			require.NoError(t, err)
+			require.Empty(t, counts)
+			for info := range s.List(t.Context(), checkpoint.Query{}) {
+				t.Errorf("run %q is listed", info.ID)
+			}
+		}
+
+		_, exists, err = d.Inspect(t.Context(), own)
+		require.NoError(t, err)
+		require.False(t, exists)
+		_, waited := d.Wait(t.Context(), own)
+		_, executed := d.Stretch(t.Context(), own)
+		for doing, err := range map[string]error{"wait": waited, "stretch": executed, "answer": d.Answer(t.Context(), own),
+			"stop": d.Stop(t.Context(), own, checkpoint.StopRequest{}), "continue": d.Continue(t.Context(), own),
+			"fail": d.Fail(t.Context(), own, io.EOF)} {
+			require.ErrorIs(t, err, checkpoint.ErrNotFound, doing)
+		}
+		require.NoError(t, d.Remove(t.Context(), own, true))
+		_, err = d.Submit(t.Context(), jobOf(own, "a"))
+		require.ErrorContains(t, err, "Weft's own")
+		_, exists, err = store.Inspect(t.Context(), own)
+		require.NoError(t, err)
+		require.True(t, exists, "nobody has disturbed it")
+		time.Sleep(time.Minute)
+
+		_, err = store.Submit(t.Context(), own, checkpoint.NewRun{Agent: "a"}) // past the dispatcher
+		require.NoError(t, err)
+		require.ErrorContains(t, d.Sweep(t.Context(), 0), "is not Weft's")
+		info, exists, err := store.Inspect(t.Context(), own)
+		require.NoError(t, err)
+		require.True(t, exists && info.Status == checkpoint.Ready && info.Owner == "", "what is somebody's stays")
 	})
 }
 
@@ -131,6 +180,7 @@ func TestSweep_RemovesWhatIsKeptNoLonger(t *testing.T) {
 		require.NoError(t, err)
 		_, err = d.Stretch(t.Context(), "1")
 		require.NoError(t, err)
+		synctest.Wait() // until it is recorded
 		left := func() (runs, logs int) {
 			require.NoError(t, d.Sweep(t.Context(), 0))
 			for _, err := range store.List(t.Context(), checkpoint.Query{}) {

@@ -188,6 +188,7 @@ func (d *TypedDispatcher[M]) childOf(
 		return made, fmt.Errorf("run %q cannot wait for run %q: %w", parent.ID, made.ID, err)
 	}
 	made.Run.Parent, made.Run.ParentPoint = parent.ID, point
+	made.Run.Alone = false // it waits for its turn: who waits for it cannot be refused any more
 	if made.Run.Queue == "" {
 		made.Run.Queue = parent.Queue
 	}

@@ -115,6 +115,8 @@ type RunInfo struct {
 	Deadline                          time.Time
 	// Usage is what its models have used, up to when its lease was settled last.
 	Usage RunUsage
+	// Born grows from run to run of a store: the order in which those of one key are executed. 0 is not known.
+	Born uint64
 	// Build is the build that submitted the run, Trace the trace that it belongs to, as the application writes it.
 	Build, Trace string
 	Error        string
@@ -148,7 +150,10 @@ type NewRun struct {
 	// Parent is the run that waits for this one at ParentPoint. It is answered when this one is settled as done or failed.
 	Parent, ParentPoint string
 	// Key: of the runs with one key that are ready, running or waiting only the first that was made can be taken.
-	Key                 string
+	Key string
+	// Alone refuses to make the run, with an error that matches [ErrRunBusy], if another one of its key would have to end
+	// before it: in the one step of Submit, so that of several at the same moment one is made. It says nothing elsewhere.
+	Alone               bool
 	Tags                map[string]string
 	Priority            int
 	NotBefore, Deadline time.Time
@@ -156,6 +161,10 @@ type NewRun struct {
 	// Records are the beginning of the journal.
 	Records [][]byte
 }
+
+// OwnQueue is the queue of runs that are leases of Weft's own and execute nothing, such as that of the worker that removes
+// old events. They are listed and counted by queries that name the queue, and by no others; no worker takes them.
+const OwnQueue = "weft.sweep"
 
 // LeaseRequest says how a run is taken.
 type LeaseRequest struct {
@@ -169,7 +178,7 @@ type LeaseRequest struct {
 	Create *NewRun
 }
 
-// Due says which runs are looked for: of any of the queues and any of the agents. None means all.
+// Due says which runs are looked for: of any of the queues and any of the agents. None means all but those of [OwnQueue].
 type Due struct{ Queues, Agents []string }
 
 // RunLeaser hands out runs to one owner at a time.
@@ -319,7 +328,7 @@ type StopRequest struct {
 	Children bool
 }
 
-// RunQuery says which runs are listed. What is empty does not matter.
+// RunQuery says which runs are listed. What is empty does not matter, but that runs of [OwnQueue] are left out.
 type RunQuery struct {
 	Status []RunStatus
 	// WaitingFor is somebody whom a question that has no answer waits for, Kind its kind.
@@ -350,7 +359,8 @@ type RunInspector interface {
 // RunInbox takes what others have for a run.
 type RunInbox interface {
 	// Submit makes a run that is ready, in one atomic step. If there is one with that ID, it changes nothing and returns
-	// that run with an error that matches [ErrRunExists].
+	// that run with an error that matches [ErrRunExists]. Runs of one key that are submitted at the same moment are there
+	// in the order of their Born.
 	Submit(ctx context.Context, id string, run NewRun) (RunInfo, error)
 	// Answer answers questions of a run: all of them or, with an error, none. Those of one that is paused while it waits
 	// are kept until it continues. The error matches [ErrNotWaiting] if the run does not wait for one of the points,

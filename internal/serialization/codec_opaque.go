@@ -27,6 +27,9 @@ func isOpaque(t reflect.Type) bool { return opaqueCodec(t) != nil }
 func opaqueCodec(t reflect.Type) codec {
 	switch {
 	case hasMethods(t, jsonMarshaler, jsonUnmarshaler):
+		if part, ok := typedParts.Load(t); ok {
+			return typedPartCodec{part.(typedPart)}
+		}
 		return jsonCodec{}
 	case !isClosed(t):
 		return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 // runFaults are what can be wrong with a store that knows about runs, each with the rule that finds it.
@@ -66,6 +67,8 @@ var runFaults = map[string]string{
 	"continues at all": "Inbox/continue",
 	"submits again":    "Inbox/submit",
 	"submits late":     "Inbox/submit_at_once",
+	"looks, submits":   "Inbox/submit_alone",
+	"unborn":           "Inbox/submit_in_order",
 
 	"ignores tags":      "List/filters",
 	"answered, too":     "List/questions",
@@ -74,6 +77,7 @@ var runFaults = map[string]string{
 	"pages by number":   "List/pages_beside_writers",
 	"any cursor":        "List/cursor",
 	"locks while lists": "List/stopped",
+	"lists its own":     "List/own",
 
 	"for ever":          "Keep/expires",
 	"sweeps one more":   "Keep/sweep",
@@ -184,6 +188,15 @@ func (b *brokenRuns) Submit(ctx context.Context, id string, run checkpoint.NewRu
 	switch b.fault {
 	case "no keys":
 		run.Key = ""
+	case "looks, submits":
+		for info := range b.MemoryStore.List(ctx, checkpoint.Query{Key: run.Key,
+			Status: []checkpoint.Status{checkpoint.Ready}}) {
+			if run.Alone && info.ID != id {
+				return checkpoint.RunInfo{}, &checkpoint.BusyError{ID: info.ID}
+			}
+		}
+		run.Alone = false
+		time.Sleep(time.Millisecond)
 	case "submits again":
 		_ = b.MemoryStore.Remove(ctx, id, true)
 	case "submits late":
@@ -195,7 +208,11 @@ func (b *brokenRuns) Submit(ctx context.Context, id string, run checkpoint.NewRu
 	case "too early":
 		run.NotBefore = time.Time{}
 	}
-	return b.MemoryStore.Submit(ctx, id, run)
+	info, err := b.MemoryStore.Submit(ctx, id, run)
+	if b.has("unborn") {
+		info.Born = 0
+	}
+	return info, err
 }
 
 func (b *brokenRuns) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest,
@@ -313,6 +330,10 @@ func (b *brokenRuns) List(ctx context.Context, q checkpoint.Query) iter.Seq2[che
 		}
 	})
 	switch {
+	case b.has("lists its own") && q.Queue == "":
+		for info := range b.MemoryStore.List(ctx, checkpoint.Query{Queue: storekit.OwnQueue}) {
+			runs = append(runs, info)
+		}
 	case b.has("oldest first"):
 		slices.Reverse(runs)
 	case b.has("pages by number"):

@@ -3,6 +3,7 @@ package checkpointtest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,8 @@ var inboxRules = []runRule{
 	{"answered while paused", inboxPaused},
 	{"submit", inboxSubmit},
 	{"submit at once", inboxSubmitAtOnce},
+	{"submit alone", inboxSubmitAlone},
+	{"submit in order", inboxSubmitInOrder},
 }
 
 // answer says yes to questions.
@@ -342,4 +345,74 @@ func inboxSubmitAtOnce(s *subject) {
 		s.t.Fatalf("the run was submitted by %q; want one", made)
 	}
 	recorded(s.t, s, "run", made[0])
+}
+
+// inboxSubmitAlone: of 16 who submit runs of one key at once, each only if it is alone, one does; the others learn
+// which. A run that is paused or has ended is in nobody's way.
+func inboxSubmitAlone(s *subject) {
+	alone := checkpoint.NewRun{Key: "k", Alone: true}
+	s.submit("ended", checkpoint.NewRun{Key: "k"})
+	s.submit("of another key", checkpoint.NewRun{Key: "K"})
+	_, err := s.Submit(background, "run", alone)
+	s.refused("Submit beside a run that is ready", err, checkpoint.ErrRunBusy)
+	s.settled("ended", checkpoint.Settlement{Status: checkpoint.Done})
+	var mu sync.Mutex // guards made and refused
+	var made, refused []string
+	together(16, func(g int) {
+		id := fmt.Sprint("run ", g)
+		_, err := s.Submit(background, id, alone)
+		mu.Lock()
+		defer mu.Unlock()
+		var busy *checkpoint.BusyError
+		switch {
+		case err == nil:
+			made = append(made, id)
+		case errors.As(err, &busy):
+			refused = append(refused, busy.ID)
+			s.noRun(id)
+		default:
+			s.t.Errorf("Submit of %s: %v; want a run or a *BusyError", id, err)
+		}
+	})
+	if len(made) != 1 {
+		s.t.Fatalf("%q were made of 16 runs of which each is to be alone; want one", made)
+	}
+	for _, id := range refused {
+		if id != made[0] {
+			s.t.Errorf("a run was refused because of %q; want %q", id, made[0])
+		}
+	}
+	_, err = s.Submit(background, made[0], alone)
+	s.refused("Submit of the run that is there", err, checkpoint.ErrRunExists)
+	noError(s.t, s.Stop(background, made[0], checkpoint.StopRequest{}))
+	s.submit("after a pause", alone)
+}
+
+// inboxSubmitInOrder: runs of one key that are submitted at once are there in the order of their Born: who looks after
+// his own is there sees all that were born before it.
+func inboxSubmitInOrder(s *subject) {
+	var mu sync.Mutex // guards born and seen
+	born, seen := map[string]uint64{}, map[string][]string{}
+	together(8, func(g int) {
+		id := fmt.Sprint("run ", g)
+		i, err := s.Submit(background, id, checkpoint.NewRun{Key: "k"})
+		noError(s.t, err)
+		var others []string
+		for _, other := range s.listed(checkpoint.Query{Key: "k"}) {
+			others = append(others, other.ID)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		born[id], seen[id] = i.Born, others
+	})
+	for id, at := range born {
+		if at == 0 || at != s.info(id).Born {
+			s.t.Errorf("%s was born at %d, and Inspect says %d; want one number", id, at, s.info(id).Born)
+		}
+		for other, before := range born {
+			if before < at && !slices.Contains(seen[id], other) {
+				s.t.Errorf("%s, born at %d, did not see %s, born at %d", id, at, other, before)
+			}
+		}
+	}
 }

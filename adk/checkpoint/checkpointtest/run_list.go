@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
+	"github.com/weftgo/weft/adk/checkpoint/storekit"
 )
 
 var listRules = []runRule{
@@ -21,6 +22,7 @@ var listRules = []runRule{
 	{"pages beside writers", listPagesBeside},
 	{"cursor", listCursor},
 	{"stopped", listRunsStopped},
+	{"own", listOwn},
 }
 
 // listed is what a query yields.
@@ -286,4 +288,22 @@ func listRunsStopped(s *subject) {
 		break
 	}
 	s.hasStatus("b", checkpoint.Done)
+}
+
+// listOwn: runs of Weft's own are in no list and on no page, are not counted, and are taken by no worker, unless their
+// queue is named.
+func listOwn(s *subject) {
+	s.submit("first", checkpoint.NewRun{})
+	s.submitLater("own", checkpoint.NewRun{Agent: storekit.OwnQueue, Queue: storekit.OwnQueue})
+	s.submitLater("last", checkpoint.NewRun{})
+	s.lists(checkpoint.Query{}, "first", "last")
+	s.lists(checkpoint.Query{Agent: storekit.OwnQueue})
+	if seen := s.paged(checkpoint.Query{Limit: 1}, func(int) {}); len(seen) != 2 {
+		s.t.Errorf("pages of one have %v; want the two runs of others", seen)
+	}
+	own := checkpoint.Due{Queues: []string{storekit.OwnQueue}}
+	s.lists(checkpoint.Query{Queue: storekit.OwnQueue}, "own")
+	s.due(checkpoint.Due{}, "first", "last")
+	s.nothingDue(checkpoint.Due{})
+	s.due(own, "own")
 }

@@ -110,14 +110,20 @@ func (t *transaction) notBehind(ctx context.Context, r *row) error {
 	if err := t.lockKey(ctx, encode(r.Run.Key)); err != nil {
 		return err
 	}
-	other, err := scanRow(t.one(ctx, firstOfKey, t.tenant, encode(r.Run.Key), r.no, int64(r.Born)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
+	other, err := t.inFront(ctx, r)
+	if err != nil || other == nil {
 		return err
 	}
 	return storekit.Behind(&r.Row, &other.Row)
+}
+
+// inFront is the first run of a key, which is locked, that keeps r from being taken; nil for none.
+func (t *transaction) inFront(ctx context.Context, r *row) (*row, error) {
+	other, err := scanRow(t.one(ctx, firstOfKey, t.tenant, encode(r.Run.Key), r.no, int64(r.Born)))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return other, err
 }
 
 // mostPassedOver is how many runs that cannot be read one call of AcquireDue passes over.
@@ -182,6 +188,10 @@ func (s *Store) dueQuery(due checkpoint.Due, passedOver []int64) (query string, 
 		if len(names.any) > 0 {
 			where.WriteString(" AND r." + names.column + in(&args, names.any, encode))
 		}
+	}
+	if len(due.Queues) == 0 {
+		args = append(args, encode(storekit.OwnQueue))
+		fmt.Fprintf(&where, " AND r.queue <> $%d", len(args))
 	}
 	for _, no := range passedOver {
 		args = append(args, no)

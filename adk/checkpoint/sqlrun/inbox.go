@@ -51,6 +51,15 @@ func (t *transaction) submit(ctx context.Context, id string, run checkpoint.NewR
 			return info, false, err
 		}
 	}
+	if isNew && run.Alone {
+		other, err := t.inFront(ctx, r)
+		if err == nil && other != nil {
+			err = storekit.NotAlone(&r.Row, &other.Row)
+		}
+		if err != nil {
+			return info, false, err
+		}
+	}
 	if isNew {
 		return r.Info(), false, t.save(ctx, r)
 	}

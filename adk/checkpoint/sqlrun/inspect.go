@@ -26,7 +26,7 @@ func (s *Store) Inspect(ctx context.Context, id string) (info checkpoint.RunInfo
 
 // shown is what is shown of a row that nobody else has.
 func (s *Store) shown(r *row) checkpoint.RunInfo {
-	r.Run.Tenant = s.name
+	r.Run.Tenant, r.Run.Born = s.name, r.Born
 	return r.Run
 }
 

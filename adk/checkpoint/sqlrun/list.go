@@ -181,6 +181,9 @@ func (s *Store) conditions(q checkpoint.Query, few bool, args *[]any) string {
 			add("r."+c.column+" = $%d", c.value)
 		}
 	}
+	if q.Queue == "" {
+		add("r.queue <> $%d", encode(storekit.OwnQueue))
+	}
 	if !q.CreatedAfter.IsZero() {
 		add("r.created_at > $%d", micros(q.CreatedAfter))
 	}

@@ -40,6 +40,9 @@ func (l *Listing) Matches(i *RunInfo) bool {
 	if l.After != "" && !(i.Updated.Before(l.updated) || i.Updated.Equal(l.updated) && i.ID > l.id) {
 		return false
 	}
+	if l.Queue == "" && i.Queue == OwnQueue {
+		return false
+	}
 	same := func(want, got string) bool { return want == "" || want == got }
 	if len(l.Status) > 0 && !slices.Contains(l.Status, i.Status) || !same(l.Queue, i.Queue) || !same(l.Agent, i.Agent) ||
 		!same(l.Parent, i.Parent) || !same(l.Key, i.Key) {

@@ -27,7 +27,8 @@ type Row struct {
 	Run RunInfo
 	// ParentPoint is the question of the parent that waits for the run.
 	ParentPoint string
-	// Born grows from run to run: the order in which runs of one key are executed.
+	// Born grows from run to run: the order in which runs of one key are executed. Row.Info puts it into the RunInfo;
+	// that in Run has none.
 	Born uint64
 	TTL  time.Duration
 	// Taken is the status that the run had when its lease was taken, and TakenSteps how many records it had.
@@ -94,6 +95,7 @@ func (r *Row) Refuse(err error) error { return &core.RunError{Err: err, Info: r.
 // Info is a copy of what is shown.
 func (r *Row) Info() RunInfo {
 	i := r.Run
+	i.Born = r.Born
 	i.Tags = maps.Clone(i.Tags)
 	i.Waiting = ownedPoints(i.Waiting)
 	return i
@@ -346,7 +348,7 @@ func (r *Row) Expired(now time.Time) bool {
 
 // IsAmong reports whether the run is one that is looked for.
 func (r *Row) IsAmong(d Due) bool {
-	return (len(d.Queues) == 0 || slices.Contains(d.Queues, r.Run.Queue)) &&
+	return (len(d.Queues) == 0 && r.Run.Queue != OwnQueue || slices.Contains(d.Queues, r.Run.Queue)) &&
 		(len(d.Agents) == 0 || slices.Contains(d.Agents, r.Run.Agent))
 }
 

@@ -38,6 +38,10 @@ type (
 	Query = core.RunQuery
 )
 
+// OwnQueue is the queue of runs that are leases of Weft's own and execute nothing, such as that of the worker that removes
+// old events. A store lists and counts them, and has workers take them, if the queue is named, and not otherwise.
+const OwnQueue = core.OwnQueue
+
 // Owned is a copy that is not nil, so that an empty checkpoint reads the same from every store.
 func Owned(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
 
@@ -137,6 +141,11 @@ func Lost(id string, token uint64) error {
 // Behind is the error of a run that another one of its key is in front of: that one is busy.
 func Behind(r, other *Row) error {
 	return fmt.Errorf("run %q waits for another of its key: %w", r.Run.ID, other.Busy())
+}
+
+// NotAlone is the error of who submits a run with NewRun.Alone that would be behind another of its key.
+func NotAlone(r, other *Row) error {
+	return fmt.Errorf("run %q is not made, as another one has its key: %w", r.Run.ID, other.Busy())
 }
 
 // ParentAnswer is what the parent of a run that is settled gets, and whether it gets anything.

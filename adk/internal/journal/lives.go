@@ -107,6 +107,9 @@ func intact(kept []entry) ([]entry, error) {
 // lostCalls are the calls that a life which does not count began or ended, and that are unknown to those which count:
 // somebody may have paid. (J9)
 func (s *sifted) lostCalls() (calls []*Record) {
+	if len(s.dropped) == 0 {
+		return nil
+	}
 	key := func(e entry) string { return e.Visit + "!" + e.Call }
 	known := map[string]bool{}
 	for _, e := range s.kept {

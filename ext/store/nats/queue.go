@@ -75,6 +75,9 @@ func (r *seen) leave() {
 // firstOf is the run that is to be taken first of those that are looked for, nil for none. It stays in its queue.
 func (v *view) firstOf(due checkpoint.Due, now time.Time) (first *seen) {
 	for name, q := range v.queues {
+		if len(due.Queues) == 0 && name.queue == storekit.OwnQueue {
+			continue
+		}
 		if !isAmong(due.Queues, name.queue) || !isAmong(due.Agents, name.agent) {
 			continue
 		}

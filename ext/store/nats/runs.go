@@ -16,7 +16,14 @@ func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (i
 			info = st.Row.Info()
 			return st.Row.Refuse(checkpoint.ErrRunExists)
 		}
-		return c.submit(ctx, st, run)
+		if err := c.submit(ctx, st, run); err != nil || !run.Alone {
+			return err
+		}
+		other, err := c.inFront(ctx, st)
+		if err == nil && other != nil {
+			err = storekit.NotAlone(&st.Row, &other.Row)
+		}
+		return err
 	})
 	if err == nil {
 		info = after.Row.Info()

@@ -53,12 +53,25 @@ func (s *Store) make(ctx context.Context, id string, n checkpoint.NewRun, now ti
 
 // Submit makes a run that is ready.
 func (s *Store) Submit(ctx context.Context, id string, run checkpoint.NewRun) (info checkpoint.RunInfo, err error) {
+	if run.Key != "" {
+		release, err := s.lock(ctx, run.Key)
+		if err != nil {
+			return info, storekit.FailedOnce("submit", id, err)
+		}
+		defer release()
+	}
 	err = s.update(ctx, "submit", id, func(r *row, now time.Time) (*row, change, error) {
 		if r != nil {
 			info = r.Info()
 			return nil, change{}, r.Refuse(checkpoint.ErrRunExists)
 		}
 		made, c, err := s.make(ctx, id, run, now)
+		if err == nil && run.Alone {
+			var other *row
+			if other, err = s.inFront(ctx, made, now); err == nil && other != nil {
+				err = storekit.NotAlone(&made.Row, &other.Row)
+			}
+		}
 		if err == nil {
 			info = made.Info()
 		}

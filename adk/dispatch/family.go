@@ -1,0 +1,102 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/weftgo/weft/adk/checkpoint"
+)
+
+// Remove removes a run and its children, with what is recorded of them. Without force it fails with
+// checkpoint.ErrRunBusy, and removes nothing, if one of them is executed.
+func (d *TypedDispatcher[M]) Remove(ctx context.Context, id string, force bool) error {
+	defer d.notify()
+	if notOwn(id) != nil {
+		return nil
+	}
+	info, exists, err := d.store.Inspect(ctx, id)
+	switch {
+	case errors.Is(err, checkpoint.ErrBadRow), err == nil && !exists:
+		info = checkpoint.RunInfo{ID: id}
+	case err != nil:
+		return err
+	}
+	family := []checkpoint.RunInfo{info} // its ID is that under which it is recorded
+	err = d.children(ctx, info.ID, func(child checkpoint.RunInfo) error {
+		family = append(family, child)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !force {
+		for _, run := range family {
+			if err := d.checkIdle(ctx, run); err != nil {
+				return err
+			}
+		}
+	}
+	for _, run := range slices.Backward(family) { // a run is there until its children are gone, and leads to them
+		if err := d.store.Remove(ctx, run.ID, force); err != nil {
+			return err
+		}
+		if d.conf.Log != nil {
+			if err := d.conf.Log.Delete(ctx, run.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkIdle fails with checkpoint.ErrRunBusy if a run is executed. Only the store knows whether a lease has ended.
+func (d *TypedDispatcher[M]) checkIdle(ctx context.Context, run checkpoint.RunInfo) error {
+	if run.Owner == "" {
+		return nil
+	}
+	lease, err := d.store.Acquire(ctx, run.ID, d.leaseRequest())
+	if err != nil {
+		return err
+	}
+	return lease.Settle(ctx, checkpoint.Settlement{})
+}
+
+// Descendants yields the runs that a run waits for or has waited for, and theirs: those of the deepest level, which is
+// the 8th at most, last. It ends with the first error.
+func (d *TypedDispatcher[M]) Descendants(ctx context.Context, id string) iter.Seq2[checkpoint.RunInfo, error] {
+	return func(yield func(checkpoint.RunInfo, error) bool) {
+		parents := []string{id}
+		for depth := 0; depth < maxDepth && len(parents) > 0; depth++ {
+			var next []string
+			for _, parent := range parents {
+				for child, err := range d.store.List(ctx, checkpoint.Query{Parent: parent}) {
+					if err != nil {
+						yield(child, fmt.Errorf("children of run %q: %w", parent, err))
+						return
+					}
+					if !yield(child, nil) {
+						return
+					}
+					next = append(next, child.ID)
+				}
+			}
+			parents = next
+		}
+	}
+}
+
+// children does something to all runs below a run, until that fails.
+func (d *TypedDispatcher[M]) children(ctx context.Context, id string, do func(checkpoint.RunInfo) error) error {
+	for child, err := range d.Descendants(ctx, id) {
+		if err != nil {
+			return err
+		}
+		if err := do(child); err != nil {
+			return fmt.Errorf("run %q below run %q: %w", child.ID, id, err)
+		}
+	}
+	return nil
+}
