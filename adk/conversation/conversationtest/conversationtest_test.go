@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -43,7 +44,9 @@ func TestFiles_KeepTheRules(t *testing.T) {
 // Nothing is left of conversations that have expired.
 //
 // Rule distributed/M13.
-func TestMemory_KeepsNothingThatWasSwept(t *testing.T) {
+func TestMemory_KeepsNothingThatWasSwept(t *testing.T) { synctest.Test(t, keepsNothingThatWasSwept) }
+
+func keepsNothingThatWasSwept(t *testing.T) {
 	kept := checkpoint.NewMemoryStore()
 	s := storeOf(t, kept)
 	ends := time.Now().Add(time.Second)
