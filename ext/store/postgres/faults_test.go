@@ -1,8 +1,11 @@
 package postgres
 
 import (
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -10,10 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun/sqlruntest"
 )
 
 // TestStore_LosesNothingWhenItsServerCrashes, and needs nobody to continue.
@@ -120,6 +127,18 @@ func TestStore_ACommitThatArrivesLateIsItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("a"), []byte("b")}, records)
 	requireClosed(t, before)
+}
+
+// TestStore_IsWholeWhateverStatementFails, and whenever a connection ends.
+// Rule distributed/K2.
+func TestStore_IsWholeWhateverStatementFails(t *testing.T) {
+	sqlruntest.Faults(t, io.ErrUnexpectedEOF, func(t *testing.T, disturb func(driver.Connector) *sql.DB) sqlrun.Config {
+		conf, err := pgx.ParseConfig(newDatabase(t, ofTest(t)))
+		require.NoError(t, err)
+		db := disturb(stdlib.GetConnector(*conf))
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		return sqlrun.Config{DB: db, Dialect: Dialect()}
+	})
 }
 
 // requireClosed requires that what a channel stands for has happened.
