@@ -19,14 +19,15 @@ import (
 // a crash cut off an append before, it reads the journal once and cuts off what is left of it; it refuses to continue
 // with a journal in which that shows damage. It waits while another goroutine or process uses the journal.
 func (s *FileStore) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
-	err := checkLength(record)
-	if err == nil {
-		err = s.nameHashed(ctx, checkPointID)
+	const doing = "append to the journal of"
+	if err := storekit.CheckSize(doing, checkPointID, record); err != nil {
+		return err
 	}
+	err := s.nameHashed(ctx, checkPointID)
 	if err == nil {
 		err = s.withJournal(ctx, checkPointID, os.O_RDWR|os.O_CREATE, func(f *os.File) error { return s.disk.append(f, record) })
 	}
-	return storekit.Failed("append to the journal of", checkPointID, err)
+	return storekit.Failed(doing, checkPointID, err)
 }
 
 // ReadRecords returns the records of the ID. If the journal is damaged, those before the damage come with the error.

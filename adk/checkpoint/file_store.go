@@ -137,6 +137,9 @@ func (s *FileStore) Get(ctx context.Context, checkPointID string) ([]byte, bool,
 
 // Set stores the checkpoint: whole, or not at all if it fails.
 func (s *FileStore) Set(ctx context.Context, checkPointID string, checkPoint []byte) error {
+	if err := storekit.CheckSize("set", checkPointID, checkPoint); err != nil {
+		return err
+	}
 	err := s.nameHashed(ctx, checkPointID)
 	if err == nil {
 		err = s.disk.replace(ctx, s.path(checkPointID, checkpointFile), checkPoint)

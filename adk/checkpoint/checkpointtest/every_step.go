@@ -3,7 +3,6 @@ package checkpointtest
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -29,11 +28,12 @@ type Steps struct {
 // and the answer to a parent. A call without an error has done everything. The same call made again does what is not
 // done yet, and nothing twice.
 //
-// With the race detector, which makes stores slow, it takes every third step, unless the environment has WEFT_EVERY_STEP.
+// With the race detector, which makes stores slow, it takes every third step, unless WEFT_THOROUGH is set in the
+// environment.
 func EveryStep(t *testing.T, on Steps) {
 	t.Helper()
 	stride := 1
-	if racedetector.Enabled && os.Getenv("WEFT_EVERY_STEP") == "" {
+	if racedetector.Enabled && !isThorough() {
 		stride = 3
 	}
 	for n, rule := range stepRules {

@@ -136,7 +136,7 @@ func TestEveryStep_FindsFaults(t *testing.T) {
 		"half a record":    "append",
 	} {
 		t.Run(fault, func(t *testing.T) {
-			t.Setenv("WEFT_EVERY_STEP", "1")
+			t.Setenv("WEFT_THOROUGH", "1")
 			findsFault(t, "TestClumsyStore", fault, where)
 		})
 	}
