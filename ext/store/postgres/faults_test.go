@@ -3,8 +3,6 @@ package postgres
 import (
 	"database/sql"
 	"database/sql/driver"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -56,26 +54,7 @@ func TestStore_AppendsOnceOverANetworkThatLosesAnswers(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	checkpointtest.Disturbed(t, s, func() { time.Sleep(3 * time.Second) })
-	for i := range 50 { // of an answer whose commit nobody knows, one is taken
-		id := fmt.Sprint("asks ", i)
-		l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
-		require.NoError(t, err)
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
-			Waiting: []checkpoint.WaitPoint{{ID: "q"}}}))
-		require.NoError(t, s.Answer(t.Context(), id, checkpoint.Answer{Point: "q", Data: []byte("yes")}))
-		_, err = s.Submit(t.Context(), fmt.Sprint("new ", i), checkpoint.NewRun{})
-		require.NoError(t, err)
-	}
-	counts, err := s.Count(t.Context(), checkpoint.Query{})
-	require.NoError(t, err)
-	require.EqualValues(t, 100, counts[checkpoint.Ready])
-	p.Lose(false)
-	for range 100 {
-		_, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{TTL: time.Hour}, checkpoint.Due{})
-		require.NoError(t, err)
-	}
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-	require.True(t, errors.Is(err, checkpoint.ErrNothingDue))
+	checkpointtest.LosesAnswers(t, s, s, func() { p.Lose(false) })
 }
 
 // TestStore_ACommitThatArrivesLateIsItsOwn: the store gives an attempt up, and makes the call again while the commit of the
