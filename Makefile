@@ -10,7 +10,7 @@ PACKAGES := $(MODULES:=/...)
 # vet, staticcheck and unit all build with the race detector: so everything is compiled once for the three of them.
 RACE    := GOFLAGS="$(shell $(GO) env GOFLAGS) -race"
 
-.PHONY: chaos interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
+.PHONY: chaos faults interop interop-clients test fmt tidy-check vet staticcheck unit stdjson api api-update bench-check bench-update fuzz kills soak bench generate catalogue tools temporal temporal-server recipes pictures tidy release release-check
 
 test: fmt tidy-check vet staticcheck api shim-check stdjson unit bench-check
 
@@ -116,6 +116,13 @@ SEED    ?= $(shell date +%s)
 kills:
 	@WEFT_KILLS=$(KILLS) WEFT_KILLS_SEED=$(SEED) \
 	  $(GO) test -tags weft_stdjson -count 1 -timeout 0 -v -run '^TestKills_' ./adk/adktest
+# faults has each step of each call of each store fail, lists with 10,000 runs, and random lives of runs, without the race
+# detector, with which make test takes a part of that.
+faults:
+	@WEFT_THOROUGH=1 WEFT_WALKS=20000 $(GO) test -tags weft_stdjson -count 1 -timeout 60m \
+	  -run '_IsWhole|ThereIsRoom|_Conforms|_TakenOver|RandomLives' ./adk/checkpoint ./adk/adktest
+	@for d in sqlite postgres redis nats; do \
+	  (cd ext/store/$$d && WEFT_THOROUGH=1 $(GO) test -count 1 -timeout 60m -run '_IsWhole|ThereIsRoom|_Conforms$$' .) || exit 1; done
 soak:
 	@WEFT_SOAK_RUNS=$(RUNS) WEFT_SOAK_SECONDS=$(SECONDS) WEFT_SOAK_SEED=$(SEED) \
 	  $(GO) test -count 1 -timeout 0 -v -run '^TestSoak_' ./adk/adktest

@@ -44,6 +44,9 @@ type Exploration[M adk.MessageType] struct {
 	// call of a tool any more, and end with the error that its run was taken over. The store must hand out leases, and the
 	// durability be [adk.EveryStep]. It takes as long as leases do: about a second for every hundred boundaries.
 	TakeOver bool
+	// Boundaries is how many boundaries runs are stopped at one by one: the first, the last, and others between them. The
+	// default is 0, all.
+	Boundaries int
 	// Unordered says that a model may see the messages in another order, as it does behind agents, or tools of another
 	// agent, that ran side by side.
 	Unordered bool
@@ -56,7 +59,8 @@ type Exploration[M adk.MessageType] struct {
 // Explore proves that a run can stop anywhere and be resumed. It runs the agent once to learn its boundaries: every
 // call, chunk and answer of a model, every start and end of a tool, every event, every write to the store. Then it runs
 // it again for each boundary and each way to stop there: an interrupt, a cancel in each mode, the end of the context, a
-// panic, the death of the process; and then for pairs of them, see [Exploration.Pairs]. It resumes each run with a new
+// panic, the death of the process, a store that fails, or that does what it is asked for and says that it failed; and
+// then for pairs of them, see [Exploration.Pairs]. It resumes each run with a new
 // agent until it ends, and fails the test unless
 //
 //   - the text of the answer is the same,
@@ -315,7 +319,7 @@ func (c *career[M]) newLife() *life[M] {
 	}
 	l.store = mortal(c.store, func(ctx context.Context, saves bool) error {
 		err := c.probe.at(ctx, l.number, atStore)
-		if err == nil && saves {
+		if (err == nil || err == errAnswerLost) && saves {
 			c.written.Store(true)
 		}
 		return err

@@ -180,8 +180,5 @@ func (l *mortalLease) Renew(ctx context.Context) error {
 }
 
 func (l *mortalLease) Settle(ctx context.Context, s checkpoint.Settlement) error {
-	if err := l.at(ctx, s.Status != checkpoint.Done); err != nil {
-		return err
-	}
-	return l.Lease.Settle(ctx, s)
+	return l.write(ctx, s.Status != checkpoint.Done, func() error { return l.Lease.Settle(ctx, s) })
 }

@@ -91,6 +91,9 @@ func (x *explorer[M]) ways() []way[M] {
 // single returns a plan for each boundary and each way to stop there.
 func (x *explorer[M]) single() (plans []plan[M]) {
 	for i, kind := range x.boundaries {
+		if !x.isChosen(i) {
+			continue
+		}
 		for _, w := range x.ways() {
 			if w.usable(kind) && w.bearable(x.Durability) {
 				plans = append(plans, plan[M]{faults: []fault[M]{{&w, i + 1}}})
@@ -98,6 +101,20 @@ func (x *explorer[M]) single() (plans []plan[M]) {
 		}
 	}
 	return plans
+}
+
+// isChosen reports whether runs are stopped at a boundary one by one.
+func (x *explorer[M]) isChosen(i int) bool {
+	last, gaps := len(x.boundaries)-1, x.Boundaries-1
+	if x.Boundaries <= 0 || gaps >= last {
+		return true
+	}
+	for n := range x.Boundaries {
+		if i == n*last/max(gaps, 1) {
+			return true
+		}
+	}
+	return false
 }
 
 // pairs returns plans of two faults. Half of the second ones come soon: in a resumed run that has hardly begun.

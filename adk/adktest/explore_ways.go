@@ -2,6 +2,7 @@ package adktest
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/weftgo/weft/adk"
@@ -48,12 +49,20 @@ func ways[M adk.MessageType]() []way[M] {
 		{name: "a panic", durable: true, givesUp: true, kinds: inCalls, stop: func(*life[M], context.Context) error {
 			panic(infoExplored)
 		}},
+		failing[M]("a store that fails", errors.New("adktest: the store fails")),
+		failing[M]("a store that does it and says that it failed", errAnswerLost),
 		{name: "the death of the process", durable: true, stop: func(l *life[M], _ context.Context) error {
 			l.probe.die()
 			l.end()
 			return errDied
 		}},
 	}
+}
+
+// failing has a write to the store fail once.
+func failing[M adk.MessageType](name string, err error) way[M] {
+	return way[M]{name: name, durable: true, givesUp: true, kinds: []boundaryKind{atStore},
+		stop: func(*life[M], context.Context) error { return err }}
 }
 
 // cancelling cancels the run and the agents in it. A call whose context ends with that returns.

@@ -2,6 +2,7 @@ package adktest
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weftgo/weft/adk"
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -28,11 +29,20 @@ type mortalStore struct {
 	at func(ctx context.Context, saves bool) error
 }
 
-func (m mortalStore) Set(ctx context.Context, id string, data []byte) error {
-	if err := m.at(ctx, true); err != nil {
-		return err
+// errAnswerLost is the error of a write that was made.
+var errAnswerLost = errors.New("adktest: the answer of the store is lost")
+
+// write makes a write unless the process is stopped there.
+func (m mortalStore) write(ctx context.Context, saves bool, do func() error) error {
+	err := m.at(ctx, saves)
+	if err == nil || err == errAnswerLost {
+		return errors.Join(do(), err)
 	}
-	return m.CheckPointStore.Set(ctx, id, data)
+	return err
+}
+
+func (m mortalStore) Set(ctx context.Context, id string, data []byte) error {
+	return m.write(ctx, true, func() error { return m.CheckPointStore.Set(ctx, id, data) })
 }
 
 func (m mortalStore) Delete(ctx context.Context, id string) error {
@@ -40,10 +50,7 @@ func (m mortalStore) Delete(ctx context.Context, id string) error {
 	if !ok {
 		return nil
 	}
-	if err := m.at(ctx, false); err != nil {
-		return err
-	}
-	return deleter.Delete(ctx, id)
+	return m.write(ctx, false, func() error { return deleter.Delete(ctx, id) })
 }
 
 // mortalJournal is one of a store with a journal.
@@ -53,10 +60,7 @@ type mortalJournal struct {
 }
 
 func (m mortalJournal) AppendRecord(ctx context.Context, id string, record []byte) error {
-	if err := m.at(ctx, true); err != nil {
-		return err
-	}
-	return m.journal.AppendRecord(ctx, id, record)
+	return m.write(ctx, true, func() error { return m.journal.AppendRecord(ctx, id, record) })
 }
 
 func (m mortalJournal) ReadRecords(ctx context.Context, id string) ([][]byte, error) {
@@ -64,8 +68,5 @@ func (m mortalJournal) ReadRecords(ctx context.Context, id string) ([][]byte, er
 }
 
 func (m mortalJournal) RemoveRecords(ctx context.Context, id string) error {
-	if err := m.at(ctx, false); err != nil {
-		return err
-	}
-	return m.journal.RemoveRecords(ctx, id)
+	return m.write(ctx, false, func() error { return m.journal.RemoveRecords(ctx, id) })
 }

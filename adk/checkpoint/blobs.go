@@ -117,7 +117,7 @@ func (b *FileBlobs) Put(ctx context.Context, name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return replace(ctx, path, data)
+	return new(disk).replace(ctx, path, data)
 }
 
 // Get returns a value.
@@ -140,7 +140,7 @@ func (b *FileBlobs) Get(ctx context.Context, name string) ([]byte, error) {
 func (b *FileBlobs) Delete(ctx context.Context, name string) error {
 	path, err := b.path(name)
 	if err == nil {
-		err = remove(ctx, path)
+		err = new(disk).remove(ctx, path)
 	}
 	return err
 }

@@ -19,14 +19,15 @@ import (
 // a crash cut off an append before, it reads the journal once and cuts off what is left of it; it refuses to continue
 // with a journal in which that shows damage. It waits while another goroutine or process uses the journal.
 func (s *FileStore) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
-	err := checkLength(record)
-	if err == nil {
-		err = s.nameHashed(ctx, checkPointID)
+	const doing = "append to the journal of"
+	if err := storekit.CheckSize(doing, checkPointID, record); err != nil {
+		return err
 	}
+	err := s.nameHashed(ctx, checkPointID)
 	if err == nil {
-		err = s.withJournal(ctx, checkPointID, os.O_RDWR|os.O_CREATE, func(f *os.File) error { return appendTo(f, record) })
+		err = s.withJournal(ctx, checkPointID, os.O_RDWR|os.O_CREATE, func(f *os.File) error { return s.disk.append(f, record) })
 	}
-	return storekit.Failed("append to the journal of", checkPointID, err)
+	return storekit.Failed(doing, checkPointID, err)
 }
 
 // ReadRecords returns the records of the ID. If the journal is damaged, those before the damage come with the error.
@@ -47,7 +48,7 @@ func (s *FileStore) ReadRecords(ctx context.Context, checkPointID string) (recor
 
 // RemoveRecords removes the journal of the ID. A record that is being appended at the same time goes with it.
 func (s *FileStore) RemoveRecords(ctx context.Context, checkPointID string) error {
-	return storekit.Failed("remove the journal of", checkPointID, remove(ctx, s.path(checkPointID, journalFile)))
+	return storekit.Failed("remove the journal of", checkPointID, s.disk.remove(ctx, s.path(checkPointID, journalFile)))
 }
 
 // withJournal opens a journal and locks it against goroutines and processes while do runs.
@@ -61,7 +62,7 @@ func (s *FileStore) withJournal(ctx context.Context, checkPointID string, flag i
 		return err
 	}
 	defer unlock()
-	f, err := os.OpenFile(path, flag, 0o600)
+	f, err := s.disk.create(path, flag)
 	if err != nil {
 		return err
 	}
@@ -90,48 +91,41 @@ func lock(ctx context.Context, f *os.File) error {
 	}
 }
 
-// appendTo adds a record to a journal that nobody else uses.
-func appendTo(f *os.File, payload []byte) error {
-	salt, end, err := journalEnd(f)
+// append adds a record to a journal that nobody else uses.
+func (d *disk) append(f *os.File, payload []byte) error {
+	salt, end, err := d.journalEnd(f)
 	if err != nil {
 		return err
 	}
 	if end == 0 {
-		if salt, err = begin(f); err != nil {
+		if salt, err = d.begin(f); err != nil {
 			return err
 		}
 		end = preambleSize
 	}
 	if end == preambleSize {
 		// The process that made the file may have crashed before its name was on disk.
-		if err := syncDir(filepath.Dir(f.Name())); err != nil {
+		if err := d.syncDir(filepath.Dir(f.Name())); err != nil {
 			return err
 		}
 	}
 	frame := salt.appendRecord(make([]byte, 0, frameSize(uint32(len(payload)))), end, payload)
-	if err := writeSynced(f, frame, end); err != nil {
-		_ = f.Truncate(end) // a service to readers: the next append would do it too
+	if err := d.writeSynced(f, frame, end); err != nil {
+		_ = d.truncate(f, end) // a service to readers: the next append would do it too
 		return err
 	}
 	return nil
 }
 
-func writeSynced(f *os.File, data []byte, offset int64) error {
-	if _, err := f.WriteAt(data, offset); err != nil {
-		return err
-	}
-	return f.Sync()
-}
-
 // begin writes the preamble. It is on disk before any record is, so that a file with records has an intact one.
-func begin(f *os.File) (salt journalSalt, err error) {
+func (d *disk) begin(f *os.File) (salt journalSalt, err error) {
 	_, _ = rand.Read(salt[:]) // never fails
-	return salt, writeSynced(f, preamble(salt), 0)
+	return salt, d.writeSynced(f, preamble(salt), 0)
 }
 
 // journalEnd returns the salt of a journal and where its last intact record ends: 0 if not even the preamble is
 // there. It cuts off what follows.
-func journalEnd(f *os.File) (salt journalSalt, end int64, err error) {
+func (d *disk) journalEnd(f *os.File) (salt journalSalt, end int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return salt, 0, err
@@ -161,7 +155,7 @@ func journalEnd(f *os.File) (salt journalSalt, end int64, err error) {
 		salt = journalSalt(file[12:20])
 	}
 	if end < size {
-		if err := f.Truncate(end); err != nil {
+		if err := d.truncate(f, end); err != nil {
 			return salt, 0, err
 		}
 	}

@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"sync"
@@ -40,24 +42,46 @@ func (l *fileLease) write(ctx context.Context, doing, id string, value []byte, d
 		return storekit.Failed(doing, id, err)
 	}
 	defer unlock()
-	if l.over || !l.counts() {
-		return l.Lost()
+	if err := l.mayWrite(); err != nil {
+		return storekit.FailedOnce(doing, id, err)
 	}
 	if err := do(); err != nil {
 		return err
 	}
-	now := time.Now()
-	if err := os.Chtimes(l.store.path(id, leaseFile), now, now); err != nil { // others would not see that it lives
+	if err := l.store.disk.touch(l.store.path(id, leaseFile), time.Now()); err != nil { // others would not see that it lives
 		return storekit.Failed(doing, id, err)
 	}
 	l.lookForStop()
 	return nil
 }
 
-// counts reports whether the file of the lease is still this one.
-func (l *fileLease) counts() bool {
+// mayWrite returns an error if the lease does not count, or if that cannot be found out. The row is locked.
+func (l *fileLease) mayWrite() error {
+	if l.over {
+		return l.Lost()
+	}
+	if err := l.counts(); err != nil || !l.settling {
+		return err
+	}
+	f, err := l.store.readRow(l.ID())
+	if err == nil && (f == nil || !f.Row.Holds(l.Token())) {
+		return l.Lost()
+	}
+	return err
+}
+
+// counts returns an error if the file of the lease is not this one any more. That it cannot be read says nothing.
+func (l *fileLease) counts() error {
 	text, err := os.ReadFile(l.store.path(l.ID(), leaseFile))
-	return err == nil && len(text) > 20 && bytes.Equal(text[:20], leaseText(l.Token())[:20])
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return l.Lost()
+	case err != nil:
+		return err
+	case len(text) <= 20 || !bytes.Equal(text[:20], leaseText(l.Token())[:20]):
+		return l.Lost()
+	}
+	return nil
 }
 
 // lookForStop finds a request to stop, if the row was changed since it was looked at.
@@ -102,7 +126,7 @@ func (l *fileLease) AppendRecord(ctx context.Context, id string, record []byte) 
 			return err
 		}
 		if l.appends++; l.appends == 2 { // the first one says only that it lives
-			_, _ = l.file.WriteAt([]byte{'p'}, 20)
+			_ = l.store.disk.write(l.file, []byte{'p'}, 20)
 		}
 		return nil
 	})
@@ -144,8 +168,11 @@ func (l *fileLease) Settle(ctx context.Context, settlement Settlement) error {
 		if l.settling && f != nil && f.Row.Run.Token == l.Token() && f.Row.Run.Owner == "" {
 			return nil, nil // an earlier attempt did it
 		}
-		if f == nil || !l.counts() || !f.Row.Holds(l.Token()) {
+		if f == nil || !f.Row.Holds(l.Token()) {
 			return nil, l.Lost()
+		}
+		if err := l.counts(); err != nil {
+			return nil, storekit.FailedOnce("settle", l.ID(), err)
 		}
 		if l.appends > 0 {
 			f.Row.Progressed()

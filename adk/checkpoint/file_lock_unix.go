@@ -29,3 +29,6 @@ func tryLock(f *os.File, how lockKind) (locked bool, err error) {
 		return flockErr == nil, flockErr
 	}
 }
+
+// isFull reports whether an error says that the disk, or what a user may use of it, is full.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

@@ -43,3 +43,8 @@ func tryLock(f *os.File, how lockKind) (locked bool, err error) {
 		return false, callErr
 	}
 }
+
+// isFull reports whether an error says that the disk is full: ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.Errno(39)) || errors.Is(err, syscall.Errno(112))
+}

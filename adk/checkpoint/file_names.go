@@ -79,7 +79,7 @@ func (s *FileStore) nameHashed(ctx context.Context, checkPointID string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return replace(ctx, path, []byte(checkPointID))
+	return s.disk.replace(ctx, path, []byte(checkPointID))
 }
 
 // ListCheckPoints yields the IDs that begin with a prefix. It yields those that exist when the loop begins.

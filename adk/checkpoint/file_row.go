@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,6 +22,8 @@ import (
 const (
 	rowFile   = ".run"
 	leaseFile = ".lease"
+	// removedFile is what the file of a run is renamed to that is removed: it stays until everything else is gone.
+	removedFile = ".removed"
 	// lockFiles are the names of the files that are locked while a row is used, a fixed number for the store: they are
 	// never removed, so that nobody locks one that is not there any more.
 	lockFiles = "lock-%02x"
@@ -73,7 +76,7 @@ func (s *FileStore) lockFile(ctx context.Context, path string) (unlock func(), e
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := s.disk.create(path, os.O_RDWR|os.O_CREATE)
 	if err == nil {
 		if err = lock(ctx, f); err != nil {
 			f.Close()
@@ -98,8 +101,7 @@ func (s *FileStore) readRow(id string) (*fileRow, error) {
 	if f == nil || err != nil {
 		return nil, err
 	}
-	s.seeLease(f)
-	return f, nil
+	return f, s.seeLease(f)
 }
 
 func readRowFile(path string) (*fileRow, error) {
@@ -130,29 +132,36 @@ func (s *FileStore) writeRow(ctx context.Context, f *fileRow) error {
 	if err := s.nameHashed(ctx, f.Row.Run.ID); err != nil {
 		return err
 	}
-	return replace(ctx, s.path(f.Row.Run.ID, rowFile), rowKind.Seal("gob", payload.Bytes()))
+	return s.disk.replace(ctx, s.path(f.Row.Run.ID, rowFile), rowKind.Seal("gob", payload.Bytes()))
 }
 
 // seeLease sets until when the lease counts. Its owner keeps the file of the lease locked while it lives: a lock that
 // is free means that the process is dead, and the lease has ended. Otherwise it counts for the TTL from the last sign
 // of life, which is when the file was last touched.
-func (s *FileStore) seeLease(f *fileRow) {
+func (s *FileStore) seeLease(f *fileRow) error {
 	r := &f.Row
 	if r.Run.Owner == "" {
-		return
+		return nil
 	}
 	file, err := os.OpenFile(s.path(r.Run.ID, leaseFile), os.O_RDWR, 0)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		r.Run.LeaseUntil = time.Time{}
-		return
+		return nil
+	}
+	if err != nil { // which says nothing of the owner: too many files may be open
+		return err
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if free, lockErr := tryLock(file, sharedLock); free || err != nil || lockErr != nil {
-		r.Run.LeaseUntil = time.Time{}
-		return
+	if err != nil {
+		return err
 	}
+	free, err := tryLock(file, sharedLock)
 	r.Run.LeaseUntil = info.ModTime().Add(r.TTL)
+	if free {
+		r.Run.LeaseUntil = time.Time{}
+	}
+	return err
 }
 
 // withRow does something to the row of an ID, nil if there is none, which nobody else uses meanwhile. What do returns
@@ -185,8 +194,11 @@ func (s *FileStore) lockedRow(
 	}
 	defer unlock()
 	f, err := s.readRow(id)
-	if err == nil && f != nil {
+	switch {
+	case err == nil && f != nil:
 		err = s.doOwn(ctx, f)
+	case err == nil:
+		err = s.finishRemoval(id)
 	}
 	if err != nil {
 		return nil, storekit.FailedOnce(doing, id, err)
@@ -291,12 +303,15 @@ func (s *FileStore) nextToken(ctx context.Context) (token uint64, err error) {
 	}
 	defer f.Close()
 	text := make([]byte, 20)
-	n, _ := f.ReadAt(text, 0)
+	n, err := f.ReadAt(text, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
 	if n > 0 {
 		if _, err := fmt.Sscanf(strings.TrimSpace(string(text[:n])), "%d", &token); err != nil {
 			return 0, fmt.Errorf("the file %s does not hold a number: %w", path, err)
 		}
 	}
 	token++
-	return token, writeSynced(f, fmt.Appendf(nil, "%-20d", token), 0)
+	return token, s.disk.writeSynced(f, fmt.Appendf(nil, "%-20d", token), 0)
 }

@@ -179,7 +179,7 @@ func leaseText(token uint64) []byte { return fmt.Appendf(nil, "%-20d-", token) }
 // makeLease writes the file of a lease and locks it before anybody can see it.
 func (s *FileStore) makeLease(id string, token uint64) (*os.File, error) {
 	path := s.path(id, leaseFile)
-	f, err := os.CreateTemp(s.dir, filepath.Base(path)+".*"+temporaryFile)
+	f, err := s.disk.createTemp(path)
 	if err != nil {
 		return nil, err
 	}
@@ -188,21 +188,20 @@ func (s *FileStore) makeLease(id string, token uint64) (*os.File, error) {
 		err = errors.New("the file system does not lock files")
 	}
 	if err == nil {
-		err = writeSynced(f, leaseText(token), 0)
+		err = s.disk.writeSynced(f, leaseText(token), 0)
 	}
 	if err == nil {
-		now := time.Now()
-		err = os.Chtimes(f.Name(), now, now)
+		err = s.disk.touch(f.Name(), time.Now())
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = s.disk.rename(f.Name(), path)
 	}
 	if err != nil {
 		f.Close()
-		_ = os.Remove(f.Name())
+		_ = s.disk.unlink(f.Name())
 		return nil, err
 	}
-	return f, syncDir(s.dir)
+	return opened(f, s.disk.syncDir(s.dir))
 }
 
 // hasProgress reports whether the last lease recorded a step besides its first.
@@ -285,7 +284,9 @@ func (s *FileStore) readRows(ctx context.Context) (rows []*fileRow, bad []*store
 		case err != nil:
 			bad = append(bad, s.badRow(e.Name(), err))
 		case f != nil:
-			s.seeLease(f)
+			if err := s.seeLease(f); err != nil {
+				return nil, nil, err
+			}
 			rows = append(rows, f)
 		}
 	}
@@ -391,7 +392,7 @@ func (s *FileStore) Stop(ctx context.Context, id string, how StopRequest) error 
 		if err := r.Stop(how, s.Retention, fileNow()); err != nil || r.Stopping != nil {
 			return err
 		}
-		return remove(ctx, s.path(id, leaseFile))
+		return s.disk.remove(ctx, s.path(id, leaseFile))
 	})
 }
 
@@ -495,7 +496,7 @@ func (s *FileStore) Remove(ctx context.Context, id string, force bool) error {
 		if f != nil && f.Row.Held(fileNow()) && !force {
 			return nil, f.Row.Busy()
 		}
-		return nil, s.removeRun(ctx, id)
+		return nil, s.removeRun(id)
 	})
 	if !errors.Is(err, ErrBadRow) {
 		return err
@@ -505,17 +506,42 @@ func (s *FileStore) Remove(ctx context.Context, id string, force bool) error {
 		return storekit.Failed("remove", id, err)
 	}
 	defer unlock()
-	return s.removeRun(ctx, id)
+	return s.removeRun(id)
 }
 
-// removeRun removes the files of a run whose row is locked: the row last, so that what a crash leaves is removed again.
-func (s *FileStore) removeRun(ctx context.Context, id string) error {
-	for _, ending := range []string{leaseFile, journalFile, checkpointFile, rowFile} {
-		if err := os.Remove(s.path(id, ending)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return storekit.Failed("remove", id, err)
+// removeRun removes the files of a run whose row is locked. It happens when the row is renamed, which a disk has room for
+// that is full.
+func (s *FileStore) removeRun(id string) error {
+	err := s.disk.rename(s.path(id, rowFile), s.path(id, removedFile))
+	if err == nil {
+		err = s.disk.syncDir(s.dir)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // what was written without a lease has no row
+		err = s.removeFiles(id)
+	}
+	return storekit.Failed("remove", id, err)
+}
+
+// removeFiles removes what there is of an ID besides its row, and then the mark that says so.
+func (s *FileStore) removeFiles(id string) error {
+	for _, ending := range []string{leaseFile, journalFile, checkpointFile, removedFile} {
+		if err := s.disk.unlink(s.path(id, ending)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
-	return storekit.Failed("remove", id, syncDir(s.dir))
+	return s.disk.syncDir(s.dir)
+}
+
+// finishRemoval removes what a crash has left of a run that was removed. The row is locked.
+func (s *FileStore) finishRemoval(id string) error {
+	_, err := os.Stat(s.path(id, removedFile))
+	switch {
+	case err == nil:
+		return s.removeFiles(id)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
 }
 
 // Sweep removes runs that have expired.
@@ -537,7 +563,7 @@ func (s *FileStore) Sweep(ctx context.Context, limit int) (swept Swept, err erro
 				return nil, nil
 			}
 			swept.Runs++
-			return nil, s.removeRun(ctx, f.Row.Run.ID)
+			return nil, s.removeRun(f.Row.Run.ID)
 		})
 		if err != nil {
 			return swept, err

@@ -7,11 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
@@ -47,7 +45,8 @@ type FileStore struct {
 	// Retention is how long runs are kept. It must not be changed when the store is in use.
 	Retention Retention
 
-	dir string
+	dir  string
+	disk disk
 	// busy keeps the users of a journal in this process apart, so that only one of them asks for the lock on its file.
 	busy   keyedLock
 	cached rowCache
@@ -103,6 +102,12 @@ func (s *FileStore) sweep() {
 	entries, _ := os.ReadDir(s.dir)
 	for _, e := range entries {
 		name := e.Name()
+		if id, err := s.idOf(strings.TrimSuffix(name, removedFile)); err == nil && filepath.Ext(name) == removedFile {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			_, _, _ = s.Inspect(ctx, id) // which removes what is left of it
+			cancel()
+			continue
+		}
 		ours := slices.ContainsFunc([]string{checkpointFile, idFile, rowFile, leaseFile}, func(ending string) bool {
 			return strings.Contains(name, ending)
 		})
@@ -132,85 +137,19 @@ func (s *FileStore) Get(ctx context.Context, checkPointID string) ([]byte, bool,
 
 // Set stores the checkpoint: whole, or not at all if it fails.
 func (s *FileStore) Set(ctx context.Context, checkPointID string, checkPoint []byte) error {
+	if err := storekit.CheckSize("set", checkPointID, checkPoint); err != nil {
+		return err
+	}
 	err := s.nameHashed(ctx, checkPointID)
 	if err == nil {
-		err = replace(ctx, s.path(checkPointID, checkpointFile), checkPoint)
+		err = s.disk.replace(ctx, s.path(checkPointID, checkpointFile), checkPoint)
 	}
 	return storekit.Failed("set", checkPointID, err)
 }
 
 // Delete removes the checkpoint. Its journal stays.
 func (s *FileStore) Delete(ctx context.Context, checkPointID string) error {
-	return storekit.Failed("delete", checkPointID, remove(ctx, s.path(checkPointID, checkpointFile)))
-}
-
-// replace puts data in the place of a file. The data is written and synced under another name first, so that a reader
-// of the file, also after a crash, finds the old content or the new one.
-func replace(ctx context.Context, path string, data []byte) (err error) {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	dir, base := filepath.Split(path)
-	temp, err := os.CreateTemp(dir, base+".*"+temporaryFile)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp.Name())
-		}
-	}()
-	_, err = temp.Write(data)
-	if err == nil {
-		err = temp.Sync()
-	}
-	if closeErr := temp.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = ctx.Err() // the last chance to leave the old content
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	// Too late for the deferred removal to matter: the temporary name is gone.
-	return syncDir(dir)
-}
-
-// remove removes a file, if it is there.
-func remove(ctx context.Context, path string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	err := os.Remove(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		// Somebody may just have removed it, and not have synced yet.
-		err = nil
-	}
-	if err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // it has no such thing: the file system's own log does it
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		return nil // nor have some network file systems
-	}
-	return err
+	return storekit.Failed("delete", checkPointID, s.disk.remove(ctx, s.path(checkPointID, checkpointFile)))
 }
 
 // EventRetention is for how long the events of a run stay after its end: see [Retention].

@@ -131,3 +131,45 @@ func BenchmarkFileStore_Set(b *testing.B) {
 		}
 	}
 }
+
+// TestFileStore_ALeaseThatCannotBeReadIsNotLost, nor free for others: a process may have too many files open.
+// Rules distributed/F15, distributed/K2.
+func TestFileStore_ALeaseThatCannotBeReadIsNotLost(t *testing.T) {
+	s := newFileStore(t)
+	l, err := s.Acquire(t.Context(), "run", LeaseRequest{Create: &NewRun{}})
+	require.NoError(t, err)
+	path := s.path("run", leaseFile)
+	require.NoError(t, os.Rename(path, path+".aside"))
+	require.NoError(t, os.Mkdir(path, 0o700)) // which can be opened by nobody as a file
+	err = l.AppendRecord(t.Context(), "run", []byte("x"))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, ErrLeaseLost)
+	other, err := NewFileStore(s.dir)
+	require.NoError(t, err)
+	_, err = other.Acquire(t.Context(), "run", LeaseRequest{})
+	require.Error(t, err)
+	_, err = other.AcquireDue(t.Context(), LeaseRequest{}, Due{})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, ErrNothingDue)
+
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.Rename(path+".aside", path))
+	require.NoError(t, l.AppendRecord(t.Context(), "run", []byte("x")))
+	_, err = other.Acquire(t.Context(), "run", LeaseRequest{})
+	require.ErrorIs(t, err, ErrRunBusy)
+}
+
+// TestNewFileStore_FinishesRemovals that a crash has interrupted.
+func TestNewFileStore_FinishesRemovals(t *testing.T) {
+	s := newFileStore(t)
+	_, err := s.Submit(t.Context(), "run", NewRun{Records: [][]byte{{1}}})
+	require.NoError(t, err)
+	_, _, err = s.Inspect(t.Context(), "run") // which does what is left of the submission
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(s.path("run", rowFile), s.path("run", removedFile)))
+	_, err = NewFileStore(s.dir)
+	require.NoError(t, err)
+	for _, name := range names(t, s.dir) {
+		require.NotContains(t, name, "run")
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math"
 
 	"github.com/weftgo/weft/internal/core"
 )
@@ -123,12 +122,4 @@ func decodeJournal(file []byte) (records [][]byte, end int64, err error) {
 		}
 	}
 	return records, end, nil
-}
-
-// checkLength refuses what the format cannot hold.
-func checkLength(payload []byte) error {
-	if int64(len(payload)) > math.MaxUint32 {
-		return fmt.Errorf("a record of %d bytes is too long: at most %d are possible", len(payload), uint32(math.MaxUint32))
-	}
-	return nil
 }

@@ -50,6 +50,9 @@ func (s *MemoryStore) Set(ctx context.Context, checkPointID string, checkPoint [
 	if err := ended(ctx, "set", checkPointID); err != nil {
 		return err
 	}
+	if err := storekit.CheckSize("set", checkPointID, checkPoint); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.checkpoints == nil {
@@ -126,6 +129,9 @@ func yieldSorted(ctx context.Context, infos []Info, yield func(Info, error) bool
 // AppendRecord adds a copy of the record.
 func (s *MemoryStore) AppendRecord(ctx context.Context, checkPointID string, record []byte) error {
 	if err := ended(ctx, "append to the journal of", checkPointID); err != nil {
+		return err
+	}
+	if err := storekit.CheckSize("append to the journal of", checkPointID, record); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -265,6 +265,9 @@ var (
 	ErrRunEnded = core.ErrRunEnded
 	// ErrRunExpired says that a run was kept for as long as the store keeps it, and is no more.
 	ErrRunExpired = core.ErrRunExpired
+	// ErrStoreFull says that the store has no room left, on its disk or by a limit of its server. The call can be made
+	// again when there is room, and its run be resumed.
+	ErrStoreFull = core.ErrStoreFull
 	// ErrBadRow says that what the store knows of a run is damaged, or was written by a newer release. Lists show such a
 	// run as failed, no worker takes it, and Remove removes it.
 	ErrBadRow = storekit.ErrBadRow

@@ -91,6 +91,9 @@ func (s *spilling) put(ctx context.Context, id string, value []byte) ([]byte, er
 	if len(value) < s.size && !bytes.HasPrefix(value, []byte(spillMagic)) {
 		return value, nil
 	}
+	if err := storekit.CheckSize("put a large value of", id, value); err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256(value)
 	ref := spilled{Length: len(value), SHA256: hex.EncodeToString(sum[:])}
 	ref.Name = blobsOf(id) + strings.ToLower(rand.Text()) // one of its own: what is deleted is never put again

@@ -27,6 +27,9 @@ var (
 	ErrRunEnded = errors.New("the run has ended")
 	// ErrRunExpired says that a run was kept for as long as the store keeps it, and is no more.
 	ErrRunExpired = errors.New("the run has expired")
+	// ErrStoreFull says that a store has no room left, on its disk or by a limit of its server. The call can be made
+	// again when there is room.
+	ErrStoreFull = errors.New("the store is full: make room, and resume the run")
 )
 
 // BusyError is [ErrRunBusy] with who has the run.

@@ -1,6 +1,7 @@
 package checkpointtest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -61,5 +62,44 @@ func appendMany(s checkpoint.RunStore, id string, stop <-chan struct{}) (acknowl
 			return acknowledged, err
 		}
 		acknowledged++
+	}
+}
+
+// LosesAnswers has a store, on whose way to the server answers get lost, settle, answer, submit and take 50 runs, and
+// requires that each call succeeds, and has done what it was to do once. The store must be empty but for what [Disturbed]
+// left. whole is the same store by a way that loses nothing, or s; mend has s lose nothing any more before runs are taken,
+// for a store in which one that was taken without an answer is due again when its lease has ended. It may be nil.
+func LosesAnswers(t *testing.T, s, whole checkpoint.RunStore, mend func()) {
+	t.Helper()
+	const runs = 50
+	must := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s over a network that loses answers: %v", what, err)
+		}
+	}
+	for i := range runs {
+		id := fmt.Sprint("asks ", i)
+		l, err := s.Acquire(background, id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
+		must("Acquire", err)
+		must("Settle", l.Settle(background, checkpoint.Settlement{Status: checkpoint.Waiting,
+			Waiting: []checkpoint.WaitPoint{{ID: "q"}}}))
+		must("Answer", s.Answer(background, id, checkpoint.Answer{Point: "q", Data: []byte("yes")}))
+		_, err = s.Submit(background, fmt.Sprint("new ", i), checkpoint.NewRun{})
+		must("Submit", err)
+	}
+	counts, err := whole.Count(background, checkpoint.Query{})
+	if err != nil || counts[checkpoint.Ready] != 2*runs {
+		t.Errorf("Count = %v, %v; want %d runs that are ready", counts, err, 2*runs)
+	}
+	if mend != nil {
+		mend()
+	}
+	for range 2 * runs {
+		_, err := s.AcquireDue(background, checkpoint.LeaseRequest{TTL: long}, checkpoint.Due{})
+		must("AcquireDue", err)
+	}
+	if _, err := s.AcquireDue(background, checkpoint.LeaseRequest{}, checkpoint.Due{}); !errors.Is(err, checkpoint.ErrNothingDue) {
+		t.Errorf("AcquireDue when all runs are taken: %v; want ErrNothingDue", err)
 	}
 }

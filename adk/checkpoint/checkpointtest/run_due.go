@@ -19,6 +19,7 @@ var dueRules = []runRule{
 	{"keys and leases", dueKeyBusy},
 	{"keys and continued runs", dueKeyContinued},
 	{"once", dueOnce},
+	{"behind many", dueBehindMany},
 }
 
 // due requires that these runs are due next, in this order, and holds them.
@@ -230,4 +231,22 @@ func dueKeyContinued(s *subject) {
 	s.refused("Acquire while a later run of the key is executed", err, checkpoint.ErrRunBusy)
 	s.settle(second, checkpoint.Settlement{Status: checkpoint.Done})
 	s.due(checkpoint.Due{}, "first")
+}
+
+// dueBehindMany: a run is found, however many are due for longer that the worker does not take.
+func dueBehindMany(s *subject) {
+	const many = 260 // more than a store looks at in one go
+	var others []checkpoint.ChildRun
+	for n := range many {
+		run := checkpoint.NewRun{Queue: "busy", Agent: "a"}
+		if n%2 == 0 {
+			run = checkpoint.NewRun{Queue: "q", Agent: "busy"}
+		}
+		others = append(others, checkpoint.ChildRun{ID: fmt.Sprint("run ", n), Run: run})
+	}
+	s.settled("parent", checkpoint.Settlement{Status: checkpoint.Paused, Children: others})
+	s.submitLater("last", checkpoint.NewRun{Queue: "q", Agent: "a"})
+	mine := checkpoint.Due{Queues: []string{"q"}, Agents: []string{"a", "b"}}
+	s.settle(s.due(mine, "last")[0], checkpoint.Settlement{Status: checkpoint.Done})
+	s.nothingDue(mine)
 }

@@ -54,6 +54,8 @@ var runFaults = map[string]string{
 	"no keys":        "Due/keys",
 	"keys when due":  "Due/keys_and_leases",
 	"twice":          "Due/once",
+	"forgets keys":   "Due/keys_and_continued_runs",
+	"looks at 256":   "Due/behind_many",
 
 	"last answer":      "Inbox/one_answer",
 	"one by one":       "Inbox/all_or_none",
@@ -71,6 +73,7 @@ var runFaults = map[string]string{
 	"unborn":           "Inbox/submit_in_order",
 
 	"ignores tags":      "List/filters",
+	"misses one":        "List/filters_beside_writers",
 	"answered, too":     "List/questions",
 	"oldest first":      "List/order",
 	"skips ties":        "List/pages",
@@ -87,6 +90,7 @@ var runFaults = map[string]string{
 	"never by force":    "Keep/remove_by_force",
 	"lower case":        "Keep/hostile_ids",
 	"short answers":     "Keep/values",
+	"cuts":              "Keep/too_long",
 	"says it failed":    "Keep/context_ended",
 }
 
@@ -199,6 +203,10 @@ func (b *brokenRuns) Submit(ctx context.Context, id string, run checkpoint.NewRu
 		time.Sleep(time.Millisecond)
 	case "submits again":
 		_ = b.MemoryStore.Remove(ctx, id, true)
+	case "cuts":
+		for i, r := range run.Records {
+			run.Records[i] = r[:min(len(r), 1<<20)]
+		}
 	case "submits late":
 		if _, exists, _ := b.MemoryStore.Inspect(ctx, id); exists {
 			return checkpoint.RunInfo{}, checkpoint.ErrRunExists
@@ -220,6 +228,10 @@ func (b *brokenRuns) AcquireDue(ctx context.Context, req checkpoint.LeaseRequest
 	switch b.fault {
 	case "any queue":
 		d.Queues = nil
+	case "looks at 256":
+		if counts, _ := b.Count(ctx, checkpoint.Query{Status: []checkpoint.Status{checkpoint.Ready}}); counts[checkpoint.Ready] > 256 {
+			return nil, checkpoint.ErrNothingDue
+		}
 	case "forgets deaths", "wakes failures":
 		for info := range b.List(ctx, checkpoint.Query{Status: []checkpoint.Status{checkpoint.Running,
 			checkpoint.Failed}}) {
@@ -334,6 +346,8 @@ func (b *brokenRuns) List(ctx context.Context, q checkpoint.Query) iter.Seq2[che
 		for info := range b.MemoryStore.List(ctx, checkpoint.Query{Queue: storekit.OwnQueue}) {
 			runs = append(runs, info)
 		}
+	case b.has("misses one") && len(runs) > 2 && strings.HasPrefix(runs[0].ID, "busy"):
+		runs = runs[:len(runs)-1]
 	case b.has("oldest first"):
 		slices.Reverse(runs)
 	case b.has("pages by number"):
@@ -362,8 +376,13 @@ func (b *brokenRuns) List(ctx context.Context, q checkpoint.Query) iter.Seq2[che
 }
 
 func (b *brokenRuns) Continue(ctx context.Context, id string) error {
-	if b.has("continues at all") {
+	switch b.fault {
+	case "continues at all":
 		return nil
+	case "forgets keys":
+		_ = b.Remove(ctx, id, true)
+		_, err := b.Submit(ctx, id, checkpoint.NewRun{})
+		return err
 	}
 	return b.MemoryStore.Continue(ctx, id)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -21,6 +22,7 @@ var keepRules = []runRule{
 	{"remove by force", keepRemoveByForce},
 	{"hostile ids", keepHostileIDs},
 	{"values", keepValues},
+	{"too long", keepTooLong},
 	{"context ended", keepContextEnded},
 }
 
@@ -208,8 +210,11 @@ func keepHostileIDs(s *subject) {
 
 // keepValues: empty values and large ones are like any others.
 func keepValues(s *subject) {
-	for name, value := range map[string][]byte{"empty": {}, "large": bytes.Repeat([]byte("0123456789abcdef"),
-		4<<20/16)} {
+	size := 4 << 20
+	if isThorough() {
+		size = 16 << 20
+	}
+	for name, value := range map[string][]byte{"empty": {}, "large": bytes.Repeat([]byte("0123456789abcdef"), size/16)} {
 		l := s.acquire(name, checkpoint.LeaseRequest{TTL: long, Create: &checkpoint.NewRun{Records: [][]byte{value}}})
 		noError(s.t, l.Set(background, name, value))
 		holds(s.t, l, name, value)
@@ -290,4 +295,63 @@ func (s *subject) acquireIn(ctx context.Context, id string) error {
 func (s *subject) acquireDueIn(ctx context.Context, queue string) error {
 	_, err := s.AcquireDue(ctx, checkpoint.LeaseRequest{TTL: long}, checkpoint.Due{Queues: []string{queue}})
 	return err
+}
+
+// tooLong is longer than a value may be. Nobody writes to it, so that it takes no memory.
+var tooLong = sync.OnceValue(func() []byte { return make([]byte, 64<<20+1) })
+
+// keepTooLong: a value that is too long is refused before anything is written, by an error with the ID of the run.
+func keepTooLong(s *subject) {
+	value := tooLong()
+	s.waiting("asking run", checkpoint.WaitPoint{ID: "q"}, checkpoint.WaitPoint{ID: "r"})
+	s.submit("run", checkpoint.NewRun{Parent: "asking run", ParentPoint: "q"})
+	l := s.hold("run")
+	s.written(l, "run")
+	for what, call := range map[string]func() error{
+		"Submit": func() error {
+			_, err := s.Submit(background, "new run", checkpoint.NewRun{Records: [][]byte{{1}, value}})
+			return err
+		},
+		"Acquire": func() error {
+			_, err := s.Acquire(background, "new run", checkpoint.LeaseRequest{Create: &checkpoint.NewRun{Records: [][]byte{value}}})
+			return err
+		},
+		"Answer": func() error {
+			return s.Answer(background, "asking run", checkpoint.Answer{Point: "r"}, checkpoint.Answer{Point: "q", Data: value})
+		},
+		"Set":          func() error { return l.Set(background, "run", value) },
+		"AppendRecord": func() error { return l.AppendRecord(background, "run", value) },
+		"Settle with a checkpoint": func() error {
+			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Failed, Checkpoint: value, DropRecords: true})
+		},
+		"Settle with a result": func() error {
+			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Done, Result: value, DropRecords: true})
+		},
+		"Settle with an answer": func() error {
+			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Done, Answer: value, DropRecords: true})
+		},
+		"Settle with a child": func() error {
+			return l.Settle(background, checkpoint.Settlement{Status: checkpoint.Waiting, DropRecords: true,
+				Children: []checkpoint.ChildRun{{ID: "new run", Run: checkpoint.NewRun{Records: [][]byte{value}}}}})
+		},
+		"Set without a lease":          func() error { return s.RunStore.Set(background, "plain run", value) },
+		"AppendRecord without a lease": func() error { return s.RunStore.AppendRecord(background, "plain run", value) },
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), "run\"") || !strings.Contains(err.Error(), "too long") {
+			s.t.Errorf("%s with a value of 64 MiB and a byte: %.300v; want an error with the ID that says that it is too long", what, err)
+		}
+	}
+	s.noRun("new run")
+	for _, id := range []string{"new run", "plain run"} {
+		absent(s.t, s, id)
+		recorded(s.t, s, id)
+	}
+	holds(s.t, s, "run", []byte("old"))
+	recorded(s.t, s, "run", "old")
+	s.hasStatus("asking run", checkpoint.Waiting)
+	noError(s.t, l.Renew(background))
+	s.settle(l, checkpoint.Settlement{Status: checkpoint.Done, Answer: []byte("yes")})
+	if i := s.info("asking run"); !i.Waiting[0].Answered || i.Waiting[1].Answered {
+		s.t.Errorf("Inspect = %+v; want the answer of the child alone", i)
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 var listRules = []runRule{
 	{"filters", listFilters},
+	{"filters beside writers", listFiltersBeside},
 	{"questions", listQuestions},
 	{"order", listOrder},
 	{"pages", listPages},
@@ -112,12 +113,77 @@ func wanted(q checkpoint.Query, i checkpoint.RunInfo) bool {
 
 // listFilters: lists have what they should, for filters alone and together.
 func listFilters(s *subject) {
-	runs := s.population(120)
+	size := 120
+	if isThorough() {
+		size = 10_000
+	}
+	runs := s.population(size)
+	next := queries(runs)
+	for range 150 {
+		q := next()
+		s.lists(q, wantedOf(q, runs)...)
+	}
+}
+
+// listFiltersBeside: runs that do not change are in the lists that they belong to, while others come, change and go.
+func listFiltersBeside(s *subject) {
+	runs := s.population(30)
+	s.submit("busy 0", checkpoint.NewRun{Agent: "a", Queue: "p"})
+	next := queries(runs)
+	var ended atomic.Bool
+	together(3, func(g int) {
+		if g > 0 {
+			for n := g; !ended.Load(); n += 2 {
+				s.comesAndGoes(fmt.Sprint("busy ", n))
+			}
+			return
+		}
+		defer ended.Store(true)
+		for range 25 {
+			q := next()
+			want := wantedOf(q, runs)
+			var got []string
+			for _, i := range s.listed(q) {
+				if !strings.HasPrefix(i.ID, "busy ") {
+					got = append(got, i.ID)
+				} else if !wanted(q, i) {
+					s.t.Errorf("List(%+v) beside writers yields %+v", q, i)
+				}
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				s.t.Errorf("List(%+v) beside writers yields %.300q of the runs that do not change; want %.300q", q, got, want)
+			}
+		}
+	})
+}
+
+// comesAndGoes makes a run, changes it and removes it.
+func (s *subject) comesAndGoes(id string) {
+	_, err := s.Submit(background, id, checkpoint.NewRun{Agent: "a", Queue: "p", Tags: map[string]string{"x": "1"}})
+	noError(s.t, err)
+	noError(s.t, s.Stop(background, id, checkpoint.StopRequest{}))
+	time.Sleep(time.Millisecond)
+	noError(s.t, s.Remove(background, id, false))
+}
+
+// wantedOf are the IDs of runs that a query is to list.
+func wantedOf(q checkpoint.Query, runs []checkpoint.RunInfo) (ids []string) {
+	for _, i := range runs {
+		if wanted(q, i) {
+			ids = append(ids, i.ID)
+		}
+	}
+	return ids
+}
+
+// queries returns random queries about runs.
+func queries(runs []checkpoint.RunInfo) func() checkpoint.Query {
 	random := rand.New(rand.NewPCG(3, 4))
 	middle := runs[len(runs)/2]
 	some := func() bool { return random.IntN(4) == 0 }
-	for range 150 {
-		var q checkpoint.Query
+	return func() (q checkpoint.Query) {
 		for _, set := range []func(){
 			func() { q.Status = []checkpoint.Status{checkpoint.Waiting, checkpoint.Done}[:1+random.IntN(2)] },
 			func() { q.Agent = []string{"a", "A", "none"}[random.IntN(3)] },
@@ -135,13 +201,7 @@ func listFilters(s *subject) {
 				set()
 			}
 		}
-		var want []string
-		for _, i := range runs {
-			if wanted(q, i) {
-				want = append(want, i.ID)
-			}
-		}
-		s.lists(q, want...)
+		return q
 	}
 }
 

@@ -35,6 +35,8 @@ type Dialect struct {
 	// Retryable reports whether an error may be gone when the transaction is tried again: the database was busy, or
 	// could not be reached, or had to choose between transactions.
 	Retryable func(error) bool
+	// Full reports whether an error says that the database has no room left; nil if there is no such error.
+	Full func(error) bool
 	// Exists reports whether an error says that a row or a table exists.
 	Exists func(error) bool
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/weftgo/weft/adk/checkpoint"
 )
 
 // ErrUnavailable is matched by the error of a call that could not be made: the database was busy, or out of reach, for
@@ -43,6 +45,9 @@ func (s *engine) retry(ctx context.Context, do func(ctx context.Context, attempt
 		if marked := (againError{}); errors.As(err, &marked) {
 			err = marked.error
 		} else if !errors.Is(err, context.DeadlineExceeded) && !s.dialect.Retryable(err) {
+			if full := s.dialect.Full; full != nil && full(err) {
+				err = fmt.Errorf("%w: %w", checkpoint.ErrStoreFull, err)
+			}
 			return err
 		}
 		if time.Since(began) >= s.patience {

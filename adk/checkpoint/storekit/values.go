@@ -98,10 +98,12 @@ func CheckSettlement(id string, s Settlement) error {
 			return err
 		}
 	}
-	if err := CheckSize("settle", id, s.Checkpoint); err != nil {
-		return err
+	for _, value := range [][]byte{s.Checkpoint, s.Result, s.Answer} {
+		if err := CheckSize("settle", id, value); err != nil {
+			return err
+		}
 	}
-	return CheckSize("settle", id, s.Result)
+	return nil
 }
 
 // Failed says of an error what was being done to which checkpoint. An ID may be anything: it is quoted, and a long one

@@ -391,7 +391,7 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 		}
 		if err := j.store.AppendRecord(ctx, j.id, next); err != nil {
 			j.unclear = next
-			return fmt.Errorf("failed to save a step: %w", err)
+			return fmt.Errorf("failed to save a step: record %d of life %s (%s of %q): %w", r.N, r.Life, r.Kind, r.Visit, err)
 		}
 		j.unclear = nil
 		j.written++

@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/weftgo/weft/adk/checkpoint"
 )
 
 // Headers that the server understands, and that jetstream has no name for.
@@ -336,12 +338,21 @@ const (
 	codeTooManyBatches    jetstream.ErrorCode = 10210
 	codeTooManyRequests   jetstream.ErrorCode = 10167
 	codeBatchIncomplete   jetstream.ErrorCode = 10176
+	codeNoResources       jetstream.ErrorCode = 10023
+	codeNoMemory          jetstream.ErrorCode = 10028
+	codeNoStorage         jetstream.ErrorCode = 10047
+	codeNotStored         jetstream.ErrorCode = 10077 // for a reason that the text says
 )
 
 // refusal is the error of a publication that the server refused.
 func refusal(e *jetstream.APIError) error {
 	if e.ErrorCode == codeWrongLast || e.ErrorCode == codeWrongLastInFlight {
 		return errChanged
+	}
+	switch {
+	case e.ErrorCode == codeNoResources, e.ErrorCode == codeNoMemory, e.ErrorCode == codeNoStorage,
+		e.ErrorCode == codeNotStored && strings.Contains(e.Description, "exceeded"):
+		return fmt.Errorf("%w: %w", checkpoint.ErrStoreFull, e)
 	}
 	return e
 }

@@ -29,6 +29,7 @@ func Dialect() sqlrun.Dialect {
 		SkipLocked:   " FOR UPDATE SKIP LOCKED",
 		LockSchema:   `LOCK TABLE {schema} IN EXCLUSIVE MODE`,
 		Retryable:    isPassing,
+		Full:         isFull,
 		Exists:       exists,
 	}
 }
@@ -53,6 +54,12 @@ func isPassing(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) ||
 		strings.Contains(err.Error(), "conn closed")
+}
+
+// isFull reports whether the disk of the server is full.
+func isFull(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "53100"
 }
 
 // exists reports whether an error says that a row, a table or a schema exists.

@@ -1,8 +1,9 @@
 package postgres
 
 import (
-	"errors"
-	"fmt"
+	"database/sql"
+	"database/sql/driver"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -10,10 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/checkpointtest"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun"
+	"github.com/weftgo/weft/adk/checkpoint/sqlrun/sqlruntest"
 )
 
 // TestStore_LosesNothingWhenItsServerCrashes, and needs nobody to continue.
@@ -49,26 +54,7 @@ func TestStore_AppendsOnceOverANetworkThatLosesAnswers(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	checkpointtest.Disturbed(t, s, func() { time.Sleep(3 * time.Second) })
-	for i := range 50 { // of an answer whose commit nobody knows, one is taken
-		id := fmt.Sprint("asks ", i)
-		l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
-		require.NoError(t, err)
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
-			Waiting: []checkpoint.WaitPoint{{ID: "q"}}}))
-		require.NoError(t, s.Answer(t.Context(), id, checkpoint.Answer{Point: "q", Data: []byte("yes")}))
-		_, err = s.Submit(t.Context(), fmt.Sprint("new ", i), checkpoint.NewRun{})
-		require.NoError(t, err)
-	}
-	counts, err := s.Count(t.Context(), checkpoint.Query{})
-	require.NoError(t, err)
-	require.EqualValues(t, 100, counts[checkpoint.Ready])
-	p.Lose(false)
-	for range 100 {
-		_, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{TTL: time.Hour}, checkpoint.Due{})
-		require.NoError(t, err)
-	}
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-	require.True(t, errors.Is(err, checkpoint.ErrNothingDue))
+	checkpointtest.LosesAnswers(t, s, s, func() { p.Lose(false) })
 }
 
 // TestStore_ACommitThatArrivesLateIsItsOwn: the store gives an attempt up, and makes the call again while the commit of the
@@ -120,6 +106,18 @@ func TestStore_ACommitThatArrivesLateIsItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("a"), []byte("b")}, records)
 	requireClosed(t, before)
+}
+
+// TestStore_IsWholeWhateverStatementFails, and whenever a connection ends.
+// Rule distributed/K2.
+func TestStore_IsWholeWhateverStatementFails(t *testing.T) {
+	sqlruntest.Faults(t, io.ErrUnexpectedEOF, func(t *testing.T, disturb func(driver.Connector) *sql.DB) sqlrun.Config {
+		conf, err := pgx.ParseConfig(newDatabase(t, ofTest(t)))
+		require.NoError(t, err)
+		db := disturb(stdlib.GetConnector(*conf))
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		return sqlrun.Config{DB: db, Dialect: Dialect()}
+	})
 }
 
 // requireClosed requires that what a channel stands for has happened.

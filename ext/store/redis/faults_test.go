@@ -172,25 +172,7 @@ func TestStore_AppendsOnceOverANetworkThatLosesAnswers(t *testing.T) {
 	s, whole, p := newCutStore(t)
 	p.Lose(true)
 	checkpointtest.Disturbed(t, s, func() { time.Sleep(2 * time.Second) })
-	for i := range 50 {
-		id := fmt.Sprint("asks ", i)
-		l, err := s.Acquire(t.Context(), id, checkpoint.LeaseRequest{Create: &checkpoint.NewRun{}})
-		require.NoError(t, err)
-		require.NoError(t, l.Settle(t.Context(), checkpoint.Settlement{Status: checkpoint.Waiting,
-			Waiting: []checkpoint.WaitPoint{{ID: "q"}}}))
-		require.NoError(t, s.Answer(t.Context(), id, checkpoint.Answer{Point: "q", Data: []byte("yes")}))
-		_, err = s.Submit(t.Context(), fmt.Sprint("new ", i), checkpoint.NewRun{})
-		require.NoError(t, err)
-	}
-	counts, err := whole.Count(t.Context(), checkpoint.Query{})
-	require.NoError(t, err)
-	require.EqualValues(t, 100, counts[checkpoint.Ready])
-	for range 100 {
-		_, err := s.AcquireDue(t.Context(), checkpoint.LeaseRequest{TTL: time.Hour}, checkpoint.Due{})
-		require.NoError(t, err)
-	}
-	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
-	require.ErrorIs(t, err, checkpoint.ErrNothingDue)
+	checkpointtest.LosesAnswers(t, s, whole, nil)
 }
 
 // TestStore_AcknowledgesNoOtherRecord than the one that an unclear append has written.

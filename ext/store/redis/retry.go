@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/weftgo/weft/adk/checkpoint"
 )
 
 // ErrUnavailable is matched by the error of a call that could not be made: the server was out of reach, or could not
@@ -24,6 +26,9 @@ func try[T any, C interface{ Result() (T, error) }](ctx context.Context, s *Stor
 	for attempt := 0; ; attempt++ {
 		result, err := ask().Result()
 		if err == nil || !mayPass(err) {
+			if isFull(err) {
+				err = fmt.Errorf("%w: %w", checkpoint.ErrStoreFull, err)
+			}
 			return result, err
 		}
 		if ended := ctx.Err(); ended != nil {
@@ -80,6 +85,9 @@ func (s *Store) send(ctx context.Context, add func(p redis.Pipeliner)) error {
 	})
 	return err
 }
+
+// isFull reports whether the server has as much in memory as it may, and is to remove nothing.
+func isFull(err error) bool { return err != nil && redis.IsOOMError(err) }
 
 // mayPass reports whether another attempt may not meet an error.
 func mayPass(err error) bool {

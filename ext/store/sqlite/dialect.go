@@ -38,8 +38,15 @@ func Dialect() sqlrun.Dialect {
 		BumpToken: `UPDATE {tokens} SET last = last + 1`,
 		Token:     `(SELECT last FROM {tokens})`,
 		Retryable: isBusy,
+		Full:      isFull,
 		Exists:    func(err error) bool { return strings.Contains(err.Error(), "already exists") },
 	}
+}
+
+// isFull reports whether the disk is full, or the file as long as it may become.
+func isFull(err error) bool {
+	var e *driversqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_FULL
 }
 
 // isBusy reports whether another process had the file for longer than the timeout.

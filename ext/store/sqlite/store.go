@@ -98,13 +98,10 @@ func Migrate(ctx context.Context, conf Config) error {
 
 // open opens connections to the file. Each is configured by its URL: database/sql opens them when it likes.
 func open(conf Config, connections int, more string) (*sql.DB, error) {
-	path, err := filepath.Abs(conf.Path)
+	dsn, err := source(conf, more)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
-	dsn := fmt.Sprintf("%s?_pragma=busy_timeout(%d)&_pragma=synchronous(FULL)&_txlock=immediate%s", file.String(),
-		conf.BusyTimeout.Milliseconds(), more)
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %q: %w", conf.Path, err)
@@ -112,6 +109,17 @@ func open(conf Config, connections int, more string) (*sql.DB, error) {
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	return db, nil
+}
+
+// source is the URL of connections to the file.
+func source(conf Config, more string) (string, error) {
+	path, err := filepath.Abs(conf.Path)
+	if err != nil {
+		return "", err
+	}
+	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
+	return fmt.Sprintf("%s?_pragma=busy_timeout(%d)&_pragma=synchronous(FULL)&_txlock=immediate%s", file.String(),
+		conf.BusyTimeout.Milliseconds(), more), nil
 }
 
 // useWAL has the file keep its log beside it. SQLite does not wait for other processes that do that at the same time.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weftgo/weft/adk"
+	"github.com/weftgo/weft/adk/adktest"
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/dispatch"
 	"github.com/weftgo/weft/components/tool"
@@ -182,6 +184,28 @@ func TestTakeover_AProcessThatWakesUpBeginsNoCall(t *testing.T) {
 		call := <-w.calls
 		require.Equal(t, fmt.Sprintf("%d begins", second.Process.Pid), call, "call %d", n)
 	}
+}
+
+// TestTakeover_OfALifeThatStandsStill at three boundaries of a run, in one process.
+// Rule distributed/K8.
+func TestTakeover_OfALifeThatStandsStill(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	var runs atomic.Int64
+	adktest.Explore(t.Context(), t, adktest.Exploration[*schema.Message]{
+		Query: "Pay.", Durability: adk.EveryStep, TakeOver: true, Boundaries: 3,
+		Agent: func(p *adktest.Probe[*schema.Message]) adk.Agent {
+			pay := adktest.NewTool("pay", adktest.Says("paid"), adktest.Says("paid"))
+			m := adktest.NewRecallingModel[*schema.Message](t, adktest.Calls(adktest.Call("pay", "1"), adktest.Call("pay", "2")),
+				adktest.Says("all paid"))
+			agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "a", Description: "a",
+				Model: p.Model(m), ToolsConfig: adktest.Tools(p.Tool(pay))})
+			require.NoError(t, err)
+			return agent
+		},
+		Store: func() adk.CheckPointStore { return store.Tenant(fmt.Sprint(runs.Add(1))) },
+	})
 }
 
 // BenchmarkNumbers_Drain: a worker with 200 runs in flight ends, and another one continues. No call is made twice. (N8)
