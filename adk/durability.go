@@ -439,10 +439,16 @@ func (r *agentRun[M]) resolve(ctx context.Context, u *OutcomeUnknown) (outcome *
 	}
 	err = guardHook(func() (err error) { outcome, err = resolver.Outcome(ctx, u); return err })
 	if err != nil {
-		err = fmt.Errorf("tool '%s' could not find out what became of call %q: %w", u.ToolName, u.CallID, err)
+		err = undecided{fmt.Errorf("tool '%s' could not find out what became of call %q: %w", u.ToolName, u.CallID, err)}
 	}
 	return outcome, err
 }
+
+// undecided is the error of an [OutcomeResolver]. It matches core.ErrUndecided.
+type undecided struct{ error }
+
+func (u undecided) Unwrap() error        { return u.error }
+func (u undecided) Is(target error) bool { return target == core.ErrUndecided }
 
 // idempotent reports whether a call that had begun may be repeated. An agent continues where it was.
 func (r *agentRun[M]) idempotent(name string) bool {

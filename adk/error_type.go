@@ -47,6 +47,8 @@ func ErrorType(err error) string {
 		return mistakeTypes[MistakeArguments]
 	case errors.Is(err, core.ErrLeaseLost):
 		return "lease_lost"
+	case errors.Is(err, core.ErrNotSaved):
+		return "store"
 	case errors.As(err, &network):
 		return "connection"
 	}

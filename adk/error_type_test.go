@@ -29,6 +29,7 @@ func TestErrorType_IsOneOfFewWords(t *testing.T) {
 		"unknown_agent":     &ModelMistake{Kind: MistakeTransfer, Err: errors.New("x")},
 		"429":               fmt.Errorf("x: %w", typedError{}),
 		"lease_lost":        fmt.Errorf("x: %w", ErrLeaseLost),
+		"store":             fmt.Errorf("%w: disk", ErrNotSaved),
 		"":                  nil,
 		"_OTHER":            fmt.Errorf("x: %w", errors.New("y")),
 		"*fs.PathError":     fmt.Errorf("x: %w", &fs.PathError{Err: errors.New("y")}),

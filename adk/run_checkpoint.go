@@ -110,7 +110,7 @@ func (run *runnerRun[M]) openJournal() error {
 		input, err = d.seal()
 	}
 	if err != nil {
-		return fmt.Errorf("failed to save a step: %w", err)
+		return fmt.Errorf("%w: %w", core.ErrNotSaved, err)
 	}
 	steps := journal.New(store, *id)
 	run.recordSteps(steps)

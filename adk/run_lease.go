@@ -32,6 +32,10 @@ var (
 	ErrRunBusy = core.ErrRunBusy
 	// ErrLeaseLost is matched by the last event of a run that another process has taken over.
 	ErrLeaseLost = core.ErrLeaseLost
+	// ErrNotSaved is matched by the error of a run whose step could not be saved ([EveryStep]). It ends there, and can be
+	// resumed behind the last step that was. A middleware that turns errors of tools into results must let it pass, as
+	// package toolerrors does: it may come from an agent inside the tool, one of whose calls would be made once more.
+	ErrNotSaved = core.ErrNotSaved
 	// ErrRunExists is matched by the error of Run with the ID of a run that can be resumed.
 	ErrRunExists = core.ErrRunExists
 	// ErrRunEnded is matched by the error of Run with the ID of a run that is done.

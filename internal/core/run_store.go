@@ -15,6 +15,12 @@ var (
 	ErrRunBusy = errors.New("the run is busy")
 	// ErrLeaseLost says that a lease no longer counts: somebody took the run over, or it was settled or removed.
 	ErrLeaseLost = errors.New("the lease of the run is lost")
+	// ErrNotSaved says that a step of a run could not be saved. The run ends, and can be resumed behind the last step that
+	// was; who takes it for the failure of a tool has a model call the tool once more.
+	ErrNotSaved = errors.New("failed to save a step")
+	// ErrUndecided says that a tool could not find out what became of a call whose process died. The run ends as with
+	// [ErrNotSaved].
+	ErrUndecided = errors.New("nobody knows what became of a call")
 	// ErrNothingDue says that there is no run to take.
 	ErrNothingDue = errors.New("no run is due")
 	// ErrNotWaiting says that a run does not wait for the point that was answered.
@@ -31,6 +37,12 @@ var (
 	// again when there is room.
 	ErrStoreFull = errors.New("the store is full: make room, and resume the run")
 )
+
+// EndsRun reports whether an error, such as that of an agent inside a tool, says that the run cannot continue in this
+// process: it is none for a model to read.
+func EndsRun(err error) bool {
+	return errors.Is(err, ErrNotSaved) || errors.Is(err, ErrUndecided) || errors.Is(err, ErrLeaseLost)
+}
 
 // BusyError is [ErrRunBusy] with who has the run.
 type BusyError struct {

@@ -287,7 +287,7 @@ func (j *Journal) Begin(ctx context.Context, run []byte, answers map[string][]by
 	}
 	if begin.Prev == "" {
 		if err := j.Remove(ctx); err != nil {
-			return fmt.Errorf("failed to save a step: %w", err)
+			return fmt.Errorf("%w: %w", core.ErrNotSaved, err)
 		}
 	}
 	j.recording = true
@@ -380,7 +380,7 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 	}
 	data, err := encode(r)
 	if err != nil {
-		return fmt.Errorf("failed to save a step: step of %s: %w", r.Visit, err)
+		return fmt.Errorf("%w: step of %s: %w", core.ErrNotSaved, r.Visit, err)
 	}
 	if !j.recording {
 		return nil
@@ -391,7 +391,7 @@ func (j *Journal) write(ctx context.Context, r *Record) error {
 		}
 		if err := j.store.AppendRecord(ctx, j.id, next); err != nil {
 			j.unclear = next
-			return fmt.Errorf("failed to save a step: record %d of life %s (%s of %q): %w", r.N, r.Life, r.Kind, r.Visit, err)
+			return fmt.Errorf("%w: record %d of life %s (%s of %q): %w", core.ErrNotSaved, r.N, r.Life, r.Kind, r.Visit, err)
 		}
 		j.unclear = nil
 		j.written++

@@ -5,5 +5,6 @@
 // such an error as the result of the call, for it to try something else. Put it last among the handlers, so that it
 // sees the errors of the tools alone.
 //
-// Interrupts, cancels and the end of the context are not taken for errors, and neither are panics.
+// Interrupts, cancels and the end of the context are not taken for errors, and neither are panics, nor a store that
+// fails to save what an agent inside the tool does.
 package toolerrors

@@ -74,6 +74,6 @@ func stopsTheRun(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, adk.ErrStreamCanceled) || errors.As(err, new(*safe.PanicError)) {
 		return true
 	}
-	// A CancelError comes from an agent inside the tool.
-	return errors.As(err, new(*adk.CancelError)) || core.IsInterrupt(err)
+	// These come from an agent inside the tool.
+	return errors.As(err, new(*adk.CancelError)) || core.IsInterrupt(err) || core.EndsRun(err)
 }

@@ -18,7 +18,8 @@ type ErrorHandler func(context.Context, error) string
 // returns what h makes of an error as its result: enhanced tools as one text part, streams as one chunk. So a failed
 // call does not end the run, and the model can try something else.
 //
-// Interrupts are not errors and pass, as do errors inside a stream. A t that runs in none of the ways is returned
+// Interrupts are not errors and pass, as do errors inside a stream, and those of an agent inside the tool whose steps
+// cannot be saved. A t that runs in none of the ways is returned
 // itself.
 func WrapToolWithErrorHandler(t tool.BaseTool, h ErrorHandler) tool.BaseTool {
 	base := handled{t}
@@ -119,7 +120,7 @@ func (h ErrorHandler) answer(ctx context.Context, err error) (text string, ok bo
 	if err == nil {
 		return "", false
 	}
-	if _, interrupt := core.IsInterruptRerunError(err); interrupt {
+	if _, interrupt := core.IsInterruptRerunError(err); interrupt || core.EndsRun(err) {
 		return "", false
 	}
 	if h == nil {

@@ -160,7 +160,7 @@ func TestErrorHandler_ErrorBecomesResult(t *testing.T) {
 // Rule components/E3.
 func TestErrorHandler_InterruptsPass(t *testing.T) {
 	never := func(context.Context, error) string { panic("the handler saw an interrupt") }
-	for _, interrupt := range []error{tool.Interrupt(background, nil), core.ErrInterruptAndRerun} {
+	for _, interrupt := range []error{tool.Interrupt(background, nil), core.ErrInterruptAndRerun, core.ErrNotSaved} {
 		for _, inner := range combinations(interrupt) {
 			wrapped := WrapToolWithErrorHandler(inner, never)
 			if w, ok := wrapped.(tool.InvokableTool); ok {
