@@ -131,15 +131,17 @@ func listFiltersBeside(s *subject) {
 	s.submit("busy 0", checkpoint.NewRun{Agent: "a", Queue: "p"})
 	next := queries(runs)
 	var ended atomic.Bool
+	there := make(chan struct{})
 	together(3, func(g int) {
 		if g > 0 {
 			for n := g; !ended.Load(); n += 2 {
-				s.comesAndGoes(fmt.Sprint("busy ", n))
+				s.comesAndGoes(fmt.Sprint("busy ", n), there)
 			}
 			return
 		}
 		defer ended.Store(true)
 		for range 25 {
+			<-there // one is the last that has changed, for a moment
 			q := next()
 			want := wantedOf(q, runs)
 			var got []string
@@ -159,11 +161,15 @@ func listFiltersBeside(s *subject) {
 	})
 }
 
-// comesAndGoes makes a run, changes it and removes it.
-func (s *subject) comesAndGoes(id string) {
+// comesAndGoes makes a run, changes it, says so to whoever waits for that, and removes it.
+func (s *subject) comesAndGoes(id string, there chan<- struct{}) {
 	_, err := s.Submit(background, id, checkpoint.NewRun{Agent: "a", Queue: "p", Tags: map[string]string{"x": "1"}})
 	noError(s.t, err)
 	noError(s.t, s.Stop(background, id, checkpoint.StopRequest{}))
+	select {
+	case there <- struct{}{}:
+	default:
+	}
 	time.Sleep(time.Millisecond)
 	noError(s.t, s.Remove(background, id, false))
 }
