@@ -26,6 +26,15 @@ func pairs() int {
 	return 20
 }
 
+// boundaries is at how many boundaries the tests stop each way of running an agent: all, but with the race detector, as
+// there is time for all without it.
+func boundaries() int {
+	if racedetector.Enabled {
+		return 25
+	}
+	return 0
+}
+
 // early is an answer whose call is complete before the answer is: its last chunk comes behind the call.
 func early(call adktest.ToolCall) adktest.Reply {
 	index := 0

@@ -335,6 +335,7 @@ func TestExplore_RandomTrees(t *testing.T) {
 		dry.agentAt(randomDepth, once)
 		e := adktest.Exploration[*schema.Message]{
 			Query: "Do it.", Pairs: pairs(), Answer: approve, Streaming: seed&1 == 1, Durability: adk.Durability(seed >> 1 & 1),
+			Boundaries: boundaries(),
 			Agent: func(p *adktest.Probe[*schema.Message]) adk.Agent {
 				return newTree(t, p, made, seed).agentAt(randomDepth, once)
 			},

@@ -301,7 +301,7 @@ func workflows() map[string]func(explored[*schema.Message]) adk.Agent {
 
 // explore stops the runs of an agent everywhere, in each way of running it.
 func explore[M adk.MessageType](t *testing.T, e adktest.Exploration[M], agent func(explored[M]) adk.TypedAgent[M]) {
-	e.Query = "Do it."
+	e.Query, e.Boundaries = "Do it.", boundaries()
 	made := new(made[M])
 	e.Agent = func(p *adktest.Probe[M]) adk.TypedAgent[M] { return agent(explored[M]{t, p, made}) }
 	for _, streaming := range []bool{false, true} {

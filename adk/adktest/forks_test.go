@@ -188,7 +188,7 @@ func forkEverywhere[M adk.MessageType](
 ) {
 	t.Helper()
 	made := new(made[M])
-	e.Query, e.Answer, e.Durability, e.Pairs = "Do it.", approve, adk.EveryStep, pairs()
+	e.Query, e.Answer, e.Durability, e.Pairs, e.Boundaries = "Do it.", approve, adk.EveryStep, pairs(), boundaries()
 	e.Agent = func(p *adktest.Probe[M]) adk.TypedAgent[M] { return agent(explored[M]{t, p, made}) }
 	f := &forker[M]{streaming: e.Streaming, unordered: e.Unordered, keys: map[string]string{}}
 	f.agent = func() adk.TypedAgent[M] { return agent(explored[M]{t, f, made}) }
