@@ -59,7 +59,7 @@ func (l *mortalLease) Settle(ctx context.Context, s checkpoint.Settlement) error
 	return l.m.write(func() error { return l.Lease.Settle(ctx, s) })
 }
 
-// deskModel looks before it answers, and asks for money when it is told to pay.
+// deskModel looks before it answers, and asks for money when the question is to pay.
 type deskModel struct{}
 
 func (deskModel) Generate(_ context.Context, history []*schema.Message, _ ...model.Option) (*schema.Message, error) {
