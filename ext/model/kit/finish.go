@@ -2,87 +2,53 @@ package kit
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/schema"
 )
 
-// Finish says why an answer ended, for every provider in the same words.
-type Finish string
+// Finish says why an answer ended, for every provider in the same words: see model.Finish.
+type Finish = model.Finish
 
-// The reasons for which answers end.
+// The reasons for which answers end: see those of model.Finish.
 const (
-	FinishStop          Finish = "stop"           // the model was done, or met a stop sequence
-	FinishLength        Finish = "length"         // the limit of tokens was reached
-	FinishToolCalls     Finish = "tool_calls"     // the model waits for the results of tools
-	FinishContentFilter Finish = "content_filter" // the provider's rules ended the answer
-	FinishRefusal       Finish = "refusal"        // the model refused
-	FinishContextLength Finish = "context_length" // the model's context is full; the answer is a part
-	FinishPaused        Finish = "paused"         // the provider paused a long turn
-	FinishMalformed     Finish = "malformed"      // the model wrote a call that the provider could not read
-	FinishError         Finish = "error"          // the provider failed
-	FinishUnknown       Finish = "unknown"        // a word that this package does not know, or none
+	FinishStop          = model.FinishStop
+	FinishLength        = model.FinishLength
+	FinishToolCalls     = model.FinishToolCalls
+	FinishContentFilter = model.FinishContentFilter
+	FinishRefusal       = model.FinishRefusal
+	FinishContextLength = model.FinishContextLength
+	FinishPaused        = model.FinishPaused
+	FinishMalformed     = model.FinishMalformed
+	FinishError         = model.FinishError
+	FinishUnknown       = model.FinishUnknown
 )
 
-// finishOf has the words of all providers; none of them has two meanings.
-var finishOf = map[string]Finish{
-	// Chat Completions and its dialects
-	"stop": FinishStop, "length": FinishLength, "tool_calls": FinishToolCalls, "function_call": FinishToolCalls,
-	"content_filter": FinishContentFilter, "eos": FinishStop, "error": FinishError, "sensitive": FinishContentFilter,
-	"network_error": FinishError, "insufficient_system_resource": FinishError, "model_length": FinishContextLength,
-	"stop_sequence": FinishStop,
-	// OpenAI Responses
-	"completed": FinishStop, "max_output_tokens": FinishLength, "max_messages": FinishLength,
-	"steered": FinishStop, "failed": FinishError, "cancelled": FinishError,
-	// Anthropic
-	"end_turn": FinishStop, "max_tokens": FinishLength, "tool_use": FinishToolCalls, "pause_turn": FinishPaused,
-	"refusal": FinishRefusal, "model_context_window_exceeded": FinishContextLength, "compaction": FinishPaused,
-	// Gemini
-	"STOP": FinishStop, "MAX_TOKENS": FinishLength, "SAFETY": FinishContentFilter, "RECITATION": FinishContentFilter,
-	"BLOCKLIST": FinishContentFilter, "PROHIBITED_CONTENT": FinishContentFilter, "SPII": FinishContentFilter,
-	"IMAGE_SAFETY": FinishContentFilter, "IMAGE_PROHIBITED_CONTENT": FinishContentFilter,
-	"IMAGE_RECITATION": FinishContentFilter, "IMAGE_OTHER": FinishContentFilter, "MODEL_ARMOR": FinishContentFilter,
-	"JAILBREAK": FinishContentFilter, "MALFORMED_FUNCTION_CALL": FinishMalformed,
-	"UNEXPECTED_TOOL_CALL": FinishMalformed, "TOO_MANY_TOOL_CALLS": FinishMalformed, "LANGUAGE": FinishError,
-	"OTHER": FinishError, "NO_IMAGE": FinishError, "CONTINUATION": FinishPaused,
-	// Ollama
-	"load": FinishPaused, "unload": FinishPaused,
-}
-
 // finishKey is the key of AgenticMessage.Extra that holds the provider's word, as those messages have no field for it.
-const finishKey = "finish_reason"
+const finishKey = model.FinishWordKey
 
 // SetFinishReason notes the provider's word for why the answer ended. In a stream it must be set in one chunk only.
 func SetFinishReason(m *schema.AgenticMessage, reason string) { SetExtra(&m.Extra, finishKey, reason) }
 
 // FinishOf returns why an answer ended, from the provider's word for it.
 func FinishOf[M Message](m M) Finish {
-	reason, calls := "", false
-	switch m := any(m).(type) {
-	case *schema.Message:
-		if m == nil {
-			return FinishUnknown
-		}
-		calls = len(m.ToolCalls) > 0
-		if m.ResponseMeta != nil {
-			reason = m.ResponseMeta.FinishReason
-		}
-	case *schema.AgenticMessage:
-		if m == nil {
-			return FinishUnknown
-		}
-		reason = ExtraText(m.Extra, finishKey)
-		for _, b := range m.ContentBlocks {
-			calls = calls || b != nil && b.FunctionToolCall != nil
-		}
-	}
-	finish, known := finishOf[reason]
-	switch {
-	case !known:
-		return FinishUnknown
-	case finish == FinishStop && calls:
+	finish := model.FinishOf(model.FinishWord(m))
+	if finish == FinishStop && hasCalls(m) {
 		return FinishToolCalls
 	}
 	return finish
+}
+
+// hasCalls reports whether the application is to call tools.
+func hasCalls[M Message](m M) bool {
+	switch m := any(m).(type) {
+	case *schema.Message:
+		return len(m.ToolCalls) > 0
+	case *schema.AgenticMessage:
+		return slices.ContainsFunc(m.ContentBlocks, func(b *schema.ContentBlock) bool { return b != nil && b.FunctionToolCall != nil })
+	}
+	return false
 }
 
 // StoppedError is an answer without any content that ended for another reason than being done: the provider blocked it,
