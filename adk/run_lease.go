@@ -151,6 +151,7 @@ func (h *heldRun) stop(how core.StopRequest) {
 // lose gives up the run: calls in flight are abandoned, and nothing more is emitted or written. (F6)
 func (h *heldRun) lose(why error) {
 	if h.become(leaseLost) {
+		core.AbandonLease(h.RunLease)
 		h.control.Ask(cancelscope.Request{Recursive: true})
 		h.giveUp(why)
 	}

@@ -84,7 +84,27 @@ func (l *fileLease) counts() error {
 	return nil
 }
 
-// lookForStop finds a request to stop, if the row was changed since it was looked at.
+// Abandon has the store look no longer for requests to stop the run.
+func (l *fileLease) Abandon() { l.store.stops.Leave(l.ID(), l) }
+
+// lookForStops looks for requests to stop the runs of leases, and returns those that no longer count. It costs the status of
+// two files for each. A lease that writes is passed by: it looks itself.
+func lookForStops(_ context.Context, held []*fileLease) (lost []*fileLease) {
+	for _, l := range held {
+		if !l.mu.TryLock() {
+			continue
+		}
+		if l.over || errors.Is(l.counts(), ErrLeaseLost) {
+			lost = append(lost, l)
+		} else {
+			l.lookForStop()
+		}
+		l.mu.Unlock()
+	}
+	return lost
+}
+
+// lookForStop finds a request to stop, if the row was changed since it was looked at. The caller has l.mu.
 func (l *fileLease) lookForStop() {
 	info, err := os.Stat(l.store.path(l.ID(), rowFile))
 	if err != nil || info.ModTime().Equal(l.seen) {
@@ -197,6 +217,7 @@ func (l *fileLease) Settle(ctx context.Context, settlement Settlement) error {
 		return err
 	}
 	l.over = true
+	l.store.stops.Leave(l.ID(), l)
 	l.store.open.close(l.ID(), l.file) // the file stays, and counts for nobody: the row has no owner
 	l.store.sweepNow(ctx)
 	return nil

@@ -170,6 +170,7 @@ func (s *FileStore) take(ctx context.Context, f *fileRow, req LeaseRequest, isNe
 		return nil, storekit.Failed("acquire", r.Run.ID, err)
 	}
 	s.open.keep(r.Run.ID, l.file)
+	s.stops.Hold(r.Run.ID, l)
 	return l, nil
 }
 
@@ -388,12 +389,16 @@ func (s *FileStore) Answer(ctx context.Context, id string, answers ...Answer) er
 
 // Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
 func (s *FileStore) Stop(ctx context.Context, id string, how StopRequest) error {
-	return s.change(ctx, "stop", id, func(r *storekit.Row) error {
+	err := s.change(ctx, "stop", id, func(r *storekit.Row) error {
 		if err := r.Stop(how, s.Retention, fileNow()); err != nil || r.Stopping != nil {
 			return err
 		}
 		return s.disk.remove(ctx, s.path(id, leaseFile))
 	})
+	if err == nil {
+		s.stops.Look(ctx, id)
+	}
+	return err
 }
 
 // Continue makes a run that is paused ready.

@@ -53,6 +53,8 @@ type FileStore struct {
 	// passedOver are runs whose rows cannot be read.
 	passedOver storekit.PassedOver[string]
 	open       openLeases
+	// stops has the leases of this process look for requests to stop, by the IDs of their runs.
+	stops *storekit.StopWatch[string, *fileLease]
 	// swept is when this process looked for runs that have expired, in nanoseconds since 1970.
 	swept atomic.Int64
 }
@@ -71,6 +73,7 @@ func NewFileStore(dir string) (*FileStore, error) {
 		return nil, fmt.Errorf("checkpoint store in %q: %w", dir, err)
 	}
 	s := &FileStore{dir: abs}
+	s.stops = storekit.NewStopWatch[string](lookForStops, nil)
 	s.swept.Store(time.Now().UnixNano())
 	s.sweep()
 	return s, nil

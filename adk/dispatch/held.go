@@ -142,6 +142,9 @@ func (h *heldLease[M]) NotifyStops(stop func(checkpoint.StopRequest)) {
 	h.ignoreDrain = ignore
 }
 
+// Unwrap returns the lease of the store, for what it offers beside a checkpoint.Lease.
+func (h *heldLease[M]) Unwrap() core.RunLease { return h.Lease }
+
 // stopped notes who has the run stopped.
 func (h *heldLease[M]) stopped(by stopSource) {
 	h.mu.Lock()

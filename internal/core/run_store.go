@@ -232,7 +232,8 @@ type RunLease interface {
 	Settle(ctx context.Context, s Settlement) error
 	// Answers are those that were given and are not used up, which Settle does.
 	Answers(ctx context.Context) ([]Answer, error)
-	// Stops delivers the last request to stop the run. A store may notice it only with the next append or renewal. It is
+	// Stops delivers the last request to stop the run. The stores of Weft deliver one of the same process at
+	// once, and one of another process within a second; other stores may notice it with the next append or renewal. It is
 	// never closed.
 	Stops() <-chan StopRequest
 }
@@ -255,16 +256,9 @@ type StopNotifier interface {
 
 // NotifyStops has f called with each request to stop of a lease, until over is closed at the latest.
 func NotifyStops(lease RunLease, over <-chan struct{}, f func(StopRequest)) {
-	for below := lease; below != nil; {
-		if n, ok := below.(StopNotifier); ok {
-			n.NotifyStops(f)
-			return
-		}
-		wrapper, ok := below.(interface{ Unwrap() RunLease })
-		if !ok {
-			break
-		}
-		below = wrapper.Unwrap()
+	if n, ok := leaseAs[StopNotifier](lease); ok {
+		n.NotifyStops(f)
+		return
 	}
 	go func() {
 		for {
@@ -276,6 +270,35 @@ func NotifyStops(lease RunLease, over <-chan struct{}, f func(StopRequest)) {
 			}
 		}
 	}()
+}
+
+// Abandoner is what a lease offers if its store keeps something for it in this process.
+type Abandoner interface {
+	// Abandon lets go of a lease that will not be settled: it is lost, or the process has given the run up. In the store
+	// nothing changes.
+	Abandon()
+}
+
+// AbandonLease calls Abandon of a lease that has it.
+func AbandonLease(lease RunLease) {
+	if a, ok := leaseAs[Abandoner](lease); ok {
+		a.Abandon()
+	}
+}
+
+// leaseAs looks for something that a lease offers, or one of those that it wraps.
+func leaseAs[T any](lease RunLease) (offered T, ok bool) {
+	for lease != nil {
+		if offered, ok = lease.(T); ok {
+			return offered, true
+		}
+		wrapper, wraps := lease.(interface{ Unwrap() RunLease })
+		if !wraps {
+			break
+		}
+		lease = wrapper.Unwrap()
+	}
+	return offered, false
 }
 
 // Settlement is what a run has come to.

@@ -56,6 +56,7 @@ func (c *claim) result(err error) (checkpoint.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.store.stops.Hold(c.lease.no, c.lease)
 	return c.lease, nil
 }
 

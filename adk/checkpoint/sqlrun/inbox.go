@@ -136,7 +136,19 @@ func areStored(given, answers []checkpoint.Answer) bool {
 
 // Stop asks the holder of a run to stop it, and pauses it if nobody holds it.
 func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
-	return s.transition(ctx, "stop", id, func(r *row, _ int) error { return r.Stop(how, s.retention, r.now) })
+	var no int64
+	err := s.transition(ctx, "stop", id, func(r *row, _ int) error {
+		no = r.no
+		return r.Stop(how, s.retention, r.now)
+	})
+	if err != nil {
+		return err
+	}
+	s.stops.Look(ctx, no)
+	if s.announceStop != nil {
+		s.announceStop(no)
+	}
+	return nil
 }
 
 // Continue makes a run that is paused ready, or lets it wait on if its questions have no answers.

@@ -20,6 +20,7 @@ var migrations = [][]string{{
 	`CREATE INDEX {name_runs_due} ON {runs} (tenant, priority DESC, due_at, born) WHERE due_at IS NOT NULL`,
 	`CREATE INDEX {name_runs_due_queue} ON {runs} (tenant, queue, priority DESC, due_at, born) WHERE due_at IS NOT NULL`,
 	`CREATE INDEX {name_runs_updated} ON {runs} (tenant, status, updated_at DESC, id)`,
+	`CREATE INDEX {name_runs_stopping} ON {runs} (no) WHERE held = 1 AND stops > 0`,
 	`CREATE INDEX {name_runs_expires} ON {runs} (expires_at) WHERE expires_at IS NOT NULL`,
 	`CREATE INDEX {name_runs_serial} ON {runs} (tenant, serial, born) WHERE serial <> ''`,
 	`CREATE INDEX {name_runs_parent} ON {runs} (tenant, parent) WHERE parent <> ''`,

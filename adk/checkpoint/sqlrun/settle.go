@@ -2,6 +2,7 @@ package sqlrun
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 
 	"github.com/weftgo/weft/adk/checkpoint"
@@ -14,7 +15,7 @@ func (l *lease) Settle(ctx context.Context, settlement checkpoint.Settlement) er
 		return err
 	}
 	nonce := rand.Int64()
-	return l.store.change(ctx, "settle", l.ID(), func(ctx context.Context, t *transaction) error {
+	err := l.store.change(ctx, "settle", l.ID(), func(ctx context.Context, t *transaction) error {
 		r, err := t.lockNo(ctx, l.no)
 		if err != nil {
 			return err
@@ -28,6 +29,10 @@ func (l *lease) Settle(ctx context.Context, settlement checkpoint.Settlement) er
 		r.nonce = nonce
 		return t.settle(ctx, r, settlement)
 	})
+	if err == nil || errors.Is(err, checkpoint.ErrLeaseLost) {
+		l.Abandon()
+	}
+	return err
 }
 
 func (t *transaction) settle(ctx context.Context, r *row, s checkpoint.Settlement) error {

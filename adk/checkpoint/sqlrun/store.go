@@ -37,6 +37,13 @@ type Config struct {
 	// Announce is called after runs of a queue and an agent have become due, for example to wake other processes, which
 	// then call [Store.WakeUp]. It must not block. Local waiters are woken without it.
 	Announce func(checkpoint.Due)
+	// AnnounceStop is called after a request to stop a run was written, with the number of its row, so that the process that
+	// holds the run hears of it at once and calls [Store.LookForStop]. It must not block. A run of this process hears of it
+	// without.
+	AnnounceStop func(row int64)
+	// HearsStops reports whether what other processes announce arrives. While it does not, requests to stop the runs that
+	// this process holds are looked for every storekit.StopPoll. The default is that nothing arrives.
+	HearsStops func() bool
 }
 
 // Store is a checkpoint.RunStore in an SQL database. It sees and writes the runs of one tenant.
@@ -55,6 +62,8 @@ type engine struct {
 	patience  time.Duration
 	answerIn  time.Duration
 	announce  func(checkpoint.Due)
+	// announceStop tells other processes of a request to stop; nil if they look themselves.
+	announceStop func(row int64)
 
 	statements sync.Map // template → statement
 	prepared   sync.Map // template → *sql.Stmt
@@ -63,6 +72,8 @@ type engine struct {
 	appends    group[*appending]
 	renewals   group[*renewing]
 	sleepers   sleepers
+	// stops has the leases of this process look for requests to stop, by the numbers of the rows.
+	stops *storekit.StopWatch[int64, *lease]
 	// closed is closed by close, which may be called again.
 	closed chan struct{}
 	close  func()
@@ -87,7 +98,8 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	}
 	e := &engine{db: conf.DB, reads: conf.Reads, dialect: conf.Dialect, writer: w, retention: conf.Retention,
 		patience: conf.Patience, answerIn: conf.AnswerIn, announce: conf.Announce,
-		closed: make(chan struct{})}
+		announceStop: conf.AnnounceStop, closed: make(chan struct{})}
+	e.stops = storekit.NewStopWatch[int64](e.lookForStops, conf.HearsStops)
 	e.close = sync.OnceFunc(func() { close(e.closed) })
 	if e.reads == nil {
 		e.reads = e.db
@@ -116,6 +128,7 @@ func (s *Store) Tenant(name string) *Store {
 // runlog.ErrClosed. It is for the stores of all tenants. The database stays open.
 func (s *Store) Close() error {
 	s.close()
+	s.stops.Close()
 	var all error
 	s.prepared.Range(func(key, stmt any) bool {
 		s.prepared.Delete(key)

@@ -3,6 +3,7 @@ package nats
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 
 	"github.com/weftgo/weft/adk/checkpoint"
 	"github.com/weftgo/weft/adk/checkpoint/storekit"
@@ -203,7 +204,7 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), end); err != nil {
 		return err
 	}
-	return l.write(ctx, "settle", l.ID(), nil, func(ctx context.Context, c *change, st *state) error {
+	err := l.write(ctx, "settle", l.ID(), nil, func(ctx context.Context, c *change, st *state) error {
 		parent, answer, hasAnswer := st.Row.ParentAnswer(end)
 		result := len(st.Row.Result)
 		if err := st.Row.Settle(end, l.store.retention, c.now); err != nil || end.Status == "" {
@@ -229,4 +230,8 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 		}
 		return c.answer(ctx, parent, answer)
 	})
+	if err == nil || errors.Is(err, checkpoint.ErrLeaseLost) {
+		l.Abandon()
+	}
+	return err
 }

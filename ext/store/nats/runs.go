@@ -78,7 +78,9 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 	if after.Taker != write { // it was taken, the answer was lost, and then somebody else took it
 		return nil, after.Row.Busy()
 	}
-	return s.newLease(after, before, made), nil
+	l := s.newLease(after, before, made)
+	s.stops.Hold(s.watched(l.ID()), l)
+	return l, nil
 }
 
 // AcquireDue takes the run that is due for longest. A run that cannot be read, or whose key has one that cannot be read,
@@ -164,14 +166,6 @@ func (s *Store) transition(ctx context.Context, doing, id string, do func(r *sto
 // Answer answers questions of a run.
 func (s *Store) Answer(ctx context.Context, id string, answers ...checkpoint.Answer) error {
 	return s.transition(ctx, "answer", id, func(r *storekit.Row, now time.Time) error { return r.Answer(answers, now) })
-}
-
-// Stop asks the holder of a run to stop it, and pauses it if nobody holds it. He gets the request with the next append
-// or renewal.
-func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
-	return s.transition(ctx, "stop", id, func(r *storekit.Row, now time.Time) error {
-		return r.Stop(how, s.retention, now)
-	})
 }
 
 // Continue makes a run that is paused ready.

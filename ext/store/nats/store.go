@@ -51,6 +51,8 @@ type Store struct {
 	view *view
 	// passedOver are the heads, by their subjects, that cannot be read.
 	passedOver *storekit.PassedOver[string]
+	// stops has the leases of this process, of all tenants, look for requests to stop.
+	stops *storekit.StopWatch[string, *lease]
 }
 
 var (
@@ -101,6 +103,9 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 	s := &Store{wire: w, clock: &clock{wire: w}, retention: conf.Retention, patience: conf.Patience,
 		piece: min(longestMessage, int(conf.Conn.MaxPayload())-roomForHeaders), prefix: conf.Prefix,
 		passedOver: new(storekit.PassedOver[string])}
+	if err := s.listenForStops(); err != nil {
+		return nil, errors.Join(fmt.Errorf("nats: %w", err), w.close())
+	}
 	return s.Tenant(""), nil
 }
 
@@ -179,7 +184,10 @@ func checkStream(got, want jetstream.StreamConfig) error {
 
 // Close ends what the store asks of the connection, which remains open. Calls under way fail. It closes the stores that
 // Tenant returned, too.
-func (s *Store) Close() error { return s.wire.close() }
+func (s *Store) Close() error {
+	s.stops.Close()
+	return s.wire.close()
+}
 
 // Tenant returns a store in the same stream that sees and writes only the runs of a tenant. Any bytes are a name. Keep
 // it if it is asked for due runs: it knows those that it has seen.

@@ -347,3 +347,13 @@ func TestStore_RewritesAllValuesOrNone(t *testing.T) {
 	require.Equal(t, []byte("b!"), records[1])
 	require.Equal(t, []byte("r"), records[len(records)-1])
 }
+
+// Rule distributed/F18.
+func TestStop_ReachesTheHolderOfARun(t *testing.T) {
+	on := startServer(t, false)
+	holder := newStore(t, on)
+	another, err := New(t.Context(), Config{Conn: connect(t, on.ClientURL()), Prefix: holder.prefix})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, another.Close()) })
+	checkpointtest.Stops(t, holder, another)
+}

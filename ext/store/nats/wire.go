@@ -43,6 +43,8 @@ type wire struct {
 	stream string
 	inbox  string
 	sub    *nats.Subscription
+	// heardStops is the subscription to requests to stop runs, nil until the store has it.
+	heardStops *nats.Subscription
 	// answerIn is how long an answer may take.
 	answerIn time.Duration
 	// isReplicated says that any of several servers may answer, also one that lags.
@@ -75,9 +77,12 @@ func newWire(conn *nats.Conn, stream string, answerIn time.Duration) (*wire, err
 	return w, w.sub.SetPendingLimits(-1, -1) // no more is under way than was asked for
 }
 
-// close ends the subscription. Whoever waits for a reply waits until his context ends.
+// close ends the subscriptions. Whoever waits for a reply waits until his context ends.
 func (w *wire) close() error {
 	err := w.sub.Unsubscribe()
+	if w.heardStops != nil {
+		err = errors.Join(err, w.heardStops.Unsubscribe())
+	}
 	if errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrBadSubscription) { // it has ended
 		return nil
 	}

@@ -26,9 +26,11 @@ type listener struct {
 	out chan notice
 	// events are woken for events of runs, nil while nobody has opened them.
 	events atomic.Pointer[sqlrun.Events]
-	ctx    context.Context
-	cancel context.CancelFunc
-	ends   sync.WaitGroup
+	// listening is true while the connection that listens is there.
+	listening atomic.Bool
+	ctx       context.Context
+	cancel    context.CancelFunc
+	ends      sync.WaitGroup
 }
 
 // channelOf is the name of the channel of the tables that a store uses.
@@ -57,10 +59,12 @@ func (l *listener) stop() {
 	l.ends.Wait()
 }
 
-// notice is what processes say to each other: runs that are due or, if Run is set, events of a run, by its key.
+// notice is what processes say to each other: runs that are due or, if Run is set, events of a run, by its key, or, if Stop
+// is set, a request to stop the run in that row.
 type notice struct {
 	checkpoint.Due
-	Run string `json:",omitempty"`
+	Run  string `json:",omitempty"`
+	Stop int64  `json:",omitempty"`
 }
 
 // announce has other processes woken. It does not block.
@@ -68,6 +72,12 @@ func (l *listener) announce(due checkpoint.Due) { l.send(notice{Due: due}) }
 
 // announceEvents has the readers of a run in other processes woken. It does not block.
 func (l *listener) announceEvents(key string) { l.send(notice{Run: key}) }
+
+// announceStop has the process that holds a run look for a request to stop it. It does not block.
+func (l *listener) announceStop(row int64) { l.send(notice{Stop: row}) }
+
+// hears reports whether what others announce arrives.
+func (l *listener) hears() bool { return l.listening.Load() }
 
 func (l *listener) send(n notice) {
 	select {
@@ -129,6 +139,8 @@ func (l *listener) listenOnce(store *sqlrun.Store) error {
 	if _, err := conn.Exec(l.ctx, "LISTEN "+pgx.Identifier{l.channel}.Sanitize()); err != nil {
 		return err
 	}
+	l.listening.Store(true)
+	defer l.listening.Store(false)
 	for {
 		n, err := conn.WaitForNotification(l.ctx)
 		if err != nil {
@@ -138,10 +150,15 @@ func (l *listener) listenOnce(store *sqlrun.Store) error {
 		if json.Unmarshal([]byte(n.Payload), &said) != nil {
 			said = notice{}
 		}
-		if said.Run == "" {
+		switch {
+		case said.Stop != 0:
+			store.LookForStop(l.ctx, said.Stop)
+		case said.Run == "":
 			store.WakeUp(said.Due)
-		} else if events := l.events.Load(); events != nil {
-			events.WakeUp(said.Run)
+		default:
+			if events := l.events.Load(); events != nil {
+				events.WakeUp(said.Run)
+			}
 		}
 	}
 }

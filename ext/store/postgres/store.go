@@ -92,7 +92,7 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 			}
 		}
 		s.listen = newListener(listenAt, channelOf(conf), s.db, conf.Logger)
-		run.Announce = s.listen.announce
+		run.Announce, run.AnnounceStop, run.HearsStops = s.listen.announce, s.listen.announceStop, s.listen.hears
 	}
 	if s.Store, err = sqlrun.New(ctx, run); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: %w", err), s.db.Close())

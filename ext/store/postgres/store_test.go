@@ -122,3 +122,20 @@ func TestStore_CanBeSealedAgain(t *testing.T) {
 	ofTest(t)
 	checkpointtest.Reseal(t, newStore(t))
 }
+
+// Rule distributed/F18: also where the store cannot listen, as behind PgBouncer.
+func TestStop_ReachesTheHolderOfARun(t *testing.T) {
+	ofTest(t)
+	for name, deaf := range map[string]bool{"listening": false, "polling": true} {
+		t.Run(name, func(t *testing.T) {
+			url := newDatabase(t, ofTest(t))
+			open := func() *Store {
+				s, err := New(t.Context(), Config{URL: url, NoListen: deaf})
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, s.Close()) })
+				return s
+			}
+			checkpointtest.Stops(t, open(), open())
+		})
+	}
+}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -155,7 +156,7 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 	if err := storekit.CheckSettlement(l.ID(), end); err != nil {
 		return err
 	}
-	return l.write(ctx, "settle", l.ID(), nil, func(r *row, now time.Time) (c change, err error) {
+	err := l.write(ctx, "settle", l.ID(), nil, func(r *row, now time.Time) (c change, err error) {
 		if r.life > 0 {
 			r.TakenSteps = -1 // so that giving it back leaves it running
 		}
@@ -186,4 +187,8 @@ func (l *lease) Settle(ctx context.Context, end checkpoint.Settlement) error {
 		}
 		return c, nil
 	})
+	if err == nil || errors.Is(err, checkpoint.ErrLeaseLost) {
+		l.Abandon()
+	}
+	return err
 }

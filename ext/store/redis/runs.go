@@ -141,6 +141,7 @@ func (s *Store) acquire(ctx context.Context, id string, req checkpoint.LeaseRequ
 	if err != nil {
 		return nil, err
 	}
+	s.stops.Hold(s.runKey(l.ID()), l)
 	return l, nil
 }
 
@@ -342,10 +343,14 @@ func (s *Store) Answer(ctx context.Context, id string, answers ...checkpoint.Ans
 	return s.transition(ctx, "answer", id, func(r *row, now time.Time) error { return r.Row.Answer(answers, now) })
 }
 
-// Stop asks the holder of a run to stop it, and pauses it if nobody holds it. He gets the request with the next append
-// or renewal.
+// Stop asks the holder of a run to stop it, and pauses it if nobody holds it. A holder in this process gets the request at
+// once, another one within storekit.StopPoll.
 func (s *Store) Stop(ctx context.Context, id string, how checkpoint.StopRequest) error {
-	return s.transition(ctx, "stop", id, func(r *row, now time.Time) error { return r.Row.Stop(how, s.retention, now) })
+	err := s.transition(ctx, "stop", id, func(r *row, now time.Time) error { return r.Row.Stop(how, s.retention, now) })
+	if err == nil {
+		s.stops.Look(ctx, s.runKey(id))
+	}
+	return err
 }
 
 // Continue makes a run that is paused ready.

@@ -50,6 +50,8 @@ type Store struct {
 	replicas  int
 	// passedOver are runs, by the keys of their rows, that cannot be read.
 	passedOver *storekit.PassedOver[string]
+	// stops has the leases of this process, of all tenants, look for requests to stop, by the keys of their rows.
+	stops *storekit.StopWatch[string, *lease]
 }
 
 var _ checkpoint.RunStore = (*Store)(nil)
@@ -75,7 +77,7 @@ func New(ctx context.Context, conf Config) (*Store, error) {
 		warnOfDurability(ctx, conf)
 	}
 	s := &Store{client: conf.Client, root: conf.Prefix, retention: conf.Retention, patience: conf.Patience,
-		replicas: conf.Replicas, passedOver: new(storekit.PassedOver[string])}
+		replicas: conf.Replicas, passedOver: new(storekit.PassedOver[string]), stops: storekit.NewStopWatch[string](lookForStops, nil)}
 	return s.Tenant(""), nil
 }
 

@@ -90,3 +90,11 @@ func TestAcquireDue_ARunThatCannotBeReadIsInFrontOfItsKey(t *testing.T) {
 	_, err = s.AcquireDue(t.Context(), checkpoint.LeaseRequest{}, checkpoint.Due{})
 	require.NoError(t, err)
 }
+
+// Rule distributed/F18.
+func TestStop_ReachesTheHolderOfARun(t *testing.T) {
+	holder := newStore(t, nil)
+	another, err := New(t.Context(), Config{Client: holder.client, Prefix: holder.root})
+	require.NoError(t, err)
+	checkpointtest.Stops(t, holder, another)
+}

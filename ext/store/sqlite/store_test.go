@@ -117,3 +117,15 @@ func TestStore_ClosedFails(t *testing.T) {
 
 // Rule distributed/X3.
 func TestStore_CanBeSealedAgain(t *testing.T) { checkpointtest.Reseal(t, newStore(t)) }
+
+// Rule distributed/F18.
+func TestStop_ReachesTheHolderOfARun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runs.db")
+	open := func() *Store {
+		s, err := Open(t.Context(), file)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	checkpointtest.Stops(t, open(), open())
+}
