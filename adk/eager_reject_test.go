@@ -183,24 +183,24 @@ func testEagerHookFails[M MessageType](t *testing.T) {
 	require.Zero(t, results.open.Load())
 }
 
-// TestEager_CallsWithOneIDRunOnce: calls with the same ID, name and arguments run once, and each has its result.
+// TestEager_CallsWithOneIDAreCallsOfTheirOwn: calls with the same ID, name and arguments each run, and each has its result.
 // Rule agent/E-24.
-func TestEager_CallsWithOneIDRunOnce(t *testing.T) {
+func TestEager_CallsWithOneIDAreCallsOfTheirOwn(t *testing.T) {
 	streamed(t, testEagerShared[ordinary], testEagerShared[agentic])
 }
 
 func testEagerShared[M MessageType](t *testing.T) {
 	d := dialectOf[M]()
-	runs := 0
+	var runs atomic.Int32
 	tools := []tool.BaseTool{
-		&toolFunc{"t", func(_ context.Context, args string) (string, error) { runs++; return "<" + args + ">", nil }},
+		&toolFunc{"t", func(_ context.Context, args string) (string, error) { runs.Add(1); return "<" + args + ">", nil }},
 		&streamToolFunc{"s", func(context.Context, string) (*schema.StreamReader[string], error) {
-			runs++
+			runs.Add(1)
 			return schema.StreamReaderFromArray([]string{"<", object, ">"}), nil
 		}},
 	}
 	for _, name := range []string{"t", "s"} {
-		runs = 0
+		runs.Store(0)
 		chunk := chunkAt[M](1, wanted{name, "1", object})
 		for at := 2; at <= 3; at++ {
 			merge(chunk, chunkAt[M](at, wanted{name, "1", object}))
@@ -209,7 +209,7 @@ func testEagerShared[M MessageType](t *testing.T) {
 		all := read(t, bare(t.Context(), setup[M](t, m, tools, eagerly[M]), true))
 		result := fmt.Sprintf("tool %s#1: <%s>", name, object)
 		require.Equal(t, []string{"user: hi", linesOf(all)[0], result, result, result}, m.asked[1])
-		require.Equal(t, 1, runs)
+		require.EqualValues(t, 3, runs.Load())
 		require.NotEmpty(t, all[len(all)-1].message)
 	}
 }

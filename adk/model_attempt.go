@@ -270,7 +270,14 @@ func (a *modelAttempt[M]) read(
 // speculating feeds the chunks of an answer to the tools that run already.
 type speculating[M MessageType] struct{ *eager.Speculation }
 
-func (s speculating[M]) lookAt(chunk M) { s.Feed(opsOf[M]().callChunks(chunk)) }
+// lookAt starts the calls that a chunk completes. A chunk that says that the answer was cut off starts none: the tools node
+// decides about its calls.
+func (s speculating[M]) lookAt(chunk M) {
+	if word := model.FinishWord(chunk); word != "" && model.FinishOf(word).CutOff() {
+		return
+	}
+	s.Feed(opsOf[M]().callChunks(chunk))
+}
 
 // sendMessage sends the answer as an event, or holds it until it is accepted. The event has a shallow copy: outer
 // layers may change the answer, and its Extra while the consumer reads the event's.

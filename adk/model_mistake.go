@@ -27,6 +27,10 @@ const (
 	MistakeArguments MistakeKind = "arguments"
 	// MistakeTransfer is a transfer to an agent that the run cannot be handed over to.
 	MistakeTransfer MistakeKind = "transfer"
+	// MistakeCutOff is a call of an answer that was cut off, such as by the limit of tokens, before the provider said that the
+	// call is complete. It is never executed. The model reads why, also without ReportMistakes; the run ends with the mistake
+	// when MaxMistakes answers in a row had such calls alone.
+	MistakeCutOff MistakeKind = "cut off"
 )
 
 // ModelMistake is the error of a tool call that the model made wrongly, so that only the model can mend it. A run ends
@@ -63,11 +67,15 @@ func isReport[M MessageType](result M) bool {
 
 // report returns what the model reads in place of a mistake, or the mistake, if it has to end the run.
 func (r *agentRun[M]) report(ctx context.Context, m *ModelMistake) (string, error) {
-	conf := &r.agent.conf.ToolsConfig
-	if !conf.ReportMistakes {
+	if !r.agent.conf.ToolsConfig.ReportMistakes {
 		return "", m
 	}
-	limit := conf.MaxMistakes
+	return r.show(ctx, m)
+}
+
+// show is report for a mistake that the model is always shown: the mistake ends the run after MaxMistakes in a row.
+func (r *agentRun[M]) show(ctx context.Context, m *ModelMistake) (string, error) {
+	limit := r.agent.conf.ToolsConfig.MaxMistakes
 	if limit <= 0 {
 		limit = defaultMaxMistakes
 	}
@@ -219,6 +227,17 @@ func reportUnknownTools[M MessageType](conf *ToolsConfig) unknownHandler {
 		err := fmt.Errorf("tool %s not found in toolsNode indexes", name)
 		return r.report(ctx, r.unknownTool(name, compose.GetToolCallID(ctx), err))
 	}
+}
+
+// cutOffCall answers a call that is not executed because its answer was cut off, for which the provider has a word.
+func cutOffCall[M MessageType](ctx context.Context, name, word string) (string, error) {
+	return sendsItsEvent[M](func(ctx context.Context, name, _ string) (string, error) {
+		r := agentRunFrom[M](ctx)
+		return r.show(ctx, &ModelMistake{Kind: MistakeCutOff, Agent: r.agent.conf.Name, Tool: name, CallID: compose.GetToolCallID(ctx),
+			Text: compose.InternalCutOffReason(word),
+			Err: fmt.Errorf("the answer of the model of agent %q was cut off (%s) in its call of tool %q, again and again: "+
+				"raise the model's limit of tokens", r.agent.conf.Name, word, name)})
+	})(ctx, name, "")
 }
 
 // failedBy is failed for the error of the graph. A transfer of the agent's model to nobody has the text that it has in

@@ -126,7 +126,7 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 	conf, ops := &b.plan.agent.conf, opsOf[M]()
 	config := conf.ToolsConfig.ToolsNodeConfig
 	config.Tools = b.out.tools
-	config.UnknownToolsHandler = unknownToolEventSender[M](reportUnknownTools[M](&conf.ToolsConfig))
+	config.UnknownToolsHandler = sendsItsEvent[M](reportUnknownTools[M](&conf.ToolsConfig))
 	config.ToolArgumentsHandler = stoppableArguments[M](config.ToolArgumentsHandler)
 	config.ToolCallMiddlewares = b.plan.middlewares
 	// Only a run that may return a result directly pays for looking.
@@ -143,6 +143,7 @@ func (b *reactBuilder[M]) addTools(ctx context.Context) {
 	compose.InternalSetUnknownToolError(node, func(ctx context.Context, name, callID string, err error) error {
 		return agentRunFrom[M](ctx).unknownTool(name, callID, err)
 	})
+	compose.InternalSetCutOffCalls(node, cutOffCall[M])
 	compose.InternalSetToolsByStream(node, streams[M])
 	compose.InternalSetWaiter(node, waiterOf[M])
 	if conf.ToolsConfig.EagerExecution {
@@ -202,7 +203,7 @@ func afterToolCalls[M MessageType](ctx context.Context, results []M) ([]M, error
 		} else {
 			results = s.remember(results, callbacks.FromContext(ctx).Active())
 		}
-		if s.HasReturnDirectly && r.agent.conf.ToolsConfig.ReportMistakes {
+		if s.HasReturnDirectly {
 			s.continueAfterMistake(results)
 		}
 		direct = s.ReturnDirectlyEvent

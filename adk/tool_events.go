@@ -34,9 +34,9 @@ func toolEventSender[M MessageType]() compose.ToolMiddleware {
 // unknownHandler answers calls of tools that do not exist.
 type unknownHandler = func(ctx context.Context, name, input string) (string, error)
 
-// unknownToolEventSender does for these answers what the middlewares of the agent's own do for results, because no
+// sendsItsEvent does for answers in place of a tool what the middlewares of the agent's own do for results, because no
 // middleware sees them: their events are sent, and an immediate cancel does not wait for them.
-func unknownToolEventSender[M MessageType](handle unknownHandler) unknownHandler {
+func sendsItsEvent[M MessageType](handle unknownHandler) unknownHandler {
 	if handle == nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -83,6 +84,9 @@ func callsMessage(input *schema.AgenticMessage) *schema.Message {
 		return nil
 	}
 	m := &schema.Message{Role: schema.Assistant}
+	if word := model.FinishWord(input); model.FinishOf(word).CutOff() {
+		m.ResponseMeta = &schema.ResponseMeta{FinishReason: word}
+	}
 	for _, block := range input.ContentBlocks {
 		if block == nil || block.FunctionToolCall == nil {
 			continue

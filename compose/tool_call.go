@@ -49,7 +49,9 @@ type toolBatch struct {
 	ctx     context.Context
 	input   *schema.Message
 	options toolsNodeOptions
-	calls   []toolCall
+	// cutOff is the provider's word for why the answer was cut off, "" if it was not.
+	cutOff string
+	calls  []toolCall
 	// single is the memory of a batch of one call, which most are.
 	single [1]toolCall
 
@@ -86,6 +88,7 @@ type toolCall struct {
 	segment core.AddressSegment
 	input   ToolInput
 	tool    *boundTool
+	// unknown, if not nil, answers the call in place of a tool: there is none, or it must not be executed.
 	unknown func(ctx context.Context, name, input string) (string, error)
 
 	index int

@@ -40,6 +40,9 @@ type ToolsNodeConfig struct {
 
 // ToolsNode runs the tool calls of an assistant message and gives one tool message for each, in the order of the
 // calls. It is safe for concurrent use, and works in a graph as well as when it is called directly.
+//
+// Of an answer that was cut off (see model.Finish.CutOff), such as by the limit of tokens, it executes only the calls that the
+// provider said to be complete (model.IsWholeCall); the result of another one says why it was not.
 type ToolsNode struct {
 	conf  ToolsNodeConfig
 	table *toolTable
@@ -53,6 +56,8 @@ type ToolsNode struct {
 	waiterOf func(ctx context.Context) core.Waiter
 	// unknownTool, if not nil, makes the error of a call of a tool that does not exist out of the node's own.
 	unknownTool func(ctx context.Context, name, callID string, err error) error
+	// cutOffCall, if not nil, makes the result of a call that is not executed: see InternalSetCutOffCalls.
+	cutOffCall func(ctx context.Context, name, word string) (string, error)
 }
 
 // NewToolNode makes a tools node. It calls Info of every tool; what is wrong with a tool or an alias is an error here.
@@ -270,6 +275,7 @@ func (tn *ToolsNode) begin(ctx context.Context, input *schema.Message, opts []To
 	if len(b.input.ToolCalls) == 0 {
 		return nil, errors.New("no tool call found in input message")
 	}
+	b.cutOff = cutOffWord(b.input)
 	if b.calls = b.single[:]; len(b.input.ToolCalls) > 1 {
 		b.calls = make([]toolCall, len(b.input.ToolCalls))
 	}
@@ -304,6 +310,10 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 		}
 		if c.early != nil {
 			c.enter(b.ctx, &callbacks.RunInfo{Name: c.name(), Component: components.ComponentOfTool}, true)
+			continue
+		}
+		if b.refusesCutOff(&calls[i]) {
+			b.refuse(c, &calls[i])
 			continue
 		}
 		if err := b.bind(c, &calls[i], table); err != nil {

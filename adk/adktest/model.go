@@ -238,7 +238,7 @@ func converted[M adk.MessageType](chunks []chunk, ids numbering) []M {
 			out[i] = c.raw.(M)
 			continue
 		}
-		out[i] = answer[M](c.text, ids(c.calls), true, block)
+		out[i] = finished(answer[M](c.text, ids(c.calls), true, block), c.finish)
 		block += len(c.calls)
 	}
 	return out
@@ -246,13 +246,28 @@ func converted[M adk.MessageType](chunks []chunk, ids numbering) []M {
 
 // atOnce makes one message of chunks that are no messages.
 func atOnce[M adk.MessageType](chunks []chunk, ids numbering) M {
-	var text string
+	var text, finish string
 	var calls []ToolCall
 	for _, c := range chunks {
 		text += c.text
 		calls = append(calls, c.calls...)
+		finish += c.finish
 	}
-	return answer[M](text, ids(calls), false, 0)
+	return finished(answer[M](text, ids(calls), false, 0), finish)
+}
+
+// finished notes in an answer why it ended, if a word for that is given.
+func finished[M adk.MessageType](m M, word string) M {
+	if word == "" {
+		return m
+	}
+	switch m := any(m).(type) {
+	case *schema.Message:
+		m.ResponseMeta = &schema.ResponseMeta{FinishReason: word}
+	case *schema.AgenticMessage:
+		m.Extra = map[string]any{model.FinishWordKey: word}
+	}
+	return m
 }
 
 // input is what a [Does] gets of a model's call.

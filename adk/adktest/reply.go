@@ -37,6 +37,8 @@ type chunk struct {
 	text  string
 	calls []ToolCall
 	raw   any // a message or a tool's result, instead
+	// finish is the provider's word for why the answer ended, in the last chunk.
+	finish string
 }
 
 // Says replies with a text.
@@ -84,6 +86,13 @@ func Panics(value any) Reply { return Reply{panics: value} }
 // Calling adds tool calls, in a chunk of their own.
 func (r Reply) Calling(calls ...ToolCall) Reply {
 	r.chunks = append(slices.Clip(r.chunks), chunk{calls: calls})
+	return r
+}
+
+// Finishing has the answer of a model say why it ended, in the word of a provider: "length" and "max_tokens" are those of
+// answers that the limit of tokens cut off. Streams say so in their last chunk. Without it an answer says nothing.
+func (r Reply) Finishing(word string) Reply {
+	r.chunks = append(slices.Clip(r.chunks), chunk{finish: word})
 	return r
 }
 

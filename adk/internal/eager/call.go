@@ -22,8 +22,8 @@ type Call struct {
 	text   *schema.StreamReader[string]
 	result *schema.StreamReader[*schema.ToolResult]
 	err    error
-	// readers is how many places in the message have not taken the result yet. Set before the first of them awaits it.
-	readers int
+	// adopted: it is a call of the message. The mutex of the speculation guards it.
+	adopted bool
 
 	mu    sync.Mutex // guards the fields below, and text and result once done is closed
 	phase callPhase
@@ -191,7 +191,7 @@ func (c *Call) closeStreams() {
 	c.text, c.result = nil, nil
 }
 
-// await waits for the call and returns its result, or a copy if others will come for it. The end of ctx cancels the
+// await waits for the call and returns its result. The end of ctx cancels the
 // call; if only ctx has ended, because a call beside it failed, it is waited for all the same.
 func (c *Call) await(
 	ctx context.Context,
@@ -214,18 +214,7 @@ func (c *Call) await(
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.readers--
-	return take(&c.text, c.readers), take(&c.result, c.readers), nil
-}
-
-// take returns the stream itself if there are no others to come, else a copy.
-func take[T any](s **schema.StreamReader[T], others int) *schema.StreamReader[T] {
-	own := *s
-	*s = nil
-	if own == nil || others == 0 {
-		return own
-	}
-	copies := own.Copy(2)
-	*s = copies[0]
-	return copies[1]
+	text, result := c.text, c.result
+	c.text, c.result = nil, nil
+	return text, result, nil
 }

@@ -8,6 +8,7 @@ package eager
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/weftgo/weft/components/tool"
@@ -63,8 +64,7 @@ type Speculation struct {
 
 	mu      sync.Mutex // guards all fields below, and is taken before that of a call
 	phase   speculationPhase
-	calls   map[string]*Call // by ID
-	order   []*Call          // the calls as they were started
+	order   []*Call // the calls as they were started
 	waiting []*Call
 	running int
 	idle    sync.Cond // running is 0; its lock is mu
@@ -87,19 +87,15 @@ func (s *Speculation) Feed(pieces []schema.ToolCall) {
 	}
 }
 
-// start runs a call, unless one with its ID has been started: those share one execution (rule agent/E-24).
+// start runs a call.
 func (s *Speculation) start(tc schema.ToolCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.phase != collecting || s.calls[tc.ID] != nil {
+	if s.phase != collecting {
 		return
 	}
 	call := &Call{of: s, call: tc, life: s.Context, done: make(chan struct{})}
 	call.ctx, call.cancel = context.WithCancelCause(context.WithValue(s.Context, callKey{}, call))
-	if s.calls == nil {
-		s.calls = map[string]*Call{}
-	}
-	s.calls[tc.ID] = call
 	s.order = append(s.order, call)
 	if s.Tools.Limit > 0 && s.running >= s.Tools.Limit {
 		s.waiting = append(s.waiting, call)
@@ -174,14 +170,14 @@ func (s *Speculation) Drain() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.phase != collecting || len(s.calls) == len(s.waiting) {
+	if s.phase != collecting || len(s.order) == len(s.waiting) {
 		return false
 	}
 	s.phase = draining
 	for _, c := range s.waiting {
-		delete(s.calls, c.call.ID)
 		c.discard(s.Tools.Stopped)
 	}
+	s.order = slices.DeleteFunc(s.order, func(c *Call) bool { return slices.Contains(s.waiting, c) })
 	s.waiting = nil
 	return true
 }
@@ -217,13 +213,12 @@ func (s *Speculation) AdoptInto(ctx context.Context, calls []schema.ToolCall) ([
 	}
 	into := make([]compose.EarlyToolCall, len(calls))
 	for i := range calls {
-		if c := s.calls[calls[i].ID]; c != nil && c.is(&calls[i]) {
+		if c := s.adopt(&calls[i]); c != nil {
 			into[i] = c.await
-			c.readers++
 		}
 	}
 	for _, c := range s.order {
-		if c.readers == 0 {
+		if !c.adopted {
 			c.discard(errMessageChanged)
 		}
 	}
@@ -235,6 +230,18 @@ func (s *Speculation) AdoptInto(ctx context.Context, calls []schema.ToolCall) ([
 		}
 	}
 	return into, nil
+}
+
+// adopt returns the first call that was started for one of the message and is no other one's. Calls that are the same in all,
+// also in their IDs, are calls of their own. (agent/E-24) s.mu is locked.
+func (s *Speculation) adopt(call *schema.ToolCall) *Call {
+	for _, c := range s.order {
+		if !c.adopted && c.is(call) {
+			c.adopted = true
+			return c
+		}
+	}
+	return nil
 }
 
 // waitIdle waits until no call runs, or ctx ends. s.mu is locked.

@@ -119,6 +119,9 @@ func (h *handler[M, T]) BeforeFinalAnswer(
 		return ctx, adk.AcceptFinalAnswer, state, nil
 	}
 	_, err := o.Parse(ctx, text) // also where the model should have called the tool: a value is a value
+	if word := cutOff(state.Messages); word != "" && !byTool {
+		err = o.invalid(text, "it was cut off ("+word+") before it was complete")
+	}
 	if err == nil {
 		return ctx, adk.AcceptFinalAnswer, state, nil
 	}
@@ -145,6 +148,18 @@ func (h *handler[M, T]) BeforeFinalAnswer(
 	changed := *state
 	changed.Messages = append(slices.Clip(state.Messages), message.NewUser[M](ask))
 	return ctx, adk.RejectFinalAnswer, &changed, nil
+}
+
+// cutOff is the provider's word for why the last answer was cut off, "" if it was not. What can be read of such an answer may
+// be a part of what the model meant.
+func cutOff[M adk.MessageType](messages []M) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	if word := model.FinishWord(messages[len(messages)-1]); model.FinishOf(word).CutOff() {
+		return word
+	}
+	return ""
 }
 
 // countRepair reports whether one more answer may be sent back.

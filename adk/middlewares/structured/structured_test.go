@@ -186,6 +186,31 @@ func testPromptAndNative[M adk.MessageType](t *testing.T) {
 	}
 }
 
+// TestCutOffAnswer_IsNoValue: what can be read of an answer that was cut off may be a part of what the model meant.
+func TestCutOffAnswer_IsNoValue(t *testing.T) {
+	messagetest.Both(t, testCutOffAnswer[*schema.Message], testCutOffAnswer[*schema.AgenticMessage])
+}
+
+func testCutOffAnswer[M adk.MessageType](t *testing.T) {
+	const whole, part = `{"result":1234}`, `12`
+	for _, streaming := range []bool{false, true} {
+		o := made(t, &structured.Config[int]{Mode: structured.Prompt})
+		v, err := run[M](t, o, streaming, adktest.NewTypedModel[M](t, adktest.Says(part).Finishing("max_tokens"),
+			adktest.Says(whole).SeeingLast("user: This is no valid answer: it was cut off (max_tokens) before it was complete. Give the whole answer again, as JSON that fits the schema.")))
+		require.NoError(t, err)
+		require.Equal(t, 1234, v)
+		o = made(t, &structured.Config[int]{})
+		v, err = run[M](t, o, streaming, adktest.NewTypedModel[M](t,
+			adktest.Calls(adktest.Call("final_answer", `{"result":12}`)).Finishing("length"), adktest.Calls(adktest.Call("final_answer", whole))))
+		require.NoError(t, err)
+		require.Equal(t, 1234, v)
+		none := 0
+		o = made(t, &structured.Config[int]{Mode: structured.Prompt, MaxRepairs: &none})
+		_, err = run[M](t, o, streaming, adktest.NewTypedModel[M](t, adktest.Says(part).Finishing("length")))
+		require.ErrorContains(t, err, "it was cut off (length)")
+	}
+}
+
 func TestRead_Failures(t *testing.T) {
 	o := made[int](t, nil)
 	boom := errors.New("boom")

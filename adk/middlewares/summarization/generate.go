@@ -132,10 +132,25 @@ func (g *generation[M]) generate(ctx context.Context, m model.BaseModel[M], inpu
 	defer safe.Recover(&err)
 	answer, err = m.Generate(ctx, input, g.m.conf.ModelOptions...)
 	var none M
-	if err == nil && answer == none {
+	switch word := model.FinishWord(answer); {
+	case err != nil:
+	case answer == none:
 		err = errors.New("the model returned no message")
+	case model.FinishOf(word).CutOff():
+		err = &CutOffError{Reason: word}
 	}
 	return answer, err
+}
+
+// CutOffError is the error of a summary that ended before the model was done with it: it does not replace the messages.
+type CutOffError struct {
+	// Reason is the provider's word for why the answer ended, such as "max_tokens".
+	Reason string
+}
+
+// Error implements error.
+func (e *CutOffError) Error() string {
+	return fmt.Sprintf("the summary was cut off (%s): have the model write a shorter one (Config.UserInstruction), or raise its limit of tokens (Config.ModelOptions)", e.Reason)
 }
 
 func (g *generation[M]) report(

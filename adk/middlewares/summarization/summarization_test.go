@@ -243,6 +243,27 @@ func TestSummarize_OwnFunctions(t *testing.T) {
 	require.EqualError(t, err, "failed to generate model input: boom")
 }
 
+// TestSummarize_ACutOffSummaryReplacesNothing: a summary that the limit of tokens cut off is an error, which may be tried again.
+// Rule batteries/SU-17.
+func TestSummarize_ACutOffSummaryReplacesNothing(t *testing.T) {
+	messagetest.Both(t, testCutOffSummary[*schema.Message], testCutOffSummary[*schema.AgenticMessage])
+}
+
+func testCutOffSummary[M adk.MessageType](t *testing.T) {
+	in := state(messagetest.User[M]("hi"))
+	_, err := made(t, &summarization.TypedConfig[M]{Model: adktest.NewTypedModel[M](t, adktest.Says("Ha").Finishing("max_tokens"))}).
+		Summarize(t.Context(), in)
+	var cutOff *summarization.CutOffError
+	require.ErrorAs(t, err, &cutOff)
+	require.Equal(t, "max_tokens", cutOff.Reason)
+	require.Equal(t, []string{"user: hi"}, adktest.Lines(in.Messages))
+	got, err := made(t, &summarization.TypedConfig[M]{Retry: &summarization.TypedRetryConfig[M]{
+		BackoffFunc: func(context.Context, int, M, error) time.Duration { return 0 }},
+		Model: adktest.NewTypedModel[M](t, adktest.Says("Ha").Finishing("length"), adktest.Says("Half of it."))}).Summarize(t.Context(), in)
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(adktest.Lines(got)), "Half of it.")
+}
+
 // Rules batteries/B13.7, batteries/SU-6.
 func TestRetry_AttemptsAndPauses(t *testing.T) {
 	one, none := 1, 0

@@ -123,7 +123,8 @@ func TestStore_CanBeSealedAgain(t *testing.T) {
 	checkpointtest.Reseal(t, newStore(t))
 }
 
-// Rule distributed/F18: also where the store cannot listen, as behind PgBouncer.
+// It reaches it also where the store cannot listen, as behind PgBouncer.
+// Rule distributed/F18.
 func TestStop_ReachesTheHolderOfARun(t *testing.T) {
 	ofTest(t)
 	for name, deaf := range map[string]bool{"listening": false, "polling": true} {
