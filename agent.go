@@ -61,7 +61,8 @@ type Config struct {
 	Agents []*Agent
 	// Middlewares change how the agent works; the first is the outermost.
 	Middlewares []Middleware
-	// MaxTurns limits how often the model is called for one question. Default: 20.
+	// MaxTurns limits how often models are called for one question: that of this agent and, if it is the one that is asked, those of
+	// all agents together that it hands over to. Agents that are tools have limits of their own. Default: 20.
 	MaxTurns int
 	// LimitAnswer is the answer if MaxTurns is reached. Default: none, it is an error that wraps adk.ErrExceedMaxIterations.
 	LimitAnswer string
@@ -232,7 +233,7 @@ func (c *Config) lower(ctx context.Context) (*adk.ChatModelAgentConfig, error) {
 		ToolsConfig: adk.ToolsConfig{
 			ToolsNodeConfig: compose.ToolsNodeConfig{Tools: slices.Clone(c.Tools)}, ReportMistakes: true,
 		},
-		MaxIterations: c.MaxTurns, Handlers: handlers, ModelFailoverConfig: c.failover(),
+		MaxIterations: c.MaxTurns, SharedIterations: true, Handlers: handlers, ModelFailoverConfig: c.failover(),
 	}
 	if c.Adjust != nil {
 		c.Adjust(lowered)

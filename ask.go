@@ -109,7 +109,7 @@ func (a *Agent) events(ctx context.Context, runner *adk.Runner, question string,
 			yield(Event{}, err)
 			return
 		}
-		t.answer.asked, t.answer.said, t.answer.Messages = asked, t.room.said[:0], append(t.room.messages[:0], asked...)
+		t.answer.asked, t.answer.said = asked, t.room.said[:0]
 		if before := call.after; before != nil {
 			if len(before.Pending) > 0 {
 				yield(Event{}, errors.New("weft.After: the answer has pending questions: reply to them first"))
@@ -224,7 +224,7 @@ func (a *Answer) reply(ctx context.Context, streaming bool, replies []Reply) ite
 func (t *turn) continues(a *Answer) {
 	t.answer.asked, t.answer.earlier, t.answer.Usage = a.asked, a.earlier, a.Usage
 	t.answer.entry, t.answer.agent, t.answer.saved = a.entry, a.agent, a.saved
-	t.answer.said, t.answer.Messages = slices.Clip(a.said), slices.Clip(a.Messages)
+	t.answer.said = slices.Clip(a.said)
 }
 
 // targetsOf are replies by the questions that they answer.

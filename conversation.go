@@ -206,7 +206,7 @@ func (c *Conversation) run(
 
 func (c *Conversation) end(ctx context.Context, claim *conversation.Claim, a *Answer, answered bool) (err error) {
 	ctx = context.WithoutCancel(ctx)
-	progress := conversation.Progress{Said: a.said[len(claim.Turn.Said):], Agent: a.agent, Usage: a.Usage}
+	progress := conversation.Progress{Said: saidSince(claim, a), Agent: a.agent, Usage: a.Usage}
 	switch {
 	case answered && len(a.Pending) > 0:
 		return claim.Wait(ctx, progress, a.Pending...)
@@ -221,9 +221,17 @@ func (c *Conversation) end(ctx context.Context, claim *conversation.Claim, a *An
 	return c.forget(ctx, claim.Turn.ID)
 }
 
+// saidSince is what was said since a turn was claimed. A result may have its place among those that were there before.
+func saidSince(claim *conversation.Claim, a *Answer) []adk.HistoryEntry {
+	before := claim.Turn.Said
+	return slices.DeleteFunc(slices.Clone(a.said), func(e adk.HistoryEntry) bool {
+		return slices.ContainsFunc(before, func(b adk.HistoryEntry) bool { return b.Message == e.Message })
+	})
+}
+
 // inTurn has the answer begin with what was said in a turn before it was claimed.
 func (t *turn) inTurn(claim *conversation.Claim) {
 	of := &claim.Turn
 	t.answer.earlier, t.answer.entry, t.answer.agent = claim.History.Entries(), of.Entry, of.Agent
-	t.answer.asked, t.answer.said, t.answer.Messages = of.Asked, slices.Clip(of.Said), slices.Clip(of.Messages())
+	t.answer.asked, t.answer.said = of.Asked, slices.Clip(of.Said)
 }

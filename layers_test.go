@@ -17,6 +17,7 @@ var layers = map[string]int{
 	"schema":             1, // data
 	"components":         2, // interfaces
 	"catalogue":          2, // what models cost
+	"internal/callorder": 1, // the order of calls and results
 	"internal/callbacks": 2, // observation: reports components and streams to handlers
 	"callbacks":          3,
 	"internal/mock":      9, // tests only

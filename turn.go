@@ -73,6 +73,10 @@ func turnIn(ctx context.Context) *turn { return ctx.Value(turnKey{}).(*turn) }
 // read reads a run to its end. It reports whether there is an answer: otherwise the reader has gone, or has had the error.
 func (t *turn) read(events *adk.AsyncIterator[*adk.AgentEvent]) (answered bool) {
 	events.All()(t.next)
+	t.answer.Messages = append(t.room.messages[:0], t.answer.asked...)
+	for _, e := range t.answer.said {
+		t.answer.Messages = append(t.answer.Messages, e.Message)
+	}
 	if t.phase == turnReads {
 		t.phase = turnAnswered
 		if t.last != nil && len(t.answer.Pending) == 0 {
@@ -221,8 +225,7 @@ func (t *turn) emit(e Event) {
 // add keeps a message as part of the answer.
 func (t *turn) add(agent string, m *Message) {
 	t.last = m
-	t.answer.said = append(t.answer.said, adk.HistoryEntry{AgentName: agent, Message: m})
-	t.answer.Messages = append(t.answer.Messages, m)
+	t.answer.said = adk.AppendHistory(t.answer.said, adk.HistoryEntry{AgentName: agent, Message: m})
 	if m.ResponseMeta != nil {
 		t.answer.Usage.Add(m.ResponseMeta.Usage)
 	}

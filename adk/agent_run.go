@@ -316,13 +316,6 @@ func (r *agentRun[M]) lastEvent(err error) *TypedAgentEvent[M] {
 	return &TypedAgentEvent[M]{Err: err}
 }
 
-// exceededIterations is the error of a run whose model would have to be called once too often.
-func (r *agentRun[M]) exceededIterations() error {
-	conf := &r.agent.conf
-	return fmt.Errorf("%w: agent '%s' called its model %d times without an end; MaxIterations of its config sets the limit",
-		ErrExceedMaxIterations, conf.Name, conf.MaxIterations)
-}
-
 // returnsDirectly reports whether the result of a tool, by its name or an alias, ends the run.
 func (r *agentRun[M]) returnsDirectly(name string) bool {
 	if own, ok := r.graph.canonical[name]; ok {

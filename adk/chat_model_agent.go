@@ -74,6 +74,9 @@ type TypedChatModelAgentConfig[M MessageType] struct {
 	// MaxIterations limits the turns of the model in a run of an agent with tools, or with a middleware that judges
 	// final answers. Retries do not count. Default 20.
 	MaxIterations int
+	// SharedIterations has MaxIterations, if the run begins with this agent, limit the turns of all agents together that it is
+	// handed over to. Each keeps its own limit as well. Default false: each has its own alone, every time it gets the run.
+	SharedIterations bool
 	// Middlewares and Handlers change how the agent works.
 	Middlewares []AgentMiddleware
 	Handlers    []TypedChatModelAgentMiddleware[M]
@@ -94,6 +97,7 @@ type TypedChatModelAgentConfig[M MessageType] struct {
 //   - Exit: a tool that ends the run, such as [ExitTool]
 //   - OutputKey: the session value that the last text is left in
 //   - MaxIterations: how many turns the model has in a run; default 20
+//   - SharedIterations: MaxIterations is the limit of all agents that the run is handed over to, together
 //   - Middlewares: change how the agent works, by functions; see [AgentMiddleware]
 //   - Handlers: change how the agent works, by hooks; see [ChatModelAgentMiddleware]
 //   - ModelRetryConfig: when a failed call of the model is tried again; see [ModelRetryConfig]

@@ -105,7 +105,7 @@ type durableRun[M MessageType] struct {
 	// journaled is the history as it was saved last.
 	journaled []M
 	given     int // how many messages a resumed run began with, whose events are out
-	// actions has the actions of calls whose results are not saved yet, by call ID.
+	// actions has the actions of calls whose results are not saved yet, by the labels of the calls.
 	actions sync.Map
 }
 
@@ -345,7 +345,7 @@ func callDurably[M MessageType](
 		return nil, errors.Join(err, call.Fail(ctx))
 	}
 	return out, call.Finish(ctx, func(s *journal.Record) {
-		s.Text, s.Result, s.CallID = noted.Text, noted.Result, in.CallID
+		s.Text, s.Result, s.CallID = noted.Text, noted.Result, compose.InternalToolCallLabel(ctx)
 		if action != nil {
 			s.Action = action
 		}
@@ -380,7 +380,7 @@ func answerDecided[M MessageType](
 	defer release()
 	var done *journal.Record
 	err := call.Finish(ctx, func(s *journal.Record) {
-		s.Text, s.CallID, done = decided.Result, in.CallID, s
+		s.Text, s.CallID, done = decided.Result, compose.InternalToolCallLabel(ctx), s
 		s.Result = &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: decided.Result}}}
 		if decided.Action != nil {
 			s.Action = decided.Action
@@ -396,7 +396,7 @@ func answerDecided[M MessageType](
 func (r *agentRun[M]) recordedCall(ctx context.Context, in *compose.ToolInput) (call *journal.Call, err error) {
 	err = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
 		key := callKey(s.RemainingIterations, schema.ToolCall{ID: in.CallID,
-			Function: schema.FunctionCall{Name: in.Name, Arguments: in.Arguments}})
+			Function: schema.FunctionCall{Name: in.Name, Arguments: in.Arguments}}, compose.InternalToolCallLabel(ctx))
 		call = r.durable.visit.Call(key, s.RemainingIterations)
 		return nil
 	})
@@ -481,16 +481,16 @@ func (r *agentRun[M]) toolNamed(name string) tool.BaseTool {
 func (t *agentTool[M]) RecordsSteps() {}
 
 // noteAction remembers the action of a call until its result is saved: that of an early call is published only later.
-func (r *agentRun[M]) noteAction(callID string, action *AgentAction) {
+func (r *agentRun[M]) noteAction(label string, action *AgentAction) {
 	if r.durable != nil && action != nil {
-		r.durable.actions.Store(callID, action)
+		r.durable.actions.Store(label, action)
 	}
 }
 
 // actionOf takes the action of a call that has ended. One that code outside of the tool has set for the tool's name may
 // not be published yet.
 func (r *agentRun[M]) actionOf(ctx context.Context, in *compose.ToolInput) *AgentAction {
-	if action, ok := r.durable.actions.LoadAndDelete(in.CallID); ok {
+	if action, ok := r.durable.actions.LoadAndDelete(compose.InternalToolCallLabel(ctx)); ok {
 		return action.(*AgentAction)
 	}
 	var action *AgentAction
@@ -540,7 +540,7 @@ func (r *agentRun[M]) newCallSeed() [2]uint64 {
 // origin, whose seeds are in the turns that both have.
 func (r *agentRun[M]) idempotencyKey(ctx context.Context, call schema.ToolCall) (key string) {
 	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		made := fmt.Appendf(nil, "%x %s", s.CallSeed, callKey(s.RemainingIterations, call))
+		made := fmt.Appendf(nil, "%x %s", s.CallSeed, callKey(s.RemainingIterations, call, compose.InternalToolCallLabel(ctx)))
 		if f := forkFrom(r.Context); f != nil {
 			made = append(made, f.seed[:]...)
 		}

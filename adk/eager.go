@@ -41,6 +41,10 @@ func startSpeculation[M MessageType](t *modelTurn[M]) *eager.Speculation {
 		// that a call of its next answer has been made already.
 		s.Allowed = t.run.Repeatable
 	}
+	if t.run.agent.family.isOfFlow() { // which transfer of an answer is carried out is known when the answer is whole
+		allowed := s.Allowed
+		s.Allowed = func(name string) bool { return name != TransferToAgentToolName && (allowed == nil || allowed(name)) }
+	}
 	return s
 }
 

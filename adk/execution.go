@@ -62,6 +62,8 @@ type execution[M MessageType] struct {
 	view *cancelscope.View
 	// inherits: the callback handlers of the parent are in the context already.
 	inherits bool
+	// transfers is how often the run was handed over until this agent got it.
+	transfers int
 
 	agentCtx context.Context
 	task     task
@@ -96,8 +98,10 @@ func (x *execution[M]) Value(key any) any {
 		return x.view
 	case scopeKey:
 		return x.scope
-	case fencingKey:
-		return x.run.held
+	case fencingKey: // of an agent inside a tool it is that of the run around
+		if x.run.held != nil {
+			return x.run.held
+		}
 	case core.InterruptIDsKey:
 		return x.run.ids
 	case runIDKey:

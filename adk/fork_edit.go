@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftgo/weft/adk/internal/journal"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -142,9 +143,6 @@ func checkHistory[M MessageType](messages []M) error {
 			return fmt.Errorf("call %q has no result before message %d", open[0], i)
 		}
 		for _, c := range ops.toolCalls(m) {
-			if slices.Contains(open, c.ID) {
-				return fmt.Errorf("message %d makes two calls with the ID %q", i, c.ID)
-			}
 			open = append(open, c.ID)
 		}
 	}
@@ -181,9 +179,11 @@ func (h *runSteps) checkResults(turn *Step, calls []schema.ToolCall) error {
 			continue
 		}
 		made := h.steps[i].Call
-		if !slices.ContainsFunc(calls, func(c schema.ToolCall) bool {
-			return callKey(turn.Remaining, c) == r.Call
-		}) {
+		isMade := false
+		for at, c := range calls {
+			isMade = isMade || callKey(turn.Remaining, c, compose.InternalCallLabel(calls, at)) == r.Call
+		}
+		if !isMade {
 			return fmt.Errorf("the answer does not make call %q, whose result is step %d: fork before that step", made.ID, i+1)
 		}
 	}

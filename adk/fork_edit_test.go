@@ -133,10 +133,6 @@ func testEdits[M MessageType](t *testing.T, d *dialect[M], user func(string) M) 
 			`call "c1" has no result before message 2`},
 		"no call": {5, func(s *Step) error { s.Messages = s.Messages[2:]; return nil },
 			`message 0 is the result of call "c1", which the answer before it does not make`},
-		"one ID for two calls": {2, func(s *Step) error {
-			s.Messages[1] = d.answer("", wanted{"look", "c1", "{}"}, wanted{"look", "c1", "{}"})
-			return nil
-		}, `message 1 makes two calls with the ID "c1"`},
 		"one of two results": {5, func(s *Step) error {
 			both := d.answer("", wanted{"look", "c1", "{}"}, wanted{"look", "c2", "{}"})
 			s.Messages = []any{user("hi"), both, s.Messages[2]}

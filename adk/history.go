@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/google/uuid"
+
+	"github.com/weftgo/weft/internal/callorder"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -248,7 +250,7 @@ func entriesOf(x *execution[Message]) ([]*HistoryEntry, error) {
 	entries := make([]*HistoryEntry, 0, cap(block))
 	add := func(e HistoryEntry) {
 		block = append(block, e)
-		entries = append(entries, &block[len(block)-1])
+		entries = callorder.Append(entries, &block[len(block)-1], speakerOf)
 	}
 	for _, e := range earlier {
 		add(e)
@@ -276,6 +278,16 @@ func entriesOf(x *execution[Message]) ([]*HistoryEntry, error) {
 		add(HistoryEntry{AgentName: item.agent, Message: m})
 	}
 	return entries, nil
+}
+
+// speakerOf says who said an entry, and what.
+func speakerOf(e *HistoryEntry) (string, *schema.Message) { return e.AgentName, e.Message }
+
+// AppendHistory adds to what agents have said what one of them says now, for whoever keeps a history of events. The result of
+// a tool comes before those of later calls of the same answer, whichever tool was faster: so the history is sent to a model
+// in the same bytes every time, and the provider finds it in its cache.
+func AppendHistory(history []HistoryEntry, e HistoryEntry) []HistoryEntry {
+	return callorder.Append(history, e, func(e HistoryEntry) (string, *schema.Message) { return e.AgentName, e.Message })
 }
 
 // rebuildInput makes the input of an agent that the run has reached from another: what the user and the agents said.

@@ -115,12 +115,8 @@ func (s *agentState[M]) mistakesInARow() (n int) {
 
 // continueAfterMistake has the run continue if the result that was to end it reports a mistake.
 func (s *agentState[M]) continueAfterMistake(results []M) {
-	ops := opsOf[M]()
-	for _, m := range results {
-		if ops.isNil(m) {
-			continue
-		}
-		if _, callID := ops.toolCallOf(m); callID == s.ReturnDirectlyToolCallID && isReport(m) {
+	for i, m := range results {
+		if !opsOf[M]().isNil(m) && labelOf(results, i) == s.ReturnDirectlyToolCallID && isReport(m) {
 			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = false, ""
 			return
 		}

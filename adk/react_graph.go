@@ -10,6 +10,7 @@ import (
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/callbacks"
+	"github.com/weftgo/weft/internal/callorder"
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/internal/core"
 	"github.com/weftgo/weft/schema"
@@ -65,7 +66,7 @@ func newReactGraph[M MessageType](ctx context.Context, p *agentPlan[M], tools []
 			if !p.agent.ownInput { // it may be shared
 				history = append(make([]M, 0, len(history)+historyRoom), history...)
 			}
-			r.state = agentState[M]{Messages: history, AgentName: conf.Name, RemainingIterations: conf.MaxIterations, CallSeed: r.newCallSeed()}
+			r.state = agentState[M]{Messages: history, AgentName: conf.Name, RemainingIterations: r.turns(), CallSeed: r.newCallSeed()}
 			if r.durable != nil {
 				r.durable.visit.Began(len(r.messages))
 			}
@@ -328,18 +329,31 @@ func (s *agentState[M]) remember(results []M, observed bool) []M {
 			m = ops.withExtra(m, ops.extra(m))
 			results[i] = m
 		}
-		s.identifyResult(m)
+		s.identifyResult(m, labelOf(results, i))
 	}
 	s.forgetToolEvents()
 	s.Messages = append(s.Messages, results...)
 	return results
 }
 
+// labelOf is the label of the call whose result is at a place: results are in the order of the calls.
+func labelOf[M MessageType](results []M, place int) string {
+	ops := opsOf[M]()
+	return callorder.Label(len(results), place, func(i int) string {
+		if ops.isNil(results[i]) {
+			return ""
+		}
+		_, id := ops.toolCallOf(results[i])
+		return id
+	})
+}
+
 // finalMessage is the last message of a run that has got there.
 func (s *agentState[M]) finalMessage() (last M) {
 	if s.HasReturnDirectly {
-		for _, m := range s.lastResults() {
-			if _, callID := opsOf[M]().toolCallOf(m); callID == s.ReturnDirectlyToolCallID {
+		results := s.lastResults()
+		for i, m := range results {
+			if labelOf(results, i) == s.ReturnDirectlyToolCallID {
 				return m
 			}
 		}
@@ -446,9 +460,10 @@ func chooseReturnDirectly[M MessageType](ctx context.Context, _ M, s *agentState
 	if len(r.returnDirectly) == 0 {
 		return answer, nil
 	}
-	for _, call := range opsOf[M]().toolCalls(answer) {
-		if r.returnsDirectly(call.Function.Name) {
-			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = true, call.ID
+	calls := opsOf[M]().toolCalls(answer)
+	for i := range calls {
+		if r.returnsDirectly(calls[i].Function.Name) {
+			s.HasReturnDirectly, s.ReturnDirectlyToolCallID = true, compose.InternalCallLabel(calls, i)
 			break
 		}
 	}
@@ -466,11 +481,11 @@ func returnDirectly[M MessageType](ctx context.Context, results []M) (result M, 
 	if err != nil {
 		return result, err
 	}
-	for _, m := range results {
+	for i, m := range results {
 		if ops.isNil(m) {
 			continue
 		}
-		if name, callID := ops.toolCallOf(m); callID == wanted && r.returnsDirectly(name) {
+		if name, _ := ops.toolCallOf(m); labelOf(results, i) == wanted && r.returnsDirectly(name) {
 			return m, nil
 		}
 	}

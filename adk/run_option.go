@@ -106,6 +106,14 @@ type runnerOptions struct {
 	inLoop bool
 	// pieces: it has streamed answers come in pieces.
 	pieces bool
+	// maxTransfers is how often the run may be handed over, 0 for the default.
+	maxTransfers int
+}
+
+// WithMaxTransfers limits how often agents hand a run over to each other: 25 times without it, or with a number below 1. A
+// run that would be handed over once more ends with an error that wraps [ErrExceedMaxTransfers]. It is for a Runner.
+func WithMaxTransfers(n int) AgentRunOption {
+	return WrapImplSpecificOptFn(func(o *runnerOptions) { o.maxTransfers = n })
 }
 
 // WithSessionValues puts values into the session before the run starts (see [AddSessionValue]). Of several such

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftgo/weft/adk/internal/journal"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/callorder"
 	"github.com/weftgo/weft/internal/cancelscope"
 	"github.com/weftgo/weft/schema"
 )
@@ -23,13 +24,13 @@ type agentState[M MessageType] struct {
 	ToolInfos         []*schema.ToolInfo
 	DeferredToolInfos []*schema.ToolInfo
 	ToolsInitialised  bool
-	// HasReturnDirectly says that the result of the call ReturnDirectlyToolCallID ends the run. Its event is held in
+	// HasReturnDirectly says that the result of the call whose label ReturnDirectlyToolCallID is ends the run. Its event is held in
 	// ReturnDirectlyEvent until the other calls are done. Then only its action is kept.
 	HasReturnDirectly        bool
 	ReturnDirectlyToolCallID string
 	ReturnDirectlyEvent      *TypedAgentEvent[M]
 	ReturnDirectlyAction     *AgentAction
-	// ToolGenActions are actions for tool events to come, by call ID, or by the tool's name without one.
+	// ToolGenActions are actions for tool events to come, by the label of the call, or by the tool's name without one.
 	ToolGenActions map[string]*AgentAction
 	AgentName      string
 	// RemainingIterations counts down the turns of the model.
@@ -38,7 +39,7 @@ type agentState[M MessageType] struct {
 	RetryAttempt int
 	// CallSeed is what the idempotency keys of the run's tool calls are made with.
 	CallSeed [2]uint64
-	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and call ID, in a
+	// ToolMsgIDs has the message IDs of tool events whose results are not in Messages yet, by tool name and label of the call, in a
 	// state that is saved or has been. In a run they are in sent.
 	ToolMsgIDs map[string]map[string]string
 	// ResumeAt says what was done already where the run stopped.
@@ -51,7 +52,7 @@ type agentState[M MessageType] struct {
 
 // sentEvent is the event of a tool result: for which call it is, and what ID its message has.
 type sentEvent struct {
-	tool, callID, id string
+	tool, label, id string
 	// extra is the Extra of the message, if nobody changes it any more: the message in the history may have it, too.
 	extra map[string]any
 }
@@ -111,7 +112,7 @@ func (s *agentState[M]) adopt(v *TypedChatModelAgentState[M]) {
 
 // noteSent remembers the event of a tool result.
 func (s *agentState[M]) noteSent(e sentEvent) {
-	if i := s.sentAt(e.tool, e.callID); i >= 0 {
+	if i := s.sentAt(e.tool, e.label); i >= 0 {
 		s.sent[i] = e
 		return
 	}
@@ -124,8 +125,8 @@ func (s *agentState[M]) noteSent(e sentEvent) {
 }
 
 // sentAt is where the event of a tool result is in sent, -1 if it is not there.
-func (s *agentState[M]) sentAt(toolName, callID string) int {
-	return slices.IndexFunc(s.sent, func(e sentEvent) bool { return e.callID == callID && e.tool == toolName })
+func (s *agentState[M]) sentAt(toolName, label string) int {
+	return slices.IndexFunc(s.sent, func(e sentEvent) bool { return e.label == label && e.tool == toolName })
 }
 
 // moveSent readies the state for being saved: what is in sent moves to ToolMsgIDs.
@@ -137,7 +138,7 @@ func (s *agentState[M]) moveSent() {
 		if s.ToolMsgIDs[e.tool] == nil {
 			s.ToolMsgIDs[e.tool] = map[string]string{}
 		}
-		s.ToolMsgIDs[e.tool][e.callID] = e.id
+		s.ToolMsgIDs[e.tool][e.label] = e.id
 	}
 	clear(s.sent)
 	s.sent = s.sent[:0]
@@ -152,7 +153,7 @@ func (s *agentState[M]) callsInProgress() int {
 	return 0
 }
 
-// forgetToolEvents drops what is left of calls that share their ID with another one.
+// forgetToolEvents drops what is left of calls that have no result in the history.
 func (s *agentState[M]) forgetToolEvents() {
 	for _, byCall := range s.ToolMsgIDs {
 		clear(byCall)
@@ -163,8 +164,8 @@ func (s *agentState[M]) forgetToolEvents() {
 }
 
 // takeSent returns what is known of the event of a tool result, of which there may have been none.
-func (s *agentState[M]) takeSent(toolName, callID string) (e sentEvent) {
-	if i := s.sentAt(toolName, callID); i >= 0 {
+func (s *agentState[M]) takeSent(toolName, label string) (e sentEvent) {
+	if i := s.sentAt(toolName, label); i >= 0 {
 		e = s.sent[i]
 		last := len(s.sent) - 1
 		s.sent[i], s.sent[last] = s.sent[last], sentEvent{}
@@ -172,28 +173,30 @@ func (s *agentState[M]) takeSent(toolName, callID string) (e sentEvent) {
 		return e
 	}
 	byCall := s.ToolMsgIDs[toolName]
-	e.id = byCall[callID]
-	delete(byCall, callID)
+	e.id = byCall[label]
+	delete(byCall, label)
 	return e
 }
 
-// identifyResult gives the message of a tool result the ID that its event had, or a new one. They share the Extra where
-// they can.
-func (s *agentState[M]) identifyResult(m M) {
+// identifyResult gives the message of the result of a call, whose label is given, the ID that its event had, or a new one.
+// They share the Extra where they can.
+func (s *agentState[M]) identifyResult(m M, label string) {
 	ops := opsOf[M]()
-	e := s.takeSent(ops.toolCallOf(m))
+	name, callID := ops.toolCallOf(m)
+	e := s.takeSent(name, label)
 	if e.id == "" {
 		e.id = newMessageID()
 	}
 	if e.extra == nil || len(ops.extra(m)) > 0 {
 		e.extra = markOf(e.id)
+		callorder.Mark(e.extra, label, callID)
 	}
 	ops.replaceExtra(m, ops.markedExtra(m, e.extra))
 }
 
 // setAction remembers the action for the event of a tool result. It must not be out yet.
 func (s *agentState[M]) setAction(key string, action *AgentAction) error {
-	if s.isSent(key) && s.callsWith(key) <= 1 {
+	if s.isSent(key) {
 		return fmt.Errorf("the event of tool call %s is out already: a tool that streams must give it an action before it returns its stream", key)
 	}
 	if s.ToolGenActions == nil {
@@ -204,33 +207,21 @@ func (s *agentState[M]) setAction(key string, action *AgentAction) error {
 }
 
 // isSent reports whether the event of the result of a call is out.
-func (s *agentState[M]) isSent(callID string) bool {
+func (s *agentState[M]) isSent(label string) bool {
 	for _, byCall := range s.ToolMsgIDs {
-		if _, out := byCall[callID]; out {
+		if _, out := byCall[label]; out {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.sent, func(e sentEvent) bool { return e.callID == callID })
-}
-
-// callsWith is how many calls of the last message have an ID. More than one is a mistake of the model.
-func (s *agentState[M]) callsWith(id string) (n int) {
-	if last := len(s.Messages) - 1; last >= 0 && !opsOf[M]().isNil(s.Messages[last]) {
-		for _, call := range opsOf[M]().toolCalls(s.Messages[last]) {
-			if call.ID == id {
-				n++
-			}
-		}
-	}
-	return n
+	return slices.ContainsFunc(s.sent, func(e sentEvent) bool { return e.label == label })
 }
 
 // takeAction returns the action for the event of a tool result, nil if there is none.
-func (s *agentState[M]) takeAction(toolName, callID string) *AgentAction {
+func (s *agentState[M]) takeAction(toolName, label string) *AgentAction {
 	if len(s.ToolGenActions) == 0 {
 		return nil
 	}
-	key := callID
+	key := label
 	action, ok := s.ToolGenActions[key]
 	if !ok {
 		key = toolName
@@ -251,7 +242,7 @@ type anyRun interface {
 	// toolInfo is the description of the tool that the run calls by a name, nil if there is none.
 	toolInfo(name string) *schema.ToolInfo
 	// noteAction has the action of a call recorded with its result.
-	noteAction(callID string, action *AgentAction)
+	noteAction(label string, action *AgentAction)
 	// agentToolOptions are those for an agent that runs as a tool, streaming whether it is to stream.
 	agentToolOptions(name string) []AgentRunOption
 	streaming() bool

@@ -185,9 +185,14 @@ func (v *visitHistory) step(r *journal.Record) (s Step, err error) {
 	return s, nil
 }
 
-// callKey names a call of an agent that has so many turns left.
-func callKey(remaining int, c schema.ToolCall) string {
-	return fmt.Sprintf("%d %q %q %q", remaining, c.ID, c.Function.Name, c.Function.Arguments)
+// callKey names a call of an agent that has so many turns left. The label tells it from other calls of the answer: it is in
+// the key if it is not the ID.
+func callKey(remaining int, c schema.ToolCall, label string) string {
+	key := fmt.Sprintf("%d %q %q %q", remaining, c.ID, c.Function.Name, c.Function.Arguments)
+	if label != c.ID {
+		key += fmt.Sprintf(" %q", label)
+	}
+	return key
 }
 
 // callIn is the call that a callKey names.

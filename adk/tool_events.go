@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftgo/weft/adk/internal/eager"
 	"github.com/weftgo/weft/compose"
+	"github.com/weftgo/weft/internal/callorder"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -110,7 +111,7 @@ func sendToolOutput[M MessageType](ctx context.Context, name, callID string, out
 
 func sendToolText[M MessageType](ctx context.Context, name, callID, text string) error {
 	id := newMessageID()
-	return publishToolEvent(ctx, name, callID, id, opsOf[M]().toolEvent(callID, name, text, markOf(id)))
+	return publishToolEvent(ctx, name, id, opsOf[M]().toolEvent(callID, name, text, resultMark(ctx, callID, id)))
 }
 
 func sendToolResult[M MessageType](ctx context.Context, name, callID string, result *schema.ToolResult) error {
@@ -119,8 +120,8 @@ func sendToolResult[M MessageType](ctx context.Context, name, callID string, res
 		return err
 	}
 	id := newMessageID()
-	opsOf[M]().replaceExtra(m, markOf(id))
-	return publishToolEvent(ctx, name, callID, id, newMessageEvent(m, nil))
+	opsOf[M]().replaceExtra(m, resultMark(ctx, callID, id))
+	return publishToolEvent(ctx, name, id, newMessageEvent(m, nil))
 }
 
 func sendToolTextStream[M MessageType](
@@ -137,6 +138,13 @@ func sendToolResultStream[M MessageType](
 	return sendToolStream(ctx, name, callID, notEmpty(s, &schema.ToolResult{}), func(chunk *schema.ToolResult) (M, error) {
 		return opsOf[M]().toolResult(callID, name, chunk)
 	})
+}
+
+// resultMark is the Extra of the result of a call: the ID of the message, and which of several calls of one ID it was.
+func resultMark(ctx context.Context, callID, id string) mark {
+	m := markOf(id)
+	callorder.Mark(m, compose.InternalToolCallLabel(ctx), callID)
+	return m
 }
 
 // notEmpty puts a chunk that says nothing into a stream without chunks: a tool may have nothing to say.
@@ -174,12 +182,12 @@ func sendToolStream[M MessageType, R any](
 		ops.markChunk(m)
 		if first {
 			first = false
-			ops.replaceExtra(m, markOf(id))
+			ops.replaceExtra(m, resultMark(ctx, callID, id))
 		}
 		return m, nil
 	}))
 	e.variant.MessageStream.SetAutomaticClose()
-	if err := publishToolEvent(ctx, name, callID, id, e); err != nil {
+	if err := publishToolEvent(ctx, name, id, e); err != nil {
 		return nil, err
 	}
 	return copies[1], nil
@@ -187,7 +195,7 @@ func sendToolStream[M MessageType, R any](
 
 // publishToolEvent completes the event of a result and sends it. Held back are the events of a call that was started
 // early, until its message stands, and the one whose result ends the run, until the other calls are done.
-func publishToolEvent[M MessageType](ctx context.Context, name, callID, id string, e *messageEvent[M]) error {
+func publishToolEvent[M MessageType](ctx context.Context, name, id string, e *messageEvent[M]) error {
 	r, err := runOf[M](ctx, "sending the event of a tool result")
 	if err != nil {
 		return err
@@ -198,26 +206,27 @@ func publishToolEvent[M MessageType](ctx context.Context, name, callID, id strin
 	}
 	if call := r.earlyCall(ctx); call != nil {
 		return call.Hold(eager.Event{
-			Publish: func() error { return r.publishToolEvent(ctx, name, callID, id, e) },
+			Publish: func() error { return r.publishToolEvent(ctx, name, id, e) },
 			Drop:    e.event.closeStreams,
 		})
 	}
-	return r.publishToolEvent(ctx, name, callID, id, e)
+	return r.publishToolEvent(ctx, name, id, e)
 }
 
-func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id string, e *messageEvent[M]) error {
+func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, id string, e *messageEvent[M]) error {
 	send, replayed := true, e.event.origin.isReplayed()
+	label := compose.InternalToolCallLabel(ctx)
 	err := compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
-		sent := sentEvent{tool: name, callID: callID, id: id}
+		sent := sentEvent{tool: name, label: label, id: id}
 		if m := e.variant.Message; !r.agent.handlers.seesMessages && !opsOf[M]().isNil(m) {
 			sent.extra = opsOf[M]().extra(m)
 		}
 		s.noteSent(sent)
-		e.event.Action = s.takeAction(name, callID)
+		e.event.Action = s.takeAction(name, label)
 		if !replayed && r.earlyCall(ctx) == nil { // of an early call the result is recorded already
-			r.noteAction(callID, e.event.Action)
+			r.noteAction(label, e.event.Action)
 		}
-		if s.HasReturnDirectly && s.ReturnDirectlyToolCallID == callID && r.returnsDirectly(name) && s.ReturnDirectlyEvent == nil {
+		if s.HasReturnDirectly && s.ReturnDirectlyToolCallID == label && r.returnsDirectly(name) && s.ReturnDirectlyEvent == nil {
 			s.ReturnDirectlyEvent, send = &e.event, false
 		}
 		return nil
@@ -236,14 +245,14 @@ func (r *agentRun[M]) publishToolEvent(ctx context.Context, name, callID, id str
 // call. A tool that streams must call it before it returns its stream: once the event is out it is an error.
 func SendToolGenAction(ctx context.Context, toolName string, action *AgentAction) error {
 	if run := innermostRun(ctx); run != nil {
-		run.noteAction(compose.GetToolCallID(ctx), action)
+		run.noteAction(compose.InternalToolCallLabel(ctx), action)
 	}
 	return sendToolGenAction(ctx, toolName, action)
 }
 
 // sendToolGenAction is SendToolGenAction for a call whose action is recorded already.
 func sendToolGenAction(ctx context.Context, toolName string, action *AgentAction) error {
-	key := compose.GetToolCallID(ctx)
+	key := compose.InternalToolCallLabel(ctx)
 	if key == "" {
 		key = toolName
 	}

@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/weftgo/weft/adk/internal/toolparams"
 	"github.com/weftgo/weft/components/tool"
+	"github.com/weftgo/weft/compose"
 	"github.com/weftgo/weft/internal/language"
 	"github.com/weftgo/weft/internal/safe"
 	"github.com/weftgo/weft/schema"
@@ -40,6 +42,10 @@ const (
 
 	transferred        = "successfully transferred to agent [%s]"
 	transferredChinese = "成功移交任务至 agent [%s]"
+
+	// Of several transfers in one answer the first is carried out. The others have this result, with the name of the agent.
+	notTransferred        = "The transfer to agent [%s] was not carried out: an earlier call of the same answer ends the work of this agent."
+	notTransferredChinese = "未移交至 agent [%s]：同一回答中较早的调用已结束此 Agent 的工作。"
 )
 
 // transferInstruction describes to a model the agents that it can hand the run over to.
@@ -90,10 +96,37 @@ func (t *transferTool[M]) InvokableRun(ctx context.Context, argumentsInJSON stri
 	if err := t.check(ctx, arguments.AgentName); err != nil {
 		return "", err
 	}
+	if t.comesTooLate(ctx) {
+		return fmt.Sprintf(language.Select(notTransferred, notTransferredChinese), arguments.AgentName), nil
+	}
 	if err := SendToolGenAction(ctx, TransferToAgentToolName, NewTransferToAgentAction(arguments.AgentName)); err != nil {
 		return "", err
 	}
 	return transferResult(arguments.AgentName), nil
+}
+
+// comesTooLate reports whether another call of the answer ends the work of the agent.
+func (t *transferTool[M]) comesTooLate(ctx context.Context) (late bool) {
+	label := compose.InternalToolCallLabel(ctx)
+	_ = compose.ProcessState(ctx, func(_ context.Context, s *agentState[M]) error {
+		late = s.HasReturnDirectly && s.ReturnDirectlyToolCallID != label
+		return nil
+	})
+	return late
+}
+
+// ErrExceedMaxTransfers ends a run, wrapped, whose agents hand it over to each other more often than [WithMaxTransfers] says.
+var ErrExceedMaxTransfers = errors.New("exceeds max transfers")
+
+// defaultMaxTransfers is how often a run is handed over.
+const defaultMaxTransfers = 25
+
+// transferLimit is how often the run may be handed over.
+func (o *runnerOptions) transferLimit() int {
+	if o.maxTransfers > 0 {
+		return o.maxTransfers
+	}
+	return defaultMaxTransfers
 }
 
 // check reports a target that there is not, and an agent that runs without the agents around it.
@@ -142,7 +175,13 @@ func handOver(x *execution[Message]) {
 		x.out.send(x.named(&AgentEvent{Err: x.failed(err)}))
 		return
 	}
-	next, err := successorNamed(x, action.TransferToAgent.DestAgentName)
+	to := action.TransferToAgent.DestAgentName
+	if limit := x.run.options.transferLimit(); x.transfers >= limit {
+		x.out.send(x.named(&AgentEvent{Err: x.failed(fmt.Errorf("%w: the run was handed over %d times, and is to be handed over to agent '%s' again; "+
+			"WithMaxTransfers sets the limit", ErrExceedMaxTransfers, x.transfers, to))}))
+		return
+	}
+	next, err := successorNamed(x, to)
 	if err != nil {
 		x.out.send(x.named(&AgentEvent{Err: err}))
 		return
@@ -172,6 +211,7 @@ func successorNamed(x *execution[Message], name string) (next *execution[Message
 // cancels that it did before: the outermost one is the outermost one.
 func successor(x *execution[Message], target *flowAgent) *execution[Message] {
 	next := x.child(x, target, x.out, x.opts)
+	next.transfers = x.transfers + 1
 	for above := x; above != nil; above = above.parent {
 		if above.flow == target {
 			next.view = above.view

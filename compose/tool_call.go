@@ -86,6 +86,7 @@ func (b *toolBatch) workers() int {
 type toolCall struct {
 	ctx     runContext
 	segment core.AddressSegment
+	id      string
 	input   ToolInput
 	tool    *boundTool
 	// unknown, if not nil, answers the call in place of a tool: there is none, or it must not be executed.
@@ -109,10 +110,11 @@ type toolCall struct {
 	err          error
 }
 
-// The name and the ID of the call are those that the model wrote.
+// The name and the ID of the call are those that the model wrote. The label tells it from the other calls of the answer.
 
 func (c *toolCall) name() string   { return c.segment.ID }
-func (c *toolCall) callID() string { return c.segment.SubID }
+func (c *toolCall) callID() string { return c.id }
+func (c *toolCall) label() string  { return c.segment.SubID }
 
 // enter makes the context of the call.
 func (c *toolCall) enter(ctx context.Context, info *callbacks.RunInfo, silent bool) {

@@ -303,7 +303,8 @@ func (b *toolBatch) prepare(calls []schema.ToolCall) error {
 	for i := range calls {
 		c := &b.calls[i]
 		c.index = i
-		c.segment = core.AddressSegment{Type: AddressSegmentTool, ID: calls[i].Function.Name, SubID: calls[i].ID}
+		c.id = calls[i].ID
+		c.segment = core.AddressSegment{Type: AddressSegmentTool, ID: calls[i].Function.Name, SubID: b.labelOf(calls, i)}
 		c.ctx = inherited
 		if c.done { // whatever is open at its address is of another call
 			continue

@@ -54,7 +54,10 @@ func (c *Claim) Discard(ctx context.Context) error {
 // with is the turn with what was said since it was claimed.
 func (c *Claim) with(p Progress) Turn {
 	turn := c.Turn
-	turn.Said = append(slices.Clip(turn.Said), p.Said...)
+	turn.Said = slices.Clip(turn.Said)
+	for _, e := range p.Said {
+		turn.Said = adk.AppendHistory(turn.Said, e)
+	}
 	turn.Agent, turn.Changed = p.Agent, time.Now().UTC()
 	turn.Usage.Add(&p.Usage)
 	return turn

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
+	"github.com/weftgo/weft/internal/callorder"
 	"github.com/weftgo/weft/internal/jsonscan"
 	"github.com/weftgo/weft/schema"
 )
@@ -16,6 +18,9 @@ type joins struct {
 	byIndex map[int]*join
 	// current takes the pieces without an index.
 	current *join
+	// order are all calls as they began. room is room for those of most answers.
+	order []*join
+	room  [4]*join
 }
 
 // join is a call so far.
@@ -26,29 +31,40 @@ type join struct {
 	started   bool
 }
 
-// add takes a piece and returns the call that it completes, if it does.
-func (j *joins) add(piece *schema.ToolCall) (*schema.ToolCall, error) {
+// add takes a piece and returns the call that it completes, if it does, with the label of the call in the answer.
+func (j *joins) add(piece *schema.ToolCall) (call *schema.ToolCall, label string, err error) {
 	c := j.find(piece)
 	if err := c.add(piece); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if c.started || c.call.ID == "" || c.call.Function.Name == "" || !c.scan.Ended() {
-		return nil, nil
+		return nil, "", nil
 	}
 	arguments := c.arguments.String()
 	if !json.Valid([]byte(arguments)) {
-		return nil, nil
+		return nil, "", nil
 	}
 	c.started = true
 	c.call.Function.Arguments = arguments
-	return &c.call, nil
+	place := slices.Index(j.order, c)
+	return &c.call, callorder.Label(len(j.order), place, func(i int) string { return j.order[i].call.ID }), nil
+}
+
+// begin makes a call that follows those that have begun.
+func (j *joins) begin() *join {
+	c := new(join)
+	if j.order == nil {
+		j.order = j.room[:0]
+	}
+	j.order = append(j.order, c)
+	return c
 }
 
 // find returns the call that a piece belongs to. Without an index, a new ID begins a new call.
 func (j *joins) find(piece *schema.ToolCall) *join {
 	if piece.Index == nil {
 		if j.current == nil || piece.ID != "" && j.current.call.ID != "" && piece.ID != j.current.call.ID {
-			j.current = new(join)
+			j.current = j.begin()
 		}
 		return j.current
 	}
@@ -57,7 +73,7 @@ func (j *joins) find(piece *schema.ToolCall) *join {
 		if j.byIndex == nil {
 			j.byIndex = map[int]*join{}
 		}
-		c = new(join)
+		c = j.begin()
 		j.byIndex[*piece.Index] = c
 	}
 	return c

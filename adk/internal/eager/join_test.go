@@ -50,7 +50,7 @@ func TestJoins_WhichAreComplete(t *testing.T) {
 		var starts []string
 		var last error
 		for _, p := range strings.Split(c.pieces, "|") {
-			call, err := pieces.add(piece(p))
+			call, _, err := pieces.add(piece(p))
 			if err != nil {
 				last = err
 			}
@@ -90,13 +90,13 @@ func piece(line string) *schema.ToolCall {
 func TestJoins_ConflictingTypes(t *testing.T) {
 	var pieces joins
 	zero := 0
-	_, err := pieces.add(&schema.ToolCall{Index: &zero, Type: "function", ID: "a", Extra: map[string]any{"k": 1}})
+	_, _, err := pieces.add(&schema.ToolCall{Index: &zero, Type: "function", ID: "a", Extra: map[string]any{"k": 1}})
 	require.NoError(t, err)
-	call, err := pieces.add(&schema.ToolCall{Index: &zero, Extra: map[string]any{"k": 2, "more": 3},
+	call, _, err := pieces.add(&schema.ToolCall{Index: &zero, Extra: map[string]any{"k": 2, "more": 3},
 		Function: schema.FunctionCall{Name: "f", Arguments: "{}"}})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"k": 1}, call.Extra)
-	_, err = pieces.add(&schema.ToolCall{Index: &zero, Type: "other"})
+	_, _, err = pieces.add(&schema.ToolCall{Index: &zero, Type: "other"})
 	require.ErrorContains(t, err, "conflicting tool call type in same accumulator")
 }
 
@@ -110,7 +110,7 @@ func TestJoins_ArgumentsCostLinear(t *testing.T) {
 			var whole *schema.ToolCall
 			for i := 0; i < len(args); i += 4 {
 				call.Function.Arguments = args[i:min(i+4, len(args))]
-				if done, err := pieces.add(&call); err != nil || done != nil {
+				if done, _, err := pieces.add(&call); err != nil || done != nil {
 					whole = done
 				}
 			}
@@ -130,7 +130,7 @@ func BenchmarkArguments(b *testing.B) {
 		call := schema.ToolCall{ID: "a", Function: schema.FunctionCall{Name: "f"}}
 		for i := 0; i < len(args); i += 4 {
 			call.Function.Arguments = args[i:min(i+4, len(args))]
-			if _, err := pieces.add(&call); err != nil {
+			if _, _, err := pieces.add(&call); err != nil {
 				b.Fatal(err)
 			}
 		}

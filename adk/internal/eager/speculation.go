@@ -76,26 +76,30 @@ func (s *Speculation) Feed(pieces []schema.ToolCall) {
 		return
 	}
 	for i := range pieces {
-		call, err := s.joins.add(&pieces[i])
+		call, label, err := s.joins.add(&pieces[i])
 		if err != nil {
 			s.Abort(err)
 			return
 		}
 		if call != nil && (s.Allowed == nil || s.Allowed(call.Function.Name)) {
-			s.start(*call)
+			s.start(*call, label)
 		}
 	}
 }
 
 // start runs a call.
-func (s *Speculation) start(tc schema.ToolCall) {
+func (s *Speculation) start(tc schema.ToolCall, label string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase != collecting {
 		return
 	}
 	call := &Call{of: s, call: tc, life: s.Context, done: make(chan struct{})}
-	call.ctx, call.cancel = context.WithCancelCause(context.WithValue(s.Context, callKey{}, call))
+	life := s.Context
+	if label != tc.ID {
+		life = compose.InternalWithCallLabel(life, label)
+	}
+	call.ctx, call.cancel = context.WithCancelCause(context.WithValue(life, callKey{}, call))
 	s.order = append(s.order, call)
 	if s.Tools.Limit > 0 && s.running >= s.Tools.Limit {
 		s.waiting = append(s.waiting, call)
