@@ -31,7 +31,8 @@ type wireBlock struct {
 // begin and add; the rest when it ends.
 type answerBlock struct {
 	wireBlock
-	at int // the index in the answer
+	at  int // the index in the answer
+	nth int // its place among the blocks that the server began, from 1
 	// raw is the block as it began.
 	raw json.RawMessage
 	// input is what came of the arguments since.
@@ -41,6 +42,10 @@ type answerBlock struct {
 	text     strings.Builder
 	citeds   []json.RawMessage
 	isAnswer bool // the call of the tool that the model answers by
+	said     bool // some of the arguments is out
+	stopped  bool // the server has ended it
+	// whole is the block of a call that came whole, nil in a stream.
+	whole *schema.ContentBlock
 	// fields are those of raw, for blocks that are kept or opaque. changed says that something came since.
 	fields  kit.Object
 	changed bool
@@ -119,8 +124,18 @@ func (b *answerBlock) keepText(text string) {
 	}
 }
 
-// add takes a delta and returns what can be shown of it, nil if that is nothing. data is the whole event. A delta of a
-// kind that the block does not have is left out.
+// takes reports whether a delta of a kind belongs in the block. Kinds that are not known may belong in any.
+func (b *answerBlock) takes(kind string) bool {
+	switch kind {
+	case "text_delta":
+		return b.Type == "text" || b.isOpaque()
+	case "thinking_delta":
+		return b.Type == "thinking" || b.isOpaque()
+	}
+	return true
+}
+
+// add takes a delta and returns what can be shown of it, nil if that is nothing. data is the whole event.
 func (b *answerBlock) add(d *wireDelta, data []byte) *schema.ContentBlock {
 	b.changed = true
 	switch {
@@ -154,8 +169,10 @@ func (b *answerBlock) addInput(piece string) *schema.ContentBlock {
 	case piece == "", b.isOpaque():
 		return nil
 	case b.isAnswer:
+		b.said = true
 		return schema.NewContentBlock(&schema.AssistantGenText{Text: piece})
 	}
+	b.said = true
 	return schema.NewContentBlock(&schema.FunctionToolCall{Arguments: piece})
 }
 
@@ -195,9 +212,10 @@ func (b *answerBlock) end() *schema.ContentBlock {
 			return schema.NewContentBlock(&schema.Reasoning{Signature: b.Signature})
 		}
 	case "tool_use":
-		if b.input.Len() > 0 {
-			return nil
+		if b.input.Len() > 0 || b.arguments() == noInput {
+			return nil // it is out, or nothing came: see endCalls and kit
 		}
+		b.said = true
 		if b.isAnswer {
 			return schema.NewContentBlock(&schema.AssistantGenText{Text: b.arguments()})
 		}
@@ -216,8 +234,11 @@ func (b *answerBlock) arguments() string {
 	case len(b.Input) > 0 && string(b.Input) != "null":
 		return string(b.Input)
 	}
-	return "{}"
+	return noInput
 }
+
+// noInput is the arguments of a call without any. Blocks of streams begin with it, whatever comes.
+const noInput = "{}"
 
 // opaque returns what a tool of the provider was called with or has found, or another block that only the provider
 // understands.

@@ -7,7 +7,8 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// A usage is the account of one request. What the server says later counts, and what it leaves out stays.
+// A usage is the account of one request. What the server says later counts, and what it leaves out stays, or counts as 0
+// as some servers in between do for what they said at the beginning.
 type usage struct{ fields kit.Object }
 
 // add takes what the server says.
@@ -18,7 +19,7 @@ func (u *usage) add(raw json.RawMessage) {
 		return
 	}
 	for _, f := range o {
-		if f.Value != nil {
+		if f.Value != nil && (f.Value != json.Number("0") || u.fields.Get(f.Key) == nil) {
 			u.fields.Set(f.Key, f.Value)
 		}
 	}

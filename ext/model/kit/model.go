@@ -85,7 +85,14 @@ func (m *Model[M]) generate(ctx context.Context, in []M, opts []model.Option) (_
 	if err != nil {
 		return nil, err
 	}
-	return Join(chunks)
+	out, err := Join(chunks)
+	if err == nil {
+		err = endCalls(out, m.info.Provider)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // Stream sends the conversation and returns the answer in chunks. Errors before the first chunk are returned as

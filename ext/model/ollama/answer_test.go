@@ -33,7 +33,7 @@ func answered(t *testing.T, body string, change ...func(*Config)) (*schema.Messa
 // Rule providers/O3.
 func TestAnswer_ArgumentsAsText(t *testing.T) {
 	for wire, want := range map[string]string{
-		`{"a":1}`: `{"a":1}`, `"{\"a\":1}"`: `{"a":1}`, `""`: "", `null`: "", `{ "a" : 1 }`: `{ "a" : 1 }`,
+		`{"a":1}`: `{"a":1}`, `"{\"a\":1}"`: `{"a":1}`, `""`: "{}", `null`: "{}", `{ "a" : 1 }`: `{ "a" : 1 }`,
 	} {
 		m, err := answered(t, `{"message":{"tool_calls":[{"function":{"name":"f","arguments":`+wire+`}}]},`+done)
 		require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestAnswer_ArgumentsAsText(t *testing.T) {
 	}
 	m, err := answered(t, `{"message":{"tool_calls":[{"function":{"name":"f"}}]},`+done)
 	require.NoError(t, err)
-	require.Empty(t, m.ToolCalls[0].Function.Arguments)
+	require.Equal(t, "{}", m.ToolCalls[0].Function.Arguments)
 }
 
 // Rule providers/O3.

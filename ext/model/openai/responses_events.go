@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/schema/openai"
 )
@@ -228,11 +229,28 @@ func (r *responsesReader) last(resp *responsesResponse) (*schema.AgenticMessage,
 		}
 	}
 	var ids []string
+	cutOff := resp.isCutOff()
 	for _, i := range slices.Sorted(maps.Keys(r.items)) {
 		p := r.items[i]
 		ids = append(ids, p.id)
 		thought = thought || p.thought
+		if cutOff && p.call && p.whole {
+			markWholeCall(m, i)
+		}
 	}
 	noteResponsesItems(m, thought, ids)
 	return m, r.end(m, resp)
+}
+
+// markWholeCall marks the call of an item as complete: in its block, or in one more chunk of that if it is out.
+func markWholeCall(m *schema.AgenticMessage, output int) {
+	meta := responsesBlockIndex(output, 0)
+	i := slices.IndexFunc(m.ContentBlocks, func(b *schema.ContentBlock) bool {
+		return b.FunctionToolCall != nil && b.StreamingMeta.Index == meta.Index
+	})
+	if i < 0 {
+		i = len(m.ContentBlocks)
+		m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlockChunk(&schema.FunctionToolCall{}, meta))
+	}
+	model.MarkWholeCall(&m.ContentBlocks[i].Extra)
 }

@@ -15,6 +15,7 @@ import (
 type responsesItem struct {
 	ID        string             `json:"id"`
 	Type      string             `json:"type"`
+	Status    string             `json:"status"`
 	Phase     string             `json:"phase"`
 	Content   []responsesContent `json:"content"`
 	Summary   []responsesContent `json:"summary"`
@@ -64,6 +65,10 @@ type responsesMCPTool struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
 }
+
+// isWhole reports whether the server says that the item is complete. It says so of each item, also of answers that
+// were cut off behind it.
+func (item *responsesItem) isWhole() bool { return item.Status == "completed" }
 
 func decodeResponsesItem(raw json.RawMessage) (*responsesItem, error) {
 	item := &responsesItem{raw: raw}
@@ -190,9 +195,11 @@ func responsesThoughtBlocks(item *responsesItem) []*schema.ContentBlock {
 }
 
 func responsesFunctionBlocks(item *responsesItem) []*schema.ContentBlock {
-	b := schema.NewContentBlock(&schema.FunctionToolCall{
-		CallID: item.CallID, Name: item.Name, Arguments: responsesJSONText(item.Arguments),
-	})
+	call := &schema.FunctionToolCall{CallID: item.CallID, Name: item.Name, Arguments: responsesJSONText(item.Arguments)}
+	if item.isWhole() && strings.TrimSpace(call.Arguments) == "" {
+		call.Arguments = "{}"
+	}
+	b := schema.NewContentBlock(call)
 	var fields kit.Object
 	fields.SetText("namespace", item.Namespace)
 	if caller := kit.RawUsage(item.Caller); caller != "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/schema/openai"
@@ -30,6 +31,8 @@ type responsesProgress struct {
 	thought bool // it is thinking
 	named   bool // the name and the ID of a call
 	done    bool // everything
+	call    bool // the item is one call of the application
+	whole   bool // the server says that it is complete
 	parts   map[int]*responsesPartProgress
 }
 
@@ -88,10 +91,11 @@ func (r *responsesReader) rest(output int, raw json.RawMessage) (*schema.Agentic
 	if err != nil {
 		return nil, err
 	}
-	p.done, p.id, p.thought = true, item.ID, item.Type == "reasoning"
+	p.done, p.id, p.thought, p.whole = true, item.ID, item.Type == "reasoning", item.isWhole()
 	m := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}
 	for i, block := range r.call.blocks(item) {
 		r.say(block)
+		p.call = p.call || block.FunctionToolCall != nil
 		if !p.takeOff(block, i) {
 			continue
 		}
@@ -221,16 +225,21 @@ func (r *responsesResponse) failure() *kit.APIError {
 	return e
 }
 
-// finish returns the server's word for why the answer ended.
+// finish returns the server's word for why the answer ended: the reason if it is known, and otherwise the status, so that
+// no incomplete answer passes for a complete one.
 func (r *responsesResponse) finish() string {
-	if r.IncompleteDetails != nil && r.IncompleteDetails.Reason != "" && r.Status != "completed" {
-		return r.IncompleteDetails.Reason
+	d := r.IncompleteDetails
+	if d != nil && r.Status != "completed" && model.FinishOf(d.Reason) != model.FinishUnknown {
+		return d.Reason
 	}
 	if r.Status == "" {
 		return string(openai.ResponseStatusCompleted)
 	}
 	return r.Status
 }
+
+// isCutOff reports whether the answer ended before the model was done with it.
+func (r *responsesResponse) isCutOff() bool { return model.FinishOf(r.finish()).CutOff() }
 
 // end fills in what the last chunk of an answer has besides blocks, and returns the error of an answer without any.
 func (r *responsesReader) end(m *schema.AgenticMessage, resp *responsesResponse) error {
@@ -331,6 +340,9 @@ func (r *responsesReader) whole(resp *responsesResponse) (*schema.AgenticMessage
 		m.ContentBlocks = append(m.ContentBlocks, blocks...)
 		for _, block := range blocks {
 			r.say(block)
+			if block.FunctionToolCall != nil && item.isWhole() && resp.isCutOff() {
+				model.MarkWholeCall(&block.Extra)
+			}
 		}
 	}
 	noteResponsesItems(m, thought, ids)
