@@ -43,23 +43,19 @@ func (u *usage) serviceTier() string {
 // tokens returns the account in the common form, nil if there is none.
 func (u *usage) tokens() *schema.TokenUsage {
 	var w struct {
-		Input   int `json:"input_tokens"`
-		Written int `json:"cache_creation_input_tokens"`
-		Read    int `json:"cache_read_input_tokens"`
-		Output  int `json:"output_tokens"`
+		Input   kit.Count `json:"input_tokens"`
+		Written kit.Count `json:"cache_creation_input_tokens"`
+		Read    kit.Count `json:"cache_read_input_tokens"`
+		Output  kit.Count `json:"output_tokens"`
 		Details struct {
-			Thinking int `json:"thinking_tokens"`
+			Thinking kit.Count `json:"thinking_tokens"`
 		} `json:"output_tokens_details"`
 	}
 	if u.fields == nil || kit.DecodeLenient(u.raw(), &w) != nil {
 		return nil
 	}
-	t := &schema.TokenUsage{
-		PromptTokens:            w.Input + w.Written + w.Read,
-		PromptTokenDetails:      schema.PromptTokenDetails{CachedTokens: w.Read, CacheWriteTokens: w.Written},
-		CompletionTokens:        w.Output,
-		CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: min(w.Details.Thinking, w.Output)},
-	}
-	t.TotalTokens = t.PromptTokens + t.CompletionTokens
-	return t
+	return kit.Counts{
+		Prompt: w.Input + w.Written + w.Read, Completion: w.Output, Cached: w.Read, Written: w.Written,
+		Reasoning: min(w.Details.Thinking, w.Output),
+	}.Tokens()
 }
