@@ -83,6 +83,7 @@ func (a *assembler) addRest(m *schema.Message) {
 		m.Content += content
 		m.ReasoningContent += thought
 	}
+	m.ToolCalls = append(m.ToolCalls, a.calls.heldCalls()...)
 	kit.SetExtra(&m.Extra, kit.UsageRawKey, a.usage)
 	kit.SetExtra(&m.Extra, kit.UsageCostKey, a.cost)
 }
@@ -149,11 +150,11 @@ func (a *assembler) takeAnswer(m *schema.Message, from *answer) {
 	}
 	kit.SetExtra(&m.Extra, refusalKey, from.Refusal)
 	kit.SetExtra(&m.Extra, annotationsKey, kit.JoinObjects(from.Annotations))
-	for _, call := range from.ToolCalls {
+	for i, call := range from.ToolCalls {
 		if a.whole {
-			m.ToolCalls = append(m.ToolCalls, wholeCall(call))
+			m.ToolCalls = append(m.ToolCalls, a.wholeCalls(call)...)
 		} else {
-			m.ToolCalls = append(m.ToolCalls, a.calls.add(call, a.call.profile.Cumulative))
+			m.ToolCalls = a.calls.add(m.ToolCalls, call, place{i, len(from.ToolCalls)}, a.call.profile.Cumulative)
 		}
 	}
 	for _, url := range from.Content.images {
@@ -168,6 +169,15 @@ func (a *assembler) takeAnswer(m *schema.Message, from *answer) {
 			Audio: &schema.MessageOutputAudio{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data}},
 		})
 	}
+}
+
+// wholeCalls returns the calls that one that is not streamed stands for: as a rule itself.
+func (a *assembler) wholeCalls(from toolCall) []schema.ToolCall {
+	call := wholeCall(from)
+	if calls := wrappedCalls(call, a.call.tools()); calls != nil {
+		return calls
+	}
+	return []schema.ToolCall{call}
 }
 
 func imageOutput(url string) schema.MessageOutputPart {

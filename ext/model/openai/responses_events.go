@@ -148,6 +148,9 @@ func (r *responsesReader) summary(e *responsesEvent, text string) *schema.Agenti
 		return nil
 	}
 	part := p.part(0)
+	if part.raw > 0 { // something else is shown already; the summary is noted with the item
+		return nil
+	}
 	for ; part.summaries <= min(e.Summary, responsesPartsPerItem); part.summaries++ {
 		if part.summaries > 0 {
 			text = responsesSeparator + text
@@ -174,10 +177,24 @@ func (r *responsesReader) thinking(e *responsesEvent, text string) *schema.Agent
 	part.contents[e.Content] += len(text)
 	index := e.Content
 	c := r.thought(e)
+	if part.summaries == 0 {
+		c.thought.Text = part.show(e.Content, text)
+	}
 	c.thought.OpenAIExtension = &openai.ReasoningExtension{
 		Content: []*openai.ReasoningContent{{Index: &index, Text: text}},
 	}
 	return &c.message
+}
+
+// show returns what is shown of a piece of thinking that is no summary: between its texts is a blank line.
+func (part *responsesPartProgress) show(content int, text string) string {
+	for ; part.raw <= min(content, responsesPartsPerItem); part.raw++ {
+		if part.raw > 0 {
+			text = responsesSeparator + text
+		}
+	}
+	part.text += len(text)
+	return text
 }
 
 // added emits the beginning of a call, so that it is seen before its arguments.
@@ -187,13 +204,16 @@ func (r *responsesReader) added(e *responsesEvent) (*schema.AgenticMessage, erro
 	if err != nil || item.Type != "function_call" || item.CallID == "" || item.Name == "" || p.named || p.done {
 		return nil, err
 	}
+	if p.held = isWrapper(item.Name, r.call.allTools()); p.held {
+		return nil, nil
+	}
 	p.named = true
 	return r.callChunk(e, &schema.FunctionToolCall{CallID: item.CallID, Name: item.Name}), nil
 }
 
 func (r *responsesReader) arguments(e *responsesEvent, text string) *schema.AgenticMessage {
 	p := r.item(e.Output)
-	if text == "" || p.done {
+	if text == "" || p.done || p.held {
 		return nil
 	}
 	p.part(0).text += len(text)

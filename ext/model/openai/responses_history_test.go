@@ -321,7 +321,7 @@ func TestResponsesHistory_PlainModeKeepsCallsThatWaitForResults(t *testing.T) {
 	c := &captured{answer: responsesDoc("resp_1", "completed", unencrypted, customItem, local, imageItem)}
 	answer, err := newResponses(t, responsesAt("https://api.openai.com", func(conf *openai.ResponsesConfig) {
 		conf.HTTPClient = &http.Client{Transport: c}
-	})).Generate(t.Context(), userSays("go"), model.WithTools([]*schema.ToolInfo{toolOf("local_shell")}))
+	})).Generate(t.Context(), userSays("go"), model.WithTools([]*schema.ToolInfo{toolOf("local_shell"), toolOf("sql")}))
 	require.NoError(t, err)
 	sent := replayOf(t, answer, resultOf("call_c", "1"), resultOf("call_l", "2"))
 	require.Equal(t, []string{

@@ -31,6 +31,7 @@ type responsesProgress struct {
 	thought bool // it is thinking
 	named   bool // the name and the ID of a call
 	done    bool // everything
+	held    bool // it is a call that may have others in it
 	call    bool // the item is one call of the application
 	whole   bool // the server says that it is complete
 	parts   map[int]*responsesPartProgress
@@ -41,6 +42,7 @@ type responsesPartProgress struct {
 	text        int // bytes of text, thinking or arguments
 	refusal     int // bytes
 	summaries   int // parts of a summary
+	raw         int // texts of thinking that were shown, as it is no summary
 	annotations map[int]bool
 	contents    map[int]int // bytes of texts of thinking, by index
 }
@@ -129,7 +131,7 @@ func (p *responsesProgress) takeOff(block *schema.ContentBlock, i int) bool {
 	case block.AssistantGenText != nil:
 		return part.takeOffText(block.AssistantGenText) || len(block.Extra) > 0 || !emitted
 	case block.Reasoning != nil:
-		return part.takeOffThought(block.Reasoning) || len(block.Extra) > 0 || !emitted
+		return part.takeOffThought(block) || len(block.Extra) > 0 || !emitted
 	case block.FunctionToolCall != nil:
 		call := block.FunctionToolCall
 		call.Arguments = responsesSuffix(call.Arguments, part.text)
@@ -167,7 +169,14 @@ func (part *responsesPartProgress) takeOffText(text *schema.AssistantGenText) bo
 	return text.Text != "" || text.OpenAIExtension != nil
 }
 
-func (part *responsesPartProgress) takeOffThought(thought *schema.Reasoning) bool {
+func (part *responsesPartProgress) takeOffThought(block *schema.ContentBlock) bool {
+	thought := block.Reasoning
+	if part.raw > 0 && thought.OpenAIExtension != nil {
+		if kit.ExtraText(block.Extra, responsesSummaryKey) == "" {
+			noteResponsesSummary(block, []string{thought.Text})
+		}
+		thought.Text = responsesRawThinking(thought)
+	}
 	thought.Text = responsesSuffix(thought.Text, part.text)
 	if ext := thought.OpenAIExtension; ext != nil {
 		var left []*openai.ReasoningContent
@@ -189,6 +198,7 @@ func (part *responsesPartProgress) takeOffThought(thought *schema.Reasoning) boo
 // responsesResponse is a response of the server, whole or as far as it has come.
 type responsesResponse struct {
 	ID                string            `json:"id"`
+	Object            string            `json:"object"`
 	Status            string            `json:"status"`
 	Model             string            `json:"model"`
 	CreatedAt         float64           `json:"created_at"`
@@ -208,6 +218,17 @@ type responsesResponse struct {
 	Conversation *struct {
 		ID string `json:"id"`
 	} `json:"conversation"`
+}
+
+// isResponse reports whether a document is a response, and not one of another API that has an ID, too.
+func (r *responsesResponse) isResponse() bool {
+	switch {
+	case r.Object != "" && r.Object != "response":
+		return false
+	case r.Output != nil:
+		return true
+	}
+	return r.ID != "" && r.Status != "" && r.Status != "completed" // it has no items yet, or failed
 }
 
 // isOver reports whether nothing more will come.
@@ -293,26 +314,24 @@ func responsesUsage(raw json.RawMessage) *schema.TokenUsage {
 		return nil
 	}
 	var u struct {
-		Input   int `json:"input_tokens"`
+		Input   kit.Count `json:"input_tokens"`
+		Total   kit.Count `json:"total_tokens"`
 		Details struct {
-			Cached  int `json:"cached_tokens"`
-			Written int `json:"cache_write_tokens"`
+			Cached  kit.Count `json:"cached_tokens"`
+			Written kit.Count `json:"cache_write_tokens"`
 		} `json:"input_tokens_details"`
-		Output        int `json:"output_tokens"`
+		Output        kit.Count `json:"output_tokens"`
 		OutputDetails struct {
-			Reasoning int `json:"reasoning_tokens"`
+			Reasoning kit.Count `json:"reasoning_tokens"`
 		} `json:"output_tokens_details"`
 	}
 	if kit.DecodeLenient(raw, &u) != nil {
 		return nil
 	}
-	return &schema.TokenUsage{
-		PromptTokens: u.Input, CompletionTokens: u.Output, TotalTokens: u.Input + u.Output,
-		PromptTokenDetails: schema.PromptTokenDetails{
-			CachedTokens: u.Details.Cached, CacheWriteTokens: u.Details.Written,
-		},
-		CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: u.OutputDetails.Reasoning},
-	}
+	return kit.Counts{
+		Prompt: u.Input, Completion: u.Output, Total: u.Total,
+		Cached: u.Details.Cached, Written: u.Details.Written, Reasoning: u.OutputDetails.Reasoning,
+	}.Tokens()
 }
 
 // noteResponsesItems notes the IDs of the items of an answer with thinking.
