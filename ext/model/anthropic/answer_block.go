@@ -46,9 +46,19 @@ type answerBlock struct {
 	stopped  bool // the server has ended it
 	// whole is the block of a call that came whole, nil in a stream.
 	whole *schema.ContentBlock
-	// fields are those of raw, for blocks that are kept or opaque. changed says that something came since.
+	// fields are those of raw, decoded when something came since for which they are needed: see object. changed says that
+	// something came.
 	fields  kit.Object
 	changed bool
+}
+
+// object returns the fields of the block as it began. Whole blocks never need them.
+func (b *answerBlock) object() kit.Object {
+	if b.fields == nil {
+		decoded, _ := kit.DecodeOrdered(b.raw)
+		b.fields, _ = decoded.(kit.Object)
+	}
+	return b.fields
 }
 
 // isOpaque reports whether the block is sent back as it is, as nothing else has a place for it.
@@ -190,6 +200,7 @@ func (b *answerBlock) addUnknown(event []byte) {
 	if err != nil || !ok {
 		return
 	}
+	b.object()
 	for _, f := range o {
 		if f.Key == "type" {
 			continue
@@ -244,7 +255,9 @@ const noInput = "{}"
 // understands.
 func (b *answerBlock) opaque() *schema.ContentBlock {
 	raw := b.wire()
-	_ = kit.DecodeLenient(raw, &b.wireBlock)
+	if b.changed {
+		_ = kit.DecodeLenient(raw, &b.wireBlock)
+	}
 	var block *schema.ContentBlock
 	switch {
 	case b.Type == "server_tool_use":
@@ -293,7 +306,7 @@ func textOf(content json.RawMessage) string {
 
 // wire returns the block as the API would have sent it whole. The block must have kept its texts.
 func (b *answerBlock) wire() json.RawMessage {
-	if !b.changed || b.fields == nil {
+	if !b.changed || b.object() == nil {
 		return b.raw
 	}
 	o := append(kit.Object{}, b.fields...)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/weftgo/weft/components/model"
-	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -100,7 +99,6 @@ func (r *reader) stray(e *wireEvent, b *answerBlock) (*schema.AgenticMessage, er
 		own = &answerBlock{wireBlock: wireBlock{Type: kind}, keep: r.call.mayPause(), at: r.place(-1)}
 		if own.keep {
 			own.raw = json.RawMessage(`{"type":"` + kind + `"}`)
-			own.fields = kit.Object{{Key: "type", Value: kind}}
 		}
 		if r.strays == nil {
 			r.strays = map[stray]*answerBlock{}

@@ -137,3 +137,17 @@ func TestUsage_ZerosAtTheEndDoNotReplaceCounts(t *testing.T) {
 	require.Equal(t, 7, got.ResponseMeta.TokenUsage.PromptTokenDetails.CachedTokens)
 	require.Equal(t, 64, got.ResponseMeta.TokenUsage.CompletionTokens)
 }
+
+// Documents of other APIs are no empty answers, and a text in place of blocks is one.
+func TestWhole_ContentThatIsNoListOfBlocks(t *testing.T) {
+	got, err := newAgentic(t, whole(`{"type":"message","content":"hi","stop_reason":"end_turn"}`)).Generate(t.Context(), questionBlocks)
+	require.NoError(t, err)
+	require.Equal(t, "hi", got.ContentBlocks[0].AssistantGenText.Text)
+	for _, body := range []string{
+		`{"type":"message","stop_reason":"end_turn"}`, `{"id":"1","object":"chat.completion","choices":[]}`, `{"type":"message","content":null}`,
+	} {
+		_, err := newAgentic(t, whole(body)).Generate(t.Context(), questionBlocks)
+		require.ErrorAs(t, err, new(*kit.NoAnswerError), body)
+		require.True(t, kit.IsRetryable(err))
+	}
+}

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,15 +96,30 @@ type wireDelta struct {
 	ending
 }
 
-// wireMessage is an answer, whole or as it begins.
+// wireHead is an answer as it begins.
+type wireHead struct {
+	ID    string          `json:"id"`
+	Model string          `json:"model"`
+	Usage json.RawMessage `json:"usage"`
+}
+
+// wireMessage is a whole answer.
 type wireMessage struct {
-	Type    string            `json:"type"`
-	ID      string            `json:"id"`
-	Model   string            `json:"model"`
-	Content []json.RawMessage `json:"content"`
-	Usage   json.RawMessage   `json:"usage"`
-	Error   json.RawMessage   `json:"error"`
+	wireHead
+	Content wireContent `json:"content"`
 	ending
+}
+
+// wireContent is the blocks of an answer. Servers that speak the API by themselves send a text in place of a list.
+type wireContent []json.RawMessage
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *wireContent) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte(`"`)) {
+		*c = wireContent{slices.Concat([]byte(`{"type":"text","text":`), data, []byte("}"))}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]json.RawMessage)(c))
 }
 
 func newReader(ctx context.Context, c *call, resp *kit.Response, stream bool) *reader {
@@ -187,7 +203,7 @@ func (r *reader) messageStart(e *wireEvent) (*schema.AgenticMessage, error) {
 	if r.next > r.base { // a server in between asked again, and the blocks of the first answer are out
 		return nil, r.Response().Cut("message_stop, and another message began in it")
 	}
-	var m wireMessage
+	var m wireHead
 	if err := kit.DecodeLenient(e.Message, &m); err != nil {
 		return nil, r.Response().NotUnderstood(e.Message, err)
 	}
@@ -196,7 +212,7 @@ func (r *reader) messageStart(e *wireEvent) (*schema.AgenticMessage, error) {
 }
 
 // first returns the chunk that says who answers.
-func (r *reader) first(m *wireMessage) *schema.AgenticMessage {
+func (r *reader) first(m *wireHead) *schema.AgenticMessage {
 	out := &schema.AgenticMessage{
 		Role: schema.AgenticRoleTypeAssistant,
 		ResponseMeta: &schema.AgenticResponseMeta{
@@ -259,11 +275,7 @@ func (r *reader) newBlock(raw json.RawMessage) (*answerBlock, error) {
 		return nil, r.Response().NotUnderstood(raw, err)
 	}
 	b.isAnswer = b.Type == "tool_use" && b.Name == r.call.answerTool && b.Name != ""
-	if b.keep || b.isOpaque() {
-		b.keep = true
-		decoded, _ := kit.DecodeOrdered(raw)
-		b.fields, _ = decoded.(kit.Object)
-	}
+	b.keep = b.keep || b.isOpaque()
 	return b, nil
 }
 
@@ -351,6 +363,9 @@ func (r *reader) messageStop() (*schema.AgenticMessage, error) {
 // stopOpen ends the blocks that the server has not ended, into the last chunk. In an answer that was cut off a call
 // among them stays as it is, as the rest of it is missing.
 func (r *reader) stopOpen(out *schema.AgenticMessage) {
+	if len(r.blocks) == 0 {
+		return
+	}
 	for _, index := range slices.Sorted(maps.Keys(r.blocks)) {
 		if r.blocks[index].Type == "tool_use" && r.end.isCutOff() {
 			continue
@@ -401,14 +416,14 @@ func (r *reader) whole() (*schema.AgenticMessage, error) {
 	if err := kit.DecodeLenient(data, &m); err != nil {
 		return nil, r.Response().NotUnderstood(data, err)
 	}
-	if m.Type != "message" && m.Content == nil {
-		if e := kit.ParseError(data); e != nil {
+	if m.Content == nil {
+		if e := kit.ParseError(data); e != nil && e.Message != "" {
 			return nil, r.Response().Refusal(e)
 		}
 		return nil, r.Response().NotUnderstood(data, errors.New("neither an answer nor an error"))
 	}
-	out := r.first(&m)
-	r.usage.add(m.Usage)
+	out := r.first(&m.wireHead)
+	r.usage.set(m.Usage)
 	r.end = m.ending
 	for i, raw := range m.Content {
 		b, err := r.newBlock(raw)

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/weftgo/weft/ext/model/kit"
@@ -9,7 +10,20 @@ import (
 
 // A usage is the account of one request. What the server says later counts, and what it leaves out stays, or counts as 0
 // as some servers in between do for what they said at the beginning.
-type usage struct{ fields kit.Object }
+type usage struct {
+	fields kit.Object
+	// only is the account if there is a single one, and nothing of it has to be left out: then nobody needs its fields.
+	only json.RawMessage
+}
+
+// set takes the only account of an answer.
+func (u *usage) set(raw json.RawMessage) {
+	if bytes.HasPrefix(raw, []byte("{")) && !bytes.Contains(raw, []byte("null")) {
+		u.only = raw
+		return
+	}
+	u.add(raw)
+}
 
 // add takes what the server says.
 func (u *usage) add(raw json.RawMessage) {
@@ -28,7 +42,7 @@ func (u *usage) add(raw json.RawMessage) {
 // raw returns the account as JSON, nil if there is none.
 func (u *usage) raw() json.RawMessage {
 	if u.fields == nil {
-		return nil
+		return u.only
 	}
 	raw, _ := u.fields.Encode() // of decoded JSON: cannot fail
 	return raw
@@ -36,6 +50,13 @@ func (u *usage) raw() json.RawMessage {
 
 // serviceTier returns the tier at which the request was served, "" if the server does not say it.
 func (u *usage) serviceTier() string {
+	if u.only != nil {
+		var w struct {
+			Tier string `json:"service_tier"`
+		}
+		_ = kit.DecodeLenient(u.only, &w) // "" if it is another thing
+		return w.Tier
+	}
 	tier, _ := u.fields.Get("service_tier").(string)
 	return tier
 }
@@ -51,7 +72,7 @@ func (u *usage) tokens() *schema.TokenUsage {
 			Thinking kit.Count `json:"thinking_tokens"`
 		} `json:"output_tokens_details"`
 	}
-	if u.fields == nil || kit.DecodeLenient(u.raw(), &w) != nil {
+	if u.raw() == nil || kit.DecodeLenient(u.raw(), &w) != nil {
 		return nil
 	}
 	return kit.Counts{
