@@ -9,7 +9,9 @@ import (
 	"github.com/weftgo/weft/schema"
 )
 
-// Rule providers/K49: the service says nothing of the last call of an answer that was cut off.
+// The service says nothing of the last call of an answer that was cut off.
+//
+// Rule providers/K49.
 func TestCalls_ThoseThatSomethingFollowedAreMarkedInAnswersThatWereCutOff(t *testing.T) {
 	call := func(id string) string {
 		return `{"functionCall":{"id":"` + id + `","name":"f","args":{}},"thoughtSignature":"c2ln"}`

@@ -73,6 +73,7 @@ func (e *Events) Next() ([]byte, error) {
 	if err != nil {
 		return nil, e.from.Failure("read the response", err)
 	}
+	e.from.tap.add(data)
 	return data, nil
 }
 

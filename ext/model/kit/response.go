@@ -37,6 +37,7 @@ type Response struct {
 	once   sync.Once // closes the body
 	lists  Limits
 	stream bool
+	tap    *rawTap // gets the documents, nil if nobody wants them
 
 	timeout time.Duration
 	expired *expiry // the timeout has passed
@@ -52,7 +53,7 @@ func newResponse(
 ) *Response {
 	r := &Response{
 		Header: resp.Header, hide: hide, ctx: ctx, stop: stop, body: resp.Body, lists: conf.Lists, stream: stream,
-		timeout: conf.Timeout, expired: expired,
+		timeout: conf.Timeout, expired: expired, tap: tapOf(ctx),
 	}
 	r.unwatch = context.AfterFunc(ctx, r.closeBody)
 	r.maxIdle = defaultIdleTimeout
@@ -185,6 +186,7 @@ func (r *Response) Document() ([]byte, error) {
 	if err != nil {
 		return nil, r.Failure("read the response", err)
 	}
+	r.tap.add(data)
 	return data, nil
 }
 

@@ -309,3 +309,18 @@ func TestAgenticModel_SpeaksInBlocks(t *testing.T) {
 		require.Equal(t, kit.FinishToolCalls, kit.FinishOf(got))
 	}
 }
+
+// Rule providers/K52.
+func TestRawHook_SeesDocuments(t *testing.T) {
+	var seen []string
+	body := `{"message":{"content":"x"},"created_at":"now",` + done
+	m, err := answered(t, body, func(c *Config) {
+		c.RawHook = func(_ context.Context, a kit.RawAnswer) error {
+			seen = append(seen, string(a.JSON))
+			return nil
+		}
+	})
+	require.NoError(t, err)
+	require.Equal(t, "x", m.Content)
+	require.Equal(t, []string{strings.TrimSpace(body)}, seen)
+}

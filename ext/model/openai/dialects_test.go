@@ -87,7 +87,9 @@ func TestCalls_SeveralInOneAreUnwrapped(t *testing.T) {
 	require.ErrorAs(t, err, new(*kit.CutCallError))
 }
 
-// Rule providers/K33: services that count thinking aside show it in the total, or by more thinking than there is answer.
+// Services that count thinking aside show it in the total, or by more thinking than there is answer.
+//
+// Rule providers/K33.
 func TestUsage_ThinkingThatIsCountedAside(t *testing.T) {
 	for raw, want := range map[string][3]int{ // completion, reasoning, total
 		`{"prompt_tokens":35,"completion_tokens":12,"total_tokens":109}`:                                                           {74, 62, 109},
@@ -183,7 +185,9 @@ func TestStream_ErrorEventsKeepTheirText(t *testing.T) {
 	}
 }
 
-// Rule providers/K16: what Mistral demands between a result and the user's words.
+// What Mistral demands between a result and the user's words.
+//
+// Rule providers/K16.
 func TestMessages_MistralGetsAnAnswerBetweenResultAndUser(t *testing.T) {
 	c := ProfileMistral
 	_, body := capture(t, func(conf *Config) { conf.Profile = &c }, []*schema.Message{

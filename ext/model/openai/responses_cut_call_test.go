@@ -9,7 +9,9 @@ import (
 	"github.com/weftgo/weft/ext/model/kit"
 )
 
-// Rules providers/K47, providers/K49: the server says of each item whether it is complete.
+// The server says of each item whether it is complete.
+//
+// Rules providers/K47, providers/K49.
 func TestResponses_CallsOfCompletedItemsAreMarkedInAnswersThatWereCutOff(t *testing.T) {
 	call := func(id, status, arguments string) string {
 		return `{"id":"fc_` + id + `","type":"function_call","status":"` + status + `","call_id":"` + id + `","name":"f","arguments":"` + arguments + `"}`

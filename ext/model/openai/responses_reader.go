@@ -211,7 +211,8 @@ type responsesResponse struct {
 	IncompleteDetails *struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
-	Reasoning *struct {
+	ContentFilters []json.RawMessage `json:"content_filters"` // Azure
+	Reasoning      *struct {
 		Effort  string `json:"effort"`
 		Summary string `json:"summary"`
 	} `json:"reasoning"`
@@ -270,6 +271,7 @@ func (r *responsesReader) end(m *schema.AgenticMessage, resp *responsesResponse)
 	m.ResponseMeta = r.meta(resp)
 	kit.SetExtra(&m.Extra, kit.UsageRawKey, kit.RawUsage(resp.Usage))
 	kit.SetExtra(&m.Extra, kit.ServiceTierKey, resp.ServiceTier)
+	kit.SetExtra(&m.Extra, filterResultsKey, kit.JoinObjects(resp.ContentFilters))
 	kit.SetExtra(&m.Extra, ResponsesPreviousLostKey, r.request.lost)
 	if resp.Conversation != nil {
 		kit.SetExtra(&m.Extra, responsesConversationKey, resp.Conversation.ID)

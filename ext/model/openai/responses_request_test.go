@@ -490,7 +490,9 @@ func TestResponsesTools_StrictSchemasAreLowered(t *testing.T) {
 	require.JSONEq(t, want, string(got))
 }
 
-// Rule providers/R4: what a strict schema cannot say is an error before anything is sent, in both APIs.
+// What a strict schema cannot say is an error before anything is sent, in both APIs.
+//
+// Rule providers/R4.
 func TestStrictTools_SchemasThatAreNoneAreAnError(t *testing.T) {
 	for property, fault := range map[string]string{
 		`{"type":"object","additionalProperties":{"type":"string"}}`: "p is a map",

@@ -24,8 +24,11 @@ type completion struct {
 	SystemFingerprint string   `json:"system_fingerprint"`
 	Provider          string   `json:"provider"` // OpenRouter
 	Choices           []choice `json:"choices"`
-	Usage             *usage   `json:"usage"`
-	XGroq             struct {
+	// Perplexity, xAI: addresses, and pages with titles
+	Citations     []json.RawMessage `json:"citations"`
+	SearchResults []json.RawMessage `json:"search_results"`
+	Usage         *usage            `json:"usage"`
+	XGroq         struct {
 		Usage *usage          `json:"usage"`
 		Error json.RawMessage `json:"error"`
 	} `json:"x_groq"`
