@@ -33,7 +33,7 @@ func lsSlot(c *MiddlewareConfig) slot {
 				return "", err
 			}
 			return listing(infos, c.MarkDirectories), nil
-		}, utils.WithEmptyArguments(), utils.WithIdempotent()),
+		}, utils.WithIdempotent()),
 	}
 }
 

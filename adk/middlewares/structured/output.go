@@ -15,6 +15,7 @@ import (
 	"github.com/weftgo/weft/components/tool/utils"
 	"github.com/weftgo/weft/internal/jsonschemacheck"
 	"github.com/weftgo/weft/internal/safe"
+	"github.com/weftgo/weft/internal/wholenumber"
 	"github.com/weftgo/weft/schema"
 )
 
@@ -206,7 +207,23 @@ func (o *Output[T]) check(ctx context.Context, value T) (err error) {
 	return o.conf.Check(ctx, value)
 }
 
-func (o *Output[T]) unmarshal(raw []byte, value *T) (err error) {
+// unmarshal decodes a value that fits the schema. Its integers may be written as 5.0 or 1e2.
+func (o *Output[T]) unmarshal(raw []byte, value *T) error {
+	err := o.decodeInto(raw, value)
+	if err == nil {
+		return nil
+	}
+	if plain, changed := wholenumber.Rewrite(string(raw)); changed {
+		var again T
+		if o.decodeInto([]byte(plain), &again) == nil {
+			*value = again
+			return nil
+		}
+	}
+	return err
+}
+
+func (o *Output[T]) decodeInto(raw []byte, value *T) (err error) {
 	defer safe.Recover(&err)
 	if !o.wraps {
 		return json.Unmarshal(raw, value)

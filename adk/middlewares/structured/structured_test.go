@@ -292,3 +292,23 @@ func endsWithRaw[M adk.MessageType](t *testing.T) {
 		require.Equal(t, `{"n":1}`, string(value))
 	}
 }
+
+// 5.0 and 1e2 are integers for a schema, and so for the Go type.
+func TestParse_IntegersWithFractionOrExponent(t *testing.T) {
+	type report struct {
+		Count int   `json:"count"`
+		Sizes []int `json:"sizes"`
+	}
+	o, err := structured.New[report](nil)
+	require.NoError(t, err)
+	got, err := o.Parse(t.Context(), `{"count":5.0,"sizes":[1e2,3]}`)
+	require.NoError(t, err)
+	require.Equal(t, report{Count: 5, Sizes: []int{100, 3}}, got)
+	n, err := structured.New[int](nil)
+	require.NoError(t, err)
+	wrapped, err := n.Parse(t.Context(), "7.0")
+	require.NoError(t, err)
+	require.Equal(t, 7, wrapped)
+	_, err = o.Parse(t.Context(), `{"count":5.5,"sizes":[]}`)
+	require.ErrorAs(t, err, new(*structured.InvalidError))
+}

@@ -12,23 +12,19 @@ import (
 	"github.com/weftgo/weft/internal/json"
 	"github.com/weftgo/weft/internal/jsonschemacheck"
 	"github.com/weftgo/weft/internal/modelmistake"
+	"github.com/weftgo/weft/internal/wholenumber"
 	"github.com/weftgo/weft/schema"
 )
 
 // WithArgumentCheck has the tool hold the arguments of every call against the schema that the model was given: required
 // fields, types, enums, bounds, lengths, patterns, and unknown fields where the schema rules them out. Fields that are
-// left out get the default of the schema, and an empty text counts as {}. Arguments that do not fit are a
-// [tool.ArgumentsError] that names each field, and the function is not called.
+// left out get the default of the schema. Arguments that do not fit are a [tool.ArgumentsError] that names each field,
+// and the function is not called.
 //
 // Without it a tool takes what it can decode, unless the agent that runs it has ReportMistakes set, which checks the
 // arguments of all of its tools made by this package. A tool with [WithUnmarshalArguments] is never checked.
 func WithArgumentCheck() Option {
 	return func(o *toolOptions) { o.checksArguments = true }
-}
-
-// WithEmptyArguments has the tool take the empty text, which some models write for a tool that requires nothing, as {}.
-func WithEmptyArguments() Option {
-	return func(o *toolOptions) { o.emptyIsObject = true }
 }
 
 // DecodeArguments decodes the arguments of a call the way the tools of this package do, for tools that implement the
@@ -38,16 +34,44 @@ func DecodeArguments[T any](
 	ctx context.Context, info *schema.ToolInfo, arguments string, check bool,
 ) (input T, err error) {
 	s := argumentSchema{lazyChecker(info)}
+	arguments = orObject(arguments)
 	if check || modelmistake.ChecksArguments(ctx) {
 		if arguments, err = s.checked(arguments); err != nil {
 			return input, err
 		}
 	}
-	_, err = protect(func() (struct{}, error) { return struct{}{}, json.UnmarshalString(arguments, &input) })
-	if err != nil {
+	if err = decodeInto(arguments, &input, func() (fresh T) { return fresh }); err != nil {
 		err = s.explain(arguments, err, new(T))
 	}
 	return input, err
+}
+
+// orObject returns the arguments of a call, {} for none: models write nothing for a tool that requires nothing.
+func orObject(arguments string) string {
+	if strings.TrimSpace(arguments) == "" {
+		return "{}"
+	}
+	return arguments
+}
+
+// decodeInto decodes arguments. If they do not fit it tries again with integers that are written as 5.0 or 1e2, which
+// they are for the schema. fresh makes what to decode into then.
+func decodeInto[T any](arguments string, input *T, fresh func() T) error {
+	decode := func(text string) error {
+		_, err := protect(func() (struct{}, error) { return struct{}{}, json.UnmarshalString(text, input) })
+		return err
+	}
+	err := decode(arguments)
+	if err == nil || isProgramError(err) {
+		return err
+	}
+	if plain, changed := wholenumber.Rewrite(arguments); changed {
+		*input = fresh()
+		if decode(plain) == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // argumentSchema holds arguments against the schema of a tool.
@@ -78,7 +102,7 @@ func (a *argumentSchema) checked(arguments string) (string, error) {
 	if checker == nil {
 		return arguments, nil
 	}
-	if strings.TrimSpace(arguments) == "" {
+	if strings.TrimSpace(arguments) == "null" { // written like nothing at all
 		arguments = "{}"
 	}
 	value, err := jsonschemacheck.Decode(arguments)

@@ -195,3 +195,54 @@ func TestWithUnmarshalArguments_DecidesAlone(t *testing.T) {
 	require.ErrorAs(t, err, new(*tool.ArgumentsError))
 	require.EqualError(t, err, "[LocalFunc] failed to unmarshal arguments, toolName=order, err=refused")
 }
+
+// Models write nothing for a tool that requires nothing, also where nobody checks the arguments.
+func TestArguments_NothingIsAnEmptyObject(t *testing.T) {
+	ran := 0
+	built, err := InferTool("now", "", func(context.Context, struct {
+		Zone string `json:"zone,omitempty"`
+	}) (string, error) {
+		ran++
+		return "noon", nil
+	})
+	require.NoError(t, err)
+	asked := context.WithValue(background, modelmistake.CheckKey{}, true)
+	for i, arguments := range []string{"", " \n", "null", "{}"} {
+		for j, ctx := range []context.Context{background, asked} {
+			got, err := built.InvokableRun(ctx, arguments)
+			require.NoError(t, err, "%q", arguments)
+			require.Equal(t, "noon", got)
+			require.Equal(t, 2*i+j+1, ran)
+		}
+	}
+	in, err := DecodeArguments[order](background, nil, "", false)
+	require.NoError(t, err)
+	require.Zero(t, in)
+}
+
+// 5.0 and 1e2 are integers for a schema, and so for the Go type.
+func TestArguments_IntegersWithFractionOrExponent(t *testing.T) {
+	type in struct {
+		N     int            `json:"n"`
+		Small *uint8         `json:"small,omitempty"`
+		List  []int64        `json:"list,omitempty"`
+		Named map[string]int `json:"named,omitempty"`
+		Text  string         `json:"text,omitempty"`
+		Ratio float64        `json:"ratio,omitempty"`
+	}
+	var got in
+	twentyFive := uint8(25)
+	built, err := InferTool("count", "", func(_ context.Context, i in) (string, error) { got = i; return "", nil })
+	require.NoError(t, err)
+	asked := context.WithValue(background, modelmistake.CheckKey{}, true)
+	for _, ctx := range []context.Context{background, asked} {
+		_, err = built.InvokableRun(ctx, `{"n":5.0,"small":2.5e1,"list":[1e2,-3.00],"named":{"5.0":7.0},"text":"8.0 \" 9.0","ratio":1.0}`)
+		require.NoError(t, err)
+		require.Equal(t, in{N: 5, Small: &twentyFive, List: []int64{100, -3}, Named: map[string]int{"5.0": 7},
+			Text: `8.0 " 9.0`, Ratio: 1}, got)
+		for _, arguments := range []string{`{"n":5.5}`, `{"n":1e-1}`, `{"n":5.0,"small":256.0}`, `{"n":1e30}`} {
+			_, err = built.InvokableRun(ctx, arguments)
+			require.ErrorAs(t, err, new(*tool.ArgumentsError), arguments)
+		}
+	}
+}

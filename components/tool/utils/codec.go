@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"strings"
 
 	"github.com/weftgo/weft/components/tool"
 	"github.com/weftgo/weft/internal/core"
@@ -18,17 +17,14 @@ func decodeArguments[T any](ctx context.Context, t *localTool, arguments string)
 	if t.options.unmarshal != nil {
 		return decodeByOption[T](ctx, t, arguments)
 	}
-	if t.options.emptyIsObject && strings.TrimSpace(arguments) == "" {
-		arguments = "{}"
-	}
+	arguments = orObject(arguments)
 	if t.options.checksArguments || modelmistake.ChecksArguments(ctx) {
 		if arguments, err = t.schema.checked(arguments); err != nil {
 			return input, t.fail("the arguments do not fit the schema, toolName=%s, err=%w", err)
 		}
 	}
 	input = newInstance[T]()
-	_, err = protect(func() (struct{}, error) { return struct{}{}, json.UnmarshalString(arguments, &input) })
-	if err != nil {
+	if err = decodeInto(arguments, &input, newInstance[T]); err != nil {
 		err = t.schema.explain(arguments, err, new(T))
 		return input, t.fail("failed to unmarshal arguments in json, toolName=%s, err=%w", err)
 	}

@@ -145,7 +145,7 @@ func TestTools_DecodeArgumentsIntoAnyType(t *testing.T) {
 	require.Equal(t, "100", text)
 
 	var v args
-	for _, bad := range []string{``, ` `, `{"n":1} x`, `{"n":1}{}`, `{"n":`, `{"n":"x"}`} {
+	for _, bad := range []string{`{"n":1} x`, `{"n":1}{}`, `{"n":`, `{"n":"x"}`} {
 		require.ErrorContains(t, run(echo(&v), bad), "[LocalFunc] failed to unmarshal arguments in json, toolName=t, err=",
 			bad)
 	}
@@ -585,7 +585,7 @@ func FuzzDecodeArguments(f *testing.F) {
 	local := newLocalTool(infoOf("t"), invokableKind, nil)
 	t := &local
 	f.Fuzz(func(tt *testing.T, arguments string) {
-		valid := json.Valid([]byte(arguments))
+		valid := json.Valid([]byte(orObject(arguments)))
 		if _, err := decodeArguments[any](background, t, arguments); err == nil && !valid {
 			tt.Fatalf("accepted what is not JSON: %q", arguments)
 		}

@@ -24,8 +24,6 @@ type toolOptions struct {
 	marshal        MarshalOutput
 	schemaModifier SchemaModifierFn
 	idempotent     bool
-	// emptyIsObject: the empty text counts as {}.
-	emptyIsObject bool
 	// checksArguments: the arguments are checked against the schema at every call.
 	checksArguments bool
 }

@@ -31,7 +31,8 @@ type wireBlock struct {
 // begin and add; the rest when it ends.
 type answerBlock struct {
 	wireBlock
-	at int // the index in the answer
+	at  int // the index in the answer
+	nth int // its place among the blocks that the server began, from 1
 	// raw is the block as it began.
 	raw json.RawMessage
 	// input is what came of the arguments since.
@@ -41,9 +42,23 @@ type answerBlock struct {
 	text     strings.Builder
 	citeds   []json.RawMessage
 	isAnswer bool // the call of the tool that the model answers by
-	// fields are those of raw, for blocks that are kept or opaque. changed says that something came since.
+	said     bool // some of the arguments is out
+	stopped  bool // the server has ended it
+	// whole is the block of a call that came whole, nil in a stream.
+	whole *schema.ContentBlock
+	// fields are those of raw, decoded when something came since for which they are needed: see object. changed says that
+	// something came.
 	fields  kit.Object
 	changed bool
+}
+
+// object returns the fields of the block as it began. Whole blocks never need them.
+func (b *answerBlock) object() kit.Object {
+	if b.fields == nil {
+		decoded, _ := kit.DecodeOrdered(b.raw)
+		b.fields, _ = decoded.(kit.Object)
+	}
+	return b.fields
 }
 
 // isOpaque reports whether the block is sent back as it is, as nothing else has a place for it.
@@ -119,8 +134,18 @@ func (b *answerBlock) keepText(text string) {
 	}
 }
 
-// add takes a delta and returns what can be shown of it, nil if that is nothing. data is the whole event. A delta of a
-// kind that the block does not have is left out.
+// takes reports whether a delta of a kind belongs in the block. Kinds that are not known may belong in any.
+func (b *answerBlock) takes(kind string) bool {
+	switch kind {
+	case "text_delta":
+		return b.Type == "text" || b.isOpaque()
+	case "thinking_delta":
+		return b.Type == "thinking" || b.isOpaque()
+	}
+	return true
+}
+
+// add takes a delta and returns what can be shown of it, nil if that is nothing. data is the whole event.
 func (b *answerBlock) add(d *wireDelta, data []byte) *schema.ContentBlock {
 	b.changed = true
 	switch {
@@ -154,8 +179,10 @@ func (b *answerBlock) addInput(piece string) *schema.ContentBlock {
 	case piece == "", b.isOpaque():
 		return nil
 	case b.isAnswer:
+		b.said = true
 		return schema.NewContentBlock(&schema.AssistantGenText{Text: piece})
 	}
+	b.said = true
 	return schema.NewContentBlock(&schema.FunctionToolCall{Arguments: piece})
 }
 
@@ -173,6 +200,7 @@ func (b *answerBlock) addUnknown(event []byte) {
 	if err != nil || !ok {
 		return
 	}
+	b.object()
 	for _, f := range o {
 		if f.Key == "type" {
 			continue
@@ -195,9 +223,10 @@ func (b *answerBlock) end() *schema.ContentBlock {
 			return schema.NewContentBlock(&schema.Reasoning{Signature: b.Signature})
 		}
 	case "tool_use":
-		if b.input.Len() > 0 {
-			return nil
+		if b.input.Len() > 0 || b.arguments() == noInput {
+			return nil // it is out, or nothing came: see endCalls and kit
 		}
+		b.said = true
 		if b.isAnswer {
 			return schema.NewContentBlock(&schema.AssistantGenText{Text: b.arguments()})
 		}
@@ -216,14 +245,19 @@ func (b *answerBlock) arguments() string {
 	case len(b.Input) > 0 && string(b.Input) != "null":
 		return string(b.Input)
 	}
-	return "{}"
+	return noInput
 }
+
+// noInput is the arguments of a call without any. Blocks of streams begin with it, whatever comes.
+const noInput = "{}"
 
 // opaque returns what a tool of the provider was called with or has found, or another block that only the provider
 // understands.
 func (b *answerBlock) opaque() *schema.ContentBlock {
 	raw := b.wire()
-	_ = kit.DecodeLenient(raw, &b.wireBlock)
+	if b.changed {
+		_ = kit.DecodeLenient(raw, &b.wireBlock)
+	}
 	var block *schema.ContentBlock
 	switch {
 	case b.Type == "server_tool_use":
@@ -272,7 +306,7 @@ func textOf(content json.RawMessage) string {
 
 // wire returns the block as the API would have sent it whole. The block must have kept its texts.
 func (b *answerBlock) wire() json.RawMessage {
-	if !b.changed || b.fields == nil {
+	if !b.changed || b.object() == nil {
 		return b.raw
 	}
 	o := append(kit.Object{}, b.fields...)

@@ -51,6 +51,9 @@ type Config struct {
 	// IdleTimeout limits how long the server may be silent within a streamed answer. Default 5 minutes; point to 0 for
 	// no limit.
 	IdleTimeout *time.Duration
+	// RawHook is called for each document of an answer as the server sent it, to reach what a message has no field for.
+	// See kit.RawHook for what it costs, and kit.WithRawHook for a single call.
+	RawHook kit.RawHook
 	// MaxRetries is how often a request is sent again after a failed connection or a status that may pass. Default 2;
 	// point to 0 for none. A stream that has begun is not repeated.
 	MaxRetries *int

@@ -35,7 +35,7 @@ func newEngine(config *Config) (*engine, error) {
 	host, port := e.client.Endpoint()
 	e.info = kit.Info{
 		Type: "Claude", Provider: provider, System: e.backend.System(), Host: host, Port: port,
-		Redactor: e.client.Redactor(),
+		Redactor: e.client.Redactor(), RawHook: e.conf.RawHook,
 	}
 	e.origin = kit.Origin{Provider: provider, Host: host, API: "messages"}
 	if config.Origin != "" {

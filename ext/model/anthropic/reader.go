@@ -1,10 +1,13 @@
 package anthropic
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
@@ -31,6 +34,13 @@ type reader struct {
 	// are in use.
 	base, next int
 	taken      map[int]bool
+	// count is how many blocks the server has begun. calls are those of them in which the application is called.
+	count int
+	calls []*answerBlock
+	// queued is the next chunk, nil if that has to be read.
+	queued *schema.AgenticMessage
+	// strays are the blocks for pieces that the server sent in a block of another kind, or in one that it did not begin.
+	strays map[stray]*answerBlock
 
 	usage usage // of the current request
 	total *schema.TokenUsage
@@ -86,15 +96,30 @@ type wireDelta struct {
 	ending
 }
 
-// wireMessage is an answer, whole or as it begins.
+// wireHead is an answer as it begins.
+type wireHead struct {
+	ID    string          `json:"id"`
+	Model string          `json:"model"`
+	Usage json.RawMessage `json:"usage"`
+}
+
+// wireMessage is a whole answer.
 type wireMessage struct {
-	Type    string            `json:"type"`
-	ID      string            `json:"id"`
-	Model   string            `json:"model"`
-	Content []json.RawMessage `json:"content"`
-	Usage   json.RawMessage   `json:"usage"`
-	Error   json.RawMessage   `json:"error"`
+	wireHead
+	Content wireContent `json:"content"`
 	ending
+}
+
+// wireContent is the blocks of an answer. Servers that speak the API by themselves send a text in place of a list.
+type wireContent []json.RawMessage
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *wireContent) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte(`"`)) {
+		*c = wireContent{slices.Concat([]byte(`{"type":"text","text":`), data, []byte("}"))}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]json.RawMessage)(c))
 }
 
 func newReader(ctx context.Context, c *call, resp *kit.Response, stream bool) *reader {
@@ -107,7 +132,7 @@ func newReader(ctx context.Context, c *call, resp *kit.Response, stream bool) *r
 func (r *reader) read(resp *kit.Response) {
 	r.Follow(resp)
 	r.base, r.usage, r.end = r.next, usage{}, ending{}
-	r.blocks, r.last = map[int]*answerBlock{}, nil
+	r.blocks, r.last, r.strays = map[int]*answerBlock{}, nil, nil
 	r.events = nil
 	if resp.IsStream() {
 		r.events = resp.EventsFrom(r.call.e.backend.Events(resp))
@@ -117,6 +142,10 @@ func (r *reader) read(resp *kit.Response) {
 // Next implements kit.Chunks.
 func (r *reader) Next() (*schema.AgenticMessage, error) {
 	for !r.done {
+		if m := r.queued; m != nil {
+			r.queued = nil
+			return m, nil
+		}
 		var m *schema.AgenticMessage
 		var err error
 		if r.events == nil {
@@ -143,14 +172,14 @@ func (r *reader) nextEvent() (*schema.AgenticMessage, error) {
 	e := &r.event
 	*e = wireEvent{ContentBlock: e.ContentBlock[:0], Message: e.Message[:0], Usage: e.Usage[:0]}
 	if decodeDelta(data, e) {
-		return r.delta(e, data), nil
+		return r.delta(e, data)
 	}
 	if err := kit.DecodeLenient(data, e); err != nil {
 		return nil, r.Response().NotUnderstood(data, err)
 	}
 	switch e.Type {
 	case "content_block_delta":
-		return r.delta(e, data), nil
+		return r.delta(e, data)
 	case "content_block_start":
 		return r.start(e)
 	case "content_block_stop":
@@ -171,7 +200,10 @@ func (r *reader) nextEvent() (*schema.AgenticMessage, error) {
 }
 
 func (r *reader) messageStart(e *wireEvent) (*schema.AgenticMessage, error) {
-	var m wireMessage
+	if r.next > r.base { // a server in between asked again, and the blocks of the first answer are out
+		return nil, r.Response().Cut("message_stop, and another message began in it")
+	}
+	var m wireHead
 	if err := kit.DecodeLenient(e.Message, &m); err != nil {
 		return nil, r.Response().NotUnderstood(e.Message, err)
 	}
@@ -180,7 +212,7 @@ func (r *reader) messageStart(e *wireEvent) (*schema.AgenticMessage, error) {
 }
 
 // first returns the chunk that says who answers.
-func (r *reader) first(m *wireMessage) *schema.AgenticMessage {
+func (r *reader) first(m *wireHead) *schema.AgenticMessage {
 	out := &schema.AgenticMessage{
 		Role: schema.AgenticRoleTypeAssistant,
 		ResponseMeta: &schema.AgenticResponseMeta{
@@ -204,7 +236,22 @@ func (r *reader) start(e *wireEvent) (*schema.AgenticMessage, error) {
 	r.blocks[e.Index] = b
 	r.last, r.lastAt = b, e.Index
 	b.at = r.place(e.Index)
-	return r.chunk(b.begin(), b.at), nil
+	before := r.endedWithout()
+	r.counted(b)
+	m := r.chunk(b.begin(), b.at)
+	if before != nil {
+		m, r.queued = before, m
+	}
+	return m, nil
+}
+
+// counted notes a block that the server has begun.
+func (r *reader) counted(b *answerBlock) {
+	r.count++
+	b.nth = r.count
+	if b.isCall() {
+		r.calls = append(r.calls, b)
+	}
 }
 
 // place returns the index in the answer for a new block: that of the server, unless another block has it, as with
@@ -228,28 +275,25 @@ func (r *reader) newBlock(raw json.RawMessage) (*answerBlock, error) {
 		return nil, r.Response().NotUnderstood(raw, err)
 	}
 	b.isAnswer = b.Type == "tool_use" && b.Name == r.call.answerTool && b.Name != ""
-	if b.keep || b.isOpaque() {
-		b.keep = true
-		decoded, _ := kit.DecodeOrdered(raw)
-		b.fields, _ = decoded.(kit.Object)
-	}
+	b.keep = b.keep || b.isOpaque()
 	return b, nil
 }
 
 // delta takes a piece of a block; data is the whole event.
-func (r *reader) delta(e *wireEvent, data []byte) *schema.AgenticMessage {
+func (r *reader) delta(e *wireEvent, data []byte) (*schema.AgenticMessage, error) {
 	b := r.last
 	if b == nil || r.lastAt != e.Index {
-		if b = r.blocks[e.Index]; b == nil {
-			return nil // of a block that nobody began
-		}
+		b = r.blocks[e.Index]
 		r.last, r.lastAt = b, e.Index
+	}
+	if b == nil || !b.takes(e.Delta.Type) {
+		return r.stray(e, b)
 	}
 	if e.Delta.Type == "text_delta" && b.Type == "text" && e.Delta.Text != "" {
 		b.keepText(e.Delta.Text)
-		return r.textChunk(e.Delta.Text, b.at)
+		return r.textChunk(e.Delta.Text, b.at), nil
 	}
-	return r.chunk(b.add(&e.Delta, data), b.at)
+	return r.chunk(b.add(&e.Delta, data), b.at), nil
 }
 
 // textChunk is [reader.chunk] for a piece of text, in one allocation.
@@ -278,6 +322,7 @@ func (r *reader) stop(index int) *schema.AgenticMessage {
 	if b == nil {
 		return nil
 	}
+	b.stopped = true
 	delete(r.blocks, index)
 	if r.last == b {
 		r.last = nil
@@ -304,11 +349,31 @@ func (r *reader) chunk(b *schema.ContentBlock, at int) *schema.AgenticMessage {
 
 // messageStop ends a request: with the last chunk, or with the next request of an answer that was paused.
 func (r *reader) messageStop() (*schema.AgenticMessage, error) {
-	if r.canContinue() {
-		return nil, r.resume()
-	}
 	out := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}
+	r.stopOpen(out)
+	if r.canContinue() {
+		if len(out.ContentBlocks) == 0 {
+			out = nil
+		}
+		return out, r.resume()
+	}
 	return out, r.finish(out)
+}
+
+// stopOpen ends the blocks that the server has not ended, into the last chunk. In an answer that was cut off a call
+// among them stays as it is, as the rest of it is missing.
+func (r *reader) stopOpen(out *schema.AgenticMessage) {
+	if len(r.blocks) == 0 {
+		return
+	}
+	for _, index := range slices.Sorted(maps.Keys(r.blocks)) {
+		if r.blocks[index].Type == "tool_use" && r.end.isCutOff() {
+			continue
+		}
+		if m := r.stop(index); m != nil {
+			out.ContentBlocks = append(out.ContentBlocks, m.ContentBlocks...)
+		}
+	}
 }
 
 // finish says in the last chunk how the answer has ended.
@@ -316,6 +381,7 @@ func (r *reader) finish(out *schema.AgenticMessage) error {
 	r.done = true
 	end := &r.end
 	kit.SetFinishReason(out, end.StopReason)
+	r.endCalls(out)
 	if !r.hasContent && r.call.maxTokens > 0 {
 		detail := ""
 		if end.StopDetails != nil {
@@ -350,20 +416,21 @@ func (r *reader) whole() (*schema.AgenticMessage, error) {
 	if err := kit.DecodeLenient(data, &m); err != nil {
 		return nil, r.Response().NotUnderstood(data, err)
 	}
-	if m.Type != "message" && m.Content == nil {
-		if e := kit.ParseError(data); e != nil {
+	if m.Content == nil {
+		if e := kit.ParseError(data); e != nil && e.Message != "" {
 			return nil, r.Response().Refusal(e)
 		}
 		return nil, r.Response().NotUnderstood(data, errors.New("neither an answer nor an error"))
 	}
-	out := r.first(&m)
-	r.usage.add(m.Usage)
+	out := r.first(&m.wireHead)
+	r.usage.set(m.Usage)
 	r.end = m.ending
 	for i, raw := range m.Content {
 		b, err := r.newBlock(raw)
 		if err != nil {
 			return nil, err
 		}
+		r.counted(b)
 		r.addWhole(out, b, r.place(i))
 	}
 	if r.canContinue() {
@@ -389,5 +456,8 @@ func (r *reader) addWhole(out *schema.AgenticMessage, b *answerBlock, at int) {
 	}
 	if m := r.chunk(begun, at); m != nil {
 		out.ContentBlocks = append(out.ContentBlocks, m.ContentBlocks...)
+	}
+	if b.isCall() {
+		b.at, b.whole = at, begun
 	}
 }

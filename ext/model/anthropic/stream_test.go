@@ -334,7 +334,7 @@ func TestCalls_ArgumentsOfEveryForm(t *testing.T) {
 		start, want string
 		deltas      []string
 	}{
-		{`{}`, "{}", nil}, {`{}`, "{}", []string{""}}, {`{"a":1}`, `{"a":1}`, nil}, {`{}`, `{"cut`, []string{`{"c`, "ut"}}, {`null`, "{}", nil},
+		{`{}`, "{}", nil}, {`{}`, "{}", []string{""}}, {`{"a":1}`, `{"a":1}`, nil}, {`{}`, `{cut}`, []string{`{c`, "ut}"}}, {`null`, "{}", nil},
 	} {
 		events := []string{blockStart(0, `{"type":"tool_use","id":"t","name":"x","input":`+c.start+`}`)}
 		for _, d := range c.deltas {

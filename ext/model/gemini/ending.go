@@ -98,6 +98,7 @@ func (n *ending) finish(r *reader, out *schema.AgenticMessage) error {
 		return err
 	}
 	kit.SetFinishReason(out, n.reason)
+	r.markCalls(out)
 	if out.ResponseMeta == nil {
 		out.ResponseMeta = new(schema.AgenticResponseMeta)
 	}

@@ -30,7 +30,7 @@ func newEngine(config *Config) (*engine, error) {
 	host, port := e.client.Endpoint()
 	e.info = kit.Info{
 		Type: "Gemini", Provider: provider, System: e.backend.System(), Host: host, Port: port,
-		Redactor: e.client.Redactor(),
+		Redactor: e.client.Redactor(), RawHook: e.conf.RawHook,
 	}
 	e.origin = kit.Origin{Provider: provider, Host: host, API: strings.TrimPrefix(e.info.System, "gcp.")}
 	if config.Origin != "" {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 )
@@ -39,6 +40,11 @@ type reader struct {
 	// kind is the type of the block that the next part may belong to, index that of the block, -1 before the first.
 	kind  schema.ContentBlockType
 	index int
+
+	// parts counts what came of the answer. calls are the calls among that, in room while there are few.
+	parts int
+	calls []placedCall
+	room  [4]placedCall
 
 	begun, hasContent, hasCalls, done bool
 	end                               ending
@@ -206,6 +212,7 @@ func (r *reader) textChunk(data []byte) *schema.AgenticMessage {
 	c.list[0] = &c.block
 	c.message.Role, c.message.ContentBlocks = schema.AgenticRoleTypeAssistant, c.list[:]
 	r.hasContent = true
+	r.parts++
 	return &c.message
 }
 
@@ -243,7 +250,44 @@ func (r *reader) takeParts(c *wireCandidate, data []byte, out *schema.AgenticMes
 		if b.FunctionToolCall != nil && r.end.malformed() {
 			continue
 		}
+		r.parts++
 		r.add(out, b)
+		if b.FunctionToolCall != nil {
+			r.noteCall(b)
+		}
+	}
+}
+
+// A placedCall is a call of the answer: its block, with the index of that, and its number among the parts.
+type placedCall struct {
+	block     *schema.ContentBlock
+	index, at int
+}
+
+func (r *reader) noteCall(b *schema.ContentBlock) {
+	if r.calls == nil {
+		r.calls = r.room[:0]
+	}
+	r.calls = append(r.calls, placedCall{b, r.index, r.parts})
+}
+
+// markCalls marks the complete calls of an answer that was cut off: those that something came after. The service says
+// nothing of the last one: arguments that are not streamed come as an object, which is closed for the model where the
+// tokens ran out, and willContinue is about arguments in pieces alone.
+func (r *reader) markCalls(out *schema.AgenticMessage) {
+	if !model.FinishOf(r.end.reason).CutOff() {
+		return
+	}
+	for _, c := range r.calls {
+		if c.at == r.parts {
+			continue
+		}
+		b := c.block
+		if r.indexed { // that is out
+			b = schema.NewContentBlockChunk(&schema.FunctionToolCall{}, &schema.StreamingMeta{Index: c.index})
+			out.ContentBlocks = append(out.ContentBlocks, b)
+		}
+		model.MarkWholeCall(&b.Extra)
 	}
 }
 

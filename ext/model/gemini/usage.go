@@ -16,13 +16,13 @@ type usage struct {
 }
 
 type wireUsage struct {
-	Prompt     int    `json:"promptTokenCount"`
-	ToolPrompt int    `json:"toolUsePromptTokenCount"`
-	Cached     int    `json:"cachedContentTokenCount"`
-	Candidates int    `json:"candidatesTokenCount"`
-	Thoughts   int    `json:"thoughtsTokenCount"`
-	Total      int    `json:"totalTokenCount"`
-	Traffic    string `json:"trafficType"`
+	Prompt     kit.Count `json:"promptTokenCount"`
+	ToolPrompt kit.Count `json:"toolUsePromptTokenCount"`
+	Cached     kit.Count `json:"cachedContentTokenCount"`
+	Candidates kit.Count `json:"candidatesTokenCount"`
+	Thoughts   kit.Count `json:"thoughtsTokenCount"`
+	Total      kit.Count `json:"totalTokenCount"`
+	Traffic    string    `json:"trafficType"`
 }
 
 func (u *usage) take(raw json.RawMessage) {
@@ -53,12 +53,12 @@ func (u *usage) tokens() (sum *schema.TokenUsage) {
 			continue
 		}
 		t := &schema.TokenUsage{
-			PromptTokens:            w.Prompt + w.ToolPrompt,
-			PromptTokenDetails:      schema.PromptTokenDetails{CachedTokens: w.Cached},
-			CompletionTokens:        w.Candidates + w.Thoughts,
-			CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: w.Thoughts},
+			PromptTokens:            int(w.Prompt + w.ToolPrompt),
+			PromptTokenDetails:      schema.PromptTokenDetails{CachedTokens: int(w.Cached)},
+			CompletionTokens:        int(w.Candidates + w.Thoughts),
+			CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: int(w.Thoughts)},
 		}
-		t.TotalTokens = cmp.Or(w.Total, t.PromptTokens+t.CompletionTokens)
+		t.TotalTokens = cmp.Or(int(w.Total), t.PromptTokens+t.CompletionTokens)
 		sum = kit.AddUsage(sum, t)
 	}
 	return sum

@@ -94,7 +94,10 @@ func answerMessage(m *schema.AgenticMessage) *schema.Message {
 	}
 	out.AssistantGenMultiContent = signed
 	for i := range out.ToolCalls {
-		out.ToolCalls[i].Index = nil
+		call := &out.ToolCalls[i]
+		if call.Index != nil {
+			call.Index, call.Extra = nil, c.extras[*call.Index]
+		}
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package kit
 import (
 	"context"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/schema"
@@ -83,6 +85,8 @@ type chatChunks struct {
 	// signed counts the parts with signatures of blocks that have no index. Without one of their own they would become
 	// one part when messages are joined.
 	signed int
+	// extras has what is attached to streamed calls, by their place.
+	extras map[int]map[string]any
 	ended  bool
 }
 
@@ -110,13 +114,33 @@ func (c *chatChunks) last() (*schema.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &schema.Message{Role: schema.Assistant}
+	m := &schema.Message{Role: schema.Assistant, ToolCalls: c.attached()}
 	SetExtra(&m.Extra, layoutKey, layoutOf(whole))
 	SetExtra(&m.Extra, metaKey, metaText(whole.ResponseMeta))
-	if m.Extra == nil {
+	if m.Extra == nil && m.ToolCalls == nil {
 		return nil, io.EOF
 	}
 	return m, nil
+}
+
+// attach keeps what is attached to a streamed call, for the last chunk. It may come in several chunks of a block, each key
+// in one, and must be in a single chunk of the call: joining calls keeps the first Extra.
+func (c *chatChunks) attach(place int, extra map[string]any) {
+	if len(extra) == 0 {
+		return
+	}
+	if c.extras == nil {
+		c.extras = map[int]map[string]any{}
+	}
+	c.extras[place] = Merged(c.extras[place], extra)
+}
+
+// attached returns the calls with nothing but what is attached to them.
+func (c *chatChunks) attached() (calls []schema.ToolCall) {
+	for _, place := range slices.Sorted(maps.Keys(c.extras)) {
+		calls = append(calls, schema.ToolCall{Index: &place, Extra: c.extras[place]})
+	}
+	return calls
 }
 
 // metaKey is the key of Message.Extra that holds what the provider reports and the message has no field for.
@@ -212,7 +236,8 @@ func (c *chatChunks) call(b *schema.ContentBlock) schema.ToolCall {
 		place = len(c.calls)
 		c.calls[b.StreamingMeta.Index] = place
 	}
-	call.Index = &place
+	call.Index, call.Extra = &place, nil
+	c.attach(place, b.Extra)
 	return call
 }
 

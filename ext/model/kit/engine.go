@@ -48,6 +48,8 @@ type Info struct {
 	Port int
 	// Redactor hides the engine's secrets.
 	Redactor Redactor
+	// RawHook is called for the documents of every answer, nil for none.
+	RawHook RawHook
 }
 
 // Settings are what a call runs with.

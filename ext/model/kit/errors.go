@@ -47,6 +47,9 @@ const (
 	ErrTimeout Kind = "timeout"
 	// ErrContentFilter is a prompt or an answer that the provider's rules refuse.
 	ErrContentFilter Kind = "content_filter"
+	// ErrMalformed is a call or a value that the model wrote in a form that the server cannot read. The same request may
+	// succeed, as the model writes it anew.
+	ErrMalformed Kind = "malformed"
 	// ErrCanceled is a request that somebody cancelled.
 	ErrCanceled Kind = "canceled"
 	// ErrUnknown is everything else.
@@ -67,7 +70,7 @@ func (e *APIError) ErrorType() string {
 // Retryable reports whether the same request may succeed a little later.
 func (k Kind) Retryable() bool {
 	switch k {
-	case ErrRateLimited, ErrOverloaded, ErrServer, ErrTimeout:
+	case ErrRateLimited, ErrOverloaded, ErrServer, ErrTimeout, ErrMalformed:
 		return true
 	}
 	return false
@@ -137,8 +140,8 @@ func (e *APIError) Retryable() bool { return e.Kind.Retryable() }
 func (e *APIError) RetryIn() time.Duration { return e.RetryAfter }
 
 // IsRetryable reports whether a request that failed with err may succeed when it is sent again: errors of the server
-// and of the connection, answers that were cut off, and calls that the model wrote in a wrong form. It is false for
-// contexts that have ended.
+// and of the connection, answers that were cut off, bodies that are no answer, and calls that the model wrote in a wrong
+// form. It is false for contexts that have ended.
 func IsRetryable(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -150,6 +153,9 @@ func IsRetryable(err error) bool {
 	var stopped *StoppedError
 	if errors.As(err, &stopped) {
 		return stopped.Finish == FinishMalformed
+	}
+	if errors.As(err, new(*NoAnswerError)) {
+		return true
 	}
 	var timeout net.Error
 	var operation *net.OpError
@@ -202,7 +208,8 @@ type errorBody struct {
 	Metadata struct {
 		Raw string `json:"raw"` // OpenRouter: what the provider behind it said
 	} `json:"metadata"`
-	RequestID  string `json:"request_id"` // Anthropic
+	RequestID  string `json:"request_id"`        // Anthropic
+	Generation string `json:"failed_generation"` // Groq: what the model wrote
 	InnerError struct {
 		Code string `json:"code"` // Azure
 	} `json:"innererror"`
@@ -270,6 +277,9 @@ func parseError(data []byte, depth int) *APIError {
 	e.RetryAfter = max(e.RetryAfter, retryInfo(body.Details))
 	if raw := body.Metadata.Raw; raw != "" {
 		e.Message += ": " + raw
+	}
+	if body.Generation != "" {
+		e.Message += ": the model wrote " + strconv.Quote(body.Generation)
 	}
 	if *e == (APIError{}) {
 		return nil

@@ -24,7 +24,8 @@ var (
 //
 // It is lenient: data that is a JSON object counts as complete when other data follows, for servers that save the
 // blank line between events; an object or an "error:" that stands alone in a line counts as data, as that is how some
-// servers report errors. Comments and the names of events are skipped.
+// servers report errors. Comments and the names of events are skipped, but for "error": what such an event has for data
+// is in the field "error" of an object, unless it has one.
 type Events struct {
 	from  *Response
 	r     *bufio.Reader
@@ -33,6 +34,8 @@ type Events struct {
 	count int // of events
 	line  []byte
 	data  []byte
+	// failed says that the current event is named "error".
+	failed bool
 	// held is a line that was read and belongs to the next event.
 	held    []byte
 	hasHeld bool
@@ -70,10 +73,28 @@ func (e *Events) Next() ([]byte, error) {
 	if err != nil {
 		return nil, e.from.Failure("read the response", err)
 	}
+	e.from.tap.add(data)
 	return data, nil
 }
 
 func (e *Events) next() ([]byte, error) {
+	e.failed = false
+	data, err := e.nextData()
+	if err == nil && e.failed && !bytes.Contains(data, []byte(`"error"`)) {
+		return errorObject(data), nil
+	}
+	return data, err
+}
+
+// errorObject returns the data of an event that is named "error" as an object that says so.
+func errorObject(data []byte) []byte {
+	if !json.Valid(data) {
+		data, _ = json.Marshal(string(data)) // of a text: cannot fail
+	}
+	return slices.Concat([]byte(`{"error":`), data, []byte("}"))
+}
+
+func (e *Events) nextData() ([]byte, error) {
 	e.data = e.data[:0]
 	for {
 		line, err := e.nextLine()
@@ -81,6 +102,7 @@ func (e *Events) next() ([]byte, error) {
 			return nil, err
 		}
 		value, isData := field(line)
+		e.failed = e.failed || string(line) == "event: error" || string(line) == "event:error"
 		switch {
 		case isData && len(e.data) > 0 && isObject(e.data):
 			e.held, e.hasHeld = append(e.held[:0], line...), true
@@ -98,7 +120,7 @@ func (e *Events) next() ([]byte, error) {
 			return nil, errTooLarge
 		case err == io.EOF && len(e.data) == 0:
 			return nil, io.EOF
-		case err == io.EOF && !isObject(e.data):
+		case err == io.EOF && !isObject(e.data) && !e.failed:
 			return nil, io.ErrUnexpectedEOF
 		case err == io.EOF, len(line) == 0 && len(e.data) > 0, bytes.HasPrefix(line, []byte("{")) && isObject(e.data):
 			return e.data, nil

@@ -71,7 +71,8 @@ func statusOf(e *APIError) int {
 	return statusOfWord[e.Type]
 }
 
-// kindOfCode has the kinds that codes and types say themselves, whatever the status.
+// kindOfCode has the kinds that codes and types say themselves, whatever the status: services answer with 400 where the
+// code says more.
 var kindOfCode = map[string]Kind{
 	"context_length_exceeded":        ErrContextLength,
 	"context_window_exceeded":        ErrContextLength,
@@ -92,6 +93,11 @@ var kindOfCode = map[string]Kind{
 	"permission_error":               ErrPermission,
 	"overloaded_error":               ErrOverloaded,
 	"timeout_error":                  ErrTimeout,
+	"model_not_found":                ErrNotFound,
+	"rate_limit_exceeded":            ErrRateLimited,
+	"tool_use_failed":                ErrMalformed, // Groq, as are the next two
+	"json_validate_failed":           ErrMalformed,
+	"output_parse_failed":            ErrMalformed,
 	"CANCELLED":                      ErrCanceled,
 }
 

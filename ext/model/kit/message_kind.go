@@ -135,18 +135,31 @@ func (p *payloads[M, I, P]) run(
 // send sends the chunks until their end or until nobody reads them.
 func (p *payloads[M, I, P]) send(w *schema.StreamWriter[P], chunks Chunks[M], hide Redactor, s *Settings) (err error) {
 	defer hide.Recover(&err)
+	var calls callWatch
 	for {
 		m, err := chunks.Next()
 		if err == io.EOF {
-			return nil
+			return p.sendRest(w, &calls, hide, s)
 		}
 		if err != nil {
 			return err
 		}
+		calls.add(m)
 		if w.Send(p.output(m, s), nil) {
 			return context.Canceled
 		}
 	}
+}
+
+// sendRest sends what only the end of the answer decides.
+func (p *payloads[M, I, P]) sendRest(w *schema.StreamWriter[P], calls *callWatch, hide Redactor, s *Settings) error {
+	if err := calls.end(hide.provider); err != nil {
+		return err
+	}
+	if m, ok := fillChunk[M](calls); ok && w.Send(p.output(m, s), nil) {
+		return context.Canceled
+	}
+	return nil
 }
 
 // Join reads an answer to its end and returns it as one message. The answer is closed.

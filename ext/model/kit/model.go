@@ -81,11 +81,18 @@ func (m *Model[M]) begin(ctx context.Context) context.Context {
 
 func (m *Model[M]) generate(ctx context.Context, in []M, opts []model.Option) (_ M, err error) {
 	defer m.info.Redactor.Recover(&err)
-	chunks, err := m.engine.Open(ctx, in, opts, false)
+	chunks, err := m.openChunks(ctx, in, opts, false)
 	if err != nil {
 		return nil, err
 	}
-	return Join(chunks)
+	out, err := Join(chunks)
+	if err == nil {
+		err = endCalls(out, m.info.Provider)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // Stream sends the conversation and returns the answer in chunks. Errors before the first chunk are returned as
@@ -107,7 +114,7 @@ func (m *Model[M]) Stream(ctx context.Context, in []M, opts ...model.Option) (*s
 
 func (m *Model[M]) open(ctx context.Context, in []M, opts []model.Option) (_ Chunks[M], err error) {
 	defer m.info.Redactor.Recover(&err)
-	return m.engine.Open(ctx, in, opts, true)
+	return m.openChunks(ctx, in, opts, true)
 }
 
 func (m *Model[M]) settings(opts []model.Option) *Settings {

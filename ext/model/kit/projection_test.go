@@ -257,7 +257,7 @@ func TestBlocksOf_ChatAnswersAsBlocks(t *testing.T) {
 	require.Equal(t, []*schema.ContentBlock{
 		schema.NewContentBlock(&schema.Reasoning{Text: "hm"}),
 		schema.NewContentBlock(&schema.AssistantGenText{Text: "ab"}),
-		schema.NewContentBlock(&schema.FunctionToolCall{CallID: "2", Name: "g"}),
+		schema.NewContentBlock(&schema.FunctionToolCall{CallID: "2", Name: "g", Arguments: "{}"}),
 		schema.NewContentBlock(&schema.FunctionToolCall{CallID: "1", Name: "f", Arguments: "{}"}),
 		schema.NewContentBlock(&schema.AssistantGenText{Text: "c"}),
 	}, out.ContentBlocks)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -36,6 +37,7 @@ type Response struct {
 	once   sync.Once // closes the body
 	lists  Limits
 	stream bool
+	tap    *rawTap // gets the documents, nil if nobody wants them
 
 	timeout time.Duration
 	expired *expiry // the timeout has passed
@@ -51,7 +53,7 @@ func newResponse(
 ) *Response {
 	r := &Response{
 		Header: resp.Header, hide: hide, ctx: ctx, stop: stop, body: resp.Body, lists: conf.Lists, stream: stream,
-		timeout: conf.Timeout, expired: expired,
+		timeout: conf.Timeout, expired: expired, tap: tapOf(ctx),
 	}
 	r.unwatch = context.AfterFunc(ctx, r.closeBody)
 	r.maxIdle = defaultIdleTimeout
@@ -137,9 +139,30 @@ func (r *Response) Refusal(e *APIError) error {
 	return e
 }
 
-// NotUnderstood returns the error for a piece of the response that could not be decoded.
+// NoAnswerError is the cause of the error for a response of success that is no answer: a page of something in between, a
+// document of another API, or events that say nothing. The same request may succeed.
+type NoAnswerError struct{ cause error }
+
+// Error implements error.
+func (e *NoAnswerError) Error() string { return e.cause.Error() }
+
+// Unwrap returns what is wrong with the response.
+func (e *NoAnswerError) Unwrap() error { return e.cause }
+
+// Retryable returns true. Package adk/dispatch asks it.
+func (e *NoAnswerError) Retryable() bool { return true }
+
+// ErrorType is the class of the error, for traces and logs: see adk.ErrorType.
+func (e *NoAnswerError) ErrorType() string { return "no_answer" }
+
+// NotUnderstood returns the error for a piece of the response that could not be decoded. It wraps a [NoAnswerError].
 func (r *Response) NotUnderstood(data []byte, err error) error {
-	return r.Failure("decode the response", fmt.Errorf("%w in %q", err, r.hide.Excerpt(data)))
+	return r.Failure("decode the response", &NoAnswerError{fmt.Errorf("%w in %q", err, r.hide.Excerpt(data))})
+}
+
+// NoAnswer returns the error for a response that ended and had no answer in it. It wraps a [NoAnswerError].
+func (r *Response) NoAnswer() error {
+	return r.Failure("read the response", &NoAnswerError{errors.New("it has no answer in it")})
 }
 
 // Cut returns the error for a stream that ended before the answer did; missing is what should have come.
@@ -163,6 +186,7 @@ func (r *Response) Document() ([]byte, error) {
 	if err != nil {
 		return nil, r.Failure("read the response", err)
 	}
+	r.tap.add(data)
 	return data, nil
 }
 

@@ -33,7 +33,7 @@ func answered(t *testing.T, body string, change ...func(*Config)) (*schema.Messa
 // Rule providers/O3.
 func TestAnswer_ArgumentsAsText(t *testing.T) {
 	for wire, want := range map[string]string{
-		`{"a":1}`: `{"a":1}`, `"{\"a\":1}"`: `{"a":1}`, `""`: "", `null`: "", `{ "a" : 1 }`: `{ "a" : 1 }`,
+		`{"a":1}`: `{"a":1}`, `"{\"a\":1}"`: `{"a":1}`, `""`: "{}", `null`: "{}", `{ "a" : 1 }`: `{ "a" : 1 }`,
 	} {
 		m, err := answered(t, `{"message":{"tool_calls":[{"function":{"name":"f","arguments":`+wire+`}}]},`+done)
 		require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestAnswer_ArgumentsAsText(t *testing.T) {
 	}
 	m, err := answered(t, `{"message":{"tool_calls":[{"function":{"name":"f"}}]},`+done)
 	require.NoError(t, err)
-	require.Empty(t, m.ToolCalls[0].Function.Arguments)
+	require.Equal(t, "{}", m.ToolCalls[0].Function.Arguments)
 }
 
 // Rule providers/O3.
@@ -308,4 +308,19 @@ func TestAgenticModel_SpeaksInBlocks(t *testing.T) {
 		require.Equal(t, 13, got.ResponseMeta.TokenUsage.TotalTokens)
 		require.Equal(t, kit.FinishToolCalls, kit.FinishOf(got))
 	}
+}
+
+// Rule providers/K52.
+func TestRawHook_SeesDocuments(t *testing.T) {
+	var seen []string
+	body := `{"message":{"content":"x"},"created_at":"now",` + done
+	m, err := answered(t, body, func(c *Config) {
+		c.RawHook = func(_ context.Context, a kit.RawAnswer) error {
+			seen = append(seen, string(a.JSON))
+			return nil
+		}
+	})
+	require.NoError(t, err)
+	require.Equal(t, "x", m.Content)
+	require.Equal(t, []string{strings.TrimSpace(body)}, seen)
 }

@@ -98,7 +98,7 @@ func newEngine(config *Config) (*engine, error) {
 	e.origin = kit.Origin{Provider: provider, Host: host, API: "chat"}
 	e.info = kit.Info{
 		Type: "Ollama", Provider: provider, System: provider, Host: host, Port: port, Model: config.Model,
-		Redactor: e.client.Redactor(),
+		Redactor: e.client.Redactor(), RawHook: e.conf.RawHook,
 	}
 	return e, nil
 }

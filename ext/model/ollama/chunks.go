@@ -27,10 +27,10 @@ type line struct {
 	DoneReason string          `json:"done_reason"`
 	Error      json.RawMessage `json:"error"`
 
-	PromptEvalCount *int `json:"prompt_eval_count"`
-	EvalCount       *int `json:"eval_count"`
-	TotalDuration   int  `json:"total_duration"`
-	LoadDuration    int  `json:"load_duration"`
+	PromptEvalCount *kit.Count `json:"prompt_eval_count"`
+	EvalCount       *kit.Count `json:"eval_count"`
+	TotalDuration   int        `json:"total_duration"`
+	LoadDuration    int        `json:"load_duration"`
 }
 
 type wireCall struct {
@@ -202,11 +202,11 @@ func (s *chunks) end(m *schema.Message, l *line) error {
 	return nil
 }
 
-func count(n *int) int {
+func count(n *kit.Count) int {
 	if n == nil {
 		return 0
 	}
-	return *n
+	return int(*n)
 }
 
 // learn notes what a line looks like that is nothing but text or thinking, as nearly all are.

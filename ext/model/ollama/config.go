@@ -38,6 +38,9 @@ type Config struct {
 	// IdleTimeout limits how long the server may be silent within a streamed answer, which is also how long loading the
 	// model may take. Default 5 minutes; point to 0 for no limit.
 	IdleTimeout *time.Duration
+	// RawHook is called for each document of an answer as the server sent it, to reach what a message has no field for.
+	// See kit.RawHook for what it costs, and kit.WithRawHook for a single call.
+	RawHook kit.RawHook
 	// MaxRetries is how often a request is sent again after a failed connection or a status that passes. Default 2.
 	MaxRetries *int
 

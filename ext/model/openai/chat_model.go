@@ -99,7 +99,7 @@ func newEngine(config *Config) (*engine, error) {
 	e.origin = kit.Origin{Provider: "openai", Host: host, API: "chat"}
 	e.info = kit.Info{
 		Type: "OpenAI", Provider: "openai", System: cmp.Or(e.profile.Provider, "openai"), Host: host, Port: port,
-		Model: e.conf.Model, Redactor: e.client.Redactor(),
+		Model: e.conf.Model, Redactor: e.client.Redactor(), RawHook: e.conf.RawHook,
 	}
 	return e, nil
 }

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"errors"
 	"io"
 
 	"github.com/weftgo/weft/ext/model/kit"
@@ -28,7 +27,7 @@ var holes = []string{"content", "obfuscation"}
 
 func newChunks(c *call, resp *kit.Response) *chunks {
 	s := &chunks{resp: resp, empty: true, assembler: assembler{
-		call: c, requestID: kit.RequestID(resp.Header), whole: !resp.IsStream(),
+		call: c, requestID: kit.RequestID(resp.Header), whole: !resp.IsStream(), calls: callTracker{offered: c.tools()},
 	}}
 	if c.profile.ThinkTags {
 		s.assembler.tags = new(thinkTags)
@@ -120,13 +119,13 @@ func (s *chunks) last(reason error) (*schema.Message, error) {
 	a := &s.assembler
 	switch optional := a.call.profile.FinishOptional; {
 	case a.whole && !a.answered:
-		return nil, errors.New("openai: the response has no answer in it")
+		return nil, s.resp.NoAnswer()
 	case !a.answered && reason == kit.ErrDone:
-		return nil, errors.New("openai: the response has no answer in it")
+		return nil, s.resp.NoAnswer()
 	case a.whole, a.finish != "":
-	case optional && reason == kit.ErrDone && !a.calls.incomplete():
+	case (optional || a.usage != "") && reason == kit.ErrDone && !a.calls.incomplete(): // the account is the last word
 	default:
-		return nil, s.resp.Cut("a finish reason")
+		return nil, s.resp.Cut("a finish reason (Profile.FinishOptional takes [DONE] for one)")
 	}
 	s.end = io.EOF
 	m := a.rest()

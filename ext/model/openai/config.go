@@ -48,6 +48,9 @@ type Config struct {
 	// connection alive counts as a sign of life. The error matches os.ErrDeadlineExceeded. Default 5 minutes; point to 0
 	// for no limit.
 	IdleTimeout *time.Duration
+	// RawHook is called for each document of an answer as the server sent it, to reach what a message has no field for.
+	// See kit.RawHook for what it costs, and kit.WithRawHook for a single call.
+	RawHook kit.RawHook
 	// MaxRetries is how often a request is sent again after a failed connection or a status of 408, 409, 425, 429 or 5xx,
 	// waiting as long as the server says in Retry-After (if that is not more than two minutes) and otherwise up to 8
 	// seconds. Default 2; point to 0 for none. A stream that has begun is not repeated.

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/weftgo/weft/schema"
 )
 
 func repeated(entry string, n int) string {
@@ -201,15 +199,15 @@ func TestToolCalls_ManyPieces(t *testing.T) {
 		if i > 0 {
 			c.Function.Arguments = `,{}`
 		}
-		tracker.add(c, false)
+		tracker.add(nil, c, place{}, false)
 	}
 	require.Len(t, tracker.all, 1)
 	tracker = callTracker{}
 	for i := range 20_000 {
-		tracker.add(toolCall{Index: new(i), ID: "x"}, false)
+		tracker.add(nil, toolCall{Index: new(i), ID: "x"}, place{}, false)
 	}
 	require.Len(t, tracker.all, 20_000)
-	require.IsType(t, schema.ToolCall{}, tracker.add(toolCall{}, false))
+	require.Len(t, tracker.add(nil, toolCall{}, place{}, false), 1)
 }
 
 // endlessly repeats a text.

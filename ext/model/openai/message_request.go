@@ -3,7 +3,6 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -78,7 +77,7 @@ func (w *conversation) put(o object) error {
 		last := w.out[len(w.out)-1]
 		from, to := last.Get("role"), o.Get("role")
 		if w.call.profile.NoUserAfterTool && from == "tool" && to == "user" {
-			return errors.New("the server takes no user message right after a tool message: let the model answer first")
+			w.out = append(w.out, kit.ObjectOf("role", "assistant", "content", "OK"))
 		}
 		if w.call.profile.MergeSameRole && from == to && to == "user" {
 			w.out[len(w.out)-1].Set("content", append(contentParts(last), contentParts(o)...))

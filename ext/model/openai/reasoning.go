@@ -42,8 +42,23 @@ func (a *assembler) takeReasoning(m *schema.Message, from *answer) {
 		a.reasoningField = field
 		kit.SetExtra(&m.Extra, reasoningFieldKey, field)
 	}
+	if text == "" && a.reasoningField == "" {
+		text = detailsText(from.ReasoningDetails)
+	}
 	m.ReasoningContent = a.fresh(&a.thought, text) + from.Content.reasoning
 	kit.SetExtra(&m.Extra, reasoningDetailsKey, kit.JoinObjects(from.ReasoningDetails))
+}
+
+// detailsText returns the texts of a list of details, for servers that send the thinking nowhere else. It goes back as
+// the list that it was.
+func detailsText(details []json.RawMessage) (text string) {
+	for _, raw := range details {
+		var d reasoningDetail
+		if kit.DecodeLenient(raw, &d) == nil {
+			text += d.Text + d.Summary
+		}
+	}
+	return text
 }
 
 // replayReasoning sets the thinking of a message in the object that is sent for it. m is the message without what other
@@ -92,28 +107,45 @@ func (d *reasoningDetail) continuedBy(next *reasoningDetail) bool {
 	return streamed && d.Type == next.Type && sameIndex && sameID && d.Signature == ""
 }
 
-// mergeDetails joins the pieces of texts that were streamed.
+// A detailRun is pieces of one text, and the last of them.
+type detailRun struct {
+	pieces []json.RawMessage
+	last   reasoningDetail
+}
+
+// mergeDetails joins the pieces of texts that were streamed, also of several in turns.
 func mergeDetails(pieces []json.RawMessage) (merged []json.RawMessage) {
-	var (
-		run  []json.RawMessage // pieces of one text
-		last reasoningDetail
-	)
+	var runs []*detailRun
 	for _, piece := range pieces {
 		var next reasoningDetail
 		if kit.DecodeLenient(piece, &next) != nil {
 			continue
 		}
-		if len(run) > 0 && !last.continuedBy(&next) {
-			merged = append(merged, joinDetail(run))
-			run = run[:0]
+		run := runOf(runs, &next)
+		if run == nil {
+			run = new(detailRun)
+			runs = append(runs, run)
 		}
-		run = append(run, piece)
-		last = next
+		run.pieces, run.last = append(run.pieces, piece), next
 	}
-	if len(run) > 0 {
-		merged = append(merged, joinDetail(run))
+	for _, run := range runs {
+		merged = append(merged, joinDetail(run.pieces))
 	}
 	return merged
+}
+
+// runOf returns the run that a piece continues, nil if it begins one. A piece without an index continues the last one
+// only, as nothing tells texts apart.
+func runOf(runs []*detailRun, next *reasoningDetail) *detailRun {
+	for i := len(runs) - 1; i >= 0; i-- {
+		if runs[i].last.continuedBy(next) {
+			return runs[i]
+		}
+		if next.Index == nil || runs[i].last.Index != nil && *runs[i].last.Index == *next.Index {
+			return nil
+		}
+	}
+	return nil
 }
 
 // joinDetail returns one object with the fields of all pieces and their texts joined.

@@ -24,6 +24,9 @@ type assembler struct {
 	tags           *thinkTags
 	// content and thought are what came so far, where every chunk repeats it.
 	content, thought string
+	// cited and results are the latest lists of pages; annotated says that the answer cites them itself.
+	cited, results []json.RawMessage
+	annotated      bool
 	// usage and cost are the latest account, which goes into the last chunk.
 	usage, cost string
 }
@@ -37,6 +40,7 @@ func (a *assembler) message(c *completion) *schema.Message {
 		a.usage = kit.RawUsage(usage.raw)
 	}
 	a.cost = cmp.Or(c.cost(), a.cost)
+	a.takeCitations(c)
 	if choice := c.choice(); choice != nil {
 		a.takeChoice(m, choice)
 	}
@@ -83,6 +87,8 @@ func (a *assembler) addRest(m *schema.Message) {
 		m.Content += content
 		m.ReasoningContent += thought
 	}
+	m.ToolCalls = append(m.ToolCalls, a.calls.heldCalls()...)
+	a.addCitations(m)
 	kit.SetExtra(&m.Extra, kit.UsageRawKey, a.usage)
 	kit.SetExtra(&m.Extra, kit.UsageCostKey, a.cost)
 }
@@ -149,11 +155,12 @@ func (a *assembler) takeAnswer(m *schema.Message, from *answer) {
 	}
 	kit.SetExtra(&m.Extra, refusalKey, from.Refusal)
 	kit.SetExtra(&m.Extra, annotationsKey, kit.JoinObjects(from.Annotations))
-	for _, call := range from.ToolCalls {
+	a.annotated = a.annotated || len(from.Annotations) > 0
+	for i, call := range from.ToolCalls {
 		if a.whole {
-			m.ToolCalls = append(m.ToolCalls, wholeCall(call))
+			m.ToolCalls = append(m.ToolCalls, a.wholeCalls(call)...)
 		} else {
-			m.ToolCalls = append(m.ToolCalls, a.calls.add(call, a.call.profile.Cumulative))
+			m.ToolCalls = a.calls.add(m.ToolCalls, call, place{i, len(from.ToolCalls)}, a.call.profile.Cumulative)
 		}
 	}
 	for _, url := range from.Content.images {
@@ -168,6 +175,15 @@ func (a *assembler) takeAnswer(m *schema.Message, from *answer) {
 			Audio: &schema.MessageOutputAudio{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data}},
 		})
 	}
+}
+
+// wholeCalls returns the calls that one that is not streamed stands for: as a rule itself.
+func (a *assembler) wholeCalls(from toolCall) []schema.ToolCall {
+	call := wholeCall(from)
+	if calls := wrappedCalls(call, a.call.tools()); calls != nil {
+		return calls
+	}
+	return []schema.ToolCall{call}
 }
 
 func imageOutput(url string) schema.MessageOutputPart {

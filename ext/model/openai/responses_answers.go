@@ -263,6 +263,9 @@ func isOptionalResponsesID(kind string) bool {
 // answer to it refers to it.
 func (b *responsesInput) hostedItem(g *responsesGroup, hosted bool) error {
 	raw := g.raw()
+	if call := g.first().ServerToolCall; call != nil && isCustomCall(raw) {
+		return nil // a step of a tool of the server, which as an item would want a result
+	}
 	if raw == nil || !hosted && g.first().MCPToolApprovalRequest == nil {
 		return b.imageInputs(g)
 	}
@@ -279,6 +282,11 @@ func (b *responsesInput) hostedItem(g *responsesGroup, hosted bool) error {
 	}
 	b.items = append(b.items, raw)
 	return nil
+}
+
+func isCustomCall(raw json.RawMessage) bool {
+	var head struct{ Type string }
+	return json.Unmarshal(raw, &head) == nil && head.Type == "custom_tool_call"
 }
 
 // imageInputs appends images of an answer as such of the user, as answers can have none.

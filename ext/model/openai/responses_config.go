@@ -44,6 +44,9 @@ type ResponsesConfig struct {
 	Timeout time.Duration
 	// IdleTimeout limits how long the server may be silent within a streamed answer. Default 5 minutes; 0 for no limit.
 	IdleTimeout *time.Duration
+	// RawHook is called for each document of an answer as the server sent it, to reach what a message has no field for.
+	// See kit.RawHook for what it costs, and kit.WithRawHook for a single call.
+	RawHook kit.RawHook
 	// MaxRetries is how often a request is sent again after a failed connection or a status that passes. Default 2.
 	MaxRetries *int
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/schema/openai"
 )
@@ -147,6 +148,9 @@ func (r *responsesReader) summary(e *responsesEvent, text string) *schema.Agenti
 		return nil
 	}
 	part := p.part(0)
+	if part.raw > 0 { // something else is shown already; the summary is noted with the item
+		return nil
+	}
 	for ; part.summaries <= min(e.Summary, responsesPartsPerItem); part.summaries++ {
 		if part.summaries > 0 {
 			text = responsesSeparator + text
@@ -173,10 +177,24 @@ func (r *responsesReader) thinking(e *responsesEvent, text string) *schema.Agent
 	part.contents[e.Content] += len(text)
 	index := e.Content
 	c := r.thought(e)
+	if part.summaries == 0 {
+		c.thought.Text = part.show(e.Content, text)
+	}
 	c.thought.OpenAIExtension = &openai.ReasoningExtension{
 		Content: []*openai.ReasoningContent{{Index: &index, Text: text}},
 	}
 	return &c.message
+}
+
+// show returns what is shown of a piece of thinking that is no summary: between its texts is a blank line.
+func (part *responsesPartProgress) show(content int, text string) string {
+	for ; part.raw <= min(content, responsesPartsPerItem); part.raw++ {
+		if part.raw > 0 {
+			text = responsesSeparator + text
+		}
+	}
+	part.text += len(text)
+	return text
 }
 
 // added emits the beginning of a call, so that it is seen before its arguments.
@@ -186,13 +204,16 @@ func (r *responsesReader) added(e *responsesEvent) (*schema.AgenticMessage, erro
 	if err != nil || item.Type != "function_call" || item.CallID == "" || item.Name == "" || p.named || p.done {
 		return nil, err
 	}
+	if p.held = isWrapper(item.Name, r.call.allTools()); p.held {
+		return nil, nil
+	}
 	p.named = true
 	return r.callChunk(e, &schema.FunctionToolCall{CallID: item.CallID, Name: item.Name}), nil
 }
 
 func (r *responsesReader) arguments(e *responsesEvent, text string) *schema.AgenticMessage {
 	p := r.item(e.Output)
-	if text == "" || p.done {
+	if text == "" || p.done || p.held {
 		return nil
 	}
 	p.part(0).text += len(text)
@@ -228,11 +249,28 @@ func (r *responsesReader) last(resp *responsesResponse) (*schema.AgenticMessage,
 		}
 	}
 	var ids []string
+	cutOff := resp.isCutOff()
 	for _, i := range slices.Sorted(maps.Keys(r.items)) {
 		p := r.items[i]
 		ids = append(ids, p.id)
 		thought = thought || p.thought
+		if cutOff && p.call && p.whole {
+			markWholeCall(m, i)
+		}
 	}
 	noteResponsesItems(m, thought, ids)
 	return m, r.end(m, resp)
+}
+
+// markWholeCall marks the call of an item as complete: in its block, or in one more chunk of that if it is out.
+func markWholeCall(m *schema.AgenticMessage, output int) {
+	meta := responsesBlockIndex(output, 0)
+	i := slices.IndexFunc(m.ContentBlocks, func(b *schema.ContentBlock) bool {
+		return b.FunctionToolCall != nil && b.StreamingMeta.Index == meta.Index
+	})
+	if i < 0 {
+		i = len(m.ContentBlocks)
+		m.ContentBlocks = append(m.ContentBlocks, schema.NewContentBlockChunk(&schema.FunctionToolCall{}, meta))
+	}
+	model.MarkWholeCall(&m.ContentBlocks[i].Extra)
 }

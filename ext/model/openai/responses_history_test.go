@@ -177,7 +177,7 @@ func TestResponsesHistory_SendsItemsOnce(t *testing.T) {
 	})
 	t.Run("long IDs are shortened alike", func(t *testing.T) {
 		id := strings.Repeat("x", 100)
-		other := answerOf(t, `{"type":"function_call","call_id":"`+id+`","name":"f","arguments":"{"}`)
+		other := answerOf(t, `{"type":"function_call","call_id":"`+id+`","name":"f","arguments":"{x}"}`)
 		sent := replayOf(t, other, resultOf(id, "2"))
 		var call, result struct {
 			CallID    string `json:"call_id"`
@@ -187,7 +187,7 @@ func TestResponsesHistory_SendsItemsOnce(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(sent[1]), &result))
 		require.Len(t, call.CallID, 64)
 		require.Equal(t, call.CallID, result.CallID)
-		require.JSONEq(t, `{"_invalid":"{"}`, call.Arguments) // providers/K13
+		require.JSONEq(t, `{"_invalid":"{x}"}`, call.Arguments) // providers/K13
 	})
 }
 
@@ -321,7 +321,7 @@ func TestResponsesHistory_PlainModeKeepsCallsThatWaitForResults(t *testing.T) {
 	c := &captured{answer: responsesDoc("resp_1", "completed", unencrypted, customItem, local, imageItem)}
 	answer, err := newResponses(t, responsesAt("https://api.openai.com", func(conf *openai.ResponsesConfig) {
 		conf.HTTPClient = &http.Client{Transport: c}
-	})).Generate(t.Context(), userSays("go"), model.WithTools([]*schema.ToolInfo{toolOf("local_shell")}))
+	})).Generate(t.Context(), userSays("go"), model.WithTools([]*schema.ToolInfo{toolOf("local_shell"), toolOf("sql")}))
 	require.NoError(t, err)
 	sent := replayOf(t, answer, resultOf("call_c", "1"), resultOf("call_l", "2"))
 	require.Equal(t, []string{

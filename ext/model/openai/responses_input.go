@@ -2,6 +2,7 @@ package openai
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weftgo/weft/ext/model/kit"
@@ -25,6 +26,7 @@ var responsesIDRule = kit.IDRule{Max: 64}
 type responsesInput struct {
 	call     *responsesCall
 	thinks   bool // the model takes thinking back
+	thought  bool // an answer of the server in the conversation has thinking
 	system   string
 	ids      *kit.CallIDs
 	items    []any
@@ -53,7 +55,10 @@ func (b *responsesInput) add(in []*schema.AgenticMessage) error {
 	filter := kit.Filter{
 		Kinship: b.call.engine.kinship, Thinking: b.call.conf.ForeignThinking, Opaque: responsesOpaqueKeys,
 	}
-	for i, m := range filter.Blocks(in) {
+	all := filter.Blocks(in)
+	b.thought = !b.call.deniesThinking() && slices.ContainsFunc(all, hasThinking)
+	b.thinks = b.thinks || b.thought
+	for i, m := range all {
 		b.starts = append(b.starts, len(b.items))
 		if err := b.message(m); err != nil {
 			return &kit.HistoryError{Index: i, Reason: err.Error()}
@@ -61,6 +66,14 @@ func (b *responsesInput) add(in []*schema.AgenticMessage) error {
 	}
 	b.starts = append(b.starts, len(b.items))
 	return nil
+}
+
+// hasThinking reports whether an answer has thinking, which those of other servers have not any more. A server that
+// thinks takes it back, whatever the model is called.
+func hasThinking(m *schema.AgenticMessage) bool {
+	return m.Role == schema.AgenticRoleTypeAssistant && slices.ContainsFunc(m.ContentBlocks, func(b *schema.ContentBlock) bool {
+		return b != nil && b.Reasoning != nil
+	})
 }
 
 func (e *responsesEngine) kinship(o kit.Origin) kit.Kinship {

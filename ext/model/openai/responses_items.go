@@ -15,6 +15,7 @@ import (
 type responsesItem struct {
 	ID        string             `json:"id"`
 	Type      string             `json:"type"`
+	Status    string             `json:"status"`
 	Phase     string             `json:"phase"`
 	Content   []responsesContent `json:"content"`
 	Summary   []responsesContent `json:"summary"`
@@ -65,6 +66,10 @@ type responsesMCPTool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
+// isWhole reports whether the server says that the item is complete. It says so of each item, also of answers that
+// were cut off behind it.
+func (item *responsesItem) isWhole() bool { return item.Status == "completed" }
+
 func decodeResponsesItem(raw json.RawMessage) (*responsesItem, error) {
 	item := &responsesItem{raw: raw}
 	return item, kit.DecodeLenient(raw, item)
@@ -88,10 +93,14 @@ func (c *responsesCall) blocks(item *responsesItem) []*schema.ContentBlock {
 	case "reasoning":
 		blocks = responsesThoughtBlocks(item)
 	case "function_call":
+		if isWrapper(item.Name, c.allTools()) {
+			if blocks = wrappedBlocks(item, responsesJSONText(item.Arguments)); blocks != nil {
+				return blocks // none of them is the item
+			}
+		}
 		blocks = responsesFunctionBlocks(item)
 	case "custom_tool_call":
-		arguments, _ := kit.Encode(kit.Object{{Key: "input", Value: item.Input}})
-		blocks = item.call(item.Name, string(arguments))
+		blocks = c.customBlocks(item)
 	case "tool_search_call":
 		blocks = c.searchBlocks(item)
 	case "computer_call", "apply_patch_call", "shell_call", "local_shell_call":
@@ -181,18 +190,38 @@ func responsesThoughtBlocks(item *responsesItem) []*schema.ContentBlock {
 		thought.OpenAIExtension.Content = append(thought.OpenAIExtension.Content,
 			&openai.ReasoningContent{Text: part.Text})
 	}
+	raw := thought.Text == "" && thought.OpenAIExtension != nil
+	if raw {
+		thought.Text = responsesRawThinking(thought)
+	}
 	b := schema.NewContentBlock(thought)
-	if len(parts) > 1 || len(parts) == 1 && parts[0] == "" {
-		text, _ := kit.Encode(parts) // of texts: cannot fail
-		kit.SetExtra(&b.Extra, responsesSummaryKey, string(text))
+	if raw || len(parts) > 1 || len(parts) == 1 && parts[0] == "" {
+		noteResponsesSummary(b, parts)
 	}
 	return []*schema.ContentBlock{b}
 }
 
+// responsesRawThinking returns the texts of thinking that is no summary. It is what is shown where there is none.
+func responsesRawThinking(thought *schema.Reasoning) string {
+	var texts []string
+	for _, c := range thought.OpenAIExtension.Content {
+		texts = append(texts, c.Text)
+	}
+	return strings.Join(texts, responsesSeparator)
+}
+
+// noteResponsesSummary notes the parts of the summary, where the text of the block does not say them.
+func noteResponsesSummary(b *schema.ContentBlock, parts []string) {
+	text, _ := kit.Encode(parts) // of texts: cannot fail
+	kit.SetExtra(&b.Extra, responsesSummaryKey, string(text))
+}
+
 func responsesFunctionBlocks(item *responsesItem) []*schema.ContentBlock {
-	b := schema.NewContentBlock(&schema.FunctionToolCall{
-		CallID: item.CallID, Name: item.Name, Arguments: responsesJSONText(item.Arguments),
-	})
+	call := &schema.FunctionToolCall{CallID: item.CallID, Name: item.Name, Arguments: responsesJSONText(item.Arguments)}
+	if item.isWhole() && strings.TrimSpace(call.Arguments) == "" {
+		call.Arguments = "{}"
+	}
+	b := schema.NewContentBlock(call)
 	var fields kit.Object
 	fields.SetText("namespace", item.Namespace)
 	if caller := kit.RawUsage(item.Caller); caller != "" {
@@ -218,6 +247,20 @@ func (item *responsesItem) call(name, arguments string) []*schema.ContentBlock {
 		id = item.ID
 	}
 	return item.withRaw(schema.NewContentBlock(&schema.FunctionToolCall{CallID: id, Name: name, Arguments: arguments}))
+}
+
+// customBlocks returns a call of a custom tool: one of the application if the request offered a tool of that name.
+// Others are steps of tools that the server runs, as xAI reports them.
+func (c *responsesCall) customBlocks(item *responsesItem) []*schema.ContentBlock {
+	if c.offers(item.Name) {
+		arguments, _ := kit.Encode(kit.Object{{Key: "input", Value: item.Input}}) // of texts: cannot fail
+		return item.call(item.Name, string(arguments))
+	}
+	call := &schema.ServerToolCall{Name: item.Name, CallID: item.ID}
+	if item.Input != "" {
+		call.Arguments = item.Input
+	}
+	return item.withRaw(schema.NewContentBlock(call))
 }
 
 // searchBlocks returns a search for tools: a call if the application searches.

@@ -35,7 +35,7 @@ func TestResponsesItems_StreamedAndWholeAreTheSame(t *testing.T) {
 		}
 		server := kittest.Server(t, kittest.Responses(), handler)
 		answer, err := newResponsesAsker(t, responsesAt(server.URL))(t, userSays("go"), stream,
-			model.WithToolSearchTool(search), model.WithTools([]*schema.ToolInfo{toolOf("shell")}))
+			model.WithToolSearchTool(search), model.WithTools([]*schema.ToolInfo{toolOf("shell"), toolOf("sql")}))
 		require.NoError(t, err)
 		answers[stream] = answer
 	}

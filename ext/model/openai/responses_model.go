@@ -96,7 +96,7 @@ func newResponsesEngine(config *ResponsesConfig) (*responsesEngine, error) {
 	host, port := e.client.Endpoint()
 	e.info = kit.Info{
 		Type: "OpenAI", Provider: client.Provider, System: responsesSystem, Host: host, Port: port,
-		Redactor: e.client.Redactor(),
+		Redactor: e.client.Redactor(), RawHook: e.conf.RawHook,
 	}
 	e.origin = kit.Origin{Provider: client.Provider, Host: strings.ToLower(host), API: "responses"}
 	return e, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/weftgo/weft/components/model"
 	"github.com/weftgo/weft/ext/model/kit"
 	"github.com/weftgo/weft/schema"
 	"github.com/weftgo/weft/schema/openai"
@@ -30,6 +31,9 @@ type responsesProgress struct {
 	thought bool // it is thinking
 	named   bool // the name and the ID of a call
 	done    bool // everything
+	held    bool // it is a call that may have others in it
+	call    bool // the item is one call of the application
+	whole   bool // the server says that it is complete
 	parts   map[int]*responsesPartProgress
 }
 
@@ -38,6 +42,7 @@ type responsesPartProgress struct {
 	text        int // bytes of text, thinking or arguments
 	refusal     int // bytes
 	summaries   int // parts of a summary
+	raw         int // texts of thinking that were shown, as it is no summary
 	annotations map[int]bool
 	contents    map[int]int // bytes of texts of thinking, by index
 }
@@ -88,10 +93,11 @@ func (r *responsesReader) rest(output int, raw json.RawMessage) (*schema.Agentic
 	if err != nil {
 		return nil, err
 	}
-	p.done, p.id, p.thought = true, item.ID, item.Type == "reasoning"
+	p.done, p.id, p.thought, p.whole = true, item.ID, item.Type == "reasoning", item.isWhole()
 	m := &schema.AgenticMessage{Role: schema.AgenticRoleTypeAssistant}
 	for i, block := range r.call.blocks(item) {
 		r.say(block)
+		p.call = p.call || block.FunctionToolCall != nil
 		if !p.takeOff(block, i) {
 			continue
 		}
@@ -125,7 +131,7 @@ func (p *responsesProgress) takeOff(block *schema.ContentBlock, i int) bool {
 	case block.AssistantGenText != nil:
 		return part.takeOffText(block.AssistantGenText) || len(block.Extra) > 0 || !emitted
 	case block.Reasoning != nil:
-		return part.takeOffThought(block.Reasoning) || len(block.Extra) > 0 || !emitted
+		return part.takeOffThought(block) || len(block.Extra) > 0 || !emitted
 	case block.FunctionToolCall != nil:
 		call := block.FunctionToolCall
 		call.Arguments = responsesSuffix(call.Arguments, part.text)
@@ -163,7 +169,14 @@ func (part *responsesPartProgress) takeOffText(text *schema.AssistantGenText) bo
 	return text.Text != "" || text.OpenAIExtension != nil
 }
 
-func (part *responsesPartProgress) takeOffThought(thought *schema.Reasoning) bool {
+func (part *responsesPartProgress) takeOffThought(block *schema.ContentBlock) bool {
+	thought := block.Reasoning
+	if part.raw > 0 && thought.OpenAIExtension != nil {
+		if kit.ExtraText(block.Extra, responsesSummaryKey) == "" {
+			noteResponsesSummary(block, []string{thought.Text})
+		}
+		thought.Text = responsesRawThinking(thought)
+	}
 	thought.Text = responsesSuffix(thought.Text, part.text)
 	if ext := thought.OpenAIExtension; ext != nil {
 		var left []*openai.ReasoningContent
@@ -185,6 +198,7 @@ func (part *responsesPartProgress) takeOffThought(thought *schema.Reasoning) boo
 // responsesResponse is a response of the server, whole or as far as it has come.
 type responsesResponse struct {
 	ID                string            `json:"id"`
+	Object            string            `json:"object"`
 	Status            string            `json:"status"`
 	Model             string            `json:"model"`
 	CreatedAt         float64           `json:"created_at"`
@@ -197,13 +211,25 @@ type responsesResponse struct {
 	IncompleteDetails *struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
-	Reasoning *struct {
+	ContentFilters []json.RawMessage `json:"content_filters"` // Azure
+	Reasoning      *struct {
 		Effort  string `json:"effort"`
 		Summary string `json:"summary"`
 	} `json:"reasoning"`
 	Conversation *struct {
 		ID string `json:"id"`
 	} `json:"conversation"`
+}
+
+// isResponse reports whether a document is a response, and not one of another API that has an ID, too.
+func (r *responsesResponse) isResponse() bool {
+	switch {
+	case r.Object != "" && r.Object != "response":
+		return false
+	case r.Output != nil:
+		return true
+	}
+	return r.ID != "" && r.Status != "" && r.Status != "completed" // it has no items yet, or failed
 }
 
 // isOver reports whether nothing more will come.
@@ -221,16 +247,21 @@ func (r *responsesResponse) failure() *kit.APIError {
 	return e
 }
 
-// finish returns the server's word for why the answer ended.
+// finish returns the server's word for why the answer ended: the reason if it is known, and otherwise the status, so that
+// no incomplete answer passes for a complete one.
 func (r *responsesResponse) finish() string {
-	if r.IncompleteDetails != nil && r.IncompleteDetails.Reason != "" && r.Status != "completed" {
-		return r.IncompleteDetails.Reason
+	d := r.IncompleteDetails
+	if d != nil && r.Status != "completed" && model.FinishOf(d.Reason) != model.FinishUnknown {
+		return d.Reason
 	}
 	if r.Status == "" {
 		return string(openai.ResponseStatusCompleted)
 	}
 	return r.Status
 }
+
+// isCutOff reports whether the answer ended before the model was done with it.
+func (r *responsesResponse) isCutOff() bool { return model.FinishOf(r.finish()).CutOff() }
 
 // end fills in what the last chunk of an answer has besides blocks, and returns the error of an answer without any.
 func (r *responsesReader) end(m *schema.AgenticMessage, resp *responsesResponse) error {
@@ -240,6 +271,7 @@ func (r *responsesReader) end(m *schema.AgenticMessage, resp *responsesResponse)
 	m.ResponseMeta = r.meta(resp)
 	kit.SetExtra(&m.Extra, kit.UsageRawKey, kit.RawUsage(resp.Usage))
 	kit.SetExtra(&m.Extra, kit.ServiceTierKey, resp.ServiceTier)
+	kit.SetExtra(&m.Extra, filterResultsKey, kit.JoinObjects(resp.ContentFilters))
 	kit.SetExtra(&m.Extra, ResponsesPreviousLostKey, r.request.lost)
 	if resp.Conversation != nil {
 		kit.SetExtra(&m.Extra, responsesConversationKey, resp.Conversation.ID)
@@ -284,26 +316,24 @@ func responsesUsage(raw json.RawMessage) *schema.TokenUsage {
 		return nil
 	}
 	var u struct {
-		Input   int `json:"input_tokens"`
+		Input   kit.Count `json:"input_tokens"`
+		Total   kit.Count `json:"total_tokens"`
 		Details struct {
-			Cached  int `json:"cached_tokens"`
-			Written int `json:"cache_write_tokens"`
+			Cached  kit.Count `json:"cached_tokens"`
+			Written kit.Count `json:"cache_write_tokens"`
 		} `json:"input_tokens_details"`
-		Output        int `json:"output_tokens"`
+		Output        kit.Count `json:"output_tokens"`
 		OutputDetails struct {
-			Reasoning int `json:"reasoning_tokens"`
+			Reasoning kit.Count `json:"reasoning_tokens"`
 		} `json:"output_tokens_details"`
 	}
 	if kit.DecodeLenient(raw, &u) != nil {
 		return nil
 	}
-	return &schema.TokenUsage{
-		PromptTokens: u.Input, CompletionTokens: u.Output, TotalTokens: u.Input + u.Output,
-		PromptTokenDetails: schema.PromptTokenDetails{
-			CachedTokens: u.Details.Cached, CacheWriteTokens: u.Details.Written,
-		},
-		CompletionTokensDetails: schema.CompletionTokensDetails{ReasoningTokens: u.OutputDetails.Reasoning},
-	}
+	return kit.Counts{
+		Prompt: u.Input, Completion: u.Output, Total: u.Total,
+		Cached: u.Details.Cached, Written: u.Details.Written, Reasoning: u.OutputDetails.Reasoning,
+	}.Tokens()
 }
 
 // noteResponsesItems notes the IDs of the items of an answer with thinking.
@@ -331,6 +361,9 @@ func (r *responsesReader) whole(resp *responsesResponse) (*schema.AgenticMessage
 		m.ContentBlocks = append(m.ContentBlocks, blocks...)
 		for _, block := range blocks {
 			r.say(block)
+			if block.FunctionToolCall != nil && item.isWhole() && resp.isCutOff() {
+				model.MarkWholeCall(&block.Extra)
+			}
 		}
 	}
 	noteResponsesItems(m, thought, ids)

@@ -41,6 +41,14 @@ func (c *responsesCall) thinks() bool {
 	return !responsesPlainNames.MatchString(name) && (responsesReasoningNames.MatchString(name) || c.conf.Reasoning != nil)
 }
 
+// deniesThinking reports whether it is known that the model does not think: by the configuration, or by its name.
+func (c *responsesCall) deniesThinking() bool {
+	if c.conf.ReasoningModel != nil && c.modelName() == c.conf.Model {
+		return !*c.conf.ReasoningModel
+	}
+	return responsesPlainNames.MatchString(responsesBaseName(c.modelName()))
+}
+
 // responsesBaseName returns the name of a model without what routers and fine-tuning put around it.
 func responsesBaseName(name string) string {
 	name = strings.ToLower(name)
@@ -117,7 +125,7 @@ func (c *responsesCall) fill(req *responsesRequest, input *responsesInput, from 
 	c.setReasoning(o)
 	c.setText(o)
 	c.setState(o)
-	if include := c.include(); len(include) > 0 {
+	if include := c.include(input.thought); len(include) > 0 {
 		o.Set("include", include)
 	}
 	c.setRest(o)
@@ -184,15 +192,15 @@ func (c *responsesCall) setState(o *kit.Object) {
 	}
 }
 
-// include returns what the server is to add to the answer.
-func (c *responsesCall) include() []string {
+// include returns what the server is to add to the answer. thought says that an earlier one had thinking.
+func (c *responsesCall) include(thought bool) []string {
 	include := slices.Clone(c.conf.Include)
 	add := func(value string, wanted bool) {
 		if wanted && !slices.Contains(include, value) {
 			include = append(include, value)
 		}
 	}
-	add(responsesReasoningInclude, c.thinks() && !c.keeps())
+	add(responsesReasoningInclude, (c.thinks() || thought) && !c.keeps())
 	if c.conf.Include == nil {
 		add("web_search_call.action.sources", c.hasServerTool("web_search"))
 		add("file_search_call.results", c.hasServerTool("file_search"))

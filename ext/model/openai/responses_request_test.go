@@ -470,8 +470,8 @@ func TestResponsesTools_StrictSchemasAreLowered(t *testing.T) {
 		"required":["list"],"properties":{
 		"list":{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"y":{"type":["integer","string"]}}}},
 		"one":{"oneOf":[{"type":"string"},{"$ref":"#/$defs/d"}]},
-		"ref":{"$ref":"#/$defs/d"},
-		"map":{"type":"object","default":{}}}}`
+		"ref":{"$ref":"#/$defs/d","description":"nothing may stand beside it"},
+		"map":{"type":"object","default":{},"properties":{},"additionalProperties":false}}}`
 	want := `{"type":"object","$defs":{"d":{"type":"object","properties":{"x":{"type":["string","null"]}},"required":["x"],
 		"additionalProperties":false}},"required":["list","map","one","ref"],"additionalProperties":false,"properties":{
 		"list":{"type":"array","items":{"type":"object","properties":{"y":{"type":["integer","string","null"]}},"required":["y"],
@@ -488,4 +488,33 @@ func TestResponsesTools_StrictSchemasAreLowered(t *testing.T) {
 	got, err := json.Marshal(parameters)
 	require.NoError(t, err)
 	require.JSONEq(t, want, string(got))
+}
+
+// What a strict schema cannot say is an error before anything is sent, in both APIs.
+//
+// Rule providers/R4.
+func TestStrictTools_SchemasThatAreNoneAreAnError(t *testing.T) {
+	for property, fault := range map[string]string{
+		`{"type":"object","additionalProperties":{"type":"string"}}`: "p is a map",
+		`{"type":"object","additionalProperties":true}`:              "p is a map",
+		`{"type":"object"}`: "p is an object with any fields",
+		`true`:              "p takes any value",
+		`{}`:                "p takes any value",
+		`{"type":"array"}`:  "p[] takes any value",
+		`{"type":"array","items":{"type":"object","properties":{"q":{"additionalProperties":{},"type":"object"}}}}`: "p[].q is a map",
+		`{"anyOf":[{"type":"string"},{"description":"any"}]}`:                                                       "p takes any value",
+	} {
+		info := &schema.ToolInfo{Name: "f", ParamsOneOf: schema.NewParamsOneOfByRawJSON(
+			json.RawMessage(`{"type":"object","properties":{"p":` + property + `}}`)),
+			Extra: map[string]any{openai.ExtraFieldsKey: map[string]any{"strict": true}}}
+		c := new(captured)
+		conf := responsesAt("https://api.openai.com", func(conf *openai.ResponsesConfig) { conf.HTTPClient = &http.Client{Transport: c} })
+		_, err := newResponses(t, conf).Generate(t.Context(), userSays("u"), model.WithTools([]*schema.ToolInfo{info}))
+		require.ErrorContains(t, err, `tool "f": `+fault, property)
+		chat, err := openai.NewChatModel(t.Context(), &openai.Config{APIKey: "k", Model: "m", HTTPClient: &http.Client{Transport: c}})
+		require.NoError(t, err)
+		_, err = chat.Generate(t.Context(), []*schema.Message{schema.UserMessage("u")}, model.WithTools([]*schema.ToolInfo{info}))
+		require.ErrorContains(t, err, `tool "f": `+fault, property)
+		require.Empty(t, c.bodies)
+	}
 }

@@ -168,7 +168,7 @@ func (c *responsesChunks) document() (*schema.AgenticMessage, error) {
 	if err := kit.DecodeLenient(data, &resp); err != nil {
 		return nil, c.Response().NotUnderstood(data, err)
 	}
-	if resp.ID == "" && resp.Output == nil {
+	if !resp.isResponse() {
 		return nil, c.noResponse(data)
 	}
 	if c.background != nil {
@@ -185,7 +185,7 @@ func (c *responsesChunks) document() (*schema.AgenticMessage, error) {
 
 // noResponse returns the error for a document that is no response.
 func (c *responsesChunks) noResponse(data []byte) error {
-	if failure := kit.ParseError(data); failure != nil {
+	if failure := kit.ParseError(data); failure != nil && failure.Message != "" {
 		return c.Response().Refusal(failure)
 	}
 	return c.Response().NotUnderstood(data, errors.New("it is no response"))

@@ -157,7 +157,7 @@ func TestResponsesStream_IncompleteAnswers(t *testing.T) {
 	start := `{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"hi"}`
 	thought := `{"type":"response.reasoning_summary_text.delta","output_index":0,"delta":"hm"}`
 	for reason, finish := range map[string]kit.Finish{
-		"max_output_tokens": kit.FinishLength, "content_filter": kit.FinishContentFilter, "steered": kit.FinishStop, "new": kit.FinishUnknown,
+		"max_output_tokens": kit.FinishLength, "content_filter": kit.FinishContentFilter, "steered": kit.FinishStop, "new": kit.FinishLength,
 	} {
 		m, err := streamOf(t, start, end(reason))
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -25,6 +26,28 @@ var responsesAppTools = map[string][]string{
 // hasServerTool reports whether the call has a server tool of a type.
 func (c *responsesCall) hasServerTool(name string) bool {
 	return slices.ContainsFunc(c.conf.ServerTools, func(t ServerTool) bool { return t.name() == name })
+}
+
+// allTools returns the tools of the application, those that are loaded later included.
+func (c *responsesCall) allTools() []*schema.ToolInfo {
+	if len(c.settings.DeferredTools) == 0 {
+		return c.settings.Tools
+	}
+	return slices.Concat(c.settings.Tools, c.settings.DeferredTools)
+}
+
+// offers reports whether the request offers a tool of a name whose calls the application runs.
+func (c *responsesCall) offers(name string) bool {
+	for _, info := range c.allTools() {
+		if info != nil && info.Name == name {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.conf.ServerTools, func(t ServerTool) bool {
+		var head struct{ Type, Name string }
+		_ = json.Unmarshal(t.raw, &head) // it was checked before it was sent
+		return head.Type == "custom" && head.Name == name
+	})
 }
 
 // appTool returns the name of the application's tool that runs calls of a type, "" if there is none.
@@ -132,7 +155,7 @@ func responsesTool(info *schema.ToolInfo) (kit.Object, error) {
 		return o, nil
 	}
 	if o.Get("strict") == true {
-		strict, err := responsesStrictSchema(parameters)
+		strict, err := strictSchema(parameters)
 		if err != nil {
 			return nil, fmt.Errorf("parameters of tool %q: %w", info.Name, err)
 		}

@@ -18,9 +18,16 @@ type callTracker struct {
 	byIndex map[int]*trackedCall
 	byID    map[string]*trackedCall
 	taken   map[int]bool
+	// offered are the tools of the request.
+	offered []*schema.ToolInfo
 	// next is larger than all of taken.
 	next int
+	// places has the calls of the latest chunk with several, in its order.
+	places []*trackedCall
 }
+
+// A place is where a call stands in the list of a chunk that has so many.
+type place struct{ at, of int }
 
 type trackedCall struct {
 	index  int
@@ -28,15 +35,19 @@ type trackedCall struct {
 	name   string
 	args   jsonObject
 	sofar  string // the arguments, where every chunk repeats them
+	// held is the call as far as it has come, while it may have others in it; plain says that it has not.
+	held  *schema.ToolCall
+	plain bool
 }
 
-// add returns what a chunk of a streamed call adds to it.
-func (t *callTracker) add(chunk toolCall, cumulative bool) schema.ToolCall {
-	call := t.find(chunk)
+// add appends what a chunk of a streamed call adds to it.
+func (t *callTracker) add(to []schema.ToolCall, chunk toolCall, p place, cumulative bool) []schema.ToolCall {
+	call := t.find(chunk, p)
 	fresh := call == nil
 	if fresh {
 		call = t.start(chunk)
 	}
+	t.note(p, call)
 	index := call.index
 	out := schema.ToolCall{Index: &index, Extra: callExtra(chunk)}
 	if fresh {
@@ -52,7 +63,10 @@ func (t *callTracker) add(chunk toolCall, cumulative bool) schema.ToolCall {
 		call.sofar += out.Function.Arguments
 	}
 	call.args.write(out.Function.Arguments)
-	return out
+	if call.held != nil || !call.plain && isWrapper(call.name, t.offered) {
+		return append(to, t.hold(call, out)...)
+	}
+	return append(to, out)
 }
 
 // wholeCall is a call that is not streamed.
@@ -65,17 +79,29 @@ func wholeCall(c toolCall) schema.ToolCall {
 	}
 }
 
+// note keeps which call stands at a place.
+func (t *callTracker) note(p place, call *trackedCall) {
+	if p.of < 2 {
+		return
+	}
+	if p.of != len(t.places) {
+		t.places = make([]*trackedCall, p.of)
+	}
+	t.places[p.at] = call
+}
+
 // find returns the call that a chunk continues with, or nil if it begins one.
-func (t *callTracker) find(chunk toolCall) *trackedCall {
-	call := t.candidate(chunk)
+func (t *callTracker) find(chunk toolCall, p place) *trackedCall {
+	call := t.candidate(chunk, p)
 	if call == nil || !call.continuedBy(chunk) {
 		return nil
 	}
 	return call
 }
 
-// candidate returns the latest call that the chunk may belong to: by index, else by ID, else the last one.
-func (t *callTracker) candidate(chunk toolCall) *trackedCall {
+// candidate returns the latest call that the chunk may belong to: by index, else by ID, else by its place among several,
+// else the last one.
+func (t *callTracker) candidate(chunk toolCall, p place) *trackedCall {
 	if wireIndex := chunk.wireIndex(); wireIndex >= 0 {
 		return t.byIndex[wireIndex]
 	}
@@ -84,6 +110,9 @@ func (t *callTracker) candidate(chunk toolCall) *trackedCall {
 	}
 	if len(t.all) == 0 {
 		return nil
+	}
+	if p.of > 1 && p.of == len(t.places) && t.places[p.at] != nil {
+		return t.places[p.at]
 	}
 	return t.all[len(t.all)-1]
 }

@@ -172,7 +172,7 @@ func TestToolCalls_AnythingCanBeJoined(t *testing.T) {
 			c.Function.Name = pick(r, "", "", "f", "g")
 			c.Function.Arguments = arguments(pick(r, "", "{", "}", "{}", `"x"`))
 			want += string(c.Function.Arguments)
-			require.NoError(t, joined.Add(&schema.Message{ToolCalls: []schema.ToolCall{tracker.add(c, false)}}), seed)
+			require.NoError(t, joined.Add(&schema.Message{ToolCalls: tracker.add(nil, c, place{}, false)}), seed)
 		}
 		m, err := joined.Message()
 		require.NoError(t, err, seed)

@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 
@@ -82,6 +83,13 @@ func (c *call) toolDefinitions(tools []*schema.ToolInfo) ([]object, error) {
 		function.Merge(extraFields(info.Extra))
 		if c.profile.OmitStrict {
 			function.Set("strict", nil)
+		}
+		if function.Get("strict") == true {
+			strict, err := strictSchema(parameters)
+			if err != nil {
+				return nil, fmt.Errorf("parameters of tool %q: %w", info.Name, err)
+			}
+			function.Set("parameters", strict)
 		}
 		definitions = append(definitions, kit.ObjectOf("type", "function", "function", function))
 	}

@@ -162,6 +162,8 @@ func TestTools_ExtraFields(t *testing.T) {
 	}}))
 	require.Equal(t, []any{map[string]any{"type": "function", "function": map[string]any{
 		"name": "a", "description": "d", "strict": true,
-		"parameters": map[string]any{"type": "object", "properties": map[string]any{}},
+		"parameters": map[string]any{
+			"type": "object", "properties": map[string]any{}, "required": []any{}, "additionalProperties": false,
+		},
 	}}}, body["tools"])
 }

@@ -24,8 +24,11 @@ type completion struct {
 	SystemFingerprint string   `json:"system_fingerprint"`
 	Provider          string   `json:"provider"` // OpenRouter
 	Choices           []choice `json:"choices"`
-	Usage             *usage   `json:"usage"`
-	XGroq             struct {
+	// Perplexity, xAI: addresses, and pages with titles
+	Citations     []json.RawMessage `json:"citations"`
+	SearchResults []json.RawMessage `json:"search_results"`
+	Usage         *usage            `json:"usage"`
+	XGroq         struct {
 		Usage *usage          `json:"usage"`
 		Error json.RawMessage `json:"error"`
 	} `json:"x_groq"`
@@ -252,18 +255,18 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 
 // usage counts tokens.
 type usage struct {
-	PromptTokens        int `json:"prompt_tokens"`
-	CompletionTokens    int `json:"completion_tokens"`
-	TotalTokens         int `json:"total_tokens"`
+	PromptTokens        kit.Count `json:"prompt_tokens"`
+	CompletionTokens    kit.Count `json:"completion_tokens"`
+	TotalTokens         kit.Count `json:"total_tokens"`
 	PromptTokensDetails struct {
-		CachedTokens     int `json:"cached_tokens"`
-		CacheWriteTokens int `json:"cache_write_tokens"`
+		CachedTokens     kit.Count `json:"cached_tokens"`
+		CacheWriteTokens kit.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionTokensDetails struct {
-		ReasoningTokens int `json:"reasoning_tokens"`
+		ReasoningTokens kit.Count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	PromptCacheHitTokens int `json:"prompt_cache_hit_tokens"` // DeepSeek
-	CachedTokens         int `json:"cached_tokens"`           // Moonshot
+	PromptCacheHitTokens kit.Count `json:"prompt_cache_hit_tokens"` // DeepSeek
+	CachedTokens         kit.Count `json:"cached_tokens"`           // Moonshot
 
 	Cost      word `json:"cost"`              // OpenRouter
 	CostTicks word `json:"cost_in_usd_ticks"` // xAI
@@ -279,26 +282,15 @@ func (u *usage) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// tokens returns the counts in the sense of schema.TokenUsage, where the generated tokens include the reasoning. Some
-// servers count that aside, which shows in the total.
+// tokens returns the counts in the sense of schema.TokenUsage, nil if there are none.
 func (u *usage) tokens() *schema.TokenUsage {
 	if u == nil || u.PromptTokens == 0 && u.CompletionTokens == 0 && u.TotalTokens == 0 { // MiniMax: sent to keep alive
 		return nil
 	}
-	t := &schema.TokenUsage{
-		PromptTokens:     u.PromptTokens,
-		CompletionTokens: u.CompletionTokens,
-		TotalTokens:      u.TotalTokens,
-	}
-	t.PromptTokenDetails.CachedTokens = max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens, u.CachedTokens)
-	t.PromptTokenDetails.CacheWriteTokens = u.PromptTokensDetails.CacheWriteTokens
-	reasoning := u.CompletionTokensDetails.ReasoningTokens
-	t.CompletionTokensDetails.ReasoningTokens = reasoning
-	if t.PromptTokens+t.CompletionTokens+reasoning == t.TotalTokens {
-		t.CompletionTokens += reasoning
-	}
-	if sum := t.PromptTokens + t.CompletionTokens; sum > 0 {
-		t.TotalTokens = sum
-	}
-	return t
+	return kit.Counts{
+		Prompt: u.PromptTokens, Completion: u.CompletionTokens, Total: u.TotalTokens,
+		Cached:    max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens, u.CachedTokens),
+		Written:   u.PromptTokensDetails.CacheWriteTokens,
+		Reasoning: u.CompletionTokensDetails.ReasoningTokens,
+	}.Tokens()
 }
