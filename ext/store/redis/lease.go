@@ -54,8 +54,9 @@ func (l *lease) sign(ctx context.Context, doing, appends string, record []byte) 
 	}
 	for {
 		s := l.store
-		answer, err := s.run(ctx, sign, []string{s.runKey(l.ID()), s.stepsKey(l.ID())},
-			l.Token(), l.life, l.TTL().Microseconds(), appends, record).StringSlice()
+		keys := []string{s.runKey(l.ID()), s.stepsKey(l.ID()), s.dueKey(), s.expiresKey()}
+		answer, err := s.run(ctx, sign, keys,
+			l.Token(), l.life, l.TTL().Microseconds(), appends, record, l.ID()).StringSlice()
 		if err != nil {
 			l.unsure = l.unsure || appends == "1"
 			return storekit.FailedOnce(doing, l.ID(), err)
