@@ -173,7 +173,8 @@ type StopRequest = core.StopRequest
 //	Count(ctx context.Context, q Query) (map[Status]int64, error)
 //
 // List yields the run first that was updated last. A run that changes meanwhile may come twice; none that does not
-// change is missed.
+// change is missed. Whoever wants to know if a store answers, or if there is any such run, lists with a Limit of 1: Count
+// counts all of them.
 type Inspector = core.RunInspector
 
 // Query says which runs are listed; what is empty does not matter.

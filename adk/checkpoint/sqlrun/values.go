@@ -20,6 +20,8 @@ const (
 	checkpointValue valueKind = 1 << iota
 	resultValue
 	answersValue
+	// isBehind is no value: the run is ready, and another one of its key has to end before (see waitInLine).
+	isBehind
 )
 
 // Get returns the checkpoint, and false when there is none with that ID.

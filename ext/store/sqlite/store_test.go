@@ -33,15 +33,19 @@ func TestStore_Conforms(t *testing.T) {
 	})
 }
 
-func TestDialect_Conforms(t *testing.T) {
-	sqlruntest.Run(t, func(t *testing.T) sqlrun.Config {
-		s := newStore(t)
-		for _, table := range []string{"runs", "steps", "vals", "asks", "tags", "locks", "events", "logs", "tokens", "schema"} {
-			_, err := s.writes.Exec("DROP TABLE weft_" + table)
-			require.NoError(t, err)
-		}
-		return sqlrun.Config{DB: s.writes, Reads: s.reads, Dialect: Dialect()}
-	})
+func TestDialect_Conforms(t *testing.T) { sqlruntest.Run(t, noTables) }
+
+// Rule distributed/B9.
+func TestStore_CostsNoMoreTheMoreItKeeps(t *testing.T) { sqlruntest.Scale(t, noTables) }
+
+// noTables is a file without tables.
+func noTables(t *testing.T) sqlrun.Config {
+	s := newStore(t)
+	for _, table := range []string{"runs", "steps", "vals", "asks", "tags", "locks", "events", "logs", "tokens", "schema"} {
+		_, err := s.writes.Exec("DROP TABLE weft_" + table)
+		require.NoError(t, err)
+	}
+	return sqlrun.Config{DB: s.writes, Reads: s.reads, Dialect: Dialect()}
 }
 
 // TestNew_HasTheSettingsItPromises: see README.md.
